@@ -1,0 +1,79 @@
+#ifndef XLA_HLO_IR_HLO_CLONE_CONTEXT_H_
+#define XLA_HLO_IR_HLO_CLONE_CONTEXT_H_
+
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/log/check.h"
+
+namespace xla {
+
+class HloComputation;
+class HloInstruction;
+class HloModule;
+
+// Remembers which instruction and computation is the clone of which while a
+// module, a computation or an instruction is cloned. Cloned callees are added
+// to module(). Of several clones the last one counts.
+class HloCloneContext {
+ public:
+  // `suffix` is appended to the names of cloned computations.
+  explicit HloCloneContext(HloModule* module, const std::string& suffix = "")
+      : module_(module), suffix_(suffix) {}
+
+  HloModule* module() const { return module_; }
+  const std::string& suffix() const { return suffix_; }
+
+  void MapInstruction(const HloInstruction* old_instruction,
+                      HloInstruction* new_instruction) {
+    instructions_[old_instruction] = new_instruction;
+  }
+  void MapComputation(const HloComputation* old_computation,
+                      HloComputation* new_computation) {
+    computations_[old_computation] = new_computation;
+  }
+
+  // Null if there is no clone.
+  HloInstruction* FindInstruction(const HloInstruction* old_instruction) const {
+    auto it = instructions_.find(old_instruction);
+    return it == instructions_.end() ? nullptr : it->second;
+  }
+  HloComputation* FindComputation(const HloComputation* old_computation) const {
+    auto it = computations_.find(old_computation);
+    return it == computations_.end() ? nullptr : it->second;
+  }
+
+  // There must be a clone.
+  HloInstruction* GetInstruction(const HloInstruction* old_instruction) const {
+    HloInstruction* found = FindInstruction(old_instruction);
+    CHECK(found != nullptr) << "the instruction was not cloned";
+    return found;
+  }
+  HloComputation* GetComputation(const HloComputation* old_computation) const {
+    HloComputation* found = FindComputation(old_computation);
+    CHECK(found != nullptr) << "the computation was not cloned";
+    return found;
+  }
+
+  const absl::flat_hash_map<const HloInstruction*, HloInstruction*>&
+  cloned_instructions() const {
+    return instructions_;
+  }
+  const absl::flat_hash_map<const HloComputation*, HloComputation*>&
+  cloned_computations() const {
+    return computations_;
+  }
+
+  // Avoids rehashing when the number of instructions to clone is known.
+  void ReserveInstructions(size_t count) { instructions_.reserve(count); }
+
+ private:
+  HloModule* module_;
+  std::string suffix_;
+  absl::flat_hash_map<const HloInstruction*, HloInstruction*> instructions_;
+  absl::flat_hash_map<const HloComputation*, HloComputation*> computations_;
+};
+
+}  // namespace xla
+
+#endif  // XLA_HLO_IR_HLO_CLONE_CONTEXT_H_

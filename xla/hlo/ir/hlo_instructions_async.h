@@ -1,0 +1,156 @@
+#ifndef XLA_HLO_IR_HLO_INSTRUCTIONS_ASYNC_H_
+#define XLA_HLO_IR_HLO_INSTRUCTIONS_ASYNC_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_clone_context.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions_aliasible.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_print_options.h"
+#include "xla/service/hlo.pb.h"
+#include "xla/shape.h"
+#include "xla/xla_data.pb.h"
+
+// Chains of async-start, async-update and async-done. Include
+// hlo_instructions.h for all.
+
+namespace xla {
+
+// A link of the chain async-start, async-update..., async-done. All links call
+// the same computation, which belongs to the chain: a fused-like wrapper around
+// one instruction, or anything else. A link finds the others through operand 0
+// and users.
+class HloAsyncInstruction : public HloInstruction {
+ public:
+  // Chain without a reachable start: the opcode and computation are given.
+  HloAsyncInstruction(HloOpcode opcode, const Shape& shape,
+                      absl::Span<HloInstruction* const> operands,
+                      std::optional<HloOpcode> async_wrapped_opcode,
+                      HloComputation* async_computation = nullptr);
+
+  // Null if the chain has no computation that can be reached.
+  HloComputation* async_wrapped_computation() const;
+  // Root of the computation.
+  HloInstruction* async_wrapped_instruction() const;
+  HloOpcode async_wrapped_opcode() const;
+  virtual absl::string_view async_execution_thread() const;
+  virtual void set_async_execution_thread(
+      absl::string_view async_execution_thread) {}
+
+  // Null where the chain leaves the computation before it.
+  HloAsyncInstruction* async_chain_start() const;
+  HloAsyncInstruction* async_chain_done() const;
+  HloAsyncInstruction* async_chain_next() const;
+  // From start (or the first reachable link) to done.
+  std::vector<HloAsyncInstruction*> GetAsyncChain() const;
+
+  // Of the wrapped computation.
+  bool HasSideEffect() const;
+  // After the start's shape changed: updates get it, the done its output part.
+  void UpdateChainShapes();
+  void ToProto(HloInstructionProto* proto) const override;
+  static bool ClassOf(const HloInstruction* hlo) {
+    return hlo->opcode() == HloOpcode::kAsyncStart ||
+           hlo->opcode() == HloOpcode::kAsyncUpdate ||
+           hlo->opcode() == HloOpcode::kAsyncDone;
+  }
+
+ private:
+  void PrintExtraAttributesImpl(AttributePrinter& printer,
+                                const HloPrintOptions& options) const override;
+  bool IdenticalSlowPath(
+      const HloInstruction& other,
+      absl::FunctionRef<bool(const HloComputation*, const HloComputation*)>
+          eq_computations) const override;
+  std::unique_ptr<HloInstruction> CloneWithNewOperandsImpl(
+      const Shape& shape, absl::Span<HloInstruction* const> new_operands,
+      HloCloneContext* context) const override;
+
+  friend class HloAsyncStartInstruction;
+  friend class HloAsyncUpdateInstruction;
+  HloAsyncInstruction(HloOpcode opcode, const Shape& shape,
+                      absl::Span<HloInstruction* const> operands);
+
+  // Where the start cannot be asked.
+  std::optional<HloOpcode> async_wrapped_opcode_;
+};
+
+// The start of a chain, which alone knows the thread.
+class HloAsyncStartInstruction : public HloAsyncInstruction,
+                                 public HloAliasible {
+ public:
+  using HloAliasible::set_output_to_operand_aliasing;
+  HloAsyncStartInstruction(
+      HloOpcode opcode, const Shape& shape,
+      absl::Span<HloInstruction* const> operands,
+      HloComputation* async_computation,
+      absl::string_view async_execution_thread = kMainExecutionThread);
+
+  // One operand more, for it one parameter more of the computation, which is
+  // returned; the shapes of the chain grow along.
+  HloInstruction* AddCallOperand(HloInstruction* new_operand);
+  std::unique_ptr<HloInstruction> CloneWithNewOperandsAndComputation(
+      const Shape& shape, absl::Span<HloInstruction* const> new_operands,
+      HloComputation* new_computation,
+      HloCloneContext* context = nullptr) const;
+
+  absl::string_view async_execution_thread() const override {
+    return async_execution_thread_;
+  }
+  void set_async_execution_thread(
+      absl::string_view async_execution_thread) override;
+  void ToProto(HloInstructionProto* proto) const override;
+  static bool ClassOf(const HloInstruction* hlo) {
+    return hlo->opcode() == HloOpcode::kAsyncStart;
+  }
+
+ private:
+  void PrintExtraAttributesImpl(AttributePrinter& printer,
+                                const HloPrintOptions& options) const override;
+  bool IdenticalSlowPath(
+      const HloInstruction& other,
+      absl::FunctionRef<bool(const HloComputation*, const HloComputation*)>
+          eq_computations) const override;
+  std::unique_ptr<HloInstruction> CloneWithNewOperandsImpl(
+      const Shape& shape, absl::Span<HloInstruction* const> new_operands,
+      HloCloneContext* context) const override;
+
+  std::string async_execution_thread_ = kMainExecutionThread;
+};
+
+// Operand 0 is the chain, the others are operands that are bound late.
+class HloAsyncUpdateInstruction : public HloAsyncInstruction,
+                                  public HloAliasible {
+ public:
+  using HloAliasible::set_output_to_operand_aliasing;
+  HloAsyncUpdateInstruction(
+      const Shape& shape, absl::Span<HloInstruction* const> operands,
+      std::optional<HloOpcode> async_wrapped_opcode = std::nullopt,
+      HloComputation* async_computation = nullptr);
+  void ToProto(HloInstructionProto* proto) const override;
+  static bool ClassOf(const HloInstruction* hlo) {
+    return hlo->opcode() == HloOpcode::kAsyncUpdate;
+  }
+
+ private:
+  void PrintExtraAttributesImpl(AttributePrinter& printer,
+                                const HloPrintOptions& options) const override;
+  bool IdenticalSlowPath(
+      const HloInstruction& other,
+      absl::FunctionRef<bool(const HloComputation*, const HloComputation*)>
+          eq_computations) const override;
+  std::unique_ptr<HloInstruction> CloneWithNewOperandsImpl(
+      const Shape& shape, absl::Span<HloInstruction* const> new_operands,
+      HloCloneContext* context) const override;
+};
+
+}  // namespace xla
+
+#endif  // XLA_HLO_IR_HLO_INSTRUCTIONS_ASYNC_H_

@@ -1,0 +1,163 @@
+// Fusing producers into fusions.
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/log/check.h"
+#include "absl/status/status.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+
+namespace xla {
+namespace {
+
+void CheckOk(const absl::Status& status) { CHECK(status.ok()) << status; }
+
+}  // namespace
+
+HloInstruction* HloFusionInstruction::FuseInstruction(
+    HloInstruction* instruction_to_fuse) {
+  return AppendInstructionIntoCalledComputation(instruction_to_fuse);
+}
+
+HloInstruction* HloFusionInstruction::FuseInstructionIntoMultiOutput(
+    HloInstruction* instruction_to_fuse) {
+  return AppendInstructionIntoCalledComputation(instruction_to_fuse,
+                                                /*add_output=*/true);
+}
+
+HloInstruction*
+HloFusionInstruction::CloneAndAppendInstructionIntoCalledComputation(
+    HloInstruction* instruction_to_append, bool add_output) {
+  CHECK(instruction_to_append->IsFusible())
+      << instruction_to_append->name() << " cannot be fused";
+  return HloCallableInstruction::CloneAndAppendInstructionIntoCalledComputation(
+      instruction_to_append, add_output);
+}
+
+std::vector<HloInstruction*> HloFusionInstruction::CloneBodyOf(
+    const HloFusionInstruction* producer) {
+  absl::flat_hash_map<const HloInstruction*, HloInstruction*> clones;
+  for (int64_t i = 0; i < producer->operand_count(); ++i) {
+    HloInstruction* operand = producer->operands()[i];
+    clones[producer->fused_parameter(i)] = ParameterFor(operand);
+  }
+  const HloInstruction* root = producer->fused_expression_root();
+  const bool multi_output = root->opcode() == HloOpcode::kTuple;
+  HloComputation* computation = fused_instructions_computation();
+  for (const HloInstruction* inner :
+       producer->fused_instructions_computation()->MakeInstructionPostOrder()) {
+    if (inner->opcode() == HloOpcode::kParameter) continue;
+    // The tuple is taken apart, unless something inside reads it.
+    if (multi_output && inner == root && root->user_count() == 0) continue;
+    InstructionVector operands;
+    for (HloInstruction* operand : inner->operands()) {
+      operands.push_back(clones.at(operand));
+    }
+    HloInstruction* clone = computation->AddInstruction(
+        inner->CloneWithNewOperands(inner->shape(), operands));
+    for (const HloInstruction* predecessor : inner->control_predecessors()) {
+      CheckOk(clones.at(predecessor)->AddControlDependencyTo(clone));
+    }
+    clones[inner] = clone;
+  }
+  if (!multi_output) return {clones.at(root)};
+  std::vector<HloInstruction*> outputs;
+  for (const HloInstruction* element : root->operands()) {
+    outputs.push_back(clones.at(element));
+  }
+  return outputs;
+}
+
+void HloFusionInstruction::MergeFusionInstruction(
+    HloFusionInstruction* instruction_to_merge, bool remove_computation) {
+  // The body is cloned straight into this computation: there is nothing to
+  // remove, whatever `remove_computation` says.
+  CHECK(IsUserOf(instruction_to_merge))
+      << instruction_to_merge->name() << " is no operand of " << name();
+  std::vector<HloInstruction*> outputs = CloneBodyOf(instruction_to_merge);
+  HloInstruction* value = outputs[0];
+  if (instruction_to_merge->IsMultiOutputFusion()) {
+    value =
+        fused_instructions_computation()->AddInstruction(CreateTuple(outputs));
+  }
+  ReplaceOperandByInner(instruction_to_merge, value);
+}
+
+void HloFusionInstruction::MergeFusionInstructionIntoMultiOutput(
+    HloFusionInstruction* producer, bool remove_computation) {
+  CHECK(producer->parent() == parent());
+  const bool multi_output = producer->IsMultiOutputFusion();
+  const std::vector<HloInstruction*> outputs = CloneBodyOf(producer);
+
+  // What this fusion read from the producer it has inside now.
+  if (!multi_output && IsUserOf(producer)) {
+    ReplaceOperandByInner(producer, outputs[0]);
+  }
+  std::vector<HloInstruction*> elements;
+  bool tuple_is_used = !multi_output && producer->user_count() > 0;
+  for (HloInstruction* user : producer->users()) {
+    if (!multi_output) break;
+    if (user->opcode() == HloOpcode::kGetTupleElement) {
+      elements.push_back(user);
+    } else {
+      tuple_is_used = true;
+    }
+  }
+  tuple_is_used |= producer->IsRoot();
+  for (HloInstruction* element : elements) {
+    if (IsUserOf(element)) {
+      ReplaceOperandByInner(element, outputs[element->tuple_index()]);
+    }
+  }
+
+  // Outputs that are read elsewhere, each once, in the order of the producer's.
+  std::vector<bool> needed(outputs.size(), tuple_is_used);
+  for (const HloInstruction* element : elements) {
+    if (!element->IsDead()) needed[element->tuple_index()] = true;
+  }
+  std::vector<HloInstruction*> added;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (needed[i]) added.push_back(outputs[i]);
+  }
+  std::vector<HloInstruction*> readers = AddOutputs(added);
+  std::vector<HloInstruction*> reader_of(outputs.size(), nullptr);
+  for (size_t i = 0, next = 0; i < outputs.size(); ++i) {
+    if (!needed[i]) continue;
+    reader_of[i] = readers[next++];
+    reader_of[i]->set_metadata_ptr(producer->metadata_ptr());
+  }
+
+  // Other users read them from here.
+  for (HloInstruction* element : elements) {
+    if (!element->IsDead()) {
+      HloInstruction* reader = reader_of[element->tuple_index()];
+      if (element->has_sharding()) reader->copy_sharding(element);
+      CheckOk(element->ReplaceAllUsesWithDifferentShape(reader));
+    }
+    CheckOk(element->SafelyDropAllControlDependencies());
+    CheckOk(parent()->RemoveInstruction(element));
+  }
+  if (tuple_is_used) {
+    HloInstruction* value = reader_of[0];
+    if (multi_output) value = parent()->AddInstruction(CreateTuple(reader_of));
+    if (producer->has_sharding()) value->copy_sharding(producer);
+    CheckOk(producer->ReplaceAllUsesWithDifferentShape(value));
+  }
+
+  CheckOk(producer->CopyAllControlDepsTo(this, this));
+  CheckOk(producer->DropAllControlDeps());
+  HloComputation* body = producer->fused_instructions_computation();
+  HloModule* module = GetModule();
+  CheckOk(parent()->RemoveInstruction(producer));
+  if (remove_computation) CheckOk(module->RemoveEmbeddedComputation(body));
+}
+
+}  // namespace xla

@@ -1,0 +1,121 @@
+#include "xla/hlo/ir/hlo_original_value.h"
+
+#include <memory>
+#include <optional>
+
+#include "gtest/gtest.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape_util.h"
+#include "xla/xla_data.pb.h"
+
+namespace xla {
+namespace {
+
+const Shape& Array() {
+  static const Shape& shape = *new Shape(ShapeUtil::MakeShape(F32, {2}));
+  return shape;
+}
+
+// ((a, b), c)
+Shape Nested() {
+  return ShapeUtil::MakeTupleShape(
+      {ShapeUtil::MakeTupleShape({Array(), Array()}), Array()});
+}
+
+TEST(OriginalValueTest, TextOfLeavesAndTuples) {
+  OriginalValue array(Array());
+  EXPECT_EQ(array.ToString(), "{}");
+  *array.mutable_original_array({}) = OriginalArray{"x", {}};
+  EXPECT_EQ(array.ToString(), R"({"x"})");
+  *array.mutable_original_array({}) = OriginalArray{"x", {1, 0}};
+  EXPECT_EQ(array.ToString(), R"({"x" {1,0}})");
+
+  OriginalValue tuple(Nested());
+  EXPECT_EQ(tuple.ToString(), "(({}, {}), {})");
+  *tuple.mutable_original_array({0, 1}) = OriginalArray{"y", {}};
+  EXPECT_EQ(tuple.ToString(), R"((({}, {"y"}), {}))");
+  EXPECT_EQ(tuple.mutable_original_array({0}), nullptr) << "no leaf";
+  EXPECT_EQ(tuple.original_array({5}), std::nullopt);
+
+  // c, (a, (b))
+  OriginalValue right(ShapeUtil::MakeTupleShape(
+      {Array(), ShapeUtil::MakeTupleShape(
+                    {Array(), ShapeUtil::MakeTupleShape({Array()})})}));
+  EXPECT_EQ(right.ToString(), "({}, ({}, ({})))");
+  EXPECT_EQ(OriginalValue::SyntheticCall().ToString(), "[synthetic_call]");
+}
+
+TEST(OriginalValueTest, ProtoReadsBack) {
+  OriginalValue value(Nested());
+  *value.mutable_original_array({0, 0}) = OriginalArray{"a", {3}};
+  auto read = OriginalValue::FromProto(value.ToProto());
+  EXPECT_EQ(*read, value);
+  auto call =
+      OriginalValue::FromProto(OriginalValue::SyntheticCall().ToProto());
+  EXPECT_TRUE(call->is_synthetic_call());
+  EXPECT_NE(*call, value);
+}
+
+TEST(OriginalValueTest, EmptyAndCompatible) {
+  OriginalValue value(Nested());
+  EXPECT_TRUE(value.IsEmpty());
+  EXPECT_TRUE(value.IsCompatibleWith(Nested()));
+  EXPECT_FALSE(value.IsCompatibleWith(Array()));
+  *value.mutable_original_array({1}) = OriginalArray{"a", {}};
+  EXPECT_FALSE(value.IsEmpty());
+  EXPECT_FALSE(OriginalValue::SyntheticCall().IsEmpty());
+  EXPECT_TRUE(OriginalValue::SyntheticCall().IsCompatibleWith(Array()));
+}
+
+TEST(OriginalValueTest, TuplesAndElementsPassValuesOn) {
+  auto p = HloInstruction::CreateParameter(0, Array(), "p");
+  auto q = HloInstruction::CreateParameter(1, Array(), "q");
+  auto tuple = HloInstruction::CreateTuple({p.get(), q.get()});
+  EXPECT_EQ(OriginalValue::CreateFromInstruction(tuple.get()), nullptr);
+  p->set_original_value(OriginalValue::CreateFromInstruction(p.get()));
+  q->set_original_value(OriginalValue::CreateFromInstruction(q.get(), "m/"));
+  tuple->set_original_value(OriginalValue::CreateFromInstruction(tuple.get()));
+  EXPECT_EQ(tuple->original_value()->ToString(), R"(({"p"}, {"m/q"}))");
+  auto element = HloInstruction::CreateGetTupleElement(tuple.get(), 1);
+  EXPECT_EQ(OriginalValue::CreateFromInstruction(element.get())->ToString(),
+            R"({"m/q"})");
+}
+
+TEST(OriginalValueTest, CopiesOnlyWhereLeavesMatch) {
+  auto p = HloInstruction::CreateParameter(0, Array(), "p");
+  auto q = HloInstruction::CreateParameter(1, Array(), "q");
+  auto t = HloInstruction::CreateParameter(2, Nested(), "t");
+  p->set_original_value(OriginalValue::CreateFromInstruction(p.get()));
+  CopyOriginalValue(p.get(), t.get());
+  EXPECT_EQ(t->original_value(), nullptr);
+  CopyOriginalValue(p.get(), q.get());
+  EXPECT_EQ(q->original_value(), p->original_value());
+  q->CopyOriginalValue(p.get(), /*clone=*/true);
+  EXPECT_NE(q->original_value(), p->original_value());
+  EXPECT_EQ(*q->original_value(), *p->original_value());
+}
+
+TEST(OriginalValueTest, EqualValuesBecomeOneObject) {
+  HloModule module("m", HloModuleConfig());
+  HloComputation::Builder builder("entry");
+  auto* p =
+      builder.AddInstruction(HloInstruction::CreateParameter(0, Array(), "p"));
+  auto* neg = builder.AddInstruction(
+      HloInstruction::CreateUnary(Array(), HloOpcode::kNegate, p));
+  auto* exp = builder.AddInstruction(
+      HloInstruction::CreateUnary(Array(), HloOpcode::kExp, neg));
+  module.AddEntryComputation(builder.Build());
+  p->set_original_value(OriginalValue::CreateFromInstruction(p));
+  neg->set_original_value(OriginalValue::CreateFromInstruction(p));
+  exp->set_original_value(OriginalValue::CreateFromInstruction(exp));
+  ASSERT_NE(p->original_value(), neg->original_value());
+  DeduplicateOriginalValues(&module);
+  EXPECT_EQ(p->original_value(), neg->original_value());
+  EXPECT_NE(p->original_value(), exp->original_value());
+}
+
+}  // namespace
+}  // namespace xla

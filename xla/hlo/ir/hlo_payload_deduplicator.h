@@ -1,0 +1,35 @@
+#ifndef XLA_HLO_IR_HLO_PAYLOAD_DEDUPLICATOR_H_
+#define XLA_HLO_IR_HLO_PAYLOAD_DEDUPLICATOR_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+
+namespace xla {
+
+// The table HloModuleProto.payloads: byte strings that many instructions share,
+// each once. An id is a position in the table.
+class HloPayloadDeduplicator {
+ public:
+  // The id of `payload`, which joins the table if it is new.
+  int64_t Intern(absl::string_view payload) {
+    auto [it, inserted] = ids_.try_emplace(
+        std::string(payload), static_cast<int64_t>(payloads_.size()));
+    if (inserted) payloads_.push_back(it->first);
+    return it->second;
+  }
+
+  // In order of ids.
+  const std::vector<std::string>& payloads() const { return payloads_; }
+
+ private:
+  absl::flat_hash_map<std::string, int64_t> ids_;
+  std::vector<std::string> payloads_;
+};
+
+}  // namespace xla
+
+#endif  // XLA_HLO_IR_HLO_PAYLOAD_DEDUPLICATOR_H_

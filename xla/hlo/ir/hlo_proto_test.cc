@@ -1,0 +1,369 @@
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
+#include "gtest/gtest.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_module_config.h"
+#include "xla/hlo/ir/hlo_original_value.h"
+#include "xla/hlo/ir/hlo_schedule.h"
+#include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/ir/hlo_test_modules.h"
+#include "xla/service/hlo.pb.h"
+#include "xla/shape_util.h"
+#include "xla/xla.pb.h"
+#include "xla/xla_data.pb.h"
+
+namespace xla {
+namespace {
+
+absl::StatusOr<std::unique_ptr<HloModule>> FromProto(
+    const HloModuleProto& proto) {
+  absl::StatusOr<HloModuleConfig> config =
+      HloModule::CreateModuleConfigFromProto(proto, DebugOptions());
+  if (!config.ok()) return config.status();
+  return HloModule::CreateFromProto(proto, *config);
+}
+
+// The module after going through bytes.
+std::unique_ptr<HloModule> ThroughBytes(const HloModule& module,
+                                        HloProtoOptions options = {}) {
+  HloModuleProto proto;
+  EXPECT_TRUE(
+      proto.ParseFromString(module.ToProto(options).SerializeAsString()));
+  absl::StatusOr<std::unique_ptr<HloModule>> result = FromProto(proto);
+  EXPECT_TRUE(result.ok()) << result.status();
+  return result.ok() ? *std::move(result) : nullptr;
+}
+
+TEST(HloProtoTest, TextOfAllFamiliesIsTheSameAfterwards) {
+  std::unique_ptr<HloModule> module = MakeModuleOfAllFamilies();
+  std::unique_ptr<HloModule> again = ThroughBytes(*module);
+  ASSERT_NE(again, nullptr);
+  EXPECT_EQ(again->ToString(), module->ToString());
+  EXPECT_EQ(again->ToString(HloPrintOptions()),
+            module->ToString(HloPrintOptions()));
+}
+
+TEST(HloProtoTest, IdsAreKept) {
+  std::unique_ptr<HloModule> module = MakeSmallModule();
+  HloComputation* entry = module->entry_computation();
+  // Leaves a hole in the numbering.
+  HloInstruction* dead = entry->AddInstruction(HloInstruction::CreateTuple({}));
+  HloInstruction* last = entry->AddInstruction(HloInstruction::CreateTuple({}));
+  ASSERT_TRUE(entry->RemoveInstruction(dead).ok());
+  std::unique_ptr<HloModule> again = ThroughBytes(*module);
+  ASSERT_NE(again, nullptr);
+  EXPECT_EQ(again->entry_computation()->unique_id(), entry->unique_id());
+  HloInstruction* read =
+      again->entry_computation()->GetInstructionWithName(last->name());
+  ASSERT_NE(read, nullptr);
+  EXPECT_EQ(read->unique_id(), last->unique_id());
+  EXPECT_EQ(
+      again->entry_computation()->GetInstructionWithLocalId(read->local_id()),
+      read);
+}
+
+TEST(HloProtoTest, IdsOfAnotherNumberingBecomeLocal) {
+  HloModuleProto proto = MakeSmallModule()->ToProto();
+  // Ids counted through the module, as in protos of old.
+  HloComputationProto& entry = *proto.mutable_computations(1);
+  const int64_t base = 5000;
+  auto renumber = [&](int64_t id) {
+    return base + HloInstruction::CalculateLocalId(id);
+  };
+  for (HloInstructionProto& instruction : *entry.mutable_instructions()) {
+    instruction.set_id(renumber(instruction.id()));
+    for (int64_t& id : *instruction.mutable_operand_ids()) id = renumber(id);
+  }
+  entry.set_root_id(renumber(entry.root_id()));
+  absl::StatusOr<std::unique_ptr<HloModule>> module = FromProto(proto);
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_EQ((*module)->ToString(), MakeSmallModule()->ToString());
+
+  absl::StatusOr<HloModuleProto> remapped =
+      HloModule::RemapInstructionIds(proto);
+  ASSERT_TRUE(remapped.ok()) << remapped.status();
+  EXPECT_EQ(remapped->computations(1).instructions(0).id(),
+            HloInstruction::CalculateUniqueId(entry.id(), 0));
+  module = FromProto(*remapped);
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_EQ((*module)->ToString(), MakeSmallModule()->ToString());
+}
+
+TEST(HloProtoTest, WhatGoesWithTheModule) {
+  std::unique_ptr<HloModule> module = MakeSmallModule();
+  Decorate(module.get());
+  std::unique_ptr<HloModule> again = ThroughBytes(*module);
+  ASSERT_NE(again, nullptr);
+  EXPECT_EQ(again->ToString(), module->ToString());
+  EXPECT_TRUE(again->has_schedule());
+  EXPECT_TRUE(again->is_dynamic());
+  ASSERT_EQ(again->CrossProgramPrefetches().size(), 1);
+  EXPECT_EQ(again->CrossProgramPrefetches()[0].alt_memory_offset, 64);
+  EXPECT_EQ(again->spmd_parameters_shardings(),
+            module->spmd_parameters_shardings());
+  EXPECT_EQ(again->spmd_output_sharding(), module->spmd_output_sharding());
+  ASSERT_EQ(again->debug_attributes().size(), 1);
+  EXPECT_EQ(again->debug_attributes().begin()->second[0].callback_id, 3);
+  EXPECT_TRUE(again->config().use_spmd_partitioning());
+
+  absl::StatusOr<std::unique_ptr<HloModule>> with_config =
+      HloModule::CreateFromProtoWithConfig(module->ToProtoWithConfig());
+  ASSERT_TRUE(with_config.ok()) << with_config.status();
+  EXPECT_EQ((*with_config)->ToString(), module->ToString());
+}
+
+TEST(HloProtoTest, ElidedConstantsHaveNoLiteral) {
+  std::unique_ptr<HloModule> module = MakeModuleOfAllFamilies();
+  const HloInstruction* elided =
+      module->entry_computation()->GetInstructionWithName("constant.2");
+  HloInstructionProto proto = elided->ToProto();
+  EXPECT_FALSE(proto.has_literal());
+  absl::StatusOr<std::unique_ptr<HloInstruction>> again =
+      HloInstruction::CreateFromProto(proto, {});
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_TRUE((*again)->literal().is_elided());
+
+  // A literal with nothing but a shape is an error, or elided on request.
+  *proto.mutable_literal()->mutable_shape() = proto.shape();
+  EXPECT_FALSE(HloInstruction::CreateFromProto(proto, {}).ok());
+  again = HloInstruction::CreateFromProto(proto, {}, {},
+                                          /*prohibit_empty_literal=*/false);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_TRUE((*again)->literal().is_elided());
+}
+
+TEST(HloProtoTest, PayloadsAreSharedAndComeBack) {
+  std::unique_ptr<HloModule> module = MakeSmallModule();
+  for (HloInstruction* p :
+       module->entry_computation()->parameter_instructions()) {
+    p->set_raw_backend_config_string("{\"shared\":1}");
+    p->mutable_metadata().mutable_metadata_payload()->set_value("payload");
+  }
+  HloProtoOptions options;
+  options.deduplicate_backend_config = true;
+  options.deduplicate_metadata = true;
+  HloModuleProto proto = module->ToProto(options);
+  EXPECT_EQ(proto.payloads_size(), 2);
+  EXPECT_EQ(proto.computations(1).instructions(0).backend_config(), "");
+  std::unique_ptr<HloModule> again = ThroughBytes(*module, options);
+  ASSERT_NE(again, nullptr);
+  EXPECT_EQ(again->ToString(), module->ToString());
+}
+
+TEST(HloProtoTest, OriginalValues) {
+  OriginalValue value(std::vector<OriginalValue::Leaf>{
+      {{0}, OriginalArray{"a", {1}}}, {{1}, std::nullopt}});
+  EXPECT_EQ(*OriginalValue::FromProto(value.ToProto()), value);
+  EXPECT_TRUE(OriginalValue::FromProto(OriginalValue::SyntheticCall().ToProto())
+                  ->is_synthetic_call());
+}
+
+TEST(HloProtoTest, ConfigsComeBack) {
+  HloModuleConfig config;
+  config.set_seed(7);
+  config.set_num_partitions(3);
+  config.set_device_memory_size(1 << 20);
+  config.set_auto_spmd_partitioning_mesh_shape({2, 4});
+  config.set_fusion_config({{true, false}, {}});
+  (*config.mutable_dot_config())["d"] = {1, 2};
+  *config.mutable_layout_config() = {{{1}, {}}, {}};
+  config.SetAnalysisAllowance("pass", 5);
+  config.set_shardable_value_update_pairs({{1, {0}, {2}}});
+  config.set_device_type("cpu");
+  absl::StatusOr<std::unique_ptr<HloModuleConfig>> again =
+      HloModuleConfig::CreateFromProto(config.ToProto());
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ((*again)->seed(), 7);
+  EXPECT_EQ((*again)->num_partitions(), 3);
+  EXPECT_EQ((*again)->device_memory_size(), 1 << 20);
+  EXPECT_EQ((*again)->auto_spmd_partitioning_mesh_shape(),
+            config.auto_spmd_partitioning_mesh_shape());
+  EXPECT_EQ((*again)->fusion_config(), config.fusion_config());
+  EXPECT_EQ((*again)->dot_config(), config.dot_config());
+  EXPECT_EQ((*again)->layout_config(), config.layout_config());
+  EXPECT_EQ((*again)->GetAnalysisAllowance("pass"), 5);
+  ASSERT_EQ((*again)->shardable_value_update_pairs().size(), 1);
+  EXPECT_EQ((*again)->device_type(), "cpu");
+  EXPECT_EQ((*again)->allow_spmd_sharding_propagation_to_output().size(), 1);
+}
+
+// --- Malformed protos
+// -----------------------------------------------------------
+
+struct Malformed {
+  const char* message;
+  std::function<void(HloModuleProto*)> damage;
+};
+
+HloInstructionProto* FindInstruction(HloModuleProto* module,
+                                     absl::string_view opcode) {
+  for (HloComputationProto& computation : *module->mutable_computations()) {
+    for (HloInstructionProto& instruction :
+         *computation.mutable_instructions()) {
+      if (instruction.opcode() == opcode) return &instruction;
+    }
+  }
+  return nullptr;
+}
+
+// Changes the first instruction of an opcode.
+std::function<void(HloModuleProto*)> In(
+    absl::string_view opcode,
+    std::function<void(HloInstructionProto*)> change) {
+  return [=](HloModuleProto* module) {
+    HloInstructionProto* instruction = FindInstruction(module, opcode);
+    ASSERT_NE(instruction, nullptr) << opcode;
+    change(instruction);
+  };
+}
+
+std::vector<Malformed> MalformedProtos() {
+  using I = HloInstructionProto;
+  return {
+      {"no name", [](HloModuleProto* m) { m->clear_name(); }},
+      {"no computation has the id of the entry",
+       [](HloModuleProto* m) { m->set_entry_computation_id(99); }},
+      {"two computations have the id",
+       [](HloModuleProto* m) {
+         m->mutable_computations(1)->set_id(m->computations(0).id());
+       }},
+      {"no host_program_shape",
+       [](HloModuleProto* m) { m->clear_host_program_shape(); }},
+      {"its layout",
+       [](HloModuleProto* m) {
+         m->mutable_host_program_shape()->mutable_parameters()->RemoveLast();
+         m->mutable_host_program_shape()->clear_parameter_names();
+       }},
+      {"root's id",
+       [](HloModuleProto* m) { m->mutable_computations(0)->set_root_id(77); }},
+      {"two instructions have the id",
+       [](HloModuleProto* m) {
+         auto* c = m->mutable_computations(0);
+         c->mutable_instructions(1)->set_id(c->instructions(0).id());
+       }},
+      {"parameters are not numbered",
+       [](HloModuleProto* m) {
+         auto* c = m->mutable_computations(0);
+         c->mutable_instructions(1)->set_parameter_number(2);
+       }},
+      {"is there twice",
+       [](HloModuleProto* m) {
+         auto* c = m->mutable_computations(0);
+         c->mutable_instructions(1)->set_parameter_number(0);
+       }},
+      {"is too large",
+       In("parameter", [](I* i) { i->set_parameter_number(1LL << 40); })},
+      {"are named", In("iota", [](I* i) { i->set_name("sort"); })},
+      {"unknown opcode", In("iota", [](I* i) { i->set_opcode("no-op"); })},
+      {"no shape", In("iota", [](I* i) { i->clear_shape(); })},
+      {"negative id", In("iota", [](I* i) { i->set_id(-5); })},
+      {"expected 1 operands",
+       In("broadcast", [](I* i) { i->clear_operand_ids(); })},
+      {"uses it as an operand",
+       In("broadcast", [](I* i) { i->set_operand_ids(0, 123456); })},
+      // An operand of itself would be a cycle.
+      {"uses it as an operand",
+       In("broadcast", [](I* i) { i->set_operand_ids(0, i->id()); })},
+      {"control predecessor",
+       In("broadcast", [](I* i) { i->add_control_predecessor_ids(i->id()); })},
+      {"before the one that calls it",
+       In("while", [](I* i) { i->set_called_computation_ids(0, 1000); })},
+      {"calls no computations",
+       In("iota", [](I* i) { i->add_called_computation_ids(0); })},
+      {"expected 2 called computations",
+       In("while",
+          [](I* i) { i->mutable_called_computation_ids()->RemoveLast(); })},
+      {"dimensions", In("broadcast", [](I* i) { i->add_dimensions(7); })},
+      {"no permutation",
+       In("transpose", [](I* i) { i->set_dimensions(0, 0); })},
+      {"as many inputs as init values",
+       In("reduce", [](I* i) { i->add_operand_ids(i->operand_ids(0)); })},
+      {"num_carries", In("scan", [](I* i) { i->set_num_carries(9); })},
+      {"no element",
+       In("get-tuple-element", [](I* i) { i->set_tuple_index(5); })},
+      {"no dimension numbers",
+       In("dot", [](I* i) { i->clear_dot_dimension_numbers(); })},
+      {"unknown fusion kind",
+       In("fusion", [](I* i) { i->set_fusion_kind("kBig"); })},
+      {"the fusion 2 operands",
+       In("fusion", [](I* i) { i->add_operand_ids(i->operand_ids(0)); })},
+      {"literal has shape",
+       In("constant", [](I* i) { i->mutable_shape()->set_element_type(S32); })},
+      {"is no tuple of 3",
+       In("recv",
+          [](I* i) {
+            i->mutable_shape()->mutable_tuple_shapes()->RemoveLast();
+          })},
+      {"n updates",
+       In("scatter", [](I* i) { i->mutable_operand_ids()->RemoveLast(); })},
+      {"start indices",
+       In("dynamic-slice",
+          [](I* i) { i->mutable_operand_ids()->RemoveLast(); })},
+      {"no payload",
+       In("iota",
+          [](I* i) { i->mutable_backend_config_payload()->set_id(3); })},
+      {"flags for", In("parameter",
+                       [](I* i) {
+                         i->mutable_parameter_replication()
+                             ->mutable_replicated_at_leaf_buffers()
+                             ->Resize(9, true);
+                       })},
+  };
+}
+
+TEST(HloProtoTest, MalformedProtosAreErrors) {
+  const HloModuleProto good = MakeModuleOfAllFamilies()->ToProto();
+  for (const Malformed& malformed : MalformedProtos()) {
+    HloModuleProto proto = good;
+    malformed.damage(&proto);
+    absl::StatusOr<std::unique_ptr<HloModule>> module = FromProto(proto);
+    ASSERT_FALSE(module.ok()) << malformed.message;
+    EXPECT_EQ(module.status().code(), absl::StatusCode::kInvalidArgument)
+        << module.status();
+    EXPECT_TRUE(absl::StrContains(module.status().message(), malformed.message))
+        << "expected: " << malformed.message << "\n"
+        << module.status();
+  }
+}
+
+TEST(HloProtoTest, InvalidSchedulesAreErrors) {
+  std::unique_ptr<HloModule> module = MakeSmallModule();
+  HloSchedule schedule(module.get());
+  for (HloComputation* computation : module->computations()) {
+    schedule.set_sequence(computation, computation->MakeInstructionPostOrder());
+  }
+  ASSERT_TRUE(module->set_schedule(schedule).ok());
+  const HloModuleProto good = module->ToProto();
+  const int64_t entry = good.entry_computation_id();
+  auto sequence = [&](HloModuleProto* proto) {
+    return (*proto->mutable_schedule()->mutable_sequences())[entry]
+        .mutable_instruction_ids();
+  };
+  HloModuleProto proto = good;
+  sequence(&proto)->Set(0, 12345);
+  EXPECT_FALSE(FromProto(proto).ok());
+  proto = good;
+  sequence(&proto)->SwapElements(0, 5);
+  EXPECT_FALSE(FromProto(proto).ok());
+  proto = good;
+  sequence(&proto)->RemoveLast();
+  EXPECT_FALSE(FromProto(proto).ok());
+  proto = good;
+  (*proto.mutable_schedule()->mutable_sequences())[77];
+  EXPECT_FALSE(FromProto(proto).ok());
+}
+
+}  // namespace
+}  // namespace xla

@@ -1,0 +1,163 @@
+#ifndef XLA_HLO_IR_NAMED_SHARDING_H_
+#define XLA_HLO_IR_NAMED_SHARDING_H_
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "xla/hlo/ir/mesh_and_axis.h"
+#include "xla/hlo/ir/tile_assignment.h"
+#include "xla/printer.h"
+#include "xla/xla_data.pb.h"
+
+namespace xla {
+
+// How the addends of an unreduced value combine.
+enum class ReductionOp { kSum = 0, kMax = 1, kMin = 2 };
+
+// "sum", "max", "min".
+const char* ReductionOpToString(ReductionOp op);
+
+// A sharding by names: which axes of a mesh cut which dimension.
+//
+//   {mesh['x'=2,'y'=4], [{'x'}, {'y':(1)2, ?}], unreduced={'y':(2)2}}
+//
+// `?` marks a dimension that propagation may cut further (open). Axes that are
+// named nowhere replicate the value implicitly.
+class NamedSharding {
+ public:
+  class DimensionSharding {
+   public:
+    DimensionSharding() = default;
+    explicit DimensionSharding(std::vector<AxisRef> axes, bool is_closed = true)
+        : axes_(std::move(axes)), is_closed_(is_closed) {}
+
+    absl::Span<const AxisRef> axes() const { return axes_; }
+    bool is_closed() const { return is_closed_; }
+    // The number of pieces the dimension is cut into.
+    int64_t getShardedSize(const Mesh& mesh) const;
+
+    bool operator==(const DimensionSharding& other) const {
+      return axes_ == other.axes_ && is_closed_ == other.is_closed_;
+    }
+    bool operator!=(const DimensionSharding& other) const {
+      return !(*this == other);
+    }
+    template <typename H>
+    friend H AbslHashValue(H h, const DimensionSharding& dim) {
+      return H::combine(std::move(h), dim.axes_, dim.is_closed_);
+    }
+
+    // `{'x', 'y'}`, `{'x', ?}`, `{?}`, `{}`.
+    void Print(Printer* printer, const Mesh& mesh) const;
+    std::string ToString(const Mesh& mesh) const;
+
+   private:
+    std::vector<AxisRef> axes_;
+    bool is_closed_ = true;
+  };
+
+  // CHECK-fails unless Validate() accepts the result; parsers use Create.
+  explicit NamedSharding(Mesh mesh,
+                         absl::Span<const DimensionSharding> dim_shardings = {},
+                         absl::Span<const AxisRef> replicated_axes = {},
+                         absl::Span<const AxisRef> unreduced_axes = {},
+                         absl::Span<const AxisRef> manual_axes = {},
+                         absl::Span<const OpMetadata> metadata = {},
+                         ReductionOp reduction_op = ReductionOp::kSum);
+  // As the constructor; InvalidArgument for axes that do not exist, overlap or
+  // cut their axis badly.
+  static absl::StatusOr<NamedSharding> Create(
+      Mesh mesh, absl::Span<const DimensionSharding> dim_shardings,
+      absl::Span<const AxisRef> replicated_axes,
+      absl::Span<const AxisRef> unreduced_axes,
+      absl::Span<const AxisRef> manual_axes,
+      absl::Span<const OpMetadata> metadata = {},
+      ReductionOp reduction_op = ReductionOp::kSum);
+
+  static NamedSharding Replicate(absl::Span<const OpMetadata> metadata = {});
+  static NamedSharding MaximalSharding(
+      int64_t device_id, absl::Span<const OpMetadata> metadata = {});
+
+  const Mesh& mesh() const { return mesh_; }
+  absl::Span<const DimensionSharding> dim_shardings() const {
+    return dim_shardings_;
+  }
+  const DimensionSharding& dim_sharding(int64_t dim) const {
+    return dim_shardings_[dim];
+  }
+  int64_t num_dimensions() const { return dim_shardings_.size(); }
+  // The number of pieces dimension `dim` is cut into.
+  int64_t dimension(int64_t dim) const {
+    return dim_shardings_[dim].getShardedSize(mesh_);
+  }
+  int64_t num_devices() const { return mesh_.num_devices(); }
+  const TileAssignment& device_assignment() const {
+    return mesh_.device_assignment();
+  }
+  absl::Span<const AxisRef> replicated_axes() const { return replicated_axes_; }
+  absl::Span<const AxisRef> unreduced_axes() const { return unreduced_axes_; }
+  absl::Span<const AxisRef> manual_axes() const { return manual_axes_; }
+  std::vector<OpMetadata>& metadata() { return metadata_; }
+  const std::vector<OpMetadata>& metadata() const { return metadata_; }
+  ReductionOp reduction_op() const { return reduction_op_; }
+  void set_reduction_op(ReductionOp op) { reduction_op_ = op; }
+
+  bool IsMaximal() const { return mesh_.IsMaximal(); }
+  // No axis cuts a dimension, and none is manual or unreduced.
+  bool IsReplicated() const;
+  // All axes of the mesh are manual (and there is at least one).
+  bool IsManual() const;
+  bool IsUnreduced() const;
+
+  // Metadata is not compared.
+  bool operator==(const NamedSharding& other) const;
+  bool operator!=(const NamedSharding& other) const {
+    return !(*this == other);
+  }
+  template <typename H>
+  friend H AbslHashValue(H h, const NamedSharding& s) {
+    return H::combine(std::move(h), s.mesh_, s.dim_shardings_,
+                      s.replicated_axes_, s.unreduced_axes_, s.manual_axes_,
+                      s.reduction_op_);
+  }
+
+  // Braces included. `include_metadata` adds `metadata={...}`.
+  void Print(Printer* printer, bool include_metadata = false) const;
+  std::string ToString(bool include_metadata = false) const;
+
+  NamedShardingProto ToProto() const;
+  // Validates.
+  static absl::StatusOr<NamedSharding> CreateFromProto(
+      const NamedShardingProto& proto);
+  // As CreateFromProto; CHECK-fails on a proto it refuses.
+  static NamedSharding FromProto(const NamedShardingProto& proto);
+
+ private:
+  NamedSharding() = default;
+  absl::Status Validate() const;
+  bool CoversMesh(absl::Span<const AxisRef> axes) const;
+
+  Mesh mesh_;
+  std::vector<DimensionSharding> dim_shardings_;
+  std::vector<AxisRef> replicated_axes_;
+  std::vector<AxisRef> unreduced_axes_;
+  std::vector<AxisRef> manual_axes_;
+  std::vector<OpMetadata> metadata_;
+  ReductionOp reduction_op_ = ReductionOp::kSum;
+};
+
+// ` metadata={...}`, a list when there are several; nothing when there is none.
+void PrintShardingMetadataList(Printer* printer,
+                               absl::Span<const OpMetadata> metadata);
+
+std::ostream& operator<<(std::ostream& out, const NamedSharding& sharding);
+
+}  // namespace xla
+
+#endif  // XLA_HLO_IR_NAMED_SHARDING_H_
