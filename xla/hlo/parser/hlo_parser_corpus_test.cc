@@ -1,0 +1,90 @@
+// Real modules: parsing and printing reach a fixed point after one round.
+// HLO_CORPUS names a folder of *.hlo files, searched with its subfolders;
+// without it, the modules in testdata/ are read.
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "gtest/gtest.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_module_config.h"
+#include "xla/hlo/ir/hlo_print_options.h"
+#include "xla/hlo/parser/hlo_parser.h"
+
+namespace xla {
+namespace {
+
+std::vector<std::string> ModuleFiles() {
+  const char* corpus = std::getenv("HLO_CORPUS");
+  if (corpus == nullptr) {
+    std::cerr << "HLO_CORPUS is not set; reading xla/hlo/parser/testdata\n";
+    corpus = "xla/hlo/parser/testdata";
+  }
+  std::vector<std::string> files;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(corpus)) {
+    if (entry.path().extension() == ".hlo") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::string Read(const std::string& path) {
+  std::ifstream in(path);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+absl::StatusOr<std::unique_ptr<HloModule>> Parse(absl::string_view text,
+                                                 const std::string& name) {
+  return ParseAndReturnUnverifiedModule(text, HloModuleConfig(),
+                                        HloParserOptions().set_file_name(name));
+}
+
+TEST(HloParserCorpusTest, PrintedModulesAreAFixedPoint) {
+  std::vector<std::string> files = ModuleFiles();
+  ASSERT_FALSE(files.empty());
+  for (const std::string& file : files) {
+    SCOPED_TRACE(file);
+    const std::string text = Read(file);
+    for (const HloTextPiece& piece : SplitInput(text)) {
+      auto first = Parse(piece.text, file);
+      ASSERT_TRUE(first.ok()) << first.status().message();
+      const std::string once = (*first)->ToString();
+      auto second = Parse(once, "<printed>");
+      ASSERT_TRUE(second.ok()) << second.status().message();
+      EXPECT_EQ((*second)->instruction_count(), (*first)->instruction_count());
+      // Not EXPECT_EQ: it would print megabytes.
+      EXPECT_TRUE((*second)->ToString() == once);
+    }
+  }
+}
+
+TEST(HloParserCorpusTest, TheShortFormHoldsTheSameModule) {
+  for (const std::string& file : ModuleFiles()) {
+    SCOPED_TRACE(file);
+    const std::string text = Read(file);
+    for (const HloTextPiece& piece : SplitInput(text)) {
+      auto first = Parse(piece.text, file);
+      ASSERT_TRUE(first.ok()) << first.status().message();
+      const HloPrintOptions options = HloPrintOptions::ShortParsable();
+      const std::string once = (*first)->ToString(options);
+      auto second = Parse(once, "<printed>");
+      ASSERT_TRUE(second.ok()) << second.status().message();
+      EXPECT_TRUE((*second)->ToString(options) == once);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace xla
