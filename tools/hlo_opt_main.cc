@@ -1,0 +1,130 @@
+// hlo-opt: runs passes on HLO modules.
+
+#include <unistd.h>
+
+#include <iostream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/strings/str_cat.h"
+#include "tools/tool_main.h"
+#include "xla/hlo/pipeline/all_passes.h"
+#include "xla/hlo/pipeline/hlo_opt.h"
+#include "xla/hlo/pipeline/pipelines.h"
+
+using xla::HloOptOptions;
+
+ABSL_FLAG(std::string, passes, "",
+          "Passes to run, e.g. 'hlo-dce,fix(hlo-cse{limit=3})'.");
+ABSL_FLAG(std::string, pipeline, "", "Named pipeline to run.");
+ABSL_FLAG(bool, list_passes, false, "List the passes with their options.");
+ABSL_FLAG(std::string, list_pipeline, "",
+          "Print a pipeline's steps and why they stand in this order; 'all' "
+          "names every pipeline.");
+ABSL_FLAG(
+    std::optional<xla::ModuleFormat>, format, std::nullopt,
+    "Format of the input: hlo, pb or pbtxt; else told from its contents.");
+ABSL_FLAG(bool, split_input, false,
+          "The input holds several modules between lines '// -----'.");
+ABSL_FLAG(bool, lenient, false,
+          "Keep unknown attributes, with a warning, rather than fail.");
+ABSL_FLAG(bool, fill_elided_constants, false,
+          "Give constants that the text elides ('{...}') made-up elements.");
+ABSL_FLAG(std::optional<HloOptOptions::Emit>, emit, std::nullopt,
+          "What to write: hlo, short, proto, pbtxt, dot or none.");
+ABSL_FLAG(bool, emit_proto, false, "The same as --emit=pbtxt.");
+ABSL_FLAG(std::string, o, "-", "Output file.");
+ABSL_FLAG(HloOptOptions::Report, report, HloOptOptions::Report::kNone,
+          "What each pass did, instead of the module: text or json.");
+ABSL_FLAG(bool, verify_each, false, "Verify after each pass that changes.");
+ABSL_FLAG(bool, layout_sensitive, false, "Verify layouts too.");
+ABSL_FLAG(bool, check_changed, true,
+          "Fail passes that change the module and do not say so.");
+ABSL_FLAG(bool, time, false, "Print the time of each pass.");
+ABSL_FLAG(bool, stats, false, "Print what each pass did.");
+ABSL_FLAG(bool, print_after_change, false,
+          "Print the module after each pass that changed it.");
+ABSL_FLAG(std::string, print_before, "",
+          "Print the module before passes that match this expression.");
+ABSL_FLAG(std::string, print_after, "",
+          "Print the module after passes that match this expression.");
+ABSL_FLAG(std::string, fuel, "",
+          "Skip later runs of passes, to bisect: PASS=RUNS,...");
+ABSL_FLAG(std::string, reproducer, "",
+          "Where to write a text test when a pass fails.");
+
+namespace {
+
+constexpr char kUsage[] =
+    "runs passes on HLO modules\n\n"
+    "  hlo-opt model.hlo --pipeline=cleanup --report=text\n"
+    "  hlo-opt model.hlo --passes='hlo-cse,hlo-dce' -o out.hlo\n"
+    "  hlo-opt model.pb --emit=hlo              (a proto, to text)\n"
+    "  hlo-opt --list-passes\n";
+
+HloOptOptions OptionsFromFlags() {
+  HloOptOptions options;
+  options.passes = absl::GetFlag(FLAGS_passes);
+  options.pipeline = absl::GetFlag(FLAGS_pipeline);
+  options.format = absl::GetFlag(FLAGS_format);
+  options.split_input = absl::GetFlag(FLAGS_split_input);
+  options.lenient = absl::GetFlag(FLAGS_lenient);
+  options.fill_elided_constants = absl::GetFlag(FLAGS_fill_elided_constants);
+  options.emit = absl::GetFlag(FLAGS_emit);
+  if (absl::GetFlag(FLAGS_emit_proto)) {
+    options.emit = HloOptOptions::Emit::kTextProto;
+  }
+  options.output = absl::GetFlag(FLAGS_o);
+  options.report = absl::GetFlag(FLAGS_report);
+  options.verify_each = absl::GetFlag(FLAGS_verify_each);
+  options.layout_sensitive = absl::GetFlag(FLAGS_layout_sensitive);
+  options.check_changed = absl::GetFlag(FLAGS_check_changed);
+  options.time = absl::GetFlag(FLAGS_time);
+  options.stats = absl::GetFlag(FLAGS_stats);
+  options.print_after_change = absl::GetFlag(FLAGS_print_after_change);
+  options.print_before = absl::GetFlag(FLAGS_print_before);
+  options.print_after = absl::GetFlag(FLAGS_print_after);
+  options.fuel = absl::GetFlag(FLAGS_fuel);
+  options.reproducer = absl::GetFlag(FLAGS_reproducer);
+  options.progress = isatty(STDERR_FILENO) != 0;
+  return options;
+}
+
+absl::Status ListPipeline(const std::string& name) {
+  if (name == "all") {
+    for (const xla::NamedPipeline& pipeline : xla::NamedPipelines()) {
+      std::cout << pipeline.name << ": " << pipeline.help << "\n";
+    }
+    return absl::OkStatus();
+  }
+  absl::StatusOr<std::string> text = xla::PipelineToText(name);
+  if (text.ok()) std::cout << *text;
+  return text.status();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::string> inputs =
+      xla::InitTool(argc, argv, kUsage,
+                    {{"split-input-file", "split-input"},
+                     {"split_input_file", "split-input"}});
+  xla::PassRegistry registry = xla::AllPasses();
+  absl::Status status = xla::CheckPipelines(registry);
+  if (!status.ok()) return xla::ExitStatus(status);
+  if (absl::GetFlag(FLAGS_list_passes)) {
+    std::cout << xla::PassListToText(registry);
+    return 0;
+  }
+  if (!absl::GetFlag(FLAGS_list_pipeline).empty()) {
+    return xla::ExitStatus(ListPipeline(absl::GetFlag(FLAGS_list_pipeline)));
+  }
+  if (inputs.empty()) {
+    std::cerr << "usage: hlo-opt INPUT... [flags]; see hlo-opt --help\n";
+    return 2;
+  }
+  return xla::ExitStatus(
+      xla::RunHloOpt(OptionsFromFlags(), registry, inputs, std::cerr));
+}

@@ -1,0 +1,46 @@
+// Each forwarding header gives the names that code written against its path
+// uses.
+#include "tsl/platform/errors.h"
+#include "tsl/platform/logging.h"
+#include "tsl/platform/status.h"
+#include "tsl/platform/statusor.h"
+#include "tsl/platform/test.h"
+#include "xla/service/call_graph.h"
+#include "xla/service/call_inliner.h"
+#include "xla/service/compilation_stats.h"
+#include "xla/service/computation_layout.h"
+#include "xla/service/computation_placer.h"
+#include "xla/service/hlo_cse.h"
+#include "xla/service/hlo_module_config.h"
+#include "xla/service/hlo_module_util.h"
+#include "xla/service/hlo_proto_util.h"
+#include "xla/service/hlo_verifier.h"
+#include "xla/service/name_uniquer.h"
+#include "xla/service/pattern_matcher.h"
+#include "xla/service/shape_inference.h"
+#include "xla/test.h"
+#include "xla/test_helpers.h"
+#include "xla/tests/filecheck.h"
+#include "xla/tests/hlo_test_base.h"
+#include "xla/tsl/lib/core/status_test_util.h"
+#include "xla/tsl/platform/errors.h"
+#include "xla/tsl/platform/logging.h"
+#include "xla/tsl/platform/macros.h"
+#include "xla/tsl/platform/status.h"
+#include "xla/tsl/platform/status_matchers.h"
+#include "xla/tsl/platform/statusor.h"
+#include "xla/tsl/platform/test.h"
+#include "xla/tsl/platform/types.h"
+#include "xla/tsl/util/proto/proto_matchers.h"
+
+namespace {
+
+TEST(CompatTest, NamesAreWhereOpenXlaHasThem) {
+  xla::HloModuleConfig config;
+  EXPECT_EQ(config.num_partitions(), 1);
+  EXPECT_EQ(xla::HloVerifier(false, true).name(), "hlo-verifier");
+  EXPECT_EQ(xla::HloCSE(/*is_layout_sensitive=*/false).name(), "hlo-cse");
+  TF_EXPECT_OK(absl::OkStatus());
+}
+
+}  // namespace

@@ -1,0 +1,8 @@
+#ifndef XLA_COMPAT_INCLUDE_XLA_TSL_PLATFORM_ERRORS_H_
+#define XLA_COMPAT_INCLUDE_XLA_TSL_PLATFORM_ERRORS_H_
+
+// OpenXLA's path of this header, for code from outside.
+#include "xla/status_macros.h"  // IWYU pragma: export
+#include "xla/util.h"           // IWYU pragma: export
+
+#endif  // XLA_COMPAT_INCLUDE_XLA_TSL_PLATFORM_ERRORS_H_

@@ -1,0 +1,33 @@
+#ifndef XLA_HLO_PASS_INSTRUMENTATION_PASS_FUEL_H_
+#define XLA_HLO_PASS_INSTRUMENTATION_PASS_FUEL_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/pass/pass_instrumentation.h"
+
+namespace xla {
+
+// Lets each named pass run only so many times, to bisect which run breaks a
+// module: `hlo-dce=3,hlo-cse=0` skips the fourth and later runs of hlo-dce and
+// every run of hlo-cse.
+class PassFuel : public PassInstrumentation {
+ public:
+  // Errors: InvalidArgument where `text` is not a list of NAME=COUNT.
+  static absl::StatusOr<std::unique_ptr<PassFuel>> Create(
+      absl::string_view text);
+
+  bool ShouldRun(const PassEvent& event, const HloModule& module) override;
+
+ private:
+  absl::flat_hash_map<std::string, int64_t> left_;
+};
+
+}  // namespace xla
+
+#endif  // XLA_HLO_PASS_INSTRUMENTATION_PASS_FUEL_H_

@@ -1,0 +1,133 @@
+#include "xla/hlo/pass/pass_registry.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace xla {
+namespace {
+
+using ::testing::HasSubstr;
+
+enum class Color { kRed, kBlue };
+bool AbslParseFlag(absl::string_view text, Color* color, std::string* error) {
+  if (text == "red" || text == "blue") {
+    *color = text == "red" ? Color::kRed : Color::kBlue;
+    return true;
+  }
+  *error = "expected red or blue";
+  return false;
+}
+std::string AbslUnparseFlag(Color color) {
+  return color == Color::kRed ? "red" : "blue";
+}
+
+struct PaintOptions {
+  bool dry = false;
+  int64_t coats = 1;
+  double share = 0.5;
+  std::string where = "all";
+  Color color = Color::kRed;
+
+  template <typename Visitor>
+  void VisitFields(Visitor&& visit) {
+    visit("dry", dry, "paints nothing");
+    visit("coats", coats, "how often");
+    visit("share", share, "of the wall");
+    visit("where", where, "the wall");
+    visit("color", color, "of the paint");
+  }
+};
+
+class Paint : public HloModulePass {
+ public:
+  explicit Paint(const PaintOptions& options) : options(options) {}
+  absl::string_view name() const override { return "paint"; }
+  PaintOptions options;
+};
+
+class Idle : public HloModulePass {
+ public:
+  absl::string_view name() const override { return "idle"; }
+};
+
+PassRegistry Registry() {
+  PassRegistry registry;
+  registry.Register<Paint, PaintOptions>("paint", "paints");
+  registry.Register<Idle>("idle", "does nothing");
+  return registry;
+}
+
+std::string ErrorOf(absl::string_view text) {
+  auto pipeline = Registry().ParsePipeline("p", text);
+  return pipeline.ok() ? "ok" : std::string(pipeline.status().message());
+}
+
+TEST(PassRegistryTest, NoPasses) {
+  auto pipeline = Registry().ParsePipeline("p", "");
+  ASSERT_TRUE(pipeline.ok());
+  EXPECT_EQ((*pipeline)->PassesSize(), 0);
+  EXPECT_EQ((*pipeline)->name(), "p");
+}
+
+TEST(PassRegistryTest, OptionsOfEveryType) {
+  auto pipeline = Registry().ParsePipeline(
+      "p", " idle , paint{dry, coats=3,share=0.25,where={a,b},color=blue}");
+  ASSERT_TRUE(pipeline.ok()) << pipeline.status();
+  ASSERT_EQ((*pipeline)->PassesSize(), 2);
+  const auto& options = static_cast<Paint&>((*pipeline)->GetPass(1)).options;
+  EXPECT_TRUE(options.dry);
+  EXPECT_EQ(options.coats, 3);
+  EXPECT_EQ(options.share, 0.25);
+  EXPECT_EQ(options.where, "{a,b}");
+  EXPECT_EQ(options.color, Color::kBlue);
+}
+
+TEST(PassRegistryTest, DefaultsAreDescribed) {
+  const PassRegistry registry = Registry();
+  const auto& options = registry.entries().at("paint").options;
+  ASSERT_EQ(options.size(), 5);
+  EXPECT_EQ(options[1].name, "coats");
+  EXPECT_EQ(options[1].default_value, "1");
+  EXPECT_EQ(options[4].default_value, "red");
+}
+
+TEST(PassRegistryTest, GroupsNest) {
+  auto pipeline = Registry().ParsePipeline(
+      "p", "fix{limit=3}(idle,inner(paint,idle)),idle");
+  ASSERT_TRUE(pipeline.ok()) << pipeline.status();
+  ASSERT_EQ((*pipeline)->PassesSize(), 2);
+  auto& fix = static_cast<HloPassPipeline&>((*pipeline)->GetPass(0));
+  ASSERT_TRUE(fix.IsPassPipeline());
+  ASSERT_EQ(fix.PassesSize(), 2);
+  EXPECT_EQ(fix.GetPass(1).name(), "inner");
+}
+
+TEST(PassRegistryTest, ErrorsSayWhereAndWhat) {
+  EXPECT_THAT(ErrorOf("idel"), HasSubstr("passes:1: no pass idel; did you mean "
+                                         "idle?"));
+  EXPECT_THAT(ErrorOf("idle,paint{coat=1}"),
+              HasSubstr("passes:6: pass paint: no option coat; did you mean "
+                        "coats?"));
+  EXPECT_THAT(ErrorOf("paint{coats=many}"),
+              HasSubstr("option coats=many: expected an integer"));
+  EXPECT_THAT(ErrorOf("paint{color=green}"), HasSubstr("red or blue"));
+  EXPECT_THAT(ErrorOf("idle{x}"), HasSubstr("this pass has no options"));
+  EXPECT_THAT(ErrorOf("idle idle"), HasSubstr("passes:6: expected ','"));
+  EXPECT_THAT(ErrorOf("fix(idle"), HasSubstr("expected ')'"));
+  EXPECT_THAT(ErrorOf("fix{limit=0}(idle)"), HasSubstr("at least 1"));
+  EXPECT_THAT(ErrorOf("paint{dry"), HasSubstr("expected '}'"));
+  EXPECT_THAT(ErrorOf("idle,,idle"), HasSubstr("expected the name of a pass"));
+}
+
+TEST(PassRegistryTest, DeepNestingIsAnError) {
+  std::string text;
+  for (int i = 0; i < 100000; ++i) text += "a(";
+  EXPECT_THAT(ErrorOf(text).substr(0, 100), HasSubstr("nested too deeply"));
+}
+
+}  // namespace
+}  // namespace xla

@@ -1,0 +1,43 @@
+#include "xla/hlo/pipeline/all_passes.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "xla/hlo/pass/verifier_pass.h"
+#include "xla/hlo/transforms/simplifiers/call_inliner.h"
+#include "xla/hlo/transforms/simplifiers/canonicalizer.h"
+#include "xla/hlo/transforms/simplifiers/hlo_constant_splitter.h"
+#include "xla/hlo/transforms/simplifiers/hlo_cse.h"
+#include "xla/hlo/transforms/simplifiers/hlo_dce.h"
+#include "xla/hlo/transforms/simplifiers/tuple_simplifier.h"
+
+namespace xla {
+
+PassRegistry AllPasses() {
+  PassRegistry registry;
+#define PASS(name, pass, options, help) \
+  registry.Register<pass, options>(name, help);
+#include "xla/hlo/pipeline/all_passes.def"
+#undef PASS
+  return registry;
+}
+
+std::string PassListToText(const PassRegistry& registry) {
+  size_t width = 0;
+  for (const auto& [name, entry] : registry.entries()) {
+    width = std::max(width, name.size());
+  }
+  std::string out;
+  for (const auto& [name, entry] : registry.entries()) {
+    absl::StrAppendFormat(&out, "%-*s  %s\n", width, name, entry.help);
+    for (const PassOptionInfo& option : entry.options) {
+      absl::StrAppendFormat(&out, "%-*s    %s=%s  %s\n", width, "", option.name,
+                            option.default_value, option.help);
+    }
+  }
+  return out;
+}
+
+}  // namespace xla

@@ -1,0 +1,332 @@
+#include "xla/hlo/pipeline/hlo_opt.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "xla/hlo/ir/hlo_print_options.h"
+#include "xla/hlo/pass/hlo_pass_pipeline.h"
+#include "xla/hlo/pass/instrumentation/changed_check.h"
+#include "xla/hlo/pass/instrumentation/pass_fuel.h"
+#include "xla/hlo/pass/instrumentation/pass_recorder.h"
+#include "xla/hlo/pass/instrumentation/print_ir.h"
+#include "xla/hlo/pass/instrumentation/progress.h"
+#include "xla/hlo/pass/instrumentation/stop_before_pass.h"
+#include "xla/hlo/pass/instrumentation/verify_each.h"
+#include "xla/hlo/pipeline/pipelines.h"
+#include "xla/hlo/utils/file_util.h"
+#include "xla/hlo/utils/hlo_dot.h"
+#include "xla/hlo/verifier/hlo_verifier.h"
+#include "xla/status_macros.h"
+
+namespace xla {
+namespace {
+
+using Emit = HloOptOptions::Emit;
+using Report = HloOptOptions::Report;
+
+// One module to work on, with the text or bytes it came from.
+struct Input {
+  std::string contents;
+  HloParserOptions parser_options;
+};
+
+absl::StatusOr<std::vector<Input>> ReadInputs(
+    const HloOptOptions& options, const std::vector<std::string>& paths) {
+  std::vector<Input> inputs;
+  for (const std::string& path : paths) {
+    TF_ASSIGN_OR_RETURN(std::string contents, ReadFileOrStdin(path));
+    HloParserOptions parser_options;
+    parser_options.set_allow_unknown_attributes(options.lenient)
+        .set_fill_shortform_constants_with_random_values(
+            options.fill_elided_constants)
+        .set_file_name(path == "-" ? "<stdin>" : path);
+    if (!options.split_input) {
+      inputs.push_back({std::move(contents), parser_options});
+      continue;
+    }
+    for (const HloTextPiece& piece : SplitInput(contents)) {
+      HloParserOptions piece_options = parser_options;
+      piece_options.set_first_line(piece.first_line);
+      inputs.push_back({std::string(piece.text), piece_options});
+    }
+  }
+  return inputs;
+}
+
+absl::StatusOr<std::unique_ptr<HloModule>> ReadInput(
+    const HloOptOptions& options, const Input& input) {
+  ModuleFormat format = options.format.value_or(
+      options.split_input ? ModuleFormat::kHlo
+                          : DetectModuleFormat(input.contents));
+  return ReadModule(input.contents, format, input.parser_options);
+}
+
+absl::StatusOr<std::unique_ptr<HloPassPipeline>> MakePipeline(
+    const HloOptOptions& options, const PassRegistry& registry) {
+  if (options.pipeline.empty()) {
+    return registry.ParsePipeline("passes", options.passes);
+  }
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<HloPassPipeline> pipeline,
+                      MakeNamedPipeline(registry, options.pipeline));
+  if (!options.passes.empty()) {
+    TF_ASSIGN_OR_RETURN(std::unique_ptr<HloPassPipeline> passes,
+                        registry.ParsePipeline("passes", options.passes));
+    pipeline->AddPass(std::move(passes));
+  }
+  return pipeline;
+}
+
+HloVerifierOpts VerifierOptions(const HloOptOptions& options) {
+  HloVerifierOpts opts;
+  opts.layout_sensitive = options.layout_sensitive;
+  opts.allow_mixed_precision = true;
+  return opts;
+}
+
+std::string EmitModule(Emit emit, const HloModule& module) {
+  switch (emit) {
+    case Emit::kHlo:
+      return module.ToString(HloPrintOptions::Default());
+    case Emit::kShort:
+      return module.ToString(HloPrintOptions::ShortParsable());
+    case Emit::kProto:
+      return ModuleToProtoBytes(module);
+    case Emit::kTextProto:
+      return ModuleToTextProto(module);
+    case Emit::kDot:
+      return ModuleToDot(module);
+    case Emit::kNone:
+      return "";
+  }
+  return "";
+}
+
+// Runs one pipeline over modules, with everything that watches it.
+class Runner {
+ public:
+  Runner(const HloOptOptions& options, HloPassPipeline& pipeline,
+         std::ostream& err)
+      : options_(options), pipeline_(pipeline), err_(err) {}
+
+  absl::Status AddInstrumentations() {
+    failure_ = std::make_shared<FailureRecorder>();
+    pipeline_.AddInstrumentation(failure_);
+    if (!options_.fuel.empty()) {
+      TF_ASSIGN_OR_RETURN(std::unique_ptr<PassFuel> fuel,
+                          PassFuel::Create(options_.fuel));
+      pipeline_.AddInstrumentation(std::move(fuel));
+    }
+    PassRecorder::Options recorder_options;
+    recorder_options.seconds = options_.time;
+    recorder_ = std::make_shared<PassRecorder>(recorder_options);
+    pipeline_.AddInstrumentation(recorder_);
+    PrintIr::Options print;
+    print.before = options_.print_before;
+    print.after = options_.print_after;
+    if (options_.print_after_change && print.after.empty()) {
+      print.after = ".*";
+    }
+    print.only_changed = options_.print_after_change;
+    TF_ASSIGN_OR_RETURN(std::unique_ptr<PrintIr> print_ir,
+                        PrintIr::Create(print, [this](absl::string_view text) {
+                          err_ << text;
+                        }));
+    pipeline_.AddInstrumentation(std::move(print_ir));
+    if (options_.check_changed) {
+      pipeline_.AddInstrumentation(
+          std::make_shared<ChangedCheck>(ChangedCheck::Options{}));
+    }
+    if (options_.verify_each) {
+      pipeline_.AddInstrumentation(
+          std::make_shared<VerifyEach>(VerifierOptions(options_)));
+    }
+    if (options_.progress) {
+      pipeline_.AddInstrumentation(std::make_shared<Progress>(err_));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::unique_ptr<HloModule>> Run(Input input) {
+    std::vector<std::string> warnings;
+    input.parser_options.set_warnings(&warnings);
+    TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module,
+                        ReadInput(options_, input));
+    input.parser_options.set_warnings(nullptr);
+    for (const std::string& warning : warnings) err_ << warning << "\n";
+    absl::Status status =
+        VerifyHloModule(module.get(), VerifierOptions(options_));
+    if (!status.ok()) {
+      return absl::Status(status.code(),
+                          absl::StrCat(input.parser_options.file_name(), ": ",
+                                       status.message()));
+    }
+    recorder_->Start(*module, pipeline_.name());
+    status = pipeline_.Run(module.get()).status();
+    if (status.ok() && !options_.verify_each) {
+      status = VerifyHloModule(module.get(), VerifierOptions(options_));
+    }
+    if (!status.ok()) return WithReproducer(input, status);
+    recorder_->Finish(*module);
+    return module;
+  }
+
+  const PipelineReport& report() const { return recorder_->report(); }
+
+ private:
+  // Repeats the run up to the failed pass and writes a reproducer there.
+  absl::Status WithReproducer(const Input& input, const absl::Status& error) {
+    if (options_.reproducer.empty() || failure_->index() < 0) return error;
+    int index = failure_->index();
+    std::string pass = failure_->text();
+    auto stop = std::make_shared<StopBeforePass>(index);
+    pipeline_.AddInstrumentation(stop);
+    absl::StatusOr<std::unique_ptr<HloModule>> module =
+        ReadInput(options_, input);
+    if (!module.ok()) return error;
+    pipeline_.Run(module->get()).status().IgnoreError();
+    absl::Status written = WriteFileOrStdout(
+        options_.reproducer, MakeReproducer(pass, error, stop->module_text()));
+    return absl::Status(
+        error.code(),
+        written.ok() ? absl::StrCat(error.message(),
+                                    "\n  reproducer: ", options_.reproducer)
+                     : absl::StrCat(error.message(),
+                                    "\n  no reproducer: ", written.message()));
+  }
+
+  const HloOptOptions& options_;
+  HloPassPipeline& pipeline_;
+  std::ostream& err_;
+  std::shared_ptr<FailureRecorder> failure_;
+  std::shared_ptr<PassRecorder> recorder_;
+};
+
+absl::Status JoinErrors(const std::vector<absl::Status>& errors) {
+  if (errors.size() == 1) return errors.front();
+  return absl::Status(
+      errors.front().code(),
+      absl::StrJoin(errors, "\n", [](std::string* out, const absl::Status& s) {
+        out->append(s.message().data(), s.message().size());
+      }));
+}
+
+}  // namespace
+
+bool AbslParseFlag(absl::string_view text, HloOptOptions::Emit* emit,
+                   std::string* error) {
+  for (Emit e : {Emit::kHlo, Emit::kShort, Emit::kProto, Emit::kTextProto,
+                 Emit::kDot, Emit::kNone}) {
+    if (text == AbslUnparseFlag(e)) {
+      *emit = e;
+      return true;
+    }
+  }
+  *error = "expected hlo, short, proto, pbtxt, dot or none";
+  return false;
+}
+
+std::string AbslUnparseFlag(HloOptOptions::Emit emit) {
+  switch (emit) {
+    case Emit::kHlo:
+      return "hlo";
+    case Emit::kShort:
+      return "short";
+    case Emit::kProto:
+      return "proto";
+    case Emit::kTextProto:
+      return "pbtxt";
+    case Emit::kDot:
+      return "dot";
+    case Emit::kNone:
+      return "none";
+  }
+  return "";
+}
+
+bool AbslParseFlag(absl::string_view text, HloOptOptions::Report* report,
+                   std::string* error) {
+  for (Report r : {Report::kNone, Report::kText, Report::kJson}) {
+    if (text == AbslUnparseFlag(r)) {
+      *report = r;
+      return true;
+    }
+  }
+  *error = "expected none, text or json";
+  return false;
+}
+
+std::string AbslUnparseFlag(HloOptOptions::Report report) {
+  switch (report) {
+    case Report::kNone:
+      return "none";
+    case Report::kText:
+      return "text";
+    case Report::kJson:
+      return "json";
+  }
+  return "";
+}
+
+absl::Status RunHloOpt(const HloOptOptions& options,
+                       const PassRegistry& registry,
+                       const std::vector<std::string>& paths,
+                       std::ostream& err) {
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<HloPassPipeline> pipeline,
+                      MakePipeline(options, registry));
+  Runner runner(options, *pipeline, err);
+  TF_RETURN_IF_ERROR(runner.AddInstrumentations());
+  TF_ASSIGN_OR_RETURN(std::vector<Input> inputs, ReadInputs(options, paths));
+
+  const bool reports = options.report != Report::kNone;
+  const Emit emit = options.emit.value_or(
+      reports && options.output == "-" ? Emit::kNone : Emit::kHlo);
+  if (emit == Emit::kProto && inputs.size() > 1) {
+    return absl::InvalidArgumentError(
+        "--emit=proto writes one module; there are several inputs");
+  }
+  std::vector<std::string> outputs;
+  std::string report_text;
+  std::vector<absl::Status> errors;
+  for (Input& input : inputs) {
+    absl::StatusOr<std::unique_ptr<HloModule>> module =
+        runner.Run(std::move(input));
+    if (!module.ok()) {
+      errors.push_back(module.status());
+      continue;
+    }
+    outputs.push_back(EmitModule(emit, **module));
+    if (options.report == Report::kJson) {
+      TF_ASSIGN_OR_RETURN(std::string json,
+                          PipelineReportToJson(runner.report()));
+      absl::StrAppend(&report_text, json);
+    } else if (options.report == Report::kText) {
+      absl::StrAppend(&report_text, PipelineReportToText(runner.report()));
+    }
+    if (options.stats || options.time) {
+      err << PipelineReportToText(runner.report());
+    }
+  }
+  if (!errors.empty()) return JoinErrors(errors);
+
+  // Reports take standard output unless the module is there.
+  if (reports) {
+    if (emit != Emit::kNone && options.output == "-") {
+      err << report_text;
+    } else {
+      TF_RETURN_IF_ERROR(WriteFileOrStdout("-", report_text));
+    }
+  }
+  if (emit == Emit::kNone) return absl::OkStatus();
+  if (emit != Emit::kProto) {
+    for (std::string& output : outputs) {
+      if (!absl::EndsWith(output, "\n")) output.push_back('\n');
+    }
+  }
+  return WriteFileOrStdout(options.output,
+                           absl::StrJoin(outputs, "\n// -----\n\n"));
+}
+
+}  // namespace xla

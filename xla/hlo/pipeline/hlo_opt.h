@@ -1,0 +1,79 @@
+#ifndef XLA_HLO_PIPELINE_HLO_OPT_H_
+#define XLA_HLO_PIPELINE_HLO_OPT_H_
+
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "xla/hlo/pass/pass_registry.h"
+#include "xla/hlo/utils/module_io.h"
+
+namespace xla {
+
+// The work of the hlo-opt tool: reads modules, runs a pipeline on each, writes
+// what came out. The tool adds flags to it.
+struct HloOptOptions {
+  enum class Emit { kHlo, kShort, kProto, kTextProto, kDot, kNone };
+  enum class Report { kNone, kText, kJson };
+
+  // Passes as text (see PassRegistry), or the name of a pipeline; passes run
+  // after the pipeline where both are given.
+  std::string passes;
+  std::string pipeline;
+
+  // How to read: unset detects the format from the contents.
+  std::optional<ModuleFormat> format;
+  // Inputs hold several modules, separated by lines `// -----`.
+  bool split_input = false;
+  // Keep attributes that an opcode does not have, with a warning.
+  bool lenient = false;
+  // Give elided constants (`{...}`) deterministic elements.
+  bool fill_elided_constants = false;
+
+  // How to write. Unset: hlo, or none where a report is asked for.
+  std::optional<Emit> emit;
+  // "-" is standard output.
+  std::string output = "-";
+  Report report = Report::kNone;
+
+  // Checks: the input always, the result always, after each pass if asked.
+  bool verify_each = false;
+  bool layout_sensitive = false;
+  // Fail passes that lie about whether they changed the module.
+  bool check_changed = true;
+
+  // Observation.
+  bool time = false;
+  bool stats = false;
+  bool print_after_change = false;
+  std::string print_before;
+  std::string print_after;
+  std::string fuel;
+  // Where to write a reproducer when a pass fails; empty: nowhere.
+  std::string reproducer;
+  // Tell a terminal which pass runs, once a run takes over a second.
+  bool progress = false;
+};
+
+bool AbslParseFlag(absl::string_view text, HloOptOptions::Emit* emit,
+                   std::string* error);
+std::string AbslUnparseFlag(HloOptOptions::Emit emit);
+bool AbslParseFlag(absl::string_view text, HloOptOptions::Report* report,
+                   std::string* error);
+std::string AbslUnparseFlag(HloOptOptions::Report report);
+
+// Runs on every input ("-": standard input) and writes the output in one piece
+// at the end. Warnings, tables of --stats and --time and progress go to `err`.
+//
+// A failure in one module does not keep the others from being tried; then
+// nothing is written, and the errors are returned, joined.
+absl::Status RunHloOpt(const HloOptOptions& options,
+                       const PassRegistry& registry,
+                       const std::vector<std::string>& inputs,
+                       std::ostream& err);
+
+}  // namespace xla
+
+#endif  // XLA_HLO_PIPELINE_HLO_OPT_H_

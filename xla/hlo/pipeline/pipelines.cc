@@ -1,0 +1,127 @@
+#include "xla/hlo/pipeline/pipelines.h"
+
+#include <optional>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "xla/hlo/pass/nearest_name.h"
+#include "xla/status_macros.h"
+
+namespace xla {
+namespace {
+
+constexpr absl::string_view kCleanup[] = {
+    "tuple-simplifier",
+    "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce)",
+};
+
+constexpr absl::string_view kInline[] = {
+    "call-inliner",
+    "tuple-simplifier",
+    "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce)",
+};
+
+constexpr NamedPipeline kPipelines[] = {
+    {"cleanup", "canonical form, no equal and no dead instructions", kCleanup},
+    {"inline", "cleanup after inlining every call", kInline},
+};
+
+constexpr OrderingConstraint kConstraints[] = {
+    {"call-inliner", "canonicalizer",
+     "a pattern that spans a call matches once the call is gone"},
+    {"call-inliner", "hlo-cse",
+     "equal instructions in two callees meet once both are inlined"},
+    {"tuple-simplifier", "canonicalizer",
+     "a pattern sees through a tuple once its elements are forwarded"},
+    {"canonicalizer", "hlo-cse",
+     "instructions that differ only in form are equal in canonical form"},
+    {"hlo-cse", "hlo-dce", "CSE leaves operands that nobody reads any more"},
+};
+
+// Appends the names of the passes of `pipeline`, nested ones in place.
+void FlattenNames(const HloPassPipeline& pipeline,
+                  std::vector<std::string>* names) {
+  for (int i = 0; i < pipeline.PassesSize(); ++i) {
+    const HloPassInterface& pass = pipeline.GetPass(i);
+    if (pass.IsPassPipeline()) {
+      FlattenNames(static_cast<const HloPassPipeline&>(pass), names);
+    } else {
+      names->emplace_back(pass.name());
+    }
+  }
+}
+
+absl::StatusOr<const NamedPipeline*> FindPipeline(absl::string_view name) {
+  std::vector<std::string> known;
+  for (const NamedPipeline& pipeline : kPipelines) {
+    if (pipeline.name == name) return &pipeline;
+    known.emplace_back(pipeline.name);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("no pipeline ", name, DidYouMean(name, known)));
+}
+
+std::optional<size_t> Find(const std::vector<std::string>& names,
+                           absl::string_view name) {
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == name) return i;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+absl::Span<const NamedPipeline> NamedPipelines() { return kPipelines; }
+
+absl::Span<const OrderingConstraint> OrderingConstraints() {
+  return kConstraints;
+}
+
+absl::Status CheckPipelines(const PassRegistry& registry) {
+  for (const NamedPipeline& named : kPipelines) {
+    TF_ASSIGN_OR_RETURN(std::unique_ptr<HloPassPipeline> pipeline,
+                        MakeNamedPipeline(registry, named.name));
+    std::vector<std::string> names;
+    FlattenNames(*pipeline, &names);
+    for (const OrderingConstraint& constraint : kConstraints) {
+      std::optional<size_t> first = Find(names, constraint.first);
+      std::optional<size_t> second = Find(names, constraint.second);
+      if (first.has_value() && second.has_value() && *first > *second) {
+        return absl::InternalError(absl::StrCat(
+            "pipeline ", named.name, ": ", constraint.first, " stands after ",
+            constraint.second, ", but ", constraint.reason));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<HloPassPipeline>> MakeNamedPipeline(
+    const PassRegistry& registry, absl::string_view name) {
+  TF_ASSIGN_OR_RETURN(const NamedPipeline* pipeline, FindPipeline(name));
+  return registry.ParsePipeline(name, absl::StrJoin(pipeline->steps, ","));
+}
+
+absl::StatusOr<std::string> PipelineToText(absl::string_view name) {
+  TF_ASSIGN_OR_RETURN(const NamedPipeline* pipeline, FindPipeline(name));
+  std::string out = absl::StrCat(pipeline->name, ": ", pipeline->help, "\n\n");
+  for (size_t i = 0; i < pipeline->steps.size(); ++i) {
+    absl::StrAppendFormat(&out, "%3d  %s\n", i + 1, pipeline->steps[i]);
+  }
+  std::string all = absl::StrJoin(pipeline->steps, ",");
+  std::string reasons;
+  for (const OrderingConstraint& constraint : kConstraints) {
+    if (all.find(constraint.first) == std::string::npos ||
+        all.find(constraint.second) == std::string::npos) {
+      continue;
+    }
+    absl::StrAppend(&reasons, "  ", constraint.first, " before ",
+                    constraint.second, ": ", constraint.reason, "\n");
+  }
+  if (!reasons.empty()) absl::StrAppend(&out, "\norder:\n", reasons);
+  return out;
+}
+
+}  // namespace xla

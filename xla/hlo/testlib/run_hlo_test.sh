@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Runs every "// RUN:" line of one text test. Usage: run_hlo_test.sh FILE TOOL...
+# In a RUN line %s is the test file and %t a scratch path of this test; each
+# TOOL is on the PATH under its base name. A line that ends in \ goes on.
+set -euo pipefail
+test_file=$1
+shift
+scratch=$(mktemp -d "${TEST_TMPDIR:-/tmp}/hlo_test.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+mkdir "$scratch/bin"
+for tool in "$@"; do
+  ln -s "$(realpath "$tool")" "$scratch/bin/$(basename "$tool")"
+done
+export PATH="$scratch/bin:$PATH"
+mapfile -t runs < <(sed -n 's|^// RUN: *||p' "$test_file" |
+  sed -e ':a' -e '/\\$/N; s/ *\\\n */ /; ta')
+if (( ${#runs[@]} == 0 )); then
+  echo "$test_file: no '// RUN:' line" >&2
+  exit 1
+fi
+for run in "${runs[@]}"; do
+  command=${run//%s/$test_file}
+  command=${command//%t/$scratch/out}
+  if ! bash -o pipefail -c "$command"; then
+    {
+      echo "FAILED  $test_file"
+      echo "  RUN: $command"
+    } >&2
+    exit 1
+  fi
+done

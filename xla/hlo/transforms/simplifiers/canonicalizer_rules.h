@@ -1,0 +1,42 @@
+#ifndef XLA_HLO_TRANSFORMS_SIMPLIFIERS_CANONICALIZER_RULES_H_
+#define XLA_HLO_TRANSFORMS_SIMPLIFIERS_CANONICALIZER_RULES_H_
+
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+
+namespace xla {
+
+// One local rewrite: of instructions of one opcode.
+struct CanonicalizerRule {
+  absl::string_view name;
+  // What it does, as before → after.
+  absl::string_view what;
+  HloOpcode opcode;
+  // Returns what stands for the instruction (an existing instruction, or one
+  // that it has just added to the computation), or null where it does not fit.
+  // It must not add anything where it returns null.
+  HloInstruction* (*apply)(HloInstruction*);
+};
+
+// The tables, by topic.
+absl::Span<const CanonicalizerRule> IdentityRules();
+absl::Span<const CanonicalizerRule> ReshapeRules();
+absl::Span<const CanonicalizerRule> SliceRules();
+absl::Span<const CanonicalizerRule> TypeRules();
+
+// Helpers of the rules.
+
+// Whether every element of `inst` is known to be `value`: a constant, or a
+// broadcast or reshape of one.
+bool IsAllConstant(const HloInstruction* inst, int8_t value);
+
+// Whether both give the same type, dimensions and layout.
+bool HasShapeOf(const HloInstruction* inst, const HloInstruction* other);
+
+}  // namespace xla
+
+#endif  // XLA_HLO_TRANSFORMS_SIMPLIFIERS_CANONICALIZER_RULES_H_

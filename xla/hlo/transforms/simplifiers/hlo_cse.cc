@@ -1,0 +1,203 @@
+#include "xla/hlo/transforms/simplifiers/hlo_cse.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/hash/hash.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
+#include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/literal.h"
+#include "xla/shape.h"
+#include "xla/shape_util.h"
+#include "xla/status_macros.h"
+
+namespace xla {
+namespace {
+
+bool IsCommutative(HloOpcode opcode) {
+  switch (opcode) {
+    case HloOpcode::kAdd:
+    case HloOpcode::kMultiply:
+    case HloOpcode::kMaximum:
+    case HloOpcode::kMinimum:
+    case HloOpcode::kAnd:
+    case HloOpcode::kOr:
+    case HloOpcode::kXor:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Element type and dimensions, without layouts, which may be ignored.
+size_t HashShape(const Shape& shape) {
+  size_t hash = absl::HashOf(static_cast<int>(shape.element_type()));
+  if (shape.IsTuple()) {
+    return absl::HashOf(hash, shape.tuple_shapes().size());
+  }
+  if (!shape.IsArray()) return hash;
+  return absl::HashOf(hash, shape.dimensions());
+}
+
+struct InstructionHash {
+  size_t operator()(const HloInstruction* inst) const {
+    absl::InlinedVector<int64_t, 4> operands;
+    for (const HloInstruction* operand : inst->operands()) {
+      operands.push_back(operand->unique_id());
+    }
+    if (IsCommutative(inst->opcode()))
+      std::sort(operands.begin(), operands.end());
+    int64_t index = inst->opcode() == HloOpcode::kGetTupleElement
+                        ? inst->tuple_index()
+                        : inst->called_computations().size();
+    return absl::HashOf(static_cast<int>(inst->opcode()),
+                        HashShape(inst->shape()), operands, index);
+  }
+};
+
+struct InstructionEqual {
+  bool operator()(const HloInstruction* a, const HloInstruction* b) const {
+    auto same = [](const HloInstruction* x, const HloInstruction* y) {
+      return x == y;
+    };
+    auto equal = [this](const HloComputation* x, const HloComputation* y) {
+      return x == y || (x->instruction_count() == y->instruction_count() &&
+                        x->Equal(*y, layout_sensitive));
+    };
+    return a->IdenticalIgnoringCommutativeOperandOrder(
+        *b, same, equal, layout_sensitive, /*sharding_sensitive=*/true);
+  }
+  bool layout_sensitive;
+};
+
+struct ConstantHash {
+  size_t operator()(const HloInstruction* constant) const {
+    return absl::HashOf(HashShape(constant->shape()), constant->literal());
+  }
+};
+
+struct ConstantEqual {
+  bool operator()(const HloInstruction* a, const HloInstruction* b) const {
+    bool same_shape = layout_sensitive
+                          ? ShapeUtil::Equal(a->shape(), b->shape())
+                          : ShapeUtil::Compatible(a->shape(), b->shape());
+    if (!same_shape || a->has_sharding() != b->has_sharding()) return false;
+    if (a->has_sharding() && a->sharding() != b->sharding()) return false;
+    return a->literal() == b->literal();
+  }
+  bool layout_sensitive;
+};
+
+bool HasKnownElements(const HloInstruction& constant) {
+  return constant.opcode() == HloOpcode::kConstant &&
+         Cast<HloConstantInstruction>(&constant)->HasLiteral() &&
+         !constant.literal().is_elided();
+}
+
+}  // namespace
+
+bool HloCSE::ShouldEliminateInstruction(const HloInstruction* instruction) {
+  switch (instruction->opcode()) {
+    // Constants are combined by their elements.
+    case HloOpcode::kConstant:
+    case HloOpcode::kParameter:
+    case HloOpcode::kOptimizationBarrier:
+    case HloOpcode::kDomain:
+    case HloOpcode::kAsyncStart:
+    case HloOpcode::kAsyncUpdate:
+    case HloOpcode::kAsyncDone:
+    case HloOpcode::kCopyStart:
+    case HloOpcode::kCopyDone:
+    case HloOpcode::kAllGatherStart:
+    case HloOpcode::kAllGatherDone:
+    case HloOpcode::kAllReduceStart:
+    case HloOpcode::kAllReduceDone:
+    case HloOpcode::kCollectivePermuteStart:
+    case HloOpcode::kCollectivePermuteDone:
+      return false;
+    // Tokens without operands order nothing and stand for nothing.
+    case HloOpcode::kAfterAll:
+      return instruction->operand_count() > 0;
+    default:
+      return !instruction->HasSideEffect();
+  }
+}
+
+absl::Status HloCSE::Replace(HloInstruction* instruction, HloInstruction* by) {
+  TF_RETURN_IF_ERROR(instruction->DropAllControlDeps());
+  TF_RETURN_IF_ERROR(instruction->ReplaceAllUsesWithDifferentShape(by));
+  return instruction->parent()->RemoveInstruction(instruction);
+}
+
+absl::StatusOr<bool> HloCSE::CombineConstants(HloComputation* computation) {
+  absl::flat_hash_set<HloInstruction*, ConstantHash, ConstantEqual> constants(
+      0, ConstantHash{}, ConstantEqual{options_.layout_sensitive});
+  std::vector<std::pair<HloInstruction*, HloInstruction*>> replacements;
+  for (HloInstruction* inst : computation->instructions()) {
+    if (!HasKnownElements(*inst) || inst->HasControlDependencies()) continue;
+    if (should_combine_constant_ && !should_combine_constant_(inst)) continue;
+    auto [first, is_new] = constants.insert(inst);
+    if (!is_new) replacements.emplace_back(inst, *first);
+  }
+  bool changed = false;
+  for (auto [inst, first] : replacements) {
+    TF_RETURN_IF_ERROR(Replace(inst, first));
+    changed = true;
+  }
+  return changed;
+}
+
+absl::StatusOr<bool> HloCSE::CombineInstructions(HloComputation* computation) {
+  absl::flat_hash_set<HloInstruction*, InstructionHash, InstructionEqual>
+      instructions(computation->instruction_count(), InstructionHash{},
+                   InstructionEqual{options_.layout_sensitive});
+  bool changed = false;
+  for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
+    if (inst->HasControlDependencies() &&
+        !options_.ignore_control_dependencies) {
+      continue;
+    }
+    bool may_go = should_eliminate_instruction_
+                      ? should_eliminate_instruction_(inst)
+                      : ShouldEliminateInstruction(inst);
+    if (!may_go) continue;
+    auto [first, is_new] = instructions.insert(inst);
+    if (is_new) continue;
+    TF_RETURN_IF_ERROR(Replace(inst, *first));
+    changed = true;
+  }
+  return changed;
+}
+
+absl::StatusOr<bool> HloCSE::RunOnComputation(HloComputation* computation) {
+  if (should_eliminate_computation_ &&
+      !should_eliminate_computation_(computation)) {
+    return false;
+  }
+  TF_ASSIGN_OR_RETURN(bool constants_changed, CombineConstants(computation));
+  TF_ASSIGN_OR_RETURN(bool instructions_changed,
+                      CombineInstructions(computation));
+  return constants_changed || instructions_changed;
+}
+
+absl::StatusOr<bool> HloCSE::RunImpl(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  bool changed = false;
+  // Callees first: calls are equal if what they call has become equal.
+  for (HloComputation* computation :
+       module->MakeComputationPostOrder(execution_threads)) {
+    TF_ASSIGN_OR_RETURN(bool computation_changed,
+                        RunOnComputation(computation));
+    changed |= computation_changed;
+  }
+  if (changed && module->has_schedule()) {
+    TF_RETURN_IF_ERROR(module->schedule().Update(execution_threads));
+  }
+  return changed;
+}
+
+}  // namespace xla

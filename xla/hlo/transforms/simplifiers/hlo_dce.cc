@@ -1,0 +1,243 @@
+#include "xla/hlo/transforms/simplifiers/hlo_dce.h"
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/transforms/simplifiers/dead_fusion_outputs.h"
+#include "xla/hlo/transforms/simplifiers/dead_parameters.h"
+#include "xla/status_macros.h"
+
+namespace xla {
+namespace {
+
+// Whether attribute `name` of the instruction is "true".
+bool HasTrueAttribute(const HloInstruction& inst, absl::string_view name) {
+  return inst.get_frontend_attribute(name) == "true";
+}
+
+bool IsCollective(HloOpcode opcode) {
+  switch (opcode) {
+    case HloOpcode::kAllGather:
+    case HloOpcode::kAllReduce:
+    case HloOpcode::kAllToAll:
+    case HloOpcode::kCollectiveBroadcast:
+    case HloOpcode::kCollectivePermute:
+    case HloOpcode::kRaggedAllToAll:
+    case HloOpcode::kReduceScatter:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Decides about and removes dead instructions, wherever they are.
+class DeadInstructionRemover {
+ public:
+  explicit DeadInstructionRemover(const HloDceOptions& options)
+      : options_(options) {}
+
+  // Puts the instruction on the list of those to look at.
+  void Consider(HloInstruction* inst) { work_.push_back(inst); }
+
+  // Removes what is dead of those considered, and operands that become dead.
+  absl::Status RemoveAll() {
+    while (!work_.empty()) {
+      HloInstruction* inst = work_.back();
+      work_.pop_back();
+      HloComputation* computation = inst->parent();
+      // An operand may be listed once for each use that went.
+      if (computation == nullptr || computation->IsMarkedAsDead(inst)) continue;
+      if (!CanGo(*inst)) continue;
+      absl::InlinedVector<HloInstruction*, 4> operands(inst->operands().begin(),
+                                                       inst->operands().end());
+      TF_RETURN_IF_ERROR(computation->ForceRemoveInstruction(inst));
+      changed_ = true;
+      for (HloInstruction* operand : operands) {
+        if (operand->user_count() == 0) Consider(operand);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  bool changed() const { return changed_; }
+
+ private:
+  bool CanGo(const HloInstruction& inst) const {
+    if (inst.user_count() != 0 || inst.IsRoot() ||
+        inst.opcode() == HloOpcode::kParameter ||
+        inst.HasControlDependencies()) {
+      return false;
+    }
+    if (inst.opcode() == HloOpcode::kWhile &&
+        HasTrueAttribute(inst, "xla_disable_while_loop_dce")) {
+      return false;
+    }
+    if (inst.opcode() == HloOpcode::kAfterAll &&
+        absl::c_any_of(inst.operands(), [](const HloInstruction* operand) {
+          return operand->HasSideEffect();
+        })) {
+      return false;
+    }
+    if (inst.IsCustomCall("Sharding") && AnnotatesLiveValue(inst)) return false;
+    return !HasLastingEffect(inst);
+  }
+
+  // A dangling annotation says something about its operand as long as that
+  // lives for other reasons.
+  static bool AnnotatesLiveValue(const HloInstruction& annotation) {
+    return absl::c_any_of(
+        annotation.operands(), [](const HloInstruction* operand) {
+          return operand->IsRoot() || operand->user_count() > 1 ||
+                 operand->opcode() == HloOpcode::kParameter;
+        });
+  }
+
+  // Whether running it matters even if nobody reads the result.
+  bool HasLastingEffect(const HloInstruction& inst) const {
+    if (!inst.HasSideEffect()) return false;
+    if (inst.IsCustomCall("tpu_custom_call") &&
+        HasTrueAttribute(inst, "xla_allow_dce_side_effecting_op")) {
+      return false;
+    }
+    if (!options_.remove_cross_partition_collective_ops) return true;
+    if (IsCollective(inst.opcode())) return false;
+    return inst.opcode() != HloOpcode::kWhile ||
+           absl::c_any_of(inst.called_computations(),
+                          [this](const HloComputation* computation) {
+                            return ComputationHasLastingEffect(*computation);
+                          });
+  }
+
+  bool ComputationHasLastingEffect(const HloComputation& computation) const {
+    return absl::c_any_of(
+        computation.instructions(),
+        [this](const HloInstruction* inst) { return HasLastingEffect(*inst); });
+  }
+
+  const HloDceOptions& options_;
+  std::vector<HloInstruction*> work_;
+  bool changed_ = false;
+};
+
+// What a round over one computation did.
+struct Change {
+  bool any = false;
+  // Instructions of other computations went too.
+  bool elsewhere = false;
+};
+
+absl::StatusOr<Change> RunOnOneComputation(HloComputation* computation,
+                                           const HloDceOptions& options) {
+  Change change;
+  TF_ASSIGN_OR_RETURN(change.any, RemoveDeadFusionOutputs(computation));
+
+  DeadInstructionRemover remover(options);
+  for (HloInstruction* inst : computation->instructions()) {
+    if (inst->user_count() == 0) remover.Consider(inst);
+  }
+  TF_RETURN_IF_ERROR(remover.RemoveAll());
+  change.any |= remover.changed();
+
+  // Operands that lose their last use with a parameter are dead in the callers,
+  // which have been looked at before.
+  DeadInstructionRemover callers_remover(options);
+  DeadParameterOptions parameter_options;
+  parameter_options.of_callees = options.use_call_analysis;
+  parameter_options.of_entry =
+      options.remove_dead_parameters_from_entry_computation;
+  TF_ASSIGN_OR_RETURN(
+      bool parameters_changed,
+      RemoveDeadParameters(
+          computation, parameter_options, [&](HloInstruction* operand) {
+            if (operand->user_count() != 0) return;
+            // A caller's parameter may go in the next round.
+            change.elsewhere |= operand->opcode() == HloOpcode::kParameter;
+            callers_remover.Consider(operand);
+          }));
+  TF_RETURN_IF_ERROR(callers_remover.RemoveAll());
+  change.any |= parameters_changed;
+  change.elsewhere |= callers_remover.changed();
+  return change;
+}
+
+// Removes the computations of the threads that the entry does not reach.
+absl::StatusOr<bool> RemoveUnreachableComputations(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  absl::flat_hash_set<const HloComputation*> reached;
+  std::vector<const HloComputation*> work = {module->entry_computation()};
+  while (!work.empty()) {
+    const HloComputation* computation = work.back();
+    work.pop_back();
+    if (!reached.insert(computation).second) continue;
+    for (const HloInstruction* inst : computation->instructions()) {
+      for (const HloComputation* callee : inst->called_computations()) {
+        work.push_back(callee);
+      }
+    }
+  }
+  std::vector<HloComputation*> order = module->MakeComputationPostOrder();
+  bool changed = false;
+  // Callers first: a computation goes once nobody calls it any more.
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    HloComputation* computation = *it;
+    if (reached.contains(computation)) continue;
+    if (!execution_threads.empty() &&
+        !execution_threads.contains(computation->execution_thread())) {
+      continue;
+    }
+    // A caller on another thread stays, and what it calls with it.
+    if (!computation->caller_computations().empty()) continue;
+    TF_RETURN_IF_ERROR(module->RemoveEmbeddedComputation(computation));
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> HloDCE::RunOnComputation(
+    HloComputation* computation, bool remove_cross_partition_collective_ops,
+    CallGraph* call_graph, bool remove_dead_parameters_from_entry_computation) {
+  HloDceOptions options;
+  options.remove_cross_partition_collective_ops =
+      remove_cross_partition_collective_ops;
+  options.use_call_analysis = call_graph != nullptr;
+  options.remove_dead_parameters_from_entry_computation =
+      remove_dead_parameters_from_entry_computation;
+  TF_ASSIGN_OR_RETURN(Change change, RunOnOneComputation(computation, options));
+  return change.any;
+}
+
+absl::StatusOr<bool> HloDCE::RunImpl(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  bool changed = false;
+  // Callers before callees: a call that goes frees its callee.
+  std::vector<HloComputation*> computations =
+      module->MakeComputationPostOrder(execution_threads);
+  absl::c_reverse(computations);
+  bool again = true;
+  while (again) {
+    again = false;
+    for (HloComputation* computation : computations) {
+      TF_ASSIGN_OR_RETURN(Change change,
+                          RunOnOneComputation(computation, options_));
+      changed |= change.any;
+      // What a parameter frees may be an output or a parameter's last read in a
+      // computation that has been cleaned already.
+      again |= change.elsewhere;
+    }
+  }
+  TF_ASSIGN_OR_RETURN(bool computations_changed,
+                      RemoveUnreachableComputations(module, execution_threads));
+  changed |= computations_changed;
+  if (changed && module->has_schedule()) {
+    TF_RETURN_IF_ERROR(module->schedule().Update(execution_threads));
+  }
+  return changed;
+}
+
+}  // namespace xla

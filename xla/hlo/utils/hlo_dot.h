@@ -1,0 +1,18 @@
+#ifndef XLA_HLO_UTILS_HLO_DOT_H_
+#define XLA_HLO_UTILS_HLO_DOT_H_
+
+#include <string>
+
+#include "xla/hlo/ir/hlo_module.h"
+
+namespace xla {
+
+// Returns the module as a Graphviz digraph: one cluster per computation, solid
+// arrows from operands to users, dotted ones for control edges, dashed ones
+// from an instruction to the computations it calls. Fusion bodies are clusters
+// like any other. Deterministic.
+std::string ModuleToDot(const HloModule& module);
+
+}  // namespace xla
+
+#endif  // XLA_HLO_UTILS_HLO_DOT_H_

@@ -1,0 +1,107 @@
+// Real modules: what is printed, and what goes through protos. HLO_CORPUS names
+// a folder of *.hlo files, searched with its subfolders; without it, the
+// modules in the parser's testdata are read.
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "gtest/gtest.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_module_config.h"
+#include "xla/hlo/ir/hlo_print_options.h"
+#include "xla/hlo/parser/hlo_parser.h"
+#include "xla/hlo/utils/hlo_proto_util.h"
+#include "xla/service/hlo.pb.h"
+
+namespace xla {
+namespace {
+
+std::vector<std::string> ModuleFiles() {
+  const char* corpus = std::getenv("HLO_CORPUS");
+  if (corpus == nullptr) {
+    std::cerr << "HLO_CORPUS is not set; reading xla/hlo/parser/testdata\n";
+    corpus = "xla/hlo/parser/testdata";
+  }
+  std::vector<std::string> files;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(corpus)) {
+    if (entry.path().extension() == ".hlo") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::string Read(const std::string& path) {
+  std::ifstream in(path);
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+// Null, and a failure, if the text does not parse.
+std::unique_ptr<HloModule> Parse(absl::string_view text) {
+  absl::StatusOr<std::unique_ptr<HloModule>> module =
+      ParseAndReturnUnverifiedModule(text, HloModuleConfig());
+  EXPECT_TRUE(module.ok()) << module.status().message();
+  return module.ok() ? *std::move(module) : nullptr;
+}
+
+// Empty if the texts are equal, else what stands around the first difference.
+std::string FirstDifference(absl::string_view actual,
+                            absl::string_view expected) {
+  if (actual == expected) return "";
+  size_t at = 0;
+  while (at < std::min(actual.size(), expected.size()) &&
+         actual[at] == expected[at]) {
+    ++at;
+  }
+  const size_t begin = at < 100 ? 0 : at - 100;
+  auto around = [&](absl::string_view text) { return text.substr(begin, 200); };
+  return absl::StrCat("at byte ", at, "\nactual:   ", around(actual),
+                      "\nexpected: ", around(expected));
+}
+
+TEST(HloTextCorpusTest, ProtosHoldAllThatTextHolds) {
+  for (const std::string& file : ModuleFiles()) {
+    SCOPED_TRACE(file);
+    const std::string text = Read(file);
+    for (const HloTextPiece& piece : SplitInput(text)) {
+      std::unique_ptr<HloModule> module = Parse(piece.text);
+      ASSERT_NE(module, nullptr);
+      HloModuleProto proto;
+      ASSERT_TRUE(
+          proto.ParseFromString(SerializeDeterministically(module->ToProto())));
+      absl::StatusOr<std::unique_ptr<HloModule>> again =
+          HloModuleFromProto(proto);
+      ASSERT_TRUE(again.ok()) << again.status();
+      EXPECT_EQ(FirstDifference((*again)->ToString(), module->ToString()), "");
+      EXPECT_EQ(SerializeDeterministically((*again)->ToProto()).size(),
+                proto.ByteSizeLong());
+    }
+  }
+}
+
+// The modules under upstream/ were printed by OpenXLA with these options.
+TEST(HloTextCorpusTest, PrintsWhatOpenXlaPrints) {
+  const HloPrintOptions options =
+      HloPrintOptions().set_syntax_sugar_async_ops(false).set_compact_gte(true);
+  for (const std::string& file : ModuleFiles()) {
+    if (file.find("/upstream/") == std::string::npos) continue;
+    SCOPED_TRACE(file);
+    const std::string text = Read(file);
+    std::unique_ptr<HloModule> module = Parse(text);
+    ASSERT_NE(module, nullptr);
+    EXPECT_EQ(FirstDifference(module->ToString(options), text), "");
+  }
+}
+
+}  // namespace
+}  // namespace xla

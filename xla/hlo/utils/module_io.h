@@ -1,0 +1,52 @@
+#ifndef XLA_HLO_UTILS_MODULE_IO_H_
+#define XLA_HLO_UTILS_MODULE_IO_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/parser/hlo_parser.h"
+
+namespace xla {
+
+// The forms that a module takes on disk.
+enum class ModuleFormat {
+  // Text as XLA, JAX and this project print it.
+  kHlo,
+  // A binary HloModuleProto, HloProto, HloSnapshot or HloUnoptimizedSnapshot.
+  kProto,
+  // The text form of one of these.
+  kTextProto,
+};
+
+bool AbslParseFlag(absl::string_view text, ModuleFormat* format,
+                   std::string* error);
+std::string AbslUnparseFlag(ModuleFormat format);
+
+// Tells the format from the contents; file names do not matter.
+ModuleFormat DetectModuleFormat(absl::string_view contents);
+
+// Reads a module from the contents of a file of known or detected format.
+// `options.file_name` is used in errors, which are InvalidArgument.
+absl::StatusOr<std::unique_ptr<HloModule>> ReadModule(
+    absl::string_view contents, ModuleFormat format,
+    const HloParserOptions& options = HloParserOptions());
+absl::StatusOr<std::unique_ptr<HloModule>> ReadModule(
+    absl::string_view contents,
+    const HloParserOptions& options = HloParserOptions());
+
+// Reads a module from a file ("-": standard input).
+absl::StatusOr<std::unique_ptr<HloModule>> ReadModuleFromFile(
+    const std::string& path,
+    const HloParserOptions& options = HloParserOptions());
+
+// Returns the wire form: a binary HloProto, or its text form. Deterministic.
+std::string ModuleToProtoBytes(const HloModule& module);
+std::string ModuleToTextProto(const HloModule& module);
+
+}  // namespace xla
+
+#endif  // XLA_HLO_UTILS_MODULE_IO_H_

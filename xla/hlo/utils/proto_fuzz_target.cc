@@ -1,0 +1,28 @@
+#include "xla/hlo/utils/proto_fuzz_target.h"
+
+#include <memory>
+#include <string>
+
+#include "absl/log/check.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/utils/module_io.h"
+#include "xla/hlo/verifier/hlo_verifier.h"
+
+namespace xla {
+
+bool ReadsAsProtoAndRoundTrips(absl::string_view bytes) {
+  absl::StatusOr<std::unique_ptr<HloModule>> module =
+      ReadModule(bytes, ModuleFormat::kProto);
+  if (!module.ok()) return false;
+  HloVerifierOpts options;
+  options.allow_mixed_precision = true;
+  if (!VerifyHloModule(module->get(), options).ok()) return false;
+  std::string text = (*module)->ToString();
+  absl::StatusOr<std::unique_ptr<HloModule>> again =
+      ReadModule(ModuleToProtoBytes(**module), ModuleFormat::kProto);
+  CHECK(again.ok()) << again.status();
+  CHECK((*again)->ToString() == text);
+  return true;
+}
+
+}  // namespace xla

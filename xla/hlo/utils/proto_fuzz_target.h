@@ -1,0 +1,15 @@
+#ifndef XLA_HLO_UTILS_PROTO_FUZZ_TARGET_H_
+#define XLA_HLO_UTILS_PROTO_FUZZ_TARGET_H_
+
+#include "absl/strings/string_view.h"
+
+namespace xla {
+
+// Reads any bytes as a binary proto. If they are a module that verifies, prints
+// it and writes it as a proto again, and dies unless that proto gives the same
+// text. Returns whether they were one.
+bool ReadsAsProtoAndRoundTrips(absl::string_view bytes);
+
+}  // namespace xla
+
+#endif  // XLA_HLO_UTILS_PROTO_FUZZ_TARGET_H_

@@ -1,0 +1,148 @@
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/verifier/invariant.h"
+#include "xla/hlo/verifier/module_checks.h"
+
+namespace xla::verifier {
+namespace {
+
+struct Node {
+  const HloComputation* computation = nullptr;
+  // Calls of this computation are callees[first_call, end_call).
+  size_t first_call = 0;
+  size_t end_call = 0;
+  // Instructions that call it.
+  int64_t callers = 0;
+  const HloInstruction* last_caller = nullptr;
+};
+
+struct CallGraph {
+  std::vector<Node> nodes;
+  std::vector<std::pair<int32_t, const HloInstruction*>> calls;
+  absl::flat_hash_map<const HloComputation*, int32_t> index;
+};
+
+// Reducers and the like are shared by all threads, and asynchronous chains say
+// themselves what thread they are on.
+bool CallsOnItsThread(HloOpcode opcode) {
+  switch (opcode) {
+    case HloOpcode::kCall:
+    case HloOpcode::kConditional:
+    case HloOpcode::kCustomCall:
+    case HloOpcode::kFusion:
+    case HloOpcode::kWhile:
+      return true;
+    default:
+      return false;
+  }
+}
+
+absl::Status CheckThread(const HloInstruction& caller,
+                         const HloComputation& callee) {
+  if (!CallsOnItsThread(caller.opcode()) ||
+      caller.parent()->execution_thread() == callee.execution_thread()) {
+    return absl::OkStatus();
+  }
+  return Broken(
+      Invariant::V22, caller,
+      absl::StrCat("expected ", caller.parent()->execution_thread(), ", found ",
+                   callee.execution_thread(), " for %", callee.name()));
+}
+
+absl::Status AddCalls(const HloModule& module, const HloVerifierOpts& opts,
+                      const HloInstruction& inst, CallGraph& graph) {
+  for (const HloComputation* callee : inst.called_computations()) {
+    if (callee == nullptr) {
+      return Broken(Invariant::V11, inst, "a called computation");
+    }
+    const auto found = graph.index.find(callee);
+    if (found == graph.index.end()) {
+      return Broken(Invariant::V18, inst, "a called computation is elsewhere");
+    }
+    Node& node = graph.nodes[found->second];
+    if (node.last_caller != &inst) ++node.callers;
+    node.last_caller = &inst;
+    graph.calls.push_back({found->second, &inst});
+    if (opts.verify_call_nested_computation_thread_name) {
+      absl::Status status = CheckThread(inst, *callee);
+      if (!status.ok()) return status;
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Depth first along calls.
+absl::Status CheckNoRecursion(const CallGraph& graph) {
+  enum class State : uint8_t { kNew, kOpen, kDone };
+  std::vector<State> states(graph.nodes.size(), State::kNew);
+  std::vector<std::pair<int32_t, size_t>> stack;
+  for (size_t start = 0; start < graph.nodes.size(); ++start) {
+    if (states[start] != State::kNew) continue;
+    states[start] = State::kOpen;
+    stack.push_back(
+        {static_cast<int32_t>(start), graph.nodes[start].first_call});
+    while (!stack.empty()) {
+      auto& [node, call] = stack.back();
+      if (call == graph.nodes[node].end_call) {
+        states[node] = State::kDone;
+        stack.pop_back();
+        continue;
+      }
+      const auto [callee, inst] = graph.calls[call++];
+      if (states[callee] == State::kOpen) {
+        return Broken(
+            Invariant::V20, *inst,
+            absl::StrCat("calls %", graph.nodes[callee].computation->name(),
+                         ", which leads here"));
+      }
+      if (states[callee] == State::kNew) {
+        states[callee] = State::kOpen;
+        stack.push_back({callee, graph.nodes[callee].first_call});
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckCalls(const HloModule& module, const HloVerifierOpts& opts) {
+  CallGraph graph;
+  graph.nodes.reserve(module.computation_count());
+  graph.index.reserve(module.computation_count());
+  for (const HloComputation* computation : module.computations()) {
+    graph.index[computation] = static_cast<int32_t>(graph.nodes.size());
+    graph.nodes.push_back({computation});
+  }
+  for (Node& node : graph.nodes) {
+    node.first_call = graph.calls.size();
+    for (const HloInstruction* inst : node.computation->instructions()) {
+      if (!inst->has_called_computations()) continue;
+      absl::Status status = AddCalls(module, opts, *inst, graph);
+      if (!status.ok()) return status;
+    }
+    node.end_call = graph.calls.size();
+  }
+  for (const Node& node : graph.nodes) {
+    const int64_t listed =
+        static_cast<int64_t>(node.computation->caller_instructions().size());
+    if (listed != node.callers) {
+      return Broken(
+          Invariant::V21, *node.computation,
+          absl::StrCat("expected ", node.callers, ", found ", listed));
+    }
+  }
+  return CheckNoRecursion(graph);
+}
+
+}  // namespace xla::verifier

@@ -1,0 +1,138 @@
+#include <cstdint>
+#include <optional>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_schedule.h"
+#include "xla/hlo/verifier/invariant.h"
+#include "xla/hlo/verifier/module_checks.h"
+
+namespace xla::verifier {
+namespace {
+
+bool IsCollective(const HloInstruction& inst) {
+  return HloCollectiveInstruction::ClassOf(&inst) ||
+         HloCollectivePermuteInstruction::ClassOf(&inst);
+}
+
+}  // namespace
+
+absl::Status CommunicationCheck::Visit(const HloInstruction& inst) {
+  if (HloOpcodeIsAsync(inst.opcode())) return CheckAsyncLink(inst);
+  absl::Status status = CheckStartAndDone(inst);
+  if (!status.ok()) return status;
+  if (HloSendRecvInstruction::ClassOf(&inst)) {
+    status = VisitTransfer(inst);
+    if (!status.ok()) return status;
+  }
+  return HloChannelInstruction::ClassOf(&inst) ? VisitChannel(inst)
+                                               : absl::OkStatus();
+}
+
+absl::Status CommunicationCheck::VisitTransfer(const HloInstruction& inst) {
+  const HloOpcode opcode = inst.opcode();
+  if (opcode != HloOpcode::kSendDone && opcode != HloOpcode::kRecvDone) {
+    return absl::OkStatus();
+  }
+  const auto* start = DynCast<HloSendRecvInstruction>(inst.operand(0));
+  // It may be in another computation.
+  if (start == nullptr) return absl::OkStatus();
+  const auto& done = *Cast<HloSendRecvInstruction>(&inst);
+  auto text = [](const HloSendRecvInstruction& transfer) {
+    const std::optional<int64_t> channel = transfer.channel_id();
+    return absl::StrCat(
+        channel.has_value() ? absl::StrCat("channel ", *channel) : "no channel",
+        transfer.is_host_transfer() ? " to the host" : "");
+  };
+  if (start->channel_id() == done.channel_id() &&
+      start->is_host_transfer() == done.is_host_transfer()) {
+    return absl::OkStatus();
+  }
+  return Broken(
+      Invariant::V164, inst,
+      absl::StrCat("expected ", text(*start), ", found ", text(done)));
+}
+
+absl::Status CommunicationCheck::VisitChannel(const HloInstruction& inst) {
+  const std::optional<int64_t> channel = inst.channel_id();
+  if (!channel.has_value()) return absl::OkStatus();
+  const auto [entry, is_first] = channels_.emplace(*channel, &inst);
+  if (is_first) return absl::OkStatus();
+  const auto* first = DynCast<HloSendRecvInstruction>(entry->second);
+  const auto* transfer = DynCast<HloSendRecvInstruction>(&inst);
+  if ((first == nullptr) != (transfer == nullptr)) {
+    return Broken(Invariant::V162, inst,
+                  absl::StrCat("channel ", *channel, " is that of %",
+                               entry->second->name(), ", a ",
+                               HloOpcodeString(entry->second->opcode())));
+  }
+  if (first != nullptr &&
+      first->is_host_transfer() != transfer->is_host_transfer()) {
+    return Broken(
+        Invariant::V163, inst,
+        absl::StrCat("channel ", *channel, " is that of %", first->name(),
+                     ", which is ", first->is_host_transfer() ? "" : "not ",
+                     "to the host"));
+  }
+  return absl::OkStatus();
+}
+
+// Transfers between devices and collectives share what connects the devices:
+// one waits for the other where devices differ in which comes first.
+absl::Status CheckNoCollectiveDeadlocks(const HloModule& module) {
+  if (!module.has_schedule()) return absl::OkStatus();
+  // Computations that run a collective, in them or in what they call.
+  absl::flat_hash_map<const HloComputation*, const HloInstruction*> collectives;
+  auto collective_in =
+      [&](const HloInstruction& inst) -> const HloInstruction* {
+    if (IsCollective(inst)) return &inst;
+    for (const HloComputation* callee : inst.called_computations()) {
+      const auto found = collectives.find(callee);
+      if (found != collectives.end()) return found->second;
+    }
+    return nullptr;
+  };
+  for (const HloComputation* computation : module.MakeComputationPostOrder()) {
+    const HloInstruction* first = nullptr;
+    for (const HloInstruction* inst : computation->instructions()) {
+      if ((first = collective_in(*inst)) != nullptr) break;
+    }
+    if (first != nullptr) collectives.emplace(computation, first);
+    if (!module.schedule().is_computation_scheduled(computation)) continue;
+    absl::flat_hash_set<const HloInstruction*> under_way;
+    for (const HloInstruction* inst :
+         module.schedule().sequence(computation).instructions()) {
+      switch (inst->opcode()) {
+        case HloOpcode::kSend:
+        case HloOpcode::kRecv:
+          if (!Cast<HloSendRecvInstruction>(inst)->is_host_transfer()) {
+            under_way.insert(inst);
+          }
+          continue;
+        case HloOpcode::kSendDone:
+        case HloOpcode::kRecvDone:
+          under_way.erase(inst->operand(0));
+          continue;
+        default:
+          break;
+      }
+      if (under_way.empty()) continue;
+      if (const HloInstruction* collective = collective_in(*inst)) {
+        return Broken(
+            Invariant::V165, *inst,
+            absl::StrCat("%", collective->name(), " runs while ",
+                         under_way.size(), " transfers are not done"));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace xla::verifier
