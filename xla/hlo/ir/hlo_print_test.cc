@@ -39,12 +39,10 @@ absl::flat_hash_map<std::string, std::string> LinesByName(
   return lines;
 }
 
-TEST(HloPrintTest, AttributesOfAllFamilies) {
-  std::unique_ptr<HloModule> module = MakeModuleOfAllFamilies();
-  const auto lines =
-      LinesByName(*module->entry_computation(),
-                  HloPrintOptions().set_syntax_sugar_async_ops(false));
-  const std::vector<std::pair<std::string, std::string>> expected = {
+using Lines = std::vector<std::pair<std::string, std::string>>;
+
+Lines DimensionAndIndexLines() {
+  return {
       {"a", "f32[8,4]{1,0} parameter(0), parameter_replication={true}"},
       {"broadcast", "f32[2,8,4]{2,1,0} broadcast(%a), dimensions={1,2}"},
       {"concatenate", "f32[8,8]{1,0} concatenate(%a, %a), dimensions={1}"},
@@ -79,6 +77,11 @@ TEST(HloPrintTest, AttributesOfAllFamilies) {
        "update_window_dims={1}, inserted_window_dims={0}, "
        "scatter_dims_to_operand_dims={0}, index_vector_dim=1, "
        "indices_are_sorted=true, to_apply=%sum"},
+  };
+}
+
+Lines KernelLines() {
+  return {
       {"dot",
        "f32[8,8]{1,0} dot(%a, %a), lhs_contracting_dims={1}, "
        "rhs_contracting_dims={1}, operand_precision={highest,default}, "
@@ -117,6 +120,11 @@ TEST(HloPrintTest, AttributesOfAllFamilies) {
        "dim_labels=b0f_0io->b0f, feature_group_count=2, batch_group_count=3, "
        "convolution_kind=dgrad, sparsity_config={lhs={num_non_zero=2,"
        "block_size=4,dimension=0,stride=0,idx=0}}"},
+  };
+}
+
+Lines CallAndCommunicationLines() {
+  return {
       {"while", "s32[] while(%index), condition=%condition, body=%body"},
       {"conditional",
        "f32[] conditional(%flag, %scalar, %scalar), "
@@ -185,10 +193,20 @@ TEST(HloPrintTest, AttributesOfAllFamilies) {
        "entry={maximal device=1}, exit={replicated}}"},
       {"get-tuple-element", "f32[] get-tuple-element(%tuple), index=1"},
   };
-  for (const auto& [name, line] : expected) {
-    auto found = lines.find(name);
-    ASSERT_NE(found, lines.end()) << name;
-    EXPECT_EQ(found->second, line);
+}
+
+TEST(HloPrintTest, AttributesOfAllFamilies) {
+  std::unique_ptr<HloModule> module = MakeModuleOfAllFamilies();
+  const auto lines =
+      LinesByName(*module->entry_computation(),
+                  HloPrintOptions().set_syntax_sugar_async_ops(false));
+  for (const Lines& expected :
+       {DimensionAndIndexLines(), KernelLines(), CallAndCommunicationLines()}) {
+    for (const auto& [name, line] : expected) {
+      auto found = lines.find(name);
+      ASSERT_NE(found, lines.end()) << name;
+      EXPECT_EQ(found->second, line);
+    }
   }
 }
 

@@ -190,14 +190,14 @@ TEST(HloProtoDamageTest, DamagedFields) {
   const HloModuleProto good = MakeProto();
   ASSERT_TRUE(ReadAndPrint(good));
   int accepted = 0;
-  for (int seed = 0; seed < 1000; ++seed) {
+  for (int seed = 0; seed < 400; ++seed) {
     HloModuleProto proto = good;
     FieldDamager damager(seed);
     for (int i = 0; i <= seed % 4; ++i) damager.Damage(&proto);
     if (ReadAndPrint(proto)) ++accepted;
   }
-  EXPECT_GT(accepted, 100);
-  EXPECT_LT(accepted, 900);
+  EXPECT_GT(accepted, 40);
+  EXPECT_LT(accepted, 360);
 }
 
 TEST(HloProtoDamageTest, DamagedBytes) {
@@ -205,7 +205,7 @@ TEST(HloProtoDamageTest, DamagedBytes) {
   const std::string good = MakeProto().SerializeAsString();
   std::mt19937 random(17);
   int parsed = 0;
-  for (int round = 0; round < 1000; ++round) {
+  for (int round = 0; round < 400; ++round) {
     std::string bytes = good;
     for (int i = 0; i <= round % 3; ++i) {
       bytes[random() % bytes.size()] = static_cast<char>(random());
@@ -215,7 +215,7 @@ TEST(HloProtoDamageTest, DamagedBytes) {
     ++parsed;
     ReadAndPrint(proto);
   }
-  EXPECT_GT(parsed, 50);
+  EXPECT_GT(parsed, 20);
 }
 
 }  // namespace
