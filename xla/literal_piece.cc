@@ -23,10 +23,6 @@ uint64_t NextElidedId() {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
-int64_t ElementBytes(const Shape& shape) {
-  return ShapeUtil::ByteSizeOfPrimitiveType(shape.element_type());
-}
-
 }  // namespace
 
 void LiteralPiece::Reset() {
@@ -95,7 +91,8 @@ void LiteralPiece::set_buffer(char* buffer) {
 }
 
 int64_t LiteralPiece::size_bytes_dense() const {
-  return element_count() * ElementBytes(*subshape_);
+  return element_count() *
+         ShapeUtil::ByteSizeOfPrimitiveType(subshape_->element_type());
 }
 
 int64_t LiteralPiece::total_bytes_dense() const {
@@ -113,7 +110,8 @@ absl::Status LiteralPiece::AllocateBuffers() {
   }
   // Room for rounding up and for the dynamic sizes.
   constexpr int64_t kMaxBytes = std::numeric_limits<int64_t>::max() / 2;
-  if (element_count() > kMaxBytes / ElementBytes(*subshape_)) {
+  if (element_count() > kMaxBytes / ShapeUtil::ByteSizeOfPrimitiveType(
+                                        subshape_->element_type())) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "a literal of shape ", subshape_->ToString(), " is too large"));
   }
@@ -217,7 +215,8 @@ bool LiteralPiece::EqualDynamicSize(const LiteralPiece& other) const {
 bool LiteralPiece::EqualElements(const LiteralPiece& other) const {
   const DimensionVector dims = valid_dimensions();
   if (dims != other.valid_dimensions()) return false;
-  const int64_t bytes = ElementBytes(*subshape_);
+  const int64_t bytes =
+      ShapeUtil::ByteSizeOfPrimitiveType(subshape_->element_type());
   if (bytes != ElementBytes(*other.subshape_)) return false;
   if (Product(dims) == 0) return true;
   return EqualStridedBox(buffer(), ElementStrides(), other.buffer(),
@@ -239,7 +238,8 @@ absl::Status LiteralPiece::CopyFrom(const LiteralPiece& src,
   if (src.buffer() == nullptr) {
     return absl::FailedPreconditionError("the source literal has no buffer");
   }
-  const int64_t bytes = ElementBytes(*subshape_);
+  const int64_t bytes =
+      ShapeUtil::ByteSizeOfPrimitiveType(subshape_->element_type());
   DimensionVector dims(subshape_->dimensions().begin(),
                        subshape_->dimensions().end());
   if (only_dynamic_bound) {

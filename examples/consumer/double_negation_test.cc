@@ -4,9 +4,11 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "xla/hlo/pipeline/all_passes.h"
+#include "xla/hlo/pass/hlo_pass_pipeline.h"
 #include "xla/hlo/testlib/hlo_hardware_independent_test_base.h"
 #include "xla/hlo/testlib/pattern_matcher_gmock.h"
+#include "xla/hlo/transforms/simplifiers/hlo_dce.h"
+#include "xla/hlo/transforms/simplifiers/tuple_simplifier.h"
 #include "xla/hlo/utils/hlo_matchers.h"
 #include "xla/service/pattern_matcher.h"
 #include "xla/tsl/platform/statusor.h"
@@ -46,12 +48,11 @@ ENTRY main {
   a = f32[8]{0} negate(e)
   ROOT b = f32[8]{0} negate(a)
 })"));
-  xla::PassRegistry registry = xla::AllPasses();
-  registry.Register<DoubleNegation>("double-negation", "replaces -(-x) by x");
-  TF_ASSERT_OK_AND_ASSIGN(
-      auto pipeline, registry.ParsePipeline(
-                         "mine", "tuple-simplifier,double-negation,hlo-dce"));
-  TF_ASSERT_OK_AND_ASSIGN(bool changed, pipeline->Run(module.get()));
+  xla::HloPassPipeline pipeline("mine");
+  pipeline.AddPass<xla::TupleSimplifier>();
+  pipeline.AddPass<DoubleNegation>();
+  pipeline.AddPass<xla::HloDCE>();
+  TF_ASSERT_OK_AND_ASSIGN(bool changed, pipeline.Run(module.get()));
   EXPECT_TRUE(changed);
   EXPECT_EQ(module->instruction_count(), 1);
 }

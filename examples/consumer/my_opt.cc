@@ -3,7 +3,9 @@
 #include <iostream>
 
 #include "double_negation.h"
-#include "xla/hlo/pipeline/all_passes.h"
+#include "xla/hlo/pass/pass_registry.h"
+#include "xla/hlo/transforms/simplifiers/canonicalizer.h"
+#include "xla/hlo/transforms/simplifiers/hlo_dce.h"
 #include "xla/hlo/utils/module_io.h"
 
 int main(int argc, char** argv) {
@@ -16,7 +18,12 @@ int main(int argc, char** argv) {
     std::cerr << module.status().message() << "\n";
     return 1;
   }
-  xla::PassRegistry registry = xla::AllPasses();
+  // The passes that this tool offers; xla::AllPasses() has every one of hlo's.
+  xla::PassRegistry registry;
+  registry.Register<xla::Canonicalizer, xla::CanonicalizerOptions>(
+      "canonicalizer", "local rewrites");
+  registry.Register<xla::HloDCE, xla::HloDceOptions>("hlo-dce",
+                                                     "removes what is unused");
   registry.Register<DoubleNegation>("double-negation", "replaces -(-x) by x");
   auto pipeline = registry.ParsePipeline(
       "mine", "fix(canonicalizer,double-negation,hlo-dce)");

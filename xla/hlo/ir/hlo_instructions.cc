@@ -21,6 +21,7 @@
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_domain_metadata.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions_internal.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/layout.h"
 #include "xla/layout_util.h"
@@ -35,16 +36,6 @@ using EqComputations =
 using HloPtr = std::unique_ptr<HloInstruction>;
 using Operands = absl::Span<HloInstruction* const>;
 using google::protobuf::util::MessageDifferencer;
-
-namespace {
-
-// `other`, of the same opcode, as the class of the attributes compared.
-template <typename T>
-const T& As(const HloInstruction& other) {
-  return static_cast<const T&>(other);
-}
-
-}  // namespace
 
 // --- Lists of dimensions
 // ------------------------------------------------------

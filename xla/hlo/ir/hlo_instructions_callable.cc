@@ -37,7 +37,6 @@ using Operands = absl::Span<HloInstruction* const>;
 namespace {
 
 // For steps that only a bug of the caller can make fail.
-void CheckOk(const absl::Status& status) { CHECK(status.ok()) << status; }
 
 }  // namespace
 
@@ -179,8 +178,8 @@ void HloCallableInstruction::ReplaceOperandByInner(
   std::vector<int> ascending(positions.begin(), positions.end());
   for (auto it = ascending.rbegin(); it != ascending.rend(); ++it) {
     HloInstruction* parameter = computation->parameter_instruction(*it);
-    CheckOk(parameter->ReplaceAllUsesWithDifferentShape(inner));
-    CheckOk(computation->ForceRemoveInstruction(parameter));
+    CHECK_OK(parameter->ReplaceAllUsesWithDifferentShape(inner));
+    CHECK_OK(computation->ForceRemoveInstruction(parameter));
   }
   RemoveOperandsAtAscendingIndices(ascending);
   RenumberAliasedOperands(this, [&](int64_t number) -> std::optional<int64_t> {
@@ -215,7 +214,7 @@ std::vector<HloInstruction*> HloCallableInstruction::AddOutputs(
       element->set_metadata_ptr(metadata_ptr());
       if (has_sharding()) element->copy_sharding(this);
       // The element is a user itself, and keeps its operand.
-      CheckOk(ReplaceAllUsesWithDifferentShape(element));
+      CHECK_OK(ReplaceAllUsesWithDifferentShape(element));
     }
   }
   clear_sharding();
@@ -244,7 +243,7 @@ HloCallableInstruction::CloneAndAppendInstructionIntoCalledComputation(
   if (add_output && (instruction_to_append->user_count() > 0 ||
                      instruction_to_append->IsRoot())) {
     HloInstruction* element = AddOutputs({clone})[0];
-    CheckOk(instruction_to_append->ReplaceAllUsesWithDifferentShape(element));
+    CHECK_OK(instruction_to_append->ReplaceAllUsesWithDifferentShape(element));
     if (instruction_to_append->has_sharding()) {
       element->copy_sharding(instruction_to_append);
     }

@@ -14,6 +14,7 @@
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/hlo/ir/hlo_instructions_internal.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/replica_group.h"
 #include "xla/shape.h"
@@ -27,11 +28,6 @@ using HloPtr = std::unique_ptr<HloInstruction>;
 using Operands = absl::Span<HloInstruction* const>;
 
 namespace {
-
-template <typename T>
-const T& As(const HloInstruction& other) {
-  return static_cast<const T&>(other);
-}
 
 std::shared_ptr<CollectiveDeviceListBase> ListOf(
     absl::Span<const ReplicaGroup> replica_groups) {

@@ -16,11 +16,6 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 
 namespace xla {
-namespace {
-
-void CheckOk(const absl::Status& status) { CHECK(status.ok()) << status; }
-
-}  // namespace
 
 HloInstruction* HloFusionInstruction::FuseInstruction(
     HloInstruction* instruction_to_fuse) {
@@ -64,7 +59,7 @@ std::vector<HloInstruction*> HloFusionInstruction::CloneBodyOf(
     HloInstruction* clone = computation->AddInstruction(
         inner->CloneWithNewOperands(inner->shape(), operands));
     for (const HloInstruction* predecessor : inner->control_predecessors()) {
-      CheckOk(clones.at(predecessor)->AddControlDependencyTo(clone));
+      CHECK_OK(clones.at(predecessor)->AddControlDependencyTo(clone));
     }
     clones[inner] = clone;
   }
@@ -140,24 +135,24 @@ void HloFusionInstruction::MergeFusionInstructionIntoMultiOutput(
     if (!element->IsDead()) {
       HloInstruction* reader = reader_of[element->tuple_index()];
       if (element->has_sharding()) reader->copy_sharding(element);
-      CheckOk(element->ReplaceAllUsesWithDifferentShape(reader));
+      CHECK_OK(element->ReplaceAllUsesWithDifferentShape(reader));
     }
-    CheckOk(element->SafelyDropAllControlDependencies());
-    CheckOk(parent()->RemoveInstruction(element));
+    CHECK_OK(element->SafelyDropAllControlDependencies());
+    CHECK_OK(parent()->RemoveInstruction(element));
   }
   if (tuple_is_used) {
     HloInstruction* value = reader_of[0];
     if (multi_output) value = parent()->AddInstruction(CreateTuple(reader_of));
     if (producer->has_sharding()) value->copy_sharding(producer);
-    CheckOk(producer->ReplaceAllUsesWithDifferentShape(value));
+    CHECK_OK(producer->ReplaceAllUsesWithDifferentShape(value));
   }
 
-  CheckOk(producer->CopyAllControlDepsTo(this, this));
-  CheckOk(producer->DropAllControlDeps());
+  CHECK_OK(producer->CopyAllControlDepsTo(this, this));
+  CHECK_OK(producer->DropAllControlDeps());
   HloComputation* body = producer->fused_instructions_computation();
   HloModule* module = GetModule();
-  CheckOk(parent()->RemoveInstruction(producer));
-  if (remove_computation) CheckOk(module->RemoveEmbeddedComputation(body));
+  CHECK_OK(parent()->RemoveInstruction(producer));
+  if (remove_computation) CHECK_OK(module->RemoveEmbeddedComputation(body));
 }
 
 }  // namespace xla

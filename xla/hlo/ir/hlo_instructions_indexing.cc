@@ -16,6 +16,7 @@
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/hlo/ir/hlo_instructions_internal.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape.h"
 
@@ -26,15 +27,6 @@ using EqComputations =
 using HloPtr = std::unique_ptr<HloInstruction>;
 using Operands = absl::Span<HloInstruction* const>;
 using google::protobuf::util::MessageDifferencer;
-
-namespace {
-
-template <typename T>
-const T& As(const HloInstruction& other) {
-  return static_cast<const T&>(other);
-}
-
-}  // namespace
 
 // --- Reshape, map, slice, pad, iota
 // -------------------------------------------

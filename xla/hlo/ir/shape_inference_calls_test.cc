@@ -38,6 +38,12 @@ TEST(ShapeInferenceCallsTest, Reduce) {
   EXPECT_THAT(Reduce({S("f32[2,3]"), S("s32[2,4]"), S("f32[]"), S("s32[]")},
                      {1}, argmax),
               Error("same dimensions"));
+  // One value as several operands.
+  const Shape x = S("f32[2,3]"), init = S("f32[]");
+  const ProgramShape both =
+      Program({init, init, init, init}, Tup({init, init}));
+  EXPECT_EQ(Result(SI::InferReduceShape({&x, &x, &init, &init}, {0}, both)),
+            "(f32[3], f32[3])");
 }
 
 TEST(ShapeInferenceCallsTest, ReduceErrors) {

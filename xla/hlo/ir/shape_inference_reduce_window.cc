@@ -29,10 +29,12 @@ absl::StatusOr<std::vector<Size>> CommonSizes(
     absl::Span<const Shape* const> shapes, absl::string_view what) {
   if (shapes.empty()) return InvalidArgumentStrCat(what, " needs an operand");
   std::vector<Size> sizes;
-  for (const Shape* shape : shapes) {
+  for (size_t k = 0; k < shapes.size(); ++k) {
+    const Shape* shape = shapes[k];
     TF_RETURN_IF_ERROR(ExpectArray(*shape, absl::StrCat("operand of ", what)));
     const int64_t rank = shape->dimensions().size();
-    if (shape == shapes[0]) {
+    // By position: one value may be several operands.
+    if (k == 0) {
       for (int64_t i = 0; i < rank; ++i) sizes.push_back(SizeOf(*shape, i));
       continue;
     }

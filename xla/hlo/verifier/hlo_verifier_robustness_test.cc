@@ -2,17 +2,26 @@
 // nothing is, and does not crash.
 
 #include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <random>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/message.h"
 #include "google/protobuf/reflection.h"
 #include "gtest/gtest.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_module_config.h"
+#include "xla/hlo/ir/hlo_test_modules.h"
 #include "xla/hlo/parser/hlo_parser.h"
 #include "xla/hlo/verifier/hlo_verifier.h"
 #include "xla/service/hlo.pb.h"
@@ -202,14 +211,18 @@ class Breaker {
   std::mt19937 random_;
 };
 
-void BreakAndVerify(absl::string_view text) {
-  auto module = ParseAndReturnUnverifiedModule(text);
-  ASSERT_TRUE(module.ok()) << module.status();
-  ASSERT_TRUE(VerifyHloModule(module->get(), {}).ok())
-      << VerifyHloModule(module->get(), {});
-  const HloModuleProto good = (*module)->ToProto();
+// Seeds per module; a number in $HLO_VERIFIER_SEEDS takes its place.
+uint32_t Seeds(uint32_t usual) {
+  const char* text = std::getenv("HLO_VERIFIER_SEEDS");
+  uint32_t seeds = usual;
+  return text != nullptr && absl::SimpleAtoi(text, &seeds) ? seeds : usual;
+}
+
+// Verifies changed copies of the module; the number of those with an error.
+int BreakAndVerify(const HloModule& module, uint32_t seeds) {
+  const HloModuleProto good = module.ToProto();
   int found = 0;
-  for (uint32_t seed = 0; seed < 1200; ++seed) {
+  for (uint32_t seed = 0; seed < seeds; ++seed) {
     HloModuleProto proto = good;
     Breaker breaker(seed);
     for (uint32_t i = 0; i <= seed % 3; ++i) breaker.BreakOne(&proto);
@@ -221,20 +234,57 @@ void BreakAndVerify(absl::string_view text) {
       HloVerifierOpts opts;
       opts.layout_sensitive = layout_sensitive;
       opts.allow_mixed_precision = seed % 2 == 0;
+      opts.verify_no_collective_deadlocks = true;
+      opts.verify_reshape_is_bitcast = true;
       const absl::Status status = VerifyHloModule(broken->get(), opts);
-      if (!status.ok()) {
-        ++found;
-        EXPECT_EQ(status.message().substr(0, 2), "[V") << status;
-      }
+      if (status.ok()) continue;
+      ++found;
+      EXPECT_EQ(status.message().substr(0, 2), "[V") << status;
     }
   }
-  // Most changes break something.
-  EXPECT_GT(found, 200);
+  return found;
 }
 
-TEST(HloVerifierRobustnessTest, Arrays) { BreakAndVerify(kArrays); }
+void BreakGoodModule(absl::string_view text) {
+  auto module = ParseAndReturnUnverifiedModule(text);
+  ASSERT_TRUE(module.ok()) << module.status();
+  ASSERT_EQ(VerifyHloModule(module->get(), {}), absl::OkStatus());
+  const uint32_t seeds = Seeds(200);
+  // Many changes break something.
+  EXPECT_GT(BreakAndVerify(**module, seeds), seeds / 10);
+}
 
-TEST(HloVerifierRobustnessTest, Calls) { BreakAndVerify(kCalls); }
+TEST(HloVerifierRobustnessTest, Arrays) { BreakGoodModule(kArrays); }
+
+TEST(HloVerifierRobustnessTest, Calls) { BreakGoodModule(kCalls); }
+
+// An instruction of each kind, with attributes of all kinds.
+TEST(HloVerifierRobustnessTest, AllFamilies) {
+  std::unique_ptr<HloModule> module = MakeModuleOfAllFamilies();
+  Decorate(module.get());
+  BreakAndVerify(*module, Seeds(50));
+}
+
+// The good and the bad modules of the text tests.
+TEST(HloVerifierRobustnessTest, TextTests) {
+  const std::filesystem::path folder =
+      std::filesystem::path(std::getenv("TEST_SRCDIR")) /
+      std::getenv("TEST_WORKSPACE") / "xla/hlo/verifier/testdata";
+  int modules = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    std::ifstream file(entry.path());
+    std::stringstream text;
+    text << file.rdbuf();
+    const std::string contents = text.str();
+    for (absl::string_view piece : absl::StrSplit(contents, "// -----")) {
+      auto module = ParseAndReturnUnverifiedModule(piece);
+      ASSERT_TRUE(module.ok()) << module.status();
+      ++modules;
+      BreakAndVerify(**module, Seeds(4));
+    }
+  }
+  EXPECT_GT(modules, 100);
+}
 
 }  // namespace
 }  // namespace xla

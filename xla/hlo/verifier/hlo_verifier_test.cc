@@ -324,7 +324,7 @@ TEST(HloVerifierTest, EntryLayoutOfAnotherShape) {
       Parse("ENTRY e { ROOT a = f32[4] parameter(0) }");
   *module->mutable_entry_computation_layout()->mutable_parameter_layout(0) =
       ShapeLayout(ShapeUtil::MakeShape(F32, {5}));
-  ExpectBroken(*module, {}, "[V171]", "expected f32[5]{0}, found f32[4]{0}");
+  ExpectBroken(*module, {}, "[V171]", "expected f32[5], found f32[4]");
 }
 
 TEST(HloVerifierTest, ScheduleThatMissesAnInstruction) {

@@ -10,6 +10,7 @@
 #include "xla/hlo/ir/hlo_module_config.h"
 #include "xla/hlo/verifier/invariant.h"
 #include "xla/hlo/verifier/module_checks.h"
+#include "xla/hlo/verifier/rules.h"
 #include "xla/shape.h"
 #include "xla/shape_layout.h"
 #include "xla/shape_util.h"
@@ -28,11 +29,9 @@ absl::Status CheckEntryShape(const HloInstruction& inst,
                                      /*minor_to_major_only=*/true,
                                      /*ignore_fully_empty_tiling=*/true));
   if (good) return absl::OkStatus();
-  return Broken(
-      Invariant::V171, inst,
-      absl::StrCat("expected ",
-                   ShapeUtil::HumanStringWithLayout(declared.shape()),
-                   ", found ", ShapeUtil::HumanStringWithLayout(inst.shape())));
+  return Broken(Invariant::V171, inst,
+                Context(opts).Difference(inst.shape(), declared.shape(),
+                                         Match::kSameOrder));
 }
 
 }  // namespace

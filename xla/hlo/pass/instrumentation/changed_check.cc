@@ -7,13 +7,17 @@ namespace xla {
 
 absl::Status ChangedCheck::BeforePass(const PassEvent& event,
                                       const HloModule& module) {
-  // A new run may be of another module.
+  // A new run may be of a module that changed in between, or of another one,
+  // also when its first passes are skipped.
   if (event.index == 0) {
     has_last_ = false;
     before_.clear();
   }
-  if (!has_last_) last_ = ModuleFingerprint(module);
+  if (!has_last_ || last_module_ != module.unique_id()) {
+    last_ = ModuleFingerprint(module);
+  }
   has_last_ = true;
+  last_module_ = module.unique_id();
   before_.push_back(last_);
   return absl::OkStatus();
 }

@@ -33,6 +33,7 @@ class ChangedCheck : public PassInstrumentation {
   std::vector<uint64_t> before_;
   // After the last pass that ended, to save printing the same module twice.
   bool has_last_ = false;
+  int last_module_ = -1;
   uint64_t last_ = 0;
 };
 

@@ -131,10 +131,10 @@ std::string PipelineReportToText(const PipelineReport& report) {
       absl::StrAppendFormat(&line, "  %6.1f", 1e3 * pass.seconds());
     }
     // Metrics are printed by key: a proto map has no order of its own.
-    absl::btree_map<std::string, int64_t> metrics(pass.metrics().begin(),
-                                                  pass.metrics().end());
+    absl::btree_map<std::string, double> metrics(pass.metrics().begin(),
+                                                 pass.metrics().end());
     for (const auto& [key, value] : metrics) {
-      absl::StrAppend(&line, "  ", key, "=", value);
+      absl::StrAppendFormat(&line, "  %s=%.0f", key, value);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     absl::StrAppend(&out, line, "\n");

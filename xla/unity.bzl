@@ -1,0 +1,47 @@
+"""unity_library: a cc_library that compiles its files a few at a time.
+
+Most of the time that a small file takes to compile goes into the headers that
+it shares with its neighbours. One translation unit for ten of them pays for
+those once: a cold build of xla/hlo/ir takes a fifth of the time.
+
+The files of a group share their anonymous namespaces, so their helpers need
+different names. `--define=unity=off` compiles each file on its own, for
+quicker rebuilds after a change of one file and for editors.
+"""
+
+def unity_library(name, srcs, group_size = 10, textual_hdrs = [], **kwargs):
+    """Declares a cc_library whose .cc files are compiled in groups.
+
+    Args:
+      name: of the library.
+      srcs: .cc files, grouped in this order, and private headers.
+      group_size: files in a group.
+      textual_hdrs: as of cc_library.
+      **kwargs: other attributes of cc_library.
+    """
+    sources = [src for src in srcs if src.endswith(".cc")]
+    headers = [src for src in srcs if not src.endswith(".cc")]
+    groups = []
+    for begin in range(0, len(sources), group_size):
+        group = "%s_unity_%d" % (name, begin // group_size)
+        native.genrule(
+            name = group,
+            srcs = sources[begin:begin + group_size],
+            outs = [group + ".cc"],
+            # Downstream the files lie in external/NAME, which is on the path.
+            cmd = "for f in $(SRCS); do echo \"#include \\\"$${f#external/*/}\\\"\"; done > $@",
+            visibility = ["//visibility:private"],
+        )
+        groups.append(group + ".cc")
+    native.cc_library(
+        name = name,
+        srcs = headers + select({
+            "//xla:unity_off": sources,
+            "//conditions:default": groups,
+        }),
+        textual_hdrs = textual_hdrs + select({
+            "//xla:unity_off": [],
+            "//conditions:default": sources,
+        }),
+        **kwargs
+    )
