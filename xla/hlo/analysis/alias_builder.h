@@ -1,0 +1,64 @@
+#ifndef XLA_HLO_ANALYSIS_ALIAS_BUILDER_H_
+#define XLA_HLO_ANALYSIS_ALIAS_BUILDER_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "xla/hlo/analysis/alias_info.h"
+#include "xla/hlo/analysis/async_operands.h"
+#include "xla/hlo/analysis/hlo_dataflow_analysis.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/shape_util.h"
+
+namespace xla {
+
+// The rules of HloAliasAnalysis: a union-find over the values of a dataflow
+// analysis in SSA form.
+class AliasBuilder {
+ public:
+  AliasBuilder(const HloDataflowAnalysis& dataflow, const AliasInfo& alias_info)
+      : dataflow_(dataflow),
+        alias_info_(alias_info),
+        parent_(dataflow.value_count(), -1) {}
+
+  absl::Status Build();
+
+  // The least value of the buffer that holds a value; after Build.
+  int32_t First(int32_t value) const;
+
+ private:
+  absl::Status CheckFlat() const;
+  absl::Status AddAliasConfig();
+  absl::Status AddWhile(const HloInstruction* loop);
+  absl::Status AddConditional(const HloInstruction* conditional);
+  absl::Status AddInPlacePairs(const HloInstruction* inst);
+  // Operands of asynchronous chains that are bound after the start, also where
+  // the chain crosses calls.
+  void FindChains();
+  absl::Status AddLateOperands(const HloInstruction* start);
+  // What a pair says of the operand; null if the chain does not bind it.
+  const HloInstruction* OperandOf(const HloInstruction* inst,
+                                  int64_t number) const;
+
+  // Values at both positions are in one buffer. FailedPrecondition where there
+  // are values of several callers.
+  absl::Status Unite(const HloInstruction* a, const ShapeIndex& a_index,
+                     const HloInstruction* b, const ShapeIndex& b_index);
+  // At all indices; only those of arrays if the structures differ.
+  absl::Status UniteAll(const HloInstruction* a, const HloInstruction* b);
+
+  int32_t Root(int32_t value);
+
+  const HloDataflowAnalysis& dataflow_;
+  const AliasInfo& alias_info_;
+  // Parent, or minus the size of the set.
+  std::vector<int32_t> parent_;
+  // By start.
+  absl::flat_hash_map<const HloInstruction*, std::vector<AsyncOperand>> chains_;
+};
+
+}  // namespace xla
+
+#endif  // XLA_HLO_ANALYSIS_ALIAS_BUILDER_H_

@@ -1,0 +1,199 @@
+#include "xla/hlo/analysis/alias_info.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape.h"
+
+namespace xla {
+namespace {
+
+using InPlacePair = AliasInfo::InPlacePair;
+
+// Fusions in fusions that an update is followed through.
+constexpr size_t kMaxFusionNesting = 100;
+
+bool HasDestinationBuffers(const HloInstruction& permute) {
+  // (source, destination, indices in the source, indices in the destination)
+  return permute.operand_count() == 4;
+}
+
+std::vector<InPlacePair> ListedPairs(const HloInstruction& inst) {
+  std::vector<InPlacePair> pairs;
+  for (const auto& [output, operand] : inst.output_operand_aliasing()) {
+    pairs.push_back({HloOperandIndex{operand.first, operand.second}, output});
+  }
+  return pairs;
+}
+
+// The first `count` operands are the results, one by one.
+std::vector<InPlacePair> LeadingOperands(int64_t count) {
+  if (count == 1) return {{HloOperandIndex{0, {}}, {}}};
+  std::vector<InPlacePair> pairs;
+  for (int64_t i = 0; i < count; ++i) {
+    pairs.push_back({HloOperandIndex{i, {}}, {i}});
+  }
+  return pairs;
+}
+
+std::vector<InPlacePair> PermutePairs(const HloInstruction& permute) {
+  if (!HasDestinationBuffers(permute)) return {};
+  // The start's shape is (sources, destinations, …).
+  ShapeIndex output;
+  if (permute.opcode() == HloOpcode::kCollectivePermuteStart) output = {1};
+  const Shape& destination = permute.operand(1)->shape();
+  if (!destination.IsTuple()) return {{HloOperandIndex{1, {}}, output}};
+  std::vector<InPlacePair> pairs;
+  for (int64_t i = 0; i < destination.tuple_shapes_size(); ++i) {
+    ShapeIndex element = output;
+    element.push_back(i);
+    pairs.push_back({HloOperandIndex{1, {i}}, element});
+  }
+  return pairs;
+}
+
+}  // namespace
+
+std::pair<const HloInstruction*, ShapeIndex> FollowTupleIndirection(
+    const HloInstruction* instruction, ShapeIndex operand_index) {
+  while (true) {
+    if (instruction->opcode() == HloOpcode::kGetTupleElement) {
+      operand_index.push_front(instruction->tuple_index());
+      instruction = instruction->operand(0);
+    } else if (instruction->opcode() == HloOpcode::kTuple &&
+               !operand_index.empty() &&
+               operand_index.front() < instruction->operand_count()) {
+      instruction = instruction->operand(operand_index.front());
+      operand_index.pop_front();
+    } else {
+      return {instruction, std::move(operand_index)};
+    }
+  }
+}
+
+bool IsDefaultInPlaceOperation(const HloInstruction* hlo) {
+  switch (hlo->opcode()) {
+    case HloOpcode::kDynamicUpdateSlice:
+    case HloOpcode::kScatter:
+    case HloOpcode::kAllReduceStart:
+      return true;
+    case HloOpcode::kCollectivePermute:
+    case HloOpcode::kCollectivePermuteStart:
+      return HasDestinationBuffers(*hlo);
+    default:
+      return false;
+  }
+}
+
+std::vector<InPlacePair> AliasInfo::GetInPlaceInputOutputPairs(
+    const HloInstruction* user) const {
+  if (auto pairs = GetNonDefaultInPlaceInputOutputPairs(user)) {
+    return *std::move(pairs);
+  }
+  switch (user->opcode()) {
+    case HloOpcode::kDynamicUpdateSlice:
+      return LeadingOperands(1);
+    case HloOpcode::kScatter:
+      // Operands, indices, as many updates as operands.
+      return LeadingOperands(user->operand_count() / 2);
+    case HloOpcode::kAllReduceStart:
+      return LeadingOperands(user->operand_count());
+    case HloOpcode::kCollectivePermute:
+    case HloOpcode::kCollectivePermuteStart:
+      return PermutePairs(*user);
+    case HloOpcode::kCustomCall:
+    case HloOpcode::kAsyncStart:
+    case HloOpcode::kAsyncUpdate:
+      return ListedPairs(*user);
+    case HloOpcode::kFusion:
+      return FusionPairs(user);
+    default:
+      return {};
+  }
+}
+
+const HloInstruction* AliasInfo::TraceUpdates(const HloInstruction* fusion,
+                                              const ShapeIndex& output,
+                                              HloOperandIndex* source) const {
+  const HloInstruction* inst = fusion->fused_expression_root();
+  ShapeIndex index = output;
+  // Fusions within the fusion that `inst` is inside of.
+  std::vector<const HloInstruction*> inside;
+  const HloInstruction* update = nullptr;
+  while (true) {
+    std::tie(inst, index) = FollowTupleIndirection(inst, std::move(index));
+    if (inst->opcode() == HloOpcode::kBitcast) {
+      inst = inst->operand(0);
+      continue;
+    }
+    if (inst->opcode() == HloOpcode::kParameter) {
+      if (inside.empty()) break;
+      inst = inside.back()->operand(inst->parameter_number());
+      inside.pop_back();
+      continue;
+    }
+    const bool is_fusion = inst->opcode() == HloOpcode::kFusion;
+    const std::vector<InPlacePair> pairs =
+        is_fusion ? ListedPairs(*inst) : GetInPlaceInputOutputPairs(inst);
+    auto pair = std::find_if(
+        pairs.begin(), pairs.end(), [&](const InPlacePair& candidate) {
+          return candidate.second == index &&
+                 candidate.first.operand_number < inst->operand_count();
+        });
+    if (pair == pairs.end()) {
+      if (!is_fusion || inside.size() > kMaxFusionNesting) return nullptr;
+      inside.push_back(inst);
+      inst = inst->fused_expression_root();
+      continue;
+    }
+    // A state in between that others read must stay as it was.
+    if (update != nullptr && inst->user_count() > 1) return nullptr;
+    if (update == nullptr) update = inst;
+    index = pair->first.operand_index;
+    inst = inst->operand(pair->first.operand_number);
+  }
+  *source = {inst->parameter_number(), std::move(index)};
+  return update;
+}
+
+std::vector<InPlacePair> AliasInfo::FusionPairs(
+    const HloInstruction* fusion) const {
+  std::vector<InPlacePair> pairs = ListedPairs(*fusion);
+  absl::flat_hash_set<ShapeIndex> listed;
+  for (const InPlacePair& pair : pairs) listed.insert(pair.second);
+  // Two different results cannot both be where one parameter is.
+  absl::flat_hash_map<HloOperandIndex, const HloInstruction*> made_by;
+  ShapeUtil::ForEachLeafShape(
+      fusion->shape(), [&](const Shape& shape, const ShapeIndex& output) {
+        if (!shape.IsArray() || listed.contains(output)) return;
+        HloOperandIndex source;
+        const HloInstruction* update = TraceUpdates(fusion, output, &source);
+        if (update == nullptr) return;
+        if (made_by.try_emplace(source, update).first->second == update) {
+          pairs.push_back({std::move(source), output});
+        }
+      });
+  return pairs;
+}
+
+bool AliasInfo::MustAlias(const HloInstruction* operand,
+                          const ShapeIndex& operand_index,
+                          const HloInstruction* user,
+                          const ShapeIndex& user_index) const {
+  for (const InPlacePair& pair : GetInPlaceInputOutputPairs(user)) {
+    if (pair.second == user_index &&
+        pair.first.operand_index == operand_index &&
+        pair.first.operand_number < user->operand_count() &&
+        user->operand(pair.first.operand_number) == operand) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace xla

@@ -1,0 +1,85 @@
+#ifndef XLA_HLO_ANALYSIS_ALIAS_INFO_H_
+#define XLA_HLO_ANALYSIS_ALIAS_INFO_H_
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "xla/hlo/analysis/hlo_operand_index.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/shape_util.h"
+
+namespace xla {
+
+// Which outputs of an instruction share memory with its operands: must, may,
+// must not. Backends override what they do otherwise.
+//
+//   u = f32[8] dynamic-update-slice(x, y, i)   operand 0 {} = output {}, must
+//   a = f32[8] add(x, y)                       no opinion
+class AliasInfo {
+ public:
+  // (operand index, output index)
+  using InPlacePair = std::pair<HloOperandIndex, ShapeIndex>;
+
+  AliasInfo() = default;
+  virtual ~AliasInfo() = default;
+
+  // Whether GetInPlaceInputOutputPairs(user) says so.
+  bool MustAlias(const HloInstruction* operand, const ShapeIndex& operand_index,
+                 const HloInstruction* user,
+                 const ShapeIndex& user_index) const;
+
+  // Operands that are updated in place, if not the backend then by default:
+  //   dynamic-update-slice: operand 0; scatter: the operands that are updated;
+  //   all-reduce-start: all; collective-permute(-start) with destination
+  //   buffers (4 operands): operand 1;
+  //   custom-call, async-start, async-update: their aliasing lists (operands
+  //   of an async-start may be bound later: then operand_number >=
+  //   operand_count());
+  //   fusion: its aliasing list, and array outputs that an update in place
+  //   makes inside, if its target is a parameter (through tuples, bitcasts,
+  //   nested fusions and other updates).
+  // O(operands), for fusions O(outputs * path).
+  std::vector<InPlacePair> GetInPlaceInputOutputPairs(
+      const HloInstruction* user) const;
+
+  // Whether the output may be put where the operand is, if nobody needs the
+  // operand afterwards; nullopt leaves it to the rules of
+  // HloDataflowAnalysis::CanShareOperandBufferWithUser. `operand` is an operand
+  // of `user`.
+  virtual std::optional<bool> MayAlias(const HloInstruction* operand,
+                                       const ShapeIndex& operand_index,
+                                       const HloInstruction* user,
+                                       const ShapeIndex& user_index) const {
+    return std::nullopt;
+  }
+
+ protected:
+  // The backend's own list, instead of the default one; nullopt: default.
+  virtual std::optional<std::vector<InPlacePair>>
+  GetNonDefaultInPlaceInputOutputPairs(const HloInstruction* user) const {
+    return std::nullopt;
+  }
+
+ private:
+  std::vector<InPlacePair> FusionPairs(const HloInstruction* fusion) const;
+  // The last update that makes `output` of the fusion in the memory of a
+  // parameter, and that parameter; null if it is made otherwise.
+  const HloInstruction* TraceUpdates(const HloInstruction* fusion,
+                                     const ShapeIndex& output,
+                                     HloOperandIndex* source) const;
+};
+
+// Where a value comes from: follows get-tuple-element and, as long as the index
+// leads on, tuple. O(instructions on the way).
+std::pair<const HloInstruction*, ShapeIndex> FollowTupleIndirection(
+    const HloInstruction* instruction, ShapeIndex operand_index);
+
+// An instruction that writes its result over an operand, by its opcode:
+// dynamic-update-slice, scatter, all-reduce-start, and a
+// collective-permute(-start) with destination buffers.
+bool IsDefaultInPlaceOperation(const HloInstruction* hlo);
+
+}  // namespace xla
+
+#endif  // XLA_HLO_ANALYSIS_ALIAS_INFO_H_

@@ -1,0 +1,93 @@
+#include "xla/hlo/analysis/buffers/buffer_assignment_checker.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "xla/hlo/analysis/alias_info.h"
+#include "xla/hlo/analysis/buffers/buffer_allocation.h"
+#include "xla/hlo/analysis/buffers/buffer_assignment.h"
+#include "xla/hlo/analysis/hlo_dataflow_analysis.h"
+#include "xla/hlo/analysis/hlo_live_range.h"
+#include "xla/hlo/analysis/hlo_value.h"
+
+namespace xla {
+namespace {
+
+struct Placed {
+  const HloValue* value;
+  int64_t start, end;    // times, both included
+  int64_t offset, size;  // bytes
+};
+
+bool MayBeWrittenOver(const BufferAssignment& assignment, const Placed& early,
+                      const Placed& late, const AliasInfo* alias_info) {
+  if (assignment.alias_analysis().GetBufferContainingValue(*early.value) ==
+      assignment.alias_analysis().GetBufferContainingValue(*late.value)) {
+    return true;
+  }
+  HloInstruction* operand = early.value->instruction();
+  HloInstruction* user = late.value->instruction();
+  return early.end == late.start && early.offset == late.offset &&
+         user->IsUserOf(operand) &&
+         assignment.dataflow_analysis().CanShareOperandBufferWithUser(
+             operand, early.value->index(), user, late.value->index(),
+             alias_info);
+}
+
+absl::Status CheckAllocation(const BufferAssignment& assignment,
+                             const BufferAllocation& allocation,
+                             const AliasInfo* alias_info) {
+  std::vector<Placed> placed;
+  for (const auto& [value, place] : allocation.SortedBuffers()) {
+    if (place.offset < 0 || place.size < 0 ||
+        place.offset + place.size > allocation.size()) {
+      return absl::InternalError(
+          absl::StrCat("buffer assignment: ", value->ToShortString(),
+                       " is not inside ", allocation.ToShortString()));
+    }
+    if (!assignment.HasHloLiveRange() || place.size == 0) continue;
+    const auto& ranges = assignment.hlo_live_range().buffer_live_ranges();
+    auto range = ranges.find(value);
+    if (range == ranges.end()) continue;
+    placed.push_back({value, range->second.start, range->second.end,
+                      place.offset, place.size});
+  }
+  std::stable_sort(
+      placed.begin(), placed.end(),
+      [](const Placed& a, const Placed& b) { return a.start < b.start; });
+  std::vector<const Placed*> live;
+  for (const Placed& late : placed) {
+    live.erase(
+        std::remove_if(live.begin(), live.end(),
+                       [&](const Placed* p) { return p->end < late.start; }),
+        live.end());
+    for (const Placed* early : live) {
+      if (early->offset < late.offset + late.size &&
+          late.offset < early->offset + early->size &&
+          !MayBeWrittenOver(assignment, *early, late, alias_info)) {
+        return absl::InternalError(
+            absl::StrCat("buffer assignment: ", early->value->ToShortString(),
+                         " and ", late.value->ToShortString(), " overlap in ",
+                         allocation.ToShortString(), " at time ", late.start));
+      }
+    }
+    live.push_back(&late);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckBufferAssignment(const BufferAssignment& assignment,
+                                   const AliasInfo* alias_info) {
+  for (const BufferAllocation& allocation : assignment.Allocations()) {
+    absl::Status status = CheckAllocation(assignment, allocation, alias_info);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace xla

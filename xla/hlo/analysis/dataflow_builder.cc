@@ -1,0 +1,393 @@
+#include "xla/hlo/analysis/dataflow_builder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "xla/hlo/analysis/async_operands.h"
+#include "xla/hlo/analysis/call_graph.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape.h"
+#include "xla/status_macros.h"
+
+namespace xla {
+namespace {
+
+absl::Status DoesNotFit(const HloInstruction& inst, const ShapeIndex& to,
+                        const HloInstruction& source, const ShapeIndex& from) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      inst.name(), " with shape ", inst.shape().ToString(), " cannot be, at ",
+      to.ToString(), ", what ", source.name(), " is at ", from.ToString(), ": ",
+      source.shape().ToString()));
+}
+
+const Shape* Subshape(const HloInstruction& inst, const ShapeIndex& index) {
+  return ShapeUtil::IndexIsValid(inst.shape(), index)
+             ? &ShapeUtil::GetSubshape(inst.shape(), index)
+             : nullptr;
+}
+
+ShapeIndex Tail(const ShapeIndex& index, int64_t from) {
+  return ShapeIndex(index.begin() + from, index.end());
+}
+
+}  // namespace
+
+absl::Status DataflowBuilder::Build() {
+  NumberPositions();
+  const CallGraph& graph = *analysis_.call_graph_;
+  for (const CallGraphNode& node : graph.nodes()) {
+    if (node.context() == CallContext::kBoth) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("computation ", node.computation()->name(),
+                       " is called and also applied by a reduce or the like: ",
+                       "flatten-call-graph has to run first"));
+    }
+    RETURN_IF_ERROR(HandleParameters(node.computation()));
+  }
+  for (const HloInstruction* inst : order_) RETURN_IF_ERROR(Handle(inst));
+  if (!merges_->Resolve().ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "module ", analysis_.module_.name(), " calls recursively"));
+  }
+  MakeValues();
+  return absl::OkStatus();
+}
+
+void DataflowBuilder::NumberPositions() {
+  const std::vector<HloComputation*> computations =
+      analysis_.module_.MakeComputationPostOrder(options_.execution_threads);
+  analysis_.slots_ = InstructionSlots(computations);
+  analysis_.value_sets_.resize(analysis_.slots_.size());
+  first_position_.resize(analysis_.slots_.size(), -1);
+  int32_t positions = 0;
+  for (const HloComputation* computation : computations) {
+    for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
+      order_.push_back(inst);
+      const int32_t slot = analysis_.slots_[inst];
+      first_position_[slot] = positions;
+      const auto& set = analysis_.value_sets_[slot].emplace(&inst->shape());
+      positions += static_cast<int32_t>(set.end().operator->() -
+                                        set.begin().operator->());
+    }
+  }
+  merges_.emplace(positions);
+}
+
+int32_t DataflowBuilder::Position(const HloInstruction* inst,
+                                  const ShapeIndex& index) const {
+  const int32_t slot = analysis_.slots_[inst];
+  if (index.empty()) return first_position_[slot];
+  const InstructionValueSet& set = *analysis_.value_sets_[slot];
+  auto it = set.find(index);
+  if (it == set.end()) return -1;
+  return first_position_[slot] +
+         static_cast<int32_t>(it.operator->() - set.begin().operator->());
+}
+
+bool DataflowBuilder::FlowIfSame(const HloInstruction* inst,
+                                 const ShapeIndex& to,
+                                 const HloInstruction* source,
+                                 const ShapeIndex& from) {
+  const Shape* to_shape = Subshape(*inst, to);
+  const Shape* from_shape = Subshape(*source, from);
+  if (to_shape == nullptr || from_shape == nullptr ||
+      !ShapeUtil::EqualStructure(*to_shape, *from_shape)) {
+    return false;
+  }
+  const int32_t first = Position(inst, to);
+  const int32_t first_source = Position(source, from);
+  const int32_t count =
+      to_shape->IsTuple()
+          ? static_cast<int32_t>(ShapeUtil::SubshapeCount(*to_shape))
+          : 1;
+  for (int32_t i = 0; i < count; ++i) {
+    merges_->Forward(first + i, first_source + i);
+  }
+  return true;
+}
+
+absl::Status DataflowBuilder::Flow(const HloInstruction* inst,
+                                   const ShapeIndex& to,
+                                   absl::Span<const Source> sources, bool phi) {
+  for (const Source& source : sources) {
+    if (!FlowIfSame(inst, to, source.instruction, source.index)) {
+      return DoesNotFit(*inst, to, *source.instruction, source.index);
+    }
+  }
+  if (sources.size() < 2) return absl::OkStatus();
+  absl::InlinedVector<int32_t, 4> from;
+  for (const Source& source : sources) {
+    from.push_back(Position(source.instruction, source.index));
+  }
+  const int32_t first = Position(inst, to);
+  const int64_t count =
+      ShapeUtil::SubshapeCount(ShapeUtil::GetSubshape(inst->shape(), to));
+  for (int32_t i = 0; i < count; ++i) {
+    merges_->Merge(first + i, from, phi);
+    for (int32_t& position : from) ++position;
+  }
+  return absl::OkStatus();
+}
+
+// --- Between computations
+// -----------------------------------------------------
+
+absl::Status DataflowBuilder::HandleParameters(
+    const HloComputation* computation) {
+  const CallGraphNode& node = analysis_.call_graph_->GetNode(computation);
+  if (node.caller_callsites().empty() ||
+      node.context() == CallContext::kEmbedded) {
+    return absl::OkStatus();
+  }
+  bool phi = false;
+  for (const CallSite& site : node.caller_callsites()) {
+    const HloOpcode opcode = site.instruction()->opcode();
+    phi |= opcode == HloOpcode::kWhile || opcode == HloOpcode::kConditional;
+  }
+  for (int64_t i = 0; i < computation->num_parameters(); ++i) {
+    Sources sources;
+    for (const CallSite& site : node.caller_callsites()) {
+      RETURN_IF_ERROR(AddSources(site, computation, i, &sources));
+    }
+    if (sources.empty()) continue;
+    RETURN_IF_ERROR(Flow(computation->parameter_instruction(i), {}, sources,
+                         phi && options_.ssa_form));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DataflowBuilder::AddSources(const CallSite& site,
+                                         const HloComputation* computation,
+                                         int64_t number,
+                                         Sources* sources) const {
+  HloInstruction* caller = site.instruction();
+  auto add_operand = [&](int64_t operand) {
+    if (operand >= caller->operand_count()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(caller->name(), " has no operand for parameter ", number,
+                       " of ", computation->name()));
+    }
+    sources->push_back({caller->operand(operand), {}});
+    return absl::OkStatus();
+  };
+  switch (caller->opcode()) {
+    case HloOpcode::kCall:
+      if (!options_.propagate_through_calls) return absl::OkStatus();
+      return add_operand(number);
+    case HloOpcode::kWhile:
+      RETURN_IF_ERROR(add_operand(number));
+      if (IsIncluded(caller->while_body())) {
+        sources->push_back({caller->while_body()->root_instruction(), {}});
+      }
+      return absl::OkStatus();
+    case HloOpcode::kConditional:
+      for (int32_t i = 0; i < caller->branch_count(); ++i) {
+        if (caller->branch_computation(i) != computation) continue;
+        RETURN_IF_ERROR(add_operand(number + i + 1));
+      }
+      return absl::OkStatus();
+    case HloOpcode::kAsyncStart: {
+      const std::vector<AsyncOperand> operands = AsyncOperands(caller);
+      // What the chain binds elsewhere is defined by the parameter.
+      if (number < static_cast<int64_t>(operands.size())) {
+        sources->push_back({operands[number].instruction(), {}});
+      }
+      return absl::OkStatus();
+    }
+    default:
+      return absl::OkStatus();
+  }
+}
+
+absl::Status DataflowBuilder::HandleCalls(const HloInstruction* inst) {
+  Sources sources;
+  if (inst->opcode() == HloOpcode::kCall && !options_.propagate_through_calls) {
+    return absl::OkStatus();
+  }
+  if (inst->opcode() == HloOpcode::kWhile) {
+    for (const HloComputation* callee : inst->called_computations()) {
+      if (callee->num_parameters() == 1) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat(inst->name(), " calls ", callee->name(), " which has ",
+                       callee->num_parameters(), " parameters, not 1"));
+    }
+    sources.push_back({inst->operand(0), {}});
+    if (IsIncluded(inst->while_body())) {
+      sources.push_back({inst->while_body()->root_instruction(), {}});
+    }
+  } else {
+    for (const HloComputation* callee : inst->called_computations()) {
+      // What another thread computes is defined here.
+      if (!IsIncluded(callee)) return absl::OkStatus();
+      sources.push_back({callee->root_instruction(), {}});
+    }
+  }
+  const bool phi = options_.ssa_form && inst->opcode() != HloOpcode::kCall;
+  return Flow(inst, {}, sources, phi);
+}
+
+// --- Within a computation
+// -----------------------------------------------------
+
+absl::Status DataflowBuilder::Handle(const HloInstruction* inst) {
+  auto forward = [&](const ShapeIndex& to, int64_t operand,
+                     const ShapeIndex& from) -> absl::Status {
+    return FlowIfSame(inst, to, inst->operand(operand), from)
+               ? absl::OkStatus()
+               : DoesNotFit(*inst, to, *inst->operand(operand), from);
+  };
+  switch (inst->opcode()) {
+    case HloOpcode::kTuple:
+      for (int64_t i = 0; i < inst->operand_count(); ++i) {
+        RETURN_IF_ERROR(forward({i}, i, {}));
+      }
+      return absl::OkStatus();
+    case HloOpcode::kGetTupleElement:
+      return forward({}, 0, {inst->tuple_index()});
+    case HloOpcode::kBitcast:
+      if (options_.bitcast_defines_value) return absl::OkStatus();
+      return forward({}, 0, {});
+    case HloOpcode::kDomain:
+    case HloOpcode::kAddDependency:
+    case HloOpcode::kOptimizationBarrier:
+    case HloOpcode::kAllReduceDone:
+      return forward({}, 0, {});
+    case HloOpcode::kCopy:
+      if (!inst->shape().IsTuple()) return absl::OkStatus();
+      RETURN_IF_ERROR(forward({}, 0, {}));
+      merges_->Define(Position(inst, {}));
+      return absl::OkStatus();
+    case HloOpcode::kCopyDone:
+      return forward({}, 0, {0});
+    case HloOpcode::kRecvDone:
+      return forward({0}, 0, {0});
+    case HloOpcode::kAllGatherDone:
+    case HloOpcode::kCollectivePermuteDone:
+      return forward({}, 0, {1});
+    case HloOpcode::kSend:
+      return forward({0}, 0, {});
+    case HloOpcode::kCopyStart:
+      return forward({1}, 0, {});
+    case HloOpcode::kAllGatherStart:
+    case HloOpcode::kCollectivePermuteStart:
+      return HandleStart(inst);
+    case HloOpcode::kCall:
+    case HloOpcode::kWhile:
+    case HloOpcode::kConditional:
+      return HandleCalls(inst);
+    case HloOpcode::kAsyncStart:
+    case HloOpcode::kAsyncUpdate:
+    case HloOpcode::kAsyncDone:
+      HandleAsync(inst);
+      return absl::OkStatus();
+    default:
+      return absl::OkStatus();
+  }
+}
+
+absl::Status DataflowBuilder::HandleStart(const HloInstruction* inst) {
+  // (sources, destinations, …), where each is a tuple if there are several.
+  if (FlowIfSame(inst, {0}, inst->operand(0), {})) return absl::OkStatus();
+  for (int64_t i = 0; i < inst->operand_count(); ++i) {
+    if (!FlowIfSame(inst, {0, i}, inst->operand(i), {})) {
+      return DoesNotFit(*inst, {0, i}, *inst->operand(i), {});
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Links of a chain define their tuples and pass on everything else.
+void DataflowBuilder::HandleAsync(const HloInstruction* inst) {
+  const InstructionValueSet& set =
+      *analysis_.value_sets_[analysis_.slots_[inst]];
+  for (const auto& [index, unused] : set) {
+    const Shape& shape = ShapeUtil::GetSubshape(inst->shape(), index);
+    if (shape.IsTuple()) continue;
+    if (auto source = AsyncLeafSource(inst, index)) {
+      FlowIfSame(inst, index, source->instruction, source->index);
+    }
+  }
+}
+
+std::optional<DataflowBuilder::Source> DataflowBuilder::AsyncLeafSource(
+    const HloInstruction* link, const ShapeIndex& index) const {
+  const Shape& shape = ShapeUtil::GetSubshape(link->shape(), index);
+  auto fits = [&](const HloInstruction* source, const ShapeIndex& from) {
+    const Shape* there = Subshape(*source, from);
+    return there != nullptr && ShapeUtil::Compatible(*there, shape);
+  };
+  // Where the done has a result, the others have it in their tuple.
+  const bool is_done = link->opcode() == HloOpcode::kAsyncDone;
+  ShapeIndex in_state = index;
+  if (is_done) in_state.push_front(1);
+  if (in_state.empty()) return std::nullopt;
+  if (link->opcode() != HloOpcode::kAsyncStart &&
+      fits(link->operand(0), in_state)) {
+    return Source{link->operand(0), in_state};
+  }
+  if (in_state.size() >= 2 && in_state[0] == 0) {
+    const HloInstruction* start = link->async_chain_start();
+    if (start == nullptr) return std::nullopt;
+    const std::vector<AsyncOperand> operands =
+        AsyncOperands(const_cast<HloInstruction*>(start));
+    if (in_state[1] >= static_cast<int64_t>(operands.size())) {
+      return std::nullopt;
+    }
+    const HloInstruction* operand = operands[in_state[1]].instruction();
+    if (!fits(operand, Tail(in_state, 2))) return std::nullopt;
+    return Source{operand, Tail(in_state, 2)};
+  }
+  if (in_state[0] == 1) {
+    const HloComputation* callee = link->async_wrapped_computation();
+    if (callee == nullptr || !IsIncluded(callee)) return std::nullopt;
+    const ShapeIndex in_root = Tail(in_state, 1);
+    if (!fits(callee->root_instruction(), in_root)) return std::nullopt;
+    return Source{callee->root_instruction(), in_root};
+  }
+  return std::nullopt;
+}
+
+// --- Values
+// -------------------------------------------------------------------
+
+void DataflowBuilder::MakeValues() {
+  std::vector<int32_t> value_at;
+  auto for_each_position = [&](auto fn) {
+    int32_t position = 0;
+    for (HloInstruction* inst : order_) {
+      for (auto& [index, values] :
+           *analysis_.value_sets_[analysis_.slots_[inst]]) {
+        fn(position++, inst, index, values);
+      }
+    }
+  };
+  for_each_position([&](int32_t position, HloInstruction* inst,
+                        const ShapeIndex& index, HloValueSet&) {
+    const bool defined = merges_->Unique(position) == position;
+    value_at.push_back(defined ? static_cast<int32_t>(analysis_.values_.size())
+                               : -1);
+    if (!defined) return;
+    analysis_.values_.push_back(&analysis_.storage_.emplace_back(
+        analysis_.next_value_id_++, inst, index, merges_->IsPhi(position)));
+  });
+  for_each_position([&](int32_t position, HloInstruction* inst,
+                        const ShapeIndex& index, HloValueSet& set) {
+    const int32_t unique = merges_->Unique(position);
+    if (unique >= 0) {
+      HloValue* value = analysis_.values_[value_at[unique]];
+      if (unique != position) value->AddPosition(inst, index);
+      set = HloValueSet(value);
+      return;
+    }
+    std::vector<const HloValue*> values;
+    for (int32_t source : merges_->Values(position)) {
+      HloValue* value = analysis_.values_[value_at[source]];
+      value->AddPosition(inst, index);
+      values.push_back(value);
+    }
+    set = HloValueSet(values);
+  });
+}
+
+}  // namespace xla

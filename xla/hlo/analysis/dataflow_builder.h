@@ -1,0 +1,85 @@
+#ifndef XLA_HLO_ANALYSIS_DATAFLOW_BUILDER_H_
+#define XLA_HLO_ANALYSIS_DATAFLOW_BUILDER_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "xla/hlo/analysis/hlo_dataflow_analysis.h"
+#include "xla/hlo/analysis/value_merges.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/shape_util.h"
+
+namespace xla {
+
+// The rules of HloDataflowAnalysis: what each opcode passes on, and where
+// values meet. Positions are numbered callees first, operands first, and in
+// pre-order of the shape.
+class DataflowBuilder {
+ public:
+  struct Options {
+    bool ssa_form;
+    bool bitcast_defines_value;
+    bool propagate_through_calls;
+    absl::flat_hash_set<absl::string_view> execution_threads;
+  };
+
+  DataflowBuilder(HloDataflowAnalysis* analysis, Options options)
+      : analysis_(*analysis), options_(std::move(options)) {}
+
+  absl::Status Build();
+
+ private:
+  // An instruction's output at and below an index.
+  struct Source {
+    const HloInstruction* instruction;
+    ShapeIndex index;
+  };
+  using Sources = absl::InlinedVector<Source, 2>;
+
+  void NumberPositions();
+  void MakeValues();
+
+  // -1 if the shape has no such index.
+  int32_t Position(const HloInstruction* inst, const ShapeIndex& index) const;
+  bool IsIncluded(const HloComputation* computation) const {
+    return analysis_.slots_.FirstSlot(computation) >= 0;
+  }
+
+  // At and below `to` of inst is what is at and below all sources; `phi`: with
+  // a phi where they differ. InvalidArgument if structures differ.
+  absl::Status Flow(const HloInstruction* inst, const ShapeIndex& to,
+                    absl::Span<const Source> sources, bool phi = false);
+  // The same for one source, if the structures are equal; else false.
+  bool FlowIfSame(const HloInstruction* inst, const ShapeIndex& to,
+                  const HloInstruction* source, const ShapeIndex& from);
+
+  absl::Status Handle(const HloInstruction* inst);
+  absl::Status HandleParameters(const HloComputation* computation);
+  // What calls of `site` pass as parameter `number` of the computation.
+  absl::Status AddSources(const CallSite& site,
+                          const HloComputation* computation, int64_t number,
+                          Sources* sources) const;
+  absl::Status HandleCalls(const HloInstruction* inst);
+  absl::Status HandleStart(const HloInstruction* inst);
+  void HandleAsync(const HloInstruction* inst);
+  std::optional<Source> AsyncLeafSource(const HloInstruction* link,
+                                        const ShapeIndex& index) const;
+
+  HloDataflowAnalysis& analysis_;
+  const Options options_;
+  std::vector<HloInstruction*> order_;
+  // By slot.
+  std::vector<int32_t> first_position_;
+  std::optional<ValueMerges> merges_;
+};
+
+}  // namespace xla
+
+#endif  // XLA_HLO_ANALYSIS_DATAFLOW_BUILDER_H_

@@ -1,0 +1,48 @@
+#ifndef XLA_HLO_ANALYSIS_GPU_ALIAS_INFO_H_
+#define XLA_HLO_ANALYSIS_GPU_ALIAS_INFO_H_
+
+#include <optional>
+
+#include "xla/hlo/analysis/alias_info.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/shape_util.h"
+
+namespace stream_executor {
+class DeviceDescription;
+}  // namespace stream_executor
+
+namespace xla {
+
+namespace se = ::stream_executor;  // NOLINT(misc-unused-alias-decls)
+
+namespace gpu {
+
+// What GPU kernels and collectives may write over their operands.
+//
+//   f = s32[8] fusion(x), kind=kLoop     x is f32[8], the fusion converts it:
+//   → f may be where x is
+//
+// A fusion's output may be where a parameter is if both are arrays of the same
+// number of elements and bits per element, and inside only elementwise
+// instructions, bitcasts and, on their target, dynamic-update-slices lead from
+// the one to the other: then a thread reads an element before it writes that
+// element. The parameter must not reach another output, unless that is a
+// reduction, which is through before the other outputs are written. Scatters
+// pass their targets on in place; a sort's outputs may be where their own keys
+// or values are. Collectives may work in place on each operand.
+class GpuAliasInfo : public AliasInfo {
+ public:
+  GpuAliasInfo() = default;
+  // Rules are the same for all devices.
+  explicit GpuAliasInfo(const se::DeviceDescription& device_description) {}
+
+  std::optional<bool> MayAlias(const HloInstruction* operand,
+                               const ShapeIndex& operand_index,
+                               const HloInstruction* user,
+                               const ShapeIndex& user_index) const override;
+};
+
+}  // namespace gpu
+}  // namespace xla
+
+#endif  // XLA_HLO_ANALYSIS_GPU_ALIAS_INFO_H_

@@ -1,0 +1,139 @@
+#ifndef XLA_HLO_ANALYSIS_HLO_LIVE_RANGE_H_
+#define XLA_HLO_ANALYSIS_HLO_LIVE_RANGE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "xla/hlo/analysis/hlo_alias_analysis.h"
+#include "xla/hlo/analysis/hlo_value.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_schedule.h"
+#include "xla/shape_util.h"
+
+namespace xla {
+
+// From when to when each value of a scheduled module lives, on one time line.
+//
+//   0 p        p [0, 5)  an entry parameter lives to the end
+//   1 a = negate(p)      [1, 2]
+//   2 b = exp(a)         [2, 4]
+//   3 c = log(p)         [3, 4]
+//   4 ROOT d = add(b, c) [4, 5]   what leaves the computation lives to its end
+//
+// The line: computations are laid out where they are called, before the
+// instruction that calls them; a while's condition comes before its body. The
+// time of an instruction is its place on the line. A range is closed; a
+// computation that ends before time t has end t, and so has what leaves it.
+//
+// Ends: the last use. A call is no use of its operands, what it calls is; a
+// while uses them until its body starts, an asynchronous start until it is done
+// (its tuple hands them on). Starts: parameters when their computation starts.
+// Entry parameters that no output is aliased to live to the end of the module.
+// Values of one HloBuffer follow one another: where two would overlap the
+// earlier one ends before the later one starts, which takes over its end.
+//
+// Computations with several callers (see FlattenCallGraph) are laid out where
+// they are called first, and every call of them counts as a use.
+// O(positions + uses + values log values).
+class HloLiveRange {
+ public:
+  using LogicalTime = int64_t;
+
+  struct TimeBound {
+    LogicalTime start;
+    LogicalTime end;
+    // Where the value is seen when it ends: at the last operand that is read,
+    // or at the root through which it leaves.
+    HloPosition end_position;
+
+    friend bool operator==(const TimeBound& a, const TimeBound& b) {
+      return a.start == b.start && a.end == b.end;
+    }
+    friend bool operator!=(const TimeBound& a, const TimeBound& b) {
+      return !(a == b);
+    }
+  };
+
+  // Of `computation`; with module_scoped_analysis also of what it calls. The
+  // alias analysis must be of the same module, as it is now.
+  static absl::StatusOr<std::unique_ptr<HloLiveRange>> Run(
+      const HloSchedule& schedule, const HloAliasAnalysis& alias_analysis,
+      const HloComputation* computation, bool module_scoped_analysis = true);
+
+  std::string ToString() const;
+
+  // The line: time -> instruction.
+  const HloInstructionSequence& flattened_instruction_sequence() const {
+    return flattened_instruction_sequence_;
+  }
+  const absl::flat_hash_map<const HloInstruction*, LogicalTime>&
+  instruction_schedule() const {
+    return instruction_schedule_;
+  }
+
+  // Of all values that are defined on the line.
+  const absl::flat_hash_map<const HloValue*, TimeBound>& buffer_live_ranges()
+      const {
+    return buffer_live_ranges_;
+  }
+  absl::flat_hash_map<const HloValue*, TimeBound>& buffer_live_ranges() {
+    return buffer_live_ranges_;
+  }
+
+  // [start, end) of each computation on the line.
+  const absl::flat_hash_map<const HloComputation*, TimeBound>&
+  computation_span_times() const {
+    return computation_span_times_;
+  }
+
+  // The number of instructions on the line.
+  LogicalTime schedule_end_time() const {
+    return flattened_instruction_sequence_.size();
+  }
+
+  // False if some computation on the line has no schedule: it takes no time
+  // then, and its values have no range.
+  bool total_order_scheduled() const { return total_order_scheduled_; }
+
+ private:
+  HloLiveRange(const HloSchedule& schedule,
+               const HloAliasAnalysis& alias_analysis,
+               const HloComputation* computation, bool module_scoped_analysis)
+      : schedule_(schedule),
+        alias_analysis_(alias_analysis),
+        computation_(computation),
+        module_scoped_analysis_(module_scoped_analysis) {}
+
+  void FlattenSchedule();
+  void ComputeRanges();
+  TimeBound RangeOf(const HloValue& value, LogicalTime start) const;
+  void SeparateAliasedValues();
+
+  // Whether what the caller calls is laid out right before it.
+  bool CalleesAreInline(const HloInstruction* caller) const;
+  // -1 for a use that is off the line or does not count.
+  LogicalTime TimeOfUse(const HloUse& use) const;
+
+  const HloSchedule& schedule_;
+  const HloAliasAnalysis& alias_analysis_;
+  const HloComputation* computation_;
+  const bool module_scoped_analysis_;
+  bool total_order_scheduled_ = true;
+
+  // Parts of entry parameters, by number and index.
+  absl::flat_hash_set<std::pair<int64_t, ShapeIndex>> aliased_parameters_;
+  HloInstructionSequence flattened_instruction_sequence_;
+  absl::flat_hash_map<const HloInstruction*, LogicalTime> instruction_schedule_;
+  absl::flat_hash_map<const HloComputation*, TimeBound> computation_span_times_;
+  absl::flat_hash_map<const HloValue*, TimeBound> buffer_live_ranges_;
+};
+
+}  // namespace xla
+
+#endif  // XLA_HLO_ANALYSIS_HLO_LIVE_RANGE_H_

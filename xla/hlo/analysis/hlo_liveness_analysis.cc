@@ -1,0 +1,164 @@
+#include "xla/hlo/analysis/hlo_liveness_analysis.h"
+
+#include "absl/log/check.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+
+namespace xla {
+namespace {
+
+ShapeIndex WithoutFront(const ShapeIndex& index) {
+  return ShapeIndex(index.begin() + 1, index.end());
+}
+
+ShapeIndex WithFront(int64_t front, const ShapeIndex& index) {
+  ShapeIndex result = {front};
+  result.insert(result.end(), index.begin(), index.end());
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<HloLivenessAnalysis>> HloLivenessAnalysis::Run(
+    const HloModule& module) {
+  std::unique_ptr<HloLivenessAnalysis> analysis(new HloLivenessAnalysis());
+  analysis->MarkAll(module.entry_computation()->root_instruction());
+  analysis->Finish();
+  for (const HloComputation* computation : module.computations()) {
+    for (const HloInstruction* inst : computation->instructions()) {
+      if (!inst->HasSideEffectNoRecurse()) continue;
+      analysis->MarkAll(inst);
+      analysis->MarkCallers(computation);
+      analysis->Finish();
+    }
+  }
+  return analysis;
+}
+
+bool HloLivenessAnalysis::IsLive(const HloInstruction* instruction,
+                                 const ShapeIndex& shape_index) const {
+  auto it = live_index_map_.find(instruction);
+  return it != live_index_map_.end() && it->second->element(shape_index);
+}
+
+void HloLivenessAnalysis::Mark(const HloInstruction* inst,
+                               const ShapeIndex& index) {
+  std::unique_ptr<ShapeTree<bool>>& live = live_index_map_[inst];
+  if (live == nullptr) {
+    live = std::make_unique<ShapeTree<bool>>(&inst->shape(), false);
+    *live->mutable_element({}) = true;
+    work_.emplace_back(inst, ShapeIndex());
+  }
+  auto it = live->find(index);
+  CHECK(it != live->end()) << inst->name() << " has no part "
+                           << index.ToString();
+  if (it->second) return;
+  it->second = true;
+  work_.emplace_back(inst, index);
+}
+
+void HloLivenessAnalysis::MarkAll(const HloInstruction* inst) {
+  ShapeUtil::ForEachSubshape(
+      inst->shape(),
+      [&](const Shape&, const ShapeIndex& index) { Mark(inst, index); });
+}
+
+void HloLivenessAnalysis::MarkCallers(const HloComputation* computation) {
+  std::vector<const HloComputation*> work = {computation};
+  while (!work.empty()) {
+    const HloComputation* current = work.back();
+    work.pop_back();
+    if (!computations_that_run_.insert(current).second) continue;
+    for (const HloInstruction* caller : current->caller_instructions()) {
+      Mark(caller, {});
+      work.push_back(caller->parent());
+    }
+  }
+}
+
+void HloLivenessAnalysis::Finish() {
+  while (!work_.empty()) {
+    auto [inst, index] = std::move(work_.back());
+    work_.pop_back();
+    // {} becomes live with the instruction.
+    if (index.empty()) PropagateExecution(inst);
+    PropagateIndex(inst, index);
+  }
+}
+
+void HloLivenessAnalysis::PropagateExecution(const HloInstruction* inst) {
+  switch (inst->opcode()) {
+    case HloOpcode::kTuple:
+    case HloOpcode::kGetTupleElement:
+    case HloOpcode::kParameter:
+    case HloOpcode::kCall:
+      return;
+    case HloOpcode::kWhile:
+      MarkAll(inst->while_condition()->root_instruction());
+      return;
+    case HloOpcode::kConditional:
+      MarkAll(inst->operand(0));
+      return;
+    default:
+      for (const HloInstruction* operand : inst->operands()) MarkAll(operand);
+      for (const HloComputation* callee : inst->called_computations()) {
+        MarkAll(callee->root_instruction());
+      }
+  }
+}
+
+void HloLivenessAnalysis::PropagateIndex(const HloInstruction* inst,
+                                         const ShapeIndex& index) {
+  switch (inst->opcode()) {
+    case HloOpcode::kTuple:
+      if (!index.empty()) Mark(inst->operand(index[0]), WithoutFront(index));
+      return;
+    case HloOpcode::kGetTupleElement:
+      Mark(inst->operand(0), WithFront(inst->tuple_index(), index));
+      return;
+    case HloOpcode::kWhile:
+      Mark(inst->while_init(), index);
+      Mark(inst->while_body()->root_instruction(), index);
+      return;
+    case HloOpcode::kCall:
+      Mark(inst->to_apply()->root_instruction(), index);
+      return;
+    case HloOpcode::kConditional:
+      for (const HloComputation* branch : inst->branch_computations()) {
+        Mark(branch->root_instruction(), index);
+      }
+      return;
+    case HloOpcode::kParameter:
+      PropagateParameter(inst, index);
+      return;
+    default:
+      return;
+  }
+}
+
+void HloLivenessAnalysis::PropagateParameter(const HloInstruction* parameter,
+                                             const ShapeIndex& index) {
+  const HloComputation* computation = parameter->parent();
+  for (const HloInstruction* caller : computation->caller_instructions()) {
+    switch (caller->opcode()) {
+      case HloOpcode::kWhile:
+        // The next iteration reads it, wherever it comes from.
+        Mark(caller, index);
+        break;
+      case HloOpcode::kCall:
+        Mark(caller->operand(parameter->parameter_number()), index);
+        break;
+      case HloOpcode::kConditional:
+        for (int64_t branch = 0; branch < caller->branch_count(); ++branch) {
+          if (caller->branch_computation(branch) == computation) {
+            Mark(caller->operand(branch + 1), index);
+          }
+        }
+        break;
+      default:
+        // A caller of another kind needs all of its operands when it runs.
+        break;
+    }
+  }
+}
+
+}  // namespace xla

@@ -1,0 +1,332 @@
+#include "xla/hlo/analysis/hlo_ordering.h"
+
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+
+namespace xla {
+namespace {
+
+using ExecutionConstraint = HloOrdering::ExecutionConstraint;
+
+// One is a link of an asynchronous chain, the other what the chain wraps.
+bool IsLinkOf(const HloInstruction* link, const HloInstruction* wrapped) {
+  return link->IsAsynchronous() &&
+         link->async_wrapped_computation() != nullptr &&
+         link->async_wrapped_instruction() == wrapped;
+}
+
+// The end of the asynchronous chain that `inst` is a link of or that wraps it;
+// null if there is none.
+const HloInstruction* AsyncDone(const HloInstruction* inst) {
+  const HloInstruction* link = inst;
+  if (!link->IsAsynchronous()) {
+    if (!inst->parent()->IsAsyncComputation()) return nullptr;
+    for (const HloInstruction* caller : inst->parent()->caller_instructions()) {
+      if (caller->IsAsynchronous()) link = caller;
+    }
+    if (link == inst) return nullptr;
+  }
+  return link->async_chain_done();
+}
+
+bool IsEntryParameter(const HloInstruction* inst) {
+  return inst->opcode() == HloOpcode::kParameter &&
+         inst->parent()->IsEntryComputation();
+}
+
+bool IsControlFlow(HloOpcode opcode) {
+  return opcode == HloOpcode::kWhile || opcode == HloOpcode::kConditional ||
+         opcode == HloOpcode::kCall || opcode == HloOpcode::kAsyncStart;
+}
+
+}  // namespace
+
+// --- Order of instructions
+// -----------------------------------------------------
+
+bool HloOrdering::IsNestedIn(const HloInstruction* inst,
+                             const HloComputation* computation) const {
+  const int depth = call_graph_->GetNode(computation).depth();
+  const HloComputation* current = inst->parent();
+  while (current != computation) {
+    const CallGraphNode& node = call_graph_->GetNode(current);
+    // Callers are less deep than what they call.
+    if (node.depth() <= depth || node.caller_callsites().empty()) return false;
+    if (node.caller_callsites().size() > 1 && !current->IsAsyncComputation()) {
+      return call_graph_->Dominates(computation, current);
+    }
+    current = node.caller_callsites()[0].instruction()->parent();
+  }
+  return true;
+}
+
+ExecutionConstraint HloOrdering::GetExecutionConstraint(
+    const HloInstruction* a, const HloInstruction* b) const {
+  if (a == b || IsLinkOf(a, b) || IsLinkOf(b, a)) {
+    return ExecutionConstraint::kIsSame;
+  }
+  auto [a_ancestor, b_ancestor] =
+      call_graph_->NearestAncestorsInSameComputation(
+          const_cast<HloInstruction*>(a), const_cast<HloInstruction*>(b));
+  if (a_ancestor == nullptr) return ExecutionConstraint::kUnordered;
+  if (a_ancestor != b_ancestor) {
+    if (ExecutesBeforeInSameComputation(a_ancestor, b_ancestor)) {
+      return ExecutionConstraint::kRunBeforeStart;
+    }
+    if (ExecutesBeforeInSameComputation(b_ancestor, a_ancestor)) {
+      return ExecutionConstraint::kRunAfter;
+    }
+    return ExecutionConstraint::kUnordered;
+  }
+  if (a_ancestor == a || a_ancestor == b) {
+    return ExecutionConstraint::kUnordered;
+  }
+  if (a_ancestor->opcode() == HloOpcode::kWhile &&
+      IsNestedIn(a, a_ancestor->while_condition()) &&
+      IsNestedIn(b, a_ancestor->while_body())) {
+    return ExecutionConstraint::kRunBeforeEnd;
+  }
+  if (a_ancestor->opcode() == HloOpcode::kConditional) {
+    int a_branch = -1;
+    int b_branch = -1;
+    for (int i = 0; i < a_ancestor->branch_count(); ++i) {
+      if (IsNestedIn(a, a_ancestor->branch_computation(i))) a_branch = i;
+      if (IsNestedIn(b, a_ancestor->branch_computation(i))) b_branch = i;
+    }
+    if (a_branch >= 0 && b_branch >= 0 && a_branch != b_branch) {
+      return a_branch < b_branch ? ExecutionConstraint::kRunExclusiveBefore
+                                 : ExecutionConstraint::kRunExclusiveAfter;
+    }
+  }
+  return ExecutionConstraint::kUnordered;
+}
+
+bool HloOrdering::ExecutesBefore(const HloInstruction* a,
+                                 const HloInstruction* b) const {
+  switch (GetExecutionConstraint(a, b)) {
+    case ExecutionConstraint::kRunBeforeStart:
+    case ExecutionConstraint::kRunBeforeEnd:
+    case ExecutionConstraint::kRunExclusiveBefore:
+      return true;
+    case ExecutionConstraint::kIsSame:
+    case ExecutionConstraint::kRunExclusiveAfter:
+    case ExecutionConstraint::kRunAfter:
+    case ExecutionConstraint::kUnordered:
+      return false;
+  }
+  return false;
+}
+
+// --- Lives of values
+// -----------------------------------------------------------
+
+bool HloOrdering::IsDefinedBefore(const HloValue& a, const HloValue& b) const {
+  const HloInstruction* a_def = a.defining_instruction();
+  const HloInstruction* b_def = b.defining_instruction();
+  if (a_def == b_def) return false;
+  // A schedule may list parameters anywhere; they are there from the start.
+  if (IsEntryParameter(b_def)) return false;
+  if (IsEntryParameter(a_def)) return true;
+  if (b_def->opcode() == HloOpcode::kParameter &&
+      IsNestedIn(a_def, b_def->parent())) {
+    return false;
+  }
+  if (a_def->opcode() == HloOpcode::kParameter &&
+      IsNestedIn(b_def, a_def->parent())) {
+    return true;
+  }
+  // What a while, conditional or call defines is there when its callees have
+  // run.
+  if (IsControlFlow(b_def->opcode()) &&
+      absl::c_any_of(b_def->called_computations(),
+                     [&](const HloComputation* callee) {
+                       return IsNestedIn(a_def, callee);
+                     })) {
+    return true;
+  }
+  return ExecutesBefore(a_def, b_def);
+}
+
+bool HloOrdering::UseIsBeforeValueDefinition(
+    const HloUse& use, const HloValue& value,
+    const HloDataflowAnalysis& dataflow, const AliasInfo* alias_info,
+    bool use_is_always_before_def_in_same_instr) const {
+  const HloInstruction* def = value.defining_instruction();
+  const HloInstruction* user = use.instruction;
+  if (user == def) {
+    if (use_is_always_before_def_in_same_instr) return true;
+    return dataflow.CanShareOperandBufferWithUser(
+        use.instruction->mutable_operand(use.operand_number), use.operand_index,
+        value.defining_instruction(), value.defining_index(), alias_info);
+  }
+  // A caller hands its operands over when its callees start; what they do with
+  // it is counted as their uses.
+  if (IsControlFlow(user->opcode()) &&
+      absl::c_any_of(user->called_computations(),
+                     [&](const HloComputation* callee) {
+                       return IsNestedIn(def, callee);
+                     })) {
+    return true;
+  }
+  // Operands of an asynchronous chain are read until it is done.
+  const HloInstruction* done = AsyncDone(user);
+  const HloInstruction* end = done == nullptr ? user : done;
+  switch (GetExecutionConstraint(end, def)) {
+    case ExecutionConstraint::kRunBeforeStart:
+    case ExecutionConstraint::kRunBeforeEnd:
+    // If the value comes to be, the use does not take place.
+    case ExecutionConstraint::kRunExclusiveBefore:
+    case ExecutionConstraint::kRunExclusiveAfter:
+      return true;
+    case ExecutionConstraint::kIsSame:
+      // A link hands on what the wrapped instruction reads; whether that may
+      // write over it is said by its own use.
+      return !def->IsAsynchronous() || use_is_always_before_def_in_same_instr;
+    case ExecutionConstraint::kRunAfter:
+    case ExecutionConstraint::kUnordered:
+      break;
+  }
+  // The value that a while or a call defines begins when its callees are done,
+  // and so after uses in there.
+  return IsControlFlow(def->opcode()) &&
+         def->opcode() != HloOpcode::kAsyncStart &&
+         absl::c_any_of(def->called_computations(),
+                        [&](const HloComputation* callee) {
+                          return IsNestedIn(end, callee);
+                        });
+}
+
+bool HloOrdering::UsesBeforeValueDefinition(
+    absl::Span<const HloUse* const> uses, const HloValue& value,
+    const HloDataflowAnalysis& dataflow, const AliasInfo* alias_info,
+    bool use_is_always_before_def_in_same_instr) const {
+  return absl::c_all_of(uses, [&](const HloUse* use) {
+    return UseIsBeforeValueDefinition(*use, value, dataflow, alias_info,
+                                      use_is_always_before_def_in_same_instr);
+  });
+}
+
+bool HloOrdering::LiveRangeStrictlyBefore(
+    const HloValue& a, const HloValue& b, const HloDataflowAnalysis& dataflow,
+    const AliasInfo* alias_info,
+    bool use_is_always_before_def_in_same_instr) const {
+  if (!IsDefinedBefore(a, b) || a.live_out_of_module()) return false;
+  // A value that leaves a computation lives to its end.
+  for (const HloPosition& position : a.positions()) {
+    if (position.instruction->IsRoot() &&
+        IsNestedIn(b.defining_instruction(), position.instruction->parent())) {
+      return false;
+    }
+  }
+  for (const HloUse& use : a.GetUses()) {
+    if (!UseIsBeforeValueDefinition(use, b, dataflow, alias_info,
+                                    use_is_always_before_def_in_same_instr)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool HloOrdering::MayInterfere(const HloValue& a, const HloValue& b,
+                               const HloDataflowAnalysis& dataflow,
+                               const AliasInfo* alias_info) const {
+  return !LiveRangeStrictlyBefore(a, b, dataflow, alias_info) &&
+         !LiveRangeStrictlyBefore(b, a, dataflow, alias_info);
+}
+
+// --- Orderings
+// -----------------------------------------------------------------
+
+bool PredecessorHloOrdering::ExecutesBeforeInSameComputation(
+    const HloInstruction* a, const HloInstruction* b) const {
+  auto it = predecessors_.find(a->parent());
+  // Instructions of a fusion have no order of their own.
+  return a != b && it != predecessors_.end() && it->second->IsReachable(a, b);
+}
+
+std::string PredecessorHloOrdering::ToStringHelper(
+    const std::string& name) const {
+  std::string text = absl::StrCat(name, "\n");
+  for (const HloComputation* computation :
+       module_->MakeNonfusionComputations()) {
+    auto it = predecessors_.find(computation);
+    if (it == predecessors_.end()) continue;
+    absl::StrAppend(&text, "computation ", computation->name(), ":\n");
+    for (const HloInstruction* inst : computation->MakeInstructionPostOrder()) {
+      absl::StrAppend(&text, "  ", inst->name(), " after:");
+      for (const HloInstruction* operand : inst->operands()) {
+        absl::StrAppend(&text, " ", operand->name());
+      }
+      for (const HloInstruction* predecessor : inst->control_predecessors()) {
+        absl::StrAppend(&text, " ", predecessor->name());
+      }
+      absl::StrAppend(&text, "\n");
+    }
+  }
+  return text;
+}
+
+DependencyHloOrdering::DependencyHloOrdering(const HloModule* module)
+    : PredecessorHloOrdering(module) {
+  for (const HloComputation* computation :
+       module->MakeNonfusionComputations()) {
+    predecessors_[computation] = HloReachabilityMap::Build(computation);
+  }
+}
+
+std::string DependencyHloOrdering::ToString() const {
+  return ToStringHelper("DependencyHloOrdering");
+}
+
+SequentialHloOrdering::SequentialHloOrdering(const HloSchedule& schedule)
+    : HloOrdering(schedule.module()), schedule_(schedule) {
+  Initialize();
+}
+
+SequentialHloOrdering::SequentialHloOrdering(HloSchedule&& schedule)
+    : HloOrdering(schedule.module()), schedule_(std::move(schedule)) {
+  Initialize();
+}
+
+void SequentialHloOrdering::Initialize() {
+  for (const HloComputation* computation :
+       module_->MakeNonfusionComputations()) {
+    if (!schedule_.is_computation_scheduled(computation)) continue;
+    std::vector<int32_t>& positions = order_[computation];
+    positions.resize(computation->next_unique_instruction_internal_id(), -1);
+    int32_t next = 0;
+    for (const HloInstruction* inst :
+         schedule_.sequence(computation).instructions()) {
+      positions[inst->local_id()] = next++;
+    }
+  }
+}
+
+bool SequentialHloOrdering::ExecutesBeforeInSameComputation(
+    const HloInstruction* a, const HloInstruction* b) const {
+  auto it = order_.find(a->parent());
+  if (it == order_.end() || a->IsRoot()) return false;
+  auto position_of = [&](const HloInstruction* inst) {
+    const int64_t id = inst->local_id();
+    return id < static_cast<int64_t>(it->second.size()) ? it->second[id] : -1;
+  };
+  const int32_t a_position = position_of(a);
+  const int32_t b_position = position_of(b);
+  return a_position >= 0 && b_position >= 0 && a_position < b_position;
+}
+
+const HloInstructionSequence* SequentialHloOrdering::SequentialOrder(
+    const HloComputation& computation) const {
+  return schedule_.is_computation_scheduled(&computation)
+             ? &schedule_.sequence(&computation)
+             : nullptr;
+}
+
+std::string SequentialHloOrdering::ToString() const {
+  return absl::StrCat("SequentialHloOrdering\n", schedule_.ToString());
+}
+
+}  // namespace xla

@@ -1,0 +1,73 @@
+#ifndef XLA_HLO_ANALYSIS_INSTRUCTION_SLOTS_H_
+#define XLA_HLO_ANALYSIS_INSTRUCTION_SLOTS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/log/check.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+
+namespace xla {
+
+// Numbers the instructions of a module, or of some of its computations, so that
+// analyses keep their facts in arrays: slot = first slot of the computation +
+// local id. A snapshot; instructions that come later have no slot, and local
+// ids that change (HloComputation::Cleanup) make it invalid.
+//
+// Building takes O(instructions), a look-up is two array reads.
+class InstructionSlots {
+ public:
+  InstructionSlots() = default;
+  explicit InstructionSlots(const HloModule& module);
+  explicit InstructionSlots(const std::vector<HloComputation*>& computations);
+
+  // All slots are smaller; holes included.
+  int32_t size() const { return static_cast<int32_t>(instructions_.size()); }
+
+  // -1 for an instruction that was not there.
+  int32_t Find(const HloInstruction* instruction) const {
+    const HloComputation* computation = instruction->parent();
+    if (computation == nullptr) return -1;
+    const int32_t first = FirstSlot(computation);
+    if (first < 0) return -1;
+    const int32_t slot = first + instruction->local_id();
+    return slot < size() && instructions_[slot] == instruction ? slot : -1;
+  }
+  int32_t operator[](const HloInstruction* instruction) const {
+    const int32_t slot = Find(instruction);
+    CHECK_GE(slot, 0) << "not in this analysis: " << instruction->name();
+    return slot;
+  }
+
+  // Null where the slot is a hole.
+  HloInstruction* instruction(int32_t slot) const {
+    return instructions_[slot];
+  }
+
+  // Slot of the instruction with local id 0, -1 if the computation has none.
+  int32_t FirstSlot(const HloComputation* computation) const {
+    const int64_t id = computation->unique_id();
+    if (id >= 0 && id < static_cast<int64_t>(first_by_id_.size())) {
+      return first_by_id_[id];
+    }
+    if (first_by_pointer_.empty()) return -1;
+    auto it = first_by_pointer_.find(computation);
+    return it == first_by_pointer_.end() ? -1 : it->second;
+  }
+
+ private:
+  template <typename Computations>
+  void Build(const Computations& computations);
+
+  std::vector<HloInstruction*> instructions_;
+  // By unique id where ids are dense, as they are in modules from text.
+  std::vector<int32_t> first_by_id_;
+  absl::flat_hash_map<const HloComputation*, int32_t> first_by_pointer_;
+};
+
+}  // namespace xla
+
+#endif  // XLA_HLO_ANALYSIS_INSTRUCTION_SLOTS_H_

@@ -1,0 +1,18 @@
+#ifndef XLA_HLO_ANALYSIS_LOGICAL_BUFFER_H_
+#define XLA_HLO_ANALYSIS_LOGICAL_BUFFER_H_
+
+#include "xla/hlo/analysis/buffer_value.h"
+
+namespace xla {
+
+// A buffer as points-to analysis sees it: (instruction, shape index) of an
+// instruction that makes new memory there instead of passing on an operand's.
+class LogicalBuffer : public BufferValue {
+ public:
+  LogicalBuffer(HloInstruction* instruction, const ShapeIndex& index, Id id)
+      : BufferValue(instruction, index, id) {}
+};
+
+}  // namespace xla
+
+#endif  // XLA_HLO_ANALYSIS_LOGICAL_BUFFER_H_

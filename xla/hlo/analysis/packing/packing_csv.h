@@ -1,0 +1,30 @@
+#ifndef XLA_HLO_ANALYSIS_PACKING_PACKING_CSV_H_
+#define XLA_HLO_ANALYSIS_PACKING_PACKING_CSV_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/analysis/packing/packing_problem.h"
+
+namespace xla::packing {
+
+// Reads buffers as the public benchmarks give them, one a line, live in
+// [lower, upper), size in bytes:
+//
+//   id,lower,upper,size
+//   b1,0,3,4
+//
+// The header names the columns, in any order; `alignment` may be one. Other
+// columns are not understood. Empty lines are skipped. InvalidArgument with
+// file:line:col, the line and a caret.
+absl::StatusOr<PackingProblem> ParsePackingCsv(absl::string_view text,
+                                               absl::string_view file_name);
+
+// The same with a column `offset`, in bytes, in the order of the problem.
+std::string PackingToCsv(const PackingProblem& problem,
+                         const PackingSolution& solution);
+
+}  // namespace xla::packing
+
+#endif  // XLA_HLO_ANALYSIS_PACKING_PACKING_CSV_H_

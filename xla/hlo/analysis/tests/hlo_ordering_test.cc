@@ -1,0 +1,396 @@
+#include "xla/hlo/analysis/hlo_ordering.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "xla/hlo/parser/hlo_parser.h"
+
+namespace xla {
+namespace {
+
+using Constraint = HloOrdering::ExecutionConstraint;
+
+class HloOrderingTest : public ::testing::Test {
+ protected:
+  void Parse(absl::string_view text) {
+    auto module = ParseAndReturnUnverifiedModule(text);
+    ASSERT_TRUE(module.ok()) << module.status();
+    module_ = *std::move(module);
+    auto dataflow = HloDataflowAnalysis::Run(*module_, /*ssa_form=*/true);
+    ASSERT_TRUE(dataflow.ok()) << dataflow.status();
+    dataflow_ = *std::move(dataflow);
+    if (module_->has_schedule()) {
+      ordering_ = std::make_unique<SequentialHloOrdering>(module_->schedule());
+    } else {
+      ordering_ = std::make_unique<DependencyHloOrdering>(module_.get());
+    }
+  }
+
+  HloInstruction* Inst(absl::string_view name) {
+    for (HloComputation* computation : module_->computations()) {
+      if (auto* inst = computation->GetInstructionWithName(name)) return inst;
+    }
+    ADD_FAILURE() << "no instruction " << name;
+    return nullptr;
+  }
+  const HloValue& Value(absl::string_view name, const ShapeIndex& index = {}) {
+    return dataflow_->GetUniqueValueAt(Inst(name), index);
+  }
+
+  bool Before(absl::string_view a, absl::string_view b) {
+    return ordering_->ExecutesBefore(Inst(a), Inst(b));
+  }
+  bool Unordered(absl::string_view a, absl::string_view b) {
+    return !Before(a, b) && !Before(b, a);
+  }
+  bool DefinedBefore(absl::string_view a, absl::string_view b) {
+    return ordering_->IsDefinedBefore(Value(a), Value(b));
+  }
+  bool StrictlyBefore(absl::string_view a, absl::string_view b) {
+    return ordering_->LiveRangeStrictlyBefore(Value(a), Value(b), *dataflow_,
+                                              &alias_info_);
+  }
+  bool Interfere(absl::string_view a, absl::string_view b) {
+    return ordering_->MayInterfere(Value(a), Value(b), *dataflow_,
+                                   &alias_info_);
+  }
+  bool UsesBefore(const HloValue& a, const HloValue& b) {
+    std::vector<const HloUse*> uses;
+    for (const HloUse& use : a.GetUses()) uses.push_back(&use);
+    return ordering_->UsesBeforeValueDefinition(uses, b, *dataflow_,
+                                                &alias_info_);
+  }
+
+  AliasInfo alias_info_;
+  std::unique_ptr<HloModule> module_;
+  std::unique_ptr<HloDataflowAnalysis> dataflow_;
+  std::unique_ptr<HloOrdering> ordering_;
+};
+
+TEST_F(HloOrderingTest, InstructionsOfDifferentComputations) {
+  Parse(R"(
+HloModule m
+A {
+  pa = f32[] parameter(0)
+  ROOT a = f32[] negate(pa)
+}
+B {
+  pb = f32[] parameter(0)
+  ROOT b = f32[] exponential(pb)
+}
+ENTRY e {
+  c = f32[] constant(42)
+  x = f32[] call(c), to_apply=A
+  ROOT y = f32[] call(x), to_apply=B
+})");
+  EXPECT_TRUE(Before("c", "x"));
+  EXPECT_TRUE(Before("c", "a"));
+  EXPECT_TRUE(Before("c", "b"));
+  EXPECT_TRUE(Before("x", "y"));
+  EXPECT_TRUE(Before("a", "y"));
+  EXPECT_TRUE(Before("a", "b"));
+  EXPECT_TRUE(Before("x", "b"));
+  EXPECT_FALSE(Before("b", "x"));
+  EXPECT_FALSE(Before("b", "a"));
+  // A call and what it runs have no order.
+  EXPECT_TRUE(Unordered("a", "x"));
+  EXPECT_TRUE(Unordered("b", "y"));
+  EXPECT_EQ(ordering_->GetExecutionConstraint(Inst("y"), Inst("a")),
+            Constraint::kRunAfter);
+  EXPECT_EQ(ordering_->GetExecutionConstraint(Inst("a"), Inst("a")),
+            Constraint::kIsSame);
+}
+
+constexpr char kWhile[] = R"(
+HloModule m
+body {
+  body_param = f32[] parameter(0)
+  ROOT negate = f32[] negate(body_param)
+}
+cond {
+  cond_param = f32[] parameter(0)
+  zero = f32[] constant(0)
+  ROOT convert = pred[] compare(cond_param, zero), direction=LT
+}
+ENTRY e {
+  constant = f32[] constant(1)
+  while = f32[] while(constant), condition=cond, body=body
+  ROOT add = f32[] add(constant, while)
+})";
+
+TEST_F(HloOrderingTest, ConditionOfAWhileComesBeforeItsBody) {
+  Parse(kWhile);
+  for (const char* inside :
+       {"while", "cond_param", "convert", "body_param", "negate"}) {
+    EXPECT_TRUE(Before("constant", inside)) << inside;
+    EXPECT_FALSE(Before(inside, "constant")) << inside;
+  }
+  for (const char* in_condition : {"cond_param", "convert"}) {
+    for (const char* in_body : {"body_param", "negate"}) {
+      EXPECT_TRUE(Before(in_condition, in_body));
+      EXPECT_FALSE(Before(in_body, in_condition));
+    }
+    EXPECT_TRUE(Unordered("while", in_condition));
+  }
+  EXPECT_TRUE(Unordered("while", "body_param"));
+  EXPECT_TRUE(Before("negate", "add"));
+  EXPECT_EQ(ordering_->GetExecutionConstraint(Inst("convert"), Inst("negate")),
+            Constraint::kRunBeforeEnd);
+}
+
+TEST_F(HloOrderingTest, ParametersAreThereFirst) {
+  Parse(R"(
+HloModule m
+ENTRY e {
+  constant = f32[] constant(0)
+  param = f32[] parameter(0)
+  ROOT add = f32[] add(constant, param)
+})");
+  EXPECT_TRUE(DefinedBefore("param", "constant"));
+  EXPECT_FALSE(DefinedBefore("constant", "param"));
+}
+
+TEST_F(HloOrderingTest, ValuesOfAWhile) {
+  Parse(kWhile);
+  // The initial value is read after the loop, too.
+  EXPECT_TRUE(DefinedBefore("constant", "while"));
+  EXPECT_FALSE(StrictlyBefore("constant", "while"));
+  EXPECT_TRUE(DefinedBefore("constant", "convert"));
+  EXPECT_FALSE(StrictlyBefore("constant", "convert"));
+  EXPECT_TRUE(Interfere("constant", "while"));
+  EXPECT_TRUE(Interfere("constant", "convert"));
+  // The value of the while is there when body and condition have run.
+  EXPECT_TRUE(DefinedBefore("negate", "while"));
+  EXPECT_FALSE(DefinedBefore("while", "negate"));
+  EXPECT_TRUE(StrictlyBefore("negate", "while"));
+  EXPECT_FALSE(Interfere("negate", "while"));
+  EXPECT_TRUE(StrictlyBefore("convert", "while"));
+  EXPECT_FALSE(Interfere("convert", "while"));
+  EXPECT_TRUE(StrictlyBefore("while", "add"));
+}
+
+TEST_F(HloOrderingTest, ToStringOfBothKinds) {
+  Parse(kWhile);
+  EXPECT_NE(ordering_->ToString().find("add after: constant while"),
+            std::string::npos)
+      << ordering_->ToString();
+  Parse(R"(
+HloModule m, is_scheduled=true
+ENTRY e {
+  a = f32[] parameter(0)
+  ROOT b = f32[] negate(a)
+})");
+  EXPECT_NE(ordering_->ToString().find("  a\n  b\n"), std::string::npos)
+      << ordering_->ToString();
+  EXPECT_EQ(ordering_->SequentialOrder(*module_->entry_computation())->size(),
+            2);
+}
+
+TEST_F(HloOrderingTest, BranchesOfAConditional) {
+  Parse(R"(
+HloModule m
+true_branch {
+  tx = f32[] parameter(0)
+  ROOT tr = f32[] negate(tx)
+}
+false_branch {
+  fx = f32[] parameter(0)
+  ROOT fr = f32[] exponential(fx)
+}
+ENTRY e {
+  p = pred[] parameter(0)
+  x = f32[] parameter(1)
+  y = f32[] negate(x)
+  ROOT c = f32[] conditional(p, y, y), true_computation=true_branch, false_computation=false_branch
+})");
+  EXPECT_TRUE(Before("y", "tr"));
+  EXPECT_TRUE(Before("y", "fr"));
+  EXPECT_TRUE(Before("tr", "fr"));
+  EXPECT_FALSE(Before("fr", "tr"));
+  EXPECT_EQ(ordering_->GetExecutionConstraint(Inst("tr"), Inst("fr")),
+            Constraint::kRunExclusiveBefore);
+  EXPECT_EQ(ordering_->GetExecutionConstraint(Inst("fr"), Inst("tx")),
+            Constraint::kRunExclusiveAfter);
+  // Its use in the other branch does not take place.
+  EXPECT_TRUE(StrictlyBefore("y", "tr"));
+  EXPECT_TRUE(StrictlyBefore("y", "fr"));
+}
+
+TEST_F(HloOrderingTest, ResultInterferesWithWhatRunsAfterTheRoot) {
+  Parse(R"(
+HloModule m, is_scheduled=true
+ENTRY e {
+  param = f32[] parameter(0)
+  ROOT root = f32[] add(param, param)
+  dead = f32[] negate(param)
+})");
+  EXPECT_TRUE(Interfere("root", "dead"));
+}
+
+TEST_F(HloOrderingTest, ResultOfACalleeInterferesWithWhatRunsAfterIt) {
+  Parse(R"(
+HloModule m, is_scheduled=true
+callee {
+  param = f32[] parameter(0)
+  ROOT root = f32[] add(param, param)
+  dead = f32[] negate(param)
+}
+ENTRY e {
+  p = f32[] parameter(0)
+  c = f32[] call(p), to_apply=callee
+  ROOT r = f32[] negate(c)
+})");
+  EXPECT_TRUE(Interfere("root", "dead"));
+  EXPECT_TRUE(StrictlyBefore("root", "r"));
+}
+
+TEST_F(HloOrderingTest, InnerValueAndOuterRoot) {
+  Parse(R"(
+HloModule m, is_scheduled=true
+callee {
+  param = f32[] parameter(0)
+  inner = f32[] exponential(param)
+  ROOT n = f32[] negate(inner)
+}
+ENTRY e {
+  p = f32[] parameter(0)
+  ROOT root = f32[] add(p, p)
+  c = f32[] call(p), to_apply=callee
+})");
+  EXPECT_TRUE(Interfere("root", "inner"));
+}
+
+TEST_F(HloOrderingTest, RootNeedNotBeLast) {
+  Parse(R"(
+HloModule m, is_scheduled=true
+body {
+  param = (f32[], f32[]) parameter(0)
+  a = f32[] get-tuple-element(param), index=0
+  b = f32[] get-tuple-element(param), index=1
+  next = f32[] add(a, b)
+  ROOT t = (f32[], f32[]) tuple(next, b)
+  late = f32[] exponential(a)
+}
+cond {
+  q = (f32[], f32[]) parameter(0)
+  x = f32[] get-tuple-element(q), index=0
+  ten = f32[] constant(10)
+  ROOT lt = pred[] compare(x, ten), direction=LT
+}
+ENTRY e {
+  p = f32[] parameter(0)
+  init = (f32[], f32[]) tuple(p, p)
+  w = (f32[], f32[]) while(init), condition=cond, body=body
+  ROOT r = f32[] get-tuple-element(w), index=0
+})");
+  EXPECT_FALSE(Before("t", "late"));
+  EXPECT_FALSE(Before("late", "t"));
+  EXPECT_TRUE(Before("next", "late"));
+  EXPECT_TRUE(Interfere("next", "late"));
+}
+
+constexpr char kAsync[] = R"(
+HloModule m, is_scheduled=true
+callee {
+  a = f32[1024] parameter(0)
+  b = f32[1024] parameter(1)
+  c = f32[1024] custom-call(a, b), custom_call_target="foo"
+  ROOT d = f32[1024] add(c, c)
+}
+ENTRY e {
+  x = f32[1024] parameter(0)
+  y = f32[1024] negate(x)
+  z = f32[1024] exponential(x)
+  start = ((f32[1024], f32[1024]), f32[1024], s32[]) call-start(y, z), to_apply=callee
+  between = f32[1024] sine(x)
+  done = f32[1024] call-done(start)
+  after = f32[1024] cosine(x)
+  ROOT t = (f32[1024], f32[1024], f32[1024]) tuple(between, done, after)
+})";
+
+TEST_F(HloOrderingTest, OperandsOfAnAsyncCallLiveUntilItIsDone) {
+  Parse(kAsync);
+  EXPECT_FALSE(UsesBefore(Value("y"), Value("between")));
+  EXPECT_TRUE(Interfere("y", "between"));
+  EXPECT_TRUE(UsesBefore(Value("y"), Value("after")));
+  EXPECT_FALSE(Interfere("y", "after"));
+}
+
+TEST_F(HloOrderingTest, UsesInTheCalleeOfAnAsyncCall) {
+  Parse(kAsync);
+  // Read by c, which writes something else meanwhile.
+  EXPECT_FALSE(UsesBefore(Value("y"), Value("c")));
+  EXPECT_FALSE(UsesBefore(Value("z"), Value("c")));
+  // d only runs when c is done with its operands, but the chain is not.
+  EXPECT_FALSE(UsesBefore(Value("y"), Value("d")));
+  EXPECT_TRUE(StrictlyBefore("c", "d"));
+}
+
+TEST_F(HloOrderingTest, WrappedCallThatUpdatesItsOperand) {
+  Parse(R"(
+HloModule m, is_scheduled=true
+wrapped {
+  a = f32[1024] parameter(0)
+  ROOT c = f32[1024] custom-call(a), custom_call_target="foo", output_to_operand_aliasing={{}: (0, {})}
+}
+ENTRY e {
+  x = f32[1024] parameter(0)
+  y = f32[1024] negate(x)
+  start = ((f32[1024]), f32[1024], s32[]) async-start(y), calls=wrapped
+  between = f32[1024] sine(x)
+  done = f32[1024] async-done(start)
+  ROOT t = (f32[1024], f32[1024]) tuple(between, done)
+})");
+  EXPECT_TRUE(UsesBefore(Value("a"), Value("c")));
+  EXPECT_FALSE(UsesBefore(Value("y"), Value("between")));
+}
+
+TEST_F(HloOrderingTest, AsyncUseThroughATuple) {
+  Parse(R"(
+HloModule m, is_scheduled=true
+callee {
+  a = (f32[1024], f32[1024]) parameter(0)
+  a0 = f32[1024] get-tuple-element(a), index=0
+  a1 = f32[1024] get-tuple-element(a), index=1
+  ROOT d = f32[1024] add(a0, a1)
+}
+ENTRY e {
+  x = f32[1024] parameter(0)
+  y = f32[1024] negate(x)
+  z = f32[1024] exponential(x)
+  pair = (f32[1024], f32[1024]) tuple(y, z)
+  start = (((f32[1024], f32[1024])), f32[1024], s32[]) call-start(pair), to_apply=callee
+  between = f32[1024] sine(x)
+  done = f32[1024] call-done(start)
+  after = f32[1024] cosine(x)
+  ROOT t = (f32[1024], f32[1024], f32[1024]) tuple(between, done, after)
+})");
+  EXPECT_FALSE(UsesBefore(Value("z"), Value("between")));
+  EXPECT_TRUE(Interfere("z", "between"));
+  EXPECT_FALSE(Interfere("z", "after"));
+}
+
+TEST_F(HloOrderingTest, AsyncLinkAndWhatItWrapsAreTheSame) {
+  Parse(R"(
+HloModule m, is_scheduled=true
+wrapped {
+  a = f32[1024] parameter(0)
+  ROOT c = f32[1024] custom-call(a), custom_call_target="foo"
+}
+ENTRY e {
+  x = f32[1024] parameter(0)
+  start = ((f32[1024]), f32[1024], s32[]) async-start(x), calls=wrapped
+  ROOT done = f32[1024] async-done(start)
+})");
+  EXPECT_EQ(ordering_->GetExecutionConstraint(Inst("start"), Inst("c")),
+            Constraint::kIsSame);
+  EXPECT_EQ(ordering_->GetExecutionConstraint(Inst("c"), Inst("done")),
+            Constraint::kIsSame);
+  EXPECT_FALSE(Before("c", "start"));
+  EXPECT_TRUE(Before("start", "done"));
+}
+
+}  // namespace
+}  // namespace xla

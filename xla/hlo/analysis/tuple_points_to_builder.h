@@ -1,0 +1,74 @@
+#ifndef XLA_HLO_ANALYSIS_TUPLE_POINTS_TO_BUILDER_H_
+#define XLA_HLO_ANALYSIS_TUPLE_POINTS_TO_BUILDER_H_
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "xla/hlo/analysis/tuple_points_to_analysis.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/shape_util.h"
+
+namespace xla {
+
+// The rules of TuplePointsToAnalysis, for the instructions of one computation:
+// what each opcode passes on; the rest it defines.
+class PointsToBuilder {
+ public:
+  explicit PointsToBuilder(TuplePointsToAnalysis* analysis)
+      : analysis_(*analysis) {}
+
+  // Operands first.
+  absl::Status Handle(HloInstruction* inst);
+  // After the last instruction.
+  void Finish();
+
+ private:
+  // An output of an async chain that is an operand which a later link binds.
+  struct LateAlias {
+    ShapeIndex output;
+    const HloInstruction* link;
+    int64_t operand;
+    ShapeIndex operand_index;
+  };
+
+  PointsToSet& SetOf(const HloInstruction* inst);
+
+  // Puts what `source` points to at and below `from` at and below `to`.
+  absl::Status Forward(HloInstruction* inst, const ShapeIndex& to,
+                       const HloInstruction* source, const ShapeIndex& from);
+  // The same for an operand, given by number.
+  absl::Status ForwardOperand(HloInstruction* inst, const ShapeIndex& to,
+                              int64_t operand, const ShapeIndex& from);
+  // Wherever both have compatible subshapes: `to` + i is `from` + i of the
+  // source, for all i of inst's shape at `to`.
+  void ForwardCompatible(HloInstruction* inst, const HloInstruction* source,
+                         const ShapeIndex& from);
+  // Indices without buffers get new ones, but for those that `late` fills in.
+  void DefineRest(HloInstruction* inst, absl::Span<const LateAlias> late = {});
+
+  absl::Status HandleOpcode(HloInstruction* inst);
+  absl::Status HandleCustomCall(HloInstruction* inst);
+  absl::Status HandleAsyncStart(HloInstruction* inst);
+  absl::Status HandleAsyncUpdate(HloInstruction* inst);
+  // Outputs of the chain of `start` that operands of later links will be.
+  static std::vector<LateAlias> LateAliases(const HloInstruction* start);
+  // Puts the operand at `to` of this link and of those before it.
+  absl::Status BindLate(HloInstruction* link, const ShapeIndex& to,
+                        int64_t operand, const ShapeIndex& from);
+
+  TuplePointsToAnalysis& analysis_;
+  // What later links bind, of the chains that start here.
+  std::deque<std::vector<LateAlias>> chains_;
+  absl::flat_hash_map<const HloInstruction*, const std::vector<LateAlias>*>
+      chain_of_;
+  // Links with indices that a later link fills in.
+  std::vector<HloInstruction*> waiting_;
+};
+
+}  // namespace xla
+
+#endif  // XLA_HLO_ANALYSIS_TUPLE_POINTS_TO_BUILDER_H_
