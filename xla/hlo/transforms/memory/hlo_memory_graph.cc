@@ -1,0 +1,248 @@
+#include "xla/hlo/transforms/memory/hlo_memory_graph.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "xla/hlo/analysis/hlo_buffer.h"
+#include "xla/hlo/analysis/hlo_dataflow_analysis.h"
+#include "xla/hlo/analysis/hlo_value.h"
+#include "xla/hlo/ir/hlo_input_output_alias_config.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+
+namespace xla {
+namespace {
+
+using Node = MemoryGraph::Node;
+using Value = MemoryGraph::Value;
+
+// Values that need no memory in this computation.
+constexpr Value kNoMemory = -1;
+
+class Builder {
+ public:
+  Builder(const HloComputation& computation,
+          const HloAliasAnalysis& alias_analysis, const AliasInfo* alias_info,
+          const BufferValue::SizeFunction& size_function,
+          const ComputationPeaks& callees)
+      : computation_(computation),
+        alias_analysis_(alias_analysis),
+        dataflow_(alias_analysis.dataflow_analysis()),
+        alias_info_(alias_info),
+        size_function_(size_function),
+        callees_(callees) {}
+
+  absl::StatusOr<HloMemoryGraph> Build() {
+    result_.instructions = computation_.MakeInstructionPostOrder();
+    if (static_cast<int64_t>(result_.instructions.size()) !=
+        computation_.instruction_count()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("computation ", computation_.name(),
+                       " has a cycle of operands and control dependencies"));
+    }
+    for (HloInstruction* inst : result_.instructions) {
+      node_of_[inst] = AddNode(*inst);
+    }
+    for (HloInstruction* inst : result_.instructions) AddValues(*inst);
+    for (HloInstruction* inst : result_.instructions) AddSharings(inst);
+    if (status_.ok()) status_ = result_.graph.Finish();
+    if (!status_.ok()) {
+      return absl::Status(status_.code(),
+                          absl::StrCat("computation ", computation_.name(),
+                                       ": ", status_.message()));
+    }
+    return std::move(result_);
+  }
+
+ private:
+  Node AddNode(const HloInstruction& inst) {
+    int64_t extra = 0;
+    for (const HloComputation* callee : ComputationsRunBy(inst)) {
+      auto it = callees_.find(callee);
+      if (it != callees_.end()) extra = std::max(extra, it->second);
+    }
+    Node node = result_.graph.AddNode(extra);
+    for (const HloInstruction* operand : inst.operands()) {
+      AddDependency(operand, node);
+    }
+    for (const HloInstruction* before : inst.control_predecessors()) {
+      AddDependency(before, node);
+    }
+    return node;
+  }
+
+  void AddDependency(const HloInstruction* before, Node node) {
+    auto it = node_of_.find(before);
+    if (it != node_of_.end()) result_.graph.AddDependency(it->second, node);
+  }
+
+  // Adds the values that are new at `inst`.
+  void AddValues(const HloInstruction& inst) {
+    for (const auto& [index, set] : dataflow_.GetInstructionValueSet(&inst)) {
+      for (const HloValue* value : set.values()) {
+        auto [it, is_new] = values_.emplace(value->id(), kNoMemory);
+        if (is_new) it->second = AddValue(*value, inst);
+      }
+    }
+  }
+
+  Value AddValue(const HloValue& value, const HloInstruction& at) {
+    bool is_parameter = at.opcode() == HloOpcode::kParameter;
+    if (value.instruction()->opcode() == HloOpcode::kConstant ||
+        (is_parameter && value.instruction() != &at)) {
+      return kNoMemory;
+    }
+    int64_t size = size_function_(value);
+    if (size < 0 && status_.ok()) {
+      status_ = absl::InvalidArgumentError(absl::StrCat(
+          "the size of ", value.instruction()->name(), " is unknown"));
+    }
+    if (size <= 0) return kNoMemory;
+    const HloBuffer& buffer = alias_analysis_.GetBufferContainingValue(value);
+    auto [it, is_new] = buffers_.emplace(buffer.id(), -1);
+    if (is_new) it->second = result_.graph.AddBuffer(size);
+    Node def = node_of_.at(&at);
+    Value added = result_.graph.AddValue(
+        it->second, is_parameter ? MemoryGraph::kStart : def);
+    result_.values.push_back(&value);
+    // A parameter is there at least until its instruction.
+    if (is_parameter) result_.graph.AddUse(added, def);
+    for (const HloUse& use : value.GetUses()) {
+      if (use.instruction->parent() != &computation_) continue;
+      auto user = node_of_.find(use.instruction);
+      if (user == node_of_.end()) continue;
+      result_.graph.AddUse(added, user->second, IsHandedOver(value, use));
+    }
+    if (value.IsRootOf(&computation_) || StaysForCaller(value)) {
+      result_.graph.SetLiveOut(added);
+    }
+    return added;
+  }
+
+  // Whether the body of a while begins with other values in this memory.
+  bool IsHandedOver(const HloValue& value, const HloUse& use) const {
+    if (use.instruction->opcode() != HloOpcode::kWhile) return false;
+    const HloInstruction* parameter =
+        use.instruction->while_body()->parameter_instruction(0);
+    return !absl::c_linear_search(
+        dataflow_.GetValueSet(parameter, use.operand_index).values(), &value);
+  }
+
+  bool StaysForCaller(const HloValue& value) const {
+    const HloModule& module = *computation_.parent();
+    return value.instruction()->opcode() == HloOpcode::kParameter &&
+           &computation_ == module.entry_computation() &&
+           !module.input_output_alias_config().ParameterHasAlias(
+               value.instruction()->parameter_number(), value.index());
+  }
+
+  void AddSharings(HloInstruction* inst) {
+    if (inst->opcode() == HloOpcode::kCopy) return;
+    Node node = node_of_.at(inst);
+    for (const auto& [index, set] : dataflow_.GetInstructionValueSet(inst)) {
+      for (const HloValue* value : set.values()) {
+        if (value->instruction() != inst || !IsAlone(*value)) continue;
+        Value result = values_.at(value->id());
+        if (result == kNoMemory) continue;
+        AddSharingsOf(inst, node, *value, result);
+      }
+    }
+  }
+
+  void AddSharingsOf(HloInstruction* inst, Node node, const HloValue& value,
+                     Value result) {
+    for (HloInstruction* operand : inst->operands()) {
+      for (const HloValue* source : dataflow_.GetValueSet(operand).values()) {
+        auto it = values_.find(source->id());
+        if (it == values_.end() || it->second == kNoMemory ||
+            !IsAlone(*source) || !inst->IsUserOf(source->instruction())) {
+          continue;
+        }
+        if (dataflow_.CanShareOperandBufferWithUser(
+                source->instruction(), source->index(), inst, value.index(),
+                alias_info_)) {
+          result_.graph.AllowSharing(node, it->second, result);
+        }
+      }
+    }
+  }
+
+  bool IsAlone(const HloValue& value) const {
+    return alias_analysis_.GetBufferContainingValue(value).values().size() == 1;
+  }
+
+  const HloComputation& computation_;
+  const HloAliasAnalysis& alias_analysis_;
+  const HloDataflowAnalysis& dataflow_;
+  const AliasInfo* alias_info_;
+  const BufferValue::SizeFunction& size_function_;
+  const ComputationPeaks& callees_;
+  HloMemoryGraph result_;
+  absl::Status status_;
+  absl::flat_hash_map<const HloInstruction*, Node> node_of_;
+  absl::flat_hash_map<HloValue::Id, Value> values_;
+  absl::flat_hash_map<HloBuffer::Id, MemoryGraph::Buffer> buffers_;
+};
+
+}  // namespace
+
+absl::Span<HloComputation* const> ComputationsRunBy(
+    const HloInstruction& instruction) {
+  if (!instruction.has_called_computations() ||
+      GetInstructionCallContext(instruction.opcode()) !=
+          CallContext::kControlFlow) {
+    return {};
+  }
+  return absl::MakeConstSpan(instruction.called_computations().data(),
+                             instruction.called_computations().size());
+}
+
+absl::StatusOr<HloMemoryGraph> BuildMemoryGraph(
+    const HloComputation& computation, const HloAliasAnalysis& alias_analysis,
+    const AliasInfo* alias_info, const BufferValue::SizeFunction& size_function,
+    const ComputationPeaks& callees) {
+  return Builder(computation, alias_analysis, alias_info, size_function,
+                 callees)
+      .Build();
+}
+
+absl::StatusOr<std::vector<Node>> HloMemoryGraph::ToNodes(
+    absl::Span<HloInstruction* const> sequence) const {
+  absl::flat_hash_map<const HloInstruction*, Node> nodes;
+  for (size_t i = 0; i < instructions.size(); ++i) {
+    nodes[instructions[i]] = static_cast<Node>(i);
+  }
+  std::vector<Node> order;
+  order.reserve(sequence.size());
+  for (const HloInstruction* inst : sequence) {
+    auto it = nodes.find(inst);
+    if (it == nodes.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the sequence holds ", inst->name(),
+                       " twice, or it is not of this computation"));
+    }
+    order.push_back(it->second);
+    nodes.erase(it);
+  }
+  for (const HloInstruction* inst : instructions) {
+    if (nodes.contains(inst)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the sequence misses ", inst->name()));
+    }
+  }
+  return order;
+}
+
+std::vector<HloInstruction*> HloMemoryGraph::ToInstructions(
+    absl::Span<const Node> order) const {
+  std::vector<HloInstruction*> sequence;
+  sequence.reserve(order.size());
+  for (Node node : order) sequence.push_back(instructions[node]);
+  return sequence;
+}
+
+}  // namespace xla

@@ -1,0 +1,80 @@
+#ifndef XLA_HLO_TRANSFORMS_MEMORY_HLO_MEMORY_SCHEDULER_H_
+#define XLA_HLO_TRANSFORMS_MEMORY_HLO_MEMORY_SCHEDULER_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/pass/hlo_pass_interface.h"
+#include "xla/hlo/transforms/memory/best_memory_scheduler.h"
+#include "xla/hlo/transforms/memory/bf_scheduler.h"
+#include "xla/hlo/transforms/memory/compute_schedule.h"
+#include "xla/hlo/transforms/memory/default_memory_scheduler.h"
+#include "xla/hlo/transforms/memory/dfs_memory_scheduler.h"
+#include "xla/hlo/transforms/memory/hlo_descheduler.h"
+#include "xla/hlo/transforms/memory/hlo_trivial_scheduler.h"
+#include "xla/hlo/transforms/memory/list_memory_scheduler.h"
+#include "xla/hlo/transforms/memory/memory_scheduler_algorithm.h"
+#include "xla/hlo/transforms/memory/post_order_scheduler.h"
+
+namespace xla {
+
+struct HloMemorySchedulerOptions {
+  // as-is is no choice here.
+  ScheduleAlgorithm algorithm = ScheduleAlgorithm::kBest;
+  // Of algorithm best, in millions of edges looked at; 0: portfolio only.
+  int64_t effort = BestMemoryScheduler::kDefaultEffort;
+
+  template <typename Visitor>
+  void VisitFields(Visitor&& visit) {
+    visit("algorithm", algorithm, "list, dfs, postorder, bfs, default or best");
+    visit("effort", effort, "of best: millions of edges to look at");
+  }
+};
+
+// Gives the module a schedule that needs little memory.
+//
+//   before: HloModule m      after: HloModule m, is_scheduled=true
+//           …any order…             …the order in which instructions run…
+//
+// Every non-fusion computation gets a sequence; an older schedule is dropped.
+// Instructions stay as they are. Says that it changed the module unless the new
+// schedule equals the old one. Needs a flat call graph where values meet (see
+// HloAliasAnalysis).
+class HloMemoryScheduler : public HloModulePass {
+ public:
+  explicit HloMemoryScheduler(
+      std::unique_ptr<ModuleSchedulerAlgorithm> algorithm)
+      : algorithm_(std::move(algorithm)) {}
+  // DefaultMemoryScheduler.
+  HloMemoryScheduler(const AliasInfo* alias_info,
+                     const BufferValue::SizeFunction* size_function)
+      : algorithm_(std::make_unique<DefaultMemoryScheduler>(alias_info,
+                                                            size_function)) {}
+  HloMemoryScheduler(const AliasInfo* alias_info,
+                     BufferValue::SizeFunction size_function)
+      : algorithm_(std::make_unique<DefaultMemoryScheduler>(
+            alias_info, std::move(size_function))) {}
+  explicit HloMemoryScheduler(const HloMemorySchedulerOptions& options)
+      : options_(options) {}
+
+  absl::string_view name() const override { return "hlo-memory-scheduler"; }
+
+ protected:
+  absl::StatusOr<bool> RunImpl(
+      HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads) override;
+
+ private:
+  // Null: by options_.
+  std::unique_ptr<ModuleSchedulerAlgorithm> algorithm_;
+  HloMemorySchedulerOptions options_;
+};
+
+}  // namespace xla
+
+#endif  // XLA_HLO_TRANSFORMS_MEMORY_HLO_MEMORY_SCHEDULER_H_

@@ -1,0 +1,259 @@
+#include "xla/hlo/transforms/simplifiers/hlo_module_dce.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "xla/hlo/analysis/hlo_liveness_analysis.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/transforms/simplifiers/hlo_dce.h"
+#include "xla/hlo/transforms/simplifiers/tuple_simplifier.h"
+#include "xla/shape_util.h"
+#include "xla/status_macros.h"
+
+namespace xla {
+namespace {
+
+using Threads = absl::flat_hash_set<absl::string_view>;
+
+bool MayChange(const HloInstruction& loop) {
+  const HloComputation* body = loop.while_body();
+  const HloComputation* condition = loop.while_condition();
+  return loop.shape().IsTuple() && body != condition &&
+         body->caller_instructions().size() == 1 &&
+         condition->caller_instructions().size() == 1 &&
+         body->root_instruction()->opcode() == HloOpcode::kTuple &&
+         body->root_instruction()->user_count() == 0 &&
+         loop.get_frontend_attribute("xla_disable_while_loop_dce") != "true";
+}
+
+// Inner loops before outer ones, and loops that read before those they read.
+std::vector<HloInstruction*> Loops(HloModule* module, const Threads& threads) {
+  std::vector<HloInstruction*> loops;
+  for (HloComputation* computation :
+       module->MakeComputationPostOrder(threads)) {
+    std::vector<HloInstruction*> order =
+        computation->MakeInstructionPostOrder();
+    absl::c_reverse(order);
+    for (HloInstruction* inst : order) {
+      if (inst->opcode() == HloOpcode::kWhile && MayChange(*inst)) {
+        loops.push_back(inst);
+      }
+    }
+  }
+  return loops;
+}
+
+bool HandsThrough(const HloInstruction& next, const HloInstruction* parameter,
+                  int64_t element) {
+  return next.opcode() == HloOpcode::kGetTupleElement &&
+         next.operand(0) == parameter && next.tuple_index() == element;
+}
+
+// Lets the body return dead elements as they come in.
+absl::StatusOr<bool> HandDeadElementsThrough(HloModule* module,
+                                             const Threads& threads) {
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<HloLivenessAnalysis> liveness,
+                      HloLivenessAnalysis::Run(*module));
+  bool changed = false;
+  for (HloInstruction* loop : Loops(module, threads)) {
+    HloComputation* body = loop->while_body();
+    HloInstruction* root = body->root_instruction();
+    HloInstruction* parameter = body->parameter_instruction(0);
+    for (int64_t i = 0; i < root->operand_count(); ++i) {
+      if (liveness->IsLive(loop, {i}) ||
+          HandsThrough(*root->operand(i), parameter, i)) {
+        continue;
+      }
+      HloInstruction* element = body->AddInstruction(
+          HloInstruction::CreateGetTupleElement(parameter, i));
+      TF_RETURN_IF_ERROR(root->ReplaceOperandWithDifferentShape(i, element));
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+// Whether a tuple is only taken apart, and each of the given elements is read
+// by nobody but `reader` (null: nobody).
+bool OnlyElementsAreRead(const HloInstruction& tuple,
+                         const std::vector<bool>& dead,
+                         const HloInstruction* reader) {
+  if (tuple.IsRoot()) return false;
+  return absl::c_all_of(tuple.users(), [&](const HloInstruction* user) {
+    if (user->opcode() != HloOpcode::kGetTupleElement) return false;
+    if (!dead[user->tuple_index()]) return true;
+    return reader != nullptr && !user->IsRoot() &&
+           !user->HasControlDependencies() &&
+           absl::c_all_of(user->users(), [&](const HloInstruction* next) {
+             return next == reader &&
+                    reader->OperandIndices(user).size() == 1 &&
+                    reader->operand_index(user) == user->tuple_index();
+           });
+  });
+}
+
+// Takes elements out of tuple shapes and what goes with them.
+class ElementRemover {
+ public:
+  explicit ElementRemover(const std::vector<bool>& dead)
+      : new_index_(dead.size(), -1) {
+    for (size_t i = 0; i < dead.size(); ++i) {
+      if (dead[i]) continue;
+      new_index_[i] = static_cast<int64_t>(kept_.size());
+      kept_.push_back(static_cast<int64_t>(i));
+    }
+  }
+
+  absl::Status Run(HloInstruction* loop) {
+    HloComputation* body = loop->while_body();
+    HloInstruction* root = body->root_instruction();
+    TF_ASSIGN_OR_RETURN(HloInstruction * new_root, Shrunk(root));
+    body->set_root_instruction(new_root, /*accept_different_shape=*/true);
+    TF_RETURN_IF_ERROR(root->DropAllControlDeps());
+    TF_RETURN_IF_ERROR(body->RemoveInstruction(root));
+
+    HloInstruction* init = loop->mutable_operand(0);
+    TF_ASSIGN_OR_RETURN(HloInstruction * new_init, Shrunk(init));
+    TF_RETURN_IF_ERROR(loop->ReplaceOperandWithDifferentShape(0, new_init));
+    if (init->IsDead() && loop->parent()->IsSafelyRemovable(init)) {
+      // Another loop may have been read by nothing else.
+      TF_RETURN_IF_ERROR(
+          loop->parent()->RemoveInstructionAndUnusedOperands(init));
+    }
+
+    for (HloInstruction* state :
+         {body->parameter_instruction(0),
+          loop->while_condition()->parameter_instruction(0), loop}) {
+      TF_RETURN_IF_ERROR(ShrinkInPlace(state));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  // A tuple of the elements that stay.
+  absl::StatusOr<HloInstruction*> Shrunk(HloInstruction* tuple) {
+    std::vector<HloInstruction*> elements;
+    for (int64_t i : kept_) {
+      elements.push_back(
+          tuple->opcode() == HloOpcode::kTuple
+              ? tuple->mutable_operand(i)
+              : tuple->parent()->AddInstruction(
+                    HloInstruction::CreateGetTupleElement(tuple, i)));
+    }
+    HloInstruction* result = tuple->parent()->AddInstruction(
+        HloInstruction::CreateTuple(elements), tuple->name());
+    result->set_metadata(tuple->metadata());
+    if (tuple->has_sharding()) {
+      result->set_sharding(Sharding(*tuple));
+    }
+    return result;
+  }
+
+  absl::Status ShrinkInPlace(HloInstruction* state) {
+    std::vector<HloInstruction*> users(state->users().begin(),
+                                       state->users().end());
+    for (HloInstruction* user : users) {
+      const int64_t index = new_index_[user->tuple_index()];
+      if (index < 0) {
+        // Nobody reads it: in the body, only the root did.
+        TF_RETURN_IF_ERROR(state->parent()->RemoveInstruction(user));
+      } else {
+        user->set_tuple_index(index);
+      }
+    }
+    if (state->has_sharding()) state->set_sharding(Sharding(*state));
+    state->set_original_value(nullptr);
+    *state->mutable_shape() = Shrunk(state->shape());
+    return absl::OkStatus();
+  }
+
+  Shape Shrunk(const Shape& shape) const {
+    std::vector<Shape> shapes;
+    for (int64_t i : kept_) shapes.push_back(shape.tuple_shapes(i));
+    return ShapeUtil::MakeTupleShape(shapes);
+  }
+
+  HloSharding Sharding(const HloInstruction& tuple) const {
+    if (!tuple.sharding().IsTuple()) return tuple.sharding();
+    std::vector<HloSharding> leaves;
+    for (int64_t i : kept_) {
+      HloSharding element = tuple.sharding().GetSubSharding(tuple.shape(), {i});
+      if (element.IsTuple()) {
+        leaves.insert(leaves.end(), element.tuple_elements().begin(),
+                      element.tuple_elements().end());
+      } else {
+        leaves.push_back(element);
+      }
+    }
+    return HloSharding::Tuple(Shrunk(tuple.shape()), leaves);
+  }
+
+  // By old index; -1 for elements that go.
+  std::vector<int64_t> new_index_;
+  std::vector<int64_t> kept_;
+};
+
+absl::StatusOr<bool> RemoveDeadElements(HloModule* module,
+                                        const Threads& threads) {
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<HloLivenessAnalysis> liveness,
+                      HloLivenessAnalysis::Run(*module));
+  bool changed = false;
+  for (HloInstruction* loop : Loops(module, threads)) {
+    // It may have gone with the loop that read it.
+    if (loop->parent() == nullptr) continue;
+    // Such configs hold the number of the induction variable.
+    if (loop->has_backend_config() &&
+        absl::StrContains(loop->raw_backend_config_string(), "tuple_index")) {
+      continue;
+    }
+    std::vector<bool> dead;
+    for (int64_t i = 0; i < loop->shape().tuple_shapes_size(); ++i) {
+      dead.push_back(!liveness->IsLive(loop, {i}));
+    }
+    if (!absl::c_linear_search(dead, true) ||
+        !OnlyElementsAreRead(*loop, dead, nullptr) ||
+        !OnlyElementsAreRead(*loop->while_condition()->parameter_instruction(0),
+                             dead, nullptr) ||
+        !OnlyElementsAreRead(*loop->while_body()->parameter_instruction(0),
+                             dead, loop->while_body()->root_instruction())) {
+      continue;
+    }
+    TF_RETURN_IF_ERROR(ElementRemover(dead).Run(loop));
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> HloModuleDCE::RunImpl(HloModule* module,
+                                           const Threads& execution_threads) {
+  TF_ASSIGN_OR_RETURN(bool changed,
+                      HandDeadElementsThrough(module, execution_threads));
+  if (changed && module->has_schedule()) {
+    TF_RETURN_IF_ERROR(module->schedule().Update(execution_threads));
+  }
+  // What reads dead elements goes first.
+  TF_ASSIGN_OR_RETURN(bool cleaned, HloDCE().Run(module, execution_threads));
+  changed |= cleaned;
+  if (options_.remove_elements) {
+    TF_ASSIGN_OR_RETURN(bool removed,
+                        RemoveDeadElements(module, execution_threads));
+    changed |= removed;
+    if (removed && module->has_schedule()) {
+      TF_RETURN_IF_ERROR(module->schedule().Update(execution_threads));
+    }
+  }
+  TF_ASSIGN_OR_RETURN(bool simplified,
+                      TupleSimplifier().Run(module, execution_threads));
+  TF_ASSIGN_OR_RETURN(cleaned, HloDCE().Run(module, execution_threads));
+  return changed || simplified || cleaned;
+}
+
+}  // namespace xla

@@ -1,0 +1,62 @@
+#ifndef XLA_HLO_TRANSFORMS_SIMPLIFIERS_HLO_MODULE_DCE_H_
+#define XLA_HLO_TRANSFORMS_SIMPLIFIERS_HLO_MODULE_DCE_H_
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/pass/hlo_pass_interface.h"
+
+namespace xla {
+
+struct HloModuleDceOptions {
+  // Dead elements leave the state of their loop. Otherwise they stay, and are
+  // handed through unchanged.
+  bool remove_elements = true;
+
+  template <typename Visitor>
+  void VisitFields(Visitor&& visit) {
+    visit("remove-elements", remove_elements,
+          "dead elements leave the state of their loop");
+  }
+};
+
+// Dead code elimination across loops.
+//
+//   before: body: p = (i, x, y)                 after: body: p = (i, x)
+//           tuple(i + 1, f(x), g(y))                   tuple(i + 1, f(x))
+//           w = while(tuple(0, a, b))                  w = while(tuple(0, a))
+//           ROOT get-tuple-element(w), index=1         ROOT … (w), index=1
+//
+// An element of a loop's state that counts neither for the result of the module
+// nor for a side effect (HloLivenessAnalysis) is first handed through the body
+// unchanged, so that what computed it is dead; then it is taken out of the
+// loop. Tuples are simplified and dead code is removed (HloDCE) afterwards.
+// Legal because nobody but the element itself read what it held.
+//
+// Leaves alone: whiles with frontend attribute xla_disable_while_loop_dce=
+// "true", those whose computations have other callers or whose body does not
+// end in a tuple. Elements stay in the state where a tuple is used as a whole,
+// or where the backend config names one of them by its number.
+// O(subshapes of live values + instructions). Schedules are kept up to date.
+class HloModuleDCE : public HloModulePass {
+ public:
+  HloModuleDCE() = default;
+  explicit HloModuleDCE(const HloModuleDceOptions& options)
+      : options_(options) {}
+  ~HloModuleDCE() override = default;
+
+  absl::string_view name() const override { return "hlo-module-dce"; }
+
+ protected:
+  absl::StatusOr<bool> RunImpl(
+      HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads) override;
+
+ private:
+  HloModuleDceOptions options_;
+};
+
+}  // namespace xla
+
+#endif  // XLA_HLO_TRANSFORMS_SIMPLIFIERS_HLO_MODULE_DCE_H_
