@@ -2,7 +2,7 @@
 
 _DEFAULT_TOOLS = ["//tools:hlo-opt"]
 
-def hlo_tests(name, srcs, tools = _DEFAULT_TOOLS, data = [], size = "small"):
+def hlo_tests(name, srcs, tools = _DEFAULT_TOOLS, data = [], size = "small", check_equivalent = False):
     """Declares one test per file and a suite over them.
 
     A test runs every `// RUN:` line of its file: `%s` is the file, `%t` a
@@ -14,6 +14,8 @@ def hlo_tests(name, srcs, tools = _DEFAULT_TOOLS, data = [], size = "small"):
       tools: binaries that RUN lines may call by their target name.
       data: further files that RUN lines may read, as paths from the workspace.
       size: of each test.
+      check_equivalent: whether hlo-opt evaluates small modules before and after
+        each pass and fails where a pass changes what they compute.
     """
     programs = tools + ["@filecheck//:FileCheck", "@filecheck//:not"]
     tests = []
@@ -23,7 +25,8 @@ def hlo_tests(name, srcs, tools = _DEFAULT_TOOLS, data = [], size = "small"):
             name = test,
             size = size,
             srcs = ["//xla/hlo/testlib:run_hlo_test.sh"],
-            args = ["$(location %s)" % t for t in [src] + programs],
+            args = (["--check-equivalent"] if check_equivalent else []) +
+                   ["$(location %s)" % t for t in [src] + programs],
             data = [src] + programs + data,
         )
         tests.append(test)

@@ -1,15 +1,30 @@
 #!/usr/bin/env bash
-# Runs every "// RUN:" line of one text test. Usage: run_hlo_test.sh FILE TOOL...
+# Runs every "// RUN:" line of one text test. Usage:
+# run_hlo_test.sh [--check-equivalent] FILE TOOL...
 # In a RUN line %s is the test file and %t a scratch path of this test; each
 # TOOL is on the PATH under its base name. A line that ends in \ goes on.
+# With --check-equivalent, hlo-opt also evaluates small modules before and after
+# each pass (see hlo-opt --help); a RUN line can set the flags otherwise.
 set -euo pipefail
+check=
+if [[ $1 == --check-equivalent ]]; then
+  check=--check-equivalent
+  shift
+fi
 test_file=$1
 shift
 scratch=$(mktemp -d "${TEST_TMPDIR:-/tmp}/hlo_test.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/bin"
 for tool in "$@"; do
-  ln -s "$(realpath "$tool")" "$scratch/bin/$(basename "$tool")"
+  name=$scratch/bin/$(basename "$tool")
+  if [[ $check && $(basename "$tool") == hlo-opt ]]; then
+    printf '#!/usr/bin/env bash\nexec %q %s --max-equivalence-work=200000 "$@"\n' \
+      "$(realpath "$tool")" "$check" > "$name"
+    chmod +x "$name"
+  else
+    ln -s "$(realpath "$tool")" "$name"
+  fi
 done
 export PATH="$scratch/bin:$PATH"
 mapfile -t runs < <(sed -n 's|^// RUN: *||p' "$test_file" |

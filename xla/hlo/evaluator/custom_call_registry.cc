@@ -1,0 +1,70 @@
+#include "xla/hlo/evaluator/custom_call_registry.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "xla/errors.h"
+#include "xla/hlo/evaluator/sorting.h"
+#include "xla/hlo/evaluator/value.h"
+#include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/shape.h"
+#include "xla/status_macros.h"
+
+namespace xla {
+namespace evaluator {
+namespace {
+
+// A call whose result is its operand, or of several operands their tuple.
+absl::StatusOr<Value> PassOn(const HloCustomCallInstruction& call,
+                             absl::Span<const Value> operands) {
+  if (operands.size() == 1 && !call.shape().IsTuple()) return operands[0];
+  if (operands.size() == 1 && operands[0].IsTuple()) return operands[0];
+  return Value::Tuple(std::vector<Value>(operands.begin(), operands.end()));
+}
+
+// The k largest elements of the last dimension, and their places.
+absl::StatusOr<Value> TopK(const HloCustomCallInstruction& call,
+                           absl::Span<const Value> operands) {
+  const Shape& shape = call.shape();
+  if (operands.size() != 1 || !shape.IsTuple() ||
+      shape.tuple_shapes_size() != 2 ||
+      shape.tuple_shapes(0).dimensions().empty()) {
+    return InvalidArgument("a TopK of %d operands", operands.size());
+  }
+  const int64_t k = shape.tuple_shapes(0).dimensions().back();
+  return TopKOfRows(operands[0], k, /*largest=*/true,
+                    shape.tuple_shapes(1).element_type(), nullptr);
+}
+
+}  // namespace
+
+const CustomCallRegistry& CustomCallRegistry::Default() {
+  static const CustomCallRegistry& registry = *[] {
+    auto* made = new CustomCallRegistry;
+    for (const char* target :
+         {"Sharding", "xla.sdy.FuncResultSharding", "xla.sdy.Sharding",
+          "annotate_device_placement", "MoveToDevice", "MoveToHost",
+          "PinToDevice", "PinToDeviceSram", "PinToVmem", "LayoutConstraint",
+          "ShardBarrierFrom", "ShardBarrierTo", "ResizeBarrier"}) {
+      made->Register(target, PassOn);
+    }
+    made->Register("TopK", TopK);
+    return made;
+  }();
+  return registry;
+}
+
+const CustomCallRegistry::Handler* CustomCallRegistry::Find(
+    absl::string_view target) const {
+  const auto it = handlers_.find(target);
+  if (it != handlers_.end()) return &it->second;
+  return fallback_ ? &fallback_ : nullptr;
+}
+
+}  // namespace evaluator
+}  // namespace xla

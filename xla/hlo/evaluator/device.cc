@@ -1,0 +1,358 @@
+#include "xla/hlo/evaluator/device.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/log/check.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "xla/errors.h"
+#include "xla/hlo/evaluator/custom_call_registry.h"
+#include "xla/hlo/evaluator/kernels.h"
+#include "xla/hlo/evaluator/program.h"
+#include "xla/hlo/evaluator/value.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape.h"
+#include "xla/shape_util.h"
+#include "xla/status_macros.h"
+
+namespace xla {
+namespace evaluator {
+namespace {
+
+// Calls nested deeper than any module nests them, unless it calls itself.
+constexpr size_t kMaxFrames = 4096;
+// RunEmbedded uses the C++ stack.
+constexpr int kMaxEmbeddedDepth = 32;
+
+bool ArrayHasShape(const Value& value, const Shape& shape) {
+  if (!value.IsArray() || value.type() != shape.element_type() ||
+      value.rank() != static_cast<int64_t>(shape.dimensions().size())) {
+    return false;
+  }
+  for (int64_t d = 0; d < value.rank(); ++d) {
+    if (shape.is_unbounded_dynamic_dimension(d)) continue;
+    if (shape.is_dynamic_dimension(d) ? value.dim(d) > shape.dimensions(d)
+                                      : value.dim(d) != shape.dimensions(d)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+bool ConcernsOtherDevices(HloOpcode opcode) {
+  switch (opcode) {
+    case HloOpcode::kAllGather:
+    case HloOpcode::kAllGatherStart:
+    case HloOpcode::kAllReduce:
+    case HloOpcode::kAllReduceStart:
+    case HloOpcode::kAllToAll:
+    case HloOpcode::kCollectiveBroadcast:
+    case HloOpcode::kCollectivePermute:
+    case HloOpcode::kCollectivePermuteStart:
+    case HloOpcode::kInfeed:
+    case HloOpcode::kOutfeed:
+    case HloOpcode::kPartitionId:
+    case HloOpcode::kRaggedAllToAll:
+    case HloOpcode::kRecv:
+    case HloOpcode::kRecvDone:
+    case HloOpcode::kReduceScatter:
+    case HloOpcode::kReplicaId:
+    case HloOpcode::kSend:
+    case HloOpcode::kSendDone:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool ValueMayHaveShape(const Value& value, const Shape& shape) {
+  if (shape.IsTuple()) {
+    return value.IsTuple() &&
+           value.element_count() == shape.tuple_shapes_size();
+  }
+  if (shape.IsArray()) return ArrayHasShape(value, shape);
+  return value.has_value();
+}
+
+bool ValueHasShape(const Value& value, const Shape& shape) {
+  if (!ValueMayHaveShape(value, shape)) return false;
+  if (!shape.IsTuple()) return true;
+  for (int64_t i = 0; i < value.element_count(); ++i) {
+    if (!ValueHasShape(value.element(i), shape.tuple_shapes(i))) return false;
+  }
+  return true;
+}
+
+Device::Device(Program* program, const DeviceOptions* options)
+    : program_(program),
+      options_(options),
+      custom_calls_(options->custom_calls != nullptr
+                        ? options->custom_calls
+                        : &CustomCallRegistry::Default()) {}
+
+absl::Status Device::Start(const HloComputation* computation,
+                           std::vector<Value> arguments) {
+  if (static_cast<int64_t>(arguments.size()) != computation->num_parameters()) {
+    return InvalidArgument("%d arguments for the %d parameters of %s",
+                           arguments.size(), computation->num_parameters(),
+                           computation->name());
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const HloInstruction* parameter = computation->parameter_instruction(i);
+    if (!ValueHasShape(arguments[i], parameter->shape())) {
+      return InvalidArgument(
+          "argument %d is %s, but parameter %%%s of %s is %s", i,
+          ShapeUtil::HumanString(arguments[i].StaticShape()), parameter->name(),
+          computation->name(), ShapeUtil::HumanString(parameter->shape()));
+    }
+  }
+  return StartPlan(&program_->PlanFor(computation), std::move(arguments));
+}
+
+absl::Status Device::StartPlan(const ComputationPlan* plan,
+                               std::vector<Value> arguments) {
+  frames_.clear();
+  frames_.push_back({plan, Role::kEntry, std::move(arguments),
+                     std::vector<Value>(plan->steps.size())});
+  state_ = State::kRunning;
+  return absl::OkStatus();
+}
+
+absl::Status Device::Push(const HloComputation* computation,
+                          std::vector<Value> arguments, Role role) {
+  if (frames_.size() >= kMaxFrames) {
+    return ResourceExhausted("calls nest deeper than %d", kMaxFrames);
+  }
+  if (static_cast<int64_t>(arguments.size()) != computation->num_parameters()) {
+    return InvalidArgument("%d arguments for the %d parameters of %s",
+                           arguments.size(), computation->num_parameters(),
+                           computation->name());
+  }
+  const ComputationPlan& plan = program_->PlanFor(computation);
+  frames_.push_back({&plan, role, std::move(arguments),
+                     std::vector<Value>(plan.steps.size())});
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Device::State> Device::Run() {
+  while (state_ == State::kRunning) {
+    absl::Status status = RunStep();
+    if (!status.ok()) {
+      state_ = State::kFailed;
+      return Annotate(std::move(status));
+    }
+  }
+  return state_;
+}
+
+absl::Status Device::RunStep() {
+  const Frame& frame = frames_.back();
+  if (frame.next == static_cast<int32_t>(frame.plan->steps.size())) {
+    return Return();
+  }
+  if (options_->max_steps >= 0 && steps_ >= options_->max_steps) {
+    return ResourceExhausted("the limit of %d steps is reached",
+                             options_->max_steps);
+  }
+  ++steps_;
+  return Execute(frame.plan->steps[frame.next]);
+}
+
+absl::Status Device::Execute(const Step& step) {
+  const HloInstruction* inst = step.instruction;
+  Frame& frame = frames_.back();
+  if (options_->given != nullptr) {
+    const auto it = options_->given->find(inst);
+    if (it != options_->given->end()) return Finish(it->second);
+  }
+  if (step.takes_element && frame.slots[step.operands[0].slot].IsTuple()) {
+    Value& tuple = frame.slots[step.operands[0].slot];
+    if (inst->tuple_index() >= tuple.element_count()) {
+      return InvalidArgument("the tuple has no element %d",
+                             inst->tuple_index());
+    }
+    Value element = tuple.TakeElement(inst->tuple_index());
+    if (step.operands[0].last_use) tuple = Value();
+    return Finish(std::move(element));
+  }
+  std::vector<Value> operands;
+  operands.reserve(step.operands.size());
+  for (const ComputationPlan::Operand& operand : step.operands) {
+    Value& slot = frame.slots[operand.slot];
+    operands.push_back(operand.last_use ? std::move(slot) : slot);
+    if (operand.last_use) slot = Value();
+  }
+  switch (inst->opcode()) {
+    case HloOpcode::kParameter: {
+      const size_t number = inst->parameter_number();
+      if (number >= frame.arguments.size()) {
+        return FailedPrecondition("the parameter has no value");
+      }
+      return Finish(std::move(frame.arguments[number]));
+    }
+    case HloOpcode::kConstant: {
+      TF_ASSIGN_OR_RETURN(Value value, ConstantValue(inst));
+      return Finish(std::move(value));
+    }
+    case HloOpcode::kCustomCall:
+      return ExecuteCustomCall(inst, operands);
+    default:
+      break;
+  }
+  if (ConcernsOtherDevices(inst->opcode())) {
+    pending_ = inst;
+    pending_operands_ = std::move(operands);
+    state_ = State::kWaiting;
+    return absl::OkStatus();
+  }
+  if (const Kernel kernel = KernelFor(inst->opcode()); kernel != nullptr) {
+    KernelContext context{*this, options_->budget};
+    TF_ASSIGN_OR_RETURN(Value value,
+                        kernel(inst, absl::MakeSpan(operands), context));
+    // What the kernel left goes before the result is looked at.
+    operands.clear();
+    return Finish(std::move(value));
+  }
+  return ExecuteControl(inst, std::move(operands));
+}
+
+absl::StatusOr<Value> Device::ConstantValue(const HloInstruction* constant) {
+  if (options_->constants) {
+    TF_ASSIGN_OR_RETURN(Literal literal, options_->constants(constant));
+    return Value::FromLiteral(literal, options_->budget, /*borrow=*/false);
+  }
+  return Value::FromLiteral(constant->literal(), options_->budget,
+                            /*borrow=*/true);
+}
+
+absl::Status Device::ExecuteCustomCall(const HloInstruction* inst,
+                                       absl::Span<const Value> operands) {
+  const auto* call = Cast<HloCustomCallInstruction>(inst);
+  const CustomCallRegistry::Handler* handler =
+      custom_calls_->Find(call->custom_call_target());
+  if (handler == nullptr) {
+    return Unimplemented("custom-call target \"%s\" has no meaning here",
+                         call->custom_call_target());
+  }
+  TF_ASSIGN_OR_RETURN(Value value, (*handler)(*call, operands));
+  return Finish(std::move(value));
+}
+
+absl::Status Device::Finish(Value result) {
+  Frame& frame = frames_.back();
+  const Step& step = frame.plan->steps[frame.next];
+  if (!ValueMayHaveShape(result, step.instruction->shape())) {
+    return Internal("evaluates to %s, but its shape is %s",
+                    result.has_value()
+                        ? ShapeUtil::HumanString(result.StaticShape())
+                        : "nothing",
+                    ShapeUtil::HumanString(step.instruction->shape()));
+  }
+  if (options_->observer) options_->observer(step.instruction, result);
+  if (!step.dead) frame.slots[frame.next] = std::move(result);
+  ++frame.next;
+  return absl::OkStatus();
+}
+
+absl::Status Device::Return() {
+  Value result = std::move(frames_.back().slots[frames_.back().plan->root]);
+  const Role role = frames_.back().role;
+  frames_.pop_back();
+  switch (role) {
+    case Role::kEntry:
+      result_ = std::move(result);
+      state_ = State::kDone;
+      return absl::OkStatus();
+    case Role::kCall:
+      return Finish(std::move(result));
+    case Role::kCondition:
+    case Role::kBody:
+      return ReturnToWhile(role, std::move(result));
+    case Role::kAsync: {
+      Frame& frame = frames_.back();
+      const HloInstruction* inst = frame.plan->steps[frame.next].instruction;
+      TF_ASSIGN_OR_RETURN(Value state, AsyncState(inst, std::move(frame.held),
+                                                  std::move(result)));
+      return Finish(std::move(state));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Device::Resume(Value result) {
+  CHECK(state_ == State::kWaiting);
+  if (!ValueHasShape(result, pending_->shape())) {
+    return Annotate(Internal("was given %s, but its shape is %s",
+                             result.has_value()
+                                 ? ShapeUtil::HumanString(result.StaticShape())
+                                 : "nothing",
+                             ShapeUtil::HumanString(pending_->shape())));
+  }
+  pending_ = nullptr;
+  pending_operands_.clear();
+  state_ = State::kRunning;
+  return Finish(std::move(result));
+}
+
+std::string Device::Position() const {
+  std::string position;
+  for (auto it = frames_.rbegin(); it != frames_.rend(); ++it) {
+    const Frame& frame = *it;
+    if (frame.next >= static_cast<int32_t>(frame.plan->steps.size())) continue;
+    const HloInstruction* inst = frame.plan->steps[frame.next].instruction;
+    absl::StrAppend(&position, position.empty() ? "" : ", called from ", "%",
+                    inst->name(), " in ", frame.plan->computation->name());
+    if (inst->opcode() == HloOpcode::kWhile) {
+      absl::StrAppend(&position, " (trip ", frame.trips, ")");
+    }
+  }
+  return position.empty() ? "the end" : position;
+}
+
+absl::Status Device::Annotate(absl::Status status) const {
+  const Frame* frame = frames_.empty() ? nullptr : &frames_.back();
+  if (frame == nullptr ||
+      frame->next >= static_cast<int32_t>(frame->plan->steps.size())) {
+    return status;
+  }
+  const HloInstruction* inst = frame->plan->steps[frame->next].instruction;
+  return absl::Status(status.code(),
+                      absl::StrCat(HloOpcodeString(inst->opcode()), " ",
+                                   Position(), ": ", status.message()));
+}
+
+absl::StatusOr<Value> Device::RunEmbedded(const HloComputation* computation,
+                                          std::vector<Value> arguments) {
+  if (embedded_depth_ >= kMaxEmbeddedDepth) {
+    return ResourceExhausted("applied computations nest deeper than %d",
+                             kMaxEmbeddedDepth);
+  }
+  Device embedded(program_, options_);
+  embedded.embedded_depth_ = embedded_depth_ + 1;
+  embedded.steps_ = steps_;
+  embedded.random_state_ = random_state_;
+  TF_RETURN_IF_ERROR(embedded.Start(computation, std::move(arguments)));
+  TF_ASSIGN_OR_RETURN(State state, embedded.Run());
+  if (state != State::kDone) {
+    return Unimplemented("%s in a computation that is applied to elements",
+                         HloOpcodeString(embedded.pending()->opcode()));
+  }
+  steps_ = embedded.steps_;
+  random_state_ = embedded.random_state_;
+  return embedded.TakeResult();
+}
+
+}  // namespace evaluator
+}  // namespace xla

@@ -1,0 +1,161 @@
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "xla/errors.h"
+#include "xla/hlo/evaluator/device.h"
+#include "xla/hlo/evaluator/value.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape.h"
+#include "xla/status_macros.h"
+
+// Instructions that push frames: call, fusion, while, conditional, async.
+
+namespace xla {
+namespace evaluator {
+namespace {
+
+// A predicate chooses branch 0 when true; an index out of bounds the last one.
+absl::StatusOr<int64_t> ChooseBranch(const HloInstruction* conditional,
+                                     const Value& selector) {
+  if (!selector.IsArray() || selector.rank() != 0) {
+    return InvalidArgument("the selector is no scalar");
+  }
+  if (selector.type() == PRED) return selector.scalar<bool>() ? 0 : 1;
+  const int64_t branches = conditional->branch_count();
+  const int64_t index = selector.AsInt64();
+  return index >= 0 && index < branches ? index : branches - 1;
+}
+
+}  // namespace
+
+absl::Status Device::ExecuteControl(const HloInstruction* inst,
+                                    std::vector<Value> operands) {
+  switch (inst->opcode()) {
+    case HloOpcode::kCall:
+    case HloOpcode::kFusion:
+      return Push(inst->called_computations()[0], std::move(operands),
+                  Role::kCall);
+    case HloOpcode::kWhile:
+      return ExecuteWhile(inst, std::move(operands[0]));
+    case HloOpcode::kConditional: {
+      TF_ASSIGN_OR_RETURN(int64_t branch, ChooseBranch(inst, operands[0]));
+      if (branch >= inst->branch_count() ||
+          branch + 1 >= static_cast<int64_t>(operands.size())) {
+        return InvalidArgument("there is no branch %d", branch);
+      }
+      std::vector<Value> arguments;
+      arguments.push_back(std::move(operands[branch + 1]));
+      operands.clear();
+      return Push(inst->branch_computation(branch), std::move(arguments),
+                  Role::kCall);
+    }
+    case HloOpcode::kAsyncStart:
+    case HloOpcode::kAsyncUpdate:
+    case HloOpcode::kAsyncDone:
+      return ExecuteAsync(inst, std::move(operands));
+    default:
+      return Unimplemented("the evaluator does not know the opcode %s",
+                           HloOpcodeString(inst->opcode()));
+  }
+}
+
+absl::Status Device::ExecuteWhile(const HloInstruction* loop, Value state) {
+  Frame& frame = frames_.back();
+  frame.held = std::move(state);
+  frame.trips = 0;
+  std::vector<Value> arguments = {frame.held};
+  return Push(loop->while_condition(), std::move(arguments), Role::kCondition);
+}
+
+absl::Status Device::ReturnToWhile(Role role, Value result) {
+  Frame& frame = frames_.back();
+  const HloInstruction* loop = frame.plan->steps[frame.next].instruction;
+  std::vector<Value> arguments;
+  if (role == Role::kBody) {
+    frame.held = std::move(result);
+    arguments.push_back(frame.held);
+    return Push(loop->while_condition(), std::move(arguments),
+                Role::kCondition);
+  }
+  if (!result.IsArray() || result.type() != PRED || result.rank() != 0) {
+    return InvalidArgument("the condition is no pred[]");
+  }
+  if (!result.scalar<bool>()) {
+    Value state = std::move(frame.held);
+    frame.held = Value();
+    return Finish(std::move(state));
+  }
+  if (options_->max_loop_iterations >= 0 &&
+      frame.trips >= options_->max_loop_iterations) {
+    return ResourceExhausted("the loop goes on after %d iterations",
+                             frame.trips);
+  }
+  ++frame.trips;
+  arguments.push_back(std::move(frame.held));
+  frame.held = Value();
+  return Push(loop->while_body(), std::move(arguments), Role::kBody);
+}
+
+// An async computation runs as soon as all its operands are bound, at latest
+// in the done. Between, the value of the chain is the tuple of its operands,
+// the result (nothing before it is there) and zeros for the context.
+absl::StatusOr<Value> Device::AsyncState(const HloInstruction* inst,
+                                         Value operands, Value result) {
+  if (inst->opcode() == HloOpcode::kAsyncDone) return result;
+  std::vector<Value> state;
+  state.push_back(std::move(operands));
+  state.push_back(std::move(result));
+  for (int64_t i = 2; i < inst->shape().tuple_shapes_size(); ++i) {
+    TF_ASSIGN_OR_RETURN(
+        Value context,
+        Value::ZerosOfShape(inst->shape().tuple_shapes(i), options_->budget));
+    state.push_back(std::move(context));
+  }
+  return Value::Tuple(std::move(state));
+}
+
+absl::Status Device::ExecuteAsync(const HloInstruction* inst,
+                                  std::vector<Value> operands) {
+  if (inst->opcode() != HloOpcode::kAsyncStart) {
+    // The operands bound so far, then those bound here.
+    Value chain = std::move(operands[0]);
+    if (!chain.IsTuple() || chain.element_count() < 2 ||
+        !chain.element(0).IsTuple()) {
+      return InvalidArgument("operand 0 is not the state of an async chain");
+    }
+    if (chain.element(1).has_value()) {
+      return Finish(inst->opcode() == HloOpcode::kAsyncDone ? chain.element(1)
+                                                            : chain);
+    }
+    std::vector<Value> bound = chain.element(0).elements();
+    std::move(operands.begin() + 1, operands.end(), std::back_inserter(bound));
+    operands = std::move(bound);
+  }
+  const HloComputation* computation = inst->async_wrapped_computation();
+  if (computation == nullptr) {
+    return FailedPrecondition("the async computation cannot be reached");
+  }
+  if (static_cast<int64_t>(operands.size()) < computation->num_parameters()) {
+    if (inst->opcode() == HloOpcode::kAsyncDone) {
+      return FailedPrecondition("%d of %d operands are bound", operands.size(),
+                                computation->num_parameters());
+    }
+    TF_ASSIGN_OR_RETURN(
+        Value state,
+        AsyncState(inst, Value::Tuple(std::move(operands)), Value()));
+    return Finish(std::move(state));
+  }
+  frames_.back().held = Value::Tuple(operands);
+  return Push(computation, std::move(operands), Role::kAsync);
+}
+
+}  // namespace evaluator
+}  // namespace xla

@@ -1,0 +1,178 @@
+#ifndef XLA_HLO_EVALUATOR_HLO_EVALUATOR_H_
+#define XLA_HLO_EVALUATOR_HLO_EVALUATOR_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "xla/array2d.h"
+#include "xla/comparison_util.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/literal.h"
+#include "xla/xla_data.pb.h"
+
+namespace xla {
+
+class CallGraph;
+class DynamicDimensionInference;
+class TuplePointsToAnalysis;
+
+// The meaning of HLO on one device: evaluates modules, computations and single
+// instructions on literals.
+//
+// Results are those of the definitions: integers wrap, x / 0 is -1 and x % 0 is
+// x, shifts beyond the width give 0 or the sign, float to integer saturates,
+// minimum and maximum hand NaN on, narrow floats are rounded after each
+// operation. Sums round once: a reduce adds floats of up to 64 bits in double,
+// dot and convolution add those of up to 32 bits in float.
+//
+// Instructions that concern other devices (collectives, partition-id, send,
+// infeed, ...) are Unimplemented here. Every error names the instruction.
+// An evaluator may be used again, but not by two threads at a time.
+class HloEvaluator {
+ public:
+  // Analyses that callers have at hand already; not needed here.
+  struct PrecomputedAnalyses {
+    TuplePointsToAnalysis* tuple_points_to;
+    CallGraph* call_graph;
+  };
+
+  // Trips of a while loop before it counts as endless (ResourceExhausted); -1
+  // for no limit.
+  explicit HloEvaluator(int64_t max_loop_iterations = -1);
+  virtual ~HloEvaluator();
+  HloEvaluator(const HloEvaluator&) = delete;
+  HloEvaluator& operator=(const HloEvaluator&) = delete;
+
+  static bool IsOpcodeImplemented(HloOpcode opcode);
+
+  // An evaluator with the same handlers and limits.
+  virtual std::unique_ptr<HloEvaluator> CreateEmbedded(
+      int64_t max_loop_iterations);
+  // Called before a computation is evaluated from outside.
+  virtual void OnEvaluateComputation(const HloComputation& computation) {}
+
+  // The entry computation on arguments, in the layout of the root.
+  // InvalidArgument unless number, types and dimensions of the arguments are
+  // those of the parameters; any layout will do.
+  absl::StatusOr<Literal> Evaluate(const HloModule& module,
+                                   absl::Span<const Literal* const> args);
+  absl::StatusOr<Literal> Evaluate(const HloModule& module,
+                                   absl::Span<const Literal> args);
+  absl::StatusOr<Literal> Evaluate(const HloComputation& computation,
+                                   absl::Span<const Literal* const> args);
+  absl::StatusOr<Literal> Evaluate(const HloComputation& computation,
+                                   absl::Span<const Literal> args);
+
+  // One instruction whose operands are constants; or, if asked for, whatever
+  // constants lead to. `substitutions` give values of instructions. A parameter
+  // in the way is FailedPrecondition.
+  absl::StatusOr<Literal> Evaluate(
+      const HloInstruction* instruction,
+      PrecomputedAnalyses precomputed_analyses = {},
+      bool recursively_evaluate_nonconstant_operands = false,
+      const absl::flat_hash_map<const HloInstruction*, const LiteralBase*>&
+          substitutions = {});
+  // The same, without an error text.
+  bool TryEvaluate(const HloInstruction* instruction, Literal* result,
+                   bool recursively_evaluate_nonconstant_operands = false);
+
+  // Nothing is kept between evaluations.
+  void ResetVisitStates() {}
+
+  // One operation on literals.
+  absl::StatusOr<Literal> EvaluateElementwiseUnaryOp(HloOpcode opcode,
+                                                     const Literal& operand);
+  absl::StatusOr<Literal> EvaluateElementwiseBinaryOp(HloOpcode opcode,
+                                                      const Literal& lhs,
+                                                      const Literal& rhs);
+  absl::StatusOr<Literal> EvaluateElementwiseTernaryOp(HloOpcode opcode,
+                                                       const Literal& lhs,
+                                                       const Literal& rhs,
+                                                       const Literal& ehs);
+  absl::StatusOr<Literal> EvaluateElementwiseCompareOp(
+      ComparisonDirection direction, const Literal& lhs, const Literal& rhs);
+  absl::StatusOr<Literal> EvaluateDotOp(const DotDimensionNumbers& dim_numbers,
+                                        const PrecisionConfig& precision_config,
+                                        const Literal& lhs, const Literal& rhs);
+  absl::StatusOr<Literal> EvaluateScaledDotOp(
+      const DotDimensionNumbers& dim_numbers,
+      const PrecisionConfig& precision_config, const Literal& lhs,
+      const Literal& rhs, const Literal& lhs_scale, const Literal& rhs_scale);
+
+  // Sizes of dynamic dimensions are known to the values here; kept for callers.
+  void set_dynamic_dimension_inference(
+      DynamicDimensionInference* dynamic_dimension_inference) {
+    dynamic_dimension_inference_ = dynamic_dimension_inference;
+  }
+  DynamicDimensionInference* dynamic_dimension_inference() {
+    return dynamic_dimension_inference_;
+  }
+  // There is one path, the fast one.
+  void set_use_fast_path(bool) {}
+  void set_reduce_use_fast_path(bool) {}
+
+  // Meaning of custom calls that custom_call_registry.h has none for.
+  using CustomCallHandler = std::function<absl::StatusOr<Literal>(
+      const HloInstruction* custom_call, absl::Span<const Literal*> operands)>;
+  void set_custom_call_handler(CustomCallHandler handler) {
+    custom_call_handler_ = std::move(handler);
+  }
+  CustomCallHandler custom_call_handler() { return custom_call_handler_; }
+
+  // Values of constants in place of their literals (elided ones, for example).
+  using EvalLiteralHandler =
+      std::function<absl::StatusOr<Literal>(const HloInstruction* constant)>;
+  void set_eval_literal_handler(EvalLiteralHandler handler) {
+    eval_literal_handler_ = std::move(handler);
+  }
+  EvalLiteralHandler eval_literal_handler() const {
+    return eval_literal_handler_;
+  }
+
+  // Ours: limits and the seed of random numbers.
+  void set_max_steps(int64_t max_steps) { max_steps_ = max_steps; }
+  void set_memory_limit_bytes(int64_t bytes) { memory_limit_bytes_ = bytes; }
+  void set_seed(uint64_t seed) { seed_ = seed; }
+  // Of the last evaluation.
+  int64_t steps() const { return steps_; }
+  int64_t peak_bytes() const { return peak_bytes_; }
+
+  static std::unique_ptr<Array2D<float>> MatmulArray2D(
+      const Array2D<float>& lhs, const Array2D<float>& rhs);
+  static std::unique_ptr<Array2D<double>> MatmulArray2D(
+      const Array2D<double>& lhs, const Array2D<double>& rhs);
+
+ private:
+  class Run;
+
+  // Makes an instruction on parameters, and evaluates it on the operands.
+  absl::StatusOr<Literal> EvaluateMade(
+      absl::FunctionRef<
+          std::unique_ptr<HloInstruction>(absl::Span<HloInstruction* const>)>
+          make,
+      absl::Span<const Literal* const> operands);
+
+  int64_t max_loop_iterations_;
+  int64_t max_steps_ = -1;
+  int64_t memory_limit_bytes_ = int64_t{16} << 30;
+  uint64_t seed_ = 0;
+  int64_t steps_ = 0;
+  int64_t peak_bytes_ = 0;
+  DynamicDimensionInference* dynamic_dimension_inference_ = nullptr;
+  CustomCallHandler custom_call_handler_;
+  EvalLiteralHandler eval_literal_handler_;
+};
+
+}  // namespace xla
+
+#endif  // XLA_HLO_EVALUATOR_HLO_EVALUATOR_H_

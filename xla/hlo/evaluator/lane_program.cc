@@ -1,0 +1,397 @@
+#include "xla/hlo/evaluator/lane_program.h"
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/log/check.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "xla/errors.h"
+#include "xla/hlo/evaluator/lanes.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/literal.h"
+#include "xla/primitive_util.h"
+#include "xla/shape.h"
+#include "xla/status_macros.h"
+
+namespace xla {
+namespace evaluator {
+namespace {
+
+// Calls inside a scalar computation are inlined this deep.
+constexpr int kMaxInlineDepth = 16;
+// Longer computations are interpreted: they are no reducers.
+constexpr int64_t kMaxOps = 4096;
+
+using Registers = absl::InlinedVector<int32_t, 2>;
+
+bool IsStaticScalar(const Shape& shape) {
+  return shape.IsArray() && shape.dimensions().empty();
+}
+
+// The lane type that the kernel of `inst` writes; nullopt: any, by params.to.
+std::optional<LaneType> ResultLanes(const HloInstruction* inst,
+                                    LaneType operand) {
+  switch (inst->opcode()) {
+    case HloOpcode::kCompare:
+    case HloOpcode::kIsFinite:
+      return LaneType::kPred;
+    case HloOpcode::kAbs:
+    case HloOpcode::kReal:
+    case HloOpcode::kImag:
+      if (operand == LaneType::kC64) return LaneType::kF32;
+      if (operand == LaneType::kC128) return LaneType::kF64;
+      return operand;
+    case HloOpcode::kComplex:
+      return operand == LaneType::kF32 ? LaneType::kC64 : LaneType::kC128;
+    case HloOpcode::kConvert:
+    case HloOpcode::kBitcastConvert:
+    case HloOpcode::kStochasticConvert:
+      return std::nullopt;
+    default:
+      return operand;
+  }
+}
+
+LaneKernel FindKernel(const HloInstruction* inst, LaneType operand,
+                      LaneType result) {
+  switch (inst->opcode()) {
+    case HloOpcode::kCompare:
+      return FindCompareKernel(inst->comparison_direction(),
+                               inst->comparison_order(), operand);
+    case HloOpcode::kSelect:
+    case HloOpcode::kClamp:
+      return FindTernaryKernel(inst->opcode(), result);
+    default:
+      break;
+  }
+  switch (inst->operand_count()) {
+    case 1:
+      return FindUnaryKernel(inst->opcode(), operand);
+    case 2:
+      return FindBinaryKernel(inst->opcode(), operand);
+    default:
+      return nullptr;
+  }
+}
+
+// Operands that a kernel reads as the lanes of its first operand must be such.
+bool OperandsAgree(const HloInstruction* inst,
+                   absl::Span<const PrimitiveType> types) {
+  if (inst->opcode() == HloOpcode::kStochasticConvert) {
+    return primitive_util::IsFloatingPointType(types[0]) &&
+           primitive_util::IsUnsignedIntegralType(types[1]);
+  }
+  size_t first = 0;
+  if (inst->opcode() == HloOpcode::kSelect) {
+    if (types[0] != PRED) return false;
+    first = 1;
+  }
+  for (size_t i = first; i < types.size(); ++i) {
+    if (LaneTypeOf(types[i]) != LaneTypeOf(types[first])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+class LaneCompiler {
+ public:
+  int32_t AddRegister(PrimitiveType type) {
+    LaneProgram::Register reg;
+    reg.type = type;
+    program_.registers_.push_back(reg);
+    return static_cast<int32_t>(program_.registers_.size()) - 1;
+  }
+
+  int32_t AddInput(PrimitiveType type) {
+    program_.input_types_.push_back(type);
+    return AddRegister(type);
+  }
+
+  void SetOutputs(absl::Span<const int32_t> outputs) {
+    program_.outputs_.assign(outputs.begin(), outputs.end());
+  }
+
+  // Appends an element-wise operation.
+  absl::StatusOr<int32_t> AddOp(const HloInstruction* inst,
+                                absl::Span<const int32_t> inputs);
+
+  // Appends the instructions of a computation; its results' registers, or
+  // nullopt if something in it is not for lanes.
+  std::optional<Registers> AddComputation(const HloComputation* computation,
+                                          absl::Span<const int32_t> arguments,
+                                          int depth);
+
+  LaneProgram Finish();
+
+ private:
+  using Env = absl::flat_hash_map<const HloInstruction*, Registers>;
+
+  std::optional<Registers> AddInstruction(const HloInstruction* inst,
+                                          absl::Span<const int32_t> arguments,
+                                          const Env& env, int depth);
+  std::optional<int32_t> AddConstant(const HloInstruction* inst);
+
+  LaneProgram program_;
+};
+
+absl::StatusOr<int32_t> LaneCompiler::AddOp(const HloInstruction* inst,
+                                            absl::Span<const int32_t> inputs) {
+  const PrimitiveType to = inst->shape().element_type();
+  absl::InlinedVector<PrimitiveType, 3> types;
+  for (int32_t input : inputs) types.push_back(program_.registers_[input].type);
+  const LaneType operand = LaneTypeOf(types[0]);
+  const LaneType result = LaneTypeOf(to);
+
+  LaneProgram::Op op;
+  op.kernel = FindKernel(inst, operand, result);
+  if (op.kernel == nullptr) {
+    return Unimplemented("%s is not defined for %s",
+                         HloOpcodeString(inst->opcode()),
+                         primitive_util::LowercasePrimitiveTypeName(types[0]));
+  }
+  const std::optional<LaneType> written =
+      inst->opcode() == HloOpcode::kSelect
+          ? std::optional<LaneType>(LaneTypeOf(types[1]))
+          : ResultLanes(inst, operand);
+  if (!OperandsAgree(inst, types) || written.value_or(result) != result) {
+    return InvalidArgument("the types of %s do not go together",
+                           HloOpcodeString(inst->opcode()));
+  }
+  op.opcode = inst->opcode();
+  op.params.from = types[0];
+  op.params.to = to;
+  op.params.width = primitive_util::BitWidth(types[0]);
+  if (inst->opcode() == HloOpcode::kReducePrecision) {
+    op.params.exponent_bits = inst->exponent_bits();
+    op.params.mantissa_bits = inst->mantissa_bits();
+  } else if (inst->opcode() == HloOpcode::kStochasticConvert) {
+    op.params.width = primitive_util::BitWidth(types[1]);
+  } else if (inst->opcode() == HloOpcode::kBitcastConvert &&
+             op.params.width != primitive_util::BitWidth(to)) {
+    return Unimplemented("bitcast-convert of a scalar to another width");
+  }
+  op.inputs.assign(inputs.begin(), inputs.end());
+  op.output = AddRegister(to);
+  op.round = !StoredAsLanes(to);
+  program_.ops_.push_back(op);
+  if (inst->opcode() == HloOpcode::kCompare) {
+    program_.compare_ = LaneProgram::SimpleCompare{inst->comparison_direction(),
+                                                   inst->comparison_order(),
+                                                   inputs[0], inputs[1]};
+  }
+  return op.output;
+}
+
+std::optional<int32_t> LaneCompiler::AddConstant(const HloInstruction* inst) {
+  const LiteralBase& literal = inst->literal();
+  if (literal.is_elided() || !literal.IsKnown()) return std::nullopt;
+  const int32_t id = AddRegister(inst->shape().element_type());
+  LaneProgram::Register& reg = program_.registers_[id];
+  reg.is_constant = true;
+  LoadLanes(reg.type, literal.untyped_data(), 1, reg.constant);
+  return id;
+}
+
+std::optional<Registers> LaneCompiler::AddInstruction(
+    const HloInstruction* inst, absl::Span<const int32_t> arguments,
+    const Env& env, int depth) {
+  Registers inputs;
+  const bool takes_tuple = inst->opcode() == HloOpcode::kGetTupleElement;
+  for (const HloInstruction* operand : inst->operands()) {
+    const auto it = env.find(operand);
+    if (it == env.end()) return std::nullopt;
+    if (it->second.size() != 1 && !takes_tuple) return std::nullopt;
+    inputs.insert(inputs.end(), it->second.begin(), it->second.end());
+  }
+  if (takes_tuple) {
+    if (inst->tuple_index() >= static_cast<int64_t>(inputs.size())) {
+      return std::nullopt;
+    }
+    return Registers{inputs[inst->tuple_index()]};
+  }
+  if (inst->opcode() == HloOpcode::kTuple) return inputs;
+  if (inst->opcode() == HloOpcode::kCall ||
+      inst->opcode() == HloOpcode::kFusion) {
+    if (depth >= kMaxInlineDepth) return std::nullopt;
+    return AddComputation(inst->called_computations()[0], inputs, depth + 1);
+  }
+  if (!IsStaticScalar(inst->shape())) return std::nullopt;
+  switch (inst->opcode()) {
+    case HloOpcode::kParameter:
+      if (inst->parameter_number() >= static_cast<int64_t>(arguments.size())) {
+        return std::nullopt;
+      }
+      return Registers{arguments[inst->parameter_number()]};
+    case HloOpcode::kConstant: {
+      const std::optional<int32_t> constant = AddConstant(inst);
+      if (!constant.has_value()) return std::nullopt;
+      return Registers{*constant};
+    }
+    case HloOpcode::kCopy:
+    case HloOpcode::kBitcast:
+    case HloOpcode::kBroadcast:
+    case HloOpcode::kReshape:
+    case HloOpcode::kTranspose:
+      if (!IsStaticScalar(inst->operand(0)->shape()) ||
+          program_.registers_[inputs[0]].type != inst->shape().element_type()) {
+        return std::nullopt;
+      }
+      return inputs;
+    default:
+      break;
+  }
+  if (!HloInstruction::IsOpElementwise(inst->opcode()) || inputs.empty()) {
+    return std::nullopt;
+  }
+  absl::StatusOr<int32_t> output = AddOp(inst, inputs);
+  if (!output.ok()) return std::nullopt;
+  return Registers{*output};
+}
+
+std::optional<Registers> LaneCompiler::AddComputation(
+    const HloComputation* computation, absl::Span<const int32_t> arguments,
+    int depth) {
+  Env env;
+  for (const HloInstruction* inst : computation->MakeInstructionPostOrder()) {
+    if (static_cast<int64_t>(program_.registers_.size()) > kMaxOps) {
+      return std::nullopt;
+    }
+    std::optional<Registers> registers =
+        AddInstruction(inst, arguments, env, depth);
+    if (!registers.has_value()) return std::nullopt;
+    env.emplace(inst, *std::move(registers));
+  }
+  return env.at(computation->root_instruction());
+}
+
+LaneProgram LaneCompiler::Finish() {
+  if (program_.ops_.size() != 1 || program_.outputs_.size() != 1 ||
+      program_.outputs_[0] != program_.ops_[0].output) {
+    program_.compare_.reset();
+  } else if (program_.compare_.has_value()) {
+    const int32_t inputs = static_cast<int32_t>(program_.num_inputs());
+    if (program_.compare_->lhs >= inputs || program_.compare_->rhs >= inputs) {
+      program_.compare_.reset();
+    }
+  }
+  return std::move(program_);
+}
+
+std::unique_ptr<LaneProgram> LaneProgram::Compile(
+    const HloComputation* computation) {
+  LaneCompiler compiler;
+  Registers arguments;
+  for (const HloInstruction* parameter :
+       computation->parameter_instructions()) {
+    if (!IsStaticScalar(parameter->shape())) return nullptr;
+    arguments.push_back(compiler.AddInput(parameter->shape().element_type()));
+  }
+  const std::optional<Registers> outputs =
+      compiler.AddComputation(computation, arguments, 0);
+  if (!outputs.has_value()) return nullptr;
+  compiler.SetOutputs(*outputs);
+  return std::make_unique<LaneProgram>(compiler.Finish());
+}
+
+absl::StatusOr<LaneProgram> LaneProgram::CompileInstruction(
+    const HloInstruction* instruction) {
+  LaneCompiler compiler;
+  Registers inputs;
+  for (const HloInstruction* operand : instruction->operands()) {
+    if (!operand->shape().IsArray()) {
+      return InvalidArgument("operand %s is no array", operand->name());
+    }
+    inputs.push_back(compiler.AddInput(operand->shape().element_type()));
+  }
+  TF_ASSIGN_OR_RETURN(int32_t output, compiler.AddOp(instruction, inputs));
+  compiler.SetOutputs({output});
+  LaneProgram program = compiler.Finish();
+  program.ops_[0].round = false;  // Storing rounds.
+  return program;
+}
+
+std::optional<HloOpcode> LaneProgram::AsBinary() const {
+  if (ops_.size() != 1 || outputs_.size() != 1 || num_inputs() != 2) {
+    return std::nullopt;
+  }
+  const Op& op = ops_[0];
+  if (op.inputs.size() != 2 || outputs_[0] != op.output ||
+      op.opcode == HloOpcode::kCompare) {
+    return std::nullopt;
+  }
+  const bool in_order = op.inputs[0] == 0 && op.inputs[1] == 1;
+  const bool swapped = op.inputs[0] == 1 && op.inputs[1] == 0 &&
+                       HloOpcodeIsBinaryCommutative(op.opcode);
+  if (!in_order && !swapped) return std::nullopt;
+  if (input_types_[0] != input_types_[1] ||
+      registers_[op.output].type != input_types_[0]) {
+    return std::nullopt;
+  }
+  return op.opcode;
+}
+
+std::optional<int64_t> LaneProgram::AsInput() const {
+  if (outputs_.size() != 1 || outputs_[0] >= num_inputs()) return std::nullopt;
+  return outputs_[0];
+}
+
+LaneMachine::LaneMachine(const LaneProgram& program, int64_t max_lanes)
+    : program_(program) {
+  CHECK_LE(max_lanes, kLaneBlock);
+  std::vector<int64_t> offsets;
+  int64_t bytes = 0;
+  for (const LaneProgram::Register& reg : program.registers_) {
+    offsets.push_back(bytes);
+    bytes += (LaneBytes(LaneTypeOf(reg.type)) * max_lanes + 15) / 16 * 16;
+  }
+  storage_.resize(bytes + 16);
+  char* base = storage_.data() +
+               (16 - reinterpret_cast<uintptr_t>(storage_.data()) % 16) % 16;
+  for (size_t i = 0; i < offsets.size(); ++i) {
+    own_.push_back(base + offsets[i]);
+    at_.push_back(own_.back());
+    const LaneProgram::Register& reg = program.registers_[i];
+    if (!reg.is_constant) continue;
+    const int64_t width = LaneBytes(LaneTypeOf(reg.type));
+    for (int64_t lane = 0; lane < max_lanes; ++lane) {
+      std::memcpy(base + offsets[i] + lane * width, reg.constant, width);
+    }
+  }
+}
+
+void LaneMachine::LoadInput(int64_t i, const void* elements, int64_t n) {
+  const PrimitiveType type = program_.input_types_[i];
+  if (StoredAsLanes(type)) {
+    at_[i] = elements;
+    return;
+  }
+  at_[i] = own_[i];
+  LoadLanes(type, elements, n, own_[i]);
+}
+
+void LaneMachine::StoreOutput(int64_t i, void* elements, int64_t n) const {
+  StoreLanes(program_.output_type(i), Output(i), n, elements);
+}
+
+void LaneMachine::Run(int64_t n) {
+  for (const LaneProgram::Op& op : program_.ops_) {
+    const void* in[3] = {};
+    for (size_t i = 0; i < op.inputs.size(); ++i) in[i] = at_[op.inputs[i]];
+    op.kernel(in, own_[op.output], n, op.params);
+    if (op.round) RoundLanes(op.params.to, own_[op.output], n);
+  }
+}
+
+}  // namespace evaluator
+}  // namespace xla

@@ -1,0 +1,219 @@
+#include "xla/hlo/testlib/random_module.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_module_config.h"
+#include "xla/hlo/testlib/random_computation.h"
+#include "xla/primitive_util.h"
+#include "xla/shape_util.h"
+
+namespace xla {
+namespace random_module_internal {
+namespace {
+
+// Opcodes that float values keep exact under, when they hold small integers.
+bool IsExact(HloOpcode opcode) {
+  switch (opcode) {
+    case HloOpcode::kAcos:
+    case HloOpcode::kAcosh:
+    case HloOpcode::kAsin:
+    case HloOpcode::kAsinh:
+    case HloOpcode::kAtan2:
+    case HloOpcode::kAtanh:
+    case HloOpcode::kBatchNormGrad:
+    case HloOpcode::kBatchNormInference:
+    case HloOpcode::kBatchNormTraining:
+    case HloOpcode::kCbrt:
+    case HloOpcode::kCholesky:
+    case HloOpcode::kCos:
+    case HloOpcode::kCosh:
+    case HloOpcode::kDivide:
+    case HloOpcode::kErf:
+    case HloOpcode::kExp:
+    case HloOpcode::kExpm1:
+    case HloOpcode::kFft:
+    case HloOpcode::kLog:
+    case HloOpcode::kLog1p:
+    case HloOpcode::kLogistic:
+    case HloOpcode::kPower:
+    case HloOpcode::kReducePrecision:
+    case HloOpcode::kRemainder:
+    case HloOpcode::kRsqrt:
+    case HloOpcode::kSin:
+    case HloOpcode::kSinh:
+    case HloOpcode::kSqrt:
+    case HloOpcode::kStochasticConvert:
+    case HloOpcode::kTan:
+    case HloOpcode::kTanh:
+    case HloOpcode::kTriangularSolve:
+      return false;
+    default:
+      return true;
+  }
+}
+
+bool IsCollective(HloOpcode opcode) {
+  switch (opcode) {
+    case HloOpcode::kAllGather:
+    case HloOpcode::kAllReduce:
+    case HloOpcode::kAllToAll:
+    case HloOpcode::kCollectiveBroadcast:
+    case HloOpcode::kCollectivePermute:
+    case HloOpcode::kPartitionId:
+    case HloOpcode::kReduceScatter:
+    case HloOpcode::kReplicaId:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool NeedsDepth(HloOpcode opcode) {
+  switch (opcode) {
+    case HloOpcode::kAsyncStart:
+    case HloOpcode::kCall:
+    case HloOpcode::kConditional:
+    case HloOpcode::kFusion:
+    case HloOpcode::kMap:
+    case HloOpcode::kScan:
+    case HloOpcode::kWhile:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+double Range::magnitude() const { return std::max(std::abs(lo), std::abs(hi)); }
+
+Range MapEnds(const Range& range, double (*function)(double)) {
+  const double a = function(range.lo), b = function(range.hi);
+  return {std::min(a, b), std::max(a, b)};
+}
+
+Range Union(const Range& a, const Range& b) {
+  return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)};
+}
+
+ModuleState::ModuleState(uint64_t seed, const RandomModuleOptions& options)
+    : rng(seed), options(options), types(options.types) {
+  if (types.empty()) {
+    types = {PRED, S8, S32, S64, U8, U32, F16, BF16, F32, F64, C64};
+  }
+  HloModuleConfig config;
+  config.set_num_partitions(options.num_partitions);
+  config.set_replica_count(options.num_replicas);
+  config.set_use_spmd_partitioning(options.num_partitions > 1);
+  module = std::make_unique<HloModule>(absl::StrCat("random_", seed), config);
+}
+
+int64_t ModuleState::Below(int64_t n) {
+  // The bias of the remainder does not matter here; being the same everywhere
+  // does.
+  return n <= 1 ? 0 : static_cast<int64_t>(rng() % static_cast<uint64_t>(n));
+}
+
+PrimitiveType ModuleState::RandomType() { return types[Below(types.size())]; }
+
+Shape ModuleState::RandomShape(PrimitiveType type) {
+  std::vector<int64_t> dimensions;
+  const int64_t rank = Below(options.max_rank + 1);
+  int64_t elements = 1;
+  for (int64_t i = 0; i < rank; ++i) {
+    const int64_t room = std::max<int64_t>(
+        options.max_elements / std::max<int64_t>(elements, 1), 1);
+    dimensions.push_back(
+        Between(1, std::min<int64_t>(options.max_dimension, room)));
+    elements *= dimensions.back();
+  }
+  if (rank > 0 && options.zero_sized_every > 0 &&
+      OneIn(options.zero_sized_every)) {
+    dimensions[Below(rank)] = 0;
+  }
+  return ShapeUtil::MakeShape(type, dimensions);
+}
+
+Range ModuleState::Limit(PrimitiveType type) const {
+  if (type == PRED) return {0, 1};
+  if (primitive_util::IsIntegralType(type)) {
+    const int bits = primitive_util::BitWidth(type);
+    if (primitive_util::IsUnsignedIntegralType(type)) {
+      return {0, std::ldexp(1.0, bits) - 1};
+    }
+    return {-std::ldexp(1.0, bits - 1), std::ldexp(1.0, bits - 1) - 1};
+  }
+  if (primitive_util::IsComplexType(type)) {
+    type = primitive_util::ComplexComponentType(type);
+  }
+  double limit = std::ldexp(1.0, primitive_util::OverflowExponent(type)) / 16;
+  limit = std::min(limit, 1e5);
+  if (options.exact) {
+    limit = std::min(
+        limit, std::ldexp(1.0, primitive_util::SignificandWidth(type) - 1));
+  }
+  return {-limit, limit};
+}
+
+void RandomComputation::Grow(int64_t steps) {
+  const RandomModuleOptions& options = state_.options;
+  std::vector<Row> rows;
+  int64_t total = 0;
+  for (const Row& row : Rows()) {
+    if (!options.opcodes.empty() &&
+        !absl::c_linear_search(options.opcodes, row.opcode)) {
+      continue;
+    }
+    if (options.without.contains(row.opcode)) continue;
+    if (IsCollective(row.opcode) &&
+        (options.num_partitions * options.num_replicas <= 1 || depth_ > 0)) {
+      continue;
+    }
+    if (row.kind < kind_) continue;
+    if (options.exact && !IsExact(row.opcode)) continue;
+    if (depth_ >= options.max_depth && NeedsDepth(row.opcode)) continue;
+    total += row.weight;
+    rows.push_back(row);
+  }
+  if (rows.empty()) return;
+  for (int64_t step = 0; step < steps; ++step) {
+    // Recipes may find no operands: a few more draws, then the step is lost.
+    for (int attempt = 0; attempt < 8; ++attempt) {
+      int64_t draw = state_.Below(total);
+      const Row* row = rows.data();
+      while (draw >= row->weight) draw -= row++->weight;
+      if ((this->*row->recipe)(row->opcode)) break;
+    }
+  }
+}
+
+}  // namespace random_module_internal
+
+std::vector<HloOpcode> RandomModuleOpcodes() {
+  std::vector<HloOpcode> opcodes;
+  for (const auto& row : random_module_internal::RandomComputation::Rows()) {
+    opcodes.push_back(row.opcode);
+  }
+  absl::c_sort(opcodes);
+  return opcodes;
+}
+
+std::unique_ptr<HloModule> RandomModule(uint64_t seed,
+                                        const RandomModuleOptions& options) {
+  random_module_internal::ModuleState state(seed, options);
+  random_module_internal::RandomComputation entry(state, /*depth=*/0, "main");
+  entry.Grow(std::max<int64_t>(options.steps, 1));
+  entry.Finish(entry.MakeEntryRoot(), /*is_entry=*/true);
+  return std::move(state.module);
+}
+
+}  // namespace xla
