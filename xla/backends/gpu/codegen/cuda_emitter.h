@@ -1,0 +1,43 @@
+#ifndef XLA_BACKENDS_GPU_CODEGEN_CUDA_EMITTER_H_
+#define XLA_BACKENDS_GPU_CODEGEN_CUDA_EMITTER_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "xla/backends/gpu/smem/smem_plan.h"
+
+// A planned kernel as CUDA C++: one translation unit with the kernel, a
+// function that launches it, and on request a main() that compares its results
+// with what the interpreter of race_checker.h computed.
+//
+//   %A[x] = copy(%in[x])  ->  s_A[i_x] = kir_to<float>(p_in[i_x]);
+//   alloc %A addr(128)    ->  float* const s_A =
+//                                 reinterpret_cast<float*>(kir_smem + 128);
+//   for %x : tidx [0, 64) ->  { const Index i_x = threadIdx.x; if (i_x < 64) …
+//
+// Addresses are the plan's expressions over the launch symbols, so one kernel
+// serves all of them. No pointer is __restrict__: buffers share bytes. Barriers
+// inside expressions are met by all threads, also those beyond a thread loop's
+// extent. Bulk transfers are copies by one thread, and their waits barriers of
+// the block; vectorized loops are unrolled, and the compiler joins the
+// accesses.
+//
+// Compiles with nvcc -std=c++17, and as C++ behind a header that declares the
+// CUDA names (cuda_shim.h).
+
+namespace xla::gpu {
+
+struct CudaEmitOptions {
+  bool with_main = false;
+  // Results with more elements are not compared.
+  int max_compared = 4096;
+};
+
+// Unimplemented, with its place, for sort, topk and scan, complex numbers,
+// barriers of a group, and register buffers whose size is no number.
+absl::StatusOr<std::string> EmitCuda(const SmemPlan& plan,
+                                     const CudaEmitOptions& options = {});
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_CODEGEN_CUDA_EMITTER_H_

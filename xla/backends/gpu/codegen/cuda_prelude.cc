@@ -1,0 +1,243 @@
+#include "xla/backends/gpu/codegen/cuda_prelude.h"
+
+namespace xla::gpu {
+
+const char kCudaPrelude[] = R"cuda(#ifndef KIR_SHIM
+#include <cooperative_groups.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+#include <cuda_pipeline.h>
+#include <cuda_runtime.h>
+#define KIR_LAUNCH(kernel, grid, block, bytes, stream, ...) \
+  kernel<<<grid, block, bytes, stream>>>(__VA_ARGS__)
+#endif
+#include <cmath>
+#include <cstdio>
+#include <vector>
+
+using Index = long long;
+
+#define KIR __device__ __forceinline__
+
+KIR Index kir_div(Index a, Index b) { return a / b - (a % b < 0); }
+KIR Index kir_mod(Index a, Index b) { Index r = a % b; return r < 0 ? r + b : r; }
+KIR Index kir_min(Index a, Index b) { return a < b ? a : b; }
+KIR Index kir_max(Index a, Index b) { return a > b ? a : b; }
+KIR Index kir_and(Index a, Index b) { return a & b; }
+__host__ KIR Index kir_align(Index a, Index b) { return (a + b - 1) / b * b; }
+KIR bool kir_inside(Index i, Index n) { return i >= 0 && i < n; }
+KIR int kir_thread() {
+  return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+}
+KIR int kir_threads() { return blockDim.x * blockDim.y * blockDim.z; }
+
+// Between element types, through float where they are narrow.
+template <class To, class From> struct KirCast {
+  static KIR To Do(From v) { return To(v); }
+};
+template <class To> struct KirCast<To, __half> {
+  static KIR To Do(__half v) { return To(__half2float(v)); }
+};
+template <class To> struct KirCast<To, __nv_bfloat16> {
+  static KIR To Do(__nv_bfloat16 v) { return To(__bfloat162float(v)); }
+};
+template <class To> struct KirCast<To, __nv_fp8_e4m3> {
+  static KIR To Do(__nv_fp8_e4m3 v) { return To(float(v)); }
+};
+template <class To> struct KirCast<To, __nv_fp8_e5m2> {
+  static KIR To Do(__nv_fp8_e5m2 v) { return To(float(v)); }
+};
+template <class From> struct KirCast<__half, From> {
+  static KIR __half Do(From v) { return __float2half(float(v)); }
+};
+template <class From> struct KirCast<__nv_bfloat16, From> {
+  static KIR __nv_bfloat16 Do(From v) { return __float2bfloat16(float(v)); }
+};
+template <> struct KirCast<__half, __half> {
+  static KIR __half Do(__half v) { return v; }
+};
+template <> struct KirCast<__nv_bfloat16, __nv_bfloat16> {
+  static KIR __nv_bfloat16 Do(__nv_bfloat16 v) { return v; }
+};
+template <class To, class From> KIR To kir_to(From v) {
+  return KirCast<To, From>::Do(v);
+}
+
+#define KIR_UNARY(name, value) \
+  template <class T> KIR T kir_##name(T a) { return T(value); }
+#define KIR_BINARY(name, value) \
+  template <class T> KIR T kir_##name(T a, T b) { return T(value); }
+KIR_UNARY(neg, -a)
+KIR_UNARY(abs, a < 0 ? -a : a)
+KIR_UNARY(exp, exp(double(a)))
+KIR_UNARY(log, log(double(a)))
+KIR_UNARY(sqrt, sqrt(double(a)))
+KIR_UNARY(rsqrt, 1 / sqrt(double(a)))
+KIR_UNARY(rcp, 1 / double(a))
+KIR_UNARY(tanh, tanh(double(a)))
+KIR_UNARY(sin, sin(double(a)))
+KIR_UNARY(cos, cos(double(a)))
+KIR_UNARY(floor, floor(double(a)))
+KIR_UNARY(ceil, ceil(double(a)))
+KIR_UNARY(relu, a > 0 ? a : T(0))
+KIR_UNARY(sigmoid, 1 / (1 + exp(-double(a))))
+KIR_UNARY(not, a == 0)
+KIR_UNARY(cast, a)
+KIR_BINARY(add, a + b)
+KIR_BINARY(sub, a - b)
+KIR_BINARY(mul, a * b)
+KIR_BINARY(div, a / b)
+KIR_BINARY(rem, fmod(double(a), double(b)))
+KIR_BINARY(max, a > b ? a : b)
+KIR_BINARY(min, a < b ? a : b)
+KIR_BINARY(pow, pow(double(a), double(b)))
+KIR_BINARY(and, Index(a) & Index(b))
+KIR_BINARY(or, Index(a) | Index(b))
+KIR_BINARY(xor, Index(a) ^ Index(b))
+KIR_BINARY(eq, a == b)
+KIR_BINARY(lt, a < b)
+KIR_BINARY(le, a <= b)
+KIR_BINARY(gt, a > b)
+KIR_BINARY(ge, a >= b)
+template <class T> KIR T kir_select(T c, T a, T b) { return c != 0 ? a : b; }
+template <class T> KIR T kir_fma(T a, T b, T c) { return a * b + c; }
+template <class T> KIR T kir_clamp(T lo, T x, T hi) {
+  return x < lo ? lo : x > hi ? hi : x;
+}
+
+#define KIR_COMBINER(Name, value, identity)                        \
+  struct Name {                                                    \
+    template <class T> static KIR T Apply(T a, T b) { return value; } \
+    template <class T> static KIR T Identity() { return identity; }   \
+  };
+KIR_COMBINER(KirAdd, a + b, T(0))
+KIR_COMBINER(KirMul, a * b, T(1))
+KIR_COMBINER(KirMax, a > b ? a : b, T(-INFINITY))
+KIR_COMBINER(KirMin, a < b ? a : b, T(INFINITY))
+
+// Over the lanes that come by; every lane gets the result.
+template <class T, class Op> KIR T kir_warp_reduce(T v) {
+  const unsigned mask = __activemask();
+  const int lane = kir_thread() & 31;
+  T all = Op::template Identity<T>();
+  for (int k = 0; k < 32; ++k) {
+    const T other = __shfl_sync(mask, v, k);
+    if (mask >> k & 1) all = Op::template Apply<T>(all, other);
+  }
+  (void)lane;
+  return all;
+}
+
+// Over the block, which must come by as a whole; holds two barriers.
+template <class T, class Op> KIR T kir_block_reduce(T v) {
+  __shared__ T partial[32];
+  v = kir_warp_reduce<T, Op>(v);
+  if ((kir_thread() & 31) == 0) partial[kir_thread() / 32] = v;
+  __syncthreads();
+  T all = Op::template Identity<T>();
+  for (int w = 0; w < (kir_threads() + 31) / 32; ++w) {
+    all = Op::template Apply<T>(all, partial[w]);
+  }
+  __syncthreads();
+  return all;
+}
+
+template <class T, class M, class V, class C>
+KIR void kir_welford(T x, M& mean, V& m2, C& count) {
+  count = C(count + 1);
+  const T delta = x - T(mean);
+  mean = M(mean + delta / T(count));
+  m2 = V(m2 + delta * (x - T(mean)));
+}
+
+#ifndef KIR_SHIM
+KIR unsigned kir_shared(const void* p) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(p));
+}
+KIR void kir_mbarrier_init(unsigned long long* b, int count) {
+  asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(kir_shared(b)),
+               "r"(count) : "memory");
+}
+KIR void kir_mbarrier_arrive(unsigned long long* b) {
+  asm volatile("{ .reg .b64 t; mbarrier.arrive.shared.b64 t, [%0]; }" ::"r"(
+                   kir_shared(b)) : "memory");
+}
+KIR void kir_mbarrier_wait(unsigned long long* b, unsigned parity) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile(
+      "{ .reg .pred p; KIR_WAIT_%=: "
+      "mbarrier.try_wait.parity.shared.b64 p, [%0], %1; "
+      "@!p bra KIR_WAIT_%=; }" ::"r"(kir_shared(b)), "r"(parity) : "memory");
+#else
+  asm volatile(
+      "{ .reg .pred p; KIR_WAIT_%=: "
+      "mbarrier.test_wait.parity.shared.b64 p, [%0], %1; "
+      "@!p bra KIR_WAIT_%=; }" ::"r"(kir_shared(b)), "r"(parity) : "memory");
+#endif
+}
+KIR void kir_fence_async_proxy() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+KIR void kir_fence_wgmma() {
+#if __CUDA_ARCH__ == 900 && defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#endif
+}
+KIR void kir_cluster_sync() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;"
+               ::: "memory");
+#else
+  __syncthreads();
+#endif
+}
+#endif
+
+// Asks for more than 48 KiB where needed; says what is there when it is not
+// enough.
+inline cudaError_t kir_reserve(const void* kernel, Index bytes) {
+  int device = 0, most = 0;
+  cudaError_t error = cudaGetDevice(&device);
+  if (error != cudaSuccess) return error;
+  error = cudaDeviceGetAttribute(
+      &most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  if (error != cudaSuccess) return error;
+  if (bytes > most) {
+    std::fprintf(stderr,
+                 "kernel needs %lld bytes of shared memory; the device has %d "
+                 "for a block\n", bytes, most);
+    return cudaErrorInvalidValue;
+  }
+  if (bytes <= 48 * 1024) return cudaSuccess;
+  return cudaFuncSetAttribute(
+      kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes));
+}
+
+// A parameter for tests, filled as the interpreter fills it.
+template <class T> struct KirArray {
+  KirArray(size_t n, size_t number) : host(n) {
+    for (size_t e = 0; e < n; ++e) host[e] = T(float((e * 7 + number * 3) % 23));
+    cudaMalloc((void**)&device, n * sizeof(T));
+    cudaMemcpy(device, host.data(), n * sizeof(T), cudaMemcpyHostToDevice);
+  }
+  bool Equals(const double* want) {
+    cudaMemcpy(host.data(), device, host.size() * sizeof(T),
+               cudaMemcpyDeviceToHost);
+    for (size_t e = 0; e < host.size(); ++e) {
+      const double got = double(float(host[e])), w = want[e];
+      if (got == w || (got != got && w != w)) continue;
+      if (std::fabs(got - w) <= 1e-3 * (1 + std::fabs(w))) continue;
+      std::fprintf(stderr, "element %zu: %g, expected %g\n", e, got, w);
+      return false;
+    }
+    return true;
+  }
+  std::vector<T> host;
+  T* device = nullptr;
+};
+)cuda";
+
+}  // namespace xla::gpu

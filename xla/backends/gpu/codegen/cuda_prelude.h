@@ -1,0 +1,13 @@
+#ifndef XLA_BACKENDS_GPU_CODEGEN_CUDA_PRELUDE_H_
+#define XLA_BACKENDS_GPU_CODEGEN_CUDA_PRELUDE_H_
+
+namespace xla::gpu {
+
+// What every emitted file begins with: index arithmetic as the kernels mean it
+// (floor division), element-wise operations, reductions over warps and blocks,
+// mbarriers as inline PTX, and what the host side needs.
+extern const char kCudaPrelude[];
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_CODEGEN_CUDA_PRELUDE_H_

@@ -1,0 +1,24 @@
+#ifndef XLA_BACKENDS_GPU_KERNEL_IR_KERNEL_VALUES_H_
+#define XLA_BACKENDS_GPU_KERNEL_IR_KERNEL_VALUES_H_
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "xla/backends/gpu/kernel_ir/kernel.h"
+#include "xla/backends/gpu/kernel_ir/kir_ops.h"
+
+// What the operations of kernels compute, on doubles.
+
+namespace xla::gpu {
+
+// The value as a buffer of this type holds it.
+double RoundToType(double value, kir::ElementType type);
+
+// Element-wise operations, and those that hand one element on (copy, pad, …).
+double ApplyKernelOp(absl::string_view op, absl::Span<const double> arguments);
+
+double ApplyCombiner(kir::Combiner combiner, double a, double b);
+double CombinerIdentity(kir::Combiner combiner);
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_KERNEL_IR_KERNEL_VALUES_H_

@@ -1,0 +1,50 @@
+#ifndef XLA_BACKENDS_GPU_KERNEL_IR_KIR_OPS_H_
+#define XLA_BACKENDS_GPU_KERNEL_IR_KIR_OPS_H_
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+// The operations of kernel expressions: one row each in kir_ops.def. Reductions
+// and scans carry how they combine after a dot: "reduce.add", "scan.max".
+
+namespace xla::gpu::kir {
+
+enum class OpClass {
+  kPointwise,      // one element from one element of each input
+  kCopy,           // load, store, set
+  kTransposeCopy,  // a copy that permutes dimensions
+  kFill,           // constants, iota
+  kDifficult,      // pad, reshape, slice, gather, …: any re-indexing
+  kScatter,
+  kBroadcast,
+  kExpand,
+  kReduce,      // output = combine(output, input)
+  kWarpReduce,  // combines over the lanes of a warp; each lane gets the result
+  kWelford,     // mean, M2, count
+  kScan,        // scan, sort, topk: hold a barrier
+  kMma,
+};
+
+// How the values of a reduction or a scan are combined.
+enum class Combiner { kNone, kAdd, kMul, kMax, kMin };
+
+struct OpInfo {
+  absl::string_view name;  // before the dot
+  OpClass op_class;
+  int min_arguments;
+  int max_arguments;
+  int outputs;
+  bool combines;  // the name goes on with ".add", ".mul", ".max" or ".min"
+};
+
+// The row of an operation as written ("reduce.add"), or null when there is no
+// such operation or its combiner is missing, unknown or too much.
+const OpInfo* FindOp(absl::string_view op);
+Combiner OpCombiner(absl::string_view op);
+// The known name nearest to a mistyped one, or nothing.
+absl::string_view NearestOp(absl::string_view op);
+absl::Span<const OpInfo> AllOps();
+
+}  // namespace xla::gpu::kir
+
+#endif  // XLA_BACKENDS_GPU_KERNEL_IR_KIR_OPS_H_

@@ -1,0 +1,33 @@
+#ifndef XLA_BACKENDS_GPU_KERNEL_IR_KIR_PRINTER_H_
+#define XLA_BACKENDS_GPU_KERNEL_IR_KIR_PRINTER_H_
+
+#include <functional>
+#include <string>
+
+#include "absl/types/span.h"
+#include "xla/backends/gpu/kernel_ir/kernel.h"
+
+// Kernels as canonical .kir text: declarations first (sym, launch, param, id,
+// option), one statement a line, two blanks a level, attributes in one order,
+// expressions in normal form. Parsing the text gives an equal kernel, and
+// printing that gives the same bytes.
+
+namespace xla::gpu::kir {
+
+struct KirPrintOptions {
+  // Text of a comment after a statement, or after the brace that closes a loop
+  // (`end`); empty for none.
+  std::function<std::string(const Statement& statement, bool end)> comment;
+};
+
+std::string PrintKernel(const Kernel& kernel,
+                        const KirPrintOptions& options = {});
+// With an empty line between two kernels.
+std::string PrintKernels(absl::Span<const Kernel> kernels,
+                         const KirPrintOptions& options = {});
+// One statement on one line, without the bodies of loops and ifs.
+std::string PrintStatement(const Kernel& kernel, const Statement& statement);
+
+}  // namespace xla::gpu::kir
+
+#endif  // XLA_BACKENDS_GPU_KERNEL_IR_KIR_PRINTER_H_

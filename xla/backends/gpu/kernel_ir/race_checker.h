@@ -1,0 +1,54 @@
+#ifndef XLA_BACKENDS_GPU_KERNEL_IR_RACE_CHECKER_H_
+#define XLA_BACKENDS_GPU_KERNEL_IR_RACE_CHECKER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "xla/backends/gpu/kernel_ir/kernel.h"
+
+// Runs one block of a kernel on a machine of its own: every thread has its own
+// program counter, a random one goes on at each turn, transfers complete as
+// late as their wait lets them, and a shadow of shared memory (smem_shadow.h)
+// tells each access that nothing orders. It knows nothing of how memory was
+// planned: it sees addresses and barriers in the kernel.
+//
+// Races do not depend on the order that the threads happened to run in; values
+// do only where there are races. O(steps * threads that read a byte).
+
+namespace xla::gpu {
+
+struct KernelRunOptions {
+  uint64_t seed = 0;  // of the order of threads
+  // Every buffer has memory of its own, whatever its address.
+  bool own_memory = false;
+  bool check_races = true;
+  int64_t max_steps = int64_t{1} << 26;
+};
+
+struct KernelRun {
+  std::vector<std::string> races;  // distinct, sorted
+  // Of each parameter, in order of declaration, after the run.
+  std::vector<std::vector<double>> params;
+};
+
+// `inputs`: initial values per parameter; missing ones are small numbers that
+// depend on place and parameter. Errors: no numbers for sizes or indices, an
+// operation that is not modelled (Unimplemented), barriers that some threads
+// never meet (FailedPrecondition), kernels that do not end (DeadlineExceeded),
+// an index outside of its buffer (OutOfRange).
+absl::StatusOr<KernelRun> RunKernel(
+    const kir::Kernel& kernel,
+    const std::vector<std::vector<double>>& inputs = {},
+    const KernelRunOptions& options = {});
+
+// OK when `seeds` runs find no race and leave the same results as a run in
+// which every buffer has its own memory; else FailedPrecondition with what is
+// wrong.
+absl::Status CheckRaces(const kir::Kernel& kernel, int seeds = 2);
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_KERNEL_IR_RACE_CHECKER_H_
