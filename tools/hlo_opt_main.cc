@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cstdint>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -35,6 +36,10 @@ ABSL_FLAG(bool, fill_elided_constants, false,
 ABSL_FLAG(std::optional<HloOptOptions::Emit>, emit, std::nullopt,
           "What to write: hlo, short, proto, pbtxt, dot or none.");
 ABSL_FLAG(bool, emit_proto, false, "The same as --emit=pbtxt.");
+ABSL_FLAG(std::string, platform, "transforms",
+          "Whose passes: 'transforms', those that need no hardware.");
+ABSL_FLAG(std::string, stage, "hlo", "What comes out; see --list-stages.");
+ABSL_FLAG(bool, list_stages, false, "List the values of --stage.");
 ABSL_FLAG(std::string, o, "-", "Output file.");
 ABSL_FLAG(HloOptOptions::Report, report, HloOptOptions::Report::kNone,
           "What each pass did, instead of the module: text or json.");
@@ -42,6 +47,11 @@ ABSL_FLAG(bool, verify_each, false, "Verify after each pass that changes.");
 ABSL_FLAG(bool, layout_sensitive, false, "Verify layouts too.");
 ABSL_FLAG(bool, check_changed, true,
           "Fail passes that change the module and do not say so.");
+ABSL_FLAG(int64_t, check_equivalent, 0,
+          "Evaluate before and after each pass, with inputs of this many seeds "
+          "(1 if none is given), and fail passes that change the meaning.");
+ABSL_FLAG(int64_t, max_equivalence_work, -1,
+          "Pass over modules that take more operations; -1: none.");
 ABSL_FLAG(bool, time, false, "Print the time of each pass.");
 ABSL_FLAG(bool, stats, false, "Print what each pass did.");
 ABSL_FLAG(bool, print_after_change, false,
@@ -76,11 +86,15 @@ HloOptOptions OptionsFromFlags() {
   if (absl::GetFlag(FLAGS_emit_proto)) {
     options.emit = HloOptOptions::Emit::kTextProto;
   }
+  options.platform = absl::GetFlag(FLAGS_platform);
+  options.stage = absl::GetFlag(FLAGS_stage);
   options.output = absl::GetFlag(FLAGS_o);
   options.report = absl::GetFlag(FLAGS_report);
   options.verify_each = absl::GetFlag(FLAGS_verify_each);
   options.layout_sensitive = absl::GetFlag(FLAGS_layout_sensitive);
   options.check_changed = absl::GetFlag(FLAGS_check_changed);
+  options.check_equivalent = absl::GetFlag(FLAGS_check_equivalent);
+  options.max_equivalence_work = absl::GetFlag(FLAGS_max_equivalence_work);
   options.time = absl::GetFlag(FLAGS_time);
   options.stats = absl::GetFlag(FLAGS_stats);
   options.print_after_change = absl::GetFlag(FLAGS_print_after_change);
@@ -110,7 +124,8 @@ int main(int argc, char** argv) {
   std::vector<std::string> inputs =
       xla::InitTool(argc, argv, kUsage,
                     {{"split-input-file", "split-input"},
-                     {"split_input_file", "split-input"}});
+                     {"split_input_file", "split-input"},
+                     {"check-equivalent", "check-equivalent=1"}});
   xla::PassRegistry registry = xla::AllPasses();
   absl::Status status = xla::CheckPipelines(registry);
   if (!status.ok()) return xla::ExitStatus(status);
@@ -120,6 +135,10 @@ int main(int argc, char** argv) {
   }
   if (!absl::GetFlag(FLAGS_list_pipeline).empty()) {
     return xla::ExitStatus(ListPipeline(absl::GetFlag(FLAGS_list_pipeline)));
+  }
+  if (absl::GetFlag(FLAGS_list_stages)) {
+    std::cout << xla::kHloOptStages << "\n";
+    return 0;
   }
   if (inputs.empty()) {
     std::cerr << "usage: hlo-opt INPUT... [flags]; see hlo-opt --help\n";

@@ -27,7 +27,9 @@ std::string NormalizeFlag(
   size_t end = std::min(argument.find('='), argument.size());
   std::string name = argument.substr(dashes, end - dashes);
   for (const auto& [alias, flag] : aliases) {
-    if (name == alias) name = flag;
+    // An alias with a value stands for the flag without one.
+    const bool has_value = absl::StrContains(flag, "=");
+    if (name == alias && (!has_value || end == argument.size())) name = flag;
   }
   std::replace(name.begin(), name.end(), '-', '_');
   return absl::StrCat("--", name, argument.substr(end));

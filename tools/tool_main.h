@@ -12,7 +12,8 @@ namespace xla {
 //
 // Flags are written with '-' between words (`--split-input`); '_' is accepted
 // too. `aliases` maps other names to flags, as `--split-input-file` to
-// `--split-input`. Logs go to standard error, without a preamble of dates.
+// `--split-input`, or gives the value of a flag that is written without one:
+// {"check", "check=1"}. Logs go to standard error, without a preamble of dates.
 // Under `bazel run` paths are relative to where the user stands. `usage` is
 // what --help prints first.
 std::vector<std::string> InitTool(

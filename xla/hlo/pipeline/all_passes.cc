@@ -6,11 +6,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "xla/hlo/pass/verifier_pass.h"
+#include "xla/hlo/transforms/memory/hlo_memory_scheduler.h"
 #include "xla/hlo/transforms/simplifiers/call_inliner.h"
 #include "xla/hlo/transforms/simplifiers/canonicalizer.h"
+#include "xla/hlo/transforms/simplifiers/flatten_call_graph.h"
 #include "xla/hlo/transforms/simplifiers/hlo_constant_splitter.h"
 #include "xla/hlo/transforms/simplifiers/hlo_cse.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
+#include "xla/hlo/transforms/simplifiers/hlo_module_dce.h"
 #include "xla/hlo/transforms/simplifiers/tuple_simplifier.h"
 
 namespace xla {

@@ -6,9 +6,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "xla/hlo/evaluator/run/module_meaning.h"
 #include "xla/hlo/ir/hlo_print_options.h"
 #include "xla/hlo/pass/hlo_pass_pipeline.h"
 #include "xla/hlo/pass/instrumentation/changed_check.h"
+#include "xla/hlo/pass/instrumentation/check_equivalent.h"
 #include "xla/hlo/pass/instrumentation/pass_fuel.h"
 #include "xla/hlo/pass/instrumentation/pass_recorder.h"
 #include "xla/hlo/pass/instrumentation/print_ir.h"
@@ -62,6 +64,21 @@ absl::StatusOr<std::unique_ptr<HloModule>> ReadInput(
       options.split_input ? ModuleFormat::kHlo
                           : DetectModuleFormat(input.contents));
   return ReadModule(input.contents, format, input.parser_options);
+}
+
+absl::Status CheckPlatformAndStage(const HloOptOptions& options) {
+  if (options.platform != "transforms") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--platform=", options.platform,
+        ": expected 'transforms'; compilers for hardware are not part of this "
+        "tool, its GPU passes run by --passes and --pipeline"));
+  }
+  if (options.stage != kHloOptStages) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--stage=", options.stage, ": expected '", kHloOptStages,
+                     "'; --emit chooses other forms of a module"));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::unique_ptr<HloPassPipeline>> MakePipeline(
@@ -143,6 +160,15 @@ class Runner {
       pipeline_.AddInstrumentation(
           std::make_shared<VerifyEach>(VerifierOptions(options_)));
     }
+    if (options_.check_equivalent > 0) {
+      MeaningOptions meaning;
+      meaning.seeds = options_.check_equivalent;
+      meaning.max_work = options_.max_equivalence_work;
+      pipeline_.AddInstrumentation(std::make_shared<CheckEquivalent>(
+          meaning, [this](absl::string_view text) {
+            if (options_.max_equivalence_work < 0) err_ << text;
+          }));
+    }
     if (options_.progress) {
       pipeline_.AddInstrumentation(std::make_shared<Progress>(err_));
     }
@@ -187,8 +213,13 @@ class Runner {
         ReadInput(options_, input);
     if (!module.ok()) return error;
     pipeline_.Run(module->get()).status().IgnoreError();
+    const std::string flags =
+        options_.check_equivalent > 0
+            ? absl::StrCat("--check-equivalent=", options_.check_equivalent)
+            : "";
     absl::Status written = WriteFileOrStdout(
-        options_.reproducer, MakeReproducer(pass, error, stop->module_text()));
+        options_.reproducer,
+        MakeReproducer(pass, error, stop->module_text(), flags));
     return absl::Status(
         error.code(),
         written.ok() ? absl::StrCat(error.message(),
@@ -274,6 +305,7 @@ absl::Status RunHloOpt(const HloOptOptions& options,
                        const PassRegistry& registry,
                        const std::vector<std::string>& paths,
                        std::ostream& err) {
+  TF_RETURN_IF_ERROR(CheckPlatformAndStage(options));
   TF_ASSIGN_OR_RETURN(std::unique_ptr<HloPassPipeline> pipeline,
                       MakePipeline(options, registry));
   Runner runner(options, *pipeline, err);

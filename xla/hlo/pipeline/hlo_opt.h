@@ -1,6 +1,7 @@
 #ifndef XLA_HLO_PIPELINE_HLO_OPT_H_
 #define XLA_HLO_PIPELINE_HLO_OPT_H_
 
+#include <cstdint>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -11,6 +12,9 @@
 #include "xla/hlo/utils/module_io.h"
 
 namespace xla {
+
+// The values that HloOptOptions::stage may have, separated by newlines.
+inline constexpr char kHloOptStages[] = "hlo";
 
 // The work of the hlo-opt tool: reads modules, runs a pipeline on each, writes
 // what came out. The tool adds flags to it.
@@ -34,6 +38,10 @@ struct HloOptOptions {
 
   // How to write. Unset: hlo, or none where a report is asked for.
   std::optional<Emit> emit;
+  // What upstream's tool calls the set of passes and the product: other values
+  // than these need a compiler for one kind of hardware and are refused.
+  std::string platform = "transforms";
+  std::string stage = "hlo";
   // "-" is standard output.
   std::string output = "-";
   Report report = Report::kNone;
@@ -41,6 +49,12 @@ struct HloOptOptions {
   // Checks: the input always, the result always, after each pass if asked.
   bool verify_each = false;
   bool layout_sensitive = false;
+  // Evaluate before and after each pass, with inputs of this many seeds, and
+  // fail passes that change what the module computes; 0: do not. With a cap
+  // (not -1), modules that take more than about so many operations, and those
+  // that cannot be evaluated, are passed over in silence.
+  int64_t check_equivalent = 0;
+  int64_t max_equivalence_work = -1;
   // Fail passes that lie about whether they changed the module.
   bool check_changed = true;
 

@@ -23,12 +23,34 @@ constexpr absl::string_view kInline[] = {
     "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce)",
 };
 
+constexpr absl::string_view kPrepare[] = {
+    "call-inliner",
+    "flatten-call-graph",
+    "tuple-simplifier",
+    "hlo-dce",
+};
+
+constexpr absl::string_view kSchedule[] = {
+    "call-inliner", "flatten-call-graph",   "tuple-simplifier",
+    "hlo-dce",      "hlo-memory-scheduler",
+};
+
 constexpr NamedPipeline kPipelines[] = {
     {"cleanup", "canonical form, no equal and no dead instructions", kCleanup},
     {"inline", "cleanup after inlining every call", kInline},
+    {"prepare", "what scheduling needs: no calls, nothing dead", kPrepare},
+    {"schedule", "prepare, then an order that needs little memory", kSchedule},
 };
 
 constexpr OrderingConstraint kConstraints[] = {
+    {"call-inliner", "flatten-call-graph",
+     "a call that is inlined needs no copy of what it calls"},
+    {"flatten-call-graph", "hlo-dce",
+     "the original of a computation may have no caller any more"},
+    {"flatten-call-graph", "hlo-memory-scheduler",
+     "values of different callers may not have to share memory"},
+    {"hlo-dce", "hlo-memory-scheduler",
+     "what nobody reads needs no place in the order"},
     {"call-inliner", "canonicalizer",
      "a pattern that spans a call matches once the call is gone"},
     {"call-inliner", "hlo-cse",

@@ -22,9 +22,11 @@ absl::Status StopBeforePass::BeforePass(const PassEvent& event,
 
 std::string MakeReproducer(absl::string_view pass_text,
                            const absl::Status& error,
-                           absl::string_view module_text) {
+                           absl::string_view module_text,
+                           absl::string_view flags) {
   std::string out =
-      absl::StrCat("// RUN: hlo-opt %s --passes='", pass_text, "'\n//\n");
+      absl::StrCat("// RUN: hlo-opt %s --passes='", pass_text, "'",
+                   flags.empty() ? "" : " ", flags, "\n//\n");
   for (absl::string_view line : absl::StrSplit(error.message(), '\n')) {
     absl::StrAppend(&out, "//   ", line, "\n");
   }

@@ -48,10 +48,11 @@ class StopBeforePass : public PassInstrumentation {
 };
 
 // Returns a text test that reproduces a failure: a RUN line with the failing
-// pass alone, the error as comments, the module before the pass.
+// pass alone and `flags`, the error as comments, the module before the pass.
 std::string MakeReproducer(absl::string_view pass_text,
                            const absl::Status& error,
-                           absl::string_view module_text);
+                           absl::string_view module_text,
+                           absl::string_view flags = "");
 
 }  // namespace xla
 

@@ -1,0 +1,49 @@
+// hlo-reduce: cuts a module down to a small one that still shows a failure.
+
+#include <cstdint>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "tools/tool_main.h"
+#include "xla/hlo/pipeline/all_passes.h"
+#include "xla/hlo/pipeline/hlo_reduce.h"
+
+using xla::HloReduceOptions;
+
+ABSL_FLAG(std::string, passes, "", "Passes that fail, as for hlo-opt.");
+ABSL_FLAG(std::string, pipeline, "", "Named pipeline that fails.");
+ABSL_FLAG(HloReduceOptions::Property, property,
+          HloReduceOptions::Property::kFails,
+          "What the passes do: fails, or differs (change the meaning).");
+ABSL_FLAG(std::string, match, "", "Text that the error holds.");
+ABSL_FLAG(std::string, command, "",
+          "A shell command that fails on the module, whose file is {}.");
+ABSL_FLAG(int64_t, seeds, 2, "Seeds of inputs to find differences with.");
+ABSL_FLAG(int64_t, max_attempts, 5000, "Candidates to try.");
+ABSL_FLAG(std::string, o, "-", "Output file.");
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> inputs = xla::InitTool(
+      argc, argv,
+      "cuts a module down to a small one that still shows a failure\n\n"
+      "  hlo-reduce big.hlo --passes=my-pass -o small.hlo\n"
+      "  hlo-reduce big.hlo --passes=my-pass --property=differs\n"
+      "  hlo-reduce big.hlo --command='hlo-opt {} --passes=my-pass'\n");
+  if (inputs.size() != 1) {
+    std::cerr << "usage: hlo-reduce MODULE [flags]; see hlo-reduce --help\n";
+    return 2;
+  }
+  HloReduceOptions options;
+  options.passes = absl::GetFlag(FLAGS_passes);
+  options.pipeline = absl::GetFlag(FLAGS_pipeline);
+  options.property = absl::GetFlag(FLAGS_property);
+  options.match = absl::GetFlag(FLAGS_match);
+  options.command = absl::GetFlag(FLAGS_command);
+  options.seeds = absl::GetFlag(FLAGS_seeds);
+  options.max_attempts = absl::GetFlag(FLAGS_max_attempts);
+  options.output = absl::GetFlag(FLAGS_o);
+  return xla::ExitStatus(
+      xla::RunHloReduce(options, xla::AllPasses(), inputs[0], std::cerr));
+}

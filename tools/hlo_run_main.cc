@@ -1,0 +1,63 @@
+// hlo-run: evaluates HLO modules and compares what they compute.
+
+#include <cstdint>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "tools/tool_main.h"
+#include "xla/hlo/pipeline/hlo_run.h"
+
+ABSL_FLAG(std::string, inputs, "random:0",
+          "Arguments: random:SEED, small:SEED (small integers), zeros, or a "
+          ".npz file with arrays arg0, arg1, ...");
+ABSL_FLAG(int64_t, devices, 0,
+          "Number of devices; 0: replicas x partitions of the module.");
+ABSL_FLAG(int64_t, replicas, 0, "Number of replicas; 0: as the module says.");
+ABSL_FLAG(int64_t, partitions, 0,
+          "Number of partitions; 0: as the module says.");
+ABSL_FLAG(std::string, compare, "",
+          "A second module to run on the same arguments.");
+ABSL_FLAG(std::string, tolerance, "",
+          "How far results may be apart: exact, a number, or "
+          "abs=..,rel=..,ulps=..; else by element type.");
+ABSL_FLAG(bool, print, false, "Print the results.");
+ABSL_FLAG(std::string, o, "", "Write the results to this .npz file.");
+ABSL_FLAG(std::string, save_inputs, "",
+          "Write the arguments to this .npz file.");
+ABSL_FLAG(int64_t, max_steps, 100'000'000,
+          "Instructions that a device may execute; -1: no limit.");
+ABSL_FLAG(int64_t, max_memory_mib, 16 << 10, "Memory for values, in MiB.");
+ABSL_FLAG(uint64_t, seed, 0, "Seed of rng instructions.");
+ABSL_FLAG(bool, fill_elided_constants, false,
+          "Give constants that the text elides ('{...}') made-up elements.");
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> modules = xla::InitTool(
+      argc, argv,
+      "evaluates HLO modules\n\n"
+      "  hlo-run model.hlo --print\n"
+      "  hlo-run model.hlo --inputs=real.npz -o results.npz\n"
+      "  hlo-run before.hlo --compare=after.hlo --tolerance=1e-5\n"
+      "  hlo-run partitioned.hlo --devices=8\n");
+  if (modules.size() != 1) {
+    std::cerr << "usage: hlo-run MODULE [flags]; see hlo-run --help\n";
+    return 2;
+  }
+  xla::HloRunOptions options;
+  options.inputs = absl::GetFlag(FLAGS_inputs);
+  options.devices = absl::GetFlag(FLAGS_devices);
+  options.replicas = absl::GetFlag(FLAGS_replicas);
+  options.partitions = absl::GetFlag(FLAGS_partitions);
+  options.compare = absl::GetFlag(FLAGS_compare);
+  options.tolerance = absl::GetFlag(FLAGS_tolerance);
+  options.print = absl::GetFlag(FLAGS_print);
+  options.output = absl::GetFlag(FLAGS_o);
+  options.save_inputs = absl::GetFlag(FLAGS_save_inputs);
+  options.max_steps = absl::GetFlag(FLAGS_max_steps);
+  options.memory_limit_bytes = absl::GetFlag(FLAGS_max_memory_mib) << 20;
+  options.seed = absl::GetFlag(FLAGS_seed);
+  options.fill_elided_constants = absl::GetFlag(FLAGS_fill_elided_constants);
+  return xla::ExitStatus(xla::RunHloRun(options, modules[0], std::cout));
+}

@@ -1,0 +1,89 @@
+// kir-opt: plans the shared memory of GPU kernels.
+
+#include <cstdint>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "tools/tool_main.h"
+#include "xla/backends/gpu/codegen/kir_opt_driver.h"
+#include "xla/backends/gpu/smem/plan_shared_memory.h"
+
+using xla::gpu::KirOptOptions;
+
+ABSL_FLAG(KirOptOptions::Mode, mode, KirOptOptions::Mode::kPlan,
+          "plan: offsets by search and as few syncs as it takes; stack: what "
+          "nvFuser does.");
+ABSL_FLAG(std::string, passes, KirOptOptions().passes,
+          "Passes to run, of circular, matmul, alias, promote, plan, syncs; "
+          "none: read, verify and write.");
+ABSL_FLAG(std::optional<KirOptOptions::Emit>, emit, std::nullopt,
+          "What to write: kir, cuda, svg or none.");
+ABSL_FLAG(KirOptOptions::Report, report, KirOptOptions::Report::kNone,
+          "What was planned: text or json.");
+ABSL_FLAG(bool, annotate, false, "Comments with positions and lives.");
+ABSL_FLAG(std::string, o, "-", "Output file.");
+ABSL_FLAG(std::string, device, KirOptOptions().device,
+          "GPU whose limits hold, as sm_80 or A100.");
+ABSL_FLAG(std::string, threads, "", "Block instead of the kernel's: 32x4x1.");
+ABSL_FLAG(std::string, bind, "", "Values of symbols: H=5,W=6.");
+ABSL_FLAG(std::optional<int64_t>, min_align, std::nullopt,
+          "Alignment in bytes of buffers that ask for none.");
+ABSL_FLAG(bool, allow_divergent_barriers, false,
+          "Take barriers that threads may miss as they are.");
+ABSL_FLAG(xla::gpu::SmemPlanOptions::ReuseSyncs, reuse_syncs,
+          KirOptOptions().reuse_syncs,
+          "Barriers bought to reuse memory: auto, never or min-bytes.");
+ABSL_FLAG(std::optional<int>, max_reuse_syncs, std::nullopt,
+          "At most so many barriers to reuse memory.");
+ABSL_FLAG(int, check_races, 0,
+          "Runs of the planned kernel on the race checker's machine.");
+ABSL_FLAG(bool, cuda_main, false,
+          "A main() in the CUDA that compares with the interpreter.");
+ABSL_FLAG(int, registers, 0,
+          "Registers of a thread, which bound occupancy; 0: not looked at.");
+
+namespace {
+
+constexpr char kUsage[] =
+    "plans the shared memory of GPU kernels\n\n"
+    "  kir-opt kernel.kir                         (addresses and syncs)\n"
+    "  kir-opt kernel.kir --report=text           (what was planned, and why)\n"
+    "  kir-opt kernel.kir --mode=stack --report=json\n"
+    "  kir-opt kernel.kir --emit=cuda -o kernel.cu\n"
+    "  kir-opt kernel.kir --emit=svg -o memory.svg\n";
+
+KirOptOptions OptionsFromFlags() {
+  KirOptOptions options;
+  options.mode = absl::GetFlag(FLAGS_mode);
+  options.passes = absl::GetFlag(FLAGS_passes);
+  options.emit = absl::GetFlag(FLAGS_emit);
+  options.report = absl::GetFlag(FLAGS_report);
+  options.annotate = absl::GetFlag(FLAGS_annotate);
+  options.output = absl::GetFlag(FLAGS_o);
+  options.device = absl::GetFlag(FLAGS_device);
+  options.threads = absl::GetFlag(FLAGS_threads);
+  options.bind = absl::GetFlag(FLAGS_bind);
+  options.min_align = absl::GetFlag(FLAGS_min_align);
+  options.allow_divergent_barriers =
+      absl::GetFlag(FLAGS_allow_divergent_barriers);
+  options.reuse_syncs = absl::GetFlag(FLAGS_reuse_syncs);
+  options.max_reuse_syncs = absl::GetFlag(FLAGS_max_reuse_syncs);
+  options.check_races = absl::GetFlag(FLAGS_check_races);
+  options.cuda_main = absl::GetFlag(FLAGS_cuda_main);
+  options.registers = absl::GetFlag(FLAGS_registers);
+  return options;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::string> inputs = xla::InitTool(argc, argv, kUsage);
+  if (inputs.empty()) {
+    std::cerr << "usage: kir-opt INPUT... [flags]; see kir-opt --help\n";
+    return 2;
+  }
+  return xla::ExitStatus(xla::gpu::RunKirOpt(OptionsFromFlags(), inputs));
+}

@@ -1,0 +1,8 @@
+#ifndef XLA_COMPAT_INCLUDE_XLA_SERVICE_BUFFER_ASSIGNMENT_H_
+#define XLA_COMPAT_INCLUDE_XLA_SERVICE_BUFFER_ASSIGNMENT_H_
+
+// OpenXLA's path of this header, for code from outside.
+#include "xla/hlo/analysis/buffers/buffer_assigner.h"
+#include "xla/hlo/analysis/buffers/buffer_assignment.h"  // IWYU pragma: export
+
+#endif  // XLA_COMPAT_INCLUDE_XLA_SERVICE_BUFFER_ASSIGNMENT_H_

@@ -1,0 +1,62 @@
+#include "xla/hlo/pass/instrumentation/check_equivalent.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace xla {
+
+void CheckEquivalent::GiveUp(absl::string_view when,
+                             const absl::Status& reason) {
+  meaning_ = nullptr;
+  note_(absl::StrCat("note: equivalence is not checked ", when, ": ",
+                     reason.message(), "\n"));
+}
+
+absl::Status CheckEquivalent::BeforePass(const PassEvent& event,
+                                         const HloModule& module) {
+  if (module.unique_id() == module_id_) return absl::OkStatus();
+  module_id_ = module.unique_id();
+  meaning_ = nullptr;
+  absl::StatusOr<std::unique_ptr<ModuleMeaning>> meaning =
+      ModuleMeaning::Make(module, options_);
+  if (meaning.ok()) {
+    meaning_ = *std::move(meaning);
+  } else {
+    GiveUp(absl::StrCat("for ", module.name()), meaning.status());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckEquivalent::AfterPass(const PassEvent& event,
+                                        const HloModule& module,
+                                        const absl::StatusOr<bool>& result) {
+  if (meaning_ == nullptr || event.pass->IsPassPipeline() || !result.ok() ||
+      !*result) {
+    return absl::OkStatus();
+  }
+  absl::StatusOr<std::optional<std::string>> difference =
+      meaning_->Advance(module);
+  if (!difference.ok()) {
+    // The module before could be evaluated: running into a limit or a deadlock
+    // is a change of meaning, other shapes and unknown opcodes are not.
+    const absl::StatusCode code = difference.status().code();
+    if (code == absl::StatusCode::kUnimplemented ||
+        code == absl::StatusCode::kResourceExhausted) {
+      GiveUp(absl::StrCat("from pass ", event.pass_name(), " on"),
+             difference.status());
+      return absl::OkStatus();
+    }
+    return absl::FailedPreconditionError(absl::StrCat(
+        "pass ", event.pass_name(), " made a module that cannot be evaluated: ",
+        difference.status().message()));
+  }
+  if (!difference->has_value()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("pass ", event.pass_name(),
+                   " changed the meaning of the module: ", **difference));
+}
+
+}  // namespace xla

@@ -1,0 +1,114 @@
+#include "xla/hlo/pipeline/hlo_explain.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "xla/hlo/analysis/alias_info.h"
+#include "xla/hlo/analysis/call_graph.h"
+#include "xla/hlo/analysis/hlo_alias_analysis.h"
+#include "xla/hlo/analysis/report/byte_size.h"
+#include "xla/hlo/analysis/report/memory_report.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_print_options.h"
+#include "xla/hlo/pass/hlo_pass_pipeline.h"
+#include "xla/hlo/pipeline/pipelines.h"
+#include "xla/hlo/transforms/memory/memory_report_builder.h"
+#include "xla/hlo/utils/file_util.h"
+#include "xla/hlo/utils/module_io.h"
+#include "xla/hlo/verifier/hlo_verifier.h"
+#include "xla/status_macros.h"
+
+namespace xla {
+namespace {
+
+absl::StatusOr<std::unique_ptr<HloModule>> ReadVerified(
+    const std::string& path) {
+  TF_ASSIGN_OR_RETURN(std::string contents, ReadFileOrStdin(path));
+  HloParserOptions parser_options;
+  parser_options.set_file_name(path == "-" ? "<stdin>" : path);
+  TF_ASSIGN_OR_RETURN(
+      std::unique_ptr<HloModule> module,
+      ReadModule(contents, DetectModuleFormat(contents), parser_options));
+  HloVerifierOpts opts;
+  opts.allow_mixed_precision = true;
+  absl::Status status = VerifyHloModule(module.get(), opts);
+  if (!status.ok()) {
+    return absl::Status(status.code(), absl::StrCat(parser_options.file_name(),
+                                                    ": ", status.message()));
+  }
+  return module;
+}
+
+absl::Status Prepare(const HloExplainOptions& options,
+                     const PassRegistry& registry, HloModule* module) {
+  std::unique_ptr<HloPassPipeline> pipeline;
+  if (options.passes.has_value()) {
+    TF_ASSIGN_OR_RETURN(pipeline,
+                        registry.ParsePipeline("passes", *options.passes));
+  } else if (!module->has_schedule()) {
+    TF_ASSIGN_OR_RETURN(pipeline, MakeNamedPipeline(registry, "prepare"));
+  } else if (!CallGraph::Build(module)->IsFlattened()) {
+    TF_ASSIGN_OR_RETURN(
+        pipeline, registry.ParsePipeline("flatten", "flatten-call-graph"));
+  } else {
+    return absl::OkStatus();
+  }
+  return pipeline->Run(module).status();
+}
+
+}  // namespace
+
+absl::Status RunHloExplain(const HloExplainOptions& options,
+                           const PassRegistry& registry,
+                           const std::string& path, std::ostream& out) {
+  MemoryReportOptions report_options;
+  if (!options.limit.empty()) {
+    TF_ASSIGN_OR_RETURN(report_options.limit_bytes,
+                        ParseByteSize(options.limit));
+  }
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadVerified(path));
+  TF_RETURN_IF_ERROR(Prepare(options, registry, module.get()));
+
+  AliasInfo alias_info;
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<HloAliasAnalysis> alias_analysis,
+                      HloAliasAnalysis::Run(module.get(), &alias_info));
+  ScheduleOptions schedule_options;
+  schedule_options.algorithm = options.schedule.value_or(
+      module->has_schedule() ? ScheduleAlgorithm::kAsIs
+                             : ScheduleAlgorithm::kBest);
+  schedule_options.effort = options.effort;
+  schedule_options.alias_info = &alias_info;
+  TF_ASSIGN_OR_RETURN(
+      ScheduleResult schedule,
+      ComputeSchedule(module.get(), *alias_analysis, schedule_options));
+
+  report_options.alias_info = &alias_info;
+  report_options.curve = options.curve;
+  report_options.seconds = options.seconds;
+  TF_ASSIGN_OR_RETURN(
+      BuiltMemoryReport built,
+      BuildMemoryReport(schedule, *alias_analysis, report_options));
+  if (options.json) {
+    TF_ASSIGN_OR_RETURN(std::string json, MemoryReportToJson(built.report));
+    out << json;
+  } else {
+    MemoryReportTextOptions text_options;
+    text_options.max_buffers = options.max_buffers;
+    out << MemoryReportToText(built.report, built.curve, text_options);
+  }
+  if (!options.output.empty()) {
+    TF_RETURN_IF_ERROR(module->set_schedule(std::move(schedule.schedule)));
+    TF_RETURN_IF_ERROR(WriteFileOrStdout(
+        options.output,
+        absl::StrCat(module->ToString(HloPrintOptions::Default()), "\n")));
+  }
+  if (built.report.has_fits() && !built.report.fits()) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        module->name(), " does not fit in ",
+        HumanBytes(static_cast<double>(*report_options.limit_bytes))));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace xla

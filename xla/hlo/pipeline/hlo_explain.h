@@ -1,0 +1,48 @@
+#ifndef XLA_HLO_PIPELINE_HLO_EXPLAIN_H_
+#define XLA_HLO_PIPELINE_HLO_EXPLAIN_H_
+
+#include <optional>
+#include <ostream>
+#include <string>
+
+#include "absl/status/status.h"
+#include "xla/hlo/pass/pass_registry.h"
+#include "xla/hlo/transforms/memory/compute_schedule.h"
+
+namespace xla {
+
+// The work of the hlo-explain tool: says where the memory of a module goes.
+struct HloExplainOptions {
+  // Which order the module runs in. Unset: its own where it has one, else best.
+  std::optional<ScheduleAlgorithm> schedule;
+  int64_t effort = BestMemoryScheduler::kDefaultEffort;
+  // Passes before scheduling, as text. Unset: the pipeline `prepare` for a
+  // module without a schedule, which inlines calls and removes what is dead;
+  // for one that has a schedule nothing, or `flatten-call-graph` where
+  // computations are shared.
+  std::optional<std::string> passes;
+  // Bytes that there are, as ParseByteSize() reads them; empty: not asked.
+  std::string limit;
+
+  bool json = false;
+  // The live bytes of every program point, in the JSON report.
+  bool curve = false;
+  // Buffers that the text lists.
+  int max_buffers = 20;
+  // Leave out how long it took, for reproducible output.
+  bool seconds = true;
+  // Where the scheduled module goes; empty: nowhere.
+  std::string output;
+};
+
+// Reads `path` ("-": standard input) and writes the report to `out`.
+//
+// Errors: those of reading, passes and scheduling; ResourceExhausted, after the
+// report, if the module does not fit in the limit.
+absl::Status RunHloExplain(const HloExplainOptions& options,
+                           const PassRegistry& registry,
+                           const std::string& path, std::ostream& out);
+
+}  // namespace xla
+
+#endif  // XLA_HLO_PIPELINE_HLO_EXPLAIN_H_
