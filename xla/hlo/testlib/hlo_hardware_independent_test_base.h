@@ -67,8 +67,8 @@ class HloHardwareIndependentTestBase : public ::testing::Test {
   // changed the module.
   static absl::StatusOr<bool> RunHloPass(HloPassInterface* pass,
                                          HloModule* module);
-  template <typename Pass>
-  static absl::StatusOr<bool> RunHloPass(Pass&& pass, HloModule* module) {
+  static absl::StatusOr<bool> RunHloPass(HloPassInterface&& pass,
+                                         HloModule* module) {
     return RunHloPass(&pass, module);
   }
 
