@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "xla/hlo/analysis/report/byte_size.h"
 #include "xla/hlo/evaluator/devices/lockstep_evaluator.h"
 #include "xla/hlo/evaluator/run/literal_difference.h"
 #include "xla/hlo/evaluator/run/module_meaning.h"
@@ -80,19 +81,6 @@ absl::StatusOr<LockstepOptions> MakeLockstepOptions(
   return lockstep;
 }
 
-std::string HumanBytes(int64_t bytes) {
-  const char* const kUnits[] = {"B", "KiB", "MiB", "GiB"};
-  double value = static_cast<double>(bytes);
-  int unit = 0;
-  while (value >= 1024 && unit < 3) {
-    value /= 1024;
-    ++unit;
-  }
-  return absl::StrCat(
-      static_cast<double>(static_cast<int64_t>(value * 10)) / 10, " ",
-      kUnits[unit]);
-}
-
 void PrintResults(const std::vector<Literal>& results, std::ostream& out) {
   for (size_t d = 0; d < results.size(); ++d) {
     if (results.size() > 1) out << "device " << d << ":\n";
@@ -120,7 +108,7 @@ absl::StatusOr<std::vector<Literal>> Evaluate(const std::string& path,
         << evaluator.grid().partitions << " partitions)";
   }
   out << ", " << evaluator.steps() << " steps, peak "
-      << HumanBytes(evaluator.peak_bytes()) << "\n";
+      << HumanBytes(static_cast<double>(evaluator.peak_bytes())) << "\n";
   return results;
 }
 

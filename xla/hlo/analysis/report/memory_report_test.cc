@@ -33,6 +33,7 @@ MemoryReport Report() {
     buffer->set_shape("f32[262144]");
     buffer->set_bytes(1 << 20);
     buffer->set_kind("temporary");
+    buffer->set_first(3);
     buffer->set_op_name("jit(step)/mul");
   }
   return report;
@@ -70,6 +71,7 @@ TEST(MemoryReportTest, JsonHoldsNumbers) {
   ASSERT_TRUE(json.ok());
   EXPECT_THAT(*json, HasSubstr("\"peak_bytes\": 3145728"));
   EXPECT_THAT(*json, HasSubstr("\"aliased_bytes\": 0"));
+  EXPECT_THAT(*json, HasSubstr("\"first\": 3"));
   EXPECT_THAT(*json, HasSubstr("\"schedule_algorithm\": \"best\""));
   EXPECT_THAT(*json, Not(HasSubstr("limit_bytes")));
 }

@@ -7,8 +7,8 @@ namespace xla {
 
 absl::Status ChangedCheck::BeforePass(const PassEvent& event,
                                       const HloModule& module) {
-  // A new run may be of a module that changed in between, or of another one,
-  // also when its first passes are skipped.
+  // A new run may be of a module that changed in between; where its first
+  // passes are skipped, at least of another one.
   if (event.index == 0) {
     has_last_ = false;
     before_.clear();

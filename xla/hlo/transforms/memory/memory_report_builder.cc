@@ -173,8 +173,8 @@ class Builder {
       buffer.set_op_name(std::string(inst.metadata().op_name()));
       buffer.set_source(SourceOf(inst));
       buffer.set_kind(KindOf(interval->buffer));
-      buffer.set_first(interval->begin);
-      buffer.set_last(interval->end - 1);
+      buffer.set_first(static_cast<int32_t>(interval->begin));
+      buffer.set_last(static_cast<int32_t>(interval->end - 1));
       if (buffer.kind() == "temporary" || buffer.kind() == "call") {
         temp_bytes += interval->bytes;
       }
