@@ -217,5 +217,32 @@ TEST(CheckScheduleTest, NamesTheOffender) {
             std::string::npos);
 }
 
+// The checker finds an operand, and a control predecessor, that comes too late.
+TEST(ScheduleCheckerTest, FindsWhatRunsTooEarly) {
+  auto module = ParseAndReturnUnverifiedModule(R"(
+HloModule m
+ENTRY e {
+  p = f32[4] parameter(0)
+  a = f32[4] negate(p)
+  b = f32[4] exponential(p), control-predecessors={a}
+  ROOT r = f32[4] add(a, b)
+})");
+  ASSERT_TRUE(module.ok()) << module.status();
+  HloComputation* entry = (*module)->entry_computation();
+  const auto check = [&](std::vector<const char*> names) {
+    std::vector<HloInstruction*> sequence;
+    for (const char* name : names) {
+      sequence.push_back(entry->GetInstructionWithName(name));
+    }
+    HloSchedule schedule(module->get());
+    schedule.set_sequence(entry, sequence);
+    return CheckSchedule(**module, schedule).ok();
+  };
+  EXPECT_TRUE(check({"p", "a", "b", "r"}));
+  EXPECT_FALSE(check({"p", "b", "a", "r"}));
+  EXPECT_FALSE(check({"a", "p", "b", "r"}));
+  EXPECT_FALSE(check({"p", "a", "b"}));
+}
+
 }  // namespace
 }  // namespace xla
