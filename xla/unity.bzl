@@ -9,14 +9,13 @@ different names. `--define=unity=off` compiles each file on its own, for
 quicker rebuilds after a change of one file and for editors.
 """
 
-def unity_library(name, srcs, group_size = 10, textual_hdrs = [], **kwargs):
+def unity_library(name, srcs, group_size = 10, **kwargs):
     """Declares a cc_library whose .cc files are compiled in groups.
 
     Args:
       name: of the library.
       srcs: .cc files, grouped in this order, and private headers.
       group_size: files in a group.
-      textual_hdrs: as of cc_library.
       **kwargs: other attributes of cc_library.
     """
     sources = [src for src in srcs if src.endswith(".cc")]
@@ -28,8 +27,9 @@ def unity_library(name, srcs, group_size = 10, textual_hdrs = [], **kwargs):
             name = group,
             srcs = sources[begin:begin + group_size],
             outs = [group + ".cc"],
-            # Downstream the files lie in external/NAME, which is on the path.
-            cmd = "for f in $(SRCS); do echo \"#include \\\"$${f#external/*/}\\\"\"; done > $@",
+            # Their contents rather than includes of them: then users of the
+            # library do not depend on its .cc files, and stay in the disk cache.
+            cmd = "for f in $(SRCS); do echo \"#line 1 \\\"$${f#external/*/}\\\"\"; cat $$f; done > $@",
             visibility = ["//visibility:private"],
         )
         groups.append(group + ".cc")
@@ -38,10 +38,6 @@ def unity_library(name, srcs, group_size = 10, textual_hdrs = [], **kwargs):
         srcs = headers + select({
             "//xla:unity_off": sources,
             "//conditions:default": groups,
-        }),
-        textual_hdrs = textual_hdrs + select({
-            "//xla:unity_off": [],
-            "//conditions:default": sources,
         }),
         **kwargs
     )
