@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/memory/memory.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -69,6 +70,9 @@ std::unique_ptr<HloInstruction> HloInstruction::CloneWithNewOperands(
   if (context != nullptr) {
     context->MapInstruction(this, clone.get());
     clone->ReplaceCalledComputations([&](HloComputation* callee) {
+      // A clone that the subclass has found or made; it may be in no module
+      // yet.
+      if (!absl::c_linear_search(called_computations(), callee)) return callee;
       if (HloComputation* known = context->FindComputation(callee)) {
         return known;
       }

@@ -4,10 +4,12 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "gtest/gtest.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_print_options.h"
+#include "xla/hlo/ir/hlo_schedule.h"
 #include "xla/hlo/parser/hlo_parser.h"
 #include "xla/hlo/verifier/hlo_verifier.h"
 
@@ -126,6 +128,28 @@ TEST(RandomModuleTest, SizeFollowsSteps) {
   options.steps = 1000;
   options.max_depth = 0;
   EXPECT_GT(RandomModule(1, options)->instruction_count(), 1000);
+}
+
+// Clones have as many computations, and their schedules fit.
+TEST(RandomModuleTest, ClonesAreScheduledLikeTheirOriginals) {
+  RandomModuleOptions options;
+  options.steps = 30;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(seed);
+    std::unique_ptr<HloModule> module = RandomModule(seed, options);
+    HloSchedule schedule(module.get());
+    for (HloComputation* computation : module->MakeNonfusionComputations()) {
+      schedule.set_sequence(computation,
+                            computation->MakeInstructionPostOrder());
+    }
+    absl::Status set = module->set_schedule(std::move(schedule));
+    ASSERT_TRUE(set.ok()) << set;
+    std::unique_ptr<HloModule> clone = module->Clone("");
+    EXPECT_EQ(clone->computation_count(), module->computation_count());
+    absl::Status valid = clone->schedule().Verify();
+    EXPECT_TRUE(valid.ok()) << valid;
+    EXPECT_EQ(clone->ToString(), module->ToString());
+  }
 }
 
 }  // namespace
