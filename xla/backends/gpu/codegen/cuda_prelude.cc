@@ -8,13 +8,20 @@ const char kCudaPrelude[] = R"cuda(#ifndef KIR_SHIM
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 #include <cuda_pipeline.h>
+#ifndef __CUDACC_RTC__
 #include <cuda_runtime.h>
+#endif
+#define KIR_STATIC_SHARED __shared__
 #define KIR_LAUNCH(kernel, grid, block, bytes, stream, ...) \
   kernel<<<grid, block, bytes, stream>>>(__VA_ARGS__)
 #endif
+#ifdef __CUDACC_RTC__
+#define INFINITY __int_as_float(0x7f800000)
+#else
 #include <cmath>
 #include <cstdio>
 #include <vector>
+#endif
 
 using Index = long long;
 
@@ -131,7 +138,7 @@ template <class T, class Op> KIR T kir_warp_reduce(T v) {
 
 // Over the block, which must come by as a whole; holds two barriers.
 template <class T, class Op> KIR T kir_block_reduce(T v) {
-  __shared__ T partial[32];
+  KIR_STATIC_SHARED T partial[32];
   v = kir_warp_reduce<T, Op>(v);
   if ((kir_thread() & 31) == 0) partial[kir_thread() / 32] = v;
   __syncthreads();
@@ -196,6 +203,7 @@ KIR void kir_cluster_sync() {
 }
 #endif
 
+#ifndef __CUDACC_RTC__
 // Asks for more than 48 KiB where needed; says what is there when it is not
 // enough.
 inline cudaError_t kir_reserve(const void* kernel, Index bytes) {
@@ -238,6 +246,7 @@ template <class T> struct KirArray {
   std::vector<T> host;
   T* device = nullptr;
 };
+#endif
 )cuda";
 
 }  // namespace xla::gpu

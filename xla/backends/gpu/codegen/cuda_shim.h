@@ -1,5 +1,10 @@
-// Stands in for CUDA's headers, so that a C++ compiler can check emitted files:
-//   g++ -std=c++17 -fsyntax-only -include cuda_shim.h -x c++ kernel.cu
+// Stands in for CUDA's headers, so that a C++ compiler can check and run
+// emitted files:
+//
+//   g++ -std=c++17 -fno-strict-aliasing -include cuda_shim.h -x c++ kernel.cu
+//
+// Blocks run one after another; the threads of one are fibers (cuda_fibers.h).
+// Narrow types are floats that are not rounded.
 #ifndef XLA_BACKENDS_GPU_CODEGEN_CUDA_SHIM_H_
 #define XLA_BACKENDS_GPU_CODEGEN_CUDA_SHIM_H_
 
@@ -10,18 +15,24 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "xla/backends/gpu/codegen/cuda_fibers.h"
+
 #define __global__
 #define __device__
 #define __host__
 #define __shared__
 #define __forceinline__ inline
 #define __align__(n) __attribute__((aligned(n)))
+#define KIR_STATIC_SHARED static
 
-struct dim3 {
-  unsigned x, y, z;
-  dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
-};
-static const dim3 threadIdx, blockIdx, blockDim, gridDim;
+// What `extern __shared__` names; more than any device has.
+alignas(1024) unsigned char kir_smem[256 * 1024];
+
+using dim3 = kir_fibers::Dim3;
+#define threadIdx (kir_fibers::Now().thread)
+#define blockIdx (kir_fibers::Here().block)
+#define blockDim (kir_fibers::Here().block_dim)
+#define gridDim (kir_fibers::Here().grid_dim)
 
 using std::ceil;
 using std::cos;
@@ -40,35 +51,29 @@ struct __half {
   explicit __half(float f) : v(f) {}
   explicit operator float() const { return v; }
 };
-struct __nv_bfloat16 {
-  float v = 0;
-  __nv_bfloat16() = default;
-  explicit __nv_bfloat16(float f) : v(f) {}
-  explicit operator float() const { return v; }
+struct __nv_bfloat16 : __half {
+  using __half::__half;
 };
-struct __nv_fp8_e4m3 {
-  float v = 0;
-  __nv_fp8_e4m3() = default;
-  explicit __nv_fp8_e4m3(float f) : v(f) {}
-  explicit operator float() const { return v; }
+struct __nv_fp8_e4m3 : __half {
+  using __half::__half;
 };
-struct __nv_fp8_e5m2 {
-  float v = 0;
-  __nv_fp8_e5m2() = default;
-  explicit __nv_fp8_e5m2(float f) : v(f) {}
-  explicit operator float() const { return v; }
+struct __nv_fp8_e5m2 : __half {
+  using __half::__half;
 };
 inline float __half2float(__half v) { return v.v; }
 inline __half __float2half(float v) { return __half(v); }
 inline float __bfloat162float(__nv_bfloat16 v) { return v.v; }
 inline __nv_bfloat16 __float2bfloat16(float v) { return __nv_bfloat16(v); }
 
-inline void __syncthreads() {}
-inline void __syncwarp() {}
-inline unsigned __activemask() { return ~0u; }
+inline void __syncthreads() { kir_fibers::BlockBarrier(); }
+inline void __syncwarp() { kir_fibers::WarpBarrier(); }
+inline unsigned __activemask() { return kir_fibers::ActiveMask(); }
 template <class T>
-T __shfl_sync(unsigned, T v, int) {
-  return v;
+T __shfl_sync(unsigned mask, T v, int lane) {
+  static_assert(sizeof(T) <= 8);
+  T result;
+  kir_fibers::Shuffle(mask, lane, &v, &result, sizeof(T));
+  return result;
 }
 inline void __pipeline_commit() {}
 inline void __pipeline_wait_prior(int) {}
@@ -77,16 +82,22 @@ inline void __pipeline_memcpy_async(void* to, const void* from, size_t bytes) {
 }
 namespace cooperative_groups {
 struct Grid {
-  void sync() {}
+  void sync() { kir_fibers::GridBarrier(); }
 };
 inline Grid this_grid() { return {}; }
 }  // namespace cooperative_groups
-inline void kir_mbarrier_init(unsigned long long*, int) {}
-inline void kir_mbarrier_arrive(unsigned long long*) {}
-inline void kir_mbarrier_wait(unsigned long long*, unsigned) {}
+inline void kir_mbarrier_init(unsigned long long* b, int count) {
+  kir_fibers::InitBarrier(b, count);
+}
+inline void kir_mbarrier_arrive(unsigned long long* b) {
+  kir_fibers::Arrive(b);
+}
+inline void kir_mbarrier_wait(unsigned long long* b, unsigned parity) {
+  kir_fibers::Wait(b, parity);
+}
 inline void kir_fence_async_proxy() {}
 inline void kir_fence_wgmma() {}
-inline void kir_cluster_sync() {}
+inline void kir_cluster_sync() { kir_fibers::BlockBarrier(); }
 
 enum cudaError_t { cudaSuccess, cudaErrorInvalidValue };
 using cudaStream_t = int;
@@ -94,7 +105,8 @@ enum { cudaDevAttrMaxSharedMemoryPerBlockOptin };
 enum { cudaFuncAttributeMaxDynamicSharedMemorySize };
 enum { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };
 inline cudaError_t cudaGetDevice(int*) { return cudaSuccess; }
-inline cudaError_t cudaDeviceGetAttribute(int*, int, int) {
+inline cudaError_t cudaDeviceGetAttribute(int* value, int, int) {
+  *value = sizeof(kir_smem);
   return cudaSuccess;
 }
 inline cudaError_t cudaFuncSetAttribute(const void*, int, int) {
@@ -111,7 +123,12 @@ inline cudaError_t cudaMemcpy(void* to, const void* from, size_t n, int) {
   std::memcpy(to, from, n);
   return cudaSuccess;
 }
-#define KIR_LAUNCH(kernel, grid, block, bytes, stream, ...) \
-  ((void)(grid), (void)(block), (void)(stream), kernel(__VA_ARGS__))
+
+// Memory that nothing was written to holds large numbers.
+#define KIR_LAUNCH(kernel, grid, block, bytes, stream, ...)                 \
+  ((void)(stream),                                                          \
+   kir_fibers::Launch(                                                      \
+       grid, block, [&] { std::memset(kir_smem, 0x7f, sizeof(kir_smem)); }, \
+       [&] { kernel(__VA_ARGS__); }))
 
 #endif  // XLA_BACKENDS_GPU_CODEGEN_CUDA_SHIM_H_

@@ -16,12 +16,11 @@
 #include "xla/backends/gpu/kernel_ir/kir_printer.h"
 #include "xla/backends/gpu/kernel_ir/kir_verifier.h"
 #include "xla/backends/gpu/kernel_ir/race_checker.h"
-#include "xla/backends/gpu/smem/circular_buffering.h"
 #include "xla/backends/gpu/smem/kernel_positions.h"
 #include "xla/backends/gpu/smem/matmul_promotion.h"
-#include "xla/backends/gpu/smem/required_syncs.h"
 #include "xla/backends/gpu/smem/smem_device.h"
 #include "xla/backends/gpu/smem/smem_plan.h"
+#include "xla/backends/gpu/smem/smem_plan_checker.h"
 #include "xla/backends/gpu/smem/smem_report_json.h"
 #include "xla/backends/gpu/smem/smem_svg.h"
 #include "xla/backends/gpu/smem/stack_liveness.h"
@@ -220,6 +219,9 @@ class Driver {
     NoteIdlePromotions(plan);
     int64_t static_bytes = options_.mode == Mode::kStack ? kStaticBytes : 0;
     RETURN_IF_ERROR(CheckFits(plan, device_, static_bytes));
+    if (options_.check_plan) {
+      RETURN_IF_ERROR(CheckSmemPlan(plan));
+    }
     if (options_.check_races > 0) {
       absl::Status races = CheckRaces(plan.planned, options_.check_races);
       if (!races.ok()) {
@@ -250,16 +252,11 @@ class Driver {
     options.reuse_syncs = options_.reuse_syncs;
     options.max_reuse_syncs = options_.max_reuse_syncs;
     options.registers = options_.registers;
-    kir::Kernel prepared = kernel;
-    if (passes_.contains("circular")) {
-      ASSIGN_OR_RETURN(MbarrierResult added, AddMbarriers(prepared));
-      ASSIGN_OR_RETURN(CircularSplit split, SplitCircularLoops(added.kernel));
-      prepared = std::move(split.kernel);
-    }
-    if (passes_.contains("syncs")) {
-      ASSIGN_OR_RETURN(prepared, InsertGlobalSyncs(prepared));
-    }
-    return PlanSharedMemory(prepared, device_, options);
+    options.circular = passes_.contains("circular");
+    options.global_syncs = passes_.contains("syncs");
+    options.register_slots = passes_.contains("alias");
+    options.split_cycles = options_.split_cycles;
+    return PlanSharedMemory(kernel, device_, options);
   }
 
   absl::Status Write(const kir::Kernel& kernel, const SmemPlan* plan) {

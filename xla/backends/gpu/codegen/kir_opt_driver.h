@@ -25,7 +25,8 @@ struct KirOptOptions {
   // Which passes run, in their fixed order, by name:
   //   circular  splits loops of circular buffers into prologue, main, epilogue
   //   matmul    decides whether operands of a matmul are promoted
-  //   alias     (stack) buffers become references to others
+  //   alias     (stack) buffers become references to others; (plan) arrays in
+  //             registers do
   //   promote   (stack) barriers for promoted buffers
   //   plan      addresses
   //   syncs     RAW, WAR and asynchronous syncs
@@ -47,6 +48,8 @@ struct KirOptOptions {
   std::optional<int64_t> min_align;
   // Barriers that threads may miss are taken as they are.
   bool allow_divergent_barriers = false;
+  // Checks the plan's conditions (smem_plan_checker.h).
+  bool check_plan = false;
   // Runs the planned kernel so often on the race checker's machine; 0: not.
   int check_races = 0;
   // A main() in the CUDA that compares results with the interpreter's.
@@ -56,6 +59,9 @@ struct KirOptOptions {
   std::optional<int> max_reuse_syncs;
   // (plan) Registers of a thread, which bound occupancy; 0: not looked at.
   int registers = 0;
+  // (plan) Cycles between the halves of a barrier that make it worth two; 0:
+  // barriers are never split.
+  int64_t split_cycles = SmemPlanOptions().split_cycles;
 };
 
 bool AbslParseFlag(absl::string_view text, KirOptOptions::Mode* mode,

@@ -25,6 +25,9 @@ struct KernelRunOptions {
   // Every buffer has memory of its own, whatever its address.
   bool own_memory = false;
   bool check_races = true;
+  // Every block of the grid, one after another, on the same parameters; else
+  // the first one alone.
+  bool all_blocks = false;
   int64_t max_steps = int64_t{1} << 26;
 };
 

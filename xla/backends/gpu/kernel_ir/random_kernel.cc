@@ -186,6 +186,18 @@ class Maker {
                               loops_.pop_back();
                             }));
         if (trips > 0) readable = inside;
+      } else if (Pick(3) == 0) {
+        // All threads or none; what is written inside may not be there later.
+        kir::If branch;
+        branch.uniformity = kir::Uniformity::kUniform;
+        branch.predicate = AffineExpr::Mod(Outer() + Pick(3), 2);
+        std::vector<int> inside = readable;
+        Statements(branch.then_body, 1 + Pick(4), depth + 1, inside);
+        if (Pick(2) == 0) {
+          inside = readable;
+          Statements(branch.else_body, 1 + Pick(3), depth + 1, inside);
+        }
+        body.push_back(Wrap(std::move(branch)));
       } else {
         kir::If branch;
         branch.uniformity = kir::Uniformity::kDivergent;

@@ -8,7 +8,8 @@
 // Random kernels for tests of planners: shared buffers of several element types
 // that are filled, read by other threads and filled again, in loops up to three
 // deep, with barriers at random places (missing ones are for the planner to
-// find), loops that never run and branches that some threads take.
+// find), loops that never run, branches that some threads take and such that
+// all or none do.
 //
 // What they read was written; each statement writes a byte once, or the same
 // value in all threads. The same seed gives the same kernel.
@@ -16,7 +17,7 @@
 namespace xla::gpu {
 
 struct RandomKernelOptions {
-  int max_buffers = 8;
+  int max_buffers = 10;
   int max_depth = 3;
   int max_threads = 64;
   // Stages in a row, each with a buffer of its own, for kernels of many.

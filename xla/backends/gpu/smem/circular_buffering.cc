@@ -21,12 +21,13 @@ using kir::BufferId;
 using kir::Statement;
 using Entry = KernelPositions::Entry;
 
-// The innermost serial loop around all accesses of each circular buffer, by
-// position; 0 when there is none.
+// The innermost serial loop around all that writes each circular buffer, by
+// position; 0 when there is none, or when something reads the buffer before.
 absl::btree_map<BufferId, int> CircularLoops(const kir::Kernel& kernel,
                                              const KernelPositions& positions) {
   absl::btree_map<BufferId, std::vector<int>> common;
-  auto touch = [&](BufferId buffer, const std::vector<int>& loops) {
+  absl::btree_map<BufferId, int> first_read;
+  auto write = [&](BufferId buffer, const std::vector<int>& loops) {
     if (!kernel.buffers[buffer].circular.has_value()) return;
     auto [it, fresh] = common.try_emplace(buffer, loops);
     std::vector<int>& path = it->second;
@@ -43,11 +44,11 @@ absl::btree_map<BufferId, int> CircularLoops(const kir::Kernel& kernel,
     const auto* expr = entry.statement->As<kir::Expr>();
     if (expr == nullptr) continue;
     for (const kir::Operand& output : expr->outputs) {
-      touch(output.buffer, entry.loops);
+      write(output.buffer, entry.loops);
     }
     for (const kir::Argument& argument : expr->arguments) {
       if (const auto* operand = std::get_if<kir::Operand>(&argument)) {
-        touch(operand->buffer, entry.loops);
+        first_read.try_emplace(operand->buffer, p);
       }
     }
   }
@@ -57,6 +58,8 @@ absl::btree_map<BufferId, int> CircularLoops(const kir::Kernel& kernel,
     for (int p : path) {
       if (positions.LoopAt(p).kind == kir::LoopKind::kSerial) loop = p;
     }
+    auto read = first_read.find(buffer);
+    if (read != first_read.end() && read->second < loop) loop = 0;
     loops[buffer] = loop;
   }
   return loops;
@@ -180,18 +183,23 @@ class Splitter {
   }
 
  private:
-  // Operands of the buffer get the stage of the loop's iteration in front.
+  // Operands of the buffer get the stage of the loop's iteration in front, and
+  // behind the loop that of its last one.
   void AddStage(BufferId buffer, int loop) {
     const kir::CircularBuffer& circular = *kernel_.buffers[buffer].circular;
     circular_of_[buffer] = circular;
-    AffineExpr stage = 0;
+    AffineExpr inside = 0, behind = 0;
     if (loop > 0) {
-      stage = AffineExpr::Mod(AffineExpr::Symbol(positions_.LoopAt(loop).index),
-                              circular.stages);
+      const kir::Loop& l = positions_.LoopAt(loop);
+      inside = AffineExpr::Mod(AffineExpr::Symbol(l.index), circular.stages);
+      behind = AffineExpr::Mod(l.stop - 1, circular.stages);
     }
     kir::ForEachStatement(kernel_.body, [&](Statement& statement) {
       auto* expr = statement.As<kir::Expr>();
       if (expr == nullptr) return;
+      const bool is_behind =
+          loop > 0 && positions_.PositionOf(statement) > positions_.EndOf(loop);
+      const AffineExpr& stage = is_behind ? behind : inside;
       ForEachOperand(*expr, [&](kir::Operand& operand) {
         if (operand.buffer != buffer) return;
         operand.indices.insert(operand.indices.begin(), stage);
@@ -205,7 +213,7 @@ class Splitter {
     if (circular.prefetch == 0) return absl::OkStatus();
     if (position == 0) {
       return kernel_.ErrorAt(
-          b.location, absl::StrCat("no serial loop is around all accesses of "
+          b.location, absl::StrCat("no serial loop is around all that writes "
                                    "the circular buffer %",
                                    b.name));
     }

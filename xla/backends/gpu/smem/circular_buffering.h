@@ -44,8 +44,9 @@
 // The source of bulk stores in a main loop is written again s - p iterations
 // later: the loop ends with a commit and a wait that keeps s - p - 1 groups.
 //
-// The loop is the innermost serial one around all accesses of the buffer; it
-// counts from 0 by 1. What loads is every expression all of whose results are
+// The loop is the innermost serial one around all that writes the buffer; it
+// counts from 0 by 1. What reads the buffer behind the loop finds the stage of
+// its last iteration. What loads is every expression all of whose results are
 // circular buffers of the loop. Buffers with a prefetch distance of 0 get their
 // stage index only. InvalidArgument, with its place, for other loops, for
 // buffers of one loop that disagree, and for loops that commit or wait

@@ -24,7 +24,7 @@
 //      then fewer barriers, then bytes; kernels with `promote` buy up to one
 //      barrier per promoted buffer for bytes alone
 //   -> the fewest barriers for the bytes that really are common, and waits and
-//      fences (smem_insert.h)
+//      fences (smem_insert.h), in halves where that pays
 //
 // Legal because two accesses to a common byte, one of them a write, are by one
 // thread, or have a barrier that the whole block meets on every way between
@@ -55,6 +55,16 @@ struct SmemPlanOptions {
   int registers = 0;
   // Barriers in divergent code are taken, and not trusted.
   bool allow_divergent_barriers = false;
+  // Loops of circular buffers are split, and bulk loads that name no mbarrier
+  // get one, before anything else (circular_buffering.h).
+  bool circular = true;
+  // Barriers of the grid where blocks pass values through global memory.
+  bool global_syncs = true;
+  // Arrays in registers share slots (register_slots.h).
+  bool register_slots = true;
+  // Barriers are split into arrive and wait where a thread has so many cycles
+  // to do in between (smem_split_barriers.h). 0: never.
+  int64_t split_cycles = 512;
 };
 
 // InvalidArgument, with its place, for kernels that do not verify and for sizes

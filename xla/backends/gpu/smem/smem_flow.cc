@@ -92,9 +92,13 @@ int SmemFlow::AddSequence(int owner) {
 void SmemFlow::Build(const std::vector<kir::Statement>& body, int sequence,
                      const Context& context) {
   sequences_[sequence].first_gap = static_cast<int>(gaps_.size());
+  const int owner = sequences_[sequence].owner;
+  const bool branch = owner >= 0 && AsLoop(owner) == nullptr;
   for (int i = 0; i <= static_cast<int>(body.size()); ++i) {
-    gaps_.push_back(
-        {sequence, i, context.block_meets, context.warp_meets, context.weight});
+    // The end of a branch has no position that a statement could take.
+    const bool usable = !branch || i < static_cast<int>(body.size());
+    gaps_.push_back({sequence, i, usable && context.block_meets,
+                     usable && context.warp_meets, context.weight});
   }
   for (const kir::Statement& statement : body) {
     const int node = static_cast<int>(nodes_.size());

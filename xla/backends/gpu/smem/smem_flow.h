@@ -133,6 +133,9 @@ class SmemFlow {
   // Whether the element depends on the thread that makes the access.
   bool IndexVaries(const FlowAccess& access) const;
 
+  // Whether no loop or branch around keeps a thread of the block away.
+  bool RunByAllThreads(int node) const;
+
   // The loop whose iterations take the stages of a circular buffer in turn, the
   // outermost one around the access; -1 when there is none, or one stage.
   int StageLoop(const FlowAccess& access) const;
@@ -162,7 +165,6 @@ class SmemFlow {
                  bool write, const Context& context);
   void CollectBarrierAccesses(int node, const Context& context);
   bool IsReadAndWritten(kir::BufferId buffer);
-  bool RunByAllThreads(int node) const;
 
   const kir::Kernel* kernel_ = nullptr;
   std::array<int64_t, 3> block_ = {1, 1, 1};

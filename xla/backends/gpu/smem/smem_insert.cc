@@ -118,6 +118,19 @@ class Inserter {
       return;
     }
     int gap = last_gap;
+    // Rather one more barrier than to drain transfers in a loop.
+    const int later = CheapestGap(arc);
+    if (gap >= 0 && later >= 0 && arc.needs_wait &&
+        flow_.gaps()[later].weight < flow_.gaps()[gap].weight) {
+      gap = later;
+      SmemGapInsertion& barrier_here = result_.gaps[gap];
+      if (!barrier_here.block) {
+        barrier_here.block = true;
+        barrier_here.why = Describe(arc);
+      }
+      if (waited && fenced) return;
+      commits_there = commits;
+    }
     if (gap < 0) {
       // No barrier is needed or possible: right before the later access.
       for (const auto& [first, last] : arc.path) {
@@ -158,6 +171,21 @@ class Inserter {
     return absl::c_any_of(arc.gaps, [&](const std::pair<int, int>& range) {
       return range.first <= gap && gap <= range.second;
     });
+  }
+
+  // The last of the least frequent gaps on the way where the block meets.
+  int CheapestGap(const SmemArc& arc) const {
+    int best = -1;
+    for (const auto& [first, last] : arc.path) {
+      for (int gap = first; gap <= last; ++gap) {
+        if (flow_.gaps()[gap].block_meets &&
+            (best < 0 ||
+             flow_.gaps()[gap].weight <= flow_.gaps()[best].weight)) {
+          best = gap;
+        }
+      }
+    }
+    return best;
   }
 
   bool HitByInsertion(const SmemArc& arc) const {

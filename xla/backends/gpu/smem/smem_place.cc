@@ -38,6 +38,8 @@ class Placer {
     lower_bound_ = std::max(lower_bound_, problem.lower_bound);
   }
 
+  int64_t nodes() const { return nodes_; }
+
   Placement Run() {
     best_.total = std::numeric_limits<int64_t>::max();
     if (n_ == 0) {
@@ -252,7 +254,10 @@ class Placer {
 
 Placement PlaceBuffers(const PlaceProblem& problem,
                        const PlaceOptions& options) {
-  return Placer(problem, options).Run();
+  Placer placer(problem, options);
+  Placement placement = placer.Run();
+  placement.nodes = placer.nodes();
+  return placement;
 }
 
 int64_t TotalBytes(const PlaceProblem& problem,

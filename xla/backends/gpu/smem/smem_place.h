@@ -44,6 +44,7 @@ struct Placement {
   std::vector<int64_t> addresses;
   int64_t total = 0;
   bool optimal = false;  // known to be least
+  int64_t nodes = 0;     // that the exact search looked at
 };
 
 Placement PlaceBuffers(const PlaceProblem& problem,

@@ -22,6 +22,14 @@ int SmemPlan::syncs_inserted() const {
   return count;
 }
 
+int SmemPlan::NewBlockSyncs() const {
+  int count = 0;
+  for (const SmemSync& sync : syncs) {
+    count += sync.kind == SmemSync::Kind::kBlock;
+  }
+  return count;
+}
+
 const SmemBufferPlan* SmemPlan::Find(kir::BufferId buffer) const {
   for (const SmemBufferPlan& plan : buffers) {
     if (plan.buffer == buffer) return &plan;

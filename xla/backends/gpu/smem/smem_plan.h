@@ -79,6 +79,9 @@ struct SmemPlan {
   std::optional<int64_t> optimum_bytes;
   std::vector<SmemBufferPlan> buffers;  // in order of allocation
   std::vector<SmemSync> syncs;          // what was inserted, by position
+  // The fewest block barriers that can be inserted for these addresses, where
+  // that is known.
+  std::optional<int> optimum_syncs;
   // Block barriers in `planned`: those inserted and those given; and how often
   // one block meets them, by the trip counts of the loops around.
   int syncs_total = 0;
@@ -89,6 +92,8 @@ struct SmemPlan {
   // Block barriers inserted so that memory can be reused; those that data
   // dependences ask for in any case (RAW, WAR) do not count.
   int syncs_inserted() const;
+  // Block barriers inserted for whatever reason.
+  int NewBlockSyncs() const;
   // Null when the buffer is not planned.
   const SmemBufferPlan* Find(kir::BufferId buffer) const;
   const SmemBufferPlan* Find(absl::string_view name) const;

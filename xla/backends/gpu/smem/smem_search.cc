@@ -21,6 +21,9 @@ constexpr size_t kAllSetsCandidates = 10;
 constexpr size_t kAllSetsItems = 12;
 constexpr size_t kMaxCandidates = 62;
 constexpr int kMaxGrowth = 8;
+// Nodes of exact placement for all sets together, and for each in any case.
+constexpr int64_t kSearchNodes = 1000000;
+constexpr int64_t kLeastNodes = 2000;
 
 std::vector<uint64_t> Minimal(std::vector<uint64_t> masks) {
   absl::c_sort(masks, [](uint64_t a, uint64_t b) {
@@ -51,7 +54,8 @@ SmemSearch::SmemSearch(const SmemFlow& flow, SmemHazards& hazards,
       items_(items),
       required_(required),
       lower_bound_(lower_bound),
-      options_(options) {
+      options_(options),
+      nodes_left_(kSearchNodes) {
   for (const FlowGap& gap : flow.gaps()) {
     weights_.push_back(gap.block_meets ? gap.weight : -1);
   }
@@ -225,7 +229,10 @@ SmemChoice SmemSearch::Evaluate(uint64_t chosen) {
     PlaceOptions options;
     options.exact_up_to = options_.exact_up_to;
     if (items_.size() > kAllSetsItems) options.max_swaps = 50;
+    options.max_nodes =
+        std::max(kLeastNodes, std::min(options.max_nodes, nodes_left_));
     it->second = PlaceOrSeed(problem, options);
+    nodes_left_ -= it->second.nodes;
   }
   choice.addresses = it->second.addresses;
   choice.total = it->second.total;
@@ -333,6 +340,32 @@ void SmemSearch::GrowSets() {
   improve(solve());
 }
 
+// Places what is left of all sets as if it were the only one.
+void SmemSearch::FinishFront() {
+  std::vector<SmemChoice> choices;
+  choices.swap(front_);
+  for (SmemChoice& choice : choices) {
+    if (!choice.optimal &&
+        static_cast<int>(items_.size()) <= options_.exact_up_to) {
+      uint64_t chosen = 0;
+      for (size_t c = 0; c < candidates_.size(); ++c) {
+        if (absl::c_linear_search(choice.gaps, candidates_[c])) {
+          chosen |= uint64_t{1} << c;
+        }
+      }
+      PlaceOptions options;
+      options.exact_up_to = options_.exact_up_to;
+      const Placement placement = PlaceOrSeed(ProblemFor(chosen), options);
+      if (placement.total < choice.total || placement.optimal) {
+        choice.addresses = placement.addresses;
+        choice.total = placement.total;
+        choice.optimal = placement.optimal;
+      }
+    }
+    Offer(choice);
+  }
+}
+
 std::vector<SmemChoice> SmemSearch::Run() {
   hazards_.SetExtraBarriers({});
   if (items_.size() <= kSmallItems && BuildRules()) {
@@ -342,6 +375,7 @@ std::vector<SmemChoice> SmemSearch::Run() {
     } else {
       GrowSets();
     }
+    FinishFront();
   } else {
     RunLarge();
   }

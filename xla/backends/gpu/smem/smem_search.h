@@ -89,6 +89,7 @@ class SmemSearch {
   void RunLarge();
   bool ClearlyApart(int i, int j, bool* decided) const;
   void FindInnerBarriers(const std::vector<int>& gaps);
+  void FinishFront();
   Placement PlaceOrSeed(const PlaceProblem& problem,
                         const PlaceOptions& options) const;
   Placement PlaceFor(const std::vector<int>& gaps);
@@ -119,6 +120,7 @@ class SmemSearch {
   std::vector<std::vector<PairRule>> rules_;      // [i][j], j < i
   std::vector<uint64_t> required_masks_;
   absl::flat_hash_map<std::string, Placement> placed_;
+  int64_t nodes_left_;  // of exact placements of sets that may come to nothing
   std::vector<SmemChoice> front_;
 
   // Large problems: statements of the kernel's body that each item spans.

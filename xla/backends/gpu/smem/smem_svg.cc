@@ -54,10 +54,16 @@ class Picture {
                       plan_.syncs_total, " barriers of the block, ",
                       plan_.syncs_inserted(), " inserted for reuse, mode ",
                       plan_.mode));
+    Text(kWidth - kRight, 24, "end", 11,
+         "barriers: grey given, blue for data, red for reuse; green in halves");
+    Text(kWidth - kRight, 44, "end", 11,
+         "shaded: loops that repeat; dotted: lower bound");
     Loops();
     Axes();
     Buffers();
     Barriers();
+    // On top of everything.
+    text_ += labels_;
     text_ += "</svg>\n";
     return std::move(text_);
   }
@@ -79,6 +85,15 @@ class Picture {
         "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" font-size=\"%d\">%s"
         "</text>\n",
         x, y, anchor, size, Escape(text));
+  }
+
+  // Readable over lines: with a white rim.
+  void Label(double x, double y, absl::string_view text) {
+    absl::StrAppendFormat(
+        &labels_,
+        "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" stroke=\"white\" "
+        "stroke-width=\"3\" paint-order=\"stroke\">%s</text>\n",
+        x, y, Escape(text));
   }
 
   void Line(double x1, double y1, double x2, double y2, absl::string_view style,
@@ -169,10 +184,9 @@ class Picture {
             "%d bytes at %d, alive at %d..%d</title></rect>\n",
             x, y, width, std::max(1.0, height), fill, Escape(buffer.name),
             buffer.bytes, buffer.address_bytes, i.first, i.last);
-        if (height >= 11 && width >= 14) {
-          Text(x + width / 2, y + height / 2 + 4, "middle", 12,
-               absl::StrCat("%", buffer.name));
-        }
+        // In the middle, or above what is too low for it.
+        Label(x + width / 2, height >= 14 ? y + height / 2 + 4 : y - 4,
+              absl::StrCat("%", buffer.name));
       }
     }
   }
@@ -183,6 +197,13 @@ class Picture {
       if (entry.kind != KernelPositions::Entry::Kind::kStatement) continue;
       const kir::Sync* sync = entry.statement->As<kir::Sync>();
       const kir::Expr* expr = entry.statement->As<kir::Expr>();
+      const auto* half = entry.statement->As<kir::ArriveWait>();
+      if (half != nullptr) {
+        Line(X(p + 0.5), Y(0), X(p + 0.5), kTop - 6,
+             "stroke=\"#1a7f37\" stroke-width=\"2\" stroke-dasharray=\"8 3\"",
+             absl::StrCat(half->is_wait ? "wait at " : "arrive at ", p));
+        continue;
+      }
       if (sync == nullptr && (expr == nullptr || !expr->sync)) continue;
       std::string title = absl::StrCat("barrier at ", p);
       absl::string_view style =
@@ -204,7 +225,7 @@ class Picture {
   const KernelPositions positions_;
   int end_ = 1;
   int64_t top_bytes_ = 1;
-  std::string text_;
+  std::string text_, labels_;
 };
 
 }  // namespace

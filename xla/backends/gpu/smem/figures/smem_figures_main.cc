@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,11 +17,14 @@
 #include "absl/flags/parse.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "xla/backends/gpu/kernel_ir/kernel.h"
 #include "xla/backends/gpu/kernel_ir/kir_parser.h"
 #include "xla/backends/gpu/kernel_ir/race_checker.h"
 #include "xla/backends/gpu/kernel_ir/random_kernel.h"
 #include "xla/backends/gpu/smem/plan_shared_memory.h"
 #include "xla/backends/gpu/smem/smem_device.h"
+#include "xla/backends/gpu/smem/smem_plan.h"
 #include "xla/backends/gpu/smem/stack_planner.h"
 #include "xla/hlo/utils/file_util.h"
 
@@ -41,46 +45,70 @@ SmemPlanOptions PlanOptions() {
   return options;
 }
 
-std::string Optimum(const SmemPlan& plan) {
-  return plan.optimum_bytes.has_value() ? absl::StrCat(*plan.optimum_bytes)
-                                        : "-";
+std::string OrDash(std::optional<int64_t> value) {
+  return value.has_value() ? absl::StrCat(*value) : "-";
+}
+
+int Count(const SmemPlan& plan, SmemSync::Kind kind) {
+  return static_cast<int>(
+      std::count_if(plan.syncs.begin(), plan.syncs.end(),
+                    [&](const SmemSync& sync) { return sync.kind == kind; }));
+}
+
+// bytes, barriers inserted for reuse, new ones, all, met, races
+std::string Columns(const SmemPlan& plan) {
+  return absl::StrFormat("%7d %3d %3d %3d %6d %5s", plan.total_bytes,
+                         plan.syncs_inserted(), plan.NewBlockSyncs(),
+                         plan.syncs_total, plan.dynamic_syncs,
+                         CheckRaces(plan.planned).ok() ? "no" : "YES");
+}
+
+void PrintKernelRow(const kir::Kernel& kernel) {
+  absl::StatusOr<SmemPlan> stack = PlanSharedMemoryAsStack(kernel);
+  absl::StatusOr<SmemPlan> plan =
+      PlanSharedMemory(kernel, Device(), PlanOptions());
+  SmemPlanOptions least = PlanOptions();
+  least.reuse_syncs = SmemPlanOptions::ReuseSyncs::kMinBytes;
+  absl::StatusOr<SmemPlan> least_plan =
+      PlanSharedMemory(kernel, Device(), least);
+  if (!stack.ok() || !plan.ok() || !least_plan.ok() || plan->buffers.empty()) {
+    return;
+  }
+  std::printf(
+      "%-17s | %s | %s | %7lld %7s %3s %3d %3d | %7lld %3d\n",
+      kernel.name.c_str(), Columns(*stack).c_str(), Columns(*plan).c_str(),
+      static_cast<long long>(plan->lower_bound_bytes),
+      OrDash(plan->optimum_bytes).c_str(), OrDash(plan->optimum_syncs).c_str(),
+      Count(*plan, SmemSync::Kind::kWarp),
+      Count(*plan, SmemSync::Kind::kArrive),
+      static_cast<long long>(least_plan->total_bytes),
+      least_plan->syncs_inserted());
 }
 
 void PrintTable(const std::vector<std::string>& paths) {
-  std::printf("%-16s | %7s %4s %6s %8s %5s | %7s %7s %7s %4s %6s %8s %5s\n",
-              "kernel", "stack", "ins", "syncs", "dynamic", "races", "plan",
-              "bound", "optimum", "ins", "syncs", "dynamic", "races");
+  if (paths.empty()) return;
+  std::printf(
+      "syncs: of the block; `re` inserted for reuse, `new` for any reason, "
+      "`all` with those given, `met` by one block\n"
+      "%-17s | %-32s | %-32s | %-27s | %s\n"
+      "%-17s | %7s %3s %3s %3s %6s %5s | %7s %3s %3s %3s %6s %5s | "
+      "%7s %7s %3s %3s %3s | %7s %3s\n",
+      "", "stack", "plan", "bound, optimum, syncs", "min-bytes", "kernel",
+      "bytes", "re", "new", "all", "met", "races", "bytes", "re", "new", "all",
+      "met", "races", "bound", "optimum", "new", "wrp", "a/w", "bytes", "re");
   for (const std::string& path : paths) {
     absl::StatusOr<std::string> text = ReadFileOrStdin(path);
     if (!text.ok()) continue;
     absl::StatusOr<std::vector<kir::Kernel>> kernels =
         kir::ParseKernels(*text, path);
     if (!kernels.ok()) continue;
-    for (const kir::Kernel& kernel : *kernels) {
-      absl::StatusOr<SmemPlan> stack = PlanSharedMemoryAsStack(kernel);
-      absl::StatusOr<SmemPlan> plan =
-          PlanSharedMemory(kernel, Device(), PlanOptions());
-      if (!stack.ok() || !plan.ok() || plan->buffers.empty()) continue;
-      auto races = [](const SmemPlan& p) {
-        return CheckRaces(p.planned).ok() ? "no" : "YES";
-      };
-      std::printf(
-          "%-16s | %7lld %4d %6d %8lld %5s | %7lld %7lld %7s %4d %6d %8lld "
-          "%5s\n",
-          kernel.name.c_str(), static_cast<long long>(stack->total_bytes),
-          stack->syncs_inserted(), stack->syncs_total,
-          static_cast<long long>(stack->dynamic_syncs), races(*stack),
-          static_cast<long long>(plan->total_bytes),
-          static_cast<long long>(plan->lower_bound_bytes),
-          Optimum(*plan).c_str(), plan->syncs_inserted(), plan->syncs_total,
-          static_cast<long long>(plan->dynamic_syncs), races(*plan));
-    }
+    for (const kir::Kernel& kernel : *kernels) PrintKernelRow(kernel);
   }
 }
 
 void PrintRandom(int count) {
-  int planned = 0, optimal = 0, worse = 0, at_bound = 0;
-  double stack_ratio = 0, plan_ratio = 0;
+  int planned = 0, small = 0, optimal = 0, worse = 0, at_bound = 0;
+  double stack_ratio = 0, plan_ratio = 0, least_ratio = 0;
   for (int seed = 0; seed < count; ++seed) {
     const kir::Kernel kernel = MakeRandomKernel(seed);
     StackPlanOptions stack_options;
@@ -90,23 +118,33 @@ void PrintRandom(int count) {
     absl::StatusOr<SmemPlan> stack =
         PlanSharedMemoryAsStack(kernel, stack_options);
     absl::StatusOr<SmemPlan> plan = PlanSharedMemory(kernel, Device(), options);
-    if (!stack.ok() || !plan.ok() || plan->lower_bound_bytes == 0) continue;
+    options.reuse_syncs = SmemPlanOptions::ReuseSyncs::kMinBytes;
+    absl::StatusOr<SmemPlan> least =
+        PlanSharedMemory(kernel, Device(), options);
+    if (!stack.ok() || !plan.ok() || !least.ok() ||
+        plan->lower_bound_bytes == 0) {
+      continue;
+    }
     ++planned;
-    optimal += plan->optimum_bytes == plan->total_bytes;
-    at_bound += plan->total_bytes == plan->lower_bound_bytes;
+    if (plan->buffers.size() <= 8) {
+      ++small;
+      optimal += plan->optimum_bytes == plan->total_bytes;
+    }
+    at_bound += least->total_bytes == least->lower_bound_bytes;
     worse += plan->total_bytes > stack->total_bytes;
     const double bound = static_cast<double>(plan->lower_bound_bytes);
     stack_ratio += static_cast<double>(stack->total_bytes) / bound;
     plan_ratio += static_cast<double>(plan->total_bytes) / bound;
+    least_ratio += static_cast<double>(least->total_bytes) / bound;
   }
+  const int n = std::max(1, planned);
   std::printf(
-      "%d random kernels (up to 8 buffers, alignment 16): %.2f %% at the "
-      "optimum for their barriers, %.1f %% at the lower bound; bytes / lower "
-      "bound: stack %.3f, plan %.3f; plan larger than stack: %d\n",
-      planned, 100.0 * optimal / std::max(1, planned),
-      100.0 * at_bound / std::max(1, planned),
-      stack_ratio / std::max(1, planned), plan_ratio / std::max(1, planned),
-      worse);
+      "%d random kernels, alignment 16: %.2f %% of the %d with up to 8 buffers "
+      "at the optimum for their barriers; bytes / lower bound: stack %.3f, "
+      "plan %.3f, min-bytes %.3f (%.1f %% at the bound); plan larger than "
+      "stack: %d\n",
+      planned, 100.0 * optimal / std::max(1, small), small, stack_ratio / n,
+      plan_ratio / n, least_ratio / n, 100.0 * at_bound / n, worse);
 }
 
 void PrintTimes() {
@@ -117,7 +155,6 @@ void PrintTimes() {
     const kir::Kernel kernel = MakeRandomKernel(7, random);
     const auto start = std::chrono::steady_clock::now();
     SmemPlanOptions options = PlanOptions();
-    options.allow_divergent_barriers = true;
     absl::StatusOr<SmemPlan> plan = PlanSharedMemory(kernel, Device(), options);
     const std::chrono::duration<double, std::milli> time =
         std::chrono::steady_clock::now() - start;

@@ -1,0 +1,315 @@
+#include "xla/backends/gpu/codegen/cuda_writer.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_set.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "xla/backends/gpu/codegen/cuda_prelude.h"
+#include "xla/backends/gpu/kernel_ir/affine_expr.h"
+#include "xla/backends/gpu/kernel_ir/kernel.h"
+#include "xla/backends/gpu/kernel_ir/kir_ops.h"
+#include "xla/status_macros.h"
+
+namespace xla::gpu::cuda {
+
+absl::StatusOr<std::string> Writer::Emit() {
+  for (const kir::Buffer& buffer : kernel_.buffers) {
+    if (TypeName(buffer.type).empty()) {
+      return Unimplemented(buffer.location,
+                           absl::StrCat("%", buffer.name, " is of type ",
+                                        ElementTypeName(buffer.type)));
+    }
+  }
+  CollectWritten();
+  Raw(kCudaPrelude);
+  Raw(absl::StrCat("\n// Shared memory: ", plan_.total.ToString(), " bytes, ",
+                   plan_.syncs_total, " block barriers.\n"));
+  Line(absl::StrCat("__global__ void ", kernel_.name, "_kernel(", Parameters(),
+                    ") {"));
+  ++indent_;
+  RETURN_IF_ERROR(DeclareShared());
+  RETURN_IF_ERROR(Body(kernel_.body, "true"));
+  --indent_;
+  Line("}");
+  Raw("\n#ifndef __CUDACC_RTC__\n");
+  EmitLaunch();
+  if (options_.with_main) {
+    RETURN_IF_ERROR(EmitMain());
+  }
+  Raw("#endif\n");
+  return std::move(text_);
+}
+
+absl::Status Writer::Unimplemented(kir::SourceLocation location,
+                                   absl::string_view what) const {
+  return kernel_.ErrorAt(location, absl::StrCat(what, ": no CUDA for this"),
+                         absl::StatusCode::kUnimplemented);
+}
+
+void Writer::CollectWritten() {
+  kir::ForEachStatement(kernel_.body, [&](const kir::Statement& statement) {
+    const kir::Expr* expr = statement.As<kir::Expr>();
+    if (expr == nullptr) return;
+    for (const kir::Operand& output : expr->outputs) {
+      written_.insert(output.buffer);
+    }
+  });
+}
+
+absl::Status Writer::DeclareShared() {
+  int64_t alignment = 16;
+  for (const SmemBufferPlan& b : plan_.buffers) {
+    const kir::Buffer& buffer = kernel_.buffers[b.buffer];
+    alignment = std::max(alignment, buffer.align.value_or(1));
+    if (buffer.swizzle.has_value()) {
+      alignment = std::max<int64_t>(alignment, 1024);
+    }
+  }
+  Line(absl::StrCat("extern __shared__ __align__(", alignment,
+                    ") unsigned char kir_smem[];"));
+  for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
+    const kir::Buffer& buffer = kernel_.buffers[b];
+    if (buffer.memory != kir::Memory::kShared || buffer.is_param) continue;
+    const std::string type(TypeName(buffer.type));
+    if (buffer.alias.has_value()) {
+      Line(absl::StrCat(type, "* const ", Name(static_cast<int>(b)),
+                        " = reinterpret_cast<", type, "*>(",
+                        Name(*buffer.alias), ");"));
+    } else {
+      const std::string address =
+          buffer.address.has_value() ? Text(*buffer.address) : "0";
+      Line(absl::StrCat(type, "* const ", Name(static_cast<int>(b)),
+                        " = reinterpret_cast<", type, "*>(kir_smem + (",
+                        address, "));"));
+    }
+    Line(absl::StrCat("(void)", Name(static_cast<int>(b)), ";"));
+  }
+  return DeclareBarriers();
+}
+
+absl::Status Writer::DeclareBarriers() {
+  absl::btree_set<kir::BufferId> used, ready;
+  kir::ForEachStatement(kernel_.body, [&](const kir::Statement& statement) {
+    if (const auto* half = statement.As<kir::ArriveWait>()) {
+      used.insert(half->barrier);
+    }
+    const kir::Async* async = statement.As<kir::Async>();
+    if (async != nullptr && async->op == kir::Async::Op::kMbarrier &&
+        async->name == "init") {
+      ready.insert(async->barrier);
+    }
+  });
+  bool any = false;
+  for (kir::BufferId id : used) {
+    Line(absl::StrCat("unsigned phase_", Name(id), " = 0;"));
+    if (ready.contains(id)) continue;
+    Line(absl::StrCat("if (kir_thread() == 0) kir_mbarrier_init(", Name(id),
+                      ", kir_threads());"));
+    any = true;
+  }
+  if (any) Line("__syncthreads();");
+  return absl::OkStatus();
+}
+
+absl::Status Writer::Body(const std::vector<kir::Statement>& body,
+                          const std::string& active) {
+  for (const kir::Statement& statement : body) {
+    RETURN_IF_ERROR(One(statement, active));
+  }
+  return absl::OkStatus();
+}
+
+bool Writer::HasSync(const std::vector<kir::Statement>& body) {
+  bool found = false;
+  kir::ForEachStatement(body, [&](const kir::Statement& statement) {
+    const kir::Expr* expr = statement.As<kir::Expr>();
+    found |= expr != nullptr && expr->sync;
+  });
+  return found;
+}
+
+absl::Status Writer::One(const kir::Statement& statement,
+                         const std::string& active) {
+  if (const auto* alloc = statement.As<kir::Alloc>()) {
+    return EmitAlloc(*alloc, statement);
+  }
+  if (const auto* loop = statement.As<kir::Loop>()) {
+    return EmitLoop(*loop, active);
+  }
+  if (const auto* branch = statement.As<kir::If>()) {
+    Line(absl::StrCat("if (", active == "true" ? "" : active + " && ", "(",
+                      Text(branch->predicate), ") != 0) {"));
+    ++indent_;
+    RETURN_IF_ERROR(Body(branch->then_body, "true"));
+    --indent_;
+    if (!branch->else_body.empty()) {
+      Line("} else {");
+      ++indent_;
+      RETURN_IF_ERROR(Body(branch->else_body, active));
+      --indent_;
+    }
+    Line("}");
+    return absl::OkStatus();
+  }
+  if (const auto* sync = statement.As<kir::Sync>()) {
+    if (!sync->group.empty()) {
+      return Unimplemented(statement.location, "a barrier of a group");
+    }
+    switch (sync->scope) {
+      case kir::SyncScope::kBlock:
+        Line("__syncthreads();");
+        break;
+      case kir::SyncScope::kWarp:
+        Line("__syncwarp();");
+        break;
+      case kir::SyncScope::kGrid:
+        Line("cooperative_groups::this_grid().sync();");
+        break;
+      case kir::SyncScope::kCluster:
+        Line("kir_cluster_sync();");
+        break;
+    }
+    return absl::OkStatus();
+  }
+  if (const auto* half = statement.As<kir::ArriveWait>()) {
+    const std::string barrier = Name(half->barrier);
+    if (!half->is_wait) {
+      Line(absl::StrCat("kir_mbarrier_arrive(", barrier, ");"));
+    } else {
+      Line(absl::StrCat("kir_mbarrier_wait(", barrier, ", phase_", barrier,
+                        "); phase_", barrier, " ^= 1;"));
+    }
+    return absl::OkStatus();
+  }
+  if (const auto* async = statement.As<kir::Async>()) {
+    return EmitAsync(*async);
+  }
+  return EmitExpr(*statement.As<kir::Expr>(), statement, active);
+}
+
+absl::Status Writer::EmitAlloc(const kir::Alloc& alloc,
+                               const kir::Statement& statement) {
+  const kir::Buffer& buffer = kernel_.buffers[alloc.buffer];
+  if (buffer.memory == kir::Memory::kShared) return absl::OkStatus();
+  const std::string type(TypeName(buffer.type));
+  const std::string name = Name(alloc.buffer);
+  if (buffer.alias.has_value()) {
+    Line(absl::StrCat(type, "* const ", name, " = reinterpret_cast<", type,
+                      "*>(", Name(*buffer.alias), ");"));
+    return absl::OkStatus();
+  }
+  const std::optional<int64_t> elements =
+      buffer.ElementCount().Bind(kernel_.Bindings()).AsConstant();
+  if (!elements.has_value()) {
+    return Unimplemented(
+        statement.location,
+        absl::StrCat("registers of size ", buffer.ElementCount().ToString()));
+  }
+  Line(absl::StrCat(type, " ", name, "[", *elements, "] = {};"));
+  // A reduction into what nothing was written to starts from its identity.
+  std::string identity;
+  kir::ForEachStatement(kernel_.body, [&](const kir::Statement& other) {
+    const kir::Expr* expr = other.As<kir::Expr>();
+    if (expr == nullptr || !absl::StartsWith(expr->op, "reduce.")) return;
+    if (expr->outputs[0].buffer != alloc.buffer || !identity.empty()) return;
+    identity = absl::StrCat(CombinerName(kir::OpCombiner(expr->op)),
+                            "::Identity<", ComputeType(buffer.type), ">()");
+  });
+  if (!identity.empty() && !absl::StartsWith(identity, "KirAdd")) {
+    Line(absl::StrCat("for (int k = 0; k < ", *elements, "; ++k) ", name,
+                      "[k] = kir_to<", type, ">(", identity, ");"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Writer::EmitLoop(const kir::Loop& loop,
+                              const std::string& active) {
+  const std::string index = SymbolName(loop.index);
+  const int thread = kir::ThreadDimension(loop.kind);
+  const int block = kir::BlockDimension(loop.kind);
+  if (thread >= 0 || block >= 0) {
+    const char* axis[] = {"x", "y", "z"};
+    Line(absl::StrCat("{"));
+    ++indent_;
+    Line(absl::StrCat("const Index ", index, " = ", Text(loop.start),
+                      " + Index(", thread >= 0 ? "threadIdx." : "blockIdx.",
+                      axis[thread >= 0 ? thread : block], ") * ",
+                      Text(loop.step), ";"));
+    const std::string inside = absl::StrCat(index, " < ", Text(loop.stop));
+    if (HasSync(loop.body)) {
+      // All threads go through, for the barriers inside.
+      const std::string flag = absl::StrCat("active_", ++flags_);
+      Line(absl::StrCat("const bool ", flag, " = ",
+                        active == "true" ? "" : active + " && ", inside, ";"));
+      RETURN_IF_ERROR(Body(loop.body, flag));
+    } else {
+      Line(absl::StrCat("if (", active == "true" ? "" : active + " && ", inside,
+                        ") {"));
+      ++indent_;
+      RETURN_IF_ERROR(Body(loop.body, "true"));
+      --indent_;
+      Line("}");
+    }
+    --indent_;
+    Line("}");
+    return absl::OkStatus();
+  }
+  if (loop.kind == kir::LoopKind::kUnroll ||
+      loop.kind == kir::LoopKind::kVectorize || loop.unroll) {
+    Line("#pragma unroll");
+  }
+  const bool keep = active != "true" && HasSync(loop.body);
+  Line(absl::StrCat(
+      active == "true" || keep ? "" : absl::StrCat("if (", active, ") "),
+      "for (Index ", index, " = ", Text(loop.start), "; ", index, " < ",
+      Text(loop.stop), "; ", index, " += ", Text(loop.step), ") {"));
+  ++indent_;
+  serial_.push_back(loop.index);
+  RETURN_IF_ERROR(Body(loop.body, keep ? active : "true"));
+  serial_.pop_back();
+  --indent_;
+  Line("}");
+  return absl::OkStatus();
+}
+
+absl::Status Writer::EmitAsync(const kir::Async& async) {
+  switch (async.op) {
+    case kir::Async::Op::kCommit:
+      if (async.kind == kir::AsyncKind::kCp) Line("__pipeline_commit();");
+      break;
+    case kir::Async::Op::kWait:
+      if (async.kind == kir::AsyncKind::kCp) {
+        Line(absl::StrCat("__pipeline_wait_prior(", async.keep, ");"));
+      }
+      break;
+    case kir::Async::Op::kFence:
+      Line(async.name == "async_proxy" ? "kir_fence_async_proxy();"
+                                       : "kir_fence_wgmma();");
+      break;
+    case kir::Async::Op::kMbarrier: {
+      const std::string barrier = Name(async.barrier);
+      if (async.name == "init") {
+        Line(absl::StrCat(
+            "if (kir_thread() == 0) kir_mbarrier_init(", barrier, ", ",
+            async.argument.has_value() ? Text(*async.argument) : "1", ");"));
+      } else if (async.name == "arrive") {
+        Line(absl::StrCat("kir_mbarrier_arrive(", barrier, ");"));
+      } else if (async.name == "wait_parity") {
+        // Copies by one thread are complete when the block has met.
+        Line("__syncthreads();");
+      }
+      break;
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace xla::gpu::cuda

@@ -1,0 +1,298 @@
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "xla/backends/gpu/codegen/cuda_writer.h"
+#include "xla/backends/gpu/kernel_ir/affine_expr.h"
+#include "xla/backends/gpu/kernel_ir/kernel.h"
+#include "xla/backends/gpu/kernel_ir/kir_ops.h"
+#include "xla/status_macros.h"
+
+namespace xla::gpu::cuda {
+
+absl::string_view TypeName(kir::ElementType type) {
+  switch (type) {
+    case kir::ElementType::kPred:
+    case kir::ElementType::kU8:
+      return "unsigned char";
+    case kir::ElementType::kS8:
+      return "signed char";
+    case kir::ElementType::kF8E4M3FN:
+      return "__nv_fp8_e4m3";
+    case kir::ElementType::kF8E5M2:
+      return "__nv_fp8_e5m2";
+    case kir::ElementType::kS16:
+      return "short";
+    case kir::ElementType::kU16:
+      return "unsigned short";
+    case kir::ElementType::kF16:
+      return "__half";
+    case kir::ElementType::kBF16:
+      return "__nv_bfloat16";
+    case kir::ElementType::kS32:
+      return "int";
+    case kir::ElementType::kU32:
+      return "unsigned";
+    case kir::ElementType::kF32:
+      return "float";
+    case kir::ElementType::kS64:
+      return "long long";
+    case kir::ElementType::kU64:
+      return "unsigned long long";
+    case kir::ElementType::kF64:
+      return "double";
+    default:
+      return "";
+  }
+}
+
+bool IsInteger(kir::ElementType type) {
+  switch (type) {
+    case kir::ElementType::kPred:
+    case kir::ElementType::kS8:
+    case kir::ElementType::kU8:
+    case kir::ElementType::kS16:
+    case kir::ElementType::kU16:
+    case kir::ElementType::kS32:
+    case kir::ElementType::kU32:
+    case kir::ElementType::kS64:
+    case kir::ElementType::kU64:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::string CombinerName(kir::Combiner combiner) {
+  switch (combiner) {
+    case kir::Combiner::kMul:
+      return "KirMul";
+    case kir::Combiner::kMax:
+      return "KirMax";
+    case kir::Combiner::kMin:
+      return "KirMin";
+    default:
+      return "KirAdd";
+  }
+}
+
+std::string Writer::Name(kir::BufferId id) const {
+  const kir::Buffer& buffer = kernel_.buffers[id];
+  const char* prefix = buffer.is_param                         ? "p_"
+                       : buffer.memory == kir::Memory::kShared ? "s_"
+                       : buffer.memory == kir::Memory::kGlobal ? "g_"
+                                                               : "r_";
+  return absl::StrCat(prefix, absl::StrReplaceAll(buffer.name, {{".", "_"}}));
+}
+
+std::string Writer::SymbolName(const std::string& name) {
+  static constexpr std::pair<absl::string_view, absl::string_view> kKnown[] = {
+      {"tid.", "threadIdx."},
+      {"bid.", "blockIdx."},
+      {"bdim.", "blockDim."},
+      {"gdim.", "gridDim."}};
+  for (const auto& [prefix, cuda] : kKnown) {
+    if (absl::StartsWith(name, prefix)) {
+      return absl::StrCat("Index(", cuda, name.substr(prefix.size()), ")");
+    }
+  }
+  return absl::StrCat("i_", absl::StrReplaceAll(name, {{".", "_"}}));
+}
+
+std::string Writer::Text(const AffineExpr& e) {
+  std::string text;
+  for (const AffineExpr::Term& term : e.terms()) {
+    if (!text.empty()) text += " + ";
+    std::string product;
+    if (term.coefficient != 1) {
+      product = term.coefficient < 0
+                    ? absl::StrCat("Index(", term.coefficient, ")")
+                    : absl::StrCat(term.coefficient);
+    }
+    for (const AffineExpr::Atom& atom : term.factors) {
+      absl::StrAppend(&product, product.empty() ? "" : " * ", Text(*atom));
+    }
+    text += product;
+  }
+  if (e.terms().empty() || e.constant() != 0) {
+    if (text.empty()) return absl::StrCat(e.constant());
+    absl::StrAppend(&text, e.constant() < 0 ? " - " : " + ",
+                    e.constant() < 0 ? -e.constant() : e.constant());
+  }
+  return text;
+}
+
+std::string Writer::Text(const AffineExpr::AtomNode& atom) {
+  using AtomOp = AffineExpr::Op;
+  if (atom.op == AtomOp::kSymbol) return SymbolName(atom.name);
+  const char* name = atom.op == AtomOp::kFloorDiv  ? "kir_div"
+                     : atom.op == AtomOp::kMod     ? "kir_mod"
+                     : atom.op == AtomOp::kMin     ? "kir_min"
+                     : atom.op == AtomOp::kMax     ? "kir_max"
+                     : atom.op == AtomOp::kAlignUp ? "kir_align"
+                                                   : "kir_and";
+  std::string text = Text(atom.args[0]);
+  for (size_t i = 1; i < atom.args.size(); ++i) {
+    text = absl::StrCat(name, "(", text, ", ", Text(atom.args[i]), ")");
+  }
+  return text;
+}
+
+std::string Writer::ComputeType(kir::ElementType type) const {
+  if (type == kir::ElementType::kF64) return "double";
+  return IsInteger(type) ? "Index" : "float";
+}
+
+std::string Writer::Element(const kir::Operand& operand) const {
+  const kir::Buffer& buffer = kernel_.buffers[operand.buffer];
+  AffineExpr linear;
+  for (size_t d = 0; d < operand.indices.size(); ++d) {
+    linear = linear * buffer.extents[d] + operand.indices[d];
+  }
+  if (buffer.circular.has_value() && buffer.circular->stages > 1 &&
+      !serial_.empty()) {
+    AffineExpr one = 1;
+    for (const AffineExpr& extent : buffer.extents) one = one * extent;
+    linear =
+        linear + one * AffineExpr::Mod(AffineExpr::Symbol(serial_[0]),
+                                       AffineExpr(buffer.circular->stages));
+  }
+  return absl::StrCat(Name(operand.buffer), "[", Text(linear), "]");
+}
+
+std::string Writer::Load(const kir::Operand& operand, const std::string& type,
+                         bool guarded) const {
+  const std::string value =
+      absl::StrCat("kir_to<", type, ">(", Element(operand), ")");
+  if (!guarded) return value;
+  const kir::Buffer& buffer = kernel_.buffers[operand.buffer];
+  std::vector<std::string> tests;
+  for (size_t d = 0; d < operand.indices.size(); ++d) {
+    tests.push_back(absl::StrCat("kir_inside(", Text(operand.indices[d]), ", ",
+                                 Text(buffer.extents[d]), ")"));
+  }
+  if (tests.empty()) return value;
+  return absl::StrCat("(", absl::StrJoin(tests, " && "), " ? ", value, " : ",
+                      type, "(0))");
+}
+
+std::string Writer::ArithmeticType(const kir::Expr& expr) const {
+  kir::ElementType widest = kernel_.buffers[expr.outputs[0].buffer].type;
+  for (const kir::Argument& argument : expr.arguments) {
+    const auto* operand = std::get_if<kir::Operand>(&argument);
+    if (operand == nullptr) continue;
+    const kir::ElementType type = kernel_.buffers[operand->buffer].type;
+    if (type == kir::ElementType::kF64 ||
+        (IsInteger(widest) && !IsInteger(type))) {
+      widest = type;
+    }
+  }
+  return ComputeType(widest);
+}
+
+std::vector<std::string> Writer::Inputs(const kir::Expr& expr,
+                                        const std::string& type) const {
+  const bool pads = kir::FindOp(expr.op)->op_class == kir::OpClass::kDifficult;
+  std::vector<std::string> in;
+  for (const kir::Argument& argument : expr.arguments) {
+    if (const auto* operand = std::get_if<kir::Operand>(&argument)) {
+      if (expr.op == "gather" && in.empty()) {
+        const auto* at = std::get_if<kir::Operand>(&expr.arguments[1]);
+        in.push_back(absl::StrCat("kir_to<", type, ">(", Name(operand->buffer),
+                                  "[Index(", Element(*at), ")])"));
+        continue;
+      }
+      in.push_back(Load(*operand, type, pads));
+    } else if (const auto* e = std::get_if<AffineExpr>(&argument)) {
+      in.push_back(absl::StrCat(type, "(", Text(*e), ")"));
+    } else {
+      in.push_back(absl::StrCat(type, "(", std::get<double>(argument), ")"));
+    }
+  }
+  return in;
+}
+
+// What an expression of one result computes from its inputs.
+std::string Writer::Value(const kir::Expr& expr,
+                          const std::vector<std::string>& in,
+                          const std::string& type,
+                          const std::string& element) const {
+  const std::string combiner = CombinerName(kir::OpCombiner(expr.op));
+  const std::string before = absl::StrCat("kir_to<", type, ">(", element, ")");
+  switch (kir::FindOp(expr.op)->op_class) {
+    case kir::OpClass::kReduce:
+      return absl::StrCat(combiner, "::Apply<", type, ">(", before, ", ", in[0],
+                          ")");
+    case kir::OpClass::kWarpReduce:
+      return absl::StrCat("kir_warp_reduce<", type, ", ", combiner, ">(", in[0],
+                          ")");
+    case kir::OpClass::kMma:
+      return absl::StrCat(in.size() > 2 ? in[2] : before, " + ", in[0], " * ",
+                          in[1]);
+    case kir::OpClass::kPointwise:
+      return absl::StrCat("kir_", expr.op, "<", type, ">(",
+                          absl::StrJoin(in, ", "), ")");
+    default:
+      return in[0];
+  }
+}
+
+absl::Status Writer::EmitExpr(const kir::Expr& expr,
+                              const kir::Statement& statement,
+                              const std::string& active) {
+  const kir::OpClass op_class = kir::FindOp(expr.op)->op_class;
+  if (op_class == kir::OpClass::kScan) {
+    return Unimplemented(statement.location, expr.op);
+  }
+  const kir::Operand& output = expr.outputs[0];
+  const kir::Buffer& target = kernel_.buffers[output.buffer];
+  const std::string type = ArithmeticType(expr);
+  std::vector<std::string> in = Inputs(expr, type);
+  std::string element = Element(output);
+  std::string guard =
+      active == "true" ? "" : absl::StrCat("if (", active, ") ");
+  if (expr.async == kir::AsyncKind::kBulkLoad ||
+      expr.async == kir::AsyncKind::kBulkStore) {
+    guard = "if (kir_thread() == 0) ";
+  }
+  if (op_class == kir::OpClass::kReduce && expr.sync) {
+    const std::string reduced = absl::StrCat("reduced_", ++flags_);
+    const std::string combiner = CombinerName(kir::OpCombiner(expr.op));
+    Line(absl::StrCat("const ", type, " ", reduced, " = kir_block_reduce<",
+                      type, ", ", combiner, ">(", active, " ? ", in[0], " : ",
+                      combiner, "::Identity<", type, ">());"));
+    in[0] = reduced;
+  } else if (op_class == kir::OpClass::kWelford) {
+    Line(absl::StrCat(guard, "kir_welford(", in[0], ", ", element, ", ",
+                      Element(expr.outputs[1]), ", ", Element(expr.outputs[2]),
+                      ");"));
+    return absl::OkStatus();
+  } else if (op_class == kir::OpClass::kScatter) {
+    element = absl::StrCat(Name(output.buffer), "[Index(", in[1], ")]");
+  }
+  const auto* source = expr.arguments.empty()
+                           ? nullptr
+                           : std::get_if<kir::Operand>(&expr.arguments[0]);
+  if (expr.async == kir::AsyncKind::kCp && source != nullptr &&
+      kernel_.buffers[source->buffer].type == target.type &&
+      kir::ElementBytes(target.type) >= 4) {
+    Line(absl::StrCat(guard, "__pipeline_memcpy_async(&", element, ", &",
+                      Element(*source), ", sizeof(", TypeName(target.type),
+                      "));"));
+    return absl::OkStatus();
+  }
+  Line(absl::StrCat(guard, element, " = kir_to<", TypeName(target.type), ">(",
+                    Value(expr, in, type, element), ");"));
+  return absl::OkStatus();
+}
+
+}  // namespace xla::gpu::cuda

@@ -1,0 +1,129 @@
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "xla/backends/gpu/codegen/cuda_writer.h"
+#include "xla/backends/gpu/kernel_ir/affine_expr.h"
+#include "xla/backends/gpu/kernel_ir/kernel.h"
+#include "xla/backends/gpu/kernel_ir/race_checker.h"
+#include "xla/status_macros.h"
+
+namespace xla::gpu::cuda {
+
+std::string Writer::Parameters() const {
+  std::vector<std::string> list;
+  for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
+    const kir::Buffer& buffer = kernel_.buffers[b];
+    if (!buffer.is_param) continue;
+    list.push_back(
+        absl::StrCat(written_.contains(static_cast<int>(b)) ? "" : "const ",
+                     TypeName(buffer.type), "* ", Name(static_cast<int>(b))));
+  }
+  for (const kir::Symbol& symbol : kernel_.symbols) {
+    list.push_back(absl::StrCat("Index ", SymbolName(symbol.name)));
+  }
+  return absl::StrJoin(list, ", ");
+}
+
+void Writer::EmitLaunch() {
+  const std::string name = kernel_.name;
+  std::vector<std::string> arguments;
+  for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
+    if (kernel_.buffers[b].is_param) {
+      arguments.push_back(Name(static_cast<int>(b)));
+    }
+  }
+  for (const kir::Symbol& symbol : kernel_.symbols) {
+    arguments.push_back(SymbolName(symbol.name));
+  }
+  std::array<std::string, 3> grid = {"1", "1", "1"}, block = {"1", "1", "1"};
+  if (kernel_.launch.has_value()) {
+    for (int d = 0; d < 3; ++d) {
+      grid[d] = Text(kernel_.launch->grid[d]);
+      block[d] = Text(kernel_.launch->block[d]);
+    }
+  }
+  const std::string parameters = Parameters();
+  Line(absl::StrCat("cudaError_t launch_", name, "(", parameters,
+                    parameters.empty() ? "" : ", ", "cudaStream_t stream) {"));
+  ++indent_;
+  Line(absl::StrCat("const Index bytes = ", Text(plan_.total), ";"));
+  Line(absl::StrCat("cudaError_t error = kir_reserve((const void*)", name,
+                    "_kernel, bytes);"));
+  Line("if (error != cudaSuccess) return error;");
+  Line(absl::StrCat("const dim3 grid(", absl::StrJoin(grid, ", "), "), block(",
+                    absl::StrJoin(block, ", "), ");"));
+  Line(absl::StrCat("KIR_LAUNCH(", name, "_kernel, grid, block, bytes, stream",
+                    arguments.empty() ? "" : ", ",
+                    absl::StrJoin(arguments, ", "), ");"));
+  Line("return cudaGetLastError();");
+  --indent_;
+  Line("}");
+}
+
+absl::Status Writer::EmitMain() {
+  KernelRunOptions run_options;
+  run_options.own_memory = true;
+  run_options.check_races = false;
+  run_options.all_blocks = true;
+  ASSIGN_OR_RETURN(KernelRun run, RunKernel(kernel_, {}, run_options));
+  const AffineExpr::Binding binding = kernel_.Bindings();
+  Raw("\n");
+  Line("int main() {");
+  ++indent_;
+  Line("bool same = true;");
+  std::vector<std::string> arguments;
+  std::string checks;
+  size_t number = 0;
+  for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
+    const kir::Buffer& buffer = kernel_.buffers[b];
+    if (!buffer.is_param) continue;
+    const std::string name = Name(static_cast<int>(b));
+    const std::vector<double>& expected = run.params[number];
+    Line(absl::StrCat("KirArray<", TypeName(buffer.type), "> ", name, "(",
+                      expected.size(), ", ", number, ");"));
+    arguments.push_back(absl::StrCat(name, ".device"));
+    if (written_.contains(static_cast<int>(b)) &&
+        static_cast<int>(expected.size()) <= options_.max_compared) {
+      absl::StrAppend(&checks, "  static const double want_", name, "[] = {",
+                      absl::StrJoin(expected, ", ",
+                                    [](std::string* out, double v) {
+                                      absl::StrAppend(
+                                          out, v != v       ? "NAN"
+                                               : v > 1e300  ? "INFINITY"
+                                               : v < -1e300 ? "-INFINITY"
+                                                            : absl::StrCat(v));
+                                    }),
+                      "};\n  same &= ", name, ".Equals(want_", name, ");\n");
+    }
+    ++number;
+  }
+  for (const kir::Symbol& symbol : kernel_.symbols) {
+    auto it = binding.find(symbol.name);
+    arguments.push_back(
+        absl::StrCat("Index(", it == binding.end() ? 0 : it->second, ")"));
+  }
+  Line(absl::StrCat("cudaError_t error = launch_", kernel_.name, "(",
+                    absl::StrJoin(arguments, ", "),
+                    arguments.empty() ? "" : ", ", "0);"));
+  Line("if (error == cudaSuccess) error = cudaDeviceSynchronize();");
+  Line("if (error != cudaSuccess) {");
+  Line("  std::fprintf(stderr, \"%s\\n\", cudaGetErrorString(error));");
+  Line("  return 2;");
+  Line("}");
+  Raw(checks);
+  Line(absl::StrCat("std::printf(\"", kernel_.name,
+                    ": %s\\n\", same ? \"same\" : \"DIFFERENT\");"));
+  Line("return same ? 0 : 1;");
+  --indent_;
+  Line("}");
+  return absl::OkStatus();
+}
+
+}  // namespace xla::gpu::cuda

@@ -1,0 +1,213 @@
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "xla/backends/gpu/kernel_ir/kernel.h"
+#include "xla/backends/gpu/kernel_ir/kernel_machine.h"
+#include "xla/backends/gpu/kernel_ir/kernel_values.h"
+#include "xla/backends/gpu/kernel_ir/kir_ops.h"
+#include "xla/status_macros.h"
+
+namespace xla::gpu::kernel_machine {
+
+absl::StatusOr<std::vector<double>> Machine::ReadInputs(
+    int t, const CodeInstruction& i, int transfer, bool proxy) {
+  std::vector<double> values;
+  for (const CodeArgument& argument : i.arguments) {
+    if (argument.kind == CodeArgument::Kind::kNumber) {
+      values.push_back(argument.number);
+    } else if (argument.kind == CodeArgument::Kind::kExpr) {
+      ASSIGN_OR_RETURN(int64_t v, Value(argument.expr[0], t, i));
+      values.push_back(static_cast<double>(v));
+    } else {
+      ASSIGN_OR_RETURN(Place place, Find(argument.operand, t, i));
+      if (i.statement->As<kir::Expr>()->op == "gather" && values.empty()) {
+        // Where it reads, the second argument tells.
+        ASSIGN_OR_RETURN(Place at, Find(i.arguments[1].operand, t, i));
+        const int64_t n = code_.elements[place.buffer];
+        place.element =
+            std::clamp<int64_t>(static_cast<int64_t>(Load(t, at, i)), 0, n - 1);
+      }
+      if (place.element < 0) {
+        if (i.info->op_class != kir::OpClass::kDifficult) {
+          return ErrorAt(
+              i, absl::StatusCode::kOutOfRange,
+              absl::StrCat("an index of %", kernel_.buffers[place.buffer].name,
+                           " lies outside of it"));
+        }
+        values.push_back(0);  // What pads.
+        continue;
+      }
+      values.push_back(Load(t, place, i, transfer, proxy));
+    }
+  }
+  return values;
+}
+
+absl::Status Machine::Finish(int t, const CodeInstruction& i,
+                             const std::vector<double>& in) {
+  const kir::Expr& expr = *i.statement->As<kir::Expr>();
+  std::vector<Place> places;
+  for (const CodeOperand& output : i.outputs) {
+    ASSIGN_OR_RETURN(Place place, Find(output, t, i));
+    if (place.element < 0) {
+      return ErrorAt(
+          i, absl::StatusCode::kOutOfRange,
+          absl::StrCat("an index of %", kernel_.buffers[place.buffer].name,
+                       " lies outside of it"));
+    }
+    places.push_back(place);
+  }
+  const kir::Combiner combiner = kir::OpCombiner(expr.op);
+  switch (i.info->op_class) {
+    case kir::OpClass::kReduce: {
+      const double before = Written(t, places[0]) ? Load(t, places[0], i)
+                                                  : CombinerIdentity(combiner);
+      Store(t, places[0], ApplyCombiner(combiner, before, in[0]), i);
+      break;
+    }
+    case kir::OpClass::kMma: {
+      double sum = in.size() > 2           ? in[2]
+                   : Written(t, places[0]) ? Load(t, places[0], i)
+                                           : 0;
+      Store(t, places[0], sum + in[0] * in[1], i);
+      break;
+    }
+    case kir::OpClass::kWelford: {
+      double mean = 0, m2 = 0, count = 0;
+      if (Written(t, places[2])) {
+        mean = Load(t, places[0], i);
+        m2 = Load(t, places[1], i);
+        count = Load(t, places[2], i);
+      }
+      count += 1;
+      const double delta = in[0] - mean;
+      mean += delta / count;
+      m2 += delta * (in[0] - mean);
+      Store(t, places[0], mean, i);
+      Store(t, places[1], m2, i);
+      Store(t, places[2], count, i);
+      break;
+    }
+    case kir::OpClass::kScatter: {
+      Place at = places[0];
+      at.element = std::clamp<int64_t>(static_cast<int64_t>(in[1]), 0,
+                                       code_.elements[at.buffer] - 1);
+      Store(t, at, in[0], i);
+      break;
+    }
+    default:
+      Store(t, places[0], ApplyKernelOp(expr.op, in), i);
+      for (size_t k = 1; k < places.size(); ++k) Store(t, places[k], in[0], i);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Machine::RunExpr(int t, const CodeInstruction& i) {
+  Thread& thread = threads_[t];
+  const kir::Expr& expr = *i.statement->As<kir::Expr>();
+  const bool outside = thread.outside_until >= 0;
+  const bool scan = i.info->op_class == kir::OpClass::kScan;
+  if (expr.sync || scan || i.info->op_class == kir::OpClass::kWarpReduce) {
+    if (!thread.resume) {
+      thread.inputs.clear();
+      if (!outside) {
+        ASSIGN_OR_RETURN(thread.inputs, ReadInputs(t, i, -1, false));
+      }
+      thread.state =
+          expr.sync || scan ? Thread::State::kBlock : Thread::State::kWarp;
+      return absl::OkStatus();
+    }
+    thread.resume = false;
+    ++thread.pc;
+    if (outside) return absl::OkStatus();
+    std::vector<double> in = thread.inputs;
+    in[0] = thread.result;
+    if (i.info->op_class == kir::OpClass::kWarpReduce || scan) {
+      ASSIGN_OR_RETURN(Place place, Find(i.outputs[0], t, i));
+      if (place.element < 0) {
+        return ErrorAt(i, absl::StatusCode::kOutOfRange,
+                       "an index lies outside of its buffer");
+      }
+      Store(t, place, in[0], i);
+      return absl::OkStatus();
+    }
+    return Finish(t, i, in);
+  }
+  ++thread.pc;
+  if (outside) return absl::OkStatus();
+  if (expr.async != kir::AsyncKind::kNone) return Transfer(t, i);
+  ASSIGN_OR_RETURN(std::vector<double> in, ReadInputs(t, i, -1, false));
+  return Finish(t, i, in);
+}
+
+absl::Status Machine::Transfer(int t, const CodeInstruction& i) {
+  const kir::Expr& expr = *i.statement->As<kir::Expr>();
+  const bool proxy = expr.async != kir::AsyncKind::kCp;
+  int transfer = -1;
+  if (expr.async == kir::AsyncKind::kBulkLoad ||
+      expr.async == kir::AsyncKind::kBulkStore) {
+    // One thread starts it; which elements it moves, its loops tell.
+    uint64_t key = Instance(t, i);
+    for (const CodeOperand& output : i.outputs) {
+      ASSIGN_OR_RETURN(Place place, Find(output, t, i));
+      key = key * 31 + static_cast<uint64_t>(place.element);
+    }
+    if (!started_.insert(key).second) return absl::OkStatus();
+  }
+  const bool joined =
+      expr.async == kir::AsyncKind::kBulkLoad && expr.mbarrier.has_value();
+  if (shadow_ != nullptr) transfer = shadow_->StartTransfer(t, joined);
+  ASSIGN_OR_RETURN(std::vector<double> in, ReadInputs(t, i, transfer, proxy));
+  if (i.info->op_class == kir::OpClass::kMma) {
+    // The product is read from registers after its wait.
+    ASSIGN_OR_RETURN(Place place, Find(i.outputs[0], t, i));
+    const double before = Written(t, place) ? Load(t, place, i) : 0;
+    Store(t, place, before + in[0] * in[1], i);
+  } else {
+    for (const CodeOperand& output : i.outputs) {
+      ASSIGN_OR_RETURN(Place place, Find(output, t, i));
+      if (place.element < 0) {
+        return ErrorAt(i, absl::StatusCode::kOutOfRange,
+                       "an index lies outside of its buffer");
+      }
+      Store(t, place, ApplyKernelOp(expr.op, in), i, transfer, proxy);
+    }
+  }
+  if (joined) {
+    barriers_[*expr.mbarrier].loads.push_back(transfer);
+  } else {
+    threads_[t].pending.push_back({transfer, expr.async, false, 0});
+  }
+  return absl::OkStatus();
+}
+
+// Combines what the threads of a group brought to one expression.
+void Machine::ReleaseExpr(const std::vector<int>& group,
+                          const CodeInstruction& i) {
+  const kir::Expr& expr = *i.statement->As<kir::Expr>();
+  const kir::Combiner combiner = kir::OpCombiner(expr.op);
+  const bool scan = i.info->op_class == kir::OpClass::kScan;
+  double sum = CombinerIdentity(combiner);
+  std::vector<double> sorted;
+  for (int t : group) {
+    if (!threads_[t].inputs.empty()) sorted.push_back(threads_[t].inputs[0]);
+  }
+  absl::c_sort(sorted);
+  size_t rank = 0;
+  for (int t : group) {
+    threads_[t].resume = true;
+    threads_[t].state = Thread::State::kReady;
+    if (threads_[t].inputs.empty()) continue;
+    sum = ApplyCombiner(combiner, sum, threads_[t].inputs[0]);
+    threads_[t].result = expr.op == "sort" ? sorted[rank++] : sum;
+  }
+  if (scan) return;
+  for (int t : group) threads_[t].result = sum;
+}
+
+}  // namespace xla::gpu::kernel_machine
