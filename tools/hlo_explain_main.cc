@@ -18,6 +18,9 @@ ABSL_FLAG(std::optional<xla::ScheduleAlgorithm>, schedule, std::nullopt,
           "as-is; else the module's own, or best where it has none.");
 ABSL_FLAG(int64_t, effort, xla::BestMemoryScheduler::kDefaultEffort,
           "How long --schedule=best searches; 0: simple orders only.");
+ABSL_FLAG(xla::AsyncPlacement, async, xla::AsyncPlacement::kAsScheduled,
+          "Starts and dones of asynchronous operations: as-scheduled, or "
+          "overlap: starts early, dones late, synchronous pairs side by side.");
 ABSL_FLAG(std::optional<std::string>, passes, std::nullopt,
           "Passes before scheduling; else those of the pipeline 'prepare', and "
           "none for a module with a schedule.");
@@ -28,7 +31,25 @@ ABSL_FLAG(bool, json, false, "Report as JSON.");
 ABSL_FLAG(bool, curve, false, "Live bytes at every program point (JSON).");
 ABSL_FLAG(int, max_buffers, 20, "Buffers to list.");
 ABSL_FLAG(bool, seconds, true, "Say how long scheduling took.");
-ABSL_FLAG(std::string, o, "", "Where to write the scheduled module.");
+ABSL_FLAG(std::string, o, "",
+          "Where to write the scheduled (with --fit: rewritten) module.");
+ABSL_FLAG(bool, fit, false,
+          "Rewrite the module so that it fits in --limit (16GiB, or 80% of its "
+          "peak), and say what that costs.");
+ABSL_FLAG(int, budget_curve, 0,
+          "What so many limits, from the peak down, would cost.");
+ABSL_FLAG(bool, csv, false, "The curve as CSV.");
+ABSL_FLAG(xla::RematerializationAlgorithm, strategy,
+          xla::RematerializationAlgorithm::kPlan,
+          "Of --fit: plan, always-remat, peak-priority or baseline-2018.");
+ABSL_FLAG(xla::RematAccounting, accounting, xla::RematAccounting::kOurs,
+          "How --fit counts bytes: ours, or upstream (OpenXLA's "
+          "rematerialization).");
+ABSL_FLAG(int64_t, fit_effort, 1, "How long --strategy=plan searches.");
+ABSL_FLAG(bool, across_loops, true, "Of plan: rewrite loops, too.");
+ABSL_FLAG(bool, reschedule, true, "Of plan: may run in another order.");
+ABSL_FLAG(bool, barriers, false,
+          "Of plan: clones read through opt-barriers, for use inside XLA.");
 
 namespace {
 
@@ -37,12 +58,15 @@ constexpr char kUsage[] =
     "  hlo-explain model.hlo\n"
     "  hlo-explain model.hlo --limit=16GiB\n"
     "  hlo-explain model.hlo --schedule=default --json\n"
-    "  hlo-explain model.hlo -o scheduled.hlo\n";
+    "  hlo-explain model.hlo -o scheduled.hlo\n"
+    "  hlo-explain model.hlo --fit --limit=16GiB -o smaller.hlo\n"
+    "  hlo-explain model.hlo --budget-curve=9\n";
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::vector<std::string> inputs = xla::InitTool(argc, argv, kUsage);
+  std::vector<std::string> inputs =
+      xla::InitTool(argc, argv, kUsage, {{"budget-curve", "budget_curve=11"}});
   if (inputs.size() != 1) {
     std::cerr << "usage: hlo-explain MODULE [flags]; see hlo-explain --help\n";
     return 2;
@@ -50,6 +74,7 @@ int main(int argc, char** argv) {
   HloExplainOptions options;
   options.schedule = absl::GetFlag(FLAGS_schedule);
   options.effort = absl::GetFlag(FLAGS_effort);
+  options.async = absl::GetFlag(FLAGS_async);
   options.passes = absl::GetFlag(FLAGS_passes);
   options.limit = absl::GetFlag(FLAGS_limit);
   options.json = absl::GetFlag(FLAGS_json);
@@ -57,6 +82,15 @@ int main(int argc, char** argv) {
   options.max_buffers = absl::GetFlag(FLAGS_max_buffers);
   options.seconds = absl::GetFlag(FLAGS_seconds);
   options.output = absl::GetFlag(FLAGS_o);
+  options.fit = absl::GetFlag(FLAGS_fit);
+  options.budget_curve = absl::GetFlag(FLAGS_budget_curve);
+  options.fit_options.csv = absl::GetFlag(FLAGS_csv);
+  options.fit_options.strategy = absl::GetFlag(FLAGS_strategy);
+  options.fit_options.accounting = absl::GetFlag(FLAGS_accounting);
+  options.fit_options.effort = absl::GetFlag(FLAGS_fit_effort);
+  options.fit_options.across_loops = absl::GetFlag(FLAGS_across_loops);
+  options.fit_options.reschedule = absl::GetFlag(FLAGS_reschedule);
+  options.fit_options.barriers = absl::GetFlag(FLAGS_barriers);
   return xla::ExitStatus(
       xla::RunHloExplain(options, xla::AllPasses(), inputs.front(), std::cout));
 }

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "absl/flags/flag.h"
-#include "absl/strings/str_cat.h"
 #include "tools/tool_main.h"
 #include "xla/hlo/pipeline/all_passes.h"
 #include "xla/hlo/pipeline/hlo_opt.h"
@@ -52,6 +51,8 @@ ABSL_FLAG(int64_t, check_equivalent, 0,
           "(1 if none is given), and fail passes that change the meaning.");
 ABSL_FLAG(int64_t, max_equivalence_work, -1,
           "Pass over modules that take more operations; -1: none.");
+ABSL_FLAG(std::string, equivalence_notes, "",
+          "Append what was passed over to this file, not to standard error.");
 ABSL_FLAG(bool, time, false, "Print the time of each pass.");
 ABSL_FLAG(bool, stats, false, "Print what each pass did.");
 ABSL_FLAG(bool, print_after_change, false,
@@ -95,6 +96,7 @@ HloOptOptions OptionsFromFlags() {
   options.check_changed = absl::GetFlag(FLAGS_check_changed);
   options.check_equivalent = absl::GetFlag(FLAGS_check_equivalent);
   options.max_equivalence_work = absl::GetFlag(FLAGS_max_equivalence_work);
+  options.equivalence_notes = absl::GetFlag(FLAGS_equivalence_notes);
   options.time = absl::GetFlag(FLAGS_time);
   options.stats = absl::GetFlag(FLAGS_stats);
   options.print_after_change = absl::GetFlag(FLAGS_print_after_change);

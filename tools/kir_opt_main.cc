@@ -38,12 +38,17 @@ ABSL_FLAG(xla::gpu::SmemPlanOptions::ReuseSyncs, reuse_syncs,
           "Barriers bought to reuse memory: auto, never or min-bytes.");
 ABSL_FLAG(std::optional<int>, max_reuse_syncs, std::nullopt,
           "At most so many barriers to reuse memory.");
+ABSL_FLAG(bool, check_plan, false,
+          "Check that nothing the plan lets share bytes gets in the way.");
 ABSL_FLAG(int, check_races, 0,
           "Runs of the planned kernel on the race checker's machine.");
 ABSL_FLAG(bool, cuda_main, false,
           "A main() in the CUDA that compares with the interpreter.");
 ABSL_FLAG(int, registers, 0,
           "Registers of a thread, which bound occupancy; 0: not looked at.");
+ABSL_FLAG(int64_t, split_cycles, KirOptOptions().split_cycles,
+          "Cycles between arrive and wait that make it worth splitting a "
+          "barrier; 0: never.");
 
 namespace {
 
@@ -71,9 +76,11 @@ KirOptOptions OptionsFromFlags() {
       absl::GetFlag(FLAGS_allow_divergent_barriers);
   options.reuse_syncs = absl::GetFlag(FLAGS_reuse_syncs);
   options.max_reuse_syncs = absl::GetFlag(FLAGS_max_reuse_syncs);
+  options.check_plan = absl::GetFlag(FLAGS_check_plan);
   options.check_races = absl::GetFlag(FLAGS_check_races);
   options.cuda_main = absl::GetFlag(FLAGS_cuda_main);
   options.registers = absl::GetFlag(FLAGS_registers);
+  options.split_cycles = absl::GetFlag(FLAGS_split_cycles);
   return options;
 }
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Rewrites the CHECK lines of text tests from what their tool prints now.
 
-usage: tools/update_checks.py FILE…
+usage: tools/update_checks.py [--tools=DIR] FILE…
+
+The tools are built first, unless --tools says where they are.
 
 Only files that opt in with a line `// UPDATE-CHECKS` are touched, and only
 those with one RUN line without a prefix of its own. Each case between
@@ -15,7 +17,6 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-TOOLS = os.path.join(ROOT, "bazel-bin", "tools")
 
 
 def run_line(text):
@@ -25,8 +26,8 @@ def run_line(text):
   return lines[0].split("|")[0]
 
 
-def output_of(path, command):
-  environment = dict(os.environ, PATH=TOOLS + os.pathsep + os.environ["PATH"])
+def output_of(path, command, tools):
+  environment = dict(os.environ, PATH=tools + os.pathsep + os.environ["PATH"])
   return subprocess.run(command.replace("%s", path), shell=True, check=True,
                         env=environment, stdout=subprocess.PIPE,
                         universal_newlines=True).stdout
@@ -45,12 +46,12 @@ def check_lines(module):
   return checks
 
 
-def update(path):
+def update(path, tools):
   with open(path) as f:
     text = f.read()
   if not re.search(r"^// UPDATE-CHECKS$", text, re.M):
     return "has no line // UPDATE-CHECKS"
-  modules = re.split(r"^// -----$", output_of(path, run_line(text)), flags=re.M)
+  modules = re.split(r"^// -----$", output_of(path, run_line(text), tools), flags=re.M)
   cases = re.split(r"^// -----$", text, flags=re.M)
   if len(modules) != len(cases):
     return "%d cases, but %d modules came out" % (len(cases), len(modules))
@@ -67,14 +68,22 @@ def update(path):
 
 
 def main():
-  if len(sys.argv) < 2:
+  arguments = sys.argv[1:]
+  tools = os.path.join(ROOT, "bazel-bin", "tools")
+  if arguments and arguments[0].startswith("--tools="):
+    tools = os.path.abspath(arguments.pop(0).split("=", 1)[1])
+  elif arguments:
+    subprocess.run([os.path.join(ROOT, "bazelw"), "build", "//tools:all"],
+                   check=True, cwd=ROOT)
+  if not arguments:
     print(__doc__, file=sys.stderr)
     return 2
-  subprocess.run([os.path.join(ROOT, "bazelw"), "build", "//tools:all"],
-                 check=True, cwd=ROOT)
-  for path in sys.argv[1:]:
-    print("%s: %s" % (path, update(os.path.abspath(path))))
-  return 0
+  failed = False
+  for path in arguments:
+    outcome = update(os.path.abspath(path), tools)
+    failed |= outcome not in ("updated", "unchanged")
+    print("%s: %s" % (path, outcome))
+  return 1 if failed else 0
 
 
 if __name__ == "__main__":

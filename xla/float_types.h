@@ -52,8 +52,9 @@ struct FloatConversion<Derived, false> {
 // ties to the even code, once (also from double and integers). A result beyond
 // the largest finite value becomes infinity, or NaN in kFn, kFnuz and
 // kPowerOfTwo, or the largest finite value in kFinite, which also maps NaN to
-// -0. kPowerOfTwo maps negative numbers to NaN, and zero to the smallest value.
-// NaN keeps its sign where the format has one; its payload is not kept.
+// -0. kPowerOfTwo rounds ties up, as XLA does, maps zero and negative numbers
+// to NaN, and smaller positive numbers to its smallest value. NaN keeps its
+// sign where the format has one; its payload is not kept.
 //
 // Arithmetic is done in float and rounded, which equals one rounding of the
 // exact result for + - * / of every format here.
@@ -235,9 +236,10 @@ class MiniFloat
     }
   }
 
-  // x / 2^shift, to nearest, ties to even. 1 <= shift <= 63.
+  // x / 2^shift, to nearest; see MiniFloat for ties. 1 <= shift <= 63.
   static constexpr uint64_t ShiftRightRounded(uint64_t x, int shift) {
-    const uint64_t is_odd = (x >> shift) & 1;
+    const uint64_t is_odd =
+        kKind == FloatKind::kPowerOfTwo ? 1 : (x >> shift) & 1;
     return (x + ((uint64_t{1} << (shift - 1)) - 1) + is_odd) >> shift;
   }
 
@@ -287,7 +289,7 @@ class MiniFloat
                  ? static_cast<Rep>(kQuietNan | sign)
                  : kQuietNan;
     }
-    if (!kHasSign && negative && magnitude != 0) return kQuietNan;
+    if (!kHasSign && (negative || magnitude == 0)) return kQuietNan;
 
     // The exponent field that the value would have here.
     const int exponent = static_cast<int>(magnitude >> 52) - 1023 + kBias;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints a table of parse, print, verify, DCE and call graph times.
+"""Prints a table of parse, print, verify, DCE, call graph and alias times.
 
 usage: tools/bench/phases.py [--against=CSV] FILE…
 
@@ -15,7 +15,8 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PHASES = ["parse_ms", "print_ms", "verify_ms", "dce_ms", "callgraph_ms"]
+PHASES = ["parse_ms", "print_ms", "verify_ms", "dce_ms", "callgraph_ms",
+          "prepare_ms", "alias_ms"]
 
 
 def main():
@@ -24,7 +25,10 @@ def main():
   for argument in sys.argv[1:]:
     if argument.startswith("--against="):
       with open(argument.split("=", 1)[1]) as f:
-        against = {row["model"]: row for row in csv.DictReader(f)}
+        # A column name may say more in brackets: prep_ms(inline+…).
+        against = {row["model"]: {k.split("(")[0].replace("prep_", "prepare_"): v
+                                  for k, v in row.items()}
+                   for row in csv.DictReader(f)}
     else:
       files.append(os.path.abspath(argument))
   if not files:
@@ -51,7 +55,7 @@ def main():
       print(line + " %8s %8s %8s %8s" % (row["parse_MBps"], row["print_MBps"],
                                          row["count_lines_MBps"],
                                          row["bytes_per_instr"]))
-  print("times in ms, best of 5; parse, print, wc -l in MB/s; (N x): times "
+  print("processor times in ms, best of 5; parse, print, wc -l in MB/s; (N x): times "
         "faster than the figures given with --against")
   return 0
 

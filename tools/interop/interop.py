@@ -2,28 +2,30 @@
 """Holds this project against XLA itself, as JAX's package jaxlib has it.
 
 usage: interop.py --hlo-opt=BIN --hlo-run=BIN [--random-hlo=BIN --count=N]
-                  [--pipeline=NAME] MODULE...
+                  [--pipelines=NAME,...] [--jobs=N] MODULE...
 
 For each module, and for N random ones:
 
-  text    XLA parses what hlo-opt prints
+  text    XLA parses what hlo-opt (or random-hlo) prints
   proto   XLA reads what hlo-opt --emit=proto writes
   value   XLA (on CPU) computes what hlo-run computes, on the same inputs
-  pass    and computes the same after hlo-opt --pipeline=NAME
+  NAME    and computes the same after hlo-opt --pipeline=NAME
 
 Prints a line per failure and a table; exit status 1 if anything failed. XLA runs
-in a process of its own; modules that kill it (it divides -2^31 by -1 when it
+in processes of its own; modules that kill it (it divides -2^31 by -1 when it
 folds constants, for one) are counted as such and are nobody's failure here.
 Where jaxlib is not installed the script says so, and exits with status 0.
 """
 
 import argparse
 import collections
+import concurrent.futures
 import json
 import os
 import subprocess
 import sys
 import tempfile
+import threading
 
 try:
   import jax
@@ -170,12 +172,13 @@ class Check:
     state = {}
 
     def text():
-      state["text"] = run(options.hlo_opt, self.path).decode()
-      # hlo-opt elides large constants, as XLA does; XLA does not read that.
       with open(self.path) as file:
         source = file.read()
-      state["module"] = self.judge.parse(
-          source if "{...}" in state["text"] else state["text"])
+      # Random modules are as our printer left them; hlo-opt elides large
+      # constants, as XLA does, which XLA does not read.
+      printed = source if "random_" in self.path else run(
+          options.hlo_opt, self.path).decode()
+      self.judge.parse(source if "{...}" in printed else printed)
 
     def proto():
       data = run(options.hlo_opt, self.path, "--emit=proto")
@@ -191,15 +194,16 @@ class Check:
       state["ours"] = ours
       return self.compare(state["proto"], state["inputs"], ours)
 
-    def after_pass():
-      data = run(options.hlo_opt, self.path, f"--pipeline={options.pipeline}",
+    def after(pipeline):
+      data = run(options.hlo_opt, self.path, f"--pipeline={pipeline}",
                  "--emit=proto")
       return self.compare(self.judge.read(module_bytes(data)), state["inputs"],
                           state["ours"])
 
     self.step("text", text)
     if self.step("proto", proto) and self.step("value", value):
-      self.step("pass", after_pass)
+      for pipeline in options.pipelines.split(","):
+        self.step(pipeline, lambda: after(pipeline))
     return self
 
   def compare(self, module, inputs, ours):
@@ -266,6 +270,24 @@ def work(options):
   return 0
 
 
+def check_all(modules, jobs):
+  """The results of all modules, in their order; `jobs` workers at a time."""
+  own = threading.local()
+  workers = []
+
+  def check(path):
+    if not hasattr(own, "worker"):
+      own.worker = Worker()
+      workers.append(own.worker)
+    return own.worker.check(path)
+
+  with concurrent.futures.ThreadPoolExecutor(max(jobs, 1)) as pool:
+    results = list(pool.map(check, modules))
+  for worker in workers:
+    worker.close()
+  return results
+
+
 def main():
   parser = argparse.ArgumentParser()
   parser.add_argument("--hlo-opt", required=True)
@@ -274,7 +296,8 @@ def main():
   parser.add_argument("--count", type=int, default=200)
   parser.add_argument("--first-seed", type=int, default=0)
   parser.add_argument("--without", default=WITHOUT)
-  parser.add_argument("--pipeline", default="cleanup")
+  parser.add_argument("--pipelines", default="cleanup,prepare")
+  parser.add_argument("--jobs", type=int, default=os.cpu_count())
   parser.add_argument("--seed", type=int, default=0)
   parser.add_argument("--worker", action="store_true")
   parser.add_argument("modules", nargs="*")
@@ -290,21 +313,18 @@ def main():
           f"--without={options.without}")
       modules += [os.path.join(folder, f"random_{options.first_seed + i}.hlo")
                   for i in range(options.count)]
-    worker = Worker()
-    for path in modules:
-      result = worker.check(path)
+    for path, result in zip(modules, check_all(modules, options.jobs)):
       if result is None:
         died.append(os.path.basename(path))
         continue
       for check, verdict, n in result[0]:
         counts[check, verdict] += n
       failures += result[1]
-    worker.close()
   for failure in failures:
     print(failure)
   print(f"\n{'check':8}{'passed':>8}{'failed':>8}   jaxlib {jax.__version__}, "
         f"{len(modules)} modules")
-  for name in ("text", "proto", "value", "pass"):
+  for name in ("text", "proto", "value", *options.pipelines.split(",")):
     print(f"{name:8}{counts[name, 'passed']:8}{counts[name, 'failed']:8}")
   if died:
     print(f"XLA itself died on {len(died)}: {' '.join(died)}")

@@ -7,6 +7,7 @@
 #include "tsl/platform/test.h"
 #include "xla/hlo/ir/hlo_dfs_reachability.h"
 #include "xla/hlo/ir/hlo_reachability.h"
+#include "xla/hlo/transforms/simplifiers/hlo_rematerialization.h"
 #include "xla/hlo/utils/hlo_live_range.h"
 #include "xla/service/buffer_value.h"
 #include "xla/service/call_graph.h"

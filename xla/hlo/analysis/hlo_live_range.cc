@@ -8,7 +8,9 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/log/check.h"
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 
@@ -32,6 +34,35 @@ Callees CalleesOnTheLine(const HloInstruction* inst) {
   }
 }
 
+// Every instruction of a computation on the line stands on it once.
+absl::Status CheckTimeLine(const HloLiveRange& live_range,
+                           const HloSchedule& schedule,
+                           const HloModule& module) {
+  auto bad = [](const HloInstruction& inst, absl::string_view what) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("live ranges: the schedule of ", inst.parent()->name(),
+                     " ", what, " ", inst.name()));
+  };
+  const auto& time_of = live_range.instruction_schedule();
+  if (static_cast<int64_t>(time_of.size()) != live_range.schedule_end_time()) {
+    HloLiveRange::LogicalTime time = 0;
+    for (const HloInstruction* inst :
+         live_range.flattened_instruction_sequence().instructions()) {
+      if (time_of.at(inst) != time++) return bad(*inst, "repeats");
+    }
+  }
+  for (const HloComputation* computation : module.computations()) {
+    if (!live_range.computation_span_times().contains(computation) ||
+        !schedule.is_computation_scheduled(computation)) {
+      continue;
+    }
+    for (const HloInstruction* inst : computation->instructions()) {
+      if (!time_of.contains(inst)) return bad(*inst, "misses");
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<HloLiveRange>> HloLiveRange::Run(
@@ -40,6 +71,9 @@ absl::StatusOr<std::unique_ptr<HloLiveRange>> HloLiveRange::Run(
   std::unique_ptr<HloLiveRange> result(new HloLiveRange(
       schedule, alias_analysis, computation, module_scoped_analysis));
   result->FlattenSchedule();
+  absl::Status status =
+      CheckTimeLine(*result, schedule, *computation->parent());
+  if (!status.ok()) return status;
   result->ComputeRanges();
   result->SeparateAliasedValues();
   return result;

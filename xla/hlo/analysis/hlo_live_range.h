@@ -61,7 +61,8 @@ class HloLiveRange {
   };
 
   // Of `computation`; with module_scoped_analysis also of what it calls. The
-  // alias analysis must be of the same module, as it is now.
+  // alias analysis must be of the same module, as it is now. InvalidArgument,
+  // naming the instruction, for a sequence that misses or repeats one.
   static absl::StatusOr<std::unique_ptr<HloLiveRange>> Run(
       const HloSchedule& schedule, const HloAliasAnalysis& alias_analysis,
       const HloComputation* computation, bool module_scoped_analysis = true);

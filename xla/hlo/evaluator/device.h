@@ -139,6 +139,7 @@ class Device {
   absl::Status ExecuteAsync(const HloInstruction* inst,
                             std::vector<Value> operands);
   absl::Status ExecuteWhile(const HloInstruction* loop, Value state);
+  const LaneProgram* LoopOf(const HloInstruction* fusion);
   absl::Status ExecuteCustomCall(const HloInstruction* inst,
                                  absl::Span<const Value> operands);
   absl::StatusOr<Value> ConstantValue(const HloInstruction* constant);

@@ -5,8 +5,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "xla/errors.h"
 #include "xla/hlo/evaluator/device.h"
+#include "xla/hlo/evaluator/kernels.h"
+#include "xla/hlo/evaluator/lane_program.h"
 #include "xla/hlo/evaluator/value.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -39,8 +42,18 @@ absl::StatusOr<int64_t> ChooseBranch(const HloInstruction* conditional,
 absl::Status Device::ExecuteControl(const HloInstruction* inst,
                                     std::vector<Value> operands) {
   switch (inst->opcode()) {
-    case HloOpcode::kCall:
     case HloOpcode::kFusion:
+      if (const LaneProgram* loop = LoopOf(inst); loop != nullptr) {
+        TF_ASSIGN_OR_RETURN(
+            Value value,
+            EvaluateFusionLoop(*loop, inst, absl::MakeSpan(operands),
+                               options_->budget));
+        operands.clear();
+        return Finish(std::move(value));
+      }
+      return Push(inst->called_computations()[0], std::move(operands),
+                  Role::kCall);
+    case HloOpcode::kCall:
       return Push(inst->called_computations()[0], std::move(operands),
                   Role::kCall);
     case HloOpcode::kWhile:
@@ -65,6 +78,14 @@ absl::Status Device::ExecuteControl(const HloInstruction* inst,
       return Unimplemented("the evaluator does not know the opcode %s",
                            HloOpcodeString(inst->opcode()));
   }
+}
+
+// Not where the values inside are asked for, or given.
+const LaneProgram* Device::LoopOf(const HloInstruction* fusion) {
+  if (options_->observer || options_->constants || options_->given != nullptr) {
+    return nullptr;
+  }
+  return program_->LoopFor(fusion->called_computations()[0]);
 }
 
 absl::Status Device::ExecuteWhile(const HloInstruction* loop, Value state) {

@@ -77,11 +77,7 @@ absl::StatusOr<Value> EvaluateElementwise(const HloInstruction* instruction,
     widths.push_back(operand.element_bytes());
     if (operand.rank() != 0 || dims.empty()) continue;
     elements.back() = nullptr;
-    const int64_t width = LaneBytes(LaneTypeOf(operand.type()));
-    char* lanes = static_cast<char*>(machine.Input(k));
-    for (int64_t i = 0; i < std::min(n, kLaneBlock); ++i) {
-      LoadLanes(operand.type(), operand.raw(), 1, lanes + i * width);
-    }
+    machine.SpreadInput(k, operand.raw());
   }
   // A scalar's buffer is read to its end before it could be written to, and
   // others are written to where they have just been read.

@@ -30,7 +30,6 @@ XLA_BINARY_OP(SubtractOp, x - y)
 XLA_BINARY_OP(MultiplyOp, x* y)
 XLA_BINARY_OP(DivideOp, x / y)
 XLA_BINARY_OP(FmodOp, std::fmod(x, y))
-XLA_BINARY_OP(Atan2Op, std::atan2(x, y))
 XLA_BINARY_OP(IntMinOp, x < y ? x : y)
 XLA_BINARY_OP(IntMaxOp, x > y ? x : y)
 XLA_BINARY_OP(AndOp, static_cast<T>(x& y))
@@ -66,6 +65,18 @@ struct PowOp {
       if (x == T(0)) return T(0);
     }
     return std::pow(x, y);
+  }
+};
+
+struct Atan2Op {
+  template <typename T>
+  static T Apply(T y, T x) {
+    if constexpr (is_complex_v<T>) {
+      const T i(0, 1);
+      return -i * std::log((x + i * y) / std::sqrt(x * x + y * y));
+    } else {
+      return std::atan2(y, x);
+    }
   }
 };
 
@@ -176,6 +187,8 @@ LaneKernel FloatKernel(HloOpcode opcode) {
       return BinaryLoop<DivideOp, T>;
     case HloOpcode::kPower:
       return BinaryLoop<PowOp, T>;
+    case HloOpcode::kAtan2:
+      return BinaryLoop<Atan2Op, T>;
     default:
       break;
   }
@@ -187,8 +200,6 @@ LaneKernel FloatKernel(HloOpcode opcode) {
         return BinaryLoop<MinOp, T>;
       case HloOpcode::kMaximum:
         return BinaryLoop<MaxOp, T>;
-      case HloOpcode::kAtan2:
-        return BinaryLoop<Atan2Op, T>;
       case HloOpcode::kComplex:
         return ComplexLoop<T>;
       default:

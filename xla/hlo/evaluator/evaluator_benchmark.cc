@@ -58,6 +58,12 @@ argmax {
   g = pred[] compare(x, y), direction=GE
   u = f32[] select(g, x, y) v = s32[] select(g, p, q)
   ROOT o = (f32[], s32[]) tuple(u, v) }
+gelu {
+  x = f32[10000000] parameter(0) y = f32[10000000] parameter(1)
+  h = f32[] constant(0.5) hs = f32[10000000] broadcast(h), dimensions={}
+  a = f32[10000000] multiply(x, x) b = f32[10000000] add(a, y)
+  c = f32[10000000] multiply(b, hs) d = f32[10000000] subtract(c, x)
+  e = f32[10000000] maximum(d, y) ROOT f = f32[10000000] multiply(e, hs) }
 ENTRY e {
 )",
                       body, "}");
@@ -84,6 +90,13 @@ XLA_EVALUATOR_BENCHMARK(Add10MS32, R"(
 XLA_EVALUATOR_BENCHMARK(Multiply10MBF16, R"(
   p = bf16[10000000] parameter(0) q = bf16[10000000] parameter(1)
   ROOT r = bf16[10000000] multiply(p, q))");
+// Six operations, each with its own result in memory, and as one loop.
+XLA_EVALUATOR_BENCHMARK(Call10MF32, R"(
+  p = f32[10000000] parameter(0) q = f32[10000000] parameter(1)
+  ROOT r = f32[10000000] call(p, q), to_apply=gelu)");
+XLA_EVALUATOR_BENCHMARK(Fusion10MF32, R"(
+  p = f32[10000000] parameter(0) q = f32[10000000] parameter(1)
+  ROOT r = f32[10000000] fusion(p, q), kind=kLoop, calls=gelu)");
 XLA_EVALUATOR_BENCHMARK(Reduce10MF32, R"(
   p = f32[1000,10000] parameter(0) z = f32[] constant(0)
   ROOT r = f32[10000] reduce(p, z), dimensions={0}, to_apply=add)");

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "xla/hlo/evaluator/device.h"
+#include "xla/hlo/evaluator/lane_program.h"
 #include "xla/hlo/evaluator/value.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -44,6 +45,12 @@ Kernel KernelFor(HloOpcode opcode);
 XLA_EVALUATOR_KERNEL(EvaluateElementwise)
 XLA_EVALUATOR_KERNEL(EvaluateSelect)
 XLA_EVALUATOR_KERNEL(EvaluateMap)
+// fusion_loop.cc: a fusion whose computation is `loop`, no value of which but
+// the results is in memory.
+absl::StatusOr<Value> EvaluateFusionLoop(const LaneProgram& loop,
+                                         const HloInstruction* fusion,
+                                         absl::Span<Value> operands,
+                                         MemoryBudget* budget);
 // bitcast.cc
 XLA_EVALUATOR_KERNEL(EvaluateBitcast)
 XLA_EVALUATOR_KERNEL(EvaluateBitcastConvert)

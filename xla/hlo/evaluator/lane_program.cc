@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/log/check.h"
@@ -21,6 +22,7 @@
 #include "xla/literal.h"
 #include "xla/primitive_util.h"
 #include "xla/shape.h"
+#include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
 namespace xla {
@@ -34,7 +36,7 @@ constexpr int64_t kMaxOps = 4096;
 
 using Registers = absl::InlinedVector<int32_t, 2>;
 
-bool IsStaticScalar(const Shape& shape) {
+bool IsScalar(const Shape& shape) {
   return shape.IsArray() && shape.dimensions().empty();
 }
 
@@ -106,6 +108,15 @@ bool OperandsAgree(const HloInstruction* inst,
 
 class LaneCompiler {
  public:
+  // Of scalars, and of arrays of `elements` elements if that is not -1.
+  explicit LaneCompiler(int64_t elements = -1) : elements_(elements) {}
+
+  bool IsLane(const Shape& shape) const {
+    return IsScalar(shape) ||
+           (elements_ >= 0 && shape.IsArray() && shape.is_static() &&
+            ShapeUtil::ElementsIn(shape) == elements_);
+  }
+
   int32_t AddRegister(PrimitiveType type) {
     LaneProgram::Register reg;
     reg.type = type;
@@ -141,7 +152,10 @@ class LaneCompiler {
                                           absl::Span<const int32_t> arguments,
                                           const Env& env, int depth);
   std::optional<int32_t> AddConstant(const HloInstruction* inst);
+  // Whether the elements of the operand are those of the result, in order.
+  bool KeepsOrder(const HloInstruction* inst) const;
 
+  const int64_t elements_;
   LaneProgram program_;
 };
 
@@ -203,6 +217,24 @@ std::optional<int32_t> LaneCompiler::AddConstant(const HloInstruction* inst) {
   return id;
 }
 
+bool LaneCompiler::KeepsOrder(const HloInstruction* inst) const {
+  const Shape& from = inst->operand(0)->shape();
+  if (!IsLane(from)) return false;
+  if (IsScalar(from)) return true;
+  switch (inst->opcode()) {
+    case HloOpcode::kCopy:
+    case HloOpcode::kReshape:
+      return true;
+    case HloOpcode::kBitcast:
+      return ShapeUtil::Equal(from, inst->shape());
+    case HloOpcode::kBroadcast:
+      return from.dimensions() == inst->shape().dimensions() &&
+             absl::c_is_sorted(inst->dimensions());
+    default:
+      return false;
+  }
+}
+
 std::optional<Registers> LaneCompiler::AddInstruction(
     const HloInstruction* inst, absl::Span<const int32_t> arguments,
     const Env& env, int depth) {
@@ -226,7 +258,7 @@ std::optional<Registers> LaneCompiler::AddInstruction(
     if (depth >= kMaxInlineDepth) return std::nullopt;
     return AddComputation(inst->called_computations()[0], inputs, depth + 1);
   }
-  if (!IsStaticScalar(inst->shape())) return std::nullopt;
+  if (!IsLane(inst->shape())) return std::nullopt;
   switch (inst->opcode()) {
     case HloOpcode::kParameter:
       if (inst->parameter_number() >= static_cast<int64_t>(arguments.size())) {
@@ -234,6 +266,7 @@ std::optional<Registers> LaneCompiler::AddInstruction(
       }
       return Registers{arguments[inst->parameter_number()]};
     case HloOpcode::kConstant: {
+      if (!IsScalar(inst->shape())) return std::nullopt;
       const std::optional<int32_t> constant = AddConstant(inst);
       if (!constant.has_value()) return std::nullopt;
       return Registers{*constant};
@@ -243,7 +276,7 @@ std::optional<Registers> LaneCompiler::AddInstruction(
     case HloOpcode::kBroadcast:
     case HloOpcode::kReshape:
     case HloOpcode::kTranspose:
-      if (!IsStaticScalar(inst->operand(0)->shape()) ||
+      if (!KeepsOrder(inst) ||
           program_.registers_[inputs[0]].type != inst->shape().element_type()) {
         return std::nullopt;
       }
@@ -294,7 +327,38 @@ std::unique_ptr<LaneProgram> LaneProgram::Compile(
   Registers arguments;
   for (const HloInstruction* parameter :
        computation->parameter_instructions()) {
-    if (!IsStaticScalar(parameter->shape())) return nullptr;
+    if (!IsScalar(parameter->shape())) return nullptr;
+    arguments.push_back(compiler.AddInput(parameter->shape().element_type()));
+  }
+  const std::optional<Registers> outputs =
+      compiler.AddComputation(computation, arguments, 0);
+  if (!outputs.has_value()) return nullptr;
+  compiler.SetOutputs(*outputs);
+  return std::make_unique<LaneProgram>(compiler.Finish());
+}
+
+std::unique_ptr<LaneProgram> LaneProgram::CompileLoop(
+    const HloComputation* computation) {
+  const Shape& root = computation->root_instruction()->shape();
+  const Shape* first = &root;
+  if (root.IsTuple()) {
+    if (root.tuple_shapes().empty()) return nullptr;
+    first = &root.tuple_shapes(0);
+  }
+  if (!first->IsArray() || !first->is_static()) return nullptr;
+  LaneCompiler compiler(ShapeUtil::ElementsIn(*first));
+  // A register of a scalar would do for an array of one element only.
+  const auto is_result = [&](const Shape& shape) {
+    return compiler.IsLane(shape) && !IsScalar(shape);
+  };
+  if (root.IsTuple() ? !absl::c_all_of(root.tuple_shapes(), is_result)
+                     : !is_result(root)) {
+    return nullptr;
+  }
+  Registers arguments;
+  for (const HloInstruction* parameter :
+       computation->parameter_instructions()) {
+    if (!compiler.IsLane(parameter->shape())) return nullptr;
     arguments.push_back(compiler.AddInput(parameter->shape().element_type()));
   }
   const std::optional<Registers> outputs =
@@ -319,6 +383,14 @@ absl::StatusOr<LaneProgram> LaneProgram::CompileInstruction(
   LaneProgram program = compiler.Finish();
   program.ops_[0].round = false;  // Storing rounds.
   return program;
+}
+
+int64_t LaneProgram::bytes_per_lane() const {
+  int64_t bytes = 0;
+  for (const Register& reg : registers_) {
+    bytes += LaneBytes(LaneTypeOf(reg.type));
+  }
+  return bytes;
 }
 
 std::optional<HloOpcode> LaneProgram::AsBinary() const {
@@ -347,7 +419,7 @@ std::optional<int64_t> LaneProgram::AsInput() const {
 }
 
 LaneMachine::LaneMachine(const LaneProgram& program, int64_t max_lanes)
-    : program_(program) {
+    : program_(program), max_lanes_(max_lanes) {
   CHECK_LE(max_lanes, kLaneBlock);
   std::vector<int64_t> offsets;
   int64_t bytes = 0;
@@ -378,6 +450,17 @@ void LaneMachine::LoadInput(int64_t i, const void* elements, int64_t n) {
   }
   at_[i] = own_[i];
   LoadLanes(type, elements, n, own_[i]);
+}
+
+void LaneMachine::SpreadInput(int64_t i, const void* element) {
+  const PrimitiveType type = program_.input_types_[i];
+  const int64_t width = LaneBytes(LaneTypeOf(type));
+  char* lanes = static_cast<char*>(own_[i]);
+  LoadLanes(type, element, 1, lanes);
+  for (int64_t lane = 1; lane < max_lanes_; ++lane) {
+    std::memcpy(lanes + lane * width, lanes, width);
+  }
+  at_[i] = lanes;
 }
 
 void LaneMachine::StoreOutput(int64_t i, void* elements, int64_t n) const {

@@ -42,11 +42,20 @@ class LaneProgram {
   // of scalars, or calls and fusions of such. Null for others.
   static std::unique_ptr<LaneProgram> Compile(
       const HloComputation* computation);
+  // The same for one trip of a loop over arrays: of a computation whose arrays
+  // all have the result's number of elements, each computed from the elements
+  // in its place and from scalars. Element i of each result is then the
+  // program's result on elements i of the array parameters and on the scalar
+  // ones.
+  static std::unique_ptr<LaneProgram> CompileLoop(
+      const HloComputation* computation);
   // Of one element-wise instruction whose operands are the inputs.
   // Unimplemented, naming opcode and type, if there is no such operation.
   static absl::StatusOr<LaneProgram> CompileInstruction(
       const HloInstruction* instruction);
 
+  // Bytes that the registers of a lane take.
+  int64_t bytes_per_lane() const;
   int64_t num_inputs() const { return input_types_.size(); }
   PrimitiveType input_type(int64_t i) const { return input_types_[i]; }
   int64_t num_outputs() const { return outputs_.size(); }
@@ -99,6 +108,8 @@ class LaneMachine {
   // From and to elements in memory. LoadInput reads in place where it can.
   void LoadInput(int64_t i, const void* elements, int64_t n);
   void StoreOutput(int64_t i, void* elements, int64_t n) const;
+  // The same element for all lanes, until the next SetInput.
+  void SpreadInput(int64_t i, const void* element);
 
   // Where an output of a program of one operation goes, instead of a register.
   void SetOutput(int64_t i, void* lanes) {
@@ -112,6 +123,7 @@ class LaneMachine {
 
  private:
   const LaneProgram& program_;
+  const int64_t max_lanes_;
   std::vector<char> storage_;
   std::vector<void*> own_;
   std::vector<const void*> at_;

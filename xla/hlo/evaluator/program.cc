@@ -145,6 +145,13 @@ const LaneProgram* Program::LanesFor(const HloComputation* computation) {
       .first->second.get();
 }
 
+const LaneProgram* Program::LoopFor(const HloComputation* computation) {
+  const auto it = loops_.find(computation);
+  if (it != loops_.end()) return it->second.get();
+  return loops_.emplace(computation, LaneProgram::CompileLoop(computation))
+      .first->second.get();
+}
+
 absl::StatusOr<const LaneProgram*> Program::LanesFor(
     const HloInstruction* instruction) {
   std::unique_ptr<LaneProgram>& lanes = instruction_lanes_[instruction];

@@ -51,6 +51,8 @@ class Program {
   const ComputationPlan& PlanFor(const HloComputation* computation);
   // Null if the computation is more than element-wise arithmetic on scalars.
   const LaneProgram* LanesFor(const HloComputation* computation);
+  // Null if the computation is no loop over elements: LaneProgram::CompileLoop.
+  const LaneProgram* LoopFor(const HloComputation* computation);
   // Of an element-wise instruction; errors as of CompileInstruction.
   absl::StatusOr<const LaneProgram*> LanesFor(
       const HloInstruction* instruction);
@@ -59,7 +61,7 @@ class Program {
   absl::flat_hash_map<const HloComputation*, std::unique_ptr<ComputationPlan>>
       plans_;
   absl::flat_hash_map<const HloComputation*, std::unique_ptr<LaneProgram>>
-      lanes_;
+      lanes_, loops_;
   absl::flat_hash_map<const HloInstruction*, std::unique_ptr<LaneProgram>>
       instruction_lanes_;
 };

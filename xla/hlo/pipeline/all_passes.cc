@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "xla/hlo/pass/verifier_pass.h"
 #include "xla/hlo/transforms/memory/hlo_memory_scheduler.h"
+#include "xla/hlo/transforms/memory/rematerialization/rematerialization_pass.h"
 #include "xla/hlo/transforms/simplifiers/call_inliner.h"
 #include "xla/hlo/transforms/simplifiers/canonicalizer.h"
 #include "xla/hlo/transforms/simplifiers/flatten_call_graph.h"

@@ -57,13 +57,39 @@ absl::Status Prepare(const HloExplainOptions& options,
   return pipeline->Run(module).status();
 }
 
+absl::Status WriteModule(const HloModule& module, const std::string& path) {
+  if (path.empty()) return absl::OkStatus();
+  return WriteFileOrStdout(
+      path, absl::StrCat(module.ToString(HloPrintOptions::Default()), "\n"));
+}
+
+// Reports how to make the module fit, as asked for.
+absl::Status Fit(const HloExplainOptions& options, HloModule* module,
+                 std::ostream& out) {
+  HloFitOptions fit_options = options.fit_options;
+  fit_options.limit = options.limit;
+  fit_options.json = options.json;
+  fit_options.max_buffers = options.max_buffers;
+  fit_options.seconds = options.seconds;
+  if (options.budget_curve > 0) {
+    return PrintBudgetCurve(fit_options, options.budget_curve, *module, out);
+  }
+  absl::Status fits = FitModule(fit_options, module, out);
+  // The best plan is worth having even where it does not suffice.
+  if (fits.ok() || absl::IsResourceExhausted(fits)) {
+    TF_RETURN_IF_ERROR(WriteModule(*module, options.output));
+  }
+  return fits;
+}
+
 }  // namespace
 
 absl::Status RunHloExplain(const HloExplainOptions& options,
                            const PassRegistry& registry,
                            const std::string& path, std::ostream& out) {
   MemoryReportOptions report_options;
-  if (!options.limit.empty()) {
+  const bool fit = options.fit || options.budget_curve > 0;
+  if (!options.limit.empty() && !fit) {
     TF_ASSIGN_OR_RETURN(report_options.limit_bytes,
                         ParseByteSize(options.limit));
   }
@@ -78,10 +104,16 @@ absl::Status RunHloExplain(const HloExplainOptions& options,
       module->has_schedule() ? ScheduleAlgorithm::kAsIs
                              : ScheduleAlgorithm::kBest);
   schedule_options.effort = options.effort;
+  schedule_options.postprocessor = MakeAsyncPostprocessor(options.async);
   schedule_options.alias_info = &alias_info;
   TF_ASSIGN_OR_RETURN(
       ScheduleResult schedule,
       ComputeSchedule(module.get(), *alias_analysis, schedule_options));
+
+  if (fit) {
+    TF_RETURN_IF_ERROR(module->set_schedule(std::move(schedule.schedule)));
+    return Fit(options, module.get(), out);
+  }
 
   report_options.alias_info = &alias_info;
   report_options.curve = options.curve;
@@ -99,9 +131,7 @@ absl::Status RunHloExplain(const HloExplainOptions& options,
   }
   if (!options.output.empty()) {
     TF_RETURN_IF_ERROR(module->set_schedule(std::move(schedule.schedule)));
-    TF_RETURN_IF_ERROR(WriteFileOrStdout(
-        options.output,
-        absl::StrCat(module->ToString(HloPrintOptions::Default()), "\n")));
+    TF_RETURN_IF_ERROR(WriteModule(*module, options.output));
   }
   if (built.report.has_fits() && !built.report.fits()) {
     return absl::ResourceExhaustedError(absl::StrCat(

@@ -7,6 +7,8 @@
 
 #include "absl/status/status.h"
 #include "xla/hlo/pass/pass_registry.h"
+#include "xla/hlo/pipeline/hlo_fit.h"
+#include "xla/hlo/transforms/memory/async_postprocessor.h"
 #include "xla/hlo/transforms/memory/compute_schedule.h"
 
 namespace xla {
@@ -16,6 +18,8 @@ struct HloExplainOptions {
   // Which order the module runs in. Unset: its own where it has one, else best.
   std::optional<ScheduleAlgorithm> schedule;
   int64_t effort = BestMemoryScheduler::kDefaultEffort;
+  // Where the order has starts and dones of asynchronous operations.
+  AsyncPlacement async = AsyncPlacement::kAsScheduled;
   // Passes before scheduling, as text. Unset: the pipeline `prepare` for a
   // module without a schedule, which inlines calls and removes what is dead;
   // for one that has a schedule nothing, or `flatten-call-graph` where
@@ -33,6 +37,12 @@ struct HloExplainOptions {
   bool seconds = true;
   // Where the scheduled module goes; empty: nowhere.
   std::string output;
+
+  // Rewrite the scheduled module so that it fits in `limit`, and report that
+  // instead (hlo_fit.h); or what several limits would take: 0: not asked.
+  bool fit = false;
+  int budget_curve = 0;
+  HloFitOptions fit_options;  // limit, json, … are taken from above
 };
 
 // Reads `path` ("-": standard input) and writes the report to `out`.

@@ -1,5 +1,6 @@
 #include "xla/hlo/pipeline/hlo_opt.h"
 
+#include <fstream>
 #include <memory>
 #include <utility>
 
@@ -166,7 +167,11 @@ class Runner {
       meaning.max_work = options_.max_equivalence_work;
       pipeline_.AddInstrumentation(std::make_shared<CheckEquivalent>(
           meaning, [this](absl::string_view text) {
-            if (options_.max_equivalence_work < 0) err_ << text;
+            if (options_.equivalence_notes.empty()) {
+              err_ << text;
+            } else {
+              std::ofstream(options_.equivalence_notes, std::ios::app) << text;
+            }
           }));
     }
     if (options_.progress) {

@@ -51,10 +51,12 @@ struct HloOptOptions {
   bool layout_sensitive = false;
   // Evaluate before and after each pass, with inputs of this many seeds, and
   // fail passes that change what the module computes; 0: do not. With a cap
-  // (not -1), modules that take more than about so many operations, and those
-  // that cannot be evaluated, are passed over in silence.
+  // (not -1), modules that take more than about so many operations are passed
+  // over. Why a module is, a line to standard error says or, if it is not
+  // empty, to the end of this file.
   int64_t check_equivalent = 0;
   int64_t max_equivalence_work = -1;
+  std::string equivalence_notes;
   // Fail passes that lie about whether they changed the module.
   bool check_changed = true;
 

@@ -15,6 +15,7 @@
 #include "xla/hlo/evaluator/run/literal_difference.h"
 #include "xla/hlo/evaluator/run/module_meaning.h"
 #include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/pipeline/run_inputs.h"
 #include "xla/hlo/utils/module_io.h"
@@ -79,6 +80,42 @@ absl::StatusOr<LockstepOptions> MakeLockstepOptions(
   lockstep.num_replicas = replicas;
   lockstep.num_partitions = options.devices / replicas;
   return lockstep;
+}
+
+// Before anything is allocated: the largest argument, if they are too many.
+absl::Status CheckArgumentBytes(const HloModule& module, int64_t devices,
+                                int64_t limit) {
+  // What a device takes besides.
+  constexpr double kDeviceBytes = 4096;
+  double total = kDeviceBytes, largest = 0;
+  const HloInstruction* culprit = nullptr;
+  for (const HloInstruction* parameter :
+       module.entry_computation()->parameter_instructions()) {
+    double bytes = 0;
+    for (const ShapeUtil::IndexedShape& leaf :
+         ShapeUtil::GetLeafShapes(parameter->shape())) {
+      if (!leaf.shape.IsArray()) continue;
+      double product = static_cast<double>(
+          ShapeUtil::ByteSizeOfPrimitiveType(leaf.shape.element_type()));
+      for (int64_t size : leaf.shape.dimensions()) {
+        product *= static_cast<double>(size);
+      }
+      bytes += product;
+    }
+    total += bytes;
+    if (bytes > largest) culprit = parameter;
+    largest = std::max(largest, bytes);
+  }
+  total *= static_cast<double>(devices);
+  if (total <= static_cast<double>(limit)) return absl::OkStatus();
+  std::string text = absl::StrCat(
+      "the arguments of ", devices, " devices take about ", HumanBytes(total),
+      "; the limit is ", HumanBytes(static_cast<double>(limit)));
+  if (culprit != nullptr) {
+    absl::StrAppend(&text, "; the largest is %", culprit->name(), " with ",
+                    HumanBytes(largest));
+  }
+  return absl::ResourceExhaustedError(text);
 }
 
 void PrintResults(const std::vector<Literal>& results, std::ostream& out) {
@@ -181,7 +218,16 @@ absl::Status RunHloRun(const HloRunOptions& options, const std::string& path,
                       ReadAndVerify(options, path));
   TF_ASSIGN_OR_RETURN(const LockstepOptions lockstep,
                       MakeLockstepOptions(options, *module));
-  const int64_t devices = LockstepEvaluator(*module, lockstep).grid().size();
+  const int64_t replicas = lockstep.num_replicas > 0
+                               ? lockstep.num_replicas
+                               : module->config().replica_count();
+  const int64_t partitions = lockstep.num_partitions > 0
+                                 ? lockstep.num_partitions
+                                 : module->config().num_partitions();
+  const int64_t devices =
+      std::max<int64_t>(replicas, 1) * std::max<int64_t>(partitions, 1);
+  TF_RETURN_IF_ERROR(InFile(
+      path, CheckArgumentBytes(*module, devices, options.memory_limit_bytes)));
   TF_ASSIGN_OR_RETURN(const std::vector<std::vector<Literal>> inputs,
                       ReadRunInputs(*module, devices, options.inputs));
   Arguments arguments(inputs.size());

@@ -4,7 +4,9 @@
 
 #include "absl/algorithm/container.h"
 #include "gtest/gtest.h"
+#include "xla/hlo/evaluator/run/module_meaning.h"
 #include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/testlib/random_module.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
@@ -50,6 +52,48 @@ TEST(ModuleReducerTest, RandomModules) {
     }
   }
   EXPECT_GT(reduced_modules, 3);
+}
+
+// What a wrong rewrite makes of a module: sums instead of differences.
+std::unique_ptr<HloModule> Miscompiled(const HloModule& module) {
+  std::unique_ptr<HloModule> wrong = module.Clone("");
+  for (HloComputation* computation : wrong->computations()) {
+    for (HloInstruction* i : computation->MakeInstructionPostOrder()) {
+      if (i->opcode() != HloOpcode::kSubtract) continue;
+      EXPECT_TRUE(computation
+                      ->ReplaceWithNewInstruction(
+                          i, HloInstruction::CreateBinary(
+                                 i->shape(), HloOpcode::kAdd,
+                                 i->mutable_operand(0), i->mutable_operand(1)))
+                      .ok());
+    }
+  }
+  return wrong;
+}
+
+TEST(ModuleReducerTest, WrongRewriteOfARandomModule) {
+  const auto changes_meaning = [](HloModule& module) {
+    MeaningOptions options;
+    options.max_work = 200'000;
+    auto meaning = ModuleMeaning::Make(module, options);
+    if (!meaning.ok()) return false;
+    auto difference = (*meaning)->DifferenceFrom(*Miscompiled(module));
+    return difference.ok() && difference->has_value();
+  };
+  int found = 0;
+  for (uint64_t seed = 0; found < 3 && seed < 60; ++seed) {
+    RandomModuleOptions random;
+    random.steps = 10;
+    random.max_depth = 1;
+    const std::unique_ptr<HloModule> module = RandomModule(seed, random);
+    if (!changes_meaning(*module->Clone(""))) continue;
+    ++found;
+    auto reduced = ReduceModule(*module, changes_meaning);
+    ASSERT_TRUE(reduced.ok()) << reduced.status();
+    EXPECT_TRUE(Holds(**reduced, HloOpcode::kSubtract));
+    EXPECT_LE((*reduced)->instruction_count(), 8) << (*reduced)->ToString();
+  }
+  EXPECT_EQ(found, 3);
 }
 
 TEST(ModuleReducerTest, NotInterestingAndOutOfAttempts) {

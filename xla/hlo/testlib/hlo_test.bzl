@@ -2,7 +2,7 @@
 
 _DEFAULT_TOOLS = ["//tools:hlo-opt"]
 
-def hlo_tests(name, srcs, tools = _DEFAULT_TOOLS, data = [], size = "small", check_equivalent = False):
+def hlo_tests(name, srcs, tools = _DEFAULT_TOOLS, data = [], size = "small", check_equivalent = True):
     """Declares one test per file and a suite over them.
 
     A test runs every `// RUN:` line of its file: `%s` is the file, `%t` a
@@ -15,7 +15,9 @@ def hlo_tests(name, srcs, tools = _DEFAULT_TOOLS, data = [], size = "small", che
       data: further files that RUN lines may read, as paths from the workspace.
       size: of each test.
       check_equivalent: whether hlo-opt evaluates small modules before and after
-        each pass and fails where a pass changes what they compute.
+        each pass and fails where a pass changes what they compute. For passes
+        that do so on purpose (a partitioner: each device gets its part) turn it
+        off; a single RUN line can say --check-equivalent=0.
     """
     programs = tools + ["@filecheck//:FileCheck", "@filecheck//:not"]
     tests = []

@@ -4,7 +4,8 @@
 # In a RUN line %s is the test file and %t a scratch path of this test; each
 # TOOL is on the PATH under its base name. A line that ends in \ goes on.
 # With --check-equivalent, hlo-opt also evaluates small modules before and after
-# each pass (see hlo-opt --help); a RUN line can set the flags otherwise.
+# each pass (see hlo-opt --help); a RUN line can set the flags otherwise. At the
+# end the log says which modules were passed over, and why.
 set -euo pipefail
 check=
 if [[ $1 == --check-equivalent ]]; then
@@ -19,8 +20,9 @@ mkdir "$scratch/bin"
 for tool in "$@"; do
   name=$scratch/bin/$(basename "$tool")
   if [[ $check && $(basename "$tool") == hlo-opt ]]; then
-    printf '#!/usr/bin/env bash\nexec %q %s --max-equivalence-work=200000 "$@"\n' \
-      "$(realpath "$tool")" "$check" > "$name"
+    printf '#!/usr/bin/env bash\nexec %q %s %s "$@"\n' \
+      "$(realpath "$tool")" "$check --max-equivalence-work=200000" \
+      "--equivalence-notes=$scratch/notes" > "$name"
     chmod +x "$name"
   else
     ln -s "$(realpath "$tool")" "$name"
@@ -44,3 +46,4 @@ for run in "${runs[@]}"; do
     exit 1
   fi
 done
+if [[ -s $scratch/notes ]]; then sort -u "$scratch/notes"; fi

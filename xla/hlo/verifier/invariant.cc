@@ -12,8 +12,8 @@
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
-#include "xla/hlo/ir/hlo_module_metadata.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/instruction_source.h"
 #include "xla/shape_util.h"
 
 namespace xla {
@@ -55,21 +55,6 @@ absl::Status MakeError(Invariant invariant, absl::string_view where,
   return is_number && number <= kLastInternal
              ? absl::InternalError(message)
              : absl::InvalidArgumentError(message);
-}
-
-std::string SourceOf(const HloInstruction& instruction) {
-  const OpMetadata& metadata = instruction.metadata();
-  if (!metadata.source_file().empty()) {
-    return metadata.source_line() > 0
-               ? absl::StrCat(metadata.source_file(), ":",
-                              metadata.source_line())
-               : metadata.source_file();
-  }
-  const HloModule* module = instruction.GetModule();
-  if (module == nullptr || metadata.stack_frame_id() <= 0) return "";
-  const HloStackFrame frame = module->get_stack_frame(
-      StackFrameId{static_cast<int>(metadata.stack_frame_id())});
-  return frame.empty() ? "" : absl::StrCat(frame.file_name, ":", frame.line);
 }
 
 std::string TextOf(const HloInstruction& instruction) {
@@ -114,7 +99,7 @@ absl::string_view InvariantText(Invariant invariant) {
 
 absl::Status Broken(Invariant invariant, const HloInstruction& where,
                     absl::string_view detail) {
-  return MakeError(invariant, TextOf(where), detail, SourceOf(where));
+  return MakeError(invariant, TextOf(where), detail, InstructionSource(where));
 }
 
 absl::Status Broken(Invariant invariant, const HloComputation& where,

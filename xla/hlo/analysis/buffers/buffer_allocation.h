@@ -10,8 +10,11 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "xla/hlo/analysis/buffer_value.h"
 #include "xla/hlo/analysis/hlo_value.h"
+#include "xla/service/buffer_assignment.pb.h"
 #include "xla/service/hlo.pb.h"
 #include "xla/shape_util.h"
 #include "xla/xla_data.pb.h"
@@ -31,6 +34,10 @@ class BufferAllocation {
   int64_t size() const { return size_; }  // bytes
   BufferValue::Color color() const { return color_; }
   void set_color(BufferValue::Color color) { color_ = color; }
+  // Which of several blocks of a colour it is, where the memory of a colour is
+  // split (see BufferAssigner).
+  int64_t page_id() const { return page_id_; }
+  void set_page_id(int64_t page) { page_id_ = page; }
 
   // Memory of a computation that may run many times at once, as reducers do.
   bool is_thread_local() const { return is_thread_local_; }
@@ -133,6 +140,18 @@ class BufferAllocation {
 
     // `{index:3, offset:128, size:64}`
     std::string ToString() const;
+    template <typename Sink>
+    friend void AbslStringify(Sink& sink, const Slice& slice) {
+      sink.Append(slice.ToString());
+    }
+    // FailedPrecondition for the empty slice.
+    absl::StatusOr<buffer_assignment::BufferAllocationSliceProto> ToProto()
+        const;
+    // A slice of the allocation at the index that the proto says; OutOfRange if
+    // there is none or the slice is not inside it.
+    static absl::StatusOr<Slice> FromProto(
+        const buffer_assignment::BufferAllocationSliceProto& proto,
+        absl::Span<const BufferAllocation> buffer_allocations);
 
    private:
     std::tuple<Index, int64_t, int64_t> Key() const {
@@ -150,11 +169,36 @@ class BufferAllocation {
 
   // size() less the most of it that was live at one time, in bytes.
   int64_t fragmentation_bytes() const { return fragmentation_bytes_; }
+  void set_fragmentation_bytes(int64_t bytes) { fragmentation_bytes_ = bytes; }
 
-  // One line with what it is; with its values, one a line.
-  std::string ToShortString() const;
+  // How its values were packed, for those with more than one.
+  void AddHeapTrace(const HeapSimulatorTrace& heap_trace) {
+    heap_traces_.push_back(heap_trace);
+    heap_traces_.back().set_buffer_allocation_index(index_);
+  }
+  const std::vector<HeapSimulatorTrace>& HeapTraces() const {
+    return heap_traces_;
+  }
+  // Of scratch memory: the values that are live when it holds most, by id.
+  const std::vector<const HloValue*>& PeakMemoryLogicalBuffers() const {
+    return peak_buffers_;
+  }
+  // Values of another colour than its own, by id.
+  std::vector<const HloValue*> CrossColorBuffers() const;
+
+  // One line with what it is; with its values, one a line; these alone.
+  std::string ToShortString(bool human_readable_size = false) const;
   std::string ToString() const;
+  std::string ValuesToString() const;
+  // Its largest values: those of at least `percentile` of its size and, of the
+  // others, as many as make `more_than_k`; a line each after `prefix`.
+  std::string MemoryUsageReport(const std::string& prefix,
+                                float percentile = 0.05,
+                                int64_t more_than_k = 50,
+                                bool print_shape_layout = false) const;
   BufferAllocationProto ToProto() const;
+  // Without its values, which BufferAssignment::FromProto adds.
+  static BufferAllocation FromProto(const BufferAllocationProto& proto);
 
   bool operator==(const BufferAllocation& other) const {
     return index_ == other.index_;
@@ -168,7 +212,6 @@ class BufferAllocation {
 
  private:
   friend class BufferAssignment;
-  friend class BufferAssignmentBuilder;
 
   void AddAssignment(const HloValue& value, int64_t offset, int64_t size) {
     assigned_buffers_[&value] = {offset, size};
@@ -177,6 +220,7 @@ class BufferAllocation {
   Index index_;
   int64_t size_;
   BufferValue::Color color_;
+  int64_t page_id_ = 0;
   bool is_thread_local_ = false;
   bool is_tuple_ = false;
   bool is_constant_ = false;
@@ -186,6 +230,8 @@ class BufferAllocation {
   ShapeIndex param_shape_index_;
   int64_t fragmentation_bytes_ = 0;
   absl::flat_hash_map<const HloValue*, OffsetSize> assigned_buffers_;
+  std::vector<HeapSimulatorTrace> heap_traces_;
+  std::vector<const HloValue*> peak_buffers_;
 };
 
 std::ostream& operator<<(std::ostream& out, const BufferAllocation& buffer);

@@ -1,19 +1,32 @@
 #ifndef XLA_HLO_ANALYSIS_BUFFERS_BUFFER_ASSIGNER_H_
 #define XLA_HLO_ANALYSIS_BUFFERS_BUFFER_ASSIGNER_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "xla/hlo/analysis/alias_info.h"
 #include "xla/hlo/analysis/buffer_value.h"
+#include "xla/hlo/analysis/buffers/buffer_allocation.h"
 #include "xla/hlo/analysis/buffers/buffer_assignment.h"
+#include "xla/hlo/analysis/buffers/buffer_reuse.h"
+#include "xla/hlo/analysis/buffers/preset_assignments.h"
+#include "xla/hlo/analysis/heap/best_fit_heap.h"
 #include "xla/hlo/analysis/hlo_alias_analysis.h"
+#include "xla/hlo/analysis/hlo_buffer.h"
 #include "xla/hlo/analysis/hlo_ordering.h"
+#include "xla/hlo/analysis/hlo_value.h"
 #include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
+#include "xla/service/buffer_assignment.pb.h"
+#include "xla/shape_util.h"
 
 namespace xla {
 
@@ -33,34 +46,126 @@ absl::Status GatherComputationsByAllocationType(
 //   → allocation 0: p; allocation 1: c, and b before it; allocation 2 (temp): a
 //
 // Allocations of their own: entry parameters, constants (if asked for), tables
-// of tuples, values of thread-local computations, and results of the module
-// (together with operands of the same size that they can be written over).
-// All else of one colour goes into one temporary allocation, packed by the
-// offset planner over the live ranges of the schedule, where outputs share the
-// memory of operands that end as HeapSimulator says.
+// of tuples, values of thread-local computations, results of the module. Memory
+// of results, and of parameters that results are aliased to, is lent to
+// temporaries of the same size while it is not needed: first to operands that
+// the result is written over, then to the largest others.
 //
-// Without a schedule for the global computations, every buffer has an
-// allocation of its own. The module needs a flattened call graph.
+// With an ordering that has a sequence for each global computation, all else of
+// one colour goes into one allocation, packed over the live ranges, where
+// outputs share the memory of operands that end as HeapSimulator says.
+// Near-linear with the default algorithm. Without one, buffers in turn look for
+// an allocation none of whose values may live at the same time, first that of
+// an operand: O(values²) comparisons at worst, as no order is known.
+//
+// The module needs a flattened call graph.
 class BufferAssigner {
  public:
   using Colorer =
       std::function<absl::Status(HloAliasAnalysis*, const HloOrdering&)>;
+  // Whether a buffer of that colour may be put into an allocation that exists.
+  using CanUseAllocation =
+      std::function<bool(const BufferAllocation&, BufferValue::Color)>;
+  // Whether what is defined there must not be in memory that leaves the module.
+  using MustNotLiveOut = std::function<bool(
+      const HloAliasAnalysis&, const HloInstruction*, const ShapeIndex&)>;
+  // For a colour, computations whose temporaries are kept apart from others'.
+  using PrivateStacks = absl::flat_hash_map<BufferValue::Color,
+                                            std::vector<const HloComputation*>>;
+  using Algorithm = buffer_assignment::BufferAssignmentAlgorithmProto;
+  using UnorderedAlgorithm =
+      buffer_assignment::AssignmentAlgorithmForComputationsWithoutOrderingProto;
+  using Heap = GlobalDecreasingSizeBestFitHeap<HloValue>;
+
+  // Which buffers are put into memory first; ties by id.
+  enum BufferOrder {
+    kBiggestFirst,
+    kTopological,     // as their first values are defined
+    kLiveRangeStart,  // needs a schedule; else as kTopological
+  };
 
   struct Options {
     // Whether constants are put into memory.
     bool allocate_buffers_for_constants = false;
-    // Sets colours of values; else they are the memory spaces of layouts.
+    // Sets colours of values; else DefaultColorer().
     Colorer colorer;
+    // Else DefaultCanUseAllocation().
+    CanUseAllocation can_use_allocation;
+    std::optional<MustNotLiveOut> must_not_live_out;
+    // Null: none.
+    std::unique_ptr<memory_space_assignment::PresetAssignments>
+        preset_assignments;
+    // Null: none. Must outlive the run.
+    const PrivateStacks* private_stacks = nullptr;
+    // Orders temporaries for best fit, in place of any algorithm.
+    Heap::BufferIntervalCompare heap_buffer_interval_compare;
+    // How the blocks are filled where the memory of a colour is split (see
+    // BufferAssignment::multiheap_size_constraint_per_heap).
+    Heap::PackingStrategy multi_page_strategy = Heap::kSpatial;
+    std::optional<BufferAssignment::BufferIsolationOptions> isolation_options;
+    // The colour of the allocation for temporaries of colour 0.
+    std::optional<BufferValue::Color> temp_buffer_color;
+    UnorderedAlgorithm::Value
+        assignment_algorithm_for_computations_without_ordering =
+            UnorderedAlgorithm::DEFAULT;
+    BufferOrder buffer_order = kBiggestFirst;
+    // For temporaries of a schedule; and which to try where it exceeds the
+    // memory limit and enable_fallback is set: the smaller heap is taken.
+    Algorithm::Value buffer_assignment_algorithm = Algorithm::DEFAULT;
+    Algorithm::Value fallback_algorithm = Algorithm::DEFAULT;
+    bool enable_fallback = false;
+    // Bytes of a memory space; null: no limit. To exceed it is no error.
+    std::function<int64_t(BufferValue::Color)> color_memory_limit;
   };
+
+  // Only allocations of its own colour.
+  static CanUseAllocation DefaultCanUseAllocation();
+  // Also buffers of one colour in allocations of another.
+  static CanUseAllocation AllowCrossColorReuse(BufferValue::Color from_color,
+                                               BufferValue::Color to_color);
+  // Fixes the colours that values have by their layouts; 0 for tuples.
+  static Colorer DefaultColorer();
+  // What OpenXLA calls FAST_MERGE for computations without ordering. Both must
+  // outlive the result.
+  static std::unique_ptr<BufferAllocationsManagerForComputationsWithoutOrdering>
+  CreateFastMergeManagerForTest(BufferAssignment* assignment,
+                                BufferAssigner* assigner);
 
   // `buffer_size` in bytes; offsets in an allocation of a colour are multiples
   // of `color_alignment` of it (a power of two, bytes). `alias_info` may be
   // null (defaults). Errors of the analyses; FailedPrecondition for a buffer
-  // with values of several colours.
+  // with values of several colours; InvalidArgument for values of a negative
+  // size or of more than 2^62 bytes together, and for presets that name no
+  // value, do not fit, or overlap while they live.
   static absl::StatusOr<std::unique_ptr<BufferAssignment>> Run(
       const HloModule* module, std::unique_ptr<HloOrdering> hlo_ordering,
       BufferValue::SizeFunction buffer_size, const AliasInfo* alias_info,
       BufferValue::AlignmentFunction color_alignment, Options opts);
+
+  // The same in two steps.
+  BufferAssigner(const AliasInfo* alias_info, Options opts)
+      : alias_info_(alias_info), opts_(std::move(opts)) {}
+  absl::StatusOr<std::unique_ptr<BufferAssignment>> CreateAssignment(
+      const HloModule* module, std::unique_ptr<HloOrdering> hlo_ordering,
+      BufferValue::SizeFunction buffer_size,
+      BufferValue::AlignmentFunction color_alignment);
+
+  // Puts the buffer at the start of the allocation if that is large enough, of
+  // a colour that it may use, not read-only, and holds nothing that may live at
+  // the same time. Memory of results takes only buffers of its own size. A copy
+  // does not go where what it copies is.
+  absl::StatusOr<bool> MaybeAssignBuffer(BufferAllocation* allocation,
+                                         const HloBuffer& buffer,
+                                         BufferAssignment* assignment);
+
+  // What allocations of the colour leave of its limit, in bytes; INT64_MAX
+  // without one.
+  int64_t GetMemoryLimit(const BufferAssignment& assignment,
+                         BufferValue::Color color) const;
+
+ private:
+  const AliasInfo* const alias_info_;
+  Options opts_;
 };
 
 }  // namespace xla

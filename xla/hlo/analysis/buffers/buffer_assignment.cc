@@ -20,16 +20,24 @@
 
 namespace xla {
 
-BufferAllocation& BufferAssignment::NewAllocation(int64_t size,
-                                                  BufferValue::Color color) {
-  allocations_.emplace_back(allocations_.size(), size, color);
-  return allocations_.back();
+BufferAllocation* BufferAssignment::NewEmptyAllocation(
+    int64_t size, BufferValue::Color color) {
+  return &allocations_.emplace_back(allocations_.size(), size, color);
 }
 
-void BufferAssignment::Assign(BufferAllocation& allocation,
-                              const HloValue& value, int64_t offset) {
-  allocation.AddAssignment(value, offset, buffer_size_(value));
-  allocation_of_value_[&value] = allocation.index();
+void BufferAssignment::AddAssignment(BufferAllocation* allocation,
+                                     const HloValue& value, int64_t offset) {
+  allocation->AddAssignment(value, offset, buffer_size_(value));
+  if (value.id() >= allocation_of_value_.size()) {
+    allocation_of_value_.resize(value.id() + 1, -1);
+  }
+  allocation_of_value_[value.id()] = allocation->index();
+}
+
+void BufferAssignment::ClearAllocations() {
+  allocations_.clear();
+  allocation_of_value_.clear();
+  stats_ = Stats();
 }
 
 int64_t BufferAssignment::HloBufferSize(const HloBuffer& buffer) const {
@@ -74,6 +82,17 @@ BufferAssignment::GetUniqueTopLevelOutputSlice() const {
       module_->entry_computation()->root_instruction());
 }
 
+absl::StatusOr<Shape> BufferAssignment::GetShapeForUniqueSlice(
+    const HloInstruction* instruction, const ShapeIndex& index) const {
+  absl::StatusOr<BufferAllocation::Slice> slice =
+      GetUniqueSlice(instruction, index);
+  if (!slice.ok()) return slice.status();
+  for (const HloValue* value : GetSourceBuffers(instruction, index)) {
+    if (HasAllocation(*value)) return value->shape();
+  }
+  return absl::InternalError("buffer assignment: a slice without a value");
+}
+
 const BufferAllocation* BufferAssignment::GetInstructionAllocation(
     const HloInstruction* hlo, const ShapeIndex& shape_index) const {
   absl::StatusOr<BufferAllocation::Slice> slice =
@@ -110,7 +129,44 @@ bool BufferAssignment::HaveDisjointSlices(const HloInstruction* hlo_a,
   return true;
 }
 
-void BufferAssignment::ComputeStats() {
+void BufferAssignment::FindPeakBuffers(BufferAllocation& allocation) const {
+  struct Life {
+    int64_t start, end;  // times, both included
+    const HloValue* value;
+    int64_t size;
+  };
+  std::vector<Life> lives;
+  std::vector<std::pair<int64_t, int64_t>> changes;  // time, bytes
+  for (const auto& [value, place] : allocation.SortedBuffers()) {
+    auto range = live_range_->buffer_live_ranges().find(value);
+    if (range == live_range_->buffer_live_ranges().end()) continue;
+    const auto& [start, end, position] = range->second;
+    lives.push_back({start, end, value, place.size});
+    changes.emplace_back(start, place.size);
+    changes.emplace_back(end + 1, -place.size);
+  }
+  std::sort(changes.begin(), changes.end());
+  int64_t live = 0, most = -1, peak = -1;
+  for (const auto& [time, bytes] : changes) {
+    live += bytes;
+    if (live <= most) continue;
+    most = live;
+    peak = time;
+  }
+  allocation.peak_buffers_.clear();
+  for (const Life& life : lives) {
+    if (life.start <= peak && peak <= life.end) {
+      allocation.peak_buffers_.push_back(life.value);
+    }
+  }
+}
+
+void BufferAssignment::Finalize() {
+  if (HasHloLiveRange()) {
+    for (BufferAllocation& allocation : allocations_) {
+      if (allocation.IsPreallocatedTempBuffer()) FindPeakBuffers(allocation);
+    }
+  }
   stats_ = Stats();
   for (const BufferAllocation& allocation : allocations_) {
     const int64_t size = allocation.size();
@@ -135,60 +191,6 @@ void BufferAssignment::ComputeStats() {
           allocation.fragmentation_bytes();
     }
   }
-}
-
-std::string BufferAssignment::ToString() const {
-  std::string text =
-      absl::StrCat("buffer assignment of ", module_->name(), ":\n");
-  for (const BufferAllocation& allocation : allocations_) {
-    absl::StrAppend(&text, allocation.ToString());
-  }
-  return text;
-}
-
-std::string BufferAssignment::MemoryUsageReport(int64_t max_allocations) const {
-  std::string text = absl::StrCat(
-      "total ", stats_.total_allocation_bytes, " bytes: parameters ",
-      stats_.parameter_allocation_bytes, ", constants ",
-      stats_.constant_allocation_bytes, ", results ",
-      stats_.maybe_live_out_allocation_bytes, ", temporary ",
-      stats_.preallocated_temp_allocation_bytes, " (fragmentation ",
-      stats_.preallocated_temp_fragmentation_bytes, ")\n");
-  std::vector<const BufferAllocation*> largest;
-  for (const BufferAllocation& allocation : allocations_) {
-    largest.push_back(&allocation);
-  }
-  std::stable_sort(largest.begin(), largest.end(),
-                   [](const BufferAllocation* a, const BufferAllocation* b) {
-                     return a->size() > b->size();
-                   });
-  if (largest.size() > max_allocations) largest.resize(max_allocations);
-  for (const BufferAllocation* allocation : largest) {
-    absl::StrAppend(&text, "  ", allocation->ToShortString(), "\n");
-  }
-  return text;
-}
-
-BufferAssignmentProto BufferAssignment::ToProto() const {
-  BufferAssignmentProto proto;
-  for (const HloValue* value : dataflow_analysis().values()) {
-    if (!HasAllocation(*value)) continue;
-    *proto.add_logical_buffers() = value->ToProto(buffer_size_);
-    for (const HloPosition& position : value->positions()) {
-      if (position == value->defining_position()) continue;
-      auto* alias = proto.add_buffer_aliases();
-      alias->set_source_buffer_id(value->id());
-      *alias->mutable_location() =
-          BufferValue::ToLocationProto(*position.instruction, position.index);
-    }
-  }
-  for (const BufferAllocation& allocation : allocations_) {
-    *proto.add_buffer_allocations() = allocation.ToProto();
-  }
-  for (const HeapSimulatorTrace& trace : heap_traces_) {
-    *proto.add_heap_simulator_traces() = trace;
-  }
-  return proto;
 }
 
 }  // namespace xla

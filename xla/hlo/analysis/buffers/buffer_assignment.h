@@ -1,16 +1,17 @@
 #ifndef XLA_HLO_ANALYSIS_BUFFERS_BUFFER_ASSIGNMENT_H_
 #define XLA_HLO_ANALYSIS_BUFFERS_BUFFER_ASSIGNMENT_H_
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "xla/hlo/analysis/alias_info.h"
 #include "xla/hlo/analysis/buffer_value.h"
@@ -23,7 +24,10 @@
 #include "xla/hlo/analysis/hlo_value.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
+#include "xla/service/buffer_assignment.pb.h"
 #include "xla/service/hlo.pb.h"
+#include "xla/shape.h"
+#include "xla/shape_util.h"
 
 namespace xla {
 
@@ -46,8 +50,19 @@ class BufferAssignment {
     int64_t total_allocation_bytes = 0;
   };
 
+  // Which values get memory of their own to find wrong writes.
+  struct BufferIsolationOptions {
+    // Which come first; null: by id.
+    std::function<bool(const HloValue*, const HloValue*)> hlo_value_compare;
+    buffer_assignment::BufferIsolationConfig config;
+  };
+
   const std::vector<BufferAllocation>& Allocations() const {
     return allocations_;
+  }
+  // Leaves none.
+  std::vector<BufferAllocation> TakeAllocations() {
+    return std::exchange(allocations_, {});
   }
   // The index must be below Allocations().size().
   const BufferAllocation& GetAllocation(BufferAllocation::Index index) const {
@@ -58,8 +73,20 @@ class BufferAssignment {
     return stats_.preallocated_temp_allocation_bytes;
   }
 
+  // The largest size of a block of a colour that has several, in bytes; 0 if
+  // the memory of a colour is not split. From the module's debug options.
+  uint64_t multiheap_size_constraint_per_heap() const {
+    return std::max<int64_t>(0, module_->config()
+                                    .debug_options()
+                                    .xla_multiheap_size_constraint_per_heap());
+  }
+
   bool HasAllocation(const HloValue& value) const {
-    return allocation_of_value_.contains(&value);
+    return HasAllocation(value.id());
+  }
+  bool HasAllocation(HloValue::Id value_id) const {
+    return value_id < allocation_of_value_.size() &&
+           allocation_of_value_[value_id] >= 0;
   }
   bool HasAllocation(const HloBuffer& buffer) const {
     return HasAllocation(*buffer.values()[0]);
@@ -71,7 +98,7 @@ class BufferAssignment {
   }
   // It must have one.
   const BufferAllocation& GetAssignedAllocation(const HloValue& value) const {
-    return allocations_[allocation_of_value_.at(&value)];
+    return allocations_[allocation_of_value_[value.id()]];
   }
   const BufferAllocation& GetAssignedAllocation(const HloBuffer& buffer) const {
     return GetAssignedAllocation(*buffer.values()[0]);
@@ -91,6 +118,9 @@ class BufferAssignment {
     return GetUniqueSlice(instruction, {});
   }
   absl::StatusOr<BufferAllocation::Slice> GetUniqueTopLevelOutputSlice() const;
+  // The shape of the value that defines the unique slice.
+  absl::StatusOr<Shape> GetShapeForUniqueSlice(
+      const HloInstruction* instruction, const ShapeIndex& index) const;
 
   const std::vector<const HloValue*>& GetSourceBuffers(
       const HloInstruction* instruction, const ShapeIndex& index) const {
@@ -122,16 +152,52 @@ class BufferAssignment {
 
   // The largest size of its values, in bytes.
   int64_t HloBufferSize(const HloBuffer& buffer) const;
+  int64_t ValueSize(const HloValue& value) const { return buffer_size_(value); }
 
   const Stats& GetStats() const { return stats_; }
+
+  // All allocations with their values; the values alone, by allocation.
   std::string ToString() const;
-  // Sizes by kind, then the largest allocations, at most `max_allocations`.
-  std::string MemoryUsageReport(int64_t max_allocations = 50) const;
+  std::string ValuesToString() const;
+  // Sizes by kind, and by colour.
+  std::string StatsString(const AliasInfo* alias_info) const;
+  // That and the largest allocations with their largest values.
+  std::string ToVerboseString(const AliasInfo* alias_info,
+                              size_t max_buffers_to_show) const;
+  // Sizes by kind; then allocations in the order of size, each with its largest
+  // values (see BufferAllocation::MemoryUsageReport).
+  std::string MemoryUsageReport(float percentile = 0.05,
+                                int64_t more_than_k = 50,
+                                bool print_shape_layout = false) const;
+  // A line `id,offset,size,allocation,start,end,name` for each value, by id;
+  // times are empty without a schedule.
+  std::string BufferInfoString() const;
+
   BufferAssignmentProto ToProto() const;
+  void ToProto(BufferAssignmentProto* proto) const { *proto = ToProto(); }
+  // The assignment that was written for this module, whose instructions must
+  // have kept their ids. InvalidArgument, naming what does not fit, if not.
+  // `alias_info` may be null (defaults).
+  static absl::StatusOr<std::unique_ptr<BufferAssignment>> FromProto(
+      const BufferAssignmentProto& proto, const HloModule* module,
+      BufferValue::SizeFunction buffer_size, const AliasInfo* alias_info);
+
+  // For those who fill an assignment. References to allocations hold until the
+  // next is made.
+  BufferAllocation* NewEmptyAllocation(int64_t size, BufferValue::Color color);
+  BufferAllocation* GetMutableAllocation(BufferAllocation::Index index) {
+    return &allocations_[index];
+  }
+  // Puts a value without an allocation into one.
+  void AddAssignment(BufferAllocation* allocation, const HloValue& value,
+                     int64_t offset);
+  void ClearAllocations();
+  // Computes the statistics, and what is live at the peak of scratch memory.
+  void Finalize();
 
  private:
   friend class BufferAssigner;
-  friend class BufferAssignmentBuilder;
+  friend class BufferAssignmentBuilder;  // of live_range_
 
   BufferAssignment(const HloModule* module,
                    std::unique_ptr<HloOrdering> ordering,
@@ -142,10 +208,7 @@ class BufferAssignment {
         buffer_size_(std::move(buffer_size)),
         alias_analysis_(std::move(alias_analysis)) {}
 
-  BufferAllocation& NewAllocation(int64_t size, BufferValue::Color color);
-  void Assign(BufferAllocation& allocation, const HloValue& value,
-              int64_t offset);
-  void ComputeStats();
+  void FindPeakBuffers(BufferAllocation& allocation) const;
 
   const HloModule* module_;
   std::unique_ptr<HloOrdering> ordering_;
@@ -153,9 +216,7 @@ class BufferAssignment {
   std::unique_ptr<HloAliasAnalysis> alias_analysis_;
   std::unique_ptr<HloLiveRange> live_range_;
   std::vector<BufferAllocation> allocations_;
-  absl::flat_hash_map<const HloValue*, BufferAllocation::Index>
-      allocation_of_value_;
-  std::vector<HeapSimulatorTrace> heap_traces_;
+  std::vector<BufferAllocation::Index> allocation_of_value_;  // by id; -1: none
   Stats stats_;
 };
 

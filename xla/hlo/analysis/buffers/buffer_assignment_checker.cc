@@ -37,6 +37,33 @@ bool MayBeWrittenOver(const BufferAssignment& assignment, const Placed& early,
              alias_info);
 }
 
+absl::Status Overlap(const HloValue& early, const HloValue& late,
+                     const BufferAllocation& allocation) {
+  return absl::InternalError(absl::StrCat(
+      "buffer assignment: ", early.ToShortString(), " and ",
+      late.ToShortString(), " overlap in ", allocation.ToShortString()));
+}
+
+absl::Status CheckWithoutSchedule(const BufferAssignment& assignment,
+                                  const BufferAllocation& allocation,
+                                  const AliasInfo* alias_info) {
+  const auto placed = allocation.SortedBuffers();
+  for (int64_t i = 0; i < placed.size(); ++i) {
+    for (int64_t j = 0; j < i; ++j) {
+      const HloValue& a = *placed[j].first;
+      const HloValue& b = *placed[i].first;
+      if (allocation.GetSlice(a).OverlapsWith(allocation.GetSlice(b)) &&
+          assignment.alias_analysis().GetBufferContainingValue(a) !=
+              assignment.alias_analysis().GetBufferContainingValue(b) &&
+          assignment.hlo_ordering().MayInterfere(
+              a, b, assignment.dataflow_analysis(), alias_info)) {
+        return Overlap(a, b, allocation);
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckAllocation(const BufferAssignment& assignment,
                              const BufferAllocation& allocation,
                              const AliasInfo* alias_info) {
@@ -55,6 +82,9 @@ absl::Status CheckAllocation(const BufferAssignment& assignment,
     placed.push_back({value, range->second.start, range->second.end,
                       place.offset, place.size});
   }
+  if (!assignment.HasHloLiveRange()) {
+    return CheckWithoutSchedule(assignment, allocation, alias_info);
+  }
   std::stable_sort(
       placed.begin(), placed.end(),
       [](const Placed& a, const Placed& b) { return a.start < b.start; });
@@ -68,10 +98,7 @@ absl::Status CheckAllocation(const BufferAssignment& assignment,
       if (early->offset < late.offset + late.size &&
           late.offset < early->offset + early->size &&
           !MayBeWrittenOver(assignment, *early, late, alias_info)) {
-        return absl::InternalError(
-            absl::StrCat("buffer assignment: ", early->value->ToShortString(),
-                         " and ", late.value->ToShortString(), " overlap in ",
-                         allocation.ToShortString(), " at time ", late.start));
+        return Overlap(*early->value, *late.value, allocation);
       }
     }
     live.push_back(&late);

@@ -10,9 +10,10 @@ namespace xla {
 // Whether no two values that live at the same time overlap in memory, unless
 // they are one buffer, or the later is written over an operand that ends there
 // and alias rules allow it; and whether every value lies in its allocation.
-// Needs the live range of a schedule (else nothing but the latter is checked).
-// Shares no code with the assigner; O(values²) per allocation at worst.
-// Internal, naming both values, if not.
+// When values live is told by the live range of a schedule; without one, two
+// may live at the same time where the ordering does not exclude it. Shares no
+// code with the assigner; O(values²) per allocation at worst. Internal, naming
+// both values, if not.
 absl::Status CheckBufferAssignment(const BufferAssignment& assignment,
                                    const AliasInfo* alias_info);
 

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
-#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -16,8 +15,11 @@
 #include "xla/hlo/analysis/heap/allocation_block.h"
 #include "xla/hlo/analysis/heap/heap_algorithm.h"
 #include "xla/hlo/analysis/heap/heap_result.h"
+#include "xla/hlo/analysis/heap/slice_time_permutation_iterator.h"
+#include "xla/hlo/analysis/heap/sliced_allocation_finder.h"
 #include "xla/hlo/analysis/hlo_value.h"
 #include "xla/hlo/analysis/packing/best_fit.h"
+#include "xla/hlo/analysis/packing/fast_packing.h"
 #include "xla/hlo/analysis/packing/offset_planner.h"
 #include "xla/hlo/analysis/packing/packing_items.h"
 #include "xla/hlo/analysis/packing/packing_problem.h"
@@ -28,14 +30,9 @@ namespace {
 // Some tenths of a second of exact search, where the heuristics leave a gap.
 constexpr int64_t kPlannedHeapSteps = 50'000;
 
-}  // namespace
+constexpr int64_t kNumPhases = 16;
 
-template <typename BufferType>
-std::string IntervalRecordingHeap<BufferType>::BufferInterval::ToString()
-    const {
-  return absl::StrCat("{ ", size, " bytes, [", start, ", ", end, "], ",
-                      colocations.size(), " colocations }");
-}
+}  // namespace
 
 template <typename BufferType>
 void IntervalRecordingHeap<BufferType>::Alloc(const BufferType* buffer,
@@ -145,36 +142,81 @@ void IntervalRecordingHeap<BufferType>::AddToHeap(int64_t index, int64_t offset,
 }
 
 template <typename BufferType>
-bool GlobalDecreasingSizeBestFitHeap<BufferType>::Before(
-    const BufferInterval& a, const BufferInterval& b) const {
-  if (type_ == kCustom && compare_ != nullptr) {
-    if (compare_(a, b)) return true;
-    if (compare_(b, a)) return false;
-    return a.start < b.start;
-  }
-  auto duration = [&](const BufferInterval& interval) {
-    int64_t end = interval.end;
+void IntervalRecordingHeap<BufferType>::FindColocationTimes() {
+  for (BufferInterval& interval : intervals_) {
+    interval.min_colocation_start_time = interval.start;
+    interval.max_colocation_end_time = interval.end;
     for (const BufferType* other : interval.colocations) {
-      end = std::max(end, this->IntervalOf(other).end);
+      const BufferInterval& its = IntervalOf(other);
+      interval.min_colocation_start_time =
+          std::min(interval.min_colocation_start_time, its.start);
+      interval.max_colocation_end_time =
+          std::max(interval.max_colocation_end_time, its.end);
     }
-    return end - interval.start;
+  }
+}
+
+template <typename BufferType>
+auto GlobalDecreasingSizeBestFitHeap<BufferType>::KeyOf(
+    const BufferInterval& interval, int64_t end_of_time) const -> Key {
+  const int64_t start = interval.min_colocation_start_time;
+  const int64_t end = interval.max_colocation_end_time;
+  const int64_t duration = end - start;
+  switch (type_) {
+    case kTemporal:
+      return {-duration, -interval.size, interval.start};
+    case kPhaseWindow:
+    case kPhaseWindowEnd: {
+      const int64_t width = end_of_time / kNumPhases + 1;
+      const int64_t first = start / width;
+      const int64_t last = end / width;
+      // Those of several windows come before all windows.
+      const int64_t window = first != last           ? -1
+                             : type_ == kPhaseWindow ? first
+                                                     : kNumPhases - last;
+      return {window, -interval.size, interval.start};
+    }
+    default:
+      return {-interval.size, -duration, interval.start};
+  }
+}
+
+template <typename BufferType>
+auto GlobalDecreasingSizeBestFitHeap<
+    BufferType>::GetSpatialBufferIntervalCompare() const
+    -> BufferIntervalCompare {
+  return [](const BufferInterval& a, const BufferInterval& b) {
+    auto key = [](const BufferInterval& interval) {
+      return std::make_tuple(-interval.size, interval.start - interval.end,
+                             interval.start);
+    };
+    return key(a) < key(b);
   };
-  auto key = [&](const BufferInterval& interval) {
-    return type_ == kTemporal
-               ? std::make_tuple(-duration(interval), -interval.size,
-                                 interval.start)
-               : std::make_tuple(-interval.size, -duration(interval),
-                                 interval.start);
-  };
-  return key(a) < key(b);
 }
 
 template <typename BufferType>
 std::vector<int64_t>
 GlobalDecreasingSizeBestFitHeap<BufferType>::SortedIntervals() const {
   std::vector<int64_t> sorted = this->CanonicalIntervals();
+  const auto& intervals = this->intervals();
+  if (type_ == kCustom && compare_ != nullptr) {
+    std::stable_sort(sorted.begin(), sorted.end(), [&](int64_t a, int64_t b) {
+      return compare_(intervals[a], intervals[b]);
+    });
+    return sorted;
+  }
+  int64_t end_of_time = 0;
+  for (const BufferInterval& interval : intervals) {
+    end_of_time = std::max(end_of_time, interval.end);
+  }
+  auto before = [](const Key& a, const Key& b) {
+    return std::tie(a.first, a.second, a.third) <
+           std::tie(b.first, b.second, b.third);
+  };
+  std::vector<Key> keys(intervals.size());
+  for (int64_t i : sorted) keys[i] = KeyOf(intervals[i], end_of_time);
   std::stable_sort(sorted.begin(), sorted.end(), [&](int64_t a, int64_t b) {
-    return Before(this->intervals()[a], this->intervals()[b]);
+    return before(keys[a], keys[b]);
   });
   return sorted;
 }
@@ -188,11 +230,20 @@ GlobalDecreasingSizeBestFitHeap<BufferType>::Pack(
   absl::Status status = packing::ValidatePackingProblem(problem);
   if (!status.ok()) return status;
   const packing::PackingItems items = packing::MakePackingItems(problem);
-  // Items come in the order of their groups.
-  std::vector<int> order(items.items.size());
-  std::iota(order.begin(), order.end(), 0);
-  const std::vector<int64_t> packed =
-      packing::PackBestFit(items, order, limit / items.unit);
+  std::vector<int64_t> packed;
+  if (type_ == kFastMerge) {
+    packed = packing::PackByMerging(items);
+  } else if (type_ == kFastSplit) {
+    packed = packing::PackBySplitting(items);
+  } else {
+    // Items come in the order of their groups.
+    std::vector<int> order(items.items.size());
+    std::iota(order.begin(), order.end(), 0);
+    packed = packing::PackBestFit(items, order, limit / items.unit);
+  }
+  for (int64_t i = 0; i < packed.size(); ++i) {
+    if (packed[i] > limit / items.unit - items.items[i].size) packed[i] = -1;
+  }
   std::vector<int64_t> offsets(indices.size());  // 0 where there are no bytes
   for (int64_t i = 0; i < packed.size(); ++i) {
     const int64_t group = problem.buffers[items.items[i].buffers[0]].colocation;
@@ -206,6 +257,7 @@ absl::StatusOr<HeapSimulationOf<BufferType>>
 GlobalDecreasingSizeBestFitHeap<BufferType>::Finish() {
   absl::Status status = this->CheckAllFreed();
   if (!status.ok()) return status;
+  this->FindColocationTimes();
   const std::vector<int64_t> sorted = SortedIntervals();
   absl::StatusOr<std::vector<int64_t>> offsets =
       Pack(sorted, std::numeric_limits<int64_t>::max());
@@ -224,6 +276,7 @@ absl::StatusOr<HeapSimulationOf<BufferType>>
 ConstrainedGlobalDecreasingSizeBestFitHeap<BufferType>::Finish() {
   absl::Status status = this->CheckAllFreed();
   if (!status.ok()) return status;
+  this->FindColocationTimes();
   Result result;
   for (std::vector<int64_t> left = this->SortedIntervals(); !left.empty();) {
     // The first is placed alone where it is above the limit itself.
@@ -248,6 +301,86 @@ ConstrainedGlobalDecreasingSizeBestFitHeap<BufferType>::Finish() {
   }
   if (result.heap_results.empty()) result.heap_results.emplace_back();
   return result;
+}
+
+template <typename BufferType>
+int64_t GlobalDecreasingSizeBestFitHeap<BufferType>::GroupSizeOf(
+    const BufferInterval& interval) const {
+  int64_t size = interval.size;
+  for (const BufferType* other : interval.colocations) {
+    const BufferInterval* its = this->FindInterval(other);
+    if (its != nullptr) size = std::max(size, its->size);
+  }
+  return size;
+}
+
+template <typename BufferType>
+auto GlobalDecreasingSizeBestFitHeap<BufferType>::MakeFreeChunks(
+    const BufferInterval& buffer_interval, int64_t max_colocation_size) const
+    -> FreeChunks {
+  std::vector<Chunk> taken = interval_tree_.ChunksOverlappingInTime(
+      buffer_interval.start, buffer_interval.end);
+  for (const BufferType* other : buffer_interval.colocations) {
+    const BufferInterval* its = this->FindInterval(other);
+    if (its == nullptr) continue;
+    for (const Chunk& chunk :
+         interval_tree_.ChunksOverlappingInTime(its->start, its->end)) {
+      taken.push_back(chunk);
+    }
+  }
+  return FreeChunksBetween(std::move(taken), buffer_interval.size, alignment_,
+                           /*room_on_top=*/max_colocation_size,
+                           std::numeric_limits<int64_t>::max());
+}
+
+template <typename BufferType>
+std::vector<HeapChunk>
+GlobalDecreasingSizeBestFitHeap<BufferType>::FindChunkCandidates(
+    const SlicedBufferInterval& sliced_buffer_interval,
+    int64_t preferred_offset) const {
+  const int64_t group_size =
+      GroupSizeOf(sliced_buffer_interval.full_buffer_interval());
+  std::vector<FreeChunks> free;
+  for (int64_t i = 0; i < sliced_buffer_interval.num_slices(); ++i) {
+    free.push_back(MakeFreeChunks(
+        sliced_buffer_interval.IntervalForMakeFreeChunks(i), group_size));
+  }
+  std::vector<Chunk> chunks =
+      xla::SlicedAllocationFinder(
+          free, sliced_buffer_interval.SliceSizesSortedByOffset(), group_size,
+          preferred_offset, alignment_,
+          SliceTimePermutationIterator::CreateForNewAllocation(
+              permutations_, sliced_buffer_interval.inclusive_start_times()))
+          .Find();
+  if (!chunks.empty() && chunks.back().size == 0) chunks.pop_back();
+  return chunks;
+}
+
+template <typename BufferType>
+HeapChunk GlobalDecreasingSizeBestFitHeap<BufferType>::FindChunkCandidate(
+    const BufferInterval& buffer_interval, int64_t preferred_offset) const {
+  std::vector<Chunk> chunks = FindChunkCandidates(
+      SlicedBufferInterval::CreateConstInterval(buffer_interval),
+      preferred_offset);
+  CHECK(!chunks.empty()) << "there is always room on top";
+  return Chunk::FromOffsetSize(chunks[0].offset, buffer_interval.size);
+}
+
+template <typename BufferType>
+void GlobalDecreasingSizeBestFitHeap<BufferType>::CommitChunk(
+    const BufferInterval& buffer_interval, Chunk chunk, HeapResult& result) {
+  if (chunk.size < 0) return;
+  auto take = [&](const BufferInterval& interval) {
+    const Chunk its = Chunk::FromOffsetSize(chunk.offset, interval.size);
+    result.heap_size = result.UpdatedHeapSize(its);
+    result.chunk_map.emplace(interval.buffer, its);
+    interval_tree_.Add(interval.start, interval.end, its);
+  };
+  take(buffer_interval);
+  for (const BufferType* other : buffer_interval.colocations) {
+    const BufferInterval* its = this->FindInterval(other);
+    if (its != nullptr) take(*its);
+  }
 }
 
 template <typename BufferType>

@@ -3,16 +3,18 @@
 
 #include <cstdint>
 #include <functional>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "xla/hlo/analysis/heap/buffer_interval.h"
+#include "xla/hlo/analysis/heap/buffer_interval_tree.h"
 #include "xla/hlo/analysis/heap/heap_algorithm.h"
 #include "xla/hlo/analysis/heap/heap_result.h"
+#include "xla/hlo/analysis/heap/slice_time_permutation_iterator.h"
+#include "xla/hlo/analysis/heap/sliced_allocation_finder.h"
 #include "xla/hlo/analysis/packing/packing_problem.h"
 
 namespace xla {
@@ -25,19 +27,7 @@ class IntervalRecordingHeap : public HeapAlgorithm<BufferType> {
   using Result = HeapSimulationOf<BufferType>;
   using Chunk = HeapChunk;
 
-  // When a buffer lives, both times included.
-  struct BufferInterval {
-    std::string ToString() const;
-
-    const BufferType* buffer = nullptr;
-    int64_t size = -1;
-    int64_t start = -1;
-    int64_t end = -1;
-    // Buffers that were allocated with ShareWith this one.
-    absl::InlinedVector<const BufferType*, 2> colocations;
-    // False for those.
-    bool need_allocation = false;
-  };
+  using BufferInterval = BufferIntervalOf<BufferType>;
 
   void Alloc(const BufferType* buffer, int64_t size) override;
   void Free(const BufferType* buffer, int64_t size) override;
@@ -52,6 +42,13 @@ class IntervalRecordingHeap : public HeapAlgorithm<BufferType> {
   const BufferInterval& IntervalOf(const BufferType* buffer) const {
     return intervals_[index_.at(buffer)];
   }
+  // Null if it was not allocated.
+  const BufferInterval* FindInterval(const BufferType* buffer) const {
+    auto it = index_.find(buffer);
+    return it == index_.end() ? nullptr : &intervals_[it->second];
+  }
+  // Sets when each group of sharing buffers starts and ends.
+  void FindColocationTimes();
   // Indices of those that need allocation.
   std::vector<int64_t> CanonicalIntervals() const;
   // The largest size of those that share with this interval.
@@ -71,34 +68,60 @@ class IntervalRecordingHeap : public HeapAlgorithm<BufferType> {
   absl::flat_hash_map<const BufferType*, const BufferType*> canonical_;
 };
 
-// Best fit in the order of decreasing size (kSpatial), lifetime (kTemporal) or
-// a comparison of the caller (kCustom); ties by the other of the two, then by
-// time. Each buffer goes to the bottom of the smallest gap that it fits into.
+// Packs the buffers at the end. Sharing buffers have the chunk of the largest
+// of them. What the strategies do is ours, their names are OpenXLA's:
+// - kSpatial, kTemporal, kCustom: best fit in the order of decreasing size,
+//   decreasing lifetime, or a comparison of the caller; ties by the other of
+//   the first two, then by time. Each buffer goes to the bottom of the smallest
+//   gap that it fits into. O(n²).
+// - kPhaseWindow, kPhaseWindowEnd: time is cut into 16 windows of equal length.
+//   Best fit of the buffers that live in several of them by decreasing size,
+//   then of the others window by window, first (kPhaseWindowEnd: last) window
+//   first. O(n²).
+// - kFastMerge, kFastSplit: see packing/fast_packing.h. O(n log n).
 //
-// Sharing buffers have the chunk of the largest of them. O(n²).
+// For subclasses that place buffers one by one instead, there is a tree of the
+// chunks that are taken: look for a place, then CommitChunk.
 template <typename BufferType>
 class GlobalDecreasingSizeBestFitHeap
     : public IntervalRecordingHeap<BufferType> {
  public:
   using HeapResult = HeapResultOf<BufferType>;
   using Result = HeapSimulationOf<BufferType>;
-  using BufferInterval =
-      typename IntervalRecordingHeap<BufferType>::BufferInterval;
+  using Chunk = HeapChunk;
+  using FreeChunks = xla::SlicedAllocationFinder::FreeChunks;
+  using BufferInterval = BufferIntervalOf<BufferType>;
+  using SlicedBufferInterval = SlicedBufferIntervalOf<BufferType>;
+  using SlicedAllocationFinder = xla::SlicedAllocationFinder;
   // Whether the first goes before the second.
   using BufferIntervalCompare =
       std::function<bool(const BufferInterval&, const BufferInterval&)>;
 
-  enum PackingStrategy { kSpatial = 0, kTemporal, kCustom };
+  enum PackingStrategy {
+    kSpatial = 0,
+    kTemporal,
+    kCustom,
+    kFastMerge,
+    kFastSplit,
+    kPhaseWindow,
+    kPhaseWindowEnd,
+  };
 
   // `alignment` (bytes) must be a power of two. kCustom needs a comparison.
   explicit GlobalDecreasingSizeBestFitHeap(
       int64_t alignment, PackingStrategy type = kSpatial,
-      BufferIntervalCompare buffer_interval_compare = nullptr)
+      BufferIntervalCompare buffer_interval_compare = nullptr,
+      SliceTimePermutationIterator::Ty slice_time_permutation_iterator_type =
+          SliceTimePermutationIterator::Ty::kAll)
       : alignment_(alignment),
         type_(type),
-        compare_(std::move(buffer_interval_compare)) {}
+        compare_(std::move(buffer_interval_compare)),
+        permutations_(slice_time_permutation_iterator_type) {}
 
   absl::StatusOr<Result> Finish() override;
+
+  // What kSpatial compares by.
+  BufferIntervalCompare GetSpatialBufferIntervalCompare() const;
 
  protected:
   // CanonicalIntervals(), first those to be placed first.
@@ -108,12 +131,39 @@ class GlobalDecreasingSizeBestFitHeap
   absl::StatusOr<std::vector<int64_t>> Pack(const std::vector<int64_t>& indices,
                                             int64_t limit) const;
 
+  // Chunks that are not taken while the interval and those that it shares with
+  // live, and that hold its size; the last, which holds max_colocation_size
+  // (bytes), has no end (INT64_MAX).
+  FreeChunks MakeFreeChunks(const BufferInterval& buffer_interval,
+                            int64_t max_colocation_size) const;
+  // At the preferred offset (bytes; negative: none) if that is free, else where
+  // best fit puts it.
+  Chunk FindChunkCandidate(const BufferInterval& buffer_interval,
+                           int64_t preferred_offset = -1) const;
+  // The chunk of each slice by start time; see SlicedAllocationFinder::Find,
+  // without the last chunk where it holds nothing.
+  std::vector<Chunk> FindChunkCandidates(
+      const SlicedBufferInterval& sliced_buffer_interval,
+      int64_t preferred_offset = -1) const;
+  // Takes the chunk; puts it into `result` for the interval's buffer. A chunk
+  // with a negative size (Chunk::size) takes nothing.
+  void CommitChunk(const BufferInterval& buffer_interval, Chunk chunk,
+                   HeapResult& result);
+
+  BufferIntervalTree interval_tree_;
+
  private:
-  bool Before(const BufferInterval& a, const BufferInterval& b) const;
+  // What to sort by.
+  struct Key {
+    int64_t first, second, third;
+  };
+  Key KeyOf(const BufferInterval& interval, int64_t end_of_time) const;
+  int64_t GroupSizeOf(const BufferInterval& interval) const;
 
   const int64_t alignment_;
   const PackingStrategy type_;
   const BufferIntervalCompare compare_;
+  const SliceTimePermutationIterator::Ty permutations_;
 };
 
 // The same with heaps of limited size (bytes): what does not fit into the first

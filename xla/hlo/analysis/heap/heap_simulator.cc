@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -30,6 +29,9 @@ namespace xla {
 namespace {
 
 using Time = HloLiveRange::LogicalTime;
+
+// Of all values together, so that no sum overflows.
+constexpr int64_t kMaxBytes = int64_t{1} << 62;
 
 // Hands one simulation's calls to an algorithm and to a counter of live bytes.
 class Replay {
@@ -57,14 +59,29 @@ class Replay {
     std::vector<const HloValue*> ends;
   };
 
+  // A value of the simulation.
+  struct State {
+    int64_t size = 0;      // bytes
+    Time end = -1;         // -1: it takes no part
+    bool is_live = false;  // allocated and not yet freed
+  };
+
+  // The values of an HloBuffer that were allocated: the first, and those that
+  // are live, which are few.
+  struct Sharers {
+    const HloValue* first = nullptr;
+    std::vector<const HloValue*> live;
+  };
+
   bool IsIgnored(const HloValue& value) const;
-  std::vector<Step> MakeSteps(const HloLiveRange& live_range);
-  void Start(const HloValue& value, Step& step);
-  // Frees the value now, if it ends in this step.
-  void End(const HloValue& value, Step& step);
-  // An operand that ends in this step and that `value` may be written over.
-  const HloValue* FindReusableOperand(const HloValue& value,
-                                      const Step& step) const;
+  absl::StatusOr<std::vector<Step>> MakeSteps(const HloLiveRange& live_range);
+  void Start(const HloValue& value);
+  bool EndsNow(const HloValue& value) const {
+    const State& state = state_[value.id()];
+    return state.is_live && state.end == now_;
+  }
+  // An operand that ends now and that `value` may be written over.
+  const HloValue* FindReusableOperand(const HloValue& value) const;
   void Free(const HloValue& value);
   void Share(const HloValue& value, const HloValue& with);
   void Trace(Event::Kind kind, const HloValue& value, int64_t share_with = -1);
@@ -77,10 +94,9 @@ class Replay {
   const BufferValue::SizeFunction& size_fn_;
   const HeapSimulator::Options& options_;
 
-  // The first value of each HloBuffer, by its id, that was allocated.
-  absl::flat_hash_map<HloBuffer::Id, const HloValue*> first_of_buffer_;
-  // By id of the value.
-  absl::flat_hash_map<HloValue::Id, int64_t> size_;
+  Time now_ = 0;
+  absl::flat_hash_map<HloBuffer::Id, Sharers> sharers_;
+  std::vector<State> state_;  // by id of the value
   HeapSimulatorTrace trace_;
 };
 
@@ -93,16 +109,28 @@ bool Replay::IsIgnored(const HloValue& value) const {
          !options_.buffers_to_assign->contains(&value);
 }
 
-std::vector<Replay::Step> Replay::MakeSteps(const HloLiveRange& live_range) {
+absl::StatusOr<std::vector<Replay::Step>> Replay::MakeSteps(
+    const HloLiveRange& live_range) {
+  int64_t total = 0;
   const Time end_time = live_range.schedule_end_time();
   std::vector<Step> steps(end_time + 1);
   const auto& ranges = live_range.buffer_live_ranges();
   for (const HloValue* value : dataflow_.values()) {
+    if (value->id() >= state_.size()) state_.resize(value->id() + 1);
     auto it = ranges.find(value);
     if (it == ranges.end() || IsIgnored(*value)) continue;
     const auto& [start, end, end_position] = it->second;
     // A value that another one of its buffer replaces at once takes no time.
     if (start > end) continue;
+    State& state = state_[value->id()];
+    state.size = size_fn_(*value);
+    if (state.size < 0 || state.size > kMaxBytes - total) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("heap simulator: the values up to ",
+                       value->ToShortString(), " have more than 2^62 bytes"));
+    }
+    total += state.size;
+    state.end = std::min(end, end_time);
     steps[start].starts.push_back(value);
     steps[std::min(end, end_time)].ends.push_back(value);
   }
@@ -121,28 +149,27 @@ void Replay::Trace(Event::Kind kind, const HloValue& value,
 }
 
 void Replay::Free(const HloValue& value) {
-  const int64_t size = size_.at(value.id());
-  algorithm_->Free(&value, size);
-  live_bytes_.Free(&value, size);
+  State& state = state_[value.id()];
+  state.is_live = false;
+  algorithm_->Free(&value, state.size);
+  live_bytes_.Free(&value, state.size);
   Trace(Event::FREE, value);
 }
 
 void Replay::Share(const HloValue& value, const HloValue& with) {
-  const int64_t size = size_.at(value.id());
+  const int64_t size = state_[value.id()].size;
   algorithm_->ShareWith(&value, &with, size);
   live_bytes_.ShareWith(&value, &with, size);
   Trace(Event::SHARE_WITH, value, with.id());
 }
 
-const HloValue* Replay::FindReusableOperand(const HloValue& value,
-                                            const Step& step) const {
+const HloValue* Replay::FindReusableOperand(const HloValue& value) const {
   HloInstruction* inst = value.instruction();
   if (inst->opcode() == HloOpcode::kCopy) return nullptr;
   for (const HloInstruction* operand : inst->operands()) {
     for (const HloValue* candidate : dataflow_.GetValueSet(operand).values()) {
       HloInstruction* source = candidate->instruction();
-      if (!absl::c_linear_search(step.ends, candidate) ||
-          !size_.contains(candidate->id()) || !inst->IsUserOf(source) ||
+      if (!EndsNow(*candidate) || !inst->IsUserOf(source) ||
           alias_analysis_.GetBufferContainingValue(*candidate).values().size() >
               1) {
         continue;
@@ -156,44 +183,46 @@ const HloValue* Replay::FindReusableOperand(const HloValue& value,
   return nullptr;
 }
 
-void Replay::End(const HloValue& value, Step& step) {
-  auto it = absl::c_find(step.ends, &value);
-  if (it == step.ends.end()) return;
-  Free(value);
-  step.ends.erase(it);
-}
-
-void Replay::Start(const HloValue& value, Step& step) {
-  const int64_t size = size_fn_(value);
-  size_[value.id()] = size;
+void Replay::Start(const HloValue& value) {
+  State& state = state_[value.id()];
+  state.is_live = true;
   const HloBuffer& buffer = alias_analysis_.GetBufferContainingValue(value);
-  auto [first, is_first] = first_of_buffer_.emplace(buffer.id(), &value);
-  if (!is_first) {
+  if (buffer.values().size() > 1) {
+    Sharers& sharers = sharers_[buffer.id()];
     // The value before it ends at the latest where this one starts.
-    for (const HloValue* other : buffer.values()) {
-      if (other != &value && size_.contains(other->id())) End(*other, step);
+    std::vector<const HloValue*> live = {&value};
+    for (const HloValue* other : sharers.live) {
+      if (EndsNow(*other)) Free(*other);
+      if (state_[other->id()].is_live) live.push_back(other);
     }
-    Share(value, *first->second);
-    return;
-  }
-  if (options_.may_reuse_operand_buffers && buffer.values().size() == 1) {
-    if (const HloValue* operand = FindReusableOperand(value, step)) {
-      End(*operand, step);
+    sharers.live = std::move(live);
+    if (sharers.first != nullptr) {
+      Share(value, *sharers.first);
+      return;
+    }
+    sharers.first = &value;
+  } else if (options_.may_reuse_operand_buffers) {
+    if (const HloValue* operand = FindReusableOperand(value)) {
+      Free(*operand);
       Share(value, *operand);
       return;
     }
   }
-  algorithm_->Alloc(&value, size);
-  live_bytes_.Alloc(&value, size);
+  algorithm_->Alloc(&value, state.size);
+  live_bytes_.Alloc(&value, state.size);
   Trace(Event::ALLOC, value);
 }
 
 absl::StatusOr<HeapSimulator::Result<HloValue>> Replay::Run(
     const HloLiveRange& live_range, bool whole_module) {
-  std::vector<Step> steps = MakeSteps(live_range);
-  for (Step& step : steps) {
-    for (const HloValue* value : step.starts) Start(*value, step);
-    for (const HloValue* value : step.ends) Free(*value);
+  absl::StatusOr<std::vector<Step>> steps = MakeSteps(live_range);
+  if (!steps.ok()) return steps.status();
+  for (const Step& step : *steps) {
+    for (const HloValue* value : step.starts) Start(*value);
+    for (const HloValue* value : step.ends) {
+      if (EndsNow(*value)) Free(*value);
+    }
+    ++now_;
   }
   absl::StatusOr<HeapSimulator::Result<HloValue>> result = algorithm_->Finish();
   if (!result.ok()) return result.status();

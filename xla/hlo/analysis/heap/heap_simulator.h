@@ -66,7 +66,9 @@ class HeapSimulator {
       const BufferValue::SizeFunction* size_function);
 
   // FailedPrecondition where the schedule lacks a computation on the time line;
-  // errors of the algorithm. `alias_info` may be null (defaults).
+  // InvalidArgument, naming one, if the values have a negative size or more
+  // than 2^62 bytes together; errors of the algorithm. `alias_info` may be null
+  // (defaults).
   static absl::StatusOr<Result<HloValue>> Run(
       std::unique_ptr<HeapAlgorithm<HloValue>> algorithm,
       const HloModule& module, const HloSchedule& schedule,

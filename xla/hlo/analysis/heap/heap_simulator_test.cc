@@ -19,6 +19,7 @@
 #include "xla/hlo/analysis/hlo_value.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/parser/hlo_parser.h"
+#include "xla/service/hlo.pb.h"
 #include "xla/shape_util.h"
 
 namespace xla {
@@ -165,6 +166,115 @@ TEST(HeapSimulatorTest, WhileBodyIsPartOfTheTimeLine) {
   EXPECT_EQ(chunks.at(&s.Value("n")), chunks.at(&s.Value("y")));
   EXPECT_EQ(result.fragmentation_size, result.heap_size - peak);
   EXPECT_GT(result.debug_trace.events_size(), 0);
+}
+
+// A product of p and q, then dots: those do not write over their operands.
+TEST(HeapSimulatorTest, DotsTakeMemoryOfTheirOwn) {
+  Simulation s(R"(
+ENTRY e {
+  p = f32[4] parameter(0)
+  q = f32[4] parameter(1)
+  y = f32[4,4] parameter(2)
+  m = f32[4] multiply(p, q)
+  d = f32[4] dot(m, y), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+  k = f32[4] dot(d, y), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+  ROOT a = f32[4] add(k, p)
+})");
+  // Parameters; m and d, then d and k; a over k.
+  EXPECT_EQ(s.Minimum(), 16 + 16 + 64 + 2 * 16);
+  auto result = s.Run(std::make_unique<PlannedHeap<HloValue>>(1));
+  const auto& chunks = result.heap_results[0].chunk_map;
+  EXPECT_EQ(chunks.at(&s.Value("k")), chunks.at(&s.Value("a")));
+  EXPECT_FALSE(chunks.at(&s.Value("m")).OverlapsWith(chunks.at(&s.Value("d"))));
+  EXPECT_FALSE(chunks.at(&s.Value("d")).OverlapsWith(chunks.at(&s.Value("k"))));
+}
+
+TEST(HeapSimulatorTest, TwoOutputsOfAFusionDoNotTakeOneOperand) {
+  Simulation s(R"(
+f {
+  x = f32[100] parameter(0)
+  n = f32[100] negate(x)
+  l = f32[100] exponential(x)
+  ROOT t = (f32[100], f32[100]) tuple(n, l)
+}
+ENTRY e {
+  p = f32[100] parameter(0)
+  a = f32[100] negate(p)
+  b = (f32[100], f32[100]) fusion(a), kind=kLoop, calls=f
+  c = f32[100] get-tuple-element(b), index=0
+  d = f32[100] get-tuple-element(b), index=1
+  ROOT r = f32[100] subtract(c, d)
+})");
+  // p, both outputs, and r, which is no user of b itself.
+  EXPECT_EQ(s.Minimum(), 4 * 400);
+  auto result = s.Run(std::make_unique<PlannedHeap<HloValue>>(1));
+  int shares = 0;
+  for (const auto& event : result.debug_trace.events()) {
+    shares += event.kind() == HeapSimulatorTrace::Event::SHARE_WITH &&
+              event.instruction_name() == "b";
+  }
+  EXPECT_EQ(shares, 1);
+}
+
+// Each part of a tuple lives as long as it is used.
+TEST(HeapSimulatorTest, PartsOfTuplesLiveOnTheirOwn) {
+  Simulation s(R"(
+ENTRY e {
+  p = f32[100] parameter(0)
+  a = f32[100] reverse(p), dimensions={0}
+  b = f32[100] reverse(p), dimensions={0}
+  t = (f32[100], f32[100]) tuple(a, b)
+  x = f32[100] get-tuple-element(t), index=0
+  c = f32[10] slice(x), slice={[0:10]}
+  y = f32[100] get-tuple-element(t), index=1
+  d = f32[100] reverse(y), dimensions={0}
+  e0 = f32[10] slice(d), slice={[0:10]}
+  ROOT r = f32[10] add(c, e0)
+})");
+  // d takes the place of a while b is still read.
+  EXPECT_LE(s.Minimum(), 400 + 2 * 400 + 40 + 16);
+  auto result = s.Run(std::make_unique<PlannedHeap<HloValue>>(1));
+  const auto& chunks = result.heap_results[0].chunk_map;
+  EXPECT_FALSE(chunks.at(&s.Value("d")).OverlapsWith(chunks.at(&s.Value("b"))));
+}
+
+TEST(HeapSimulatorTest, AsynchronousCallsHoldTheirOperandsUntilDone) {
+  Simulation s(R"(
+f {
+  x = f32[100] parameter(0)
+  ROOT n = f32[10] slice(x), slice={[0:10]}
+}
+ENTRY e {
+  p = f32[100] parameter(0)
+  a = f32[100] reverse(p), dimensions={0}
+  s = ((f32[100]), f32[10], u32[]) async-start(a), calls=f
+  b = f32[100] reverse(p), dimensions={0}
+  c = f32[10] slice(b), slice={[0:10]}
+  d = f32[10] async-done(s)
+  ROOT r = f32[10] add(c, d)
+})");
+  auto result = s.Run(std::make_unique<PlannedHeap<HloValue>>(1));
+  const auto& chunks = result.heap_results[0].chunk_map;
+  EXPECT_FALSE(chunks.at(&s.Value("a")).OverlapsWith(chunks.at(&s.Value("b"))));
+  EXPECT_GE(s.Minimum(), 3 * 400 + 40);
+}
+
+// 3,000 updates in place are one buffer of as many values: time stays linear.
+TEST(HeapSimulatorTest, ManyValuesOfOneBuffer) {
+  std::string text = R"(
+ENTRY e {
+  p = f32[100] parameter(0)
+  i = s32[] parameter(1)
+  u = f32[1] slice(p), slice={[0:1]}
+  x0 = f32[100] reverse(p), dimensions={0}
+)";
+  for (int i = 1; i < 3000; ++i) {
+    absl::StrAppend(&text, "  x", i, " = f32[100] dynamic-update-slice(x",
+                    i - 1, ", u, i)\n");
+  }
+  Simulation s(absl::StrCat(text, "  ROOT r = f32[10] slice(x2999), ",
+                            "slice={[0:10]}\n}"));
+  EXPECT_EQ(s.Minimum(), 400 + 4 + 400 + 40);  // u is dead when r is made
 }
 
 TEST(HeapSimulatorTest, OneComputationWithoutWhatItCalls) {

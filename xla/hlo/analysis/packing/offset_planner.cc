@@ -22,8 +22,12 @@
 namespace xla::packing {
 namespace {
 
-// Best fit is quadratic.
+// Best fit is quadratic: for few buffers, and for more where skyline packing
+// leaves more than that part of the bound and some live several times, which it
+// takes for one long life.
 constexpr int kMaxBestFitBuffers = 4000;
+constexpr int kMaxBestFitBuffersForGap = 20'000;
+constexpr double kGapForBestFit = 0.005;
 // Steps for each height that bisection tries in its first round.
 constexpr int64_t kFirstSlice = 10'000;
 
@@ -87,8 +91,17 @@ class Planner {
       if (has_fixed_ || IsDone()) break;
       Offer(PackSkyline(items_, order_.Sorted(order)));
     }
+    const double gap = static_cast<double>(height() - plan_.lower_bound);
+    const bool has_holes = absl::c_any_of(
+        items_.items,
+        [](const PackingItem& item) { return item.ranges.size() > 1; });
+    const int64_t max_best_fit =
+        has_holes &&
+                gap > kGapForBestFit * static_cast<double>(plan_.lower_bound)
+            ? kMaxBestFitBuffersForGap
+            : kMaxBestFitBuffers;
     for (const Order& order : kBestFitOrders) {
-      if (has_solution_ && items_.items.size() > kMaxBestFitBuffers) break;
+      if (has_solution_ && items_.items.size() > max_best_fit) break;
       if (IsDone()) break;
       Offer(PackBestFit(items_, order_.Sorted(order)));
     }

@@ -70,6 +70,10 @@ std::string Summary(const MemoryReport& report) {
   absl::StrAppendFormat(&out, "  schedule    %10s   %.0f instructions",
                         report.schedule_algorithm(),
                         report.instruction_count());
+  if (!report.schedule_winner().empty() &&
+      report.schedule_winner() != report.schedule_algorithm()) {
+    absl::StrAppend(&out, ", order by ", report.schedule_winner());
+  }
   if (report.has_schedule_seconds()) {
     absl::StrAppendFormat(&out, ", %.2f s", report.schedule_seconds());
   }

@@ -26,6 +26,7 @@ MemoryReport Report() {
   report.set_peak_opcode("dot");
   report.set_peak_source("model.py:12");
   report.set_schedule_algorithm("best");
+  report.set_schedule_winner("cuts");
   for (int i = 0; i < 3; ++i) {
     MemoryReport::Buffer* buffer = report.add_live_at_peak();
     buffer->set_name(std::string("b.") + std::to_string(i));
@@ -73,6 +74,7 @@ TEST(MemoryReportTest, JsonHoldsNumbers) {
   EXPECT_THAT(*json, HasSubstr("\"aliased_bytes\": 0"));
   EXPECT_THAT(*json, HasSubstr("\"first\": 3"));
   EXPECT_THAT(*json, HasSubstr("\"schedule_algorithm\": \"best\""));
+  EXPECT_THAT(*json, HasSubstr("\"schedule_winner\": \"cuts\""));
   EXPECT_THAT(*json, Not(HasSubstr("limit_bytes")));
 }
 

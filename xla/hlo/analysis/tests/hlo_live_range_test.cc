@@ -3,7 +3,9 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/status/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "xla/hlo/parser/hlo_parser.h"
@@ -326,6 +328,26 @@ TEST_F(HloLiveRangeTest, TextNamesTheLineAndTheRanges) {
                 .at(mul)
                 .end_position.instruction->name(),
             "mul");
+}
+
+TEST_F(HloLiveRangeTest, SchedulesThatMissOrRepeatAnInstruction) {
+  Analyze(kSimple);
+  const HloComputation* entry = module_->entry_computation();
+  auto message = [&](std::vector<HloInstruction*> sequence) {
+    HloSchedule schedule(module_.get());
+    schedule.set_sequence(entry, sequence);
+    const absl::Status status =
+        HloLiveRange::Run(schedule, *alias_, entry).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    return std::string(status.message());
+  };
+  std::vector<HloInstruction*> sequence =
+      module_->schedule().sequence(entry).instructions();
+  sequence.push_back(Inst("mul"));
+  EXPECT_EQ(message(sequence), "live ranges: the schedule of e repeats mul");
+  sequence.pop_back();
+  sequence.erase(sequence.begin() + 1);
+  EXPECT_EQ(message(sequence), "live ranges: the schedule of e misses y");
 }
 
 }  // namespace

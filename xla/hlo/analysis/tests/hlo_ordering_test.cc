@@ -171,6 +171,87 @@ TEST_F(HloOrderingTest, ValuesOfAWhile) {
   EXPECT_TRUE(StrictlyBefore("while", "add"));
 }
 
+TEST_F(HloOrderingTest, ElementwiseChainsDoNotInterfere) {
+  Parse(R"(
+HloModule m
+ENTRY e {
+  p = f32[8] parameter(0)
+  n = f32[8] negate(p)
+  x = f32[8] exponential(n)
+  ROOT l = f32[8] log(x)
+})");
+  for (absl::string_view a : {"p", "n", "x", "l"}) {
+    for (absl::string_view b : {"p", "n", "x", "l"}) {
+      EXPECT_FALSE(a != b && Interfere(a, b)) << a << " " << b;
+    }
+  }
+}
+
+TEST_F(HloOrderingTest, OperandsThatAreReadInAnotherOrderInterfere) {
+  Parse(R"(
+HloModule m
+ENTRY e {
+  p = f32[8] parameter(0)
+  n = f32[8] negate(p)
+  r = f32[8] reverse(n), dimensions={0}
+  x = f32[8] exponential(r)
+  ROOT a = f32[8] add(r, x)
+})");
+  EXPECT_TRUE(Interfere("n", "r"));
+  EXPECT_TRUE(Interfere("r", "x"));
+  EXPECT_FALSE(Interfere("n", "x"));
+  EXPECT_FALSE(Interfere("r", "a"));
+  EXPECT_FALSE(Interfere("x", "a"));
+}
+
+// Entry parameters are all there from the start, wherever they stand.
+TEST_F(HloOrderingTest, EntryParametersStartTogether) {
+  Parse(R"(
+HloModule m, is_scheduled=true
+ENTRY e {
+  p = f32[8] parameter(0)
+  n = f32[8] negate(p)
+  q = f32[8] parameter(1)
+  x = f32[8] exponential(q)
+  ROOT a = f32[8] add(n, x)
+})");
+  EXPECT_TRUE(Interfere("p", "q"));
+  EXPECT_FALSE(Interfere("p", "n"));
+  EXPECT_TRUE(Interfere("n", "q"));
+  EXPECT_FALSE(Interfere("q", "x"));
+  EXPECT_FALSE(Interfere("p", "x"));
+  EXPECT_TRUE(Interfere("n", "x"));
+  EXPECT_FALSE(Interfere("x", "a"));
+  EXPECT_FALSE(Interfere("n", "a"));
+}
+
+TEST_F(HloOrderingTest, ValuesOfAnInnerLoopAndOfWhatRunsBesideIt) {
+  Parse(R"(
+HloModule m, is_scheduled=true
+body {
+  bp = (f32[8]) parameter(0)
+  bx = f32[8] get-tuple-element(bp), index=0
+  bn = f32[8] reverse(bx), dimensions={0}
+  ROOT bt = (f32[8]) tuple(bn)
+}
+cond {
+  cp = (f32[8]) parameter(0)
+  ROOT cr = pred[] constant(false)
+}
+ENTRY e {
+  p = f32[8] parameter(0)
+  before = f32[8] negate(p)
+  held = f32[8] exponential(before)
+  init = (f32[8]) tuple(p)
+  w = (f32[8]) while(init), condition=cond, body=body
+  r = f32[8] get-tuple-element(w), index=0
+  ROOT a = f32[8] add(r, held)
+})");
+  EXPECT_FALSE(Interfere("before", "bn"));
+  EXPECT_TRUE(Interfere("held", "bn"));
+  EXPECT_FALSE(Interfere("bn", "a"));
+}
+
 TEST_F(HloOrderingTest, ToStringOfBothKinds) {
   Parse(kWhile);
   EXPECT_NE(ordering_->ToString().find("add after: constant while"),

@@ -350,40 +350,5 @@ absl::StatusOr<std::vector<Value>> EvaluateCollective(
   }
 }
 
-absl::StatusOr<Value> EvaluatePermute(const HloInstruction* instruction,
-                                      Operands operands, const Operands* source,
-                                      MemoryBudget* budget) {
-  const auto* permute = Cast<HloCollectivePermuteInstruction>(instruction);
-  if (permute->inplace()) {
-    return absl::UnimplementedError("collective-permute in place");
-  }
-  std::vector<Value> received;
-  for (size_t i = 0; i < operands.size(); ++i) {
-    if (source != nullptr) {
-      received.push_back((*source)[i]);
-      continue;
-    }
-    TF_ASSIGN_OR_RETURN(
-        Value zeros,
-        Value::MakeZeros(operands[i].type(), operands[i].dims(), budget));
-    received.push_back(std::move(zeros));
-  }
-  const Shape& shape = instruction->shape();
-  if (instruction->opcode() == HloOpcode::kCollectivePermute) {
-    return Pack(shape, std::move(received));
-  }
-  // (operands, results, contexts...).
-  std::vector<Value> parts = {
-      Pack(shape.tuple_shapes(0),
-           std::vector<Value>(operands.begin(), operands.end())),
-      Pack(shape.tuple_shapes(1), std::move(received))};
-  for (int64_t i = 2; i < shape.tuple_shapes_size(); ++i) {
-    TF_ASSIGN_OR_RETURN(Value value,
-                        Value::ZerosOfShape(shape.tuple_shapes(i), budget));
-    parts.push_back(std::move(value));
-  }
-  return Value::Tuple(std::move(parts));
-}
-
 }  // namespace evaluator
 }  // namespace xla

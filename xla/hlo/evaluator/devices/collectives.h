@@ -30,13 +30,12 @@ struct CollectiveContext {
 // k, the result has one value per member, of the instruction's shape (for a
 // start, the tuple that the done takes apart).
 //
-//   all-reduce          fold with the computation
-//   all-gather          operands one after the other along the dimension
-//   reduce-scatter      fold; member k gets the k-th piece
-//   all-to-all          the k-th piece of each, or of each tuple the k-th
-//   element ragged-all-to-all   rows of the input to where the sender says
-//   collective-broadcast  the first member's value (or that of the dynamic
-//   root)
+//   all-reduce            fold with the computation
+//   all-gather            operands one after the other along the dimension
+//   reduce-scatter        fold; member k gets the k-th piece
+//   all-to-all            the k-th piece of each, or the k-th operand of each
+//   ragged-all-to-all     rows of the input to where the sender says
+//   collective-broadcast  the first member's value, or the dynamic root's
 //
 // InvalidArgument for dimensions that the group does not divide, and for
 // offsets outside the arrays.
@@ -47,6 +46,12 @@ absl::StatusOr<std::vector<Value>> EvaluateCollective(
 
 // The value of a collective-permute on a device: that of the source, or zeros
 // where `source` is null; with the operands for a start.
+//
+// In place (input, output, places in the input, places in the output) it is the
+// device's output with slices of the source's input in it, or just the output
+// where `source` is null. Slice k of array i has sizes number k * arrays + i.
+// InvalidArgument for slices outside the arrays, and where source and target
+// disagree about the places in the output: it is not said whose would count.
 absl::StatusOr<Value> EvaluatePermute(const HloInstruction* instruction,
                                       absl::Span<const Value> operands,
                                       const absl::Span<const Value>* source,

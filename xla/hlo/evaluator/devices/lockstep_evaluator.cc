@@ -392,8 +392,9 @@ absl::StatusOr<std::vector<Literal>> LockstepEvaluator::Run(
     TF_RETURN_IF_ERROR(
         session.Start(module_.entry_computation(), d, arguments[d]));
   }
-  TF_RETURN_IF_ERROR(session.RunAll());
+  const absl::Status status = session.RunAll();
   steps_ = session.MaxSteps();
+  TF_RETURN_IF_ERROR(status);
   std::vector<Literal> results;
   for (int64_t d = 0; d < grid_.size(); ++d) {
     TF_ASSIGN_OR_RETURN(Literal result,

@@ -75,7 +75,8 @@ class LockstepEvaluator {
   absl::StatusOr<std::vector<Literal>> Run(
       absl::Span<const std::vector<const Literal*>> arguments);
 
-  // Of the last run: instructions that the busiest device executed, and bytes.
+  // Of the last run, also of one that failed: instructions that the busiest
+  // device executed, and bytes.
   int64_t steps() const { return steps_; }
   int64_t peak_bytes() const { return budget_->peak_bytes(); }
 

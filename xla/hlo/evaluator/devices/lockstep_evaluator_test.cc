@@ -223,6 +223,65 @@ TEST(LockstepTest, PermuteAndBroadcast) {
                {"{20, 21}", "{10, 11}", "{20, 21}", "{0, 0}"});
 }
 
+TEST(LockstepTest, PermuteInPlace) {
+  // Who is no target keeps its output; the others get a slice.
+  ExpectValues(Evaluate(1, 3, R"(ENTRY e {
+    x = s32[4] parameter(0)
+    out = s32[4] constant({7, 7, 7, 7})
+    one = s32[] constant(1)
+    two = s32[] constant(2)
+    from = (s32[]) tuple(one)
+    to = (s32[]) tuple(two)
+    ROOT r = s32[4] collective-permute(x, out, from, to), channel_id=1,
+      source_target_pairs={{0,1},{1,2}}, slice_sizes={{2}} })",
+                        4),
+               {"{7, 7, 7, 7}", "{7, 7, 1, 2}", "{7, 7, 11, 12}"});
+  // Two slices of each of two arrays, the arrays in turns.
+  ExpectValues(Evaluate(2, 1, R"(ENTRY e {
+    x = s32[4] parameter(0)
+    m = s32[2,2] reshape(x)
+    a = s32[4] constant({7, 7, 7, 7})
+    b = s32[2,2] constant({{8, 8}, {8, 8}})
+    z = s32[] constant(0)
+    o = s32[] constant(1)
+    t = s32[] constant(2)
+    in = (s32[4], s32[2,2]) tuple(x, m)
+    out = (s32[4], s32[2,2]) tuple(a, b)
+    v0 = (s32[]) tuple(z)
+    v2 = (s32[]) tuple(t)
+    v00 = (s32[], s32[]) tuple(z, z)
+    v11 = (s32[], s32[]) tuple(o, o)
+    va = ((s32[]), (s32[])) tuple(v0, v2)
+    vb = ((s32[], s32[]), (s32[], s32[])) tuple(v00, v11)
+    wa = ((s32[]), (s32[])) tuple(v2, v0)
+    from = (((s32[]), (s32[])), ((s32[], s32[]), (s32[], s32[]))) tuple(va, vb)
+    to = (((s32[]), (s32[])), ((s32[], s32[]), (s32[], s32[]))) tuple(wa, vb)
+    ROOT r = (s32[4], s32[2,2]) collective-permute(in, out, from, to),
+      source_target_pairs={{0,1},{1,0}}, slice_sizes={{2},{1,2},{1},{1,1}} })",
+                        4),
+               {"( {12, 7, 10, 11}, { { 10, 11 }, { 8, 13 } } )",
+                "( {2, 7, 0, 1}, { { 0, 1 }, { 8, 3 } } )"});
+  const char kStart[] = R"(ENTRY e {
+    x = s32[4] parameter(0)
+    out = s32[4] constant({7, 7, 7, 7})
+    i = s32[1] constant({$0})
+    id = u32[] partition-id()
+    d = s32[] convert(id)
+    j = s32[1] reshape($1)
+    ps = ((s32[4], s32[4], s32[1], s32[1]), s32[4], u32[], u32[])
+      collective-permute-start(x, out, i, j), channel_id=1,
+      source_target_pairs={{0,1}}, slice_sizes={{3}}
+    ROOT r = s32[4] collective-permute-done(ps) })";
+  ExpectValues(Evaluate(1, 2, absl::Substitute(kStart, "1", "i"), 4),
+               {"{7, 7, 7, 7}", "{7, 1, 2, 3}"});
+  EXPECT_THAT(
+      Evaluate(1, 2, absl::Substitute(kStart, "2", "i"), 4).status.message(),
+      HasSubstr("%ps: the slice of 3 at [2] is not within the input of 4"));
+  EXPECT_THAT(
+      Evaluate(1, 2, absl::Substitute(kStart, "1", "d"), 4).status.message(),
+      HasSubstr("%ps: source and target disagree about where in the output"));
+}
+
 TEST(LockstepTest, StartAndDone) {
   ExpectValues(Evaluate(2, 1, R"(ENTRY e {
     x = s32[2] parameter(0)

@@ -101,7 +101,7 @@ constexpr Case kCases[] = {
      "ROOT r = $T[4,2] concatenate(a, b), dimensions={0}"},
     {HloOpcode::kConditional,
      "ROOT r = $T[2,2] conditional(i, a, b), branch_computations={same, same}"},
-    {HloOpcode::kConstant, "ROOT r = $T[2] constant({1, 0})"},
+    {HloOpcode::kConstant, "ROOT r = $T[2] constant({1, 1})"},
     {HloOpcode::kConvert,
      "c = f32[2,2] convert(a) d = s8[2,2] convert(a) e = bf16[2,2] convert(a) "
      "f = u64[2,2] convert(a) g = pred[2,2] convert(a) "
@@ -248,11 +248,10 @@ const std::map<HloOpcode, HloOpcode>& PartOf() {
 // Valid by the rules for shapes, without a meaning all the same.
 bool IsGap(HloOpcode opcode, PrimitiveType type) {
   switch (opcode) {
-    case HloOpcode::kAtan2:
     case HloOpcode::kMaximum:
     case HloOpcode::kMinimum:
     case HloOpcode::kTopK:
-      // Complex numbers have no order, and no quadrants.
+      // Complex numbers have no order.
       return primitive_util::IsComplexType(type);
     case HloOpcode::kRngBitGenerator:
       // Bits are integers.
@@ -263,7 +262,14 @@ bool IsGap(HloOpcode opcode, PrimitiveType type) {
 }
 
 // Element-wise opcodes without attributes need no case of their own.
-std::string TextFor(HloOpcode opcode) {
+std::string TextFor(HloOpcode opcode, PrimitiveType type) {
+  if (opcode == HloOpcode::kConstant && type == S1) {
+    return "ROOT r = s1[2] constant({0, -1})";
+  }
+  if (opcode == HloOpcode::kConvert && primitive_util::IsComplexType(type)) {
+    return "c = c64[2,2] convert(a) d = c128[2,2] convert(a) "
+           "ROOT r = (c64[2,2], c128[2,2]) tuple(c, d)";
+  }
   for (const Case& c : kCases) {
     if (c.opcode == opcode) return c.text;
   }
@@ -293,7 +299,7 @@ std::string ModuleText(absl::string_view entry, PrimitiveType type) {
   return absl::StrReplaceAll(
       text, {{"$T", name},
              {"$U", bits == PRIMITIVE_TYPE_INVALID
-                        ? "u32"
+                        ? name
                         : primitive_util::LowercasePrimitiveTypeName(bits)},
              {"$ADD", type == PRED ? "or" : "add"},
              {"$GE", primitive_util::IsComplexType(type) ? "EQ" : "GE"}});
@@ -302,7 +308,7 @@ std::string ModuleText(absl::string_view entry, PrimitiveType type) {
 // 'x': evaluated, '.': no valid HLO, '!': valid, and not evaluated.
 char Evaluate(HloOpcode opcode, PrimitiveType type, std::string* why) {
   auto module =
-      ParseAndReturnUnverifiedModule(ModuleText(TextFor(opcode), type));
+      ParseAndReturnUnverifiedModule(ModuleText(TextFor(opcode, type), type));
   if (!module.ok()) {
     *why = std::string(module.status().message());
     return '.';
@@ -347,7 +353,7 @@ TEST(CoverageTest, OpcodesByTypes) {
   for (uint32_t i = 0; i < HloOpcodeCount(); ++i) {
     const auto opcode = static_cast<HloOpcode>(i);
     if (PartOf().count(opcode) > 0) continue;
-    ASSERT_FALSE(TextFor(opcode).empty())
+    ASSERT_FALSE(TextFor(opcode, F32).empty())
         << HloOpcodeString(opcode) << " has no case";
     std::string row, last_why;
     for (PrimitiveType type : types) {

@@ -81,6 +81,8 @@ class Filler {
                             -std::numeric_limits<double>::infinity()};
       return odd[Below(3)];
     }
+    // It has neither zero nor negative numbers.
+    if (type == F8E8M0FNU) return std::ldexp(1.0, Below(9) - 4);
     if (options_.small_integers) {
       const double top = std::min(
           4.0, std::ldexp(1.0, primitive_util::SignificandWidth(type) - 1));

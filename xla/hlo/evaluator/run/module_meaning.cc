@@ -26,6 +26,13 @@ namespace xla {
 namespace {
 
 constexpr int64_t kLoopTrips = 16;
+// How many times the instructions of the first module a later one may take, and
+// how many it may take in any case.
+constexpr int64_t kMoreSteps = 100;
+constexpr int64_t kStepsForAll = 10'000;
+// Of the cap on work, for a step: loops of scalars end soon.
+constexpr int64_t kWorkPerStep = 20;
+constexpr int64_t kLeastSteps = 1000;
 // Devices of one run get seeds this far apart.
 constexpr uint64_t kDeviceStride = 1'000'003;
 
@@ -133,6 +140,13 @@ absl::Status CheckWork(const HloModule& module, const MeaningOptions& options) {
   return absl::UnimplementedError(absl::StrCat("a run takes about ", work,
                                                " operations; the cap is ",
                                                options.max_work));
+}
+
+// The steps that the first module may take.
+int64_t StepsWithin(const MeaningOptions& options) {
+  if (options.max_work < 0) return options.max_steps;
+  const int64_t cap = std::max(options.max_work / kWorkPerStep, kLeastSteps);
+  return options.max_steps < 0 ? cap : std::min(cap, options.max_steps);
 }
 
 int64_t DeviceCount(const HloModule& module) {
@@ -275,9 +289,12 @@ absl::StatusOr<std::unique_ptr<ModuleMeaning>> ModuleMeaning::Make(
     TF_ASSIGN_OR_RETURN(
         DeviceLiterals inputs,
         GenerateDeviceInputs(module, meaning->devices_, seed, seed % 2 == 1));
-    LockstepEvaluator evaluator(module, LimitsOf(options));
+    LockstepOptions limits = LimitsOf(options);
+    limits.max_steps = StepsWithin(options);
+    LockstepEvaluator evaluator(module, std::move(limits));
     TF_ASSIGN_OR_RETURN(std::vector<Literal> outputs,
                         evaluator.Run(PointersTo(inputs)));
+    meaning->steps_ = std::max(meaning->steps_, evaluator.steps());
     meaning->inputs_.push_back(std::move(inputs));
     meaning->outputs_.push_back(std::move(outputs));
   }
@@ -302,10 +319,19 @@ absl::StatusOr<std::optional<std::string>> ModuleMeaning::Check(
         "it takes or gives other shapes, or runs on other devices");
   }
   std::vector<std::vector<Literal>> all_outputs;
+  LockstepOptions limits = LimitsOf(options_);
+  const int64_t most = kMoreSteps * steps_ + kStepsForAll;
+  if (limits.max_steps < 0 || limits.max_steps > most) limits.max_steps = most;
   for (size_t seed = 0; seed < inputs_.size(); ++seed) {
-    LockstepEvaluator evaluator(other, LimitsOf(options_));
+    LockstepEvaluator evaluator(other, limits);
     const Arguments arguments = PointersTo(inputs_[seed]);
-    TF_ASSIGN_OR_RETURN(std::vector<Literal> outputs, evaluator.Run(arguments));
+    absl::StatusOr<std::vector<Literal>> run = evaluator.Run(arguments);
+    if (absl::IsResourceExhausted(run.status()) && evaluator.steps() >= most) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "it goes on after ", most, " instructions; at first there were ",
+          steps_, ": ", run.status().message()));
+    }
+    TF_ASSIGN_OR_RETURN(std::vector<Literal> outputs, std::move(run));
     for (int64_t d = 0; d < devices_; ++d) {
       TF_ASSIGN_OR_RETURN(const std::optional<LiteralDifference> difference,
                           Compare(outputs_[seed][d], outputs[d], options_));

@@ -21,7 +21,8 @@ struct MeaningOptions {
   // Unset: by type, as FindDifferenceByType, with this scale.
   std::optional<Tolerance> tolerance;
   double tolerance_scale = 1;
-  // Modules above this estimate are not run (see EstimateWork); -1: no cap.
+  // Modules above this estimate are not run (see EstimateWork), nor further
+  // than max_work / 20 instructions on a device (at least 1000); -1: no cap.
   int64_t max_work = -1;
   int64_t max_steps = 10'000'000;
   int64_t memory_limit_bytes = int64_t{4} << 30;
@@ -63,8 +64,9 @@ class ModuleMeaning {
       const HloModule& module, const MeaningOptions& options);
 
   // Nothing if `other` gives the same outputs; else the first difference, and
-  // where it begins. Errors: those of the evaluation; Unimplemented if other
-  // takes or gives other shapes, or runs on another number of devices.
+  // where it begins. Errors: those of the evaluation; FailedPrecondition if it
+  // goes on for over a hundred times as many instructions; Unimplemented if
+  // other takes or gives other shapes, or runs on another number of devices.
   absl::StatusOr<std::optional<std::string>> DifferenceFrom(
       const HloModule& other) const;
   // The same, and from then on it is `other` that is held against: for chains
@@ -80,6 +82,8 @@ class ModuleMeaning {
   MeaningOptions options_;
   std::unique_ptr<HloModule> module_;
   int64_t devices_ = 1;
+  // The most instructions that a device has executed.
+  int64_t steps_ = 0;
   // By seed.
   std::vector<DeviceLiterals> inputs_;
   std::vector<std::vector<Literal>> outputs_;

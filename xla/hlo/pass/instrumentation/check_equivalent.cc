@@ -40,8 +40,9 @@ absl::Status CheckEquivalent::AfterPass(const PassEvent& event,
   absl::StatusOr<std::optional<std::string>> difference =
       meaning_->Advance(module);
   if (!difference.ok()) {
-    // The module before could be evaluated: running into a limit or a deadlock
-    // is a change of meaning, other shapes and unknown opcodes are not.
+    // The module before could be evaluated: a deadlock and a loop that does not
+    // end are changes of meaning; other shapes, unknown opcodes and more memory
+    // are not.
     const absl::StatusCode code = difference.status().code();
     if (code == absl::StatusCode::kUnimplemented ||
         code == absl::StatusCode::kResourceExhausted) {

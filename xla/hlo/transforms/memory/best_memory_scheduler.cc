@@ -1,6 +1,7 @@
 #include "xla/hlo/transforms/memory/best_memory_scheduler.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -24,13 +25,15 @@ class BottomUpRun {
   BottomUpRun(const HloAliasAnalysis& alias_analysis,
               const AliasInfo* alias_info,
               const BufferValue::SizeFunction& size_function, int64_t steps,
-              int64_t all_instructions)
+              int64_t all_instructions,
+              const SchedulerPostprocessor& postprocessor)
       : alias_analysis_(alias_analysis),
         list_(alias_info, &size_function),
         dfs_(alias_info, &size_function),
         post_order_(alias_info, &size_function),
         steps_(steps),
-        all_instructions_(all_instructions) {}
+        all_instructions_(all_instructions),
+        postprocessor_(postprocessor) {}
 
   // Chooses an order for the computation and keeps what is known of it.
   absl::StatusOr<HloInstructionSequence> Schedule(
@@ -45,7 +48,10 @@ class BottomUpRun {
     report_.algorithm = found.algorithm;
     report_.peak_bytes = found.peak_bytes;
     SetBound(computation, memory, found, steps);
-    return HloInstructionSequence(memory.ToInstructions(found.order));
+    HloInstructionSequence sequence(memory.ToInstructions(found.order));
+    if (!postprocessor_) return sequence;
+    known.insert(known.begin(), {found.algorithm, std::move(found.order)});
+    return Postprocess(memory, known);
   }
 
   const BestMemoryScheduler::Report& report() const { return report_; }
@@ -65,6 +71,24 @@ class BottomUpRun {
       known.push_back({name, std::move(order)});
     }
     return known;
+  }
+
+  // The order that is best once it is postprocessed.
+  absl::StatusOr<HloInstructionSequence> Postprocess(
+      const HloMemoryGraph& memory, const std::vector<NamedOrder>& orders) {
+    std::optional<HloInstructionSequence> best;
+    for (const NamedOrder& named : orders) {
+      HloInstructionSequence sequence = postprocessor_(
+          HloInstructionSequence(memory.ToInstructions(named.order)));
+      TF_ASSIGN_OR_RETURN(std::vector<MemoryGraph::Node> order,
+                          memory.ToNodes(sequence.instructions()));
+      int64_t peak = ReplayPeak(memory.graph, order).bytes;
+      if (best.has_value() && peak >= report_.peak_bytes) continue;
+      best = std::move(sequence);
+      report_.algorithm = named.name;
+      report_.peak_bytes = peak;
+    }
+    return *std::move(best);
   }
 
   // A bound for any schedule of the module counts callees by their bounds, not
@@ -102,6 +126,7 @@ class BottomUpRun {
   PostOrderScheduler post_order_;
   int64_t steps_;
   int64_t all_instructions_;
+  const SchedulerPostprocessor& postprocessor_;
   ComputationPeaks bounds_;
   BestMemoryScheduler::Report report_;
 };
@@ -129,7 +154,7 @@ absl::StatusOr<HloSchedule> BestMemoryScheduler::RunWithReport(
     all_instructions += computation->instruction_count();
   }
   BottomUpRun run(alias_analysis, alias_info(), size_function_,
-                  effort_ * kStepsPerEffort, all_instructions);
+                  effort_ * kStepsPerEffort, all_instructions, postprocessor_);
   HloSchedule schedule(module);
   TF_ASSIGN_OR_RETURN(
       report->peak_bytes,
@@ -139,7 +164,6 @@ absl::StatusOr<HloSchedule> BestMemoryScheduler::RunWithReport(
               const HloMemoryGraph& memory) -> absl::StatusOr<int64_t> {
             TF_ASSIGN_OR_RETURN(HloInstructionSequence sequence,
                                 run.Schedule(computation, memory));
-            if (postprocessor_) sequence = postprocessor_(sequence);
             TF_ASSIGN_OR_RETURN(std::vector<MemoryGraph::Node> order,
                                 memory.ToNodes(sequence.instructions()));
             schedule.set_sequence(computation, std::move(sequence));

@@ -17,10 +17,12 @@ namespace xla {
 // Works bottom up: callees first, so that a while or call counts with the peak
 // that its body has by then. Each computation starts from the orders of list,
 // DFS and post-order schedulers and looks for a better one with FindOrder():
-// exact on small computations, cuts of least memory on the others. Orders are
-// chosen per computation. Control dependencies, values in place and aliases are
-// heeded; asynchronous starts and dones are ordinary steps that hold memory
-// between them (use a postprocessor to move them).
+// exact on small computations and series-parallel parts, cuts of least memory
+// on the others. Orders are chosen per computation. Control dependencies,
+// values in place and aliases are heeded; asynchronous starts and dones are
+// ordinary steps that hold memory between them. A postprocessor may move them:
+// the order is chosen then that is best after it, and never above that of
+// DefaultMemoryScheduler with the same one.
 //
 // Same input, same schedule: `effort` is in millions of edges looked at, not
 // seconds. 0: the portfolio only, O(n log n).
@@ -29,7 +31,7 @@ class BestMemoryScheduler : public ModuleSchedulerAlgorithm {
   static constexpr int64_t kDefaultEffort = 100;
 
   struct Report {
-    // Of the entry: list, dfs, postorder, greedy, cuts, exact.
+    // Of the entry: see FoundOrder.
     std::string algorithm;
     int64_t peak_bytes = 0;
     // No schedule of this module has a lower peak.

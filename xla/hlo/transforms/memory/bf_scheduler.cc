@@ -6,9 +6,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/transforms/memory/hlo_memory_graph.h"
 
 namespace xla {
 
@@ -33,9 +32,7 @@ absl::StatusOr<HloInstructionSequence> BFScheduler::Run(
     }
   }
   if (static_cast<int64_t>(order.size()) != computation->instruction_count()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("computation ", computation->name(),
-                     " has a cycle of operands and control dependencies"));
+    return CheckNoCycle(*computation);
   }
   return HloInstructionSequence(order);
 }

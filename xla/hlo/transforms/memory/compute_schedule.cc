@@ -79,24 +79,28 @@ MakeSchedulerAlgorithm(const ScheduleOptions& options) {
   std::unique_ptr<ModuleSchedulerAlgorithm> result;
   switch (options.algorithm) {
     case ScheduleAlgorithm::kList:
-      result = std::make_unique<ListMemoryScheduler>(alias_info, size_function);
+      result = std::make_unique<ListMemoryScheduler>(alias_info, size_function,
+                                                     options.postprocessor);
       break;
     case ScheduleAlgorithm::kDfs:
-      result = std::make_unique<DFSMemoryScheduler>(alias_info, size_function);
+      result = std::make_unique<DFSMemoryScheduler>(alias_info, size_function,
+                                                    options.postprocessor);
       break;
     case ScheduleAlgorithm::kPostOrder:
-      result = std::make_unique<PostOrderScheduler>(alias_info, size_function);
+      result = std::make_unique<PostOrderScheduler>(alias_info, size_function,
+                                                    options.postprocessor);
       break;
     case ScheduleAlgorithm::kBfs:
-      result = std::make_unique<BFScheduler>(alias_info, size_function);
+      result = std::make_unique<BFScheduler>(alias_info, size_function,
+                                             options.postprocessor);
       break;
     case ScheduleAlgorithm::kDefault:
-      result =
-          std::make_unique<DefaultMemoryScheduler>(alias_info, size_function);
+      result = std::make_unique<DefaultMemoryScheduler>(
+          alias_info, size_function, options.postprocessor);
       break;
     case ScheduleAlgorithm::kBest:
-      result = std::make_unique<BestMemoryScheduler>(alias_info, size_function,
-                                                     options.effort);
+      result = std::make_unique<BestMemoryScheduler>(
+          alias_info, size_function, options.effort, options.postprocessor);
       break;
     case ScheduleAlgorithm::kAsIs:
       return absl::InvalidArgumentError("as-is schedules nothing");
@@ -118,18 +122,20 @@ absl::StatusOr<ScheduleResult> ComputeSchedule(
   BufferValue::SizeFunction size_function =
       options.size_function ? options.size_function : DefaultSizeFunction();
   ScheduleResult result = {HloSchedule(module)};
-  result.algorithm = AbslUnparseFlag(options.algorithm);
+  result.algorithm = options.algorithm;
+  result.winner = AbslUnparseFlag(options.algorithm);
   if (options.algorithm == ScheduleAlgorithm::kBest) {
     BestMemoryScheduler::Report report;
     TF_ASSIGN_OR_RETURN(
         result.schedule,
-        BestMemoryScheduler(options.alias_info, size_function, options.effort)
+        BestMemoryScheduler(options.alias_info, size_function, options.effort,
+                            options.postprocessor)
             .RunWithReport(module, alias_analysis, options.execution_threads,
                            &report));
     result.peak_bytes = report.peak_bytes;
     result.any_order_lower_bound_bytes = report.lower_bound_bytes;
     result.lower_bound_instruction = report.lower_bound_instruction;
-    result.algorithm = report.algorithm;
+    result.winner = report.algorithm;
   } else if (options.algorithm == ScheduleAlgorithm::kAsIs) {
     if (!module->has_schedule()) {
       return absl::FailedPreconditionError(
@@ -143,11 +149,12 @@ absl::StatusOr<ScheduleResult> ComputeSchedule(
     std::vector<DefaultMemoryScheduler::Metrics> metrics;
     TF_ASSIGN_OR_RETURN(
         result.schedule,
-        DefaultMemoryScheduler(options.alias_info, size_function)
+        DefaultMemoryScheduler(options.alias_info, size_function,
+                               options.postprocessor)
             .RunWithMetrics(module, alias_analysis, options.execution_threads,
                             &result.peak_bytes, &metrics));
     for (const DefaultMemoryScheduler::Metrics& one : metrics) {
-      if (one.selected) result.algorithm = one.scheduler;
+      if (one.selected) result.winner = one.scheduler;
     }
   } else {
     TF_ASSIGN_OR_RETURN(std::unique_ptr<ModuleSchedulerAlgorithm> algorithm,

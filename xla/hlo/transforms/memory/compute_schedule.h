@@ -37,6 +37,8 @@ struct ScheduleOptions {
   ScheduleAlgorithm algorithm = ScheduleAlgorithm::kBest;
   // Of kBest: see BestMemoryScheduler.
   int64_t effort = BestMemoryScheduler::kDefaultEffort;
+  // Reorders each sequence before it counts; empty: nothing does.
+  SchedulerPostprocessor postprocessor;
   // Bytes of a value; if empty, DefaultSizeFunction().
   BufferValue::SizeFunction size_function;
   // Null: defaults. Must outlive the call.
@@ -55,9 +57,11 @@ struct ScheduleResult {
   // Of the entry, an instruction that needs as much in any order; null: what
   // is live from the start.
   const HloInstruction* lower_bound_instruction = nullptr;
-  // Which one made the entry's order: list, dfs, postorder, bfs, as-is; of
-  // kBest also greedy, cuts, exact.
-  std::string algorithm;
+  // The one that was asked for.
+  ScheduleAlgorithm algorithm = ScheduleAlgorithm::kBest;
+  // Which one made the entry's order. Of kDefault: list, dfs or postorder; of
+  // kBest also greedy, cuts, exact, series-parallel; else as asked for.
+  std::string winner;
   // Wall time, without alias analysis.
   double seconds = 0;
 };

@@ -98,6 +98,8 @@ TEST(ComputeScheduleTest, EveryAlgorithmGivesALegalSchedule) {
 TEST(ComputeScheduleTest, CountsChainsOneAfterTheOther) {
   std::unique_ptr<HloModule> module = Parse(kTwoChains);
   ScheduleResult best = Compute(module.get(), ScheduleAlgorithm::kBest);
+  EXPECT_EQ(best.algorithm, ScheduleAlgorithm::kBest);
+  EXPECT_EQ(best.any_order_lower_bound_bytes, best.peak_bytes);
   // p, what one chain left, the two arrays of the other.
   EXPECT_EQ(best.peak_bytes, 4 + 40 + 8000);
   ScheduleResult bfs = Compute(module.get(), ScheduleAlgorithm::kBfs);
@@ -177,8 +179,20 @@ TEST(ScheduleModuleTest, RefusesCyclesOfControlDependencies) {
   HloInstruction* c3 = entry->GetInstructionWithName("c3");
   ASSERT_TRUE(
       c3->AddControlDependencyTo(entry->GetInstructionWithName("a1")).ok());
-  ListMemoryScheduler scheduler(nullptr, DefaultSizeFunction());
-  EXPECT_FALSE(ScheduleModule(module.get(), scheduler).ok());
+  for (ScheduleAlgorithm algorithm :
+       {ScheduleAlgorithm::kList, ScheduleAlgorithm::kDfs,
+        ScheduleAlgorithm::kPostOrder, ScheduleAlgorithm::kBfs,
+        ScheduleAlgorithm::kBest}) {
+    ScheduleOptions options;
+    options.algorithm = algorithm;
+    absl::Status status = ComputeSchedule(module.get(), options).status();
+    EXPECT_FALSE(status.ok()) << AbslUnparseFlag(algorithm);
+    bool names_one = false;
+    for (const char* name : {"a1", "a2", "a3", "c1", "c2", "c3"}) {
+      names_one |= status.message().find(name) != std::string::npos;
+    }
+    EXPECT_TRUE(names_one) << status;
+  }
 }
 
 TEST(CheckScheduleTest, NamesTheOffender) {

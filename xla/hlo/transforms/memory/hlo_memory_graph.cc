@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "xla/hlo/analysis/hlo_buffer.h"
@@ -13,6 +14,7 @@
 #include "xla/hlo/ir/hlo_input_output_alias_config.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/status_macros.h"
 
 namespace xla {
 namespace {
@@ -38,41 +40,55 @@ class Builder {
 
   absl::StatusOr<HloMemoryGraph> Build() {
     result_.instructions = computation_.MakeInstructionPostOrder();
-    if (static_cast<int64_t>(result_.instructions.size()) !=
-        computation_.instruction_count()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("computation ", computation_.name(),
-                       " has a cycle of operands and control dependencies"));
-    }
     for (HloInstruction* inst : result_.instructions) {
       node_of_[inst] = AddNode(*inst);
     }
+    for (HloInstruction* inst : result_.instructions) AddDependencies(*inst);
     for (HloInstruction* inst : result_.instructions) AddValues(*inst);
     for (HloInstruction* inst : result_.instructions) AddSharings(inst);
-    if (status_.ok()) status_ = result_.graph.Finish();
-    if (!status_.ok()) {
-      return absl::Status(status_.code(),
-                          absl::StrCat("computation ", computation_.name(),
-                                       ": ", status_.message()));
-    }
+    TF_RETURN_IF_ERROR(status_);
+    TF_RETURN_IF_ERROR(Explain(result_.graph.Finish()));
     return std::move(result_);
   }
 
  private:
+  // Says which instruction it is that the graph complains about.
+  absl::Status Explain(const absl::Status& status) const {
+    if (status.ok()) return status;
+    absl::Status cycle = CheckNoCycle(computation_);
+    if (!cycle.ok()) return cycle;
+    if (result_.values.empty()) return status;
+    Value largest = 0;
+    for (Value value = 0; value < result_.graph.value_count(); ++value) {
+      if (result_.graph.value(value).size > result_.graph.value(largest).size) {
+        largest = value;
+      }
+    }
+    return absl::Status(
+        status.code(),
+        absl::StrCat("computation ", computation_.name(), ": ",
+                     status.message(), "; the largest is that of ",
+                     result_.values[largest]->instruction()->name(), ", ",
+                     result_.graph.value(largest).size));
+  }
+
   Node AddNode(const HloInstruction& inst) {
     int64_t extra = 0;
     for (const HloComputation* callee : ComputationsRunBy(inst)) {
       auto it = callees_.find(callee);
       if (it != callees_.end()) extra = std::max(extra, it->second);
     }
-    Node node = result_.graph.AddNode(extra);
+    return result_.graph.AddNode(extra);
+  }
+
+  void AddDependencies(const HloInstruction& inst) {
+    Node node = node_of_.at(&inst);
     for (const HloInstruction* operand : inst.operands()) {
       AddDependency(operand, node);
     }
     for (const HloInstruction* before : inst.control_predecessors()) {
       AddDependency(before, node);
     }
-    return node;
   }
 
   void AddDependency(const HloInstruction* before, Node node) {
@@ -98,8 +114,9 @@ class Builder {
     }
     int64_t size = size_function_(value);
     if (size < 0 && status_.ok()) {
-      status_ = absl::InvalidArgumentError(absl::StrCat(
-          "the size of ", value.instruction()->name(), " is unknown"));
+      status_ = absl::InvalidArgumentError(
+          absl::StrCat("computation ", computation_.name(), ": the size of ",
+                       value.instruction()->name(), " is unknown"));
     }
     if (size <= 0) return kNoMemory;
     const HloBuffer& buffer = alias_analysis_.GetBufferContainingValue(value);
@@ -189,6 +206,45 @@ class Builder {
 };
 
 }  // namespace
+
+absl::Status CheckNoCycle(const HloComputation& computation) {
+  absl::flat_hash_map<const HloInstruction*, int64_t> waits;
+  std::vector<const HloInstruction*> ready;
+  for (const HloInstruction* inst : computation.instructions()) {
+    absl::flat_hash_set<const HloInstruction*> operands(
+        inst->operands().begin(), inst->operands().end());
+    waits[inst] = static_cast<int64_t>(operands.size() +
+                                       inst->control_predecessors().size());
+    if (waits[inst] == 0) ready.push_back(inst);
+  }
+  for (size_t i = 0; i < ready.size(); ++i) {
+    for (const HloInstruction* user : ready[i]->users()) {
+      if (--waits[user] == 0) ready.push_back(user);
+    }
+    for (const HloInstruction* after : ready[i]->control_successors()) {
+      if (--waits[after] == 0) ready.push_back(after);
+    }
+  }
+  if (static_cast<int64_t>(ready.size()) == computation.instruction_count()) {
+    return absl::OkStatus();
+  }
+  // Back from any that never runs, to one that comes again.
+  auto stuck = [&waits](const HloInstruction* inst) { return waits[inst] > 0; };
+  const HloInstruction* inst = nullptr;
+  for (const HloInstruction* other : computation.instructions()) {
+    if (stuck(other)) inst = other;
+  }
+  absl::flat_hash_set<const HloInstruction*> seen;
+  while (seen.insert(inst).second) {
+    auto operand = absl::c_find_if(inst->operands(), stuck);
+    inst = operand != inst->operands().end()
+               ? *operand
+               : *absl::c_find_if(inst->control_predecessors(), stuck);
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "computation ", computation.name(), ": ", inst->name(),
+      " waits for itself through operands and control dependencies"));
+}
 
 absl::Span<HloComputation* const> ComputationsRunBy(
     const HloInstruction& instruction) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "xla/hlo/analysis/alias_info.h"
@@ -50,12 +51,18 @@ struct HloMemoryGraph {
 //     and async-start run; other computations run without memory of their own.
 // Values that the computation has from outside are counted by the caller.
 //
-// Near-linear in positions. InvalidArgument for cyclic control dependencies and
-// sizes beyond 2^62 bytes.
+// Near-linear in positions. InvalidArgument, with an instruction, for cyclic
+// control dependencies and sizes beyond 2^62 bytes in all.
 absl::StatusOr<HloMemoryGraph> BuildMemoryGraph(
     const HloComputation& computation, const HloAliasAnalysis& alias_analysis,
     const AliasInfo* alias_info, const BufferValue::SizeFunction& size_function,
     const ComputationPeaks& callees);
+
+// An error that names an instruction of `computation` that waits for itself
+// through operands and control dependencies; OK if there is none.
+// O(instructions
+// + edges).
+absl::Status CheckNoCycle(const HloComputation& computation);
 
 // The computations that run when `instruction` does, and hold memory then.
 absl::Span<HloComputation* const> ComputationsRunBy(

@@ -27,6 +27,7 @@ absl::StatusOr<bool> HloMemoryScheduler::RunImpl(
     ScheduleOptions options;
     options.algorithm = options_.algorithm;
     options.effort = options_.effort;
+    options.postprocessor = MakeAsyncPostprocessor(options_.async);
     TF_ASSIGN_OR_RETURN(algorithm_, MakeSchedulerAlgorithm(options));
   }
   TF_ASSIGN_OR_RETURN(HloSchedule schedule,

@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/pass/hlo_pass_interface.h"
+#include "xla/hlo/transforms/memory/async_postprocessor.h"
 #include "xla/hlo/transforms/memory/best_memory_scheduler.h"
 #include "xla/hlo/transforms/memory/bf_scheduler.h"
 #include "xla/hlo/transforms/memory/compute_schedule.h"
@@ -28,11 +29,16 @@ struct HloMemorySchedulerOptions {
   ScheduleAlgorithm algorithm = ScheduleAlgorithm::kBest;
   // Of algorithm best, in millions of edges looked at; 0: portfolio only.
   int64_t effort = BestMemoryScheduler::kDefaultEffort;
+  // What happens to asynchronous starts and dones afterwards.
+  AsyncPlacement async = AsyncPlacement::kAsScheduled;
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
     visit("algorithm", algorithm, "list, dfs, postorder, bfs, default or best");
     visit("effort", effort, "of best: millions of edges to look at");
+    visit("async", async,
+          "as-scheduled, or overlap: starts early, dones late, synchronous "
+          "pairs side by side");
   }
 };
 

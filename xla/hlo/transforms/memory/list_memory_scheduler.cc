@@ -9,12 +9,11 @@
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "xla/hlo/analysis/hlo_dataflow_analysis.h"
 #include "xla/hlo/analysis/hlo_value.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/transforms/memory/hlo_memory_graph.h"
 #include "xla/shape_util.h"
 
 namespace xla {
@@ -49,9 +48,7 @@ class ListOrder {
       Schedule(next);
     }
     if (sequence.size() != computation_->instruction_count()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("computation ", computation_->name(),
-                       " has a cycle of operands and control dependencies"));
+      return CheckNoCycle(*computation_);
     }
     return sequence;
   }

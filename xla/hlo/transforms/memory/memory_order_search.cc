@@ -11,6 +11,7 @@
 #include "xla/hlo/transforms/memory/memory_cut.h"
 #include "xla/hlo/transforms/memory/memory_graph_reduction.h"
 #include "xla/hlo/transforms/memory/optimal_order.h"
+#include "xla/hlo/transforms/memory/series_parallel_reduction.h"
 
 namespace xla {
 namespace {
@@ -21,6 +22,8 @@ using Node = MemoryGraph::Node;
 constexpr int64_t kMaxSets = 1 << 15;
 // What looking at a set costs in steps.
 constexpr int64_t kStepsPerSet = 64;
+// What ordering series-parallel parts costs in steps.
+constexpr int64_t kStepsPerNodeOfParts = 16;
 // Rounds of cutting without a lower peak, after which the search ends.
 constexpr int kMaxIdleRounds = 100;
 // Orders to cut from; each keeps what its last round made of it.
@@ -45,21 +48,21 @@ class Coin {
 class OrderSearch {
  public:
   OrderSearch(const MemoryGraph& graph, int64_t steps)
-      : graph_(graph), steps_(steps), reduction_(graph) {
+      : graph_(graph), steps_(steps) {
     best_.lower_bound = AnyOrderLowerBound(graph, {}, /*steps=*/0);
   }
 
   FoundOrder Run(absl::Span<const NamedOrder> known) {
-    const MemoryGraph& reduced = reduction_.graph();
-    for (const NamedOrder& named : known) {
-      Consider(named.name, named.order);
-      AddStart(reduction_.Project(named.order));
+    for (const NamedOrder& named : known) Consider(named.name, named.order);
+    if (IsOptimal() || OrderParts()) return std::move(best_);
+    reduction_.emplace(parts_.has_value() ? parts_->graph() : graph_);
+    if (steps_ > 0) {
+      for (const NamedOrder& named : known) AddStart(Project(named.order));
     }
-    if (IsOptimal()) return std::move(best_);
     for (GreedyRule rule :
          {GreedyRule::kLeastMemory, GreedyRule::kFreeingThenDeepest}) {
-      std::vector<Node> order = GreedyOrder(reduced, rule);
-      Consider("greedy", reduction_.Expand(order));
+      std::vector<Node> order = GreedyOrder(reduction_->graph(), rule);
+      Consider("greedy", Expand(order));
       AddStart(std::move(order));
     }
     if (steps_ <= 0 || IsOptimal()) return std::move(best_);
@@ -91,8 +94,31 @@ class OrderSearch {
     return true;
   }
 
+  // Orders of the graph that both reductions leave.
+  std::vector<Node> Expand(absl::Span<const Node> order) const {
+    std::vector<Node> expanded = reduction_->Expand(order);
+    return parts_.has_value() ? parts_->Expand(expanded) : expanded;
+  }
+  std::vector<Node> Project(const std::vector<Node>& order) const {
+    return reduction_->Project(parts_.has_value() ? parts_->Project(order)
+                                                  : order);
+  }
+
+  // Puts series-parallel parts in order. Returns whether best_ is optimal now.
+  bool OrderParts() {
+    if (steps_ <= 0) return false;
+    parts_.emplace(graph_);
+    steps_ -= kStepsPerNodeOfParts * graph_.node_count();
+    if (!parts_->is_chain()) return false;
+    Consider("series-parallel", parts_->Expand(parts_->ChainOrder()));
+    RaiseTo({best_.peak_bytes, peak_position_ < 0
+                                   ? MemoryGraph::kStart
+                                   : best_.order[peak_position_]});
+    return true;
+  }
+
   void AddStart(std::vector<Node> order) {
-    MemoryPeak peak = ReplayPeak(reduction_.graph(), order);
+    MemoryPeak peak = ReplayPeak(reduction_->graph(), order);
     starts_.push_back({peak.bytes, std::move(order)});
   }
 
@@ -113,15 +139,18 @@ class OrderSearch {
 
   // Returns whether best_ is optimal now.
   bool SearchExactly() {
-    const MemoryGraph& reduced = reduction_.graph();
-    bool is_whole = graph_.node_count() <= kMaxOptimalOrderNodes;
-    const MemoryGraph& small = is_whole ? graph_ : reduced;
+    // Ordering parts keeps the optimum in any case.
+    const MemoryGraph& ordered = parts_.has_value() ? parts_->graph() : graph_;
+    bool is_whole = ordered.node_count() <= kMaxOptimalOrderNodes;
+    const MemoryGraph& small = is_whole ? ordered : reduction_->graph();
     if (small.node_count() > kMaxOptimalOrderNodes) return false;
     int64_t sets = std::min(kMaxSets, steps_ / kStepsPerSet);
     std::optional<std::vector<Node>> order =
-        OptimalOrder(small, best_.peak_bytes, sets, &is_exhausted_);
+        OptimalOrder(small, best_.peak_bytes, &sets, &is_exhausted_);
     if (order.has_value()) {
-      Consider("exact", is_whole ? *order : reduction_.Expand(*order));
+      Consider("exact", !is_whole            ? Expand(*order)
+                        : parts_.has_value() ? parts_->Expand(*order)
+                                             : *order);
     }
     if (!is_exhausted_) return false;
     if (is_whole) best_.lower_bound.bytes = best_.peak_bytes;
@@ -129,8 +158,7 @@ class OrderSearch {
   }
 
   void RefineByCuts() {
-    const MemoryGraph& reduced = reduction_.graph();
-    CutRefiner refiner(reduced);
+    CutRefiner refiner(reduction_->graph());
     absl::c_stable_sort(starts_, [](const auto& a, const auto& b) {
       return a.first < b.first;
     });
@@ -147,7 +175,7 @@ class OrderSearch {
             order, target,
             {by_need, [&] { return round < 2 ? round == 1 : coin.Toss(); }},
             &steps_);
-        if (Consider("cuts", reduction_.Expand(order))) {
+        if (Consider("cuts", Expand(order))) {
           idle_rounds = 0;
           RaiseBound();
           if (IsOptimal()) return;
@@ -161,12 +189,14 @@ class OrderSearch {
 
   const MemoryGraph& graph_;
   int64_t steps_;
-  MemoryGraphReduction reduction_;
+  // The graph with its parts in order, and what is left of that.
+  std::optional<SeriesParallelReduction> parts_;
+  std::optional<MemoryGraphReduction> reduction_;
   FoundOrder best_;
   int32_t peak_position_ = -1;
   bool is_exhausted_ = false;
   std::optional<MemoryCutter> bound_cutter_;
-  // Of the reduced graph, with their peaks there.
+  // Of the graph that is left, with their peaks there.
   std::vector<std::pair<int64_t, std::vector<Node>>> starts_;
 };
 

@@ -18,7 +18,8 @@ struct NamedOrder {
 };
 
 struct FoundOrder {
-  // Where the order comes from: a name of the beginning, greedy, cuts, exact.
+  // Where the order comes from: a name of the beginning, greedy, cuts, exact,
+  // series-parallel.
   std::string algorithm;
   std::vector<MemoryGraph::Node> order;
   int64_t peak_bytes = 0;
@@ -31,9 +32,11 @@ struct FoundOrder {
 //
 //   1. the known orders and greedy ones;
 //   2. while `steps` last (edges of flow networks and graphs looked at; not
-//      seconds, so that results repeat), on the graph reduced by
-//      MemoryGraphReduction: exact search if that is small, and
-//   3. repeated cutting: the step at the peak moves to where least is live
+//      seconds, so that results repeat): series-parallel parts become chains
+//      (SeriesParallelReduction), which is all where the graph is one;
+//   3. on the graph reduced further by MemoryGraphReduction: exact search if
+//      that is small, and
+//   4. repeated cutting: the step at the peak moves to where least is live
 //      (MemoryCutter), which splits the order; each half that is still above
 //      the bound is cut at its own peak, and so on. Cuts never raise the peak
 //      step's own need; what they do to the rest the next round repairs, and

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <random>
 #include <vector>
@@ -15,90 +16,13 @@
 #include "xla/hlo/transforms/memory/memory_graph_reduction.h"
 #include "xla/hlo/transforms/memory/memory_lower_bound.h"
 #include "xla/hlo/transforms/memory/optimal_order.h"
+#include "xla/hlo/transforms/memory/random_memory_graph.h"
 
 namespace xla {
 namespace {
 
 using Node = MemoryGraph::Node;
 using Value = MemoryGraph::Value;
-
-// A graph with everything: shared operands, values in place, live-in, live-out
-// and handed-over values, called computations, control dependencies.
-MemoryGraph RandomGraph(uint32_t seed, int32_t nodes) {
-  std::mt19937 random(seed);
-  auto below = [&random](uint32_t n) { return random() % n; };
-  MemoryGraph graph;
-  std::vector<Value> values;
-  std::vector<MemoryGraph::Buffer> buffers;
-  for (uint32_t i = below(3); i-- > 0;) {
-    buffers.push_back(graph.AddBuffer(1 + below(20)));
-    values.push_back(graph.AddValue(buffers.back(), MemoryGraph::kStart));
-    if (below(2) == 0) graph.SetLiveOut(values.back());
-  }
-  std::vector<int> uses(values.size(), 0);
-  std::vector<Node> def(values.size(), MemoryGraph::kStart);
-  // Values in place are not alone in their buffers, those that share are.
-  enum State { kPlain, kInPlace, kSharing };
-  std::vector<State> state(values.size(), kPlain);
-  for (Node node = 0; node < nodes; ++node) {
-    graph.AddNode(below(6) == 0 ? below(30) : 0);
-    std::vector<Value> operands;
-    bool may_share = seed % 2 == 1;
-    for (uint32_t i = below(4); i-- > 0 && !values.empty();) {
-      Value operand = below(static_cast<uint32_t>(values.size()));
-      // Mostly recent ones.
-      if (below(3) != 0) {
-        operand = static_cast<Value>(
-            values.size() - 1 -
-            below(std::min<uint32_t>(4, static_cast<uint32_t>(values.size()))));
-      }
-      if (std::count(operands.begin(), operands.end(), operand) > 0) continue;
-      operands.push_back(operand);
-      ++uses[operand];
-      bool handed_over = below(12) == 0;
-      may_share &= !handed_over;
-      graph.AddUse(operand, node, handed_over);
-      if (def[operand] != MemoryGraph::kStart) {
-        graph.AddDependency(def[operand], node);
-      }
-    }
-    if (node > 0 && below(8) == 0) graph.AddDependency(below(node), node);
-    for (uint32_t i = below(8) == 0 ? 2 : 1; i-- > 0;) {
-      bool in_place = !operands.empty() && below(8) == 0;
-      // Every other graph has results that take an operand's place.
-      bool shares = may_share && !operands.empty() && !in_place &&
-                    below(3) == 0 && state[operands[0]] != kInPlace;
-      if (in_place && state[operands[0]] == kSharing) continue;
-      int64_t size = shares ? graph.value(operands[0]).size
-                            : static_cast<int64_t>(below(25));
-      buffers.push_back(in_place ? buffers[operands[0]]
-                                 : graph.AddBuffer(size));
-      values.push_back(graph.AddValue(buffers.back(), node));
-      uses.push_back(0);
-      def.push_back(node);
-      state.push_back(in_place ? kInPlace : shares ? kSharing : kPlain);
-      if (in_place) state[operands[0]] = kInPlace;
-      if (shares) {
-        state[operands[0]] = kSharing;
-        graph.AllowSharing(node, operands[0], values.back());
-      }
-      if (below(10) == 0) graph.SetLiveOut(values.back());
-    }
-  }
-  for (Value value = 0; value < static_cast<Value>(values.size()); ++value) {
-    if (def[value] == MemoryGraph::kStart && uses[value] == 0) {
-      graph.AddUse(value, 0);
-    }
-  }
-  EXPECT_TRUE(graph.Finish().ok());
-  return graph;
-}
-
-std::vector<Node> IdentityOrder(const MemoryGraph& graph) {
-  std::vector<Node> order(graph.node_count());
-  for (Node node = 0; node < graph.node_count(); ++node) order[node] = node;
-  return order;
-}
 
 // The lowest peak, by looking at every order of the steps.
 int64_t BestPeakByForce(MemoryReplay& replay, const MemoryGraph& graph,
@@ -119,15 +43,6 @@ int64_t BestPeakByForce(const MemoryGraph& graph) {
   MemoryReplay replay(graph);
   return BestPeakByForce(replay, graph, replay.live(), 0,
                          std::numeric_limits<int64_t>::max());
-}
-
-// The lowest peak, by exact search.
-int64_t BestPeak(const MemoryGraph& graph) {
-  bool is_complete = false;
-  auto order = OptimalOrder(graph, std::numeric_limits<int64_t>::max(), 1 << 20,
-                            &is_complete);
-  EXPECT_TRUE(order.has_value());
-  return ReplayPeak(graph, *order).bytes;
 }
 
 bool HasSharings(const MemoryGraph& graph) {
@@ -175,7 +90,7 @@ TEST(MemoryGraphTest, RefusesCyclesAndHugeSizes) {
 
 TEST(MemoryReplayTest, UndoTakesEverythingBack) {
   for (uint32_t seed = 0; seed < 200; ++seed) {
-    MemoryGraph graph = RandomGraph(seed, 12);
+    MemoryGraph graph = RandomMemoryGraph(seed, 12);
     std::vector<Node> order = IdentityOrder(graph);
     std::vector<int64_t> profile;
     ReplayPeak(graph, order, &profile);
@@ -194,11 +109,12 @@ TEST(MemoryReplayTest, UndoTakesEverythingBack) {
 }
 
 TEST(OptimalOrderTest, EqualsBruteForce) {
-  for (uint32_t seed = 0; seed < 300; ++seed) {
-    MemoryGraph graph = RandomGraph(seed, 4 + seed % 6);
+  for (uint32_t seed = 0; seed < 120; ++seed) {
+    MemoryGraph graph = RandomMemoryGraph(seed, 4 + seed % 6);
+    int64_t sets = 1 << 20;
     bool is_complete = false;
-    auto order = OptimalOrder(graph, std::numeric_limits<int64_t>::max(),
-                              1 << 20, &is_complete);
+    auto order = OptimalOrder(graph, std::numeric_limits<int64_t>::max(), &sets,
+                              &is_complete);
     ASSERT_TRUE(order.has_value());
     EXPECT_TRUE(is_complete);
     EXPECT_TRUE(IsValidOrder(graph, *order));
@@ -207,8 +123,8 @@ TEST(OptimalOrderTest, EqualsBruteForce) {
 }
 
 TEST(MemoryGraphReductionTest, ExpandsToOrdersOfTheOriginal) {
-  for (uint32_t seed = 0; seed < 300; ++seed) {
-    MemoryGraph graph = RandomGraph(seed, 20);
+  for (uint32_t seed = 0; seed < 100; ++seed) {
+    MemoryGraph graph = RandomMemoryGraph(seed, 20);
     MemoryGraphReduction reduction(graph);
     std::vector<Node> order =
         GreedyOrder(reduction.graph(), GreedyRule::kLeastMemory);
@@ -225,8 +141,8 @@ TEST(MemoryGraphReductionTest, ExpandsToOrdersOfTheOriginal) {
 
 // Merging keeps the best peak.
 TEST(MemoryGraphReductionTest, KeepsTheOptimum) {
-  for (uint32_t seed = 0; seed < 300; ++seed) {
-    MemoryGraph graph = RandomGraph(seed, 12);
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    MemoryGraph graph = RandomMemoryGraph(seed, 12);
     MemoryGraphReduction reduction(graph);
     int64_t reduced =
         std::max(BestPeak(reduction.graph()), MemoryReplay(graph).live());
@@ -240,8 +156,8 @@ TEST(MemoryGraphReductionTest, KeepsTheOptimum) {
 }
 
 TEST(AnyOrderLowerBoundTest, IsOne) {
-  for (uint32_t seed = 0; seed < 500; ++seed) {
-    MemoryGraph graph = RandomGraph(seed, 10);
+  for (uint32_t seed = 0; seed < 80; ++seed) {
+    MemoryGraph graph = RandomMemoryGraph(seed, 10);
     int64_t least = BestPeak(graph);
     EXPECT_LE(AnyOrderLowerBound(graph, IdentityOrder(graph), 1 << 20).bytes,
               least)
@@ -250,9 +166,12 @@ TEST(AnyOrderLowerBoundTest, IsOne) {
   }
 }
 
+// HLO_RANDOM_GRAPHS=10000 looks at more of them.
 TEST(FindOrderTest, IsOptimalOnSmallGraphs) {
-  for (uint32_t seed = 0; seed < 500; ++seed) {
-    MemoryGraph graph = RandomGraph(seed, 1 + seed % 14);
+  const char* wanted = std::getenv("HLO_RANDOM_GRAPHS");
+  uint32_t graphs = wanted == nullptr ? 150 : std::atoi(wanted);
+  for (uint32_t seed = 0; seed < graphs; ++seed) {
+    MemoryGraph graph = RandomMemoryGraph(seed, 1 + seed % 14);
     FoundOrder found =
         FindOrder(graph, {{"given", IdentityOrder(graph)}}, 100000000);
     ASSERT_TRUE(IsValidOrder(graph, found.order)) << seed;
@@ -265,9 +184,9 @@ TEST(FindOrderTest, IsOptimalOnSmallGraphs) {
 // The cuts alone, without exact search, on graphs small enough to know better.
 TEST(CutRefinementTest, ComesNearTheOptimum) {
   double sum = 0;
-  const int kGraphs = 200;
+  const int kGraphs = 50;
   for (uint32_t seed = 0; seed < kGraphs; ++seed) {
-    MemoryGraph graph = RandomGraph(seed, 14);
+    MemoryGraph graph = RandomMemoryGraph(seed, 14);
     int64_t least = BestPeak(graph);
     CutRefiner refiner(graph);
     std::vector<Node> order = IdentityOrder(graph);
@@ -287,12 +206,12 @@ TEST(CutRefinementTest, ComesNearTheOptimum) {
 }
 
 TEST(FindOrderTest, NeverAboveWhatIsKnown) {
-  for (uint32_t seed = 0; seed < 20; ++seed) {
-    MemoryGraph graph = RandomGraph(seed, 300);
+  for (uint32_t seed = 0; seed < 4; ++seed) {
+    MemoryGraph graph = RandomMemoryGraph(seed, 120);
     std::vector<Node> given = IdentityOrder(graph);
     int64_t before = ReplayPeak(graph, given).bytes;
     int64_t last = before;
-    for (int64_t steps : {0, 10000, 1000000}) {
+    for (int64_t steps : {0, 10000, 200000}) {
       FoundOrder found = FindOrder(graph, {{"given", given}}, steps);
       ASSERT_TRUE(IsValidOrder(graph, found.order));
       EXPECT_LE(found.peak_bytes, before) << seed;

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/str_cat.h"
 #include "xla/hlo/analysis/hlo_buffer.h"
 #include "xla/hlo/analysis/hlo_dataflow_analysis.h"
 #include "xla/hlo/analysis/hlo_value.h"
@@ -16,6 +16,7 @@
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/instruction_source.h"
 #include "xla/hlo/transforms/memory/memory_timeline.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -24,18 +25,6 @@ namespace xla {
 namespace {
 
 using BufferSet = absl::flat_hash_set<const HloBuffer*>;
-
-// "file:line" of the user's code: the innermost frame that has one.
-std::string SourceOf(const HloInstruction& inst) {
-  for (const HloStackFrame& frame : inst.GetStackTraceFromMetadata()) {
-    if (!frame.file_name.empty()) {
-      return absl::StrCat(frame.file_name, ":", frame.line);
-    }
-  }
-  const OpMetadata& metadata = inst.metadata();
-  if (metadata.source_file().empty()) return "";
-  return absl::StrCat(metadata.source_file(), ":", metadata.source_line());
-}
 
 // Distinct buffers of an instruction's value, constants apart.
 BufferSet BuffersOf(const HloInstruction& inst,
@@ -49,6 +38,61 @@ BufferSet BuffersOf(const HloInstruction& inst,
     }
   }
   return buffers;
+}
+
+// Groups of buffers that go first where there are more than planners of small
+// problems take.
+constexpr size_t kMaxLarge = 3500;
+// Waste of a plan for all buffers, of the most live bytes, from which on it is
+// worth to look for another one.
+constexpr double kWaste = 0.005;
+
+// The problem of the buffers with the largest sizes, or of the others.
+packing::PackingProblem Part(const packing::PackingProblem& problem,
+                             bool largest) {
+  // Buffers at one offset are large or small together.
+  absl::flat_hash_map<int64_t, int64_t> size_of_group;
+  auto group = [&](size_t i) {
+    int64_t colocation = problem.buffers[i].colocation;
+    return colocation >= 0 ? colocation : -1 - static_cast<int64_t>(i);
+  };
+  for (size_t i = 0; i < problem.buffers.size(); ++i) {
+    int64_t& size = size_of_group[group(i)];
+    size = std::max(size, problem.buffers[i].size);
+  }
+  std::vector<int64_t> sizes;
+  for (const auto& [id, size] : size_of_group) sizes.push_back(size);
+  int64_t least = 0;
+  if (sizes.size() > kMaxLarge) {
+    absl::c_nth_element(sizes, sizes.begin() + kMaxLarge, std::greater<>());
+    least = sizes[kMaxLarge];
+  }
+  packing::PackingProblem part;
+  for (size_t i = 0; i < problem.buffers.size(); ++i) {
+    if ((size_of_group[group(i)] > least) == largest) {
+      part.buffers.push_back(problem.buffers[i]);
+    }
+  }
+  return part;
+}
+
+// Bytes of a heap with an offset for each buffer. Where planning all at once
+// wastes memory, the largest buffers are planned with more care, and the many
+// small ones lie above them.
+absl::StatusOr<int64_t> HeapBytes(const packing::PackingProblem& problem) {
+  TF_ASSIGN_OR_RETURN(packing::OffsetPlan plan, packing::PlanOffsets(problem));
+  int64_t all = plan.solution.height;
+  if (static_cast<double>(all) <=
+      (1 + kWaste) * static_cast<double>(plan.lower_bound)) {
+    return all;
+  }
+  int64_t stacked = 0;
+  for (bool largest : {true, false}) {
+    TF_ASSIGN_OR_RETURN(packing::OffsetPlan part,
+                        packing::PlanOffsets(Part(problem, largest)));
+    stacked += part.solution.height;
+  }
+  return std::min(all, stacked);
 }
 
 class Builder {
@@ -75,7 +119,8 @@ class Builder {
         lower_bound_bytes == 0
             ? 0
             : static_cast<double>(heap_bytes) / lower_bound_bytes - 1);
-    report_.set_schedule_algorithm(schedule_.algorithm);
+    report_.set_schedule_algorithm(AbslUnparseFlag(schedule_.algorithm));
+    report_.set_schedule_winner(schedule_.winner);
     if (options_.seconds) report_.set_schedule_seconds(schedule_.seconds);
     if (options_.limit_bytes.has_value()) {
       report_.set_limit_bytes(*options_.limit_bytes);
@@ -145,7 +190,7 @@ class Builder {
       report_.set_peak_computation(std::string(at->parent()->name()));
       report_.set_peak_opcode(std::string(HloOpcodeString(at->opcode())));
       report_.set_peak_op_name(std::string(at->metadata().op_name()));
-      report_.set_peak_source(SourceOf(*at));
+      report_.set_peak_source(InstructionSource(*at));
     }
     std::vector<const MemoryTimeline::Interval*> live;
     for (const MemoryTimeline::Interval& interval : timeline_.intervals) {
@@ -171,7 +216,7 @@ class Builder {
                                  : interval->value->index().ToString());
       buffer.set_bytes(interval->bytes);
       buffer.set_op_name(std::string(inst.metadata().op_name()));
-      buffer.set_source(SourceOf(inst));
+      buffer.set_source(InstructionSource(inst));
       buffer.set_kind(KindOf(interval->buffer));
       buffer.set_first(static_cast<int32_t>(interval->begin));
       buffer.set_last(static_cast<int32_t>(interval->end - 1));
@@ -243,10 +288,10 @@ absl::StatusOr<BuiltMemoryReport> BuildMemoryReport(
       MemoryTimeline timeline,
       BuildMemoryTimeline(schedule.schedule, alias_analysis, options.alias_info,
                           options.size_function));
-  TF_ASSIGN_OR_RETURN(packing::OffsetPlan plan,
-                      packing::PlanOffsets(timeline.ToPackingProblem()));
+  TF_ASSIGN_OR_RETURN(int64_t heap_bytes,
+                      HeapBytes(timeline.ToPackingProblem()));
   Builder builder(schedule, alias_analysis, options, timeline);
-  builder.Build(plan.solution.height, timeline.peak_bytes);
+  builder.Build(heap_bytes, timeline.peak_bytes);
   BuiltMemoryReport built;
   built.report = builder.Take();
   built.curve.assign(timeline.live_bytes.begin(), timeline.live_bytes.end());

@@ -17,8 +17,8 @@ NodeSet Only(Node node) { return NodeSet{1} << node; }
 
 class SetSearch {
  public:
-  SetSearch(const MemoryGraph& graph, int64_t limit, int64_t max_sets)
-      : graph_(graph), replay_(graph), limit_(limit), max_sets_(max_sets) {}
+  SetSearch(const MemoryGraph& graph, int64_t limit, int64_t* sets)
+      : graph_(graph), replay_(graph), limit_(limit), sets_(*sets) {}
 
   std::optional<std::vector<Node>> Find(bool* is_complete) {
     *is_complete = true;
@@ -35,7 +35,7 @@ class SetSearch {
       reached.closed = true;
       std::vector<Node> path = PathTo(set);
       if (set == all) return path;
-      if (--max_sets_ < 0) {
+      if (--sets_ < 0) {
         *is_complete = false;
         return std::nullopt;
       }
@@ -117,7 +117,7 @@ class SetSearch {
   const MemoryGraph& graph_;
   MemoryReplay replay_;
   int64_t limit_;
-  int64_t max_sets_;
+  int64_t& sets_;
   absl::flat_hash_map<NodeSet, Reached> reached_;
   // Lowest peak first; of equals the set that misses fewest steps.
   using Entry = std::tuple<int64_t, int, NodeSet>;
@@ -127,11 +127,11 @@ class SetSearch {
 }  // namespace
 
 std::optional<std::vector<Node>> OptimalOrder(const MemoryGraph& graph,
-                                              int64_t limit, int64_t max_sets,
+                                              int64_t limit, int64_t* sets,
                                               bool* is_complete) {
   *is_complete = false;
   if (graph.node_count() > kMaxOptimalOrderNodes) return std::nullopt;
-  return SetSearch(graph, limit, max_sets).Find(is_complete);
+  return SetSearch(graph, limit, sets).Find(is_complete);
 }
 
 }  // namespace xla

@@ -97,9 +97,15 @@ bool HasKnownElements(const HloInstruction& constant) {
          !constant.literal().is_elided();
 }
 
+bool IsRepeatedOnPurpose(const HloInstruction& inst) {
+  return inst.has_frontend_attributes() &&
+         inst.get_frontend_attribute(kRematerializedAttribute).has_value();
+}
+
 }  // namespace
 
 bool HloCSE::ShouldEliminateInstruction(const HloInstruction* instruction) {
+  if (IsRepeatedOnPurpose(*instruction)) return false;
   switch (instruction->opcode()) {
     // Constants are combined by their elements.
     case HloOpcode::kConstant:
@@ -137,7 +143,10 @@ absl::StatusOr<bool> HloCSE::CombineConstants(HloComputation* computation) {
       0, ConstantHash{}, ConstantEqual{options_.layout_sensitive});
   std::vector<std::pair<HloInstruction*, HloInstruction*>> replacements;
   for (HloInstruction* inst : computation->instructions()) {
-    if (!HasKnownElements(*inst) || inst->HasControlDependencies()) continue;
+    if (!HasKnownElements(*inst) || inst->HasControlDependencies() ||
+        IsRepeatedOnPurpose(*inst)) {
+      continue;
+    }
     if (should_combine_constant_ && !should_combine_constant_(inst)) continue;
     auto [first, is_new] = constants.insert(inst);
     if (!is_new) replacements.emplace_back(inst, *first);

@@ -29,6 +29,10 @@ struct HloCseOptions {
   }
 };
 
+// The frontend attribute of instructions that repeat others on purpose, as
+// rematerialization makes them.
+inline constexpr char kRematerializedAttribute[] = "rematerialized";
+
 // Common subexpression elimination.
 //
 //   before: x = add(a, b); y = add(b, a); r = multiply(x, y)
@@ -42,7 +46,7 @@ struct HloCseOptions {
 //
 // Leaves alone: side effects, optimization barriers (they stand where somebody
 // wants no merging), starts and dones of asynchronous operations, constants
-// whose elements the text elides.
+// whose elements the text elides, what is marked as rematerialized.
 class HloCSE : public HloModulePass {
  public:
   using ComputationPredicate = absl::AnyInvocable<bool(const HloComputation*)>;

@@ -166,31 +166,24 @@ absl::StatusOr<Change> RunOnOneComputation(HloComputation* computation,
 absl::StatusOr<bool> RemoveUnreachableComputations(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
-  absl::flat_hash_set<const HloComputation*> reached;
-  std::vector<const HloComputation*> work = {module->entry_computation()};
-  while (!work.empty()) {
-    const HloComputation* computation = work.back();
-    work.pop_back();
-    if (!reached.insert(computation).second) continue;
-    for (const HloInstruction* inst : computation->instructions()) {
-      for (const HloComputation* callee : inst->called_computations()) {
-        work.push_back(callee);
-      }
-    }
+  // Calls have no cycles, so something that the entry does not reach has no
+  // caller, or has none once its callers are gone.
+  if (absl::c_none_of(module->computations(),
+                      [](const HloComputation* computation) {
+                        return !computation->IsEntryComputation() &&
+                               computation->caller_computations().empty();
+                      })) {
+    return false;
   }
-  std::vector<HloComputation*> order = module->MakeComputationPostOrder();
+  std::vector<HloComputation*> order =
+      module->MakeComputationPostOrder(execution_threads);
   bool changed = false;
-  // Callers first: a computation goes once nobody calls it any more.
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
-    HloComputation* computation = *it;
-    if (reached.contains(computation)) continue;
-    if (!execution_threads.empty() &&
-        !execution_threads.contains(computation->execution_thread())) {
+    // A caller on another thread stays, and what it calls with it.
+    if ((*it)->IsEntryComputation() || !(*it)->caller_computations().empty()) {
       continue;
     }
-    // A caller on another thread stays, and what it calls with it.
-    if (!computation->caller_computations().empty()) continue;
-    TF_RETURN_IF_ERROR(module->RemoveEmbeddedComputation(computation));
+    TF_RETURN_IF_ERROR(module->RemoveEmbeddedComputation(*it));
     changed = true;
   }
   return changed;

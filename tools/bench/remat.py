@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""A table of rematerializations: what it takes to make modules fit.
+
+usage: remat.py HLO_EXPLAIN MODULE.hlo... [flags]
+       remat.py HLO_EXPLAIN --scaling=1000,10000,100000 [flags]
+
+HLO_EXPLAIN is the binary of //tools:hlo-explain, built with -c opt.
+
+  --limits=90,80,70,60,50,40   percent of the scheduled peak
+  --strategies=plan,always-remat,peak-priority
+  --accounting=upstream        or ours
+  --schedule=NAME              of hlo-explain; else its default
+  --upstream=FILE.csv          lines `model,algorithm,block_size_limit,...,
+                               limit_pct,peak_after,after_over_before,limit_met`
+                               of another implementation, to stand beside
+  --scaling=N,...              instead of modules: synthetic training chains of
+                               about N instructions at 60 %, and the exponent of
+                               the time
+
+Per line: met or not, peak / peak before, added FLOPs and seconds in percent,
+instructions added, seconds of the planner, peak memory of the process in MiB.
+Exit status 1: the plan misses a limit that another strategy meets, or costs
+more there.
+"""
+
+import csv
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+import schedules
+
+
+def fit(binary, path, limit, strategy, options):
+  command = [binary, path, "--json", "--fit", "--limit=%s%%" % limit,
+             "--strategy=" + strategy,
+             "--accounting=" + options.get("accounting", "upstream")]
+  if "schedule" in options:
+    command.append("--schedule=" + options["schedule"])
+  with tempfile.TemporaryFile() as out:
+    process = subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    out.seek(0)
+    text = out.read()
+  if os.WEXITSTATUS(status) not in (0, 3) or not text:
+    raise RuntimeError("exit status %d" % os.WEXITSTATUS(status))
+  report = json.loads(text)
+  report["rss_mib"] = usage.ru_maxrss / 1024
+  return report
+
+
+def read_upstream(path):
+  found = {}
+  with open(path) as lines:
+    for row in csv.DictReader(lines):
+      if row["algorithm"] == "always" and row["block_size_limit"] == "1":
+        try:
+          key = row["model"], int(float(row["limit_pct"]))
+          found[key] = row["limit_met"] == "1", float(row["after_over_before"])
+        except ValueError:
+          continue
+  return found
+
+
+ROW = "%-30s %4s %-14s %-3s %8s %9s %9s %7s %8s %7s  %s"
+
+
+def print_report(name, limit, strategy, report, note):
+  print(ROW % (name, limit, strategy, "yes" if report["met"] else "no",
+               "%.4f" % (report["peak_after_bytes"] /
+                         max(report["peak_before_bytes"], 1)),
+               "%+.2f" % (100 * report["added_flops_fraction"]),
+               "%+.2f" % (100 * report["added_seconds_fraction"]),
+               "%d" % report["instructions_added"],
+               "%.2f" % report["seconds"], "%.0f" % report["rss_mib"], note),
+        flush=True)
+
+
+def table(binary, paths, options):
+  upstream = read_upstream(options["upstream"]) if "upstream" in options else {}
+  limits = options.get("limits", "90,80,70,60,50,40").split(",")
+  strategies = options.get("strategies",
+                           "plan,always-remat,peak-priority").split(",")
+  print(ROW % ("module", "%", "strategy", "met", "peak", "flops %", "secs %",
+               "instr", "s", "MiB", "upstream"))
+  good = True
+  ratios = []
+  counts = dict((strategy, 0) for strategy in strategies)
+  for path in paths:
+    name = os.path.basename(path).rsplit(".", 1)[0]
+    for limit in limits:
+      reports = {}
+      for strategy in strategies:
+        note = ""
+        if strategy == "always-remat" and (name, int(limit)) in upstream:
+          met, ratio = upstream[name, int(limit)]
+          note = "%s %.4f" % ("yes" if met else "no", ratio)
+        try:
+          report = fit(binary, path, limit, strategy, options)
+        except (RuntimeError, ValueError) as error:
+          print("%-30s %4s %-14s %s" % (name, limit, strategy, error))
+          good = False
+          continue
+        reports[strategy] = report
+        counts[strategy] += 1 if report["met"] else 0
+        print_report(name, limit, strategy, report, note)
+      plan = reports.get("plan")
+      for strategy, other in reports.items():
+        if strategy == "plan" or plan is None or not other["met"]:
+          continue
+        cost, theirs = plan["added_seconds"], other["added_seconds"]
+        if not plan["met"] or cost > 1.001 * max(theirs, 1e-12):
+          print("  plan is worse than", strategy)
+          good = False
+        elif strategy == "always-remat" and theirs > 0:
+          ratios.append(max(cost, 1e-9) / theirs)
+  print("limits met:", ", ".join("%s %d" % c for c in counts.items()))
+  if ratios:
+    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+    print("added seconds, plan / always-remat: mean %.2f, worst %.2f on %d" %
+          (mean, max(ratios), len(ratios)))
+  return good
+
+
+def scaling(binary, sizes, options):
+  print("%9s %10s %10s %8s" % ("instr", "s", "peak", "secs %"))
+  points = []
+  with tempfile.TemporaryDirectory() as folder:
+    for size in sizes:
+      path = os.path.join(folder, "synthetic_%d.hlo" % size)
+      with open(path, "w") as out:
+        out.write(schedules.synthetic_step(size))
+      report = fit(binary, path, "60", "plan",
+                   dict(options, schedule=options.get("schedule", "default")))
+      points.append((math.log(size), math.log(max(report["seconds"], 1e-3))))
+      print("%9d %10.2f %10.4f %+8.2f" % (
+          size, report["seconds"],
+          report["peak_after_bytes"] / report["peak_before_bytes"],
+          100 * report["added_seconds_fraction"]), flush=True)
+  if len(points) > 1:
+    mean_x = sum(x for x, _ in points) / len(points)
+    mean_y = sum(y for _, y in points) / len(points)
+    slope = (sum((x - mean_x) * (y - mean_y) for x, y in points) /
+             sum((x - mean_x) ** 2 for x, _ in points))
+    print("seconds grow with instructions to the power of %.2f" % slope)
+  return True
+
+
+def main(arguments):
+  options = dict(a[2:].split("=", 1) for a in arguments
+                 if a.startswith("--") and "=" in a)
+  names = [a for a in arguments if not a.startswith("--")]
+  if len(names) == 1 and "scaling" in options:
+    sizes = [int(size) for size in options["scaling"].split(",")]
+    sys.exit(0 if scaling(names[0], sizes, options) else 1)
+  if len(names) < 2:
+    sys.exit(__doc__)
+  sys.exit(0 if table(names[0], names[1:], options) else 1)
+
+
+if __name__ == "__main__":
+  main(sys.argv[1:])

@@ -1,0 +1,48 @@
+#ifndef XLA_HLO_ANALYSIS_BUFFERS_BUFFER_REUSE_H_
+#define XLA_HLO_ANALYSIS_BUFFERS_BUFFER_REUSE_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "xla/hlo/analysis/buffers/buffer_allocation.h"
+#include "xla/hlo/analysis/buffers/buffer_assignment.h"
+#include "xla/hlo/analysis/hlo_buffer.h"
+
+namespace xla {
+
+// Which allocations a buffer may try where the order of instructions is not
+// known, and values are compared one by one. Named as in OpenXLA.
+class BufferAllocationsManagerForComputationsWithoutOrdering {
+ public:
+  BufferAllocationsManagerForComputationsWithoutOrdering() = default;
+  virtual ~BufferAllocationsManagerForComputationsWithoutOrdering() = default;
+
+  // A parameter's, which an output is aliased to.
+  virtual void RegisterAliasedEntryParameterAllocation(
+      BufferAllocation::Index index) = 0;
+
+  // Whether the buffer, of `required_size` bytes, was put into a registered
+  // allocation.
+  virtual absl::StatusOr<bool> TryAssignToExistingAllocation(
+      const HloBuffer* hlo_buffer, int64_t required_size) = 0;
+
+  // The allocation was made for the buffer.
+  virtual void RegisterNewAllocation(const HloBuffer* hlo_buffer,
+                                     BufferAllocation::Index index) = 0;
+};
+
+// Puts a buffer into an allocation if it can be there.
+using TryAllocation = absl::AnyInvocable<absl::StatusOr<bool>(
+    BufferAllocation*, const HloBuffer&)>;
+
+// Tries all allocations that are large enough, smallest first, of equal sizes
+// the latest first; with `fast` at most 16.
+std::unique_ptr<BufferAllocationsManagerForComputationsWithoutOrdering>
+CreateBufferReuse(BufferAssignment* assignment, TryAllocation try_allocation,
+                  bool fast);
+
+}  // namespace xla
+
+#endif  // XLA_HLO_ANALYSIS_BUFFERS_BUFFER_REUSE_H_

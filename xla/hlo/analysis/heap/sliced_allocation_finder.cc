@@ -1,0 +1,167 @@
+#include "xla/hlo/analysis/heap/sliced_allocation_finder.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/log/check.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
+#include "xla/hlo/analysis/heap/heap_result.h"
+#include "xla/hlo/analysis/heap/slice_time_permutation_iterator.h"
+#include "xla/hlo/analysis/packing/packing_items.h"
+
+namespace xla {
+
+using packing::AlignUp;
+
+SlicedAllocationFinder::SlicedAllocationFinder(
+    absl::Span<const FreeChunks> free_chunks_per_slice_time,
+    std::vector<int64_t> slice_sizes_sorted_by_offset,
+    int64_t max_colocation_size, int64_t preferred_offset, int64_t alignment,
+    std::unique_ptr<SliceTimePermutationIterator>
+        slice_time_permutation_iterator,
+    absl::AnyInvocable<bool(int64_t) const> is_offset_allowed)
+    : free_chunks_(free_chunks_per_slice_time.begin(),
+                   free_chunks_per_slice_time.end()),
+      sizes_(std::move(slice_sizes_sorted_by_offset)),
+      extra_size_(std::max<int64_t>(
+          0, max_colocation_size -
+                 std::accumulate(sizes_.begin(), sizes_.end(), int64_t{0}))),
+      preferred_offset_(preferred_offset),
+      alignment_(alignment),
+      permutations_(std::move(slice_time_permutation_iterator)),
+      is_offset_allowed_(std::move(is_offset_allowed)) {
+  CHECK_EQ(free_chunks_.size(), sizes_.size())
+      << "free chunks are needed for the start time of each slice";
+}
+
+std::vector<SlicedAllocationFinder::Range> SlicedAllocationFinder::OffsetsFor(
+    absl::Span<const int64_t> permutation) const {
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+  std::vector<Range> common = {{0, kMax}};
+  int64_t below = 0;  // bytes of the block under this slice
+  // What is above the slices is there from the last start time on.
+  const int64_t num_pieces = sizes_.size() + (extra_size_ > 0 ? 1 : 0);
+  for (int64_t i = 0; i < num_pieces; ++i) {
+    const bool is_slice = i < sizes_.size();
+    const int64_t size = is_slice ? sizes_[i] : extra_size_;
+    const FreeChunks& free =
+        is_slice ? free_chunks_[permutation[i]] : free_chunks_.back();
+    std::vector<Range> both;
+    auto range = common.begin();
+    for (auto it = free.rbegin(); it != free.rend(); ++it) {
+      const Range fits = {it->first - below, it->second - size - below};
+      if (fits.last < fits.first) continue;
+      while (range != common.end() && range->last < fits.first) ++range;
+      for (auto r = range; r != common.end() && r->first <= fits.last; ++r) {
+        both.push_back(
+            {std::max(r->first, fits.first), std::min(r->last, fits.last)});
+      }
+    }
+    common = std::move(both);
+    below += size;
+  }
+  return common;
+}
+
+SlicedAllocationFinder::ChunksSortedBySliceTime
+SlicedAllocationFinder::ChunksAt(int64_t offset,
+                                 absl::Span<const int64_t> permutation) const {
+  ChunksSortedBySliceTime chunks(sizes_.size() + 1);
+  for (int64_t i = 0; i < sizes_.size(); ++i) {
+    chunks[permutation[i]] = Chunk::FromOffsetSize(offset, sizes_[i]);
+    offset += sizes_[i];
+  }
+  chunks.back() = Chunk::FromOffsetSize(offset, extra_size_);
+  return chunks;
+}
+
+SlicedAllocationFinder::ChunksSortedBySliceTime
+SlicedAllocationFinder::FindForOffset(int64_t offset) const {
+  for (permutations_->Begin(); !permutations_->Done(); permutations_->Next()) {
+    for (const Range& range : OffsetsFor(permutations_->Get())) {
+      if (range.first <= offset && offset <= range.last) {
+        return ChunksAt(offset, permutations_->Get());
+      }
+    }
+  }
+  return {};
+}
+
+SlicedAllocationFinder::ChunksSortedBySliceTime SlicedAllocationFinder::Find()
+    const {
+  if (free_chunks_.empty()) return {};
+  if (preferred_offset_ >= 0 && preferred_offset_ % alignment_ == 0 &&
+      is_offset_allowed_(preferred_offset_)) {
+    ChunksSortedBySliceTime chunks = FindForOffset(preferred_offset_);
+    if (!chunks.empty()) return chunks;
+  }
+  ChunksSortedBySliceTime best;
+  std::pair<int64_t, int64_t> best_key;  // size and offset of the free chunk
+  for (permutations_->Begin(); !permutations_->Done(); permutations_->Next()) {
+    for (const Range& range : OffsetsFor(permutations_->Get())) {
+      const int64_t offset = AlignUp(range.first, alignment_);
+      if (offset > range.last || !is_offset_allowed_(offset)) continue;
+      // All of the block lies in one chunk of the last start time.
+      auto root = free_chunks_.back().lower_bound(offset);
+      if (root == free_chunks_.back().end()) continue;
+      const std::pair<int64_t, int64_t> key = {root->second - root->first,
+                                               offset};
+      if (!best.empty() && key >= best_key) continue;
+      best = ChunksAt(offset, permutations_->Get());
+      best_key = key;
+    }
+  }
+  return best;
+}
+
+std::string SlicedAllocationFinder::FreeChunksToAsciiArt() const {
+  std::string text;
+  for (int64_t i = static_cast<int64_t>(free_chunks_.size()) - 1; i >= 0; --i) {
+    absl::StrAppend(&text, "start ", i, ":");
+    for (auto it = free_chunks_[i].rbegin(); it != free_chunks_[i].rend();
+         ++it) {
+      absl::StrAppend(&text, " [", it->first, ",", it->second, ")");
+    }
+    absl::StrAppend(&text, "\n");
+  }
+  return text;
+}
+
+std::string SlicedAllocationFinder::ToString() const {
+  return absl::StrCat("slices of ", absl::StrJoin(sizes_, ", "), " and ",
+                      extra_size_, " more bytes, multiples of ", alignment_,
+                      ", preferred offset ", preferred_offset_, "; free from\n",
+                      FreeChunksToAsciiArt());
+}
+
+SlicedAllocationFinder::FreeChunks FreeChunksBetween(
+    std::vector<HeapChunk> taken, int64_t size, int64_t alignment,
+    int64_t room_on_top, int64_t end) {
+  std::sort(taken.begin(), taken.end(),
+            [](const HeapChunk& a, const HeapChunk& b) {
+              return a.offset < b.offset;
+            });
+  SlicedAllocationFinder::FreeChunks free;
+  int64_t top = 0;
+  auto add = [&](int64_t chunk_end, int64_t least) {
+    const int64_t offset = AlignUp(top, alignment);
+    if (chunk_end - offset >= least) free[offset] = chunk_end;
+  };
+  for (const HeapChunk& chunk : taken) {
+    if (chunk.offset > top) add(std::min(chunk.offset, end), size);
+    top = std::max(top, chunk.chunk_end());
+  }
+  add(end, std::max(size, room_on_top));
+  return free;
+}
+
+}  // namespace xla

@@ -1,0 +1,301 @@
+#include "xla/hlo/pipeline/hlo_fit.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/base/log_severity.h"
+#include "absl/log/globals.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "xla/hlo/analysis/alias_info.h"
+#include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
+#include "xla/hlo/analysis/hlo_alias_analysis.h"
+#include "xla/hlo/analysis/report/byte_size.h"
+#include "xla/hlo/analysis/report/remat_report.h"
+#include "xla/hlo/ir/instruction_source.h"
+#include "xla/hlo/transforms/memory/memory_scheduler_algorithm.h"
+#include "xla/hlo/transforms/memory/remat_plan/remat_planner.h"
+#include "xla/hlo/transforms/memory/rematerialization/hlo_rematerialization.h"
+#include "xla/hlo/transforms/memory/rematerialization/remat_accounting.h"
+#include "xla/hlo/transforms/memory/schedule_memory.h"
+#include "xla/hlo/verifier/hlo_verifier.h"
+#include "xla/shape_util.h"
+#include "xla/status_macros.h"
+
+namespace xla {
+namespace {
+
+absl::StatusOr<int64_t> PeakByReport(const HloModule& module) {
+  AliasInfo alias_info;
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<HloAliasAnalysis> alias_analysis,
+                      HloAliasAnalysis::Run(&module, &alias_info));
+  return PeakOfSchedule(module.schedule(), *alias_analysis, &alias_info,
+                        DefaultSizeFunction());
+}
+
+absl::StatusOr<int64_t> PeakOf(const HloModule& module,
+                               RematAccounting accounting) {
+  if (accounting == RematAccounting::kOurs) return PeakByReport(module);
+  TF_ASSIGN_OR_RETURN(RematPeak peak,
+                      ComputeRematPeak(module, module.schedule()));
+  return peak.bytes;
+}
+
+absl::Status RunAlgorithm(RematerializationAlgorithm algorithm,
+                          int64_t limit_bytes, HloModule* module) {
+  HloCostAnalysis cost(DefaultRematDevice());
+  HloRematerialization::Options options(
+      cost,
+      HloRematerialization::RematerializationModeConfig(true, false, false),
+      limit_bytes, /*block_size_limit=*/1, /*block_rematerialization_factor=*/1,
+      /*min_remat_size=*/0, nullptr, std::nullopt, {},
+      algorithm == RematerializationAlgorithm::kPeakPriority
+          ? HloRematerialization::kPeakPriority
+          : HloRematerialization::kAlwaysRemat);
+  options.direct_uses_only =
+      algorithm == RematerializationAlgorithm::kBaseline2018;
+  HloRematerialization::RematerializationSizes sizes;
+  HloRematerialization pass(options, sizes);
+  return pass.Run(module).status();
+}
+
+// The limit of OpenXLA's algorithms under another accounting: they count less
+// by what they leave out.
+absl::StatusOr<int64_t> LimitForAlgorithms(const HloModule& module,
+                                           RematAccounting accounting,
+                                           int64_t limit_bytes) {
+  if (accounting == RematAccounting::kUpstream) return limit_bytes;
+  TF_ASSIGN_OR_RETURN(int64_t ours, PeakOf(module, accounting));
+  TF_ASSIGN_OR_RETURN(int64_t theirs,
+                      PeakOf(module, RematAccounting::kUpstream));
+  return std::max<int64_t>(0, limit_bytes - (ours - theirs));
+}
+
+RematPlanOptions MakePlanOptions(const HloFitOptions& options) {
+  RematPlanOptions plan;
+  plan.effort = options.effort;
+  plan.across_loops = options.across_loops;
+  plan.reschedule = options.reschedule;
+  plan.optimization_barriers = options.barriers;
+  if (options.accounting == RematAccounting::kOurs) plan.peak = PeakByReport;
+  return plan;
+}
+
+absl::StatusOr<RematPlanResult> Plan(const HloFitOptions& options,
+                                     int64_t limit_bytes, HloModule* module) {
+  RematPlanOptions plan = MakePlanOptions(options);
+  plan.limit_bytes = limit_bytes;
+  TF_ASSIGN_OR_RETURN(
+      int64_t their_limit,
+      LimitForAlgorithms(*module, options.accounting, limit_bytes));
+  for (RematerializationAlgorithm algorithm :
+       {RematerializationAlgorithm::kAlwaysRemat,
+        RematerializationAlgorithm::kPeakPriority}) {
+    const auto rewrite = [algorithm, their_limit](HloModule* copy) {
+      // That a candidate misses the limit is no news.
+      absl::ScopedStderrThreshold quiet(absl::LogSeverityAtLeast::kError);
+      return RunAlgorithm(algorithm, their_limit, copy);
+    };
+    plan.others.emplace_back(AbslUnparseFlag(algorithm), rewrite);
+  }
+  return PlanRematerialization(module, plan);
+}
+
+// What the module needs and does; no limit is as much.
+absl::StatusOr<RematPlanResult> Describe(const HloFitOptions& options,
+                                         HloModule* module) {
+  RematPlanOptions plan = MakePlanOptions(options);
+  plan.limit_bytes = std::numeric_limits<int64_t>::max();
+  return PlanRematerialization(module, plan);
+}
+
+// Rewrites by one of OpenXLA's algorithms.
+absl::StatusOr<RematPlanResult> RunOther(const HloFitOptions& options,
+                                         int64_t limit_bytes,
+                                         HloModule* module) {
+  TF_ASSIGN_OR_RETURN(RematPlanResult result, Describe(options, module));
+  if (result.peak_before_bytes > limit_bytes) {
+    TF_ASSIGN_OR_RETURN(
+        int64_t their_limit,
+        LimitForAlgorithms(*module, options.accounting, limit_bytes));
+    TF_RETURN_IF_ERROR(RunAlgorithm(options.strategy, their_limit, module));
+    TF_ASSIGN_OR_RETURN(RematPlanResult after, Describe(options, module));
+    result.peak_after_bytes = after.peak_before_bytes;
+    result.work_after = after.work_before;
+    result.instructions_after = after.instructions_before;
+    result.method = AbslUnparseFlag(options.strategy);
+  }
+  result.met = result.peak_after_bytes <= limit_bytes;
+  if (!result.met) {
+    TF_ASSIGN_OR_RETURN(result.binding, FindBindingBuffers(*module));
+  }
+  return result;
+}
+
+double Fraction(double after, double before) {
+  return before > 0 ? after / before - 1 : 0;
+}
+
+void AddBinding(const RematPlanResult& result, RematReport* report) {
+  for (const RematBindingBuffer& buffer : result.binding) {
+    const HloInstruction& inst = *buffer.instruction;
+    RematReport::Buffer* added = report->add_binding();
+    added->set_name(std::string(inst.name()));
+    added->set_computation(std::string(inst.parent()->name()));
+    added->set_opcode(std::string(HloOpcodeString(inst.opcode())));
+    added->set_shape(ShapeUtil::HumanString(inst.shape()));
+    added->set_bytes(static_cast<double>(buffer.bytes));
+    added->set_op_name(inst.metadata().op_name());
+    added->set_source(InstructionSource(inst));
+  }
+}
+
+RematReport MakeReport(const HloFitOptions& options, int64_t limit_bytes,
+                       const RematPlanResult& result, const HloModule& module) {
+  RematReport report;
+  report.set_module(std::string(module.name()));
+  report.set_strategy(AbslUnparseFlag(options.strategy));
+  report.set_method(result.method);
+  report.set_accounting(AbslUnparseFlag(options.accounting));
+  report.set_met(result.met);
+  report.set_limit_bytes(static_cast<double>(limit_bytes));
+  report.set_peak_before_bytes(static_cast<double>(result.peak_before_bytes));
+  report.set_peak_after_bytes(static_cast<double>(result.peak_after_bytes));
+  report.set_lower_bound_bytes(static_cast<double>(result.lower_bound_bytes));
+  const RematWork& before = result.work_before;
+  const RematWork& after = result.work_after;
+  report.set_added_flops(after.flops - before.flops);
+  report.set_added_flops_fraction(Fraction(after.flops, before.flops));
+  report.set_added_bytes(after.bytes - before.bytes);
+  report.set_added_bytes_fraction(Fraction(after.bytes, before.bytes));
+  report.set_added_seconds(after.seconds - before.seconds);
+  report.set_added_seconds_fraction(Fraction(after.seconds, before.seconds));
+  report.set_instructions_added(static_cast<double>(
+      result.instructions_after - result.instructions_before));
+  AddBinding(result, &report);
+  return report;
+}
+
+absl::Status VerifyRewritten(HloModule* module) {
+  HloVerifierOpts opts;
+  opts.allow_mixed_precision = true;
+  return VerifyHloModule(module, opts);
+}
+
+}  // namespace
+
+bool AbslParseFlag(absl::string_view text, RematAccounting* accounting,
+                   std::string* error) {
+  if (text == "ours") {
+    *accounting = RematAccounting::kOurs;
+  } else if (text == "upstream") {
+    *accounting = RematAccounting::kUpstream;
+  } else {
+    *error = absl::StrCat("'", text, "' is neither ours nor upstream");
+    return false;
+  }
+  return true;
+}
+
+std::string AbslUnparseFlag(RematAccounting accounting) {
+  return accounting == RematAccounting::kOurs ? "ours" : "upstream";
+}
+
+absl::Status FitModule(const HloFitOptions& options, HloModule* module,
+                       std::ostream& out) {
+  if (options.limit.empty()) {
+    return absl::InvalidArgumentError("--fit needs a --limit");
+  }
+  const absl::Time start = absl::Now();
+  TF_ASSIGN_OR_RETURN(int64_t peak, PeakOf(*module, options.accounting));
+  TF_ASSIGN_OR_RETURN(int64_t limit_bytes,
+                      ParseMemoryLimit(options.limit, peak));
+  RematPlanResult result;
+  if (options.strategy == RematerializationAlgorithm::kPlan) {
+    TF_ASSIGN_OR_RETURN(result, Plan(options, limit_bytes, module));
+  } else {
+    TF_ASSIGN_OR_RETURN(result, RunOther(options, limit_bytes, module));
+  }
+  TF_RETURN_IF_ERROR(VerifyRewritten(module));
+  RematReport report = MakeReport(options, limit_bytes, result, *module);
+  if (options.seconds) {
+    report.set_seconds(absl::ToDoubleSeconds(absl::Now() - start));
+  }
+  if (options.json) {
+    TF_ASSIGN_OR_RETURN(std::string json, RematReportToJson(report));
+    out << json;
+  } else {
+    out << RematReportToText(report, options.max_buffers);
+  }
+  if (result.met) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      module->name(), " does not fit in ",
+      HumanBytes(static_cast<double>(limit_bytes)), ": the best plan needs ",
+      HumanBytes(static_cast<double>(result.peak_after_bytes))));
+}
+
+absl::Status PrintBudgetCurve(const HloFitOptions& options, int points,
+                              const HloModule& module, std::ostream& out) {
+  std::unique_ptr<HloModule> copy = module.Clone("");
+  TF_ASSIGN_OR_RETURN(RematPlanResult whole, Describe(options, copy.get()));
+  RematCurve curve;
+  curve.set_module(std::string(module.name()));
+  curve.set_accounting(AbslUnparseFlag(options.accounting));
+  const double peak = static_cast<double>(whole.peak_before_bytes);
+  const double floor =
+      std::min(peak, static_cast<double>(whole.lower_bound_bytes));
+  curve.set_peak_before_bytes(peak);
+  curve.set_lower_bound_bytes(floor);
+  // From the smallest limit up, so that what is known can serve larger ones.
+  std::vector<RematCurve::Point> found;
+  for (int i = points - 1; i >= 0; --i) {
+    const double share = points <= 1 ? 0 : i / static_cast<double>(points - 1);
+    const int64_t limit = static_cast<int64_t>(peak - share * (peak - floor));
+    copy = module.Clone("");
+    TF_ASSIGN_OR_RETURN(RematPlanResult result,
+                        Plan(options, limit, copy.get()));
+    const RematReport report = MakeReport(options, limit, result, *copy);
+    RematCurve::Point point;
+    point.set_limit_bytes(static_cast<double>(limit));
+    point.set_limit_fraction(peak > 0 ? static_cast<double>(limit) / peak : 1);
+    point.set_met(result.met);
+    point.set_peak_bytes(report.peak_after_bytes());
+    point.set_added_flops_fraction(report.added_flops_fraction());
+    point.set_added_seconds(report.added_seconds());
+    point.set_added_seconds_fraction(report.added_seconds_fraction());
+    point.set_instructions_added(report.instructions_added());
+    point.set_method(result.method);
+    if (!found.empty()) {
+      const RematCurve::Point& below = found.back();
+      const bool cheaper = below.added_seconds() < point.added_seconds();
+      const bool less = below.peak_bytes() < point.peak_bytes();
+      const bool fits = below.peak_bytes() <= static_cast<double>(limit);
+      if (point.met() ? (below.met() && cheaper) : (fits || less)) {
+        const double limit_fraction = point.limit_fraction();
+        point = below;
+        point.set_limit_bytes(static_cast<double>(limit));
+        point.set_limit_fraction(limit_fraction);
+        point.set_met(fits);
+      }
+    }
+    found.push_back(std::move(point));
+  }
+  for (auto it = found.rbegin(); it != found.rend(); ++it) {
+    *curve.add_points() = std::move(*it);
+  }
+  if (options.json) {
+    TF_ASSIGN_OR_RETURN(std::string json, RematCurveToJson(curve));
+    out << json;
+  } else {
+    out << (options.csv ? RematCurveToCsv(curve) : RematCurveToText(curve));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace xla

@@ -1,0 +1,205 @@
+#include "xla/hlo/transforms/memory/remat_plan/nested_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/btree_map.h"
+#include "xla/hlo/analysis/while_loop_analysis.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/transforms/memory/rematerialization/remat_accounting.h"
+#include "xla/status_macros.h"
+
+namespace xla::remat_plan {
+namespace {
+
+// What one more run of a short instruction costs at least, so that plans do not
+// repeat thousands of them for nothing.
+constexpr double kLaunchSeconds = 2e-8;
+
+double SecondsOf(const HloCostAnalysis& cost, const HloInstruction& inst) {
+  if (inst.opcode() == HloOpcode::kConstant) return 0;
+  return cost.optimal_seconds(inst) + kLaunchSeconds;
+}
+
+double TripsOf(const HloInstruction& inst) {
+  if (inst.opcode() != HloOpcode::kWhile) return 1;
+  return static_cast<double>(ComputeWhileLoopTripCount(&inst).value_or(1));
+}
+
+}  // namespace
+
+NestedPlanner::NestedPlanner(const HloModule& module,
+                             const HloCostAnalysis& cost, int64_t effort)
+    : module_(module), cost_(cost), effort_(effort) {
+  for (const HloComputation* computation : ComputationsThatRun(module)) {
+    AddComputation(computation);
+  }
+}
+
+void NestedPlanner::AddComputation(const HloComputation* computation) {
+  if (!module_.schedule().is_computation_scheduled(computation)) return;
+  auto added = std::make_unique<Computation>();
+  const auto callee_bytes = [&](const HloInstruction& inst, bool bound) {
+    int64_t bytes = 0;
+    if (!RunsComputations(inst)) return bytes;
+    for (const HloComputation* callee : inst.called_computations()) {
+      auto it = computations_.find(callee);
+      if (it == computations_.end()) continue;
+      bytes += bound ? it->second->lower_bound_bytes : it->second->peak_bytes;
+    }
+    return bytes;
+  };
+  added->problem = MakeComputationProblem(
+      module_.schedule().sequence(computation),
+      [&](const HloInstruction& inst) { return SecondsOf(cost_, inst); },
+      [&](const HloInstruction& inst) { return callee_bytes(inst, false); });
+  RematProblem& problem = added->problem.problem;
+  RematTrace trace;
+  if (TraceProgram(problem, problem.order, &trace).ok()) {
+    added->peak_bytes = trace.peak_bytes;
+  }
+  RematProblem bound = problem;
+  for (size_t n = 0; n < problem.nodes.size(); ++n) {
+    if (problem.nodes[n].internal_bytes == 0) continue;
+    added->callers.push_back(static_cast<int32_t>(n));
+    bound.nodes[n].internal_bytes =
+        callee_bytes(*added->problem.instructions[n], true);
+  }
+  added->lower_bound_bytes = LowerBoundBytes(bound);
+  computations_[computation] = std::move(added);
+}
+
+int64_t NestedPlanner::LowerBound() {
+  return Get(module_.entry_computation()).lower_bound_bytes;
+}
+
+absl::StatusOr<NestedPlanner::Plan> NestedPlanner::PlanEntry(
+    int64_t limit_bytes) {
+  return PlanComputation(module_.entry_computation(), limit_bytes);
+}
+
+absl::StatusOr<RematProgram> NestedPlanner::Search(const RematProblem& problem,
+                                                   int64_t limit_bytes) const {
+  RematSearchOptions options;
+  options.limit_bytes = limit_bytes;
+  options.effort = effort_;
+  return SearchProgram(problem, problem.order, options);
+}
+
+absl::StatusOr<NestedPlanner::Plan> NestedPlanner::PlanComputation(
+    const HloComputation* computation, int64_t limit_bytes) {
+  const Computation& of = Get(computation);
+  Plan best;
+  best.peak_bytes = of.peak_bytes;
+  if (of.peak_bytes <= limit_bytes) return best;
+  auto known = known_.find({computation, limit_bytes});
+  if (known != known_.end()) return known->second;
+  bool first = true;
+  for (double share : {1.0, 0.0, 0.5}) {
+    TF_ASSIGN_OR_RETURN(Plan plan,
+                        PlanWithShare(computation, limit_bytes, share));
+    const bool met = plan.peak_bytes <= limit_bytes;
+    const bool best_met = best.peak_bytes <= limit_bytes;
+    if (first || (met && !best_met) ||
+        (met == best_met && (met ? plan.added_seconds < best.added_seconds
+                                 : plan.peak_bytes < best.peak_bytes))) {
+      best = std::move(plan);
+    }
+    first = false;
+    if (of.callers.empty()) break;
+  }
+  known_[{computation, limit_bytes}] = best;
+  return best;
+}
+
+absl::StatusOr<NestedPlanner::Plan> NestedPlanner::LowerCallees(
+    const HloInstruction& caller, int64_t bytes) {
+  std::vector<const HloComputation*> callees;
+  int64_t total = 0;
+  for (const HloComputation* callee : caller.called_computations()) {
+    if (!computations_.contains(callee)) continue;
+    callees.push_back(callee);
+    total += Get(callee).peak_bytes;
+  }
+  Plan result;
+  result.peak_bytes = total;
+  for (const HloComputation* callee : callees) {
+    const int64_t peak = Get(callee).peak_bytes;
+    if (peak == 0) continue;
+    const double part = static_cast<double>(peak) / static_cast<double>(total);
+    // Shares are rounded down: one byte more.
+    const int64_t lower =
+        static_cast<int64_t>(static_cast<double>(bytes) * part) + 1;
+    TF_ASSIGN_OR_RETURN(Plan inner, PlanComputation(callee, peak - lower));
+    if (inner.peak_bytes >= peak) continue;
+    result.peak_bytes -= peak - inner.peak_bytes;
+    result.added_seconds += TripsOf(caller) * inner.added_seconds;
+    for (auto& [computation, program] : inner.programs) {
+      result.programs[computation] = std::move(program);
+    }
+  }
+  return result;
+}
+
+absl::StatusOr<NestedPlanner::Plan> NestedPlanner::PlanWithShare(
+    const HloComputation* computation, int64_t limit_bytes, double share) {
+  const Computation& of = Get(computation);
+  RematProblem problem = of.problem.problem;
+  RematTrace trace;
+  TF_RETURN_IF_ERROR(TraceProgram(problem, problem.order, &trace));
+  const double seconds = trace.seconds;
+  absl::btree_map<NodeId, Plan> inner;
+  // Lowers callees by this part of what a step of `trace` has too much.
+  const auto lower = [&](double part) -> absl::Status {
+    for (int64_t step = 0; step < trace.step_count(); ++step) {
+      const NodeId node = trace.steps[step];
+      const int64_t excess = trace.live[step] - limit_bytes;
+      RematProblem::Node& caller = problem.nodes[node];
+      if (excess <= 0 || caller.internal_bytes == 0) continue;
+      const int64_t already =
+          of.problem.problem.nodes[node].internal_bytes - caller.internal_bytes;
+      TF_ASSIGN_OR_RETURN(
+          Plan plan,
+          LowerCallees(*of.problem.instructions[node],
+                       already + static_cast<int64_t>(
+                                     static_cast<double>(excess) * part)));
+      if (plan.peak_bytes >= caller.internal_bytes) continue;
+      caller.internal_bytes = plan.peak_bytes;
+      inner[node] = std::move(plan);
+    }
+    return absl::OkStatus();
+  };
+  if (share > 0) TF_RETURN_IF_ERROR(lower(share));
+  TF_ASSIGN_OR_RETURN(RematProgram program, Search(problem, limit_bytes));
+  if (program.peak_bytes > limit_bytes && share < 1 && !of.callers.empty()) {
+    TF_RETURN_IF_ERROR(TraceProgram(problem, program.steps, &trace));
+    TF_RETURN_IF_ERROR(lower(1.0));
+    TF_ASSIGN_OR_RETURN(program, Search(problem, limit_bytes));
+  }
+  Plan plan;
+  plan.peak_bytes = program.peak_bytes;
+  plan.added_seconds = program.seconds - seconds;
+  for (auto& [node, callees] : inner) {
+    plan.added_seconds += callees.added_seconds;
+    for (auto& [callee, callee_program] : callees.programs) {
+      plan.programs[callee] = std::move(callee_program);
+    }
+  }
+  if (program.steps != problem.order) {
+    plan.programs[computation] = std::move(program.steps);
+  }
+  return plan;
+}
+
+absl::Status NestedPlanner::Apply(const Plan& plan, const ApplyOptions& options,
+                                  HloModule* module) {
+  for (HloComputation* computation : ComputationsThatRun(*module)) {
+    auto it = plan.programs.find(computation);
+    if (it == plan.programs.end()) continue;
+    TF_RETURN_IF_ERROR(ApplyProgram(Get(computation).problem, it->second,
+                                    options, computation, &module->schedule()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace xla::remat_plan

@@ -1,0 +1,88 @@
+#ifndef XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLAN_NESTED_PLAN_H_
+#define XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLAN_NESTED_PLAN_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/transforms/memory/remat_plan/computation_problem.h"
+#include "xla/hlo/transforms/memory/remat_plan/remat_search.h"
+
+namespace xla::remat_plan {
+
+// Programs for the computations of a scheduled module that run one another.
+//
+//   entry: a; while(w) {body}; b      limit of body = limit - what is live at w
+//
+// Where a step is over the limit, the computations that it runs and the one
+// that it is in can both give way. How much of the excess falls to the inner
+// ones is tried in a few shares; the cheapest is taken. Trip counts multiply
+// what inner ones cost.
+class NestedPlanner {
+ public:
+  // The module, its schedule and the analysis must outlive the planner.
+  NestedPlanner(const HloModule& module, const HloCostAnalysis& cost,
+                int64_t effort);
+
+  struct Plan {
+    // Seconds more than now, trip counts included.
+    double added_seconds = 0;
+    int64_t peak_bytes = 0;
+    // Of computations that change, by computation.
+    absl::flat_hash_map<const HloComputation*, std::vector<NodeId>> programs;
+  };
+
+  // For the entry, with a limit that leaves the result out.
+  absl::StatusOr<Plan> PlanEntry(int64_t limit_bytes);
+
+  // No plan without rewriting loops needs less, result left out.
+  int64_t LowerBound();
+
+  // Rewrites the module (the one of the constructor) and its schedule.
+  absl::Status Apply(const Plan& plan, const ApplyOptions& options,
+                     HloModule* module);
+
+ private:
+  struct Computation {
+    ComputationProblem problem;
+    std::vector<int32_t> callers;  // nodes with internal bytes
+    int64_t peak_bytes = 0;
+    int64_t lower_bound_bytes = 0;
+  };
+
+  const Computation& Get(const HloComputation* computation) const {
+    return *computations_.at(computation);
+  }
+  void AddComputation(const HloComputation* computation);
+  absl::StatusOr<Plan> PlanComputation(const HloComputation* computation,
+                                       int64_t limit_bytes);
+  // With `share` of the excess given to callees; what is then still too much
+  // for this computation, too.
+  absl::StatusOr<Plan> PlanWithShare(const HloComputation* computation,
+                                     int64_t limit_bytes, double share);
+  // The callees of a node with plans that take up to `bytes` less; peak_bytes
+  // is what they need together then.
+  absl::StatusOr<Plan> LowerCallees(const HloInstruction& caller,
+                                    int64_t bytes);
+  absl::StatusOr<RematProgram> Search(const RematProblem& problem,
+                                      int64_t limit_bytes) const;
+
+  const HloModule& module_;
+  const HloCostAnalysis& cost_;
+  const int64_t effort_;
+  absl::flat_hash_map<const HloComputation*, std::unique_ptr<Computation>>
+      computations_;
+  // Plans made so far, by limit.
+  absl::flat_hash_map<std::pair<const HloComputation*, int64_t>, Plan> known_;
+};
+
+}  // namespace xla::remat_plan
+
+#endif  // XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLAN_NESTED_PLAN_H_

@@ -1,0 +1,106 @@
+#ifndef XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLAN_REMAT_PLANNER_H_
+#define XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLAN_REMAT_PLANNER_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+
+namespace xla {
+
+// Seconds are those of this device unless options say otherwise: rates of a
+// data-center GPU (67e12 flops, 4e12 transcendentals, 3.35e12 bytes a second).
+HloCostAnalysis::Options DefaultRematDevice();
+
+// What a module does when it runs once, loops times their trip counts.
+struct RematWork {
+  double flops = 0;
+  double bytes = 0;  // moved
+  double seconds = 0;
+};
+
+absl::StatusOr<RematWork> ComputeRematWork(
+    const HloModule& module, const HloCostAnalysis::Options& device);
+
+struct RematPlanOptions {
+  // Bytes that the module may need, its outputs included; at least 0.
+  int64_t limit_bytes = 0;
+  // What a module needs, in bytes. Empty: the accounting of
+  // HloRematerialization (see remat_accounting.h): parameters and what leaves
+  // a computation 0 inside it, callees added where they run, the result once.
+  std::function<absl::StatusOr<int64_t>(const HloModule&)> peak;
+  // Seconds of instructions. Trip counts always multiply.
+  HloCostAnalysis::Options device = DefaultRematDevice();
+  // How long to search: 0 one greedy plan, 1 the default, more: more variants.
+  int64_t effort = 1;
+  // Rewrites of loops: invariants sunk into bodies, stacked residuals computed
+  // again in the loop that reads them.
+  bool across_loops = true;
+  // May run instructions in another order, if that needs less.
+  bool reschedule = true;
+  // Every clone reads its operands through an opt-barrier, so that no later
+  // common subexpression elimination anywhere undoes it.
+  bool optimization_barriers = false;
+  // Other ways to rewrite a scheduled module for the limit; each gets a copy,
+  // and the best result of all is taken.
+  std::vector<std::pair<std::string, std::function<absl::Status(HloModule*)>>>
+      others;
+};
+
+// A buffer that no plan found gets rid of, where the most memory is needed.
+struct RematBindingBuffer {
+  const HloInstruction* instruction = nullptr;
+  int64_t bytes = 0;
+};
+
+struct RematPlanResult {
+  bool changed = false;
+  bool met = false;
+  int64_t peak_before_bytes = 0;
+  int64_t peak_after_bytes = 0;
+  // Outputs and the largest need of a single instruction: no plan that leaves
+  // loops as they are can do with less.
+  int64_t lower_bound_bytes = 0;
+  RematWork work_before, work_after;
+  int64_t instructions_before = 0, instructions_after = 0;
+  // Which parts made the plan: "none", "plan", "reschedule+plan",
+  // "loops+plan", ...
+  std::string method;
+  // Where the limit is not met: what is live at the peak, largest first.
+  std::vector<RematBindingBuffer> binding;
+};
+
+// What is live where a scheduled module needs most, by rematerialization's
+// accounting: largest first.
+absl::StatusOr<std::vector<RematBindingBuffer>> FindBindingBuffers(
+    const HloModule& module);
+
+// Changes a scheduled module so that it needs at most `limit_bytes`, at little
+// added cost.
+//
+//   before: v = f(a); … ; g(v) ; … ; h(v)      (v is live all the time)
+//   after:  v = f(a); … ; g(v) ; … ; v.remat = f(a); h(v.remat)
+//
+// Values are dropped between two uses and computed again before the second one,
+// with what they need; in loops, residuals that one loop stacks and another
+// one reads are computed again in the second. Each choice has a price, seconds
+// per byte and instruction over the limit; cheapest first, then choices that
+// turned out needless are taken back (remat_search.h).
+//
+// Returns the plan with met=true whose seconds are the least found, or, where
+// no plan found meets the limit, the one that needs least memory, met=false.
+// Leaves the module alone if it meets the limit, and on errors:
+// InvalidArgument for a negative limit, FailedPrecondition without schedule.
+absl::StatusOr<RematPlanResult> PlanRematerialization(
+    HloModule* module, const RematPlanOptions& options);
+
+}  // namespace xla
+
+#endif  // XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLAN_REMAT_PLANNER_H_

@@ -1,0 +1,50 @@
+#ifndef XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLAN_REMAT_SEARCH_H_
+#define XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLAN_REMAT_SEARCH_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "xla/hlo/transforms/memory/remat_plan/remat_problem.h"
+
+namespace xla::remat_plan {
+
+struct RematSearchOptions {
+  int64_t limit_bytes = 0;
+  // 0: one variant; 1: more where the first one does not meet the limit; more:
+  // all variants.
+  int64_t effort = 1;
+};
+
+struct RematProgram {
+  std::vector<NodeId> steps;
+  int64_t peak_bytes = 0;
+  double seconds = 0;
+};
+
+// A program with a peak of at most the limit at little cost, or, where none is
+// found, one with the lowest peak found; `start` if that meets the limit.
+//
+// A value is dropped between two readers and made again before the second one,
+// from what is live there, from what is kept longer for it, and from what is
+// made again for it in turn; a run that serves later readers may come earlier
+// instead. The price of a choice is seconds per byte and step over the limit
+// that it frees. Cheapest first, from a heap whose entries are priced anew when
+// they come up (prices only rise); at the end, runs that the limit has room for
+// are taken out again, the most seconds per byte first.
+//
+// What may lie before one step for later ones is bounded (segments as in Chen
+// et al., "Training deep nets with sublinear memory cost", 2016); the bounds
+// are the variants that are tried. Interval view of the problem: Bartan et al.,
+// "MOCCASIN", 2023; price: Kirisame et al., "Dynamic tensor
+// rematerialization", 2021.
+//
+// Near-linear: O(log n) for each choice and each reader looked at.
+absl::StatusOr<RematProgram> SearchProgram(const RematProblem& problem,
+                                           absl::Span<const NodeId> start,
+                                           const RematSearchOptions& options);
+
+}  // namespace xla::remat_plan
+
+#endif  // XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLAN_REMAT_SEARCH_H_

@@ -1,0 +1,173 @@
+#include "xla/hlo/transforms/memory/remat_plan/remat_search.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "xla/hlo/transforms/memory/remat_plan/excess_tree.h"
+#include "xla/hlo/transforms/memory/remat_plan/remat_exact.h"
+#include "xla/hlo/transforms/memory/remat_plan/remat_problem.h"
+
+namespace xla::remat_plan {
+namespace {
+
+// A node with one value.
+void AddNode(RematProblem* problem, double seconds, bool again, int64_t bytes,
+             const std::set<ValueId>& reads) {
+  const NodeId id = static_cast<NodeId>(problem->nodes.size());
+  RematProblem::Node node;
+  node.seconds = seconds;
+  node.recomputable = again;
+  node.first_value = id;
+  node.value_count = 1;
+  node.reads.assign(reads.begin(), reads.end());
+  problem->nodes.push_back(node);
+  problem->values.push_back({id, bytes, -1});
+  problem->order.push_back(id);
+}
+
+RematProblem RandomProblem(int seed, int nodes) {
+  std::mt19937 random(seed);
+  const auto draw = [&](int n) { return static_cast<int>(random() % n); };
+  RematProblem problem;
+  AddNode(&problem, 0, false, 0, {});
+  for (int i = 1; i < nodes; ++i) {
+    std::set<ValueId> reads = {draw(i)};
+    if (draw(2) == 0) reads.insert(std::max(0, i - 1 - draw(2)));
+    if (draw(3) == 0) reads.insert(draw(i));
+    AddNode(&problem, 1 + draw(9), draw(8) != 0, 1 + draw(10), reads);
+  }
+  problem.outputs = {static_cast<ValueId>(nodes - 1)};
+  return problem;
+}
+
+// Forward 1 … n, backward n … 1: step n+k reads what step n-k made.
+RematProblem Chain(int n) {
+  RematProblem problem;
+  AddNode(&problem, 0, false, 0, {});
+  for (int i = 1; i <= n; ++i) AddNode(&problem, 1, true, 100, {i - 1});
+  for (int i = n; i >= 1; --i) {
+    AddNode(&problem, 1, true, 100,
+            {static_cast<ValueId>(problem.values.size() - 1), i - 1});
+  }
+  problem.outputs = {static_cast<ValueId>(problem.values.size() - 1)};
+  return problem;
+}
+
+RematProgram Search(const RematProblem& problem, int64_t limit) {
+  RematSearchOptions options;
+  options.limit_bytes = limit;
+  auto program = SearchProgram(problem, problem.order, options);
+  EXPECT_TRUE(program.ok()) << program.status();
+  RematTrace trace;
+  EXPECT_TRUE(TraceProgram(problem, program->steps, &trace).ok());
+  EXPECT_EQ(trace.peak_bytes, program->peak_bytes);
+  EXPECT_NEAR(trace.seconds, program->seconds, 1e-9);
+  return *program;
+}
+
+RematProgram Original(const RematProblem& problem) {
+  return Search(problem, int64_t{1} << 60);
+}
+
+TEST(ExcessTreeTest, FollowsPointsAcrossTheLimit) {
+  std::mt19937 random(1);
+  std::vector<int64_t> bytes(37);
+  for (int64_t& b : bytes) b = random() % 100;
+  ExcessTree tree(bytes, 50);
+  for (int i = 0; i < 500; ++i) {
+    int64_t first = random() % bytes.size();
+    int64_t last = random() % bytes.size();
+    const int64_t add = static_cast<int64_t>(random() % 41) - 20;
+    tree.Add(first, last, add);
+    for (int64_t p = first; p <= last; ++p) bytes[p] += add;
+    if (first > last) std::swap(first, last);
+    int64_t over = 0, most = bytes[first];
+    for (int64_t p = first; p <= last; ++p) {
+      over += bytes[p] > 50 ? 1 : 0;
+      most = std::max(most, bytes[p]);
+    }
+    ASSERT_EQ(tree.Query(first, last).over, over);
+    ASSERT_EQ(tree.Max(first, last), most);
+  }
+}
+
+// 1 lives across 2 … 4; made again before 5, it does not.
+TEST(RematSearchTest, DropsAValueThatWaits) {
+  RematProblem problem;
+  AddNode(&problem, 0, false, 0, {});
+  AddNode(&problem, 1, true, 10, {0});
+  AddNode(&problem, 9, true, 10, {1});
+  AddNode(&problem, 9, true, 10, {2});
+  AddNode(&problem, 9, true, 1, {3});
+  AddNode(&problem, 9, true, 1, {1, 4});
+  problem.outputs = {5};
+  EXPECT_EQ(Original(problem).peak_bytes, 30);
+  const RematProgram program = Search(problem, 20);
+  EXPECT_EQ(program.steps, (std::vector<NodeId>{0, 1, 2, 3, 4, 1, 5}));
+  EXPECT_EQ(program.peak_bytes, 20);
+}
+
+TEST(RematSearchTest, LeavesAProgramAloneThatMeetsTheLimit) {
+  const RematProblem problem = Chain(8);
+  const RematProgram original = Original(problem);
+  EXPECT_EQ(Search(problem, original.peak_bytes).steps, problem.order);
+}
+
+TEST(RematSearchTest, MovesWhatIsNotNeededYet) {
+  RematProblem problem;
+  AddNode(&problem, 0, false, 0, {});
+  AddNode(&problem, 1, true, 10, {0});
+  AddNode(&problem, 1, true, 10, {0});
+  AddNode(&problem, 1, true, 10, {2});
+  AddNode(&problem, 1, true, 1, {1, 3});
+  problem.outputs = {4};
+  const RematProgram program = Search(problem, 20);
+  EXPECT_EQ(program.peak_bytes, 20);
+  EXPECT_DOUBLE_EQ(program.seconds, 4);
+}
+
+// One more forward pass is enough for about two square roots of the layers.
+TEST(RematSearchTest, FindsSquareRootPlans) {
+  const RematProblem problem = Chain(200);
+  const RematProgram original = Original(problem);
+  const RematProgram half = Search(problem, original.peak_bytes / 2);
+  EXPECT_LE(half.peak_bytes, original.peak_bytes / 2);
+  EXPECT_LE(half.seconds, 1.3 * original.seconds);
+  const RematProgram fifth = Search(problem, original.peak_bytes / 5);
+  EXPECT_LE(fifth.peak_bytes, original.peak_bytes / 5);
+  EXPECT_LE(fifth.seconds, 1.6 * original.seconds);
+}
+
+TEST(RematSearchTest, IsCloseToExact) {
+  double sum = 0;
+  int count = 0;
+  for (int seed = 0; seed < 60; ++seed) {
+    const RematProblem problem = RandomProblem(seed, 9);
+    const int64_t peak = Original(problem).peak_bytes;
+    const int64_t bound = LowerBoundBytes(problem);
+    if (bound >= peak) continue;
+    const int64_t limit = (peak + bound) / 2;
+    const auto exact = ExactProgram(problem, limit, 1 << 20);
+    const RematProgram found = Search(problem, limit);
+    if (!exact.has_value()) {
+      EXPECT_GT(found.peak_bytes, limit);
+      continue;
+    }
+    RematTrace trace;
+    ASSERT_TRUE(TraceProgram(problem, *exact, &trace).ok());
+    EXPECT_LE(trace.peak_bytes, limit);
+    EXPECT_LE(found.peak_bytes, limit);
+    EXPECT_GE(found.seconds, trace.seconds - 1e-9);
+    sum += found.seconds / trace.seconds;
+    ++count;
+  }
+  ASSERT_GT(count, 10);
+  EXPECT_LE(sum / count, 1.03);
+}
+
+}  // namespace
+}  // namespace xla::remat_plan

@@ -1,0 +1,196 @@
+#include "xla/hlo/transforms/memory/rematerialization/hlo_rematerialization.h"
+
+#include <utility>
+
+#include "absl/log/log.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "xla/hlo/ir/hlo_schedule.h"
+#include "xla/hlo/transforms/simplifiers/hlo_dce.h"
+#include "xla/status_macros.h"
+
+namespace xla {
+namespace {
+
+constexpr absl::Duration kTooLong = absl::Minutes(3);
+
+}  // namespace
+
+int64_t HloRematerialization::ComputationPeakMemory(
+    const HloComputation* computation) const {
+  auto it = peaks_.find(computation);
+  return it == peaks_.end() ? 0 : it->second;
+}
+
+absl::Status HloRematerialization::CheckOptions(const HloModule& module) const {
+  if (!module.has_schedule()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("rematerialization needs a schedule, which module ",
+                     module.name(), " does not have"));
+  }
+  if (options_.memory_limit_bytes < 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "memory limit of ", options_.memory_limit_bytes, " bytes"));
+  }
+  if (options_.block_size_limit < 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "blocks of at most ", options_.block_size_limit, " instructions"));
+  }
+  if (!options_.remat_mode_config.host_offload) return absl::OkStatus();
+  const auto& host = options_.host_memory_offload_config;
+  if (!host.has_value() || !(host->bandwidth_to_host_bytes_per_second > 0) ||
+      !(host->bandwidth_from_host_bytes_per_second > 0)) {
+    return absl::InvalidArgumentError(
+        "host offload needs a memory space and bandwidths above 0");
+  }
+  return absl::OkStatus();
+}
+
+void HloRematerialization::PreparePolicy() {
+  policy_.recompute = options_.remat_mode_config.recompute;
+  policy_.compress = options_.remat_mode_config.compress;
+  policy_.host_offload = options_.remat_mode_config.host_offload;
+  policy_.min_remat_size = options_.min_remat_size;
+  policy_.sizes.shape_size = options_.size_function;
+  policy_.compact_shape = options_.compact_shape_function;
+  policy_.cost_analysis = &options_.hlo_cost_analysis;
+  policy_.direct_uses_only = options_.direct_uses_only;
+  const bool peak_priority = options_.remat_algorithm == kPeakPriority;
+  policy_.never_clone_clones = peak_priority;
+  policy_.ignore_small_operands = peak_priority;
+  policy_.host_memory.reset();
+  if (options_.host_memory_offload_config.has_value()) {
+    const HostMemoryOffloadConfig& host = *options_.host_memory_offload_config;
+    policy_.host_memory = RematHostMemory{
+        host.host_memory_space, host.bandwidth_to_host_bytes_per_second,
+        host.bandwidth_from_host_bytes_per_second};
+    policy_.sizes.host_memory_space = host.host_memory_space;
+  }
+}
+
+absl::StatusOr<int64_t> HloRematerialization::AsyncBytes(
+    const HloModule& module) const {
+  int64_t most = 0;
+  if (options_.async_computation_parallelism.empty()) return most;
+  absl::flat_hash_set<absl::string_view> threads;
+  for (const auto& [computation, count] :
+       options_.async_computation_parallelism) {
+    threads.insert(computation->execution_thread());
+  }
+  TF_ASSIGN_OR_RETURN(
+      const RematPeak all,
+      ComputeRematPeak(module, module.schedule(), policy_.sizes, threads));
+  for (const auto& [computation, count] :
+       options_.async_computation_parallelism) {
+    auto it = all.computations.find(computation);
+    if (it == all.computations.end()) continue;
+    most = std::max(most, it->second.bytes * count);
+  }
+  return most;
+}
+
+absl::StatusOr<bool> HloRematerialization::Rewrite(
+    HloModule* module, int64_t limit_bytes, RematPeak peak,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  HloSchedule schedule = module->schedule();
+  policy_.schedule = &schedule;
+  policy_.next_channel_id = module->NextChannelId();
+  RematSearchLimits limits;
+  limits.block_size_limit = options_.block_size_limit;
+  limits.block_effort_factor = options_.block_rematerialization_factor;
+  xla::RematAlgorithm algorithm(&policy_, &schedule, limits,
+                                std::move(peak.computations));
+  HloComputation* entry = module->entry_computation();
+  bool changed = false;
+  if (options_.remat_algorithm == kPeakPriority) {
+    TF_ASSIGN_OR_RETURN(changed, algorithm.PeakPriority(entry, limit_bytes));
+  } else {
+    TF_ASSIGN_OR_RETURN(changed, algorithm.AlwaysRemat(entry, limit_bytes));
+  }
+  policy_.schedule = nullptr;
+  rematerialized_ = algorithm.rematerialized();
+  net_added_ = algorithm.net_added();
+  warned_slow_progress_ = algorithm.slow_progress();
+  UpdateMaxRematerializedBlockSize(algorithm.largest_block());
+
+  if (changed) {
+    TF_RETURN_IF_ERROR(schedule.Update(execution_threads));
+    TF_RETURN_IF_ERROR(module->set_schedule(std::move(schedule)));
+  }
+  // What was dead before goes too. The schedule follows.
+  HloDCE dce;
+  TF_ASSIGN_OR_RETURN(const bool dead, dce.Run(module, execution_threads));
+  return changed || dead;
+}
+
+void HloRematerialization::Report(const HloModule& module, absl::Time start) {
+  if (absl::Now() - start_time_.value_or(start) > kTooLong) {
+    warned_too_long_ = true;
+    LOG(WARNING) << "rematerialization of " << module.name()
+                 << " took more than " << absl::FormatDuration(kTooLong);
+  }
+  if (warned_slow_progress_) {
+    LOG(WARNING) << "rematerialization of " << module.name()
+                 << " lowered the peak by less than 1 % in a sub-pass";
+  }
+  if (sizes_.after_bytes > options_.memory_limit_bytes) {
+    LOG(WARNING) << "rematerialization of " << module.name()
+                 << " missed the limit of " << options_.memory_limit_bytes
+                 << " bytes: from " << sizes_.before_bytes << " to "
+                 << sizes_.after_bytes;
+  }
+}
+
+absl::StatusOr<bool> HloRematerialization::RunImpl(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  const absl::Time start = absl::Now();
+  warned_too_long_ = warned_slow_progress_ = false;
+  rematerialized_ = net_added_ = 0;
+  peaks_.clear();
+  const RematerializationModeConfig& mode = options_.remat_mode_config;
+  if (!mode.recompute && !mode.compress && !mode.host_offload) return false;
+  TF_RETURN_IF_ERROR(CheckOptions(*module));
+  if (!execution_threads.empty() &&
+      !execution_threads.contains(
+          module->entry_computation()->execution_thread())) {
+    return false;
+  }
+  PreparePolicy();
+  if (mode.host_offload) {
+    for (HloComputation* computation :
+         ComputationsThatRun(*module, execution_threads)) {
+      TF_RETURN_IF_ERROR(computation->Accept(&options_.hlo_cost_analysis));
+    }
+  }
+  TF_ASSIGN_OR_RETURN(const int64_t async_bytes, AsyncBytes(*module));
+  // What runs beside the entry counts there, not where it starts.
+  const auto measure = [&]() -> absl::StatusOr<RematPeak> {
+    return ComputeRematPeak(*module, module->schedule(), policy_.sizes,
+                            execution_threads,
+                            options_.async_computation_parallelism);
+  };
+  TF_ASSIGN_OR_RETURN(RematPeak peak, measure());
+  sizes_.before_bytes = sizes_.after_bytes = peak.bytes + async_bytes;
+  for (const auto& [computation, of] : peak.computations) {
+    peaks_[computation] = of.bytes;
+  }
+  if (sizes_.before_bytes <= options_.memory_limit_bytes) return false;
+  const int64_t limit = std::max<int64_t>(
+      0, options_.memory_limit_bytes - peak.output_bytes - async_bytes);
+  TF_ASSIGN_OR_RETURN(
+      const bool changed,
+      Rewrite(module, limit, std::move(peak), execution_threads));
+  if (changed) {
+    TF_ASSIGN_OR_RETURN(const RematPeak after, measure());
+    sizes_.after_bytes = after.bytes + async_bytes;
+    peaks_.clear();
+    for (const auto& [computation, of] : after.computations) {
+      peaks_[computation] = of.bytes;
+    }
+  }
+  Report(*module, start);
+  return changed;
+}
+
+}  // namespace xla

@@ -1,0 +1,101 @@
+#ifndef XLA_HLO_TRANSFORMS_MEMORY_REMATERIALIZATION_REMAT_MEMORY_TRACKER_H_
+#define XLA_HLO_TRANSFORMS_MEMORY_REMATERIALIZATION_REMAT_MEMORY_TRACKER_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/transforms/memory/rematerialization/remat_buffers.h"
+#include "xla/hlo/transforms/memory/rematerialization/remat_instruction_list.h"
+
+namespace xla {
+
+// Walks through a computation and knows the bytes that are live, while
+// instructions after (and copies before) the point reached come and change.
+//
+//   Begin(a)  a is placed: its buffers live
+//   End(a)    buffers whose last reader it was die
+//
+// Users of a buffer are kept in the order of the list, so that those that have
+// ended are a prefix. Begin and End are O(operands); uses are added and dropped
+// in O(users) moves, that is a memmove.
+class RematMemoryTracker {
+ public:
+  // Buffers and list must outlive the tracker. Starts before the first item.
+  RematMemoryTracker(RematBuffers* buffers, RematInstructionList* list);
+
+  // Back before the first item, with the items there are now.
+  void Restart();
+
+  void Begin(RematItemId item);
+  void End(RematItemId item);
+
+  // Live bytes; between Begin and End those of operands and results.
+  int64_t memory_usage() const { return memory_usage_; }
+  RematItemId in_progress() const { return in_progress_; }
+
+  bool placed(RematItemId item) const { return placed_[item]; }
+  bool live(RematBufferId buffer) const { return state_[buffer].live; }
+  // Read by the instruction in progress.
+  bool in_use(RematBufferId buffer) const {
+    return state_[buffer].in_use == in_progress_ &&
+           in_progress_ != kNoRematItem;
+  }
+  // Users that have not ended.
+  int32_t unfinished(RematBufferId buffer) const {
+    return state_[buffer].unfinished;
+  }
+  // The first user that is not placed; kNoRematItem if all are.
+  RematItemId FirstUnplacedUser(RematBufferId buffer) const;
+  // The last user that is placed; kNoRematItem if none is.
+  RematItemId LastPlacedUser(RematBufferId buffer) const;
+
+  // Takes in an instruction that is in the list already (AddToList first).
+  // `placed` items count as ended. Its uses begin with AddUses.
+  absl::StatusOr<RematItemId> AddItem(HloInstruction* instruction);
+  void MarkEnded(RematItemId item);
+
+  // The item reads / no longer reads what its `used` says. Unplaced, or ended.
+  void AddUses(RematItemId item);
+  void DropUses(RematItemId item);
+
+  // Buffers that have died, come to life or changed users since the last call,
+  // and items begun since then.
+  struct Events {
+    std::vector<RematBufferId> liveness;
+    std::vector<RematBufferId> users;
+    std::vector<RematItemId> placed;
+    void Clear() {
+      liveness.clear();
+      users.clear();
+      placed.clear();
+    }
+  };
+  Events& events() { return events_; }
+  // Off at first.
+  void RecordEvents(bool on) { record_ = on; }
+
+ private:
+  struct State {
+    int32_t unfinished = 0;
+    bool live = false;
+    RematItemId in_use = kNoRematItem;
+  };
+
+  void SetLive(RematBufferId buffer, bool live);
+
+  RematBuffers& buffers_;
+  RematInstructionList& list_;
+  std::vector<State> state_;  // per buffer
+  std::vector<bool> placed_;  // per item
+  RematItemId in_progress_ = kNoRematItem;
+  int64_t memory_usage_ = 0;
+  bool record_ = false;
+  Events events_;
+};
+
+}  // namespace xla
+
+#endif  // XLA_HLO_TRANSFORMS_MEMORY_REMATERIALIZATION_REMAT_MEMORY_TRACKER_H_

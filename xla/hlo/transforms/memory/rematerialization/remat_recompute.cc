@@ -1,0 +1,109 @@
+// Clones of instructions that run again.
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "xla/hlo/ir/hlo_casting_utils.h"
+#include "xla/hlo/ir/hlo_clone_context.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_schedule.h"
+#include "xla/hlo/transforms/memory/rematerialization/remat_rewriter.h"
+#include "xla/status_macros.h"
+
+namespace xla {
+namespace {
+
+bool HasUnplacedReader(const RematComputation& state, RematItemId item) {
+  const RematBuffers& buffers = state.buffers();
+  for (RematBufferId b : buffers.outputs(buffers.item(item))) {
+    if (state.tracker().FirstUnplacedUser(b) != kNoRematItem) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Whether somebody reads it for more than passing it on to nobody.
+bool HasLiveReader(const HloInstruction* inst) {
+  std::vector<const HloInstruction*> to_visit = {inst};
+  while (!to_visit.empty()) {
+    const HloInstruction* at = to_visit.back();
+    to_visit.pop_back();
+    for (const HloInstruction* user : at->users()) {
+      const bool alias = user->opcode() == HloOpcode::kBitcast ||
+                         user->opcode() == HloOpcode::kGetTupleElement;
+      if (!alias || user->IsRoot()) return true;
+      to_visit.push_back(user);
+    }
+  }
+  return false;
+}
+
+// Computations that a clone calls run in the order of those of the original.
+void ScheduleClones(const HloCloneContext& context, HloSchedule* schedule) {
+  if (schedule == nullptr) return;
+  for (const auto& [from, to] : context.cloned_computations()) {
+    if (to->IsFusionComputation() ||
+        !schedule->is_computation_scheduled(from) ||
+        schedule->is_computation_scheduled(to)) {
+      continue;
+    }
+    HloInstructionSequence sequence;
+    for (HloInstruction* inst : schedule->sequence(from).instructions()) {
+      if (HloInstruction* clone = context.FindInstruction(inst)) {
+        sequence.push_back(clone);
+      }
+    }
+    schedule->set_sequence(to, std::move(sequence));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<RematChange> Recompute(RematComputation& state,
+                                      RematItemId first, int32_t size) {
+  std::vector<RematItemId> block;
+  for (RematItemId item = first; static_cast<int32_t>(block.size()) < size;
+       item = state.list().next(item)) {
+    block.push_back(item);
+  }
+  RematPolicy& policy = state.policy();
+  RematChange change;
+  for (auto it = block.rbegin(); it != block.rend(); ++it) {
+    if (!HasUnplacedReader(state, *it)) continue;
+    HloInstruction* original = state.instruction(*it);
+    HloCloneContext context(state.computation()->parent());
+    HloInstruction* clone = state.computation()->AddInstruction(
+        original->Clone(/*suffix=*/"remat", &context));
+    ScheduleClones(context, policy.schedule);
+    if (auto* channel = DynCast<HloChannelInstruction>(clone);
+        channel != nullptr && channel->channel_id().has_value()) {
+      channel->set_channel_id(policy.next_channel_id++);
+    }
+    TF_RETURN_IF_ERROR(clone->CopyAllControlDepsFrom(original));
+    if (policy.on_rematerialized) {
+      TF_RETURN_IF_ERROR(policy.on_rematerialized(original, clone));
+    }
+    int64_t aliases = 0;
+    TF_ASSIGN_OR_RETURN(const RematItemId item,
+                        RedirectUnplacedReaders(state, *it, clone,
+                                                RedirectOptions(), &aliases));
+    ++change.rematerialized;
+    change.net_added += aliases;
+    if (HasLiveReader(original)) {
+      ++change.net_added;
+      continue;
+    }
+    // Moved. Moving on and on must end.
+    if (state.is_move(*it)) state.Denylist(item);
+    state.set_is_move(item);
+  }
+  return change;
+}
+
+}  // namespace xla
