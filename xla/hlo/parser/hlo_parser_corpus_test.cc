@@ -25,7 +25,7 @@ namespace {
 
 std::vector<std::string> ModuleFiles() {
   const char* corpus = std::getenv("HLO_CORPUS");
-  if (corpus == nullptr) {
+  if (corpus == nullptr || *corpus == 0) {
     std::cerr << "HLO_CORPUS is not set; reading xla/hlo/parser/testdata\n";
     corpus = "xla/hlo/parser/testdata";
   }

@@ -19,7 +19,8 @@ namespace {
 
 TEST(HloVerifierCorpusTest, AllModulesAreGood) {
   const char* corpus = std::getenv("HLO_CORPUS");
-  if (corpus == nullptr) GTEST_SKIP() << "HLO_CORPUS names no folder";
+  if (corpus == nullptr || *corpus == 0)
+    GTEST_SKIP() << "HLO_CORPUS names no folder";
   std::vector<std::filesystem::path> paths;
   for (const auto& entry :
        std::filesystem::recursive_directory_iterator(corpus)) {

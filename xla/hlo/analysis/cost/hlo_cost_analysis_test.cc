@@ -390,7 +390,8 @@ ENTRY e {
 // here), and loops whose trip count depends on data (once here).
 TEST(HloCostCorpusTest, TrainingSteps) {
   const char* corpus = std::getenv("HLO_CORPUS");
-  if (corpus == nullptr) GTEST_SKIP() << "HLO_CORPUS names no folder";
+  if (corpus == nullptr || *corpus == 0)
+    GTEST_SKIP() << "HLO_CORPUS names no folder";
   struct Expected {
     const char* file;
     double flops;
