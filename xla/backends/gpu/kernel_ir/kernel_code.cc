@@ -103,6 +103,7 @@ class Compiler {
     code_.instructions.back().op = op;
     code_.instructions.back().statement = statement;
     code_.instructions.back().loop_slots = loop_slots_;
+    code_.instructions.back().of_some_threads = selections_ > 0;
     return code_.instructions.back();
   }
 
@@ -148,7 +149,9 @@ class Compiler {
     const int64_t step = first.step;
     const bool of_thread = kir::ThreadDimension(loop.kind) >= 0;
     if (!of_thread) loop_slots_.push_back(slot);
+    selections_ += of_thread;
     RETURN_IF_ERROR(Body(loop.body));
+    selections_ -= of_thread;
     if (!of_thread) loop_slots_.pop_back();
     CodeInstruction& last = Add(Op::kLoopEnd, &statement);
     last.slot = slot;
@@ -165,11 +168,13 @@ class Compiler {
                      Program(branch.predicate, statement));
     const int begin = Here();
     Add(Op::kIf, &statement).programs = {std::move(predicate)};
+    ++selections_;
     RETURN_IF_ERROR(Body(branch.then_body));
     const int jump = Here();
     Add(Op::kJump, &statement);
     code_.instructions[begin].target = Here();
     RETURN_IF_ERROR(Body(branch.else_body));
+    --selections_;
     code_.instructions[jump].target = Here();
     return absl::OkStatus();
   }
@@ -208,6 +213,7 @@ class Compiler {
     instruction.op = Op::kExpr;
     instruction.statement = &statement;
     instruction.loop_slots = loop_slots_;
+    instruction.of_some_threads = selections_ > 0;
     instruction.info = kir::FindOp(expr.op);
     code_.instructions.push_back(std::move(instruction));
     return absl::OkStatus();
@@ -216,6 +222,7 @@ class Compiler {
   const kir::Kernel& kernel_;
   KernelCode code_;
   std::vector<int> loop_slots_;
+  int selections_ = 0;  // branches and loops over threads around
 };
 
 }  // namespace

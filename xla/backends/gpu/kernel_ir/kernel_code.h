@@ -58,6 +58,8 @@ struct CodeInstruction {
   std::vector<CodeArgument> arguments;
   const kir::OpInfo* info = nullptr;
   std::vector<int> loop_slots;  // of serial loops around, for instances
+  // In a branch or a loop over threads: which threads come here, values tell.
+  bool of_some_threads = false;
 };
 
 struct KernelCode {

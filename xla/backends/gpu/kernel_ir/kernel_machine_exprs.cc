@@ -151,7 +151,10 @@ absl::Status Machine::Transfer(int t, const CodeInstruction& i) {
   int transfer = -1;
   if (expr.async == kir::AsyncKind::kBulkLoad ||
       expr.async == kir::AsyncKind::kBulkStore) {
-    // One thread starts it; which elements it moves, its loops tell.
+    // One thread starts it, always the same one, so that it is the one that
+    // waits for its groups. Where that thread may not come, any of them does.
+    if (t != 0 && !i.of_some_threads) return absl::OkStatus();
+    // Which elements it moves, its loops tell.
     uint64_t key = Instance(t, i);
     for (const CodeOperand& output : i.outputs) {
       ASSIGN_OR_RETURN(Place place, Find(output, t, i));

@@ -36,6 +36,7 @@ SmemHazards::SmemHazards(const SmemFlow& flow, const SmemFootprints& footprints)
   accesses_.resize(flow.kernel().buffers.size());
   for (int i = 0; i < static_cast<int>(flow.accesses().size()); ++i) {
     accesses_[flow.accesses()[i].buffer].push_back(i);
+    loops_.push_back(flow.LoopsAround(flow.accesses()[i].node));
   }
   SetExtraBarriers({});
 }
@@ -66,8 +67,7 @@ void SmemHazards::SetExtraBarriers(const std::vector<int>& block_gaps,
 }
 
 std::vector<int> SmemHazards::CommonLoops(int a, int b) const {
-  const std::vector<int> p = flow_.LoopsAround(flow_.accesses()[a].node);
-  const std::vector<int> q = flow_.LoopsAround(flow_.accesses()[b].node);
+  const std::vector<int>&p = loops_[a], &q = loops_[b];
   std::vector<int> common;
   for (size_t i = 0; i < std::min(p.size(), q.size()) && p[i] == q[i]; ++i) {
     if (flow_.nodes()[p[i]].repeats) common.push_back(p[i]);

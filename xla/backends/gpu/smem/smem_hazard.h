@@ -111,6 +111,7 @@ class SmemHazards {
   const SmemFootprints& footprints_;
   const bool deep_;
   std::vector<std::vector<int>> accesses_;  // by buffer
+  std::vector<std::vector<int>> loops_;     // around each access
   // Barriers before node i (or gap i) of each sequence: prefix counts.
   struct Counts {
     std::vector<int> block_nodes, warp_nodes, block_gaps, warp_gaps;
