@@ -16,9 +16,15 @@ CallContext UnionContexts(CallContext a, CallContext b) {
   return CallContext::kBoth;
 }
 
-template <typename T>
-void AppendOnce(std::vector<T>& list, absl::flat_hash_set<T>& seen, T item) {
-  if (seen.insert(item).second) list.push_back(item);
+// Puts instructions of one computation in its order, each once.
+void SortByPosition(std::vector<HloInstruction*>& instructions) {
+  if (instructions.size() < 2) return;
+  std::sort(instructions.begin(), instructions.end(),
+            [](const HloInstruction* a, const HloInstruction* b) {
+              return a->local_id() < b->local_id();
+            });
+  instructions.erase(std::unique(instructions.begin(), instructions.end()),
+                     instructions.end());
 }
 
 // Grows a ball around each start, one step of `next` a round, until the balls
@@ -89,6 +95,8 @@ std::unique_ptr<CallGraph> CallGraph::Build(
 
 void CallGraph::AddNodes(
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  nodes_.reserve(module_->computation_count());
+  index_.reserve(module_->computation_count());
   for (HloComputation* computation : module_->computations()) {
     if (!execution_threads.empty() &&
         !execution_threads.contains(computation->execution_thread())) {
@@ -100,34 +108,44 @@ void CallGraph::AddNodes(
 }
 
 void CallGraph::AddEdges() {
-  for (CallGraphNode& node : nodes_) {
-    absl::flat_hash_set<HloComputation*> seen;
-    for (HloInstruction* inst : node.computation()->instructions()) {
-      if (inst->called_computations().empty()) continue;
-      std::vector<HloComputation*> callees;
+  // Computations know who calls them, so that only instructions that call are
+  // looked at, which are few.
+  std::vector<std::vector<HloInstruction*>> calls(nodes_.size());
+  for (const CallGraphNode& node : nodes_) {
+    for (HloInstruction* caller : node.computation_->caller_instructions()) {
+      auto it = index_.find(caller->parent());
+      if (it != index_.end()) calls[it->second].push_back(caller);
+    }
+  }
+  // By callee: the node and the site that called it last.
+  std::vector<std::pair<int, int>> last_call(nodes_.size(), {-1, -1});
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    CallGraphNode& node = nodes_[i];
+    SortByPosition(calls[i]);
+    node.callsites_.reserve(calls[i].size());
+    node.callsite_of_.reserve(calls[i].size());
+    for (HloInstruction* inst : calls[i]) {
+      absl::InlinedVector<HloComputation*, 2> callees;
       for (HloComputation* callee : inst->called_computations()) {
         if (index_.contains(callee)) callees.push_back(callee);
       }
-      if (callees.empty()) continue;
       CallContext context = GetInstructionCallContext(inst->opcode());
       if (context == CallContext::kNone) context = CallContext::kEmbedded;
-      node.callsite_of_[inst] = static_cast<int>(node.callsites_.size());
+      const int site = static_cast<int>(node.callsites_.size());
+      node.callsite_of_[inst] = site;
       node.callsites_.emplace_back(inst, callees, context);
       for (HloComputation* callee : callees) {
-        AppendOnce(node.callees_, seen, callee);
-      }
-    }
-  }
-  std::vector<absl::flat_hash_set<HloComputation*>> seen(nodes_.size());
-  for (CallGraphNode& node : nodes_) {
-    for (const CallSite& site : node.callsites_) {
-      // A site that calls the same computation twice is one caller of it.
-      absl::flat_hash_set<HloComputation*> distinct;
-      for (HloComputation* callee : site.called_computations()) {
-        if (!distinct.insert(callee).second) continue;
-        int index = IndexOf(callee);
-        nodes_[index].caller_callsites_.push_back(site);
-        AppendOnce(nodes_[index].callers_, seen[index], node.computation_);
+        const int index = IndexOf(callee);
+        auto& [last_node, last_site] = last_call[index];
+        if (last_node != static_cast<int>(i)) {
+          node.callees_.push_back(callee);
+          nodes_[index].callers_.push_back(node.computation_);
+        } else if (last_site == site) {
+          // A site that calls the same computation twice is one caller of it.
+          continue;
+        }
+        nodes_[index].caller_callsites_.push_back(node.callsites_.back());
+        last_call[index] = {static_cast<int>(i), site};
       }
     }
   }

@@ -54,7 +54,9 @@ const std::vector<int64_t>& HloInstruction::fft_length() const {
 }
 
 std::optional<int64_t> HloInstruction::channel_id() const {
-  return Cast<HloChannelInstruction>(this)->channel_id();
+  // Asked of all collectives, of which some opcodes have no channels.
+  const auto* channel = DynCast<HloChannelInstruction>(this);
+  return channel != nullptr ? channel->channel_id() : std::nullopt;
 }
 
 void HloInstruction::set_channel_id(const std::optional<int64_t>& channel_id) {

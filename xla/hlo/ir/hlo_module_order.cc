@@ -7,7 +7,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "xla/fingerprint.h"
@@ -20,38 +19,52 @@
 namespace xla {
 namespace {
 
-// Depth-first post order over calls from `roots`, with an explicit stack.
-std::vector<HloComputation*> PostOrder(
-    absl::Span<HloComputation* const> roots, int64_t computation_count,
-    absl::FunctionRef<std::vector<HloComputation*>(HloComputation*)> callees) {
-  struct Frame {
-    HloComputation* computation;
-    std::vector<HloComputation*> callees;
-    size_t next;
-  };
-  std::vector<HloComputation*> order;
-  order.reserve(computation_count);
-  absl::flat_hash_set<const HloComputation*> visited;
-  visited.reserve(computation_count);
-  std::vector<Frame> stack;
-  for (HloComputation* root : roots) {
-    if (!visited.insert(root).second) continue;
-    stack.push_back({root, callees(root), 0});
-    while (!stack.empty()) {
-      Frame& frame = stack.back();
-      if (frame.next == frame.callees.size()) {
-        order.push_back(frame.computation);
-        stack.pop_back();
-        continue;
-      }
-      HloComputation* callee = frame.callees[frame.next++];
-      if (visited.insert(callee).second) {
-        stack.push_back({callee, callees(callee), 0});
+// Depth-first post order over calls, with an explicit stack. Computations are
+// known by their positions in the module.
+class CallWalk {
+ public:
+  CallWalk(const std::vector<std::vector<int32_t>>& callees, int64_t size)
+      : callees_(callees), next_(callees.size(), kUnseen) {
+    order_.reserve(size);
+  }
+
+  // Appends what `root` calls and was not reached before, then itself.
+  void From(int32_t root) {
+    Push(root);
+    while (!stack_.empty()) {
+      const int32_t position = stack_.back();
+      if (next_[position] < static_cast<int32_t>(callees_[position].size())) {
+        Push(callees_[position][next_[position]++]);
+      } else {
+        order_.push_back(position);
+        stack_.pop_back();
       }
     }
   }
-  return order;
-}
+
+  void Restart() {
+    next_.assign(next_.size(), kUnseen);
+    order_.clear();
+  }
+
+  int64_t size() const { return order_.size(); }
+  const std::vector<int32_t>& order() const { return order_; }
+
+ private:
+  static constexpr int32_t kUnseen = -1;
+
+  void Push(int32_t position) {
+    if (next_[position] != kUnseen) return;
+    next_[position] = 0;
+    stack_.push_back(position);
+  }
+
+  const std::vector<std::vector<int32_t>>& callees_;
+  // The callee to follow next, by position.
+  std::vector<int32_t> next_;
+  std::vector<int32_t> stack_;
+  std::vector<int32_t> order_;
+};
 
 // Called computations in the order of the instructions that call them.
 std::vector<HloComputation*> CalleesInPostOrder(HloComputation* computation) {
@@ -73,35 +86,48 @@ std::vector<HloComputation*> HloModule::MakeComputationPostOrder(
   // The entry comes last; before it what nobody calls, and what only calls
   // itself.
   std::vector<HloComputation*> roots;
+  // Positions of callees, by position of the caller.
+  std::vector<std::vector<int32_t>> callees(computations_.size());
   for (HloComputation* computation : computations()) {
     if (computation->callers_.empty() && computation != entry_computation_) {
       roots.push_back(computation);
     }
+    if (computation->callees_.empty()) continue;
+    std::vector<int32_t>& list = callees[computation->position_in_module_];
+    list.reserve(computation->callees_.size());
+    auto add = [&](const HloComputation* callee) {
+      // Not what has been removed, or is in no module yet.
+      if (callee->parent_ == this && callee->position_in_module_ >= 0) {
+        list.push_back(callee->position_in_module_);
+      }
+    };
+    if (dfs_postorder) {
+      for (const HloComputation* callee : CalleesInPostOrder(computation)) {
+        add(callee);
+      }
+      continue;
+    }
+    for (const auto& [callee, count] : computation->callees_) add(callee);
+    std::sort(list.begin(), list.end());
   }
   if (entry_computation_ != nullptr) roots.push_back(entry_computation_);
-  auto callees = [&](HloComputation* computation) {
-    std::vector<HloComputation*> result;
-    if (computation->callees_.empty()) return result;
-    if (dfs_postorder) return CalleesInPostOrder(computation);
-    result.reserve(computation->callees_.size());
-    for (const auto& [callee, count] : computation->callees_) {
-      result.push_back(callee);
-    }
-    std::sort(result.begin(), result.end(),
-              [](const HloComputation* a, const HloComputation* b) {
-                return a->position_in_module_ < b->position_in_module_;
-              });
-    return result;
-  };
-  std::vector<HloComputation*> order =
-      PostOrder(roots, computation_count_, callees);
-  if (static_cast<int64_t>(order.size()) == computation_count_) return order;
-  // Recursive calls, which only the verifier reports.
-  roots.clear();
-  for (HloComputation* computation : computations()) {
-    roots.push_back(computation);
+  CallWalk walk(callees, computation_count_);
+  for (const HloComputation* root : roots) {
+    walk.From(root->position_in_module_);
   }
-  return PostOrder(roots, computation_count_, callees);
+  // Recursive calls, which only the verifier reports, leave some out.
+  if (walk.size() < computation_count_) {
+    walk.Restart();
+    for (const HloComputation* computation : computations()) {
+      walk.From(computation->position_in_module_);
+    }
+  }
+  std::vector<HloComputation*> order;
+  order.reserve(walk.size());
+  for (int32_t position : walk.order()) {
+    order.push_back(computations_[position].get());
+  }
+  return order;
 }
 
 std::vector<HloComputation*> HloModule::MakeComputationPostOrder(

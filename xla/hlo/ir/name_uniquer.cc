@@ -6,7 +6,6 @@
 #include "absl/log/check.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "xla/primitive_util.h"
@@ -37,6 +36,7 @@ bool HasReservedPrefix(absl::string_view name) {
 
 NameUniquer::NameUniquer(const std::string& separator) : separator_(separator) {
   CHECK(!separator_.empty());
+  CHECK(!absl::ascii_isdigit(separator_.back())) << "separator " << separator_;
   for (char c : separator_) {
     CHECK(IsNameCharacter(c)) << "separator " << separator_;
   }
@@ -77,18 +77,22 @@ void NameUniquer::Split(absl::string_view name, absl::string_view* root,
                         int64_t* id) const {
   *root = name;
   *id = 0;
-  const size_t position = name.rfind(separator_);
-  if (position == absl::string_view::npos || position == 0) return;
-  const absl::string_view digits = name.substr(position + separator_.size());
+  constexpr size_t kMaxDigits = 18;  // of which every number fits
+  size_t first_digit = name.size();
+  while (first_digit > 0 && absl::ascii_isdigit(name[first_digit - 1])) {
+    --first_digit;
+  }
+  const absl::string_view digits = name.substr(first_digit);
   // Id 0 is the bare root, so that ".0" is part of the root, as is any number
   // that would not be written that way.
-  if (digits.empty() || digits[0] < '1' || digits[0] > '9') return;
-  for (char c : digits) {
-    if (!absl::ascii_isdigit(c)) return;
+  if (digits.empty() || digits.size() > kMaxDigits || digits[0] == '0' ||
+      first_digit <= separator_.size() ||
+      !absl::EndsWith(name.substr(0, first_digit), separator_)) {
+    return;
   }
-  int64_t value;
-  if (!absl::SimpleAtoi(digits, &value)) return;
-  *root = name.substr(0, position);
+  int64_t value = 0;
+  for (char c : digits) value = 10 * value + (c - '0');
+  *root = name.substr(0, first_digit - separator_.size());
   *id = value;
 }
 

@@ -1,10 +1,13 @@
 #include "xla/hlo/transforms/simplifiers/flatten_call_graph.h"
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/base/prefetch.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "xla/hlo/ir/hlo_clone_context.h"
@@ -24,13 +27,19 @@ int64_t ReferenceCount(const HloInstruction& inst,
 
 // Instructions that share one reference: a chain of asynchronous links, or one
 // instruction.
-using Caller = std::vector<HloInstruction*>;
+using Caller = absl::InlinedVector<HloInstruction*, 1>;
 
 // The callers of a computation, by the unique ids of their first instructions.
-std::vector<Caller> CallersOf(const HloComputation& computation) {
-  std::vector<Caller> callers;
+absl::InlinedVector<Caller, 1> CallersOf(const HloComputation& computation) {
+  absl::InlinedVector<HloInstruction*, 1> instructions =
+      computation.caller_instructions();
+  absl::InlinedVector<Caller, 1> callers;
+  if (instructions.size() == 1) {
+    callers.push_back({instructions[0]});
+    return callers;
+  }
   absl::flat_hash_map<const HloInstruction*, size_t> caller_of_chain;
-  for (HloInstruction* inst : computation.caller_instructions()) {
+  for (HloInstruction* inst : instructions) {
     const HloInstruction* chain = inst;
     if (inst->IsAsynchronous() && inst->async_chain_start() != nullptr) {
       chain = inst->async_chain_start();
@@ -40,6 +49,28 @@ std::vector<Caller> CallersOf(const HloComputation& computation) {
     callers[it->second].push_back(inst);
   }
   return callers;
+}
+
+// Whether some computation is referred to more than once; links of one
+// asynchronous chain count as several. Most modules that were flattened before
+// are done with this.
+bool MayHaveSharedComputations(const HloModule& module) {
+  std::vector<std::pair<const HloComputation*, const HloInstruction*>> calls;
+  calls.reserve(module.computation_count());
+  for (const HloComputation* computation : module.computations()) {
+    absl::InlinedVector<HloInstruction*, 1> callers =
+        computation->caller_instructions();
+    if (callers.size() > 1) return true;
+    if (callers.size() == 1) calls.emplace_back(computation, callers[0]);
+  }
+  constexpr size_t kAhead = 8;
+  for (size_t i = 0; i < calls.size(); ++i) {
+    if (i + kAhead < calls.size()) {
+      absl::PrefetchToLocalCache(calls[i + kAhead].second);
+    }
+    if (ReferenceCount(*calls[i].second, calls[i].first) > 1) return true;
+  }
+  return false;
 }
 
 // Clones computations of a module together with what they call.
@@ -197,6 +228,7 @@ absl::Status FlattenCallGraph::CheckGrowth(const HloModule& module) {
 absl::StatusOr<bool> FlattenCallGraph::RunImpl(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  if (!MayHaveSharedComputations(*module)) return false;
   absl::Status growth = CheckGrowth(*module);
   if (!growth.ok()) return growth;
   bool changed = false;

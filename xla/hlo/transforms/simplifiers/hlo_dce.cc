@@ -1,9 +1,11 @@
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
 
-#include <cstdint>
+#include <cstddef>
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/base/prefetch.h"
+#include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/transforms/simplifiers/dead_fusion_outputs.h"
 #include "xla/hlo/transforms/simplifiers/dead_parameters.h"
@@ -121,6 +123,50 @@ class DeadInstructionRemover {
   bool changed_ = false;
 };
 
+// What one look at the instructions of a computation tells: which of the steps
+// below have something to do.
+struct Findings {
+  // Instructions other than the root and parameters that nobody reads.
+  bool unread = false;
+  bool unread_parameter = false;
+  bool tuple_root = false;
+};
+
+// Looks at each instruction once. All of them lie apart in memory, so that they
+// are fetched ahead, from one computation into the next.
+std::vector<Findings> LookAt(absl::Span<HloComputation* const> computations) {
+  std::vector<HloInstruction*> instructions;
+  std::vector<size_t> ends;
+  ends.reserve(computations.size());
+  for (const HloComputation* computation : computations) {
+    instructions.insert(instructions.end(), computation->instructions().begin(),
+                        computation->instructions().end());
+    ends.push_back(instructions.size());
+  }
+  constexpr size_t kAhead = 8;
+  std::vector<Findings> findings(computations.size());
+  size_t next = 0;
+  for (size_t i = 0; i < computations.size(); ++i) {
+    const HloInstruction* root = computations[i]->root_instruction();
+    findings[i].tuple_root = root->opcode() == HloOpcode::kTuple;
+    for (; next < ends[i]; ++next) {
+      if (next + 2 * kAhead < instructions.size()) {
+        absl::PrefetchToLocalCache(instructions[next + 2 * kAhead]);
+      }
+      if (next + kAhead < instructions.size()) {
+        // Where there are several users, they are elsewhere.
+        absl::PrefetchToLocalCache(
+            instructions[next + kAhead]->users().begin());
+      }
+      const HloInstruction* inst = instructions[next];
+      if (inst->user_count() != 0 || inst == root) continue;
+      (inst->opcode() == HloOpcode::kParameter ? findings[i].unread_parameter
+                                               : findings[i].unread) = true;
+    }
+  }
+  return findings;
+}
+
 // What a round over one computation did.
 struct Change {
   bool any = false;
@@ -129,16 +175,22 @@ struct Change {
 };
 
 absl::StatusOr<Change> RunOnOneComputation(HloComputation* computation,
-                                           const HloDceOptions& options) {
+                                           const HloDceOptions& options,
+                                           const Findings& findings) {
   Change change;
-  TF_ASSIGN_OR_RETURN(change.any, RemoveDeadFusionOutputs(computation));
-
-  DeadInstructionRemover remover(options);
-  for (HloInstruction* inst : computation->instructions()) {
-    if (inst->user_count() == 0) remover.Consider(inst);
+  if (findings.tuple_root) {
+    TF_ASSIGN_OR_RETURN(change.any, RemoveDeadFusionOutputs(computation));
   }
-  TF_RETURN_IF_ERROR(remover.RemoveAll());
-  change.any |= remover.changed();
+
+  if (findings.unread || change.any) {
+    DeadInstructionRemover remover(options);
+    for (HloInstruction* inst : computation->instructions()) {
+      if (inst->user_count() == 0) remover.Consider(inst);
+    }
+    TF_RETURN_IF_ERROR(remover.RemoveAll());
+    change.any |= remover.changed();
+  }
+  if (!findings.unread_parameter && !change.any) return change;
 
   // Operands that lose their last use with a parameter are dead in the callers,
   // which have been looked at before.
@@ -170,8 +222,7 @@ absl::StatusOr<bool> RemoveUnreachableComputations(
   // caller, or has none once its callers are gone.
   if (absl::c_none_of(module->computations(),
                       [](const HloComputation* computation) {
-                        return !computation->IsEntryComputation() &&
-                               computation->caller_computations().empty();
+                        return computation->IsDeadComputation();
                       })) {
     return false;
   }
@@ -200,7 +251,9 @@ absl::StatusOr<bool> HloDCE::RunOnComputation(
   options.use_call_analysis = call_graph != nullptr;
   options.remove_dead_parameters_from_entry_computation =
       remove_dead_parameters_from_entry_computation;
-  TF_ASSIGN_OR_RETURN(Change change, RunOnOneComputation(computation, options));
+  TF_ASSIGN_OR_RETURN(
+      Change change,
+      RunOnOneComputation(computation, options, LookAt({computation})[0]));
   return change.any;
 }
 
@@ -215,9 +268,13 @@ absl::StatusOr<bool> HloDCE::RunImpl(
   bool again = true;
   while (again) {
     again = false;
-    for (HloComputation* computation : computations) {
-      TF_ASSIGN_OR_RETURN(Change change,
-                          RunOnOneComputation(computation, options_));
+    // Nothing that is done to one computation leaves another that has nothing
+    // to remove with something, but for what `elsewhere` says.
+    const std::vector<Findings> findings = LookAt(computations);
+    for (size_t i = 0; i < computations.size(); ++i) {
+      TF_ASSIGN_OR_RETURN(
+          Change change,
+          RunOnOneComputation(computations[i], options_, findings[i]));
       changed |= change.any;
       // What a parameter frees may be an output or a parameter's last read in a
       // computation that has been cleaned already.

@@ -1,7 +1,10 @@
 #include "xla/hlo/transforms/simplifiers/tuple_simplifier.h"
 
 #include <cstdint>
+#include <utility>
+#include <vector>
 
+#include "absl/base/prefetch.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape.h"
@@ -33,16 +36,78 @@ HloInstruction* ForwardedValue(HloInstruction* inst) {
   return whole;
 }
 
+bool IsTupleOrElement(const HloInstruction* inst) {
+  return inst->opcode() == HloOpcode::kTuple ||
+         inst->opcode() == HloOpcode::kGetTupleElement;
+}
+
+bool IsForwarded(HloInstruction* inst) {
+  HloInstruction* value = ForwardedValue(inst);
+  return value != nullptr && value->shape() == inst->shape();
+}
+
+// The tuples and elements of the computation in its order; none if there is
+// nothing to forward now, as then there is nothing later.
+std::vector<HloInstruction*> TuplesAndElements(HloComputation* computation) {
+  // Instructions lie apart in memory: they are fetched ahead.
+  constexpr int kAhead = 8;
+  auto ahead = computation->instructions().begin();
+  const auto end = computation->instructions().end();
+  for (int i = 0; i < kAhead && ahead != end; ++i, ++ahead) {
+    absl::PrefetchToLocalCache(*ahead);
+  }
+  std::vector<HloInstruction*> found;
+  bool any_forwarded = false;
+  for (HloInstruction* inst : computation->instructions()) {
+    if (ahead != end) {
+      absl::PrefetchToLocalCache(*ahead);
+      ++ahead;
+    }
+    if (!IsTupleOrElement(inst)) continue;
+    found.push_back(inst);
+    any_forwarded = any_forwarded || IsForwarded(inst);
+  }
+  if (!any_forwarded) found.clear();
+  return found;
+}
+
+// Puts those that read others after them.
+std::vector<HloInstruction*> OperandsFirst(
+    const std::vector<HloInstruction*>& instructions, int64_t num_local_ids) {
+  std::vector<HloInstruction*> order;
+  std::vector<bool> seen(num_local_ids, false);
+  std::vector<std::pair<HloInstruction*, int64_t>> stack;  // next operand
+  auto push = [&](HloInstruction* inst) {
+    if (seen[inst->local_id()]) return;
+    seen[inst->local_id()] = true;
+    stack.emplace_back(inst, 0);
+  };
+  for (HloInstruction* inst : instructions) {
+    push(inst);
+    while (!stack.empty()) {
+      auto& [top, next] = stack.back();
+      if (next == top->operand_count()) {
+        order.push_back(top);
+        stack.pop_back();
+        continue;
+      }
+      HloInstruction* operand = top->mutable_operand(next++);
+      if (IsTupleOrElement(operand)) push(operand);
+    }
+  }
+  return order;
+}
+
 absl::StatusOr<bool> RunOnComputation(HloComputation* computation) {
   bool changed = false;
   // Operands first: a chain of tuples is forwarded link by link.
-  for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
-    if (computation->IsMarkedAsDead(inst)) continue;
-    HloInstruction* value = ForwardedValue(inst);
-    if (value == nullptr || value->shape() != inst->shape()) continue;
-    TF_ASSIGN_OR_RETURN(bool replaced,
-                        computation->ReplaceInstruction(
-                            inst, value, /*preserve_sharding=*/true));
+  for (HloInstruction* inst :
+       OperandsFirst(TuplesAndElements(computation),
+                     computation->next_unique_instruction_internal_id())) {
+    if (computation->IsMarkedAsDead(inst) || !IsForwarded(inst)) continue;
+    TF_ASSIGN_OR_RETURN(bool replaced, computation->ReplaceInstruction(
+                                           inst, ForwardedValue(inst),
+                                           /*preserve_sharding=*/true));
     changed |= replaced;
   }
   return changed;
