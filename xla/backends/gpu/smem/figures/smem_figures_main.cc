@@ -13,8 +13,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -107,7 +109,9 @@ void PrintTable(const std::vector<std::string>& paths) {
 }
 
 void PrintRandom(int count) {
-  int planned = 0, small = 0, optimal = 0, worse = 0, at_bound = 0;
+  int planned = 0, small = 0, optimal = 0, worse = 0, racy = 0, at_bound = 0;
+  int without_memory = 0;
+  absl::btree_map<std::string, int> refused;
   double stack_ratio = 0, plan_ratio = 0, least_ratio = 0;
   for (int seed = 0; seed < count; ++seed) {
     const kir::Kernel kernel = MakeRandomKernel(seed);
@@ -121,8 +125,13 @@ void PrintRandom(int count) {
     options.reuse_syncs = SmemPlanOptions::ReuseSyncs::kMinBytes;
     absl::StatusOr<SmemPlan> least =
         PlanSharedMemory(kernel, Device(), options);
-    if (!stack.ok() || !plan.ok() || !least.ok() ||
-        plan->lower_bound_bytes == 0) {
+    for (const absl::Status& status :
+         {stack.status(), plan.status(), least.status()}) {
+      if (!status.ok()) ++refused[std::string(status.message())];
+    }
+    if (!stack.ok() || !plan.ok() || !least.ok()) continue;
+    if (plan->lower_bound_bytes == 0) {
+      ++without_memory;
       continue;
     }
     ++planned;
@@ -131,7 +140,10 @@ void PrintRandom(int count) {
       optimal += plan->optimum_bytes == plan->total_bytes;
     }
     at_bound += least->total_bytes == least->lower_bound_bytes;
-    worse += plan->total_bytes > stack->total_bytes;
+    if (plan->total_bytes > stack->total_bytes) {
+      ++worse;
+      racy += !CheckRaces(stack->planned).ok();
+    }
     const double bound = static_cast<double>(plan->lower_bound_bytes);
     stack_ratio += static_cast<double>(stack->total_bytes) / bound;
     plan_ratio += static_cast<double>(plan->total_bytes) / bound;
@@ -142,9 +154,13 @@ void PrintRandom(int count) {
       "%d random kernels, alignment 16: %.2f %% of the %d with up to 8 buffers "
       "at the optimum for their barriers; bytes / lower bound: stack %.3f, "
       "plan %.3f, min-bytes %.3f (%.1f %% at the bound); plan larger than "
-      "stack: %d\n",
+      "stack: %d, of which the stack's races: %d\n",
       planned, 100.0 * optimal / std::max(1, small), small, stack_ratio / n,
-      plan_ratio / n, least_ratio / n, 100.0 * at_bound / n, worse);
+      plan_ratio / n, least_ratio / n, 100.0 * at_bound / n, worse, racy);
+  std::printf("%d kernels need no shared memory\n", without_memory);
+  for (const auto& [reason, times] : refused) {
+    std::printf("%d refused: %s\n", times, reason.c_str());
+  }
 }
 
 void PrintTimes() {
