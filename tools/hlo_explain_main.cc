@@ -33,6 +33,8 @@ ABSL_FLAG(int, max_buffers, 20, "Buffers to list.");
 ABSL_FLAG(bool, seconds, true, "Say how long scheduling took.");
 ABSL_FLAG(std::string, o, "",
           "Where to write the scheduled (with --fit: rewritten) module.");
+ABSL_FLAG(std::string, buffers, "",
+          "Where to write when each buffer is live, as CSV for hlo-pack.");
 ABSL_FLAG(bool, fit, false,
           "Rewrite the module so that it fits in --limit (16GiB, or 80% of its "
           "peak), and say what that costs.");
@@ -48,6 +50,12 @@ ABSL_FLAG(xla::RematAccounting, accounting, xla::RematAccounting::kOurs,
 ABSL_FLAG(int64_t, fit_effort, 1, "How long --strategy=plan searches.");
 ABSL_FLAG(bool, across_loops, true, "Of plan: rewrite loops, too.");
 ABSL_FLAG(bool, reschedule, true, "Of plan: may run in another order.");
+ABSL_FLAG(bool, fuse, true,
+          "Of plan: may compute masks and broadcasts in their readers.");
+ABSL_FLAG(bool, offload, false,
+          "Of plan: values may wait on the host (memory space 5).");
+ABSL_FLAG(double, host_bandwidth, 25e9,
+          "Of --offload: bytes a second, each way.");
 ABSL_FLAG(bool, barriers, false,
           "Of plan: clones read through opt-barriers, for use inside XLA.");
 
@@ -82,6 +90,7 @@ int main(int argc, char** argv) {
   options.max_buffers = absl::GetFlag(FLAGS_max_buffers);
   options.seconds = absl::GetFlag(FLAGS_seconds);
   options.output = absl::GetFlag(FLAGS_o);
+  options.buffers = absl::GetFlag(FLAGS_buffers);
   options.fit = absl::GetFlag(FLAGS_fit);
   options.budget_curve = absl::GetFlag(FLAGS_budget_curve);
   options.fit_options.csv = absl::GetFlag(FLAGS_csv);
@@ -90,6 +99,9 @@ int main(int argc, char** argv) {
   options.fit_options.effort = absl::GetFlag(FLAGS_fit_effort);
   options.fit_options.across_loops = absl::GetFlag(FLAGS_across_loops);
   options.fit_options.reschedule = absl::GetFlag(FLAGS_reschedule);
+  options.fit_options.fuse = absl::GetFlag(FLAGS_fuse);
+  options.fit_options.offload = absl::GetFlag(FLAGS_offload);
+  options.fit_options.host_bandwidth = absl::GetFlag(FLAGS_host_bandwidth);
   options.fit_options.barriers = absl::GetFlag(FLAGS_barriers);
   return xla::ExitStatus(
       xla::RunHloExplain(options, xla::AllPasses(), inputs.front(), std::cout));

@@ -42,6 +42,19 @@ ABSL_FLAG(bool, list_stages, false, "List the values of --stage.");
 ABSL_FLAG(std::string, o, "-", "Output file.");
 ABSL_FLAG(HloOptOptions::Report, report, HloOptOptions::Report::kNone,
           "What each pass did, instead of the module: text or json.");
+ABSL_FLAG(std::string, explain, "",
+          "Print why these passes did what they did, instead of the module: "
+          "PASS,...");
+ABSL_FLAG(HloOptOptions::Report, explain_format, HloOptOptions::Report::kText,
+          "Of --explain: text or json.");
+ABSL_FLAG(std::string, explain_dot, "",
+          "Of --explain: write graphs before and after into this folder.");
+ABSL_FLAG(std::string, device, "",
+          "The GPU of all passes that ask for one: a name, or the path of a "
+          "description.");
+ABSL_FLAG(std::string, memory_limit, "",
+          "The limit of all passes that have one: bytes, as 16GiB, or of the "
+          "present peak, as 80%.");
 ABSL_FLAG(bool, verify_each, false, "Verify after each pass that changes.");
 ABSL_FLAG(bool, layout_sensitive, false, "Verify layouts too.");
 ABSL_FLAG(bool, check_changed, true,
@@ -91,6 +104,11 @@ HloOptOptions OptionsFromFlags() {
   options.stage = absl::GetFlag(FLAGS_stage);
   options.output = absl::GetFlag(FLAGS_o);
   options.report = absl::GetFlag(FLAGS_report);
+  options.explain = absl::GetFlag(FLAGS_explain);
+  options.explain_format = absl::GetFlag(FLAGS_explain_format);
+  options.explain_dot = absl::GetFlag(FLAGS_explain_dot);
+  options.device = absl::GetFlag(FLAGS_device);
+  options.memory_limit = absl::GetFlag(FLAGS_memory_limit);
   options.verify_each = absl::GetFlag(FLAGS_verify_each);
   options.layout_sensitive = absl::GetFlag(FLAGS_layout_sensitive);
   options.check_changed = absl::GetFlag(FLAGS_check_changed);

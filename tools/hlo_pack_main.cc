@@ -9,7 +9,7 @@
 #include "absl/flags/flag.h"
 #include "absl/status/status.h"
 #include "tools/tool_main.h"
-#include "xla/hlo/pipeline/hlo_pack.h"
+#include "xla/hlo/pipeline/commands/hlo_pack.h"
 
 ABSL_FLAG(std::optional<int64_t>, capacity, std::nullopt,
           "Bytes to stay within; else the packing is made as low as possible.");

@@ -8,7 +8,7 @@
 #include "absl/flags/flag.h"
 #include "tools/tool_main.h"
 #include "xla/hlo/pipeline/all_passes.h"
-#include "xla/hlo/pipeline/hlo_reduce.h"
+#include "xla/hlo/pipeline/commands/hlo_reduce.h"
 
 using xla::HloReduceOptions;
 

@@ -7,7 +7,7 @@
 
 #include "absl/flags/flag.h"
 #include "tools/tool_main.h"
-#include "xla/hlo/pipeline/hlo_run.h"
+#include "xla/hlo/pipeline/commands/hlo_run.h"
 
 ABSL_FLAG(std::string, inputs, "random:0",
           "Arguments: random:SEED, small:SEED (small integers), zeros, or a "

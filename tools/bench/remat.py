@@ -10,6 +10,7 @@ HLO_EXPLAIN is the binary of //tools:hlo-explain, built with -c opt.
   --strategies=plan,always-remat,peak-priority
   --accounting=upstream        or ours
   --schedule=NAME              of hlo-explain; else its default
+  --timeout=SECONDS            of processor time per run (600)
   --upstream=FILE.csv          lines `model,algorithm,block_size_limit,...,
                                limit_pct,peak_after,after_over_before,limit_met`
                                of another implementation, to stand beside
@@ -27,6 +28,7 @@ import csv
 import json
 import math
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -38,13 +40,20 @@ def fit(binary, path, limit, strategy, options):
   command = [binary, path, "--json", "--fit", "--limit=%s%%" % limit,
              "--strategy=" + strategy,
              "--accounting=" + options.get("accounting", "upstream")]
+  seconds = int(options.get("timeout", "600"))
   if "schedule" in options:
     command.append("--schedule=" + options["schedule"])
   with tempfile.TemporaryFile() as out:
-    process = subprocess.Popen(command, stdout=out, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        command, stdout=out, stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU,
+                                              (seconds, seconds)))
     _, status, usage = os.wait4(process.pid, 0)
     out.seek(0)
     text = out.read()
+  if os.WIFSIGNALED(status):
+    raise RuntimeError("signal %d, after %.0f s" % (
+        os.WTERMSIG(status), usage.ru_utime + usage.ru_stime))
   if os.WEXITSTATUS(status) not in (0, 3) or not text:
     raise RuntimeError("exit status %d" % os.WEXITSTATUS(status))
   report = json.loads(text)

@@ -154,6 +154,25 @@ class PipelineParser {
 
 }  // namespace
 
+int PassRegistry::OverrideOption(absl::string_view option,
+                                 absl::string_view value) {
+  int count = 0;
+  for (auto& [name, entry] : entries_) {
+    for (const PassOptionInfo& info : entry.options) {
+      if (info.name != option) continue;
+      ++count;
+      // The last one of equal settings holds.
+      entry.make = [make = std::move(entry.make), option = std::string(option),
+                    value = std::string(value)](const PassOptionText& text) {
+        PassOptionText settings = text;
+        settings.settings.emplace_back(option, value);
+        return make(settings);
+      };
+    }
+  }
+  return count;
+}
+
 absl::StatusOr<std::unique_ptr<HloPassInterface>> PassRegistry::MakePass(
     absl::string_view name, const PassOptionText& options) const {
   auto it = entries_.find(name);

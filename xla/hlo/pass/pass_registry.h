@@ -61,6 +61,10 @@ class PassRegistry {
     entries_[std::string(name)] = std::move(entry);
   }
 
+  // From now on `option` has this value in every pass that has such an option,
+  // whatever texts say. Returns how many have one.
+  int OverrideOption(absl::string_view option, absl::string_view value);
+
   // By name, sorted.
   const absl::btree_map<std::string, Entry>& entries() const {
     return entries_;

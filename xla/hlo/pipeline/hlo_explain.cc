@@ -7,6 +7,7 @@
 #include "xla/hlo/analysis/alias_info.h"
 #include "xla/hlo/analysis/call_graph.h"
 #include "xla/hlo/analysis/hlo_alias_analysis.h"
+#include "xla/hlo/analysis/packing/packing_csv.h"
 #include "xla/hlo/analysis/report/byte_size.h"
 #include "xla/hlo/analysis/report/memory_report.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -128,6 +129,10 @@ absl::Status RunHloExplain(const HloExplainOptions& options,
     MemoryReportTextOptions text_options;
     text_options.max_buffers = options.max_buffers;
     out << MemoryReportToText(built.report, built.curve, text_options);
+  }
+  if (!options.buffers.empty()) {
+    TF_RETURN_IF_ERROR(WriteFileOrStdout(
+        options.buffers, packing::PackingProblemToCsv(built.buffers)));
   }
   if (!options.output.empty()) {
     TF_RETURN_IF_ERROR(module->set_schedule(std::move(schedule.schedule)));

@@ -37,6 +37,9 @@ struct HloExplainOptions {
   bool seconds = true;
   // Where the scheduled module goes; empty: nowhere.
   std::string output;
+  // Where the buffers to find offsets for go, as hlo-pack reads them; empty:
+  // nowhere.
+  std::string buffers;
 
   // Rewrite the scheduled module so that it fits in `limit`, and report that
   // instead (hlo_fit.h); or what several limits would take: 0: not asked.

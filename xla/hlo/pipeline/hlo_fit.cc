@@ -25,6 +25,7 @@
 #include "xla/hlo/transforms/memory/rematerialization/remat_accounting.h"
 #include "xla/hlo/transforms/memory/schedule_memory.h"
 #include "xla/hlo/verifier/hlo_verifier.h"
+#include "xla/layout.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
@@ -45,6 +46,24 @@ absl::StatusOr<int64_t> PeakOf(const HloModule& module,
   TF_ASSIGN_OR_RETURN(RematPeak peak,
                       ComputeRematPeak(module, module.schedule()));
   return peak.bytes;
+}
+
+// Makes values wait on the host until the limit is met.
+absl::Status Offload(double bandwidth, int64_t limit_bytes, HloModule* module) {
+  absl::ScopedStderrThreshold quiet(absl::LogSeverityAtLeast::kError);
+  HloCostAnalysis cost(DefaultRematDevice());
+  HloRematerialization::Options options(
+      cost,
+      HloRematerialization::RematerializationModeConfig(
+          /*recompute=*/false, /*compress=*/false, /*host_offload=*/true),
+      limit_bytes, /*block_size_limit=*/1, /*block_rematerialization_factor=*/1,
+      /*min_remat_size=*/0, nullptr,
+      HloRematerialization::HostMemoryOffloadConfig(
+          Layout::kHostMemorySpace, static_cast<float>(bandwidth),
+          static_cast<float>(bandwidth)),
+      {});
+  HloRematerialization::RematerializationSizes sizes;
+  return HloRematerialization(options, sizes).Run(module).status();
 }
 
 absl::Status RunAlgorithm(RematerializationAlgorithm algorithm,
@@ -82,6 +101,7 @@ RematPlanOptions MakePlanOptions(const HloFitOptions& options) {
   plan.effort = options.effort;
   plan.across_loops = options.across_loops;
   plan.reschedule = options.reschedule;
+  plan.fuse = options.fuse;
   plan.optimization_barriers = options.barriers;
   if (options.accounting == RematAccounting::kOurs) plan.peak = PeakByReport;
   return plan;
@@ -91,6 +111,11 @@ absl::StatusOr<RematPlanResult> Plan(const HloFitOptions& options,
                                      int64_t limit_bytes, HloModule* module) {
   RematPlanOptions plan = MakePlanOptions(options);
   plan.limit_bytes = limit_bytes;
+  if (options.offload) {
+    plan.move_out = [&options](int64_t limit, HloModule* copy) {
+      return Offload(options.host_bandwidth, limit, copy);
+    };
+  }
   TF_ASSIGN_OR_RETURN(
       int64_t their_limit,
       LimitForAlgorithms(*module, options.accounting, limit_bytes));

@@ -30,6 +30,12 @@ struct HloFitOptions {
   int64_t effort = 1;
   bool across_loops = true;
   bool reschedule = true;
+  bool fuse = true;
+  // Values may wait on the host, in memory space 5, if that hides behind what
+  // runs meanwhile; bytes a second each way. Not unless asked for: the backend
+  // must know such a memory space.
+  bool offload = false;
+  double host_bandwidth = 25e9;
   bool barriers = false;
   bool json = false;
   bool csv = false;

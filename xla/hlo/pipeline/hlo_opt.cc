@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "xla/hlo/evaluator/run/module_meaning.h"
 #include "xla/hlo/ir/hlo_print_options.h"
 #include "xla/hlo/pass/hlo_pass_pipeline.h"
@@ -18,6 +19,7 @@
 #include "xla/hlo/pass/instrumentation/progress.h"
 #include "xla/hlo/pass/instrumentation/stop_before_pass.h"
 #include "xla/hlo/pass/instrumentation/verify_each.h"
+#include "xla/hlo/pipeline/explain_passes.h"
 #include "xla/hlo/pipeline/pipelines.h"
 #include "xla/hlo/utils/file_util.h"
 #include "xla/hlo/utils/hlo_dot.h"
@@ -83,7 +85,14 @@ absl::Status CheckPlatformAndStage(const HloOptOptions& options) {
 }
 
 absl::StatusOr<std::unique_ptr<HloPassPipeline>> MakePipeline(
-    const HloOptOptions& options, const PassRegistry& registry) {
+    const HloOptOptions& options, const PassRegistry& all_passes) {
+  PassRegistry registry = all_passes;
+  if (!options.device.empty()) {
+    registry.OverrideOption("device", options.device);
+  }
+  if (!options.memory_limit.empty()) {
+    registry.OverrideOption("memory-limit", options.memory_limit);
+  }
   if (options.pipeline.empty()) {
     return registry.ParsePipeline("passes", options.passes);
   }
@@ -141,6 +150,16 @@ class Runner {
     recorder_options.seconds = options_.time;
     recorder_ = std::make_shared<PassRecorder>(recorder_options);
     pipeline_.AddInstrumentation(recorder_);
+    if (!options_.explain.empty()) {
+      TF_ASSIGN_OR_RETURN(explainer_,
+                          PassExplainer::Create(
+                              &pipeline_, absl::StrSplit(options_.explain, ','),
+                              options_.explain_dot));
+      pipeline_.AddInstrumentation(explainer_);
+    } else if (!options_.explain_dot.empty()) {
+      return absl::InvalidArgumentError(
+          "--explain-dot needs --explain, which says of which passes");
+    }
     PrintIr::Options print;
     print.before = options_.print_before;
     print.after = options_.print_after;
@@ -195,6 +214,7 @@ class Runner {
                                        status.message()));
     }
     recorder_->Start(*module, pipeline_.name());
+    if (explainer_ != nullptr) explainer_->Start(*module);
     status = pipeline_.Run(module.get()).status();
     if (status.ok() && !options_.verify_each) {
       status = VerifyHloModule(module.get(), VerifierOptions(options_));
@@ -205,6 +225,8 @@ class Runner {
   }
 
   const PipelineReport& report() const { return recorder_->report(); }
+  // Null if nothing was asked for.
+  const PassExplainer* explainer() const { return explainer_.get(); }
 
  private:
   // Repeats the run up to the failed pass and writes a reproducer there.
@@ -238,6 +260,7 @@ class Runner {
   std::ostream& err_;
   std::shared_ptr<FailureRecorder> failure_;
   std::shared_ptr<PassRecorder> recorder_;
+  std::shared_ptr<PassExplainer> explainer_;
 };
 
 absl::Status JoinErrors(const std::vector<absl::Status>& errors) {
@@ -317,7 +340,8 @@ absl::Status RunHloOpt(const HloOptOptions& options,
   TF_RETURN_IF_ERROR(runner.AddInstrumentations());
   TF_ASSIGN_OR_RETURN(std::vector<Input> inputs, ReadInputs(options, paths));
 
-  const bool reports = options.report != Report::kNone;
+  const bool reports =
+      options.report != Report::kNone || !options.explain.empty();
   const Emit emit = options.emit.value_or(
       reports && options.output == "-" ? Emit::kNone : Emit::kHlo);
   if (emit == Emit::kProto && inputs.size() > 1) {
@@ -341,6 +365,14 @@ absl::Status RunHloOpt(const HloOptOptions& options,
       absl::StrAppend(&report_text, json);
     } else if (options.report == Report::kText) {
       absl::StrAppend(&report_text, PipelineReportToText(runner.report()));
+    }
+    if (const PassExplainer* explainer = runner.explainer()) {
+      if (options.explain_format == Report::kJson) {
+        TF_ASSIGN_OR_RETURN(std::string json, explainer->ToJson());
+        absl::StrAppend(&report_text, json);
+      } else {
+        absl::StrAppend(&report_text, explainer->ToText());
+      }
     }
     if (options.stats || options.time) {
       err << PipelineReportToText(runner.report());

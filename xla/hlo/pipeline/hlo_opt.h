@@ -26,6 +26,10 @@ struct HloOptOptions {
   // after the pipeline where both are given.
   std::string passes;
   std::string pipeline;
+  // Where they are not empty: values of the options `device` and `memory-limit`
+  // of all passes that have them, whatever the texts above say.
+  std::string device;
+  std::string memory_limit;
 
   // How to read: unset detects the format from the contents.
   std::optional<ModuleFormat> format;
@@ -62,6 +66,11 @@ struct HloOptOptions {
 
   // Observation.
   bool time = false;
+  // Passes, separated by commas, whose decisions are printed instead of the
+  // module (see PassExplainer); text or json; a folder for graphs.
+  std::string explain;
+  Report explain_format = Report::kText;
+  std::string explain_dot;
   bool stats = false;
   bool print_after_change = false;
   std::string print_before;

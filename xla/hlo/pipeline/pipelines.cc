@@ -3,9 +3,11 @@
 #include <optional>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "xla/hlo/pass/nearest_name.h"
 #include "xla/status_macros.h"
 
@@ -35,8 +37,31 @@ constexpr absl::string_view kSchedule[] = {
     "hlo-dce",      "hlo-memory-scheduler",
 };
 
+constexpr absl::string_view kGpu[] = {
+    "#spmd-partitioning: the module becomes that of one device of several",
+    "hlo-descheduler",
+    "call-inliner",
+    "flatten-call-graph",
+    "tuple-simplifier",
+    "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce)",
+    "priority-fusion",
+    "hlo-cse",
+    "hlo-dce",
+    "multi-output-fusion{order=savings,memory-limit=100%}",
+    "hlo-cse",
+    "hlo-dce",
+    "hlo-memory-scheduler",
+    "hlo-rematerialization{memory-limit=100%}",
+    "assign-offsets",
+    "#shared-memory-planning: addresses and barriers in the kernel of each "
+    "fusion",
+};
+
 constexpr NamedPipeline kPipelines[] = {
     {"cleanup", "canonical form, no equal and no dead instructions", kCleanup},
+    {"gpu",
+     "from a framework's module to fused kernels, their order and their memory",
+     kGpu},
     {"inline", "cleanup after inlining every call", kInline},
     {"prepare", "what scheduling needs: no calls, nothing dead", kPrepare},
     {"schedule", "prepare, then an order that needs little memory", kSchedule},
@@ -60,6 +85,26 @@ constexpr OrderingConstraint kConstraints[] = {
     {"canonicalizer", "hlo-cse",
      "instructions that differ only in form are equal in canonical form"},
     {"hlo-cse", "hlo-dce", "CSE leaves operands that nobody reads any more"},
+    {"call-inliner", "priority-fusion",
+     "kernels of a callee and of its caller fuse once the call is gone"},
+    {"flatten-call-graph", "priority-fusion",
+     "each copy of a computation is fused for its own caller"},
+    {"canonicalizer", "priority-fusion",
+     "patterns across what becomes two kernels match before"},
+    {"priority-fusion", "multi-output-fusion",
+     "what a kernel reads is known once its producers are inside; and fusions "
+     "that duplicate a producer need no second output"},
+    {"hlo-dce", "multi-output-fusion", "a dead reader would become an output"},
+    {"priority-fusion", "hlo-memory-scheduler",
+     "fusion makes and removes the values that need memory"},
+    {"multi-output-fusion", "hlo-memory-scheduler",
+     "merged kernels have a single place in the order"},
+    {"hlo-memory-scheduler", "hlo-rematerialization",
+     "what to compute again depends on what is live at the peak of an order"},
+    {"hlo-memory-scheduler", "assign-offsets",
+     "an order tells which buffers are live at the same time"},
+    {"hlo-rematerialization", "assign-offsets",
+     "rematerialization changes the order and the buffers"},
 };
 
 // Appends the names of the passes of `pipeline`, nested ones in place.
@@ -70,9 +115,22 @@ void FlattenNames(const HloPassPipeline& pipeline,
     if (pass.IsPassPipeline()) {
       FlattenNames(static_cast<const HloPassPipeline&>(pass), names);
     } else {
-      names->emplace_back(pass.name());
+      // Some have the names of their originals, with '_'.
+      names->push_back(absl::StrReplaceAll(pass.name(), {{"_", "-"}}));
     }
   }
+}
+
+// A place in a pipeline where there is no pass.
+bool IsPlace(absl::string_view step) { return absl::StartsWith(step, "#"); }
+
+// The passes as text.
+std::string JoinSteps(const NamedPipeline& pipeline) {
+  std::vector<absl::string_view> passes;
+  for (absl::string_view step : pipeline.steps) {
+    if (!IsPlace(step)) passes.push_back(step);
+  }
+  return absl::StrJoin(passes, ",");
 }
 
 absl::StatusOr<const NamedPipeline*> FindPipeline(absl::string_view name) {
@@ -123,16 +181,21 @@ absl::Status CheckPipelines(const PassRegistry& registry) {
 absl::StatusOr<std::unique_ptr<HloPassPipeline>> MakeNamedPipeline(
     const PassRegistry& registry, absl::string_view name) {
   TF_ASSIGN_OR_RETURN(const NamedPipeline* pipeline, FindPipeline(name));
-  return registry.ParsePipeline(name, absl::StrJoin(pipeline->steps, ","));
+  return registry.ParsePipeline(name, JoinSteps(*pipeline));
 }
 
 absl::StatusOr<std::string> PipelineToText(absl::string_view name) {
   TF_ASSIGN_OR_RETURN(const NamedPipeline* pipeline, FindPipeline(name));
   std::string out = absl::StrCat(pipeline->name, ": ", pipeline->help, "\n\n");
-  for (size_t i = 0; i < pipeline->steps.size(); ++i) {
-    absl::StrAppendFormat(&out, "%3d  %s\n", i + 1, pipeline->steps[i]);
+  int number = 0;
+  for (absl::string_view step : pipeline->steps) {
+    if (IsPlace(step)) {
+      absl::StrAppendFormat(&out, "  %s\n", step);
+    } else {
+      absl::StrAppendFormat(&out, "%3d  %s\n", ++number, step);
+    }
   }
-  std::string all = absl::StrJoin(pipeline->steps, ",");
+  std::string all = JoinSteps(*pipeline);
   std::string reasons;
   for (const OrderingConstraint& constraint : kConstraints) {
     if (all.find(constraint.first) == std::string::npos ||

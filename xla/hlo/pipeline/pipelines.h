@@ -13,7 +13,8 @@
 
 namespace xla {
 
-// A named pipeline: steps in the text syntax of PassRegistry, in order.
+// A named pipeline: steps in the text syntax of PassRegistry, in order. A step
+// `#name: what belongs there` is a place, where other passes may be put.
 struct NamedPipeline {
   absl::string_view name;
   absl::string_view help;

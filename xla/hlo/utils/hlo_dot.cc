@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -61,9 +62,12 @@ std::string ShortShape(const Shape& shape) {
   return text;
 }
 
-}  // namespace
-
-std::string ModuleToDot(const HloModule& module) {
+// `shown` null: all.
+std::string ToDot(const HloModule& module,
+                  const absl::flat_hash_set<const HloInstruction*>* shown) {
+  const auto is_shown = [&](const HloInstruction* inst) {
+    return shown == nullptr || shown->contains(inst);
+  };
   std::string out =
       absl::StrCat("digraph ", Quoted(module.name()),
                    " {\n  rankdir=TB;\n  node [shape=box, style=filled, "
@@ -73,9 +77,13 @@ std::string ModuleToDot(const HloModule& module) {
   std::vector<HloComputation*> computations = module.MakeComputationPostOrder();
   for (size_t c = 0; c < computations.size(); ++c) {
     const HloComputation* computation = computations[c];
+    std::vector<HloInstruction*> order =
+        computation->MakeInstructionPostOrder();
+    if (!absl::c_any_of(order, is_shown)) continue;
     absl::StrAppend(&out, "  subgraph cluster_", c,
                     " {\n    label=", Quoted(computation->name()), ";\n");
-    for (const HloInstruction* inst : computation->MakeInstructionPostOrder()) {
+    for (const HloInstruction* inst : order) {
+      if (!is_shown(inst)) continue;
       int id = ids.emplace(inst, ids.size()).first->second;
       absl::StrAppend(&out, "    n", id, " [label=",
                       Quoted(absl::StrCat(inst->name(), "\n",
@@ -88,15 +96,19 @@ std::string ModuleToDot(const HloModule& module) {
   }
   for (const HloComputation* computation : computations) {
     for (const HloInstruction* inst : computation->MakeInstructionPostOrder()) {
+      if (!is_shown(inst)) continue;
       int id = ids.at(inst);
       for (const HloInstruction* operand : inst->operands()) {
+        if (!is_shown(operand)) continue;
         absl::StrAppend(&out, "  n", ids.at(operand), " -> n", id, ";\n");
       }
       for (const HloInstruction* before : inst->control_predecessors()) {
+        if (!is_shown(before)) continue;
         absl::StrAppend(&out, "  n", ids.at(before), " -> n", id,
                         " [style=dotted];\n");
       }
       for (const HloComputation* callee : inst->called_computations()) {
+        if (!is_shown(callee->root_instruction())) continue;
         absl::StrAppend(&out, "  n", ids.at(callee->root_instruction()),
                         " -> n", id, " [style=dashed, color=gray];\n");
       }
@@ -104,6 +116,18 @@ std::string ModuleToDot(const HloModule& module) {
   }
   absl::StrAppend(&out, "}\n");
   return out;
+}
+
+}  // namespace
+
+std::string ModuleToDot(const HloModule& module) {
+  return ToDot(module, /*shown=*/nullptr);
+}
+
+std::string InstructionsToDot(
+    const HloModule& module,
+    const absl::flat_hash_set<const HloInstruction*>& shown) {
+  return ToDot(module, &shown);
 }
 
 }  // namespace xla

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "absl/container/flat_hash_set.h"
+#include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 
 namespace xla {
@@ -12,6 +14,11 @@ namespace xla {
 // from an instruction to the computations it calls. Fusion bodies are clusters
 // like any other. Deterministic.
 std::string ModuleToDot(const HloModule& module);
+
+// The same of some of the instructions, with the arrows between them.
+std::string InstructionsToDot(
+    const HloModule& module,
+    const absl::flat_hash_set<const HloInstruction*>& shown);
 
 }  // namespace xla
 

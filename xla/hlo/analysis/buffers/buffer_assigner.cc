@@ -135,7 +135,8 @@ absl::StatusOr<bool> BufferAssigner::MaybeAssignBuffer(
                    .values(),
                &value);
   };
-  for (const auto& [held, place] : allocation->SortedBuffers()) {
+  // In any order: each may say no, and nothing else follows from it.
+  for (const auto& [held, place] : allocation->assigned_buffers()) {
     if (lives_out && opts_.must_not_live_out.has_value() &&
         (*opts_.must_not_live_out)(alias, held->instruction(), held->index())) {
       return false;

@@ -56,11 +56,15 @@ absl::Status GatherComputationsByAllocationType(
 // outputs share the memory of operands that end as HeapSimulator says.
 // Near-linear with the default algorithm. Without one, buffers in turn look for
 // an allocation none of whose values may live at the same time, first that of
-// an operand: O(values²) comparisons at worst, as no order is known.
+// an operand: O(values²) comparisons at worst, as no order is known. With
+// FAST_MERGE, and above kMaxBuffersComparedWithAll buffers in any case, each
+// looks at 16 allocations only, and at none that holds more than 64 values.
 //
 // The module needs a flattened call graph.
 class BufferAssigner {
  public:
+  static constexpr int64_t kMaxBuffersComparedWithAll = 4000;
+
   using Colorer =
       std::function<absl::Status(HloAliasAnalysis*, const HloOrdering&)>;
   // Whether a buffer of that colour may be put into an allocation that exists.

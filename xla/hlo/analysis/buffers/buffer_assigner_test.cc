@@ -465,6 +465,27 @@ TEST_F(BufferAssignerTest, CheckerSeesOverlap) {
   EXPECT_EQ(replayed.code(), absl::StatusCode::kInternal) << replayed;
 }
 
+TEST_F(BufferAssignerTest, ReplayTellsMissingCopiesFromOverlap) {
+  // The update is written into `a`, which is read once more.
+  Assign(R"(
+ENTRY e {
+  p = f32[100] parameter(0)
+  i = s32[] parameter(1)
+  a = f32[100] negate(p)
+  u = f32[1] slice(p), slice={[0:1]}
+  d = f32[100] dynamic-update-slice(a, u, i)
+  ROOT r = f32[100] add(d, a)
+})");
+  std::vector<MissingCopy> missing;
+  const absl::Status status =
+      ReplayBufferAssignment(*assignment_, module_->schedule(), &missing);
+  EXPECT_TRUE(status.ok()) << status;
+  ASSERT_EQ(missing.size(), 1);
+  EXPECT_EQ(missing[0].reader, Find("r"));
+  EXPECT_EQ(missing[0].value->instruction(), Find("a"));
+  EXPECT_EQ(missing[0].written->instruction(), Find("d"));
+}
+
 TEST_F(BufferAssignerTest, ReplaySeesWhatIsWrittenOver) {
   Assign(R"(
 ENTRY e {

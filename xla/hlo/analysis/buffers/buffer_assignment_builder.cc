@@ -194,7 +194,10 @@ absl::StatusOr<bool> BufferAssignmentBuilder::Reuse(const HloBuffer& buffer) {
     for (const HloInstruction* operand : value->instruction()->operands()) {
       const BufferAllocation* its =
           assignment_.GetInstructionAllocation(operand, {});
-      if (its == nullptr) continue;
+      if (its == nullptr || (fast_reuse_ && its->assigned_buffers().size() >
+                                                kMaxValuesOfFastReuse)) {
+        continue;
+      }
       TF_ASSIGN_OR_RETURN(const bool assigned,
                           assigner_.MaybeAssignBuffer(
                               assignment_.GetMutableAllocation(its->index()),
@@ -326,13 +329,16 @@ absl::Status BufferAssignmentBuilder::Run() {
   thread_local_.insert(thread_local_list.begin(), thread_local_list.end());
   TF_RETURN_IF_ERROR(FindLiveRanges());
   if (!assignment_.HasHloLiveRange()) {
+    fast_reuse_ =
+        options_.assignment_algorithm_for_computations_without_ordering ==
+            BufferAssigner::UnorderedAlgorithm::FAST_MERGE ||
+        alias_.buffers().size() > BufferAssigner::kMaxBuffersComparedWithAll;
     reuse_ = CreateBufferReuse(
         &assignment_,
         [this](BufferAllocation* allocation, const HloBuffer& buffer) {
           return assigner_.MaybeAssignBuffer(allocation, buffer, &assignment_);
         },
-        options_.assignment_algorithm_for_computations_without_ordering ==
-            BufferAssigner::UnorderedAlgorithm::FAST_MERGE);
+        fast_reuse_);
   }
   TF_RETURN_IF_ERROR(AssignPresets());
   for (const HloBuffer* buffer : OrderedBuffers()) {

@@ -84,6 +84,7 @@ class BufferAssignmentBuilder {
   absl::flat_hash_set<const HloComputation*> thread_local_;
   std::unique_ptr<BufferAllocationsManagerForComputationsWithoutOrdering>
       reuse_;
+  bool fast_reuse_ = false;
   // In the order of buffers.
   std::vector<std::pair<const HloBuffer*, HeapKey>> temporaries_;
 };

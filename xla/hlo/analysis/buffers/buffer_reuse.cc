@@ -20,10 +20,12 @@ class BufferReuse
     : public BufferAllocationsManagerForComputationsWithoutOrdering {
  public:
   BufferReuse(BufferAssignment* assignment, TryAllocation try_allocation,
-              int64_t max_tries)
+              bool fast)
       : assignment_(*assignment),
         try_allocation_(std::move(try_allocation)),
-        max_tries_(max_tries) {}
+        fast_(fast),
+        max_tries_(fast ? kMaxFastTries : std::numeric_limits<int64_t>::max()) {
+  }
 
   void RegisterAliasedEntryParameterAllocation(
       BufferAllocation::Index index) override {
@@ -38,12 +40,20 @@ class BufferReuse
   absl::StatusOr<bool> TryAssignToExistingAllocation(
       const HloBuffer* hlo_buffer, int64_t required_size) override {
     int64_t tries_left = max_tries_;
-    for (auto it = by_size_.lower_bound(
-             {required_size, std::numeric_limits<int64_t>::min()});
-         it != by_size_.end() && tries_left > 0; ++it, --tries_left) {
-      absl::StatusOr<bool> assigned = try_allocation_(
-          assignment_.GetMutableAllocation(-it->second), *hlo_buffer);
+    auto it = by_size_.lower_bound(
+        {required_size, std::numeric_limits<int64_t>::min()});
+    while (it != by_size_.end() && tries_left > 0) {
+      BufferAllocation* allocation =
+          assignment_.GetMutableAllocation(-it->second);
+      if (fast_ &&
+          allocation->assigned_buffers().size() > kMaxValuesOfFastReuse) {
+        it = by_size_.erase(it);
+        continue;
+      }
+      absl::StatusOr<bool> assigned = try_allocation_(allocation, *hlo_buffer);
       if (!assigned.ok() || *assigned) return assigned;
+      ++it;
+      --tries_left;
     }
     return false;
   }
@@ -51,6 +61,7 @@ class BufferReuse
  private:
   BufferAssignment& assignment_;
   TryAllocation try_allocation_;
+  const bool fast_;
   const int64_t max_tries_;
   std::set<std::pair<int64_t, int64_t>> by_size_;  // size, index negated
 };
@@ -60,9 +71,8 @@ class BufferReuse
 std::unique_ptr<BufferAllocationsManagerForComputationsWithoutOrdering>
 CreateBufferReuse(BufferAssignment* assignment, TryAllocation try_allocation,
                   bool fast) {
-  return std::make_unique<BufferReuse>(
-      assignment, std::move(try_allocation),
-      fast ? kMaxFastTries : std::numeric_limits<int64_t>::max());
+  return std::make_unique<BufferReuse>(assignment, std::move(try_allocation),
+                                       fast);
 }
 
 }  // namespace xla

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -24,44 +25,47 @@
 namespace xla {
 namespace {
 
-// The marks of one allocation: start → (end, id of the buffer).
+// The marks of one allocation: start → (end, the value that was written last).
 class Marks {
  public:
-  void Set(int64_t begin, int64_t end, HloBuffer::Id buffer) {
+  void Set(int64_t begin, int64_t end, const HloValue* value) {
     if (begin >= end) return;
     auto it = marks_.upper_bound(begin);
     if (it != marks_.begin()) {
       auto before = std::prev(it);
-      const auto [its_end, its_buffer] = before->second;
+      const auto [its_end, its_value] = before->second;
       if (its_end > begin) before->second.first = begin;
       if (before->first == begin) it = marks_.erase(before);
-      if (its_end > end) marks_[end] = {its_end, its_buffer};
+      if (its_end > end) marks_[end] = {its_end, its_value};
     }
     it = marks_.lower_bound(begin);
     while (it != marks_.end() && it->first < end) {
-      const auto [its_end, its_buffer] = it->second;
-      if (its_end > end) marks_[end] = {its_end, its_buffer};
+      const auto [its_end, its_value] = it->second;
+      if (its_end > end) marks_[end] = {its_end, its_value};
       it = marks_.erase(it);
     }
-    marks_[begin] = {end, buffer};
+    marks_[begin] = {end, value};
   }
 
-  bool Are(int64_t begin, int64_t end, HloBuffer::Id buffer) const {
-    if (begin >= end) return true;
+  // The first mark in [begin, end) that is not `value`, or `value`; null where
+  // some of it was never marked.
+  const HloValue* FirstOther(int64_t begin, int64_t end,
+                             const HloValue* value) const {
     auto it = marks_.upper_bound(begin);
-    if (it == marks_.begin()) return false;
+    if (it == marks_.begin()) return begin < end ? nullptr : value;
     for (it = std::prev(it); begin < end; ++it) {
       if (it == marks_.end() || it->first > begin ||
-          it->second.first <= begin || it->second.second != buffer) {
-        return false;
+          it->second.first <= begin) {
+        return nullptr;
       }
+      if (it->second.second != value) return it->second.second;
       begin = it->second.first;
     }
-    return true;
+    return value;
   }
 
  private:
-  std::map<int64_t, std::pair<int64_t, HloBuffer::Id>> marks_;
+  std::map<int64_t, std::pair<int64_t, const HloValue*>> marks_;
 };
 
 // What hands an operand on without reading it.
@@ -82,10 +86,12 @@ bool ReadsNothing(HloOpcode opcode) {
 
 class Replay {
  public:
-  Replay(const BufferAssignment& assignment, const HloSchedule& schedule)
+  Replay(const BufferAssignment& assignment, const HloSchedule& schedule,
+         std::vector<MissingCopy>* missing_copies)
       : assignment_(assignment),
         dataflow_(assignment.dataflow_analysis()),
         schedule_(schedule),
+        missing_copies_(missing_copies),
         memory_(assignment.Allocations().size()) {}
 
   absl::Status Run() {
@@ -112,16 +118,19 @@ class Replay {
     const BufferAllocation::Slice slice =
         assignment_.GetAssignedAllocation(value).GetSlice(value);
     memory_[slice.index()].Set(slice.offset(), slice.offset() + slice.size(),
-                               BufferOf(value));
+                               &value);
   }
 
-  bool IsThere(const HloValue& value) const {
-    if (!assignment_.HasAllocation(value)) return true;  // a constant
+  // What is where the value should be; null: something that was never written.
+  const HloValue* FoundAt(const HloValue& value) const {
+    if (!assignment_.HasAllocation(value)) return &value;  // a constant
     const BufferAllocation::Slice slice =
         assignment_.GetAssignedAllocation(value).GetSlice(value);
-    return memory_[slice.index()].Are(
-        slice.offset(), slice.offset() + slice.size(), BufferOf(value));
+    return memory_[slice.index()].FirstOther(
+        slice.offset(), slice.offset() + slice.size(), &value);
   }
+
+  bool IsThere(const HloValue& value) const { return FoundAt(value) == &value; }
 
   void Define(const HloInstruction* inst) {
     ForEachIndex(inst, [&](const ShapeIndex& index) {
@@ -137,12 +146,24 @@ class Replay {
   absl::Status Read(const HloInstruction* reader, const HloInstruction* inst) {
     absl::Status status;
     ForEachIndex(inst, [&](const ShapeIndex& index) {
-      for (const HloValue* value : ValuesAt(inst, index)) {
-        if (IsThere(*value)) return;
+      const std::vector<const HloValue*>& values = ValuesAt(inst, index);
+      const HloValue* found = nullptr;
+      for (const HloValue* value : values) {
+        found = FoundAt(*value);
+        if (found == value) return;
       }
-      if (ValuesAt(inst, index).empty()) return;
-      status.Update(Error(reader, *ValuesAt(inst, index)[0],
-                          "is read after something was written over it"));
+      if (values.empty()) return;
+      const HloValue& value = *values.back();
+      if (found != nullptr && BufferOf(*found) == BufferOf(value)) {
+        AddMissingCopy({reader, &value, found});
+        return;
+      }
+      status.Update(
+          Error(reader, value,
+                found == nullptr
+                    ? "is read where nothing was written"
+                    : absl::StrCat("is read after ", found->ToShortString(),
+                                   " was written over it")));
     });
     return status;
   }
@@ -163,14 +184,27 @@ class Replay {
             assignment_.GetAssignedAllocation(*source).GetSlice(*source) !=
                 assignment_.GetAssignedAllocation(*value).GetSlice(*value)) {
           status.Update(Error(to, *value, "is not where it comes from"));
-        } else if (IsThere(*source)) {
-          // What is gone already may be handed on, but not read.
+        } else if (const HloValue* found = FoundAt(*source); found == source) {
+          moved.push_back(value);
+        } else if (found != nullptr && BufferOf(*found) == BufferOf(*source) &&
+                   !value->GetUses().empty()) {
+          // Reported once here, not again at each reader of `value`.
+          AddMissingCopy({to, source, found});
           moved.push_back(value);
         }
+        // What is gone already may be handed on, but not read.
       }
     });
     for (const HloValue* value : moved) Mark(*value);
     return status;
+  }
+
+  void AddMissingCopy(const MissingCopy& copy) {
+    if (missing_copies_ == nullptr ||
+        !reported_.insert({copy.reader, copy.value}).second) {
+      return;
+    }
+    missing_copies_->push_back(copy);
   }
 
   // Recursion as deep as calls are nested.
@@ -264,14 +298,18 @@ class Replay {
   const BufferAssignment& assignment_;
   const HloDataflowAnalysis& dataflow_;
   const HloSchedule& schedule_;
+  std::vector<MissingCopy>* const missing_copies_;
+  absl::flat_hash_set<std::pair<const HloInstruction*, const HloValue*>>
+      reported_;
   std::vector<Marks> memory_;  // by allocation
 };
 
 }  // namespace
 
 absl::Status ReplayBufferAssignment(const BufferAssignment& assignment,
-                                    const HloSchedule& schedule) {
-  return Replay(assignment, schedule).Run();
+                                    const HloSchedule& schedule,
+                                    std::vector<MissingCopy>* missing_copies) {
+  return Replay(assignment, schedule, missing_copies).Run();
 }
 
 }  // namespace xla

@@ -73,11 +73,12 @@ class IntervalRecordingHeap : public HeapAlgorithm<BufferType> {
 // - kSpatial, kTemporal, kCustom: best fit in the order of decreasing size,
 //   decreasing lifetime, or a comparison of the caller; ties by the other of
 //   the first two, then by time. Each buffer goes to the bottom of the smallest
-//   gap that it fits into. O(n²).
+//   gap that it fits into. O(n²); above kMaxBestFitBuffers the same orders go
+//   to packing/skyline.h, O(n √n), which is lower as a rule.
 // - kPhaseWindow, kPhaseWindowEnd: time is cut into 16 windows of equal length.
-//   Best fit of the buffers that live in several of them by decreasing size,
-//   then of the others window by window, first (kPhaseWindowEnd: last) window
-//   first. O(n²).
+//   The buffers that live in several of them by decreasing size, then the
+//   others window by window, first (kPhaseWindowEnd: last) window first, placed
+//   in the same way.
 // - kFastMerge, kFastSplit: see packing/fast_packing.h. O(n log n).
 //
 // For subclasses that place buffers one by one instead, there is a tree of the
@@ -96,6 +97,8 @@ class GlobalDecreasingSizeBestFitHeap
   // Whether the first goes before the second.
   using BufferIntervalCompare =
       std::function<bool(const BufferInterval&, const BufferInterval&)>;
+
+  static constexpr int64_t kMaxBestFitBuffers = 20'000;
 
   enum PackingStrategy {
     kSpatial = 0,

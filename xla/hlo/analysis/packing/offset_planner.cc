@@ -23,11 +23,10 @@ namespace xla::packing {
 namespace {
 
 // Best fit is quadratic: for few buffers, and for more where skyline packing
-// leaves more than that part of the bound and some live several times, which it
-// takes for one long life.
+// leaves more than that part of the bound.
 constexpr int kMaxBestFitBuffers = 4000;
-constexpr int kMaxBestFitBuffersForGap = 20'000;
-constexpr double kGapForBestFit = 0.005;
+constexpr int kMaxBestFitBuffersForGap = 12'000;
+constexpr double kGapForBestFit = 0.001;
 // Steps for each height that bisection tries in its first round.
 constexpr int64_t kFirstSlice = 10'000;
 
@@ -87,23 +86,19 @@ class Planner {
   }
 
   void RunHeuristics() {
-    for (const Order& order : kSkylineOrders) {
+    for (const Order& keys : kSkylineOrders) {
       if (has_fixed_ || IsDone()) break;
-      Offer(PackSkyline(items_, order_.Sorted(order)));
+      Offer(PackSkyline(items_, order_.Sorted(keys)));
     }
-    const double gap = static_cast<double>(height() - plan_.lower_bound);
-    const bool has_holes = absl::c_any_of(
-        items_.items,
-        [](const PackingItem& item) { return item.ranges.size() > 1; });
+    const auto gap = static_cast<double>(height() - plan_.lower_bound);
     const int64_t max_best_fit =
-        has_holes &&
-                gap > kGapForBestFit * static_cast<double>(plan_.lower_bound)
+        gap > kGapForBestFit * static_cast<double>(plan_.lower_bound)
             ? kMaxBestFitBuffersForGap
             : kMaxBestFitBuffers;
-    for (const Order& order : kBestFitOrders) {
+    for (const Order& keys : kBestFitOrders) {
       if (has_solution_ && items_.items.size() > max_best_fit) break;
       if (IsDone()) break;
-      Offer(PackBestFit(items_, order_.Sorted(order)));
+      Offer(PackBestFit(items_, order_.Sorted(keys)));
     }
   }
 

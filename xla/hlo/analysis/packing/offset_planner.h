@@ -26,11 +26,10 @@ struct OffsetPlan {
 };
 
 // Finds offsets for the buffers of a problem: skyline packing in several
-// orders; best fit where buffers have fixed offsets or are few, up to 20,000
-// where groups live several times and skyline stays 0.5 % above the bound; then
-// exact search, for up to kMaxExactBuffers, down to the capacity or, by
-// bisection, towards the lower bound. Ends as soon as the capacity or the bound
-// is met.
+// orders; best fit where buffers have fixed offsets or are few, or up to 12,000
+// and skyline stays 0.1 % above the bound; then exact search, for up to
+// kMaxExactBuffers, down to the capacity or, by bisection, towards the lower
+// bound. Ends as soon as the capacity or the bound is met.
 //
 // InvalidArgument for an invalid problem; not reaching the capacity is no
 // error. Buffers with fixed offsets that overlap one another are reported as

@@ -152,6 +152,32 @@ TEST(OffsetPlannerTest, HeuristicsAreValidOnLargerProblems) {
   }
 }
 
+TEST(OffsetPlannerTest, SkylineFillsTheHolesOfGroups) {
+  PackingProblem problem;
+  problem.buffers = {Buffer(0, 2, 4), Buffer(2, 6, 4), Buffer(6, 8, 4)};
+  problem.buffers[0].colocation = problem.buffers[2].colocation = 1;
+  PackingItems items = MakePackingItems(problem);
+  EXPECT_EQ(ToSolution(problem, items, PackSkyline(items, {0, 1})).height, 4);
+
+  std::minstd_rand random(6);
+  problem = RandomProblem(random, 200, 300, 1000);
+  for (int group = 0; group < 100; ++group) {
+    int64_t time = random() % 200;
+    for (int life = 0; life < 3; ++life) {
+      const int64_t end = time + 1 + random() % 20;
+      problem.buffers.push_back(Buffer(time, end, 1 + random() % 1000));
+      problem.buffers.back().colocation = group;
+      time = end + random() % 20;
+    }
+  }
+  items = MakePackingItems(problem);
+  std::vector<int> order(items.items.size());
+  std::iota(order.begin(), order.end(), 0);
+  const absl::Status status = CheckPacking(
+      problem, ToSolution(problem, items, PackSkyline(items, order)));
+  EXPECT_TRUE(status.ok()) << status;
+}
+
 TEST(OffsetPlannerTest, RepeatsItself) {
   std::minstd_rand random(5);
   const PackingProblem problem = RandomProblem(random, 60, 40, 50);
@@ -230,6 +256,23 @@ TEST(PackingCsvTest, ReadsAndWrites) {
   ASSERT_EQ(problem->buffers.size(), 2);
   EXPECT_EQ(PackingToCsv(*problem, {{0, 8}, 12}),
             "id,lower,upper,size,offset\nb1,0,3,4,0\nb2,3,9,4,8\n");
+}
+
+TEST(PackingCsvTest, GroupsGetOneOffset) {
+  auto problem = ParsePackingCsv(
+      "id,lower,upper,size,group\na,0,1,4,3\nb,1,2,8,-1\na,4,5,4,3\n", "x.csv");
+  EXPECT_THAT(std::string(problem.status().message()),
+              HasSubstr("id 'a' is that of line 2"));
+  problem = ParsePackingCsv(
+      "lower,upper,size,group\n0,1,4,3\n1,2,8,-1\n4,5,4,3\n", "x.csv");
+  ASSERT_TRUE(problem.ok()) << problem.status();
+  EXPECT_EQ(problem->buffers[2].colocation, 3);
+  auto again = ParsePackingCsv(PackingProblemToCsv(*problem), "y.csv");
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(PackingProblemToCsv(*problem),
+            "id,lower,upper,size,alignment,group\n#0,0,1,4,1,3\n"
+            "#1,1,2,8,1,-1\n#2,4,5,4,1,3\n");
+  EXPECT_EQ(again->buffers[0].colocation, 3);
 }
 
 TEST(PackingCsvTest, SaysWhereTheErrorIs) {

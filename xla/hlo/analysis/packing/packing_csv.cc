@@ -58,14 +58,14 @@ absl::Status CsvReader::Error(absl::string_view cell,
 }
 
 absl::Status CsvReader::ReadHeader() {
-  static constexpr absl::string_view kKnown[] = {"id", "lower", "upper", "size",
-                                                 "alignment"};
+  static constexpr absl::string_view kKnown[] = {"id",   "lower",     "upper",
+                                                 "size", "alignment", "group"};
   for (absl::string_view cell : Cells(line_)) {
     if (std::find(std::begin(kKnown), std::end(kKnown), cell) ==
         std::end(kKnown)) {
       return Error(cell, absl::StrCat("unknown column '", cell,
                                       "'; known: id, lower, upper, size, "
-                                      "alignment"));
+                                      "alignment, group"));
     }
     if (std::find(columns_.begin(), columns_.end(), cell) != columns_.end()) {
       return Error(cell, absl::StrCat("column '", cell, "' comes twice"));
@@ -109,6 +109,7 @@ absl::Status CsvReader::ReadBuffer() {
     if (column == "upper") buffer.upper = value, upper = cells[c];
     if (column == "size") buffer.size = value, size = cells[c];
     if (column == "alignment") buffer.alignment = value, alignment = cells[c];
+    if (column == "group") buffer.colocation = value;
   }
   if (buffer.lower >= buffer.upper) {
     return Error(upper, "upper must be above lower");
@@ -143,6 +144,17 @@ absl::StatusOr<PackingProblem> CsvReader::Read() {
 absl::StatusOr<PackingProblem> ParsePackingCsv(absl::string_view text,
                                                absl::string_view file_name) {
   return CsvReader(text, file_name).Read();
+}
+
+std::string PackingProblemToCsv(const PackingProblem& problem) {
+  std::string text = "id,lower,upper,size,alignment,group\n";
+  for (int64_t i = 0; i < problem.buffers.size(); ++i) {
+    const PackingBuffer& buffer = problem.buffers[i];
+    absl::StrAppend(&text, buffer.id, "#", i, ",", buffer.lower, ",",
+                    buffer.upper, ",", buffer.size, ",", buffer.alignment, ",",
+                    buffer.colocation, "\n");
+  }
+  return text;
 }
 
 std::string PackingToCsv(const PackingProblem& problem,

@@ -15,13 +15,18 @@ namespace xla::packing {
 //   id,lower,upper,size
 //   b1,0,3,4
 //
-// The header names the columns, in any order; `alignment` may be one. Other
-// columns are not understood. Empty lines are skipped. InvalidArgument with
-// file:line:col, the line and a caret.
+// The header names the columns, in any order; `alignment` and `group` (buffers
+// of one group >= 0 get one offset) may be among them. Other columns are not
+// understood. Empty lines are skipped. InvalidArgument with file:line:col, the
+// line and a caret.
 absl::StatusOr<PackingProblem> ParsePackingCsv(absl::string_view text,
                                                absl::string_view file_name);
 
-// The same with a column `offset`, in bytes, in the order of the problem.
+// What ParsePackingCsv reads. Ids are made unique by appending positions.
+std::string PackingProblemToCsv(const PackingProblem& problem);
+
+// Columns id, lower, upper, size and `offset`, in bytes, in the order of the
+// problem.
 std::string PackingToCsv(const PackingProblem& problem,
                          const PackingSolution& solution);
 

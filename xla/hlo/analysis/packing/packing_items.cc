@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "xla/hlo/analysis/packing/packing_problem.h"
 
 namespace xla::packing {
@@ -58,6 +59,19 @@ void AddBuffer(const PackingProblem& problem, int index,
   item.duration += buffer.upper - buffer.lower;
 }
 
+// Ranges without a kept section between them are one.
+void JoinNeighbours(absl::InlinedVector<SectionRange, 1>& ranges) {
+  size_t last = 0;
+  for (size_t r = 1; r < ranges.size(); ++r) {
+    if (ranges[r].lo <= ranges[last].hi) {
+      ranges[last].hi = std::max(ranges[last].hi, ranges[r].hi);
+    } else {
+      ranges[++last] = ranges[r];
+    }
+  }
+  ranges.resize(last + 1);
+}
+
 void ScaleToUnits(PackingItems& items) {
   int64_t unit = 0;
   for (const PackingItem& item : items.items) {
@@ -98,6 +112,7 @@ PackingItems MakePackingItems(const PackingProblem& problem) {
               [](const SectionRange& a, const SectionRange& b) {
                 return a.lo < b.lo;
               });
+    JoinNeighbours(item.ranges);
   }
   ScaleToUnits(result);
   return result;

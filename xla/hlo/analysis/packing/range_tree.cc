@@ -94,6 +94,36 @@ int RangeTree::LeastWithin(const SectionRange& window) const {
   return best == kNone ? -1 : best;
 }
 
+int RangeTree::LeastWithin(const SectionRange& window, int bound,
+                           absl::FunctionRef<bool(int rank)> accept) const {
+  if (nodes_.empty()) return -1;
+  int best = bound;
+  int stack[2 * kMaxDepth];
+  int size = 0;
+  stack[size++] = 0;
+  while (size > 0) {
+    const Node& node = nodes_[stack[--size]];
+    if (node.least >= best || node.max_lo < window.lo ||
+        node.min_hi > window.hi) {
+      continue;
+    }
+    if (node.left < 0) {
+      for (int o = node.begin; o < node.end; ++o) {
+        const int rank = order_[o];
+        if (rank < best && !removed_[rank] && ranges_[rank].lo >= window.lo &&
+            ranges_[rank].hi <= window.hi && accept(rank)) {
+          best = rank;
+        }
+      }
+      continue;
+    }
+    const bool left_first = nodes_[node.left].least < nodes_[node.right].least;
+    stack[size++] = left_first ? node.right : node.left;
+    stack[size++] = left_first ? node.left : node.right;
+  }
+  return best == bound ? -1 : best;
+}
+
 void RangeTree::Remove(int rank) {
   removed_[rank] = 1;
   for (int index = leaf_of_[rank]; index >= 0; index = nodes_[index].parent) {

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "xla/hlo/analysis/packing/packing_items.h"
 
 namespace xla::packing {
@@ -16,6 +17,10 @@ class RangeTree {
 
   // The least rank whose range lies within `window`, or -1.
   int LeastWithin(const SectionRange& window) const;
+  // The same among ranks below `bound` that `accept` takes, which is asked for
+  // each that may be the answer.
+  int LeastWithin(const SectionRange& window, int bound,
+                  absl::FunctionRef<bool(int rank)> accept) const;
 
   // The rank must be in the set.
   void Remove(int rank);

@@ -17,12 +17,12 @@ namespace xla::packing {
 // tools/bench/packing.py).
 //
 // A level rises through the tops of the placed items. Sections whose height the
-// level has reached are free; an item can be placed where all its sections lie
-// in one free run. A tree over the ranges of the open items finds the first of
-// them in a run. O(n √n) at worst.
+// level has reached are free; an item can be placed where all its sections are
+// free. A tree over the ranges of the open items finds the first of them in a
+// run of free sections. O(n √n) at worst for items with one range; those with
+// several are looked at wherever one of their ranges is free.
 //
-// An item with several ranges takes all sections between them too. Items with
-// fixed offsets are not supported.
+// Items with fixed offsets are not supported.
 std::vector<int64_t> PackSkyline(const PackingItems& items,
                                  const std::vector<int>& order);
 

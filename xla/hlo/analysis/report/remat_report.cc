@@ -58,8 +58,7 @@ std::string RematReportToText(const RematReport& report, int max_buffers) {
   if (report.seconds() > 0) {
     absl::StrAppendFormat(&out, " in %s", Duration(report.seconds()));
   }
-  absl::StrAppendFormat(&out,
-                        "\n  at least   %s while loops stay as they are\n",
+  absl::StrAppendFormat(&out, "\n  at least   %s with the rewrites looked at\n",
                         HumanBytes(report.lower_bound_bytes()));
   if (report.met() || report.binding().empty()) return out;
   absl::StrAppend(&out, "  what stays, largest first:\n");
@@ -88,7 +87,7 @@ absl::StatusOr<std::string> RematReportToJson(const RematReport& report) {
 
 std::string RematCurveToText(const RematCurve& curve) {
   std::string out =
-      absl::StrFormat("%s: %s, at least %s while loops stay as they are\n",
+      absl::StrFormat("%s: %s, at least %s with the rewrites looked at\n",
                       curve.module(), HumanBytes(curve.peak_before_bytes()),
                       HumanBytes(curve.lower_bound_bytes()));
   double most = 0;

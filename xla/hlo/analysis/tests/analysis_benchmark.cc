@@ -4,13 +4,13 @@
 //     [--seconds=0.3] [--hlo=FILE,FILE...]
 //
 // A column per size: nanoseconds of processor time per instruction, the fastest
-// of several runs.
+// of several runs, so that the first touch of memory does not count.
 // Then the growth of that from the first to the last size (1.0: linear), and
 // per instruction of the last size the bytes that a result holds and the most
 // that were taken on the way. Modules are synthetic training steps with a
 // schedule; --hlo adds a column for each file, whose call graph must be flat. A
-// dash stands for what is left out: quadratic ones above 20,000 instructions,
-// and those that need a schedule on files without one.
+// dash stands for what is left out: analyses that need a schedule, on files
+// without one.
 
 #include <malloc.h>
 #include <time.h>
@@ -98,7 +98,6 @@ namespace xla {
 namespace {
 
 constexpr int kQueries = 1000;
-constexpr int64_t kMaxQuadratic = 20000;
 
 struct Subject {
   std::unique_ptr<HloModule> module;
@@ -189,7 +188,6 @@ std::unique_ptr<Subject> SyntheticSubject(int64_t instructions) {
 struct Analysis {
   std::string name;
   bool needs_schedule = false;
-  bool is_quadratic = false;
   // Returns what the analysis keeps.
   std::function<std::shared_ptr<void>(const Subject&)> run;
 };
@@ -242,47 +240,47 @@ using BestFit = GlobalDecreasingSizeBestFitHeap<HloValue>;
 
 std::vector<Analysis> GraphAnalyses() {
   return {
-      {"call graph", false, false,
+      {"call graph", false,
        [](const Subject& s) { return Kept(CallGraph::Build(s.module.get())); }},
-      {"points-to", false, false,
+      {"points-to", false,
        [](const Subject& s) {
          return Kept(TuplePointsToAnalysis::Run(s.module.get()));
        }},
-      {"dataflow, sets", false, false,
+      {"dataflow, sets", false,
        [](const Subject& s) {
          return Kept(HloDataflowAnalysis::Run(*s.module));
        }},
-      {"dataflow, ssa", false, false,
+      {"dataflow, ssa", false,
        [](const Subject& s) {
          return Kept(HloDataflowAnalysis::Run(*s.module, /*ssa_form=*/true));
        }},
-      {"alias", false, false,
+      {"alias", false,
        [](const Subject& s) {
          return Kept(HloAliasAnalysis::Run(s.module.get(), &s.alias_info));
        }},
-      {"reachability", false, false,
+      {"reachability", false,
        [](const Subject& s) {
          return Kept(HloReachabilityMap::Build(s.module->entry_computation()));
        }},
-      {"reachability, sparse", false, false,
+      {"reachability, sparse", false,
        [](const Subject& s) {
          return Kept(HloReachabilityMap::Build(s.module->entry_computation(),
                                                /*max_dense_bytes=*/0));
        }},
-      {"reachability, dfs", false, false,
+      {"reachability, dfs", false,
        [](const Subject& s) {
          return Kept(HloDfsReachability::Build(s.module->entry_computation()));
        }},
-      {"ordering by dependency", false, false,
+      {"ordering by dependency", false,
        [](const Subject& s) {
          return Kept(std::make_unique<DependencyHloOrdering>(s.module.get()));
        }},
-      {"ordering by schedule", true, false,
+      {"ordering by schedule", true,
        [](const Subject& s) {
          return Kept(
              std::make_unique<SequentialHloOrdering>(s.module->schedule()));
        }},
-      {"1000 may-interfere", true, false,
+      {"1000 may-interfere", true,
        [](const Subject& s) {
          const SequentialHloOrdering ordering(s.module->schedule());
          const HloDataflowAnalysis& dataflow = s.alias->dataflow_analysis();
@@ -293,11 +291,11 @@ std::vector<Analysis> GraphAnalyses() {
                                         dataflow, &s.alias_info);
          });
        }},
-      {"liveness", false, false,
+      {"liveness", false,
        [](const Subject& s) {
          return Kept(HloLivenessAnalysis::Run(*s.module));
        }},
-      {"trip count", false, false,
+      {"trip count", false,
        [](const Subject& s) {
          CHECK_EQ(ComputeWhileLoopTripCount(
                       s.loop->entry_computation()->root_instruction())
@@ -305,7 +303,7 @@ std::vector<Analysis> GraphAnalyses() {
                   96);
          return std::shared_ptr<void>();
        }},
-      {"cost", false, false,
+      {"cost", false,
        [](const Subject& s) {
          auto result = std::make_unique<HloCostAnalysis>();
          CHECK_OK(s.module->entry_computation()->Accept(result.get()));
@@ -316,51 +314,51 @@ std::vector<Analysis> GraphAnalyses() {
 
 std::vector<Analysis> MemoryAnalyses() {
   return {
-      {"schedule update", true, false,
+      {"schedule update", true,
        [](const Subject& s) {
          auto schedule = std::make_unique<HloSchedule>(s.grown->schedule());
          CHECK_OK(schedule->Update());
          return Kept(std::move(schedule));
        }},
-      {"live range", true, false,
+      {"live range", true,
        [](const Subject& s) {
          return Kept(HloLiveRange::Run(s.module->schedule(), *s.alias,
                                        s.module->entry_computation()));
        }},
-      {"heap simulator, bytes", true, false,
+      {"heap simulator, bytes", true,
        [](const Subject& s) {
          return Simulate(
              s, std::make_unique<NoFragmentationStatsHeap<HloValue>>());
        }},
-      {"heap simulator, planner", true, false,
+      {"heap simulator, planner", true,
        [](const Subject& s) {
          return Simulate(s, std::make_unique<PlannedHeap<HloValue>>(64));
        }},
-      {"heap simulator, fast merge", true, false,
+      {"heap simulator, fast merge", true,
        [](const Subject& s) {
          return Simulate(s, std::make_unique<BestFit>(64, BestFit::kFastMerge));
        }},
-      {"heap simulator, fast split", true, false,
+      {"heap simulator, fast split", true,
        [](const Subject& s) {
          return Simulate(s, std::make_unique<BestFit>(64, BestFit::kFastSplit));
        }},
-      {"heap simulator, best fit", true, true,
+      {"heap simulator, best fit", true,
        [](const Subject& s) {
          return Simulate(s, std::make_unique<BestFit>(64));
        }},
-      {"buffers, scheduled", true, false,
+      {"buffers, scheduled", true,
        [](const Subject& s) {
          return Assign(
              s, std::make_unique<SequentialHloOrdering>(s.module->schedule()),
              /*fast=*/false);
        }},
-      {"buffers, unordered", false, true,
+      {"buffers, unordered", false,
        [](const Subject& s) {
          return Assign(s,
                        std::make_unique<DependencyHloOrdering>(s.module.get()),
                        /*fast=*/false);
        }},
-      {"buffers, unordered, fast", false, true,
+      {"buffers, unordered, fast", false,
        [](const Subject& s) {
          return Assign(s,
                        std::make_unique<DependencyHloOrdering>(s.module.get()),
@@ -408,8 +406,7 @@ void PrintRow(const Analysis& analysis,
   double peak_bytes = 0;
   for (int64_t i = 0; i < subjects.size(); ++i) {
     const Subject& subject = *subjects[i];
-    if ((analysis.needs_schedule && !subject.module->has_schedule()) ||
-        (analysis.is_quadratic && subject.size() > kMaxQuadratic)) {
+    if (analysis.needs_schedule && !subject.module->has_schedule()) {
       absl::StrAppend(&row, absl::StrFormat("%13s", "-"));
       continue;
     }
@@ -419,14 +416,12 @@ void PrintRow(const Analysis& analysis,
     if (first == 0) first = per_instruction;
     last = per_instruction;
   }
-  for (int64_t i = num_synthetic - 1; i >= 0; --i) {
-    const Subject& subject = *subjects[i];
-    if (analysis.is_quadratic && subject.size() > kMaxQuadratic) continue;
+  if (num_synthetic > 0) {
+    const Subject& subject = *subjects[num_synthetic - 1];
     const int64_t before = bytes_most = bytes_now;
     const std::shared_ptr<void> kept = analysis.run(subject);
     kept_bytes = static_cast<double>(bytes_now - before) / subject.size();
     peak_bytes = static_cast<double>(bytes_most - before) / subject.size();
-    break;
   }
   absl::StrAppend(&row, absl::StrFormat("%8.2f%8.0f%8.0f", last / first,
                                         kept_bytes, peak_bytes));
@@ -476,5 +471,9 @@ int Main() {
 
 int main(int argc, char** argv) {
   absl::ParseCommandLine(argc, argv);
+  // What is freed is not given back to the system: how long that takes to hand
+  // out large blocks again is no matter of the analyses.
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, -1);
   return xla::Main();
 }

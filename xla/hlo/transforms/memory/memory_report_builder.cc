@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <utility>
 
@@ -38,61 +37,6 @@ BufferSet BuffersOf(const HloInstruction& inst,
     }
   }
   return buffers;
-}
-
-// Groups of buffers that go first where there are more than planners of small
-// problems take.
-constexpr size_t kMaxLarge = 3500;
-// Waste of a plan for all buffers, of the most live bytes, from which on it is
-// worth to look for another one.
-constexpr double kWaste = 0.005;
-
-// The problem of the buffers with the largest sizes, or of the others.
-packing::PackingProblem Part(const packing::PackingProblem& problem,
-                             bool largest) {
-  // Buffers at one offset are large or small together.
-  absl::flat_hash_map<int64_t, int64_t> size_of_group;
-  auto group = [&](size_t i) {
-    int64_t colocation = problem.buffers[i].colocation;
-    return colocation >= 0 ? colocation : -1 - static_cast<int64_t>(i);
-  };
-  for (size_t i = 0; i < problem.buffers.size(); ++i) {
-    int64_t& size = size_of_group[group(i)];
-    size = std::max(size, problem.buffers[i].size);
-  }
-  std::vector<int64_t> sizes;
-  for (const auto& [id, size] : size_of_group) sizes.push_back(size);
-  int64_t least = 0;
-  if (sizes.size() > kMaxLarge) {
-    absl::c_nth_element(sizes, sizes.begin() + kMaxLarge, std::greater<>());
-    least = sizes[kMaxLarge];
-  }
-  packing::PackingProblem part;
-  for (size_t i = 0; i < problem.buffers.size(); ++i) {
-    if ((size_of_group[group(i)] > least) == largest) {
-      part.buffers.push_back(problem.buffers[i]);
-    }
-  }
-  return part;
-}
-
-// Bytes of a heap with an offset for each buffer. Where planning all at once
-// wastes memory, the largest buffers are planned with more care, and the many
-// small ones lie above them.
-absl::StatusOr<int64_t> HeapBytes(const packing::PackingProblem& problem) {
-  TF_ASSIGN_OR_RETURN(packing::OffsetPlan plan, packing::PlanOffsets(problem));
-  int64_t all = plan.solution.height;
-  if (static_cast<double>(all) <=
-      (1 + kWaste) * static_cast<double>(plan.lower_bound)) {
-    return all;
-  }
-  int64_t stacked = 0;
-  for (bool largest : {true, false}) {
-    TF_ASSIGN_OR_RETURN(packing::OffsetPlan part,
-                        packing::PlanOffsets(Part(problem, largest)));
-    stacked += part.solution.height;
-  }
-  return std::min(all, stacked);
 }
 
 class Builder {
@@ -288,11 +232,12 @@ absl::StatusOr<BuiltMemoryReport> BuildMemoryReport(
       MemoryTimeline timeline,
       BuildMemoryTimeline(schedule.schedule, alias_analysis, options.alias_info,
                           options.size_function));
-  TF_ASSIGN_OR_RETURN(int64_t heap_bytes,
-                      HeapBytes(timeline.ToPackingProblem()));
-  Builder builder(schedule, alias_analysis, options, timeline);
-  builder.Build(heap_bytes, timeline.peak_bytes);
   BuiltMemoryReport built;
+  built.buffers = timeline.ToPackingProblem();
+  TF_ASSIGN_OR_RETURN(packing::OffsetPlan plan,
+                      packing::PlanOffsets(built.buffers));
+  Builder builder(schedule, alias_analysis, options, timeline);
+  builder.Build(plan.solution.height, timeline.peak_bytes);
   built.report = builder.Take();
   built.curve.assign(timeline.live_bytes.begin(), timeline.live_bytes.end());
   return built;

@@ -9,6 +9,7 @@
 #include "xla/hlo/analysis/alias_info.h"
 #include "xla/hlo/analysis/buffer_value.h"
 #include "xla/hlo/analysis/hlo_alias_analysis.h"
+#include "xla/hlo/analysis/packing/packing_problem.h"
 #include "xla/hlo/analysis/report/memory_report.pb.h"
 #include "xla/hlo/transforms/memory/compute_schedule.h"
 
@@ -30,6 +31,8 @@ struct BuiltMemoryReport {
   MemoryReport report;
   // Live bytes at each tick of the MemoryTimeline.
   std::vector<double> curve;
+  // What offsets are needed for, over the ticks of the MemoryTimeline.
+  packing::PackingProblem buffers;
 };
 
 // Says where the memory of a module goes when it runs in `schedule`: the peak

@@ -17,11 +17,12 @@ constexpr double kLeastSeconds = 1e-9;
 }  // namespace
 
 DropPricing::DropPricing(const RematProblem& problem, const RematState& state,
-                         int64_t limit, int64_t segment_bytes)
+                         int64_t limit, int64_t segment_bytes, int64_t* work)
     : problem_(problem),
       state_(state),
       limit_(limit),
       segment_bytes_(segment_bytes),
+      work_(*work),
       plan_stamp_(problem.nodes.size(), 0),
       last_reader_(problem.nodes.size(), 0) {}
 
@@ -46,6 +47,7 @@ void DropPricing::Undo(size_t size, const Account& account) {
 }
 
 bool DropPricing::PlanRead(ValueId value, int depth) {
+  --work_;
   if (--budget_ < 0) return false;
   const NodeId maker = problem_.values[value].node;
   if (InPlan(maker)) return true;

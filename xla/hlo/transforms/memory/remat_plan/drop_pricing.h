@@ -35,9 +35,10 @@ struct Drop {
 // little.
 class DropPricing {
  public:
-  // At most `segment_bytes` may lie before one step for later ones.
+  // At most `segment_bytes` may lie before one step for later ones. `*work`
+  // goes down by the values looked at.
   DropPricing(const RematProblem& problem, const RematState& state,
-              int64_t limit, int64_t segment_bytes);
+              int64_t limit, int64_t segment_bytes, int64_t* work);
 
   // Dropping `value` before its reader at position `use`. False if that is not
   // possible or frees nothing. `price`: what relief is worth at this time,
@@ -66,6 +67,7 @@ class DropPricing {
   const RematState& state_;
   const int64_t limit_;
   const int64_t segment_bytes_;
+  int64_t& work_;
 
   int32_t position_ = 0;
   double price_ = 0;

@@ -14,31 +14,24 @@ constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
 ExcessTree::ExcessTree(absl::Span<const int64_t> bytes, int64_t limit)
     : size_(std::max<int64_t>(static_cast<int64_t>(bytes.size()), 1)),
       limit_(limit) {
-  int64_t leaves = 1;
-  while (leaves < size_) leaves *= 2;
-  nodes_.resize(2 * leaves);
-  const std::vector<int64_t> one_point = {0};
-  Build(1, 0, size_ - 1, bytes.empty() ? absl::MakeSpan(one_point) : bytes);
+  while (leaves_ < size_) leaves_ *= 2;
+  nodes_.resize(2 * leaves_);
+  for (int64_t i = 0; i < leaves_; ++i) {
+    // Points past the end are never asked for.
+    const int64_t value = i < static_cast<int64_t>(bytes.size())
+                              ? bytes[i]
+                              : std::min<int64_t>(limit_, 0);
+    const bool over = i < size_ && value > limit_;
+    nodes_[leaves_ + i] = {over ? value : kMost, over ? kLeast : value, value,
+                           over ? 1 : 0, 0};
+  }
+  for (int64_t node = leaves_ - 1; node > 0; --node) {
+    nodes_[node].add = 0;
+    Pull(node);
+  }
 }
 
 int64_t ExcessTree::max() const { return nodes_[1].max_all; }
-
-void ExcessTree::Build(int64_t node, int64_t lo, int64_t hi,
-                       absl::Span<const int64_t> bytes) {
-  nodes_[node].add = 0;
-  if (lo == hi) {
-    const bool over = bytes[lo] > limit_;
-    nodes_[node].min_over = over ? bytes[lo] : kMost;
-    nodes_[node].max_under = over ? kLeast : bytes[lo];
-    nodes_[node].max_all = bytes[lo];
-    nodes_[node].over = over ? 1 : 0;
-    return;
-  }
-  const int64_t mid = (lo + hi) / 2;
-  Build(2 * node, lo, mid, bytes);
-  Build(2 * node + 1, mid + 1, hi, bytes);
-  Pull(node);
-}
 
 void ExcessTree::Pull(int64_t node) {
   Node& self = nodes_[node];
@@ -65,9 +58,9 @@ void ExcessTree::Add(int64_t first, int64_t last, int64_t bytes) {
   first = std::max<int64_t>(first, 0);
   last = std::min(last, size_ - 1);
   if (first > last || bytes == 0) return;
-  AddTo(1, 0, size_ - 1, first, last, bytes);
+  AddTo(1, 0, leaves_ - 1, first, last, bytes);
   if (nodes_[1].min_over <= limit_ || nodes_[1].max_under > limit_) {
-    Settle(1, 0, size_ - 1);
+    Settle(1, 0, leaves_ - 1);
   }
 }
 
@@ -108,48 +101,50 @@ void ExcessTree::Settle(int64_t node, int64_t lo, int64_t hi) {
   Pull(node);
 }
 
-void ExcessTree::QueryIn(int64_t node, int64_t lo, int64_t hi, int64_t first,
-                         int64_t last, int64_t add, Summary* summary,
-                         int64_t* max) const {
-  const Node& self = nodes_[node];
-  if (first <= lo && hi <= last) {
-    summary->over += self.over;
-    if (self.max_under != kLeast) {
-      summary->max_under = std::max(summary->max_under, self.max_under + add);
-    }
-    *max = std::max(*max, self.max_all + add);
-    return;
+// From both ends upwards. What is taken on the way lies below the node that an
+// end has got to, whose added bytes count for it.
+ExcessTree::Range ExcessTree::RangeOf(int64_t first, int64_t last) const {
+  first = std::max<int64_t>(first, 0);
+  last = std::min(last, size_ - 1);
+  Range left = {0, kLeast, kLeast};
+  if (first > last) return left;
+  Range right = left;
+  const auto take = [this](int64_t node, Range* range) {
+    range->over += nodes_[node].over;
+    range->max_under = std::max(range->max_under, nodes_[node].max_under);
+    range->max_all = std::max(range->max_all, nodes_[node].max_all);
+  };
+  const auto climb = [this](int64_t node, Range* range) {
+    const int64_t add = nodes_[node].add;
+    if (range->max_under != kLeast) range->max_under += add;
+    if (range->max_all != kLeast) range->max_all += add;
+  };
+  int64_t l = first + leaves_;
+  int64_t r = last + leaves_;
+  take(l, &left);
+  if (l != r) take(r, &right);
+  while (l / 2 != r / 2) {
+    if (l % 2 == 0) take(l + 1, &left);
+    if (r % 2 == 1) take(r - 1, &right);
+    l /= 2;
+    r /= 2;
+    climb(l, &left);
+    climb(r, &right);
   }
-  const int64_t mid = (lo + hi) / 2;
-  add += self.add;
-  if (first <= mid) QueryIn(2 * node, lo, mid, first, last, add, summary, max);
-  if (last > mid) {
-    QueryIn(2 * node + 1, mid + 1, hi, first, last, add, summary, max);
-  }
+  left.over += right.over;
+  left.max_under = std::max(left.max_under, right.max_under);
+  left.max_all = std::max(left.max_all, right.max_all);
+  for (l /= 2; l > 0; l /= 2) climb(l, &left);
+  return left;
 }
 
 ExcessTree::Summary ExcessTree::Query(int64_t first, int64_t last) const {
-  Summary summary;
-  summary.max_under = kLeast;
-  int64_t max = kLeast;
-  first = std::max<int64_t>(first, 0);
-  last = std::min(last, size_ - 1);
-  if (first <= last) {
-    QueryIn(1, 0, size_ - 1, first, last, 0, &summary, &max);
-  }
-  return summary;
+  const Range range = RangeOf(first, last);
+  return {range.over, range.max_under};
 }
 
 int64_t ExcessTree::Max(int64_t first, int64_t last) const {
-  Summary summary;
-  summary.max_under = kLeast;
-  int64_t max = kLeast;
-  first = std::max<int64_t>(first, 0);
-  last = std::min(last, size_ - 1);
-  if (first <= last) {
-    QueryIn(1, 0, size_ - 1, first, last, 0, &summary, &max);
-  }
-  return max;
+  return RangeOf(first, last).max_all;
 }
 
 }  // namespace xla::remat_plan

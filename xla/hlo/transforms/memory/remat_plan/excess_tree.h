@@ -38,17 +38,20 @@ class ExcessTree {
     int64_t add;  // of all points below, included in the three above
   };
 
-  void Build(int64_t node, int64_t lo, int64_t hi,
-             absl::Span<const int64_t> bytes);
   void Pull(int64_t node);
   void Apply(int64_t node, int64_t bytes);
   void AddTo(int64_t node, int64_t lo, int64_t hi, int64_t first, int64_t last,
              int64_t bytes);
   void Settle(int64_t node, int64_t lo, int64_t hi);
-  void QueryIn(int64_t node, int64_t lo, int64_t hi, int64_t first,
-               int64_t last, int64_t add, Summary* summary, int64_t* max) const;
+  struct Range {
+    int64_t over;
+    int64_t max_under;
+    int64_t max_all;
+  };
+  Range RangeOf(int64_t first, int64_t last) const;
 
   int64_t size_;
+  int64_t leaves_ = 1;  // a power of 2
   int64_t limit_;
   std::vector<Node> nodes_;
 };

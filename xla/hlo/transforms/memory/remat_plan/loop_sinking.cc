@@ -7,13 +7,12 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "xla/hlo/analysis/while_loop_analysis.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
-#include "xla/hlo/transforms/memory/remat_plan/computation_problem.h"
+#include "xla/hlo/transforms/memory/remat_plan/cheap_recipe.h"
 #include "xla/hlo/transforms/memory/remat_plan/loop_state.h"
 #include "xla/hlo/transforms/memory/rematerialization/remat_accounting.h"
 #include "xla/hlo/transforms/simplifiers/hlo_cse.h"
@@ -26,39 +25,9 @@ namespace xla::remat_plan {
 namespace {
 
 constexpr int kMaxDepth = 32;
-constexpr size_t kMaxMade = 64;
-// What is carried in instead may take this part of what goes.
-constexpr int64_t kCarriedPart = 4;
 
 int64_t BytesOf(const HloInstruction* inst) {
   return ShapeUtil::ByteSizeOf(inst->shape(), 8);
-}
-
-// What a body may make again: one value from others, cheaply.
-bool IsCheap(const HloInstruction* inst) {
-  if (inst->shape().IsTuple() || inst->HasControlDependencies()) return false;
-  switch (inst->opcode()) {
-    case HloOpcode::kBroadcast:
-    case HloOpcode::kIota:
-    case HloOpcode::kReshape:
-    case HloOpcode::kBitcast:
-    case HloOpcode::kTranspose:
-    case HloOpcode::kConvert:
-    case HloOpcode::kCopy:
-    case HloOpcode::kSlice:
-      return true;
-    case HloOpcode::kConstant:
-      return ShapeUtil::IsEffectiveScalar(inst->shape());
-    default:
-      return inst->IsElementwise() && IsRecomputable(*inst);
-  }
-}
-
-bool IsParameterRead(const HloInstruction* inst) {
-  while (inst->opcode() == HloOpcode::kGetTupleElement) {
-    inst = inst->operand(0);
-  }
-  return inst->opcode() == HloOpcode::kParameter;
 }
 
 // Dimension of a reshape's operand that is dimension `dim` of its result;
@@ -77,47 +46,11 @@ std::optional<int64_t> DimensionBeforeReshape(const Shape& before,
   return std::nullopt;
 }
 
-// How the body makes a value: which instructions it runs again, and what it
-// has to be given.
-struct Recipe {
-  absl::flat_hash_set<const HloInstruction*> made;
-  absl::flat_hash_set<const HloInstruction*> carried;
-};
-
-// Goes back from `value` as long as what is carried stays small.
-std::optional<Recipe> FindRecipe(const HloInstruction* value) {
-  Recipe recipe;
-  std::vector<const HloInstruction*> work = {value};
-  int64_t carried_bytes = 0;
-  const int64_t bytes = BytesOf(value);
-  while (!work.empty()) {
-    const HloInstruction* inst = work.back();
-    work.pop_back();
-    if (recipe.made.contains(inst) || recipe.carried.contains(inst)) continue;
-    const bool small = BytesOf(inst) * kCarriedPart * 4 <= bytes;
-    const bool make =
-        IsCheap(inst) && !IsParameterRead(inst) &&
-        (inst == value || !small || inst->opcode() == HloOpcode::kConstant);
-    if (!make) {
-      if (inst == value || inst->shape().IsTuple()) return std::nullopt;
-      if (!IsParameterRead(inst)) carried_bytes += BytesOf(inst);
-      recipe.carried.insert(inst);
-      continue;
-    }
-    recipe.made.insert(inst);
-    if (recipe.made.size() > kMaxMade) return std::nullopt;
-    for (const HloInstruction* operand : inst->operands()) {
-      work.push_back(operand);
-    }
-  }
-  if (carried_bytes * kCarriedPart > bytes) return std::nullopt;
-  return recipe;
-}
-
 // Writes values of the outside into a body.
 class Sinker {
  public:
-  Sinker(LoopState loop, const Recipe& recipe) : loop_(loop), recipe_(recipe) {}
+  Sinker(LoopState loop, const CheapRecipe& recipe)
+      : loop_(loop), recipe_(recipe) {}
 
   absl::StatusOr<HloInstruction*> Whole(HloInstruction* value, int depth = 0) {
     if (depth > kMaxDepth) return TooDeep(value);
@@ -217,7 +150,7 @@ class Sinker {
   }
 
   LoopState loop_;
-  const Recipe& recipe_;
+  const CheapRecipe& recipe_;
   absl::flat_hash_map<const HloInstruction*, HloInstruction*> whole_;
   // By value, dimension and index.
   absl::flat_hash_map<
@@ -245,7 +178,8 @@ bool IsSlice(const HloInstruction* reader, const HloInstruction* state,
 
 // What the body's new instructions cost in one trip: all of what is made, or,
 // where it is read by slices, a slice of what has the dimension.
-double CostOfTrip(const LoopState& loop, int64_t element, const Recipe& recipe,
+double CostOfTrip(const LoopState& loop, int64_t element,
+                  const CheapRecipe& recipe,
                   absl::FunctionRef<double(const HloInstruction&)> seconds) {
   double whole = 0;
   for (const HloInstruction* inst : recipe.made) whole += seconds(*inst);
@@ -295,7 +229,7 @@ std::vector<LoopInvariant> FindLoopInvariants(
             loop->BodyReaders(k).empty() || loop->IsResultRoot(k)) {
           continue;
         }
-        std::optional<Recipe> recipe = FindRecipe(value);
+        std::optional<CheapRecipe> recipe = FindCheapRecipe(value);
         if (!recipe.has_value()) continue;
         found.push_back({inst, k, BytesOf(value),
                          trips * CostOfTrip(*loop, k, *recipe, seconds)});
@@ -317,7 +251,7 @@ absl::Status SinkLoopInvariants(absl::Span<const LoopInvariant> invariants,
     TF_RET_CHECK(loop.has_value());
     const int64_t element = invariant.element;
     HloInstruction* value = loop->init()->mutable_operand(element);
-    std::optional<Recipe> recipe = FindRecipe(value);
+    std::optional<CheapRecipe> recipe = FindCheapRecipe(value);
     TF_RET_CHECK(recipe.has_value());
     Sinker sinker(*loop, *recipe);
     for (HloInstruction* reader : loop->BodyReaders(element)) {

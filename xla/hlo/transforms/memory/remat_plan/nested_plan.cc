@@ -29,8 +29,9 @@ double TripsOf(const HloInstruction& inst) {
 }  // namespace
 
 NestedPlanner::NestedPlanner(const HloModule& module,
-                             const HloCostAnalysis& cost, int64_t effort)
-    : module_(module), cost_(cost), effort_(effort) {
+                             const HloCostAnalysis& cost, int64_t effort,
+                             int64_t* work)
+    : module_(module), cost_(cost), effort_(effort), work_(work) {
   for (const HloComputation* computation : ComputationsThatRun(module)) {
     AddComputation(computation);
   }
@@ -83,7 +84,15 @@ absl::StatusOr<RematProgram> NestedPlanner::Search(const RematProblem& problem,
   RematSearchOptions options;
   options.limit_bytes = limit_bytes;
   options.effort = effort_;
-  return SearchProgram(problem, problem.order, options);
+  if (work_ == nullptr) return SearchProgram(problem, problem.order, options);
+  // Others may come after it.
+  const int64_t part = computations_.size() > 1 ? *work_ / 3 : *work_ / 3 * 2;
+  int64_t left = part;
+  options.work = &left;
+  TF_ASSIGN_OR_RETURN(RematProgram program,
+                      SearchProgram(problem, problem.order, options));
+  *work_ -= part - left;
+  return program;
 }
 
 absl::StatusOr<NestedPlanner::Plan> NestedPlanner::PlanComputation(
@@ -91,6 +100,8 @@ absl::StatusOr<NestedPlanner::Plan> NestedPlanner::PlanComputation(
   const Computation& of = Get(computation);
   Plan best;
   best.peak_bytes = of.peak_bytes;
+  // Limits that nothing meets are all the same.
+  limit_bytes = std::max(limit_bytes, of.lower_bound_bytes);
   if (of.peak_bytes <= limit_bytes) return best;
   auto known = known_.find({computation, limit_bytes});
   if (known != known_.end()) return known->second;

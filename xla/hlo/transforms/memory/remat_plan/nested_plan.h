@@ -27,9 +27,10 @@ namespace xla::remat_plan {
 // what inner ones cost.
 class NestedPlanner {
  public:
-  // The module, its schedule and the analysis must outlive the planner.
+  // The module, its schedule and the analysis must outlive the planner. `*work`
+  // limits searches (remat_search.h); null: nothing does.
   NestedPlanner(const HloModule& module, const HloCostAnalysis& cost,
-                int64_t effort);
+                int64_t effort, int64_t* work = nullptr);
 
   struct Plan {
     // Seconds more than now, trip counts included.
@@ -77,6 +78,7 @@ class NestedPlanner {
   const HloModule& module_;
   const HloCostAnalysis& cost_;
   const int64_t effort_;
+  int64_t* const work_;
   absl::flat_hash_map<const HloComputation*, std::unique_ptr<Computation>>
       computations_;
   // Plans made so far, by limit.

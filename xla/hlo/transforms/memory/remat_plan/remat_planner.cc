@@ -3,27 +3,21 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "xla/hlo/transforms/memory/remat_plan/loop_residuals.h"
-#include "xla/hlo/transforms/memory/remat_plan/loop_sinking.h"
+#include "xla/hlo/transforms/memory/remat_plan/module_contents.h"
+#include "xla/hlo/transforms/memory/remat_plan/module_variant.h"
 #include "xla/hlo/transforms/memory/remat_plan/nested_plan.h"
-#include "xla/hlo/transforms/memory/remat_plan/reschedule.h"
 #include "xla/hlo/transforms/memory/rematerialization/remat_accounting.h"
 #include "xla/status_macros.h"
 
 namespace xla {
 namespace {
 
+using remat_plan::MakeCostAnalysis;
+using remat_plan::ModuleVariant;
 using remat_plan::NestedPlanner;
-
-std::unique_ptr<HloCostAnalysis> MakeCostAnalysis(
-    HloCostAnalysis::Options device) {
-  device.multiply_by_trip_count = true;
-  return std::make_unique<HloCostAnalysis>(device);
-}
 
 int64_t InstructionCount(const HloModule& module) {
   int64_t count = 0;
@@ -33,68 +27,21 @@ int64_t InstructionCount(const HloModule& module) {
   return count;
 }
 
-// A way to rewrite a module: first this, then programs of its computations, by
-// their place in ComputationsThatRun().
-struct Recipe {
-  std::string method;
-  std::function<absl::Status(HloModule*)> prepare;
-  std::vector<std::vector<remat_plan::NodeId>> programs;
-};
-
 struct Outcome {
   int64_t peak_bytes = 0;
   double seconds = 0;
 };
 
-constexpr int kAll = 1 << 20;
-// Values below this part of the module's peak stay where they are.
-constexpr int64_t kSmallPart = 2000;
-
-absl::StatusOr<std::vector<int>> DropOrder(
-    const HloModule& module, const HloCostAnalysis::Options& device) {
-  const std::vector<remat_plan::LoopResidual> residuals =
-      remat_plan::FindLoopResiduals(module);
-  if (residuals.empty()) return std::vector<int>();
-  std::unique_ptr<HloCostAnalysis> cost = MakeCostAnalysis(device);
-  TF_RETURN_IF_ERROR(module.entry_computation()->Accept(cost.get()));
-  return remat_plan::OrderOfDrops(residuals, [&](const HloInstruction& inst) {
-    return cost->optimal_seconds(inst);
-  });
-}
-
-absl::StatusOr<std::vector<remat_plan::LoopInvariant>> Invariants(
-    const HloModule& module, const HloCostAnalysis::Options& device) {
-  std::unique_ptr<HloCostAnalysis> cost = MakeCostAnalysis(device);
-  TF_RETURN_IF_ERROR(module.entry_computation()->Accept(cost.get()));
-  TF_ASSIGN_OR_RETURN(RematPeak peak,
-                      ComputeRematPeak(module, module.schedule()));
-  return remat_plan::FindLoopInvariants(
-      module, peak.bytes / kSmallPart + 1,
-      [&](const HloInstruction& inst) { return cost->optimal_seconds(inst); });
-}
-
-// Rewrites loops: drops the first `drops` stacked residuals, and sinks the
-// first `sinks` of the invariants that are then left. `reschedule`: and looks
-// for a better order.
-absl::Status RewriteLoops(int drops, int sinks, bool reschedule,
-                          const HloCostAnalysis::Options& device,
-                          HloModule* module) {
-  if (drops > 0) {
-    TF_ASSIGN_OR_RETURN(std::vector<int> order, DropOrder(*module, device));
-    order.resize(std::min(order.size(), static_cast<size_t>(drops)));
-    TF_RETURN_IF_ERROR(remat_plan::DropLoopResiduals(order, module));
-  }
-  if (sinks > 0) {
-    TF_ASSIGN_OR_RETURN(std::vector<remat_plan::LoopInvariant> invariants,
-                        Invariants(*module, device));
-    invariants.resize(std::min(invariants.size(), static_cast<size_t>(sinks)));
-    TF_RETURN_IF_ERROR(remat_plan::SinkLoopInvariants(invariants, module));
-  }
-  if (reschedule) {
-    TF_RETURN_IF_ERROR(remat_plan::RescheduleForMemory(module));
-  }
-  return absl::OkStatus();
-}
+// A module after the rewrites of a variant, and what is known of it.
+struct Prepared {
+  ModuleVariant variant;
+  std::unique_ptr<HloModule> module;
+  Outcome outcome;
+  std::unique_ptr<HloCostAnalysis> cost;
+  std::unique_ptr<NestedPlanner> planner;
+  // Of the peak, what the planner's problems leave out.
+  int64_t uncounted_bytes = 0;
+};
 
 class Planner {
  public:
@@ -115,7 +62,14 @@ class Planner {
     if (result_.peak_before_bytes > options_.limit_bytes) {
       TF_RETURN_IF_ERROR(TryAll());
     }
-    TF_RETURN_IF_ERROR(DescribeAfter());
+    TF_RETURN_IF_ERROR(
+        DescribeAfter(best_module_ != nullptr ? *best_module_ : *module_));
+    // From here on nothing fails that depends on the module.
+    if (best_module_ != nullptr) {
+      TF_RETURN_IF_ERROR(
+          remat_plan::ReplaceContents(std::move(best_module_), module_));
+      result_.changed = true;
+    }
     return std::move(result_);
   }
 
@@ -125,6 +79,13 @@ class Planner {
     TF_ASSIGN_OR_RETURN(RematPeak peak,
                         ComputeRematPeak(module, module.schedule()));
     return peak.bytes;
+  }
+
+  absl::StatusOr<Outcome> OutcomeOf(const HloModule& module) const {
+    TF_ASSIGN_OR_RETURN(int64_t peak, Peak(module));
+    TF_ASSIGN_OR_RETURN(RematWork work,
+                        ComputeRematWork(module, options_.device));
+    return Outcome{peak, work.seconds};
   }
 
   absl::Status DescribeBefore() {
@@ -138,31 +99,25 @@ class Planner {
     NestedPlanner planner(*module_, *cost, options_.effort);
     result_.lower_bound_bytes =
         planner.LowerBound() + RematOutputBytes(*module_);
+    best_ = {result_.peak_before_bytes, result_.work_before.seconds};
     return absl::OkStatus();
   }
 
-  absl::Status DescribeAfter() {
-    TF_ASSIGN_OR_RETURN(result_.peak_after_bytes, Peak(*module_));
+  absl::Status DescribeAfter(const HloModule& module) {
+    TF_ASSIGN_OR_RETURN(result_.peak_after_bytes, Peak(module));
     TF_ASSIGN_OR_RETURN(result_.work_after,
-                        ComputeRematWork(*module_, options_.device));
-    result_.instructions_after = InstructionCount(*module_);
+                        ComputeRematWork(module, options_.device));
+    result_.instructions_after = InstructionCount(module);
     result_.met = result_.peak_after_bytes <= options_.limit_bytes;
     if (!result_.met) {
-      TF_ASSIGN_OR_RETURN(result_.binding, FindBindingBuffers(*module_));
+      TF_ASSIGN_OR_RETURN(result_.binding, FindBindingBuffers(module));
     }
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Outcome> OutcomeOf(const HloModule& module) const {
-    TF_ASSIGN_OR_RETURN(int64_t peak, Peak(module));
-    TF_ASSIGN_OR_RETURN(RematWork work,
-                        ComputeRematWork(module, options_.device));
-    return Outcome{peak, work.seconds};
-  }
-
-  bool Better(const Outcome& a, const Outcome& b) const {
-    const bool a_met = a.peak_bytes <= options_.limit_bytes;
-    const bool b_met = b.peak_bytes <= options_.limit_bytes;
+  static bool Better(const Outcome& a, const Outcome& b, int64_t limit) {
+    const bool a_met = a.peak_bytes <= limit;
+    const bool b_met = b.peak_bytes <= limit;
     if (a_met != b_met) return a_met;
     if (!a_met && a.peak_bytes != b.peak_bytes) {
       return a.peak_bytes < b.peak_bytes;
@@ -170,162 +125,275 @@ class Planner {
     return a.seconds < b.seconds;
   }
 
-  // Applies programs to a module that is prepared.
-  absl::Status ApplyPrograms(
-      const std::vector<std::vector<remat_plan::NodeId>>& programs,
-      HloModule* module) const {
-    std::unique_ptr<HloCostAnalysis> cost = MakeCostAnalysis(options_.device);
-    NestedPlanner planner(*module, *cost, options_.effort);
-    NestedPlanner::Plan plan;
-    const std::vector<HloComputation*> computations =
-        ComputationsThatRun(*module);
-    for (size_t i = 0; i < programs.size(); ++i) {
-      if (!programs[i].empty()) plan.programs[computations[i]] = programs[i];
-    }
-    remat_plan::ApplyOptions apply;
-    apply.optimization_barriers = options_.optimization_barriers;
-    return planner.Apply(plan, apply, module);
+  bool IsBest(const Outcome& outcome) const {
+    return Better(outcome, best_, options_.limit_bytes);
   }
 
-  // Finds programs for a prepared module, which stays as it is, and tries them
-  // out. The abstract problem leaves small tables out, and may count in another
-  // way than `peak` does: aims lower by what is too much, a few times.
-  absl::StatusOr<Outcome> FindPrograms(const HloModule& module,
-                                       Recipe* recipe) const {
-    recipe->programs.clear();
-    TF_ASSIGN_OR_RETURN(Outcome best, OutcomeOf(module));
-    if (best.peak_bytes <= options_.limit_bytes) return best;
+  void Take(const Outcome& outcome, const std::string& method,
+            std::unique_ptr<HloModule> module) {
+    best_ = outcome;
+    best_module_ = std::move(module);
+    result_.method = method;
+  }
+
+  // Applies a plan for `module`, which stays as it is, to a copy.
+  absl::StatusOr<std::unique_ptr<HloModule>> Apply(
+      const HloModule& module, const NestedPlanner::Plan& plan) const {
+    std::unique_ptr<HloModule> copy = module.Clone("");
+    const std::vector<HloComputation*> from = ComputationsThatRun(module);
+    const std::vector<HloComputation*> to = ComputationsThatRun(*copy);
+    TF_RET_CHECK(from.size() == to.size());
+    NestedPlanner::Plan of_copy;
+    for (size_t i = 0; i < from.size(); ++i) {
+      auto it = plan.programs.find(from[i]);
+      if (it != plan.programs.end()) of_copy.programs[to[i]] = it->second;
+    }
     std::unique_ptr<HloCostAnalysis> cost = MakeCostAnalysis(options_.device);
-    TF_RETURN_IF_ERROR(module.entry_computation()->Accept(cost.get()));
-    NestedPlanner planner(module, *cost, options_.effort);
-    TF_ASSIGN_OR_RETURN(NestedPlanner::Plan none,
-                        planner.PlanEntry(std::numeric_limits<int64_t>::max()));
-    int64_t aim = options_.limit_bytes - (best.peak_bytes - none.peak_bytes);
+    NestedPlanner planner(*copy, *cost, options_.effort);
+    remat_plan::ApplyOptions apply;
+    apply.optimization_barriers = options_.optimization_barriers;
+    TF_RETURN_IF_ERROR(planner.Apply(of_copy, apply, copy.get()));
+    // What only instructions called that run no more: bodies of fusions.
+    TF_RETURN_IF_ERROR(copy->RemoveUnusedComputations());
+    TF_RETURN_IF_ERROR(copy->schedule().Update());
+    TF_RETURN_IF_ERROR(copy->schedule().Verify());
+    return copy;
+  }
+
+  // Rewrites a copy of the module, once per variant.
+  absl::StatusOr<Prepared*> Prepare(const ModuleVariant& variant) {
+    for (const std::unique_ptr<Prepared>& known : prepared_) {
+      if (!(known->variant == variant)) continue;
+      if (known->planner != nullptr) return known.get();
+      return absl::FailedPreconditionError("was not possible before");
+    }
+    prepared_.push_back(std::make_unique<Prepared>());
+    Prepared* made = prepared_.back().get();
+    made->variant = variant;
+    made->module = module_->Clone("");
+    TF_RETURN_IF_ERROR(remat_plan::PrepareVariant(
+        variant, options_.device, options_.move_out, made->module.get()));
+    TF_ASSIGN_OR_RETURN(made->outcome, OutcomeOf(*made->module));
+    made->cost = MakeCostAnalysis(options_.device);
+    TF_RETURN_IF_ERROR(
+        made->module->entry_computation()->Accept(made->cost.get()));
+    auto planner = std::make_unique<NestedPlanner>(*made->module, *made->cost,
+                                                   options_.effort, &work_);
+    TF_ASSIGN_OR_RETURN(
+        const NestedPlanner::Plan as_is,
+        planner->PlanEntry(std::numeric_limits<int64_t>::max()));
+    made->uncounted_bytes = made->outcome.peak_bytes - as_is.peak_bytes;
+    result_.lower_bound_bytes =
+        std::min(result_.lower_bound_bytes,
+                 planner->LowerBound() + RematOutputBytes(*made->module));
+    made->planner = std::move(planner);
+    return made;
+  }
+
+  // Finds programs for a prepared module and tries them out; returns the best
+  // outcome for `limit`. The abstract problem leaves small tables out, and may
+  // count in another way than `peak` does: aims lower by what is too much, a
+  // few times.
+  absl::StatusOr<Outcome> FindPrograms(int64_t limit, Prepared* prepared) {
+    Outcome best = prepared->outcome;
+    if (IsBest(best)) {
+      Take(best, prepared->variant.Name(), prepared->module->Clone(""));
+    }
+    if (best.peak_bytes <= limit) return best;
+    work_ = std::min(kWorkOfVariant,
+                     kWorkOfInstruction * result_.instructions_before) *
+            std::max<int64_t>(options_.effort, 1);
+    const int64_t work_before = work_;
+    int64_t aim = limit - prepared->uncounted_bytes;
     for (int attempt = 0; attempt < kAims; ++attempt) {
       aim = std::max<int64_t>(aim, 0);
-      TF_ASSIGN_OR_RETURN(NestedPlanner::Plan plan, planner.PlanEntry(aim));
-      std::vector<std::vector<remat_plan::NodeId>> programs;
-      for (const HloComputation* computation : ComputationsThatRun(module)) {
-        auto it = plan.programs.find(computation);
-        programs.push_back(it == plan.programs.end()
-                               ? std::vector<remat_plan::NodeId>()
-                               : it->second);
-      }
-      std::unique_ptr<HloModule> copy = module.Clone("");
-      TF_RETURN_IF_ERROR(ApplyPrograms(programs, copy.get()));
+      TF_ASSIGN_OR_RETURN(NestedPlanner::Plan plan,
+                          prepared->planner->PlanEntry(aim));
+      TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> copy,
+                          Apply(*prepared->module, plan));
       TF_ASSIGN_OR_RETURN(Outcome outcome, OutcomeOf(*copy));
-      if (Better(outcome, best)) {
-        best = outcome;
-        recipe->programs = std::move(programs);
+      if (Better(outcome, best, limit)) best = outcome;
+      if (IsBest(outcome)) {
+        Take(outcome, prepared->variant.Name(), std::move(copy));
       }
-      const int64_t excess = outcome.peak_bytes - options_.limit_bytes;
+      const int64_t excess = outcome.peak_bytes - limit;
       if (excess <= 0 || plan.peak_bytes > aim || aim == 0) break;
       aim -= excess + excess / 4;
     }
+    spent_ += work_before - work_ + kWorkOfTrial * result_.instructions_before;
     return best;
   }
 
-  // Tries a recipe; takes it if it is the best so far.
-  absl::Status Try(Recipe recipe) {
-    std::unique_ptr<HloModule> copy;
-    const HloModule* prepared = module_;
-    if (recipe.prepare) {
-      copy = module_->Clone("");
-      // What one recipe cannot do, others can.
-      if (!recipe.prepare(copy.get()).ok()) return absl::OkStatus();
-      prepared = copy.get();
+  // All variants for one limit, one part of them after the other, each beside
+  // the best of the ones before.
+  class Variants {
+   public:
+    Variants(Planner* planner, int64_t limit)
+        : planner_(*planner), limit_(limit) {}
+
+    absl::Status Run() {
+      const RematPlanOptions& options = planner_.options_;
+      TF_RETURN_IF_ERROR(Try({}));
+      if (options.effort < 1) return absl::OkStatus();
+      // Fusions cost less than nothing: what they make room for is free.
+      if (options.fuse) {
+        ModuleVariant variant;
+        variant.fuse_part = kFuseParts[0];
+        TF_RETURN_IF_ERROR(Try(variant, /*always=*/true));
+      }
+      if (GoodEnough()) return absl::OkStatus();
+      if (options.across_loops) {
+        TF_RETURN_IF_ERROR(planner_.FindLoopVariants());
+        TF_RETURN_IF_ERROR(TryLoops());
+      }
+      if (options.reschedule) TF_RETURN_IF_ERROR(TryOtherOrder());
+      if (options.fuse) {
+        for (int part : kFuseParts) {
+          ModuleVariant variant = best_variant_;
+          variant.fuse_part = part;
+          TF_RETURN_IF_ERROR(Try(variant));
+        }
+        // Other values bind now.
+        if (best_variant_.fuse_part > 0) {
+          TF_RETURN_IF_ERROR(TryLoops());
+          if (options.reschedule) TF_RETURN_IF_ERROR(TryOtherOrder());
+        }
+      }
+      if (!options.move_out) return absl::OkStatus();
+      ModuleVariant variant = best_variant_;
+      variant.move_out_limit = limit_;
+      return Try(variant);
     }
-    absl::StatusOr<Outcome> found = FindPrograms(*prepared, &recipe);
-    if (!found.ok() && recipe.prepare) return absl::OkStatus();
-    TF_ASSIGN_OR_RETURN(Outcome outcome, std::move(found));
-    if (!best_recipe_.has_value() || Better(outcome, best_)) {
-      best_ = outcome;
-      best_recipe_ = std::move(recipe);
+
+    bool Met() const { return best_.peak_bytes <= limit_; }
+
+    // Whether other variants, or lower limits, are not worth looking at.
+    bool GoodEnough() const {
+      const RematPlanOptions& options = planner_.options_;
+      if (options.effort < 1) return true;
+      return options.effort == 1 && Met() &&
+             best_.seconds <=
+                 kGoodEnough * planner_.result_.work_before.seconds;
     }
+
+   private:
+    // What one variant cannot do, others can: only the base, which rewrites
+    // nothing, must not fail.
+    absl::Status Try(const ModuleVariant& variant, bool always = false) {
+      const bool base = tried_.empty();
+      if (!base && !always && GoodEnough()) return absl::OkStatus();
+      if (std::find(tried_.begin(), tried_.end(), variant) != tried_.end()) {
+        return absl::OkStatus();
+      }
+      tried_.push_back(variant);
+      absl::StatusOr<Prepared*> prepared = planner_.Prepare(variant);
+      if (!prepared.ok()) return base ? prepared.status() : absl::OkStatus();
+      absl::StatusOr<Outcome> found = planner_.FindPrograms(limit_, *prepared);
+      if (!found.ok()) return base ? found.status() : absl::OkStatus();
+      if (base || Better(*found, best_, limit_)) {
+        best_ = *found;
+        best_variant_ = variant;
+      }
+      return absl::OkStatus();
+    }
+
+    absl::Status TryLoops() {
+      const ModuleVariant beside = best_variant_;
+      for (ModuleVariant variant : planner_.loop_variants_) {
+        variant.fuse_part = beside.fuse_part;
+        variant.reschedule = beside.reschedule;
+        TF_RETURN_IF_ERROR(Try(variant));
+      }
+      return absl::OkStatus();
+    }
+
+    absl::Status TryOtherOrder() {
+      ModuleVariant variant = best_variant_;
+      variant.reschedule = true;
+      return Try(variant);
+    }
+
+    Planner& planner_;
+    const int64_t limit_;
+    std::vector<ModuleVariant> tried_;
+    ModuleVariant best_variant_;
+    Outcome best_;
+  };
+
+  absl::Status FindLoopVariants() {
+    if (knows_loop_variants_) return absl::OkStatus();
+    knows_loop_variants_ = true;
+    TF_ASSIGN_OR_RETURN(loop_variants_,
+                        remat_plan::LoopVariants(*module_, options_.device));
     return absl::OkStatus();
   }
 
-  absl::Status TryLoops(int drops, int sinks, bool reschedule) {
-    std::string method = drops > 0 ? "residuals+" : "";
-    if (sinks > 0) method += "invariants+";
-    if (reschedule) method += "reschedule+";
-    return Try({method + "plan",
-                [drops, sinks, reschedule, this](HloModule* module) {
-                  return RewriteLoops(drops, sinks, reschedule, options_.device,
-                                      module);
-                },
-                {}});
-  }
-
-  // Whether another order is not worth looking for.
-  bool GoodEnough() const {
-    if (options_.effort < 1) return true;
-    return options_.effort == 1 && best_.peak_bytes <= options_.limit_bytes &&
-           best_.seconds <= 1.02 * result_.work_before.seconds;
-  }
-
-  // Sinks invariants; then drops residuals, the cheap half if that suffices.
-  absl::Status TryLoops() {
-    TF_ASSIGN_OR_RETURN(std::vector<int> order,
-                        DropOrder(*module_, options_.device));
-    TF_ASSIGN_OR_RETURN(std::vector<remat_plan::LoopInvariant> invariants,
-                        Invariants(*module_, options_.device));
-    const int drops = static_cast<int>(order.size());
-    for (bool reschedule : {false, true}) {
-      if (reschedule && (!options_.reschedule || GoodEnough())) break;
-      if (!invariants.empty()) {
-        TF_RETURN_IF_ERROR(TryLoops(0, kAll, reschedule));
-      }
-      for (int count : {drops, drops / 2, drops / 4}) {
-        if (count == 0) break;
-        TF_RETURN_IF_ERROR(
-            TryLoops(count, invariants.empty() ? 0 : kAll, reschedule));
+  // Whether some variant costs less as long as nothing is computed again.
+  bool CouldCostLess() const {
+    if (options_.effort < 1) return false;
+    for (const std::unique_ptr<Prepared>& prepared : prepared_) {
+      if (prepared->planner != nullptr &&
+          best_.seconds > kSame * prepared->outcome.seconds) {
+        return true;
       }
     }
-    return absl::OkStatus();
+    return false;
   }
 
   absl::Status TryAll() {
-    TF_RETURN_IF_ERROR(Try({"plan", nullptr, {}}));
-    if (options_.reschedule && !GoodEnough()) {
-      TF_RETURN_IF_ERROR(
-          Try({"reschedule+plan", remat_plan::RescheduleForMemory, {}}));
+    Variants variants(this, options_.limit_bytes);
+    TF_RETURN_IF_ERROR(variants.Run());
+    bool look_lower = variants.Met() && CouldCostLess();
+    // A plan for a lower limit may cost less. The limits are always the same
+    // ones, so that plans for them serve all limits above.
+    for (int tenths = 9; tenths > 0 && look_lower; --tenths) {
+      const int64_t rung = static_cast<int64_t>(
+          static_cast<double>(result_.peak_before_bytes) / 10 * tenths);
+      if (rung >= options_.limit_bytes) continue;
+      if (rung < result_.lower_bound_bytes || spent_ > kWorkOfRungs) break;
+      Variants lower(this, rung);
+      TF_RETURN_IF_ERROR(lower.Run());
+      look_lower = lower.Met() && CouldCostLess();
     }
-    if (options_.across_loops) TF_RETURN_IF_ERROR(TryLoops());
     for (const auto& [name, rewrite] : options_.others) {
-      // What it cannot do, others can.
       std::unique_ptr<HloModule> copy = module_->Clone("");
       if (!rewrite(copy.get()).ok()) continue;
       TF_ASSIGN_OR_RETURN(Outcome outcome, OutcomeOf(*copy));
-      if (Better(outcome, best_)) {
-        best_ = outcome;
-        best_recipe_ = Recipe{name, rewrite, {}};
-      }
+      if (IsBest(outcome)) Take(outcome, name, std::move(copy));
     }
-    // Nothing helps: leave the module alone.
-    if (best_.peak_bytes >= result_.peak_before_bytes) return absl::OkStatus();
-    if (best_recipe_->prepare) {
-      // New instructions may come in another order than in the copy: programs
-      // are for one order, so they are looked for anew.
-      TF_RETURN_IF_ERROR(best_recipe_->prepare(module_));
-      TF_RETURN_IF_ERROR(FindPrograms(*module_, &*best_recipe_).status());
+    // More work for no less memory is no help.
+    if (best_.peak_bytes >= result_.peak_before_bytes) {
+      best_module_.reset();
+      result_.method = "none";
     }
-    TF_RETURN_IF_ERROR(ApplyPrograms(best_recipe_->programs, module_));
-    // What only instructions called that run no more: bodies of fusions.
-    TF_RETURN_IF_ERROR(module_->RemoveUnusedComputations());
-    TF_RETURN_IF_ERROR(module_->schedule().Update());
-    result_.method = best_recipe_->method;
-    result_.changed = true;
-    return module_->schedule().Verify();
+    return absl::OkStatus();
   }
 
   static constexpr int kAims = 4;
+  static constexpr int kFuseParts[] = {4, 2};
+  // Seconds that differ by less are the same.
+  static constexpr double kSame = 1.001;
+  static constexpr double kGoodEnough = 1.02;
+  // What a search may look at for one variant at effort 1: about a second.
+  static constexpr int64_t kWorkOfVariant = 3'000'000;
+  // ... or less, in small modules.
+  static constexpr int64_t kWorkOfInstruction = 1000;
+  // Copies and analyses around a search, per instruction.
+  static constexpr int64_t kWorkOfTrial = 20;
+  // With so much spent, no lower limits are looked at.
+  static constexpr int64_t kWorkOfRungs = 6'000'000;
 
   HloModule* module_;
   const RematPlanOptions& options_;
   RematPlanResult result_;
   Outcome best_;
-  std::optional<Recipe> best_recipe_;
+  std::unique_ptr<HloModule> best_module_;
+  std::vector<std::unique_ptr<Prepared>> prepared_;
+  bool knows_loop_variants_ = false;
+  std::vector<ModuleVariant> loop_variants_;
+  // Left for the search at hand, and what all have taken.
+  int64_t work_ = 0;
+  int64_t spent_ = 0;
 };
 
 }  // namespace

@@ -45,6 +45,14 @@ struct RematPlanOptions {
   bool across_loops = true;
   // May run instructions in another order, if that needs less.
   bool reschedule = true;
+  // May compute values that follow from smaller ones inside of fusions with
+  // their readers: broadcasts, iotas, masks, converts.
+  bool fuse = true;
+  // Makes values wait on the host, or in a compact layout, until the module
+  // needs at most the bytes given by rematerialization's accounting, as far as
+  // that costs next to nothing: transfers hidden behind what runs meanwhile.
+  // Recomputation then does the rest. Empty: all values stay where they are.
+  std::function<absl::Status(int64_t limit_bytes, HloModule*)> move_out;
   // Every clone reads its operands through an opt-barrier, so that no later
   // common subexpression elimination anywhere undoes it.
   bool optimization_barriers = false;
@@ -65,13 +73,14 @@ struct RematPlanResult {
   bool met = false;
   int64_t peak_before_bytes = 0;
   int64_t peak_after_bytes = 0;
-  // Outputs and the largest need of a single instruction: no plan that leaves
-  // loops as they are can do with less.
+  // Outputs and the largest need of a single instruction, of the least of the
+  // variants tried: no plan that leaves instructions and loops as they are
+  // there can do with less.
   int64_t lower_bound_bytes = 0;
   RematWork work_before, work_after;
   int64_t instructions_before = 0, instructions_after = 0;
   // Which parts made the plan: "none", "plan", "reschedule+plan",
-  // "loops+plan", ...
+  // "residuals+invariants+fuse+plan", or the name of one of `others`.
   std::string method;
   // Where the limit is not met: what is live at the peak, largest first.
   std::vector<RematBindingBuffer> binding;
@@ -90,14 +99,17 @@ absl::StatusOr<std::vector<RematBindingBuffer>> FindBindingBuffers(
 //
 // Values are dropped between two uses and computed again before the second one,
 // with what they need; in loops, residuals that one loop stacks and another
-// one reads are computed again in the second. Each choice has a price, seconds
+// one reads are computed again in the second; masks and broadcasts are computed
+// in fusions with their readers. Each choice has a price, seconds
 // per byte and instruction over the limit; cheapest first, then choices that
 // turned out needless are taken back (remat_search.h).
 //
 // Returns the plan with met=true whose seconds are the least found, or, where
 // no plan found meets the limit, the one that needs least memory, met=false.
-// Leaves the module alone if it meets the limit, and on errors:
-// InvalidArgument for a negative limit, FailedPrecondition without schedule.
+// Works on copies, and gives the module the computations of the best one: what
+// pointed into the module points nowhere then. Leaves the module alone if it
+// meets the limit, and on errors: InvalidArgument for a negative limit,
+// FailedPrecondition without schedule, those of `peak`.
 absl::StatusOr<RematPlanResult> PlanRematerialization(
     HloModule* module, const RematPlanOptions& options);
 

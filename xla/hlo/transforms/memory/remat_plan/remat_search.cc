@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "xla/hlo/transforms/memory/remat_plan/drop_pricing.h"
+#include "xla/hlo/transforms/memory/remat_plan/remat_checkpoints.h"
+#include "xla/hlo/transforms/memory/remat_plan/remat_evict.h"
 #include "xla/hlo/transforms/memory/remat_plan/remat_exact.h"
 #include "xla/hlo/transforms/memory/remat_plan/remat_state.h"
 #include "xla/status_macros.h"
@@ -21,8 +23,10 @@ constexpr int kMaxRounds = 40;
 // How often a drop may be priced anew before it is given up.
 constexpr int64_t kPricingsPerUse = 6;
 
-// Of the search for small problems that nothing else has solved.
-constexpr int64_t kMaxExactStates = 200'000;
+// Of the search for small problems that nothing else has solved; and what one
+// state counts.
+constexpr int64_t kMaxExactStates = 50'000;
+constexpr int64_t kWorkOfState = 8;
 
 struct Candidate {
   double price;
@@ -40,10 +44,11 @@ struct Candidate {
 class Round {
  public:
   Round(const RematProblem& problem, const RematTrace& trace, int64_t limit,
-        int64_t segment_bytes)
+        int64_t segment_bytes, int64_t* work)
       : problem_(problem),
         state_(problem, trace, limit),
-        pricing_(problem, state_, limit, segment_bytes) {}
+        pricing_(problem, state_, limit, segment_bytes, work),
+        work_(*work) {}
 
   // Returns the number of drops.
   int64_t Run() {
@@ -53,7 +58,8 @@ class Round {
     int64_t pricings =
         kPricingsPerUse * static_cast<int64_t>(heap_.size()) + int64_t{1000};
     Drop drop;
-    while (state_.tree().over() > 0 && !heap_.empty() && --pricings >= 0) {
+    while (state_.tree().over() > 0 && !heap_.empty() && --pricings >= 0 &&
+           work_ > 0) {
       const Candidate top = heap_.top();
       heap_.pop();
       if (!pricing_.Price(top.value, top.use, price_, &drop)) continue;
@@ -119,6 +125,7 @@ class Round {
   const RematProblem& problem_;
   RematState state_;
   DropPricing pricing_;
+  int64_t& work_;
   double price_ = 0;
   std::priority_queue<Candidate, std::vector<Candidate>,
                       std::greater<Candidate>>
@@ -226,29 +233,6 @@ double Excess(const RematTrace& trace, int64_t limit) {
   return excess;
 }
 
-absl::StatusOr<RematProgram> RunVariant(const RematProblem& problem,
-                                        std::vector<NodeId> program,
-                                        int64_t limit, int64_t segment_bytes) {
-  RematTrace trace;
-  TF_RETURN_IF_ERROR(TraceProgram(problem, program, &trace));
-  RematProgram best{program, trace.peak_bytes, trace.seconds};
-  double excess = Excess(trace, limit);
-  int stuck = 0;
-  for (int round = 0; round < kMaxRounds && trace.peak_bytes > limit; ++round) {
-    Round drops(problem, trace, limit, segment_bytes);
-    if (drops.Run() == 0) break;
-    program = RemoveUselessSteps(problem, drops.Program());
-    TF_RETURN_IF_ERROR(TraceProgram(problem, program, &trace));
-    const RematProgram now{program, trace.peak_bytes, trace.seconds};
-    if (Better(now, best, limit)) best = now;
-    const double new_excess = Excess(trace, limit);
-    stuck = new_excess < 0.99 * excess ? 0 : stuck + 1;
-    if (stuck >= 2) break;
-    excess = std::min(excess, new_excess);
-  }
-  return best;
-}
-
 absl::StatusOr<RematProgram> TakeBackRuns(const RematProblem& problem,
                                           RematProgram program, int64_t limit) {
   // What cannot be met any more is no limit for what comes back.
@@ -267,39 +251,188 @@ absl::StatusOr<RematProgram> TakeBackRuns(const RematProblem& problem,
   return program;
 }
 
+class Searcher {
+ public:
+  Searcher(const RematProblem& problem, absl::Span<const NodeId> start,
+           const RematSearchOptions& options)
+      : problem_(problem),
+        start_(start.begin(), start.end()),
+        effort_(options.effort),
+        bound_(LowerBoundBytes(problem)),
+        limit_(std::max(options.limit_bytes, bound_)),
+        work_(options.work != nullptr ? *options.work : no_end_) {}
+
+  absl::StatusOr<RematProgram> Run() {
+    // Each way has a part of the work, so that none keeps others from trying.
+    TF_ASSIGN_OR_RETURN(best_, Trace(start_));
+    seconds_ = best_.seconds;
+    if (Met()) return best_;
+    int64_t reserve = work_ / 2;
+    work_ -= reserve;
+    TF_RETURN_IF_ERROR(TrySegments());
+    work_ += reserve;
+    if (effort_ > 0 && (!Met() || best_.seconds > kCostly * seconds_)) {
+      reserve = work_ / 2;
+      work_ -= reserve;
+      TF_RETURN_IF_ERROR(TryCheckpoints());
+      work_ += reserve;
+    }
+    if (!Met() && effort_ > 0) TF_RETURN_IF_ERROR(TryExact());
+    if ((!Met() && effort_ > 0) || effort_ > 1)
+      TF_RETURN_IF_ERROR(TryEvicting());
+    return std::move(best_);
+  }
+
+ private:
+  bool Met() const { return best_.peak_bytes <= limit_; }
+
+  absl::StatusOr<RematProgram> Trace(std::vector<NodeId> steps) const {
+    RematTrace trace;
+    TF_RETURN_IF_ERROR(TraceProgram(problem_, steps, &trace));
+    return RematProgram{std::move(steps), trace.peak_bytes, trace.seconds};
+  }
+
+  // Improves a program and takes it if it is the best.
+  absl::Status Try(std::vector<NodeId> program, int64_t segment_bytes) {
+    TF_ASSIGN_OR_RETURN(RematProgram found,
+                        DropValues(std::move(program), segment_bytes));
+    TF_ASSIGN_OR_RETURN(found,
+                        TakeBackRuns(problem_, std::move(found), limit_));
+    if (Better(found, best_, limit_)) best_ = std::move(found);
+    return absl::OkStatus();
+  }
+
+  absl::Status TrySegments() {
+    const int variants = effort_ <= 0 ? 1 : 6;
+    int64_t segment = kNoSegments;
+    for (int variant = 0; variant < variants && (variant == 0 || work_ > 0);
+         ++variant) {
+      TF_RETURN_IF_ERROR(Try(start_, segment));
+      if (effort_ <= 1 && Met()) break;
+      // Of what there is beyond the bound that nothing goes below.
+      segment = variant == 0 ? limit_ / 2 : segment / 2;
+    }
+    return absl::OkStatus();
+  }
+
+  // Fewer and fewer bytes in a segment: more checkpoints, less to run again at
+  // a time. Where none of that is enough, values go from what comes nearest.
+  absl::Status TryCheckpoints() {
+    RematTrace start;
+    TF_RETURN_IF_ERROR(TraceProgram(problem_, start_, &start));
+    const int64_t bytes = BytesBeforePeak(problem_, start);
+    std::vector<std::pair<double, std::vector<NodeId>>> above;
+    for (int parts : {2, 3, 4, 6, 8, 12, 16, 24, 32, 48}) {
+      if (bytes / parts == 0) break;
+      work_ -= start.step_count();
+      std::vector<NodeId> program = RemoveUselessSteps(
+          problem_, CheckpointedProgram(problem_, start, bytes / parts));
+      RematTrace trace;
+      TF_RETURN_IF_ERROR(TraceProgram(problem_, program, &trace));
+      if (trace.peak_bytes <= limit_) {
+        TF_RETURN_IF_ERROR(Try(std::move(program), kNoSegments));
+      } else {
+        above.emplace_back(Excess(trace, limit_), std::move(program));
+      }
+    }
+    std::stable_sort(
+        above.begin(), above.end(),
+        [](const auto& a, const auto& b) { return a.first < b.first; });
+    // Fewer of long programs: each takes a second then.
+    int64_t left = std::max<int64_t>(1, kStepsOfTrials / start.step_count());
+    for (auto& [excess, program] : above) {
+      if (work_ <= 0 || --left < 0) break;
+      const int64_t reserve = work_ / 3 * 2;
+      work_ -= reserve;
+      TF_RETURN_IF_ERROR(Try(std::move(program), kNoSegments));
+      work_ += reserve;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status TryEvicting() {
+    for (EvictionPrice price :
+         {EvictionPrice::kCostPerByteTime, EvictionPrice::kByteTime,
+          EvictionPrice::kTime}) {
+      int64_t aim = limit_;
+      for (int attempt = 0; attempt < kEvictionAims && work_ > 0; ++attempt) {
+        std::optional<std::vector<NodeId>> program =
+            EvictingProgram(problem_, start_, aim, price, &work_);
+        if (!program.has_value()) break;
+        TF_ASSIGN_OR_RETURN(const RematProgram now,
+                            Trace(RemoveUselessSteps(problem_, *program)));
+        TF_RETURN_IF_ERROR(Try(now.steps, kNoSegments));
+        // It does not count what stays for values that are made again.
+        if (now.peak_bytes <= limit_) break;
+        aim -= std::min(now.peak_bytes - limit_, (limit_ - bound_) / 2) + 1;
+        if (aim < bound_) break;
+      }
+      if (effort_ <= 1 && Met()) break;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status TryExact() {
+    const int64_t states = std::min(kMaxExactStates, work_ / kWorkOfState);
+    if (states <= 0) return absl::OkStatus();
+    if (problem_.nodes.size() <= kMaxExactNodes) work_ -= states * kWorkOfState;
+    std::optional<std::vector<NodeId>> exact =
+        ExactProgram(problem_, limit_, states);
+    if (!exact.has_value()) return absl::OkStatus();
+    TF_ASSIGN_OR_RETURN(best_, Trace(RemoveUselessSteps(problem_, *exact)));
+    return absl::OkStatus();
+  }
+
+  // Rounds of drops until the limit is met or they get nowhere.
+  absl::StatusOr<RematProgram> DropValues(std::vector<NodeId> program,
+                                          int64_t segment_bytes) {
+    RematTrace trace;
+    TF_RETURN_IF_ERROR(TraceProgram(problem_, program, &trace));
+    RematProgram best{program, trace.peak_bytes, trace.seconds};
+    double excess = Excess(trace, limit_);
+    int stuck = 0;
+    for (int round = 0;
+         round < kMaxRounds && trace.peak_bytes > limit_ && work_ > 0;
+         ++round) {
+      work_ -= trace.step_count();
+      Round drops(problem_, trace, limit_, segment_bytes, &work_);
+      if (drops.Run() == 0) break;
+      program = RemoveUselessSteps(problem_, drops.Program());
+      TF_RETURN_IF_ERROR(TraceProgram(problem_, program, &trace));
+      const RematProgram now{program, trace.peak_bytes, trace.seconds};
+      if (Better(now, best, limit_)) best = now;
+      const double new_excess = Excess(trace, limit_);
+      stuck = new_excess < 0.99 * excess ? 0 : stuck + 1;
+      if (stuck >= 2) break;
+      excess = std::min(excess, new_excess);
+    }
+    return best;
+  }
+
+  static constexpr int64_t kNoSegments =
+      std::numeric_limits<int64_t>::max() / 4;
+  static constexpr int kEvictionAims = 3;
+  static constexpr int64_t kStepsOfTrials = 20'000;
+  // Times the seconds of the start: other ways are worth looking at.
+  static constexpr double kCostly = 1.05;
+
+  const RematProblem& problem_;
+  const std::vector<NodeId> start_;
+  const int64_t effort_;
+  const int64_t bound_;
+  const int64_t limit_;
+  int64_t no_end_ = std::numeric_limits<int64_t>::max();
+  int64_t& work_;
+  RematProgram best_;
+  double seconds_ = 0;  // of the start
+};
+
 }  // namespace
 
 absl::StatusOr<RematProgram> SearchProgram(const RematProblem& problem,
                                            absl::Span<const NodeId> start,
                                            const RematSearchOptions& options) {
-  const int64_t limit = options.limit_bytes;
-  std::vector<NodeId> first(start.begin(), start.end());
-  RematTrace trace;
-  TF_RETURN_IF_ERROR(TraceProgram(problem, first, &trace));
-  RematProgram best{first, trace.peak_bytes, trace.seconds};
-  if (best.peak_bytes <= limit) return best;
-  const int variants = options.effort <= 0 ? 1 : 6;
-  int64_t segment = std::numeric_limits<int64_t>::max() / 4;
-  for (int variant = 0; variant < variants; ++variant) {
-    TF_ASSIGN_OR_RETURN(RematProgram found,
-                        RunVariant(problem, first, limit, segment));
-    TF_ASSIGN_OR_RETURN(found, TakeBackRuns(problem, std::move(found), limit));
-    if (Better(found, best, limit)) best = std::move(found);
-    if (options.effort <= 1 && best.peak_bytes <= limit) break;
-    // Of what there is beyond the bound that nothing goes below.
-    segment = variant == 0 ? limit / 2 : segment / 2;
-  }
-  if (best.peak_bytes > limit && options.effort > 0 &&
-      LowerBoundBytes(problem) <= limit) {
-    std::optional<std::vector<NodeId>> exact =
-        ExactProgram(problem, limit, kMaxExactStates);
-    if (exact.has_value()) {
-      std::vector<NodeId> steps = RemoveUselessSteps(problem, *exact);
-      TF_RETURN_IF_ERROR(TraceProgram(problem, steps, &trace));
-      best = {std::move(steps), trace.peak_bytes, trace.seconds};
-    }
-  }
-  return best;
+  return Searcher(problem, start, options).Run();
 }
 
 }  // namespace xla::remat_plan

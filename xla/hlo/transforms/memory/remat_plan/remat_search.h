@@ -15,6 +15,9 @@ struct RematSearchOptions {
   // 0: one variant; 1: more where the first one does not meet the limit; more:
   // all variants.
   int64_t effort = 1;
+  // Goes down by what the search looks at; at 0 it ends with what it has. Null:
+  // no end.
+  int64_t* work = nullptr;
 };
 
 struct RematProgram {
@@ -25,6 +28,7 @@ struct RematProgram {
 
 // A program with a peak of at most the limit at little cost, or, where none is
 // found, one with the lowest peak found; `start` if that meets the limit.
+// Limits below LowerBoundBytes() are taken for that.
 //
 // A value is dropped between two readers and made again before the second one,
 // from what is live there, from what is kept longer for it, and from what is
@@ -38,7 +42,9 @@ struct RematProgram {
 // et al., "Training deep nets with sublinear memory cost", 2016); the bounds
 // are the variants that are tried. Interval view of the problem: Bartan et al.,
 // "MOCCASIN", 2023; price: Kirisame et al., "Dynamic tensor
-// rematerialization", 2021.
+// rematerialization", 2021. Where choices one by one get stuck, programs that
+// evict and recompute on demand (remat_evict.h) are tried and improved, and
+// small problems solved exactly (remat_exact.h).
 //
 // Near-linear: O(log n) for each choice and each reader looked at.
 absl::StatusOr<RematProgram> SearchProgram(const RematProblem& problem,

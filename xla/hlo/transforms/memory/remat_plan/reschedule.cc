@@ -12,7 +12,7 @@ namespace xla::remat_plan {
 absl::Status RescheduleForMemory(HloModule* module) {
   ScheduleOptions options;
   options.algorithm = ScheduleAlgorithm::kBest;
-  options.effort = BestMemoryScheduler::kDefaultEffort / 8;
+  options.effort = BestMemoryScheduler::kDefaultEffort / 32;
   TF_ASSIGN_OR_RETURN(ScheduleResult best, ComputeSchedule(module, options));
   TF_ASSIGN_OR_RETURN(RematPeak now,
                       ComputeRematPeak(*module, module->schedule()));

@@ -1,8 +1,10 @@
 #include "xla/hlo/transforms/memory/rematerialization/remat_checker.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "xla/hlo/analysis/tuple_points_to_analysis.h"
@@ -14,107 +16,85 @@
 namespace xla {
 namespace {
 
-struct Life {
-  size_t begin, end;
-};
-using Lives = absl::flat_hash_map<const LogicalBuffer*, Life>;
-using Owners = absl::flat_hash_map<const LogicalBuffer*, const LogicalBuffer*>;
 using Peaks = absl::flat_hash_map<const HloComputation*, int64_t>;
-
-const LogicalBuffer* Owner(const Owners& owners, const LogicalBuffer* buffer) {
-  auto it = owners.find(buffer);
-  return it == owners.end() ? buffer : it->second;
-}
-
-int64_t Bytes(const LogicalBuffer& buffer) {
-  const Shape& shape = buffer.shape();
+constexpr HloOpcode kCallers[] = {HloOpcode::kWhile, HloOpcode::kCall,
+                                  HloOpcode::kConditional,
+                                  HloOpcode::kAsyncStart};
+int64_t BytesOf(const Shape& shape) {
   const bool host = shape.IsArray() && shape.has_layout() &&
                     shape.layout().memory_space() == Layout::kHostMemorySpace;
-  const bool given = buffer.instruction()->opcode() == HloOpcode::kParameter;
-  return host || given ? 0 : ShapeUtil::ByteSizeOf(shape, 8);
+  return host ? 0 : ShapeUtil::ByteSizeOf(shape, 8);
 }
 
 int64_t PeakOf(const TuplePointsToAnalysis& points_to, const Peaks& peaks,
                const std::vector<HloInstruction*>& order) {
-  Lives lives;
-  Owners owners;  // a loop's result lies in the memory of its operand
+  // First and last times; a loop's result lies in the memory of its operand.
+  absl::flat_hash_map<const LogicalBuffer*, std::pair<size_t, size_t>> lives;
+  absl::flat_hash_map<const LogicalBuffer*, const LogicalBuffer*> owner;
   std::vector<int64_t> callees(order.size(), 0), change(order.size() + 1, 0);
   for (size_t time = 0; time < order.size(); ++time) {
     const HloInstruction* inst = order[time];
-    const HloOpcode opcode = inst->opcode();
-    const bool loop = opcode == HloOpcode::kWhile;
-    for (const LogicalBuffer* buffer :
-         points_to.GetBuffersDefinedByInstruction(inst)) {
-      if (loop) {
-        owners[buffer] =
-            Owner(owners, points_to.GetPointsToSet(inst->operand(0))
-                              .element(buffer->index())[0]);
+    for (auto* made : points_to.GetBuffersDefinedByInstruction(inst)) {
+      owner[made] = made;
+      if (inst->opcode() == HloOpcode::kWhile) {
+        const PointsToSet& set = points_to.GetPointsToSet(inst->operand(0));
+        owner[made] = owner.at(set.element(made->index())[0]);
       } else {
-        lives[buffer] = {time, time};
+        lives[made] = {time, time};
       }
     }
     for (const HloInstruction* operand : inst->operands()) {
       const PointsToSet& set = points_to.GetPointsToSet(operand);
       set.ForEachElement([&](const ShapeIndex& index, const auto& buffers) {
-        if (opcode == HloOpcode::kGetTupleElement && !index.empty()) return;
-        for (const auto* buffer : buffers)
-          lives[Owner(owners, buffer)].end = time;
+        if (!index.empty() && inst->opcode() == HloOpcode::kGetTupleElement)
+          return;
+        for (auto* read : buffers) lives[owner.at(read)].second = time;
       });
     }
-    if (!loop && opcode != HloOpcode::kCall &&
-        opcode != HloOpcode::kConditional && opcode != HloOpcode::kAsyncStart) {
-      continue;
-    }
-    for (const HloComputation* callee : inst->called_computations()) {
-      auto it = peaks.find(callee);
-      if (it != peaks.end()) callees[time] += it->second;
-    }
+    if (!absl::c_linear_search(kCallers, inst->opcode())) continue;
+    for (const HloComputation* callee : inst->called_computations())
+      if (peaks.contains(callee)) callees[time] += peaks.at(callee);
   }
   const HloInstruction* root = order.back()->parent()->root_instruction();
-  for (const LogicalBuffer* buffer :
-       points_to.GetPointsToSet(root).CreateFlattenedSet()) {
-    lives.erase(Owner(owners, buffer));  // the caller's
-  }
+  for (auto* buffer : points_to.GetPointsToSet(root).CreateFlattenedSet())
+    lives.erase(owner.at(buffer));  // the caller's
   for (const auto& [buffer, life] : lives) {
-    change[life.begin] += Bytes(*buffer);
-    change[life.end + 1] -= Bytes(*buffer);
+    if (buffer->instruction()->opcode() == HloOpcode::kParameter) continue;
+    change[life.first] += BytesOf(buffer->shape());
+    change[life.second + 1] -= BytesOf(buffer->shape());
   }
   int64_t live = 0, peak = 0;
-  for (size_t time = 0; time < order.size(); ++time) {
-    live += change[time];
-    peak = std::max(peak, live + callees[time]);
-  }
+  for (size_t time = 0; time < order.size(); ++time)
+    peak = std::max(peak, (live += change[time]) + callees[time]);
   return peak;
 }
 
 }  // namespace
 
 absl::StatusOr<int64_t> ReplayRematPeak(const HloModule& module) {
-  if (!module.has_schedule()) {
+  if (!module.has_schedule())
     return absl::FailedPreconditionError("the module has no schedule");
-  }
   TF_RETURN_IF_ERROR(CheckSchedule(module, module.schedule()));
   TF_ASSIGN_OR_RETURN(auto points_to, TuplePointsToAnalysis::Run(&module));
   Peaks peaks;
-  for (const HloComputation* computation : module.MakeComputationPostOrder()) {
-    if (!module.schedule().is_computation_scheduled(computation)) continue;
-    peaks[computation] =
-        PeakOf(*points_to, peaks,
-               module.schedule().sequence(computation).instructions());
+  const HloSchedule& schedule = module.schedule();
+  for (const HloComputation* of : module.MakeComputationPostOrder()) {
+    if (!schedule.is_computation_scheduled(of)) continue;
+    peaks[of] = PeakOf(*points_to, peaks, schedule.sequence(of).instructions());
   }
   int64_t bytes = peaks[module.entry_computation()];
-  ShapeUtil::ForEachSubshape(module.result_shape(),
-                             [&](const Shape& shape, const ShapeIndex&) {
-                               bytes += ShapeUtil::ByteSizeOf(shape, 8);
-                             });
+  const auto add = [&](const Shape& shape, const ShapeIndex&) {
+    bytes += ShapeUtil::ByteSizeOf(shape, 8);
+  };
+  ShapeUtil::ForEachSubshape(module.result_shape(), add);
   return bytes;
 }
 
 absl::Status CheckRematPeak(const HloModule& module, int64_t claimed_bytes) {
   TF_ASSIGN_OR_RETURN(const int64_t bytes, ReplayRematPeak(module));
   if (bytes == claimed_bytes) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "the schedule needs ", bytes, " bytes, not ", claimed_bytes));
+  return absl::FailedPreconditionError(
+      absl::StrCat("the schedule needs ", bytes, ", not ", claimed_bytes));
 }
 
 }  // namespace xla

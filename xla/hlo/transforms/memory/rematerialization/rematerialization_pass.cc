@@ -59,6 +59,12 @@ HloCostAnalysis::Options CostOptions(
   cost.shape_size = [alignment](const Shape& shape) {
     return AlignedBytes(shape, alignment);
   };
+  const bool no_rates = options.flops == 0 && options.transcendentals == 0 &&
+                        options.bandwidth == 0;
+  if (no_rates && options.strategy == RematerializationAlgorithm::kPlan) {
+    cost.per_second_rates = DefaultRematDevice().per_second_rates;
+    return cost;
+  }
   cost.set_flops_per_second(options.flops);
   cost.set_transcendentals_per_second(options.transcendentals);
   cost.set_bytes_per_second(options.bandwidth);
@@ -121,7 +127,7 @@ absl::StatusOr<int64_t> ParseMemoryLimit(absl::string_view text,
 }
 
 absl::StatusOr<bool> RematerializationPass::RunGreedy(
-    HloModule* module, RematerializationAlgorithm algorithm,
+    HloModule* module, RematerializationAlgorithm algorithm, bool recompute,
     int64_t limit_bytes,
     const absl::flat_hash_set<absl::string_view>& execution_threads) const {
   if (options_.block_size < 1 ||
@@ -140,7 +146,7 @@ absl::StatusOr<bool> RematerializationPass::RunGreedy(
   HloRematerialization::Options options(
       cost,
       HloRematerialization::RematerializationModeConfig(
-          baseline || options_.recompute, !baseline && options_.compress,
+          baseline || recompute, !baseline && options_.compress,
           !baseline && options_.host_offload),
       limit_bytes, baseline ? 1 : static_cast<int>(options_.block_size),
       static_cast<float>(options_.block_effort),
@@ -161,18 +167,32 @@ absl::StatusOr<bool> RematerializationPass::RunPlan(
     const absl::flat_hash_set<absl::string_view>& execution_threads) const {
   RematPlanOptions plan;
   plan.limit_bytes = limit_bytes;
+  plan.device.per_second_rates = CostOptions(options_).per_second_rates;
   plan.effort = options_.effort;
+  plan.across_loops = options_.across_loops;
+  plan.fuse = options_.fuse;
+  plan.reschedule = options_.reschedule;
   plan.optimization_barriers = options_.barriers;
   const auto add = [&](RematerializationAlgorithm algorithm) {
     plan.others.push_back(
         {AbslUnparseFlag(algorithm),
          [this, algorithm, limit_bytes, &execution_threads](HloModule* copy) {
-           return RunGreedy(copy, algorithm, limit_bytes, execution_threads)
+           return RunGreedy(copy, algorithm, options_.recompute, limit_bytes,
+                            execution_threads)
                .status();
          }});
   };
-  if (options_.effort > 0) add(RematerializationAlgorithm::kAlwaysRemat);
-  if (options_.effort > 1) add(RematerializationAlgorithm::kPeakPriority);
+  if (options_.compress || options_.host_offload) {
+    plan.move_out = [this, &execution_threads](int64_t bytes, HloModule* copy) {
+      return RunGreedy(copy, RematerializationAlgorithm::kAlwaysRemat,
+                       /*recompute=*/false, bytes, execution_threads)
+          .status();
+    };
+  }
+  if (options_.effort > 0) {
+    add(RematerializationAlgorithm::kAlwaysRemat);
+    add(RematerializationAlgorithm::kPeakPriority);
+  }
   TF_ASSIGN_OR_RETURN(const RematPlanResult result,
                       PlanRematerialization(module, plan));
   if (!result.met) {
@@ -204,7 +224,8 @@ absl::StatusOr<bool> RematerializationPass::RunImpl(
                       ParseMemoryLimit(options_.memory_limit, peak.bytes));
   return options_.strategy == RematerializationAlgorithm::kPlan
              ? RunPlan(module, limit, execution_threads)
-             : RunGreedy(module, options_.strategy, limit, execution_threads);
+             : RunGreedy(module, options_.strategy, options_.recompute, limit,
+                         execution_threads);
 }
 
 }  // namespace xla

@@ -35,8 +35,12 @@ struct HloRematerializationOptions {
   RematerializationAlgorithm strategy = RematerializationAlgorithm::kPlan;
   // Of plan.
   int64_t effort = 1;
+  bool across_loops = true;
+  bool fuse = true;
+  bool reschedule = true;
   bool barriers = false;
-  // Of the others.
+  // Of the others; compress and host-offload, with what they need, also of
+  // plan.
   bool recompute = true;
   bool compress = false;
   bool host_offload = false;
@@ -58,6 +62,9 @@ struct HloRematerializationOptions {
     visit("strategy", strategy,
           "plan, always-remat, peak-priority or baseline-2018");
     visit("effort", effort, "of plan: how long to search");
+    visit("across-loops", across_loops, "of plan: rewrite loops, too");
+    visit("fuse", fuse, "of plan: compute masks and broadcasts in readers");
+    visit("reschedule", reschedule, "of plan: may run in another order");
     visit("barriers", barriers, "of plan: clones read through opt-barriers");
     visit("recompute", recompute, "values may be computed again");
     visit("compress", compress, "values may wait with another layout");
@@ -72,7 +79,9 @@ struct HloRematerializationOptions {
     visit("host-memory-space", host_memory_space, "of layouts");
     visit("to-host", to_host, "bytes a second");
     visit("from-host", from_host, "bytes a second");
-    visit("flops", flops, "a second, 0: they take no time");
+    visit("flops", flops,
+          "a second, 0: they take no time; plan: a data-center GPU's if all "
+          "three are 0");
     visit("transcendentals", transcendentals, "a second");
     visit("bandwidth", bandwidth, "of device memory, bytes a second");
   }
@@ -98,8 +107,9 @@ class RematerializationPass : public HloModulePass {
       const absl::flat_hash_set<absl::string_view>& execution_threads) override;
 
  private:
+  // `recompute`: whether it may run instructions again.
   absl::StatusOr<bool> RunGreedy(
-      HloModule* module, RematerializationAlgorithm algorithm,
+      HloModule* module, RematerializationAlgorithm algorithm, bool recompute,
       int64_t limit_bytes,
       const absl::flat_hash_set<absl::string_view>& execution_threads) const;
   absl::StatusOr<bool> RunPlan(

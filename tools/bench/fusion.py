@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Prints what GPU fusion makes of modules: kernels, bytes, times, peaks.
+
+usage: tools/bench/fusion.py [--device=NAME] [--mof=PASS] [--scaling] FILE…
+
+Builds //tools/bench:fusion with -c opt and runs it once per file. Each figure
+stands before fusion, after priority fusion and after multi-output fusion. Bytes
+are what the cost model says that kernels read and write, each computation
+counted once; the lower bound reads each parameter and writes each result once.
+--scaling: instead of files, training steps of 1,000 to 100,000 instructions,
+with the exponent that fits their times.
+"""
+
+import csv
+import io
+import math
+import os
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SIZES = [1000, 3000, 10000, 30000, 100000]
+
+
+def human(number):
+  for unit in ["", "K", "M", "G", "T"]:
+    if abs(number) < 1000 or unit == "T":
+      return "%.3g%s" % (number, unit)
+    number /= 1000.0
+
+
+def run(binary, arguments):
+  result = subprocess.run([binary] + arguments, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, universal_newlines=True)
+  rows = list(csv.DictReader(io.StringIO(result.stdout)))
+  if result.returncode != 0 or not rows:
+    return None, result.stderr.strip().split("\n")[0]
+  return rows[0], ""
+
+
+def exponent(sizes, seconds):
+  """Slope of the line of least squares through the logarithms."""
+  xs = [math.log(s) for s in sizes]
+  ys = [math.log(max(t, 1e-6)) for t in seconds]
+  mx, my = sum(xs) / len(xs), sum(ys) / len(ys)
+  return (sum((x - mx) * (y - my) for x, y in zip(xs, ys)) /
+          sum((x - mx) ** 2 for x in xs))
+
+
+def scaling(binary, flags):
+  rows = []
+  print("%12s %12s %12s %12s" % ("instructions", "priority s", "mof s", "us/instr"))
+  for size in SIZES:
+    row, error = run(binary, flags + ["--synthetic=%d" % size])
+    if row is None:
+      print("%12d %s" % (size, error))
+      continue
+    rows.append(row)
+    both = float(row["priority_s"]) + float(row["mof_s"])
+    print("%12s %12s %12s %12.2f" % (row["instructions"], row["priority_s"],
+                                     row["mof_s"],
+                                     1e6 * both / int(row["instructions"])))
+  sizes = [int(row["instructions"]) for row in rows]
+  for name in ["priority_s", "mof_s"]:
+    print("exponent of %s: %.2f" % (name, exponent(sizes, [float(r[name]) for r in rows])))
+
+
+def main():
+  flags = []
+  files = []
+  scale = False
+  for argument in sys.argv[1:]:
+    if argument == "--scaling":
+      scale = True
+    elif argument.startswith("--"):
+      flags.append(argument)
+    else:
+      files.append(os.path.abspath(argument))
+  if not files and not scale:
+    print(__doc__, file=sys.stderr)
+    return 2
+  binary = os.environ.get("FUSION_BINARY")
+  if not binary:
+    subprocess.run([os.path.join(ROOT, "bazelw"), "build", "-c", "opt",
+                    "//tools/bench:fusion"], check=True, cwd=ROOT,
+                   stderr=subprocess.DEVNULL)
+    binary = os.path.join(ROOT, "bazel-bin", "tools", "bench", "fusion")
+  if scale:
+    scaling(binary, flags)
+    return 0
+  print("%-36s %7s  %-19s  %-22s %5s %5s %6s  %-20s  %-22s  %s" % (
+      "model", "instr", "kernels", "bytes", "/0", "/1", "/bound", "model us", "peak bytes",
+      "seconds"))
+  ratios = []
+  savings = []
+  for path in files:
+    row, error = run(binary, flags + [path])
+    name = os.path.basename(path)[:36]
+    if row is None:
+      print("%-36s %s" % (name, error))
+      continue
+    b = [float(row["bytes%d" % i]) for i in range(3)]
+    ratio = b[2] / b[0] if b[0] else 1
+    saving = b[2] / b[1] if b[1] else 1
+    ratios.append(ratio)
+    savings.append(saving)
+    print("%-36s %7s  %-19s  %-22s %5.2f %5.2f %6.1f  %-20s  %-22s  %.2f + %.2f" % (
+        name, row["instructions"],
+        " > ".join(row["kernels%d" % i] for i in range(3)),
+        " > ".join(human(x) for x in b), ratio, saving,
+        b[2] / max(1, float(row["lower_bound"])),
+        " > ".join(human(float(row["us%d" % i])) for i in range(3)),
+        " > ".join(human(float(row["peak%d" % i])) for i in range(3)),
+        float(row["priority_s"]), float(row["mof_s"])))
+  if ratios:
+    mean = lambda v: math.exp(sum(math.log(max(x, 1e-9)) for x in v) / len(v))
+    print("mean of bytes: %.3f of the unfused, %.3f of those after priority fusion" %
+          (mean(ratios), mean(savings)))
+  return 0
+
+
+if __name__ == "__main__":
+  sys.exit(main())

@@ -1,0 +1,138 @@
+// What GPU fusion makes of modules: kernels, bytes, times, peaks, as CSV.
+
+#include <time.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+#include "tools/tool_main.h"
+#include "xla/backends/gpu/model/cost/gpu_performance_model.h"
+#include "xla/hlo/analysis/cost/gpu_devices.h"
+#include "xla/hlo/parser/hlo_parser.h"
+#include "xla/hlo/pipeline/all_passes.h"
+#include "xla/hlo/testlib/synthetic_module.h"
+#include "xla/hlo/transforms/memory/compute_schedule.h"
+#include "xla/hlo/transforms/memory/schedule_memory.h"
+#include "xla/hlo/utils/module_io.h"
+#include "xla/shape_util.h"
+#include "xla/status_macros.h"
+
+ABSL_FLAG(std::string, device, "h200", "The GPU, by name or file.");
+ABSL_FLAG(std::string, mof, "multi-output-fusion{order=savings}",
+          "The pass for multi-output fusion, with options.");
+ABSL_FLAG(int64_t, synthetic, 0,
+          "Instead of files, a training step of this many instructions.");
+
+namespace {
+
+constexpr char kPrepare[] =
+    "hlo-descheduler,call-inliner,flatten-call-graph,tuple-simplifier,"
+    "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce)";
+
+double ProcessorSeconds() {
+  timespec time;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * time.tv_nsec;
+}
+
+// Runs passes; returns the seconds they took.
+absl::StatusOr<double> Run(xla::HloModule* module, const std::string& passes) {
+  xla::PassRegistry registry = xla::AllPasses();
+  registry.OverrideOption("device", absl::GetFlag(FLAGS_device));
+  TF_ASSIGN_OR_RETURN(auto pipeline, registry.ParsePipeline("bench", passes));
+  const double start = ProcessorSeconds();
+  TF_RETURN_IF_ERROR(pipeline->Run(module).status());
+  return ProcessorSeconds() - start;
+}
+
+// `,kernels,bytes,microseconds,peak bytes`: each computation counts once.
+absl::StatusOr<std::string> Figures(xla::HloModule* module) {
+  TF_ASSIGN_OR_RETURN(auto device,
+                      xla::gpu::LoadGpuDevice(absl::GetFlag(FLAGS_device)));
+  xla::gpu::GpuPerformanceModel model(device);
+  int64_t kernels = 0;
+  double bytes = 0;
+  absl::Duration time;
+  // What runs: the entry and what control flow calls, not reducers.
+  for (const xla::HloComputation* computation :
+       xla::ComputationsWithMemory(*module)) {
+    for (const xla::HloInstruction* inst : computation->instructions()) {
+      const auto& data = model.EstimateRunTime(*inst);
+      if (data.time <= absl::ZeroDuration()) continue;
+      ++kernels;
+      bytes += data.bytes();
+      time += data.time;
+    }
+  }
+  xla::ScheduleOptions options;
+  options.algorithm = xla::ScheduleAlgorithm::kDefault;
+  TF_ASSIGN_OR_RETURN(auto schedule, xla::ComputeSchedule(module, options));
+  return absl::StrFormat(",%d,%.0f,%.1f,%d", kernels, bytes,
+                         absl::ToDoubleMicroseconds(time), schedule.peak_bytes);
+}
+
+// What any program for the module reads and writes: parameters and results.
+int64_t LowerBound(const xla::HloModule& module) {
+  const xla::HloComputation& entry = *module.entry_computation();
+  int64_t bytes = xla::ShapeUtil::ByteSizeOfElementsRecursive(
+      entry.root_instruction()->shape());
+  for (const xla::HloInstruction* parameter : entry.parameter_instructions()) {
+    bytes += xla::ShapeUtil::ByteSizeOfElementsRecursive(parameter->shape());
+  }
+  return bytes;
+}
+
+absl::Status Measure(const std::string& name, xla::HloModule* module) {
+  std::string line =
+      absl::StrFormat("%s,%d", name, module->instruction_count());
+  TF_RETURN_IF_ERROR(Run(module, kPrepare).status());
+  absl::StrAppend(&line, ",", LowerBound(*module));
+  TF_ASSIGN_OR_RETURN(std::string figures, Figures(module));
+  absl::StrAppend(&line, figures);
+  TF_ASSIGN_OR_RETURN(double priority, Run(module, "priority-fusion"));
+  TF_RETURN_IF_ERROR(Run(module, "hlo-cse,hlo-dce").status());
+  TF_ASSIGN_OR_RETURN(figures, Figures(module));
+  absl::StrAppend(&line, figures);
+  TF_ASSIGN_OR_RETURN(double mof, Run(module, absl::GetFlag(FLAGS_mof)));
+  TF_RETURN_IF_ERROR(Run(module, "hlo-cse,hlo-dce").status());
+  TF_ASSIGN_OR_RETURN(figures, Figures(module));
+  std::cout << line << figures << absl::StrFormat(",%.4f,%.4f\n", priority, mof)
+            << std::flush;
+  return absl::OkStatus();
+}
+
+absl::Status MeasureAll(const std::vector<std::string>& files) {
+  const int64_t size = absl::GetFlag(FLAGS_synthetic);
+  if (size > 0) {
+    TF_ASSIGN_OR_RETURN(auto module,
+                        xla::ParseAndReturnUnverifiedModule(
+                            xla::SyntheticTrainingModuleOfSize(size)));
+    return Measure("synthetic", module.get());
+  }
+  for (const std::string& file : files) {
+    std::string name = file.substr(file.rfind('/') + 1);
+    TF_ASSIGN_OR_RETURN(auto module, xla::ReadModuleFromFile(file));
+    TF_RETURN_IF_ERROR(Measure(name.substr(0, name.find('.')), module.get()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::string> files = xla::InitTool(
+      argc, argv, "fusion FILE...: figures before and after, as CSV\n");
+  std::cout << "model,instructions,lower_bound,kernels0,bytes0,us0,peak0,"
+               "kernels1,bytes1,us1,peak1,kernels2,bytes2,us2,peak2,"
+               "priority_s,mof_s\n";
+  absl::Status status = MeasureAll(files);
+  return status.ok() ? 0 : xla::ExitStatus(status);
+}

@@ -1,0 +1,281 @@
+#include "xla/backends/gpu/model/cost/gpu_performance_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+#include "xla/shape.h"
+#include "xla/shape_util.h"
+
+namespace xla::gpu {
+namespace {
+
+using ::stream_executor::DeviceDescription;
+using ::stream_executor::ExecutionUnitDescription;
+
+// See the class comment.
+constexpr double kOverlap = 0.95;
+constexpr double kL2Speedup = 2.5;
+constexpr double kL1Speedup = 8;
+constexpr double kBytesPerBlockAndClock = 32;
+constexpr double kThreadsPerBlock = 128;
+// Elements that a thread computes where there are more than threads.
+constexpr double kUnroll = 4;
+
+double Bytes(const Shape& shape) {
+  return ShapeUtil::ByteSizeOfElementsRecursive(shape);
+}
+
+double Hertz(const DeviceDescription& device) {
+  return device.clock_rate_ghz() * 1e9;
+}
+
+// Blocks of the kernel, and threads of each.
+struct Launch {
+  double blocks;
+  double threads;
+};
+
+Launch LaunchOf(const KernelCost& cost, const DeviceDescription& device) {
+  const double elements = std::max(cost.iterations, 1.0);
+  const double resident = static_cast<double>(device.core_count()) *
+                          device.threads_per_core_limit();
+  const double threads =
+      elements >= resident ? std::ceil(elements / kUnroll) : elements;
+  return {std::ceil(threads / kThreadsPerBlock),
+          std::min(threads, kThreadsPerBlock)};
+}
+
+// Bytes that the operand's elements come from memory with.
+double NetBytes(const OperandCost& reads, double size) {
+  return std::min(size, size * reads.utilization());
+}
+
+}  // namespace
+
+std::string EstimateRunTimeData::ToString() const {
+  return absl::StrFormat("%s: %.0f flops %s, %.0f B read %s, %.0f B written %s",
+                         absl::FormatDuration(time), flops,
+                         absl::FormatDuration(compute_time), bytes_read,
+                         absl::FormatDuration(read_time), bytes_written,
+                         absl::FormatDuration(write_time));
+}
+
+double GpuPerformanceModel::ComputeSeconds(
+    const KernelCost& cost, const HloInstruction* first_operand) const {
+  if (cost.flops == 0) return 0;
+  const double cores = device_.core_count();
+  if (cost.is_library) {
+    const ExecutionUnitDescription* matrix = device_.matrix_unit_description();
+    std::optional<ExecutionUnitDescription::RateInfo> rate;
+    if (matrix != nullptr && first_operand != nullptr &&
+        first_operand->shape().IsArray()) {
+      rate = matrix->GetRateInfo(first_operand->shape().element_type());
+    }
+    if (rate.has_value() && rate->units_per_core > 0 &&
+        rate->clock_rate_ghz > 0 && rate->ops_per_clock > 0) {
+      return cost.flops / (cores * rate->units_per_core * rate->clock_rate_ghz *
+                           1e9 * rate->ops_per_clock);
+    }
+    return cost.flops / (2 * Hertz(device_) * cores * device_.fpus_per_core());
+  }
+  const Launch launch = LaunchOf(cost, device_);
+  return cost.flops /
+         (2 * Hertz(device_) * std::min(launch.blocks, cores) *
+          std::min<double>(launch.threads, device_.fpus_per_core()));
+}
+
+double GpuPerformanceModel::ReadRate(const KernelCost& cost) const {
+  const double memory = device_.memory_bandwidth();
+  if (cost.is_library) return memory;
+  return std::min(memory, LaunchOf(cost, device_).blocks * Hertz(device_) *
+                              kBytesPerBlockAndClock);
+}
+
+double GpuPerformanceModel::ReadSeconds(const OperandCost& reads,
+                                        const Shape& shape,
+                                        double bandwidth) const {
+  const double size = Bytes(shape);
+  const double total = size * reads.utilization();
+  if (total == 0) return 0;
+  const double net = std::min(size, total);
+  double apart = 0;
+  for (const ValueAccess& access : reads.accesses) {
+    if (!access.coalesced) apart += access.utilization;
+  }
+  const double share_apart = apart / reads.utilization();
+  const double element =
+      shape.IsArray() ? std::max(ShapeUtil::ElementSizeInBits(shape) / 8.0, 1.0)
+                      : 8;
+  const double transaction = device_.dram_to_l2_transaction_size_bytes();
+  const double waste = std::max(transaction / element, 1.0);
+  const double moved = net * (1 - share_apart + share_apart * waste);
+  double seconds = moved / bandwidth;
+  // A single value stays in a register.
+  if (total > net &&
+      !(shape.IsArray() && ShapeUtil::IsEffectiveScalar(shape))) {
+    double cached = bandwidth;
+    if (size <= device_.l2_cache_size()) cached *= kL2Speedup;
+    if (size <= static_cast<double>(device_.l1_cache_size_per_SM()) *
+                    device_.core_count()) {
+      cached *= kL1Speedup;
+    }
+    seconds += (total - net) / cached;
+  }
+  return seconds;
+}
+
+void GpuPerformanceModel::AddTimes(const KernelCost& cost,
+                                   const HloInstruction* first_operand,
+                                   double read_seconds,
+                                   EstimateRunTimeData* data) const {
+  data->flops = cost.flops;
+  data->bytes_written = cost.bytes_written;
+  data->read_time = absl::Seconds(read_seconds);
+  data->write_time =
+      absl::Seconds(data->bytes_written / device_.memory_bandwidth());
+  data->compute_time = absl::Seconds(ComputeSeconds(cost, first_operand));
+  const absl::Duration memory = data->read_time + data->write_time;
+  data->exec_time = data->compute_time + memory -
+                    kOverlap * std::min(data->compute_time, memory);
+  data->time = LaunchOverhead() + data->exec_time;
+}
+
+GpuPerformanceModel::Known GpuPerformanceModel::EstimateAll(
+    const KernelCostWithOperands& kernel) const {
+  Known known;
+  const KernelCost& cost = kernel.cost;
+  if (cost.is_free) return known;
+  known.read_rate = ReadRate(cost);
+  for (size_t i = 0; i < kernel.operands.size(); ++i) {
+    const Shape& shape = kernel.operands[i]->shape();
+    known.data.bytes_read += NetBytes(cost.operands[i], Bytes(shape));
+    known.read_seconds += ReadSeconds(cost.operands[i], shape, known.read_rate);
+  }
+  AddTimes(cost, kernel.operands.empty() ? nullptr : kernel.operands[0],
+           known.read_seconds, &known.data);
+  return known;
+}
+
+EstimateRunTimeData GpuPerformanceModel::EstimatePair(
+    const HloInstruction& producer, const HloInstruction& consumer,
+    bool keep_output) {
+  // A sum over few operands is as fast as its change.
+  if (consumer.operand_count() <= 4) {
+    return Estimate(costs_.Fused(producer, consumer, keep_output));
+  }
+  const Known& alone = Get(consumer);
+  const PairCost pair = costs_.OfPair(producer, consumer, keep_output);
+  if (pair.cost.is_library || pair.cost.is_free ||
+      ReadRate(pair.cost) != alone.read_rate) {
+    return Estimate(costs_.Fused(producer, consumer, keep_output));
+  }
+  EstimateRunTimeData data;
+  data.bytes_read = alone.data.bytes_read;
+  double seconds = alone.read_seconds;
+  auto add = [&](double sign, const OperandCost& reads, const Shape& shape) {
+    data.bytes_read += sign * NetBytes(reads, Bytes(shape));
+    seconds += sign * ReadSeconds(reads, shape, alone.read_rate);
+  };
+  add(-1, pair.removed, producer.shape());
+  for (const PairCost::Operand& changed : pair.operands) {
+    add(-1, changed.before, changed.operand->shape());
+    add(1, changed.after, changed.operand->shape());
+  }
+  // Differences of sums may be a bit below 0.
+  data.bytes_read = std::max(data.bytes_read, 0.0);
+  AddTimes(pair.cost, consumer.operand(0), std::max(seconds, 0.0), &data);
+  return data;
+}
+
+// --- Kernels that exist -----------------------------------------------------
+
+const GpuPerformanceModel::Known& GpuPerformanceModel::Get(
+    const HloInstruction& kernel) {
+  auto known = times_.find(&kernel);
+  if (known != times_.end()) return known->second;
+  const Known estimate = EstimateAll(costs_.Unique(kernel));
+  return times_.emplace(&kernel, estimate).first->second;
+}
+
+const EstimateRunTimeData& GpuPerformanceModel::EstimateRunTime(
+    const HloInstruction& kernel) {
+  return Get(kernel).data;
+}
+
+void GpuPerformanceModel::Invalidate(const HloInstruction& instruction) {
+  times_.erase(&instruction);
+  costs_.Invalidate(instruction);
+}
+
+// --- Kernels that may be ----------------------------------------------------
+
+EstimateRunTimeData GpuPerformanceModel::EstimateFusedTime(
+    const HloInstruction& producer, const HloInstruction& consumer) {
+  return EstimatePair(producer, consumer, /*keep_output=*/false);
+}
+
+GpuPerformanceModel::RunTimes GpuPerformanceModel::EstimateRunTimes(
+    const HloInstruction& producer,
+    absl::Span<const HloInstruction* const> consumers) {
+  RunTimes times;
+  times.time_unfused = EstimateRunTime(producer).time;
+  for (const HloInstruction* consumer : consumers) {
+    times.time_unfused += EstimateRunTime(*consumer).time;
+    times.time_fused += EstimateFusedTime(producer, *consumer).time;
+  }
+  return times;
+}
+
+EstimateRunTimeData GpuPerformanceModel::EstimateMultiOutputTime(
+    const HloInstruction& producer, const HloInstruction& consumer) {
+  return EstimatePair(producer, consumer, /*keep_output=*/true);
+}
+
+GpuPerformanceModel::RunTimes
+GpuPerformanceModel::EstimateRunTimesForMultiOutputFusion(
+    const HloInstruction& producer, const HloInstruction& consumer) {
+  RunTimes times;
+  times.time_unfused =
+      EstimateRunTime(producer).time + EstimateRunTime(consumer).time;
+  times.time_fused = EstimateMultiOutputTime(producer, consumer).time;
+  return times;
+}
+
+EstimateRunTimeData GpuPerformanceModel::EstimateSiblingsTime(
+    const HloInstruction& a, const HloInstruction& b) {
+  return Estimate(costs_.Siblings(a, b));
+}
+
+GpuPerformanceModel::RunTimes GpuPerformanceModel::EstimateRunTimesForSiblings(
+    const HloInstruction& a, const HloInstruction& b) {
+  RunTimes times;
+  times.time_unfused = EstimateRunTime(a).time + EstimateRunTime(b).time;
+  times.time_fused = EstimateSiblingsTime(a, b).time;
+  return times;
+}
+
+double GpuPerformanceModel::SiblingBytesSaved(const HloInstruction& a,
+                                              const HloInstruction& b) {
+  const double apart =
+      EstimateRunTime(a).bytes_read + EstimateRunTime(b).bytes_read;
+  return apart - EstimateSiblingsTime(a, b).bytes_read;
+}
+
+double GpuPerformanceModel::FusedIrSize(const HloInstruction& producer,
+                                        const HloInstruction& consumer) {
+  const KernelCost& inner = costs_.Get(producer);
+  const KernelCost& outer = costs_.Get(consumer);
+  double copies = 0;
+  for (int64_t i = 0; i < consumer.operand_count(); ++i) {
+    if (consumer.operand(i) == &producer) copies += outer.operands[i].copies();
+  }
+  return outer.ir_size + inner.ir_size * copies;
+}
+
+}  // namespace xla::gpu

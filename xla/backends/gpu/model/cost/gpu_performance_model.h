@@ -1,0 +1,148 @@
+#ifndef XLA_BACKENDS_GPU_MODEL_COST_GPU_PERFORMANCE_MODEL_H_
+#define XLA_BACKENDS_GPU_MODEL_COST_GPU_PERFORMANCE_MODEL_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/container/node_hash_map.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "xla/backends/gpu/model/cost/kernel_cost.h"
+#include "xla/hlo/analysis/cost/device_description.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+
+namespace xla::gpu {
+
+// What a kernel does and how long it takes. All zero for what is no kernel.
+struct EstimateRunTimeData {
+  double flops = 0;
+  // From and to the device's memory; repeated reads that caches serve do not
+  // count.
+  double bytes_read = 0;
+  double bytes_written = 0;
+  absl::Duration read_time;
+  absl::Duration write_time;
+  absl::Duration compute_time;
+  // Of all three together, without the launch.
+  absl::Duration exec_time;
+  // The launch and exec_time; 0 for what is no kernel.
+  absl::Duration time;
+
+  double bytes() const { return bytes_read + bytes_written; }
+  // `1.2us: 100 flops 0.1us, 4000 B read 0.9us, 40 B written 0.1us`
+  std::string ToString() const;
+};
+
+// How long kernels take on a device, by what they compute, read and write.
+//
+//   time    = launch + exec
+//   exec    = compute + memory - 0.95 * min(compute, memory)
+//   compute = flops / (2 * clock * min(blocks, cores) * min(threads, FPUs))
+//   memory  = reads + writes; the first read of a byte and each write come from
+//             memory, repeats from a cache that holds the operand: L2 at 2.5
+//             times memory's rate, L1 at 8 times L2's; reads that are not
+//             coalesced move a whole transaction per element; a grid too small
+//             for memory's rate moves 32 bytes per block and clock
+//
+// Instructions outside of fusions are kernels of their own; parameters,
+// constants, bitcasts, tuples and their elements, and control flow (what it
+// calls is priced by itself) cost nothing. Dots, convolutions, sorts and custom
+// calls take what the device's peak rates say.
+//
+// Estimates of a fusion that does not exist cost O(operands of the pair), also
+// when both are large: see KernelCosts. Results are kept until Invalidate.
+class GpuPerformanceModel {
+ public:
+  struct RunTimes {
+    absl::Duration time_unfused;
+    absl::Duration time_fused;
+    // unfused - fused.
+    absl::Duration saved() const { return time_unfused - time_fused; }
+  };
+
+  // The device must outlive the model.
+  explicit GpuPerformanceModel(const stream_executor::DeviceDescription& device)
+      : device_(device), costs_(&device) {}
+
+  // Of one instruction as it is.
+  const EstimateRunTimeData& EstimateRunTime(const HloInstruction& kernel);
+
+  // Of `consumer` with `producer`, an operand of it, computed inside. The
+  // producer's result is not written.
+  EstimateRunTimeData EstimateFusedTime(const HloInstruction& producer,
+                                        const HloInstruction& consumer);
+
+  // The producer and all `consumers` as they are, and the consumers with the
+  // producer inside of each.
+  RunTimes EstimateRunTimes(const HloInstruction& producer,
+                            absl::Span<const HloInstruction* const> consumers);
+
+  // Producer and consumer in one kernel that also writes the producer's result.
+  EstimateRunTimeData EstimateMultiOutputTime(const HloInstruction& producer,
+                                              const HloInstruction& consumer);
+  RunTimes EstimateRunTimesForMultiOutputFusion(const HloInstruction& producer,
+                                                const HloInstruction& consumer);
+
+  // Two kernels, none of which reads the other's result, in one.
+  EstimateRunTimeData EstimateSiblingsTime(const HloInstruction& a,
+                                           const HloInstruction& b);
+  RunTimes EstimateRunTimesForSiblings(const HloInstruction& a,
+                                       const HloInstruction& b);
+  // Bytes of shared operands that are read once instead of twice.
+  double SiblingBytesSaved(const HloInstruction& a, const HloInstruction& b);
+
+  // The instruction has changed or goes. Its neighbors need no call.
+  void Invalidate(const HloInstruction& instruction);
+
+  // Instructions that a fusion of both emits; the limit for one kernel.
+  double FusedIrSize(const HloInstruction& producer,
+                     const HloInstruction& consumer);
+  static constexpr double kMaxIrSize = 10000;
+  // FusedIrSize is above the limit.
+  bool IsTooLarge(const HloInstruction& producer,
+                  const HloInstruction& consumer) {
+    return FusedIrSize(producer, consumer) > kMaxIrSize;
+  }
+
+  KernelCosts& costs() { return costs_; }
+  const stream_executor::DeviceDescription& device() const { return device_; }
+
+  static absl::Duration LaunchOverhead() { return absl::Microseconds(1); }
+
+  // The estimate for a cost.
+  EstimateRunTimeData Estimate(const KernelCostWithOperands& kernel) const {
+    return EstimateAll(kernel).data;
+  }
+
+ private:
+  struct Known {
+    EstimateRunTimeData data;
+    // Of which the reads' time is a sum.
+    double read_seconds = 0;
+    double read_rate = 0;
+  };
+  Known EstimateAll(const KernelCostWithOperands& kernel) const;
+  const Known& Get(const HloInstruction& kernel);
+  EstimateRunTimeData EstimatePair(const HloInstruction& producer,
+                                   const HloInstruction& consumer,
+                                   bool keep_output);
+
+  // Bytes per second that the kernel can read.
+  double ReadRate(const KernelCost& cost) const;
+  // `first_operand`: whose type a library kernel multiplies; may be null.
+  double ComputeSeconds(const KernelCost& cost,
+                        const HloInstruction* first_operand) const;
+  double ReadSeconds(const OperandCost& reads, const Shape& shape,
+                     double bandwidth) const;
+  // Fills in the times but for reads.
+  void AddTimes(const KernelCost& cost, const HloInstruction* first_operand,
+                double read_seconds, EstimateRunTimeData* data) const;
+
+  const stream_executor::DeviceDescription& device_;
+  KernelCosts costs_;
+  absl::node_hash_map<const HloInstruction*, Known> times_;
+};
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_MODEL_COST_GPU_PERFORMANCE_MODEL_H_

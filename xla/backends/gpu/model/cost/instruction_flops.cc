@@ -1,0 +1,171 @@
+#include "xla/backends/gpu/model/cost/instruction_flops.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
+#include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/primitive_util.h"
+#include "xla/shape.h"
+#include "xla/shape_util.h"
+
+namespace xla::gpu {
+namespace {
+
+// What applying a reducer costs at least: shuffles and a select besides.
+constexpr double kMinFlopsPerReducedElement = 3;
+
+double ElementsOf(const Shape& shape) {
+  if (shape.IsArray()) return ShapeUtil::ElementsIn(shape);
+  if (!shape.IsTuple()) return 0;
+  double elements = 0;
+  for (const Shape& part : shape.tuple_shapes()) {
+    if (part.IsArray()) elements += ShapeUtil::ElementsIn(part);
+  }
+  return elements;
+}
+
+double FirstElementsOf(const Shape& shape) {
+  const bool tuple = shape.IsTuple() && !shape.tuple_shapes().empty();
+  return ElementsOf(tuple ? shape.tuple_shapes(0) : shape);
+}
+
+double WindowElements(const Window& window) {
+  double elements = 1;
+  for (const WindowDimension& d : window.dimensions()) elements *= d.size();
+  return elements;
+}
+
+double RealFlops(HloOpcode opcode, bool is_integer) {
+  switch (opcode) {
+    case HloOpcode::kDivide:
+      return is_integer ? 30 : 9;
+    case HloOpcode::kRemainder:
+      return 35;
+    case HloOpcode::kSqrt:
+    case HloOpcode::kRsqrt:
+      return 8;
+    case HloOpcode::kCbrt:
+    case HloOpcode::kLogistic:
+      return 25;
+    case HloOpcode::kExp:
+      return 10;
+    case HloOpcode::kExpm1:
+    case HloOpcode::kLog:
+    case HloOpcode::kLog1p:
+    case HloOpcode::kTanh:
+    case HloOpcode::kErf:
+      return 20;
+    case HloOpcode::kSin:
+    case HloOpcode::kCos:
+    case HloOpcode::kTan:
+    case HloOpcode::kAtan2:
+      return 40;
+    case HloOpcode::kPower:
+      return is_integer ? 60 : 40;
+    case HloOpcode::kClamp:
+    case HloOpcode::kReducePrecision:
+    case HloOpcode::kSign:
+      return 2;
+    case HloOpcode::kPopulationCount:
+    case HloOpcode::kClz:
+      return 4;
+    case HloOpcode::kStochasticConvert:
+      return 8;
+    case HloOpcode::kRoundNearestAfz:
+    case HloOpcode::kRoundNearestEven:
+      return 2;
+    case HloOpcode::kCopy:
+    case HloOpcode::kReal:
+    case HloOpcode::kBitcastConvert:
+      return 0;
+    default:
+      return HloInstruction::IsOpElementwise(opcode) ? 1 : 0;
+  }
+}
+
+}  // namespace
+
+double FlopsPerElement(HloOpcode opcode, PrimitiveType type) {
+  const double flops =
+      RealFlops(opcode, primitive_util::IsIntegralType(type) || type == PRED);
+  if (!primitive_util::IsArrayType(type)) return flops;
+  // Consumer boards do 64-bit arithmetic at 1/64, data center boards at 1/2 of
+  // the rate.
+  const double width = type == F64 || type == C128 ? 2 : 1;
+  const double complex = primitive_util::IsComplexType(type) ? 4 : 1;
+  return flops * width * complex;
+}
+
+double InstructionFlops::OfComputation(const HloComputation& computation) {
+  auto known = computations_.find(&computation);
+  if (known != computations_.end()) return known->second;
+  // Reducers call nothing that costs; what nests deeper counts nothing.
+  double flops = 0;
+  for (const HloInstruction* instruction : computation.instructions()) {
+    if (instruction->has_called_computations()) continue;
+    flops += Of(*instruction);
+  }
+  computations_[&computation] = flops;
+  return flops;
+}
+
+double InstructionFlops::Of(const HloInstruction& hlo) {
+  const double elements = FirstElementsOf(hlo.shape());
+  switch (hlo.opcode()) {
+    case HloOpcode::kReduce: {
+      const double applied = FirstElementsOf(hlo.operand(0)->shape());
+      return std::max(applied - elements, 0.0) *
+             std::max(OfComputation(*hlo.to_apply()),
+                      kMinFlopsPerReducedElement);
+    }
+    case HloOpcode::kReduceWindow:
+      return elements * (WindowElements(hlo.window()) - 1) *
+             std::max(OfComputation(*hlo.to_apply()), 1.0);
+    case HloOpcode::kSelectAndScatter:
+      return FirstElementsOf(hlo.operand(1)->shape()) *
+             (WindowElements(hlo.window()) - 1) *
+             std::max(OfComputation(*hlo.select()), 1.0);
+    case HloOpcode::kMap:
+      return elements * OfComputation(*hlo.to_apply());
+    case HloOpcode::kScatter:
+      return FirstElementsOf(
+                 hlo.operand(hlo.operand_count() / 2 + 1)->shape()) *
+             std::max(OfComputation(*hlo.to_apply()), 1.0);
+    case HloOpcode::kScan:
+      return FirstElementsOf(hlo.operand(0)->shape()) *
+             std::max(OfComputation(*hlo.to_apply()), 1.0);
+    case HloOpcode::kSort: {
+      const double n = FirstElementsOf(hlo.operand(0)->shape());
+      return n * std::ceil(std::log2(std::max(n, 2.0)));
+    }
+    case HloOpcode::kDot:
+      return HloCostAnalysis::GetDotFlops(hlo.operand(0)->shape(), hlo.shape(),
+                                          hlo.dot_dimension_numbers());
+    case HloOpcode::kConvolution:
+      return HloCostAnalysis::GetConvolutionFlops(&hlo);
+    case HloOpcode::kRng:
+    case HloOpcode::kRngBitGenerator:
+      // Ten rounds of Philox for four words.
+      return ElementsOf(hlo.shape()) * 20;
+    case HloOpcode::kTriangularSolve:
+      return elements * hlo.operand(0)->shape().dimensions().back();
+    case HloOpcode::kCholesky:
+      return elements * hlo.shape().dimensions().back() / 3.0;
+    case HloOpcode::kFft:
+      return 5 * elements * std::ceil(std::log2(std::max(elements, 2.0)));
+    case HloOpcode::kBatchNormTraining:
+    case HloOpcode::kBatchNormInference:
+    case HloOpcode::kBatchNormGrad:
+      return 9 * FirstElementsOf(hlo.operand(0)->shape());
+    default: {
+      const PrimitiveType type = hlo.opcode() == HloOpcode::kCompare
+                                     ? hlo.operand(0)->shape().element_type()
+                                     : hlo.shape().element_type();
+      return elements * FlopsPerElement(hlo.opcode(), type);
+    }
+  }
+}
+
+}  // namespace xla::gpu

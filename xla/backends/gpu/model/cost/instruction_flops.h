@@ -1,0 +1,35 @@
+#ifndef XLA_BACKENDS_GPU_MODEL_COST_INSTRUCTION_FLOPS_H_
+#define XLA_BACKENDS_GPU_MODEL_COST_INSTRUCTION_FLOPS_H_
+
+#include "absl/container/flat_hash_map.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/xla_data.pb.h"
+
+namespace xla::gpu {
+
+// Operations that a GPU does for one element of an elementwise opcode, an
+// addition being one: what the CUDA C++ Programming Guide's tables of
+// instruction throughput (per core and clock) and of math functions (steps of
+// their polynomials) amount to. Types of 64 bits take longer, complex ones
+// several real operations; 0 for opcodes that compute nothing.
+double FlopsPerElement(HloOpcode opcode, PrimitiveType type);
+
+// Operations of whole instructions. Called computations are looked at once.
+class InstructionFlops {
+ public:
+  // Of the instruction by itself: data movement does none, a reduction what it
+  // applies as often as it does (at least 3 per element), dots and convolutions
+  // two per multiplication. Fusions and control flow have 0 here.
+  double Of(const HloInstruction& instruction);
+  // Of one application of a computation.
+  double OfComputation(const HloComputation& computation);
+
+ private:
+  absl::flat_hash_map<const HloComputation*, double> computations_;
+};
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_MODEL_COST_INSTRUCTION_FLOPS_H_

@@ -1,0 +1,142 @@
+#ifndef XLA_BACKENDS_GPU_MODEL_COST_KERNEL_COST_H_
+#define XLA_BACKENDS_GPU_MODEL_COST_KERNEL_COST_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/container/node_hash_map.h"
+#include "xla/backends/gpu/model/cost/instruction_flops.h"
+#include "xla/hlo/analysis/cost/device_description.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+
+namespace xla::gpu {
+
+// One way in which a kernel reads a value.
+//
+// Reads in the same place, that is for the same element of the result, are one
+// read however many instructions ask for it: they have the same `place`. Place
+// 0 is that of the elements the kernel runs over: its result, or what its
+// reduction reads.
+struct ValueAccess {
+  int64_t place = 0;
+  // How often an element is read, on average; below 1 where not all are.
+  double utilization = 1;
+  // How often the code of what computes the value is emitted.
+  double copies = 1;
+  // Neighboring threads read neighboring elements; if the kernel runs as
+  // written / if it is computed as part of another one, away from its place 0.
+  bool coalesced = true;
+  bool nested_coalesced = true;
+};
+
+struct OperandCost {
+  // Few: beyond a handful they are added up.
+  absl::InlinedVector<ValueAccess, 1> accesses;
+  // The kernel overwrites parts of it where it lies.
+  bool in_place = false;
+  // The part of it that is not overwritten, in bytes: read and written if it
+  // does not lie there because the kernel computes it.
+  int64_t kept_bytes = 0;
+
+  double utilization() const;
+  double copies() const;
+  void Add(const ValueAccess& access);
+};
+
+// What an instruction does when it runs as one kernel: enough to tell what a
+// kernel made of two of them does, without making it.
+struct KernelCost {
+  // Operations, weighted by opcode and type (see instruction_flops.h), each as
+  // often as it is done.
+  double flops = 0;
+  // Elements that the kernel runs over.
+  double iterations = 0;
+  int64_t bytes_written = 0;
+  // Instructions that a code generator emits.
+  double ir_size = 0;
+  // The kernel is made around a reduction or a transpose.
+  bool has_hero = false;
+  // A dot, a convolution, a custom call and the like: not generated.
+  bool is_library = false;
+  // No kernel: a parameter, a constant, a tuple, a bitcast, control flow.
+  bool is_free = false;
+  // By position.
+  std::vector<OperandCost> operands;
+};
+
+// A cost and what its operands are.
+struct KernelCostWithOperands {
+  KernelCost cost;
+  std::vector<const HloInstruction*> operands;
+};
+
+// What changes in a consumer that computes a producer inside.
+struct PairCost {
+  struct Operand {
+    const HloInstruction* operand = nullptr;
+    OperandCost before;
+    OperandCost after;
+  };
+  // Without operands.
+  KernelCost cost;
+  // How the consumer read the producer.
+  OperandCost removed;
+  // Those of the producer, each once.
+  absl::InlinedVector<Operand, 4> operands;
+};
+
+// Computes and keeps the costs of kernels. O(instructions + operands) of a
+// fusion for the first request, then O(1).
+class KernelCosts {
+ public:
+  // Without a device each reduction is a kernel made for reductions, and none
+  // is a loop. The device must outlive this.
+  explicit KernelCosts(
+      const stream_executor::DeviceDescription* device = nullptr)
+      : device_(device) {}
+
+  // Stays where it is until Invalidate.
+  const KernelCost& Get(const HloInstruction& kernel);
+
+  // The same with each operand once.
+  KernelCostWithOperands Unique(const HloInstruction& kernel);
+
+  // The cost of `producer` computed inside of `consumer`, which reads it, at
+  // each place where it is read. `keep_output`: the producer's result is
+  // written, too. Operands: those of the consumer, in order, but for the
+  // producer, then the producer's other ones. O(operands of both).
+  KernelCostWithOperands Fused(const HloInstruction& producer,
+                               const HloInstruction& consumer,
+                               bool keep_output = false);
+
+  // The same as a difference to the consumer. O(operands of the producer), and
+  // a look at each of the consumer's for each of them that it shares.
+  PairCost OfPair(const HloInstruction& producer,
+                  const HloInstruction& consumer, bool keep_output = false);
+
+  // Two kernels in one that share what they read at the same place. Operands of
+  // `a`, then the other ones of `b`. O(operands of both).
+  KernelCostWithOperands Siblings(const HloInstruction& a,
+                                  const HloInstruction& b);
+
+  // After a kernel has changed or before it goes.
+  void Invalidate(const HloInstruction& kernel) { costs_.erase(&kernel); }
+  // Spares the walk over a fusion that Fused has priced before it was made. No
+  // effect but Invalidate if the operands are other ones.
+  void Set(const HloInstruction& kernel, KernelCostWithOperands cost);
+
+ private:
+  KernelCost Compute(const HloInstruction& kernel);
+  int64_t NewPlace() { return ++last_place_; }
+
+  const stream_executor::DeviceDescription* device_;
+  absl::node_hash_map<const HloInstruction*, KernelCost> costs_;
+  InstructionFlops flops_;
+  int64_t last_place_ = 0;
+  int depth_ = 0;
+};
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_MODEL_COST_KERNEL_COST_H_

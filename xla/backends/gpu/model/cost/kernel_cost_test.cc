@@ -1,0 +1,219 @@
+// How often kernels compute and read, without a device.
+#include "xla/backends/gpu/model/cost/kernel_cost.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/log/check.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "xla/backends/gpu/model/cost/coalescing_analysis.h"
+#include "xla/backends/gpu/model/cost/gpu_hlo_cost_analysis.h"
+#include "xla/backends/gpu/model/cost/instruction_flops.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/parser/hlo_parser.h"
+
+namespace xla::gpu {
+namespace {
+
+std::unique_ptr<HloModule> Parse(absl::string_view text) {
+  auto module = ParseAndReturnUnverifiedModule(text);
+  CHECK_OK(module.status());
+  return *std::move(module);
+}
+
+HloInstruction* Find(const HloModule& module, absl::string_view name) {
+  for (HloComputation* computation : module.computations()) {
+    for (HloInstruction* hlo : computation->instructions()) {
+      if (hlo->name() == name) return hlo;
+    }
+  }
+  LOG(FATAL) << name;
+}
+
+// A fusion `fusion` of the entry, of `body` with parameters p0 and p1.
+std::unique_ptr<HloModule> Fusion(absl::string_view body,
+                                  absl::string_view p0 = "f32[64,128]",
+                                  absl::string_view p1 = "f32[]",
+                                  absl::string_view result = "f32[64,128]") {
+  return Parse(absl::StrCat(
+      "HloModule m\nadd { a = f32[] parameter(0) b = f32[] parameter(1) "
+      "ROOT s = f32[] add(a, b) }\nf {\n p0 = ",
+      p0, " parameter(0)\n p1 = ", p1, " parameter(1)\n", body,
+      "\n}\nENTRY e {\n x = ", p0, " parameter(0)\n y = ", p1,
+      " parameter(1)\n ROOT fusion = ", result,
+      " fusion(x, y), kind=kLoop, calls=f\n}"));
+}
+
+TEST(KernelCostTest, ElementwiseUsesOfAValueAreOneRead) {
+  auto module = Fusion(
+      "e = f32[64,128] exponential(p0)\n"
+      "n = f32[64,128] negate(p0)\n"
+      "ROOT r = f32[64,128] add(e, n)");
+  KernelCosts costs;
+  const KernelCost& cost = costs.Get(*Find(*module, "fusion"));
+  EXPECT_EQ(cost.operands[0].utilization(), 1);
+  EXPECT_EQ(cost.operands[1].utilization(), 0);
+  EXPECT_EQ(cost.bytes_written, 64 * 128 * 4);
+  EXPECT_EQ(cost.flops,
+            64 * 128 * (FlopsPerElement(HloOpcode::kExp, F32) + 2.0));
+  EXPECT_EQ(cost.ir_size, 3);
+}
+
+TEST(KernelCostTest, BroadcastComputesItsOperandAgain) {
+  auto module = Fusion(
+      "e = f32[64] exponential(p0)\n"
+      "ROOT b = f32[64,128] broadcast(e), dimensions={0}",
+      "f32[64]");
+  KernelCosts costs;
+  const KernelCost& cost = costs.Get(*Find(*module, "fusion"));
+  EXPECT_EQ(cost.operands[0].utilization(), 128);
+  EXPECT_EQ(cost.flops, 64 * 128 * FlopsPerElement(HloOpcode::kExp, F32));
+}
+
+TEST(KernelCostTest, SlicesReadParts) {
+  auto module = Fusion(
+      "a = f32[16,128] slice(p0), slice={[0:16],[0:128]}\n"
+      "b = f32[16,128] slice(p0), slice={[32:48],[0:128]}\n"
+      "ROOT r = f32[16,128] add(a, b)",
+      "f32[64,128]", "f32[]", "f32[16,128]");
+  KernelCosts costs;
+  const KernelCost& cost = costs.Get(*Find(*module, "fusion"));
+  EXPECT_EQ(cost.operands[0].utilization(), 0.5);
+  EXPECT_EQ(cost.operands[1].utilization(), 0);
+}
+
+TEST(KernelCostTest, UpdateInPlaceWritesWhatItUpdates) {
+  auto module = Fusion(
+      "u = f32[1,128] broadcast(p1), dimensions={}\n"
+      "z = s32[] constant(0)\n"
+      "ROOT d = f32[64,128] dynamic-update-slice(p0, u, z, z)");
+  KernelCosts costs;
+  const KernelCost& cost = costs.Get(*Find(*module, "fusion"));
+  EXPECT_TRUE(cost.operands[0].in_place);
+  EXPECT_EQ(cost.operands[0].utilization(), 0);
+  EXPECT_EQ(cost.bytes_written, 128 * 4);
+  // If what is updated is computed inside, all of it is written.
+  auto plain = Parse(R"(HloModule m
+ENTRY e {
+  x = f32[64,128] parameter(0)
+  u = f32[1,128] parameter(1)
+  z = s32[] parameter(2)
+  n = f32[64,128] negate(x)
+  ROOT d = f32[64,128] dynamic-update-slice(n, u, z, z)
+})");
+  const KernelCostWithOperands fused =
+      costs.Fused(*Find(*plain, "n"), *Find(*plain, "d"));
+  EXPECT_EQ(fused.cost.bytes_written, 64 * 128 * 4);
+  EXPECT_EQ(fused.operands.size(), 3);
+}
+
+TEST(KernelCostTest, PairsCostWhatTheirFusionsDo) {
+  auto apart = Parse(R"(HloModule m
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] add(a, b) }
+ENTRY e {
+  x = f32[64,128] parameter(0)
+  z = f32[] parameter(1)
+  e1 = f32[64,128] exponential(x)
+  r = f32[64] reduce(e1, z), dimensions={1}, to_apply=add
+  wide = f32[64,128] broadcast(r), dimensions={0}
+  ROOT d = f32[64,128] divide(x, wide)
+})");
+  KernelCosts costs;
+  const KernelCostWithOperands reduce =
+      costs.Fused(*Find(*apart, "e1"), *Find(*apart, "r"));
+  auto fused = Fusion(
+      "e = f32[64,128] exponential(p0)\n"
+      "ROOT r = f32[64] reduce(e, p1), dimensions={1}, "
+      "to_apply=add",
+      "f32[64,128]", "f32[]", "f32[64]");
+  const KernelCost& expected = costs.Get(*Find(*fused, "fusion"));
+  EXPECT_EQ(reduce.cost.flops, expected.flops);
+  EXPECT_EQ(reduce.cost.ir_size, expected.ir_size);
+  EXPECT_EQ(reduce.cost.bytes_written, expected.bytes_written);
+  EXPECT_EQ(reduce.cost.iterations, 64 * 128);
+  EXPECT_TRUE(reduce.cost.has_hero);
+  // A broadcast of it computes each sum for each element.
+  const KernelCostWithOperands broadcast =
+      costs.Fused(*Find(*apart, "r"), *Find(*apart, "wide"));
+  EXPECT_FALSE(broadcast.cost.has_hero);
+  EXPECT_EQ(broadcast.cost.operands[0].utilization(), 128);
+  EXPECT_FALSE(broadcast.cost.operands[0].accesses[0].coalesced);
+}
+
+TEST(KernelCostTest, SiblingsShareWhatTheyReadAtOnePlace) {
+  auto module = Parse(R"(HloModule m
+ENTRY e {
+  x = f32[64,128] parameter(0)
+  y = f32[64,128] parameter(1)
+  a = f32[64,128] add(x, y)
+  m = f32[64,128] multiply(x, x)
+  ROOT t = (f32[64,128], f32[64,128]) tuple(a, m)
+})");
+  KernelCosts costs;
+  const KernelCostWithOperands both =
+      costs.Siblings(*Find(*module, "a"), *Find(*module, "m"));
+  ASSERT_EQ(both.operands.size(), 2);
+  EXPECT_EQ(both.cost.operands[0].utilization(), 1);
+  EXPECT_EQ(both.cost.bytes_written, 2 * 64 * 128 * 4);
+  const KernelCostWithOperands kept = costs.Fused(
+      *Find(*module, "a"), *Find(*module, "t"), /*keep_output=*/true);
+  EXPECT_EQ(kept.cost.operands[1].utilization(), 1);
+}
+
+TEST(KernelCostTest, CodeGrowsWithTheNumberOfPlaces) {
+  auto module = Fusion(
+      "e = f32[64,128] exponential(p0)\n"
+      "s = f32[64,128] sine(e)\n"
+      "r = f32[64,128] reverse(s), dimensions={0}\n"
+      "q = f32[64,128] reverse(s), dimensions={1}\n"
+      "ROOT d = f32[64,128] divide(r, q)");
+  GpuHloCostAnalysis analysis;
+  const HloInstruction& fusion = *Find(*module, "fusion");
+  EXPECT_EQ(analysis.IrSize(fusion), 7);
+  EXPECT_EQ(analysis.OperandUtilization(fusion, 0), 2);
+  ASSERT_TRUE(module->entry_computation()->Accept(&analysis).ok());
+  EXPECT_EQ(analysis.operand_utilization(fusion, 0), 2);
+  EXPECT_EQ(analysis.operand_bytes_accessed(fusion, 0), 64 * 128 * 4);
+  EXPECT_EQ(analysis.flop_count(fusion), 64 * 128 * (2 * 50 + 9));
+}
+
+TEST(CoalescingTest, MinorDimensions) {
+  auto module = Parse(R"(HloModule m
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] add(a, b) }
+ENTRY e {
+  x = f32[64,128]{1,0} parameter(0)
+  z = f32[] parameter(1)
+  v = f32[64]{0} parameter(2)
+  t = f32[128,64]{1,0} transpose(x), dimensions={1,0}
+  c = f32[64,128]{0,1} copy(x)
+  same = f32[64,128]{1,0} copy(x)
+  rows = f32[64]{0} reduce(x, z), dimensions={1}, to_apply=add
+  columns = f32[128]{0} reduce(x, z), dimensions={0}, to_apply=add
+  wide = f32[64,128]{1,0} broadcast(v), dimensions={0}
+  column = f32[64,1]{1,0} slice(x), slice={[0:64],[3:4]}
+  row = f32[1,128]{1,0} slice(x), slice={[3:4],[0:128]}
+  strided = f32[64,64]{1,0} slice(x), slice={[0:64],[0:128:2]}
+  flat = f32[8192]{0} reshape(x)
+  ROOT r = (f32[]) tuple(z)
+})");
+  auto coalesced = [&](absl::string_view name) {
+    return IsReadCoalesced(*Find(*module, name), 0);
+  };
+  EXPECT_FALSE(coalesced("t"));
+  EXPECT_FALSE(coalesced("c"));
+  EXPECT_TRUE(coalesced("same"));
+  EXPECT_FALSE(coalesced("rows"));
+  EXPECT_TRUE(coalesced("columns"));
+  EXPECT_TRUE(coalesced("wide"));
+  EXPECT_FALSE(coalesced("column"));
+  EXPECT_TRUE(coalesced("row"));
+  EXPECT_FALSE(coalesced("strided"));
+  EXPECT_TRUE(coalesced("flat"));
+}
+
+}  // namespace
+}  // namespace xla::gpu

@@ -1,0 +1,366 @@
+#include "xla/backends/gpu/model/cost/kernel_cost_walk.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "xla/backends/gpu/model/cost/coalescing_analysis.h"
+#include "xla/backends/gpu/model/fusion_hero.h"
+#include "xla/backends/gpu/model/reduction_utils.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape.h"
+#include "xla/shape_util.h"
+
+namespace xla::gpu {
+namespace {
+
+int64_t Bytes(const Shape& shape) {
+  return ShapeUtil::ByteSizeOfElementsRecursive(shape);
+}
+
+double Elements(const Shape& shape) {
+  const bool tuple = shape.IsTuple() && !shape.tuple_shapes().empty();
+  const Shape& array = tuple ? shape.tuple_shapes(0) : shape;
+  return array.IsArray() ? ShapeUtil::ElementsIn(array) : 0;
+}
+
+double WindowElements(const Window& window) {
+  double elements = 1;
+  for (const WindowDimension& d : window.dimensions()) elements *= d.size();
+  return elements;
+}
+
+// How often the instruction reads an element of operand `i`, on average, to
+// compute its result once.
+double ReadsPerElement(const HloInstruction& hlo, int64_t i) {
+  const double operand = std::max(Elements(hlo.operand(i)->shape()), 1.0);
+  const double result = Elements(hlo.shape());
+  switch (hlo.opcode()) {
+    case HloOpcode::kBroadcast:
+    case HloOpcode::kSlice:
+      return result / operand;
+    case HloOpcode::kDynamicSlice:
+    case HloOpcode::kGather:
+      return i == 0 ? result / operand : 1;
+    case HloOpcode::kDynamicUpdateSlice:
+      return i == 0 ? 1 - std::min(Elements(hlo.operand(1)->shape()) / operand,
+                                   1.0)
+                    : 1;
+    case HloOpcode::kReduceWindow:
+      return i < hlo.operand_count() / 2
+                 ? result * WindowElements(hlo.window()) / operand
+                 : 1;
+    case HloOpcode::kScatter:
+      return i < hlo.operand_count() / 2
+                 ? Elements(
+                       hlo.operand(hlo.operand_count() / 2 + 1 + i)->shape()) /
+                       operand
+                 : 1;
+    default:
+      return 1;
+  }
+}
+
+// Result element i is computed from what lies in the operand's place i.
+bool KeepsPlace(const HloInstruction& hlo, int64_t i) {
+  if (hlo.opcode() == HloOpcode::kBitcast ||
+      hlo.opcode() == HloOpcode::kReshape) {
+    return hlo.IsEffectiveBitcast();
+  }
+  return hlo.opcode() != HloOpcode::kDynamicUpdateSlice &&
+         hlo.opcode() != HloOpcode::kFusion && hlo.IsElementwiseOnOperand(i) &&
+         ShapeUtil::SameDimensions(hlo.operand(i)->shape(), hlo.shape());
+}
+
+const HloInstruction* SkipBitcasts(const HloInstruction* value) {
+  while (value->opcode() == HloOpcode::kBitcast) value = value->operand(0);
+  return value;
+}
+
+// An output that is written where operand 0, which comes from outside of the
+// fusion, lies.
+bool IsUpdateInPlace(const HloInstruction& output) {
+  if (output.opcode() != HloOpcode::kDynamicUpdateSlice) return false;
+  if (!output.IsFused()) return true;
+  return SkipBitcasts(output.operand(0))->opcode() == HloOpcode::kParameter;
+}
+
+double IrSize(const HloInstruction& hlo) {
+  switch (hlo.opcode()) {
+    case HloOpcode::kParameter:
+    case HloOpcode::kConstant:
+    case HloOpcode::kTuple:
+    case HloOpcode::kGetTupleElement:
+      return 0;
+    default:
+      break;
+  }
+  double size = 1;
+  for (const HloComputation* callee : hlo.called_computations()) {
+    size += callee->instruction_count() - callee->num_parameters();
+  }
+  return size;
+}
+
+}  // namespace
+
+bool IsFreeOfCost(const HloInstruction& instruction) {
+  switch (instruction.opcode()) {
+    case HloOpcode::kAddDependency:
+    case HloOpcode::kAfterAll:
+    case HloOpcode::kAllGatherDone:
+    case HloOpcode::kAllReduceDone:
+    case HloOpcode::kAsyncDone:
+    case HloOpcode::kAsyncStart:
+    case HloOpcode::kAsyncUpdate:
+    case HloOpcode::kBitcast:
+    case HloOpcode::kCall:
+    case HloOpcode::kCollectivePermuteDone:
+    case HloOpcode::kConditional:
+    case HloOpcode::kConstant:
+    case HloOpcode::kCopyDone:
+    case HloOpcode::kDomain:
+    case HloOpcode::kGetDimensionSize:
+    case HloOpcode::kGetTupleElement:
+    case HloOpcode::kOptimizationBarrier:
+    case HloOpcode::kParameter:
+    case HloOpcode::kPartitionId:
+    case HloOpcode::kRecvDone:
+    case HloOpcode::kReplicaId:
+    case HloOpcode::kSendDone:
+    case HloOpcode::kSetDimensionSize:
+    case HloOpcode::kTuple:
+    case HloOpcode::kWhile:
+      return true;
+    case HloOpcode::kReshape:
+    case HloOpcode::kTranspose:
+      return instruction.IsEffectiveBitcast();
+    default:
+      return false;
+  }
+}
+
+bool IsLibraryKernel(const HloInstruction& instruction) {
+  switch (instruction.opcode()) {
+    case HloOpcode::kAllGather:
+    case HloOpcode::kAllGatherStart:
+    case HloOpcode::kAllReduce:
+    case HloOpcode::kAllReduceStart:
+    case HloOpcode::kAllToAll:
+    case HloOpcode::kBatchNormGrad:
+    case HloOpcode::kBatchNormInference:
+    case HloOpcode::kBatchNormTraining:
+    case HloOpcode::kCholesky:
+    case HloOpcode::kCollectiveBroadcast:
+    case HloOpcode::kCollectivePermute:
+    case HloOpcode::kCollectivePermuteStart:
+    case HloOpcode::kConvolution:
+    case HloOpcode::kCopyStart:
+    case HloOpcode::kCustomCall:
+    case HloOpcode::kDot:
+    case HloOpcode::kFft:
+    case HloOpcode::kInfeed:
+    case HloOpcode::kOutfeed:
+    case HloOpcode::kRaggedAllToAll:
+    case HloOpcode::kRaggedDot:
+    case HloOpcode::kRecv:
+    case HloOpcode::kReduceScatter:
+    case HloOpcode::kScaledDot:
+    case HloOpcode::kScan:
+    case HloOpcode::kSend:
+    case HloOpcode::kSort:
+    case HloOpcode::kTopK:
+    case HloOpcode::kTriangularSolve:
+      return true;
+    case HloOpcode::kFusion:
+      return instruction.IsCustomFusion();
+    default:
+      return false;
+  }
+}
+
+bool KernelCostWalk::IsHero(const HloInstruction& hlo) const {
+  if (hlo.opcode() == HloOpcode::kReduce) {
+    return device_ == nullptr ||
+           IsReductionFromOrToContiguousDimensions(hlo, *device_);
+  }
+  return hlo.opcode() == HloOpcode::kTranspose &&
+         GetDescriptionForTiledTransposeEmitter(hlo).has_value();
+}
+
+void KernelCostWalk::RunOver(const Shape& shape) {
+  cost_.iterations = std::max(cost_.iterations, Elements(shape));
+}
+
+void KernelCostWalk::WriteOutput(const HloInstruction& output) {
+  const HloInstruction* last = SkipBitcasts(&output);
+  if (last->opcode() == HloOpcode::kScatter) {
+    const int64_t count = last->operand_count() / 2;
+    for (int64_t i = 0; i < count; ++i) {
+      cost_.bytes_written += Bytes(last->operand(count + 1 + i)->shape());
+    }
+    RunOver(last->operand(count + 1)->shape());
+    return;
+  }
+  if (IsUpdateInPlace(*last)) {
+    cost_.bytes_written += Bytes(last->operand(1)->shape());
+    RunOver(last->operand(1)->shape());
+    return;
+  }
+  cost_.bytes_written += Bytes(output.shape());
+  RunOver(output.shape());
+}
+
+void KernelCostWalk::VisitInnerFusion(
+    const HloInstruction& fusion, const OperandCost& reads,
+    absl::FunctionRef<OperandCost*(int64_t)> slot) {
+  const KernelCost& inner = inner_(fusion);
+  const double utilization = reads.utilization();
+  cost_.flops += utilization * inner.flops;
+  cost_.ir_size += reads.copies() * inner.ir_size;
+  for (int64_t i = 0; i < fusion.operand_count(); ++i) {
+    ValueAccess access;
+    access.place = new_place_();
+    access.utilization = utilization;
+    access.copies = reads.copies();
+    if (i < inner.operands.size()) {
+      access.utilization *= inner.operands[i].utilization();
+      access.copies *= inner.operands[i].copies();
+    }
+    slot(i)->Add(access);
+  }
+}
+
+void KernelCostWalk::Visit(const HloInstruction& hlo, const OperandCost& reads,
+                           bool is_output,
+                           absl::FunctionRef<OperandCost*(int64_t)> slot) {
+  if (hlo.opcode() == HloOpcode::kFusion) {
+    return VisitInnerFusion(hlo, reads, slot);
+  }
+  const double utilization = reads.utilization();
+  const double copies = reads.copies();
+  bool coalesced = true, nested_coalesced = true;
+  for (const ValueAccess& read : reads.accesses) {
+    coalesced &= read.coalesced;
+    nested_coalesced &= read.nested_coalesced;
+  }
+  cost_.flops += utilization * flops_->Of(hlo);
+  cost_.ir_size += copies * IrSize(hlo);
+  const bool hero =
+      !reads.accesses.empty() && reads.accesses[0].place == 0 && IsHero(hlo);
+  if (hero) {
+    cost_.has_hero = true;
+    RunOver(hlo.operand(0)->shape());
+  }
+  const bool in_place = is_output && IsUpdateInPlace(hlo);
+  for (int64_t i = 0; i < hlo.operand_count(); ++i) {
+    const HloInstruction& operand = *hlo.operand(i);
+    OperandCost* read = slot(i);
+    if (read == nullptr) continue;
+    if (i == 0 && in_place) {
+      read->in_place = true;
+      read->kept_bytes =
+          Bytes(operand.shape()) - Bytes(hlo.operand(1)->shape());
+      continue;
+    }
+    const bool along = IsReadCoalesced(hlo, i);
+    if (hlo.opcode() == HloOpcode::kTuple ||
+        hlo.opcode() == HloOpcode::kGetTupleElement || KeepsPlace(hlo, i)) {
+      for (ValueAccess access : reads.accesses) {
+        access.coalesced &= along;
+        access.nested_coalesced &= along;
+        read->Add(access);
+      }
+      continue;
+    }
+    ValueAccess access;
+    access.utilization = utilization * ReadsPerElement(hlo, i);
+    access.copies = copies;
+    if (hero && reads.accesses.size() == 1 &&
+        operand.shape().dimensions_size() > 0) {
+      // The threads go through the operand in the order of its memory.
+      access.coalesced = coalesced;
+      access.nested_coalesced = nested_coalesced && along;
+    } else {
+      access.place = new_place_();
+      access.coalesced = coalesced && along;
+      access.nested_coalesced = nested_coalesced && along;
+    }
+    read->Add(access);
+    if (hlo.opcode() == HloOpcode::kScatter && is_output &&
+        i < hlo.operand_count() / 2) {
+      read->in_place = true;
+      read->kept_bytes = Bytes(operand.shape());
+    }
+  }
+}
+
+KernelCost KernelCostWalk::OfInstruction(const HloInstruction& hlo) {
+  cost_ = KernelCost();
+  cost_.is_free = IsFreeOfCost(hlo);
+  cost_.is_library = IsLibraryKernel(hlo);
+  cost_.operands.resize(hlo.operand_count());
+  if (cost_.is_library) {
+    cost_.flops = flops_->Of(hlo);
+    cost_.iterations = Elements(hlo.shape());
+    cost_.bytes_written = Bytes(hlo.shape());
+    cost_.ir_size = 1;
+    for (OperandCost& operand : cost_.operands) operand.Add(ValueAccess());
+    return std::move(cost_);
+  }
+  OperandCost whole;
+  whole.Add(ValueAccess());
+  WriteOutput(hlo);
+  Visit(hlo, whole, /*is_output=*/true,
+        [&](int64_t i) { return &cost_.operands[i]; });
+  return std::move(cost_);
+}
+
+KernelCost KernelCostWalk::OfFusion(const HloInstruction& fusion) {
+  cost_ = KernelCost();
+  cost_.is_library = IsLibraryKernel(fusion);
+  const HloComputation* body = fusion.fused_instructions_computation();
+  const std::vector<HloInstruction*> order = body->MakeInstructionPostOrder();
+  // By local id.
+  int32_t slots = 0;
+  for (const HloInstruction* hlo : order) {
+    slots = std::max(slots, hlo->local_id() + 1);
+  }
+  std::vector<OperandCost> reads(slots);
+  std::vector<bool> is_output(slots, false);
+  const HloInstruction* root = body->root_instruction();
+  auto add_output = [&](const HloInstruction* output) {
+    reads[output->local_id()].Add(ValueAccess());
+    is_output[SkipBitcasts(output)->local_id()] = true;
+    WriteOutput(*output);
+  };
+  if (root->opcode() == HloOpcode::kTuple) {
+    for (const HloInstruction* output : root->operands()) add_output(output);
+  } else {
+    add_output(root);
+  }
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    const HloInstruction& hlo = **it;
+    const OperandCost hlo_reads = reads[hlo.local_id()];
+    if (hlo_reads.accesses.empty() || hlo.opcode() == HloOpcode::kParameter) {
+      continue;
+    }
+    Visit(hlo, hlo_reads, is_output[hlo.local_id()], [&](int64_t i) {
+      const HloInstruction* operand = hlo.operand(i);
+      // Bitcasts of what is updated in place read nothing, either.
+      if (i == 0 && is_output[hlo.local_id()] && IsUpdateInPlace(hlo)) {
+        operand = SkipBitcasts(operand);
+      }
+      return &reads[operand->local_id()];
+    });
+  }
+  for (int64_t i = 0; i < fusion.operand_count(); ++i) {
+    cost_.operands.push_back(
+        std::move(reads[fusion.fused_parameter(i)->local_id()]));
+  }
+  return std::move(cost_);
+}
+
+}  // namespace xla::gpu

@@ -1,0 +1,214 @@
+// What can become outputs of one fusion.
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "xla/backends/gpu/model/fusion_hero.h"
+#include "xla/backends/gpu/model/gpu_fusible.h"
+#include "xla/backends/gpu/model/reduction_utils.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/utils/fusion_decision.h"
+#include "xla/shape.h"
+#include "xla/shape_util.h"
+
+namespace xla {
+namespace gpu {
+namespace {
+
+// The hero of an output if it makes the kernel; else null.
+const HloInstruction* RealHero(const HloInstruction& output,
+                               const se::DeviceDescription& device_info) {
+  const HloInstruction& hero = FindNonTrivialHero(output);
+  if (IsRealReductionHero(output, hero, device_info) ||
+      GetDescriptionForTiledTransposeEmitter(hero).has_value()) {
+    return &hero;
+  }
+  return nullptr;
+}
+
+// The fusion that `instr` is in; null if it is in none.
+const HloInstruction* FusionAround(const HloInstruction* instr) {
+  return instr->IsFused() ? instr->parent()->FusionInstruction() : nullptr;
+}
+
+// What `consumer` reads from `producer` comes to a result through intermediates
+// that have one user each.
+bool StaysHero(const HloInstruction& producer, const HloInstruction& consumer) {
+  for (int64_t i : consumer.OperandIndices(&producer)) {
+    const HloInstruction* value = consumer.fused_parameter(i);
+    while (value->user_count() > 0) {
+      if (value->user_count() != 1) return false;
+      value = value->users()[0];
+      if (value->opcode() != HloOpcode::kTuple && !IsIntermediate(value)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+// The shape that the kernel of `hero` runs over.
+const Shape& LoopShape(const HloInstruction& hero,
+                       const se::DeviceDescription& device_info) {
+  if (IsReductionFromOrToContiguousDimensions(hero, device_info) ||
+      GetDescriptionForTiledTransposeEmitter(hero).has_value()) {
+    return hero.operand(0)->shape();
+  }
+  return hero.shape();
+}
+
+}  // namespace
+
+const HloInstruction* GetRealHeroForMultiOutputFusion(
+    const HloInstruction& instr, const se::DeviceDescription& device_info) {
+  if (instr.opcode() != HloOpcode::kFusion) return &instr;
+  const auto outputs = GetOutputsOfFusible(instr);
+  for (const HloInstruction* output : outputs) {
+    if (const HloInstruction* hero = RealHero(*output, device_info)) {
+      return hero;
+    }
+  }
+  return outputs.empty() ? instr.fused_expression_root() : outputs[0];
+}
+
+FusionDecision FusionHeroesAreCompatible(
+    const HloInstruction* hero1, const HloInstruction* hero2,
+    const se::DeviceDescription& device_info) {
+  const bool reduction1 =
+      IsReductionFromOrToContiguousDimensions(*hero1, device_info);
+  const bool reduction2 =
+      IsReductionFromOrToContiguousDimensions(*hero2, device_info);
+  const std::optional<TransposeDescription> tiled1 =
+      GetDescriptionForTiledTransposeEmitter(*hero1);
+  const std::optional<TransposeDescription> tiled2 =
+      GetDescriptionForTiledTransposeEmitter(*hero2);
+
+  if (reduction1 && reduction2 &&
+      !AreReductionsMultiOutputFusionCompatible(hero2, hero1)) {
+    return FusionDecision::Forbid(
+        absl::StrCat("reductions run differently: ",
+                     ReductionDimensionsOf(*hero1)->ToString(), " and ",
+                     ReductionDimensionsOf(*hero2)->ToString()));
+  }
+  if (tiled1 && tiled2 && !tiled1->IsEquivalent(*tiled2)) {
+    return FusionDecision::Forbid(
+        absl::StrCat("transposes run differently: ", tiled1->ToString(),
+                     " and ", tiled2->ToString()));
+  }
+  if ((tiled1 && reduction2) || (reduction1 && tiled2)) {
+    return FusionDecision::Forbid("a tiled transpose and a reduction");
+  }
+  const bool nested1 = hero1->opcode() == HloOpcode::kTranspose && !tiled1;
+  const bool nested2 = hero2->opcode() == HloOpcode::kTranspose && !tiled2;
+  if ((nested1 && (tiled2 || reduction2)) ||
+      (nested2 && (tiled1 || reduction1))) {
+    return FusionDecision::Forbid(
+        "a transpose that is not tiled, and a tiled transpose or a reduction");
+  }
+
+  const HloInstruction* fusion1 = FusionAround(hero1);
+  const HloInstruction* fusion2 = FusionAround(hero2);
+  if (fusion1 == nullptr || fusion2 == nullptr) return FusionDecision::Allow();
+  if ((tiled1 && fusion2->IsUserOf(fusion1) &&
+       !StaysHero(*fusion1, *fusion2)) ||
+      (tiled2 && fusion1->IsUserOf(fusion2) &&
+       !StaysHero(*fusion2, *fusion1))) {
+    return FusionDecision::Forbid("a transpose would not stay tiled");
+  }
+  return FusionDecision::Allow();
+}
+
+FusionDecision ShapesCompatibleForMultiOutputFusion(
+    const HloInstruction& instr1, const HloInstruction& instr2,
+    const se::DeviceDescription& device_info) {
+  const HloInstruction* hero1 =
+      GetRealHeroForMultiOutputFusion(instr1, device_info);
+  const HloInstruction* hero2 =
+      GetRealHeroForMultiOutputFusion(instr2, device_info);
+  RETURN_IF_NOT_FUSIBLE(FusionHeroesAreCompatible(hero1, hero2, device_info));
+
+  const Shape& shape1 = LoopShape(*hero1, device_info);
+  const Shape& shape2 = LoopShape(*hero2, device_info);
+  if (ShapeUtil::EqualIgnoringElementType(shape1, shape2)) {
+    return FusionDecision::Allow();
+  }
+  if (shape1.IsArray() && shape2.IsArray() && shape1.has_layout() &&
+      shape2.has_layout() &&
+      ShapeUtil::IsReshapeOrTransposeBitcast(shape1, shape2,
+                                             /*ignore_element_type=*/true)) {
+    return FusionDecision::Allow();
+  }
+  return FusionDecision::Forbid(
+      absl::StrCat("different shapes: ", ShapeUtil::HumanString(shape1),
+                   " and ", ShapeUtil::HumanString(shape2)));
+}
+
+FusionDecision CanEmitInputFusedScatter(const HloInstruction& producer,
+                                        const HloInstruction& consumer) {
+  if (IsInputFusibleScatter(producer)) {
+    return FusionDecision::Forbid("do not fuse into the output of a scatter");
+  }
+  if (!IsInputFusibleScatter(consumer)) return FusionDecision::Allow();
+  const HloInstruction* scatter = consumer.opcode() == HloOpcode::kFusion
+                                      ? consumer.fused_expression_root()
+                                      : &consumer;
+  // Targets, indices, updates: as many targets as updates.
+  const int64_t targets = scatter->operand_count() / 2;
+  for (int64_t i = 0; i < targets; ++i) {
+    const HloInstruction* target = scatter->operand(i);
+    if (scatter != &consumer) {
+      if (target->opcode() != HloOpcode::kParameter) continue;
+      target = consumer.operand(target->parameter_number());
+    }
+    if (target == &producer) {
+      return FusionDecision::Forbid(
+          "do not fuse what a scatter updates in place");
+    }
+    if (producer.IsUserOf(target)) {
+      return FusionDecision::Forbid(
+          "the producer reads what the scatter updates in place");
+    }
+  }
+  return FusionDecision::Allow();
+}
+
+FusionDecision IsProducerMultiOutputFusible(
+    const HloInstruction& producer, const GpuAliasInfo* alias_info,
+    const se::DeviceDescription& device_info) {
+  if (producer.IsCustomFusion()) {
+    return FusionDecision::Forbid("the producer is a custom fusion");
+  }
+  if (producer.opcode() == HloOpcode::kFusion &&
+      producer.IsMultiOutputFusion()) {
+    return FusionDecision::Forbid("the producer has several outputs");
+  }
+  if (!alias_info->GetInPlaceInputOutputPairs(&producer).empty()) {
+    return FusionDecision::Forbid("the producer works in place");
+  }
+  if (!IsLoopFusibleAsProducer(producer)) {
+    return FusionDecision::Forbid("the producer is no loop");
+  }
+  if (IsPhysicallyTransposing(producer)) {
+    return FusionDecision::Forbid("the producer transposes in memory");
+  }
+  return FusionDecision::Allow();
+}
+
+bool IsFusibleAsMultiOutputFusionRoot(
+    const HloInstruction& instr, const se::DeviceDescription& device_info) {
+  if (!instr.IsFusible() || instr.IsCustomFusion() ||
+      instr.opcode() == HloOpcode::kScatter) {
+    return false;
+  }
+  if (instr.opcode() == HloOpcode::kFusion && IsInputFusibleScatter(instr)) {
+    return false;
+  }
+  return IsInputFusibleReduction(instr, device_info) ||
+         IsInputFusibleTranspose(instr) || instr.IsLoopFusion() ||
+         (instr.IsElementwise() && instr.operand_count() > 0);
+}
+
+}  // namespace gpu
+}  // namespace xla

@@ -1,0 +1,86 @@
+#ifndef XLA_BACKENDS_GPU_TRANSFORMS_MOF_CONTRACTED_DAG_H_
+#define XLA_BACKENDS_GPU_TRANSFORMS_MOF_CONTRACTED_DAG_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace xla::gpu {
+
+// A directed graph without cycles whose nodes are merged, as kernels that are
+// fused, and that says beforehand whether a merge would close a cycle.
+//
+//   0 → 1 → 2, 0 → 2      merging 0 and 2 would: through 1
+//                         merging 0 and 1 would not
+//
+// Nodes stand in a line, all edges pointing on; a query searches between the
+// two places only, from both ends at once, and ends with the smaller search.
+// A merge closes the gap by moving the smaller of what follows the first node
+// there and what precedes the second one (online topological order; after
+// D. Pearce, P. Kelly, "A dynamic topological sort algorithm for directed
+// acyclic graphs", JEA 2007). Nothing is computed anew but labels, when there
+// is no room left between two of them.
+//
+// Memory O(nodes + edges). Queries and merges O(edges of the smaller search).
+class ContractedDag {
+ public:
+  using Node = int32_t;
+  static constexpr Node kNone = -1;
+
+  // Nodes 0 … n - 1, in an order that the edges to come will respect.
+  explicit ContractedDag(Node nodes);
+  // `from` < `to`; before the first merge.
+  void AddEdge(Node from, Node to);
+
+  // The node that stands for what `node` has been merged into.
+  Node Find(Node node) const;
+  bool AreMerged(Node a, Node b) const { return Find(a) == Find(b); }
+
+  // There is a path from `from` to `to`; from a node to itself always.
+  bool Reaches(Node from, Node to) const;
+  bool IsConnected(Node a, Node b) const;
+  // A path between the two that has other nodes on it, in either direction:
+  // one node of it, else kNone. Merging them would close a cycle.
+  Node FindBetween(Node a, Node b) const;
+
+  // FindBetween(a, b) must be kNone.
+  void Merge(Node a, Node b);
+
+  // Whether all edges point on. O(edges); for tests.
+  bool IsConsistent() const;
+
+ private:
+  // A search in one direction, within the places of two nodes.
+  struct Search {
+    std::vector<Node> found;
+    size_t next = 0;  // into `found`
+    bool done() const { return next == found.size(); }
+  };
+
+  bool ComesBefore(Node a, Node b) const { return labels_[a] < labels_[b]; }
+  // Continues a search by one node; `skip` is not entered. Returns a node that
+  // the search from the other end has found, or kNone.
+  Node Step(bool forward, Node bound, Node skip, Search* search) const;
+  Node Meet(Node first, Node last, bool skip_direct) const;
+  void NewEpoch() const;
+  // Moves nodes, in their order, to right after / before `place`.
+  void MoveAfter(std::vector<Node>& nodes, Node place);
+  void Unlink(Node node);
+  void Relabel();
+
+  std::vector<std::vector<Node>> successors_;
+  std::vector<std::vector<Node>> predecessors_;
+  mutable std::vector<Node> parent_;  // union-find
+  // The line: a list with ascending labels.
+  std::vector<int64_t> labels_;
+  std::vector<Node> next_;
+  std::vector<Node> previous_;
+  Node head_;  // a sentinel, the last node number
+  // Marks of the running search: 2 * epoch forwards, + 1 backwards.
+  mutable std::vector<int64_t> marks_;
+  mutable int64_t epoch_ = 0;
+};
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_TRANSFORMS_MOF_CONTRACTED_DAG_H_

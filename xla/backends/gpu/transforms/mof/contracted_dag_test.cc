@@ -1,0 +1,146 @@
+#include "xla/backends/gpu/transforms/mof/contracted_dag.h"
+
+#include <cstdint>
+#include <cstdlib>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "absl/log/check.h"
+#include "gtest/gtest.h"
+
+namespace xla::gpu {
+namespace {
+
+using Node = ContractedDag::Node;
+using Edges = std::vector<std::pair<Node, Node>>;
+
+// Paths found the plain way, over the nodes that stand for the merged ones.
+class Oracle {
+ public:
+  Oracle(Node nodes, Edges edges)
+      : nodes_(nodes), edges_(std::move(edges)), group_(nodes) {
+    for (Node i = 0; i < nodes; ++i) group_[i] = i;
+  }
+  void Merge(Node a, Node b) {
+    const Node from = group_[b];
+    const Node into = group_[a];
+    for (Node& group : group_) {
+      if (group == from) group = into;
+    }
+  }
+  bool Reaches(Node a, Node b, bool skip_direct) const {
+    const Node start = group_[a];
+    const Node end = group_[b];
+    std::vector<bool> seen(nodes_);
+    std::vector<Node> work = {start};
+    seen[start] = true;
+    while (!work.empty()) {
+      const Node node = work.back();
+      work.pop_back();
+      for (const auto& [from, to] : edges_) {
+        if (group_[from] != node || group_[to] == node) continue;
+        if (skip_direct && node == start && group_[to] == end) continue;
+        if (group_[to] == end) return true;
+        if (seen[group_[to]]) continue;
+        seen[group_[to]] = true;
+        work.push_back(group_[to]);
+      }
+    }
+    return start == end && !skip_direct;
+  }
+  bool AreMerged(Node a, Node b) const { return group_[a] == group_[b]; }
+
+ private:
+  Node nodes_;
+  Edges edges_;
+  std::vector<Node> group_;
+};
+
+TEST(ContractedDagTest, SaysThroughWhatACycleWouldGo) {
+  ContractedDag dag(4);
+  dag.AddEdge(0, 1);
+  dag.AddEdge(1, 2);
+  dag.AddEdge(0, 2);
+  EXPECT_EQ(dag.FindBetween(0, 2), 1);
+  EXPECT_EQ(dag.FindBetween(2, 0), 1);
+  EXPECT_EQ(dag.FindBetween(0, 1), ContractedDag::kNone);
+  EXPECT_TRUE(dag.Reaches(0, 2));
+  EXPECT_FALSE(dag.Reaches(2, 0));
+  EXPECT_TRUE(dag.IsConnected(2, 0));
+  EXPECT_FALSE(dag.IsConnected(3, 1));
+  dag.Merge(0, 1);
+  EXPECT_EQ(dag.FindBetween(0, 2), ContractedDag::kNone);
+  dag.Merge(1, 2);
+  EXPECT_TRUE(dag.AreMerged(0, 2));
+}
+
+TEST(ContractedDagTest, MergesOfASideMoveWhatFollows) {
+  // 0 → 1 → 2 and 3 → 4 → 5; after 2 and 3 are one, 0 reaches 5.
+  ContractedDag dag(6);
+  dag.AddEdge(0, 1);
+  dag.AddEdge(1, 2);
+  dag.AddEdge(3, 4);
+  dag.AddEdge(4, 5);
+  dag.Merge(0, 5);
+  EXPECT_TRUE(dag.IsConsistent());
+  EXPECT_TRUE(dag.Reaches(3, 2));
+  EXPECT_NE(dag.FindBetween(3, 1), ContractedDag::kNone);
+  EXPECT_NE(dag.FindBetween(3, 2), ContractedDag::kNone);
+}
+
+TEST(ContractedDagTest, ManyMergesAtOnePlace) {
+  // Labels run out between two neighbors.
+  constexpr Node kNodes = 400;
+  ContractedDag dag(kNodes);
+  for (Node i = 2; i + 2 < kNodes; i += 2) dag.AddEdge(i, i + 1);
+  for (Node i = kNodes - 3; i > 1; --i) {
+    if (dag.FindBetween(0, i) == ContractedDag::kNone) dag.Merge(0, i);
+    ASSERT_TRUE(dag.IsConsistent());
+  }
+}
+
+// Random graphs, random merges: every answer as the plain search has it. The
+// variable HLO_RANDOM_GRAPHS asks for more of them.
+TEST(ContractedDagTest, RandomGraphsNeverGetACycle) {
+  const char* count = std::getenv("HLO_RANDOM_GRAPHS");
+  const int graphs = count == nullptr ? 1000 : std::atoi(count);
+  for (int seed = 0; seed < graphs; ++seed) {
+    std::mt19937 random(seed);
+    const Node nodes = 2 + random() % 20;
+    const int density = 1 + random() % 4;
+    Edges edges;
+    ContractedDag dag(nodes);
+    for (Node to = 1; to < nodes; ++to) {
+      for (int i = 0; i < density; ++i) {
+        if (random() % 3 == 0) continue;
+        const Node from = random() % to;
+        edges.emplace_back(from, to);
+        dag.AddEdge(from, to);
+      }
+    }
+    Oracle oracle(nodes, edges);
+    for (int step = 0; step < 40; ++step) {
+      const Node a = random() % nodes;
+      const Node b = random() % nodes;
+      ASSERT_EQ(dag.AreMerged(a, b), oracle.AreMerged(a, b)) << seed;
+      ASSERT_EQ(dag.Reaches(a, b), oracle.Reaches(a, b, false)) << seed;
+      if (oracle.AreMerged(a, b)) continue;
+      const Node between = dag.FindBetween(a, b);
+      const bool cycle =
+          oracle.Reaches(a, b, true) || oracle.Reaches(b, a, true);
+      ASSERT_EQ(between != ContractedDag::kNone, cycle) << seed;
+      if (cycle) {
+        ASSERT_FALSE(dag.AreMerged(between, a)) << seed;
+        ASSERT_FALSE(dag.AreMerged(between, b)) << seed;
+        continue;
+      }
+      dag.Merge(a, b);
+      oracle.Merge(a, b);
+      ASSERT_TRUE(dag.IsConsistent()) << seed;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace xla::gpu

@@ -1,0 +1,352 @@
+#include "xla/backends/gpu/transforms/mof/mof_kernels.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <memory>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/log/check.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
+#include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/utils/in_place_fusion.h"
+#include "xla/shape_util.h"
+
+namespace xla::gpu {
+namespace {
+
+// Parents below this are read twice rather than looked at.
+constexpr int64_t kMinBytesToCompareSlices = 1024;
+
+bool HasUpdateAsRoot(const HloInstruction& kernel) {
+  for (const HloInstruction* output : GetOutputsOfFusible(kernel)) {
+    while (output->opcode() == HloOpcode::kBitcast) output = output->operand(0);
+    if (output->opcode() == HloOpcode::kDynamicUpdateSlice) return true;
+  }
+  return false;
+}
+
+FusionDecision CompareTimes(const GpuPerformanceModel::RunTimes& times) {
+  if (times.time_fused <= times.time_unfused) return FusionDecision::Allow();
+  const double fused = absl::ToDoubleMicroseconds(times.time_fused);
+  const double unfused = absl::ToDoubleMicroseconds(times.time_unfused);
+  return FusionDecision::Forbid(absl::StrFormat(
+      "slower by %.1f %%: %.2f > %.2f us",
+      unfused > 0 ? 100 * (fused / unfused - 1) : 100.0, fused, unfused));
+}
+
+}  // namespace
+
+const HloInstruction* OnlySliceOf(const HloInstruction& kernel,
+                                  const HloInstruction& operand) {
+  const HloInstruction* value = &operand;
+  if (kernel.opcode() == HloOpcode::kFusion) {
+    const auto indices = kernel.OperandIndices(&operand);
+    if (indices.size() != 1) return nullptr;
+    value = kernel.fused_parameter(indices[0]);
+    if (value->user_count() != 1) return nullptr;
+    const HloInstruction* user = value->users()[0];
+    return user->opcode() == HloOpcode::kSlice ? user : nullptr;
+  }
+  return kernel.opcode() == HloOpcode::kSlice ? &kernel : nullptr;
+}
+
+bool ReadDisjointSlices(const HloInstruction& parent, const HloInstruction& a,
+                        const HloInstruction& b) {
+  if (!parent.shape().IsArray() ||
+      ShapeUtil::ByteSizeOf(parent.shape()) < kMinBytesToCompareSlices) {
+    return false;
+  }
+  const HloInstruction* left = OnlySliceOf(a, parent);
+  const HloInstruction* right = OnlySliceOf(b, parent);
+  if (left == nullptr || right == nullptr) return false;
+  for (int64_t i = 0; i < left->shape().dimensions_size(); ++i) {
+    if (left->slice_limits(i) <= right->slice_starts(i) ||
+        right->slice_limits(i) <= left->slice_starts(i)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+MofKernels::MofKernels(HloComputation* computation, const MofContext& context)
+    : computation_(computation),
+      context_(context),
+      order_(computation->MakeInstructionPostOrder()),
+      dag_(static_cast<Node>(order_.size())),
+      kernels_(order_),
+      positions_(order_.size()),
+      members_(order_.size()),
+      eligible_(order_.size(), false) {
+  for (size_t i = 0; i < order_.size(); ++i) {
+    const size_t id = order_[i]->local_id();
+    if (node_of_.size() <= id) node_of_.resize(id + 1, ContractedDag::kNone);
+    node_of_[id] = static_cast<Node>(i);
+    positions_[i] = static_cast<int64_t>(i);
+  }
+  for (size_t i = 0; i < order_.size(); ++i) {
+    const Node to = static_cast<Node>(i);
+    for (const HloInstruction* operand : order_[i]->unique_operands()) {
+      dag_.AddEdge(node_of_[operand->local_id()], to);
+    }
+    for (const HloInstruction* before : order_[i]->control_predecessors()) {
+      dag_.AddEdge(node_of_[before->local_id()], to);
+    }
+  }
+}
+
+MofKernels::Node MofKernels::NodeOf(const HloInstruction* instruction) const {
+  while (true) {
+    const size_t id = instruction->local_id();
+    if (id < node_of_.size() && node_of_[id] != ContractedDag::kNone) {
+      return dag_.Find(node_of_[id]);
+    }
+    // Only get-tuple-elements are new without a node.
+    CHECK(instruction->opcode() == HloOpcode::kGetTupleElement)
+        << instruction->name();
+    instruction = instruction->operand(0);
+  }
+}
+
+FusionDecision MofKernels::IsEligible(const HloInstruction* instruction) const {
+  if (instruction->opcode() == HloOpcode::kFusion &&
+      instruction->IsCustomFusion()) {
+    return FusionDecision::Forbid("custom fusion");
+  }
+  if (!IsFusibleAsMultiOutputFusionRoot(*instruction, *context_.device)) {
+    return FusionDecision::Forbid(
+        absl::StrCat(HloOpcodeString(instruction->opcode()),
+                     " is no root of a multi-output fusion"));
+  }
+  if (IsNestableVariadicReduction(*instruction, *context_.device)) {
+    return FusionDecision::Forbid("a nested reduction with several results");
+  }
+  return FusionDecision::Allow();
+}
+
+FusionDecision MofKernels::CanBeRoot(const HloInstruction* instruction) const {
+  const Node node = NodeOf(instruction);
+  // Elements of a fusion have its node.
+  if (!eligible_[node] || kernels_[node] != instruction) {
+    RETURN_IF_NOT_FUSIBLE(IsEligible(instruction));
+    eligible_[node] = kernels_[node] == instruction;
+  }
+  if (instruction->user_count() == 0) {
+    return FusionDecision::Forbid("nobody reads its result");
+  }
+  if (instruction->opcode() != HloOpcode::kFusion &&
+      instruction->HasControlDependencies()) {
+    return FusionDecision::Forbid("control dependencies");
+  }
+  if (instruction->shape().IsTuple() &&
+      !absl::c_all_of(instruction->users(), [](const HloInstruction* user) {
+        return user->opcode() == HloOpcode::kGetTupleElement;
+      })) {
+    return FusionDecision::Forbid("its tuple is read as a whole");
+  }
+  if (context_.banned->contains(instruction->name())) {
+    return FusionDecision::Forbid("fusing it exceeds the memory limit");
+  }
+  return FusionDecision::Allow();
+}
+
+FusionDecision MofKernels::CanBeProducer(
+    const HloInstruction* instruction) const {
+  RETURN_IF_NOT_FUSIBLE(IsProducerMultiOutputFusible(
+      *instruction, context_.alias_info, *context_.device));
+  if (instruction->shape().IsTuple()) {
+    return FusionDecision::Forbid("several results");
+  }
+  if (instruction->opcode() != HloOpcode::kFusion &&
+      instruction->HasControlDependencies()) {
+    return FusionDecision::Forbid("control dependencies");
+  }
+  if (context_.banned->contains(instruction->name())) {
+    return FusionDecision::Forbid("fusing it exceeds the memory limit");
+  }
+  return FusionDecision::Allow();
+}
+
+FusionDecision MofKernels::CheckCycle(const HloInstruction* a,
+                                      const HloInstruction* b,
+                                      bool allow_direct) const {
+  const Node left = NodeOf(a);
+  const Node right = NodeOf(b);
+  if (left == right) return FusionDecision::Forbid("one kernel already");
+  const Node between = dag_.FindBetween(left, right);
+  if (between != ContractedDag::kNone) {
+    return FusionDecision::Forbid(
+        absl::StrCat("would create a cycle through %",
+                     kernels_[dag_.Find(between)]->name()));
+  }
+  if (!allow_direct && dag_.IsConnected(left, right)) {
+    return FusionDecision::Forbid("one reads the result of the other");
+  }
+  return FusionDecision::Allow();
+}
+
+FusionDecision MofKernels::CanFuseSiblings(const HloInstruction* parent,
+                                           const HloInstruction* a,
+                                           const HloInstruction* b) {
+  if (HasUpdateAsRoot(*a) || HasUpdateAsRoot(*b)) {
+    return FusionDecision::Forbid("a dynamic-update-slice is a root");
+  }
+  RETURN_IF_NOT_FUSIBLE(
+      ShapesCompatibleForMultiOutputFusion(*a, *b, *context_.device));
+  if (parent != nullptr && ReadDisjointSlices(*parent, *a, *b)) {
+    return FusionDecision::Forbid(absl::StrCat(
+        "they read slices of %", parent->name(), " that do not overlap"));
+  }
+  RETURN_IF_NOT_FUSIBLE(FusionFitsInBudget(*a, *b, *context_.device,
+                                           /*is_consumer_producer_fusion=*/
+                                           false, context_.cache));
+  return CheckCycle(a, b, /*allow_direct=*/false);
+}
+
+FusionDecision MofKernels::CanFuseProducer(const HloInstruction* producer,
+                                           const HloInstruction* consumer) {
+  RETURN_IF_NOT_FUSIBLE(ShapesCompatibleForMultiOutputFusion(
+      *producer, *consumer, *context_.device));
+  RETURN_IF_NOT_FUSIBLE(
+      ShouldFuseInPlaceOp(producer, consumer, context_.alias_info));
+  RETURN_IF_NOT_FUSIBLE(CheckCycle(producer, consumer, /*allow_direct=*/true));
+  RETURN_IF_NOT_FUSIBLE(FusionFitsInBudget(*consumer, *producer,
+                                           *context_.device,
+                                           /*is_consumer_producer_fusion=*/
+                                           true, context_.cache));
+  if (context_.model->IsTooLarge(*producer, *consumer)) {
+    return FusionDecision::Forbid(
+        absl::StrFormat("too large: %.0f > %.0f instructions emitted",
+                        context_.model->FusedIrSize(*producer, *consumer),
+                        GpuPerformanceModel::kMaxIrSize));
+  }
+  return FusionDecision::Allow();
+}
+
+FusionDecision MofKernels::IsWorthFusing(const HloInstruction* producer,
+                                         const HloInstruction* consumer) {
+  if (producer->user_count() == 1 && !consumer->IsMultiOutputFusion()) {
+    return FusionDecision::Forbid(
+        "it is read by this kernel alone: no second output is needed");
+  }
+  return CompareTimes(context_.model->EstimateRunTimesForMultiOutputFusion(
+      *producer, *consumer));
+}
+
+bool MofKernels::IsFull(const HloInstruction* kernel) const {
+  return kernel->operand_count() +
+             static_cast<int64_t>(GetOutputSizeOfFusible(*kernel)) >=
+         MaxOperandsAndOutputsPerFusion();
+}
+
+void MofKernels::Forget(const HloInstruction* kernel) {
+  context_.model->Invalidate(*kernel);
+  context_.cache->Invalidate(kernel);
+}
+
+HloInstruction* MofKernels::Wrap(HloInstruction* plain,
+                                 HloInstruction::FusionKind kind) {
+  const Node node = NodeOf(plain);
+  Forget(plain);
+  HloInstruction* fusion = computation_->AddInstruction(
+      HloInstruction::CreateFusion(plain->shape(), kind, plain));
+  const size_t id = fusion->local_id();
+  if (node_of_.size() <= id) node_of_.resize(id + 1, ContractedDag::kNone);
+  node_of_[id] = node;
+  kernels_[node] = fusion;
+  members_[node].push_back(std::string(plain->name()));
+  CHECK_OK(plain->ReplaceAllUsesWith(fusion));
+  CHECK_OK(computation_->RemoveInstruction(plain));
+  return fusion;
+}
+
+void MofKernels::Absorb(HloInstruction* fusion, Node fusion_node,
+                        Node gone_node) {
+  const int64_t position =
+      std::max(positions_[fusion_node], positions_[gone_node]);
+  std::vector<std::string> members = std::move(members_[fusion_node]);
+  absl::c_move(members_[gone_node], std::back_inserter(members));
+  members_[fusion_node].clear();
+  members_[gone_node].clear();
+  dag_.Merge(fusion_node, gone_node);
+  const Node node = dag_.Find(fusion_node);
+  kernels_[node] = fusion;
+  eligible_[node] = true;
+  positions_[node] = position;
+  members_[node] = std::move(members);
+}
+
+HloInstruction* MofKernels::FuseSiblings(HloInstruction* into,
+                                         HloInstruction* sibling) {
+  using FusionKind = HloInstruction::FusionKind;
+  const bool sibling_is_input =
+      sibling->opcode() == HloOpcode::kFusion
+          ? sibling->fusion_kind() == FusionKind::kInput
+          : IsInputFusible(*sibling, *context_.device);
+  if (into->opcode() != HloOpcode::kFusion) {
+    into =
+        Wrap(into, IsInputFusible(*into, *context_.device) ? FusionKind::kInput
+                                                           : FusionKind::kLoop);
+  }
+  const Node into_node = NodeOf(into);
+  const Node sibling_node = NodeOf(sibling);
+  for (HloInstruction* kernel : {into, sibling}) {
+    Forget(kernel);
+    const Node node = kernel == into ? into_node : sibling_node;
+    if (members_[node].empty()) {
+      members_[node].push_back(std::string(kernel->name()));
+    }
+  }
+  if (sibling_is_input) into->set_fusion_kind(FusionKind::kInput);
+  if (sibling->opcode() == HloOpcode::kFusion) {
+    into->MergeFusionInstructionIntoMultiOutput(sibling);
+  } else {
+    into->FuseInstructionIntoMultiOutput(sibling);
+    CHECK_OK(computation_->RemoveInstruction(sibling));
+  }
+  Absorb(into, into_node, sibling_node);
+  return into;
+}
+
+HloInstruction* MofKernels::FuseProducer(HloInstruction* producer,
+                                         HloInstruction* consumer) {
+  const HloInstruction::FusionKind kind =
+      ChooseFusionKind(*producer, *consumer, *context_.device);
+  if (consumer->opcode() != HloOpcode::kFusion) {
+    consumer = Wrap(consumer, kind);
+  }
+  const Node producer_node = NodeOf(producer);
+  const Node consumer_node = NodeOf(consumer);
+  for (HloInstruction* kernel : {consumer, producer}) {
+    Forget(kernel);
+    const Node node = kernel == consumer ? consumer_node : producer_node;
+    if (members_[node].empty()) {
+      members_[node].push_back(std::string(kernel->name()));
+    }
+  }
+  consumer->set_fusion_kind(kind);
+  if (producer->opcode() == HloOpcode::kFusion) {
+    consumer->MergeFusionInstructionIntoMultiOutput(producer);
+  } else {
+    consumer->FuseInstructionIntoMultiOutput(producer);
+    CHECK_OK(computation_->RemoveInstruction(producer));
+  }
+  Absorb(consumer, consumer_node, producer_node);
+  return consumer;
+}
+
+std::vector<MofGroup> MofKernels::Groups() const {
+  std::vector<MofGroup> groups;
+  for (Node node = 0; node < static_cast<Node>(order_.size()); ++node) {
+    if (dag_.Find(node) != node || members_[node].size() < 2) continue;
+    groups.push_back({kernels_[node], members_[node]});
+  }
+  return groups;
+}
+
+}  // namespace xla::gpu

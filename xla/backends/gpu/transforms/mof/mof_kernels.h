@@ -1,0 +1,133 @@
+#ifndef XLA_BACKENDS_GPU_TRANSFORMS_MOF_MOF_KERNELS_H_
+#define XLA_BACKENDS_GPU_TRANSFORMS_MOF_MOF_KERNELS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/string_view.h"
+#include "xla/backends/gpu/model/cost/gpu_performance_model.h"
+#include "xla/backends/gpu/model/gpu_fusible.h"
+#include "xla/backends/gpu/transforms/explain/fusion_explanation.h"
+#include "xla/backends/gpu/transforms/mof/contracted_dag.h"
+#include "xla/hlo/analysis/cost/device_description.h"
+#include "xla/hlo/analysis/gpu_alias_info.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/utils/fusion_decision.h"
+
+namespace xla::gpu {
+
+// What multi-output fusion works with, for the run of the pass.
+struct MofContext {
+  const se::DeviceDescription* device;
+  const GpuAliasInfo* alias_info;
+  GpuPerformanceModel* model;
+  FusionInfoCache* cache;
+  // Names of instructions that stay as they are.
+  const absl::flat_hash_set<std::string>* banned;
+  // Null: nobody wants to know.
+  FusionExplanation* explanation;
+};
+
+// A multi-output fusion that was made.
+struct MofGroup {
+  HloInstruction* fusion;
+  // Names of the instructions that became part of it.
+  std::vector<std::string> members;
+};
+
+// The kernels of one computation while they are fused: which may be, and the
+// rewriting. Dependencies are kept in a ContractedDag, in which get-tuple-
+// elements that rewriting has added stand where their operands do.
+class MofKernels {
+ public:
+  using Node = ContractedDag::Node;
+
+  MofKernels(HloComputation* computation, const MofContext& context);
+
+  HloComputation* computation() const { return computation_; }
+  const MofContext& context() const { return context_; }
+  // The instructions as they were, operands first.
+  const std::vector<HloInstruction*>& post_order() const { return order_; }
+
+  // The node of an instruction, or of what it has been fused into.
+  Node NodeOf(const HloInstruction* instruction) const;
+  // The instruction that stands for a node now.
+  HloInstruction* KernelOf(Node node) const {
+    return kernels_[dag_.Find(node)];
+  }
+  // Has become part of a fusion.
+  bool IsGone(const HloInstruction* instruction) const {
+    return computation_->IsMarkedAsDead(instruction);
+  }
+  // Where a kernel can run at the earliest, in steps of the post order.
+  int64_t Position(Node node) const { return positions_[dag_.Find(node)]; }
+
+  // May take part as a root: eligible, with readers, all of them get-tuple-
+  // elements if it has several results; not banned.
+  FusionDecision CanBeRoot(const HloInstruction* instruction) const;
+  FusionDecision CanBeProducer(const HloInstruction* instruction) const;
+
+  // Two readers of `parent` (null: of any value) in one kernel.
+  FusionDecision CanFuseSiblings(const HloInstruction* parent,
+                                 const HloInstruction* a,
+                                 const HloInstruction* b);
+  // `producer` computed in `consumer`, a reader of it, and still an output.
+  // What is refused here stays so whatever else is fused into the two.
+  FusionDecision CanFuseProducer(const HloInstruction* producer,
+                                 const HloInstruction* consumer);
+  // It is not slower, and somebody else reads the producer too or the consumer
+  // has several outputs anyway.
+  FusionDecision IsWorthFusing(const HloInstruction* producer,
+                               const HloInstruction* consumer);
+
+  // No room for another output.
+  bool IsFull(const HloInstruction* kernel) const;
+
+  // Rewrites. Return the fusion that has both.
+  HloInstruction* FuseSiblings(HloInstruction* into, HloInstruction* sibling);
+  HloInstruction* FuseProducer(HloInstruction* producer,
+                               HloInstruction* consumer);
+
+  // The fusions made so far that are still there, by place.
+  std::vector<MofGroup> Groups() const;
+
+ private:
+  // The part of CanBeRoot that no other kernel changes.
+  FusionDecision IsEligible(const HloInstruction* instruction) const;
+  // Reason why a path forbids the merge; Allow() if there is none.
+  FusionDecision CheckCycle(const HloInstruction* a, const HloInstruction* b,
+                            bool allow_direct) const;
+  // A fusion of `plain` alone in its place.
+  HloInstruction* Wrap(HloInstruction* plain, HloInstruction::FusionKind kind);
+  // `gone`, which must have no readers left, is part of `fusion` now.
+  void Absorb(HloInstruction* fusion, Node fusion_node, Node gone_node);
+  void Forget(const HloInstruction* kernel);
+
+  HloComputation* computation_;
+  MofContext context_;
+  std::vector<HloInstruction*> order_;
+  ContractedDag dag_;
+  std::vector<Node> node_of_;  // by local id; kNone: not in the graph
+  // By node, valid for those that stand for themselves.
+  std::vector<HloInstruction*> kernels_;
+  std::vector<int64_t> positions_;
+  std::vector<std::vector<std::string>> members_;
+  // Nodes that are known to be eligible; merging keeps them so.
+  mutable std::vector<bool> eligible_;
+};
+
+// The slice through which alone a kernel reads an operand; null if it reads it
+// in another way, too.
+const HloInstruction* OnlySliceOf(const HloInstruction& kernel,
+                                  const HloInstruction& operand);
+// Each of the kernels reads `parent` through one slice only, and the slices
+// have no index in common (strides apart).
+bool ReadDisjointSlices(const HloInstruction& parent, const HloInstruction& a,
+                        const HloInstruction& b);
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_TRANSFORMS_MOF_MOF_KERNELS_H_

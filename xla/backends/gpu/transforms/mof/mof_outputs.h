@@ -1,0 +1,26 @@
+#ifndef XLA_BACKENDS_GPU_TRANSFORMS_MOF_MOF_OUTPUTS_H_
+#define XLA_BACKENDS_GPU_TRANSFORMS_MOF_MOF_OUTPUTS_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+
+namespace xla::gpu {
+
+// Makes a multi-output fusion compute each result once.
+//
+//   before: f = (s, s, t) fusion(p), root tuple(exp(p), exp(p), p)
+//           reads 0, 1 and 2
+//   after:  f = s fusion(p), root exp(p); f is read twice, and p
+//
+// Readers of an output that equals an earlier one, by opcode, attributes and
+// equal operands all the way, read that one; readers of an operand that is
+// passed through read the operand; outputs that nobody reads go. Layouts count.
+// Leaves alone what has side effects, and fusions whose tuple somebody reads as
+// a whole. Returns the number of outputs that went. O(instructions in it).
+absl::StatusOr<int64_t> RemoveDuplicateOutputs(HloInstruction* fusion);
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_TRANSFORMS_MOF_MOF_OUTPUTS_H_

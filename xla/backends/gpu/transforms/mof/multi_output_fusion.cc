@@ -1,0 +1,125 @@
+#include "xla/backends/gpu/transforms/mof/multi_output_fusion.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "xla/backends/gpu/model/cost/gpu_performance_model.h"
+#include "xla/backends/gpu/model/gpu_fusible.h"
+#include "xla/backends/gpu/transforms/mof/mof_memory_limit.h"
+#include "xla/backends/gpu/transforms/mof/mof_order.h"
+#include "xla/backends/gpu/transforms/mof/mof_outputs.h"
+#include "xla/hlo/analysis/cost/gpu_devices.h"
+#include "xla/status_macros.h"
+
+namespace xla::gpu {
+namespace {
+
+void ExplainUndone(const MofMemoryPlan& plan, FusionExplanation* explanation) {
+  for (const MofMemoryPlan::Undone& undone : plan.undone) {
+    FusionRecord record;
+    record.kind = FusionRecord::Kind::kUndone;
+    record.producer = undone.members.front();
+    record.consumers.assign(undone.members.begin() + 1, undone.members.end());
+    record.reason =
+        absl::StrCat("peak ", undone.peak_bytes, " > ",
+                     std::max(plan.limit_bytes, plan.unfused_peak_bytes), " B");
+    record.held_bytes = undone.held_bytes;
+    explanation->Record(std::move(record));
+  }
+}
+
+}  // namespace
+
+bool AbslParseFlag(absl::string_view text, MofOrder* order,
+                   std::string* error) {
+  for (MofOrder candidate : {MofOrder::kFirstCome, MofOrder::kSavings}) {
+    if (text != AbslUnparseFlag(candidate)) continue;
+    *order = candidate;
+    return true;
+  }
+  *error = "expected first-come or savings";
+  return false;
+}
+
+std::string AbslUnparseFlag(MofOrder order) {
+  return order == MofOrder::kFirstCome ? "first-come" : "savings";
+}
+
+absl::Status MultiOutputFusion::Fuse(
+    HloModule* module, const se::DeviceDescription& device,
+    const absl::flat_hash_set<absl::string_view>& execution_threads,
+    const absl::flat_hash_set<std::string>& banned,
+    FusionExplanation* explanation, std::vector<MofGroup>* groups,
+    Figures* figures) const {
+  const GpuAliasInfo default_alias_info(device);
+  GpuPerformanceModel model(device);
+  FusionInfoCache cache(device);
+  MofContext context;
+  context.device = &device;
+  context.alias_info =
+      alias_info_ != nullptr ? alias_info_ : &default_alias_info;
+  context.model = &model;
+  context.cache = &cache;
+  context.banned = &banned;
+  context.explanation = explanation;
+  for (HloComputation* computation :
+       GetFusibleComputations(*module, execution_threads)) {
+    MofKernels kernels(computation, context);
+    figures->fusions += options_.order == MofOrder::kFirstCome
+                            ? FuseFirstCome(&kernels)
+                            : FuseBySavings(&kernels, options_.memory_weight);
+    for (MofGroup& group : kernels.Groups()) {
+      TF_ASSIGN_OR_RETURN(int64_t removed,
+                          RemoveDuplicateOutputs(group.fusion));
+      figures->duplicate_outputs += removed;
+      if (groups != nullptr) groups->push_back(std::move(group));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> MultiOutputFusion::RunImpl(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  se::DeviceDescription device;
+  if (device_info_.has_value()) {
+    device = *device_info_;
+  } else {
+    TF_ASSIGN_OR_RETURN(device, LoadGpuDevice(options_.device));
+  }
+  if (!std::isfinite(options_.memory_weight) || options_.memory_weight < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("memory-weight=", options_.memory_weight,
+                     " is not a number of at least 0"));
+  }
+  MofMemoryPlan plan;
+  if (!options_.memory_limit.empty()) {
+    ScheduleOptions schedule;
+    schedule.algorithm = options_.schedule;
+    schedule.effort = options_.schedule_effort;
+    TF_ASSIGN_OR_RETURN(
+        plan,
+        PlanForMemoryLimit(
+            module, options_.memory_limit, schedule,
+            [&](HloModule* copy, const absl::flat_hash_set<std::string>& banned,
+                std::vector<MofGroup>* groups) {
+              Figures figures;
+              return Fuse(copy, device, execution_threads, banned,
+                          /*explanation=*/nullptr, groups, &figures);
+            }));
+    if (explanation_ != nullptr) ExplainUndone(plan, explanation_);
+    SetKVMetric(module, "undone", static_cast<int64_t>(plan.undone.size()));
+    SetKVMetric(module, "unfused_peak_bytes", plan.unfused_peak_bytes);
+    SetKVMetric(module, "fused_peak_bytes", plan.fused_peak_bytes);
+  }
+  Figures figures;
+  TF_RETURN_IF_ERROR(Fuse(module, device, execution_threads, plan.banned,
+                          explanation_, /*groups=*/nullptr, &figures));
+  SetKVMetric(module, "fusions", figures.fusions);
+  SetKVMetric(module, "duplicate_outputs", figures.duplicate_outputs);
+  if (figures.fusions > 0 && module->has_schedule()) module->clear_schedule();
+  return figures.fusions > 0;
+}
+
+}  // namespace xla::gpu

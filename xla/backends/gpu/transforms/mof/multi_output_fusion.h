@@ -1,0 +1,121 @@
+#ifndef XLA_BACKENDS_GPU_TRANSFORMS_MOF_MULTI_OUTPUT_FUSION_H_
+#define XLA_BACKENDS_GPU_TRANSFORMS_MOF_MULTI_OUTPUT_FUSION_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/backends/gpu/transforms/explain/fusion_explanation.h"
+#include "xla/backends/gpu/transforms/mof/mof_kernels.h"
+#include "xla/hlo/analysis/cost/device_description.h"
+#include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
+#include "xla/hlo/analysis/gpu_alias_info.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/pass/hlo_pass_interface.h"
+#include "xla/hlo/transforms/memory/compute_schedule.h"
+
+namespace xla::gpu {
+
+enum class MofOrder {
+  kFirstCome,  // OpenXLA's
+  kSavings,    // what saves the most bytes first
+};
+// first-come, savings.
+bool AbslParseFlag(absl::string_view text, MofOrder* order, std::string* error);
+std::string AbslUnparseFlag(MofOrder order);
+
+struct MultiOutputFusionOptions {
+  std::string device = "h100";
+  MofOrder order = MofOrder::kFirstCome;
+  double memory_weight = 0;
+  std::string memory_limit;
+  ScheduleAlgorithm schedule = ScheduleAlgorithm::kDefault;
+  int64_t schedule_effort = 0;
+
+  template <typename Visitor>
+  void VisitFields(Visitor&& visit) {
+    visit("device", device, "a GPU by name, or the path of a description");
+    visit("order", order,
+          "first-come: OpenXLA's; savings: what saves the most bytes first");
+    visit("memory-weight", memory_weight,
+          "of order savings: bytes saved that a byte held longer costs");
+    visit("memory-limit", memory_limit,
+          "bytes, as 16GiB, or of the unfused peak, as 100%; empty: none");
+    visit("schedule", schedule,
+          "under memory-limit: the order in which peaks are measured");
+    visit("schedule-effort", schedule_effort, "of schedule best");
+  }
+};
+
+// Fuses kernels that read the same values, or of which one reads the other's
+// result that others need too, into kernels with several outputs.
+//
+//   before: a = fusion(p), calls=mul      after: m = (s, t) fusion(p), root
+//           b = fusion(p), calls=div                 tuple(mul, div)
+//                                                a = gte(m, 0)  b = gte(m, 1)
+//
+// p is read once instead of twice, or the producer's result not at all. Pairs
+// are compatible if gpu_fusible.h says so, fit in the budgets of the device,
+// close no cycle, and are not slower by GpuPerformanceModel. Orders:
+// mof_order.h; dependencies are kept as kernels merge (contracted_dag.h),
+// nothing is rebuilt. No output is computed twice. Near-linear in instructions.
+//
+// With memory-limit: the peak of the scheduled module stays at or below the
+// greater one of the limit and the unfused peak; fusions that hold too much are
+// taken back (mof_memory_limit.h).
+//
+// Leaves alone: constants, custom fusions, scatters, updates in place as
+// siblings, readers of scalars, computations that are not kernels' (reducers).
+// The module's schedule goes. Errors: an unknown or malformed device, a limit
+// that is none, and under a limit those of scheduling.
+class MultiOutputFusion : public HloModulePass, public ExplainingPass {
+ public:
+  explicit MultiOutputFusion(MultiOutputFusionOptions options = {})
+      : options_(std::move(options)) {}
+  // As OpenXLA's; the shape size function is not needed. `alias_info` must
+  // outlive the pass.
+  MultiOutputFusion(const se::DeviceDescription& device_info,
+                    const GpuAliasInfo* alias_info,
+                    HloCostAnalysis::ShapeSizeFunction shape_size_function)
+      : device_info_(device_info), alias_info_(alias_info) {}
+
+  absl::string_view name() const override { return "multi_output_fusion"; }
+  void set_explanation(FusionExplanation* explanation) override {
+    explanation_ = explanation;
+  }
+
+ protected:
+  absl::StatusOr<bool> RunImpl(
+      HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads) override;
+
+ private:
+  struct Figures {
+    int64_t fusions = 0;
+    int64_t duplicate_outputs = 0;
+  };
+  absl::Status Fuse(
+      HloModule* module, const se::DeviceDescription& device,
+      const absl::flat_hash_set<absl::string_view>& execution_threads,
+      const absl::flat_hash_set<std::string>& banned,
+      FusionExplanation* explanation, std::vector<MofGroup>* groups,
+      Figures* figures) const;
+
+  MultiOutputFusionOptions options_;
+  std::optional<se::DeviceDescription> device_info_;
+  const GpuAliasInfo* alias_info_ = nullptr;
+  FusionExplanation* explanation_ = nullptr;
+};
+
+// Its name in other releases.
+using GpuMultiOutputFusion = MultiOutputFusion;
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_TRANSFORMS_MOF_MULTI_OUTPUT_FUSION_H_

@@ -1,0 +1,156 @@
+#include "xla/backends/gpu/transforms/priority_fusion/fusion_queue.h"
+
+#include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/time/time.h"
+#include "xla/hlo/utils/fusion_decision.h"
+
+namespace xla::gpu {
+namespace {
+
+constexpr int64_t kInfinite = std::numeric_limits<int64_t>::max();
+
+int64_t Picoseconds(absl::Duration time) {
+  return std::llround(absl::ToDoubleSeconds(time) * 1e12);
+}
+
+}  // namespace
+
+void FusionQueue::Dequeue(Producer* state) {
+  if (!state->queued) return;
+  queue_.erase({state->priority, state->id});
+  state->queued = false;
+}
+
+void FusionQueue::Enqueue(HloInstruction* producer, Producer* state) {
+  Dequeue(state);
+  if (state->blocker != nullptr || state->savings.empty()) return;
+  state->priority = state->saved;
+  if (state->bitcasts == 0) {
+    state->priority += Picoseconds(model_.EstimateRunTime(*producer).time);
+  }
+  if (IsTransparentBitcast(*producer)) {
+    state->priority = kInfinite;
+  }
+  if (state->priority < 0) return;
+  queue_.emplace(Key{state->priority, state->id}, producer);
+  state->queued = true;
+}
+
+bool FusionQueue::AddConsumer(const HloInstruction& producer,
+                              const HloInstruction& consumer, Producer* state) {
+  if (IsTransparentBitcast(consumer)) {
+    ++state->bitcasts;
+    return true;
+  }
+  FusionDecision decision = rules_.CanFuse(producer, consumer);
+  if (!decision) {
+    state->blocker = &consumer;
+    state->reason = decision.Explain();
+    state->savings.clear();
+    state->saved = 0;
+    state->bitcasts = 0;
+    return false;
+  }
+  const int64_t saving =
+      IsTransparentBitcast(producer)
+          ? 0
+          : Picoseconds(model_.EstimateRunTime(consumer).time -
+                        model_.EstimateFusedTime(producer, consumer).time);
+  state->savings[&consumer] = saving;
+  state->saved += saving;
+  return true;
+}
+
+void FusionQueue::Update(HloInstruction* producer) {
+  Remove(producer);
+  if (!rules_.CanBeProducer(*producer)) return;
+  Producer& state = producers_[producer];
+  state.id = producer->unique_id();
+  // What never takes a producer is found without a price.
+  for (const HloInstruction* user : producer->users()) {
+    if (IsTransparentBitcast(*user)) continue;
+    FusionDecision decision = rules_.CanBeConsumer(*user);
+    if (decision) continue;
+    state.blocker = user;
+    state.reason = decision.Explain();
+    return;
+  }
+  for (const HloInstruction* user : producer->users()) {
+    if (!AddConsumer(*producer, *user, &state)) return;
+  }
+  Enqueue(producer, &state);
+}
+
+void FusionQueue::ChangeConsumer(HloInstruction* producer,
+                                 const HloInstruction* old_consumer,
+                                 const HloInstruction* new_consumer) {
+  auto it = producers_.find(producer);
+  if (it == producers_.end()) return;
+  Producer& state = it->second;
+  if (state.blocker != nullptr) {
+    if (state.blocker != old_consumer && state.blocker != new_consumer) return;
+    if (new_consumer == nullptr) return Update(producer);
+    FusionDecision decision = rules_.CanFuse(*producer, *new_consumer);
+    if (decision) return Update(producer);
+    state.blocker = new_consumer;
+    state.reason = decision.Explain();
+    return;
+  }
+  Dequeue(&state);
+  for (const HloInstruction* consumer : {old_consumer, new_consumer}) {
+    auto saving = state.savings.find(consumer);
+    if (saving == state.savings.end()) continue;
+    state.saved -= saving->second;
+    state.savings.erase(saving);
+  }
+  if (new_consumer != nullptr &&
+      !AddConsumer(*producer, *new_consumer, &state)) {
+    return;
+  }
+  Enqueue(producer, &state);
+}
+
+void FusionQueue::Remove(const HloInstruction* producer) {
+  auto it = producers_.find(producer);
+  if (it == producers_.end()) return;
+  Dequeue(&it->second);
+  producers_.erase(it);
+}
+
+HloInstruction* FusionQueue::Pop() {
+  if (queue_.empty()) return nullptr;
+  auto first = std::prev(queue_.end());
+  HloInstruction* producer = first->second;
+  queue_.erase(first);
+  producers_.at(producer).queued = false;
+  return producer;
+}
+
+void FusionQueue::ForEachRefusal(
+    absl::FunctionRef<void(const HloInstruction&, const HloInstruction*,
+                           const std::string&, absl::Duration)>
+        fn) const {
+  std::vector<const HloInstruction*> producers;
+  for (const auto& [producer, state] : producers_) {
+    if (state.blocker != nullptr || !state.savings.empty()) {
+      producers.push_back(producer);
+    }
+  }
+  absl::c_sort(producers, [](const HloInstruction* a, const HloInstruction* b) {
+    return a->unique_id() < b->unique_id();
+  });
+  for (const HloInstruction* producer : producers) {
+    const Producer& state = producers_.at(producer);
+    fn(*producer, state.blocker, state.reason,
+       absl::Nanoseconds(-1e-3 * static_cast<double>(state.priority)));
+  }
+}
+
+}  // namespace xla::gpu

@@ -1,0 +1,93 @@
+#ifndef XLA_BACKENDS_GPU_TRANSFORMS_PRIORITY_FUSION_FUSION_RULES_H_
+#define XLA_BACKENDS_GPU_TRANSFORMS_PRIORITY_FUSION_FUSION_RULES_H_
+
+#include "absl/container/flat_hash_map.h"
+#include "xla/backends/gpu/model/cost/gpu_performance_model.h"
+#include "xla/backends/gpu/model/gpu_fusible.h"
+#include "xla/hlo/analysis/alias_info.h"
+#include "xla/hlo/analysis/cost/device_description.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/utils/fusion_decision.h"
+
+namespace xla::gpu {
+
+// A bitcast by whatever name, of elements of the same width: no kernel needs to
+// be fused with it to read through it.
+bool IsTransparentBitcast(const HloInstruction& instruction);
+
+// Which producers may be computed inside of which consumers.
+//
+// Both must be of a fusible kind: elementwise, bitcasts that keep the width of
+// elements, iota, movement of data, reduce, reduce-window, scatter, fusions
+// that are not custom; the consumer no bitcast. Besides, in this order:
+//  - a scatter's result stays, and so do the operand it updates in place and
+//    what reads that one;
+//  - of reductions of 16 elements or more, one does not feed another one;
+//  - what follows a reduction must leave the kernel one for reductions;
+//  - a concatenation does not feed a column reduction, whose threads would have
+//    to find the piece for each element anew;
+//  - budgets: operands and outputs, shared memory, reductions, size of code;
+//  - a buffer that the consumer updates in place is read by it in one way only.
+//
+// O(operands of both); where reductions, transposes, concatenations or updates
+// are involved, O(size of both).
+class FusionRules {
+ public:
+  // All must outlive this.
+  FusionRules(const stream_executor::DeviceDescription& device,
+              const AliasInfo& alias_info, GpuPerformanceModel* model)
+      : device_(device),
+        alias_info_(alias_info),
+        model_(*model),
+        budget_cache_(device) {}
+
+  // Whether it may be fused with any other one, as producer / as consumer.
+  FusionDecision CanBeProducer(const HloInstruction& producer);
+  FusionDecision CanBeConsumer(const HloInstruction& consumer);
+
+  // Of two that may be, and of which the second reads the first.
+  FusionDecision CanFuse(const HloInstruction& producer,
+                         const HloInstruction& consumer);
+
+  // What the fusion of both is to be called.
+  HloInstruction::FusionKind ChooseKind(const HloInstruction& producer,
+                                        const HloInstruction& consumer);
+
+  // What there is in a kernel.
+  struct Contents {
+    bool reduce = false;
+    // One that adds up 16 elements or more.
+    bool long_reduce = false;
+    // Kernels of their own kind.
+    bool transpose = false;
+    bool concatenate = false;
+    bool scatter = false;
+    // Something that may be an update in place.
+    bool updates = false;
+    bool needs_analysis() const {
+      return reduce || transpose || concatenate || scatter;
+    }
+  };
+  Contents ContentsOfPair(const HloInstruction& producer,
+                          const HloInstruction& consumer);
+  // Spares a look at a fusion that has the contents of two.
+  void Set(const HloInstruction& fusion, const Contents& contents) {
+    contents_[&fusion] = contents;
+  }
+  // After the instruction has changed or before it goes.
+  void Invalidate(const HloInstruction& instruction);
+
+ private:
+  static void Note(const HloInstruction& instruction, Contents* contents);
+  const Contents& Get(const HloInstruction& kernel);
+
+  const stream_executor::DeviceDescription& device_;
+  const AliasInfo& alias_info_;
+  GpuPerformanceModel& model_;
+  FusionInfoCache budget_cache_;
+  absl::flat_hash_map<const HloInstruction*, Contents> contents_;
+};
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_TRANSFORMS_PRIORITY_FUSION_FUSION_RULES_H_

@@ -1,0 +1,239 @@
+#include "xla/backends/gpu/transforms/priority_fusion/priority_fusion.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+#include "xla/backends/gpu/model/cost/gpu_performance_model.h"
+#include "xla/backends/gpu/model/gpu_fusible.h"
+#include "xla/backends/gpu/transforms/priority_fusion/fuse_pair.h"
+#include "xla/backends/gpu/transforms/priority_fusion/fusion_queue.h"
+#include "xla/backends/gpu/transforms/priority_fusion/fusion_rules.h"
+#include "xla/hlo/analysis/cost/gpu_devices.h"
+#include "xla/hlo/analysis/gpu_alias_info.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape_util.h"
+#include "xla/status_macros.h"
+
+namespace xla::gpu {
+namespace {
+
+using ::stream_executor::DeviceDescription;
+
+// One computation.
+class Fuser {
+ public:
+  Fuser(const DeviceDescription& device, const AliasInfo& alias_info,
+        HloComputation* computation, FusionExplanation* explanation)
+      : computation_(computation),
+        explanation_(explanation),
+        model_(device),
+        rules_(device, alias_info, &model_),
+        queue_(&rules_, &model_) {}
+
+  absl::StatusOr<bool> Run() {
+    for (HloInstruction* hlo : computation_->MakeInstructionPostOrder()) {
+      queue_.Update(hlo);
+    }
+    while (HloInstruction* producer = queue_.Pop()) {
+      TF_RETURN_IF_ERROR(FuseIntoConsumers(producer));
+    }
+    if (explanation_ != nullptr) RecordRefusals();
+    TF_RETURN_IF_ERROR(FuseConstants());
+    return changed_;
+  }
+
+ private:
+  absl::Status FuseIntoConsumers(HloInstruction* producer);
+  // As FusePair.
+  absl::StatusOr<HloInstruction*> Fuse(HloInstruction* producer,
+                                       HloInstruction* consumer);
+  absl::Status RemoveProducer(HloInstruction* producer);
+  absl::Status FuseConstants();
+  void RecordFusion(const HloInstruction& producer,
+                    const std::vector<HloInstruction*>& consumers);
+  void RecordRefusals();
+
+  HloComputation* computation_;
+  FusionExplanation* explanation_;
+  GpuPerformanceModel model_;
+  FusionRules rules_;
+  FusionQueue queue_;
+  bool changed_ = false;
+};
+
+absl::StatusOr<HloInstruction*> Fuser::Fuse(HloInstruction* producer,
+                                            HloInstruction* consumer) {
+  changed_ = true;
+  const HloInstruction::FusionKind kind =
+      rules_.ChooseKind(*producer, *consumer);
+  KernelCostWithOperands cost = model_.costs().Fused(*producer, *consumer);
+  const FusionRules::Contents contents =
+      rules_.ContentsOfPair(*producer, *consumer);
+  model_.Invalidate(*consumer);
+  rules_.Invalidate(*consumer);
+  TF_ASSIGN_OR_RETURN(HloInstruction * fusion,
+                      FusePair(producer, consumer, kind));
+  if (fusion == producer) {
+    model_.Invalidate(*producer);
+    rules_.Invalidate(*producer);
+  }
+  model_.costs().Set(*fusion, std::move(cost));
+  rules_.Set(*fusion, contents);
+  return fusion;
+}
+
+absl::Status Fuser::RemoveProducer(HloInstruction* producer) {
+  const bool bitcast = IsTransparentBitcast(*producer);
+  const HloInstruction::InstructionVector operands =
+      producer->unique_operands();
+  queue_.Remove(producer);
+  model_.Invalidate(*producer);
+  rules_.Invalidate(*producer);
+  HloComputation* body = producer->opcode() == HloOpcode::kFusion
+                             ? producer->fused_instructions_computation()
+                             : nullptr;
+  TF_RETURN_IF_ERROR(computation_->RemoveInstruction(producer));
+  if (body != nullptr) {
+    TF_RETURN_IF_ERROR(computation_->parent()->RemoveEmbeddedComputation(body));
+  }
+  for (HloInstruction* operand : operands) {
+    if (bitcast) {
+      queue_.Update(operand);
+    } else {
+      queue_.ChangeConsumer(operand, producer, nullptr);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Fuser::FuseIntoConsumers(HloInstruction* producer) {
+  std::vector<HloInstruction*> consumers;
+  for (HloInstruction* user : producer->users()) {
+    if (!IsTransparentBitcast(*user)) consumers.push_back(user);
+  }
+  if (explanation_ != nullptr) RecordFusion(*producer, consumers);
+  std::vector<HloInstruction*> fusions;
+  for (HloInstruction* consumer : consumers) {
+    TF_ASSIGN_OR_RETURN(HloInstruction * fusion, Fuse(producer, consumer));
+    if (fusion != consumer) queue_.Remove(consumer);
+    fusions.push_back(fusion);
+  }
+  if (fusions.empty() || fusions.back() != producer) {
+    if (producer->users().empty()) {
+      TF_RETURN_IF_ERROR(RemoveProducer(producer));
+    } else {
+      queue_.Update(producer);
+    }
+  }
+  for (size_t i = 0; i < fusions.size(); ++i) {
+    for (HloInstruction* operand : fusions[i]->unique_operands()) {
+      if (operand == producer) continue;
+      queue_.ChangeConsumer(operand, consumers[i], fusions[i]);
+    }
+    queue_.Update(fusions[i]);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Fuser::FuseConstants() {
+  std::vector<HloInstruction*> constants;
+  for (HloInstruction* hlo : computation_->MakeInstructionPostOrder()) {
+    if (hlo->opcode() == HloOpcode::kConstant && !hlo->IsRoot() &&
+        hlo->shape().IsArray() && ShapeUtil::IsEffectiveScalar(hlo->shape()) &&
+        !hlo->HasControlDependencies()) {
+      constants.push_back(hlo);
+    }
+  }
+  for (HloInstruction* constant : constants) {
+    const std::vector<HloInstruction*> users(constant->users().begin(),
+                                             constant->users().end());
+    for (HloInstruction* user : users) {
+      if (!rules_.CanFuse(*constant, *user)) continue;
+      TF_RETURN_IF_ERROR(Fuse(constant, user).status());
+    }
+    if (constant->IsDead()) {
+      TF_RETURN_IF_ERROR(computation_->RemoveInstruction(constant));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// --- Explanation ------------------------------------------------------------
+
+void Fuser::RecordFusion(const HloInstruction& producer,
+                         const std::vector<HloInstruction*>& consumers) {
+  FusionRecord record;
+  record.kind = FusionRecord::Kind::kPriority;
+  record.computation = computation_->name();
+  record.producer = producer.name();
+  double bytes = model_.EstimateRunTime(producer).bytes();
+  absl::Duration unfused = model_.EstimateRunTime(producer).time;
+  absl::Duration fused;
+  for (const HloInstruction* consumer : consumers) {
+    record.consumers.emplace_back(consumer->name());
+    const EstimateRunTimeData together =
+        model_.EstimateFusedTime(producer, *consumer);
+    const EstimateRunTimeData& alone = model_.EstimateRunTime(*consumer);
+    unfused += alone.time;
+    fused += together.time;
+    bytes += alone.bytes() - together.bytes();
+  }
+  record.fused = true;
+  record.saved_bytes = static_cast<int64_t>(bytes);
+  record.unfused_seconds = absl::ToDoubleSeconds(unfused);
+  record.fused_seconds = absl::ToDoubleSeconds(fused);
+  explanation_->Record(std::move(record));
+}
+
+void Fuser::RecordRefusals() {
+  queue_.ForEachRefusal([&](const HloInstruction& producer,
+                            const HloInstruction* consumer,
+                            const std::string& reason, absl::Duration loss) {
+    FusionRecord record;
+    record.kind = FusionRecord::Kind::kPriority;
+    record.computation = computation_->name();
+    record.producer = producer.name();
+    if (consumer != nullptr) {
+      record.consumers.emplace_back(consumer->name());
+      record.reason = reason;
+    } else {
+      for (const HloInstruction* user : producer.users()) {
+        record.consumers.emplace_back(user->name());
+      }
+      record.reason = absl::StrFormat("slower by %.3f us",
+                                      absl::ToDoubleMicroseconds(loss));
+    }
+    explanation_->Record(std::move(record));
+  });
+}
+
+}  // namespace
+
+absl::StatusOr<bool> PriorityFusion::RunImpl(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  if (!device_.has_value()) {
+    TF_ASSIGN_OR_RETURN(device_, LoadGpuDevice(options_.device));
+  }
+  const GpuAliasInfo default_alias_info;
+  const AliasInfo& alias_info =
+      alias_info_ != nullptr ? *alias_info_ : default_alias_info;
+  bool changed = false;
+  for (HloComputation* computation :
+       GetFusibleComputations(*module, execution_threads)) {
+    Fuser fuser(*device_, alias_info, computation, explanation_);
+    TF_ASSIGN_OR_RETURN(const bool fused, fuser.Run());
+    changed |= fused;
+  }
+  if (changed && module->has_schedule()) module->clear_schedule();
+  return changed;
+}
+
+}  // namespace xla::gpu

@@ -1,0 +1,80 @@
+#ifndef XLA_BACKENDS_GPU_TRANSFORMS_PRIORITY_FUSION_PRIORITY_FUSION_H_
+#define XLA_BACKENDS_GPU_TRANSFORMS_PRIORITY_FUSION_PRIORITY_FUSION_H_
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/backends/gpu/transforms/explain/fusion_explanation.h"
+#include "xla/hlo/analysis/alias_info.h"
+#include "xla/hlo/analysis/cost/device_description.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/pass/hlo_pass_interface.h"
+
+namespace xla::gpu {
+
+struct PriorityFusionOptions {
+  std::string device = "h100";
+
+  template <typename Visitor>
+  void VisitFields(Visitor&& visit) {
+    visit("device", device, "a GPU by name, or the path of a description");
+  }
+};
+
+// Fuses producers into all of their consumers, the most time saved first.
+//
+//   before: e = exponential(p)      after: n = fusion(p), calls={negate(exp)}
+//           n = negate(e)                  l = fusion(p), calls={log(exp)}
+//           l = log(e)
+//
+// A queue holds the producers that may go into all consumers, by the time that
+// GpuPerformanceModel says is saved (ties: the newest first). The first one is
+// fused; the consumers, their operands and nothing else are priced anew, from
+// costs of pairs that are kept (fusion_queue.h). Bitcasts go first; a consumer
+// that is a bitcast keeps the producer alive for itself. Constants of one
+// element come last, into whatever may hold them.
+//
+// What may be fused into what, and why not: fusion_rules.h. A producer that one
+// consumer cannot take stays as it is: its result is in memory anyway.
+// Near-linear: O(log n) for the queue, O(operands) for a price, and each
+// instruction is cloned where it is computed.
+//
+// Leaves alone: roots, custom fusions, multi-output fusions as producers, large
+// constants, what has control dependencies, computations that are not kernels'
+// (reducers, comparators, called ones). The module's schedule goes. Errors: an
+// unknown or malformed device.
+class PriorityFusion : public HloModulePass, public ExplainingPass {
+ public:
+  explicit PriorityFusion(PriorityFusionOptions options = {})
+      : options_(std::move(options)) {}
+  // `alias_info`, which says what is updated in place, must outlive the pass;
+  // null: GpuAliasInfo.
+  explicit PriorityFusion(const stream_executor::DeviceDescription& device,
+                          const AliasInfo* alias_info = nullptr)
+      : device_(device), alias_info_(alias_info) {}
+
+  absl::string_view name() const override { return "priority-fusion"; }
+  void set_explanation(FusionExplanation* explanation) override {
+    explanation_ = explanation;
+  }
+
+ protected:
+  absl::StatusOr<bool> RunImpl(
+      HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads) override;
+
+ private:
+  PriorityFusionOptions options_;
+  std::optional<stream_executor::DeviceDescription> device_;
+  const AliasInfo* alias_info_ = nullptr;
+  FusionExplanation* explanation_ = nullptr;
+};
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_TRANSFORMS_PRIORITY_FUSION_PRIORITY_FUSION_H_

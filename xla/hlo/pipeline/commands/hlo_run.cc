@@ -1,0 +1,255 @@
+#include "xla/hlo/pipeline/commands/hlo_run.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "xla/hlo/analysis/report/byte_size.h"
+#include "xla/hlo/evaluator/devices/lockstep_evaluator.h"
+#include "xla/hlo/evaluator/run/literal_difference.h"
+#include "xla/hlo/evaluator/run/module_meaning.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/pipeline/commands/run_inputs.h"
+#include "xla/hlo/utils/module_io.h"
+#include "xla/hlo/verifier/hlo_verifier.h"
+#include "xla/literal.h"
+#include "xla/shape_util.h"
+#include "xla/status_macros.h"
+
+namespace xla {
+namespace {
+
+using Arguments = std::vector<std::vector<const Literal*>>;
+
+absl::Status InFile(const std::string& path, const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::Status(status.code(),
+                      absl::StrCat(path, ": ", status.message()));
+}
+
+absl::StatusOr<std::unique_ptr<HloModule>> ReadAndVerify(
+    const HloRunOptions& options, const std::string& path) {
+  HloParserOptions parser_options;
+  parser_options.set_fill_shortform_constants_with_random_values(
+      options.fill_elided_constants);
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module,
+                      ReadModuleFromFile(path, parser_options));
+  HloVerifierOpts verifier_options;
+  verifier_options.allow_mixed_precision = true;
+  TF_RETURN_IF_ERROR(
+      InFile(path, VerifyHloModule(module.get(), verifier_options)));
+  return module;
+}
+
+// Replicas and partitions to run on.
+absl::StatusOr<LockstepOptions> MakeLockstepOptions(
+    const HloRunOptions& options, const HloModule& module) {
+  LockstepOptions lockstep;
+  lockstep.max_steps = options.max_steps;
+  lockstep.memory_limit_bytes = options.memory_limit_bytes;
+  lockstep.seed = options.seed;
+  lockstep.num_replicas = options.replicas;
+  lockstep.num_partitions = options.partitions;
+  if (options.replicas < 0 || options.partitions < 0 || options.devices < 0) {
+    return absl::InvalidArgumentError("a number of devices below 0");
+  }
+  if (options.devices == 0) return lockstep;
+  const int64_t replicas =
+      options.replicas > 0
+          ? options.replicas
+          : std::max<int64_t>(module.config().replica_count(), 1);
+  const int64_t partitions =
+      options.partitions > 0
+          ? options.partitions
+          : std::max<int64_t>(module.config().num_partitions(), 1);
+  if (replicas * partitions == options.devices) return lockstep;
+  if (options.partitions > 0 || partitions > 1 ||
+      options.devices % replicas != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the module is for ", replicas, " replicas x ", partitions,
+                     " partitions, not for ", options.devices, " devices"));
+  }
+  lockstep.num_replicas = replicas;
+  lockstep.num_partitions = options.devices / replicas;
+  return lockstep;
+}
+
+// Before anything is allocated: the largest argument, if they are too many.
+absl::Status CheckArgumentBytes(const HloModule& module, int64_t devices,
+                                int64_t limit) {
+  // What a device takes besides.
+  constexpr double kDeviceBytes = 4096;
+  double total = kDeviceBytes, largest = 0;
+  const HloInstruction* culprit = nullptr;
+  for (const HloInstruction* parameter :
+       module.entry_computation()->parameter_instructions()) {
+    double bytes = 0;
+    for (const ShapeUtil::IndexedShape& leaf :
+         ShapeUtil::GetLeafShapes(parameter->shape())) {
+      if (!leaf.shape.IsArray()) continue;
+      double product = static_cast<double>(
+          ShapeUtil::ByteSizeOfPrimitiveType(leaf.shape.element_type()));
+      for (int64_t size : leaf.shape.dimensions()) {
+        product *= static_cast<double>(size);
+      }
+      bytes += product;
+    }
+    total += bytes;
+    if (bytes > largest) culprit = parameter;
+    largest = std::max(largest, bytes);
+  }
+  total *= static_cast<double>(devices);
+  if (total <= static_cast<double>(limit)) return absl::OkStatus();
+  std::string text = absl::StrCat(
+      "the arguments of ", devices, " devices take about ", HumanBytes(total),
+      "; the limit is ", HumanBytes(static_cast<double>(limit)));
+  if (culprit != nullptr) {
+    absl::StrAppend(&text, "; the largest is %", culprit->name(), " with ",
+                    HumanBytes(largest));
+  }
+  return absl::ResourceExhaustedError(text);
+}
+
+void PrintResults(const std::vector<Literal>& results, std::ostream& out) {
+  for (size_t d = 0; d < results.size(); ++d) {
+    if (results.size() > 1) out << "device " << d << ":\n";
+    for (const ShapeUtil::IndexedShape& leaf :
+         ShapeUtil::GetLeafShapes(results[d].shape())) {
+      if (!leaf.index.empty()) out << leaf.index.ToString() << ": ";
+      out << LiteralSlice(results[d], leaf.index).ToString() << "\n";
+    }
+  }
+}
+
+// The evaluation of one module, with a line about it.
+absl::StatusOr<std::vector<Literal>> Evaluate(const std::string& path,
+                                              const HloModule& module,
+                                              const LockstepOptions& options,
+                                              const Arguments& arguments,
+                                              std::ostream& out) {
+  LockstepEvaluator evaluator(module, options);
+  absl::StatusOr<std::vector<Literal>> results = evaluator.Run(arguments);
+  if (!results.ok()) return InFile(path, results.status());
+  out << path << ": " << ShapeUtil::HumanString(module.result_shape());
+  if (arguments.size() > 1) {
+    out << " on " << arguments.size() << " devices ("
+        << evaluator.grid().replicas << " replicas x "
+        << evaluator.grid().partitions << " partitions)";
+  }
+  out << ", " << evaluator.steps() << " steps, peak "
+      << HumanBytes(static_cast<double>(evaluator.peak_bytes())) << "\n";
+  return results;
+}
+
+absl::Status CheckSignature(const HloModule& a, const HloModule& b) {
+  const HloComputation* x = a.entry_computation();
+  const HloComputation* y = b.entry_computation();
+  if (x->num_parameters() != y->num_parameters()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the modules take ", x->num_parameters(), " and ",
+                     y->num_parameters(), " parameters"));
+  }
+  for (int64_t i = 0; i < x->num_parameters(); ++i) {
+    const Shape& p = x->parameter_instruction(i)->shape();
+    const Shape& q = y->parameter_instruction(i)->shape();
+    if (!ShapeUtil::Compatible(p, q)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("parameter ", i, " is ", ShapeUtil::HumanString(p),
+                       " and ", ShapeUtil::HumanString(q)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Compare(const HloRunOptions& options, const HloModule& module,
+                     const std::string& path,
+                     const std::optional<Tolerance>& tolerance,
+                     const std::vector<Literal>& expected,
+                     const LockstepOptions& lockstep,
+                     const Arguments& arguments, std::ostream& out) {
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> other,
+                      ReadAndVerify(options, options.compare));
+  TF_RETURN_IF_ERROR(CheckSignature(module, *other));
+  MeaningOptions meaning;
+  meaning.max_steps = options.max_steps;
+  meaning.memory_limit_bytes = options.memory_limit_bytes;
+  if (!options.tolerance.empty()) {
+    TF_ASSIGN_OR_RETURN(meaning.tolerance, Tolerance::Parse(options.tolerance));
+  }
+  TF_ASSIGN_OR_RETURN(
+      const std::vector<Literal> actual,
+      Evaluate(options.compare, *other, lockstep, arguments, out));
+  for (size_t d = 0; d < expected.size(); ++d) {
+    TF_ASSIGN_OR_RETURN(
+        const std::optional<LiteralDifference> difference,
+        meaning.tolerance.has_value()
+            ? FindDifference(expected[d], actual[d], *meaning.tolerance)
+            : FindDifferenceByType(expected[d], actual[d], 1));
+    if (!difference.has_value()) continue;
+    std::string text = absl::StrCat(path, " and ", options.compare,
+                                    " differ: ", difference->ToString());
+    if (expected.size() > 1) absl::StrAppend(&text, " on device ", d);
+    const std::string first =
+        FirstDivergence(module, *other, arguments, meaning);
+    if (!first.empty()) absl::StrAppend(&text, "\n  first differs: ", first);
+    return absl::FailedPreconditionError(text);
+  }
+  out << "equal\n";
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status RunHloRun(const HloRunOptions& options, const std::string& path,
+                       std::ostream& out) {
+  std::optional<Tolerance> tolerance;
+  if (!options.tolerance.empty()) {
+    TF_ASSIGN_OR_RETURN(tolerance, Tolerance::Parse(options.tolerance));
+  }
+  TF_ASSIGN_OR_RETURN(const std::unique_ptr<HloModule> module,
+                      ReadAndVerify(options, path));
+  TF_ASSIGN_OR_RETURN(const LockstepOptions lockstep,
+                      MakeLockstepOptions(options, *module));
+  const int64_t replicas = lockstep.num_replicas > 0
+                               ? lockstep.num_replicas
+                               : module->config().replica_count();
+  const int64_t partitions = lockstep.num_partitions > 0
+                                 ? lockstep.num_partitions
+                                 : module->config().num_partitions();
+  const int64_t devices =
+      std::max<int64_t>(replicas, 1) * std::max<int64_t>(partitions, 1);
+  TF_RETURN_IF_ERROR(InFile(
+      path, CheckArgumentBytes(*module, devices, options.memory_limit_bytes)));
+  TF_ASSIGN_OR_RETURN(const std::vector<std::vector<Literal>> inputs,
+                      ReadRunInputs(*module, devices, options.inputs));
+  Arguments arguments(inputs.size());
+  for (size_t d = 0; d < inputs.size(); ++d) {
+    for (const Literal& input : inputs[d]) arguments[d].push_back(&input);
+  }
+  if (!options.save_inputs.empty()) {
+    TF_RETURN_IF_ERROR(WriteRunValues(arguments, "arg", /*numbered=*/true,
+                                      options.save_inputs));
+  }
+  TF_ASSIGN_OR_RETURN(const std::vector<Literal> results,
+                      Evaluate(path, *module, lockstep, arguments, out));
+  if (options.print) PrintResults(results, out);
+  if (!options.output.empty()) {
+    Arguments outputs;
+    for (const Literal& result : results) outputs.push_back({&result});
+    TF_RETURN_IF_ERROR(
+        WriteRunValues(outputs, "out", /*numbered=*/false, options.output));
+  }
+  if (options.compare.empty()) return absl::OkStatus();
+  return Compare(options, *module, path, tolerance, results, lockstep,
+                 arguments, out);
+}
+
+}  // namespace xla

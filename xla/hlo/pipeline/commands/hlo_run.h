@@ -1,0 +1,60 @@
+#ifndef XLA_HLO_PIPELINE_COMMANDS_HLO_RUN_H_
+#define XLA_HLO_PIPELINE_COMMANDS_HLO_RUN_H_
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace xla {
+
+// The work of the hlo-run tool: evaluates a module on one or several devices,
+// or two and compares. The tool adds flags to it.
+struct HloRunOptions {
+  // Where arguments come from:
+  //
+  //   random:SEED    by what the parameters are used for (see
+  //   input_generator.h) small:SEED     the same, floats being small integers
+  //   zeros
+  //   FILE.npz       arrays arg0, arg1, ... or arr_0, arr_1, ... (numpy.savez)
+  //   or
+  //                  by the parameters' names; elements of tuples arg0.1.2;
+  //                  of one device alone arg0@DEVICE
+  //   FILE.npy       of the only parameter
+  std::string inputs = "random:0";
+  // Number of devices; 0: as the module says, whose number it must be unless
+  // the module is for one. `replicas` and `partitions` say which.
+  int64_t devices = 0;
+  int64_t replicas = 0;
+  int64_t partitions = 0;
+
+  // A second module, run on the same arguments, and how far results may be
+  // apart: "exact", a number, "abs=..,rel=..,ulps=.."; empty: by element type.
+  std::string compare;
+  std::string tolerance;
+
+  // Print the results, with all elements.
+  bool print = false;
+  // Where to write results (out, out.0, ..., of several devices out@DEVICE) and
+  // the arguments that were used, as .npz; empty: nowhere.
+  std::string output;
+  std::string save_inputs;
+
+  int64_t max_steps = 100'000'000;
+  int64_t memory_limit_bytes = int64_t{16} << 30;
+  // Seeds rng instructions.
+  uint64_t seed = 0;
+  // Give elided constants (`{...}`) deterministic elements.
+  bool fill_elided_constants = false;
+};
+
+// Runs. Results go to `out`, in a few lines unless asked for more. Errors name
+// file or instruction; results that differ are FailedPrecondition, with the
+// first element that does and the instruction where it begins.
+absl::Status RunHloRun(const HloRunOptions& options, const std::string& module,
+                       std::ostream& out);
+
+}  // namespace xla
+
+#endif  // XLA_HLO_PIPELINE_COMMANDS_HLO_RUN_H_

@@ -1,0 +1,208 @@
+#include "xla/hlo/pipeline/explain_passes.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/utils/file_util.h"
+#include "xla/hlo/utils/hlo_dot.h"
+#include "xla/status_macros.h"
+
+namespace xla {
+namespace {
+
+// Passes have the names of their classes' originals, some with '_'.
+std::string Normalized(absl::string_view name) {
+  return absl::StrReplaceAll(name, {{"_", "-"}});
+}
+
+void ForEachPass(HloPassPipeline* pipeline,
+                 const std::function<void(HloPassInterface*)>& visit) {
+  for (int i = 0; i < pipeline->PassesSize(); ++i) {
+    HloPassInterface& pass = pipeline->GetPass(i);
+    if (pass.IsPassPipeline()) {
+      ForEachPass(static_cast<HloPassPipeline*>(&pass), visit);
+    } else {
+      visit(&pass);
+    }
+  }
+}
+
+using Names = absl::flat_hash_set<std::string>;
+
+// A fusion that has taken others in keeps its name.
+std::string Key(const HloInstruction& instruction) {
+  return absl::StrCat(
+      instruction.name(), " ", instruction.operand_count(), " ",
+      instruction.opcode() == HloOpcode::kFusion
+          ? instruction.fused_instructions_computation()->instruction_count()
+          : 0);
+}
+
+Names NamesIn(const HloModule& module) {
+  Names names;
+  for (const HloComputation* computation : module.computations()) {
+    if (computation->IsFusionComputation()) continue;
+    for (const HloInstruction* instruction : computation->instructions()) {
+      names.insert(Key(*instruction));
+    }
+  }
+  return names;
+}
+
+// The graph of what only `module` has, with its neighbors.
+std::string DotOfDifference(const HloModule& module, const HloModule& other) {
+  const Names theirs = NamesIn(other);
+  absl::flat_hash_set<const HloInstruction*> shown;
+  const auto show = [&](const HloInstruction* instruction) {
+    if (!shown.insert(instruction).second) return;
+    if (instruction->opcode() != HloOpcode::kFusion) return;
+    for (const HloInstruction* inner :
+         instruction->fused_instructions_computation()->instructions()) {
+      shown.insert(inner);
+    }
+  };
+  for (const HloComputation* computation : module.computations()) {
+    if (computation->IsFusionComputation()) continue;
+    for (const HloInstruction* instruction : computation->instructions()) {
+      if (theirs.contains(Key(*instruction))) continue;
+      show(instruction);
+      for (const HloInstruction* operand : instruction->operands()) {
+        shown.insert(operand);
+      }
+      for (const HloInstruction* user : instruction->users()) {
+        shown.insert(user);
+      }
+    }
+  }
+  return InstructionsToDot(module, shown);
+}
+
+std::string FileName(absl::string_view text) {
+  std::string name(text);
+  for (char& c : name) {
+    if (!absl::ascii_isalnum(c) && c != '-' && c != '_' && c != '.') c = '_';
+  }
+  return name;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<PassExplainer>> PassExplainer::Create(
+    HloPassPipeline* pipeline, const std::vector<std::string>& passes,
+    std::string dot_folder) {
+  auto explainer = std::shared_ptr<PassExplainer>(new PassExplainer());
+  explainer->dot_folder_ = std::move(dot_folder);
+  TF_RETURN_IF_ERROR(explainer->AddPasses(pipeline, passes));
+  if (!explainer->dot_folder_.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(explainer->dot_folder_, error);
+    if (error) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          explainer->dot_folder_, " is no folder: ", error.message()));
+    }
+  }
+  return explainer;
+}
+
+PassExplainer::~PassExplainer() = default;
+
+absl::Status PassExplainer::AddPasses(HloPassPipeline* pipeline,
+                                      const std::vector<std::string>& names) {
+  std::set<std::string> in_pipeline;
+  std::set<std::string> explaining;
+  std::vector<std::string> wanted;
+  for (const std::string& name : names) wanted.push_back(Normalized(name));
+  ForEachPass(pipeline, [&](HloPassInterface* pass) {
+    const std::string name = Normalized(pass->name());
+    in_pipeline.insert(name);
+    auto* explainer = dynamic_cast<gpu::ExplainingPass*>(pass);
+    if (explainer == nullptr) return;
+    explaining.insert(name);
+    if (std::find(wanted.begin(), wanted.end(), name) == wanted.end()) return;
+    passes_.emplace_back(pass, explainer);
+  });
+  for (const std::string& name : wanted) {
+    if (explaining.count(name) > 0) continue;
+    const std::string able =
+        explaining.empty()
+            ? "; no pass of the pipeline can"
+            : absl::StrCat("; able are ", absl::StrJoin(explaining, ", "));
+    return absl::InvalidArgumentError(
+        in_pipeline.count(name) > 0
+            ? absl::StrCat("pass ", name, " cannot explain itself", able)
+            : absl::StrCat("--explain: pass ", name, " is not in the pipeline",
+                           able));
+  }
+  return absl::OkStatus();
+}
+
+void PassExplainer::Start(const HloModule& module) {
+  explanations_.Clear();
+  explanations_.set_module(std::string(module.name()));
+}
+
+absl::Status PassExplainer::BeforePass(const PassEvent& event,
+                                       const HloModule& module) {
+  for (const auto& [pass, explainer] : passes_) {
+    if (pass != event.pass) continue;
+    running_ =
+        std::make_unique<gpu::FusionExplanation>(Normalized(event.pass_name()));
+    explainer->set_explanation(running_.get());
+    if (!dot_folder_.empty()) before_ = module.Clone(/*suffix=*/"");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PassExplainer::AfterPass(const PassEvent& event,
+                                      const HloModule& module,
+                                      const absl::StatusOr<bool>& result) {
+  for (const auto& [pass, explainer] : passes_) {
+    if (pass != event.pass) continue;
+    explainer->set_explanation(nullptr);
+    *explanations_.add_passes() = running_->proto();
+    running_.reset();
+    if (before_ != nullptr && result.ok() && *result) {
+      TF_RETURN_IF_ERROR(WriteDots(event, module));
+    }
+    before_.reset();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PassExplainer::WriteDots(const PassEvent& event,
+                                      const HloModule& after) const {
+  const std::string stem =
+      absl::StrFormat("%s/%s.%02d.%s", dot_folder_, FileName(after.name()),
+                      event.index, FileName(Normalized(event.pass_name())));
+  TF_RETURN_IF_ERROR(WriteFileOrStdout(absl::StrCat(stem, ".before.dot"),
+                                       DotOfDifference(*before_, after)));
+  return WriteFileOrStdout(absl::StrCat(stem, ".after.dot"),
+                           DotOfDifference(after, *before_));
+}
+
+std::string PassExplainer::ToText() const {
+  std::string out;
+  for (const gpu::FusionExplanationProto& explanation :
+       explanations_.passes()) {
+    absl::StrAppend(&out, gpu::FusionExplanationToText(explanation));
+  }
+  return out;
+}
+
+absl::StatusOr<std::string> PassExplainer::ToJson() const {
+  return gpu::FusionExplanationsToJson(explanations_);
+}
+
+}  // namespace xla

@@ -1,0 +1,26 @@
+#ifndef XLA_HLO_TRANSFORMS_FUSION_FUSIBLE_OPCODES_H_
+#define XLA_HLO_TRANSFORMS_FUSION_FUSIBLE_OPCODES_H_
+
+#include "xla/hlo/ir/hlo_instruction.h"
+
+// What fusion for any backend can hold: computations on arrays.
+
+namespace xla {
+
+// May be computed inside of a fusion, its result being read there: makes an
+// array from arrays, has no side effect and is no communication, custom call or
+// custom fusion. Constants only with one element.
+bool MayBeFused(const HloInstruction& instruction);
+
+// The same for the root of a fusion, which may make several arrays.
+bool MayBeFusionRoot(const HloInstruction& instruction);
+
+// Takes longer to compute than to read: more than plain arithmetic.
+bool IsExpensiveToRepeat(const HloInstruction& instruction);
+
+// Work that grows faster than its result: never worth doing twice.
+bool IsHeavy(const HloInstruction& instruction);
+
+}  // namespace xla
+
+#endif  // XLA_HLO_TRANSFORMS_FUSION_FUSIBLE_OPCODES_H_
