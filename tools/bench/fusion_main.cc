@@ -26,7 +26,7 @@
 #include "xla/status_macros.h"
 
 ABSL_FLAG(std::string, device, "h200", "The GPU, by name or file.");
-ABSL_FLAG(std::string, mof, "multi-output-fusion{order=savings}",
+ABSL_FLAG(std::string, mof, "multi-output-fusion{order=best}",
           "The pass for multi-output fusion, with options.");
 ABSL_FLAG(int64_t, synthetic, 0,
           "Instead of files, a training step of this many instructions.");

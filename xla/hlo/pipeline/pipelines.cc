@@ -47,7 +47,7 @@ constexpr absl::string_view kGpu[] = {
     "priority-fusion",
     "hlo-cse",
     "hlo-dce",
-    "multi-output-fusion{order=savings,memory-limit=100%}",
+    "multi-output-fusion{order=best,memory-limit=100%}",
     "hlo-cse",
     "hlo-dce",
     "hlo-memory-scheduler",

@@ -95,7 +95,7 @@ void ExpectPeakHolds(const HloModule& original) {
   std::unique_ptr<HloModule> limited = unfused->Clone("");
   const int64_t before = Peak(unfused.get());
   absl::Status status = RunPasses(
-      limited.get(), "multi-output-fusion{order=savings,memory-limit=100%}",
+      limited.get(), "multi-output-fusion{order=best,memory-limit=100%}",
       /*compare=*/false);
   EXPECT_TRUE(status.ok()) << status;
   EXPECT_LE(Peak(limited.get()), before) << original.name();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
@@ -33,21 +34,30 @@ void ExplainUndone(const MofMemoryPlan& plan, FusionExplanation* explanation) {
 
 bool AbslParseFlag(absl::string_view text, MofOrder* order,
                    std::string* error) {
-  for (MofOrder candidate : {MofOrder::kFirstCome, MofOrder::kSavings}) {
+  for (MofOrder candidate :
+       {MofOrder::kFirstCome, MofOrder::kSavings, MofOrder::kBest}) {
     if (text != AbslUnparseFlag(candidate)) continue;
     *order = candidate;
     return true;
   }
-  *error = "expected first-come or savings";
+  *error = "expected first-come, savings or best";
   return false;
 }
 
 std::string AbslUnparseFlag(MofOrder order) {
-  return order == MofOrder::kFirstCome ? "first-come" : "savings";
+  switch (order) {
+    case MofOrder::kFirstCome:
+      return "first-come";
+    case MofOrder::kSavings:
+      return "savings";
+    case MofOrder::kBest:
+      return "best";
+  }
+  return "";
 }
 
 absl::Status MultiOutputFusion::Fuse(
-    HloModule* module, const se::DeviceDescription& device,
+    HloModule* module, const se::DeviceDescription& device, MofOrder order,
     const absl::flat_hash_set<absl::string_view>& execution_threads,
     const absl::flat_hash_set<std::string>& banned,
     FusionExplanation* explanation, std::vector<MofGroup>* groups,
@@ -66,7 +76,7 @@ absl::Status MultiOutputFusion::Fuse(
   for (HloComputation* computation :
        GetFusibleComputations(*module, execution_threads)) {
     MofKernels kernels(computation, context);
-    figures->fusions += options_.order == MofOrder::kFirstCome
+    figures->fusions += order == MofOrder::kFirstCome
                             ? FuseFirstCome(&kernels)
                             : FuseBySavings(&kernels, options_.memory_weight);
     for (MofGroup& group : kernels.Groups()) {
@@ -77,6 +87,33 @@ absl::Status MultiOutputFusion::Fuse(
     }
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<MofOrder> MultiOutputFusion::FasterOrder(
+    HloModule* module, const se::DeviceDescription& device,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) const {
+  MofOrder best = MofOrder::kSavings;
+  absl::Duration best_time = absl::InfiniteDuration();
+  for (MofOrder order : {MofOrder::kSavings, MofOrder::kFirstCome}) {
+    std::unique_ptr<HloModule> copy = module->Clone("");
+    Figures figures;
+    TF_RETURN_IF_ERROR(Fuse(copy.get(), device, order, execution_threads,
+                            /*banned=*/{}, /*explanation=*/nullptr,
+                            /*groups=*/nullptr, &figures));
+    GpuPerformanceModel model(device);
+    absl::Duration time;
+    for (const HloComputation* computation :
+         GetFusibleComputations(*copy, execution_threads)) {
+      for (const HloInstruction* kernel : computation->instructions()) {
+        time += model.EstimateRunTime(*kernel).time;
+      }
+    }
+    if (time < best_time) {
+      best = order;
+      best_time = time;
+    }
+  }
+  return best;
 }
 
 absl::StatusOr<bool> MultiOutputFusion::RunImpl(
@@ -93,6 +130,10 @@ absl::StatusOr<bool> MultiOutputFusion::RunImpl(
         absl::StrCat("memory-weight=", options_.memory_weight,
                      " is not a number of at least 0"));
   }
+  MofOrder order = options_.order;
+  if (order == MofOrder::kBest) {
+    TF_ASSIGN_OR_RETURN(order, FasterOrder(module, device, execution_threads));
+  }
   MofMemoryPlan plan;
   if (!options_.memory_limit.empty()) {
     ScheduleOptions schedule;
@@ -105,7 +146,7 @@ absl::StatusOr<bool> MultiOutputFusion::RunImpl(
             [&](HloModule* copy, const absl::flat_hash_set<std::string>& banned,
                 std::vector<MofGroup>* groups) {
               Figures figures;
-              return Fuse(copy, device, execution_threads, banned,
+              return Fuse(copy, device, order, execution_threads, banned,
                           /*explanation=*/nullptr, groups, &figures);
             }));
     if (explanation_ != nullptr) ExplainUndone(plan, explanation_);
@@ -114,7 +155,7 @@ absl::StatusOr<bool> MultiOutputFusion::RunImpl(
     SetKVMetric(module, "fused_peak_bytes", plan.fused_peak_bytes);
   }
   Figures figures;
-  TF_RETURN_IF_ERROR(Fuse(module, device, execution_threads, plan.banned,
+  TF_RETURN_IF_ERROR(Fuse(module, device, order, execution_threads, plan.banned,
                           explanation_, /*groups=*/nullptr, &figures));
   SetKVMetric(module, "fusions", figures.fusions);
   SetKVMetric(module, "duplicate_outputs", figures.duplicate_outputs);

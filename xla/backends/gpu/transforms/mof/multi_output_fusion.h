@@ -25,8 +25,9 @@ namespace xla::gpu {
 enum class MofOrder {
   kFirstCome,  // OpenXLA's
   kSavings,    // what saves the most bytes first
+  kBest,       // the one of both that leaves the faster kernels
 };
-// first-come, savings.
+// first-come, savings, best.
 bool AbslParseFlag(absl::string_view text, MofOrder* order, std::string* error);
 std::string AbslUnparseFlag(MofOrder order);
 
@@ -42,7 +43,8 @@ struct MultiOutputFusionOptions {
   void VisitFields(Visitor&& visit) {
     visit("device", device, "a GPU by name, or the path of a description");
     visit("order", order,
-          "first-come: OpenXLA's; savings: what saves the most bytes first");
+          "first-come: OpenXLA's; savings: what saves the most bytes first; "
+          "best: the one of both that leaves the faster kernels");
     visit("memory-weight", memory_weight,
           "of order savings: bytes saved that a byte held longer costs");
     visit("memory-limit", memory_limit,
@@ -63,8 +65,9 @@ struct MultiOutputFusionOptions {
 // p is read once instead of twice, or the producer's result not at all. Pairs
 // are compatible if gpu_fusible.h says so, fit in the budgets of the device,
 // close no cycle, and are not slower by GpuPerformanceModel. Orders:
-// mof_order.h; dependencies are kept as kernels merge (contracted_dag.h),
-// nothing is rebuilt. No output is computed twice. Near-linear in instructions.
+// mof_order.h; `best` tries both on copies and takes the faster result by the
+// model. Dependencies are kept as kernels merge (contracted_dag.h), nothing is
+// rebuilt. No output is computed twice. Near-linear in instructions.
 //
 // With memory-limit: the peak of the scheduled module stays at or below the
 // greater one of the limit and the unfused peak; fusions that hold too much are
@@ -100,8 +103,12 @@ class MultiOutputFusion : public HloModulePass, public ExplainingPass {
     int64_t fusions = 0;
     int64_t duplicate_outputs = 0;
   };
-  absl::Status Fuse(
+  // Of kernels that both orders leave, before a limit takes fusions back.
+  absl::StatusOr<MofOrder> FasterOrder(
       HloModule* module, const se::DeviceDescription& device,
+      const absl::flat_hash_set<absl::string_view>& execution_threads) const;
+  absl::Status Fuse(
+      HloModule* module, const se::DeviceDescription& device, MofOrder order,
       const absl::flat_hash_set<absl::string_view>& execution_threads,
       const absl::flat_hash_set<std::string>& banned,
       FusionExplanation* explanation, std::vector<MofGroup>* groups,
