@@ -1,6 +1,6 @@
 // Entry point for libFuzzer; testdata/ is a seed corpus:
 //
-//   CC=clang bazel run --copt=-fsanitize=fuzzer-no-link \
+//   ./bazelw run --config=fuzz \
 //       //xla/hlo/parser:hlo_parser_fuzzer -- $PWD/xla/hlo/parser/testdata
 
 #include <cstddef>

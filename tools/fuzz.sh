@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Fuzzes the readers of HLO text and of protos, side by side.
+#
+# usage: tools/fuzz.sh [SECONDS]   (of each, 1200 if not given)
+#
+# Needs clang's libFuzzer, which ./bazelw installs. Seeds are the modules of the
+# text tests and the examples; what breaks a reader is kept in .cache/fuzz, and
+# the status is then not 0.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+seconds="${1:-1200}"
+work="${PWD}/.cache/fuzz"
+mkdir -p "${work}"/{text,proto}_seeds "${work}"/{text,proto}_found
+
+./bazelw build -c opt //tools:hlo-opt
+hlo_opt="$(./bazelw info -c opt bazel-bin 2> /dev/null)/tools/hlo-opt"
+while read -r file; do
+  name="$(echo "${file%.hlo}" | tr / _)"
+  cp "${file}" "${work}/text_seeds/${name}.hlo"
+  # Tests of errors are no modules: they are seeds for the text reader alone.
+  "${hlo_opt}" "${file}" --emit=proto -o "${work}/proto_seeds/${name}.pb" \
+    > /dev/null 2>&1 || true
+done < <(git ls-files 'xla/*.hlo' 'examples/*.hlo')
+echo "seeds: $(ls "${work}/text_seeds" | wc -l) texts," \
+  "$(ls "${work}/proto_seeds" | wc -l) protos"
+
+./bazelw build --config=fuzz //xla/hlo/parser:hlo_parser_fuzzer //xla/hlo/utils:proto_fuzzer
+bin="$(./bazelw info --config=fuzz bazel-bin 2> /dev/null)"
+
+# fuzz NAME BINARY
+fuzz() {
+  "$2" "${work}/$1_found" "${work}/$1_seeds" -max_total_time="${seconds}" \
+    -artifact_prefix="${work}/$1_" -timeout=20 -rss_limit_mb=2048 -max_len=65536 \
+    -print_final_stats=1 > "${work}/$1.log" 2>&1
+}
+
+status=0
+fuzz text "${bin}/xla/hlo/parser/hlo_parser_fuzzer" &
+text=$!
+fuzz proto "${bin}/xla/hlo/utils/proto_fuzzer" &
+proto=$!
+wait "${text}" || { status=1; echo "text: broken, see ${work}/text.log"; }
+wait "${proto}" || { status=1; echo "proto: broken, see ${work}/proto.log"; }
+for name in text proto; do
+  echo "${name}: $(grep -a stat::number_of_executed_units "${work}/${name}.log" || true)"
+done
+exit "${status}"
