@@ -48,6 +48,11 @@ struct Value {
   PrimitiveType type() const { return shape().element_type(); }
 };
 
+// Whether it has dimensions: is no scalar.
+inline bool HasRank(const Value& value) {
+  return !value.shape().dimensions().empty();
+}
+
 // What all computations of a module share.
 struct ModuleState {
   ModuleState(uint64_t seed, const RandomModuleOptions& options);

@@ -13,11 +13,6 @@
 
 namespace xla {
 namespace random_module_internal {
-namespace {
-
-bool HasRank(const Value& value) { return !value.shape().dimensions().empty(); }
-
-}  // namespace
 
 RandomComputation::Groups RandomComputation::RandomGroups(bool with_all_modes) {
   const int64_t partitions = state_.options.num_partitions;

@@ -18,8 +18,6 @@ namespace random_module_internal {
 namespace {
 
 bool Any(const Value&) { return true; }
-bool HasRank(const Value& value) { return !value.shape().dimensions().empty(); }
-
 // 0, 1, ..., n - 1 in random order.
 std::vector<int64_t> RandomPermutation(ModuleState& state, int64_t n) {
   std::vector<int64_t> result(n);

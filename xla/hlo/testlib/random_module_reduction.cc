@@ -19,12 +19,6 @@
 
 namespace xla {
 namespace random_module_internal {
-namespace {
-
-bool HasRank(const Value& value) { return !value.shape().dimensions().empty(); }
-
-}  // namespace
-
 HloComputation* RandomComputation::Reducer(HloOpcode opcode,
                                            PrimitiveType type) {
   HloComputation*& reducer = state_.reducers[{opcode, type}];

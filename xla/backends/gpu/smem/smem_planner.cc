@@ -25,13 +25,6 @@
 
 namespace xla::gpu {
 
-namespace {
-
-// Pairs of buffers whose reasons are written into the plan.
-constexpr size_t kMaxDescribedItems = 64;
-
-}  // namespace
-
 absl::StatusOr<SmemPlan> SmemPlanner::Plan() {
   AddWorkspaces();
   ASSIGN_OR_RETURN(flow_, SmemFlow::Create(kernel_, workspaces_));

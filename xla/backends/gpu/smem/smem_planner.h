@@ -44,6 +44,9 @@ class SmemPlanner {
   absl::StatusOr<SmemPlan> Plan();
 
  private:
+  // Pairs of buffers whose reasons are written into the plan.
+  static constexpr size_t kMaxDescribedItems = 64;
+
   // Scratch of block reductions as buffers that live for one statement.
   void AddWorkspaces();
   absl::Status CollectItems(std::vector<SmemLife> lives);

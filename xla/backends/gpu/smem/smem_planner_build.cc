@@ -20,9 +20,6 @@
 namespace xla::gpu {
 namespace {
 
-// Pairs of buffers whose reasons are written into the plan.
-constexpr size_t kMaxDescribedItems = 64;
-
 // Set aside for variables of fixed size, in bytes.
 constexpr int64_t kStaticBytes = 128;
 

@@ -23,16 +23,6 @@ namespace {
 
 using Operands = absl::Span<const Value>;
 
-absl::Status Bad(absl::string_view what) {
-  return absl::InvalidArgumentError(what);
-}
-
-// One value, or a tuple where the shape is one.
-Value Pack(const Shape& shape, std::vector<Value> values) {
-  return shape.IsTuple() ? Value::Tuple(std::move(values))
-                         : std::move(values[0]);
-}
-
 // Whether `index` is the place of one element: a vector, or scalars in a tuple;
 // a scalar of its own in one dimension.
 bool IsPlace(const Value& index, int64_t rank) {
@@ -62,11 +52,13 @@ absl::Status AppendPlaces(const Value& index, int64_t rank,
     return absl::OkStatus();
   }
   if (!index.IsTuple()) {
-    return Bad(absl::StrCat("start indices of no array of rank ", rank));
+    return absl::InvalidArgumentError(
+        absl::StrCat("start indices of no array of rank ", rank));
   }
   for (const Value& element : index.elements()) {
     if (!IsPlace(element, rank)) {
-      return Bad(absl::StrCat("start indices of no array of rank ", rank));
+      return absl::InvalidArgumentError(
+          absl::StrCat("start indices of no array of rank ", rank));
     }
     TF_RETURN_IF_ERROR(AppendPlaces(element, rank, places));
   }
@@ -81,9 +73,10 @@ absl::Status CheckBox(absl::string_view what, const Value& array,
     inside = start[d] >= 0 && start[d] + sizes[d] <= array.dim(d);
   }
   if (inside) return absl::OkStatus();
-  return Bad(absl::StrCat("the slice of ", absl::StrJoin(sizes, "x"), " at [",
-                          absl::StrJoin(start, ","), "] is not within the ",
-                          what, " of ", absl::StrJoin(array.dims(), "x")));
+  return absl::InvalidArgumentError(
+      absl::StrCat("the slice of ", absl::StrJoin(sizes, "x"), " at [",
+                   absl::StrJoin(start, ","), "] is not within the ", what,
+                   " of ", absl::StrJoin(array.dims(), "x")));
 }
 
 int64_t Offset(const DimensionVector& index, const DimensionVector& strides) {
@@ -101,15 +94,18 @@ class InPlace {
 
   absl::StatusOr<Value> Result() const {
     if (source_[3] != own_[3]) {
-      return Bad("source and target disagree about where in the output");
+      return absl::InvalidArgumentError(
+          "source and target disagree about where in the output");
     }
     const bool tuple = source_[0].IsTuple();
-    if (tuple != own_[1].IsTuple()) return Bad("input and output differ");
+    if (tuple != own_[1].IsTuple())
+      return absl::InvalidArgumentError("input and output differ");
     if (!tuple) return Array(0, 1, source_[0], own_[1], source_[2], own_[3]);
     const int64_t n = source_[0].element_count();
     for (const Value& value : {own_[1], source_[2], own_[3]}) {
       if (!value.IsTuple() || value.element_count() != n) {
-        return Bad(absl::StrCat("not all operands have ", n, " elements"));
+        return absl::InvalidArgumentError(
+            absl::StrCat("not all operands have ", n, " elements"));
       }
     }
     std::vector<Value> results;
@@ -129,7 +125,7 @@ class InPlace {
                               const Value& to) const {
     if (!input.IsArray() || !output.IsArray() ||
         input.type() != output.type()) {
-      return Bad("input and output differ");
+      return absl::InvalidArgumentError("input and output differ");
     }
     std::vector<DimensionVector> sources, targets;
     TF_RETURN_IF_ERROR(AppendPlaces(from, input.rank(), sources));
@@ -139,9 +135,9 @@ class InPlace {
     const size_t slices = sizes.size() / n;
     if (sizes.size() % n != 0 || sources.size() != slices ||
         targets.size() != slices) {
-      return Bad(absl::StrCat(sizes.size(), " slice sizes for ", n, " arrays, ",
-                              sources.size(), " places in and ", targets.size(),
-                              " out"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          sizes.size(), " slice sizes for ", n, " arrays, ", sources.size(),
+          " places in and ", targets.size(), " out"));
     }
     TF_ASSIGN_OR_RETURN(Value result,
                         Value::MakeUnique(std::move(output), budget_));
@@ -183,7 +179,7 @@ absl::StatusOr<Value> Received(const HloCollectivePermuteInstruction* permute,
         Value::MakeZeros(operands[i].type(), operands[i].dims(), budget));
     received.push_back(std::move(zeros));
   }
-  return Pack(shape, std::move(received));
+  return PackResults(shape, std::move(received));
 }
 
 }  // namespace
@@ -197,7 +193,8 @@ absl::StatusOr<Value> EvaluatePermute(const HloInstruction* instruction,
     return Received(permute, shape, operands, source, budget);
   }
   if (!shape.IsTuple() || shape.tuple_shapes_size() < 2) {
-    return Bad("the shape is no tuple of operands and results");
+    return absl::InvalidArgumentError(
+        "the shape is no tuple of operands and results");
   }
   // (operands, results, contexts...); in place, the input may stand for all.
   TF_ASSIGN_OR_RETURN(Value received, Received(permute, shape.tuple_shapes(1),
@@ -207,8 +204,9 @@ absl::StatusOr<Value> EvaluatePermute(const HloInstruction* instruction,
       permute->inplace() &&
       ShapeUtil::Compatible(held, instruction->operand(0)->shape());
   std::vector<Value> parts;
-  parts.push_back(first_only ? operands[0]
-                             : Pack(held, std::vector<Value>(operands.begin(),
+  parts.push_back(first_only
+                      ? operands[0]
+                      : PackResults(held, std::vector<Value>(operands.begin(),
                                                              operands.end())));
   parts.push_back(std::move(received));
   for (int64_t i = 2; i < shape.tuple_shapes_size(); ++i) {

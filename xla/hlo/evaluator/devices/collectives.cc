@@ -22,10 +22,6 @@ using Operands = absl::Span<const Value>;
 using Members = absl::Span<const Operands>;
 using Results = std::vector<Value>;
 
-absl::Status Bad(absl::string_view what) {
-  return absl::InvalidArgumentError(what);
-}
-
 // Bytes before and after a dimension: an array is `outer` runs of dim * inner.
 struct Runs {
   int64_t outer = 1;
@@ -64,7 +60,8 @@ absl::StatusOr<Value> Combine(const HloComputation* computation,
                               Value accumulator, const Value& x,
                               CollectiveContext& context) {
   if (accumulator.dims() != x.dims() || accumulator.type() != x.type()) {
-    return Bad("the members' operands differ in size or type");
+    return absl::InvalidArgumentError(
+        "the members' operands differ in size or type");
   }
   TF_ASSIGN_OR_RETURN(
       accumulator, Value::MakeUnique(std::move(accumulator), context.budget));
@@ -132,12 +129,6 @@ absl::StatusOr<Value> Fold(const HloComputation* computation, Members members,
   return level[0];
 }
 
-// One value, or a tuple where the shape is one.
-Value Pack(const Shape& shape, std::vector<Value> values) {
-  return shape.IsTuple() ? Value::Tuple(std::move(values))
-                         : std::move(values[0]);
-}
-
 absl::StatusOr<Results> AllReduce(const HloInstruction* instruction,
                                   Members members, CollectiveContext& context) {
   std::vector<Value> reduced;
@@ -147,7 +138,7 @@ absl::StatusOr<Results> AllReduce(const HloInstruction* instruction,
     reduced.push_back(std::move(value));
   }
   return Results(members.size(),
-                 Pack(instruction->shape(), std::move(reduced)));
+                 PackResults(instruction->shape(), std::move(reduced)));
 }
 
 absl::StatusOr<Results> AllGather(const HloInstruction* instruction,
@@ -172,16 +163,16 @@ absl::StatusOr<Results> AllGather(const HloInstruction* instruction,
   }
   if (instruction->opcode() == HloOpcode::kAllGather) {
     return Results(members.size(),
-                   Pack(instruction->shape(), std::move(gathered)));
+                   PackResults(instruction->shape(), std::move(gathered)));
   }
   // (operands, results), each a tuple where there are several.
   const Value result =
-      Pack(instruction->shape().tuple_shapes(1), std::move(gathered));
+      PackResults(instruction->shape().tuple_shapes(1), std::move(gathered));
   Results results;
   for (const Operands& operands : members) {
     results.push_back(Value::Tuple(
-        {Pack(instruction->shape().tuple_shapes(0),
-              std::vector<Value>(operands.begin(), operands.end())),
+        {PackResults(instruction->shape().tuple_shapes(0),
+                     std::vector<Value>(operands.begin(), operands.end())),
          result}));
   }
   return results;
@@ -192,8 +183,9 @@ absl::StatusOr<Value> Piece(const Value& whole, int64_t dimension, int64_t k,
                             int64_t n, MemoryBudget* budget) {
   const int64_t size = whole.dim(dimension) / n;
   if (size * n != whole.dim(dimension)) {
-    return Bad(absl::StrCat("dimension ", dimension, " of size ",
-                            whole.dim(dimension), " does not split into ", n));
+    return absl::InvalidArgumentError(
+        absl::StrCat("dimension ", dimension, " of size ", whole.dim(dimension),
+                     " does not split into ", n));
   }
   TF_ASSIGN_OR_RETURN(Value piece, MakeWithDim(whole, dimension, size, budget));
   CopySlices(whole, k * size, piece, 0, size, dimension);
@@ -218,7 +210,7 @@ absl::StatusOr<Results> ReduceScatter(const HloInstruction* instruction,
   }
   Results results;
   for (std::vector<Value>& values : pieces) {
-    results.push_back(Pack(instruction->shape(), std::move(values)));
+    results.push_back(PackResults(instruction->shape(), std::move(values)));
   }
   return results;
 }
@@ -231,13 +223,13 @@ absl::StatusOr<Results> AllToAll(const HloInstruction* instruction,
   Results results;
   if (!split.has_value()) {
     if (instruction->operand_count() != n) {
-      return Bad(absl::StrCat(instruction->operand_count(),
-                              " operands for a group of ", n));
+      return absl::InvalidArgumentError(absl::StrCat(
+          instruction->operand_count(), " operands for a group of ", n));
     }
     for (int64_t k = 0; k < n; ++k) {
       std::vector<Value> received;
       for (const Operands& operands : members) received.push_back(operands[k]);
-      results.push_back(Pack(instruction->shape(), std::move(received)));
+      results.push_back(PackResults(instruction->shape(), std::move(received)));
     }
     return results;
   }
@@ -247,8 +239,9 @@ absl::StatusOr<Results> AllToAll(const HloInstruction* instruction,
                                     members[0][0].dim(*split), context.budget));
     const int64_t size = whole.dim(*split) / n;
     if (size * n != whole.dim(*split)) {
-      return Bad(absl::StrCat("dimension ", *split, " of size ",
-                              whole.dim(*split), " does not split into ", n));
+      return absl::InvalidArgumentError(
+          absl::StrCat("dimension ", *split, " of size ", whole.dim(*split),
+                       " does not split into ", n));
     }
     for (int64_t from = 0; from < n; ++from) {
       CopySlices(members[from][0], k * size, whole, from * size, size, *split);
@@ -274,8 +267,8 @@ absl::StatusOr<Results> RaggedAllToAll(Members members,
     const int64_t entries = sender[2].count();
     if (entries % n != 0 || sender[3].count() != entries ||
         sender[4].count() != entries || sender[5].count() != entries) {
-      return Bad(absl::StrCat("offsets and sizes for ", entries,
-                              " updates in a group of ", n));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "offsets and sizes for ", entries, " updates in a group of ", n));
     }
     const int64_t updates = entries / n;
     for (int64_t e = 0; e < entries; ++e) {
@@ -285,16 +278,16 @@ absl::StatusOr<Results> RaggedAllToAll(Members members,
       const int64_t expected =
           members[to][5].Int64At(from * updates + e % updates);
       if (rows != expected) {
-        return Bad(absl::StrCat("member ", from, " sends ", rows,
-                                " rows to member ", to, ", which expects ",
-                                expected));
+        return absl::InvalidArgumentError(
+            absl::StrCat("member ", from, " sends ", rows, " rows to member ",
+                         to, ", which expects ", expected));
       }
       Value& output = results[to];
       if (start < 0 || rows < 0 || start + rows > sender[0].dim(0) ||
           target < 0 || target + rows > output.dim(0)) {
-        return Bad(absl::StrCat("rows [", start, ", ", start + rows,
-                                ") of member ", from, " to row ", target,
-                                " of member ", to, " are out of bounds"));
+        return absl::InvalidArgumentError(absl::StrCat(
+            "rows [", start, ", ", start + rows, ") of member ", from,
+            " to row ", target, " of member ", to, " are out of bounds"));
       }
       CopySlices(sender[0], start, output, target, rows, 0);
     }
@@ -311,20 +304,27 @@ absl::StatusOr<Results> CollectiveBroadcast(const HloInstruction* instruction,
     root = members[0].back().AsInt64();
     for (const Operands& operands : members) {
       if (operands.back().AsInt64() != root) {
-        return Bad("the members disagree about the root");
+        return absl::InvalidArgumentError(
+            "the members disagree about the root");
       }
     }
     if (root < 0 || root >= static_cast<int64_t>(members.size())) {
-      return Bad(
+      return absl::InvalidArgumentError(
           absl::StrCat("root ", root, " of a group of ", members.size()));
     }
   }
   std::vector<Value> values(members[root].begin(), members[root].end());
   if (dynamic) values.pop_back();
-  return Results(members.size(), Pack(instruction->shape(), std::move(values)));
+  return Results(members.size(),
+                 PackResults(instruction->shape(), std::move(values)));
 }
 
 }  // namespace
+
+Value PackResults(const Shape& shape, std::vector<Value> values) {
+  return shape.IsTuple() ? Value::Tuple(std::move(values))
+                         : std::move(values[0]);
+}
 
 absl::StatusOr<std::vector<Value>> EvaluateCollective(
     const HloInstruction* instruction, Members members,

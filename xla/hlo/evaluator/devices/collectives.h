@@ -57,6 +57,10 @@ absl::StatusOr<Value> EvaluatePermute(const HloInstruction* instruction,
                                       const absl::Span<const Value>* source,
                                       MemoryBudget* budget);
 
+// What an instruction of `shape` gives: the one value, or all where that is a
+// tuple.
+Value PackResults(const Shape& shape, std::vector<Value> values);
+
 }  // namespace evaluator
 }  // namespace xla
 

@@ -27,7 +27,7 @@ constexpr size_t kEndSize = 22;
 constexpr size_t kLocator64Size = 20;
 constexpr uint32_t kIn64 = 0xffffffff;
 
-absl::Status Damaged(absl::string_view what) {
+absl::Status BadArchive(absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("bad zip archive: ", what));
 }
 
@@ -90,12 +90,12 @@ void Apply64(const Fields& fields, uint64_t position, uint64_t size,
 
 absl::StatusOr<std::vector<Entry>> ReadDirectory(absl::string_view bytes) {
   const Fields fields(bytes);
-  if (bytes.size() < kEndSize) return Damaged("too short");
+  if (bytes.size() < kEndSize) return BadArchive("too short");
   // The end record is last, before a comment of at most 64 KiB.
   uint64_t end = bytes.size() - kEndSize;
   const uint64_t lowest = end > 0xffff ? end - 0xffff : 0;
   while (fields.Get(end, 4) != kEndOfDirectory) {
-    if (end == lowest) return Damaged("no directory at its end");
+    if (end == lowest) return BadArchive("no directory at its end");
     --end;
   }
   uint64_t count = fields.Get(end + 10, 2);
@@ -104,7 +104,7 @@ absl::StatusOr<std::vector<Entry>> ReadDirectory(absl::string_view bytes) {
       fields.Get(end - kLocator64Size, 4) == kLocator64) {
     const uint64_t end64 = fields.Get(end - kLocator64Size + 8, 8);
     if (fields.Get(end64, 4) != kEndOfDirectory64) {
-      return Damaged("no 64-bit directory where one is announced");
+      return BadArchive("no 64-bit directory where one is announced");
     }
     count = fields.Get(end64 + 32, 8);
     position = fields.Get(end64 + 48, 8);
@@ -113,7 +113,7 @@ absl::StatusOr<std::vector<Entry>> ReadDirectory(absl::string_view bytes) {
   for (uint64_t i = 0; i < count; ++i) {
     if (!fields.Has(position, kCentralSize) ||
         fields.Get(position, 4) != kCentralHeader) {
-      return Damaged(absl::StrCat("entry ", i, " of the directory"));
+      return BadArchive(absl::StrCat("entry ", i, " of the directory"));
     }
     Entry entry;
     entry.flags = fields.Get(position + 8, 2);
@@ -136,19 +136,20 @@ absl::StatusOr<std::vector<Entry>> ReadDirectory(absl::string_view bytes) {
 absl::StatusOr<std::string> ReadMember(absl::string_view bytes,
                                        const Entry& entry) {
   const Fields fields(bytes);
-  if ((entry.flags & 1) != 0) return Damaged("it is encrypted");
+  if ((entry.flags & 1) != 0) return BadArchive("it is encrypted");
   if (!fields.Has(entry.offset, kLocalSize) ||
       fields.Get(entry.offset, 4) != kLocalHeader) {
-    return Damaged("no header where the directory says");
+    return BadArchive("no header where the directory says");
   }
   const uint64_t data = entry.offset + kLocalSize +
                         fields.Get(entry.offset + 26, 2) +
                         fields.Get(entry.offset + 28, 2);
-  if (!fields.Has(data, entry.compressed_size)) return Damaged("it ends early");
+  if (!fields.Has(data, entry.compressed_size))
+    return BadArchive("it ends early");
   const absl::string_view packed = fields.Bytes(data, entry.compressed_size);
   std::string contents;
   if (entry.method == 0) {
-    if (entry.size != entry.compressed_size) return Damaged("sizes differ");
+    if (entry.size != entry.compressed_size) return BadArchive("sizes differ");
     contents = std::string(packed);
   } else if (entry.method == 8) {
     TF_ASSIGN_OR_RETURN(contents,
@@ -157,7 +158,7 @@ absl::StatusOr<std::string> ReadMember(absl::string_view bytes,
     return absl::UnimplementedError(
         absl::StrCat("zip compression method ", entry.method));
   }
-  if (Crc32(contents) != entry.crc) return Damaged("its sum is wrong");
+  if (Crc32(contents) != entry.crc) return BadArchive("its sum is wrong");
   return contents;
 }
 

@@ -18,4 +18,9 @@ bool HasShapeOf(const HloInstruction* inst, const HloInstruction* other) {
   return ShapeUtil::Equal(inst->shape(), other->shape());
 }
 
+HloInstruction* OperandIfSameShape(HloInstruction* inst) {
+  HloInstruction* x = inst->mutable_operand(0);
+  return HasShapeOf(inst, x) ? x : nullptr;
+}
+
 }  // namespace xla

@@ -37,6 +37,10 @@ bool IsAllConstant(const HloInstruction* inst, int8_t value);
 // Whether both give the same type, dimensions and layout.
 bool HasShapeOf(const HloInstruction* inst, const HloInstruction* other);
 
+// The first operand if `inst` gives its shape, else null: a rule for what then
+// changes nothing.
+HloInstruction* OperandIfSameShape(HloInstruction* inst);
+
 }  // namespace xla
 
 #endif  // XLA_HLO_TRANSFORMS_SIMPLIFIERS_CANONICALIZER_RULES_H_

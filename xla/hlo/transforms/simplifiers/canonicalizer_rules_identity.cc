@@ -135,7 +135,7 @@ HloInstruction* ElementOfTuple(HloInstruction* inst) {
   return HasShapeOf(inst, element) ? element : nullptr;
 }
 
-constexpr CanonicalizerRule kRules[] = {
+constexpr CanonicalizerRule kIdentityRules[] = {
     {"constant-right", "c + x → x + c", HloOpcode::kAdd, ConstantToTheRight},
     {"constant-right", "c · x → x · c", HloOpcode::kMultiply,
      ConstantToTheRight},
@@ -180,6 +180,6 @@ constexpr CanonicalizerRule kRules[] = {
 
 }  // namespace
 
-absl::Span<const CanonicalizerRule> IdentityRules() { return kRules; }
+absl::Span<const CanonicalizerRule> IdentityRules() { return kIdentityRules; }
 
 }  // namespace xla

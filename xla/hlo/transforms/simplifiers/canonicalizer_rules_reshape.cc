@@ -15,11 +15,6 @@ bool IsStaticArray(const HloInstruction* inst) {
 }
 
 // op(x) → x where op only renames and nothing is renamed.
-HloInstruction* OperandIfSameShape(HloInstruction* inst) {
-  HloInstruction* x = inst->mutable_operand(0);
-  return HasShapeOf(inst, x) ? x : nullptr;
-}
-
 HloInstruction* ReshapeOfReshape(HloInstruction* inst) {
   HloInstruction* inner = inst->mutable_operand(0);
   if (inner->opcode() != HloOpcode::kReshape || !IsStaticArray(inst) ||
@@ -151,7 +146,7 @@ HloInstruction* ReverseOfReverse(HloInstruction* inst) {
   return outer_dims == inner_dims && HasShapeOf(inst, x) ? x : nullptr;
 }
 
-constexpr CanonicalizerRule kRules[] = {
+constexpr CanonicalizerRule kReshapeRules[] = {
     {"reshape-nothing", "reshape(x) of the same shape → x", HloOpcode::kReshape,
      OperandIfSameShape},
     {"reshape-of-reshape", "reshape(reshape(x)) → reshape(x)",
@@ -183,6 +178,6 @@ constexpr CanonicalizerRule kRules[] = {
 
 }  // namespace
 
-absl::Span<const CanonicalizerRule> ReshapeRules() { return kRules; }
+absl::Span<const CanonicalizerRule> ReshapeRules() { return kReshapeRules; }
 
 }  // namespace xla

@@ -130,7 +130,7 @@ HloInstruction* WholeDynamicUpdateSlice(HloInstruction* inst) {
   return IsStatic(inst) && HasShapeOf(inst, update) ? update : nullptr;
 }
 
-constexpr CanonicalizerRule kRules[] = {
+constexpr CanonicalizerRule kSliceRules[] = {
     {"slice-everything", "slice(x) of the same shape → x", HloOpcode::kSlice,
      WholeSlice},
     {"slice-of-slice", "slice(slice(x)) → slice(x)", HloOpcode::kSlice,
@@ -154,6 +154,6 @@ constexpr CanonicalizerRule kRules[] = {
 
 }  // namespace
 
-absl::Span<const CanonicalizerRule> SliceRules() { return kRules; }
+absl::Span<const CanonicalizerRule> SliceRules() { return kSliceRules; }
 
 }  // namespace xla

@@ -5,11 +5,6 @@
 namespace xla {
 namespace {
 
-HloInstruction* OperandIfSameShape(HloInstruction* inst) {
-  HloInstruction* x = inst->mutable_operand(0);
-  return HasShapeOf(inst, x) ? x : nullptr;
-}
-
 HloInstruction* ConvertOfConvert(HloInstruction* inst) {
   HloInstruction* inner = inst->mutable_operand(0);
   if (inner->opcode() != HloOpcode::kConvert) return nullptr;
@@ -37,7 +32,7 @@ HloInstruction* BitcastConvertOfBitcastConvert(HloInstruction* inst) {
       HloInstruction::CreateBitcastConvert(inst->shape(), x));
 }
 
-constexpr CanonicalizerRule kRules[] = {
+constexpr CanonicalizerRule kTypeRules[] = {
     {"convert-nothing", "convert(x) to its own type → x", HloOpcode::kConvert,
      OperandIfSameShape},
     {"convert-of-convert",
@@ -52,6 +47,6 @@ constexpr CanonicalizerRule kRules[] = {
 
 }  // namespace
 
-absl::Span<const CanonicalizerRule> TypeRules() { return kRules; }
+absl::Span<const CanonicalizerRule> TypeRules() { return kTypeRules; }
 
 }  // namespace xla
