@@ -51,6 +51,16 @@ absl::StatusOr<std::unique_ptr<HloModule>> Parse(absl::string_view text,
                                         HloParserOptions().set_file_name(name));
 }
 
+// Printed in the way of `options`, the module is read as what prints the same.
+void ExpectFixedPoint(const HloModule& module, const HloPrintOptions& options) {
+  const std::string once = module.ToString(options);
+  auto again = Parse(once, "<printed>");
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ((*again)->instruction_count(), module.instruction_count());
+  // Not EXPECT_EQ: it would print megabytes.
+  EXPECT_TRUE((*again)->ToString(options) == once);
+}
+
 TEST(HloParserCorpusTest, PrintedModulesAreAFixedPoint) {
   std::vector<std::string> files = ModuleFiles();
   ASSERT_FALSE(files.empty());
@@ -58,30 +68,10 @@ TEST(HloParserCorpusTest, PrintedModulesAreAFixedPoint) {
     SCOPED_TRACE(file);
     const std::string text = Read(file);
     for (const HloTextPiece& piece : SplitInput(text)) {
-      auto first = Parse(piece.text, file);
-      ASSERT_TRUE(first.ok()) << first.status().message();
-      const std::string once = (*first)->ToString();
-      auto second = Parse(once, "<printed>");
-      ASSERT_TRUE(second.ok()) << second.status().message();
-      EXPECT_EQ((*second)->instruction_count(), (*first)->instruction_count());
-      // Not EXPECT_EQ: it would print megabytes.
-      EXPECT_TRUE((*second)->ToString() == once);
-    }
-  }
-}
-
-TEST(HloParserCorpusTest, TheShortFormHoldsTheSameModule) {
-  for (const std::string& file : ModuleFiles()) {
-    SCOPED_TRACE(file);
-    const std::string text = Read(file);
-    for (const HloTextPiece& piece : SplitInput(text)) {
-      auto first = Parse(piece.text, file);
-      ASSERT_TRUE(first.ok()) << first.status().message();
-      const HloPrintOptions options = HloPrintOptions::ShortParsable();
-      const std::string once = (*first)->ToString(options);
-      auto second = Parse(once, "<printed>");
-      ASSERT_TRUE(second.ok()) << second.status().message();
-      EXPECT_TRUE((*second)->ToString(options) == once);
+      auto module = Parse(piece.text, file);
+      ASSERT_TRUE(module.ok()) << module.status().message();
+      ExpectFixedPoint(**module, HloPrintOptions::Default());
+      ExpectFixedPoint(**module, HloPrintOptions::ShortParsable());
     }
   }
 }
