@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "xla/hlo/analysis/call_graph.h"
+#include "xla/hlo/analysis/instruction_walk.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_input_output_alias_config.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -28,24 +29,13 @@ absl::Status AliasBuilder::Build() {
   RETURN_IF_ERROR(CheckFlat());
   FindChains();
   RETURN_IF_ERROR(AddAliasConfig());
+  absl::Status status;
   for (const CallGraphNode& node : dataflow_.call_graph().nodes()) {
-    for (const HloInstruction* inst : node.computation()->instructions()) {
-      switch (inst->opcode()) {
-        case HloOpcode::kWhile:
-          RETURN_IF_ERROR(AddWhile(inst));
-          break;
-        case HloOpcode::kConditional:
-          RETURN_IF_ERROR(AddConditional(inst));
-          break;
-        case HloOpcode::kAsyncStart:
-          RETURN_IF_ERROR(AddLateOperands(inst));
-          break;
-        default:
-          break;
-      }
-      RETURN_IF_ERROR(AddInPlacePairs(inst));
-    }
+    ForEachInstruction(node.computation(), [&](const HloInstruction* inst) {
+      if (status.ok()) status = AddInstruction(inst);
+    });
   }
+  RETURN_IF_ERROR(status);
   // Each set is to be known by its least value.
   std::vector<int32_t> first(parent_.size(), -1);
   std::vector<int32_t> root(parent_.size());
@@ -58,6 +48,23 @@ absl::Status AliasBuilder::Build() {
     parent_[i] = least;
   }
   return absl::OkStatus();
+}
+
+absl::Status AliasBuilder::AddInstruction(const HloInstruction* inst) {
+  switch (inst->opcode()) {
+    case HloOpcode::kWhile:
+      RETURN_IF_ERROR(AddWhile(inst));
+      break;
+    case HloOpcode::kConditional:
+      RETURN_IF_ERROR(AddConditional(inst));
+      break;
+    case HloOpcode::kAsyncStart:
+      RETURN_IF_ERROR(AddLateOperands(inst));
+      break;
+    default:
+      break;
+  }
+  return AddInPlacePairs(inst);
 }
 
 int32_t AliasBuilder::First(int32_t value) const { return parent_[value]; }
@@ -204,7 +211,7 @@ void AliasBuilder::FindChains() {
   absl::flat_hash_map<const HloInstruction*, HloInstruction*> next;
   std::vector<HloInstruction*> starts;
   for (const CallGraphNode& node : dataflow_.call_graph().nodes()) {
-    for (HloInstruction* inst : node.computation()->instructions()) {
+    ForEachInstruction(node.computation(), [&](HloInstruction* inst) {
       if (inst->opcode() == HloOpcode::kAsyncStart) {
         starts.push_back(inst);
       } else if (inst->IsAsyncConsumer()) {
@@ -214,7 +221,7 @@ void AliasBuilder::FindChains() {
           next.emplace(before[0]->defining_instruction(), inst);
         }
       }
-    }
+    });
   }
   for (HloInstruction* start : starts) {
     std::vector<AsyncOperand>& operands = chains_[start];

@@ -31,6 +31,7 @@ class AliasBuilder {
  private:
   absl::Status CheckFlat() const;
   absl::Status AddAliasConfig();
+  absl::Status AddInstruction(const HloInstruction* inst);
   absl::Status AddWhile(const HloInstruction* loop);
   absl::Status AddConditional(const HloInstruction* conditional);
   absl::Status AddInPlacePairs(const HloInstruction* inst);

@@ -45,7 +45,10 @@ absl::Status DataflowBuilder::Build() {
     }
     RETURN_IF_ERROR(HandleParameters(node.computation()));
   }
-  for (const HloInstruction* inst : order_) RETURN_IF_ERROR(Handle(inst));
+  for (const Entry& entry : order_) {
+    if (OnlyDefines(entry.opcode)) continue;
+    RETURN_IF_ERROR(Handle(entry.instruction));
+  }
   if (!merges_->Resolve().ok()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "module ", analysis_.module_.name(), " calls recursively"));
@@ -57,14 +60,22 @@ absl::Status DataflowBuilder::Build() {
 void DataflowBuilder::NumberPositions() {
   const std::vector<HloComputation*> computations =
       analysis_.module_.MakeComputationPostOrder(options_.execution_threads);
-  analysis_.slots_ = InstructionSlots(computations);
-  analysis_.value_sets_.resize(analysis_.slots_.size());
-  first_position_.resize(analysis_.slots_.size(), -1);
+  InstructionSlots& slots = analysis_.slots_;
+  slots = InstructionSlots::Empty(computations);
+  analysis_.value_sets_.resize(slots.size());
+  first_position_.resize(slots.size(), -1);
+  order_.reserve(slots.size());
   int32_t positions = 0;
   for (const HloComputation* computation : computations) {
-    for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
-      order_.push_back(inst);
-      const int32_t slot = analysis_.slots_[inst];
+    const std::vector<HloInstruction*> order =
+        computation->MakeInstructionPostOrder();
+    for (size_t i = 0; i < order.size(); ++i) {
+      if (i + kInstructionsAhead < order.size()) {
+        PrefetchInstruction(order[i + kInstructionsAhead]);
+      }
+      HloInstruction* inst = order[i];
+      const int32_t slot = slots.Add(inst);
+      order_.push_back({inst, slot, inst->opcode()});
       first_position_[slot] = positions;
       const auto& set = analysis_.value_sets_[slot].emplace(&inst->shape());
       positions += static_cast<int32_t>(set.end().operator->() -
@@ -230,6 +241,36 @@ absl::Status DataflowBuilder::HandleCalls(const HloInstruction* inst) {
 // --- Within a computation
 // -----------------------------------------------------
 
+bool DataflowBuilder::OnlyDefines(HloOpcode opcode) {
+  switch (opcode) {
+    case HloOpcode::kAddDependency:
+    case HloOpcode::kAllGatherDone:
+    case HloOpcode::kAllGatherStart:
+    case HloOpcode::kAllReduceDone:
+    case HloOpcode::kAsyncDone:
+    case HloOpcode::kAsyncStart:
+    case HloOpcode::kAsyncUpdate:
+    case HloOpcode::kBitcast:
+    case HloOpcode::kCall:
+    case HloOpcode::kCollectivePermuteDone:
+    case HloOpcode::kCollectivePermuteStart:
+    case HloOpcode::kConditional:
+    case HloOpcode::kCopy:
+    case HloOpcode::kCopyDone:
+    case HloOpcode::kCopyStart:
+    case HloOpcode::kDomain:
+    case HloOpcode::kGetTupleElement:
+    case HloOpcode::kOptimizationBarrier:
+    case HloOpcode::kRecvDone:
+    case HloOpcode::kSend:
+    case HloOpcode::kTuple:
+    case HloOpcode::kWhile:
+      return false;
+    default:
+      return true;
+  }
+}
+
 absl::Status DataflowBuilder::Handle(const HloInstruction* inst) {
   auto forward = [&](const ShapeIndex& to, int64_t operand,
                      const ShapeIndex& from) -> absl::Status {
@@ -352,42 +393,49 @@ std::optional<DataflowBuilder::Source> DataflowBuilder::AsyncLeafSource(
 // -------------------------------------------------------------------
 
 void DataflowBuilder::MakeValues() {
-  std::vector<int32_t> value_at;
-  auto for_each_position = [&](auto fn) {
-    int32_t position = 0;
-    for (HloInstruction* inst : order_) {
-      for (auto& [index, values] :
-           *analysis_.value_sets_[analysis_.slots_[inst]]) {
-        fn(position++, inst, index, values);
-      }
-    }
+  // Positions that pass on or merge what is defined elsewhere.
+  struct Rest {
+    int32_t position;
+    HloInstruction* instruction;
+    const ShapeIndex* index;
+    HloValueSet* set;
   };
-  for_each_position([&](int32_t position, HloInstruction* inst,
-                        const ShapeIndex& index, HloValueSet&) {
-    const bool defined = merges_->Unique(position) == position;
-    value_at.push_back(defined ? static_cast<int32_t>(analysis_.values_.size())
-                               : -1);
-    if (!defined) return;
-    analysis_.values_.push_back(&analysis_.storage_.emplace_back(
-        analysis_.next_value_id_++, inst, index, merges_->IsPhi(position)));
-  });
-  for_each_position([&](int32_t position, HloInstruction* inst,
-                        const ShapeIndex& index, HloValueSet& set) {
-    const int32_t unique = merges_->Unique(position);
+  std::vector<Rest> rest;
+  std::vector<HloValue*> value_at(merges_->size(), nullptr);
+  const HloInstruction* entry_root =
+      analysis_.module_.has_entry_computation()
+          ? analysis_.module_.entry_computation()->root_instruction()
+          : nullptr;
+  int32_t position = 0;
+  for (const Entry& entry : order_) {
+    for (auto& [index, set] : *analysis_.value_sets_[entry.slot]) {
+      if (merges_->Unique(position) == position) {
+        HloValue* value = &analysis_.storage_.emplace_back(
+            analysis_.next_value_id_++, entry.instruction, index,
+            merges_->IsPhi(position), entry.instruction == entry_root);
+        analysis_.values_.push_back(value);
+        value_at[position] = value;
+        set = HloValueSet(value);
+      } else {
+        rest.push_back({position, entry.instruction, &index, &set});
+      }
+      ++position;
+    }
+  }
+  for (const Rest& place : rest) {
+    const int32_t unique = merges_->Unique(place.position);
     if (unique >= 0) {
-      HloValue* value = analysis_.values_[value_at[unique]];
-      if (unique != position) value->AddPosition(inst, index);
-      set = HloValueSet(value);
-      return;
+      value_at[unique]->AddPosition(place.instruction, *place.index);
+      *place.set = HloValueSet(value_at[unique]);
+      continue;
     }
     std::vector<const HloValue*> values;
-    for (int32_t source : merges_->Values(position)) {
-      HloValue* value = analysis_.values_[value_at[source]];
-      value->AddPosition(inst, index);
-      values.push_back(value);
+    for (int32_t source : merges_->Values(place.position)) {
+      value_at[source]->AddPosition(place.instruction, *place.index);
+      values.push_back(value_at[source]);
     }
-    set = HloValueSet(values);
-  });
+    *place.set = HloValueSet(values);
+  }
 }
 
 }  // namespace xla

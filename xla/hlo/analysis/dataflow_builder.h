@@ -14,6 +14,7 @@
 #include "xla/hlo/analysis/value_merges.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape_util.h"
 
 namespace xla {
@@ -60,6 +61,8 @@ class DataflowBuilder {
   bool FlowIfSame(const HloInstruction* inst, const ShapeIndex& to,
                   const HloInstruction* source, const ShapeIndex& from);
 
+  // Whether instructions of this opcode never pass anything on.
+  static bool OnlyDefines(HloOpcode opcode);
   absl::Status Handle(const HloInstruction* inst);
   absl::Status HandleParameters(const HloComputation* computation);
   // What calls of `site` pass as parameter `number` of the computation.
@@ -72,9 +75,17 @@ class DataflowBuilder {
   std::optional<Source> AsyncLeafSource(const HloInstruction* link,
                                         const ShapeIndex& index) const;
 
+  // What passes over all instructions ask, so that most of them need not be
+  // looked at again.
+  struct Entry {
+    HloInstruction* instruction;
+    int32_t slot;
+    HloOpcode opcode;
+  };
+
   HloDataflowAnalysis& analysis_;
   const Options options_;
-  std::vector<HloInstruction*> order_;
+  std::vector<Entry> order_;
   // By slot.
   std::vector<int32_t> first_position_;
   std::optional<ValueMerges> merges_;

@@ -20,30 +20,44 @@ absl::StatusOr<std::unique_ptr<HloAliasAnalysis>> HloAliasAnalysis::Run(
 
   std::unique_ptr<HloAliasAnalysis> analysis(
       new HloAliasAnalysis(std::move(dataflow)));
+  // Ids of values are their positions; the values themselves are not looked at,
+  // as they are many and large.
   const std::vector<HloValue*>& values = analysis->dataflow_->values();
+  const auto num_values = static_cast<int32_t>(values.size());
   std::vector<int32_t>& buffer_of = analysis->buffer_of_value_;
-  buffer_of.resize(values.size());
-  std::vector<std::vector<const HloValue*>> contents;
-  for (const HloValue* value : values) {
-    const int32_t id = static_cast<int32_t>(value->id());
+  buffer_of.resize(num_values);
+  std::vector<int32_t> counts;
+  for (int32_t id = 0; id < num_values; ++id) {
     const int32_t first = builder.First(id);
     if (first == id) {
-      buffer_of[id] = static_cast<int32_t>(contents.size());
-      contents.emplace_back();
+      buffer_of[id] = static_cast<int32_t>(counts.size());
+      counts.push_back(1);
     } else {
       buffer_of[id] = buffer_of[first];
+      ++counts[buffer_of[id]];
     }
-    contents[buffer_of[id]].push_back(value);
   }
-  analysis->lives_out_.resize(contents.size(), false);
-  analysis->buffers_.reserve(contents.size());
-  for (std::vector<const HloValue*>& content : contents) {
-    const HloBuffer::Id id =
-        static_cast<HloBuffer::Id>(analysis->buffers_.size());
-    analysis->lives_out_[id] = std::any_of(
-        content.begin(), content.end(),
-        [](const HloValue* value) { return value->live_out_of_module(); });
-    analysis->buffers_.emplace_back(id, std::move(content));
+  std::vector<std::vector<const HloValue*>> several(counts.size());
+  analysis->buffers_.reserve(counts.size());
+  for (int32_t id = 0; id < num_values; ++id) {
+    const int32_t buffer = buffer_of[id];
+    if (counts[buffer] > 1) several[buffer].push_back(values[id]);
+  }
+  for (int32_t id = 0; id < num_values; ++id) {
+    const int32_t buffer = buffer_of[id];
+    if (builder.First(id) != id) continue;
+    analysis->buffers_.emplace_back(
+        buffer, counts[buffer] > 1 ? std::move(several[buffer])
+                                   : std::vector<const HloValue*>{values[id]});
+  }
+  analysis->lives_out_.resize(counts.size(), false);
+  if (!module->has_entry_computation()) return analysis;
+  const HloInstruction* root = module->entry_computation()->root_instruction();
+  for (const auto& [index, set] :
+       analysis->dataflow_->GetInstructionValueSet(root)) {
+    for (const HloValue* value : set.values()) {
+      analysis->lives_out_[buffer_of[value->id()]] = true;
+    }
   }
   return analysis;
 }

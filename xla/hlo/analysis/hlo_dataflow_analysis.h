@@ -2,7 +2,6 @@
 #define XLA_HLO_ANALYSIS_HLO_DATAFLOW_ANALYSIS_H_
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +17,7 @@
 #include "xla/hlo/analysis/hlo_operand_index.h"
 #include "xla/hlo/analysis/hlo_value.h"
 #include "xla/hlo/analysis/instruction_slots.h"
+#include "xla/hlo/analysis/stable_vector.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -158,7 +158,7 @@ class HloDataflowAnalysis {
   // By slot; nothing for holes and computations of other threads.
   std::vector<std::optional<InstructionValueSet>> value_sets_;
   // Addresses must not change.
-  std::deque<HloValue> storage_;
+  StableVector<HloValue> storage_;
   std::vector<HloValue*> values_;
   HloValue::Id next_value_id_ = 0;
 };

@@ -34,33 +34,27 @@ Callees CalleesOnTheLine(const HloInstruction* inst) {
   }
 }
 
-// Every instruction of a computation on the line stands on it once.
-absl::Status CheckTimeLine(const HloLiveRange& live_range,
-                           const HloSchedule& schedule,
-                           const HloModule& module) {
-  auto bad = [](const HloInstruction& inst, absl::string_view what) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("live ranges: the schedule of ", inst.parent()->name(),
-                     " ", what, " ", inst.name()));
-  };
-  const auto& time_of = live_range.instruction_schedule();
-  if (static_cast<int64_t>(time_of.size()) != live_range.schedule_end_time()) {
-    HloLiveRange::LogicalTime time = 0;
-    for (const HloInstruction* inst :
-         live_range.flattened_instruction_sequence().instructions()) {
-      if (time_of.at(inst) != time++) return bad(*inst, "repeats");
-    }
+// Values, their uses and the instructions there lie apart in memory; what the
+// next values lead to is fetched some steps ahead.
+void PrefetchForRange(const std::vector<HloValue*>& values, size_t i) {
+  constexpr size_t kStep = 4;
+  if (i + 3 * kStep >= values.size()) return;
+  const char* bytes = reinterpret_cast<const char*>(values[i + 3 * kStep]);
+  for (size_t line = 0; line < sizeof(HloValue); line += 64) {
+    __builtin_prefetch(bytes + line);
   }
-  for (const HloComputation* computation : module.computations()) {
-    if (!live_range.computation_span_times().contains(computation) ||
-        !schedule.is_computation_scheduled(computation)) {
-      continue;
-    }
-    for (const HloInstruction* inst : computation->instructions()) {
-      if (!time_of.contains(inst)) return bad(*inst, "misses");
-    }
+  __builtin_prefetch(values[i + 2 * kStep]->defining_instruction());
+  __builtin_prefetch(values[i + 2 * kStep]->GetUses().data());
+  for (const HloUse& use : values[i + kStep]->GetUses()) {
+    __builtin_prefetch(use.instruction);
   }
-  return absl::OkStatus();
+}
+
+absl::Status BadSchedule(const HloComputation& computation,
+                         absl::string_view what, const HloInstruction& inst) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("live ranges: the schedule of ", computation.name(), " ",
+                   what, " ", inst.name()));
 }
 
 }  // namespace
@@ -70,16 +64,59 @@ absl::StatusOr<std::unique_ptr<HloLiveRange>> HloLiveRange::Run(
     const HloComputation* computation, bool module_scoped_analysis) {
   std::unique_ptr<HloLiveRange> result(new HloLiveRange(
       schedule, alias_analysis, computation, module_scoped_analysis));
-  result->FlattenSchedule();
-  absl::Status status =
-      CheckTimeLine(*result, schedule, *computation->parent());
+  absl::Status status = result->FlattenSchedule();
+  if (status.ok()) status = result->CheckNothingIsMissing();
   if (!status.ok()) return status;
   result->ComputeRanges();
   result->SeparateAliasedValues();
+  const std::vector<HloValue*>& values =
+      alias_analysis.dataflow_analysis().values();
+  result->buffer_live_ranges_.reserve(values.size());
+  for (const HloValue* value : values) {
+    TimeBound& range = result->ranges_[value->id()];
+    if (range.start < 0) continue;
+    result->buffer_live_ranges_.emplace(value, std::move(range));
+  }
+  result->ranges_ = {};
   return result;
 }
 
-void HloLiveRange::FlattenSchedule() {
+const absl::flat_hash_map<const HloInstruction*, HloLiveRange::LogicalTime>&
+HloLiveRange::instruction_schedule() const {
+  absl::call_once(instruction_schedule_is_made_, [this] {
+    LogicalTime time = 0;
+    instruction_schedule_.reserve(schedule_end_time());
+    for (const HloInstruction* inst :
+         flattened_instruction_sequence_.instructions()) {
+      instruction_schedule_[inst] = time++;
+    }
+  });
+  return instruction_schedule_;
+}
+
+absl::Status HloLiveRange::CheckNothingIsMissing() const {
+  LogicalTime expected = 0;
+  for (const auto& [computation, span] : computation_span_times_) {
+    if (schedule_.is_computation_scheduled(computation)) {
+      expected += computation->instruction_count();
+    }
+  }
+  // Nothing stands there twice.
+  if (expected == schedule_end_time()) return absl::OkStatus();
+  for (const HloComputation* computation :
+       computation_->parent()->computations()) {
+    if (!computation_span_times_.contains(computation) ||
+        !schedule_.is_computation_scheduled(computation)) {
+      continue;
+    }
+    for (const HloInstruction* inst : computation->instructions()) {
+      if (TimeOf(inst) < 0) return BadSchedule(*computation, "misses", *inst);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status HloLiveRange::FlattenSchedule() {
   struct Frame {
     const HloComputation* computation;
     const std::vector<HloInstruction*>* sequence;
@@ -87,6 +124,11 @@ void HloLiveRange::FlattenSchedule() {
     Callees callees;
     size_t next_callee = 0;
   };
+  const std::vector<HloComputation*> computations(
+      computation_->parent()->computations().begin(),
+      computation_->parent()->computations().end());
+  slots_ = InstructionSlots::Empty(computations);
+  times_.resize(slots_.size(), -1);
   std::vector<Frame> stack;
   auto enter = [&](const HloComputation* computation) {
     if (computation_span_times_.contains(computation)) return;
@@ -117,8 +159,17 @@ void HloLiveRange::FlattenSchedule() {
       enter(frame.callees[frame.next_callee++]);
       continue;
     }
+    if (frame.position + kInstructionsAhead < frame.sequence->size()) {
+      PrefetchInstruction(
+          (*frame.sequence)[frame.position + kInstructionsAhead]);
+    }
     HloInstruction* inst = (*frame.sequence)[frame.position++];
-    instruction_schedule_[inst] = schedule_end_time();
+    if (inst->parent() != frame.computation) {
+      return BadSchedule(*frame.computation, "holds a stranger:", *inst);
+    }
+    LogicalTime& time = times_[slots_.Add(inst)];
+    if (time >= 0) return BadSchedule(*frame.computation, "repeats", *inst);
+    time = schedule_end_time();
     flattened_instruction_sequence_.push_back(inst);
     frame.next_callee = 0;
     frame.callees.clear();
@@ -126,6 +177,7 @@ void HloLiveRange::FlattenSchedule() {
       frame.callees = CalleesOnTheLine((*frame.sequence)[frame.position]);
     }
   }
+  return absl::OkStatus();
 }
 
 bool HloLiveRange::CalleesAreInline(const HloInstruction* caller) const {
@@ -138,8 +190,8 @@ bool HloLiveRange::CalleesAreInline(const HloInstruction* caller) const {
 }
 
 HloLiveRange::LogicalTime HloLiveRange::TimeOfUse(const HloUse& use) const {
-  auto it = instruction_schedule_.find(use.instruction);
-  if (it == instruction_schedule_.end()) return -1;
+  const LogicalTime time = TimeOf(use.instruction);
+  if (time < 0) return -1;
   if (use.instruction->opcode() == HloOpcode::kCall &&
       CalleesAreInline(use.instruction)) {
     return -1;
@@ -148,7 +200,7 @@ HloLiveRange::LogicalTime HloLiveRange::TimeOfUse(const HloUse& use) const {
       CalleesAreInline(use.instruction)) {
     return computation_span_times_.at(use.instruction->while_body()).start;
   }
-  return it->second;
+  return time;
 }
 
 HloLiveRange::TimeBound HloLiveRange::RangeOf(const HloValue& value,
@@ -190,27 +242,30 @@ void HloLiveRange::ComputeRanges() {
               {alias.parameter_number, alias.parameter_index});
         });
   }
-  for (const HloValue* value : alias_analysis_.dataflow_analysis().values()) {
+  const std::vector<HloValue*>& values =
+      alias_analysis_.dataflow_analysis().values();
+  ranges_.resize(values.size(), {-1, -1, {}});
+  for (size_t i = 0; i < values.size(); ++i) {
+    PrefetchForRange(values, i);
+    const HloValue* value = values[i];
     const HloInstruction* def = value->defining_instruction();
-    auto it = instruction_schedule_.find(def);
-    if (it == instruction_schedule_.end()) continue;
-    const LogicalTime start =
-        def->opcode() == HloOpcode::kParameter
-            ? computation_span_times_.at(def->parent()).start
-            : it->second;
-    buffer_live_ranges_[value] = RangeOf(*value, start);
+    LogicalTime start = TimeOf(def);
+    if (start < 0) continue;
+    if (def->opcode() == HloOpcode::kParameter) {
+      start = computation_span_times_.at(def->parent()).start;
+    }
+    ranges_[value->id()] = RangeOf(*value, start);
   }
 }
 
 void HloLiveRange::SeparateAliasedValues() {
   std::vector<std::pair<const HloValue*, TimeBound*>> ranges;
   for (const HloBuffer& buffer : alias_analysis_.buffers()) {
+    if (buffer.values().size() < 2) continue;
     ranges.clear();
     for (const HloValue* value : buffer.values()) {
-      auto it = buffer_live_ranges_.find(value);
-      if (it != buffer_live_ranges_.end()) {
-        ranges.emplace_back(value, &it->second);
-      }
+      TimeBound& range = ranges_[value->id()];
+      if (range.start >= 0) ranges.emplace_back(value, &range);
     }
     absl::c_sort(ranges, [](const auto& a, const auto& b) {
       return std::make_tuple(a.second->start, a.second->end, a.first->id()) <

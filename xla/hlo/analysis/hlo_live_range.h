@@ -5,12 +5,16 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/base/call_once.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "xla/hlo/analysis/hlo_alias_analysis.h"
 #include "xla/hlo/analysis/hlo_value.h"
+#include "xla/hlo/analysis/instruction_slots.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_schedule.h"
@@ -73,10 +77,10 @@ class HloLiveRange {
   const HloInstructionSequence& flattened_instruction_sequence() const {
     return flattened_instruction_sequence_;
   }
+  // Instruction -> time. Made by the first call, which takes O(the line); safe
+  // to call from many threads.
   const absl::flat_hash_map<const HloInstruction*, LogicalTime>&
-  instruction_schedule() const {
-    return instruction_schedule_;
-  }
+  instruction_schedule() const;
 
   // Of all values that are defined on the line.
   const absl::flat_hash_map<const HloValue*, TimeBound>& buffer_live_ranges()
@@ -111,13 +115,20 @@ class HloLiveRange {
         computation_(computation),
         module_scoped_analysis_(module_scoped_analysis) {}
 
-  void FlattenSchedule();
+  absl::Status FlattenSchedule();
+  // Every instruction of a computation on the line stands on it.
+  absl::Status CheckNothingIsMissing() const;
   void ComputeRanges();
   TimeBound RangeOf(const HloValue& value, LogicalTime start) const;
   void SeparateAliasedValues();
 
   // Whether what the caller calls is laid out right before it.
   bool CalleesAreInline(const HloInstruction* caller) const;
+  // -1 if it is off the line.
+  LogicalTime TimeOf(const HloInstruction* instruction) const {
+    const int32_t slot = slots_.Find(instruction);
+    return slot < 0 ? -1 : times_[slot];
+  }
   // -1 for a use that is off the line or does not count.
   LogicalTime TimeOfUse(const HloUse& use) const;
 
@@ -130,7 +141,14 @@ class HloLiveRange {
   // Parts of entry parameters, by number and index.
   absl::flat_hash_set<std::pair<int64_t, ShapeIndex>> aliased_parameters_;
   HloInstructionSequence flattened_instruction_sequence_;
-  absl::flat_hash_map<const HloInstruction*, LogicalTime> instruction_schedule_;
+  // Of what is on the line.
+  InstructionSlots slots_;
+  std::vector<LogicalTime> times_;
+  // By id of the value; start -1 for those that are not defined on the line.
+  std::vector<TimeBound> ranges_;
+  mutable absl::once_flag instruction_schedule_is_made_;
+  mutable absl::flat_hash_map<const HloInstruction*, LogicalTime>
+      instruction_schedule_;
   absl::flat_hash_map<const HloComputation*, TimeBound> computation_span_times_;
   absl::flat_hash_map<const HloValue*, TimeBound> buffer_live_ranges_;
 };

@@ -20,7 +20,8 @@ ShapeIndex WithFront(int64_t front, const ShapeIndex& index) {
 
 absl::StatusOr<std::unique_ptr<HloLivenessAnalysis>> HloLivenessAnalysis::Run(
     const HloModule& module) {
-  std::unique_ptr<HloLivenessAnalysis> analysis(new HloLivenessAnalysis());
+  std::unique_ptr<HloLivenessAnalysis> analysis(
+      new HloLivenessAnalysis(module));
   analysis->MarkAll(module.entry_computation()->root_instruction());
   analysis->Finish();
   for (const HloComputation* computation : module.computations()) {
@@ -36,27 +37,42 @@ absl::StatusOr<std::unique_ptr<HloLivenessAnalysis>> HloLivenessAnalysis::Run(
 
 bool HloLivenessAnalysis::IsLive(const HloInstruction* instruction,
                                  const ShapeIndex& shape_index) const {
-  auto it = live_index_map_.find(instruction);
-  return it != live_index_map_.end() && it->second->element(shape_index);
+  const int32_t slot = slots_.Find(instruction);
+  if (slot < 0 || !is_live_[slot]) return false;
+  if (shape_index.empty()) return true;
+  auto it = live_parts_.find(instruction);
+  CHECK(it != live_parts_.end())
+      << instruction->name() << " has no part " << shape_index.ToString();
+  return it->second->element(shape_index);
 }
 
 void HloLivenessAnalysis::Mark(const HloInstruction* inst,
                                const ShapeIndex& index) {
-  std::unique_ptr<ShapeTree<bool>>& live = live_index_map_[inst];
-  if (live == nullptr) {
-    live = std::make_unique<ShapeTree<bool>>(&inst->shape(), false);
-    *live->mutable_element({}) = true;
+  const int32_t slot = slots_[inst];
+  if (!is_live_[slot]) {
+    is_live_[slot] = true;
+    __builtin_prefetch(inst->operands().data());
+    if (inst->shape().IsTuple()) {
+      auto parts = std::make_unique<ShapeTree<bool>>(&inst->shape(), false);
+      *parts->mutable_element({}) = true;
+      live_parts_.emplace(inst, std::move(parts));
+    }
     work_.emplace_back(inst, ShapeIndex());
   }
-  auto it = live->find(index);
-  CHECK(it != live->end()) << inst->name() << " has no part "
-                           << index.ToString();
+  if (index.empty()) return;
+  auto parts = live_parts_.find(inst);
+  CHECK(parts != live_parts_.end())
+      << inst->name() << " has no part " << index.ToString();
+  auto it = parts->second->find(index);
+  CHECK(it != parts->second->end())
+      << inst->name() << " has no part " << index.ToString();
   if (it->second) return;
   it->second = true;
   work_.emplace_back(inst, index);
 }
 
 void HloLivenessAnalysis::MarkAll(const HloInstruction* inst) {
+  if (!inst->shape().IsTuple()) return Mark(inst, {});
   ShapeUtil::ForEachSubshape(
       inst->shape(),
       [&](const Shape&, const ShapeIndex& index) { Mark(inst, index); });
@@ -99,6 +115,10 @@ void HloLivenessAnalysis::PropagateExecution(const HloInstruction* inst) {
       MarkAll(inst->operand(0));
       return;
     default:
+      // They lie apart in memory: all are fetched before any is looked at.
+      for (const HloInstruction* operand : inst->operands()) {
+        PrefetchInstruction(operand);
+      }
       for (const HloInstruction* operand : inst->operands()) MarkAll(operand);
       for (const HloComputation* callee : inst->called_computations()) {
         MarkAll(callee->root_instruction());

@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
+#include "xla/hlo/analysis/instruction_slots.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -32,10 +33,6 @@ namespace xla {
 // O(subshapes of live values + operands + calls).
 class HloLivenessAnalysis {
  public:
-  // Live instructions, and which of their subshapes are.
-  using HloIndexMap = absl::flat_hash_map<const HloInstruction*,
-                                          std::unique_ptr<ShapeTree<bool>>>;
-
   static absl::StatusOr<std::unique_ptr<HloLivenessAnalysis>> Run(
       const HloModule& module);
 
@@ -45,7 +42,12 @@ class HloLivenessAnalysis {
               const ShapeIndex& shape_index) const;
 
  private:
-  HloLivenessAnalysis() = default;
+  // Of values that are tuples: which of their subshapes are live.
+  using HloIndexMap = absl::flat_hash_map<const HloInstruction*,
+                                          std::unique_ptr<ShapeTree<bool>>>;
+
+  explicit HloLivenessAnalysis(const HloModule& module)
+      : slots_(module), is_live_(slots_.size(), false) {}
 
   void Mark(const HloInstruction* inst, const ShapeIndex& index);
   void MarkAll(const HloInstruction* inst);
@@ -59,7 +61,9 @@ class HloLivenessAnalysis {
                           const ShapeIndex& index);
   void Finish();
 
-  HloIndexMap live_index_map_;
+  InstructionSlots slots_;
+  std::vector<bool> is_live_;  // by slot
+  HloIndexMap live_parts_;
   std::vector<std::pair<const HloInstruction*, ShapeIndex>> work_;
   absl::flat_hash_set<const HloComputation*> computations_that_run_;
 };

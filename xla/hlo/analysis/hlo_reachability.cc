@@ -101,7 +101,14 @@ std::unique_ptr<HloReachabilityMap> HloReachabilityMap::BuildWithRestrictions(
   auto result = std::make_unique<HloReachabilityMap>(order, max_dense_bytes);
   std::vector<HloInstruction*> inputs;
   std::vector<Index> indices;
-  for (const HloInstruction* instruction : order) {
+  for (size_t i = 0; i < order.size(); ++i) {
+    // Instructions and the lists of their operands lie apart in memory.
+    constexpr size_t kStep = 8;
+    if (i + 2 * kStep < order.size()) {
+      __builtin_prefetch(order[i + 2 * kStep]);
+      __builtin_prefetch(order[i + kStep]->operands().data());
+    }
+    const HloInstruction* instruction = order[i];
     inputs.clear();
     indices.clear();
     add_dependencies(instruction, &inputs);
@@ -138,10 +145,13 @@ size_t HloReachabilityMap::MemoryBytes() const {
   size_t bytes = instructions_.capacity() * sizeof(instructions_[0]) +
                  index_of_.capacity() * sizeof(index_of_[0]) +
                  ranks_.capacity() * sizeof(ranks_[0]) +
+                 seen_by_.capacity() * sizeof(seen_by_[0]) +
                  nodes_.capacity() * sizeof(Node);
+  if (labels_.has_value()) bytes += labels_->MemoryBytes();
   for (const auto& block : blocks_)
     bytes += block.capacity() * sizeof(block[0]);
   for (const Node& node : nodes_) {
+    if (node.inputs.size() <= 2) continue;
     bytes += node.inputs.capacity() * sizeof(node.inputs[0]);
   }
   return bytes;
@@ -175,7 +185,7 @@ bool HloReachabilityMap::SetReachabilityToUnion(
   std::vector<Index> indices;
   for (const HloInstruction* input : inputs) indices.push_back(GetIndex(input));
   if (!dense_) {
-    const std::vector<int32_t> before = nodes_[Representative(index)].inputs;
+    const auto before = nodes_[Representative(index)].inputs;
     SetInputs(index, indices);
     return nodes_[Representative(index)].inputs != before;
   }
@@ -336,11 +346,12 @@ void HloReachabilityMap::UpdateReachabilityForMerge(
     }
     nodes_[from].merged_into = static_cast<int32_t>(into);
     nodes_[into].merged_count += nodes_[from].merged_count;
-    std::vector<int32_t> inputs = std::move(nodes_[from].inputs);
+    const auto inputs = nodes_[from].inputs;
     nodes_[from].inputs.clear();
     for (int32_t input : inputs) AddInput(into, input);
     // Readers of `from` may rank before `into`.
     ranks_are_stale_ = true;
+    ForgetLabels();
     return;
   }
   // What only one of them reaches lacks the other's row; where the two rows
@@ -380,6 +391,7 @@ void HloReachabilityMap::CheckRank(Index from, Index to) {
 void HloReachabilityMap::SetInputs(Index index,
                                    absl::Span<const Index> inputs) {
   index = Representative(index);
+  ForgetLabels();
   // What was merged keeps the inputs of the other parts.
   if (nodes_[index].merged_count == 1) nodes_[index].inputs.clear();
   for (Index input : inputs) AddInput(index, input);
@@ -389,6 +401,7 @@ void HloReachabilityMap::AddInput(Index index, Index input) {
   index = Representative(index);
   input = Representative(input);
   if (index == input) return;
+  ForgetLabels();
   nodes_[index].inputs.push_back(static_cast<int32_t>(input));
   CheckRank(input, index);
 }
@@ -403,7 +416,7 @@ void HloReachabilityMap::ComputeRanks() const {
     stack.emplace_back(start, 0);
     while (!stack.empty()) {
       auto& [index, position] = stack.back();
-      const std::vector<int32_t>& inputs = nodes_[index].inputs;
+      const auto& inputs = nodes_[index].inputs;
       if (position == inputs.size()) {
         ranks_[index] = next++;
         stack.pop_back();
@@ -419,24 +432,54 @@ void HloReachabilityMap::ComputeRanks() const {
   ranks_are_stale_ = false;
 }
 
+void HloReachabilityMap::MakeLabels() const {
+  std::vector<int32_t> node_of(nodes_.size(), -1);
+  for (Index i = 0; i < nodes_.size(); ++i) {
+    if (nodes_[i].merged_into < 0) node_of[ranks_[i]] = static_cast<int32_t>(i);
+  }
+  labels_.emplace(static_cast<int32_t>(node_of.size()),
+                  [&](int32_t rank, std::vector<int32_t>* inputs) {
+                    if (node_of[rank] < 0) return;
+                    for (int32_t input : nodes_[node_of[rank]].inputs) {
+                      const Index its = Representative(input);
+                      if (its != node_of[rank]) inputs->push_back(ranks_[its]);
+                    }
+                  });
+}
+
 bool HloReachabilityMap::IsReachableSparse(Index a, Index b) const {
+  using Answer = ReachabilityLabels::Answer;
   a = Representative(a);
   b = Representative(b);
   if (a == b) return true;
   if (ranks_are_stale_) ComputeRanks();
   const int32_t rank = ranks_[a];
   if (ranks_[b] < rank) return false;
-  std::vector<bool> seen(nodes_.size());
+  if (!labels_.has_value() && steps_walked_ > nodes_.size()) MakeLabels();
+  if (labels_.has_value()) {
+    const Answer answer = labels_->Reaches(rank, ranks_[b]);
+    if (answer != Answer::kUnknown) return answer == Answer::kYes;
+  }
+  if (seen_by_.size() != nodes_.size() || ++query_ == 0) {
+    seen_by_.assign(nodes_.size(), 0);
+    query_ = 1;
+  }
   std::vector<Index> work = {b};
-  seen[b] = true;
+  seen_by_[b] = query_;
   while (!work.empty()) {
     const Index index = work.back();
     work.pop_back();
+    ++steps_walked_;
     for (int32_t raw_input : nodes_[index].inputs) {
       const Index input = Representative(raw_input);
       if (input == a) return true;
-      if (ranks_[input] < rank || seen[input]) continue;
-      seen[input] = true;
+      if (ranks_[input] < rank || seen_by_[input] == query_) continue;
+      seen_by_[input] = query_;
+      if (labels_.has_value()) {
+        const Answer answer = labels_->Reaches(rank, ranks_[input]);
+        if (answer == Answer::kYes) return true;
+        if (answer == Answer::kNo) continue;
+      }
       work.push_back(input);
     }
   }

@@ -4,13 +4,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
+#include "xla/hlo/analysis/reachability_labels.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
@@ -23,12 +26,14 @@ namespace xla {
 //
 // Two representations behind one interface:
 //  - dense: a bit matrix, one row of predecessors per instruction. Queries
-//  O(1),
-//    memory N²/8 bytes, Build O(N * E / 64).
+//    O(1), memory N²/8 bytes, Build O(N * E / 64).
 //  - sparse, for computations whose matrix would take more than
 //    max_dense_bytes: the predecessors of each instruction and a topological
 //    rank. Memory O(N + E); a query walks from b to its predecessors that do
-//    not rank before a.
+//    not rank before a. When queries have walked as far as there are
+//    instructions since the last update, labels are made that answer most of
+//    them at once and cut short the walks of the others (see
+//    ReachabilityLabels).
 //
 // Updates say what has changed in the graph; in dense form they cost as many
 // rows as they change. In sparse form ranks are computed anew by the first
@@ -192,6 +197,11 @@ class HloReachabilityMap {
   void SetInputs(Index index, absl::Span<const Index> inputs);
   void AddInput(Index index, Index input);
   void ComputeRanks() const;
+  void MakeLabels() const;
+  void ForgetLabels() {
+    labels_.reset();
+    steps_walked_ = 0;
+  }
   // Marks the ranks stale if an edge contradicts them.
   void CheckRank(Index from, Index to);
   bool IsReachableSparse(Index a, Index b) const;
@@ -208,12 +218,19 @@ class HloReachabilityMap {
   struct Node {
     int32_t merged_into = -1;
     int32_t merged_count = 1;
-    std::vector<int32_t> inputs;
+    absl::InlinedVector<int32_t, 2> inputs;
   };
   std::vector<Node> nodes_;
   // Ascending along edges unless they are stale.
   mutable std::vector<int32_t> ranks_;
   mutable bool ranks_are_stale_ = false;
+  // Of the graph as it is, by rank; else nothing.
+  mutable std::optional<ReachabilityLabels> labels_;
+  // By queries, since the last update.
+  mutable size_t steps_walked_ = 0;
+  // By index: the last query that came there.
+  mutable std::vector<uint32_t> seen_by_;
+  mutable uint32_t query_ = 0;
 };
 
 }  // namespace xla

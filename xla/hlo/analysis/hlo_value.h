@@ -94,6 +94,13 @@ class HloValue : public BufferValue {
 
   HloValue(Id id, HloInstruction* instruction, const ShapeIndex& index,
            bool is_phi = false);
+  // For those who know whether the instruction is the root of the entry.
+  HloValue(Id id, HloInstruction* instruction, const ShapeIndex& index,
+           bool is_phi, bool is_root_of_entry)
+      : BufferValue(instruction, index, id),
+        is_phi_(is_phi),
+        live_out_of_module_(is_root_of_entry),
+        positions_(1, HloPosition{instruction, index}) {}
   HloValue(const HloValue&) = delete;
   HloValue& operator=(const HloValue&) = delete;
 

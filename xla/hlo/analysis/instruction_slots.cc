@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "xla/hlo/analysis/instruction_walk.h"
+
 namespace xla {
 
 InstructionSlots::InstructionSlots(const HloModule& module) {
@@ -13,8 +15,15 @@ InstructionSlots::InstructionSlots(
   Build(computations);
 }
 
+InstructionSlots InstructionSlots::Empty(
+    const std::vector<HloComputation*>& computations) {
+  InstructionSlots slots;
+  slots.Reserve(computations);
+  return slots;
+}
+
 template <typename Computations>
-void InstructionSlots::Build(const Computations& computations) {
+void InstructionSlots::Reserve(const Computations& computations) {
   int64_t slots = 0;
   int64_t count = 0;
   int64_t max_id = -1;
@@ -33,10 +42,18 @@ void InstructionSlots::Build(const Computations& computations) {
     } else {
       first_by_pointer_[computation] = first;
     }
-    for (HloInstruction* inst : computation->instructions()) {
-      instructions_[first + inst->local_id()] = inst;
-    }
     first += computation->next_unique_instruction_internal_id();
+  }
+}
+
+template <typename Computations>
+void InstructionSlots::Build(const Computations& computations) {
+  Reserve(computations);
+  for (HloComputation* computation : computations) {
+    const int32_t first = FirstSlot(computation);
+    ForEachInstruction(computation, [&](HloInstruction* inst) {
+      instructions_[first + inst->local_id()] = inst;
+    });
   }
 }
 

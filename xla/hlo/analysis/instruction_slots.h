@@ -1,6 +1,7 @@
 #ifndef XLA_HLO_ANALYSIS_INSTRUCTION_SLOTS_H_
 #define XLA_HLO_ANALYSIS_INSTRUCTION_SLOTS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -11,6 +12,17 @@
 #include "xla/hlo/ir/hlo_module.h"
 
 namespace xla {
+
+// Fetches what analyses ask of each instruction: opcode, parent, operands, kind
+// of shape. Instructions lie apart in memory; a walk over many that fetches
+// some steps ahead does not wait for it.
+inline void PrefetchInstruction(const HloInstruction* instruction) {
+  const char* bytes = reinterpret_cast<const char*>(instruction);
+  __builtin_prefetch(bytes);
+  __builtin_prefetch(bytes + 64);
+  __builtin_prefetch(bytes + 128);
+}
+inline constexpr size_t kInstructionsAhead = 12;
 
 // Numbers the instructions of a module, or of some of its computations, so that
 // analyses keep their facts in arrays: slot = first slot of the computation +
@@ -23,6 +35,17 @@ class InstructionSlots {
   InstructionSlots() = default;
   explicit InstructionSlots(const HloModule& module);
   explicit InstructionSlots(const std::vector<HloComputation*>& computations);
+  // Numbers for the computations, whose instructions are then added one by one.
+  static InstructionSlots Empty(
+      const std::vector<HloComputation*>& computations);
+
+  // Returns the slot of an instruction of one of the computations.
+  int32_t Add(HloInstruction* instruction) {
+    const int32_t slot =
+        FirstSlot(instruction->parent()) + instruction->local_id();
+    instructions_[slot] = instruction;
+    return slot;
+  }
 
   // All slots are smaller; holes included.
   int32_t size() const { return static_cast<int32_t>(instructions_.size()); }
@@ -59,6 +82,8 @@ class InstructionSlots {
   }
 
  private:
+  template <typename Computations>
+  void Reserve(const Computations& computations);
   template <typename Computations>
   void Build(const Computations& computations);
 

@@ -83,14 +83,24 @@ TuplePointsToAnalysis::Run(const HloModule* module) {
   TF_RET_CHECK(module != nullptr);
   std::unique_ptr<TuplePointsToAnalysis> analysis(
       new TuplePointsToAnalysis(module));
-  analysis->points_to_.resize(analysis->slots_.size());
-  analysis->defined_.resize(analysis->slots_.size());
-  std::vector<HloInstruction*> order;
-  for (HloComputation* computation : module->computations()) {
+  const std::vector<HloComputation*> computations(
+      module->computations().begin(), module->computations().end());
+  InstructionSlots& slots = analysis->slots_;
+  slots = InstructionSlots::Empty(computations);
+  analysis->points_to_.resize(slots.size());
+  analysis->defined_.resize(slots.size());
+  std::vector<int32_t> order;
+  order.reserve(slots.size());
+  for (HloComputation* computation : computations) {
     PointsToBuilder builder(analysis.get());
-    for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
-      RETURN_IF_ERROR(builder.Handle(inst));
-      order.push_back(inst);
+    const std::vector<HloInstruction*> instructions =
+        computation->MakeInstructionPostOrder();
+    for (size_t i = 0; i < instructions.size(); ++i) {
+      if (i + kInstructionsAhead < instructions.size()) {
+        PrefetchInstruction(instructions[i + kInstructionsAhead]);
+      }
+      order.push_back(slots.Add(instructions[i]));
+      RETURN_IF_ERROR(builder.Handle(instructions[i]));
     }
     builder.Finish();
   }
@@ -98,14 +108,11 @@ TuplePointsToAnalysis::Run(const HloModule* module) {
   return analysis;
 }
 
-void TuplePointsToAnalysis::CollectAliases(
-    const std::vector<HloInstruction*>& order) {
+void TuplePointsToAnalysis::CollectAliases(const std::vector<int32_t>& order) {
   aliases_.resize(buffers_.size());
-  for (const LogicalBuffer& buffer : buffers_) {
-    defined_[slots_[buffer.instruction()]].push_back(&buffer);
-  }
-  for (HloInstruction* inst : order) {
-    GetPointsToSet(inst).ForEachElement(
+  for (int32_t slot : order) {
+    HloInstruction* inst = slots_.instruction(slot);
+    points_to_[slot]->ForEachElement(
         [&](const ShapeIndex& index, const PointsToSet::BufferList& buffers) {
           for (const LogicalBuffer* buffer : buffers) {
             aliases_[buffer->id()].emplace_back(inst, index);
@@ -212,7 +219,8 @@ std::string TuplePointsToAnalysis::ToString() const {
                       GetPointsToSet(inst).ToString(), "\n");
     }
   }
-  for (const LogicalBuffer& buffer : buffers_) {
+  for (LogicalBuffer::Id id = 0; id < num_logical_buffers(); ++id) {
+    const LogicalBuffer& buffer = buffers_[id];
     absl::StrAppend(&out, buffer.ToString(), " seen at ",
                     absl::StrJoin(GetBufferAliases(buffer), ", ",
                                   [](std::string* o, const BufferAlias& alias) {

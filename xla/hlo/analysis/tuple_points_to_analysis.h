@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -17,6 +17,7 @@
 #include "absl/strings/string_view.h"
 #include "xla/hlo/analysis/instruction_slots.h"
 #include "xla/hlo/analysis/logical_buffer.h"
+#include "xla/hlo/analysis/stable_vector.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/ptrvec.h"
@@ -239,18 +240,18 @@ class TuplePointsToAnalysis {
  private:
   friend class PointsToBuilder;
 
-  explicit TuplePointsToAnalysis(const HloModule* module)
-      : module_(module), slots_(*module) {}
+  explicit TuplePointsToAnalysis(const HloModule* module) : module_(module) {}
 
-  void CollectAliases(const std::vector<HloInstruction*>& order);
+  // `order`: slots.
+  void CollectAliases(const std::vector<int32_t>& order);
 
   const HloModule* module_;
   InstructionSlots slots_;
-  // By slot; null where the slot is a hole.
-  std::vector<std::unique_ptr<PointsToSet>> points_to_;
+  // By slot; nothing where the slot is a hole.
+  std::vector<std::optional<PointsToSet>> points_to_;
   std::vector<BufferDefinitionVector> defined_;
   // By id. Addresses must not change.
-  std::deque<LogicalBuffer> buffers_;
+  StableVector<LogicalBuffer> buffers_;
   std::vector<BufferAliasVector> aliases_;
 };
 

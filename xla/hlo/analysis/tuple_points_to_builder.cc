@@ -30,8 +30,7 @@ PointsToSet& PointsToBuilder::SetOf(const HloInstruction* inst) {
 }
 
 absl::Status PointsToBuilder::Handle(HloInstruction* inst) {
-  analysis_.points_to_[analysis_.slots_[inst]] =
-      std::make_unique<PointsToSet>(&inst->shape());
+  analysis_.points_to_[analysis_.slots_[inst]].emplace(&inst->shape());
   return HandleOpcode(inst);
 }
 
@@ -98,6 +97,7 @@ void PointsToBuilder::DefineRest(HloInstruction* inst,
     const LogicalBuffer& buffer = analysis_.buffers_.emplace_back(
         inst, index, analysis_.num_logical_buffers());
     element.buffers.push_back(&buffer);
+    analysis_.defined_[analysis_.slots_[inst]].push_back(&buffer);
   }
 }
 
@@ -253,8 +253,8 @@ absl::Status PointsToBuilder::HandleAsyncUpdate(HloInstruction* inst) {
       if (alias.link == inst) {
         RETURN_IF_ERROR(
             BindLate(inst, alias.output, alias.operand, alias.operand_index));
-      } else if (analysis_.points_to_[analysis_.slots_[alias.link]] ==
-                 nullptr) {
+      } else if (analysis_.slots_.Find(alias.link) < 0) {
+        // It comes later.
         later.push_back(alias);
       }
     }

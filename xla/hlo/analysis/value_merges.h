@@ -28,6 +28,8 @@ class ValueMerges {
  public:
   explicit ValueMerges(int32_t positions) : state_(positions, kDefines) {}
 
+  int32_t size() const { return static_cast<int32_t>(state_.size()); }
+
   void Define(int32_t position) { state_[position] = kDefines; }
   void Forward(int32_t position, int32_t source) { state_[position] = source; }
   // `phi`: a phi of several values stands here; else it is the set of them.

@@ -169,8 +169,13 @@ void HloSchedule::replace_instruction(const HloComputation* computation,
 // --- Verification ------------------------------------------------------------
 
 absl::Status HloSchedule::Verify(const HloComputation* computation) const {
-  TF_RET_CHECK(is_computation_scheduled(computation))
-      << "computation " << computation->name() << " is not scheduled";
+  // Schedules come from files: the words are for those who wrote them.
+  auto wrong = [](const auto&... words) {
+    return absl::InternalError(absl::StrCat(words...));
+  };
+  if (!is_computation_scheduled(computation)) {
+    return wrong("computation ", computation->name(), " is not scheduled");
+  }
   const std::vector<HloInstruction*>& order =
       sequence(computation).instructions();
   // Sequences may hold pointers to what is gone; those are in no slot.
@@ -182,31 +187,34 @@ absl::Status HloSchedule::Verify(const HloComputation* computation) const {
   std::vector<int64_t> position(
       computation->next_unique_instruction_internal_id(), -1);
   for (size_t i = 0; i < order.size(); ++i) {
-    TF_RET_CHECK(live.contains(order[i]))
-        << "position " << i << " of the schedule of " << computation->name()
-        << " is an instruction that is not in the computation";
+    if (!live.contains(order[i])) {
+      return wrong("position ", i, " of the schedule of ", computation->name(),
+                   " is an instruction that is not in the computation");
+    }
     int64_t& its_position = position[order[i]->local_id()];
-    TF_RET_CHECK(its_position < 0)
-        << order[i]->name() << " is in the schedule of " << computation->name()
-        << " twice";
+    if (its_position >= 0) {
+      return wrong(order[i]->name(), " is in the schedule of ",
+                   computation->name(), " twice");
+    }
     its_position = i;
   }
   for (const HloInstruction* instruction : computation->instructions()) {
     const int64_t own = position[instruction->local_id()];
-    TF_RET_CHECK(own >= 0) << instruction->name()
-                           << " is missing in the schedule of "
-                           << computation->name();
+    if (own < 0) {
+      return wrong(instruction->name(), " is missing in the schedule of ",
+                   computation->name());
+    }
     for (const HloInstruction* operand : instruction->operands()) {
-      TF_RET_CHECK(position[operand->local_id()] < own)
-          << instruction->name() << " is scheduled before its operand "
-          << operand->name();
+      if (position[operand->local_id()] < own) continue;
+      return wrong(instruction->name(), " is scheduled before its operand ",
+                   operand->name());
     }
     for (const HloInstruction* predecessor :
          instruction->control_predecessors()) {
-      TF_RET_CHECK(position[predecessor->local_id()] < own)
-          << instruction->name()
-          << " is scheduled before its control predecessor "
-          << predecessor->name();
+      if (position[predecessor->local_id()] < own) continue;
+      return wrong(instruction->name(),
+                   " is scheduled before its control predecessor ",
+                   predecessor->name());
     }
   }
   return absl::OkStatus();
@@ -223,9 +231,10 @@ absl::Status HloSchedule::Verify() const {
     --it->second;
   }
   for (const auto& [thread, count] : unmatched) {
-    TF_RET_CHECK(count == 0)
-        << count << " sequences of thread " << thread
-        << " are for computations that are gone, fused or on another thread";
+    if (count == 0) continue;
+    return absl::InternalError(absl::StrCat(
+        count, " sequences of thread ", thread,
+        " are for computations that are gone, fused or on another thread"));
   }
   return absl::OkStatus();
 }

@@ -1,11 +1,13 @@
 // HloSchedule::Update: bringing a schedule up to date after changes.
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
@@ -30,32 +32,33 @@ namespace {
 //   3. A kept instruction one of whose predecessors has not been placed by then
 //      (its order contradicts the graph) is handled like an inserted one.
 //
-// Each edge is looked at twice, so all is linear in instructions plus edges.
+// Each edge is looked at three times, so all is linear in instructions plus
+// edges. Instructions lie apart in memory: they are read in storage order, and
+// the rest is done with local ids.
 class SequenceUpdater {
  public:
   explicit SequenceUpdater(const HloComputation& computation)
       : computation_(computation),
-        missing_(computation.next_unique_instruction_internal_id(), 0),
-        state_(computation.next_unique_instruction_internal_id(), kInsert) {}
+        instructions_(computation.next_unique_instruction_internal_id()),
+        missing_(instructions_.size(), 0),
+        state_(instructions_.size(), kInsert) {}
 
   absl::StatusOr<HloInstructionSequence> Update(
       const HloInstructionSequence& old_sequence) {
+    ReadGraph();
     CollectKept(old_sequence);
-    for (const HloInstruction* instruction : computation_.instructions()) {
-      missing_[instruction->local_id()] =
-          DistinctOperandCount(*instruction) +
-          static_cast<int32_t>(instruction->control_predecessors().size());
-    }
     result_.reserve(computation_.instruction_count());
-    for (HloInstruction* instruction : computation_.instructions()) {
-      const int32_t id = instruction->local_id();
-      if (state_[id] == kInsert && missing_[id] == 0) Place(instruction);
+    const auto bound = static_cast<int32_t>(instructions_.size());
+    for (int32_t id = 0; id < bound; ++id) {
+      if (instructions_[id] != nullptr && state_[id] == kInsert &&
+          missing_[id] == 0) {
+        Place(id);
+      }
     }
-    for (HloInstruction* instruction : kept_) {
-      const int32_t id = instruction->local_id();
+    for (int32_t id : kept_) {
       if (state_[id] == kPlaced) continue;
       if (missing_[id] == 0) {
-        Place(instruction);
+        Place(id);
       } else {
         state_[id] = kInsert;
       }
@@ -70,68 +73,117 @@ class SequenceUpdater {
 
  private:
   enum State : uint8_t { kInsert, kKept, kPlaced };
+  static constexpr size_t kFetchedAhead = 16;
 
-  // Instructions of the old sequence that are still there, each once. The
-  // sequence may point to deleted ones, so it is matched by address only.
-  void CollectKept(const HloInstructionSequence& old_sequence) {
-    absl::flat_hash_set<const HloInstruction*> live;
-    live.reserve(computation_.instruction_count());
-    for (const HloInstruction* instruction : computation_.instructions()) {
-      live.insert(instruction);
+  // Edges by predecessor, once for each place at which the successor names it.
+  void ReadGraph() {
+    std::vector<const HloInstruction*> predecessors;
+    std::vector<int32_t> successors;
+    auto ahead = computation_.instructions().begin();
+    const auto end = computation_.instructions().end();
+    for (size_t i = 0; i < kFetchedAhead && ahead != end; ++i) ++ahead;
+    for (HloInstruction* instruction : computation_.instructions()) {
+      if (ahead != end) {
+        __builtin_prefetch(*ahead);
+        ++ahead;
+      }
+      const int32_t id = instruction->local_id();
+      instructions_[id] = instruction;
+      predecessors.insert(predecessors.end(), instruction->operands().begin(),
+                          instruction->operands().end());
+      predecessors.insert(predecessors.end(),
+                          instruction->control_predecessors().begin(),
+                          instruction->control_predecessors().end());
+      missing_[id] =
+          static_cast<int32_t>(predecessors.size() - successors.size());
+      successors.resize(predecessors.size(), id);
     }
-    for (HloInstruction* instruction : old_sequence.instructions()) {
-      if (!live.contains(instruction)) continue;
-      State& state = state_[instruction->local_id()];
-      if (state == kKept) continue;
-      state = kKept;
-      kept_.push_back(instruction);
+    // An edge from elsewhere is never satisfied.
+    std::vector<int32_t> ids(predecessors.size(), -1);
+    first_edge_.resize(instructions_.size() + 1);
+    for (size_t i = 0; i < ids.size(); ++i) {
+      if (i + kFetchedAhead < ids.size()) {
+        __builtin_prefetch(predecessors[i + kFetchedAhead]);
+      }
+      if (predecessors[i]->parent() != &computation_) continue;
+      ids[i] = predecessors[i]->local_id();
+      ++first_edge_[ids[i]];
+    }
+    // Ends of the ranges first, which become begins as they are filled.
+    for (size_t id = 1; id < first_edge_.size(); ++id) {
+      first_edge_[id] += first_edge_[id - 1];
+    }
+    successors_.resize(ids.size());
+    for (size_t i = 0; i < ids.size(); ++i) {
+      if (ids[i] >= 0) successors_[--first_edge_[ids[i]]] = successors[i];
     }
   }
 
-  // Users are listed once per instruction, so operands count once, too.
-  int32_t DistinctOperandCount(const HloInstruction& instruction) {
-    const auto& operands = instruction.operands();
-    if (operands.size() < 2) return operands.size();
-    return instruction.unique_operands().size();
+  // Instructions of the old sequence that are still there, each once. The
+  // sequence may point to deleted ones, so it is matched by address only: with
+  // what has the id, and, where ids have changed, with all.
+  void CollectKept(const HloInstructionSequence& old_sequence) {
+    absl::flat_hash_map<const HloInstruction*, int32_t> live;
+    auto find = [&](size_t i) {
+      const HloInstruction* instruction = old_sequence.instructions()[i];
+      const int32_t id =
+          HloInstruction::CalculateLocalId(old_sequence.ids()[i]);
+      if (id >= 0 && id < static_cast<int64_t>(instructions_.size()) &&
+          instructions_[id] == instruction) {
+        return id;
+      }
+      if (live.empty()) {
+        live.reserve(instructions_.size());
+        for (size_t j = 0; j < instructions_.size(); ++j) {
+          if (instructions_[j] == nullptr) continue;
+          live[instructions_[j]] = static_cast<int32_t>(j);
+        }
+      }
+      auto it = live.find(instruction);
+      return it == live.end() ? -1 : it->second;
+    };
+    kept_.reserve(old_sequence.size());
+    for (size_t i = 0; i < old_sequence.instructions().size(); ++i) {
+      const int32_t id = find(i);
+      if (id < 0 || state_[id] == kKept) continue;
+      state_[id] = kKept;
+      kept_.push_back(id);
+    }
   }
 
   // Places an instruction all of whose predecessors are placed, and what waits
   // for nothing else.
-  void Place(HloInstruction* first) {
+  void Place(int32_t first) {
     stack_.push_back(first);
     while (!stack_.empty()) {
-      HloInstruction* instruction = stack_.back();
+      const int32_t id = stack_.back();
       stack_.pop_back();
-      state_[instruction->local_id()] = kPlaced;
-      result_.push_back(instruction);
-      ready_.clear();
-      for (HloInstruction* user : instruction->users()) Satisfy(user);
-      for (HloInstruction* successor : instruction->control_successors()) {
-        Satisfy(successor);
+      state_[id] = kPlaced;
+      result_.push_back(instructions_[id]);
+      const auto old_size = static_cast<int64_t>(stack_.size());
+      for (int32_t e = first_edge_[id]; e < first_edge_[id + 1]; ++e) {
+        const int32_t successor = successors_[e];
+        if (--missing_[successor] == 0 && state_[successor] == kInsert) {
+          stack_.push_back(successor);
+        }
       }
       // The stack turns the order around.
-      absl::c_sort(ready_,
-                   [](const HloInstruction* a, const HloInstruction* b) {
-                     return a->local_id() > b->local_id();
-                   });
-      stack_.insert(stack_.end(), ready_.begin(), ready_.end());
-    }
-  }
-
-  void Satisfy(HloInstruction* instruction) {
-    const int32_t id = instruction->local_id();
-    if (--missing_[id] == 0 && state_[id] == kInsert) {
-      ready_.push_back(instruction);
+      std::sort(stack_.begin() + old_size, stack_.end(),
+                std::greater<int32_t>());
     }
   }
 
   const HloComputation& computation_;
-  // By local id: predecessors that are not placed.
+  // By local id; null where there is none.
+  std::vector<HloInstruction*> instructions_;
+  // By local id: edges from predecessors that are not placed.
   std::vector<int32_t> missing_;
   std::vector<State> state_;
-  std::vector<HloInstruction*> kept_;
-  std::vector<HloInstruction*> stack_;
-  std::vector<HloInstruction*> ready_;
+  // By local id: where its edges begin in successors_.
+  std::vector<int32_t> first_edge_;
+  std::vector<int32_t> successors_;
+  std::vector<int32_t> kept_;
+  std::vector<int32_t> stack_;
   HloInstructionSequence result_;
 };
 

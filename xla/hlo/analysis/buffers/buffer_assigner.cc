@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/memory/memory.h"
 #include "absl/status/status.h"
@@ -156,6 +157,19 @@ absl::StatusOr<bool> BufferAssigner::MaybeAssignBuffer(
   return true;
 }
 
+bool BufferAssigner::ExceedsMemoryLimit(
+    const BufferAssignment& assignment) const {
+  if (opts_.color_memory_limit == nullptr) return false;
+  absl::flat_hash_map<BufferValue::Color, int64_t> bytes;
+  for (const BufferAllocation& allocation : assignment.Allocations()) {
+    bytes[allocation.color()] += allocation.size();
+  }
+  return absl::c_any_of(bytes, [&](const auto& color_and_bytes) {
+    return color_and_bytes.second >
+           opts_.color_memory_limit(color_and_bytes.first);
+  });
+}
+
 absl::StatusOr<std::unique_ptr<BufferAssignment>>
 BufferAssigner::CreateAssignment(
     const HloModule* module, std::unique_ptr<HloOrdering> hlo_ordering,
@@ -168,10 +182,34 @@ BufferAssigner::CreateAssignment(
   auto assignment = absl::WrapUnique(
       new BufferAssignment(module, std::move(hlo_ordering),
                            std::move(buffer_size), std::move(alias)));
-  TF_RETURN_IF_ERROR(BufferAssignmentBuilder(this, assignment.get(),
-                                             alias_info_, color_alignment,
-                                             opts_)
-                         .Run());
+  auto fill = [&](BufferAssignment* to_fill) {
+    return BufferAssignmentBuilder(this, to_fill, alias_info_, color_alignment,
+                                   opts_)
+        .Run();
+  };
+  TF_RETURN_IF_ERROR(fill(assignment.get()));
+  UnorderedAlgorithm::Value& algorithm =
+      opts_.assignment_algorithm_for_computations_without_ordering;
+  const UnorderedAlgorithm::Value fallback =
+      opts_.fallback_algorithm_for_computations_without_ordering;
+  if (!opts_.enable_fallback || algorithm == fallback ||
+      assignment->HasHloLiveRange() || !ExceedsMemoryLimit(*assignment)) {
+    return assignment;
+  }
+  // Both need the analyses; the one that is kept has them in the end.
+  auto other = absl::WrapUnique(new BufferAssignment(
+      module, std::move(assignment->ordering_), assignment->buffer_size_,
+      std::move(assignment->alias_analysis_)));
+  const UnorderedAlgorithm::Value first = std::exchange(algorithm, fallback);
+  const absl::Status status = fill(other.get());
+  algorithm = first;
+  TF_RETURN_IF_ERROR(status);
+  if (other->GetStats().total_allocation_bytes <
+      assignment->GetStats().total_allocation_bytes) {
+    return other;
+  }
+  assignment->ordering_ = std::move(other->ordering_);
+  assignment->alias_analysis_ = std::move(other->alias_analysis_);
   return assignment;
 }
 

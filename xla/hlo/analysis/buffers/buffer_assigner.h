@@ -54,17 +54,16 @@ absl::Status GatherComputationsByAllocationType(
 // With an ordering that has a sequence for each global computation, all else of
 // one colour goes into one allocation, packed over the live ranges, where
 // outputs share the memory of operands that end as HeapSimulator says.
-// Near-linear with the default algorithm. Without one, buffers in turn look for
-// an allocation none of whose values may live at the same time, first that of
-// an operand: O(values²) comparisons at worst, as no order is known. With
-// FAST_MERGE, and above kMaxBuffersComparedWithAll buffers in any case, each
-// looks at 16 allocations only, and at none that holds more than 64 values.
+// Without one, buffers in turn look for an allocation none of whose values may
+// live at the same time: first that of an operand, then the smallest that are
+// large enough, at most 256 of them (with FAST_MERGE 16). Values of one
+// computation that meet no calls are compared with two of what an allocation
+// holds (see ValueChains), others with all, and up to 4096 of them for each
+// buffer. Near-linear both ways.
 //
 // The module needs a flattened call graph.
 class BufferAssigner {
  public:
-  static constexpr int64_t kMaxBuffersComparedWithAll = 4000;
-
   using Colorer =
       std::function<absl::Status(HloAliasAnalysis*, const HloOrdering&)>;
   // Whether a buffer of that colour may be put into an allocation that exists.
@@ -111,6 +110,11 @@ class BufferAssigner {
     std::optional<BufferValue::Color> temp_buffer_color;
     UnorderedAlgorithm::Value
         assignment_algorithm_for_computations_without_ordering =
+            UnorderedAlgorithm::DEFAULT;
+    // Tried as well where enable_fallback is set, and without a schedule the
+    // allocations of some colour exceed its memory limit: the smaller is taken.
+    UnorderedAlgorithm::Value
+        fallback_algorithm_for_computations_without_ordering =
             UnorderedAlgorithm::DEFAULT;
     BufferOrder buffer_order = kBiggestFirst;
     // For temporaries of a schedule; and which to try where it exceeds the
@@ -168,6 +172,9 @@ class BufferAssigner {
                          BufferValue::Color color) const;
 
  private:
+  // Whether the allocations of some colour exceed its limit.
+  bool ExceedsMemoryLimit(const BufferAssignment& assignment) const;
+
   const AliasInfo* const alias_info_;
   Options opts_;
 };

@@ -266,6 +266,34 @@ TEST_F(BufferAssignerOptionsTest, FallbackIsTriedAboveTheLimit) {
   EXPECT_EQ(sizes[1], assignment_->temp_allocation_total_size());
 }
 
+TEST_F(BufferAssignerOptionsTest, FallbackWithoutASchedule) {
+  Parse(R"(
+HloModule m
+ENTRY e {
+  p = f32[100] parameter(0)
+  a = f32[100] reverse(p), dimensions={0}
+  b = f32[50] slice(a), slice={[0:50]}
+  ROOT c = f32[10] slice(b), slice={[0:10]}
+})");
+  using Unordered = BufferAssigner::UnorderedAlgorithm;
+  int64_t bytes = 0;
+  for (const int64_t limit : {1, 100'000}) {
+    BufferAssigner::Options options;
+    options.enable_fallback = true;
+    options.assignment_algorithm_for_computations_without_ordering =
+        Unordered::FAST_MERGE;
+    options.color_memory_limit = [=](BufferValue::Color) { return limit; };
+    const absl::Status status = TryAssign(std::move(options));
+    ASSERT_TRUE(status.ok()) << status;
+    const auto now = assignment_->GetStats().total_allocation_bytes;
+    if (bytes == 0) bytes = now;
+    EXPECT_LE(bytes, now);
+    // What was kept has its analyses.
+    EXPECT_FALSE(Share("a", "b"));
+    EXPECT_NE(assignment_->hlo_ordering().ToString(), "");
+  }
+}
+
 TEST_F(BufferAssignerOptionsTest, LimitIsWhatOtherAllocationsLeave) {
   Assign(kChain);
   Options options;

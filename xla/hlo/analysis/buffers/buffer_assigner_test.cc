@@ -447,6 +447,36 @@ TEST_F(BufferAssignerTest, Texts) {
   EXPECT_LT(few.size(), assignment_->ToVerboseString(&alias_info_, 100).size());
 }
 
+TEST_F(BufferAssignerTest, MemoryUsageAsAMessage) {
+  Assign(kLoop);
+  const MemoryUsageReportProto report =
+      assignment_->GetMemoryUsageReportProto();
+  ASSERT_EQ(report.memory_space_allocation_entries_size(), 1);
+  const auto& space = report.memory_space_allocation_entries(0);
+  EXPECT_EQ(space.memory_space_color(), 0);
+  EXPECT_EQ(space.total_bytes(),
+            assignment_->GetStats().total_allocation_bytes);
+  ASSERT_EQ(space.allocation_entries_size(), assignment_->Allocations().size());
+  int64_t sum = 0;
+  for (const auto& entry : space.allocation_entries()) {
+    const BufferAllocation& allocation =
+        assignment_->GetAllocation(entry.index());
+    EXPECT_EQ(entry.size(), allocation.size());
+    EXPECT_EQ(entry.cumulative_size(), sum += entry.size());
+    EXPECT_EQ(entry.defining_positions_size(),
+              allocation.assigned_buffers().size());
+    EXPECT_NE(entry.hlo_text().find(" = "), std::string::npos);
+  }
+  EXPECT_EQ(space.allocation_entries().rbegin()->cumulative_percentage(), 100);
+  // Of the small ones, none.
+  EXPECT_EQ(assignment_
+                ->GetMemoryUsageReportProto(/*percentile=*/1.1,
+                                            /*more_than_k=*/1)
+                .memory_space_allocation_entries(0)
+                .allocation_entries_size(),
+            1);
+}
+
 TEST_F(BufferAssignerTest, CheckerSeesOverlap) {
   Assign(kLoop);
   BufferAssignment& assignment = *assignment_;

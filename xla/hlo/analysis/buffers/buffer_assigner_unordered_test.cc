@@ -1,9 +1,13 @@
 // Modules without a schedule: what may share memory in any order.
 
+#include <algorithm>
+#include <cstdint>
+#include <random>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
 #include "xla/hlo/analysis/buffers/buffer_assigner.h"
@@ -357,6 +361,70 @@ TEST_F(BufferAssignerUnorderedTest, FastMergingFindsTheSameOnAChain) {
   const auto bytes = assignment_->GetStats().total_allocation_bytes;
   AssignUnordered(kTwoLoops);
   EXPECT_EQ(assignment_->GetStats().total_allocation_bytes, bytes);
+}
+
+// The checker compares all pairs of values, the assigner few.
+TEST_F(BufferAssignerUnorderedTest, RandomGraphs) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 12; ++round) {
+    const int64_t size = 20 + 10 * round;
+    std::string text = R"(
+halve {
+  a = f32[8] parameter(0)
+  b = f32[8] negate(a)
+  ROOT c = f32[8] tanh(b)
+}
+ENTRY e {
+  x0 = f32[8] parameter(0)
+  x1 = f32[8] parameter(1)
+  i = s32[] constant(2)
+)";
+    // Long chains with branches, as networks have them.
+    auto earlier = [&](int64_t id) {
+      const int64_t back = random() % 4 == 0
+                               ? random() % id
+                               : random() % std::min<int64_t>(id, 4);
+      return absl::StrCat("x", id - 1 - back);
+    };
+    for (int64_t id = 2; id < size; ++id) {
+      const std::string a = earlier(id);
+      const std::string b = earlier(id);
+      absl::StrAppend(&text, "  x", id, " = f32[8] ");
+      switch (random() % 8) {
+        case 0:
+          absl::StrAppend(&text, "reverse(", a, "), dimensions={0}\n");
+          break;
+        case 1:
+          absl::StrAppend(&text, "copy(", a, ")\n");
+          break;
+        case 2:
+          absl::StrAppend(&text, "dynamic-update-slice(", a, ", ", b, ", i)\n");
+          break;
+        case 3:
+          absl::StrAppend(&text, "map(", a, "), to_apply=halve_",
+                          random() % 2 == 0 ? "element" : "other", "\n");
+          break;
+        default:
+          absl::StrAppend(&text, "add(", a, ", ", b, ")\n");
+      }
+    }
+    absl::StrAppend(&text, "  y = f32[8] call(x", size - 2,
+                    "), to_apply=halve\n  ROOT t = (f32[8], f32[8], f32[8])",
+                    " tuple(x", size - 1, ", y, x", size / 2, ")\n}");
+    AssignUnordered(absl::StrCat(R"(
+halve_element {
+  a = f32[] parameter(0)
+  ROOT b = f32[] negate(a)
+}
+halve_other {
+  a = f32[] parameter(0)
+  ROOT b = f32[] tanh(a)
+}
+)",
+                                 text));
+    // Something is shared.
+    EXPECT_LT(assignment_->Allocations().size(), size) << round;
+  }
 }
 
 TEST_F(BufferAssignerUnorderedTest, OneBufferAtATime) {

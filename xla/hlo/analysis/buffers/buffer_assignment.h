@@ -169,6 +169,12 @@ class BufferAssignment {
   std::string MemoryUsageReport(float percentile = 0.05,
                                 int64_t more_than_k = 50,
                                 bool print_shape_layout = false) const;
+  // The same as a message: for each colour its bytes and its allocations,
+  // largest first, with the sum of their sizes so far and its percentage of the
+  // colour's bytes; where their values are defined, largest first; and the text
+  // of the instruction that defines the largest.
+  MemoryUsageReportProto GetMemoryUsageReportProto(
+      float percentile = 0.05, int64_t more_than_k = 50) const;
   // A line `id,offset,size,allocation,start,end,name` for each value, by id;
   // times are empty without a schedule.
   std::string BufferInfoString() const;

@@ -38,6 +38,13 @@
 #include "xla/status_macros.h"
 
 namespace xla {
+namespace {
+
+// Without a schedule: for each buffer, of values. Bounds what modules cost in
+// which most values meet calls.
+constexpr int64_t kMaxComparisons = 4096;
+
+}  // namespace
 
 absl::Status BufferAssignmentBuilder::CheckSizes() const {
   constexpr int64_t kMaxBytes = int64_t{1} << 62;
@@ -182,6 +189,7 @@ void BufferAssignmentBuilder::AssignAlone(const HloBuffer& buffer,
         kind.parameter->index(), kind.lives_out);
   }
   if (reuse_ == nullptr) return;
+  chains_->Add(allocation.index(), buffer);
   if (kind.parameter == nullptr) {
     reuse_->RegisterNewAllocation(&buffer, allocation.index());
   } else if (kind.lives_out) {
@@ -189,19 +197,58 @@ void BufferAssignmentBuilder::AssignAlone(const HloBuffer& buffer,
   }
 }
 
+bool BufferAssignmentBuilder::IsCopy(const HloValue& a,
+                                     const HloValue& b) const {
+  auto copies = [&](const HloValue& copy, const HloValue& value) {
+    return copy.instruction()->opcode() == HloOpcode::kCopy &&
+           absl::c_linear_search(
+               alias_.dataflow_analysis()
+                   .GetValueSet(copy.instruction()->operand(0))
+                   .values(),
+               &value);
+  };
+  return copies(a, b) || copies(b, a);
+}
+
+absl::StatusOr<bool> BufferAssignmentBuilder::TryAllocation(
+    BufferAllocation* allocation, const HloBuffer& buffer) {
+  const BufferAllocation::Index index = allocation->index();
+  const bool lives_out = alias_.BufferLivesOut(buffer);
+  // Of presets, the chains know nothing.
+  if (chains_->NumValues(index) != allocation->assigned_buffers().size() ||
+      (lives_out && options_.must_not_live_out.has_value())) {
+    TF_ASSIGN_OR_RETURN(
+        const bool assigned,
+        assigner_.MaybeAssignBuffer(allocation, buffer, &assignment_));
+    if (assigned) chains_->Add(index, buffer);
+    return assigned;
+  }
+  TF_ASSIGN_OR_RETURN(const BufferValue::Color color, buffer.color());
+  if (!MayHold(*allocation, buffer, color, assignment_, options_) ||
+      allocation->is_readonly() ||
+      (lives_out && allocation->size() != assignment_.HloBufferSize(buffer)) ||
+      !chains_->Fits(index, buffer, &budget_)) {
+    return false;
+  }
+  for (const HloValue* value : buffer.values()) {
+    assignment_.AddAssignment(allocation, *value, 0);
+  }
+  if (lives_out) allocation->set_maybe_live_out(true);
+  chains_->Add(index, buffer);
+  return true;
+}
+
 absl::StatusOr<bool> BufferAssignmentBuilder::Reuse(const HloBuffer& buffer) {
+  budget_ = kMaxComparisons;
   for (const HloValue* value : buffer.values()) {
     for (const HloInstruction* operand : value->instruction()->operands()) {
       const BufferAllocation* its =
           assignment_.GetInstructionAllocation(operand, {});
-      if (its == nullptr || (fast_reuse_ && its->assigned_buffers().size() >
-                                                kMaxValuesOfFastReuse)) {
-        continue;
-      }
-      TF_ASSIGN_OR_RETURN(const bool assigned,
-                          assigner_.MaybeAssignBuffer(
-                              assignment_.GetMutableAllocation(its->index()),
-                              buffer, &assignment_));
+      if (its == nullptr) continue;
+      TF_ASSIGN_OR_RETURN(
+          const bool assigned,
+          TryAllocation(assignment_.GetMutableAllocation(its->index()),
+                        buffer));
       if (assigned) return true;
     }
   }
@@ -329,16 +376,25 @@ absl::Status BufferAssignmentBuilder::Run() {
   thread_local_.insert(thread_local_list.begin(), thread_local_list.end());
   TF_RETURN_IF_ERROR(FindLiveRanges());
   if (!assignment_.HasHloLiveRange()) {
-    fast_reuse_ =
-        options_.assignment_algorithm_for_computations_without_ordering ==
-            BufferAssigner::UnorderedAlgorithm::FAST_MERGE ||
-        alias_.buffers().size() > BufferAssigner::kMaxBuffersComparedWithAll;
+    chains_.emplace(
+        assignment_.module(),
+        [this](const HloValue& a, const HloValue& b) {
+          return IsCopy(a, b) ||
+                 assignment_.hlo_ordering().MayInterfere(
+                     a, b, alias_.dataflow_analysis(), alias_info_);
+        },
+        [this](const HloValue& a, const HloValue& b) {
+          return !IsCopy(a, b) &&
+                 assignment_.hlo_ordering().LiveRangeStrictlyBefore(
+                     a, b, alias_.dataflow_analysis(), alias_info_);
+        });
     reuse_ = CreateBufferReuse(
         &assignment_,
         [this](BufferAllocation* allocation, const HloBuffer& buffer) {
-          return assigner_.MaybeAssignBuffer(allocation, buffer, &assignment_);
+          return TryAllocation(allocation, buffer);
         },
-        fast_reuse_);
+        options_.assignment_algorithm_for_computations_without_ordering ==
+            BufferAssigner::UnorderedAlgorithm::FAST_MERGE);
   }
   TF_RETURN_IF_ERROR(AssignPresets());
   for (const HloBuffer* buffer : OrderedBuffers()) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "xla/hlo/analysis/buffers/buffer_assigner.h"
 #include "xla/hlo/analysis/buffers/buffer_assignment.h"
 #include "xla/hlo/analysis/buffers/buffer_reuse.h"
+#include "xla/hlo/analysis/buffers/value_chains.h"
 #include "xla/hlo/analysis/heap/heap_result.h"
 #include "xla/hlo/analysis/hlo_alias_analysis.h"
 #include "xla/hlo/analysis/hlo_buffer.h"
@@ -60,8 +62,12 @@ class BufferAssignmentBuilder {
   std::vector<const HloBuffer*> OrderedBuffers() const;
   Kind KindOf(const HloBuffer& buffer) const;
   absl::Status AssignBuffer(const HloBuffer& buffer);
-  // Without a schedule.
+  // Without a schedule: into an allocation that is there; into this one.
   absl::StatusOr<bool> Reuse(const HloBuffer& buffer);
+  absl::StatusOr<bool> TryAllocation(BufferAllocation* allocation,
+                                     const HloBuffer& buffer);
+  // Whether one of the two is a copy of the other, which stays apart from it.
+  bool IsCopy(const HloValue& a, const HloValue& b) const;
   void AssignAlone(const HloBuffer& buffer, BufferValue::Color color,
                    const Kind& kind);
   void LendToTemporaries();
@@ -84,7 +90,9 @@ class BufferAssignmentBuilder {
   absl::flat_hash_set<const HloComputation*> thread_local_;
   std::unique_ptr<BufferAllocationsManagerForComputationsWithoutOrdering>
       reuse_;
-  bool fast_reuse_ = false;
+  std::optional<ValueChains> chains_;
+  // Comparisons that are left for the buffer at hand.
+  int64_t budget_ = 0;
   // In the order of buffers.
   std::vector<std::pair<const HloBuffer*, HeapKey>> temporaries_;
 };

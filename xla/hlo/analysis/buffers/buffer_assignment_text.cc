@@ -111,6 +111,51 @@ std::string BufferAssignment::MemoryUsageReport(float percentile,
   return text;
 }
 
+MemoryUsageReportProto BufferAssignment::GetMemoryUsageReportProto(
+    float percentile, int64_t more_than_k) const {
+  std::map<BufferValue::Color, std::vector<const BufferAllocation*>> by_color;
+  for (const BufferAllocation* allocation : LargestFirst(allocations_)) {
+    by_color[allocation->color()].push_back(allocation);
+  }
+  MemoryUsageReportProto report;
+  for (const auto& [color, allocations] : by_color) {
+    auto* space = report.add_memory_space_allocation_entries();
+    int64_t total = 0;
+    for (const BufferAllocation* allocation : allocations) {
+      total += allocation->size();
+    }
+    space->set_total_bytes(total);
+    space->set_memory_space_color(static_cast<int32_t>(color));
+    int64_t sum = 0;
+    for (const BufferAllocation* allocation : allocations) {
+      if (space->allocation_entries_size() >= more_than_k &&
+          allocation->size() < percentile * total) {
+        break;
+      }
+      sum += allocation->size();
+      auto* entry = space->add_allocation_entries();
+      entry->set_index(allocation->index());
+      entry->set_size(allocation->size());
+      entry->set_cumulative_size(sum);
+      entry->set_cumulative_percentage(total == 0
+                                           ? 0
+                                           : 100.0 * static_cast<double>(sum) /
+                                                 static_cast<double>(total));
+      auto values = allocation->SortedBuffers();
+      std::stable_sort(values.begin(), values.end(),
+                       [](const auto& a, const auto& b) {
+                         return a.second.size > b.second.size;
+                       });
+      for (const auto& [value, place] : values) {
+        entry->add_defining_positions(value->defining_position().ToString());
+      }
+      if (values.empty()) continue;
+      entry->set_hlo_text(values[0].first->instruction()->ToString());
+    }
+  }
+  return report;
+}
+
 std::string BufferAssignment::BufferInfoString() const {
   std::string text = "id,offset,size,allocation,start,end,name\n";
   for (const HloValue* value : dataflow_analysis().values()) {

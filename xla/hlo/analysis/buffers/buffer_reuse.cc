@@ -14,7 +14,8 @@
 namespace xla {
 namespace {
 
-constexpr int64_t kMaxFastTries = 16;
+constexpr int64_t kMaxReuseTries = 256;
+constexpr int64_t kMaxFastReuseTries = 16;
 
 class BufferReuse
     : public BufferAllocationsManagerForComputationsWithoutOrdering {
@@ -23,34 +24,38 @@ class BufferReuse
               bool fast)
       : assignment_(*assignment),
         try_allocation_(std::move(try_allocation)),
-        fast_(fast),
-        max_tries_(fast ? kMaxFastTries : std::numeric_limits<int64_t>::max()) {
-  }
+        max_tries_(fast ? kMaxFastReuseTries : kMaxReuseTries) {}
 
   void RegisterAliasedEntryParameterAllocation(
       BufferAllocation::Index index) override {
-    by_size_.insert({assignment_.GetAllocation(index).size(), -index});
+    Register(index);
   }
 
   void RegisterNewAllocation(const HloBuffer* hlo_buffer,
                              BufferAllocation::Index index) override {
-    by_size_.insert({assignment_.GetAllocation(index).size(), -index});
+    Register(index);
   }
 
   absl::StatusOr<bool> TryAssignToExistingAllocation(
       const HloBuffer* hlo_buffer, int64_t required_size) override {
     int64_t tries_left = max_tries_;
-    auto it = by_size_.lower_bound(
-        {required_size, std::numeric_limits<int64_t>::min()});
+    const auto first =
+        std::make_pair(required_size, std::numeric_limits<int64_t>::min());
+    for (auto it = live_out_.lower_bound(first);
+         it != live_out_.end() && it->first == required_size && tries_left > 0;
+         ++it, --tries_left) {
+      absl::StatusOr<bool> assigned = Try(-it->second, *hlo_buffer);
+      if (!assigned.ok() || *assigned) return assigned;
+    }
+    auto it = by_size_.lower_bound(first);
     while (it != by_size_.end() && tries_left > 0) {
-      BufferAllocation* allocation =
-          assignment_.GetMutableAllocation(-it->second);
-      if (fast_ &&
-          allocation->assigned_buffers().size() > kMaxValuesOfFastReuse) {
+      // Buffers that were put there later may live out.
+      if (assignment_.GetAllocation(-it->second).maybe_live_out()) {
+        live_out_.insert(*it);
         it = by_size_.erase(it);
         continue;
       }
-      absl::StatusOr<bool> assigned = try_allocation_(allocation, *hlo_buffer);
+      absl::StatusOr<bool> assigned = Try(-it->second, *hlo_buffer);
       if (!assigned.ok() || *assigned) return assigned;
       ++it;
       --tries_left;
@@ -59,11 +64,26 @@ class BufferReuse
   }
 
  private:
+  using BySize = std::set<std::pair<int64_t, int64_t>>;  // size, index negated
+
+  void Register(BufferAllocation::Index index) {
+    const BufferAllocation& allocation = assignment_.GetAllocation(index);
+    if (!allocation.is_reusable()) return;
+    (allocation.maybe_live_out() ? live_out_ : by_size_)
+        .insert({allocation.size(), -index});
+  }
+
+  absl::StatusOr<bool> Try(BufferAllocation::Index index,
+                           const HloBuffer& buffer) {
+    return try_allocation_(assignment_.GetMutableAllocation(index), buffer);
+  }
+
   BufferAssignment& assignment_;
   TryAllocation try_allocation_;
-  const bool fast_;
   const int64_t max_tries_;
-  std::set<std::pair<int64_t, int64_t>> by_size_;  // size, index negated
+  BySize by_size_;
+  // Those that hold results take only buffers of their own size.
+  BySize live_out_;
 };
 
 }  // namespace

@@ -37,12 +37,8 @@ class BufferAllocationsManagerForComputationsWithoutOrdering {
 using TryAllocation = absl::AnyInvocable<absl::StatusOr<bool>(
     BufferAllocation*, const HloBuffer&)>;
 
-// With `fast` and without an order: allocations that hold more values than this
-// are full.
-inline constexpr int64_t kMaxValuesOfFastReuse = 64;
-
-// Tries all allocations that are large enough, smallest first, of equal sizes
-// the latest first; with `fast` at most 16 that are not full.
+// Tries allocations that are large enough, smallest first, of equal sizes the
+// latest first: 256, or 16 if `fast`.
 std::unique_ptr<BufferAllocationsManagerForComputationsWithoutOrdering>
 CreateBufferReuse(BufferAssignment* assignment, TryAllocation try_allocation,
                   bool fast);

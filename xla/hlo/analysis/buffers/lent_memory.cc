@@ -20,7 +20,7 @@
 namespace xla {
 namespace {
 
-constexpr int kMaxTries = 16;
+constexpr int kMaxLentTries = 16;
 
 bool MustNotLiveOut(const HloBuffer& buffer, const HloAliasAnalysis& alias,
                     const BufferAssigner::Options& options) {
@@ -153,7 +153,7 @@ void LentMemory::LendTo(const HloBuffer& buffer, BufferValue::Color color) {
   if (assignment_.HasAllocation(buffer)) return;
   auto candidates = by_size_.find(assignment_.HloBufferSize(buffer));
   if (candidates == by_size_.end()) return;
-  int tries_left = kMaxTries;
+  int tries_left = kMaxLentTries;
   for (const BufferAllocation::Index index : candidates->second) {
     if (tries_left-- == 0) return;
     BufferAllocation* allocation = assignment_.GetMutableAllocation(index);

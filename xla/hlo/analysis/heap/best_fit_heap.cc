@@ -23,7 +23,6 @@
 #include "xla/hlo/analysis/packing/offset_planner.h"
 #include "xla/hlo/analysis/packing/packing_items.h"
 #include "xla/hlo/analysis/packing/packing_problem.h"
-#include "xla/hlo/analysis/packing/skyline.h"
 
 namespace xla {
 namespace {
@@ -240,9 +239,7 @@ GlobalDecreasingSizeBestFitHeap<BufferType>::Pack(
     // Items come in the order of their groups.
     std::vector<int> order(items.items.size());
     std::iota(order.begin(), order.end(), 0);
-    packed = items.items.size() > kMaxBestFitBuffers
-                 ? packing::PackSkyline(items, order)
-                 : packing::PackBestFit(items, order, limit / items.unit);
+    packed = packing::PackBestFit(items, order, limit / items.unit);
   }
   for (int64_t i = 0; i < packed.size(); ++i) {
     if (packed[i] > limit / items.unit - items.items[i].size) packed[i] = -1;

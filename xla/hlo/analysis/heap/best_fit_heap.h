@@ -73,8 +73,7 @@ class IntervalRecordingHeap : public HeapAlgorithm<BufferType> {
 // - kSpatial, kTemporal, kCustom: best fit in the order of decreasing size,
 //   decreasing lifetime, or a comparison of the caller; ties by the other of
 //   the first two, then by time. Each buffer goes to the bottom of the smallest
-//   gap that it fits into. O(n²); above kMaxBestFitBuffers the same orders go
-//   to packing/skyline.h, O(n √n), which is lower as a rule.
+//   gap that it fits into (packing/best_fit.h). O(n log² n) on modules.
 // - kPhaseWindow, kPhaseWindowEnd: time is cut into 16 windows of equal length.
 //   The buffers that live in several of them by decreasing size, then the
 //   others window by window, first (kPhaseWindowEnd: last) window first, placed
@@ -97,8 +96,6 @@ class GlobalDecreasingSizeBestFitHeap
   // Whether the first goes before the second.
   using BufferIntervalCompare =
       std::function<bool(const BufferInterval&, const BufferInterval&)>;
-
-  static constexpr int64_t kMaxBestFitBuffers = 20'000;
 
   enum PackingStrategy {
     kSpatial = 0,

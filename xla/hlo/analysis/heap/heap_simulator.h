@@ -9,6 +9,7 @@
 #include "xla/hlo/analysis/alias_info.h"
 #include "xla/hlo/analysis/buffer_value.h"
 #include "xla/hlo/analysis/heap/best_fit_heap.h"
+#include "xla/hlo/analysis/heap/breadth_first_midpoint_iterator.h"  // IWYU pragma: export
 #include "xla/hlo/analysis/heap/heap_algorithm.h"
 #include "xla/hlo/analysis/heap/heap_result.h"
 #include "xla/hlo/analysis/hlo_alias_analysis.h"

@@ -16,6 +16,7 @@
 #include "xla/hlo/analysis/heap/allocation_block.h"
 #include "xla/hlo/analysis/heap/allocation_repacker.h"
 #include "xla/hlo/analysis/heap/best_fit_heap.h"
+#include "xla/hlo/analysis/heap/breadth_first_midpoint_iterator.h"
 #include "xla/hlo/analysis/heap/buffer_interval_tree.h"
 #include "xla/hlo/analysis/heap/slice_time_permutation_iterator.h"
 #include "xla/hlo/analysis/heap/sliced_allocation_finder.h"
@@ -104,6 +105,36 @@ std::vector<std::vector<int64_t>> All(SliceTimePermutationIterator& iterator) {
     all.emplace_back(iterator.Get().begin(), iterator.Get().end());
   }
   return all;
+}
+
+TEST(BreadthFirstMidpointIteratorTest, HalvesOfHalves) {
+  auto values = [](int start, int end) {
+    std::vector<int> all;
+    BreadthFirstMidpointIterator it(start, end);
+    EXPECT_TRUE(it.End());
+    for (it.Begin(); !it.End(); it.Next()) all.push_back(it.value());
+    return all;
+  };
+  EXPECT_THAT(values(0, 6), ElementsAre(3, 1, 5, 0, 2, 4, 6));
+  EXPECT_THAT(values(-2, 1), ElementsAre(-1, -2, 0, 1));
+  EXPECT_THAT(values(5, 5), ElementsAre(5));
+  EXPECT_THAT(values(5, 4), IsEmpty());
+}
+
+TEST(FreeChunkRootTest, PiecesAreFreeFromTheirOwnTimes) {
+  using Root = SlicedAllocationFinder::FreeChunkRoot;
+  Root root(At(10, 30), 2);
+  EXPECT_EQ(root.ToString(), "[10,40): [10,40) from 2");
+  root.Update(At(0, 25), 1);
+  root.Update(At(30, 5), 1);
+  EXPECT_EQ(root.ToString(),
+            "[10,40): [10,25) from 1, [25,30) from 2, [30,35) from 1, "
+            "[35,40) from 2");
+  // What is not free at time 1 cannot be free from time 0 on.
+  root.Update(At(20, 12), 0);
+  EXPECT_EQ(root.ToString(),
+            "[10,40): [10,20) from 1, [20,25) from 0, [25,30) from 2, "
+            "[30,32) from 0, [32,35) from 1, [35,40) from 2");
 }
 
 TEST(SliceTimePermutationTest, AllPermutationsThatDiffer) {

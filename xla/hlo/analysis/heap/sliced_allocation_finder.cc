@@ -123,6 +123,68 @@ SlicedAllocationFinder::ChunksSortedBySliceTime SlicedAllocationFinder::Find()
   return best;
 }
 
+std::string SlicedAllocationFinder::FreeChunkPiece::ToString() const {
+  return absl::StrCat(dimensions.ToString(), " from ",
+                      earliest_free_slice_time);
+}
+
+SlicedAllocationFinder::FreeChunkRoot::FreeChunkRoot(
+    const Chunk& free_chunk, int64_t free_chunk_slice_time)
+    : chunk(free_chunk) {
+  pieces[free_chunk.offset] = {free_chunk_slice_time, free_chunk};
+}
+
+std::string SlicedAllocationFinder::FreeChunkRoot::ToString() const {
+  std::string text = absl::StrCat(chunk.ToString(), ":");
+  for (auto it = pieces.rbegin(); it != pieces.rend(); ++it) {
+    absl::StrAppend(&text, it == pieces.rbegin() ? " " : ", ",
+                    it->second.ToString());
+  }
+  return text;
+}
+
+void SlicedAllocationFinder::FreeChunkRoot::Update(
+    const Chunk& free_chunk, int64_t free_chunk_slice_time) {
+  FreeChunkPieces updated;
+  auto add = [&](int64_t begin, int64_t end, int64_t time) {
+    if (begin >= end) return;
+    updated[begin] = {time, Chunk::FromOffsetEnd(begin, end)};
+  };
+  for (const auto& [offset, piece] : pieces) {
+    const int64_t end = piece.dimensions.chunk_end();
+    const int64_t time = piece.earliest_free_slice_time;
+    const int64_t lo = std::max(offset, free_chunk.offset);
+    const int64_t hi = std::min(end, free_chunk.chunk_end());
+    if (lo >= hi || time != free_chunk_slice_time + 1) {
+      add(offset, end, time);
+      continue;
+    }
+    add(offset, lo, time);
+    add(lo, hi, free_chunk_slice_time);
+    add(hi, end, time);
+  }
+  pieces = std::move(updated);
+}
+
+SlicedAllocationFinder::FreeChunkRoots
+SlicedAllocationFinder::MakeFreeChunkRoots() const {
+  FreeChunkRoots roots;
+  int64_t time = static_cast<int64_t>(free_chunks_.size()) - 1;
+  if (time < 0) return roots;
+  for (const auto& [begin, end] : free_chunks_[time]) {
+    roots.emplace(begin, FreeChunkRoot(Chunk::FromOffsetEnd(begin, end), time));
+  }
+  while (time-- > 0) {
+    for (const auto& [begin, end] : free_chunks_[time]) {
+      // The last root that begins at or before it, which holds all of it.
+      auto root = roots.lower_bound(begin);
+      if (root == roots.end()) continue;
+      root->second.Update(Chunk::FromOffsetEnd(begin, end), time);
+    }
+  }
+  return roots;
+}
+
 std::string SlicedAllocationFinder::FreeChunksToAsciiArt() const {
   std::string text;
   for (int64_t i = static_cast<int64_t>(free_chunks_.size()) - 1; i >= 0; --i) {
@@ -137,10 +199,15 @@ std::string SlicedAllocationFinder::FreeChunksToAsciiArt() const {
 }
 
 std::string SlicedAllocationFinder::ToString() const {
-  return absl::StrCat("slices of ", absl::StrJoin(sizes_, ", "), " and ",
-                      extra_size_, " more bytes, multiples of ", alignment_,
-                      ", preferred offset ", preferred_offset_, "; free from\n",
-                      FreeChunksToAsciiArt());
+  std::string text =
+      absl::StrCat("slices of ", absl::StrJoin(sizes_, ", "), " and ",
+                   extra_size_, " more bytes, multiples of ", alignment_,
+                   ", preferred offset ", preferred_offset_, "; free:\n");
+  const FreeChunkRoots roots = MakeFreeChunkRoots();
+  for (auto it = roots.rbegin(); it != roots.rend(); ++it) {
+    absl::StrAppend(&text, "  ", it->second.ToString(), "\n");
+  }
+  return text;
 }
 
 SlicedAllocationFinder::FreeChunks FreeChunksBetween(

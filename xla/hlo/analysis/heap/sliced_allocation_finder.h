@@ -37,6 +37,39 @@ class SlicedAllocationFinder {
   // which may have no bytes. Empty if there is no place.
   using ChunksSortedBySliceTime = std::vector<Chunk>;
 
+  // A part of a free chunk with the first start time from which on it is free.
+  struct FreeChunkPiece {
+    // `[10,20) from 1`
+    std::string ToString() const;
+
+    int64_t earliest_free_slice_time;
+    Chunk dimensions;
+  };
+  // By offset; those of the highest offset come first. They make up a chunk.
+  using FreeChunkPieces =
+      absl::btree_map<int64_t, FreeChunkPiece, std::greater<int64_t>>;
+
+  // A chunk that is free from a start time on, cut into pieces where parts of
+  // it are free earlier.
+  struct FreeChunkRoot {
+    // One piece.
+    FreeChunkRoot(const Chunk& free_chunk, int64_t free_chunk_slice_time);
+
+    // `[0,30): [0,10) from 1, [10,20) from 0, [20,30) from 1`
+    std::string ToString() const;
+
+    // `free_chunk` is free from that start time on, which comes right before
+    // the earliest so far. What of it is not in the chunk, or not free at the
+    // time after, does not count.
+    void Update(const Chunk& free_chunk, int64_t free_chunk_slice_time);
+
+    Chunk chunk;
+    FreeChunkPieces pieces;
+  };
+  // By offset; those of the highest offset come first.
+  using FreeChunkRoots =
+      absl::btree_map<int64_t, FreeChunkRoot, std::greater<int64_t>>;
+
   static bool AllOffsetsAllowed(int64_t offset) { return true; }
 
   // `free_chunks_per_slice_time`[i] is free from the i-th start time on to the
@@ -64,8 +97,12 @@ class SlicedAllocationFinder {
   // At this offset. It need not be aligned.
   ChunksSortedBySliceTime FindForOffset(int64_t offset) const;
 
+  // The chunks that are free from the last start time on.
+  FreeChunkRoots MakeFreeChunkRoots() const;
+
   // One line per start time, latest first.
   std::string FreeChunksToAsciiArt() const;
+  // What is looked for, and MakeFreeChunkRoots(), lowest first.
   std::string ToString() const;
 
  private:

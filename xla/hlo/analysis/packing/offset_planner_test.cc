@@ -152,6 +152,53 @@ TEST(OffsetPlannerTest, HeuristicsAreValidOnLargerProblems) {
   }
 }
 
+// One that looks at all that is placed.
+std::vector<int64_t> PackSlowly(const PackingItems& items) {
+  std::vector<int64_t> offsets;
+  for (const PackingItem& item : items.items) {
+    std::vector<std::pair<int64_t, int64_t>> taken;
+    for (size_t i = 0; i < offsets.size(); ++i) {
+      const PackingItem& other = items.items[i];
+      for (const SectionRange& a : item.ranges) {
+        for (const SectionRange& b : other.ranges) {
+          if (a.lo >= b.hi || b.lo >= a.hi) continue;
+          taken.emplace_back(offsets[i], offsets[i] + other.size);
+        }
+      }
+    }
+    std::sort(taken.begin(), taken.end());
+    int64_t top = 0;
+    int64_t best_gap = -1;
+    int64_t best = 0;
+    for (const auto& [begin, end] : taken) {
+      const int64_t gap = begin - AlignUp(top, item.alignment);
+      if (gap >= item.size && (best_gap < 0 || gap < best_gap)) {
+        best_gap = gap;
+        best = AlignUp(top, item.alignment);
+      }
+      top = std::max(top, end);
+    }
+    offsets.push_back(best_gap >= 0 ? best : AlignUp(top, item.alignment));
+  }
+  return offsets;
+}
+
+TEST(OffsetPlannerTest, BestFitTakesTheSmallestGapOfFewAndOfMany) {
+  std::minstd_rand random(7);
+  for (int num_buffers : {30, 300, 1200}) {
+    PackingProblem problem = RandomProblem(random, num_buffers, 500, 1000);
+    for (int i = 0; i + 1 < num_buffers; i += 5) {
+      PackingBuffer& a = problem.buffers[i];
+      PackingBuffer& b = problem.buffers[i + 1];
+      if (!Overlap(a, b)) a.colocation = b.colocation = i;
+    }
+    const PackingItems items = MakePackingItems(problem);
+    std::vector<int> order(items.items.size());
+    std::iota(order.begin(), order.end(), 0);
+    EXPECT_EQ(PackBestFit(items, order), PackSlowly(items)) << num_buffers;
+  }
+}
+
 TEST(OffsetPlannerTest, SkylineFillsTheHolesOfGroups) {
   PackingProblem problem;
   problem.buffers = {Buffer(0, 2, 4), Buffer(2, 6, 4), Buffer(6, 8, 4)};

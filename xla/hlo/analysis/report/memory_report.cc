@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -121,6 +125,40 @@ std::string LiveTable(const MemoryReport& report, int max_buffers) {
   return out;
 }
 
+// Sums over buffers of one kind and shape, where not all buffers are listed.
+std::string ShapeTable(const MemoryReport& report, int max_buffers) {
+  if (report.live_at_peak_size() <= max_buffers) return "";
+  struct Sum {
+    std::string kind;
+    std::string shape;
+    int count = 0;
+    double bytes = 0;
+  };
+  std::map<std::pair<std::string, std::string>, Sum> by_shape;
+  for (const MemoryReport::Buffer& buffer : report.live_at_peak()) {
+    Sum& sum = by_shape[{buffer.kind(), buffer.shape()}];
+    sum.kind = buffer.kind();
+    sum.shape = buffer.shape();
+    ++sum.count;
+    sum.bytes += buffer.bytes();
+  }
+  std::vector<Sum> largest;
+  for (const auto& [key, sum] : by_shape) largest.push_back(sum);
+  std::stable_sort(
+      largest.begin(), largest.end(),
+      [](const Sum& a, const Sum& b) { return a.bytes > b.bytes; });
+  constexpr size_t kMost = 6;
+  if (largest.size() > kMost) largest.resize(kMost);
+  std::string out = "\nby shape, all of them together\n";
+  for (const Sum& sum : largest) {
+    absl::StrAppendFormat(&out, "  %10s %5.1f%%  %-15s %4d x %s\n",
+                          HumanBytes(sum.bytes),
+                          100 * sum.bytes / std::max(report.peak_bytes(), 1.0),
+                          sum.kind, sum.count, Shorten(sum.shape, 60));
+  }
+  return out;
+}
+
 std::string ComputationTable(const MemoryReport& report) {
   if (report.computations_size() < 2) return "";
   std::vector<const MemoryReport::Computation*> largest;
@@ -176,6 +214,7 @@ std::string MemoryReportToText(const MemoryReport& report,
                                const MemoryReportTextOptions& options) {
   std::string out = Answer(report);
   absl::StrAppend(&out, Summary(report), LiveTable(report, options.max_buffers),
+                  ShapeTable(report, options.max_buffers),
                   ComputationTable(report));
   const std::string plot =
       PlotCurve(curve, options.plot_width, options.plot_height);

@@ -65,6 +65,9 @@ TEST(MemoryReportTest, SmallBuffersAreSummed) {
   EXPECT_THAT(text, HasSubstr("%b.0"));
   EXPECT_THAT(text, Not(HasSubstr("%b.1")));
   EXPECT_THAT(text, HasSubstr("2.0 MiB  66.7%  the other 2"));
+  EXPECT_THAT(text, HasSubstr("3.0 MiB 100.0%  temporary          3 x "
+                              "f32[262144]\n"));
+  EXPECT_THAT(MemoryReportToText(Report(), {}), Not(HasSubstr("by shape")));
 }
 
 TEST(MemoryReportTest, JsonHoldsNumbers) {

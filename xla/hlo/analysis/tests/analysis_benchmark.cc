@@ -5,17 +5,24 @@
 //
 // A column per size: nanoseconds of processor time per instruction, the fastest
 // of several runs, so that the first touch of memory does not count.
-// Then the growth of that from the first to the last size (1.0: linear), and
-// per instruction of the last size the bytes that a result holds and the most
-// that were taken on the way. Modules are synthetic training steps with a
-// schedule; --hlo adds a column for each file, whose call graph must be flat. A
-// dash stands for what is left out: analyses that need a schedule, on files
-// without one.
+// Then the exponent e of time = c * size^e, fitted to all sizes (1.00: linear),
+// and per instruction of the last size the bytes that a result holds and the
+// most that were taken on the way. Where caches are too small for the larger
+// modules, e tells more of the machine than of the work: see
+// tools/bench/analysis_counts.py, which runs this with --count under Valgrind.
+//
+// Modules are synthetic training steps with a schedule; --hlo adds a column for
+// each file, whose call graph must be flat. A dash stands for what is left out:
+// analyses that need a schedule, on files without one.
 
 #include <malloc.h>
 #include <time.h>
+#if __has_include(<valgrind/callgrind.h>)
+#include <valgrind/callgrind.h>
+#endif
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -65,6 +72,9 @@ ABSL_FLAG(std::vector<std::string>, only, {},
           "Parts of names of analyses; empty: all.");
 ABSL_FLAG(std::vector<std::string>, hlo, {}, "Files for more columns.");
 ABSL_FLAG(double, seconds, 0.3, "Time for each figure.");
+ABSL_FLAG(bool, count, false,
+          "Under Valgrind's callgrind with --instr-atstart=no: a dump for each "
+          "analysis and size, named so, in place of the table.");
 
 namespace {
 
@@ -388,6 +398,36 @@ double Time(const Analysis& analysis, const Subject& subject) {
   return best;
 }
 
+// Has callgrind count one run. The first run finds what later ones share.
+void Count(const Analysis& analysis, const Subject& subject) {
+  analysis.run(subject);
+#if defined(CALLGRIND_DUMP_STATS_AT)
+  const std::string name = absl::StrCat(analysis.name, "@", subject.size());
+  CALLGRIND_START_INSTRUMENTATION;
+  CALLGRIND_ZERO_STATS;
+  std::shared_ptr<void> kept = analysis.run(subject);
+  CALLGRIND_DUMP_STATS_AT(name.c_str());
+  CALLGRIND_STOP_INSTRUMENTATION;
+#endif
+}
+
+// The slope of the line through (log size, log cost).
+double Exponent(const std::vector<std::pair<double, double>>& points) {
+  double x_mean = 0;
+  double y_mean = 0;
+  for (const auto& [size, cost] : points) {
+    x_mean += std::log(size) / static_cast<double>(points.size());
+    y_mean += std::log(cost) / static_cast<double>(points.size());
+  }
+  double xy = 0;
+  double xx = 0;
+  for (const auto& [size, cost] : points) {
+    xy += (std::log(size) - x_mean) * (std::log(cost) - y_mean);
+    xx += (std::log(size) - x_mean) * (std::log(size) - x_mean);
+  }
+  return xx == 0 ? 0 : xy / xx;
+}
+
 bool IsWanted(absl::string_view name) {
   const std::vector<std::string> only = absl::GetFlag(FLAGS_only);
   return only.empty() ||
@@ -400,8 +440,7 @@ void PrintRow(const Analysis& analysis,
               const std::vector<std::unique_ptr<Subject>>& subjects,
               int64_t num_synthetic) {
   std::string row = absl::StrFormat("%-28s", analysis.name);
-  double first = 0;
-  double last = 0;
+  std::vector<std::pair<double, double>> points;
   double kept_bytes = 0;
   double peak_bytes = 0;
   for (int64_t i = 0; i < subjects.size(); ++i) {
@@ -410,11 +449,10 @@ void PrintRow(const Analysis& analysis,
       absl::StrAppend(&row, absl::StrFormat("%13s", "-"));
       continue;
     }
-    const double per_instruction = Time(analysis, subject) / subject.size();
-    absl::StrAppend(&row, absl::StrFormat("%13.1f", per_instruction));
-    if (i >= num_synthetic) continue;
-    if (first == 0) first = per_instruction;
-    last = per_instruction;
+    const double time = Time(analysis, subject);
+    const auto size = static_cast<double>(subject.size());
+    absl::StrAppend(&row, absl::StrFormat("%13.1f", time / size));
+    if (i < num_synthetic) points.emplace_back(size, time);
   }
   if (num_synthetic > 0) {
     const Subject& subject = *subjects[num_synthetic - 1];
@@ -423,7 +461,7 @@ void PrintRow(const Analysis& analysis,
     kept_bytes = static_cast<double>(bytes_now - before) / subject.size();
     peak_bytes = static_cast<double>(bytes_most - before) / subject.size();
   }
-  absl::StrAppend(&row, absl::StrFormat("%8.2f%8.0f%8.0f", last / first,
+  absl::StrAppend(&row, absl::StrFormat("%8.2f%8.0f%8.0f", Exponent(points),
                                         kept_bytes, peak_bytes));
   std::puts(row.c_str());
   std::fflush(stdout);
@@ -455,12 +493,17 @@ int Main() {
     absl::StrAppend(
         &header, absl::StrFormat("%13s", file.substr(file.rfind('/') + 1, 12)));
   }
-  absl::StrAppend(&header,
-                  absl::StrFormat("%8s%8s%8s", "growth", "bytes", "peak"));
-  std::puts(header.c_str());
+  absl::StrAppend(&header, absl::StrFormat("%8s%8s%8s", "e", "bytes", "peak"));
+  const bool count = absl::GetFlag(FLAGS_count);
+  if (!count) std::puts(header.c_str());
   for (const auto& list : {GraphAnalyses(), MemoryAnalyses()}) {
     for (const Analysis& analysis : list) {
-      if (IsWanted(analysis.name)) PrintRow(analysis, subjects, num_synthetic);
+      if (!IsWanted(analysis.name)) continue;
+      if (!count) {
+        PrintRow(analysis, subjects, num_synthetic);
+        continue;
+      }
+      for (const auto& subject : subjects) Count(analysis, *subject);
     }
   }
   return 0;

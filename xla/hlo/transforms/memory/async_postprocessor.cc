@@ -19,7 +19,7 @@ namespace {
 using Instructions = std::vector<HloInstruction*>;
 using IsWanted = absl::FunctionRef<bool(const HloInstruction&)>;
 
-constexpr std::pair<absl::string_view, AsyncPlacement> kNames[] = {
+constexpr std::pair<absl::string_view, AsyncPlacement> kPlacementNames[] = {
     {"as-scheduled", AsyncPlacement::kAsScheduled},
     {"overlap", AsyncPlacement::kOverlap},
 };
@@ -146,7 +146,7 @@ Instructions AsSoonAsPossible(
 
 bool AbslParseFlag(absl::string_view text, AsyncPlacement* placement,
                    std::string* error) {
-  for (const auto& [name, value] : kNames) {
+  for (const auto& [name, value] : kPlacementNames) {
     if (name != text) continue;
     *placement = value;
     return true;
@@ -156,7 +156,7 @@ bool AbslParseFlag(absl::string_view text, AsyncPlacement* placement,
 }
 
 std::string AbslUnparseFlag(AsyncPlacement placement) {
-  for (const auto& [name, value] : kNames) {
+  for (const auto& [name, value] : kPlacementNames) {
     if (value == placement) return std::string(name);
   }
   return "unknown";

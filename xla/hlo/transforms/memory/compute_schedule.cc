@@ -19,7 +19,7 @@
 namespace xla {
 namespace {
 
-constexpr std::pair<absl::string_view, ScheduleAlgorithm> kNames[] = {
+constexpr std::pair<absl::string_view, ScheduleAlgorithm> kAlgorithmNames[] = {
     {"list", ScheduleAlgorithm::kList},
     {"dfs", ScheduleAlgorithm::kDfs},
     {"postorder", ScheduleAlgorithm::kPostOrder},
@@ -55,7 +55,7 @@ absl::StatusOr<MemoryBound> QuickLowerBound(
 
 bool AbslParseFlag(absl::string_view text, ScheduleAlgorithm* algorithm,
                    std::string* error) {
-  for (const auto& [name, value] : kNames) {
+  for (const auto& [name, value] : kAlgorithmNames) {
     if (name != text) continue;
     *algorithm = value;
     return true;
@@ -65,7 +65,7 @@ bool AbslParseFlag(absl::string_view text, ScheduleAlgorithm* algorithm,
 }
 
 std::string AbslUnparseFlag(ScheduleAlgorithm algorithm) {
-  for (const auto& [name, value] : kNames) {
+  for (const auto& [name, value] : kAlgorithmNames) {
     if (value == algorithm) return std::string(name);
   }
   return "unknown";

@@ -36,7 +36,14 @@ class Builder {
         dataflow_(alias_analysis.dataflow_analysis()),
         alias_info_(alias_info),
         size_function_(size_function),
-        callees_(callees) {}
+        callees_(callees) {
+    // The config itself searches all outputs for a parameter.
+    computation.parent()->input_output_alias_config().ForEachAlias(
+        [&](const ShapeIndex&, const HloInputOutputAliasConfig::Alias& alias) {
+          aliased_parameters_.insert(
+              {alias.parameter_number, alias.parameter_index});
+        });
+  }
 
   absl::StatusOr<HloMemoryGraph> Build() {
     result_.instructions = computation_.MakeInstructionPostOrder();
@@ -153,8 +160,8 @@ class Builder {
     const HloModule& module = *computation_.parent();
     return value.instruction()->opcode() == HloOpcode::kParameter &&
            &computation_ == module.entry_computation() &&
-           !module.input_output_alias_config().ParameterHasAlias(
-               value.instruction()->parameter_number(), value.index());
+           !aliased_parameters_.contains(
+               {value.instruction()->parameter_number(), value.index()});
   }
 
   void AddSharings(HloInstruction* inst) {
@@ -198,6 +205,8 @@ class Builder {
   const AliasInfo* alias_info_;
   const BufferValue::SizeFunction& size_function_;
   const ComputationPeaks& callees_;
+  // Parts of entry parameters, by number and index.
+  absl::flat_hash_set<std::pair<int64_t, ShapeIndex>> aliased_parameters_;
   HloMemoryGraph result_;
   absl::Status status_;
   absl::flat_hash_map<const HloInstruction*, Node> node_of_;

@@ -146,10 +146,20 @@ class ListOrder {
     if (!one_use_left) return;
     // The last readers of something free more than they did.
     for (const HloInstruction* operand : inst->operands()) {
+      if (!HoldsValueWithOneUseLeft(*operand)) continue;
       for (const HloInstruction* user : operand->users()) {
         Refresh(nodes_.at(user));
       }
     }
+  }
+
+  bool HoldsValueWithOneUseLeft(const HloInstruction& inst) const {
+    for (const auto& [index, set] : dataflow_.GetInstructionValueSet(&inst)) {
+      for (const HloValue* value : set.values()) {
+        if (uses_left_.at(value->id()) == 1) return true;
+      }
+    }
+    return false;
   }
 
   void Refresh(Node& node) {

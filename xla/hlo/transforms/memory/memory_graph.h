@@ -125,6 +125,9 @@ class MemoryGraph {
   Lists<Sharing> sharings_;
 };
 
+// In place of a node where there is none.
+inline constexpr MemoryGraph::Node kNoNode = -1;
+
 // Replays an order step by step, forwards and back.
 class MemoryReplay {
  public:

@@ -16,7 +16,6 @@ using Node = MemoryGraph::Node;
 using Value = MemoryGraph::Value;
 using Buffer = MemoryGraph::Buffer;
 
-constexpr Node kNone = -1;
 // Ends the rounds on graphs where each finds a few pairs only.
 constexpr int kMaxRounds = 24;
 // Nodes up to which every pair counts.
@@ -45,12 +44,6 @@ bool HasOnlyUser(const MemoryGraph& graph, Value value) {
 bool Holds(const MemoryGraph& graph, Node node, Buffer buffer) {
   return absl::c_any_of(graph.reads(node), [&](const MemoryGraph::Use& use) {
     return !use.handed_over && graph.value(use.id).buffer == buffer;
-  });
-}
-
-bool Reads(const MemoryGraph& graph, Node node, Value value) {
-  return absl::c_any_of(graph.reads(node), [&](const MemoryGraph::Use& use) {
-    return use.id == value;
   });
 }
 
@@ -118,30 +111,78 @@ bool DependsOnOrder(const MemoryGraph& graph, Node node) {
          });
 }
 
+// What is known of the steps of a graph, found once for each: many steps may
+// have one and the same large neighbour.
+class StepFacts {
+ public:
+  explicit StepFacts(const MemoryGraph& graph)
+      : graph_(graph),
+        depends_(graph.node_count(), kUnknown),
+        bounds_(graph.node_count()),
+        has_bounds_(graph.node_count(), false),
+        reads_of_(graph.value_count(), kNoNode) {}
+
+  const MemoryGraph& graph() const { return graph_; }
+
+  bool DependsOnOrder(Node node) {
+    if (depends_[node] == kUnknown) {
+      depends_[node] = xla::DependsOnOrder(graph_, node) ? kYes : kNo;
+    }
+    return depends_[node] == kYes;
+  }
+
+  const StepBounds& Bounds(Node node) {
+    if (!has_bounds_[node]) {
+      bounds_[node] = BoundsOf(graph_, node);
+      has_bounds_[node] = true;
+    }
+    return bounds_[node];
+  }
+
+  // Whether the step reads the value.
+  bool Reads(Node node, Value value) {
+    if (node != reader_) {
+      reader_ = node;
+      for (const MemoryGraph::Use& use : graph_.reads(node)) {
+        reads_of_[use.id] = node;
+      }
+    }
+    return reads_of_[value] == node;
+  }
+
+ private:
+  enum Answer : uint8_t { kUnknown, kNo, kYes };
+
+  const MemoryGraph& graph_;
+  std::vector<Answer> depends_;
+  std::vector<StepBounds> bounds_;
+  std::vector<bool> has_bounds_;
+  // By value: a step that reads it, right for what reader_ reads.
+  std::vector<Node> reads_of_;
+  Node reader_ = kNoNode;
+};
+
 // Whether `next`, whose only predecessor is `node`, runs right after it in some
 // best order.
-bool RunsRightAfter(const MemoryGraph& graph, Node node, Node next) {
-  if (DependsOnOrder(graph, node) || DependsOnOrder(graph, next)) {
-    return false;
-  }
-  StepBounds bounds = BoundsOf(graph, next);
+bool RunsRightAfter(StepFacts& facts, Node node, Node next) {
+  if (facts.DependsOnOrder(node) || facts.DependsOnOrder(next)) return false;
+  const StepBounds& bounds = facts.Bounds(next);
   return bounds.rise == 0 && bounds.results <= bounds.ends;
 }
 
 // Whether `node`, whose only successor is `next`, runs right before it in some
 // best order.
-bool RunsRightBefore(const MemoryGraph& graph, Node node, Node next) {
-  if (DependsOnOrder(graph, node) || DependsOnOrder(graph, next)) {
-    return false;
-  }
-  StepBounds bounds = BoundsOf(graph, node);
+bool RunsRightBefore(StepFacts& facts, Node node, Node next) {
+  if (facts.DependsOnOrder(node) || facts.DependsOnOrder(next)) return false;
+  const MemoryGraph& graph = facts.graph();
+  const StepBounds& bounds = facts.Bounds(node);
   int64_t held = bounds.ends;
   // An operand that may end here would have to be held inside the merged step.
   for (const MemoryGraph::Use& use : graph.reads(node)) {
     const MemoryGraph::ValueInfo& info = graph.value(use.id);
     bool is_permanent = info.live_out && info.def == MemoryGraph::kStart;
     if (!HasOnlyUser(graph, use.id) && !is_permanent &&
-        !Reads(graph, next, use.id)) {
+        !facts.Reads(next, use.id)) {
       return false;
     }
   }
@@ -149,7 +190,7 @@ bool RunsRightBefore(const MemoryGraph& graph, Node node, Node next) {
     if (graph.value(value).live_out) return false;
   }
   return held <= bounds.results &&
-         held + bounds.rise - bounds.results <= BoundsOf(graph, next).rise;
+         held + bounds.rise - bounds.results <= facts.Bounds(next).rise;
 }
 
 }  // namespace
@@ -167,32 +208,33 @@ MemoryGraphReduction::MemoryGraphReduction(const MemoryGraph& graph)
 bool MemoryGraphReduction::FindPairs(Pairs* pairs) const {
   int32_t nodes = graph_.node_count();
   pairs->runs_first.assign(nodes, false);
-  pairs->later.assign(nodes, kNone);
+  pairs->later.assign(nodes, kNoNode);
   pairs->is_later.assign(nodes, false);
   std::vector<bool> taken(nodes, false);
+  StepFacts facts(graph_);
   int32_t found = 0;
   for (Node node = 0; node < nodes; ++node) {
     if (taken[node]) continue;
     absl::Span<const Node> before = graph_.predecessors(node);
     absl::Span<const Node> after = graph_.successors(node);
     Node one = node;
-    Node two = kNone;
+    Node two = kNoNode;
     if (before.empty() && graph_.defs(node).empty() &&
         graph_.extra(node) == 0) {
       pairs->runs_first[node] = true;
     } else if (before.size() == 1 && !taken[before[0]] &&
-               RunsRightAfter(graph_, before[0], node)) {
+               RunsRightAfter(facts, before[0], node)) {
       one = before[0];
       two = node;
     } else if (after.size() == 1 && !taken[after[0]] &&
-               RunsRightBefore(graph_, node, after[0])) {
+               RunsRightBefore(facts, node, after[0])) {
       two = after[0];
     } else {
       continue;
     }
     ++found;
     taken[one] = true;
-    if (two == kNone) continue;
+    if (two == kNoNode) continue;
     taken[two] = true;
     pairs->later[one] = two;
     pairs->is_later[two] = true;
@@ -206,8 +248,8 @@ bool MemoryGraphReduction::MergePairs() {
   if (!FindPairs(&pairs)) return false;
   MemoryGraph reduced;
   std::vector<std::vector<Node>> members;
-  // The step that each one becomes; kNone: it runs first.
-  std::vector<Node> target(graph_.node_count(), kNone);
+  // The step that each one becomes; kNoNode: it runs first.
+  std::vector<Node> target(graph_.node_count(), kNoNode);
   for (Node node = 0; node < graph_.node_count(); ++node) {
     if (pairs.runs_first[node]) {
       first_.insert(first_.end(), members_[node].begin(), members_[node].end());
@@ -217,7 +259,7 @@ bool MemoryGraphReduction::MergePairs() {
     target[node] = reduced.AddNode(graph_.extra(node));
     members.push_back(std::move(members_[node]));
     Node later = pairs.later[node];
-    if (later == kNone) continue;
+    if (later == kNoNode) continue;
     target[later] = target[node];
     members.back().insert(members.back().end(), members_[later].begin(),
                           members_[later].end());
@@ -225,7 +267,7 @@ bool MemoryGraphReduction::MergePairs() {
   AddMergedValues(pairs, target, &reduced);
   for (Node node = 0; node < graph_.node_count(); ++node) {
     for (Node before : graph_.predecessors(node)) {
-      if (target[before] != kNone && target[before] != target[node]) {
+      if (target[before] != kNoNode && target[before] != target[node]) {
         reduced.AddDependency(target[before], target[node]);
       }
     }
@@ -243,47 +285,49 @@ void MemoryGraphReduction::AddMergedValues(const Pairs& pairs,
   std::vector<Value> values(graph_.value_count(), -1);
   // Per merged step: bytes that are handed over to it.
   std::vector<int64_t> handed_over(reduced->node_count(), 0);
+  // Per merged step: the last value that was found to be read there.
+  std::vector<Value> last_read(reduced->node_count(), -1);
   for (Value value = 0; value < graph_.value_count(); ++value) {
     const MemoryGraph::ValueInfo& info = graph_.value(value);
-    Node def = info.def == MemoryGraph::kStart ? kNone : target[info.def];
+    Node def = info.def == MemoryGraph::kStart ? kNoNode : target[info.def];
     absl::InlinedVector<Node, 8> users;
     for (const MemoryGraph::Use& use : graph_.uses(value)) {
       Node user = target[use.id];
-      if (user != kNone && !absl::c_linear_search(users, user)) {
-        users.push_back(user);
-      }
+      if (user == kNoNode || last_read[user] == value) continue;
+      last_read[user] = value;
+      users.push_back(user);
     }
     bool may_end = !info.live_out && graph_.values_in(info.buffer) == 1;
-    bool is_inside = def != kNone && pairs.later[info.def] != kNone;
-    is_inside |= def != kNone && pairs.is_later[info.def];
+    bool is_inside = def != kNoNode && pairs.later[info.def] != kNoNode;
+    is_inside |= def != kNoNode && pairs.is_later[info.def];
     is_inside &=
         may_end && (users.empty() || (users.size() == 1 && users[0] == def));
     // What lives inside a merged step is counted in its extra bytes; of what
     // nobody reads any more nothing depends on the order.
-    if (is_inside || (def == kNone && users.empty() && !info.live_out)) {
+    if (is_inside || (def == kNoNode && users.empty() && !info.live_out)) {
       continue;
     }
     if (buffers[info.buffer] == -1) {
       buffers[info.buffer] = reduced->AddBuffer(info.size);
     }
     Value copy = reduced->AddValue(buffers[info.buffer],
-                                   def == kNone ? MemoryGraph::kStart : def);
+                                   def == kNoNode ? MemoryGraph::kStart : def);
     values[value] = copy;
     if (info.live_out) reduced->SetLiveOut(copy);
     bool handed = false;
     for (const MemoryGraph::Use& use : graph_.uses(value)) {
       Node user = target[use.id];
-      if (user == kNone || user == def) continue;
-      bool to_merged = pairs.later[use.id] != kNone || pairs.is_later[use.id];
+      if (user == kNoNode || user == def) continue;
+      bool to_merged = pairs.later[use.id] != kNoNode || pairs.is_later[use.id];
       handed = to_merged && may_end && users.size() == 1;
       reduced->AddUse(copy, user, to_merged ? handed : use.handed_over);
     }
     if (handed) handed_over[users[0]] += info.size;
   }
   for (Node node = 0; node < graph_.node_count(); ++node) {
-    if (target[node] == kNone || pairs.is_later[node]) continue;
+    if (target[node] == kNoNode || pairs.is_later[node]) continue;
     Node later = pairs.later[node];
-    if (later != kNone) {
+    if (later != kNoNode) {
       StepBounds one = BoundsOf(graph_, node);
       StepBounds two = BoundsOf(graph_, later);
       int64_t rise = std::max(one.rise, one.results - one.ends + two.rise);

@@ -26,7 +26,7 @@ class SetSearch {
     NodeSet all =
         nodes == kMaxOptimalOrderNodes ? ~NodeSet{0} : Only(nodes) - 1;
     if (replay_.live() >= limit_) return std::nullopt;
-    Reach(0, kNone, replay_.live());
+    Reach(0, kNoNode, replay_.live());
     while (!open_.empty()) {
       auto [peak, missing, set] = open_.top();
       open_.pop();
@@ -47,8 +47,6 @@ class SetSearch {
   }
 
  private:
-  static constexpr Node kNone = -1;
-
   struct Reached {
     int64_t peak;
     Node last;

@@ -11,8 +11,6 @@ namespace {
 using Node = MemoryGraph::Node;
 using Value = MemoryGraph::Value;
 
-constexpr Node kNone = -1;
-
 // SplitMix64's finalizer (Steele, Lea and Flood, OOPSLA 2014): sums of these
 // tell sets apart.
 uint64_t HashOf(Node node) {
@@ -62,7 +60,7 @@ bool StepRelations::MarkBefore(absl::Span<const Node> nodes,
 
 Node StepRelations::LastUser(Value value) {
   absl::Span<const MemoryGraph::Use> uses = graph_.uses(value);
-  if (uses.empty()) return kNone;
+  if (uses.empty()) return kNoNode;
   Node last = uses[0].id;
   int32_t first_rank = rank_[last];
   for (const MemoryGraph::Use& use : uses) {
@@ -75,7 +73,7 @@ Node StepRelations::LastUser(Value value) {
   bool is_known = absl::c_all_of(uses, [&](const MemoryGraph::Use& use) {
     return use.id == last || IsMarked(use.id);
   });
-  return is_known ? last : kNone;
+  return is_known ? last : kNoNode;
 }
 
 std::vector<Node> StepRelations::Predecessors(Node node) {
@@ -106,7 +104,8 @@ bool StepRelations::IsPassedOn(std::vector<Value>& values) {
     }
   }
   return graph_.value(values.back()).live_out ||
-         graph_.uses(values.back()).empty() || LastUser(values.back()) != kNone;
+         graph_.uses(values.back()).empty() ||
+         LastUser(values.back()) != kNoNode;
 }
 
 std::vector<bool> StepRelations::FixedSteps() {

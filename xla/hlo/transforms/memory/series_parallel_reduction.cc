@@ -16,8 +16,6 @@ namespace {
 using Node = MemoryGraph::Node;
 using Value = MemoryGraph::Value;
 
-constexpr Node kNone = -1;
-
 // Builds the reduced graph.
 class Reducer {
  public:
@@ -26,7 +24,7 @@ class Reducer {
       : graph_(graph),
         relations_(*relations),
         parts_(parts),
-        target_(graph.node_count(), kNone) {}
+        target_(graph.node_count(), kNoNode) {}
 
   MemoryGraph Run(std::vector<std::vector<Node>>* members) {
     std::vector<std::pair<Node, Node>> ends(graph_.node_count());
@@ -51,14 +49,14 @@ class Reducer {
   // Adds the steps of a part; returns the first and the last one.
   std::pair<Node, Node> AddPart(Node part,
                                 std::vector<std::vector<Node>>* members) {
-    Node first = kNone;
-    Node last = kNone;
+    Node first = kNoNode;
+    Node last = kNoNode;
     for (const OrderChain::Segment& segment : parts_.chain(part).segments()) {
       std::vector<Node> steps = parts_.pool().Steps(segment);
       Node added = reduced_.AddNode(graph_.extra(steps[0]));
       for (Node step : steps) target_[step] = added;
-      if (last != kNone) reduced_.AddDependency(last, added);
-      if (first == kNone) first = added;
+      if (last != kNoNode) reduced_.AddDependency(last, added);
+      if (first == kNoNode) first = added;
       last = added;
       hills_.push_back(segment.hill);
       members->push_back(std::move(steps));
@@ -68,12 +66,13 @@ class Reducer {
 
   void AddValues(const std::vector<std::vector<Node>>& members) {
     handed_over_.assign(members.size(), 0);
+    last_read_.assign(members.size(), -1);
     std::vector<MemoryGraph::Buffer> buffers(graph_.buffer_count(), -1);
     std::vector<Value> values(graph_.value_count(), -1);
     for (Value value = 0; value < graph_.value_count(); ++value) {
       const MemoryGraph::ValueInfo& info = graph_.value(value);
-      Node def = info.def == MemoryGraph::kStart ? kNone : target_[info.def];
-      bool is_inside = !info.live_out && def != kNone &&
+      Node def = info.def == MemoryGraph::kStart ? kNoNode : target_[info.def];
+      bool is_inside = !info.live_out && def != kNoNode &&
                        members[def].size() > 1 &&
                        absl::c_all_of(graph_.uses(value), [&](const auto& use) {
                          return target_[use.id] == def;
@@ -83,7 +82,7 @@ class Reducer {
         buffers[info.buffer] = reduced_.AddBuffer(info.size);
       }
       values[value] = reduced_.AddValue(
-          buffers[info.buffer], def == kNone ? MemoryGraph::kStart : def);
+          buffers[info.buffer], def == kNoNode ? MemoryGraph::kStart : def);
       if (info.live_out) reduced_.SetLiveOut(values[value]);
       AddUses(value, values[value], def, members);
     }
@@ -99,14 +98,13 @@ class Reducer {
   void AddUses(Value value, Value added, Node def,
                const std::vector<std::vector<Node>>& members) {
     const MemoryGraph::ValueInfo& info = graph_.value(value);
-    Node last = info.live_out ? kNone : relations_.LastUser(value);
-    absl::InlinedVector<Node, 8> users;
+    Node last = info.live_out ? kNoNode : relations_.LastUser(value);
     for (const MemoryGraph::Use& use : graph_.uses(value)) {
       Node user = target_[use.id];
-      if (user == def || absl::c_linear_search(users, user)) continue;
-      users.push_back(user);
+      if (user == def || last_read_[user] == value) continue;
+      last_read_[user] = value;
       bool is_joined = members[user].size() > 1;
-      bool ends_there = last != kNone && target_[last] == user;
+      bool ends_there = last != kNoNode && target_[last] == user;
       if (is_joined && ends_there) handed_over_[user] += info.size;
       reduced_.AddUse(added, user, is_joined ? ends_there : use.handed_over);
     }
@@ -119,6 +117,8 @@ class Reducer {
   std::vector<Node> target_;  // of each step
   std::vector<int64_t> hills_;
   std::vector<int64_t> handed_over_;
+  // By added step: the last value that was found to be read there.
+  std::vector<Value> last_read_;
 };
 
 }  // namespace
