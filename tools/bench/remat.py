@@ -10,6 +10,7 @@ HLO_EXPLAIN is the binary of //tools:hlo-explain, built with -c opt.
   --strategies=plan,always-remat,peak-priority
   --accounting=upstream        or ours
   --schedule=NAME              of hlo-explain; else its default
+  --fuse=false                 of hlo-explain: only recomputation is compared
   --timeout=SECONDS            of processor time per run (600)
   --upstream=FILE.csv          lines `model,algorithm,block_size_limit,...,
                                limit_pct,peak_after,after_over_before,limit_met`
@@ -19,9 +20,10 @@ HLO_EXPLAIN is the binary of //tools:hlo-explain, built with -c opt.
                                the time
 
 Per line: met or not, peak / peak before, added FLOPs and seconds in percent,
-instructions added, seconds of the planner, peak memory of the process in MiB.
+instructions added, seconds of the planner (elapsed), processor seconds and peak
+memory in MiB of the whole process.
 Exit status 1: the plan misses a limit that another strategy meets, or costs
-more there.
+more there; needs more, or costs less, than the one for the limit before it.
 """
 
 import csv
@@ -41,8 +43,9 @@ def fit(binary, path, limit, strategy, options):
              "--strategy=" + strategy,
              "--accounting=" + options.get("accounting", "upstream")]
   seconds = int(options.get("timeout", "600"))
-  if "schedule" in options:
-    command.append("--schedule=" + options["schedule"])
+  for flag in ("schedule", "fuse"):
+    if flag in options:
+      command.append("--%s=%s" % (flag, options[flag]))
   with tempfile.TemporaryFile() as out:
     process = subprocess.Popen(
         command, stdout=out, stderr=subprocess.DEVNULL,
@@ -58,6 +61,7 @@ def fit(binary, path, limit, strategy, options):
     raise RuntimeError("exit status %d" % os.WEXITSTATUS(status))
   report = json.loads(text)
   report["rss_mib"] = usage.ru_maxrss / 1024
+  report["cpu_seconds"] = usage.ru_utime + usage.ru_stime
   return report
 
 
@@ -74,7 +78,7 @@ def read_upstream(path):
   return found
 
 
-ROW = "%-30s %4s %-14s %-3s %8s %9s %9s %7s %8s %7s  %s"
+ROW = "%-30s %4s %-14s %-3s %8s %9s %9s %7s %8s %8s %7s  %s"
 
 
 def print_report(name, limit, strategy, report, note):
@@ -84,7 +88,8 @@ def print_report(name, limit, strategy, report, note):
                "%+.2f" % (100 * report["added_flops_fraction"]),
                "%+.2f" % (100 * report["added_seconds_fraction"]),
                "%d" % report["instructions_added"],
-               "%.2f" % report["seconds"], "%.0f" % report["rss_mib"], note),
+               "%.2f" % report["seconds"], "%.2f" % report["cpu_seconds"],
+               "%.0f" % report["rss_mib"], note),
         flush=True)
 
 
@@ -94,12 +99,13 @@ def table(binary, paths, options):
   strategies = options.get("strategies",
                            "plan,always-remat,peak-priority").split(",")
   print(ROW % ("module", "%", "strategy", "met", "peak", "flops %", "secs %",
-               "instr", "s", "MiB", "upstream"))
+               "instr", "s", "cpu s", "MiB", "upstream"))
   good = True
-  ratios = []
+  ratios, large = [], []
   counts = dict((strategy, 0) for strategy in strategies)
   for path in paths:
     name = os.path.basename(path).rsplit(".", 1)[0]
+    before = None
     for limit in limits:
       reports = {}
       for strategy in strategies:
@@ -126,16 +132,31 @@ def table(binary, paths, options):
           good = False
         elif strategy == "always-remat" and theirs > 0:
           ratios.append(max(cost, 1e-9) / theirs)
+          if other["instructions_added"] > 10:
+            large.append(ratios[-1])
+      if plan is not None and before is not None:
+        if plan["peak_after_bytes"] > before["peak_after_bytes"]:
+          print("  plan needs more than for the limit before")
+          good = False
+        if plan["met"] and plan["added_seconds"] < (
+            before["added_seconds"] - 1e-9 * abs(before["added_seconds"])):
+          print("  plan costs less than for the limit before")
+          good = False
+      before = plan or before
   print("limits met:", ", ".join("%s %d" % c for c in counts.items()))
   if ratios:
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
     print("added seconds, plan / always-remat: mean %.2f, worst %.2f on %d" %
           (mean, max(ratios), len(ratios)))
+  if large:
+    mean = math.exp(sum(map(math.log, large)) / len(large))
+    print("... where always-remat adds more than 10: mean %.2f, worst %.2f on "
+          "%d" % (mean, max(large), len(large)))
   return good
 
 
 def scaling(binary, sizes, options):
-  print("%9s %10s %10s %8s" % ("instr", "s", "peak", "secs %"))
+  print("%9s %10s %10s %10s %8s" % ("instr", "s", "cpu s", "peak", "secs %"))
   points = []
   with tempfile.TemporaryDirectory() as folder:
     for size in sizes:
@@ -144,9 +165,10 @@ def scaling(binary, sizes, options):
         out.write(schedules.synthetic_step(size))
       report = fit(binary, path, "60", "plan",
                    dict(options, schedule=options.get("schedule", "default")))
-      points.append((math.log(size), math.log(max(report["seconds"], 1e-3))))
-      print("%9d %10.2f %10.4f %+8.2f" % (
-          size, report["seconds"],
+      points.append((math.log(size),
+                     math.log(max(report["cpu_seconds"], 1e-3))))
+      print("%9d %10.2f %10.2f %10.4f %+8.2f" % (
+          size, report["seconds"], report["cpu_seconds"],
           report["peak_after_bytes"] / report["peak_before_bytes"],
           100 * report["added_seconds_fraction"]), flush=True)
   if len(points) > 1:
@@ -154,7 +176,7 @@ def scaling(binary, sizes, options):
     mean_y = sum(y for _, y in points) / len(points)
     slope = (sum((x - mean_x) * (y - mean_y) for x, y in points) /
              sum((x - mean_x) ** 2 for x, _ in points))
-    print("seconds grow with instructions to the power of %.2f" % slope)
+    print("processor seconds grow with instructions to the power of %.2f" % slope)
   return True
 
 

@@ -122,6 +122,10 @@ absl::StatusOr<RematPlanResult> Plan(const HloFitOptions& options,
   for (RematerializationAlgorithm algorithm :
        {RematerializationAlgorithm::kAlwaysRemat,
         RematerializationAlgorithm::kPeakPriority}) {
+    if (algorithm == RematerializationAlgorithm::kPeakPriority &&
+        module->instruction_count() > kMostInstructionsForPeakPriority) {
+      continue;
+    }
     const auto rewrite = [algorithm, their_limit](HloModule* copy) {
       // That a candidate misses the limit is no news.
       absl::ScopedStderrThreshold quiet(absl::LogSeverityAtLeast::kError);
@@ -207,6 +211,48 @@ RematReport MakeReport(const HloFitOptions& options, int64_t limit_bytes,
   return report;
 }
 
+RematCurve::Point MakePoint(const RematPlanResult& result,
+                            const RematReport& report) {
+  RematCurve::Point point;
+  point.set_met(result.met);
+  point.set_peak_bytes(report.peak_after_bytes());
+  point.set_added_flops_fraction(report.added_flops_fraction());
+  point.set_added_seconds(report.added_seconds());
+  point.set_added_seconds_fraction(report.added_seconds_fraction());
+  point.set_instructions_added(report.instructions_added());
+  point.set_method(result.method);
+  return point;
+}
+
+// The plan of another point for this one's limit.
+void TakePlan(const RematCurve::Point& from, RematCurve::Point* to) {
+  const double limit = to->limit_bytes(), fraction = to->limit_fraction();
+  *to = from;
+  to->set_limit_bytes(limit);
+  to->set_limit_fraction(fraction);
+  to->set_met(to->peak_bytes() <= limit);
+}
+
+// Lets plans serve other limits, of points from the highest limit down: higher
+// ones where they cost less, lower ones where no plan fits.
+void ShareAlongCurve(std::vector<RematCurve::Point>* points) {
+  for (size_t i = points->size(); i-- > 1;) {
+    const RematCurve::Point& below = (*points)[i];
+    RematCurve::Point& point = (*points)[i - 1];
+    const bool fits = below.peak_bytes() <= point.limit_bytes();
+    const bool cheaper = below.added_seconds() < point.added_seconds();
+    const bool less = below.peak_bytes() < point.peak_bytes();
+    if (point.met() ? fits && cheaper : fits || less) TakePlan(below, &point);
+  }
+  for (size_t i = 1; i < points->size(); ++i) {
+    const RematCurve::Point& above = (*points)[i - 1];
+    RematCurve::Point& point = (*points)[i];
+    if (!point.met() && above.peak_bytes() < point.peak_bytes()) {
+      TakePlan(above, &point);
+    }
+  }
+}
+
 absl::Status VerifyRewritten(HloModule* module) {
   HloVerifierOpts opts;
   opts.allow_mixed_precision = true;
@@ -277,43 +323,21 @@ absl::Status PrintBudgetCurve(const HloFitOptions& options, int points,
       std::min(peak, static_cast<double>(whole.lower_bound_bytes));
   curve.set_peak_before_bytes(peak);
   curve.set_lower_bound_bytes(floor);
-  // From the smallest limit up, so that what is known can serve larger ones.
   std::vector<RematCurve::Point> found;
-  for (int i = points - 1; i >= 0; --i) {
+  for (int i = 0; i < points; ++i) {
     const double share = points <= 1 ? 0 : i / static_cast<double>(points - 1);
     const int64_t limit = static_cast<int64_t>(peak - share * (peak - floor));
     copy = module.Clone("");
     TF_ASSIGN_OR_RETURN(RematPlanResult result,
                         Plan(options, limit, copy.get()));
-    const RematReport report = MakeReport(options, limit, result, *copy);
-    RematCurve::Point point;
+    RematCurve::Point point =
+        MakePoint(result, MakeReport(options, limit, result, *copy));
     point.set_limit_bytes(static_cast<double>(limit));
     point.set_limit_fraction(peak > 0 ? static_cast<double>(limit) / peak : 1);
-    point.set_met(result.met);
-    point.set_peak_bytes(report.peak_after_bytes());
-    point.set_added_flops_fraction(report.added_flops_fraction());
-    point.set_added_seconds(report.added_seconds());
-    point.set_added_seconds_fraction(report.added_seconds_fraction());
-    point.set_instructions_added(report.instructions_added());
-    point.set_method(result.method);
-    if (!found.empty()) {
-      const RematCurve::Point& below = found.back();
-      const bool cheaper = below.added_seconds() < point.added_seconds();
-      const bool less = below.peak_bytes() < point.peak_bytes();
-      const bool fits = below.peak_bytes() <= static_cast<double>(limit);
-      if (point.met() ? (below.met() && cheaper) : (fits || less)) {
-        const double limit_fraction = point.limit_fraction();
-        point = below;
-        point.set_limit_bytes(static_cast<double>(limit));
-        point.set_limit_fraction(limit_fraction);
-        point.set_met(fits);
-      }
-    }
     found.push_back(std::move(point));
   }
-  for (auto it = found.rbegin(); it != found.rend(); ++it) {
-    *curve.add_points() = std::move(*it);
-  }
+  ShareAlongCurve(&found);
+  for (RematCurve::Point& point : found) *curve.add_points() = std::move(point);
   if (options.json) {
     TF_ASSIGN_OR_RETURN(std::string json, RematCurveToJson(curve));
     out << json;

@@ -8,16 +8,17 @@
 #include "xla/shape_util.h"
 
 namespace xla::remat_plan {
+
+int64_t BytesOf(const HloInstruction* inst) {
+  return ShapeUtil::ByteSizeOf(inst->shape(), 8);
+}
+
 namespace {
 
 constexpr size_t kMaxMade = 64;
 // A value with this part of the bytes, or less, is carried without going
 // further back.
 constexpr int64_t kSmallPart = 16;
-
-int64_t BytesOf(const HloInstruction* inst) {
-  return ShapeUtil::ByteSizeOf(inst->shape(), 8);
-}
 
 // What may be made again: one value from others, cheaply.
 bool IsCheap(const HloInstruction* inst, bool fusions) {

@@ -29,6 +29,9 @@ struct CheapRecipeOptions {
   bool fusions = true;
 };
 
+// Bytes of the value, 8 for each pointer of a tuple.
+int64_t BytesOf(const HloInstruction* inst);
+
 // Whether the value is a parameter or an element of one.
 bool IsParameterRead(const HloInstruction* inst);
 

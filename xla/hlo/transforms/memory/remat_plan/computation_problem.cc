@@ -8,25 +8,17 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/transforms/memory/remat_plan/renaming.h"
 #include "xla/hlo/transforms/memory/rematerialization/remat_accounting.h"
-#include "xla/layout.h"
 #include "xla/shape_util.h"
 
 namespace xla::remat_plan {
 namespace {
 
-int64_t BytesOf(const Shape& shape) {
-  if (shape.has_layout() &&
-      shape.layout().memory_space() == Layout::kHostMemorySpace) {
-    return 0;
-  }
-  return ShapeUtil::ByteSizeOf(shape, /*pointer_size=*/8);
-}
-
 class Builder {
  public:
-  Builder(absl::FunctionRef<double(const HloInstruction&)> seconds,
+  Builder(absl::FunctionRef<int64_t(const Shape&)> bytes,
+          absl::FunctionRef<double(const HloInstruction&)> seconds,
           absl::FunctionRef<int64_t(const HloInstruction&)> internal_bytes)
-      : seconds_(seconds), internal_bytes_(internal_bytes) {}
+      : bytes_(bytes), seconds_(seconds), internal_bytes_(internal_bytes) {}
 
   ComputationProblem Build(const HloInstructionSequence& sequence) {
     for (HloInstruction* inst : sequence.instructions()) {
@@ -118,6 +110,24 @@ class Builder {
       case HloOpcode::kSend:
         take(1, points_[inst.operand(0)]);
         break;
+      case HloOpcode::kAsyncStart: {
+        // ((operands), results, context)
+        size_t place = 2;
+        for (const HloInstruction* operand : inst.operands()) {
+          take(place, points_[operand]);
+          place += IndexCount(operand->shape());
+        }
+        break;
+      }
+      case HloOpcode::kAsyncUpdate:
+        take(0, points_[inst.operand(0)]);
+        break;
+      case HloOpcode::kAsyncDone:
+        if (ShapeUtil::Compatible(inst.operand(0)->shape().tuple_shapes(1),
+                                  inst.shape())) {
+          take(0, Element(*inst.operand(0), 1));
+        }
+        break;
       case HloOpcode::kRecvDone:
         take(1, Element(*inst.operand(0), 0));
         break;
@@ -152,7 +162,7 @@ class Builder {
           RematProblem::Value value;
           value.node = id;
           value.alias_of = homes[points.size()];
-          value.bytes = parameter ? 0 : BytesOf(subshape);
+          value.bytes = parameter ? 0 : bytes_(subshape);
           points.push_back(static_cast<ValueId>(problem.values.size()));
           problem.values.push_back(value);
         });
@@ -162,6 +172,7 @@ class Builder {
     result_.instructions.push_back(inst);
   }
 
+  absl::FunctionRef<int64_t(const Shape&)> bytes_;
   absl::FunctionRef<double(const HloInstruction&)> seconds_;
   absl::FunctionRef<int64_t(const HloInstruction&)> internal_bytes_;
   ComputationProblem result_;
@@ -250,9 +261,10 @@ bool IsRecomputable(const HloInstruction& instruction) {
 
 ComputationProblem MakeComputationProblem(
     const HloInstructionSequence& sequence,
+    absl::FunctionRef<int64_t(const Shape&)> bytes,
     absl::FunctionRef<double(const HloInstruction&)> seconds,
     absl::FunctionRef<int64_t(const HloInstruction&)> internal_bytes) {
-  Builder builder(seconds, internal_bytes);
+  Builder builder(bytes, seconds, internal_bytes);
   ComputationProblem result = builder.Build(sequence);
   if (!sequence.instructions().empty()) {
     const HloComputation* computation =

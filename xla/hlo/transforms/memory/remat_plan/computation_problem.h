@@ -12,6 +12,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_schedule.h"
 #include "xla/hlo/transforms/memory/remat_plan/remat_problem.h"
+#include "xla/shape.h"
 
 namespace xla::remat_plan {
 
@@ -23,8 +24,7 @@ namespace xla::remat_plan {
 // Nodes are instructions but what only renames values: get-tuple-element,
 // bitcast, tuple. A value is one array or tuple table of a node's result.
 // Bytes are those of rematerialization's accounting (remat_accounting.h): 0 for
-// parameters, outputs and host memory; tables of tuples that rename are left
-// out.
+// parameters and outputs; tables of tuples that rename are left out.
 struct ComputationProblem {
   RematProblem problem;
   std::vector<HloInstruction*> instructions;  // of each node
@@ -35,10 +35,12 @@ struct ComputationProblem {
 // meeting of devices, no unknown code, here or in what it calls.
 bool IsRecomputable(const HloInstruction& instruction);
 
-// `seconds`: what one run of an instruction costs; `internal_bytes`: what the
-// computations that it calls need. O(indices of all shapes).
+// `bytes`: of an array or a table of pointers, 0 in host memory; `seconds`:
+// what one run of an instruction costs; `internal_bytes`: what the computations
+// that it calls need. O(indices of all shapes).
 ComputationProblem MakeComputationProblem(
     const HloInstructionSequence& sequence,
+    absl::FunctionRef<int64_t(const Shape&)> bytes,
     absl::FunctionRef<double(const HloInstruction&)> seconds,
     absl::FunctionRef<int64_t(const HloInstruction&)> internal_bytes);
 

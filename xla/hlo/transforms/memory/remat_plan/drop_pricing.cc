@@ -11,8 +11,6 @@ constexpr int kMaxDepth = 96;
 constexpr int64_t kMaxReads = 4096;
 // Prices that are tried for one drop.
 constexpr int kAttempts = 4;
-// What comes back for nothing counts this much where prices are compared.
-constexpr double kLeastSeconds = 1e-9;
 
 }  // namespace
 

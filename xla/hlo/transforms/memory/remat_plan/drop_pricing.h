@@ -10,6 +10,10 @@
 
 namespace xla::remat_plan {
 
+// What comes back for nothing counts this much, in seconds, where prices are
+// compared.
+inline constexpr double kLeastSeconds = 1e-9;
+
 // One way to free memory: what to run again, where.
 struct Drop {
   struct Run {

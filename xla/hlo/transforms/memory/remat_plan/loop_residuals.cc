@@ -255,9 +255,10 @@ class Sources {
 };
 
 // Writes values of a forward body into a backward body.
-class Writer {
+class ResidualWriter {
  public:
-  Writer(const CountedLoop& forward, LoopState backward, const Sources& sources)
+  ResidualWriter(const CountedLoop& forward, LoopState backward,
+                 const Sources& sources)
       : forward_(forward), backward_(backward), sources_(sources) {}
 
   // Replaces one read of a stack by what was written into it.
@@ -499,15 +500,16 @@ absl::Status DropLoopResiduals(absl::Span<const int> drops, HloModule* module) {
     TF_RET_CHECK(forward.has_value());
     const auto stacks = FindStacks(*forward);
     const Sources sources(*forward, stacks, ElementsOf(residuals, drops, loop));
-    absl::flat_hash_map<HloInstruction*, std::unique_ptr<Writer>> writers;
+    absl::flat_hash_map<HloInstruction*, std::unique_ptr<ResidualWriter>>
+        writers;
     for (int drop : drops) {
       const LoopResidual& residual = residuals[drop];
       if (residual.forward != loop) continue;
       std::optional<LoopState> backward = LoopState::Match(residual.backward);
       TF_RET_CHECK(backward.has_value());
-      std::unique_ptr<Writer>& writer = writers[residual.backward];
+      std::unique_ptr<ResidualWriter>& writer = writers[residual.backward];
       if (writer == nullptr) {
-        writer = std::make_unique<Writer>(*forward, *backward, sources);
+        writer = std::make_unique<ResidualWriter>(*forward, *backward, sources);
       }
       HloInstruction* write = stacks.at(residual.forward_element);
       for (HloInstruction* read :

@@ -26,10 +26,6 @@ namespace {
 
 constexpr int kMaxDepth = 32;
 
-int64_t BytesOf(const HloInstruction* inst) {
-  return ShapeUtil::ByteSizeOf(inst->shape(), 8);
-}
-
 // Dimension of a reshape's operand that is dimension `dim` of its result;
 // nullopt if they are no one dimension.
 std::optional<int64_t> DimensionBeforeReshape(const Shape& before,

@@ -16,12 +16,12 @@ namespace xla::remat_plan {
 namespace {
 
 // Values below this part of the module's peak stay where they are.
-constexpr int64_t kSmallPart = 2000;
+constexpr int64_t kSmallPeakPart = 2000;
 
 absl::StatusOr<int64_t> LeastBytes(const HloModule& module) {
   TF_ASSIGN_OR_RETURN(RematPeak peak,
                       ComputeRematPeak(module, module.schedule()));
-  return peak.bytes / kSmallPart + 1;
+  return peak.bytes / kSmallPeakPart + 1;
 }
 
 absl::StatusOr<std::vector<int>> DropOrder(

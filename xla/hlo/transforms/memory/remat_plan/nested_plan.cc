@@ -29,9 +29,15 @@ double TripsOf(const HloInstruction& inst) {
 }  // namespace
 
 NestedPlanner::NestedPlanner(const HloModule& module,
-                             const HloCostAnalysis& cost, int64_t effort,
-                             int64_t* work)
-    : module_(module), cost_(cost), effort_(effort), work_(work) {
+                             const HloCostAnalysis& cost,
+                             const RematSizeOptions& sizes, int64_t effort,
+                             bool reorder, int64_t* work)
+    : module_(module),
+      cost_(cost),
+      sizes_(sizes),
+      effort_(effort),
+      reorder_(reorder),
+      work_(work) {
   for (const HloComputation* computation : ComputationsThatRun(module)) {
     AddComputation(computation);
   }
@@ -40,38 +46,55 @@ NestedPlanner::NestedPlanner(const HloModule& module,
 void NestedPlanner::AddComputation(const HloComputation* computation) {
   if (!module_.schedule().is_computation_scheduled(computation)) return;
   auto added = std::make_unique<Computation>();
-  const auto callee_bytes = [&](const HloInstruction& inst, bool bound) {
-    int64_t bytes = 0;
-    if (!RunsComputations(inst)) return bytes;
+  const auto callee_bytes = [&](const HloInstruction& inst,
+                                int64_t Computation::*bytes, bool at_once) {
+    int64_t sum = 0, most = 0;
+    if (!RunsComputations(inst)) return sum;
     for (const HloComputation* callee : inst.called_computations()) {
       auto it = computations_.find(callee);
       if (it == computations_.end()) continue;
-      bytes += bound ? it->second->lower_bound_bytes : it->second->peak_bytes;
+      sum += (*it->second).*bytes;
+      most = std::max(most, (*it->second).*bytes);
     }
-    return bytes;
+    return at_once ? sum : most;
   };
   added->problem = MakeComputationProblem(
       module_.schedule().sequence(computation),
+      [&](const Shape& shape) { return sizes_.SizeOf(shape); },
       [&](const HloInstruction& inst) { return SecondsOf(cost_, inst); },
-      [&](const HloInstruction& inst) { return callee_bytes(inst, false); });
+      [&](const HloInstruction& inst) {
+        return callee_bytes(inst, &Computation::peak_bytes, true);
+      });
   RematProblem& problem = added->problem.problem;
   RematTrace trace;
   if (TraceProgram(problem, problem.order, &trace).ok()) {
     added->peak_bytes = trace.peak_bytes;
   }
-  RematProblem bound = problem;
   for (size_t n = 0; n < problem.nodes.size(); ++n) {
     if (problem.nodes[n].internal_bytes == 0) continue;
     added->callers.push_back(static_cast<int32_t>(n));
-    bound.nodes[n].internal_bytes =
-        callee_bytes(*added->problem.instructions[n], true);
   }
-  added->lower_bound_bytes = LowerBoundBytes(bound);
+  const auto bound = [&](int64_t Computation::*bytes, bool in_place) {
+    std::vector<int64_t> before;
+    for (NodeId n : added->callers) {
+      before.push_back(problem.nodes[n].internal_bytes);
+      problem.nodes[n].internal_bytes =
+          callee_bytes(*added->problem.instructions[n], bytes, !in_place);
+    }
+    const int64_t bound_bytes = LowerBoundBytes(problem, in_place);
+    for (size_t i = 0; i < before.size(); ++i) {
+      problem.nodes[added->callers[i]].internal_bytes = before[i];
+    }
+    return bound_bytes;
+  };
+  added->lower_bound_bytes = bound(&Computation::lower_bound_bytes, false);
+  added->in_place_bound_bytes = bound(&Computation::in_place_bound_bytes, true);
   computations_[computation] = std::move(added);
 }
 
-int64_t NestedPlanner::LowerBound() {
-  return Get(module_.entry_computation()).lower_bound_bytes;
+int64_t NestedPlanner::LowerBound(bool in_place) {
+  const Computation& entry = Get(module_.entry_computation());
+  return in_place ? entry.in_place_bound_bytes : entry.lower_bound_bytes;
 }
 
 absl::StatusOr<NestedPlanner::Plan> NestedPlanner::PlanEntry(
@@ -84,6 +107,7 @@ absl::StatusOr<RematProgram> NestedPlanner::Search(const RematProblem& problem,
   RematSearchOptions options;
   options.limit_bytes = limit_bytes;
   options.effort = effort_;
+  options.reorder = reorder_;
   if (work_ == nullptr) return SearchProgram(problem, problem.order, options);
   // Others may come after it.
   const int64_t part = computations_.size() > 1 ? *work_ / 3 : *work_ / 3 * 2;

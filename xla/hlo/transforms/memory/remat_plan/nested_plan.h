@@ -14,6 +14,7 @@
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/transforms/memory/remat_plan/computation_problem.h"
 #include "xla/hlo/transforms/memory/remat_plan/remat_search.h"
+#include "xla/hlo/transforms/memory/rematerialization/remat_buffers.h"
 
 namespace xla::remat_plan {
 
@@ -27,10 +28,13 @@ namespace xla::remat_plan {
 // what inner ones cost.
 class NestedPlanner {
  public:
-  // The module, its schedule and the analysis must outlive the planner. `*work`
-  // limits searches (remat_search.h); null: nothing does.
+  // The module, its schedule, the analysis and `sizes` must outlive the
+  // planner.
+  // `*work` limits searches (remat_search.h); null: nothing does. `reorder`:
+  // programs may run in another order.
   NestedPlanner(const HloModule& module, const HloCostAnalysis& cost,
-                int64_t effort, int64_t* work = nullptr);
+                const RematSizeOptions& sizes, int64_t effort, bool reorder,
+                int64_t* work = nullptr);
 
   struct Plan {
     // Seconds more than now, trip counts included.
@@ -43,8 +47,10 @@ class NestedPlanner {
   // For the entry, with a limit that leaves the result out.
   absl::StatusOr<Plan> PlanEntry(int64_t limit_bytes);
 
-  // No plan without rewriting loops needs less, result left out.
-  int64_t LowerBound();
+  // No plan without rewriting loops needs less, result left out. `in_place`: by
+  // no accounting that lets results take the memory of operands, that counts
+  // one callee of an instruction at a time, and results when they are there.
+  int64_t LowerBound(bool in_place = false);
 
   // Rewrites the module (the one of the constructor) and its schedule.
   absl::Status Apply(const Plan& plan, const ApplyOptions& options,
@@ -56,6 +62,7 @@ class NestedPlanner {
     std::vector<int32_t> callers;  // nodes with internal bytes
     int64_t peak_bytes = 0;
     int64_t lower_bound_bytes = 0;
+    int64_t in_place_bound_bytes = 0;
   };
 
   const Computation& Get(const HloComputation* computation) const {
@@ -77,7 +84,9 @@ class NestedPlanner {
 
   const HloModule& module_;
   const HloCostAnalysis& cost_;
+  const RematSizeOptions& sizes_;
   const int64_t effort_;
+  const bool reorder_;
   int64_t* const work_;
   absl::flat_hash_map<const HloComputation*, std::unique_ptr<Computation>>
       computations_;

@@ -5,6 +5,8 @@
 #include <queue>
 #include <tuple>
 
+#include "xla/hlo/transforms/memory/remat_plan/drop_pricing.h"
+
 namespace xla::remat_plan {
 namespace {
 
@@ -12,7 +14,6 @@ namespace {
 constexpr size_t kMaxGrowth = 6;
 // Nodes looked at to price one value.
 constexpr int kMaxChain = 48;
-constexpr double kLeastSeconds = 1e-9;
 
 class Memory {
  public:

@@ -76,9 +76,17 @@ class Planner {
  private:
   absl::StatusOr<int64_t> Peak(const HloModule& module) const {
     if (options_.peak) return options_.peak(module);
-    TF_ASSIGN_OR_RETURN(RematPeak peak,
-                        ComputeRematPeak(module, module.schedule()));
+    TF_ASSIGN_OR_RETURN(
+        RematPeak peak,
+        ComputeRematPeak(module, module.schedule(), options_.sizes));
     return peak.bytes;
+  }
+
+  // The caller's accounting may let results take the memory of operands.
+  int64_t LowerBound(const HloModule& module, NestedPlanner& planner) const {
+    const int64_t output_bytes = RematOutputBytes(module, options_.sizes);
+    if (!options_.peak) return planner.LowerBound() + output_bytes;
+    return std::max(planner.LowerBound(/*in_place=*/true), output_bytes);
   }
 
   absl::StatusOr<Outcome> OutcomeOf(const HloModule& module) const {
@@ -96,9 +104,9 @@ class Planner {
     result_.method = "none";
     std::unique_ptr<HloCostAnalysis> cost = MakeCostAnalysis(options_.device);
     TF_RETURN_IF_ERROR(module_->entry_computation()->Accept(cost.get()));
-    NestedPlanner planner(*module_, *cost, options_.effort);
-    result_.lower_bound_bytes =
-        planner.LowerBound() + RematOutputBytes(*module_);
+    NestedPlanner planner(*module_, *cost, options_.sizes, options_.effort,
+                          options_.reschedule);
+    result_.lower_bound_bytes = LowerBound(*module_, planner);
     best_ = {result_.peak_before_bytes, result_.work_before.seconds};
     return absl::OkStatus();
   }
@@ -110,7 +118,8 @@ class Planner {
     result_.instructions_after = InstructionCount(module);
     result_.met = result_.peak_after_bytes <= options_.limit_bytes;
     if (!result_.met) {
-      TF_ASSIGN_OR_RETURN(result_.binding, FindBindingBuffers(module));
+      TF_ASSIGN_OR_RETURN(result_.binding,
+                          FindBindingBuffers(module, options_.sizes));
     }
     return absl::OkStatus();
   }
@@ -149,7 +158,8 @@ class Planner {
       if (it != plan.programs.end()) of_copy.programs[to[i]] = it->second;
     }
     std::unique_ptr<HloCostAnalysis> cost = MakeCostAnalysis(options_.device);
-    NestedPlanner planner(*copy, *cost, options_.effort);
+    NestedPlanner planner(*copy, *cost, options_.sizes, options_.effort,
+                          options_.reschedule);
     remat_plan::ApplyOptions apply;
     apply.optimization_barriers = options_.optimization_barriers;
     TF_RETURN_IF_ERROR(planner.Apply(of_copy, apply, copy.get()));
@@ -177,15 +187,15 @@ class Planner {
     made->cost = MakeCostAnalysis(options_.device);
     TF_RETURN_IF_ERROR(
         made->module->entry_computation()->Accept(made->cost.get()));
-    auto planner = std::make_unique<NestedPlanner>(*made->module, *made->cost,
-                                                   options_.effort, &work_);
+    auto planner = std::make_unique<NestedPlanner>(
+        *made->module, *made->cost, options_.sizes, options_.effort,
+        options_.reschedule, &work_);
     TF_ASSIGN_OR_RETURN(
         const NestedPlanner::Plan as_is,
         planner->PlanEntry(std::numeric_limits<int64_t>::max()));
     made->uncounted_bytes = made->outcome.peak_bytes - as_is.peak_bytes;
-    result_.lower_bound_bytes =
-        std::min(result_.lower_bound_bytes,
-                 planner->LowerBound() + RematOutputBytes(*made->module));
+    result_.lower_bound_bytes = std::min(result_.lower_bound_bytes,
+                                         LowerBound(*made->module, *planner));
     made->planner = std::move(planner);
     return made;
   }
@@ -266,6 +276,7 @@ class Planner {
     }
 
     bool Met() const { return best_.peak_bytes <= limit_; }
+    const ModuleVariant& best_variant() const { return best_variant_; }
 
     // Whether other variants, or lower limits, are not worth looking at.
     bool GoodEnough() const {
@@ -328,34 +339,60 @@ class Planner {
     return absl::OkStatus();
   }
 
-  // Whether some variant costs less as long as nothing is computed again.
-  bool CouldCostLess() const {
-    if (options_.effort < 1) return false;
-    for (const std::unique_ptr<Prepared>& prepared : prepared_) {
-      if (prepared->planner != nullptr &&
-          best_.seconds > kSame * prepared->outcome.seconds) {
-        return true;
-      }
+  // Limits that are always the same ones, so that plans for them serve others:
+  // shares of the peak, as percentages say them.
+  int64_t Rung(int tenths) const {
+    return static_cast<int64_t>(10.0 * tenths / 100 *
+                                static_cast<double>(result_.peak_before_bytes));
+  }
+
+  // A plan for a lower limit may cost less, as variants that it needs may.
+  absl::Status TryLowerLimits() {
+    if (options_.effort < 1) return absl::OkStatus();
+    for (int tenths = 9; tenths > 0; --tenths) {
+      const int64_t rung = Rung(tenths);
+      if (rung >= options_.limit_bytes) continue;
+      if (rung < result_.lower_bound_bytes || spent_ > kWorkOfRungs) break;
+      const double before = best_.seconds;
+      Variants lower(this, rung);
+      TF_RETURN_IF_ERROR(lower.Run());
+      if (!lower.Met() || best_.seconds >= before) break;
     }
-    return false;
+    return absl::OkStatus();
+  }
+
+  // One for another limit may need less than what misses this one.
+  absl::Status TryOtherLimits(const ModuleVariant& variant) {
+    if (options_.effort < 1) return absl::OkStatus();
+    TF_ASSIGN_OR_RETURN(Prepared * prepared, Prepare(variant));
+    for (int tenths = 9; tenths > 0; --tenths) {
+      const int64_t rung = Rung(tenths);
+      if (rung >= options_.limit_bytes) continue;
+      if (rung < result_.lower_bound_bytes) break;
+      TF_RETURN_IF_ERROR(FindPrograms(rung, prepared).status());
+      if (best_.peak_bytes <= options_.limit_bytes) return absl::OkStatus();
+    }
+    for (int tenths = 9; tenths > 0; --tenths) {
+      const int64_t rung = Rung(tenths);
+      if (rung >= best_.peak_bytes) continue;
+      if (rung <= options_.limit_bytes) break;
+      TF_RETURN_IF_ERROR(FindPrograms(rung, prepared).status());
+    }
+    return absl::OkStatus();
   }
 
   absl::Status TryAll() {
     Variants variants(this, options_.limit_bytes);
     TF_RETURN_IF_ERROR(variants.Run());
-    bool look_lower = variants.Met() && CouldCostLess();
-    // A plan for a lower limit may cost less. The limits are always the same
-    // ones, so that plans for them serve all limits above.
-    for (int tenths = 9; tenths > 0 && look_lower; --tenths) {
-      const int64_t rung = static_cast<int64_t>(
-          static_cast<double>(result_.peak_before_bytes) / 10 * tenths);
-      if (rung >= options_.limit_bytes) continue;
-      if (rung < result_.lower_bound_bytes || spent_ > kWorkOfRungs) break;
-      Variants lower(this, rung);
-      TF_RETURN_IF_ERROR(lower.Run());
-      look_lower = lower.Met() && CouldCostLess();
-    }
+    TF_RETURN_IF_ERROR(variants.Met()
+                           ? TryLowerLimits()
+                           : TryOtherLimits(variants.best_variant()));
     for (const auto& [name, rewrite] : options_.others) {
+      // What only computes again costs something.
+      if (best_.peak_bytes <= options_.limit_bytes &&
+          best_.seconds <= result_.work_before.seconds) {
+        break;
+      }
       std::unique_ptr<HloModule> copy = module_->Clone("");
       if (!rewrite(copy.get()).ok()) continue;
       TF_ASSIGN_OR_RETURN(Outcome outcome, OutcomeOf(*copy));
@@ -371,8 +408,6 @@ class Planner {
 
   static constexpr int kAims = 4;
   static constexpr int kFuseParts[] = {4, 2};
-  // Seconds that differ by less are the same.
-  static constexpr double kSame = 1.001;
   static constexpr double kGoodEnough = 1.02;
   // What a search may look at for one variant at effort 1: about a second.
   static constexpr int64_t kWorkOfVariant = 3'000'000;
@@ -416,15 +451,15 @@ absl::StatusOr<RematWork> ComputeRematWork(
 }
 
 absl::StatusOr<std::vector<RematBindingBuffer>> FindBindingBuffers(
-    const HloModule& module) {
+    const HloModule& module, const RematSizeOptions& sizes) {
   std::vector<RematBindingBuffer> binding;
   TF_ASSIGN_OR_RETURN(RematPeak peak,
-                      ComputeRematPeak(module, module.schedule()));
+                      ComputeRematPeak(module, module.schedule(), sizes));
   // From the entry inwards.
   for (const HloInstruction* at : peak.at) {
     TF_ASSIGN_OR_RETURN(
         RematBuffers buffers,
-        RematBuffers::Build(module.schedule().sequence(at->parent()), {}));
+        RematBuffers::Build(module.schedule().sequence(at->parent()), sizes));
     const RematItemId now = buffers.Find(at);
     for (RematBufferId id = 0; id < buffers.buffer_count(); ++id) {
       const RematBuffer& buffer = buffers.buffer(id);

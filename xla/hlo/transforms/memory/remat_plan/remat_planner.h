@@ -12,6 +12,7 @@
 #include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/transforms/memory/rematerialization/remat_buffers.h"
 
 namespace xla {
 
@@ -32,6 +33,8 @@ absl::StatusOr<RematWork> ComputeRematWork(
 struct RematPlanOptions {
   // Bytes that the module may need, its outputs included; at least 0.
   int64_t limit_bytes = 0;
+  // Bytes of arrays and tables.
+  RematSizeOptions sizes;
   // What a module needs, in bytes. Empty: the accounting of
   // HloRematerialization (see remat_accounting.h): parameters and what leaves
   // a computation 0 inside it, callees added where they run, the result once.
@@ -56,8 +59,9 @@ struct RematPlanOptions {
   // Every clone reads its operands through an opt-barrier, so that no later
   // common subexpression elimination anywhere undoes it.
   bool optimization_barriers = false;
-  // Other ways to rewrite a scheduled module for the limit; each gets a copy,
-  // and the best result of all is taken.
+  // Other ways to rewrite a scheduled module for the limit, that cost
+  // something; each gets a copy, and the best result of all is taken. Not asked
+  // where a plan costs nothing.
   std::vector<std::pair<std::string, std::function<absl::Status(HloModule*)>>>
       others;
 };
@@ -89,7 +93,7 @@ struct RematPlanResult {
 // What is live where a scheduled module needs most, by rematerialization's
 // accounting: largest first.
 absl::StatusOr<std::vector<RematBindingBuffer>> FindBindingBuffers(
-    const HloModule& module);
+    const HloModule& module, const RematSizeOptions& sizes = {});
 
 // Changes a scheduled module so that it needs at most `limit_bytes`, at little
 // added cost.

@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "xla/hlo/evaluator/run/module_meaning.h"
 #include "xla/hlo/parser/hlo_parser.h"
@@ -22,11 +24,19 @@
 #include "xla/hlo/transforms/simplifiers/tuple_simplifier.h"
 #include "xla/hlo/utils/module_io.h"
 #include "xla/hlo/verifier/hlo_verifier.h"
+#include "xla/shape_util.h"
 
 namespace xla {
 namespace {
 
-constexpr uint64_t kRandomModules = 4;
+// How many random modules: HLO_RANDOM_MODULES in the environment.
+uint64_t RandomModules() {
+  const char* wanted = std::getenv("HLO_RANDOM_MODULES");
+  return wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 4;
+}
+
+// Whether to look at more limits and larger modules, too.
+bool Wide() { return std::getenv("HLO_RANDOM_MODULES") != nullptr; }
 
 std::unique_ptr<HloModule> Parse(const std::string& text) {
   auto module = ParseAndReturnUnverifiedModule(text);
@@ -74,17 +84,27 @@ void ExpectValid(HloModule* module, const RematPlanResult& result,
   EXPECT_EQ(result.binding.empty(), result.met);
 }
 
-// Plans copies of a module for several limits: results stay the same, claims
-// hold, a second run finds nothing to do. Returns how many limits are met.
+// What no plan can do without.
+int64_t LowerBound(const HloModule& module) {
+  RematPlanOptions options;
+  options.limit_bytes = std::numeric_limits<int64_t>::max();
+  auto result = PlanRematerialization(module.Clone("").get(), options);
+  EXPECT_TRUE(result.ok()) << result.status();
+  return result->lower_bound_bytes;
+}
+
+// Plans copies of a module for several limits, percents of what lies between
+// `floor` and the peak: results stay the same, claims hold, a second run finds
+// nothing to do. Returns how many limits are met.
 int PlanForLimits(const HloModule& module, std::initializer_list<int> percents,
-                  bool evaluate) {
+                  bool evaluate, int64_t floor = 0) {
   const int64_t peak = Peak(module);
   MeaningOptions meaning_options;
   meaning_options.max_work = 50'000'000;
   auto meaning = ModuleMeaning::Make(module, meaning_options);
   int met = 0;
   for (int percent : percents) {
-    const int64_t limit = peak * percent / 100;
+    const int64_t limit = floor + (peak - floor) * percent / 100;
     std::unique_ptr<HloModule> copy = module.Clone("");
     const RematPlanResult result = Plan(limit, copy.get());
     ExpectValid(copy.get(), result, limit);
@@ -235,10 +255,49 @@ TEST(RematPlannerTest, LeavesAModuleAloneThatFits) {
   EXPECT_TRUE(result.met);
   EXPECT_FALSE(result.changed);
   EXPECT_EQ(module->ToString(), before);
+}
+
+// What is no limit, or no schedule, is refused; what nothing can meet is not.
+TEST(RematPlannerTest, BadInput) {
+  auto module = Parse(kResiduals);
+  const std::string before = module->ToString();
   RematPlanOptions options;
   options.limit_bytes = -1;
-  EXPECT_FALSE(PlanRematerialization(module.get(), options).ok());
+  EXPECT_EQ(PlanRematerialization(module.get(), options).status().code(),
+            absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(module->ToString(), before);
+  options.limit_bytes = 1;
+  HloSchedule schedule = module->schedule();
+  module->clear_schedule();
+  const std::string unscheduled = module->ToString();
+  EXPECT_EQ(PlanRematerialization(module.get(), options).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(module->ToString(), unscheduled);
+  ASSERT_TRUE(module->set_schedule(std::move(schedule)).ok());
+  for (int64_t limit : {int64_t{0}, int64_t{255}}) {  // outputs have 256 bytes
+    const RematPlanResult result = Plan(limit, module.get());
+    ExpectValid(module.get(), result, limit);
+    EXPECT_FALSE(result.met);
+    EXPECT_GT(result.lower_bound_bytes, 256);
+    EXPECT_LE(result.lower_bound_bytes, result.peak_after_bytes);
+  }
+}
+
+// Bytes are counted as the caller says.
+TEST(RematPlannerTest, OtherSizes) {
+  auto module = Parse(kResiduals);
+  const int64_t peak = Peak(*module);
+  RematPlanOptions options;
+  options.sizes.shape_size = [](const Shape& shape) {
+    return 10 * ShapeUtil::ByteSizeOf(shape, 8);
+  };
+  options.limit_bytes = 10 * peak * 3 / 4;
+  auto result = PlanRematerialization(module.get(), options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->peak_before_bytes, 10 * peak);
+  EXPECT_TRUE(result->met);
+  EXPECT_EQ(result->peak_after_bytes, 10 * Peak(*module));
+  EXPECT_EQ(result->lower_bound_bytes % 10, 0);
 }
 
 TEST(RematPlannerTest, CseDoesNotUndoIt) {
@@ -348,12 +407,14 @@ fcond {)");
 
 // Wherever the caller's accounting fails, the module stays as it was.
 TEST(RematPlannerTest, LeavesTheModuleAloneOnErrors) {
-  auto module = Parse(kResiduals);
-  const std::string before = module->ToString();
+  auto original = Parse(kResiduals);
+  const int64_t peak = Peak(*original);
   int failures = 0;
-  for (int calls = 0;; ++calls) {
+  for (int calls = 0;; calls += 1 + calls / 2) {
+    std::unique_ptr<HloModule> module = original->Clone("");
+    const std::string before = module->ToString();
     RematPlanOptions options;
-    options.limit_bytes = Peak(*module) * 3 / 4;
+    options.limit_bytes = peak * 3 / 4;
     int left = calls;
     options.peak = [&](const HloModule& of) -> absl::StatusOr<int64_t> {
       if (left-- == 0) return absl::UnavailableError("no more");
@@ -399,11 +460,12 @@ absl::Status AlwaysRemat(int64_t limit, HloModule* module) {
 
 // Plans of falling limits need less and less and cost more and more, and meet
 // what OpenXLA's algorithm meets, at no more cost.
-void ExpectMonotone(const HloModule& module) {
+void ExpectMonotone(const HloModule& module,
+                    std::initializer_list<int> percents) {
   const int64_t peak = Peak(module);
   int64_t least = peak;
   double most = 0;
-  for (int percent : {90, 70, 50}) {
+  for (int percent : percents) {
     SCOPED_TRACE(percent);
     RematPlanOptions options;
     options.limit_bytes = peak * percent / 100;
@@ -430,37 +492,43 @@ void ExpectMonotone(const HloModule& module) {
   }
 }
 
-TEST(RematPlannerTest, CostsMoreAndNeedsLessAsTheLimitFalls) {
-  auto module = ReadModuleFromFile("examples/conv_train.hlo");
-  ASSERT_TRUE(module.ok()) << module.status();
+std::unique_ptr<HloModule> Example(const std::string& name) {
+  auto module = ReadModuleFromFile(absl::StrCat("examples/", name, ".hlo"));
+  EXPECT_TRUE(module.ok()) << module.status();
   PrepareAndSchedule(module->get());
-  ExpectMonotone(**module);
+  return *std::move(module);
+}
+
+TEST(RematPlannerTest, CostsMoreAndNeedsLessAsTheLimitFalls) {
+  ExpectMonotone(*Example("mlp_train"), {90, 70, 50});
+  if (Wide()) ExpectMonotone(*Example("conv_train"), {90, 80, 70, 60, 50, 40});
 }
 
 TEST(RematPlannerTest, KeepsTheMeaningOfExamples) {
-  for (const char* example : {"mlp_train", "conv_train"}) {
-    SCOPED_TRACE(example);
-    auto module =
-        ReadModuleFromFile(std::string("examples/") + example + ".hlo");
-    ASSERT_TRUE(module.ok()) << module.status();
-    PrepareAndSchedule(module->get());
-    PlanForLimits(**module, {85, 60, 40}, true);
-  }
+  PlanForLimits(*Example("mlp_train"), {60}, true);
+  if (!Wide()) return;
+  PlanForLimits(*Example("mlp_train"), {85, 40}, true);
+  PlanForLimits(*Example("conv_train"), {85, 60, 40}, true);
 }
 
-// HLO_RANDOM_MODULES in the environment: how many.
-TEST(RematPlannerTest, KeepsTheMeaningOfRandomModules) {
+TEST(RematPlannerTest, RandomModules) {
   RandomModuleOptions random;
   random.steps = 25;
-  const char* wanted = std::getenv("HLO_RANDOM_MODULES");
-  const uint64_t count =
-      wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : kRandomModules;
-  for (uint64_t seed = 0; seed < count; ++seed) {
+  int met = 0;
+  uint64_t seed = 0;
+  for (uint64_t count = 0; count < RandomModules(); ++seed) {
     SCOPED_TRACE(seed);
     std::unique_ptr<HloModule> module = RandomModule(seed, random);
     PrepareAndSchedule(module.get());
-    PlanForLimits(*module, {95, 80, 60, 30}, true);
+    const int64_t floor = LowerBound(*module);
+    if (floor >= Peak(*module)) continue;
+    ++count;
+    met += PlanForLimits(*module, {75, 25}, true, floor);
+    if (!Wide()) continue;
+    PlanForLimits(*module, {95, 50, 5, -20}, true, floor);
+    ExpectMonotone(*module, {95, 80, 60, 30});
   }
+  EXPECT_GT(met, 0);
 }
 
 }  // namespace

@@ -173,7 +173,7 @@ std::vector<NodeId> RemoveUselessSteps(const RematProblem& problem,
   return kept;
 }
 
-int64_t LowerBoundBytes(const RematProblem& problem) {
+int64_t LowerBoundBytes(const RematProblem& problem, bool in_place) {
   std::vector<bool> output(problem.values.size(), false);
   // A value that lies in another's memory comes after it.
   for (ValueId value : problem.outputs) output[value] = true;
@@ -185,18 +185,22 @@ int64_t LowerBoundBytes(const RematProblem& problem) {
   int64_t bound = 0;
   for (size_t n = 0; n < problem.nodes.size(); ++n) {
     const RematProblem::Node& node = problem.nodes[n];
-    int64_t bytes = node.internal_bytes;
-    auto add = [&](ValueId value) {
+    auto bytes_of = [&](ValueId value) -> int64_t {
       while (problem.values[value].alias_of >= 0) {
         value = problem.values[value].alias_of;
       }
-      if (output[value] || seen[value] == static_cast<int64_t>(n)) return;
+      if (output[value] || seen[value] == static_cast<int64_t>(n)) return 0;
       seen[value] = n;
-      bytes += problem.values[value].bytes;
+      return problem.values[value].bytes;
     };
-    for (ValueId value : node.reads) add(value);
-    for (int32_t k = 0; k < node.value_count; ++k) add(node.first_value + k);
-    bound = std::max(bound, bytes);
+    int64_t read = 0, made = 0;
+    for (ValueId value : node.reads) read += bytes_of(value);
+    for (int32_t k = 0; k < node.value_count; ++k) {
+      made += bytes_of(node.first_value + k);
+    }
+    bound =
+        std::max(bound, node.internal_bytes +
+                            (in_place ? std::max(read, made) : read + made));
   }
   return bound + problem.base_bytes;
 }

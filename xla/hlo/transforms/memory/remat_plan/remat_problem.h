@@ -98,8 +98,9 @@ std::vector<NodeId> RemoveUselessSteps(const RematProblem& problem,
                                        absl::Span<const NodeId> program);
 
 // Most bytes that one node needs while it runs, with what it reads and makes,
-// and all outputs: no program needs less.
-int64_t LowerBoundBytes(const RematProblem& problem);
+// and all outputs: no program needs less. `in_place`: where results may lie in
+// the memory of what is read, the greater of both.
+int64_t LowerBoundBytes(const RematProblem& problem, bool in_place = false);
 
 }  // namespace xla::remat_plan
 

@@ -9,6 +9,7 @@
 
 #include "xla/hlo/transforms/memory/remat_plan/drop_pricing.h"
 #include "xla/hlo/transforms/memory/remat_plan/remat_checkpoints.h"
+#include "xla/hlo/transforms/memory/remat_plan/remat_eager.h"
 #include "xla/hlo/transforms/memory/remat_plan/remat_evict.h"
 #include "xla/hlo/transforms/memory/remat_plan/remat_exact.h"
 #include "xla/hlo/transforms/memory/remat_plan/remat_state.h"
@@ -257,6 +258,7 @@ class Searcher {
            const RematSearchOptions& options)
       : problem_(problem),
         start_(start.begin(), start.end()),
+        reorder_(options.reorder),
         effort_(options.effort),
         bound_(LowerBoundBytes(problem)),
         limit_(std::max(options.limit_bytes, bound_)),
@@ -267,24 +269,54 @@ class Searcher {
     TF_ASSIGN_OR_RETURN(best_, Trace(start_));
     seconds_ = best_.seconds;
     if (Met()) return best_;
-    int64_t reserve = work_ / 2;
+    std::vector<NodeId> eager;
+    if (reorder_) {
+      work_ -= static_cast<int64_t>(start_.size());
+      eager = EagerProgram(problem_, RemoveUselessSteps(problem_, start_));
+      TF_ASSIGN_OR_RETURN(RematProgram program, Trace(eager));
+      if (Better(program, best_, limit_)) best_ = std::move(program);
+      if (Met()) return std::move(best_);
+    }
+    if (eager.empty() || eager == start_) {
+      TF_RETURN_IF_ERROR(TryFromStart(2));
+      return std::move(best_);
+    }
+    std::swap(eager, start_);
+    TF_RETURN_IF_ERROR(TryFromStart(3));
+    if (Met() && effort_ <= 1 && !IsCostly()) return std::move(best_);
+    // As if the other order had not been there.
+    std::swap(eager, start_);
+    RematProgram in_other_order = std::move(best_);
+    TF_ASSIGN_OR_RETURN(best_, Trace(start_));
+    TF_RETURN_IF_ERROR(TryFromStart(2));
+    if (Better(in_other_order, best_, limit_)) return in_other_order;
+    return std::move(best_);
+  }
+
+ private:
+  // All ways, each with a part of the work.
+  absl::Status TryFromStart(int64_t parts) {
+    int64_t reserve = work_ - work_ / parts;
     work_ -= reserve;
     TF_RETURN_IF_ERROR(TrySegments());
     work_ += reserve;
-    if (effort_ > 0 && (!Met() || best_.seconds > kCostly * seconds_)) {
+    if (effort_ > 0 && (!Met() || IsCostly())) {
       reserve = work_ / 2;
       work_ -= reserve;
       TF_RETURN_IF_ERROR(TryCheckpoints());
       work_ += reserve;
     }
-    if (!Met() && effort_ > 0) TF_RETURN_IF_ERROR(TryExact());
-    if ((!Met() && effort_ > 0) || effort_ > 1)
+    if ((!Met() || IsCostly()) && effort_ > 0) {
+      TF_RETURN_IF_ERROR(TryExact());
+    }
+    if ((!Met() && effort_ > 0) || effort_ > 1) {
       TF_RETURN_IF_ERROR(TryEvicting());
-    return std::move(best_);
+    }
+    return absl::OkStatus();
   }
 
- private:
   bool Met() const { return best_.peak_bytes <= limit_; }
+  bool IsCostly() const { return best_.seconds > kCostly * seconds_; }
 
   absl::StatusOr<RematProgram> Trace(std::vector<NodeId> steps) const {
     RematTrace trace;
@@ -379,7 +411,12 @@ class Searcher {
     std::optional<std::vector<NodeId>> exact =
         ExactProgram(problem_, limit_, states);
     if (!exact.has_value()) return absl::OkStatus();
-    TF_ASSIGN_OR_RETURN(best_, Trace(RemoveUselessSteps(problem_, *exact)));
+    TF_ASSIGN_OR_RETURN(RematProgram program,
+                        Trace(RemoveUselessSteps(problem_, *exact)));
+    // Sums of the same seconds may differ in their last bits.
+    if (!Met() || program.seconds < (1 - 1e-9) * best_.seconds) {
+      best_ = std::move(program);
+    }
     return absl::OkStatus();
   }
 
@@ -417,7 +454,8 @@ class Searcher {
   static constexpr double kCostly = 1.05;
 
   const RematProblem& problem_;
-  const std::vector<NodeId> start_;
+  std::vector<NodeId> start_;
+  const bool reorder_;
   const int64_t effort_;
   const int64_t bound_;
   const int64_t limit_;

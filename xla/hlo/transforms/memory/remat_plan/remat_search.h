@@ -15,6 +15,8 @@ struct RematSearchOptions {
   // 0: one variant; 1: more where the first one does not meet the limit; more:
   // all variants.
   int64_t effort = 1;
+  // Steps may come earlier than in `start` (remat_eager.h).
+  bool reorder = true;
   // Goes down by what the search looks at; at 0 it ends with what it has. Null:
   // no end.
   int64_t* work = nullptr;
@@ -44,7 +46,8 @@ struct RematProgram {
 // "MOCCASIN", 2023; price: Kirisame et al., "Dynamic tensor
 // rematerialization", 2021. Where choices one by one get stuck, programs that
 // evict and recompute on demand (remat_evict.h) are tried and improved, and
-// small problems solved exactly (remat_exact.h).
+// small problems solved exactly (remat_exact.h). All of it begins with the
+// start in an eager order (remat_eager.h), then with the start itself.
 //
 // Near-linear: O(log n) for each choice and each reader looked at.
 absl::StatusOr<RematProgram> SearchProgram(const RematProblem& problem,

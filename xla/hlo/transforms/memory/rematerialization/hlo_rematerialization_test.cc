@@ -15,6 +15,7 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/parser/hlo_parser.h"
 #include "xla/hlo/transforms/memory/rematerialization/remat_checker.h"
+#include "xla/hlo/transforms/memory/rematerialization/rematerialization_pass.h"
 
 namespace xla {
 namespace {
@@ -98,12 +99,18 @@ HloInstruction* Named(HloModule* module, absl::string_view name) {
   return nullptr;
 }
 
+int64_t Count(const HloComputation& computation, HloOpcode opcode) {
+  int64_t count = 0;
+  for (const HloInstruction* inst : computation.instructions()) {
+    count += inst->opcode() == opcode;
+  }
+  return count;
+}
+
 int64_t Count(const HloModule& module, HloOpcode opcode) {
   int64_t count = 0;
   for (const HloComputation* computation : module.computations()) {
-    for (const HloInstruction* inst : computation->instructions()) {
-      count += inst->opcode() == opcode;
-    }
+    count += Count(*computation, opcode);
   }
   return count;
 }
@@ -190,9 +197,17 @@ TEST(HloRematerializationTest, OtherThreadsAreLeftAlone) {
   auto module =
       Parse(absl::StrCat("HloModule m, is_scheduled=true\nENTRY main {",
                          LateReader(), "}, execution_thread=\"host\"\n"));
+  const std::string before = module->ToString();
   auto changed = Trial(0).On(module.get(), {"device"});
   ASSERT_TRUE(changed.ok()) << changed.status();
   EXPECT_FALSE(*changed);
+  HloRematerializationOptions options;
+  options.memory_limit = "1%";
+  changed = RematerializationPass(options).Run(module.get(), {"device"});
+  ASSERT_TRUE(changed.ok()) << changed.status();
+  EXPECT_FALSE(*changed);
+  EXPECT_EQ(module->ToString(), before);
+  EXPECT_TRUE(RematerializationPass(options).Run(module.get()).value());
 }
 
 TEST(HloRematerializationTest, Warnings) {
@@ -221,10 +236,8 @@ TEST(HloRematerializationTest, Warnings) {
   EXPECT_TRUE(little.warned_slow_progress);
 }
 
-// One clone serves all readers; each call finds little else live.
-TEST(HloRematerializationTest, AgainAndAgain) {
-  auto module = Parse(R"(
-HloModule m, is_scheduled=true
+// Makes and drops 8 KiB.
+constexpr char kCallee[] = R"(
 callee {
   x = f32[1024]{0} parameter(0)
   slice = f32[1]{0} slice(x), slice={[0:1]}
@@ -232,6 +245,12 @@ callee {
   both = f32[2048]{0} broadcast(scalar), dimensions={}
   ROOT half = f32[1024]{0} slice(both), slice={[0:1024]}
 }
+)";
+
+// Each call finds little else live.
+TEST(HloRematerializationTest, AgainAndAgain) {
+  auto module = Parse(absl::StrCat("HloModule m, is_scheduled=true\n", kCallee,
+                                   R"(
 ENTRY main {
   param = f32[] parameter(0)
   bcast = f32[1024]{0} broadcast(param), dimensions={}
@@ -241,19 +260,187 @@ ENTRY main {
   call_2 = f32[1024]{0} call(add_2), to_apply=callee
   add_3 = f32[1024]{0} add(bcast, call_2)
   call_3 = f32[1024]{0} call(add_3), to_apply=callee
-  add_4 = f32[1024]{0} add(bcast, call_3)
-  ROOT out = f32[1]{0} slice(add_4), slice={[0:1]}
+  ROOT add_4 = f32[1024]{0} add(bcast, call_3)
 }
-)");
-  Trial run(17 * 1024);
+)"));
+  Trial run(22 * 1024);
   EXPECT_TRUE(run.On(module.get()).value());
-  EXPECT_EQ(module->entry_computation()->instruction_count(), 13);
+  EXPECT_EQ(module->entry_computation()->instruction_count(), 12);
+  EXPECT_EQ(Count(*module->entry_computation(), HloOpcode::kBroadcast), 4);
   for (const char* name : {"add_2", "add_3", "add_4"}) {
     const HloInstruction* operand = Named(module.get(), name)->operand(0);
     EXPECT_NE(operand->name(), "bcast");
     EXPECT_TRUE(absl::StrContains(operand->name(), ".remat"));
   }
   EXPECT_TRUE(run.peak_agrees.ok()) << run.peak_agrees;
+}
+
+// An element that is read out of a tuple is read directly, and what only the
+// tuple held together is dead; so is nothing if another element is read.
+TEST(HloRematerializationTest, ReadersThroughTuples) {
+  for (const int index : {0, 1}) {
+    auto module =
+        Parse(absl::StrCat("HloModule m, is_scheduled=true\n", kCallee, R"(
+ENTRY main {
+  param = f32[] parameter(0)
+  bcast = f32[1024]{0} broadcast(param), dimensions={}
+  add_1 = f32[1024]{0} add(bcast, bcast)
+  call_1 = f32[1024]{0} call(add_1), to_apply=callee
+  add_2 = f32[1024]{0} add(bcast, call_1)
+  tuple = (f32[1024]{0}, f32[1024]{0}) tuple(bcast, add_2)
+  gte = f32[1024]{0} get-tuple-element(tuple), index=)",
+                           index, R"(
+  ROOT negate = f32[1024]{0} negate(gte)
+}
+)"));
+    Trial run(22 * 1024);
+    EXPECT_TRUE(run.On(module.get()).value());
+    EXPECT_EQ(module->entry_computation()->instruction_count(),
+              index == 0 ? 3 : 9);
+    EXPECT_EQ(Count(*module->entry_computation(), HloOpcode::kBroadcast),
+              index == 0 ? 1 : 2);
+    EXPECT_TRUE(run.peak_agrees.ok()) << run.peak_agrees;
+  }
+}
+
+// A loop that finds a broadcast of 4 KiB live; $0 makes names, $1 is its body.
+constexpr char kLoop[] = R"(
+no$0 {
+  p = f32[1]{0} parameter(0)
+  ROOT no = pred[] constant(false)
+}
+loop$0 {
+  param$0 = f32[1]{0} parameter(0)
+  reshape$0 = f32[] reshape(param$0)
+  bcast$0 = f32[1024]{0} broadcast(reshape$0), dimensions={}
+  slice$0 = f32[1]{0} slice(bcast$0), slice={[0:1]}
+  while$0 = f32[1]{0} while(slice$0), condition=no$0, body=$1
+  concat$0 = f32[1025]{0} concatenate(bcast$0, while$0), dimensions={0}
+  ROOT slice2$0 = f32[1]{0} slice(concat$0), slice={[0:1]}
+}
+)";
+
+// Outer computations first, inner ones with what is left.
+TEST(HloRematerializationTest, LoopsInLoops) {
+  const std::string body = absl::StrCat("body {", LateReader(".b"), "}\n");
+  struct {
+    bool nested;
+    int64_t kib;
+    std::vector<int64_t> counts;
+  } cases[] = {{false, 17, {8, 8}}, {false, 15, {9, 9}}, {true, 13, {9, 9, 9}}};
+  for (const auto& expected : cases) {
+    SCOPED_TRACE(expected.kib);
+    std::string text = absl::StrCat("HloModule m, is_scheduled=true\n", body);
+    if (expected.nested) {
+      absl::StrAppend(&text, absl::Substitute(kLoop, ".i", "body"));
+    }
+    std::string entry =
+        absl::Substitute(kLoop, ".o", expected.nested ? "loop.i" : "body");
+    entry.replace(entry.find("loop.o {"), 8, "ENTRY loop.o {");
+    auto module = Parse(text + entry);
+    Trial run(expected.kib * 1024);
+    EXPECT_TRUE(run.On(module.get()).value());
+    const HloComputation* at = module->entry_computation();
+    for (int64_t count : expected.counts) {
+      EXPECT_EQ(at->instruction_count(), count) << at->ToString();
+      for (const HloInstruction* inst : at->instructions()) {
+        if (inst->opcode() == HloOpcode::kWhile) at = inst->while_body();
+      }
+    }
+    EXPECT_TRUE(run.peak_agrees.ok()) << run.peak_agrees;
+  }
+}
+
+// Calls in calls that nothing can make fit.
+TEST(HloRematerializationTest, CallsInCalls) {
+  for (const auto algorithm : {HloRematerialization::kAlwaysRemat,
+                               HloRematerialization::kPeakPriority}) {
+    auto module = Parse(absl::StrCat("HloModule m, is_scheduled=true\ninner {",
+                                     LateReader(".i"), R"(}
+middle {
+  param = f32[] parameter(0)
+  bcast.m = f32[1024]{0} broadcast(param), dimensions={}
+  slice = f32[1]{0} slice(bcast.m), slice={[0:1]}
+  call.m = f32[1]{0} call(slice), to_apply=inner
+  concat = f32[1025]{0} concatenate(bcast.m, call.m), dimensions={0}
+  ROOT r = f32[1]{0} slice(concat), slice={[0:1]}
+}
+ENTRY main {
+  param = f32[] parameter(0)
+  bcast.e = f32[1024]{0} broadcast(param), dimensions={}
+  neg = f32[1024]{0} negate(bcast.e)
+  slice = f32[1]{0} slice(neg), slice={[0:1]}
+  scalar = f32[] reshape(slice)
+  call.e = f32[1]{0} call(scalar), to_apply=middle
+  concat = f32[1025]{0} concatenate(bcast.e, call.e), dimensions={0}
+  ROOT r = f32[1]{0} slice(concat), slice={[0:1]}
+}
+)"));
+    Trial run(0);
+    run.options->remat_algorithm = algorithm;
+    EXPECT_TRUE(run.On(module.get()).value());
+    EXPECT_NE(Named(module.get(), "bcast.e.remat"), nullptr);
+    EXPECT_NE(Named(module.get(), "bcast.m.remat"), nullptr);
+    EXPECT_NE(Named(module.get(), "bcast.i.remat"), nullptr);
+    EXPECT_LT(run.sizes.after_bytes, run.sizes.before_bytes);
+    EXPECT_TRUE(run.peak_agrees.ok()) << run.peak_agrees;
+  }
+}
+
+// The callback learns of clones, and of the elements and bitcasts of them.
+TEST(HloRematerializationTest, CallbackOnAliases) {
+  auto module = Parse(R"(
+HloModule m, is_scheduled=true
+mof {
+  x = f32[] parameter(0)
+  b = f32[512]{0} broadcast(x), dimensions={}
+  n = f32[512]{0} negate(b)
+  ROOT t = (f32[512]{0}, f32[512]{0}) tuple(b, n)
+}
+ENTRY main {
+  param = f32[] parameter(0)
+  fus = (f32[512]{0}, f32[512]{0}) fusion(param), kind=kLoop, calls=mof
+  gte0 = f32[512]{0} get-tuple-element(fus), index=0
+  gte1 = f32[512]{0} get-tuple-element(fus), index=1
+  cast = f32[1,512]{1,0} bitcast(gte1)
+  one = f32[1,1]{1,0} slice(cast), slice={[0:1], [0:1]}
+  first = f32[1]{0} bitcast(one)
+  wide = f32[3072]{0} concatenate(gte0, gte0, gte0, gte0, gte0, gte0), dimensions={0}
+  slice = f32[1]{0} slice(wide), slice={[0:1]}
+  whole = f32[1,512]{1,0} negate(cast)
+  back = f32[512]{0} bitcast(whole)
+  both = f32[512]{0} add(gte0, back)
+  sum = f32[514]{0} concatenate(both, slice, first), dimensions={0}
+  ROOT r = f32[1]{0} slice(sum), slice={[0:1]}
+}
+)");
+  Trial run(14 * 1024);
+  EXPECT_TRUE(run.On(module.get()).value());
+  int elements = 0, bitcasts = 0, fusions = 0;
+  for (const auto& [from, to] : run.pairs) {
+    EXPECT_TRUE(absl::StrContains(to, ".remat")) << to;
+    elements += absl::StartsWith(from, "gte");
+    bitcasts += from == "cast";
+    fusions += from == "fus";
+  }
+  EXPECT_EQ(fusions, 1);
+  EXPECT_EQ(elements, 2);
+  EXPECT_EQ(bitcasts, 1);
+  EXPECT_TRUE(run.peak_agrees.ok()) << run.peak_agrees;
+}
+
+// An error of the callback is the pass's.
+TEST(HloRematerializationTest, CallbackFails) {
+  auto module = Scheduled(LateReader());
+  HloCostAnalysis cost;
+  Sizes sizes;
+  HloRematerialization pass(
+      HloRematerialization::Options(cost, Mode(true, false, false), 14 * 1024,
+                                    1, 1, 0, nullptr),
+      sizes, [](HloInstruction*, HloInstruction*) {
+        return absl::AbortedError("enough");
+      });
+  EXPECT_EQ(pass.Run(module.get()).status().code(), absl::StatusCode::kAborted);
 }
 
 // A copy that changes no layout was put there on purpose.

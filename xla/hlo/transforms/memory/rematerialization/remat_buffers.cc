@@ -50,14 +50,15 @@ bool PassesPartsOn(HloOpcode opcode) {
 
 }  // namespace
 
-int64_t RematBuffers::SizeOf(const Shape& shape) const {
-  if (shape.IsArray() && shape.has_layout() &&
-      shape.layout().memory_space() == options_.host_memory_space &&
-      options_.host_memory_space != Layout::kDefaultMemorySpace) {
-    return 0;
-  }
-  return options_.shape_size ? options_.shape_size(shape)
-                             : ShapeUtil::ByteSizeOf(shape, 8);
+bool RematSizeOptions::IsOnHost(const Shape& shape) const {
+  return shape.IsArray() && shape.has_layout() &&
+         shape.layout().memory_space() == host_memory_space &&
+         host_memory_space != Layout::kDefaultMemorySpace;
+}
+
+int64_t RematSizeOptions::SizeOf(const Shape& shape) const {
+  if (IsOnHost(shape)) return 0;
+  return shape_size ? shape_size(shape) : ShapeUtil::ByteSizeOf(shape, 8);
 }
 
 RematBuffers::View RematBuffers::Element(View tuple, const Shape& shape,
@@ -81,9 +82,7 @@ RematBufferId RematBuffers::Define(RematItemId item, const Shape& shape,
   buffer.shape_bytes = SizeOf(shape);
   buffer.elsewhere =
       items_[item].instruction->opcode() == HloOpcode::kParameter ||
-      (shape.IsArray() && shape.has_layout() &&
-       shape.layout().memory_space() == options_.host_memory_space &&
-       options_.host_memory_space != Layout::kDefaultMemorySpace);
+      options_.IsOnHost(shape);
   buffer.bytes = buffer.elsewhere ? 0 : buffer.shape_bytes;
   return id;
 }

@@ -28,6 +28,10 @@ struct RematSizeOptions {
   std::function<int64_t(const Shape&)> shape_size;
   // Arrays whose layout names this memory space count nothing.
   int64_t host_memory_space = Layout::kHostMemorySpace;
+
+  // Whether it is in that memory space, and the bytes it counts.
+  bool IsOnHost(const Shape& shape) const;
+  int64_t SizeOf(const Shape& shape) const;
 };
 
 // A piece of memory: an array, or the table of pointers of a tuple.
@@ -110,7 +114,7 @@ class RematBuffers {
   absl::Status UpdateOperands(RematItemId id);
 
   // Bytes of a shape as options say, host memory 0.
-  int64_t SizeOf(const Shape& shape) const;
+  int64_t SizeOf(const Shape& shape) const { return options_.SizeOf(shape); }
 
  private:
   struct View {

@@ -33,9 +33,13 @@ bool RematCandidates::Forbidden(RematItemId id) {
   const RematBuffers& buffers = state_.buffers();
   const RematBuffers::Item& item = buffers.item(id);
   const bool direct_only = state_.policy().direct_uses_only;
-  if (direct_only && item.output_count != 1) return true;
+  if (direct_only && (item.output_count != 1 || state_.only_moves(id))) {
+    return true;
+  }
   for (RematBufferId b : buffers.outputs(item)) {
     const RematBuffer& buffer = buffers.buffer(b);
+    // What moves may read, and hand on, what others do.
+    if (state_.only_moves(id)) continue;
     if (buffer.live_out || buffer.indirect || buffer.nested ||
         state_.tracker().in_use(b)) {
       return true;
@@ -68,6 +72,18 @@ bool RematCandidates::HasPlacedUser(RematItemId id) {
     if (!users.empty() && tracker.placed(users.front())) return true;
   }
   return false;
+}
+
+bool RematCandidates::IsReadUpTo(RematItemId id, RematItemId last) const {
+  for (const HloInstruction* user : state_.instruction(id)->users()) {
+    const RematItemId reader = state_.buffers().Find(user);
+    if (state_.tracker().placed(reader) &&
+        (reader == state_.tracker().in_progress() ||
+         state_.list().Precedes(last, reader))) {
+      return false;
+    }
+  }
+  return true;
 }
 
 int64_t RematCandidates::BytesFreed(RematItemId id, RematItemId first,
@@ -124,6 +140,7 @@ std::optional<RematCandidate> RematCandidates::BestAt(RematItemId first,
   int64_t bytes = 0;
   bool has_placed_user = false;
   std::vector<RematBufferId> revived;
+  std::vector<RematItemId> moves;
   int32_t size = 0;
   for (RematItemId item = first; item != kNoRematItem && size < max_size;
        item = state_.list().next(item)) {
@@ -133,7 +150,12 @@ std::optional<RematCandidate> RematCandidates::BestAt(RematItemId first,
     if (!state_.policy().recompute) break;
     bytes += BytesFreed(item, first, revived);
     has_placed_user = has_placed_user || HasPlacedUser(item);
+    if (state_.only_moves(item)) moves.push_back(item);
     if (size < min_size || bytes <= 0) continue;
+    if (!absl::c_all_of(
+            moves, [&](RematItemId move) { return IsReadUpTo(move, item); })) {
+      continue;
+    }
     const int64_t cost = has_placed_user ? limit_bytes_ / bytes : 0;
     if (!best.has_value() || cost < best->cost) {
       best = RematCandidate{first, size, RematStrategy::kRecompute, cost};

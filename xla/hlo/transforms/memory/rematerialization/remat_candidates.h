@@ -34,7 +34,8 @@ struct RematCandidate {
 // smaller block, then compress, host offload, recompute. Never in a block: what
 // the instruction in progress reads, what leaves the computation or is read
 // indirectly, elements of elements, denylisted instructions, those that a
-// placed instruction must follow by a control dependency.
+// placed instruction must follow by a control dependency; links of asynchronous
+// chains that somebody outside of the block has read.
 //
 // An index over the placed instructions, one per range of block sizes: a tree
 // of minima, in which only those blocks are looked at again whose buffers came
@@ -70,6 +71,9 @@ class RematCandidates {
   // Whether one of its buffers rules it out, with all that it is part of.
   bool Forbidden(RematItemId item);
   bool HasPlacedUser(RematItemId item);
+  // Whether all that is placed and has `item` as operand lies before or at
+  // `last`.
+  bool IsReadUpTo(RematItemId item, RematItemId last) const;
   // The best block that begins there.
   std::optional<RematCandidate> BestAt(RematItemId first, int32_t min_size,
                                        int32_t max_size);

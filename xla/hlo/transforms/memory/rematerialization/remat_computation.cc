@@ -17,6 +17,25 @@ bool ChangesLayout(const HloInstruction& copy) {
          from.layout() != to.layout();
 }
 
+// Two ends of one chain cannot be made twice.
+bool IsEndOfChain(const HloInstruction& inst) {
+  switch (inst.opcode()) {
+    case HloOpcode::kAllGatherDone:
+    case HloOpcode::kAllGatherStart:
+    case HloOpcode::kAllReduceDone:
+    case HloOpcode::kAllReduceStart:
+    case HloOpcode::kAsyncDone:
+    case HloOpcode::kAsyncStart:
+    case HloOpcode::kCollectivePermuteDone:
+    case HloOpcode::kCollectivePermuteStart:
+    case HloOpcode::kCopyDone:
+    case HloOpcode::kCopyStart:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool CanBeRematerialized(const HloInstruction& inst) {
   switch (inst.opcode()) {
     case HloOpcode::kCall:
@@ -25,18 +44,7 @@ bool CanBeRematerialized(const HloInstruction& inst) {
     case HloOpcode::kCustomCall:
     case HloOpcode::kParameter:
     case HloOpcode::kWhile:
-    // Two ends of one chain cannot be made twice.
-    case HloOpcode::kAllGatherDone:
-    case HloOpcode::kAllGatherStart:
-    case HloOpcode::kAllReduceDone:
-    case HloOpcode::kAllReduceStart:
-    case HloOpcode::kAsyncDone:
-    case HloOpcode::kAsyncStart:
     case HloOpcode::kAsyncUpdate:
-    case HloOpcode::kCollectivePermuteDone:
-    case HloOpcode::kCollectivePermuteStart:
-    case HloOpcode::kCopyDone:
-    case HloOpcode::kCopyStart:
     case HloOpcode::kRecv:
     case HloOpcode::kRecvDone:
     case HloOpcode::kSend:
@@ -104,6 +112,7 @@ void RematComputation::TakeNoTime(RematItemId item) {
 
 void RematComputation::FindRematerializable(RematItemId item) {
   flags_[item].rematerializable = CanBeRematerialized(*instruction(item));
+  flags_[item].only_moves = IsEndOfChain(*instruction(item));
 }
 
 absl::StatusOr<RematItemId> RematComputation::AddNewItem(

@@ -81,12 +81,17 @@ class RematComputation {
   }
 
   // Whether recomputing is possible and means the same: not for parameters,
-  // constants, calls, custom calls, control flow, side effects, links of
-  // asynchronous chains, copies that change no layout (copy insertion put them
-  // there), collectives with constrained layouts.
+  // constants, calls, custom calls, control flow, side effects, copies that
+  // change no layout (copy insertion put them there), collectives with
+  // constrained layouts.
   bool rematerializable(RematItemId item) {
     if (flags_[item].rematerializable < 0) FindRematerializable(item);
     return flags_[item].rematerializable > 0;
+  }
+  // Starts and dones of asynchronous chains: as there is one start and one
+  // done, they can only come later, not twice.
+  bool only_moves(RematItemId item) {
+    return rematerializable(item) && flags_[item].only_moves;
   }
   bool denylisted(RematItemId item) const { return flags_[item].denylisted; }
   void Denylist(RematItemId item) { flags_[item].denylisted = true; }
@@ -118,6 +123,7 @@ class RematComputation {
  private:
   struct Flags {
     int8_t rematerializable = -1;  // not known
+    bool only_moves = false;
     bool denylisted = false;
     bool is_new = false;
     bool is_move = false;

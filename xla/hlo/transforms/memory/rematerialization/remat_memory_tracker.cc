@@ -126,4 +126,14 @@ void RematMemoryTracker::DropUses(RematItemId id) {
   }
 }
 
+void RematMemoryTracker::Unplace(RematItemId id) {
+  DCHECK_NE(in_progress_, id);
+  DropUses(id);
+  placed_[id] = false;
+  const RematBuffers::Item& item = buffers_.item(id);
+  const RematBufferId end = item.first_defined + item.defined_count;
+  for (RematBufferId b = item.first_defined; b < end; ++b) SetLive(b, false);
+  list_.Remove(id);
+}
+
 }  // namespace xla

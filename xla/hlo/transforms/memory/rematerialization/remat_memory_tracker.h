@@ -61,6 +61,11 @@ class RematMemoryTracker {
   void AddUses(RematItemId item);
   void DropUses(RematItemId item);
 
+  // Takes an ended item back to before it began, and out of the list: it is not
+  // placed, and reads nothing until it has a new place and AddUses. Nobody that
+  // is placed may read it.
+  void Unplace(RematItemId item);
+
   // Buffers that have died, come to life or changed users since the last call,
   // and items begun since then.
   struct Events {

@@ -63,6 +63,40 @@ void ScheduleClones(const HloCloneContext& context, HloSchedule* schedule) {
   }
 }
 
+// Lets an instruction that only unplaced ones read run right before the first
+// of these, of readers of its operands and of what must follow it.
+absl::Status RunLater(RematComputation& state, RematItemId item) {
+  RematMemoryTracker& tracker = state.tracker();
+  const HloInstruction* inst = state.instruction(item);
+  tracker.Unplace(item);
+  RematItemId earliest = kNoRematItem;
+  const auto consider = [&](RematItemId id) {
+    if (id == kNoRematItem || tracker.placed(id) ||
+        !state.list().contains(id)) {
+      return;
+    }
+    if (earliest == kNoRematItem || state.list().Precedes(id, earliest)) {
+      earliest = id;
+    }
+  };
+  for (const HloInstruction* user : inst->users()) {
+    consider(state.buffers().Find(user));
+  }
+  for (const HloInstruction* after : inst->control_successors()) {
+    consider(state.buffers().Find(after));
+  }
+  for (RematBufferId b : state.buffers().item(item).used) {
+    consider(tracker.FirstUnplacedUser(b));
+  }
+  TF_RET_CHECK(earliest != kNoRematItem) << "nobody reads " << inst->name();
+  state.list().InsertBefore(item, earliest);
+  state.TakeNoTime(item);
+  tracker.AddUses(item);
+  if (state.is_move(item)) state.Denylist(item);
+  state.set_is_move(item);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<RematChange> Recompute(RematComputation& state,
@@ -76,6 +110,11 @@ absl::StatusOr<RematChange> Recompute(RematComputation& state,
   RematChange change;
   for (auto it = block.rbegin(); it != block.rend(); ++it) {
     if (!HasUnplacedReader(state, *it)) continue;
+    if (state.only_moves(*it)) {
+      TF_RETURN_IF_ERROR(RunLater(state, *it));
+      ++change.rematerialized;
+      continue;
+    }
     HloInstruction* original = state.instruction(*it);
     HloCloneContext context(state.computation()->parent());
     HloInstruction* clone = state.computation()->AddInstruction(

@@ -30,7 +30,9 @@ struct RematChange {
 // ids, and all control dependencies.
 //
 // An original that nobody reads any more was moved; what was made by a move and
-// is moved again is denylisted, so that the walk ends. O(readers, their lists).
+// is moved again is denylisted, so that the walk ends. Links of asynchronous
+// chains, which nobody has read, come later themselves. O(readers, their
+// lists).
 absl::StatusOr<RematChange> Recompute(RematComputation& state,
                                       RematItemId first, int32_t size);
 

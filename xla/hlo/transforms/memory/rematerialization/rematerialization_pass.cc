@@ -126,6 +126,15 @@ absl::StatusOr<int64_t> ParseMemoryLimit(absl::string_view text,
       std::min(percent / 100 * static_cast<double>(peak_bytes), 9.2e18));
 }
 
+RematSizeOptions RematerializationPass::SizeOptions() const {
+  RematSizeOptions sizes;
+  sizes.host_memory_space = options_.host_memory_space;
+  sizes.shape_size = [alignment = options_.minor_alignment](const Shape& s) {
+    return AlignedBytes(s, alignment);
+  };
+  return sizes;
+}
+
 absl::StatusOr<bool> RematerializationPass::RunGreedy(
     HloModule* module, RematerializationAlgorithm algorithm, bool recompute,
     int64_t limit_bytes,
@@ -167,6 +176,7 @@ absl::StatusOr<bool> RematerializationPass::RunPlan(
     const absl::flat_hash_set<absl::string_view>& execution_threads) const {
   RematPlanOptions plan;
   plan.limit_bytes = limit_bytes;
+  plan.sizes = SizeOptions();
   plan.device.per_second_rates = CostOptions(options_).per_second_rates;
   plan.effort = options_.effort;
   plan.across_loops = options_.across_loops;
@@ -191,7 +201,9 @@ absl::StatusOr<bool> RematerializationPass::RunPlan(
   }
   if (options_.effort > 0) {
     add(RematerializationAlgorithm::kAlwaysRemat);
-    add(RematerializationAlgorithm::kPeakPriority);
+    if (module->instruction_count() <= kMostInstructionsForPeakPriority) {
+      add(RematerializationAlgorithm::kPeakPriority);
+    }
   }
   TF_ASSIGN_OR_RETURN(const RematPlanResult result,
                       PlanRematerialization(module, plan));
@@ -212,14 +224,14 @@ absl::StatusOr<bool> RematerializationPass::RunImpl(
         absl::StrCat("rematerialization needs a schedule, which module ",
                      module->name(), " does not have"));
   }
-  RematSizeOptions sizes;
-  sizes.host_memory_space = options_.host_memory_space;
-  sizes.shape_size = [this](const Shape& shape) {
-    return AlignedBytes(shape, options_.minor_alignment);
-  };
-  TF_ASSIGN_OR_RETURN(
-      const RematPeak peak,
-      ComputeRematPeak(*module, module->schedule(), sizes, execution_threads));
+  if (!execution_threads.empty() &&
+      !execution_threads.contains(
+          module->entry_computation()->execution_thread())) {
+    return false;
+  }
+  TF_ASSIGN_OR_RETURN(const RematPeak peak,
+                      ComputeRematPeak(*module, module->schedule(),
+                                       SizeOptions(), execution_threads));
   TF_ASSIGN_OR_RETURN(const int64_t limit,
                       ParseMemoryLimit(options_.memory_limit, peak.bytes));
   return options_.strategy == RematerializationAlgorithm::kPlan

@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/pass/hlo_pass_interface.h"
+#include "xla/hlo/transforms/memory/rematerialization/remat_buffers.h"
 
 namespace xla {
 
@@ -29,6 +30,10 @@ std::string AbslUnparseFlag(RematerializationAlgorithm algorithm);
 // anything else, and for amounts below 0.
 absl::StatusOr<int64_t> ParseMemoryLimit(absl::string_view text,
                                          int64_t peak_bytes);
+
+// Up to so many instructions, plan has kPeakPriority, whose time is quadratic,
+// as a candidate beside its own.
+inline constexpr int64_t kMostInstructionsForPeakPriority = 20'000;
 
 struct HloRematerializationOptions {
   std::string memory_limit;
@@ -107,6 +112,8 @@ class RematerializationPass : public HloModulePass {
       const absl::flat_hash_set<absl::string_view>& execution_threads) override;
 
  private:
+  // How all strategies count bytes.
+  RematSizeOptions SizeOptions() const;
   // `recompute`: whether it may run instructions again.
   absl::StatusOr<bool> RunGreedy(
       HloModule* module, RematerializationAlgorithm algorithm, bool recompute,
