@@ -2,13 +2,17 @@
 """Prints what GPU fusion makes of modules: kernels, bytes, times, peaks.
 
 usage: tools/bench/fusion.py [--device=NAME] [--mof=PASS] [--scaling] FILE…
+       FUSION_BINARY=…: instead of building one
 
 Builds //tools/bench:fusion with -c opt and runs it once per file. Each figure
 stands before fusion, after priority fusion and after multi-output fusion. Bytes
 are what the cost model says that kernels read and write, each computation
-counted once; the lower bound reads each parameter and writes each result once.
---scaling: instead of files, training steps of 1,000 to 100,000 instructions,
-with the exponent that fits their times.
+counted once; the lower bound reads each parameter and writes each result once;
+the floor is what no fusion around the kernels of libraries (dots, …) does
+without: their bytes, and one write and read of what they give and take.
+--scaling: instead of files, synthetic modules of 1,000 to 100,000 instructions,
+with the exponent that fits their times: training steps, random graphs, and
+readers of one value.
 """
 
 import csv
@@ -48,21 +52,27 @@ def exponent(sizes, seconds):
 
 
 def scaling(binary, flags):
-  rows = []
-  print("%12s %12s %12s %12s" % ("instructions", "priority s", "mof s", "us/instr"))
-  for size in SIZES:
-    row, error = run(binary, flags + ["--synthetic=%d" % size])
-    if row is None:
-      print("%12d %s" % (size, error))
-      continue
-    rows.append(row)
-    both = float(row["priority_s"]) + float(row["mof_s"])
-    print("%12s %12s %12s %12.2f" % (row["instructions"], row["priority_s"],
-                                     row["mof_s"],
-                                     1e6 * both / int(row["instructions"])))
-  sizes = [int(row["instructions"]) for row in rows]
-  for name in ["priority_s", "mof_s"]:
-    print("exponent of %s: %.2f" % (name, exponent(sizes, [float(r[name]) for r in rows])))
+  for graph in ["training", "random", "wide"]:
+    rows = []
+    print("%-10s %12s %12s %12s %12s" % (graph, "instructions", "priority s", "mof s",
+                                        "us/instr"))
+    for size in SIZES:
+      row, error = run(binary, flags + ["--synthetic=%d" % size, "--graph=" + graph,
+                                        "--noschedule"])
+      if row is None:
+        print("%-10s %12d %s" % ("", size, error))
+        continue
+      rows.append(row)
+      both = float(row["priority_s"]) + float(row["mof_s"])
+      print("%-10s %12s %12s %12s %12.2f" % ("", row["instructions"], row["priority_s"],
+                                            row["mof_s"],
+                                            1e6 * both / int(row["instructions"])),
+            flush=True)
+    sizes = [int(row["instructions"]) for row in rows]
+    for name in ["priority_s", "mof_s"]:
+      seconds = [float(r[name]) for r in rows]
+      print("exponent of %s: %.2f, from 10,000 on %.2f" % (
+          name, exponent(sizes, seconds), exponent(sizes[2:], seconds[2:])))
 
 
 def main():
@@ -88,9 +98,9 @@ def main():
   if scale:
     scaling(binary, flags)
     return 0
-  print("%-36s %7s  %-19s  %-22s %5s %5s %6s  %-20s  %-22s  %s" % (
-      "model", "instr", "kernels", "bytes", "/0", "/1", "/bound", "model us", "peak bytes",
-      "seconds"))
+  print("%-36s %7s  %-19s  %-22s %5s %5s %6s %6s %6s  %-20s  %-22s  %s" % (
+      "model", "instr", "kernels", "bytes", "/0", "/1", "/bound", "floor", "/0", "model us",
+      "peak bytes", "seconds"))
   ratios = []
   savings = []
   for path in files:
@@ -104,11 +114,12 @@ def main():
     saving = b[2] / b[1] if b[1] else 1
     ratios.append(ratio)
     savings.append(saving)
-    print("%-36s %7s  %-19s  %-22s %5.2f %5.2f %6.1f  %-20s  %-22s  %.2f + %.2f" % (
+    print("%-36s %7s  %-19s  %-22s %5.3f %5.3f %6.1f %6s %6.3f  %-20s  %-22s  %.2f + %.2f" % (
         name, row["instructions"],
         " > ".join(row["kernels%d" % i] for i in range(3)),
         " > ".join(human(x) for x in b), ratio, saving,
         b[2] / max(1, float(row["lower_bound"])),
+        human(float(row["floor"])), float(row["floor"]) / max(1, b[0]),
         " > ".join(human(float(row["us%d" % i])) for i in range(3)),
         " > ".join(human(float(row["peak%d" % i])) for i in range(3)),
         float(row["priority_s"]), float(row["mof_s"])))

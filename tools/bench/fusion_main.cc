@@ -13,11 +13,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
+#include "tools/bench/fusion_floor.h"
 #include "tools/tool_main.h"
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
 #include "xla/hlo/analysis/cost/gpu_devices.h"
 #include "xla/hlo/parser/hlo_parser.h"
 #include "xla/hlo/pipeline/all_passes.h"
+#include "xla/hlo/testlib/random_module.h"
 #include "xla/hlo/testlib/synthetic_module.h"
 #include "xla/hlo/transforms/memory/compute_schedule.h"
 #include "xla/hlo/transforms/memory/schedule_memory.h"
@@ -28,8 +30,16 @@
 ABSL_FLAG(std::string, device, "h200", "The GPU, by name or file.");
 ABSL_FLAG(std::string, mof, "multi-output-fusion{order=best}",
           "The pass for multi-output fusion, with options.");
+ABSL_FLAG(std::string, priority, "priority-fusion",
+          "The pass for priority fusion, with options.");
 ABSL_FLAG(int64_t, synthetic, 0,
-          "Instead of files, a training step of this many instructions.");
+          "Instead of files, a module of about this many instructions.");
+ABSL_FLAG(std::string, graph, "training",
+          "Of --synthetic: training, a step of a network of equal layers; "
+          "random, operands drawn from a window of recent values; wide, "
+          "readers of one value.");
+ABSL_FLAG(bool, schedule, true,
+          "Schedule, to know the peaks; else they are 0.");
 
 namespace {
 
@@ -72,11 +82,15 @@ absl::StatusOr<std::string> Figures(xla::HloModule* module) {
       time += data.time;
     }
   }
-  xla::ScheduleOptions options;
-  options.algorithm = xla::ScheduleAlgorithm::kDefault;
-  TF_ASSIGN_OR_RETURN(auto schedule, xla::ComputeSchedule(module, options));
+  int64_t peak = 0;
+  if (absl::GetFlag(FLAGS_schedule)) {
+    xla::ScheduleOptions options;
+    options.algorithm = xla::ScheduleAlgorithm::kDefault;
+    TF_ASSIGN_OR_RETURN(auto schedule, xla::ComputeSchedule(module, options));
+    peak = schedule.peak_bytes;
+  }
   return absl::StrFormat(",%d,%.0f,%.1f,%d", kernels, bytes,
-                         absl::ToDoubleMicroseconds(time), schedule.peak_bytes);
+                         absl::ToDoubleMicroseconds(time), peak);
 }
 
 // What any program for the module reads and writes: parameters and results.
@@ -94,10 +108,16 @@ absl::Status Measure(const std::string& name, xla::HloModule* module) {
   std::string line =
       absl::StrFormat("%s,%d", name, module->instruction_count());
   TF_RETURN_IF_ERROR(Run(module, kPrepare).status());
-  absl::StrAppend(&line, ",", LowerBound(*module));
+  TF_ASSIGN_OR_RETURN(auto device,
+                      xla::gpu::LoadGpuDevice(absl::GetFlag(FLAGS_device)));
+  xla::gpu::GpuPerformanceModel model(device);
+  const xla::FusionFloor floor = xla::FloorOfFusion(*module, &model);
+  absl::StrAppendFormat(&line, ",%d,%.0f,%.0f", LowerBound(*module),
+                        floor.library, floor.floor);
   TF_ASSIGN_OR_RETURN(std::string figures, Figures(module));
   absl::StrAppend(&line, figures);
-  TF_ASSIGN_OR_RETURN(double priority, Run(module, "priority-fusion"));
+  TF_ASSIGN_OR_RETURN(double priority,
+                      Run(module, absl::GetFlag(FLAGS_priority)));
   TF_RETURN_IF_ERROR(Run(module, "hlo-cse,hlo-dce").status());
   TF_ASSIGN_OR_RETURN(figures, Figures(module));
   absl::StrAppend(&line, figures);
@@ -109,13 +129,51 @@ absl::Status Measure(const std::string& name, xla::HloModule* module) {
   return absl::OkStatus();
 }
 
+// Loops over one parameter and one each of their own, whose results go
+// elsewhere.
+std::string WideModule(int64_t instructions) {
+  constexpr char kShape[] = "f32[4096,256]{1,0}";
+  std::string body, shapes, results;
+  for (int64_t i = 0; i < instructions / 4; ++i) {
+    absl::StrAppend(&body, "v", i, " = ", kShape, " parameter(", i + 1, ")\nb",
+                    i, " = ", kShape, " add(p, v", i, ")\na", i, " = ", kShape,
+                    " exponential(b", i, ")\nr", i, " = ", kShape,
+                    " all-reduce(a", i, "), to_apply=sum\n");
+    absl::StrAppend(&shapes, i == 0 ? "" : ", ", kShape);
+    absl::StrAppend(&results, i == 0 ? "r" : ", r", i);
+  }
+  return absl::StrCat(
+      "HloModule wide\nsum { x = f32[] parameter(0)\ny = f32[] parameter(1)\n"
+      "ROOT z = f32[] add(x, y) }\nENTRY e {\np = ",
+      kShape, " parameter(0)\n", body, "ROOT t = (", shapes, ") tuple(",
+      results, ")\n}\n");
+}
+
+absl::StatusOr<std::unique_ptr<xla::HloModule>> SyntheticModule(int64_t size) {
+  const std::string graph = absl::GetFlag(FLAGS_graph);
+  if (graph == "training") {
+    return xla::ParseAndReturnUnverifiedModule(
+        xla::SyntheticTrainingModuleOfSize(size));
+  }
+  if (graph == "wide") {
+    return xla::ParseAndReturnUnverifiedModule(WideModule(size));
+  }
+  if (graph != "random") {
+    return absl::InvalidArgumentError(absl::StrCat("--graph=", graph));
+  }
+  xla::RandomModuleOptions options;
+  options.steps = size / 2;  // a step makes about two instructions
+  options.max_dimension = 40;
+  options.max_elements = 65536;
+  options.max_depth = 0;
+  return xla::RandomModule(/*seed=*/1, options);
+}
+
 absl::Status MeasureAll(const std::vector<std::string>& files) {
   const int64_t size = absl::GetFlag(FLAGS_synthetic);
   if (size > 0) {
-    TF_ASSIGN_OR_RETURN(auto module,
-                        xla::ParseAndReturnUnverifiedModule(
-                            xla::SyntheticTrainingModuleOfSize(size)));
-    return Measure("synthetic", module.get());
+    TF_ASSIGN_OR_RETURN(auto module, SyntheticModule(size));
+    return Measure(absl::GetFlag(FLAGS_graph), module.get());
   }
   for (const std::string& file : files) {
     std::string name = file.substr(file.rfind('/') + 1);
@@ -130,7 +188,8 @@ absl::Status MeasureAll(const std::vector<std::string>& files) {
 int main(int argc, char** argv) {
   std::vector<std::string> files = xla::InitTool(
       argc, argv, "fusion FILE...: figures before and after, as CSV\n");
-  std::cout << "model,instructions,lower_bound,kernels0,bytes0,us0,peak0,"
+  std::cout << "model,instructions,lower_bound,library,floor,kernels0,bytes0,"
+               "us0,peak0,"
                "kernels1,bytes1,us1,peak1,kernels2,bytes2,us2,peak2,"
                "priority_s,mof_s\n";
   absl::Status status = MeasureAll(files);

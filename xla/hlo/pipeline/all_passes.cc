@@ -5,9 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "xla/backends/gpu/transforms/mof/multi_output_fusion.h"
-#include "xla/backends/gpu/transforms/priority_fusion/priority_fusion.h"
 #include "xla/hlo/pass/verifier_pass.h"
+#include "xla/hlo/pipeline/memory_aware_fusion.h"
 #include "xla/hlo/transforms/fusion/instruction_fusion.h"
 #include "xla/hlo/transforms/fusion/multi_output_fusion.h"
 #include "xla/hlo/transforms/memory/hlo_memory_scheduler.h"

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "xla/hlo/ir/hlo_print_options.h"
 #include "xla/hlo/parser/hlo_parser.h"
 #include "xla/hlo/pass/instrumentation/changed_check.h"
 #include "xla/hlo/pass/instrumentation/verify_each.h"
@@ -66,35 +65,21 @@ HloVerifierOpts VerifierOptions() {
   return options;
 }
 
-TEST_P(CorpusTest, TextIsAFixedPoint) {
+// The short form is the parser's own corpus test's.
+TEST_P(CorpusTest, TextAndProtoAreFixedPoints) {
   auto module = Read();
   ASSERT_NE(module, nullptr);
   absl::Status status = VerifyHloModule(module.get(), VerifierOptions());
   ASSERT_TRUE(status.ok()) << status;
-  std::string text = module->ToString();
+  const std::string text = module->ToString();
   auto again = ParseAndReturnUnverifiedModule(text);
   ASSERT_TRUE(again.ok()) << again.status();
   // EXPECT_EQ would print megabytes.
   EXPECT_TRUE((*again)->ToString() == text);
-}
 
-TEST_P(CorpusTest, ShortTextIsAFixedPoint) {
-  auto module = Read();
-  ASSERT_NE(module, nullptr);
-  HloPrintOptions options = HloPrintOptions::ShortParsable();
-  std::string text = module->ToString(options);
-  auto again = ParseAndReturnUnverifiedModule(text);
-  ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_TRUE((*again)->ToString(options) == text);
-}
-
-TEST_P(CorpusTest, ProtoKeepsTheText) {
-  auto module = Read();
-  ASSERT_NE(module, nullptr);
-  std::string text = module->ToString();
-  std::string bytes = ModuleToProtoBytes(*module);
+  const std::string bytes = ModuleToProtoBytes(*module);
   EXPECT_EQ(DetectModuleFormat(bytes), ModuleFormat::kProto);
-  auto again = ReadModule(bytes);
+  again = ReadModule(bytes);
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_TRUE((*again)->ToString() == text);
 }

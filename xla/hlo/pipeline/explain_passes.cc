@@ -13,6 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "xla/backends/gpu/transforms/explain/fusion_svg.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/utils/file_util.h"
@@ -61,29 +62,38 @@ Names NamesIn(const HloModule& module) {
   return names;
 }
 
-// The graph of what only `module` has, with its neighbors.
-std::string DotOfDifference(const HloModule& module, const HloModule& other) {
+using Instructions = absl::flat_hash_set<const HloInstruction*>;
+
+// What only `module` has, with its neighbors.
+Instructions OnlyIn(const HloModule& module, const HloModule& other) {
   const Names theirs = NamesIn(other);
-  absl::flat_hash_set<const HloInstruction*> shown;
-  const auto show = [&](const HloInstruction* instruction) {
-    if (!shown.insert(instruction).second) return;
-    if (instruction->opcode() != HloOpcode::kFusion) return;
-    for (const HloInstruction* inner :
-         instruction->fused_instructions_computation()->instructions()) {
-      shown.insert(inner);
-    }
-  };
+  Instructions shown;
   for (const HloComputation* computation : module.computations()) {
     if (computation->IsFusionComputation()) continue;
     for (const HloInstruction* instruction : computation->instructions()) {
       if (theirs.contains(Key(*instruction))) continue;
-      show(instruction);
-      for (const HloInstruction* operand : instruction->operands()) {
-        shown.insert(operand);
-      }
-      for (const HloInstruction* user : instruction->users()) {
-        shown.insert(user);
-      }
+      shown.insert(instruction);
+      shown.insert(instruction->operands().begin(),
+                   instruction->operands().end());
+      shown.insert(instruction->users().begin(), instruction->users().end());
+    }
+  }
+  return shown;
+}
+
+// With what is in those that `other` does not have as they are.
+std::string DotOf(const HloModule& module, const HloModule& other,
+                  Instructions shown) {
+  const Names theirs = NamesIn(other);
+  const std::vector<const HloInstruction*> kernels(shown.begin(), shown.end());
+  for (const HloInstruction* kernel : kernels) {
+    if (kernel->opcode() != HloOpcode::kFusion ||
+        theirs.contains(Key(*kernel))) {
+      continue;
+    }
+    for (const HloInstruction* inner :
+         kernel->fused_instructions_computation()->instructions()) {
+      shown.insert(inner);
     }
   }
   return InstructionsToDot(module, shown);
@@ -174,22 +184,29 @@ absl::Status PassExplainer::AfterPass(const PassEvent& event,
     *explanations_.add_passes() = running_->proto();
     running_.reset();
     if (before_ != nullptr && result.ok() && *result) {
-      TF_RETURN_IF_ERROR(WriteDots(event, module));
+      TF_RETURN_IF_ERROR(WriteGraphs(event, module));
     }
     before_.reset();
   }
   return absl::OkStatus();
 }
 
-absl::Status PassExplainer::WriteDots(const PassEvent& event,
-                                      const HloModule& after) const {
+absl::Status PassExplainer::WriteGraphs(const PassEvent& event,
+                                        const HloModule& after) const {
   const std::string stem =
       absl::StrFormat("%s/%s.%02d.%s", dot_folder_, FileName(after.name()),
                       event.index, FileName(Normalized(event.pass_name())));
+  const gpu::FusionPicture left = {before_.get(), OnlyIn(*before_, after)};
+  const gpu::FusionPicture right = {&after, OnlyIn(after, *before_)};
   TF_RETURN_IF_ERROR(WriteFileOrStdout(absl::StrCat(stem, ".before.dot"),
-                                       DotOfDifference(*before_, after)));
-  return WriteFileOrStdout(absl::StrCat(stem, ".after.dot"),
-                           DotOfDifference(after, *before_));
+                                       DotOf(*before_, after, left.shown)));
+  TF_RETURN_IF_ERROR(WriteFileOrStdout(absl::StrCat(stem, ".after.dot"),
+                                       DotOf(after, *before_, right.shown)));
+  return WriteFileOrStdout(
+      absl::StrCat(stem, ".svg"),
+      gpu::FusionsToSvg(
+          absl::StrCat(after.name(), ": ", Normalized(event.pass_name())), left,
+          right));
 }
 
 std::string PassExplainer::ToText() const {

@@ -23,8 +23,9 @@ namespace xla {
 //   std::cout << explainer->ToText();
 //
 // With a folder for graphs: after each explained pass that changed the module
-// writes MODULE.INDEX.PASS.before.dot and .after.dot there: the instructions
-// that the pass made or removed, what these read and what reads them.
+// writes MODULE.INDEX.PASS.before.dot and .after.dot there, and both as one
+// picture, MODULE.INDEX.PASS.svg: the instructions that the pass made or
+// removed, what these read and what reads them.
 class PassExplainer : public PassInstrumentation {
  public:
   // `passes`: names, '_' and '-' alike. The pipeline must outlive the result.
@@ -49,7 +50,8 @@ class PassExplainer : public PassInstrumentation {
   PassExplainer() = default;
   absl::Status AddPasses(HloPassPipeline* pipeline,
                          const std::vector<std::string>& names);
-  absl::Status WriteDots(const PassEvent& event, const HloModule& after) const;
+  absl::Status WriteGraphs(const PassEvent& event,
+                           const HloModule& after) const;
 
   std::string dot_folder_;
   // Passes that were asked for.

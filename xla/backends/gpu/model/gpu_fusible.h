@@ -17,6 +17,7 @@
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/utils/fusion_decision.h"
 #include "xla/hlo/utils/hlo_traversal.h"
 #include "xla/shape.h"
@@ -42,6 +43,9 @@ class FusionInfoCache {
 
   // After the instruction has changed or gone.
   void Invalidate(const HloInstruction* instr);
+  // Of a fusion that has what two had: spares a look at its instructions.
+  void Set(const HloInstruction* instr, int64_t shared_memory_usage,
+           int64_t num_unnested_reductions);
   // Bytes of shared memory in a block.
   int64_t GetSharedMemoryUsage(const HloInstruction& instr);
   int64_t GetNumUnnestedReductions(const HloInstruction& instr);
@@ -75,6 +79,12 @@ bool IsPhysicallyTransposing(const HloInstruction& instr);
 bool TransposesMinorDimension(const HloInstruction* instr);
 
 // --- Kinds (gpu_fusible_kinds.cc) -------------------------------------------
+
+// Opcodes whose results hold elements of operands elsewhere, or those of a
+// window: a thread that needs some of the result computes them where it is.
+bool MovesElements(HloOpcode opcode);
+// Of a bitcast of arrays.
+bool KeepsElementWidth(const HloInstruction& bitcast);
 
 // A fusion with an unnested reduction as hero of some root.
 bool IsReduceInputFusion(const HloInstruction& instr,
@@ -152,6 +162,11 @@ FusionDecision FusionFitsInBudget(const HloInstruction& instr1,
 const HloInstruction* GetRealHeroForMultiOutputFusion(
     const HloInstruction& instr, const se::DeviceDescription& device_info);
 
+// The hero of an output of a fusion is an unnested reduction or a tiled
+// transpose: other threads compute the output than run over the kernel's shape.
+bool IsOutputOfHero(const HloInstruction& output,
+                    const se::DeviceDescription& device_info);
+
 // Two unnested reductions, or two tiled transposes, must run in the same way;
 // one of each do not go together, nor does a transpose that is not tiled with
 // any of them. A tiled transpose that feeds the other fusion must stay the hero
@@ -179,7 +194,8 @@ FusionDecision IsProducerMultiOutputFusible(
     const se::DeviceDescription& device_info);
 
 // May be an output of a multi-output fusion: an unnested reduction, a tiled
-// transpose, a loop fusion, or elementwise. Scatters and custom fusions not.
+// transpose, a loop fusion, or elementwise. Scatters, output fusions and custom
+// fusions not.
 bool IsFusibleAsMultiOutputFusionRoot(const HloInstruction& instr,
                                       const se::DeviceDescription& device_info);
 

@@ -80,6 +80,14 @@ void FusionInfoCache::Invalidate(const HloInstruction* instr) {
   num_unnested_reductions_.erase(instr);
 }
 
+void FusionInfoCache::Set(const HloInstruction* instr,
+                          int64_t shared_memory_usage,
+                          int64_t num_unnested_reductions) {
+  absl::MutexLock lock(&mutex_);
+  shared_memory_usage_[instr] = shared_memory_usage;
+  num_unnested_reductions_[instr] = num_unnested_reductions;
+}
+
 int64_t FusionInfoCache::GetSharedMemoryUsage(const HloInstruction& instr) {
   {
     absl::MutexLock lock(&mutex_);

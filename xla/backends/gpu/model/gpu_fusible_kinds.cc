@@ -1,7 +1,6 @@
 // What kind of kernel an instruction asks for.
 
 #include <cstdint>
-#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/types/span.h"
@@ -11,6 +10,7 @@
 #include "xla/backends/gpu/model/reduction_utils.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/utils/fused_instructions.h"
 #include "xla/layout_util.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
@@ -18,25 +18,6 @@
 namespace xla {
 namespace gpu {
 namespace {
-
-// `predicate` holds for the instruction or, if it is a fusion, for one in it or
-// in a fusion in it.
-template <typename Predicate>
-bool AnyInside(const HloInstruction& instr, const Predicate& predicate) {
-  std::vector<const HloInstruction*> worklist = {&instr};
-  while (!worklist.empty()) {
-    const HloInstruction* hlo = worklist.back();
-    worklist.pop_back();
-    if (hlo->opcode() != HloOpcode::kFusion) {
-      if (predicate(*hlo)) return true;
-      continue;
-    }
-    for (const HloInstruction* inner : hlo->fused_instructions()) {
-      worklist.push_back(inner);
-    }
-  }
-  return false;
-}
 
 // The innermost dimension in memory that is not of size 1; -1 if there is none.
 int64_t MostMinorDimension(const Shape& shape) {
@@ -73,23 +54,18 @@ bool HasUnnestedReductionRoot(const HloInstruction& fusion,
       });
 }
 
-int64_t ElementBits(const Shape& shape) {
-  return ShapeUtil::ElementSizeInBits(shape);
-}
-
-bool IsBitcastOfSameWidth(const HloInstruction& instr) {
-  const Shape& from = instr.operand(0)->shape();
-  return from.IsArray() && instr.shape().IsArray() &&
-         ElementBits(from) == ElementBits(instr.shape());
-}
-
 // Loop-fusible as producer and consumer alike.
 bool IsUniversallyLoopFusible(const HloInstruction& instr) {
   if (instr.opcode() == HloOpcode::kFusion) return instr.IsLoopFusion();
   if (instr.IsElementwise() && instr.operand_count() > 0) return true;
-  switch (instr.opcode()) {
-    case HloOpcode::kBitcast:
-      return IsBitcastOfSameWidth(instr);
+  if (instr.opcode() == HloOpcode::kBitcast) return KeepsElementWidth(instr);
+  return MovesElements(instr.opcode());
+}
+
+}  // namespace
+
+bool MovesElements(HloOpcode opcode) {
+  switch (opcode) {
     case HloOpcode::kBroadcast:
     case HloOpcode::kConcatenate:
     case HloOpcode::kDynamicSlice:
@@ -107,7 +83,12 @@ bool IsUniversallyLoopFusible(const HloInstruction& instr) {
   }
 }
 
-}  // namespace
+bool KeepsElementWidth(const HloInstruction& bitcast) {
+  const Shape& from = bitcast.operand(0)->shape();
+  return from.IsArray() && bitcast.shape().IsArray() &&
+         ShapeUtil::ElementSizeInBits(from) ==
+             ShapeUtil::ElementSizeInBits(bitcast.shape());
+}
 
 bool IsPhysicallyTransposing(const HloInstruction& instr) {
   return AnyInside(instr, [](const HloInstruction& hlo) {

@@ -73,6 +73,11 @@ const HloInstruction* GetRealHeroForMultiOutputFusion(
   return outputs.empty() ? instr.fused_expression_root() : outputs[0];
 }
 
+bool IsOutputOfHero(const HloInstruction& output,
+                    const se::DeviceDescription& device_info) {
+  return RealHero(output, device_info) != nullptr;
+}
+
 FusionDecision FusionHeroesAreCompatible(
     const HloInstruction* hero1, const HloInstruction* hero2,
     const se::DeviceDescription& device_info) {
@@ -202,7 +207,8 @@ bool IsFusibleAsMultiOutputFusionRoot(
       instr.opcode() == HloOpcode::kScatter) {
     return false;
   }
-  if (instr.opcode() == HloOpcode::kFusion && IsInputFusibleScatter(instr)) {
+  if (instr.opcode() == HloOpcode::kFusion &&
+      (instr.IsOutputFusion() || IsInputFusibleScatter(instr))) {
     return false;
   }
   return IsInputFusibleReduction(instr, device_info) ||

@@ -28,6 +28,8 @@
 namespace xla {
 namespace {
 
+constexpr char kInline[] =
+    "call-inliner,flatten-call-graph,tuple-simplifier,hlo-dce";
 constexpr char kPrepare[] =
     "call-inliner,flatten-call-graph,tuple-simplifier,hlo-dce,"
     "priority-fusion,hlo-cse,hlo-dce";
@@ -89,16 +91,22 @@ int64_t Peak(HloModule* module) {
   return result.ok() ? result->peak_bytes : -1;
 }
 
-void ExpectPeakHolds(const HloModule& original) {
+// Of one pass, on what `prepare` leaves.
+void ExpectPeakHolds(const HloModule& original, absl::string_view prepare,
+                     absl::string_view pass) {
   std::unique_ptr<HloModule> unfused = original.Clone("");
-  EXPECT_TRUE(RunPasses(unfused.get(), kPrepare, /*compare=*/false).ok());
+  EXPECT_TRUE(RunPasses(unfused.get(), prepare, /*compare=*/false).ok());
   std::unique_ptr<HloModule> limited = unfused->Clone("");
   const int64_t before = Peak(unfused.get());
-  absl::Status status = RunPasses(
-      limited.get(), "multi-output-fusion{order=best,memory-limit=100%}",
-      /*compare=*/false);
+  absl::Status status = RunPasses(limited.get(), pass, /*compare=*/false);
   EXPECT_TRUE(status.ok()) << status;
-  EXPECT_LE(Peak(limited.get()), before) << original.name();
+  EXPECT_LE(Peak(limited.get()), before) << original.name() << ": " << pass;
+}
+
+void ExpectPeakHolds(const HloModule& original) {
+  ExpectPeakHolds(original, kInline, "priority-fusion{memory-limit=100%}");
+  ExpectPeakHolds(original, kPrepare,
+                  "multi-output-fusion{order=best,memory-limit=100%}");
 }
 
 TEST(GpuFusionTest, PeakStaysUnderTheLimit) {

@@ -1,10 +1,9 @@
 #include "xla/hlo/transforms/fusion/fusible_opcodes.h"
 
-#include <vector>
-
 #include "absl/algorithm/container.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/utils/fused_instructions.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 
@@ -56,25 +55,6 @@ bool IsOpcodeForFusions(HloOpcode opcode) {
     default:
       return true;
   }
-}
-
-// `predicate` for the instruction or, if it is a fusion, one inside.
-template <typename Predicate>
-bool AnyInside(const HloInstruction& instruction, const Predicate& predicate) {
-  if (instruction.opcode() != HloOpcode::kFusion) return predicate(instruction);
-  std::vector<const HloInstruction*> fusions = {&instruction};
-  while (!fusions.empty()) {
-    const HloInstruction* fusion = fusions.back();
-    fusions.pop_back();
-    for (const HloInstruction* inner : fusion->fused_instructions()) {
-      if (inner->opcode() == HloOpcode::kFusion) {
-        fusions.push_back(inner);
-      } else if (predicate(*inner)) {
-        return true;
-      }
-    }
-  }
-  return false;
 }
 
 bool IsHeavyItself(const HloInstruction& hlo) {

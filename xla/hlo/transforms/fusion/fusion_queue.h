@@ -35,7 +35,8 @@ class FusionQueue {
   // Before an instruction is removed from the computation.
   virtual void RemoveInstruction(HloInstruction* instruction) = 0;
 
-  // One entry per decision, in order; null if nobody asked for it.
+  // An entry per decision or per instruction, in order; null if nobody asked
+  // for it.
   virtual const std::vector<bool>* FusionConfiguration() = 0;
 };
 

@@ -122,8 +122,7 @@ std::vector<HloComputation*> InstructionFusion::GetNonFusionComputations(
 std::unique_ptr<FusionQueue> InstructionFusion::GetFusionQueue(
     HloComputation* computation) {
   return std::make_unique<ReversePostOrderQueue>(
-      computation->MakeInstructionPostOrder(),
-      config_collection_mode_ == FusionConfigCollection::kPerEdge);
+      computation->MakeInstructionPostOrder(), config_collection_mode_);
 }
 
 bool InstructionFusion::EffectivelyAtMostUnary(
@@ -359,7 +358,7 @@ absl::StatusOr<bool> InstructionFusion::RunOnComputation(
                                                    computation, queue.get()));
     changed |= fused;
   }
-  if (config_collection_mode_ == FusionConfigCollection::kPerEdge) {
+  if (config_collection_mode_ != FusionConfigCollection::kOff) {
     if (const std::vector<bool>* config = queue->FusionConfiguration()) {
       computation->parent()->mutable_config().mutable_fusion_config().push_back(
           *config);
@@ -371,10 +370,6 @@ absl::StatusOr<bool> InstructionFusion::RunOnComputation(
 absl::StatusOr<bool> InstructionFusion::RunImpl(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
-  if (config_collection_mode_ == FusionConfigCollection::kPerNode) {
-    return absl::UnimplementedError(
-        "fusion: configurations are collected per edge only");
-  }
   bool changed = false;
   for (HloComputation* computation :
        GetNonFusionComputations(module, execution_threads)) {

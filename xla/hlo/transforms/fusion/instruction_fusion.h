@@ -60,7 +60,9 @@ struct InstructionFusionOptions {
 // Subclasses override ShouldFuse and the like to know more about a backend.
 class InstructionFusion : public HloModulePass {
  public:
-  // `alias_info` must outlive the pass.
+  // `alias_info` must outlive the pass. `config_collection_mode`: adds what was
+  // fused to the module's configuration, a list per computation (see
+  // reverse_post_order_queue.h).
   explicit InstructionFusion(
       std::function<bool(const HloInstruction& instruction)> is_expensive,
       const AliasInfo* alias_info, bool may_duplicate = true,

@@ -125,11 +125,20 @@ TEST(InstructionFusionTest, RecordsDecisions) {
   ASSERT_FALSE(config.empty());
   EXPECT_TRUE(config[0]);
   EXPECT_FALSE(config[1]);
+}
 
-  InstructionFusion per_node(InstructionFusion::IsExpensive, &alias_info, true,
-                             FusionConfigCollection::kPerNode);
-  EXPECT_EQ(per_node.Run(module.get()).status().code(),
-            absl::StatusCode::kUnimplemented);
+TEST(InstructionFusionTest, RecordsInstructions) {
+  // In post order p, e, c, n, r: only n is a kernel no longer.
+  std::unique_ptr<HloModule> module = Parse(kChain);
+  const AliasInfo alias_info;
+  InstructionFusion fusion(InstructionFusion::IsExpensive, &alias_info,
+                           /*may_duplicate=*/true,
+                           FusionConfigCollection::kPerNode);
+  auto changed = fusion.Run(module.get());
+  ASSERT_TRUE(changed.ok() && *changed) << changed.status();
+  ASSERT_EQ(module->config().fusion_config().size(), 1);
+  EXPECT_EQ(module->config().fusion_config()[0],
+            std::vector<bool>({false, false, false, true, false}));
 }
 
 // A pass that keeps what others read as a second output.

@@ -11,7 +11,8 @@
 namespace xla {
 
 ReversePostOrderQueue::ReversePostOrderQueue(
-    const std::vector<HloInstruction*>& post_order, bool record)
+    const std::vector<HloInstruction*>& post_order,
+    FusionConfigCollection record)
     : post_order_(post_order), record_(record) {
   int32_t ids = 0;
   for (const HloInstruction* hlo : post_order_) {
@@ -22,6 +23,9 @@ ReversePostOrderQueue::ReversePostOrderQueue(
     position_[post_order_[i]->local_id()] = i;
   }
   consumer_position_ = static_cast<int32_t>(post_order_.size());
+  if (record_ == FusionConfigCollection::kPerNode) {
+    configuration_.resize(post_order_.size(), false);
+  }
 }
 
 std::pair<HloInstruction*, std::vector<int64_t>>
@@ -64,19 +68,28 @@ void ReversePostOrderQueue::OnFusingInstruction(
   AddCandidates(fusion->parent()->IsMarkedAsDead(original_producer)
                     ? fusion
                     : original_producer);
-  if (record_) configuration_.push_back(true);
+  if (record_ == FusionConfigCollection::kPerEdge) {
+    configuration_.push_back(true);
+  }
 }
 
 void ReversePostOrderQueue::NotFusingInstruction(HloInstruction* producer,
                                                  HloInstruction* consumer) {
-  if (record_) configuration_.push_back(false);
+  if (record_ == FusionConfigCollection::kPerEdge) {
+    configuration_.push_back(false);
+  }
 }
 
 void ReversePostOrderQueue::RemoveInstruction(HloInstruction* instruction) {
   if (instruction == consumer_) consumer_ = nullptr;
   const int32_t id = instruction->local_id();
   if (id < 0 || id >= static_cast<int32_t>(position_.size())) return;
-  if (position_[id] >= 0) post_order_[position_[id]] = nullptr;
+  const int32_t position = position_[id];
+  if (position < 0) return;
+  post_order_[position] = nullptr;
+  if (record_ == FusionConfigCollection::kPerNode) {
+    configuration_[position] = true;
+  }
 }
 
 }  // namespace xla

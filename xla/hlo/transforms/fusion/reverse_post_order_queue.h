@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module_config.h"
 #include "xla/hlo/transforms/fusion/fusion_queue.h"
 
 namespace xla {
@@ -17,9 +18,12 @@ namespace xla {
 // O(edges log operands).
 class ReversePostOrderQueue : public FusionQueue {
  public:
-  // `record`: keep a configuration, an entry per edge.
-  ReversePostOrderQueue(const std::vector<HloInstruction*>& post_order,
-                        bool record);
+  // `record`: keep a configuration. Per edge: an entry per operand offered,
+  // whether it was fused. Per node: an entry per instruction of `post_order`,
+  // whether in the end only fusions compute it, of one or more of its users.
+  ReversePostOrderQueue(
+      const std::vector<HloInstruction*>& post_order,
+      FusionConfigCollection record = FusionConfigCollection::kOff);
 
   std::pair<HloInstruction*, std::vector<int64_t>>
   DequeueNextInstructionAndOperandsToFuseInOrder() override;
@@ -30,7 +34,7 @@ class ReversePostOrderQueue : public FusionQueue {
                             HloInstruction* consumer) override;
   void RemoveInstruction(HloInstruction* instruction) override;
   const std::vector<bool>* FusionConfiguration() override {
-    return record_ ? &configuration_ : nullptr;
+    return record_ == FusionConfigCollection::kOff ? nullptr : &configuration_;
   }
 
  private:
@@ -46,7 +50,7 @@ class ReversePostOrderQueue : public FusionQueue {
   // A heap of positions of operands of the consumer, and what has been in it.
   std::vector<int32_t> candidates_;
   absl::flat_hash_set<int32_t> seen_;
-  bool record_;
+  FusionConfigCollection record_;
   std::vector<bool> configuration_;
 };
 

@@ -247,6 +247,21 @@ GpuPerformanceModel::EstimateRunTimesForMultiOutputFusion(
   return times;
 }
 
+EstimateRunTimeData GpuPerformanceModel::EstimateMergedTime(
+    const HloInstruction& producer, const HloInstruction& consumer) {
+  if (!consumer.IsUserOf(&producer)) {
+    return EstimateSiblingsTime(producer, consumer);
+  }
+  return EstimatePair(producer, consumer,
+                      producer.user_count() > 1 || producer.IsRoot());
+}
+
+KernelCostWithOperands GpuPerformanceModel::CostOfMerged(
+    const HloInstruction& a, const HloInstruction& b) {
+  if (!b.IsUserOf(&a)) return costs_.Siblings(a, b);
+  return costs_.Fused(a, b, a.user_count() > 1 || a.IsRoot());
+}
+
 EstimateRunTimeData GpuPerformanceModel::EstimateSiblingsTime(
     const HloInstruction& a, const HloInstruction& b) {
   return Estimate(costs_.Siblings(a, b));

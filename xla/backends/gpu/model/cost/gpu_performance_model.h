@@ -83,6 +83,17 @@ class GpuPerformanceModel {
   RunTimes EstimateRunTimesForMultiOutputFusion(const HloInstruction& producer,
                                                 const HloInstruction& consumer);
 
+  // Producer and consumer, which reads it or some of its several outputs, in
+  // one kernel that writes what others read. Several outputs must be read along
+  // the result (OperandCost).
+  EstimateRunTimeData EstimateMergedTime(const HloInstruction& producer,
+                                         const HloInstruction& consumer);
+
+  // The cost of the kernel that EstimateMergedTime or EstimateSiblingsTime is
+  // about, whichever fits.
+  KernelCostWithOperands CostOfMerged(const HloInstruction& a,
+                                      const HloInstruction& b);
+
   // Two kernels, none of which reads the other's result, in one.
   EstimateRunTimeData EstimateSiblingsTime(const HloInstruction& a,
                                            const HloInstruction& b);

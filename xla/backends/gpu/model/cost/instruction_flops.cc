@@ -31,12 +31,6 @@ double FirstElementsOf(const Shape& shape) {
   return ElementsOf(tuple ? shape.tuple_shapes(0) : shape);
 }
 
-double WindowElements(const Window& window) {
-  double elements = 1;
-  for (const WindowDimension& d : window.dimensions()) elements *= d.size();
-  return elements;
-}
-
 double RealFlops(HloOpcode opcode, bool is_integer) {
   switch (opcode) {
     case HloOpcode::kDivide:
@@ -86,6 +80,12 @@ double RealFlops(HloOpcode opcode, bool is_integer) {
 }
 
 }  // namespace
+
+double WindowElements(const Window& window) {
+  double elements = 1;
+  for (const WindowDimension& d : window.dimensions()) elements *= d.size();
+  return elements;
+}
 
 double FlopsPerElement(HloOpcode opcode, PrimitiveType type) {
   const double flops =

@@ -16,6 +16,9 @@ namespace xla::gpu {
 // several real operations; 0 for opcodes that compute nothing.
 double FlopsPerElement(HloOpcode opcode, PrimitiveType type);
 
+// Elements that a window covers, those of its padding and holes too.
+double WindowElements(const Window& window);
+
 // Operations of whole instructions. Called computations are looked at once.
 class InstructionFlops {
  public:

@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "xla/backends/gpu/model/cost/kernel_cost_walk.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape_util.h"
 
 namespace xla::gpu {
 namespace {
@@ -282,7 +283,16 @@ KernelCostWithOperands KernelCosts::Siblings(const HloInstruction& a,
     list.Add(a.operand(i), first.operands[i]);
   }
   for (int64_t i = 0; i < b.operand_count(); ++i) {
-    list.Add(b.operand(i), second.operands[i]);
+    const HloInstruction* operand = b.operand(i);
+    if (operand->opcode() != HloOpcode::kGetTupleElement ||
+        operand->operand(0) != &a) {
+      list.Add(operand, second.operands[i]);
+    } else if (operand->user_count() == 1 && !operand->IsRoot() &&
+               b.operand_index(operand) == i) {
+      cost.bytes_written -=
+          std::min(cost.bytes_written,
+                   ShapeUtil::ByteSizeOfElementsRecursive(operand->shape()));
+    }
   }
   return std::move(list).Take();
 }

@@ -41,6 +41,11 @@ struct OperandCost {
 
   double utilization() const;
   double copies() const;
+  // Each element once, for the element of the result that is in its place.
+  bool IsReadAlongTheResult() const {
+    return !in_place && accesses.size() == 1 && accesses[0].place == 0 &&
+           accesses[0].utilization <= 1;
+  }
   void Add(const ValueAccess& access);
 };
 
@@ -116,7 +121,9 @@ class KernelCosts {
                   const HloInstruction& consumer, bool keep_output = false);
 
   // Two kernels in one that share what they read at the same place. Operands of
-  // `a`, then the other ones of `b`. O(operands of both).
+  // `a`, then the other ones of `b`. What `b` reads of several outputs of `a`
+  // is there already; if nobody else reads it, it is not written. O(operands of
+  // both).
   KernelCostWithOperands Siblings(const HloInstruction& a,
                                   const HloInstruction& b);
 

@@ -6,6 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "xla/backends/gpu/model/cost/coalescing_analysis.h"
+#include "xla/backends/gpu/model/cost/instruction_flops.h"
 #include "xla/backends/gpu/model/fusion_hero.h"
 #include "xla/backends/gpu/model/reduction_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -24,12 +25,6 @@ double Elements(const Shape& shape) {
   const bool tuple = shape.IsTuple() && !shape.tuple_shapes().empty();
   const Shape& array = tuple ? shape.tuple_shapes(0) : shape;
   return array.IsArray() ? ShapeUtil::ElementsIn(array) : 0;
-}
-
-double WindowElements(const Window& window) {
-  double elements = 1;
-  for (const WindowDimension& d : window.dimensions()) elements *= d.size();
-  return elements;
 }
 
 // How often the instruction reads an element of operand `i`, on average, to

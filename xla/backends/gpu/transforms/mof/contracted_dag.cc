@@ -34,6 +34,50 @@ void ContractedDag::AddEdge(Node from, Node to) {
   CHECK_LT(from, to);
   successors_[from].push_back(to);
   predecessors_[to].push_back(from);
+  tree_parent_.clear();
+}
+
+void ContractedDag::BuildTree() const {
+  if (!tree_parent_.empty()) return;
+  const Node nodes = static_cast<Node>(parent_.size());
+  tree_parent_.assign(nodes, kNone);
+  tree_begin_.assign(nodes, 0);
+  tree_size_.assign(nodes, 1);
+  tree_depth_.assign(nodes, 0);
+  // All edges run from lower to higher numbers.
+  for (Node node = 0; node < nodes; ++node) {
+    for (Node from : predecessors_[node]) {
+      if (tree_depth_[from] + 1 <= tree_depth_[node]) continue;
+      tree_depth_[node] = tree_depth_[from] + 1;
+      tree_parent_[node] = from;
+    }
+  }
+  for (Node node = nodes - 1; node >= 0; --node) {
+    if (tree_parent_[node] != kNone) {
+      tree_size_[tree_parent_[node]] += tree_size_[node];
+    }
+  }
+  Node roots = 0;
+  std::vector<Node> next(nodes);  // number of the next child
+  for (Node node = 0; node < nodes; ++node) {
+    Node& number =
+        tree_parent_[node] == kNone ? roots : next[tree_parent_[node]];
+    tree_begin_[node] = number;
+    number += tree_size_[node];
+    next[node] = tree_begin_[node] + 1;
+  }
+  highest_.resize(nodes);
+  for (Node node = 0; node < nodes; ++node) highest_[node] = node;
+  deepest_ = highest_;
+}
+
+ContractedDag::Node ContractedDag::FindBelow(Node first, Node last) const {
+  for (Node below : {deepest_[last], highest_[last], last}) {
+    for (Node above : {highest_[first], deepest_[first], first}) {
+      if (IsAbove(above, below)) return below;
+    }
+  }
+  return kNone;
 }
 
 ContractedDag::Node ContractedDag::Find(Node node) const {
@@ -88,6 +132,8 @@ bool ContractedDag::Reaches(Node from, Node to) const {
   to = Find(to);
   if (from == to) return true;
   if (!ComesBefore(from, to)) return false;
+  BuildTree();
+  if (FindBelow(from, to) != kNone) return true;
   return Meet(from, to, /*skip_direct=*/false) != kNone;
 }
 
@@ -102,7 +148,26 @@ ContractedDag::Node ContractedDag::FindBetween(Node a, Node b) const {
   b = Find(b);
   if (a == b) return kNone;
   if (!ComesBefore(a, b)) std::swap(a, b);
+  BuildTree();
+  // The node before b on the way down from a.
+  for (Node node = FindBelow(a, b); node != kNone; node = tree_parent_[node]) {
+    const Node between = Find(node);
+    if (between == a) break;  // it may be an edge
+    if (between != b) return between;
+  }
   return Meet(a, b, /*skip_direct=*/true);
+}
+
+bool ContractedDag::HasEdge(Node a, Node b) const {
+  a = Find(a);
+  b = Find(b);
+  if (!ComesBefore(a, b)) std::swap(a, b);
+  const bool forward = successors_[a].size() < predecessors_[b].size();
+  const Node other = forward ? b : a;
+  for (Node edge : forward ? successors_[a] : predecessors_[b]) {
+    if (Find(edge) == other) return true;
+  }
+  return false;
 }
 
 void ContractedDag::Merge(Node a, Node b) {
@@ -153,6 +218,13 @@ void ContractedDag::Merge(Node a, Node b) {
     Unlink(from);
   }
   parent_[from] = into;
+  BuildTree();
+  if (tree_size_[highest_[from]] > tree_size_[highest_[into]]) {
+    highest_[into] = highest_[from];
+  }
+  if (tree_depth_[deepest_[from]] > tree_depth_[deepest_[into]]) {
+    deepest_[into] = deepest_[from];
+  }
   for (auto* lists : {&successors_, &predecessors_}) {
     std::vector<Node>& target = (*lists)[into];
     std::vector<Node>& source = (*lists)[from];

@@ -15,13 +15,18 @@ namespace xla::gpu {
 //
 // Nodes stand in a line, all edges pointing on; a query searches between the
 // two places only, from both ends at once, and ends with the smaller search.
+// Most that are connected need no search: a tree that has of each node the edge
+// from its deepest predecessor tells by two numbers whether a node is above
+// another one, and what connects nodes of the tree connects what they have been
+// merged into.
 // A merge closes the gap by moving the smaller of what follows the first node
 // there and what precedes the second one (online topological order; after
 // D. Pearce, P. Kelly, "A dynamic topological sort algorithm for directed
 // acyclic graphs", JEA 2007). Nothing is computed anew but labels, when there
 // is no room left between two of them.
 //
-// Memory O(nodes + edges). Queries and merges O(edges of the smaller search).
+// Memory O(nodes + edges). Queries and merges O(edges of the smaller search),
+// and O(nodes merged into one) where the tree knows.
 class ContractedDag {
  public:
   using Node = int32_t;
@@ -39,6 +44,8 @@ class ContractedDag {
   // There is a path from `from` to `to`; from a node to itself always.
   bool Reaches(Node from, Node to) const;
   bool IsConnected(Node a, Node b) const;
+  // An edge, in either direction. O(edges of the one that has fewer).
+  bool HasEdge(Node a, Node b) const;
   // A path between the two that has other nodes on it, in either direction:
   // one node of it, else kNone. Merging them would close a cycle.
   Node FindBetween(Node a, Node b) const;
@@ -63,6 +70,15 @@ class ContractedDag {
   Node Step(bool forward, Node bound, Node skip, Search* search) const;
   Node Meet(Node first, Node last, bool skip_direct) const;
   void NewEpoch() const;
+  // The tree; before the first query.
+  void BuildTree() const;
+  bool IsAbove(Node a, Node b) const {
+    return tree_begin_[a] <= tree_begin_[b] &&
+           tree_begin_[b] < tree_begin_[a] + tree_size_[a];
+  }
+  // A node of `last` that one of `first` is above; kNone if the tree does not
+  // know of any.
+  Node FindBelow(Node first, Node last) const;
   // Moves nodes, in their order, to right after / before `place`.
   void MoveAfter(std::vector<Node>& nodes, Node place);
   void Unlink(Node node);
@@ -79,6 +95,16 @@ class ContractedDag {
   // Marks of the running search: 2 * epoch forwards, + 1 backwards.
   mutable std::vector<int64_t> marks_;
   mutable int64_t epoch_ = 0;
+  // Empty before the first query. Begin and size: of the numbers of what is
+  // below, in preorder.
+  mutable std::vector<Node> tree_parent_;
+  mutable std::vector<Node> tree_begin_;
+  mutable std::vector<Node> tree_size_;
+  mutable std::vector<Node> tree_depth_;
+  // By node that stands for others: the one of these with the most below it,
+  // and the deepest one.
+  mutable std::vector<Node> highest_;
+  mutable std::vector<Node> deepest_;
 };
 
 }  // namespace xla::gpu

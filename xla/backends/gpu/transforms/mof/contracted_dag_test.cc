@@ -1,5 +1,6 @@
 #include "xla/backends/gpu/transforms/mof/contracted_dag.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <random>
@@ -50,6 +51,13 @@ class Oracle {
     return start == end && !skip_direct;
   }
   bool AreMerged(Node a, Node b) const { return group_[a] == group_[b]; }
+  bool HasEdge(Node a, Node b) const {
+    return std::any_of(edges_.begin(), edges_.end(), [&](const auto& edge) {
+      const Node from = group_[edge.first], to = group_[edge.second];
+      return (from == group_[a] && to == group_[b]) ||
+             (from == group_[b] && to == group_[a]);
+    });
+  }
 
  private:
   Node nodes_;
@@ -129,6 +137,7 @@ TEST(ContractedDagTest, RandomGraphsNeverGetACycle) {
       const Node between = dag.FindBetween(a, b);
       const bool cycle =
           oracle.Reaches(a, b, true) || oracle.Reaches(b, a, true);
+      ASSERT_EQ(dag.HasEdge(a, b), oracle.HasEdge(a, b)) << seed;
       ASSERT_EQ(between != ContractedDag::kNone, cycle) << seed;
       if (cycle) {
         ASSERT_FALSE(dag.AreMerged(between, a)) << seed;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/log/check.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -38,6 +39,31 @@ FusionDecision CompareTimes(const GpuPerformanceModel::RunTimes& times) {
   return FusionDecision::Forbid(absl::StrFormat(
       "slower by %.1f %%: %.2f > %.2f us",
       unfused > 0 ? 100 * (fused / unfused - 1) : 100.0, fused, unfused));
+}
+
+// `consumer` reads an output of the fusion `producer`.
+bool ReadsOutputOf(const HloInstruction& consumer,
+                   const HloInstruction& producer) {
+  return absl::c_any_of(consumer.operands(), [&](const HloInstruction* value) {
+    return value->opcode() == HloOpcode::kGetTupleElement &&
+           value->operand(0) == &producer;
+  });
+}
+
+// Nothing that the output is computed from, within its fusion, lies elsewhere
+// in memory than where it is read.
+bool KeepsOrder(const HloInstruction& output) {
+  std::vector<const HloInstruction*> worklist = {&output};
+  absl::flat_hash_set<const HloInstruction*> seen;
+  while (!worklist.empty()) {
+    const HloInstruction* value = worklist.back();
+    worklist.pop_back();
+    if (!seen.insert(value).second) continue;
+    if (IsPhysicallyTransposing(*value)) return false;
+    worklist.insert(worklist.end(), value->operands().begin(),
+                    value->operands().end());
+  }
+  return true;
 }
 
 }  // namespace
@@ -86,11 +112,17 @@ MofKernels::MofKernels(HloComputation* computation, const MofContext& context)
   for (size_t i = 0; i < order_.size(); ++i) {
     const size_t id = order_[i]->local_id();
     if (node_of_.size() <= id) node_of_.resize(id + 1, ContractedDag::kNone);
-    node_of_[id] = static_cast<Node>(i);
+    const bool is_element =
+        order_[i]->opcode() == HloOpcode::kGetTupleElement &&
+        order_[i]->operand(0)->opcode() == HloOpcode::kFusion &&
+        !order_[i]->HasControlDependencies();
+    node_of_[id] = is_element ? node_of_[order_[i]->operand(0)->local_id()]
+                              : static_cast<Node>(i);
     positions_[i] = static_cast<int64_t>(i);
   }
   for (size_t i = 0; i < order_.size(); ++i) {
     const Node to = static_cast<Node>(i);
+    if (node_of_[order_[i]->local_id()] != to) continue;
     for (const HloInstruction* operand : order_[i]->unique_operands()) {
       dag_.AddEdge(node_of_[operand->local_id()], to);
     }
@@ -184,7 +216,8 @@ FusionDecision MofKernels::CheckCycle(const HloInstruction* a,
         absl::StrCat("would create a cycle through %",
                      kernels_[dag_.Find(between)]->name()));
   }
-  if (!allow_direct && dag_.IsConnected(left, right)) {
+  // Nothing else connects them then.
+  if (!allow_direct && dag_.HasEdge(left, right)) {
     return FusionDecision::Forbid("one reads the result of the other");
   }
   return FusionDecision::Allow();
@@ -228,6 +261,60 @@ FusionDecision MofKernels::CanFuseProducer(const HloInstruction* producer,
   return FusionDecision::Allow();
 }
 
+FusionDecision MofKernels::CanFuseOutputs(const HloInstruction* producer,
+                                          const HloInstruction* consumer) {
+  if (producer->opcode() != HloOpcode::kFusion) {
+    return FusionDecision::Forbid("the producer is no fusion");
+  }
+  RETURN_IF_NOT_FUSIBLE(ShapesCompatibleForMultiOutputFusion(
+      *producer, *consumer, *context_.device));
+  if (!context_.alias_info->GetInPlaceInputOutputPairs(producer).empty()) {
+    return FusionDecision::Forbid("the producer works in place");
+  }
+  const KernelCost& reads = context_.model->costs().Get(*consumer);
+  for (int64_t i = 0; i < consumer->operand_count(); ++i) {
+    const HloInstruction* value = consumer->operand(i);
+    if (value->opcode() != HloOpcode::kGetTupleElement ||
+        value->operand(0) != producer) {
+      continue;
+    }
+    if (!reads.operands[i].IsReadAlongTheResult()) {
+      return FusionDecision::Forbid(
+          absl::StrCat("%", value->name(), " is not read element by element"));
+    }
+    const HloInstruction& output =
+        *producer->fused_expression_root()->operand(value->tuple_index());
+    if (IsOutputOfHero(output, *context_.device)) {
+      return FusionDecision::Forbid(absl::StrCat(
+          "%", value->name(), " is made by a reduction or a transpose"));
+    }
+    if (!KeepsOrder(output)) {
+      return FusionDecision::Forbid("the producer transposes in memory");
+    }
+  }
+  RETURN_IF_NOT_FUSIBLE(CheckCycle(producer, consumer, /*allow_direct=*/true));
+  RETURN_IF_NOT_FUSIBLE(FusionFitsInBudget(*consumer, *producer,
+                                           *context_.device,
+                                           /*is_consumer_producer_fusion=*/
+                                           false, context_.cache));
+  const double ir_size =
+      reads.ir_size + context_.model->costs().Get(*producer).ir_size;
+  if (ir_size > GpuPerformanceModel::kMaxIrSize) {
+    return FusionDecision::Forbid(
+        absl::StrFormat("too large: %.0f > %.0f instructions emitted", ir_size,
+                        GpuPerformanceModel::kMaxIrSize));
+  }
+  return FusionDecision::Allow();
+}
+
+const HloInstruction* MofKernels::ProducerOf(const HloInstruction& a,
+                                             const HloInstruction& b) {
+  if (b.IsUserOf(&a)) return &a;
+  if (a.IsUserOf(&b)) return &b;
+  if (a.shape().IsTuple() && ReadsOutputOf(b, a)) return &a;
+  return b.shape().IsTuple() && ReadsOutputOf(a, b) ? &b : nullptr;
+}
+
 FusionDecision MofKernels::IsWorthFusing(const HloInstruction* producer,
                                          const HloInstruction* consumer) {
   if (producer->user_count() == 1 && !consumer->IsMultiOutputFusion()) {
@@ -247,6 +334,22 @@ bool MofKernels::IsFull(const HloInstruction* kernel) const {
 void MofKernels::Forget(const HloInstruction* kernel) {
   context_.model->Invalidate(*kernel);
   context_.cache->Invalidate(kernel);
+}
+
+MofKernels::Facts MofKernels::FactsOf(const HloInstruction& a,
+                                      const HloInstruction& b) {
+  Facts facts;
+  facts.shared_memory = context_.cache->GetSharedMemoryUsage(a) +
+                        context_.cache->GetSharedMemoryUsage(b);
+  facts.unnested_reductions = context_.cache->GetNumUnnestedReductions(a) +
+                              context_.cache->GetNumUnnestedReductions(b);
+  facts.cost = context_.model->CostOfMerged(a, b);
+  return facts;
+}
+
+void MofKernels::Remember(const HloInstruction* fusion, Facts facts) {
+  context_.model->costs().Set(*fusion, std::move(facts.cost));
+  context_.cache->Set(fusion, facts.shared_memory, facts.unnested_reductions);
 }
 
 HloInstruction* MofKernels::Wrap(HloInstruction* plain,
@@ -284,6 +387,7 @@ void MofKernels::Absorb(HloInstruction* fusion, Node fusion_node,
 HloInstruction* MofKernels::FuseSiblings(HloInstruction* into,
                                          HloInstruction* sibling) {
   using FusionKind = HloInstruction::FusionKind;
+  Facts facts = FactsOf(*into, *sibling);
   const bool sibling_is_input =
       sibling->opcode() == HloOpcode::kFusion
           ? sibling->fusion_kind() == FusionKind::kInput
@@ -310,6 +414,7 @@ HloInstruction* MofKernels::FuseSiblings(HloInstruction* into,
     CHECK_OK(computation_->RemoveInstruction(sibling));
   }
   Absorb(into, into_node, sibling_node);
+  Remember(into, std::move(facts));
   return into;
 }
 
@@ -317,6 +422,7 @@ HloInstruction* MofKernels::FuseProducer(HloInstruction* producer,
                                          HloInstruction* consumer) {
   const HloInstruction::FusionKind kind =
       ChooseFusionKind(*producer, *consumer, *context_.device);
+  Facts facts = FactsOf(*producer, *consumer);
   if (consumer->opcode() != HloOpcode::kFusion) {
     consumer = Wrap(consumer, kind);
   }
@@ -337,6 +443,7 @@ HloInstruction* MofKernels::FuseProducer(HloInstruction* producer,
     CHECK_OK(computation_->RemoveInstruction(producer));
   }
   Absorb(consumer, consumer_node, producer_node);
+  Remember(consumer, std::move(facts));
   return consumer;
 }
 

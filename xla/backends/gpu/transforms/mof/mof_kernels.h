@@ -8,9 +8,11 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
+#include "xla/backends/gpu/model/cost/kernel_cost.h"
 #include "xla/backends/gpu/model/gpu_fusible.h"
 #include "xla/backends/gpu/transforms/explain/fusion_explanation.h"
 #include "xla/backends/gpu/transforms/mof/contracted_dag.h"
+#include "xla/backends/gpu/transforms/mof/mof_memory_limit.h"
 #include "xla/hlo/analysis/cost/device_description.h"
 #include "xla/hlo/analysis/gpu_alias_info.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -31,16 +33,10 @@ struct MofContext {
   FusionExplanation* explanation;
 };
 
-// A multi-output fusion that was made.
-struct MofGroup {
-  HloInstruction* fusion;
-  // Names of the instructions that became part of it.
-  std::vector<std::string> members;
-};
-
 // The kernels of one computation while they are fused: which may be, and the
 // rewriting. Dependencies are kept in a ContractedDag, in which get-tuple-
-// elements that rewriting has added stand where their operands do.
+// elements of fusions stand where these do, unless control dependencies hold
+// them.
 class MofKernels {
  public:
   using Node = ContractedDag::Node;
@@ -78,6 +74,11 @@ class MofKernels {
   // What is refused here stays so whatever else is fused into the two.
   FusionDecision CanFuseProducer(const HloInstruction* producer,
                                  const HloInstruction* consumer);
+  // The same of a producer that has several outputs. Those that the consumer
+  // reads must be loops of their kernel, in memory order, and read element by
+  // element, so that the consumer finds them in a register.
+  FusionDecision CanFuseOutputs(const HloInstruction* producer,
+                                const HloInstruction* consumer);
   // It is not slower, and somebody else reads the producer too or the consumer
   // has several outputs anyway.
   FusionDecision IsWorthFusing(const HloInstruction* producer,
@@ -86,7 +87,13 @@ class MofKernels {
   // No room for another output.
   bool IsFull(const HloInstruction* kernel) const;
 
-  // Rewrites. Return the fusion that has both.
+  // The one of two kernels whose result, or an output of which, the other one
+  // reads; null if there is none.
+  static const HloInstruction* ProducerOf(const HloInstruction& a,
+                                          const HloInstruction& b);
+
+  // Rewrites. Return the fusion that has both. A producer may have several
+  // outputs; those that nobody else reads go.
   HloInstruction* FuseSiblings(HloInstruction* into, HloInstruction* sibling);
   HloInstruction* FuseProducer(HloInstruction* producer,
                                HloInstruction* consumer);
@@ -105,6 +112,14 @@ class MofKernels {
   // `gone`, which must have no readers left, is part of `fusion` now.
   void Absorb(HloInstruction* fusion, Node fusion_node, Node gone_node);
   void Forget(const HloInstruction* kernel);
+  // What is known of the fusion of two before it is made.
+  struct Facts {
+    KernelCostWithOperands cost;
+    int64_t shared_memory;
+    int64_t unnested_reductions;
+  };
+  Facts FactsOf(const HloInstruction& a, const HloInstruction& b);
+  void Remember(const HloInstruction* fusion, Facts facts);
 
   HloComputation* computation_;
   MofContext context_;

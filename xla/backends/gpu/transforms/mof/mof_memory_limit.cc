@@ -13,52 +13,26 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "xla/hlo/analysis/hlo_alias_analysis.h"
 #include "xla/hlo/analysis/report/byte_size.h"
-#include "xla/hlo/transforms/memory/memory_timeline.h"
+#include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
 namespace xla::gpu {
 namespace {
 
-constexpr int kRounds = 6;
+constexpr int kRounds = 8;
 
-// Peak of a schedule, and if it is above `limit`, what each group's fusion
-// holds then, as its results or as what it is the last to read.
-absl::StatusOr<int64_t> PeakAndHeld(HloModule* module,
-                                    const ScheduleOptions& options,
-                                    int64_t limit,
-                                    const std::vector<MofGroup>& groups,
-                                    std::vector<int64_t>* held) {
-  TF_ASSIGN_OR_RETURN(std::unique_ptr<HloAliasAnalysis> alias_analysis,
-                      HloAliasAnalysis::Run(module, options.alias_info));
-  TF_ASSIGN_OR_RETURN(ScheduleResult result,
-                      ComputeSchedule(module, *alias_analysis, options));
-  held->assign(groups.size(), 0);
-  if (result.peak_bytes <= limit) return result.peak_bytes;
-  TF_ASSIGN_OR_RETURN(
-      MemoryTimeline timeline,
-      BuildMemoryTimeline(result.schedule, *alias_analysis, options.alias_info,
-                          DefaultSizeFunction()));
+// What each group's fusion holds at the peak.
+std::vector<int64_t> HeldByGroups(const MofPeak& peak,
+                                  const std::vector<MofGroup>& groups) {
   absl::flat_hash_map<const HloInstruction*, size_t> group_of;
   for (size_t i = 0; i < groups.size(); ++i) group_of[groups[i].fusion] = i;
-  const auto blame = [&](const HloInstruction* instruction, int64_t bytes) {
-    auto it = group_of.find(instruction);
-    if (it != group_of.end()) (*held)[it->second] += bytes;
-  };
-  for (const MemoryTimeline::Interval& interval : timeline.intervals) {
-    if (interval.begin > timeline.peak_tick ||
-        interval.end <= timeline.peak_tick) {
-      continue;
-    }
-    const HloInstruction* last = timeline.ticks[interval.end - 1];
-    if (interval.value != nullptr) {
-      const HloInstruction* made_by = interval.value->instruction();
-      if (made_by != last) blame(made_by, interval.bytes);
-    }
-    blame(last, interval.bytes);
+  std::vector<int64_t> held(groups.size(), 0);
+  for (const MofPeak::Held& value : peak.held) {
+    auto it = group_of.find(value.instruction);
+    if (it != group_of.end()) held[it->second] += value.bytes;
   }
-  return result.peak_bytes;
+  return held;
 }
 
 }  // namespace
@@ -84,16 +58,18 @@ absl::StatusOr<int64_t> ParseMofMemoryLimit(absl::string_view text,
 
 absl::StatusOr<MofMemoryPlan> PlanForMemoryLimit(HloModule* module,
                                                  absl::string_view limit,
-                                                 const ScheduleOptions& options,
+                                                 const MofPeakFunction& peak,
                                                  const MofFuseFunction& fuse) {
   MofMemoryPlan plan;
   // The text first: its errors do not depend on the module.
   TF_RETURN_IF_ERROR(ParseMofMemoryLimit(limit, 0).status());
-  std::vector<int64_t> held;
-  TF_ASSIGN_OR_RETURN(
-      plan.unfused_peak_bytes,
-      PeakAndHeld(module, options, std::numeric_limits<int64_t>::max(), {},
-                  &held));
+  if (peak == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "memory-limit=", limit, ": the pass was given nothing to schedule by"));
+  }
+  TF_ASSIGN_OR_RETURN(const MofPeak unfused,
+                      peak(module, std::numeric_limits<int64_t>::max()));
+  plan.unfused_peak_bytes = unfused.bytes;
   TF_ASSIGN_OR_RETURN(plan.limit_bytes,
                       ParseMofMemoryLimit(limit, plan.unfused_peak_bytes));
   const int64_t allowed = std::max(plan.limit_bytes, plan.unfused_peak_bytes);
@@ -107,20 +83,34 @@ absl::StatusOr<MofMemoryPlan> PlanForMemoryLimit(HloModule* module,
       plan.fused_peak_bytes = plan.unfused_peak_bytes;
       return plan;
     }
-    TF_ASSIGN_OR_RETURN(
-        plan.fused_peak_bytes,
-        PeakAndHeld(copy.get(), options, allowed, groups, &held));
+    TF_ASSIGN_OR_RETURN(const MofPeak fused, peak(copy.get(), allowed));
+    plan.fused_peak_bytes = fused.bytes;
     if (plan.fused_peak_bytes <= allowed) return plan;
+    const std::vector<int64_t> held = HeldByGroups(fused, groups);
 
+    // If nothing is to blame, the larger half.
+    const bool blamed =
+        absl::c_any_of(held, [](int64_t bytes) { return bytes > 0; });
+    std::vector<int64_t> weight = held;
+    for (size_t i = 0; !blamed && i < weight.size(); ++i) {
+      weight[i] =
+          ShapeUtil::ByteSizeOfElementsRecursive(groups[i].fusion->shape());
+    }
     std::vector<size_t> order(groups.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-    absl::c_stable_sort(order,
-                        [&](size_t a, size_t b) { return held[a] > held[b]; });
+    absl::c_stable_sort(
+        order, [&](size_t a, size_t b) { return weight[a] > weight[b]; });
     double wanted =
-        std::ldexp(static_cast<double>(plan.fused_peak_bytes - allowed), round);
-    const bool all = round + 1 >= kRounds || held[order[0]] == 0;
+        blamed
+            ? std::ldexp(static_cast<double>(plan.fused_peak_bytes - allowed),
+                         round)
+            : 0;
+    size_t count = blamed ? order.size() : (order.size() + 1) / 2;
+    const bool all = round + 1 >= kRounds;
+    if (all) count = order.size();
+    order.resize(count);
     for (size_t i : order) {
-      if (!all && (wanted <= 0 || held[i] == 0)) break;
+      if (!all && blamed && (wanted <= 0 || held[i] == 0)) break;
       wanted -= static_cast<double>(held[i]);
       plan.banned.insert(groups[i].members.begin(), groups[i].members.end());
       plan.undone.push_back(

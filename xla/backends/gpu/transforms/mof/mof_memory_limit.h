@@ -9,16 +9,38 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "xla/backends/gpu/transforms/mof/mof_kernels.h"
+#include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
-#include "xla/hlo/transforms/memory/compute_schedule.h"
 
 namespace xla::gpu {
+
+// A fusion that was made.
+struct MofGroup {
+  HloInstruction* fusion;
+  // Names of the instructions that became part of it.
+  std::vector<std::string> members;
+};
 
 // The bytes that "16GiB" or, of `peak_bytes`, "80%" says. InvalidArgument for
 // anything else.
 absl::StatusOr<int64_t> ParseMofMemoryLimit(absl::string_view text,
                                             int64_t peak_bytes);
+
+// What a module needs when it is scheduled.
+struct MofPeak {
+  int64_t bytes = 0;
+  // If `bytes` is above the limit that was asked about: values that are live at
+  // the peak, by what makes them and by what reads them last.
+  struct Held {
+    const HloInstruction* instruction;
+    int64_t bytes;
+  };
+  std::vector<Held> held;
+};
+
+// Schedules the module, without changing it, and says what it needs.
+using MofPeakFunction = std::function<absl::StatusOr<MofPeak>(
+    HloModule* module, int64_t limit_bytes)>;
 
 // Instructions that must not be fused for a limit to hold, and what was found
 // on the way.
@@ -47,13 +69,14 @@ using MofFuseFunction = std::function<absl::Status(
 // Fuses copies of the module. While the peak is too high, takes back the
 // fusions that hold the most at the peak, as results or as what they are the
 // last to read, until what they hold is as much as the excess, twice that in
-// the next round, and so on; in the end all of them. At most kRounds + 1
-// copies, fusions and schedules.
+// the next round, and so on; the larger half where none holds anything; in the
+// end all of them. At most kRounds + 1 copies, fusions and schedules.
 //
-// Errors: of the limit's text, of scheduling (see ComputeSchedule).
+// Errors: of the limit's text; InvalidArgument if `peak` is empty; those of
+// `peak` and `fuse`.
 absl::StatusOr<MofMemoryPlan> PlanForMemoryLimit(HloModule* module,
                                                  absl::string_view limit,
-                                                 const ScheduleOptions& options,
+                                                 const MofPeakFunction& peak,
                                                  const MofFuseFunction& fuse);
 
 }  // namespace xla::gpu

@@ -24,10 +24,18 @@ inline constexpr int kMaxRefusals = 128;
 int64_t FuseFirstCome(MofKernels* kernels);
 
 // Fuses the pair first that saves the most bytes: readers of common values, and
-// producers with readers, in one queue; what a fusion gains with others is
-// priced anew. A byte that stays live longer costs `memory_weight` bytes.
-// Siblings that are both plain instructions may become a fusion. Returns the
-// number of fusions.
+// producers with readers, in one queue. A byte that stays live longer costs
+// `memory_weight` bytes. Siblings that are both plain instructions may become a
+// fusion. Returns the number of fusions.
+//
+// A kernel that has several outputs already still goes into what reads one of
+// them (MofKernels::CanFuseOutputs). Otherwise the order would decide what can
+// be fused at all: of a -> b -> c, with other readers of a and b, the pair a, b
+// would keep c out; and a sibling would keep a kernel from all that reads it.
+//
+// A pair that is in the queue has an upper bound as its price: the sum of what
+// both kernels saved with the third one before they became one. It is priced
+// when its turn comes, and waits again if another one is better now.
 //
 // A reader of a value is paired with at most kMaxPartners others of its class.
 // O(n * kMaxPartners * log n) in readers n.

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <queue>
 #include <string>
 #include <tuple>
@@ -10,7 +9,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
@@ -34,12 +32,32 @@ using Kind = FusionRecord::Kind;
 // to it.
 constexpr size_t kMaxPartners = 16;
 
+// More bytes than there are.
+constexpr double kFirst = 1e18;
+
+// Two kernels that might become one.
+struct Pair {
+  enum class State {
+    kQueued,
+    kWaiting,  // until one of the two changes
+    kRefused,  // whatever else they take in
+  };
+  // Bytes saved: what the model says of the kernels as they are in `version`,
+  // else an upper bound.
+  double gain = 0;
+  // The sum of both kernels' versions.
+  int64_t version = -1;
+  // One reads the other's result.
+  bool feeds = false;
+  State state = State::kQueued;
+  // Of the entry in the queue that counts.
+  double queued_price = 0;
+};
+
 struct Candidate {
   double price;  // bytes saved, less what memory costs
   Node a;        // a < b
   Node b;
-  // Of both together when it was priced.
-  int32_t version;
 
   // The best one is on top: by price, then by place.
   bool operator<(const Candidate& other) const {
@@ -49,12 +67,18 @@ struct Candidate {
 };
 
 struct Price {
+  double gain = 0;  // bytes
   double saved_bytes = 0;
   int64_t held_bytes = 0;
   double unfused_seconds = 0;
   double fused_seconds = 0;
   double price = 0;
 };
+
+double Bytes(const HloInstruction& value) {
+  return static_cast<double>(
+      ShapeUtil::ByteSizeOfElementsRecursive(value.shape()));
+}
 
 class BySavings {
  public:
@@ -63,6 +87,7 @@ class BySavings {
         context_(kernels->context()),
         memory_weight_(memory_weight),
         partners_(kernels->post_order().size()),
+        waiting_(kernels->post_order().size()),
         versions_(kernels->post_order().size()) {}
 
   int64_t Run() {
@@ -70,12 +95,13 @@ class BySavings {
     while (!queue_.empty()) {
       const Candidate candidate = queue_.top();
       queue_.pop();
-      const Node a = Representative(candidate.a);
-      const Node b = Representative(candidate.b);
-      // Merges price their pairs anew and leave old entries behind.
-      if (a != candidate.a || b != candidate.b) continue;
-      if (candidate.version != versions_[a] + versions_[b]) continue;
-      Try(candidate);
+      auto it = pairs_.find(Key(candidate.a, candidate.b));
+      // Merges leave old entries behind.
+      if (it == pairs_.end() || it->second.state != Pair::State::kQueued ||
+          it->second.queued_price != candidate.price) {
+        continue;
+      }
+      Visit(candidate.a, candidate.b, &it->second);
     }
     return fusions_;
   }
@@ -89,6 +115,8 @@ class BySavings {
   Node Representative(Node node) const {
     return kernels_.NodeOf(kernels_.KernelOf(node));
   }
+
+  // --- Pairs ----------------------------------------------------------------
 
   void FindPairs() {
     const std::vector<HloInstruction*>& order = kernels_.post_order();
@@ -104,6 +132,7 @@ class BySavings {
     };
     std::vector<std::pair<int64_t, Node>> readers;
     for (const HloInstruction* value : order) {
+      ExplainIfLeftAlone(*value);
       if (value->user_count() == 0 || value->shape().IsTuple()) continue;
       if (value->opcode() == HloOpcode::kConstant) continue;
       readers.clear();
@@ -112,54 +141,110 @@ class BySavings {
         if (elements == kNoRoot) continue;
         readers.emplace_back(elements, kernels_.NodeOf(user));
       }
+      if (readers.empty()) continue;
+      const double bytes = Bytes(*value);
       if (!ShapeUtil::IsEffectiveScalar(value->shape())) {
         absl::c_sort(readers);
         for (size_t i = 0; i < readers.size(); ++i) {
           const size_t end = std::min(readers.size(), i + 1 + kMaxPartners);
           for (size_t j = i + 1; j < end; ++j) {
             if (readers[i].first != readers[j].first) break;
-            AddPair(readers[i].second, readers[j].second);
+            AddPair(readers[i].second, readers[j].second, bytes, false);
           }
         }
       }
-      if (!readers.empty() && kernels_.CanBeProducer(value)) {
-        const Node producer = kernels_.NodeOf(value);
-        for (size_t i = 0; i < std::min(readers.size(), kMaxPartners); ++i) {
-          AddPair(producer, readers[i].second);
-        }
+      if (!IsOutputOfKernel(*value)) continue;
+      const Node producer = kernels_.NodeOf(value);
+      for (size_t i = 0; i < std::min(readers.size(), kMaxPartners); ++i) {
+        // Read by it no longer; and perhaps not written.
+        AddPair(
+            producer, readers[i].second,
+            context_.model->costs().Get(*value).is_free ? kFirst : 2 * bytes,
+            true);
+      }
+    }
+    for (Node a = 0; a < static_cast<Node>(partners_.size()); ++a) {
+      for (Node b : partners_[a]) {
+        if (a < b) Push(a, b, &pairs_.at(Key(a, b)));
       }
     }
   }
 
-  void AddPair(Node a, Node b) {
-    if (!pairs_.insert(Key(a, b)).second) return;
-    partners_[a].push_back(b);
-    partners_[b].push_back(a);
-    Push(a, b);
-  }
-
-  void Push(Node a, Node b) {
-    if (a > b) std::swap(a, b);
-    const Price price = PriceOf(*kernels_.KernelOf(a), *kernels_.KernelOf(b));
-    if (price.price <= 0) {
-      RecordPair(
-          a, b, price,
-          FusionDecision::Forbid(
-              price.saved_bytes <= 0
-                  ? "saves no bytes"
-                  : absl::StrFormat("saves %.0f B, but holds %d B longer",
-                                    price.saved_bytes, price.held_bytes)));
+  // A fusion that is in no pair.
+  void ExplainIfLeftAlone(const HloInstruction& value) {
+    if (context_.explanation == nullptr ||
+        value.opcode() != HloOpcode::kFusion) {
       return;
     }
-    queue_.push({price.price, a, b, versions_[a] + versions_[b]});
+    const FusionDecision decision = kernels_.CanBeRoot(&value);
+    if (decision.CanFuse()) return;
+    FusionRecord record;
+    record.kind = Kind::kProducerConsumer;
+    record.computation = std::string(kernels_.computation()->name());
+    record.producer = std::string(value.name());
+    record.reason = decision.Explain();
+    context_.explanation->Record(std::move(record));
   }
 
-  // Whether `b` reads what `a` computes, or the other way round.
-  static const HloInstruction* ProducerOf(const HloInstruction& a,
-                                          const HloInstruction& b) {
-    if (b.IsUserOf(&a)) return &a;
-    return a.IsUserOf(&b) ? &b : nullptr;
+  // A kernel or one of several outputs of one.
+  bool IsOutputOfKernel(const HloInstruction& value) const {
+    if (value.opcode() == HloOpcode::kGetTupleElement) {
+      return kernels_.CanBeRoot(value.operand(0)).CanFuse();
+    }
+    return kernels_.CanBeProducer(&value).CanFuse();
   }
+
+  // Of a kernel that reads `value` since it has taken in what read it.
+  void FindNewPairs(const HloInstruction& value, Node reader_before) {
+    if (value.shape().IsTuple() || value.opcode() == HloOpcode::kConstant) {
+      return;
+    }
+    const Node reader = Representative(reader_before);
+    std::vector<std::pair<Node, bool>> found;
+    if (!ShapeUtil::IsEffectiveScalar(value.shape())) {
+      const int64_t elements =
+          LoopElements(*kernels_.KernelOf(reader), *context_.device);
+      for (const HloInstruction* user : value.users()) {
+        if (found.size() >= kMaxPartners) break;
+        if (kernels_.CanBeRoot(user) &&
+            LoopElements(*user, *context_.device) == elements) {
+          found.emplace_back(kernels_.NodeOf(user), false);
+        }
+      }
+    }
+    if (IsOutputOfKernel(value)) {
+      found.emplace_back(kernels_.NodeOf(&value), true);
+    }
+    for (const auto& [other, feeds] : found) {
+      if (other == reader || pairs_.contains(Key(reader, other))) continue;
+      AddPair(reader, other, (feeds ? 2 : 1) * Bytes(value), feeds);
+      Push(reader, other, &pairs_.at(Key(reader, other)));
+    }
+  }
+
+  void AddPair(Node a, Node b, double gain, bool feeds) {
+    if (a == b) return;
+    auto [it, added] = pairs_.try_emplace(Key(a, b));
+    it->second.gain += gain;
+    it->second.feeds |= feeds;
+    if (!added) return;
+    partners_[a].push_back(b);
+    partners_[b].push_back(a);
+  }
+
+  void Push(Node a, Node b, Pair* pair) {
+    pair->state = Pair::State::kQueued;
+    pair->queued_price = pair->gain;
+    queue_.push({pair->gain, std::min(a, b), std::max(a, b)});
+  }
+
+  void Wait(Node a, Node b, Pair* pair) {
+    pair->state = Pair::State::kWaiting;
+    waiting_[a].push_back(b);
+    waiting_[b].push_back(a);
+  }
+
+  // --- Prices ---------------------------------------------------------------
 
   Price PriceOf(const HloInstruction& a, const HloInstruction& b) {
     GpuPerformanceModel& model = *context_.model;
@@ -171,52 +256,110 @@ class BySavings {
       bytes += data.bytes();
       unfused += data.time;
     }
-    const HloInstruction* producer = ProducerOf(a, b);
+    const HloInstruction* producer = MofKernels::ProducerOf(a, b);
     const EstimateRunTimeData fused =
         producer == nullptr
             ? model.EstimateSiblingsTime(a, b)
-            : model.EstimateMultiOutputTime(*producer, producer == &a ? b : a);
+            : model.EstimateMergedTime(*producer, producer == &a ? b : a);
     price.saved_bytes = bytes - fused.bytes();
     price.unfused_seconds = absl::ToDoubleSeconds(unfused);
     price.fused_seconds = absl::ToDoubleSeconds(fused.time);
     if (memory_weight_ > 0 || context_.explanation != nullptr) {
       price.held_bytes = HeldBytes(kernels_, a, b);
     }
-    // Some move more bytes and take less time still: they come last.
-    const double gain =
-        producer != nullptr && price.fused_seconds < price.unfused_seconds
-            ? std::max(1.0, price.saved_bytes)
-            : price.saved_bytes;
-    price.price = gain - memory_weight_ * static_cast<double>(std::max<int64_t>(
-                                              0, price.held_bytes));
+    // Some save a launch, but no bytes: they come last. What is no kernel by
+    // itself need not be faster inside; and it comes first, since it stands
+    // between two that are kernels.
+    price.gain = price.saved_bytes;
+    if (price.fused_seconds < price.unfused_seconds) {
+      price.gain = std::max(1.0, price.gain);
+    } else if (producer != nullptr &&
+               price.fused_seconds == price.unfused_seconds &&
+               model.costs().Get(*producer).is_free) {
+      price.gain = kFirst;
+    }
+    price.price =
+        price.gain - memory_weight_ * static_cast<double>(std::max<int64_t>(
+                                          0, price.held_bytes));
     return price;
   }
 
-  FusionDecision Check(HloInstruction* a, HloInstruction* b) {
-    const HloInstruction* producer = ProducerOf(*a, *b);
-    if (producer == nullptr) {
-      for (const HloInstruction* kernel : {a, b}) {
-        RETURN_IF_NOT_FUSIBLE(kernels_.CanBeRoot(kernel));
+  // The best pair by the queue. What it saves now may be less than the bound
+  // that brought it here.
+  void Visit(Node a, Node b, Pair* pair) {
+    const Price price = PriceOf(*kernels_.KernelOf(a), *kernels_.KernelOf(b));
+    const int64_t version = versions_[a] + versions_[b];
+    const bool is_new = pair->version != version;
+    pair->version = version;
+    pair->gain = price.gain;
+    if (price.price <= 0) {
+      Wait(a, b, pair);
+      RecordPair(
+          a, b, price,
+          FusionDecision::Forbid(
+              price.saved_bytes <= 0
+                  ? "saves no bytes"
+                  : absl::StrFormat("saves %.0f B, but holds %d B longer",
+                                    price.saved_bytes, price.held_bytes)));
+    } else if (is_new && !queue_.empty() && price.price < queue_.top().price) {
+      pair->queued_price = price.price;
+      queue_.push({price.price, a, b});
+    } else {
+      Try(a, b, price, pair);
+    }
+  }
+
+  // --- Decisions ------------------------------------------------------------
+
+  // They read something that is no scalar, and not different parts of it.
+  FusionDecision ShareElements(const HloInstruction& a,
+                               const HloInstruction& b) const {
+    for (const HloInstruction* operand : a.operands()) {
+      if (b.IsUserOf(operand) &&
+          !ShapeUtil::IsEffectiveScalar(operand->shape()) &&
+          !ReadDisjointSlices(*operand, a, b)) {
+        return FusionDecision::Allow();
       }
+    }
+    return FusionDecision::Forbid("no element is read by both");
+  }
+
+  // What stays so, however much the two take in.
+  FusionDecision Check(const HloInstruction* a, const HloInstruction* b,
+                       const Price& price) {
+    const HloInstruction* producer = MofKernels::ProducerOf(*a, *b);
+    for (const HloInstruction* kernel : {a, b}) {
+      if (kernel == producer && !kernel->shape().IsTuple()) continue;
+      RETURN_IF_NOT_FUSIBLE(kernels_.CanBeRoot(kernel));
+    }
+    if (producer == nullptr) {
+      if (price.saved_bytes <= 0) RETURN_IF_NOT_FUSIBLE(ShareElements(*a, *b));
       return kernels_.CanFuseSiblings(nullptr, a, b);
     }
-    HloInstruction* consumer = producer == a ? b : a;
+    const HloInstruction* consumer = producer == a ? b : a;
+    if (producer->shape().IsTuple()) {
+      return kernels_.CanFuseOutputs(producer, consumer);
+    }
     RETURN_IF_NOT_FUSIBLE(kernels_.CanBeProducer(producer));
-    RETURN_IF_NOT_FUSIBLE(kernels_.CanBeRoot(consumer));
     return kernels_.CanFuseProducer(producer, consumer);
   }
 
   // What may change when one of them becomes larger.
-  FusionDecision CheckForNow(HloInstruction* a, HloInstruction* b) {
-    const HloInstruction* producer = ProducerOf(*a, *b);
-    if (producer != nullptr) {
-      return kernels_.IsWorthFusing(producer, producer == a ? b : a);
+  FusionDecision CheckForNow(const HloInstruction& a, const HloInstruction& b,
+                             const Price& price) {
+    const HloInstruction* producer = MofKernels::ProducerOf(a, b);
+    if (producer != nullptr && producer->user_count() == 1 &&
+        !a.shape().IsTuple() && !b.shape().IsTuple()) {
+      return FusionDecision::Forbid(
+          "it is read by this kernel alone: no second output is needed");
     }
-    const auto times = context_.model->EstimateRunTimesForSiblings(*a, *b);
-    if (times.time_fused <= times.time_unfused) return FusionDecision::Allow();
+    if (price.fused_seconds <= price.unfused_seconds) {
+      return FusionDecision::Allow();
+    }
     return FusionDecision::Forbid(absl::StrFormat(
-        "slower: %.2f > %.2f us", absl::ToDoubleMicroseconds(times.time_fused),
-        absl::ToDoubleMicroseconds(times.time_unfused)));
+        "slower by %.1f %%: %.2f > %.2f us",
+        100 * (price.fused_seconds / price.unfused_seconds - 1),
+        1e6 * price.fused_seconds, 1e6 * price.unfused_seconds));
   }
 
   void RecordPair(Node a, Node b, const Price& price,
@@ -224,7 +367,7 @@ class BySavings {
     if (context_.explanation == nullptr) return;
     const HloInstruction* left = kernels_.KernelOf(a);
     const HloInstruction* right = kernels_.KernelOf(b);
-    const HloInstruction* producer = ProducerOf(*left, *right);
+    const HloInstruction* producer = MofKernels::ProducerOf(*left, *right);
     FusionRecord record;
     record.computation = std::string(kernels_.computation()->name());
     record.kind =
@@ -251,19 +394,26 @@ class BySavings {
     context_.explanation->Record(std::move(record));
   }
 
-  void Try(const Candidate& candidate) {
-    HloInstruction* a = kernels_.KernelOf(candidate.a);
-    HloInstruction* b = kernels_.KernelOf(candidate.b);
-    FusionDecision decision = Check(a, b);
+  void Try(Node left, Node right, const Price& price, Pair* pair) {
+    HloInstruction* a = kernels_.KernelOf(left);
+    HloInstruction* b = kernels_.KernelOf(right);
+    FusionDecision decision = Check(a, b, price);
     const bool forever = !decision;
-    if (decision.CanFuse()) decision = CheckForNow(a, b);
-    if (context_.explanation != nullptr) {
-      RecordPair(candidate.a, candidate.b, PriceOf(*a, *b), decision);
+    if (!forever) decision = CheckForNow(*a, *b, price);
+    RecordPair(left, right, price, decision);
+    if (forever) {
+      pair->state = Pair::State::kRefused;
+      return;
     }
-    if (forever) refused_.insert(Key(candidate.a, candidate.b));
-    if (!decision) return;
-    const HloInstruction* producer = ProducerOf(*a, *b);
+    if (!decision) return Wait(left, right, pair);
+    const HloInstruction* producer = MofKernels::ProducerOf(*a, *b);
+    std::vector<const HloInstruction*> operands;
     if (producer != nullptr) {
+      // Without pairs so far, if it was no kernel.
+      if (!kernels_.CanBeRoot(producer)) {
+        operands.assign(producer->operands().begin(),
+                        producer->operands().end());
+      }
       kernels_.FuseProducer(producer == a ? a : b, producer == a ? b : a);
     } else {
       // Into the fusion, if one is; with more outputs rather than fewer.
@@ -271,7 +421,8 @@ class BySavings {
       kernels_.FuseSiblings(a, b);
     }
     ++fusions_;
-    Reprice(candidate.a, candidate.b);
+    Join(left, right);
+    for (const HloInstruction* operand : operands) FindNewPairs(*operand, left);
   }
 
   static size_t OutputCount(const HloInstruction& kernel) {
@@ -280,34 +431,65 @@ class BySavings {
                : 0;
   }
 
-  // After the merge of two nodes, one of which stands for both now.
-  void Reprice(Node a, Node b) {
+  // After the merge of two nodes, one of which stands for both now. Takes the
+  // pairs of the other one over: O(its pairs).
+  void Join(Node a, Node b) {
     const Node merged = Representative(a);
-    std::vector<Node> partners;
-    for (Node old : {a, b}) {
-      for (Node partner : partners_[old]) {
+    const Node gone = merged == a ? b : a;
+    versions_[merged] += versions_[gone] + 1;
+    pairs_.erase(Key(a, b));
+    for (Node partner : partners_[gone]) {
+      const Node other = Representative(partner);
+      if (other == merged) continue;
+      auto old = pairs_.find(Key(gone, other));
+      if (old == pairs_.end()) continue;  // twice in the list
+      const Pair taken = old->second;
+      pairs_.erase(old);
+      auto [it, added] = pairs_.try_emplace(Key(merged, other), taken);
+      Pair& pair = it->second;
+      if (added) {
+        partners_[merged].push_back(other);
+        partners_[other].push_back(merged);
+      } else {
+        pair.gain = std::max(0.0, pair.gain) + std::max(0.0, taken.gain);
+        pair.feeds |= taken.feeds;
+        // Together they may be the only readers.
+        if (pair.feeds) pair.gain += BytesBetween(merged, other);
+      }
+      if (pair.state == Pair::State::kRefused ||
+          taken.state == Pair::State::kRefused) {
+        // What forbids it, budget or cycle, a larger kernel has too.
+        pair.state = Pair::State::kRefused;
+        continue;
+      }
+      Requeue(merged, other, &pair);
+    }
+    for (Node node : {merged, gone}) {
+      const std::vector<Node> waiting = std::move(waiting_[node]);
+      waiting_[node].clear();
+      for (Node partner : waiting) {
         const Node other = Representative(partner);
-        if (other == merged) continue;
-        if (refused_.contains(Key(a, other)) ||
-            refused_.contains(Key(b, other))) {
-          // What forbids it, budget or cycle, a larger kernel has too.
-          refused_.insert(Key(merged, other));
+        auto it = pairs_.find(Key(merged, other));
+        if (it == pairs_.end() || it->second.state != Pair::State::kWaiting) {
           continue;
         }
-        partners.push_back(other);
+        Requeue(merged, other, &it->second);
       }
-      partners_[old].clear();
-      partners_[old].shrink_to_fit();
     }
-    absl::c_sort(partners);
-    partners.erase(std::unique(partners.begin(), partners.end()),
-                   partners.end());
-    versions_[merged] = versions_[a] + versions_[b] + 1;
-    for (Node partner : partners) {
-      partners_[partner].push_back(merged);
-      Push(merged, partner);
-    }
-    partners_[merged] = std::move(partners);
+    partners_[gone] = {};
+  }
+
+  void Requeue(Node a, Node b, Pair* pair) {
+    pair->version = -1;
+    if (pair->gain > 0) return Push(a, b, pair);
+    pair->state = Pair::State::kWaiting;
+  }
+
+  // Results of the one that the other one reads, and more.
+  double BytesBetween(Node a, Node b) const {
+    const HloInstruction* producer =
+        MofKernels::ProducerOf(*kernels_.KernelOf(a), *kernels_.KernelOf(b));
+    return producer == nullptr ? 0 : Bytes(*producer);
   }
 
   static constexpr int64_t kUnknown = -1;
@@ -316,11 +498,14 @@ class BySavings {
   MofKernels& kernels_;
   const MofContext& context_;
   const double memory_weight_;
-  // By node that stands for itself: nodes that it might be merged with.
+  // By node that stands for itself: nodes that it might be merged with, or
+  // what they have been merged into since.
   std::vector<std::vector<Node>> partners_;
-  std::vector<int32_t> versions_;
-  absl::flat_hash_set<uint64_t> pairs_;
-  absl::flat_hash_set<uint64_t> refused_;
+  // The same of pairs that are kWaiting.
+  std::vector<std::vector<Node>> waiting_;
+  // Counts the merges.
+  std::vector<int64_t> versions_;
+  absl::flat_hash_map<uint64_t, Pair> pairs_;
   std::priority_queue<Candidate> queue_;
   int64_t fusions_ = 0;
 };

@@ -9,8 +9,6 @@
 #include "absl/status/status.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
-#include "xla/hlo/transforms/simplifiers/dead_fusion_outputs.h"
-#include "xla/hlo/transforms/simplifiers/hlo_dce.h"
 #include "xla/shape.h"
 #include "xla/status_macros.h"
 
@@ -53,6 +51,38 @@ Values NumberValues(const HloComputation& body) {
   return first_of;
 }
 
+// Drops the outputs that `kept` does not want, which nobody reads.
+absl::Status DropOutputs(HloInstruction* fusion,
+                         const std::vector<bool>& kept) {
+  HloComputation* body = fusion->fused_instructions_computation();
+  HloInstruction* root = body->root_instruction();
+  std::vector<HloInstruction*> outputs;
+  std::vector<int64_t> new_index(kept.size(), -1);
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (!kept[i]) continue;
+    new_index[i] = static_cast<int64_t>(outputs.size());
+    outputs.push_back(root->mutable_operand(static_cast<int64_t>(i)));
+  }
+  // Of a single one there is no tuple.
+  const bool is_tuple = outputs.size() > 1;
+  HloInstruction* new_root =
+      is_tuple ? body->AddInstruction(HloInstruction::CreateTuple(outputs))
+               : outputs[0];
+  body->set_root_instruction(new_root, /*accept_different_shape=*/true);
+  *fusion->mutable_shape() = new_root->shape();
+  const std::vector<HloInstruction*> reads(fusion->users().begin(),
+                                           fusion->users().end());
+  for (HloInstruction* read : reads) {
+    if (is_tuple) {
+      read->set_tuple_index(new_index[read->tuple_index()]);
+      continue;
+    }
+    TF_RETURN_IF_ERROR(read->ReplaceAllUsesWithDifferentShape(fusion));
+    TF_RETURN_IF_ERROR(fusion->parent()->RemoveInstruction(read));
+  }
+  return body->RemoveInstructionAndUnusedOperands(root);
+}
+
 }  // namespace
 
 absl::StatusOr<int64_t> RemoveDuplicateOutputs(HloInstruction* fusion) {
@@ -74,6 +104,7 @@ absl::StatusOr<int64_t> RemoveDuplicateOutputs(HloInstruction* fusion) {
 
   absl::flat_hash_map<const HloInstruction*, HloInstruction*> reader_of;
   int64_t removed = 0;
+  std::vector<bool> kept(readers.size(), true);
   for (int64_t i = 0; i < root->operand_count(); ++i) {
     if (readers[i] == nullptr) continue;
     const HloInstruction* value = first_of.at(root->operand(i));
@@ -93,11 +124,13 @@ absl::StatusOr<int64_t> RemoveDuplicateOutputs(HloInstruction* fusion) {
       TF_RETURN_IF_ERROR(user->ReplaceAllUsesWith(instead));
       TF_RETURN_IF_ERROR(fusion->parent()->RemoveInstruction(user));
     }
+    kept[i] = false;
     ++removed;
   }
-  if (removed > 0) {
-    TF_RETURN_IF_ERROR(RemoveDeadFusionOutputs(body).status());
-    TF_RETURN_IF_ERROR(HloDCE::RunOnComputation(body).status());
+  // A fusion that nobody reads any more stays as it is.
+  if (removed > 0 && fusion->user_count() > 0 && !root->has_sharding() &&
+      fusion->output_operand_aliasing().empty()) {
+    TF_RETURN_IF_ERROR(DropOutputs(fusion, kept));
   }
   return removed;
 }

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
 #include "xla/backends/gpu/model/gpu_fusible.h"
-#include "xla/backends/gpu/transforms/mof/mof_memory_limit.h"
 #include "xla/backends/gpu/transforms/mof/mof_order.h"
 #include "xla/backends/gpu/transforms/mof/mof_outputs.h"
 #include "xla/hlo/analysis/cost/gpu_devices.h"
@@ -136,13 +135,10 @@ absl::StatusOr<bool> MultiOutputFusion::RunImpl(
   }
   MofMemoryPlan plan;
   if (!options_.memory_limit.empty()) {
-    ScheduleOptions schedule;
-    schedule.algorithm = options_.schedule;
-    schedule.effort = options_.schedule_effort;
     TF_ASSIGN_OR_RETURN(
         plan,
         PlanForMemoryLimit(
-            module, options_.memory_limit, schedule,
+            module, options_.memory_limit, peak_,
             [&](HloModule* copy, const absl::flat_hash_set<std::string>& banned,
                 std::vector<MofGroup>* groups) {
               Figures figures;

@@ -13,12 +13,12 @@
 #include "absl/strings/string_view.h"
 #include "xla/backends/gpu/transforms/explain/fusion_explanation.h"
 #include "xla/backends/gpu/transforms/mof/mof_kernels.h"
+#include "xla/backends/gpu/transforms/mof/mof_memory_limit.h"
 #include "xla/hlo/analysis/cost/device_description.h"
 #include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
 #include "xla/hlo/analysis/gpu_alias_info.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/pass/hlo_pass_interface.h"
-#include "xla/hlo/transforms/memory/compute_schedule.h"
 
 namespace xla::gpu {
 
@@ -36,8 +36,6 @@ struct MultiOutputFusionOptions {
   MofOrder order = MofOrder::kFirstCome;
   double memory_weight = 0;
   std::string memory_limit;
-  ScheduleAlgorithm schedule = ScheduleAlgorithm::kDefault;
-  int64_t schedule_effort = 0;
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
@@ -49,9 +47,6 @@ struct MultiOutputFusionOptions {
           "of order savings: bytes saved that a byte held longer costs");
     visit("memory-limit", memory_limit,
           "bytes, as 16GiB, or of the unfused peak, as 100%; empty: none");
-    visit("schedule", schedule,
-          "under memory-limit: the order in which peaks are measured");
-    visit("schedule-effort", schedule_effort, "of schedule best");
   }
 };
 
@@ -71,12 +66,13 @@ struct MultiOutputFusionOptions {
 //
 // With memory-limit: the peak of the scheduled module stays at or below the
 // greater one of the limit and the unfused peak; fusions that hold too much are
-// taken back (mof_memory_limit.h).
+// taken back (mof_memory_limit.h). The pass does not schedule itself: it asks
+// the function that set_peak_function was given.
 //
 // Leaves alone: constants, custom fusions, scatters, updates in place as
 // siblings, readers of scalars, computations that are not kernels' (reducers).
 // The module's schedule goes. Errors: an unknown or malformed device, a limit
-// that is none, and under a limit those of scheduling.
+// that is none or without a function for it, and under a limit that one's.
 class MultiOutputFusion : public HloModulePass, public ExplainingPass {
  public:
   explicit MultiOutputFusion(MultiOutputFusionOptions options = {})
@@ -87,6 +83,10 @@ class MultiOutputFusion : public HloModulePass, public ExplainingPass {
                     const GpuAliasInfo* alias_info,
                     HloCostAnalysis::ShapeSizeFunction shape_size_function)
       : device_info_(device_info), alias_info_(alias_info) {}
+
+  // What memory-limit measures peaks with. An example:
+  // xla/hlo/pipeline/memory_aware_fusion.h.
+  void set_peak_function(MofPeakFunction peak) { peak_ = std::move(peak); }
 
   absl::string_view name() const override { return "multi_output_fusion"; }
   void set_explanation(FusionExplanation* explanation) override {
@@ -118,6 +118,7 @@ class MultiOutputFusion : public HloModulePass, public ExplainingPass {
   std::optional<se::DeviceDescription> device_info_;
   const GpuAliasInfo* alias_info_ = nullptr;
   FusionExplanation* explanation_ = nullptr;
+  MofPeakFunction peak_;
 };
 
 // Its name in other releases.

@@ -21,32 +21,9 @@ using EmitterKind = HloFusionAnalysis::EmitterFusionKind;
 // Reductions of fewer elements are loops that cost little.
 constexpr double kLongReduction = 16;
 
-bool MovesData(HloOpcode opcode) {
-  switch (opcode) {
-    case HloOpcode::kBroadcast:
-    case HloOpcode::kConcatenate:
-    case HloOpcode::kDynamicSlice:
-    case HloOpcode::kDynamicUpdateSlice:
-    case HloOpcode::kGather:
-    case HloOpcode::kIota:
-    case HloOpcode::kPad:
-    case HloOpcode::kReduce:
-    case HloOpcode::kReduceWindow:
-    case HloOpcode::kReshape:
-    case HloOpcode::kReverse:
-    case HloOpcode::kScatter:
-    case HloOpcode::kSlice:
-    case HloOpcode::kTranspose:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool KeepsElementWidth(const HloInstruction& bitcast) {
-  return bitcast.shape().IsArray() && bitcast.operand(0)->shape().IsArray() &&
-         ShapeUtil::ElementSizeInBits(bitcast.shape()) ==
-             ShapeUtil::ElementSizeInBits(bitcast.operand(0)->shape());
+bool IsFusibleOpcode(HloOpcode opcode) {
+  return MovesElements(opcode) || opcode == HloOpcode::kIota ||
+         opcode == HloOpcode::kReduce || opcode == HloOpcode::kScatter;
 }
 
 FusionDecision IsOfFusibleKind(const HloInstruction& hlo) {
@@ -56,9 +33,10 @@ FusionDecision IsOfFusibleKind(const HloInstruction& hlo) {
     }
     return FusionDecision::Allow();
   }
-  const bool fusible = hlo.opcode() == HloOpcode::kBitcast
-                           ? KeepsElementWidth(hlo)
-                           : hlo.IsElementwise() || MovesData(hlo.opcode());
+  const bool fusible =
+      hlo.opcode() == HloOpcode::kBitcast
+          ? KeepsElementWidth(hlo)
+          : hlo.IsElementwise() || IsFusibleOpcode(hlo.opcode());
   if (!fusible || !hlo.IsFusible()) {
     return FusionDecision::Forbid(
         absl::StrCat(HloOpcodeString(hlo.opcode()), " does not fuse"));
@@ -159,6 +137,9 @@ FusionDecision FusionRules::CanBeProducer(const HloInstruction& producer) {
   if (producer.HasControlDependencies()) {
     return FusionDecision::Forbid("the producer has control dependencies");
   }
+  if (banned_.contains(producer.name())) {
+    return FusionDecision::Forbid("fusing it exceeds the memory limit");
+  }
   return FusionDecision::Allow();
 }
 
@@ -166,6 +147,9 @@ FusionDecision FusionRules::CanBeConsumer(const HloInstruction& consumer) {
   RETURN_IF_NOT_FUSIBLE(IsOfFusibleKind(consumer));
   if (IsTransparentBitcast(consumer)) {
     return FusionDecision::Forbid("the consumer is a bitcast");
+  }
+  if (banned_.contains(consumer.name())) {
+    return FusionDecision::Forbid("fusing it exceeds the memory limit");
   }
   return FusionDecision::Allow();
 }

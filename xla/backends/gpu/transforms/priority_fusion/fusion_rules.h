@@ -1,7 +1,10 @@
 #ifndef XLA_BACKENDS_GPU_TRANSFORMS_PRIORITY_FUSION_FUSION_RULES_H_
 #define XLA_BACKENDS_GPU_TRANSFORMS_PRIORITY_FUSION_FUSION_RULES_H_
 
+#include <string>
+
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
 #include "xla/backends/gpu/model/gpu_fusible.h"
 #include "xla/hlo/analysis/alias_info.h"
@@ -35,9 +38,12 @@ class FusionRules {
  public:
   // All must outlive this.
   FusionRules(const stream_executor::DeviceDescription& device,
-              const AliasInfo& alias_info, GpuPerformanceModel* model)
+              const AliasInfo& alias_info,
+              const absl::flat_hash_set<std::string>& banned,
+              GpuPerformanceModel* model)
       : device_(device),
         alias_info_(alias_info),
+        banned_(banned),
         model_(*model),
         budget_cache_(device) {}
 
@@ -83,6 +89,8 @@ class FusionRules {
 
   const stream_executor::DeviceDescription& device_;
   const AliasInfo& alias_info_;
+  // Names of instructions that stay as they are.
+  const absl::flat_hash_set<std::string>& banned_;
   GpuPerformanceModel& model_;
   FusionInfoCache budget_cache_;
   absl::flat_hash_map<const HloInstruction*, Contents> contents_;

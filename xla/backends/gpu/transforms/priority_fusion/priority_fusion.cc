@@ -1,10 +1,13 @@
 #include "xla/backends/gpu/transforms/priority_fusion/priority_fusion.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
@@ -29,12 +32,16 @@ using ::stream_executor::DeviceDescription;
 // One computation.
 class Fuser {
  public:
+  // `groups`: null if nobody wants to know.
   Fuser(const DeviceDescription& device, const AliasInfo& alias_info,
-        HloComputation* computation, FusionExplanation* explanation)
+        const absl::flat_hash_set<std::string>& banned,
+        HloComputation* computation, FusionExplanation* explanation,
+        std::vector<MofGroup>* groups)
       : computation_(computation),
         explanation_(explanation),
+        groups_(groups),
         model_(device),
-        rules_(device, alias_info, &model_),
+        rules_(device, alias_info, banned, &model_),
         queue_(&rules_, &model_) {}
 
   absl::StatusOr<bool> Run() {
@@ -46,6 +53,7 @@ class Fuser {
     }
     if (explanation_ != nullptr) RecordRefusals();
     TF_RETURN_IF_ERROR(FuseConstants());
+    if (groups_ != nullptr) AddGroups();
     return changed_;
   }
 
@@ -56,12 +64,19 @@ class Fuser {
                                        HloInstruction* consumer);
   absl::Status RemoveProducer(HloInstruction* producer);
   absl::Status FuseConstants();
+  // Who is in a fusion that is about to be made of both, by their names.
+  std::vector<std::string> MembersOf(const HloInstruction& producer,
+                                     const HloInstruction& consumer) const;
+  void AddGroups();
   void RecordFusion(const HloInstruction& producer,
                     const std::vector<HloInstruction*>& consumers);
   void RecordRefusals();
 
   HloComputation* computation_;
   FusionExplanation* explanation_;
+  std::vector<MofGroup>* groups_;
+  // Of fusions, if groups are wanted.
+  absl::flat_hash_map<const HloInstruction*, std::vector<std::string>> members_;
   GpuPerformanceModel model_;
   FusionRules rules_;
   FusionQueue queue_;
@@ -76,6 +91,8 @@ absl::StatusOr<HloInstruction*> Fuser::Fuse(HloInstruction* producer,
   KernelCostWithOperands cost = model_.costs().Fused(*producer, *consumer);
   const FusionRules::Contents contents =
       rules_.ContentsOfPair(*producer, *consumer);
+  std::vector<std::string> members;
+  if (groups_ != nullptr) members = MembersOf(*producer, *consumer);
   model_.Invalidate(*consumer);
   rules_.Invalidate(*consumer);
   TF_ASSIGN_OR_RETURN(HloInstruction * fusion,
@@ -86,7 +103,31 @@ absl::StatusOr<HloInstruction*> Fuser::Fuse(HloInstruction* producer,
   }
   model_.costs().Set(*fusion, std::move(cost));
   rules_.Set(*fusion, contents);
+  if (groups_ != nullptr) members_[fusion] = std::move(members);
   return fusion;
+}
+
+std::vector<std::string> Fuser::MembersOf(
+    const HloInstruction& producer, const HloInstruction& consumer) const {
+  std::vector<std::string> members;
+  for (const HloInstruction* part : {&producer, &consumer}) {
+    auto it = members_.find(part);
+    if (it == members_.end()) {
+      members.emplace_back(part->name());
+    } else {
+      members.insert(members.end(), it->second.begin(), it->second.end());
+    }
+  }
+  absl::c_sort(members);
+  members.erase(std::unique(members.begin(), members.end()), members.end());
+  return members;
+}
+
+void Fuser::AddGroups() {
+  for (HloInstruction* hlo : computation_->instructions()) {
+    auto it = members_.find(hlo);
+    if (it != members_.end()) groups_->push_back({hlo, std::move(it->second)});
+  }
 }
 
 absl::Status Fuser::RemoveProducer(HloInstruction* producer) {
@@ -216,22 +257,46 @@ void Fuser::RecordRefusals() {
 
 }  // namespace
 
-absl::StatusOr<bool> PriorityFusion::RunImpl(
+absl::StatusOr<bool> PriorityFusion::Fuse(
     HloModule* module,
-    const absl::flat_hash_set<absl::string_view>& execution_threads) {
-  if (!device_.has_value()) {
-    TF_ASSIGN_OR_RETURN(device_, LoadGpuDevice(options_.device));
-  }
+    const absl::flat_hash_set<absl::string_view>& execution_threads,
+    const absl::flat_hash_set<std::string>& banned,
+    FusionExplanation* explanation, std::vector<MofGroup>* groups) const {
   const GpuAliasInfo default_alias_info;
   const AliasInfo& alias_info =
       alias_info_ != nullptr ? *alias_info_ : default_alias_info;
   bool changed = false;
   for (HloComputation* computation :
        GetFusibleComputations(*module, execution_threads)) {
-    Fuser fuser(*device_, alias_info, computation, explanation_);
+    Fuser fuser(*device_, alias_info, banned, computation, explanation, groups);
     TF_ASSIGN_OR_RETURN(const bool fused, fuser.Run());
     changed |= fused;
   }
+  return changed;
+}
+
+absl::StatusOr<bool> PriorityFusion::RunImpl(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  if (!device_.has_value()) {
+    TF_ASSIGN_OR_RETURN(device_, LoadGpuDevice(options_.device));
+  }
+  MofMemoryPlan plan;
+  if (!options_.memory_limit.empty()) {
+    TF_ASSIGN_OR_RETURN(
+        plan,
+        PlanForMemoryLimit(
+            module, options_.memory_limit, peak_,
+            [&](HloModule* copy, const absl::flat_hash_set<std::string>& banned,
+                std::vector<MofGroup>* groups) {
+              return Fuse(copy, execution_threads, banned,
+                          /*explanation=*/nullptr, groups)
+                  .status();
+            }));
+  }
+  TF_ASSIGN_OR_RETURN(const bool changed,
+                      Fuse(module, execution_threads, plan.banned, explanation_,
+                           /*groups=*/nullptr));
   if (changed && module->has_schedule()) module->clear_schedule();
   return changed;
 }

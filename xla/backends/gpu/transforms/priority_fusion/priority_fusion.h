@@ -4,25 +4,38 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "xla/backends/gpu/model/cost/gpu_hlo_cost_analysis.h"
 #include "xla/backends/gpu/transforms/explain/fusion_explanation.h"
+#include "xla/backends/gpu/transforms/mof/mof_memory_limit.h"
 #include "xla/hlo/analysis/alias_info.h"
 #include "xla/hlo/analysis/cost/device_description.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/pass/hlo_pass_interface.h"
 
+namespace mlir {
+class MLIRContext;
+}  // namespace mlir
+namespace tsl::thread {
+class ThreadPool;
+}  // namespace tsl::thread
+
 namespace xla::gpu {
 
 struct PriorityFusionOptions {
   std::string device = "h100";
+  std::string memory_limit;
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
     visit("device", device, "a GPU by name, or the path of a description");
+    visit("memory-limit", memory_limit,
+          "bytes, as 16GiB, or of the unfused peak, as 100%; empty: none");
   }
 };
 
@@ -44,10 +57,15 @@ struct PriorityFusionOptions {
 // Near-linear: O(log n) for the queue, O(operands) for a price, and each
 // instruction is cloned where it is computed.
 //
+// With memory-limit: the peak of the scheduled module stays at or below the
+// greater one of the limit and the unfused peak; fusions that hold too much are
+// not made (mof_memory_limit.h). Measures by set_peak_function.
+//
 // Leaves alone: roots, custom fusions, multi-output fusions as producers, large
 // constants, what has control dependencies, computations that are not kernels'
 // (reducers, comparators, called ones). The module's schedule goes. Errors: an
-// unknown or malformed device.
+// unknown or malformed device, a limit that is none or without a function for
+// it.
 class PriorityFusion : public HloModulePass, public ExplainingPass {
  public:
   explicit PriorityFusion(PriorityFusionOptions options = {})
@@ -57,6 +75,18 @@ class PriorityFusion : public HloModulePass, public ExplainingPass {
   explicit PriorityFusion(const stream_executor::DeviceDescription& device,
                           const AliasInfo* alias_info = nullptr)
       : device_(device), alias_info_(alias_info) {}
+
+  // As OpenXLA's. Costs are priced in one thread, with repeated reads counted,
+  // and nothing is tiled: only the device and `alias_info` matter.
+  PriorityFusion(tsl::thread::ThreadPool* thread_pool,
+                 const stream_executor::DeviceDescription& device,
+                 const AliasInfo* alias_info,
+                 GpuHloCostAnalysis::Options cost_analysis_options,
+                 mlir::MLIRContext* mlir_context)
+      : PriorityFusion(device, alias_info) {}
+
+  // What memory-limit measures peaks with.
+  void set_peak_function(MofPeakFunction peak) { peak_ = std::move(peak); }
 
   absl::string_view name() const override { return "priority-fusion"; }
   void set_explanation(FusionExplanation* explanation) override {
@@ -69,10 +99,17 @@ class PriorityFusion : public HloModulePass, public ExplainingPass {
       const absl::flat_hash_set<absl::string_view>& execution_threads) override;
 
  private:
+  absl::StatusOr<bool> Fuse(
+      HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads,
+      const absl::flat_hash_set<std::string>& banned,
+      FusionExplanation* explanation, std::vector<MofGroup>* groups) const;
+
   PriorityFusionOptions options_;
   std::optional<stream_executor::DeviceDescription> device_;
   const AliasInfo* alias_info_ = nullptr;
   FusionExplanation* explanation_ = nullptr;
+  MofPeakFunction peak_;
 };
 
 }  // namespace xla::gpu
