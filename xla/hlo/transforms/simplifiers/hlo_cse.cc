@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/hash/hash.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
@@ -42,6 +43,35 @@ size_t HashShape(const Shape& shape) {
   return absl::HashOf(hash, shape.dimensions());
 }
 
+bool HasKnownElements(const HloInstruction& constant) {
+  return constant.opcode() == HloOpcode::kConstant &&
+         Cast<HloConstantInstruction>(&constant)->HasLiteral() &&
+         !constant.literal().is_elided();
+}
+
+// Hashes of computations, each looked at once. Without the constants in them,
+// fusions that differ in nothing else would all be compared with one another.
+class ComputationHashes {
+ public:
+  size_t Of(const HloComputation* computation) {
+    auto [it, is_new] = hashes_.try_emplace(computation, 0);
+    if (!is_new) return it->second;
+    // A sum: equal computations may hold their instructions in another order.
+    size_t sum = 0;
+    for (const HloInstruction* inst : computation->instructions()) {
+      size_t hash = absl::HashOf(static_cast<int>(inst->opcode()),
+                                 HashShape(inst->shape()));
+      if (HasKnownElements(*inst)) hash = absl::HashOf(hash, inst->literal());
+      sum += hash;
+    }
+    it->second = sum;
+    return sum;
+  }
+
+ private:
+  absl::flat_hash_map<const HloComputation*, size_t> hashes_;
+};
+
 struct InstructionHash {
   size_t operator()(const HloInstruction* inst) const {
     absl::InlinedVector<int64_t, 4> operands;
@@ -53,9 +83,14 @@ struct InstructionHash {
     int64_t index = inst->opcode() == HloOpcode::kGetTupleElement
                         ? inst->tuple_index()
                         : inst->called_computations().size();
+    size_t callees = 0;
+    for (const HloComputation* callee : inst->called_computations()) {
+      callees = absl::HashOf(callees, computations->Of(callee));
+    }
     return absl::HashOf(static_cast<int>(inst->opcode()),
-                        HashShape(inst->shape()), operands, index);
+                        HashShape(inst->shape()), operands, index, callees);
   }
+  ComputationHashes* computations;
 };
 
 struct InstructionEqual {
@@ -90,12 +125,6 @@ struct ConstantEqual {
   }
   bool layout_sensitive;
 };
-
-bool HasKnownElements(const HloInstruction& constant) {
-  return constant.opcode() == HloOpcode::kConstant &&
-         Cast<HloConstantInstruction>(&constant)->HasLiteral() &&
-         !constant.literal().is_elided();
-}
 
 bool IsRepeatedOnPurpose(const HloInstruction& inst) {
   return inst.has_frontend_attributes() &&
@@ -160,8 +189,10 @@ absl::StatusOr<bool> HloCSE::CombineConstants(HloComputation* computation) {
 }
 
 absl::StatusOr<bool> HloCSE::CombineInstructions(HloComputation* computation) {
+  ComputationHashes computations;
   absl::flat_hash_set<HloInstruction*, InstructionHash, InstructionEqual>
-      instructions(computation->instruction_count(), InstructionHash{},
+      instructions(computation->instruction_count(),
+                   InstructionHash{&computations},
                    InstructionEqual{options_.layout_sensitive});
   bool changed = false;
   for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
