@@ -266,6 +266,9 @@ FusionDecision MofKernels::CanFuseOutputs(const HloInstruction* producer,
   if (producer->opcode() != HloOpcode::kFusion) {
     return FusionDecision::Forbid("the producer is no fusion");
   }
+  if (producer->fused_expression_root()->opcode() != HloOpcode::kTuple) {
+    return FusionDecision::Forbid("one operation makes all its results");
+  }
   RETURN_IF_NOT_FUSIBLE(ShapesCompatibleForMultiOutputFusion(
       *producer, *consumer, *context_.device));
   if (!context_.alias_info->GetInPlaceInputOutputPairs(producer).empty()) {
@@ -276,6 +279,11 @@ FusionDecision MofKernels::CanFuseOutputs(const HloInstruction* producer,
     const HloInstruction* value = consumer->operand(i);
     if (value->opcode() != HloOpcode::kGetTupleElement ||
         value->operand(0) != producer) {
+      // It would still be read from outside: a cycle.
+      if (NodeOf(value) == NodeOf(producer)) {
+        return FusionDecision::Forbid(
+            absl::StrCat("%", value->name(), " is in a tuple of its results"));
+      }
       continue;
     }
     if (!reads.operands[i].IsReadAlongTheResult()) {
