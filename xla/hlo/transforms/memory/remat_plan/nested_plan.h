@@ -29,9 +29,8 @@ namespace xla::remat_plan {
 class NestedPlanner {
  public:
   // The module, its schedule, the analysis and `sizes` must outlive the
-  // planner.
-  // `*work` limits searches (remat_search.h); null: nothing does. `reorder`:
-  // programs may run in another order.
+  // planner. `*work` limits searches (remat_search.h); null: nothing does.
+  // `reorder`: programs may run in another order.
   NestedPlanner(const HloModule& module, const HloCostAnalysis& cost,
                 const RematSizeOptions& sizes, int64_t effort, bool reorder,
                 int64_t* work = nullptr);
