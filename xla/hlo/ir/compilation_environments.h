@@ -16,33 +16,13 @@ namespace xla {
 // is asked for and absent is there with its default value from then on.
 class CompilationEnvironments {
  public:
-  CompilationEnvironments() = default;
-  CompilationEnvironments(const CompilationEnvironments& other) {
-    *this = other;
-  }
-  CompilationEnvironments& operator=(const CompilationEnvironments& other) {
-    if (this == &other) return *this;
-    environments_.clear();
-    for (const auto& [name, message] : other.environments_) {
-      std::unique_ptr<::google::protobuf::Message> copy(message->New());
-      copy->CopyFrom(*message);
-      environments_[name] = std::move(copy);
-    }
-    return *this;
-  }
+  CompilationEnvironments();
+  ~CompilationEnvironments();
+  CompilationEnvironments(const CompilationEnvironments& other);
+  CompilationEnvironments& operator=(const CompilationEnvironments& other);
 
   // Adds a message. A second one of the same type is an error unless equal.
-  absl::Status AddEnv(std::unique_ptr<::google::protobuf::Message> env) {
-    const std::string name = env->GetDescriptor()->full_name();
-    auto [it, inserted] = environments_.try_emplace(name, nullptr);
-    if (inserted) {
-      it->second = std::move(env);
-    } else if (it->second->SerializeAsString() != env->SerializeAsString()) {
-      return absl::InvalidArgumentError(
-          "there is a different compilation environment of type " + name);
-    }
-    return absl::OkStatus();
-  }
+  absl::Status AddEnv(std::unique_ptr<::google::protobuf::Message> env);
 
   template <typename T>
   T& GetMutableEnv() {
@@ -65,7 +45,7 @@ class CompilationEnvironments {
     environments_.erase(T::descriptor()->full_name());
   }
 
-  void Clear() { environments_.clear(); }
+  void Clear();
   bool empty() const { return environments_.empty(); }
 
  private:

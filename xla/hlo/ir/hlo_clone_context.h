@@ -1,10 +1,10 @@
 #ifndef XLA_HLO_IR_HLO_CLONE_CONTEXT_H_
 #define XLA_HLO_IR_HLO_CLONE_CONTEXT_H_
 
+#include <cstddef>
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/log/check.h"
 
 namespace xla {
 
@@ -18,42 +18,24 @@ class HloModule;
 class HloCloneContext {
  public:
   // `suffix` is appended to the names of cloned computations.
-  explicit HloCloneContext(HloModule* module, const std::string& suffix = "")
-      : module_(module), suffix_(suffix) {}
+  explicit HloCloneContext(HloModule* module, const std::string& suffix = "");
+  ~HloCloneContext();
 
   HloModule* module() const { return module_; }
   const std::string& suffix() const { return suffix_; }
 
   void MapInstruction(const HloInstruction* old_instruction,
-                      HloInstruction* new_instruction) {
-    instructions_[old_instruction] = new_instruction;
-  }
+                      HloInstruction* new_instruction);
   void MapComputation(const HloComputation* old_computation,
-                      HloComputation* new_computation) {
-    computations_[old_computation] = new_computation;
-  }
+                      HloComputation* new_computation);
 
   // Null if there is no clone.
-  HloInstruction* FindInstruction(const HloInstruction* old_instruction) const {
-    auto it = instructions_.find(old_instruction);
-    return it == instructions_.end() ? nullptr : it->second;
-  }
-  HloComputation* FindComputation(const HloComputation* old_computation) const {
-    auto it = computations_.find(old_computation);
-    return it == computations_.end() ? nullptr : it->second;
-  }
+  HloInstruction* FindInstruction(const HloInstruction* old_instruction) const;
+  HloComputation* FindComputation(const HloComputation* old_computation) const;
 
   // There must be a clone.
-  HloInstruction* GetInstruction(const HloInstruction* old_instruction) const {
-    HloInstruction* found = FindInstruction(old_instruction);
-    CHECK(found != nullptr) << "the instruction was not cloned";
-    return found;
-  }
-  HloComputation* GetComputation(const HloComputation* old_computation) const {
-    HloComputation* found = FindComputation(old_computation);
-    CHECK(found != nullptr) << "the computation was not cloned";
-    return found;
-  }
+  HloInstruction* GetInstruction(const HloInstruction* old_instruction) const;
+  HloComputation* GetComputation(const HloComputation* old_computation) const;
 
   const absl::flat_hash_map<const HloInstruction*, HloInstruction*>&
   cloned_instructions() const {
@@ -65,7 +47,7 @@ class HloCloneContext {
   }
 
   // Avoids rehashing when the number of instructions to clone is known.
-  void ReserveInstructions(size_t count) { instructions_.reserve(count); }
+  void ReserveInstructions(size_t count);
 
  private:
   HloModule* module_;

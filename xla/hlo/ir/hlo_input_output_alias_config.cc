@@ -20,6 +20,31 @@
 
 namespace xla {
 
+HloInputOutputAliasConfig::HloInputOutputAliasConfig() = default;
+HloInputOutputAliasConfig::HloInputOutputAliasConfig(
+    const HloInputOutputAliasConfig& other) = default;
+HloInputOutputAliasConfig::HloInputOutputAliasConfig(
+    HloInputOutputAliasConfig&& other) noexcept = default;
+HloInputOutputAliasConfig& HloInputOutputAliasConfig::operator=(
+    const HloInputOutputAliasConfig& other) = default;
+HloInputOutputAliasConfig& HloInputOutputAliasConfig::operator=(
+    HloInputOutputAliasConfig&& other) noexcept = default;
+HloInputOutputAliasConfig::~HloInputOutputAliasConfig() = default;
+
+HloInputOutputAliasConfig::HloInputOutputAliasConfig(Shape output_shape)
+    : alias_(std::move(output_shape)) {}
+
+HloBufferDonorConfig::HloBufferDonorConfig() = default;
+HloBufferDonorConfig::HloBufferDonorConfig(const HloBufferDonorConfig& other) =
+    default;
+HloBufferDonorConfig::HloBufferDonorConfig(
+    HloBufferDonorConfig&& other) noexcept = default;
+HloBufferDonorConfig& HloBufferDonorConfig::operator=(
+    const HloBufferDonorConfig& other) = default;
+HloBufferDonorConfig& HloBufferDonorConfig::operator=(
+    HloBufferDonorConfig&& other) noexcept = default;
+HloBufferDonorConfig::~HloBufferDonorConfig() = default;
+
 std::string HloInputOutputAliasConfig::Alias::ToString() const {
   return absl::StrCat("(", parameter_number, ", ", parameter_index.ToString(),
                       ", ", must_alias() ? "must-alias" : "may-alias", ")");

@@ -54,10 +54,15 @@ class HloInputOutputAliasConfig {
     }
   };
 
-  HloInputOutputAliasConfig() = default;
+  HloInputOutputAliasConfig();
+  HloInputOutputAliasConfig(const HloInputOutputAliasConfig& other);
+  HloInputOutputAliasConfig(HloInputOutputAliasConfig&& other) noexcept;
+  HloInputOutputAliasConfig& operator=(const HloInputOutputAliasConfig& other);
+  HloInputOutputAliasConfig& operator=(
+      HloInputOutputAliasConfig&& other) noexcept;
+  ~HloInputOutputAliasConfig();
   // `output_shape` is the shape of the entry computation's result.
-  explicit HloInputOutputAliasConfig(Shape output_shape)
-      : alias_(std::move(output_shape)) {}
+  explicit HloInputOutputAliasConfig(Shape output_shape);
 
   // Records an alias. Errors: the output index does not exist in shape()
   // (InvalidArgument), the output index has an alias already, or the parameter
@@ -151,7 +156,12 @@ class HloBufferDonorConfig {
     int Compare(const BufferDonor& other) const;
   };
 
-  HloBufferDonorConfig() = default;
+  HloBufferDonorConfig();
+  HloBufferDonorConfig(const HloBufferDonorConfig& other);
+  HloBufferDonorConfig(HloBufferDonorConfig&& other) noexcept;
+  HloBufferDonorConfig& operator=(const HloBufferDonorConfig& other);
+  HloBufferDonorConfig& operator=(HloBufferDonorConfig&& other) noexcept;
+  ~HloBufferDonorConfig();
 
   // Adding twice and removing what is not there are no errors.
   absl::Status AddBufferDonor(int64_t param_number,

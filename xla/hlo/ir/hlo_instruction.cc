@@ -33,6 +33,8 @@ HloInstruction::HloInstruction(HloOpcode opcode, const Shape& shape)
       shape_(shape),
       name_(HloOpcodeString(opcode)) {}
 
+HloInstruction::~HloInstruction() { DetachFromOperandsAndUsers(); }
+
 const HloInstruction::Rare& HloInstruction::EmptyRare() {
   static const Rare& empty = *new Rare();
   return empty;

@@ -202,7 +202,7 @@ class HloInstruction {
   inline static constexpr char kMainExecutionThread[] = "main";
   inline static constexpr char kHostThread[] = "host";
 
-  virtual ~HloInstruction() { DetachFromOperandsAndUsers(); }
+  virtual ~HloInstruction();
   HloInstruction(const HloInstruction&) = delete;
   HloInstruction& operator=(const HloInstruction&) = delete;
 

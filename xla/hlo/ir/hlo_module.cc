@@ -236,31 +236,15 @@ std::string HloModule::GetFingerprint128(const HloPrintOptions& options) const {
 // --- Schedule, aliases and the like
 // ----------------------------------------------
 
+void HloModule::set_config(HloModuleConfig config) {
+  config_ = std::make_shared<HloModuleConfig>(std::move(config));
+}
+
 absl::Status HloModule::set_schedule(HloSchedule schedule) {
   TF_RET_CHECK(schedule.module() == this)
       << "the schedule is for another module than " << name_;
   TF_RETURN_IF_ERROR(schedule.Verify());
   schedule_ = std::move(schedule);
-  return absl::OkStatus();
-}
-
-absl::Status HloModuleAttributes::SetCrossProgramPrefetchOffset(
-    int64_t prefetch_index, int64_t offset) {
-  if (prefetch_index < 0 ||
-      prefetch_index >=
-          static_cast<int64_t>(cross_program_prefetches_.size())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("no cross-program prefetch ", prefetch_index, " of ",
-                     cross_program_prefetches_.size()));
-  }
-  std::optional<int64_t>& its_offset =
-      cross_program_prefetches_[prefetch_index].alt_memory_offset;
-  if (its_offset.has_value()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("cross-program prefetch ", prefetch_index, " has offset ",
-                     *its_offset, " already"));
-  }
-  its_offset = offset;
   return absl::OkStatus();
 }
 

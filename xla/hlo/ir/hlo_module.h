@@ -252,9 +252,7 @@ class HloModule : public HloModuleAttributes {
   // set_config().
   HloModuleConfig& mutable_config();
   const HloModuleConfig& config() const { return *config_; }
-  void set_config(HloModuleConfig config) {
-    config_ = std::make_shared<HloModuleConfig>(std::move(config));
-  }
+  void set_config(HloModuleConfig config);
   std::shared_ptr<const HloModuleConfig> shared_config() const {
     return config_;
   }

@@ -34,7 +34,9 @@ using LayoutCanonicalizationCallback =
 // part of HloModule that a clone simply copies.
 class HloModuleAttributes {
  public:
-  HloModuleAttributes() = default;
+  // Not inline, like other members with containers: nearly every file would
+  // compile them.
+  HloModuleAttributes();
 
   void set_frontend_attributes(FrontendAttributes frontend_attributes) {
     frontend_attributes_ = std::move(frontend_attributes);
@@ -42,18 +44,12 @@ class HloModuleAttributes {
   void add_frontend_attributes(const FrontendAttributes& attributes) {
     frontend_attributes_.MergeFrom(attributes);
   }
-  void add_frontend_attribute(std::string key, std::string value) {
-    (*frontend_attributes_.mutable_map())[std::move(key)] = std::move(value);
-  }
+  void add_frontend_attribute(std::string key, std::string value);
   const FrontendAttributes& frontend_attributes() const {
     return frontend_attributes_;
   }
   std::optional<std::string> get_frontend_attribute(
-      const std::string& key) const {
-    auto it = frontend_attributes_.map().find(key);
-    if (it == frontend_attributes_.map().end()) return std::nullopt;
-    return it->second;
-  }
+      const std::string& key) const;
 
   void set_use_auto_spmd_partitioning(bool use) {
     use_auto_spmd_partitioning_ = use;
@@ -62,12 +58,8 @@ class HloModuleAttributes {
     return use_auto_spmd_partitioning_;
   }
   void set_layout_canonicalization_callback(
-      LayoutCanonicalizationCallback callback) {
-    layout_canonicalization_callback_ = std::move(callback);
-  }
-  LayoutCanonicalizationCallback layout_canonicalization_callback() const {
-    return layout_canonicalization_callback_;
-  }
+      LayoutCanonicalizationCallback callback);
+  LayoutCanonicalizationCallback layout_canonicalization_callback() const;
 
   bool is_dynamic() const { return is_dynamic_; }
   void set_is_dynamic(bool is_dynamic) { is_dynamic_ = is_dynamic; }
@@ -79,10 +71,7 @@ class HloModuleAttributes {
     CHECK(spmd_parameters_shardings_.has_value());
     return *spmd_parameters_shardings_;
   }
-  void set_spmd_parameters_shardings(
-      const std::vector<HloSharding>& shardings) {
-    spmd_parameters_shardings_ = shardings;
-  }
+  void set_spmd_parameters_shardings(const std::vector<HloSharding>& shardings);
   bool has_spmd_output_sharding() const {
     return spmd_output_sharding_.has_value();
   }
@@ -90,9 +79,7 @@ class HloModuleAttributes {
     CHECK(spmd_output_sharding_.has_value());
     return *spmd_output_sharding_;
   }
-  void set_spmd_output_sharding(const HloSharding& sharding) {
-    spmd_output_sharding_ = sharding;
-  }
+  void set_spmd_output_sharding(const HloSharding& sharding);
 
   // An entry parameter leaf that the previous program loads into alternate
   // memory, and where (bytes).
@@ -103,9 +90,7 @@ class HloModuleAttributes {
   };
   void AddCrossProgramPrefetch(
       int64_t parameter, const ShapeIndex& index,
-      std::optional<int64_t> alt_memory_offset = std::nullopt) {
-    cross_program_prefetches_.push_back({parameter, index, alt_memory_offset});
-  }
+      std::optional<int64_t> alt_memory_offset = std::nullopt);
   // InvalidArgument for an index out of range or an offset set before.
   absl::Status SetCrossProgramPrefetchOffset(int64_t prefetch_index,
                                              int64_t offset);
@@ -120,25 +105,17 @@ class HloModuleAttributes {
   void set_profile_version(int64_t profile_version) {
     profile_version_ = profile_version;
   }
-  void add_profile_info(const HloModuleProto::ProfileInfo& profile_info) {
-    profile_info_list_.push_back(profile_info);
-  }
+  void add_profile_info(const HloModuleProto::ProfileInfo& profile_info);
   void set_profile_info(
-      const std::vector<HloModuleProto::ProfileInfo>& profile_info) {
-    profile_info_list_ = profile_info;
-  }
+      const std::vector<HloModuleProto::ProfileInfo>& profile_info);
   const std::vector<HloModuleProto::ProfileInfo>& profile_info() const {
     return profile_info_list_;
   }
   void set_autofdo_profile_key(HloModuleProto::ProfileType profile_type,
-                               absl::string_view profile_key) {
-    autofdo_profile_keys_[profile_type] = std::string(profile_key);
-  }
+                               absl::string_view profile_key);
   void set_autofdo_profile_keys(
       const absl::flat_hash_map<HloModuleProto::ProfileType, std::string>&
-          profile_keys) {
-    autofdo_profile_keys_ = profile_keys;
-  }
+          profile_keys);
   const absl::flat_hash_map<HloModuleProto::ProfileType, std::string>&
   autofdo_profile_keys() const {
     return autofdo_profile_keys_;
@@ -166,18 +143,16 @@ class HloModuleAttributes {
     std::string ToString() const;
   };
   void AddDebugAttributes(const OriginalArray& original_array,
-                          const DebugAttributes& debug_attributes) {
-    debug_attributes_[original_array].push_back(debug_attributes);
-  }
+                          const DebugAttributes& debug_attributes);
   const absl::flat_hash_map<OriginalArray, std::vector<DebugAttributes>>&
   debug_attributes() const {
     return debug_attributes_;
   }
 
  protected:
-  ~HloModuleAttributes() = default;
-  HloModuleAttributes(const HloModuleAttributes&) = default;
-  HloModuleAttributes& operator=(const HloModuleAttributes&) = default;
+  ~HloModuleAttributes();
+  HloModuleAttributes(const HloModuleAttributes&);
+  HloModuleAttributes& operator=(const HloModuleAttributes&);
 
  private:
   FrontendAttributes frontend_attributes_;

@@ -16,6 +16,15 @@
 
 namespace xla {
 
+HloModuleConfig::HloModuleConfig() = default;
+HloModuleConfig::HloModuleConfig(const HloModuleConfig& other) = default;
+HloModuleConfig::HloModuleConfig(HloModuleConfig&& other) noexcept = default;
+HloModuleConfig& HloModuleConfig::operator=(const HloModuleConfig& other) =
+    default;
+HloModuleConfig& HloModuleConfig::operator=(HloModuleConfig&& other) noexcept =
+    default;
+HloModuleConfig::~HloModuleConfig() = default;
+
 HloModuleConfig::HloModuleConfig(const ProgramShape& program_shape,
                                  bool ignore_layouts)
     : entry_computation_layout_(
@@ -34,6 +43,11 @@ void HloModuleConfig::SetComputationLayoutIfExists(
     const ProgramShape& program_shape) {
   entry_computation_layout_ =
       ComputationLayout(program_shape, /*ignore_layouts=*/false);
+}
+
+void HloModuleConfig::SetAnalysisAllowance(absl::string_view pass_name,
+                                           int64_t allowance) {
+  analysis_allowance_map_[std::string(pass_name)] = allowance;
 }
 
 bool HloModuleConfig::ChannelIdSensitive() const {

@@ -44,7 +44,12 @@ class HloModuleConfig {
   };
 
   // Without an entry computation layout.
-  HloModuleConfig() = default;
+  HloModuleConfig();
+  HloModuleConfig(const HloModuleConfig& other);
+  HloModuleConfig(HloModuleConfig&& other) noexcept;
+  HloModuleConfig& operator=(const HloModuleConfig& other);
+  HloModuleConfig& operator=(HloModuleConfig&& other) noexcept;
+  ~HloModuleConfig();
   // The layout of `program_shape`; with ignore_layouts default layouts.
   explicit HloModuleConfig(const ProgramShape& program_shape,
                            bool ignore_layouts = true);
@@ -302,9 +307,7 @@ class HloModuleConfig {
 
   // How often the analyses of a pass may still run; -1 is unlimited.
   int64_t GetAnalysisAllowance(absl::string_view pass_name) const;
-  void SetAnalysisAllowance(absl::string_view pass_name, int64_t allowance) {
-    analysis_allowance_map_[std::string(pass_name)] = allowance;
-  }
+  void SetAnalysisAllowance(absl::string_view pass_name, int64_t allowance);
   void clear_analysis_allowance_map() { analysis_allowance_map_.clear(); }
 
   PrecisionConfig::Precision matrix_unit_operand_precision() const {

@@ -25,6 +25,8 @@ HloModuleMetadata::HloModuleMetadata(const HloModuleMetadata& other)
       next_pass_id_(other.next_pass_id_),
       prepartitioning_metadata_(other.prepartitioning_metadata_) {}
 
+HloModuleMetadata::~HloModuleMetadata() = default;
+
 HloModuleMetadata& HloModuleMetadata::operator=(
     const HloModuleMetadata& other) {
   if (this == &other) return *this;

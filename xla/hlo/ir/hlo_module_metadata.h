@@ -74,6 +74,7 @@ class HloModuleMetadata {
   // run in the copy.
   HloModuleMetadata(const HloModuleMetadata& other);
   HloModuleMetadata& operator=(const HloModuleMetadata& other);
+  ~HloModuleMetadata();
 
   const HloModuleMetadataProto& proto() const { return module_metadata_; }
 

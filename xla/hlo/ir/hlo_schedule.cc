@@ -97,6 +97,12 @@ void HloInstructionSequence::update_id_sequence() {
 }
 
 // --- Access ------------------------------------------------------------------
+HloSchedule::HloSchedule(const HloModule* module) : module_(module) {}
+HloSchedule::HloSchedule(const HloSchedule& other) = default;
+HloSchedule::HloSchedule(HloSchedule&& other) noexcept = default;
+HloSchedule& HloSchedule::operator=(const HloSchedule& other) = default;
+HloSchedule& HloSchedule::operator=(HloSchedule&& other) noexcept = default;
+HloSchedule::~HloSchedule() = default;
 
 const HloInstructionSequence& HloSchedule::sequence(
     const HloComputation* computation) const {

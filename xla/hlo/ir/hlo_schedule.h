@@ -81,7 +81,12 @@ class HloInstructionSequence {
 //   sequence a b c; b removed, d(a) and e() added  ==>  e a d c
 class HloSchedule {
  public:
-  explicit HloSchedule(const HloModule* module) : module_(module) {}
+  explicit HloSchedule(const HloModule* module);
+  HloSchedule(const HloSchedule& other);
+  HloSchedule(HloSchedule&& other) noexcept;
+  HloSchedule& operator=(const HloSchedule& other);
+  HloSchedule& operator=(HloSchedule&& other) noexcept;
+  ~HloSchedule();
 
   // Sequences name instructions by unique id. The remap, if given, translates
   // the proto's ids, per computation id. InvalidArgument for ids that do not

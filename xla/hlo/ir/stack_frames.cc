@@ -69,6 +69,13 @@ absl::Status CheckParentChainsEnd(const StackFrameIndexProto& proto) {
 
 }  // namespace
 
+StackFrames::StackFrames() = default;
+StackFrames::StackFrames(const StackFrames& other) = default;
+StackFrames::StackFrames(StackFrames&& other) noexcept = default;
+StackFrames& StackFrames::operator=(const StackFrames& other) = default;
+StackFrames& StackFrames::operator=(StackFrames&& other) noexcept = default;
+StackFrames::~StackFrames() = default;
+
 absl::StatusOr<StackFrames> StackFrames::FromProto(StackFrameIndexProto proto) {
   absl::Status status = CheckIds(proto);
   if (!status.ok()) return status;

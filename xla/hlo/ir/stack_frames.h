@@ -23,7 +23,12 @@ namespace xla {
 // business).
 class StackFrames {
  public:
-  StackFrames() = default;
+  StackFrames();
+  StackFrames(const StackFrames& other);
+  StackFrames(StackFrames&& other) noexcept;
+  StackFrames& operator=(const StackFrames& other);
+  StackFrames& operator=(StackFrames&& other) noexcept;
+  ~StackFrames();
 
   // Checks that every id is in range and that parent chains end, else
   // InvalidArgument. The table is kept as it is: ids in `proto` stay valid.
