@@ -14,6 +14,17 @@ namespace {
 
 constexpr absl::Duration kTooLong = absl::Minutes(3);
 
+// That instructions, once removed, leave no gaps.
+absl::Status CheckComplete(const RematBuffersByComputation& buffers) {
+  for (const auto& [computation, of] : buffers) {
+    if (of.item_count() == computation->instruction_count()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the schedule of ", computation->name(), " has ", of.item_count(),
+        " instructions, the computation ", computation->instruction_count()));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 int64_t HloRematerialization::ComputationPeakMemory(
@@ -46,7 +57,12 @@ absl::Status HloRematerialization::CheckOptions(const HloModule& module) const {
   return absl::OkStatus();
 }
 
+int64_t HloRematerialization::NextChannelId() {
+  return module_ == nullptr ? 1 : policy_.edits.NextChannelId(*module_);
+}
+
 void HloRematerialization::PreparePolicy() {
+  policy_.edits = RematEdits();
   policy_.recompute = options_.remat_mode_config.recompute;
   policy_.compress = options_.remat_mode_config.compress;
   policy_.host_offload = options_.remat_mode_config.host_offload;
@@ -90,37 +106,31 @@ absl::StatusOr<int64_t> HloRematerialization::AsyncBytes(
 }
 
 absl::StatusOr<bool> HloRematerialization::Rewrite(
-    HloModule* module, int64_t limit_bytes, RematPeak peak,
-    const absl::flat_hash_set<absl::string_view>& execution_threads) {
-  HloSchedule schedule = module->schedule();
-  policy_.schedule = &schedule;
-  policy_.next_channel_id = module->NextChannelId();
-  RematSearchLimits limits;
-  limits.block_size_limit = options_.block_size_limit;
-  limits.block_effort_factor = options_.block_rematerialization_factor;
-  xla::RematAlgorithm algorithm(&policy_, &schedule, limits,
-                                std::move(peak.computations));
+    HloModule* module, int64_t limit_bytes, xla::RematAlgorithm* algorithm) {
   HloComputation* entry = module->entry_computation();
-  bool changed = false;
-  if (options_.remat_algorithm == kPeakPriority) {
-    TF_ASSIGN_OR_RETURN(changed, algorithm.PeakPriority(entry, limit_bytes));
-  } else {
-    TF_ASSIGN_OR_RETURN(changed, algorithm.AlwaysRemat(entry, limit_bytes));
+  const absl::StatusOr<bool> changed =
+      options_.remat_algorithm == kPeakPriority
+          ? algorithm->PeakPriority(entry, limit_bytes)
+          : algorithm->AlwaysRemat(entry, limit_bytes);
+  if (!changed.ok()) {
+    const absl::Status undone = policy_.edits.Undo();
+    TF_RET_CHECK(undone.ok()) << undone << " after " << changed.status();
+    return changed.status();
   }
-  policy_.schedule = nullptr;
-  rematerialized_ = algorithm.rematerialized();
-  net_added_ = algorithm.net_added();
-  warned_slow_progress_ = algorithm.slow_progress();
-  UpdateMaxRematerializedBlockSize(algorithm.largest_block());
+  rematerialized_ = algorithm->rematerialized();
+  net_added_ = algorithm->net_added();
+  warned_slow_progress_ = algorithm->slow_progress();
+  UpdateMaxRematerializedBlockSize(algorithm->largest_block());
+  if (*changed) TF_RETURN_IF_ERROR(algorithm->Commit(module));
+  return *changed;
+}
 
-  if (changed) {
-    TF_RETURN_IF_ERROR(schedule.Update(execution_threads));
-    TF_RETURN_IF_ERROR(module->set_schedule(std::move(schedule)));
+void HloRematerialization::SetPeaks(
+    const xla::RematAlgorithm::Peaks& computations) {
+  peaks_.clear();
+  for (const auto& [computation, of] : computations) {
+    peaks_[computation] = of.bytes;
   }
-  // What was dead before goes too. The schedule follows.
-  HloDCE dce;
-  TF_ASSIGN_OR_RETURN(const bool dead, dce.Run(module, execution_threads));
-  return changed || dead;
 }
 
 void HloRematerialization::Report(const HloModule& module, absl::Time start) {
@@ -145,6 +155,7 @@ absl::StatusOr<bool> HloRematerialization::RunImpl(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
   const absl::Time start = absl::Now();
+  module_ = module;
   warned_too_long_ = warned_slow_progress_ = false;
   rematerialized_ = net_added_ = 0;
   peaks_.clear();
@@ -165,32 +176,46 @@ absl::StatusOr<bool> HloRematerialization::RunImpl(
   }
   TF_ASSIGN_OR_RETURN(const int64_t async_bytes, AsyncBytes(*module));
   // What runs beside the entry counts there, not where it starts.
-  const auto measure = [&]() -> absl::StatusOr<RematPeak> {
-    return ComputeRematPeak(*module, module->schedule(), policy_.sizes,
-                            execution_threads,
-                            options_.async_computation_parallelism);
-  };
-  TF_ASSIGN_OR_RETURN(RematPeak peak, measure());
+  RematBuffersByComputation buffers;
+  TF_ASSIGN_OR_RETURN(
+      RematPeak peak,
+      ComputeRematPeak(*module, module->schedule(), policy_.sizes,
+                       execution_threads,
+                       options_.async_computation_parallelism, &buffers));
   sizes_.before_bytes = sizes_.after_bytes = peak.bytes + async_bytes;
-  for (const auto& [computation, of] : peak.computations) {
-    peaks_[computation] = of.bytes;
-  }
+  SetPeaks(peak.computations);
   if (sizes_.before_bytes <= options_.memory_limit_bytes) return false;
-  const int64_t limit = std::max<int64_t>(
-      0, options_.memory_limit_bytes - peak.output_bytes - async_bytes);
+  TF_RETURN_IF_ERROR(CheckComplete(buffers));
+  const int64_t beside_bytes = peak.output_bytes + async_bytes;
+  RematSearchLimits limits;
+  limits.block_size_limit = options_.block_size_limit;
+  limits.block_effort_factor = options_.block_rematerialization_factor;
+  xla::RematAlgorithm algorithm(&policy_, limits, std::move(peak.computations),
+                                std::move(buffers));
   TF_ASSIGN_OR_RETURN(
       const bool changed,
-      Rewrite(module, limit, std::move(peak), execution_threads));
-  if (changed) {
-    TF_ASSIGN_OR_RETURN(const RematPeak after, measure());
+      Rewrite(module,
+              std::max<int64_t>(0, options_.memory_limit_bytes - beside_bytes),
+              &algorithm));
+  // What was dead before goes too. The schedule follows.
+  HloDCE dce;
+  TF_ASSIGN_OR_RETURN(const bool dead, dce.Run(module, execution_threads));
+  if (dead) {
+    TF_ASSIGN_OR_RETURN(
+        const RematPeak after,
+        ComputeRematPeak(*module, module->schedule(), policy_.sizes,
+                         execution_threads,
+                         options_.async_computation_parallelism));
+    SetPeaks(after.computations);
     sizes_.after_bytes = after.bytes + async_bytes;
-    peaks_.clear();
-    for (const auto& [computation, of] : after.computations) {
-      peaks_[computation] = of.bytes;
-    }
+  } else if (changed) {
+    SetPeaks(algorithm.MeasureAgain(
+        ComputationsThatRun(*module, execution_threads)));
+    sizes_.after_bytes =
+        ComputationPeakMemory(module->entry_computation()) + beside_bytes;
   }
   Report(*module, start);
-  return changed;
+  return changed || dead;
 }
 
 }  // namespace xla

@@ -43,9 +43,10 @@ namespace xla {
 // custom calls, loops, constants, asynchronous chains, what leaves a
 // computation or is read inside tuples that are handed on.
 //
-// Errors, before anything is changed: FailedPrecondition without a schedule;
-// InvalidArgument for a negative limit, a block size below 1, host offload
-// without rates. An error of the callback leaves the module half rewritten.
+// Errors: FailedPrecondition without a schedule; InvalidArgument for a schedule
+// that does not fit, a negative limit, a block size below 1, host offload
+// without rates; those of the callback and of the compact shape function. The
+// module is then as it was before.
 class HloRematerialization : public HloModulePass {
  public:
   using ShapeSizeFunction = std::function<int64_t(const Shape&)>;
@@ -126,8 +127,9 @@ class HloRematerialization : public HloModulePass {
     const ShapeSizeFunction size_function;
     // Of the whole module, its result included.
     int64_t memory_limit_bytes;
-    // Instructions in a block, and how much longer than for single ones to
-    // search for blocks: see RematSearchLimits.
+    // Instructions in a block, at most (kPeakPriority: less, but for 1), and
+    // how much longer than for single ones to search for blocks: see
+    // RematSearchLimits.
     int block_size_limit;
     float block_rematerialization_factor;
     // Instructions that define fewer bytes do not begin a block.
@@ -157,8 +159,9 @@ class HloRematerialization : public HloModulePass {
 
   absl::string_view name() const override { return "rematerialization"; }
 
-  // A channel id that no instruction has.
-  int64_t NextChannelId() { return policy_.next_channel_id++; }
+  // A channel id that no instruction of the module of the last run has, which
+  // must not be gone.
+  int64_t NextChannelId();
 
   // Bytes of a computation with its callees, result left out, after the last
   // run; 0 if it did not run in it.
@@ -196,14 +199,16 @@ class HloRematerialization : public HloModulePass {
   void PreparePolicy();
   // Bytes to keep free for what runs beside the entry.
   absl::StatusOr<int64_t> AsyncBytes(const HloModule& module) const;
-  absl::StatusOr<bool> Rewrite(
-      HloModule* module, int64_t limit_bytes, RematPeak peak,
-      const absl::flat_hash_set<absl::string_view>& execution_threads);
+  // Nothing is changed if it fails.
+  absl::StatusOr<bool> Rewrite(HloModule* module, int64_t limit_bytes,
+                               xla::RematAlgorithm* algorithm);
+  void SetPeaks(const xla::RematAlgorithm::Peaks& computations);
   void Report(const HloModule& module, absl::Time start);
 
   Options options_;
   RematerializationSizes& sizes_;
   RematPolicy policy_;
+  HloModule* module_ = nullptr;
   absl::flat_hash_map<const HloComputation*, int64_t> peaks_;
   int max_rematerialized_block_size_ = 0;
   int64_t rematerialized_ = 0;

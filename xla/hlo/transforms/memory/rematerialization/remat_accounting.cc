@@ -1,6 +1,7 @@
 #include "xla/hlo/transforms/memory/rematerialization/remat_accounting.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -10,31 +11,20 @@
 
 namespace xla {
 
-bool RunsComputations(const HloInstruction& instruction) {
-  switch (instruction.opcode()) {
-    case HloOpcode::kWhile:
-    case HloOpcode::kCall:
-    case HloOpcode::kConditional:
-    case HloOpcode::kAsyncStart:
-      return true;
-    default:
-      return false;
-  }
-}
-
 std::vector<HloComputation*> ComputationsThatRun(
     const HloModule& module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  // Callers come later, and are few; instructions are many.
   absl::flat_hash_set<const HloComputation*> runs = {
       module.entry_computation()};
   const std::vector<HloComputation*> callees_first =
       module.MakeComputationPostOrder();
   for (auto it = callees_first.rbegin(); it != callees_first.rend(); ++it) {
-    if (!runs.contains(*it)) continue;
-    for (const HloInstruction* inst : (*it)->instructions()) {
-      if (!RunsComputations(*inst)) continue;
-      runs.insert(inst->called_computations().begin(),
-                  inst->called_computations().end());
+    for (const HloInstruction* caller : (*it)->caller_instructions()) {
+      if (RunsComputations(*caller) && runs.contains(caller->parent())) {
+        runs.insert(*it);
+        break;
+      }
     }
   }
   const auto wanted = [&](const HloComputation* computation) {
@@ -71,6 +61,13 @@ absl::StatusOr<RematPeak::OfComputation> ComputeRematPeakOfComputation(
         callees) {
   TF_ASSIGN_OR_RETURN(const RematBuffers buffers,
                       RematBuffers::Build(sequence, options));
+  return ComputeRematPeakOfComputation(buffers, callees);
+}
+
+RematPeak::OfComputation ComputeRematPeakOfComputation(
+    const RematBuffers& buffers,
+    const absl::flat_hash_map<const HloComputation*, RematPeak::OfComputation>&
+        callees) {
   RematPeak::OfComputation peak;
   int64_t live = 0;
   for (RematItemId id = 0; id < buffers.item_count(); ++id) {
@@ -80,7 +77,7 @@ absl::StatusOr<RematPeak::OfComputation> ComputeRematPeakOfComputation(
       live += buffers.buffer(b).bytes;
     }
     int64_t inside = 0;
-    if (RunsComputations(*item.instruction)) {
+    if (item.runs_computations) {
       for (const HloComputation* callee :
            item.instruction->called_computations()) {
         auto it = callees.find(callee);
@@ -107,7 +104,8 @@ absl::StatusOr<RematPeak> ComputeRematPeak(
     const HloModule& module, const HloSchedule& schedule,
     const RematSizeOptions& options,
     const absl::flat_hash_set<absl::string_view>& execution_threads,
-    const absl::flat_hash_map<HloComputation*, int64_t>& beside) {
+    const absl::flat_hash_map<HloComputation*, int64_t>& beside,
+    RematBuffersByComputation* buffers) {
   RematPeak result;
   for (HloComputation* computation :
        ComputationsThatRun(module, execution_threads)) {
@@ -117,9 +115,12 @@ absl::StatusOr<RematPeak> ComputeRematPeak(
           "computation ", computation->name(), " has no schedule"));
     }
     TF_ASSIGN_OR_RETURN(
-        result.computations[computation],
-        ComputeRematPeakOfComputation(schedule.sequence(computation), options,
-                                      result.computations));
+        RematBuffers built,
+        RematBuffers::Build(schedule.sequence(computation), options));
+    const RematPeak::OfComputation peak =
+        ComputeRematPeakOfComputation(built, result.computations);
+    result.computations[computation] = peak;
+    if (buffers != nullptr) buffers->emplace(computation, std::move(built));
   }
   result.output_bytes = RematOutputBytes(module, options);
   const HloComputation* at = module.entry_computation();

@@ -51,17 +51,15 @@ std::vector<HloComputation*> ComputationsThatRun(
     const HloModule& module,
     const absl::flat_hash_set<absl::string_view>& execution_threads = {});
 
-// Whether the computations that the instruction calls need memory beside it.
-bool RunsComputations(const HloInstruction& instruction);
-
 // InvalidArgument if a computation that runs has no sequence or one that
 // contradicts its operands. The keys of `beside` count nothing where they are
-// called. O(indices of all shapes).
+// called. O(indices of all shapes). What was built for that goes to `buffers`.
 absl::StatusOr<RematPeak> ComputeRematPeak(
     const HloModule& module, const HloSchedule& schedule,
     const RematSizeOptions& options = {},
     const absl::flat_hash_set<absl::string_view>& execution_threads = {},
-    const absl::flat_hash_map<HloComputation*, int64_t>& beside = {});
+    const absl::flat_hash_map<HloComputation*, int64_t>& beside = {},
+    RematBuffersByComputation* buffers = nullptr);
 
 // Bytes of the result: all arrays and tables of pointers.
 int64_t RematOutputBytes(const HloModule& module,
@@ -71,6 +69,10 @@ int64_t RematOutputBytes(const HloModule& module,
 // missing count nothing.
 absl::StatusOr<RematPeak::OfComputation> ComputeRematPeakOfComputation(
     const HloInstructionSequence& sequence, const RematSizeOptions& options,
+    const absl::flat_hash_map<const HloComputation*, RematPeak::OfComputation>&
+        callees);
+RematPeak::OfComputation ComputeRematPeakOfComputation(
+    const RematBuffers& buffers,
     const absl::flat_hash_map<const HloComputation*, RematPeak::OfComputation>&
         callees);
 

@@ -2,17 +2,22 @@
 #define XLA_HLO_TRANSFORMS_MEMORY_REMATERIALIZATION_REMAT_ALGORITHM_H_
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "xla/hlo/ir/hlo_computation.h"
-#include "xla/hlo/ir/hlo_schedule.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/transforms/memory/rematerialization/remat_accounting.h"
+#include "xla/hlo/transforms/memory/rematerialization/remat_buffers.h"
 #include "xla/hlo/transforms/memory/rematerialization/remat_candidates.h"
 #include "xla/hlo/transforms/memory/rematerialization/remat_computation.h"
+#include "xla/hlo/transforms/memory/rematerialization/remat_peak_index.h"
 #include "xla/hlo/transforms/memory/rematerialization/remat_rewriter.h"
 
 namespace xla {
@@ -35,30 +40,37 @@ struct RematSearchLimits {
 // computations, these are walked through, each once in all, with what is left.
 //
 // PeakPriority goes to the instruction with the highest peak, takes blocks
-// there (1, then 1–2, 1–4, …) until it is below what it was, measures again,
-// and so on until the limit holds or nothing changes. Clones are not cloned
-// again. More costly; better where few instructions make the peak.
+// there (of 1, then 1–2, 1–4, … as long as that is below the block size limit)
+// until it is below what it was, measures again, and so on until the limit
+// holds or nothing changes. Clones are not cloned again. Better where few
+// instructions make the peak.
 //
-// One pick costs O((operands + readers touched) log n) amortized instead of
-// O(n); AlwaysRemat is O(n + picks · (touched log n)), PeakPriority
-// O(sub-passes · n).
+// AlwaysRemat is O(n + steps over the limit + Σ over picks of (operands and
+// readers touched) log n), where a full search for each pick would be O(picks ·
+// n). PeakPriority is O(n + Σ over sub-passes of (distance from the last peak
+// to the next + touched) (log n + √n)): the tracker walks from peak to peak,
+// the candidates (RematCandidates) and the heights (RematPeakIndex) are kept.
+//
+// All changes of the module go through the policy's edits: as long as Commit
+// has not been called, they can be undone.
 class RematAlgorithm {
  public:
   // Calls nested deeper than this are left alone.
   static constexpr int kMaxDepth = 100;
 
-  // Peaks of all computations that count, as measured before.
-  RematAlgorithm(
-      RematPolicy* policy, HloSchedule* schedule,
-      const RematSearchLimits& limits,
-      absl::flat_hash_map<const HloComputation*, RematPeak::OfComputation>
-          peaks)
-      : policy_(*policy),
-        schedule_(*schedule),
-        limits_(limits),
-        peaks_(std::move(peaks)) {}
+  using Peaks =
+      absl::flat_hash_map<const HloComputation*, RematPeak::OfComputation>;
 
-  // Return whether anything was rewritten. The schedule follows.
+  // Peaks of all computations that count, as measured before, and what was
+  // built for that.
+  RematAlgorithm(RematPolicy* policy, const RematSearchLimits& limits,
+                 Peaks peaks, RematBuffersByComputation buffers)
+      : policy_(*policy),
+        limits_(limits),
+        peaks_(std::move(peaks)),
+        buffers_(std::move(buffers)) {}
+
+  // Return whether anything was rewritten.
   absl::StatusOr<bool> AlwaysRemat(HloComputation* computation,
                                    int64_t limit_bytes, int depth = 0);
   absl::StatusOr<bool> PeakPriority(HloComputation* computation,
@@ -71,6 +83,13 @@ class RematAlgorithm {
     return it == peaks_.end() ? 0 : it->second.bytes;
   }
 
+  // Removes what is not read any more, and lets the module's schedule follow.
+  absl::Status Commit(HloModule* module);
+  // Peaks after the commit, counted anew: not what the walks saw. Callees come
+  // first; only those that have been measured before count. Wrong if others
+  // have changed the module since.
+  const Peaks& MeasureAgain(const std::vector<HloComputation*>& computations);
+
   int64_t rematerialized() const { return rematerialized_; }
   int64_t net_added() const { return net_added_; }
   int32_t largest_block() const { return largest_block_; }
@@ -78,6 +97,18 @@ class RematAlgorithm {
   bool slow_progress() const { return slow_progress_; }
 
  private:
+  // A computation that has been walked through, and what goes on from one visit
+  // to the next.
+  struct Walk {
+    std::unique_ptr<RematComputation> state;
+    bool changed = false;
+    // Of PeakPriority.
+    std::optional<RematPeakIndex> heights;
+    std::optional<RematCandidates> candidates;
+    int64_t links_moved = 0;
+  };
+
+  Walk& WalkOf(HloComputation* computation);
   // Bytes of what an instruction runs.
   int64_t CalleeBytes(const HloInstruction& inst) const;
   // What frees nothing after all is denylisted.
@@ -88,19 +119,20 @@ class RematAlgorithm {
                                   RematCandidates& candidates,
                                   int64_t limit_bytes, int64_t callee_bytes);
   // One round of PeakPriority; nothing changed: false.
-  absl::StatusOr<bool> LowerPeak(RematComputation& state, RematItemId at,
-                                 int64_t peak_bytes, int64_t limit_bytes,
-                                 int depth);
-  // Removes what nobody reads any more.
-  absl::Status DropDead(RematComputation& state);
-  // Sets the state's peak; the item that has it.
-  RematItemId MeasurePeak(RematComputation& state) const;
+  absl::StatusOr<bool> LowerPeak(Walk& walk, RematItemId at,
+                                 int64_t limit_bytes, int depth);
+  // Takes blocks at the point reached until less is live than before.
+  absl::StatusOr<bool> TakeAtPeak(Walk& walk, int64_t limit_bytes,
+                                  int64_t callee_bytes);
+  // Walks through the computation once more.
+  RematPeak::OfComputation MeasurePeak(RematComputation& state) const;
 
   RematPolicy& policy_;
-  HloSchedule& schedule_;
   const RematSearchLimits limits_;
-  absl::flat_hash_map<const HloComputation*, RematPeak::OfComputation> peaks_;
-  absl::flat_hash_set<const HloComputation*> walked_;
+  Peaks peaks_;
+  // Of computations that have not been walked through.
+  RematBuffersByComputation buffers_;
+  absl::flat_hash_map<const HloComputation*, std::unique_ptr<Walk>> walks_;
   int64_t rematerialized_ = 0;
   int64_t net_added_ = 0;
   int32_t largest_block_ = 0;

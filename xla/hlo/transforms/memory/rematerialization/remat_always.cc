@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "xla/hlo/transforms/memory/rematerialization/remat_algorithm.h"
 #include "xla/hlo/transforms/memory/rematerialization/remat_offload.h"
@@ -10,8 +11,19 @@
 
 namespace xla {
 
+RematAlgorithm::Walk& RematAlgorithm::WalkOf(HloComputation* computation) {
+  std::unique_ptr<Walk>& walk = walks_[computation];
+  if (walk == nullptr) {
+    walk = std::make_unique<Walk>();
+    auto it = buffers_.find(computation);
+    walk->state = std::make_unique<RematComputation>(
+        computation, std::move(it->second), &policy_);
+    buffers_.erase(it);
+  }
+  return *walk;
+}
+
 int64_t RematAlgorithm::CalleeBytes(const HloInstruction& inst) const {
-  if (!RunsComputations(inst)) return 0;
   int64_t bytes = 0;
   for (const HloComputation* callee : inst.called_computations()) {
     bytes += PeakOf(callee);
@@ -60,8 +72,10 @@ absl::StatusOr<bool> RematAlgorithm::ReduceHere(RematComputation& state,
   int32_t min_size = 1;
   int32_t max_size = 1;
   while (state.tracker().memory_usage() + callee_bytes > limit_bytes) {
-    (singles ? effort_of_singles : effort_of_blocks) +=
-        candidates.EffortOf(min_size, max_size);
+    if (limits_.block_size_limit > 1) {
+      (singles ? effort_of_singles : effort_of_blocks) +=
+          candidates.EffortOf(min_size, max_size);
+    }
     const std::optional<RematCandidate> best =
         candidates.Best(min_size, max_size);
     if (best.has_value()) {
@@ -86,33 +100,32 @@ absl::StatusOr<bool> RematAlgorithm::ReduceHere(RematComputation& state,
 absl::StatusOr<bool> RematAlgorithm::AlwaysRemat(HloComputation* computation,
                                                  int64_t limit_bytes,
                                                  int depth) {
-  walked_.insert(computation);
-  TF_ASSIGN_OR_RETURN(
-      std::unique_ptr<RematComputation> state,
-      RematComputation::Create(computation, schedule_.sequence(computation),
-                               &policy_));
-  state->peak_bytes = PeakOf(computation);
-  RematMemoryTracker& tracker = state->tracker();
+  Walk& walk = WalkOf(computation);
+  RematComputation& state = *walk.state;
+  state.peak_bytes = PeakOf(computation);
+  RematMemoryTracker& tracker = state.tracker();
   std::optional<RematCandidates> candidates;
-  bool changed = false;
   bool callees_changed = false;
   RematPeak::OfComputation peak;
-  for (RematItemId item = state->list().first(); item != kNoRematItem;
-       item = state->list().next(item)) {
-    const HloInstruction* inst = state->instruction(item);
-    int64_t callee_bytes = CalleeBytes(*inst);
+  for (RematItemId item = state.list().first(); item != kNoRematItem;
+       item = state.list().next(item)) {
+    const bool runs = state.buffers().item(item).runs_computations;
+    int64_t callee_bytes = runs ? CalleeBytes(*state.instruction(item)) : 0;
     tracker.Begin(item);
     if (tracker.memory_usage() + callee_bytes > limit_bytes) {
-      if (!candidates.has_value()) candidates.emplace(&*state, limit_bytes);
+      if (!candidates.has_value()) {
+        candidates.emplace(&state, limit_bytes, limits_.block_size_limit > 1);
+      }
       TF_ASSIGN_OR_RETURN(
           const bool here,
-          ReduceHere(*state, *candidates, limit_bytes, callee_bytes));
-      changed |= here;
+          ReduceHere(state, *candidates, limit_bytes, callee_bytes));
+      walk.changed |= here;
     }
     if (callee_bytes > 0 && depth < kMaxDepth &&
         tracker.memory_usage() + callee_bytes > limit_bytes) {
+      const HloInstruction* inst = state.instruction(item);
       for (HloComputation* callee : inst->called_computations()) {
-        if (!peaks_.contains(callee) || walked_.contains(callee)) continue;
+        if (!peaks_.contains(callee) || walks_.contains(callee)) continue;
         TF_ASSIGN_OR_RETURN(
             const bool inside,
             AlwaysRemat(
@@ -124,13 +137,58 @@ absl::StatusOr<bool> RematAlgorithm::AlwaysRemat(HloComputation* computation,
       callee_bytes = CalleeBytes(*inst);
     }
     if (tracker.memory_usage() + callee_bytes > peak.bytes) {
-      peak = {tracker.memory_usage() + callee_bytes, inst};
+      peak = {tracker.memory_usage() + callee_bytes, state.instruction(item)};
     }
     tracker.End(item);
   }
+  state.DropUnread();
   peaks_[computation] = peak;
-  if (changed) schedule_.set_sequence(computation, state->ToSequence());
-  return changed || callees_changed;
+  return walk.changed || callees_changed;
+}
+
+absl::Status RematAlgorithm::Commit(HloModule* module) {
+  TF_RETURN_IF_ERROR(policy_.edits.Commit(module));
+  for (const auto& [computation, walk] : walks_) {
+    if (!walk->changed || computation->IsDeadComputation()) continue;
+    module->schedule().set_sequence(computation, walk->state->ToSequence());
+  }
+  return absl::OkStatus();
+}
+
+RematPeak::OfComputation RematAlgorithm::MeasurePeak(
+    RematComputation& state) const {
+  RematMemoryTracker& tracker = state.tracker();
+  tracker.RecordEvents(false);
+  tracker.Restart();
+  RematPeak::OfComputation peak;
+  RematItemId at = kNoRematItem;
+  for (RematItemId item = state.list().first(); item != kNoRematItem;
+       item = state.list().next(item)) {
+    tracker.Begin(item);
+    int64_t bytes = tracker.memory_usage();
+    if (state.buffers().item(item).runs_computations) {
+      bytes += CalleeBytes(*state.instruction(item));
+    }
+    if (bytes > peak.bytes) {
+      peak.bytes = bytes;
+      at = item;
+    }
+    tracker.End(item);
+  }
+  if (at != kNoRematItem) peak.at = state.instruction(at);
+  return peak;
+}
+
+const RematAlgorithm::Peaks& RematAlgorithm::MeasureAgain(
+    const std::vector<HloComputation*>& computations) {
+  for (const HloComputation* computation : computations) {
+    if (auto walk = walks_.find(computation); walk != walks_.end()) {
+      peaks_[computation] = MeasurePeak(*walk->second->state);
+    } else if (auto it = buffers_.find(computation); it != buffers_.end()) {
+      peaks_[computation] = ComputeRematPeakOfComputation(it->second, peaks_);
+    }
+  }
+  return peaks_;
 }
 
 }  // namespace xla

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "absl/algorithm/container.h"
+#include "absl/base/prefetch.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -14,7 +15,10 @@
 namespace xla {
 namespace {
 
+constexpr size_t kFetchedAhead = 8;
+
 int32_t Subshapes(const Shape& shape) {
+  if (!shape.IsTuple()) return 1;
   return static_cast<int32_t>(ShapeUtil::SubshapeCount(shape));
 }
 
@@ -49,6 +53,18 @@ bool PassesPartsOn(HloOpcode opcode) {
 }
 
 }  // namespace
+
+bool RunsComputations(const HloInstruction& instruction) {
+  switch (instruction.opcode()) {
+    case HloOpcode::kWhile:
+    case HloOpcode::kCall:
+    case HloOpcode::kConditional:
+    case HloOpcode::kAsyncStart:
+      return true;
+    default:
+      return false;
+  }
+}
 
 bool RematSizeOptions::IsOnHost(const Shape& shape) const {
   return shape.IsArray() && shape.has_layout() &&
@@ -264,6 +280,9 @@ absl::StatusOr<RematItemId> RematBuffers::AddItem(HloInstruction* instruction) {
   }
   Item& item = items_.emplace_back();
   item.instruction = instruction;
+  item.runs_computations = RunsComputations(*instruction);
+  item.has_control_predecessors = !instruction->control_predecessors().empty();
+  item.has_control_successors = !instruction->control_successors().empty();
   item.first_defined = buffer_count();
   const View outputs = MakeOutputs(id);
   item.first_output = outputs.first;
@@ -306,7 +325,13 @@ absl::StatusOr<RematBuffers> RematBuffers::Build(
   result.pool_.reserve(2 * count);
   result.by_local_id_.resize(
       computation->next_unique_instruction_internal_id() + count / 4, -1);
-  for (HloInstruction* instruction : sequence.instructions()) {
+  const std::vector<HloInstruction*>& order = sequence.instructions();
+  for (size_t i = 0; i < count; ++i) {
+    // Instructions lie apart in memory.
+    if (i + kFetchedAhead < count) {
+      absl::PrefetchToLocalCache(order[i + kFetchedAhead]);
+    }
+    HloInstruction* instruction = order[i];
     TF_ASSIGN_OR_RETURN(const RematItemId id, result.AddItem(instruction));
     for (RematBufferId buffer : result.items_[id].used) {
       result.buffers_[buffer].users.push_back(id);

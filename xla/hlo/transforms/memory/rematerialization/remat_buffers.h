@@ -5,9 +5,11 @@
 #include <functional>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_schedule.h"
 #include "xla/layout.h"
@@ -53,6 +55,9 @@ struct RematBuffer {
   absl::InlinedVector<RematItemId, 2> users;
 };
 
+// Whether the computations that the instruction calls need memory beside it.
+bool RunsComputations(const HloInstruction& instruction);
+
 // Which instruction makes, forwards and reads which buffers.
 //
 //   0 a = f32[8] negate(p)            defines buffer 0
@@ -70,6 +75,11 @@ class RematBuffers {
     // Buffers it makes: numbers in a row.
     RematBufferId first_defined = 0;
     int32_t defined_count = 0;
+    // Whether it calls computations that need memory beside it.
+    bool runs_computations = false;
+    // What clones change goes on to be so.
+    bool has_control_predecessors = false;
+    bool has_control_successors = false;
     // Its value, index by index in pre-order.
     int32_t first_output = 0;
     int32_t output_count = 0;
@@ -144,6 +154,9 @@ class RematBuffers {
   std::vector<RematBufferId> pool_;
   std::vector<RematItemId> by_local_id_;
 };
+
+using RematBuffersByComputation =
+    absl::flat_hash_map<const HloComputation*, RematBuffers>;
 
 }  // namespace xla
 

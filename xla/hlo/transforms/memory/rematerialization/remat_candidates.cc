@@ -9,8 +9,9 @@
 #include "xla/hlo/transforms/memory/rematerialization/remat_rewriter.h"
 
 namespace xla {
-RematCandidates::RematCandidates(RematComputation* state, int64_t limit_bytes)
-    : state_(*state), limit_bytes_(limit_bytes) {
+RematCandidates::RematCandidates(RematComputation* state, int64_t limit_bytes,
+                                 bool count_effort)
+    : state_(*state), limit_bytes_(limit_bytes), count_effort_(count_effort) {
   state_.tracker().events().Clear();
   state_.tracker().RecordEvents(true);
   // What is placed already.
@@ -18,7 +19,7 @@ RematCandidates::RematCandidates(RematComputation* state, int64_t limit_bytes)
   for (RematItemId item = list.first(); item != kNoRematItem;
        item = list.next(item)) {
     if (!state_.tracker().placed(item)) break;
-    state_.tracker().events().placed.push_back(item);
+    state_.tracker().events().items.push_back(item);
   }
   NumberPlaced();
 }
@@ -52,6 +53,7 @@ bool RematCandidates::Forbidden(RematItemId id) {
       }
     }
   }
+  if (!item.has_control_successors) return false;
   for (const HloInstruction* after : item.instruction->control_successors()) {
     if (state_.tracker().placed(buffers.Find(after))) return true;
   }
@@ -86,8 +88,15 @@ bool RematCandidates::IsReadUpTo(RematItemId id, RematItemId last) const {
   return true;
 }
 
-int64_t RematCandidates::BytesFreed(RematItemId id, RematItemId first,
-                                    std::vector<RematBufferId>& revived) const {
+bool RematCandidates::DefinesLive(RematItemId id) const {
+  const RematBuffers::Item& item = state_.buffers().item(id);
+  for (int32_t i = 0; i < item.defined_count; ++i) {
+    if (state_.tracker().live(item.first_defined + i)) return true;
+  }
+  return false;
+}
+
+int64_t RematCandidates::BytesFreed(RematItemId id, RematItemId first) {
   const RematBuffers& buffers = state_.buffers();
   const RematMemoryTracker& tracker = state_.tracker();
   const RematBuffers::Item& item = buffers.item(id);
@@ -101,8 +110,8 @@ int64_t RematCandidates::BytesFreed(RematItemId id, RematItemId first,
     if (buffer.bytes == 0 || tracker.live(b)) continue;
     // Made inside the block, which is in a row.
     if (!state_.list().Precedes(buffer.definer, first)) continue;
-    if (absl::c_linear_search(revived, b)) continue;
-    revived.push_back(b);
+    if (absl::c_linear_search(revived_, b)) continue;
+    revived_.push_back(b);
     bytes -= buffer.bytes;
   }
   return bytes;
@@ -132,6 +141,8 @@ std::optional<RematCandidate> RematCandidates::BestAt(RematItemId first,
                                                       int32_t min_size,
                                                       int32_t max_size) {
   std::optional<RematCandidate> best;
+  // One that is dead frees nothing, whatever the way.
+  if (max_size == 1 && !DefinesLive(first)) return best;
   const int64_t smallest = state_.policy().min_remat_size;
   if (smallest > 0 && !state_.is_new(first) &&
       state_.DefinedBytes(first) < smallest) {
@@ -139,8 +150,8 @@ std::optional<RematCandidate> RematCandidates::BestAt(RematItemId first,
   }
   int64_t bytes = 0;
   bool has_placed_user = false;
-  std::vector<RematBufferId> revived;
-  std::vector<RematItemId> moves;
+  revived_.clear();
+  moves_.clear();
   int32_t size = 0;
   for (RematItemId item = first; item != kNoRematItem && size < max_size;
        item = state_.list().next(item)) {
@@ -148,12 +159,12 @@ std::optional<RematCandidate> RematCandidates::BestAt(RematItemId first,
     ++size;
     if (size == 1 && min_size == 1) ConsiderSingle(item, best);
     if (!state_.policy().recompute) break;
-    bytes += BytesFreed(item, first, revived);
+    bytes += BytesFreed(item, first);
     has_placed_user = has_placed_user || HasPlacedUser(item);
-    if (state_.only_moves(item)) moves.push_back(item);
+    if (state_.only_moves(item)) moves_.push_back(item);
     if (size < min_size || bytes <= 0) continue;
     if (!absl::c_all_of(
-            moves, [&](RematItemId move) { return IsReadUpTo(move, item); })) {
+            moves_, [&](RematItemId move) { return IsReadUpTo(move, item); })) {
       continue;
     }
     const int64_t cost = has_placed_user ? limit_bytes_ / bytes : 0;
@@ -167,22 +178,23 @@ std::optional<RematCandidate> RematCandidates::BestAt(RematItemId first,
 void RematCandidates::NumberPlaced() {
   RematMemoryTracker::Events& events = state_.tracker().events();
   position_.resize(state_.buffers().item_count(), -1);
-  for (RematItemId item : events.placed) {
-    if (position_[item] < 0) {
+  for (RematItemId item : events.items) {
+    if (position_[item] < 0 && state_.tracker().placed(item)) {
       position_[item] = static_cast<int32_t>(item_at_.size());
       item_at_.push_back(item);
-      if (!state_.denylisted(item) && state_.rematerializable(item)) {
+      if (count_effort_ && !state_.denylisted(item) &&
+          state_.rematerializable(item)) {
         ++eligible_;
       }
     }
     changed_.push_back(item);
   }
-  events.placed.clear();
+  events.items.clear();
 }
 
 void RematCandidates::MarkDirty(Range& range, RematItemId item) {
   // All blocks of the range that it may be part of.
-  for (int32_t i = 0; i < range.max_size && item != kNoRematItem; ++i) {
+  for (int32_t i = 1; item != kNoRematItem; ++i) {
     if (item >= static_cast<RematItemId>(range.is_dirty.size())) {
       range.is_dirty.resize(state_.buffers().item_count());
     }
@@ -190,13 +202,14 @@ void RematCandidates::MarkDirty(Range& range, RematItemId item) {
       range.is_dirty[item] = true;
       range.dirty.push_back(item);
     }
+    if (i == range.max_size) return;
     item = state_.list().prev(item);
-    if (item != kNoRematItem && !state_.rematerializable(item)) break;
+    if (item != kNoRematItem && !state_.rematerializable(item)) return;
   }
 }
 
 void RematCandidates::MarkAllRanges(RematItemId item) {
-  if (!state_.tracker().placed(item) || !state_.list().contains(item)) return;
+  if (position_[item] < 0) return;  // was never placed
   for (const auto& range : ranges_) MarkDirty(*range, item);
 }
 
@@ -243,6 +256,7 @@ void RematCandidates::TakeEvents() {
   changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
   for (RematItemId item : changed_) {
     MarkAllRanges(item);
+    if (!buffers.item(item).has_control_predecessors) continue;
     for (const HloInstruction* before :
          state_.instruction(item)->control_predecessors()) {
       MarkAllRanges(buffers.Find(before));

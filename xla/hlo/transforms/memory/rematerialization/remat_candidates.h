@@ -41,11 +41,15 @@ struct RematCandidate {
 // of minima, in which only those blocks are looked at again whose buffers came
 // to life, died or changed readers since the last question. A question is
 // O(log n) and O(size of the block) for each such change, while every pick of a
-// full search looks at all n.
+// full search looks at all n. The tracker may go forth and back meanwhile, but
+// for hosts, whose copies wait for time to pass; links of asynchronous chains
+// must keep their places.
 class RematCandidates {
  public:
-  // `limit_bytes` is what costs are relative to.
-  RematCandidates(RematComputation* state, int64_t limit_bytes);
+  // `limit_bytes` is what costs are relative to. With `count_effort` EffortOf
+  // can be asked.
+  RematCandidates(RematComputation* state, int64_t limit_bytes,
+                  bool count_effort = true);
 
   // Nothing frees memory: nullopt.
   std::optional<RematCandidate> Best(int32_t min_size, int32_t max_size);
@@ -71,6 +75,7 @@ class RematCandidates {
   // Whether one of its buffers rules it out, with all that it is part of.
   bool Forbidden(RematItemId item);
   bool HasPlacedUser(RematItemId item);
+  bool DefinesLive(RematItemId item) const;
   // Whether all that is placed and has `item` as operand lies before or at
   // `last`.
   bool IsReadUpTo(RematItemId item, RematItemId last) const;
@@ -78,8 +83,7 @@ class RematCandidates {
   std::optional<RematCandidate> BestAt(RematItemId first, int32_t min_size,
                                        int32_t max_size);
   void ConsiderSingle(RematItemId item, std::optional<RematCandidate>& best);
-  int64_t BytesFreed(RematItemId item, RematItemId first,
-                     std::vector<RematBufferId>& revived) const;
+  int64_t BytesFreed(RematItemId item, RematItemId first);
 
   void TakeEvents();
   void MarkDirty(Range& range, RematItemId item);
@@ -89,12 +93,17 @@ class RematCandidates {
 
   RematComputation& state_;
   const int64_t limit_bytes_;
+  const bool count_effort_;
   std::vector<std::unique_ptr<Range>> ranges_;
   std::vector<RematItemId> changed_;
   // Positions in the indexes: items in the order in which they were placed.
   std::vector<int32_t> position_;
   std::vector<RematItemId> item_at_;
   int64_t eligible_ = 0;
+  // Of the block that BestAt looks at: buffers that would be read again, and
+  // instructions that only move.
+  std::vector<RematBufferId> revived_;
+  std::vector<RematItemId> moves_;
   // (seconds, item): from then on its copy to the host may fit.
   std::priority_queue<std::pair<double, RematItemId>,
                       std::vector<std::pair<double, RematItemId>>,

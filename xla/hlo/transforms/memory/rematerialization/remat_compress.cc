@@ -49,7 +49,8 @@ absl::StatusOr<RematChange> Compress(RematComputation& state,
   HloInstruction* original = state.instruction(item);
   TF_ASSIGN_OR_RETURN(const Shape compact,
                       state.policy().compact_shape(original->shape()));
-  HloInstruction* compressed = computation->AddInstruction(
+  HloInstruction* compressed = state.policy().edits.Add(
+      computation,
       HloInstruction::CreateUnary(compact, HloOpcode::kCopy, original),
       absl::StrCat(original->name(), ".remat_compressed"));
   TF_ASSIGN_OR_RETURN(const RematItemId compressed_item,
@@ -59,7 +60,8 @@ absl::StatusOr<RematChange> Compress(RematComputation& state,
   state.tracker().MarkEnded(compressed_item);
   state.tracker().AddUses(compressed_item);
 
-  HloInstruction* uncompressed = computation->AddInstruction(
+  HloInstruction* uncompressed = state.policy().edits.Add(
+      computation,
       HloInstruction::CreateUnary(original->shape(), HloOpcode::kCopy,
                                   compressed),
       absl::StrCat(original->name(), ".remat_uncompressed"));

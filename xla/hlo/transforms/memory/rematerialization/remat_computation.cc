@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -80,15 +81,24 @@ bool CanBeRematerialized(const HloInstruction& inst) {
 
 }  // namespace
 
+RematComputation::RematComputation(HloComputation* computation,
+                                   RematBuffers buffers, RematPolicy* policy)
+    : computation_(computation),
+      policy_(policy),
+      buffers_(std::move(buffers)),
+      list_(buffers_.item_count()),
+      tracker_(&buffers_, &list_),
+      flags_(buffers_.item_count()) {
+  if (policy->host_offload) MeasureSeconds();
+}
+
 absl::StatusOr<std::unique_ptr<RematComputation>> RematComputation::Create(
     HloComputation* computation, const HloInstructionSequence& sequence,
     RematPolicy* policy) {
   TF_ASSIGN_OR_RETURN(RematBuffers buffers,
                       RematBuffers::Build(sequence, policy->sizes));
-  std::unique_ptr<RematComputation> result(
-      new RematComputation(computation, std::move(buffers), policy));
-  if (policy->host_offload) result->MeasureSeconds();
-  return result;
+  return std::make_unique<RematComputation>(computation, std::move(buffers),
+                                            policy);
 }
 
 void RematComputation::MeasureSeconds() {
@@ -122,6 +132,31 @@ absl::StatusOr<RematItemId> RematComputation::AddNewItem(
   flags_[id].is_new = true;
   flags_[id].denylisted = policy_->never_clone_clones;
   return id;
+}
+
+bool RematComputation::IsRead(const HloInstruction* instruction) const {
+  return instruction->IsRoot() ||
+         absl::c_any_of(instruction->users(), [&](const HloInstruction* user) {
+           return !dropped(user);
+         });
+}
+
+void RematComputation::DropUnread() {
+  while (!may_be_unread_.empty()) {
+    const RematItemId item = may_be_unread_.back();
+    may_be_unread_.pop_back();
+    if (!list_.contains(item)) continue;
+    const HloInstruction* inst = instruction(item);
+    if (inst->opcode() == HloOpcode::kParameter ||
+        inst->HasControlDependencies() || IsRead(inst) ||
+        inst->HasSideEffect()) {
+      continue;
+    }
+    tracker_.TakeOut(item);
+    flags_[item].dropped = true;
+    policy_->edits.Drop(instruction(item));
+    for (const HloInstruction* operand : inst->operands()) MayBeUnread(operand);
+  }
 }
 
 int64_t RematComputation::DefinedBytes(RematItemId id) const {

@@ -5,10 +5,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -17,6 +15,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_schedule.h"
 #include "xla/hlo/transforms/memory/rematerialization/remat_buffers.h"
+#include "xla/hlo/transforms/memory/rematerialization/remat_edits.h"
 #include "xla/hlo/transforms/memory/rematerialization/remat_instruction_list.h"
 #include "xla/hlo/transforms/memory/rematerialization/remat_memory_tracker.h"
 #include "xla/shape.h"
@@ -52,9 +51,8 @@ struct RematPolicy {
   // earlier places.
   bool ignore_small_operands = false;
 
-  // Gets sequences for computations that clones call.
-  HloSchedule* schedule = nullptr;
-  int64_t next_channel_id = 1;
+  // Everything done to the module goes through it.
+  RematEdits edits;
   absl::AnyInvocable<absl::Status(HloInstruction*, HloInstruction*)>
       on_rematerialized = nullptr;
 };
@@ -67,6 +65,11 @@ class RematComputation {
   static absl::StatusOr<std::unique_ptr<RematComputation>> Create(
       HloComputation* computation, const HloInstructionSequence& sequence,
       RematPolicy* policy);
+  // With what was built before, as policy's sizes say.
+  RematComputation(HloComputation* computation, RematBuffers buffers,
+                   RematPolicy* policy);
+  RematComputation(const RematComputation&) = delete;
+  RematComputation& operator=(const RematComputation&) = delete;
 
   HloComputation* computation() { return computation_; }
   RematPolicy& policy() { return *policy_; }
@@ -104,6 +107,28 @@ class RematComputation {
   // candidates themselves; other new instructions are denylisted.
   absl::StatusOr<RematItemId> AddNewItem(HloInstruction* instruction);
 
+  // Out of the list because nobody reads it. It is part of the computation
+  // until the edits are committed.
+  bool dropped(const HloInstruction* instruction) const {
+    const RematItemId item = buffers_.Find(instruction);
+    return item >= 0 && flags_[item].dropped;
+  }
+  // Whether it is the root, or somebody reads it who is not dropped.
+  bool IsRead(const HloInstruction* instruction) const;
+  // To be looked at by DropUnread.
+  void MayBeUnread(const HloInstruction* instruction) {
+    const RematItemId item = buffers_.Find(instruction);
+    if (item >= 0) may_be_unread_.push_back(item);
+  }
+  // Takes out of the list what nobody reads, of those that lost a reader and
+  // what these read in turn; not parameters, nor what has control dependencies
+  // or side effects. None may be in progress.
+  void DropUnread();
+
+  // How many links of asynchronous chains have got another place.
+  int64_t links_moved() const { return links_moved_; }
+  void CountMovedLink() { ++links_moved_; }
+
   // Bytes of all buffers that it defines.
   int64_t DefinedBytes(RematItemId item) const;
 
@@ -127,16 +152,8 @@ class RematComputation {
     bool denylisted = false;
     bool is_new = false;
     bool is_move = false;
+    bool dropped = false;
   };
-
-  RematComputation(HloComputation* computation, RematBuffers buffers,
-                   RematPolicy* policy)
-      : computation_(computation),
-        policy_(policy),
-        buffers_(std::move(buffers)),
-        list_(buffers_.item_count()),
-        tracker_(&buffers_, &list_),
-        flags_(buffers_.item_count()) {}
 
   void FindRematerializable(RematItemId item);
   void MeasureSeconds();
@@ -147,6 +164,8 @@ class RematComputation {
   RematInstructionList list_;
   RematMemoryTracker tracker_;
   std::vector<Flags> flags_;
+  std::vector<RematItemId> may_be_unread_;
+  int64_t links_moved_ = 0;
   std::vector<double> start_seconds_;
   double total_seconds_ = 0;
 };

@@ -14,7 +14,7 @@ RematMemoryTracker::RematMemoryTracker(RematBuffers* buffers,
 }
 
 void RematMemoryTracker::Restart() {
-  in_progress_ = kNoRematItem;
+  in_progress_ = last_ended_ = kNoRematItem;
   memory_usage_ = 0;
   events_.Clear();
   state_.assign(buffers_.buffer_count(), State());
@@ -45,7 +45,7 @@ void RematMemoryTracker::Begin(RematItemId id) {
     state_[b].in_use = id;
     if (record_) events_.users.push_back(b);
   }
-  if (record_) events_.placed.push_back(id);
+  if (record_) events_.items.push_back(id);
 }
 
 void RematMemoryTracker::End(RematItemId id) {
@@ -60,8 +60,55 @@ void RematMemoryTracker::End(RematItemId id) {
   for (RematBufferId b = item.first_defined; b < end; ++b) {
     if (state_[b].unfinished == 0) SetLive(b, false);
   }
-  if (record_) events_.placed.push_back(id);
+  if (record_) events_.items.push_back(id);
   in_progress_ = kNoRematItem;
+  last_ended_ = id;
+}
+
+void RematMemoryTracker::TakeBackEnd(RematItemId id) {
+  DCHECK_EQ(in_progress_, kNoRematItem);
+  in_progress_ = id;
+  const RematBuffers::Item& item = buffers_.item(id);
+  const RematBufferId end = item.first_defined + item.defined_count;
+  for (RematBufferId b = item.first_defined; b < end; ++b) SetLive(b, true);
+  for (RematBufferId b : item.used) {
+    if (state_[b].unfinished++ == 0) SetLive(b, true);
+    state_[b].in_use = id;
+    if (record_) events_.users.push_back(b);
+  }
+  if (record_) events_.items.push_back(id);
+}
+
+void RematMemoryTracker::TakeBackBegin(RematItemId id) {
+  DCHECK_EQ(in_progress_, id);
+  const RematBuffers::Item& item = buffers_.item(id);
+  const RematBufferId end = item.first_defined + item.defined_count;
+  for (RematBufferId b = item.first_defined; b < end; ++b) SetLive(b, false);
+  for (RematBufferId b : item.used) {
+    state_[b].in_use = kNoRematItem;
+    if (record_) events_.users.push_back(b);
+  }
+  if (record_) events_.items.push_back(id);
+  placed_[id] = false;
+  in_progress_ = kNoRematItem;
+  last_ended_ = list_.prev(id);
+}
+
+void RematMemoryTracker::MoveTo(RematItemId id) {
+  if (in_progress_ == id) return;
+  if (in_progress_ != kNoRematItem) End(in_progress_);
+  while (last_ended_ != kNoRematItem && !list_.Precedes(last_ended_, id)) {
+    TakeBackEnd(last_ended_);
+    if (in_progress_ == id) return;
+    TakeBackBegin(in_progress_);
+  }
+  for (RematItemId at = last_ended_ == kNoRematItem ? list_.first()
+                                                    : list_.next(last_ended_);
+       at != id; at = list_.next(at)) {
+    Begin(at);
+    End(at);
+  }
+  Begin(id);
 }
 
 RematItemId RematMemoryTracker::FirstUnplacedUser(RematBufferId id) const {
@@ -93,9 +140,22 @@ void RematMemoryTracker::MarkEnded(RematItemId id) {
   for (RematBufferId b = item.first_defined; b < end; ++b) {
     SetLive(b, state_[b].unfinished > 0);
   }
+  if (record_) events_.items.push_back(id);
+}
+
+void RematMemoryTracker::NoteRewrite(RematItemId id) {
+  if (rewrites_ == nullptr) return;
+  rewrites_->items.push_back(id);
+  const RematBuffers::Item& item = buffers_.item(id);
+  rewrites_->buffers.insert(rewrites_->buffers.end(), item.used.begin(),
+                            item.used.end());
+  for (int32_t i = 0; i < item.defined_count; ++i) {
+    rewrites_->buffers.push_back(item.first_defined + i);
+  }
 }
 
 void RematMemoryTracker::AddUses(RematItemId id) {
+  NoteRewrite(id);
   for (RematBufferId b : buffers_.item(id).used) {
     RematBuffer& buffer = buffers_.buffer(b);
     auto at = std::lower_bound(
@@ -111,6 +171,7 @@ void RematMemoryTracker::AddUses(RematItemId id) {
 }
 
 void RematMemoryTracker::DropUses(RematItemId id) {
+  NoteRewrite(id);
   for (RematBufferId b : buffers_.item(id).used) {
     RematBuffer& buffer = buffers_.buffer(b);
     auto at = std::lower_bound(
@@ -126,13 +187,19 @@ void RematMemoryTracker::DropUses(RematItemId id) {
   }
 }
 
-void RematMemoryTracker::Unplace(RematItemId id) {
+void RematMemoryTracker::TakeOut(RematItemId id) {
   DCHECK_NE(in_progress_, id);
   DropUses(id);
   placed_[id] = false;
   const RematBuffers::Item& item = buffers_.item(id);
   const RematBufferId end = item.first_defined + item.defined_count;
   for (RematBufferId b = item.first_defined; b < end; ++b) SetLive(b, false);
+  const RematItemId before = list_.prev(id);
+  if (record_) {
+    events_.items.push_back(id);
+    if (before != kNoRematItem) events_.items.push_back(before);
+  }
+  if (last_ended_ == id) last_ended_ = before;
   list_.Remove(id);
 }
 

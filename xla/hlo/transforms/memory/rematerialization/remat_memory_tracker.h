@@ -12,8 +12,9 @@
 
 namespace xla {
 
-// Walks through a computation and knows the bytes that are live, while
-// instructions after (and copies before) the point reached come and change.
+// Walks through a computation, forth and back, and knows the bytes that are
+// live, while instructions after (and copies before) the point reached come and
+// change.
 //
 //   Begin(a)  a is placed: its buffers live
 //   End(a)    buffers whose last reader it was die
@@ -31,6 +32,8 @@ class RematMemoryTracker {
 
   void Begin(RematItemId item);
   void End(RematItemId item);
+  // From wherever the point is to where `item` has begun. O(items between).
+  void MoveTo(RematItemId item);
 
   // Live bytes; between Begin and End those of operands and results.
   int64_t memory_usage() const { return memory_usage_; }
@@ -61,26 +64,36 @@ class RematMemoryTracker {
   void AddUses(RematItemId item);
   void DropUses(RematItemId item);
 
-  // Takes an ended item back to before it began, and out of the list: it is not
-  // placed, and reads nothing until it has a new place and AddUses. Nobody that
-  // is placed may read it.
-  void Unplace(RematItemId item);
+  // Takes an item, ended or not begun, out of the list: it is not placed, and
+  // reads nothing until it has a new place and AddUses. Nobody that is placed
+  // may read it.
+  void TakeOut(RematItemId item);
 
   // Buffers that have died, come to life or changed users since the last call,
-  // and items begun since then.
+  // and items that have been placed or taken back since then, or have another
+  // neighbor.
   struct Events {
     std::vector<RematBufferId> liveness;
     std::vector<RematBufferId> users;
-    std::vector<RematItemId> placed;
+    std::vector<RematItemId> items;
     void Clear() {
       liveness.clear();
       users.clear();
-      placed.clear();
+      items.clear();
     }
   };
   Events& events() { return events_; }
   // Off at first.
   void RecordEvents(bool on) { record_ = on; }
+
+  // Buffers whose readers have changed, and items that may have got, changed or
+  // lost their place, wherever the point is.
+  struct Rewrites {
+    std::vector<RematBufferId> buffers;
+    std::vector<RematItemId> items;
+  };
+  // Null at first: nobody wants to know.
+  void RecordRewrites(Rewrites* rewrites) { rewrites_ = rewrites; }
 
  private:
   struct State {
@@ -90,15 +103,22 @@ class RematMemoryTracker {
   };
 
   void SetLive(RematBufferId buffer, bool live);
+  // What Begin and End did is undone.
+  void TakeBackBegin(RematItemId item);
+  void TakeBackEnd(RematItemId item);
+  void NoteRewrite(RematItemId item);
 
   RematBuffers& buffers_;
   RematInstructionList& list_;
   std::vector<State> state_;  // per buffer
   std::vector<bool> placed_;  // per item
   RematItemId in_progress_ = kNoRematItem;
+  // If none is in progress: the last one that has ended.
+  RematItemId last_ended_ = kNoRematItem;
   int64_t memory_usage_ = 0;
   bool record_ = false;
   Events events_;
+  Rewrites* rewrites_ = nullptr;
 };
 
 }  // namespace xla

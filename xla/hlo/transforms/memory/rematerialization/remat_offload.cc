@@ -96,8 +96,8 @@ HloInstruction* AddCopyStart(RematComputation& state, HloInstruction* from,
                              const Shape& to, const std::string& name) {
   const Shape shape = ShapeUtil::MakeTupleShape(
       {to, from->shape(), ShapeUtil::MakeShape(U32, {})});
-  return state.computation()->AddInstruction(
-      HloInstruction::CreateCopyStart(shape, from), name);
+  return state.policy().edits.Add(
+      state.computation(), HloInstruction::CreateCopyStart(shape, from), name);
 }
 
 }  // namespace
@@ -135,7 +135,8 @@ absl::StatusOr<RematChange> OffloadToHost(RematComputation& state,
       AddCopyStart(state, original, on_host,
                    absl::StrCat(original->name(), ".remat_to_host_start"));
   TF_RETURN_IF_ERROR(add_ended(start_there, state.list().next(item)).status());
-  HloInstruction* done_there = computation->AddInstruction(
+  HloInstruction* done_there = state.policy().edits.Add(
+      computation,
       HloInstruction::CreateUnary(on_host, HloOpcode::kCopyDone, start_there),
       absl::StrCat(original->name(), ".remat_to_host_done"));
   TF_RETURN_IF_ERROR(add_ended(done_there, transfers->end_before).status());
@@ -148,7 +149,8 @@ absl::StatusOr<RematChange> OffloadToHost(RematComputation& state,
   state.list().InsertBefore(begin, transfers->begin_before);
   state.TakeNoTime(begin);
   state.tracker().AddUses(begin);
-  HloInstruction* done_back = computation->AddInstruction(
+  HloInstruction* done_back = state.policy().edits.Add(
+      computation,
       HloInstruction::CreateUnary(original->shape(), HloOpcode::kCopyDone,
                                   start_back),
       absl::StrCat(original->name(), ".remat_from_host_done"));

@@ -1,10 +1,9 @@
 // kPeakPriority.
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 
-#include "xla/hlo/ir/hlo_opcode.h"
+#include "absl/log/check.h"
 #include "xla/hlo/transforms/memory/rematerialization/remat_algorithm.h"
 #include "xla/status_macros.h"
 
@@ -16,73 +15,45 @@ constexpr int64_t kLeastCostBasis = int64_t{1} << 30;
 
 }  // namespace
 
-RematItemId RematAlgorithm::MeasurePeak(RematComputation& state) const {
-  RematMemoryTracker& tracker = state.tracker();
-  tracker.RecordEvents(false);
-  tracker.Restart();
-  RematItemId at = kNoRematItem;
-  state.peak_bytes = 0;
-  for (RematItemId item = state.list().first(); item != kNoRematItem;
-       item = state.list().next(item)) {
-    tracker.Begin(item);
-    const int64_t bytes =
-        tracker.memory_usage() + CalleeBytes(*state.instruction(item));
-    if (bytes > state.peak_bytes) {
-      state.peak_bytes = bytes;
-      at = item;
-    }
-    tracker.End(item);
+absl::StatusOr<bool> RematAlgorithm::TakeAtPeak(Walk& walk, int64_t limit_bytes,
+                                                int64_t callee_bytes) {
+  RematComputation& state = *walk.state;
+  // Waiting for copies to the host is only known forwards.
+  if (!walk.candidates.has_value() || policy_.host_offload ||
+      walk.links_moved != state.links_moved()) {
+    walk.candidates.emplace(&state, std::max(kLeastCostBasis, limit_bytes),
+                            /*count_effort=*/false);
+    walk.links_moved = state.links_moved();
   }
-  return at;
-}
-
-absl::Status RematAlgorithm::DropDead(RematComputation& state) {
-  state.tracker().Restart();
-  RematItemId prev = kNoRematItem;
-  for (RematItemId item = state.list().last(); item != kNoRematItem;
-       item = prev) {
-    prev = state.list().prev(item);
-    HloInstruction* inst = state.instruction(item);
-    if (!inst->IsDead() || inst->opcode() == HloOpcode::kParameter ||
-        inst->HasControlDependencies() || inst->HasSideEffect()) {
-      continue;
-    }
-    state.tracker().DropUses(item);
-    state.list().Remove(item);
-    TF_RETURN_IF_ERROR(state.computation()->RemoveInstruction(inst));
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<bool> RematAlgorithm::LowerPeak(RematComputation& state,
-                                               RematItemId at,
-                                               int64_t peak_bytes,
-                                               int64_t limit_bytes, int depth) {
-  RematMemoryTracker& tracker = state.tracker();
-  tracker.Restart();
-  for (RematItemId item = state.list().first(); item != at;
-       item = state.list().next(item)) {
-    tracker.Begin(item);
-    tracker.End(item);
-  }
-  tracker.Begin(at);
-  const HloInstruction* inst = state.instruction(at);
-  const int64_t callee_bytes = CalleeBytes(*inst);
-  RematCandidates candidates(&state, std::max(kLeastCostBasis, limit_bytes));
   bool changed = false;
   int32_t max_size = 1;
-  while (tracker.memory_usage() + callee_bytes >= peak_bytes) {
-    const std::optional<RematCandidate> best = candidates.Best(1, max_size);
+  while (state.tracker().memory_usage() + callee_bytes >= state.peak_bytes) {
+    const std::optional<RematCandidate> best =
+        walk.candidates->Best(1, max_size);
     if (best.has_value()) {
-      TF_RETURN_IF_ERROR(Apply(state, candidates, *best));
+      TF_RETURN_IF_ERROR(Apply(state, *walk.candidates, *best));
       changed = true;
       max_size = 1;
-    } else if (2 * max_size <= limits_.block_size_limit) {
+    } else if (2 * max_size < limits_.block_size_limit) {
       max_size *= 2;
     } else {
       break;
     }
   }
+  return changed;
+}
+
+absl::StatusOr<bool> RematAlgorithm::LowerPeak(Walk& walk, RematItemId at,
+                                               int64_t limit_bytes, int depth) {
+  RematComputation& state = *walk.state;
+  RematMemoryTracker& tracker = state.tracker();
+  tracker.MoveTo(at);
+  const HloInstruction* inst = state.instruction(at);
+  const bool runs = state.buffers().item(at).runs_computations;
+  const int64_t callee_bytes = runs ? CalleeBytes(*inst) : 0;
+  DCHECK_EQ(tracker.memory_usage() + callee_bytes, state.peak_bytes);
+  TF_ASSIGN_OR_RETURN(bool changed,
+                      TakeAtPeak(walk, limit_bytes, callee_bytes));
   if (changed || callee_bytes == 0 || depth >= kMaxDepth) return changed;
   const int64_t left =
       std::max<int64_t>(0, limit_bytes - tracker.memory_usage());
@@ -98,25 +69,40 @@ absl::StatusOr<bool> RematAlgorithm::LowerPeak(RematComputation& state,
 absl::StatusOr<bool> RematAlgorithm::PeakPriority(HloComputation* computation,
                                                   int64_t limit_bytes,
                                                   int depth) {
-  TF_ASSIGN_OR_RETURN(
-      std::unique_ptr<RematComputation> state,
-      RematComputation::Create(computation, schedule_.sequence(computation),
-                               &policy_));
+  Walk& walk = WalkOf(computation);
+  RematComputation& state = *walk.state;
+  const auto inside = [this](const HloInstruction& inst) {
+    return CalleeBytes(inst);
+  };
+  // Costs are relative to the limit of this visit.
+  walk.candidates.reset();
+  if (walk.heights.has_value()) {
+    walk.heights->UpdateInside(inside);
+  } else {
+    walk.heights.emplace(&state, inside);
+    for (RematItemId item = 0; item < state.buffers().item_count(); ++item) {
+      if (state.instruction(item)->IsDead()) {
+        state.MayBeUnread(state.instruction(item));
+      }
+    }
+  }
   bool changed = false;
-  RematItemId at = MeasurePeak(*state);
-  while (at != kNoRematItem && state->peak_bytes > limit_bytes) {
-    const int64_t before = state->peak_bytes;
+  RematItemId at = walk.heights->Highest(&state.peak_bytes);
+  while (at != kNoRematItem && state.peak_bytes > limit_bytes) {
+    const int64_t before = state.peak_bytes;
     TF_ASSIGN_OR_RETURN(const bool lowered,
-                        LowerPeak(*state, at, before, limit_bytes, depth));
+                        LowerPeak(walk, at, limit_bytes, depth));
     if (!lowered) break;
     changed = true;
-    TF_RETURN_IF_ERROR(DropDead(*state));
-    at = MeasurePeak(*state);
-    if (before - state->peak_bytes < before / 100) slow_progress_ = true;
+    state.tracker().End(at);
+    state.DropUnread();
+    walk.heights->UpdateInside(inside);
+    at = walk.heights->Highest(&state.peak_bytes);
+    if (before - state.peak_bytes < before / 100) slow_progress_ = true;
   }
-  peaks_[computation] = {state->peak_bytes,
-                         at == kNoRematItem ? nullptr : state->instruction(at)};
-  if (changed) schedule_.set_sequence(computation, state->ToSequence());
+  peaks_[computation] = {state.peak_bytes,
+                         at == kNoRematItem ? nullptr : state.instruction(at)};
+  walk.changed |= changed;
   return changed;
 }
 

@@ -1,17 +1,10 @@
 // Clones of instructions that run again.
 
 #include <cstdint>
-#include <memory>
-#include <utility>
 #include <vector>
 
-#include "xla/hlo/ir/hlo_casting_utils.h"
-#include "xla/hlo/ir/hlo_clone_context.h"
 #include "xla/hlo/ir/hlo_computation.h"
-#include "xla/hlo/ir/hlo_instructions.h"
-#include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
-#include "xla/hlo/ir/hlo_schedule.h"
 #include "xla/hlo/transforms/memory/rematerialization/remat_rewriter.h"
 #include "xla/status_macros.h"
 
@@ -29,12 +22,13 @@ bool HasUnplacedReader(const RematComputation& state, RematItemId item) {
 }
 
 // Whether somebody reads it for more than passing it on to nobody.
-bool HasLiveReader(const HloInstruction* inst) {
+bool HasLiveReader(const RematComputation& state, const HloInstruction* inst) {
   std::vector<const HloInstruction*> to_visit = {inst};
   while (!to_visit.empty()) {
     const HloInstruction* at = to_visit.back();
     to_visit.pop_back();
     for (const HloInstruction* user : at->users()) {
+      if (state.dropped(user)) continue;
       const bool alias = user->opcode() == HloOpcode::kBitcast ||
                          user->opcode() == HloOpcode::kGetTupleElement;
       if (!alias || user->IsRoot()) return true;
@@ -44,31 +38,12 @@ bool HasLiveReader(const HloInstruction* inst) {
   return false;
 }
 
-// Computations that a clone calls run in the order of those of the original.
-void ScheduleClones(const HloCloneContext& context, HloSchedule* schedule) {
-  if (schedule == nullptr) return;
-  for (const auto& [from, to] : context.cloned_computations()) {
-    if (to->IsFusionComputation() ||
-        !schedule->is_computation_scheduled(from) ||
-        schedule->is_computation_scheduled(to)) {
-      continue;
-    }
-    HloInstructionSequence sequence;
-    for (HloInstruction* inst : schedule->sequence(from).instructions()) {
-      if (HloInstruction* clone = context.FindInstruction(inst)) {
-        sequence.push_back(clone);
-      }
-    }
-    schedule->set_sequence(to, std::move(sequence));
-  }
-}
-
 // Lets an instruction that only unplaced ones read run right before the first
 // of these, of readers of its operands and of what must follow it.
 absl::Status RunLater(RematComputation& state, RematItemId item) {
   RematMemoryTracker& tracker = state.tracker();
   const HloInstruction* inst = state.instruction(item);
-  tracker.Unplace(item);
+  tracker.TakeOut(item);
   RematItemId earliest = kNoRematItem;
   const auto consider = [&](RematItemId id) {
     if (id == kNoRematItem || tracker.placed(id) ||
@@ -94,6 +69,7 @@ absl::Status RunLater(RematComputation& state, RematItemId item) {
   tracker.AddUses(item);
   if (state.is_move(item)) state.Denylist(item);
   state.set_is_move(item);
+  state.CountMovedLink();
   return absl::OkStatus();
 }
 
@@ -116,15 +92,8 @@ absl::StatusOr<RematChange> Recompute(RematComputation& state,
       continue;
     }
     HloInstruction* original = state.instruction(*it);
-    HloCloneContext context(state.computation()->parent());
-    HloInstruction* clone = state.computation()->AddInstruction(
-        original->Clone(/*suffix=*/"remat", &context));
-    ScheduleClones(context, policy.schedule);
-    if (auto* channel = DynCast<HloChannelInstruction>(clone);
-        channel != nullptr && channel->channel_id().has_value()) {
-      channel->set_channel_id(policy.next_channel_id++);
-    }
-    TF_RETURN_IF_ERROR(clone->CopyAllControlDepsFrom(original));
+    TF_ASSIGN_OR_RETURN(HloInstruction * clone,
+                        policy.edits.AddClone(original));
     if (policy.on_rematerialized) {
       TF_RETURN_IF_ERROR(policy.on_rematerialized(original, clone));
     }
@@ -134,7 +103,8 @@ absl::StatusOr<RematChange> Recompute(RematComputation& state,
                                                 RedirectOptions(), &aliases));
     ++change.rematerialized;
     change.net_added += aliases;
-    if (HasLiveReader(original)) {
+    state.MayBeUnread(original);
+    if (HasLiveReader(state, original)) {
       ++change.net_added;
       continue;
     }

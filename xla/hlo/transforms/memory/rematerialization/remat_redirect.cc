@@ -87,7 +87,8 @@ class Redirector {
         if (now == nullptr) continue;
         changed = true;
         if (now == operand) continue;
-        TF_RETURN_IF_ERROR(inst->ReplaceOperandWithDifferentShape(i, now));
+        TF_RETURN_IF_ERROR(state_.policy().edits.ReplaceOperand(inst, i, now));
+        state_.MayBeUnread(operand);
       }
       if (changed && Movable(inst)) {
         aliases_.push_back(reader);
@@ -143,7 +144,8 @@ class Redirector {
       }
     }
     const bool element = before->opcode() == HloOpcode::kGetTupleElement;
-    HloInstruction* alias = state_.computation()->AddInstruction(
+    HloInstruction* alias = state_.policy().edits.Add(
+        state_.computation(),
         before->CloneWithNewOperands(before->shape(), {now}),
         element ? "gte.remat" : "bitcast.remat");
     new_aliases_.push_back(alias);
@@ -169,7 +171,7 @@ class Redirector {
     for (RematItemId alias : moved_) {
       // Behind it, and so before those that read it, which are readers too; but
       // one that nobody reads has no place of its own.
-      if (state_.instruction(alias)->users().empty() && anchors_.empty()) {
+      if (!state_.IsRead(state_.instruction(alias)) && anchors_.empty()) {
         consider(alias);
       }
     }
@@ -198,7 +200,7 @@ class Redirector {
     const size_t ended = users.size() - state_.tracker().unfinished(b);
     for (size_t i = ended; i < users.size(); ++i) {
       const HloInstruction* user = state_.instruction(users[i]);
-      if (state_.tracker().placed(users[i]) || user->IsDead()) continue;
+      if (state_.tracker().placed(users[i]) || !state_.IsRead(user)) continue;
       if (absl::c_linear_search(user->operands(), operand)) return users[i];
     }
     return kNoRematItem;

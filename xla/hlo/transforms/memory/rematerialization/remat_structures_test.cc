@@ -9,6 +9,7 @@
 #include "xla/hlo/transforms/memory/rematerialization/remat_computation.h"
 #include "xla/hlo/transforms/memory/rematerialization/remat_cost_index.h"
 #include "xla/hlo/transforms/memory/rematerialization/remat_instruction_list.h"
+#include "xla/hlo/transforms/memory/rematerialization/remat_peak_index.h"
 #include "xla/hlo/transforms/memory/rematerialization/remat_rewriter.h"
 
 namespace xla {
@@ -171,6 +172,36 @@ ENTRY main {
   ASSERT_TRUE(change.ok()) << change.status();
   EXPECT_EQ(change->net_added, 0);
   EXPECT_TRUE(state_->instruction(1)->IsDead());
+}
+
+// The tracker goes forth and back, and the peak is known wherever it is.
+TEST_F(RematCandidatesTest, PeakWhileRewriting) {
+  Make(kChain);
+  const auto nothing = [](const HloInstruction&) { return 0; };
+  RematPeakIndex index(state_.get(), nothing);
+  RematMemoryTracker& tracker = state_->tracker();
+  int64_t bytes = 0;
+  EXPECT_EQ(index.Highest(&bytes), 5);
+  EXPECT_EQ(bytes, 1024 + 2048 + 4096 + 1024);
+  tracker.MoveTo(5);
+  EXPECT_EQ(tracker.memory_usage(), bytes);
+  ASSERT_TRUE(Recompute(*state_, 1, 1).ok());
+  EXPECT_EQ(index.Highest(&bytes), 5);
+  EXPECT_EQ(bytes, 2048 + 4096 + 1024);
+  EXPECT_EQ(tracker.memory_usage(), bytes);
+  const int64_t here[] = {0, 1024, 2048, 3072, 6144, 7168, 6144, 3072 + 4};
+  for (const RematItemId item : {2, 7, 3, 3, 1, 6, 5, 4, 0, 7}) {
+    tracker.MoveTo(item);
+    EXPECT_EQ(tracker.memory_usage(), here[item]) << item;
+  }
+  // Nobody reads what is made for nobody.
+  const RematItemId last = state_->list().last();
+  tracker.MoveTo(last);
+  state_->MayBeUnread(state_->instruction(last));
+  tracker.MoveTo(state_->list().first());
+  tracker.End(state_->list().first());
+  state_->DropUnread();
+  EXPECT_TRUE(state_->list().contains(last));
 }
 
 }  // namespace

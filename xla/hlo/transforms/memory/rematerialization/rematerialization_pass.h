@@ -31,8 +31,8 @@ std::string AbslUnparseFlag(RematerializationAlgorithm algorithm);
 absl::StatusOr<int64_t> ParseMemoryLimit(absl::string_view text,
                                          int64_t peak_bytes);
 
-// Up to so many instructions, plan has kPeakPriority, whose time is quadratic,
-// as a candidate beside its own.
+// Up to so many instructions, plan has kPeakPriority as a candidate beside its
+// own: where peaks lie far apart its time is quadratic.
 inline constexpr int64_t kMostInstructionsForPeakPriority = 20'000;
 
 struct HloRematerializationOptions {
