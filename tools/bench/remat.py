@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """A table of rematerializations: what it takes to make modules fit.
 
-usage: remat.py HLO_EXPLAIN MODULE.hlo... [flags]
+usage: remat.py HLO_EXPLAIN MODULE.hlo|FOLDER... [flags]
        remat.py HLO_EXPLAIN --scaling=1000,10000,100000 [flags]
 
-HLO_EXPLAIN is the binary of //tools:hlo-explain, built with -c opt.
+HLO_EXPLAIN is the binary of //tools:hlo-explain, built with -c opt. Of a
+folder, all modules in it.
 
   --limits=90,80,70,60,50,40   percent of the scheduled peak
   --strategies=plan,always-remat,peak-priority
@@ -12,6 +13,10 @@ HLO_EXPLAIN is the binary of //tools:hlo-explain, built with -c opt.
   --schedule=NAME              of hlo-explain; else its default
   --fuse=false                 of hlo-explain: only recomputation is compared
   --timeout=SECONDS            of processor time per run (600)
+  --without=NAME,...           of a folder's modules, these not
+  --summary=true               one line per module: limits met, and of the plan
+                               the seconds added at the lowest limit it meets,
+                               the most processor seconds and memory of a run
   --upstream=FILE.csv          lines `model,algorithm,block_size_limit,...,
                                limit_pct,peak_after,after_over_before,limit_met`
                                of another implementation, to stand beside
@@ -20,8 +25,8 @@ HLO_EXPLAIN is the binary of //tools:hlo-explain, built with -c opt.
                                the time
 
 Per line: met or not, peak / peak before, added FLOPs and seconds in percent,
-instructions added, seconds of the planner (elapsed), processor seconds and peak
-memory in MiB of the whole process.
+instructions added, seconds of the planner or pass (elapsed), processor seconds
+and peak memory in MiB of the whole process.
 Exit status 1: the plan misses a limit that another strategy meets, or costs
 more there; needs more, or costs less, than the one for the limit before it.
 """
@@ -93,19 +98,109 @@ def print_report(name, limit, strategy, report, note):
         flush=True)
 
 
+class Summary:
+  """What the strategies do for one module, in one line."""
+
+  LINE = "%-32s %s  %9s %8s %7s  %s"
+
+  def __init__(self, name, strategies):
+    self.name = name
+    self.met = dict((strategy, 0) for strategy in strategies)
+    self.limits = 0
+    self.cost = ""
+    self.cpu_seconds = self.rss_mib = 0
+    self.floor = 0
+
+  def add(self, limit, reports):
+    self.limits += 1
+    for strategy, report in reports.items():
+      self.met[strategy] += 1 if report["met"] else 0
+    plan = reports.get("plan")
+    if plan is None:
+      return
+    if plan["met"]:
+      self.cost = "%+.2f@%s" % (100 * plan["added_seconds_fraction"], limit)
+    self.cpu_seconds = max(self.cpu_seconds, plan["cpu_seconds"])
+    self.rss_mib = max(self.rss_mib, plan["rss_mib"])
+    self.floor = plan["lower_bound_bytes"] / max(plan["peak_before_bytes"], 1)
+
+  @classmethod
+  def print_head(cls, strategies):
+    print(cls.LINE % ("module", " ".join("%13s" % s for s in strategies),
+                      "secs %", "cpu s", "MiB", "bound"))
+
+  def print(self):
+    met = " ".join("%9d/%-3d" % (count, self.limits)
+                   for count in self.met.values())
+    print(self.LINE % (self.name, met, self.cost, "%.2f" % self.cpu_seconds,
+                       "%.0f" % self.rss_mib, "%.3f" % self.floor), flush=True)
+
+
+class Costs:
+  """Seconds of the plan by those of another algorithm."""
+
+  def __init__(self):
+    self.ratios, self.large = [], []
+
+  def add(self, plan, other):
+    theirs = other["added_seconds"]
+    if theirs <= 0:
+      return
+    self.ratios.append(max(plan["added_seconds"], 1e-9) / theirs)
+    if other["instructions_added"] > 10:
+      self.large.append(self.ratios[-1])
+
+  def print(self):
+    for what, ratios in (("added seconds, plan / always-remat", self.ratios),
+                         ("... where always-remat adds more than 10",
+                          self.large)):
+      if ratios:
+        print("%s: mean %.2f, worst %.2f on %d" % (
+            what, math.exp(sum(map(math.log, ratios)) / len(ratios)),
+            max(ratios), len(ratios)))
+
+
+def complaints(limit, reports, before, costs):
+  """What is wrong with the plan for one limit; fills in costs."""
+  plan = reports.get("plan")
+  if plan is None:
+    return
+  for strategy, other in reports.items():
+    if strategy == "plan" or not other["met"]:
+      continue
+    if (not plan["met"] or plan["added_seconds"] >
+        1.001 * max(other["added_seconds"], 1e-12)):
+      yield "%s %%: plan is worse than %s" % (limit, strategy)
+    elif strategy == "always-remat":
+      costs.add(plan, other)
+  if before is None:
+    return
+  if plan["peak_after_bytes"] > before["peak_after_bytes"]:
+    yield "%s %%: plan needs more than for the limit before" % limit
+  if plan["met"] and plan["added_seconds"] < (
+      before["added_seconds"] - 1e-9 * abs(before["added_seconds"])):
+    yield "%s %%: plan costs less than for the limit before" % limit
+
+
 def table(binary, paths, options):
   upstream = read_upstream(options["upstream"]) if "upstream" in options else {}
   limits = options.get("limits", "90,80,70,60,50,40").split(",")
   strategies = options.get("strategies",
                            "plan,always-remat,peak-priority").split(",")
-  print(ROW % ("module", "%", "strategy", "met", "peak", "flops %", "secs %",
-               "instr", "s", "cpu s", "MiB", "upstream"))
+  summarized = options.get("summary") == "true"
+  if summarized:
+    Summary.print_head(strategies)
+  else:
+    print(ROW % ("module", "%", "strategy", "met", "peak", "flops %", "secs %",
+                 "instr", "s", "cpu s", "MiB", "upstream"))
   good = True
-  ratios, large = [], []
+  costs = Costs()
   counts = dict((strategy, 0) for strategy in strategies)
   for path in paths:
     name = os.path.basename(path).rsplit(".", 1)[0]
     before = None
+    summary = Summary(name, strategies)
+    wrong = []
     for limit in limits:
       reports = {}
       for strategy in strategies:
@@ -116,43 +211,42 @@ def table(binary, paths, options):
         try:
           report = fit(binary, path, limit, strategy, options)
         except (RuntimeError, ValueError) as error:
-          print("%-30s %4s %-14s %s" % (name, limit, strategy, error))
-          good = False
+          wrong.append("%s %%, %s: %s" % (limit, strategy, error))
           continue
         reports[strategy] = report
         counts[strategy] += 1 if report["met"] else 0
-        print_report(name, limit, strategy, report, note)
-      plan = reports.get("plan")
-      for strategy, other in reports.items():
-        if strategy == "plan" or plan is None or not other["met"]:
-          continue
-        cost, theirs = plan["added_seconds"], other["added_seconds"]
-        if not plan["met"] or cost > 1.001 * max(theirs, 1e-12):
-          print("  plan is worse than", strategy)
-          good = False
-        elif strategy == "always-remat" and theirs > 0:
-          ratios.append(max(cost, 1e-9) / theirs)
-          if other["instructions_added"] > 10:
-            large.append(ratios[-1])
-      if plan is not None and before is not None:
-        if plan["peak_after_bytes"] > before["peak_after_bytes"]:
-          print("  plan needs more than for the limit before")
-          good = False
-        if plan["met"] and plan["added_seconds"] < (
-            before["added_seconds"] - 1e-9 * abs(before["added_seconds"])):
-          print("  plan costs less than for the limit before")
-          good = False
-      before = plan or before
+        if not summarized:
+          print_report(name, limit, strategy, report, note)
+      summary.add(limit, reports)
+      wrong += complaints(limit, reports, before, costs)
+      before = reports.get("plan") or before
+      if not summarized:
+        for complaint in wrong:
+          print("  " + complaint)
+        good = good and not wrong
+        wrong = []
+    if summarized:
+      summary.print()
+      for complaint in wrong:
+        print("  " + complaint)
+    good = good and not wrong
   print("limits met:", ", ".join("%s %d" % c for c in counts.items()))
-  if ratios:
-    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-    print("added seconds, plan / always-remat: mean %.2f, worst %.2f on %d" %
-          (mean, max(ratios), len(ratios)))
-  if large:
-    mean = math.exp(sum(map(math.log, large)) / len(large))
-    print("... where always-remat adds more than 10: mean %.2f, worst %.2f on "
-          "%d" % (mean, max(large), len(large)))
+  costs.print()
   return good
+
+
+def modules(names, options):
+  """Paths of modules; of folders, all in them."""
+  without = options.get("without", "").split(",")
+  paths = []
+  for name in names:
+    if not os.path.isdir(name):
+      paths.append(name)
+      continue
+    for entry in sorted(os.listdir(name)):
+      if entry.endswith(".hlo") and entry[:-len(".hlo")] not in without:
+        paths.append(os.path.join(name, entry))
+  return paths
 
 
 def scaling(binary, sizes, options):
@@ -189,7 +283,7 @@ def main(arguments):
     sys.exit(0 if scaling(names[0], sizes, options) else 1)
   if len(names) < 2:
     sys.exit(__doc__)
-  sys.exit(0 if table(names[0], names[1:], options) else 1)
+  sys.exit(0 if table(names[0], modules(names[1:], options), options) else 1)
 
 
 if __name__ == "__main__":

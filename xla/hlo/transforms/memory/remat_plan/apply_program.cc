@@ -51,9 +51,9 @@ void CloneCallees(HloInstruction* clone, HloSchedule* schedule) {
 
 class Writer {
  public:
-  Writer(const ComputationProblem& problem, const ApplyOptions& options,
+  Writer(absl::Span<HloInstruction* const> nodes, const ApplyOptions& options,
          HloComputation* computation, HloSchedule* schedule)
-      : problem_(problem),
+      : nodes_(nodes),
         options_(options),
         computation_(computation),
         schedule_(schedule) {}
@@ -169,7 +169,7 @@ class Writer {
   }
 
   absl::Status WriteRun(NodeId node) {
-    HloInstruction* inst = problem_.instructions[node];
+    HloInstruction* inst = nodes_[node];
     std::vector<HloInstruction*> operands;
     operands.reserve(inst->operand_count());
     for (HloInstruction* operand : inst->operands()) {
@@ -201,7 +201,7 @@ class Writer {
     return barrier;
   }
 
-  const ComputationProblem& problem_;
+  const absl::Span<HloInstruction* const> nodes_;
   const ApplyOptions& options_;
   HloComputation* computation_;
   HloSchedule* schedule_;
@@ -215,13 +215,13 @@ class Writer {
 
 }  // namespace
 
-absl::Status ApplyProgram(const ComputationProblem& problem,
+absl::Status ApplyProgram(absl::Span<HloInstruction* const> nodes,
                           absl::Span<const NodeId> program,
                           const ApplyOptions& options,
                           HloComputation* computation, HloSchedule* schedule) {
   const std::vector<HloInstruction*> old =
       schedule->sequence(computation).instructions();
-  Writer writer(problem, options, computation, schedule);
+  Writer writer(nodes, options, computation, schedule);
   TF_RETURN_IF_ERROR(writer.Write(program));
   TF_RETURN_IF_ERROR(writer.RemoveOthers(old));
   schedule->set_sequence(computation, writer.sequence());

@@ -49,12 +49,12 @@ struct ApplyOptions {
   bool optimization_barriers = false;
 };
 
-// Makes a computation run a program of its problem: more runs of a node are
-// clones, named X.remat and marked for common subexpression elimination;
-// tuples, bitcasts and get-tuple-elements follow what they rename; what runs no
-// more is removed. Sets the sequence of the schedule. Linear in the program and
-// its operands.
-absl::Status ApplyProgram(const ComputationProblem& problem,
+// Makes a computation run a program of its problem, whose nodes are `nodes`:
+// more runs of a node are clones, named X.remat and marked for common
+// subexpression elimination; tuples, bitcasts and get-tuple-elements follow
+// what they rename; what runs no more is removed. Sets the sequence of the
+// schedule. Linear in the program and its operands.
+absl::Status ApplyProgram(absl::Span<HloInstruction* const> nodes,
                           absl::Span<const NodeId> program,
                           const ApplyOptions& options,
                           HloComputation* computation, HloSchedule* schedule);

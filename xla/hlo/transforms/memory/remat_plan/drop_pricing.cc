@@ -155,8 +155,9 @@ bool DropPricing::Price(ValueId value, int32_t use, double price, Drop* drop) {
   const int32_t previous = state_.UseBefore(value, run, use);
   const int32_t first = previous + 1;
   const int32_t last = position - 1;
-  double relief = static_cast<double>(bytes) *
-                  static_cast<double>(state_.tree().Query(first, last).over);
+  const ExcessTree::Summary between = state_.tree().Query(first, last);
+  double relief =
+      static_cast<double>(bytes) * static_cast<double>(between.over);
   // A run that nobody reads any more does not come back: a move.
   bool useless = previous == run;
   for (int32_t k = 0; useless && k < node.value_count; ++k) {
@@ -193,6 +194,11 @@ bool DropPricing::Price(ValueId value, int32_t use, double price, Drop* drop) {
   drop->runs = plan_;
   drop->old_run = run;
   drop->seconds = std::max(0.0, account_.seconds - saved);
+  drop->needed = 1;
+  if (between.over > 0) {
+    drop->needed = std::min(1.0, static_cast<double>(between.max - limit_) /
+                                     static_cast<double>(bytes));
+  }
   return true;
 }
 

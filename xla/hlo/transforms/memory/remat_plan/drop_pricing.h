@@ -28,8 +28,13 @@ struct Drop {
   double seconds = 0;
   // Bytes times steps over the limit that become free.
   double relief = 0;
+  // The part of the relief that is needed: where less is too much than the
+  // value has.
+  double needed = 1;
 
-  double price() const {
+  double price() const { return rate() / needed; }
+  // What relief costs.
+  double rate() const {
     return relief > 0 ? seconds / relief
                       : std::numeric_limits<double>::infinity();
   }

@@ -1,9 +1,12 @@
 #include "xla/hlo/transforms/memory/remat_plan/nested_plan.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "absl/container/btree_map.h"
+#include "absl/types/span.h"
 #include "xla/hlo/analysis/while_loop_analysis.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/transforms/memory/rematerialization/remat_accounting.h"
@@ -16,9 +19,21 @@ namespace {
 // repeat thousands of them for nothing.
 constexpr double kLaunchSeconds = 2e-8;
 
+bool IsLaunched(const HloInstruction& inst) {
+  return inst.opcode() != HloOpcode::kConstant;
+}
+
 double SecondsOf(const HloCostAnalysis& cost, const HloInstruction& inst) {
-  if (inst.opcode() == HloOpcode::kConstant) return 0;
-  return cost.optimal_seconds(inst) + kLaunchSeconds;
+  return IsLaunched(inst) ? cost.optimal_seconds(inst) + kLaunchSeconds : 0;
+}
+
+double LaunchSeconds(const ComputationProblem& problem,
+                     absl::Span<const NodeId> program) {
+  int64_t launched = 0;
+  for (NodeId node : program) {
+    launched += IsLaunched(*problem.instructions[node]) ? 1 : 0;
+  }
+  return kLaunchSeconds * static_cast<double>(launched);
 }
 
 double TripsOf(const HloInstruction& inst) {
@@ -98,14 +113,21 @@ int64_t NestedPlanner::LowerBound(bool in_place) {
 }
 
 absl::StatusOr<NestedPlanner::Plan> NestedPlanner::PlanEntry(
-    int64_t limit_bytes) {
-  return PlanComputation(module_.entry_computation(), limit_bytes);
+    int64_t limit_bytes, double useless_seconds) {
+  const HloComputation* entry = module_.entry_computation();
+  // What launches may come to.
+  const double launches =
+      kLaunchSeconds *
+      static_cast<double>(Get(entry).problem.problem.nodes.size());
+  return PlanComputation(entry, limit_bytes, useless_seconds + launches);
 }
 
-absl::StatusOr<RematProgram> NestedPlanner::Search(const RematProblem& problem,
-                                                   int64_t limit_bytes) const {
+absl::StatusOr<RematProgram> NestedPlanner::Search(
+    const RematProblem& problem, int64_t limit_bytes,
+    double useless_seconds) const {
   RematSearchOptions options;
   options.limit_bytes = limit_bytes;
+  options.useless_seconds = useless_seconds;
   options.effort = effort_;
   options.reorder = reorder_;
   if (work_ == nullptr) return SearchProgram(problem, problem.order, options);
@@ -120,7 +142,8 @@ absl::StatusOr<RematProgram> NestedPlanner::Search(const RematProblem& problem,
 }
 
 absl::StatusOr<NestedPlanner::Plan> NestedPlanner::PlanComputation(
-    const HloComputation* computation, int64_t limit_bytes) {
+    const HloComputation* computation, int64_t limit_bytes,
+    double useless_seconds) {
   const Computation& of = Get(computation);
   Plan best;
   best.peak_bytes = of.peak_bytes;
@@ -131,8 +154,12 @@ absl::StatusOr<NestedPlanner::Plan> NestedPlanner::PlanComputation(
   if (known != known_.end()) return known->second;
   bool first = true;
   for (double share : {1.0, 0.0, 0.5}) {
-    TF_ASSIGN_OR_RETURN(Plan plan,
-                        PlanWithShare(computation, limit_bytes, share));
+    // The next one is to cost less.
+    const double useless = !first && best.peak_bytes <= limit_bytes
+                               ? std::min(useless_seconds, best.added_seconds)
+                               : useless_seconds;
+    TF_ASSIGN_OR_RETURN(
+        Plan plan, PlanWithShare(computation, limit_bytes, share, useless));
     const bool met = plan.peak_bytes <= limit_bytes;
     const bool best_met = best.peak_bytes <= limit_bytes;
     if (first || (met && !best_met) ||
@@ -143,7 +170,10 @@ absl::StatusOr<NestedPlanner::Plan> NestedPlanner::PlanComputation(
     first = false;
     if (of.callers.empty()) break;
   }
-  known_[{computation, limit_bytes}] = best;
+  // Others may take what is of no use to this caller.
+  if (best.peak_bytes <= limit_bytes || std::isinf(useless_seconds)) {
+    known_[{computation, limit_bytes}] = best;
+  }
   return best;
 }
 
@@ -165,10 +195,13 @@ absl::StatusOr<NestedPlanner::Plan> NestedPlanner::LowerCallees(
     // Shares are rounded down: one byte more.
     const int64_t lower =
         static_cast<int64_t>(static_cast<double>(bytes) * part) + 1;
-    TF_ASSIGN_OR_RETURN(Plan inner, PlanComputation(callee, peak - lower));
+    TF_ASSIGN_OR_RETURN(
+        Plan inner, PlanComputation(callee, peak - lower,
+                                    std::numeric_limits<double>::infinity()));
     if (inner.peak_bytes >= peak) continue;
     result.peak_bytes -= peak - inner.peak_bytes;
     result.added_seconds += TripsOf(caller) * inner.added_seconds;
+    result.launch_seconds += TripsOf(caller) * inner.launch_seconds;
     for (auto& [computation, program] : inner.programs) {
       result.programs[computation] = std::move(program);
     }
@@ -177,7 +210,8 @@ absl::StatusOr<NestedPlanner::Plan> NestedPlanner::LowerCallees(
 }
 
 absl::StatusOr<NestedPlanner::Plan> NestedPlanner::PlanWithShare(
-    const HloComputation* computation, int64_t limit_bytes, double share) {
+    const HloComputation* computation, int64_t limit_bytes, double share,
+    double useless_seconds) {
   const Computation& of = Get(computation);
   RematProblem problem = of.problem.problem;
   RematTrace trace;
@@ -204,18 +238,27 @@ absl::StatusOr<NestedPlanner::Plan> NestedPlanner::PlanWithShare(
     }
     return absl::OkStatus();
   };
+  const auto search = [&]() {
+    double useless = seconds + useless_seconds;
+    for (const auto& [node, callees] : inner) useless -= callees.added_seconds;
+    return Search(problem, limit_bytes, useless);
+  };
   if (share > 0) TF_RETURN_IF_ERROR(lower(share));
-  TF_ASSIGN_OR_RETURN(RematProgram program, Search(problem, limit_bytes));
-  if (program.peak_bytes > limit_bytes && share < 1 && !of.callers.empty()) {
+  TF_ASSIGN_OR_RETURN(RematProgram program, search());
+  if (program.peak_bytes > limit_bytes && share < 1 && !of.callers.empty() &&
+      program.seconds <= seconds + useless_seconds) {
     TF_RETURN_IF_ERROR(TraceProgram(problem, program.steps, &trace));
     TF_RETURN_IF_ERROR(lower(1.0));
-    TF_ASSIGN_OR_RETURN(program, Search(problem, limit_bytes));
+    TF_ASSIGN_OR_RETURN(program, search());
   }
   Plan plan;
   plan.peak_bytes = program.peak_bytes;
   plan.added_seconds = program.seconds - seconds;
+  plan.launch_seconds = LaunchSeconds(of.problem, program.steps) -
+                        LaunchSeconds(of.problem, problem.order);
   for (auto& [node, callees] : inner) {
     plan.added_seconds += callees.added_seconds;
+    plan.launch_seconds += callees.launch_seconds;
     for (auto& [callee, callee_program] : callees.programs) {
       plan.programs[callee] = std::move(callee_program);
     }
@@ -226,13 +269,28 @@ absl::StatusOr<NestedPlanner::Plan> NestedPlanner::PlanWithShare(
   return plan;
 }
 
-absl::Status NestedPlanner::Apply(const Plan& plan, const ApplyOptions& options,
-                                  HloModule* module) {
-  for (HloComputation* computation : ComputationsThatRun(*module)) {
-    auto it = plan.programs.find(computation);
+absl::Status NestedPlanner::ApplyToClone(const Plan& plan,
+                                         const ApplyOptions& options,
+                                         HloModule* clone) const {
+  const std::vector<HloComputation*> from = ComputationsThatRun(module_);
+  const std::vector<HloComputation*> to = ComputationsThatRun(*clone);
+  TF_RET_CHECK(from.size() == to.size());
+  for (size_t i = 0; i < from.size(); ++i) {
+    auto it = plan.programs.find(from[i]);
     if (it == plan.programs.end()) continue;
-    TF_RETURN_IF_ERROR(ApplyProgram(Get(computation).problem, it->second,
-                                    options, computation, &module->schedule()));
+    const std::vector<HloInstruction*>& old =
+        module_.schedule().sequence(from[i]).instructions();
+    const std::vector<HloInstruction*>& now =
+        clone->schedule().sequence(to[i]).instructions();
+    TF_RET_CHECK(old.size() == now.size());
+    absl::flat_hash_map<const HloInstruction*, HloInstruction*> clone_of;
+    for (size_t k = 0; k < old.size(); ++k) clone_of[old[k]] = now[k];
+    std::vector<HloInstruction*> nodes;
+    for (const HloInstruction* inst : Get(from[i]).problem.instructions) {
+      nodes.push_back(clone_of.at(inst));
+    }
+    TF_RETURN_IF_ERROR(
+        ApplyProgram(nodes, it->second, options, to[i], &clone->schedule()));
   }
   return absl::OkStatus();
 }

@@ -2,6 +2,7 @@
 #define XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLAN_NESTED_PLAN_H_
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -36,24 +37,30 @@ class NestedPlanner {
                 int64_t* work = nullptr);
 
   struct Plan {
-    // Seconds more than now, trip counts included.
+    // Seconds more than now, trip counts included; and the part of them that
+    // only stands for starting what runs again.
     double added_seconds = 0;
+    double launch_seconds = 0;
     int64_t peak_bytes = 0;
     // Of computations that change, by computation.
     absl::flat_hash_map<const HloComputation*, std::vector<NodeId>> programs;
   };
 
-  // For the entry, with a limit that leaves the result out.
-  absl::StatusOr<Plan> PlanEntry(int64_t limit_bytes);
+  // For the entry, with a limit that leaves the result out. Plans that add
+  // `useless_seconds`, launches left out, are of no use: where others are not
+  // to be expected, one that needs too much may come back.
+  absl::StatusOr<Plan> PlanEntry(
+      int64_t limit_bytes,
+      double useless_seconds = std::numeric_limits<double>::infinity());
 
   // No plan without rewriting loops needs less, result left out. `in_place`: by
   // no accounting that lets results take the memory of operands, that counts
   // one callee of an instruction at a time, and results when they are there.
   int64_t LowerBound(bool in_place = false);
 
-  // Rewrites the module (the one of the constructor) and its schedule.
-  absl::Status Apply(const Plan& plan, const ApplyOptions& options,
-                     HloModule* module);
+  // Rewrites a fresh clone of the module, and its schedule.
+  absl::Status ApplyToClone(const Plan& plan, const ApplyOptions& options,
+                            HloModule* clone) const;
 
  private:
   struct Computation {
@@ -68,18 +75,23 @@ class NestedPlanner {
     return *computations_.at(computation);
   }
   void AddComputation(const HloComputation* computation);
+  // `useless_seconds`: as for the entry, launches included.
   absl::StatusOr<Plan> PlanComputation(const HloComputation* computation,
-                                       int64_t limit_bytes);
+                                       int64_t limit_bytes,
+                                       double useless_seconds);
   // With `share` of the excess given to callees; what is then still too much
   // for this computation, too.
   absl::StatusOr<Plan> PlanWithShare(const HloComputation* computation,
-                                     int64_t limit_bytes, double share);
+                                     int64_t limit_bytes, double share,
+                                     double useless_seconds);
   // The callees of a node with plans that take up to `bytes` less; peak_bytes
   // is what they need together then.
   absl::StatusOr<Plan> LowerCallees(const HloInstruction& caller,
                                     int64_t bytes);
+  // `useless_seconds`: of the whole program.
   absl::StatusOr<RematProgram> Search(const RematProblem& problem,
-                                      int64_t limit_bytes) const;
+                                      int64_t limit_bytes,
+                                      double useless_seconds) const;
 
   const HloModule& module_;
   const HloCostAnalysis& cost_;

@@ -1,8 +1,10 @@
 #include "xla/hlo/transforms/memory/remat_plan/remat_planner.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -29,18 +31,25 @@ int64_t InstructionCount(const HloModule& module) {
 
 struct Outcome {
   int64_t peak_bytes = 0;
-  double seconds = 0;
+  RematWork work;
 };
+
+RematWork WorkOf(const HloCostAnalysis& cost) {
+  return {cost.flop_count(), cost.bytes_accessed(), cost.optimal_seconds()};
+}
 
 // A module after the rewrites of a variant, and what is known of it.
 struct Prepared {
   ModuleVariant variant;
-  std::unique_ptr<HloModule> module;
+  std::unique_ptr<HloModule> rewritten;
+  const HloModule* module = nullptr;
   Outcome outcome;
   std::unique_ptr<HloCostAnalysis> cost;
   std::unique_ptr<NestedPlanner> planner;
   // Of the peak, what the planner's problems leave out.
   int64_t uncounted_bytes = 0;
+  // Seconds of the plan for the caller's limit: infinite if it is not met.
+  std::optional<double> seconds_for_limit;
 };
 
 class Planner {
@@ -62,8 +71,7 @@ class Planner {
     if (result_.peak_before_bytes > options_.limit_bytes) {
       TF_RETURN_IF_ERROR(TryAll());
     }
-    TF_RETURN_IF_ERROR(
-        DescribeAfter(best_module_ != nullptr ? *best_module_ : *module_));
+    TF_RETURN_IF_ERROR(DescribeAfter());
     // From here on nothing fails that depends on the module.
     if (best_module_ != nullptr) {
       TF_RETURN_IF_ERROR(
@@ -93,28 +101,28 @@ class Planner {
     TF_ASSIGN_OR_RETURN(int64_t peak, Peak(module));
     TF_ASSIGN_OR_RETURN(RematWork work,
                         ComputeRematWork(module, options_.device));
-    return Outcome{peak, work.seconds};
+    return Outcome{peak, work};
   }
 
   absl::Status DescribeBefore() {
-    TF_ASSIGN_OR_RETURN(result_.peak_before_bytes, Peak(*module_));
-    TF_ASSIGN_OR_RETURN(result_.work_before,
-                        ComputeRematWork(*module_, options_.device));
+    prepared_.push_back(std::make_unique<Prepared>());
+    Prepared* base = prepared_.back().get();
+    base->module = module_;
+    TF_RETURN_IF_ERROR(Analyze(base));
+    best_ = base->outcome;
+    result_.peak_before_bytes = best_.peak_bytes;
+    result_.work_before = best_.work;
     result_.instructions_before = InstructionCount(*module_);
+    result_.lower_bound_bytes = LowerBound(*module_, *base->planner);
     result_.method = "none";
-    std::unique_ptr<HloCostAnalysis> cost = MakeCostAnalysis(options_.device);
-    TF_RETURN_IF_ERROR(module_->entry_computation()->Accept(cost.get()));
-    NestedPlanner planner(*module_, *cost, options_.sizes, options_.effort,
-                          options_.reschedule);
-    result_.lower_bound_bytes = LowerBound(*module_, planner);
-    best_ = {result_.peak_before_bytes, result_.work_before.seconds};
     return absl::OkStatus();
   }
 
-  absl::Status DescribeAfter(const HloModule& module) {
-    TF_ASSIGN_OR_RETURN(result_.peak_after_bytes, Peak(module));
-    TF_ASSIGN_OR_RETURN(result_.work_after,
-                        ComputeRematWork(module, options_.device));
+  absl::Status DescribeAfter() {
+    const HloModule& module =
+        best_module_ != nullptr ? *best_module_ : *module_;
+    result_.peak_after_bytes = best_.peak_bytes;
+    result_.work_after = best_.work;
     result_.instructions_after = InstructionCount(module);
     result_.met = result_.peak_after_bytes <= options_.limit_bytes;
     if (!result_.met) {
@@ -131,7 +139,7 @@ class Planner {
     if (!a_met && a.peak_bytes != b.peak_bytes) {
       return a.peak_bytes < b.peak_bytes;
     }
-    return a.seconds < b.seconds;
+    return a.work.seconds < b.work.seconds;
   }
 
   bool IsBest(const Outcome& outcome) const {
@@ -142,32 +150,46 @@ class Planner {
             std::unique_ptr<HloModule> module) {
     best_ = outcome;
     best_module_ = std::move(module);
+    best_prepared_ = nullptr;
     result_.method = method;
   }
 
-  // Applies a plan for `module`, which stays as it is, to a copy.
+  // As it is, without programs.
+  void TakePrepared(Prepared* prepared) {
+    Take(prepared->outcome, prepared->variant.Name(), nullptr);
+    best_prepared_ = prepared;
+  }
+
+  // Applies a plan to a copy of the prepared module.
   absl::StatusOr<std::unique_ptr<HloModule>> Apply(
-      const HloModule& module, const NestedPlanner::Plan& plan) const {
-    std::unique_ptr<HloModule> copy = module.Clone("");
-    const std::vector<HloComputation*> from = ComputationsThatRun(module);
-    const std::vector<HloComputation*> to = ComputationsThatRun(*copy);
-    TF_RET_CHECK(from.size() == to.size());
-    NestedPlanner::Plan of_copy;
-    for (size_t i = 0; i < from.size(); ++i) {
-      auto it = plan.programs.find(from[i]);
-      if (it != plan.programs.end()) of_copy.programs[to[i]] = it->second;
-    }
-    std::unique_ptr<HloCostAnalysis> cost = MakeCostAnalysis(options_.device);
-    NestedPlanner planner(*copy, *cost, options_.sizes, options_.effort,
-                          options_.reschedule);
+      const Prepared& prepared, const NestedPlanner::Plan& plan) const {
+    std::unique_ptr<HloModule> copy = prepared.module->Clone("");
     remat_plan::ApplyOptions apply;
     apply.optimization_barriers = options_.optimization_barriers;
-    TF_RETURN_IF_ERROR(planner.Apply(of_copy, apply, copy.get()));
+    TF_RETURN_IF_ERROR(prepared.planner->ApplyToClone(plan, apply, copy.get()));
     // What only instructions called that run no more: bodies of fusions.
     TF_RETURN_IF_ERROR(copy->RemoveUnusedComputations());
     TF_RETURN_IF_ERROR(copy->schedule().Update());
     TF_RETURN_IF_ERROR(copy->schedule().Verify());
     return copy;
+  }
+
+  // Peak, cost and problems of the module.
+  absl::Status Analyze(Prepared* made) {
+    made->cost = MakeCostAnalysis(options_.device);
+    TF_RETURN_IF_ERROR(
+        made->module->entry_computation()->Accept(made->cost.get()));
+    TF_ASSIGN_OR_RETURN(made->outcome.peak_bytes, Peak(*made->module));
+    made->outcome.work = WorkOf(*made->cost);
+    auto planner = std::make_unique<NestedPlanner>(
+        *made->module, *made->cost, options_.sizes, options_.effort,
+        options_.reschedule, &work_);
+    TF_ASSIGN_OR_RETURN(
+        const NestedPlanner::Plan as_is,
+        planner->PlanEntry(std::numeric_limits<int64_t>::max()));
+    made->uncounted_bytes = made->outcome.peak_bytes - as_is.peak_bytes;
+    made->planner = std::move(planner);
+    return absl::OkStatus();
   }
 
   // Rewrites a copy of the module, once per variant.
@@ -180,36 +202,44 @@ class Planner {
     prepared_.push_back(std::make_unique<Prepared>());
     Prepared* made = prepared_.back().get();
     made->variant = variant;
-    made->module = module_->Clone("");
+    made->rewritten = module_->Clone("");
+    made->module = made->rewritten.get();
     TF_RETURN_IF_ERROR(remat_plan::PrepareVariant(
-        variant, options_.device, options_.move_out, made->module.get()));
-    TF_ASSIGN_OR_RETURN(made->outcome, OutcomeOf(*made->module));
-    made->cost = MakeCostAnalysis(options_.device);
-    TF_RETURN_IF_ERROR(
-        made->module->entry_computation()->Accept(made->cost.get()));
-    auto planner = std::make_unique<NestedPlanner>(
-        *made->module, *made->cost, options_.sizes, options_.effort,
-        options_.reschedule, &work_);
-    TF_ASSIGN_OR_RETURN(
-        const NestedPlanner::Plan as_is,
-        planner->PlanEntry(std::numeric_limits<int64_t>::max()));
-    made->uncounted_bytes = made->outcome.peak_bytes - as_is.peak_bytes;
-    result_.lower_bound_bytes = std::min(result_.lower_bound_bytes,
-                                         LowerBound(*made->module, *planner));
-    made->planner = std::move(planner);
+        variant, options_.device, options_.move_out, made->rewritten.get()));
+    TF_RETURN_IF_ERROR(Analyze(made));
+    result_.lower_bound_bytes = std::min(
+        result_.lower_bound_bytes, LowerBound(*made->module, *made->planner));
     return made;
+  }
+
+  // Modules in which what a lower limit may bring by chance is not looked for.
+  bool IsLarge() const { return result_.instructions_before > kLarge; }
+
+  bool IsOfMiddleSize() const {
+    return !IsLarge() && result_.instructions_before > kTiny;
+  }
+
+  // What a plan of no use costs, in seconds.
+  double UselessSeconds() const {
+    return best_.peak_bytes <= options_.limit_bytes
+               ? best_.work.seconds
+               : std::numeric_limits<double>::infinity();
   }
 
   // Finds programs for a prepared module and tries them out; returns the best
   // outcome for `limit`. The abstract problem leaves small tables out, and may
   // count in another way than `peak` does: aims lower by what is too much, a
-  // few times.
+  // few times. Plans that cost no less than the best one are not tried out.
   absl::StatusOr<Outcome> FindPrograms(int64_t limit, Prepared* prepared) {
     Outcome best = prepared->outcome;
-    if (IsBest(best)) {
-      Take(best, prepared->variant.Name(), prepared->module->Clone(""));
+    if (IsBest(best)) TakePrepared(prepared);
+    const double useless_seconds = UselessSeconds() - best.work.seconds;
+    if (best.peak_bytes <= limit || useless_seconds <= 0) return best;
+    if (limit < options_.limit_bytes && IsLarge() &&
+        !std::isinf(useless_seconds) &&
+        prepared->seconds_for_limit.value_or(0) >= UselessSeconds()) {
+      return best;
     }
-    if (best.peak_bytes <= limit) return best;
     work_ = std::min(kWorkOfVariant,
                      kWorkOfInstruction * result_.instructions_before) *
             std::max<int64_t>(options_.effort, 1);
@@ -218,9 +248,20 @@ class Planner {
     for (int attempt = 0; attempt < kAims; ++attempt) {
       aim = std::max<int64_t>(aim, 0);
       TF_ASSIGN_OR_RETURN(NestedPlanner::Plan plan,
-                          prepared->planner->PlanEntry(aim));
+                          prepared->planner->PlanEntry(aim, useless_seconds));
+      const double added_seconds = plan.added_seconds - plan.launch_seconds;
+      Outcome untried{plan.peak_bytes + prepared->uncounted_bytes,
+                      prepared->outcome.work};
+      untried.work.seconds += added_seconds;
+      // What misses a lower limit may be the best for the caller's.
+      if (added_seconds >= useless_seconds ||
+          (untried.peak_bytes > options_.limit_bytes &&
+           !std::isinf(useless_seconds))) {
+        if (Better(untried, best, limit)) best = untried;
+        break;
+      }
       TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> copy,
-                          Apply(*prepared->module, plan));
+                          Apply(*prepared, plan));
       TF_ASSIGN_OR_RETURN(Outcome outcome, OutcomeOf(*copy));
       if (Better(outcome, best, limit)) best = outcome;
       if (IsBest(outcome)) {
@@ -231,6 +272,11 @@ class Planner {
       aim -= excess + excess / 4;
     }
     spent_ += work_before - work_ + kWorkOfTrial * result_.instructions_before;
+    if (limit == options_.limit_bytes) {
+      prepared->seconds_for_limit =
+          best.peak_bytes <= limit ? best.work.seconds
+                                   : std::numeric_limits<double>::infinity();
+    }
     return best;
   }
 
@@ -239,19 +285,21 @@ class Planner {
   class Variants {
    public:
     Variants(Planner* planner, int64_t limit)
-        : planner_(*planner), limit_(limit) {}
+        : planner_(*planner),
+          limit_(limit),
+          best_(planner->prepared_.front()->outcome) {}
 
     absl::Status Run() {
       const RematPlanOptions& options = planner_.options_;
-      TF_RETURN_IF_ERROR(Try({}));
-      if (options.effort < 1) return absl::OkStatus();
-      // Fusions cost less than nothing: what they make room for is free.
-      if (options.fuse) {
+      // Fusions cost less than nothing: what they make room for is free, and
+      // nothing else has to be looked at where that is enough.
+      if (options.fuse && options.effort > 0) {
         ModuleVariant variant;
         variant.fuse_part = kFuseParts[0];
-        TF_RETURN_IF_ERROR(Try(variant, /*always=*/true));
+        TF_RETURN_IF_ERROR(Try(variant));
       }
-      if (GoodEnough()) return absl::OkStatus();
+      TF_RETURN_IF_ERROR(Try({}, /*always=*/true));
+      if (options.effort < 1 || GoodEnough()) return absl::OkStatus();
       if (options.across_loops) {
         TF_RETURN_IF_ERROR(planner_.FindLoopVariants());
         TF_RETURN_IF_ERROR(TryLoops());
@@ -278,12 +326,14 @@ class Planner {
     bool Met() const { return best_.peak_bytes <= limit_; }
     const ModuleVariant& best_variant() const { return best_variant_; }
 
-    // Whether other variants, or lower limits, are not worth looking at.
+    // Whether other variants, or lower limits, are not worth looking at. In
+    // modules of middle size they always are: what they bring at a lower limit
+    // they are to bring here, too.
     bool GoodEnough() const {
       const RematPlanOptions& options = planner_.options_;
       if (options.effort < 1) return true;
-      return options.effort == 1 && Met() &&
-             best_.seconds <=
+      return options.effort == 1 && Met() && !planner_.IsOfMiddleSize() &&
+             best_.work.seconds <=
                  kGoodEnough * planner_.result_.work_before.seconds;
     }
 
@@ -291,8 +341,12 @@ class Planner {
     // What one variant cannot do, others can: only the base, which rewrites
     // nothing, must not fail.
     absl::Status Try(const ModuleVariant& variant, bool always = false) {
-      const bool base = tried_.empty();
-      if (!base && !always && GoodEnough()) return absl::OkStatus();
+      const bool base = variant == ModuleVariant();
+      if (!always && GoodEnough()) return absl::OkStatus();
+      if (limit_ < planner_.options_.limit_bytes &&
+          planner_.spent_ > kWorkOfRungs) {
+        return absl::OkStatus();
+      }
       if (std::find(tried_.begin(), tried_.end(), variant) != tried_.end()) {
         return absl::OkStatus();
       }
@@ -301,7 +355,7 @@ class Planner {
       if (!prepared.ok()) return base ? prepared.status() : absl::OkStatus();
       absl::StatusOr<Outcome> found = planner_.FindPrograms(limit_, *prepared);
       if (!found.ok()) return base ? found.status() : absl::OkStatus();
-      if (base || Better(*found, best_, limit_)) {
+      if (Better(*found, best_, limit_)) {
         best_ = *found;
         best_variant_ = variant;
       }
@@ -347,16 +401,17 @@ class Planner {
   }
 
   // A plan for a lower limit may cost less, as variants that it needs may.
-  absl::Status TryLowerLimits() {
-    if (options_.effort < 1) return absl::OkStatus();
+  absl::Status TryLowerLimits(bool good_enough) {
+    if (options_.effort < 1 || good_enough) return absl::OkStatus();
     for (int tenths = 9; tenths > 0; --tenths) {
       const int64_t rung = Rung(tenths);
       if (rung >= options_.limit_bytes) continue;
       if (rung < result_.lower_bound_bytes || spent_ > kWorkOfRungs) break;
-      const double before = best_.seconds;
+      const double before = best_.work.seconds;
       Variants lower(this, rung);
       TF_RETURN_IF_ERROR(lower.Run());
-      if (!lower.Met() || best_.seconds >= before) break;
+      // Where these cost no less, those for still lower limits do not, either.
+      if (!lower.Met() || best_.work.seconds >= before) break;
     }
     return absl::OkStatus();
   }
@@ -385,12 +440,12 @@ class Planner {
     Variants variants(this, options_.limit_bytes);
     TF_RETURN_IF_ERROR(variants.Run());
     TF_RETURN_IF_ERROR(variants.Met()
-                           ? TryLowerLimits()
+                           ? TryLowerLimits(variants.GoodEnough())
                            : TryOtherLimits(variants.best_variant()));
     for (const auto& [name, rewrite] : options_.others) {
       // What only computes again costs something.
       if (best_.peak_bytes <= options_.limit_bytes &&
-          best_.seconds <= result_.work_before.seconds) {
+          best_.work.seconds <= result_.work_before.seconds) {
         break;
       }
       std::unique_ptr<HloModule> copy = module_->Clone("");
@@ -398,15 +453,23 @@ class Planner {
       TF_ASSIGN_OR_RETURN(Outcome outcome, OutcomeOf(*copy));
       if (IsBest(outcome)) Take(outcome, name, std::move(copy));
     }
+    if (best_prepared_ != nullptr) {
+      best_module_ = std::move(best_prepared_->rewritten);
+      best_prepared_ = nullptr;
+    }
     // More work for no less memory is no help.
     if (best_.peak_bytes >= result_.peak_before_bytes) {
       best_module_.reset();
+      best_ = {result_.peak_before_bytes, result_.work_before};
       result_.method = "none";
     }
     return absl::OkStatus();
   }
 
   static constexpr int kAims = 4;
+  // Instructions.
+  static constexpr int64_t kLarge = 5000;
+  static constexpr int64_t kTiny = 500;
   static constexpr int kFuseParts[] = {4, 2};
   static constexpr double kGoodEnough = 1.02;
   // What a search may look at for one variant at effort 1: about a second.
@@ -422,7 +485,9 @@ class Planner {
   const RematPlanOptions& options_;
   RematPlanResult result_;
   Outcome best_;
+  // The module of best_, or where to take it from; neither: the module itself.
   std::unique_ptr<HloModule> best_module_;
+  Prepared* best_prepared_ = nullptr;
   std::vector<std::unique_ptr<Prepared>> prepared_;
   bool knows_loop_variants_ = false;
   std::vector<ModuleVariant> loop_variants_;
@@ -446,8 +511,7 @@ absl::StatusOr<RematWork> ComputeRematWork(
     const HloModule& module, const HloCostAnalysis::Options& device) {
   std::unique_ptr<HloCostAnalysis> cost = MakeCostAnalysis(device);
   TF_RETURN_IF_ERROR(module.entry_computation()->Accept(cost.get()));
-  return RematWork{cost->flop_count(), cost->bytes_accessed(),
-                   cost->optimal_seconds()};
+  return WorkOf(*cost);
 }
 
 absl::StatusOr<std::vector<RematBindingBuffer>> FindBindingBuffers(

@@ -410,22 +410,25 @@ TEST(RematPlannerTest, LeavesTheModuleAloneOnErrors) {
   auto original = Parse(kResiduals);
   const int64_t peak = Peak(*original);
   int failures = 0;
-  for (int calls = 0;; calls += 1 + calls / 2) {
-    std::unique_ptr<HloModule> module = original->Clone("");
-    const std::string before = module->ToString();
-    RematPlanOptions options;
-    options.limit_bytes = peak * 3 / 4;
-    int left = calls;
-    options.peak = [&](const HloModule& of) -> absl::StatusOr<int64_t> {
-      if (left-- == 0) return absl::UnavailableError("no more");
-      return Peak(of);
-    };
-    auto result = PlanRematerialization(module.get(), options);
-    if (result.ok() && left >= 0) break;  // it has never failed
-    if (result.ok()) continue;            // another variant was good enough
-    ++failures;
-    EXPECT_EQ(result.status().code(), absl::StatusCode::kUnavailable);
-    ASSERT_EQ(module->ToString(), before) << "after " << calls << " calls";
+  for (int effort : {0, 1}) {
+    for (int calls = 0;; calls += 1 + calls / 2) {
+      std::unique_ptr<HloModule> module = original->Clone("");
+      const std::string before = module->ToString();
+      RematPlanOptions options;
+      options.limit_bytes = peak * 3 / 4;
+      options.effort = effort;
+      int left = calls;
+      options.peak = [&](const HloModule& of) -> absl::StatusOr<int64_t> {
+        if (left-- == 0) return absl::UnavailableError("no more");
+        return Peak(of);
+      };
+      auto result = PlanRematerialization(module.get(), options);
+      if (result.ok() && left >= 0) break;  // it has never failed
+      if (result.ok()) continue;            // another variant was good enough
+      ++failures;
+      EXPECT_EQ(result.status().code(), absl::StatusCode::kUnavailable);
+      ASSERT_EQ(module->ToString(), before) << "after " << calls << " calls";
+    }
   }
   EXPECT_GT(failures, 2);
 }

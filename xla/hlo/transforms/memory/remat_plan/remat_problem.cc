@@ -18,7 +18,6 @@ class Tracer {
     trace_.steps.assign(program.begin(), program.end());
     absl::Status status = FindReaders();
     if (!status.ok()) return status;
-    IndexUses();
     PlaceInMemory();
     AddLiveBytes();
     return absl::OkStatus();
@@ -40,15 +39,25 @@ class Tracer {
           absl::StrCat("step ", step, " reads value ", value,
                        ", which was not made before"));
     }
-    reads_.push_back({step, instance});
     trace_.last_use[instance] = std::max(trace_.last_use[instance], step);
     return absl::OkStatus();
+  }
+
+  void Reserve() {
+    size_t instances = 0;
+    for (NodeId id : trace_.steps) {
+      instances += problem_.nodes[id].value_count;
+    }
+    trace_.first_instance.reserve(trace_.steps.size() + 1);
+    trace_.last_use.reserve(instances);
+    home_.reserve(instances);
+    values_.reserve(instances);
   }
 
   absl::Status FindReaders() {
     latest_.assign(problem_.nodes.size(), -1);
     const int32_t num_steps = static_cast<int32_t>(trace_.steps.size());
-    trace_.first_instance.reserve(num_steps + 1);
+    Reserve();
     int32_t num_instances = 0;
     for (int32_t step = 0; step < num_steps; ++step) {
       const NodeId id = trace_.steps[step];
@@ -77,32 +86,14 @@ class Tracer {
     return absl::OkStatus();
   }
 
-  void IndexUses() {
-    trace_.use_begin.assign(values_.size() + 1, 0);
-    for (const RematTrace::Use& use : reads_) {
-      ++trace_.use_begin[use.instance + 1];
-    }
-    for (size_t i = 1; i < trace_.use_begin.size(); ++i) {
-      trace_.use_begin[i] += trace_.use_begin[i - 1];
-    }
-    trace_.uses.resize(reads_.size());
-    std::vector<int32_t> next(trace_.use_begin.begin(),
-                              trace_.use_begin.end() - 1);
-    for (const RematTrace::Use& use : reads_) {
-      trace_.uses[next[use.instance]++] = use.step;
-    }
-  }
-
   // What lies in another's memory makes that one live longer, and an output.
   void PlaceInMemory() {
     const int32_t num_steps = static_cast<int32_t>(trace_.steps.size());
     trace_.bytes.resize(values_.size());
-    trace_.shared.assign(values_.size(), false);
     for (int32_t i = static_cast<int32_t>(values_.size()) - 1; i >= 0; --i) {
       if (home_[i] >= 0) {
         trace_.last_use[home_[i]] =
             std::max(trace_.last_use[home_[i]], trace_.last_use[i]);
-        trace_.shared[home_[i]] = true;
         continue;
       }
       trace_.bytes[i] = trace_.last_use[i] >= num_steps
@@ -142,7 +133,6 @@ class Tracer {
   // Of each instance: what it lies in (or -1), and its value.
   std::vector<int32_t> home_;
   std::vector<ValueId> values_;
-  std::vector<RematTrace::Use> reads_;
 };
 
 }  // namespace

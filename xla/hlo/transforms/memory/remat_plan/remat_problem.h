@@ -57,11 +57,6 @@ struct RematProblem {
 // A run of a program: which step serves which reader, and what is live when.
 // Instances are (step, value of its node), numbered step by step.
 struct RematTrace {
-  struct Use {
-    int32_t step;      // who reads; the number of steps for outputs
-    int32_t instance;  // what it reads
-  };
-
   std::vector<NodeId> steps;
   // Of step s: first_instance[s] … first_instance[s + 1] - 1.
   std::vector<int32_t> first_instance;
@@ -71,12 +66,6 @@ struct RematTrace {
   // Of each instance: bytes that it holds from its step to last_use. 0 for
   // those that lie in the memory of another and for outputs.
   std::vector<int64_t> bytes;
-  // Of each instance, whether something else lies in its memory.
-  std::vector<bool> shared;
-  // Steps that read each instance, ascending; instance i has uses
-  // use_begin[i] … use_begin[i + 1] - 1 of `uses`.
-  std::vector<int32_t> use_begin;
-  std::vector<int32_t> uses;
   // Bytes live during each step.
   std::vector<int64_t> live;
 

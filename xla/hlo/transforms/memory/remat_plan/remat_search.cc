@@ -44,11 +44,13 @@ struct Candidate {
 // left that frees memory.
 class Round {
  public:
+  // Ends, too, when the program costs more than `most_seconds`.
   Round(const RematProblem& problem, const RematTrace& trace, int64_t limit,
-        int64_t segment_bytes, int64_t* work)
+        int64_t segment_bytes, double most_seconds, int64_t* work)
       : problem_(problem),
         state_(problem, trace, limit),
         pricing_(problem, state_, limit, segment_bytes, work),
+        most_seconds_(most_seconds),
         work_(*work) {}
 
   // Returns the number of drops.
@@ -60,7 +62,7 @@ class Round {
         kPricingsPerUse * static_cast<int64_t>(heap_.size()) + int64_t{1000};
     Drop drop;
     while (state_.tree().over() > 0 && !heap_.empty() && --pricings >= 0 &&
-           work_ > 0) {
+           work_ > 0 && state_.seconds() <= most_seconds_) {
       const Candidate top = heap_.top();
       heap_.pop();
       if (!pricing_.Price(top.value, top.use, price_, &drop)) continue;
@@ -69,7 +71,7 @@ class Round {
         heap_.push({price, top.value, top.use});
         continue;
       }
-      price_ = std::max(price_, price);
+      price_ = std::max(price_, drop.rate());
       Apply(top.value, drop);
       ++drops;
     }
@@ -79,28 +81,50 @@ class Round {
   std::vector<NodeId> Program() const { return state_.Program(); }
 
  private:
-  void Offer(ValueId value, int32_t use) {
+  using Heap = std::priority_queue<Candidate, std::vector<Candidate>,
+                                   std::greater<Candidate>>;
+
+  // What one drop is worth at the best: `over` says how many positions of a
+  // range are over the limit.
+  template <typename Over>
+  std::optional<Candidate> Rate(ValueId value, int32_t use, Over over) const {
     const int64_t bytes = state_.bytes(value);
-    if (bytes == 0 || use >= state_.end_position()) return;
+    if (bytes == 0 || use >= state_.end_position()) return std::nullopt;
     const NodeId node = problem_.values[value].node;
-    if (!problem_.nodes[node].recomputable) return;
+    if (!problem_.nodes[node].recomputable) return std::nullopt;
     const int32_t run = state_.RunAtOrBefore(node, use);
-    if (run < 0) return;
-    const int64_t over =
-        state_.tree()
-            .Query(state_.UseBefore(value, run, use) + 1, use - 1)
-            .over;
-    if (over == 0) return;
-    heap_.push({problem_.nodes[node].seconds /
-                    (static_cast<double>(bytes) * static_cast<double>(over)),
-                value, use});
+    if (run < 0) return std::nullopt;
+    const int64_t points = over(state_.UseBefore(value, run, use) + 1, use - 1);
+    if (points <= 0) return std::nullopt;
+    return Candidate{
+        problem_.nodes[node].seconds /
+            (static_cast<double>(bytes) * static_cast<double>(points)),
+        value, use};
+  }
+
+  void Offer(ValueId value, int32_t use) {
+    std::optional<Candidate> candidate =
+        Rate(value, use, [&](int32_t first, int32_t last) {
+          return state_.tree().Query(first, last).over;
+        });
+    if (candidate.has_value()) heap_.push(*candidate);
   }
 
   void FillHeap() {
+    const std::vector<int32_t> over_before = state_.tree().OverBefore();
+    std::vector<Candidate> candidates;
     for (size_t v = 0; v < problem_.values.size(); ++v) {
       const ValueId value = static_cast<ValueId>(v);
-      for (int32_t use : state_.uses(value)) Offer(value, use);
+      for (int32_t use : state_.uses(value)) {
+        std::optional<Candidate> candidate =
+            Rate(value, use, [&](int32_t first, int32_t last) -> int64_t {
+              return first > last ? 0
+                                  : over_before[last + 1] - over_before[first];
+            });
+        if (candidate.has_value()) candidates.push_back(*candidate);
+      }
     }
+    heap_ = Heap(std::greater<Candidate>(), std::move(candidates));
   }
 
   void Apply(ValueId value, const Drop& drop) {
@@ -116,7 +140,7 @@ class Round {
       for (ValueId read : node.reads) Offer(read, drop.position);
       for (int32_t k = 0; k < node.value_count; ++k) {
         const ValueId made = node.first_value + k;
-        const std::vector<int32_t>& uses = state_.uses(made);
+        const RematState::Positions& uses = state_.uses(made);
         auto it = std::upper_bound(uses.begin(), uses.end(), drop.position + 1);
         if (it != uses.end() && *it < state_.end_position()) Offer(made, *it);
       }
@@ -126,11 +150,10 @@ class Round {
   const RematProblem& problem_;
   RematState state_;
   DropPricing pricing_;
+  const double most_seconds_;
   int64_t& work_;
   double price_ = 0;
-  std::priority_queue<Candidate, std::vector<Candidate>,
-                      std::greater<Candidate>>
-      heap_;
+  Heap heap_;
 };
 
 // Takes runs out again that the limit has room for.
@@ -140,15 +163,38 @@ class TakeBack {
       : problem_(problem), state_(problem, trace, limit), limit_(limit) {}
 
   bool Run() {
-    struct Repeat {
-      double worth;
-      NodeId node;
-      int32_t position;
-    };
+    bool changed = false;
+    for (const Repeat& repeat : Repeats()) {
+      changed |= Try(repeat.node, repeat.position);
+    }
+    return changed;
+  }
+
+  // Takes one of `parts` repeats out, whatever the limit.
+  bool RemovePart(int part, int parts) {
+    bool changed = false;
+    int i = 0;
+    for (const Repeat& repeat : Repeats()) {
+      if (i++ % parts == part) changed |= Remove(repeat.node, repeat.position);
+    }
+    return changed;
+  }
+
+  std::vector<NodeId> Program() const { return state_.Program(); }
+
+ private:
+  struct Repeat {
+    double worth;
+    NodeId node;
+    int32_t position;
+  };
+
+  // Runs beyond the first of each node, those that are worth most first.
+  std::vector<Repeat> Repeats() const {
     std::vector<Repeat> repeats;
     for (size_t n = 0; n < problem_.nodes.size(); ++n) {
       const NodeId node = static_cast<NodeId>(n);
-      const std::vector<int32_t>& runs = state_.runs(node);
+      const RematState::Positions& runs = state_.runs(node);
       for (size_t i = 1; i < runs.size(); ++i) {
         const int64_t bytes = BytesToKeep(node, runs[i]);
         const double length = runs[i] - runs[i - 1];
@@ -160,16 +206,9 @@ class TakeBack {
     std::stable_sort(
         repeats.begin(), repeats.end(),
         [](const Repeat& a, const Repeat& b) { return a.worth > b.worth; });
-    bool changed = false;
-    for (const Repeat& repeat : repeats) {
-      changed |= Try(repeat.node, repeat.position);
-    }
-    return changed;
+    return repeats;
   }
 
-  std::vector<NodeId> Program() const { return state_.Program(); }
-
- private:
   // Bytes of the values that are read from this run.
   int64_t BytesToKeep(NodeId node, int32_t position) const {
     const RematProblem::Node& info = problem_.nodes[node];
@@ -202,8 +241,16 @@ class TakeBack {
     if (first <= last && state_.tree().Max(first, last) > limit_ - bytes) {
       return false;
     }
+    return Remove(node, position);
+  }
+
+  bool Remove(NodeId node, int32_t position) {
+    if (state_.RunAtOrBefore(node, position) != position ||
+        state_.RunAtOrBefore(node, position - 1) < 0) {
+      return false;
+    }
     state_.Remove(node, position);
-    for (ValueId value : info.reads) {
+    for (ValueId value : problem_.nodes[node].reads) {
       const NodeId maker = problem_.values[value].node;
       const int32_t run = state_.RunAtOrBefore(maker, position);
       if (run >= 0) state_.RemoveIfUseless(maker, run);
@@ -262,44 +309,56 @@ class Searcher {
         effort_(options.effort),
         bound_(LowerBoundBytes(problem)),
         limit_(std::max(options.limit_bytes, bound_)),
+        useless_seconds_(options.useless_seconds),
         work_(options.work != nullptr ? *options.work : no_end_) {}
 
   absl::StatusOr<RematProgram> Run() {
-    // Each way has a part of the work, so that none keeps others from trying.
     TF_ASSIGN_OR_RETURN(best_, Trace(start_));
     seconds_ = best_.seconds;
-    if (Met()) return best_;
+    hopeless_seconds_ = MostSeconds(useless_seconds_, kHope);
+    if (Met()) return std::move(best_);
+    TF_RETURN_IF_ERROR(TryOrders());
+    TF_RETURN_IF_ERROR(Improve());
+    return std::move(best_);
+  }
+
+ private:
+  // An eager order, then the one at the start.
+  absl::Status TryOrders() {
     std::vector<NodeId> eager;
     if (reorder_) {
       work_ -= static_cast<int64_t>(start_.size());
       eager = EagerProgram(problem_, RemoveUselessSteps(problem_, start_));
       TF_ASSIGN_OR_RETURN(RematProgram program, Trace(eager));
       if (Better(program, best_, limit_)) best_ = std::move(program);
-      if (Met()) return std::move(best_);
+      if (Met()) return absl::OkStatus();
     }
-    if (eager.empty() || eager == start_) {
-      TF_RETURN_IF_ERROR(TryFromStart(2));
-      return std::move(best_);
-    }
+    // Each way has a part of the work, so that none keeps others from trying.
+    if (eager.empty() || eager == start_) return TryFromStart(2);
     std::swap(eager, start_);
     TF_RETURN_IF_ERROR(TryFromStart(3));
-    if (Met() && effort_ <= 1 && !IsCostly()) return std::move(best_);
+    if (hopeless_ || (Met() && effort_ <= 1 && !IsCostly())) {
+      return absl::OkStatus();
+    }
     // As if the other order had not been there.
     std::swap(eager, start_);
+    if (Met()) least_seconds_ = best_.seconds;
     RematProgram in_other_order = std::move(best_);
     TF_ASSIGN_OR_RETURN(best_, Trace(start_));
     TF_RETURN_IF_ERROR(TryFromStart(2));
-    if (Better(in_other_order, best_, limit_)) return in_other_order;
-    return std::move(best_);
+    if (Better(in_other_order, best_, limit_))
+      best_ = std::move(in_other_order);
+    return absl::OkStatus();
   }
 
- private:
   // All ways, each with a part of the work.
   absl::Status TryFromStart(int64_t parts) {
+    gave_up_ = false;
     int64_t reserve = work_ - work_ / parts;
     work_ -= reserve;
     TF_RETURN_IF_ERROR(TrySegments());
     work_ += reserve;
+    if (hopeless_) return absl::OkStatus();
     if (effort_ > 0 && (!Met() || IsCostly())) {
       reserve = work_ / 2;
       work_ -= reserve;
@@ -309,14 +368,51 @@ class Searcher {
     if ((!Met() || IsCostly()) && effort_ > 0) {
       TF_RETURN_IF_ERROR(TryExact());
     }
-    if ((!Met() && effort_ > 0) || effort_ > 1) {
+    if ((!Met() && !gave_up_ && effort_ > 0) || effort_ > 1) {
       TF_RETURN_IF_ERROR(TryEvicting());
+    }
+    return absl::OkStatus();
+  }
+
+  // Takes a part of what runs again out and drops other values instead: choices
+  // that were made when much was too much may not be the best for the little
+  // that is left.
+  absl::Status Improve() {
+    for (int cycle = 0; cycle < kImproveCycles; ++cycle) {
+      const double before = best_.seconds;
+      for (int part = 0; part < kImproveParts; ++part) {
+        if (work_ <= 0 || !IsWorthImproving()) return absl::OkStatus();
+        RematTrace trace;
+        TF_RETURN_IF_ERROR(TraceProgram(problem_, best_.steps, &trace));
+        TakeBack take_back(problem_, trace, limit_);
+        if (!take_back.RemovePart(part, kImproveParts)) continue;
+        TF_RETURN_IF_ERROR(Try(
+            RemoveUselessSteps(problem_, take_back.Program()), kNoSegments));
+      }
+      if (before - best_.seconds < kImproved * (before - seconds_)) break;
     }
     return absl::OkStatus();
   }
 
   bool Met() const { return best_.peak_bytes <= limit_; }
   bool IsCostly() const { return best_.seconds > kCostly * seconds_; }
+  bool IsWorthImproving() const {
+    return effort_ > 0 && Met() && !hopeless_ &&
+           best_.seconds > (IsSmall() ? 1 : kWorthImproving) * seconds_;
+  }
+  bool IsSmall() const { return problem_.nodes.size() <= kSmall; }
+
+  // What drops may cost before there is no hope to stay below `useless`: taking
+  // runs back makes up for a part.
+  double MostSeconds() const {
+    const double useless =
+        Met() ? std::min(best_.seconds, least_seconds_) : least_seconds_;
+    return std::min(MostSeconds(useless_seconds_, kHope),
+                    MostSeconds(useless, 2 * kHope));
+  }
+  double MostSeconds(double useless, double hope) const {
+    return seconds_ * (1 + 1e-9) + hope * std::max(0.0, useless - seconds_);
+  }
 
   absl::StatusOr<RematProgram> Trace(std::vector<NodeId> steps) const {
     RematTrace trace;
@@ -328,8 +424,10 @@ class Searcher {
   absl::Status Try(std::vector<NodeId> program, int64_t segment_bytes) {
     TF_ASSIGN_OR_RETURN(RematProgram found,
                         DropValues(std::move(program), segment_bytes));
-    TF_ASSIGN_OR_RETURN(found,
-                        TakeBackRuns(problem_, std::move(found), limit_));
+    if (!hopeless_) {
+      TF_ASSIGN_OR_RETURN(found,
+                          TakeBackRuns(problem_, std::move(found), limit_));
+    }
     if (Better(found, best_, limit_)) best_ = std::move(found);
     return absl::OkStatus();
   }
@@ -340,7 +438,7 @@ class Searcher {
     for (int variant = 0; variant < variants && (variant == 0 || work_ > 0);
          ++variant) {
       TF_RETURN_IF_ERROR(Try(start_, segment));
-      if (effort_ <= 1 && Met()) break;
+      if (hopeless_ || (effort_ <= 1 && Met())) break;
       // Of what there is beyond the bound that nothing goes below.
       segment = variant == 0 ? limit_ / 2 : segment / 2;
     }
@@ -363,7 +461,7 @@ class Searcher {
       TF_RETURN_IF_ERROR(TraceProgram(problem_, program, &trace));
       if (trace.peak_bytes <= limit_) {
         TF_RETURN_IF_ERROR(Try(std::move(program), kNoSegments));
-      } else {
+      } else if (trace.seconds <= MostSeconds()) {
         above.emplace_back(Excess(trace, limit_), std::move(program));
       }
     }
@@ -428,11 +526,12 @@ class Searcher {
     RematProgram best{program, trace.peak_bytes, trace.seconds};
     double excess = Excess(trace, limit_);
     int stuck = 0;
-    for (int round = 0;
-         round < kMaxRounds && trace.peak_bytes > limit_ && work_ > 0;
+    for (int round = 0; round < kMaxRounds && trace.peak_bytes > limit_ &&
+                        work_ > 0 && trace.seconds <= MostSeconds();
          ++round) {
       work_ -= trace.step_count();
-      Round drops(problem_, trace, limit_, segment_bytes, &work_);
+      Round drops(problem_, trace, limit_, segment_bytes, MostSeconds(),
+                  &work_);
       if (drops.Run() == 0) break;
       program = RemoveUselessSteps(problem_, drops.Program());
       TF_RETURN_IF_ERROR(TraceProgram(problem_, program, &trace));
@@ -443,6 +542,9 @@ class Searcher {
       if (stuck >= 2) break;
       excess = std::min(excess, new_excess);
     }
+    const bool missed = best.peak_bytes > limit_;
+    gave_up_ |= missed && trace.seconds > MostSeconds();
+    hopeless_ |= missed && trace.seconds > hopeless_seconds_;
     return best;
   }
 
@@ -452,6 +554,15 @@ class Searcher {
   static constexpr int64_t kStepsOfTrials = 20'000;
   // Times the seconds of the start: other ways are worth looking at.
   static constexpr double kCostly = 1.05;
+  // Times the seconds of the start, but in small problems: is improved further.
+  static constexpr double kWorthImproving = 1.02;
+  static constexpr size_t kSmall = 2000;
+  static constexpr int kImproveParts = 4;
+  static constexpr int kImproveCycles = 3;
+  // Part of the seconds added that another cycle is worth.
+  static constexpr double kImproved = 0.01;
+  // Times the seconds that may be added.
+  static constexpr double kHope = 1.5;
 
   const RematProblem& problem_;
   std::vector<NodeId> start_;
@@ -459,10 +570,17 @@ class Searcher {
   const int64_t effort_;
   const int64_t bound_;
   const int64_t limit_;
+  double useless_seconds_;
   int64_t no_end_ = std::numeric_limits<int64_t>::max();
   int64_t& work_;
   RematProgram best_;
   double seconds_ = 0;  // of the start
+  double hopeless_seconds_ = 0;
+  // All that is to be expected is of no use to the caller.
+  bool hopeless_ = false;
+  // Seconds of what is known besides best_, for another order.
+  double least_seconds_ = std::numeric_limits<double>::infinity();
+  bool gave_up_ = false;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #define XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLAN_REMAT_SEARCH_H_
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -20,6 +21,9 @@ struct RematSearchOptions {
   // Goes down by what the search looks at; at 0 it ends with what it has. Null:
   // no end.
   int64_t* work = nullptr;
+  // Programs that cost as much are of no use: gives up where there are no
+  // others to be expected.
+  double useless_seconds = std::numeric_limits<double>::infinity();
 };
 
 struct RematProgram {
@@ -47,7 +51,9 @@ struct RematProgram {
 // rematerialization", 2021. Where choices one by one get stuck, programs that
 // evict and recompute on demand (remat_evict.h) are tried and improved, and
 // small problems solved exactly (remat_exact.h). All of it begins with the
-// start in an eager order (remat_eager.h), then with the start itself.
+// start in an eager order (remat_eager.h), then with the start itself. At the
+// end a quarter of what runs again is taken out at a time, and other drops are
+// chosen for what is too much then (iterated greedy: Ruiz and Stützle, 2007).
 //
 // Near-linear: O(log n) for each choice and each reader looked at.
 absl::StatusOr<RematProgram> SearchProgram(const RematProblem& problem,

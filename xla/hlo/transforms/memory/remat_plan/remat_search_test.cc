@@ -194,7 +194,7 @@ TEST(RematSearchTest, MakesAgainForReadersThatCanMeet) {
   in_order.reorder = false;
   auto program = SearchProgram(problem, problem.order, in_order);
   ASSERT_TRUE(program.ok()) << program.status();
-  EXPECT_GT(program->seconds, third.seconds);
+  EXPECT_GE(program->seconds, third.seconds);
 }
 
 TEST(RematSearchTest, IsCloseToExact) {

@@ -6,11 +6,11 @@
 namespace xla::remat_plan {
 namespace {
 
-void InsertSorted(std::vector<int32_t>& list, int32_t value) {
+void InsertSorted(RematState::Positions& list, int32_t value) {
   list.insert(std::upper_bound(list.begin(), list.end(), value), value);
 }
 
-void EraseOne(std::vector<int32_t>& list, int32_t value) {
+void EraseOne(RematState::Positions& list, int32_t value) {
   auto it = std::lower_bound(list.begin(), list.end(), value);
   if (it != list.end() && *it == value) list.erase(it);
 }
@@ -86,20 +86,20 @@ std::vector<int64_t> RematState::LiveBytes() const {
 }
 
 int32_t RematState::RunAtOrBefore(NodeId node, int32_t position) const {
-  const std::vector<int32_t>& runs = runs_[node];
+  const Positions& runs = runs_[node];
   auto it = std::upper_bound(runs.begin(), runs.end(), position);
   return it == runs.begin() ? -1 : *std::prev(it);
 }
 
 int32_t RematState::RunAfter(NodeId node, int32_t position) const {
-  const std::vector<int32_t>& runs = runs_[node];
+  const Positions& runs = runs_[node];
   auto it = std::upper_bound(runs.begin(), runs.end(), position);
   return it == runs.end() ? -1 : *it;
 }
 
 int32_t RematState::LastUse(ValueId value, int32_t run) const {
   const int32_t next = RunAfter(problem_.values[value].node, run);
-  const std::vector<int32_t>& uses = uses_[value];
+  const Positions& uses = uses_[value];
   // A reader at an even position runs after all that it reads there.
   auto it =
       next < 0 ? uses.end() : std::lower_bound(uses.begin(), uses.end(), next);
@@ -108,7 +108,7 @@ int32_t RematState::LastUse(ValueId value, int32_t run) const {
 }
 
 int32_t RematState::UseBefore(ValueId value, int32_t run, int32_t use) const {
-  const std::vector<int32_t>& uses = uses_[value];
+  const Positions& uses = uses_[value];
   auto it = std::lower_bound(uses.begin(), uses.end(), use);
   if (it == uses.begin()) return run;
   return std::max(run, *std::prev(it));
@@ -125,7 +125,7 @@ bool RematState::Room(ValueId value, int32_t run, int32_t* first,
 
 void RematState::Count(ValueId value, int32_t first, int32_t last, int sign) {
   if (bytes_[value] == 0) return;
-  const std::vector<int32_t>& runs = runs_[problem_.values[value].node];
+  const Positions& runs = runs_[problem_.values[value].node];
   auto it = std::upper_bound(runs.begin(), runs.end(), first);
   if (it != runs.begin()) --it;
   for (; it != runs.end() && *it <= last; ++it) {
@@ -176,7 +176,7 @@ bool RematState::IsRead(NodeId node, int32_t position) const {
   const RematProblem::Node& info = problem_.nodes[node];
   const int32_t next = RunAfter(node, position);
   for (int32_t k = 0; k < info.value_count; ++k) {
-    const std::vector<int32_t>& uses = uses_[info.first_value + k];
+    const Positions& uses = uses_[info.first_value + k];
     auto it = std::lower_bound(uses.begin(), uses.end(), position);
     if (it != uses.end() && (next < 0 || *it < next)) return true;
   }
@@ -211,19 +211,24 @@ void RematState::AddTransient(int32_t position, int64_t bytes) {
 }
 
 std::vector<NodeId> RematState::Program() const {
-  std::vector<std::pair<int32_t, NodeId>> runs;
+  // Where the runs of each position begin.
+  std::vector<int32_t> begin(end_position() + 2, 0);
+  for (const Positions& runs : runs_) {
+    for (int32_t position : runs) ++begin[position + 1];
+  }
+  for (size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
+  std::vector<NodeId> program(begin.back());
+  std::vector<int32_t> next(begin.begin(), begin.end() - 1);
   for (size_t n = 0; n < runs_.size(); ++n) {
     for (int32_t position : runs_[n]) {
-      runs.emplace_back(position, static_cast<NodeId>(n));
+      program[next[position]++] = static_cast<NodeId>(n);
     }
   }
-  std::sort(runs.begin(), runs.end(), [&](const auto& a, const auto& b) {
-    if (a.first != b.first) return a.first < b.first;
-    return rank_[a.second] < rank_[b.second];
-  });
-  std::vector<NodeId> program;
-  program.reserve(runs.size());
-  for (const auto& run : runs) program.push_back(run.second);
+  for (size_t p = 0; p + 1 < begin.size(); ++p) {
+    if (begin[p + 1] - begin[p] < 2) continue;
+    std::sort(program.begin() + begin[p], program.begin() + begin[p + 1],
+              [&](NodeId a, NodeId b) { return rank_[a] < rank_[b]; });
+  }
   return program;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "xla/hlo/transforms/memory/remat_plan/excess_tree.h"
 #include "xla/hlo/transforms/memory/remat_plan/remat_problem.h"
 
@@ -20,6 +21,9 @@ namespace xla::remat_plan {
 // else never too little.
 class RematState {
  public:
+  // Ascending; nearly always few.
+  using Positions = absl::InlinedVector<int32_t, 4>;
+
   RematState(const RematProblem& problem, const RematTrace& trace,
              int64_t limit);
 
@@ -30,8 +34,8 @@ class RematState {
   const ExcessTree& tree() const { return tree_; }
 
   // Positions of a node's runs, and of the readers of a value, ascending.
-  const std::vector<int32_t>& runs(NodeId node) const { return runs_[node]; }
-  const std::vector<int32_t>& uses(ValueId value) const { return uses_[value]; }
+  const Positions& runs(NodeId node) const { return runs_[node]; }
+  const Positions& uses(ValueId value) const { return uses_[value]; }
 
   // Last run at or before `position`, first one after it; -1: none.
   int32_t RunAtOrBefore(NodeId node, int32_t position) const;
@@ -76,12 +80,12 @@ class RematState {
   const RematProblem& problem_;
   int32_t step_count_;
   double seconds_;
-  std::vector<std::vector<int32_t>> runs_;  // by node
-  std::vector<std::vector<int32_t>> uses_;  // by value
-  std::vector<int64_t> bytes_;              // by value
-  std::vector<int64_t> transient_;          // by position
-  std::vector<int32_t> rank_;               // of each node in problem.order
-  ExcessTree tree_;                         // by position
+  std::vector<Positions> runs_;     // by node
+  std::vector<Positions> uses_;     // by value
+  std::vector<int64_t> bytes_;      // by value
+  std::vector<int64_t> transient_;  // by position
+  std::vector<int32_t> rank_;       // of each node in problem.order
+  ExcessTree tree_;                 // by position
 };
 
 }  // namespace xla::remat_plan
