@@ -5,12 +5,15 @@
 
 #include <fstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "xla/hlo/analysis/cost/device_description.h"
 #include "xla/hlo/analysis/cost/gpu_device_info_for_tests.h"
+#include "xla/xla_data.pb.h"
 
 namespace xla::gpu {
 namespace {
@@ -58,6 +61,47 @@ TEST(GpuDevicesTest, A6000HasTheFiguresTestsAreWrittenFor) {
                   .rocm_compute_capability()
                   .gfx9_mi100_or_later());
   EXPECT_EQ(device.rocm_compute_capability().gfx_version(), "gfx000");
+}
+
+// Cores, units and clocks amount to the rates that the vendors publish: dense
+// operations per second, in 10^12; the sources are named with each device.
+TEST(GpuDevicesTest, RatesAreThePublishedOnes) {
+  struct Rates {
+    const char* device;
+    double scalar_f32;
+    double f16, f32, f64, s8;  // of matrix units; 0: not published
+  };
+  for (const Rates& rates :
+       std::vector<Rates>{{"v100", 15.7, 125, 0, 0, 0},
+                          {"a100", 19.5, 312, 156, 19.5, 624},
+                          {"a6000", 0, 154.8, 77.4, 0, 309.7},
+                          {"h100", 66.9, 989.4, 494.7, 66.9, 1979},
+                          {"h200", 66.9, 989.4, 494.7, 66.9, 1979},
+                          {"b200", 75, 2250, 1125, 37, 4500},
+                          {"mi210", 22.6, 181, 45.3, 45.3, 0},
+                          {"mi300", 163.4, 1307.4, 653.7, 163.4, 2614.9},
+                          {"mi350", 144.2, 2306.9, 144.2, 72.1, 4613.7}}) {
+    SCOPED_TRACE(rates.device);
+    auto device = LoadGpuDevice(rates.device);
+    ASSERT_TRUE(device.ok()) << device.status();
+    const auto expect = [](double published, double rate) {
+      EXPECT_NEAR(rate / (published > 0 ? published : rate), 1, 0.01);
+    };
+    const double giga_cores = 1e9 * device->core_count();
+    expect(1e12 * rates.scalar_f32,
+           2 * giga_cores * device->fpus_per_core() * device->clock_rate_ghz());
+    for (const auto& [type, published] :
+         std::vector<std::pair<PrimitiveType, double>>{{F16, rates.f16},
+                                                       {BF16, rates.f16},
+                                                       {F32, rates.f32},
+                                                       {F64, rates.f64},
+                                                       {S8, rates.s8}}) {
+      const auto rate = device->matrix_unit_description()->GetRateInfo(type);
+      if (!rate.has_value()) continue;
+      expect(1e12 * published, giga_cores * rate->units_per_core *
+                                   rate->clock_rate_ghz * rate->ops_per_clock);
+    }
+  }
 }
 
 TEST(GpuDevicesTest, UnknownNameListsTheKnownOnes) {
