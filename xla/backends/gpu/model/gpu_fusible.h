@@ -177,7 +177,11 @@ FusionDecision FusionHeroesAreCompatible(
 
 // Heroes are compatible, and the kernels run over the same shape: of the
 // operand of an unnested reduction or tiled transpose, else of the hero itself.
-// Equal but for the type, or bitcasts of each other.
+// Equal but for the type, or bitcasts of each other. The first form: of kernels
+// whose heroes are known.
+FusionDecision HeroesRunAlike(const HloInstruction& hero1,
+                              const HloInstruction& hero2,
+                              const se::DeviceDescription& device_info);
 FusionDecision ShapesCompatibleForMultiOutputFusion(
     const HloInstruction& instr1, const HloInstruction& instr2,
     const se::DeviceDescription& device_info);

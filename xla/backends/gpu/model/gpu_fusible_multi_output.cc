@@ -125,17 +125,13 @@ FusionDecision FusionHeroesAreCompatible(
   return FusionDecision::Allow();
 }
 
-FusionDecision ShapesCompatibleForMultiOutputFusion(
-    const HloInstruction& instr1, const HloInstruction& instr2,
-    const se::DeviceDescription& device_info) {
-  const HloInstruction* hero1 =
-      GetRealHeroForMultiOutputFusion(instr1, device_info);
-  const HloInstruction* hero2 =
-      GetRealHeroForMultiOutputFusion(instr2, device_info);
-  RETURN_IF_NOT_FUSIBLE(FusionHeroesAreCompatible(hero1, hero2, device_info));
+FusionDecision HeroesRunAlike(const HloInstruction& hero1,
+                              const HloInstruction& hero2,
+                              const se::DeviceDescription& device_info) {
+  RETURN_IF_NOT_FUSIBLE(FusionHeroesAreCompatible(&hero1, &hero2, device_info));
 
-  const Shape& shape1 = LoopShape(*hero1, device_info);
-  const Shape& shape2 = LoopShape(*hero2, device_info);
+  const Shape& shape1 = LoopShape(hero1, device_info);
+  const Shape& shape2 = LoopShape(hero2, device_info);
   if (ShapeUtil::EqualIgnoringElementType(shape1, shape2)) {
     return FusionDecision::Allow();
   }
@@ -148,6 +144,14 @@ FusionDecision ShapesCompatibleForMultiOutputFusion(
   return FusionDecision::Forbid(
       absl::StrCat("different shapes: ", ShapeUtil::HumanString(shape1),
                    " and ", ShapeUtil::HumanString(shape2)));
+}
+
+FusionDecision ShapesCompatibleForMultiOutputFusion(
+    const HloInstruction& instr1, const HloInstruction& instr2,
+    const se::DeviceDescription& device_info) {
+  return HeroesRunAlike(*GetRealHeroForMultiOutputFusion(instr1, device_info),
+                        *GetRealHeroForMultiOutputFusion(instr2, device_info),
+                        device_info);
 }
 
 FusionDecision CanEmitInputFusedScatter(const HloInstruction& producer,

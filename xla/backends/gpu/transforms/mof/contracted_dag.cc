@@ -9,7 +9,9 @@
 namespace xla::gpu {
 namespace {
 
-constexpr int64_t kSpacing = int64_t{1} << 32;
+// Of one search before it is the other one's turn: the one that ends first has
+// done no more than its part.
+constexpr size_t kEdgesPerStep = 8;
 
 }  // namespace
 
@@ -17,17 +19,9 @@ ContractedDag::ContractedDag(Node nodes)
     : successors_(nodes),
       predecessors_(nodes),
       parent_(nodes),
-      labels_(nodes + 1),
-      next_(nodes + 1),
-      previous_(nodes + 1),
-      head_(nodes),
+      line_(nodes),
       marks_(nodes, -1) {
   for (Node i = 0; i < nodes; ++i) parent_[i] = i;
-  for (Node i = 0; i <= nodes; ++i) {
-    next_[i] = i == nodes ? 0 : i + 1;
-    previous_[i] = i == 0 ? nodes : i - 1;
-  }
-  Relabel();
 }
 
 void ContractedDag::AddEdge(Node from, Node to) {
@@ -88,16 +82,17 @@ ContractedDag::Node ContractedDag::Find(Node node) const {
   return node;
 }
 
-void ContractedDag::NewEpoch() const { ++epoch_; }
-
 ContractedDag::Node ContractedDag::Step(bool forward, Node bound, Node skip,
                                         Search* search) const {
   const int64_t mine = 2 * epoch_ + (forward ? 0 : 1);
   const int64_t theirs = 2 * epoch_ + (forward ? 1 : 0);
   const bool is_start = search->next == 0;
-  const Node node = search->found[search->next++];
-  for (Node edge : forward ? successors_[node] : predecessors_[node]) {
-    const Node other = Find(edge);
+  const Node node = search->found[search->next];
+  const std::vector<Node>& edges =
+      forward ? successors_[node] : predecessors_[node];
+  const size_t end = std::min(edges.size(), search->edge + kEdgesPerStep);
+  for (; search->edge < end; ++search->edge) {
+    const Node other = Find(edges[search->edge]);
     if (other == node || marks_[other] == mine) continue;
     if (is_start && other == skip) continue;
     if (marks_[other] == theirs) return other == bound ? node : other;
@@ -107,24 +102,28 @@ ContractedDag::Node ContractedDag::Step(bool forward, Node bound, Node skip,
     marks_[other] = mine;
     search->found.push_back(other);
   }
+  if (end == edges.size()) {
+    ++search->next;
+    search->edge = 0;
+  }
   return kNone;
 }
 
 ContractedDag::Node ContractedDag::Meet(Node first, Node last,
                                         bool skip_direct) const {
-  NewEpoch();
-  Search forward{{first}};
-  Search backward{{last}};
+  ++epoch_;
+  forward_.Start(first);
+  backward_.Start(last);
   marks_[first] = 2 * epoch_;
   marks_[last] = 2 * epoch_ + 1;
-  while (!forward.done() && !backward.done()) {
-    Node met = Step(true, last, skip_direct ? last : kNone, &forward);
-    if (met == kNone) {
-      met = Step(false, first, skip_direct ? first : kNone, &backward);
-    }
-    if (met != kNone) return met;
+  Node met = kNone;
+  while (met == kNone) {
+    met = Step(true, last, skip_direct ? last : kNone, &forward_);
+    if (met != kNone || forward_.done()) break;
+    met = Step(false, first, skip_direct ? first : kNone, &backward_);
+    if (backward_.done()) break;
   }
-  return kNone;
+  return met;
 }
 
 bool ContractedDag::Reaches(Node from, Node to) const {
@@ -175,25 +174,17 @@ void ContractedDag::Merge(Node a, Node b) {
   b = Find(b);
   if (a == b) return;
   if (!ComesBefore(a, b)) std::swap(a, b);
-  NewEpoch();
-  Search forward{{a}};
-  Search backward{{b}};
-  marks_[a] = 2 * epoch_;
-  marks_[b] = 2 * epoch_ + 1;
-  Node met = kNone;
-  while (!forward.done() && !backward.done() && met == kNone) {
-    met = Step(true, b, b, &forward);
-    if (met == kNone && !forward.done()) met = Step(false, a, a, &backward);
-  }
-  CHECK_EQ(met, kNone) << "merging nodes that a path connects";
+  CHECK_EQ(Meet(a, b, /*skip_direct=*/true), kNone)
+      << "merging nodes that a path connects";
 
   // The merged node takes the place at which the smaller search ended.
-  const bool at_last = forward.done();
-  std::vector<Node>& moved = at_last ? forward.found : backward.found;
+  const bool at_last = forward_.done();
+  std::vector<Node>& moved = at_last ? forward_.found : backward_.found;
   moved.erase(moved.begin());
   std::sort(moved.begin(), moved.end(),
             [&](Node x, Node y) { return ComesBefore(x, y); });
-  MoveAfter(moved, at_last ? b : previous_[a]);
+  for (Node node : moved) line_.Remove(node);
+  line_.InsertAfter(moved, at_last ? b : line_.Previous(a));
   const Node place = at_last ? b : a;
   const Node other = at_last ? a : b;
 
@@ -206,16 +197,10 @@ void ContractedDag::Merge(Node a, Node b) {
   if (degree(into) < degree(from)) {
     // It also takes the place.
     std::swap(into, from);
-    Unlink(into);
-    const Node before = previous_[from];
-    labels_[into] = labels_[from];
-    Unlink(from);
-    next_[into] = next_[before];
-    previous_[into] = before;
-    previous_[next_[into]] = into;
-    next_[before] = into;
+    line_.Remove(into);
+    line_.Replace(from, into);
   } else {
-    Unlink(from);
+    line_.Remove(from);
   }
   parent_[from] = into;
   BuildTree();
@@ -231,41 +216,6 @@ void ContractedDag::Merge(Node a, Node b) {
     target.insert(target.end(), source.begin(), source.end());
     source.clear();
     source.shrink_to_fit();
-  }
-}
-
-void ContractedDag::Unlink(Node node) {
-  next_[previous_[node]] = next_[node];
-  previous_[next_[node]] = previous_[node];
-}
-
-void ContractedDag::MoveAfter(std::vector<Node>& nodes, Node place) {
-  if (nodes.empty()) return;
-  for (Node node : nodes) Unlink(node);
-  Node after = place;
-  const Node end = next_[place];
-  for (Node node : nodes) {
-    previous_[node] = after;
-    next_[after] = node;
-    after = node;
-  }
-  next_[after] = end;
-  previous_[end] = after;
-  // Labels in between, evenly.
-  const int64_t low = labels_[place];
-  const int64_t count = static_cast<int64_t>(nodes.size());
-  const int64_t high =
-      end == head_ ? low + kSpacing * (count + 1) : labels_[end];
-  const int64_t step = (high - low) / (count + 1);
-  if (step == 0) return Relabel();
-  for (int64_t i = 0; i < count; ++i) labels_[nodes[i]] = low + step * (i + 1);
-}
-
-void ContractedDag::Relabel() {
-  int64_t label = 0;
-  labels_[head_] = label;
-  for (Node node = next_[head_]; node != head_; node = next_[node]) {
-    labels_[node] = label += kSpacing;
   }
 }
 

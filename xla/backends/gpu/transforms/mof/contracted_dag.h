@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "xla/backends/gpu/transforms/mof/labeled_list.h"
+
 namespace xla::gpu {
 
 // A directed graph without cycles whose nodes are merged, as kernels that are
@@ -22,8 +24,7 @@ namespace xla::gpu {
 // A merge closes the gap by moving the smaller of what follows the first node
 // there and what precedes the second one (online topological order; after
 // D. Pearce, P. Kelly, "A dynamic topological sort algorithm for directed
-// acyclic graphs", JEA 2007). Nothing is computed anew but labels, when there
-// is no room left between two of them.
+// acyclic graphs", JEA 2007). Nothing is computed anew.
 //
 // Memory O(nodes + edges). Queries and merges O(edges of the smaller search),
 // and O(nodes merged into one) where the tree knows.
@@ -61,15 +62,20 @@ class ContractedDag {
   struct Search {
     std::vector<Node> found;
     size_t next = 0;  // into `found`
+    size_t edge = 0;  // of found[next]
     bool done() const { return next == found.size(); }
+    void Start(Node node) {
+      found.assign(1, node);
+      next = edge = 0;
+    }
   };
 
-  bool ComesBefore(Node a, Node b) const { return labels_[a] < labels_[b]; }
-  // Continues a search by one node; `skip` is not entered. Returns a node that
-  // the search from the other end has found, or kNone.
+  bool ComesBefore(Node a, Node b) const { return line_.IsBefore(a, b); }
+  // Continues a search by a few edges; `skip` is not entered. Returns a node
+  // that the search from the other end has found, or kNone.
   Node Step(bool forward, Node bound, Node skip, Search* search) const;
+  // Starts both searches; searches in turn until they meet or one has ended.
   Node Meet(Node first, Node last, bool skip_direct) const;
-  void NewEpoch() const;
   // The tree; before the first query.
   void BuildTree() const;
   bool IsAbove(Node a, Node b) const {
@@ -79,22 +85,16 @@ class ContractedDag {
   // A node of `last` that one of `first` is above; kNone if the tree does not
   // know of any.
   Node FindBelow(Node first, Node last) const;
-  // Moves nodes, in their order, to right after / before `place`.
-  void MoveAfter(std::vector<Node>& nodes, Node place);
-  void Unlink(Node node);
-  void Relabel();
 
   std::vector<std::vector<Node>> successors_;
   std::vector<std::vector<Node>> predecessors_;
   mutable std::vector<Node> parent_;  // union-find
-  // The line: a list with ascending labels.
-  std::vector<int64_t> labels_;
-  std::vector<Node> next_;
-  std::vector<Node> previous_;
-  Node head_;  // a sentinel, the last node number
+  LabeledList line_;
   // Marks of the running search: 2 * epoch forwards, + 1 backwards.
   mutable std::vector<int64_t> marks_;
   mutable int64_t epoch_ = 0;
+  mutable Search forward_;
+  mutable Search backward_;
   // Empty before the first query. Begin and size: of the numbers of what is
   // below, in preorder.
   mutable std::vector<Node> tree_parent_;

@@ -1,6 +1,7 @@
 #include "xla/backends/gpu/transforms/mof/contracted_dag.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <random>
@@ -9,6 +10,7 @@
 
 #include "absl/log/check.h"
 #include "gtest/gtest.h"
+#include "xla/backends/gpu/transforms/mof/labeled_list.h"
 
 namespace xla::gpu {
 namespace {
@@ -64,6 +66,55 @@ class Oracle {
   Edges edges_;
   std::vector<Node> group_;
 };
+
+// The list, from front to end, by what `list` says is before what.
+void ExpectOrder(const LabeledList& list, const std::vector<Node>& order) {
+  for (size_t i = 0; i < order.size(); ++i) {
+    ASSERT_EQ(list.Previous(order[i]), i == 0 ? list.front() : order[i - 1]);
+    ASSERT_TRUE(i == 0 || list.IsBefore(order[i - 1], order[i]));
+  }
+}
+
+TEST(LabeledListTest, MovesInAnyOrder) {
+  constexpr Node kItems = 60;
+  std::mt19937 random(1);
+  LabeledList list(kItems);
+  std::vector<Node> order;
+  for (Node i = 0; i < kItems; ++i) order.push_back(i);
+  for (int step = 0; step < 5000; ++step) {
+    // A few neighbors, mostly to the same place.
+    const size_t count = 1 + random() % 5;
+    const size_t from = random() % (order.size() - count);
+    const std::vector<Node> moved(order.begin() + from,
+                                  order.begin() + from + count);
+    order.erase(order.begin() + from, order.begin() + from + count);
+    for (Node item : moved) list.Remove(item);
+    const size_t to =
+        random() % 4 == 0 ? random() % (order.size() + 1) : step / 100 % 50;
+    list.InsertAfter(moved, to == 0 ? list.front() : order[to - 1]);
+    order.insert(order.begin() + to, moved.begin(), moved.end());
+    ExpectOrder(list, order);
+  }
+  const Node item = order.back();
+  order.pop_back();
+  list.Remove(item);
+  list.Replace(order[3], item);
+  order[3] = item;
+  ExpectOrder(list, order);
+}
+
+// Labels run out between two neighbors: only what is around gets new ones.
+TEST(LabeledListTest, OnePlaceForAll) {
+  for (Node items : {1000, 16000}) {
+    LabeledList list(items);
+    for (Node i = items - 1; i > 0; --i) {
+      list.Remove(i);
+      list.InsertAfter({i}, 0);
+      ASSERT_EQ(list.Previous(i), 0);
+    }
+    EXPECT_LT(list.labels_given(), 40 * items);
+  }
+}
 
 TEST(ContractedDagTest, SaysThroughWhatACycleWouldGo) {
   ContractedDag dag(4);

@@ -16,6 +16,7 @@
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/utils/in_place_fusion.h"
+#include "xla/shape.h"
 #include "xla/shape_util.h"
 
 namespace xla::gpu {
@@ -108,6 +109,7 @@ MofKernels::MofKernels(HloComputation* computation, const MofContext& context)
       kernels_(order_),
       positions_(order_.size()),
       members_(order_.size()),
+      loops_(order_.size()),
       eligible_(order_.size(), false) {
   for (size_t i = 0; i < order_.size(); ++i) {
     const size_t id = order_[i]->local_id();
@@ -226,11 +228,13 @@ FusionDecision MofKernels::CheckCycle(const HloInstruction* a,
 FusionDecision MofKernels::CanFuseSiblings(const HloInstruction* parent,
                                            const HloInstruction* a,
                                            const HloInstruction* b) {
-  if (HasUpdateAsRoot(*a) || HasUpdateAsRoot(*b)) {
+  const Loop left = LoopOf(a);
+  const Loop right = LoopOf(b);
+  if (left.has_update_as_root || right.has_update_as_root) {
     return FusionDecision::Forbid("a dynamic-update-slice is a root");
   }
   RETURN_IF_NOT_FUSIBLE(
-      ShapesCompatibleForMultiOutputFusion(*a, *b, *context_.device));
+      HeroesRunAlike(*left.hero, *right.hero, *context_.device));
   if (parent != nullptr && ReadDisjointSlices(*parent, *a, *b)) {
     return FusionDecision::Forbid(absl::StrCat(
         "they read slices of %", parent->name(), " that do not overlap"));
@@ -243,8 +247,8 @@ FusionDecision MofKernels::CanFuseSiblings(const HloInstruction* parent,
 
 FusionDecision MofKernels::CanFuseProducer(const HloInstruction* producer,
                                            const HloInstruction* consumer) {
-  RETURN_IF_NOT_FUSIBLE(ShapesCompatibleForMultiOutputFusion(
-      *producer, *consumer, *context_.device));
+  RETURN_IF_NOT_FUSIBLE(HeroesRunAlike(
+      *LoopOf(producer).hero, *LoopOf(consumer).hero, *context_.device));
   RETURN_IF_NOT_FUSIBLE(
       ShouldFuseInPlaceOp(producer, consumer, context_.alias_info));
   RETURN_IF_NOT_FUSIBLE(CheckCycle(producer, consumer, /*allow_direct=*/true));
@@ -269,8 +273,8 @@ FusionDecision MofKernels::CanFuseOutputs(const HloInstruction* producer,
   if (producer->fused_expression_root()->opcode() != HloOpcode::kTuple) {
     return FusionDecision::Forbid("one operation makes all its results");
   }
-  RETURN_IF_NOT_FUSIBLE(ShapesCompatibleForMultiOutputFusion(
-      *producer, *consumer, *context_.device));
+  RETURN_IF_NOT_FUSIBLE(HeroesRunAlike(
+      *LoopOf(producer).hero, *LoopOf(consumer).hero, *context_.device));
   if (!context_.alias_info->GetInPlaceInputOutputPairs(producer).empty()) {
     return FusionDecision::Forbid("the producer works in place");
   }
@@ -339,7 +343,33 @@ bool MofKernels::IsFull(const HloInstruction* kernel) const {
          MaxOperandsAndOutputsPerFusion();
 }
 
+MofKernels::Loop MofKernels::FindLoop(const HloInstruction& kernel) const {
+  Loop loop;
+  loop.hero = GetRealHeroForMultiOutputFusion(kernel, *context_.device);
+  loop.is_real = IsOutputOfHero(*loop.hero, *context_.device);
+  loop.has_update_as_root = HasUpdateAsRoot(kernel);
+  const Shape* shape = &loop.hero->shape();
+  if (loop.hero->opcode() == HloOpcode::kReduce ||
+      loop.hero->opcode() == HloOpcode::kTranspose) {
+    shape = &loop.hero->operand(0)->shape();
+  }
+  while (shape->IsTuple() && shape->tuple_shapes_size() > 0) {
+    shape = &shape->tuple_shapes(0);
+  }
+  loop.elements = shape->IsArray() ? ShapeUtil::ElementsIn(*shape) : 0;
+  return loop;
+}
+
+MofKernels::Loop MofKernels::LoopOf(const HloInstruction* kernel) {
+  const Node node = NodeOf(kernel);
+  // Elements of a fusion have its node.
+  if (kernels_[node] != kernel) return FindLoop(*kernel);
+  if (loops_[node].hero == nullptr) loops_[node] = FindLoop(*kernel);
+  return loops_[node];
+}
+
 void MofKernels::Forget(const HloInstruction* kernel) {
+  loops_[NodeOf(kernel)] = {};
   context_.model->Invalidate(*kernel);
   context_.cache->Invalidate(kernel);
 }
@@ -407,6 +437,11 @@ HloInstruction* MofKernels::FuseSiblings(HloInstruction* into,
   }
   const Node into_node = NodeOf(into);
   const Node sibling_node = NodeOf(sibling);
+  // Outputs are added behind those that are there.
+  Loop loop = LoopOf(into);
+  const Loop added = LoopOf(sibling);
+  if (added.is_real && !loop.is_real) loop = {};
+  loop.has_update_as_root |= added.has_update_as_root;
   for (HloInstruction* kernel : {into, sibling}) {
     Forget(kernel);
     const Node node = kernel == into ? into_node : sibling_node;
@@ -422,6 +457,7 @@ HloInstruction* MofKernels::FuseSiblings(HloInstruction* into,
     CHECK_OK(computation_->RemoveInstruction(sibling));
   }
   Absorb(into, into_node, sibling_node);
+  loops_[dag_.Find(into_node)] = loop;
   Remember(into, std::move(facts));
   return into;
 }

@@ -87,6 +87,12 @@ class MofKernels {
   // No room for another output.
   bool IsFull(const HloInstruction* kernel) const;
 
+  // The number of elements that a kernel runs over: pairs with different ones
+  // are never compatible.
+  int64_t LoopElements(const HloInstruction* kernel) {
+    return LoopOf(kernel).elements;
+  }
+
   // The one of two kernels whose result, or an output of which, the other one
   // reads; null if there is none.
   static const HloInstruction* ProducerOf(const HloInstruction& a,
@@ -112,6 +118,18 @@ class MofKernels {
   // `gone`, which must have no readers left, is part of `fusion` now.
   void Absorb(HloInstruction* fusion, Node fusion_node, Node gone_node);
   void Forget(const HloInstruction* kernel);
+  // What a kernel runs over, by its outputs.
+  struct Loop {
+    const HloInstruction* hero = nullptr;  // null: not known
+    // The hero makes the kernel: a reduction or a transpose.
+    bool is_real = false;
+    bool has_update_as_root = false;
+    int64_t elements = 0;
+  };
+  // Kept from one fusion of siblings to the next, for a look at all outputs for
+  // each pair would be quadratic.
+  Loop LoopOf(const HloInstruction* kernel);
+  Loop FindLoop(const HloInstruction& kernel) const;
   // What is known of the fusion of two before it is made.
   struct Facts {
     KernelCostWithOperands cost;
@@ -130,6 +148,7 @@ class MofKernels {
   std::vector<HloInstruction*> kernels_;
   std::vector<int64_t> positions_;
   std::vector<std::vector<std::string>> members_;
+  std::vector<Loop> loops_;
   // Nodes that are known to be eligible; merging keeps them so.
   mutable std::vector<bool> eligible_;
 };

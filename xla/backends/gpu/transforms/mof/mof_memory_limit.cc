@@ -56,6 +56,20 @@ absl::StatusOr<int64_t> ParseMofMemoryLimit(absl::string_view text,
       std::min(percent / 100 * static_cast<double>(peak_bytes), 9.2e18));
 }
 
+void ExplainUndone(const MofMemoryPlan& plan, FusionExplanation* explanation) {
+  for (const MofMemoryPlan::Undone& undone : plan.undone) {
+    FusionRecord record;
+    record.kind = FusionRecord::Kind::kUndone;
+    record.producer = undone.members.front();
+    record.consumers.assign(undone.members.begin() + 1, undone.members.end());
+    record.reason =
+        absl::StrCat("peak ", undone.peak_bytes, " > ",
+                     std::max(plan.limit_bytes, plan.unfused_peak_bytes), " B");
+    record.held_bytes = undone.held_bytes;
+    explanation->Record(std::move(record));
+  }
+}
+
 absl::StatusOr<MofMemoryPlan> PlanForMemoryLimit(HloModule* module,
                                                  absl::string_view limit,
                                                  const MofPeakFunction& peak,

@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "xla/backends/gpu/transforms/explain/fusion_explanation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 
@@ -78,6 +79,9 @@ absl::StatusOr<MofMemoryPlan> PlanForMemoryLimit(HloModule* module,
                                                  absl::string_view limit,
                                                  const MofPeakFunction& peak,
                                                  const MofFuseFunction& fuse);
+
+// Records each fusion that was taken back.
+void ExplainUndone(const MofMemoryPlan& plan, FusionExplanation* explanation);
 
 }  // namespace xla::gpu
 

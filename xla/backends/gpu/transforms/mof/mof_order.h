@@ -41,11 +41,6 @@ int64_t FuseFirstCome(MofKernels* kernels);
 // O(n * kMaxPartners * log n) in readers n.
 int64_t FuseBySavings(MofKernels* kernels, double memory_weight);
 
-// The number of elements that a kernel runs over: pairs with different ones are
-// never compatible.
-int64_t LoopElements(const HloInstruction& kernel,
-                     const se::DeviceDescription& device);
-
 }  // namespace xla::gpu
 
 #endif  // XLA_BACKENDS_GPU_TRANSFORMS_MOF_MOF_ORDER_H_

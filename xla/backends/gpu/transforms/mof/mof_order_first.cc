@@ -8,7 +8,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
-#include "xla/backends/gpu/model/gpu_fusible.h"
 #include "xla/backends/gpu/transforms/explain/fusion_explanation.h"
 #include "xla/backends/gpu/transforms/mof/mof_kernels.h"
 #include "xla/backends/gpu/transforms/mof/mof_order.h"
@@ -82,8 +81,8 @@ class FirstCome {
     if (parent->user_count() < 2) return;
     for (HloInstruction* user : parent->users()) {
       if (!kernels_.CanBeRoot(user)) continue;
-      auto [it, added] = class_of.try_emplace(
-          LoopElements(*user, *context_.device), classes.size());
+      auto [it, added] =
+          class_of.try_emplace(kernels_.LoopElements(user), classes.size());
       if (added) classes.emplace_back();
       classes[it->second].push_back(user);
     }
@@ -159,20 +158,6 @@ class FirstCome {
 };
 
 }  // namespace
-
-int64_t LoopElements(const HloInstruction& kernel,
-                     const se::DeviceDescription& device) {
-  const HloInstruction* hero = GetRealHeroForMultiOutputFusion(kernel, device);
-  const Shape* shape = &hero->shape();
-  if (hero->opcode() == HloOpcode::kReduce ||
-      hero->opcode() == HloOpcode::kTranspose) {
-    shape = &hero->operand(0)->shape();
-  }
-  while (shape->IsTuple() && shape->tuple_shapes_size() > 0) {
-    shape = &shape->tuple_shapes(0);
-  }
-  return shape->IsArray() ? ShapeUtil::ElementsIn(*shape) : 0;
-}
 
 int64_t FuseFirstCome(MofKernels* kernels) { return FirstCome(kernels).Run(); }
 

@@ -125,7 +125,7 @@ class BySavings {
       int64_t& result = class_of[kernels_.NodeOf(instruction)];
       if (result == kUnknown) {
         result = kernels_.CanBeRoot(instruction)
-                     ? LoopElements(*instruction, *context_.device)
+                     ? kernels_.LoopElements(instruction)
                      : kNoRoot;
       }
       return result;
@@ -202,12 +202,11 @@ class BySavings {
     const Node reader = Representative(reader_before);
     std::vector<std::pair<Node, bool>> found;
     if (!ShapeUtil::IsEffectiveScalar(value.shape())) {
-      const int64_t elements =
-          LoopElements(*kernels_.KernelOf(reader), *context_.device);
+      const int64_t elements = kernels_.LoopElements(kernels_.KernelOf(reader));
       for (const HloInstruction* user : value.users()) {
         if (found.size() >= kMaxPartners) break;
         if (kernels_.CanBeRoot(user) &&
-            LoopElements(*user, *context_.device) == elements) {
+            kernels_.LoopElements(user) == elements) {
           found.emplace_back(kernels_.NodeOf(user), false);
         }
       }
@@ -456,6 +455,9 @@ class BySavings {
         // Together they may be the only readers.
         if (pair.feeds) pair.gain += BytesBetween(merged, other);
       }
+      if (!pair.feeds && pair.gain > 0) {
+        pair.gain = MostSavedBySiblings(merged, other);
+      }
       if (pair.state == Pair::State::kRefused ||
           taken.state == Pair::State::kRefused) {
         // What forbids it, budget or cycle, a larger kernel has too.
@@ -483,6 +485,19 @@ class BySavings {
     pair->version = -1;
     if (pair->gain > 0) return Push(a, b, pair);
     pair->state = Pair::State::kWaiting;
+  }
+
+  // An upper bound: what both read, once. Most pairs save as much, so that the
+  // first one in the queue is the only one to be priced; and a launch at least.
+  double MostSavedBySiblings(Node left, Node right) const {
+    const HloInstruction* a = kernels_.KernelOf(left);
+    const HloInstruction* b = kernels_.KernelOf(right);
+    if (a->operand_count() < b->operand_count()) std::swap(a, b);
+    double bytes = 0;
+    for (const HloInstruction* operand : b->operands()) {
+      if (a->IsUserOf(operand)) bytes += Bytes(*operand);
+    }
+    return std::max(1.0, bytes);
   }
 
   // Results of the one that the other one reads, and more.

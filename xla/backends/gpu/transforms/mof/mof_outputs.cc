@@ -18,7 +18,8 @@ namespace {
 using Values =
     absl::flat_hash_map<const HloInstruction*, const HloInstruction*>;
 
-// Maps each instruction to the first one that computes the same.
+// Maps each instruction to the first one that computes the same. O(size): what
+// has other operands has another hash.
 Values NumberValues(const HloComputation& body) {
   Values first_of;
   absl::flat_hash_map<size_t, std::vector<const HloInstruction*>> by_hash;
@@ -34,8 +35,13 @@ Values NumberValues(const HloComputation& body) {
     const HloInstruction* first = instruction;
     if (instruction->opcode() != HloOpcode::kParameter &&
         !instruction->HasSideEffect()) {
+      // Operands of some opcodes may be swapped: the sum knows no order.
+      size_t operands = 0;
+      for (const HloInstruction* operand : instruction->operands()) {
+        operands += absl::HashOf(first_of.at(operand)->local_id());
+      }
       std::vector<const HloInstruction*>& alike =
-          by_hash[absl::HashOf(*instruction)];
+          by_hash[absl::HashOf(*instruction, operands)];
       for (const HloInstruction* candidate : alike) {
         if (!instruction->Identical(*candidate, same_operands,
                                     same_computations)) {

@@ -1,6 +1,5 @@
 #include "xla/backends/gpu/transforms/mof/multi_output_fusion.h"
 
-#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -13,23 +12,6 @@
 #include "xla/status_macros.h"
 
 namespace xla::gpu {
-namespace {
-
-void ExplainUndone(const MofMemoryPlan& plan, FusionExplanation* explanation) {
-  for (const MofMemoryPlan::Undone& undone : plan.undone) {
-    FusionRecord record;
-    record.kind = FusionRecord::Kind::kUndone;
-    record.producer = undone.members.front();
-    record.consumers.assign(undone.members.begin() + 1, undone.members.end());
-    record.reason =
-        absl::StrCat("peak ", undone.peak_bytes, " > ",
-                     std::max(plan.limit_bytes, plan.unfused_peak_bytes), " B");
-    record.held_bytes = undone.held_bytes;
-    explanation->Record(std::move(record));
-  }
-}
-
-}  // namespace
 
 bool AbslParseFlag(absl::string_view text, MofOrder* order,
                    std::string* error) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -162,6 +163,78 @@ TEST_P(MultiOutputFusionTest, ManyReadersOfOneValue) {
   const Counts counts = Count(*module);
   EXPECT_LE(counts.most_arguments, 96);
   EXPECT_LE(counts.fusions, 2 * (kReaders / 95 + 1));
+}
+
+// A kernel that does `length` sines ten times, with one more result if
+// `two_results`, and one of as many that reads the last one.
+std::string TwoChains(int length, bool two_results) {
+  constexpr char kShape[] = "f32[64,128]{1,0}";
+  std::string sines = "v0 = f32[] parameter(0)\n";
+  for (int i = 1; i <= length; ++i) {
+    absl::StrAppend(&sines, i < length ? "" : "ROOT ", "v", i,
+                    " = f32[] sine(v", i - 1, ")\n");
+  }
+  std::string body = absl::StrCat("v0 = ", kShape, " parameter(0)\n");
+  for (int i = 1; i <= 10; ++i) {
+    absl::StrAppend(&body, i < 10 ? "" : "ROOT ", "v", i, " = ", kShape,
+                    " map(v", i - 1, "), dimensions={0,1}, to_apply=sines\n");
+  }
+  std::string first = body;
+  if (two_results) {
+    first.erase(first.rfind("ROOT "), 5);
+    absl::StrAppend(&first, "n = ", kShape, " negate(v0)\nROOT t = (", kShape,
+                    ", ", kShape, ") tuple(v10, n)\n");
+  }
+  const std::string fusion =
+      two_results
+          ? absl::StrCat("f = (", kShape, ", ", kShape,
+                         ") fusion(p), kind=kLoop, calls=f1\nb = ", kShape,
+                         " get-tuple-element(f), index=1\na = ", kShape,
+                         " get-tuple-element(f), index=0\n")
+          : absl::StrCat("a = ", kShape, " fusion(p), kind=kLoop, calls=f1\n",
+                         "b = ", kShape, " custom-call(a),",
+                         " custom_call_target=\"f\"\n");
+  return absl::StrCat(
+      "HloModule chains\nsines {\n", sines, "}\nf1 {\n", first, "}\nf2 {\n",
+      body, "}\nENTRY e {\np = ", kShape, " parameter(0)\n", fusion,
+      "c = ", kShape, " fusion(a), kind=kLoop, calls=f2\n", "ROOT t = (",
+      kShape, ", ", kShape, ", ", kShape, ") tuple(a, b, c)\n}\n");
+}
+
+// A kernel of more than 10,000 instructions is not made.
+TEST_P(MultiOutputFusionTest, CodeIsLimited) {
+  for (bool two_results : {false, true}) {
+    // First come, a kernel with several results takes in siblings alone.
+    const bool fits = !two_results || GetParam() == MofOrder::kSavings;
+    for (const auto& [length, fuses] :
+         {std::make_pair(300, fits), std::make_pair(510, false)}) {
+      std::unique_ptr<HloModule> module = Parse(TwoChains(length, two_results));
+      absl::StatusOr<bool> changed = Fuse(module.get(), Options());
+      ASSERT_TRUE(changed.ok()) << changed.status();
+      EXPECT_EQ(*changed, fuses) << length << two_results;
+    }
+  }
+}
+
+// Two long kernels that compute the same: each value is compared with those
+// that are computed from the same ones only.
+TEST_P(MultiOutputFusionTest, LongKernelsThatAreEqual) {
+  constexpr int kLength = 2000;
+  std::string body = "v0 = f32[64] parameter(0)\n";
+  for (int i = 1; i <= kLength; ++i) {
+    absl::StrAppend(&body, i < kLength ? "" : "ROOT ", "v", i,
+                    " = f32[64] sine(v", i - 1, ")\n");
+  }
+  std::unique_ptr<HloModule> module =
+      Parse(absl::StrCat("HloModule equal\nf1 {\n", body, "}\nf2 {\n", body,
+                         "}\nENTRY e {\np = f32[64] parameter(0)\n",
+                         "a = f32[64] fusion(p), kind=kLoop, calls=f1\n",
+                         "b = f32[64] fusion(p), kind=kLoop, calls=f2\n",
+                         "ROOT t = (f32[64], f32[64]) tuple(a, b)\n}\n"));
+  absl::StatusOr<bool> changed = Fuse(module.get(), Options());
+  ASSERT_TRUE(changed.ok()) << changed.status();
+  EXPECT_EQ(Count(*module).fusions, 1);
+  EXPECT_EQ(Count(*module).multi_output, 0);
 }
 
 TEST_P(MultiOutputFusionTest, TwoRunsGiveEqualModules) {

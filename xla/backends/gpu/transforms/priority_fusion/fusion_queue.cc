@@ -117,6 +117,14 @@ void FusionQueue::ChangeConsumer(HloInstruction* producer,
   Enqueue(producer, &state);
 }
 
+void FusionQueue::RemoveBitcast(HloInstruction* producer) {
+  auto it = producers_.find(producer);
+  // One that is blocked does not count its bitcasts.
+  if (it == producers_.end() || it->second.blocker != nullptr) return;
+  --it->second.bitcasts;
+  Enqueue(producer, &it->second);
+}
+
 void FusionQueue::Remove(const HloInstruction* producer) {
   auto it = producers_.find(producer);
   if (it == producers_.end()) return;

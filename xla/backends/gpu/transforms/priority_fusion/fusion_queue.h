@@ -39,6 +39,8 @@ class FusionQueue {
   void ChangeConsumer(HloInstruction* producer,
                       const HloInstruction* old_consumer,
                       const HloInstruction* new_consumer);
+  // A bitcast that read the producer has gone.
+  void RemoveBitcast(HloInstruction* producer);
   // The producer may have gone already.
   void Remove(const HloInstruction* producer);
 

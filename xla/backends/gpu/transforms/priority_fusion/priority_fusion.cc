@@ -146,7 +146,7 @@ absl::Status Fuser::RemoveProducer(HloInstruction* producer) {
   }
   for (HloInstruction* operand : operands) {
     if (bitcast) {
-      queue_.Update(operand);
+      queue_.RemoveBitcast(operand);
     } else {
       queue_.ChangeConsumer(operand, producer, nullptr);
     }
@@ -293,6 +293,7 @@ absl::StatusOr<bool> PriorityFusion::RunImpl(
                           /*explanation=*/nullptr, groups)
                   .status();
             }));
+    if (explanation_ != nullptr) ExplainUndone(plan, explanation_);
   }
   TF_ASSIGN_OR_RETURN(const bool changed,
                       Fuse(module, execution_threads, plan.banned, explanation_,

@@ -66,9 +66,10 @@ int64_t CountKind(const HloModule& module, const DeviceDescription& device,
   return count;
 }
 
-// Attention: the scores come transposed and the weights leave both ways. Each
-// transpose keeps its tiles and each reduction its threads; the exponentials
-// are computed where they are read.
+// Attention: the scores come transposed, for the softmax and to be kept, and
+// the weights leave transposed, kept, rounded and thinned out. Each transpose
+// keeps its tiles, in each of the kernels that compute it, and each reduction
+// its threads; the weights are computed where they are read.
 TEST(PriorityFusionTest, KindsOfAttention) {
   std::unique_ptr<HloModule> module = Parse(R"(
 HloModule attention
@@ -77,9 +78,11 @@ add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }
 ENTRY e {
   q = f32[1,12,2048,2048]{3,2,1,0} parameter(0)
   mask = f32[1,12,2048,2048]{3,2,1,0} parameter(1)
+  keep = pred[1,12,2048,2048]{3,2,1,0} parameter(2)
   i = f32[] constant(-inf)
   z = f32[] constant(0)
   t = f32[1,12,2048,2048]{3,2,1,0} transpose(q), dimensions={0,1,3,2}
+  k = bf16[1,12,2048,2048]{3,2,1,0} convert(t)
   a = f32[1,12,2048,2048]{3,2,1,0} add(t, mask)
   m = f32[1,12,2048]{2,1,0} reduce(a, i), dimensions={3}, to_apply=max
   mb = f32[1,12,2048,2048]{3,2,1,0} broadcast(m), dimensions={0,1,2}
@@ -90,14 +93,19 @@ ENTRY e {
   w = f32[1,12,2048,2048]{3,2,1,0} divide(x, rb)
   u = f32[1,12,2048,2048]{3,2,1,0} transpose(w), dimensions={0,1,3,2}
   h = bf16[1,12,2048,2048]{3,2,1,0} convert(w)
-  ROOT o = (f32[1,12,2048,2048]{3,2,1,0}, bf16[1,12,2048,2048]{3,2,1,0}) tuple(u, h)
+  zb = f32[1,12,2048,2048]{3,2,1,0} broadcast(z), dimensions={}
+  d = f32[1,12,2048,2048]{3,2,1,0} select(keep, w, zb)
+  l = f32[1,12,2048,2048]{3,2,1,0} log(w)
+  ROOT o = (bf16[1,12,2048,2048]{3,2,1,0}, f32[1,12,2048,2048]{3,2,1,0},
+            bf16[1,12,2048,2048]{3,2,1,0}, f32[1,12,2048,2048]{3,2,1,0},
+            f32[1,12,2048,2048]{3,2,1,0}) tuple(k, u, h, d, l)
 })");
   const DeviceDescription device = Device("a6000");
   Fuse(device, module.get());
   const std::string text = module->ToString();
   EXPECT_EQ(CountKind(*module, device, EmitterKind::kReduction), 2) << text;
-  EXPECT_EQ(CountKind(*module, device, EmitterKind::kTranspose), 2) << text;
-  EXPECT_EQ(CountKind(*module, device, EmitterKind::kLoop), 1) << text;
+  EXPECT_EQ(CountKind(*module, device, EmitterKind::kTranspose), 3) << text;
+  EXPECT_EQ(CountKind(*module, device, EmitterKind::kLoop), 3) << text;
 }
 
 // A reduction is repeated for two readers where memory is fast enough that
