@@ -215,10 +215,6 @@ class Planner {
   // Modules in which what a lower limit may bring by chance is not looked for.
   bool IsLarge() const { return result_.instructions_before > kLarge; }
 
-  bool IsOfMiddleSize() const {
-    return !IsLarge() && result_.instructions_before > kTiny;
-  }
-
   // What a plan of no use costs, in seconds.
   double UselessSeconds() const {
     return best_.peak_bytes <= options_.limit_bytes
@@ -326,13 +322,13 @@ class Planner {
     bool Met() const { return best_.peak_bytes <= limit_; }
     const ModuleVariant& best_variant() const { return best_variant_; }
 
-    // Whether other variants, or lower limits, are not worth looking at. In
-    // modules of middle size they always are: what they bring at a lower limit
-    // they are to bring here, too.
+    // Whether other variants, or lower limits, are not worth looking at: in
+    // large modules only. In others, what they bring at a lower limit they are
+    // to bring here, too.
     bool GoodEnough() const {
       const RematPlanOptions& options = planner_.options_;
       if (options.effort < 1) return true;
-      return options.effort == 1 && Met() && !planner_.IsOfMiddleSize() &&
+      return options.effort == 1 && Met() && planner_.IsLarge() &&
              best_.work.seconds <=
                  kGoodEnough * planner_.result_.work_before.seconds;
     }
@@ -469,7 +465,6 @@ class Planner {
   static constexpr int kAims = 4;
   // Instructions.
   static constexpr int64_t kLarge = 5000;
-  static constexpr int64_t kTiny = 500;
   static constexpr int kFuseParts[] = {4, 2};
   static constexpr double kGoodEnough = 1.02;
   // What a search may look at for one variant at effort 1: about a second.

@@ -310,28 +310,16 @@ absl::StatusOr<Shape> Packed(const Shape& shape) {
   return result;
 }
 
-constexpr char kCompressible[] = R"(
-HloModule m, is_scheduled=true
-ENTRY main {
-  p = f32[] parameter(0)
-  big = f32[64,64]{1,0} broadcast(p), dimensions={}
-  wide = f32[8192]{0} broadcast(p), dimensions={}
-  cut = f32[1]{0} slice(wide), slice={[0:1]}
-  part = f32[1,1]{1,0} slice(big), slice={[0:1], [0:1]}
-  flat = f32[1]{0} bitcast(part)
-  ROOT r = f32[1]{0} add(flat, cut)
-}
-)";
-
 TEST(HloRematerializationTest, CompressionFails) {
-  FailAtEachCall(kCompressible, 1024, HloRematerialization::kAlwaysRemat,
-                 Mode(false, true, false), Packed);
+  FailAtEachCall(ModuleText(kCompressible), 1024,
+                 HloRematerialization::kAlwaysRemat, Mode(false, true, false),
+                 Packed);
   // What is not known while candidates are compared is no error then, but when
   // it is needed.
   int errors = 0;
   for (int good_calls = 0; good_calls < 6; ++good_calls) {
     SCOPED_TRACE(good_calls);
-    auto module = Parse(kCompressible);
+    auto module = Scheduled(kCompressible);
     const std::string before = module->ToString();
     Trial run(1024, Mode(false, true, false));
     int calls = 0;

@@ -236,15 +236,7 @@ ENTRY main {
 
 // A value waits in a compact form, which only the options know.
 TEST(RematRecomputeTest, CompactShapeFunction) {
-  auto module = Scheduled(R"(
-  p = f32[] parameter(0)
-  big = f32[64,64]{1,0} broadcast(p), dimensions={}
-  wide = f32[8192]{0} broadcast(p), dimensions={}
-  cut = f32[1]{0} slice(wide), slice={[0:1]}
-  part = f32[1,1]{1,0} slice(big), slice={[0:1], [0:1]}
-  flat = f32[1]{0} bitcast(part)
-  ROOT r = f32[1]{0} add(flat, cut)
-)");
+  auto module = Scheduled(kCompressible);
   Trial run(1, {/*recompute=*/false, /*compress=*/true,
                 /*host_offload=*/false});
   run.options->compact_shape_function =

@@ -194,7 +194,7 @@ TEST_F(RematCandidatesTest, PeakWhileRewriting) {
     tracker.MoveTo(item);
     EXPECT_EQ(tracker.memory_usage(), here[item]) << item;
   }
-  // Nobody reads what is made for nobody.
+  // The root stays, though nobody reads it.
   const RematItemId last = state_->list().last();
   tracker.MoveTo(last);
   state_->MayBeUnread(state_->instruction(last));

@@ -47,6 +47,17 @@ inline std::string LateReader(absl::string_view suffix = "") {
   return absl::Substitute(kLateReader, suffix);
 }
 
+// A value of two dimensions waits while much is needed.
+inline constexpr char kCompressible[] = R"(
+  p = f32[] parameter(0)
+  big = f32[64,64]{1,0} broadcast(p), dimensions={}
+  wide = f32[8192]{0} broadcast(p), dimensions={}
+  cut = f32[1]{0} slice(wide), slice={[0:1]}
+  part = f32[1,1]{1,0} slice(big), slice={[0:1], [0:1]}
+  flat = f32[1]{0} bitcast(part)
+  ROOT r = f32[1]{0} add(flat, cut)
+)";
+
 // A loop that finds a broadcast of 4 KiB live; $0 makes names, $1 is its body.
 inline constexpr char kLoop[] = R"(
 no$0 {
@@ -80,9 +91,13 @@ inline std::unique_ptr<HloModule> Parse(const std::string& text) {
   return *std::move(module);
 }
 
-inline std::unique_ptr<HloModule> Scheduled(const std::string& body) {
-  return Parse(absl::StrCat("HloModule m, is_scheduled=true\nENTRY main {",
-                            body, "}\n"));
+inline std::string ModuleText(absl::string_view body) {
+  return absl::StrCat("HloModule m, is_scheduled=true\nENTRY main {", body,
+                      "}\n");
+}
+
+inline std::unique_ptr<HloModule> Scheduled(absl::string_view body) {
+  return Parse(ModuleText(body));
 }
 
 // A run of the pass: recomputation of single instructions, unless the options
