@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/log/check.h"
 #include "absl/types/span.h"
 #include "xla/hlo/analysis/alias_info.h"
+#include "xla/hlo/analysis/elementwise_uses.h"
 #include "xla/hlo/analysis/hlo_dataflow_analysis.h"
 #include "xla/hlo/analysis/hlo_value.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -20,25 +19,6 @@
 
 namespace xla {
 namespace {
-
-// Whether what comes from a parameter is only ever used element by element.
-bool OnlyElementwiseUses(const HloInstruction* parameter) {
-  absl::flat_hash_set<const HloInstruction*> seen = {parameter};
-  std::vector<const HloInstruction*> work = {parameter};
-  while (!work.empty()) {
-    const HloInstruction* inst = work.back();
-    work.pop_back();
-    for (const HloInstruction* user : inst->users()) {
-      if (user->opcode() != HloOpcode::kTuple) {
-        for (int64_t i : user->OperandIndices(inst)) {
-          if (!user->IsElementwiseOnOperand(i)) return false;
-        }
-      }
-      if (seen.insert(user).second) work.push_back(user);
-    }
-  }
-  return true;
-}
 
 // Whether the root adds, to a dot or convolution, the fusion's operand `number`
 // at `index`, which nobody else in the fusion reads.

@@ -9,6 +9,7 @@
 #include "absl/types/span.h"
 #include "xla/hlo/analysis/while_loop_analysis.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/transforms/memory/remat_plan/in_place_values.h"
 #include "xla/hlo/transforms/memory/rematerialization/remat_accounting.h"
 #include "xla/status_macros.h"
 
@@ -46,12 +47,13 @@ double TripsOf(const HloInstruction& inst) {
 NestedPlanner::NestedPlanner(const HloModule& module,
                              const HloCostAnalysis& cost,
                              const RematSizeOptions& sizes, int64_t effort,
-                             bool reorder, int64_t* work)
+                             bool reorder, bool in_place, int64_t* work)
     : module_(module),
       cost_(cost),
       sizes_(sizes),
       effort_(effort),
       reorder_(reorder),
+      in_place_(in_place),
       work_(work) {
   for (const HloComputation* computation : ComputationsThatRun(module)) {
     AddComputation(computation);
@@ -80,6 +82,7 @@ void NestedPlanner::AddComputation(const HloComputation* computation) {
       [&](const HloInstruction& inst) {
         return callee_bytes(inst, &Computation::peak_bytes, true);
       });
+  if (in_place_) FindInPlaceValues(&added->problem);
   RematProblem& problem = added->problem.problem;
   RematTrace trace;
   if (TraceProgram(problem, problem.order, &trace).ok()) {

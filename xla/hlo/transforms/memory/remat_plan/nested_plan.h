@@ -31,10 +31,11 @@ class NestedPlanner {
  public:
   // The module, its schedule, the analysis and `sizes` must outlive the
   // planner. `*work` limits searches (remat_search.h); null: nothing does.
-  // `reorder`: programs may run in another order.
+  // `reorder`: programs may run in another order. `in_place`: results may take
+  // the memory of operands.
   NestedPlanner(const HloModule& module, const HloCostAnalysis& cost,
                 const RematSizeOptions& sizes, int64_t effort, bool reorder,
-                int64_t* work = nullptr);
+                bool in_place, int64_t* work = nullptr);
 
   struct Plan {
     // Seconds more than now, trip counts included; and the part of them that
@@ -98,6 +99,7 @@ class NestedPlanner {
   const RematSizeOptions& sizes_;
   const int64_t effort_;
   const bool reorder_;
+  const bool in_place_;
   int64_t* const work_;
   absl::flat_hash_map<const HloComputation*, std::unique_ptr<Computation>>
       computations_;

@@ -48,6 +48,7 @@ struct Prepared {
   std::unique_ptr<NestedPlanner> planner;
   // Of the peak, what the planner's problems leave out.
   int64_t uncounted_bytes = 0;
+  int64_t lower_bound_bytes = 0;
   // Seconds of the plan for the caller's limit: infinite if it is not met.
   std::optional<double> seconds_for_limit;
 };
@@ -114,6 +115,7 @@ class Planner {
     result_.work_before = best_.work;
     result_.instructions_before = InstructionCount(*module_);
     result_.lower_bound_bytes = LowerBound(*module_, *base->planner);
+    base->lower_bound_bytes = result_.lower_bound_bytes;
     result_.method = "none";
     return absl::OkStatus();
   }
@@ -183,7 +185,7 @@ class Planner {
     made->outcome.work = WorkOf(*made->cost);
     auto planner = std::make_unique<NestedPlanner>(
         *made->module, *made->cost, options_.sizes, options_.effort,
-        options_.reschedule, &work_);
+        options_.reschedule, /*in_place=*/options_.peak != nullptr, &work_);
     TF_ASSIGN_OR_RETURN(
         const NestedPlanner::Plan as_is,
         planner->PlanEntry(std::numeric_limits<int64_t>::max()));
@@ -214,6 +216,9 @@ class Planner {
 
   // Modules in which what a lower limit may bring by chance is not looked for.
   bool IsLarge() const { return result_.instructions_before > kLarge; }
+
+  // Modules in which plans for many limits take no time.
+  bool IsTiny() const { return result_.instructions_before < kTiny; }
 
   // What a plan of no use costs, in seconds.
   double UselessSeconds() const {
@@ -389,23 +394,37 @@ class Planner {
     return absl::OkStatus();
   }
 
-  // Limits that are always the same ones, so that plans for them serve others:
-  // shares of the peak, as percentages say them.
-  int64_t Rung(int tenths) const {
-    return static_cast<int64_t>(10.0 * tenths / 100 *
-                                static_cast<double>(result_.peak_before_bytes));
+  // Limits that are always the same ones, so that plans for them serve others,
+  // the highest first: shares of the peak, as percentages say them, or in tiny
+  // modules of what lies above the lower bound.
+  std::vector<int64_t> Rungs() const {
+    const int64_t peak = result_.peak_before_bytes;
+    std::vector<int64_t> rungs;
+    if (IsTiny()) {
+      const double room =
+          static_cast<double>(peak - prepared_.front()->lower_bound_bytes);
+      for (int k = 1; k <= kTinyRungs; ++k) {
+        rungs.push_back(peak - static_cast<int64_t>(room * k / kTinyRungs));
+      }
+      return rungs;
+    }
+    for (int tenths = 9; tenths > 0; --tenths) {
+      rungs.push_back(static_cast<int64_t>(10.0 * tenths / 100 *
+                                           static_cast<double>(peak)));
+    }
+    return rungs;
   }
 
   // A plan for a lower limit may cost less, as variants that it needs may.
   absl::Status TryLowerLimits(bool good_enough) {
     if (options_.effort < 1 || good_enough) return absl::OkStatus();
-    for (int tenths = 9; tenths > 0; --tenths) {
-      const int64_t rung = Rung(tenths);
+    for (int64_t rung : Rungs()) {
       if (rung >= options_.limit_bytes) continue;
       if (rung < result_.lower_bound_bytes || spent_ > kWorkOfRungs) break;
       const double before = best_.work.seconds;
       Variants lower(this, rung);
       TF_RETURN_IF_ERROR(lower.Run());
+      if (IsTiny()) continue;
       // Where these cost no less, those for still lower limits do not, either.
       if (!lower.Met() || best_.work.seconds >= before) break;
     }
@@ -416,20 +435,41 @@ class Planner {
   absl::Status TryOtherLimits(const ModuleVariant& variant) {
     if (options_.effort < 1) return absl::OkStatus();
     TF_ASSIGN_OR_RETURN(Prepared * prepared, Prepare(variant));
-    for (int tenths = 9; tenths > 0; --tenths) {
-      const int64_t rung = Rung(tenths);
+    const std::vector<int64_t> rungs = Rungs();
+    for (int64_t rung : rungs) {
       if (rung >= options_.limit_bytes) continue;
       if (rung < result_.lower_bound_bytes) break;
-      TF_RETURN_IF_ERROR(FindPrograms(rung, prepared).status());
+      TF_RETURN_IF_ERROR(TryOtherLimit(rung, prepared));
       if (best_.peak_bytes <= options_.limit_bytes) return absl::OkStatus();
     }
-    for (int tenths = 9; tenths > 0; --tenths) {
-      const int64_t rung = Rung(tenths);
-      if (rung >= best_.peak_bytes) continue;
+    for (int64_t rung : rungs) {
+      if (rung >= best_.peak_bytes && !IsTiny()) continue;
       if (rung <= options_.limit_bytes) break;
-      TF_RETURN_IF_ERROR(FindPrograms(rung, prepared).status());
+      TF_RETURN_IF_ERROR(TryOtherLimit(rung, prepared));
+    }
+    return Descend(prepared);
+  }
+
+  // Halves what lies between the lower bound and the least peak: by the same
+  // limits, whichever one is missed.
+  absl::Status Descend(Prepared* prepared) {
+    int64_t missed = prepared_.front()->lower_bound_bytes;
+    for (int step = 0; step < kSteps && best_.peak_bytes - missed > 1; ++step) {
+      if (best_.peak_bytes <= options_.limit_bytes) break;
+      if (IsLarge() && spent_ > kWorkOfRungs) break;
+      const int64_t limit = missed + (best_.peak_bytes - missed) / 2;
+      TF_RETURN_IF_ERROR(TryOtherLimit(limit, prepared));
+      if (best_.peak_bytes > limit) missed = limit;
     }
     return absl::OkStatus();
+  }
+
+  // All variants where that takes no time, else the one at hand.
+  absl::Status TryOtherLimit(int64_t limit, Prepared* prepared) {
+    if (IsTiny() && spent_ <= kWorkOfRungs) {
+      return Variants(this, limit).Run();
+    }
+    return FindPrograms(limit, prepared).status();
   }
 
   absl::Status TryAll() {
@@ -463,8 +503,11 @@ class Planner {
   }
 
   static constexpr int kAims = 4;
+  static constexpr int kSteps = 6;
   // Instructions.
   static constexpr int64_t kLarge = 5000;
+  static constexpr int64_t kTiny = 500;
+  static constexpr int kTinyRungs = 20;
   static constexpr int kFuseParts[] = {4, 2};
   static constexpr double kGoodEnough = 1.02;
   // What a search may look at for one variant at effort 1: about a second.

@@ -51,6 +51,7 @@ class Tracer {
     trace_.first_instance.reserve(trace_.steps.size() + 1);
     trace_.last_use.reserve(instances);
     home_.reserve(instances);
+    overwritten_.reserve(instances);
     values_.reserve(instances);
   }
 
@@ -73,6 +74,8 @@ class Tracer {
         trace_.last_use.push_back(step);
         const ValueId alias = problem_.values[value].alias_of;
         home_.push_back(alias < 0 ? -1 : InstanceOf(alias));
+        const ValueId operand = problem_.values[value].in_place_of;
+        overwritten_.push_back(operand < 0 ? -1 : InstanceOf(operand));
         values_.push_back(value);
       }
       num_instances += node.value_count;
@@ -102,6 +105,23 @@ class Tracer {
     }
   }
 
+  // Of each step: what it makes in the memory of what nobody reads later.
+  std::vector<int64_t> SharedBytes() const {
+    std::vector<int64_t> shared(trace_.steps.size(), 0);
+    for (size_t step = 0; step < shared.size(); ++step) {
+      for (int32_t i = trace_.first_instance[step];
+           i < trace_.first_instance[step + 1]; ++i) {
+        const int32_t operand = overwritten_[i];
+        if (operand < 0 ||
+            trace_.last_use[operand] != static_cast<int32_t>(step)) {
+          continue;
+        }
+        shared[step] += std::min(trace_.bytes[i], trace_.bytes[operand]);
+      }
+    }
+    return shared;
+  }
+
   void AddLiveBytes() {
     const int64_t num_steps = trace_.step_count();
     std::vector<int64_t> change(num_steps + 2, 0);
@@ -113,13 +133,15 @@ class Tracer {
             trace_.bytes[i];
       }
     }
+    const std::vector<int64_t> shared = SharedBytes();
     trace_.live.resize(num_steps);
     int64_t live = problem_.base_bytes;
     trace_.peak_bytes = live;
     for (int64_t step = 0; step < num_steps; ++step) {
       live += change[step];
-      trace_.live[step] =
-          live + problem_.nodes[trace_.steps[step]].internal_bytes;
+      trace_.live[step] = live +
+                          problem_.nodes[trace_.steps[step]].internal_bytes -
+                          shared[step];
       if (trace_.live[step] > trace_.peak_bytes) {
         trace_.peak_bytes = trace_.live[step];
         trace_.peak_step = static_cast<int32_t>(step);
@@ -130,8 +152,10 @@ class Tracer {
   const RematProblem& problem_;
   RematTrace& trace_;
   std::vector<int32_t> latest_;  // step of each node
-  // Of each instance: what it lies in (or -1), and its value.
+  // Of each instance: what it lies in (or -1), what it may overwrite (or -1),
+  // and its value.
   std::vector<int32_t> home_;
+  std::vector<int32_t> overwritten_;
   std::vector<ValueId> values_;
 };
 
@@ -183,14 +207,17 @@ int64_t LowerBoundBytes(const RematProblem& problem, bool in_place) {
       seen[value] = n;
       return problem.values[value].bytes;
     };
-    int64_t read = 0, made = 0;
+    int64_t read = 0, made = 0, shared = 0;
     for (ValueId value : node.reads) read += bytes_of(value);
     for (int32_t k = 0; k < node.value_count; ++k) {
-      made += bytes_of(node.first_value + k);
+      const int64_t bytes = bytes_of(node.first_value + k);
+      made += bytes;
+      const ValueId operand = problem.values[node.first_value + k].in_place_of;
+      if (operand >= 0 && !output[operand]) shared += bytes;
     }
-    bound =
-        std::max(bound, node.internal_bytes +
-                            (in_place ? std::max(read, made) : read + made));
+    bound = std::max(
+        bound, node.internal_bytes +
+                   (in_place ? std::max(read, made) : read + made - shared));
   }
   return bound + problem.base_bytes;
 }

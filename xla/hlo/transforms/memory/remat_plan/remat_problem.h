@@ -18,7 +18,8 @@ using ValueId = int32_t;
 // A program is a sequence of nodes. A step reads of each value what the latest
 // step of the node that makes it has left; so a second step of a node serves
 // all readers after it, and what the first one left dies with its last reader
-// before.
+// before. Both are there while the step runs, but for what takes the memory of
+// what it reads.
 //
 //   0 1 2 3 4        4 reads 0's value: live over steps 0 … 4
 //   0 1 2 3 0 4      … dropped after 1, made again before 4
@@ -41,6 +42,9 @@ struct RematProblem {
     int64_t bytes = 0;
     // Lies in the memory of this one, which its node reads; -1: none.
     ValueId alias_of = -1;
+    // Takes the memory of this one, which its node reads, if nobody reads it
+    // later; -1: none. Of as many bytes; no other value's of the node.
+    ValueId in_place_of = -1;
   };
 
   std::vector<Node> nodes;

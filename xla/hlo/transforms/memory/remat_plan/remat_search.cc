@@ -420,16 +420,21 @@ class Searcher {
     return RematProgram{std::move(steps), trace.peak_bytes, trace.seconds};
   }
 
-  // Improves a program and takes it if it is the best.
-  absl::Status Try(std::vector<NodeId> program, int64_t segment_bytes) {
+  // Improves a program and takes it if it is the best. `aim`: what is dropped
+  // for, at most the limit.
+  absl::Status Try(std::vector<NodeId> program, int64_t segment_bytes,
+                   int64_t aim) {
     TF_ASSIGN_OR_RETURN(RematProgram found,
-                        DropValues(std::move(program), segment_bytes));
+                        DropValues(std::move(program), segment_bytes, aim));
     if (!hopeless_) {
       TF_ASSIGN_OR_RETURN(found,
                           TakeBackRuns(problem_, std::move(found), limit_));
     }
     if (Better(found, best_, limit_)) best_ = std::move(found);
     return absl::OkStatus();
+  }
+  absl::Status Try(std::vector<NodeId> program, int64_t segment_bytes) {
+    return Try(std::move(program), segment_bytes, limit_);
   }
 
   absl::Status TrySegments() {
@@ -439,10 +444,22 @@ class Searcher {
          ++variant) {
       TF_RETURN_IF_ERROR(Try(start_, segment));
       if (hopeless_ || (effort_ <= 1 && Met())) break;
+      if (variant == 0 && effort_ > 0 && !Met() && work_ > 0) {
+        TF_RETURN_IF_ERROR(TryLower());
+        if (Met() && effort_ <= 1) break;
+      }
       // Of what there is beyond the bound that nothing goes below.
       segment = variant == 0 ? limit_ / 2 : segment / 2;
     }
     return absl::OkStatus();
+  }
+
+  // What is dropped for a lower limit may be what this one needs: runs again
+  // that need much themselves come to lie elsewhere.
+  absl::Status TryLower() {
+    const int64_t excess = best_.peak_bytes - limit_;
+    return Try(start_, kNoSegments,
+               std::max(bound_, limit_ - excess - excess / 2));
   }
 
   // Fewer and fewer bytes in a segment: more checkpoints, less to run again at
@@ -520,24 +537,23 @@ class Searcher {
 
   // Rounds of drops until the limit is met or they get nowhere.
   absl::StatusOr<RematProgram> DropValues(std::vector<NodeId> program,
-                                          int64_t segment_bytes) {
+                                          int64_t segment_bytes, int64_t aim) {
     RematTrace trace;
     TF_RETURN_IF_ERROR(TraceProgram(problem_, program, &trace));
     RematProgram best{program, trace.peak_bytes, trace.seconds};
-    double excess = Excess(trace, limit_);
+    double excess = Excess(trace, aim);
     int stuck = 0;
     for (int round = 0; round < kMaxRounds && trace.peak_bytes > limit_ &&
                         work_ > 0 && trace.seconds <= MostSeconds();
          ++round) {
       work_ -= trace.step_count();
-      Round drops(problem_, trace, limit_, segment_bytes, MostSeconds(),
-                  &work_);
+      Round drops(problem_, trace, aim, segment_bytes, MostSeconds(), &work_);
       if (drops.Run() == 0) break;
       program = RemoveUselessSteps(problem_, drops.Program());
       TF_RETURN_IF_ERROR(TraceProgram(problem_, program, &trace));
       const RematProgram now{program, trace.peak_bytes, trace.seconds};
       if (Better(now, best, limit_)) best = now;
-      const double new_excess = Excess(trace, limit_);
+      const double new_excess = Excess(trace, aim);
       stuck = new_excess < 0.99 * excess ? 0 : stuck + 1;
       if (stuck >= 2) break;
       excess = std::min(excess, new_excess);

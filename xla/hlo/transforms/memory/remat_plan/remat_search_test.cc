@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <random>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -11,6 +12,7 @@
 #include "xla/hlo/transforms/memory/remat_plan/remat_eager.h"
 #include "xla/hlo/transforms/memory/remat_plan/remat_exact.h"
 #include "xla/hlo/transforms/memory/remat_plan/remat_problem.h"
+#include "xla/hlo/transforms/memory/remat_plan/remat_state.h"
 
 namespace xla::remat_plan {
 namespace {
@@ -224,6 +226,83 @@ TEST(RematSearchTest, IsCloseToExact) {
   ASSERT_GT(count, 10);
   EXPECT_LE(sum / count, 1.03);
   EXPECT_LE(sum_in_any_order / count, 1.03);
+}
+
+// A step that makes 100 bytes of 100: both are there, unless the result takes
+// the memory of what nobody reads any more.
+TEST(RematTraceTest, TakesTheMemoryOfWhatNobodyReads) {
+  RematProblem problem;
+  AddNode(&problem, 1, true, 100, {});
+  AddNode(&problem, 1, true, 100, {0});
+  AddNode(&problem, 1, true, 10, {1});
+  problem.outputs = {2};
+  const auto live = [&]() {
+    RematTrace trace;
+    EXPECT_TRUE(TraceProgram(problem, problem.order, &trace).ok());
+    return trace.live;
+  };
+  EXPECT_EQ(live(), std::vector<int64_t>({100, 200, 100}));
+  EXPECT_EQ(LowerBoundBytes(problem), 200);
+  problem.values[1].in_place_of = 0;
+  EXPECT_EQ(live(), std::vector<int64_t>({100, 100, 100}));
+  EXPECT_EQ(LowerBoundBytes(problem), 100);
+  // Somebody reads it later.
+  problem.nodes[2].reads = {0, 1};
+  EXPECT_EQ(live(), std::vector<int64_t>({100, 200, 200}));
+  // It outlives the program.
+  problem.nodes[2].reads = {1};
+  problem.outputs = {0, 2};
+  EXPECT_EQ(live(), std::vector<int64_t>({0, 100, 100}));
+  EXPECT_EQ(LowerBoundBytes(problem), 100);
+}
+
+// What is live at the steps of the start, as runs come and go between them.
+TEST(RematStateTest, CountsWhatTakesTheMemoryOfOthers) {
+  int shared = 0;
+  for (int seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(seed);
+    RematProblem problem = RandomProblem(seed, 12);
+    std::mt19937 random(seed);
+    for (size_t n = 1; n < problem.nodes.size(); ++n) {
+      const std::vector<ValueId>& reads = problem.nodes[n].reads;
+      const ValueId operand = reads[random() % reads.size()];
+      if (random() % 3 == 0) continue;
+      problem.values[n].bytes = problem.values[operand].bytes;
+      problem.values[n].in_place_of = operand;
+    }
+    RematTrace trace;
+    ASSERT_TRUE(TraceProgram(problem, problem.order, &trace).ok());
+    const int64_t with = trace.peak_bytes;
+    RematState state(problem, trace, 0);
+    std::vector<std::pair<NodeId, int32_t>> inserted;
+    for (int change = 0; change < 30; ++change) {
+      // Step s lies at 2s+1; what runs again before it, at 2s.
+      if (change % 3 == 2 && !inserted.empty()) {
+        const size_t which = random() % inserted.size();
+        state.Remove(inserted[which].first, inserted[which].second);
+        inserted.erase(inserted.begin() + which);
+      } else {
+        const int step = 2 + random() % 10;
+        const NodeId node = random() % step;
+        const auto run = std::make_pair(node, 2 * step);
+        if (std::count(inserted.begin(), inserted.end(), run) > 0) continue;
+        state.Insert(run.first, run.second);
+        inserted.push_back(run);
+      }
+      ASSERT_TRUE(TraceProgram(problem, state.Program(), &trace).ok());
+      size_t at = 0;
+      for (int32_t step = 0; step < 12; ++step) {
+        for (const auto& run : inserted) at += run.second == 2 * step ? 1 : 0;
+        ASSERT_EQ(state.tree().Max(2 * step + 1, 2 * step + 1),
+                  trace.live[at++])
+            << "change " << change << ", step " << step;
+      }
+    }
+    for (RematProblem::Value& value : problem.values) value.in_place_of = -1;
+    ASSERT_TRUE(TraceProgram(problem, problem.order, &trace).ok());
+    shared += trace.peak_bytes > with ? 1 : 0;
+  }
+  EXPECT_GT(shared, 10);
 }
 
 }  // namespace

@@ -59,6 +59,42 @@ RematState::RematState(const RematProblem& problem, const RematTrace& trace,
   }
   for (ValueId value : problem.outputs) uses_[value].push_back(end_position());
   tree_ = ExcessTree(LiveBytes(), limit);
+  FindOverwriters();
+}
+
+void RematState::FindOverwriters() {
+  for (size_t v = 0; v < problem_.values.size(); ++v) {
+    const ValueId operand = problem_.values[v].in_place_of;
+    if (operand < 0 || bytes_[v] == 0 || bytes_[operand] == 0) continue;
+    overwriters_.resize(problem_.values.size());
+    overwriters_[operand].push_back(static_cast<ValueId>(v));
+  }
+  for (size_t v = 0; v < overwriters_.size(); ++v) {
+    UpdateInPlace(static_cast<ValueId>(v));
+  }
+}
+
+bool RematState::IsInPlace(ValueId value, int32_t run) const {
+  const ValueId operand = problem_.values[value].in_place_of;
+  const int32_t made = RunAtOrBefore(problem_.values[operand].node, run);
+  return run % 2 == 1 && made >= 0 && LastUse(operand, made) == run;
+}
+
+void RematState::UpdateInPlace(ValueId operand) {
+  if (overwriters_.empty()) return;
+  for (ValueId value : overwriters_[operand]) {
+    for (int32_t run : runs_[problem_.values[value].node]) {
+      SetInPlace(value, run, IsInPlace(value, run));
+    }
+  }
+}
+
+void RematState::SetInPlace(ValueId value, int32_t run, bool in_place) {
+  if (in_place ? !in_place_.insert({value, run}).second
+               : in_place_.erase({value, run}) == 0) {
+    return;
+  }
+  tree_.Add(run, run, in_place ? -bytes_[value] : bytes_[value]);
 }
 
 std::vector<int64_t> RematState::LiveBytes() const {
@@ -138,12 +174,14 @@ void RematState::AddUse(ValueId value, int32_t position) {
   Count(value, position, position, -1);
   InsertSorted(uses_[value], position);
   Count(value, position, position, 1);
+  UpdateInPlace(value);
 }
 
 void RematState::RemoveUse(ValueId value, int32_t position) {
   Count(value, position, position, -1);
   EraseOne(uses_[value], position);
   Count(value, position, position, 1);
+  UpdateInPlace(value);
 }
 
 void RematState::Insert(NodeId node, int32_t position) {
@@ -155,6 +193,7 @@ void RematState::Insert(NodeId node, int32_t position) {
   InsertSorted(runs_[node], position);
   for (int32_t k = 0; k < info.value_count; ++k) {
     Count(info.first_value + k, position - 1, position, 1);
+    UpdateInPlace(info.first_value + k);
   }
   seconds_ += info.seconds;
 }
@@ -162,11 +201,13 @@ void RematState::Insert(NodeId node, int32_t position) {
 void RematState::Remove(NodeId node, int32_t position) {
   const RematProblem::Node& info = problem_.nodes[node];
   for (int32_t k = 0; k < info.value_count; ++k) {
+    SetInPlace(info.first_value + k, position, false);
     Count(info.first_value + k, position - 1, position, -1);
   }
   EraseOne(runs_[node], position);
   for (int32_t k = 0; k < info.value_count; ++k) {
     Count(info.first_value + k, position - 1, position, 1);
+    UpdateInPlace(info.first_value + k);
   }
   for (ValueId value : info.reads) RemoveUse(value, position);
   seconds_ -= info.seconds;

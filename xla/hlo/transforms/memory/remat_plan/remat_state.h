@@ -2,8 +2,10 @@
 #define XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLAN_REMAT_STATE_H_
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "xla/hlo/transforms/memory/remat_plan/excess_tree.h"
 #include "xla/hlo/transforms/memory/remat_plan/remat_problem.h"
@@ -18,7 +20,7 @@ namespace xla::remat_plan {
 // runs and dies at a position 2s takes room there as the search says
 // (AddTransient). What lies in the memory of another value takes room of its
 // own from the next position on: exact unless the other one is read later, too;
-// else never too little.
+// else never too little. What is inserted takes no memory of what it reads.
 class RematState {
  public:
   // Ascending; nearly always few.
@@ -72,6 +74,13 @@ class RematState {
   // Adds (or takes away) what the runs in [first, last], and the one before
   // them, hold of a value.
   void Count(ValueId value, int32_t first, int32_t last, int sign);
+  // What may take the memory of each value; empty if nothing may.
+  void FindOverwriters();
+  // Counts which of them do, after a change of its runs or readers.
+  void UpdateInPlace(ValueId operand);
+  bool IsInPlace(ValueId value, int32_t run) const;
+  // Counts (or no longer) that a value is made where its operand was.
+  void SetInPlace(ValueId value, int32_t run, bool in_place);
   // Live bytes of each position at the start.
   std::vector<int64_t> LiveBytes() const;
   void AddUse(ValueId value, int32_t position);
@@ -80,12 +89,15 @@ class RematState {
   const RematProblem& problem_;
   int32_t step_count_;
   double seconds_;
-  std::vector<Positions> runs_;     // by node
-  std::vector<Positions> uses_;     // by value
-  std::vector<int64_t> bytes_;      // by value
-  std::vector<int64_t> transient_;  // by position
-  std::vector<int32_t> rank_;       // of each node in problem.order
-  ExcessTree tree_;                 // by position
+  std::vector<Positions> runs_;                               // by node
+  std::vector<Positions> uses_;                               // by value
+  std::vector<int64_t> bytes_;                                // by value
+  std::vector<int64_t> transient_;                            // by position
+  std::vector<absl::InlinedVector<ValueId, 1>> overwriters_;  // by value
+  // What is made where its operand was: values and runs.
+  absl::flat_hash_set<std::pair<ValueId, int32_t>> in_place_;
+  std::vector<int32_t> rank_;  // of each node in problem.order
+  ExcessTree tree_;            // by position
 };
 
 }  // namespace xla::remat_plan
