@@ -270,7 +270,8 @@ class Planner {
       }
       const int64_t excess = outcome.peak_bytes - limit;
       if (excess <= 0 || plan.peak_bytes > aim || aim == 0) break;
-      aim -= excess + excess / 4;
+      // What it counts elsewhere is known now; where that is not enough, more.
+      aim -= excess + (attempt == 0 ? 0 : excess / 4);
     }
     spent_ += work_before - work_ + kWorkOfTrial * result_.instructions_before;
     if (limit == options_.limit_bytes) {
@@ -431,6 +432,21 @@ class Planner {
     return absl::OkStatus();
   }
 
+  // What costs much may cost less a little below the limit.
+  absl::Status TryJustBelow(const ModuleVariant& variant) {
+    if (options_.effort < 1 || IsLarge() ||
+        best_.work.seconds <= kCostly * result_.work_before.seconds) {
+      return absl::OkStatus();
+    }
+    TF_ASSIGN_OR_RETURN(Prepared * prepared, Prepare(variant));
+    const int64_t room = options_.limit_bytes - result_.lower_bound_bytes;
+    for (int part = 4; part <= 64; part *= 2) {
+      TF_RETURN_IF_ERROR(
+          FindPrograms(options_.limit_bytes - room / part, prepared).status());
+    }
+    return absl::OkStatus();
+  }
+
   // One for another limit may need less than what misses this one.
   absl::Status TryOtherLimits(const ModuleVariant& variant) {
     if (options_.effort < 1) return absl::OkStatus();
@@ -478,6 +494,9 @@ class Planner {
     TF_RETURN_IF_ERROR(variants.Met()
                            ? TryLowerLimits(variants.GoodEnough())
                            : TryOtherLimits(variants.best_variant()));
+    if (variants.Met()) {
+      TF_RETURN_IF_ERROR(TryJustBelow(variants.best_variant()));
+    }
     for (const auto& [name, rewrite] : options_.others) {
       // What only computes again costs something.
       if (best_.peak_bytes <= options_.limit_bytes &&
@@ -510,6 +529,7 @@ class Planner {
   static constexpr int kTinyRungs = 20;
   static constexpr int kFuseParts[] = {4, 2};
   static constexpr double kGoodEnough = 1.02;
+  static constexpr double kCostly = 1.05;
   // What a search may look at for one variant at effort 1: about a second.
   static constexpr int64_t kWorkOfVariant = 3'000'000;
   // ... or less, in small modules.
