@@ -2,6 +2,7 @@
 """Prints what GPU fusion makes of modules: kernels, bytes, times, peaks.
 
 usage: tools/bench/fusion.py [--device=NAME] [--mof=PASS] [--scaling] FILE…
+       tools/bench/fusion.py --kernels=N FILE…
        FUSION_BINARY=…: instead of building one
 
 Builds //tools/bench:fusion with -c opt and runs it once per file. Each figure
@@ -9,10 +10,13 @@ stands before fusion, after priority fusion and after multi-output fusion. Bytes
 are what the cost model says that kernels read and write, each computation
 counted once; the lower bound reads each parameter and writes each result once;
 the floor is what no fusion around the kernels of libraries (dots, …) does
-without: their bytes, and one write and read of what they give and take.
+without: their bytes, and one write and read of what they give and take (below
+it: dots that became loops, masks written for later kernels).
+--kernels: instead, the N kernels with the most bytes in the end, and what they
+read and write.
 --scaling: instead of files, synthetic modules of 1,000 to 100,000 instructions,
-with the exponent that fits their times: training steps, random graphs, and
-readers of one value.
+with the exponent that fits their times: training steps, random graphs, readers
+of one value, and loops that are results.
 """
 
 import csv
@@ -52,7 +56,7 @@ def exponent(sizes, seconds):
 
 
 def scaling(binary, flags):
-  for graph in ["training", "random", "wide"]:
+  for graph in ["training", "random", "wide", "results"]:
     rows = []
     print("%-10s %12s %12s %12s %12s" % (graph, "instructions", "priority s", "mof s",
                                         "us/instr"))
@@ -98,6 +102,8 @@ def main():
   if scale:
     scaling(binary, flags)
     return 0
+  if any(flag.startswith("--kernels") for flag in flags):
+    return subprocess.run([binary] + flags + files).returncode
   print("%-36s %7s  %-19s  %-22s %5s %5s %6s %6s %6s  %-20s  %-22s  %s" % (
       "model", "instr", "kernels", "bytes", "/0", "/1", "/bound", "floor", "/0", "model us",
       "peak bytes", "seconds"))

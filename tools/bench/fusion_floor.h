@@ -12,9 +12,10 @@ namespace xla {
 // must write for libraries, for control flow and as results, once each; and
 // what they read of libraries' results and of parameters: once, as the one
 // reads it that reads the least of it now, and once more for each one that
-// waits for a library which waits for the one before. Only where a slice moves
-// up through arithmetic can less be read. As all bytes of the model: each
-// computation counts once. O(instructions^2) bits.
+// waits for a library which waits for the one before. Less is read only where a
+// slice moves up through arithmetic, a dot becomes a loop, or a kernel writes a
+// smaller value for a later one. As all bytes of the model: each computation
+// counts once. O(instructions^2) bits.
 struct FusionFloor {
   double library = 0;
   double floor = 0;

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
@@ -16,7 +17,9 @@
 #include "tools/bench/fusion_floor.h"
 #include "tools/tool_main.h"
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
+#include "xla/backends/gpu/model/cost/kernel_cost.h"
 #include "xla/hlo/analysis/cost/gpu_devices.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/parser/hlo_parser.h"
 #include "xla/hlo/pipeline/all_passes.h"
 #include "xla/hlo/testlib/random_module.h"
@@ -37,7 +40,10 @@ ABSL_FLAG(int64_t, synthetic, 0,
 ABSL_FLAG(std::string, graph, "training",
           "Of --synthetic: training, a step of a network of equal layers; "
           "random, operands drawn from a window of recent values; wide, "
-          "readers of one value.");
+          "readers of one value; results, loops that are a result each.");
+ABSL_FLAG(int64_t, kernels, 0,
+          "Instead of figures, so many kernels with the most bytes in the end, "
+          "each with what it writes and how much it reads of what.");
 ABSL_FLAG(bool, schedule, true,
           "Schedule, to know the peaks; else they are 0.");
 
@@ -93,6 +99,43 @@ absl::StatusOr<std::string> Figures(xla::HloModule* module) {
                          absl::ToDoubleMicroseconds(time), peak);
 }
 
+// What is worth a look first.
+absl::Status PrintKernels(const xla::HloModule& module, int64_t count) {
+  TF_ASSIGN_OR_RETURN(auto device,
+                      xla::gpu::LoadGpuDevice(absl::GetFlag(FLAGS_device)));
+  xla::gpu::GpuPerformanceModel model(device);
+  std::vector<std::pair<double, std::string>> lines;
+  for (const xla::HloComputation* computation :
+       xla::ComputationsWithMemory(module)) {
+    for (const xla::HloInstruction* inst : computation->instructions()) {
+      const auto& data = model.EstimateRunTime(*inst);
+      if (data.bytes() <= 0) continue;
+      std::string line = absl::StrFormat(
+          "%12.0f B read, %12.0f B written, %8.2f us  %s = %s %s",
+          data.bytes_read, data.bytes_written,
+          absl::ToDoubleMicroseconds(data.time), inst->name(),
+          xla::ShapeUtil::HumanString(inst->shape()),
+          xla::HloOpcodeString(inst->opcode()));
+      const xla::gpu::KernelCost& cost = model.costs().Get(*inst);
+      for (int64_t i = 0; i < inst->operand_count(); ++i) {
+        absl::StrAppendFormat(
+            &line, "%s%.3g of %s %s", i == 0 ? " of " : ", ",
+            cost.operands[i].utilization(), inst->operand(i)->name(),
+            xla::ShapeUtil::HumanString(inst->operand(i)->shape()));
+      }
+      lines.emplace_back(data.bytes(), std::move(line));
+    }
+  }
+  std::stable_sort(
+      lines.begin(), lines.end(),
+      [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (const auto& [bytes, line] : lines) {
+    if (--count < 0) break;
+    std::cout << line << "\n";
+  }
+  return absl::OkStatus();
+}
+
 // What any program for the module reads and writes: parameters and results.
 int64_t LowerBound(const xla::HloModule& module) {
   const xla::HloComputation& entry = *module.entry_computation();
@@ -123,6 +166,9 @@ absl::Status Measure(const std::string& name, xla::HloModule* module) {
   absl::StrAppend(&line, figures);
   TF_ASSIGN_OR_RETURN(double mof, Run(module, absl::GetFlag(FLAGS_mof)));
   TF_RETURN_IF_ERROR(Run(module, "hlo-cse,hlo-dce").status());
+  if (absl::GetFlag(FLAGS_kernels) > 0) {
+    return PrintKernels(*module, absl::GetFlag(FLAGS_kernels));
+  }
   TF_ASSIGN_OR_RETURN(figures, Figures(module));
   std::cout << line << figures << absl::StrFormat(",%.4f,%.4f\n", priority, mof)
             << std::flush;
@@ -149,6 +195,23 @@ std::string WideModule(int64_t instructions) {
       results, ")\n}\n");
 }
 
+// Two loops over a parameter, both of which are results; and so on.
+std::string ResultsModule(int64_t instructions) {
+  constexpr char kShape[] = "f32[4096]{0}";
+  std::string body, shapes, results;
+  for (int64_t i = 0; i < instructions / 5; ++i) {
+    absl::StrAppend(&body, "p", i, " = ", kShape, " parameter(", i, ")\na", i,
+                    " = ", kShape, " exponential(p", i, ")\nb", i, " = ",
+                    kShape, " negate(a", i, ")\nx", i, " = ", kShape, " abs(p",
+                    i, ")\nd", i, " = ", kShape, " log(x", i, ")\n");
+    const std::string comma = i == 0 ? "" : ", ";
+    absl::StrAppend(&shapes, comma, kShape, ", ", kShape);
+    absl::StrAppend(&results, comma, "b", i, ", d", i);
+  }
+  return absl::StrCat("HloModule results\nENTRY e {\n", body, "ROOT t = (",
+                      shapes, ") tuple(", results, ")\n}\n");
+}
+
 absl::StatusOr<std::unique_ptr<xla::HloModule>> SyntheticModule(int64_t size) {
   const std::string graph = absl::GetFlag(FLAGS_graph);
   if (graph == "training") {
@@ -157,6 +220,9 @@ absl::StatusOr<std::unique_ptr<xla::HloModule>> SyntheticModule(int64_t size) {
   }
   if (graph == "wide") {
     return xla::ParseAndReturnUnverifiedModule(WideModule(size));
+  }
+  if (graph == "results") {
+    return xla::ParseAndReturnUnverifiedModule(ResultsModule(size));
   }
   if (graph != "random") {
     return absl::InvalidArgumentError(absl::StrCat("--graph=", graph));
@@ -188,10 +254,12 @@ absl::Status MeasureAll(const std::vector<std::string>& files) {
 int main(int argc, char** argv) {
   std::vector<std::string> files = xla::InitTool(
       argc, argv, "fusion FILE...: figures before and after, as CSV\n");
-  std::cout << "model,instructions,lower_bound,library,floor,kernels0,bytes0,"
-               "us0,peak0,"
-               "kernels1,bytes1,us1,peak1,kernels2,bytes2,us2,peak2,"
-               "priority_s,mof_s\n";
+  if (absl::GetFlag(FLAGS_kernels) == 0) {
+    std::cout
+        << "model,instructions,lower_bound,library,floor,kernels0,bytes0,us0,"
+           "peak0,kernels1,bytes1,us1,peak1,kernels2,bytes2,us2,peak2,"
+           "priority_s,mof_s\n";
+  }
   absl::Status status = MeasureAll(files);
   return status.ok() ? 0 : xla::ExitStatus(status);
 }

@@ -20,6 +20,10 @@ std::string KindName(FusionRecord::Kind kind) {
       return "producer-consumer";
     case FusionRecord::Kind::kPriority:
       return "priority";
+    case FusionRecord::Kind::kDot:
+      return "dot";
+    case FusionRecord::Kind::kNarrowOutput:
+      return "narrow-output";
     case FusionRecord::Kind::kUndone:
       return "undone";
   }
@@ -27,7 +31,8 @@ std::string KindName(FusionRecord::Kind kind) {
 }
 
 std::string Pair(const FusionExplanationProto::Record& record) {
-  return absl::StrCat(record.kind(), " ", record.producer(), ": ",
+  return absl::StrCat(record.kind(), " ", record.producer(),
+                      record.consumers().empty() ? "" : ": ",
                       absl::StrJoin(record.consumers(), ", "));
 }
 

@@ -20,6 +20,8 @@ struct FusionRecord {
     kProducerConsumer,  // `producer` becomes part of the consumers, and stays
                         // an output
     kPriority,          // `producer` goes into all consumers
+    kDot,               // a dot, `producer`, becomes a fusion
+    kNarrowOutput,      // `producer` writes what the consumers computed
     kUndone,            // a fusion that was taken back
   };
 

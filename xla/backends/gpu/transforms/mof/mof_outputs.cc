@@ -15,13 +15,43 @@
 namespace xla::gpu {
 namespace {
 
-using Values =
-    absl::flat_hash_map<const HloInstruction*, const HloInstruction*>;
+// Drops the outputs that `kept` does not want, which nobody reads.
+absl::Status DropOutputs(HloInstruction* fusion,
+                         const std::vector<bool>& kept) {
+  HloComputation* body = fusion->fused_instructions_computation();
+  HloInstruction* root = body->root_instruction();
+  std::vector<HloInstruction*> outputs;
+  std::vector<int64_t> new_index(kept.size(), -1);
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (!kept[i]) continue;
+    new_index[i] = static_cast<int64_t>(outputs.size());
+    outputs.push_back(root->mutable_operand(static_cast<int64_t>(i)));
+  }
+  // Of a single one there is no tuple.
+  const bool is_tuple = outputs.size() > 1;
+  HloInstruction* new_root =
+      is_tuple ? body->AddInstruction(HloInstruction::CreateTuple(outputs))
+               : outputs[0];
+  body->set_root_instruction(new_root, /*accept_different_shape=*/true);
+  *fusion->mutable_shape() = new_root->shape();
+  const std::vector<HloInstruction*> reads(fusion->users().begin(),
+                                           fusion->users().end());
+  for (HloInstruction* read : reads) {
+    if (is_tuple) {
+      read->set_tuple_index(new_index[read->tuple_index()]);
+      continue;
+    }
+    TF_RETURN_IF_ERROR(read->ReplaceAllUsesWithDifferentShape(fusion));
+    TF_RETURN_IF_ERROR(fusion->parent()->RemoveInstruction(read));
+  }
+  return body->RemoveInstructionAndUnusedOperands(root);
+}
 
-// Maps each instruction to the first one that computes the same. O(size): what
-// has other operands has another hash.
-Values NumberValues(const HloComputation& body) {
-  Values first_of;
+}  // namespace
+
+// O(size), for what has other operands has another hash.
+ValueNumbers NumberValues(const HloComputation& body) {
+  ValueNumbers first_of;
   absl::flat_hash_map<size_t, std::vector<const HloInstruction*>> by_hash;
   const auto same_operands = [&](const HloInstruction* a,
                                  const HloInstruction* b) {
@@ -57,40 +87,6 @@ Values NumberValues(const HloComputation& body) {
   return first_of;
 }
 
-// Drops the outputs that `kept` does not want, which nobody reads.
-absl::Status DropOutputs(HloInstruction* fusion,
-                         const std::vector<bool>& kept) {
-  HloComputation* body = fusion->fused_instructions_computation();
-  HloInstruction* root = body->root_instruction();
-  std::vector<HloInstruction*> outputs;
-  std::vector<int64_t> new_index(kept.size(), -1);
-  for (size_t i = 0; i < kept.size(); ++i) {
-    if (!kept[i]) continue;
-    new_index[i] = static_cast<int64_t>(outputs.size());
-    outputs.push_back(root->mutable_operand(static_cast<int64_t>(i)));
-  }
-  // Of a single one there is no tuple.
-  const bool is_tuple = outputs.size() > 1;
-  HloInstruction* new_root =
-      is_tuple ? body->AddInstruction(HloInstruction::CreateTuple(outputs))
-               : outputs[0];
-  body->set_root_instruction(new_root, /*accept_different_shape=*/true);
-  *fusion->mutable_shape() = new_root->shape();
-  const std::vector<HloInstruction*> reads(fusion->users().begin(),
-                                           fusion->users().end());
-  for (HloInstruction* read : reads) {
-    if (is_tuple) {
-      read->set_tuple_index(new_index[read->tuple_index()]);
-      continue;
-    }
-    TF_RETURN_IF_ERROR(read->ReplaceAllUsesWithDifferentShape(fusion));
-    TF_RETURN_IF_ERROR(fusion->parent()->RemoveInstruction(read));
-  }
-  return body->RemoveInstructionAndUnusedOperands(root);
-}
-
-}  // namespace
-
 absl::StatusOr<int64_t> RemoveDuplicateOutputs(HloInstruction* fusion) {
   if (!fusion->IsMultiOutputFusion() || fusion->IsRoot() ||
       !absl::c_all_of(fusion->users(), [](const HloInstruction* user) {
@@ -101,7 +97,7 @@ absl::StatusOr<int64_t> RemoveDuplicateOutputs(HloInstruction* fusion) {
   }
   HloComputation* body = fusion->fused_instructions_computation();
   const HloInstruction* root = body->root_instruction();
-  const Values first_of = NumberValues(*body);
+  const ValueNumbers first_of = NumberValues(*body);
   std::vector<HloInstruction*> readers(root->operand_count(), nullptr);
   for (HloInstruction* user : fusion->users()) {
     HloInstruction*& reader = readers[user->tuple_index()];

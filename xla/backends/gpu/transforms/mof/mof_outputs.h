@@ -3,10 +3,19 @@
 
 #include <cstdint>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
 namespace xla::gpu {
+
+// Of each instruction of a computation, the first one in post order that
+// computes the same: by opcode, attributes, layout and equal operands all the
+// way. What has side effects is like itself alone. O(instructions).
+using ValueNumbers =
+    absl::flat_hash_map<const HloInstruction*, const HloInstruction*>;
+ValueNumbers NumberValues(const HloComputation& body);
 
 // Makes a multi-output fusion compute each result once.
 //

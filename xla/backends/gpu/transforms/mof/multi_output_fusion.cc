@@ -6,8 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
 #include "xla/backends/gpu/model/gpu_fusible.h"
+#include "xla/backends/gpu/transforms/mof/mof_narrow_outputs.h"
 #include "xla/backends/gpu/transforms/mof/mof_order.h"
 #include "xla/backends/gpu/transforms/mof/mof_outputs.h"
+#include "xla/backends/gpu/transforms/mof/wide_root.h"
 #include "xla/hlo/analysis/cost/gpu_devices.h"
 #include "xla/status_macros.h"
 
@@ -56,6 +58,8 @@ absl::Status MultiOutputFusion::Fuse(
   context.explanation = explanation;
   for (HloComputation* computation :
        GetFusibleComputations(*module, execution_threads)) {
+    WideRoot root(computation);
+    TF_RETURN_IF_ERROR(root.Split());
     MofKernels kernels(computation, context);
     figures->fusions += order == MofOrder::kFirstCome
                             ? FuseFirstCome(&kernels)
@@ -64,8 +68,18 @@ absl::Status MultiOutputFusion::Fuse(
       TF_ASSIGN_OR_RETURN(int64_t removed,
                           RemoveDuplicateOutputs(group.fusion));
       figures->duplicate_outputs += removed;
+      if (removed > 0) {
+        model.Invalidate(*group.fusion);
+        cache.Invalidate(group.fusion);
+      }
       if (groups != nullptr) groups->push_back(std::move(group));
     }
+    if (options_.narrow_outputs) {
+      TF_ASSIGN_OR_RETURN(int64_t added,
+                          AddNarrowOutputs(computation, context, groups));
+      figures->narrow_outputs += added;
+    }
+    TF_RETURN_IF_ERROR(root.Join());
   }
   return absl::OkStatus();
 }
@@ -137,8 +151,10 @@ absl::StatusOr<bool> MultiOutputFusion::RunImpl(
                           explanation_, /*groups=*/nullptr, &figures));
   SetKVMetric(module, "fusions", figures.fusions);
   SetKVMetric(module, "duplicate_outputs", figures.duplicate_outputs);
-  if (figures.fusions > 0 && module->has_schedule()) module->clear_schedule();
-  return figures.fusions > 0;
+  SetKVMetric(module, "narrow_outputs", figures.narrow_outputs);
+  const bool changed = figures.fusions > 0 || figures.narrow_outputs > 0;
+  if (changed && module->has_schedule()) module->clear_schedule();
+  return changed;
 }
 
 }  // namespace xla::gpu

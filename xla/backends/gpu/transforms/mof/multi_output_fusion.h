@@ -36,6 +36,7 @@ struct MultiOutputFusionOptions {
   MofOrder order = MofOrder::kFirstCome;
   double memory_weight = 0;
   std::string memory_limit;
+  bool narrow_outputs = true;
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
@@ -47,6 +48,9 @@ struct MultiOutputFusionOptions {
           "of order savings: bytes saved that a byte held longer costs");
     visit("memory-limit", memory_limit,
           "bytes, as 16GiB, or of the unfused peak, as 100%; empty: none");
+    visit("narrow-outputs", narrow_outputs,
+          "kernels also write what later ones compute of the same values, "
+          "where that is smaller");
   }
 };
 
@@ -64,6 +68,10 @@ struct MultiOutputFusionOptions {
 // model. Dependencies are kept as kernels merge (contracted_dag.h), nothing is
 // rebuilt. No output is computed twice. Near-linear in instructions.
 //
+// Then, with narrow-outputs, what kernels write is chosen anew: a mask or a
+// narrower type that a later kernel makes of large values may be written by an
+// earlier kernel that has them at hand (mof_narrow_outputs.h).
+//
 // With memory-limit: the peak of the scheduled module stays at or below the
 // greater one of the limit and the unfused peak; fusions that hold too much are
 // taken back (mof_memory_limit.h). The pass does not schedule itself: it asks
@@ -77,12 +85,14 @@ class MultiOutputFusion : public HloModulePass, public ExplainingPass {
  public:
   explicit MultiOutputFusion(MultiOutputFusionOptions options = {})
       : options_(std::move(options)) {}
-  // As OpenXLA's; the shape size function is not needed. `alias_info` must
-  // outlive the pass.
+  // As OpenXLA's, which knows no narrow outputs; the shape size function is not
+  // needed. `alias_info` must outlive the pass.
   MultiOutputFusion(const se::DeviceDescription& device_info,
                     const GpuAliasInfo* alias_info,
                     HloCostAnalysis::ShapeSizeFunction shape_size_function)
-      : device_info_(device_info), alias_info_(alias_info) {}
+      : device_info_(device_info), alias_info_(alias_info) {
+    options_.narrow_outputs = false;
+  }
 
   // What memory-limit measures peaks with. An example:
   // xla/hlo/pipeline/memory_aware_fusion.h.
@@ -102,6 +112,7 @@ class MultiOutputFusion : public HloModulePass, public ExplainingPass {
   struct Figures {
     int64_t fusions = 0;
     int64_t duplicate_outputs = 0;
+    int64_t narrow_outputs = 0;
   };
   // Of kernels that both orders leave, before a limit takes fusions back.
   absl::StatusOr<MofOrder> FasterOrder(

@@ -12,12 +12,14 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "xla/backends/gpu/transforms/mof/wide_root.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/parser/hlo_parser.h"
 #include "xla/hlo/verifier/hlo_verifier.h"
+#include "xla/literal.h"
 
 namespace xla::gpu {
 namespace {
@@ -244,6 +246,27 @@ TEST_P(MultiOutputFusionTest, TwoRunsGiveEqualModules) {
     ASSERT_TRUE(Fuse(a.get(), Options()).ok());
     ASSERT_TRUE(Fuse(b.get(), Options()).ok());
     EXPECT_EQ(a->ToString(), b->ToString());
+  }
+}
+
+// Results keep their places though their tuple is taken apart for the time.
+TEST_P(MultiOutputFusionTest, WideRoot) {
+  constexpr int kResults = WideRoot::kMaxResults + 300;
+  std::unique_ptr<HloModule> module = Parse(Wide(kResults));
+  absl::StatusOr<bool> changed = Fuse(module.get(), Options());
+  ASSERT_TRUE(changed.ok()) << changed.status();
+  EXPECT_TRUE(*changed);
+  const HloInstruction* root = module->entry_computation()->root_instruction();
+  EXPECT_EQ(root->name(), "t");
+  ASSERT_EQ(root->operand_count(), kResults);
+  for (int i = 0; i < kResults; ++i) {
+    const HloInstruction* element = root->operand(i);
+    ASSERT_EQ(element->opcode(), HloOpcode::kGetTupleElement);
+    const HloInstruction* sum =
+        element->operand(0)->fused_expression_root()->operand(
+            element->tuple_index());
+    EXPECT_EQ(sum->operand(1)->operand(0)->literal().GetFirstElement<float>(),
+              static_cast<float>(i));
   }
 }
 

@@ -13,11 +13,14 @@
 #include "absl/time/time.h"
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
 #include "xla/backends/gpu/model/gpu_fusible.h"
+#include "xla/backends/gpu/transforms/mof/wide_root.h"
+#include "xla/backends/gpu/transforms/priority_fusion/dot_kernels.h"
 #include "xla/backends/gpu/transforms/priority_fusion/fuse_pair.h"
 #include "xla/backends/gpu/transforms/priority_fusion/fusion_queue.h"
 #include "xla/backends/gpu/transforms/priority_fusion/fusion_rules.h"
 #include "xla/hlo/analysis/cost/gpu_devices.h"
 #include "xla/hlo/analysis/gpu_alias_info.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -32,12 +35,15 @@ using ::stream_executor::DeviceDescription;
 // One computation.
 class Fuser {
  public:
-  // `groups`: null if nobody wants to know.
+  // `dots`: of the options. `groups`: null if nobody wants to know.
   Fuser(const DeviceDescription& device, const AliasInfo& alias_info,
-        const absl::flat_hash_set<std::string>& banned,
+        const absl::flat_hash_set<std::string>& banned, bool dots,
         HloComputation* computation, FusionExplanation* explanation,
         std::vector<MofGroup>* groups)
-      : computation_(computation),
+      : device_(device),
+        banned_(banned),
+        dots_(dots),
+        computation_(computation),
         explanation_(explanation),
         groups_(groups),
         model_(device),
@@ -45,6 +51,14 @@ class Fuser {
         queue_(&rules_, &model_) {}
 
   absl::StatusOr<bool> Run() {
+    WideRoot root(computation_);
+    TF_RETURN_IF_ERROR(root.Split());
+    if (dots_) {
+      TF_ASSIGN_OR_RETURN(const int64_t dots,
+                          MakeDotsFusible(computation_, device_, banned_,
+                                          &rules_, explanation_));
+      changed_ = dots > 0;
+    }
     for (HloInstruction* hlo : computation_->MakeInstructionPostOrder()) {
       queue_.Update(hlo);
     }
@@ -53,6 +67,7 @@ class Fuser {
     }
     if (explanation_ != nullptr) RecordRefusals();
     TF_RETURN_IF_ERROR(FuseConstants());
+    TF_RETURN_IF_ERROR(root.Join());
     if (groups_ != nullptr) AddGroups();
     return changed_;
   }
@@ -63,6 +78,7 @@ class Fuser {
   absl::StatusOr<HloInstruction*> Fuse(HloInstruction* producer,
                                        HloInstruction* consumer);
   absl::Status RemoveProducer(HloInstruction* producer);
+  bool TakesConstants(const HloInstruction& kernel) const;
   absl::Status FuseConstants();
   // Who is in a fusion that is about to be made of both, by their names.
   std::vector<std::string> MembersOf(const HloInstruction& producer,
@@ -72,6 +88,9 @@ class Fuser {
                     const std::vector<HloInstruction*>& consumers);
   void RecordRefusals();
 
+  const DeviceDescription& device_;
+  const absl::flat_hash_set<std::string>& banned_;
+  const bool dots_;
   HloComputation* computation_;
   FusionExplanation* explanation_;
   std::vector<MofGroup>* groups_;
@@ -183,6 +202,14 @@ absl::Status Fuser::FuseIntoConsumers(HloInstruction* producer) {
   return absl::OkStatus();
 }
 
+// A tiling compiler's kernel, which takes nothing else in.
+bool Fuser::TakesConstants(const HloInstruction& kernel) const {
+  return IsGenericTritonFusion(kernel) && !banned_.contains(kernel.name()) &&
+         Cast<HloFusionInstruction>(&kernel)
+             ->output_to_operand_aliasing()
+             .empty();
+}
+
 absl::Status Fuser::FuseConstants() {
   std::vector<HloInstruction*> constants;
   for (HloInstruction* hlo : computation_->MakeInstructionPostOrder()) {
@@ -196,8 +223,14 @@ absl::Status Fuser::FuseConstants() {
     const std::vector<HloInstruction*> users(constant->users().begin(),
                                              constant->users().end());
     for (HloInstruction* user : users) {
-      if (!rules_.CanFuse(*constant, *user)) continue;
-      TF_RETURN_IF_ERROR(Fuse(constant, user).status());
+      if (TakesConstants(*user)) {
+        model_.Invalidate(*user);
+        rules_.Invalidate(*user);
+        Cast<HloFusionInstruction>(user)->FuseInstruction(constant);
+        changed_ = true;
+      } else if (rules_.CanFuse(*constant, *user)) {
+        TF_RETURN_IF_ERROR(Fuse(constant, user).status());
+      }
     }
     if (constant->IsDead()) {
       TF_RETURN_IF_ERROR(computation_->RemoveInstruction(constant));
@@ -268,7 +301,8 @@ absl::StatusOr<bool> PriorityFusion::Fuse(
   bool changed = false;
   for (HloComputation* computation :
        GetFusibleComputations(*module, execution_threads)) {
-    Fuser fuser(*device_, alias_info, banned, computation, explanation, groups);
+    Fuser fuser(*device_, alias_info, banned, options_.dots, computation,
+                explanation, groups);
     TF_ASSIGN_OR_RETURN(const bool fused, fuser.Run());
     changed |= fused;
   }

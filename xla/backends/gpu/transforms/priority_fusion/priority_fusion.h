@@ -30,12 +30,16 @@ namespace xla::gpu {
 struct PriorityFusionOptions {
   std::string device = "h100";
   std::string memory_limit;
+  bool dots = true;
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
     visit("device", device, "a GPU by name, or the path of a description");
     visit("memory-limit", memory_limit,
           "bytes, as 16GiB, or of the unfused peak, as 100%; empty: none");
+    visit("dots", dots,
+          "dots that sum nothing up become loops, and products with vectors "
+          "reductions where that spares the matrix");
   }
 };
 
@@ -52,6 +56,7 @@ struct PriorityFusionOptions {
 // that is a bitcast keeps the producer alive for itself. Constants of one
 // element come last, into whatever may hold them.
 //
+// Dots that no matrix unit is needed for become fusions first (dot_kernels.h).
 // What may be fused into what, and why not: fusion_rules.h. A producer that one
 // consumer cannot take stays as it is: its result is in memory anyway.
 // Near-linear: O(log n) for the queue, O(operands) for a price, and each
@@ -61,11 +66,11 @@ struct PriorityFusionOptions {
 // greater one of the limit and the unfused peak; fusions that hold too much are
 // not made (mof_memory_limit.h). Measures by set_peak_function.
 //
-// Leaves alone: roots, custom fusions, multi-output fusions as producers, large
-// constants, what has control dependencies, computations that are not kernels'
-// (reducers, comparators, called ones). The module's schedule goes. Errors: an
-// unknown or malformed device, a limit that is none or without a function for
-// it.
+// Leaves alone: roots, custom fusions (but for scalar constants, which a tiling
+// compiler takes), multi-output fusions as producers, large constants, what has
+// control dependencies, computations that are not kernels' (reducers,
+// comparators, called ones). The module's schedule goes. Errors: an unknown or
+// malformed device, a limit that is none or without a function for it.
 class PriorityFusion : public HloModulePass, public ExplainingPass {
  public:
   explicit PriorityFusion(PriorityFusionOptions options = {})
@@ -77,13 +82,16 @@ class PriorityFusion : public HloModulePass, public ExplainingPass {
       : device_(device), alias_info_(alias_info) {}
 
   // As OpenXLA's. Costs are priced in one thread, with repeated reads counted,
-  // and nothing is tiled: only the device and `alias_info` matter.
+  // dots stay dots, and nothing is tiled: only the device and `alias_info`
+  // matter.
   PriorityFusion(tsl::thread::ThreadPool* thread_pool,
                  const stream_executor::DeviceDescription& device,
                  const AliasInfo* alias_info,
                  GpuHloCostAnalysis::Options cost_analysis_options,
                  mlir::MLIRContext* mlir_context)
-      : PriorityFusion(device, alias_info) {}
+      : PriorityFusion(device, alias_info) {
+    options_.dots = false;
+  }
 
   // What memory-limit measures peaks with.
   void set_peak_function(MofPeakFunction peak) { peak_ = std::move(peak); }

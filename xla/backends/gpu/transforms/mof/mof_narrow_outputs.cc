@@ -1,0 +1,561 @@
+#include "xla/backends/gpu/transforms/mof/mof_narrow_outputs.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+#include "xla/backends/gpu/model/cost/gpu_performance_model.h"
+#include "xla/backends/gpu/model/gpu_fusible.h"
+#include "xla/backends/gpu/transforms/explain/fusion_explanation.h"
+#include "xla/backends/gpu/transforms/mof/mof_narrow_parts.h"
+#include "xla/backends/gpu/transforms/mof/mof_outputs.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/utils/fusion_decision.h"
+#include "xla/shape_util.h"
+#include "xla/status_macros.h"
+
+namespace xla::gpu {
+namespace {
+
+// Readers of a value that are looked at as the kernel to write more.
+constexpr size_t kMaxHosts = 8;
+constexpr size_t kMaxUsers = 256;
+// Equal values that share an output.
+constexpr size_t kMaxReaders = 64;
+
+double Bytes(const HloInstruction& value) {
+  return static_cast<double>(
+      ShapeUtil::ByteSizeOfElementsRecursive(value.shape()));
+}
+
+// What several kernels compute alike.
+struct Output {
+  std::vector<NarrowPart> parts;
+  // The kernel to write it; null: none may, or none saves anything.
+  HloInstruction* host = nullptr;
+  // An estimate.
+  double saved_bytes = 0;
+};
+
+class Narrower {
+ public:
+  Narrower(HloComputation* computation, const MofContext& context,
+           std::vector<MofGroup>* groups)
+      : computation_(computation), context_(context), groups_(groups) {}
+
+  absl::StatusOr<int64_t> Run() {
+    int64_t outputs = 0;
+    for (int round = 0; round < kMaxNarrowRounds; ++round) {
+      TF_ASSIGN_OR_RETURN(const int64_t added, RunRound());
+      outputs += added;
+      if (added == 0) break;
+    }
+    return outputs;
+  }
+
+ private:
+  absl::StatusOr<int64_t> RunRound();
+  std::vector<Output> FindOutputs();
+
+  // --- Hosts ----------------------------------------------------------------
+
+  // In post order; an element of a fusion has the fusion's place.
+  int64_t Position(const HloInstruction* instruction) const {
+    if (instruction->opcode() == HloOpcode::kGetTupleElement) {
+      auto it = positions_.find(instruction->operand(0));
+      if (it != positions_.end() &&
+          instruction->operand(0)->opcode() == HloOpcode::kFusion) {
+        return it->second;
+      }
+    }
+    return positions_.at(instruction);
+  }
+  bool IsThere(const HloInstruction* kernel) const {
+    return !computation_->IsMarkedAsDead(kernel);
+  }
+  // Operands of `host` and its results are at hand there.
+  static bool HasAtHand(const HloInstruction& host,
+                        const HloInstruction* value) {
+    return host.IsUserOf(value) || MakerOf(value) == &host;
+  }
+  static const HloInstruction* MakerOf(const HloInstruction* value) {
+    return value->opcode() == HloOpcode::kGetTupleElement ? value->operand(0)
+                                                          : value;
+  }
+  // Of a kernel: the hero that decides how it runs; null if it may not write
+  // anything more.
+  const HloInstruction* HeroOfHost(const HloInstruction& host);
+  bool MayHost(const HloInstruction& host) const;
+  // What forbids that a kernel writes the part's value, but for prices.
+  FusionDecision CanHost(const HloInstruction& host, const HloInstruction& hero,
+                         const NarrowPart& part) const;
+  // Those that may, the first ones in post order.
+  std::vector<HloInstruction*> FindHosts(const Output& output);
+  void ChooseHost(Output* output);
+  // The part's kernel comes after the host.
+  bool IsServedBy(const HloInstruction& host, const NarrowPart& part) const {
+    return Position(part.kernel) > Position(&host);
+  }
+  // The result of the host that nobody needs if the parts that it serves read
+  // the value.
+  const HloInstruction* UnreadResult(const HloInstruction& host,
+                                     const Output& output,
+                                     const HloInstruction* value) const;
+
+  // --- Prices and rewrites --------------------------------------------------
+
+  absl::StatusOr<bool> Apply(Output* output);
+  // A kernel that computes the value of the part alone.
+  HloInstruction* MakeKernel(const NarrowPart& part);
+  absl::Status RemoveKernel(HloInstruction* kernel);
+  KernelCostWithOperands CostOfReader(const NarrowPart& part,
+                                      const HloInstruction* value) const;
+  // Fills in the record's figures; whether it is worth while.
+  FusionDecision Compare(const Output& output, const HloInstruction* value,
+                         FusionRecord* record) const;
+  absl::Status ReadValue(const NarrowPart& part, HloInstruction* value);
+  absl::StatusOr<HloInstruction*> Merge(HloInstruction* host,
+                                        HloInstruction* value);
+  void Replaced(const HloInstruction* from, HloInstruction* to);
+  void Forget(const HloInstruction* kernel) {
+    context_.model->Invalidate(*kernel);
+    context_.cache->Invalidate(kernel);
+    heroes_.erase(kernel);
+  }
+
+  HloComputation* computation_;
+  const MofContext& context_;
+  std::vector<MofGroup>* groups_;
+  absl::flat_hash_map<const HloInstruction*, int64_t> positions_;
+  absl::flat_hash_map<const HloInstruction*, const HloInstruction*> heroes_;
+};
+
+std::vector<Output> Narrower::FindOutputs() {
+  std::vector<Output> outputs;
+  absl::flat_hash_map<size_t, std::vector<size_t>> by_hash;
+  for (HloInstruction* kernel : computation_->MakeInstructionPostOrder()) {
+    positions_[kernel] = static_cast<int64_t>(positions_.size());
+    if (kernel->opcode() != HloOpcode::kFusion || kernel->IsCustomFusion() ||
+        context_.banned->contains(kernel->name())) {
+      continue;
+    }
+    for (NarrowPart& part :
+         FindNarrowParts(kernel, context_.model->costs().Get(*kernel))) {
+      std::vector<size_t>& alike = by_hash[part.hash];
+      auto it = absl::c_find_if(alike, [&](size_t i) {
+        return AreEqualParts(outputs[i].parts.front(), part);
+      });
+      if (it == alike.end()) {
+        alike.push_back(outputs.size());
+        outputs.emplace_back().parts.push_back(std::move(part));
+      } else if (outputs[*it].parts.size() < kMaxReaders) {
+        outputs[*it].parts.push_back(std::move(part));
+      }
+    }
+  }
+  return outputs;
+}
+
+// --- Hosts ------------------------------------------------------------------
+
+bool Narrower::MayHost(const HloInstruction& host) const {
+  if (host.HasControlDependencies() || host.IsRoot() ||
+      host.user_count() == 0 || context_.banned->contains(host.name()) ||
+      !IsFusibleAsMultiOutputFusionRoot(host, *context_.device) ||
+      IsNestableVariadicReduction(host, *context_.device) ||
+      !context_.alias_info->GetInPlaceInputOutputPairs(&host).empty()) {
+    return false;
+  }
+  if (host.shape().IsTuple() &&
+      (host.opcode() != HloOpcode::kFusion ||
+       host.fused_expression_root()->opcode() != HloOpcode::kTuple ||
+       !absl::c_all_of(host.users(), [](const HloInstruction* user) {
+         return user->opcode() == HloOpcode::kGetTupleElement &&
+                !user->HasControlDependencies();
+       }))) {
+    return false;
+  }
+  return host.opcode() != HloOpcode::kFusion ||
+         Cast<HloFusionInstruction>(&host)
+             ->output_to_operand_aliasing()
+             .empty();
+}
+
+const HloInstruction* Narrower::HeroOfHost(const HloInstruction& host) {
+  auto [it, is_new] = heroes_.try_emplace(&host, nullptr);
+  if (is_new && MayHost(host)) {
+    it->second = GetRealHeroForMultiOutputFusion(host, *context_.device);
+  }
+  return it->second;
+}
+
+FusionDecision Narrower::CanHost(const HloInstruction& host,
+                                 const HloInstruction& hero,
+                                 const NarrowPart& part) const {
+  for (const HloInstruction* parameter : part.large) {
+    const HloInstruction* operand = OperandOf(part, parameter);
+    if (!HasAtHand(host, operand)) {
+      return FusionDecision::Forbid("a large operand is not at hand");
+    }
+    if (MakerOf(operand) != &host) continue;
+    const HloInstruction* result =
+        host.opcode() != HloOpcode::kFusion ? &host
+        : operand == &host
+            ? host.fused_expression_root()
+            : host.fused_expression_root()->operand(operand->tuple_index());
+    if (IsOutputOfHero(*result, *context_.device)) {
+      return FusionDecision::Forbid(
+          "it is computed of a reduction or a transpose");
+    }
+  }
+  int64_t added = 1;  // the output
+  for (const HloInstruction* parameter : part.small) {
+    const HloInstruction* operand = OperandOf(part, parameter);
+    if (host.IsUserOf(operand)) continue;
+    ++added;
+    if (operand->opcode() == HloOpcode::kParameter ||
+        operand->opcode() == HloOpcode::kConstant) {
+      continue;
+    }
+    if (Position(operand) >= Position(&host)) {
+      return FusionDecision::Forbid("a small operand comes too late");
+    }
+  }
+  RETURN_IF_NOT_FUSIBLE(
+      HeroesRunAlike(hero, *part.values.front(), *context_.device));
+  const int64_t arguments = host.operand_count() +
+                            static_cast<int64_t>(GetOutputSizeOfFusible(host)) +
+                            added;
+  if (arguments > MaxOperandsAndOutputsPerFusion()) {
+    return FusionDecision::Forbid(
+        absl::StrFormat("operands and outputs %d > %d", arguments,
+                        MaxOperandsAndOutputsPerFusion()));
+  }
+  const double ir_size = context_.model->costs().Get(host).ir_size +
+                         static_cast<double>(part.chain.size());
+  if (ir_size > GpuPerformanceModel::kMaxIrSize) {
+    return FusionDecision::Forbid(
+        absl::StrFormat("too large: %.0f > %.0f instructions emitted", ir_size,
+                        GpuPerformanceModel::kMaxIrSize));
+  }
+  return FusionDecision::Allow();
+}
+
+std::vector<HloInstruction*> Narrower::FindHosts(const Output& output) {
+  const NarrowPart& part = output.parts.front();
+  HloInstruction* value = OperandOf(part, part.large.front());
+  std::vector<HloInstruction*> hosts = {
+      value->opcode() == HloOpcode::kGetTupleElement ? value->mutable_operand(0)
+                                                     : value};
+  const int64_t last = Position(output.parts.back().kernel);
+  size_t looked_at = 0;
+  for (HloInstruction* user : value->users()) {
+    if (++looked_at > kMaxUsers) break;
+    if (positions_.contains(user) && Position(user) < last) {
+      hosts.push_back(user);
+    }
+  }
+  absl::c_stable_sort(hosts,
+                      [&](const HloInstruction* a, const HloInstruction* b) {
+                        return Position(a) < Position(b);
+                      });
+  std::vector<HloInstruction*> found;
+  for (HloInstruction* host : hosts) {
+    const HloInstruction* hero = HeroOfHost(*host);
+    if (hero != nullptr && CanHost(*host, *hero, part)) found.push_back(host);
+    if (found.size() == kMaxHosts) break;
+  }
+  return found;
+}
+
+const HloInstruction* Narrower::UnreadResult(
+    const HloInstruction& host, const Output& output,
+    const HloInstruction* value) const {
+  const auto absorbs = [&](const NarrowPart& part,
+                           const HloInstruction* result) {
+    return IsServedBy(host, part) &&
+           absl::c_any_of(part.absorbed, [&](const HloInstruction* absorbed) {
+             return OperandOf(part, absorbed) == result;
+           });
+  };
+  for (const HloInstruction* parameter : output.parts.front().large) {
+    const HloInstruction* result = OperandOf(output.parts.front(), parameter);
+    if (MakerOf(result) != &host || result->IsRoot() ||
+        result->user_count() > static_cast<int64_t>(output.parts.size()) + 1) {
+      continue;
+    }
+    if (absl::c_all_of(result->users(), [&](const HloInstruction* user) {
+          return user == value ||
+                 absl::c_any_of(output.parts, [&](const NarrowPart& part) {
+                   return part.kernel == user && absorbs(part, result);
+                 });
+        })) {
+      return result;
+    }
+  }
+  return nullptr;
+}
+
+void Narrower::ChooseHost(Output* output) {
+  output->host = nullptr;
+  output->saved_bytes = 0;
+  const NarrowPart& first = output->parts.front();
+  const double written = Bytes(*first.values.front());
+  // Not counting what no host could save.
+  double most = -written;
+  for (const NarrowPart& part : output->parts) most += part.saved_bytes;
+  for (const HloInstruction* parameter : first.large) {
+    // As a result that nobody reads any more.
+    if (OperandOf(first, parameter)->user_count() <=
+        static_cast<int64_t>(output->parts.size())) {
+      most += Bytes(*parameter);
+    }
+  }
+  if (most <= 0) return;
+  for (HloInstruction* host : FindHosts(*output)) {
+    double saved = -written;
+    for (const NarrowPart& part : output->parts) {
+      if (IsServedBy(*host, part)) saved += part.saved_bytes;
+    }
+    const HloInstruction* unread = UnreadResult(*host, *output, nullptr);
+    if (unread != nullptr) saved += Bytes(*unread);
+    if (saved <= output->saved_bytes) continue;
+    output->host = host;
+    output->saved_bytes = saved;
+  }
+}
+
+// --- Prices and rewrites ----------------------------------------------------
+
+HloInstruction* Narrower::MakeKernel(const NarrowPart& part) {
+  HloComputation::Builder builder("narrow_computation");
+  absl::flat_hash_map<const HloInstruction*, HloInstruction*> clones;
+  std::vector<HloInstruction*> operands;
+  for (const auto* parameters : {&part.large, &part.small}) {
+    for (const HloInstruction* parameter : *parameters) {
+      const int64_t number = static_cast<int64_t>(operands.size());
+      operands.push_back(OperandOf(part, parameter));
+      clones[parameter] =
+          builder.AddInstruction(HloInstruction::CreateParameter(
+              number, parameter->shape(), absl::StrCat("param_", number)));
+    }
+  }
+  HloInstruction* last = nullptr;
+  for (const NarrowPart::Step& step : part.chain) {
+    std::vector<HloInstruction*> values;
+    for (const HloInstruction* operand : step.operands) {
+      values.push_back(clones.at(operand));
+    }
+    last = builder.AddInstruction(step.instruction->CloneWithNewOperands(
+        step.instruction->shape(), values));
+    clones[step.instruction] = last;
+  }
+  HloComputation* body =
+      computation_->parent()->AddEmbeddedComputation(builder.Build(last));
+  HloInstruction* kernel =
+      computation_->AddInstruction(HloInstruction::CreateFusion(
+          last->shape(), HloInstruction::FusionKind::kLoop, operands, body));
+  kernel->set_metadata_ptr(part.values.front()->metadata_ptr());
+  return kernel;
+}
+
+absl::Status Narrower::RemoveKernel(HloInstruction* kernel) {
+  Forget(kernel);
+  HloComputation* body = kernel->fused_instructions_computation();
+  TF_RETURN_IF_ERROR(computation_->RemoveInstruction(kernel));
+  return computation_->parent()->RemoveEmbeddedComputation(body);
+}
+
+KernelCostWithOperands Narrower::CostOfReader(
+    const NarrowPart& part, const HloInstruction* value) const {
+  KernelCostWithOperands cost = context_.model->costs().Unique(*part.kernel);
+  for (const HloInstruction* parameter : part.absorbed) {
+    auto it = absl::c_find(cost.operands, OperandOf(part, parameter));
+    cost.cost.operands.erase(cost.cost.operands.begin() +
+                             (it - cost.operands.begin()));
+    cost.operands.erase(it);
+  }
+  cost.operands.push_back(value);
+  cost.cost.operands.push_back(part.reads);
+  return cost;
+}
+
+FusionDecision Narrower::Compare(const Output& output,
+                                 const HloInstruction* value,
+                                 FusionRecord* record) const {
+  GpuPerformanceModel& model = *context_.model;
+  KernelCostWithOperands merged = model.CostOfMerged(*output.host, *value);
+  const HloInstruction* unread = UnreadResult(*output.host, output, value);
+  if (unread != nullptr) {
+    merged.cost.bytes_written = std::max<int64_t>(
+        0, merged.cost.bytes_written - static_cast<int64_t>(Bytes(*unread)));
+  }
+  const EstimateRunTimeData& before = model.EstimateRunTime(*output.host);
+  const EstimateRunTimeData after = model.Estimate(merged);
+  double saved = before.bytes() - after.bytes();
+  absl::Duration old_time = before.time;
+  absl::Duration new_time = after.time;
+  for (const NarrowPart& part : output.parts) {
+    const EstimateRunTimeData& reader = model.EstimateRunTime(*part.kernel);
+    const EstimateRunTimeData narrow =
+        model.Estimate(CostOfReader(part, value));
+    saved += reader.bytes() - narrow.bytes();
+    old_time += reader.time;
+    new_time += narrow.time;
+    record->consumers.emplace_back(part.kernel->name());
+  }
+  record->saved_bytes = static_cast<int64_t>(saved);
+  record->unfused_seconds = absl::ToDoubleSeconds(old_time);
+  record->fused_seconds = absl::ToDoubleSeconds(new_time);
+  if (saved <= 0) return FusionDecision::Forbid("saves no bytes");
+  if (new_time > old_time) {
+    return FusionDecision::Forbid(absl::StrFormat(
+        "slower by %.1f %%: %.2f > %.2f us", 100 * (new_time / old_time - 1),
+        absl::ToDoubleMicroseconds(new_time),
+        absl::ToDoubleMicroseconds(old_time)));
+  }
+  return FusionDecision::Allow();
+}
+
+absl::Status Narrower::ReadValue(const NarrowPart& part,
+                                 HloInstruction* value) {
+  Forget(part.kernel);
+  HloComputation* body = part.kernel->fused_instructions_computation();
+  HloInstruction* read = part.kernel->AddFusionOperand(value);
+  for (HloInstruction* equal : part.values) {
+    TF_RETURN_IF_ERROR(equal->ReplaceAllUsesWith(read));
+    TF_RETURN_IF_ERROR(body->RemoveInstructionAndUnusedOperands(equal));
+  }
+  return body->RemoveUnusedParametersFromFusedComputation();
+}
+
+void Narrower::Replaced(const HloInstruction* from, HloInstruction* to) {
+  positions_[to] = positions_.at(from);
+  if (groups_ == nullptr) return;
+  for (MofGroup& group : *groups_) {
+    if (group.fusion == from) group.fusion = to;
+  }
+}
+
+absl::StatusOr<HloInstruction*> Narrower::Merge(HloInstruction* host,
+                                                HloInstruction* value) {
+  Forget(host);
+  Forget(value);
+  using FusionKind = HloInstruction::FusionKind;
+  const FusionKind kind =
+      host->opcode() == HloOpcode::kFusion      ? host->fusion_kind()
+      : IsInputFusible(*host, *context_.device) ? FusionKind::kInput
+                                                : FusionKind::kLoop;
+  if (host->opcode() != HloOpcode::kFusion) {
+    HloInstruction* plain = host;
+    host = computation_->AddInstruction(
+        HloInstruction::CreateFusion(plain->shape(), kind, plain));
+    Replaced(plain, host);
+    TF_RETURN_IF_ERROR(plain->ReplaceAllUsesWith(host));
+    TF_RETURN_IF_ERROR(computation_->RemoveInstruction(plain));
+  }
+  const bool reads_result = absl::c_any_of(
+      value->operands(),
+      [&](const HloInstruction* operand) { return MakerOf(operand) == host; });
+  if (!reads_result) {
+    host->MergeFusionInstructionIntoMultiOutput(value);
+    return host;
+  }
+  value->set_fusion_kind(kind);
+  value->set_metadata_ptr(host->metadata_ptr());
+  Replaced(host, value);
+  value->MergeFusionInstructionIntoMultiOutput(host);
+  return value;
+}
+
+absl::StatusOr<bool> Narrower::Apply(Output* output) {
+  // What has changed since is found again in the next round.
+  for (const NarrowPart& part : output->parts) {
+    if (!IsThere(part.kernel)) return false;
+    const HloComputation* body = part.kernel->fused_instructions_computation();
+    const auto is_gone = [&](const HloInstruction* inst) {
+      return body->IsMarkedAsDead(inst);
+    };
+    if (absl::c_any_of(part.values, is_gone) ||
+        absl::c_any_of(part.large, is_gone) ||
+        absl::c_any_of(part.small, is_gone) ||
+        absl::c_any_of(part.chain, [&](const NarrowPart::Step& step) {
+          return is_gone(step.instruction);
+        })) {
+      return false;
+    }
+  }
+  ChooseHost(output);
+  if (output->host == nullptr) return false;
+  output->parts.erase(std::remove_if(output->parts.begin(), output->parts.end(),
+                                     [&](const NarrowPart& part) {
+                                       return !IsServedBy(*output->host, part);
+                                     }),
+                      output->parts.end());
+
+  const NarrowPart& first = output->parts.front();
+  FusionRecord record;
+  record.kind = FusionRecord::Kind::kNarrowOutput;
+  record.computation = std::string(computation_->name());
+  record.producer = std::string(output->host->name());
+  HloInstruction* value = MakeKernel(first);
+  const FusionDecision decision = Compare(*output, value, &record);
+  record.fused = decision.CanFuse();
+  record.reason =
+      decision ? ShapeUtil::HumanString(value->shape()) : decision.Explain();
+  if (context_.explanation != nullptr) {
+    context_.explanation->Record(std::move(record));
+  }
+  if (!decision) {
+    TF_RETURN_IF_ERROR(RemoveKernel(value));
+    return false;
+  }
+  for (const NarrowPart& part : output->parts) {
+    TF_RETURN_IF_ERROR(ReadValue(part, value));
+  }
+  TF_ASSIGN_OR_RETURN(HloInstruction * fusion, Merge(output->host, value));
+  TF_RETURN_IF_ERROR(RemoveDuplicateOutputs(fusion).status());
+  if (groups_ != nullptr) groups_->push_back({fusion, {kNarrowOutputs}});
+  return true;
+}
+
+absl::StatusOr<int64_t> Narrower::RunRound() {
+  positions_.clear();
+  heroes_.clear();
+  std::vector<Output> outputs = FindOutputs();
+  std::vector<size_t> order;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    ChooseHost(&outputs[i]);
+    if (outputs[i].host != nullptr) order.push_back(i);
+  }
+  absl::c_stable_sort(order, [&](size_t a, size_t b) {
+    return outputs[a].saved_bytes > outputs[b].saved_bytes;
+  });
+  int64_t added = 0;
+  for (size_t i : order) {
+    TF_ASSIGN_OR_RETURN(const bool done, Apply(&outputs[i]));
+    added += done;
+  }
+  return added;
+}
+
+}  // namespace
+
+absl::StatusOr<int64_t> AddNarrowOutputs(HloComputation* computation,
+                                         const MofContext& context,
+                                         std::vector<MofGroup>* groups) {
+  if (context.banned->contains(kNarrowOutputs)) return 0;
+  return Narrower(computation, context, groups).Run();
+}
+
+}  // namespace xla::gpu

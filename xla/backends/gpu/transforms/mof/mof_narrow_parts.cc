@@ -1,0 +1,232 @@
+#include "xla/backends/gpu/transforms/mof/mof_narrow_parts.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/hash/hash.h"
+#include "xla/backends/gpu/transforms/mof/mof_outputs.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape_util.h"
+
+namespace xla::gpu {
+namespace {
+
+constexpr size_t kMaxParameters = 4;
+
+bool IsScalarConstant(const HloInstruction& instruction) {
+  return instruction.opcode() == HloOpcode::kConstant &&
+         instruction.shape().IsArray() &&
+         ShapeUtil::IsEffectiveScalar(instruction.shape());
+}
+
+// Each element of the result is computed from those in the same place, by
+// nothing but the instruction itself.
+bool IsPlainElementwise(const HloInstruction& instruction) {
+  return instruction.IsElementwise() && instruction.operand_count() > 0 &&
+         instruction.opcode() != HloOpcode::kCopy &&
+         instruction.opcode() != HloOpcode::kFusion &&
+         instruction.called_computations().empty() &&
+         !instruction.HasSideEffect() && instruction.shape().IsArray();
+}
+
+class Finder {
+ public:
+  Finder(HloInstruction* fusion, const KernelCost& cost)
+      : fusion_(fusion),
+        cost_(cost),
+        order_(fusion->fused_instructions_computation()
+                   ->MakeInstructionPostOrder()),
+        first_of_(NumberValues(*fusion->fused_instructions_computation())) {
+    for (HloInstruction* instruction : order_) {
+      equals_[first_of_.at(instruction)].push_back(instruction);
+    }
+  }
+
+  std::vector<NarrowPart> Run() {
+    std::vector<NarrowPart> parts;
+    for (HloInstruction* value : order_) {
+      if (first_of_.at(value) != value || !IsPlainElementwise(*value)) continue;
+      NarrowPart part;
+      if (Collect(value, value->shape(), 0, &part) && Price(value, &part)) {
+        parts.push_back(std::move(part));
+      }
+    }
+    return parts;
+  }
+
+ private:
+  const HloInstruction* root() const {
+    return fusion_->fused_expression_root();
+  }
+  HloInstruction* First(const HloInstruction* instruction) const {
+    return equals_.at(first_of_.at(instruction)).front();
+  }
+  bool IsOutput(const HloInstruction* value) const {
+    return value == root() || (root()->opcode() == HloOpcode::kTuple &&
+                               absl::c_linear_search(value->users(), root()));
+  }
+
+  // Adds what computes `inst`, and it, to the chain. `shape`: of the value.
+  // False if it is computed in another way. The depth is bounded.
+  bool Collect(HloInstruction* inst, const Shape& shape, size_t depth,
+               NarrowPart* part) const {
+    if (inst->opcode() == HloOpcode::kParameter) {
+      return AddLeaf(inst, shape, part);
+    }
+    for (const NarrowPart::Step& step : part->chain) {
+      if (step.instruction == inst) return true;
+    }
+    if (depth == kMaxNarrowChain) return false;
+    NarrowPart::Step step{inst, {}};
+    if (!IsScalarConstant(*inst)) {
+      if (inst->opcode() != HloOpcode::kBroadcast &&
+          !IsPlainElementwise(*inst)) {
+        return false;
+      }
+      for (const HloInstruction* operand : inst->operands()) {
+        step.operands.push_back(First(operand));
+        if (!Collect(step.operands.back(), shape, depth + 1, part)) {
+          return false;
+        }
+      }
+    }
+    part->chain.push_back(std::move(step));
+    return part->chain.size() <= kMaxNarrowChain;
+  }
+
+  static bool AddLeaf(HloInstruction* parameter, const Shape& shape,
+                      NarrowPart* part) {
+    if (!parameter->shape().IsArray()) return false;
+    const bool is_large =
+        ShapeUtil::EqualIgnoringElementType(parameter->shape(), shape);
+    // One that is as large but lies elsewhere is not read element by element.
+    if (!is_large && ShapeUtil::ElementsIn(parameter->shape()) >=
+                         ShapeUtil::ElementsIn(shape)) {
+      return false;
+    }
+    std::vector<HloInstruction*>& leaves = is_large ? part->large : part->small;
+    if (!absl::c_linear_search(leaves, parameter)) leaves.push_back(parameter);
+    return leaves.size() <= kMaxParameters;
+  }
+
+  // All that reads it, or what equals it, is in `closed`.
+  bool IsReadWithin(const HloInstruction* instruction,
+                    const std::vector<const HloInstruction*>& closed) const {
+    for (const HloInstruction* equal : equals_.at(First(instruction))) {
+      if (equal == root()) return false;
+      for (const HloInstruction* user : equal->users()) {
+        if (!absl::c_linear_search(closed, First(user))) return false;
+      }
+    }
+    return true;
+  }
+
+  bool Price(HloInstruction* value, NarrowPart* part) {
+    part->kernel = fusion_;
+    part->values = equals_.at(value);
+    for (const HloInstruction* equal : part->values) {
+      if (IsOutput(equal)) return false;
+    }
+    std::vector<const HloInstruction*> closed = {value};
+    for (size_t i = part->chain.size() - 1; i-- > 0;) {
+      const HloInstruction* inst = part->chain[i].instruction;
+      if (IsReadWithin(inst, closed)) closed.push_back(inst);
+    }
+    const OperandCost* reads = nullptr;
+    double bytes = 0;
+    for (const auto* leaves : {&part->large, &part->small}) {
+      for (HloInstruction* leaf : *leaves) {
+        const int64_t number = leaf->parameter_number();
+        const OperandCost& cost = cost_.operands[number];
+        if (cost.in_place || !IsReadWithin(leaf, closed) ||
+            fusion_->OperandIndices(fusion_->operand(number)).size() != 1) {
+          continue;
+        }
+        part->absorbed.push_back(leaf);
+        bytes += NetBytes(cost, leaf->shape());
+        if (leaves == &part->large && reads == nullptr) reads = &cost;
+      }
+    }
+    if (reads == nullptr) return false;
+    part->reads = *reads;
+    part->saved_bytes = bytes - NetBytes(*reads, value->shape());
+    part->hash = Hash(*part);
+    return part->saved_bytes > 0;
+  }
+
+  static double NetBytes(const OperandCost& cost, const Shape& shape) {
+    const double size =
+        static_cast<double>(ShapeUtil::ByteSizeOfElementsRecursive(shape));
+    return size * std::min(1.0, cost.utilization());
+  }
+
+  size_t Hash(const NarrowPart& part) const {
+    absl::flat_hash_map<const HloInstruction*, size_t> hashes;
+    for (const auto* leaves : {&part.large, &part.small}) {
+      for (const HloInstruction* leaf : *leaves) {
+        hashes[leaf] = absl::HashOf(OperandOf(part, leaf)->unique_id());
+      }
+    }
+    size_t hash = 0;
+    for (const auto& [instruction, operands] : part.chain) {
+      // The sum knows no order: the operands of some may be swapped.
+      size_t sum = 0;
+      for (const HloInstruction* operand : operands) sum += hashes.at(operand);
+      hash = absl::HashOf(*instruction, sum);
+      hashes[instruction] = hash;
+    }
+    return hash;
+  }
+
+  HloInstruction* fusion_;
+  const KernelCost& cost_;
+  std::vector<HloInstruction*> order_;
+  const ValueNumbers first_of_;
+  absl::flat_hash_map<const HloInstruction*, std::vector<HloInstruction*>>
+      equals_;
+  size_t depth_ = 0;
+};
+
+}  // namespace
+
+std::vector<NarrowPart> FindNarrowParts(HloInstruction* fusion,
+                                        const KernelCost& cost) {
+  return Finder(fusion, cost).Run();
+}
+
+bool AreEqualParts(const NarrowPart& a, const NarrowPart& b) {
+  if (a.hash != b.hash || a.chain.size() != b.chain.size()) return false;
+  absl::flat_hash_map<const HloInstruction*, const HloInstruction*> equal;
+  const auto same = [&](const HloInstruction* x, const HloInstruction* y) {
+    if (x->opcode() == HloOpcode::kParameter) {
+      return y->opcode() == HloOpcode::kParameter &&
+             OperandOf(a, x) == OperandOf(b, y);
+    }
+    return equal.at(x) == y;
+  };
+  // Operands are compared by step, for instructions may read equal ones.
+  const auto any = [](const HloInstruction*, const HloInstruction*) {
+    return true;
+  };
+  for (size_t i = 0; i < a.chain.size(); ++i) {
+    const NarrowPart::Step& left = a.chain[i];
+    const NarrowPart::Step& right = b.chain[i];
+    if (!left.instruction->Identical(*right.instruction, any) ||
+        !absl::c_equal(left.operands, right.operands, same)) {
+      return false;
+    }
+    equal[left.instruction] = right.instruction;
+  }
+  return true;
+}
+
+HloInstruction* OperandOf(const NarrowPart& part,
+                          const HloInstruction* parameter) {
+  return part.kernel->mutable_operand(parameter->parameter_number());
+}
+
+}  // namespace xla::gpu
