@@ -119,10 +119,6 @@ absl::StatusOr<RematPlanResult> Plan(const HloFitOptions& options,
   for (RematerializationAlgorithm algorithm :
        {RematerializationAlgorithm::kAlwaysRemat,
         RematerializationAlgorithm::kPeakPriority}) {
-    if (algorithm == RematerializationAlgorithm::kPeakPriority &&
-        module->instruction_count() > kMostInstructionsForPeakPriority) {
-      continue;
-    }
     const auto rewrite = [algorithm, limit_bytes,
                           &options](HloModule* copy) -> absl::Status {
       TF_ASSIGN_OR_RETURN(

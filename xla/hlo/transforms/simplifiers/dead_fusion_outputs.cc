@@ -64,7 +64,13 @@ absl::StatusOr<bool> RemoveDeadFusionOutputs(HloComputation* computation) {
   if (outputs.size() == static_cast<size_t>(root->operand_count()))
     return false;
 
-  if (outputs.size() == 1) {
+  // What a read has to wait for may itself need the fusion, which cannot wait
+  // for it.
+  const bool reads_wait =
+      absl::c_any_of(fusion->users(), [](const HloInstruction* read) {
+        return !read->control_predecessors().empty();
+      });
+  if (outputs.size() == 1 && !reads_wait) {
     TF_RETURN_IF_ERROR(UnwrapOnlyOutput(fusion, outputs[0]));
   } else {
     HloInstruction* new_root =

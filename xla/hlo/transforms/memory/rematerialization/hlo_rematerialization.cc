@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/log/check.h"
 #include "absl/log/log.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -14,13 +16,58 @@ namespace {
 
 constexpr absl::Duration kTooLong = absl::Minutes(3);
 
-// That instructions, once removed, leave no gaps.
-absl::Status CheckComplete(const RematBuffersByComputation& buffers) {
-  for (const auto& [computation, of] : buffers) {
-    if (of.item_count() == computation->instruction_count()) continue;
+// That instructions, once removed, leave no gaps, and control dependencies are
+// kept, so that they make no cycles.
+absl::Status CheckSchedule(const HloComputation& computation,
+                           const RematBuffers& buffers) {
+  if (buffers.item_count() != computation.instruction_count()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "the schedule of ", computation->name(), " has ", of.item_count(),
-        " instructions, the computation ", computation->instruction_count()));
+        "the schedule of ", computation.name(), " has ", buffers.item_count(),
+        " instructions, the computation ", computation.instruction_count()));
+  }
+  for (RematItemId id = 0; id < buffers.item_count(); ++id) {
+    const RematBuffers::Item& item = buffers.item(id);
+    if (!item.has_control_predecessors) continue;
+    for (const HloInstruction* before :
+         item.instruction->control_predecessors()) {
+      if (before->parent() == &computation && buffers.Find(before) < id) {
+        continue;
+      }
+      return absl::InvalidArgumentError(
+          absl::StrCat("the schedule has ", item.instruction->name(),
+                       " before its control predecessor ", before->name()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// That there are no cycles.
+absl::Status CheckOrder(const HloComputation& computation) {
+  absl::flat_hash_set<const HloInstruction*> before;
+  for (const HloInstruction* inst : computation.MakeInstructionPostOrder()) {
+    const auto is_before = [&](const HloInstruction* other) {
+      return before.contains(other);
+    };
+    if (!absl::c_all_of(inst->operands(), is_before) ||
+        !absl::c_all_of(inst->control_predecessors(), is_before)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          inst->name(), " of ", computation.name(), " needs itself"));
+    }
+    before.insert(inst);
+  }
+  return absl::OkStatus();
+}
+
+// All that could keep a schedule from following the changes.
+absl::Status CheckModule(
+    const HloModule& module, const RematBuffersByComputation& buffers,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  for (const HloComputation* computation :
+       module.MakeNonfusionComputations(execution_threads)) {
+    auto it = buffers.find(computation);
+    TF_RETURN_IF_ERROR(it == buffers.end()
+                           ? CheckOrder(*computation)
+                           : CheckSchedule(*computation, it->second));
   }
   return absl::OkStatus();
 }
@@ -74,6 +121,7 @@ void HloRematerialization::PreparePolicy() {
   const bool peak_priority = options_.remat_algorithm == kPeakPriority;
   policy_.never_clone_clones = peak_priority;
   policy_.ignore_small_operands = peak_priority;
+  policy_.count_each_read = peak_priority;
   policy_.host_memory.reset();
   if (options_.host_memory_offload_config.has_value()) {
     const HostMemoryOffloadConfig& host = *options_.host_memory_offload_config;
@@ -121,7 +169,7 @@ absl::StatusOr<bool> HloRematerialization::Rewrite(
   net_added_ = algorithm->net_added();
   warned_slow_progress_ = algorithm->slow_progress();
   UpdateMaxRematerializedBlockSize(algorithm->largest_block());
-  if (*changed) TF_RETURN_IF_ERROR(algorithm->Commit(module));
+  if (*changed) algorithm->Commit(module);
   return *changed;
 }
 
@@ -185,7 +233,7 @@ absl::StatusOr<bool> HloRematerialization::RunImpl(
   sizes_.before_bytes = sizes_.after_bytes = peak.bytes + async_bytes;
   SetPeaks(peak.computations);
   if (sizes_.before_bytes <= options_.memory_limit_bytes) return false;
-  TF_RETURN_IF_ERROR(CheckComplete(buffers));
+  TF_RETURN_IF_ERROR(CheckModule(*module, buffers, execution_threads));
   const int64_t beside_bytes = peak.output_bytes + async_bytes;
   RematSearchLimits limits;
   limits.block_size_limit = options_.block_size_limit;
@@ -197,17 +245,18 @@ absl::StatusOr<bool> HloRematerialization::RunImpl(
       Rewrite(module,
               std::max<int64_t>(0, options_.memory_limit_bytes - beside_bytes),
               &algorithm));
-  // What was dead before goes too. The schedule follows.
-  HloDCE dce;
-  TF_ASSIGN_OR_RETURN(const bool dead, dce.Run(module, execution_threads));
-  if (dead) {
-    TF_ASSIGN_OR_RETURN(
-        const RematPeak after,
-        ComputeRematPeak(*module, module->schedule(), policy_.sizes,
-                         execution_threads,
-                         options_.async_computation_parallelism));
-    SetPeaks(after.computations);
-    sizes_.after_bytes = after.bytes + async_bytes;
+  // What was dead before goes too. The schedule follows. There is no way back
+  // any more, but neither can it fail: dead code depends on nothing that stays,
+  // and CheckModule has seen that there are no cycles.
+  const absl::StatusOr<bool> dead = HloDCE().Run(module, execution_threads);
+  CHECK_OK(dead.status());
+  if (*dead) {
+    const absl::StatusOr<RematPeak> after = ComputeRematPeak(
+        *module, module->schedule(), policy_.sizes, execution_threads,
+        options_.async_computation_parallelism);
+    CHECK_OK(after.status());
+    SetPeaks(after->computations);
+    sizes_.after_bytes = after->bytes + async_bytes;
   } else if (changed) {
     SetPeaks(algorithm.MeasureAgain(
         ComputationsThatRun(*module, execution_threads)));
@@ -215,7 +264,7 @@ absl::StatusOr<bool> HloRematerialization::RunImpl(
         ComputationPeakMemory(module->entry_computation()) + beside_bytes;
   }
   Report(*module, start);
-  return changed || dead;
+  return changed || *dead;
 }
 
 }  // namespace xla

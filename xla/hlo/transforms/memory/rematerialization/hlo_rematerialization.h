@@ -127,8 +127,8 @@ class HloRematerialization : public HloModulePass {
     const ShapeSizeFunction size_function;
     // Of the whole module, its result included.
     int64_t memory_limit_bytes;
-    // Instructions in a block, at most (kPeakPriority: less, but for 1), and
-    // how much longer than for single ones to search for blocks: see
+    // Instructions in a block, at most (kPeakPriority: powers of 2), and how
+    // much longer than for single ones to search for blocks: see
     // RematSearchLimits.
     int block_size_limit;
     float block_rematerialization_factor;

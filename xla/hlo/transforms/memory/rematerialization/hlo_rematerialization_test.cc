@@ -81,6 +81,75 @@ TEST(HloRematerializationTest, StaleSchedule) {
   EXPECT_EQ(entry->instruction_count(), 9);
 }
 
+// What would come to light when dead code goes, after the changes, is found
+// before them: instructions that wait for themselves, wherever they are.
+TEST(HloRematerializationTest, Cycles) {
+  const std::string text = absl::StrCat(R"(
+HloModule m, is_scheduled=true
+sum {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  w = f32[] negate(x)
+  v = f32[] negate(y)
+  ROOT s = f32[] add(w, v)
+}
+ENTRY main {)",
+                                        LateReader(), R"(
+  zero = f32[] constant(0)
+  dead = f32[] reduce(param, zero), dimensions={0}, to_apply=sum
+}
+)");
+  const auto cycle = [](HloModule* module, const char* a, const char* b) {
+    EXPECT_TRUE(
+        Named(module, a)->AddControlDependencyTo(Named(module, b)).ok());
+    EXPECT_TRUE(
+        Named(module, b)->AddControlDependencyTo(Named(module, a)).ok());
+  };
+  for (const auto algorithm : {HloRematerialization::kAlwaysRemat,
+                               HloRematerialization::kPeakPriority}) {
+    for (const auto& [a, b] : {std::pair("w", "v"), {"slice", "concat"}}) {
+      SCOPED_TRACE(a);
+      auto module = Parse(text);
+      cycle(module.get(), a, b);
+      const std::string before = module->ToString();
+      Trial run(14 * 1024);
+      run.options->remat_algorithm = algorithm;
+      EXPECT_EQ(run.On(module.get()).status().code(),
+                absl::StatusCode::kInvalidArgument);
+      EXPECT_EQ(module->ToString(), before);
+    }
+    Trial run(14 * 1024);
+    run.options->remat_algorithm = algorithm;
+    EXPECT_TRUE(run.On(Parse(text).get()).value());
+  }
+}
+
+// Of a fusion with an output that nobody reads, one read waits for a reader of
+// the other: the fusion cannot wait in its place.
+TEST(HloRematerializationTest, ReadsThatWait) {
+  auto module = Parse(R"(
+HloModule m, is_scheduled=true
+mof {
+  x = f32[8]{0} parameter(0)
+  n = f32[8]{0} negate(x)
+  e = f32[8]{0} exponential(x)
+  ROOT t = (f32[8]{0}, f32[8]{0}) tuple(n, e)
+}
+ENTRY main {
+  p = f32[8]{0} parameter(0)
+  fus = (f32[8]{0}, f32[8]{0}) fusion(p), kind=kLoop, calls=mof
+  g0 = f32[8]{0} get-tuple-element(fus), index=0
+  a = f32[8]{0} negate(g0)
+  g1 = f32[8]{0} get-tuple-element(fus), index=0, control-predecessors={a}
+  ROOT r = f32[8]{0} add(a, g1)
+}
+)");
+  Trial run(1);
+  EXPECT_TRUE(run.On(module.get()).value());
+  EXPECT_TRUE(module->schedule().Verify().ok());
+  EXPECT_TRUE(run.peak_agrees.ok()) << run.peak_agrees;
+}
+
 // Case 1. Computations that run beside the entry keep their share of the limit.
 TEST(HloRematerializationTest, AsyncParallelism) {
   const std::string text = absl::StrCat(

@@ -17,6 +17,7 @@
 #include "xla/hlo/transforms/memory/rematerialization/remat_buffers.h"
 #include "xla/hlo/transforms/memory/rematerialization/remat_candidates.h"
 #include "xla/hlo/transforms/memory/rematerialization/remat_computation.h"
+#include "xla/hlo/transforms/memory/rematerialization/remat_peak_candidates.h"
 #include "xla/hlo/transforms/memory/rematerialization/remat_peak_index.h"
 #include "xla/hlo/transforms/memory/rematerialization/remat_rewriter.h"
 
@@ -40,16 +41,18 @@ struct RematSearchLimits {
 // computations, these are walked through, each once in all, with what is left.
 //
 // PeakPriority goes to the instruction with the highest peak, takes blocks
-// there (of 1, then 1–2, 1–4, … as long as that is below the block size limit)
-// until it is below what it was, measures again, and so on until the limit
-// holds or nothing changes. Clones are not cloned again. Better where few
-// instructions make the peak.
+// there (of 1, then 1–2, 1–4, … up to the block size limit) until it is below
+// what it was, measures again, and so on until the limit holds or nothing
+// changes. Clones are not cloned again, and what several instructions of a
+// block read again counts for each. Better where few instructions make the
+// peak.
 //
 // AlwaysRemat is O(n + steps over the limit + Σ over picks of (operands and
 // readers touched) log n), where a full search for each pick would be O(picks ·
-// n). PeakPriority is O(n + Σ over sub-passes of (distance from the last peak
-// to the next + touched) (log n + √n)): the tracker walks from peak to peak,
-// the candidates (RematCandidates) and the heights (RematPeakIndex) are kept.
+// n). PeakPriority is O(n log² n + Σ over sub-passes of (√n + touched (log² n +
+// √n))), however far the peaks lie apart: heights (RematPeakIndex) and
+// candidates (RematPeakCandidates) are known at all points. With host offload
+// it searches all instructions before a peak anew.
 //
 // All changes of the module go through the policy's edits: as long as Commit
 // has not been called, they can be undone.
@@ -84,7 +87,7 @@ class RematAlgorithm {
   }
 
   // Removes what is not read any more, and lets the module's schedule follow.
-  absl::Status Commit(HloModule* module);
+  void Commit(HloModule* module);
   // Peaks after the commit, counted anew: not what the walks saw. Callees come
   // first; only those that have been measured before count. Wrong if others
   // have changed the module since.
@@ -104,15 +107,16 @@ class RematAlgorithm {
     bool changed = false;
     // Of PeakPriority.
     std::optional<RematPeakIndex> heights;
-    std::optional<RematCandidates> candidates;
-    int64_t links_moved = 0;
+    std::optional<RematPeakCandidates> candidates;
+    int64_t cost_basis = 0;  // of the candidates, in bytes
+    bool callees_changed = false;
   };
 
   Walk& WalkOf(HloComputation* computation);
   // Bytes of what an instruction runs.
   int64_t CalleeBytes(const HloInstruction& inst) const;
   // What frees nothing after all is denylisted.
-  absl::Status Apply(RematComputation& state, RematCandidates& candidates,
+  absl::Status Apply(RematComputation& state, RematCandidateSource& candidates,
                      const RematCandidate& candidate);
   // Takes blocks at the point reached until no more than the limit is live.
   absl::StatusOr<bool> ReduceHere(RematComputation& state,

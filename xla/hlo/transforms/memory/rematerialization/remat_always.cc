@@ -32,7 +32,7 @@ int64_t RematAlgorithm::CalleeBytes(const HloInstruction& inst) const {
 }
 
 absl::Status RematAlgorithm::Apply(RematComputation& state,
-                                   RematCandidates& candidates,
+                                   RematCandidateSource& candidates,
                                    const RematCandidate& candidate) {
   const int64_t before = state.tracker().memory_usage();
   RematChange change;
@@ -146,13 +146,12 @@ absl::StatusOr<bool> RematAlgorithm::AlwaysRemat(HloComputation* computation,
   return walk.changed || callees_changed;
 }
 
-absl::Status RematAlgorithm::Commit(HloModule* module) {
-  TF_RETURN_IF_ERROR(policy_.edits.Commit(module));
+void RematAlgorithm::Commit(HloModule* module) {
+  policy_.edits.Commit(module);
   for (const auto& [computation, walk] : walks_) {
     if (!walk->changed || computation->IsDeadComputation()) continue;
     module->schedule().set_sequence(computation, walk->state->ToSequence());
   }
-  return absl::OkStatus();
 }
 
 RematPeak::OfComputation RematAlgorithm::MeasurePeak(

@@ -57,7 +57,7 @@ absl::StatusOr<RematChange> Compress(RematComputation& state,
                       state.AddNewItem(compressed));
   state.Denylist(compressed_item);
   state.list().InsertAfter(compressed_item, item);
-  state.tracker().MarkEnded(compressed_item);
+  state.tracker().NoteEnded(compressed_item);
   state.tracker().AddUses(compressed_item);
 
   HloInstruction* uncompressed = state.policy().edits.Add(

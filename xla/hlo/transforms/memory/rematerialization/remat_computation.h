@@ -50,6 +50,9 @@ struct RematPolicy {
   // Reads of operands that are smaller than the value do not pull a clone to
   // earlier places.
   bool ignore_small_operands = false;
+  // What several instructions of a block read again counts against it for each
+  // of them, so that blocks are taken later.
+  bool count_each_read = false;
 
   // Everything done to the module goes through it.
   RematEdits edits;
@@ -125,10 +128,6 @@ class RematComputation {
   // or side effects. None may be in progress.
   void DropUnread();
 
-  // How many links of asynchronous chains have got another place.
-  int64_t links_moved() const { return links_moved_; }
-  void CountMovedLink() { ++links_moved_; }
-
   // Bytes of all buffers that it defines.
   int64_t DefinedBytes(RematItemId item) const;
 
@@ -165,7 +164,6 @@ class RematComputation {
   RematMemoryTracker tracker_;
   std::vector<Flags> flags_;
   std::vector<RematItemId> may_be_unread_;
-  int64_t links_moved_ = 0;
   std::vector<double> start_seconds_;
   double total_seconds_ = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/log/check.h"
 #include "absl/status/statusor.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_instructions.h"
@@ -65,7 +66,7 @@ absl::Status RematEdits::ReplaceOperand(HloInstruction* user, int64_t operand,
   return absl::OkStatus();
 }
 
-absl::Status RematEdits::Commit(HloModule* module) {
+void RematEdits::Commit(HloModule* module) {
   HloSchedule& schedule = module->schedule();
   for (auto& [computation, sequence] : new_sequences_) {
     schedule.set_sequence(computation, std::move(sequence));
@@ -74,7 +75,7 @@ absl::Status RematEdits::Commit(HloModule* module) {
   for (HloInstruction* inst : dropped_) {
     callees.assign(inst->called_computations().begin(),
                    inst->called_computations().end());
-    TF_RETURN_IF_ERROR(inst->parent()->RemoveInstruction(inst));
+    CHECK_OK(inst->parent()->RemoveInstruction(inst));
     while (!callees.empty()) {
       HloComputation* callee = callees.back();
       callees.pop_back();
@@ -82,11 +83,10 @@ absl::Status RematEdits::Commit(HloModule* module) {
       for (const auto& [inner, count] : callee->callee_computations()) {
         callees.push_back(inner);
       }
-      TF_RETURN_IF_ERROR(module->RemoveEmbeddedComputation(callee));
+      CHECK_OK(module->RemoveEmbeddedComputation(callee));
     }
   }
   *this = RematEdits();
-  return absl::OkStatus();
 }
 
 absl::Status RematEdits::Undo() {

@@ -43,7 +43,9 @@ class RematEdits {
 
   // Removes what was dropped, and computations that nobody calls any more, and
   // gives those that were added their sequences.
-  absl::Status Commit(HloModule* module);
+  // Cannot fail: users are dropped before what they read, and nothing comes to
+  // read or to wait for what has been dropped.
+  void Commit(HloModule* module);
   // Takes all back, but for names and ids that have been given away.
   absl::Status Undo();
 

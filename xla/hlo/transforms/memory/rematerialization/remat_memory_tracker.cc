@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
 #include "absl/log/check.h"
 #include "xla/status_macros.h"
 
@@ -9,148 +10,121 @@ namespace xla {
 
 RematMemoryTracker::RematMemoryTracker(RematBuffers* buffers,
                                        RematInstructionList* list)
-    : buffers_(*buffers), list_(*list) {
-  Restart();
-}
+    : buffers_(*buffers), list_(*list) {}
 
 void RematMemoryTracker::Restart() {
-  in_progress_ = last_ended_ = kNoRematItem;
+  point_ = Point();
   memory_usage_ = 0;
   events_.Clear();
-  state_.assign(buffers_.buffer_count(), State());
-  placed_.assign(buffers_.item_count(), false);
-  for (RematBufferId id = 0; id < buffers_.buffer_count(); ++id) {
-    state_[id].unfinished =
-        static_cast<int32_t>(buffers_.buffer(id).users.size());
-  }
 }
 
-void RematMemoryTracker::SetLive(RematBufferId buffer, bool live) {
-  State& state = state_[buffer];
-  if (state.live == live) return;
-  state.live = live;
-  const int64_t bytes = buffers_.buffer(buffer).bytes;
+void RematMemoryTracker::NoteLiveness(RematBufferId id, bool live) {
+  const int64_t bytes = buffers_.buffer(id).bytes;
   memory_usage_ += live ? bytes : -bytes;
-  if (record_ && bytes > 0) events_.liveness.push_back(buffer);
+  if (record_ && bytes > 0) events_.liveness.push_back(id);
 }
 
 void RematMemoryTracker::Begin(RematItemId id) {
-  DCHECK_EQ(in_progress_, kNoRematItem);
-  in_progress_ = id;
-  placed_[id] = true;
+  DCHECK(!point_.in_progress);
+  point_ = {id, /*in_progress=*/true};
   const RematBuffers::Item& item = buffers_.item(id);
   const RematBufferId end = item.first_defined + item.defined_count;
-  for (RematBufferId b = item.first_defined; b < end; ++b) SetLive(b, true);
-  for (RematBufferId b : item.used) {
-    state_[b].in_use = id;
-    if (record_) events_.users.push_back(b);
+  for (RematBufferId b = item.first_defined; b < end; ++b) {
+    NoteLiveness(b, true);
   }
-  if (record_) events_.items.push_back(id);
+  if (!record_) return;
+  events_.users.insert(events_.users.end(), item.used.begin(), item.used.end());
+  events_.items.push_back(id);
 }
 
 void RematMemoryTracker::End(RematItemId id) {
-  DCHECK_EQ(in_progress_, id);
+  DCHECK_EQ(in_progress(), id);
+  point_.in_progress = false;
   const RematBuffers::Item& item = buffers_.item(id);
   for (RematBufferId b : item.used) {
-    if (--state_[b].unfinished == 0) SetLive(b, false);
-    state_[b].in_use = kNoRematItem;
-    if (record_) events_.users.push_back(b);
+    if (buffers_.buffer(b).users.back() == id) NoteLiveness(b, false);
   }
   const RematBufferId end = item.first_defined + item.defined_count;
   for (RematBufferId b = item.first_defined; b < end; ++b) {
-    if (state_[b].unfinished == 0) SetLive(b, false);
+    if (buffers_.buffer(b).users.empty()) NoteLiveness(b, false);
   }
-  if (record_) events_.items.push_back(id);
-  in_progress_ = kNoRematItem;
-  last_ended_ = id;
+  if (!record_) return;
+  events_.users.insert(events_.users.end(), item.used.begin(), item.used.end());
+  events_.items.push_back(id);
 }
 
-void RematMemoryTracker::TakeBackEnd(RematItemId id) {
-  DCHECK_EQ(in_progress_, kNoRematItem);
-  in_progress_ = id;
-  const RematBuffers::Item& item = buffers_.item(id);
-  const RematBufferId end = item.first_defined + item.defined_count;
-  for (RematBufferId b = item.first_defined; b < end; ++b) SetLive(b, true);
-  for (RematBufferId b : item.used) {
-    if (state_[b].unfinished++ == 0) SetLive(b, true);
-    state_[b].in_use = id;
-    if (record_) events_.users.push_back(b);
+int64_t RematMemoryTracker::CountLiveBytes() const {
+  int64_t bytes = 0;
+  for (RematBufferId b = 0; b < buffers_.buffer_count(); ++b) {
+    if (live(b)) bytes += buffers_.buffer(b).bytes;
   }
-  if (record_) events_.items.push_back(id);
+  return bytes;
 }
 
-void RematMemoryTracker::TakeBackBegin(RematItemId id) {
-  DCHECK_EQ(in_progress_, id);
-  const RematBuffers::Item& item = buffers_.item(id);
-  const RematBufferId end = item.first_defined + item.defined_count;
-  for (RematBufferId b = item.first_defined; b < end; ++b) SetLive(b, false);
-  for (RematBufferId b : item.used) {
-    state_[b].in_use = kNoRematItem;
-    if (record_) events_.users.push_back(b);
-  }
-  if (record_) events_.items.push_back(id);
-  placed_[id] = false;
-  in_progress_ = kNoRematItem;
-  last_ended_ = list_.prev(id);
+bool RematMemoryTracker::live(RematBufferId id) const {
+  const RematBuffer& buffer = buffers_.buffer(id);
+  if (!placed(buffer.definer)) return false;
+  return buffer.users.empty() ? !ended(buffer.definer)
+                              : !ended(buffer.users.back());
 }
 
-void RematMemoryTracker::MoveTo(RematItemId id) {
-  if (in_progress_ == id) return;
-  if (in_progress_ != kNoRematItem) End(in_progress_);
-  while (last_ended_ != kNoRematItem && !list_.Precedes(last_ended_, id)) {
-    TakeBackEnd(last_ended_);
-    if (in_progress_ == id) return;
-    TakeBackBegin(in_progress_);
-  }
-  for (RematItemId at = last_ended_ == kNoRematItem ? list_.first()
-                                                    : list_.next(last_ended_);
-       at != id; at = list_.next(at)) {
-    Begin(at);
-    End(at);
-  }
-  Begin(id);
+bool RematMemoryTracker::in_use(RematBufferId buffer) const {
+  return point_.in_progress &&
+         absl::c_binary_search(buffers_.item(point_.last_placed).used, buffer);
+}
+
+int32_t RematMemoryTracker::unfinished(RematBufferId buffer) const {
+  const auto& users = buffers_.buffer(buffer).users;
+  if (users.empty() || ended(users.back())) return 0;
+  return static_cast<int32_t>(
+      users.end() -
+      std::partition_point(users.begin(), users.end(),
+                           [this](RematItemId user) { return ended(user); }));
 }
 
 RematItemId RematMemoryTracker::FirstUnplacedUser(RematBufferId id) const {
   const auto& users = buffers_.buffer(id).users;
-  size_t at = users.size() - state_[id].unfinished;
-  if (at < users.size() && placed_[users[at]]) ++at;  // in progress
-  return at < users.size() ? users[at] : kNoRematItem;
+  if (users.empty() || placed(users.back())) return kNoRematItem;
+  return *std::partition_point(
+      users.begin(), users.end(),
+      [this](RematItemId user) { return placed(user); });
 }
 
 RematItemId RematMemoryTracker::LastPlacedUser(RematBufferId id) const {
   const auto& users = buffers_.buffer(id).users;
-  size_t at = users.size() - state_[id].unfinished;
-  if (at < users.size() && placed_[users[at]]) ++at;
-  return at > 0 ? users[at - 1] : kNoRematItem;
+  const auto at =
+      std::partition_point(users.begin(), users.end(),
+                           [this](RematItemId user) { return placed(user); });
+  return at == users.begin() ? kNoRematItem : *(at - 1);
 }
 
 absl::StatusOr<RematItemId> RematMemoryTracker::AddItem(
     HloInstruction* instruction) {
-  TF_ASSIGN_OR_RETURN(const RematItemId id, buffers_.AddItem(instruction));
-  state_.resize(buffers_.buffer_count());
-  placed_.resize(buffers_.item_count(), false);
-  return id;
+  return buffers_.AddItem(instruction);
 }
 
-void RematMemoryTracker::MarkEnded(RematItemId id) {
-  placed_[id] = true;
-  const RematBuffers::Item& item = buffers_.item(id);
-  const RematBufferId end = item.first_defined + item.defined_count;
-  for (RematBufferId b = item.first_defined; b < end; ++b) {
-    SetLive(b, state_[b].unfinished > 0);
+void RematMemoryTracker::Rewrites::Sort() {
+  for (auto* ids : {&items, &buffers}) {
+    absl::c_sort(*ids);
+    ids->erase(std::unique(ids->begin(), ids->end()), ids->end());
   }
-  if (record_) events_.items.push_back(id);
+}
+
+void RematMemoryTracker::StopRecording(const Rewrites* rewrites) {
+  rewrites_.erase(absl::c_find(rewrites_, rewrites));
 }
 
 void RematMemoryTracker::NoteRewrite(RematItemId id) {
-  if (rewrites_ == nullptr) return;
-  rewrites_->items.push_back(id);
   const RematBuffers::Item& item = buffers_.item(id);
-  rewrites_->buffers.insert(rewrites_->buffers.end(), item.used.begin(),
-                            item.used.end());
-  for (int32_t i = 0; i < item.defined_count; ++i) {
-    rewrites_->buffers.push_back(item.first_defined + i);
+  const RematItemId before = list_.prev(id);
+  for (Rewrites* rewrites : rewrites_) {
+    rewrites->items.push_back(id);
+    if (before != kNoRematItem) rewrites->items.push_back(before);
+    rewrites->buffers.insert(rewrites->buffers.end(), item.used.begin(),
+                             item.used.end());
+    for (int32_t i = 0; i < item.defined_count; ++i) {
+      rewrites->buffers.push_back(item.first_defined + i);
+    }
   }
 }
 
@@ -162,11 +136,10 @@ void RematMemoryTracker::AddUses(RematItemId id) {
         buffer.users.begin(), buffer.users.end(), id,
         [&](RematItemId x, RematItemId y) { return list_.Precedes(x, y); });
     if (at != buffer.users.end() && *at == id) continue;
+    const bool was_live = live(b);
     buffer.users.insert(at, id);
     if (record_) events_.users.push_back(b);
-    if (placed_[id]) continue;
-    ++state_[b].unfinished;
-    if (placed_[buffer.definer]) SetLive(b, true);
+    if (!was_live && live(b)) NoteLiveness(b, true);
   }
 }
 
@@ -178,28 +151,27 @@ void RematMemoryTracker::DropUses(RematItemId id) {
         buffer.users.begin(), buffer.users.end(), id,
         [&](RematItemId x, RematItemId y) { return list_.Precedes(x, y); });
     CHECK(at != buffer.users.end() && *at == id);
+    const bool was_live = live(b);
     buffer.users.erase(at);
     if (record_) events_.users.push_back(b);
-    if (placed_[id]) continue;
-    if (--state_[b].unfinished == 0 && buffer.definer != in_progress_) {
-      SetLive(b, false);
-    }
+    if (was_live && !live(b)) NoteLiveness(b, false);
   }
 }
 
 void RematMemoryTracker::TakeOut(RematItemId id) {
-  DCHECK_NE(in_progress_, id);
+  DCHECK_NE(in_progress(), id);
   DropUses(id);
-  placed_[id] = false;
   const RematBuffers::Item& item = buffers_.item(id);
   const RematBufferId end = item.first_defined + item.defined_count;
-  for (RematBufferId b = item.first_defined; b < end; ++b) SetLive(b, false);
+  for (RematBufferId b = item.first_defined; b < end; ++b) {
+    if (live(b)) NoteLiveness(b, false);
+  }
   const RematItemId before = list_.prev(id);
   if (record_) {
     events_.items.push_back(id);
     if (before != kNoRematItem) events_.items.push_back(before);
   }
-  if (last_ended_ == id) last_ended_ = before;
+  if (point_.last_placed == id) point_.last_placed = before;
   list_.Remove(id);
 }
 

@@ -12,16 +12,17 @@
 
 namespace xla {
 
-// Walks through a computation, forth and back, and knows the bytes that are
-// live, while instructions after (and copies before) the point reached come and
-// change.
+// A point in a computation, from which one walks on or jumps elsewhere, and the
+// bytes that are live there, while instructions after (and copies before) it
+// come and change.
 //
 //   Begin(a)  a is placed: its buffers live
 //   End(a)    buffers whose last reader it was die
 //
-// Users of a buffer are kept in the order of the list, so that those that have
-// ended are a prefix. Begin and End are O(operands); uses are added and dropped
-// in O(users) moves, that is a memmove.
+// What is placed, live or ended follows from places in the list alone. Users of
+// a buffer are kept in the order of the list, so that those that have ended are
+// a prefix. Begin and End are O(operands), jumps O(1); uses are added and
+// dropped in O(users) moves, that is a memmove.
 class RematMemoryTracker {
  public:
   // Buffers and list must outlive the tracker. Starts before the first item.
@@ -32,33 +33,52 @@ class RematMemoryTracker {
 
   void Begin(RematItemId item);
   void End(RematItemId item);
-  // From wherever the point is to where `item` has begun. O(items between).
-  void MoveTo(RematItemId item);
+
+  // An item in progress, or after the last one that has ended; before the first
+  // item.
+  struct Point {
+    RematItemId last_placed = kNoRematItem;
+    bool in_progress = false;
+  };
+  const Point& point() const { return point_; }
+  // What is live there is for the caller to say.
+  void JumpTo(const Point& point, int64_t memory_usage) {
+    point_ = point;
+    memory_usage_ = memory_usage;
+  }
 
   // Live bytes; between Begin and End those of operands and results.
   int64_t memory_usage() const { return memory_usage_; }
-  RematItemId in_progress() const { return in_progress_; }
+  // The same, counted anew. O(buffers).
+  int64_t CountLiveBytes() const;
+  RematItemId in_progress() const {
+    return point_.in_progress ? point_.last_placed : kNoRematItem;
+  }
 
-  bool placed(RematItemId item) const { return placed_[item]; }
-  bool live(RematBufferId buffer) const { return state_[buffer].live; }
+  bool placed(RematItemId item) const {
+    return point_.last_placed != kNoRematItem && list_.contains(item) &&
+           !list_.Precedes(point_.last_placed, item);
+  }
+  bool ended(RematItemId item) const {
+    return placed(item) && !(point_.in_progress && item == point_.last_placed);
+  }
+  bool live(RematBufferId buffer) const;
   // Read by the instruction in progress.
-  bool in_use(RematBufferId buffer) const {
-    return state_[buffer].in_use == in_progress_ &&
-           in_progress_ != kNoRematItem;
-  }
+  bool in_use(RematBufferId buffer) const;
   // Users that have not ended.
-  int32_t unfinished(RematBufferId buffer) const {
-    return state_[buffer].unfinished;
-  }
+  int32_t unfinished(RematBufferId buffer) const;
   // The first user that is not placed; kNoRematItem if all are.
   RematItemId FirstUnplacedUser(RematBufferId buffer) const;
   // The last user that is placed; kNoRematItem if none is.
   RematItemId LastPlacedUser(RematBufferId buffer) const;
 
-  // Takes in an instruction that is in the list already (AddToList first).
-  // `placed` items count as ended. Its uses begin with AddUses.
+  // Takes in an instruction that has no place in the list yet. Its uses begin
+  // with AddUses, when it has one.
   absl::StatusOr<RematItemId> AddItem(HloInstruction* instruction);
-  void MarkEnded(RematItemId item);
+  // Of a new item whose place is before the point.
+  void NoteEnded(RematItemId item) {
+    if (record_) events_.items.push_back(item);
+  }
 
   // The item reads / no longer reads what its `used` says. Unplaced, or ended.
   void AddUses(RematItemId item);
@@ -87,38 +107,33 @@ class RematMemoryTracker {
   void RecordEvents(bool on) { record_ = on; }
 
   // Buffers whose readers have changed, and items that may have got, changed or
-  // lost their place, wherever the point is.
+  // lost their place or a neighbor, wherever the point is.
   struct Rewrites {
     std::vector<RematBufferId> buffers;
     std::vector<RematItemId> items;
+    // Each once, in order of their numbers.
+    void Sort();
+    void Clear() {
+      buffers.clear();
+      items.clear();
+    }
   };
-  // Null at first: nobody wants to know.
-  void RecordRewrites(Rewrites* rewrites) { rewrites_ = rewrites; }
+  // Until StopRecording, which must come before the object goes.
+  void RecordRewrites(Rewrites* rewrites) { rewrites_.push_back(rewrites); }
+  void StopRecording(const Rewrites* rewrites);
 
  private:
-  struct State {
-    int32_t unfinished = 0;
-    bool live = false;
-    RematItemId in_use = kNoRematItem;
-  };
-
-  void SetLive(RematBufferId buffer, bool live);
-  // What Begin and End did is undone.
-  void TakeBackBegin(RematItemId item);
-  void TakeBackEnd(RematItemId item);
+  // It came to life or died.
+  void NoteLiveness(RematBufferId buffer, bool live);
   void NoteRewrite(RematItemId item);
 
   RematBuffers& buffers_;
   RematInstructionList& list_;
-  std::vector<State> state_;  // per buffer
-  std::vector<bool> placed_;  // per item
-  RematItemId in_progress_ = kNoRematItem;
-  // If none is in progress: the last one that has ended.
-  RematItemId last_ended_ = kNoRematItem;
+  Point point_;
   int64_t memory_usage_ = 0;
   bool record_ = false;
   Events events_;
-  Rewrites* rewrites_ = nullptr;
+  std::vector<Rewrites*> rewrites_;
 };
 
 }  // namespace xla

@@ -127,7 +127,7 @@ absl::StatusOr<RematChange> OffloadToHost(RematComputation& state,
     state.Denylist(id);
     state.list().InsertBefore(id, before);
     state.TakeNoTime(id);
-    state.tracker().MarkEnded(id);
+    state.tracker().NoteEnded(id);
     state.tracker().AddUses(id);
     return id;
   };

@@ -40,7 +40,9 @@ RematPeakIndex::RematPeakIndex(
   state_.tracker().RecordRewrites(&rewrites_);
 }
 
-RematPeakIndex::~RematPeakIndex() { state_.tracker().RecordRewrites(nullptr); }
+RematPeakIndex::~RematPeakIndex() {
+  state_.tracker().StopRecording(&rewrites_);
+}
 
 void RematPeakIndex::UpdateInside(
     absl::FunctionRef<int64_t(const HloInstruction&)> inside) {
@@ -80,15 +82,11 @@ void RematPeakIndex::UpdateLife(RematBufferId id) {
 void RematPeakIndex::TakeRewrites() {
   needs_.resize(state_.buffers().item_count());
   lives_.resize(state_.buffers().buffer_count());
-  for (auto* ids : {&rewrites_.items, &rewrites_.buffers}) {
-    absl::c_sort(*ids);
-    ids->erase(std::unique(ids->begin(), ids->end()), ids->end());
-  }
+  rewrites_.Sort();
   for (RematItemId item : rewrites_.items) Remove(item);
   for (RematItemId item : rewrites_.items) Insert(item);
   for (RematBufferId b : rewrites_.buffers) UpdateLife(b);
-  rewrites_.items.clear();
-  rewrites_.buffers.clear();
+  rewrites_.Clear();
 }
 
 void RematPeakIndex::Remove(RematItemId item) {

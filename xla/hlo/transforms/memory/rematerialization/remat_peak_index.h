@@ -27,8 +27,7 @@ namespace xla {
 class RematPeakIndex {
  public:
   // `inside` gives the bytes of what an item runs; it is asked about items that
-  // run computations only. The computation must outlive the index; one index at
-  // a time.
+  // run computations only. The computation must outlive the index.
   RematPeakIndex(RematComputation* state,
                  absl::FunctionRef<int64_t(const HloInstruction&)> inside);
   ~RematPeakIndex();

@@ -69,7 +69,6 @@ absl::Status RunLater(RematComputation& state, RematItemId item) {
   tracker.AddUses(item);
   if (state.is_move(item)) state.Denylist(item);
   state.set_is_move(item);
-  state.CountMovedLink();
   return absl::OkStatus();
 }
 

@@ -69,7 +69,10 @@ class Redirector {
     });
     readers_.erase(std::unique(readers_.begin(), readers_.end()),
                    readers_.end());
-    for (RematItemId reader : readers_) state_.tracker().DropUses(reader);
+    // The last ones go without moving others.
+    for (auto it = readers_.rbegin(); it != readers_.rend(); ++it) {
+      state_.tracker().DropUses(*it);
+    }
   }
 
   bool Movable(const HloInstruction* inst) const {

@@ -201,9 +201,7 @@ absl::StatusOr<bool> RematerializationPass::RunPlan(
   }
   if (options_.effort > 0) {
     add(RematerializationAlgorithm::kAlwaysRemat);
-    if (module->instruction_count() <= kMostInstructionsForPeakPriority) {
-      add(RematerializationAlgorithm::kPeakPriority);
-    }
+    add(RematerializationAlgorithm::kPeakPriority);
   }
   TF_ASSIGN_OR_RETURN(const RematPlanResult result,
                       PlanRematerialization(module, plan));

@@ -31,10 +31,6 @@ std::string AbslUnparseFlag(RematerializationAlgorithm algorithm);
 absl::StatusOr<int64_t> ParseMemoryLimit(absl::string_view text,
                                          int64_t peak_bytes);
 
-// Up to so many instructions, plan has kPeakPriority as a candidate beside its
-// own: where peaks lie far apart its time is quadratic.
-inline constexpr int64_t kMostInstructionsForPeakPriority = 20'000;
-
 struct HloRematerializationOptions {
   std::string memory_limit;
   RematerializationAlgorithm strategy = RematerializationAlgorithm::kPlan;
