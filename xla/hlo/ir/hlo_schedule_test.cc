@@ -204,6 +204,24 @@ TEST_F(HloScheduleTest, CleanupKeepsTheModulesSchedule) {
   }
 }
 
+// What stays is found though others have its ids now.
+TEST_F(HloScheduleTest, CleanupChangesIds) {
+  HloInstruction* exp = entry_->AddInstruction(
+      HloInstruction::CreateUnary(F32Scalar(), HloOpcode::kExp, a_), "exp");
+  HloInstruction* tanh = entry_->AddInstruction(
+      HloInstruction::CreateUnary(F32Scalar(), HloOpcode::kTanh, b_), "tanh");
+  HloInstruction* root =
+      entry_->AddInstruction(Binary(HloOpcode::kAdd, exp, tanh), "root");
+  schedule_->set_sequence(entry_,
+                          {a_, b_, c_, sum_, neg_, mul_, tanh, exp, root});
+  const int64_t id = tanh->unique_id();
+  entry_->set_root_instruction(root);
+  RunDce();
+  module_->Cleanup();
+  ASSERT_NE(tanh->unique_id(), id);
+  ExpectUpdatedTo({"a", "b", "tanh", "exp", "root"});
+}
+
 TEST_F(HloScheduleTest, ProtoRoundTrip) {
   auto proto = schedule_->ToProto();
   ASSERT_TRUE(proto.ok());
