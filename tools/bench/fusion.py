@@ -6,12 +6,15 @@ usage: tools/bench/fusion.py [--device=NAME] [--mof=PASS] [--scaling] FILE…
        FUSION_BINARY=…: instead of building one
 
 Builds //tools/bench:fusion with -c opt and runs it once per file. Each figure
-stands before fusion, after priority fusion and after multi-output fusion. Bytes
-are what the cost model says that kernels read and write, each computation
-counted once; the lower bound reads each parameter and writes each result once;
-the floor is what no fusion around the kernels of libraries (dots, …) does
-without: their bytes, and one write and read of what they give and take (below
-it: dots that became loops, masks written for later kernels).
+stands before fusion, after priority fusion and after multi-output fusion.
+Before fusion is also before batch normalizations are expanded: each is then a
+kernel that reads each operand and writes each result once; the floor is that of
+the expanded module. Bytes are what the cost model says that kernels read and
+write, each computation counted once; the lower bound reads each parameter and
+writes each result once; the floor is what no fusion around the kernels of
+libraries (dots, …) does without: their bytes, and one write and read of what
+they give and take (below it: dots that became loops, masks written for later
+kernels).
 --kernels: instead, the N kernels with the most bytes in the end, and what they
 read and write.
 --scaling: instead of files, synthetic modules of 1,000 to 100,000 instructions,

@@ -12,6 +12,7 @@
 #include "xla/hlo/transforms/memory/hlo_memory_scheduler.h"
 #include "xla/hlo/transforms/memory/offsets/assign_offsets.h"
 #include "xla/hlo/transforms/memory/rematerialization/rematerialization_pass.h"
+#include "xla/hlo/transforms/simplifiers/batchnorm_expander.h"
 #include "xla/hlo/transforms/simplifiers/call_inliner.h"
 #include "xla/hlo/transforms/simplifiers/canonicalizer.h"
 #include "xla/hlo/transforms/simplifiers/flatten_call_graph.h"
