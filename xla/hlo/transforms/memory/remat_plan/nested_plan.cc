@@ -116,7 +116,8 @@ int64_t NestedPlanner::LowerBound(bool in_place) {
 }
 
 absl::StatusOr<NestedPlanner::Plan> NestedPlanner::PlanEntry(
-    int64_t limit_bytes, double useless_seconds) {
+    int64_t limit_bytes, double useless_seconds, int64_t room_bytes) {
+  room_bytes_ = room_bytes;
   const HloComputation* entry = module_.entry_computation();
   // What launches may come to.
   const double launches =
@@ -125,10 +126,12 @@ absl::StatusOr<NestedPlanner::Plan> NestedPlanner::PlanEntry(
   return PlanComputation(entry, limit_bytes, useless_seconds + launches);
 }
 
-absl::StatusOr<RematProgram> NestedPlanner::Search(
-    const RematProblem& problem, int64_t limit_bytes,
-    double useless_seconds) const {
+absl::StatusOr<RematProgram> NestedPlanner::Search(const RematProblem& problem,
+                                                   int64_t limit_bytes,
+                                                   double useless_seconds,
+                                                   int64_t room_bytes) const {
   RematSearchOptions options;
+  options.room_bytes = room_bytes;
   options.limit_bytes = limit_bytes;
   options.useless_seconds = useless_seconds;
   options.effort = effort_;
@@ -244,7 +247,8 @@ absl::StatusOr<NestedPlanner::Plan> NestedPlanner::PlanWithShare(
   const auto search = [&]() {
     double useless = seconds + useless_seconds;
     for (const auto& [node, callees] : inner) useless -= callees.added_seconds;
-    return Search(problem, limit_bytes, useless);
+    return Search(problem, limit_bytes, useless,
+                  computation == module_.entry_computation() ? room_bytes_ : 0);
   };
   if (share > 0) TF_RETURN_IF_ERROR(lower(share));
   TF_ASSIGN_OR_RETURN(RematProgram program, search());

@@ -49,10 +49,13 @@ class NestedPlanner {
 
   // For the entry, with a limit that leaves the result out. Plans that add
   // `useless_seconds`, launches left out, are of no use: where others are not
-  // to be expected, one that needs too much may come back.
+  // to be expected, one that needs too much may come back. `room_bytes`: what
+  // a plan may need after all, if more (remat_search.h); for one limit always
+  // the same.
   absl::StatusOr<Plan> PlanEntry(
       int64_t limit_bytes,
-      double useless_seconds = std::numeric_limits<double>::infinity());
+      double useless_seconds = std::numeric_limits<double>::infinity(),
+      int64_t room_bytes = 0);
 
   // No plan without rewriting loops needs less, result left out. `in_place`: by
   // no accounting that lets results take the memory of operands, that counts
@@ -92,7 +95,8 @@ class NestedPlanner {
   // `useless_seconds`: of the whole program.
   absl::StatusOr<RematProgram> Search(const RematProblem& problem,
                                       int64_t limit_bytes,
-                                      double useless_seconds) const;
+                                      double useless_seconds,
+                                      int64_t room_bytes) const;
 
   const HloModule& module_;
   const HloCostAnalysis& cost_;
@@ -101,6 +105,7 @@ class NestedPlanner {
   const bool reorder_;
   const bool in_place_;
   int64_t* const work_;
+  int64_t room_bytes_ = 0;  // of the entry
   absl::flat_hash_map<const HloComputation*, std::unique_ptr<Computation>>
       computations_;
   // Plans made so far, by limit.

@@ -46,8 +46,10 @@ struct Prepared {
   Outcome outcome;
   std::unique_ptr<HloCostAnalysis> cost;
   std::unique_ptr<NestedPlanner> planner;
-  // Of the peak, what the planner's problems leave out.
+  // Of the peak, what the planner's problems leave out; and the most of it that
+  // a plan has shown.
   int64_t uncounted_bytes = 0;
+  int64_t most_uncounted_bytes = 0;
   int64_t lower_bound_bytes = 0;
   // Seconds of the plan for the caller's limit: infinite if it is not met.
   std::optional<double> seconds_for_limit;
@@ -190,6 +192,7 @@ class Planner {
         const NestedPlanner::Plan as_is,
         planner->PlanEntry(std::numeric_limits<int64_t>::max()));
     made->uncounted_bytes = made->outcome.peak_bytes - as_is.peak_bytes;
+    made->most_uncounted_bytes = made->uncounted_bytes;
     made->planner = std::move(planner);
     return absl::OkStatus();
   }
@@ -228,9 +231,11 @@ class Planner {
   }
 
   // Finds programs for a prepared module and tries them out; returns the best
-  // outcome for `limit`. The abstract problem leaves small tables out, and may
-  // count in another way than `peak` does: aims lower by what is too much, a
-  // few times. Plans that cost no less than the best one are not tried out.
+  // outcome for the caller's limit. The abstract problem leaves small tables
+  // out, and may count in another way than `peak` does: aims lower by what is
+  // too much, a few times. Plans that cost no less than the best one are not
+  // tried out. For a lower limit than the caller's, what is found may need as
+  // much as that.
   absl::StatusOr<Outcome> FindPrograms(int64_t limit, Prepared* prepared) {
     Outcome best = prepared->outcome;
     if (IsBest(best)) TakePrepared(prepared);
@@ -248,8 +253,13 @@ class Planner {
     int64_t aim = limit - prepared->uncounted_bytes;
     for (int attempt = 0; attempt < kAims; ++attempt) {
       aim = std::max<int64_t>(aim, 0);
-      TF_ASSIGN_OR_RETURN(NestedPlanner::Plan plan,
-                          prepared->planner->PlanEntry(aim, useless_seconds));
+      TF_ASSIGN_OR_RETURN(
+          NestedPlanner::Plan plan,
+          prepared->planner->PlanEntry(
+              aim, useless_seconds,
+              limit < options_.limit_bytes
+                  ? options_.limit_bytes - prepared->most_uncounted_bytes
+                  : 0));
       const double added_seconds = plan.added_seconds - plan.launch_seconds;
       Outcome untried{plan.peak_bytes + prepared->uncounted_bytes,
                       prepared->outcome.work};
@@ -258,13 +268,15 @@ class Planner {
       if (added_seconds >= useless_seconds ||
           (untried.peak_bytes > options_.limit_bytes &&
            !std::isinf(useless_seconds))) {
-        if (Better(untried, best, limit)) best = untried;
+        if (Better(untried, best, options_.limit_bytes)) best = untried;
         break;
       }
       TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> copy,
                           Apply(*prepared, plan));
       TF_ASSIGN_OR_RETURN(Outcome outcome, OutcomeOf(*copy));
-      if (Better(outcome, best, limit)) best = outcome;
+      prepared->most_uncounted_bytes = std::max(
+          prepared->most_uncounted_bytes, outcome.peak_bytes - plan.peak_bytes);
+      if (Better(outcome, best, options_.limit_bytes)) best = outcome;
       if (IsBest(outcome)) {
         Take(outcome, prepared->variant.Name(), std::move(copy));
       }
@@ -325,7 +337,9 @@ class Planner {
       return Try(variant);
     }
 
-    bool Met() const { return best_.peak_bytes <= limit_; }
+    bool Met() const {
+      return best_.peak_bytes <= planner_.options_.limit_bytes;
+    }
     const ModuleVariant& best_variant() const { return best_variant_; }
 
     // Whether other variants, or lower limits, are not worth looking at: in
@@ -357,7 +371,7 @@ class Planner {
       if (!prepared.ok()) return base ? prepared.status() : absl::OkStatus();
       absl::StatusOr<Outcome> found = planner_.FindPrograms(limit_, *prepared);
       if (!found.ok()) return base ? found.status() : absl::OkStatus();
-      if (Better(*found, best_, limit_)) {
+      if (Better(*found, best_, planner_.options_.limit_bytes)) {
         best_ = *found;
         best_variant_ = variant;
       }

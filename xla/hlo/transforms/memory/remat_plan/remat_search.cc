@@ -309,6 +309,7 @@ class Searcher {
         effort_(options.effort),
         bound_(LowerBoundBytes(problem)),
         limit_(std::max(options.limit_bytes, bound_)),
+        room_bytes_(options.room_bytes),
         useless_seconds_(options.useless_seconds),
         work_(options.work != nullptr ? *options.work : no_end_) {}
 
@@ -319,7 +320,8 @@ class Searcher {
     if (Met()) return std::move(best_);
     TF_RETURN_IF_ERROR(TryOrders());
     TF_RETURN_IF_ERROR(Improve());
-    return std::move(best_);
+    if (room_bytes_ <= limit_) return std::move(best_);
+    return TakeBackRuns(problem_, std::move(best_), room_bytes_);
   }
 
  private:
@@ -586,6 +588,7 @@ class Searcher {
   const int64_t effort_;
   const int64_t bound_;
   const int64_t limit_;
+  const int64_t room_bytes_;
   double useless_seconds_;
   int64_t no_end_ = std::numeric_limits<int64_t>::max();
   int64_t& work_;

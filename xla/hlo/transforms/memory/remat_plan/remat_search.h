@@ -24,6 +24,9 @@ struct RematSearchOptions {
   // Programs that cost as much are of no use: gives up where there are no
   // others to be expected.
   double useless_seconds = std::numeric_limits<double>::infinity();
+  // If more than the limit: what the program may need after all. Runs that
+  // there is room for then are taken out, too.
+  int64_t room_bytes = 0;
 };
 
 struct RematProgram {
