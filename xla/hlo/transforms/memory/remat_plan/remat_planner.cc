@@ -282,8 +282,10 @@ class Planner {
       }
       const int64_t excess = outcome.peak_bytes - limit;
       if (excess <= 0 || plan.peak_bytes > aim || aim == 0) break;
-      // What it counts elsewhere is known now; where that is not enough, more.
-      aim -= excess + (attempt == 0 ? 0 : excess / 4);
+      // What it counts elsewhere is known now; where that is not enough, more,
+      // and not only by a few bytes.
+      aim -= excess +
+             (attempt == 0 ? 0 : std::max(excess / 4, limit / kLeastStep));
     }
     spent_ += work_before - work_ + kWorkOfTrial * result_.instructions_before;
     if (limit == options_.limit_bytes) {
@@ -536,6 +538,7 @@ class Planner {
   }
 
   static constexpr int kAims = 4;
+  static constexpr int64_t kLeastStep = 512;  // part of the limit
   static constexpr int kSteps = 6;
   // Instructions.
   static constexpr int64_t kLarge = 5000;
