@@ -13,6 +13,7 @@
 #include "xla/comparison_util.h"
 #include "xla/hlo/ir/shape_inference.h"
 #include "xla/hlo/testlib/random_computation.h"
+#include "xla/hlo/utils/scalar_computation.h"
 #include "xla/literal_util.h"
 #include "xla/primitive_util.h"
 #include "xla/shape_util.h"
@@ -23,16 +24,10 @@ HloComputation* RandomComputation::Reducer(HloOpcode opcode,
                                            PrimitiveType type) {
   HloComputation*& reducer = state_.reducers[{opcode, type}];
   if (reducer == nullptr) {
-    const Shape scalar = ShapeUtil::MakeShape(type, {});
-    HloComputation::Builder builder(
+    reducer = state_.module->AddEmbeddedComputation(MakeScalarComputation(
+        opcode, type,
         absl::StrCat(HloOpcodeString(opcode), "_",
-                     primitive_util::LowercasePrimitiveTypeName(type)));
-    HloInstruction* x =
-        builder.AddInstruction(HloInstruction::CreateParameter(0, scalar, "x"));
-    HloInstruction* y =
-        builder.AddInstruction(HloInstruction::CreateParameter(1, scalar, "y"));
-    builder.AddInstruction(HloInstruction::CreateBinary(scalar, opcode, x, y));
-    reducer = state_.module->AddEmbeddedComputation(builder.Build());
+                     primitive_util::LowercasePrimitiveTypeName(type))));
   }
   return reducer;
 }

@@ -14,6 +14,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/utils/scalar_computation.h"
 #include "xla/layout_util.h"
 #include "xla/literal_util.h"
 #include "xla/primitive_util.h"
@@ -32,15 +33,8 @@ class Adders {
   HloComputation* Get(PrimitiveType type, absl::string_view thread) {
     HloComputation*& adder = adders_[{type, std::string(thread)}];
     if (adder == nullptr) {
-      const Shape scalar = ShapeUtil::MakeShape(type, {});
-      HloComputation::Builder builder("batchnorm_sum");
-      HloInstruction* x = builder.AddInstruction(
-          HloInstruction::CreateParameter(0, scalar, "x"));
-      HloInstruction* y = builder.AddInstruction(
-          HloInstruction::CreateParameter(1, scalar, "y"));
-      builder.AddInstruction(
-          HloInstruction::CreateBinary(scalar, HloOpcode::kAdd, x, y));
-      adder = module_->AddEmbeddedComputation(builder.Build());
+      adder = module_->AddEmbeddedComputation(
+          MakeScalarComputation(HloOpcode::kAdd, type, "batchnorm_sum"));
       adder->SetExecutionThread(thread);
     }
     return adder;

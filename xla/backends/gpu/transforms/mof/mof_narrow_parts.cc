@@ -188,7 +188,6 @@ class Finder {
   const ValueNumbers first_of_;
   absl::flat_hash_map<const HloInstruction*, std::vector<HloInstruction*>>
       equals_;
-  size_t depth_ = 0;
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/utils/scalar_computation.h"
 #include "xla/layout_util.h"
 #include "xla/literal_util.h"
 #include "xla/shape_util.h"
@@ -294,16 +295,9 @@ class DotReplacer {
     for (const auto& [known, computation] : adds_) {
       if (known == type) return computation;
     }
-    HloComputation::Builder builder("add");
-    const Shape scalar = ShapeUtil::MakeShape(type, {});
-    HloInstruction* a =
-        builder.AddInstruction(HloInstruction::CreateParameter(0, scalar, "a"));
-    HloInstruction* b =
-        builder.AddInstruction(HloInstruction::CreateParameter(1, scalar, "b"));
-    HloInstruction* sum = builder.AddInstruction(
-        HloInstruction::CreateBinary(scalar, HloOpcode::kAdd, a, b));
-    adds_.emplace_back(type, computation_->parent()->AddEmbeddedComputation(
-                                 builder.Build(sum)));
+    adds_.emplace_back(
+        type, computation_->parent()->AddEmbeddedComputation(
+                  MakeScalarComputation(HloOpcode::kAdd, type, "add")));
     return adds_.back().second;
   }
 

@@ -34,10 +34,6 @@ struct Outcome {
   RematWork work;
 };
 
-RematWork WorkOf(const HloCostAnalysis& cost) {
-  return {cost.flop_count(), cost.bytes_accessed(), cost.optimal_seconds()};
-}
-
 // A module after the rewrites of a variant, and what is known of it.
 struct Prepared {
   ModuleVariant variant;
@@ -184,7 +180,7 @@ class Planner {
     TF_RETURN_IF_ERROR(
         made->module->entry_computation()->Accept(made->cost.get()));
     TF_ASSIGN_OR_RETURN(made->outcome.peak_bytes, Peak(*made->module));
-    made->outcome.work = WorkOf(*made->cost);
+    made->outcome.work = RematWorkOf(*made->cost);
     auto planner = std::make_unique<NestedPlanner>(
         *made->module, *made->cost, options_.sizes, options_.effort,
         options_.reschedule, /*in_place=*/options_.peak != nullptr, &work_);
@@ -572,50 +568,6 @@ class Planner {
 };
 
 }  // namespace
-
-HloCostAnalysis::Options DefaultRematDevice() {
-  HloCostAnalysis::Options device;
-  device.set_flops_per_second(67e12);
-  device.set_transcendentals_per_second(4e12);
-  device.set_bytes_per_second(3.35e12);
-  device.multiply_by_trip_count = true;
-  return device;
-}
-
-absl::StatusOr<RematWork> ComputeRematWork(
-    const HloModule& module, const HloCostAnalysis::Options& device) {
-  std::unique_ptr<HloCostAnalysis> cost = MakeCostAnalysis(device);
-  TF_RETURN_IF_ERROR(module.entry_computation()->Accept(cost.get()));
-  return WorkOf(*cost);
-}
-
-absl::StatusOr<std::vector<RematBindingBuffer>> FindBindingBuffers(
-    const HloModule& module, const RematSizeOptions& sizes) {
-  std::vector<RematBindingBuffer> binding;
-  TF_ASSIGN_OR_RETURN(RematPeak peak,
-                      ComputeRematPeak(module, module.schedule(), sizes));
-  // From the entry inwards.
-  for (const HloInstruction* at : peak.at) {
-    TF_ASSIGN_OR_RETURN(
-        RematBuffers buffers,
-        RematBuffers::Build(module.schedule().sequence(at->parent()), sizes));
-    const RematItemId now = buffers.Find(at);
-    for (RematBufferId id = 0; id < buffers.buffer_count(); ++id) {
-      const RematBuffer& buffer = buffers.buffer(id);
-      const RematItemId last =
-          buffer.users.empty() ? buffer.definer : buffer.users.back();
-      if (buffer.bytes == 0 || buffer.definer > now || last < now) continue;
-      binding.push_back(
-          {buffers.item(buffer.definer).instruction, buffer.bytes});
-    }
-  }
-  std::stable_sort(
-      binding.begin(), binding.end(),
-      [](const RematBindingBuffer& a, const RematBindingBuffer& b) {
-        return a.bytes > b.bytes;
-      });
-  return binding;
-}
 
 absl::StatusOr<RematPlanResult> PlanRematerialization(
     HloModule* module, const RematPlanOptions& options) {

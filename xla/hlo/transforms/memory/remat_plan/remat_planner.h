@@ -12,23 +12,10 @@
 #include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/transforms/memory/remat_plan/remat_work.h"
 #include "xla/hlo/transforms/memory/rematerialization/remat_buffers.h"
 
 namespace xla {
-
-// Seconds are those of this device unless options say otherwise: rates of a
-// data-center GPU (67e12 flops, 4e12 transcendentals, 3.35e12 bytes a second).
-HloCostAnalysis::Options DefaultRematDevice();
-
-// What a module does when it runs once, loops times their trip counts.
-struct RematWork {
-  double flops = 0;
-  double bytes = 0;  // moved
-  double seconds = 0;
-};
-
-absl::StatusOr<RematWork> ComputeRematWork(
-    const HloModule& module, const HloCostAnalysis::Options& device);
 
 struct RematPlanOptions {
   // Bytes that the module may need, its outputs included; at least 0.
@@ -69,12 +56,6 @@ struct RematPlanOptions {
       others;
 };
 
-// A buffer that no plan found gets rid of, where the most memory is needed.
-struct RematBindingBuffer {
-  const HloInstruction* instruction = nullptr;
-  int64_t bytes = 0;
-};
-
 struct RematPlanResult {
   bool changed = false;
   bool met = false;
@@ -92,11 +73,6 @@ struct RematPlanResult {
   // Where the limit is not met: what is live at the peak, largest first.
   std::vector<RematBindingBuffer> binding;
 };
-
-// What is live where a scheduled module needs most, by rematerialization's
-// accounting: largest first.
-absl::StatusOr<std::vector<RematBindingBuffer>> FindBindingBuffers(
-    const HloModule& module, const RematSizeOptions& sizes = {});
 
 // Changes a scheduled module so that it needs at most `limit_bytes`, at little
 // added cost.

@@ -253,10 +253,47 @@ TEST(RematTraceTest, TakesTheMemoryOfWhatNobodyReads) {
   problem.nodes[2].reads = {1};
   problem.outputs = {0, 2};
   EXPECT_EQ(live(), std::vector<int64_t>({0, 100, 100}));
+  problem.nodes[2].reads = {0};
   EXPECT_EQ(LowerBoundBytes(problem), 100);
 }
 
-// What is live at the steps of the start, as runs come and go between them.
+// Bytes of what lives through a position between steps, one value after the
+// other. The last value is the output.
+int64_t LiveBetween(const RematProblem& problem, const RematState& state,
+                    int32_t position) {
+  int64_t bytes = 0;
+  for (ValueId value = 0;
+       value + 1 < static_cast<ValueId>(problem.values.size()); ++value) {
+    for (int32_t run : state.runs(problem.values[value].node)) {
+      const int32_t last = state.LastUse(value, run);
+      if (run > position || last < position || last == run) continue;
+      bytes += problem.values[value].bytes;
+    }
+  }
+  return bytes;
+}
+
+// Steps of the start and what lies between them, against the program as it is.
+void ExpectLiveBytes(const RematProblem& problem, const RematState& state) {
+  RematTrace trace;
+  ASSERT_TRUE(TraceProgram(problem, state.Program(), &trace).ok());
+  size_t at = 0;
+  for (int32_t position = 0; position < state.end_position(); ++position) {
+    size_t runs = 0;
+    for (size_t n = 0; n < problem.nodes.size(); ++n) {
+      const RematState::Positions& of = state.runs(static_cast<NodeId>(n));
+      runs += std::count(of.begin(), of.end(), position);
+    }
+    EXPECT_EQ(state.tree().Max(position, position),
+              position % 2 == 1 && runs == 1
+                  ? trace.live[at]
+                  : LiveBetween(problem, state, position))
+        << "position " << position;
+    at += runs;
+  }
+}
+
+// As runs come and go.
 TEST(RematStateTest, CountsWhatTakesTheMemoryOfOthers) {
   int shared = 0;
   for (int seed = 0; seed < 40; ++seed) {
@@ -274,29 +311,23 @@ TEST(RematStateTest, CountsWhatTakesTheMemoryOfOthers) {
     ASSERT_TRUE(TraceProgram(problem, problem.order, &trace).ok());
     const int64_t with = trace.peak_bytes;
     RematState state(problem, trace, 0);
-    std::vector<std::pair<NodeId, int32_t>> inserted;
-    for (int change = 0; change < 30; ++change) {
+    for (int change = 0; change < 40; ++change) {
+      SCOPED_TRACE(change);
       // Step s lies at 2s+1; what runs again before it, at 2s.
-      if (change % 3 == 2 && !inserted.empty()) {
-        const size_t which = random() % inserted.size();
-        state.Remove(inserted[which].first, inserted[which].second);
-        inserted.erase(inserted.begin() + which);
-      } else {
-        const int step = 2 + random() % 10;
-        const NodeId node = random() % step;
-        const auto run = std::make_pair(node, 2 * step);
-        if (std::count(inserted.begin(), inserted.end(), run) > 0) continue;
-        state.Insert(run.first, run.second);
-        inserted.push_back(run);
+      const int32_t step = 2 + random() % 10;
+      const NodeId node = random() % step;
+      const RematState::Positions runs = state.runs(node);
+      const bool runs_there =
+          std::count(runs.begin(), runs.end(), 2 * step) > 0;
+      if (!runs_there && problem.nodes[node].recomputable && !runs.empty() &&
+          runs.front() < 2 * step) {
+        state.Insert(node, 2 * step);
+      } else if (runs_there && runs.front() < 2 * step) {
+        state.Remove(node, 2 * step);
       }
-      ASSERT_TRUE(TraceProgram(problem, state.Program(), &trace).ok());
-      size_t at = 0;
-      for (int32_t step = 0; step < 12; ++step) {
-        for (const auto& run : inserted) at += run.second == 2 * step ? 1 : 0;
-        ASSERT_EQ(state.tree().Max(2 * step + 1, 2 * step + 1),
-                  trace.live[at++])
-            << "change " << change << ", step " << step;
-      }
+      // What has lost its readers to another run.
+      for (NodeId n = 0; n < 12; ++n) state.RemoveIfUseless(n, 2 * n + 1);
+      ExpectLiveBytes(problem, state);
     }
     for (RematProblem::Value& value : problem.values) value.in_place_of = -1;
     ASSERT_TRUE(TraceProgram(problem, problem.order, &trace).ok());
