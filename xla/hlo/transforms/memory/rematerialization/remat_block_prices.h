@@ -2,7 +2,9 @@
 #define XLA_HLO_TRANSFORMS_MEMORY_REMATERIALIZATION_REMAT_BLOCK_PRICES_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "xla/hlo/transforms/memory/rematerialization/remat_computation.h"
@@ -41,6 +43,23 @@ class RematCandidateSource {
   // What an item is worth has changed in a way that buffers do not show.
   virtual void Invalidate(RematItemId item) = 0;
 };
+
+// What is known of blocks of these sizes, and whether it is new: then only the
+// sizes are set. Few sizes are asked for.
+template <typename Range>
+std::pair<Range*, bool> FindOrAddRange(
+    std::vector<std::unique_ptr<Range>>* ranges, int32_t min_size,
+    int32_t max_size) {
+  for (const auto& range : *ranges) {
+    if (range->min_size == min_size && range->max_size == max_size) {
+      return {range.get(), false};
+    }
+  }
+  ranges->push_back(std::make_unique<Range>());
+  ranges->back()->min_size = min_size;
+  ranges->back()->max_size = max_size;
+  return {ranges->back().get(), true};
+}
 
 // What single blocks are worth at the point where the tracker is.
 class RematBlockPrices {

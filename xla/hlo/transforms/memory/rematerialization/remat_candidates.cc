@@ -127,15 +127,9 @@ void RematCandidates::TakeEvents() {
 
 RematCandidates::Range& RematCandidates::RangeFor(int32_t min_size,
                                                   int32_t max_size) {
-  for (const auto& range : ranges_) {
-    if (range->min_size == min_size && range->max_size == max_size) {
-      return *range;
-    }
-  }
-  ranges_.push_back(std::make_unique<Range>());
-  Range& range = *ranges_.back();
-  range.min_size = min_size;
-  range.max_size = max_size;
+  const auto [known, is_new] = FindOrAddRange(&ranges_, min_size, max_size);
+  if (!is_new) return *known;
+  Range& range = *known;
   range.is_dirty.assign(state_.buffers().item_count(), false);
   for (RematItemId item : item_at_) {
     range.is_dirty[item] = true;

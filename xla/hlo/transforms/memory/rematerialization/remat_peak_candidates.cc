@@ -118,15 +118,9 @@ void RematPeakCandidates::MarkDirty(Range& range, RematItemId item) {
 
 RematPeakCandidates::Range& RematPeakCandidates::RangeFor(int32_t min_size,
                                                           int32_t max_size) {
-  for (const auto& range : ranges_) {
-    if (range->min_size == min_size && range->max_size == max_size) {
-      return *range;
-    }
-  }
-  ranges_.push_back(std::make_unique<Range>());
-  Range& range = *ranges_.back();
-  range.min_size = min_size;
-  range.max_size = max_size;
+  const auto [known, is_new] = FindOrAddRange(&ranges_, min_size, max_size);
+  if (!is_new) return *known;
+  Range& range = *known;
   range.nodes.resize(2 * slots_);
   const RematInstructionList& list = state_.list();
   for (RematItemId item = list.first(); item != kNoRematItem;
