@@ -13,7 +13,8 @@ the expanded module. Bytes are what the cost model says that kernels read and
 write, each computation counted once; the lower bound reads each parameter and
 writes each result once; the floor is what no fusion around the kernels of
 libraries (dots, …) does without: their bytes, and one write and read of what
-they give and take (below it: dots that became loops, masks written for later
+they give and take (below it: dots and convolutions that became loops, masks
+written for later
 kernels).
 --kernels: instead, the N kernels with the most bytes in the end, and what they
 read and write.

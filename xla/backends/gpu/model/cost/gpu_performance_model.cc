@@ -56,6 +56,27 @@ double NetBytes(const OperandCost& reads, double size) {
   return std::min(size, size * reads.utilization());
 }
 
+// How often an element is read, where reads near a place are one.
+double DistinctUtilization(const OperandCost& reads) {
+  double distinct = 0;
+  for (size_t i = 0; i < reads.accesses.size(); ++i) {
+    const ValueAccess& access = reads.accesses[i];
+    const int64_t center = access.near ? access.center : access.place;
+    double sum = 0;
+    bool near = false;
+    bool known = false;
+    for (size_t j = 0; j < reads.accesses.size(); ++j) {
+      const ValueAccess& other = reads.accesses[j];
+      if ((other.near ? other.center : other.place) != center) continue;
+      known |= j < i;
+      near |= other.near;
+      sum += other.utilization;
+    }
+    if (!known) distinct += near ? std::min(sum, 1.0) : sum;
+  }
+  return distinct;
+}
+
 }  // namespace
 
 std::string EstimateRunTimeData::ToString() const {
@@ -101,12 +122,16 @@ double GpuPerformanceModel::ReadSeconds(const OperandCost& reads,
                                         const Shape& shape,
                                         double bandwidth) const {
   const double size = Bytes(shape);
-  const double total = size * reads.utilization();
+  // But for what is read again near a place.
+  const double total = size * DistinctUtilization(reads);
   if (total == 0) return 0;
   const double net = std::min(size, total);
   double apart = 0;
+  bool apart_near = true;
   for (const ValueAccess& access : reads.accesses) {
-    if (!access.coalesced) apart += access.utilization;
+    if (access.coalesced) continue;
+    apart += access.utilization;
+    apart_near &= access.near;
   }
   const double share_apart = apart / reads.utilization();
   const double element =
@@ -114,8 +139,12 @@ double GpuPerformanceModel::ReadSeconds(const OperandCost& reads,
                       : 8;
   const double transaction = device_.dram_to_l2_transaction_size_bytes();
   const double waste = std::max(transaction / element, 1.0);
-  const double moved = net * (1 - share_apart + share_apart * waste);
-  double seconds = moved / bandwidth;
+  double moved = net * (1 - share_apart + share_apart * waste);
+  // What is moved besides is read near by.
+  if (apart_near) moved = std::min(moved, size);
+  double seconds =
+      moved / bandwidth + (size * reads.utilization() - total) /
+                              (bandwidth * kL2Speedup * kL1Speedup);
   // A single value stays in a register.
   if (total > net &&
       !(shape.IsArray() && ShapeUtil::IsEffectiveScalar(shape))) {

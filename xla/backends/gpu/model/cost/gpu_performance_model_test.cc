@@ -51,6 +51,42 @@ ENTRY e { x = f32[8] parameter(0)  ROOT r = f32[8] negate(x) })"));
   EXPECT_EQ(data.flops, 8);
 }
 
+// What a window reads again comes from the nearest cache, however large the
+// array; every other element, from memory all the same.
+TEST_F(GpuPerformanceModelTest, WindowsAreReadFromMemoryOnce) {
+  const double us = 64.0 * 1048576 * 4 / kA6000BytesPerUs;
+  const EstimateRunTimeData& dense = model_.EstimateRunTime(Parse(R"(HloModule m
+f {
+  x = f32[64,1048576] parameter(0)
+  a = f32[64,1048574] slice(x), slice={[0:64],[0:1048574]}
+  b = f32[64,1048574] slice(x), slice={[0:64],[1:1048575]}
+  c = f32[64,1048574] slice(x), slice={[0:64],[2:1048576]}
+  d = f32[64,1048574] add(a, b)
+  ROOT e = f32[64,1048574] add(c, d)
+}
+ENTRY e {
+  x = f32[64,1048576] parameter(0)
+  ROOT r = f32[64,1048574] fusion(x), kind=kLoop, calls=f
+})"));
+  EXPECT_NEAR(Us(dense.read_time), us * (1 + 2 / 20.0), 0.01 * us);
+  EXPECT_NEAR(dense.bytes_read, 64.0 * 1048576 * 4, 1);
+
+  GpuPerformanceModel model(device_);
+  const EstimateRunTimeData& strided =
+      model.EstimateRunTime(Parse(R"(HloModule m
+f {
+  x = f32[64,1048576] parameter(0)
+  a = f32[64,524287] slice(x), slice={[0:64],[0:1048574:2]}
+  b = f32[64,524287] slice(x), slice={[0:64],[1:1048575:2]}
+  ROOT e = f32[64,524287] add(a, b)
+}
+ENTRY e {
+  x = f32[64,1048576] parameter(0)
+  ROOT r = f32[64,524287] fusion(x), kind=kLoop, calls=f
+})"));
+  EXPECT_NEAR(Us(strided.read_time), us, 0.01 * us);
+}
+
 TEST_F(GpuPerformanceModelTest, LargeAdditionRunsAtMemoryBandwidth) {
   const EstimateRunTimeData& data = model_.EstimateRunTime(Parse(R"(HloModule m
 ENTRY e {

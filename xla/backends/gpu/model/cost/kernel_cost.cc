@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -96,11 +97,21 @@ void AddReadsWithin(const OperandCost& operand, const OperandCost& reads,
     coalesced &= read.coalesced;
     nested_coalesced &= read.nested_coalesced;
   }
+  const std::optional<int64_t> center = reads.center();
   for (const ValueAccess& access : operand.accesses) {
     if (access.place != 0) {
       ValueAccess sum = access;
-      sum.utilization *= reads.utilization();
+      // A value for many elements is the same for all in a window.
+      sum.utilization *= access.utilization > 1 && !access.near
+                             ? reads.utilization_by_place()
+                             : reads.utilization();
       sum.copies *= reads.copies();
+      if (access.near && access.center == 0) {
+        sum.near = center.has_value();
+        sum.center = center.value_or(0) != 0 && nested_place != 0
+                         ? nested_place
+                         : center.value_or(0);
+      }
       sum.coalesced = coalesced &&
                       (as_written ? access.coalesced : access.nested_coalesced);
       sum.nested_coalesced &= nested_coalesced;
@@ -109,8 +120,10 @@ void AddReadsWithin(const OperandCost& operand, const OperandCost& reads,
     }
     for (const ValueAccess& read : reads.accesses) {
       ValueAccess part;
-      part.place =
-          read.place != 0 && nested_place != 0 ? nested_place : read.place;
+      const bool nested = read.place != 0 && nested_place != 0;
+      part.place = nested ? nested_place : read.place;
+      part.near = read.near && !nested;
+      part.center = read.center;
       part.utilization = access.utilization * read.utilization;
       part.copies = access.copies * read.copies;
       part.coalesced =
@@ -130,6 +143,24 @@ double OperandCost::utilization() const {
   return sum;
 }
 
+double OperandCost::utilization_by_place() const {
+  double sum = 0;
+  for (const ValueAccess& access : accesses) {
+    sum += access.near ? std::min(access.utilization, 1.0) : access.utilization;
+  }
+  return sum;
+}
+
+std::optional<int64_t> OperandCost::center() const {
+  std::optional<int64_t> center;
+  for (const ValueAccess& access : accesses) {
+    const int64_t here = access.near ? access.center : access.place;
+    if (center.value_or(here) != here) return std::nullopt;
+    center = here;
+  }
+  return center;
+}
+
 double OperandCost::copies() const {
   double sum = 0;
   for (const ValueAccess& access : accesses) sum += access.copies;
@@ -147,6 +178,7 @@ void OperandCost::Add(const ValueAccess& access) {
   }
   if (accesses.size() == kMaxAccesses) {
     ValueAccess& last = accesses.back();
+    last.near &= access.near && access.center == last.center;
     last.utilization += access.utilization;
     last.copies += access.copies;
     last.coalesced &= access.coalesced;
@@ -156,6 +188,18 @@ void OperandCost::Add(const ValueAccess& access) {
   accesses.push_back(access);
   // Place 0 first.
   if (access.place == 0) std::swap(accesses.front(), accesses.back());
+}
+
+void OperandCost::AddToWindow(const ValueAccess& access) {
+  for (ValueAccess& known : accesses) {
+    if (known.place != access.place) continue;
+    known.utilization += access.utilization;
+    known.copies += access.copies;
+    known.coalesced &= access.coalesced;
+    known.nested_coalesced &= access.nested_coalesced;
+    return;
+  }
+  Add(access);
 }
 
 KernelCost KernelCosts::Compute(const HloInstruction& kernel) {

@@ -2,6 +2,7 @@
 #define XLA_BACKENDS_GPU_MODEL_COST_KERNEL_COST_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
@@ -18,8 +19,16 @@ namespace xla::gpu {
 // read however many instructions ask for it: they have the same `place`. Place
 // 0 is that of the elements the kernel runs over: its result, or what its
 // reduction reads.
+//
+// Reads a few elements away from a place, as slices and padding make them for
+// each element of a window, are one access, too: one that is `near` that place.
 struct ValueAccess {
   int64_t place = 0;
+  // Neighboring threads read most of the same elements, and at about the same
+  // time: what is read again comes from the nearest cache.
+  bool near = false;
+  // If near: the place.
+  int64_t center = 0;
   // How often an element is read, on average; below 1 where not all are.
   double utilization = 1;
   // How often the code of what computes the value is emitted.
@@ -40,6 +49,10 @@ struct OperandCost {
   int64_t kept_bytes = 0;
 
   double utilization() const;
+  // The same, but what is near a place is read there once.
+  double utilization_by_place() const;
+  // The place that all are at or near; nullopt if they are apart.
+  std::optional<int64_t> center() const;
   double copies() const;
   // Each element once, for the element of the result that is in its place.
   bool IsReadAlongTheResult() const {
@@ -47,6 +60,9 @@ struct OperandCost {
            accesses[0].utilization <= 1;
   }
   void Add(const ValueAccess& access);
+  // The same for reads near a place that other instructions ask for: these are
+  // other elements of the window.
+  void AddToWindow(const ValueAccess& access);
 };
 
 // What an instruction does when it runs as one kernel: enough to tell what a

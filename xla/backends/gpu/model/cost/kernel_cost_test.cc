@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -84,6 +85,80 @@ TEST(KernelCostTest, SlicesReadParts) {
   const KernelCost& cost = costs.Get(*Find(*module, "fusion"));
   EXPECT_EQ(cost.operands[0].utilization(), 0.5);
   EXPECT_EQ(cost.operands[1].utilization(), 0);
+}
+
+// Three neighbors in a row of `p0`, added up; `value` is what is read.
+std::string Window(absl::string_view value) {
+  return absl::StrCat(
+      "z = f32[] constant(0)\n"
+      "w = f32[64,130] pad(",
+      value,
+      ", z), padding=0_0x1_1\n"
+      "a = f32[64,128] slice(w), slice={[0:64],[0:128]}\n"
+      "b = f32[64,128] slice(w), slice={[0:64],[1:129]}\n"
+      "c = f32[64,128] slice(w), slice={[0:64],[2:130]}\n"
+      "d = f32[64,128] add(a, b)\n"
+      "ROOT r = f32[64,128] add(c, d)");
+}
+
+TEST(KernelCostTest, ElementsOfAWindowAreNearEachOther) {
+  auto module = Fusion(Window("p0"));
+  KernelCosts costs;
+  const OperandCost& read = costs.Get(*Find(*module, "fusion")).operands[0];
+  ASSERT_EQ(read.accesses.size(), 1);
+  EXPECT_TRUE(read.accesses[0].near);
+  EXPECT_EQ(read.center(), 0);
+  EXPECT_NEAR(read.utilization(), 3 * 128 / 130.0, 1e-9);
+  EXPECT_EQ(read.utilization_by_place(), 1);
+  EXPECT_EQ(read.copies(), 3);
+}
+
+TEST(KernelCostTest, WhatIsBroadcastIsReadOnceForAWindow) {
+  const char* producer =
+      "y_all = f32[64,128] broadcast(p1), dimensions={0}\n"
+      "m = f32[64,128] multiply(p0, y_all)\n";
+  auto module =
+      Fusion(absl::StrCat(producer, Window("m")), "f32[64,128]", "f32[64]");
+  KernelCosts costs;
+  const KernelCost& cost = costs.Get(*Find(*module, "fusion"));
+  EXPECT_NEAR(cost.operands[0].utilization(), 3 * 128 / 130.0, 1e-9);
+  EXPECT_EQ(cost.operands[1].utilization(), 128);
+
+  // The same of a producer that is not in the fusion yet.
+  auto pair = Parse(absl::StrCat(
+      "HloModule m\ng {\n p0 = f32[64,128] parameter(0)\n "
+      "p1 = f32[64] parameter(1)\n y_all = f32[64,128] broadcast(p1), "
+      "dimensions={0}\n ROOT m = f32[64,128] multiply(p0, y_all)\n}\n"
+      "f {\n p0 = f32[64,128] parameter(0)\n",
+      Window("p0"),
+      "\n}\nENTRY e {\n x = f32[64,128] parameter(0)\n "
+      "y = f32[64] parameter(1)\n producer = f32[64,128] fusion(x, y), "
+      "kind=kLoop, calls=g\n ROOT fusion = f32[64,128] fusion(producer), "
+      "kind=kLoop, calls=f\n}"));
+  const KernelCostWithOperands both =
+      costs.Fused(*Find(*pair, "producer"), *Find(*pair, "fusion"));
+  ASSERT_EQ(both.operands.size(), 2);
+  EXPECT_NEAR(both.cost.operands[0].utilization(), 3 * 128 / 130.0, 1e-9);
+  EXPECT_EQ(both.cost.operands[0].center(), 0);
+  EXPECT_EQ(both.cost.operands[1].utilization(), 128);
+}
+
+TEST(KernelCostTest, RowsFarApartAreNotNear) {
+  auto module = Fusion(
+      "a = f32[32,128] slice(p0), slice={[0:32],[0:128]}\n"
+      "b = f32[32,128] slice(p0), slice={[4:36],[0:128]}\n"
+      "c = f32[32,128] slice(p0), slice={[5:37],[0:128]}\n"
+      "d = f32[32,128] add(a, b)\n"
+      "ROOT r = f32[32,128] add(c, d)",
+      "f32[64,128]", "f32[]", "f32[32,128]");
+  KernelCosts costs;
+  const OperandCost& read = costs.Get(*Find(*module, "fusion")).operands[0];
+  int near = 0;
+  for (const ValueAccess& access : read.accesses) near += access.near;
+  // 4 rows are the 512 elements of a block, 5 rows more.
+  EXPECT_EQ(near, 1);
+  EXPECT_EQ(read.accesses.size(), 2);
+  EXPECT_EQ(read.center(), std::nullopt);
 }
 
 TEST(KernelCostTest, UpdateInPlaceWritesWhatItUpdates) {

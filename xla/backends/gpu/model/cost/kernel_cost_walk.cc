@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <optional>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -56,6 +58,51 @@ double ReadsPerElement(const HloInstruction& hlo, int64_t i) {
     default:
       return 1;
   }
+}
+
+// What the threads of one block go through: elements that lie no further apart
+// are near each other.
+constexpr int64_t kNearElements = 512;
+
+// Elements between neighbors along a dimension in memory.
+int64_t StrideOf(const Shape& shape, int64_t dimension) {
+  int64_t stride = 1;
+  for (int64_t d : shape.layout().minor_to_major()) {
+    if (d == dimension) return stride;
+    stride *= shape.dimensions(d);
+  }
+  return stride;
+}
+
+// Elements of the operand between the place of the result and where the slice
+// or padding reads for it; nullopt for other instructions.
+std::optional<int64_t> ShiftOf(const HloInstruction& hlo) {
+  if (hlo.opcode() != HloOpcode::kSlice && hlo.opcode() != HloOpcode::kPad) {
+    return std::nullopt;
+  }
+  const Shape& shape = hlo.operand(0)->shape();
+  if (!shape.has_layout()) return std::nullopt;
+  int64_t shift = 0;
+  for (int64_t d = 0; d < shape.dimensions_size(); ++d) {
+    const int64_t by =
+        hlo.opcode() == HloOpcode::kSlice
+            ? hlo.slice_starts(d)
+            : std::abs(hlo.padding_config().dimensions(d).edge_padding_low());
+    if (by != 0) shift += by * StrideOf(shape, d);
+  }
+  return shift;
+}
+
+// Neighbors in the result are neighbors in the operand.
+bool KeepsNeighbors(const HloInstruction& hlo) {
+  for (int64_t d = 0; d < hlo.shape().dimensions_size(); ++d) {
+    if (hlo.opcode() == HloOpcode::kSlice
+            ? hlo.slice_strides(d) != 1
+            : hlo.padding_config().dimensions(d).interior_padding() != 0) {
+      return false;
+    }
+  }
+  return true;
 }
 
 // Result element i is computed from what lies in the operand's place i.
@@ -228,6 +275,27 @@ void KernelCostWalk::VisitInnerFusion(
   }
 }
 
+std::optional<ValueAccess> KernelCostWalk::ReadOfWindow(
+    const HloInstruction& hlo, const OperandCost& reads) {
+  const std::optional<int64_t> shift = ShiftOf(hlo);
+  if (!shift.has_value() || *shift > kNearElements) return std::nullopt;
+  const std::optional<int64_t> center = reads.center();
+  if (!center.has_value()) return std::nullopt;
+  const bool dense = KeepsNeighbors(hlo);
+  const HloInstruction* operand = hlo.operand(0);
+  auto place_of = [&](int64_t around, bool is_dense) {
+    auto [it, is_new] =
+        near_places_.try_emplace({around, operand, is_dense}, 0);
+    if (is_new) it->second = new_place_();
+    return it->second;
+  };
+  ValueAccess access;
+  access.near = true;
+  access.center = dense ? *center : place_of(*center, false);
+  access.place = place_of(access.center, true);
+  return access;
+}
+
 void KernelCostWalk::Visit(const HloInstruction& hlo, const OperandCost& reads,
                            bool is_output,
                            absl::FunctionRef<OperandCost*(int64_t)> slot) {
@@ -270,8 +338,14 @@ void KernelCostWalk::Visit(const HloInstruction& hlo, const OperandCost& reads,
       }
       continue;
     }
-    ValueAccess access;
-    access.utilization = utilization * ReadsPerElement(hlo, i);
+    const std::optional<ValueAccess> window =
+        i == 0 ? ReadOfWindow(hlo, reads) : std::nullopt;
+    ValueAccess access = window.value_or(ValueAccess());
+    // A value for many elements is the same for all in a window.
+    access.utilization =
+        (hlo.opcode() == HloOpcode::kBroadcast ? reads.utilization_by_place()
+                                               : utilization) *
+        ReadsPerElement(hlo, i);
     access.copies = copies;
     if (hero && reads.accesses.size() == 1 &&
         operand.shape().dimensions_size() > 0) {
@@ -279,11 +353,15 @@ void KernelCostWalk::Visit(const HloInstruction& hlo, const OperandCost& reads,
       access.coalesced = coalesced;
       access.nested_coalesced = nested_coalesced && along;
     } else {
-      access.place = new_place_();
+      if (!window.has_value()) access.place = new_place_();
       access.coalesced = coalesced && along;
       access.nested_coalesced = nested_coalesced && along;
     }
-    read->Add(access);
+    if (window.has_value()) {
+      read->AddToWindow(access);
+    } else {
+      read->Add(access);
+    }
     if (hlo.opcode() == HloOpcode::kScatter && is_output &&
         i < hlo.operand_count() / 2) {
       read->in_place = true;
@@ -294,6 +372,7 @@ void KernelCostWalk::Visit(const HloInstruction& hlo, const OperandCost& reads,
 
 KernelCost KernelCostWalk::OfInstruction(const HloInstruction& hlo) {
   cost_ = KernelCost();
+  near_places_.clear();
   cost_.is_free = IsFreeOfCost(hlo);
   cost_.is_library = IsLibraryKernel(hlo);
   cost_.operands.resize(hlo.operand_count());
@@ -315,6 +394,7 @@ KernelCost KernelCostWalk::OfInstruction(const HloInstruction& hlo) {
 
 KernelCost KernelCostWalk::OfFusion(const HloInstruction& fusion) {
   cost_ = KernelCost();
+  near_places_.clear();
   cost_.is_library = IsLibraryKernel(fusion);
   const HloComputation* body = fusion.fused_instructions_computation();
   const std::vector<HloInstruction*> order = body->MakeInstructionPostOrder();

@@ -2,8 +2,11 @@
 #define XLA_BACKENDS_GPU_MODEL_COST_KERNEL_COST_WALK_H_
 
 #include <cstdint>
+#include <optional>
+#include <tuple>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "xla/backends/gpu/model/cost/instruction_flops.h"
 #include "xla/backends/gpu/model/cost/kernel_cost.h"
@@ -40,6 +43,10 @@ class KernelCostWalk {
              bool is_output, absl::FunctionRef<OperandCost*(int64_t)> slot);
   void VisitInnerFusion(const HloInstruction& fusion, const OperandCost& reads,
                         absl::FunctionRef<OperandCost*(int64_t)> slot);
+  // How a slice or padding reads its operand for the elements of a window;
+  // nullopt if they are not near each other.
+  std::optional<ValueAccess> ReadOfWindow(const HloInstruction& instruction,
+                                          const OperandCost& reads);
   bool IsHero(const HloInstruction& instruction) const;
   // The kernel runs over the elements of this shape.
   void RunOver(const Shape& shape);
@@ -50,6 +57,10 @@ class KernelCostWalk {
   absl::FunctionRef<int64_t()> new_place_;
   absl::FunctionRef<const KernelCost&(const HloInstruction&)> inner_;
   KernelCost cost_;
+  // Places near others, by these and the value that is read there; false: where
+  // several elements lie between those of neighboring threads.
+  absl::flat_hash_map<std::tuple<int64_t, const HloInstruction*, bool>, int64_t>
+      near_places_;
 };
 
 }  // namespace xla::gpu

@@ -22,6 +22,8 @@ std::string KindName(FusionRecord::Kind kind) {
       return "priority";
     case FusionRecord::Kind::kDot:
       return "dot";
+    case FusionRecord::Kind::kConvolution:
+      return "convolution";
     case FusionRecord::Kind::kNarrowOutput:
       return "narrow-output";
     case FusionRecord::Kind::kUndone:

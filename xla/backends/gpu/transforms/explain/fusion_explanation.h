@@ -21,6 +21,7 @@ struct FusionRecord {
                         // an output
     kPriority,          // `producer` goes into all consumers
     kDot,               // a dot, `producer`, becomes a fusion
+    kConvolution,       // a convolution, `producer`, becomes a fusion
     kNarrowOutput,      // `producer` writes what the consumers computed
     kUndone,            // a fusion that was taken back
   };

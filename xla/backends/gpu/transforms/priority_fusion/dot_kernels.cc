@@ -9,13 +9,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "xla/backends/gpu/model/reduction_utils.h"
+#include "xla/backends/gpu/transforms/priority_fusion/kernel_replacement.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
-#include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
-#include "xla/hlo/utils/scalar_computation.h"
-#include "xla/layout_util.h"
 #include "xla/literal_util.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -64,14 +62,6 @@ DotOperand OperandOfDot(const Shape& shape,
   return operand;
 }
 
-bool HasDefaultLayout(const Shape& shape) {
-  return shape.IsArray() && shape.has_layout() &&
-         LayoutUtil::IsMonotonicWithDim0Major(shape.layout()) &&
-         !shape.is_dynamic();
-}
-
-bool IsSumOf16Bits(PrimitiveType type) { return type == F16 || type == BF16; }
-
 // What the dot is, if it is one to make a fusion of.
 std::optional<DotForm> FormOf(const HloInstruction& hlo) {
   if (hlo.opcode() != HloOpcode::kDot || hlo.operand_count() != 2 ||
@@ -79,18 +69,11 @@ std::optional<DotForm> FormOf(const HloInstruction& hlo) {
     return std::nullopt;
   }
   const auto& dot = *Cast<HloDotInstruction>(&hlo);
-  const PrimitiveType type = hlo.shape().element_type();
   if (dot.precision_config().algorithm() != PrecisionConfig::ALG_UNSET ||
-      (type != F16 && type != BF16 && type != F32 && type != F64) ||
-      !HasDefaultLayout(hlo.shape())) {
+      !HasFloatTypes(hlo) || !HasDefaultLayout(hlo.shape()) ||
+      !HasDefaultLayout(hlo.operand(0)->shape()) ||
+      !HasDefaultLayout(hlo.operand(1)->shape())) {
     return std::nullopt;
-  }
-  for (const HloInstruction* operand : hlo.operands()) {
-    const PrimitiveType from = operand->shape().element_type();
-    if (!HasDefaultLayout(operand->shape()) ||
-        (from != type && !(IsSumOf16Bits(from) && type == F32))) {
-      return std::nullopt;
-    }
   }
   const DotDimensionNumbers& dnums = dot.dot_dimension_numbers();
   const int64_t batches = dnums.lhs_batch_dimensions_size();
@@ -107,7 +90,8 @@ std::optional<DotForm> FormOf(const HloInstruction& hlo) {
   for (int64_t dimension : dnums.lhs_contracting_dimensions()) {
     form.summed *= lhs.dimensions(dimension);
   }
-  form.type = form.summed > 1 && IsSumOf16Bits(type) ? F32 : type;
+  const PrimitiveType type = hlo.shape().element_type();
+  form.type = form.summed > 1 ? SumType(type) : type;
   if (form.summed > 1) {
     if (form.operands[1].is_vector) {
       form.matrix = 0;
@@ -177,7 +161,7 @@ class DotBody {
     HloInstruction* spread = Spread(1 - matrix, shape.dimensions(), places);
     if (spread == nullptr) return nullptr;
     HloInstruction* product =
-        Multiply(Converted(parameters_[matrix], form_.type), spread);
+        Multiply(Converted(&builder_, parameters_[matrix], form_.type), spread);
     HloInstruction* zero = builder_.AddInstruction(
         HloInstruction::CreateConstant(LiteralUtil::Zero(form_.type)));
     std::vector<int64_t> dimensions, left;
@@ -196,12 +180,6 @@ class DotBody {
   }
 
  private:
-  HloInstruction* Converted(HloInstruction* value, PrimitiveType type) {
-    if (value->shape().element_type() == type) return value;
-    return builder_.AddInstruction(HloInstruction::CreateConvert(
-        ShapeUtil::ChangeElementType(value->shape(), type), value));
-  }
-
   // Operand `i` in an array of these dimensions; `places`: those of the
   // operand. Null if these are not in order.
   HloInstruction* Spread(int64_t i, absl::Span<const int64_t> dimensions,
@@ -214,7 +192,7 @@ class DotBody {
       sizes.push_back(shape.dimensions(d));
       kept.push_back(places[d]);
     }
-    HloInstruction* value = Converted(parameters_[i], form_.type);
+    HloInstruction* value = Converted(&builder_, parameters_[i], form_.type);
     if (sizes.size() < places.size()) {
       value = builder_.AddInstruction(HloInstruction::CreateReshape(
           ShapeUtil::MakeShapeWithDescendingLayout(form_.type, sizes), value));
@@ -230,7 +208,7 @@ class DotBody {
   }
 
   std::unique_ptr<HloComputation> Build(HloInstruction* value) {
-    value = Converted(value, dot_.shape().element_type());
+    value = Converted(&builder_, value, dot_.shape().element_type());
     if (!ShapeUtil::Equal(value->shape(), dot_.shape())) {
       value = builder_.AddInstruction(
           HloInstruction::CreateReshape(dot_.shape(), value));
@@ -253,7 +231,8 @@ class DotReplacer {
         device_(device),
         banned_(banned),
         rules_(*rules),
-        explanation_(explanation) {}
+        explanation_(explanation),
+        adds_(computation->parent()) {}
 
   absl::StatusOr<int64_t> Run() {
     for (HloInstruction* hlo : computation_->MakeInstructionPostOrder()) {
@@ -263,11 +242,7 @@ class DotReplacer {
       if (form->matrix.has_value() && !SparesMatrix(*hlo, *form)) continue;
       TF_RETURN_IF_ERROR(Replace(hlo, *form));
     }
-    for (const auto& [type, add] : adds_) {
-      if (!add->caller_instructions().empty()) continue;
-      TF_RETURN_IF_ERROR(
-          computation_->parent()->RemoveEmbeddedComputation(add));
-    }
+    TF_RETURN_IF_ERROR(adds_.RemoveUnused());
     return replaced_;
   }
 
@@ -280,48 +255,27 @@ class DotReplacer {
         !rules_.CanBeProducer(*matrix)) {
       return false;
     }
-    return absl::c_all_of(matrix->users(), [&](const HloInstruction* user) {
-      if (user->opcode() != HloOpcode::kDot) {
-        return rules_.CanBeConsumer(*user).CanFuse();
-      }
-      const std::optional<DotForm> other = FormOf(*user);
-      return other.has_value() && !banned_.contains(user->name()) &&
+    return CanSpareValue(*matrix, &rules_, [&](const HloInstruction& user) {
+      const std::optional<DotForm> other = FormOf(user);
+      return other.has_value() && !banned_.contains(user.name()) &&
              (!other->matrix.has_value() ||
-              user->operand(*other->matrix) == matrix);
+              user.operand(*other->matrix) == matrix);
     });
-  }
-
-  HloComputation* Add(PrimitiveType type) {
-    for (const auto& [known, computation] : adds_) {
-      if (known == type) return computation;
-    }
-    adds_.emplace_back(
-        type, computation_->parent()->AddEmbeddedComputation(
-                  MakeScalarComputation(HloOpcode::kAdd, type, "add")));
-    return adds_.back().second;
   }
 
   absl::Status Replace(HloInstruction* dot, const DotForm& form) {
     DotBody body(*dot, form);
     std::unique_ptr<HloComputation> computation =
-        form.matrix.has_value() ? body.Sum(Add(form.type), device_)
+        form.matrix.has_value() ? body.Sum(adds_.Get(form.type), device_)
                                 : body.Product();
     if (computation == nullptr) return absl::OkStatus();
-    HloInstruction* fusion =
-        computation_->AddInstruction(HloInstruction::CreateFusion(
-            dot->shape(),
-            form.matrix.has_value() ? HloInstruction::FusionKind::kInput
-                                    : HloInstruction::FusionKind::kLoop,
-            dot->operands(),
-            computation_->parent()->AddEmbeddedComputation(
-                std::move(computation))));
-    dot->SetupDerivedInstruction(fusion);
-    fusion->set_metadata_ptr(dot->metadata_ptr());
     const std::string name(dot->name());
-    TF_RETURN_IF_ERROR(dot->ReplaceAllUsesWith(fusion));
-    rules_.Invalidate(*dot);
-    TF_RETURN_IF_ERROR(computation_->RemoveInstruction(dot));
-    fusion->SetAndSanitizeName(name);
+    HloInstruction* fusion = AddFusionFor(
+        dot,
+        form.matrix.has_value() ? HloInstruction::FusionKind::kInput
+                                : HloInstruction::FusionKind::kLoop,
+        std::move(computation));
+    TF_RETURN_IF_ERROR(PutInPlace(dot, fusion, &rules_));
     ++replaced_;
     if (explanation_ == nullptr) return absl::OkStatus();
     FusionRecord record;
@@ -341,7 +295,7 @@ class DotReplacer {
   const absl::flat_hash_set<std::string>& banned_;
   FusionRules& rules_;
   FusionExplanation* explanation_;
-  std::vector<std::pair<PrimitiveType, HloComputation*>> adds_;
+  Additions adds_;
   int64_t replaced_ = 0;
 };
 

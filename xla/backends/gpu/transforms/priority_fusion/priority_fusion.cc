@@ -14,6 +14,7 @@
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
 #include "xla/backends/gpu/model/gpu_fusible.h"
 #include "xla/backends/gpu/transforms/mof/wide_root.h"
+#include "xla/backends/gpu/transforms/priority_fusion/convolution_kernels.h"
 #include "xla/backends/gpu/transforms/priority_fusion/dot_kernels.h"
 #include "xla/backends/gpu/transforms/priority_fusion/fuse_pair.h"
 #include "xla/backends/gpu/transforms/priority_fusion/fusion_queue.h"
@@ -35,14 +36,14 @@ using ::stream_executor::DeviceDescription;
 // One computation.
 class Fuser {
  public:
-  // `dots`: of the options. `groups`: null if nobody wants to know.
+  // `groups`: null if nobody wants to know.
   Fuser(const DeviceDescription& device, const AliasInfo& alias_info,
-        const absl::flat_hash_set<std::string>& banned, bool dots,
-        HloComputation* computation, FusionExplanation* explanation,
-        std::vector<MofGroup>* groups)
+        const absl::flat_hash_set<std::string>& banned,
+        const PriorityFusionOptions& options, HloComputation* computation,
+        FusionExplanation* explanation, std::vector<MofGroup>* groups)
       : device_(device),
         banned_(banned),
-        dots_(dots),
+        options_(options),
         computation_(computation),
         explanation_(explanation),
         groups_(groups),
@@ -53,11 +54,18 @@ class Fuser {
   absl::StatusOr<bool> Run() {
     WideRoot root(computation_);
     TF_RETURN_IF_ERROR(root.Split());
-    if (dots_) {
+    if (options_.dots) {
       TF_ASSIGN_OR_RETURN(const int64_t dots,
                           MakeDotsFusible(computation_, device_, banned_,
                                           &rules_, explanation_));
-      changed_ = dots > 0;
+      changed_ |= dots > 0;
+    }
+    if (options_.convolutions) {
+      TF_ASSIGN_OR_RETURN(
+          const int64_t convolutions,
+          MakeConvolutionsFusible(computation_, &model_, banned_, &rules_,
+                                  explanation_));
+      changed_ |= convolutions > 0;
     }
     for (HloInstruction* hlo : computation_->MakeInstructionPostOrder()) {
       queue_.Update(hlo);
@@ -90,7 +98,7 @@ class Fuser {
 
   const DeviceDescription& device_;
   const absl::flat_hash_set<std::string>& banned_;
-  const bool dots_;
+  const PriorityFusionOptions& options_;
   HloComputation* computation_;
   FusionExplanation* explanation_;
   std::vector<MofGroup>* groups_;
@@ -301,7 +309,7 @@ absl::StatusOr<bool> PriorityFusion::Fuse(
   bool changed = false;
   for (HloComputation* computation :
        GetFusibleComputations(*module, execution_threads)) {
-    Fuser fuser(*device_, alias_info, banned, options_.dots, computation,
+    Fuser fuser(*device_, alias_info, banned, options_, computation,
                 explanation, groups);
     TF_ASSIGN_OR_RETURN(const bool fused, fuser.Run());
     changed |= fused;

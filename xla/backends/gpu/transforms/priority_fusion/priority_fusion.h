@@ -31,6 +31,7 @@ struct PriorityFusionOptions {
   std::string device = "h100";
   std::string memory_limit;
   bool dots = true;
+  bool convolutions = true;
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
@@ -40,6 +41,9 @@ struct PriorityFusionOptions {
     visit("dots", dots,
           "dots that sum nothing up become loops, and products with vectors "
           "reductions where that spares the matrix");
+    visit("convolutions", convolutions,
+          "depthwise convolutions become loops and their windows' gradients "
+          "reductions, to fuse with what makes and reads images");
   }
 };
 
@@ -56,7 +60,8 @@ struct PriorityFusionOptions {
 // that is a bitcast keeps the producer alive for itself. Constants of one
 // element come last, into whatever may hold them.
 //
-// Dots that no matrix unit is needed for become fusions first (dot_kernels.h).
+// Dots and convolutions that no matrix unit is needed for become fusions first
+// (dot_kernels.h, convolution_kernels.h).
 // What may be fused into what, and why not: fusion_rules.h. A producer that one
 // consumer cannot take stays as it is: its result is in memory anyway.
 // Near-linear: O(log n) for the queue, O(operands) for a price, and each
@@ -82,8 +87,8 @@ class PriorityFusion : public HloModulePass, public ExplainingPass {
       : device_(device), alias_info_(alias_info) {}
 
   // As OpenXLA's. Costs are priced in one thread, with repeated reads counted,
-  // dots stay dots, and nothing is tiled: only the device and `alias_info`
-  // matter.
+  // dots and convolutions stay what they are, and nothing is tiled: only the
+  // device and `alias_info` matter.
   PriorityFusion(tsl::thread::ThreadPool* thread_pool,
                  const stream_executor::DeviceDescription& device,
                  const AliasInfo* alias_info,
@@ -91,6 +96,7 @@ class PriorityFusion : public HloModulePass, public ExplainingPass {
                  mlir::MLIRContext* mlir_context)
       : PriorityFusion(device, alias_info) {
     options_.dots = false;
+    options_.convolutions = false;
   }
 
   // What memory-limit measures peaks with.

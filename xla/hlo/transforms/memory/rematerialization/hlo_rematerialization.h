@@ -54,7 +54,8 @@ class HloRematerialization : public HloModulePass {
       std::function<absl::StatusOr<Shape>(const Shape&)>;
 
   // Bytes of the module, -1 as long as the pass has not run. After: what the
-  // schedule needs by a new count, not what the walk saw.
+  // schedule needs by a new count. OpenXLA gives what kAlwaysRemat's walk saw,
+  // which is more where later choices make room at points it had passed.
   struct RematerializationSizes {
     int64_t before_bytes = -1;
     int64_t after_bytes = -1;

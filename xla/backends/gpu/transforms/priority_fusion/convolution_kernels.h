@@ -1,0 +1,52 @@
+#ifndef XLA_BACKENDS_GPU_TRANSFORMS_PRIORITY_FUSION_CONVOLUTION_KERNELS_H_
+#define XLA_BACKENDS_GPU_TRANSFORMS_PRIORITY_FUSION_CONVOLUTION_KERNELS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "xla/backends/gpu/model/cost/gpu_performance_model.h"
+#include "xla/backends/gpu/transforms/explain/fusion_explanation.h"
+#include "xla/backends/gpu/transforms/priority_fusion/fusion_rules.h"
+#include "xla/hlo/ir/hlo_computation.h"
+
+namespace xla::gpu {
+
+// Makes fusions of depthwise convolutions, in which no feature depends on
+// another one: a matrix unit is no help with those, they are as fast as memory,
+// and so is a loop, which can fuse with what makes the image and with what
+// reads the result.
+//
+//   before: c = f32[n,c,h,w] convolution(x, y), feature_group_count=c
+//   after:  c = f32[n,c,h,w] fusion(x, y)
+//           { for each element of the window: slice(pad(x)) * broadcast(y's),
+//             all added up }
+//
+// Their gradients with respect to the window become one reduction with a sum
+// for each element of the window:
+//
+//   before: g = f32[3,3,1,c] convolution(x, d), batch_group_count=c
+//   after:  s = (f32[c], … 9 times) fusion(x, d)
+//           { reduce(slice(pad(x)) * d, …) over images and places }
+//           g = reshape(concatenate(s#0, … s#8))
+//
+// The first if all who read the image or all who read the result may be fused;
+// the second if all who read the image may: then that need not be written.
+//
+// Types: f16, bf16, f32, f64; 16 bits are added up in f32. Leaves alone:
+// windows of more than 32 elements, banned names, layouts other than the
+// default one, results whose dimensions are in another order than those of the
+// image, several features of the result for one of the image. The fusion (of
+// the second: what it is put together by) has the convolution's name, shape and
+// metadata.
+//
+// Returns the number of convolutions that went. O(instructions + edges).
+absl::StatusOr<int64_t> MakeConvolutionsFusible(
+    HloComputation* computation, GpuPerformanceModel* model,
+    const absl::flat_hash_set<std::string>& banned, FusionRules* rules,
+    FusionExplanation* explanation);
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_TRANSFORMS_PRIORITY_FUSION_CONVOLUTION_KERNELS_H_
