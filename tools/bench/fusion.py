@@ -14,8 +14,7 @@ write, each computation counted once; the lower bound reads each parameter and
 writes each result once; the floor is what no fusion around the kernels of
 libraries (dots, …) does without: their bytes, and one write and read of what
 they give and take (below it: dots and convolutions that became loops, masks
-written for later
-kernels).
+written for later kernels).
 --kernels: instead, the N kernels with the most bytes in the end, and what they
 read and write.
 --scaling: instead of files, synthetic modules of 1,000 to 100,000 instructions,
