@@ -13,7 +13,7 @@ namespace xla {
 // memory-limit.
 template <typename PassOptions>
 struct MemoryAwareOptions : PassOptions {
-  ScheduleAlgorithm schedule = ScheduleAlgorithm::kDefault;
+  ScheduleAlgorithm schedule = ScheduleAlgorithm::kBest;
   int64_t schedule_effort = 0;
 
   template <typename Visitor>

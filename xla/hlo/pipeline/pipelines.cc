@@ -48,9 +48,7 @@ constexpr absl::string_view kGpu[] = {
     "priority-fusion",
     "hlo-cse",
     "hlo-dce",
-    // 1 % more, as schedules of one program may differ: it is better to have
-    // the fusions and that than neither.
-    "multi-output-fusion{order=best,memory-limit=101%}",
+    "multi-output-fusion{order=best,memory-limit=100%}",
     "hlo-cse",
     "hlo-dce",
     "hlo-memory-scheduler",

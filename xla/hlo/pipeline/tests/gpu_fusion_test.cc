@@ -94,7 +94,8 @@ TEST(GpuFusionTest, ResultsWithinResults) {
 
 int64_t Peak(HloModule* module) {
   ScheduleOptions options;
-  options.algorithm = ScheduleAlgorithm::kDefault;
+  options.algorithm = ScheduleAlgorithm::kBest;
+  options.effort = 0;  // as the passes measure
   absl::StatusOr<ScheduleResult> result = ComputeSchedule(module, options);
   EXPECT_TRUE(result.ok()) << result.status();
   return result.ok() ? result->peak_bytes : -1;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <deque>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -14,13 +15,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "xla/hlo/analysis/report/byte_size.h"
-#include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
 namespace xla::gpu {
 namespace {
 
-constexpr int kRounds = 8;
+constexpr int kRounds = 6;
+constexpr size_t kParts = 4;
+constexpr int64_t kMaxTests = 32;
+constexpr int64_t kInstructionsOfTests = 200'000;
 
 // What each group's fusion holds at the peak.
 std::vector<int64_t> HeldByGroups(const MofPeak& peak,
@@ -34,6 +37,134 @@ std::vector<int64_t> HeldByGroups(const MofPeak& peak,
   }
   return held;
 }
+
+class Limiter {
+ public:
+  Limiter(HloModule* module, const MofPeakFunction& peak,
+          const MofFuseFunction& fuse)
+      : module_(*module), peak_(peak), fuse_(fuse) {}
+
+  absl::StatusOr<MofMemoryPlan> Run(absl::string_view limit) {
+    TF_ASSIGN_OR_RETURN(const MofPeak unfused,
+                        peak_(&module_, std::numeric_limits<int64_t>::max()));
+    plan_.unfused_peak_bytes = unfused.bytes;
+    TF_ASSIGN_OR_RETURN(plan_.limit_bytes,
+                        ParseMofMemoryLimit(limit, plan_.unfused_peak_bytes));
+    allowed_ = std::max(plan_.limit_bytes, plan_.unfused_peak_bytes);
+    TF_RETURN_IF_ERROR(Fuse());
+    if (Met()) return std::move(plan_);
+    const std::vector<MofGroup> all = groups_;
+    const int64_t peak = plan_.fused_peak_bytes;
+    TF_RETURN_IF_ERROR(TakeBackHolders());
+    if (!Met()) TF_RETURN_IF_ERROR(MakePartsAgain(all, peak));
+    while (!Met()) {
+      TakeBackAll();
+      TF_RETURN_IF_ERROR(Fuse());
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  bool Met() const { return plan_.fused_peak_bytes <= allowed_; }
+
+  // Without what is banned, on a copy; what that makes and needs.
+  absl::Status Fuse() {
+    copy_ = module_.Clone(/*suffix=*/"");
+    copy_->clear_schedule();
+    groups_.clear();
+    TF_RETURN_IF_ERROR(fuse_(copy_.get(), plan_.banned, &groups_));
+    if (groups_.empty()) {
+      plan_.fused_peak_bytes = plan_.unfused_peak_bytes;
+      return absl::OkStatus();
+    }
+    TF_ASSIGN_OR_RETURN(const MofPeak fused, peak_(copy_.get(), allowed_));
+    plan_.fused_peak_bytes = fused.bytes;
+    held_ = HeldByGroups(fused, groups_);
+    return absl::OkStatus();
+  }
+
+  void TakeBack(const MofGroup& group, int64_t held_bytes, int64_t peak_bytes) {
+    plan_.banned.insert(group.members.begin(), group.members.end());
+    plan_.undone.push_back({group.members, held_bytes, peak_bytes});
+  }
+
+  void TakeBackAll() {
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      TakeBack(groups_[i], held_[i], plan_.fused_peak_bytes);
+    }
+  }
+
+  // Those that hold the most at the peak, more in each round; gives up where
+  // that does not lower it.
+  absl::Status TakeBackHolders() {
+    for (int round = 0; round < kRounds && !Met(); ++round) {
+      const int64_t peak = plan_.fused_peak_bytes;
+      std::vector<size_t> order(groups_.size());
+      for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+      absl::c_stable_sort(
+          order, [&](size_t a, size_t b) { return held_[a] > held_[b]; });
+      double wanted = std::ldexp(static_cast<double>(peak - allowed_), round);
+      for (size_t i : order) {
+        if (wanted <= 0 || held_[i] == 0) break;
+        wanted -= static_cast<double>(held_[i]);
+        TakeBack(groups_[i], held_[i], peak);
+      }
+      if (held_[order.front()] == 0) return absl::OkStatus();
+      TF_RETURN_IF_ERROR(Fuse());
+      if (round > 0 && plan_.fused_peak_bytes >= peak) return absl::OkStatus();
+    }
+    return absl::OkStatus();
+  }
+
+  // Nobody at the peak is to blame: some fusions have changed the schedule.
+  // Takes back all fusions and makes parts of them again, smaller and smaller
+  // ones, as long as the limit holds. `all` of them need `peak_bytes`.
+  absl::Status MakePartsAgain(std::vector<MofGroup> all, int64_t peak_bytes) {
+    std::vector<bool> made(all.size(), false);
+    std::deque<std::pair<size_t, size_t>> parts;
+    for (size_t i = 0; i < kParts; ++i) {
+      parts.emplace_back(all.size() * i / kParts,
+                         all.size() * (i + 1) / kParts);
+    }
+    const auto make = [&](std::pair<size_t, size_t> part, bool value) {
+      std::fill(made.begin() + part.first, made.begin() + part.second, value);
+    };
+    const auto fuse = [&] {
+      plan_.banned.clear();
+      plan_.undone.clear();
+      for (size_t i = 0; i < all.size(); ++i) {
+        if (!made[i]) TakeBack(all[i], 0, peak_bytes);
+      }
+      return Fuse();
+    };
+    int64_t tests = std::min(
+        kMaxTests, kInstructionsOfTests /
+                       std::max<int64_t>(module_.instruction_count(), 1));
+    for (; tests > 0 && !parts.empty(); --tests) {
+      const std::pair<size_t, size_t> part = parts.front();
+      parts.pop_front();
+      make(part, true);
+      TF_RETURN_IF_ERROR(fuse());
+      if (Met()) continue;
+      make(part, false);
+      const size_t middle = (part.first + part.second) / 2;
+      if (middle == part.first) continue;
+      parts.emplace_back(part.first, middle);
+      parts.emplace_back(middle, part.second);
+    }
+    return fuse();
+  }
+
+  HloModule& module_;
+  const MofPeakFunction& peak_;
+  const MofFuseFunction& fuse_;
+  MofMemoryPlan plan_;
+  int64_t allowed_ = 0;
+  // What the last try made, in `copy_`, and what each holds at the peak.
+  std::unique_ptr<HloModule> copy_;
+  std::vector<MofGroup> groups_;
+  std::vector<int64_t> held_;
+};
 
 }  // namespace
 
@@ -74,63 +205,13 @@ absl::StatusOr<MofMemoryPlan> PlanForMemoryLimit(HloModule* module,
                                                  absl::string_view limit,
                                                  const MofPeakFunction& peak,
                                                  const MofFuseFunction& fuse) {
-  MofMemoryPlan plan;
   // The text first: its errors do not depend on the module.
   TF_RETURN_IF_ERROR(ParseMofMemoryLimit(limit, 0).status());
   if (peak == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat(
         "memory-limit=", limit, ": the pass was given nothing to schedule by"));
   }
-  TF_ASSIGN_OR_RETURN(const MofPeak unfused,
-                      peak(module, std::numeric_limits<int64_t>::max()));
-  plan.unfused_peak_bytes = unfused.bytes;
-  TF_ASSIGN_OR_RETURN(plan.limit_bytes,
-                      ParseMofMemoryLimit(limit, plan.unfused_peak_bytes));
-  const int64_t allowed = std::max(plan.limit_bytes, plan.unfused_peak_bytes);
-
-  for (int round = 0;; ++round) {
-    std::unique_ptr<HloModule> copy = module->Clone(/*suffix=*/"");
-    copy->clear_schedule();
-    std::vector<MofGroup> groups;
-    TF_RETURN_IF_ERROR(fuse(copy.get(), plan.banned, &groups));
-    if (groups.empty()) {
-      plan.fused_peak_bytes = plan.unfused_peak_bytes;
-      return plan;
-    }
-    TF_ASSIGN_OR_RETURN(const MofPeak fused, peak(copy.get(), allowed));
-    plan.fused_peak_bytes = fused.bytes;
-    if (plan.fused_peak_bytes <= allowed) return plan;
-    const std::vector<int64_t> held = HeldByGroups(fused, groups);
-
-    // If nothing is to blame, the larger half.
-    const bool blamed =
-        absl::c_any_of(held, [](int64_t bytes) { return bytes > 0; });
-    std::vector<int64_t> weight = held;
-    for (size_t i = 0; !blamed && i < weight.size(); ++i) {
-      weight[i] =
-          ShapeUtil::ByteSizeOfElementsRecursive(groups[i].fusion->shape());
-    }
-    std::vector<size_t> order(groups.size());
-    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-    absl::c_stable_sort(
-        order, [&](size_t a, size_t b) { return weight[a] > weight[b]; });
-    double wanted =
-        blamed
-            ? std::ldexp(static_cast<double>(plan.fused_peak_bytes - allowed),
-                         round)
-            : 0;
-    size_t count = blamed ? order.size() : (order.size() + 1) / 2;
-    const bool all = round + 1 >= kRounds;
-    if (all) count = order.size();
-    order.resize(count);
-    for (size_t i : order) {
-      if (!all && blamed && (wanted <= 0 || held[i] == 0)) break;
-      wanted -= static_cast<double>(held[i]);
-      plan.banned.insert(groups[i].members.begin(), groups[i].members.end());
-      plan.undone.push_back(
-          {std::move(groups[i].members), held[i], plan.fused_peak_bytes});
-    }
-  }
+  return Limiter(module, peak, fuse).Run(limit);
 }
 
 }  // namespace xla::gpu

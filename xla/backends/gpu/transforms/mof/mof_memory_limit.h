@@ -70,8 +70,10 @@ using MofFuseFunction = std::function<absl::Status(
 // Fuses copies of the module. While the peak is too high, takes back the
 // fusions that hold the most at the peak, as results or as what they are the
 // last to read, until what they hold is as much as the excess, twice that in
-// the next round, and so on; the larger half where none holds anything; in the
-// end all of them. At most kRounds + 1 copies, fusions and schedules.
+// the next round, and so on. Where that does not help, as the schedule has
+// become another one elsewhere, it takes back all and makes parts of them
+// again, smaller and smaller ones, as long as the limit holds. At most 40
+// copies, fusions and schedules, fewer of large modules.
 //
 // Errors: of the limit's text; InvalidArgument if `peak` is empty; those of
 // `peak` and `fuse`.
