@@ -136,6 +136,26 @@ TEST(RematSearchTest, MovesWhatIsNotNeededYet) {
 }
 
 // One more forward pass is enough for about two square roots of the layers.
+// What is dropped for a lower limit is taken back as far as there is room.
+TEST(RematSearchTest, UsesTheRoomThatThereIs) {
+  const RematProblem problem = Chain(40);
+  const RematProgram original = Original(problem);
+  const RematProgram low = Search(problem, 1500);
+  ASSERT_LE(low.peak_bytes, 1500);
+  double before = low.seconds;
+  for (int64_t room : {int64_t{2500}, int64_t{3500}, original.peak_bytes}) {
+    RematSearchOptions options;
+    options.limit_bytes = 1500;
+    options.room_bytes = room;
+    auto program = SearchProgram(problem, problem.order, options);
+    ASSERT_TRUE(program.ok()) << program.status();
+    EXPECT_LE(program->peak_bytes, room);
+    EXPECT_LT(program->seconds, before) << room;
+    before = program->seconds;
+  }
+  EXPECT_EQ(before, original.seconds);
+}
+
 TEST(RematSearchTest, FindsSquareRootPlans) {
   const RematProblem problem = Chain(200);
   const RematProgram original = Original(problem);
