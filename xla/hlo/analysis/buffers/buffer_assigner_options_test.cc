@@ -1,11 +1,13 @@
 // What the options of BufferAssigner change.
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
 #include "xla/hlo/analysis/buffers/buffer_assigner.h"
@@ -292,6 +294,43 @@ ENTRY e {
     EXPECT_FALSE(Share("a", "b"));
     EXPECT_NE(assignment_->hlo_ordering().ToString(), "");
   }
+}
+
+// w fits in a's memory only, and fast merging gives up before it looks there:
+// 20 others of the same size are newer.
+TEST_F(BufferAssignerOptionsTest, TheSmallerOneWithoutAScheduleIsTaken) {
+  std::string text =
+      "HloModule m\nENTRY e {\n  p = f32[100] parameter(0)\n"
+      "  a = f32[100] reverse(p), dimensions={0}\n"
+      "  r = f32[10] slice(a), slice={[0:10]}\n";
+  std::string values;
+  for (int i = 0; i < 20; ++i) {
+    absl::StrAppend(&text, "  v", i, " = f32[100] negate(p)\n");
+    absl::StrAppend(&values, "v", i, ", ");
+  }
+  absl::StrAppend(&text,
+                  "  z = f32[] constant(0)\n"
+                  "  w = f32[100] pad(r, z), padding=0_90\n"
+                  "  ROOT c = f32[1] custom-call(r, ",
+                  values, "w), custom_call_target=\"x\"\n}\n");
+  Parse(text);
+  using Unordered = BufferAssigner::UnorderedAlgorithm;
+  const auto bytes = [&](Unordered::Value first, Unordered::Value second) {
+    BufferAssigner::Options options;
+    options.enable_fallback = true;
+    options.assignment_algorithm_for_computations_without_ordering = first;
+    options.fallback_algorithm_for_computations_without_ordering = second;
+    options.color_memory_limit = [](BufferValue::Color) { return 1; };
+    const absl::Status status = TryAssign(std::move(options));
+    EXPECT_TRUE(status.ok()) << status;
+    return assignment_->GetStats().total_allocation_bytes;
+  };
+  const auto plain = bytes(Unordered::DEFAULT, Unordered::DEFAULT);
+  const auto merged = bytes(Unordered::FAST_MERGE, Unordered::FAST_MERGE);
+  ASSERT_NE(plain, merged);
+  const auto least = std::min(plain, merged);
+  EXPECT_EQ(bytes(Unordered::DEFAULT, Unordered::FAST_MERGE), least);
+  EXPECT_EQ(bytes(Unordered::FAST_MERGE, Unordered::DEFAULT), least);
 }
 
 TEST_F(BufferAssignerOptionsTest, LimitIsWhatOtherAllocationsLeave) {
