@@ -13,6 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "xla/backends/gpu/transforms/mof/wide_root.h"
+#include "xla/hlo/analysis/cost/gpu_devices.h"
+#include "xla/hlo/analysis/gpu_alias_info.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -270,6 +272,27 @@ TEST_P(MultiOutputFusionTest, WideRoot) {
   }
 }
 
+// Nothing is fused, and the schedule, which knows no other tuples, stays valid.
+TEST_P(MultiOutputFusionTest, WideRootOfAScheduledModule) {
+  std::string names = "p";
+  std::string shapes = "f32[64]";
+  for (int i = 1; i < WideRoot::kMaxResults + 300; ++i) {
+    absl::StrAppend(&names, ", p");
+    absl::StrAppend(&shapes, ", f32[64]");
+  }
+  std::unique_ptr<HloModule> module = Parse(
+      absl::StrCat("HloModule m, is_scheduled=true\nENTRY e { p = f32[64] "
+                   "parameter(0)\nROOT t = (",
+                   shapes, ") tuple(", names, ") }\n"));
+  const std::string before = module->ToString();
+  absl::StatusOr<bool> changed = Fuse(module.get(), Options());
+  ASSERT_TRUE(changed.ok()) << changed.status();
+  EXPECT_FALSE(*changed);
+  ASSERT_TRUE(module->has_schedule());
+  EXPECT_TRUE(module->schedule().Verify().ok());
+  EXPECT_EQ(module->ToString(), before);
+}
+
 INSTANTIATE_TEST_SUITE_P(Orders, MultiOutputFusionTest,
                          ::testing::Values(MofOrder::kFirstCome,
                                            MofOrder::kSavings));
@@ -288,6 +311,43 @@ TEST(MultiOutputFusionErrorTest, BadOptionsAreErrors) {
   options.memory_weight = -1;
   EXPECT_EQ(Fuse(module.get(), options).status().code(),
             absl::StatusCode::kInvalidArgument);
+}
+
+// The constructor that other compilers call knows no narrow outputs.
+TEST(MultiOutputFusionErrorTest, ConstructorOfOthersWritesNoNarrowOutputs) {
+  constexpr absl::string_view kText = R"(
+HloModule m
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] add(a, b) }
+f1 {
+  p = f32[64,128] parameter(0)
+  ROOT m = f32[64,128] exponential(p)
+}
+f2 {
+  p = f32[64,128] parameter(0)
+  q = f32[64,128] parameter(1)
+  z = f32[] constant(0)
+  zeros = f32[64,128] broadcast(z), dimensions={}
+  c = pred[64,128] compare(p, zeros), direction=GT
+  ROOT s = f32[64,128] select(c, q, zeros)
+}
+ENTRY e {
+  x = f32[64,128] parameter(0)
+  early = f32[64,128] fusion(x), kind=kLoop, calls=f1
+  r = f32[64,128] all-reduce(early), to_apply=add
+  late = f32[64,128] fusion(x, r), kind=kLoop, calls=f2
+  ROOT out = f32[64,128] all-reduce(late), to_apply=add
+})";
+  std::unique_ptr<HloModule> module = Parse(std::string(kText));
+  auto device = LoadGpuDevice("h200");
+  ASSERT_TRUE(device.ok()) << device.status();
+  const GpuAliasInfo alias_info;
+  auto changed =
+      MultiOutputFusion(*device, &alias_info, nullptr).Run(module.get());
+  ASSERT_TRUE(changed.ok()) << changed.status();
+  EXPECT_FALSE(*changed);
+  changed = Fuse(module.get(), MultiOutputFusionOptions());
+  ASSERT_TRUE(changed.ok()) << changed.status();
+  EXPECT_TRUE(*changed);
 }
 
 // A device without shared memory or with no room in it fuses loops only.

@@ -66,6 +66,33 @@ int64_t CountKind(const HloModule& module, const DeviceDescription& device,
   return count;
 }
 
+// The constructor that other compilers call leaves dots and convolutions to
+// libraries.
+TEST(PriorityFusionTest, ConstructorOfOthersKeepsDotsAndConvolutions) {
+  constexpr absl::string_view kText = R"(
+HloModule m
+ENTRY e {
+  x = f32[64,1]{1,0} parameter(0)
+  y = f32[1,32]{1,0} parameter(1)
+  v = f32[8,64,56,56]{3,2,1,0} parameter(2)
+  w = f32[64,1,3,3]{3,2,1,0} parameter(3)
+  d = f32[64,32]{1,0} dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  a = f32[64,32]{1,0} abs(d)
+  b = f32[64,32]{1,0} negate(a)
+  m = f32[8,64,56,56]{3,2,1,0} negate(v)
+  c = f32[8,64,56,56]{3,2,1,0} convolution(m, w), window={size=3x3 pad=1_1x1_1}, dim_labels=bf01_oi01->bf01, feature_group_count=64
+  ROOT t = (f32[64,32]{1,0}, f32[8,64,56,56]{3,2,1,0}) tuple(b, c)
+})";
+  const auto has = [](const HloModule& module, absl::string_view name) {
+    return module.entry_computation()->GetInstructionWithName(name)->opcode() !=
+           HloOpcode::kFusion;
+  };
+  std::unique_ptr<HloModule> module = Parse(kText);
+  Fuse(Device("h200"), module.get());
+  EXPECT_TRUE(has(*module, "d"));
+  EXPECT_TRUE(has(*module, "c"));
+}
+
 // Attention: the scores come transposed, for the softmax and to be kept, and
 // the weights leave transposed, kept, rounded and thinned out. Each transpose
 // keeps its tiles, in each of the kernels that compute it, and each reduction
