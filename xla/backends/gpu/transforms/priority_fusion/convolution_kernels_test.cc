@@ -3,20 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "xla/backends/gpu/transforms/priority_fusion/priority_fusion.h"
-#include "xla/hlo/evaluator/run/module_meaning.h"
-#include "xla/hlo/ir/hlo_module.h"
-#include "xla/hlo/parser/hlo_parser.h"
-#include "xla/hlo/pass/verifier_pass.h"
+#include "xla/backends/gpu/transforms/priority_fusion/kernel_replacement_test_util.h"
 
 namespace xla::gpu {
 namespace {
@@ -159,36 +153,12 @@ class RandomConvolution {
   std::string sizes_, strides_, pads_, bases_, dilations_, reversals_;
 };
 
-// Whether the convolution became a fusion.
-bool CheckFusion(const std::string& text) {
-  auto original = ParseAndReturnUnverifiedModule(text);
-  EXPECT_TRUE(original.ok()) << original.status() << text;
-  if (!original.ok()) return false;
-  const std::unique_ptr<HloModule> module = (*original)->Clone("");
-  auto changed = PriorityFusion().Run(module.get());
-  EXPECT_TRUE(changed.ok()) << changed.status() << text;
-  const std::string fused = module->ToString();
-  HloVerifier verifier(/*layout_sensitive=*/false,
-                       /*allow_mixed_precision=*/true);
-  auto valid = verifier.Run(module.get());
-  EXPECT_TRUE(valid.ok()) << valid.status() << text << fused;
-  auto meaning = ModuleMeaning::Make(**original, MeaningOptions());
-  EXPECT_TRUE(meaning.ok()) << meaning.status() << text;
-  if (!meaning.ok()) return false;
-  auto difference = (*meaning)->DifferenceFrom(*module);
-  EXPECT_TRUE(difference.ok()) << difference.status() << text << fused;
-  if (difference.ok()) {
-    EXPECT_FALSE(difference->has_value()) << **difference << text << fused;
-  }
-  return !absl::StrContains(fused, " convolution(");
-}
-
 TEST(ConvolutionKernelsTest, RandomDepthwiseConvolutionsKeepTheirMeaning) {
   int fused = 0;
   for (uint64_t seed = 0; seed < 400; ++seed) {
     const std::string text = RandomConvolution(seed).Depthwise();
     if (text.empty()) continue;
-    fused += CheckFusion(text);
+    fused += BecomesFusion(text, "convolution");
     if (HasFailure()) return;
   }
   EXPECT_GT(fused, 250);
@@ -199,7 +169,7 @@ TEST(ConvolutionKernelsTest, RandomGradientsOfWindowsKeepTheirMeaning) {
   for (uint64_t seed = 0; seed < 1200; ++seed) {
     const std::string text = RandomConvolution(seed).WindowGradient();
     if (text.empty()) continue;
-    fused += CheckFusion(text);
+    fused += BecomesFusion(text, "convolution");
     if (HasFailure()) return;
   }
   EXPECT_GT(fused, 100);
