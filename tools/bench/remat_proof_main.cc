@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <iostream>
+#include <iterator>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <set>
 #include <string>
@@ -17,6 +19,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "tools/tool_main.h"
 #include "xla/hlo/evaluator/run/module_meaning.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -41,6 +45,14 @@ ABSL_FLAG(int, first, 0, "Seed of the first of them.");
 ABSL_FLAG(int, steps, 30, "Of the growth of a module.");
 ABSL_FLAG(int, graphs, 1000, "Random graphs.");
 ABSL_FLAG(int, nodes, 13, "Of a graph, at most 16.");
+ABSL_FLAG(bool, random_limits, false,
+          "Four limits drawn for each module, not the same percents for all.");
+ABSL_FLAG(bool, verbose, false,
+          "Tells of each plan that needs more, or costs less, than one for a "
+          "higher limit; to stderr.");
+ABSL_FLAG(bool, list, false,
+          "Lists all plans, to compare two planners: module, limit, peak, met, "
+          "microseconds of the module, milliseconds of the planner, method.");
 
 namespace {
 
@@ -80,6 +92,10 @@ struct Counts {
   int64_t always_met = 0;
   // Plans that need more, or cost less, than one for a higher limit.
   int64_t need_more = 0, cost_less = 0;
+  // Of modules whose limit is met: what they take, and by that of before.
+  double seconds = 0, ratios = 0;
+  // What the planner takes for limits below the peak.
+  std::vector<double> planner_ms;
 };
 
 // Of plans for higher limits.
@@ -90,36 +106,41 @@ struct Curve {
 
 absl::Status Wrong(absl::string_view what) { return absl::InternalError(what); }
 
-void CheckCurve(const xla::RematPlanResult& plan, Curve* curve,
-                Counts* counts) {
-  if (plan.peak_after_bytes > curve->peak_bytes) ++counts->need_more;
+// One limit of a module, and how to call it.
+struct Limit {
+  int64_t bytes = 0;
+  std::string name;
+};
+
+void CheckCurve(const xla::RematPlanResult& plan, const std::string& name,
+                Curve* curve, Counts* counts) {
+  const bool verbose = absl::GetFlag(FLAGS_verbose);
+  if (plan.peak_after_bytes > curve->peak_bytes) {
+    ++counts->need_more;
+    if (verbose) {
+      std::cerr << absl::StreamFormat(
+          "%s (%s): needs %d bytes; for a higher limit %d\n", name, plan.method,
+          plan.peak_after_bytes, curve->peak_bytes);
+    }
+  }
   curve->peak_bytes = std::min(curve->peak_bytes, plan.peak_after_bytes);
   if (!plan.met) return;
   const double seconds = plan.work_after.seconds;
-  if (seconds < curve->seconds * (1 - 1e-9)) ++counts->cost_less;
+  if (seconds < curve->seconds * (1 - 1e-9)) {
+    ++counts->cost_less;
+    if (verbose) {
+      std::cerr << absl::StreamFormat(
+          "%s (%s): takes %.6f us; for a higher limit %.6f\n", name,
+          plan.method, 1e6 * seconds, 1e6 * curve->seconds);
+    }
+  }
   curve->seconds = std::max(curve->seconds, seconds);
 }
 
-// One limit; what the plan did goes into `counts`.
-absl::Status CheckPlan(const xla::HloModule& module, int64_t peak,
-                       int64_t limit, const xla::ModuleMeaning* meaning,
-                       Curve* curve, Counts* counts) {
-  ++counts->plans;
-  std::unique_ptr<xla::HloModule> copy = module.Clone("");
-  xla::RematPlanOptions options;
-  options.limit_bytes = limit;
-  options.others.emplace_back("always", [limit](xla::HloModule* other) {
-    return AlwaysRemat(limit, other);
-  });
-  TF_ASSIGN_OR_RETURN(xla::RematPlanResult plan,
-                      xla::PlanRematerialization(copy.get(), options));
-  if (plan.peak_before_bytes != peak) return Wrong("another peak before");
-  if (plan.met != (plan.peak_after_bytes <= limit)) return Wrong("met?");
-  CheckCurve(plan, curve, counts);
-  xla::HloVerifierOpts verifier;
-  verifier.allow_mixed_precision = true;
-  TF_RETURN_IF_ERROR(xla::VerifyHloModule(copy.get(), verifier));
-  TF_RETURN_IF_ERROR(xla::CheckRematPeak(*copy, plan.peak_after_bytes));
+// What always-remat does with this limit is no better.
+absl::Status CompareWithAlways(const xla::HloModule& module, int64_t limit,
+                               const xla::RematPlanResult& plan,
+                               Counts* counts) {
   std::unique_ptr<xla::HloModule> always = module.Clone("");
   TF_RETURN_IF_ERROR(AlwaysRemat(limit, always.get()));
   TF_ASSIGN_OR_RETURN(xla::RematPeak theirs,
@@ -127,16 +148,55 @@ absl::Status CheckPlan(const xla::HloModule& module, int64_t peak,
   TF_ASSIGN_OR_RETURN(
       xla::RematWork work,
       xla::ComputeRematWork(*always, xla::DefaultRematDevice()));
-  if (theirs.bytes <= limit) {
-    ++counts->always_met;
-    if (!plan.met) return Wrong("always-remat meets this limit");
-    if (plan.work_after.seconds > work.seconds * (1 + 1e-9)) {
-      return Wrong("always-remat costs less");
-    }
+  if (theirs.bytes > limit) return absl::OkStatus();
+  ++counts->always_met;
+  if (!plan.met) return Wrong("always-remat meets this limit");
+  return plan.work_after.seconds > work.seconds * (1 + 1e-9)
+             ? Wrong("always-remat costs less")
+             : absl::OkStatus();
+}
+
+void Count(const xla::RematPlanResult& plan, const Limit& limit, double ms,
+           Counts* counts) {
+  ++counts->plans;
+  if (absl::GetFlag(FLAGS_list)) {
+    std::cout << absl::StreamFormat("%s: %d %d %d %.9f %.3f %s\n", limit.name,
+                                    limit.bytes, plan.peak_after_bytes,
+                                    plan.met, 1e6 * plan.work_after.seconds, ms,
+                                    plan.method);
   }
-  if (peak > limit) ++counts->over;
+  if (plan.peak_before_bytes <= limit.bytes) return;
+  ++counts->over;
+  counts->planner_ms.push_back(ms);
+  if (!plan.met) return;
+  ++counts->met;
+  counts->seconds += plan.work_after.seconds;
+  counts->ratios += plan.work_after.seconds / plan.work_before.seconds;
+}
+
+// One limit; what the plan did goes into `counts`.
+absl::Status CheckPlan(const xla::HloModule& module, int64_t peak,
+                       const Limit& limit, const xla::ModuleMeaning* meaning,
+                       Curve* curve, Counts* counts) {
+  std::unique_ptr<xla::HloModule> copy = module.Clone("");
+  xla::RematPlanOptions options;
+  options.limit_bytes = limit.bytes;
+  options.others.emplace_back("always", [&](xla::HloModule* other) {
+    return AlwaysRemat(limit.bytes, other);
+  });
+  const absl::Time start = absl::Now();
+  TF_ASSIGN_OR_RETURN(xla::RematPlanResult plan,
+                      xla::PlanRematerialization(copy.get(), options));
+  Count(plan, limit, absl::ToDoubleMilliseconds(absl::Now() - start), counts);
+  if (plan.peak_before_bytes != peak) return Wrong("another peak before");
+  if (plan.met != (plan.peak_after_bytes <= limit.bytes)) return Wrong("met?");
+  CheckCurve(plan, limit.name, curve, counts);
+  xla::HloVerifierOpts verifier;
+  verifier.allow_mixed_precision = true;
+  TF_RETURN_IF_ERROR(xla::VerifyHloModule(copy.get(), verifier));
+  TF_RETURN_IF_ERROR(xla::CheckRematPeak(*copy, plan.peak_after_bytes));
+  TF_RETURN_IF_ERROR(CompareWithAlways(module, limit.bytes, plan, counts));
   if (plan.met) {
-    counts->met += peak > limit ? 1 : 0;
     TF_ASSIGN_OR_RETURN(xla::RematPlanResult again,
                         xla::PlanRematerialization(copy.get(), options));
     if (again.changed) return Wrong("a second run changes the module");
@@ -147,6 +207,30 @@ absl::Status CheckPlan(const xla::HloModule& module, int64_t peak,
   ++counts->evaluated;
   TF_ASSIGN_OR_RETURN(auto difference, meaning->DifferenceFrom(*copy));
   return difference.has_value() ? Wrong(*difference) : absl::OkStatus();
+}
+
+// From the highest one down.
+std::vector<Limit> LimitsOf(uint64_t seed, int64_t peak, int64_t lower_bound) {
+  const int64_t room = peak - lower_bound;
+  std::vector<Limit> limits;
+  if (absl::GetFlag(FLAGS_random_limits)) {
+    std::mt19937_64 random(seed);
+    for (size_t i = 0; i < std::size(kPercents); ++i) {
+      const uint64_t drawn = random() % static_cast<uint64_t>(room + 1);
+      limits.push_back({lower_bound + static_cast<int64_t>(drawn), ""});
+    }
+    std::sort(limits.begin(), limits.end(),
+              [](const Limit& a, const Limit& b) { return a.bytes > b.bytes; });
+    for (Limit& limit : limits) {
+      limit.name = absl::StrCat("module ", seed, " at ", limit.bytes, " bytes");
+    }
+    return limits;
+  }
+  for (int percent : kPercents) {
+    limits.push_back({lower_bound + room * percent / 100,
+                      absl::StrCat("module ", seed, " at ", percent, " %")});
+  }
+  return limits;
 }
 
 absl::Status CheckModule(uint64_t seed, Counts* counts) {
@@ -163,16 +247,15 @@ absl::Status CheckModule(uint64_t seed, Counts* counts) {
   as_is.limit_bytes = std::numeric_limits<int64_t>::max();
   TF_ASSIGN_OR_RETURN(xla::RematPlanResult whole,
                       xla::PlanRematerialization(module.get(), as_is));
-  const int64_t room = peak.bytes - whole.lower_bound_bytes;
   Curve curve;
-  for (int percent : kPercents) {
-    absl::Status status = CheckPlan(
-        *module, peak.bytes, whole.lower_bound_bytes + room * percent / 100,
-        meaning.ok() ? meaning->get() : nullptr, &curve, counts);
+  for (const Limit& limit :
+       LimitsOf(seed, peak.bytes, whole.lower_bound_bytes)) {
+    absl::Status status =
+        CheckPlan(*module, peak.bytes, limit,
+                  meaning.ok() ? meaning->get() : nullptr, &curve, counts);
     if (!status.ok()) {
       return absl::Status(status.code(),
-                          absl::StrCat("module ", seed, " at ", percent,
-                                       " %: ", status.message()));
+                          absl::StrCat(limit.name, ": ", status.message()));
     }
   }
   return absl::OkStatus();
@@ -237,6 +320,27 @@ absl::Status CompareWithExact() {
   return missed == 0 ? absl::OkStatus() : Wrong("limits missed");
 }
 
+void Report(Counts counts, int wrong) {
+  std::cout << absl::StreamFormat(
+      "%d plans, %d for limits below the peak: %d met (always-remat %d), %d "
+      "modules changed, %d of those evaluated; %d need more and %d cost less "
+      "than for a higher limit; %d wrong\n",
+      counts.plans, counts.over, counts.met,
+      counts.always_met - (counts.plans - counts.over), counts.changed,
+      counts.evaluated, counts.need_more, counts.cost_less, wrong);
+  std::vector<double>& ms = counts.planner_ms;
+  if (ms.empty()) return;
+  std::sort(ms.begin(), ms.end());
+  std::cout << absl::StreamFormat(
+      "modules whose limit is met: %.3f us together, by before mean %.6f; "
+      "planner: %.2f ms mean, %.2f median, %.2f at most\n",
+      1e6 * counts.seconds,
+      counts.ratios / static_cast<double>(std::max<int64_t>(counts.met, 1)),
+      std::accumulate(ms.begin(), ms.end(), 0.0) /
+          static_cast<double>(ms.size()),
+      ms[ms.size() / 2], ms.back());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -250,13 +354,7 @@ int main(int argc, char** argv) {
     ++wrong;
     std::cout << status << "\n";
   }
-  std::cout << absl::StreamFormat(
-      "%d plans, %d for limits below the peak: %d met (always-remat %d), %d "
-      "modules changed, %d of those evaluated; %d need more and %d cost less "
-      "than for a higher limit; %d wrong\n",
-      counts.plans, counts.over, counts.met,
-      counts.always_met - (counts.plans - counts.over), counts.changed,
-      counts.evaluated, counts.need_more, counts.cost_less, wrong);
+  Report(std::move(counts), wrong);
   const absl::Status exact = CompareWithExact();
   if (!exact.ok()) std::cout << exact << "\n";
   return wrong == 0 && exact.ok() ? 0 : 1;
