@@ -11,15 +11,19 @@
 #include "xla/hlo/transforms/memory/remat_plan/module_contents.h"
 #include "xla/hlo/transforms/memory/remat_plan/module_variant.h"
 #include "xla/hlo/transforms/memory/remat_plan/nested_plan.h"
+#include "xla/hlo/transforms/memory/remat_plan/remat_frontier.h"
 #include "xla/hlo/transforms/memory/rematerialization/remat_accounting.h"
 #include "xla/status_macros.h"
 
 namespace xla {
 namespace {
 
+using remat_plan::Candidate;
+using remat_plan::Frontier;
 using remat_plan::MakeCostAnalysis;
 using remat_plan::ModuleVariant;
 using remat_plan::NestedPlanner;
+using remat_plan::Outcome;
 
 int64_t InstructionCount(const HloModule& module) {
   int64_t count = 0;
@@ -28,11 +32,6 @@ int64_t InstructionCount(const HloModule& module) {
   }
   return count;
 }
-
-struct Outcome {
-  int64_t peak_bytes = 0;
-  RematWork work;
-};
 
 // A module after the rewrites of a variant, and what is known of it.
 struct Prepared {
@@ -47,14 +46,14 @@ struct Prepared {
   int64_t uncounted_bytes = 0;
   int64_t most_uncounted_bytes = 0;
   int64_t lower_bound_bytes = 0;
-  // Seconds of the plan for the caller's limit: infinite if it is not met.
+  // Seconds of the plan for the target: infinite if it is not met.
   std::optional<double> seconds_for_limit;
 };
 
 class Planner {
  public:
   Planner(HloModule* module, const RematPlanOptions& options)
-      : module_(module), options_(options) {}
+      : module_(module), options_(options), target_(options.limit_bytes) {}
 
   absl::StatusOr<RematPlanResult> Run() {
     if (options_.limit_bytes < 0) {
@@ -143,21 +142,27 @@ class Planner {
   }
 
   bool IsBest(const Outcome& outcome) const {
-    return Better(outcome, best_, options_.limit_bytes);
+    return Better(outcome, best_, target_);
   }
 
-  void Take(const Outcome& outcome, const std::string& method,
-            std::unique_ptr<HloModule> module) {
-    best_ = outcome;
-    best_module_ = std::move(module);
-    best_prepared_ = nullptr;
-    result_.method = method;
+  // Whether all that is found is kept for all limits.
+  bool HasCurve() const { return options_.effort > 0 && IsTiny(); }
+
+  void Take(Candidate* candidate) {
+    best_ = candidate->outcome;
+    result_.method = candidate->method;
+    lender_ = candidate->lender;
+    best_module_ = std::move(candidate->module);
   }
 
-  // As it is, without programs.
-  void TakePrepared(Prepared* prepared) {
-    Take(prepared->outcome, prepared->variant.Name(), nullptr);
-    best_prepared_ = prepared;
+  void Offer(Candidate candidate) {
+    const bool is_best = IsBest(candidate.outcome);
+    if (!HasCurve()) {
+      if (is_best) Take(&candidate);
+      return;
+    }
+    if (is_best) best_ = candidate.outcome;
+    frontier_.Offer(std::move(candidate));
   }
 
   // Applies a plan to a copy of the prepared module.
@@ -221,7 +226,7 @@ class Planner {
 
   // What a plan of no use costs, in seconds.
   double UselessSeconds() const {
-    return best_.peak_bytes <= options_.limit_bytes
+    return best_.peak_bytes <= target_
                ? best_.work.seconds
                : std::numeric_limits<double>::infinity();
   }
@@ -234,11 +239,10 @@ class Planner {
   // much as that.
   absl::StatusOr<Outcome> FindPrograms(int64_t limit, Prepared* prepared) {
     Outcome best = prepared->outcome;
-    if (IsBest(best)) TakePrepared(prepared);
+    Offer({best, prepared->variant.Name(), nullptr, &prepared->rewritten});
     const double useless_seconds = UselessSeconds() - best.work.seconds;
     if (best.peak_bytes <= limit || useless_seconds <= 0) return best;
-    if (limit < options_.limit_bytes && IsLarge() &&
-        !std::isinf(useless_seconds) &&
+    if (limit < target_ && IsLarge() && !std::isinf(useless_seconds) &&
         prepared->seconds_for_limit.value_or(0) >= UselessSeconds()) {
       return best;
     }
@@ -253,18 +257,15 @@ class Planner {
           NestedPlanner::Plan plan,
           prepared->planner->PlanEntry(
               aim, useless_seconds,
-              limit < options_.limit_bytes
-                  ? options_.limit_bytes - prepared->most_uncounted_bytes
-                  : 0));
+              limit < target_ ? target_ - prepared->most_uncounted_bytes : 0));
       const double added_seconds = plan.added_seconds - plan.launch_seconds;
       Outcome untried{plan.peak_bytes + prepared->uncounted_bytes,
                       prepared->outcome.work};
       untried.work.seconds += added_seconds;
       // What misses a lower limit may be the best for the caller's.
       if (added_seconds >= useless_seconds ||
-          (untried.peak_bytes > options_.limit_bytes &&
-           !std::isinf(useless_seconds))) {
-        if (Better(untried, best, options_.limit_bytes)) best = untried;
+          (untried.peak_bytes > target_ && !std::isinf(useless_seconds))) {
+        if (Better(untried, best, target_)) best = untried;
         break;
       }
       TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> copy,
@@ -272,10 +273,8 @@ class Planner {
       TF_ASSIGN_OR_RETURN(Outcome outcome, OutcomeOf(*copy));
       prepared->most_uncounted_bytes = std::max(
           prepared->most_uncounted_bytes, outcome.peak_bytes - plan.peak_bytes);
-      if (Better(outcome, best, options_.limit_bytes)) best = outcome;
-      if (IsBest(outcome)) {
-        Take(outcome, prepared->variant.Name(), std::move(copy));
-      }
+      if (Better(outcome, best, target_)) best = outcome;
+      Offer({outcome, prepared->variant.Name(), std::move(copy)});
       const int64_t excess = outcome.peak_bytes - limit;
       if (excess <= 0 || plan.peak_bytes > aim || aim == 0) break;
       // What it counts elsewhere is known now; where that is not enough, more,
@@ -284,7 +283,7 @@ class Planner {
              (attempt == 0 ? 0 : std::max(excess / 4, limit / kLeastStep));
     }
     spent_ += work_before - work_ + kWorkOfTrial * result_.instructions_before;
-    if (limit == options_.limit_bytes) {
+    if (limit == target_) {
       prepared->seconds_for_limit =
           best.peak_bytes <= limit ? best.work.seconds
                                    : std::numeric_limits<double>::infinity();
@@ -335,9 +334,7 @@ class Planner {
       return Try(variant);
     }
 
-    bool Met() const {
-      return best_.peak_bytes <= planner_.options_.limit_bytes;
-    }
+    bool Met() const { return best_.peak_bytes <= planner_.target_; }
     const ModuleVariant& best_variant() const { return best_variant_; }
 
     // Whether other variants, or lower limits, are not worth looking at: in
@@ -357,8 +354,7 @@ class Planner {
     absl::Status Try(const ModuleVariant& variant, bool always = false) {
       const bool base = variant == ModuleVariant();
       if (!always && GoodEnough()) return absl::OkStatus();
-      if (limit_ < planner_.options_.limit_bytes &&
-          planner_.spent_ > kWorkOfRungs) {
+      if (limit_ < planner_.target_ && planner_.spent_ > kWorkOfRungs) {
         return absl::OkStatus();
       }
       if (std::find(tried_.begin(), tried_.end(), variant) != tried_.end()) {
@@ -369,7 +365,7 @@ class Planner {
       if (!prepared.ok()) return base ? prepared.status() : absl::OkStatus();
       absl::StatusOr<Outcome> found = planner_.FindPrograms(limit_, *prepared);
       if (!found.ok()) return base ? found.status() : absl::OkStatus();
-      if (Better(*found, best_, planner_.options_.limit_bytes)) {
+      if (Better(*found, best_, planner_.target_)) {
         best_ = *found;
         best_variant_ = variant;
       }
@@ -408,19 +404,10 @@ class Planner {
   }
 
   // Limits that are always the same ones, so that plans for them serve others,
-  // the highest first: shares of the peak, as percentages say them, or in tiny
-  // modules of what lies above the lower bound.
+  // the highest first: shares of the peak, as percentages say them.
   std::vector<int64_t> Rungs() const {
     const int64_t peak = result_.peak_before_bytes;
     std::vector<int64_t> rungs;
-    if (IsTiny()) {
-      const double room =
-          static_cast<double>(peak - prepared_.front()->lower_bound_bytes);
-      for (int k = 1; k <= kTinyRungs; ++k) {
-        rungs.push_back(peak - static_cast<int64_t>(room * k / kTinyRungs));
-      }
-      return rungs;
-    }
     for (int tenths = 9; tenths > 0; --tenths) {
       rungs.push_back(static_cast<int64_t>(10.0 * tenths / 100 *
                                            static_cast<double>(peak)));
@@ -432,12 +419,11 @@ class Planner {
   absl::Status TryLowerLimits(bool good_enough) {
     if (options_.effort < 1 || good_enough) return absl::OkStatus();
     for (int64_t rung : Rungs()) {
-      if (rung >= options_.limit_bytes) continue;
+      if (rung >= target_) continue;
       if (rung < result_.lower_bound_bytes || spent_ > kWorkOfRungs) break;
       const double before = best_.work.seconds;
       Variants lower(this, rung);
       TF_RETURN_IF_ERROR(lower.Run());
-      if (IsTiny()) continue;
       // Where these cost no less, those for still lower limits do not, either.
       if (!lower.Met() || best_.work.seconds >= before) break;
     }
@@ -451,10 +437,10 @@ class Planner {
       return absl::OkStatus();
     }
     TF_ASSIGN_OR_RETURN(Prepared * prepared, Prepare(variant));
-    const int64_t room = options_.limit_bytes - result_.lower_bound_bytes;
+    const int64_t room = target_ - result_.lower_bound_bytes;
     for (int part = 4; part <= 64; part *= 2) {
       TF_RETURN_IF_ERROR(
-          FindPrograms(options_.limit_bytes - room / part, prepared).status());
+          FindPrograms(target_ - room / part, prepared).status());
     }
     return absl::OkStatus();
   }
@@ -465,15 +451,15 @@ class Planner {
     TF_ASSIGN_OR_RETURN(Prepared * prepared, Prepare(variant));
     const std::vector<int64_t> rungs = Rungs();
     for (int64_t rung : rungs) {
-      if (rung >= options_.limit_bytes) continue;
+      if (rung >= target_) continue;
       if (rung < result_.lower_bound_bytes) break;
-      TF_RETURN_IF_ERROR(TryOtherLimit(rung, prepared));
-      if (best_.peak_bytes <= options_.limit_bytes) return absl::OkStatus();
+      TF_RETURN_IF_ERROR(FindPrograms(rung, prepared).status());
+      if (best_.peak_bytes <= target_) return absl::OkStatus();
     }
     for (int64_t rung : rungs) {
-      if (rung >= best_.peak_bytes && !IsTiny()) continue;
-      if (rung <= options_.limit_bytes) break;
-      TF_RETURN_IF_ERROR(TryOtherLimit(rung, prepared));
+      if (rung >= best_.peak_bytes) continue;
+      if (rung <= target_) break;
+      TF_RETURN_IF_ERROR(FindPrograms(rung, prepared).status());
     }
     return Descend(prepared);
   }
@@ -483,47 +469,117 @@ class Planner {
   absl::Status Descend(Prepared* prepared) {
     int64_t missed = prepared_.front()->lower_bound_bytes;
     for (int step = 0; step < kSteps && best_.peak_bytes - missed > 1; ++step) {
-      if (best_.peak_bytes <= options_.limit_bytes) break;
+      if (best_.peak_bytes <= target_) break;
       if (IsLarge() && spent_ > kWorkOfRungs) break;
       const int64_t limit = missed + (best_.peak_bytes - missed) / 2;
-      TF_RETURN_IF_ERROR(TryOtherLimit(limit, prepared));
+      TF_RETURN_IF_ERROR(FindPrograms(limit, prepared).status());
       if (best_.peak_bytes > limit) missed = limit;
     }
     return absl::OkStatus();
   }
 
-  // All variants where that takes no time, else the one at hand.
-  absl::Status TryOtherLimit(int64_t limit, Prepared* prepared) {
-    if (IsTiny() && spent_ <= kWorkOfRungs) {
-      return Variants(this, limit).Run();
-    }
-    return FindPrograms(limit, prepared).status();
+  // What plans are compared for, beside those known.
+  void SetTarget(int64_t limit) {
+    target_ = limit;
+    Candidate* best = frontier_.BestFor(limit);
+    best_ = best != nullptr ? best->outcome : prepared_.front()->outcome;
+    for (auto& prepared : prepared_) prepared->seconds_for_limit.reset();
   }
 
-  absl::Status TryAll() {
-    Variants variants(this, options_.limit_bytes);
+  // Limits from `from_bytes`, without it, down to `to_bytes`.
+  static std::vector<int64_t> CurveRungs(int64_t from_bytes, int64_t to_bytes) {
+    const double room = static_cast<double>(from_bytes - to_bytes);
+    std::vector<int64_t> rungs;
+    for (int k = kCurveRungs - 1; k >= 0 && room > 0; --k) {
+      const int64_t rung =
+          to_bytes + static_cast<int64_t>(room * k / kCurveRungs);
+      if (rungs.empty() || rungs.back() != rung) rungs.push_back(rung);
+    }
+    return rungs;
+  }
+
+  // Each beside those for the limits before. Ends where limits are missed again
+  // and again.
+  absl::Status PlanForRungs(const std::vector<int64_t>& rungs) {
+    int missed = 0;
+    for (int64_t rung : rungs) {
+      if (missed >= kMissedRungs || spent_ > kWorkOfCurve) break;
+      SetTarget(rung);
+      TF_RETURN_IF_ERROR(Variants(this, rung).Run());
+      missed = best_.peak_bytes <= rung ? 0 : missed + 1;
+    }
+    return absl::OkStatus();
+  }
+
+  // Searches plans for limits that do not depend on the caller's: whoever asks
+  // for a lower limit chooses among the same plans.
+  absl::Status FillCurve() {
+    const int64_t bound = prepared_.front()->lower_bound_bytes;
+    std::vector<int64_t> rungs = CurveRungs(result_.peak_before_bytes, bound);
+    // Where there is nothing to gain, variants are tried once all the same.
+    if (rungs.empty()) rungs.push_back(bound);
+    TF_RETURN_IF_ERROR(PlanForRungs(rungs));
+    // Others of the variants may go below what bounds the module as it is.
+    const std::vector<int64_t> below =
+        CurveRungs(bound, result_.lower_bound_bytes);
+    TF_RETURN_IF_ERROR(PlanForRungs(below));
+    rungs.insert(rungs.end(), below.begin(), below.end());
+    SetTarget(options_.limit_bytes);
+    if (best_.peak_bytes > options_.limit_bytes && spent_ <= kWorkOfCurve) {
+      TF_RETURN_IF_ERROR(ExtendCurve(rungs));
+    }
+    // Where all of that takes too long, this limit may not have come up.
+    if (spent_ <= kWorkOfCurve) return absl::OkStatus();
+    return Variants(this, options_.limit_bytes).Run();
+  }
+
+  // Looks for less memory than the curve has so far, whatever it costs: by
+  // plans for the limits just above, and then by halves.
+  absl::Status ExtendCurve(const std::vector<int64_t>& rungs) {
+    SetTarget(0);
+    const int64_t reached = best_.peak_bytes;
+    int above = 0;
+    for (auto rung = rungs.rbegin(); rung != rungs.rend(); ++rung) {
+      if (*rung < reached) continue;
+      if (++above > kRungsAbove) break;
+      TF_RETURN_IF_ERROR(Variants(this, *rung).Run());
+    }
+    int64_t missed = result_.lower_bound_bytes;
+    for (int step = 0; step < kSteps && best_.peak_bytes - missed > 1; ++step) {
+      const int64_t limit = missed + (best_.peak_bytes - missed) / 2;
+      TF_RETURN_IF_ERROR(Variants(this, limit).Run());
+      if (best_.peak_bytes > limit) missed = limit;
+    }
+    SetTarget(options_.limit_bytes);
+    return absl::OkStatus();
+  }
+
+  // For the caller's limit, beside ones for lower limits, or for others.
+  absl::Status TryLimit() {
+    Variants variants(this, target_);
     TF_RETURN_IF_ERROR(variants.Run());
     TF_RETURN_IF_ERROR(variants.Met()
                            ? TryLowerLimits(variants.GoodEnough())
                            : TryOtherLimits(variants.best_variant()));
-    if (variants.Met()) {
-      TF_RETURN_IF_ERROR(TryJustBelow(variants.best_variant()));
-    }
+    return variants.Met() ? TryJustBelow(variants.best_variant())
+                          : absl::OkStatus();
+  }
+
+  absl::Status TryAll() {
+    TF_RETURN_IF_ERROR(HasCurve() ? FillCurve() : TryLimit());
     for (const auto& [name, rewrite] : options_.others) {
       // What only computes again costs something.
-      if (best_.peak_bytes <= options_.limit_bytes &&
+      if (best_.peak_bytes <= target_ &&
           best_.work.seconds <= result_.work_before.seconds) {
         break;
       }
       std::unique_ptr<HloModule> copy = module_->Clone("");
       if (!rewrite(copy.get()).ok()) continue;
       TF_ASSIGN_OR_RETURN(Outcome outcome, OutcomeOf(*copy));
-      if (IsBest(outcome)) Take(outcome, name, std::move(copy));
+      Offer({outcome, name, std::move(copy)});
     }
-    if (best_prepared_ != nullptr) {
-      best_module_ = std::move(best_prepared_->rewritten);
-      best_prepared_ = nullptr;
-    }
+    if (HasCurve()) Take(frontier_.BestFor(target_));
+    if (lender_ != nullptr) best_module_ = std::move(*lender_);
     // More work for no less memory is no help.
     if (best_.peak_bytes >= result_.peak_before_bytes) {
       best_module_.reset();
@@ -539,7 +595,10 @@ class Planner {
   // Instructions.
   static constexpr int64_t kLarge = 5000;
   static constexpr int64_t kTiny = 500;
-  static constexpr int kTinyRungs = 20;
+  static constexpr int kCurveRungs = 20;
+  // One after the other, before no more are looked at.
+  static constexpr int kMissedRungs = 2;
+  static constexpr int kRungsAbove = 3;
   static constexpr int kFuseParts[] = {4, 2};
   static constexpr double kGoodEnough = 1.02;
   static constexpr double kCostly = 1.05;
@@ -551,14 +610,21 @@ class Planner {
   static constexpr int64_t kWorkOfTrial = 20;
   // With so much spent, no lower limits are looked at.
   static constexpr int64_t kWorkOfRungs = 6'000'000;
+  // ... and no more of a curve.
+  static constexpr int64_t kWorkOfCurve = 12'000'000;
 
   HloModule* module_;
   const RematPlanOptions& options_;
   RematPlanResult result_;
+  // The limit that plans are made for: the caller's, or one of a curve.
+  int64_t target_;
+  // What all plans for a curve have led to.
+  Frontier frontier_;
   Outcome best_;
-  // The module of best_, or where to take it from; neither: the module itself.
+  // The module of best_, or where to take it from; neither, or nothing there:
+  // the module itself.
   std::unique_ptr<HloModule> best_module_;
-  Prepared* best_prepared_ = nullptr;
+  std::unique_ptr<HloModule>* lender_ = nullptr;
   std::vector<std::unique_ptr<Prepared>> prepared_;
   bool knows_loop_variants_ = false;
   std::vector<ModuleVariant> loop_variants_;

@@ -89,10 +89,12 @@ struct RematPlanResult {
 //
 // Returns the plan with met=true whose seconds are the least found, or, where
 // no plan found meets the limit, the one that needs least memory, met=false.
-// Works on copies, and gives the module the computations of the best one: what
-// pointed into the module points nowhere then. Leaves the module alone if it
-// meets the limit, and on errors: InvalidArgument for a negative limit,
-// FailedPrecondition without schedule, those of `peak`.
+// In modules of less than 500 instructions the choice is, but for `others`,
+// made among plans that are the same for all limits: lower limits cost no less,
+// and need no more. Works on copies, and gives the module the computations of
+// the best one: what pointed into the module points nowhere then. Leaves the
+// module alone if it meets the limit, and on errors: InvalidArgument for a
+// negative limit, FailedPrecondition without schedule, those of `peak`.
 absl::StatusOr<RematPlanResult> PlanRematerialization(
     HloModule* module, const RematPlanOptions& options);
 

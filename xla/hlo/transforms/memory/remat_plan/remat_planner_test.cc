@@ -1,5 +1,6 @@
 #include "xla/hlo/transforms/memory/remat_plan/remat_planner.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
@@ -505,6 +506,36 @@ std::unique_ptr<HloModule> Example(const std::string& name) {
 TEST(RematPlannerTest, CostsMoreAndNeedsLessAsTheLimitFalls) {
   ExpectMonotone(*Example("mlp_train"), {90, 70, 50});
   if (Wide()) ExpectMonotone(*Example("conv_train"), {90, 80, 70, 60, 50, 40});
+}
+
+// Falling limits of small modules choose among the same plans. The seeds are of
+// modules with many different ones.
+TEST(RematPlannerTest, PlansOfSmallModulesAreMonotone) {
+  RandomModuleOptions random;
+  random.steps = 30;
+  int met = 0;
+  for (uint64_t seed : {99, 114, 131, 181, 252, 315, 331, 357, 372, 857}) {
+    SCOPED_TRACE(seed);
+    std::unique_ptr<HloModule> module = RandomModule(seed, random);
+    PrepareAndSchedule(module.get());
+    const int64_t peak = Peak(*module);
+    const int64_t floor = LowerBound(*module);
+    int64_t least = std::numeric_limits<int64_t>::max();
+    double most = 0;
+    for (int percent : {88, 85, 60, 44, 35, 10}) {
+      SCOPED_TRACE(percent);
+      const int64_t limit = floor + (peak - floor) * percent / 100;
+      if (limit >= peak) continue;
+      const RematPlanResult result = Plan(limit, module->Clone("").get());
+      EXPECT_LE(result.peak_after_bytes, least);
+      least = std::min(least, result.peak_after_bytes);
+      if (!result.met) continue;
+      ++met;
+      EXPECT_GE(result.work_after.seconds, most * (1 - 1e-9));
+      most = std::max(most, result.work_after.seconds);
+    }
+  }
+  EXPECT_GT(met, 40);
 }
 
 TEST(RematPlannerTest, KeepsTheMeaningOfExamples) {
