@@ -498,15 +498,14 @@ class Planner {
     return rungs;
   }
 
-  // Each beside those for the limits before. Ends where limits are missed again
-  // and again.
-  absl::Status PlanForRungs(const std::vector<int64_t>& rungs) {
-    int missed = 0;
+  // Each beside those for the limits before. Ends where `*missed` limits in a
+  // row are too many.
+  absl::Status PlanForRungs(const std::vector<int64_t>& rungs, int* missed) {
     for (int64_t rung : rungs) {
-      if (missed >= kMissedRungs || spent_ > kWorkOfCurve) break;
+      if (*missed >= kMissedRungs || spent_ > kWorkOfCurve) break;
       SetTarget(rung);
       TF_RETURN_IF_ERROR(Variants(this, rung).Run());
-      missed = best_.peak_bytes <= rung ? 0 : missed + 1;
+      *missed = best_.peak_bytes <= rung ? 0 : *missed + 1;
     }
     return absl::OkStatus();
   }
@@ -518,11 +517,12 @@ class Planner {
     std::vector<int64_t> rungs = CurveRungs(result_.peak_before_bytes, bound);
     // Where there is nothing to gain, variants are tried once all the same.
     if (rungs.empty()) rungs.push_back(bound);
-    TF_RETURN_IF_ERROR(PlanForRungs(rungs));
+    int missed = 0;
+    TF_RETURN_IF_ERROR(PlanForRungs(rungs, &missed));
     // Others of the variants may go below what bounds the module as it is.
     const std::vector<int64_t> below =
         CurveRungs(bound, result_.lower_bound_bytes);
-    TF_RETURN_IF_ERROR(PlanForRungs(below));
+    TF_RETURN_IF_ERROR(PlanForRungs(below, &missed));
     rungs.insert(rungs.end(), below.begin(), below.end());
     SetTarget(options_.limit_bytes);
     if (best_.peak_bytes > options_.limit_bytes && spent_ <= kWorkOfCurve) {
