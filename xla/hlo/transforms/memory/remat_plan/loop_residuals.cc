@@ -459,8 +459,10 @@ std::vector<int> OrderOfDrops(
       const absl::flat_hash_set<int64_t> dropped =
           ElementsOf(residuals, drops, residual.forward);
       const Sources sources(*forward, stacks, dropped);
-      // All that goes must still follow from what stays.
+      // All that goes must still follow from what stays. Seconds are added up
+      // in one order: sums of others may differ in their last bits.
       absl::flat_hash_set<const HloInstruction*> runs;
+      double total = 0;
       bool possible = true;
       for (int drop : drops) {
         if (residuals[drop].forward != residual.forward) continue;
@@ -468,11 +470,11 @@ std::vector<int> OrderOfDrops(
             stacks.at(residuals[drop].forward_element)->mutable_operand(1));
         possible = possible && chain.has_value();
         if (!possible) break;
-        runs.insert(chain->begin(), chain->end());
+        for (const HloInstruction* run : *chain) {
+          if (runs.insert(run).second) total += seconds(*run);
+        }
       }
       if (!possible) continue;
-      double total = 0;
-      for (const HloInstruction* run : runs) total += seconds(*run);
       total *= static_cast<double>(forward->trips);
       const double price = total / static_cast<double>(residual.bytes + 1);
       if (price < best_price) {

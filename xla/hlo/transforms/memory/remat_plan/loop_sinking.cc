@@ -178,7 +178,7 @@ double CostOfTrip(const LoopState& loop, int64_t element,
                   const CheapRecipe& recipe,
                   absl::FunctionRef<double(const HloInstruction&)> seconds) {
   double whole = 0;
-  for (const HloInstruction* inst : recipe.made) whole += seconds(*inst);
+  for (const HloInstruction* inst : recipe.order) whole += seconds(*inst);
   bool slices = false;
   bool all = false;
   for (const HloInstruction* reader : loop.BodyReaders(element)) {
