@@ -61,7 +61,7 @@ double DistinctUtilization(const OperandCost& reads) {
   double distinct = 0;
   for (size_t i = 0; i < reads.accesses.size(); ++i) {
     const ValueAccess& access = reads.accesses[i];
-    const int64_t center = access.near ? access.center : access.place;
+    const int32_t center = access.near ? access.center : access.place;
     double sum = 0;
     bool near = false;
     bool known = false;

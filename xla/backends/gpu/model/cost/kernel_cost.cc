@@ -90,14 +90,14 @@ bool IsAtPlace0(const OperandCost& reads) {
 // `reads` says. `nested_place`: what the producer's place 0 is elsewhere than
 // at place 0, or 0 if that is where it is read.
 void AddReadsWithin(const OperandCost& operand, const OperandCost& reads,
-                    int64_t nested_place, OperandCost* slot) {
+                    int32_t nested_place, OperandCost* slot) {
   const bool as_written = IsAtPlace0(reads) && reads.accesses.size() == 1;
   bool coalesced = true, nested_coalesced = true;
   for (const ValueAccess& read : reads.accesses) {
     coalesced &= read.coalesced;
     nested_coalesced &= read.nested_coalesced;
   }
-  const std::optional<int64_t> center = reads.center();
+  const std::optional<int32_t> center = reads.center();
   for (const ValueAccess& access : operand.accesses) {
     if (access.place != 0) {
       ValueAccess sum = access;
@@ -151,10 +151,10 @@ double OperandCost::utilization_by_place() const {
   return sum;
 }
 
-std::optional<int64_t> OperandCost::center() const {
-  std::optional<int64_t> center;
+std::optional<int32_t> OperandCost::center() const {
+  std::optional<int32_t> center;
   for (const ValueAccess& access : accesses) {
-    const int64_t here = access.near ? access.center : access.place;
+    const int32_t here = access.near ? access.center : access.place;
     if (center.value_or(here) != here) return std::nullopt;
     center = here;
   }
@@ -252,7 +252,7 @@ PairCost KernelCosts::OfPair(const HloInstruction& producer,
     cost.iterations = std::max(cost.iterations, inner.iterations);
   }
   // Place 0 of the producer, where that is not the consumer's.
-  const int64_t nested_place = inner.has_hero ? NewPlace() : 0;
+  const int32_t nested_place = inner.has_hero ? NewPlace() : 0;
   for (int64_t j = 0; j < producer.operand_count(); ++j) {
     const HloInstruction* operand = producer.operand(j);
     PairCost::Operand* changed = nullptr;

@@ -2,6 +2,7 @@
 #define XLA_BACKENDS_GPU_MODEL_COST_KERNEL_COST_H_
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -23,21 +24,23 @@ namespace xla::gpu {
 // Reads a few elements away from a place, as slices and padding make them for
 // each element of a window, are one access, too: one that is `near` that place.
 struct ValueAccess {
-  int64_t place = 0;
-  // Neighboring threads read most of the same elements, and at about the same
-  // time: what is read again comes from the nearest cache.
-  bool near = false;
+  int32_t place = 0;
   // If near: the place.
-  int64_t center = 0;
+  int32_t center = 0;
   // How often an element is read, on average; below 1 where not all are.
   double utilization = 1;
   // How often the code of what computes the value is emitted.
   double copies = 1;
+  // Neighboring threads read most of the same elements, and at about the same
+  // time: what is read again comes from the nearest cache.
+  bool near = false;
   // Neighboring threads read neighboring elements; if the kernel runs as
   // written / if it is computed as part of another one, away from its place 0.
   bool coalesced = true;
   bool nested_coalesced = true;
 };
+// Pricing large modules is a walk through memory: each byte more here shows.
+static_assert(sizeof(ValueAccess) == 32);
 
 struct OperandCost {
   // Few: beyond a handful they are added up.
@@ -52,7 +55,7 @@ struct OperandCost {
   // The same, but what is near a place is read there once.
   double utilization_by_place() const;
   // The place that all are at or near; nullopt if they are apart.
-  std::optional<int64_t> center() const;
+  std::optional<int32_t> center() const;
   double copies() const;
   // Each element once, for the element of the result that is in its place.
   bool IsReadAlongTheResult() const {
@@ -151,12 +154,16 @@ class KernelCosts {
 
  private:
   KernelCost Compute(const HloInstruction& kernel);
-  int64_t NewPlace() { return ++last_place_; }
+  // After 2^31 places the first ones come again: nothing that old is compared.
+  int32_t NewPlace() {
+    if (last_place_ == std::numeric_limits<int32_t>::max()) last_place_ = 0;
+    return ++last_place_;
+  }
 
   const stream_executor::DeviceDescription* device_;
   absl::node_hash_map<const HloInstruction*, KernelCost> costs_;
   InstructionFlops flops_;
-  int64_t last_place_ = 0;
+  int32_t last_place_ = 0;
   int depth_ = 0;
 };
 

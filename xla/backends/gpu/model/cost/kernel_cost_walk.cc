@@ -283,7 +283,7 @@ std::optional<ValueAccess> KernelCostWalk::ReadOfWindow(
   if (!center.has_value()) return std::nullopt;
   const bool dense = KeepsNeighbors(hlo);
   const HloInstruction* operand = hlo.operand(0);
-  auto place_of = [&](int64_t around, bool is_dense) {
+  auto place_of = [&](int32_t around, bool is_dense) {
     auto [it, is_new] =
         near_places_.try_emplace({around, operand, is_dense}, 0);
     if (is_new) it->second = new_place_();

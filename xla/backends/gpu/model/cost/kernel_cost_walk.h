@@ -29,7 +29,7 @@ class KernelCostWalk {
   // `inner`: the cost of a fusion within a fusion.
   KernelCostWalk(
       const stream_executor::DeviceDescription* device, InstructionFlops* flops,
-      absl::FunctionRef<int64_t()> new_place,
+      absl::FunctionRef<int32_t()> new_place,
       absl::FunctionRef<const KernelCost&(const HloInstruction&)> inner)
       : device_(device), flops_(flops), new_place_(new_place), inner_(inner) {}
 
@@ -54,12 +54,12 @@ class KernelCostWalk {
 
   const stream_executor::DeviceDescription* device_;
   InstructionFlops* flops_;
-  absl::FunctionRef<int64_t()> new_place_;
+  absl::FunctionRef<int32_t()> new_place_;
   absl::FunctionRef<const KernelCost&(const HloInstruction&)> inner_;
   KernelCost cost_;
   // Places near others, by these and the value that is read there; false: where
   // several elements lie between those of neighboring threads.
-  absl::flat_hash_map<std::tuple<int64_t, const HloInstruction*, bool>, int64_t>
+  absl::flat_hash_map<std::tuple<int32_t, const HloInstruction*, bool>, int32_t>
       near_places_;
 };
 

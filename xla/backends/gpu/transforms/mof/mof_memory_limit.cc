@@ -123,8 +123,9 @@ class Limiter {
     std::vector<bool> made(all.size(), false);
     std::deque<std::pair<size_t, size_t>> parts;
     for (size_t i = 0; i < kParts; ++i) {
-      parts.emplace_back(all.size() * i / kParts,
-                         all.size() * (i + 1) / kParts);
+      const size_t begin = all.size() * i / kParts;
+      const size_t end = all.size() * (i + 1) / kParts;
+      if (begin < end) parts.emplace_back(begin, end);
     }
     const auto make = [&](std::pair<size_t, size_t> part, bool value) {
       std::fill(made.begin() + part.first, made.begin() + part.second, value);
@@ -152,7 +153,7 @@ class Limiter {
       parts.emplace_back(part.first, middle);
       parts.emplace_back(middle, part.second);
     }
-    return fuse();
+    return Met() ? absl::OkStatus() : fuse();
   }
 
   HloModule& module_;
