@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/transforms/memory/remat_plan/remat_work.h"
@@ -24,10 +23,6 @@ struct Candidate {
   std::unique_ptr<HloModule> module;
   // Where the module is instead, if not null.
   std::unique_ptr<HloModule>* lender = nullptr;
-
-  std::unique_ptr<HloModule> TakeModule() {
-    return std::move(lender != nullptr ? *lender : module);
-  }
 };
 
 // Candidates none of which needs as much memory and takes as long as another
