@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
+#include "xla/backends/gpu/model/cost/kernel_rates.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 
@@ -20,19 +21,12 @@ using ::stream_executor::ExecutionUnitDescription;
 
 // See the class comment.
 constexpr double kOverlap = 0.95;
-constexpr double kL2Speedup = 2.5;
-constexpr double kL1Speedup = 8;
-constexpr double kBytesPerBlockAndClock = 32;
 constexpr double kThreadsPerBlock = 128;
 // Elements that a thread computes where there are more than threads.
 constexpr double kUnroll = 4;
 
 double Bytes(const Shape& shape) {
   return ShapeUtil::ByteSizeOfElementsRecursive(shape);
-}
-
-double Hertz(const DeviceDescription& device) {
-  return device.clock_rate_ghz() * 1e9;
 }
 
 // Blocks of the kernel, and threads of each.
@@ -103,19 +97,15 @@ double GpuPerformanceModel::ComputeSeconds(
       return cost.flops / (cores * rate->units_per_core * rate->clock_rate_ghz *
                            1e9 * rate->ops_per_clock);
     }
-    return cost.flops / (2 * Hertz(device_) * cores * device_.fpus_per_core());
+    return cost.flops / ComputeRate(cores, device_.fpus_per_core(), device_);
   }
   const Launch launch = LaunchOf(cost, device_);
-  return cost.flops /
-         (2 * Hertz(device_) * std::min(launch.blocks, cores) *
-          std::min<double>(launch.threads, device_.fpus_per_core()));
+  return cost.flops / ComputeRate(launch.blocks, launch.threads, device_);
 }
 
-double GpuPerformanceModel::ReadRate(const KernelCost& cost) const {
-  const double memory = device_.memory_bandwidth();
-  if (cost.is_library) return memory;
-  return std::min(memory, LaunchOf(cost, device_).blocks * Hertz(device_) *
-                              kBytesPerBlockAndClock);
+double GpuPerformanceModel::ReadRateOf(const KernelCost& cost) const {
+  if (cost.is_library) return device_.memory_bandwidth();
+  return ReadRate(LaunchOf(cost, device_).blocks, device_);
 }
 
 double GpuPerformanceModel::ReadSeconds(const OperandCost& reads,
@@ -142,19 +132,12 @@ double GpuPerformanceModel::ReadSeconds(const OperandCost& reads,
   double moved = net * (1 - share_apart + share_apart * waste);
   // What is moved besides is read near by.
   if (apart_near) moved = std::min(moved, size);
-  double seconds =
-      moved / bandwidth + (size * reads.utilization() - total) /
-                              (bandwidth * kL2Speedup * kL1Speedup);
+  double seconds = moved / bandwidth +
+                   (size * reads.utilization() - total) / NearRate(bandwidth);
   // A single value stays in a register.
   if (total > net &&
       !(shape.IsArray() && ShapeUtil::IsEffectiveScalar(shape))) {
-    double cached = bandwidth;
-    if (size <= device_.l2_cache_size()) cached *= kL2Speedup;
-    if (size <= static_cast<double>(device_.l1_cache_size_per_SM()) *
-                    device_.core_count()) {
-      cached *= kL1Speedup;
-    }
-    seconds += (total - net) / cached;
+    seconds += (total - net) / RereadRate(size, bandwidth, device_);
   }
   return seconds;
 }
@@ -169,6 +152,10 @@ void GpuPerformanceModel::AddTimes(const KernelCost& cost,
   data->write_time =
       absl::Seconds(data->bytes_written / device_.memory_bandwidth());
   data->compute_time = absl::Seconds(ComputeSeconds(cost, first_operand));
+  AddExecTime(data);
+}
+
+void GpuPerformanceModel::AddExecTime(EstimateRunTimeData* data) {
   const absl::Duration memory = data->read_time + data->write_time;
   data->exec_time = data->compute_time + memory -
                     kOverlap * std::min(data->compute_time, memory);
@@ -180,7 +167,7 @@ GpuPerformanceModel::Known GpuPerformanceModel::EstimateAll(
   Known known;
   const KernelCost& cost = kernel.cost;
   if (cost.is_free) return known;
-  known.read_rate = ReadRate(cost);
+  known.read_rate = ReadRateOf(cost);
   for (size_t i = 0; i < kernel.operands.size(); ++i) {
     const Shape& shape = kernel.operands[i]->shape();
     known.data.bytes_read += NetBytes(cost.operands[i], Bytes(shape));
@@ -201,7 +188,7 @@ EstimateRunTimeData GpuPerformanceModel::EstimatePair(
   const Known& alone = Get(consumer);
   const PairCost pair = costs_.OfPair(producer, consumer, keep_output);
   if (pair.cost.is_library || pair.cost.is_free ||
-      ReadRate(pair.cost) != alone.read_rate) {
+      ReadRateOf(pair.cost) != alone.read_rate) {
     return Estimate(costs_.Fused(producer, consumer, keep_output));
   }
   EstimateRunTimeData data;

@@ -119,6 +119,8 @@ class GpuPerformanceModel {
   const stream_executor::DeviceDescription& device() const { return device_; }
 
   static absl::Duration LaunchOverhead() { return absl::Microseconds(1); }
+  // Sets exec_time and time by the other times.
+  static void AddExecTime(EstimateRunTimeData* data);
 
   // The estimate for a cost.
   EstimateRunTimeData Estimate(const KernelCostWithOperands& kernel) const {
@@ -139,7 +141,7 @@ class GpuPerformanceModel {
                                    bool keep_output);
 
   // Bytes per second that the kernel can read.
-  double ReadRate(const KernelCost& cost) const;
+  double ReadRateOf(const KernelCost& cost) const;
   // `first_operand`: whose type a library kernel multiplies; may be null.
   double ComputeSeconds(const KernelCost& cost,
                         const HloInstruction* first_operand) const;

@@ -1,0 +1,30 @@
+#ifndef XLA_BACKENDS_GPU_MODEL_COST_KERNEL_RATES_H_
+#define XLA_BACKENDS_GPU_MODEL_COST_KERNEL_RATES_H_
+
+#include "xla/hlo/analysis/cost/device_description.h"
+
+namespace xla::gpu {
+
+// What a device's description says of kernels that a code generator makes; the
+// formulas are GpuPerformanceModel's.
+
+// Operations a second of so many blocks of so many threads.
+double ComputeRate(double blocks, double threads,
+                   const stream_executor::DeviceDescription& device);
+
+// Bytes a second that so many blocks can read from memory.
+double ReadRate(double blocks,
+                const stream_executor::DeviceDescription& device);
+
+// Bytes a second at which an operand of so many bytes, which comes from memory
+// at `read_rate`, is read again: more if a cache holds it.
+double RereadRate(double bytes, double read_rate,
+                  const stream_executor::DeviceDescription& device);
+
+// The same for what neighboring threads read at about the same time: from the
+// nearest cache, however large it is.
+double NearRate(double read_rate);
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_MODEL_COST_KERNEL_RATES_H_

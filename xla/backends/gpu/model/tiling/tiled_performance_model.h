@@ -1,0 +1,84 @@
+#ifndef XLA_BACKENDS_GPU_MODEL_TILING_TILED_PERFORMANCE_MODEL_H_
+#define XLA_BACKENDS_GPU_MODEL_TILING_TILED_PERFORMANCE_MODEL_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "xla/backends/gpu/model/cost/gpu_performance_model.h"
+#include "xla/backends/gpu/model/cost/instruction_flops.h"
+#include "xla/backends/gpu/model/tiling/tiled_kernel.h"
+#include "xla/hlo/analysis/cost/device_description.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/utils/hlo_traversal.h"
+
+namespace xla::gpu {
+
+// What a tiling compiler is told of a fusion.
+struct BlockLevelParameters {
+  // By output and dimension.
+  std::vector<std::vector<int64_t>> output_tile_sizes;
+  int64_t num_warps = 1;
+  int32_t num_ctas = 1;
+  int32_t num_stages = 1;
+};
+
+// Makes it a fusion of a tiling compiler: kind=kCustom, backend_config=
+//   {"fusion_backend_config":{"kind":"__triton","block_level_fusion_config":
+//     {"num_warps":"4","output_tiles":[{"sizes":["1","128"]}],…}}}
+absl::Status SetBlockLevelParameters(const BlockLevelParameters& parameters,
+                                     HloInstruction* fusion);
+
+struct TiledRunTimeData {
+  EstimateRunTimeData runtime_data;
+  BlockLevelParameters block_level_parameters;
+};
+
+// How long kernels of a tiling compiler take, by GpuPerformanceModel's
+// formulas: blocks are programs, threads those of their warps.
+//
+//   compute: each value's elements as often as programs compute them, sizes of
+//            tiles rounded up to powers of two
+//   reads:   what is needed of an operand at all comes from memory, in whole
+//            transactions; what several programs need, again from caches
+//
+// What is live in a program at once must fit into half of a block's registers;
+// the other half is for addresses, masks and what is on the way.
+class TiledPerformanceModel {
+ public:
+  // The device must outlive the model.
+  explicit TiledPerformanceModel(
+      const stream_executor::DeviceDescription& device)
+      : device_(device) {}
+
+  // The fastest sizes of tiles found: powers of two or whole dimensions. Tries
+  // every other power, at most 64 combinations, and steps from the best one
+  // to faster neighbors; all powers where none of these is possible.
+  // Unimplemented if the fusion cannot be tiled (tiled_kernel.h),
+  // ResourceExhausted if all tilings need too many registers. O(tilings *
+  // instructions).
+  absl::StatusOr<TiledRunTimeData> TryFindBestTilingForFusion(
+      const HloFusionAdaptor& fusion);
+
+  // Whether that is OK, mostly in O(instructions).
+  absl::Status CanTile(const HloFusionAdaptor& fusion);
+
+  // A given tiling; ResourceExhausted if it needs too many registers.
+  absl::StatusOr<TiledRunTimeData> EstimateRunTime(const TileableKernel& kernel,
+                                                   const TiledKernel& tiled);
+
+ private:
+  double RegistersForValues() const;
+  double FlopsOfProgram(const TiledKernel& tiled);
+  // Fills in bytes and seconds of what is read.
+  void AddReads(const TiledKernel& tiled, EstimateRunTimeData* data) const;
+  void AddWrites(const TiledKernel& tiled, EstimateRunTimeData* data) const;
+
+  const stream_executor::DeviceDescription& device_;
+  InstructionFlops flops_;
+};
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_MODEL_TILING_TILED_PERFORMANCE_MODEL_H_

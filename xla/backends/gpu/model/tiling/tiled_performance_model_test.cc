@@ -1,0 +1,245 @@
+#include "xla/backends/gpu/model/tiling/tiled_performance_model.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/log/check.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "xla/backends/gpu/model/hlo_fusion_analysis.h"
+#include "xla/hlo/analysis/cost/gpu_device_info_for_tests.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/parser/hlo_parser.h"
+#include "xla/hlo/utils/hlo_traversal.h"
+
+namespace xla::gpu {
+namespace {
+
+constexpr absl::string_view kReducers = R"(
+add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }
+max { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT m = f32[] maximum(a, b) }
+)";
+
+class TiledPerformanceModelTest : public testing::Test {
+ protected:
+  // A fusion with this body.
+  void Parse(absl::string_view parameters, absl::string_view body,
+             absl::string_view result) {
+    std::vector<std::string> entry, inner, operands;
+    int number = 0;
+    for (absl::string_view shape : absl::StrSplit(parameters, ' ')) {
+      entry.push_back(absl::StrCat("  q", number, " = ", shape, " parameter(",
+                                   number, ")"));
+      inner.push_back(absl::StrCat("  p", number, " = ", shape, " parameter(",
+                                   number, ")"));
+      operands.push_back(absl::StrCat("q", number++));
+    }
+    const std::string text = absl::StrCat(
+        "HloModule m\n", kReducers, "f {\n", absl::StrJoin(inner, "\n"), "\n",
+        body, "\n}\nENTRY e {\n", absl::StrJoin(entry, "\n"),
+        "\n  ROOT t = ", result, " fusion(", absl::StrJoin(operands, ", "),
+        "), kind=kLoop, calls=f\n}\n");
+    auto module = ParseAndReturnUnverifiedModule(text);
+    CHECK_OK(module.status()) << text;
+    module_ = *std::move(module);
+    fusion_ = HloFusionAdaptor::ForInstruction(root());
+  }
+  HloInstruction* root() const {
+    return module_->entry_computation()->root_instruction();
+  }
+  TileableKernel Kernel() const {
+    auto kernel = TileableKernel::Create(*fusion_);
+    CHECK_OK(kernel.status());
+    return *std::move(kernel);
+  }
+  absl::Status Refusal() {
+    return model_.TryFindBestTilingForFusion(*fusion_).status();
+  }
+  EstimateRunTimeData Time(std::vector<int64_t> sizes) {
+    const TileableKernel kernel = Kernel();
+    auto tiled = kernel.Tiled(sizes);
+    CHECK_OK(tiled.status());
+    auto time = model_.EstimateRunTime(kernel, *tiled);
+    CHECK_OK(time.status());
+    return time->runtime_data;
+  }
+
+  const stream_executor::DeviceDescription device_ =
+      TestGpuDeviceInfo::RTXA6000DeviceInfo();
+  TiledPerformanceModel model_{device_};
+  std::unique_ptr<HloModule> module_;
+  std::unique_ptr<HloFusionAdaptor> fusion_;
+};
+
+// Values of a program, operands first: "hlo 4x8 <operands".
+std::string ToString(const TiledKernel& tiled) {
+  std::vector<std::string> lines;
+  for (const TiledValue& value : tiled.values) {
+    lines.push_back(absl::StrCat(
+        value.is_read ? "read " : "", value.hlo->name(), " ",
+        absl::StrJoin(value.tile, "x",
+                      [](std::string* out, const TileDimension& part) {
+                        absl::StrAppend(out, part.size);
+                      })));
+  }
+  return absl::StrCat(tiled.programs,
+                      " programs: ", absl::StrJoin(lines, ", "));
+}
+
+TEST_F(TiledPerformanceModelTest, ValuesOfSoftmax) {
+  Parse("f32[127,125]", R"(  z = f32[] constant(0)
+  r = f32[127] reduce(p0, z), dimensions={1}, to_apply=max
+  b = f32[127,125] broadcast(r), dimensions={0}
+  ROOT s = f32[127,125] subtract(p0, b))",
+        "f32[127,125]");
+  const TileableKernel kernel = Kernel();
+  EXPECT_EQ(ToString(*kernel.Tiled({4, 125})),
+            "32 programs: z , read q0 4x125, r 4, b 4x125, s 4x125");
+  // Narrower tiles need the rows all the same, and a part of them once more.
+  EXPECT_EQ(ToString(*kernel.Tiled({4, 25})),
+            "160 programs: z , read q0 4x25, read q0 4x125, r 4, b 4x25, s "
+            "4x25");
+}
+
+// What several programs need comes from memory once; rows that are reduced for
+// each of their tiles are reduced again.
+TEST_F(TiledPerformanceModelTest, NarrowTilesReduceAgain) {
+  Parse("f32[1024,512]", R"(  z = f32[] constant(0)
+  r = f32[1024] reduce(p0, z), dimensions={1}, to_apply=max
+  b = f32[1024,512] broadcast(r), dimensions={0}
+  ROOT s = f32[1024,512] subtract(p0, b))",
+        "f32[1024,512]");
+  const EstimateRunTimeData whole = Time({4, 512});
+  const EstimateRunTimeData half = Time({4, 256});
+  EXPECT_EQ(whole.bytes_read, 1024 * 512 * 4);
+  EXPECT_EQ(half.bytes_read, 1024 * 512 * 4);
+  EXPECT_EQ(whole.bytes_written, 1024 * 512 * 4);
+  EXPECT_GT(half.flops, 1.4 * whole.flops);
+  EXPECT_GT(half.read_time, whole.read_time);
+  EXPECT_EQ(whole.time, absl::Microseconds(1) + whole.exec_time);
+}
+
+// Sizes are rounded up to powers of two, to be computed.
+TEST_F(TiledPerformanceModelTest, PaddedTilesComputeMore) {
+  Parse("f32[4096,33]", "  ROOT s = f32[4096,33] exponential(p0)",
+        "f32[4096,33]");
+  EXPECT_NEAR(Time({1, 33}).flops / Time({1, 1}).flops, 64.0 / 33, 1e-9);
+}
+
+// A column of single elements moves a transaction for each.
+TEST_F(TiledPerformanceModelTest, ShortRunsMoveWholeTransactions) {
+  Parse("f32[4096,4096]", "  ROOT s = f32[4096,4096] negate(p0)",
+        "f32[4096,4096]");
+  const EstimateRunTimeData column = Time({1024, 1});
+  const EstimateRunTimeData row = Time({1, 1024});
+  EXPECT_EQ(column.bytes_read, row.bytes_read);
+  EXPECT_NEAR(absl::FDivDuration(column.read_time, row.read_time),
+              device_.dram_to_l2_transaction_size_bytes() / 4.0, 1e-3);
+}
+
+TEST_F(TiledPerformanceModelTest, BestTiling) {
+  Parse("f32[1024,512]", R"(  z = f32[] constant(0)
+  r = f32[1024] reduce(p0, z), dimensions={1}, to_apply=max
+  b = f32[1024,512] broadcast(r), dimensions={0}
+  ROOT s = f32[1024,512] subtract(p0, b))",
+        "f32[1024,512]");
+  auto best = model_.TryFindBestTilingForFusion(*fusion_);
+  ASSERT_TRUE(best.ok()) << best.status();
+  const BlockLevelParameters& parameters = best->block_level_parameters;
+  ASSERT_EQ(parameters.output_tile_sizes.size(), 1);
+  EXPECT_EQ(parameters.output_tile_sizes[0][1], 512);
+  // None of all powers of two is faster.
+  const TileableKernel kernel = Kernel();
+  int64_t possible = 0;
+  for (int64_t rows = 1; rows <= 1024; rows *= 2) {
+    for (int64_t columns = 1; columns <= 512; columns *= 2) {
+      auto tiled = kernel.Tiled({rows, columns});
+      ASSERT_TRUE(tiled.ok()) << tiled.status();
+      auto other = model_.EstimateRunTime(kernel, *tiled);
+      if (!other.ok()) continue;
+      ++possible;
+      EXPECT_LE(best->runtime_data.time, other->runtime_data.time)
+          << rows << " x " << columns;
+    }
+  }
+  EXPECT_GT(possible, 20);
+}
+
+// The programs of a matrix compute each of its rows' sums once, if a row is one
+// program's: then the sums may be another output.
+TEST_F(TiledPerformanceModelTest, OutputOnTheWay) {
+  Parse("f32[64,32]", R"(  z = f32[] constant(0)
+  r = f32[64] reduce(p0, z), dimensions={1}, to_apply=add
+  b = f32[64,32] broadcast(r), dimensions={0}
+  s = f32[64,32] subtract(p0, b)
+  ROOT t = (f32[64], f32[64,32]) tuple(r, s))",
+        "(f32[64], f32[64,32])");
+  const TileableKernel kernel = Kernel();
+  EXPECT_EQ(kernel.result_shape().dimensions_size(), 2);
+  EXPECT_TRUE(kernel.Tiled({4, 32}).ok());
+  const absl::Status refused = kernel.Tiled({4, 16}).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(refused.message(),
+            "r: the result's programs do not compute each element of this "
+            "output once");
+  auto best = model_.TryFindBestTilingForFusion(*fusion_);
+  ASSERT_TRUE(best.ok()) << best.status();
+  const auto& tiles = best->block_level_parameters.output_tile_sizes;
+  ASSERT_EQ(tiles.size(), 2);
+  ASSERT_EQ(tiles[0].size(), 1);
+  EXPECT_EQ(tiles[0][0], tiles[1][0]);
+  EXPECT_EQ(tiles[1][1], 32);
+}
+
+TEST_F(TiledPerformanceModelTest, Refusals) {
+  Parse("c64[8]", "  ROOT s = c64[8] negate(p0)", "c64[8]");
+  EXPECT_EQ(Refusal().message(), "s: values of c64 are not tiled");
+  Parse("s4[8]", "  ROOT s = s4[8] negate(p0)", "s4[8]");
+  EXPECT_EQ(Refusal().message(), "s: values of s4 are not tiled");
+  Parse("f32[8] f32[8]",
+        "  ROOT s = f32[16] concatenate(p0, p1), dimensions={0}", "f32[16]");
+  EXPECT_EQ(Refusal().message(), "concatenate s is not tiled");
+  Parse("f32[0,8]", "  ROOT s = f32[0,8] negate(p0)", "f32[0,8]");
+  EXPECT_EQ(Refusal().message(), "s: not tiled: f32[0,8]");
+  Parse("f32[2,262144]", R"(  z = f32[] constant(0)
+  r = f32[2] reduce(p0, z), dimensions={1}, to_apply=add
+  b = f32[2,262144] broadcast(r), dimensions={0}
+  ROOT s = f32[2,262144] subtract(p0, b))",
+        "f32[2,262144]");
+  EXPECT_EQ(Refusal().code(), absl::StatusCode::kResourceExhausted);
+}
+
+// More combinations than are tried: the result's last dimensions are cut.
+TEST_F(TiledPerformanceModelTest, ManyDimensions) {
+  Parse("f32[64,64,64,64,64]", "  ROOT s = f32[64,64,64,64,64] negate(p0)",
+        "f32[64,64,64,64,64]");
+  auto best = model_.TryFindBestTilingForFusion(*fusion_);
+  ASSERT_TRUE(best.ok()) << best.status();
+  EXPECT_GT(best->block_level_parameters.output_tile_sizes[0].back(), 8);
+}
+
+TEST_F(TiledPerformanceModelTest, BackendConfig) {
+  Parse("f32[8,16]", "  ROOT s = f32[8,16] negate(p0)", "f32[8,16]");
+  BlockLevelParameters parameters;
+  parameters.output_tile_sizes = {{4, 16}};
+  parameters.num_warps = 2;
+  ASSERT_TRUE(SetBlockLevelParameters(parameters, root()).ok());
+  EXPECT_EQ(
+      root()->raw_backend_config_string(),
+      R"({"fusion_backend_config":{"kind":"__triton","block_level_fusion_config":)"
+      R"({"num_warps":"2","output_tiles":[{"sizes":["4","16"]}],"num_ctas":1,)"
+      R"("num_stages":1}}})");
+  EXPECT_TRUE(IsGpuFusionKind(*root(), kTritonFusionKind));
+}
+
+}  // namespace
+}  // namespace xla::gpu
