@@ -100,6 +100,26 @@ absl::StatusOr<HloInstruction*> TakeIn(HloFusionInstruction* producer,
   return producer;
 }
 
+// The instruction, or a fusion of it in its place.
+absl::StatusOr<HloInstruction*> AsFusion(HloInstruction* hlo,
+                                         HloInstruction::FusionKind kind) {
+  if (hlo->opcode() == HloOpcode::kFusion) {
+    hlo->set_fusion_kind(kind);
+    return hlo;
+  }
+  HloComputation* computation = hlo->parent();
+  HloInstruction* fusion = computation->AddInstruction(
+      HloInstruction::CreateFusion(hlo->shape(), kind, hlo));
+  TF_ASSIGN_OR_RETURN(
+      const bool replaced,
+      computation->ReplaceInstruction(hlo, fusion,
+                                      /*preserve_sharding=*/true,
+                                      /*relay_control_dependency=*/true,
+                                      /*remove_unused_operands=*/false));
+  TF_RET_CHECK(replaced) << hlo->name();
+  return fusion;
+}
+
 }  // namespace
 
 absl::StatusOr<HloInstruction*> FusePair(HloInstruction* producer,
@@ -108,26 +128,28 @@ absl::StatusOr<HloInstruction*> FusePair(HloInstruction* producer,
   if (CanTakeIn(*producer, *consumer)) {
     return TakeIn(static_cast<HloFusionInstruction*>(producer), consumer, kind);
   }
-  HloInstruction* fusion = consumer;
-  if (consumer->opcode() != HloOpcode::kFusion) {
-    HloComputation* computation = consumer->parent();
-    fusion = computation->AddInstruction(
-        HloInstruction::CreateFusion(consumer->shape(), kind, consumer));
-    TF_ASSIGN_OR_RETURN(
-        const bool replaced,
-        computation->ReplaceInstruction(consumer, fusion,
-                                        /*preserve_sharding=*/true,
-                                        /*relay_control_dependency=*/true,
-                                        /*remove_unused_operands=*/false));
-    TF_RET_CHECK(replaced) << consumer->name();
-  }
-  fusion->set_fusion_kind(kind);
+  TF_ASSIGN_OR_RETURN(HloInstruction * fusion, AsFusion(consumer, kind));
   auto* fusion_hlo = static_cast<HloFusionInstruction*>(fusion);
   if (producer->opcode() == HloOpcode::kFusion) {
     fusion_hlo->MergeFusionInstruction(
         static_cast<HloFusionInstruction*>(producer));
   } else {
     fusion_hlo->FuseInstruction(producer);
+  }
+  return fusion;
+}
+
+absl::StatusOr<HloInstruction*> FusePairIntoMultiOutput(
+    HloInstruction* producer, HloInstruction* consumer) {
+  TF_ASSIGN_OR_RETURN(HloInstruction * fusion,
+                      AsFusion(consumer, HloInstruction::FusionKind::kCustom));
+  auto* fusion_hlo = static_cast<HloFusionInstruction*>(fusion);
+  if (producer->opcode() == HloOpcode::kFusion) {
+    fusion_hlo->MergeFusionInstructionIntoMultiOutput(
+        static_cast<HloFusionInstruction*>(producer));
+  } else {
+    fusion_hlo->FuseInstructionIntoMultiOutput(producer);
+    TF_RETURN_IF_ERROR(producer->parent()->RemoveInstruction(producer));
   }
   return fusion;
 }

@@ -17,6 +17,11 @@ absl::StatusOr<HloInstruction*> FusePair(HloInstruction* producer,
                                          HloInstruction* consumer,
                                          HloInstruction::FusionKind kind);
 
+// The same as a custom fusion that also gives the producer's result to its
+// other users, by get-tuple-elements. The producer stays without users.
+absl::StatusOr<HloInstruction*> FusePairIntoMultiOutput(
+    HloInstruction* producer, HloInstruction* consumer);
+
 }  // namespace xla::gpu
 
 #endif  // XLA_BACKENDS_GPU_TRANSFORMS_PRIORITY_FUSION_FUSE_PAIR_H_

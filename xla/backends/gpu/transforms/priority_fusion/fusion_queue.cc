@@ -14,6 +14,10 @@
 namespace xla::gpu {
 namespace {
 
+// Of more users, it is not looked for the only one that can take the producer:
+// each change of one of them would ask all of them again.
+constexpr int64_t kMaxUsersOfResult = 16;
+
 constexpr int64_t kInfinite = std::numeric_limits<int64_t>::max();
 
 int64_t Picoseconds(absl::Duration time) {
@@ -33,12 +37,41 @@ void FusionQueue::Enqueue(HloInstruction* producer, Producer* state) {
   if (state->blocker != nullptr || state->savings.empty()) return;
   state->priority = state->saved;
   if (state->bitcasts == 0) {
-    state->priority += Picoseconds(model_.EstimateRunTime(*producer).time);
+    state->priority += Picoseconds(times_.EstimateRunTime(*producer).time);
   }
   if (IsTransparentBitcast(*producer)) {
     state->priority = kInfinite;
   }
   if (state->priority < 0) return;
+  queue_.emplace(Key{state->priority, state->id}, producer);
+  state->queued = true;
+}
+
+bool FusionQueue::MayBeResult(const HloInstruction& producer) const {
+  return order_ != nullptr && producer.user_count() <= kMaxUsersOfResult;
+}
+
+void FusionQueue::EnqueueAsResult(HloInstruction* producer, Producer* state) {
+  state->only_consumer = nullptr;
+  if (!MayBeResult(*producer)) return;
+  HloInstruction* only = nullptr;
+  for (HloInstruction* user : producer->users()) {
+    if (!order_->CanMerge(*producer, *user) ||
+        !rules_.CanFuseIntoMultiOutput(*producer, *user)) {
+      continue;
+    }
+    // Which one of several is not said.
+    if (only != nullptr) return;
+    only = user;
+  }
+  if (only == nullptr) return;
+  const absl::Duration apart = times_.EstimateRunTime(*producer).time +
+                               times_.EstimateRunTime(*only).time;
+  const absl::Duration together =
+      times_.EstimateTiledTime(*producer, *only, /*keep_output=*/true).time;
+  state->priority = Picoseconds(apart - together);
+  if (state->priority < 0) return;
+  state->only_consumer = only;
   queue_.emplace(Key{state->priority, state->id}, producer);
   state->queued = true;
 }
@@ -61,8 +94,8 @@ bool FusionQueue::AddConsumer(const HloInstruction& producer,
   const int64_t saving =
       IsTransparentBitcast(producer)
           ? 0
-          : Picoseconds(model_.EstimateRunTime(consumer).time -
-                        model_.EstimateFusedTime(producer, consumer).time);
+          : Picoseconds(times_.EstimateRunTime(consumer).time -
+                        times_.EstimateFusedTime(producer, consumer).time);
   state->savings[&consumer] = saving;
   state->saved += saving;
   return true;
@@ -80,10 +113,12 @@ void FusionQueue::Update(HloInstruction* producer) {
     if (decision) continue;
     state.blocker = user;
     state.reason = decision.Explain();
-    return;
+    return EnqueueAsResult(producer, &state);
   }
   for (const HloInstruction* user : producer->users()) {
-    if (!AddConsumer(*producer, *user, &state)) return;
+    if (!AddConsumer(*producer, *user, &state)) {
+      return EnqueueAsResult(producer, &state);
+    }
   }
   Enqueue(producer, &state);
 }
@@ -95,6 +130,7 @@ void FusionQueue::ChangeConsumer(HloInstruction* producer,
   if (it == producers_.end()) return;
   Producer& state = it->second;
   if (state.blocker != nullptr) {
+    if (MayBeResult(*producer)) return Update(producer);
     if (state.blocker != old_consumer && state.blocker != new_consumer) return;
     if (new_consumer == nullptr) return Update(producer);
     FusionDecision decision = rules_.CanFuse(*producer, *new_consumer);
@@ -112,7 +148,7 @@ void FusionQueue::ChangeConsumer(HloInstruction* producer,
   }
   if (new_consumer != nullptr &&
       !AddConsumer(*producer, *new_consumer, &state)) {
-    return;
+    return EnqueueAsResult(producer, &state);
   }
   Enqueue(producer, &state);
 }
@@ -132,13 +168,14 @@ void FusionQueue::Remove(const HloInstruction* producer) {
   producers_.erase(it);
 }
 
-HloInstruction* FusionQueue::Pop() {
-  if (queue_.empty()) return nullptr;
+FusionQueue::Fusion FusionQueue::Pop() {
+  if (queue_.empty()) return {};
   auto first = std::prev(queue_.end());
   HloInstruction* producer = first->second;
   queue_.erase(first);
-  producers_.at(producer).queued = false;
-  return producer;
+  Producer& state = producers_.at(producer);
+  state.queued = false;
+  return {producer, state.only_consumer};
 }
 
 void FusionQueue::ForEachRefusal(

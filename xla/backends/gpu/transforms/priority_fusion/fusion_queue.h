@@ -9,8 +9,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/time/time.h"
-#include "xla/backends/gpu/model/cost/gpu_performance_model.h"
+#include "xla/backends/gpu/transforms/priority_fusion/fusion_order.h"
 #include "xla/backends/gpu/transforms/priority_fusion/fusion_rules.h"
+#include "xla/backends/gpu/transforms/priority_fusion/tiled_fusions.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
 namespace xla::gpu {
@@ -23,14 +24,20 @@ namespace xla::gpu {
 // without time(p) if bitcasts keep p. Bitcasts save an infinite time. Those
 // that would cost time are not in the queue.
 //
+// With multi-output fusions of a tiling compiler, also producers that only one
+// consumer of 16 at most can take, as results of what they are fused into:
+//
+//   priority(p) = time(p) + time(c) - time(p in c, p written)
+//
 // The saving of each pair is kept. When a consumer changes, a producer loses
 // one pair and gains one; when a consumer cannot take the producer, the others
 // are not looked at until that one changes.
 class FusionQueue {
  public:
-  // All must outlive this.
-  FusionQueue(FusionRules* rules, GpuPerformanceModel* model)
-      : rules_(*rules), model_(*model) {}
+  // All must outlive this. `order`: null without multi-output fusions.
+  FusionQueue(FusionRules* rules, TiledFusions* times,
+              const FusionOrder* order = nullptr)
+      : rules_(*rules), times_(*times), order_(order) {}
 
   // Prices a producer anew, with all its consumers.
   void Update(HloInstruction* producer);
@@ -44,8 +51,14 @@ class FusionQueue {
   // The producer may have gone already.
   void Remove(const HloInstruction* producer);
 
-  // Takes the first one out; null if there is none.
-  HloInstruction* Pop();
+  // What is to be fused: the producer into all its consumers but bitcasts, or,
+  // if `only_consumer` is not null, into that one, and stays a result.
+  struct Fusion {
+    HloInstruction* producer = nullptr;
+    HloInstruction* only_consumer = nullptr;
+  };
+  // Takes the first one out; without a producer if there is none.
+  Fusion Pop();
 
   // Calls `fn` with producers that stayed and the consumer and reason for it
   // (without consumer if all of them could take it, but slower by `loss`).
@@ -63,6 +76,8 @@ class FusionQueue {
     // Picoseconds by consumer: small, so that one needs no memory of its own.
     absl::flat_hash_map<const HloInstruction*, int64_t> savings;
     int64_t saved = 0;
+    // Of those that are blocked: the only one that can take it as a result.
+    HloInstruction* only_consumer = nullptr;
     int64_t bitcasts = 0;
     int64_t priority = 0;
     // Kept here since an instruction that has gone has no id.
@@ -74,11 +89,16 @@ class FusionQueue {
   // Adds a consumer; false if it blocks the producer.
   bool AddConsumer(const HloInstruction& producer,
                    const HloInstruction& consumer, Producer* state);
+  // Whether the producer may stay a result of what it is fused into.
+  bool MayBeResult(const HloInstruction& producer) const;
+  // Looks for the only consumer of one that is blocked.
+  void EnqueueAsResult(HloInstruction* producer, Producer* state);
   void Enqueue(HloInstruction* producer, Producer* state);
   void Dequeue(Producer* state);
 
   FusionRules& rules_;
-  GpuPerformanceModel& model_;
+  TiledFusions& times_;
+  const FusionOrder* order_;
   absl::flat_hash_map<const HloInstruction*, Producer> producers_;
   absl::btree_map<Key, HloInstruction*> queue_;
 };

@@ -26,24 +26,6 @@ bool IsFusibleOpcode(HloOpcode opcode) {
          opcode == HloOpcode::kReduce || opcode == HloOpcode::kScatter;
 }
 
-FusionDecision IsOfFusibleKind(const HloInstruction& hlo) {
-  if (hlo.opcode() == HloOpcode::kFusion) {
-    if (hlo.IsCustomFusion()) {
-      return FusionDecision::Forbid("a custom fusion does not fuse");
-    }
-    return FusionDecision::Allow();
-  }
-  const bool fusible =
-      hlo.opcode() == HloOpcode::kBitcast
-          ? KeepsElementWidth(hlo)
-          : hlo.IsElementwise() || IsFusibleOpcode(hlo.opcode());
-  if (!fusible || !hlo.IsFusible()) {
-    return FusionDecision::Forbid(
-        absl::StrCat(HloOpcodeString(hlo.opcode()), " does not fuse"));
-  }
-  return FusionDecision::Allow();
-}
-
 double ElementsOf(const Shape& shape) {
   const bool tuple = shape.IsTuple() && !shape.tuple_shapes().empty();
   const Shape& array = tuple ? shape.tuple_shapes(0) : shape;
@@ -121,6 +103,25 @@ FusionRules::Contents FusionRules::ContentsOfPair(
 void FusionRules::Invalidate(const HloInstruction& instruction) {
   contents_.erase(&instruction);
   budget_cache_.Invalidate(&instruction);
+  tiled_.Invalidate(instruction);
+}
+
+FusionDecision FusionRules::IsOfFusibleKind(const HloInstruction& hlo) const {
+  if (hlo.opcode() == HloOpcode::kFusion) {
+    if (hlo.IsCustomFusion() && !tiled_.IsTiled(hlo)) {
+      return FusionDecision::Forbid("a custom fusion does not fuse");
+    }
+    return FusionDecision::Allow();
+  }
+  const bool fusible =
+      hlo.opcode() == HloOpcode::kBitcast
+          ? KeepsElementWidth(hlo)
+          : hlo.IsElementwise() || IsFusibleOpcode(hlo.opcode());
+  if (!fusible || !hlo.IsFusible()) {
+    return FusionDecision::Forbid(
+        absl::StrCat(HloOpcodeString(hlo.opcode()), " does not fuse"));
+  }
+  return FusionDecision::Allow();
 }
 
 FusionDecision FusionRules::CanBeProducer(const HloInstruction& producer) {
@@ -157,6 +158,9 @@ FusionDecision FusionRules::CanBeConsumer(const HloInstruction& consumer) {
 FusionDecision FusionRules::CanFuse(const HloInstruction& producer,
                                     const HloInstruction& consumer) {
   RETURN_IF_NOT_FUSIBLE(CanBeConsumer(consumer));
+  if (tiled_.IsTiledPair(producer, consumer)) {
+    return tiled_.CanTile(producer, consumer, /*keep_output=*/false);
+  }
   // By value: the second Get may move the first one's.
   const Contents inner = Get(producer);
   const Contents outer = Get(consumer);
@@ -195,8 +199,23 @@ FusionDecision FusionRules::CanFuse(const HloInstruction& producer,
   return FusionDecision::Allow();
 }
 
+FusionDecision FusionRules::CanFuseIntoMultiOutput(
+    const HloInstruction& producer, const HloInstruction& consumer) {
+  RETURN_IF_NOT_FUSIBLE(CanBeConsumer(consumer));
+  const TiledFusionOptions& options = tiled_.options();
+  if (!options.multi_output ||
+      (!options.heroless && !tiled_.IsTiled(producer) &&
+       !tiled_.IsTiled(consumer))) {
+    return FusionDecision::Forbid("the producer would not stay a result");
+  }
+  return tiled_.CanTile(producer, consumer, /*keep_output=*/true);
+}
+
 HloInstruction::FusionKind FusionRules::ChooseKind(
     const HloInstruction& producer, const HloInstruction& consumer) {
+  if (tiled_.IsTiledPair(producer, consumer)) {
+    return HloInstruction::FusionKind::kCustom;
+  }
   const Contents inner = Get(producer);
   const Contents outer = Get(consumer);
   if (!inner.needs_analysis() && !outer.needs_analysis()) {

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
 #include "xla/backends/gpu/model/gpu_fusible.h"
+#include "xla/backends/gpu/transforms/priority_fusion/tiled_fusions.h"
 #include "xla/hlo/analysis/alias_info.h"
 #include "xla/hlo/analysis/cost/device_description.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -22,7 +23,8 @@ bool IsTransparentBitcast(const HloInstruction& instruction);
 //
 // Both must be of a fusible kind: elementwise, bitcasts that keep the width of
 // elements, iota, movement of data, reduce, reduce-window, scatter, fusions
-// that are not custom; the consumer no bitcast. Besides, in this order:
+// that are not custom; the consumer no bitcast. What is to be a tiling
+// compiler's must have a tiling (tiled_fusions.h). Otherwise, in this order:
 //  - a scatter's result stays, and so do the operand it updates in place and
 //    what reads that one;
 //  - of reductions of 16 elements or more, one does not feed another one;
@@ -40,11 +42,12 @@ class FusionRules {
   FusionRules(const stream_executor::DeviceDescription& device,
               const AliasInfo& alias_info,
               const absl::flat_hash_set<std::string>& banned,
-              GpuPerformanceModel* model)
+              GpuPerformanceModel* model, TiledFusions* tiled)
       : device_(device),
         alias_info_(alias_info),
         banned_(banned),
         model_(*model),
+        tiled_(*tiled),
         budget_cache_(device) {}
 
   // Whether it may be fused with any other one, as producer / as consumer.
@@ -54,6 +57,9 @@ class FusionRules {
   // Of two that may be, and of which the second reads the first.
   FusionDecision CanFuse(const HloInstruction& producer,
                          const HloInstruction& consumer);
+  // The same where the producer stays a result: for tiling compilers only.
+  FusionDecision CanFuseIntoMultiOutput(const HloInstruction& producer,
+                                        const HloInstruction& consumer);
 
   // What the fusion of both is to be called.
   HloInstruction::FusionKind ChooseKind(const HloInstruction& producer,
@@ -84,6 +90,7 @@ class FusionRules {
   void Invalidate(const HloInstruction& instruction);
 
  private:
+  FusionDecision IsOfFusibleKind(const HloInstruction& hlo) const;
   static void Note(const HloInstruction& instruction, Contents* contents);
   const Contents& Get(const HloInstruction& kernel);
 
@@ -92,6 +99,7 @@ class FusionRules {
   // Names of instructions that stay as they are.
   const absl::flat_hash_set<std::string>& banned_;
   GpuPerformanceModel& model_;
+  TiledFusions& tiled_;
   FusionInfoCache budget_cache_;
   absl::flat_hash_map<const HloInstruction*, Contents> contents_;
 };

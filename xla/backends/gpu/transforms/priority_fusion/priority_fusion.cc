@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,8 +18,10 @@
 #include "xla/backends/gpu/transforms/priority_fusion/convolution_kernels.h"
 #include "xla/backends/gpu/transforms/priority_fusion/dot_kernels.h"
 #include "xla/backends/gpu/transforms/priority_fusion/fuse_pair.h"
+#include "xla/backends/gpu/transforms/priority_fusion/fusion_order.h"
 #include "xla/backends/gpu/transforms/priority_fusion/fusion_queue.h"
 #include "xla/backends/gpu/transforms/priority_fusion/fusion_rules.h"
+#include "xla/backends/gpu/transforms/priority_fusion/tiled_fusions.h"
 #include "xla/hlo/analysis/cost/gpu_devices.h"
 #include "xla/hlo/analysis/gpu_alias_info.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
@@ -48,8 +51,9 @@ class Fuser {
         explanation_(explanation),
         groups_(groups),
         model_(device),
-        rules_(device, alias_info, banned, &model_),
-        queue_(&rules_, &model_) {}
+        tiled_(device, banned,
+               {options.triton_heroless, options.triton_multi_output}, &model_),
+        rules_(device, alias_info, banned, &model_, &tiled_) {}
 
   absl::StatusOr<bool> Run() {
     WideRoot root(computation_);
@@ -67,11 +71,17 @@ class Fuser {
                                   explanation_));
       changed_ |= convolutions > 0;
     }
+    if (options_.triton_multi_output) order_.emplace(*computation_);
+    queue_.emplace(&rules_, &tiled_, order_.has_value() ? &*order_ : nullptr);
     for (HloInstruction* hlo : computation_->MakeInstructionPostOrder()) {
-      queue_.Update(hlo);
+      queue_->Update(hlo);
     }
-    while (HloInstruction* producer = queue_.Pop()) {
-      TF_RETURN_IF_ERROR(FuseIntoConsumers(producer));
+    while (true) {
+      const FusionQueue::Fusion next = queue_->Pop();
+      if (next.producer == nullptr) break;
+      TF_RETURN_IF_ERROR(next.only_consumer == nullptr
+                             ? FuseIntoConsumers(next.producer)
+                             : FuseAsResult(next.producer, next.only_consumer));
     }
     if (explanation_ != nullptr) RecordRefusals();
     TF_RETURN_IF_ERROR(FuseConstants());
@@ -82,18 +92,23 @@ class Fuser {
 
  private:
   absl::Status FuseIntoConsumers(HloInstruction* producer);
+  // Into one consumer, in a tiling compiler's fusion that also gives the
+  // producer's result to its other readers.
+  absl::Status FuseAsResult(HloInstruction* producer, HloInstruction* consumer);
   // As FusePair.
   absl::StatusOr<HloInstruction*> Fuse(HloInstruction* producer,
                                        HloInstruction* consumer);
+  // Before it goes.
+  void Forget(const HloInstruction& producer);
   absl::Status RemoveProducer(HloInstruction* producer);
-  bool TakesConstants(const HloInstruction& kernel) const;
   absl::Status FuseConstants();
   // Who is in a fusion that is about to be made of both, by their names.
   std::vector<std::string> MembersOf(const HloInstruction& producer,
                                      const HloInstruction& consumer) const;
   void AddGroups();
   void RecordFusion(const HloInstruction& producer,
-                    const std::vector<HloInstruction*>& consumers);
+                    const std::vector<HloInstruction*>& consumers,
+                    bool as_result = false);
   void RecordRefusals();
 
   const DeviceDescription& device_;
@@ -105,14 +120,18 @@ class Fuser {
   // Of fusions, if groups are wanted.
   absl::flat_hash_map<const HloInstruction*, std::vector<std::string>> members_;
   GpuPerformanceModel model_;
+  TiledFusions tiled_;
   FusionRules rules_;
-  FusionQueue queue_;
+  // What there is before kernels are fused.
+  std::optional<FusionOrder> order_;
+  std::optional<FusionQueue> queue_;
   bool changed_ = false;
 };
 
 absl::StatusOr<HloInstruction*> Fuser::Fuse(HloInstruction* producer,
                                             HloInstruction* consumer) {
   changed_ = true;
+  const bool tiled = tiled_.IsTiledPair(*producer, *consumer);
   const HloInstruction::FusionKind kind =
       rules_.ChooseKind(*producer, *consumer);
   KernelCostWithOperands cost = model_.costs().Fused(*producer, *consumer);
@@ -128,7 +147,12 @@ absl::StatusOr<HloInstruction*> Fuser::Fuse(HloInstruction* producer,
     model_.Invalidate(*producer);
     rules_.Invalidate(*producer);
   }
-  model_.costs().Set(*fusion, std::move(cost));
+  if (order_.has_value()) order_->Fused(*producer, *consumer, *fusion);
+  if (tiled) {
+    TF_RETURN_IF_ERROR(tiled_.Tile(fusion));
+  } else {
+    model_.costs().Set(*fusion, std::move(cost));
+  }
   rules_.Set(*fusion, contents);
   if (groups_ != nullptr) members_[fusion] = std::move(members);
   return fusion;
@@ -157,13 +181,18 @@ void Fuser::AddGroups() {
   }
 }
 
+void Fuser::Forget(const HloInstruction& producer) {
+  queue_->Remove(&producer);
+  if (order_.has_value()) order_->Remove(producer);
+  model_.Invalidate(producer);
+  rules_.Invalidate(producer);
+}
+
 absl::Status Fuser::RemoveProducer(HloInstruction* producer) {
   const bool bitcast = IsTransparentBitcast(*producer);
   const HloInstruction::InstructionVector operands =
       producer->unique_operands();
-  queue_.Remove(producer);
-  model_.Invalidate(*producer);
-  rules_.Invalidate(*producer);
+  Forget(*producer);
   HloComputation* body = producer->opcode() == HloOpcode::kFusion
                              ? producer->fused_instructions_computation()
                              : nullptr;
@@ -173,9 +202,9 @@ absl::Status Fuser::RemoveProducer(HloInstruction* producer) {
   }
   for (HloInstruction* operand : operands) {
     if (bitcast) {
-      queue_.RemoveBitcast(operand);
+      queue_->RemoveBitcast(operand);
     } else {
-      queue_.ChangeConsumer(operand, producer, nullptr);
+      queue_->ChangeConsumer(operand, producer, nullptr);
     }
   }
   return absl::OkStatus();
@@ -190,32 +219,55 @@ absl::Status Fuser::FuseIntoConsumers(HloInstruction* producer) {
   std::vector<HloInstruction*> fusions;
   for (HloInstruction* consumer : consumers) {
     TF_ASSIGN_OR_RETURN(HloInstruction * fusion, Fuse(producer, consumer));
-    if (fusion != consumer) queue_.Remove(consumer);
+    if (fusion != consumer) queue_->Remove(consumer);
     fusions.push_back(fusion);
   }
   if (fusions.empty() || fusions.back() != producer) {
     if (producer->users().empty()) {
       TF_RETURN_IF_ERROR(RemoveProducer(producer));
     } else {
-      queue_.Update(producer);
+      queue_->Update(producer);
     }
   }
   for (size_t i = 0; i < fusions.size(); ++i) {
     for (HloInstruction* operand : fusions[i]->unique_operands()) {
       if (operand == producer) continue;
-      queue_.ChangeConsumer(operand, consumers[i], fusions[i]);
+      queue_->ChangeConsumer(operand, consumers[i], fusions[i]);
     }
-    queue_.Update(fusions[i]);
+    queue_->Update(fusions[i]);
   }
   return absl::OkStatus();
 }
 
-// A tiling compiler's kernel, which takes nothing else in.
-bool Fuser::TakesConstants(const HloInstruction& kernel) const {
-  return IsGenericTritonFusion(kernel) && !banned_.contains(kernel.name()) &&
-         Cast<HloFusionInstruction>(&kernel)
-             ->output_to_operand_aliasing()
-             .empty();
+absl::Status Fuser::FuseAsResult(HloInstruction* producer,
+                                 HloInstruction* consumer) {
+  changed_ = true;
+  if (explanation_ != nullptr) {
+    RecordFusion(*producer, {consumer}, /*as_result=*/true);
+  }
+  std::vector<std::string> members;
+  if (groups_ != nullptr) members = MembersOf(*producer, *consumer);
+  const FusionRules::Contents contents =
+      rules_.ContentsOfPair(*producer, *consumer);
+  const HloInstruction::InstructionVector operands =
+      producer->unique_operands();
+  model_.Invalidate(*consumer);
+  rules_.Invalidate(*consumer);
+  queue_->Remove(consumer);
+  TF_ASSIGN_OR_RETURN(HloInstruction * fusion,
+                      FusePairIntoMultiOutput(producer, consumer));
+  order_->Merged(*producer, *consumer, *fusion);
+  Forget(*producer);
+  TF_RETURN_IF_ERROR(tiled_.Tile(fusion));
+  rules_.Set(*fusion, contents);
+  if (groups_ != nullptr) members_[fusion] = std::move(members);
+  for (HloInstruction* operand : operands) {
+    queue_->ChangeConsumer(operand, producer, nullptr);
+  }
+  for (HloInstruction* operand : fusion->unique_operands()) {
+    queue_->ChangeConsumer(operand, consumer, fusion);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Fuser::FuseConstants() {
@@ -231,7 +283,7 @@ absl::Status Fuser::FuseConstants() {
     const std::vector<HloInstruction*> users(constant->users().begin(),
                                              constant->users().end());
     for (HloInstruction* user : users) {
-      if (TakesConstants(*user)) {
+      if (tiled_.IsTiled(*user)) {
         model_.Invalidate(*user);
         rules_.Invalidate(*user);
         Cast<HloFusionInstruction>(user)->FuseInstruction(constant);
@@ -250,24 +302,28 @@ absl::Status Fuser::FuseConstants() {
 // --- Explanation ------------------------------------------------------------
 
 void Fuser::RecordFusion(const HloInstruction& producer,
-                         const std::vector<HloInstruction*>& consumers) {
+                         const std::vector<HloInstruction*>& consumers,
+                         bool as_result) {
   FusionRecord record;
   record.kind = FusionRecord::Kind::kPriority;
   record.computation = computation_->name();
   record.producer = producer.name();
-  double bytes = model_.EstimateRunTime(producer).bytes();
-  absl::Duration unfused = model_.EstimateRunTime(producer).time;
+  double bytes = tiled_.EstimateRunTime(producer).bytes();
+  absl::Duration unfused = tiled_.EstimateRunTime(producer).time;
   absl::Duration fused;
   for (const HloInstruction* consumer : consumers) {
     record.consumers.emplace_back(consumer->name());
     const EstimateRunTimeData together =
-        model_.EstimateFusedTime(producer, *consumer);
-    const EstimateRunTimeData& alone = model_.EstimateRunTime(*consumer);
+        as_result ? tiled_.EstimateTiledTime(producer, *consumer,
+                                             /*keep_output=*/true)
+                  : tiled_.EstimateFusedTime(producer, *consumer);
+    const EstimateRunTimeData alone = tiled_.EstimateRunTime(*consumer);
     unfused += alone.time;
     fused += together.time;
     bytes += alone.bytes() - together.bytes();
   }
   record.fused = true;
+  if (as_result) record.reason = "stays a result";
   record.saved_bytes = static_cast<int64_t>(bytes);
   record.unfused_seconds = absl::ToDoubleSeconds(unfused);
   record.fused_seconds = absl::ToDoubleSeconds(fused);
@@ -275,9 +331,9 @@ void Fuser::RecordFusion(const HloInstruction& producer,
 }
 
 void Fuser::RecordRefusals() {
-  queue_.ForEachRefusal([&](const HloInstruction& producer,
-                            const HloInstruction* consumer,
-                            const std::string& reason, absl::Duration loss) {
+  queue_->ForEachRefusal([&](const HloInstruction& producer,
+                             const HloInstruction* consumer,
+                             const std::string& reason, absl::Duration loss) {
     FusionRecord record;
     record.kind = FusionRecord::Kind::kPriority;
     record.computation = computation_->name();

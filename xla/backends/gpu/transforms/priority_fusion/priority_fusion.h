@@ -32,6 +32,8 @@ struct PriorityFusionOptions {
   std::string memory_limit;
   bool dots = true;
   bool convolutions = true;
+  bool triton_heroless = false;
+  bool triton_multi_output = false;
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
@@ -44,6 +46,13 @@ struct PriorityFusionOptions {
     visit("convolutions", convolutions,
           "depthwise convolutions become loops and their windows' gradients "
           "reductions, to fuse with what makes and reads images");
+    visit(
+        "triton-heroless", triton_heroless,
+        "what a tiling compiler can make a kernel of becomes its fusion, also "
+        "where none is there");
+    visit("triton-multi-output", triton_multi_output,
+          "what others read, too, may go into the one consumer that can take "
+          "it in a tiling compiler's fusion, and stays a result");
   }
 };
 
@@ -62,18 +71,20 @@ struct PriorityFusionOptions {
 //
 // Dots and convolutions that no matrix unit is needed for become fusions first
 // (dot_kernels.h, convolution_kernels.h).
-// What may be fused into what, and why not: fusion_rules.h. A producer that one
-// consumer cannot take stays as it is: its result is in memory anyway.
-// Near-linear: O(log n) for the queue, O(operands) for a price, and each
-// instruction is cloned where it is computed.
+// Fusions of a tiling compiler ("__triton") take in what they can be tiled
+// with, and are written the best tiling (tiled_fusions.h). What may be fused
+// into what, and why not: fusion_rules.h. A producer that one consumer cannot
+// take stays as it is: its result is in memory anyway. Near-linear: O(log n)
+// for the queue, O(operands) for a price, and each instruction is cloned where
+// it is computed.
 //
 // With memory-limit: the peak of the scheduled module stays at or below the
 // greater one of the limit and the unfused peak; fusions that hold too much are
 // not made (mof_memory_limit.h). Measures by set_peak_function.
 //
-// Leaves alone: roots, custom fusions (but for scalar constants, which a tiling
-// compiler takes), multi-output fusions as producers, large constants, what has
-// control dependencies, computations that are not kernels' (reducers,
+// Leaves alone: roots, custom fusions of other kinds and those that update an
+// operand in place, multi-output fusions as producers, large constants, what
+// has control dependencies, computations that are not kernels' (reducers,
 // comparators, called ones). The module's schedule goes. Errors: an unknown or
 // malformed device, a limit that is none or without a function for it.
 class PriorityFusion : public HloModulePass, public ExplainingPass {
@@ -87,8 +98,8 @@ class PriorityFusion : public HloModulePass, public ExplainingPass {
       : device_(device), alias_info_(alias_info) {}
 
   // As OpenXLA's. Costs are priced in one thread, with repeated reads counted,
-  // dots and convolutions stay what they are, and nothing is tiled: only the
-  // device and `alias_info` matter.
+  // and dots and convolutions stay what they are: only the device and
+  // `alias_info` matter.
   PriorityFusion(tsl::thread::ThreadPool* thread_pool,
                  const stream_executor::DeviceDescription& device,
                  const AliasInfo* alias_info,

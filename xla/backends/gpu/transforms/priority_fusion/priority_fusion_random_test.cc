@@ -9,6 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "xla/backends/gpu/transforms/priority_fusion/priority_fusion.h"
 #include "xla/hlo/evaluator/run/module_meaning.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/pass/verifier_pass.h"
 #include "xla/hlo/testlib/random_module.h"
@@ -16,21 +18,33 @@
 namespace xla::gpu {
 namespace {
 
-TEST(PriorityFusionRandomTest, ValidAndEqual) {
-  int64_t changes = 0;
-  for (uint64_t seed = 0; seed < 30; ++seed) {
+struct Changes {
+  // Modules; and those that have a custom fusion with several results then.
+  int64_t changed = 0;
+  int64_t several_results = 0;
+};
+
+void CheckRandomModules(const PriorityFusionOptions& fusion, int64_t modules,
+                        Changes* changes) {
+  for (uint64_t seed = 0; seed < modules; ++seed) {
     RandomModuleOptions options;
     options.steps = 18;
     options.max_elements = 64;
     const std::unique_ptr<HloModule> original = RandomModule(seed, options);
     const std::unique_ptr<HloModule> module = RandomModule(seed, options);
-    auto changed = PriorityFusion().Run(module.get());
+    auto changed = PriorityFusion(fusion).Run(module.get());
     const std::string where = absl::StrCat("seed ", seed, "\n");
     ASSERT_TRUE(changed.ok()) << where << changed.status();
     const std::string text = module->ToString();
     EXPECT_EQ(*changed, text != original->ToString()) << where;
     if (!*changed) continue;
-    ++changes;
+    ++changes->changed;
+    for (const HloInstruction* hlo :
+         module->entry_computation()->instructions()) {
+      if (!hlo->IsMultiOutputFusion() || !hlo->IsCustomFusion()) continue;
+      ++changes->several_results;
+      break;
+    }
     HloVerifier verifier(/*layout_sensitive=*/false,
                          /*allow_mixed_precision=*/true);
     auto valid = verifier.Run(module.get());
@@ -45,10 +59,26 @@ TEST(PriorityFusionRandomTest, ValidAndEqual) {
           << where << **difference << original->ToString() << text;
     }
     const std::unique_ptr<HloModule> again = RandomModule(seed, options);
-    ASSERT_TRUE(PriorityFusion().Run(again.get()).ok());
+    ASSERT_TRUE(PriorityFusion(fusion).Run(again.get()).ok());
     EXPECT_EQ(again->ToString(), text) << where;
   }
-  EXPECT_GT(changes, 20);
+}
+
+TEST(PriorityFusionRandomTest, ValidAndEqual) {
+  Changes changes;
+  CheckRandomModules({}, 30, &changes);
+  EXPECT_GT(changes.changed, 20);
+  EXPECT_EQ(changes.several_results, 0);
+}
+
+TEST(PriorityFusionRandomTest, TiledValidAndEqual) {
+  PriorityFusionOptions options;
+  options.triton_heroless = true;
+  options.triton_multi_output = true;
+  Changes changes;
+  CheckRandomModules(options, 60, &changes);
+  EXPECT_GT(changes.changed, 40);
+  EXPECT_GT(changes.several_results, 10);
 }
 
 }  // namespace

@@ -177,12 +177,20 @@ TEST(PriorityFusionTest, ArgumentsAreLimited) {
                     " = f32[] add(", i == 1 ? "p0" : absl::StrCat("a", i - 1),
                     ", p", i, ")\n");
   }
-  std::unique_ptr<HloModule> module = Parse(absl::StrCat(text, "}"));
-  Fuse(Device("a6000"), module.get());
-  const HloInstruction* root = module->entry_computation()->root_instruction();
-  EXPECT_EQ(root->opcode(), HloOpcode::kFusion);
-  EXPECT_LE(root->operand_count(), 96);
-  EXPECT_GT(root->operand_count(), 48);
+  for (bool heroless : {false, true}) {
+    std::unique_ptr<HloModule> module = Parse(absl::StrCat(text, "}"));
+    PriorityFusionOptions options;
+    options.device = "a6000";
+    options.triton_heroless = heroless;
+    auto changed = PriorityFusion(options).Run(module.get());
+    ASSERT_TRUE(changed.ok()) << changed.status();
+    const HloInstruction* root =
+        module->entry_computation()->root_instruction();
+    EXPECT_EQ(root->opcode(), HloOpcode::kFusion);
+    EXPECT_EQ(root->IsCustomFusion(), heroless);
+    EXPECT_LE(root->operand_count(), 96);
+    EXPECT_GT(root->operand_count(), 48);
+  }
 }
 
 }  // namespace

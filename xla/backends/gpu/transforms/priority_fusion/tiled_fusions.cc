@@ -1,0 +1,103 @@
+#include "xla/backends/gpu/transforms/priority_fusion/tiled_fusions.h"
+
+#include "absl/log/check.h"
+#include "absl/status/statusor.h"
+#include "xla/backends/gpu/model/gpu_fusible.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
+#include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/status_macros.h"
+
+namespace xla::gpu {
+
+bool TiledFusions::IsTiled(const HloInstruction& kernel) const {
+  return kernel.IsCustomFusion() && IsGenericTritonFusion(kernel) &&
+         !banned_.contains(kernel.name()) &&
+         Cast<HloFusionInstruction>(&kernel)
+             ->output_to_operand_aliasing()
+             .empty();
+}
+
+bool TiledFusions::IsTiledPair(const HloInstruction& producer,
+                               const HloInstruction& consumer) {
+  if (IsTiled(producer) || IsTiled(consumer)) return true;
+  return options_.heroless &&
+         CanTile(producer, consumer, /*keep_output=*/false).CanFuse();
+}
+
+TiledFusions::Pair& TiledFusions::OfPair(const HloInstruction& producer,
+                                         const HloInstruction& consumer,
+                                         bool keep_output) {
+  if (!last_.has_value() || last_->producer != &producer ||
+      last_->consumer != &consumer || last_->keep_output != keep_output) {
+    last_.emplace();
+    last_->producer = &producer;
+    last_->consumer = &consumer;
+    last_->keep_output = keep_output;
+    last_->fusion = HloFusionAdaptor::ForProducerConsumer(&producer, &consumer,
+                                                          keep_output);
+    last_->possible = tiled_.CanTile(*last_->fusion);
+  }
+  return *last_;
+}
+
+FusionDecision TiledFusions::CanTile(const HloInstruction& producer,
+                                     const HloInstruction& consumer,
+                                     bool keep_output) {
+  RETURN_IF_NOT_FUSIBLE(FusionFitsInParameterLimit(
+      consumer, producer, /*is_consumer_producer_fusion=*/!keep_output));
+  const absl::Status& possible =
+      OfPair(producer, consumer, keep_output).possible;
+  return possible.ok() ? FusionDecision::Allow()
+                       : FusionDecision::Forbid(possible.message());
+}
+
+EstimateRunTimeData TiledFusions::EstimateRunTime(
+    const HloInstruction& kernel) {
+  if (!IsTiled(kernel)) return emitted_.EstimateRunTime(kernel);
+  auto [it, is_new] = times_.try_emplace(&kernel);
+  if (is_new) {
+    absl::StatusOr<TiledRunTimeData> best = tiled_.TryFindBestTilingForFusion(
+        *HloFusionAdaptor::ForInstruction(&kernel));
+    // What this model cannot tile was tiled by somebody.
+    it->second =
+        best.ok() ? best->runtime_data : emitted_.EstimateRunTime(kernel);
+  }
+  return it->second;
+}
+
+EstimateRunTimeData TiledFusions::EstimateFusedTime(
+    const HloInstruction& producer, const HloInstruction& consumer) {
+  if (!IsTiledPair(producer, consumer)) {
+    return emitted_.EstimateFusedTime(producer, consumer);
+  }
+  return EstimateTiledTime(producer, consumer, /*keep_output=*/false);
+}
+
+EstimateRunTimeData TiledFusions::EstimateTiledTime(
+    const HloInstruction& producer, const HloInstruction& consumer,
+    bool keep_output) {
+  Pair& pair = OfPair(producer, consumer, keep_output);
+  CHECK_OK(pair.possible) << producer.name() << " and " << consumer.name();
+  if (!pair.time.has_value()) {
+    absl::StatusOr<TiledRunTimeData> best =
+        tiled_.TryFindBestTilingForFusion(*pair.fusion);
+    CHECK_OK(best.status());  // possible
+    pair.time = best->runtime_data;
+  }
+  return *pair.time;
+}
+
+absl::Status TiledFusions::Tile(HloInstruction* fusion) {
+  TF_ASSIGN_OR_RETURN(const TiledRunTimeData best,
+                      tiled_.TryFindBestTilingForFusion(
+                          *HloFusionAdaptor::ForInstruction(fusion)));
+  times_[fusion] = best.runtime_data;
+  return SetBlockLevelParameters(best.block_level_parameters, fusion);
+}
+
+void TiledFusions::Invalidate(const HloInstruction& kernel) {
+  times_.erase(&kernel);
+  last_.reset();
+}
+
+}  // namespace xla::gpu

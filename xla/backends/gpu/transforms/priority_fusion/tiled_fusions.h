@@ -1,0 +1,97 @@
+#ifndef XLA_BACKENDS_GPU_TRANSFORMS_PRIORITY_FUSION_TILED_FUSIONS_H_
+#define XLA_BACKENDS_GPU_TRANSFORMS_PRIORITY_FUSION_TILED_FUSIONS_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/container/node_hash_map.h"
+#include "absl/status/status.h"
+#include "xla/backends/gpu/model/cost/gpu_performance_model.h"
+#include "xla/backends/gpu/model/tiling/tiled_performance_model.h"
+#include "xla/hlo/analysis/cost/device_description.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/utils/fusion_decision.h"
+#include "xla/hlo/utils/hlo_traversal.h"
+
+namespace xla::gpu {
+
+struct TiledFusionOptions {
+  // Also makes fusions of a tiling compiler where neither of a pair is one.
+  bool heroless = false;
+  // A producer that others read, too, may go into the one consumer that can
+  // take it, and stays a result.
+  bool multi_output = false;
+};
+
+// Who makes the kernel of a pair, the usual code generators or a tiling
+// compiler ("__triton"), and how long kernels of both take.
+//
+//   before: a = negate(p)                 after: t = fusion(p), kind=kCustom,
+//           t = fusion(a), "__triton"              backend_config={… tiles …}
+//           ROOT b = exponential(t)
+//
+// What the one fusion of a pair is made by, the pair is made by. A pair of a
+// tiling compiler's must have a tiling that fits into registers.
+class TiledFusions {
+ public:
+  // All must outlive this.
+  TiledFusions(const stream_executor::DeviceDescription& device,
+               const absl::flat_hash_set<std::string>& banned,
+               TiledFusionOptions options, GpuPerformanceModel* model)
+      : options_(options), banned_(banned), emitted_(*model), tiled_(device) {}
+
+  const TiledFusionOptions& options() const { return options_; }
+
+  // A fusion that may take others in: of kind __triton, and free to change.
+  bool IsTiled(const HloInstruction& kernel) const;
+  // Whether the kernel of both would be a tiling compiler's: one of them is, or
+  // both may be and a tiling is possible.
+  bool IsTiledPair(const HloInstruction& producer,
+                   const HloInstruction& consumer);
+
+  // For a pair that is to be tiled. `keep_output`: the producer stays a result.
+  FusionDecision CanTile(const HloInstruction& producer,
+                         const HloInstruction& consumer, bool keep_output);
+
+  EstimateRunTimeData EstimateRunTime(const HloInstruction& kernel);
+  // Of a pair that may be fused.
+  EstimateRunTimeData EstimateFusedTime(const HloInstruction& producer,
+                                        const HloInstruction& consumer);
+  // Of one that CanTile.
+  EstimateRunTimeData EstimateTiledTime(const HloInstruction& producer,
+                                        const HloInstruction& consumer,
+                                        bool keep_output);
+
+  // Makes a fusion a tiling compiler's, with the best tiling.
+  absl::Status Tile(HloInstruction* fusion);
+
+  // After the kernel has changed or before it goes.
+  void Invalidate(const HloInstruction& kernel);
+
+ private:
+  struct Pair {
+    const HloInstruction* producer = nullptr;
+    const HloInstruction* consumer = nullptr;
+    bool keep_output = false;
+    std::unique_ptr<HloFusionAdaptor> fusion;
+    absl::Status possible;
+    // Of the best tiling; searched when it is asked for.
+    std::optional<EstimateRunTimeData> time;
+  };
+  Pair& OfPair(const HloInstruction& producer, const HloInstruction& consumer,
+               bool keep_output);
+
+  const TiledFusionOptions options_;
+  const absl::flat_hash_set<std::string>& banned_;
+  GpuPerformanceModel& emitted_;
+  TiledPerformanceModel tiled_;
+  absl::node_hash_map<const HloInstruction*, EstimateRunTimeData> times_;
+  // A pair is asked about several times in a row.
+  std::optional<Pair> last_;
+};
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_TRANSFORMS_PRIORITY_FUSION_TILED_FUSIONS_H_
