@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Prints what GPU fusion makes of modules: kernels, bytes, times, peaks.
 
-usage: tools/bench/fusion.py [--device=NAME] [--mof=PASS] [--scaling] FILE…
+usage: tools/bench/fusion.py [--device=NAME] [--mof=PASS] FILE…
+       tools/bench/fusion.py [--device=NAME] --scaling [--count]
        tools/bench/fusion.py --kernels=N FILE…
        FUSION_BINARY=…: instead of building one
 
@@ -19,18 +20,23 @@ written for later kernels).
 read and write.
 --scaling: instead of files, synthetic modules of 1,000 to 100,000 instructions,
 with the exponent that fits their times: training steps, random graphs, readers
-of one value, and loops that are results.
+of one value, and loops that are results. Times rise faster than work does as
+modules outgrow one cache after the other, and differ from run to run; --count:
+the machine instructions of both passes instead, by valgrind, to 30,000
+instructions, the same on any machine (a quarter of an hour).
 """
 
 import csv
 import io
 import math
 import os
+import re
 import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SIZES = [1000, 3000, 10000, 30000, 100000]
+PASSES = ["PriorityFusion", "MultiOutputFusion"]
 
 
 def human(number):
@@ -56,6 +62,50 @@ def exponent(sizes, seconds):
   mx, my = sum(xs) / len(xs), sum(ys) / len(ys)
   return (sum((x - mx) * (y - my) for x, y in zip(xs, ys)) /
           sum((x - mx) ** 2 for x in xs))
+
+
+def count_instructions(binary, arguments, name):
+  """Machine instructions in Run of a pass; None where valgrind is not there."""
+  try:
+    result = subprocess.run(
+        ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
+         "--toggle-collect=xla::gpu::%s::RunImpl*" % name, binary] + arguments,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+  except FileNotFoundError:
+    return None, "no valgrind"
+  found = re.search(r"Collected : (\d+)", result.stderr)
+  if result.returncode != 0 or not found:
+    return None, result.stderr.strip().split("\n")[-1]
+  return int(found.group(1)), ""
+
+
+def count_scaling(binary, flags):
+  for graph in ["training", "random", "wide", "results"]:
+    print("%-10s %12s %16s %16s %12s" % (graph, "instructions", "priority", "mof",
+                                        "per instr"))
+    sizes, counts = [], []
+    for size in SIZES[:-1]:
+      arguments = flags + ["--synthetic=%d" % size, "--graph=" + graph,
+                           "--noschedule"]
+      row, error = run(binary, arguments)
+      executed = []
+      for name in PASSES:
+        if row is None:
+          break
+        number, error = count_instructions(binary, arguments, name)
+        if number is None:
+          break
+        executed.append(number)
+      if len(executed) < len(PASSES):
+        print("%-10s %12d %s" % ("", size, error))
+        return 1
+      sizes.append(int(row["instructions"]))
+      counts.append(executed)
+      print("%-10s %12d %16d %16d %12d" % ("", sizes[-1], executed[0], executed[1],
+                                          sum(executed) // sizes[-1]), flush=True)
+    for i, name in enumerate(PASSES):
+      print("exponent of %s: %.3f" % (name, exponent(sizes, [c[i] for c in counts])))
+  return 0
 
 
 def scaling(binary, flags):
@@ -86,9 +136,12 @@ def main():
   flags = []
   files = []
   scale = False
+  count = False
   for argument in sys.argv[1:]:
     if argument == "--scaling":
       scale = True
+    elif argument == "--count":
+      count = True
     elif argument.startswith("--"):
       flags.append(argument)
     else:
@@ -103,6 +156,8 @@ def main():
                    stderr=subprocess.DEVNULL)
     binary = os.path.join(ROOT, "bazel-bin", "tools", "bench", "fusion")
   if scale:
+    if count:
+      return count_scaling(binary, flags)
     scaling(binary, flags)
     return 0
   if any(flag.startswith("--kernels") for flag in flags):
