@@ -200,6 +200,37 @@ TEST_F(TiledPerformanceModelTest, OutputOnTheWay) {
   EXPECT_EQ(tiles[1][1], 32);
 }
 
+// An output of which the programs also need elements elsewhere is computed
+// twice: these are not each program's own.
+TEST_F(TiledPerformanceModelTest, OutputReadElsewhere) {
+  Parse("f32[24]", R"(  x = f32[24] negate(p0)
+  h = f32[4] slice(x), slice={[0:4]}
+  b = f32[4,6] broadcast(h), dimensions={0}
+  r = f32[24] reshape(b)
+  s = f32[24] add(r, p0)
+  ROOT t = (f32[24], f32[24]) tuple(s, x))",
+        "(f32[24], f32[24])");
+  const TileableKernel kernel = Kernel();
+  auto tiled = kernel.Tiled({1});
+  ASSERT_TRUE(tiled.ok()) << tiled.status();
+  int64_t count = 0;
+  for (const TiledValue& value : tiled->values) {
+    count += value.hlo->name() == "x";
+  }
+  EXPECT_EQ(count, 2);
+}
+
+TEST_F(TiledPerformanceModelTest, LongPrograms) {
+  std::string body;
+  for (int i = 1; i <= 600; ++i) {
+    absl::StrAppend(&body, i == 600 ? "  ROOT p" : "  p", i,
+                    " = f32[8] negate(p", i - 1, ")\n");
+  }
+  Parse("f32[8]", body, "f32[8]");
+  EXPECT_EQ(Refusal().message(),
+            "no tiling is possible: a program of more than 512 tiles");
+}
+
 TEST_F(TiledPerformanceModelTest, Refusals) {
   Parse("c64[8]", "  ROOT s = c64[8] negate(p0)", "c64[8]");
   EXPECT_EQ(Refusal().message(), "s: values of c64 are not tiled");

@@ -18,6 +18,7 @@ constexpr size_t kEdgesPerStep = 8;
 ContractedDag::ContractedDag(Node nodes)
     : successors_(nodes),
       predecessors_(nodes),
+      removed_(nodes, false),
       parent_(nodes),
       line_(nodes),
       marks_(nodes, -1) {
@@ -93,7 +94,7 @@ ContractedDag::Node ContractedDag::Step(bool forward, Node bound, Node skip,
   const size_t end = std::min(edges.size(), search->edge + kEdgesPerStep);
   for (; search->edge < end; ++search->edge) {
     const Node other = Find(edges[search->edge]);
-    if (other == node || marks_[other] == mine) continue;
+    if (other == node || removed_[other] || marks_[other] == mine) continue;
     if (is_start && other == skip) continue;
     if (marks_[other] == theirs) return other == bound ? node : other;
     if (forward ? !ComesBefore(other, bound) : !ComesBefore(bound, other)) {
@@ -152,7 +153,7 @@ ContractedDag::Node ContractedDag::FindBetween(Node a, Node b) const {
   for (Node node = FindBelow(a, b); node != kNone; node = tree_parent_[node]) {
     const Node between = Find(node);
     if (between == a) break;  // it may be an edge
-    if (between != b) return between;
+    if (between != b && !removed_[between]) return between;
   }
   return Meet(a, b, /*skip_direct=*/true);
 }
@@ -219,13 +220,37 @@ void ContractedDag::Merge(Node a, Node b) {
   }
 }
 
+void ContractedDag::Remove(Node node) {
+  node = Find(node);
+  // The tree knows paths by the edges that there are now.
+  BuildTree();
+  const auto is_other = [&](Node edge) {
+    const Node other = Find(edge);
+    return other != node && !removed_[other];
+  };
+  for (Node before : predecessors_[node]) {
+    if (!is_other(before)) continue;
+    for (Node after : successors_[node]) {
+      if (!is_other(after)) continue;
+      successors_[Find(before)].push_back(Find(after));
+      predecessors_[Find(after)].push_back(Find(before));
+    }
+  }
+  removed_[node] = true;
+  for (auto* lists : {&successors_, &predecessors_}) {
+    (*lists)[node].clear();
+    (*lists)[node].shrink_to_fit();
+  }
+}
+
 bool ContractedDag::IsConsistent() const {
   const Node nodes = static_cast<Node>(parent_.size());
   for (Node i = 0; i < nodes; ++i) {
     if (Find(i) != i) continue;
     for (Node edge : successors_[i]) {
       const Node other = Find(edge);
-      if (other != i && !ComesBefore(i, other)) return false;
+      if (other == i || removed_[other]) continue;
+      if (!ComesBefore(i, other)) return false;
     }
   }
   return true;

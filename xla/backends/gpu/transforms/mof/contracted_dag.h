@@ -26,6 +26,8 @@ namespace xla::gpu {
 // D. Pearce, P. Kelly, "A dynamic topological sort algorithm for directed
 // acyclic graphs", JEA 2007). Nothing is computed anew.
 //
+// A removed node leaves edges that go past it, and no search enters it.
+//
 // Memory O(nodes + edges). Queries and merges O(edges of the smaller search),
 // and O(nodes merged into one) where the tree knows.
 class ContractedDag {
@@ -53,6 +55,11 @@ class ContractedDag {
 
   // FindBetween(a, b) must be kNone.
   void Merge(Node a, Node b);
+
+  // Takes out a node, with all that has been merged into it: what it connected
+  // is connected by edges then. O(edges to it * edges from it). It is asked
+  // about no more.
+  void Remove(Node node);
 
   // Whether all edges point on. O(edges); for tests.
   bool IsConsistent() const;
@@ -88,6 +95,7 @@ class ContractedDag {
 
   std::vector<std::vector<Node>> successors_;
   std::vector<std::vector<Node>> predecessors_;
+  std::vector<bool> removed_;
   mutable std::vector<Node> parent_;  // union-find
   LabeledList line_;
   // Marks of the running search: 2 * epoch forwards, + 1 backwards.

@@ -32,6 +32,25 @@ class Oracle {
       if (group == from) group = into;
     }
   }
+  // Edges go past it instead.
+  void Remove(Node node) {
+    const Node group = group_[node];
+    Edges kept, into, out;
+    for (const auto& [from, to] : edges_) {
+      if (group_[from] == group && group_[to] == group) continue;
+      if (group_[from] == group) {
+        out.emplace_back(from, to);
+      } else if (group_[to] == group) {
+        into.emplace_back(from, to);
+      } else {
+        kept.emplace_back(from, to);
+      }
+    }
+    for (const auto& [from, unused_to] : into) {
+      for (const auto& [unused_from, to] : out) kept.emplace_back(from, to);
+    }
+    edges_ = std::move(kept);
+  }
   bool Reaches(Node a, Node b, bool skip_direct) const {
     const Node start = group_[a];
     const Node end = group_[b];
@@ -148,6 +167,22 @@ TEST(ContractedDagTest, MergesOfASideMoveWhatFollows) {
   EXPECT_NE(dag.FindBetween(3, 2), ContractedDag::kNone);
 }
 
+TEST(ContractedDagTest, EdgesGoPastWhatIsRemoved) {
+  // 0 → 1 → 2, 3; without 1 nothing is between 0 and 2.
+  ContractedDag dag(4);
+  dag.AddEdge(0, 1);
+  dag.AddEdge(1, 2);
+  dag.AddEdge(1, 3);
+  EXPECT_EQ(dag.FindBetween(0, 2), 1);
+  dag.Remove(1);
+  EXPECT_EQ(dag.FindBetween(0, 2), ContractedDag::kNone);
+  EXPECT_TRUE(dag.HasEdge(0, 2));
+  EXPECT_TRUE(dag.Reaches(0, 3));
+  dag.Merge(0, 2);
+  EXPECT_TRUE(dag.IsConsistent());
+  EXPECT_TRUE(dag.Reaches(2, 3));
+}
+
 TEST(ContractedDagTest, ManyMergesAtOnePlace) {
   // Labels run out between two neighbors.
   constexpr Node kNodes = 400;
@@ -159,8 +194,8 @@ TEST(ContractedDagTest, ManyMergesAtOnePlace) {
   }
 }
 
-// Random graphs, random merges: every answer as the plain search has it. The
-// variable HLO_RANDOM_GRAPHS asks for more of them.
+// Random graphs, random merges and removals: every answer as the plain search
+// has it. The variable HLO_RANDOM_GRAPHS asks for more of them.
 TEST(ContractedDagTest, RandomGraphsNeverGetACycle) {
   const char* count = std::getenv("HLO_RANDOM_GRAPHS");
   const int graphs = count == nullptr ? 1000 : std::atoi(count);
@@ -179,9 +214,24 @@ TEST(ContractedDagTest, RandomGraphsNeverGetACycle) {
       }
     }
     Oracle oracle(nodes, edges);
+    // Of every second graph, some nodes go.
+    std::vector<Node> gone;
+    const auto is_gone = [&](Node node) {
+      return std::any_of(gone.begin(), gone.end(), [&](Node other) {
+        return oracle.AreMerged(node, other);
+      });
+    };
     for (int step = 0; step < 40; ++step) {
       const Node a = random() % nodes;
       const Node b = random() % nodes;
+      if (is_gone(a) || is_gone(b)) continue;
+      if (seed % 2 == 1 && step % 8 == 7) {
+        dag.Remove(a);
+        oracle.Remove(a);
+        gone.push_back(a);
+        ASSERT_TRUE(dag.IsConsistent()) << seed;
+        continue;
+      }
       ASSERT_EQ(dag.AreMerged(a, b), oracle.AreMerged(a, b)) << seed;
       ASSERT_EQ(dag.Reaches(a, b), oracle.Reaches(a, b, false)) << seed;
       if (oracle.AreMerged(a, b)) continue;

@@ -39,16 +39,27 @@ void FusionOrder::Fused(const HloInstruction& producer,
                         const HloInstruction& consumer,
                         const HloInstruction& fusion) {
   const ContractedDag::Node node = NodeOf(consumer);
-  if (node == ContractedDag::kNone) return;
+  // The consumer's place becomes that of the producer, which took it in.
+  if (&fusion == &producer) Remove(producer);
   nodes_.erase(&consumer);
-  nodes_[&fusion] = node;
+  if (node != ContractedDag::kNone) nodes_[&fusion] = node;
 }
 
 void FusionOrder::Merged(const HloInstruction& producer,
                          const HloInstruction& consumer,
                          const HloInstruction& fusion) {
-  dag_.Merge(nodes_.at(&producer), nodes_.at(&consumer));
-  Fused(producer, consumer, fusion);
+  const ContractedDag::Node node = nodes_.at(&producer);
+  dag_.Merge(node, nodes_.at(&consumer));
+  nodes_.erase(&producer);
+  nodes_.erase(&consumer);
+  nodes_[&fusion] = node;
+}
+
+void FusionOrder::Remove(const HloInstruction& instruction) {
+  const ContractedDag::Node node = NodeOf(instruction);
+  if (node == ContractedDag::kNone) return;
+  dag_.Remove(node);
+  nodes_.erase(&instruction);
 }
 
 }  // namespace xla::gpu

@@ -29,7 +29,8 @@ class FusionOrder {
   void Merged(const HloInstruction& producer, const HloInstruction& consumer,
               const HloInstruction& fusion);
 
-  void Remove(const HloInstruction& instruction) { nodes_.erase(&instruction); }
+  // Those that read it have it inside now.
+  void Remove(const HloInstruction& instruction);
 
  private:
   // kNone if it is not known.
