@@ -1,11 +1,13 @@
 #include "xla/backends/gpu/model/tiling/tile.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/numeric/bits.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
@@ -17,12 +19,6 @@
 
 namespace xla::gpu {
 namespace {
-
-int64_t PowerOfTwoFrom(int64_t size) {
-  int64_t power = 1;
-  while (power < size) power *= 2;
-  return power;
-}
 
 absl::Status NoTile(const HloInstruction& hlo) {
   return absl::UnimplementedError(
@@ -183,7 +179,9 @@ int64_t TileElements(const Tile& tile) {
 
 int64_t PaddedTileElements(const Tile& tile) {
   int64_t elements = 1;
-  for (const TileDimension& part : tile) elements *= PowerOfTwoFrom(part.size);
+  for (const TileDimension& part : tile) {
+    elements *= absl::bit_ceil(static_cast<uint64_t>(part.size));
+  }
   return elements;
 }
 

@@ -168,14 +168,6 @@ const Shape& TileableKernel::result_shape() const {
   return nodes_[result_].hlo->shape();
 }
 
-std::vector<const Shape*> TileableKernel::output_shapes() const {
-  std::vector<const Shape*> shapes;
-  for (int32_t output : outputs_) {
-    shapes.push_back(&nodes_[output].hlo->shape());
-  }
-  return shapes;
-}
-
 absl::StatusOr<TiledKernel> TileableKernel::Tiled(
     absl::Span<const int64_t> sizes) const {
   const Shape& result = result_shape();

@@ -59,8 +59,6 @@ class TileableKernel {
 
   // The result that the programs are counted by.
   const Shape& result_shape() const;
-  // Shapes of all outputs.
-  std::vector<const Shape*> output_shapes() const;
 
   // `sizes`: of the result's tiles, each at least 1. Unimplemented if some
   // operand is not needed in tiles, or for programs of more than 512 tiles.

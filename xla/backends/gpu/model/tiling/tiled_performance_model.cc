@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
+#include "absl/numeric/bits.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
@@ -39,6 +40,7 @@ double ElementBytes(const Shape& shape) {
 // How many times the bytes that are asked for are moved, in transactions. What
 // longer runs have of a neighbor's transaction, the caches give to that one.
 double Waste(const Shape& shape, const Tile& tile, double transaction) {
+  if (!shape.has_layout()) return 1;
   double run = ElementBytes(shape);
   for (int64_t d : shape.layout().minor_to_major()) {
     if (shape.dimensions(d) == 1) continue;
@@ -91,12 +93,6 @@ absl::Status CheckRegisters(double registers, double room) {
   if (registers <= room) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrFormat(
       "a program needs %.0f registers for values > %.0f", registers, room));
-}
-
-int64_t PowerOfTwoFrom(int64_t number) {
-  int64_t power = 1;
-  while (power < number) power *= 2;
-  return power;
 }
 
 // Sizes of tiles along each dimension, rising.
@@ -209,7 +205,7 @@ class TilingSearch {
   // Whether the result alone fits into registers.
   absl::Status CheckResult(absl::Span<const int64_t> tile) const {
     double registers = ElementBytes(kernel_.result_shape()) / 4;
-    for (int64_t size : tile) registers *= PowerOfTwoFrom(size);
+    for (int64_t size : tile) registers *= absl::bit_ceil<uint64_t>(size);
     return CheckRegisters(std::ceil(registers), room_);
   }
 
@@ -352,15 +348,16 @@ void TiledPerformanceModel::AddWrites(const TiledKernel& tiled,
 }
 
 absl::StatusOr<TiledRunTimeData> TiledPerformanceModel::EstimateRunTime(
-    const TileableKernel& kernel, const TiledKernel& tiled) {
+    const TiledKernel& tiled) {
   const int64_t registers = LiveRegisters(tiled);
   TF_RETURN_IF_ERROR(CheckRegisters(registers, RegistersForValues()));
   TiledRunTimeData result;
   BlockLevelParameters& parameters = result.block_level_parameters;
   const int64_t warp = std::max<int64_t>(device_.threads_per_warp(), 1);
   parameters.num_warps = std::clamp<int64_t>(
-      PowerOfTwoFrom(CeilOfRatio(registers, warp * kRegistersPerThread)), 1,
-      std::max<int64_t>(device_.threads_per_block_limit() / warp, 1));
+      absl::bit_ceil<uint64_t>(
+          CeilOfRatio(registers, warp * kRegistersPerThread)),
+      1, std::max<int64_t>(device_.threads_per_block_limit() / warp, 1));
   for (int32_t output : tiled.outputs) {
     parameters.output_tile_sizes.emplace_back();
     for (const TileDimension& part : tiled.values[output].tile) {
@@ -383,8 +380,8 @@ TiledPerformanceModel::TryFindBestTilingForFusion(
     const HloFusionAdaptor& fusion) {
   TF_ASSIGN_OR_RETURN(const TileableKernel kernel,
                       TileableKernel::Create(fusion));
-  auto estimate = [&](const TiledKernel& tiled) {
-    return EstimateRunTime(kernel, tiled);
+  auto estimate = [this](const TiledKernel& tiled) {
+    return EstimateRunTime(tiled);
   };
   TilingSearch search(kernel, RegistersForValues(), estimate);
   search.TrySteps(/*stride=*/2);
@@ -397,8 +394,8 @@ TiledPerformanceModel::TryFindBestTilingForFusion(
 absl::Status TiledPerformanceModel::CanTile(const HloFusionAdaptor& fusion) {
   TF_ASSIGN_OR_RETURN(const TileableKernel kernel,
                       TileableKernel::Create(fusion));
-  auto estimate = [&](const TiledKernel& tiled) {
-    return EstimateRunTime(kernel, tiled);
+  auto estimate = [this](const TiledKernel& tiled) {
+    return EstimateRunTime(tiled);
   };
   TilingSearch search(kernel, RegistersForValues(), estimate);
   // Least registers; but rows may have to be whole.

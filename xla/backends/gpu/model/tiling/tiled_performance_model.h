@@ -65,8 +65,7 @@ class TiledPerformanceModel {
   absl::Status CanTile(const HloFusionAdaptor& fusion);
 
   // A given tiling; ResourceExhausted if it needs too many registers.
-  absl::StatusOr<TiledRunTimeData> EstimateRunTime(const TileableKernel& kernel,
-                                                   const TiledKernel& tiled);
+  absl::StatusOr<TiledRunTimeData> EstimateRunTime(const TiledKernel& tiled);
 
  private:
   double RegistersForValues() const;

@@ -53,6 +53,16 @@ class TiledPerformanceModelTest : public testing::Test {
     module_ = *std::move(module);
     fusion_ = HloFusionAdaptor::ForInstruction(root());
   }
+  // Each element less the maximum of its row.
+  void ParseRowsLessMaximum(int64_t rows, int64_t columns) {
+    const std::string shape = absl::StrCat("f32[", rows, ",", columns, "]");
+    Parse(shape,
+          absl::StrCat("  z = f32[] constant(0)\n  r = f32[", rows,
+                       "] reduce(p0, z), dimensions={1}, to_apply=max\n",
+                       "  b = ", shape, " broadcast(r), dimensions={0}\n",
+                       "  ROOT s = ", shape, " subtract(p0, b)"),
+          shape);
+  }
   HloInstruction* root() const {
     return module_->entry_computation()->root_instruction();
   }
@@ -68,7 +78,7 @@ class TiledPerformanceModelTest : public testing::Test {
     const TileableKernel kernel = Kernel();
     auto tiled = kernel.Tiled(sizes);
     CHECK_OK(tiled.status());
-    auto time = model_.EstimateRunTime(kernel, *tiled);
+    auto time = model_.EstimateRunTime(*tiled);
     CHECK_OK(time.status());
     return time->runtime_data;
   }
@@ -96,11 +106,7 @@ std::string ToString(const TiledKernel& tiled) {
 }
 
 TEST_F(TiledPerformanceModelTest, ValuesOfSoftmax) {
-  Parse("f32[127,125]", R"(  z = f32[] constant(0)
-  r = f32[127] reduce(p0, z), dimensions={1}, to_apply=max
-  b = f32[127,125] broadcast(r), dimensions={0}
-  ROOT s = f32[127,125] subtract(p0, b))",
-        "f32[127,125]");
+  ParseRowsLessMaximum(127, 125);
   const TileableKernel kernel = Kernel();
   EXPECT_EQ(ToString(*kernel.Tiled({4, 125})),
             "32 programs: z , read q0 4x125, r 4, b 4x125, s 4x125");
@@ -113,11 +119,7 @@ TEST_F(TiledPerformanceModelTest, ValuesOfSoftmax) {
 // What several programs need comes from memory once; rows that are reduced for
 // each of their tiles are reduced again.
 TEST_F(TiledPerformanceModelTest, NarrowTilesReduceAgain) {
-  Parse("f32[1024,512]", R"(  z = f32[] constant(0)
-  r = f32[1024] reduce(p0, z), dimensions={1}, to_apply=max
-  b = f32[1024,512] broadcast(r), dimensions={0}
-  ROOT s = f32[1024,512] subtract(p0, b))",
-        "f32[1024,512]");
+  ParseRowsLessMaximum(1024, 512);
   const EstimateRunTimeData whole = Time({4, 512});
   const EstimateRunTimeData half = Time({4, 256});
   EXPECT_EQ(whole.bytes_read, 1024 * 512 * 4);
@@ -147,11 +149,7 @@ TEST_F(TiledPerformanceModelTest, ShortRunsMoveWholeTransactions) {
 }
 
 TEST_F(TiledPerformanceModelTest, BestTiling) {
-  Parse("f32[1024,512]", R"(  z = f32[] constant(0)
-  r = f32[1024] reduce(p0, z), dimensions={1}, to_apply=max
-  b = f32[1024,512] broadcast(r), dimensions={0}
-  ROOT s = f32[1024,512] subtract(p0, b))",
-        "f32[1024,512]");
+  ParseRowsLessMaximum(1024, 512);
   auto best = model_.TryFindBestTilingForFusion(*fusion_);
   ASSERT_TRUE(best.ok()) << best.status();
   const BlockLevelParameters& parameters = best->block_level_parameters;
@@ -164,7 +162,7 @@ TEST_F(TiledPerformanceModelTest, BestTiling) {
     for (int64_t columns = 1; columns <= 512; columns *= 2) {
       auto tiled = kernel.Tiled({rows, columns});
       ASSERT_TRUE(tiled.ok()) << tiled.status();
-      auto other = model_.EstimateRunTime(kernel, *tiled);
+      auto other = model_.EstimateRunTime(*tiled);
       if (!other.ok()) continue;
       ++possible;
       EXPECT_LE(best->runtime_data.time, other->runtime_data.time)
