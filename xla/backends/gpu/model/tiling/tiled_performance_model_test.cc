@@ -218,6 +218,23 @@ TEST_F(TiledPerformanceModelTest, OutputReadElsewhere) {
   EXPECT_EQ(count, 2);
 }
 
+// What has been read for the last time makes room: of a chain, two values are
+// live at once.
+TEST_F(TiledPerformanceModelTest, ValuesLeaveRegisters) {
+  std::string body;
+  for (int i = 1; i <= 64; ++i) {
+    absl::StrAppend(&body, i == 64 ? "  ROOT p" : "  p", i,
+                    " = f32[16,8192] negate(p", i - 1, ")\n");
+  }
+  Parse("f32[16,8192]", body, "f32[16,8192]");
+  EXPECT_GT(Time({1, 8192}).time, absl::Microseconds(1));
+  EXPECT_GT(Time({2, 8192}).time, absl::Microseconds(1));
+  auto tiled = Kernel().Tiled({4, 8192});
+  ASSERT_TRUE(tiled.ok()) << tiled.status();
+  EXPECT_EQ(model_.EstimateRunTime(*tiled).status().message(),
+            "a program needs 65536 registers for values > 32768");
+}
+
 TEST_F(TiledPerformanceModelTest, LongPrograms) {
   std::string body;
   for (int i = 1; i <= 600; ++i) {
