@@ -39,7 +39,7 @@ struct ValueAccess {
   bool coalesced = true;
   bool nested_coalesced = true;
 };
-// Pricing large modules is a walk through memory: each byte more here shows.
+// There is one for each read of each kernel.
 static_assert(sizeof(ValueAccess) == 32);
 
 struct OperandCost {

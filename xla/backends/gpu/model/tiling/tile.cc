@@ -77,7 +77,6 @@ bool SplitRun(const Run& run, absl::Span<const int64_t> dimensions,
       if (rest % dimension != 0) return false;
       part.size = dimension;
       rest /= dimension;
-      // Where it is not whole, all that is left is in more major dimensions.
     } else {
       // The last run of the last dimension may be cut off.
       if (rest > 1 && dimension % rest != 0 && more > 1) return false;

@@ -213,15 +213,15 @@ TEST(TileTest, ReshapesOfDimensionsOfOne) {
 }
 
 // f32[24] in tiles that are rows of 6, parts of one, or several: 1, 2, 3, 6,
-// 12, 18, 24. The last one of 4 and 5 goes over the end of a row.
+// 12, 18, 24. Others go over the end of a row.
 TEST(TileTest, SplittingReshape) {
   EXPECT_EQ(CountTiles("f32[4,6]", "f32[24] reshape(p)"), 7);
 }
 
 // Rows of 6 that are whole, or of which one has a part.
 TEST(TileTest, MergingReshape) {
-  // 6 sizes of a row's part for one row; whole rows: 2, 3 and 4 more.
-  EXPECT_EQ(CountTiles("f32[24]", "f32[4,6] reshape(p)"), 3 + 4);
+  // Of one row 1, 2, 3 or 6 elements; or 2, 3 or 4 rows.
+  EXPECT_EQ(CountTiles("f32[24]", "f32[4,6] reshape(p)"), 4 + 3);
 }
 
 TEST(TileTest, NoTile) {

@@ -90,7 +90,7 @@ class TiledPerformanceModelTest : public testing::Test {
   std::unique_ptr<HloFusionAdaptor> fusion_;
 };
 
-// Values of a program, operands first: "hlo 4x8 <operands".
+// Values of a program, operands first, and the sizes of their tiles.
 std::string ToString(const TiledKernel& tiled) {
   std::vector<std::string> lines;
   for (const TiledValue& value : tiled.values) {

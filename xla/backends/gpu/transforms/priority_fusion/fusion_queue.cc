@@ -130,7 +130,9 @@ void FusionQueue::ChangeConsumer(HloInstruction* producer,
   if (it == producers_.end()) return;
   Producer& state = it->second;
   if (state.blocker != nullptr) {
-    if (MayBeResult(*producer)) return Update(producer);
+    if (state.only_consumer != nullptr || MayBeResult(*producer)) {
+      return Update(producer);
+    }
     if (state.blocker != old_consumer && state.blocker != new_consumer) return;
     if (new_consumer == nullptr) return Update(producer);
     FusionDecision decision = rules_.CanFuse(*producer, *new_consumer);
@@ -169,13 +171,20 @@ void FusionQueue::Remove(const HloInstruction* producer) {
 }
 
 FusionQueue::Fusion FusionQueue::Pop() {
-  if (queue_.empty()) return {};
-  auto first = std::prev(queue_.end());
-  HloInstruction* producer = first->second;
-  queue_.erase(first);
-  Producer& state = producers_.at(producer);
-  state.queued = false;
-  return {producer, state.only_consumer};
+  while (!queue_.empty()) {
+    auto first = std::prev(queue_.end());
+    HloInstruction* producer = first->second;
+    queue_.erase(first);
+    Producer& state = producers_.at(producer);
+    state.queued = false;
+    HloInstruction* only = state.only_consumer;
+    if (only == nullptr || order_->CanMerge(*producer, *only)) {
+      return {producer, only};
+    }
+    // What was merged meanwhile leads from the one to the other.
+    Update(producer);
+  }
+  return {};
 }
 
 void FusionQueue::ForEachRefusal(
