@@ -9,7 +9,7 @@
 #include "absl/flags/flag.h"
 #include "tools/tool_main.h"
 #include "xla/backends/gpu/codegen/kir_opt_driver.h"
-#include "xla/backends/gpu/smem/plan_shared_memory.h"
+#include "xla/backends/gpu/smem/plan/plan_shared_memory.h"
 
 using xla::gpu::KirOptOptions;
 

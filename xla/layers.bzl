@@ -13,6 +13,7 @@ LAYERS = [
     ("evaluator", ["hlo/evaluator"]),
     ("analysis", ["hlo/analysis"]),
     ("utils", ["hlo/utils"]),
+    ("memory", ["hlo/memory"]),
     ("pass", ["hlo/pass"]),
     ("transforms", ["hlo/transforms", "backends/gpu"]),
     ("pipeline", ["hlo/pipeline"]),

@@ -9,7 +9,7 @@
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
-#include "xla/hlo/transforms/memory/schedule_memory.h"
+#include "xla/hlo/memory/accounting/schedule_memory.h"
 #include "xla/shape_util.h"
 
 namespace xla {

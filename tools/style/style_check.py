@@ -5,7 +5,8 @@ usage: style_check.py ROOT
 
 Sizes (.cc < 1,000 lines, .h <= 600, BUILD <= 300, a function <= 120), header
 guards, stems (a .cc belongs to a header of its name, of a prefix of it, or to
-one of its folder that it includes),
+one of its folder that it includes; a folder without a BUILD file is part of
+the one above it),
 header contracts (a pass header shows before and after), no path of a machine,
 and clang-format 14 in Google style. Exceptions stand in allow.txt beside this
 file, each with its reason.
@@ -117,11 +118,14 @@ def check_file(root, path, headers, allowed):
         complain("contract", 1, "a pass shows the module before and after it")
   if extension == ".cc" and not MAINS.search(stem):
     parts = stem.split("_")
-    folder = os.path.dirname(path)
+    folders = [os.path.dirname(path)]
+    if not os.path.exists(os.path.join(root, folders[0], "BUILD")):
+      folders.append(os.path.dirname(folders[0]))
     includes = re.findall(r'^#include "(.*)\.h"', text, re.M)
     if not any(os.path.join(folder, "_".join(parts[:n])) in headers
+               for folder in folders
                for n in range(1, len(parts) + 1)) and not any(
-                   os.path.dirname(i) == folder for i in includes):
+                   os.path.dirname(i) in folders for i in includes):
       complain("stem", 1, "belongs to no header of this folder")
   return found
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/string_view.h"
-#include "xla/hlo/ir/hlo_print_util.h"
+#include "xla/hlo/ir/text/hlo_print_util.h"
 #include "xla/printer.h"
 #include "xla/xla_data.pb.h"
 

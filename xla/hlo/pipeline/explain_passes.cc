@@ -13,7 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "xla/backends/gpu/transforms/explain/fusion_svg.h"
+#include "xla/backends/gpu/fusion/explain/fusion_svg.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/utils/file_util.h"

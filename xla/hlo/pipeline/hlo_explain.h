@@ -6,10 +6,10 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "xla/hlo/memory/schedulers/async_postprocessor.h"
+#include "xla/hlo/memory/schedulers/compute_schedule.h"
 #include "xla/hlo/pass/pass_registry.h"
-#include "xla/hlo/pipeline/hlo_fit.h"
-#include "xla/hlo/transforms/memory/async_postprocessor.h"
-#include "xla/hlo/transforms/memory/compute_schedule.h"
+#include "xla/hlo/transforms/memory/remat/hlo_fit.h"
 
 namespace xla {
 

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
-#include "xla/backends/gpu/smem/plan_shared_memory.h"
+#include "xla/backends/gpu/smem/plan/plan_shared_memory.h"
 
 // The work of the kir-opt tool: reads kernels, plans their shared memory and
 // writes the kernels, CUDA, a picture or a report. The tool adds flags to it.

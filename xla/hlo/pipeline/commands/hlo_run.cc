@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "xla/hlo/analysis/report/byte_size.h"
+#include "xla/hlo/analysis/byte_size.h"
 #include "xla/hlo/evaluator/devices/lockstep_evaluator.h"
 #include "xla/hlo/evaluator/run/literal_difference.h"
 #include "xla/hlo/evaluator/run/module_meaning.h"

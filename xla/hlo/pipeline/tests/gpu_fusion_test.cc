@@ -14,6 +14,7 @@
 #include "gtest/gtest.h"
 #include "xla/hlo/evaluator/run/module_meaning.h"
 #include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/memory/schedulers/compute_schedule.h"
 #include "xla/hlo/parser/hlo_parser.h"
 #include "xla/hlo/pass/hlo_pass_pipeline.h"
 #include "xla/hlo/pass/instrumentation/changed_check.h"
@@ -22,7 +23,6 @@
 #include "xla/hlo/pipeline/all_passes.h"
 #include "xla/hlo/testlib/random_module.h"
 #include "xla/hlo/testlib/synthetic_module.h"
-#include "xla/hlo/transforms/memory/compute_schedule.h"
 #include "xla/hlo/verifier/hlo_verifier.h"
 
 namespace xla {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "xla/hlo/ir/hlo_schedule.h"
-#include "xla/hlo/transforms/memory/schedule_checker.h"
+#include "xla/hlo/memory/schedulers/schedule_checker.h"
 #include "xla/status_macros.h"
 
 namespace xla {

@@ -24,10 +24,10 @@
 #include "xla/backends/gpu/kernel_ir/kir_parser.h"
 #include "xla/backends/gpu/kernel_ir/race_checker.h"
 #include "xla/backends/gpu/kernel_ir/random_kernel.h"
-#include "xla/backends/gpu/smem/plan_shared_memory.h"
+#include "xla/backends/gpu/smem/baseline/stack_planner.h"
+#include "xla/backends/gpu/smem/plan/plan_shared_memory.h"
 #include "xla/backends/gpu/smem/smem_device.h"
 #include "xla/backends/gpu/smem/smem_plan.h"
-#include "xla/backends/gpu/smem/stack_planner.h"
 #include "xla/hlo/utils/file_util.h"
 
 ABSL_FLAG(int, random, 0, "random kernels to plan in both modes");

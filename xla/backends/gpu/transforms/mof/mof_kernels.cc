@@ -491,8 +491,8 @@ HloInstruction* MofKernels::FuseProducer(HloInstruction* producer,
   return consumer;
 }
 
-std::vector<MofGroup> MofKernels::Groups() const {
-  std::vector<MofGroup> groups;
+std::vector<FusionGroup> MofKernels::Groups() const {
+  std::vector<FusionGroup> groups;
   for (Node node = 0; node < static_cast<Node>(order_.size()); ++node) {
     if (dag_.Find(node) != node || members_[node].size() < 2) continue;
     groups.push_back({kernels_[node], members_[node]});

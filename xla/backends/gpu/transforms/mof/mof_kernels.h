@@ -7,12 +7,12 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
+#include "xla/backends/gpu/fusion/contracted_dag.h"
+#include "xla/backends/gpu/fusion/explain/fusion_explanation.h"
+#include "xla/backends/gpu/fusion/fusion_memory_limit.h"
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
 #include "xla/backends/gpu/model/cost/kernel_cost.h"
 #include "xla/backends/gpu/model/gpu_fusible.h"
-#include "xla/backends/gpu/transforms/explain/fusion_explanation.h"
-#include "xla/backends/gpu/transforms/mof/contracted_dag.h"
-#include "xla/backends/gpu/transforms/mof/mof_memory_limit.h"
 #include "xla/hlo/analysis/cost/device_description.h"
 #include "xla/hlo/analysis/gpu_alias_info.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -105,7 +105,7 @@ class MofKernels {
                                HloInstruction* consumer);
 
   // The fusions made so far that are still there, by place.
-  std::vector<MofGroup> Groups() const;
+  std::vector<FusionGroup> Groups() const;
 
  private:
   // The part of CanBeRoot that no other kernel changes.

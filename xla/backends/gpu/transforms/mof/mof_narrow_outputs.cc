@@ -10,9 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
+#include "xla/backends/gpu/fusion/explain/fusion_explanation.h"
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
 #include "xla/backends/gpu/model/gpu_fusible.h"
-#include "xla/backends/gpu/transforms/explain/fusion_explanation.h"
 #include "xla/backends/gpu/transforms/mof/mof_narrow_parts.h"
 #include "xla/backends/gpu/transforms/mof/mof_outputs.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
@@ -50,7 +50,7 @@ struct Output {
 class Narrower {
  public:
   Narrower(HloComputation* computation, const MofContext& context,
-           std::vector<MofGroup>* groups)
+           std::vector<FusionGroup>* groups)
       : computation_(computation), context_(context), groups_(groups) {}
 
   absl::StatusOr<int64_t> Run() {
@@ -135,7 +135,7 @@ class Narrower {
 
   HloComputation* computation_;
   const MofContext& context_;
-  std::vector<MofGroup>* groups_;
+  std::vector<FusionGroup>* groups_;
   absl::flat_hash_map<const HloInstruction*, int64_t> positions_;
   absl::flat_hash_map<const HloInstruction*, const HloInstruction*> heroes_;
 };
@@ -442,7 +442,7 @@ absl::Status Narrower::ReadValue(const NarrowPart& part,
 void Narrower::Replaced(const HloInstruction* from, HloInstruction* to) {
   positions_[to] = positions_.at(from);
   if (groups_ == nullptr) return;
-  for (MofGroup& group : *groups_) {
+  for (FusionGroup& group : *groups_) {
     if (group.fusion == from) group.fusion = to;
   }
 }
@@ -553,7 +553,7 @@ absl::StatusOr<int64_t> Narrower::RunRound() {
 
 absl::StatusOr<int64_t> AddNarrowOutputs(HloComputation* computation,
                                          const MofContext& context,
-                                         std::vector<MofGroup>* groups) {
+                                         std::vector<FusionGroup>* groups) {
   if (context.banned->contains(kNarrowOutputs)) return 0;
   return Narrower(computation, context, groups).Run();
 }

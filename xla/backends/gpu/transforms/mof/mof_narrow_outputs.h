@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "xla/backends/gpu/fusion/fusion_memory_limit.h"
 #include "xla/backends/gpu/transforms/mof/mof_kernels.h"
-#include "xla/backends/gpu/transforms/mof/mof_memory_limit.h"
 #include "xla/hlo/ir/hlo_computation.h"
 
 namespace xla::gpu {
@@ -40,7 +40,7 @@ namespace xla::gpu {
 // that are there up to date. Returns the number of outputs.
 absl::StatusOr<int64_t> AddNarrowOutputs(HloComputation* computation,
                                          const MofContext& context,
-                                         std::vector<MofGroup>* groups);
+                                         std::vector<FusionGroup>* groups);
 
 inline constexpr char kNarrowOutputs[] = "(narrow outputs)";
 inline constexpr int kMaxNarrowRounds = 4;

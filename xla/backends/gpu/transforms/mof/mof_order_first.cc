@@ -8,7 +8,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
-#include "xla/backends/gpu/transforms/explain/fusion_explanation.h"
+#include "xla/backends/gpu/fusion/explain/fusion_explanation.h"
 #include "xla/backends/gpu/transforms/mof/mof_kernels.h"
 #include "xla/backends/gpu/transforms/mof/mof_order.h"
 #include "xla/hlo/ir/hlo_instruction.h"

@@ -4,12 +4,13 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "xla/backends/gpu/fusion/scheduled_peak.h"
+#include "xla/backends/gpu/fusion/wide_root.h"
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
 #include "xla/backends/gpu/model/gpu_fusible.h"
 #include "xla/backends/gpu/transforms/mof/mof_narrow_outputs.h"
 #include "xla/backends/gpu/transforms/mof/mof_order.h"
 #include "xla/backends/gpu/transforms/mof/mof_outputs.h"
-#include "xla/backends/gpu/transforms/mof/wide_root.h"
 #include "xla/hlo/analysis/cost/gpu_devices.h"
 #include "xla/status_macros.h"
 
@@ -43,7 +44,7 @@ absl::Status MultiOutputFusion::Fuse(
     HloModule* module, const se::DeviceDescription& device, MofOrder order,
     const absl::flat_hash_set<absl::string_view>& execution_threads,
     const absl::flat_hash_set<std::string>& banned,
-    FusionExplanation* explanation, std::vector<MofGroup>* groups,
+    FusionExplanation* explanation, std::vector<FusionGroup>* groups,
     Figures* figures) const {
   const GpuAliasInfo default_alias_info(device);
   GpuPerformanceModel model(device);
@@ -64,7 +65,7 @@ absl::Status MultiOutputFusion::Fuse(
     figures->fusions += order == MofOrder::kFirstCome
                             ? FuseFirstCome(&kernels)
                             : FuseBySavings(&kernels, options_.memory_weight);
-    for (MofGroup& group : kernels.Groups()) {
+    for (FusionGroup& group : kernels.Groups()) {
       TF_ASSIGN_OR_RETURN(int64_t removed,
                           RemoveDuplicateOutputs(group.fusion));
       figures->duplicate_outputs += removed;
@@ -129,14 +130,15 @@ absl::StatusOr<bool> MultiOutputFusion::RunImpl(
   if (order == MofOrder::kBest) {
     TF_ASSIGN_OR_RETURN(order, FasterOrder(module, device, execution_threads));
   }
-  MofMemoryPlan plan;
+  FusionMemoryPlan plan;
   if (!options_.memory_limit.empty()) {
     TF_ASSIGN_OR_RETURN(
         plan,
         PlanForMemoryLimit(
-            module, options_.memory_limit, peak_,
+            module, options_.memory_limit,
+            ScheduledPeakFunction(options_.schedule, options_.schedule_effort),
             [&](HloModule* copy, const absl::flat_hash_set<std::string>& banned,
-                std::vector<MofGroup>* groups) {
+                std::vector<FusionGroup>* groups) {
               Figures figures;
               return Fuse(copy, device, order, execution_threads, banned,
                           /*explanation=*/nullptr, groups, &figures);

@@ -11,13 +11,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "xla/backends/gpu/transforms/explain/fusion_explanation.h"
+#include "xla/backends/gpu/fusion/explain/fusion_explanation.h"
+#include "xla/backends/gpu/fusion/fusion_memory_limit.h"
 #include "xla/backends/gpu/transforms/mof/mof_kernels.h"
-#include "xla/backends/gpu/transforms/mof/mof_memory_limit.h"
 #include "xla/hlo/analysis/cost/device_description.h"
 #include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
 #include "xla/hlo/analysis/gpu_alias_info.h"
 #include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/memory/schedulers/compute_schedule.h"
 #include "xla/hlo/pass/hlo_pass_interface.h"
 
 namespace xla::gpu {
@@ -37,6 +38,8 @@ struct MultiOutputFusionOptions {
   double memory_weight = 0;
   std::string memory_limit;
   bool narrow_outputs = true;
+  ScheduleAlgorithm schedule = ScheduleAlgorithm::kBest;
+  int64_t schedule_effort = 0;
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
@@ -51,6 +54,9 @@ struct MultiOutputFusionOptions {
     visit("narrow-outputs", narrow_outputs,
           "kernels also write what later ones compute of the same values, "
           "where that is smaller");
+    visit("schedule", schedule,
+          "under memory-limit: the order in which peaks are measured");
+    visit("schedule-effort", schedule_effort, "of schedule best");
   }
 };
 
@@ -74,13 +80,12 @@ struct MultiOutputFusionOptions {
 //
 // With memory-limit: the peak of the scheduled module stays at or below the
 // greater one of the limit and the unfused peak; fusions that hold too much are
-// taken back (mof_memory_limit.h). The pass does not schedule itself: it asks
-// the function that set_peak_function was given.
+// taken back (fusion_memory_limit.h).
 //
 // Leaves alone: constants, custom fusions, scatters, updates in place as
 // siblings, readers of scalars, computations that are not kernels' (reducers).
 // The module's schedule goes. Errors: an unknown or malformed device, a limit
-// that is none or without a function for it, and under a limit that one's.
+// that is none, and under a limit those of scheduling.
 class MultiOutputFusion : public HloModulePass, public ExplainingPass {
  public:
   explicit MultiOutputFusion(MultiOutputFusionOptions options = {})
@@ -93,10 +98,6 @@ class MultiOutputFusion : public HloModulePass, public ExplainingPass {
       : device_info_(device_info), alias_info_(alias_info) {
     options_.narrow_outputs = false;
   }
-
-  // What memory-limit measures peaks with. An example:
-  // xla/hlo/pipeline/memory_aware_fusion.h.
-  void set_peak_function(MofPeakFunction peak) { peak_ = std::move(peak); }
 
   absl::string_view name() const override { return "multi_output_fusion"; }
   void set_explanation(FusionExplanation* explanation) override {
@@ -122,14 +123,13 @@ class MultiOutputFusion : public HloModulePass, public ExplainingPass {
       HloModule* module, const se::DeviceDescription& device, MofOrder order,
       const absl::flat_hash_set<absl::string_view>& execution_threads,
       const absl::flat_hash_set<std::string>& banned,
-      FusionExplanation* explanation, std::vector<MofGroup>* groups,
+      FusionExplanation* explanation, std::vector<FusionGroup>* groups,
       Figures* figures) const;
 
   MultiOutputFusionOptions options_;
   std::optional<se::DeviceDescription> device_info_;
   const GpuAliasInfo* alias_info_ = nullptr;
   FusionExplanation* explanation_ = nullptr;
-  MofPeakFunction peak_;
 };
 
 // Its name in other releases.

@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "xla/backends/gpu/transforms/mof/wide_root.h"
+#include "xla/backends/gpu/fusion/wide_root.h"
 #include "xla/hlo/analysis/cost/gpu_devices.h"
 #include "xla/hlo/analysis/gpu_alias_info.h"
 #include "xla/hlo/ir/hlo_computation.h"

@@ -6,8 +6,8 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
+#include "xla/backends/gpu/fusion/explain/fusion_explanation.h"
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
-#include "xla/backends/gpu/transforms/explain/fusion_explanation.h"
 #include "xla/backends/gpu/transforms/priority_fusion/fusion_rules.h"
 #include "xla/hlo/ir/hlo_computation.h"
 

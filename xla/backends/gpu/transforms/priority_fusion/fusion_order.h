@@ -2,7 +2,7 @@
 #define XLA_BACKENDS_GPU_TRANSFORMS_PRIORITY_FUSION_FUSION_ORDER_H_
 
 #include "absl/container/flat_hash_map.h"
-#include "xla/backends/gpu/transforms/mof/contracted_dag.h"
+#include "xla/backends/gpu/fusion/contracted_dag.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 

@@ -12,9 +12,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
+#include "xla/backends/gpu/fusion/scheduled_peak.h"
+#include "xla/backends/gpu/fusion/wide_root.h"
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
 #include "xla/backends/gpu/model/gpu_fusible.h"
-#include "xla/backends/gpu/transforms/mof/wide_root.h"
 #include "xla/backends/gpu/transforms/priority_fusion/convolution_kernels.h"
 #include "xla/backends/gpu/transforms/priority_fusion/dot_kernels.h"
 #include "xla/backends/gpu/transforms/priority_fusion/fuse_pair.h"
@@ -43,7 +44,7 @@ class Fuser {
   Fuser(const DeviceDescription& device, const AliasInfo& alias_info,
         const absl::flat_hash_set<std::string>& banned,
         const PriorityFusionOptions& options, HloComputation* computation,
-        FusionExplanation* explanation, std::vector<MofGroup>* groups)
+        FusionExplanation* explanation, std::vector<FusionGroup>* groups)
       : device_(device),
         banned_(banned),
         options_(options),
@@ -116,7 +117,7 @@ class Fuser {
   const PriorityFusionOptions& options_;
   HloComputation* computation_;
   FusionExplanation* explanation_;
-  std::vector<MofGroup>* groups_;
+  std::vector<FusionGroup>* groups_;
   // Of fusions, if groups are wanted.
   absl::flat_hash_map<const HloInstruction*, std::vector<std::string>> members_;
   GpuPerformanceModel model_;
@@ -358,7 +359,7 @@ absl::StatusOr<bool> PriorityFusion::Fuse(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads,
     const absl::flat_hash_set<std::string>& banned,
-    FusionExplanation* explanation, std::vector<MofGroup>* groups) const {
+    FusionExplanation* explanation, std::vector<FusionGroup>* groups) const {
   const GpuAliasInfo default_alias_info;
   const AliasInfo& alias_info =
       alias_info_ != nullptr ? *alias_info_ : default_alias_info;
@@ -379,14 +380,15 @@ absl::StatusOr<bool> PriorityFusion::RunImpl(
   if (!device_.has_value()) {
     TF_ASSIGN_OR_RETURN(device_, LoadGpuDevice(options_.device));
   }
-  MofMemoryPlan plan;
+  FusionMemoryPlan plan;
   if (!options_.memory_limit.empty()) {
     TF_ASSIGN_OR_RETURN(
         plan,
         PlanForMemoryLimit(
-            module, options_.memory_limit, peak_,
+            module, options_.memory_limit,
+            ScheduledPeakFunction(options_.schedule, options_.schedule_effort),
             [&](HloModule* copy, const absl::flat_hash_set<std::string>& banned,
-                std::vector<MofGroup>* groups) {
+                std::vector<FusionGroup>* groups) {
               return Fuse(copy, execution_threads, banned,
                           /*explanation=*/nullptr, groups)
                   .status();

@@ -9,13 +9,14 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "xla/backends/gpu/fusion/explain/fusion_explanation.h"
+#include "xla/backends/gpu/fusion/fusion_memory_limit.h"
 #include "xla/backends/gpu/model/cost/gpu_hlo_cost_analysis.h"
-#include "xla/backends/gpu/transforms/explain/fusion_explanation.h"
-#include "xla/backends/gpu/transforms/mof/mof_memory_limit.h"
 #include "xla/hlo/analysis/alias_info.h"
 #include "xla/hlo/analysis/cost/device_description.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/memory/schedulers/compute_schedule.h"
 #include "xla/hlo/pass/hlo_pass_interface.h"
 
 namespace mlir {
@@ -34,6 +35,8 @@ struct PriorityFusionOptions {
   bool convolutions = true;
   bool triton_heroless = false;
   bool triton_multi_output = false;
+  ScheduleAlgorithm schedule = ScheduleAlgorithm::kBest;
+  int64_t schedule_effort = 0;
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
@@ -53,6 +56,9 @@ struct PriorityFusionOptions {
     visit("triton-multi-output", triton_multi_output,
           "what others read, too, may go into the one consumer that can take "
           "it in a tiling compiler's fusion, and stays a result");
+    visit("schedule", schedule,
+          "under memory-limit: the order in which peaks are measured");
+    visit("schedule-effort", schedule_effort, "of schedule best");
   }
 };
 
@@ -80,13 +86,14 @@ struct PriorityFusionOptions {
 //
 // With memory-limit: the peak of the scheduled module stays at or below the
 // greater one of the limit and the unfused peak; fusions that hold too much are
-// not made (mof_memory_limit.h). Measures by set_peak_function.
+// not made (fusion_memory_limit.h).
 //
 // Leaves alone: roots, custom fusions of other kinds and those that update an
 // operand in place, multi-output fusions as producers, large constants, what
 // has control dependencies, computations that are not kernels' (reducers,
 // comparators, called ones). The module's schedule goes. Errors: an unknown or
-// malformed device, a limit that is none or without a function for it.
+// malformed device, a limit that is none, and under a limit those of
+// scheduling.
 class PriorityFusion : public HloModulePass, public ExplainingPass {
  public:
   explicit PriorityFusion(PriorityFusionOptions options = {})
@@ -110,9 +117,6 @@ class PriorityFusion : public HloModulePass, public ExplainingPass {
     options_.convolutions = false;
   }
 
-  // What memory-limit measures peaks with.
-  void set_peak_function(MofPeakFunction peak) { peak_ = std::move(peak); }
-
   absl::string_view name() const override { return "priority-fusion"; }
   void set_explanation(FusionExplanation* explanation) override {
     explanation_ = explanation;
@@ -128,13 +132,12 @@ class PriorityFusion : public HloModulePass, public ExplainingPass {
       HloModule* module,
       const absl::flat_hash_set<absl::string_view>& execution_threads,
       const absl::flat_hash_set<std::string>& banned,
-      FusionExplanation* explanation, std::vector<MofGroup>* groups) const;
+      FusionExplanation* explanation, std::vector<FusionGroup>* groups) const;
 
   PriorityFusionOptions options_;
   std::optional<stream_executor::DeviceDescription> device_;
   const AliasInfo* alias_info_ = nullptr;
   FusionExplanation* explanation_ = nullptr;
-  MofPeakFunction peak_;
 };
 
 }  // namespace xla::gpu

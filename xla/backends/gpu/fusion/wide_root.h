@@ -1,0 +1,48 @@
+#ifndef XLA_BACKENDS_GPU_FUSION_WIDE_ROOT_H_
+#define XLA_BACKENDS_GPU_FUSION_WIDE_ROOT_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/shape.h"
+
+namespace xla::gpu {
+
+// Takes a wide root tuple apart while what it reads is replaced one by one:
+// each time its operands are searched for the old value, which is quadratic in
+// results.
+//
+//   before: ROOT t = tuple(a, b, c, d, …)
+//   Split:  ROOT t = tuple(tuple(a, b, …), tuple(c, d, …), …)
+//   Join:   as before, with what stands in their places by then
+//
+// The module is not valid in between: others expect the root's shape. Leaves
+// alone roots of up to kMaxResults operands, those that are read or have
+// control dependencies or a sharding, and modules with a schedule. O(results).
+class WideRoot {
+ public:
+  static constexpr int64_t kMaxResults = 1024;
+  static constexpr int64_t kPieceResults = 256;
+
+  explicit WideRoot(HloComputation* computation) : computation_(computation) {}
+
+  absl::Status Split();
+  absl::Status Join();
+
+ private:
+  absl::Status ReplaceRoot(HloInstruction* root,
+                           const std::vector<HloInstruction*>& operands,
+                           const Shape& shape);
+
+  HloComputation* computation_;
+  // Of the root before Split; the tuples that it reads after it.
+  Shape shape_;
+  std::vector<HloInstruction*> pieces_;
+};
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_FUSION_WIDE_ROOT_H_

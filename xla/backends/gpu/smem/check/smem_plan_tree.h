@@ -1,0 +1,116 @@
+#ifndef XLA_BACKENDS_GPU_SMEM_CHECK_SMEM_PLAN_TREE_H_
+#define XLA_BACKENDS_GPU_SMEM_CHECK_SMEM_PLAN_TREE_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "xla/backends/gpu/kernel_ir/affine_expr.h"
+#include "xla/backends/gpu/kernel_ir/kernel.h"
+
+// What smem_plan_checker.h needs to know of a kernel: its statements as a tree,
+// its accesses to shared memory with the bytes and threads of each, and the
+// ways between them. Shares nothing with the planner's own analyses.
+
+namespace xla::gpu::smem_check {
+
+// Instead of a thread.
+constexpr int kNobody = -1, kSeveral = -2;
+
+// A statement in the tree; children of an if: then, else.
+struct Node {
+  const kir::Statement* statement = nullptr;
+  int parent = -1;
+  int branch = 0;        // of the parent
+  int index = 0;         // in that branch
+  bool all_meet = true;  // the whole block comes by, equally often
+  std::vector<std::vector<int>> branches;
+};
+
+struct Access {
+  int node = 0;
+  kir::BufferId buffer = -1;  // aliases resolved
+  bool write = false;
+  const kir::Operand* operand = nullptr;  // null: all bytes, all threads
+  kir::AsyncKind async = kir::AsyncKind::kNone;
+  std::optional<kir::BufferId> mbarrier;
+  bool accumulates = false;  // reads what it is to add to
+  bool proxy() const {
+    return async != kir::AsyncKind::kNone && async != kir::AsyncKind::kCp;
+  }
+};
+
+// Per element of a buffer: who touches it.
+struct Owners {
+  bool known = false;
+  std::vector<int> thread, warp;
+};
+
+using Held = std::vector<std::pair<int, int64_t>>;  // (loop node, value)
+
+class SmemPlanTree {
+ public:
+  // `kernel` must stay.
+  explicit SmemPlanTree(const kir::Kernel& kernel);
+
+ protected:
+  const kir::Loop* LoopAt(int node) const;
+  bool Holds(int outer, int inner) const;
+  // Whether some branch that splits the block is around.
+  bool InBranch(int node) const;
+
+  // Bytes under the kernel's bindings; -1 where there is no number.
+  int64_t AddressOf(kir::BufferId b) const;
+  int64_t BytesOf(kir::BufferId b) const;
+  // Whether two different buffers have bytes in common.
+  bool Overlap(kir::BufferId x, kir::BufferId y) const;
+  // All elements of an access, with some loops held at one value; or those
+  // alone that it takes `surely`. A branch's predicate is evaluated.
+  Owners Enumerate(const Access& access, const Held& held, bool surely) const;
+  // How far apart the threads are that meet in a byte: 0 only with itself, 1 in
+  // a warp, 2 in the block; -1: no byte is common to the accesses.
+  int Distance(int a, int b) const;
+
+  // Loops around both that may run them again.
+  std::vector<int> CommonLoops(int a, int b) const;
+  // Whether the two are in different branches of one uniform if.
+  bool Excluded(int a, int b) const;
+  // Statements passed as a whole from behind `from` to `to`, in order; around
+  // the back edge of `loop` when it is not -1.
+  std::vector<int> Passed(int from, int to, int loop) const;
+  // Every statement that surely runs inside the passed ones, in order; or all.
+  void Flatten(const std::vector<int>& passed, bool all,
+               std::vector<int>& flat) const;
+
+  const kir::Kernel& kernel_;
+  const AffineExpr::Binding binding_;
+  std::vector<Node> nodes_;  // in program order
+  std::vector<Access> accesses_;
+
+ private:
+  bool SurelyRuns(int node) const;
+  bool IsThreadDependent(const AffineExpr& e) const;
+  void Build(const std::vector<kir::Statement>& body, int parent, int branch,
+             std::vector<int>& children, bool all_meet);
+  void BuildLoop(const kir::Loop& loop, int id, bool all_meet);
+  void AddAccesses(const kir::Expr& expr, int node);
+  void AddBarrier(kir::BufferId barrier, int node);
+  int64_t Threads() const { return block_[0] * block_[1] * block_[2]; }
+  std::optional<int64_t> At(const AffineExpr& e,
+                            const std::vector<std::string>& slots,
+                            const std::vector<int64_t>& values) const;
+  const std::vector<int>& Siblings(int node) const;
+
+  std::array<int64_t, 3> block_ = {1, 1, 1};
+  std::vector<int> roots_;
+  std::vector<Owners> owners_;  // by access, over all iterations
+  absl::flat_hash_set<std::string> thread_names_;
+};
+
+}  // namespace xla::gpu::smem_check
+
+#endif  // XLA_BACKENDS_GPU_SMEM_CHECK_SMEM_PLAN_TREE_H_

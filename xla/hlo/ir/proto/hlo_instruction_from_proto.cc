@@ -1,0 +1,235 @@
+// Instructions out of protos: look-up of references, checks, and what all
+// instructions read. Malformed protos are InvalidArgument; nothing in a proto
+// may reach a CHECK of a constructor.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "xla/hlo/ir/backend_config.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_original_value.h"
+#include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/ir/proto/hlo_instruction_proto_internal.h"
+#include "xla/service/hlo.pb.h"
+#include "xla/shape.h"
+#include "xla/shape_util.h"
+#include "xla/status_macros.h"
+#include "xla/xla_data.pb.h"
+
+namespace xla {
+namespace hlo_proto_internal {
+namespace {
+
+absl::Status LookUpReferences(
+    const absl::flat_hash_map<int64_t, HloInstruction*>& instruction_map,
+    const absl::flat_hash_map<int64_t, HloComputation*>& computation_map,
+    ProtoReader* reader) {
+  const HloInstructionProto& proto = reader->proto;
+  reader->operands.reserve(proto.operand_ids_size());
+  for (int64_t id : proto.operand_ids()) {
+    auto it = instruction_map.find(id);
+    if (it == instruction_map.end() || it->second == nullptr) {
+      return reader->Error("no instruction with id ", id,
+                           " before this one, which uses it as an operand");
+    }
+    reader->operands.push_back(it->second);
+  }
+  reader->computations.reserve(proto.called_computation_ids_size());
+  for (int64_t id : proto.called_computation_ids()) {
+    auto it = computation_map.find(id);
+    if (it == computation_map.end() || it->second == nullptr) {
+      return reader->Error("no computation with id ", id,
+                           " before the one that calls it");
+    }
+    reader->computations.push_back(it->second);
+  }
+  return absl::OkStatus();
+}
+
+// What the opcode says by itself.
+absl::Status CheckAgainstOpcode(const ProtoReader& reader) {
+  std::optional<int8_t> arity = HloOpcodeArity(reader.opcode);
+  const int64_t operand_count = reader.operands.size();
+  if (arity.has_value() && operand_count != *arity &&
+      reader.opcode != HloOpcode::kConvolution) {
+    return reader.Error("expected ", static_cast<int>(*arity),
+                        " operands, got ", operand_count);
+  }
+  if (!reader.computations.empty() &&
+      !HloInstruction::MightHaveCalledComputations(reader.opcode)) {
+    return reader.Error("the opcode calls no computations");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<HloInstruction>> Read(
+    const ProtoReader& reader) {
+  for (auto read : {&ProtoReader::ReadOther, &ProtoReader::ReadDimensional,
+                    &ProtoReader::ReadKernel, &ProtoReader::ReadCall,
+                    &ProtoReader::ReadCommunication}) {
+    TF_ASSIGN_OR_RETURN(std::unique_ptr<HloInstruction> instruction,
+                        (reader.*read)());
+    if (instruction != nullptr) return instruction;
+  }
+  return absl::UnimplementedError(absl::StrCat(
+      "no reader for opcode ", reader.proto.opcode(), " in protos"));
+}
+
+absl::Status SetBackendConfig(
+    const ProtoReader& reader,
+    absl::Span<const std::shared_ptr<BackendConfigWrapper>> backend_configs,
+    HloInstruction* instruction) {
+  const HloInstructionProto& proto = reader.proto;
+  switch (proto.backend_config_payload().payload_source_case()) {
+    case Payload::kId: {
+      const int64_t id = proto.backend_config_payload().id();
+      if (id < 0 || id >= static_cast<int64_t>(backend_configs.size())) {
+        return reader.Error("no payload with id ", id);
+      }
+      instruction->set_backend_config_wrapper(backend_configs[id]);
+      break;
+    }
+    case Payload::kValue:
+      instruction->set_raw_backend_config_string(
+          proto.backend_config_payload().value());
+      break;
+    default:
+      if (!proto.backend_config().empty()) {
+        instruction->set_raw_backend_config_string(proto.backend_config());
+      }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SetMetadata(
+    const ProtoReader& reader,
+    absl::Span<const std::shared_ptr<BackendConfigWrapper>> payloads,
+    HloInstruction* instruction) {
+  const OpMetadata& metadata = reader.proto.metadata();
+  if (metadata.metadata_payload().payload_source_case() != Payload::kId) {
+    instruction->set_metadata(metadata);
+    return absl::OkStatus();
+  }
+  const int64_t id = metadata.metadata_payload().id();
+  if (id < 0 || id >= static_cast<int64_t>(payloads.size())) {
+    return reader.Error("no payload with id ", id);
+  }
+  OpMetadata inlined = metadata;
+  inlined.mutable_metadata_payload()->set_value(payloads[id]->GetRawString());
+  instruction->set_metadata(inlined);
+  return absl::OkStatus();
+}
+
+// Everything that does not depend on the opcode.
+absl::Status ReadCommonFields(
+    const ProtoReader& reader,
+    const absl::flat_hash_map<int64_t, HloInstruction*>& instruction_map,
+    absl::Span<const std::shared_ptr<BackendConfigWrapper>> backend_configs,
+    HloInstruction* instruction) {
+  const HloInstructionProto& proto = reader.proto;
+  instruction->SetAndSanitizeName(proto.name());
+  if (proto.has_metadata()) {
+    TF_RETURN_IF_ERROR(SetMetadata(reader, backend_configs, instruction));
+  }
+  TF_RETURN_IF_ERROR(SetBackendConfig(reader, backend_configs, instruction));
+  for (int64_t id : proto.control_predecessor_ids()) {
+    auto it = instruction_map.find(id);
+    if (it == instruction_map.end() || it->second == nullptr) {
+      return reader.Error("no instruction with id ", id,
+                          " before this one, of which it is a control "
+                          "predecessor");
+    }
+    TF_RETURN_IF_ERROR(it->second->AddControlDependencyTo(instruction));
+  }
+  if (proto.has_sharding()) {
+    TF_ASSIGN_OR_RETURN(HloSharding sharding,
+                        HloSharding::FromProto(proto.sharding()));
+    instruction->set_sharding(std::move(sharding));
+  }
+  if (!proto.frontend_attributes().map().empty()) {
+    instruction->set_frontend_attributes(proto.frontend_attributes());
+  }
+  if (proto.has_statistics_viz()) {
+    instruction->set_statistics_viz(proto.statistics_viz());
+  }
+  if (proto.has_original_value()) {
+    instruction->set_original_value(
+        OriginalValue::FromProto(proto.original_value()));
+  }
+  if (proto.is_composite()) instruction->set_is_composite(true);
+  for (const HloInstructionProto::UnknownAttribute& attribute :
+       proto.unknown_attributes()) {
+    instruction->add_unknown_attribute(attribute.name(), attribute.value());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ProtoReader::CheckComputations(int64_t count) const {
+  const int64_t actual = computations.size();
+  return Check(actual == count, "expected ", count,
+               " called computations, got ", actual);
+}
+
+OutputToOperandAliasing ProtoReader::Aliasing() const {
+  OutputToOperandAliasing aliasing;
+  for (const OutputOperandAliasing& entry : proto.output_operand_aliasing()) {
+    aliasing.push_back({ShapeIndex(entry.output_shape_index().begin(),
+                                   entry.output_shape_index().end()),
+                        {entry.operand_index(),
+                         ShapeIndex(entry.operand_shape_index().begin(),
+                                    entry.operand_shape_index().end())}});
+  }
+  return aliasing;
+}
+
+std::optional<int64_t> ProtoReader::ChannelId() const {
+  if (proto.channel_id() > 0) return proto.channel_id();
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  // Protos of old all-reduces.
+  if (proto.all_reduce_id() > 0) return proto.all_reduce_id();
+#pragma GCC diagnostic pop
+  return std::nullopt;
+}
+
+}  // namespace hlo_proto_internal
+
+absl::StatusOr<std::unique_ptr<HloInstruction>> HloInstruction::CreateFromProto(
+    const HloInstructionProto& proto,
+    const absl::flat_hash_map<int64_t, HloInstruction*>& instruction_map,
+    const absl::flat_hash_map<int64_t, HloComputation*>& computation_map,
+    bool prohibit_empty_literal,
+    absl::Span<const std::shared_ptr<BackendConfigWrapper>> backend_configs) {
+  hlo_proto_internal::ProtoReader reader{proto};
+  reader.prohibit_empty_literal = prohibit_empty_literal;
+  if (proto.name().empty()) return reader.Error("no name");
+  if (proto.id() < 0) return reader.Error("negative id ", proto.id());
+  std::optional<HloOpcode> opcode = TryStringToHloOpcode(proto.opcode());
+  if (!opcode.has_value()) return reader.Error("unknown opcode");
+  reader.opcode = *opcode;
+  if (!proto.has_shape()) return reader.Error("no shape");
+  TF_ASSIGN_OR_RETURN(reader.shape, Shape::FromProto(proto.shape()));
+  TF_RETURN_IF_ERROR(ShapeUtil::ValidateShapeWithOptionalLayout(reader.shape));
+  TF_RETURN_IF_ERROR(hlo_proto_internal::LookUpReferences(
+      instruction_map, computation_map, &reader));
+  TF_RETURN_IF_ERROR(hlo_proto_internal::CheckAgainstOpcode(reader));
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<HloInstruction> instruction,
+                      hlo_proto_internal::Read(reader));
+  TF_RETURN_IF_ERROR(hlo_proto_internal::ReadCommonFields(
+      reader, instruction_map, backend_configs, instruction.get()));
+  return instruction;
+}
+
+}  // namespace xla

@@ -1,0 +1,139 @@
+#ifndef XLA_HLO_IR_TEXT_HLO_INSTRUCTION_PRINT_INTERNAL_H_
+#define XLA_HLO_IR_TEXT_HLO_INSTRUCTION_PRINT_INTERNAL_H_
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_print_options.h"
+#include "xla/hlo/ir/text/hlo_attribute_printer.h"
+#include "xla/hlo/ir/text/hlo_print_util.h"
+#include "xla/literal.h"
+#include "xla/printer.h"
+#include "xla/service/hlo.pb.h"
+
+// What the printers of instructions, computations and modules share. Not for
+// use elsewhere.
+
+namespace xla {
+
+// Access to the attributes of a subclass.
+class HloInstructionPrinter {
+ public:
+  static void PrintOpcodeAttributes(
+      const HloInstruction& inst, HloInstruction::AttributePrinter& attributes,
+      const HloPrintOptions& options) {
+    inst.PrintExtraAttributesImpl(attributes, options);
+  }
+};
+
+namespace hlo_print_internal {
+
+using AttributePrinter = HloInstruction::AttributePrinter;
+
+// --- One attribute each. `key` ends with '='. --------------------------------
+
+template <typename T>
+void PrintAttribute(AttributePrinter& attributes, absl::string_view key,
+                    const T& value) {
+  attributes.Next([&](Printer* p) { AppendCat(p, key, value); });
+}
+
+inline void PrintAttribute(AttributePrinter& attributes, absl::string_view key,
+                           bool value) {
+  attributes.Next(
+      [&](Printer* p) { AppendCat(p, key, value ? "true" : "false"); });
+}
+
+inline void PrintIntsAttribute(AttributePrinter& attributes,
+                               absl::string_view key,
+                               absl::Span<const int64_t> values) {
+  attributes.Next([&](Printer* p) {
+    p->Append(key);
+    PrintBracedInts(p, values);
+  });
+}
+
+inline void PrintQuotedAttribute(AttributePrinter& attributes,
+                                 absl::string_view key,
+                                 absl::string_view value) {
+  attributes.Next([&](Printer* p) {
+    p->Append(key);
+    PrintQuoted(p, value);
+  });
+}
+
+// `key_is_true` (with its value) if the flag is set, else nothing.
+inline void PrintFlag(AttributePrinter& attributes,
+                      absl::string_view key_is_true, bool flag) {
+  if (flag) attributes.Next([&](Printer* p) { p->Append(key_is_true); });
+}
+
+using OutputToOperandAliasing =
+    std::vector<std::pair<ShapeIndex, std::pair<int64_t, ShapeIndex>>>;
+void PrintAliasing(AttributePrinter& attributes,
+                   const OutputToOperandAliasing& aliasing);
+
+// --- Names and values
+// ----------------------------------------------------------
+
+// Name with its percent sign, if the options want one.
+void PrintInstructionName(Printer* printer, const HloPrintOptions& options,
+                          absl::string_view name);
+
+// Name of a called computation: its own, or the canonical one of the map.
+void PrintComputationName(Printer* printer, const HloPrintOptions& options,
+                          const HloComputation& computation,
+                          CanonicalNameMap* names);
+
+// A literal with its shape, as in literal=.
+void PrintTypedLiteral(Printer* printer, const Literal& literal,
+                       const HloPrintOptions& options);
+
+// fprop, dgrad or wgrad; "unset" for a kind that is not known.
+absl::string_view ConvolutionKindToString(ConvolutionKind kind);
+
+// --- Instructions and computations
+// ---------------------------------------------
+
+// All attributes of an instruction. Computation names come from `names` under
+// canonicalize_computations, if it is not null.
+void PrintAttributes(const HloInstruction& inst, AttributePrinter& attributes,
+                     const HloPrintOptions& options, CanonicalNameMap* names);
+
+// An asynchronous instruction that prints as <wrapped opcode>-start, -update or
+// -done. Its computation is then not printed.
+bool PrintsAsAsyncSugar(const HloInstruction& inst,
+                        const HloPrintOptions& options);
+
+// A computation that is named nowhere in the text: all its callers print as
+// sugar.
+bool IsHiddenBySugar(const HloComputation& computation,
+                     const HloPrintOptions& options);
+
+// A get-tuple-element whose line is left out: users print `tuple#1`.
+bool IsFoldedGte(const HloInstruction& inst, const HloPrintOptions& options);
+
+// Computations in the order of text and proto: depth first from the entry.
+//
+// That order follows the order of instructions, which parsing a scheduled
+// module changes to that of the schedule. So that its text stays what it is, a
+// scheduled module prints as it is stored, unless `canonical`, if callees are
+// stored before callers and the entry last, as the parser does it.
+std::vector<HloComputation*> ComputationsInPrintingOrder(
+    const HloModule& module, bool canonical);
+
+// A computation with the names of the map. `entry` puts ENTRY before it.
+void PrintComputation(Printer* printer, const HloComputation& computation,
+                      const HloPrintOptions& options,
+                      absl::Span<const HloInstruction* const> order,
+                      CanonicalNameMap* names, bool entry);
+
+}  // namespace hlo_print_internal
+}  // namespace xla
+
+#endif  // XLA_HLO_IR_TEXT_HLO_INSTRUCTION_PRINT_INTERNAL_H_

@@ -1,0 +1,89 @@
+#include "xla/hlo/memory/accounting/recomputable.h"
+
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/memory/accounting/remat_buffers.h"
+
+namespace xla {
+namespace {
+
+// Whether what a loop, conditional or call runs may run once more: no side
+// effects, no meetings of devices, no code that is not known.
+bool CalleesAreRecomputable(const HloInstruction& caller) {
+  std::vector<const HloComputation*> work(caller.called_computations().begin(),
+                                          caller.called_computations().end());
+  absl::flat_hash_set<const HloComputation*> seen(work.begin(), work.end());
+  while (!work.empty()) {
+    const HloComputation* computation = work.back();
+    work.pop_back();
+    for (const HloInstruction* inst : computation->instructions()) {
+      const bool free = inst->opcode() == HloOpcode::kParameter ||
+                        inst->opcode() == HloOpcode::kOptimizationBarrier ||
+                        inst->opcode() == HloOpcode::kAddDependency ||
+                        inst->opcode() == HloOpcode::kAfterAll ||
+                        IsRenaming(*inst) ||
+                        (RunsComputations(*inst) && !inst->IsAsynchronous());
+      if (!free && !IsRecomputable(*inst)) return false;
+      for (const HloComputation* callee : inst->called_computations()) {
+        if (seen.insert(callee).second) work.push_back(callee);
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+bool IsRenaming(const HloInstruction& instruction) {
+  if (instruction.HasControlDependencies()) return false;
+  switch (instruction.opcode()) {
+    case HloOpcode::kGetTupleElement:
+    case HloOpcode::kBitcast:
+    case HloOpcode::kTuple:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsRecomputable(const HloInstruction& instruction) {
+  if (instruction.HasControlDependencies()) return false;
+  switch (instruction.opcode()) {
+    case HloOpcode::kParameter:
+    case HloOpcode::kRng:
+    case HloOpcode::kRngGetAndUpdateState:
+    case HloOpcode::kDomain:
+    case HloOpcode::kOptimizationBarrier:
+    case HloOpcode::kAddDependency:
+    case HloOpcode::kAfterAll:
+    case HloOpcode::kCopyStart:
+    case HloOpcode::kCopyDone:
+    case HloOpcode::kGetTupleElement:
+    case HloOpcode::kTuple:
+    case HloOpcode::kBitcast:
+    // Each is one meeting of devices; a second one would need a channel of
+    // its own on all of them.
+    case HloOpcode::kAllGather:
+    case HloOpcode::kAllReduce:
+    case HloOpcode::kAllToAll:
+    case HloOpcode::kRaggedAllToAll:
+    case HloOpcode::kReduceScatter:
+    case HloOpcode::kCollectivePermute:
+    case HloOpcode::kCollectiveBroadcast:
+      return false;
+    case HloOpcode::kWhile:
+    case HloOpcode::kConditional:
+    case HloOpcode::kCall:
+      return CalleesAreRecomputable(instruction);
+    case HloOpcode::kCustomCall:
+      return instruction.IsCustomCall(
+          {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"});
+    default:
+      return !instruction.IsAsynchronous() && !instruction.HasSideEffect();
+  }
+}
+
+}  // namespace xla

@@ -1,0 +1,81 @@
+#ifndef XLA_HLO_MEMORY_ACCOUNTING_REMAT_ACCOUNTING_H_
+#define XLA_HLO_MEMORY_ACCOUNTING_REMAT_ACCOUNTING_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_schedule.h"
+#include "xla/hlo/memory/accounting/remat_buffers.h"
+
+namespace xla {
+
+// The memory of a scheduled module as OpenXLA's rematerialization counts it.
+//
+//   p = param; a = f(p); w = while(a) {body: 30 B}; ROOT r = g(w)
+//   → at w: a and what runs inside (30 B); r, the result, counts at all times
+//
+// A value lives from the instruction that makes it to its last reader, through
+// whatever forwards it. Parameters and what leaves a computation count nothing
+// inside it. A while goes on in the buffers of its operand. While an
+// instruction runs, the peaks of all computations that it calls come on top
+// (while, call, conditional, async-start; not fusions and reducers). The
+// module's whole result is added once.
+struct RematPeak {
+  struct OfComputation {
+    int64_t bytes = 0;
+    // The first instruction with so many; null: none needs anything.
+    const HloInstruction* at = nullptr;
+  };
+
+  // With the result.
+  int64_t bytes = 0;
+  // Of the module's result, with tables of pointers.
+  int64_t output_bytes = 0;
+  // Where the peak is: an instruction of the entry, then one in the callee of
+  // it that needs most, and so on inwards. Empty if nothing needs memory.
+  std::vector<const HloInstruction*> at;
+  // Of all computations that hold memory of their own, results left out.
+  absl::flat_hash_map<const HloComputation*, OfComputation> computations;
+};
+
+// Computations that the entry runs as steps, callees first, the entry last;
+// those of `execution_threads` only (empty: all).
+std::vector<HloComputation*> ComputationsThatRun(
+    const HloModule& module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads = {});
+
+// InvalidArgument if a computation that runs has no sequence or one that
+// contradicts its operands. The keys of `beside` count nothing where they are
+// called. O(indices of all shapes). What was built for that goes to `buffers`.
+absl::StatusOr<RematPeak> ComputeRematPeak(
+    const HloModule& module, const HloSchedule& schedule,
+    const RematSizeOptions& options = {},
+    const absl::flat_hash_set<absl::string_view>& execution_threads = {},
+    const absl::flat_hash_map<HloComputation*, int64_t>& beside = {},
+    RematBuffersByComputation* buffers = nullptr);
+
+// Bytes of the result: all arrays and tables of pointers.
+int64_t RematOutputBytes(const HloModule& module,
+                         const RematSizeOptions& options = {});
+
+// Of one computation, given those of the computations it calls; those that are
+// missing count nothing.
+absl::StatusOr<RematPeak::OfComputation> ComputeRematPeakOfComputation(
+    const HloInstructionSequence& sequence, const RematSizeOptions& options,
+    const absl::flat_hash_map<const HloComputation*, RematPeak::OfComputation>&
+        callees);
+RematPeak::OfComputation ComputeRematPeakOfComputation(
+    const RematBuffers& buffers,
+    const absl::flat_hash_map<const HloComputation*, RematPeak::OfComputation>&
+        callees);
+
+}  // namespace xla
+
+#endif  // XLA_HLO_MEMORY_ACCOUNTING_REMAT_ACCOUNTING_H_

@@ -1,0 +1,33 @@
+#ifndef XLA_HLO_MEMORY_GRAPH_GREEDY_ORDER_H_
+#define XLA_HLO_MEMORY_GRAPH_GREEDY_ORDER_H_
+
+#include <vector>
+
+#include "xla/hlo/memory/graph/memory_graph.h"
+
+namespace xla {
+
+// How a greedy order chooses among ready steps. All take steps first that never
+// add memory.
+enum class GreedyRule {
+  // What leaves least memory behind.
+  kLeastMemory,
+  // What lowers memory; if nothing does, what became ready last (depth first).
+  kFreeingThenDeepest,
+};
+
+// Runs, step by step, the ready step that the rule likes best; of equals the
+// one that became ready last. O((nodes + edges) log nodes) for steps with few
+// values.
+std::vector<MemoryGraph::Node> GreedyOrder(const MemoryGraph& graph,
+                                           GreedyRule rule);
+
+// The topological order that keeps steps as near as it can to `key` (one per
+// node): always the ready step with the lowest key. O((nodes + edges) log
+// nodes).
+std::vector<MemoryGraph::Node> OrderByKey(const MemoryGraph& graph,
+                                          const std::vector<int32_t>& key);
+
+}  // namespace xla
+
+#endif  // XLA_HLO_MEMORY_GRAPH_GREEDY_ORDER_H_

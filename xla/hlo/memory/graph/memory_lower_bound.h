@@ -1,0 +1,33 @@
+#ifndef XLA_HLO_MEMORY_GRAPH_MEMORY_LOWER_BOUND_H_
+#define XLA_HLO_MEMORY_GRAPH_MEMORY_LOWER_BOUND_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "xla/hlo/memory/graph/memory_graph.h"
+
+namespace xla {
+
+// What no order can do without, and where.
+struct MemoryBound {
+  int64_t bytes = 0;
+  // The step that needs it; kStart: what is there from the start.
+  MemoryGraph::Node node = MemoryGraph::kStart;
+};
+
+// What each step needs in any order, bytes: what it reads and makes, what it
+// takes besides, and what is live throughout. O(nodes + edges).
+std::vector<int64_t> StepLowerBounds(const MemoryGraph& graph);
+
+// A lower bound for the peak of any order: the largest of StepLowerBounds, and
+// of minimum cuts (MemoryCutter) at some steps: those that need most and those
+// where `order` has most. Looks at about `steps` edges at most; 0: no cuts, and
+// `order` may be empty.
+MemoryBound AnyOrderLowerBound(const MemoryGraph& graph,
+                               absl::Span<const MemoryGraph::Node> order,
+                               int64_t steps);
+
+}  // namespace xla
+
+#endif  // XLA_HLO_MEMORY_GRAPH_MEMORY_LOWER_BOUND_H_

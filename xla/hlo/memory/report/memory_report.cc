@@ -1,0 +1,241 @@
+#include "xla/hlo/memory/report/memory_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "google/protobuf/util/json_util.h"
+#include "xla/hlo/analysis/byte_size.h"
+
+namespace xla {
+namespace {
+
+// "12.0 GiB at the peak: does not fit in 8.0 GiB, 4.0 GiB too much".
+std::string Answer(const MemoryReport& report) {
+  std::string out = absl::StrCat(
+      report.module(), ": ", HumanBytes(report.peak_bytes()), " at the peak");
+  if (!report.has_limit_bytes()) return absl::StrCat(out, "\n");
+  const double limit = report.limit_bytes();
+  const double need = std::max(report.peak_bytes(), report.heap_bytes());
+  absl::StrAppend(&out, report.fits() ? ": fits in " : ": does not fit in ",
+                  HumanBytes(limit), ", ", HumanBytes(std::abs(limit - need)),
+                  report.fits() ? " to spare" : " too much", "\n");
+  if (report.fits()) return out;
+  if (report.any_order_lower_bound_bytes() > limit) {
+    absl::StrAppend(&out, "  No order of these instructions fits: one needs ",
+                    HumanBytes(report.any_order_lower_bound_bytes()),
+                    " in any order.\n");
+  } else {
+    absl::StrAppend(&out, "  The lower bound for any order is ",
+                    HumanBytes(report.any_order_lower_bound_bytes()), ".\n");
+  }
+  return out;
+}
+
+std::string Place(absl::string_view op_name, absl::string_view source) {
+  if (op_name.empty()) return std::string(source);
+  if (source.empty()) return std::string(op_name);
+  return absl::StrCat(op_name, ", ", source);
+}
+
+std::string Summary(const MemoryReport& report) {
+  std::string out;
+  if (!report.peak_instruction().empty()) {
+    absl::StrAppend(&out, "  at %", report.peak_instruction(), " (",
+                    report.peak_opcode(), ") in %", report.peak_computation());
+    const std::string place =
+        Place(report.peak_op_name(), report.peak_source());
+    if (!place.empty()) absl::StrAppend(&out, ", ", place);
+    absl::StrAppend(&out, "\n");
+  }
+  absl::StrAppendFormat(&out, "\n  arguments   %10s\n",
+                        HumanBytes(report.argument_bytes()));
+  absl::StrAppendFormat(&out, "  outputs     %10s",
+                        HumanBytes(report.output_bytes()));
+  absl::StrAppendFormat(&out, "   of them in arguments' memory %s\n",
+                        HumanBytes(report.aliased_bytes()));
+  absl::StrAppendFormat(&out, "  temporaries %10s   at the peak\n",
+                        HumanBytes(report.temp_bytes()));
+  absl::StrAppendFormat(&out, "  constants   %10s   not in the peak\n",
+                        HumanBytes(report.constant_bytes()));
+  absl::StrAppendFormat(
+      &out,
+      "  heap        %10s   with offsets: %.2f %% above the %s of this "
+      "order\n",
+      HumanBytes(report.heap_bytes()), 100 * report.fragmentation(),
+      HumanBytes(report.lower_bound_bytes()));
+  absl::StrAppendFormat(&out, "  any order   %10s   at least\n",
+                        HumanBytes(report.any_order_lower_bound_bytes()));
+  absl::StrAppendFormat(&out, "  schedule    %10s   %.0f instructions",
+                        report.schedule_algorithm(),
+                        report.instruction_count());
+  if (!report.schedule_winner().empty() &&
+      report.schedule_winner() != report.schedule_algorithm()) {
+    absl::StrAppend(&out, ", order by ", report.schedule_winner());
+  }
+  if (report.has_schedule_seconds()) {
+    absl::StrAppendFormat(&out, ", %.2f s", report.schedule_seconds());
+  }
+  absl::StrAppend(&out, "\n");
+  return out;
+}
+
+std::string Shorten(absl::string_view text, size_t width) {
+  if (text.size() <= width) return std::string(text);
+  return absl::StrCat(text.substr(0, width - 3), "...");
+}
+
+std::string LiveTable(const MemoryReport& report, int max_buffers) {
+  if (report.live_at_peak().empty()) return "";
+  std::string out =
+      absl::StrCat("\nlive at the peak: ", report.live_at_peak_size(),
+                   " buffers, largest first\n");
+  absl::StrAppendFormat(&out, "  %10s %6s  %-15s %-28s %-30s %s\n", "bytes",
+                        "share", "kind", "instruction", "shape", "made by");
+  double rest = 0;
+  for (int i = 0; i < report.live_at_peak_size(); ++i) {
+    const MemoryReport::Buffer& buffer = report.live_at_peak(i);
+    if (i >= max_buffers) {
+      rest += buffer.bytes();
+      continue;
+    }
+    std::string line = absl::StrFormat(
+        "  %10s %5.1f%%  %-15s %-28s %-30s %s", HumanBytes(buffer.bytes()),
+        100 * buffer.bytes() / std::max(report.peak_bytes(), 1.0),
+        buffer.kind(),
+        Shorten(absl::StrCat(
+                    "%", buffer.name(),
+                    buffer.shape_index() == "{}" ? "" : buffer.shape_index()),
+                28),
+        Shorten(buffer.shape(), 30), Place(buffer.op_name(), buffer.source()));
+    line.erase(line.find_last_not_of(' ') + 1);
+    absl::StrAppend(&out, line, "\n");
+  }
+  if (report.live_at_peak_size() > max_buffers) {
+    absl::StrAppendFormat(&out, "  %10s %5.1f%%  the other %d\n",
+                          HumanBytes(rest),
+                          100 * rest / std::max(report.peak_bytes(), 1.0),
+                          report.live_at_peak_size() - max_buffers);
+  }
+  return out;
+}
+
+// Sums over buffers of one kind and shape, where not all buffers are listed.
+std::string ShapeTable(const MemoryReport& report, int max_buffers) {
+  if (report.live_at_peak_size() <= max_buffers) return "";
+  struct Sum {
+    std::string kind;
+    std::string shape;
+    int count = 0;
+    double bytes = 0;
+  };
+  std::map<std::pair<std::string, std::string>, Sum> by_shape;
+  for (const MemoryReport::Buffer& buffer : report.live_at_peak()) {
+    Sum& sum = by_shape[{buffer.kind(), buffer.shape()}];
+    sum.kind = buffer.kind();
+    sum.shape = buffer.shape();
+    ++sum.count;
+    sum.bytes += buffer.bytes();
+  }
+  std::vector<Sum> largest;
+  for (const auto& [key, sum] : by_shape) largest.push_back(sum);
+  std::stable_sort(
+      largest.begin(), largest.end(),
+      [](const Sum& a, const Sum& b) { return a.bytes > b.bytes; });
+  constexpr size_t kMost = 6;
+  if (largest.size() > kMost) largest.resize(kMost);
+  std::string out = "\nby shape, all of them together\n";
+  for (const Sum& sum : largest) {
+    absl::StrAppendFormat(&out, "  %10s %5.1f%%  %-15s %4d x %s\n",
+                          HumanBytes(sum.bytes),
+                          100 * sum.bytes / std::max(report.peak_bytes(), 1.0),
+                          sum.kind, sum.count, Shorten(sum.shape, 60));
+  }
+  return out;
+}
+
+std::string ComputationTable(const MemoryReport& report) {
+  if (report.computations_size() < 2) return "";
+  std::vector<const MemoryReport::Computation*> largest;
+  for (const MemoryReport::Computation& c : report.computations()) {
+    largest.push_back(&c);
+  }
+  std::stable_sort(largest.begin(), largest.end(), [](auto* a, auto* b) {
+    return a->peak_bytes() > b->peak_bytes();
+  });
+  constexpr size_t kMost = 8;
+  if (largest.size() > kMost) largest.resize(kMost);
+  std::string out = "\nby computation, most bytes live while it runs\n";
+  for (const MemoryReport::Computation* c : largest) {
+    absl::StrAppendFormat(&out, "  %10s  %6.0f instructions  %%%s\n",
+                          HumanBytes(c->peak_bytes()), c->instruction_count(),
+                          c->name());
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string PlotCurve(const std::vector<double>& curve, int width, int height) {
+  if (curve.empty() || width <= 0 || height <= 0) return "";
+  const size_t columns = std::min<size_t>(width, curve.size());
+  std::vector<double> most(columns, 0);
+  for (size_t i = 0; i < curve.size(); ++i) {
+    double& column = most[i * columns / curve.size()];
+    column = std::max(column, curve[i]);
+  }
+  const double top = *std::max_element(most.begin(), most.end());
+  std::string out;
+  for (int row = height; row > 0; --row) {
+    const std::string label = row == height || row == (height + 1) / 2
+                                  ? HumanBytes(top * row / height)
+                                  : "";
+    std::string line = absl::StrFormat("  %10s |", label);
+    for (double bytes : most) {
+      // A column reaches into a row when it fills at least half of it.
+      line.push_back(bytes * height >= top * (row - 0.5) && top > 0 ? '#'
+                                                                    : ' ');
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    absl::StrAppend(&out, line, "\n");
+  }
+  absl::StrAppendFormat(&out, "  %10s +%s %d program points\n", "",
+                        std::string(columns, '-'), curve.size());
+  return out;
+}
+
+std::string MemoryReportToText(const MemoryReport& report,
+                               const std::vector<double>& curve,
+                               const MemoryReportTextOptions& options) {
+  std::string out = Answer(report);
+  absl::StrAppend(&out, Summary(report), LiveTable(report, options.max_buffers),
+                  ShapeTable(report, options.max_buffers),
+                  ComputationTable(report));
+  const std::string plot =
+      PlotCurve(curve, options.plot_width, options.plot_height);
+  if (!plot.empty())
+    absl::StrAppend(&out, "\nlive bytes over the program\n", plot);
+  return out;
+}
+
+absl::StatusOr<std::string> MemoryReportToJson(const MemoryReport& report) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.add_whitespace = true;
+  options.always_print_primitive_fields = true;
+  options.preserve_proto_field_names = true;
+  std::string out;
+  auto status =
+      google::protobuf::util::MessageToJsonString(report, &out, options);
+  if (!status.ok()) {
+    return absl::InternalError(
+        absl::StrCat("memory report to JSON: ", status.ToString()));
+  }
+  return out;
+}
+
+}  // namespace xla

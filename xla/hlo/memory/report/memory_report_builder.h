@@ -1,0 +1,50 @@
+#ifndef XLA_HLO_MEMORY_REPORT_MEMORY_REPORT_BUILDER_H_
+#define XLA_HLO_MEMORY_REPORT_MEMORY_REPORT_BUILDER_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "xla/hlo/analysis/alias_info.h"
+#include "xla/hlo/analysis/buffer_value.h"
+#include "xla/hlo/analysis/hlo_alias_analysis.h"
+#include "xla/hlo/analysis/packing/packing_problem.h"
+#include "xla/hlo/memory/report/memory_report.pb.h"
+#include "xla/hlo/memory/schedulers/compute_schedule.h"
+
+namespace xla {
+
+struct MemoryReportOptions {
+  // As the schedule was computed with.
+  const AliasInfo* alias_info = nullptr;
+  BufferValue::SizeFunction size_function;
+  // Bytes that there are; unset: not asked.
+  std::optional<int64_t> limit_bytes;
+  // Fill MemoryReport.curve.
+  bool curve = false;
+  // Say how long scheduling took; off for reproducible reports.
+  bool seconds = true;
+};
+
+struct BuiltMemoryReport {
+  MemoryReport report;
+  // Live bytes at each tick of the MemoryTimeline.
+  std::vector<double> curve;
+  // What offsets are needed for, over the ticks of the MemoryTimeline.
+  packing::PackingProblem buffers;
+};
+
+// Says where the memory of a module goes when it runs in `schedule`: the peak
+// and what is live there, what arguments, outputs and temporaries take, and the
+// height of a heap in which every buffer has an offset.
+//
+// `fits` compares the larger of peak and heap with the limit. Errors as those
+// of BuildMemoryTimeline().
+absl::StatusOr<BuiltMemoryReport> BuildMemoryReport(
+    const ScheduleResult& schedule, const HloAliasAnalysis& alias_analysis,
+    const MemoryReportOptions& options);
+
+}  // namespace xla
+
+#endif  // XLA_HLO_MEMORY_REPORT_MEMORY_REPORT_BUILDER_H_

@@ -1,0 +1,112 @@
+#include "xla/hlo/memory/report/memory_report.h"
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "xla/hlo/analysis/byte_size.h"
+
+namespace xla {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+MemoryReport Report() {
+  MemoryReport report;
+  report.set_module("step");
+  report.set_instruction_count(12);
+  report.set_peak_bytes(3 << 20);
+  report.set_heap_bytes(3 << 20);
+  report.set_lower_bound_bytes(3 << 20);
+  report.set_any_order_lower_bound_bytes(2 << 20);
+  report.set_peak_instruction("dot.3");
+  report.set_peak_computation("main");
+  report.set_peak_opcode("dot");
+  report.set_peak_source("model.py:12");
+  report.set_schedule_algorithm("best");
+  report.set_schedule_winner("cuts");
+  for (int i = 0; i < 3; ++i) {
+    MemoryReport::Buffer* buffer = report.add_live_at_peak();
+    buffer->set_name(std::string("b.") + std::to_string(i));
+    buffer->set_shape_index("{}");
+    buffer->set_shape("f32[262144]");
+    buffer->set_bytes(1 << 20);
+    buffer->set_kind("temporary");
+    buffer->set_first(3);
+    buffer->set_op_name("jit(step)/mul");
+  }
+  return report;
+}
+
+TEST(MemoryReportTest, TextAnswersFirst) {
+  MemoryReport report = Report();
+  EXPECT_THAT(MemoryReportToText(report, {}),
+              testing::StartsWith("step: 3.0 MiB at the peak\n  at %dot.3"));
+  report.set_limit_bytes(4 << 20);
+  report.set_fits(true);
+  EXPECT_THAT(MemoryReportToText(report, {}),
+              HasSubstr("at the peak: fits in 4.0 MiB, 1.0 MiB to spare"));
+  report.set_limit_bytes(2 << 20);
+  report.set_fits(false);
+  EXPECT_THAT(MemoryReportToText(report, {}),
+              HasSubstr("does not fit in 2.0 MiB, 1.0 MiB too much\n"
+                        "  The lower bound for any order is 2.0 MiB."));
+  report.set_limit_bytes(1 << 20);
+  EXPECT_THAT(MemoryReportToText(report, {}),
+              HasSubstr("No order of these instructions fits"));
+}
+
+TEST(MemoryReportTest, SmallBuffersAreSummed) {
+  MemoryReportTextOptions options;
+  options.max_buffers = 1;
+  const std::string text = MemoryReportToText(Report(), {}, options);
+  EXPECT_THAT(text, HasSubstr("%b.0"));
+  EXPECT_THAT(text, Not(HasSubstr("%b.1")));
+  EXPECT_THAT(text, HasSubstr("2.0 MiB  66.7%  the other 2"));
+  EXPECT_THAT(text, HasSubstr("3.0 MiB 100.0%  temporary          3 x "
+                              "f32[262144]\n"));
+  EXPECT_THAT(MemoryReportToText(Report(), {}), Not(HasSubstr("by shape")));
+}
+
+TEST(MemoryReportTest, JsonHoldsNumbers) {
+  auto json = MemoryReportToJson(Report());
+  ASSERT_TRUE(json.ok());
+  EXPECT_THAT(*json, HasSubstr("\"peak_bytes\": 3145728"));
+  EXPECT_THAT(*json, HasSubstr("\"aliased_bytes\": 0"));
+  EXPECT_THAT(*json, HasSubstr("\"first\": 3"));
+  EXPECT_THAT(*json, HasSubstr("\"schedule_algorithm\": \"best\""));
+  EXPECT_THAT(*json, HasSubstr("\"schedule_winner\": \"cuts\""));
+  EXPECT_THAT(*json, Not(HasSubstr("limit_bytes")));
+}
+
+TEST(MemoryReportTest, CurveKeepsItsPeak) {
+  std::vector<double> curve(1000, 512.0);
+  curve[500] = 4096.0;
+  EXPECT_EQ(PlotCurve(curve, 10, 2),
+            "     4.0 KiB |     #\n"
+            "     2.0 KiB |     #\n"
+            "             +---------- 1000 program points\n");
+  EXPECT_EQ(PlotCurve({}, 10, 2), "");
+  EXPECT_THAT(PlotCurve({0, 0}, 10, 1), HasSubstr("2 program points"));
+}
+
+TEST(ByteSizeTest, UnitsBothWays) {
+  EXPECT_EQ(HumanBytes(0), "0 B");
+  EXPECT_EQ(HumanBytes(1536), "1.5 KiB");
+  EXPECT_EQ(HumanBytes(1048575), "1.0 MiB");
+  EXPECT_EQ(*ParseByteSize("16GiB"), int64_t{16} << 30);
+  EXPECT_EQ(*ParseByteSize("16G"), int64_t{16} << 30);
+  EXPECT_EQ(*ParseByteSize(" 800 MB "), 800'000'000);
+  EXPECT_EQ(*ParseByteSize("1.5e9"), 1'500'000'000);
+  EXPECT_EQ(*ParseByteSize("2E"), int64_t{2} << 60);
+  EXPECT_EQ(*ParseByteSize("0"), 0);
+  for (const char* bad :
+       {"", "GiB", "12GX", "-3", "1e30", "16 GiB left", "1..2"}) {
+    EXPECT_FALSE(ParseByteSize(bad).ok()) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace xla

@@ -1,0 +1,137 @@
+#include "xla/hlo/memory/report/remat_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "google/protobuf/util/json_util.h"
+#include "xla/hlo/analysis/byte_size.h"
+
+namespace xla {
+namespace {
+
+constexpr int kBarWidth = 40;
+
+absl::StatusOr<std::string> ToJson(const google::protobuf::Message& message) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.add_whitespace = true;
+  options.always_print_primitive_fields = true;
+  options.preserve_proto_field_names = true;
+  std::string out;
+  auto status =
+      google::protobuf::util::MessageToJsonString(message, &out, options);
+  if (!status.ok()) {
+    return absl::InternalError(
+        absl::StrCat("report to JSON: ", status.ToString()));
+  }
+  return out;
+}
+
+std::string Duration(double seconds) {
+  if (std::abs(seconds) < 1e-3)
+    return absl::StrFormat("%.3g us", seconds * 1e6);
+  if (std::abs(seconds) < 1) return absl::StrFormat("%.3g ms", seconds * 1e3);
+  return absl::StrFormat("%.3g s", seconds);
+}
+
+}  // namespace
+
+std::string RematReportToText(const RematReport& report, int max_buffers) {
+  std::string out =
+      absl::StrFormat("%s: %s -> %s %s %s\n", report.module(),
+                      HumanBytes(report.peak_before_bytes()),
+                      HumanBytes(report.peak_after_bytes()),
+                      report.met() ? "fits in" : "does not fit in",
+                      HumanBytes(report.limit_bytes()));
+  absl::StrAppendFormat(
+      &out,
+      "  cost       %+.2f %% time (%s), %+.2f %% flops, %+.2f %% bytes, %+d "
+      "instructions\n",
+      100 * report.added_seconds_fraction(), Duration(report.added_seconds()),
+      100 * report.added_flops_fraction(), 100 * report.added_bytes_fraction(),
+      static_cast<int64_t>(report.instructions_added()));
+  absl::StrAppendFormat(&out, "  found by   %s (strategy %s, accounting %s)",
+                        report.method(), report.strategy(),
+                        report.accounting());
+  if (report.seconds() > 0) {
+    absl::StrAppendFormat(&out, " in %s", Duration(report.seconds()));
+  }
+  absl::StrAppendFormat(&out, "\n  at least   %s with the rewrites looked at\n",
+                        HumanBytes(report.lower_bound_bytes()));
+  if (report.met() || report.binding().empty()) return out;
+  absl::StrAppend(&out, "  what stays, largest first:\n");
+  const int count = std::min(max_buffers, report.binding_size());
+  for (int i = 0; i < count; ++i) {
+    const RematReport::Buffer& buffer = report.binding(i);
+    absl::StrAppendFormat(&out, "    %10s  %%%s %s %s",
+                          HumanBytes(buffer.bytes()), buffer.name(),
+                          buffer.opcode(), buffer.shape());
+    if (!buffer.op_name().empty()) {
+      absl::StrAppend(&out, ", ", buffer.op_name());
+    }
+    if (!buffer.source().empty()) absl::StrAppend(&out, ", ", buffer.source());
+    absl::StrAppend(&out, "\n");
+  }
+  if (count < report.binding_size()) {
+    absl::StrAppendFormat(&out, "    and %d more\n",
+                          report.binding_size() - count);
+  }
+  return out;
+}
+
+absl::StatusOr<std::string> RematReportToJson(const RematReport& report) {
+  return ToJson(report);
+}
+
+std::string RematCurveToText(const RematCurve& curve) {
+  std::string out =
+      absl::StrFormat("%s: %s, at least %s with the rewrites looked at\n",
+                      curve.module(), HumanBytes(curve.peak_before_bytes()),
+                      HumanBytes(curve.lower_bound_bytes()));
+  double most = 0;
+  for (const RematCurve::Point& point : curve.points()) {
+    if (point.met()) most = std::max(most, point.added_seconds_fraction());
+  }
+  for (const RematCurve::Point& point : curve.points()) {
+    absl::StrAppendFormat(&out, "  %5.1f %% %10s ",
+                          100 * point.limit_fraction(),
+                          HumanBytes(point.limit_bytes()));
+    if (!point.met()) {
+      absl::StrAppendFormat(&out, "not met: %s\n",
+                            HumanBytes(point.peak_bytes()));
+      continue;
+    }
+    const int bar =
+        most <= 0 ? 0
+                  : static_cast<int>(
+                        kBarWidth *
+                        std::max(0.0, point.added_seconds_fraction()) / most);
+    absl::StrAppendFormat(&out, "%+7.2f %% |%s\n",
+                          100 * point.added_seconds_fraction(),
+                          std::string(bar, '#'));
+  }
+  return out;
+}
+
+std::string RematCurveToCsv(const RematCurve& curve) {
+  std::string out =
+      "limit_fraction,limit_bytes,met,peak_bytes,added_flops_fraction,"
+      "added_seconds,added_seconds_fraction,instructions_added,method\n";
+  for (const RematCurve::Point& point : curve.points()) {
+    absl::StrAppendFormat(&out, "%.6g,%.0f,%d,%.0f,%.6g,%.6g,%.6g,%.0f,%s\n",
+                          point.limit_fraction(), point.limit_bytes(),
+                          point.met() ? 1 : 0, point.peak_bytes(),
+                          point.added_flops_fraction(), point.added_seconds(),
+                          point.added_seconds_fraction(),
+                          point.instructions_added(), point.method());
+  }
+  return out;
+}
+
+absl::StatusOr<std::string> RematCurveToJson(const RematCurve& curve) {
+  return ToJson(curve);
+}
+
+}  // namespace xla

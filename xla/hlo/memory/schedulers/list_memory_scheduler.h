@@ -1,0 +1,41 @@
+#ifndef XLA_HLO_MEMORY_SCHEDULERS_LIST_MEMORY_SCHEDULER_H_
+#define XLA_HLO_MEMORY_SCHEDULERS_LIST_MEMORY_SCHEDULER_H_
+
+#include <utility>
+
+#include "xla/hlo/memory/schedulers/memory_scheduler_algorithm.h"
+
+namespace xla {
+
+// Greedy list scheduling: of the instructions that are ready, always the one
+// that frees most over what it defines; then the one with most users, then the
+// one that became ready last.
+//
+// Results of at most one element go as soon as they can; an outfeed that has a
+// configuration as early, such an infeed as late as possible. Parameters and
+// constants count nothing. What an instruction needs while it runs, and what
+// the computations that it calls need, is not looked at.
+// O((instructions + edges) log n) plus the elements of tuples at each reader.
+class ListMemoryScheduler : public ComputationSchedulerAlgorithm {
+ public:
+  using ComputationSchedulerAlgorithm::Run;
+
+  ListMemoryScheduler(const AliasInfo* alias_info,
+                      const BufferValue::SizeFunction* size_function,
+                      SchedulerPostprocessor postprocessor = {})
+      : ComputationSchedulerAlgorithm(alias_info, size_function,
+                                      std::move(postprocessor)) {}
+  ListMemoryScheduler(const AliasInfo* alias_info,
+                      BufferValue::SizeFunction size_function,
+                      SchedulerPostprocessor postprocessor = {})
+      : ComputationSchedulerAlgorithm(alias_info, std::move(size_function),
+                                      std::move(postprocessor)) {}
+
+  absl::StatusOr<HloInstructionSequence> Run(
+      HloComputation* computation,
+      const HloAliasAnalysis& alias_analysis) const override;
+};
+
+}  // namespace xla
+
+#endif  // XLA_HLO_MEMORY_SCHEDULERS_LIST_MEMORY_SCHEDULER_H_

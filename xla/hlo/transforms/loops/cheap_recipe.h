@@ -1,0 +1,46 @@
+#ifndef XLA_HLO_TRANSFORMS_LOOPS_CHEAP_RECIPE_H_
+#define XLA_HLO_TRANSFORMS_LOOPS_CHEAP_RECIPE_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+
+namespace xla::remat_plan {
+
+// How a large value follows from small ones by instructions that cost next to
+// nothing: broadcasts, iotas, converts, transposes, element-wise ones.
+//
+//   m = compare(broadcast(p), iota())  → made: m, broadcast, iota; carried: p
+struct CheapRecipe {
+  absl::flat_hash_set<const HloInstruction*> made;
+  absl::flat_hash_set<const HloInstruction*> carried;
+  // `made`, readers before what they read.
+  std::vector<const HloInstruction*> order;
+};
+
+struct CheapRecipeOptions {
+  // What is carried may have the value's bytes divided by this. Parameters
+  // count nothing: they are there anyway.
+  int64_t carried_part = 4;
+  // Whether fusions may be made again, too.
+  bool fusions = true;
+};
+
+// Bytes of the value, 8 for each pointer of a tuple.
+int64_t BytesOf(const HloInstruction* inst);
+
+// Whether the value is a parameter or an element of one.
+bool IsParameterRead(const HloInstruction* inst);
+
+// Goes back from `value` as long as what is carried stays small; nullopt if
+// that leads nowhere. O(instructions that it looks at), of which there are at
+// most 64.
+std::optional<CheapRecipe> FindCheapRecipe(
+    const HloInstruction* value, const CheapRecipeOptions& options = {});
+
+}  // namespace xla::remat_plan
+
+#endif  // XLA_HLO_TRANSFORMS_LOOPS_CHEAP_RECIPE_H_

@@ -1,0 +1,55 @@
+#ifndef XLA_HLO_TRANSFORMS_LOOPS_LOOP_RESIDUALS_H_
+#define XLA_HLO_TRANSFORMS_LOOPS_LOOP_RESIDUALS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+
+namespace xla::remat_plan {
+
+// A stack that one loop writes and another one reads: what a layer leaves for
+// its backward pass, when layers are scanned.
+//
+//   forward, trip i:   x = f(w[i], h); stack[i] = x;  …
+//   backward, trip j:  … x = stack[j] …
+//
+// The stack can go where x follows from what the backward loop has or can get:
+//
+//   backward, trip j:  … x = f(w[j], h_stack[j]) …
+//
+// namely from other stacks of the same loop, from what does not change in the
+// forward loop (also slices of it), from constants and the number of the trip.
+// The forward loop must count trips from 0 by 1 and write stack[i] in trip i,
+// for all i.
+struct LoopResidual {
+  HloInstruction* forward = nullptr;
+  HloInstruction* backward = nullptr;
+  int64_t forward_element = 0;
+  int64_t backward_element = 0;
+  int64_t bytes = 0;
+};
+
+// All stacks of the module for which the loops have the right form, in the
+// order of the schedule.
+std::vector<LoopResidual> FindLoopResiduals(const HloModule& module);
+
+// An order in which stacks can be dropped, one after the other: least seconds
+// per byte first, given that those before it are gone. Those that cannot be
+// dropped any more are left out. Numbers are those of FindLoopResiduals().
+// `seconds`: of one run of an instruction.
+std::vector<int> OrderOfDrops(
+    absl::Span<const LoopResidual> residuals,
+    absl::FunctionRef<double(const HloInstruction&)> seconds);
+
+// Drops the stacks with these numbers, which must be a beginning of
+// OrderOfDrops(), and updates the schedule.
+absl::Status DropLoopResiduals(absl::Span<const int> drops, HloModule* module);
+
+}  // namespace xla::remat_plan
+
+#endif  // XLA_HLO_TRANSFORMS_LOOPS_LOOP_RESIDUALS_H_

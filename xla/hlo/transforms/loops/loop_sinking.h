@@ -1,0 +1,46 @@
+#ifndef XLA_HLO_TRANSFORMS_LOOPS_LOOP_SINKING_H_
+#define XLA_HLO_TRANSFORMS_LOOPS_LOOP_SINKING_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+
+namespace xla::remat_plan {
+
+// A value that a loop only hands through, although its body could make it.
+//
+//   m = broadcast(c); w = while(tuple(m, …))    m waits through the loop
+//   → w = while(tuple(c, …)), body: m = broadcast(c)
+//
+//   t = transpose(p); w = while(tuple(t, …)), body: dynamic-slice(t, i)
+//   → w = while(tuple(p, …)), body: transpose(dynamic-slice(p, i))
+//
+// The body makes it from what it is made of, back to values that take no room
+// (parameters) or little; if it reads it by slices of one place in the first
+// dimension, only those.
+struct LoopInvariant {
+  HloInstruction* loop = nullptr;
+  int64_t element = 0;
+  int64_t bytes = 0;
+  // Of the body's new instructions, all trips together.
+  double seconds = 0;
+};
+
+// Invariants of all loops that can be sunk, cheapest per byte first. Values
+// below `min_bytes` are not looked at. `seconds`: of one run of an instruction.
+std::vector<LoopInvariant> FindLoopInvariants(
+    const HloModule& module, int64_t min_bytes,
+    absl::FunctionRef<double(const HloInstruction&)> seconds);
+
+// Sinks invariants as found, and updates the schedule.
+absl::Status SinkLoopInvariants(absl::Span<const LoopInvariant> invariants,
+                                HloModule* module);
+
+}  // namespace xla::remat_plan
+
+#endif  // XLA_HLO_TRANSFORMS_LOOPS_LOOP_SINKING_H_

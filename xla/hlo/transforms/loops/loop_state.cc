@@ -1,0 +1,189 @@
+#include "xla/hlo/transforms/loops/loop_state.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/literal_util.h"
+#include "xla/status_macros.h"
+
+namespace xla::remat_plan {
+namespace {
+
+bool OnlyElementsAreRead(const HloInstruction* state) {
+  return std::all_of(state->users().begin(), state->users().end(),
+                     [](const HloInstruction* user) {
+                       return user->opcode() == HloOpcode::kGetTupleElement;
+                     });
+}
+
+// Shardings name one element each; those of changed tuples would be wrong.
+void DropSharding(HloInstruction* inst) {
+  if (inst->has_sharding()) inst->clear_sharding();
+}
+
+}  // namespace
+
+std::optional<LoopState> LoopState::Match(HloInstruction* loop) {
+  if (loop->opcode() != HloOpcode::kWhile || loop->HasControlDependencies() ||
+      loop->IsRoot()) {
+    return std::nullopt;
+  }
+  const HloInstruction* init = loop->operand(0);
+  const HloComputation* body = loop->while_body();
+  const HloComputation* condition = loop->while_condition();
+  const HloInstruction* root = body->root_instruction();
+  if (init->opcode() != HloOpcode::kTuple ||
+      root->opcode() != HloOpcode::kTuple || init->HasControlDependencies() ||
+      root->HasControlDependencies() || !root->users().empty() ||
+      body->caller_instructions().size() != 1 ||
+      condition->caller_instructions().size() != 1 ||
+      !OnlyElementsAreRead(loop) ||
+      !OnlyElementsAreRead(body->parameter_instruction(0)) ||
+      !OnlyElementsAreRead(condition->parameter_instruction(0))) {
+    return std::nullopt;
+  }
+  return LoopState(loop);
+}
+
+std::optional<int64_t> LoopState::ElementOf(const HloInstruction* inst,
+                                            const HloInstruction* state) {
+  if (inst->opcode() != HloOpcode::kGetTupleElement ||
+      inst->operand(0) != state) {
+    return std::nullopt;
+  }
+  return inst->tuple_index();
+}
+
+bool LoopState::IsInvariant(int64_t element) const {
+  return ElementOf(body_root()->operand(element), body_state()) == element;
+}
+
+std::vector<HloInstruction*> LoopState::BodyReaders(int64_t element) const {
+  std::vector<HloInstruction*> readers;
+  for (HloInstruction* read : body_state()->users()) {
+    if (read->tuple_index() != element) continue;
+    for (HloInstruction* user : read->users()) {
+      if (user != body_root()) readers.push_back(user);
+    }
+  }
+  return readers;
+}
+
+bool LoopState::ConditionReads(int64_t element) const {
+  const HloInstruction* state =
+      loop_->while_condition()->parameter_instruction(0);
+  for (const HloInstruction* read : state->users()) {
+    if (read->tuple_index() == element) return true;
+  }
+  return false;
+}
+
+std::vector<HloInstruction*> LoopState::ResultReaders(int64_t element) const {
+  std::vector<HloInstruction*> readers;
+  for (HloInstruction* read : loop_->users()) {
+    if (read->tuple_index() != element) continue;
+    if (read->IsRoot()) readers.push_back(read);
+    readers.insert(readers.end(), read->users().begin(), read->users().end());
+  }
+  return readers;
+}
+
+bool LoopState::IsResultRoot(int64_t element) const {
+  for (const HloInstruction* read : loop_->users()) {
+    if (read->tuple_index() == element && read->IsRoot()) return true;
+  }
+  return false;
+}
+
+HloInstruction* LoopState::BodyElement(int64_t element) {
+  for (HloInstruction* read : body_state()->users()) {
+    if (read->tuple_index() == element) return read;
+  }
+  return body()->AddInstruction(
+      HloInstruction::CreateGetTupleElement(body_state(), element));
+}
+
+// Sets an operand of the initial tuple, or adds one, and all shapes with it.
+absl::Status LoopState::SetElement(int64_t element, HloInstruction* value) {
+  HloInstruction* old = init();
+  std::vector<HloInstruction*> operands(old->operands().begin(),
+                                        old->operands().end());
+  if (element == size()) {
+    operands.push_back(value);
+  } else {
+    operands[element] = value;
+  }
+  HloInstruction* tuple =
+      loop_->parent()->AddInstruction(HloInstruction::CreateTuple(operands));
+  tuple->SetAndSanitizeName(old->name());
+  tuple->UniquifyName(loop_->GetModule());
+  TF_RETURN_IF_ERROR(loop_->ReplaceOperandWithDifferentShape(0, tuple));
+  if (old->users().empty() && !old->IsRoot()) {
+    TF_RETURN_IF_ERROR(loop_->parent()->RemoveInstruction(old));
+  }
+  for (HloInstruction* state :
+       {loop_, body_state(),
+        loop_->while_condition()->parameter_instruction(0)}) {
+    *state->mutable_shape() = tuple->shape();
+    DropSharding(state);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LoopState::SetBodyResult(int64_t element, HloInstruction* value) {
+  HloInstruction* old = body_root();
+  if (element < old->operand_count() && old->operand(element) == value) {
+    return absl::OkStatus();
+  }
+  std::vector<HloInstruction*> operands(old->operands().begin(),
+                                        old->operands().end());
+  if (element == old->operand_count()) {
+    operands.push_back(value);
+  } else {
+    operands[element] = value;
+  }
+  HloInstruction* root =
+      body()->AddInstruction(HloInstruction::CreateTuple(operands));
+  body()->set_root_instruction(root, /*accept_different_shape=*/true);
+  return body()->RemoveInstruction(old);
+}
+
+absl::StatusOr<int64_t> LoopState::Append(HloInstruction* value) {
+  for (int64_t i = 0; i < size(); ++i) {
+    if (init()->operand(i) == value && IsInvariant(i)) return i;
+  }
+  const int64_t element = size();
+  TF_RETURN_IF_ERROR(SetElement(element, value));
+  TF_RETURN_IF_ERROR(PassOn(element));
+  return element;
+}
+
+absl::Status LoopState::Blank(int64_t element) {
+  if (!BodyReaders(element).empty() || ConditionReads(element) ||
+      !ResultReaders(element).empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("element ", element, " of ", loop_->name(), " is read"));
+  }
+  // Reads that nobody reads have the old shape.
+  for (HloInstruction* read : std::vector<HloInstruction*>(
+           loop_->users().begin(), loop_->users().end())) {
+    if (read->tuple_index() != element) continue;
+    TF_RETURN_IF_ERROR(loop_->parent()->RemoveInstruction(read));
+  }
+  HloInstruction* zero = loop_->parent()->AddInstruction(
+      HloInstruction::CreateConstant(LiteralUtil::CreateR0<int32_t>(0)));
+  TF_RETURN_IF_ERROR(SetElement(element, zero));
+  HloInstruction* read = body()->AddInstruction(
+      HloInstruction::CreateGetTupleElement(body_state(), element));
+  TF_RETURN_IF_ERROR(SetBodyResult(element, read));
+  for (HloInstruction* old : std::vector<HloInstruction*>(
+           body_state()->users().begin(), body_state()->users().end())) {
+    if (old->tuple_index() != element || old == read) continue;
+    TF_RETURN_IF_ERROR(body()->RemoveInstruction(old));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace xla::remat_plan

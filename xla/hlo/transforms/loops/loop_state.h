@@ -1,0 +1,78 @@
+#ifndef XLA_HLO_TRANSFORMS_LOOPS_LOOP_STATE_H_
+#define XLA_HLO_TRANSFORMS_LOOPS_LOOP_STATE_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+
+namespace xla::remat_plan {
+
+// A while whose state is a flat tuple that only get-tuple-elements read, so
+// that its elements can be changed one by one.
+//
+//   init = tuple(a, b); w = while(init), body: root = tuple(x, y)
+//   Append(c):  init = tuple(a, b, c), root = tuple(x, y, state{2})
+//   Blank(1):   init = tuple(a, 0), root = tuple(x, state{1})
+//
+// The module's schedule has to be updated after changes.
+class LoopState {
+ public:
+  // Nullopt if the while is of another kind.
+  static std::optional<LoopState> Match(HloInstruction* loop);
+
+  HloInstruction* loop() const { return loop_; }
+  HloComputation* body() const { return loop_->while_body(); }
+  HloInstruction* init() const { return loop_->mutable_operand(0); }
+  HloInstruction* body_root() const { return body()->root_instruction(); }
+  HloInstruction* body_state() const {
+    return body()->parameter_instruction(0);
+  }
+  int64_t size() const { return init()->operand_count(); }
+
+  // The element handed on as it came in.
+  bool IsInvariant(int64_t element) const;
+  // The element that the instruction reads of `state`; nullopt: none.
+  static std::optional<int64_t> ElementOf(const HloInstruction* inst,
+                                          const HloInstruction* state);
+
+  // Readers of the element: in the body, the tuple at its end apart; in the
+  // condition; of the loop's result.
+  std::vector<HloInstruction*> BodyReaders(int64_t element) const;
+  bool ConditionReads(int64_t element) const;
+  std::vector<HloInstruction*> ResultReaders(int64_t element) const;
+  // The element of the result leaves the computation as it is.
+  bool IsResultRoot(int64_t element) const;
+
+  // A get-tuple-element of the body's state.
+  HloInstruction* BodyElement(int64_t element);
+
+  // Hands `value`, of the computation of the loop, through the loop, unless
+  // that happens already; returns the element.
+  absl::StatusOr<int64_t> Append(HloInstruction* value);
+
+  // Makes the body hand an element on as it came in.
+  absl::Status PassOn(int64_t element) {
+    return SetBodyResult(element, BodyElement(element));
+  }
+
+  // Makes an element that nobody reads any more a scalar that does nothing.
+  // FailedPrecondition if somebody does.
+  absl::Status Blank(int64_t element);
+
+ private:
+  explicit LoopState(HloInstruction* loop) : loop_(loop) {}
+
+  absl::Status SetElement(int64_t element, HloInstruction* value);
+  absl::Status SetBodyResult(int64_t element, HloInstruction* value);
+
+  HloInstruction* loop_;
+};
+
+}  // namespace xla::remat_plan
+
+#endif  // XLA_HLO_TRANSFORMS_LOOPS_LOOP_STATE_H_

@@ -1,0 +1,27 @@
+#ifndef XLA_HLO_TRANSFORMS_LOOPS_LOOP_UNFUSING_H_
+#define XLA_HLO_TRANSFORMS_LOOPS_LOOP_UNFUSING_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "xla/hlo/ir/hlo_module.h"
+
+namespace xla::remat_plan {
+
+// Takes the accesses of stacked residuals (loop_residuals.h) out of fusions, so
+// that they can be seen and changed.
+//
+//   forward:   s = fusion(stack, i, x) {…, dynamic-update-slice}
+//              → v = …x…; s = dynamic-update-slice(stack, v, i, 0)
+//   backward:  y = fusion(stack, i, z) {dynamic-slice(stack, i, 0), …}
+//              → r = dynamic-slice(stack, i, 0); y = fusion(r, z) {…}
+//
+// In bodies of loops with a flat state (loop_state.h): fusions that hand an
+// element of the state on after writing a slice into it come apart whole; reads
+// of elements that the loop only hands on come out of their fusions. Updates
+// the schedule; returns the number of fusions changed. Linear.
+absl::StatusOr<int64_t> UnfuseStackAccess(HloModule* module);
+
+}  // namespace xla::remat_plan
+
+#endif  // XLA_HLO_TRANSFORMS_LOOPS_LOOP_UNFUSING_H_

@@ -1,0 +1,99 @@
+#ifndef XLA_HLO_TRANSFORMS_MEMORY_REMAT_GREEDY_REMAT_BLOCK_PRICES_H_
+#define XLA_HLO_TRANSFORMS_MEMORY_REMAT_GREEDY_REMAT_BLOCK_PRICES_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "xla/hlo/transforms/memory/remat/greedy/remat_computation.h"
+
+namespace xla {
+
+enum class RematStrategy { kRecompute, kCompress, kHostOffload };
+
+// Instructions in a row that leave memory together.
+struct RematCandidate {
+  RematItemId first = 0;
+  int32_t size = 0;
+  RematStrategy strategy = RematStrategy::kRecompute;
+  int64_t cost = 0;
+};
+
+// Where the blocks to take come from: the one that frees most at the point
+// reached.
+//
+//   cost = limit / bytes freed now (integers), 0 if nobody has read it yet
+//   bytes freed = live bytes that the block defines
+//                 - dead ones it would read again
+//
+// The least cost wins, on equal costs the first in the schedule, then the
+// smaller block, then compress, host offload, recompute. Never in a block: what
+// the instruction in progress reads, what leaves the computation or is read
+// indirectly, elements of elements, denylisted instructions, those that a
+// placed instruction must follow by a control dependency; links of asynchronous
+// chains that somebody outside of the block has read.
+class RematCandidateSource {
+ public:
+  virtual ~RematCandidateSource() = default;
+  // Nothing frees memory: nullopt.
+  virtual std::optional<RematCandidate> Best(int32_t min_size,
+                                             int32_t max_size) = 0;
+  // What an item is worth has changed in a way that buffers do not show.
+  virtual void Invalidate(RematItemId item) = 0;
+};
+
+// What is known of blocks of these sizes, and whether it is new: then only the
+// sizes are set. Few sizes are asked for.
+template <typename Range>
+std::pair<Range*, bool> FindOrAddRange(
+    std::vector<std::unique_ptr<Range>>* ranges, int32_t min_size,
+    int32_t max_size) {
+  for (const auto& range : *ranges) {
+    if (range->min_size == min_size && range->max_size == max_size) {
+      return {range.get(), false};
+    }
+  }
+  ranges->push_back(std::make_unique<Range>());
+  ranges->back()->min_size = min_size;
+  ranges->back()->max_size = max_size;
+  return {ranges->back().get(), true};
+}
+
+// What single blocks are worth at the point where the tracker is.
+class RematBlockPrices {
+ public:
+  // `limit_bytes` is what costs are relative to.
+  RematBlockPrices(RematComputation* state, int64_t limit_bytes)
+      : state_(*state), limit_bytes_(limit_bytes) {}
+
+  // The best block that begins there. Where a copy to the host may fit later,
+  // `ready_seconds` becomes when. O(operands and outputs of the block).
+  std::optional<RematCandidate> BestAt(RematItemId first, int32_t min_size,
+                                       int32_t max_size, double* ready_seconds);
+
+ private:
+  bool Eligible(RematItemId item);
+  // Whether one of its buffers rules it out, with all that it is part of.
+  bool Forbidden(RematItemId item);
+  bool HasPlacedUser(RematItemId item);
+  bool DefinesLive(RematItemId item) const;
+  // Whether all that is placed and has `item` as operand lies before or at
+  // `last`.
+  bool IsReadUpTo(RematItemId item, RematItemId last) const;
+  void ConsiderSingle(RematItemId item, std::optional<RematCandidate>& best,
+                      double* ready_seconds);
+  int64_t BytesFreed(RematItemId item, RematItemId first);
+
+  RematComputation& state_;
+  const int64_t limit_bytes_;
+  // Of the block that BestAt looks at: buffers that would be read again, and
+  // instructions that only move.
+  std::vector<RematBufferId> revived_;
+  std::vector<RematItemId> moves_;
+};
+
+}  // namespace xla
+
+#endif  // XLA_HLO_TRANSFORMS_MEMORY_REMAT_GREEDY_REMAT_BLOCK_PRICES_H_

@@ -1,0 +1,231 @@
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_clone_context.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_schedule.h"
+#include "xla/hlo/memory/accounting/recomputable.h"
+#include "xla/hlo/memory/accounting/remat_accounting.h"
+#include "xla/hlo/transforms/memory/remat/planner/computation_problem.h"
+#include "xla/hlo/transforms/simplifiers/hlo_cse.h"
+#include "xla/status_macros.h"
+
+namespace xla::remat_plan {
+namespace {
+
+// Gives a clone of a loop, conditional or call computations of its own, with
+// the schedules of the old ones, since flat call graphs stay flat.
+void CloneCallees(HloInstruction* clone, HloSchedule* schedule) {
+  HloModule* module = clone->GetModule();
+  HloCloneContext context(module, "remat");
+  std::vector<HloInstruction*> callers = {clone};
+  while (!callers.empty()) {
+    HloInstruction* caller = callers.back();
+    callers.pop_back();
+    caller->ReplaceCalledComputations([&](HloComputation* callee) {
+      HloComputation* copy = module->DeepCloneComputation(callee, &context);
+      for (HloInstruction* inst : copy->instructions()) {
+        if (RunsComputations(*inst)) callers.push_back(inst);
+      }
+      if (schedule->is_computation_scheduled(callee)) {
+        std::vector<HloInstruction*> sequence;
+        for (const HloInstruction* inst :
+             schedule->sequence(callee).instructions()) {
+          sequence.push_back(context.GetInstruction(inst));
+        }
+        schedule->set_sequence(copy, sequence);
+      }
+      return copy;
+    });
+  }
+}
+
+class Writer {
+ public:
+  Writer(absl::Span<HloInstruction* const> nodes, const ApplyOptions& options,
+         HloComputation* computation, HloSchedule* schedule)
+      : nodes_(nodes),
+        options_(options),
+        computation_(computation),
+        schedule_(schedule) {}
+
+  absl::Status Write(absl::Span<const NodeId> program) {
+    for (NodeId node : program) TF_RETURN_IF_ERROR(WriteRun(node));
+    HloInstruction* root = computation_->root_instruction();
+    TF_ASSIGN_OR_RETURN(HloInstruction * now, Current(root));
+    if (now != root) computation_->set_root_instruction(now);
+    return absl::OkStatus();
+  }
+
+  // Removes instructions of the old sequence that run no more.
+  absl::Status RemoveOthers(const std::vector<HloInstruction*>& old) {
+    for (auto it = old.rbegin(); it != old.rend(); ++it) {
+      if (written_.contains(*it)) continue;
+      TF_RETURN_IF_ERROR(computation_->ForceRemoveInstruction(*it));
+    }
+    return absl::OkStatus();
+  }
+
+  const std::vector<HloInstruction*>& sequence() const { return sequence_; }
+
+ private:
+  struct Name {
+    HloInstruction* instruction = nullptr;  // the latest with this meaning
+    std::vector<HloInstruction*> operands;
+  };
+
+  void Append(HloInstruction* inst) {
+    written_.insert(inst);
+    sequence_.push_back(inst);
+  }
+
+  static absl::Status SetOperands(HloInstruction* inst,
+                                  absl::Span<HloInstruction* const> operands) {
+    for (int64_t i = 0; i < inst->operand_count(); ++i) {
+      if (inst->operand(i) == operands[i]) continue;
+      TF_RETURN_IF_ERROR(
+          inst->ReplaceOperandWithDifferentShape(i, operands[i]));
+    }
+    return absl::OkStatus();
+  }
+
+  HloInstruction* AddClone(HloInstruction* inst,
+                           absl::Span<HloInstruction* const> operands) {
+    HloInstruction* clone = computation_->AddInstruction(
+        inst->CloneWithNewOperands(inst->shape(), operands, "remat"));
+    clone->set_frontend_attribute(kRematerializedAttribute, "true");
+    if (RunsComputations(*inst)) CloneCallees(clone, schedule_);
+    Append(clone);
+    return clone;
+  }
+
+  // What an instruction of the old computation is by now; writes down what
+  // renames values where it is needed. Operands of renaming instructions come
+  // from a stack, since chains of them may be long.
+  absl::StatusOr<HloInstruction*> Current(HloInstruction* inst) {
+    std::vector<HloInstruction*> stack = {inst};
+    while (!stack.empty()) {
+      HloInstruction* top = stack.back();
+      if (!IsRenaming(*top) || fresh_.contains(top)) {
+        stack.pop_back();
+        continue;
+      }
+      bool ready = true;
+      for (HloInstruction* operand : top->operands()) {
+        HloInstruction* old = Old(operand);
+        if (IsRenaming(*old) && !fresh_.contains(old)) {
+          stack.push_back(old);
+          ready = false;
+        }
+      }
+      if (!ready) continue;
+      stack.pop_back();
+      TF_RETURN_IF_ERROR(Refresh(top));
+      fresh_.insert(top);
+    }
+    fresh_.clear();
+    return Latest(inst);
+  }
+
+  // Operands of a renaming instruction as they were at first.
+  HloInstruction* Old(HloInstruction* inst) const {
+    auto it = old_of_.find(inst);
+    return it == old_of_.end() ? inst : it->second;
+  }
+
+  HloInstruction* Latest(HloInstruction* old) const {
+    auto it = latest_.find(old);
+    return it == latest_.end() ? old : it->second.instruction;
+  }
+
+  absl::Status Refresh(HloInstruction* inst) {
+    std::vector<HloInstruction*> operands;
+    operands.reserve(inst->operand_count());
+    for (HloInstruction* operand : inst->operands()) {
+      operands.push_back(Latest(Old(operand)));
+    }
+    auto [it, is_new] = latest_.try_emplace(inst);
+    if (is_new) {
+      TF_RETURN_IF_ERROR(SetOperands(inst, operands));
+      Append(inst);
+      it->second.instruction = inst;
+    } else if (it->second.operands != operands) {
+      HloInstruction* clone = AddClone(inst, operands);
+      old_of_[clone] = inst;
+      Name& name = latest_[inst];
+      name.instruction = clone;
+    }
+    latest_[inst].operands = std::move(operands);
+    return absl::OkStatus();
+  }
+
+  absl::Status WriteRun(NodeId node) {
+    HloInstruction* inst = nodes_[node];
+    std::vector<HloInstruction*> operands;
+    operands.reserve(inst->operand_count());
+    for (HloInstruction* operand : inst->operands()) {
+      TF_ASSIGN_OR_RETURN(HloInstruction * now, Current(Old(operand)));
+      operands.push_back(now);
+    }
+    Name& name = latest_[inst];
+    if (name.instruction == nullptr) {
+      TF_RETURN_IF_ERROR(SetOperands(inst, operands));
+      Append(inst);
+      name.instruction = inst;
+      return absl::OkStatus();
+    }
+    if (options_.optimization_barriers) {
+      for (HloInstruction*& operand : operands) operand = Barrier(operand);
+    }
+    HloInstruction* clone = AddClone(inst, operands);
+    old_of_[clone] = inst;
+    latest_[inst].instruction = clone;
+    return absl::OkStatus();
+  }
+
+  HloInstruction* Barrier(HloInstruction* operand) {
+    if (old_of_.contains(operand) || operand->shape().IsTuple()) return operand;
+    HloInstruction* barrier =
+        computation_->AddInstruction(HloInstruction::CreateUnary(
+            operand->shape(), HloOpcode::kOptimizationBarrier, operand));
+    Append(barrier);
+    return barrier;
+  }
+
+  const absl::Span<HloInstruction* const> nodes_;
+  const ApplyOptions& options_;
+  HloComputation* computation_;
+  HloSchedule* schedule_;
+  std::vector<HloInstruction*> sequence_;
+  absl::flat_hash_set<const HloInstruction*> written_;
+  // By instruction of the old computation.
+  absl::flat_hash_map<const HloInstruction*, Name> latest_;
+  absl::flat_hash_map<const HloInstruction*, HloInstruction*> old_of_;
+  absl::flat_hash_set<const HloInstruction*> fresh_;
+};
+
+}  // namespace
+
+absl::Status ApplyProgram(absl::Span<HloInstruction* const> nodes,
+                          absl::Span<const NodeId> program,
+                          const ApplyOptions& options,
+                          HloComputation* computation, HloSchedule* schedule) {
+  const std::vector<HloInstruction*> old =
+      schedule->sequence(computation).instructions();
+  Writer writer(nodes, options, computation, schedule);
+  TF_RETURN_IF_ERROR(writer.Write(program));
+  TF_RETURN_IF_ERROR(writer.RemoveOthers(old));
+  schedule->set_sequence(computation, writer.sequence());
+  return absl::OkStatus();
+}
+
+}  // namespace xla::remat_plan

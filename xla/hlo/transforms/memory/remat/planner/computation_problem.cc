@@ -1,0 +1,198 @@
+#include "xla/hlo/transforms/memory/remat/planner/computation_problem.h"
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/memory/accounting/recomputable.h"
+#include "xla/shape_util.h"
+
+namespace xla::remat_plan {
+namespace {
+
+class Builder {
+ public:
+  Builder(absl::FunctionRef<int64_t(const Shape&)> bytes,
+          absl::FunctionRef<double(const HloInstruction&)> seconds,
+          absl::FunctionRef<int64_t(const HloInstruction&)> internal_bytes)
+      : bytes_(bytes), seconds_(seconds), internal_bytes_(internal_bytes) {}
+
+  ComputationProblem Build(const HloInstructionSequence& sequence) {
+    for (HloInstruction* inst : sequence.instructions()) {
+      if (IsRenaming(*inst)) {
+        points_[inst] = Rename(*inst);
+      } else {
+        AddNode(inst);
+      }
+    }
+    return std::move(result_);
+  }
+
+  void SetOutputs(const HloInstruction& root, ComputationProblem* result) {
+    std::vector<ValueId>& outputs = result->problem.outputs;
+    for (ValueId value : points_[&root]) {
+      if (value >= 0) outputs.push_back(value);
+    }
+    std::sort(outputs.begin(), outputs.end());
+    outputs.erase(std::unique(outputs.begin(), outputs.end()), outputs.end());
+  }
+
+ private:
+  using Points = std::vector<ValueId>;  // by index of the shape, in pre-order
+
+  static size_t IndexCount(const Shape& shape) {
+    return static_cast<size_t>(ShapeUtil::SubshapeCount(shape));
+  }
+
+  // First place of a tuple's element in pre-order.
+  static size_t PlaceOfElement(const Shape& tuple, int64_t index) {
+    size_t place = 1;
+    for (int64_t i = 0; i < index; ++i) {
+      place += IndexCount(tuple.tuple_shapes(i));
+    }
+    return place;
+  }
+
+  Points Element(const HloInstruction& tuple, int64_t index) {
+    const Points& points = points_[&tuple];
+    const auto first = points.begin() + PlaceOfElement(tuple.shape(), index);
+    return Points(first, first + IndexCount(tuple.shape().tuple_shapes(index)));
+  }
+
+  Points Rename(const HloInstruction& inst) {
+    switch (inst.opcode()) {
+      case HloOpcode::kGetTupleElement:
+        return Element(*inst.operand(0), inst.tuple_index());
+      case HloOpcode::kTuple: {
+        Points points = {-1};
+        for (const HloInstruction* operand : inst.operands()) {
+          const Points& element = points_[operand];
+          points.insert(points.end(), element.begin(), element.end());
+        }
+        return points;
+      }
+      default:
+        return points_[inst.operand(0)];
+    }
+  }
+
+  // Values of the operands in whose memory results lie; -1: in their own.
+  Points Homes(const HloInstruction& inst) {
+    const size_t count = IndexCount(inst.shape());
+    Points homes(count, -1);
+    const auto take = [&](size_t first, const Points& points) {
+      for (size_t i = 0; i < points.size() && first + i < count; ++i) {
+        homes[first + i] = points[i];
+      }
+    };
+    switch (inst.opcode()) {
+      case HloOpcode::kWhile:
+      case HloOpcode::kDomain:
+      case HloOpcode::kOptimizationBarrier:
+      case HloOpcode::kAddDependency:
+        take(0, points_[inst.operand(0)]);
+        break;
+      case HloOpcode::kCopy:
+        if (inst.shape().IsTuple()) {
+          take(0, points_[inst.operand(0)]);
+          homes[0] = -1;
+        }
+        break;
+      case HloOpcode::kCopyStart:
+        take(PlaceOfElement(inst.shape(), 1), points_[inst.operand(0)]);
+        break;
+      case HloOpcode::kCopyDone:
+        take(0, Element(*inst.operand(0), 0));
+        break;
+      case HloOpcode::kSend:
+        take(1, points_[inst.operand(0)]);
+        break;
+      case HloOpcode::kAsyncStart: {
+        // ((operands), results, context)
+        size_t place = 2;
+        for (const HloInstruction* operand : inst.operands()) {
+          take(place, points_[operand]);
+          place += IndexCount(operand->shape());
+        }
+        break;
+      }
+      case HloOpcode::kAsyncUpdate:
+        take(0, points_[inst.operand(0)]);
+        break;
+      case HloOpcode::kAsyncDone:
+        if (ShapeUtil::Compatible(inst.operand(0)->shape().tuple_shapes(1),
+                                  inst.shape())) {
+          take(0, Element(*inst.operand(0), 1));
+        }
+        break;
+      case HloOpcode::kRecvDone:
+        take(1, Element(*inst.operand(0), 0));
+        break;
+      default:
+        break;
+    }
+    return homes;
+  }
+
+  void AddNode(HloInstruction* inst) {
+    RematProblem& problem = result_.problem;
+    const NodeId id = static_cast<NodeId>(problem.nodes.size());
+    RematProblem::Node node;
+    node.seconds = seconds_(*inst);
+    node.internal_bytes = internal_bytes_(*inst);
+    node.recomputable = IsRecomputable(*inst);
+    node.first_value = static_cast<ValueId>(problem.values.size());
+    for (const HloInstruction* operand : inst->operands()) {
+      for (ValueId value : points_[operand]) {
+        if (value >= 0) node.reads.push_back(value);
+      }
+    }
+    std::sort(node.reads.begin(), node.reads.end());
+    node.reads.erase(std::unique(node.reads.begin(), node.reads.end()),
+                     node.reads.end());
+    const Points homes = Homes(*inst);
+    const bool parameter = inst->opcode() == HloOpcode::kParameter;
+    Points& points = points_[inst];
+    points.reserve(homes.size());
+    ShapeUtil::ForEachSubshape(
+        inst->shape(), [&](const Shape& subshape, const ShapeIndex&) {
+          RematProblem::Value value;
+          value.node = id;
+          value.alias_of = homes[points.size()];
+          value.bytes = parameter ? 0 : bytes_(subshape);
+          points.push_back(static_cast<ValueId>(problem.values.size()));
+          problem.values.push_back(value);
+        });
+    node.value_count = static_cast<int32_t>(points.size());
+    problem.nodes.push_back(std::move(node));
+    problem.order.push_back(id);
+    result_.instructions.push_back(inst);
+  }
+
+  absl::FunctionRef<int64_t(const Shape&)> bytes_;
+  absl::FunctionRef<double(const HloInstruction&)> seconds_;
+  absl::FunctionRef<int64_t(const HloInstruction&)> internal_bytes_;
+  ComputationProblem result_;
+  absl::flat_hash_map<const HloInstruction*, Points> points_;
+};
+
+}  // namespace
+
+ComputationProblem MakeComputationProblem(
+    const HloInstructionSequence& sequence,
+    absl::FunctionRef<int64_t(const Shape&)> bytes,
+    absl::FunctionRef<double(const HloInstruction&)> seconds,
+    absl::FunctionRef<int64_t(const HloInstruction&)> internal_bytes) {
+  Builder builder(bytes, seconds, internal_bytes);
+  ComputationProblem result = builder.Build(sequence);
+  if (!sequence.instructions().empty()) {
+    const HloComputation* computation =
+        sequence.instructions().front()->parent();
+    builder.SetOutputs(*computation->root_instruction(), &result);
+  }
+  return result;
+}
+
+}  // namespace xla::remat_plan

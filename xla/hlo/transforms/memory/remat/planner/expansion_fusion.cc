@@ -1,0 +1,115 @@
+#include "xla/hlo/transforms/memory/remat/planner/expansion_fusion.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/memory/accounting/recomputable.h"
+#include "xla/hlo/memory/accounting/remat_accounting.h"
+#include "xla/hlo/transforms/loops/cheap_recipe.h"
+#include "xla/hlo/transforms/simplifiers/hlo_dce.h"
+#include "xla/shape_util.h"
+#include "xla/status_macros.h"
+
+namespace xla::remat_plan {
+namespace {
+
+// Whether the instruction can read values that are computed inside of it.
+bool CanTakeIn(const HloInstruction& reader) {
+  if (reader.HasControlDependencies() || reader.operand_count() == 0 ||
+      reader.IsDead()) {
+    return false;
+  }
+  switch (reader.opcode()) {
+    case HloOpcode::kFusion:
+      return reader.IsLoopFusion();
+    case HloOpcode::kReduce:
+      return reader.shape().IsArray();
+    // What only rearranges a value is made by its own readers.
+    case HloOpcode::kBroadcast:
+    case HloOpcode::kReshape:
+    case HloOpcode::kTranspose:
+    case HloOpcode::kCopy:
+      return false;
+    default:
+      return reader.shape().IsArray() && reader.IsElementwise() &&
+             reader.IsFusible() && IsRecomputable(reader);
+  }
+}
+
+// The recipes of the operands that are worth taking in.
+std::vector<CheapRecipe> RecipesOf(const HloInstruction& reader,
+                                   int64_t min_bytes,
+                                   const CheapRecipeOptions& options) {
+  std::vector<CheapRecipe> recipes;
+  for (const HloInstruction* operand : reader.unique_operands()) {
+    if (!operand->shape().IsArray() ||
+        ShapeUtil::ByteSizeOf(operand->shape(), 8) < min_bytes ||
+        IsParameterRead(operand)) {
+      continue;
+    }
+    std::optional<CheapRecipe> recipe = FindCheapRecipe(operand, options);
+    if (!recipe.has_value() ||
+        !std::all_of(
+            recipe->order.begin(), recipe->order.end(),
+            [](const HloInstruction* inst) { return inst->IsFusible(); })) {
+      continue;
+    }
+    recipes.push_back(*std::move(recipe));
+  }
+  return recipes;
+}
+
+// The reader as a fusion with the recipes inside.
+HloInstruction* TakeIn(HloInstruction* reader,
+                       const std::vector<CheapRecipe>& recipes) {
+  HloInstruction* fusion = reader;
+  if (reader->opcode() != HloOpcode::kFusion) {
+    fusion = reader->parent()->CreateFusionInstruction(
+        {reader}, reader->opcode() == HloOpcode::kReduce
+                      ? HloInstruction::FusionKind::kInput
+                      : HloInstruction::FusionKind::kLoop);
+  }
+  for (const CheapRecipe& recipe : recipes) {
+    for (const HloInstruction* inst : recipe.order) {
+      // Another recipe may have brought it in.
+      if (!fusion->IsUserOf(inst)) continue;
+      fusion->FuseInstruction(const_cast<HloInstruction*>(inst));
+    }
+  }
+  return fusion;
+}
+
+}  // namespace
+
+absl::StatusOr<int64_t> FuseExpansions(int64_t min_bytes, int64_t carried_part,
+                                       HloModule* module) {
+  CheapRecipeOptions options;
+  options.carried_part = carried_part;
+  options.fusions = false;
+  int64_t fusions = 0;
+  for (HloComputation* computation : ComputationsThatRun(*module)) {
+    if (!module->schedule().is_computation_scheduled(computation)) continue;
+    std::vector<HloInstruction*> sequence =
+        module->schedule().sequence(computation).instructions();
+    // Last readers first: what reads a reader looks through it.
+    for (auto it = sequence.rbegin(); it != sequence.rend(); ++it) {
+      if (!CanTakeIn(**it)) continue;
+      const std::vector<CheapRecipe> recipes =
+          RecipesOf(**it, min_bytes, options);
+      if (recipes.empty()) continue;
+      *it = TakeIn(*it, recipes);
+      ++fusions;
+    }
+    module->schedule().set_sequence(computation, sequence);
+  }
+  if (fusions == 0) return fusions;
+  TF_RETURN_IF_ERROR(HloDCE().Run(module).status());
+  TF_RETURN_IF_ERROR(module->schedule().Update());
+  return fusions;
+}
+
+}  // namespace xla::remat_plan

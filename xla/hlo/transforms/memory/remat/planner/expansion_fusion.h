@@ -1,0 +1,29 @@
+#ifndef XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_EXPANSION_FUSION_H_
+#define XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_EXPANSION_FUSION_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "xla/hlo/ir/hlo_module.h"
+
+namespace xla::remat_plan {
+
+// Computes values that follow from smaller ones where they are read, inside of
+// the reader, so that they take no memory at all.
+//
+//   b = broadcast(s); e = compare(b, iota()); y = select(e, x, z)
+//   → y = fusion(s, x, z) {b, iota, e, select}
+//
+// Readers are element-wise instructions, reductions and loop fusions. A reader
+// takes the whole recipe of an operand (cheap_recipe.h), back to values with at
+// most 1/`carried_part` of its bytes; each reader computes it anew. Values
+// below `min_bytes` stay, as does what others read as well. Fusions take their
+// readers' places in the schedule. Returns the number of fusions.
+//
+// O(instructions times the length of recipes).
+absl::StatusOr<int64_t> FuseExpansions(int64_t min_bytes, int64_t carried_part,
+                                       HloModule* module);
+
+}  // namespace xla::remat_plan
+
+#endif  // XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_EXPANSION_FUSION_H_

@@ -1,0 +1,21 @@
+#ifndef XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_IN_PLACE_VALUES_H_
+#define XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_IN_PLACE_VALUES_H_
+
+#include "xla/hlo/transforms/memory/remat/planner/computation_problem.h"
+
+namespace xla::remat_plan {
+
+// Finds results that may take the memory of what nobody reads afterwards, as
+// the report of the memory analysis counts them: those of elementwise
+// instructions, of fusions that use an operand element by element, of updates;
+// of operands' own results alone, not of what only renames them.
+//
+//   e = exp(x); r = reduce(e)      → e lies where x was
+//   e = exp(x); s = subtract(x, e) → s lies where x was, e does not
+//
+// O(operands, and for fusions their instructions per operand).
+void FindInPlaceValues(ComputationProblem* problem);
+
+}  // namespace xla::remat_plan
+
+#endif  // XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_IN_PLACE_VALUES_H_

@@ -1,0 +1,127 @@
+#include "xla/hlo/transforms/memory/remat/planner/in_place_values.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/parser/hlo_parser.h"
+#include "xla/shape_util.h"
+
+namespace xla::remat_plan {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr char kFused[] = R"(
+both {
+  a = f32[64]{0} parameter(0)
+  b = f32[64]{0} parameter(1)
+  n = f32[64]{0} negate(a)
+  r = f32[64]{0} reverse(b), dimensions={0}
+  ROOT s = f32[64]{0} add(n, r)
+}
+two {
+  a = f32[64]{0} parameter(0)
+  b = f32[64]{0} parameter(1)
+  n = f32[64]{0} negate(a)
+  m = f32[64]{0} multiply(a, b)
+  ROOT t = (f32[64]{0}, f32[64]{0}) tuple(n, m)
+}
+update {
+  a = f32[64]{0} parameter(0)
+  u = f32[1]{0} parameter(1)
+  i = s32[] parameter(2)
+  ROOT d = f32[64]{0} dynamic-update-slice(a, u, i)
+}
+)";
+
+// "result:operand" of an entry computation whose first parameters are
+// p (f32[64]), u (f32[1]), i (s32[]).
+std::vector<std::string> InPlace(const std::string& body) {
+  auto module = ParseAndReturnUnverifiedModule(absl::StrCat(
+      "HloModule m, is_scheduled=true\n", kFused,
+      "ENTRY main {\n  p = f32[64]{0} parameter(0)\n  u = f32[1]{0} "
+      "parameter(1)\n  i = s32[] parameter(2)\n",
+      body, "}\n"));
+  EXPECT_TRUE(module.ok()) << module.status();
+  const HloModule& of = **module;
+  ComputationProblem problem = MakeComputationProblem(
+      of.schedule().sequence(of.entry_computation()),
+      [](const Shape& shape) { return ShapeUtil::ByteSizeOf(shape, 8); },
+      [](const HloInstruction&) { return 1.0; },
+      [](const HloInstruction&) { return int64_t{0}; });
+  FindInPlaceValues(&problem);
+  std::vector<std::string> found;
+  const auto name = [&](ValueId value) {
+    return problem.instructions[problem.problem.values[value].node]->name();
+  };
+  for (size_t v = 0; v < problem.problem.values.size(); ++v) {
+    const ValueId operand = problem.problem.values[v].in_place_of;
+    if (operand < 0) continue;
+    found.push_back(
+        absl::StrCat(name(static_cast<ValueId>(v)), ":", name(operand)));
+  }
+  return found;
+}
+
+TEST(InPlaceValuesTest, ElementwiseInstructions) {
+  EXPECT_THAT(InPlace(R"(
+  a = f32[64]{0} negate(p)
+  b = f32[64]{0} exponential(a)
+  c = f32[64]{0} add(b, a)
+  d = pred[64]{0} compare(c, b), direction=LT
+  e = f32[64]{0} reverse(c), dimensions={0}
+  ROOT f = f32[64]{0} select(d, e, c)
+)"),
+              ElementsAre("b:a", "c:b", "f:e"));
+}
+
+TEST(InPlaceValuesTest, NeitherParametersNorCopiesNorConstants) {
+  EXPECT_THAT(InPlace(R"(
+  k = f32[64]{0} constant({...})
+  a = f32[64]{0} negate(k)
+  b = f32[64]{0} copy(a)
+  ROOT c = f32[64]{0} negate(p)
+)"),
+              IsEmpty());
+}
+
+TEST(InPlaceValuesTest, OnlyOfOwnResults) {
+  EXPECT_THAT(InPlace(R"(
+  a = f32[64]{0} negate(p)
+  r = f32[8,8]{1,0} bitcast(a)
+  b = f32[8,8]{1,0} negate(r)
+  ROOT c = f32[8,8]{1,0} negate(b)
+)"),
+              ElementsAre("c:b"));
+}
+
+TEST(InPlaceValuesTest, Updates) {
+  EXPECT_THAT(InPlace(R"(
+  a = f32[64]{0} negate(p)
+  b = f32[64]{0} dynamic-update-slice(a, u, i)
+  v = f32[1]{0} negate(u)
+  w = f32[1]{0} dynamic-update-slice(v, v, i)
+  ROOT c = f32[64]{0} fusion(b, w, i), kind=kLoop, calls=update
+)"),
+              ElementsAre("b:a", "c:b"));
+}
+
+TEST(InPlaceValuesTest, Fusions) {
+  EXPECT_THAT(InPlace(R"(
+  a = f32[64]{0} negate(p)
+  b = f32[64]{0} cosine(a)
+  c = f32[64]{0} fusion(a, b), kind=kLoop, calls=both
+  d = f32[64]{0} fusion(c, c), kind=kLoop, calls=both
+  ROOT t = (f32[64]{0}, f32[64]{0}) fusion(c, d), kind=kLoop, calls=two
+)"),
+              ElementsAre("b:a", "c:a", "t:c", "t:d"));
+}
+
+}  // namespace
+}  // namespace xla::remat_plan

@@ -1,0 +1,66 @@
+#ifndef XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_MODULE_VARIANT_H_
+#define XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_MODULE_VARIANT_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
+#include "xla/hlo/ir/hlo_module.h"
+
+namespace xla::remat_plan {
+
+// A way to rewrite a module before programs of its computations are searched.
+struct ModuleVariant {
+  static constexpr int kAll = 1 << 20;
+
+  // Stacked residuals that are computed again in the loop that reads them, the
+  // cheapest first (loop_residuals.h), after stack accesses have come out of
+  // fusions (loop_unfusing.h).
+  int drops = 0;
+  // Invariants that loops make themselves, the cheapest first (loop_sinking.h).
+  int sinks = 0;
+  // Values that follow from others with this part of their bytes, or less, are
+  // computed in their readers (expansion_fusion.h); 0: none.
+  int fuse_part = 0;
+  // Another order, where that needs less (reschedule.h).
+  bool reschedule = false;
+  // Values wait elsewhere until the module fits in so many bytes, as far as
+  // that is possible; -1: none does.
+  int64_t move_out_limit = -1;
+
+  bool operator==(const ModuleVariant& other) const {
+    return drops == other.drops && sinks == other.sinks &&
+           fuse_part == other.fuse_part && reschedule == other.reschedule &&
+           move_out_limit == other.move_out_limit;
+  }
+
+  // "plan", "residuals+invariants+plan", ...
+  std::string Name() const;
+};
+
+// An analysis whose seconds multiply by trip counts.
+std::unique_ptr<HloCostAnalysis> MakeCostAnalysis(
+    HloCostAnalysis::Options device);
+
+// Variants that differ in drops and sinks only, the ones that take most first;
+// those that rewrite nothing are left out.
+absl::StatusOr<std::vector<ModuleVariant>> LoopVariants(
+    const HloModule& module, const HloCostAnalysis::Options& device);
+
+// Makes values of a module wait elsewhere until it fits in the bytes given.
+using MoveOut = std::function<absl::Status(int64_t limit_bytes, HloModule*)>;
+
+// Rewrites a scheduled module. FailedPrecondition where a part of the variant
+// has nothing to do.
+absl::Status PrepareVariant(const ModuleVariant& variant,
+                            const HloCostAnalysis::Options& device,
+                            const MoveOut& move_out, HloModule* module);
+
+}  // namespace xla::remat_plan
+
+#endif  // XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_MODULE_VARIANT_H_

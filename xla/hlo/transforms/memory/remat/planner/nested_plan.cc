@@ -1,0 +1,305 @@
+#include "xla/hlo/transforms/memory/remat/planner/nested_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "absl/container/btree_map.h"
+#include "absl/types/span.h"
+#include "xla/hlo/analysis/while_loop_analysis.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/memory/accounting/remat_accounting.h"
+#include "xla/hlo/transforms/memory/remat/planner/in_place_values.h"
+#include "xla/status_macros.h"
+
+namespace xla::remat_plan {
+namespace {
+
+// What one more run of a short instruction costs at least, so that plans do not
+// repeat thousands of them for nothing.
+constexpr double kLaunchSeconds = 2e-8;
+
+bool IsLaunched(const HloInstruction& inst) {
+  return inst.opcode() != HloOpcode::kConstant;
+}
+
+double SecondsOf(const HloCostAnalysis& cost, const HloInstruction& inst) {
+  return IsLaunched(inst) ? cost.optimal_seconds(inst) + kLaunchSeconds : 0;
+}
+
+double LaunchSeconds(const ComputationProblem& problem,
+                     absl::Span<const NodeId> program) {
+  int64_t launched = 0;
+  for (NodeId node : program) {
+    launched += IsLaunched(*problem.instructions[node]) ? 1 : 0;
+  }
+  return kLaunchSeconds * static_cast<double>(launched);
+}
+
+double TripsOf(const HloInstruction& inst) {
+  if (inst.opcode() != HloOpcode::kWhile) return 1;
+  return static_cast<double>(ComputeWhileLoopTripCount(&inst).value_or(1));
+}
+
+}  // namespace
+
+NestedPlanner::NestedPlanner(const HloModule& module,
+                             const HloCostAnalysis& cost,
+                             const RematSizeOptions& sizes, int64_t effort,
+                             bool reorder, bool in_place, int64_t* work)
+    : module_(module),
+      cost_(cost),
+      sizes_(sizes),
+      effort_(effort),
+      reorder_(reorder),
+      in_place_(in_place),
+      work_(work) {
+  for (const HloComputation* computation : ComputationsThatRun(module)) {
+    AddComputation(computation);
+  }
+}
+
+void NestedPlanner::AddComputation(const HloComputation* computation) {
+  if (!module_.schedule().is_computation_scheduled(computation)) return;
+  auto added = std::make_unique<Computation>();
+  const auto callee_bytes = [&](const HloInstruction& inst,
+                                int64_t Computation::*bytes, bool at_once) {
+    int64_t sum = 0, most = 0;
+    if (!RunsComputations(inst)) return sum;
+    for (const HloComputation* callee : inst.called_computations()) {
+      auto it = computations_.find(callee);
+      if (it == computations_.end()) continue;
+      sum += (*it->second).*bytes;
+      most = std::max(most, (*it->second).*bytes);
+    }
+    return at_once ? sum : most;
+  };
+  added->problem = MakeComputationProblem(
+      module_.schedule().sequence(computation),
+      [&](const Shape& shape) { return sizes_.SizeOf(shape); },
+      [&](const HloInstruction& inst) { return SecondsOf(cost_, inst); },
+      [&](const HloInstruction& inst) {
+        return callee_bytes(inst, &Computation::peak_bytes, true);
+      });
+  if (in_place_) FindInPlaceValues(&added->problem);
+  RematProblem& problem = added->problem.problem;
+  RematTrace trace;
+  if (TraceProgram(problem, problem.order, &trace).ok()) {
+    added->peak_bytes = trace.peak_bytes;
+  }
+  for (size_t n = 0; n < problem.nodes.size(); ++n) {
+    if (problem.nodes[n].internal_bytes == 0) continue;
+    added->callers.push_back(static_cast<int32_t>(n));
+  }
+  const auto bound = [&](int64_t Computation::*bytes, bool in_place) {
+    std::vector<int64_t> before;
+    for (NodeId n : added->callers) {
+      before.push_back(problem.nodes[n].internal_bytes);
+      problem.nodes[n].internal_bytes =
+          callee_bytes(*added->problem.instructions[n], bytes, !in_place);
+    }
+    const int64_t bound_bytes = LowerBoundBytes(problem, in_place);
+    for (size_t i = 0; i < before.size(); ++i) {
+      problem.nodes[added->callers[i]].internal_bytes = before[i];
+    }
+    return bound_bytes;
+  };
+  added->lower_bound_bytes = bound(&Computation::lower_bound_bytes, false);
+  added->in_place_bound_bytes = bound(&Computation::in_place_bound_bytes, true);
+  computations_[computation] = std::move(added);
+}
+
+int64_t NestedPlanner::LowerBound(bool in_place) {
+  const Computation& entry = Get(module_.entry_computation());
+  return in_place ? entry.in_place_bound_bytes : entry.lower_bound_bytes;
+}
+
+absl::StatusOr<NestedPlanner::Plan> NestedPlanner::PlanEntry(
+    int64_t limit_bytes, double useless_seconds, int64_t room_bytes) {
+  room_bytes_ = room_bytes;
+  const HloComputation* entry = module_.entry_computation();
+  // What launches may come to.
+  const double launches =
+      kLaunchSeconds *
+      static_cast<double>(Get(entry).problem.problem.nodes.size());
+  return PlanComputation(entry, limit_bytes, useless_seconds + launches);
+}
+
+absl::StatusOr<RematProgram> NestedPlanner::Search(const RematProblem& problem,
+                                                   int64_t limit_bytes,
+                                                   double useless_seconds,
+                                                   int64_t room_bytes) const {
+  RematSearchOptions options;
+  options.room_bytes = room_bytes;
+  options.limit_bytes = limit_bytes;
+  options.useless_seconds = useless_seconds;
+  options.effort = effort_;
+  options.reorder = reorder_;
+  if (work_ == nullptr) return SearchProgram(problem, problem.order, options);
+  // Others may come after it.
+  const int64_t part = computations_.size() > 1 ? *work_ / 3 : *work_ / 3 * 2;
+  int64_t left = part;
+  options.work = &left;
+  TF_ASSIGN_OR_RETURN(RematProgram program,
+                      SearchProgram(problem, problem.order, options));
+  *work_ -= part - left;
+  return program;
+}
+
+absl::StatusOr<NestedPlanner::Plan> NestedPlanner::PlanComputation(
+    const HloComputation* computation, int64_t limit_bytes,
+    double useless_seconds) {
+  const Computation& of = Get(computation);
+  Plan best;
+  best.peak_bytes = of.peak_bytes;
+  // Limits that nothing meets are all the same.
+  limit_bytes = std::max(limit_bytes, of.lower_bound_bytes);
+  if (of.peak_bytes <= limit_bytes) return best;
+  auto known = known_.find({computation, limit_bytes});
+  if (known != known_.end()) return known->second;
+  bool first = true;
+  for (double share : {1.0, 0.0, 0.5}) {
+    // The next one is to cost less.
+    const double useless = !first && best.peak_bytes <= limit_bytes
+                               ? std::min(useless_seconds, best.added_seconds)
+                               : useless_seconds;
+    TF_ASSIGN_OR_RETURN(
+        Plan plan, PlanWithShare(computation, limit_bytes, share, useless));
+    const bool met = plan.peak_bytes <= limit_bytes;
+    const bool best_met = best.peak_bytes <= limit_bytes;
+    if (first || (met && !best_met) ||
+        (met == best_met && (met ? plan.added_seconds < best.added_seconds
+                                 : plan.peak_bytes < best.peak_bytes))) {
+      best = std::move(plan);
+    }
+    first = false;
+    if (of.callers.empty()) break;
+  }
+  // Others may take what is of no use to this caller.
+  if (best.peak_bytes <= limit_bytes || std::isinf(useless_seconds)) {
+    known_[{computation, limit_bytes}] = best;
+  }
+  return best;
+}
+
+absl::StatusOr<NestedPlanner::Plan> NestedPlanner::LowerCallees(
+    const HloInstruction& caller, int64_t bytes) {
+  std::vector<const HloComputation*> callees;
+  int64_t total = 0;
+  for (const HloComputation* callee : caller.called_computations()) {
+    if (!computations_.contains(callee)) continue;
+    callees.push_back(callee);
+    total += Get(callee).peak_bytes;
+  }
+  Plan result;
+  result.peak_bytes = total;
+  for (const HloComputation* callee : callees) {
+    const int64_t peak = Get(callee).peak_bytes;
+    if (peak == 0) continue;
+    const double part = static_cast<double>(peak) / static_cast<double>(total);
+    // Shares are rounded down: one byte more.
+    const int64_t lower =
+        static_cast<int64_t>(static_cast<double>(bytes) * part) + 1;
+    TF_ASSIGN_OR_RETURN(
+        Plan inner, PlanComputation(callee, peak - lower,
+                                    std::numeric_limits<double>::infinity()));
+    if (inner.peak_bytes >= peak) continue;
+    result.peak_bytes -= peak - inner.peak_bytes;
+    result.added_seconds += TripsOf(caller) * inner.added_seconds;
+    result.launch_seconds += TripsOf(caller) * inner.launch_seconds;
+    for (auto& [computation, program] : inner.programs) {
+      result.programs[computation] = std::move(program);
+    }
+  }
+  return result;
+}
+
+absl::StatusOr<NestedPlanner::Plan> NestedPlanner::PlanWithShare(
+    const HloComputation* computation, int64_t limit_bytes, double share,
+    double useless_seconds) {
+  const Computation& of = Get(computation);
+  RematProblem problem = of.problem.problem;
+  RematTrace trace;
+  TF_RETURN_IF_ERROR(TraceProgram(problem, problem.order, &trace));
+  const double seconds = trace.seconds;
+  absl::btree_map<NodeId, Plan> inner;
+  // Lowers callees by this part of what a step of `trace` has too much.
+  const auto lower = [&](double part) -> absl::Status {
+    for (int64_t step = 0; step < trace.step_count(); ++step) {
+      const NodeId node = trace.steps[step];
+      const int64_t excess = trace.live[step] - limit_bytes;
+      RematProblem::Node& caller = problem.nodes[node];
+      if (excess <= 0 || caller.internal_bytes == 0) continue;
+      const int64_t already =
+          of.problem.problem.nodes[node].internal_bytes - caller.internal_bytes;
+      TF_ASSIGN_OR_RETURN(
+          Plan plan,
+          LowerCallees(*of.problem.instructions[node],
+                       already + static_cast<int64_t>(
+                                     static_cast<double>(excess) * part)));
+      if (plan.peak_bytes >= caller.internal_bytes) continue;
+      caller.internal_bytes = plan.peak_bytes;
+      inner[node] = std::move(plan);
+    }
+    return absl::OkStatus();
+  };
+  const auto search = [&]() {
+    double useless = seconds + useless_seconds;
+    for (const auto& [node, callees] : inner) useless -= callees.added_seconds;
+    return Search(problem, limit_bytes, useless,
+                  computation == module_.entry_computation() ? room_bytes_ : 0);
+  };
+  if (share > 0) TF_RETURN_IF_ERROR(lower(share));
+  TF_ASSIGN_OR_RETURN(RematProgram program, search());
+  if (program.peak_bytes > limit_bytes && share < 1 && !of.callers.empty() &&
+      program.seconds <= seconds + useless_seconds) {
+    TF_RETURN_IF_ERROR(TraceProgram(problem, program.steps, &trace));
+    TF_RETURN_IF_ERROR(lower(1.0));
+    TF_ASSIGN_OR_RETURN(program, search());
+  }
+  Plan plan;
+  plan.peak_bytes = program.peak_bytes;
+  plan.added_seconds = program.seconds - seconds;
+  plan.launch_seconds = LaunchSeconds(of.problem, program.steps) -
+                        LaunchSeconds(of.problem, problem.order);
+  for (auto& [node, callees] : inner) {
+    plan.added_seconds += callees.added_seconds;
+    plan.launch_seconds += callees.launch_seconds;
+    for (auto& [callee, callee_program] : callees.programs) {
+      plan.programs[callee] = std::move(callee_program);
+    }
+  }
+  if (program.steps != problem.order) {
+    plan.programs[computation] = std::move(program.steps);
+  }
+  return plan;
+}
+
+absl::Status NestedPlanner::ApplyToClone(const Plan& plan,
+                                         const ApplyOptions& options,
+                                         HloModule* clone) const {
+  const std::vector<HloComputation*> from = ComputationsThatRun(module_);
+  const std::vector<HloComputation*> to = ComputationsThatRun(*clone);
+  TF_RET_CHECK(from.size() == to.size());
+  for (size_t i = 0; i < from.size(); ++i) {
+    auto it = plan.programs.find(from[i]);
+    if (it == plan.programs.end()) continue;
+    const std::vector<HloInstruction*>& old =
+        module_.schedule().sequence(from[i]).instructions();
+    const std::vector<HloInstruction*>& now =
+        clone->schedule().sequence(to[i]).instructions();
+    TF_RET_CHECK(old.size() == now.size());
+    absl::flat_hash_map<const HloInstruction*, HloInstruction*> clone_of;
+    for (size_t k = 0; k < old.size(); ++k) clone_of[old[k]] = now[k];
+    std::vector<HloInstruction*> nodes;
+    for (const HloInstruction* inst : Get(from[i]).problem.instructions) {
+      nodes.push_back(clone_of.at(inst));
+    }
+    TF_RETURN_IF_ERROR(
+        ApplyProgram(nodes, it->second, options, to[i], &clone->schedule()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace xla::remat_plan

@@ -1,0 +1,117 @@
+#ifndef XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_NESTED_PLAN_H_
+#define XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_NESTED_PLAN_H_
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/memory/accounting/remat_buffers.h"
+#include "xla/hlo/transforms/memory/remat/planner/computation_problem.h"
+#include "xla/hlo/transforms/memory/remat/solver/remat_search.h"
+
+namespace xla::remat_plan {
+
+// Programs for the computations of a scheduled module that run one another.
+//
+//   entry: a; while(w) {body}; b      limit of body = limit - what is live at w
+//
+// Where a step is over the limit, the computations that it runs and the one
+// that it is in can both give way. How much of the excess falls to the inner
+// ones is tried in a few shares; the cheapest is taken. Trip counts multiply
+// what inner ones cost.
+class NestedPlanner {
+ public:
+  // The module, its schedule, the analysis and `sizes` must outlive the
+  // planner. `*work` limits searches (remat_search.h); null: nothing does.
+  // `reorder`: programs may run in another order. `in_place`: results may take
+  // the memory of operands.
+  NestedPlanner(const HloModule& module, const HloCostAnalysis& cost,
+                const RematSizeOptions& sizes, int64_t effort, bool reorder,
+                bool in_place, int64_t* work = nullptr);
+
+  struct Plan {
+    // Seconds more than now, trip counts included; and the part of them that
+    // only stands for starting what runs again.
+    double added_seconds = 0;
+    double launch_seconds = 0;
+    int64_t peak_bytes = 0;
+    // Of computations that change, by computation.
+    absl::flat_hash_map<const HloComputation*, std::vector<NodeId>> programs;
+  };
+
+  // For the entry, with a limit that leaves the result out. Plans that add
+  // `useless_seconds`, launches left out, are of no use: where others are not
+  // to be expected, one that needs too much may come back. `room_bytes`: what
+  // a plan may need after all, if more (remat_search.h); for one limit always
+  // the same.
+  absl::StatusOr<Plan> PlanEntry(
+      int64_t limit_bytes,
+      double useless_seconds = std::numeric_limits<double>::infinity(),
+      int64_t room_bytes = 0);
+
+  // No plan without rewriting loops needs less, result left out. `in_place`: by
+  // no accounting that lets results take the memory of operands, that counts
+  // one callee of an instruction at a time, and results when they are there.
+  int64_t LowerBound(bool in_place = false);
+
+  // Rewrites a fresh clone of the module, and its schedule.
+  absl::Status ApplyToClone(const Plan& plan, const ApplyOptions& options,
+                            HloModule* clone) const;
+
+ private:
+  struct Computation {
+    ComputationProblem problem;
+    std::vector<int32_t> callers;  // nodes with internal bytes
+    int64_t peak_bytes = 0;
+    int64_t lower_bound_bytes = 0;
+    int64_t in_place_bound_bytes = 0;
+  };
+
+  const Computation& Get(const HloComputation* computation) const {
+    return *computations_.at(computation);
+  }
+  void AddComputation(const HloComputation* computation);
+  // `useless_seconds`: as for the entry, launches included.
+  absl::StatusOr<Plan> PlanComputation(const HloComputation* computation,
+                                       int64_t limit_bytes,
+                                       double useless_seconds);
+  // With `share` of the excess given to callees; what is then still too much
+  // for this computation, too.
+  absl::StatusOr<Plan> PlanWithShare(const HloComputation* computation,
+                                     int64_t limit_bytes, double share,
+                                     double useless_seconds);
+  // The callees of a node with plans that take up to `bytes` less; peak_bytes
+  // is what they need together then.
+  absl::StatusOr<Plan> LowerCallees(const HloInstruction& caller,
+                                    int64_t bytes);
+  // `useless_seconds`: of the whole program.
+  absl::StatusOr<RematProgram> Search(const RematProblem& problem,
+                                      int64_t limit_bytes,
+                                      double useless_seconds,
+                                      int64_t room_bytes) const;
+
+  const HloModule& module_;
+  const HloCostAnalysis& cost_;
+  const RematSizeOptions& sizes_;
+  const int64_t effort_;
+  const bool reorder_;
+  const bool in_place_;
+  int64_t* const work_;
+  int64_t room_bytes_ = 0;  // of the entry
+  absl::flat_hash_map<const HloComputation*, std::unique_ptr<Computation>>
+      computations_;
+  // Plans made so far, by limit.
+  absl::flat_hash_map<std::pair<const HloComputation*, int64_t>, Plan> known_;
+};
+
+}  // namespace xla::remat_plan
+
+#endif  // XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_NESTED_PLAN_H_

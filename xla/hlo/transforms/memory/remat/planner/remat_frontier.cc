@@ -1,0 +1,29 @@
+#include "xla/hlo/transforms/memory/remat/planner/remat_frontier.h"
+
+#include <iterator>
+#include <utility>
+
+namespace xla::remat_plan {
+
+void Frontier::Offer(Candidate candidate) {
+  const int64_t peak = candidate.outcome.peak_bytes;
+  const double seconds = candidate.outcome.work.seconds;
+  auto it = by_peak_.upper_bound(peak);
+  if (it != by_peak_.begin() &&
+      std::prev(it)->second.outcome.work.seconds <= seconds) {
+    return;
+  }
+  it = by_peak_.lower_bound(peak);
+  while (it != by_peak_.end() && it->second.outcome.work.seconds >= seconds) {
+    it = by_peak_.erase(it);
+  }
+  by_peak_.emplace(peak, std::move(candidate));
+}
+
+Candidate* Frontier::BestFor(int64_t limit_bytes) {
+  if (by_peak_.empty()) return nullptr;
+  auto it = by_peak_.upper_bound(limit_bytes);
+  return &(it == by_peak_.begin() ? it : std::prev(it))->second;
+}
+
+}  // namespace xla::remat_plan

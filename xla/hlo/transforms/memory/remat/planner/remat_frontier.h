@@ -1,0 +1,46 @@
+#ifndef XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_REMAT_FRONTIER_H_
+#define XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_REMAT_FRONTIER_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/transforms/memory/remat/planner/remat_work.h"
+
+namespace xla::remat_plan {
+
+struct Outcome {
+  int64_t peak_bytes = 0;
+  RematWork work;
+};
+
+// A rewritten module.
+struct Candidate {
+  Outcome outcome;
+  std::string method;
+  std::unique_ptr<HloModule> module;
+  // Where the module is instead, if not null.
+  std::unique_ptr<HloModule>* lender = nullptr;
+};
+
+// Candidates none of which needs as much memory and takes as long as another
+// one. What it gives for falling limits needs less and less, and takes longer
+// and longer.
+class Frontier {
+ public:
+  // O(log n) and what goes for it.
+  void Offer(Candidate candidate);
+
+  // The fastest that needs at most so many bytes; where there is none, the one
+  // that needs least. Null without candidates.
+  Candidate* BestFor(int64_t limit_bytes);
+
+ private:
+  std::map<int64_t, Candidate> by_peak_;
+};
+
+}  // namespace xla::remat_plan
+
+#endif  // XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_REMAT_FRONTIER_H_

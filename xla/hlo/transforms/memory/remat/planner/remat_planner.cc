@@ -1,0 +1,99 @@
+#include "xla/hlo/transforms/memory/remat/planner/remat_planner.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "xla/hlo/transforms/memory/remat/planner/module_contents.h"
+#include "xla/hlo/transforms/memory/remat/planner/remat_frontier.h"
+#include "xla/hlo/transforms/memory/remat/planner/remat_limits.h"
+#include "xla/hlo/transforms/memory/remat/planner/remat_trials.h"
+#include "xla/status_macros.h"
+
+namespace xla {
+namespace {
+
+using remat_plan::Candidate;
+using remat_plan::RematTrials;
+
+absl::Status CheckArguments(const HloModule& module,
+                            const RematPlanOptions& options) {
+  if (options.limit_bytes < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a limit of ", options.limit_bytes, " bytes is no limit"));
+  }
+  if (!module.has_schedule()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("module ", module.name(), " has no schedule"));
+  }
+  return module.schedule().Verify();
+}
+
+// What others do, where plans cost something.
+absl::Status TryOthers(const HloModule& module, const RematPlanOptions& options,
+                       RematTrials* trials) {
+  for (const auto& [name, rewrite] : options.others) {
+    // What only computes again costs something.
+    if (trials->Met() &&
+        trials->best().work.seconds <= trials->base().outcome.work.seconds) {
+      break;
+    }
+    std::unique_ptr<HloModule> copy = module.Clone("");
+    if (!rewrite(copy.get()).ok()) continue;
+    TF_RETURN_IF_ERROR(trials->OfferModule(name, std::move(copy)));
+  }
+  return absl::OkStatus();
+}
+
+// The best plan for the limit. Without a module, method "none": the module as
+// it is.
+absl::StatusOr<Candidate> FindBest(const HloModule& module,
+                                   const RematPlanOptions& options,
+                                   RematTrials* trials) {
+  Candidate as_is{trials->base().outcome, "none"};
+  if (trials->Met()) return as_is;
+  TF_RETURN_IF_ERROR(trials->HasCurve()
+                         ? remat_plan::SearchCurve(options, trials)
+                         : remat_plan::SearchAtLimit(options, trials));
+  TF_RETURN_IF_ERROR(TryOthers(module, options, trials));
+  Candidate best = trials->TakeBest();
+  // More work for no less memory is no help.
+  const bool needs_less = best.module != nullptr &&
+                          best.outcome.peak_bytes < as_is.outcome.peak_bytes;
+  return needs_less ? std::move(best) : std::move(as_is);
+}
+
+}  // namespace
+
+absl::StatusOr<RematPlanResult> PlanRematerialization(
+    HloModule* module, const RematPlanOptions& options) {
+  TF_RETURN_IF_ERROR(CheckArguments(*module, options));
+  RematTrials trials(*module, options);
+  TF_RETURN_IF_ERROR(trials.Start());
+  TF_ASSIGN_OR_RETURN(Candidate best, FindBest(*module, options, &trials));
+
+  RematPlanResult result;
+  result.method = best.method;
+  result.peak_before_bytes = trials.base().outcome.peak_bytes;
+  result.peak_after_bytes = best.outcome.peak_bytes;
+  result.met = result.peak_after_bytes <= options.limit_bytes;
+  result.lower_bound_bytes = trials.lower_bound_bytes();
+  result.work_before = trials.base().outcome.work;
+  result.work_after = best.outcome.work;
+  result.instructions_before = trials.instruction_count();
+  const HloModule& planned = best.module != nullptr ? *best.module : *module;
+  result.instructions_after = planned.instruction_count();
+  if (!result.met) {
+    TF_ASSIGN_OR_RETURN(result.binding,
+                        FindBindingBuffers(planned, options.sizes));
+  }
+  // From here on nothing fails that depends on the module.
+  if (best.module != nullptr) {
+    TF_RETURN_IF_ERROR(
+        remat_plan::ReplaceContents(std::move(best.module), module));
+    result.changed = true;
+  }
+  return result;
+}
+
+}  // namespace xla

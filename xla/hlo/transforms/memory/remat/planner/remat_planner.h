@@ -1,0 +1,103 @@
+#ifndef XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_REMAT_PLANNER_H_
+#define XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_REMAT_PLANNER_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/memory/accounting/remat_buffers.h"
+#include "xla/hlo/transforms/memory/remat/planner/remat_work.h"
+
+namespace xla {
+
+struct RematPlanOptions {
+  // Bytes that the module may need, its outputs included; at least 0.
+  int64_t limit_bytes = 0;
+  // Bytes of arrays and tables.
+  RematSizeOptions sizes;
+  // What a module needs, in bytes. Empty: the accounting of
+  // HloRematerialization (see remat_accounting.h): parameters and what leaves
+  // a computation 0 inside it, callees added where they run, the result once.
+  // Of others the planner expects that results take the memory of operands
+  // that nobody reads later (in_place_values.h), and tries again where they
+  // do not.
+  std::function<absl::StatusOr<int64_t>(const HloModule&)> peak;
+  // Seconds of instructions. Trip counts always multiply.
+  HloCostAnalysis::Options device = DefaultRematDevice();
+  // How long to search: 0 one greedy plan, 1 the default, more: more variants.
+  int64_t effort = 1;
+  // Rewrites of loops: invariants sunk into bodies, stacked residuals computed
+  // again in the loop that reads them.
+  bool across_loops = true;
+  // May run instructions in another order, if that needs less.
+  bool reschedule = true;
+  // May compute values that follow from smaller ones inside of fusions with
+  // their readers: broadcasts, iotas, masks, converts.
+  bool fuse = true;
+  // Makes values wait on the host, or in a compact layout, until the module
+  // needs at most the bytes given by rematerialization's accounting, as far as
+  // that costs next to nothing: transfers hidden behind what runs meanwhile.
+  // Recomputation then does the rest. Empty: all values stay where they are.
+  std::function<absl::Status(int64_t limit_bytes, HloModule*)> move_out;
+  // Every clone reads its operands through an opt-barrier, so that no later
+  // common subexpression elimination anywhere undoes it.
+  bool optimization_barriers = false;
+  // Other ways to rewrite a scheduled module for the limit, that cost
+  // something; each gets a copy, and the best result of all is taken. Not asked
+  // where a plan costs nothing.
+  std::vector<std::pair<std::string, std::function<absl::Status(HloModule*)>>>
+      others;
+};
+
+struct RematPlanResult {
+  bool changed = false;
+  bool met = false;
+  int64_t peak_before_bytes = 0;
+  int64_t peak_after_bytes = 0;
+  // Outputs and the largest need of a single instruction, of the least of the
+  // variants tried: no plan that leaves instructions and loops as they are
+  // there can do with less.
+  int64_t lower_bound_bytes = 0;
+  RematWork work_before, work_after;
+  int64_t instructions_before = 0, instructions_after = 0;
+  // Which parts made the plan: "none", "plan", "reschedule+plan",
+  // "residuals+invariants+fuse+plan", or the name of one of `others`.
+  std::string method;
+  // Where the limit is not met: what is live at the peak, largest first.
+  std::vector<RematBindingBuffer> binding;
+};
+
+// Changes a scheduled module so that it needs at most `limit_bytes`, at little
+// added cost.
+//
+//   before: v = f(a); … ; g(v) ; … ; h(v)      (v is live all the time)
+//   after:  v = f(a); … ; g(v) ; … ; v.remat = f(a); h(v.remat)
+//
+// Values are dropped between two uses and computed again before the second one,
+// with what they need; in loops, residuals that one loop stacks and another
+// one reads are computed again in the second; masks and broadcasts are computed
+// in fusions with their readers. Each choice has a price, seconds
+// per byte and instruction over the limit; cheapest first, then choices that
+// turned out needless are taken back (remat_search.h).
+//
+// Returns the plan with met=true whose seconds are the least found, or, where
+// no plan found meets the limit, the one that needs least memory, met=false.
+// In modules of less than 500 instructions the choice is, but for `others`,
+// made among plans that are the same for all limits: lower limits cost no less,
+// and need no more. Works on copies, and gives the module the computations of
+// the best one: what pointed into the module points nowhere then. Leaves the
+// module alone if it meets the limit, and on errors: InvalidArgument for a
+// negative limit, FailedPrecondition without schedule, those of `peak`.
+absl::StatusOr<RematPlanResult> PlanRematerialization(
+    HloModule* module, const RematPlanOptions& options);
+
+}  // namespace xla
+
+#endif  // XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_REMAT_PLANNER_H_

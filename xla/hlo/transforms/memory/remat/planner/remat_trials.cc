@@ -1,0 +1,239 @@
+#include "xla/hlo/transforms/memory/remat/planner/remat_trials.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "xla/hlo/memory/accounting/remat_accounting.h"
+#include "xla/status_macros.h"
+
+namespace xla::remat_plan {
+namespace {
+
+// Instructions.
+constexpr int64_t kLarge = 5000;
+constexpr int64_t kTiny = 500;
+// Plans for a limit, and how much lower each of them aims: at least this part
+// of the limit.
+constexpr int kAims = 4;
+constexpr int64_t kLeastStep = 512;
+// What a search may look at for one variant at effort 1: about a second.
+constexpr int64_t kWorkOfVariant = 3'000'000;
+// ... or less, in small modules.
+constexpr int64_t kWorkOfInstruction = 1000;
+// Copies and analyses around a search, per instruction.
+constexpr int64_t kWorkOfTrial = 20;
+// With so much looked at, no lower limits are tried.
+constexpr int64_t kWorkOfLimits = 6'000'000;
+// ... and no more of a curve.
+constexpr int64_t kWorkOfCurve = 12'000'000;
+
+}  // namespace
+
+RematTrials::RematTrials(const HloModule& module,
+                         const RematPlanOptions& options)
+    : module_(module),
+      options_(options),
+      instruction_count_(module.instruction_count()),
+      target_(options.limit_bytes) {}
+
+absl::Status RematTrials::Start() {
+  prepared_.push_back(std::make_unique<Prepared>());
+  Prepared* base = prepared_.back().get();
+  base->module = &module_;
+  TF_RETURN_IF_ERROR(Analyze(base));
+  base->lower_bound_bytes = LowerBound(module_, *base->planner);
+  lower_bound_bytes_ = base->lower_bound_bytes;
+  best_ = base->outcome;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int64_t> RematTrials::Peak(const HloModule& module) const {
+  if (options_.peak) return options_.peak(module);
+  TF_ASSIGN_OR_RETURN(
+      RematPeak peak,
+      ComputeRematPeak(module, module.schedule(), options_.sizes));
+  return peak.bytes;
+}
+
+// The caller's accounting may let results take the memory of operands.
+int64_t RematTrials::LowerBound(const HloModule& module,
+                                NestedPlanner& planner) const {
+  const int64_t output_bytes = RematOutputBytes(module, options_.sizes);
+  if (!options_.peak) return planner.LowerBound() + output_bytes;
+  return std::max(planner.LowerBound(/*in_place=*/true), output_bytes);
+}
+
+absl::Status RematTrials::Analyze(Prepared* made) {
+  made->cost = MakeCostAnalysis(options_.device);
+  TF_RETURN_IF_ERROR(
+      made->module->entry_computation()->Accept(made->cost.get()));
+  TF_ASSIGN_OR_RETURN(made->outcome.peak_bytes, Peak(*made->module));
+  made->outcome.work = RematWorkOf(*made->cost);
+  auto planner = std::make_unique<NestedPlanner>(
+      *made->module, *made->cost, options_.sizes, options_.effort,
+      options_.reschedule, /*in_place=*/options_.peak != nullptr, &work_);
+  TF_ASSIGN_OR_RETURN(const NestedPlanner::Plan as_is,
+                      planner->PlanEntry(std::numeric_limits<int64_t>::max()));
+  made->uncounted_bytes = made->outcome.peak_bytes - as_is.peak_bytes;
+  made->most_uncounted_bytes = made->uncounted_bytes;
+  made->planner = std::move(planner);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Prepared*> RematTrials::Prepare(const ModuleVariant& variant) {
+  for (const std::unique_ptr<Prepared>& known : prepared_) {
+    if (!(known->variant == variant)) continue;
+    if (known->planner != nullptr) return known.get();
+    return absl::FailedPreconditionError("was not possible before");
+  }
+  prepared_.push_back(std::make_unique<Prepared>());
+  Prepared* made = prepared_.back().get();
+  made->variant = variant;
+  made->rewritten = module_.Clone("");
+  made->module = made->rewritten.get();
+  TF_RETURN_IF_ERROR(PrepareVariant(variant, options_.device, options_.move_out,
+                                    made->rewritten.get()));
+  TF_RETURN_IF_ERROR(Analyze(made));
+  lower_bound_bytes_ =
+      std::min(lower_bound_bytes_, LowerBound(*made->module, *made->planner));
+  return made;
+}
+
+bool RematTrials::IsLarge() const { return instruction_count_ > kLarge; }
+
+bool RematTrials::HasCurve() const {
+  return options_.effort > 0 && instruction_count_ < kTiny;
+}
+
+bool RematTrials::HasTimeForLimits() const { return spent_ <= kWorkOfLimits; }
+
+bool RematTrials::HasTimeForCurve() const { return spent_ <= kWorkOfCurve; }
+
+absl::StatusOr<const std::vector<ModuleVariant>*>
+RematTrials::FindLoopVariants() {
+  if (!loop_variants_.has_value()) {
+    TF_ASSIGN_OR_RETURN(loop_variants_, LoopVariants(module_, options_.device));
+  }
+  return &*loop_variants_;
+}
+
+void RematTrials::SetTarget(int64_t limit_bytes) {
+  target_ = limit_bytes;
+  Candidate* best = frontier_.BestFor(limit_bytes);
+  best_ = best != nullptr ? best->outcome : base().outcome;
+  for (auto& prepared : prepared_) prepared->seconds_for_limit.reset();
+}
+
+bool RematTrials::IsBetter(const Outcome& a, const Outcome& b) const {
+  const bool a_met = a.peak_bytes <= target_;
+  const bool b_met = b.peak_bytes <= target_;
+  if (a_met != b_met) return a_met;
+  if (!a_met && a.peak_bytes != b.peak_bytes) {
+    return a.peak_bytes < b.peak_bytes;
+  }
+  return a.work.seconds < b.work.seconds;
+}
+
+void RematTrials::Offer(Candidate candidate) {
+  const bool is_best = IsBetter(candidate.outcome, best_);
+  if (is_best) best_ = candidate.outcome;
+  if (HasCurve()) {
+    frontier_.Offer(std::move(candidate));
+  } else if (is_best) {
+    taken_ = std::move(candidate);
+  }
+}
+
+absl::Status RematTrials::OfferModule(const std::string& method,
+                                      std::unique_ptr<HloModule> module) {
+  TF_ASSIGN_OR_RETURN(const int64_t peak, Peak(*module));
+  TF_ASSIGN_OR_RETURN(const RematWork work,
+                      ComputeRematWork(*module, options_.device));
+  Offer({{peak, work}, method, std::move(module)});
+  return absl::OkStatus();
+}
+
+Candidate RematTrials::TakeBest() {
+  Candidate* kept = HasCurve() ? frontier_.BestFor(target_) : &taken_;
+  Candidate best = kept != nullptr ? std::move(*kept) : Candidate();
+  if (best.lender != nullptr) best.module = std::move(*best.lender);
+  return best;
+}
+
+double RematTrials::UselessSeconds() const {
+  return Met() ? best_.work.seconds : std::numeric_limits<double>::infinity();
+}
+
+absl::StatusOr<std::unique_ptr<HloModule>> RematTrials::Apply(
+    const Prepared& prepared, const NestedPlanner::Plan& plan) const {
+  std::unique_ptr<HloModule> copy = prepared.module->Clone("");
+  ApplyOptions apply;
+  apply.optimization_barriers = options_.optimization_barriers;
+  TF_RETURN_IF_ERROR(prepared.planner->ApplyToClone(plan, apply, copy.get()));
+  // What only instructions called that run no more: bodies of fusions.
+  TF_RETURN_IF_ERROR(copy->RemoveUnusedComputations());
+  TF_RETURN_IF_ERROR(copy->schedule().Update());
+  TF_RETURN_IF_ERROR(copy->schedule().Verify());
+  return copy;
+}
+
+absl::StatusOr<Outcome> RematTrials::FindPrograms(int64_t limit,
+                                                  Prepared* prepared) {
+  Outcome best = prepared->outcome;
+  Offer({best, prepared->variant.Name(), nullptr, &prepared->rewritten});
+  const double useless_seconds = UselessSeconds() - best.work.seconds;
+  if (best.peak_bytes <= limit || useless_seconds <= 0) return best;
+  if (limit < target_ && IsLarge() && !std::isinf(useless_seconds) &&
+      prepared->seconds_for_limit.value_or(0) >= UselessSeconds()) {
+    return best;
+  }
+  work_ = std::min(kWorkOfVariant, kWorkOfInstruction * instruction_count_) *
+          std::max<int64_t>(options_.effort, 1);
+  const int64_t work_before = work_;
+  int64_t aim = limit - prepared->uncounted_bytes;
+  for (int attempt = 0; attempt < kAims; ++attempt) {
+    aim = std::max<int64_t>(aim, 0);
+    TF_ASSIGN_OR_RETURN(
+        NestedPlanner::Plan plan,
+        prepared->planner->PlanEntry(
+            aim, useless_seconds,
+            limit < target_ ? target_ - prepared->most_uncounted_bytes : 0));
+    const double added_seconds = plan.added_seconds - plan.launch_seconds;
+    Outcome untried{plan.peak_bytes + prepared->uncounted_bytes,
+                    prepared->outcome.work};
+    untried.work.seconds += added_seconds;
+    // What misses a lower limit may be the best for the target.
+    if (added_seconds >= useless_seconds ||
+        (untried.peak_bytes > target_ && !std::isinf(useless_seconds))) {
+      if (IsBetter(untried, best)) best = untried;
+      break;
+    }
+    TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> copy,
+                        Apply(*prepared, plan));
+    TF_ASSIGN_OR_RETURN(const int64_t peak, Peak(*copy));
+    TF_ASSIGN_OR_RETURN(const RematWork work,
+                        ComputeRematWork(*copy, options_.device));
+    const Outcome outcome{peak, work};
+    prepared->most_uncounted_bytes =
+        std::max(prepared->most_uncounted_bytes, peak - plan.peak_bytes);
+    if (IsBetter(outcome, best)) best = outcome;
+    Offer({outcome, prepared->variant.Name(), std::move(copy)});
+    const int64_t excess = peak - limit;
+    if (excess <= 0 || plan.peak_bytes > aim || aim == 0) break;
+    // What it counts elsewhere is known now; where that is not enough, more,
+    // and not only by a few bytes.
+    aim -=
+        excess + (attempt == 0 ? 0 : std::max(excess / 4, limit / kLeastStep));
+  }
+  spent_ += work_before - work_ + kWorkOfTrial * instruction_count_;
+  if (limit == target_) {
+    prepared->seconds_for_limit = best.peak_bytes <= limit
+                                      ? best.work.seconds
+                                      : std::numeric_limits<double>::infinity();
+  }
+  return best;
+}
+
+}  // namespace xla::remat_plan

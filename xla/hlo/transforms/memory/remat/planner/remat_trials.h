@@ -1,0 +1,129 @@
+#ifndef XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_REMAT_TRIALS_H_
+#define XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_REMAT_TRIALS_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/transforms/memory/remat/planner/module_variant.h"
+#include "xla/hlo/transforms/memory/remat/planner/nested_plan.h"
+#include "xla/hlo/transforms/memory/remat/planner/remat_frontier.h"
+#include "xla/hlo/transforms/memory/remat/planner/remat_planner.h"
+#include "xla/hlo/transforms/memory/remat/planner/remat_work.h"
+
+namespace xla::remat_plan {
+
+// A module after the rewrites of a variant, and what is known of it.
+struct Prepared {
+  ModuleVariant variant;
+  std::unique_ptr<HloModule> rewritten;
+  const HloModule* module = nullptr;
+  Outcome outcome;
+  std::unique_ptr<HloCostAnalysis> cost;
+  std::unique_ptr<NestedPlanner> planner;
+  // Of the peak, what the planner's problems leave out; and the most of it that
+  // a plan has shown.
+  int64_t uncounted_bytes = 0;
+  int64_t most_uncounted_bytes = 0;
+  int64_t lower_bound_bytes = 0;
+  // Seconds of the plan for the target: infinite if it is not met.
+  std::optional<double> seconds_for_limit;
+};
+
+// Tries out plans on copies of a module, and keeps the best of them: for the
+// target, a limit in bytes, or, where the module has a curve, for all limits.
+class RematTrials {
+ public:
+  // Both must outlive this.
+  RematTrials(const HloModule& module, const RematPlanOptions& options);
+
+  // Looks at the module as it is. To be called first, and once; errors: those
+  // of the peak, and of instructions without a cost.
+  absl::Status Start();
+
+  // The module as it is.
+  const Prepared& base() const { return *prepared_.front(); }
+  int64_t instruction_count() const { return instruction_count_; }
+  // The least of all variants prepared.
+  int64_t lower_bound_bytes() const { return lower_bound_bytes_; }
+  // Whether the searches so far leave time for limits lower than the caller's,
+  // and for more of a curve.
+  bool HasTimeForLimits() const;
+  bool HasTimeForCurve() const;
+
+  // Modules in which what a lower limit may bring by chance is not looked for.
+  bool IsLarge() const;
+  // Modules in which plans for many limits take no time: all that is found is
+  // kept for all limits.
+  bool HasCurve() const;
+
+  int64_t target() const { return target_; }
+  const Outcome& best() const { return best_; }
+  bool Met() const { return best_.peak_bytes <= target_; }
+  // What plans are compared for, beside those known. Where there is no curve,
+  // before all trials only.
+  void SetTarget(int64_t limit_bytes);
+  // Whether `a` is better for the target: meets it where `b` does not, needs
+  // less if both miss it, takes less time otherwise.
+  bool IsBetter(const Outcome& a, const Outcome& b) const;
+
+  // Those that the module has, found once (module_variant.h).
+  absl::StatusOr<const std::vector<ModuleVariant>*> FindLoopVariants();
+
+  // Rewrites a copy of the module, once per variant. FailedPrecondition where
+  // that has nothing to do.
+  absl::StatusOr<Prepared*> Prepare(const ModuleVariant& variant);
+
+  // Finds programs for a prepared module and tries them out; returns the best
+  // outcome for the target. The abstract problem leaves small tables out, and
+  // may count in another way than the caller's peak does: aims lower by what is
+  // too much, a few times. Plans that cost no less than the best one are not
+  // tried out. For a lower limit than the target, what is found may need as
+  // much as that.
+  absl::StatusOr<Outcome> FindPrograms(int64_t limit_bytes, Prepared* prepared);
+
+  // What another way to rewrite the module has made of a copy.
+  absl::Status OfferModule(const std::string& method,
+                           std::unique_ptr<HloModule> module);
+
+  // The best one for the target, to be called last. Without a module: the
+  // module as it is.
+  Candidate TakeBest();
+
+ private:
+  absl::StatusOr<int64_t> Peak(const HloModule& module) const;
+  int64_t LowerBound(const HloModule& module, NestedPlanner& planner) const;
+  // Peak, cost and problems of the module.
+  absl::Status Analyze(Prepared* made);
+  // Applies a plan to a copy of the prepared module.
+  absl::StatusOr<std::unique_ptr<HloModule>> Apply(
+      const Prepared& prepared, const NestedPlanner::Plan& plan) const;
+  void Offer(Candidate candidate);
+  // What a plan of no use costs, in seconds.
+  double UselessSeconds() const;
+
+  const HloModule& module_;
+  const RematPlanOptions& options_;
+  const int64_t instruction_count_;
+  int64_t lower_bound_bytes_ = 0;
+  std::vector<std::unique_ptr<Prepared>> prepared_;
+  std::optional<std::vector<ModuleVariant>> loop_variants_;
+  int64_t target_;
+  Outcome best_;
+  // The candidate of best_, where there is no curve.
+  Candidate taken_;
+  Frontier frontier_;
+  // Left for the search at hand, and what all have taken.
+  int64_t work_ = 0;
+  int64_t spent_ = 0;
+};
+
+}  // namespace xla::remat_plan
+
+#endif  // XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_REMAT_TRIALS_H_

@@ -1,0 +1,97 @@
+#include "xla/hlo/transforms/memory/remat/planner/remat_variants.h"
+
+#include "absl/algorithm/container.h"
+#include "absl/status/statusor.h"
+#include "xla/status_macros.h"
+
+namespace xla::remat_plan {
+namespace {
+
+constexpr int kFuseParts[] = {4, 2};
+// Times the module's seconds.
+constexpr double kGoodEnough = 1.02;
+
+}  // namespace
+
+RematVariants::RematVariants(const RematPlanOptions& options,
+                             int64_t limit_bytes, RematTrials* trials)
+    : options_(options),
+      limit_(limit_bytes),
+      trials_(*trials),
+      best_(trials->base().outcome) {}
+
+absl::Status RematVariants::Run() {
+  // Fusions cost less than nothing: what they make room for is free, and
+  // nothing else has to be looked at where that is enough.
+  if (options_.fuse && options_.effort > 0) {
+    ModuleVariant variant;
+    variant.fuse_part = kFuseParts[0];
+    TF_RETURN_IF_ERROR(Try(variant));
+  }
+  TF_RETURN_IF_ERROR(Try({}, /*always=*/true));
+  if (options_.effort < 1 || IsGoodEnough()) return absl::OkStatus();
+  if (options_.across_loops) TF_RETURN_IF_ERROR(TryLoops());
+  if (options_.reschedule) TF_RETURN_IF_ERROR(TryOtherOrder());
+  if (options_.fuse) {
+    for (int part : kFuseParts) {
+      ModuleVariant variant = best_variant_;
+      variant.fuse_part = part;
+      TF_RETURN_IF_ERROR(Try(variant));
+    }
+    // Other values bind now.
+    if (best_variant_.fuse_part > 0) {
+      if (options_.across_loops) TF_RETURN_IF_ERROR(TryLoops());
+      if (options_.reschedule) TF_RETURN_IF_ERROR(TryOtherOrder());
+    }
+  }
+  if (!options_.move_out) return absl::OkStatus();
+  ModuleVariant variant = best_variant_;
+  variant.move_out_limit = limit_;
+  return Try(variant);
+}
+
+bool RematVariants::IsGoodEnough() const {
+  if (options_.effort < 1) return true;
+  return options_.effort == 1 && Met() && trials_.IsLarge() &&
+         best_.work.seconds <=
+             kGoodEnough * trials_.base().outcome.work.seconds;
+}
+
+absl::Status RematVariants::Try(const ModuleVariant& variant, bool always) {
+  if (!always && IsGoodEnough()) return absl::OkStatus();
+  if (limit_ < trials_.target() && !trials_.HasTimeForLimits()) {
+    return absl::OkStatus();
+  }
+  if (absl::c_linear_search(tried_, variant)) return absl::OkStatus();
+  tried_.push_back(variant);
+  const bool base = variant == ModuleVariant();
+  absl::StatusOr<Prepared*> prepared = trials_.Prepare(variant);
+  if (!prepared.ok()) return base ? prepared.status() : absl::OkStatus();
+  absl::StatusOr<Outcome> found = trials_.FindPrograms(limit_, *prepared);
+  if (!found.ok()) return base ? found.status() : absl::OkStatus();
+  if (trials_.IsBetter(*found, best_)) {
+    best_ = *found;
+    best_variant_ = variant;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RematVariants::TryLoops() {
+  TF_ASSIGN_OR_RETURN(const std::vector<ModuleVariant>* loops,
+                      trials_.FindLoopVariants());
+  const ModuleVariant beside = best_variant_;
+  for (ModuleVariant variant : *loops) {
+    variant.fuse_part = beside.fuse_part;
+    variant.reschedule = beside.reschedule;
+    TF_RETURN_IF_ERROR(Try(variant));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RematVariants::TryOtherOrder() {
+  ModuleVariant variant = best_variant_;
+  variant.reschedule = true;
+  return Try(variant);
+}
+
+}  // namespace xla::remat_plan

@@ -1,0 +1,44 @@
+#ifndef XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_REMAT_WORK_H_
+#define XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_REMAT_WORK_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/memory/accounting/remat_buffers.h"
+
+namespace xla {
+
+// Seconds are those of this device unless options say otherwise: rates of a
+// data-center GPU (67e12 flops, 4e12 transcendentals, 3.35e12 bytes a second).
+HloCostAnalysis::Options DefaultRematDevice();
+
+// What a module does when it runs once, loops times their trip counts.
+struct RematWork {
+  double flops = 0;
+  double bytes = 0;  // moved
+  double seconds = 0;
+};
+
+// Of a module whose entry computation the analysis has visited.
+RematWork RematWorkOf(const HloCostAnalysis& cost);
+absl::StatusOr<RematWork> ComputeRematWork(
+    const HloModule& module, const HloCostAnalysis::Options& device);
+
+// A buffer that no plan found gets rid of, where the most memory is needed.
+struct RematBindingBuffer {
+  const HloInstruction* instruction = nullptr;
+  int64_t bytes = 0;
+};
+
+// What is live where a scheduled module needs most, by rematerialization's
+// accounting: largest first.
+absl::StatusOr<std::vector<RematBindingBuffer>> FindBindingBuffers(
+    const HloModule& module, const RematSizeOptions& sizes = {});
+
+}  // namespace xla
+
+#endif  // XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_REMAT_WORK_H_

@@ -1,0 +1,16 @@
+#ifndef XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_RESCHEDULE_H_
+#define XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_RESCHEDULE_H_
+
+#include "absl/status/status.h"
+#include "xla/hlo/ir/hlo_module.h"
+
+namespace xla::remat_plan {
+
+// Gives a scheduled module the order of BestMemoryScheduler, where that needs
+// less by rematerialization's accounting. FailedPrecondition where it does not;
+// errors of ComputeSchedule.
+absl::Status RescheduleForMemory(HloModule* module);
+
+}  // namespace xla::remat_plan
+
+#endif  // XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_RESCHEDULE_H_

@@ -1,0 +1,25 @@
+#ifndef XLA_HLO_TRANSFORMS_MEMORY_REMAT_SOLVER_REMAT_EXACT_H_
+#define XLA_HLO_TRANSFORMS_MEMORY_REMAT_SOLVER_REMAT_EXACT_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "xla/hlo/transforms/memory/remat/solver/remat_problem.h"
+
+namespace xla::remat_plan {
+
+// The program of least seconds that meets the limit and runs nodes for the
+// first time in the order of the problem, repeats and delays apart; nullopt if
+// there is none, or if `max_states` do not suffice to know. Shortest path over
+// (nodes passed, nodes whose values are live), so for small problems: of at
+// most kMaxExactNodes nodes, where no value lies in the memory of another.
+inline constexpr int kMaxExactNodes = 16;
+
+std::optional<std::vector<NodeId>> ExactProgram(const RematProblem& problem,
+                                                int64_t limit_bytes,
+                                                int64_t max_states);
+
+}  // namespace xla::remat_plan
+
+#endif  // XLA_HLO_TRANSFORMS_MEMORY_REMAT_SOLVER_REMAT_EXACT_H_

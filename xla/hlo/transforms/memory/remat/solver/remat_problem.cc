@@ -1,0 +1,225 @@
+#include "xla/hlo/transforms/memory/remat/solver/remat_problem.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace xla::remat_plan {
+namespace {
+
+// What a trace needs besides its result.
+class Tracer {
+ public:
+  Tracer(const RematProblem& problem, RematTrace* trace)
+      : problem_(problem), trace_(*trace) {}
+
+  absl::Status Run(absl::Span<const NodeId> program) {
+    trace_ = RematTrace();
+    trace_.steps.assign(program.begin(), program.end());
+    absl::Status status = FindReaders();
+    if (!status.ok()) return status;
+    PlaceInMemory();
+    AddLiveBytes();
+    return absl::OkStatus();
+  }
+
+ private:
+  int32_t InstanceOf(ValueId value) const {
+    const NodeId node = problem_.values[value].node;
+    const int32_t step = latest_[node];
+    if (step < 0) return -1;
+    return trace_.first_instance[step] + value -
+           problem_.nodes[node].first_value;
+  }
+
+  absl::Status Read(ValueId value, int32_t step) {
+    const int32_t instance = InstanceOf(value);
+    if (instance < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("step ", step, " reads value ", value,
+                       ", which was not made before"));
+    }
+    trace_.last_use[instance] = std::max(trace_.last_use[instance], step);
+    return absl::OkStatus();
+  }
+
+  void Reserve() {
+    size_t instances = 0;
+    for (NodeId id : trace_.steps) {
+      instances += problem_.nodes[id].value_count;
+    }
+    trace_.first_instance.reserve(trace_.steps.size() + 1);
+    trace_.last_use.reserve(instances);
+    home_.reserve(instances);
+    overwritten_.reserve(instances);
+    values_.reserve(instances);
+  }
+
+  absl::Status FindReaders() {
+    latest_.assign(problem_.nodes.size(), -1);
+    const int32_t num_steps = static_cast<int32_t>(trace_.steps.size());
+    Reserve();
+    int32_t num_instances = 0;
+    for (int32_t step = 0; step < num_steps; ++step) {
+      const NodeId id = trace_.steps[step];
+      const RematProblem::Node& node = problem_.nodes[id];
+      trace_.seconds += node.seconds;
+      for (ValueId value : node.reads) {
+        absl::Status status = Read(value, step);
+        if (!status.ok()) return status;
+      }
+      trace_.first_instance.push_back(num_instances);
+      for (int32_t k = 0; k < node.value_count; ++k) {
+        const ValueId value = node.first_value + k;
+        trace_.last_use.push_back(step);
+        const ValueId alias = problem_.values[value].alias_of;
+        home_.push_back(alias < 0 ? -1 : InstanceOf(alias));
+        const ValueId operand = problem_.values[value].in_place_of;
+        overwritten_.push_back(operand < 0 ? -1 : InstanceOf(operand));
+        values_.push_back(value);
+      }
+      num_instances += node.value_count;
+      latest_[id] = step;
+    }
+    trace_.first_instance.push_back(num_instances);
+    for (ValueId value : problem_.outputs) {
+      absl::Status status = Read(value, num_steps);
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+  // What lies in another's memory makes that one live longer, and an output.
+  void PlaceInMemory() {
+    const int32_t num_steps = static_cast<int32_t>(trace_.steps.size());
+    trace_.bytes.resize(values_.size());
+    for (int32_t i = static_cast<int32_t>(values_.size()) - 1; i >= 0; --i) {
+      if (home_[i] >= 0) {
+        trace_.last_use[home_[i]] =
+            std::max(trace_.last_use[home_[i]], trace_.last_use[i]);
+        continue;
+      }
+      trace_.bytes[i] = trace_.last_use[i] >= num_steps
+                            ? 0
+                            : problem_.values[values_[i]].bytes;
+    }
+  }
+
+  // Of each step: what it makes in the memory of what nobody reads later.
+  std::vector<int64_t> SharedBytes() const {
+    std::vector<int64_t> shared(trace_.steps.size(), 0);
+    for (size_t step = 0; step < shared.size(); ++step) {
+      for (int32_t i = trace_.first_instance[step];
+           i < trace_.first_instance[step + 1]; ++i) {
+        const int32_t operand = overwritten_[i];
+        if (operand < 0 ||
+            trace_.last_use[operand] != static_cast<int32_t>(step)) {
+          continue;
+        }
+        shared[step] += std::min(trace_.bytes[i], trace_.bytes[operand]);
+      }
+    }
+    return shared;
+  }
+
+  void AddLiveBytes() {
+    const int64_t num_steps = trace_.step_count();
+    std::vector<int64_t> change(num_steps + 2, 0);
+    for (int64_t step = 0; step < num_steps; ++step) {
+      for (int32_t i = trace_.first_instance[step];
+           i < trace_.first_instance[step + 1]; ++i) {
+        change[step] += trace_.bytes[i];
+        change[std::min<int64_t>(trace_.last_use[i], num_steps) + 1] -=
+            trace_.bytes[i];
+      }
+    }
+    const std::vector<int64_t> shared = SharedBytes();
+    trace_.live.resize(num_steps);
+    int64_t live = problem_.base_bytes;
+    trace_.peak_bytes = live;
+    for (int64_t step = 0; step < num_steps; ++step) {
+      live += change[step];
+      trace_.live[step] = live +
+                          problem_.nodes[trace_.steps[step]].internal_bytes -
+                          shared[step];
+      if (trace_.live[step] > trace_.peak_bytes) {
+        trace_.peak_bytes = trace_.live[step];
+        trace_.peak_step = static_cast<int32_t>(step);
+      }
+    }
+  }
+
+  const RematProblem& problem_;
+  RematTrace& trace_;
+  std::vector<int32_t> latest_;  // step of each node
+  // Of each instance: what it lies in (or -1), what it may overwrite (or -1),
+  // and its value.
+  std::vector<int32_t> home_;
+  std::vector<int32_t> overwritten_;
+  std::vector<ValueId> values_;
+};
+
+}  // namespace
+
+absl::Status TraceProgram(const RematProblem& problem,
+                          absl::Span<const NodeId> program, RematTrace* trace) {
+  return Tracer(problem, trace).Run(program);
+}
+
+std::vector<NodeId> RemoveUselessSteps(const RematProblem& problem,
+                                       absl::Span<const NodeId> program) {
+  // Backwards: a step serves the readers between it and the node's next step.
+  std::vector<bool> needed(problem.nodes.size(), false);
+  for (ValueId value : problem.outputs) {
+    needed[problem.values[value].node] = true;
+  }
+  std::vector<NodeId> kept;
+  kept.reserve(program.size());
+  for (size_t i = program.size(); i-- > 0;) {
+    const NodeId id = program[i];
+    const RematProblem::Node& node = problem.nodes[id];
+    if (node.recomputable && !needed[id]) continue;
+    needed[id] = false;
+    kept.push_back(id);
+    for (ValueId value : node.reads) needed[problem.values[value].node] = true;
+  }
+  std::reverse(kept.begin(), kept.end());
+  return kept;
+}
+
+int64_t LowerBoundBytes(const RematProblem& problem, bool in_place) {
+  std::vector<bool> output(problem.values.size(), false);
+  // A value that lies in another's memory comes after it.
+  for (ValueId value : problem.outputs) output[value] = true;
+  for (size_t v = problem.values.size(); v-- > 0;) {
+    const ValueId alias = problem.values[v].alias_of;
+    if (output[v] && alias >= 0) output[alias] = true;
+  }
+  std::vector<int64_t> seen(problem.values.size(), -1);
+  int64_t bound = 0;
+  for (size_t n = 0; n < problem.nodes.size(); ++n) {
+    const RematProblem::Node& node = problem.nodes[n];
+    auto bytes_of = [&](ValueId value) -> int64_t {
+      while (problem.values[value].alias_of >= 0) {
+        value = problem.values[value].alias_of;
+      }
+      if (output[value] || seen[value] == static_cast<int64_t>(n)) return 0;
+      seen[value] = n;
+      return problem.values[value].bytes;
+    };
+    int64_t read = 0, made = 0, shared = 0;
+    for (ValueId value : node.reads) read += bytes_of(value);
+    for (int32_t k = 0; k < node.value_count; ++k) {
+      const int64_t bytes = bytes_of(node.first_value + k);
+      made += bytes;
+      const ValueId operand = problem.values[node.first_value + k].in_place_of;
+      if (operand >= 0 && !output[operand]) shared += bytes;
+    }
+    bound = std::max(
+        bound, node.internal_bytes +
+                   (in_place ? std::max(read, made) : read + made - shared));
+  }
+  return bound + problem.base_bytes;
+}
+
+}  // namespace xla::remat_plan

@@ -1,0 +1,100 @@
+#ifndef XLA_HLO_TRANSFORMS_MEMORY_REMAT_SOLVER_REMAT_PROBLEM_H_
+#define XLA_HLO_TRANSFORMS_MEMORY_REMAT_SOLVER_REMAT_PROBLEM_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+
+namespace xla::remat_plan {
+
+using NodeId = int32_t;
+using ValueId = int32_t;
+
+// Rematerialization without HLO: nodes make values from values; some may run
+// more than once.
+//
+// A program is a sequence of nodes. A step reads of each value what the latest
+// step of the node that makes it has left; so a second step of a node serves
+// all readers after it, and what the first one left dies with its last reader
+// before. Both are there while the step runs, but for what takes the memory of
+// what it reads.
+//
+//   0 1 2 3 4        4 reads 0's value: live over steps 0 … 4
+//   0 1 2 3 0 4      … dropped after 1, made again before 4
+struct RematProblem {
+  struct Node {
+    // What one more run costs.
+    double seconds = 0;
+    // May run again, later, or not at all where nobody reads it.
+    bool recomputable = false;
+    // Bytes needed while it runs besides values: callees.
+    int64_t internal_bytes = 0;
+    // Its values are first_value … first_value + value_count - 1.
+    ValueId first_value = 0;
+    int32_t value_count = 0;
+    // Without repetitions, ascending.
+    std::vector<ValueId> reads;
+  };
+  struct Value {
+    NodeId node = 0;
+    int64_t bytes = 0;
+    // Lies in the memory of this one, which its node reads; -1: none.
+    ValueId alias_of = -1;
+    // Takes the memory of this one, which its node reads, if nobody reads it
+    // later; -1: none. Of as many bytes; no other value's of the node.
+    ValueId in_place_of = -1;
+  };
+
+  std::vector<Node> nodes;
+  std::vector<Value> values;
+  // Live at the end, where they (and what they alias) count nothing.
+  std::vector<ValueId> outputs;
+  // Bytes that are live all the time.
+  int64_t base_bytes = 0;
+
+  // Each node once; dependencies first.
+  std::vector<NodeId> order;
+};
+
+// A run of a program: which step serves which reader, and what is live when.
+// Instances are (step, value of its node), numbered step by step.
+struct RematTrace {
+  std::vector<NodeId> steps;
+  // Of step s: first_instance[s] … first_instance[s + 1] - 1.
+  std::vector<int32_t> first_instance;
+  // Of each instance, the last step that reads it or what lies in its memory;
+  // its own step if nobody does.
+  std::vector<int32_t> last_use;
+  // Of each instance: bytes that it holds from its step to last_use. 0 for
+  // those that lie in the memory of another and for outputs.
+  std::vector<int64_t> bytes;
+  // Bytes live during each step.
+  std::vector<int64_t> live;
+
+  int64_t peak_bytes = 0;
+  int32_t peak_step = 0;
+  double seconds = 0;  // sum over steps
+
+  int64_t step_count() const { return static_cast<int64_t>(steps.size()); }
+};
+
+// Runs a program. A step whose reads were never made is InvalidArgument.
+// Linear in steps and their reads.
+absl::Status TraceProgram(const RematProblem& problem,
+                          absl::Span<const NodeId> program, RematTrace* trace);
+
+// The program without steps that nobody reads, and each node that must run once
+// in it. Linear.
+std::vector<NodeId> RemoveUselessSteps(const RematProblem& problem,
+                                       absl::Span<const NodeId> program);
+
+// Most bytes that one node needs while it runs, with what it reads and makes,
+// and all outputs: no program needs less. `in_place`: where results may lie in
+// the memory of what is read, the greater of both.
+int64_t LowerBoundBytes(const RematProblem& problem, bool in_place = false);
+
+}  // namespace xla::remat_plan
+
+#endif  // XLA_HLO_TRANSFORMS_MEMORY_REMAT_SOLVER_REMAT_PROBLEM_H_

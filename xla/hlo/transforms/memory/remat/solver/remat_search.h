@@ -1,0 +1,68 @@
+#ifndef XLA_HLO_TRANSFORMS_MEMORY_REMAT_SOLVER_REMAT_SEARCH_H_
+#define XLA_HLO_TRANSFORMS_MEMORY_REMAT_SOLVER_REMAT_SEARCH_H_
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "xla/hlo/transforms/memory/remat/solver/remat_problem.h"
+
+namespace xla::remat_plan {
+
+struct RematSearchOptions {
+  int64_t limit_bytes = 0;
+  // 0: one variant; 1: more where the first one does not meet the limit; more:
+  // all variants.
+  int64_t effort = 1;
+  // Steps may come earlier than in `start` (remat_eager.h).
+  bool reorder = true;
+  // Goes down by what the search looks at; at 0 it ends with what it has. Null:
+  // no end.
+  int64_t* work = nullptr;
+  // Programs that cost as much are of no use: gives up where there are no
+  // others to be expected.
+  double useless_seconds = std::numeric_limits<double>::infinity();
+  // If more than the limit: what the program may need after all. Runs that
+  // there is room for then are taken out, too.
+  int64_t room_bytes = 0;
+};
+
+struct RematProgram {
+  std::vector<NodeId> steps;
+  int64_t peak_bytes = 0;
+  double seconds = 0;
+};
+
+// A program with a peak of at most the limit at little cost, or, where none is
+// found, one with the lowest peak found; `start` if that meets the limit.
+// Limits below LowerBoundBytes() are taken for that.
+//
+// A value is dropped between two readers and made again before the second one,
+// from what is live there, from what is kept longer for it, and from what is
+// made again for it in turn; a run that serves later readers may come earlier
+// instead. The price of a choice is seconds per byte and step over the limit
+// that it frees. Cheapest first, from a heap whose entries are priced anew when
+// they come up (prices only rise); at the end, runs that the limit has room for
+// are taken out again, the most seconds per byte first.
+//
+// What may lie before one step for later ones is bounded (segments as in Chen
+// et al., "Training deep nets with sublinear memory cost", 2016); the bounds
+// are the variants that are tried. Interval view of the problem: Bartan et al.,
+// "MOCCASIN", 2023; price: Kirisame et al., "Dynamic tensor
+// rematerialization", 2021. Where choices one by one get stuck, programs that
+// evict and recompute on demand (remat_evict.h) are tried and improved, and
+// small problems solved exactly (remat_exact.h). All of it begins with the
+// start in an eager order (remat_eager.h), then with the start itself. At the
+// end a quarter of what runs again is taken out at a time, and other drops are
+// chosen for what is too much then (iterated greedy: Ruiz and Stützle, 2007).
+//
+// Near-linear: O(log n) for each choice and each reader looked at.
+absl::StatusOr<RematProgram> SearchProgram(const RematProblem& problem,
+                                           absl::Span<const NodeId> start,
+                                           const RematSearchOptions& options);
+
+}  // namespace xla::remat_plan
+
+#endif  // XLA_HLO_TRANSFORMS_MEMORY_REMAT_SOLVER_REMAT_SEARCH_H_

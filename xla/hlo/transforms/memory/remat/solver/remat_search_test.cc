@@ -1,0 +1,360 @@
+#include "xla/hlo/transforms/memory/remat/solver/remat_search.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "xla/hlo/transforms/memory/remat/solver/excess_tree.h"
+#include "xla/hlo/transforms/memory/remat/solver/remat_eager.h"
+#include "xla/hlo/transforms/memory/remat/solver/remat_exact.h"
+#include "xla/hlo/transforms/memory/remat/solver/remat_problem.h"
+#include "xla/hlo/transforms/memory/remat/solver/remat_state.h"
+
+namespace xla::remat_plan {
+namespace {
+
+// A node with one value.
+void AddNode(RematProblem* problem, double seconds, bool again, int64_t bytes,
+             const std::set<ValueId>& reads) {
+  const NodeId id = static_cast<NodeId>(problem->nodes.size());
+  RematProblem::Node node;
+  node.seconds = seconds;
+  node.recomputable = again;
+  node.first_value = id;
+  node.value_count = 1;
+  node.reads.assign(reads.begin(), reads.end());
+  problem->nodes.push_back(node);
+  problem->values.push_back({id, bytes, -1});
+  problem->order.push_back(id);
+}
+
+RematProblem RandomProblem(int seed, int nodes) {
+  std::mt19937 random(seed);
+  const auto draw = [&](int n) { return static_cast<int>(random() % n); };
+  RematProblem problem;
+  AddNode(&problem, 0, false, 0, {});
+  for (int i = 1; i < nodes; ++i) {
+    std::set<ValueId> reads = {draw(i)};
+    if (draw(2) == 0) reads.insert(std::max(0, i - 1 - draw(2)));
+    if (draw(3) == 0) reads.insert(draw(i));
+    AddNode(&problem, 1 + draw(9), draw(8) != 0, 1 + draw(10), reads);
+  }
+  problem.outputs = {static_cast<ValueId>(nodes - 1)};
+  return problem;
+}
+
+// Forward 1 … n, backward n … 1: step n+k reads what step n-k made.
+RematProblem Chain(int n) {
+  RematProblem problem;
+  AddNode(&problem, 0, false, 0, {});
+  for (int i = 1; i <= n; ++i) AddNode(&problem, 1, true, 100, {i - 1});
+  for (int i = n; i >= 1; --i) {
+    AddNode(&problem, 1, true, 100,
+            {static_cast<ValueId>(problem.values.size() - 1), i - 1});
+  }
+  problem.outputs = {static_cast<ValueId>(problem.values.size() - 1)};
+  return problem;
+}
+
+RematProgram Search(const RematProblem& problem, int64_t limit,
+                    bool reorder = true) {
+  RematSearchOptions options;
+  options.limit_bytes = limit;
+  options.reorder = reorder;
+  auto program = SearchProgram(problem, problem.order, options);
+  EXPECT_TRUE(program.ok()) << program.status();
+  RematTrace trace;
+  EXPECT_TRUE(TraceProgram(problem, program->steps, &trace).ok());
+  EXPECT_EQ(trace.peak_bytes, program->peak_bytes);
+  EXPECT_NEAR(trace.seconds, program->seconds, 1e-9);
+  return *program;
+}
+
+RematProgram Original(const RematProblem& problem) {
+  return Search(problem, int64_t{1} << 60);
+}
+
+TEST(ExcessTreeTest, FollowsPointsAcrossTheLimit) {
+  std::mt19937 random(1);
+  std::vector<int64_t> bytes(37);
+  for (int64_t& b : bytes) b = random() % 100;
+  ExcessTree tree(bytes, 50);
+  for (int i = 0; i < 500; ++i) {
+    int64_t first = random() % bytes.size();
+    int64_t last = random() % bytes.size();
+    const int64_t add = static_cast<int64_t>(random() % 41) - 20;
+    tree.Add(first, last, add);
+    for (int64_t p = first; p <= last; ++p) bytes[p] += add;
+    if (first > last) std::swap(first, last);
+    int64_t over = 0, most = bytes[first];
+    for (int64_t p = first; p <= last; ++p) {
+      over += bytes[p] > 50 ? 1 : 0;
+      most = std::max(most, bytes[p]);
+    }
+    ASSERT_EQ(tree.Query(first, last).over, over);
+    ASSERT_EQ(tree.Max(first, last), most);
+  }
+}
+
+// 1 lives across 2 … 4; made again before 5, it does not.
+TEST(RematSearchTest, DropsAValueThatWaits) {
+  RematProblem problem;
+  AddNode(&problem, 0, false, 0, {});
+  AddNode(&problem, 1, true, 10, {0});
+  AddNode(&problem, 9, true, 10, {1});
+  AddNode(&problem, 9, true, 10, {2});
+  AddNode(&problem, 9, true, 1, {3});
+  AddNode(&problem, 9, true, 1, {1, 4});
+  problem.outputs = {5};
+  EXPECT_EQ(Original(problem).peak_bytes, 30);
+  const RematProgram program = Search(problem, 20);
+  EXPECT_EQ(program.steps, (std::vector<NodeId>{0, 1, 2, 3, 4, 1, 5}));
+  EXPECT_EQ(program.peak_bytes, 20);
+}
+
+TEST(RematSearchTest, LeavesAProgramAloneThatMeetsTheLimit) {
+  const RematProblem problem = Chain(8);
+  const RematProgram original = Original(problem);
+  EXPECT_EQ(Search(problem, original.peak_bytes).steps, problem.order);
+}
+
+TEST(RematSearchTest, MovesWhatIsNotNeededYet) {
+  RematProblem problem;
+  AddNode(&problem, 0, false, 0, {});
+  AddNode(&problem, 1, true, 10, {0});
+  AddNode(&problem, 1, true, 10, {0});
+  AddNode(&problem, 1, true, 10, {2});
+  AddNode(&problem, 1, true, 1, {1, 3});
+  problem.outputs = {4};
+  const RematProgram program = Search(problem, 20);
+  EXPECT_EQ(program.peak_bytes, 20);
+  EXPECT_DOUBLE_EQ(program.seconds, 4);
+}
+
+// One more forward pass is enough for about two square roots of the layers.
+// What is dropped for a lower limit is taken back as far as there is room.
+TEST(RematSearchTest, UsesTheRoomThatThereIs) {
+  const RematProblem problem = Chain(40);
+  const RematProgram original = Original(problem);
+  const RematProgram low = Search(problem, 1500);
+  ASSERT_LE(low.peak_bytes, 1500);
+  double before = low.seconds;
+  for (int64_t room : {int64_t{2500}, int64_t{3500}, original.peak_bytes}) {
+    RematSearchOptions options;
+    options.limit_bytes = 1500;
+    options.room_bytes = room;
+    auto program = SearchProgram(problem, problem.order, options);
+    ASSERT_TRUE(program.ok()) << program.status();
+    EXPECT_LE(program->peak_bytes, room);
+    EXPECT_LT(program->seconds, before) << room;
+    before = program->seconds;
+  }
+  EXPECT_EQ(before, original.seconds);
+}
+
+TEST(RematSearchTest, FindsSquareRootPlans) {
+  const RematProblem problem = Chain(200);
+  const RematProgram original = Original(problem);
+  const RematProgram half = Search(problem, original.peak_bytes / 2);
+  EXPECT_LE(half.peak_bytes, original.peak_bytes / 2);
+  EXPECT_LE(half.seconds, 1.3 * original.seconds);
+  const RematProgram fifth = Search(problem, original.peak_bytes / 5);
+  EXPECT_LE(fifth.peak_bytes, original.peak_bytes / 5);
+  EXPECT_LE(fifth.seconds, 1.6 * original.seconds);
+}
+
+// Forward 1 … n, backward n … 1, and behind all that what only needs both, with
+// a byte each: gradients of weights.
+RematProblem LateGradients(int n) {
+  RematProblem problem = Chain(n);
+  problem.outputs.clear();
+  for (int i = n; i >= 1; --i) {
+    const ValueId gradient = 2 * n + 1 - i;
+    AddNode(&problem, 1, true, 1, {i - 1, gradient});
+    problem.outputs.push_back(static_cast<ValueId>(problem.values.size() - 1));
+  }
+  return problem;
+}
+
+TEST(RematEagerTest, RunsEarlyWhatFreesMemory) {
+  const RematProblem problem = LateGradients(40);
+  const std::vector<NodeId> eager = EagerProgram(problem, problem.order);
+  RematTrace before, after;
+  ASSERT_TRUE(TraceProgram(problem, problem.order, &before).ok());
+  ASSERT_TRUE(TraceProgram(problem, eager, &after).ok());
+  EXPECT_EQ(eager.size(), problem.order.size());
+  EXPECT_EQ(after.seconds, before.seconds);
+  EXPECT_LE(after.peak_bytes, 0.55 * static_cast<double>(before.peak_bytes));
+}
+
+// What may not run again, or works in the memory of others, stays.
+TEST(RematEagerTest, LeavesOthersWhereTheyAre) {
+  RematProblem problem = LateGradients(10);
+  for (size_t n = 21; n < problem.nodes.size(); ++n) {
+    if (n % 2 == 0) {
+      problem.nodes[n].recomputable = false;
+    } else {
+      problem.values[n].alias_of = problem.nodes[n].reads.back();
+    }
+  }
+  EXPECT_EQ(EagerProgram(problem, problem.order), problem.order);
+}
+
+// Each value that is dropped comes back for its two readers at once.
+TEST(RematSearchTest, MakesAgainForReadersThatCanMeet) {
+  const RematProblem problem = LateGradients(60);
+  const RematProgram original = Original(problem);
+  const RematProgram third = Search(problem, original.peak_bytes * 3 / 10);
+  EXPECT_LE(third.peak_bytes, original.peak_bytes * 3 / 10);
+  EXPECT_LE(third.seconds, 1.25 * original.seconds);
+  RematSearchOptions in_order;
+  in_order.limit_bytes = original.peak_bytes * 3 / 10;
+  in_order.reorder = false;
+  auto program = SearchProgram(problem, problem.order, in_order);
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_GE(program->seconds, third.seconds);
+}
+
+TEST(RematSearchTest, IsCloseToExact) {
+  double sum = 0, sum_in_any_order = 0;
+  int count = 0;
+  for (int seed = 0; seed < 60; ++seed) {
+    const RematProblem problem = RandomProblem(seed, 9);
+    const int64_t peak = Original(problem).peak_bytes;
+    const int64_t bound = LowerBoundBytes(problem);
+    if (bound >= peak) continue;
+    const int64_t limit = (peak + bound) / 2;
+    const auto exact = ExactProgram(problem, limit, 1 << 20);
+    const RematProgram found = Search(problem, limit, /*reorder=*/false);
+    if (!exact.has_value()) {
+      EXPECT_GT(found.peak_bytes, limit);
+      continue;
+    }
+    RematTrace trace;
+    ASSERT_TRUE(TraceProgram(problem, *exact, &trace).ok());
+    EXPECT_LE(trace.peak_bytes, limit);
+    EXPECT_LE(found.peak_bytes, limit);
+    EXPECT_GE(found.seconds, trace.seconds - 1e-9);
+    sum += found.seconds / trace.seconds;
+    sum_in_any_order += Search(problem, limit).seconds / trace.seconds;
+    ++count;
+  }
+  ASSERT_GT(count, 10);
+  EXPECT_LE(sum / count, 1.03);
+  EXPECT_LE(sum_in_any_order / count, 1.03);
+}
+
+// A step that makes 100 bytes of 100: both are there, unless the result takes
+// the memory of what nobody reads any more.
+TEST(RematTraceTest, TakesTheMemoryOfWhatNobodyReads) {
+  RematProblem problem;
+  AddNode(&problem, 1, true, 100, {});
+  AddNode(&problem, 1, true, 100, {0});
+  AddNode(&problem, 1, true, 10, {1});
+  problem.outputs = {2};
+  const auto live = [&]() {
+    RematTrace trace;
+    EXPECT_TRUE(TraceProgram(problem, problem.order, &trace).ok());
+    return trace.live;
+  };
+  EXPECT_EQ(live(), std::vector<int64_t>({100, 200, 100}));
+  EXPECT_EQ(LowerBoundBytes(problem), 200);
+  problem.values[1].in_place_of = 0;
+  EXPECT_EQ(live(), std::vector<int64_t>({100, 100, 100}));
+  EXPECT_EQ(LowerBoundBytes(problem), 100);
+  // Somebody reads it later.
+  problem.nodes[2].reads = {0, 1};
+  EXPECT_EQ(live(), std::vector<int64_t>({100, 200, 200}));
+  // It outlives the program.
+  problem.nodes[2].reads = {1};
+  problem.outputs = {0, 2};
+  EXPECT_EQ(live(), std::vector<int64_t>({0, 100, 100}));
+  problem.nodes[2].reads = {0};
+  EXPECT_EQ(LowerBoundBytes(problem), 100);
+}
+
+// Bytes of what lives through a position between steps, one value after the
+// other. The last value is the output.
+int64_t LiveBetween(const RematProblem& problem, const RematState& state,
+                    int32_t position) {
+  int64_t bytes = 0;
+  for (ValueId value = 0;
+       value + 1 < static_cast<ValueId>(problem.values.size()); ++value) {
+    for (int32_t run : state.runs(problem.values[value].node)) {
+      const int32_t last = state.LastUse(value, run);
+      if (run > position || last < position || last == run) continue;
+      bytes += problem.values[value].bytes;
+    }
+  }
+  return bytes;
+}
+
+// Steps of the start and what lies between them, against the program as it is.
+void ExpectLiveBytes(const RematProblem& problem, const RematState& state) {
+  RematTrace trace;
+  ASSERT_TRUE(TraceProgram(problem, state.Program(), &trace).ok());
+  size_t at = 0;
+  for (int32_t position = 0; position < state.end_position(); ++position) {
+    size_t runs = 0;
+    for (size_t n = 0; n < problem.nodes.size(); ++n) {
+      const RematState::Positions& of = state.runs(static_cast<NodeId>(n));
+      runs += std::count(of.begin(), of.end(), position);
+    }
+    EXPECT_EQ(state.tree().Max(position, position),
+              position % 2 == 1 && runs == 1
+                  ? trace.live[at]
+                  : LiveBetween(problem, state, position))
+        << "position " << position;
+    at += runs;
+  }
+}
+
+// As runs come and go.
+TEST(RematStateTest, CountsWhatTakesTheMemoryOfOthers) {
+  int shared = 0;
+  for (int seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(seed);
+    RematProblem problem = RandomProblem(seed, 12);
+    std::mt19937 random(seed);
+    for (size_t n = 1; n < problem.nodes.size(); ++n) {
+      const std::vector<ValueId>& reads = problem.nodes[n].reads;
+      const ValueId operand = reads[random() % reads.size()];
+      if (random() % 3 == 0) continue;
+      problem.values[n].bytes = problem.values[operand].bytes;
+      problem.values[n].in_place_of = operand;
+    }
+    RematTrace trace;
+    ASSERT_TRUE(TraceProgram(problem, problem.order, &trace).ok());
+    const int64_t with = trace.peak_bytes;
+    RematState state(problem, trace, 0);
+    for (int change = 0; change < 40; ++change) {
+      SCOPED_TRACE(change);
+      // Step s lies at 2s+1; what runs again before it, at 2s.
+      const int32_t step = 2 + random() % 10;
+      const NodeId node = random() % step;
+      const RematState::Positions runs = state.runs(node);
+      const bool runs_there =
+          std::count(runs.begin(), runs.end(), 2 * step) > 0;
+      if (!runs_there && problem.nodes[node].recomputable && !runs.empty() &&
+          runs.front() < 2 * step) {
+        state.Insert(node, 2 * step);
+      } else if (runs_there && runs.front() < 2 * step) {
+        state.Remove(node, 2 * step);
+      }
+      // What has lost its readers to another run.
+      for (NodeId n = 0; n < 12; ++n) state.RemoveIfUseless(n, 2 * n + 1);
+      ExpectLiveBytes(problem, state);
+    }
+    for (RematProblem::Value& value : problem.values) value.in_place_of = -1;
+    ASSERT_TRUE(TraceProgram(problem, problem.order, &trace).ok());
+    shared += trace.peak_bytes > with ? 1 : 0;
+  }
+  EXPECT_GT(shared, 10);
+}
+
+}  // namespace
+}  // namespace xla::remat_plan
