@@ -45,13 +45,14 @@ class PostOrderWalk {
       Node& node = nodes_[instruction->local_id()];
       node.instruction = instruction;
       node.next = static_cast<int32_t>(edges_.size());
+      // OpenXLA's order: the last control predecessor first, then the operands.
+      const auto& predecessors = instruction->control_predecessors();
+      for (auto it = predecessors.rbegin(); it != predecessors.rend(); ++it) {
+        edges_.push_back((*it)->local_id());
+      }
       for (const HloInstruction* operand : instruction->operands()) {
         edges_.push_back(operand->local_id());
         marks_[operand->local_id()] |= kUsed;
-      }
-      for (const HloInstruction* predecessor :
-           instruction->control_predecessors()) {
-        edges_.push_back(predecessor->local_id());
       }
       node.end = static_cast<int32_t>(edges_.size());
     }

@@ -268,7 +268,7 @@ TEST_F(HloComputationTest, PostOrderFollowsStorageAndOperands) {
               ElementsAre(b, other));
   ASSERT_TRUE(other->AddControlDependencyTo(na).ok());
   EXPECT_THAT(entry->MakeInstructionPostOrder(),
-              ElementsAre(a, b, other, na, nb, add));
+              ElementsAre(b, other, a, na, nb, add));
 }
 
 TEST_F(HloComputationTest, PostOrderHoldsCyclesToo) {

@@ -69,8 +69,8 @@ void PrintOpMetadata(Printer* printer, const OpMetadata& metadata,
   }
 #pragma GCC diagnostic pop
   fields.Text("deduplicated_name=", metadata.deduplicated_name());
-  fields.Number("stack_frame_id=", metadata.stack_frame_id());
   fields.Text("scheduling_name=", metadata.scheduling_name());
+  fields.Number("stack_frame_id=", metadata.stack_frame_id());
   if (metadata.metadata_payload().payload_source_case() == Payload::kValue) {
     fields.Text("metadata_payload=", metadata.metadata_payload().value());
   }

@@ -358,7 +358,7 @@ const std::vector<absl::string_view>& Cases() {
       "%r = f32[4,8]{1,0} negate(%p), metadata={op_type=\"Neg\" op_name=\"n\" "
       "source_file=\"f.py\" source_line=1 source_end_line=2 source_column=3 "
       "source_end_column=4 profile_type={1} deduplicated_name=\"d\" "
-      "stack_frame_id=5 scheduling_name=\"s\" metadata_payload=\"p\"}",
+      "scheduling_name=\"s\" stack_frame_id=5 metadata_payload=\"p\"}",
       "%r = f32[4,8]{1,0} negate(%p), backend_config={\"a\":[1,{}]}",
       "%r = f32[4,8]{1,0} negate(%p), backend_config=\"{unbalanced\"",
   };

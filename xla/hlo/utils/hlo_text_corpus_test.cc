@@ -13,7 +13,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -83,13 +86,29 @@ TEST(HloTextCorpusTest, ProtosHoldAllThatTextHolds) {
           HloModuleFromProto(proto);
       ASSERT_TRUE(again.ok()) << again.status();
       EXPECT_EQ(FirstDifference((*again)->ToString(), module->ToString()), "");
-      EXPECT_EQ(SerializeDeterministically((*again)->ToProto()).size(),
+      // Each module that is made has an id of its own.
+      HloModuleProto proto_again = (*again)->ToProto();
+      proto_again.set_id(proto.id());
+      EXPECT_EQ(SerializeDeterministically(proto_again).size(),
                 proto.ByteSizeLong());
     }
   }
 }
 
-// The modules under upstream/ were printed by OpenXLA with these options.
+// The computations of a printed module by name, after what stands before them.
+std::string SortComputations(absl::string_view text) {
+  std::vector<absl::string_view> pieces = absl::StrSplit(text, "\n\n");
+  for (absl::string_view& piece : pieces) {
+    piece = absl::StripAsciiWhitespace(piece);
+  }
+  std::sort(pieces.begin() + 1, pieces.end());
+  return absl::StrJoin(pieces, "\n\n");
+}
+
+// The modules under upstream/ were printed by OpenXLA with these options. Where
+// it printed in the middle of its pipeline (upstream/gpu), computations follow
+// the order of instructions in its memory, which the text does not hold:
+// reading such a text, OpenXLA prints another order, too.
 TEST(HloTextCorpusTest, PrintsWhatOpenXlaPrints) {
   const HloPrintOptions options =
       HloPrintOptions().set_syntax_sugar_async_ops(false).set_compact_gte(true);
@@ -99,7 +118,13 @@ TEST(HloTextCorpusTest, PrintsWhatOpenXlaPrints) {
     const std::string text = Read(file);
     std::unique_ptr<HloModule> module = Parse(text);
     ASSERT_NE(module, nullptr);
-    EXPECT_EQ(FirstDifference(module->ToString(options), text), "");
+    if (file.find("/upstream/gpu/") == std::string::npos) {
+      EXPECT_EQ(FirstDifference(module->ToString(options), text), "");
+    } else {
+      EXPECT_EQ(FirstDifference(SortComputations(module->ToString(options)),
+                                SortComputations(text)),
+                "");
+    }
   }
 }
 
