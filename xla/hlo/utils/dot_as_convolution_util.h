@@ -1,0 +1,95 @@
+#ifndef XLA_HLO_UTILS_DOT_AS_CONVOLUTION_UTIL_H_
+#define XLA_HLO_UTILS_DOT_AS_CONVOLUTION_UTIL_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/xla_data.pb.h"
+
+// Dots and convolutions in one vocabulary: what each dimension of the operands
+// does in the product. A spatial dimension of a convolution whose window makes
+// it a dimension of a dot is named as that:
+//
+//   window                                     per spatial dimension, lhs n
+//   size=1                                     lhs non-contracting
+//   size=n                                     contracting
+//   size=n stride=n-1 lhs_dilate=n             batch (kUnpaddedVersion)
+//   size=n stride=n pad=n-1_n-1 lhs_dilate=n-1 rhs_reversal
+//                                              batch (kPaddedVersion)
+//   lhs 1, size=n pad=n-1_n-1 rhs_reversal     rhs non-contracting
+//
+// Batches also come with other strides and dilations; what counts is that the
+// k-th window pairs the k-th elements of the operands and no others.
+
+namespace xla {
+namespace dot_as_convolution_util {
+
+// How the window of a spatial dimension makes it a batch dimension.
+enum class SpatialBatchRepresentation {
+  kNone,             // It does not.
+  kUnpaddedVersion,  // The window moves over a dilated lhs.
+  kPaddedVersion,    // A reversed one enters it from the left.
+};
+
+// Each list has one entry per dimension of its role; numbers that an entry does
+// not have are -1.
+struct DotConvolutionDimsInfo {
+  struct DimNums {
+    int64_t lhs;
+    int64_t rhs;
+    int64_t output;
+    // Index in the window; -1 for batch and feature dimensions, and for dots.
+    int64_t spatial_dim;
+  };
+  std::vector<DimNums> batch_dims;
+  std::vector<DimNums> contracting_dims;
+  std::vector<DimNums> lhs_non_contracting_dims;
+  std::vector<DimNums> rhs_non_contracting_dims;
+  // Spatial dimensions that slide.
+  std::vector<DimNums> conv_spatial_dims;
+  int64_t lhs_shape_rank = -1;
+  int64_t rhs_shape_rank = -1;
+  int64_t output_shape_rank = -1;
+};
+
+// Of a convolution. Groups: where each holds one feature of lhs, one of rhs and
+// one of the output (or one of the batch, of rhs and of the output), they are a
+// batch dimension. Features in larger groups are in no list, for a part of them
+// says nothing about a part of the output. Convolutions of a backward kind,
+// whose window is that of the forward one, have empty lists.
+DotConvolutionDimsInfo ParseConvolutionDimsInfo(const HloInstruction* conv);
+
+// Of a dot: output dimensions are batch, lhs and rhs non-contracting, in this
+// order.
+DotConvolutionDimsInfo ParseDotGeneralFromDot(const HloInstruction* dot);
+
+// The convolution of parts of the operands of `conv`: windows of dimensions
+// that are those of a dot, and group counts, follow the shapes of the parts;
+// dimensions that slide keep their window. Errors: an instruction that is not a
+// convolution (or is of a backward kind), parts whose shapes do not fit.
+absl::StatusOr<std::unique_ptr<HloInstruction>>
+CreateShardedConvForDotGeneralConvolution(
+    const HloInstruction& conv, const DotConvolutionDimsInfo& dot_dnums,
+    HloInstruction* sharded_lhs_hlo, HloInstruction* sharded_rhs_hlo);
+
+// Whether a spatial dimension with that window is a batch dimension.
+SpatialBatchRepresentation SpatialIsBatch(int64_t lhs_spatial_size,
+                                          const WindowDimension& spatial_wd);
+// Whether output element k is lhs element k times the only one of rhs.
+bool SpatialIsLhsNonContracting(int64_t rhs_spatial_size,
+                                const WindowDimension& spatial_wd);
+// Whether output element k is the only element of lhs times element k of rhs.
+bool SpatialIsRhsNonContracting(int64_t lhs_spatial_size,
+                                int64_t rhs_spatial_size,
+                                const WindowDimension& spatial_wd);
+// Whether the only output element is the inner product.
+bool SpatialIsContracting(int64_t lhs_spatial_size, int64_t rhs_spatial_size,
+                          const WindowDimension& spatial_wd);
+
+}  // namespace dot_as_convolution_util
+}  // namespace xla
+
+#endif  // XLA_HLO_UTILS_DOT_AS_CONVOLUTION_UTIL_H_
