@@ -1,0 +1,37 @@
+#ifndef XLA_HLO_TRANSFORMS_COLLECTIVES_SHARDING_REMOVER_H_
+#define XLA_HLO_TRANSFORMS_COLLECTIVES_SHARDING_REMOVER_H_
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/pass/hlo_pass_interface.h"
+
+namespace xla {
+
+// Takes the custom calls of sharding out of a module of one partition.
+//
+//   before: s = f32[8] custom-call(a), custom_call_target="Sharding",
+//           sharding={devices=[2]<=[2]}; use(s)
+//   after:  use(a)
+//
+// The same with SPMDFullToShardShape, SPMDShardToFullShape, ShardBarrierFrom,
+// ShardBarrierTo, xla.sdy.FuncResultSharding and xla.sdy.PropagationBarrier;
+// xla.sdy.ShardingGroup, which has no result, goes. For one device these mean
+// nothing. Shardings of other instructions stay. O(instructions).
+//
+// InvalidArgument: a call whose result differs in shape from its operand, as
+// those of a module for several partitions do.
+class ShardingRemover : public HloModulePass {
+ public:
+  absl::string_view name() const override { return "sharding-remover"; }
+
+ protected:
+  absl::StatusOr<bool> RunImpl(
+      HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads) override;
+};
+
+}  // namespace xla
+
+#endif  // XLA_HLO_TRANSFORMS_COLLECTIVES_SHARDING_REMOVER_H_
