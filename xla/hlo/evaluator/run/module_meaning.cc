@@ -90,7 +90,9 @@ bool IsPure(const HloInstruction* instruction) {
   }
 }
 
-absl::Status CheckPure(const HloModule& module) {
+}  // namespace
+
+absl::Status CheckMeaningIsAFunction(const HloModule& module) {
   for (const HloComputation* computation : module.computations()) {
     for (const HloInstruction* instruction : computation->instructions()) {
       if (!IsPure(instruction)) {
@@ -108,6 +110,8 @@ absl::Status CheckPure(const HloModule& module) {
   }
   return absl::OkStatus();
 }
+
+namespace {
 
 Arguments PointersTo(const DeviceLiterals& literals) {
   Arguments pointers;
@@ -279,7 +283,7 @@ std::string FirstDivergence(
 
 absl::StatusOr<std::unique_ptr<ModuleMeaning>> ModuleMeaning::Make(
     const HloModule& module, const MeaningOptions& options) {
-  TF_RETURN_IF_ERROR(CheckPure(module));
+  TF_RETURN_IF_ERROR(CheckMeaningIsAFunction(module));
   TF_RETURN_IF_ERROR(CheckWork(module, options));
   std::unique_ptr<ModuleMeaning> meaning(new ModuleMeaning());
   meaning->options_ = options;
@@ -313,7 +317,7 @@ absl::StatusOr<std::optional<std::string>> ModuleMeaning::Advance(
 
 absl::StatusOr<std::optional<std::string>> ModuleMeaning::Check(
     const HloModule& other, bool advance) {
-  TF_RETURN_IF_ERROR(CheckPure(other));
+  TF_RETURN_IF_ERROR(CheckMeaningIsAFunction(other));
   if (!SameSignature(*module_, other)) {
     return absl::UnimplementedError(
         "it takes or gives other shapes, or runs on other devices");

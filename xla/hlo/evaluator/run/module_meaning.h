@@ -33,6 +33,10 @@ struct MeaningOptions {
 // of loops count 16 times. Saturates. Linear in the module.
 int64_t EstimateWork(const HloModule& module);
 
+// Unimplemented for modules whose result is not a function of their inputs
+// (rng, infeed, messages from the host), or whose constants are elided.
+absl::Status CheckMeaningIsAFunction(const HloModule& module);
+
 // Outputs by device for inputs by device.
 using DeviceLiterals = std::vector<std::vector<Literal>>;
 
@@ -73,6 +77,9 @@ class ModuleMeaning {
   // of rewrites, where errors of rounding must not add up. Half the work of
   // Make.
   absl::StatusOr<std::optional<std::string>> Advance(const HloModule& other);
+
+  // A copy of the module that others are held against.
+  const HloModule& module() const { return *module_; }
 
  private:
   ModuleMeaning() = default;

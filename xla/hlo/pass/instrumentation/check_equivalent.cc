@@ -5,14 +5,31 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "xla/status_macros.h"
 
 namespace xla {
 
 void CheckEquivalent::GiveUp(absl::string_view when,
                              const absl::Status& reason) {
   meaning_ = nullptr;
+  sharded_ = nullptr;
   note_(absl::StrCat("note: equivalence is not checked ", when, ": ",
                      reason.message(), "\n"));
+}
+
+absl::StatusOr<std::optional<std::string>> CheckEquivalent::Difference(
+    const HloModule& module) {
+  if (sharded_ == nullptr) {
+    if (!IsPartitioned(module) || IsPartitioned(meaning_->module())) {
+      return meaning_->Advance(module);
+    }
+    TF_ASSIGN_OR_RETURN(
+        sharded_,
+        ShardedMeaning::Make(meaning_->module(),
+                             module.config().num_partitions(), options_));
+    meaning_ = nullptr;
+  }
+  return sharded_->DifferenceFrom(module);
 }
 
 absl::Status CheckEquivalent::BeforePass(const PassEvent& event,
@@ -20,6 +37,7 @@ absl::Status CheckEquivalent::BeforePass(const PassEvent& event,
   if (module.unique_id() == module_id_) return absl::OkStatus();
   module_id_ = module.unique_id();
   meaning_ = nullptr;
+  sharded_ = nullptr;
   absl::StatusOr<std::unique_ptr<ModuleMeaning>> meaning =
       ModuleMeaning::Make(module, options_);
   if (meaning.ok()) {
@@ -33,12 +51,11 @@ absl::Status CheckEquivalent::BeforePass(const PassEvent& event,
 absl::Status CheckEquivalent::AfterPass(const PassEvent& event,
                                         const HloModule& module,
                                         const absl::StatusOr<bool>& result) {
-  if (meaning_ == nullptr || event.pass->IsPassPipeline() || !result.ok() ||
-      !*result) {
+  if ((meaning_ == nullptr && sharded_ == nullptr) ||
+      event.pass->IsPassPipeline() || !result.ok() || !*result) {
     return absl::OkStatus();
   }
-  absl::StatusOr<std::optional<std::string>> difference =
-      meaning_->Advance(module);
+  absl::StatusOr<std::optional<std::string>> difference = Difference(module);
   if (!difference.ok()) {
     // The module before could be evaluated: a deadlock and a loop that does not
     // end are changes of meaning; other shapes, unknown opcodes and more memory

@@ -4,12 +4,15 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "xla/hlo/evaluator/run/module_meaning.h"
+#include "xla/hlo/evaluator/run/sharded_meaning.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/pass/pass_instrumentation.h"
 
@@ -18,6 +21,10 @@ namespace xla {
 // Evaluates the module before the first pass and after each pass that changed
 // it, on the same made-up inputs, and fails the run (FailedPrecondition) after
 // the first pass that changed what the module computes.
+//
+// The pass that makes the program of one device (see IsPartitioned) is held
+// against the module before it, with arguments split over the devices; so are
+// all passes after it.
 //
 // What cannot be compared is told once per run and left alone: modules that
 // cannot be evaluated, or are above the cap of the options, and, from the pass
@@ -35,14 +42,18 @@ class CheckEquivalent : public PassInstrumentation {
                          const absl::StatusOr<bool>& result) override;
 
  private:
+  absl::StatusOr<std::optional<std::string>> Difference(
+      const HloModule& module);
   void GiveUp(absl::string_view when, const absl::Status& reason);
 
   const MeaningOptions options_;
   const Note note_;
   // The module of this run; -1 before the first.
   int module_id_ = -1;
-  // Null once there is nothing to compare with.
+  // Both null once there is nothing to compare with.
   std::unique_ptr<ModuleMeaning> meaning_;
+  // Once the module is the program of one device; meaning_ is null then.
+  std::unique_ptr<ShardedMeaning> sharded_;
 };
 
 }  // namespace xla

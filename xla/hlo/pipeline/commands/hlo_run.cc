@@ -18,6 +18,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/pipeline/commands/run_inputs.h"
+#include "xla/hlo/pipeline/commands/run_sharded.h"
 #include "xla/hlo/utils/module_io.h"
 #include "xla/hlo/verifier/hlo_verifier.h"
 #include "xla/literal.h"
@@ -169,6 +170,36 @@ absl::Status CheckSignature(const HloModule& a, const HloModule& b) {
   return absl::OkStatus();
 }
 
+// If options.compare is the program of one device made from the module:
+// compares them, and returns true.
+absl::StatusOr<bool> CompareIfSharded(const HloRunOptions& options,
+                                      const HloModule& module,
+                                      const std::string& path,
+                                      std::ostream& out) {
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> other,
+                      ReadAndVerify(options, options.compare));
+  const int64_t replicas =
+      std::max<int64_t>(module.config().replica_count(), 1);
+  ShardedRun run;
+  run.partitions = options.partitions;
+  if (run.partitions == 0 && options.devices > 0) {
+    if (options.devices % replicas != 0) return false;
+    run.partitions = options.devices / replicas;
+  }
+  if (!IsProgramOfOneDevice(module, *other, run.partitions)) return false;
+  run.inputs = options.inputs;
+  run.path = path;
+  run.other_path = options.compare;
+  run.meaning.max_steps = options.max_steps;
+  run.meaning.memory_limit_bytes = options.memory_limit_bytes;
+  if (!options.tolerance.empty()) {
+    TF_ASSIGN_OR_RETURN(run.meaning.tolerance,
+                        Tolerance::Parse(options.tolerance));
+  }
+  TF_RETURN_IF_ERROR(CompareSharded(run, module, *other, out));
+  return true;
+}
+
 absl::Status Compare(const HloRunOptions& options, const HloModule& module,
                      const std::string& path,
                      const std::optional<Tolerance>& tolerance,
@@ -216,6 +247,11 @@ absl::Status RunHloRun(const HloRunOptions& options, const std::string& path,
   }
   TF_ASSIGN_OR_RETURN(const std::unique_ptr<HloModule> module,
                       ReadAndVerify(options, path));
+  if (!options.compare.empty()) {
+    TF_ASSIGN_OR_RETURN(const bool done,
+                        CompareIfSharded(options, *module, path, out));
+    if (done) return absl::OkStatus();
+  }
   TF_ASSIGN_OR_RETURN(const LockstepOptions lockstep,
                       MakeLockstepOptions(options, *module));
   const int64_t replicas = lockstep.num_replicas > 0

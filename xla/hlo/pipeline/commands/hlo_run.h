@@ -31,6 +31,8 @@ struct HloRunOptions {
 
   // A second module, run on the same arguments, and how far results may be
   // apart: "exact", a number, "abs=..,rel=..,ulps=.."; empty: by element type.
+  // If it is the program of one device of several (see run_sharded.h), it gets
+  // shards of the arguments, and shards of the result are compared.
   std::string compare;
   std::string tolerance;
 
