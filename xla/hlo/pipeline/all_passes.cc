@@ -9,6 +9,8 @@
 #include "xla/backends/gpu/transforms/priority_fusion/priority_fusion.h"
 #include "xla/hlo/pass/verifier_pass.h"
 #include "xla/hlo/transforms/collectives/canonicalize_all_gather_for_cse.h"
+#include "xla/hlo/transforms/collectives/collective_permute_motion.h"
+#include "xla/hlo/transforms/collectives/schedule_aware_collective_ops_cse.h"
 #include "xla/hlo/transforms/collectives/sharding_remover.h"
 #include "xla/hlo/transforms/collectives/whole_graph_manual_pass.h"
 #include "xla/hlo/transforms/fusion/instruction_fusion.h"
