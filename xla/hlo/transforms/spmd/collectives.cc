@@ -1,0 +1,61 @@
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/ir/replica_group.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
+#include "xla/shape_util.h"
+
+namespace xla::spmd {
+
+HloInstruction* SpmdPartitioner::AllGatherShards(
+    SpmdBuilder* b, HloInstruction* operand, const HloSharding& sharding,
+    int64_t* next_channel_id, absl::Span<const int64_t> selected_dims,
+    const SPMDCollectiveOpsCreator& collectives_creator) {
+  std::vector<int64_t> dims(selected_dims.begin(), selected_dims.end());
+  absl::c_sort(dims, [](int64_t x, int64_t y) { return x > y; });
+  HloInstruction* result = operand;
+  for (int64_t d : dims) {
+    if (ShardCountAtDim(sharding, d) == 1) continue;
+    Shape shape = result->shape();
+    shape.set_dimensions(d, shape.dimensions(d) * sharding.dimension(d));
+    result = collectives_creator.create_all_gather(
+        b, result, shape, *GetPartitionGroupsForReplication(sharding, {d}),
+        (*next_channel_id)++, d);
+  }
+  return result;
+}
+
+HloInstruction* SpmdPartitioner::AllGatherShards(SpmdBuilder* b,
+                                                 HloInstruction* operand,
+                                                 const HloSharding& sharding,
+                                                 int64_t channel_id) {
+  std::vector<int64_t> dims;
+  for (int64_t d = 0; d < sharding.TiledDataRank(); ++d) dims.push_back(d);
+  return AllGatherShards(b, operand, sharding, &channel_id, dims,
+                         collective_ops_creator_);
+}
+
+HloInstruction* SpmdPartitioner::AllReduceAlongShardingDims(
+    SpmdBuilder* b, HloInstruction* operand, const HloSharding& sharding,
+    int64_t* next_channel_id, absl::Span<const int64_t> selected_dims,
+    const SPMDCollectiveOpsCreator& collectives_creator,
+    HloComputation* reduction) {
+  std::vector<int64_t> dims;
+  for (int64_t d : selected_dims) {
+    if (ShardCountAtDim(sharding, d) > 1) dims.push_back(d);
+  }
+  if (dims.empty()) return operand;
+  return collectives_creator.create_all_reduce(
+      b, operand, reduction, *GetPartitionGroupsForReplication(sharding, dims),
+      (*next_channel_id)++);
+}
+
+}  // namespace xla::spmd

@@ -1,0 +1,68 @@
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
+#include "xla/hlo/transforms/spmd/spmd_visitor.h"
+#include "xla/shape_util.h"
+
+namespace xla::spmd {
+
+// SPMDFullToShardShape, SPMDShardToFullShape: each device keeps what it has
+// under another name.
+absl::Status SpmdPartitioningVisitor::HandleShardingCustomCall(
+    HloInstruction* hlo) {
+  PartitionedHlo operand = GetPartitionedHlo(hlo->operand(0));
+  const bool enters = hlo->custom_call_target() == "SPMDFullToShardShape";
+  if (enters && operand.sharding().IsSingleDeviceLeaf()) {
+    operand = operand.Replicate();
+  }
+  if (enters && operand.hlo()->shape().IsArray()) {
+    operand = operand.PadWithZero();
+  }
+  const Shape shard = MakePartitionedShape(hlo->shape(), hlo->sharding());
+  if (!ShapeUtil::Compatible(shard, operand.hlo()->shape())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "shards of ", ShapeUtil::HumanString(operand.hlo()->shape()), " under ",
+        operand.sharding().ToString(), " are not those of ",
+        ShapeUtil::HumanString(shard), " under ", hlo->sharding().ToString(),
+        ": ", hlo->ToString()));
+  }
+  SetPartitionedHlo(hlo, b_.AddInstruction(HloInstruction::CreateUnary(
+                             shard, HloOpcode::kCopy, operand.hlo())));
+  return absl::OkStatus();
+}
+
+absl::Status SpmdPartitioningVisitor::HandleCustomCall(HloInstruction* hlo) {
+  const std::string& target = hlo->custom_call_target();
+  if (target == "SPMDFullToShardShape" || target == "SPMDShardToFullShape") {
+    return HandleShardingCustomCall(hlo);
+  }
+  if (target == "Sharding") {
+    const PartitionedHlo moved =
+        GetPartitionedHlo(hlo->operand(0)).Reshard(hlo->sharding());
+    SetPartitionedHlo(
+        hlo, b_.AddInstruction(HloInstruction::CreateUnary(
+                 moved.hlo()->shape(), HloOpcode::kCopy, moved.hlo())));
+    return absl::OkStatus();
+  }
+  if (target == "ShardBarrierFrom" || target == "ShardBarrierTo") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("left over from sharding propagation: ", hlo->ToString()));
+  }
+  if (hlo->sharding().IsManual()) return HandleManual(hlo);
+  if (target == "annotate_device_placement" || target == "MoveToHost" ||
+      target == "MoveToDevice" || target == "LayoutConstraint") {
+    return LocalWithSharding(hlo, hlo->sharding());
+  }
+  if (hlo->sharding().UniqueDevice().has_value()) {
+    return HandleSingleDevice(hlo);
+  }
+  return DefaultAction(hlo);
+}
+
+}  // namespace xla::spmd

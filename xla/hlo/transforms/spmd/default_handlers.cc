@@ -1,0 +1,37 @@
+#include "absl/status/status.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/transforms/spmd/spmd_visitor.h"
+
+// What is computed whole on every device for want of a better way.
+
+namespace xla::spmd {
+
+#define COMPUTED_WHOLE(name)                                                \
+  absl::Status SpmdPartitioningVisitor::Handle##name(HloInstruction* hlo) { \
+    return DefaultAction(hlo);                                              \
+  }
+COMPUTED_WHOLE(Cholesky)
+COMPUTED_WHOLE(Convolution)
+COMPUTED_WHOLE(DynamicSlice)
+COMPUTED_WHOLE(DynamicUpdateSlice)
+COMPUTED_WHOLE(Fft)
+COMPUTED_WHOLE(Gather)
+COMPUTED_WHOLE(Infeed)
+COMPUTED_WHOLE(Outfeed)
+COMPUTED_WHOLE(RaggedDot)
+COMPUTED_WHOLE(Scan)
+COMPUTED_WHOLE(Scatter)
+COMPUTED_WHOLE(SelectAndScatter)
+COMPUTED_WHOLE(Sort)
+COMPUTED_WHOLE(TriangularSolve)
+COMPUTED_WHOLE(Dot)
+COMPUTED_WHOLE(Pad)
+COMPUTED_WHOLE(Slice)
+COMPUTED_WHOLE(Concatenate)
+COMPUTED_WHOLE(Reduce)
+COMPUTED_WHOLE(ReduceWindow)
+COMPUTED_WHOLE(Reshape)
+COMPUTED_WHOLE(Reverse)
+#undef COMPUTED_WHOLE
+
+}  // namespace xla::spmd

@@ -1,0 +1,179 @@
+#include <cstdint>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
+#include "xla/hlo/transforms/spmd/spmd_visitor.h"
+#include "xla/literal_util.h"
+#include "xla/primitive_util.h"
+#include "xla/shape_util.h"
+
+namespace xla::spmd {
+
+absl::Status SpmdPartitioningVisitor::HandleElementwise(HloInstruction* hlo) {
+  const HloSharding* common = nullptr;
+  int64_t arrays = 0;
+  for (const HloInstruction* operand : hlo->operands()) {
+    if (!ShapeUtil::SameDimensions(operand->shape(), hlo->shape())) continue;
+    const HloSharding& sharding = GetPartitionedHlo(operand).sharding();
+    ++arrays;
+    if (common != nullptr && *common != sharding) {
+      return LocalWithSharding(hlo, hlo->sharding());
+    }
+    common = &sharding;
+  }
+  // Several operands that agree: one result moves rather than all of them.
+  if (arrays < 2 || common->IsSingleDeviceLeaf() || common->IsManualLeaf()) {
+    return LocalWithSharding(hlo, hlo->sharding());
+  }
+  const HloSharding sharding = *common;
+  return LocalWithSharding(hlo, sharding);
+}
+
+absl::Status SpmdPartitioningVisitor::HandleElementwiseWithDimsToReplicate(
+    HloInstruction* hlo, absl::Span<const int64_t> dims_to_replicate) {
+  if (!hlo->sharding().IsTiledLeaf()) return DefaultAction(hlo);
+  return LocalWithSharding(
+      hlo, ReplicatedOnDims(hlo->sharding(), dims_to_replicate));
+}
+
+absl::Status SpmdPartitioningVisitor::HandleBitcastConvert(
+    HloInstruction* hlo) {
+  const int64_t rank = hlo->shape().dimensions().size();
+  const int64_t operand_rank = hlo->operand(0)->shape().dimensions().size();
+  if (rank == operand_rank) return HandleElementwise(hlo);
+  if (!hlo->sharding().IsTiledLeaf()) return DefaultAction(hlo);
+  // The wider side has its bytes in a last dimension, which stays whole.
+  HloSharding sharding = hlo->sharding();
+  std::vector<int64_t> dims;
+  if (rank > operand_rank) sharding = ReplicatedOnDims(sharding, {rank - 1});
+  for (int64_t d = 0; d < operand_rank; ++d) dims.push_back(d < rank ? d : -1);
+  HloInstruction* operand = Operand(hlo, 0, MapShardingDims(sharding, dims));
+  Finish(hlo,
+         b_.AddInstruction(hlo->CloneWithNewOperands(
+             MakePartitionedShape(hlo->shape(), sharding), {operand})),
+         sharding);
+  return absl::OkStatus();
+}
+
+absl::Status SpmdPartitioningVisitor::HandleOptimizationBarrier(
+    HloInstruction* hlo) {
+  HloInstruction* operand = Operand(hlo, 0, hlo->sharding());
+  SetPartitionedHlo(hlo, b_.AddInstruction(hlo->CloneWithNewOperands(
+                             operand->shape(), {operand})));
+  return absl::OkStatus();
+}
+
+absl::Status SpmdPartitioningVisitor::HandleBroadcast(HloInstruction* hlo) {
+  const HloSharding& sharding = hlo->sharding();
+  if (!sharding.IsTiledLeaf()) return DefaultAction(hlo);
+  HloInstruction* operand =
+      Operand(hlo, 0, MapShardingDims(sharding, hlo->dimensions()));
+  SetPartitionedHlo(
+      hlo, b_.AddInstruction(hlo->CloneWithNewOperands(
+               MakePartitionedShape(hlo->shape(), sharding), {operand})));
+  return absl::OkStatus();
+}
+
+absl::Status SpmdPartitioningVisitor::HandleConstant(HloInstruction* hlo) {
+  const HloSharding& sharding = hlo->sharding();
+  if (hlo->shape().IsArray() && sharding.IsTiledLeaf() &&
+      !hlo->literal().is_elided() &&
+      !ShapeUtil::IsZeroElementArray(hlo->shape()) &&
+      hlo->literal().IsAllFirst()) {
+    HloInstruction* splat = CreateBroadcast(
+        CreateScalar(LiteralUtil::GetFirstScalarLiteral(hlo->literal()), &b_),
+        MakePartitionedShape(hlo->shape(), sharding).dimensions(), &b_);
+    SetPartitionedHlo(hlo, splat);
+    return absl::OkStatus();
+  }
+  HloInstruction* whole =
+      b_.AddInstruction(hlo->CloneWithNewOperands(hlo->shape(), {}));
+  const bool everywhere = sharding.IsReplicatedOrSingleDevice();
+  Finish(hlo, whole,
+         everywhere
+             ? sharding
+             : HloSharding::Single(hlo->shape(), HloSharding::Replicate()));
+  return absl::OkStatus();
+}
+
+absl::Status SpmdPartitioningVisitor::HandleIota(HloInstruction* hlo) {
+  const HloSharding& sharding = hlo->sharding();
+  if (!sharding.IsTiledLeaf()) return DefaultAction(hlo);
+  const int64_t dim = hlo->dimensions(0);
+  const Shape shape = MakePartitionedShape(hlo->shape(), sharding);
+  HloInstruction* iota =
+      b_.AddInstruction(hlo->CloneWithNewOperands(shape, {}));
+  if (sharding.dimension(dim) > 1) {
+    HloInstruction* offset = MakePartitionOffsets(
+        hlo->shape(), sharding, partition_id_, &b_, {dim})[dim];
+    if (shape.element_type() != S32) {
+      offset = b_.AddInstruction(HloInstruction::CreateConvert(
+          ShapeUtil::MakeShape(shape.element_type(), {}), offset));
+    }
+    iota = b_.AddInstruction(HloInstruction::CreateBinary(
+        shape, HloOpcode::kAdd, iota,
+        CreateBroadcast(offset, shape.dimensions(), &b_)));
+  }
+  SetPartitionedHlo(hlo, iota);
+  return absl::OkStatus();
+}
+
+absl::Status SpmdPartitioningVisitor::HandleTranspose(HloInstruction* hlo) {
+  PartitionedHlo& operand = GetPartitionedHlo(hlo->operand(0));
+  HloSharding sharding = hlo->sharding();
+  // A whole result of a sharded operand: gather what has its final order.
+  if (!sharding.IsTiledLeaf() && operand.sharding().IsTiledLeaf()) {
+    sharding = MapShardingDims(operand.sharding(), hlo->dimensions());
+  }
+  std::vector<int64_t> inverse(hlo->dimensions().size());
+  for (int64_t i = 0; i < inverse.size(); ++i) {
+    inverse[hlo->dimensions(i)] = i;
+  }
+  HloInstruction* local =
+      operand.Reshard(MapShardingDims(sharding, inverse)).hlo();
+  Finish(hlo,
+         b_.AddInstruction(hlo->CloneWithNewOperands(
+             MakePartitionedShape(hlo->shape(), sharding), {local})),
+         sharding);
+  return absl::OkStatus();
+}
+
+absl::Status SpmdPartitioningVisitor::HandleAllReduce(HloInstruction* hlo) {
+  // Over replicas, or in a manual region: shards are reduced one by one.
+  if (!hlo->channel_id().has_value()) {
+    if (hlo->operand_count() == 1) {
+      return LocalWithSharding(hlo, hlo->sharding());
+    }
+    return DefaultAction(hlo);
+  }
+  if (hlo->operand_count() == 1 &&
+      (hlo->sharding().IsManualSubgroup() || hlo->sharding().IsReplicated())) {
+    return LocalWithSharding(hlo, hlo->sharding());
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "an all-reduce of partitions stands in a manual region, not with "
+      "sharding ",
+      hlo->sharding().ToString(), ": ", hlo->ToString()));
+}
+
+absl::Status SpmdPartitioningVisitor::HandleCollectivePermute(
+    HloInstruction* hlo) {
+  if (hlo->operand_count() != 1) return DefaultAction(hlo);
+  return LocalWithSharding(hlo, hlo->sharding());
+}
+
+absl::Status SpmdPartitioningVisitor::HandlePartitionId(HloInstruction* hlo) {
+  return absl::UnimplementedError(
+      absl::StrCat("partition-id outside of a manual region means different "
+                   "numbers on devices that hold one value: ",
+                   hlo->ToString()));
+}
+
+}  // namespace xla::spmd

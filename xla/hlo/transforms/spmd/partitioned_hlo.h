@@ -1,0 +1,138 @@
+#ifndef XLA_HLO_TRANSFORMS_SPMD_PARTITIONED_HLO_H_
+#define XLA_HLO_TRANSFORMS_SPMD_PARTITIONED_HLO_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/node_hash_map.h"
+#include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/transforms/spmd/spmd_builder.h"
+#include "xla/literal.h"
+#include "xla/shape.h"
+#include "xla/xla_data.pb.h"
+
+namespace xla::spmd {
+
+class SpmdPartitioner;
+
+// A value of the original module as one device of several has it: an
+// instruction of the shape of a shard, which carries the sharding, and the
+// shape of the whole.
+//
+// Shards are equally long, ceil(size / tiles); elements of a trailing shard
+// that lie beyond the whole may be anything. Who mixes elements along a sharded
+// dimension calls PadWithValue first. Devices stand in the order of the tile
+// assignment, whatever it is; nothing may take the partition id for the number
+// of a tile.
+class PartitionedHlo {
+ public:
+  // What ReshardAsWindowedInput returns: the operand of the local instruction,
+  // its window, and where to cut the shard out of the local result, one scalar
+  // per dimension, where that is needed.
+  struct WindowedInputShardReturnValue {
+    HloInstruction* sharded_input;
+    Window shard_window;
+    std::optional<std::vector<HloInstruction*>> dynamic_slice_index_on_output;
+  };
+
+  struct ReshardCache {
+    struct PerHloCache {
+      absl::flat_hash_map<HloSharding, PartitionedHlo> reshard_cache;
+      // Sharding, window, and the text of what else decides.
+      std::vector<std::tuple<HloSharding, Window, std::string,
+                             WindowedInputShardReturnValue>>
+          window_reshard_cache;
+    };
+    // References to its values stay good.
+    absl::node_hash_map<HloInstruction*, PerHloCache> per_hlo_cache;
+    // By the text of a grouping of devices.
+    absl::flat_hash_map<std::string, std::unique_ptr<ReshardCache>>
+        groupd_caches;
+  };
+
+  struct PartitioningState {
+    SpmdBuilder* b;
+    HloModule* module;
+    int64_t num_replicas;
+    HloInstruction* partition_id;
+    SPMDCollectiveOpsCreator collective_ops_creator;
+    int64_t* next_channel_id;
+    ReshardCache* reshard_cache;
+    SpmdPartitioner* partitioner;
+  };
+
+  PartitionedHlo(HloInstruction* hlo, Shape base_shape,
+                 PartitioningState state);
+
+  // With this one's base shape, state and, unless it has one, sharding.
+  PartitionedHlo CloneWithNewHlo(HloInstruction* hlo) const;
+
+  // The value under another sharding. Elements beyond the whole may be
+  // anything, or `pad_value`. To {manual} from a replicated value: the value
+  // itself.
+  PartitionedHlo Reshard(const HloSharding& target,
+                         std::optional<Literal> pad_value = std::nullopt) const;
+
+  // Elements beyond the whole become `pad_value` (a scalar). Those of
+  // `left_padded_dims` stand at the low end.
+  PartitionedHlo PadWithValue(
+      HloInstruction* pad_value,
+      absl::Span<const int64_t> left_padded_dims = {},
+      absl::Span<const int64_t> skipped_dims = {}) const;
+  HloInstruction* PadWithValueHlo(
+      HloInstruction* pad_value,
+      absl::Span<const int64_t> left_padded_dims = {},
+      absl::Span<const int64_t> skipped_dims = {}) const;
+  PartitionedHlo PadWithZero(absl::Span<const int64_t> left_padded_dims = {},
+                             absl::Span<const int64_t> skipped_dims = {}) const;
+  PartitionedHlo PadWithZeroOnSpecifiedDims(
+      absl::Span<const int64_t> dims,
+      absl::Span<const int64_t> left_padded_dims = {}) const;
+
+  // The whole value on every device, or, of a sharding with manual subgroups,
+  // on every device of a subgroup.
+  PartitionedHlo Replicate() const;
+  // Whole along `dims`, as it is along the others.
+  HloInstruction* ReplicatePartial(absl::Span<const int64_t> dims) const;
+
+  void AddReshardCache(const HloSharding& sharding, const PartitionedHlo& phlo);
+
+  HloInstruction* hlo() const { return hlo_; }
+  const HloSharding& sharding() const { return hlo_->sharding(); }
+  void set_sharding(const HloSharding& sharding) {
+    hlo_->set_sharding(sharding);
+  }
+  int64_t num_dimensions() const { return base_shape_.dimensions().size(); }
+  int64_t NewChannel() const { return (*state_.next_channel_id)++; }
+  const Shape& base_shape() const { return base_shape_; }
+  void set_base_shape(const Shape& base_shape) { base_shape_ = base_shape; }
+  const PartitioningState& state() const { return state_; }
+  void set_state(PartitioningState state) { state_ = std::move(state); }
+
+ private:
+  PartitionedHlo ReshardNoCache(const HloSharding& target,
+                                std::optional<Literal> pad_value) const;
+  PartitionedHlo ReshardTuple(const HloSharding& target) const;
+  // Between replicated and tiled shardings.
+  PartitionedHlo ReshardArray(const HloSharding& target,
+                              std::optional<Literal> pad_value) const;
+  // A single device's value for all.
+  PartitionedHlo Broadcast() const;
+
+  HloInstruction* hlo_;
+  Shape base_shape_;
+  PartitioningState state_;
+};
+
+}  // namespace xla::spmd
+
+#endif  // XLA_HLO_TRANSFORMS_SPMD_PARTITIONED_HLO_H_

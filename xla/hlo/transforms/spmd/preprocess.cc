@@ -1,0 +1,181 @@
+#include "xla/hlo/transforms/spmd/preprocess.h"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
+#include "xla/hlo/utils/hlo_sharding_util.h"
+#include "xla/shape_util.h"
+#include "xla/status_macros.h"
+
+namespace xla::spmd {
+namespace {
+
+absl::StatusOr<HloSharding> NormalizedLeaf(const HloSharding& leaf) {
+  if (leaf.IsUnknownLeaf()) return HloSharding::Replicate();
+  if (leaf.UseNamedShardingLeaf()) return HloSharding::V3ToV2Sharding(leaf);
+  if (leaf.IsUnreducedLeaf() ||
+      (leaf.IsTiledLeaf() && leaf.IsUnreducedSubgroup())) {
+    return absl::UnimplementedError(
+        absl::StrCat("unreduced sharding ", leaf.ToString()));
+  }
+  return leaf;
+}
+
+// Tiled leaves by lists of devices, a leaf for each element of a tuple.
+absl::StatusOr<HloSharding> Normalized(const HloSharding& sharding,
+                                       const Shape& shape) {
+  if (!shape.IsTuple()) {
+    if (sharding.IsTuple()) {
+      if (sharding.tuple_elements().size() != 1) {
+        return absl::InvalidArgumentError("a tuple sharding of no tuple");
+      }
+      return NormalizedLeaf(sharding.tuple_elements()[0]);
+    }
+    return NormalizedLeaf(sharding);
+  }
+  const HloSharding tuple = sharding.NormalizeTupleSharding(shape);
+  std::vector<HloSharding> leaves;
+  for (const HloSharding& leaf : tuple.tuple_elements()) {
+    absl::StatusOr<HloSharding> normalized = NormalizedLeaf(leaf);
+    if (!normalized.ok()) return normalized.status();
+    leaves.push_back(*std::move(normalized));
+  }
+  return HloSharding::FlatTuple(std::move(leaves));
+}
+
+HloSharding DefaultSharding(const HloInstruction& hlo) {
+  if (hlo.opcode() == HloOpcode::kRng) return HloSharding::SingleDevice(0);
+  if (hlo.opcode() == HloOpcode::kReverse && hlo.operand(0)->has_sharding() &&
+      hlo.operand(0)->sharding().IsTiledLeaf()) {
+    return hlo_sharding_util::ReverseSharding(hlo.operand(0)->sharding(),
+                                              hlo.dimensions());
+  }
+  return HloSharding::Single(hlo.shape(), HloSharding::Replicate());
+}
+
+}  // namespace
+
+bool SpmdPartitioner::CanSideEffectingHaveReplicatedSharding(
+    const HloInstruction* hlo) {
+  switch (hlo->opcode()) {
+    // Cross-replica or manual collectives and control flow: their handlers say.
+    case HloOpcode::kAllGather:
+    case HloOpcode::kAllReduce:
+    case HloOpcode::kAllToAll:
+    case HloOpcode::kCollectivePermute:
+    case HloOpcode::kReduceScatter:
+    case HloOpcode::kInfeed:
+    case HloOpcode::kOutfeed:
+    case HloOpcode::kRng:
+    case HloOpcode::kRngGetAndUpdateState:
+      return true;
+    case HloOpcode::kCustomCall:
+      return hlo->custom_call_target() == "Sharding" ||
+             absl::StartsWith(hlo->custom_call_target(), "SPMD");
+    default:
+      return false;
+  }
+}
+
+absl::Status SpmdPartitioner::PreprocessSharding(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  for (HloComputation* computation :
+       module->MakeNonfusionComputations(execution_threads)) {
+    for (HloInstruction* hlo : computation->MakeInstructionPostOrder()) {
+      if (hlo->opcode() == HloOpcode::kCustomCall &&
+          absl::StartsWith(hlo->custom_call_target(), "xla.sdy.")) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "left over: import shardings of Shardy first: ", hlo->ToString()));
+      }
+      if (hlo->HasSideEffectNoRecurse() &&
+          !CanSideEffectingHaveReplicatedSharding(hlo) &&
+          (!hlo->has_sharding() || hlo->sharding().IsReplicated())) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("an instruction with a side effect needs a sharding "
+                         "that is not replicated: ",
+                         hlo->ToString()));
+      }
+      const HloSharding given =
+          hlo->has_sharding() ? hlo->sharding() : DefaultSharding(*hlo);
+      absl::StatusOr<HloSharding> sharding = Normalized(given, hlo->shape());
+      if (sharding.ok()) {
+        absl::Status fits = sharding->Validate(hlo->shape(), num_partitions_);
+        if (!fits.ok()) sharding = fits;
+      }
+      if (!sharding.ok()) {
+        return absl::Status(
+            sharding.status().code(),
+            absl::StrCat("sharding ", given.ToString(), " of ", hlo->name(),
+                         ", ", ShapeUtil::HumanString(hlo->shape()), ", on ",
+                         num_partitions_,
+                         " partitions: ", sharding.status().message()));
+      }
+      hlo->set_sharding(*std::move(sharding));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ShareShardingsWithCallees(
+    HloModule* module,
+    absl::flat_hash_map<const HloComputation*, HloSharding>* roots) {
+  // Callers first: what a callee's parameters get, its own calls hand on only
+  // by shardings that are there already.
+  std::vector<HloComputation*> order = module->MakeComputationPostOrder();
+  absl::c_reverse(order);
+  HloComputation* entry = module->entry_computation();
+  roots->insert_or_assign(entry, entry->root_instruction()->sharding());
+  for (HloComputation* computation : order) {
+    if (!roots->contains(computation)) continue;
+    for (HloInstruction* hlo : computation->MakeInstructionPostOrder()) {
+      switch (hlo->opcode()) {
+        case HloOpcode::kWhile: {
+          HloComputation* condition = hlo->while_condition();
+          hlo->while_body()->parameter_instruction(0)->set_sharding(
+              hlo->sharding());
+          condition->parameter_instruction(0)->set_sharding(hlo->sharding());
+          roots->insert_or_assign(hlo->while_body(), hlo->sharding());
+          roots->insert_or_assign(
+              condition,
+              ReplicatedOnAllDims(condition->root_instruction()->sharding()));
+          break;
+        }
+        case HloOpcode::kConditional:
+          for (int64_t i = 0; i < hlo->branch_count(); ++i) {
+            HloComputation* branch = hlo->branch_computation(i);
+            branch->parameter_instruction(0)->set_sharding(
+                hlo->operand(i + 1)->sharding());
+            roots->insert_or_assign(branch, hlo->sharding());
+          }
+          break;
+        case HloOpcode::kCall:
+          for (int64_t i = 0; i < hlo->operand_count(); ++i) {
+            hlo->to_apply()->parameter_instruction(i)->set_sharding(
+                hlo->operand(i)->sharding());
+          }
+          roots->insert_or_assign(hlo->to_apply(), hlo->sharding());
+          break;
+        default:
+          break;
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace xla::spmd

@@ -1,0 +1,108 @@
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/log/check.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/transforms/spmd/partitioned_hlo.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
+#include "xla/literal.h"
+#include "xla/literal_util.h"
+#include "xla/shape.h"
+#include "xla/shape_util.h"
+
+namespace xla::spmd {
+namespace {
+
+// The same value under a name of its own, for another sharding.
+PartitionedHlo Relabel(const PartitionedHlo& value,
+                       const HloSharding& sharding) {
+  HloInstruction* copy =
+      value.state().b->AddInstruction(HloInstruction::CreateUnary(
+          value.hlo()->shape(), HloOpcode::kCopy, value.hlo()));
+  copy->set_sharding(sharding);
+  return PartitionedHlo(copy, value.base_shape(), value.state());
+}
+
+}  // namespace
+
+PartitionedHlo PartitionedHlo::Reshard(const HloSharding& raw_target,
+                                       std::optional<Literal> pad_value) const {
+  HloSharding target = raw_target;
+  if (base_shape_.IsTuple() && !target.IsTuple()) {
+    target = HloSharding::SingleTuple(base_shape_, target);
+  }
+  if (sharding() == target) {
+    if (!pad_value.has_value() || !hlo_->shape().IsArray()) return *this;
+    return PadWithValue(CreateScalar(std::move(*pad_value), state_.b));
+  }
+  auto& cache = state_.reshard_cache->per_hlo_cache[hlo_].reshard_cache;
+  if (!pad_value.has_value()) {
+    auto it = cache.find(target);
+    if (it != cache.end()) return it->second;
+  }
+  const bool padded = pad_value.has_value();
+  PartitionedHlo result = ReshardNoCache(target, std::move(pad_value));
+  // Whether what a gather makes is kept for others is a question of memory.
+  const bool gathers =
+      !base_shape_.IsTuple() && sharding().IsTiledLeaf() &&
+      (!target.IsTiledLeaf() || target.NumTiles() < sharding().NumTiles());
+  if (!padded && (!gathers || state_.partitioner->options().cache_all_gather)) {
+    cache.insert_or_assign(target, result);
+    // The way back is where the value came from, except from a constant shared
+    // with others.
+    if (result.hlo() != hlo_) {
+      state_.reshard_cache->per_hlo_cache[result.hlo()]
+          .reshard_cache.insert_or_assign(sharding(), *this);
+    }
+  }
+  return result;
+}
+
+PartitionedHlo PartitionedHlo::ReshardTuple(const HloSharding& target) const {
+  std::vector<HloInstruction*> elements;
+  for (int64_t i = 0; i < base_shape_.tuple_shapes().size(); ++i) {
+    HloInstruction* element =
+        state_.b->AddInstruction(HloInstruction::CreateGetTupleElement(
+            hlo_->shape().tuple_shapes(i), hlo_, i));
+    element->set_sharding(sharding().GetSubSharding(base_shape_, {i}));
+    PartitionedHlo part(element, base_shape_.tuple_shapes(i), state_);
+    elements.push_back(
+        part.Reshard(target.GetSubSharding(base_shape_, {i})).hlo());
+  }
+  HloInstruction* tuple =
+      state_.b->AddInstruction(HloInstruction::CreateTuple(elements));
+  tuple->set_sharding(target);
+  return PartitionedHlo(tuple, base_shape_, state_);
+}
+
+PartitionedHlo PartitionedHlo::ReshardNoCache(
+    const HloSharding& target, std::optional<Literal> pad_value) const {
+  if (base_shape_.IsTuple()) return ReshardTuple(target);
+  // Tokens are everywhere; what is manual is no longer ours to move.
+  if (!base_shape_.IsArray() || target.IsManualLeaf() ||
+      sharding().IsManualLeaf()) {
+    return Relabel(*this, target);
+  }
+  if (sharding().IsSingleDeviceLeaf()) {
+    return Broadcast().Reshard(target, std::move(pad_value));
+  }
+  if (target.IsSingleDeviceLeaf()) return Relabel(Replicate(), target);
+  // Values held everywhere by one who says so in other words.
+  if (hlo_->opcode() == HloOpcode::kBroadcast &&
+      ShapeUtil::IsScalar(hlo_->operand(0)->shape())) {
+    HloInstruction* splat =
+        state_.b->AddInstruction(HloInstruction::CreateBroadcast(
+            MakePartitionedShape(base_shape_, target), hlo_->mutable_operand(0),
+            {}));
+    splat->set_sharding(target);
+    return PartitionedHlo(splat, base_shape_, state_);
+  }
+  return ReshardArray(target, std::move(pad_value));
+}
+
+}  // namespace xla::spmd

@@ -1,0 +1,198 @@
+#include "xla/hlo/transforms/spmd/spmd_builder.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/log/check.h"
+#include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/ir/replica_group.h"
+#include "xla/literal_util.h"
+#include "xla/shape_util.h"
+
+namespace xla::spmd {
+
+HloInstruction* SpmdBuilder::AddInstruction(
+    std::unique_ptr<HloInstruction> instruction) {
+  HloInstruction* hlo =
+      HloComputation::Builder::AddInstruction(std::move(instruction));
+  if (visiting_hlo_ != nullptr) {
+    std::shared_ptr<const HloSharding> sharding;
+    if (hlo->has_sharding()) {
+      sharding = std::make_shared<const HloSharding>(hlo->sharding());
+    }
+    visiting_hlo_->SetupDerivedInstruction(hlo);
+    hlo->set_sharding(std::move(sharding));
+    instructions_[visiting_hlo_].push_back(hlo);
+  }
+  SetBroadcastDims(hlo);
+  return hlo;
+}
+
+void SpmdBuilder::SetBroadcastDims(const HloInstruction* hlo) {
+  absl::flat_hash_set<int64_t> dims;
+  const auto known = [&](const HloInstruction* operand) {
+    return broadcast_dims_.find(operand);
+  };
+  switch (hlo->opcode()) {
+    case HloOpcode::kBroadcast:
+      for (int64_t d = 0; d < hlo->shape().dimensions().size(); ++d) {
+        if (!absl::c_linear_search(hlo->dimensions(), d)) dims.insert(d);
+      }
+      break;
+    case HloOpcode::kTranspose: {
+      auto it = known(hlo->operand(0));
+      if (it == broadcast_dims_.end()) return;
+      for (int64_t d = 0; d < hlo->dimensions().size(); ++d) {
+        if (it->second.contains(hlo->dimensions(d))) dims.insert(d);
+      }
+      break;
+    }
+    case HloOpcode::kPad: {
+      auto it = known(hlo->operand(0));
+      if (it == broadcast_dims_.end()) return;
+      for (int64_t d : it->second) {
+        const auto& padding = hlo->padding_config().dimensions(d);
+        if (padding.edge_padding_low() == 0 &&
+            padding.edge_padding_high() == 0 &&
+            padding.interior_padding() == 0) {
+          dims.insert(d);
+        }
+      }
+      break;
+    }
+    case HloOpcode::kSlice:
+    case HloOpcode::kDynamicSlice: {
+      auto it = known(hlo->operand(0));
+      if (it == broadcast_dims_.end()) return;
+      dims = it->second;
+      break;
+    }
+    default: {
+      if (!hlo->IsElementwise() || hlo->operand_count() == 0) return;
+      bool first = true;
+      for (const HloInstruction* operand : hlo->operands()) {
+        auto it = known(operand);
+        if (it == broadcast_dims_.end()) return;
+        if (first) {
+          dims = it->second;
+        } else {
+          absl::erase_if(dims,
+                         [&](int64_t d) { return !it->second.contains(d); });
+        }
+        first = false;
+      }
+    }
+  }
+  if (!dims.empty()) broadcast_dims_[hlo] = std::move(dims);
+}
+
+namespace {
+
+// Groups of flattened ids, one copy of each per replica.
+std::shared_ptr<CollectiveDeviceListBase> AcrossReplicas(
+    const CollectiveDeviceListBase& groups, int64_t num_partitions,
+    int64_t num_replicas) {
+  if (groups.num_replica_groups() == 0) {
+    return std::make_shared<IotaReplicaGroupList>(num_replicas, num_partitions);
+  }
+  if (num_replicas == 1) {
+    return std::shared_ptr<CollectiveDeviceListBase>(groups.Clone());
+  }
+  std::vector<std::vector<int64_t>> all;
+  for (int64_t r = 0; r < num_replicas; ++r) {
+    for (std::vector<int64_t> group : groups.flattened_replica_groups()) {
+      for (int64_t& id : group) id += r * num_partitions;
+      all.push_back(std::move(group));
+    }
+  }
+  return std::make_shared<CollectiveDeviceList>(
+      absl::Span<const std::vector<int64_t>>(all));
+}
+
+HloInstruction* Permute(SpmdBuilder* b, HloInstruction* operand,
+                        const std::vector<std::pair<int64_t, int64_t>>& pairs,
+                        int64_t channel_id, int64_t num_partitions) {
+  if (pairs.empty()) {
+    return b->AddInstruction(HloInstruction::CreateBroadcast(
+        operand->shape(),
+        b->AddInstruction(HloInstruction::CreateConstant(
+            LiteralUtil::Zero(operand->shape().element_type()))),
+        {}));
+  }
+  const bool identity = absl::c_all_of(
+      pairs, [](const auto& pair) { return pair.first == pair.second; });
+  if (identity && static_cast<int64_t>(pairs.size()) == num_partitions) {
+    return operand;
+  }
+  return b->AddInstruction(HloInstruction::CreateCollectivePermute(
+      operand->shape(), operand, pairs, channel_id));
+}
+
+}  // namespace
+
+SPMDCollectiveOpsCreator GetDefaultCollectiveOpsCreator(int64_t num_partitions,
+                                                        int64_t num_replicas) {
+  SPMDCollectiveOpsCreator creator;
+  creator.create_partition_id = [](SpmdBuilder* b) {
+    return b->AddInstruction(HloInstruction::CreatePartitionId());
+  };
+  creator.create_all_reduce =
+      [=](SpmdBuilder* b, HloInstruction* operand, HloComputation* reduction,
+          const CollectiveDeviceListBase& groups, int64_t channel_id) {
+        return b->AddInstruction(HloInstruction::CreateAllReduce(
+            operand->shape(), {operand}, reduction,
+            AcrossReplicas(groups, num_partitions, num_replicas),
+            /*constrain_layout=*/false, channel_id,
+            /*use_global_device_ids=*/true));
+      };
+  creator.create_collective_permute =
+      [=](SpmdBuilder* b, HloInstruction* operand,
+          std::vector<std::pair<int64_t, int64_t>>& pairs, int64_t channel_id) {
+        return Permute(b, operand, pairs, channel_id, num_partitions);
+      };
+  creator.create_all_to_all =
+      [](SpmdBuilder* b, absl::Span<HloInstruction* const> operands,
+         const CollectiveDeviceListBase& groups, int64_t channel_id,
+         std::optional<int64_t> split_dimension) {
+        std::vector<Shape> shapes;
+        for (HloInstruction* operand : operands) {
+          shapes.push_back(operand->shape());
+        }
+        return b->AddInstruction(HloInstruction::CreateAllToAll(
+            split_dimension.has_value() ? shapes[0]
+                                        : ShapeUtil::MakeTupleShape(shapes),
+            operands, std::shared_ptr<CollectiveDeviceListBase>(groups.Clone()),
+            /*constrain_layout=*/false, channel_id, split_dimension));
+      };
+  creator.create_all_gather = [=](SpmdBuilder* b, HloInstruction* operand,
+                                  const Shape& shape,
+                                  const CollectiveDeviceListBase& groups,
+                                  int64_t channel_id, int64_t dimension) {
+    return b->AddInstruction(HloInstruction::CreateAllGather(
+        shape, {operand}, dimension,
+        AcrossReplicas(groups, num_partitions, num_replicas),
+        /*constrain_layout=*/false, channel_id,
+        /*use_global_device_ids=*/true));
+  };
+  creator.create_reduce_scatter =
+      [=](SpmdBuilder* b, HloInstruction* operand, HloComputation* reduction,
+          const Shape& shape, const CollectiveDeviceListBase& groups,
+          int64_t channel_id, int64_t dimension) {
+        return b->AddInstruction(HloInstruction::CreateReduceScatter(
+            shape, {operand}, reduction,
+            AcrossReplicas(groups, num_partitions, num_replicas),
+            /*constrain_layout=*/false, channel_id,
+            /*use_global_device_ids=*/true, dimension));
+      };
+  return creator;
+}
+
+}  // namespace xla::spmd

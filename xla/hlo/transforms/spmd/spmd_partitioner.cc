@@ -1,0 +1,259 @@
+#include "xla/hlo/transforms/spmd/spmd_partitioner.h"
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "xla/hlo/analysis/call_graph.h"
+#include "xla/hlo/ir/computation_layout.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/transforms/simplifiers/flatten_call_graph.h"
+#include "xla/hlo/transforms/simplifiers/hlo_cse.h"
+#include "xla/hlo/transforms/simplifiers/hlo_dce.h"
+#include "xla/hlo/transforms/simplifiers/tuple_simplifier.h"
+#include "xla/hlo/transforms/spmd/preprocess.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
+#include "xla/hlo/utils/hlo_query.h"
+#include "xla/shape_layout.h"
+#include "xla/shape_util.h"
+#include "xla/status_macros.h"
+
+namespace xla::spmd {
+
+SpmdPartitioner::SpmdPartitioner(int64_t num_partitions, int64_t num_replicas,
+                                 SpmdPartitionerOptions options)
+    : options_(std::move(options)),
+      requested_partitions_(num_partitions),
+      requested_replicas_(num_replicas) {}
+
+SpmdPartitioner::SpmdPartitioner(
+    int64_t num_partitions, int64_t num_replicas,
+    SpmdPartitionerOptions options,
+    SPMDCollectiveOpsCreator collective_ops_creator)
+    : options_(std::move(options)),
+      requested_partitions_(num_partitions),
+      requested_replicas_(num_replicas),
+      requested_creator_(std::move(collective_ops_creator)) {}
+
+SpmdPartitioner::SpmdPartitioner(const SpmdPartitioningPassOptions& options)
+    : requested_partitions_(options.num_partitions),
+      requested_replicas_(options.num_replicas) {
+  options_.allow_module_signature_change =
+      options.allow_module_signature_change;
+  options_.cache_all_gather = options.cache_all_gather;
+}
+
+std::unique_ptr<SpmdPartitioningVisitor> SpmdPartitioner::CreateVisitor(
+    HloComputation* computation, int64_t num_partitions, int64_t num_replicas,
+    const SPMDCollectiveOpsCreator& collective_ops_creator,
+    int64_t* next_channel_id, SpmdLogger* logger,
+    SpmdPartitionerOptions options, const CallGraph& call_graph) {
+  return std::make_unique<SpmdPartitioningVisitor>(
+      computation, num_partitions, num_replicas, collective_ops_creator,
+      next_channel_id, logger, std::move(options), this, call_graph);
+}
+
+absl::StatusOr<bool> SpmdPartitioner::PartitionComputation(
+    HloComputation* computation, const HloSharding& root_sharding,
+    int64_t* next_channel_id, SpmdLogger* logger, const CallGraph& call_graph) {
+  std::unique_ptr<SpmdPartitioningVisitor> visitor = CreateVisitor(
+      computation, num_partitions_, num_replicas_, collective_ops_creator_,
+      next_channel_id, logger, options_, call_graph);
+  return visitor->DoPartition(computation, root_sharding);
+}
+
+int64_t SpmdPartitioner::MemoryCostInBytes(HloInstruction* hlo) {
+  int64_t bytes = 0;
+  for (const HloInstruction* operand : hlo->operands()) {
+    bytes += ShapeSizeInBytes(operand->shape());
+  }
+  switch (hlo->opcode()) {
+    case HloOpcode::kAllReduce:
+    case HloOpcode::kDynamicUpdateSlice:
+    case HloOpcode::kScatter:
+    case HloOpcode::kTuple:
+    case HloOpcode::kWhile:
+      return bytes;
+    default:
+      return bytes + ShapeSizeInBytes(hlo->shape());
+  }
+}
+
+int64_t SpmdPartitioner::CommunicationCostInBytes(HloInstruction* hlo) {
+  const int64_t result = ShapeSizeInBytes(hlo->shape());
+  switch (hlo->opcode()) {
+    case HloOpcode::kAllReduce:
+      return 2 * result;
+    case HloOpcode::kAllGather:
+    case HloOpcode::kAllToAll:
+    case HloOpcode::kCollectivePermute:
+      return result;
+    case HloOpcode::kReduceScatter:
+      return ShapeSizeInBytes(hlo->operand(0)->shape());
+    default:
+      return 0;
+  }
+}
+
+absl::Status SpmdPartitioner::CheckEntrySignature(
+    const HloModule& module, const ComputationLayout& before) const {
+  if (options_.allow_module_signature_change) return absl::OkStatus();
+  const HloComputation& entry = *module.entry_computation();
+  for (int64_t i = 0; i < entry.num_parameters(); ++i) {
+    const HloInstruction& parameter = *entry.parameter_instruction(i);
+    if (ShapeUtil::Compatible(parameter.shape(), before.parameter_shape(i))) {
+      continue;
+    }
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the signature may not change, but entry parameter ", i, ", ",
+        parameter.name(), " with sharding ", parameter.sharding().ToString(),
+        ", would be ", ShapeUtil::HumanString(parameter.shape()), " for ",
+        ShapeUtil::HumanString(before.parameter_shape(i))));
+  }
+  const HloInstruction& root = *entry.root_instruction();
+  if (ShapeUtil::Compatible(root.shape(), before.result_shape())) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the signature may not change, but the result of the entry, ",
+      root.name(), " with sharding ", root.sharding().ToString(), ", would be ",
+      ShapeUtil::HumanString(root.shape()), " for ",
+      ShapeUtil::HumanString(before.result_shape())));
+}
+
+namespace {
+
+// The layouts of the whole values, for the shapes of shards.
+ComputationLayout ShardedLayout(const ComputationLayout& before,
+                                const HloComputation& entry,
+                                const HloSharding& root_sharding) {
+  ComputationLayout layout(
+      ShapeLayout(MakePartitionedShape(before.result_shape(), root_sharding)));
+  for (int64_t i = 0; i < entry.num_parameters(); ++i) {
+    layout.add_parameter_layout(ShapeLayout(
+        MakePartitionedShape(before.parameter_shape(i),
+                             entry.parameter_instruction(i)->sharding())));
+  }
+  return layout;
+}
+
+// Shardings have done their work; entry parameters keep theirs for whoever
+// feeds them.
+void ClearShardings(HloModule* module) {
+  for (HloComputation* computation : module->computations()) {
+    for (HloInstruction* hlo : computation->instructions()) {
+      const bool kept = (hlo->opcode() == HloOpcode::kParameter &&
+                         computation->IsEntryComputation()) ||
+                        hlo->opcode() == HloOpcode::kInfeed ||
+                        hlo->opcode() == HloOpcode::kOutfeed ||
+                        hlo->opcode() == HloOpcode::kSend ||
+                        hlo->opcode() == HloOpcode::kRecv ||
+                        hlo->opcode() == HloOpcode::kSendDone ||
+                        hlo->opcode() == HloOpcode::kRecvDone;
+      if (!kept) hlo->clear_sharding();
+    }
+  }
+}
+
+absl::Status CleanUp(HloModule* module) {
+  HloDCE dce(/*remove_cross_partition_collective_ops=*/true);
+  TupleSimplifier simplifier{TupleSimplifierOptions()};
+  HloCSE cse(/*is_layout_sensitive=*/false);
+  RETURN_IF_ERROR(dce.Run(module).status());
+  RETURN_IF_ERROR(simplifier.Run(module).status());
+  RETURN_IF_ERROR(dce.Run(module).status());
+  RETURN_IF_ERROR(cse.Run(module).status());
+  return dce.Run(module).status();
+}
+
+}  // namespace
+
+absl::Status SpmdPartitioner::PartitionComputations(HloModule* module,
+                                                    SpmdLogger* logger) {
+  absl::flat_hash_map<const HloComputation*, HloSharding> roots;
+  RETURN_IF_ERROR(ShareShardingsWithCallees(module, &roots));
+  int64_t next_channel_id = hlo_query::NextChannelId(*module);
+  std::unique_ptr<CallGraph> call_graph =
+      CallGraph::Build(module, execution_threads_);
+  std::vector<HloComputation*> callees_first;
+  RETURN_IF_ERROR(call_graph->VisitNodes(
+      [&](const CallGraphNode& node) {
+        if (node.context() == CallContext::kControlFlow) {
+          callees_first.push_back(node.computation());
+        }
+        return absl::OkStatus();
+      },
+      /*visit_unreachable_nodes=*/false));
+  for (HloComputation* computation : callees_first) {
+    auto it = roots.find(computation);
+    if (it == roots.end()) continue;
+    const HloSharding root_sharding = it->second;
+    RETURN_IF_ERROR(PartitionComputation(computation, root_sharding,
+                                         &next_channel_id, logger, *call_graph)
+                        .status());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> SpmdPartitioner::RunImpl(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  execution_threads_ = execution_threads;
+  num_partitions_ = requested_partitions_ != 0
+                        ? requested_partitions_
+                        : module->config().num_partitions();
+  num_replicas_ = requested_replicas_ != 0 ? requested_replicas_
+                                           : module->config().replica_count();
+  if (num_partitions_ < 1 || num_replicas_ < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot partition for ", num_partitions_,
+                     " partitions of ", num_replicas_, " replicas"));
+  }
+  if (num_partitions_ == 1 || module->has_spmd_output_sharding()) return false;
+  collective_ops_creator_ =
+      requested_creator_.has_value()
+          ? *requested_creator_
+          : GetDefaultCollectiveOpsCreator(num_partitions_, num_replicas_);
+  module->clear_schedule();
+  FlattenCallGraph flatten;
+  RETURN_IF_ERROR(flatten.Run(module, execution_threads).status());
+  RETURN_IF_ERROR(PreprocessSharding(module, execution_threads));
+  const ComputationLayout before = module->entry_computation_layout();
+  const HloSharding root_sharding =
+      module->entry_computation()->root_instruction()->sharding();
+  SpmdLogger logger(options_.report_instruction_count);
+  report_ = SpmdLogger::ReportBeforePartition(
+      *module, options_.report_instruction_count);
+  RETURN_IF_ERROR(PartitionComputations(module, &logger));
+  RETURN_IF_ERROR(CheckEntrySignature(*module, before));
+  *module->mutable_entry_computation_layout() =
+      ShardedLayout(before, *module->entry_computation(), root_sharding);
+  absl::StrAppend(&report_, logger.MakeReport(),
+                  SpmdLogger::ReportAfterPartition(
+                      *module, options_.report_instruction_count));
+  std::vector<HloSharding> parameters;
+  for (const HloInstruction* parameter :
+       module->entry_computation()->parameter_instructions()) {
+    parameters.push_back(parameter->sharding());
+  }
+  module->set_spmd_parameters_shardings(parameters);
+  module->set_spmd_output_sharding(root_sharding);
+  ClearShardings(module);
+  module->mutable_config().set_num_partitions(num_partitions_);
+  module->mutable_config().set_replica_count(num_replicas_);
+  RETURN_IF_ERROR(CleanUp(module));
+  return true;
+}
+
+}  // namespace xla::spmd

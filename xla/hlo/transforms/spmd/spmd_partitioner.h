@@ -1,0 +1,170 @@
+#ifndef XLA_HLO_TRANSFORMS_SPMD_SPMD_PARTITIONER_H_
+#define XLA_HLO_TRANSFORMS_SPMD_SPMD_PARTITIONER_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "xla/hlo/analysis/call_graph.h"
+#include "xla/hlo/ir/computation_layout.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/pass/hlo_pass_interface.h"
+#include "xla/hlo/transforms/spmd/partitioned_hlo.h"
+#include "xla/hlo/transforms/spmd/spmd_builder.h"
+#include "xla/hlo/transforms/spmd/spmd_logger.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner_options.h"
+#include "xla/hlo/transforms/spmd/spmd_visitor.h"
+
+namespace xla::spmd {
+
+// The pass by name.
+struct SpmdPartitioningPassOptions {
+  // 0: as the module says.
+  int64_t num_partitions = 0;
+  int64_t num_replicas = 0;
+  bool allow_module_signature_change = true;
+  bool cache_all_gather = true;
+
+  template <typename Visitor>
+  void VisitFields(Visitor&& visit) {
+    visit("num-partitions", num_partitions, "devices, 0: as the module says");
+    visit("num-replicas", num_replicas, "copies, 0: as the module says");
+    visit("allow-module-signature-change", allow_module_signature_change,
+          "parameters and results of the entry take the shapes of shards");
+    visit("cache-all-gather", cache_all_gather,
+          "keep gathered values for other readers");
+  }
+};
+
+// The module of one device of several out of the module of the whole: each
+// instruction computes its shard, and collectives move what shards need of each
+// other.
+//
+//   before: a = f32[8,4] parameter(0), sharding={devices=[2,1]<=[2]}
+//           ROOT r = f32[4] reduce(a, 0), dimensions={0},
+//                                         sharding={replicated}
+//   after:  a = f32[4,4] parameter(0)
+//           s = f32[4] reduce(a, 0), dimensions={0}
+//           ROOT r = f32[4] all-reduce(s), replica_groups={{0,1}}
+//
+// Instructions without a sharding count as replicated. A computation is visited
+// once, in post order; handlers (HandleX of SpmdPartitioningVisitor) bring the
+// operands under shardings for which the instruction is local, clone it in the
+// shape of a shard, and bring the result under the sharding it shall have. What
+// no handler knows is computed whole on every device and cut.
+//
+// A module that is partitioned already (it has an spmd_output_sharding) stays
+// as it is.
+//
+// Errors (InvalidArgument, naming instruction, sharding and shape): shardings
+// that fit neither the shape nor the number of devices, side effects without a
+// sharding, entry parameters and results that are sharded where the signature
+// may not change, partition-id outside of manual regions.
+class SpmdPartitioner : public HloModulePass {
+ public:
+  // 0: as the module's config says.
+  SpmdPartitioner(int64_t num_partitions, int64_t num_replicas,
+                  SpmdPartitionerOptions options);
+  SpmdPartitioner(int64_t num_partitions, int64_t num_replicas,
+                  SpmdPartitionerOptions options,
+                  SPMDCollectiveOpsCreator collective_ops_creator);
+  explicit SpmdPartitioner(const SpmdPartitioningPassOptions& options);
+  ~SpmdPartitioner() override = default;
+
+  absl::string_view name() const override { return "spmd-partitioning"; }
+
+  // Replaces the computation by its partitioned form, whose root has
+  // `root_sharding`.
+  absl::StatusOr<bool> PartitionComputation(HloComputation* computation,
+                                            const HloSharding& root_sharding,
+                                            int64_t* next_channel_id,
+                                            SpmdLogger* logger,
+                                            const CallGraph& call_graph);
+
+  // The shards of `operand` put together along `selected_dims`, one all-gather
+  // per dimension, minor ones first; padding is still there.
+  virtual HloInstruction* AllGatherShards(
+      SpmdBuilder* b, HloInstruction* operand, const HloSharding& sharding,
+      int64_t* next_channel_id, absl::Span<const int64_t> selected_dims,
+      const SPMDCollectiveOpsCreator& collectives_creator);
+  // All tiled dimensions; channels from `channel_id` on.
+  HloInstruction* AllGatherShards(SpmdBuilder* b, HloInstruction* operand,
+                                  const HloSharding& sharding,
+                                  int64_t channel_id);
+
+  // Reduces over the devices that differ along `selected_dims` of `sharding`,
+  // all at once.
+  virtual HloInstruction* AllReduceAlongShardingDims(
+      SpmdBuilder* b, HloInstruction* operand, const HloSharding& sharding,
+      int64_t* next_channel_id, absl::Span<const int64_t> selected_dims,
+      const SPMDCollectiveOpsCreator& collectives_creator,
+      HloComputation* reduction);
+
+  virtual std::unique_ptr<SpmdPartitioningVisitor> CreateVisitor(
+      HloComputation* computation, int64_t num_partitions, int64_t num_replicas,
+      const SPMDCollectiveOpsCreator& collective_ops_creator,
+      int64_t* next_channel_id, SpmdLogger* logger,
+      SpmdPartitionerOptions options, const CallGraph& call_graph);
+
+  // For the choice between methods: bytes of operands and result, and bytes
+  // that a collective sends.
+  virtual int64_t MemoryCostInBytes(HloInstruction* hlo);
+  virtual int64_t CommunicationCostInBytes(HloInstruction* hlo);
+
+  // The largest arrays before and after, and what they come from.
+  const std::string& report() const { return report_; }
+
+  const SpmdPartitionerOptions& options() const { return options_; }
+  int64_t num_partitions() const { return num_partitions_; }
+  int64_t num_replicas() const { return num_replicas_; }
+  const absl::flat_hash_set<absl::string_view>& execution_threads() const {
+    return execution_threads_;
+  }
+
+ protected:
+  absl::StatusOr<bool> RunImpl(
+      HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads) override;
+
+  // Every instruction has a sharding afterwards.
+  virtual absl::Status PreprocessSharding(
+      HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads);
+  virtual bool CanSideEffectingHaveReplicatedSharding(
+      const HloInstruction* hlo);
+
+  SpmdPartitionerOptions options_;
+
+ private:
+  absl::Status PartitionComputations(HloModule* module, SpmdLogger* logger);
+  absl::Status CheckEntrySignature(const HloModule& module,
+                                   const ComputationLayout& before) const;
+
+  // 0, or what the constructor was given.
+  int64_t requested_partitions_;
+  int64_t requested_replicas_;
+  std::optional<SPMDCollectiveOpsCreator> requested_creator_;
+  // Those of the module at hand.
+  int64_t num_partitions_ = 0;
+  int64_t num_replicas_ = 0;
+  SPMDCollectiveOpsCreator collective_ops_creator_;
+  std::string report_;
+  absl::flat_hash_set<absl::string_view> execution_threads_;
+};
+
+}  // namespace xla::spmd
+
+#endif  // XLA_HLO_TRANSFORMS_SPMD_SPMD_PARTITIONER_H_

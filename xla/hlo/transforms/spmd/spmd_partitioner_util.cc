@@ -1,0 +1,409 @@
+#include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/log/check.h"
+#include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/ir/replica_group.h"
+#include "xla/hlo/ir/tile_assignment.h"
+#include "xla/hlo/transforms/spmd/spmd_builder.h"
+#include "xla/literal.h"
+#include "xla/literal_util.h"
+#include "xla/shape.h"
+#include "xla/shape_util.h"
+#include "xla/util.h"
+#include "xla/xla_data.pb.h"
+
+namespace xla::spmd {
+namespace {
+
+Shape WithDimensions(const Shape& shape, absl::Span<const int64_t> dims) {
+  return ShapeUtil::MakeShape(shape.element_type(), dims);
+}
+
+// A rule for the elements, if `table` is k * i.
+std::optional<int64_t> Multiplier(absl::Span<const int64_t> table) {
+  if (table.size() < 2 || table[0] != 0) return std::nullopt;
+  for (size_t i = 1; i < table.size(); ++i) {
+    if (table[i] != table[1] * static_cast<int64_t>(i)) return std::nullopt;
+  }
+  return table[1];
+}
+
+}  // namespace
+
+bool HasReplicatedSharding(const HloSharding& sharding) {
+  if (sharding.IsTuple()) {
+    return absl::c_any_of(sharding.tuple_elements(), HasReplicatedSharding);
+  }
+  return sharding.IsReplicatedLeaf();
+}
+
+Shape MakePartitionedShape(const Shape& shape, const HloSharding& sharding) {
+  if (shape.IsTuple()) {
+    std::vector<Shape> elements;
+    for (int64_t i = 0; i < shape.tuple_shapes().size(); ++i) {
+      elements.push_back(MakePartitionedShape(
+          shape.tuple_shapes(i),
+          sharding.IsTuple() ? sharding.GetSubSharding(shape, {i}) : sharding));
+    }
+    return ShapeUtil::MakeTupleShape(elements);
+  }
+  if (!shape.IsArray()) return shape;
+  return sharding.TileShape(shape);
+}
+
+Shape MakeNonPaddedShapeForGivenPartition(const Shape& shape,
+                                          const HloSharding& sharding,
+                                          int64_t partition_id) {
+  if (shape.IsTuple()) {
+    std::vector<Shape> elements;
+    for (int64_t i = 0; i < shape.tuple_shapes().size(); ++i) {
+      elements.push_back(MakeNonPaddedShapeForGivenPartition(
+          shape.tuple_shapes(i),
+          sharding.IsTuple() ? sharding.GetSubSharding(shape, {i}) : sharding,
+          partition_id));
+    }
+    return ShapeUtil::MakeTupleShape(elements);
+  }
+  if (!shape.IsArray() || !sharding.IsTiledLeaf()) return shape;
+  return sharding.TileShape(shape, partition_id);
+}
+
+bool EvenlyPartitions(const Shape& shape, const HloSharding& sharding) {
+  if (shape.IsTuple()) {
+    for (int64_t i = 0; i < shape.tuple_shapes().size(); ++i) {
+      if (!EvenlyPartitions(shape.tuple_shapes(i),
+                            sharding.IsTuple()
+                                ? sharding.GetSubSharding(shape, {i})
+                                : sharding)) {
+        return false;
+      }
+    }
+    return true;
+  }
+  if (!shape.IsArray()) return true;
+  for (int64_t d = 0; d < shape.dimensions().size(); ++d) {
+    if (shape.dimensions(d) % ShardCountAtDim(sharding, d) != 0) return false;
+  }
+  return true;
+}
+
+int64_t ShapeSizeInBytes(const Shape& shape) {
+  if (shape.IsTuple()) {
+    int64_t total = 0;
+    for (const Shape& element : shape.tuple_shapes()) {
+      total += ShapeSizeInBytes(element);
+    }
+    return total;
+  }
+  return shape.IsArray() ? ShapeUtil::ByteSizeOf(shape) : 0;
+}
+
+int64_t ShardCountAtDim(const HloSharding& sharding, int64_t dim) {
+  return sharding.IsTiledLeaf() && dim < sharding.TiledDataRank()
+             ? sharding.dimension(dim)
+             : 1;
+}
+
+std::optional<int64_t> UniqueTiledDim(const HloSharding& sharding) {
+  if (!sharding.IsTiledLeaf()) return std::nullopt;
+  std::optional<int64_t> found;
+  for (int64_t d = 0; d < sharding.TiledDataRank(); ++d) {
+    if (sharding.dimension(d) == 1) continue;
+    if (found.has_value()) return std::nullopt;
+    found = d;
+  }
+  return found;
+}
+
+Shape GetPaddedShapeForUnevenPartitioning(const Shape& base_shape,
+                                          const HloSharding& sharding) {
+  Shape padded = base_shape;
+  for (int64_t d = 0; d < base_shape.dimensions().size(); ++d) {
+    const int64_t count = ShardCountAtDim(sharding, d);
+    padded.set_dimensions(d,
+                          CeilOfRatio(base_shape.dimensions(d), count) * count);
+  }
+  return padded;
+}
+
+HloSharding MapShardingDims(const HloSharding& sharding,
+                            absl::Span<const int64_t> source_dims) {
+  if (!sharding.IsTiledLeaf()) return sharding;
+  const int64_t rank = sharding.TiledDataRank();
+  // The new data dimensions, then those left out, then subgroups: the former
+  // become a subgroup of type REPLICATED, which the factory merges.
+  std::vector<int> perm;
+  std::vector<int64_t> sizes;
+  for (int64_t d : source_dims) {
+    if (d < 0) {
+      sizes.push_back(1);
+      continue;
+    }
+    perm.push_back(d);
+    sizes.push_back(sharding.dimension(d));
+  }
+  int64_t replication = 1;
+  for (int64_t d = 0; d < rank; ++d) {
+    if (absl::c_linear_search(source_dims, d)) continue;
+    perm.push_back(d);
+    replication *= sharding.dimension(d);
+  }
+  sizes.push_back(replication);
+  std::vector<OpSharding::Type> types = {OpSharding::REPLICATED};
+  for (int64_t d = rank; d < sharding.num_dimensions(); ++d) {
+    perm.push_back(d);
+    sizes.push_back(sharding.dimension(d));
+    types.push_back(sharding.ReplicateOnLastTileDim()
+                        ? OpSharding::REPLICATED
+                        : sharding.subgroup_types()[d - rank]);
+  }
+  return HloSharding::Subgroup(
+      sharding.tile_assignment().Transpose(perm).Reshape(sizes), types,
+      sharding.metadata());
+}
+
+HloSharding ReplicatedOnDims(const HloSharding& sharding,
+                             absl::Span<const int64_t> dims) {
+  if (!sharding.IsTiledLeaf()) return sharding;
+  std::vector<int64_t> source_dims;
+  for (int64_t d = 0; d < sharding.TiledDataRank(); ++d) {
+    source_dims.push_back(absl::c_linear_search(dims, d) ? -1 : d);
+  }
+  return MapShardingDims(sharding, source_dims);
+}
+
+HloSharding ReplicatedOnAllDims(const HloSharding& sharding) {
+  if (sharding.IsTuple()) {
+    std::vector<HloSharding> elements;
+    for (const HloSharding& element : sharding.tuple_elements()) {
+      elements.push_back(ReplicatedOnAllDims(element));
+    }
+    return HloSharding::FlatTuple(std::move(elements));
+  }
+  if (sharding.IsManualLeaf()) return sharding;
+  if (!sharding.IsTiledLeaf()) return HloSharding::Replicate();
+  return MapShardingDims(sharding,
+                         std::vector<int64_t>(sharding.TiledDataRank(), -1));
+}
+
+HloInstruction* CreateR0(int64_t value, PrimitiveType type, SpmdBuilder* b) {
+  Literal literal = LiteralUtil::CreateR0<int64_t>(value);
+  return b->AddInstruction(
+      HloInstruction::CreateConstant(literal.Convert(type).value()));
+}
+
+HloInstruction* CreateScalar(Literal value, SpmdBuilder* b) {
+  return b->AddInstruction(HloInstruction::CreateConstant(std::move(value)));
+}
+
+HloInstruction* CreateBroadcast(HloInstruction* scalar,
+                                absl::Span<const int64_t> dims,
+                                SpmdBuilder* b) {
+  if (dims.empty()) return scalar;
+  return b->AddInstruction(HloInstruction::CreateBroadcast(
+      WithDimensions(scalar->shape(), dims), scalar, {}));
+}
+
+namespace {
+
+HloInstruction* CreateSplat(const Shape& shape, bool one, SpmdBuilder* b) {
+  if (shape.IsTuple()) {
+    std::vector<HloInstruction*> elements;
+    for (const Shape& element : shape.tuple_shapes()) {
+      elements.push_back(CreateSplat(element, one, b));
+    }
+    return b->AddInstruction(HloInstruction::CreateTuple(elements));
+  }
+  if (shape.IsToken()) {
+    return b->AddInstruction(HloInstruction::CreateToken());
+  }
+  return CreateBroadcast(
+      CreateScalar(one ? LiteralUtil::One(shape.element_type())
+                       : LiteralUtil::Zero(shape.element_type()),
+                   b),
+      shape.dimensions(), b);
+}
+
+}  // namespace
+
+HloInstruction* CreateZero(const Shape& shape, SpmdBuilder* b) {
+  return CreateSplat(shape, false, b);
+}
+
+HloInstruction* CreateOne(const Shape& shape, SpmdBuilder* b) {
+  return CreateSplat(shape, true, b);
+}
+
+HloComputation* MakeBinaryAdd(PrimitiveType type, HloModule* module) {
+  HloComputation::Builder b("add");
+  const Shape scalar = ShapeUtil::MakeShape(type, {});
+  HloInstruction* x =
+      b.AddInstruction(HloInstruction::CreateParameter(0, scalar, "x"));
+  HloInstruction* y =
+      b.AddInstruction(HloInstruction::CreateParameter(1, scalar, "y"));
+  b.AddInstruction(HloInstruction::CreateBinary(
+      scalar, type == PRED ? HloOpcode::kOr : HloOpcode::kAdd, x, y));
+  return module->AddEmbeddedComputation(b.Build());
+}
+
+HloInstruction* TableLookup(absl::Span<const int64_t> table, PrimitiveType type,
+                            HloInstruction* ordinal, SpmdBuilder* b) {
+  CHECK(!table.empty());
+  if (absl::c_all_of(table, [&](int64_t x) { return x == table[0]; })) {
+    return CreateR0(table[0], type, b);
+  }
+  const Shape scalar = ShapeUtil::MakeShape(type, {});
+  if (std::optional<int64_t> k = Multiplier(table)) {
+    HloInstruction* index =
+        b->AddInstruction(HloInstruction::CreateConvert(scalar, ordinal));
+    if (*k == 1) return index;
+    return b->AddInstruction(HloInstruction::CreateBinary(
+        scalar, HloOpcode::kMultiply, index, CreateR0(*k, type, b)));
+  }
+  HloInstruction* constant = b->AddInstruction(HloInstruction::CreateConstant(
+      LiteralUtil::CreateR1<int64_t>(table).Convert(type).value()));
+  HloInstruction* row = b->AddInstruction(HloInstruction::CreateDynamicSlice(
+      ShapeUtil::MakeShape(type, {1}), constant, {ordinal}, {1}));
+  return b->AddInstruction(HloInstruction::CreateReshape(scalar, row));
+}
+
+HloInstruction* PadToShape(HloInstruction* hlo, const Shape& padded_shape,
+                           SpmdBuilder* b, std::optional<Literal> value) {
+  if (ShapeUtil::SameDimensions(hlo->shape(), padded_shape)) return hlo;
+  PaddingConfig config;
+  for (int64_t d = 0; d < padded_shape.dimensions().size(); ++d) {
+    auto* dimension = config.add_dimensions();
+    dimension->set_edge_padding_low(0);
+    dimension->set_interior_padding(0);
+    dimension->set_edge_padding_high(padded_shape.dimensions(d) -
+                                     hlo->shape().dimensions(d));
+  }
+  HloInstruction* padding = CreateScalar(
+      value.has_value() ? value->Clone()
+                        : LiteralUtil::Zero(hlo->shape().element_type()),
+      b);
+  return b->AddInstruction(HloInstruction::CreatePad(
+      WithDimensions(hlo->shape(), padded_shape.dimensions()), hlo, padding,
+      config));
+}
+
+HloInstruction* PadBaseShapeBeforeUnevenTiledSharding(
+    HloInstruction* hlo, const HloSharding& sharding, SpmdBuilder* b,
+    std::optional<Literal> value) {
+  return PadToShape(hlo,
+                    GetPaddedShapeForUnevenPartitioning(hlo->shape(), sharding),
+                    b, std::move(value));
+}
+
+HloInstruction* SliceTo(HloInstruction* hlo, absl::Span<const int64_t> dims,
+                        SpmdBuilder* b) {
+  if (absl::c_equal(hlo->shape().dimensions(), dims)) return hlo;
+  const std::vector<int64_t> starts(dims.size(), 0), strides(dims.size(), 1);
+  return b->AddInstruction(HloInstruction::CreateSlice(
+      WithDimensions(hlo->shape(), dims), hlo, starts, dims, strides));
+}
+
+HloInstruction* AddReshape(HloInstruction* hlo, absl::Span<const int64_t> dims,
+                           SpmdBuilder* b) {
+  if (absl::c_equal(hlo->shape().dimensions(), dims)) return hlo;
+  return b->AddInstruction(
+      HloInstruction::CreateReshape(WithDimensions(hlo->shape(), dims), hlo));
+}
+
+HloInstruction* AddTranspose(HloInstruction* hlo,
+                             absl::Span<const int64_t> perm, SpmdBuilder* b) {
+  std::vector<int64_t> dims;
+  bool identity = true;
+  for (size_t i = 0; i < perm.size(); ++i) {
+    dims.push_back(hlo->shape().dimensions(perm[i]));
+    identity &= perm[i] == static_cast<int64_t>(i);
+  }
+  if (identity) return hlo;
+  return b->AddInstruction(HloInstruction::CreateTranspose(
+      WithDimensions(hlo->shape(), dims), hlo, perm));
+}
+
+std::vector<int64_t> OrdinalTable(const HloSharding& sharding, int64_t dim) {
+  std::vector<int64_t> table(sharding.tile_assignment().num_elements(), 0);
+  sharding.tile_assignment().Each(
+      [&](absl::Span<const int64_t> index, int64_t device) {
+        CHECK_LT(device, table.size());
+        table[device] = index[dim];
+      });
+  return table;
+}
+
+std::vector<HloInstruction*> MakePartitionOffsets(
+    const Shape& shape, const HloSharding& sharding,
+    HloInstruction* partition_id, SpmdBuilder* b,
+    absl::Span<const int64_t> dims) {
+  std::vector<HloInstruction*> offsets;
+  for (int64_t d = 0; d < shape.dimensions().size(); ++d) {
+    const int64_t count = ShardCountAtDim(sharding, d);
+    if (count == 1 || (!dims.empty() && !absl::c_linear_search(dims, d))) {
+      offsets.push_back(CreateR0(0, S32, b));
+      continue;
+    }
+    std::vector<int64_t> table = OrdinalTable(sharding, d);
+    const int64_t size = CeilOfRatio(shape.dimensions(d), count);
+    for (int64_t& entry : table) entry *= size;
+    offsets.push_back(TableLookup(table, S32, partition_id, b));
+  }
+  return offsets;
+}
+
+std::vector<HloInstruction*> MakeTiledPartitionOrdinals(
+    const HloSharding& sharding, HloInstruction* partition_id, SpmdBuilder* b) {
+  std::vector<HloInstruction*> ordinals;
+  if (!sharding.IsTiledLeaf()) return ordinals;
+  for (int64_t d = 0; d < sharding.TiledDataRank(); ++d) {
+    ordinals.push_back(
+        sharding.dimension(d) == 1
+            ? CreateR0(0, S32, b)
+            : TableLookup(OrdinalTable(sharding, d), S32, partition_id, b));
+  }
+  return ordinals;
+}
+
+std::unique_ptr<CollectiveDeviceListBase> GetPartitionGroupsForReplication(
+    const HloSharding& sharding, absl::Span<const int64_t> replication_dims) {
+  const TileAssignment& tiles = sharding.tile_assignment();
+  std::vector<int> perm;
+  int64_t group_size = 1;
+  for (int64_t d = 0; d < tiles.num_dimensions(); ++d) {
+    if (!absl::c_linear_search(replication_dims, d)) perm.push_back(d);
+  }
+  for (int64_t d : replication_dims) {
+    perm.push_back(d);
+    group_size *= tiles.dim(d);
+  }
+  const int64_t num_groups = tiles.num_elements() / group_size;
+  TileAssignment groups =
+      tiles.Transpose(perm).Reshape({num_groups, group_size});
+  if (groups.iota().has_value()) {
+    return std::make_unique<IotaReplicaGroupList>(num_groups, group_size,
+                                                  *groups.iota());
+  }
+  std::vector<std::vector<int64_t>> lists(num_groups);
+  groups.Each([&](absl::Span<const int64_t> index, int64_t device) {
+    lists[index[0]].push_back(device);
+  });
+  return std::make_unique<CollectiveDeviceList>(
+      absl::Span<const std::vector<int64_t>>(lists));
+}
+
+}  // namespace xla::spmd

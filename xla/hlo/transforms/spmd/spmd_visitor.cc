@@ -1,0 +1,313 @@
+#include "xla/hlo/transforms/spmd/spmd_visitor.h"
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/log/check.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "xla/comparison_util.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/ir/replica_group.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
+#include "xla/shape_util.h"
+#include "xla/status_macros.h"
+
+namespace xla::spmd {
+namespace {
+
+// Instructions that hand values on, element by element, whatever their
+// shardings are.
+bool HandsOn(const HloInstruction* hlo) {
+  switch (hlo->opcode()) {
+    case HloOpcode::kCall:
+    case HloOpcode::kConditional:
+    case HloOpcode::kCustomCall:
+    case HloOpcode::kGetTupleElement:
+    case HloOpcode::kOptimizationBarrier:
+    case HloOpcode::kParameter:
+    case HloOpcode::kTuple:
+    case HloOpcode::kWhile:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+SpmdPartitioningVisitor::SpmdPartitioningVisitor(
+    HloComputation* computation, int64_t num_partitions, int64_t num_replicas,
+    const SPMDCollectiveOpsCreator& collective_ops_creator,
+    int64_t* next_channel_id, SpmdLogger* logger,
+    SpmdPartitionerOptions options, SpmdPartitioner* partitioner,
+    const CallGraph& call_graph)
+    : module_(computation->parent()),
+      num_partitions_(num_partitions),
+      num_replicas_(num_replicas),
+      collective_ops_creator_(collective_ops_creator),
+      next_channel_id_(next_channel_id),
+      b_(absl::StrCat(computation->name(), "_spmd"), /*hlo=*/nullptr),
+      partition_id_(collective_ops_creator_.create_partition_id(&b_)),
+      logger_(logger),
+      options_(std::move(options)),
+      partitioner_(partitioner),
+      call_graph_(call_graph) {}
+
+PartitionedHlo::PartitioningState
+SpmdPartitioningVisitor::MakePartitioningState() {
+  return PartitionedHlo::PartitioningState{&b_,
+                                           module_,
+                                           num_replicas_,
+                                           partition_id_,
+                                           collective_ops_creator_,
+                                           next_channel_id_,
+                                           &reshard_cache_,
+                                           partitioner_};
+}
+
+PartitionedHlo& SpmdPartitioningVisitor::GetPartitionedHlo(
+    const HloInstruction* hlo) {
+  auto it = partitioned_instructions_.find(hlo);
+  CHECK(it != partitioned_instructions_.end()) << hlo->ToString();
+  return it->second;
+}
+
+void SpmdPartitioningVisitor::SetPartitionedHlo(
+    const HloInstruction* hlo, PartitionedHlo&& partitioned_hlo) {
+  const bool inserted =
+      partitioned_instructions_.try_emplace(hlo, std::move(partitioned_hlo))
+          .second;
+  CHECK(inserted) << hlo->ToString();
+  changed_ = true;
+}
+
+void SpmdPartitioningVisitor::SetPartitionedHlo(const HloInstruction* hlo,
+                                                HloInstruction* new_hlo) {
+  new_hlo->set_sharding(hlo->sharding());
+  SetPartitionedHlo(
+      hlo, PartitionedHlo(new_hlo, hlo->shape(), MakePartitioningState()));
+}
+
+void SpmdPartitioningVisitor::SetPartitionedHlo(
+    const HloInstruction* hlo, absl::FunctionRef<HloInstruction*()> func) {
+  SetPartitionedHlo(hlo, func());
+}
+
+std::unique_ptr<CollectiveDeviceListBase>
+SpmdPartitioningVisitor::CreateReplicaGroups(
+    std::vector<std::vector<int64_t>>& groups) {
+  std::vector<std::vector<int64_t>> all;
+  for (int64_t replica = 0; replica < num_replicas_; ++replica) {
+    for (std::vector<int64_t> group : groups) {
+      for (int64_t& id : group) id += replica * num_partitions_;
+      all.push_back(std::move(group));
+    }
+  }
+  return std::make_unique<CollectiveDeviceList>(
+      absl::Span<const std::vector<int64_t>>(all));
+}
+
+absl::Status SpmdPartitioningVisitor::CheckSharding(
+    const HloInstruction* hlo) const {
+  if (HandsOn(hlo)) return absl::OkStatus();
+  for (const HloInstruction* operand : hlo->operands()) {
+    if (!operand->shape().IsArray()) continue;
+    const bool manual = operand->sharding().IsManual();
+    if (manual == hlo->sharding().IsManual()) continue;
+    // What every device has alike may enter a manual region.
+    if (!manual && operand->sharding().IsReplicated()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "manual and other shardings meet outside of SPMDFullToShardShape and "
+        "SPMDShardToFullShape: ",
+        hlo->name(), " has ", hlo->sharding().ToString(), ", its operand ",
+        operand->name(), " has ", operand->sharding().ToString()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SpmdPartitioningVisitor::Preprocess(HloInstruction* hlo) {
+  b_.set_visiting_hlo(hlo);
+  return CheckSharding(hlo);
+}
+
+absl::Status SpmdPartitioningVisitor::Postprocess(HloInstruction* hlo) {
+  logger_->RegisterLogEntry(hlo, b_.derived_instructions(hlo));
+  b_.set_visiting_hlo(nullptr);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> SpmdPartitioningVisitor::DoPartition(
+    HloComputation* computation, const HloSharding& root_sharding) {
+  for (HloInstruction* hlo : computation->MakeInstructionPostOrder()) {
+    RETURN_IF_ERROR(Preprocess(hlo));
+    const bool manual = hlo->sharding().IsManual() && !HandsOn(hlo);
+    absl::Status status = manual ? HandleManual(hlo) : hlo->Visit(this);
+    if (!status.ok()) {
+      return absl::Status(
+          status.code(),
+          absl::StrCat("partitioning ", hlo->name(), " in ",
+                       computation->name(), ": ", status.message()));
+    }
+    TF_RET_CHECK(partitioned_instructions_.contains(hlo)) << hlo->ToString();
+    RETURN_IF_ERROR(Postprocess(hlo));
+  }
+  HloInstruction* root = computation->root_instruction();
+  b_.set_visiting_hlo(root);
+  HloInstruction* new_root =
+      GetPartitionedHlo(root).Reshard(root_sharding).hlo();
+  b_.set_visiting_hlo(nullptr);
+  HloComputation* new_computation =
+      module_->AddEmbeddedComputation(b_.Build(new_root));
+  new_computation->SetExecutionThread(computation->execution_thread());
+  RETURN_IF_ERROR(DoCodeMotionForWindowedDotGeneralLoops(new_computation));
+  module_->ReplaceComputations({{computation, new_computation}});
+  return changed_;
+}
+
+HloInstruction* SpmdPartitioningVisitor::Operand(HloInstruction* hlo,
+                                                 int64_t index,
+                                                 const HloSharding& sharding) {
+  return GetPartitionedHlo(hlo->operand(index)).Reshard(sharding).hlo();
+}
+
+HloInstruction* SpmdPartitioningVisitor::ReplicatedOperand(HloInstruction* hlo,
+                                                           int64_t index) {
+  return GetPartitionedHlo(hlo->operand(index)).Replicate().hlo();
+}
+
+void SpmdPartitioningVisitor::Finish(HloInstruction* hlo, HloInstruction* local,
+                                     const HloSharding& sharding) {
+  local->set_sharding(sharding);
+  PartitionedHlo result(local, hlo->shape(), MakePartitioningState());
+  SetPartitionedHlo(hlo, result.Reshard(hlo->sharding()));
+}
+
+absl::Status SpmdPartitioningVisitor::LocalWithSharding(
+    HloInstruction* hlo, const HloSharding& sharding) {
+  std::vector<HloInstruction*> operands;
+  for (int64_t i = 0; i < hlo->operand_count(); ++i) {
+    const Shape& shape = hlo->operand(i)->shape();
+    // Scalars stand beside arrays in select and clamp.
+    const bool alike =
+        shape.IsTuple() || ShapeUtil::SameDimensions(shape, hlo->shape());
+    operands.push_back(alike ? Operand(hlo, i, sharding)
+                             : ReplicatedOperand(hlo, i));
+  }
+  Finish(hlo,
+         b_.AddInstruction(hlo->CloneWithNewOperands(
+             MakePartitionedShape(hlo->shape(), sharding), operands)),
+         sharding);
+  return absl::OkStatus();
+}
+
+absl::Status SpmdPartitioningVisitor::DefaultAction(HloInstruction* hlo) {
+  if (hlo->HasSideEffectNoRecurse()) {
+    if (hlo->sharding().UniqueDevice().has_value()) {
+      return HandleSingleDevice(hlo);
+    }
+    return absl::InvalidArgumentError(absl::StrCat(
+        "an instruction with a side effect runs on one device, not with "
+        "sharding ",
+        hlo->sharding().ToString(), ": ", hlo->ToString()));
+  }
+  if (hlo->IsElementwise() && hlo->operand_count() > 0) {
+    return HandleElementwise(hlo);
+  }
+  const bool single = hlo->sharding().UniqueDevice().has_value();
+  const HloSharding sharding =
+      single ? hlo->sharding() : ReplicatedOnAllDims(hlo->sharding());
+  std::vector<HloInstruction*> operands;
+  for (int64_t i = 0; i < hlo->operand_count(); ++i) {
+    operands.push_back(ReplicatedOperand(hlo, i));
+  }
+  Finish(hlo,
+         b_.AddInstruction(hlo->CloneWithNewOperands(hlo->shape(), operands)),
+         sharding);
+  return absl::OkStatus();
+}
+
+absl::Status SpmdPartitioningVisitor::HandleManual(HloInstruction* hlo) {
+  std::vector<HloInstruction*> operands;
+  for (int64_t i = 0; i < hlo->operand_count(); ++i) {
+    const Shape& shape = hlo->operand(i)->shape();
+    operands.push_back(
+        Operand(hlo, i, HloSharding::Single(shape, HloSharding::Manual())));
+  }
+  SetPartitionedHlo(hlo, b_.AddInstruction(hlo->CloneWithNewOperands(
+                             hlo->shape(), operands)));
+  return absl::OkStatus();
+}
+
+namespace {
+
+// operation(elements of a tuple), or zeros.
+HloComputation* BranchOf(const HloInstruction* hlo, const Shape& argument,
+                         bool computes, HloModule* module) {
+  SpmdBuilder b(computes ? "on_device" : "elsewhere", nullptr);
+  HloInstruction* parameter = b.AddInstruction(
+      HloInstruction::CreateParameter(0, argument, "operands"));
+  HloInstruction* root;
+  if (computes) {
+    std::vector<HloInstruction*> operands;
+    for (int64_t i = 0; i < argument.tuple_shapes().size(); ++i) {
+      operands.push_back(b.AddInstruction(HloInstruction::CreateGetTupleElement(
+          argument.tuple_shapes(i), parameter, i)));
+    }
+    root = b.AddInstruction(hlo->CloneWithNewOperands(hlo->shape(), operands));
+    root->clear_sharding();
+  } else {
+    root = CreateZero(hlo->shape(), &b);
+  }
+  return module->AddEmbeddedComputation(b.Build(root));
+}
+
+}  // namespace
+
+HloInstruction* SpmdPartitioningVisitor::OnOneDevice(const HloInstruction* hlo,
+                                                     int64_t device) {
+  std::vector<HloInstruction*> operands;
+  std::vector<Shape> shapes;
+  for (const HloInstruction* operand : hlo->operands()) {
+    operands.push_back(
+        GetPartitionedHlo(operand)
+            .Reshard(HloSharding::Single(operand->shape(),
+                                         HloSharding::SingleDevice(device)))
+            .hlo());
+    shapes.push_back(operands.back()->shape());
+  }
+  HloInstruction* argument =
+      b_.AddInstruction(HloInstruction::CreateTuple(operands));
+  HloInstruction* is_device = b_.AddInstruction(HloInstruction::CreateCompare(
+      ShapeUtil::MakeShape(PRED, {}), partition_id_, CreateR0(device, U32, &b_),
+      ComparisonDirection::kEq));
+  HloComputation* on_device = BranchOf(hlo, argument->shape(), true, module_);
+  HloComputation* elsewhere = BranchOf(hlo, argument->shape(), false, module_);
+  return b_.AddInstruction(HloInstruction::CreateConditional(
+      hlo->shape(), is_device, argument, on_device, argument, elsewhere));
+}
+
+absl::Status SpmdPartitioningVisitor::HandleSingleDevice(
+    const HloInstruction* hlo) {
+  TF_RET_CHECK(hlo->sharding().UniqueDevice().has_value());
+  SetPartitionedHlo(hlo, OnOneDevice(hlo, *hlo->sharding().UniqueDevice()));
+  return absl::OkStatus();
+}
+
+// Devices would draw different numbers: one does, and hands them on.
+absl::Status SpmdPartitioningVisitor::HandleRng(HloInstruction* hlo) {
+  const int64_t device = hlo->sharding().UniqueDevice().value_or(0);
+  Finish(hlo, OnOneDevice(hlo, device), HloSharding::SingleDevice(device));
+  return absl::OkStatus();
+}
+
+}  // namespace xla::spmd

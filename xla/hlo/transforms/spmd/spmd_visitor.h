@@ -1,0 +1,210 @@
+#ifndef XLA_HLO_TRANSFORMS_SPMD_SPMD_VISITOR_H_
+#define XLA_HLO_TRANSFORMS_SPMD_SPMD_VISITOR_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "xla/hlo/analysis/call_graph.h"
+#include "xla/hlo/ir/dfs_hlo_visitor_with_default.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/ir/replica_group.h"
+#include "xla/hlo/transforms/spmd/partitioned_hlo.h"
+#include "xla/hlo/transforms/spmd/spmd_builder.h"
+#include "xla/hlo/transforms/spmd/spmd_logger.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner_options.h"
+
+namespace xla::spmd {
+
+class SpmdPartitioner;
+
+// Visits a computation in post order and builds its partitioned form. A handler
+// calls SetPartitionedHlo exactly once, with an instruction that has the
+// sharding of the original.
+class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
+ public:
+  SpmdPartitioningVisitor(
+      HloComputation* computation, int64_t num_partitions, int64_t num_replicas,
+      const SPMDCollectiveOpsCreator& collective_ops_creator,
+      int64_t* next_channel_id, SpmdLogger* logger,
+      SpmdPartitionerOptions options, SpmdPartitioner* partitioner,
+      const CallGraph& call_graph);
+
+  // Operands whole on every device (or on the one device of the instruction),
+  // the instruction as it is, the result cut.
+  absl::Status DefaultAction(HloInstruction* hlo) override;
+
+  absl::Status HandleAllReduce(HloInstruction* hlo) override;
+  absl::Status HandleBitcastConvert(HloInstruction* hlo) override;
+  absl::Status HandleBroadcast(HloInstruction* hlo) override;
+  absl::Status HandleCall(HloInstruction* hlo) override;
+  absl::Status HandleCholesky(HloInstruction* hlo) override;
+  absl::Status HandleCollectivePermute(HloInstruction* hlo) override;
+  absl::Status HandleConcatenate(HloInstruction* hlo) override;
+  absl::Status HandleConditional(HloInstruction* hlo) override;
+  absl::Status HandleConstant(HloInstruction* hlo) override;
+  absl::Status HandleConvolution(HloInstruction* hlo) override;
+  absl::Status HandleCustomCall(HloInstruction* hlo) override;
+  absl::Status HandleDot(HloInstruction* hlo) override;
+  absl::Status HandleDynamicSlice(HloInstruction* hlo) override;
+  absl::Status HandleDynamicUpdateSlice(HloInstruction* hlo) override;
+  absl::Status HandleFft(HloInstruction* hlo) override;
+  absl::Status HandleGather(HloInstruction* hlo) override;
+  absl::Status HandleGetTupleElement(HloInstruction* hlo) override;
+  absl::Status HandleInfeed(HloInstruction* hlo) override;
+  absl::Status HandleIota(HloInstruction* hlo) override;
+  absl::Status HandleOptimizationBarrier(HloInstruction* hlo) override;
+  absl::Status HandleOutfeed(HloInstruction* hlo) override;
+  absl::Status HandlePad(HloInstruction* hlo) override;
+  absl::Status HandleParameter(HloInstruction* hlo) override;
+  absl::Status HandlePartitionId(HloInstruction* hlo) override;
+  absl::Status HandleRaggedDot(HloInstruction* hlo) override;
+  absl::Status HandleReduce(HloInstruction* hlo) override;
+  absl::Status HandleReduceWindow(HloInstruction* hlo) override;
+  absl::Status HandleReshape(HloInstruction* hlo) override;
+  absl::Status HandleReverse(HloInstruction* hlo) override;
+  absl::Status HandleRng(HloInstruction* hlo) override;
+  absl::Status HandleScan(HloInstruction* hlo) override;
+  absl::Status HandleScatter(HloInstruction* hlo) override;
+  absl::Status HandleSelectAndScatter(HloInstruction* hlo) override;
+  absl::Status HandleSlice(HloInstruction* hlo) override;
+  absl::Status HandleSort(HloInstruction* hlo) override;
+  absl::Status HandleTranspose(HloInstruction* hlo) override;
+  absl::Status HandleTriangularSolve(HloInstruction* hlo) override;
+  absl::Status HandleTuple(HloInstruction* hlo) override;
+  absl::Status HandleWhile(HloInstruction* hlo) override;
+
+  // Under the sharding that all operands have, else under that of the result.
+  absl::Status HandleElementwise(HloInstruction* hlo);
+  // As if `dims_to_replicate` of operands and result were not sharded: their
+  // tiles move to another dimension, or go.
+  absl::Status HandleElementwiseWithDimsToReplicate(
+      HloInstruction* hlo, absl::Span<const int64_t> dims_to_replicate);
+  // On its device alone; the others get zeros.
+  absl::Status HandleSingleDevice(const HloInstruction* hlo);
+  // As it is, on shards.
+  absl::Status HandleManual(HloInstruction* hlo);
+
+  absl::Status Preprocess(HloInstruction* hlo) override;
+  absl::Status Postprocess(HloInstruction* hlo) override;
+
+  // CHECK-fails if there is none.
+  PartitionedHlo& GetPartitionedHlo(const HloInstruction* hlo);
+  // The instruction gets the sharding of `hlo`.
+  void SetPartitionedHlo(const HloInstruction* hlo,
+                         PartitionedHlo&& partitioned_hlo);
+  void SetPartitionedHlo(const HloInstruction* hlo, HloInstruction* new_hlo);
+  void SetPartitionedHlo(const HloInstruction* hlo,
+                         absl::FunctionRef<HloInstruction*()> func);
+
+  int64_t NewChannel() { return (*next_channel_id_)++; }
+  PartitionedHlo::PartitioningState MakePartitioningState();
+  SpmdBuilder* builder() { return &b_; }
+
+  // Visits, and puts the result in the place of the computation.
+  absl::StatusOr<bool> DoPartition(HloComputation* computation,
+                                   const HloSharding& root_sharding);
+
+  // For models that price windowed einsums; 0 never vetoes.
+  virtual double GetComputationTimeInMilliSec(HloInstruction* hlo) {
+    return 0.0;
+  }
+  virtual double GetCommunicationTimeInMilliSec(
+      int64_t bytes, const CollectiveDeviceListBase& collective_device_list) {
+    return 0.0;
+  }
+  virtual int GetCommunicationMultiplier(
+      const CollectiveDeviceListBase& collective_device_list) {
+    return 1;
+  }
+
+  // Groups of partitions, repeated for every replica.
+  std::unique_ptr<CollectiveDeviceListBase> CreateReplicaGroups(
+      std::vector<std::vector<int64_t>>& groups);
+
+  const CallGraph& call_graph() const { return call_graph_; }
+  int64_t num_partitions() const { return num_partitions_; }
+  int64_t num_replicas() const { return num_replicas_; }
+  SpmdLogger* logger() { return logger_; }
+  const SpmdPartitionerOptions& options() const { return options_; }
+  SpmdPartitioner* partitioner() { return partitioner_; }
+  SPMDCollectiveOpsCreator& collective_ops_creator() {
+    return collective_ops_creator_;
+  }
+  HloModule* module() { return module_; }
+  HloInstruction* partition_id() { return partition_id_; }
+
+  struct WindowedDotGeneralLoop {
+    HloInstruction* while_loop;
+    int64_t windowed_operand;
+    bool windowed_in_contracting_dims;
+    bool windowed_in_batch_dims;
+    bool operands_sharded_at_contracting_dims;
+    int64_t num_partitions;
+    std::shared_ptr<CollectiveDeviceListBase> loop_replica_groups;
+  };
+
+ protected:
+  // Moves work into the loops that windowed dots became (windowed_einsum.cc).
+  absl::Status DoCodeMotionForWindowedDotGeneralLoops(
+      HloComputation* computation);
+
+  // Elementwise by opcode.
+  absl::Status HandleElementwiseUnary(HloInstruction* hlo) override {
+    return HandleElementwise(hlo);
+  }
+  absl::Status HandleElementwiseBinary(HloInstruction* hlo) override {
+    return HandleElementwise(hlo);
+  }
+
+  // Handlers' helpers.
+  // Operands under the sharding of the result, the instruction on shards.
+  absl::Status LocalWithSharding(HloInstruction* hlo,
+                                 const HloSharding& sharding);
+  // The operand under `sharding`, for handlers that clone.
+  HloInstruction* Operand(HloInstruction* hlo, int64_t index,
+                          const HloSharding& sharding);
+  // The operand whole on every device of the (sub)group.
+  HloInstruction* ReplicatedOperand(HloInstruction* hlo, int64_t index);
+  // Sets the result, after resharding `local`, which has `sharding`, to the
+  // sharding of `hlo`.
+  void Finish(HloInstruction* hlo, HloInstruction* local,
+              const HloSharding& sharding);
+
+  std::vector<WindowedDotGeneralLoop> windowed_dot_general_loops_;
+
+ private:
+  // On one device; the others get zeros.
+  HloInstruction* OnOneDevice(const HloInstruction* hlo, int64_t device);
+  absl::Status HandleShardingCustomCall(HloInstruction* hlo);
+  absl::Status CheckSharding(const HloInstruction* hlo) const;
+
+  bool changed_ = false;
+  HloModule* module_;
+  int64_t num_partitions_;
+  int64_t num_replicas_;
+  SPMDCollectiveOpsCreator collective_ops_creator_;
+  int64_t* next_channel_id_;
+  SpmdBuilder b_;
+  HloInstruction* partition_id_;
+  PartitionedHlo::ReshardCache reshard_cache_;
+  // Node map: references that GetPartitionedHlo returned stay good.
+  absl::node_hash_map<const HloInstruction*, PartitionedHlo>
+      partitioned_instructions_;
+  SpmdLogger* logger_;
+  const SpmdPartitionerOptions options_;
+  SpmdPartitioner* partitioner_;
+  const CallGraph& call_graph_;
+};
+
+}  // namespace xla::spmd
+
+#endif  // XLA_HLO_TRANSFORMS_SPMD_SPMD_VISITOR_H_
