@@ -10,6 +10,7 @@
 #include "absl/types/span.h"
 #include "xla/errors.h"
 #include "xla/hlo/evaluator/sorting.h"
+#include "xla/hlo/evaluator/spmd_custom_calls.h"
 #include "xla/hlo/evaluator/value.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/shape.h"
@@ -54,6 +55,7 @@ const CustomCallRegistry& CustomCallRegistry::Default() {
       made->Register(target, PassOn);
     }
     made->Register("TopK", TopK);
+    RegisterSpmdCustomCalls(*made);
     return made;
   }();
   return registry;

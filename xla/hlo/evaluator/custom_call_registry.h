@@ -23,7 +23,8 @@ class CustomCallRegistry {
 
   // Targets that frontends and passes put around values, which pass their
   // operand on (Sharding, xla.sdy.FuncResultSharding, MoveToHost,
-  // annotate_device_placement, ...), and TopK.
+  // annotate_device_placement, ...), TopK, and the partitioner's own (see
+  // spmd_custom_calls.h).
   static const CustomCallRegistry& Default();
 
   CustomCallRegistry() = default;

@@ -15,6 +15,7 @@
 #include "xla/hlo/evaluator/custom_call_registry.h"
 #include "xla/hlo/evaluator/kernels.h"
 #include "xla/hlo/evaluator/program.h"
+#include "xla/hlo/evaluator/spmd_custom_calls.h"
 #include "xla/hlo/evaluator/value.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -207,11 +208,13 @@ absl::Status Device::Execute(const Step& step) {
       return Finish(std::move(value));
     }
     case HloOpcode::kCustomCall:
+      if (ChangesManualRegion(inst)) break;
       return ExecuteCustomCall(inst, operands);
     default:
       break;
   }
-  if (ConcernsOtherDevices(inst->opcode())) {
+  if (ConcernsOtherDevices(inst->opcode()) ||
+      inst->opcode() == HloOpcode::kCustomCall) {
     pending_ = inst;
     pending_operands_ = std::move(operands);
     state_ = State::kWaiting;
@@ -235,6 +238,14 @@ absl::StatusOr<Value> Device::ConstantValue(const HloInstruction* constant) {
   }
   return Value::FromLiteral(constant->literal(), options_->budget,
                             /*borrow=*/true);
+}
+
+// Unless somebody has said what it means here.
+bool Device::ChangesManualRegion(const HloInstruction* inst) const {
+  return (EntersManualRegion(inst) || LeavesManualRegion(inst)) &&
+         custom_calls_->Find(
+             Cast<HloCustomCallInstruction>(inst)->custom_call_target()) ==
+             nullptr;
 }
 
 absl::Status Device::ExecuteCustomCall(const HloInstruction* inst,

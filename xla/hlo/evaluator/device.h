@@ -51,7 +51,9 @@ struct DeviceOptions {
 //
 //   all-reduce(-start), all-gather(-start), reduce-scatter, all-to-all,
 //   ragged-all-to-all, collective-permute(-start), collective-broadcast,
-//   partition-id, replica-id, send, recv, send-done, recv-done, infeed, outfeed
+//   partition-id, replica-id, send, recv, send-done, recv-done, infeed,
+//   outfeed, custom calls into a manual region and out of it
+//   (spmd_custom_calls.h)
 //
 // also in bodies of loops, branches, calls and async computations. N devices
 // run in lockstep without threads:
@@ -140,6 +142,7 @@ class Device {
                             std::vector<Value> operands);
   absl::Status ExecuteWhile(const HloInstruction* loop, Value state);
   const LaneProgram* LoopOf(const HloInstruction* fusion);
+  bool ChangesManualRegion(const HloInstruction* inst) const;
   absl::Status ExecuteCustomCall(const HloInstruction* inst,
                                  absl::Span<const Value> operands);
   absl::StatusOr<Value> ConstantValue(const HloInstruction* constant);

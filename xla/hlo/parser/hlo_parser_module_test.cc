@@ -95,6 +95,30 @@ TEST(HloParserModuleTest, HeaderAttributes) {
   EXPECT_EQ(Parse(text)->ToString(), text);
 }
 
+TEST(HloParserModuleTest, ShardingsThatAPartitionerRecorded) {
+  auto module = Parse(
+      absl::StrCat("HloModule m, num_partitions=4, "
+                   "spmd_output_sharding={{devices=[4]<=[4]}, {replicated}}, "
+                   "spmd_parameters_shardings={{devices=[2,2]<=[4] "
+                   "last_tile_dim_replicate}, {maximal device=3}}",
+                   kBody));
+  ASSERT_TRUE(module->has_spmd_output_sharding());
+  EXPECT_EQ(module->spmd_output_sharding().ToString(),
+            "{{devices=[4]<=[4]}, {replicated}}");
+  ASSERT_TRUE(module->has_spmd_parameters_shardings());
+  ASSERT_EQ(module->spmd_parameters_shardings().size(), 2);
+  EXPECT_EQ(module->spmd_parameters_shardings()[1].ToString(),
+            "{maximal device=3}");
+  const std::string text = module->ToString();
+  EXPECT_EQ(Parse(text)->ToString(), text);
+  module =
+      Parse(absl::StrCat("HloModule m, spmd_parameters_shardings={}", kBody));
+  EXPECT_TRUE(module->has_spmd_parameters_shardings());
+  EXPECT_FALSE(module->has_spmd_output_sharding());
+  const std::string none = module->ToString();
+  EXPECT_EQ(Parse(none)->ToString(), none);
+}
+
 TEST(HloParserModuleTest, OnePartitionIsNoSpmd) {
   auto module = Parse(absl::StrCat("HloModule m, num_partitions=1", kBody));
   EXPECT_FALSE(module->config().use_spmd_partitioning());

@@ -9,6 +9,7 @@
 #include "xla/hlo/ir/computation_layout.h"
 #include "xla/hlo/ir/hlo_input_output_alias_config.h"
 #include "xla/hlo/ir/hlo_original_value_recovery_table.h"
+#include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/parser/module_parser.h"
 #include "xla/shape_util.h"
 #include "xla/xla_data.pb.h"
@@ -43,6 +44,8 @@ struct ModuleParser::Header {
   std::optional<std::vector<bool>> propagate_to_output;
   std::optional<int64_t> replica_count;
   std::optional<int64_t> num_partitions;
+  std::optional<HloSharding> spmd_output_sharding;
+  std::optional<std::vector<HloSharding>> spmd_parameters_shardings;
   std::optional<FrontendAttributes> frontend_attributes;
   OriginalValueRecoveryTable recovery_table;
 };

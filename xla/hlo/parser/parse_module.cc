@@ -190,6 +190,12 @@ bool ModuleParser::FinishModule(HloModule* module) {
     config.set_num_partitions(*header_->num_partitions);
     if (*header_->num_partitions > 1) config.set_use_spmd_partitioning(true);
   }
+  if (header_->spmd_output_sharding.has_value()) {
+    module->set_spmd_output_sharding(*header_->spmd_output_sharding);
+  }
+  if (header_->spmd_parameters_shardings.has_value()) {
+    module->set_spmd_parameters_shardings(*header_->spmd_parameters_shardings);
+  }
   if (header_->frontend_attributes.has_value()) {
     module->set_frontend_attributes(*std::move(header_->frontend_attributes));
   }

@@ -74,6 +74,17 @@ bool ModuleParser::ParseHeaderAttribute(absl::string_view name, Loc name_loc) {
   if (name == "num_partitions") {
     return ParseIntInRange(1, kMost, &header_->num_partitions.emplace());
   }
+  if (name == "spmd_output_sharding") {
+    return ParseSharding(
+        &header_->spmd_output_sharding.emplace(HloSharding::Replicate()));
+  }
+  if (name == "spmd_parameters_shardings") {
+    std::vector<HloSharding>& shardings =
+        header_->spmd_parameters_shardings.emplace();
+    return ParseList(TokKind::kLbrace, TokKind::kRbrace, [&] {
+      return ParseSharding(&shardings.emplace_back(HloSharding::Replicate()));
+    });
+  }
   if (name == "frontend_attributes") {
     return ParseFrontendAttributes(&header_->frontend_attributes.emplace());
   }
@@ -90,13 +101,15 @@ bool ModuleParser::SkipHeaderValue(absl::string_view name, Loc name_loc) {
         absl::StrCat(
             "a module has no attribute '", name, "'",
             DidYouMean(
-                name, {"is_scheduled", "input_output_alias", "buffer_donor",
-                       "alias_passthrough_params", "entry_computation_layout",
-                       "allow_spmd_sharding_propagation_to_"
-                       "parameters",
-                       "allow_spmd_sharding_propagation_to_output",
-                       "replica_count", "num_partitions", "frontend_attributes",
-                       "origin_recovery_table", "debug_attributes"})));
+                name,
+                {"is_scheduled", "input_output_alias", "buffer_donor",
+                 "alias_passthrough_params", "entry_computation_layout",
+                 "allow_spmd_sharding_propagation_to_"
+                 "parameters",
+                 "allow_spmd_sharding_propagation_to_output", "replica_count",
+                 "num_partitions", "spmd_output_sharding",
+                 "spmd_parameters_shardings", "frontend_attributes",
+                 "origin_recovery_table", "debug_attributes"})));
   }
   absl::string_view value;
   if (!SkipValue(&value)) return false;

@@ -13,7 +13,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "xla/hlo/evaluator/device.h"
+#include "xla/hlo/evaluator/devices/manual_regions.h"
 #include "xla/hlo/evaluator/program.h"
+#include "xla/hlo/evaluator/spmd_custom_calls.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape_util.h"
@@ -151,17 +153,37 @@ class LockstepEvaluator::Session {
       case HloOpcode::kOutfeed:
         return wrap(
             channels_.Outfeed(instruction, d, device.pending_operands()));
+      case HloOpcode::kCustomCall:
+        if (!evaluator::EntersManualRegion(instruction)) return std::nullopt;
+        return wrap(InCall(
+            instruction,
+            evaluator::EnterManualRegion(
+                instruction, device.pending_operands()[0], grid_.partition(d),
+                grid_.partitions, owner_.budget_.get())));
       default:
         return std::nullopt;
     }
+  }
+
+  template <typename T>
+  static absl::StatusOr<T> InCall(const HloInstruction* call,
+                                  absl::StatusOr<T> value) {
+    if (value.ok()) return value;
+    return absl::Status(
+        value.status().code(),
+        absl::StrCat("%", call->name(), ": ", value.status().message()));
   }
 
   absl::StatusOr<const std::vector<std::vector<int64_t>>*> GroupsOf(
       const HloInstruction* instruction) {
     auto it = groups_.find(instruction);
     if (it == groups_.end()) {
-      TF_ASSIGN_OR_RETURN(std::vector<std::vector<int64_t>> groups,
-                          evaluator::CollectiveGroups(instruction, grid_));
+      TF_ASSIGN_OR_RETURN(
+          std::vector<std::vector<int64_t>> groups,
+          instruction->opcode() == HloOpcode::kCustomCall
+              ? InCall(instruction,
+                       evaluator::ManualRegionGroups(instruction, grid_))
+              : evaluator::CollectiveGroups(instruction, grid_));
       it =
           groups_
               .emplace(instruction, std::make_unique<Groups>(std::move(groups)))
@@ -258,6 +280,10 @@ class LockstepEvaluator::Session {
     std::vector<absl::Span<const Value>> operands;
     for (int64_t member : group) {
       operands.push_back(devices_[member]->pending_operands());
+    }
+    if (instruction->opcode() == HloOpcode::kCustomCall) {
+      return evaluator::LeaveManualRegion(instruction, group, operands, grid_,
+                                          owner_.budget_.get());
     }
     if (instruction->opcode() != HloOpcode::kCollectivePermute &&
         instruction->opcode() != HloOpcode::kCollectivePermuteStart) {

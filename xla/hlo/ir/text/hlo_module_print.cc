@@ -21,6 +21,7 @@
 #include "xla/hlo/ir/hlo_original_value_recovery_table.h"
 #include "xla/hlo/ir/hlo_print_options.h"
 #include "xla/hlo/ir/hlo_schedule.h"
+#include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/stack_frames.h"
 #include "xla/hlo/ir/text/hlo_attribute_printer.h"
 #include "xla/hlo/ir/text/hlo_instruction_print_internal.h"
@@ -93,6 +94,25 @@ void PrintHeaderConfig(Printer* printer, const HloModuleConfig& config) {
   }
 }
 
+// What a partitioner records of the module it has made the program of one
+// device.
+void PrintRecordedShardings(Printer* printer, const HloModule& module,
+                            const HloPrintOptions& options) {
+  if (module.has_spmd_output_sharding()) {
+    printer->Append(", spmd_output_sharding=");
+    module.spmd_output_sharding().Print(printer, options.print_metadata());
+  }
+  if (!module.has_spmd_parameters_shardings()) return;
+  printer->Append(", spmd_parameters_shardings={");
+  absl::string_view separator;
+  for (const HloSharding& sharding : module.spmd_parameters_shardings()) {
+    printer->Append(separator);
+    sharding.Print(printer, options.print_metadata());
+    separator = ", ";
+  }
+  printer->Append("}");
+}
+
 void PrintHeader(
     Printer* printer, const HloModule& module, const HloPrintOptions& options,
     const absl::btree_map<std::string, NumericOrString>& custom_fields) {
@@ -109,6 +129,7 @@ void PrintHeader(
     AppendCat(printer, ", buffer_donor={ ", donors, " }");
   }
   PrintHeaderConfig(printer, module.config());
+  PrintRecordedShardings(printer, module, options);
   if (options.print_frontend_attributes() &&
       !module.frontend_attributes().map().empty()) {
     printer->Append(", frontend_attributes=");
