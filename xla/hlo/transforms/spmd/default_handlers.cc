@@ -10,20 +10,12 @@ namespace xla::spmd {
   absl::Status SpmdPartitioningVisitor::Handle##name(HloInstruction* hlo) { \
     return DefaultAction(hlo);                                              \
   }
-COMPUTED_WHOLE(Cholesky)
 COMPUTED_WHOLE(Convolution)
-COMPUTED_WHOLE(DynamicSlice)
-COMPUTED_WHOLE(DynamicUpdateSlice)
-COMPUTED_WHOLE(Fft)
-COMPUTED_WHOLE(Gather)
 COMPUTED_WHOLE(Infeed)
 COMPUTED_WHOLE(Outfeed)
 COMPUTED_WHOLE(RaggedDot)
 COMPUTED_WHOLE(Scan)
-COMPUTED_WHOLE(Scatter)
 COMPUTED_WHOLE(SelectAndScatter)
-COMPUTED_WHOLE(Sort)
-COMPUTED_WHOLE(TriangularSolve)
 COMPUTED_WHOLE(Dot)
 COMPUTED_WHOLE(Pad)
 COMPUTED_WHOLE(Slice)

@@ -1,0 +1,172 @@
+#include "xla/hlo/transforms/spmd/handler_util.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "xla/comparison_util.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
+#include "xla/hlo/utils/hlo_sharding_util.h"
+#include "xla/primitive_util.h"
+#include "xla/shape_util.h"
+
+namespace xla::spmd {
+
+HloInstruction* AddBinary(HloOpcode opcode, HloInstruction* lhs,
+                          HloInstruction* rhs, SpmdBuilder* b) {
+  return b->AddInstruction(
+      HloInstruction::CreateBinary(lhs->shape(), opcode, lhs, rhs));
+}
+
+HloInstruction* AddCompare(HloInstruction* lhs, ComparisonDirection direction,
+                           HloInstruction* rhs, SpmdBuilder* b) {
+  return b->AddInstruction(HloInstruction::CreateCompare(
+      ShapeUtil::ChangeElementType(lhs->shape(), PRED), lhs, rhs, direction));
+}
+
+HloInstruction* AddConvert(HloInstruction* inst, PrimitiveType type,
+                           SpmdBuilder* b) {
+  if (inst->shape().element_type() == type) return inst;
+  return b->AddInstruction(HloInstruction::CreateConvert(
+      ShapeUtil::ChangeElementType(inst->shape(), type), inst));
+}
+
+HloInstruction* AddSelect(HloInstruction* mask,
+                          absl::Span<const int64_t> mask_dims,
+                          HloInstruction* on_true, HloInstruction* on_false,
+                          SpmdBuilder* b) {
+  const Shape shape = ShapeUtil::ChangeElementType(on_true->shape(), PRED);
+  if (!ShapeUtil::SameDimensions(mask->shape(), shape)) {
+    mask = b->AddInstruction(
+        HloInstruction::CreateBroadcast(shape, mask, mask_dims));
+  }
+  return b->AddInstruction(HloInstruction::CreateTernary(
+      on_true->shape(), HloOpcode::kSelect, mask, on_true, on_false));
+}
+
+namespace {
+
+HloInstruction* Number(int64_t value, const Shape& like, SpmdBuilder* b) {
+  return CreateBroadcast(CreateR0(value, like.element_type(), b),
+                         like.dimensions(), b);
+}
+
+}  // namespace
+
+HloInstruction* IsInRange(HloInstruction* x, int64_t high, SpmdBuilder* b) {
+  const Shape& shape = x->shape();
+  HloInstruction* not_low =
+      AddCompare(x, ComparisonDirection::kGe, Number(0, shape, b), b);
+  HloInstruction* not_high =
+      AddCompare(x, ComparisonDirection::kLt, Number(high, shape, b), b);
+  return AddBinary(HloOpcode::kAnd, not_low, not_high, b);
+}
+
+HloInstruction* ClampToS32(HloInstruction* index, int64_t limit,
+                           SpmdBuilder* b) {
+  const Shape& shape = index->shape();
+  const PrimitiveType type = shape.element_type();
+  // A narrow type may not reach the limit.
+  const int bits = primitive_util::BitWidth(type);
+  const int value_bits =
+      primitive_util::IsUnsignedIntegralType(type) ? bits : bits - 1;
+  if (value_bits < 62) {
+    limit = std::min(limit, (int64_t{1} << value_bits) - 1);
+  }
+  HloInstruction* clamped = b->AddInstruction(HloInstruction::CreateTernary(
+      shape, HloOpcode::kClamp, Number(0, shape, b), index,
+      Number(limit, shape, b)));
+  return AddConvert(clamped, S32, b);
+}
+
+HloInstruction* WindowAt(HloInstruction* inst, int64_t dim,
+                         HloInstruction* shift, int64_t size, SpmdBuilder* b) {
+  PaddingConfig config;
+  Shape padded = inst->shape();
+  Shape window = inst->shape();
+  window.set_dimensions(dim, size);
+  std::vector<HloInstruction*> starts;
+  for (int64_t d = 0; d < padded.dimensions().size(); ++d) {
+    auto* dimension = config.add_dimensions();
+    dimension->set_edge_padding_low(d == dim ? size : 0);
+    dimension->set_edge_padding_high(d == dim ? size : 0);
+    starts.push_back(CreateR0(d == dim ? size : 0, S32, b));
+  }
+  padded.set_dimensions(dim, padded.dimensions(dim) + 2 * size);
+  starts[dim] = AddBinary(HloOpcode::kAdd, shift, starts[dim], b);
+  HloInstruction* zero =
+      CreateZero(ShapeUtil::MakeShape(padded.element_type(), {}), b);
+  HloInstruction* pad =
+      b->AddInstruction(HloInstruction::CreatePad(padded, inst, zero, config));
+  // Starts beyond the ends stop in the padding.
+  return b->AddInstruction(HloInstruction::CreateDynamicSlice(
+      window, pad, starts, window.dimensions()));
+}
+
+HloSharding MoveTilesOff(const Shape& shape, const HloSharding& sharding,
+                         absl::Span<const int64_t> dims,
+                         absl::Span<const int64_t> fixed_dims) {
+  if (!sharding.IsTiledLeaf()) return sharding;
+  HloSharding result = sharding;
+  for (int64_t d : dims) {
+    if (!result.IsTiledLeaf()) break;
+    if (result.dimension(d) == 1) continue;
+    std::optional<int64_t> target =
+        hlo_sharding_util::GetFirstTargetDimToMoveShardingTiles(
+            shape, result, d, [&](int64_t candidate) {
+              return !absl::c_linear_search(dims, candidate) &&
+                     !absl::c_linear_search(fixed_dims, candidate);
+            });
+    result = target.has_value() ? hlo_sharding_util::MoveAndMergeShardingTiles(
+                                      result, d, *target)
+                                : ReplicatedOnDims(result, {d});
+  }
+  return result;
+}
+
+PrimitiveType IntegerOfBits(PrimitiveType type) {
+  if (!primitive_util::IsFloatingPointType(type)) {
+    return primitive_util::IsComplexType(type) ? PRIMITIVE_TYPE_INVALID : type;
+  }
+  switch (primitive_util::BitWidth(type)) {
+    case 8:
+      return U8;
+    case 16:
+      return U16;
+    case 32:
+      return U32;
+    case 64:
+      return U64;
+    default:
+      return PRIMITIVE_TYPE_INVALID;
+  }
+}
+
+HloInstruction* AllReduceOfOwners(
+    HloInstruction* local, HloInstruction* is_owner,
+    absl::Span<const int64_t> owner_dims, const HloSharding& sharding,
+    absl::Span<const int64_t> dims,
+    const PartitionedHlo::PartitioningState& state) {
+  SpmdBuilder* b = state.b;
+  const PrimitiveType type = local->shape().element_type();
+  const PrimitiveType bits = IntegerOfBits(type);
+  const bool as_bits = bits != PRIMITIVE_TYPE_INVALID && bits != type;
+  if (as_bits) {
+    local = b->AddInstruction(HloInstruction::CreateBitcastConvert(
+        ShapeUtil::ChangeElementType(local->shape(), bits), local));
+  }
+  HloInstruction* masked =
+      AddSelect(is_owner, owner_dims, local, CreateZero(local->shape(), b), b);
+  HloInstruction* sum = state.partitioner->AllReduceAlongShardingDims(
+      b, masked, sharding, state.next_channel_id, dims,
+      state.collective_ops_creator,
+      MakeBinaryAdd(masked->shape().element_type(), state.module));
+  if (!as_bits) return sum;
+  return b->AddInstruction(HloInstruction::CreateBitcastConvert(
+      ShapeUtil::ChangeElementType(sum->shape(), type), sum));
+}
+
+}  // namespace xla::spmd

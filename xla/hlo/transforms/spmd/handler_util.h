@@ -1,0 +1,67 @@
+#ifndef XLA_HLO_TRANSFORMS_SPMD_HANDLER_UTIL_H_
+#define XLA_HLO_TRANSFORMS_SPMD_HANDLER_UTIL_H_
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/transforms/spmd/partitioned_hlo.h"
+#include "xla/hlo/transforms/spmd/spmd_builder.h"
+#include "xla/shape.h"
+#include "xla/xla_data.pb.h"
+
+// What handlers that index into shards have in common.
+
+namespace xla::spmd {
+
+// lhs opcode rhs, elementwise, in the type of lhs.
+HloInstruction* AddBinary(HloOpcode opcode, HloInstruction* lhs,
+                          HloInstruction* rhs, SpmdBuilder* b);
+// lhs < rhs and so on: PRED of the same dimensions.
+HloInstruction* AddCompare(HloInstruction* lhs, ComparisonDirection direction,
+                           HloInstruction* rhs, SpmdBuilder* b);
+// inst itself if it has that type.
+HloInstruction* AddConvert(HloInstruction* inst, PrimitiveType type,
+                           SpmdBuilder* b);
+// select(mask, on_true, on_false), the mask broadcast along the dimensions that
+// are not among `mask_dims`.
+HloInstruction* AddSelect(HloInstruction* mask,
+                          absl::Span<const int64_t> mask_dims,
+                          HloInstruction* on_true, HloInstruction* on_false,
+                          SpmdBuilder* b);
+// low <= x < high of integers; `high` is a number.
+HloInstruction* IsInRange(HloInstruction* x, int64_t high, SpmdBuilder* b);
+// Integers of any type, brought into [0, limit], as S32.
+HloInstruction* ClampToS32(HloInstruction* index, int64_t limit,
+                           SpmdBuilder* b);
+
+// Elements shift, shift + 1, .. along `dim`, `size` of them; anything where
+// there are none. `shift` is a scalar of S32.
+HloInstruction* WindowAt(HloInstruction* inst, int64_t dim,
+                         HloInstruction* shift, int64_t size, SpmdBuilder* b);
+
+// Shards whose tiles along `dims` go elsewhere: to the first other dimension
+// that takes them without padding, and is not in `fixed_dims`, else they become
+// replicas.
+HloSharding MoveTilesOff(const Shape& shape, const HloSharding& sharding,
+                         absl::Span<const int64_t> dims,
+                         absl::Span<const int64_t> fixed_dims = {});
+
+// The type whose sums keep every bit of values that stand beside zeros, or
+// INVALID: unsigned integers for floating point, where -0 + 0 is 0.
+PrimitiveType IntegerOfBits(PrimitiveType type);
+
+// Of the devices that differ along `dims` of `sharding`, one owns each element
+// of `local` (`is_owner`, whose dimensions are `owner_dims` of it); all get
+// that one's, bit by bit.
+HloInstruction* AllReduceOfOwners(
+    HloInstruction* local, HloInstruction* is_owner,
+    absl::Span<const int64_t> owner_dims, const HloSharding& sharding,
+    absl::Span<const int64_t> dims,
+    const PartitionedHlo::PartitioningState& state);
+
+}  // namespace xla::spmd
+
+#endif  // XLA_HLO_TRANSFORMS_SPMD_HANDLER_UTIL_H_

@@ -1,0 +1,37 @@
+#ifndef XLA_HLO_TRANSFORMS_SPMD_INDEX_DIMS_H_
+#define XLA_HLO_TRANSFORMS_SPMD_INDEX_DIMS_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/transforms/spmd/spmd_builder.h"
+#include "xla/shape.h"
+
+// Index vectors of gathers and scatters, which lie along `vector_dim` of the
+// indices; a vector_dim equal to the rank means scalars.
+
+namespace xla::spmd {
+
+// The dimension of `indices` along which component `component` counts 0, 1, ..,
+// size - 1, through concatenates, broadcasts and reshapes by dimensions of size
+// 1; nullopt if it does not.
+std::optional<int64_t> IotaDimension(const HloInstruction& indices,
+                                     int64_t vector_dim, int64_t component,
+                                     int64_t size);
+
+// One component of all vectors, without vector_dim.
+HloInstruction* IndexComponent(HloInstruction* indices, int64_t vector_dim,
+                               int64_t component, SpmdBuilder* b);
+
+// The inverse: indices of the dimensions of `shape`, in the type of the
+// components.
+HloInstruction* StackIndexComponents(
+    absl::Span<HloInstruction* const> components, const Shape& shape,
+    int64_t vector_dim, SpmdBuilder* b);
+
+}  // namespace xla::spmd
+
+#endif  // XLA_HLO_TRANSFORMS_SPMD_INDEX_DIMS_H_
