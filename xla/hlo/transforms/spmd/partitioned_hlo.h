@@ -125,6 +125,12 @@ class PartitionedHlo {
   // Between replicated and tiled shardings.
   PartitionedHlo ReshardArray(const HloSharding& target,
                               std::optional<Literal> pad_value) const;
+  // By the steps of PlanReshard (reshard_plan.h).
+  std::optional<PartitionedHlo> ReshardByPlan(const HloSharding& target) const;
+  // Shards to the devices on which a target of equally many tiles wants them.
+  PartitionedHlo ReshardWithCollectivePermute(const HloSharding& target) const;
+  // The whole, and of it the shard.
+  PartitionedHlo GatherAndCut(const HloSharding& target) const;
   // A single device's value for all.
   PartitionedHlo Broadcast() const;
 

@@ -1,0 +1,83 @@
+#ifndef XLA_HLO_TRANSFORMS_SPMD_RESHARD_PLAN_H_
+#define XLA_HLO_TRANSFORMS_SPMD_RESHARD_PLAN_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/ir/replica_group.h"
+#include "xla/shape.h"
+
+namespace xla::spmd {
+
+// Device ids as coordinates: (id / stride) % size along each axis, those of
+// larger stride first.
+struct DeviceAxis {
+  int64_t size;
+  int64_t stride;
+};
+
+// Which axes, major ones first, cut each dimension of a value. Along the others
+// devices hold copies, except along manual ones.
+using CutAxes = std::vector<std::vector<int>>;
+
+// One step from a sharding to another.
+struct ReshardStep {
+  enum class Kind {
+    // The last `count` axes of `dim` are new: each device cuts its part out.
+    kSlice,
+    // The last `count` axes of `dim` go: parts are gathered.
+    kAllGather,
+    // They become the last ones of `target_dim`.
+    kAllToAll,
+    // The same numbers of tiles, on other devices.
+    kPermute,
+  };
+  Kind kind;
+  int64_t dim = -1;
+  int64_t target_dim = -1;
+  int64_t count = 0;
+  CutAxes after;
+};
+
+// Steps that move the fewest bytes per device.
+//
+//   f32[16,16], {devices=[2,4]<=[8]} → {devices=[8,1]<=[8]}
+//       all-to-all of axis 1 from dimension 1 to dimension 0
+//   f32[16,16], {devices=[8,1]<=[8]} → {devices=[1,2,4]<=[8] last_tile_dim..}
+//       all-to-all of axis 0 (8 = 2*4, after a gather of the minor 4)
+struct ReshardPlan {
+  std::vector<DeviceAxis> axes;
+  std::vector<int> manual_axes;
+  CutAxes before;
+  std::vector<ReshardStep> steps;
+  // What a device receives.
+  double bytes = 0;
+
+  HloSharding Sharding(const CutAxes& cuts) const;
+  // The devices that differ only along these axes, in the order of their
+  // coordinates.
+  std::unique_ptr<CollectiveDeviceListBase> Groups(
+      absl::Span<const int> group_axes) const;
+  // The row-major coordinate of each device along these axes.
+  std::vector<int64_t> Coordinates(absl::Span<const int> some_axes) const;
+};
+
+// Nullopt where the two do not cut devices along common axes (lists of devices
+// in no order, or such sizes as [2,3] and [3,2] of 6), or too many steps would
+// have to be looked at. Both are leaves, replicated or tiled.
+std::optional<ReshardPlan> PlanReshard(const Shape& base_shape,
+                                       const HloSharding& source,
+                                       const HloSharding& target);
+
+// The sizes of a shard.
+std::vector<int64_t> ShardDimensions(const Shape& base_shape,
+                                     absl::Span<const DeviceAxis> axes,
+                                     const CutAxes& cuts);
+
+}  // namespace xla::spmd
+
+#endif  // XLA_HLO_TRANSFORMS_SPMD_RESHARD_PLAN_H_
