@@ -10,13 +10,11 @@ namespace xla::spmd {
   absl::Status SpmdPartitioningVisitor::Handle##name(HloInstruction* hlo) { \
     return DefaultAction(hlo);                                              \
   }
-COMPUTED_WHOLE(Convolution)
 COMPUTED_WHOLE(Infeed)
 COMPUTED_WHOLE(Outfeed)
 COMPUTED_WHOLE(RaggedDot)
 COMPUTED_WHOLE(Scan)
 COMPUTED_WHOLE(SelectAndScatter)
-COMPUTED_WHOLE(Dot)
 COMPUTED_WHOLE(Pad)
 COMPUTED_WHOLE(Slice)
 COMPUTED_WHOLE(Concatenate)

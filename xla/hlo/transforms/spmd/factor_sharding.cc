@@ -1,8 +1,10 @@
 #include "xla/hlo/transforms/spmd/factor_sharding.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/algorithm/container.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/utils/hlo_sharding_util.h"
 #include "xla/shape_util.h"
@@ -44,8 +46,13 @@ int64_t Cost(const HloSharding& factors, absl::Span<const FactorTensor> tensors,
       cost += ReshardBytes(tensor.shape, tensor.sharding, local);
       continue;
     }
-    cost += ReshardBytes(tensor.shape, local, tensor.sharding);
-    cost += 2 * (addends - 1) * ShardBytes(tensor.shape, local) / addends;
+    const int64_t sent =
+        (addends - 1) * ShardBytes(tensor.shape, local) / addends;
+    if (ReduceScatterDim(factors, tensor, summed).has_value()) {
+      cost += sent;
+      continue;
+    }
+    cost += 2 * sent + ReshardBytes(tensor.shape, local, tensor.sharding);
   }
   return cost;
 }
@@ -70,6 +77,59 @@ HloSharding TensorSharding(const HloSharding& factors,
   return MapShardingDims(factors, tensor.factors);
 }
 
+std::optional<int64_t> ReduceScatterDim(const HloSharding& factors,
+                                        const FactorTensor& result,
+                                        absl::Span<const int64_t> summed) {
+  if (!result.sharding.IsTiledLeaf()) return std::nullopt;
+  std::optional<int64_t> cut;
+  for (int64_t factor : summed) {
+    if (factors.dimension(factor) == 1) continue;
+    if (cut.has_value()) return std::nullopt;
+    cut = factor;
+  }
+  if (!cut.has_value()) return std::nullopt;
+  for (int64_t d = 0; d < result.factors.size(); ++d) {
+    if (result.factors[d] < 0 ||
+        result.shape.dimensions(d) % ShardCountAtDim(result.sharding, d) != 0 ||
+        ShardCountAtDim(result.sharding, d) !=
+            factors.dimension(result.factors[d]) * factors.dimension(*cut)) {
+      continue;
+    }
+    const HloSharding merged = hlo_sharding_util::MoveAndMergeShardingTiles(
+        factors, *cut, result.factors[d]);
+    if (MapShardingDims(merged, result.factors) == result.sharding) return d;
+  }
+  return std::nullopt;
+}
+
+ShardedSum SumAddends(HloInstruction* local, const HloSharding& factors,
+                      const FactorTensor& result,
+                      absl::Span<const int64_t> summed,
+                      const PartitionedHlo::PartitioningState& state) {
+  std::vector<int64_t> cut;
+  for (int64_t factor : summed) {
+    if (factors.dimension(factor) > 1) cut.push_back(factor);
+  }
+  const HloSharding sharding = TensorSharding(factors, result);
+  if (cut.empty()) return {local, sharding};
+  HloComputation* add =
+      MakeBinaryAdd(local->shape().element_type(), state.module);
+  const std::optional<int64_t> dim = ReduceScatterDim(factors, result, summed);
+  if (dim.has_value() &&
+      state.collective_ops_creator.create_reduce_scatter != nullptr) {
+    return {state.collective_ops_creator.create_reduce_scatter(
+                state.b, local, add,
+                MakePartitionedShape(result.shape, result.sharding),
+                *GetPartitionGroupsForReplication(factors, cut),
+                (*state.next_channel_id)++, *dim),
+            result.sharding};
+  }
+  return {state.partitioner->AllReduceAlongShardingDims(
+              state.b, local, factors, state.next_channel_id, cut,
+              state.collective_ops_creator, add),
+          sharding};
+}
+
 std::optional<HloSharding> ChooseFactorSharding(
     int64_t num_factors, absl::Span<const FactorTensor> tensors,
     absl::Span<const int64_t> summed) {
@@ -91,6 +151,16 @@ std::optional<HloSharding> ChooseFactorSharding(
       hlo_sharding_util::MergeShardingIfCompatible(candidates[j], &all);
     }
     candidates.push_back(all);
+  }
+  const int64_t merged = candidates.size();
+  for (int64_t i = 0; i < merged; ++i) {
+    for (int64_t d = 0; d < num_factors; ++d) {
+      if (candidates[i].dimension(d) == 1) continue;
+      HloSharding coarser = ReplicatedOnDims(candidates[i], {d});
+      if (coarser.IsTiledLeaf() && coarser.NumTiles() > 1) {
+        candidates.push_back(std::move(coarser));
+      }
+    }
   }
   int64_t whole = 0;
   for (const FactorTensor& tensor : tensors) {

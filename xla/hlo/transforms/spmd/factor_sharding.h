@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/transforms/spmd/partitioned_hlo.h"
 #include "xla/shape.h"
 
 namespace xla::spmd {
@@ -34,13 +36,32 @@ HloSharding TensorSharding(const HloSharding& factors,
                            const FactorTensor& tensor);
 
 // The cheapest sharding of `num_factors` factors, by bytes that a device
-// receives: among those of the tensors and what they have in common with each
-// other. `summed`: each device has an addend of the results where such a factor
-// is cut, and an all-reduce follows. Nullopt where nothing beats operands that
-// are whole on all devices. O(tensors squared) shardings, each O(rank).
+// receives: among those of the tensors, refinements that several have in
+// common, and each of them without the tiles of one factor. `summed`: each
+// device has an addend of the results where such a factor is cut, and a
+// reduce-scatter or all-reduce follows. Nullopt where nothing beats operands
+// that are whole on all devices. O(tensors squared * factors) shardings, each
+// O(rank) and more where devices are listed.
 std::optional<HloSharding> ChooseFactorSharding(
     int64_t num_factors, absl::Span<const FactorTensor> tensors,
     absl::Span<const int64_t> summed);
+
+// Where devices have addends along one cut factor of `summed`, the dimension of
+// the result along which a reduce-scatter gives it the sharding it shall have.
+std::optional<int64_t> ReduceScatterDim(const HloSharding& factors,
+                                        const FactorTensor& result,
+                                        absl::Span<const int64_t> summed);
+
+// The sum of the addends `local`, and its sharding: by a reduce-scatter if one
+// will do, else by an all-reduce. `local` itself where nothing is cut.
+struct ShardedSum {
+  HloInstruction* sum;
+  HloSharding sharding;
+};
+ShardedSum SumAddends(HloInstruction* local, const HloSharding& factors,
+                      const FactorTensor& result,
+                      absl::Span<const int64_t> summed,
+                      const PartitionedHlo::PartitioningState& state);
 
 // A bound from below of the bytes that a device receives in a reshard.
 int64_t ReshardBytes(const Shape& shape, const HloSharding& from,
