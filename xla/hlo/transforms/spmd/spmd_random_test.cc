@@ -141,7 +141,6 @@ TEST_P(SpmdRandomTest, DevicesGiveTheShardsOfTheResult) {
     whole->mutable_config().set_use_spmd_partitioning(true);
     MeaningOptions meaning_options;
     meaning_options.max_work = 200'000;
-    meaning_options.tolerance = Tolerance();
     auto meaning = ShardedMeaning::Make(*whole, devices, meaning_options);
     if (!meaning.ok()) {
       ASSERT_EQ(meaning.status().code(), absl::StatusCode::kUnimplemented)
