@@ -35,6 +35,12 @@ ABSL_FLAG(std::string, o, "",
           "Where to write the scheduled (with --fit: rewritten) module.");
 ABSL_FLAG(std::string, buffers, "",
           "Where to write when each buffer is live, as CSV for hlo-pack.");
+ABSL_FLAG(bool, collectives, false,
+          "Say what the devices of a partitioned module send each other "
+          "instead: bytes per device by kind, and the largest collectives.");
+ABSL_FLAG(std::string, mesh, "",
+          "Of --collectives: the devices as a grid and its links, such as 2x4, "
+          "2x4:h100-multihost or 2x4@50e9/8e-6,450e9/2e-6.");
 ABSL_FLAG(bool, fit, false,
           "Rewrite the module so that it fits in --limit (16GiB, or 80% of its "
           "peak), and say what that costs.");
@@ -66,6 +72,7 @@ constexpr char kUsage[] =
     "  hlo-explain model.hlo\n"
     "  hlo-explain model.hlo --limit=16GiB\n"
     "  hlo-explain model.hlo --schedule=default --json\n"
+    "  hlo-explain partitioned.hlo --collectives --mesh=2x4\n"
     "  hlo-explain model.hlo -o scheduled.hlo\n"
     "  hlo-explain model.hlo --fit --limit=16GiB -o smaller.hlo\n"
     "  hlo-explain model.hlo --budget-curve=9\n";
@@ -91,6 +98,8 @@ int main(int argc, char** argv) {
   options.seconds = absl::GetFlag(FLAGS_seconds);
   options.output = absl::GetFlag(FLAGS_o);
   options.buffers = absl::GetFlag(FLAGS_buffers);
+  options.collectives = absl::GetFlag(FLAGS_collectives);
+  options.mesh = absl::GetFlag(FLAGS_mesh);
   options.fit = absl::GetFlag(FLAGS_fit);
   options.budget_curve = absl::GetFlag(FLAGS_budget_curve);
   options.fit_options.csv = absl::GetFlag(FLAGS_csv);

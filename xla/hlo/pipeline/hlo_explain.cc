@@ -1,5 +1,7 @@
 #include "xla/hlo/pipeline/hlo_explain.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -7,6 +9,8 @@
 #include "xla/hlo/analysis/alias_info.h"
 #include "xla/hlo/analysis/byte_size.h"
 #include "xla/hlo/analysis/call_graph.h"
+#include "xla/hlo/analysis/cost/collective_report.h"
+#include "xla/hlo/analysis/cost/mesh_cost.h"
 #include "xla/hlo/analysis/hlo_alias_analysis.h"
 #include "xla/hlo/analysis/packing/packing_csv.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -83,6 +87,26 @@ absl::Status Fit(const HloExplainOptions& options, HloModule* module,
   return fits;
 }
 
+absl::Status ExplainCollectives(const HloExplainOptions& options,
+                                const PassRegistry& registry, HloModule* module,
+                                std::ostream& out) {
+  if (options.passes.has_value()) {
+    TF_RETURN_IF_ERROR(Prepare(options, registry, module));
+  }
+  const HloModuleConfig& config = module->config();
+  const int64_t devices = std::max<int64_t>(config.replica_count(), 1) *
+                          std::max<int64_t>(config.num_partitions(), 1);
+  TF_ASSIGN_OR_RETURN(
+      const MeshCost mesh,
+      MeshCost::FromText(options.mesh.empty() ? absl::StrCat(devices)
+                                              : options.mesh));
+  TF_ASSIGN_OR_RETURN(const CollectiveReport report,
+                      BuildCollectiveReport(*module, mesh));
+  out << (options.json ? CollectiveReportToJson(report)
+                       : CollectiveReportToText(report, options.max_buffers));
+  return WriteModule(*module, options.output);
+}
+
 }  // namespace
 
 absl::Status RunHloExplain(const HloExplainOptions& options,
@@ -95,6 +119,9 @@ absl::Status RunHloExplain(const HloExplainOptions& options,
                         ParseByteSize(options.limit));
   }
   TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadVerified(path));
+  if (options.collectives) {
+    return ExplainCollectives(options, registry, module.get(), out);
+  }
   TF_RETURN_IF_ERROR(Prepare(options, registry, module.get()));
 
   AliasInfo alias_info;

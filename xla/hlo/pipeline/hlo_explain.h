@@ -41,6 +41,12 @@ struct HloExplainOptions {
   // nowhere.
   std::string buffers;
 
+  // Say what devices send each other instead (collective_report.h), of the
+  // module as it is, or after `passes`; on a mesh as MeshCost::FromText reads
+  // it, "" for all devices by h100-nvlink.
+  bool collectives = false;
+  std::string mesh;
+
   // Rewrite the scheduled module so that it fits in `limit`, and report that
   // instead (hlo_fit.h); or what several limits would take: 0: not asked.
   bool fit = false;

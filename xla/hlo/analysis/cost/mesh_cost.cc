@@ -128,7 +128,9 @@ int64_t OperandBytes(const HloInstruction& inst) {
   return bytes;
 }
 
-std::optional<CollectiveKind> KindOf(HloOpcode opcode) {
+}  // namespace
+
+std::optional<CollectiveKind> CollectiveKindOf(HloOpcode opcode) {
   switch (opcode) {
     case HloOpcode::kAllGather:
     case HloOpcode::kAllGatherStart:
@@ -150,8 +152,6 @@ std::optional<CollectiveKind> KindOf(HloOpcode opcode) {
       return std::nullopt;
   }
 }
-
-}  // namespace
 
 absl::string_view CollectiveKindToString(CollectiveKind kind) {
   switch (kind) {
@@ -271,7 +271,7 @@ absl::StatusOr<CollectiveCost> MeshCost::Cost(
   if (inst.opcode() == HloOpcode::kAsyncStart) {
     return Cost(*inst.async_wrapped_instruction());
   }
-  const std::optional<CollectiveKind> kind = KindOf(inst.opcode());
+  const std::optional<CollectiveKind> kind = CollectiveKindOf(inst.opcode());
   if (!kind.has_value()) return CollectiveCost{};
   const HloModuleConfig& config = inst.GetModule()->config();
   const evaluator::DeviceGrid grid{config.replica_count(),

@@ -2,6 +2,7 @@
 #define XLA_HLO_ANALYSIS_COST_MESH_COST_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 
 namespace xla {
 
@@ -20,6 +22,10 @@ enum class CollectiveKind {
   kCollectivePermute,
   kCollectiveBroadcast,
 };
+
+// Of synchronous collectives and of the starts of asynchronous ones; nothing
+// for other opcodes.
+std::optional<CollectiveKind> CollectiveKindOf(HloOpcode opcode);
 
 // "all-gather", "reduce-scatter", ...
 absl::string_view CollectiveKindToString(CollectiveKind kind);
