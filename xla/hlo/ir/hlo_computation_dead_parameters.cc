@@ -35,16 +35,29 @@ bool FollowsAsyncStart(const HloInstruction& caller) {
          caller.opcode() == HloOpcode::kAsyncDone;
 }
 
+// Whether the chain binds all operands at once and its state goes from link to
+// link, so that shapes change in no other place.
+bool IsPlainChain(const HloInstruction& start) {
+  const HloInstruction* link = &start;
+  while (link->IsAsyncProducer()) {
+    if (link->user_count() != 1) return false;
+    const HloInstruction* user = link->users()[0];
+    if (!user->IsAsyncConsumer() || user->operand_count() != 1) return false;
+    link = user;
+  }
+  return true;
+}
+
 // Whether operand `number` of the caller is what it passes for that parameter,
 // and nothing else speaks of it.
 bool CanDropOperand(const HloInstruction& caller, int64_t number,
                     int64_t num_parameters) {
   if (FollowsAsyncStart(caller)) return true;
   const HloOpcode opcode = caller.opcode();
-  const bool binds_in_order = opcode == HloOpcode::kFusion ||
-                              opcode == HloOpcode::kCall ||
-                              (opcode == HloOpcode::kAsyncStart &&
-                               caller.operand_count() == num_parameters);
+  const bool binds_in_order =
+      opcode == HloOpcode::kFusion || opcode == HloOpcode::kCall ||
+      (opcode == HloOpcode::kAsyncStart &&
+       caller.operand_count() == num_parameters && IsPlainChain(caller));
   if (!binds_in_order) return false;
   if (!MayAliasOperands(caller)) return true;
   return absl::c_none_of(caller.output_operand_aliasing(), [&](const auto& p) {

@@ -1355,9 +1355,10 @@ class HloInstruction {
   // async-start and async-update, whose value goes on in the chain; and their
   // counterparts, async-update and async-done.
   bool IsAsyncProducer() const;
-  bool IsAsyncStart() const { return opcode_ == HloOpcode::kAsyncStart; }
-  bool IsAsyncDone() const { return opcode_ == HloOpcode::kAsyncDone; }
   bool IsAsyncConsumer() const;
+  // Of any opcode that is a start or a done: all-gather-start, copy-done...
+  bool IsAsyncStart() const;
+  bool IsAsyncDone() const;
   // Of all computations called, directly or not.
   void set_called_computations_execution_thread(
       absl::string_view async_execution_thread);

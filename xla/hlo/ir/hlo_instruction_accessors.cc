@@ -718,6 +718,32 @@ bool HloInstruction::IsAsyncConsumer() const {
   return opcode_ == HloOpcode::kAsyncUpdate || opcode_ == HloOpcode::kAsyncDone;
 }
 
+bool HloInstruction::IsAsyncStart() const {
+  switch (opcode_) {
+    case HloOpcode::kAllGatherStart:
+    case HloOpcode::kAllReduceStart:
+    case HloOpcode::kAsyncStart:
+    case HloOpcode::kCollectivePermuteStart:
+    case HloOpcode::kCopyStart:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool HloInstruction::IsAsyncDone() const {
+  switch (opcode_) {
+    case HloOpcode::kAllGatherDone:
+    case HloOpcode::kAllReduceDone:
+    case HloOpcode::kAsyncDone:
+    case HloOpcode::kCollectivePermuteDone:
+    case HloOpcode::kCopyDone:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool HloInstruction::IsAsyncInstructionWithExecutionThread(
     absl::string_view execution_thread) const {
   return IsAsynchronous() && async_execution_thread() == execution_thread;

@@ -1,5 +1,6 @@
 // Chains of async-start, async-update and async-done.
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -7,11 +8,14 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/log/check.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_async_chain.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_clone_context.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -41,28 +45,53 @@ HloAsyncInstruction::HloAsyncInstruction(
     HloComputation* async_computation)
     : HloAsyncInstruction(opcode, shape, operands) {
   async_wrapped_opcode_ = async_wrapped_opcode;
-  // Where the start can be reached, it alone calls the computation.
-  if (async_computation != nullptr && async_chain_start() == nullptr) {
+  // Right after another link, that one leads to the computation.
+  if (async_computation != nullptr && !DirectlyFollowsLink()) {
     AppendComputation(async_computation);
   }
 }
 
+bool HloAsyncInstruction::DirectlyFollowsLink() const {
+  return IsAsyncConsumer() && operand_count() > 0 && operand(0) != nullptr &&
+         operand(0)->IsAsyncProducer();
+}
+
+HloAsyncInstruction* HloAsyncInstruction::async_chain_previous() const {
+  if (!IsAsyncConsumer() || operand_count() == 0) return nullptr;
+  return static_cast<HloAsyncInstruction*>(AsyncStateProducer(operand(0)));
+}
+
 HloAsyncInstruction* HloAsyncInstruction::async_chain_start() const {
-  const HloInstruction* link = this;
-  while (link != nullptr && link->IsAsynchronous()) {
-    if (link->opcode() == HloOpcode::kAsyncStart) {
-      return const_cast<HloAsyncInstruction*>(
-          static_cast<const HloAsyncInstruction*>(link));
+  auto* link = const_cast<HloAsyncInstruction*>(this);
+  // Updates in a loop may come before one another.
+  absl::flat_hash_set<const HloInstruction*> seen;
+  while (link != nullptr && link->opcode() != HloOpcode::kAsyncStart) {
+    if (!link->DirectlyFollowsLink() && !seen.insert(link).second) {
+      return nullptr;
     }
-    link = link->operand_count() == 0 ? nullptr : link->operand(0);
+    link = link->async_chain_previous();
   }
-  return nullptr;
+  return link;
 }
 
 HloAsyncInstruction* HloAsyncInstruction::async_chain_next() const {
+  if (!IsAsyncProducer()) return nullptr;
   for (HloInstruction* user : users()) {
     if (user->IsAsyncConsumer() && user->operand(0) == this) {
       return static_cast<HloAsyncInstruction*>(user);
+    }
+  }
+  std::vector<HloInstruction*> consumers = AsyncStateConsumers(this);
+  if (consumers.empty()) return nullptr;
+  // In a loop the state comes to updates again that it has come from.
+  absl::flat_hash_set<const HloInstruction*> before;
+  for (const HloAsyncInstruction* link = this;
+       link != nullptr && before.insert(link).second;
+       link = link->async_chain_previous()) {
+  }
+  for (HloInstruction* consumer : consumers) {
+    if (!before.contains(consumer)) {
+      return static_cast<HloAsyncInstruction*>(consumer);
     }
   }
   return nullptr;
@@ -77,16 +106,27 @@ HloAsyncInstruction* HloAsyncInstruction::async_chain_done() const {
 }
 
 std::vector<HloAsyncInstruction*> HloAsyncInstruction::GetAsyncChain() const {
-  auto* link = const_cast<HloAsyncInstruction*>(this);
-  while (link->IsAsyncConsumer() && link->operand_count() > 0 &&
-         link->operand(0) != nullptr && link->operand(0)->IsAsyncProducer()) {
-    link = static_cast<HloAsyncInstruction*>(link->mutable_operand(0));
-  }
   std::vector<HloAsyncInstruction*> chain;
-  for (; link != nullptr; link = link->async_chain_next()) {
+  absl::flat_hash_set<const HloInstruction*> seen;
+  for (auto* link = const_cast<HloAsyncInstruction*>(this);
+       link != nullptr && seen.insert(link).second;
+       link = link->async_chain_previous()) {
+    chain.push_back(link);
+  }
+  absl::c_reverse(chain);
+  for (HloAsyncInstruction* link = async_chain_next();
+       link != nullptr && seen.insert(link).second;
+       link = link->async_chain_next()) {
     chain.push_back(link);
   }
   return chain;
+}
+
+absl::Span<HloInstruction* const> HloAsyncInstruction::bound_operands() const {
+  absl::Span<HloInstruction* const> all = operands();
+  if (opcode() == HloOpcode::kAsyncStart) return all;
+  return opcode() == HloOpcode::kAsyncUpdate && !all.empty() ? all.subspan(1)
+                                                             : Operands();
 }
 
 HloComputation* HloAsyncInstruction::async_wrapped_computation() const {
@@ -122,15 +162,58 @@ bool HloAsyncInstruction::HasSideEffect() const {
   return computation != nullptr && computation->HasSideEffect();
 }
 
-void HloAsyncInstruction::UpdateChainShapes() {
-  const HloAsyncInstruction* start = async_chain_start();
-  CHECK(start != nullptr) << name() << " has no start";
-  for (HloAsyncInstruction* link : GetAsyncChain()) {
-    if (link->opcode() == HloOpcode::kAsyncUpdate) {
-      *link->mutable_shape() = start->shape();
-    } else if (link->opcode() == HloOpcode::kAsyncDone) {
-      *link->mutable_shape() = start->shape().tuple_shapes(1);
+namespace {
+
+// What a later link shows where the one before it shows `before`.
+Shape OutputAfter(const Shape& before, const Shape& own) {
+  if (!before.IsTuple()) return before;
+  if (before.tuple_shapes().empty()) return own;
+  if (!own.IsTuple() ||
+      own.tuple_shapes().size() <= before.tuple_shapes().size()) {
+    return before;
+  }
+  Shape result = own;
+  for (int i = 0; i < static_cast<int>(before.tuple_shapes().size()); ++i) {
+    *result.mutable_tuple_shapes(i) = before.tuple_shapes(i);
+  }
+  return result;
+}
+
+Shape StateAfter(const Shape& before, const HloAsyncInstruction& update) {
+  Shape result = update.shape();
+  std::vector<Shape> operands(before.tuple_shapes(0).tuple_shapes().begin(),
+                              before.tuple_shapes(0).tuple_shapes().end());
+  for (const HloInstruction* operand : update.bound_operands()) {
+    operands.push_back(operand->shape());
+  }
+  *result.mutable_tuple_shapes(0) = ShapeUtil::MakeTupleShape(operands);
+  *result.mutable_tuple_shapes(1) =
+      OutputAfter(before.tuple_shapes(1), result.tuple_shapes(1));
+  // A context of another type is the update's own.
+  const int contexts = static_cast<int>(
+      std::min(result.tuple_shapes().size(), before.tuple_shapes().size()));
+  for (int i = 2; i < contexts; ++i) {
+    if (ShapeUtil::Compatible(result.tuple_shapes(i), before.tuple_shapes(i))) {
+      *result.mutable_tuple_shapes(i) = before.tuple_shapes(i);
     }
+  }
+  return result;
+}
+
+}  // namespace
+
+void HloAsyncInstruction::UpdateChainShapes() {
+  const Shape* before = nullptr;
+  bool later = false;
+  for (HloAsyncInstruction* link : GetAsyncChain()) {
+    if (later) {
+      *link->mutable_shape() =
+          link->opcode() == HloOpcode::kAsyncDone
+              ? OutputAfter(before->tuple_shapes(1), link->shape())
+              : StateAfter(*before, *link);
+    }
+    later |= link == this;
+    before = &link->shape();
   }
 }
 
@@ -169,7 +252,15 @@ HloAsyncStartInstruction::HloAsyncStartInstruction(
 void HloAsyncStartInstruction::set_async_execution_thread(
     absl::string_view async_execution_thread) {
   async_execution_thread_ = std::string(async_execution_thread);
-  async_wrapped_computation()->SetExecutionThread(async_execution_thread);
+  HloComputation* wrapped = async_wrapped_computation();
+  if (async_execution_thread == kMainExecutionThread &&
+      wrapped->IsMainThread()) {
+    return;
+  }
+  wrapped->SetExecutionThread(async_execution_thread);
+  for (HloComputation* callee : wrapped->MakeEmbeddedComputationsList()) {
+    callee->SetExecutionThread(async_execution_thread);
+  }
 }
 
 HloInstruction* HloAsyncStartInstruction::AddCallOperand(
@@ -182,7 +273,6 @@ HloInstruction* HloAsyncStartInstruction::AddCallOperand(
   AppendOperand(new_operand);
   ShapeUtil::AppendShapeToTuple(new_operand->shape(),
                                 mutable_shape()->mutable_tuple_shapes(0));
-  UpdateChainShapes();
   return parameter;
 }
 

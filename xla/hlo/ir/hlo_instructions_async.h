@@ -26,7 +26,16 @@ namespace xla {
 // A link of the chain async-start, async-update..., async-done. All links call
 // the same computation, which belongs to the chain: a fused-like wrapper around
 // one instruction, or anything else. A link finds the others through operand 0
-// and users.
+// and users, also where the state passes tuples, barriers, copies, loops and
+// calls between them (hlo_async_chain.h).
+//
+// Start and updates have the shape ((operands so far), output so far,
+// context...): operands may be bound one after the other, and so may the
+// output: (), a prefix of a tuple, or all of it.
+//
+//   s = ((), (), s32[]) async-start(), calls=f
+//   u = ((f32[4]), f32[4], s32[]) async-update(s, x)
+//   d = f32[4] async-done(u)
 class HloAsyncInstruction : public HloInstruction {
  public:
   // Chain without a reachable start: the opcode and computation are given.
@@ -41,19 +50,27 @@ class HloAsyncInstruction : public HloInstruction {
   HloInstruction* async_wrapped_instruction() const;
   HloOpcode async_wrapped_opcode() const;
   virtual absl::string_view async_execution_thread() const;
+  // Also of the computation and of all that it calls.
   virtual void set_async_execution_thread(
       absl::string_view async_execution_thread) {}
 
-  // Null where the chain leaves the computation before it.
+  // Null where there is no such link, or none that can be found.
   HloAsyncInstruction* async_chain_start() const;
   HloAsyncInstruction* async_chain_done() const;
   HloAsyncInstruction* async_chain_next() const;
   // From start (or the first reachable link) to done.
   std::vector<HloAsyncInstruction*> GetAsyncChain() const;
+  // The link whose state operand 0 is; null for a start.
+  HloAsyncInstruction* async_chain_previous() const;
+  // What the link binds to parameters: operands of a start, and those of an
+  // update after the state.
+  absl::Span<HloInstruction* const> bound_operands() const;
 
   // Of the wrapped computation.
   bool HasSideEffect() const;
-  // After the start's shape changed: updates get it, the done its output part.
+  // After the shape of this link changed, or of a bound operand: later updates
+  // show the operands bound so far and the output that the link before shows,
+  // and may have bound more of it; the done has the output's shape.
   void UpdateChainShapes();
   void ToProto(HloInstructionProto* proto) const override;
   static bool ClassOf(const HloInstruction* hlo) {
@@ -78,6 +95,8 @@ class HloAsyncInstruction : public HloInstruction {
   HloAsyncInstruction(HloOpcode opcode, const Shape& shape,
                       absl::Span<HloInstruction* const> operands);
 
+  bool DirectlyFollowsLink() const;
+
   // Where the start cannot be asked.
   std::optional<HloOpcode> async_wrapped_opcode_;
 };
@@ -94,7 +113,7 @@ class HloAsyncStartInstruction : public HloAsyncInstruction,
       absl::string_view async_execution_thread = kMainExecutionThread);
 
   // One operand more, for it one parameter more of the computation, which is
-  // returned; the shapes of the chain grow along.
+  // returned. Only the start's shape grows; UpdateChainShapes() does the rest.
   HloInstruction* AddCallOperand(HloInstruction* new_operand);
   std::unique_ptr<HloInstruction> CloneWithNewOperandsAndComputation(
       const Shape& shape, absl::Span<HloInstruction* const> new_operands,

@@ -13,6 +13,7 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_print_options.h"
 #include "xla/hlo/parser/hlo_parser.h"
+#include "xla/shape_util.h"
 
 namespace xla {
 namespace {
@@ -209,6 +210,86 @@ TEST(HloParserAsyncTest, OperandsMayBeBoundLate) {
             "OK");
 }
 
+// `op(types of the parameters) -> type` of what the first start calls.
+std::string Wrapped(absl::string_view lines) {
+  auto module = ParseAndReturnUnverifiedModule(Text(lines));
+  if (!module.ok()) return std::string(module.status().message());
+  for (const HloInstruction* inst :
+       (*module)->entry_computation()->instructions()) {
+    if (inst->opcode() != HloOpcode::kAsyncStart) continue;
+    const HloComputation* wrapper = inst->async_wrapped_computation();
+    std::string text =
+        absl::StrCat(HloOpcodeString(inst->async_wrapped_opcode()), "(");
+    for (const HloInstruction* parameter : wrapper->parameter_instructions()) {
+      absl::StrAppend(&text, ShapeUtil::HumanString(parameter->shape()), ";");
+    }
+    const std::string printed = (*module)->ToString();
+    auto again = ParseAndReturnUnverifiedModule(printed);
+    if (!again.ok()) return absl::StrCat(again.status().message(), printed);
+    EXPECT_EQ((*again)->ToString(), printed);
+    return absl::StrCat(
+        text, ") -> ",
+        ShapeUtil::HumanString(wrapper->root_instruction()->shape()));
+  }
+  return "no start";
+}
+
+TEST(HloParserAsyncTest, SugarWrapsWhatTheChainBinds) {
+  // Operands come one by one, the output with the done alone.
+  EXPECT_EQ(Wrapped("s = ((), ()) add-start()\n"
+                    "u = ((f32[4]), ()) add-update(s, p)\n"
+                    "v = ((f32[4], f32[4]), f32[4]) add-update(u, q)\n"
+                    "ROOT d = f32[4] add-done(v)"),
+            "add(f32[4];f32[4];) -> f32[4]");
+  EXPECT_EQ(Wrapped("s = ((), (), s32[]) custom-call-start(), "
+                    "custom_call_target=\"t\"\n"
+                    "u = ((f32[4]), (), s32[]) custom-call-update(s, p)\n"
+                    "ROOT d = (f32[2], u8[]) custom-call-done(u)"),
+            "custom-call(f32[4];) -> (f32[2], u8[])");
+  // A call has at least the parameters of what it calls.
+  EXPECT_EQ(Wrapped("s = ((), ()) call-start(), to_apply=two"),
+            "call(f32[4];f32[4];) -> f32[4]");
+  EXPECT_EQ(Wrapped("s = ((), ()) call-start(), to_apply=w\n"
+                    "u = ((f32[4], f32[4]), ()) call-update(s, p, q)\n"
+                    "ROOT d = f32[64] call-done(u)"),
+            "call(f32[4];f32[4];) -> f32[64]");
+  EXPECT_EQ(Wrapped("s = ((), f32[]) dot-start(), lhs_contracting_dims={0}, "
+                    "rhs_contracting_dims={0}"),
+            "dot(f32[];f32[];) -> f32[]");
+  EXPECT_EQ(Wrapped("s = ((f32[4]), f32[]) dot-start(p), "
+                    "lhs_contracting_dims={0}, rhs_contracting_dims={0}"),
+            "dot(f32[4];f32[];) -> f32[]");
+}
+
+TEST(HloParserAsyncTest, ThreadsReachAllThatIsCalled) {
+  auto module = Parse(
+      "s = ((f32[4], f32[4]), f32[4], u32[]) "
+      "call-start(p, q), to_apply=two, "
+      "async_execution_thread=\"t\"\n"
+      "ROOT d = f32[4] call-done(s)");
+  ASSERT_NE(module, nullptr);
+  EXPECT_EQ(module->GetComputationWithName("two")->execution_thread(), "t");
+}
+
+TEST(HloParserAsyncTest, ChainsPassBarriersCopiesAndTuples) {
+  auto module = Parse("s = " CHAIN
+                      " async-start(p), calls=w\n"
+                      "c = " CHAIN
+                      " copy(s)\n"
+                      "t = tuple(c, q)\n"
+                      "b = (" CHAIN
+                      ", f32[4]) opt-barrier(t)\n"
+                      "g = " CHAIN
+                      " get-tuple-element(b), index=0\n"
+                      "ROOT d = f32[4] async-done(g)");
+  ASSERT_NE(module, nullptr);
+  const HloInstruction* done = module->entry_computation()->root_instruction();
+  ASSERT_NE(done->async_chain_start(), nullptr);
+  EXPECT_EQ(done->async_chain_start()->async_chain_next(), done);
+  EXPECT_TRUE(done->IsAsyncDone());
+  EXPECT_FALSE(done->IsAsyncProducer());
+}
+
 TEST(HloParserAsyncTest, ChainsMayCrossLoops) {
   const std::string loop = R"(
 body {
@@ -232,7 +313,10 @@ cond {
                       loop);
   ASSERT_NE(module, nullptr);
   const HloInstruction* done = module->entry_computation()->root_instruction();
-  EXPECT_EQ(done->async_chain_start(), nullptr);
+  ASSERT_NE(done->async_chain_start(), nullptr);
+  EXPECT_EQ(done->async_chain_start()->name(), "s");
+  EXPECT_EQ(done->async_chain_start()->async_chain_next()->name(), "u");
+  EXPECT_EQ(done->async_chain_start()->async_chain_done(), done);
   EXPECT_EQ(done->async_wrapped_opcode(), HloOpcode::kNegate);
   const std::string text = module->ToString();
   auto again = ParseAndReturnUnverifiedModule(text);

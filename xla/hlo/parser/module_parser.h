@@ -110,6 +110,15 @@ class ModuleParser : public ValueParser {
   absl::Status Run(HloModule* module);
 
  private:
+  struct Draft;
+
+  // A start like `dot-start()` whose operation is made when the chain is known:
+  // its computation is empty until then.
+  struct LateWrapper {
+    std::unique_ptr<Draft> draft;
+    HloInstruction* start;
+  };
+
   // A computation that is being read.
   struct Scope {
     explicit Scope(absl::string_view computation_name)
@@ -131,6 +140,7 @@ class ModuleParser : public ValueParser {
     int64_t parameter_count = 0;
     // Operands that are not defined become parameters.
     bool is_single_instruction = false;
+    std::vector<LateWrapper> late_wrappers;
   };
 
   // How an asynchronous chain is written.
@@ -143,6 +153,7 @@ class ModuleParser : public ValueParser {
     absl::string_view name;
     HloOpcode opcode;
     AsyncSugar sugar;
+    bool wraps_late;     // of a start with sugar: see LateWrapper
     const Shape* shape;  // null if it is not written
     Shape inferred_shape;
     int64_t parameter_number;
@@ -288,6 +299,13 @@ class ModuleParser : public ValueParser {
   std::unique_ptr<HloInstruction> BuildAsyncLink(const Draft& draft);
   bool CheckAsyncShape(const Draft& draft, const Shape& shape);
   HloComputation* WrapInComputation(Draft* draft);
+  HloComputation* ReserveWrapper(const Draft& draft);
+  void KeepLateWrapper(Scope* scope, Draft* draft, HloInstruction* start);
+  bool FinishLateWrappers(Scope* scope);
+  bool FinishLateWrapper(Draft* draft, HloInstruction* start);
+  std::unique_ptr<HloComputation> Wrap(
+      Draft* draft, absl::Span<const Shape* const> operand_shapes,
+      const Shape& result);
   bool CheckChain(const Draft& draft, const HloInstruction* previous,
                   std::optional<HloOpcode> wrapped);
 
@@ -324,6 +342,9 @@ class ModuleParser : public ValueParser {
   absl::flat_hash_map<absl::string_view, Loc> index_;
   absl::flat_hash_set<absl::string_view> in_progress_;
   absl::flat_hash_map<Loc, Loc> read_ahead_;
+
+  // Opcodes of computations that wait in a LateWrapper.
+  absl::flat_hash_map<const HloComputation*, HloOpcode> late_opcodes_;
 
   // Storage for AllowedAttributes.
   AttributeSet sugared_attributes_;

@@ -202,7 +202,9 @@ HloComputation* ModuleParser::FinishComputation(Scope* scope, Loc name_loc) {
     Error(name_loc, "the computation has no instructions");
     return nullptr;
   }
-  if (!CheckParameters(*scope, name_loc)) return nullptr;
+  if (!CheckParameters(*scope, name_loc) || !FinishLateWrappers(scope)) {
+    return nullptr;
+  }
   computations_.push_back(scope->builder.Build(root));
   return computations_.back().get();
 }

@@ -168,7 +168,8 @@ bool ValueParser::ParseOutputOperandAliases(OutputOperandAliases* result) {
     auto& [output, operand] = result->emplace_back();
     return ParseShapeIndex(&output) && Expect(TokKind::kColon) &&
            Expect(TokKind::kLparen) &&
-           ParseIntInRange(0, std::numeric_limits<int32_t>::max(),
+           ParseIntInRange(std::numeric_limits<int32_t>::min(),
+                           std::numeric_limits<int32_t>::max(),
                            &operand.first) &&
            Expect(TokKind::kComma) && ParseShapeIndex(&operand.second) &&
            Expect(TokKind::kRparen);

@@ -74,6 +74,7 @@ ModuleParser::DraftLease::DraftLease(ModuleParser* parser) : parser_(parser) {
   draft_->name = absl::string_view();
   draft_->shape = nullptr;
   draft_->sugar = AsyncSugar::kNone;
+  draft_->wraps_late = false;
   draft_->operands.clear();
   draft_->values.seen = AttributeSet();
   draft_->values.unknown.clear();
@@ -145,7 +146,9 @@ bool ModuleParser::ParseInstruction(Scope* scope) {
   }
   scope->builder.AddInstruction(std::move(owned));
   if (is_root) scope->root = instruction;
-  return ApplyCommonAttributes(draft, instruction) || fail();
+  if (!ApplyCommonAttributes(draft, instruction)) return fail();
+  KeepLateWrapper(scope, draft, instruction);
+  return true;
 }
 
 // True where a shape stands, and not an opcode or a name.
@@ -367,6 +370,7 @@ bool ModuleParser::ParseNestedOperand(Scope* scope, const Shape* shape,
                         scope->made_up_names.size() + i);
   }
   *result = scope->builder.AddInstruction(std::move(instruction), name);
+  KeepLateWrapper(scope, draft, *result);
   return true;
 }
 

@@ -135,6 +135,7 @@ bool ModuleParser::ParseSingleInstruction() {
         std::move(instruction), HloOpcodeString(draft->opcode));
     scope->root = root;
     if (!ApplyCommonAttributes(draft, root)) return false;
+    KeepLateWrapper(scope.get(), draft, root);
   }
   if (!ExpectEnd()) return false;
   last_ = FinishComputation(scope.get(), start);

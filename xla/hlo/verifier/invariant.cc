@@ -5,7 +5,6 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -36,8 +35,19 @@ constexpr Invariant kAll[] = {
 #undef INVARIANT
 };
 
-// Greatest number of the invariants of the graph itself.
-constexpr int kLastInternal = 39;
+// What callers match on: the graph itself and asynchronous chains are internal
+// matters, all else is the input's.
+absl::StatusCode CodeOf(Invariant invariant) {
+  if (invariant == Invariant::V142) {
+    return absl::StatusCode::kFailedPrecondition;
+  }
+  if (invariant < Invariant::V40 ||
+      (invariant >= Invariant::V135 && invariant <= Invariant::V140)) {
+    return absl::StatusCode::kInternal;
+  }
+  return absl::StatusCode::kInvalidArgument;
+}
+
 // Operands and characters of a shape that an error shows.
 constexpr int64_t kMaxOperands = 8;
 constexpr size_t kMaxShapeText = 400;
@@ -45,16 +55,11 @@ constexpr size_t kMaxShapeText = 400;
 absl::Status MakeError(Invariant invariant, absl::string_view where,
                        absl::string_view detail, absl::string_view source) {
   const Row& row = kRows[static_cast<int>(invariant)];
-  int number = 0;
-  // The first character is the V.
-  const bool is_number = absl::SimpleAtoi(row.number.substr(1), &number);
   std::string message =
       absl::StrCat("[", row.number, "] ", row.text, ": ", where);
   if (!detail.empty()) absl::StrAppend(&message, ": ", detail);
   if (!source.empty()) absl::StrAppend(&message, " (", source, ")");
-  return is_number && number <= kLastInternal
-             ? absl::InternalError(message)
-             : absl::InvalidArgumentError(message);
+  return absl::Status(CodeOf(invariant), message);
 }
 
 std::string TextOf(const HloInstruction& instruction) {

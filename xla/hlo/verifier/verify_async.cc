@@ -1,14 +1,20 @@
 #include <cstdint>
 #include <optional>
+#include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_async_chain.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/verifier/invariant.h"
 #include "xla/hlo/verifier/module_checks.h"
+#include "xla/status_macros.h"
 
 namespace xla::verifier {
 namespace {
@@ -21,7 +27,7 @@ bool PassesOn(const HloInstruction& inst) {
     case HloOpcode::kConditional:
       return true;
     default:
-      return inst.IsAllowedAsyncIntermediary();
+      return inst.IsAllowedAsyncIntermediary() || ForwardsAsyncState(inst);
   }
 }
 
@@ -101,48 +107,120 @@ absl::Status CheckStartAndDone(const HloInstruction& inst) {
                              HloOpcodeString(operand.opcode())));
 }
 
-absl::Status CheckAsyncLink(const HloInstruction& inst) {
-  const auto& link = *Cast<HloAsyncInstruction>(&inst);
-  if (inst.IsAsyncProducer()) {
-    absl::Status status =
-        CheckFinishedOnce(inst, [&](const HloInstruction& user) {
-          return user.IsAsyncConsumer() && user.operand(0) == &inst;
-        });
-    if (!status.ok()) return status;
+namespace {
+
+// Nothing was started before the program.
+bool IsGivenToProgram(const HloInstruction& inst) {
+  return inst.opcode() == HloOpcode::kParameter &&
+         inst.parent()->IsEntryComputation();
+}
+
+// The chain ends somewhere, and in each computation only once: a loop that
+// starts work in one iteration and waits for it in the next has a done in it
+// and one behind it.
+absl::Status CheckReachesDone(const HloInstruction& start) {
+  absl::flat_hash_set<const HloInstruction*> seen = {&start};
+  absl::flat_hash_set<const HloComputation*> ends;
+  std::vector<const HloInstruction*> work = {&start};
+  while (!work.empty()) {
+    const HloInstruction* link = work.back();
+    work.pop_back();
+    for (const HloInstruction* next : AsyncStateConsumers(link)) {
+      if (!seen.insert(next).second) continue;
+      if (next->opcode() != HloOpcode::kAsyncDone) {
+        work.push_back(next);
+      } else if (!ends.insert(next->parent()).second) {
+        return Broken(Invariant::V139, start,
+                      absl::StrCat("%", next->name(), " is a second end in %",
+                                   next->parent()->name()));
+      }
+    }
   }
-  if (inst.IsAsyncConsumer()) {
-    const HloInstruction& operand = *inst.operand(0);
-    if (!operand.IsAsyncProducer() && !PassesOn(operand)) {
-      return Broken(Invariant::V140, inst,
-                    absl::StrCat("expected async-start or async-update, found ",
-                                 HloOpcodeString(operand.opcode())));
-    }
-    // The link before has the computation of all before it.
-    if (operand.IsAsyncProducer() && inst.has_called_computations() &&
-        operand.has_called_computations() &&
-        inst.called_computations()[0] != operand.called_computations()[0]) {
-      return Broken(
-          Invariant::V137, inst,
-          absl::StrCat("expected %", operand.called_computations()[0]->name(),
-                       ", found %", inst.called_computations()[0]->name()));
-    }
+  if (!ends.empty()) return absl::OkStatus();
+  return Broken(Invariant::V139, start, "found 0 ends");
+}
+
+// All links call computations of one content, on one thread.
+absl::Status CheckComesFromLink(const HloInstruction& inst) {
+  const HloInstruction& operand = *inst.operand(0);
+  if (!operand.IsAsyncProducer() &&
+      (!PassesOn(operand) || IsGivenToProgram(operand))) {
+    return Broken(Invariant::V140, inst,
+                  absl::StrCat("expected async-start or async-update, found ",
+                               HloOpcodeString(operand.opcode())));
+  }
+  if (!inst.has_called_computations()) return absl::OkStatus();
+  const HloInstruction* start =
+      Cast<HloAsyncInstruction>(&inst)->async_chain_start();
+  if (start == nullptr) return absl::OkStatus();
+  const HloComputation& expected = *start->called_computations()[0];
+  const HloComputation& found = *inst.called_computations()[0];
+  if (&expected == &found) return absl::OkStatus();
+  if (expected.execution_thread() != found.execution_thread()) {
+    return Broken(
+        Invariant::V138, inst,
+        absl::StrCat("expected ", expected.execution_thread(), ", found ",
+                     found.execution_thread(), " for %", found.name()));
+  }
+  if (expected.Equal(found, /*is_layout_sensitive=*/false)) {
     return absl::OkStatus();
   }
-  const HloComputation& computation = *inst.called_computations()[0];
-  if (computation.execution_thread() != link.async_execution_thread()) {
-    return Broken(Invariant::V138, inst,
-                  absl::StrCat("expected ", link.async_execution_thread(),
-                               ", found ", computation.execution_thread(),
-                               " for %", computation.name()));
+  return Broken(
+      Invariant::V137, inst,
+      absl::StrCat("expected %", expected.name(), ", found %", found.name()));
+}
+
+// On the main thread a chain runs one operation, or it waits for the elements
+// of tuples; groups of collectives say that they are such.
+absl::Status CheckMainThreadBody(const HloInstruction& start,
+                                 const HloComputation& computation) {
+  if (!computation.IsMainThread() ||
+      start.get_frontend_attribute("_collectives_group").has_value()) {
+    return absl::OkStatus();
+  }
+  for (const HloInstruction* inst : computation.instructions()) {
+    if (inst->IsRoot() || inst->opcode() == HloOpcode::kParameter ||
+        inst->opcode() == HloOpcode::kGetTupleElement) {
+      continue;
+    }
+    return Broken(Invariant::V142, start,
+                  absl::StrCat("%", computation.name(), " holds %",
+                               inst->name(), " besides its root"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckStartedComputation(const HloInstruction& start) {
+  const HloComputation& computation = *start.called_computations()[0];
+  const absl::string_view thread =
+      Cast<HloAsyncInstruction>(&start)->async_execution_thread();
+  if (computation.execution_thread() != thread) {
+    return Broken(Invariant::V138, start,
+                  absl::StrCat("expected ", thread, ", found ",
+                               computation.execution_thread(), " for %",
+                               computation.name()));
   }
   for (const HloInstruction* caller : computation.caller_instructions()) {
-    if (caller != &inst && !HloOpcodeIsAsync(caller->opcode())) {
-      return Broken(Invariant::V137, inst,
+    if (caller != &start && !HloOpcodeIsAsync(caller->opcode())) {
+      return Broken(Invariant::V137, start,
                     absl::StrCat("%", caller->name(), " calls %",
                                  computation.name(), " as well"));
     }
   }
-  return absl::OkStatus();
+  return CheckMainThreadBody(start, computation);
+}
+
+}  // namespace
+
+absl::Status CheckAsyncLink(const HloInstruction& inst) {
+  if (inst.IsAsyncProducer()) {
+    TF_RETURN_IF_ERROR(CheckFinishedOnce(inst, [&](const HloInstruction& user) {
+      return user.IsAsyncConsumer() && user.operand(0) == &inst;
+    }));
+  }
+  if (inst.IsAsyncConsumer()) return CheckComesFromLink(inst);
+  TF_RETURN_IF_ERROR(CheckReachesDone(inst));
+  return CheckStartedComputation(inst);
 }
 
 }  // namespace xla::verifier

@@ -3,6 +3,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_async_chain.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
@@ -10,6 +11,7 @@
 #include "xla/hlo/verifier/rules.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
+#include "xla/status_macros.h"
 #include "xla/xla_data.pb.h"
 
 namespace xla::verifier {
@@ -151,69 +153,221 @@ absl::Status CheckCopyDone(const Context& context, const HloInstruction& inst) {
                         Match::kSame);
 }
 
-absl::Status CheckAsyncStart(const Context& context,
-                             const HloInstruction& inst) {
-  const Shape& shape = inst.shape();
-  if (!IsAsyncState(shape)) {
-    return Wrong(context, Invariant::V135, inst,
-                 "((operands), results, context)", shape);
+namespace {
+
+// Operands [first, …) of the link are elements [from, …) of its {0}.
+absl::Status CheckBoundOperands(const Context& context, Invariant invariant,
+                                const HloInstruction& link, int64_t first,
+                                int64_t from) {
+  const Shape& bound = link.shape().tuple_shapes(0);
+  if (from + link.operand_count() - first != bound.tuple_shapes_size()) {
+    return Broken(invariant, link,
+                  absl::StrCat("expected ", bound.tuple_shapes_size() - from,
+                               " operands for ", context.Str(bound), ", found ",
+                               link.operand_count() - first));
   }
-  const HloComputation& callee = *inst.called_computations()[0];
-  const Shape& bound = shape.tuple_shapes(0);
-  // Operands may be bound later in the chain, but not too many here.
-  if (inst.operand_count() > callee.num_parameters() ||
-      inst.operand_count() > bound.tuple_shapes_size()) {
-    return Broken(
-        Invariant::V135, inst,
-        absl::StrCat("%", callee.name(), " takes ", callee.num_parameters(),
-                     " operands and ", context.Str(bound),
-                     " is their shape, found ", inst.operand_count()));
-  }
-  for (int64_t i = 0; i < inst.operand_count(); ++i) {
-    const Shape& operand = inst.operand(i)->shape();
-    for (const Shape* expected :
-         {&callee.parameter_instruction(i)->shape(), &bound.tuple_shapes(i)}) {
-      if (!context.Matches(operand, *expected, Match::kSame)) {
-        return Broken(
-            Invariant::V135, inst,
-            absl::StrCat("expected ", context.Str(*expected), " as operand ", i,
-                         ", found ", context.Str(operand)));
-      }
+  for (int64_t i = first; i < link.operand_count(); ++i) {
+    const Shape& operand = link.operand(i)->shape();
+    const Shape& expected = bound.tuple_shapes(from + i - first);
+    if (!context.Matches(operand, expected, Match::kSame)) {
+      return Broken(
+          invariant, link,
+          absl::StrCat("expected ", context.Str(expected), " as operand ", i,
+                       ", found ", context.Str(operand)));
     }
   }
-  absl::Status status =
-      context.Expect(Invariant::V135, inst, "results", shape.tuple_shapes(1),
-                     callee.root_instruction()->shape(), Match::kSame);
-  if (!status.ok()) return status;
-  return CheckOutputAliasing(context, inst);
+  return absl::OkStatus();
+}
+
+bool IsPrefix(const Context& context, const Shape& part, const Shape& whole) {
+  return IsAsyncPrefix(part, whole, [&](const Shape& a, const Shape& b) {
+    return context.Matches(a, b, Match::kSame);
+  });
+}
+
+// What the state shows are parts of what `callee` takes and gives.
+absl::Status CheckShown(const Context& context, Invariant invariant,
+                        const HloInstruction& inst, const Shape& state,
+                        const HloComputation& callee) {
+  const Shape& bound = state.tuple_shapes(0);
+  if (bound.tuple_shapes_size() > callee.num_parameters()) {
+    return Broken(
+        invariant, inst,
+        absl::StrCat("%", callee.name(), " takes ", callee.num_parameters(),
+                     " operands, found ", context.Str(bound)));
+  }
+  for (int64_t i = 0; i < bound.tuple_shapes_size(); ++i) {
+    const Shape& expected = callee.parameter_instruction(i)->shape();
+    if (!context.Matches(bound.tuple_shapes(i), expected, Match::kSame)) {
+      return Broken(
+          invariant, inst,
+          absl::StrCat("expected ", context.Str(expected), " as operand ", i,
+                       ", found ", context.Str(bound.tuple_shapes(i))));
+    }
+  }
+  const Shape& result = callee.root_instruction()->shape();
+  if (IsPrefix(context, state.tuple_shapes(1), result)) {
+    return absl::OkStatus();
+  }
+  return Broken(
+      invariant, inst,
+      absl::StrCat("expected ", context.Str(result), ", found ",
+                   context.Str(state.tuple_shapes(1)), " as results"));
+}
+
+// The part of the call that an output index of a start speaks of: of what it
+// takes, {0,i,…}, of what it gives, {1,…}, or of the state. Null: none.
+const Shape* PartOfCall(const HloInstruction& start,
+                        const HloComputation& callee, ShapeIndexView index) {
+  const Shape* whole = &start.shape();
+  if (index.size() >= 2 && index[0] == 0) {
+    if (index[1] < 0 || index[1] >= callee.num_parameters()) return nullptr;
+    whole = &callee.parameter_instruction(index[1])->shape();
+    index = index.subspan(2);
+  } else if (!index.empty() && index[0] == 1) {
+    whole = &callee.root_instruction()->shape();
+    index = index.subspan(1);
+  }
+  return ShapeUtil::IndexIsValid(*whole, index)
+             ? &ShapeUtil::GetSubshape(*whole, index)
+             : nullptr;
+}
+
+absl::Status CheckAliasedPart(const Context& context,
+                              const HloInstruction& inst, const Shape* output,
+                              const ShapeIndex& output_index,
+                              const Shape* operand, int64_t number,
+                              const ShapeIndex& operand_index) {
+  if (operand == nullptr) {
+    return Broken(Invariant::V121, inst,
+                  absl::StrCat("there is no operand ", number, " with a part ",
+                               operand_index.ToString()));
+  }
+  if (output == nullptr) {
+    return Broken(
+        Invariant::V121, inst,
+        absl::StrCat("the result has no part ", output_index.ToString()));
+  }
+  if (context.Matches(*output, *operand, Match::kSame)) {
+    return absl::OkStatus();
+  }
+  return Broken(
+      Invariant::V121, inst,
+      absl::StrCat("expected ", context.Str(*operand), " at ",
+                   output_index.ToString(), ", found ", context.Str(*output)));
+}
+
+const Shape* SubshapeAt(const Shape& whole, const ShapeIndex& index) {
+  return ShapeUtil::IndexIsValid(whole, index)
+             ? &ShapeUtil::GetSubshape(whole, index)
+             : nullptr;
+}
+
+// Pairs of a start number the operands of the whole call, some of which may be
+// bound later.
+absl::Status CheckStartAliasing(const Context& context,
+                                const HloInstruction& inst,
+                                const HloComputation& callee) {
+  for (const auto& [output_index, source] : inst.output_operand_aliasing()) {
+    const auto& [number, operand_index] = source;
+    const Shape* operand =
+        number < 0 || number >= callee.num_parameters()
+            ? nullptr
+            : SubshapeAt(callee.parameter_instruction(number)->shape(),
+                         operand_index);
+    TF_RETURN_IF_ERROR(
+        CheckAliasedPart(context, inst, PartOfCall(inst, callee, output_index),
+                         output_index, operand, number, operand_index));
+  }
+  return absl::OkStatus();
+}
+
+// Pairs of an update are between its state and the one before.
+absl::Status CheckUpdateAliasing(const Context& context,
+                                 const HloInstruction& inst) {
+  for (const auto& [output_index, source] : inst.output_operand_aliasing()) {
+    const auto& [number, operand_index] = source;
+    const Shape* operand =
+        number == 0 ? SubshapeAt(inst.operand(0)->shape(), operand_index)
+                    : nullptr;
+    TF_RETURN_IF_ERROR(
+        CheckAliasedPart(context, inst, SubshapeAt(inst.shape(), output_index),
+                         output_index, operand, number, operand_index));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckAsyncStart(const Context& context,
+                             const HloInstruction& inst) {
+  if (!IsAsyncState(inst.shape())) {
+    return Wrong(context, Invariant::V135, inst,
+                 "((operands), results, context)", inst.shape());
+  }
+  const HloComputation& callee = *inst.called_computations()[0];
+  TF_RETURN_IF_ERROR(CheckBoundOperands(context, Invariant::V135, inst,
+                                        /*first=*/0,
+                                        /*from=*/0));
+  TF_RETURN_IF_ERROR(
+      CheckShown(context, Invariant::V135, inst, inst.shape(), callee));
+  return CheckStartAliasing(context, inst, callee);
 }
 
 absl::Status CheckAsyncUpdate(const Context& context,
                               const HloInstruction& inst) {
-  const Shape& operand = inst.operand(0)->shape();
-  if (!IsAsyncState(operand) || !IsAsyncState(inst.shape())) {
+  const Shape& before = inst.operand(0)->shape();
+  if (!IsAsyncState(before) || !IsAsyncState(inst.shape())) {
     return Wrong(context, Invariant::V136, inst,
                  "((operands), results, context) as operand and result",
-                 IsAsyncState(operand) ? inst.shape() : operand);
+                 IsAsyncState(before) ? inst.shape() : before);
   }
-  // Operands that are bound here join the others.
-  if (inst.operand_count() == 1) {
-    return context.Expect(Invariant::V136, inst, operand, Match::kSame);
+  // What was bound before stays, what is bound here joins it.
+  for (int i : {0, 1}) {
+    if (!IsPrefix(context, before.tuple_shapes(i),
+                  inst.shape().tuple_shapes(i))) {
+      return context.Expect(
+          Invariant::V136, inst, i == 0 ? "operands" : "results",
+          inst.shape().tuple_shapes(i), before.tuple_shapes(i), Match::kSame);
+    }
   }
-  return context.Expect(Invariant::V136, inst, "results",
-                        inst.shape().tuple_shapes(1), operand.tuple_shapes(1),
-                        Match::kSame);
+  TF_RETURN_IF_ERROR(
+      CheckBoundOperands(context, Invariant::V136, inst, /*first=*/1,
+                         /*from=*/before.tuple_shapes(0).tuple_shapes_size()));
+  if (const HloComputation* callee = inst.async_wrapped_computation()) {
+    TF_RETURN_IF_ERROR(
+        CheckShown(context, Invariant::V136, inst, inst.shape(), *callee));
+  }
+  return CheckUpdateAliasing(context, inst);
 }
 
 absl::Status CheckAsyncDone(const Context& context,
                             const HloInstruction& inst) {
-  const Shape& operand = inst.operand(0)->shape();
-  if (!IsAsyncState(operand)) {
+  const Shape& state = inst.operand(0)->shape();
+  if (!IsAsyncState(state)) {
     return Wrong(context, Invariant::V136, inst,
-                 "((operands), results, context) as operand", operand);
+                 "((operands), results, context) as operand", state);
   }
-  return context.Expect(Invariant::V136, inst, operand.tuple_shapes(1),
-                        Match::kSame);
+  const HloComputation* callee = inst.async_wrapped_computation();
+  if (callee == nullptr) {
+    // Without it, all that counts is what the state shows.
+    if (IsPrefix(context, state.tuple_shapes(1), inst.shape())) {
+      return absl::OkStatus();
+    }
+    return context.Expect(Invariant::V136, inst, "", inst.shape(),
+                          state.tuple_shapes(1), Match::kSame);
+  }
+  TF_RETURN_IF_ERROR(
+      CheckShown(context, Invariant::V136, inst, state, *callee));
+  const int64_t bound = state.tuple_shapes(0).tuple_shapes_size();
+  if (bound != callee->num_parameters()) {
+    return Broken(Invariant::V136, inst,
+                  absl::StrCat("expected all ", callee->num_parameters(),
+                               " operands of %", callee->name(),
+                               " to be bound, found ", bound));
+  }
+  return context.Expect(Invariant::V136, inst,
+                        callee->root_instruction()->shape(), Match::kSame);
 }
 
 }  // namespace xla::verifier

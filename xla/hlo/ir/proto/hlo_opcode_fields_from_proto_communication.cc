@@ -171,7 +171,7 @@ Result ProtoReader::ReadFeed() const {
 Result ProtoReader::ReadAsync() const {
   TF_RETURN_IF_ERROR(
       Check(computations.size() <= 1, "expected one called computation"));
-  if (opcode != HloOpcode::kAsyncDone) {
+  if (opcode == HloOpcode::kAsyncStart) {
     TF_RETURN_IF_ERROR(
         Check(shape.IsTuple() && shape.tuple_shapes().size() >= 2,
               "the shape is no tuple of operands, results and context"));

@@ -100,11 +100,12 @@ class ComputationAttribute {
   bool with_body_;
 };
 
-// A chain whose start cannot be reached names its computation itself.
+// A link that does not follow right after another names its computation itself.
 bool NamesAsyncComputation(const HloInstruction& inst) {
-  return inst.opcode() == HloOpcode::kAsyncStart ||
-         (!inst.called_computations().empty() &&
-          inst.async_chain_start() == nullptr);
+  return !inst.called_computations().empty() &&
+         (inst.opcode() == HloOpcode::kAsyncStart ||
+          inst.operand_count() == 0 || inst.operand(0) == nullptr ||
+          !inst.operand(0)->IsAsyncProducer());
 }
 
 void PrintCalledComputations(const HloInstruction& inst,
