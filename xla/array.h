@@ -369,11 +369,17 @@ class Array {
 
   // "[[1, 2],\n [3, 4]]".
   std::string ToString() const {
-    if (sizes_.empty() || num_elements() == 0) return "";
+    if (sizes_.empty()) return "";
     std::string text;
     const int64_t rank = num_dimensions();
     Index index(rank, 0);
-    for (const T& element : *this) {
+    // Of an array without elements, the brackets and commas that are left when
+    // dimensions of size 0 count as 1.
+    const auto last = [&](int64_t i) { return dim(i) == 0 ? 0 : dim(i) - 1; };
+    int64_t places = 1;
+    for (int64_t i = 0; i < rank; ++i) places *= last(i) + 1;
+    const T* element = num_elements() == 0 ? nullptr : &*begin();
+    for (int64_t place = 0; place < places; ++place) {
       // Brackets open for every trailing run of zeros in the index.
       int64_t opened = 0;
       while (opened < rank && index[rank - 1 - opened] == 0) ++opened;
@@ -381,19 +387,25 @@ class Array {
         text.append(rank - opened, ' ');
         text.append(opened, '[');
       }
-      if constexpr (is_complex_v<T>) {
-        absl::StrAppend(&text, "(", element.real(), ", ", element.imag(), ")");
-      } else {
-        absl::StrAppend(&text, element);
+      if (element != nullptr) {
+        if constexpr (is_complex_v<T>) {
+          absl::StrAppend(&text, "(", element->real(), ", ", element->imag(),
+                          ")");
+        } else {
+          absl::StrAppend(&text, *element);
+        }
+        ++element;
       }
       int64_t closed = 0;
       while (closed < rank &&
-             index[rank - 1 - closed] == dim(rank - 1 - closed) - 1) {
-        ++closed;
+             index[rank - 1 - closed] == last(rank - 1 - closed)) {
+        index[rank - 1 - closed++] = 0;
       }
       text.append(closed, ']');
-      if (closed < rank) text += closed == 0 ? ", " : ",\n";
-      Advance(index);
+      if (closed < rank) {
+        text += closed == 0 ? ", " : ",\n";
+        ++index[rank - 1 - closed];
+      }
     }
     return text;
   }

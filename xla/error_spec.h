@@ -13,8 +13,9 @@ struct ErrorSpec {
   double abs;  // absolute error bound
   double rel;  // relative error bound
 
-  // For elements of `type`: they pass when they are at most `within_n_values`
-  // representable numbers apart. Negative turns this off.
+  // Elements pass when, rounded to the floating-point type `type`, they are at
+  // most `within_n_values` of its representable numbers apart. Negative turns
+  // this off.
   struct LowPrecisionFPErrorSpec {
     PrimitiveType type = PRIMITIVE_TYPE_INVALID;
     int within_n_values = -1;

@@ -315,6 +315,12 @@ bool Layout::ExtraEqual(const Extra& a, const Extra& b, uint16_t ignored) {
 }
 
 Layout& Layout::DeleteDimension(int dim_to_delete) {
+  // Splits count physical dimensions, from the most major.
+  int64_t place = static_cast<int64_t>(minor_to_major_.size()) - 1;
+  for (int64_t dimension : minor_to_major_) {
+    if (dimension == dim_to_delete) break;
+    --place;
+  }
   auto out = minor_to_major_.begin();
   for (int64_t dimension : minor_to_major_) {
     if (dimension == dim_to_delete) continue;
@@ -324,11 +330,11 @@ Layout& Layout::DeleteDimension(int dim_to_delete) {
   if (extra_ != nullptr && !extra_->split_configs.empty()) {
     auto& splits = extra_->split_configs;
     for (auto it = splits.begin(); it != splits.end();) {
-      if (it->dimension() == dim_to_delete) {
+      if (it->dimension() == place) {
         it = splits.erase(it);
         continue;
       }
-      if (it->dimension() > dim_to_delete) {
+      if (it->dimension() > place) {
         it->set_dimension(it->dimension() - 1);
       }
       ++it;

@@ -191,11 +191,11 @@ absl::Status ValidateTiles(const Layout& layout) {
 
 absl::Status ValidateSplits(const Layout& layout, const Shape& shape) {
   for (const SplitConfig& split : layout.split_configs()) {
-    const int64_t dim = split.dimension();
-    if (dim < 0 || dim >= shape.dimensions_size()) {
+    if (split.dimension() < 0 || split.dimension() >= shape.dimensions_size()) {
       return InvalidArgument("layout splits dimension %d of a shape with %d",
-                             dim, shape.dimensions_size());
+                             split.dimension(), shape.dimensions_size());
     }
+    const int64_t dim = LayoutUtil::Major(layout, split.dimension());
     int64_t previous = 0;
     for (int64_t index : split.split_indices()) {
       if (index <= previous || index >= shape.dimensions(dim)) {

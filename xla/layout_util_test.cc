@@ -102,9 +102,19 @@ TEST(LayoutTest, EqualLeavesOutWhatItIsTold) {
 TEST(LayoutTest, DeletedDimensionLeavesOrderAndSplits) {
   Layout layout = LayoutUtil::MakeLayout(
       {3, 1, 0, 2}, {}, 1, PRIMITIVE_TYPE_INVALID, PRIMITIVE_TYPE_INVALID, 0, 0,
-      {SplitConfig(1, {2}), SplitConfig(3, {4})});
+      {SplitConfig(2, {2}), SplitConfig(3, {4})});
+  // Dimension 1 is the third from the most major.
   layout.DeleteDimension(1);
   EXPECT_EQ(layout.ToString(), "{2,0,1:SC(2:4)}");
+}
+
+TEST(LayoutTest, SplitsCountFromTheMostMajorDimension) {
+  const Shape shape = ShapeUtil::MakeShapeWithDenseLayout(
+      F32, {10, 20, 30}, {0, 1, 2}, {}, 1, 0, 0,
+      {SplitConfig(0, {4}), SplitConfig(1, {5, 15})});
+  EXPECT_EQ(LayoutUtil::MaxSplitSize(shape, 0), 10);
+  EXPECT_EQ(LayoutUtil::MaxSplitSize(shape, 1), 10);
+  EXPECT_EQ(LayoutUtil::MaxSplitSize(shape, 2), 26);
 }
 
 // --- Orders ---

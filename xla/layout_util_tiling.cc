@@ -146,7 +146,7 @@ Piece FindPiece(const Shape& shape, absl::Span<const int64_t> indices) {
   piece.sizes.assign(shape.dimensions().begin(), shape.dimensions().end());
   piece.index.assign(indices.begin(), indices.end());
   for (const SplitConfig& split : shape.layout().split_configs()) {
-    const int64_t dim = split.dimension();
+    const int64_t dim = LayoutUtil::Major(shape.layout(), split.dimension());
     absl::Span<const int64_t> starts = split.split_indices();
     const auto after =
         std::upper_bound(starts.begin(), starts.end(), piece.index[dim]);
@@ -211,7 +211,7 @@ int64_t LayoutUtil::MaxSplitSize(const Shape& shape, int64_t dim) {
   const int64_t size = shape.dimensions(dim);
   if (!shape.has_layout()) return size;
   for (const SplitConfig& split : shape.layout().split_configs()) {
-    if (split.dimension() != dim) continue;
+    if (Major(shape.layout(), split.dimension()) != dim) continue;
     int64_t largest = 0;
     int64_t start = 0;
     for (int64_t index : split.split_indices()) {

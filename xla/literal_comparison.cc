@@ -120,6 +120,18 @@ int64_t Rank(NativeT value) {
   }
 }
 
+// How many representable numbers of `type` two numbers are apart, once both are
+// rounded to it.
+double StepsBetween(double a, double b, PrimitiveType type) {
+  return primitive_util::FloatingPointTypeSwitch(
+      [&](auto constant) -> double {
+        using NativeT = primitive_util::NativeTypeOf<constant>;
+        return std::abs(static_cast<double>(Rank(static_cast<NativeT>(a))) -
+                        static_cast<double>(Rank(static_cast<NativeT>(b))));
+      },
+      type);
+}
+
 // How far an element is off, for the worst-first list.
 struct Errors {
   double abs = 0;
@@ -159,9 +171,8 @@ class NearElements {
     if (std::isnan(a)) return false;
     const auto& low = spec_.low_precision_fp_error_spec;
     if (low.within_n_values >= 0 && std::isfinite(e) && std::isfinite(a) &&
-        primitive_util::NativeToPrimitiveType<NativeT>() == low.type) {
-      const double distance = std::abs(static_cast<double>(Rank(expected)) -
-                                       static_cast<double>(Rank(actual)));
+        primitive_util::IsFloatingPointType(low.type)) {
+      const double distance = StepsBetween(e, a, low.type);
       *errors = {std::abs(e - a), distance};
       return distance <= low.within_n_values;
     }

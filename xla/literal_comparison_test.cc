@@ -146,6 +146,18 @@ TEST(LiteralComparisonTest, DynamicSizesMatterInvalidElementsDoNot) {
   EXPECT_TRUE(literal_comparison::Equal(a, b).ok());
 }
 
+TEST(LiteralComparisonTest, StepsOfASmallerTypeCount) {
+  ErrorSpec spec(0);
+  spec.low_precision_fp_error_spec = {F8E5M2, 1};
+  const Literal a = LiteralUtil::CreateR0<float>(1.0f);
+  EXPECT_TRUE(
+      literal_comparison::Near(a, LiteralUtil::CreateR0<float>(1.25f), spec)
+          .ok());
+  EXPECT_FALSE(
+      literal_comparison::Near(a, LiteralUtil::CreateR0<float>(1.5f), spec)
+          .ok());
+}
+
 TEST(LiteralComparisonTest, ElidedIsAnError) {
   Literal elided = LiteralBase::CreateElided(ShapeUtil::MakeShape(F32, {3}));
   EXPECT_FALSE(literal_comparison::Equal(elided, elided).ok());

@@ -201,7 +201,7 @@ absl::StatusOr<Literal> LiteralBase::Convert(
   if (!primitive_util::IsArrayType(primitive_dest_type) ||
       (primitive_util::IsComplexType(src_type) &&
        !primitive_util::IsComplexType(primitive_dest_type))) {
-    return absl::InvalidArgumentError(absl::StrCat(
+    return absl::UnimplementedError(absl::StrCat(
         "convert of a literal of shape ", ShapeUtil::HumanString(shape()),
         " to ",
         absl::AsciiStrToLower(PrimitiveType_Name(primitive_dest_type))));

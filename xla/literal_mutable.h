@@ -41,6 +41,8 @@ class MutableLiteralBase : public LiteralBase {
   // as a layout's memory space).
   virtual Shape* mutable_shape_do_not_use() = 0;
 
+  // A static dimension becomes dynamic, with its size as the bound; the literal
+  // must own its memory then.
   void SetDynamicSize(int64_t dim_index, const ShapeIndex& shape_index,
                       DynamicSizeType size);
   void SetDynamicSize(int64_t dim_index, DynamicSizeType size) {

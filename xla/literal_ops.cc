@@ -78,6 +78,14 @@ ArrayValueState StateOf(const LiteralPiece& piece) {
 void MutableLiteralBase::SetDynamicSize(int64_t dim_index,
                                         const ShapeIndex& shape_index,
                                         DynamicSizeType size) {
+  if (!piece(shape_index).subshape().is_dynamic_dimension(dim_index)) {
+    // The shape may move, and with it what the nodes point at.
+    Shape* subshape =
+        ShapeUtil::GetMutableSubshape(mutable_shape_do_not_use(), shape_index);
+    const bool has_room = subshape->is_dynamic();
+    subshape->set_dynamic_dimension(static_cast<int>(dim_index), true);
+    if (!has_room) piece(shape_index).MakeRoomForDynamicSizes();
+  }
   piece(shape_index).SetDynamicSize(dim_index, size);
 }
 
@@ -112,6 +120,22 @@ absl::Status MutableLiteralBase::CopySliceFrom(
   TF_RET_CHECK(shape().IsArray() && src_literal.shape().IsArray());
   TF_RET_CHECK(ShapeUtil::SameElementType(src_literal.shape(), shape()));
   const size_t rank = shape().dimensions().size();
+  if (copy_size.empty() && src_literal.shape().dimensions().size() != rank) {
+    // One element, of which an empty list names the first.
+    const auto index = [](absl::Span<const int64_t> base, const Shape& shape) {
+      DimensionVector result(base.begin(), base.end());
+      if (base.empty()) result.resize(shape.dimensions().size(), 0);
+      return result;
+    };
+    const DimensionVector from = index(src_base, src_literal.shape());
+    const DimensionVector to = index(dest_base, shape());
+    TF_RET_CHECK(
+        IsInBox(from, DimensionVector(from.size(), 1),
+                src_literal.shape().dimensions()) &&
+        IsInBox(to, DimensionVector(to.size(), 1), shape().dimensions()));
+    CopyElementFrom(src_literal, from, to);
+    return absl::OkStatus();
+  }
   TF_RET_CHECK(src_literal.shape().dimensions().size() == rank &&
                src_base.size() == rank && dest_base.size() == rank &&
                copy_size.size() == rank);

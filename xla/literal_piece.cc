@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "absl/log/check.h"
@@ -138,6 +139,15 @@ absl::Status LiteralPiece::AllocateBuffers() {
     }
   }
   return absl::OkStatus();
+}
+
+void LiteralPiece::MakeRoomForDynamicSizes() {
+  if (buffer() == nullptr) return;
+  CHECK(kind_ != Kind::kBorrowed)
+      << "memory of somebody else has no room for dynamic sizes";
+  const std::string elements(buffer(), size_bytes_dense());
+  CHECK_OK(AllocateBuffers());
+  std::memcpy(buffer(), elements.data(), elements.size());
 }
 
 void LiteralPiece::DeallocateBuffers() {

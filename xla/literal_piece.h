@@ -101,6 +101,9 @@ class LiteralPiece {
   // bounds. ResourceExhausted when the size overflows or memory is short.
   absl::Status AllocateBuffers();
   void DeallocateBuffers();
+  // The subshape has just become dynamic: elements move to a buffer that holds
+  // dynamic sizes as well.
+  void MakeRoomForDynamicSizes();
   // Takes the buffer (not the shape, not the children) of `from`.
   void MoveDataFrom(LiteralPiece& from);
 

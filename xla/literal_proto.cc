@@ -275,6 +275,11 @@ absl::StatusOr<Literal> MutableLiteralBase::CreateFromProto(
     return absl::InvalidArgumentError("a LiteralProto has no shape");
   }
   TF_ASSIGN_OR_RETURN(Shape shape, Shape::FromProto(proto.shape()));
+  if (!LayoutUtil::HasLayout(shape)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a LiteralProto of shape ", ShapeUtil::HumanString(shape),
+                     " has no layout: the order of its elements is unknown"));
+  }
   TF_ASSIGN_OR_RETURN(Literal literal,
                       Literal::Make(shape, /*allocate_arrays=*/false));
   TF_RETURN_IF_ERROR(

@@ -24,6 +24,18 @@
 namespace xla {
 namespace {
 
+// Whether two elements are the same; NaN is, too.
+template <typename NativeT>
+bool Same(NativeT a, NativeT b) {
+  if constexpr (is_complex_v<NativeT>) {
+    return Same(a.real(), b.real()) && Same(a.imag(), b.imag());
+  } else if constexpr (is_specialized_floating_point_v<NativeT>) {
+    return a == b || (a != a && b != b);
+  } else {
+    return a == b;
+  }
+}
+
 // Calls `f` with a value of the native type of `type`.
 template <typename F>
 decltype(auto) WithNative(PrimitiveType type, const F& f) {
@@ -118,7 +130,9 @@ std::optional<NativeT> ExactCast(T value) {
     return static_cast<NativeT>(value);
   } else {
     const NativeT cast = static_cast<NativeT>(value);
-    if (static_cast<double>(cast) != value) return std::nullopt;
+    if (!Same(static_cast<double>(cast), static_cast<double>(value))) {
+      return std::nullopt;
+    }
     return cast;
   }
 }
@@ -244,16 +258,18 @@ std::optional<double> LiteralBase::GetAsDouble(
 std::optional<complex128> LiteralBase::GetAsComplex128(
     absl::Span<const int64_t> multi_index) const {
   if (!IsReadableArray(root_piece())) return std::nullopt;
-  return WithNative(shape().element_type(),
-                    [&](auto tag) -> std::optional<complex128> {
-                      using NativeT = decltype(tag);
-                      const NativeT value = Get<NativeT>(multi_index);
-                      if constexpr (is_complex_v<NativeT>) {
-                        return complex128(value);
-                      } else {
-                        return complex128(static_cast<double>(value), 0.0);
-                      }
-                    });
+  return WithNative(
+      shape().element_type(), [&](auto tag) -> std::optional<complex128> {
+        using NativeT = decltype(tag);
+        const NativeT value = Get<NativeT>(multi_index);
+        if constexpr (is_complex_v<NativeT>) {
+          return complex128(value);
+        } else if constexpr (is_specialized_floating_point_v<NativeT>) {
+          return complex128(static_cast<double>(value), 0.0);
+        } else {
+          return std::nullopt;
+        }
+      });
 }
 
 std::optional<double> LiteralBase::GetSumAsDouble(
@@ -364,7 +380,7 @@ bool LiteralBase::IsAll(const Literal& scalar) const {
     using NativeT = decltype(tag);
     const NativeT wanted = scalar.GetFirstElement<NativeT>();
     return AllOf<NativeT>(root_piece(),
-                          [&](NativeT value) { return value == wanted; });
+                          [&](NativeT value) { return Same(value, wanted); });
   });
 }
 
@@ -386,7 +402,7 @@ bool LiteralBase::IsAllFloat(float value) const {
     if constexpr (is_specialized_floating_point_v<NativeT>) {
       const NativeT wanted = static_cast<NativeT>(value);
       return AllOf<NativeT>(root_piece(),
-                            [&](NativeT v) { return v == wanted; });
+                            [&](NativeT v) { return Same(v, wanted); });
     }
     return false;
   });
@@ -399,7 +415,7 @@ bool LiteralBase::IsAllComplex(complex64 value) const {
     if constexpr (is_complex_v<NativeT>) {
       const NativeT wanted(value);
       return AllOf<NativeT>(root_piece(),
-                            [&](NativeT v) { return v == wanted; });
+                            [&](NativeT v) { return Same(v, wanted); });
     }
     return false;
   });
@@ -426,7 +442,7 @@ int64_t CountIn(const LiteralPiece& piece,
   if (!wanted.has_value()) return 0;
   int64_t count = 0;
   AllOf<NativeT>(piece, [&](NativeT value) {
-    count += value == *wanted;
+    count += Same(value, *wanted);
     return true;
   });
   return count;

@@ -188,8 +188,8 @@ TEST(LiteralTest, IsAllOfEveryKind) {
   EXPECT_FALSE(LiteralUtil::Zero(F8E8M0FNU).IsZero({}));
   const float nan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_TRUE(LiteralUtil::CreateR1<float>({nan, nan}).IsAllFirst());
-  EXPECT_FALSE(LiteralUtil::CreateR1<float>({nan, nan})
-                   .IsAll(LiteralUtil::CreateR0(nan)));
+  EXPECT_TRUE(LiteralUtil::CreateR1<float>({nan, nan})
+                  .IsAll(LiteralUtil::CreateR0(nan)));
   EXPECT_FALSE(LiteralUtil::CreateR1<float>({}).IsAllFirst());
 }
 
@@ -255,6 +255,45 @@ TEST(LiteralTest, SettersConvert) {
   ASSERT_TRUE(bf16s.SetFromDouble({}, 1.5).ok());
   EXPECT_EQ(bf16s.GetAsDouble({}), 1.5);
   EXPECT_FALSE(bf16s.SetIntegralAsS64({}, 1).ok());
+}
+
+TEST(LiteralTest, SetDynamicSizeMakesAStaticDimensionDynamic) {
+  Literal literal =
+      LiteralUtil::CreateR2<int32_t>({{1, 2, 3}, {4, 5, 6}, {7, 8, 9}});
+  literal.SetDynamicSize(1, 2);
+  EXPECT_EQ(literal.shape().ToString(), "s32[3,<=3]");
+  EXPECT_EQ(literal.GetDynamicSize(1), 2);
+  EXPECT_EQ(literal.Get<int32_t>({2, 1}), 8);
+  literal.SetDynamicSize(0, 1);
+  EXPECT_EQ(literal.GetDynamicSize(1), 2);
+  EXPECT_TRUE(literal.ToStatic() == LiteralUtil::CreateR2<int32_t>({{1, 2}}));
+
+  Literal tuple = LiteralUtil::MakeTupleOwned(
+      LiteralUtil::CreateR0<float>(1), LiteralUtil::CreateR1<bool>({true}));
+  tuple.SetDynamicSize(0, {1}, 0);
+  EXPECT_EQ(tuple.shape().ToString(), "(f32[], pred[<=1])");
+  EXPECT_EQ(tuple.Get<float>({}, {0}), 1);
+}
+
+TEST(LiteralTest, NanIsAllNan) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Literal nans = LiteralUtil::CreateR1<float>({nan, nan});
+  EXPECT_TRUE(nans.IsAll(LiteralUtil::CreateR0<float>(nan)));
+  EXPECT_TRUE(nans.IsAllFloat(nan));
+  EXPECT_EQ(nans.CountEqual(nan), 2);
+  EXPECT_FALSE(nans.IsAll(LiteralUtil::CreateR0<float>(0)));
+}
+
+TEST(LiteralTest, AnElementIsCopiedBetweenScalarAndArray) {
+  Literal array = LiteralUtil::CreateR1<float>({1, 2});
+  const Literal scalar = LiteralUtil::CreateR0<float>(7);
+  ASSERT_TRUE(array.CopySliceFrom(scalar, {}, {1}, {}).ok());
+  EXPECT_EQ(array.Get<float>({1}), 7);
+  ASSERT_TRUE(array.CopySliceFrom(scalar, {}, {}, {}).ok());
+  EXPECT_EQ(array.Get<float>({0}), 7);
+  EXPECT_FALSE(array.CopySliceFrom(scalar, {}, {2}, {}).ok());
+  EXPECT_FALSE(
+      LiteralUtil::CreateR0<int32_t>(1).GetAsComplex128({}).has_value());
 }
 
 TEST(LiteralTest, EachCellGoesInLogicalOrderOverTheValidPart) {

@@ -153,7 +153,8 @@ bool CastPreservesValues(PrimitiveType from_type, PrimitiveType to_type) {
                                   : IntegerFitsInFloat(from, from_type, to);
   }
   // Integers and PRED. A conversion to PRED is a comparison with 0.
-  if (from.is_floating_point) return false;
+  if (from.is_floating_point || to_type == PRED) return false;
+  if (from_type == PRED) return true;
   return from.digits <= to.digits &&
          (!from.is_signed_integral || to.is_signed_integral);
 }

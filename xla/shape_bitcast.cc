@@ -226,8 +226,7 @@ ShapeBitcast::DecomposeBitcastToTrt(const Shape& input_shape,
 
 ShapeBitcast::BitcastDecomposition ShapeBitcast::DecomposeBitcast(
     const Shape& input_shape, const Shape& output_shape) {
-  CHECK(IsDecomposableBitcast(input_shape, output_shape))
-      << input_shape << " to " << output_shape;
+  if (!IsDecomposableBitcast(input_shape, output_shape)) return std::nullopt;
   if (ReshapeIsBitcast(input_shape, output_shape)) {
     return BitcastDecompositionReshape{};
   }

@@ -90,15 +90,15 @@ class ShapeBitcast {
     }
   };
 
-  using BitcastDecomposition =
+  using BitcastDecomposition = std::optional<
       std::variant<BitcastDecompositionReshape, BitcastDecompositionTranspose,
-                   BitcastDecompositionTrt>;
+                   BitcastDecompositionTrt>>;
 
   // A bitcast as transpose, reshape and transpose; nullopt if it is not
   // decomposable.
   static std::optional<BitcastDecompositionTrt> DecomposeBitcastToTrt(
       const Shape& input_shape, const Shape& output_shape);
-  // The simplest decomposition of a decomposable bitcast.
+  // The simplest decomposition of a bitcast; nullopt if it is not decomposable.
   static BitcastDecomposition DecomposeBitcast(const Shape& input_shape,
                                                const Shape& output_shape);
 

@@ -116,16 +116,16 @@ TEST(ShapeBitcastTest, TransposesThatFollowTheLayout) {
 
 TEST(ShapeBitcastTest, BitcastsDecompose) {
   EXPECT_TRUE(std::holds_alternative<ShapeUtil::BitcastDecompositionReshape>(
-      ShapeUtil::DecomposeBitcast(Make({4, 6}), Make({24}))));
+      *ShapeUtil::DecomposeBitcast(Make({4, 6}), Make({24}))));
   auto transpose =
-      ShapeUtil::DecomposeBitcast(Make({4, 6}), Make({6, 4}, {0, 1}));
+      *ShapeUtil::DecomposeBitcast(Make({4, 6}), Make({6, 4}, {0, 1}));
   EXPECT_THAT(std::get<ShapeUtil::BitcastDecompositionTranspose>(transpose)
                   .transpose_dims,
               ElementsAre(1, 0));
   Shape input = Make({4, 6}, {0, 1});
   Shape output = Make({2, 12}, {0, 1});
   auto trt = std::get<ShapeUtil::BitcastDecompositionTrt>(
-      ShapeUtil::DecomposeBitcast(input, output));
+      *ShapeUtil::DecomposeBitcast(input, output));
   EXPECT_THAT(trt.transpose1_dims, ElementsAre(1, 0));
   EXPECT_EQ(trt.transpose1_shape, Make({6, 4}));
   EXPECT_EQ(trt.reshape_shape, Make({12, 2}));
@@ -139,6 +139,7 @@ TEST(ShapeBitcastTest, BitcastsDecompose) {
                                             trt.transpose2_dims));
   EXPECT_FALSE(
       ShapeUtil::DecomposeBitcastToTrt(Make({4}), Make({5})).has_value());
+  EXPECT_FALSE(ShapeUtil::DecomposeBitcast(Make({4}), Make({5})).has_value());
 }
 
 TEST(ShapeBitcastTest, DimensionsOfSizeOneComeAndGo) {

@@ -29,8 +29,7 @@ void Iterate(const Shape& shape, absl::Span<const int64_t> base,
         shape.has_layout() ? shape.layout().minor_to_major(i) : rank - 1 - i;
   }
   for (int64_t i = 0; i < rank; ++i) {
-    CHECK_GT(incr[i], 0) << "the loop over dimension " << i << " has no end";
-    if (count[i] <= 0) return;
+    if (count[i] <= 0 && incr[i] != 0) return;
   }
   DimensionVector index(base.begin(), base.end());
   while (fn(absl::MakeConstSpan(index))) {
@@ -38,7 +37,7 @@ void Iterate(const Shape& shape, absl::Span<const int64_t> base,
     for (; i < rank; ++i) {
       const int64_t dim = order[i];
       index[dim] += incr[dim];
-      if (index[dim] < base[dim] + count[dim]) break;
+      if (incr[dim] > 0 && index[dim] < base[dim] + count[dim]) break;
       index[dim] = base[dim];
     }
     if (i == rank) return;

@@ -17,7 +17,8 @@ namespace xla {
 // class.
 //
 // Every form visits base, base + incr, ... below base + count in each
-// dimension, in memory order (row major without layout). A visitor that returns
+// dimension, in memory order (row major without layout); a dimension whose
+// increment is 0 stays at its base, whatever its count. A visitor that returns
 // false, or an error, ends the loop. The index that the visitor sees is valid
 // during the call only.
 class ShapeIndexIteration {

@@ -320,8 +320,8 @@ class ShapeUtil : public ShapeBitcast, public ShapeIndexIteration {
   static Shape InsertDimensionsAtIndex(Shape shape, int64_t dim_idx,
                                        absl::Span<const int64_t> bounds);
   static void CopyDynamicDimensions(Shape* to, const Shape& from);
-  // The shape with one logical dimension moved to the front; its layout follows
-  // so that memory does not change.
+  // The shape with one dimension made the most major of its layout; the others
+  // keep their order, and all dimensions their numbers. Tuples element-wise.
   static Shape MoveDimToMajor(const Shape& shape, int64_t dim);
   static Shape ComplexComponentShape(const Shape& complex_shape);
   // Removes tiles, memory spaces, element sizes, paddings and physical shapes.

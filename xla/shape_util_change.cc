@@ -41,7 +41,12 @@ Shape PermuteSizes(absl::Span<const int64_t> permutation, const Shape& shape) {
 Shape ShapeUtil::ChangeElementType(const Shape& original, PrimitiveType type) {
   Shape result = original;
   ForEachMutableLeafShape(&result, [&](Shape* leaf, const ShapeIndex&) {
-    if (leaf->IsArray()) leaf->set_element_type(type);
+    if (!leaf->IsArray()) return;
+    leaf->set_element_type(type);
+    if (leaf->has_layout() && leaf->layout().element_size_in_bits() != 0 &&
+        !primitive_util::IsSubByteNonPredType(type)) {
+      leaf->mutable_layout()->set_element_size_in_bits(0);
+    }
   });
   return result;
 }
@@ -145,11 +150,15 @@ void ShapeUtil::CopyDynamicDimensions(Shape* to, const Shape& from) {
 // --- Other orders ------------------------------------------------------------
 
 Shape ShapeUtil::MoveDimToMajor(const Shape& shape, int64_t dim) {
-  DimensionVector permutation = {dim};
-  for (int64_t i = 0; i < shape.dimensions_size(); ++i) {
-    if (i != dim) permutation.push_back(i);
+  Shape result = shape;
+  if (shape.IsTuple()) {
+    for (Shape& element : *result.mutable_tuple_shapes()) {
+      element = MoveDimToMajor(element, dim);
+    }
+  } else if (shape.has_layout() && dim < shape.dimensions_size()) {
+    *result.mutable_layout() = LayoutUtil::MoveDimToMajor(shape.layout(), dim);
   }
-  return PermuteDimensions(permutation, shape);
+  return result;
 }
 
 Shape ShapeUtil::PermuteDimensions(absl::Span<const int64_t> permutation,
@@ -162,10 +171,6 @@ Shape ShapeUtil::PermuteDimensions(absl::Span<const int64_t> permutation,
   Layout* layout = result.mutable_layout();
   *layout = shape.layout();
   for (int64_t& dim : *layout->mutable_minor_to_major()) dim = moved[dim];
-  for (int i = 0; i < layout->split_configs_size(); ++i) {
-    SplitConfig* split = layout->mutable_split_configs(i);
-    split->set_dimension(moved[split->dimension()]);
-  }
   return result;
 }
 

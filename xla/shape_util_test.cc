@@ -148,7 +148,7 @@ TEST(ShapeUtilTest, SameMemoryInRowMajorOrder) {
                                                     {SplitConfig(1, {2})});
   EXPECT_EQ(Text(ShapeUtil::MakeShapeWithDescendingLayoutAndSamePhysicalLayout(
                 shape)),
-            "f32[2,4,3]{2,1,0:T(8,128)S(5)SC(2:2)}");
+            "f32[2,4,3]{2,1,0:T(8,128)S(5)SC(1:2)}");
 }
 
 // --- Comparisons ---
@@ -283,7 +283,17 @@ TEST(ShapeUtilTest, PermutedDimensionsStayInPlace) {
   EXPECT_EQ(Text(ShapeUtil::PermuteDimensionsIgnoringLayout({1, 2, 0}, shape)),
             "f32[100,<=1000,10]{2,1,0}");
   EXPECT_EQ(Text(ShapeUtil::MoveDimToMajor(shape, 2)),
-            "f32[<=1000,10,100]{0,2,1}");
+            "f32[10,100,<=1000]{1,0,2}");
+  EXPECT_EQ(
+      Text(ShapeUtil::MoveDimToMajor(
+          ShapeUtil::MakeShapeWithDenseLayout(F32, {4, 5, 6}, {2, 1, 0}), 1)),
+      "f32[4,5,6]{2,0,1}");
+  EXPECT_EQ(
+      Text(ShapeUtil::MoveDimToMajor(
+          PairOf(ShapeUtil::MakeShapeWithDenseLayout(F32, {4, 5, 6}, {0, 2, 1}),
+                 ShapeUtil::MakeTokenShape()),
+          0)),
+      "(f32[4,5,6]{2,1,0}, token[])");
 }
 
 TEST(ShapeUtilTest, HostShapesHaveNothingOfADevice) {

@@ -129,6 +129,15 @@ HloComputation::~HloComputation() {
       caller->parent_->callees_.erase(this);
     }
   }
+  // Users that a builder still holds outlive their operands.
+  for (const HloInstruction* instruction : instructions()) {
+    for (HloInstruction* user : instruction->users()) {
+      if (user->parent_ == this) continue;
+      for (HloInstruction*& operand : user->operands_) {
+        if (operand == instruction) operand = nullptr;
+      }
+    }
+  }
   for (const HloInstructionInfo& info : instructions_) {
     if (info.get() == nullptr) continue;
     info.get()->parent_ = nullptr;

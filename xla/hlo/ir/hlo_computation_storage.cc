@@ -93,6 +93,7 @@ absl::Status HloComputation::RemoveInstructionImpl(HloInstruction* instruction,
   }
   instruction->ClearCalledComputations();
   instruction->DetachFromOperandsAndUsers();
+  instruction->operands_.clear();
   if (instruction->opcode() == HloOpcode::kConstant) {
     // Literals are large and nobody reads them any more.
     Cast<HloConstantInstruction>(instruction)->DropLiteral();

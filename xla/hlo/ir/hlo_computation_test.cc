@@ -92,6 +92,58 @@ TEST_F(HloComputationTest, UnbuiltInstructionsGoWithTheBuilder) {
   builder.AddInstruction(Unary(HloOpcode::kNegate, p0));
 }
 
+TEST_F(HloComputationTest, UsersInABuilderOutliveTheirOperands) {
+  HloComputation::Builder builder("c");
+  HloInstruction* late = nullptr;
+  {
+    HloModule module("m", HloModuleConfig());
+    HloInstruction* p = builder.AddInstruction(Parameter(0, F32Scalar()));
+    HloComputation* entry = module.AddEntryComputation(builder.Build());
+    late = builder.AddInstruction(HloInstruction::CreateBinary(
+        F32Scalar(), HloOpcode::kAdd, p, entry->parameter_instruction(0)));
+    EXPECT_EQ(p->user_count(), 1);
+  }
+  EXPECT_EQ(late->operand_count(), 2);
+  EXPECT_EQ(late->operand(0), nullptr);
+  EXPECT_THAT(late->ToString(), ::testing::HasSubstr("add(null , null )"));
+}
+
+TEST_F(HloComputationTest, RemovedInstructionsPrint) {
+  HloComputation::Builder builder("c");
+  HloInstruction* p = builder.AddInstruction(Parameter(0, F32Scalar()));
+  HloInstruction* dead = builder.AddInstruction(
+      HloInstruction::CreateBinary(F32Scalar(), HloOpcode::kAdd, p, p));
+  HloComputation* c = module_.AddEntryComputation(builder.Build(p));
+  ASSERT_TRUE(c->RemoveInstruction(dead).ok());
+  EXPECT_EQ(dead->operand_count(), 0);
+  EXPECT_THAT(dead->ToString(), ::testing::HasSubstr("add()"));
+}
+
+TEST_F(HloComputationTest, DerivedInstructionsTakeWhatIsTheirs) {
+  HloComputation::Builder builder("c");
+  HloInstruction* p = builder.AddInstruction(Parameter(0, F32Scalar()));
+  ResultAccuracy accuracy;
+  accuracy.set_mode(ResultAccuracy::HIGHEST);
+  HloInstruction* exp = builder.AddInstruction(
+      HloInstruction::CreateUnary(F32Scalar(), HloOpcode::kExp, p, accuracy));
+  exp->set_frontend_attribute("_xla_compute_type", "host");
+  exp->set_frontend_attribute("k", "v");
+  exp->set_raw_backend_config_string("{}");
+  module_.AddEntryComputation(builder.Build());
+  HloInstruction* log = exp->AddInstruction(
+      HloInstruction::CreateUnary(F32Scalar(), HloOpcode::kLog, p));
+  EXPECT_EQ(log->result_accuracy().mode(), ResultAccuracy::HIGHEST);
+  EXPECT_EQ(log->frontend_attributes().map_size(), 1);
+  EXPECT_FALSE(log->has_backend_config());
+  HloInstruction* other = exp->AddInstruction(
+      HloInstruction::CreateUnary(F32Scalar(), HloOpcode::kExp, p));
+  EXPECT_EQ(other->raw_backend_config_string(), "{}");
+  HloInstruction* plain = p->AddInstruction(
+      HloInstruction::CreateUnary(F32Scalar(), HloOpcode::kExp, p, accuracy));
+  EXPECT_FALSE(plain->has_result_accuracy());
+  EXPECT_TRUE(plain->result_accuracy().has_mode());
+}
+
 TEST_F(HloComputationTest, RemovalLeavesHolesUntilCleanup) {
   HloComputation::Builder builder("entry");
   HloInstruction* p = builder.AddInstruction(Parameter(0, F32Scalar()));

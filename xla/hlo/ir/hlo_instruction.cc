@@ -18,9 +18,12 @@
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/name_uniquer.h"
 #include "xla/shape.h"
+#include "xla/shape_tree.h"
 #include "xla/shape_util.h"
+#include "xla/side_effect_util.h"
 
 namespace xla {
 
@@ -65,16 +68,55 @@ HloInstruction* HloInstruction::AddInstruction(
   return parent_->AddInstruction(std::move(derived_instruction), new_name);
 }
 
+namespace {
+
+// Whether every leaf of a tiled sharding has as many dimensions as the part of
+// the shape that it is for.
+bool LeafRanksFit(const HloSharding& sharding, const Shape& shape) {
+  const auto fits = [](const HloSharding& leaf, const Shape& subshape) {
+    return !leaf.IsTiledLeaf() || !subshape.IsArray() ||
+           leaf.TiledDataRank() == subshape.dimensions_size();
+  };
+  if (!sharding.IsTuple()) {
+    bool fit = true;
+    ShapeUtil::ForEachLeafShape(shape,
+                                [&](const Shape& subshape, const ShapeIndex&) {
+                                  fit &= fits(sharding, subshape);
+                                });
+    return fit;
+  }
+  absl::StatusOr<ShapeTree<HloSharding>> tree = sharding.AsShapeTree(shape);
+  if (!tree.ok()) return false;
+  for (const auto& [index, leaf] : tree->leaves()) {
+    if (!fits(leaf, ShapeUtil::GetSubshape(shape, index))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 void HloInstruction::SetupDerivedInstruction(
     HloInstruction* derived_instruction) const {
-  if (ShapeUtil::CompatibleKind(shape_, derived_instruction->shape())) {
+  if (ShapeUtil::CompatibleKind(shape_, derived_instruction->shape()) &&
+      (!has_sharding() ||
+       LeafRanksFit(sharding(), derived_instruction->shape()))) {
     if (has_sharding()) derived_instruction->copy_sharding(this);
   } else {
     derived_instruction->clear_sharding();
   }
   derived_instruction->metadata_ = metadata_;
   if (has_frontend_attributes()) {
-    derived_instruction->set_frontend_attributes(frontend_attributes());
+    FrontendAttributes attributes = frontend_attributes();
+    // Where an instruction runs is said of that instruction alone.
+    attributes.mutable_map()->erase(kXlaComputeTypeAttr);
+    derived_instruction->set_frontend_attributes(std::move(attributes));
+  }
+  if (IsUnaryOpWithResultAccuracy(derived_instruction->opcode()) &&
+      (has_result_accuracy() || derived_instruction->has_result_accuracy())) {
+    derived_instruction->set_result_accuracy(result_accuracy());
+  }
+  if (opcode_ == derived_instruction->opcode() && has_backend_config()) {
+    derived_instruction->set_backend_config_wrapper(rare_->backend_config);
   }
   if (has_statistics()) {
     derived_instruction->set_statistics_viz(statistics_viz());

@@ -224,7 +224,13 @@ bool IsValidResultAccuracy(const ResultAccuracy& result_accuracy) {
 
 const ResultAccuracy& HloInstruction::result_accuracy() const {
   const auto& accuracy = rare().result_accuracy;
-  return accuracy ? *accuracy : ResultAccuracy::default_instance();
+  if (accuracy) return *accuracy;
+  static const ResultAccuracy* const kDefault = [] {
+    auto* mode = new ResultAccuracy();
+    mode->set_mode(ResultAccuracy::DEFAULT);
+    return mode;
+  }();
+  return *kDefault;
 }
 
 bool HloInstruction::has_result_accuracy() const {

@@ -105,8 +105,8 @@ OperandUse UseOfOperand(const HloInstruction& inst, int64_t operand_number) {
     case HloOpcode::kDynamicUpdateSlice:
       return operand_number <= 1 ? OperandUse::kPermuted : OperandUse::kReused;
     case HloOpcode::kGather:
-      // Rows may be taken twice; the indices are read in order.
-      return operand_number == 1 ? OperandUse::kPermuted : OperandUse::kReused;
+      // Rows may be taken twice, but each element is read once per result.
+      return OperandUse::kPermuted;
     case HloOpcode::kReduce:
       return operand_number < inst.operand_count() / 2 ? OperandUse::kPermuted
                                                        : OperandUse::kReused;

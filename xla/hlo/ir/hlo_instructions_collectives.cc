@@ -10,6 +10,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/log/check.h"
 #include "absl/types/span.h"
+#include "google/protobuf/util/message_differencer.h"
 #include "xla/hlo/ir/hlo_clone_context.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -63,8 +64,11 @@ HloSendRecvInstruction::HloSendRecvInstruction(
 
 bool HloSendRecvInstruction::IdenticalSlowPathIgnoringChannelIdValues(
     const HloInstruction& other, EqComputations eq) const {
+  // Frontend attributes name the partners of a transfer.
   return is_host_transfer() ==
-         As<HloSendRecvInstruction>(other).is_host_transfer();
+             As<HloSendRecvInstruction>(other).is_host_transfer() &&
+         google::protobuf::util::MessageDifferencer::Equals(
+             frontend_attributes(), other.frontend_attributes());
 }
 
 HloSendInstruction::HloSendInstruction(HloInstruction* operand,

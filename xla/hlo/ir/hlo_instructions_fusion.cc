@@ -165,18 +165,23 @@ absl::Status HloFusionInstruction::DeduplicateFusionOperands() {
 absl::Status HloFusionInstruction::PermuteFusionOperands(
     absl::Span<const int64_t> permutation) {
   TF_RET_CHECK(static_cast<int64_t>(permutation.size()) == operand_count());
-  // Checks that it is a permutation.
+  std::vector<int64_t> old_number(permutation.size(), -1);
+  for (int64_t i = 0; i < operand_count(); ++i) {
+    const int64_t place = permutation[i];
+    TF_RET_CHECK(place >= 0 && place < operand_count() &&
+                 old_number[place] == -1)
+        << "not a permutation";
+    old_number[place] = i;
+  }
   TF_RETURN_IF_ERROR(
-      fused_instructions_computation()->PermuteParameters(permutation));
+      fused_instructions_computation()->PermuteParameters(old_number));
   const InstructionVector old_operands = operands();
   for (int64_t i = 0; i < operand_count(); ++i) {
     TF_RETURN_IF_ERROR(
-        ReplaceOperandWithDifferentShape(i, old_operands[permutation[i]]));
+        ReplaceOperandWithDifferentShape(i, old_operands[old_number[i]]));
   }
-  std::vector<int64_t> new_number(permutation.size());
-  for (int64_t i = 0; i < operand_count(); ++i) new_number[permutation[i]] = i;
   RenumberAliasedOperands(this, [&](int64_t number) {
-    return std::make_optional(new_number[number]);
+    return std::make_optional(permutation[number]);
   });
   return absl::OkStatus();
 }

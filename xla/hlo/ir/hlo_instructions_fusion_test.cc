@@ -254,6 +254,26 @@ TEST_F(FusionTest, PermuteOperands) {
   ExpectConsistent(module_);
 }
 
+TEST_F(FusionTest, PermuteOperandsSaysWhereEachGoes) {
+  HloComputation::Builder builder("e");
+  std::vector<HloInstruction*> p;
+  for (int i = 0; i < 3; ++i) {
+    p.push_back(builder.AddInstruction(
+        HloInstruction::CreateParameter(i, shape_, "p")));
+  }
+  HloInstruction* clamp = builder.AddInstruction(HloInstruction::CreateTernary(
+      shape_, HloOpcode::kClamp, p[0], p[1], p[2]));
+  HloComputation* entry = module_.AddEntryComputation(builder.Build());
+  auto* fusion = Cast<HloFusionInstruction>(entry->CreateFusionInstruction(
+      {clamp}, HloInstruction::FusionKind::kLoop));
+  std::vector<HloInstruction*> old(fusion->operands().begin(),
+                                   fusion->operands().end());
+  HloInstruction* first = fusion->fused_parameter(0);
+  ASSERT_TRUE(fusion->PermuteFusionOperands({2, 0, 1}).ok());
+  EXPECT_THAT(fusion->operands(), ElementsAre(old[1], old[2], old[0]));
+  EXPECT_EQ(first->parameter_number(), 2);
+}
+
 TEST_F(FusionTest, AliasingFollowsOperandsAndOutputs) {
   Build();
   HloFusionInstruction* fusion = Fuse(mul_);

@@ -65,6 +65,7 @@ class HloPrintOptions {
     return HloPrintOptions()
         .set_print_large_constants(true)
         .set_print_metadata(false)
+        .set_print_operand_index_annotation_interval(0)
         .set_print_program_shape(false)
         .set_print_percent(false)
         .set_print_control_dependencies(false);

@@ -246,7 +246,8 @@ class HloSharding {
   bool operator!=(const HloSharding& other) const { return !(*this == other); }
   template <typename H>
   friend H AbslHashValue(H h, const HloSharding& sharding) {
-    if (sharding.named_sharding_ != nullptr) {
+    if (sharding.named_sharding_ != nullptr &&
+        !sharding.named_sharding_->IsIndependentOfMesh()) {
       return H::combine(std::move(h), *sharding.named_sharding_,
                         sharding.shard_group_.shard_group_id);
     }

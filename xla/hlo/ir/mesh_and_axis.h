@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "xla/array.h"
 #include "xla/hlo/ir/tile_assignment.h"
 #include "xla/printer.h"
 #include "xla/xla_data.pb.h"
@@ -37,6 +38,9 @@ class Mesh {
   // The dimensions of `device_assignment` are the axis sizes.
   Mesh(TileAssignment device_assignment,
        absl::Span<const absl::string_view> axes_names);
+  // As above; the array holds the devices.
+  Mesh(Array<int64_t> device_assignment,
+       absl::Span<const absl::string_view> axes_names);
   // Devices listed in row-major order.
   Mesh(absl::Span<const int64_t> device_ids,
        absl::Span<const int64_t> axes_sizes,
@@ -60,10 +64,13 @@ class Mesh {
   // the devices are exactly 0..n-1 (for a maximal mesh: one device >= 0).
   absl::Status Validate() const;
 
-  bool operator==(const Mesh& other) const {
+  // Equal sizes and devices; the names of the axes do not matter.
+  bool DeviceAssignmentEquals(const Mesh& other) const {
     return maximal_ == other.maximal_ &&
-           device_assignment_ == other.device_assignment_ &&
-           axes_names_ == other.axes_names_;
+           device_assignment_ == other.device_assignment_;
+  }
+  bool operator==(const Mesh& other) const {
+    return DeviceAssignmentEquals(other) && axes_names_ == other.axes_names_;
   }
   bool operator!=(const Mesh& other) const { return !(*this == other); }
   template <typename H>
@@ -102,10 +109,14 @@ class AxisRef {
 
   explicit AxisRef(int64_t mesh_axis_index)
       : mesh_axis_index_(mesh_axis_index) {}
+  // CHECK-fails for parts with a factor of less than 1 before them or of a
+  // size less than 2; parsers use Create.
   AxisRef(int64_t mesh_axis_index, SubAxis sub_axis)
-      : mesh_axis_index_(mesh_axis_index), sub_axis_(sub_axis) {}
-  AxisRef(int64_t mesh_axis_index, std::optional<SubAxis> sub_axis)
-      : mesh_axis_index_(mesh_axis_index), sub_axis_(sub_axis) {}
+      : AxisRef(mesh_axis_index, std::optional<SubAxis>(sub_axis)) {}
+  AxisRef(int64_t mesh_axis_index, std::optional<SubAxis> sub_axis);
+  // InvalidArgument where the constructor fails.
+  static absl::StatusOr<AxisRef> Create(int64_t mesh_axis_index,
+                                        std::optional<SubAxis> sub_axis);
 
   int64_t mesh_axis_index() const { return mesh_axis_index_; }
   const std::optional<SubAxis>& sub_axis_info() const { return sub_axis_; }
@@ -115,12 +126,21 @@ class AxisRef {
   // The product of the factors before this part: 1 for a whole axis.
   int64_t pre_size() const { return sub_axis_ ? sub_axis_->pre_size : 1; }
 
-  // InvalidArgument unless the axis exists and the part divides it properly.
+  // InvalidArgument unless the axis exists and the part divides it properly
+  // and is not all of it.
   absl::Status Validate(const Mesh& mesh) const;
   // True if some factor of an axis belongs to both.
   bool Overlaps(const AxisRef& other) const;
   // True if both cut their axis at places that one list of factors provides.
   bool CanCoexist(const AxisRef& other) const;
+  // Both: they can stand in one list.
+  bool CanCoexistWithoutOverlap(const AxisRef& other) const {
+    return CanCoexist(other) && !Overlaps(other);
+  }
+  // The longest major part of this one that `other` leaves free: all of it
+  // where they do not overlap; nullopt when `other` begins no later, or cuts
+  // the axis elsewhere.
+  std::optional<AxisRef> GetPrefixWithoutOverlap(const AxisRef& other) const;
   // True if `other` follows this part of the same axis immediately.
   bool CanMerge(const AxisRef& other) const;
   // The union of this part and the `other` that follows it: a whole axis if
@@ -132,7 +152,8 @@ class AxisRef {
            sub_axis_ == other.sub_axis_;
   }
   bool operator!=(const AxisRef& other) const { return !(*this == other); }
-  // By axis, then by position within it.
+  // By axis, then by where it begins, then by size; a whole axis is larger than
+  // any part that begins with it.
   bool operator<(const AxisRef& other) const;
   template <typename H>
   friend H AbslHashValue(H h, const AxisRef& axis) {
@@ -140,11 +161,15 @@ class AxisRef {
                       axis.sub_axis_ ? axis.sub_axis_->size : 0);
   }
 
-  // `'a'` or `'a':(2)4`.
+  // `'a'` or `'a':(2)4`; with the axis's number in place of its name when no
+  // mesh is given.
   void Print(Printer* printer, const Mesh& mesh) const;
-  std::string ToString(const Mesh& mesh) const;
+  std::string ToString(const Mesh& mesh) const { return ToString(&mesh); }
+  std::string ToString(const Mesh* mesh = nullptr) const;
 
   AxisRefProto ToProto() const;
+  static absl::StatusOr<AxisRef> CreateFromProto(const AxisRefProto& proto);
+  // As CreateFromProto; CHECK-fails on a proto it refuses.
   static AxisRef FromProto(const AxisRefProto& proto);
 
  private:
@@ -158,6 +183,19 @@ absl::Status ValidateAxes(absl::Span<const AxisRef> axes, const Mesh& mesh);
 // Merges neighbours in the list that are neighbours in their axis.
 std::vector<AxisRef> MergeAdjacentAxes(absl::Span<const AxisRef> axes,
                                        const Mesh& mesh);
+// The same in place; the second sorts first.
+void MergeAxes(std::vector<AxisRef>& axes, const Mesh& mesh);
+void SortAndMergeAxes(std::vector<AxisRef>& axes, const Mesh& mesh);
+
+// Cuts `axes` off before the first place that overlaps one of `others`; of the
+// axis at that place the free major part stays. True if something was cut.
+bool TruncateAxesByRemovingOverlaps(std::vector<AxisRef>& axes,
+                                    absl::Span<const AxisRef> others);
+
+// The axes and parts of axes that none of `axes` (valid for the mesh) covers,
+// sorted.
+std::vector<AxisRef> UncoveredAxes(absl::Span<const AxisRef> axes,
+                                   const Mesh& mesh);
 
 // How `axes` (valid for the mesh) cut it: the mesh reshaped so that every
 // listed axis or part is a dimension of its own.
@@ -169,6 +207,7 @@ struct MeshAxesSplit {
 MeshAxesSplit SplitMeshByAxes(absl::Span<const AxisRef> axes, const Mesh& mesh);
 
 std::ostream& operator<<(std::ostream& out, const Mesh& mesh);
+std::ostream& operator<<(std::ostream& out, const AxisRef& axis);
 
 }  // namespace xla
 

@@ -73,7 +73,7 @@ const Row kRows[] = {
      {A::kWindow, A::kFeatureGroupCount, A::kBatchGroupCount,
       A::kOperandPrecision, A::kAlgorithm, A::kConvolutionKind,
       A::kSparsityConfig}},
-    {{O::kReduceWindow}, {A::kWindow, A::kToApply}},
+    {{O::kReduceWindow}, {A::kToApply}, {A::kWindow}},
     {{O::kSelectAndScatter}, {A::kSelect, A::kScatter}, {A::kWindow}},
     {{O::kScan},
      {A::kDimensions, A::kToApply, A::kNumCarries},

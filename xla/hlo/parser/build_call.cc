@@ -70,8 +70,19 @@ std::unique_ptr<HloInstruction> ModuleParser::BuildConditional(
               "a predicate or an index is needed")) {
     return nullptr;
   }
+  const Shape& selector = operands[0]->shape();
+  if (!expect(
+          ShapeUtil::IsScalar(selector) && (selector.element_type() == S32 ||
+                                            selector.element_type() == PRED),
+          "the selector is a scalar, pred or s32")) {
+    return nullptr;
+  }
   std::vector<HloComputation*> branches;
   if (values.Has(A::kBranchComputations)) {
+    if (!expect(selector.element_type() == S32,
+                "branch_computations= goes with an index, s32[]")) {
+      return nullptr;
+    }
     if (!expect(!values.Has(A::kTrueComputation) &&
                     !values.Has(A::kFalseComputation),
                 "branch_computations= excludes true_computation= and "
@@ -132,6 +143,26 @@ std::unique_ptr<HloInstruction> ModuleParser::BuildCustomCall(
               values.operand_layouts.size() == draft.operands.size(),
           "operand_layout_constraints= needs one shape per "
           "operand")) {
+    return nullptr;
+  }
+  if (values.Has(A::kOperandLayoutConstraints)) {
+    for (size_t i = 0; i < draft.operands.size(); ++i) {
+      if (!ExpectOperands(
+              draft,
+              ShapeUtil::Compatible(values.operand_layouts[i],
+                                    draft.operands[i]->shape()),
+              absl::StrCat("operand_layout_constraints= is not of the shape of "
+                           "operand ",
+                           i))) {
+        return nullptr;
+      }
+    }
+  }
+  if (values.Has(A::kApiVersion) &&
+      !ExpectOperands(draft,
+                      values.As<CustomCallApiVersion>(A::kApiVersion) !=
+                          CustomCallApiVersion::API_VERSION_UNSPECIFIED,
+                      "api_version= names no version")) {
     return nullptr;
   }
   const std::string& target = values.String(A::kCustomCallTarget);

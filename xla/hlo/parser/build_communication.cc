@@ -168,7 +168,8 @@ std::unique_ptr<HloInstruction> ModuleParser::BuildTransfer(
   std::unique_ptr<HloInstruction> transfer;
   switch (draft.opcode) {
     case HloOpcode::kSend:
-      if (!expect(is_tuple(shape, 3), "the shape is (data, u32[], token[])")) {
+      if (!expect(is_tuple(shape, 3) || (host && is_tuple(shape, 2)),
+                  "the shape is (data, u32[], token[])")) {
         return nullptr;
       }
       transfer =
@@ -183,8 +184,9 @@ std::unique_ptr<HloInstruction> ModuleParser::BuildTransfer(
       break;
     default: {
       const bool sent = draft.opcode == HloOpcode::kSendDone;
-      if (!expect(is_tuple(operands[0]->shape(), 3),
-                  "the operand's shape is (data, u32[], token[])") ||
+      const bool is_start = is_tuple(operands[0]->shape(), 3) ||
+                            (sent && host && is_tuple(operands[0]->shape(), 2));
+      if (!expect(is_start, "the operand's shape is (data, u32[], token[])") ||
           !expect(sent || is_tuple(shape, 2), "the shape is (data, token[])")) {
         return nullptr;
       }

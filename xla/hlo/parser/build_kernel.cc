@@ -115,9 +115,9 @@ std::unique_ptr<HloInstruction> ModuleParser::BuildReduction(
         return nullptr;
       }
       if (draft.opcode == HloOpcode::kReduceWindow) {
-        return HloInstruction::CreateReduceWindow(shape, operands.first(half),
-                                                  operands.subspan(half),
-                                                  values.window, to_apply);
+        return HloInstruction::CreateReduceWindow(
+            shape, operands.first(half), operands.subspan(half),
+            values.Has(A::kWindow) ? values.window : Window(), to_apply);
       }
       return HloInstruction::CreateReduce(
           shape, operands.first(half), operands.subspan(half), dims, to_apply);

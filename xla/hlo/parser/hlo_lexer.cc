@@ -351,12 +351,11 @@ TokKind HloLexer::LexNumber() {
   is_unsigned64_ = false;
   if (length > 18) {
     absl::string_view text(digits, length);
-    if (!absl::SimpleAtoi(text, &value)) return Value(TokKind::kDecimal, p);
     constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();
-    if (value > kMax + (negative ? 1 : 0)) {
-      if (negative) return Value(TokKind::kDecimal, p);
-      is_unsigned64_ = true;
+    if (!absl::SimpleAtoi(text, &value) || (negative && value > kMax + 1)) {
+      return Error("integer does not fit in 64 bits", p);
     }
+    is_unsigned64_ = !negative && value > kMax;
   }
   int_value_ = static_cast<int64_t>(negative ? 0 - value : value);
   return Value(TokKind::kInt, p);
@@ -408,6 +407,7 @@ TokKind HloLexer::LexDecimal() {
       int_value_ = static_cast<int64_t>(value);
       return Value(TokKind::kInt, p);
     }
+    return Error("integer does not fit in 64 bits", p);
   }
   return Value(TokKind::kDecimal, p);
 }

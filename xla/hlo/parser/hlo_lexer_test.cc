@@ -146,10 +146,10 @@ TEST(HloLexerTest, UnsignedIntegersOf64Bits) {
   EXPECT_EQ(lexer.GetInt64Val(), -1);
 }
 
-TEST(HloLexerTest, IntegersThatDoNotFitAreDecimals) {
-  EXPECT_EQ(Kinds("18446744073709551616"), Tokens{K::kDecimal});
-  EXPECT_EQ(Kinds("-9223372036854775809"), Tokens{K::kDecimal});
-  EXPECT_EQ(Kinds("123456789012345678901234567890"), Tokens{K::kDecimal});
+TEST(HloLexerTest, IntegersThatDoNotFitAreErrors) {
+  EXPECT_EQ(Kinds("18446744073709551616"), Tokens{K::kError});
+  EXPECT_EQ(Kinds("-9223372036854775809"), Tokens{K::kError});
+  EXPECT_EQ(Kinds("123456789012345678901234567890"), Tokens{K::kError});
 }
 
 TEST(HloLexerTest, Decimals) {

@@ -171,14 +171,16 @@ TEST(HloParserModuleTest, RecoveryTables) {
   }
 }
 
-TEST(HloParserModuleTest, DebugAttributesAreLeftOutWithAWarning) {
-  std::vector<std::string> warnings;
-  auto module =
-      Parse(absl::StrCat("HloModule m, debug_attributes={{\"a\"}: {x}, \"b\"}",
-                         kBody),
-            HloParserOptions().set_warnings(&warnings));
+TEST(HloParserModuleTest, DebugAttributesComeBack) {
+  const std::string attributes =
+      "debug_attributes={ {\"a\"}:({log_mode=default,callback_id=123,"
+      "partitioned=true}), {\"b\"{1}}:({callback_id=1}, {log_mode=default}) }";
+  auto module = Parse(absl::StrCat("HloModule m, ", attributes, kBody));
   ASSERT_NE(module, nullptr);
-  EXPECT_EQ(warnings.size(), 1);
+  EXPECT_THAT(module->ToString(),
+              HasSubstr("{\"a\"}:({log_mode=default,callback_id=123,"
+                        "partitioned=true})"));
+  EXPECT_EQ(Parse(module->ToString())->ToString(), module->ToString());
 }
 
 // --- Stack frames ------------------------------------------------------------
@@ -533,8 +535,8 @@ TEST(HloParserModuleTest, OneInstruction) {
   EXPECT_EQ(entry->num_parameters(), 2);
   EXPECT_EQ(entry->parameter_instruction(1)->name(), "q");
   EXPECT_EQ(entry->root_instruction()->name(), "r");
-  // Without a name, and with shapes instead of operands.
-  module = Parse("f32[4]{0} subtract(f32[4]{0}, f32[4]{0})");
+  // With shapes instead of operands.
+  module = Parse("r = f32[4]{0} subtract(f32[4]{0}, f32[4]{0})");
   entry = module->entry_computation();
   EXPECT_EQ(entry->num_parameters(), 2);
   EXPECT_EQ(entry->root_instruction()->opcode(), HloOpcode::kSubtract);
@@ -542,14 +544,14 @@ TEST(HloParserModuleTest, OneInstruction) {
   module = Parse("ROOT r = f32[4] add(f32[4] x, f32[4] x)");
   EXPECT_EQ(module->entry_computation()->num_parameters(), 1);
   module = Parse(
-      "f32[8] fusion(f32[8] p), kind=kLoop, calls={\n"
+      "r = f32[8] fusion(f32[8] p), kind=kLoop, calls={\n"
       " x = f32[8] parameter(0)\n ROOT n = negate(x)\n}");
   EXPECT_EQ(module->computation_count(), 2);
 }
 
 TEST(HloParserModuleTest, NestedOperandsInOneInstruction) {
   auto module = Parse(
-      "f32[4] add(f32[4] x, f32[4] multiply(f32[4] x, "
+      "r = f32[4] add(f32[4] x, f32[4] multiply(f32[4] x, "
       "f32[4] y))");
   EXPECT_EQ(module->entry_computation()->num_parameters(), 2);
   EXPECT_EQ(module->entry_computation()->instruction_count(), 4);

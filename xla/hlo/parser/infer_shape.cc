@@ -137,7 +137,8 @@ absl::StatusOr<Shape> ModuleParser::InferredKernelShape(const Draft& draft) {
       }
       return ShapeInference::InferReduceWindowShape(
           all.first(shapes.size() / 2), all.subspan(shapes.size() / 2),
-          values.window, callee(A::kToApply));
+          values.Has(A::kWindow) ? values.window : Window(),
+          callee(A::kToApply));
     case HloOpcode::kSelectAndScatter:
       return ShapeInference::InferSelectAndScatterShape(
           *shapes[0], callee(A::kSelect), values.window, *shapes[1], *shapes[2],

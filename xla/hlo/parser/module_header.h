@@ -48,6 +48,8 @@ struct ModuleParser::Header {
   std::optional<std::vector<HloSharding>> spmd_parameters_shardings;
   std::optional<FrontendAttributes> frontend_attributes;
   OriginalValueRecoveryTable recovery_table;
+  using DebugEntry = std::pair<OriginalArray, HloModule::DebugAttributes>;
+  std::vector<DebugEntry> debug_attributes;
 };
 
 }  // namespace xla::hlo_text

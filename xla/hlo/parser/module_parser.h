@@ -133,6 +133,7 @@ class ModuleParser : public ValueParser {
         tuple_elements;
     // Of instructions that have no name in the text.
     absl::flat_hash_set<std::string> made_up_names;
+    absl::flat_hash_map<HloOpcode, int64_t> nested_operands;
     HloInstruction* root = nullptr;
     Loc root_loc = nullptr;
     // Places of parameters 0, 1, ...; null: not seen yet.
@@ -193,6 +194,8 @@ class ModuleParser : public ValueParser {
   bool ParseAliasList();
   bool ParseDonorList();
   bool ParseRecoveryTable();
+  bool ParseDebugAttributes();
+  bool ParseDebugAttribute(HloModule::DebugAttributes* result);
   bool SkipHeaderValue(absl::string_view name, Loc name_loc);
 
   // parse_stack_frames.cc

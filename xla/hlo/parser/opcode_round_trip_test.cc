@@ -227,8 +227,8 @@ const std::vector<absl::string_view>& Cases() {
       "rhs_reversal=1x1}, dim_labels=b01f_01io->b01f, feature_group_count=2, "
       "batch_group_count=2, operand_precision={high,high}, "
       "convolution_kind=wgrad, "
-      "sparsity_config={lhs={num_non_zero=2,block_size=4,dimension=3,stride=1,"
-      "idx=0}}",
+      "sparsity_config={lhs={sparsity=2x4 dimension=3 stride=1 idx=0} "
+      "rhs={sparsity=1x2 dimension=0 stride=1 idx=2}}",
       "%r = f32[8]{0} reduce(%p, %s), dimensions={0}, to_apply=%add",
       "%r = (f32[8]{0}, f32[8]{0}) reduce(%p, %q, %s, %s), dimensions={0}, "
       "to_apply=%add",
@@ -237,7 +237,7 @@ const std::vector<absl::string_view>& Cases() {
       "%r = f32[4,8]{1,0} select-and-scatter(%p, %q, %s), "
       "window={size=1x2 stride=1x2}, select=%less, scatter=%add",
       "%r = (f32[4]{0}, f32[]) scan(%f, %s), dimensions={0}, "
-      "is_reverse=true, is_associative=true, num_carries=1, to_apply=%step",
+      "num_carries=1, is_reverse=true, is_associative=true, to_apply=%step",
       "%r = f32[4,8]{1,0} sort(%p), dimensions={1}, is_stable=true, "
       "to_apply=%less",
       "%r = f32[4,8]{1,0} map(%p, %q), dimensions={0,1}, to_apply=%add",
@@ -320,7 +320,8 @@ const std::vector<absl::string_view>& Cases() {
       "replica_groups={{0,1}}",
       "%r = f32[4,8]{1,0} ragged-all-to-all(%p, %q, %offsets, %offsets, "
       "%offsets, /*index=5*/%offsets), replica_groups={{0,1}}",
-      "%r = f32[4,8]{1,0} collective-broadcast(%p), replica_groups={{0,1}}",
+      "%r = f32[4,8]{1,0} collective-broadcast(%p), replica_groups={{0,1}}, "
+      "has_dynamic_root=false",
       "%r = f32[4,8]{1,0} collective-broadcast(%p, %i), "
       "replica_groups={{0,1}}, has_dynamic_root=true",
       "%r = f32[4,8]{1,0} collective-permute(%p), channel_id=2, "

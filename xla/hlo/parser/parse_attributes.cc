@@ -88,7 +88,12 @@ bool ModuleParser::ParseAttribute(Scope* scope, Draft* draft,
         &values.computations[number - kFirstComputationAttribute]);
   }
   if (number < kFirstSpecialAttribute) {
-    return ParseString(&values.strings[number - kFirstStringAttribute]);
+    std::string* text = &values.strings[number - kFirstStringAttribute];
+    // Configurations are bytes, as backend_config is.
+    return attribute == Attribute::kInfeedConfig ||
+                   attribute == Attribute::kOutfeedConfig
+               ? ParseBytes(text)
+               : ParseString(text);
   }
   return attribute < Attribute::kResultAccuracy
              ? ParseSpecialAttribute(scope, draft, attribute)
@@ -313,11 +318,30 @@ bool ModuleParser::SkipValue(absl::string_view* text) {
   return !text->empty() || Expected("a value");
 }
 
+namespace {
+
+// Who prints attributes that came after the version that this parser follows;
+// empty if nobody is known to.
+absl::string_view NewerVersionOf(HloOpcode opcode, absl::string_view name) {
+  if (opcode == HloOpcode::kCompare && name == "order") {
+    return "XLA of jaxlib 0.12";
+  }
+  return "";
+}
+
+}  // namespace
+
 bool ModuleParser::ParseUnknownAttribute(Draft* draft, absl::string_view name,
                                          Loc name_loc) {
   std::string message = absl::StrCat(HloOpcodeString(draft->opcode),
                                      " has no attribute '", name, "'");
   if (!options_.allow_unknown_attributes()) {
+    if (absl::string_view version = NewerVersionOf(draft->opcode, name);
+        !version.empty()) {
+      return Error(name_loc,
+                   absl::StrCat(message, " here; ", version,
+                                " has it. --lenient keeps it as it is"));
+    }
     return Error(
         name_loc,
         absl::StrCat(

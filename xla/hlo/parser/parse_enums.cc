@@ -116,22 +116,29 @@ bool ValueParser::ParseDotAlgorithm(PrecisionConfig::Algorithm* result) {
   return true;
 }
 
-// {lhs={num_non_zero=2,block_size=4,dimension=1,stride=1,idx=0}}
+// {lhs={sparsity=2x4 dimension=1 stride=1 idx=0} rhs={...}}
 bool ValueParser::ParseSparsityConfig(SparsityConfig* result) {
   result->Clear();
-  return ParseList(TokKind::kLbrace, TokKind::kRbrace, [&] {
+  if (!Expect(TokKind::kLbrace)) return false;
+  while (!Eat(TokKind::kRbrace)) {
     const Loc key_loc = loc();
     absl::string_view key;
     if (!ParseAttributeName(&key)) return false;
-    if (key == "lhs") return ParseTensorSparsity(result->mutable_lhs());
-    if (key == "rhs") return ParseTensorSparsity(result->mutable_rhs());
-    return Error(key_loc, "expected lhs= or rhs=");
-  });
+    if (key != "lhs" && key != "rhs") {
+      return Error(key_loc, "expected lhs= or rhs=");
+    }
+    if (!ParseTensorSparsity(key == "lhs" ? result->mutable_lhs()
+                                          : result->mutable_rhs())) {
+      return false;
+    }
+  }
+  return true;
 }
 
 bool ValueParser::ParseTensorSparsity(
     SparsityConfig::TensorSparsityConfig* result) {
-  return ParseList(TokKind::kLbrace, TokKind::kRbrace, [&] {
+  if (!Expect(TokKind::kLbrace)) return false;
+  while (!Eat(TokKind::kRbrace)) {
     const Loc key_loc = loc();
     absl::string_view key;
     int64_t value;
@@ -140,26 +147,29 @@ bool ValueParser::ParseTensorSparsity(
       int32_t idx;
       if (!ParseInt32(&idx)) return false;
       result->set_idx(idx);
-      return true;
-    }
-    if (!ParseInt(&value)) return false;
-    if (key == "num_non_zero") {
-      result->set_num_non_zero(value);
-    } else if (key == "block_size") {
-      result->set_block_size(value);
+    } else if (key == "sparsity") {
+      const Loc value_loc = loc();
+      std::vector<int64_t> sizes;
+      if (!ParseDxD(&sizes)) return false;
+      if (sizes.size() != 2) {
+        return Error(value_loc, "sparsity is NxB: N of B elements are stored");
+      }
+      result->set_num_non_zero(sizes[0]);
+      result->set_block_size(sizes[1]);
+    } else if (!ParseInt(&value)) {
+      return false;
     } else if (key == "dimension") {
       result->set_dimension(value);
     } else if (key == "stride") {
       result->set_stride(value);
     } else {
-      return Error(
-          key_loc,
-          absl::StrCat("unknown sparsity field '", key, "'",
-                       DidYouMean(key, {"num_non_zero", "block_size",
-                                        "dimension", "stride", "idx"})));
+      return Error(key_loc,
+                   absl::StrCat("unknown sparsity field '", key, "'",
+                                DidYouMean(key, {"sparsity", "dimension",
+                                                 "stride", "idx"})));
     }
-    return true;
-  });
+  }
+  return true;
 }
 
 bool ValueParser::ParseOutputOperandAliases(OutputOperandAliases* result) {

@@ -364,11 +364,13 @@ bool ModuleParser::ParseNestedOperand(Scope* scope, const Shape* shape,
   if (!ParseRightHandSide(scope, draft, /*nested=*/true)) return false;
   std::unique_ptr<HloInstruction> instruction = Build(draft);
   if (instruction == nullptr) return false;
-  std::string name = absl::StrCat(HloOpcodeString(draft->opcode), ".anon");
-  for (int i = 1; !scope->made_up_names.insert(name).second; ++i) {
-    name = absl::StrCat(HloOpcodeString(draft->opcode), ".anon.",
-                        scope->made_up_names.size() + i);
-  }
+  const std::string base =
+      absl::StrCat(HloOpcodeString(draft->opcode), ".anon");
+  std::string name;
+  do {
+    const int64_t number = scope->nested_operands[draft->opcode]++;
+    name = number == 0 ? base : absl::StrCat(base, ".", number);
+  } while (!scope->made_up_names.insert(name).second);
   *result = scope->builder.AddInstruction(std::move(instruction), name);
   KeepLateWrapper(scope, draft, *result);
   return true;
@@ -387,10 +389,12 @@ bool ModuleParser::ParseTupleElements(Scope* scope, HloInstruction** operand) {
   }
   HloInstruction*& element = scope->tuple_elements[{*operand, index}];
   if (element == nullptr) {
-    std::string name = absl::StrCat((*operand)->name(), "_", index);
-    while (scope->instructions.contains(name) ||
-           !scope->made_up_names.insert(name).second) {
-      absl::StrAppend(&name, "_");
+    const std::string base = absl::StrCat((*operand)->name(), "_", index);
+    std::string name = base;
+    for (int64_t i = 1; scope->instructions.contains(name) ||
+                        !scope->made_up_names.insert(name).second;
+         ++i) {
+      name = absl::StrCat(base, ".", i);
     }
     element = scope->builder.AddInstruction(
         HloInstruction::CreateGetTupleElement(*operand, index), name);

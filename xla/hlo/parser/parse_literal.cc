@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/base/casts.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/charconv.h"
@@ -59,8 +60,7 @@ std::optional<T> NanWithPayload(uint64_t payload, bool negative) {
     return T::FromRep(rep);
   } else {
     // One NaN is all that these formats have.
-    return T(negative ? -std::numeric_limits<float>::quiet_NaN()
-                      : std::numeric_limits<float>::quiet_NaN());
+    return std::nullopt;
   }
 }
 
@@ -128,9 +128,9 @@ bool ValueParser::ParseElement(NativeT* result) {
     constexpr int kBits = std::numeric_limits<NativeT>::digits;
     bool fits;
     if constexpr (primitive_util::IsUnsignedIntegralType(kType)) {
-      fits = kBits == 64 ? lexer_.IsUnsigned64() || value >= 0
-                         : !lexer_.IsUnsigned64() && value >= 0 &&
-                               value >> (kBits % 64) == 0;
+      // Of 64 bits, a negative number stands for the same bits.
+      fits = kBits == 64 || (!lexer_.IsUnsigned64() && value >= 0 &&
+                             value >> (kBits % 64) == 0);
     } else {
       constexpr int64_t kMax =
           std::numeric_limits<int64_t>::max() >> (63 - kBits);
@@ -258,7 +258,15 @@ bool ValueParser::ParseArrayLiteral(const Shape& shape, Literal* result) {
     return Error(start, "a constant has no dynamic dimensions");
   }
   const int64_t count = ShapeUtil::ElementsIn(shape);
-  if (count > rest / 2 + 1) {
+  const bool fills = shape.dimensions_size() > 0 && kind() != TokKind::kLbrace;
+  if (fills) {
+    constexpr int64_t kMostFilled = int64_t{1} << 27;
+    if (count > kMostFilled) {
+      return Error(
+          start, absl::StrCat("a scalar does not fill more than ", kMostFilled,
+                              " elements; use broadcast"));
+    }
+  } else if (count > rest / 2 + 1) {
     return Error(start, absl::StrCat("the constant needs ", count,
                                      " elements; the text ends before"));
   }
@@ -266,8 +274,23 @@ bool ValueParser::ParseArrayLiteral(const Shape& shape, Literal* result) {
   LayoutUtil::SetToDefaultLayout(&row_major);
   absl::StatusOr<Literal> literal = Literal::Make(row_major);
   if (!literal.ok()) return Error(start, literal.status().message());
-  if (count == 0 && shape.dimensions_size() > 0 && kind() == TokKind::kLbrace &&
-      lexer_.LookAhead() == TokKind::kRbrace && shape.dimensions(0) != 0) {
+  if (fills) {
+    if (!primitive_util::ArrayTypeSwitch(
+            [&](auto type) {
+              using NativeT = primitive_util::NativeTypeOf<type>;
+              NativeT value;
+              if (!ParseElement(&value)) return false;
+              absl::Span<NativeT> elements = literal->data<NativeT>();
+              absl::c_fill(elements, value);
+              return true;
+            },
+            shape.element_type())) {
+      return false;
+    }
+  } else if (count == 0 && shape.dimensions_size() > 0 &&
+             kind() == TokKind::kLbrace &&
+             lexer_.LookAhead() == TokKind::kRbrace &&
+             shape.dimensions(0) != 0) {
     // `{}` is short for no elements, whatever the rank.
     Next();
     Next();
@@ -300,6 +323,23 @@ bool ValueParser::ParseLiteral(const Shape& shape, Literal* result) {
 }
 
 bool ValueParser::ParseTypedLiteral(Literal* result) {
+  if (kind() == TokKind::kLparen) {
+    // A tuple's shape has a value behind it, a tuple of typed literals has not.
+    const char* end = MatchingEnd(loc());
+    HloLexer ahead = lexer_;
+    if (end != nullptr && ahead.Reset(end) != TokKind::kLparen) {
+      Nesting nesting(this);
+      if (!nesting.ok()) return false;
+      std::vector<Literal> elements;
+      if (!ParseList(TokKind::kLparen, TokKind::kRparen, [&] {
+            return ParseTypedLiteral(&elements.emplace_back());
+          })) {
+        return false;
+      }
+      *result = Literal::MoveIntoTuple(absl::MakeSpan(elements));
+      return true;
+    }
+  }
   const Shape* shape = ParseCachedShape(/*fill=*/true);
   return shape != nullptr && ParseLiteral(*shape, result);
 }

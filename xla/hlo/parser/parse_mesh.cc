@@ -133,7 +133,7 @@ bool ValueParser::ParseAxis(const Mesh& mesh, std::vector<AxisRef>* axes) {
   AxisRef::SubAxis part;
   constexpr int64_t kMost = IotaTileAssignment::kMaxElements;
   if (!Expect(TokKind::kLparen) || !ParseIntInRange(1, kMost, &part.pre_size) ||
-      !Expect(TokKind::kRparen) || !ParseIntInRange(1, kMost, &part.size)) {
+      !Expect(TokKind::kRparen) || !ParseIntInRange(2, kMost, &part.size)) {
     return false;
   }
   axes->emplace_back(*axis, part);

@@ -111,33 +111,14 @@ bool ModuleParser::ParseLooseText() {
   return StartsComputation() ? ParseBody() : ParseSingleInstruction();
 }
 
-// [ROOT] [name =] right-hand side, and nothing else. Operands that are given
-// with a shape become parameters.
+// [ROOT] name = right-hand side, and nothing else. Operands that are given with
+// a shape become parameters.
 bool ModuleParser::ParseSingleInstruction() {
   body_loc_ = loc();
   auto scope = std::make_unique<Scope>("entry");
   scope->is_single_instruction = true;
-  const bool has_name =
-      kind() == TokKind::kw_ROOT || kind() == TokKind::kName ||
-      kind() == TokKind::kAttributeName ||
-      (lexer_.IsWord() && lexer_.LookAhead() == TokKind::kEqual);
   const Loc start = loc();
-  if (has_name) {
-    if (!ParseInstruction(scope.get())) return false;
-  } else {
-    DraftLease lease(this);
-    Draft* draft = lease.get();
-    draft->loc = start;
-    if (!ParseRightHandSide(scope.get(), draft, /*nested=*/false)) return false;
-    std::unique_ptr<HloInstruction> instruction = Build(draft);
-    if (instruction == nullptr) return false;
-    HloInstruction* root = scope->builder.AddInstruction(
-        std::move(instruction), HloOpcodeString(draft->opcode));
-    scope->root = root;
-    if (!ApplyCommonAttributes(draft, root)) return false;
-    KeepLateWrapper(scope.get(), draft, root);
-  }
-  if (!ExpectEnd()) return false;
+  if (!ParseInstruction(scope.get()) || !ExpectEnd()) return false;
   last_ = FinishComputation(scope.get(), start);
   return last_ != nullptr;
 }
@@ -203,6 +184,9 @@ bool ModuleParser::FinishModule(HloModule* module) {
   if (!header_->recovery_table.empty()) {
     module->set_original_value_recovery_table(
         std::move(header_->recovery_table));
+  }
+  for (const Header::DebugEntry& entry : header_->debug_attributes) {
+    module->AddDebugAttributes(entry.first, entry.second);
   }
   return SetEntryLayout(module) && SetAliases(module) && SetSchedule(module);
 }

@@ -31,6 +31,7 @@ bool ModuleParser::ParseHeader() {
   if (lexer_.IsWord()) {
     header_->name = std::string(lexer_.GetStrView());
     Next();
+    Eat(TokKind::kColon);
   } else if (kind() != TokKind::kComma) {
     return Expected("the name of the module");
   }
@@ -89,13 +90,13 @@ bool ModuleParser::ParseHeaderAttribute(absl::string_view name, Loc name_loc) {
     return ParseFrontendAttributes(&header_->frontend_attributes.emplace());
   }
   if (name == "origin_recovery_table") return ParseRecoveryTable();
+  if (name == "debug_attributes") return ParseDebugAttributes();
   return SkipHeaderValue(name, name_loc);
 }
 
-// debug_attributes={...} is for a tool that watches a run; nothing here reads
-// it. Other attributes that are not known are an error unless allowed.
+// Attributes that are not known are an error unless allowed.
 bool ModuleParser::SkipHeaderValue(absl::string_view name, Loc name_loc) {
-  if (name != "debug_attributes" && !options_.allow_unknown_attributes()) {
+  if (!options_.allow_unknown_attributes()) {
     return Error(
         name_loc,
         absl::StrCat(
@@ -125,7 +126,8 @@ bool ModuleParser::ParseEntryLayout() {
     const Shape* shape = ParseCachedShape(/*fill=*/false);
     if (shape == nullptr) return false;
     ShapeLayout& layout = layouts->emplace_back(*shape);
-    if (options_.keep_module_auto_layouts() || layout.LayoutIsSet()) {
+    if (options_.keep_module_auto_layouts() ||
+        !options_.fill_missing_layouts() || layout.LayoutIsSet()) {
       return true;
     }
     Shape with_layouts = *shape;
@@ -195,6 +197,46 @@ bool ModuleParser::ParseDonorList() {
            ParseShapeIndex(&donor.parameter_index) &&
            Expect(TokKind::kRparen, "to end a buffer donor");
   });
+}
+
+// { {"a" {0}}: ({log_mode=default,callback_id=1,partitioned=true}), ... }; all
+// fields may be left out.
+bool ModuleParser::ParseDebugAttributes() {
+  return ParseList(TokKind::kLbrace, TokKind::kRbrace, [&] {
+    OriginalArray array;
+    return Expect(TokKind::kLbrace) && ParseOriginalArray(&array) &&
+           Expect(TokKind::kRbrace) && Expect(TokKind::kColon) &&
+           ParseList(TokKind::kLparen, TokKind::kRparen, [&] {
+             Header::DebugEntry& entry =
+                 header_->debug_attributes.emplace_back();
+             entry.first = array;
+             return ParseList(TokKind::kLbrace, TokKind::kRbrace, [&] {
+               return ParseDebugAttribute(&entry.second);
+             });
+           });
+  });
+}
+
+bool ModuleParser::ParseDebugAttribute(HloModule::DebugAttributes* result) {
+  const Loc key_loc = loc();
+  absl::string_view key;
+  if (!ParseAttributeName(&key)) return false;
+  if (key == "log_mode") {
+    int mode;
+    if (!ParseEnum("log mode", {"none", "default", "fusion_debugger"}, &mode)) {
+      return false;
+    }
+    result->log_mode =
+        static_cast<HloModule::DebugAttributes::DebugLogMode>(mode);
+    return true;
+  }
+  if (key == "callback_id") return ParseInt(&result->callback_id);
+  if (key == "op_id") return ParseInt(&result->op_id);
+  if (key == "partitioned") return ParseBool(&result->partitioned);
+  return Error(key_loc,
+               absl::StrCat("unknown debug attribute '", key, "'",
+                            DidYouMean(key, {"log_mode", "callback_id", "op_id",
+                                             "partitioned"})));
 }
 
 // { {"old"} : {"new" {0}}, "module text" {"old2"} : {"new2"}, "" }. An empty

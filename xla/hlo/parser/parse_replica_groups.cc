@@ -18,6 +18,12 @@
 namespace xla::hlo_text {
 
 bool ValueParser::ParseReplicaGroupLists(std::vector<ReplicaGroup>* result) {
+  if (kind() == TokKind::kIdent || kind() == TokKind::kLsquare) {
+    std::unique_ptr<CollectiveDeviceListBase> list;
+    if (!ParseDeviceList(&list)) return false;
+    *result = list->replica_groups();
+    return true;
+  }
   return ParseList(TokKind::kLbrace, TokKind::kRbrace, [&] {
     ReplicaGroup& group = result->emplace_back();
     IntVector ids;

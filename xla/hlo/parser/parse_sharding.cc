@@ -36,6 +36,7 @@ struct ValueParser::ShardingFields {
   std::optional<TileAssignment> tiles;
   std::vector<OpSharding::Type> subgroup_types;
   std::vector<OpMetadata> metadata;
+  int reduction = static_cast<int>(ReductionOp::kSum);
   HloSharding::ShardGroup group = HloSharding::NotShardGroup();
 };
 
@@ -134,12 +135,21 @@ bool ValueParser::ParseNamedShardingAttribute(ShardingFields* fields) {
     return true;
   }
   if (name == "devices") return ParseTileAssignment(fields);
+  if (name == "unreduced") {
+    fields->unreduced = true;
+    return ParseReductionOp(&fields->reduction);
+  }
   if (name == "last_tile_dims") return ParseSubgroupTypes(fields);
   if (name == "metadata") return ParseShardingMetadata(&fields->metadata);
-  return Error(start,
-               absl::StrCat("unknown sharding attribute '", name, "'",
-                            DidYouMean(name, {"device", "devices",
-                                              "last_tile_dims", "metadata"})));
+  return Error(
+      start,
+      absl::StrCat("unknown sharding attribute '", name, "'",
+                   DidYouMean(name, {"device", "devices", "last_tile_dims",
+                                     "metadata", "unreduced"})));
+}
+
+bool ValueParser::ParseReductionOp(int* result) {
+  return ParseEnum("reduction", {"sum", "max", "min"}, result);
 }
 
 // [2,2]0,1,2,3 or [2,2]<=[4] or [2,2]<=[2,2]T(1,0)
@@ -284,58 +294,99 @@ bool ValueParser::BuildSharding(Loc start, ShardingFields* fields,
   }
   result->SetShardGroup(fields->group);
   if (!fields->metadata.empty()) result->ExtractReductionOpFromMetadata();
+  if (fields->reduction != static_cast<int>(ReductionOp::kSum)) {
+    result->set_reduction_op(static_cast<ReductionOp>(fields->reduction));
+  }
   return true;
 }
 
-// mesh['x'=2,'y'=2], [{'x'}, {'y', ?}], unreduced=max{'y'}}, from behind the
-// opening brace on.
-bool ValueParser::ParseNamedSharding(HloSharding* result) {
-  const Loc start = loc();
-  Mesh mesh;
-  if (!ParseMesh(&mesh)) return false;
+// What the part of a named sharding behind its mesh says.
+struct ValueParser::NamedShardingFields {
   std::vector<NamedSharding::DimensionSharding> dims;
   std::vector<AxisRef> replicated, unreduced, manual;
   std::vector<OpMetadata> metadata;
   int reduction = static_cast<int>(ReductionOp::kSum);
-  while (Eat(TokKind::kComma)) {
-    if (kind() == TokKind::kLsquare) {
-      if (!ParseList(TokKind::kLsquare, TokKind::kRsquare, [&] {
-            std::vector<AxisRef> axes;
-            bool is_closed = true;
-            if (!ParseAxes(mesh, &axes, &is_closed)) return false;
-            dims.emplace_back(std::move(axes), is_closed);
-            return true;
-          })) {
-        return false;
-      }
-      continue;
+  // A word that is said of the whole mesh, or nothing.
+  TokKind word = TokKind::kEof;
+};
+
+// replicated, manual, unreduced, unreduced=max{'y'} or metadata={...}
+bool ValueParser::ParseNamedShardingField(const Mesh& mesh,
+                                          NamedShardingFields* fields) {
+  if (kind() == TokKind::kw_replicated || kind() == TokKind::kw_manual ||
+      kind() == TokKind::kw_unreduced) {
+    if (fields->word != TokKind::kEof) {
+      return Error(loc(), "more than one kind of sharding");
     }
-    const Loc name_loc = loc();
-    absl::string_view name;
-    if (!ParseAttributeName(&name)) return false;
-    if (name == "replicated") {
-      if (!ParseAxes(mesh, &replicated, nullptr)) return false;
-    } else if (name == "manual") {
-      if (!ParseAxes(mesh, &manual, nullptr)) return false;
-    } else if (name == "unreduced") {
-      if (kind() != TokKind::kLbrace &&
-          !ParseEnum("reduction", {"sum", "max", "min"}, &reduction)) {
-        return false;
+    fields->word = kind();
+    Next();
+    return true;
+  }
+  if (kind() == TokKind::kLsquare) {
+    return ParseList(TokKind::kLsquare, TokKind::kRsquare, [&] {
+      std::vector<AxisRef> axes;
+      bool is_closed = true;
+      if (!ParseAxes(mesh, &axes, &is_closed)) return false;
+      fields->dims.emplace_back(std::move(axes), is_closed);
+      return true;
+    });
+  }
+  const Loc name_loc = loc();
+  absl::string_view name;
+  if (!ParseAttributeName(&name)) return false;
+  if (name == "replicated") {
+    return ParseAxes(mesh, &fields->replicated, nullptr);
+  }
+  if (name == "manual") return ParseAxes(mesh, &fields->manual, nullptr);
+  if (name == "unreduced") {
+    if (kind() != TokKind::kLbrace) {
+      if (!ParseReductionOp(&fields->reduction)) return false;
+      if (kind() != TokKind::kLbrace) {
+        fields->word = TokKind::kw_unreduced;
+        return true;
       }
-      if (!ParseAxes(mesh, &unreduced, nullptr)) return false;
-    } else if (name == "metadata") {
-      if (!ParseShardingMetadata(&metadata)) return false;
-    } else {
-      return Error(name_loc,
-                   absl::StrCat("unknown sharding attribute '", name, "'",
-                                DidYouMean(name, {"replicated", "manual",
-                                                  "unreduced", "metadata"})));
     }
+    return ParseAxes(mesh, &fields->unreduced, nullptr);
+  }
+  if (name == "metadata") return ParseShardingMetadata(&fields->metadata);
+  return Error(name_loc,
+               absl::StrCat("unknown sharding attribute '", name, "'",
+                            DidYouMean(name, {"replicated", "manual",
+                                              "unreduced", "metadata"})));
+}
+
+// mesh['x'=2,'y'=2], [{'x'}, {'y', ?}], unreduced=max{'y'}}, from behind the
+// opening brace on; or a word for all axes: mesh['x'=2], manual}.
+bool ValueParser::ParseNamedSharding(HloSharding* result) {
+  const Loc start = loc();
+  Mesh mesh;
+  if (!ParseMesh(&mesh)) return false;
+  NamedShardingFields fields;
+  while (Eat(TokKind::kComma) || kind() == TokKind::kAttributeName) {
+    if (!ParseNamedShardingField(mesh, &fields)) return false;
   }
   if (!Expect(TokKind::kRbrace, "to end a sharding")) return false;
+  const ReductionOp reduction = static_cast<ReductionOp>(fields.reduction);
+  if (fields.word != TokKind::kEof &&
+      !(fields.dims.empty() && fields.replicated.empty() &&
+        fields.unreduced.empty() && fields.manual.empty())) {
+    return Error(start, "a word for all axes stands for itself");
+  }
+  if (fields.word == TokKind::kw_manual) {
+    *result =
+        HloSharding(NamedSharding::Manual(std::move(mesh), fields.metadata));
+    return true;
+  }
+  if (fields.word == TokKind::kw_unreduced) {
+    NamedSharding unreduced =
+        NamedSharding::Unreduced(std::move(mesh), fields.metadata);
+    unreduced.set_reduction_op(reduction);
+    *result = HloSharding(std::move(unreduced));
+    return true;
+  }
   absl::StatusOr<NamedSharding> sharding = NamedSharding::Create(
-      std::move(mesh), dims, replicated, unreduced, manual, metadata,
-      static_cast<ReductionOp>(reduction));
+      std::move(mesh), fields.dims, fields.replicated, fields.unreduced,
+      fields.manual, fields.metadata, reduction);
   if (!sharding.ok()) return Error(start, sharding.status().message());
   *result = HloSharding(*std::move(sharding));
   return true;

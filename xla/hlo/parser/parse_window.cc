@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -21,6 +22,12 @@ bool ValueParser::ParseWindow(Window* result, bool braces) {
   result->Clear();
   if (braces && !Expect(TokKind::kLbrace, "to begin a window")) return false;
   uint32_t seen = 0;
+  // Fields before size=, which says how many dimensions there are.
+  struct Early {
+    absl::string_view key;
+    Loc key_loc, value_loc;
+  };
+  std::vector<Early> early;
   while (kind() != TokKind::kRbrace && kind() != TokKind::kEof) {
     static constexpr absl::string_view kKeys[] = {
         "size", "stride", "pad", "lhs_dilate", "rhs_dilate", "rhs_reversal"};
@@ -36,17 +43,29 @@ bool ValueParser::ParseWindow(Window* result, bool braces) {
     if (seen & (1u << which)) {
       return Error(key_loc, absl::StrCat("'", key, "' is given twice"));
     }
-    if (which != 0 && (seen & 1) == 0) {
-      return Error(key_loc, "size= must be the first field of a window");
-    }
     seen |= 1u << which;
-    if (!ParseWindowField(key, key_loc, result)) return false;
+    if ((seen & 1) == 0) {
+      early.push_back({key, key_loc, loc()});
+      if (kind() != TokKind::kInt && kind() != TokKind::kDxD &&
+          kind() != TokKind::kPad) {
+        return Expected("a value of a window field");
+      }
+      Next();
+    } else if (!ParseWindowField(key, key_loc, result)) {
+      return false;
+    }
     Eat(TokKind::kComma);
   }
   if (braces && !Expect(TokKind::kRbrace, "to end a window")) return false;
   if ((seen & 1) == 0 && seen != 0) {
     return Error(start, "a window needs size=");
   }
+  const Loc end = lexer_.GetPreviousEndLoc();
+  for (const Early& field : early) {
+    lexer_.Reset(field.value_loc);
+    if (!ParseWindowField(field.key, field.key_loc, result)) return false;
+  }
+  if (!early.empty()) lexer_.Reset(end);
   return true;
 }
 
@@ -156,8 +175,9 @@ bool ValueParser::ParsePaddingConfig(PaddingConfig* result) {
 namespace {
 
 // The dimensions that one group of labels gives to batch and feature (or input
-// and output feature) and to spatial dimensions 0, 1, ...; '?' gives nothing.
-// False if a label is missing, repeated or foreign.
+// and output feature) and to spatial dimensions 0, 1, ...; '?' gives nothing,
+// and stands for what is missing (-1). False if a label is missing otherwise,
+// repeated or foreign.
 bool ReadLabels(absl::string_view labels, char first, char second,
                 int64_t* first_dim, int64_t* second_dim,
                 std::vector<int64_t>* spatial) {
@@ -181,7 +201,8 @@ bool ReadLabels(absl::string_view labels, char first, char second,
     if (*slot != -1) return false;
     *slot = static_cast<int64_t>(i);
   }
-  return *first_dim >= 0 && *second_dim >= 0;
+  const int64_t missing = (*first_dim < 0) + (*second_dim < 0);
+  return missing <= absl::c_count(labels, '?');
 }
 
 }  // namespace

@@ -89,11 +89,6 @@ bool ParserBase::ExpectEnd() {
 
 bool ParserBase::ParseInt(int64_t* result) {
   if (kind() != TokKind::kInt) {
-    if (kind() == TokKind::kDecimal &&
-        lexer_.GetStrView().find_first_not_of("-0123456789") ==
-            absl::string_view::npos) {
-      return Error(loc(), "integer does not fit in 64 bits");
-    }
     return Expected("an integer");
   }
   if (lexer_.IsUnsigned64()) {
@@ -155,7 +150,49 @@ bool ParserBase::ParseBool(bool* result) {
   return true;
 }
 
+namespace {
+
+// Length of the UTF-8 sequence at the beginning of the text; 0 if it is none.
+size_t Utf8Length(absl::string_view text) {
+  const auto at = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
+  const uint8_t lead = at(0);
+  if (lead < 0x80) return 1;
+  const size_t length = lead < 0xC2   ? 0
+                        : lead < 0xE0 ? 2
+                        : lead < 0xF0 ? 3
+                        : lead < 0xF5 ? 4
+                                      : 0;
+  if (length == 0 || length > text.size()) return 0;
+  for (size_t i = 1; i < length; ++i) {
+    if (at(i) < 0x80 || at(i) > 0xBF) return 0;
+  }
+  // Longer than needed, surrogates, beyond U+10FFFF.
+  const bool bad =
+      (lead == 0xE0 && at(1) < 0xA0) || (lead == 0xED && at(1) > 0x9F) ||
+      (lead == 0xF0 && at(1) < 0x90) || (lead == 0xF4 && at(1) > 0x8F);
+  return bad ? 0 : length;
+}
+
+bool IsUtf8(absl::string_view text) {
+  while (!text.empty()) {
+    const size_t length = Utf8Length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+}  // namespace
+
 bool ParserBase::ParseString(std::string* result) {
+  const Loc start = loc();
+  if (!ParseBytes(result)) return false;
+  return IsUtf8(*result) || Error(start,
+                                  "the string is not valid UTF-8, so that no "
+                                  "proto can hold it");
+}
+
+bool ParserBase::ParseBytes(std::string* result) {
   if (kind() != TokKind::kString) return Expected("a string");
   if (!lexer_.GetString(result)) {
     return Error(loc(), "the string has a malformed escape sequence");

@@ -100,7 +100,8 @@ class ParserBase {
   bool ParseDouble(double* result);
   // true, false, 1 or 0.
   bool ParseBool(bool* result);
-  bool ParseString(std::string* result);
+  bool ParseString(std::string* result);  // UTF-8
+  bool ParseBytes(std::string* result);   // any
   // Any word: names, keywords and types.
   bool ParseWord(absl::string_view what, absl::string_view* result);
   // An attribute name, '=' included in the token.

@@ -194,6 +194,9 @@ class ValueParser : public ParserBase {
   bool ParseSubgroupTypes(ShardingFields* fields);
   bool ParseShardingMetadata(std::vector<OpMetadata>* result);
   bool BuildSharding(Loc start, ShardingFields* fields, HloSharding* result);
+  bool ParseReductionOp(int* result);
+  struct NamedShardingFields;
+  bool ParseNamedShardingField(const Mesh& mesh, NamedShardingFields* fields);
   bool ParseNamedSharding(HloSharding* result);
 
   // parse_mesh.cc

@@ -264,7 +264,8 @@ g {
 ENTRY e {
   p = f32[100] parameter(0)
   s = pred[] parameter(1)
-  ROOT c = f32[100] conditional(s, p, p), branch_computations={f, g}
+  ROOT c = f32[100] conditional(s, p, p), true_computation=f,
+    false_computation=g
 })");
   EXPECT_EQ(Slice("fr"), Slice("c"));
   EXPECT_EQ(Slice("gr"), Slice("c"));

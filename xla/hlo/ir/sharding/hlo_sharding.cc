@@ -311,7 +311,11 @@ bool HloSharding::operator==(const HloSharding& other) const {
     return false;
   }
   if (IsTuple()) return tuple_elements_ == other.tuple_elements_;
-  if (named_sharding_ != nullptr || other.named_sharding_ != nullptr) {
+  const auto depends_on_mesh = [](const HloSharding& sharding) {
+    return sharding.named_sharding_ != nullptr &&
+           !sharding.named_sharding_->IsIndependentOfMesh();
+  };
+  if (depends_on_mesh(*this) || depends_on_mesh(other)) {
     return named_sharding_ != nullptr && other.named_sharding_ != nullptr &&
            (named_sharding_ == other.named_sharding_ ||
             *named_sharding_ == *other.named_sharding_);

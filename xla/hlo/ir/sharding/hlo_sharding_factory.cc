@@ -213,6 +213,13 @@ HloSharding HloSharding::Subgroup(
       dims.back() *= size;
     }
   }
+  const int64_t tiles = assignment.num_elements();
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (types[i] == OpSharding::MANUAL && tiles > 1 &&
+        dims[data_rank + i] == tiles) {
+      return Manual(metadata);
+    }
+  }
   TileAssignment ordered =
       std::is_sorted(perm.begin(), perm.end())
           ? assignment

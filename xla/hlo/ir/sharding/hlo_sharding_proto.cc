@@ -52,7 +52,9 @@ OpSharding HloSharding::ToProto() const {
     }
     return proto;
   }
-  if (named_sharding_ != nullptr) {
+  // Without axes, a mesh says nothing that the type does not.
+  if (named_sharding_ != nullptr && (named_sharding_->mesh().num_axes() > 0 ||
+                                     !(IsManualLeaf() || IsUnreducedLeaf()))) {
     // Readers that do not know field 14 see the type of the value all the same.
     proto.set_type(IsReplicatedLeaf() ? OpSharding::REPLICATED
                                       : OpSharding::OTHER);

@@ -163,6 +163,9 @@ TEST(HloShardingTest, SubgroupCanonicalForms) {
       HloSharding::PartialTile(TileAssignment({2, 4})));
   EXPECT_EQ(HloSharding::Subgroup(TileAssignment({2, 2}), {}),
             HloSharding::IotaTile({2, 2}));
+  EXPECT_EQ(HloSharding::Subgroup(TileAssignment({1, 1, 4, 1}),
+                                  {OpSharding::MANUAL, OpSharding::REPLICATED}),
+            HloSharding::Manual());
   const HloSharding merged = HloSharding::Subgroup(
       TileAssignment({2, 2, 2, 2}),
       {OpSharding::REPLICATED, OpSharding::MANUAL, OpSharding::REPLICATED});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -37,6 +38,12 @@ Mesh::Mesh(TileAssignment device_assignment,
            absl::Span<const absl::string_view> axes_names)
     : device_assignment_(std::move(device_assignment)),
       axes_names_(axes_names.begin(), axes_names.end()) {}
+
+Mesh::Mesh(Array<int64_t> device_assignment,
+           absl::Span<const absl::string_view> axes_names)
+    : Mesh(TileAssignment(std::make_shared<const Array<int64_t>>(
+               std::move(device_assignment))),
+           axes_names) {}
 
 Mesh::Mesh(absl::Span<const int64_t> device_ids,
            absl::Span<const int64_t> axes_sizes,
@@ -196,6 +203,26 @@ Mesh Mesh::FromProto(const MeshProto& proto) {
   return *std::move(mesh);
 }
 
+absl::StatusOr<AxisRef> AxisRef::Create(int64_t mesh_axis_index,
+                                        std::optional<SubAxis> sub_axis) {
+  if (sub_axis && (sub_axis->pre_size < 1 || sub_axis->size < 2)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "part (", sub_axis->pre_size, ")", sub_axis->size, " of axis ",
+        mesh_axis_index,
+        " of a mesh: the factor before it is at least 1, its size 2"));
+  }
+  AxisRef axis(mesh_axis_index);
+  axis.sub_axis_ = sub_axis;
+  return axis;
+}
+
+AxisRef::AxisRef(int64_t mesh_axis_index, std::optional<SubAxis> sub_axis)
+    : mesh_axis_index_(mesh_axis_index) {
+  absl::StatusOr<AxisRef> axis = Create(mesh_axis_index, sub_axis);
+  CHECK(axis.ok()) << axis.status();
+  sub_axis_ = sub_axis;
+}
+
 absl::Status AxisRef::Validate(const Mesh& mesh) const {
   if (mesh_axis_index_ < 0 || mesh_axis_index_ >= mesh.num_axes()) {
     return absl::InvalidArgumentError(
@@ -205,13 +232,13 @@ absl::Status AxisRef::Validate(const Mesh& mesh) const {
   const int64_t size = mesh.axis_size(mesh_axis_index_);
   // Both are bounded by the axis size before they are multiplied.
   const bool valid = sub_axis_->pre_size >= 1 && sub_axis_->size > 1 &&
-                     sub_axis_->pre_size <= size && sub_axis_->size <= size &&
+                     sub_axis_->pre_size <= size && sub_axis_->size < size &&
                      size % sub_axis_->next_pre_size() == 0;
   if (valid) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("part (", sub_axis_->pre_size, ")", sub_axis_->size,
                    " does not divide axis '", mesh.axis_name(mesh_axis_index_),
-                   "' of size ", size));
+                   "' of size ", size, " properly"));
 }
 
 bool AxisRef::Overlaps(const AxisRef& other) const {
@@ -234,6 +261,16 @@ bool AxisRef::CanCoexist(const AxisRef& other) const {
          cuts[3] % cuts[2] == 0;
 }
 
+std::optional<AxisRef> AxisRef::GetPrefixWithoutOverlap(
+    const AxisRef& other) const {
+  if (!Overlaps(other)) return *this;
+  if (!CanCoexist(other) || other.pre_size() <= pre_size()) {
+    return std::nullopt;
+  }
+  return AxisRef(mesh_axis_index_,
+                 SubAxis{pre_size(), other.pre_size() / pre_size()});
+}
+
 bool AxisRef::CanMerge(const AxisRef& other) const {
   return mesh_axis_index_ == other.mesh_axis_index_ && sub_axis_ &&
          other.sub_axis_ &&
@@ -252,7 +289,9 @@ bool AxisRef::Merge(const AxisRef& other, const Mesh& mesh) {
 bool AxisRef::operator<(const AxisRef& other) const {
   const auto key = [](const AxisRef& axis) {
     return std::make_tuple(axis.mesh_axis_index_, axis.pre_size(),
-                           axis.sub_axis_ ? axis.sub_axis_->size : 0);
+                           axis.sub_axis_
+                               ? axis.sub_axis_->size
+                               : std::numeric_limits<int64_t>::max());
   };
   return key(*this) < key(other);
 }
@@ -268,9 +307,14 @@ void AxisRef::Print(Printer* printer, const Mesh& mesh) const {
   printer->Append(sub_axis_->size);
 }
 
-std::string AxisRef::ToString(const Mesh& mesh) const {
+std::string AxisRef::ToString(const Mesh* mesh) const {
+  if (mesh == nullptr) {
+    return sub_axis_ ? absl::StrCat(mesh_axis_index_, ":(", sub_axis_->pre_size,
+                                    ")", sub_axis_->size)
+                     : absl::StrCat(mesh_axis_index_);
+  }
   StringPrinter printer;
-  Print(&printer, mesh);
+  Print(&printer, *mesh);
   return std::move(printer).ToString();
 }
 
@@ -284,11 +328,17 @@ AxisRefProto AxisRef::ToProto() const {
   return proto;
 }
 
-AxisRef AxisRef::FromProto(const AxisRefProto& proto) {
+absl::StatusOr<AxisRef> AxisRef::CreateFromProto(const AxisRefProto& proto) {
   if (!proto.has_sub_axis_info()) return AxisRef(proto.mesh_axis_index());
-  return AxisRef(
+  return Create(
       proto.mesh_axis_index(),
       SubAxis{proto.sub_axis_info().pre_size(), proto.sub_axis_info().size()});
+}
+
+AxisRef AxisRef::FromProto(const AxisRefProto& proto) {
+  absl::StatusOr<AxisRef> axis = CreateFromProto(proto);
+  CHECK(axis.ok()) << axis.status();
+  return *axis;
 }
 
 absl::Status ValidateAxes(absl::Span<const AxisRef> axes, const Mesh& mesh) {
@@ -319,6 +369,57 @@ std::vector<AxisRef> MergeAdjacentAxes(absl::Span<const AxisRef> axes,
     }
   }
   return merged;
+}
+
+void MergeAxes(std::vector<AxisRef>& axes, const Mesh& mesh) {
+  axes = MergeAdjacentAxes(axes, mesh);
+}
+
+void SortAndMergeAxes(std::vector<AxisRef>& axes, const Mesh& mesh) {
+  std::sort(axes.begin(), axes.end());
+  MergeAxes(axes, mesh);
+}
+
+bool TruncateAxesByRemovingOverlaps(std::vector<AxisRef>& axes,
+                                    absl::Span<const AxisRef> others) {
+  for (size_t i = 0; i < axes.size(); ++i) {
+    std::optional<AxisRef> prefix = axes[i];
+    for (const AxisRef& other : others) {
+      if (prefix) prefix = prefix->GetPrefixWithoutOverlap(other);
+    }
+    if (prefix == axes[i]) continue;
+    axes.erase(axes.begin() + i, axes.end());
+    if (prefix) axes.push_back(*prefix);
+    return true;
+  }
+  return false;
+}
+
+std::vector<AxisRef> UncoveredAxes(absl::Span<const AxisRef> axes,
+                                   const Mesh& mesh) {
+  std::vector<AxisRef> sorted(axes.begin(), axes.end());
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<AxisRef> uncovered;
+  auto next = sorted.begin();
+  for (int64_t a = 0; a < mesh.num_axes(); ++a) {
+    const int64_t size = mesh.axis_size(a);
+    int64_t begin = 1;
+    bool whole = true;
+    for (; next != sorted.end() && next->mesh_axis_index() == a; ++next) {
+      whole = false;
+      if (next->pre_size() > begin) {
+        uncovered.emplace_back(
+            a, AxisRef::SubAxis{begin, next->pre_size() / begin});
+      }
+      begin = next->pre_size() * next->size(mesh);
+    }
+    if (whole) {
+      uncovered.emplace_back(a);
+    } else if (begin < size) {
+      uncovered.emplace_back(a, AxisRef::SubAxis{begin, size / begin});
+    }
+  }
+  return uncovered;
 }
 
 MeshAxesSplit SplitMeshByAxes(absl::Span<const AxisRef> axes,
@@ -355,6 +456,10 @@ MeshAxesSplit SplitMeshByAxes(absl::Span<const AxisRef> axes,
 
 std::ostream& operator<<(std::ostream& out, const Mesh& mesh) {
   return out << mesh.ToString();
+}
+
+std::ostream& operator<<(std::ostream& out, const AxisRef& axis) {
+  return out << axis.ToString();
 }
 
 }  // namespace xla

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -94,7 +95,9 @@ TEST(AxisRefTest, ValidateAxesNamesWhatIsWrong) {
   EXPECT_THAT(ValidateAxes({Axis(2)}, mesh).message(), HasSubstr("no axis 2"));
   EXPECT_THAT(ValidateAxes({Part(1, 2, 4)}, mesh).message(),
               HasSubstr("does not divide axis 'y'"));
-  EXPECT_FALSE(ValidateAxes({Part(1, 0, 2)}, mesh).ok());
+  EXPECT_FALSE(AxisRef::Create(1, AxisRef::SubAxis{0, 2}).ok());
+  EXPECT_FALSE(AxisRef::Create(1, AxisRef::SubAxis{1, 1}).ok());
+  EXPECT_FALSE(ValidateAxes({Part(1, 1, 4)}, mesh).ok());  // all of it
   EXPECT_FALSE(ValidateAxes({Part(1, int64_t{1} << 62, 4)}, mesh).ok());
   EXPECT_THAT(ValidateAxes({Axis(1), Part(1, 2, 2)}, mesh).message(),
               HasSubstr("overlap"));
@@ -112,10 +115,86 @@ TEST(NamedShardingTest, Prints) {
   named.set_reduction_op(ReductionOp::kMax);
   EXPECT_THAT(named.ToString(), HasSubstr("unreduced=max{'z'}"));
   EXPECT_EQ(NamedSharding(MeshXY(), {Dim()}, {Axis(0)}).ToString(),
-            "{mesh['x'=2,'y'=4], [{}], replicated={'x'}}");
+            "{replicated}");
+  EXPECT_EQ(NamedSharding(MeshXY(), {Dim({Axis(1)})}, {Axis(0)}).ToString(),
+            "{mesh['x'=2,'y'=4], [{'y'}], replicated={'x'}}");
+  EXPECT_EQ(NamedSharding(MeshXY(), {Dim({}, false)}).ToString(),
+            "{mesh['x'=2,'y'=4], [{?}]}");
+  EXPECT_EQ(NamedSharding::Manual(MeshXY()).ToString(),
+            "{mesh['x'=2,'y'=4], manual}");
+  EXPECT_EQ(NamedSharding::Manual().ToString(), "{mesh[], manual}");
+  NamedSharding unreduced = NamedSharding::Unreduced(MeshXY());
+  unreduced.set_reduction_op(ReductionOp::kMax);
+  EXPECT_EQ(unreduced.ToString(), "{unreduced=max}");
   EXPECT_EQ(NamedSharding::MaximalSharding(5).ToString(),
             "{maximal_mesh[device_id=5]}");
-  EXPECT_EQ(NamedSharding::Replicate().ToString(), "{mesh[], []}");
+  EXPECT_EQ(NamedSharding::Replicate().ToString(), "{replicated}");
+}
+
+TEST(NamedShardingTest, WhatTwoShardingsMeanDecidesWhetherTheyAreEqual) {
+  const Mesh renamed({2, 4}, {"u", "v"});
+  const NamedSharding x(MeshXY(), {Dim({Axis(0)})});
+  for (const NamedSharding& same :
+       {NamedSharding(renamed, {Dim({Axis(0)})}),
+        NamedSharding(MeshXY(), {Dim({Axis(0)})}, {Axis(1)})}) {
+    EXPECT_EQ(x, same);
+    EXPECT_EQ(absl::HashOf(x), absl::HashOf(same));
+  }
+  EXPECT_NE(x, NamedSharding(MeshXY(), {Dim({Axis(0)}, false)}));
+  EXPECT_NE(x, NamedSharding(Mesh({2, 2}, {"x", "y"}), {Dim({Axis(0)})}));
+  EXPECT_EQ(NamedSharding(MeshXY(), {Dim()}), NamedSharding::Replicate());
+  EXPECT_EQ(HloSharding(NamedSharding(MeshXY(), {Dim()})),
+            HloSharding::Replicate());
+  EXPECT_EQ(absl::HashOf(HloSharding(NamedSharding(MeshXY(), {Dim()}))),
+            absl::HashOf(HloSharding::Replicate()));
+  EXPECT_EQ(HloSharding(NamedSharding::Unreduced(MeshXY())),
+            HloSharding::Unreduced());
+  EXPECT_NE(NamedSharding::Manual(MeshXY()), NamedSharding::Manual());
+  EXPECT_EQ(NamedSharding::Replicate().num_devices(), 0);
+}
+
+TEST(NamedShardingTest, RefusesWhatHasAnotherForm) {
+  const Mesh mesh = MeshXY();
+  const auto create = [&](std::vector<AxisRef> dim,
+                          std::vector<AxisRef> replicated) {
+    return NamedSharding::Create(mesh, {Dim(dim)}, replicated, {}, {}).ok();
+  };
+  EXPECT_TRUE(create({Part(1, 1, 2), Axis(0), Part(1, 2, 2)}, {}));
+  EXPECT_FALSE(create({Part(1, 1, 2), Part(1, 2, 2)}, {}));
+  EXPECT_TRUE(create({}, {Axis(0), Axis(1)}));
+  EXPECT_FALSE(create({}, {Axis(1), Axis(0)}));
+  EXPECT_TRUE(VerifyNamedSharding(NamedSharding::Manual(mesh)).ok());
+}
+
+TEST(AxisRefTest, ListsOfAxes) {
+  const Mesh mesh = MeshXY();
+  EXPECT_LT(Part(1, 1, 2), Axis(1));
+  EXPECT_LT(Axis(1), Part(1, 2, 2));
+  EXPECT_TRUE(Part(1, 1, 2).CanCoexistWithoutOverlap(Part(1, 2, 2)));
+  EXPECT_EQ(Axis(1).GetPrefixWithoutOverlap(Part(1, 2, 2)), Part(1, 1, 2));
+  EXPECT_EQ(Axis(1).GetPrefixWithoutOverlap(Part(1, 1, 2)), std::nullopt);
+  EXPECT_EQ(Axis(1).GetPrefixWithoutOverlap(Axis(0)), Axis(1));
+  std::vector<AxisRef> axes = {Part(1, 2, 2), Axis(0), Part(1, 1, 2)};
+  SortAndMergeAxes(axes, mesh);
+  EXPECT_THAT(axes, ElementsAre(Axis(0), Axis(1)));
+  EXPECT_TRUE(TruncateAxesByRemovingOverlaps(axes, {Part(1, 2, 2)}));
+  EXPECT_THAT(axes, ElementsAre(Axis(0), Part(1, 1, 2)));
+  EXPECT_FALSE(TruncateAxesByRemovingOverlaps(axes, {}));
+  EXPECT_EQ(Part(1, 2, 2).ToString(), "1:(2)2");
+  Dim dim({Axis(1), Axis(0)});
+  EXPECT_EQ(dim.Slice(mesh, 3), std::nullopt);
+  EXPECT_EQ(dim.Slice(mesh, 2), Dim({Part(1, 1, 2)}));
+  EXPECT_EQ(dim, Dim({Part(1, 2, 2), Axis(0)}));
+  EXPECT_TRUE(Dim({Part(1, 1, 2)}).IsPrefixOf(Dim({Axis(1)}), mesh, mesh));
+  EXPECT_FALSE(Dim({Axis(0)}).IsPrefixOf(Dim({Axis(1)}), mesh, mesh));
+  Dim major({Part(1, 1, 2)});
+  major.Append(dim, mesh);
+  EXPECT_EQ(major, Dim({Axis(1), Axis(0)}));
+  EXPECT_THAT(NamedSharding(mesh, {Dim({Part(1, 1, 2)})}, {Axis(0)})
+                  .GetImplicitlyReplicatedAxes(),
+              ElementsAre(Part(1, 2, 2)));
+  EXPECT_EQ(test_utils::FromAxisNames(mesh, {{"y"}, {}}, {}, {"x"}).ToString(),
+            "{mesh['x'=2,'y'=4], [{'y'}, {}], unreduced={'x'}}");
 }
 
 TEST(NamedShardingTest, RoundTripsThroughProto) {
@@ -188,7 +267,7 @@ TEST(NamedShardingTest, TiledToNamedAndBack) {
     EXPECT_TRUE(named.UseNamedShardingLeaf());
     EXPECT_EQ(HloSharding::V3ToV2Sharding(named), tiled)
         << named << " " << tiled;
-    EXPECT_NE(named, tiled);
+    EXPECT_EQ(named == tiled, tiled.IsReplicated()) << tiled;
     EXPECT_EQ(HloSharding::HasherV2()(named), HloSharding::HasherV2()(tiled));
     EXPECT_EQ(*HloSharding::FromProto(named.ToProto()), named);
   }

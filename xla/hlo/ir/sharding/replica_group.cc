@@ -230,28 +230,68 @@ void MeshAxesReplicaGroupList::Print(Printer* printer,
   }
 }
 
+namespace {
+
+// A part must not take the name of an axis: `b_0`, else `b_0a`, `b_0b`, ...
+std::string PartName(std::string name, const Mesh& mesh) {
+  std::string candidate = name;
+  while (mesh.FindAxis(candidate)) {
+    char& last = candidate.back();
+    if (candidate.size() > name.size() && last < 'z') {
+      ++last;
+    } else {
+      candidate.push_back('a');
+    }
+  }
+  return candidate;
+}
+
+}  // namespace
+
 MeshAxesReplicaGroupList MeshAxesReplicaGroupList::CanonicalizeWithoutSubaxes()
     const {
   const MeshAxesSplit split = SplitMeshByAxes(axes_, mesh_);
   std::vector<std::string> names;
+  std::vector<int64_t> sizes;
+  std::vector<int64_t> new_axis(split.sizes.size());
   int64_t dim = 0;
   for (int64_t a = 0; a < mesh_.num_axes(); ++a) {
-    int64_t parts = 1;
-    for (int64_t size = split.sizes[dim]; size < mesh_.axis_size(a); ++parts) {
-      size *= split.sizes[dim + parts];
+    const auto is_part = [&](const AxisRef& axis) {
+      return axis.mesh_axis_index() == a && axis.sub_axis_info();
+    };
+    if (std::none_of(axes_.begin(), axes_.end(), is_part)) {
+      new_axis[dim] = sizes.size();
+      sizes.push_back(split.sizes[dim++]);
+      names.push_back(mesh_.axis_name(a));
+      continue;
     }
-    for (int64_t i = 0; i < parts; ++i) {
-      names.push_back(parts == 1 ? mesh_.axis_name(a)
-                                 : absl::StrCat(mesh_.axis_name(a), "_", i));
-      // A part must not take the name of another axis.
-      while (parts > 1 && mesh_.FindAxis(names.back())) names.back() += "_";
+    // What is before the parts and what is behind them is named even where it
+    // is of size 1.
+    int64_t count = 0;
+    const auto add = [&](int64_t size) {
+      names.push_back(
+          PartName(absl::StrCat(mesh_.axis_name(a), "_", count++), mesh_));
+      sizes.push_back(size);
+    };
+    const auto begins = [&](const AxisRef& axis) {
+      return is_part(axis) && axis.pre_size() == 1;
+    };
+    const auto ends = [&](const AxisRef& axis) {
+      return is_part(axis) &&
+             axis.sub_axis_info()->next_pre_size() == mesh_.axis_size(a);
+    };
+    if (std::any_of(axes_.begin(), axes_.end(), begins)) add(1);
+    for (int64_t left = mesh_.axis_size(a); left > 1; ++dim) {
+      new_axis[dim] = sizes.size();
+      add(split.sizes[dim]);
+      left /= split.sizes[dim];
     }
-    dim += parts;
+    if (std::any_of(axes_.begin(), axes_.end(), ends)) add(1);
   }
   std::vector<AxisRef> axes;
-  for (int64_t d : split.axis_to_dim) axes.push_back(AxisRef(d));
+  for (int64_t d : split.axis_to_dim) axes.push_back(AxisRef(new_axis[d]));
   return MeshAxesReplicaGroupList(
-      Mesh(mesh_.device_assignment().Reshape(split.sizes),
+      Mesh(mesh_.device_assignment().Reshape(sizes),
            std::vector<absl::string_view>(names.begin(), names.end())),
       std::move(axes));
 }

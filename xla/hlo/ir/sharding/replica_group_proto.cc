@@ -145,6 +145,14 @@ CollectiveDeviceList CollectiveDeviceList::FromProto(
   if (proto.has_collective_device_list()) {
     return FromProto(proto.collective_device_list());
   }
+  if (proto.has_iota_collective_device_list()) {
+    return ConvertToV1CollectiveDeviceList(
+        IotaReplicaGroupList::FromProto(proto.iota_collective_device_list()));
+  }
+  if (proto.has_mesh_axes_replica_group_list()) {
+    return ConvertToV1CollectiveDeviceList(MeshAxesReplicaGroupList::FromProto(
+        proto.mesh_axes_replica_group_list()));
+  }
 // Modules written before the newer field have the groups only here.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"

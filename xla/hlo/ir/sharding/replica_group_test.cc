@@ -86,7 +86,12 @@ TEST(ReplicaGroupTest, MeshSubAxes) {
   EXPECT_EQ(list.flattened_replica_groups(),
             Groups({{0, 2}, {1, 3}, {4, 6}, {5, 7}}));
   const MeshAxesReplicaGroupList whole = list.CanonicalizeWithoutSubaxes();
-  EXPECT_EQ(whole.ToString(), "mesh['a'=2,'b_0'=2,'b_1'=2] {'b_0'}");
+  EXPECT_EQ(whole.ToString(), "mesh['a'=2,'b_0'=1,'b_1'=2,'b_2'=2] {'b_1'}");
+  EXPECT_EQ(
+      MeshAxesReplicaGroupList(Mesh({2, 8}, {"b_1", "b"}), {Part(1, 2, 2)})
+          .CanonicalizeWithoutSubaxes()
+          .ToString(),
+      "mesh['b_1'=2,'b_0'=2,'b_1a'=2,'b_2'=2] {'b_1a'}");
   EXPECT_EQ(whole.flattened_replica_groups(), list.flattened_replica_groups());
   HloPrintOptions options;
   options.set_print_replica_groups_without_subaxes(true);

@@ -32,11 +32,11 @@ void PrintDims(Printer* printer, absl::string_view key_and_equals,
 
 void PrintTensorSparsity(Printer* printer,
                          const SparsityConfig::TensorSparsityConfig& config) {
-  AppendCat(printer, "{num_non_zero=", config.num_non_zero());
-  AppendCat(printer, ",block_size=", config.block_size());
-  AppendCat(printer, ",dimension=", config.dimension());
-  AppendCat(printer, ",stride=", config.stride());
-  AppendCat(printer, ",idx=", config.idx(), "}");
+  AppendCat(printer, "{sparsity=", config.num_non_zero());
+  AppendCat(printer, "x", config.block_size());
+  AppendCat(printer, " dimension=", config.dimension());
+  AppendCat(printer, " stride=", config.stride());
+  AppendCat(printer, " idx=", config.idx(), "}");
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ void PrintSparsityConfig(Printer* printer, const SparsityConfig& config) {
     PrintTensorSparsity(printer, config.lhs());
   }
   if (config.has_rhs()) {
-    printer->Append(config.has_lhs() ? ",rhs=" : "rhs=");
+    printer->Append(config.has_lhs() ? " rhs=" : "rhs=");
     PrintTensorSparsity(printer, config.rhs());
   }
   printer->Append("}");

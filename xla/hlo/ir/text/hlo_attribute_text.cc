@@ -59,10 +59,13 @@ class DimLabels {
  public:
   explicit DimLabels(int64_t rank) : labels_(rank, "?") {}
 
+  // Dimensions without a role may stand anywhere between the others.
   void Set(int64_t dim, absl::string_view label) {
-    if (dim >= 0 && dim < static_cast<int64_t>(labels_.size())) {
-      labels_[dim] = std::string(label);
-    }
+    constexpr int64_t kMost = 1000;
+    if (dim < 0 || dim >= kMost) return;
+    if (dim >= static_cast<int64_t>(labels_.size()))
+      labels_.resize(dim + 1, "?");
+    labels_[dim] = std::string(label);
   }
   void SetSpatial(const google::protobuf::RepeatedField<int64_t>& dims) {
     for (int i = 0; i < dims.size(); ++i) Set(dims[i], absl::StrCat(i));
@@ -121,7 +124,10 @@ std::string StatisticsVizToString(const StatisticsViz& statistics_viz) {
 
 std::string ResultAccuracyToleranceToString(
     const ResultAccuracy::Tolerance& tolerance) {
-  return Printed([&](Printer* p) { PrintTolerance(p, tolerance); });
+  return Printed([&](Printer* p) {
+    p->Append("tolerance=");
+    PrintTolerance(p, tolerance);
+  });
 }
 
 std::string SparsityConfigToString(const SparsityConfig& sparsity_config) {

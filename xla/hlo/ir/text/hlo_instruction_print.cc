@@ -72,7 +72,7 @@ void PrintFoldedGte(Printer* printer, const HloInstruction* gte,
 void PrintOperand(Printer* printer, const HloInstruction* operand,
                   const HloPrintOptions& options, CanonicalNameMap* names) {
   if (operand == nullptr) {
-    printer->Append("null");
+    printer->Append("null ");
     return;
   }
   const bool canonical = options.canonicalize_instruction_names();
@@ -287,7 +287,11 @@ std::string HloInstruction::SignatureString() const {
   for (const HloInstruction* operand : operands_) {
     printer.Append(separator);
     separator = ", ";
-    ShapeUtil::PrintHumanString(&printer, operand->shape());
+    if (operand == nullptr) {
+      printer.Append("null");
+    } else {
+      ShapeUtil::PrintHumanString(&printer, operand->shape());
+    }
   }
   printer.Append(operands_.empty() ? "() -> " : ") -> ");
   ShapeUtil::PrintHumanString(&printer, shape());

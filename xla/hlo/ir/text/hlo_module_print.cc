@@ -113,6 +113,27 @@ void PrintRecordedShardings(Printer* printer, const HloModule& module,
   printer->Append("}");
 }
 
+// debug_attributes={ {"a"}:({log_mode=default,callback_id=1}) }
+void PrintDebugAttributes(Printer* printer, const HloModule& module) {
+  if (module.debug_attributes().empty()) return;
+  // A hash map has no order.
+  std::vector<std::pair<std::string, std::string>> entries;
+  for (const auto& [array, list] : module.debug_attributes()) {
+    std::vector<std::string> texts;
+    for (const HloModule::DebugAttributes& attributes : list) {
+      texts.push_back(attributes.ToString());
+    }
+    entries.emplace_back(array.ToString(), absl::StrJoin(texts, ", "));
+  }
+  std::sort(entries.begin(), entries.end());
+  absl::string_view separator = ", debug_attributes={ ";
+  for (const auto& [array, attributes] : entries) {
+    AppendCat(printer, separator, "{", array, "}:(", attributes, ")");
+    separator = ", ";
+  }
+  printer->Append(" }");
+}
+
 void PrintHeader(
     Printer* printer, const HloModule& module, const HloPrintOptions& options,
     const absl::btree_map<std::string, NumericOrString>& custom_fields) {
@@ -140,6 +161,7 @@ void PrintHeader(
     AppendCat(printer, ", origin_recovery_table={\n",
               module.original_value_recovery_table().ToString(options), "}");
   }
+  PrintDebugAttributes(printer, module);
   for (const auto& [key, value] : custom_fields) {
     AppendCat(printer, ", ", key, "=");
     if (const auto* text = std::get_if<std::string>(&value)) {
@@ -298,9 +320,9 @@ std::string HloModuleAttributes::DebugAttributes::ToString() const {
   absl::string_view mode = "none";
   if (log_mode == DebugLogMode::kDefault) mode = "default";
   if (log_mode == DebugLogMode::kFusionDebugger) mode = "fusion_debugger";
-  return absl::StrCat("{log_mode=", mode, ", callback_id=", callback_id,
-                      ", partitioned=", partitioned ? "true" : "false",
-                      ", op_id=", op_id, "}");
+  return absl::StrCat("{log_mode=", mode, ",callback_id=", callback_id,
+                      ",partitioned=", partitioned ? "true" : "false",
+                      op_id == 0 ? "" : absl::StrCat(",op_id=", op_id), "}");
 }
 
 }  // namespace xla

@@ -140,12 +140,12 @@ void HloReshapeInstruction::PrintExtraAttributesImpl(
 void HloScanInstruction::PrintExtraAttributesImpl(
     AttributePrinter& printer, const HloPrintOptions& options) const {
   PrintIntsAttribute(printer, "dimensions=", dimensions());
+  PrintAttribute(printer, "num_carries=", num_carries());
   PrintFlag(printer, "is_reverse=true", is_reverse());
   if (is_associative() != TRI_STATE_UNSPECIFIED) {
     PrintAttribute(printer,
                    "is_associative=", is_associative() == TRI_STATE_TRUE);
   }
-  PrintAttribute(printer, "num_carries=", num_carries());
 }
 
 void HloTopKInstruction::PrintExtraAttributesImpl(

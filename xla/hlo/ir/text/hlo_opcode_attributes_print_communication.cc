@@ -78,7 +78,7 @@ void HloRaggedAllToAllInstruction::PrintExtraAttributesImpl(
 void HloCollectiveBroadcastInstruction::PrintExtraAttributesImpl(
     AttributePrinter& printer, const HloPrintOptions& options) const {
   HloCollectiveInstruction::PrintExtraAttributesImpl(printer, options);
-  PrintFlag(printer, "has_dynamic_root=true", has_dynamic_root());
+  PrintAttribute(printer, "has_dynamic_root=", has_dynamic_root());
 }
 
 void HloCollectivePermuteInstruction::PrintExtraAttributesImpl(

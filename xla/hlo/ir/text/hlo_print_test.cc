@@ -59,8 +59,8 @@ Lines DimensionAndIndexLines() {
        "(f32[8,2]{1,0}, s32[8,2]{1,0}) topk(%a), k=2, largest=true, "
        "is_stable=false"},
       {"scan",
-       "(f32[8,4]{1,0}, f32[4]{0}) scan(%a, %scalar), dimensions={0}, "
-       "is_reverse=true, is_associative=true, num_carries=1, to_apply=%sum"},
+       "(f32[8,4]{1,0}, f32[4]{0}) scan(%a, %scalar), dimensions={0}, num_carries=1, "
+       "is_reverse=true, is_associative=true, to_apply=%sum"},
       {"slice", "f32[2,4]{1,0} slice(%a), slice={[0:2], [0:4]}"},
       {"slice.1", "f32[4,4]{1,0} slice(%a), slice={[0:8:2], [0:4:1]}"},
       {"dynamic-slice",
@@ -118,8 +118,8 @@ Lines KernelLines() {
       {"convolution",
        "f32[8,4,1]{2,1,0} convolution(%a, %a), window={size=3}, "
        "dim_labels=b0f_0io->b0f, feature_group_count=2, batch_group_count=3, "
-       "convolution_kind=dgrad, sparsity_config={lhs={num_non_zero=2,"
-       "block_size=4,dimension=0,stride=0,idx=0}}"},
+       "convolution_kind=dgrad, sparsity_config={lhs={sparsity=2x4 "
+       "dimension=0 stride=0 idx=0}}"},
   };
 }
 
