@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
       xla::InitTool(argc, argv, kUsage, {{"budget-curve", "budget_curve=11"}});
   if (inputs.size() != 1) {
     std::cerr << "usage: hlo-explain MODULE [flags]; see hlo-explain --help\n";
-    return 2;
+    return xla::kBadUsage;
   }
   HloExplainOptions options;
   options.schedule = absl::GetFlag(FLAGS_schedule);

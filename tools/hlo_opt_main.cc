@@ -153,18 +153,18 @@ int main(int argc, char** argv) {
   if (!status.ok()) return xla::ExitStatus(status);
   if (absl::GetFlag(FLAGS_list_passes)) {
     std::cout << xla::PassListToText(registry);
-    return 0;
+    return xla::ExitStatus(absl::OkStatus());
   }
   if (!absl::GetFlag(FLAGS_list_pipeline).empty()) {
     return xla::ExitStatus(ListPipeline(absl::GetFlag(FLAGS_list_pipeline)));
   }
   if (absl::GetFlag(FLAGS_list_stages)) {
     std::cout << xla::kHloOptStages << "\n";
-    return 0;
+    return xla::ExitStatus(absl::OkStatus());
   }
   if (inputs.empty()) {
     std::cerr << "usage: hlo-opt INPUT... [flags]; see hlo-opt --help\n";
-    return 2;
+    return xla::kBadUsage;
   }
   return xla::ExitStatus(
       xla::RunHloOpt(OptionsFromFlags(), registry, inputs, std::cerr));

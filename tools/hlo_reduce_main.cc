@@ -22,6 +22,12 @@ ABSL_FLAG(std::string, command, "",
           "A shell command that fails on the module, whose file is {}.");
 ABSL_FLAG(int64_t, seeds, 2, "Seeds of inputs to find differences with.");
 ABSL_FLAG(int64_t, max_attempts, 5000, "Candidates to try.");
+ABSL_FLAG(double, seconds, HloReduceOptions().seconds,
+          "Time after which the best module so far is taken; 0: no limit.");
+ABSL_FLAG(double, max_flops, HloReduceOptions().max_flops,
+          "Of differs: operations that a run may take; -1: no limit.");
+ABSL_FLAG(int64_t, max_memory_mib, HloReduceOptions().max_memory_mib,
+          "Of differs: memory for values, in MiB.");
 ABSL_FLAG(std::string, o, "-", "Output file.");
 
 int main(int argc, char** argv) {
@@ -33,7 +39,7 @@ int main(int argc, char** argv) {
       "  hlo-reduce big.hlo --command='hlo-opt {} --passes=my-pass'\n");
   if (inputs.size() != 1) {
     std::cerr << "usage: hlo-reduce MODULE [flags]; see hlo-reduce --help\n";
-    return 2;
+    return xla::kBadUsage;
   }
   HloReduceOptions options;
   options.passes = absl::GetFlag(FLAGS_passes);
@@ -43,6 +49,9 @@ int main(int argc, char** argv) {
   options.command = absl::GetFlag(FLAGS_command);
   options.seeds = absl::GetFlag(FLAGS_seeds);
   options.max_attempts = absl::GetFlag(FLAGS_max_attempts);
+  options.seconds = absl::GetFlag(FLAGS_seconds);
+  options.max_flops = absl::GetFlag(FLAGS_max_flops);
+  options.max_memory_mib = absl::GetFlag(FLAGS_max_memory_mib);
   options.output = absl::GetFlag(FLAGS_o);
   return xla::ExitStatus(
       xla::RunHloReduce(options, xla::AllPasses(), inputs[0], std::cerr));

@@ -1,5 +1,7 @@
 // hlo-run: evaluates HLO modules and compares what they compute.
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <iostream>
 #include <string>
@@ -28,7 +30,14 @@ ABSL_FLAG(std::string, save_inputs, "",
           "Write the arguments to this .npz file.");
 ABSL_FLAG(int64_t, max_steps, 100'000'000,
           "Instructions that a device may execute; -1: no limit.");
-ABSL_FLAG(int64_t, max_memory_mib, 16 << 10, "Memory for values, in MiB.");
+ABSL_FLAG(double, max_flops, xla::HloRunOptions().max_flops,
+          "Operations that a run may take, as forecast; -1: no limit. FLOPs, "
+          "transcendentals, and one for each 8 bytes read or written.");
+ABSL_FLAG(int64_t, max_memory_mib, xla::HloRunOptions().max_memory_mib,
+          "Memory for values of all devices, in MiB.");
+ABSL_FLAG(bool, progress, isatty(STDERR_FILENO) != 0,
+          "Say on standard error what a long run will take, and how far it "
+          "is; by default where that is a terminal.");
 ABSL_FLAG(uint64_t, seed, 0, "Seed of rng instructions.");
 ABSL_FLAG(bool, fill_elided_constants, false,
           "Give constants that the text elides ('{...}') made-up elements.");
@@ -43,7 +52,7 @@ int main(int argc, char** argv) {
       "  hlo-run partitioned.hlo --devices=8\n");
   if (modules.size() != 1) {
     std::cerr << "usage: hlo-run MODULE [flags]; see hlo-run --help\n";
-    return 2;
+    return xla::kBadUsage;
   }
   xla::HloRunOptions options;
   options.inputs = absl::GetFlag(FLAGS_inputs);
@@ -56,7 +65,9 @@ int main(int argc, char** argv) {
   options.output = absl::GetFlag(FLAGS_o);
   options.save_inputs = absl::GetFlag(FLAGS_save_inputs);
   options.max_steps = absl::GetFlag(FLAGS_max_steps);
-  options.memory_limit_bytes = absl::GetFlag(FLAGS_max_memory_mib) << 20;
+  options.max_flops = absl::GetFlag(FLAGS_max_flops);
+  options.max_memory_mib = absl::GetFlag(FLAGS_max_memory_mib);
+  if (absl::GetFlag(FLAGS_progress)) options.progress = &std::cerr;
   options.seed = absl::GetFlag(FLAGS_seed);
   options.fill_elided_constants = absl::GetFlag(FLAGS_fill_elided_constants);
   return xla::ExitStatus(xla::RunHloRun(options, modules[0], std::cout));

@@ -42,6 +42,9 @@ ABSL_FLAG(bool, check_plan, false,
           "Check that nothing the plan lets share bytes gets in the way.");
 ABSL_FLAG(int, check_races, 0,
           "Runs of the planned kernel on the race checker's machine.");
+ABSL_FLAG(int64_t, max_steps, KirOptOptions().max_steps,
+          "Steps that each run of --check-races, and the interpreter of "
+          "--cuda-main, may take; -1: no limit.");
 ABSL_FLAG(bool, cuda_main, false,
           "A main() in the CUDA that compares with the interpreter.");
 ABSL_FLAG(int, registers, 0,
@@ -78,6 +81,7 @@ KirOptOptions OptionsFromFlags() {
   options.max_reuse_syncs = absl::GetFlag(FLAGS_max_reuse_syncs);
   options.check_plan = absl::GetFlag(FLAGS_check_plan);
   options.check_races = absl::GetFlag(FLAGS_check_races);
+  options.max_steps = absl::GetFlag(FLAGS_max_steps);
   options.cuda_main = absl::GetFlag(FLAGS_cuda_main);
   options.registers = absl::GetFlag(FLAGS_registers);
   options.split_cycles = absl::GetFlag(FLAGS_split_cycles);
@@ -90,7 +94,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> inputs = xla::InitTool(argc, argv, kUsage);
   if (inputs.empty()) {
     std::cerr << "usage: kir-opt INPUT... [flags]; see kir-opt --help\n";
-    return 2;
+    return xla::kBadUsage;
   }
   return xla::ExitStatus(xla::gpu::RunKirOpt(OptionsFromFlags(), inputs));
 }

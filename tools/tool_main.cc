@@ -3,62 +3,143 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <iostream>
+#include <map>
+#include <optional>
 #include <utility>
 
+#include "absl/flags/commandlineflag.h"
 #include "absl/flags/parse.h"
+#include "absl/flags/reflection.h"
 #include "absl/flags/usage.h"
-#include "absl/flags/usage_config.h"
 #include "absl/log/globals.h"
 #include "absl/log/initialize.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "xla/hlo/pass/nearest_name.h"
 
 namespace xla {
 namespace {
 
+using Aliases = std::vector<std::pair<std::string, std::string>>;
+
+std::string WithDashes(absl::string_view name) {
+  return absl::StrReplaceAll(name, {{"_", "-"}});
+}
+
+// The flag that an argument names, as it is written; nullopt for others.
+std::optional<std::string> FlagName(const std::string& argument) {
+  const size_t dashes = argument.find_first_not_of('-');
+  if (dashes == std::string::npos || dashes == 0 || dashes > 2 ||
+      absl::ascii_isdigit(argument[dashes])) {  // -1 is a value
+    return std::nullopt;
+  }
+  const size_t end = std::min(argument.find('='), argument.size());
+  return argument.substr(dashes, end - dashes);
+}
+
 // `--print-after=x-y` → `--print_after=x-y`; absl names flags as C++ does.
-std::string NormalizeFlag(
-    const std::string& argument,
-    const std::vector<std::pair<std::string, std::string>>& aliases) {
-  size_t dashes = argument.find_first_not_of('-');
-  if (dashes == std::string::npos || dashes == 0 || dashes > 2) return argument;
-  size_t end = std::min(argument.find('='), argument.size());
-  std::string name = argument.substr(dashes, end - dashes);
+std::string NormalizeFlag(const std::string& argument, const Aliases& aliases) {
+  std::optional<std::string> name = FlagName(argument);
+  if (!name.has_value()) return argument;
+  const size_t end = std::min(argument.find('='), argument.size());
   for (const auto& [alias, flag] : aliases) {
     // An alias with a value stands for the flag without one.
     const bool has_value = absl::StrContains(flag, "=");
-    if (name == alias && (!has_value || end == argument.size())) name = flag;
+    if (*name == alias && (!has_value || end == argument.size())) *name = flag;
   }
-  std::replace(name.begin(), name.end(), '-', '_');
-  return absl::StrCat("--", name, argument.substr(end));
+  std::replace(name->begin(), name->end(), '-', '_');
+  return absl::StrCat("--", *name, argument.substr(end));
+}
+
+// The flags of the tool's own main file, by name with dashes.
+std::map<std::string, const absl::CommandLineFlag*> OwnFlags() {
+  std::map<std::string, const absl::CommandLineFlag*> flags;
+  for (const auto& [name, flag] : absl::GetAllFlags()) {
+    const std::string file = flag->Filename();
+    if (absl::StrContains(file, "tools/") && absl::EndsWith(file, "_main.cc")) {
+      flags[WithDashes(name)] = flag;
+    }
+  }
+  return flags;
+}
+
+// Words of a description, in lines of 76 columns behind six spaces.
+std::string Wrapped(absl::string_view text) {
+  constexpr size_t kColumns = 76;
+  std::string result, line;
+  for (absl::string_view word : absl::StrSplit(text, ' ', absl::SkipEmpty())) {
+    if (!line.empty() && line.size() + 1 + word.size() > kColumns) {
+      absl::StrAppend(&result, line, "\n");
+      line.clear();
+    }
+    absl::StrAppend(&line, line.empty() ? "      " : " ", word);
+  }
+  return absl::StrCat(result, line, "\n");
+}
+
+std::string Help(absl::string_view tool, absl::string_view usage) {
+  std::string text = absl::StrCat(tool, ": ", usage, "\n\nFlags:\n");
+  for (const auto& [name, flag] : OwnFlags()) {
+    const std::string value = flag->DefaultValue();
+    absl::StrAppend(&text, "  ", name.size() == 1 ? "-" : "--", name);
+    if (!value.empty()) absl::StrAppend(&text, "  (", value, ")");
+    absl::StrAppend(&text, "\n", Wrapped(flag->Help()));
+  }
+  return text;
+}
+
+// Ends the program where an argument names no flag.
+void CheckFlagExists(const std::string& argument) {
+  const std::optional<std::string> name = FlagName(argument);
+  if (!name.has_value() || absl::FindCommandLineFlag(*name) != nullptr ||
+      (absl::StartsWith(*name, "no") &&
+       absl::FindCommandLineFlag(name->substr(2)) != nullptr)) {
+    return;
+  }
+  std::vector<std::string> known;
+  for (const auto& [flag, unused] : OwnFlags()) known.push_back(flag);
+  std::cerr << "unknown flag --" << WithDashes(*name)
+            << DidYouMean(WithDashes(*name), known) << "\n";
+  std::exit(kBadUsage);
 }
 
 }  // namespace
 
-std::vector<std::string> InitTool(
-    int argc, char** argv, const std::string& usage,
-    const std::vector<std::pair<std::string, std::string>>& aliases) {
-  // What flags are described with --help: those of the tool's own main file.
-  absl::FlagsUsageConfig config;
-  config.contains_helpshort_flags = [](absl::string_view file) {
-    return absl::StrContains(file, "tools/") &&
-           absl::EndsWith(file, "_main.cc");
-  };
-  config.contains_help_flags = config.contains_helpshort_flags;
-  absl::SetFlagsUsageConfig(config);
+std::vector<std::string> InitTool(int argc, char** argv,
+                                  const std::string& usage,
+                                  const Aliases& aliases) {
   absl::SetProgramUsageMessage(usage);
-
   std::vector<std::string> normalized;
-  bool flags = true;
+  bool flags = true, help = false;
   for (int i = 0; i < argc; ++i) {
     std::string argument = argv[i];
     if (argument == "--") flags = false;
     // "-" alone is standard input.
-    normalized.push_back(i > 0 && flags && argument != "-"
-                             ? NormalizeFlag(argument, aliases)
-                             : argument);
+    if (i > 0 && flags && argument != "-") {
+      argument = NormalizeFlag(argument, aliases);
+      help |= argument == "--help" || argument == "--h" ||
+              argument == "--helpfull" || argument == "--helpshort";
+      if (!help && argument != "--") CheckFlagExists(argument);
+    }
+    normalized.push_back(std::move(argument));
+  }
+  if (help) {
+    const absl::string_view path = argc > 0 ? argv[0] : "";
+    const size_t slash = path.rfind('/');
+    std::cout << Help(
+        slash == absl::string_view::npos ? path : path.substr(slash + 1),
+        usage);
+    std::exit(ExitStatus(absl::OkStatus()));
   }
   std::vector<char*> pointers;
   for (std::string& argument : normalized) pointers.push_back(argument.data());
@@ -76,9 +157,19 @@ std::vector<std::string> InitTool(
 }
 
 int ExitStatus(const absl::Status& status) {
-  if (status.ok()) return 0;
-  std::cerr << status.message() << "\n";
-  return absl::IsResourceExhausted(status) ? 3 : 1;
+  errno = 0;
+  std::cout.flush();
+  const bool flushed = std::fflush(stdout) == 0;
+  if (!status.ok()) {
+    std::cerr << status.message() << "\n";
+    return absl::IsResourceExhausted(status) ? kUnmetLimit : kFailed;
+  }
+  if (std::cout.good() && flushed) return 0;
+  // It may have failed before this, for a reason that is gone.
+  std::cerr << "cannot write to standard output";
+  if (errno != 0) std::cerr << ": " << std::strerror(errno);
+  std::cerr << "\n";
+  return kFailed;
 }
 
 }  // namespace xla

@@ -8,6 +8,11 @@
 
 namespace xla {
 
+// What the tools return besides 0.
+inline constexpr int kFailed = 1;
+inline constexpr int kBadUsage = 2;
+inline constexpr int kUnmetLimit = 3;
+
 // Parses the flags of a tool and returns its other arguments.
 //
 // Flags are written with '-' between words (`--split-input`); '_' is accepted
@@ -15,13 +20,15 @@ namespace xla {
 // `--split-input`, or gives the value of a flag that is written without one:
 // {"check", "check=1"}. Logs go to standard error, without a preamble of dates.
 // Under `bazel run` paths are relative to where the user stands. `usage` is
-// what --help prints first.
+// what --help and -h print first; these end the program, with status 0. Flags
+// that there are not end it with the nearest one and status kBadUsage.
 std::vector<std::string> InitTool(
     int argc, char** argv, const std::string& usage,
     const std::vector<std::pair<std::string, std::string>>& aliases = {});
 
-// Prints an error and returns the exit status for it: 0 for OK, 3 for an unmet
-// limit (ResourceExhausted), else 1.
+// Prints an error and returns the exit status for it: 0 for OK, kUnmetLimit
+// for ResourceExhausted, else kFailed; that, too, where what was printed so far
+// cannot be written.
 int ExitStatus(const absl::Status& status);
 
 }  // namespace xla

@@ -214,7 +214,9 @@ absl::StatusOr<Value> Value::FromLiteral(const LiteralBase& literal,
   }
   if (!shape.IsArray()) return Token();
   if (literal.is_elided()) {
-    return FailedPrecondition("the elements of a literal are elided");
+    return FailedPrecondition(
+        "the elements of a literal are elided; "
+        "--fill-elided-constants makes some up");
   }
   if (!literal.IsKnown()) {
     return FailedPrecondition("the elements of a literal are not known");

@@ -161,6 +161,22 @@ TEST(HloParserErrorTest, ShapesThatDoNotFollow) {
               StartsWith("<input>:7:12: error: a constant needs a shape"));
 }
 
+TEST(HloParserErrorTest, LayoutConstraintsOfOperands) {
+  EXPECT_THAT(
+      BodyError("  ROOT r = f32[4]{0} custom-call(p), custom_call_target=\"t\","
+                " operand_layout_constraints={f32[5]{0}}"),
+      HasSubstr("operand_layout_constraints= is not of the shape of operand"));
+}
+
+TEST(HloParserErrorTest, SelectorsOfConditionals) {
+  EXPECT_THAT(BodyError("  c = s32[] parameter(3)\n  ROOT r = f32[] "
+                        "conditional(p, c, c), branch_computations={add, add}"),
+              HasSubstr("the selector is a scalar, pred or s32"));
+  EXPECT_THAT(BodyError("  c = pred[] parameter(3)\n  ROOT r = f32[] "
+                        "conditional(c, s, s), branch_computations={add, add}"),
+              HasSubstr("branch_computations= goes with an index, s32[]"));
+}
+
 TEST(HloParserErrorTest, RootsAndEntries) {
   EXPECT_THAT(BodyError("  ROOT a = f32[4] negate(p)\n"
                         "  ROOT b = f32[4] negate(p)"),

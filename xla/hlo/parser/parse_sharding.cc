@@ -49,6 +49,8 @@ std::shared_ptr<const HloSharding> ValueParser::ParseCachedSharding() {
 }
 
 bool ValueParser::ParseSharding(HloSharding* result) {
+  Nesting nesting(this);
+  if (!nesting.ok()) return false;
   const Loc start = loc();
   if (!Expect(TokKind::kLbrace, "to begin a sharding")) return false;
   if (kind() == TokKind::kLbrace) {

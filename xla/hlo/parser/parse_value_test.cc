@@ -118,6 +118,16 @@ TEST(ParseShapeTest, DeepNestingIsAnErrorAndNoCrash) {
   }
 }
 
+TEST(ParseShardingTest, DeepNestingIsAnErrorAndNoCrash) {
+  for (int levels : {100, 10000, 100000}) {
+    const std::string text =
+        std::string(levels, '{') + std::string(levels, '}');
+    EXPECT_FALSE(ParseSharding(text).ok()) << levels;
+  }
+  EXPECT_THAT(MessageOf(ParseSharding(std::string(100000, '{'))),
+              HasSubstr("nested"));
+}
+
 TEST(ParseShapeListTest, AnyNumber) {
   auto list = ParseShapeList("f32[2]{0}, s32[]");
   ASSERT_TRUE(list.ok());

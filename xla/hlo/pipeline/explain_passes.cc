@@ -16,6 +16,7 @@
 #include "xla/backends/gpu/fusion/explain/fusion_svg.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/pass/nearest_name.h"
 #include "xla/hlo/utils/file_util.h"
 #include "xla/hlo/utils/hlo_dot.h"
 #include "xla/status_macros.h"
@@ -149,11 +150,16 @@ absl::Status PassExplainer::AddPasses(HloPassPipeline* pipeline,
         explaining.empty()
             ? "; no pass of the pipeline can"
             : absl::StrCat("; able are ", absl::StrJoin(explaining, ", "));
+    const std::string nearest =
+        explaining.empty()
+            ? able
+            : DidYouMean(name, std::vector<std::string>(explaining.begin(),
+                                                        explaining.end()));
     return absl::InvalidArgumentError(
         in_pipeline.count(name) > 0
             ? absl::StrCat("pass ", name, " cannot explain itself", able)
             : absl::StrCat("--explain: pass ", name, " is not in the pipeline",
-                           able));
+                           nearest));
   }
   return absl::OkStatus();
 }

@@ -20,6 +20,7 @@
 #include "xla/hlo/pass/hlo_pass_pipeline.h"
 #include "xla/hlo/pipeline/pipelines.h"
 #include "xla/hlo/utils/file_util.h"
+#include "xla/hlo/utils/flag_check.h"
 #include "xla/hlo/utils/module_io.h"
 #include "xla/hlo/verifier/hlo_verifier.h"
 #include "xla/status_macros.h"
@@ -68,6 +69,15 @@ absl::Status WriteModule(const HloModule& module, const std::string& path) {
       path, absl::StrCat(module.ToString(HloPrintOptions::Default()), "\n"));
 }
 
+absl::Status CheckNumbers(const HloExplainOptions& options) {
+  TF_RETURN_IF_ERROR(CheckFlag("effort", options.effort, 0));
+  TF_RETURN_IF_ERROR(CheckFlag("max-buffers", int64_t{options.max_buffers}, 0));
+  TF_RETURN_IF_ERROR(
+      CheckFlag("budget-curve", int64_t{options.budget_curve}, 0, 1000));
+  TF_RETURN_IF_ERROR(CheckFlag("fit-effort", options.fit_options.effort, 0));
+  return CheckFlag("host-bandwidth", options.fit_options.host_bandwidth, 1.0);
+}
+
 // Reports how to make the module fit, as asked for.
 absl::Status Fit(const HloExplainOptions& options, HloModule* module,
                  std::ostream& out) {
@@ -112,6 +122,7 @@ absl::Status ExplainCollectives(const HloExplainOptions& options,
 absl::Status RunHloExplain(const HloExplainOptions& options,
                            const PassRegistry& registry,
                            const std::string& path, std::ostream& out) {
+  TF_RETURN_IF_ERROR(CheckNumbers(options));
   MemoryReportOptions report_options;
   const bool fit = options.fit || options.budget_curve > 0;
   if (!options.limit.empty() && !fit) {

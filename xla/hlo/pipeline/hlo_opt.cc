@@ -1,13 +1,17 @@
 #include "xla/hlo/pipeline/hlo_opt.h"
 
+#include <algorithm>
 #include <fstream>
 #include <memory>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "re2/re2.h"
+#include "xla/hlo/analysis/cost/gpu_devices.h"
 #include "xla/hlo/evaluator/run/module_meaning.h"
 #include "xla/hlo/ir/hlo_print_options.h"
 #include "xla/hlo/pass/hlo_pass_pipeline.h"
@@ -19,9 +23,11 @@
 #include "xla/hlo/pass/instrumentation/progress.h"
 #include "xla/hlo/pass/instrumentation/stop_before_pass.h"
 #include "xla/hlo/pass/instrumentation/verify_each.h"
+#include "xla/hlo/pass/nearest_name.h"
 #include "xla/hlo/pipeline/explain_passes.h"
 #include "xla/hlo/pipeline/pipelines.h"
 #include "xla/hlo/utils/file_util.h"
+#include "xla/hlo/utils/flag_check.h"
 #include "xla/hlo/utils/hlo_dot.h"
 #include "xla/hlo/verifier/hlo_verifier.h"
 #include "xla/status_macros.h"
@@ -106,6 +112,56 @@ absl::StatusOr<std::unique_ptr<HloPassPipeline>> MakePipeline(
   return pipeline;
 }
 
+// The names of all passes of a pipeline, nested ones included.
+void AddPassNames(HloPassPipeline& pipeline, std::vector<std::string>& names) {
+  for (int i = 0; i < pipeline.PassesSize(); ++i) {
+    HloPassInterface& pass = pipeline.GetPass(i);
+    names.push_back(std::string(pass.name()));
+    if (pass.IsPassPipeline()) {
+      AddPassNames(static_cast<HloPassPipeline&>(pass), names);
+    }
+  }
+}
+
+absl::Status NoSuchPass(absl::string_view flag, absl::string_view name,
+                        std::vector<std::string> names) {
+  absl::c_sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return absl::InvalidArgumentError(
+      absl::StrCat("--", flag, ": no pass of the pipeline is called ", name,
+                   DidYouMean(name, names)));
+}
+
+absl::Status CheckFuel(const PassFuel& fuel,
+                       const std::vector<std::string>& names) {
+  for (const std::string& name : fuel.Names()) {
+    if (!absl::c_linear_search(names, name)) {
+      return NoSuchPass("fuel", name, names);
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Whether an expression is of any pass.
+absl::Status CheckExpression(absl::string_view flag, const std::string& text,
+                             const std::vector<std::string>& names) {
+  const RE2 expression(text, RE2::Quiet);
+  if (text.empty() || !expression.ok()) return absl::OkStatus();
+  for (const std::string& name : names) {
+    if (RE2::FullMatch(name, expression)) return absl::OkStatus();
+  }
+  return NoSuchPass(flag, text, names);
+}
+
+absl::Status CheckDevice(const std::string& device) {
+  if (device.empty()) return absl::OkStatus();
+  absl::Status status = gpu::LoadGpuDevice(device).status();
+  if (!absl::IsNotFound(status)) return status;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--device: no device is called ", device, ", and no file",
+                   DidYouMean(device, gpu::GpuDeviceNames())));
+}
+
 HloVerifierOpts VerifierOptions(const HloOptOptions& options) {
   HloVerifierOpts opts;
   opts.layout_sensitive = options.layout_sensitive;
@@ -141,9 +197,12 @@ class Runner {
   absl::Status AddInstrumentations() {
     failure_ = std::make_shared<FailureRecorder>();
     pipeline_.AddInstrumentation(failure_);
+    std::vector<std::string> names;
+    AddPassNames(pipeline_, names);
     if (!options_.fuel.empty()) {
       TF_ASSIGN_OR_RETURN(std::unique_ptr<PassFuel> fuel,
                           PassFuel::Create(options_.fuel));
+      TF_RETURN_IF_ERROR(CheckFuel(*fuel, names));
       pipeline_.AddInstrumentation(std::move(fuel));
     }
     PassRecorder::Options recorder_options;
@@ -160,6 +219,10 @@ class Runner {
       return absl::InvalidArgumentError(
           "--explain-dot needs --explain, which says of which passes");
     }
+    TF_RETURN_IF_ERROR(
+        CheckExpression("print-before", options_.print_before, names));
+    TF_RETURN_IF_ERROR(
+        CheckExpression("print-after", options_.print_after, names));
     PrintIr::Options print;
     print.before = options_.print_before;
     print.after = options_.print_after;
@@ -334,6 +397,11 @@ absl::Status RunHloOpt(const HloOptOptions& options,
                        const std::vector<std::string>& paths,
                        std::ostream& err) {
   TF_RETURN_IF_ERROR(CheckPlatformAndStage(options));
+  TF_RETURN_IF_ERROR(CheckDevice(options.device));
+  TF_RETURN_IF_ERROR(
+      CheckFlag("check-equivalent", options.check_equivalent, 0));
+  TF_RETURN_IF_ERROR(
+      CheckFlag("max-equivalence-work", options.max_equivalence_work, -1));
   TF_ASSIGN_OR_RETURN(std::unique_ptr<HloPassPipeline> pipeline,
                       MakePipeline(options, registry));
   Runner runner(options, *pipeline, err);

@@ -131,7 +131,8 @@ ENTRY main {
   rd = (f32[4], token[]) recv-done(rcv), channel_id=2
   r = f32[4] get-tuple-element(rd), index=0
   p = pred[] constant(true)
-  ROOT c = f32[4] conditional(p, r, ad), branch_computations={yes, no}
+  ROOT c = f32[4] conditional(p, r, ad), true_computation=yes,
+    false_computation=no
 }
 )";
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -81,10 +82,17 @@ absl::Status AddCalls(const HloModule& module, const HloVerifierOpts& opts,
   return absl::OkStatus();
 }
 
-// Depth first along calls.
+// Much more than any program nests its calls; passes and analyses recurse along
+// calls, or take time and memory for each level.
+constexpr int kMaxCallDepth = 500;
+
+// Depth first along calls: they neither return to where they come from nor
+// nest too deeply.
 absl::Status CheckNoRecursion(const CallGraph& graph) {
   enum class State : uint8_t { kNew, kOpen, kDone };
   std::vector<State> states(graph.nodes.size(), State::kNew);
+  // Levels of calls below a computation.
+  std::vector<int> levels(graph.nodes.size(), 0);
   std::vector<std::pair<int32_t, size_t>> stack;
   for (size_t start = 0; start < graph.nodes.size(); ++start) {
     if (states[start] != State::kNew) continue;
@@ -95,7 +103,17 @@ absl::Status CheckNoRecursion(const CallGraph& graph) {
       auto& [node, call] = stack.back();
       if (call == graph.nodes[node].end_call) {
         states[node] = State::kDone;
+        const int level = levels[node] + 1;
+        if (level > kMaxCallDepth) {
+          return Broken(Invariant::V48, *graph.nodes[node].computation,
+                        absl::StrCat("calls below it nest more than ",
+                                     kMaxCallDepth, " levels deep"));
+        }
         stack.pop_back();
+        if (!stack.empty()) {
+          int& caller = levels[stack.back().first];
+          caller = std::max(caller, level);
+        }
         continue;
       }
       const auto [callee, inst] = graph.calls[call++];
@@ -105,6 +123,7 @@ absl::Status CheckNoRecursion(const CallGraph& graph) {
             absl::StrCat("calls %", graph.nodes[callee].computation->name(),
                          ", which leads here"));
       }
+      levels[node] = std::max(levels[node], levels[callee] + 1);
       if (states[callee] == State::kNew) {
         states[callee] = State::kOpen;
         stack.push_back({callee, graph.nodes[callee].first_call});

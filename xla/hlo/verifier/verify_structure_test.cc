@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -17,6 +19,7 @@
 #include "xla/hlo/ir/ptrvec.h"
 #include "xla/hlo/parser/hlo_parser.h"
 #include "xla/hlo/verifier/hlo_verifier.h"
+#include "xla/shape.h"
 #include "xla/shape_util.h"
 
 namespace xla {
@@ -318,6 +321,57 @@ TEST_F(VerifyStructureTest, Recursion) {
   Inst("nested", "callee").set_to_apply(&Comp("callee"));
   ExpectBroken("[V20]", "calls %callee");
   Inst("nested", "callee").set_to_apply(&Comp("inner"));
+}
+
+// A chain of calls, one per level.
+std::string NestedCalls(int levels) {
+  std::string text =
+      "HloModule nested\nlevel0 {\n  ROOT p = f32[] parameter(0)\n}\n";
+  for (int i = 1; i <= levels; ++i) {
+    absl::StrAppend(&text, i == levels ? "ENTRY " : "", "level", i,
+                    " {\n  p = f32[] parameter(0)\n"
+                    "  ROOT c = f32[] call(p), to_apply=level",
+                    i - 1, "\n}\n");
+  }
+  return text;
+}
+
+TEST_F(VerifyStructureTest, CallsThatNestTooDeeply) {
+  auto within = ParseAndReturnUnverifiedModule(NestedCalls(499));
+  ASSERT_TRUE(within.ok()) << within.status();
+  EXPECT_EQ(VerifyHloModule(within->get(), {}), absl::OkStatus());
+  auto beyond = ParseAndReturnUnverifiedModule(NestedCalls(501));
+  ASSERT_TRUE(beyond.ok()) << beyond.status();
+  const absl::Status status = VerifyHloModule(beyond->get(), {});
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), StartsWith("[V48] "));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("nest more than 500 levels deep"));
+}
+
+// The parser refuses these.
+TEST_F(VerifyStructureTest, LayoutConstraintsOfOtherShapes) {
+  auto module = ParseAndReturnUnverifiedModule(
+      "HloModule m\nENTRY e {\n  a = f32[4]{0} parameter(0)\n"
+      "  ROOT n = f32[4]{0} negate(a)\n}\n");
+  ASSERT_TRUE(module.ok()) << module.status();
+  HloComputation* entry = (*module)->entry_computation();
+  for (const Shape& constraint :
+       {ShapeUtil::MakeShape(F32, {4}), ShapeUtil::MakeShape(F32, {5})}) {
+    HloInstruction* call =
+        entry->AddInstruction(HloInstruction::CreateCustomCall(
+            ShapeUtil::MakeShape(F32, {4}), {entry->parameter_instruction(0)},
+            "t", absl::Span<const Shape>(&constraint, 1)));
+    entry->set_root_instruction(call);
+    const absl::Status status = VerifyHloModule(module->get(), {});
+    if (constraint.dimensions(0) == 4) {
+      EXPECT_EQ(status, absl::OkStatus());
+      continue;
+    }
+    EXPECT_THAT(std::string(status.message()), StartsWith("[V120] "));
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("expected f32[5] as operand 0, found f32[4]"));
+  }
 }
 
 TEST_F(VerifyStructureTest, CallerThatIsNotListed) {

@@ -31,6 +31,8 @@ struct CudaEmitOptions {
   bool with_main = false;
   // Results with more elements are not compared.
   int max_compared = 4096;
+  // Steps of the interpreter that finds what results to expect; -1: no limit.
+  int64_t max_steps = int64_t{1} << 25;
 };
 
 // Unimplemented, with its place, for sort, topk and scan, complex numbers,

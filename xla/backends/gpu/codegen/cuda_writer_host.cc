@@ -72,7 +72,12 @@ absl::Status Writer::EmitMain() {
   run_options.own_memory = true;
   run_options.check_races = false;
   run_options.all_blocks = true;
-  ASSIGN_OR_RETURN(KernelRun run, RunKernel(kernel_, {}, run_options));
+  run_options.max_steps = options_.max_steps;
+  absl::StatusOr<KernelRun> run = RunKernel(kernel_, {}, run_options);
+  if (!run.ok()) {
+    return kernel_.ErrorAt(kernel_.location, run.status().message(),
+                           run.status().code());
+  }
   const AffineExpr::Binding binding = kernel_.Bindings();
   Raw("\n");
   Line("int main() {");
@@ -85,7 +90,7 @@ absl::Status Writer::EmitMain() {
     const kir::Buffer& buffer = kernel_.buffers[b];
     if (!buffer.is_param) continue;
     const std::string name = Name(static_cast<int>(b));
-    const std::vector<double>& expected = run.params[number];
+    const std::vector<double>& expected = run->params[number];
     Line(absl::StrCat("KirArray<", TypeName(buffer.type), "> ", name, "(",
                       expected.size(), ", ", number, ");"));
     arguments.push_back(absl::StrCat(name, ".device"));

@@ -25,7 +25,9 @@
 #include "xla/backends/gpu/smem/report/smem_svg.h"
 #include "xla/backends/gpu/smem/smem_device.h"
 #include "xla/backends/gpu/smem/smem_plan.h"
+#include "xla/hlo/pass/nearest_name.h"
 #include "xla/hlo/utils/file_util.h"
+#include "xla/hlo/utils/flag_check.h"
 #include "xla/status_macros.h"
 
 namespace xla::gpu {
@@ -59,13 +61,14 @@ bool ParseEnum(absl::string_view text, const absl::string_view (&names)[N],
 
 absl::StatusOr<absl::btree_set<std::string>> PassesOf(absl::string_view text) {
   absl::btree_set<std::string> passes;
+  std::vector<std::string> known(std::begin(kPasses), std::end(kPasses));
+  known.push_back("none");
   for (absl::string_view name : absl::StrSplit(text, ',', absl::SkipEmpty())) {
     if (name == "none") continue;
     if (std::find(std::begin(kPasses), std::end(kPasses), name) ==
         std::end(kPasses)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("error: unknown pass '", name, "'; the passes are ",
-                       absl::StrJoin(kPasses, ", "), " and none"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "error: unknown pass '", name, "'", DidYouMean(name, known)));
     }
     passes.insert(std::string(name));
   }
@@ -186,6 +189,7 @@ class Driver {
   explicit Driver(const KirOptOptions& options) : options_(options) {}
 
   absl::Status Run(const std::vector<std::string>& paths) {
+    RETURN_IF_ERROR(CheckNumbers());
     ASSIGN_OR_RETURN(passes_, PassesOf(options_.passes));
     ASSIGN_OR_RETURN(device_, FindGpuDevice(options_.device));
     for (const std::string& path : paths) {
@@ -203,6 +207,23 @@ class Driver {
   }
 
  private:
+  absl::Status CheckNumbers() const {
+    RETURN_IF_ERROR(
+        CheckFlag("check-races", int64_t{options_.check_races}, 0, 1000));
+    RETURN_IF_ERROR(CheckFlag("max-steps", options_.max_steps, -1));
+    RETURN_IF_ERROR(
+        CheckFlag("registers", int64_t{options_.registers}, 0, 255));
+    RETURN_IF_ERROR(CheckFlag("split-cycles", options_.split_cycles, 0));
+    if (options_.min_align.has_value()) {
+      RETURN_IF_ERROR(CheckFlag("min-align", *options_.min_align, 1, 1 << 20));
+    }
+    if (options_.max_reuse_syncs.has_value()) {
+      RETURN_IF_ERROR(
+          CheckFlag("max-reuse-syncs", int64_t{*options_.max_reuse_syncs}, 0));
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status RunOn(kir::Kernel& kernel) {
     RETURN_IF_ERROR(BindKernel(options_.bind, options_.threads, kernel));
     kir::KirVerifierOptions verify;
@@ -223,7 +244,10 @@ class Driver {
       RETURN_IF_ERROR(CheckSmemPlan(plan));
     }
     if (options_.check_races > 0) {
-      absl::Status races = CheckRaces(plan.planned, options_.check_races);
+      KernelRunOptions run_options;
+      run_options.max_steps = options_.max_steps;
+      absl::Status races =
+          CheckRaces(plan.planned, options_.check_races, run_options);
       if (!races.ok()) {
         return kernel.ErrorAt(
             kernel.location,
@@ -279,6 +303,7 @@ class Driver {
       case Emit::kCuda: {
         CudaEmitOptions options;
         options.with_main = options_.cuda_main;
+        options.max_steps = options_.max_steps;
         ASSIGN_OR_RETURN(std::string text, EmitCuda(*plan, options));
         texts_.push_back(std::move(text));
         break;

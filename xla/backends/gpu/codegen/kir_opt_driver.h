@@ -52,6 +52,9 @@ struct KirOptOptions {
   bool check_plan = false;
   // Runs the planned kernel so often on the race checker's machine; 0: not.
   int check_races = 0;
+  // Steps of each run there and of the interpreter that cuda_main asks; -1: no
+  // limit.
+  int64_t max_steps = int64_t{1} << 25;
   // A main() in the CUDA that compares results with the interpreter's.
   bool cuda_main = false;
   // (plan) Barriers for reuse: auto, never, min-bytes; at most so many.

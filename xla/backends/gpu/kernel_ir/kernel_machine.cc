@@ -51,12 +51,14 @@ absl::StatusOr<KernelRun> Machine::Run(
         ++steps;
       }
     }
-    if (steps > options_.max_steps) {
-      return absl::DeadlineExceededError(
-          absl::StrCat("@", kernel_.name, " does not end"));
+    if (options_.max_steps >= 0 && steps > options_.max_steps) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "@", kernel_.name, " takes more steps than it may, which are ",
+          options_.max_steps));
     }
   }
   KernelRun run;
+  run.steps = steps;
   if (shadow_ != nullptr) {
     run.races.assign(shadow_->races().begin(), shadow_->races().end());
   }

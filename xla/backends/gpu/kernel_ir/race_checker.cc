@@ -18,19 +18,136 @@
 
 namespace xla::gpu {
 
+namespace {
+
+using Op = CodeInstruction::Op;
+
+// What a byte of shared memory takes in the shadow that watches it.
+constexpr double kShadowBytes = 128;
+constexpr double kThreadBytes = 1024;
+
+double BytesOf(const KernelCode& code, const KernelRunOptions& options) {
+  const double threads = code.num_threads;
+  double bytes = threads * kThreadBytes;
+  for (size_t b = 0; b < code.elements.size(); ++b) {
+    const kir::Buffer& buffer = code.kernel->buffers[b];
+    const double elements = static_cast<double>(code.elements[b]);
+    bytes += elements * sizeof(double);
+    if (buffer.memory == kir::Memory::kLocal ||
+        buffer.memory == kir::Memory::kTmem) {
+      bytes += threads * elements * (sizeof(double) + 1);
+    }
+    if (buffer.memory != kir::Memory::kShared || !options.check_races) continue;
+    double end = elements * kir::ElementBytes(buffer.type);
+    if (buffer.address.has_value()) {
+      absl::StatusOr<int64_t> address =
+          buffer.address->Evaluate(code.kernel->Bindings());
+      if (address.ok()) end += std::max(0.0, static_cast<double>(*address));
+    }
+    bytes += end * kShadowBytes;
+  }
+  return bytes;
+}
+
+// How often the body of a loop runs, on average over the threads of a block; 0
+// where its bounds are no constants.
+double TripsOf(const kir::Kernel& kernel, const kir::Loop& loop,
+               const KernelCode& code) {
+  const AffineExpr::Binding bindings = kernel.Bindings();
+  absl::StatusOr<int64_t> start = loop.start.Evaluate(bindings);
+  absl::StatusOr<int64_t> stop = loop.stop.Evaluate(bindings);
+  if (!start.ok() || !stop.ok() || *stop <= *start) return 0;
+  const double step = static_cast<double>(
+      std::max<int64_t>(loop.step.AsConstant().value_or(1), 1));
+  const double trips = std::ceil(
+      (static_cast<double>(*stop) - static_cast<double>(*start)) / step);
+  const int dimension = kir::ThreadDimension(loop.kind);
+  if (dimension >= 0) {
+    return std::min(1.0, trips / static_cast<double>(code.block[dimension]));
+  }
+  return kir::BlockDimension(loop.kind) >= 0 ||
+                 loop.kind == kir::LoopKind::kDevice ||
+                 loop.kind == kir::LoopKind::kStream
+             ? 1
+             : trips;
+}
+
+// No more than what one block takes: what branches and loops without constant
+// bounds do is not counted.
+double LeastStepsOfBlock(const KernelCode& code) {
+  double steps = 0, times = code.num_threads;
+  std::vector<double> outer;
+  for (size_t i = 0; i < code.instructions.size(); ++i) {
+    const CodeInstruction& instruction = code.instructions[i];
+    steps += times;
+    switch (instruction.op) {
+      case Op::kLoopBegin:
+        outer.push_back(times);
+        times *= TripsOf(*code.kernel, *instruction.statement->As<kir::Loop>(),
+                         code);
+        break;
+      case Op::kLoopEnd:
+        times = outer.back();
+        outer.pop_back();
+        break;
+      case Op::kIf: {
+        // The jump behind the branch leads to the end of the other one.
+        const CodeInstruction& jump =
+            code.instructions[static_cast<size_t>(instruction.target) - 1];
+        i = static_cast<size_t>(jump.target) - 1;
+        break;
+      }
+      default:
+        break;
+    }
+  }
+  return steps;
+}
+
+absl::Status CheckLimits(const KernelCode& code,
+                         const KernelRunOptions& options) {
+  const kir::Kernel& kernel = *code.kernel;
+  const double bytes = BytesOf(code, options);
+  if (options.max_bytes >= 0 &&
+      bytes > static_cast<double>(options.max_bytes)) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("running @", kernel.name, " takes about ", bytes,
+                     " bytes; the limit is ", options.max_bytes));
+  }
+  double blocks = 1;
+  for (int d = 0; d < 3 && options.all_blocks; ++d) {
+    blocks *= std::max(1.0, static_cast<double>(code.initial[9 + d]));
+  }
+  const double steps = blocks * LeastStepsOfBlock(code);
+  if (options.max_steps >= 0 &&
+      steps > static_cast<double>(options.max_steps)) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("running @", kernel.name, " takes at least ", steps,
+                     " steps; the limit is ", options.max_steps));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::StatusOr<KernelRun> RunKernel(
     const kir::Kernel& kernel, const std::vector<std::vector<double>>& inputs,
     const KernelRunOptions& options) {
   ASSIGN_OR_RETURN(KernelCode code, CompileKernel(kernel));
+  RETURN_IF_ERROR(CheckLimits(code, options));
   // Behind the three of tid.* come those of the block, bdim.* and gdim.*.
   int64_t* const block = &code.initial[3];
   const int64_t* const grid = &code.initial[9];
   KernelRun run;
   run.params = inputs;
+  KernelRunOptions block_options = options;
   do {
-    ASSIGN_OR_RETURN(
-        KernelRun one,
-        kernel_machine::Machine(code, options).Run(std::move(run.params)));
+    ASSIGN_OR_RETURN(KernelRun one, kernel_machine::Machine(code, block_options)
+                                        .Run(std::move(run.params)));
+    run.steps += one.steps;
+    if (options.max_steps >= 0) {
+      block_options.max_steps = options.max_steps - run.steps;
+    }
     run.params = std::move(one.params);
     run.races.insert(run.races.end(), one.races.begin(), one.races.end());
     for (int d = 0; d < 3; ++d) {
@@ -44,9 +161,11 @@ absl::StatusOr<KernelRun> RunKernel(
   return run;
 }
 
-absl::Status CheckRaces(const kir::Kernel& kernel, int seeds) {
+absl::Status CheckRaces(const kir::Kernel& kernel, int seeds,
+                        KernelRunOptions options) {
   for (int seed = 1; seed <= seeds; ++seed) {
-    KernelRunOptions options;
+    options.own_memory = false;
+    options.check_races = true;
     options.seed = static_cast<uint64_t>(seed);
     ASSIGN_OR_RETURN(KernelRun run, RunKernel(kernel, {}, options));
     if (!run.races.empty()) {

@@ -28,20 +28,25 @@ struct KernelRunOptions {
   // Every block of the grid, one after another, on the same parameters; else
   // the first one alone.
   bool all_blocks = false;
-  int64_t max_steps = int64_t{1} << 26;
+  // Instructions of all threads of all blocks together, and bytes of the
+  // machine; -1: no limit.
+  int64_t max_steps = int64_t{1} << 25;
+  int64_t max_bytes = int64_t{1} << 29;
 };
 
 struct KernelRun {
   std::vector<std::string> races;  // distinct, sorted
   // Of each parameter, in order of declaration, after the run.
   std::vector<std::vector<double>> params;
+  int64_t steps = 0;
 };
 
 // `inputs`: initial values per parameter; missing ones are small numbers that
 // depend on place and parameter. Errors: no numbers for sizes or indices, an
 // operation that is not modelled (Unimplemented), barriers that some threads
-// never meet (FailedPrecondition), kernels that do not end (DeadlineExceeded),
-// an index outside of its buffer (OutOfRange).
+// never meet (FailedPrecondition), an index outside of its buffer (OutOfRange),
+// more steps or bytes than the options allow (ResourceExhausted). Bytes, and
+// the steps that loops with known bounds take, are counted before the run.
 absl::StatusOr<KernelRun> RunKernel(
     const kir::Kernel& kernel,
     const std::vector<std::vector<double>>& inputs = {},
@@ -50,7 +55,8 @@ absl::StatusOr<KernelRun> RunKernel(
 // OK when `seeds` runs find no race and leave the same results as a run in
 // which every buffer has its own memory; else FailedPrecondition with what is
 // wrong.
-absl::Status CheckRaces(const kir::Kernel& kernel, int seeds = 2);
+absl::Status CheckRaces(const kir::Kernel& kernel, int seeds = 2,
+                        KernelRunOptions options = {});
 
 }  // namespace xla::gpu
 

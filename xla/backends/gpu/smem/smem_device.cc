@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -13,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "absl/types/span.h"
+#include "xla/hlo/pass/nearest_name.h"
 
 namespace xla::gpu {
 namespace {
@@ -91,13 +93,16 @@ absl::StatusOr<GpuDevice> FindGpuDevice(absl::string_view name) {
   key = absl::StrReplaceAll(absl::StripPrefix(key, "sm_"), {{".", ""}});
   // "sm_90a" has the memory of sm_90.
   if (key.size() > 1 && key.back() == 'a') key.pop_back();
-  std::string known;
+  std::vector<std::string> known;
   for (const GpuDevice& device : kDevices) {
     if (key == absl::StrCat(device.compute_capability)) return device;
-    absl::StrAppend(&known, known.empty() ? "" : ", ", device.name);
+    known.push_back(std::string(device.name));
+  }
+  for (const auto& [product, capability] : kProducts) {
+    known.push_back(std::string(product));
   }
   return absl::NotFoundError(
-      absl::StrCat("unknown device '", name, "'; known: ", known));
+      absl::StrCat("unknown device '", name, "'", DidYouMean(name, known)));
 }
 
 }  // namespace xla::gpu

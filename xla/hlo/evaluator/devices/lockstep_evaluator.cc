@@ -53,6 +53,11 @@ class LockstepEvaluator::Session {
           owner_.options_.observer(d, instruction, value);
         };
       }
+      if (owner.options_.progress != nullptr) {
+        options.progress = [this, d](const HloInstruction* instruction) {
+          owner_.options_.progress(d, instruction);
+        };
+      }
     }
     // The options are complete: their addresses stay.
     for (DeviceOptions& options : device_options_) {

@@ -40,6 +40,9 @@ struct LockstepOptions {
   std::function<void(int64_t device, const HloInstruction* instruction,
                      const evaluator::Value& value)>
       observer;
+  // Told of every instruction that a device has executed as one.
+  std::function<void(int64_t device, const HloInstruction* instruction)>
+      progress;
 };
 
 // Runs a module on replicas x partitions devices, one instruction stream each,

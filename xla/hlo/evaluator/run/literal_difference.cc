@@ -30,6 +30,7 @@ using ToleranceFor = std::function<Tolerance(PrimitiveType, double)>;
 struct Verdict {
   bool passes = true;
   double abs_error = 0;
+  double rel_error = 0;  // of the larger one
   std::optional<int64_t> ulps;
 };
 
@@ -41,6 +42,8 @@ Verdict JudgeDoubles(double expected, double actual, const Tolerance& bound) {
   }
   if (expected == actual) return verdict;
   verdict.abs_error = std::abs(expected - actual);
+  const double larger = std::max(std::abs(expected), std::abs(actual));
+  if (std::isfinite(larger)) verdict.rel_error = verdict.abs_error / larger;
   verdict.passes =
       std::isfinite(verdict.abs_error) &&
       verdict.abs_error <= bound.abs + bound.rel * std::abs(expected);
@@ -59,19 +62,26 @@ class ArrayComparison {
 
   void Run(const ShapeIndex& shape_index, std::vector<int64_t> dimensions,
            std::optional<LiteralDifference>& difference, int64_t& elements,
-           int64_t& mismatches, double& max_abs_error) {
+           int64_t& mismatches, double& max_abs_error, LiteralErrors& errors) {
     std::vector<int64_t> index(dimensions.size(), 0);
     for (int64_t size : dimensions) {
       if (size == 0) return;
     }
     if (SameBytes()) {
+      if (!errors.tolerance.has_value()) {
+        errors.tolerance = tolerance_for_(type_, Largest());
+      }
       elements += expected_.element_count();
       return;
     }
     tolerance_ = tolerance_for_(type_, Largest());
+    if (!errors.tolerance.has_value()) errors.tolerance = tolerance_;
     while (true) {
       ++elements;
       const Verdict verdict = Judge(index);
+      if (verdict.abs_error > errors.max_abs) errors.tolerance = tolerance_;
+      errors.max_abs = std::max(errors.max_abs, verdict.abs_error);
+      errors.max_rel = std::max(errors.max_rel, verdict.rel_error);
       if (!verdict.passes) {
         ++mismatches;
         max_abs_error = std::max(max_abs_error, verdict.abs_error);
@@ -132,7 +142,7 @@ class ArrayComparison {
       const Verdict re = JudgeDoubles(e.real(), a.real(), bound);
       const Verdict im = JudgeDoubles(e.imag(), a.imag(), bound);
       return {re.passes && im.passes, std::max(re.abs_error, im.abs_error),
-              std::nullopt};
+              std::max(re.rel_error, im.rel_error), std::nullopt};
     }
     if (primitive_util::IsFloatingPointType(type_)) {
       const double e = *expected_.GetAsDouble(index);
@@ -186,7 +196,7 @@ std::vector<int64_t> ValidDimensions(const LiteralSlice& literal,
 
 absl::StatusOr<std::optional<LiteralDifference>> Find(
     const LiteralSlice& expected, const LiteralSlice& actual,
-    const ToleranceFor& tolerance_for) {
+    const ToleranceFor& tolerance_for, LiteralErrors* all_errors) {
   if (!ShapeUtil::DynamicShapeIsCompatible(expected.shape(), actual.shape()) &&
       !ShapeUtil::Compatible(expected.shape(), actual.shape())) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -196,6 +206,8 @@ absl::StatusOr<std::optional<LiteralDifference>> Find(
   std::optional<LiteralDifference> difference;
   int64_t elements = 0, mismatches = 0;
   double max_abs_error = 0;
+  LiteralErrors unused;
+  LiteralErrors& errors = all_errors != nullptr ? *all_errors : unused;
   for (const ShapeUtil::IndexedShape& leaf :
        ShapeUtil::GetLeafShapes(expected.shape())) {
     if (!leaf.shape.IsArray()) continue;
@@ -213,7 +225,7 @@ absl::StatusOr<std::optional<LiteralDifference>> Find(
     }
     ArrayComparison(expected, actual, leaf.index, tolerance_for)
         .Run(leaf.index, dimensions, difference, elements, mismatches,
-             max_abs_error);
+             max_abs_error, errors);
   }
   if (difference.has_value()) {
     difference->elements = elements;
@@ -230,7 +242,7 @@ absl::StatusOr<Tolerance> Tolerance::Parse(absl::string_view text) {
   if (text == "exact") return tolerance;
   if (absl::SimpleAtod(text, &tolerance.abs)) {
     tolerance.rel = tolerance.abs;
-    if (tolerance.abs >= 0) return tolerance;
+    if (tolerance.abs >= 0 && std::isfinite(tolerance.abs)) return tolerance;
   }
   for (absl::string_view piece : absl::StrSplit(text, ',')) {
     const std::vector<absl::string_view> parts = absl::StrSplit(piece, '=');
@@ -245,6 +257,7 @@ absl::StatusOr<Tolerance> Tolerance::Parse(absl::string_view text) {
       parsed = false;
     }
     if (!parsed || !(tolerance.abs >= 0) || !(tolerance.rel >= 0) ||
+        !std::isfinite(tolerance.abs) || !std::isfinite(tolerance.rel) ||
         tolerance.ulps < 0) {
       return absl::InvalidArgumentError(absl::StrCat(
           "bad tolerance '", text,
@@ -287,21 +300,38 @@ std::string LiteralDifference::ToString() const {
   return text;
 }
 
+std::string LiteralErrors::ToString() const {
+  const Tolerance bound = tolerance.value_or(Tolerance());
+  std::string text = absl::StrCat("largest error ", max_abs, " absolute, ",
+                                  max_rel, " relative; tolerance ");
+  if (bound.abs == 0 && bound.rel == 0 && bound.ulps == 0) {
+    return absl::StrCat(text, "exact");
+  }
+  absl::StrAppend(&text, "abs=", bound.abs, ", rel=", bound.rel);
+  if (bound.ulps > 0) absl::StrAppend(&text, ", ulps=", bound.ulps);
+  return text;
+}
+
 absl::StatusOr<std::optional<LiteralDifference>> FindDifference(
     const LiteralSlice& expected, const LiteralSlice& actual,
-    const Tolerance& tolerance) {
-  return Find(expected, actual,
-              [&](PrimitiveType, double) { return tolerance; });
+    const Tolerance& tolerance, LiteralErrors* errors) {
+  return Find(
+      expected, actual, [&](PrimitiveType, double) { return tolerance; },
+      errors);
 }
 
 absl::StatusOr<std::optional<LiteralDifference>> FindDifferenceByType(
-    const LiteralSlice& expected, const LiteralSlice& actual, double scale) {
-  return Find(expected, actual, [&](PrimitiveType type, double largest) {
-    Tolerance tolerance = Tolerance::ForType(type);
-    tolerance.abs *= scale * std::max(largest, 1.0);
-    tolerance.rel *= scale;
-    return tolerance;
-  });
+    const LiteralSlice& expected, const LiteralSlice& actual, double scale,
+    LiteralErrors* errors) {
+  return Find(
+      expected, actual,
+      [&](PrimitiveType type, double largest) {
+        Tolerance tolerance = Tolerance::ForType(type);
+        tolerance.abs *= scale * std::max(largest, 1.0);
+        tolerance.rel *= scale;
+        return tolerance;
+      },
+      errors);
 }
 
 int64_t UlpsApart(PrimitiveType type, const void* a, const void* b) {

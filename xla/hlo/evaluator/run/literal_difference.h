@@ -50,16 +50,31 @@ struct LiteralDifference {
   std::string ToString() const;
 };
 
+// How far apart all elements are, those that pass included.
+struct LiteralErrors {
+  double max_abs = 0;
+  // Of the larger of the two magnitudes: at most 2.
+  double max_rel = 0;
+  // What the array with the largest absolute error may be off by; else the
+  // first one.
+  std::optional<Tolerance> tolerance;
+
+  // `largest error 0.5 absolute, 0.25 relative; tolerance abs=0.1, rel=0.1`.
+  std::string ToString() const;
+};
+
 // Compares all arrays; layouts do not matter, dynamic sizes do. Nothing if all
-// pass. InvalidArgument for incompatible shapes and for elided elements.
+// pass. InvalidArgument for incompatible shapes and for elided elements. Adds
+// to `errors`, if given.
 absl::StatusOr<std::optional<LiteralDifference>> FindDifference(
     const LiteralSlice& expected, const LiteralSlice& actual,
-    const Tolerance& tolerance);
+    const Tolerance& tolerance, LiteralErrors* errors = nullptr);
 // The same with a tolerance for each type: `scale` times that of ForType, where
 // absolute errors are relative to the largest element of an array (or to 1, if
 // all are smaller): what cancels was that large on the way.
 absl::StatusOr<std::optional<LiteralDifference>> FindDifferenceByType(
-    const LiteralSlice& expected, const LiteralSlice& actual, double scale);
+    const LiteralSlice& expected, const LiteralSlice& actual, double scale,
+    LiteralErrors* errors = nullptr);
 
 // How many representable numbers lie between two elements of a floating-point
 // array, from the bits: -0 and 0 are one number.

@@ -104,7 +104,9 @@ absl::Status CheckMeaningIsAFunction(const HloModule& module) {
       if (instruction->opcode() == HloOpcode::kConstant &&
           !instruction->literal().IsKnown()) {
         return absl::UnimplementedError(
-            absl::StrCat("%", instruction->name(), ": the constant is elided"));
+            absl::StrCat("%", instruction->name(),
+                         ": the constant is elided; --fill-elided-constants "
+                         "makes up elements"));
       }
     }
   }

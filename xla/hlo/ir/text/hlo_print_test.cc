@@ -59,7 +59,8 @@ Lines DimensionAndIndexLines() {
        "(f32[8,2]{1,0}, s32[8,2]{1,0}) topk(%a), k=2, largest=true, "
        "is_stable=false"},
       {"scan",
-       "(f32[8,4]{1,0}, f32[4]{0}) scan(%a, %scalar), dimensions={0}, num_carries=1, "
+       "(f32[8,4]{1,0}, f32[4]{0}) scan(%a, %scalar), dimensions={0}, "
+       "num_carries=1, "
        "is_reverse=true, is_associative=true, to_apply=%sum"},
       {"slice", "f32[2,4]{1,0} slice(%a), slice={[0:2], [0:4]}"},
       {"slice.1", "f32[4,4]{1,0} slice(%a), slice={[0:8:2], [0:4:1]}"},

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -25,6 +26,13 @@ absl::StatusOr<std::unique_ptr<PassFuel>> PassFuel::Create(
     result->left_[std::string(name)] = count;
   }
   return result;
+}
+
+std::vector<std::string> PassFuel::Names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, count] : left_) names.push_back(name);
+  absl::c_sort(names);
+  return names;
 }
 
 bool PassFuel::ShouldRun(const PassEvent& event, const HloModule& module) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
@@ -23,6 +24,9 @@ class PassFuel : public PassInstrumentation {
       absl::string_view text);
 
   bool ShouldRun(const PassEvent& event, const HloModule& module) override;
+
+  // The passes that it names, sorted.
+  std::vector<std::string> Names() const;
 
  private:
   absl::flat_hash_map<std::string, int64_t> left_;

@@ -15,10 +15,17 @@
 #include "xla/hlo/analysis/packing/packing_csv.h"
 #include "xla/hlo/analysis/packing/packing_problem.h"
 #include "xla/hlo/utils/file_util.h"
+#include "xla/hlo/utils/flag_check.h"
 
 namespace xla {
 
 absl::Status RunHloPack(const HloPackOptions& options, std::string* summary) {
+  constexpr double kMostSeconds = 1e9;
+  absl::Status numbers =
+      CheckFlag("seconds", options.seconds.value_or(0), 0, kMostSeconds);
+  if (numbers.ok())
+    numbers = CheckFlag("capacity", options.capacity.value_or(0), int64_t{0});
+  if (!numbers.ok()) return numbers;
   const absl::Time start = absl::Now();
   absl::StatusOr<std::string> text = ReadFileOrStdin(options.input);
   if (!text.ok()) return text.status();

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "xla/hlo/evaluator/run/module_meaning.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_print_options.h"
@@ -21,6 +24,7 @@
 #include "xla/hlo/pipeline/commands/module_reducer.h"
 #include "xla/hlo/pipeline/pipelines.h"
 #include "xla/hlo/utils/file_util.h"
+#include "xla/hlo/utils/flag_check.h"
 #include "xla/hlo/utils/module_io.h"
 #include "xla/hlo/verifier/hlo_verifier.h"
 #include "xla/status_macros.h"
@@ -80,6 +84,10 @@ class Experiment {
     return RunPasses(module);
   }
 
+  // Why the last module of those that were not comparable was not; OK if all
+  // were.
+  const absl::Status& not_comparable() const { return not_comparable_; }
+
  private:
   absl::StatusOr<std::unique_ptr<HloPassPipeline>> MakePipeline() const {
     return options_.pipeline.empty()
@@ -96,19 +104,29 @@ class Experiment {
     return VerifyHloModule(&module, verifier);
   }
 
-  absl::Status RunAndCompare(HloModule& module) const {
+  absl::Status RunAndCompare(HloModule& module) {
     MeaningOptions meaning_options;
     meaning_options.seeds = options_.seeds;
+    meaning_options.max_work =
+        options_.max_flops < 0 ? -1 : static_cast<int64_t>(options_.max_flops);
+    meaning_options.memory_limit_bytes = options_.max_memory_mib << 20;
     // Not being able to compare is not the property.
     absl::StatusOr<std::unique_ptr<ModuleMeaning>> meaning =
         ModuleMeaning::Make(module, meaning_options);
-    if (!meaning.ok()) return absl::OkStatus();
-    if (!RunPasses(module).ok()) return absl::OkStatus();
+    if (!meaning.ok()) return NotComparable(meaning.status());
+    absl::Status passes = RunPasses(module);
+    if (!passes.ok()) return NotComparable(passes);
     absl::StatusOr<std::optional<std::string>> difference =
         (*meaning)->DifferenceFrom(module);
-    if (!difference.ok() || !difference->has_value()) return absl::OkStatus();
+    if (!difference.ok()) return NotComparable(difference.status());
+    if (!difference->has_value()) return absl::OkStatus();
     return absl::FailedPreconditionError(
         absl::StrCat("the meaning changed: ", **difference));
+  }
+
+  absl::Status NotComparable(const absl::Status& why) {
+    not_comparable_ = why;
+    return absl::OkStatus();
   }
 
   absl::Status RunCommand(const HloModule& module) const {
@@ -124,6 +142,7 @@ class Experiment {
   const HloReduceOptions& options_;
   const PassRegistry& registry_;
   std::unique_ptr<ScratchFile> scratch_;
+  absl::Status not_comparable_;
 };
 
 // The reduced module as a text test that shows the property.
@@ -165,13 +184,28 @@ std::string AbslUnparseFlag(Property property) {
 absl::Status RunHloReduce(const HloReduceOptions& options,
                           const PassRegistry& registry,
                           const std::string& input, std::ostream& err) {
+  constexpr double kMostSeconds = 1e9;
+  // The work of a run is counted in 64 bits.
+  constexpr double kMostFlops = 9e18;
+  constexpr int64_t kMostMib = std::numeric_limits<int64_t>::max() >> 20;
+  TF_RETURN_IF_ERROR(CheckFlag("seeds", options.seeds, 1));
+  TF_RETURN_IF_ERROR(CheckFlag("max-attempts", options.max_attempts, 1));
+  TF_RETURN_IF_ERROR(
+      CheckFlag("max-flops", options.max_flops, -1.0, kMostFlops));
+  TF_RETURN_IF_ERROR(
+      CheckFlag("max-memory-mib", options.max_memory_mib, 0, kMostMib));
+  TF_RETURN_IF_ERROR(CheckFlag("seconds", options.seconds, 0.0, kMostSeconds));
   TF_ASSIGN_OR_RETURN(const std::unique_ptr<HloModule> module,
                       ReadModuleFromFile(input));
   Experiment experiment(options, registry);
   TF_RETURN_IF_ERROR(experiment.Prepare());
+  const absl::Time deadline = options.seconds > 0
+                                  ? absl::Now() + absl::Seconds(options.seconds)
+                                  : absl::InfiniteFuture();
   // The first run says which error it is about, the last what it is now.
   absl::Status shown;
   const InterestingFn interesting = [&](HloModule& candidate) {
+    if (!shown.ok() && absl::Now() > deadline) return false;
     absl::Status status = experiment.Run(candidate);
     if (status.ok() || !absl::StrContains(status.message(), options.match) ||
         (!shown.ok() && status.code() != shown.code())) {
@@ -183,9 +217,14 @@ absl::Status RunHloReduce(const HloReduceOptions& options,
   ModuleReducerOptions reducer_options;
   reducer_options.max_attempts = options.max_attempts;
   ModuleReducerStats stats;
-  TF_ASSIGN_OR_RETURN(
-      const std::unique_ptr<HloModule> reduced,
-      ReduceModule(*module, interesting, reducer_options, &stats));
+  absl::StatusOr<std::unique_ptr<HloModule>> result =
+      ReduceModule(*module, interesting, reducer_options, &stats);
+  if (shown.ok() && !experiment.not_comparable().ok()) {
+    const absl::Status& why = experiment.not_comparable();
+    return absl::Status(why.code(), absl::StrCat(input, ": ", why.message()));
+  }
+  TF_RETURN_IF_ERROR(result.status());
+  const std::unique_ptr<HloModule> reduced = *std::move(result);
   err << "reduced " << module->instruction_count() << " instructions to "
       << reduced->instruction_count() << " in " << stats.attempts
       << " attempts\n";

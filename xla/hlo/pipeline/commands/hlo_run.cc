@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,8 +18,10 @@
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/pipeline/commands/run_forecast.h"
 #include "xla/hlo/pipeline/commands/run_inputs.h"
 #include "xla/hlo/pipeline/commands/run_sharded.h"
+#include "xla/hlo/utils/flag_check.h"
 #include "xla/hlo/utils/module_io.h"
 #include "xla/hlo/verifier/hlo_verifier.h"
 #include "xla/literal.h"
@@ -27,6 +30,9 @@
 
 namespace xla {
 namespace {
+
+// Operations that take seconds, so that one wants to know about them.
+constexpr double kLongRun = 1e9;
 
 using Arguments = std::vector<std::vector<const Literal*>>;
 
@@ -55,13 +61,10 @@ absl::StatusOr<LockstepOptions> MakeLockstepOptions(
     const HloRunOptions& options, const HloModule& module) {
   LockstepOptions lockstep;
   lockstep.max_steps = options.max_steps;
-  lockstep.memory_limit_bytes = options.memory_limit_bytes;
+  lockstep.memory_limit_bytes = options.max_memory_mib << 20;
   lockstep.seed = options.seed;
   lockstep.num_replicas = options.replicas;
   lockstep.num_partitions = options.partitions;
-  if (options.replicas < 0 || options.partitions < 0 || options.devices < 0) {
-    return absl::InvalidArgumentError("a number of devices below 0");
-  }
   if (options.devices == 0) return lockstep;
   const int64_t replicas =
       options.replicas > 0
@@ -83,42 +86,6 @@ absl::StatusOr<LockstepOptions> MakeLockstepOptions(
   return lockstep;
 }
 
-// Before anything is allocated: the largest argument, if they are too many.
-absl::Status CheckArgumentBytes(const HloModule& module, int64_t devices,
-                                int64_t limit) {
-  // What a device takes besides.
-  constexpr double kDeviceBytes = 4096;
-  double total = kDeviceBytes, largest = 0;
-  const HloInstruction* culprit = nullptr;
-  for (const HloInstruction* parameter :
-       module.entry_computation()->parameter_instructions()) {
-    double bytes = 0;
-    for (const ShapeUtil::IndexedShape& leaf :
-         ShapeUtil::GetLeafShapes(parameter->shape())) {
-      if (!leaf.shape.IsArray()) continue;
-      double product = static_cast<double>(
-          ShapeUtil::ByteSizeOfPrimitiveType(leaf.shape.element_type()));
-      for (int64_t size : leaf.shape.dimensions()) {
-        product *= static_cast<double>(size);
-      }
-      bytes += product;
-    }
-    total += bytes;
-    if (bytes > largest) culprit = parameter;
-    largest = std::max(largest, bytes);
-  }
-  total *= static_cast<double>(devices);
-  if (total <= static_cast<double>(limit)) return absl::OkStatus();
-  std::string text = absl::StrCat(
-      "the arguments of ", devices, " devices take about ", HumanBytes(total),
-      "; the limit is ", HumanBytes(static_cast<double>(limit)));
-  if (culprit != nullptr) {
-    absl::StrAppend(&text, "; the largest is %", culprit->name(), " with ",
-                    HumanBytes(largest));
-  }
-  return absl::ResourceExhaustedError(text);
-}
-
 void PrintResults(const std::vector<Literal>& results, std::ostream& out) {
   for (size_t d = 0; d < results.size(); ++d) {
     if (results.size() > 1) out << "device " << d << ":\n";
@@ -128,6 +95,16 @@ void PrintResults(const std::vector<Literal>& results, std::ostream& out) {
       out << LiteralSlice(results[d], leaf.index).ToString() << "\n";
     }
   }
+}
+
+absl::Status CheckNumbers(const HloRunOptions& options) {
+  constexpr int64_t kMostMib = std::numeric_limits<int64_t>::max() >> 20;
+  TF_RETURN_IF_ERROR(CheckFlag("devices", options.devices, 0));
+  TF_RETURN_IF_ERROR(CheckFlag("replicas", options.replicas, 0));
+  TF_RETURN_IF_ERROR(CheckFlag("partitions", options.partitions, 0));
+  TF_RETURN_IF_ERROR(CheckFlag("max-steps", options.max_steps, -1));
+  TF_RETURN_IF_ERROR(CheckFlag("max-flops", options.max_flops, -1.0));
+  return CheckFlag("max-memory-mib", options.max_memory_mib, 0, kMostMib);
 }
 
 // The evaluation of one module, with a line about it.
@@ -191,7 +168,7 @@ absl::StatusOr<bool> CompareIfSharded(const HloRunOptions& options,
   run.path = path;
   run.other_path = options.compare;
   run.meaning.max_steps = options.max_steps;
-  run.meaning.memory_limit_bytes = options.memory_limit_bytes;
+  run.meaning.memory_limit_bytes = options.max_memory_mib << 20;
   if (!options.tolerance.empty()) {
     TF_ASSIGN_OR_RETURN(run.meaning.tolerance,
                         Tolerance::Parse(options.tolerance));
@@ -211,29 +188,32 @@ absl::Status Compare(const HloRunOptions& options, const HloModule& module,
   TF_RETURN_IF_ERROR(CheckSignature(module, *other));
   MeaningOptions meaning;
   meaning.max_steps = options.max_steps;
-  meaning.memory_limit_bytes = options.memory_limit_bytes;
+  meaning.memory_limit_bytes = options.max_memory_mib << 20;
   if (!options.tolerance.empty()) {
     TF_ASSIGN_OR_RETURN(meaning.tolerance, Tolerance::Parse(options.tolerance));
   }
   TF_ASSIGN_OR_RETURN(
       const std::vector<Literal> actual,
       Evaluate(options.compare, *other, lockstep, arguments, out));
+  LiteralErrors errors;
   for (size_t d = 0; d < expected.size(); ++d) {
     TF_ASSIGN_OR_RETURN(
         const std::optional<LiteralDifference> difference,
         meaning.tolerance.has_value()
-            ? FindDifference(expected[d], actual[d], *meaning.tolerance)
-            : FindDifferenceByType(expected[d], actual[d], 1));
+            ? FindDifference(expected[d], actual[d], *meaning.tolerance,
+                             &errors)
+            : FindDifferenceByType(expected[d], actual[d], 1, &errors));
     if (!difference.has_value()) continue;
     std::string text = absl::StrCat(path, " and ", options.compare,
                                     " differ: ", difference->ToString());
     if (expected.size() > 1) absl::StrAppend(&text, " on device ", d);
+    absl::StrAppend(&text, "\n  ", errors.ToString());
     const std::string first =
         FirstDivergence(module, *other, arguments, meaning);
     if (!first.empty()) absl::StrAppend(&text, "\n  first differs: ", first);
     return absl::FailedPreconditionError(text);
   }
-  out << "equal\n";
+  out << "equal; " << errors.ToString() << "\n";
   return absl::OkStatus();
 }
 
@@ -241,6 +221,7 @@ absl::Status Compare(const HloRunOptions& options, const HloModule& module,
 
 absl::Status RunHloRun(const HloRunOptions& options, const std::string& path,
                        std::ostream& out) {
+  TF_RETURN_IF_ERROR(CheckNumbers(options));
   std::optional<Tolerance> tolerance;
   if (!options.tolerance.empty()) {
     TF_ASSIGN_OR_RETURN(tolerance, Tolerance::Parse(options.tolerance));
@@ -252,18 +233,26 @@ absl::Status RunHloRun(const HloRunOptions& options, const std::string& path,
                         CompareIfSharded(options, *module, path, out));
     if (done) return absl::OkStatus();
   }
-  TF_ASSIGN_OR_RETURN(const LockstepOptions lockstep,
+  TF_ASSIGN_OR_RETURN(LockstepOptions lockstep,
                       MakeLockstepOptions(options, *module));
+  constexpr int64_t kMostDevices = int64_t{1} << 40;
   const int64_t replicas = lockstep.num_replicas > 0
                                ? lockstep.num_replicas
                                : module->config().replica_count();
   const int64_t partitions = lockstep.num_partitions > 0
                                  ? lockstep.num_partitions
                                  : module->config().num_partitions();
-  const int64_t devices =
-      std::max<int64_t>(replicas, 1) * std::max<int64_t>(partitions, 1);
+  const double product = static_cast<double>(std::max<int64_t>(replicas, 1)) *
+                         static_cast<double>(std::max<int64_t>(partitions, 1));
+  const int64_t devices = static_cast<int64_t>(
+      std::min(product, static_cast<double>(kMostDevices)));
+  const RunForecast forecast(*module, devices);
   TF_RETURN_IF_ERROR(InFile(
-      path, CheckArgumentBytes(*module, devices, options.memory_limit_bytes)));
+      path, forecast.Check(options.max_flops, lockstep.memory_limit_bytes)));
+  if (options.progress != nullptr && forecast.operations() > kLongRun) {
+    *options.progress << path << ": " << forecast.ToString() << "\n";
+    lockstep.progress = forecast.MakeProgress(path, *options.progress);
+  }
   TF_ASSIGN_OR_RETURN(const std::vector<std::vector<Literal>> inputs,
                       ReadRunInputs(*module, devices, options.inputs));
   Arguments arguments(inputs.size());

@@ -44,7 +44,13 @@ struct HloRunOptions {
   std::string save_inputs;
 
   int64_t max_steps = 100'000'000;
-  int64_t memory_limit_bytes = int64_t{16} << 30;
+  // Known before the run, by forecast (see run_forecast.h): operations, of
+  // which -1 means no limit, and memory of all devices together.
+  double max_flops = 1e11;
+  int64_t max_memory_mib = 4 << 10;
+  // Where runs of more than a second say what they will take and how far they
+  // are; null: nowhere.
+  std::ostream* progress = nullptr;
   // Seeds rng instructions.
   uint64_t seed = 0;
   // Give elided constants (`{...}`) deterministic elements.
@@ -53,7 +59,8 @@ struct HloRunOptions {
 
 // Runs. Results go to `out`, in a few lines unless asked for more. Errors name
 // file or instruction; results that differ are FailedPrecondition, with the
-// first element that does and the instruction where it begins.
+// first element that does, the largest errors and the instruction where it
+// begins; ResourceExhausted for limits that are not met.
 absl::Status RunHloRun(const HloRunOptions& options, const std::string& module,
                        std::ostream& out);
 

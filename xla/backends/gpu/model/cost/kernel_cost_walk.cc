@@ -111,8 +111,10 @@ bool KeepsPlace(const HloInstruction& hlo, int64_t i) {
       hlo.opcode() == HloOpcode::kReshape) {
     return hlo.IsEffectiveBitcast();
   }
+  // A copy may be of a tuple or a token.
   return hlo.opcode() != HloOpcode::kDynamicUpdateSlice &&
          hlo.opcode() != HloOpcode::kFusion && hlo.IsElementwiseOnOperand(i) &&
+         hlo.shape().IsArray() && hlo.operand(i)->shape().IsArray() &&
          ShapeUtil::SameDimensions(hlo.operand(i)->shape(), hlo.shape());
 }
 

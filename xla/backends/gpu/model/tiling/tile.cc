@@ -205,7 +205,7 @@ absl::StatusOr<Tile> TileOfOperand(const HloInstruction& hlo, int64_t i,
       return ThroughBitcast(hlo, tile);
     default:
       // A scalar condition or bound is the same for all elements.
-      if (!hlo.IsElementwise()) return NoTile(hlo);
+      if (!hlo.IsElementwise() || !hlo.shape().IsArray()) return NoTile(hlo);
       if (hlo.operand(i)->shape().dimensions_size() == 0) return Tile();
       if (!ShapeUtil::SameDimensions(hlo.operand(i)->shape(), hlo.shape())) {
         return NoTile(hlo);

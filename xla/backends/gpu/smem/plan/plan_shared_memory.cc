@@ -7,9 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 #include "xla/backends/gpu/kernel_ir/kir_verifier.h"
 #include "xla/backends/gpu/smem/baseline/circular_buffering.h"
@@ -70,6 +72,10 @@ absl::StatusOr<SmemPlan> PlanSharedMemory(const kir::Kernel& kernel,
   kir::KirVerifierOptions verify;
   verify.allow_divergent_barriers = options.allow_divergent_barriers;
   RETURN_IF_ERROR(kir::VerifyKernel(kernel, verify));
+  if (options.max_reuse_syncs.value_or(0) < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("max_reuse_syncs is ", *options.max_reuse_syncs));
+  }
   kir::Kernel prepared = kernel;
   std::vector<kir::BufferId> settled;
   if (options.circular) {

@@ -69,6 +69,9 @@ void FusionRules::Note(const HloInstruction& hlo, Contents* contents) {
     case HloOpcode::kDynamicUpdateSlice:
       contents->updates = true;
       break;
+    case HloOpcode::kRng:
+      contents->random = true;
+      break;
     default:
       break;
   }
@@ -97,6 +100,7 @@ FusionRules::Contents FusionRules::ContentsOfPair(
   contents.concatenate |= outer.concatenate;
   contents.scatter |= outer.scatter;
   contents.updates |= outer.updates;
+  contents.random |= outer.random;
   return contents;
 }
 
@@ -134,6 +138,10 @@ FusionDecision FusionRules::CanBeProducer(const HloInstruction& producer) {
   }
   if (!producer.shape().IsArray()) {
     return FusionDecision::Forbid("the producer has several results");
+  }
+  if (Get(producer).random) {
+    return FusionDecision::Forbid(
+        "the producer draws random numbers, which are drawn once");
   }
   if (producer.HasControlDependencies()) {
     return FusionDecision::Forbid("the producer has control dependencies");

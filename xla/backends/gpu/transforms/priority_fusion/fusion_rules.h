@@ -76,6 +76,8 @@ class FusionRules {
     bool scatter = false;
     // Something that may be an update in place.
     bool updates = false;
+    // Random numbers: all readers see the same ones, so they are drawn once.
+    bool random = false;
     bool needs_analysis() const {
       return reduce || transpose || concatenate || scatter;
     }

@@ -1,13 +1,25 @@
 #include "xla/backends/gpu/transforms/priority_fusion/tiled_fusions.h"
 
-#include "absl/log/check.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "xla/backends/gpu/model/gpu_fusible.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/status_macros.h"
 
 namespace xla::gpu {
+
+namespace {
+
+// Of what turns out to have no tiling: longer than any kernel takes, so that
+// nothing is fused for it.
+EstimateRunTimeData Forbidding() {
+  EstimateRunTimeData data;
+  data.exec_time = data.time = absl::Hours(1);
+  return data;
+}
+
+}  // namespace
 
 bool TiledFusions::IsTiled(const HloInstruction& kernel) const {
   return kernel.IsCustomFusion() && IsGenericTritonFusion(kernel) &&
@@ -77,12 +89,11 @@ EstimateRunTimeData TiledFusions::EstimateTiledTime(
     const HloInstruction& producer, const HloInstruction& consumer,
     bool keep_output) {
   Pair& pair = OfPair(producer, consumer, keep_output);
-  CHECK_OK(pair.possible) << producer.name() << " and " << consumer.name();
   if (!pair.time.has_value()) {
     absl::StatusOr<TiledRunTimeData> best =
-        tiled_.TryFindBestTilingForFusion(*pair.fusion);
-    CHECK_OK(best.status());  // possible
-    pair.time = best->runtime_data;
+        pair.possible.ok() ? tiled_.TryFindBestTilingForFusion(*pair.fusion)
+                           : pair.possible;
+    pair.time = best.ok() ? best->runtime_data : Forbidding();
   }
   return *pair.time;
 }

@@ -1,0 +1,34 @@
+#include "xla/hlo/utils/flag_check.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace xla {
+namespace {
+
+template <typename T>
+absl::Status OutOfRange(absl::string_view flag, T value, T least, T most) {
+  std::string text = absl::StrCat("--", flag, "=", value,
+                                  ": expected a number of at least ", least);
+  if (most != std::numeric_limits<T>::max()) {
+    absl::StrAppend(&text, " and at most ", most);
+  }
+  return absl::InvalidArgumentError(text);
+}
+
+}  // namespace
+
+absl::Status CheckFlag(absl::string_view flag, int64_t value, int64_t least,
+                       int64_t most) {
+  if (value >= least && value <= most) return absl::OkStatus();
+  return OutOfRange(flag, value, least, most);
+}
+
+absl::Status CheckFlag(absl::string_view flag, double value, double least,
+                       double most) {
+  if (value >= least && value <= most) return absl::OkStatus();
+  return OutOfRange(flag, value, least, most);
+}
+
+}  // namespace xla
