@@ -16,9 +16,19 @@ bool SameBits(const Shape& a, const Shape& b) {
          ShapeUtil::ByteSizeOfElements(a) == ShapeUtil::ByteSizeOfElements(b);
 }
 
+// A layout that changes puts reads and writes of an element apart.
+bool SameOrder(const Shape& a, const Shape& b) {
+  return !a.has_layout() || !b.has_layout() ||
+         a.layout().minor_to_major() == b.layout().minor_to_major();
+}
+
 // Whether what stands at operand `i` goes, element by element, into the same
 // elements of `user`.
 bool KeepsPlace(const HloInstruction& user, int64_t i) {
+  if (user.opcode() != HloOpcode::kBitcast && user.shape().IsArray() &&
+      !SameOrder(user.shape(), user.operand(i)->shape())) {
+    return false;
+  }
   switch (user.opcode()) {
     case HloOpcode::kBitcast:
       return true;

@@ -224,6 +224,10 @@ HloLiveRange::TimeBound HloLiveRange::RangeOf(const HloValue& value,
                           use.operand_index};
   }
   const HloInstruction* def = value.defining_instruction();
+  if (!runs_until_.empty() && runs_until_[TimeOf(def)] > range.end) {
+    range.end = runs_until_[TimeOf(def)];
+    range.end_position = value.defining_position();
+  }
   if (def->opcode() == HloOpcode::kParameter && def->parent() == computation_ &&
       computation_->IsEntryComputation() &&
       !aliased_parameters_.contains(
@@ -233,7 +237,26 @@ HloLiveRange::TimeBound HloLiveRange::RangeOf(const HloValue& value,
   return range;
 }
 
+void HloLiveRange::FindConcurrentCode() {
+  const auto& line = flattened_instruction_sequence_.instructions();
+  for (HloInstruction* inst : line) {
+    if (inst->opcode() != HloOpcode::kAsyncStart) continue;
+    const HloInstruction* done = inst->async_chain_done();
+    const LogicalTime end = done == nullptr ? -1 : TimeOf(done);
+    for (const HloComputation* callee : CalleesOnTheLine(inst)) {
+      // What the callee calls is laid out within its span.
+      const auto span = computation_span_times_.find(callee);
+      if (span == computation_span_times_.end()) continue;
+      if (runs_until_.empty()) runs_until_.resize(line.size(), -1);
+      for (LogicalTime t = span->second.start; t < span->second.end; ++t) {
+        runs_until_[t] = std::max(runs_until_[t], end);
+      }
+    }
+  }
+}
+
 void HloLiveRange::ComputeRanges() {
+  FindConcurrentCode();
   // The config itself searches all outputs for a parameter.
   if (computation_->IsEntryComputation()) {
     computation_->parent()->input_output_alias_config().ForEachAlias(

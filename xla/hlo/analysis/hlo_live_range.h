@@ -38,6 +38,8 @@ namespace xla {
 // Ends: the last use. A call is no use of its operands, what it calls is; a
 // while uses them until its body starts, an asynchronous start until it is done
 // (its tuple hands them on). Starts: parameters when their computation starts.
+// What an asynchronous computation, or what it calls, defines lives until the
+// chain is done: it runs beside everything that its caller does meanwhile.
 // Entry parameters that no output is aliased to live to the end of the module.
 // Values of one HloBuffer follow one another: where two would overlap the
 // earlier one ends before the later one starts, which takes over its end.
@@ -118,6 +120,8 @@ class HloLiveRange {
   absl::Status FlattenSchedule();
   // Every instruction of a computation on the line stands on it.
   absl::Status CheckNothingIsMissing() const;
+  // Fills runs_until_. O(line * depth of asynchronous calls in each other).
+  void FindConcurrentCode();
   void ComputeRanges();
   TimeBound RangeOf(const HloValue& value, LogicalTime start) const;
   void SeparateAliasedValues();
@@ -144,6 +148,9 @@ class HloLiveRange {
   // Of what is on the line.
   InstructionSlots slots_;
   std::vector<LogicalTime> times_;
+  // By time: when the asynchronous call is done that runs the instruction; -1
+  // for all others. Empty if there is no such call.
+  std::vector<LogicalTime> runs_until_;
   // By id of the value; start -1 for those that are not defined on the line.
   std::vector<TimeBound> ranges_;
   mutable absl::once_flag instruction_schedule_is_made_;

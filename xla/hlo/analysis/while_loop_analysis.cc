@@ -85,6 +85,51 @@ std::optional<Bound> BoundOf(const LoopExpressions& loop,
   return bound;
 }
 
+bool Holds(ComparisonDirection direction, absl::int128 a, absl::int128 b) {
+  switch (direction) {
+    case ComparisonDirection::kEq:
+      return a == b;
+    case ComparisonDirection::kNe:
+      return a != b;
+    case ComparisonDirection::kGe:
+      return a >= b;
+    case ComparisonDirection::kGt:
+      return a > b;
+    case ComparisonDirection::kLe:
+      return a <= b;
+    case ComparisonDirection::kLt:
+      return a < b;
+  }
+  return true;
+}
+
+// Whether the body stores a constant for which the comparison is false: then
+// no second iteration follows, whatever the loop starts with.
+bool EndsAfterOneIteration(const LoopExpressions& loop,
+                           const HloInstruction* while_op,
+                           const Place& comparison) {
+  if (comparison.inst->opcode() != HloOpcode::kCompare) return false;
+  absl::int128 values[2];
+  bool is_stored = false;
+  for (int i = 0; i < 2; ++i) {
+    std::optional<Affine> side = loop.AffineOf(loop.Operand(comparison, i));
+    if (!side.has_value()) return false;
+    values[i] = side->offset;
+    if (!side->element.has_value()) continue;
+    std::optional<Affine> next = loop.AffineOf(loop.Next(*side->element));
+    if (!next.has_value() || next->element.has_value()) return false;
+    values[i] += absl::int128(side->coefficient) * next->offset;
+    const int64_t value = static_cast<int64_t>(values[i]);
+    const PrimitiveType type =
+        ShapeUtil::GetSubshape(while_op->shape(), *side->element)
+            .element_type();
+    if (value != values[i] || !FitsType(value, type)) return false;
+    is_stored = true;
+  }
+  return is_stored &&
+         !Holds(comparison.inst->comparison_direction(), values[0], values[1]);
+}
+
 // How often the body runs, for exact arithmetic; nullopt if for ever.
 std::optional<absl::int128> Iterations(const Bound& bound, int64_t init) {
   const absl::int128 distance = absl::int128(bound.limit) - init;
@@ -262,6 +307,7 @@ std::optional<int64_t> ComputeWhileLoopTripCountUpperBound(
       parts.push_back(loop.Operand(part, 0));
       parts.push_back(loop.Operand(part, 1));
     }
+    if (EndsAfterOneIteration(loop, while_op, part) && best != 0) best = 1;
     std::optional<Bound> bound = BoundOf(loop, while_op, part);
     if (!bound.has_value()) continue;
     std::optional<int64_t> init = loop.Initial(bound->element);

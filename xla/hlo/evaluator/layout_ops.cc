@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -115,6 +116,11 @@ absl::StatusOr<Value> EvaluateIota(const HloInstruction* instruction,
   const int64_t axis = instruction->dimensions(0);
   if (axis < 0 || axis >= static_cast<int64_t>(shape.dimensions().size())) {
     return InvalidArgument("dimension %d is out of bounds", axis);
+  }
+  // Of an empty array the counted dimension may still be a long one.
+  if (absl::c_linear_search(shape.dimensions(), 0)) {
+    return Value::Make(shape.element_type(), shape.dimensions(),
+                       context.budget);
   }
   const int64_t size = shape.dimensions(axis);
   TF_ASSIGN_OR_RETURN(Value counts, Value::Make(S64, {size}, context.budget));

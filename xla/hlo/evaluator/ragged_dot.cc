@@ -20,9 +20,12 @@
 // ragged-dot: one dot per group. Groups are consecutive runs of the ragged
 // dimension of lhs, and by what that dimension is in the dot:
 //
-//   free         group g of rows meets rhs[g]              -> rows of the
-//   result contracting  group g of both operands is summed alone  -> result[g]
-//   batch        groups do not matter
+//   free         group g of rows meets rhs[g]             -> rows of the result
+//   contracting  group g of both operands is summed alone -> result[g]
+//   batch        batches behind the last group are 0
+//
+// Group sizes of a higher rank differ between batches (and rows, if free
+// dimensions of lhs come before the ragged one): each slice is a dot by itself.
 
 namespace xla {
 namespace evaluator {
@@ -66,71 +69,175 @@ DotDimensionNumbers WithoutGroupDimension(DotDimensionNumbers dims,
   return dims;
 }
 
+// Everything that the slices of one ragged-dot have in common.
+class RaggedDot {
+ public:
+  RaggedDot(const HloInstruction* instruction, MemoryBudget* budget)
+      : numbers_(instruction->ragged_dot_dimension_numbers()),
+        dot_(numbers_.dot_dimension_numbers()),
+        ragged_(numbers_.lhs_ragged_dimensions(0)),
+        batch_(Find(dot_.lhs_batch_dimensions(), ragged_)),
+        contracting_(Find(dot_.lhs_contracting_dimensions(), ragged_)),
+        algorithm_(instruction->precision_config().algorithm()),
+        type_(instruction->shape().element_type()),
+        budget_(budget) {}
+
+  // The dimensions of lhs for each of whose elements there are other sizes.
+  absl::StatusOr<DimensionVector> SizedDimensions(const Value& sizes) const {
+    DimensionVector dims;
+    if (sizes.rank() == 1) return dims;
+    for (int64_t d : dot_.lhs_batch_dimensions()) {
+      if (d == ragged_) break;
+      dims.push_back(d);
+    }
+    if (batch_ < 0 && contracting_ < 0) {
+      for (int64_t d = 0; d < ragged_; ++d) {
+        if (IsFree(d)) dims.push_back(d);
+      }
+    }
+    if (sizes.rank() != static_cast<int64_t>(dims.size()) + 1) {
+      return Unimplemented("group sizes of rank %d", sizes.rank());
+    }
+    return dims;
+  }
+
+  // `result` is 0 so far; `sized` are the dimensions that sizes still has.
+  absl::Status Add(const Value& lhs, const Value& rhs, const Value& sizes,
+                   absl::Span<const int64_t> sized, Value& result) const {
+    if (sized.empty()) return AddGroups(lhs, rhs, sizes, result);
+    const int64_t batch = Find(dot_.lhs_batch_dimensions(), sized[0]);
+    const int64_t axis = ResultAxis(sized[0]);
+    DimensionVector inner(sizes.dims().begin() + 1, sizes.dims().end());
+    DimensionVector part_dims = result.dims();
+    part_dims[axis] = 1;
+    if (sizes.dim(0) != lhs.dim(sized[0])) {
+      return InvalidArgument("group sizes for %d of %d slices", sizes.dim(0),
+                             lhs.dim(sized[0]));
+    }
+    for (int64_t i = 0; i < sizes.dim(0); ++i) {
+      TF_ASSIGN_OR_RETURN(Value left, Part(lhs, sized[0], i, 1, budget_));
+      Value right = rhs;
+      if (batch >= 0) {
+        TF_ASSIGN_OR_RETURN(
+            right, Part(rhs, dot_.rhs_batch_dimensions(batch), i, 1, budget_));
+      }
+      TF_ASSIGN_OR_RETURN(Value own, Part(sizes, 0, i, 1, budget_));
+      TF_ASSIGN_OR_RETURN(Value part,
+                          Value::MakeZeros(type_, part_dims, budget_));
+      TF_RETURN_IF_ERROR(
+          Add(left, right, own.Reshaped(inner), sized.subspan(1), part));
+      Insert(part, axis, i, result);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  bool IsFree(int64_t d) const {
+    return Find(dot_.lhs_batch_dimensions(), d) < 0 &&
+           Find(dot_.lhs_contracting_dimensions(), d) < 0;
+  }
+
+  // Where a batch or free dimension of lhs is in the result.
+  int64_t ResultAxis(int64_t d) const {
+    int64_t axis = contracting_ >= 0 ? 1 : 0;  // the groups come first
+    const int64_t batch = Find(dot_.lhs_batch_dimensions(), d);
+    if (batch >= 0) return axis + batch;
+    axis += dot_.lhs_batch_dimensions_size();
+    for (int64_t before = 0; before < d; ++before) axis += IsFree(before);
+    return axis;
+  }
+
+  absl::StatusOr<Value> Dot(const Value& lhs, const Value& rhs,
+                            const DotDimensionNumbers& dims) const {
+    return DotValues(lhs, rhs, dims, algorithm_, type_, budget_);
+  }
+
+  absl::Status AddGroups(const Value& lhs, const Value& rhs, const Value& sizes,
+                         Value& result) const {
+    if (batch_ >= 0) return AddBatches(lhs, rhs, sizes, result);
+    int64_t start = 0;
+    for (int64_t g = 0; g < sizes.count(); ++g) {
+      const int64_t size =
+          std::clamp<int64_t>(sizes.Int64At(g), 0, lhs.dim(ragged_) - start);
+      TF_ASSIGN_OR_RETURN(Value left, Part(lhs, ragged_, start, size, budget_));
+      TF_RETURN_IF_ERROR(contracting_ >= 0
+                             ? AddProduct(left, rhs, g, start, result)
+                             : AddRows(left, rhs, g, start, result));
+      start += size;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AddBatches(const Value& lhs, const Value& rhs,
+                          const Value& sizes, Value& result) const {
+    int64_t used = 0;
+    for (int64_t g = 0; g < sizes.count(); ++g) {
+      used += std::clamp<int64_t>(sizes.Int64At(g), 0, lhs.dim(ragged_) - used);
+    }
+    TF_ASSIGN_OR_RETURN(Value left, Part(lhs, ragged_, 0, used, budget_));
+    TF_ASSIGN_OR_RETURN(
+        Value right,
+        Part(rhs, dot_.rhs_batch_dimensions(batch_), 0, used, budget_));
+    TF_ASSIGN_OR_RETURN(Value product, Dot(left, right, dot_));
+    Insert(product, batch_, 0, result);
+    return absl::OkStatus();
+  }
+
+  absl::Status AddProduct(const Value& left, const Value& rhs, int64_t g,
+                          int64_t start, Value& result) const {
+    TF_ASSIGN_OR_RETURN(Value right,
+                        Part(rhs, dot_.rhs_contracting_dimensions(contracting_),
+                             start, left.dim(ragged_), budget_));
+    TF_ASSIGN_OR_RETURN(Value product, Dot(left, right, dot_));
+    DimensionVector dims = {1};
+    dims.insert(dims.end(), product.dims().begin(), product.dims().end());
+    Insert(product.Reshaped(dims), 0, g, result);
+    return absl::OkStatus();
+  }
+
+  absl::Status AddRows(const Value& left, const Value& rhs, int64_t g,
+                       int64_t start, Value& result) const {
+    if (numbers_.rhs_group_dimensions_size() != 1) {
+      return InvalidArgument("rhs has no group dimension");
+    }
+    const int64_t group = numbers_.rhs_group_dimensions(0);
+    TF_ASSIGN_OR_RETURN(Value right, Part(rhs, group, g, 1, budget_));
+    DimensionVector dims = right.dims();
+    dims.erase(dims.begin() + group);
+    TF_ASSIGN_OR_RETURN(Value product, Dot(left, right.Reshaped(dims),
+                                           WithoutGroupDimension(dot_, group)));
+    Insert(product, ResultAxis(ragged_), start, result);
+    return absl::OkStatus();
+  }
+
+  const RaggedDotDimensionNumbers& numbers_;
+  const DotDimensionNumbers& dot_;
+  const int64_t ragged_;
+  const int64_t batch_;
+  const int64_t contracting_;
+  const PrecisionConfig::Algorithm algorithm_;
+  const PrimitiveType type_;
+  MemoryBudget* budget_;
+};
+
 }  // namespace
 
 absl::StatusOr<Value> EvaluateRaggedDot(const HloInstruction* instruction,
                                         absl::Span<Value> operands,
                                         KernelContext& context) {
-  const Value& lhs = operands[0];
-  const Value& rhs = operands[1];
-  const Value& sizes = operands[2];
-  const RaggedDotDimensionNumbers& numbers =
-      instruction->ragged_dot_dimension_numbers();
-  const DotDimensionNumbers& dot = numbers.dot_dimension_numbers();
-  const auto algorithm = instruction->precision_config().algorithm();
-  const PrimitiveType type = instruction->shape().element_type();
+  const auto& numbers = instruction->ragged_dot_dimension_numbers();
   if (numbers.lhs_ragged_dimensions_size() != 1) {
     return Unimplemented("%d ragged dimensions",
                          numbers.lhs_ragged_dimensions_size());
   }
-  const int64_t ragged = numbers.lhs_ragged_dimensions(0);
-  if (Find(dot.lhs_batch_dimensions(), ragged) >= 0) {
-    return DotValues(lhs, rhs, dot, algorithm, type, context.budget);
-  }
-  if (sizes.rank() != 1) {
-    return Unimplemented("group sizes that differ between batches");
-  }
-  TF_ASSIGN_OR_RETURN(Value result,
-                      Value::MakeZeros(type, instruction->shape().dimensions(),
-                                       context.budget));
-  const int64_t contracting = Find(dot.lhs_contracting_dimensions(), ragged);
-  int64_t start = 0;
-  for (int64_t g = 0; g < sizes.count(); ++g) {
-    const int64_t size =
-        std::clamp<int64_t>(sizes.Int64At(g), 0, lhs.dim(ragged) - start);
-    TF_ASSIGN_OR_RETURN(Value left,
-                        Part(lhs, ragged, start, size, context.budget));
-    if (contracting >= 0) {
-      TF_ASSIGN_OR_RETURN(Value right,
-                          Part(rhs, dot.rhs_contracting_dimensions(contracting),
-                               start, size, context.budget));
-      TF_ASSIGN_OR_RETURN(Value product, DotValues(left, right, dot, algorithm,
-                                                   type, context.budget));
-      DimensionVector dims = {1};
-      dims.insert(dims.end(), product.dims().begin(), product.dims().end());
-      Insert(product.Reshaped(dims), 0, g, result);
-    } else {
-      if (numbers.rhs_group_dimensions_size() != 1) {
-        return InvalidArgument("rhs has no group dimension");
-      }
-      const int64_t group = numbers.rhs_group_dimensions(0);
-      TF_ASSIGN_OR_RETURN(Value right, Part(rhs, group, g, 1, context.budget));
-      DimensionVector dims = right.dims();
-      dims.erase(dims.begin() + group);
-      TF_ASSIGN_OR_RETURN(
-          Value product, DotValues(left, right.Reshaped(dims),
-                                   WithoutGroupDimension(dot, group), algorithm,
-                                   type, context.budget));
-      // The ragged dimension follows the batch dimensions, among the free ones.
-      int64_t axis = dot.lhs_batch_dimensions_size();
-      for (int64_t d = 0; d < ragged; ++d) {
-        axis += Find(dot.lhs_batch_dimensions(), d) < 0 &&
-                Find(dot.lhs_contracting_dimensions(), d) < 0;
-      }
-      Insert(product, axis, start, result);
-    }
-    start += size;
-  }
+  const RaggedDot dot(instruction, context.budget);
+  TF_ASSIGN_OR_RETURN(DimensionVector sized, dot.SizedDimensions(operands[2]));
+  TF_ASSIGN_OR_RETURN(
+      Value result,
+      Value::MakeZeros(instruction->shape().element_type(),
+                       instruction->shape().dimensions(), context.budget));
+  TF_RETURN_IF_ERROR(
+      dot.Add(operands[0], operands[1], operands[2], sized, result));
   return result;
 }
 

@@ -344,6 +344,22 @@ TEST(GpuAliasInfoTest, ElementwiseFusions) {
   EXPECT_EQ(GpuMayAlias(kLoop, "ROOT s = negate(b)"), false);
 }
 
+TEST(GpuAliasInfoTest, LayoutsThatChange) {
+  EXPECT_EQ(GpuMayAlias("f32[8,4]{0,1} fusion(x, y), kind=kLoop, calls=f",
+                        "c = f32[8,4]{0,1} copy(a)\n"
+                        "ROOT s = f32[8,4]{0,1} abs(c)"),
+            false);
+  // On the way there and back as well.
+  EXPECT_EQ(GpuMayAlias(kLoop,
+                        "c = f32[8,4]{0,1} copy(a)\n"
+                        "ROOT s = f32[8,4]{1,0} copy(c)"),
+            false);
+  EXPECT_EQ(GpuMayAlias(kLoop,
+                        "c = f32[8,4]{1,0} copy(a)\n"
+                        "ROOT s = f32[8,4]{1,0} abs(c)"),
+            true);
+}
+
 TEST(GpuAliasInfoTest, TypesOfOneWidth) {
   EXPECT_EQ(GpuMayAlias("s32[8,4] fusion(x, y), kind=kLoop, calls=f",
                         "s = add(a, b)\n ROOT c = s32[8,4] convert(s)"),

@@ -350,5 +350,41 @@ TEST_F(HloLiveRangeTest, SchedulesThatMissOrRepeatAnInstruction) {
   EXPECT_EQ(message(sequence), "live ranges: the schedule of e misses y");
 }
 
+TEST_F(HloLiveRangeTest, AsynchronousCodeRunsBesideItsCaller) {
+  Analyze(R"(
+HloModule m, is_scheduled=true
+g {
+  gp = f32[4] parameter(0)
+  inner = f32[4] negate(gp)
+  ROOT outer = f32[4] abs(inner)
+}
+f {
+  p = f32[4] parameter(0)
+  a1 = f32[4] negate(p)
+  a2 = f32[4] call(a1), to_apply=g
+  ROOT a = f32[4] add(a1, a2)
+}
+wrapped {
+  wp = f32[4] parameter(0)
+  ROOT c = f32[4] call(wp), to_apply=f
+}
+ENTRY e {
+  x = f32[4] parameter(0)
+  s = ((f32[4]), f32[4], u32[]) async-start(x), calls=wrapped
+  k = f32[4] exponential(x)
+  l = f32[4] log(k)
+  d = f32[4] async-done(s)
+  after = f32[4] negate(d)
+  ROOT r = f32[4] add(l, after)
+})");
+  const int64_t done = Time("d");
+  EXPECT_EQ(Range("a1").second, done);
+  EXPECT_EQ(Range("inner").second, done);
+  EXPECT_EQ(Range("outer").second, done);
+  // The caller's own values end as ever.
+  EXPECT_EQ(Range("k").second, Time("l"));
+  EXPECT_EQ(Range("a").second, Time("after"));
+}
+
 }  // namespace
 }  // namespace xla

@@ -231,6 +231,38 @@ ENTRY e {
   EXPECT_EQ(GetLoopInductionVarTupleIdx(loop), std::nullopt);
 }
 
+// A loop from an unknown start whose body stores -5 and whose condition is `c`.
+std::optional<int64_t> UpperBoundOfStore(absl::string_view c) {
+  auto module = Parse(absl::StrCat(R"(
+HloModule m
+body {
+  p = (s32[]) parameter(0)
+  five = s32[] constant(-5)
+  ROOT t = (s32[]) tuple(five)
+}
+cond {
+  q = (s32[]) parameter(0)
+  i = s32[] get-tuple-element(q), index=0
+  k = s32[] constant(7)
+  ROOT c = pred[] )",
+                                   c, R"(
+}
+ENTRY e {
+  x = s32[] parameter(0)
+  init = (s32[]) tuple(x)
+  ROOT w = (s32[]) while(init), condition=cond, body=body
+})"));
+  return ComputeWhileLoopTripCountUpperBound(
+      module->entry_computation()->root_instruction());
+}
+
+TEST(WhileLoopAnalysisTest, UpperBoundWhenTheBodyStoresAConstant) {
+  EXPECT_EQ(UpperBoundOfStore("compare(i, k), direction=EQ"), 1);
+  EXPECT_EQ(UpperBoundOfStore("compare(k, i), direction=LT"), 1);
+  // True of what is stored: for ever, or never.
+  EXPECT_EQ(UpperBoundOfStore("compare(i, k), direction=LT"), std::nullopt);
+}
+
 TEST(WhileLoopAnalysisTest, BackendConfigAndKnownValues) {
   auto module = Parse(R"(
 HloModule m
