@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "xla/hlo/analysis/call_graph.h"
@@ -113,20 +114,21 @@ absl::Status AliasBuilder::UniteAll(const HloInstruction* a,
 }
 
 absl::Status AliasBuilder::CheckFlat() const {
-  for (const CallGraphNode& node : dataflow_.call_graph().nodes()) {
-    if (node.caller_callsites().empty()) continue;
-    for (const CallSite& site : node.caller_callsites()) {
+  const CallGraph& graph = dataflow_.call_graph();
+  for (const CallGraphNode& node : graph.nodes()) {
+    for (const CallSite& site : node.callsites()) {
       const HloInstruction& caller = *site.instruction();
       if (caller.opcode() != HloOpcode::kWhile &&
           caller.opcode() != HloOpcode::kConditional) {
         continue;
       }
-      const auto& callees = caller.called_computations();
-      if (node.caller_callsites().size() > 1 ||
-          std::count(callees.begin(), callees.end(), node.computation()) > 1) {
-        return NotFlat(caller,
-                       absl::StrCat("computation ", node.computation()->name(),
-                                    " is called more than once"));
+      absl::flat_hash_set<const HloComputation*> distinct;
+      for (const HloComputation* callee : site.called_computations()) {
+        if (!distinct.insert(callee).second ||
+            graph.GetNode(callee).caller_callsites().size() > 1) {
+          return NotFlat(caller, absl::StrCat("computation ", callee->name(),
+                                              " is called more than once"));
+        }
       }
     }
   }

@@ -170,8 +170,7 @@ absl::Status DataflowBuilder::HandleParameters(
 
 absl::Status DataflowBuilder::AddSources(const CallSite& site,
                                          const HloComputation* computation,
-                                         int64_t number,
-                                         Sources* sources) const {
+                                         int64_t number, Sources* sources) {
   HloInstruction* caller = site.instruction();
   auto add_operand = [&](int64_t operand) {
     if (operand >= caller->operand_count()) {
@@ -193,9 +192,8 @@ absl::Status DataflowBuilder::AddSources(const CallSite& site,
       }
       return absl::OkStatus();
     case HloOpcode::kConditional:
-      for (int32_t i = 0; i < caller->branch_count(); ++i) {
-        if (caller->branch_computation(i) != computation) continue;
-        RETURN_IF_ERROR(add_operand(number + i + 1));
+      for (int32_t branch : BranchesThatAre(caller, computation)) {
+        RETURN_IF_ERROR(add_operand(number + branch + 1));
       }
       return absl::OkStatus();
     case HloOpcode::kAsyncStart: {
@@ -209,6 +207,18 @@ absl::Status DataflowBuilder::AddSources(const CallSite& site,
     default:
       return absl::OkStatus();
   }
+}
+
+const std::vector<int32_t>& DataflowBuilder::BranchesThatAre(
+    const HloInstruction* conditional, const HloComputation* computation) {
+  auto [it, inserted] = branches_.try_emplace(conditional);
+  if (inserted) {
+    int32_t branch = 0;
+    for (const HloComputation* callee : conditional->branch_computations()) {
+      it->second[callee].push_back(branch++);
+    }
+  }
+  return it->second[computation];
 }
 
 absl::Status DataflowBuilder::HandleCalls(const HloInstruction* inst) {

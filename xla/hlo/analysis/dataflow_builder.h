@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
@@ -68,7 +69,11 @@ class DataflowBuilder {
   // What calls of `site` pass as parameter `number` of the computation.
   absl::Status AddSources(const CallSite& site,
                           const HloComputation* computation, int64_t number,
-                          Sources* sources) const;
+                          Sources* sources);
+  // The branches of a conditional that are `computation`; found for all its
+  // computations at once, as one that has thousands is asked for each.
+  const std::vector<int32_t>& BranchesThatAre(
+      const HloInstruction* conditional, const HloComputation* computation);
   absl::Status HandleCalls(const HloInstruction* inst);
   absl::Status HandleStart(const HloInstruction* inst);
   void HandleAsync(const HloInstruction* inst);
@@ -89,6 +94,10 @@ class DataflowBuilder {
   // By slot.
   std::vector<int32_t> first_position_;
   std::optional<ValueMerges> merges_;
+  absl::flat_hash_map<
+      const HloInstruction*,
+      absl::flat_hash_map<const HloComputation*, std::vector<int32_t>>>
+      branches_;
 };
 
 }  // namespace xla
