@@ -1,0 +1,304 @@
+#include "xla/hlo/transforms/sharding_propagation/factor_propagation.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/transforms/sharding_propagation/axis_mesh.h"
+#include "xla/hlo/transforms/sharding_propagation/factor_solver.h"
+#include "xla/hlo/transforms/sharding_propagation/propagation_graph.h"
+#include "xla/hlo/transforms/sharding_propagation/sharding_annotations.h"
+#include "xla/shape_util.h"
+#include "xla/status_macros.h"
+
+namespace xla {
+namespace {
+
+bool IsSharding(const HloInstruction& inst) {
+  return inst.IsCustomCall("Sharding");
+}
+
+class Propagation {
+ public:
+  Propagation(HloModule* module, const FactorPropagationOptions& options)
+      : module_(module), options_(options), graph_(module) {}
+
+  absl::StatusOr<bool> Run(std::vector<ShardingConflict>* conflicts) {
+    ASSIGN_OR_RETURN(const bool manual_changed, SpreadManualShardings(module_));
+    ASSIGN_OR_RETURN(const std::vector<HloSharding> annotations,
+                     CollectAnnotations());
+    if (annotations.empty()) return manual_changed;
+    mesh_ = AxisMesh::Build(annotations);
+    RETURN_IF_ERROR(Initialize());
+    FactorSolver solver(graph_, mesh_, &states_);
+    solver.Solve();
+    for (const FactorSolver::Divergence& divergence : solver.Divergences()) {
+      AddConflict(divergence, conflicts);
+    }
+    DropIndivisible();
+    return WriteBack() || manual_changed;
+  }
+
+ private:
+  // The leaf of an instruction's sharding that tensor `index` has.
+  static HloSharding LeafSharding(const HloInstruction& inst, int64_t index) {
+    const HloSharding& sharding = inst.sharding();
+    if (!sharding.IsTuple()) return sharding;
+    return sharding.tuple_elements()[index];
+  }
+
+  // All annotated leaves; errors for those that do not fit their shapes.
+  absl::StatusOr<std::vector<HloSharding>> CollectAnnotations() {
+    std::vector<HloSharding> result;
+    int64_t devices = 0;
+    for (HloInstruction* inst : graph_.instructions()) {
+      if (!inst->has_sharding()) continue;
+      RETURN_IF_ERROR(CheckAnnotation(*inst, &devices));
+      if (!inst->sharding().IsTuple()) {
+        result.push_back(inst->sharding());
+        continue;
+      }
+      const std::vector<HloSharding>& leaves =
+          inst->sharding().tuple_elements();
+      result.insert(result.end(), leaves.begin(), leaves.end());
+    }
+    return result;
+  }
+
+  absl::Status Initialize() {
+    const auto& tensors = graph_.tensors();
+    states_.resize(tensors.size());
+    for (size_t t = 0; t < tensors.size(); ++t) {
+      const auto& tensor = tensors[t];
+      FactorSolver::TensorState& state = states_[t];
+      state.origin.assign(mesh_.num_axes(), -1);
+      const int64_t rank =
+          tensor.shape->IsArray() ? tensor.shape->dimensions().size() : 0;
+      const int64_t index = t - graph_.FirstTensor(tensor.inst);
+      state.sharding.dims.resize(rank);
+      state.sharding.open.assign(rank, !IsFixedBoundary(*tensor.inst));
+      if (!tensor.inst->has_sharding()) continue;
+      const HloSharding sharding = LeafSharding(*tensor.inst, index);
+      if (sharding.IsUnknown()) continue;
+      std::optional<TensorSharding> axes = mesh_.Translate(sharding, rank);
+      if (!axes) {
+        state.blocked = true;
+        continue;
+      }
+      state.sharding = *std::move(axes);
+    }
+    for (HloInstruction* inst : graph_.instructions()) OpenDims(*inst);
+    for (HloInstruction* inst : graph_.instructions()) Adopt(*inst);
+    return absl::OkStatus();
+  }
+
+  bool IsFixedBoundary(const HloInstruction& inst) const {
+    if (inst.parent() != module_->entry_computation()) return false;
+    if (inst.opcode() == HloOpcode::kParameter) return !options_.to_parameters;
+    return &inst == module_->entry_computation()->root_instruction() &&
+           !options_.to_output;
+  }
+
+  // unspecified_dims of `Sharding` calls.
+  void OpenDims(const HloInstruction& inst) {
+    if (!IsSharding(inst)) return;
+    FactorSolver::TensorState& state = states_[graph_.FirstTensor(&inst)];
+    for (int64_t d : UnspecifiedDims(inst)) {
+      if (d < static_cast<int64_t>(state.sharding.open.size())) {
+        state.sharding.open[d] = true;
+      }
+    }
+  }
+
+  // A value without annotation takes that of its `Sharding` calls if they are
+  // closed and agree.
+  void Adopt(const HloInstruction& inst) {
+    if (!IsSharding(inst) || inst.operand_count() != 1) return;
+    const HloInstruction* operand = inst.operand(0);
+    if (operand->has_sharding() || IsSharding(*operand) ||
+        !inst.shape().IsArray() || IsFixedBoundary(*operand)) {
+      return;
+    }
+    const int constraint = graph_.FirstTensor(&inst);
+    const int value = graph_.FirstTensor(operand);
+    const FactorSolver::TensorState& state = states_[constraint];
+    if (state.blocked || absl::c_linear_search(state.sharding.open, true) ||
+        !inst.has_sharding()) {
+      return;
+    }
+    for (const HloInstruction* user : operand->users()) {
+      if (IsSharding(*user) && user->has_sharding() &&
+          user->sharding() != inst.sharding()) {
+        return;
+      }
+    }
+    states_[value].sharding = state.sharding;
+    states_[value].origin.assign(mesh_.num_axes(), constraint);
+  }
+
+  std::string TensorName(const RuleInstance& rule, int position) const {
+    if (position >= rule.rule.num_operands) return "result";
+    return absl::StrCat("operand ", position);
+  }
+
+  void AddConflict(const FactorSolver::Divergence& divergence,
+                   std::vector<ShardingConflict>* conflicts) {
+    const RuleInstance& rule = graph_.rules()[divergence.rule];
+    auto describe = [&](int position, std::string* name, std::string* sharding,
+                        std::string* source) {
+      const int tensor = rule.tensors[position];
+      *name = TensorName(rule, position);
+      *sharding = mesh_.ToHloSharding(states_[tensor].sharding).ToString();
+      std::vector<std::string> sources;
+      for (const AxisList& axes : states_[tensor].sharding.dims) {
+        for (int axis : axes) {
+          const int origin = states_[tensor].origin[axis];
+          const std::string text(
+              graph_.tensors()[origin < 0 ? tensor : origin].inst->name());
+          if (!absl::c_linear_search(sources, text)) sources.push_back(text);
+        }
+      }
+      *source = absl::StrJoin(sources, ", ");
+    };
+    ShardingConflict conflict;
+    conflict.instruction = std::string(rule.inst->name());
+    describe(divergence.first, &conflict.first, &conflict.first_sharding,
+             &conflict.first_source);
+    describe(divergence.second, &conflict.second, &conflict.second_sharding,
+             &conflict.second_source);
+    if (options_.mark_conflicts) {
+      const_cast<HloInstruction*>(rule.inst)->set_frontend_attribute(
+          "sharding_conflict", conflict.ToString());
+    }
+    conflicts->push_back(std::move(conflict));
+  }
+
+  // Entry parameters and results are shards that the caller sees: what was
+  // found for them has to divide them. What is given stays.
+  void DropIndivisible() {
+    const HloComputation* entry = module_->entry_computation();
+    for (const HloInstruction* parameter : entry->parameter_instructions()) {
+      DropIndivisible(*parameter);
+    }
+    DropIndivisible(*entry->root_instruction());
+  }
+  void DropIndivisible(const HloInstruction& inst) {
+    if (inst.has_sharding()) return;
+    const int first = graph_.FirstTensor(&inst);
+    const int64_t leaves = ShapeUtil::FlattenTupleShape(inst.shape()).size();
+    for (int64_t i = 0; i < leaves; ++i) {
+      TensorSharding& sharding = states_[first + i].sharding;
+      const Shape& shape = *graph_.tensors()[first + i].shape;
+      for (size_t d = 0; d < sharding.dims.size(); ++d) {
+        while (shape.dimensions(d) % mesh_.Extent(sharding.dims[d]) != 0) {
+          sharding.dims[d].pop_back();
+        }
+      }
+    }
+  }
+
+  HloSharding LeafResult(int tensor, const HloInstruction& inst,
+                         int64_t index) const {
+    if (states_[tensor].blocked) {
+      return HloSharding::V3ToV2Sharding(LeafSharding(inst, index));
+    }
+    return mesh_.ToHloSharding(states_[tensor].sharding);
+  }
+
+  bool WriteBack() {
+    bool changed = false;
+    for (HloInstruction* inst : graph_.instructions()) {
+      const int first = graph_.FirstTensor(inst);
+      const auto leaves = ShapeUtil::FlattenTupleShape(inst->shape());
+      HloSharding result = HloSharding::Replicate();
+      if (!inst->shape().IsTuple()) {
+        result = LeafResult(first, *inst, 0);
+      } else {
+        std::vector<HloSharding> parts;
+        for (size_t i = 0; i < leaves.size(); ++i) {
+          parts.push_back(LeafResult(first + static_cast<int>(i), *inst, i));
+        }
+        if (parts.empty()) parts.push_back(HloSharding::Replicate());
+        result = HloSharding::Tuple(inst->shape(), parts);
+      }
+      if (KeepsSharding(*inst)) continue;
+      if (!inst->has_sharding() || inst->sharding() != result) {
+        inst->set_sharding(std::move(result));
+        changed = true;
+      }
+    }
+    return ReplaceShardingCalls() || changed;
+  }
+
+  // Instructions whose shardings say more than where a value lies, or that have
+  // more leaves than values.
+  static bool KeepsSharding(const HloInstruction& inst) {
+    switch (inst.opcode()) {
+      case HloOpcode::kInfeed:
+      case HloOpcode::kOutfeed:
+      case HloOpcode::kSend:
+      case HloOpcode::kSendDone:
+      case HloOpcode::kRecv:
+      case HloOpcode::kRecvDone:
+        return inst.has_sharding();
+      default:
+        return false;
+    }
+  }
+
+  bool ReplaceShardingCalls() {
+    bool changed = false;
+    for (HloInstruction* inst : graph_.instructions()) {
+      if (!IsSharding(*inst) || inst->operand_count() != 1) continue;
+      std::unique_ptr<HloInstruction> copy = HloInstruction::CreateUnary(
+          inst->shape(), HloOpcode::kCopy, inst->mutable_operand(0));
+      copy->set_sharding(inst->sharding());
+      copy->set_metadata(inst->metadata());
+      copy->set_frontend_attributes(inst->frontend_attributes());
+      CHECK_OK(
+          inst->parent()->ReplaceWithNewInstruction(inst, std::move(copy)));
+      changed = true;
+    }
+    return changed;
+  }
+
+  HloModule* module_;
+  const FactorPropagationOptions& options_;
+  PropagationGraph graph_;
+  AxisMesh mesh_;
+  std::vector<FactorSolver::TensorState> states_;
+};
+
+}  // namespace
+
+std::string ShardingConflict::ToString() const {
+  return absl::StrCat(instruction, ": ", first, " is ", first_sharding,
+                      " because of ", first_source, ", ", second, " is ",
+                      second_sharding, " because of ", second_source);
+}
+
+absl::StatusOr<bool> FactorPropagation::RunImpl(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  conflicts_.clear();
+  ASSIGN_OR_RETURN(const bool changed,
+                   Propagation(module, options_).Run(&conflicts_));
+  SetKVMetric(module, "conflicts", conflicts_.size());
+  return changed;
+}
+
+}  // namespace xla

@@ -1,0 +1,62 @@
+#ifndef XLA_HLO_TRANSFORMS_SHARDING_PROPAGATION_OP_SHARDING_RULE_H_
+#define XLA_HLO_TRANSFORMS_SHARDING_PROPAGATION_OP_SHARDING_RULE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/shape.h"
+
+namespace xla {
+
+// Which dimensions of an instruction's operands and results are one loop.
+//
+//   dot([i,k], [k,j]) → [i,j]        i=8 j=16 k=4, k is a reduction
+//   reshape([ij,k]) → [i,jk]         a dimension may hold several factors
+//
+// A tensor that is cut along a factor can be computed on cut along the same
+// factor of the others, without moving data (for a reduction: but for adding up
+// the pieces).
+struct OpShardingRule {
+  enum class Kind {
+    kPassThrough,
+    // Operands only; the result is the sum over it.
+    kReduction,
+    // Sizes differ between tensors (slice, pad, windows): data may move between
+    // neighbours. Only axes that divide `size` may cut it.
+    kPermutation,
+  };
+  struct Factor {
+    int64_t size;
+    Kind kind;
+  };
+  // Factors per dimension, major first; dimensions without are never cut by
+  // propagation.
+  struct Tensor {
+    std::vector<std::vector<int>> dims;
+  };
+
+  std::vector<Factor> factors;
+  // Leaf arrays of the operands, in order, then of the result.
+  std::vector<Tensor> tensors;
+  int num_operands = 0;
+
+  // `([i,k],[k,j])->([i,j]) {i=8,j=16,k=4} reduction={k}`
+  std::string ToString() const;
+};
+
+// The rule of an instruction whose operands and result are arrays (the result
+// of a variadic reduce, sort or scatter may be a tuple of arrays). nullopt for
+// those that have none: sources, side effects, control flow, tuples, and
+// opcodes whose dimensions do not correspond. O(rank).
+std::optional<OpShardingRule> GetOpShardingRule(const HloInstruction& inst);
+
+// One factor per dimension of `shape`, on all of `num_tensors` tensors.
+OpShardingRule IdentityRule(const Shape& shape, int num_tensors,
+                            int num_operands);
+
+}  // namespace xla
+
+#endif  // XLA_HLO_TRANSFORMS_SHARDING_PROPAGATION_OP_SHARDING_RULE_H_

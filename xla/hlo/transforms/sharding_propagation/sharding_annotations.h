@@ -1,0 +1,31 @@
+#ifndef XLA_HLO_TRANSFORMS_SHARDING_PROPAGATION_SHARDING_ANNOTATIONS_H_
+#define XLA_HLO_TRANSFORMS_SHARDING_PROPAGATION_SHARDING_ANNOTATIONS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+
+namespace xla {
+
+// The dimensions that a `Sharding` call leaves open: `unspecified_dims=[0,2]`
+// in its backend config. Nothing for malformed texts, which CheckAnnotation
+// reports.
+std::vector<int64_t> UnspecifiedDims(const HloInstruction& inst);
+
+// InvalidArgument with instruction, sharding and shape unless the instruction's
+// sharding fits its shape and is over *devices devices (0: not known yet; set
+// from the first that says it). Unimplemented for manual subgroups.
+absl::Status CheckAnnotation(const HloInstruction& inst, int64_t* devices);
+
+// Makes {manual} what is computed from manual values alone, from
+// SPMDFullToShardShape to SPMDShardToFullShape, through loops and calls.
+// Returns whether anything changed.
+absl::StatusOr<bool> SpreadManualShardings(HloModule* module);
+
+}  // namespace xla
+
+#endif  // XLA_HLO_TRANSFORMS_SHARDING_PROPAGATION_SHARDING_ANNOTATIONS_H_

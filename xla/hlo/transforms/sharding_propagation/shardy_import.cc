@@ -1,0 +1,262 @@
+#include "xla/hlo/transforms/sharding_propagation/shardy_import.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/ir/named_sharding.h"
+#include "xla/hlo/transforms/sharding_propagation/sdy_attributes.h"
+#include "xla/shape.h"
+#include "xla/shape_util.h"
+#include "xla/status_macros.h"
+
+namespace xla {
+namespace {
+
+constexpr absl::string_view kFuncResultSharding = "xla.sdy.FuncResultSharding";
+
+absl::Status At(const HloInstruction& inst, absl::string_view message) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("instruction ", inst.name(), ": ", message));
+}
+
+std::optional<std::string> Attribute(const HloInstruction& inst,
+                                     absl::string_view key) {
+  if (!inst.has_frontend_attributes()) return std::nullopt;
+  const auto& map = inst.frontend_attributes().map();
+  const auto it = map.find(std::string(key));
+  if (it == map.end()) return std::nullopt;
+  return it->second;
+}
+
+// The dimensions in `unspecified_dims=[0,2]`; nothing for other texts.
+absl::StatusOr<std::vector<int64_t>> UnspecifiedDims(
+    const HloInstruction& inst) {
+  std::vector<int64_t> dims;
+  absl::string_view text = Cast<HloCustomCallInstruction>(&inst)->opaque();
+  if (!absl::ConsumePrefix(&text, "unspecified_dims=[")) return dims;
+  if (!absl::ConsumeSuffix(&text, "]")) {
+    return At(inst, "unspecified_dims lacks its ']'");
+  }
+  for (absl::string_view item : absl::StrSplit(text, ',')) {
+    int64_t dim = 0;
+    if (!absl::SimpleAtoi(item, &dim) || dim < 0 || !inst.shape().IsArray() ||
+        dim >= static_cast<int64_t>(inst.shape().dimensions().size())) {
+      return At(inst, absl::StrCat("unspecified_dims holds '", item,
+                                   "', no dimension of ",
+                                   ShapeUtil::HumanString(inst.shape())));
+    }
+    dims.push_back(dim);
+  }
+  return dims;
+}
+
+HloSharding WithOpenDims(const HloSharding& sharding,
+                         absl::Span<const int64_t> dims) {
+  if (dims.empty() || !sharding.UseNamedShardingLeaf()) return sharding;
+  const NamedSharding& named = sharding.named_sharding();
+  std::vector<NamedSharding::DimensionSharding> opened;
+  for (int64_t d = 0; d < named.num_dimensions(); ++d) {
+    const NamedSharding::DimensionSharding& dim = named.dim_sharding(d);
+    opened.push_back(NamedSharding::DimensionSharding(
+        std::vector<AxisRef>(dim.axes().begin(), dim.axes().end()),
+        dim.is_closed() && !absl::c_linear_search(dims, d)));
+  }
+  return HloSharding(
+      NamedSharding(named.mesh(), opened, named.replicated_axes(),
+                    named.unreduced_axes(), {}, {}, named.reduction_op()));
+}
+
+class Importer {
+ public:
+  explicit Importer(HloModule* module) : module_(module) {}
+
+  absl::StatusOr<bool> Run() {
+    const std::optional<std::string> meshes =
+        module_->get_frontend_attribute(std::string(kSdyMeshes));
+    if (!meshes && !HasAttributes()) return false;
+    for (absl::string_view key :
+         {"xla.sdy.tuple_args_shardings", "xla.sdy.tuple_results_shardings"}) {
+      if (module_->get_frontend_attribute(std::string(key))) {
+        return absl::UnimplementedError(absl::StrCat(
+            "module ", module_->name(), ": frontend attribute ", key));
+      }
+    }
+    if (meshes) {
+      absl::StatusOr<SdyMeshes> parsed = ParseSdyMeshes(*meshes);
+      if (!parsed.ok()) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "module ", module_->name(), ": ", parsed.status().message()));
+      }
+      meshes_ = *std::move(parsed);
+    }
+    for (HloComputation* computation : module_->computations()) {
+      for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
+        RETURN_IF_ERROR(Import(inst));
+      }
+    }
+    FrontendAttributes attributes = module_->frontend_attributes();
+    attributes.mutable_map()->erase(std::string(kSdyMeshes));
+    attributes.mutable_map()->erase("xla.sdy.use_tuple_args");
+    module_->set_frontend_attributes(std::move(attributes));
+    return true;
+  }
+
+ private:
+  bool HasAttributes() const {
+    for (const HloComputation* computation : module_->computations()) {
+      for (const HloInstruction* inst : computation->instructions()) {
+        if (Attribute(*inst, kSdySharding)) return true;
+      }
+    }
+    return false;
+  }
+
+  absl::Status Import(HloInstruction* inst) {
+    if (inst->opcode() == HloOpcode::kCustomCall &&
+        inst->IsCustomCall(
+            {"xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape",
+             "xla.sdy.ShardingGroup", "xla.sdy.PropagationBarrier"})) {
+      return absl::UnimplementedError(absl::StrCat("instruction ", inst->name(),
+                                                   ": custom call ",
+                                                   inst->custom_call_target()));
+    }
+    switch (inst->opcode()) {
+      case HloOpcode::kInfeed:
+      case HloOpcode::kOutfeed:
+      case HloOpcode::kSend:
+      case HloOpcode::kRecv:
+        break;
+      default:
+        inst->clear_sharding();
+    }
+    const std::optional<std::string> text = Attribute(*inst, kSdySharding);
+    if (!text) return absl::OkStatus();
+    inst->erase_frontend_attribute(kSdySharding);
+    ASSIGN_OR_RETURN(std::optional<HloSharding> sharding,
+                     ShardingOf(*inst, *text));
+    if (inst->IsCustomCall(kFuncResultSharding)) {
+      return ReplaceByConstraint(inst, std::move(sharding));
+    }
+    if (sharding) inst->set_sharding(*std::move(sharding));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::optional<HloSharding>> ShardingOf(
+      const HloInstruction& inst, const std::string& text) {
+    std::vector<SdySharding> values;
+    const bool parameter = inst.opcode() == HloOpcode::kParameter;
+    if (!parameter && inst.opcode() != HloOpcode::kCustomCall &&
+        inst.opcode() != HloOpcode::kSend &&
+        inst.opcode() != HloOpcode::kRecv &&
+        inst.opcode() != HloOpcode::kAfterAll) {
+      return std::optional<HloSharding>();
+    }
+    if (parameter) {
+      absl::StatusOr<SdySharding> parsed = ParseSdySharding(text, meshes_);
+      if (!parsed.ok()) return At(inst, parsed.status().message());
+      values.push_back(*std::move(parsed));
+    } else {
+      absl::StatusOr<std::vector<SdySharding>> parsed =
+          ParseSdyShardingPerValue(text, meshes_);
+      if (!parsed.ok()) return At(inst, parsed.status().message());
+      values = *std::move(parsed);
+    }
+    return Combine(inst, values);
+  }
+
+  absl::StatusOr<std::optional<HloSharding>> Combine(
+      const HloInstruction& inst, absl::Span<const SdySharding> values) {
+    const std::vector<const Shape*> leaves =
+        ShapeUtil::FlattenTupleShape(inst.shape());
+    if (leaves.size() != values.size()) {
+      return At(inst, absl::StrCat(values.size(), " shardings for ",
+                                   leaves.size(), " values of ",
+                                   ShapeUtil::HumanString(inst.shape())));
+    }
+    std::vector<int64_t> unspecified;
+    if (inst.IsCustomCall("Sharding")) {
+      ASSIGN_OR_RETURN(unspecified, UnspecifiedDims(inst));
+    }
+    bool any = false;
+    std::vector<HloSharding> shardings;
+    for (size_t i = 0; i < values.size(); ++i) {
+      ASSIGN_OR_RETURN(std::optional<HloSharding> leaf,
+                       Leaf(inst, *leaves[i], values[i]));
+      any = any || leaf.has_value();
+      shardings.push_back(leaf ? WithOpenDims(*leaf, unspecified)
+                               : HloSharding::Unknown());
+    }
+    if (!any) return std::optional<HloSharding>();
+    if (!inst.shape().IsTuple()) return std::make_optional(shardings[0]);
+    return std::make_optional(HloSharding::Tuple(inst.shape(), shardings));
+  }
+
+  absl::StatusOr<std::optional<HloSharding>> Leaf(const HloInstruction& inst,
+                                                  const Shape& shape,
+                                                  const SdySharding& value) {
+    for (int64_t priority : value.priorities) {
+      if (priority != 0) {
+        return absl::UnimplementedError(
+            absl::StrCat("instruction ", inst.name(), ": priority ", priority,
+                         " in ", value.text));
+      }
+    }
+    if (!value.sharding) return std::optional<HloSharding>();
+    if (!value.sharding->UseNamedShardingLeaf()) return value.sharding;
+    const int64_t rank = shape.IsArray() ? shape.dimensions().size() : 0;
+    if (rank != value.rank) {
+      return At(inst,
+                absl::StrCat("a sharding of ", value.rank, " dimensions for ",
+                             ShapeUtil::HumanString(shape), ": ", value.text));
+    }
+    return value.sharding;
+  }
+
+  absl::Status ReplaceByConstraint(HloInstruction* inst,
+                                   std::optional<HloSharding> sharding) {
+    if (inst->operand_count() != 1 ||
+        !ShapeUtil::Compatible(inst->operand(0)->shape(), inst->shape())) {
+      return At(*inst, absl::StrCat(kFuncResultSharding,
+                                    " needs one operand of its own shape"));
+    }
+    std::unique_ptr<HloInstruction> constraint =
+        HloInstruction::CreateCustomCall(
+            inst->shape(), {inst->mutable_operand(0)}, "Sharding");
+    if (sharding) constraint->set_sharding(*std::move(sharding));
+    constraint->set_metadata(inst->metadata());
+    Cast<HloCustomCallInstruction>(inst)->set_custom_call_has_side_effect(
+        false);
+    return inst->parent()->ReplaceWithNewInstruction(inst,
+                                                     std::move(constraint));
+  }
+
+  HloModule* module_;
+  SdyMeshes meshes_;
+};
+
+}  // namespace
+
+absl::StatusOr<bool> ShardyImport::RunImpl(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  return Importer(module).Run();
+}
+
+}  // namespace xla

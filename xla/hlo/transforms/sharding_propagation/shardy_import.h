@@ -1,0 +1,43 @@
+#ifndef XLA_HLO_TRANSFORMS_SHARDING_PROPAGATION_SHARDY_IMPORT_H_
+#define XLA_HLO_TRANSFORMS_SHARDING_PROPAGATION_SHARDY_IMPORT_H_
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/pass/hlo_pass_interface.h"
+
+namespace xla {
+
+// Turns Shardy's frontend attributes into named shardings, so that what follows
+// reads one kind of annotation.
+//
+//   before: HloModule m, frontend_attributes={
+//             xla.sdy.meshes={mesh = #sdy.mesh<["a"=2]>}}
+//           p = f32[8] parameter(0), frontend_attributes={
+//             xla.sdy.sharding="#sdy.sharding<@mesh, [{\"a\", ?}]>"}
+//   after:  HloModule m
+//           p = f32[8] parameter(0), sharding={mesh['a'=2], [{'a', ?}]}
+//
+// A module without Shardy's attributes is left alone. In one that has them,
+// shardings that stand in `sharding=` count for nothing and are removed, except
+// at infeed, outfeed, send and recv; FuncResultSharding becomes `Sharding`,
+// whose unspecified_dims are opened. O(instructions).
+//
+// InvalidArgument names the instruction and the text for malformed attributes,
+// unknown meshes and axes, and ranks that do not match. Unimplemented: manual
+// computations, sharding groups, propagation barriers, priorities other than 0,
+// and shardings of tuple arguments.
+class ShardyImport : public HloModulePass {
+ public:
+  absl::string_view name() const override { return "shardy-import"; }
+
+ protected:
+  absl::StatusOr<bool> RunImpl(
+      HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads) override;
+};
+
+}  // namespace xla
+
+#endif  // XLA_HLO_TRANSFORMS_SHARDING_PROPAGATION_SHARDY_IMPORT_H_
