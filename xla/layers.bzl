@@ -19,6 +19,52 @@ LAYERS = [
     ("pipeline", ["hlo/pipeline"]),
 ]
 
+# Within a layer a folder sees those of earlier lines, none of its own line.
+# layer_check.py holds every edge of the BUILD files against this.
+SIBLINGS = [
+    # values: protos and what has their names use each other.
+    ["service", "tsl"],
+    ["hlo/ir"],
+    ["hlo/parser"],
+    ["hlo/verifier"],
+    ["hlo/evaluator"],
+    ["hlo/evaluator/io"],
+    ["hlo/evaluator/devices"],
+    ["hlo/evaluator/run"],
+    ["hlo/analysis"],
+    ["hlo/analysis/packing", "hlo/analysis/cost", "hlo/analysis/report"],
+    ["hlo/analysis/heap"],
+    ["hlo/analysis/buffers"],
+    ["hlo/utils"],
+    ["hlo/memory/graph"],
+    ["hlo/memory/accounting"],
+    ["hlo/memory/schedulers", "hlo/memory/timeline"],
+    ["hlo/memory/report"],
+    ["hlo/pass"],
+    ["hlo/pass/instrumentation"],
+    ["hlo/transforms/simplifiers", "hlo/transforms/fusion", "hlo/transforms/collectives"],
+    ["hlo/transforms/loops"],
+    ["hlo/transforms/memory/remat/solver"],
+    ["hlo/transforms/memory/remat/planner", "hlo/transforms/memory/remat/greedy"],
+    ["hlo/transforms/memory"],
+    ["hlo/transforms/memory/remat"],
+    ["hlo/transforms/sharding_propagation"],
+    ["hlo/transforms/spmd"],
+    ["backends/gpu/kernel_ir", "backends/gpu/model"],
+    ["backends/gpu/model/cost"],
+    ["backends/gpu/model/tiling"],
+    ["backends/gpu/smem"],
+    ["backends/gpu/smem/baseline", "backends/gpu/smem/check"],
+    ["backends/gpu/smem/plan"],
+    ["backends/gpu/smem/report"],
+    ["backends/gpu/codegen"],
+    ["backends/gpu/fusion/explain"],
+    ["backends/gpu/fusion"],
+    ["backends/gpu/transforms/mof", "backends/gpu/transforms/priority_fusion"],
+    ["hlo/pipeline"],
+    ["hlo/pipeline/commands"],
+]
+
 # Packages that may see every layer.
 OBSERVERS = ["//xla/hlo/testlib", "//xla/compat", "//tools", "//docs"]
 
