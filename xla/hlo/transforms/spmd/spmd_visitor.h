@@ -184,6 +184,10 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
  private:
   // On one device; the others get zeros.
   HloInstruction* OnOneDevice(const HloInstruction* hlo, int64_t device);
+  absl::Status ReduceInTwoStages(HloInstruction* hlo,
+                                 const std::vector<HloInstruction*>& operands,
+                                 const HloSharding& sharding,
+                                 const HloSharding& result_sharding);
   absl::Status HandleShardingCustomCall(HloInstruction* hlo);
   absl::Status CheckSharding(const HloInstruction* hlo) const;
 

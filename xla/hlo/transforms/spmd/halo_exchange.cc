@@ -1,0 +1,258 @@
+#include "xla/hlo/transforms/spmd/halo_exchange.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "xla/comparison_util.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/transforms/spmd/handler_util.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
+#include "xla/literal_util.h"
+#include "xla/shape_util.h"
+#include "xla/util.h"
+
+namespace xla::spmd {
+
+HaloPlan PlanHaloExchange(int64_t base_size, int64_t shard_size,
+                          const ShardIntervals& intervals) {
+  const int64_t shards = intervals.start.size();
+  HaloPlan plan;
+  // [low, high) of what is there.
+  std::vector<std::pair<int64_t, int64_t>> needed;
+  int64_t pieces = 1;
+  for (int64_t i = 0; i < shards; ++i) {
+    const int64_t start = intervals.start[i];
+    const int64_t low = std::clamp<int64_t>(start, 0, base_size);
+    const int64_t high =
+        std::clamp<int64_t>(start + intervals.needed[i], low, base_size);
+    needed.push_back({low, high});
+    plan.first.push_back(start < 0 ? -1
+                                   : std::min(low / shard_size, shards - 1));
+    if (high > low) {
+      pieces =
+          std::max(pieces, (high - 1) / shard_size - plan.first.back() + 1);
+    }
+  }
+  for (int64_t q = 0; q < pieces; ++q) {
+    HaloPlan::Piece piece;
+    std::vector<int64_t> sent(shards, 0);
+    for (int64_t to = 0; to < shards; ++to) {
+      const int64_t from = plan.first[to] + q;
+      const int64_t low = std::max(needed[to].first, from * shard_size);
+      const int64_t high = std::min(needed[to].second, (from + 1) * shard_size);
+      if (from < 0 || from >= shards || low >= high) continue;
+      if (from == to) {
+        piece.own = true;
+        continue;
+      }
+      const int64_t round = sent[from]++;
+      if (round == static_cast<int64_t>(piece.rounds.size())) {
+        piece.rounds.push_back({{}, {}, shard_size, 0});
+      }
+      HaloPlan::Round& r = piece.rounds[round];
+      r.from.push_back(from);
+      r.to.push_back(to);
+      r.low = std::min(r.low, low - from * shard_size);
+      r.high = std::max(r.high, high - from * shard_size);
+    }
+    for (const HaloPlan::Round& r : piece.rounds)
+      plan.received += r.high - r.low;
+    plan.pieces.push_back(std::move(piece));
+  }
+  return plan;
+}
+
+bool CanFetchIntervals(int64_t base_size, int64_t num_shards,
+                       const ShardIntervals& intervals) {
+  const int64_t shard_size = CeilOfRatio(base_size, num_shards);
+  if (base_size == 0 || intervals.size == 0) return false;
+  const HaloPlan plan = PlanHaloExchange(base_size, shard_size, intervals);
+  return plan.received < (num_shards - 1) * shard_size || plan.received == 0;
+}
+
+namespace {
+
+class HaloExchange {
+ public:
+  HaloExchange(HloInstruction* shard, const HloSharding& sharding, int64_t dim,
+               const PartitionedHlo::PartitioningState& state)
+      : shard_(shard),
+        dim_(dim),
+        state_(state),
+        b_(state.b),
+        ordinals_(OrdinalTable(sharding, dim)),
+        groups_(GetPartitionGroupsForReplication(sharding, {dim})
+                    ->flattened_replica_groups()),
+        shard_size_(shard->shape().dimensions(dim)) {}
+
+  HloInstruction* Run(const HaloPlan& plan, const ShardIntervals& intervals);
+  HloInstruction* Mask(HloInstruction* window, int64_t base_size,
+                       const ShardIntervals& intervals,
+                       HloInstruction* pad_value);
+
+ private:
+  Shape WithSize(int64_t size) const {
+    Shape shape = ShapeUtil::MakeShape(shard_->shape().element_type(),
+                                       shard_->shape().dimensions());
+    shape.set_dimensions(dim_, size);
+    return shape;
+  }
+  // By ordinal → scalar of this device.
+  HloInstruction* Lookup(const std::vector<int64_t>& by_ordinal) {
+    std::vector<int64_t> table;
+    for (int64_t ordinal : ordinals_) table.push_back(by_ordinal[ordinal]);
+    return TableLookup(table, S32, state_.partition_id, b_);
+  }
+  HloInstruction* Pad(HloInstruction* hlo, int64_t low, int64_t high);
+  HloInstruction* Receive(const HaloPlan::Round& round);
+  HloInstruction* PieceOf(const HaloPlan::Piece& piece,
+                          const std::vector<int64_t>& first, int64_t q);
+
+  HloInstruction* shard_;
+  int64_t dim_;
+  const PartitionedHlo::PartitioningState& state_;
+  SpmdBuilder* b_;
+  std::vector<int64_t> ordinals_;
+  std::vector<std::vector<int64_t>> groups_;
+  int64_t shard_size_;
+};
+
+HloInstruction* HaloExchange::Pad(HloInstruction* hlo, int64_t low,
+                                  int64_t high) {
+  if (low == 0 && high == 0) return hlo;
+  PaddingConfig config = MakeNoPaddingConfig(hlo->shape().dimensions().size());
+  config.mutable_dimensions(dim_)->set_edge_padding_low(low);
+  config.mutable_dimensions(dim_)->set_edge_padding_high(high);
+  return b_->AddInstruction(HloInstruction::CreatePad(
+      WithSize(hlo->shape().dimensions(dim_) + low + high), hlo,
+      CreateScalar(LiteralUtil::Zero(hlo->shape().element_type()), b_),
+      config));
+}
+
+HloInstruction* HaloExchange::Receive(const HaloPlan::Round& round) {
+  const auto dims = shard_->shape().dimensions();
+  std::vector<int64_t> starts(dims.size(), 0), strides(dims.size(), 1);
+  std::vector<int64_t> limits(dims.begin(), dims.end());
+  starts[dim_] = round.low;
+  limits[dim_] = round.high;
+  HloInstruction* part = shard_;
+  if (round.high - round.low != shard_size_) {
+    part = b_->AddInstruction(HloInstruction::CreateSlice(
+        WithSize(round.high - round.low), shard_, starts, limits, strides));
+  }
+  std::vector<std::pair<int64_t, int64_t>> pairs;
+  for (const std::vector<int64_t>& group : groups_) {
+    for (size_t i = 0; i < round.from.size(); ++i) {
+      pairs.push_back({group[round.from[i]], group[round.to[i]]});
+    }
+  }
+  absl::c_sort(pairs);
+  HloInstruction* received =
+      state_.collective_ops_creator.create_collective_permute(
+          b_, part, pairs, (*state_.next_channel_id)++);
+  return Pad(received, round.low, shard_size_ - round.high);
+}
+
+HloInstruction* HaloExchange::PieceOf(const HaloPlan::Piece& piece,
+                                      const std::vector<int64_t>& first,
+                                      int64_t q) {
+  HloInstruction* result = piece.own ? shard_ : nullptr;
+  for (const HaloPlan::Round& round : piece.rounds) {
+    HloInstruction* received = Receive(round);
+    if (result == nullptr) {
+      result = received;
+      continue;
+    }
+    std::vector<int64_t> receives(first.size(), 0);
+    for (int64_t to : round.to) receives[to] = 1;
+    HloInstruction* mask = AddCompare(
+        Lookup(receives), ComparisonDirection::kNe, CreateR0(0, S32, b_), b_);
+    result = b_->AddInstruction(HloInstruction::CreateTernary(
+        shard_->shape(), HloOpcode::kSelect,
+        CreateBroadcast(mask, shard_->shape().dimensions(), b_), received,
+        result));
+  }
+  // Nobody needs it.
+  return result == nullptr ? shard_ : result;
+}
+
+HloInstruction* HaloExchange::Run(const HaloPlan& plan,
+                                  const ShardIntervals& intervals) {
+  std::vector<HloInstruction*> pieces;
+  for (size_t q = 0; q < plan.pieces.size(); ++q) {
+    pieces.push_back(PieceOf(plan.pieces[q], plan.first, q));
+  }
+  const int64_t covered = shard_size_ * pieces.size();
+  HloInstruction* all =
+      pieces.size() == 1 ? pieces[0]
+                         : b_->AddInstruction(HloInstruction::CreateConcatenate(
+                               WithSize(covered), pieces, dim_));
+  // Where the interval begins in that, and what it lacks on either side.
+  std::vector<int64_t> shift;
+  int64_t low = 0, high = 0;
+  for (size_t i = 0; i < plan.first.size(); ++i) {
+    // Intervals wholly outside: any place will do.
+    int64_t begin = intervals.start[i] - plan.first[i] * shard_size_;
+    begin = std::clamp<int64_t>(begin, -intervals.size, covered);
+    shift.push_back(begin);
+    low = std::max(low, -begin);
+    high = std::max(high, begin + intervals.size - covered);
+  }
+  all = Pad(all, low, high);
+  for (int64_t& begin : shift) begin += low;
+  if (all->shape().dimensions(dim_) == intervals.size) return all;
+  return WindowAt(all, dim_, Lookup(shift), intervals.size, b_);
+}
+
+HloInstruction* HaloExchange::Mask(HloInstruction* window, int64_t base_size,
+                                   const ShardIntervals& intervals,
+                                   HloInstruction* pad_value) {
+  const bool outside = absl::c_any_of(intervals.start, [&](int64_t start) {
+    return start < 0 || start + intervals.size > base_size;
+  });
+  if (!outside) return window;
+  const Shape index_shape =
+      ShapeUtil::MakeShape(S32, window->shape().dimensions());
+  HloInstruction* iota =
+      b_->AddInstruction(HloInstruction::CreateIota(index_shape, dim_));
+  HloInstruction* index = AddBinary(
+      HloOpcode::kAdd, iota,
+      CreateBroadcast(Lookup(intervals.start), index_shape.dimensions(), b_),
+      b_);
+  const auto splat = [&](int64_t value) {
+    return CreateBroadcast(CreateR0(value, S32, b_), index_shape.dimensions(),
+                           b_);
+  };
+  HloInstruction* valid = AddBinary(
+      HloOpcode::kAnd,
+      AddCompare(index, ComparisonDirection::kGe, splat(0), b_),
+      AddCompare(index, ComparisonDirection::kLt, splat(base_size), b_), b_);
+  return b_->AddInstruction(HloInstruction::CreateTernary(
+      window->shape(), HloOpcode::kSelect, valid, window,
+      CreateBroadcast(pad_value, window->shape().dimensions(), b_)));
+}
+
+}  // namespace
+
+std::optional<HloInstruction*> FetchIntervals(
+    HloInstruction* shard, const HloSharding& sharding, int64_t dim,
+    int64_t base_size, const ShardIntervals& intervals,
+    HloInstruction* pad_value, const PartitionedHlo::PartitioningState& state) {
+  if (!CanFetchIntervals(base_size, intervals.start.size(), intervals)) {
+    return std::nullopt;
+  }
+  const HaloPlan plan =
+      PlanHaloExchange(base_size, shard->shape().dimensions(dim), intervals);
+  HaloExchange exchange(shard, sharding, dim, state);
+  HloInstruction* window = exchange.Run(plan, intervals);
+  if (pad_value == nullptr) return window;
+  return exchange.Mask(window, base_size, intervals, pad_value);
+}
+
+}  // namespace xla::spmd

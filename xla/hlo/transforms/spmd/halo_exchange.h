@@ -1,0 +1,68 @@
+#ifndef XLA_HLO_TRANSFORMS_SPMD_HALO_EXCHANGE_H_
+#define XLA_HLO_TRANSFORMS_SPMD_HALO_EXCHANGE_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/transforms/spmd/partitioned_hlo.h"
+
+namespace xla::spmd {
+
+// What each shard along one dimension gets: `size` elements from start[i] on,
+// counted in the whole, which it may exceed on both sides. Only the first
+// needed[i] of them are read.
+struct ShardIntervals {
+  std::vector<int64_t> start;
+  std::vector<int64_t> needed;
+  int64_t size = 0;
+};
+
+// How shards of `shard_size` elements of a dimension get such intervals.
+//
+//   shards 0..3 of 4 elements, start -1, 3, 7, 11, size 6
+//       → one element from the left neighbour, one from the right one
+//
+// Each interval is covered by pieces, whole shards one after the other; a piece
+// that is not the shard's own is sent in rounds, in each of which no shard
+// sends twice.
+struct HaloPlan {
+  struct Round {
+    // Ordinals.
+    std::vector<int64_t> from, to;
+    // What of the sending shards is needed.
+    int64_t low = 0, high = 0;
+  };
+  struct Piece {
+    std::vector<Round> rounds;
+    bool own = false;
+  };
+  std::vector<Piece> pieces;
+  // The shard of which piece 0 consists, of each receiver; -1: the one before
+  // the first, so that neighbours on one side are one piece for all.
+  std::vector<int64_t> first;
+  // Elements that a shard receives at most.
+  int64_t received = 0;
+};
+
+HaloPlan PlanHaloExchange(int64_t base_size, int64_t shard_size,
+                          const ShardIntervals& intervals);
+
+// Nullopt where gathering the dimension would send no more. `shard` is tiled
+// like `sharding` along `dim`, of `base_size` elements in the whole; other
+// dimensions may have any size. Elements outside of the whole may be anything,
+// or `pad_value` (a scalar).
+std::optional<HloInstruction*> FetchIntervals(
+    HloInstruction* shard, const HloSharding& sharding, int64_t dim,
+    int64_t base_size, const ShardIntervals& intervals,
+    HloInstruction* pad_value, const PartitionedHlo::PartitioningState& state);
+
+// Whether FetchIntervals gives something.
+bool CanFetchIntervals(int64_t base_size, int64_t num_shards,
+                       const ShardIntervals& intervals);
+
+}  // namespace xla::spmd
+
+#endif  // XLA_HLO_TRANSFORMS_SPMD_HALO_EXCHANGE_H_
