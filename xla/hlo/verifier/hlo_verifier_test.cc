@@ -93,6 +93,76 @@ TEST(HloVerifierTest, MixedPrecision) {
                {}, "[V46]", "f32[4] and bf16[]");
 }
 
+// Parameters of a mapped computation have the precision of the operands.
+TEST(HloVerifierTest, MappedPrecision) {
+  constexpr absl::string_view kText = R"(
+    f {
+      p = f32[] parameter(0)
+      ROOT n = f32[] negate(p)
+    }
+    ENTRY e {
+      a = bf16[4] parameter(0)
+      ROOT r = f32[4] map(a), dimensions={0}, to_apply=f
+    })";
+  ExpectBroken(kText, {}, "[V59]", "operand 0 is bf16[4]");
+  ExpectGood(kText, HloVerifierOpts().AllowMixedPrecision());
+}
+
+// What is updated in place keeps its type, whatever precision may meet it.
+TEST(HloVerifierTest, UpdatedPrecision) {
+  ExpectBroken(R"(
+    ENTRY e {
+      a = f32[4] parameter(0)
+      u = f32[2] parameter(1)
+      i = s32[] parameter(2)
+      ROOT r = bf16[4] dynamic-update-slice(a, u, i)
+    })",
+               HloVerifierOpts().AllowMixedPrecision(), "[V80]",
+               "expected f32[4], found bf16[4]");
+  ExpectGood(R"(
+    ENTRY e {
+      a = f32[4] parameter(0)
+      u = bf16[2] parameter(1)
+      i = s32[] parameter(2)
+      ROOT r = f32[4] dynamic-update-slice(a, u, i)
+    })",
+             HloVerifierOpts().AllowMixedPrecision());
+}
+
+// A custom call may move what it aliases to another memory, not lay it out
+// anew.
+TEST(HloVerifierTest, AliasedMemorySpace) {
+  ExpectGood(R"(
+    ENTRY e {
+      a = f32[1]{0:T(128)S(6)} parameter(0)
+      ROOT r = f32[1]{0:T(128)} custom-call(a), custom_call_target="c", output_to_operand_aliasing={{}: (0, {})}
+    })",
+             LayoutSensitive());
+  ExpectBroken(R"(
+    ENTRY e {
+      a = f32[1]{0:T(256)S(6)} parameter(0)
+      ROOT r = f32[1]{0:T(128)} custom-call(a), custom_call_target="c", output_to_operand_aliasing={{}: (0, {})}
+    })",
+               LayoutSensitive(), "[V121]");
+}
+
+// What callers match on.
+TEST(HloVerifierTest, StatusCodes) {
+  std::unique_ptr<HloModule> seed = Parse(R"(
+    ENTRY e {
+      ROOT r = u32[] custom-call(), custom_call_target="GetRngSeed"
+    })");
+  EXPECT_TRUE(absl::IsInternal(VerifyHloModule(seed.get(), {})));
+  std::unique_ptr<HloModule> scaled = Parse(R"(
+    ENTRY e {
+      a = f8e4m3fn[4,32] parameter(0)
+      b = f8e4m3fn[32,8] parameter(1)
+      s = bf16[] parameter(2)
+      ROOT d = f32[4,8] scaled-dot(a, b, s, s), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+    })");
+  EXPECT_TRUE(absl::IsFailedPrecondition(VerifyHloModule(scaled.get(), {})));
+}
+
 TEST(HloVerifierTest, ThreadsThatAreNotAskedFor) {
   constexpr absl::string_view kText = R"(
     HloModule m

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/verifier/hlo_verifier.h"
 
@@ -74,15 +75,20 @@ absl::Status CheckCalls(const HloModule& module, const HloVerifierOpts& opts);
 // What instructions say about each other; fed with one instruction at a time.
 class CommunicationCheck {
  public:
-  // V137 to V140 and V164, and notes channels.
+  // V137 to V140, V164 and V168, and notes channels.
   absl::Status Visit(const HloInstruction& inst);
 
  private:
   absl::Status VisitChannel(const HloInstruction& inst);
   absl::Status VisitTransfer(const HloInstruction& inst);
+  // V168.
+  absl::Status VisitAllReduce(const HloInstruction& inst);
 
-  // The first instruction on each channel. V162, V163.
-  absl::flat_hash_map<int64_t, const HloInstruction*> channels_;
+  // The first transfer on each channel: V163; and of those to the host the
+  // first that begins one: V167.
+  absl::flat_hash_map<int64_t, const HloSendRecvInstruction*> channels_;
+  absl::flat_hash_map<int64_t, const HloSendRecvInstruction*> host_transfers_;
+  const HloInstruction* all_reduce_ = nullptr;
 };
 
 // Links of chains of async-start, -update and -done: V137 to V140.

@@ -157,6 +157,13 @@ absl::Status CheckReducer(const Context& context, const HloInstruction& inst,
 // here: no groups are given and the module counts one device.
 int64_t GroupSize(const HloInstruction& inst);
 
+// The violation with the status code that callers match on, where it is not
+// that of the invariant.
+inline absl::Status WithCode(absl::StatusCode code,
+                             const absl::Status& violation) {
+  return absl::Status(code, violation.message());
+}
+
 ProgramShape SignatureOf(const HloComputation& computation);
 
 using ShapePtrs = absl::InlinedVector<const Shape*, 4>;

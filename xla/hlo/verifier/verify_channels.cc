@@ -13,6 +13,8 @@
 #include "xla/hlo/ir/hlo_schedule.h"
 #include "xla/hlo/verifier/invariant.h"
 #include "xla/hlo/verifier/module_checks.h"
+#include "xla/hlo/verifier/rules.h"
+#include "xla/shape_util.h"
 
 namespace xla::verifier {
 namespace {
@@ -20,6 +22,25 @@ namespace {
 bool IsCollective(const HloInstruction& inst) {
   return HloCollectiveInstruction::ClassOf(&inst) ||
          HloCollectivePermuteInstruction::ClassOf(&inst);
+}
+
+bool Begins(const HloInstruction& inst) {
+  return inst.opcode() == HloOpcode::kSend || inst.opcode() == HloOpcode::kRecv;
+}
+
+// The data of what begins transfers, in any layout, and frontend attributes.
+bool AreAlike(const HloInstruction& a, const HloInstruction& b) {
+  const auto& attributes = a.frontend_attributes().map();
+  const auto& others = b.frontend_attributes().map();
+  if (attributes.size() != others.size()) return false;
+  for (const auto& [key, value] : attributes) {
+    const auto found = others.find(key);
+    if (found == others.end() || found->second != value) return false;
+  }
+  return a.shape().tuple_shapes_size() > 0 &&
+         b.shape().tuple_shapes_size() > 0 &&
+         ShapeUtil::Compatible(a.shape().tuple_shapes(0),
+                               b.shape().tuple_shapes(0));
 }
 
 }  // namespace
@@ -30,6 +51,11 @@ absl::Status CommunicationCheck::Visit(const HloInstruction& inst) {
   if (!status.ok()) return status;
   if (HloSendRecvInstruction::ClassOf(&inst)) {
     status = VisitTransfer(inst);
+    if (!status.ok()) return status;
+  }
+  if (inst.opcode() == HloOpcode::kAllReduce ||
+      inst.opcode() == HloOpcode::kAllReduceStart) {
+    status = VisitAllReduce(inst);
     if (!status.ok()) return status;
   }
   return HloChannelInstruction::ClassOf(&inst) ? VisitChannel(inst)
@@ -60,28 +86,42 @@ absl::Status CommunicationCheck::VisitTransfer(const HloInstruction& inst) {
       absl::StrCat("expected ", text(*start), ", found ", text(done)));
 }
 
+// Collectives number their channels apart from transfers.
 absl::Status CommunicationCheck::VisitChannel(const HloInstruction& inst) {
-  const std::optional<int64_t> channel = inst.channel_id();
-  if (!channel.has_value()) return absl::OkStatus();
-  const auto [entry, is_first] = channels_.emplace(*channel, &inst);
-  if (is_first) return absl::OkStatus();
-  const auto* first = DynCast<HloSendRecvInstruction>(entry->second);
   const auto* transfer = DynCast<HloSendRecvInstruction>(&inst);
-  if ((first == nullptr) != (transfer == nullptr)) {
-    return Broken(Invariant::V162, inst,
-                  absl::StrCat("channel ", *channel, " is that of %",
-                               entry->second->name(), ", a ",
-                               HloOpcodeString(entry->second->opcode())));
-  }
-  if (first != nullptr &&
-      first->is_host_transfer() != transfer->is_host_transfer()) {
+  const std::optional<int64_t> channel = inst.channel_id();
+  if (transfer == nullptr || !channel.has_value()) return absl::OkStatus();
+  const auto [entry, is_first] = channels_.emplace(*channel, transfer);
+  const HloSendRecvInstruction* first = entry->second;
+  if (!is_first && first->is_host_transfer() != transfer->is_host_transfer()) {
     return Broken(
         Invariant::V163, inst,
         absl::StrCat("channel ", *channel, " is that of %", first->name(),
                      ", which is ", first->is_host_transfer() ? "" : "not ",
                      "to the host"));
   }
-  return absl::OkStatus();
+  if (!transfer->is_host_transfer() || !Begins(*transfer)) {
+    return absl::OkStatus();
+  }
+  const auto [known, is_new] = host_transfers_.emplace(*channel, transfer);
+  if (is_new || AreAlike(*known->second, *transfer)) return absl::OkStatus();
+  return WithCode(
+      absl::StatusCode::kInternal,
+      Broken(Invariant::V167, inst,
+             absl::StrCat("channel ", *channel, " is that of %",
+                          known->second->name(),
+                          ", which has other data or frontend attributes")));
+}
+
+absl::Status CommunicationCheck::VisitAllReduce(const HloInstruction& inst) {
+  if (all_reduce_ == nullptr) all_reduce_ = &inst;
+  const auto constrains = [](const HloInstruction& reduce) {
+    return Cast<HloCollectiveInstruction>(&reduce)->constrain_layout();
+  };
+  if (constrains(*all_reduce_) == constrains(inst)) return absl::OkStatus();
+  return Broken(Invariant::V168, inst,
+                absl::StrCat("%", all_reduce_->name(),
+                             constrains(inst) ? " does not" : " does"));
 }
 
 // Transfers between devices and collectives share what connects the devices:

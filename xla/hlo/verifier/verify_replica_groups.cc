@@ -79,6 +79,12 @@ bool NeedsEqualGroups(HloOpcode opcode) {
   }
 }
 
+// Devices outside of all groups get zeros from a broadcast; all others have
+// nothing to result in.
+bool NeedsAllDevices(HloOpcode opcode) {
+  return opcode != HloOpcode::kCollectiveBroadcast;
+}
+
 absl::Status CheckListedGroups(const HloInstruction& inst,
                                const std::vector<ReplicaGroup>& groups,
                                std::optional<int64_t> id_count) {
@@ -89,10 +95,12 @@ absl::Status CheckListedGroups(const HloInstruction& inst,
     }
     for (int64_t id : group.replica_ids()) {
       if (id < 0 || (id_count.has_value() && id >= *id_count)) {
-        return Broken(Invariant::V158, inst,
-                      id < 0 ? absl::StrCat("found ", id)
-                             : absl::StrCat("expected ids below ", *id_count,
-                                            ", found ", id));
+        return WithCode(
+            absl::StatusCode::kInternal,
+            Broken(Invariant::V158, inst,
+                   id < 0 ? absl::StrCat("found ", id)
+                          : absl::StrCat("expected ids below ", *id_count,
+                                         ", found ", id)));
       }
       if (!seen.insert(id).second) {
         return Broken(Invariant::V157, inst,
@@ -101,6 +109,19 @@ absl::Status CheckListedGroups(const HloInstruction& inst,
     }
   }
   return absl::OkStatus();
+}
+
+// The ids are distinct and in range, so that their number tells.
+absl::Status CheckAllNamed(const HloInstruction& inst, int64_t named,
+                           std::optional<int64_t> id_count) {
+  if (!id_count.has_value() || named == *id_count ||
+      !NeedsAllDevices(inst.opcode())) {
+    return absl::OkStatus();
+  }
+  return WithCode(
+      absl::StatusCode::kInternal,
+      Broken(Invariant::V166, inst,
+             absl::StrCat("expected ", *id_count, ", found ", named)));
 }
 
 }  // namespace
@@ -112,21 +133,33 @@ absl::Status CheckReplicaGroups(const Context& context,
   if (!context.opts().check_replica_groups) return absl::OkStatus();
   const CollectiveDeviceListBase& list =
       *Cast<HloCollectiveInstruction>(&inst)->device_list();
-  if (list.num_replica_groups() == 0) return absl::OkStatus();
+  if (list.num_replica_groups() == 0) {
+    if (*mode != COLLECTIVE_OP_GROUP_MODE_FLATTENED_ID) return absl::OkStatus();
+    return Broken(Invariant::V156, inst,
+                  "expected groups of global device ids, found none");
+  }
   const Devices devices = DevicesOf(inst);
   std::optional<int64_t> id_count;
   if (devices.AreKnown()) id_count = IdCount(*mode, devices);
   if (list.version() == CollectiveDeviceListVersion::kIota) {
     // The ids of a rule are distinct and begin with 0.
     if (id_count.has_value() && list.num_total_devices() > *id_count) {
-      return Broken(Invariant::V158, inst,
-                    absl::StrCat("expected ids below ", *id_count, ", found ",
-                                 list.num_total_devices() - 1));
+      return WithCode(
+          absl::StatusCode::kInternal,
+          Broken(Invariant::V158, inst,
+                 absl::StrCat("expected ids below ", *id_count, ", found ",
+                              list.num_total_devices() - 1)));
     }
-    return absl::OkStatus();
+    return CheckAllNamed(inst, list.num_total_devices(), id_count);
   }
   absl::Status status =
       CheckListedGroups(inst, list.replica_groups(), id_count);
+  if (!status.ok()) return status;
+  int64_t named = 0;
+  for (const ReplicaGroup& group : list.replica_groups()) {
+    named += group.replica_ids_size();
+  }
+  status = CheckAllNamed(inst, named, id_count);
   if (!status.ok()) return status;
   if (list.num_devices_per_group() < 0 && NeedsEqualGroups(inst.opcode())) {
     return Broken(Invariant::V159, inst,

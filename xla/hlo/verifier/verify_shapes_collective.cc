@@ -127,6 +127,20 @@ absl::Status CheckAllToAll(const Context& context, const HloInstruction& inst) {
                   absl::StrCat("expected ", parts, " operands, found ",
                                inst.operand_count()));
   }
+  // What arrives takes the place of what leaves.
+  const Shape& first = inst.operand(0)->shape();
+  for (const HloInstruction* operand : inst.operands()) {
+    const Shape& shape = operand->shape();
+    if (shape.IsArray() && first.IsArray() && shape.has_layout() &&
+        first.has_layout() &&
+        shape.layout().minor_to_major() != first.layout().minor_to_major()) {
+      return Broken(
+          Invariant::V153, inst,
+          absl::StrCat("expected operands of one layout, found ",
+                       ShapeUtil::HumanStringWithLayout(first), " and ",
+                       ShapeUtil::HumanStringWithLayout(shape)));
+    }
+  }
   return context.Expect(
       Invariant::V153, inst,
       ShapeInference::InferAllToAllTupleShape(OperandShapes(inst)));
@@ -134,6 +148,16 @@ absl::Status CheckAllToAll(const Context& context, const HloInstruction& inst) {
 
 absl::Status CheckRaggedAllToAll(const Context& context,
                                  const HloInstruction& inst) {
+  // After operand and output come offsets and sizes: one for each device, or
+  // several for each.
+  for (int64_t i = 2; i < inst.operand_count(); ++i) {
+    const Shape& shape = inst.operand(i)->shape();
+    if (shape.IsArray() && RankOf(shape) > 2) {
+      return Broken(Invariant::V153, inst,
+                    absl::StrCat("expected one or two dimensions as operand ",
+                                 i, ", found ", context.Str(shape)));
+    }
+  }
   return context.Expect(
       Invariant::V153, inst,
       ShapeInference::InferRaggedAllToAllShape(OperandShapes(inst)));

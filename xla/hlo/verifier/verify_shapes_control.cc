@@ -1,6 +1,8 @@
 #include <cstdint>
+#include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -112,7 +114,35 @@ absl::Status CheckConditional(const Context& context,
   return absl::OkStatus();
 }
 
+namespace {
+
+// Who makes composites writes these three; who takes them as a whole reads
+// them.
+absl::Status CheckComposite(const HloInstruction& inst) {
+  const auto& map = inst.frontend_attributes().map();
+  for (const char* key :
+       {"composite.name", "composite.attributes", "composite.version"}) {
+    if (!map.contains(key)) {
+      return Broken(Invariant::V122, inst, absl::StrCat("there is no ", key));
+    }
+  }
+  const std::string& text = map.at("composite.version");
+  int64_t version = 0;
+  if (absl::SimpleAtoi(text, &version) && version >= 0) return absl::OkStatus();
+  return Broken(Invariant::V122, inst,
+                absl::StrCat("expected a version from 0 on, found ", text));
+}
+
+}  // namespace
+
 absl::Status CheckCall(const Context& context, const HloInstruction& inst) {
+  if (!inst.output_operand_aliasing().empty()) {
+    return Broken(Invariant::V121, inst, "calls have no aliased outputs");
+  }
+  if (inst.is_composite()) {
+    absl::Status composite = CheckComposite(inst);
+    if (!composite.ok()) return composite;
+  }
   const HloComputation& callee = *inst.called_computations()[0];
   absl::Status status =
       CheckCallOperands(context, Invariant::V114, inst, callee, Match::kSame);
@@ -124,6 +154,15 @@ absl::Status CheckCall(const Context& context, const HloInstruction& inst) {
 absl::Status CheckCustomCall(const Context& context,
                              const HloInstruction& inst) {
   const auto* call = Cast<HloCustomCallInstruction>(&inst);
+  if (call->custom_call_target() == "GetRngSeed" &&
+      (inst.operand_count() != 0 || !inst.shape().IsArray() ||
+       inst.shape().element_type() != U64)) {
+    return WithCode(
+        absl::StatusCode::kInternal,
+        Broken(Invariant::V123, inst,
+               absl::StrCat("found ", inst.operand_count(), " operands and ",
+                            context.Str(inst.shape()))));
+  }
   if (call->layout_constrained()) {
     const std::vector<Shape>& constraints = call->operand_shapes_with_layout();
     if (static_cast<int64_t>(constraints.size()) != inst.operand_count()) {
@@ -145,13 +184,7 @@ absl::Status CheckCustomCall(const Context& context,
 }
 
 absl::Status CheckAfterAll(const Context& context, const HloInstruction& inst) {
-  for (const HloInstruction* operand : inst.operands()) {
-    if (!operand->shape().IsToken()) {
-      return Broken(Invariant::V117, inst,
-                    absl::StrCat("expected tokens, found ",
-                                 context.Str(operand->shape())));
-    }
-  }
+  // Its operands may be of any shape: it comes after they are there.
   if (inst.shape().IsToken()) return absl::OkStatus();
   return Broken(
       Invariant::V117, inst,

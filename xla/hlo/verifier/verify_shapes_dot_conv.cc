@@ -98,6 +98,7 @@ absl::Status CheckRaggedDot(const Context& context,
 // scalar scales everything.
 absl::Status CheckScaledDot(const Context& context,
                             const HloInstruction& inst) {
+  bool is_scaled = false;
   for (int side = 0; side < 2; ++side) {
     const Shape& value = inst.operand(side)->shape();
     const Shape& scale = inst.operand(side + 2)->shape();
@@ -112,11 +113,17 @@ absl::Status CheckScaledDot(const Context& context,
       }
     }
     if (!good) {
-      return Broken(
-          Invariant::V90, inst,
-          absl::StrCat("expected a scale for blocks of ", context.Str(value),
-                       ", found ", context.Str(scale)));
+      return WithCode(absl::StatusCode::kFailedPrecondition,
+                      Broken(Invariant::V90, inst,
+                             absl::StrCat("expected a scale for blocks of ",
+                                          context.Str(value), ", found ",
+                                          context.Str(scale))));
     }
+    is_scaled = is_scaled || RankOf(scale) != 0;
+  }
+  if (!is_scaled) {
+    return WithCode(absl::StatusCode::kFailedPrecondition,
+                    Broken(Invariant::V90, inst, "both scales are scalars"));
   }
   return context.Expect(
       Invariant::V90, inst,

@@ -1,9 +1,12 @@
+#include <algorithm>
 #include <cstdint>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "xla/comparison_util.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/shape_inference.h"
 #include "xla/hlo/verifier/invariant.h"
@@ -50,6 +53,22 @@ bool CombinesFloats(HloOpcode opcode) {
 // The same for integers.
 bool CombinesIntegers(HloOpcode opcode) {
   return opcode != HloOpcode::kAtan2 && opcode != HloOpcode::kComplex;
+}
+
+// Whether values of the type are compared in this way.
+bool CanCompareAs(PrimitiveType type, Comparison::Type kind) {
+  switch (kind) {
+    case Comparison::Type::kFloat:
+      return primitive_util::IsFloatingPointType(type) ||
+             primitive_util::IsComplexType(type);
+    case Comparison::Type::kFloatTotalOrder:
+      return primitive_util::IsFloatingPointType(type);
+    case Comparison::Type::kSigned:
+      return primitive_util::IsSignedIntegralType(type);
+    case Comparison::Type::kUnsigned:
+      return type == PRED || primitive_util::IsUnsignedIntegralType(type);
+  }
+  return false;
 }
 
 // Sizes that may be equal.
@@ -124,6 +143,12 @@ absl::Status CheckCompare(const Context& context, const HloInstruction& inst) {
   const Shape& lhs = inst.operand(0)->shape();
   const Shape& rhs = inst.operand(1)->shape();
   const Shape& result = inst.shape();
+  const Comparison::Type kind = Cast<HloCompareInstruction>(&inst)->type();
+  if (lhs.IsArray() && !CanCompareAs(lhs.element_type(), kind)) {
+    return Broken(Invariant::V61, inst,
+                  absl::StrCat("found ", ComparisonTypeToString(kind), " of ",
+                               context.Str(lhs)));
+  }
   if (SameArrays(lhs, rhs) && SameSizes(lhs, result) &&
       result.element_type() == PRED) {
     return absl::OkStatus();
@@ -205,16 +230,29 @@ absl::Status CheckReducePrecision(const Context& context,
 
 absl::Status CheckMap(const Context& context, const HloInstruction& inst) {
   const ShapePtrs operands = OperandShapes(inst);
+  const HloComputation& callee = *inst.called_computations()[0];
   for (const Shape* operand : operands) {
     if (!operand->IsArray()) {
       return Broken(Invariant::V59, inst, "an operand is no array");
     }
   }
-  return context.Expect(
-      Invariant::V59, inst,
-      ShapeInference::InferMapShape(operands,
-                                    SignatureOf(*inst.called_computations()[0]),
-                                    inst.dimensions()));
+  // Inference does not mind the precision of floats.
+  for (int64_t i = 0;
+       !context.opts().allow_mixed_precision &&
+       i < std::min(inst.operand_count(), callee.num_parameters());
+       ++i) {
+    const Shape& parameter = callee.parameter_instruction(i)->shape();
+    if (operands[i]->element_type() != parameter.element_type()) {
+      return Broken(
+          Invariant::V59, inst,
+          absl::StrCat("operand ", i, " is ", context.Str(*operands[i]),
+                       ", parameter ", i, " of %", callee.name(), " is ",
+                       context.Str(parameter)));
+    }
+  }
+  return context.Expect(Invariant::V59, inst,
+                        ShapeInference::InferMapShape(
+                            operands, SignatureOf(callee), inst.dimensions()));
 }
 
 }  // namespace xla::verifier

@@ -292,7 +292,14 @@ absl::Status CheckDynamicUpdateSlice(const Context& context,
   absl::StatusOr<Shape> inferred = ShapeInference::InferDynamicUpdateSliceShape(
       operand, update, IndexShapes(inst, 2), ScalarIndicesAllowed(inst, 2));
   absl::Status status = context.Expect(Invariant::V80, inst, inferred);
-  if (!status.ok() || !context.opts().layout_sensitive) return status;
+  if (!status.ok()) return status;
+  // What is updated in place keeps its type, also while precision may change.
+  if (inst.shape().element_type() != operand.element_type()) {
+    return Broken(Invariant::V80, inst,
+                  absl::StrCat("expected ", context.Str(operand), ", found ",
+                               context.Str(inst.shape())));
+  }
+  if (!context.opts().layout_sensitive) return status;
   return context.Expect(Invariant::V80, inst, operand, Match::kSameOrder);
 }
 

@@ -71,6 +71,13 @@ absl::Status CheckRng(const Context& context, const HloInstruction& inst) {
                                  context.Str(bound)));
     }
   }
+  if (inst.operand(0)->shape().element_type() !=
+      inst.operand(1)->shape().element_type()) {
+    return Broken(Invariant::V58, inst,
+                  absl::StrCat("expected operands of one type, found ",
+                               context.Str(inst.operand(0)->shape()), " and ",
+                               context.Str(inst.operand(1)->shape())));
+  }
   const PrimitiveType type = shape.element_type();
   const bool fits = inst.random_distribution() == RNG_NORMAL
                         ? primitive_util::IsFloatingPointType(type) ||

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_module_config.h"
@@ -10,6 +11,16 @@
 #include "xla/hlo/verifier/rules.h"
 
 namespace xla::verifier {
+namespace {
+
+absl::Status CheckDevice(const HloInstruction& inst,
+                         const HloSharding& sharding) {
+  const std::optional<int64_t> device = sharding.UniqueDevice();
+  if (!device.has_value() || *device >= 0) return absl::OkStatus();
+  return Broken(Invariant::V170, inst, absl::StrCat("found device ", *device));
+}
+
+}  // namespace
 
 // The module's partitions are the devices of its shardings, if there are
 // several: one is also what a module counts that says nothing about them.
@@ -20,7 +31,17 @@ absl::Status CheckSharding(const Context& context, const HloInstruction& inst) {
       module->config().num_partitions() > 1) {
     devices = module->config().num_partitions();
   }
-  absl::Status status = inst.sharding().Validate(inst.shape(), devices);
+  const HloSharding& sharding = inst.sharding();
+  if (sharding.IsTuple()) {
+    for (const HloSharding& element : sharding.tuple_elements()) {
+      absl::Status status = CheckDevice(inst, element);
+      if (!status.ok()) return status;
+    }
+  } else {
+    absl::Status status = CheckDevice(inst, sharding);
+    if (!status.ok()) return status;
+  }
+  absl::Status status = sharding.Validate(inst.shape(), devices);
   if (status.ok()) return status;
   return Broken(Invariant::V170, inst, status.message());
 }
