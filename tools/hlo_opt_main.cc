@@ -57,6 +57,9 @@ ABSL_FLAG(std::string, device, "",
 ABSL_FLAG(std::string, memory_limit, "",
           "The limit of all passes that have one: bytes, as 16GiB, or of the "
           "present peak, as 80%.");
+ABSL_FLAG(int64_t, num_partitions, 0,
+          "Devices to partition for, whatever the header of a module says; "
+          "pipelines spmd and gpu do it. 0: as the header says.");
 ABSL_FLAG(bool, verify_each, false, "Verify after each pass that changes.");
 ABSL_FLAG(bool, layout_sensitive, false, "Verify layouts too.");
 ABSL_FLAG(bool, check_changed, true,
@@ -88,6 +91,7 @@ constexpr char kUsage[] =
     "  hlo-opt model.hlo --pipeline=cleanup --report=text\n"
     "  hlo-opt model.hlo --passes='hlo-cse,hlo-dce' -o out.hlo\n"
     "  hlo-opt model.pb --emit=hlo              (a proto, to text)\n"
+    "  hlo-opt model.hlo --pipeline=spmd --num-partitions=8\n"
     "  hlo-opt --list-passes\n";
 
 HloOptOptions OptionsFromFlags() {
@@ -111,6 +115,7 @@ HloOptOptions OptionsFromFlags() {
   options.explain_dot = absl::GetFlag(FLAGS_explain_dot);
   options.device = absl::GetFlag(FLAGS_device);
   options.memory_limit = absl::GetFlag(FLAGS_memory_limit);
+  options.num_partitions = absl::GetFlag(FLAGS_num_partitions);
   options.verify_each = absl::GetFlag(FLAGS_verify_each);
   options.layout_sensitive = absl::GetFlag(FLAGS_layout_sensitive);
   options.check_changed = absl::GetFlag(FLAGS_check_changed);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "xla/hlo/pass/hlo_pass_fix.h"
 #include "xla/hlo/pass/nearest_name.h"
+#include "xla/hlo/pass/partitions_pipeline.h"
 #include "xla/status_macros.h"
 
 namespace xla {
@@ -83,7 +84,9 @@ class PipelineParser {
       if (!options.settings.empty()) {
         return Error(absl::StrCat("pipeline ", name, " has no options"));
       }
-      group = std::make_unique<HloPassPipeline>(std::string(name));
+      group = name == "if-partitions"
+                  ? std::make_unique<PartitionsPipeline>(std::string(name))
+                  : std::make_unique<HloPassPipeline>(std::string(name));
     }
     TF_RETURN_IF_ERROR(ParsePasses(*group, depth + 1));
     if (!Consume(')')) return Error("expected ')'");

@@ -28,6 +28,8 @@ namespace xla {
 //   passes = pass {"," pass}            (empty: no passes)
 //   pass   = NAME ["{" [NAME ["=" VALUE] {"," …}] "}"]     one pass
 //          | "fix" ["{limit=N}"] "(" passes ")"            to a fixed point
+//          | "if-partitions" "(" passes ")"       on modules of several
+//                                     devices only (partitions_pipeline.h)
 //          | NAME "(" passes ")"                            a nested pipeline
 //
 // A VALUE may hold balanced braces, and commas inside them.

@@ -1,6 +1,7 @@
 #include "xla/hlo/pipeline/hlo_opt.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <fstream>
 #include <memory>
 #include <utility>
@@ -29,6 +30,7 @@
 #include "xla/hlo/utils/file_util.h"
 #include "xla/hlo/utils/flag_check.h"
 #include "xla/hlo/utils/hlo_dot.h"
+#include "xla/hlo/utils/hlo_query.h"
 #include "xla/hlo/verifier/hlo_verifier.h"
 #include "xla/status_macros.h"
 
@@ -269,6 +271,7 @@ class Runner {
                         ReadInput(options_, input));
     input.parser_options.set_warnings(nullptr);
     for (const std::string& warning : warnings) err_ << warning << "\n";
+    SetPartitions(input, *module);
     absl::Status status =
         VerifyHloModule(module.get(), VerifierOptions(options_));
     if (!status.ok()) {
@@ -292,6 +295,18 @@ class Runner {
   const PassExplainer* explainer() const { return explainer_.get(); }
 
  private:
+  void SetPartitions(const Input& input, HloModule& module) {
+    const int64_t partitions = options_.num_partitions;
+    if (partitions == 0) return;
+    module.mutable_config().set_num_partitions(partitions);
+    module.mutable_config().set_use_spmd_partitioning(partitions > 1);
+    if (partitions > 1 && !hlo_query::HasShardings(module)) {
+      err_ << input.parser_options.file_name()
+           << ": warning: nothing has a sharding, so that each of the "
+           << partitions << " devices computes the whole module\n";
+    }
+  }
+
   // Repeats the run up to the failed pass and writes a reproducer there.
   absl::Status WithReproducer(const Input& input, const absl::Status& error) {
     if (options_.reproducer.empty() || failure_->index() < 0) return error;
@@ -302,6 +317,7 @@ class Runner {
     absl::StatusOr<std::unique_ptr<HloModule>> module =
         ReadInput(options_, input);
     if (!module.ok()) return error;
+    SetPartitions(input, **module);
     pipeline_.Run(module->get()).status().IgnoreError();
     const std::string flags =
         options_.check_equivalent > 0
@@ -398,6 +414,11 @@ absl::Status RunHloOpt(const HloOptOptions& options,
                        std::ostream& err) {
   TF_RETURN_IF_ERROR(CheckPlatformAndStage(options));
   TF_RETURN_IF_ERROR(CheckDevice(options.device));
+  if (options.num_partitions < 0 || options.num_partitions > INT32_MAX) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--num-partitions=", options.num_partitions,
+                     ": expected a number of devices, or 0"));
+  }
   TF_RETURN_IF_ERROR(
       CheckFlag("check-equivalent", options.check_equivalent, 0));
   TF_RETURN_IF_ERROR(

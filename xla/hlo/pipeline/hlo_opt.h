@@ -30,6 +30,8 @@ struct HloOptOptions {
   // of all passes that have them, whatever the texts above say.
   std::string device;
   std::string memory_limit;
+  // Partitions that modules count, whatever their headers say; 0: as they say.
+  int64_t num_partitions = 0;
 
   // How to read: unset detects the format from the contents.
   std::optional<ModuleFormat> format;

@@ -37,14 +37,31 @@ constexpr absl::string_view kSchedule[] = {
     "hlo-dce",      "hlo-memory-scheduler",
 };
 
-constexpr absl::string_view kGpu[] = {
-    "#spmd-partitioning: the module becomes that of one device of several",
+constexpr absl::string_view kSpmd[] = {
     "hlo-descheduler",
+    "if-partitions(shardy-import)",
+    "call-inliner",
+    "flatten-call-graph",
+    "tuple-simplifier",
+    "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce)",
+    "if-partitions(factor-propagation,spmd-partitioning,"
+    "canon-all-gather-for-cse,"
+    "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce),"
+    "collective-permute-motion)",
+};
+
+constexpr absl::string_view kGpu[] = {
+    "hlo-descheduler",
+    "if-partitions(shardy-import)",
     "call-inliner",
     "flatten-call-graph",
     "tuple-simplifier",
     "batchnorm-expander",
     "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce)",
+    "if-partitions(factor-propagation,spmd-partitioning,"
+    "canon-all-gather-for-cse,"
+    "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce),"
+    "collective-permute-motion)",
     "priority-fusion",
     "hlo-cse",
     "hlo-dce",
@@ -66,6 +83,7 @@ constexpr NamedPipeline kPipelines[] = {
     {"inline", "cleanup after inlining every call", kInline},
     {"prepare", "what scheduling needs: no calls, nothing dead", kPrepare},
     {"schedule", "prepare, then an order that needs little memory", kSchedule},
+    {"spmd", "the module of one device of several", kSpmd},
 };
 
 constexpr OrderingConstraint kConstraints[] = {
@@ -77,6 +95,22 @@ constexpr OrderingConstraint kConstraints[] = {
      "values of different callers may not have to share memory"},
     {"hlo-dce", "hlo-memory-scheduler",
      "what nobody reads needs no place in the order"},
+    {"shardy-import", "call-inliner",
+     "regions of Shardy that are manual are calls"},
+    {"shardy-import", "factor-propagation",
+     "what Shardy's attributes say is to be spread"},
+    {"hlo-cse", "factor-propagation",
+     "equal instructions are to be cut in one way"},
+    {"batchnorm-expander", "factor-propagation",
+     "reductions and elementwise instructions are cut one by one"},
+    {"factor-propagation", "spmd-partitioning",
+     "an instruction without a sharding is computed by every device"},
+    {"spmd-partitioning", "canon-all-gather-for-cse",
+     "what is gathered is known once the module is that of one device"},
+    {"canon-all-gather-for-cse", "collective-permute-motion",
+     "equal collectives are one before they move"},
+    {"spmd-partitioning", "priority-fusion",
+     "collectives stand between kernels, and shards are smaller"},
     {"call-inliner", "canonicalizer",
      "a pattern that spans a call matches once the call is gone"},
     {"call-inliner", "hlo-cse",
