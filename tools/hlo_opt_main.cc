@@ -60,6 +60,9 @@ ABSL_FLAG(std::string, memory_limit, "",
 ABSL_FLAG(int64_t, num_partitions, 0,
           "Devices to partition for, whatever the header of a module says; "
           "pipelines spmd and gpu do it. 0: as the header says.");
+ABSL_FLAG(std::string, mesh, "",
+          "The devices and their links, for the partitioner's report: 2x4, "
+          "2x4:h100-multihost.");
 ABSL_FLAG(bool, verify_each, false, "Verify after each pass that changes.");
 ABSL_FLAG(bool, layout_sensitive, false, "Verify layouts too.");
 ABSL_FLAG(bool, check_changed, true,
@@ -115,6 +118,7 @@ HloOptOptions OptionsFromFlags() {
   options.explain_dot = absl::GetFlag(FLAGS_explain_dot);
   options.device = absl::GetFlag(FLAGS_device);
   options.memory_limit = absl::GetFlag(FLAGS_memory_limit);
+  options.mesh = absl::GetFlag(FLAGS_mesh);
   options.num_partitions = absl::GetFlag(FLAGS_num_partitions);
   options.verify_each = absl::GetFlag(FLAGS_verify_each);
   options.layout_sensitive = absl::GetFlag(FLAGS_layout_sensitive);

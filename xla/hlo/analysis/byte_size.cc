@@ -39,6 +39,14 @@ std::string HumanBytes(double bytes) {
   return absl::StrFormat("%.1f %ciB", bytes, kUnits[unit]);
 }
 
+std::string HumanSeconds(double seconds) {
+  if (std::abs(seconds) < 1e-3) {
+    return absl::StrFormat("%.3g us", seconds * 1e6);
+  }
+  if (std::abs(seconds) < 1) return absl::StrFormat("%.3g ms", seconds * 1e3);
+  return absl::StrFormat("%.3g s", seconds);
+}
+
 absl::StatusOr<int64_t> ParseByteSize(absl::string_view text) {
   const absl::string_view trimmed = absl::StripAsciiWhitespace(text);
   // An 'E' is a unit only where no digit follows: "1e9" is a number.

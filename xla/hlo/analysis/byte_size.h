@@ -12,6 +12,9 @@ namespace xla {
 // "12.3 GiB"; bytes below 1 KiB as "12 B".
 std::string HumanBytes(double bytes);
 
+// "12.3 us", "4.56 ms", "7.89 s".
+std::string HumanSeconds(double seconds);
+
 // The bytes that a text says: a number, which may have a fraction, and a unit:
 // none or B, KiB … EiB (powers of 1024), KB … EB (of 1000), K … E (of 1024).
 // "16GiB", "1.5e9", "80 MB". InvalidArgument for all else, for numbers below 0

@@ -13,6 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "google/protobuf/util/json_util.h"
 #include "xla/backends/gpu/fusion/explain/fusion_svg.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -139,10 +140,11 @@ absl::Status PassExplainer::AddPasses(HloPassPipeline* pipeline,
     const std::string name = Normalized(pass->name());
     in_pipeline.insert(name);
     auto* explainer = dynamic_cast<gpu::ExplainingPass*>(pass);
-    if (explainer == nullptr) return;
+    auto* reporter = dynamic_cast<ReportingPass*>(pass);
+    if (explainer == nullptr && reporter == nullptr) return;
     explaining.insert(name);
     if (std::find(wanted.begin(), wanted.end(), name) == wanted.end()) return;
-    passes_.emplace_back(pass, explainer);
+    passes_.push_back({pass, explainer, reporter});
   });
   for (const std::string& name : wanted) {
     if (explaining.count(name) > 0) continue;
@@ -166,16 +168,21 @@ absl::Status PassExplainer::AddPasses(HloPassPipeline* pipeline,
 
 void PassExplainer::Start(const HloModule& module) {
   explanations_.Clear();
+  reports_.clear();
+  json_reports_.clear();
   explanations_.set_module(std::string(module.name()));
 }
 
 absl::Status PassExplainer::BeforePass(const PassEvent& event,
                                        const HloModule& module) {
-  for (const auto& [pass, explainer] : passes_) {
+  for (const auto& [pass, explainer, reporter] : passes_) {
     if (pass != event.pass) continue;
-    running_ =
-        std::make_unique<gpu::FusionExplanation>(Normalized(event.pass_name()));
-    explainer->set_explanation(running_.get());
+    if (reporter != nullptr) TF_RETURN_IF_ERROR(reporter->StartReport(module));
+    if (explainer != nullptr) {
+      running_ = std::make_unique<gpu::FusionExplanation>(
+          Normalized(event.pass_name()));
+      explainer->set_explanation(running_.get());
+    }
     if (!dot_folder_.empty()) before_ = module.Clone(/*suffix=*/"");
   }
   return absl::OkStatus();
@@ -184,11 +191,19 @@ absl::Status PassExplainer::BeforePass(const PassEvent& event,
 absl::Status PassExplainer::AfterPass(const PassEvent& event,
                                       const HloModule& module,
                                       const absl::StatusOr<bool>& result) {
-  for (const auto& [pass, explainer] : passes_) {
+  for (const auto& [pass, explainer, reporter] : passes_) {
     if (pass != event.pass) continue;
-    explainer->set_explanation(nullptr);
-    *explanations_.add_passes() = running_->proto();
-    running_.reset();
+    if (reporter != nullptr && result.ok()) {
+      TF_ASSIGN_OR_RETURN(const PassReport report,
+                          reporter->FinishReport(module));
+      reports_ += report.text;
+      json_reports_.push_back(report.json);
+    }
+    if (explainer != nullptr) {
+      explainer->set_explanation(nullptr);
+      *explanations_.add_passes() = running_->proto();
+      running_.reset();
+    }
     if (before_ != nullptr && result.ok() && *result) {
       TF_RETURN_IF_ERROR(WriteGraphs(event, module));
     }
@@ -216,7 +231,7 @@ absl::Status PassExplainer::WriteGraphs(const PassEvent& event,
 }
 
 std::string PassExplainer::ToText() const {
-  std::string out;
+  std::string out = reports_;
   for (const gpu::FusionExplanationProto& explanation :
        explanations_.passes()) {
     absl::StrAppend(&out, gpu::FusionExplanationToText(explanation));
@@ -225,7 +240,16 @@ std::string PassExplainer::ToText() const {
 }
 
 absl::StatusOr<std::string> PassExplainer::ToJson() const {
-  return gpu::FusionExplanationsToJson(explanations_);
+  TF_ASSIGN_OR_RETURN(std::string json,
+                      gpu::FusionExplanationsToJson(explanations_));
+  if (json_reports_.empty()) return json;
+  // One more member behind the last one.
+  const size_t end = json.rfind('}');
+  TF_RET_CHECK(end != std::string::npos);
+  json.erase(end);
+  absl::StripTrailingAsciiWhitespace(&json);
+  return absl::StrCat(json, ",\n \"reports\": [\n",
+                      absl::StrJoin(json_reports_, ",\n"), " ]\n}\n");
 }
 
 }  // namespace xla

@@ -12,6 +12,7 @@
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/pass/hlo_pass_pipeline.h"
 #include "xla/hlo/pass/pass_instrumentation.h"
+#include "xla/hlo/pass/reporting_pass.h"
 
 namespace xla {
 
@@ -42,7 +43,8 @@ class PassExplainer : public PassInstrumentation {
   absl::Status AfterPass(const PassEvent& event, const HloModule& module,
                          const absl::StatusOr<bool>& result) override;
 
-  // Of all runs of the passes since Start(), in their order.
+  // Of all runs of the passes since Start(), in their order: an object
+  // {"module", "passes": [fusion passes], "reports": [other passes]}.
   std::string ToText() const;
   absl::StatusOr<std::string> ToJson() const;
 
@@ -54,12 +56,20 @@ class PassExplainer : public PassInstrumentation {
                            const HloModule& after) const;
 
   std::string dot_folder_;
-  // Passes that were asked for.
-  std::vector<std::pair<const HloPassInterface*, gpu::ExplainingPass*>> passes_;
+  // A pass that was asked for; one of the two others is not null.
+  struct Explained {
+    const HloPassInterface* pass;
+    gpu::ExplainingPass* explainer;
+    ReportingPass* reporter;
+  };
+  std::vector<Explained> passes_;
   // Of the pass that runs.
   std::unique_ptr<gpu::FusionExplanation> running_;
   std::unique_ptr<HloModule> before_;
   gpu::FusionExplanationsProto explanations_;
+  // Of passes that are no fusions.
+  std::string reports_;
+  std::vector<std::string> json_reports_;
 };
 
 }  // namespace xla

@@ -101,6 +101,7 @@ absl::StatusOr<std::unique_ptr<HloPassPipeline>> MakePipeline(
   if (!options.memory_limit.empty()) {
     registry.OverrideOption("memory-limit", options.memory_limit);
   }
+  if (!options.mesh.empty()) registry.OverrideOption("mesh", options.mesh);
   if (options.pipeline.empty()) {
     return registry.ParsePipeline("passes", options.passes);
   }

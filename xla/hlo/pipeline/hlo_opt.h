@@ -26,10 +26,11 @@ struct HloOptOptions {
   // after the pipeline where both are given.
   std::string passes;
   std::string pipeline;
-  // Where they are not empty: values of the options `device` and `memory-limit`
-  // of all passes that have them, whatever the texts above say.
+  // Where they are not empty: values of the options `device`, `memory-limit`
+  // and `mesh` of all passes that have them, whatever the texts above say.
   std::string device;
   std::string memory_limit;
+  std::string mesh;
   // Partitions that modules count, whatever their headers say; 0: as they say.
   int64_t num_partitions = 0;
 

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "xla/hlo/analysis/byte_size.h"
-#include "xla/hlo/analysis/while_loop_analysis.h"
+#include "xla/hlo/analysis/cost/computation_runs.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/status_macros.h"
@@ -36,62 +36,12 @@ std::string SourceOf(const HloInstruction* instruction) {
   return absl::StrCat(metadata.source_file(), ":", metadata.source_line());
 }
 
-std::string HumanSeconds(double seconds) {
-  if (seconds < 1e-3) return absl::StrFormat("%.3g us", seconds * 1e6);
-  if (seconds < 1) return absl::StrFormat("%.3g ms", seconds * 1e3);
-  return absl::StrFormat("%.3g s", seconds);
-}
-
 void Add(const CollectiveUse& use, CollectiveTotal& total) {
   ++total.instructions;
   total.runs += use.runs;
   total.bytes_per_device += use.runs * use.cost.bytes_per_device;
   total.seconds += use.runs * use.cost.seconds;
 }
-
-// How often every computation runs in one run of the entry.
-class Runs {
- public:
-  explicit Runs(const HloModule& module) {
-    std::vector<HloComputation*> order = module.MakeComputationPostOrder();
-    runs_[module.entry_computation()] = 1;
-    for (auto it = order.rbegin(); it != order.rend(); ++it) {
-      const double runs = Of(*it);
-      if (runs == 0) continue;
-      for (const HloInstruction* instruction : (*it)->instructions()) {
-        // What an asynchronous start runs, its done does not run again.
-        if (instruction->opcode() == HloOpcode::kAsyncUpdate ||
-            instruction->opcode() == HloOpcode::kAsyncDone) {
-          continue;
-        }
-        double trips = 1;
-        if (instruction->opcode() == HloOpcode::kWhile) {
-          const std::optional<int64_t> known =
-              ComputeWhileLoopTripCount(instruction);
-          if (known.has_value()) trips = static_cast<double>(*known);
-          if (!known.has_value()) unknown_.push_back(instruction);
-        }
-        for (const HloComputation* callee :
-             instruction->called_computations()) {
-          // The condition runs once more.
-          const bool condition = instruction->opcode() == HloOpcode::kWhile &&
-                                 callee == instruction->while_condition();
-          runs_[callee] += runs * (condition ? trips + 1 : trips);
-        }
-      }
-    }
-  }
-
-  double Of(const HloComputation* computation) const {
-    const auto it = runs_.find(computation);
-    return it == runs_.end() ? 0 : it->second;
-  }
-  const std::vector<const HloInstruction*>& unknown() const { return unknown_; }
-
- private:
-  absl::flat_hash_map<const HloComputation*, double> runs_;
-  std::vector<const HloInstruction*> unknown_;
-};
 
 }  // namespace
 
@@ -102,7 +52,7 @@ absl::StatusOr<CollectiveReport> BuildCollectiveReport(const HloModule& module,
   report.replicas = std::max<int64_t>(module.config().replica_count(), 1);
   report.partitions = std::max<int64_t>(module.config().num_partitions(), 1);
   report.mesh = mesh.ToString();
-  const Runs runs(module);
+  const ComputationRuns runs(module);
   absl::flat_hash_map<const HloComputation*, bool> communicates;
   for (const HloComputation* computation : module.MakeComputationPostOrder()) {
     bool& speaks = communicates[computation];
@@ -125,7 +75,7 @@ absl::StatusOr<CollectiveReport> BuildCollectiveReport(const HloModule& module,
       report.uses.push_back(use);
     }
   }
-  for (const HloInstruction* loop : runs.unknown()) {
+  for (const HloInstruction* loop : runs.unknown_loops()) {
     if (communicates[loop->while_body()] ||
         communicates[loop->while_condition()]) {
       report.unknown_loops.push_back(loop);

@@ -29,13 +29,6 @@ absl::StatusOr<std::string> ToJson(const google::protobuf::Message& message) {
   return out;
 }
 
-std::string Duration(double seconds) {
-  if (std::abs(seconds) < 1e-3)
-    return absl::StrFormat("%.3g us", seconds * 1e6);
-  if (std::abs(seconds) < 1) return absl::StrFormat("%.3g ms", seconds * 1e3);
-  return absl::StrFormat("%.3g s", seconds);
-}
-
 }  // namespace
 
 std::string RematReportToText(const RematReport& report, int max_buffers) {
@@ -49,14 +42,15 @@ std::string RematReportToText(const RematReport& report, int max_buffers) {
       &out,
       "  cost       %+.2f %% time (%s), %+.2f %% flops, %+.2f %% bytes, %+d "
       "instructions\n",
-      100 * report.added_seconds_fraction(), Duration(report.added_seconds()),
-      100 * report.added_flops_fraction(), 100 * report.added_bytes_fraction(),
+      100 * report.added_seconds_fraction(),
+      HumanSeconds(report.added_seconds()), 100 * report.added_flops_fraction(),
+      100 * report.added_bytes_fraction(),
       static_cast<int64_t>(report.instructions_added()));
   absl::StrAppendFormat(&out, "  found by   %s (strategy %s, accounting %s)",
                         report.method(), report.strategy(),
                         report.accounting());
   if (report.seconds() > 0) {
-    absl::StrAppendFormat(&out, " in %s", Duration(report.seconds()));
+    absl::StrAppendFormat(&out, " in %s", HumanSeconds(report.seconds()));
   }
   absl::StrAppendFormat(&out, "\n  at least   %s with the rewrites looked at\n",
                         HumanBytes(report.lower_bound_bytes()));

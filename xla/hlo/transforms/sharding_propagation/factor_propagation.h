@@ -58,9 +58,10 @@ struct ShardingConflict {
 // share between operands and results (op_sharding_rule.h), both ways, to a
 // fixed point, in rounds: (a) elementwise, reshape, transpose and data flow
 // with one user, (b) with several, (c) pass-through factors of everything,
-// (d) reductions, windows and slices, (e) broadcasts forward. In each round
-// first what all tensors of an instruction agree on, then what one of them
-// wants, larger ones first. States of loops, branches and calls are tied.
+// (d) reductions, windows and slices, (e) broadcasts forward. In rounds (a) and
+// (b) first what all tensors of an instruction agree on, then what one of them
+// wants, larger ones first; from (c) on the other way round. States of loops,
+// branches and calls are tied.
 //
 // Never changes what is given: tiled annotations and closed dimensions of named
 // ones are fixed; open dimensions may be cut further. Constants and what is

@@ -291,7 +291,10 @@ bool FactorSolver::RunToFixedPoint(Round round, bool wanted) {
 void FactorSolver::Solve() {
   for (Round round :
        {kFlowOneUse, kFlow, kPassThrough, kAllFactors, kAll, kConstants}) {
-    RunToFixedPoint(round, /*wanted=*/false);
+    // Where instructions mix several tensors, the largest one decides at once:
+    // had its axes to wait, those of small ones (weights that are cut to save
+    // memory) would settle on the results meanwhile.
+    if (round < kPassThrough) RunToFixedPoint(round, /*wanted=*/false);
     while (RunToFixedPoint(round, /*wanted=*/true)) {
       RunToFixedPoint(round, /*wanted=*/false);
     }

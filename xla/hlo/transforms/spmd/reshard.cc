@@ -10,6 +10,7 @@
 #include "xla/hlo/transforms/spmd/partitioned_hlo.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
+#include "xla/hlo/transforms/spmd/spmd_report.h"
 #include "xla/literal.h"
 #include "xla/literal_util.h"
 #include "xla/shape.h"
@@ -102,7 +103,12 @@ PartitionedHlo PartitionedHlo::ReshardNoCache(
     splat->set_sharding(target);
     return PartitionedHlo(splat, base_shape_, state_);
   }
-  return ReshardArray(target, std::move(pad_value));
+  PartitionedHlo result = ReshardArray(target, std::move(pad_value));
+  if (SpmdReport* report = state_.partitioner->running_report()) {
+    report->RecordReshard(state_.b->visiting_hlo(), base_shape_, hlo_,
+                          result.hlo());
+  }
+  return result;
 }
 
 }  // namespace xla::spmd

@@ -48,7 +48,8 @@ SpmdPartitioner::SpmdPartitioner(
 
 SpmdPartitioner::SpmdPartitioner(const SpmdPartitioningPassOptions& options)
     : requested_partitions_(options.num_partitions),
-      requested_replicas_(options.num_replicas) {
+      requested_replicas_(options.num_replicas),
+      mesh_(options.mesh) {
   options_.allow_module_signature_change =
       options.allow_module_signature_change;
   options_.cache_all_gather = options.cache_all_gather;
@@ -130,6 +131,25 @@ absl::Status SpmdPartitioner::CheckEntrySignature(
       root.name(), " with sharding ", root.sharding().ToString(), ", would be ",
       ShapeUtil::HumanString(root.shape()), " for ",
       ShapeUtil::HumanString(before.result_shape())));
+}
+
+absl::Status SpmdPartitioner::StartReport(const HloModule& before) {
+  const HloModuleConfig& config = before.config();
+  const int64_t devices =
+      (requested_partitions_ != 0 ? requested_partitions_
+                                  : config.num_partitions()) *
+      (requested_replicas_ != 0 ? requested_replicas_ : config.replica_count());
+  TF_ASSIGN_OR_RETURN(running_report_,
+                      SpmdReport::Start(before, mesh_, devices));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PassReport> SpmdPartitioner::FinishReport(
+    const HloModule& after) {
+  TF_RET_CHECK(running_report_.has_value()) << "no report was started";
+  absl::StatusOr<PassReport> report = running_report_->Finish(after);
+  running_report_.reset();
+  return report;
 }
 
 namespace {

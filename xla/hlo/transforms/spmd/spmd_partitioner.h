@@ -22,10 +22,12 @@
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/pass/hlo_pass_interface.h"
+#include "xla/hlo/pass/reporting_pass.h"
 #include "xla/hlo/transforms/spmd/partitioned_hlo.h"
 #include "xla/hlo/transforms/spmd/spmd_builder.h"
 #include "xla/hlo/transforms/spmd/spmd_logger.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_options.h"
+#include "xla/hlo/transforms/spmd/spmd_report.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
 
 namespace xla::spmd {
@@ -37,6 +39,7 @@ struct SpmdPartitioningPassOptions {
   int64_t num_replicas = 0;
   bool allow_module_signature_change = true;
   bool cache_all_gather = true;
+  std::string mesh;
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
@@ -46,6 +49,9 @@ struct SpmdPartitioningPassOptions {
           "parameters and results of the entry take the shapes of shards");
     visit("cache-all-gather", cache_all_gather,
           "keep gathered values for other readers");
+    visit("mesh", mesh,
+          "of reports: the devices and their links, such as 2x4 or "
+          "2x4:h100-multihost; by default one axis of all");
   }
 };
 
@@ -73,7 +79,7 @@ struct SpmdPartitioningPassOptions {
 // that fit neither the shape nor the number of devices, side effects without a
 // sharding, entry parameters and results that are sharded where the signature
 // may not change, partition-id outside of manual regions.
-class SpmdPartitioner : public HloModulePass {
+class SpmdPartitioner : public HloModulePass, public ReportingPass {
  public:
   // 0: as the module's config says.
   SpmdPartitioner(int64_t num_partitions, int64_t num_replicas,
@@ -127,6 +133,14 @@ class SpmdPartitioner : public HloModulePass {
   // The largest arrays before and after, and what they come from.
   const std::string& report() const { return report_; }
 
+  // Every reshard, and totals (spmd_report.proto).
+  absl::Status StartReport(const HloModule& before) override;
+  absl::StatusOr<PassReport> FinishReport(const HloModule& after) override;
+  // Null unless a report is asked for.
+  SpmdReport* running_report() {
+    return running_report_.has_value() ? &*running_report_ : nullptr;
+  }
+
   const SpmdPartitionerOptions& options() const { return options_; }
   int64_t num_partitions() const { return num_partitions_; }
   int64_t num_replicas() const { return num_replicas_; }
@@ -162,6 +176,9 @@ class SpmdPartitioner : public HloModulePass {
   int64_t num_replicas_ = 0;
   SPMDCollectiveOpsCreator collective_ops_creator_;
   std::string report_;
+  // As the option says.
+  std::string mesh_;
+  std::optional<SpmdReport> running_report_;
   absl::flat_hash_set<absl::string_view> execution_threads_;
 };
 

@@ -1,0 +1,33 @@
+#ifndef XLA_HLO_ANALYSIS_COST_COMPUTATION_RUNS_H_
+#define XLA_HLO_ANALYSIS_COST_COMPUTATION_RUNS_H_
+
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+
+namespace xla {
+
+// How often every computation runs in one run of the entry: loops as often as
+// their trip counts say, all branches of a conditional. O(instructions).
+class ComputationRuns {
+ public:
+  explicit ComputationRuns(const HloModule& module);
+
+  // 0 for what the entry does not lead to.
+  double Of(const HloComputation* computation) const;
+  // Loops whose trip counts are not known; they count once.
+  const std::vector<const HloInstruction*>& unknown_loops() const {
+    return unknown_loops_;
+  }
+
+ private:
+  absl::flat_hash_map<const HloComputation*, double> runs_;
+  std::vector<const HloInstruction*> unknown_loops_;
+};
+
+}  // namespace xla
+
+#endif  // XLA_HLO_ANALYSIS_COST_COMPUTATION_RUNS_H_

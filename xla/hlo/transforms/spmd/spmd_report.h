@@ -1,0 +1,69 @@
+#ifndef XLA_HLO_TRANSFORMS_SPMD_SPMD_REPORT_H_
+#define XLA_HLO_TRANSFORMS_SPMD_SPMD_REPORT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "xla/hlo/analysis/cost/computation_runs.h"
+#include "xla/hlo/analysis/cost/mesh_cost.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/pass/reporting_pass.h"
+#include "xla/hlo/transforms/spmd/spmd_report.pb.h"
+#include "xla/shape.h"
+
+namespace xla::spmd {
+
+// The bytes that the device that lacks most of its shard under `to` has to
+// receive if devices have their shards under `from`, whatever the algorithm.
+//
+//   f32[8,8]  {devices=[4,1]<=[4]} → {devices=[1,4]<=[4]}   64 B - 16 B
+//   f32[8,8]  {devices=[4,1]<=[4]} → {replicated}           256 B - 64 B
+//
+// Both are replicated or tiled. O(devices * rank).
+double ReshardLowerBound(const Shape& base_shape, const HloSharding& from,
+                         const HloSharding& to);
+
+// Collects what a run of the partitioner moves.
+class SpmdReport {
+ public:
+  // Reshards that are kept, those that come first.
+  static constexpr int kMaxReshards = 10000;
+
+  // `mesh` as MeshCost::FromText reads it; empty: one axis of all devices.
+  static absl::StatusOr<SpmdReport> Start(const HloModule& before,
+                                          const std::string& mesh,
+                                          int64_t devices);
+
+  // For the sake of `visited`, an instruction of the module before, `source`
+  // became `result`, under the shardings that they carry.
+  void RecordReshard(const HloInstruction* visited, const Shape& base_shape,
+                     const HloInstruction* source,
+                     const HloInstruction* result);
+
+  absl::StatusOr<PassReport> Finish(const HloModule& after);
+
+ private:
+  explicit SpmdReport(MeshCost mesh) : mesh_(std::move(mesh)) {}
+
+  MeshCost mesh_;
+  // Of the module before, from the first reshard on: by then each call has a
+  // computation of its own, and none is replaced yet.
+  std::optional<ComputationRuns> runs_;
+  // By shape and shardings.
+  absl::flat_hash_map<std::string, double> lower_bounds_;
+  SpmdReportProto proto_;
+  // Of all reshards, in all their runs.
+  double reshard_bytes_ = 0;
+  double reshard_lower_bound_bytes_ = 0;
+};
+
+}  // namespace xla::spmd
+
+#endif  // XLA_HLO_TRANSFORMS_SPMD_SPMD_REPORT_H_
