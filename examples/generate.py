@@ -11,9 +11,13 @@ that evaluates in seconds: `jax.jit(step).lower(…)`, translated to HLO text.
 import os
 import sys
 
+# Sharded examples are for eight devices, which the host pretends to have.
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
+
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
 from jaxlib import _hlo
 
 # Source files are named from the repository's root, not from this machine's.
@@ -66,7 +70,7 @@ def conv_train():
                 jnp.zeros((4,), dtype=jnp.int32))
 
 
-def transformer(scan):
+def transformer(scan, batch=2):
   """A decoder of two layers (d=64, 4 heads), cross entropy, one Adam step."""
   vocabulary, length, width, heads, layers = 128, 16, 64, 4, 2
 
@@ -122,8 +126,92 @@ def transformer(scan):
           "norm2": zeros(layers, width),
       },
   }
-  tokens = jnp.zeros((2, length + 1), dtype=jnp.int32)
+  tokens = jnp.zeros((batch, length + 1), dtype=jnp.int32)
   return step, (params, params, params, jnp.zeros(()), tokens)
+
+
+def mesh():
+  """Two groups of four devices; XLA chooses what is not said."""
+  return jax.make_mesh((2, 4), ("data", "model"), (AxisType.Auto,) * 2)
+
+
+def sharded(argument, *spec):
+  return jax.ShapeDtypeStruct(argument.shape, argument.dtype,
+                              sharding=NamedSharding(mesh(), P(*spec)))
+
+
+def transformer_sharded():
+  """The scanned transformer: batches cut in two, layers in four."""
+  step, (params, mean, square, count, tokens) = transformer(scan=True, batch=4)
+  columns, rows = (None, None, "model"), (None, "model", None)
+  specs = {
+      "embedding": ("model", None),
+      "norm": (),
+      "layers": {
+          **{n: columns for n in ("q", "k", "v", "gate", "up")},
+          **{n: rows for n in ("o", "down")},
+          "norm1": (),
+          "norm2": (),
+      },
+  }
+
+  def cut(tree):
+    return jax.tree.map(lambda leaf, spec: sharded(leaf, *spec), tree, specs,
+                        is_leaf=lambda leaf: hasattr(leaf, "shape"))
+
+  return step, (cut(params), cut(mean), cut(square), sharded(count),
+                sharded(tokens, "data"))
+
+
+def moe_sharded():
+  """Two of eight experts for each token, one expert a device and one SGD step."""
+  tokens, width, hidden, experts = 32, 16, 32, 8
+
+  def loss(params, x, y):
+    gates = jax.nn.softmax(x @ params["gate"])
+    best = lax.top_k(gates, 2)[1]
+    chosen = jnp.sum(jax.nn.one_hot(best, experts), 1) * gates
+    h = jax.nn.silu(jnp.einsum("td,edh->teh", x, params["up"]))
+    out = jnp.einsum("teh,ehd,te->td", h, params["down"], chosen)
+    return jnp.mean((out - y) ** 2)
+
+  def step(params, x, y):
+    value, grads = jax.value_and_grad(loss)(params, x, y)
+    return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads), value
+
+  def zeros(*shape):
+    return jnp.zeros(shape)
+
+  both = ("data", "model")
+  params = {
+      "gate": sharded(zeros(width, experts)),
+      "up": sharded(zeros(experts, width, hidden), both),
+      "down": sharded(zeros(experts, hidden, width), both),
+  }
+  x = sharded(zeros(tokens, width), "data")
+  return step, (params, x, x)
+
+
+def shard_map_train():
+  """Two dense layers by hand over "model", by XLA over "data"."""
+
+  def forward(x, up, down):
+    return lax.psum(jnp.tanh(x @ up) @ down, "model")
+
+  def loss(params, x, y):
+    out = jax.shard_map(
+        forward, mesh=mesh(), axis_names={"model"}, out_specs=P(),
+        in_specs=(P(), P(None, "model"), P("model", None)))(x, *params)
+    return jnp.mean((out - y) ** 2)
+
+  def step(params, x, y):
+    value, grads = jax.value_and_grad(loss)(params, x, y)
+    return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads), value
+
+  params = (sharded(jnp.zeros((16, 32)), None, "model"),
+            sharded(jnp.zeros((32, 16)), "model", None))
+  x = sharded(jnp.zeros((8, 16)), "data")
+  return step, (params, x, x)
 
 
 # As XLA dumps modules: with metadata and its stack frames.
@@ -136,6 +224,9 @@ EXAMPLES = {
     "conv_train": conv_train,
     "transformer_train": lambda: transformer(scan=False),
     "transformer_scan_train": lambda: transformer(scan=True),
+    "transformer_sharded_train": transformer_sharded,
+    "moe_sharded_train": moe_sharded,
+    "shard_map_train": shard_map_train,
 }
 
 
@@ -148,6 +239,11 @@ def main():
     lowered = jax.jit(step, donate_argnums=donated).lower(*arguments)
     module = lowered.compiler_ir("hlo").as_hlo_module()
     text = module.to_string(PRINT_OPTIONS)
+    # The compiler is told the number of devices beside the module; its dumps
+    # have it in the header.
+    text = text.replace(", frontend_attributes={xla.sdy.meshes=",
+                        ", num_partitions=8, frontend_attributes={xla.sdy.meshes=",
+                        1)
     path = os.path.join(folder, name + ".hlo")
     with open(path, "w") as out:
       out.write(text.rstrip() + "\n")

@@ -4,17 +4,14 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "xla/hlo/ir/hlo_module.h"
-#include "xla/hlo/utils/hlo_query.h"
+#include "xla/hlo/ir/hlo_partitions.h"
 
 namespace xla {
 
 absl::StatusOr<bool> PartitionsPipeline::RunImpl(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
-  if (module->config().num_partitions() <= 1 ||
-      hlo_query::IsPartitioned(*module) || !hlo_query::HasShardings(*module)) {
-    return false;
-  }
+  if (!IsToBePartitioned(*module)) return false;
   return HloPassPipeline::RunImpl(module, execution_threads);
 }
 

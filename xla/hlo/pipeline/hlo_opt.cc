@@ -14,6 +14,7 @@
 #include "re2/re2.h"
 #include "xla/hlo/analysis/cost/gpu_devices.h"
 #include "xla/hlo/evaluator/run/module_meaning.h"
+#include "xla/hlo/ir/hlo_partitions.h"
 #include "xla/hlo/ir/hlo_print_options.h"
 #include "xla/hlo/pass/hlo_pass_pipeline.h"
 #include "xla/hlo/pass/instrumentation/changed_check.h"
@@ -30,7 +31,6 @@
 #include "xla/hlo/utils/file_util.h"
 #include "xla/hlo/utils/flag_check.h"
 #include "xla/hlo/utils/hlo_dot.h"
-#include "xla/hlo/utils/hlo_query.h"
 #include "xla/hlo/verifier/hlo_verifier.h"
 #include "xla/status_macros.h"
 
@@ -301,7 +301,7 @@ class Runner {
     if (partitions == 0) return;
     module.mutable_config().set_num_partitions(partitions);
     module.mutable_config().set_use_spmd_partitioning(partitions > 1);
-    if (partitions > 1 && !hlo_query::HasShardings(module)) {
+    if (partitions > 1 && !HasShardings(module)) {
       err_ << input.parser_options.file_name()
            << ": warning: nothing has a sharding, so that each of the "
            << partitions << " devices computes the whole module\n";

@@ -5,7 +5,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
@@ -118,21 +117,6 @@ bool ContainsLayoutConstrainedAllReduce(const HloModule& module) {
 
 int64_t NextChannelId(const HloModule& module) {
   return module.NextChannelId();
-}
-
-bool IsPartitioned(const HloModule& module) {
-  if (module.has_spmd_output_sharding()) return true;
-  if (!module.has_entry_computation()) return false;
-  // What copies a computation adds a number or ".clone".
-  const absl::string_view name = module.entry_computation()->name();
-  return absl::StrContains(name, "_spmd.") || absl::EndsWith(name, "_spmd");
-}
-
-bool HasShardings(const HloModule& module) {
-  return module.frontend_attributes().map().contains("xla.sdy.meshes") ||
-         AnyInstruction(module, [](const HloInstruction* instr) {
-           return instr->has_sharding();
-         });
 }
 
 bool HasX64TransformedHostTransfer(const HloModule& module) {

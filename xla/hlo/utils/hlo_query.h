@@ -39,15 +39,6 @@ bool ContainsLayoutConstrainedAllReduce(const HloModule& module);
 // A channel id greater than all in use, at least 1.
 int64_t NextChannelId(const HloModule& module);
 
-// A partitioner made the module: it is that of one device of several. Such
-// modules record the shardings of their results, or the name of their entry
-// ends in "_spmd".
-bool IsPartitioned(const HloModule& module);
-
-// Something says how the module is cut: an instruction has a sharding, or the
-// module has meshes of Shardy.
-bool HasShardings(const HloModule& module);
-
 // Some transfer to or from the host is half of a 64-bit value.
 bool HasX64TransformedHostTransfer(const HloModule& module);
 

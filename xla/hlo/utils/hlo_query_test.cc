@@ -12,7 +12,6 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
-#include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/parser/hlo_parser.h"
 
 namespace xla {
@@ -74,25 +73,6 @@ ENTRY e {
   EXPECT_EQ(hlo_query::NextChannelId(*Parse("ENTRY e { ROOT a = f32[] "
                                             "parameter(0) }")),
             1);
-}
-
-TEST(HloQueryTest, ModulesOfSeveralDevices) {
-  const auto entry = [](absl::string_view name, absl::string_view attributes) {
-    return Parse(absl::StrCat("ENTRY ", name, " { ROOT a = f32[4] parameter(0)",
-                              attributes, " }"));
-  };
-  EXPECT_FALSE(hlo_query::IsPartitioned(*entry("main", "")));
-  EXPECT_FALSE(hlo_query::IsPartitioned(*entry("main_spmd2", "")));
-  EXPECT_TRUE(hlo_query::IsPartitioned(*entry("main_spmd", "")));
-  EXPECT_TRUE(hlo_query::IsPartitioned(*entry("main.3_spmd.clone", "")));
-  auto recorded = entry("main", "");
-  EXPECT_FALSE(hlo_query::HasShardings(*recorded));
-  recorded->set_spmd_output_sharding(HloSharding::Replicate());
-  EXPECT_TRUE(hlo_query::IsPartitioned(*recorded));
-  EXPECT_TRUE(
-      hlo_query::HasShardings(*entry("main", ", sharding={replicated}")));
-  recorded->add_frontend_attribute("xla.sdy.meshes", "{}");
-  EXPECT_TRUE(hlo_query::HasShardings(*recorded));
 }
 
 TEST(HloQueryTest, LayoutConstraintsAndHostTransfers) {

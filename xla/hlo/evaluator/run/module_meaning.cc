@@ -19,6 +19,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_partitions.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
@@ -283,6 +284,20 @@ std::string FirstDivergence(
   return found;
 }
 
+namespace {
+
+// Gives the partitions of a replica the arguments of the first of them.
+void ShareWithinReplicas(const HloModule& module, DeviceLiterals& inputs) {
+  const size_t partitions = module.config().num_partitions();
+  for (size_t d = 0; d < inputs.size(); ++d) {
+    if (d % partitions == 0) continue;
+    const std::vector<Literal>& first = inputs[d - d % partitions];
+    for (size_t i = 0; i < first.size(); ++i) inputs[d][i] = first[i].Clone();
+  }
+}
+
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<ModuleMeaning>> ModuleMeaning::Make(
     const HloModule& module, const MeaningOptions& options) {
   TF_RETURN_IF_ERROR(CheckMeaningIsAFunction(module));
@@ -295,6 +310,7 @@ absl::StatusOr<std::unique_ptr<ModuleMeaning>> ModuleMeaning::Make(
     TF_ASSIGN_OR_RETURN(
         DeviceLiterals inputs,
         GenerateDeviceInputs(module, meaning->devices_, seed, seed % 2 == 1));
+    if (IsToBePartitioned(module)) ShareWithinReplicas(module, inputs);
     LockstepOptions limits = LimitsOf(options);
     limits.max_steps = StepsWithin(options);
     LockstepEvaluator evaluator(module, std::move(limits));

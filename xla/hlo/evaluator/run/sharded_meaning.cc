@@ -165,7 +165,7 @@ std::vector<std::vector<const Literal*>> Pointers(
 
 }  // namespace
 
-bool IsPartitioned(const HloModule& module) {
+bool RecordsShardings(const HloModule& module) {
   return module.has_spmd_output_sharding();
 }
 

@@ -18,7 +18,7 @@ namespace xla {
 
 // Whether a module is the program of one device, made from one for all: it
 // knows how its result is sharded.
-bool IsPartitioned(const HloModule& module);
+bool RecordsShardings(const HloModule& module);
 
 // How the arguments and the result of a module lie on its devices.
 struct EntryShardings {

@@ -13,6 +13,7 @@ void CheckEquivalent::GiveUp(absl::string_view when,
                              const absl::Status& reason) {
   meaning_ = nullptr;
   sharded_ = nullptr;
+  is_retried_ = reason.code() == absl::StatusCode::kUnimplemented;
   note_(absl::StrCat("note: equivalence is not checked ", when, ": ",
                      reason.message(), "\n"));
 }
@@ -20,7 +21,7 @@ void CheckEquivalent::GiveUp(absl::string_view when,
 absl::StatusOr<std::optional<std::string>> CheckEquivalent::Difference(
     const HloModule& module) {
   if (sharded_ == nullptr) {
-    if (!IsPartitioned(module) || IsPartitioned(meaning_->module())) {
+    if (!RecordsShardings(module) || RecordsShardings(meaning_->module())) {
       return meaning_->Advance(module);
     }
     TF_ASSIGN_OR_RETURN(
@@ -51,8 +52,17 @@ absl::Status CheckEquivalent::BeforePass(const PassEvent& event,
 absl::Status CheckEquivalent::AfterPass(const PassEvent& event,
                                         const HloModule& module,
                                         const absl::StatusOr<bool>& result) {
-  if ((meaning_ == nullptr && sharded_ == nullptr) ||
-      event.pass->IsPassPipeline() || !result.ok() || !*result) {
+  if (event.pass->IsPassPipeline() || !result.ok() || !*result) {
+    return absl::OkStatus();
+  }
+  if (meaning_ == nullptr && sharded_ == nullptr) {
+    if (!is_retried_) return absl::OkStatus();
+    absl::StatusOr<std::unique_ptr<ModuleMeaning>> meaning =
+        ModuleMeaning::Make(module, options_);
+    if (!meaning.ok()) return absl::OkStatus();
+    meaning_ = *std::move(meaning);
+    note_(absl::StrCat("note: equivalence is checked from pass ",
+                       event.pass_name(), " on\n"));
     return absl::OkStatus();
   }
   absl::StatusOr<std::optional<std::string>> difference = Difference(module);

@@ -22,13 +22,14 @@ namespace xla {
 // it, on the same made-up inputs, and fails the run (FailedPrecondition) after
 // the first pass that changed what the module computes.
 //
-// The pass that makes the program of one device (see IsPartitioned) is held
+// The pass that makes the program of one device (see RecordsShardings) is held
 // against the module before it, with arguments split over the devices; so are
 // all passes after it.
 //
 // What cannot be compared is told once per run and left alone: modules that
 // cannot be evaluated, or are above the cap of the options, and, from the pass
-// on that made them so, modules that take other inputs than before.
+// on that made them so, modules that take other inputs than before. Where an
+// instruction is unknown, checks begin after the pass that removed it.
 class CheckEquivalent : public PassInstrumentation {
  public:
   using Note = std::function<void(absl::string_view)>;
@@ -52,6 +53,8 @@ class CheckEquivalent : public PassInstrumentation {
   int module_id_ = -1;
   // Both null once there is nothing to compare with.
   std::unique_ptr<ModuleMeaning> meaning_;
+  // Whether a later pass may make a module that can be evaluated.
+  bool is_retried_ = false;
   // Once the module is the program of one device; meaning_ is null then.
   std::unique_ptr<ShardedMeaning> sharded_;
 };

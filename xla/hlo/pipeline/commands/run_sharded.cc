@@ -38,7 +38,7 @@ bool SameParameters(const HloComputation* a, const HloComputation* b) {
 
 bool IsProgramOfOneDevice(const HloModule& module, const HloModule& other,
                           int64_t partitions) {
-  if (IsPartitioned(other)) return !IsPartitioned(module);
+  if (RecordsShardings(other)) return !RecordsShardings(module);
   if (partitions == 0) partitions = other.config().num_partitions();
   return partitions > 1 &&
          module.entry_computation()->num_parameters() ==

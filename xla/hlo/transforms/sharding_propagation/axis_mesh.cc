@@ -52,7 +52,7 @@ std::optional<TileAssignment> TilesOfAxes(const Mesh& mesh,
 }  // namespace
 
 AxisMask TensorSharding::Used() const {
-  AxisMask mask = unreduced;
+  AxisMask mask = unreduced | manual;
   for (const AxisList& axes : dims) mask |= MaskOf(axes);
   return mask;
 }
@@ -162,7 +162,7 @@ std::optional<TensorSharding> AxisMesh::Translate(const HloSharding& sharding,
   const HloSharding tiled = HloSharding::V3ToV2Sharding(sharding);
   if (sharding.UseNamedShardingLeaf()) {
     const NamedSharding& named = sharding.named_sharding();
-    if (!named.manual_axes().empty() || named.IsMaximal()) return std::nullopt;
+    if (named.IsMaximal()) return std::nullopt;
     if (named.num_dimensions() == rank) {
       for (int64_t d = 0; d < rank; ++d) {
         result.open[d] = !named.dim_sharding(d).is_closed();
@@ -179,14 +179,16 @@ std::optional<TensorSharding> AxisMesh::Translate(const HloSharding& sharding,
     }
   }
   if (tiled.IsReplicatedLeaf()) return result;
-  if (!tiled.IsTiledLeaf() || tiled.IsManualSubgroup() ||
-      tiled.TiledDataRank() != rank) {
+  if (!tiled.IsTiledLeaf() || tiled.TiledDataRank() != rank) {
     return std::nullopt;
   }
   std::optional<std::vector<AxisList>> axes =
       AxesOfDims(tiled.tile_assignment());
   if (!axes) return std::nullopt;
   for (int64_t d = 0; d < rank; ++d) result.dims[d] = std::move((*axes)[d]);
+  if (tiled.SubgroupManualDim() >= 0) {
+    result.manual = MaskOf((*axes)[tiled.SubgroupManualDim()]);
+  }
   if (tiled.SubgroupUnreducedDim() >= 0) {
     result.unreduced = MaskOf((*axes)[tiled.SubgroupUnreducedDim()]);
     result.reduction_op = tiled.reduction_op();
@@ -203,16 +205,19 @@ HloSharding AxisMesh::ToHloSharding(const TensorSharding& sharding) const {
     perm.insert(perm.end(), axes.begin(), axes.end());
   }
   std::vector<OpSharding::Type> types;
-  if (sharding.unreduced != 0) {
+  const auto add_subgroup = [&](AxisMask mask, OpSharding::Type type) {
+    if (mask == 0) return;
     int64_t extent = 1;
     for (int axis = 0; axis < num_axes(); ++axis) {
-      if (((sharding.unreduced >> axis) & 1) == 0) continue;
+      if (((mask >> axis) & 1) == 0) continue;
       perm.push_back(axis);
       extent *= sizes_[axis];
     }
     dims.push_back(extent);
-    types.push_back(OpSharding::UNREDUCED);
-  }
+    types.push_back(type);
+  };
+  add_subgroup(sharding.manual, OpSharding::MANUAL);
+  add_subgroup(sharding.unreduced, OpSharding::UNREDUCED);
   int64_t replicas = 1;
   const AxisMask used = sharding.Used();
   for (int axis = 0; axis < num_axes(); ++axis) {

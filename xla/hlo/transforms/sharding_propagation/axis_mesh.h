@@ -23,6 +23,8 @@ struct TensorSharding {
   // Axes that may not cut the array, and those over which it is a sum.
   AxisMask replicated = 0;
   AxisMask unreduced = 0;
+  // Axes along which devices have values of their own, in a manual region.
+  AxisMask manual = 0;
   ReductionOp reduction_op = ReductionOp::kSum;
 
   // Axes that stand somewhere.
@@ -46,13 +48,12 @@ class AxisMesh {
   // Devices along the axes of the list.
   int64_t Extent(const AxisList& axes) const;
 
-  // nullopt for one device, manual (also as a subgroup), unknown and tuple
-  // shardings, ranks that differ from `rank`, and devices in an order that the
-  // axes do not give. Dimensions of tiled shardings are closed, those of named
-  // ones as they say.
+  // nullopt for one device, manual, unknown and tuple shardings, ranks that
+  // differ from `rank`, and devices in an order that the axes do not give.
+  // Dimensions of tiled shardings are closed, those of named ones as they say.
   std::optional<TensorSharding> Translate(const HloSharding& sharding,
                                           int64_t rank) const;
-  // Always tiled or replicated.
+  // Tiled or replicated.
   HloSharding ToHloSharding(const TensorSharding& sharding) const;
 
  private:

@@ -49,6 +49,7 @@ class Propagation {
     for (const FactorSolver::Divergence& divergence : solver.Divergences()) {
       AddConflict(divergence, conflicts);
     }
+    AlignBorders();
     DropIndivisible();
     return WriteBack() || manual_changed;
   }
@@ -185,6 +186,36 @@ class Propagation {
           "sharding_conflict", conflict.ToString());
     }
     conflicts->push_back(std::move(conflict));
+  }
+
+  // A value at the border of a manual region is cut by manual axes first, then
+  // as inside of the region: along open dimensions the inside decides.
+  void AlignBorders() {
+    for (const HloInstruction* inst : graph_.instructions()) {
+      const bool enters = inst->IsCustomCall("SPMDFullToShardShape");
+      if ((!enters && !inst->IsCustomCall("SPMDShardToFullShape")) ||
+          inst->operand_count() != 1 || !inst->shape().IsArray()) {
+        continue;
+      }
+      const HloInstruction* outside = enters ? inst->operand(0) : inst;
+      if (enters && (!IsSharding(*outside) || outside->user_count() != 1)) {
+        continue;
+      }
+      FactorSolver::TensorState& whole = states_[graph_.FirstTensor(outside)];
+      const FactorSolver::TensorState& shard =
+          states_[graph_.FirstTensor(enters ? inst : inst->operand(0))];
+      if (whole.blocked || shard.blocked) continue;
+      for (size_t d = 0; d < whole.sharding.dims.size(); ++d) {
+        if (!whole.sharding.open[d]) continue;
+        AxisList axes;
+        for (int axis : whole.sharding.dims[d]) {
+          if ((shard.sharding.manual >> axis) & 1) axes.push_back(axis);
+        }
+        axes.insert(axes.end(), shard.sharding.dims[d].begin(),
+                    shard.sharding.dims[d].end());
+        whole.sharding.dims[d] = std::move(axes);
+      }
+    }
   }
 
   // Entry parameters and results are shards that the caller sees: what was

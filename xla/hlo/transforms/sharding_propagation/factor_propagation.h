@@ -66,13 +66,14 @@ struct ShardingConflict {
 // Never changes what is given: tiled annotations and closed dimensions of named
 // ones are fixed; open dimensions may be cut further. Constants and what is
 // computed from constants alone take what their users want, last. Manual
-// regions stay manual. `Sharding` custom calls become copies that carry the
-// sharding. Dimensions of entry parameters and results that the axes found for
-// them do not divide are left whole. Afterwards all shardings are tiled ones.
+// regions stay manual; where some axes only are, the others spread. `Sharding`
+// custom calls become copies that carry the sharding. Dimensions of entry
+// parameters and results that the axes found for them do not divide are left
+// whole. Afterwards all shardings are tiled ones.
 //
 // O((instructions + changes) * rank * axes) per round. Deterministic.
 // InvalidArgument names instruction and sharding for annotations over different
-// numbers of devices or of the wrong rank; Unimplemented: manual subgroups.
+// numbers of devices or of the wrong rank.
 class FactorPropagation : public HloModulePass {
  public:
   explicit FactorPropagation(

@@ -460,7 +460,26 @@ Rule BitcastConvertRule(const HloInstruction& inst) {
   return b.Build();
 }
 
+// Dimensions that a manual region leaves whole are one inside and outside.
+Rule BorderRule(const HloInstruction& inst) {
+  const Shape& operand = inst.operand(0)->shape();
+  const Shape& result = inst.shape();
+  if (!operand.IsArray() || !result.IsArray() ||
+      operand.dimensions().size() != result.dimensions().size()) {
+    return std::nullopt;
+  }
+  std::vector<int64_t> cut;
+  for (size_t d = 0; d < result.dimensions().size(); ++d) {
+    if (operand.dimensions(d) != result.dimensions(d)) cut.push_back(d);
+  }
+  return ElementwiseRule(inst, cut);
+}
+
 Rule CustomCallRule(const HloInstruction& inst) {
+  if (inst.IsCustomCall({"SPMDFullToShardShape", "SPMDShardToFullShape"}) &&
+      inst.operand_count() == 1) {
+    return BorderRule(inst);
+  }
   if (inst.IsCustomCall({"Sharding", "LayoutConstraint", "MoveToHost",
                          "MoveToDevice", "PinToDevice", "PinToDeviceSram",
                          "X64Combine"})) {

@@ -1,6 +1,7 @@
 #include "xla/hlo/transforms/sharding_propagation/sharding_annotations.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,42 +17,69 @@
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/ir/mesh_and_axis.h"
+#include "xla/hlo/ir/named_sharding.h"
+#include "xla/hlo/ir/tile_assignment.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
 namespace xla {
 namespace {
 
-bool IsManual(const HloInstruction& inst) {
-  return inst.has_sharding() && inst.sharding().IsManual();
+// A leaf of the sharding that is manual, wholly or along some axes.
+std::optional<HloSharding> ManualLeaf(const HloInstruction& inst) {
+  if (!inst.has_sharding()) return std::nullopt;
+  const HloSharding& sharding = inst.sharding();
+  const auto is_manual = [](const HloSharding& leaf) {
+    return leaf.IsManualLeaf() || leaf.IsManualSubgroup();
+  };
+  if (!sharding.IsTuple()) {
+    if (!is_manual(sharding)) return std::nullopt;
+    return sharding;
+  }
+  for (const HloSharding& leaf : sharding.tuple_elements()) {
+    if (is_manual(leaf)) return leaf;
+  }
+  return std::nullopt;
 }
 
-bool MakeManual(HloInstruction* inst) {
+bool MakeManual(HloInstruction* inst, const HloSharding& leaf) {
   if (inst->has_sharding()) return false;
-  inst->set_sharding(HloSharding::Single(inst->shape(), HloSharding::Manual()));
+  std::vector<HloSharding> leaves;
+  for (const Shape* shape : ShapeUtil::FlattenTupleShape(inst->shape())) {
+    leaves.push_back(OpenInManualRegion(
+        leaf, shape->IsArray() ? shape->dimensions().size() : 0));
+  }
+  if (leaves.empty()) leaves.push_back(OpenInManualRegion(leaf, 0));
+  inst->set_sharding(inst->shape().IsTuple()
+                         ? HloSharding::Tuple(inst->shape(), leaves)
+                         : leaves[0]);
   return true;
 }
 
-// Whether the instruction stands in a manual region, by its neighbours.
-bool ShouldBeManual(const HloInstruction& inst) {
+// A leaf of the manual region in which the instruction stands, by its
+// neighbours.
+std::optional<HloSharding> ManualRegionOf(const HloInstruction& inst) {
   if (inst.has_sharding() ||
       inst.IsCustomCall({"SPMDShardToFullShape", "SPMDFullToShardShape"})) {
-    return false;
+    return std::nullopt;
   }
+  std::optional<HloSharding> leaf;
   for (const HloInstruction* operand : inst.operands()) {
-    if (IsManual(*operand)) return true;
+    leaf = ManualLeaf(*operand);
+    if (leaf.has_value()) return leaf;
   }
-  if (inst.operand_count() > 0 || inst.user_count() == 0 ||
-      inst.opcode() == HloOpcode::kParameter) {
-    return false;
+  if (inst.operand_count() > 0 || inst.opcode() == HloOpcode::kParameter) {
+    return std::nullopt;
   }
   // Constants that only the region reads.
   for (const HloInstruction* user : inst.users()) {
-    if (!IsManual(*user) || user->IsCustomCall("SPMDFullToShardShape")) {
-      return false;
+    leaf = ManualLeaf(*user);
+    if (!leaf.has_value() || user->IsCustomCall("SPMDFullToShardShape")) {
+      return std::nullopt;
     }
   }
-  return true;
+  return leaf;
 }
 
 bool SpreadToCallees(const HloInstruction& inst) {
@@ -64,13 +92,32 @@ bool SpreadToCallees(const HloInstruction& inst) {
     default:
       return false;
   }
-  if (!IsManual(inst)) return false;
+  const std::optional<HloSharding> leaf = ManualLeaf(inst);
+  if (!leaf.has_value()) return false;
   for (HloComputation* callee : inst.called_computations()) {
     for (HloInstruction* callee_inst : callee->instructions()) {
-      changed |= MakeManual(callee_inst);
+      changed |= MakeManual(callee_inst, *leaf);
     }
   }
   return changed;
+}
+
+// The axes of a tiled sharding that is manual along some of them, as a mesh of
+// two: first those, then all others.
+NamedSharding ManualAndOther(
+    const HloSharding& leaf,
+    absl::Span<const NamedSharding::DimensionSharding> dims) {
+  const int64_t manual_dim = leaf.SubgroupManualDim();
+  const TileAssignment& tiles = leaf.tile_assignment();
+  std::vector<int> perm = {static_cast<int>(manual_dim)};
+  for (int64_t d = 0; d < tiles.num_dimensions(); ++d) {
+    if (d != manual_dim) perm.push_back(static_cast<int>(d));
+  }
+  const int64_t manual = tiles.dim(manual_dim);
+  const TileAssignment devices =
+      tiles.Transpose(perm).Reshape({manual, tiles.num_elements() / manual});
+  const absl::string_view names[] = {"manual", "other"};
+  return NamedSharding(Mesh(devices, names), dims, {}, {}, {AxisRef(0)});
 }
 
 }  // namespace
@@ -112,11 +159,6 @@ absl::Status CheckAnnotation(const HloInstruction& inst, int64_t* devices) {
   std::vector<HloSharding> leaves = {sharding};
   if (sharding.IsTuple()) leaves = sharding.tuple_elements();
   for (const HloSharding& leaf : leaves) {
-    if (leaf.IsManualSubgroup()) {
-      return absl::UnimplementedError(absl::StrCat("instruction ", inst.name(),
-                                                   ": manual subgroups in ",
-                                                   leaf.ToString()));
-    }
     if (!HloSharding::V3ToV2Sharding(leaf).IsTiled()) continue;
     if (*devices == 0) *devices = leaf.num_devices();
     if (leaf.num_devices() != *devices) {
@@ -138,11 +180,23 @@ absl::Status CheckAnnotation(const HloInstruction& inst, int64_t* devices) {
   return absl::OkStatus();
 }
 
+HloSharding OpenInManualRegion(const HloSharding& leaf, int64_t rank) {
+  if (leaf.IsManualLeaf()) return HloSharding::Manual();
+  const std::vector<NamedSharding::DimensionSharding> dims(
+      rank, NamedSharding::DimensionSharding({}, /*is_closed=*/false));
+  if (!leaf.UseNamedShardingLeaf()) {
+    return HloSharding(ManualAndOther(leaf, dims));
+  }
+  const NamedSharding& named = leaf.named_sharding();
+  return HloSharding(
+      NamedSharding(named.mesh(), dims, {}, {}, named.manual_axes()));
+}
+
 absl::StatusOr<bool> SpreadManualShardings(HloModule* module) {
   bool any = false;
   for (const HloComputation* computation : module->computations()) {
     for (const HloInstruction* inst : computation->instructions()) {
-      any = any || IsManual(*inst);
+      any = any || ManualLeaf(*inst).has_value();
     }
   }
   if (!any) return false;
@@ -152,7 +206,9 @@ absl::StatusOr<bool> SpreadManualShardings(HloModule* module) {
     again = false;
     for (HloComputation* computation : module->computations()) {
       for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
-        if (ShouldBeManual(*inst)) again |= MakeManual(inst);
+        if (const auto leaf = ManualRegionOf(*inst)) {
+          again |= MakeManual(inst, *leaf);
+        }
         again |= SpreadToCallees(*inst);
       }
     }

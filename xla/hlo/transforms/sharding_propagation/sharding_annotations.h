@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_sharding.h"
 
 namespace xla {
 
@@ -18,12 +19,17 @@ std::vector<int64_t> UnspecifiedDims(const HloInstruction& inst);
 
 // InvalidArgument with instruction, sharding and shape unless the instruction's
 // sharding fits its shape and is over *devices devices (0: not known yet; set
-// from the first that says it). Unimplemented for manual subgroups.
+// from the first that says it).
 absl::Status CheckAnnotation(const HloInstruction& inst, int64_t* devices);
 
-// Makes {manual} what is computed from manual values alone, from
-// SPMDFullToShardShape to SPMDShardToFullShape, through loops and calls.
-// Returns whether anything changed.
+// The sharding, open in all `rank` dimensions, of a value in the manual region
+// in which another value has `leaf`: manual along the same axes.
+HloSharding OpenInManualRegion(const HloSharding& leaf, int64_t rank);
+
+// Makes manual what is computed from manual values, from SPMDFullToShardShape
+// to SPMDShardToFullShape, through loops and calls: {manual}, or, where the
+// region is manual along some axes only, open along the others. Returns whether
+// anything changed.
 absl::StatusOr<bool> SpreadManualShardings(HloModule* module);
 
 }  // namespace xla

@@ -22,6 +22,7 @@
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/named_sharding.h"
 #include "xla/hlo/transforms/sharding_propagation/sdy_attributes.h"
+#include "xla/hlo/transforms/sharding_propagation/sdy_manual_computations.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -111,6 +112,7 @@ class Importer {
         RETURN_IF_ERROR(Import(inst));
       }
     }
+    RETURN_IF_ERROR(ImportManualComputations(module_, meshes_));
     FrontendAttributes attributes = module_->frontend_attributes();
     attributes.mutable_map()->erase(std::string(kSdyMeshes));
     attributes.mutable_map()->erase("xla.sdy.use_tuple_args");
@@ -131,8 +133,7 @@ class Importer {
   absl::Status Import(HloInstruction* inst) {
     if (inst->opcode() == HloOpcode::kCustomCall &&
         inst->IsCustomCall(
-            {"xla.sdy.GlobalToLocalShape", "xla.sdy.LocalToGlobalShape",
-             "xla.sdy.ShardingGroup", "xla.sdy.PropagationBarrier"})) {
+            {"xla.sdy.ShardingGroup", "xla.sdy.PropagationBarrier"})) {
       return absl::UnimplementedError(absl::StrCat("instruction ", inst->name(),
                                                    ": custom call ",
                                                    inst->custom_call_target()));

@@ -22,12 +22,13 @@ namespace xla {
 // A module without Shardy's attributes is left alone. In one that has them,
 // shardings that stand in `sharding=` count for nothing and are removed, except
 // at infeed, outfeed, send and recv; FuncResultSharding becomes `Sharding`,
-// whose unspecified_dims are opened. O(instructions).
+// whose unspecified_dims are opened; manual computations become manual regions
+// (sdy_manual_computations.h). O(instructions).
 //
 // InvalidArgument names the instruction and the text for malformed attributes,
-// unknown meshes and axes, and ranks that do not match. Unimplemented: manual
-// computations, sharding groups, propagation barriers, priorities other than 0,
-// and shardings of tuple arguments.
+// unknown meshes and axes, and ranks that do not match. Unimplemented: sharding
+// groups, propagation barriers, priorities other than 0, and shardings of tuple
+// arguments.
 class ShardyImport : public HloModulePass {
  public:
   absl::string_view name() const override { return "shardy-import"; }
