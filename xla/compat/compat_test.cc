@@ -43,6 +43,7 @@
 #include "xla/service/multi_output_fusion.h"
 #include "xla/service/name_uniquer.h"
 #include "xla/service/pattern_matcher.h"
+#include "xla/service/sharding_propagation.h"
 #include "xla/service/shape_inference.h"
 #include "xla/service/tuple_points_to_analysis.h"
 #include "xla/service/value_range.h"

@@ -19,6 +19,7 @@
 #include "xla/hlo/transforms/memory/hlo_memory_scheduler.h"
 #include "xla/hlo/transforms/memory/rematerialization_pass.h"
 #include "xla/hlo/transforms/sharding_propagation/factor_propagation.h"
+#include "xla/hlo/transforms/sharding_propagation/sharding_propagation.h"
 #include "xla/hlo/transforms/sharding_propagation/shardy_import.h"
 #include "xla/hlo/transforms/simplifiers/batchnorm_expander.h"
 #include "xla/hlo/transforms/simplifiers/call_inliner.h"

@@ -1,0 +1,64 @@
+#ifndef XLA_HLO_TRANSFORMS_SHARDING_PROPAGATION_SHARDING_EDGES_H_
+#define XLA_HLO_TRANSFORMS_SHARDING_PROPAGATION_SHARDING_EDGES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/utils/custom_call_sharding_helper.h"
+
+// What the sharding of an instruction says of that of a neighbour, for
+// ShardingPropagation. Shardings are seen leaf by leaf, in the order of
+// ShapeUtil::FlattenTupleShape.
+
+namespace xla::sharding_edges {
+
+// The sharding of a leaf, or null.
+using LeafReader =
+    absl::FunctionRef<const HloSharding*(const HloInstruction*, int64_t leaf)>;
+
+struct LeafSharding {
+  int64_t leaf;
+  HloSharding sharding;
+};
+
+struct Context {
+  // See ShardingPropagation.
+  int64_t level = 0;
+  bool is_spmd = false;
+  // May be null.
+  const CustomCallShardingHelper* helper = nullptr;
+};
+
+// Reads what the instructions themselves carry. Null for instructions without
+// a sharding and leaves that are {unknown}.
+const HloSharding* ReadInstruction(const HloInstruction* inst, int64_t leaf);
+
+int64_t NumLeaves(const Shape& shape);
+// Whether the shape can have that leaf sharding.
+bool Fits(const HloSharding& sharding, const Shape& shape);
+
+// Custom calls whose result is an operand of theirs.
+bool IsPassThroughCustomCall(const HloInstruction& inst);
+
+// The first level at which shardings go from operands to this instruction, and
+// from it to its operands.
+int64_t ForwardLevel(const HloInstruction& inst, const Context& context);
+int64_t BackwardLevel(const HloInstruction& inst, const Context& context);
+
+// What the operands say of the instruction, the more important first. Several
+// may speak of one leaf.
+std::vector<LeafSharding> FromOperands(const HloInstruction& inst,
+                                       const Context& context,
+                                       LeafReader reader);
+
+// What `user` says of its operand `inst`.
+std::vector<LeafSharding> FromUser(const HloInstruction& inst,
+                                   const HloInstruction& user,
+                                   const Context& context, LeafReader reader);
+
+}  // namespace xla::sharding_edges
+
+#endif  // XLA_HLO_TRANSFORMS_SHARDING_PROPAGATION_SHARDING_EDGES_H_

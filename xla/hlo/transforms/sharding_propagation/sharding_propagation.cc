@@ -1,0 +1,421 @@
+#include "xla/hlo/transforms/sharding_propagation/sharding_propagation.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/transforms/sharding_propagation/sharding_annotations.h"
+#include "xla/hlo/transforms/sharding_propagation/sharding_edges.h"
+#include "xla/hlo/transforms/sharding_propagation/sharding_spread.h"
+#include "xla/hlo/utils/hlo_sharding_util.h"
+#include "xla/shape_util.h"
+#include "xla/status_macros.h"
+
+namespace xla {
+namespace {
+
+constexpr int64_t kLastLevel = 3;
+constexpr char kCsePrevention[] = "_sharding_propagation_cse_prevention";
+
+using Threads = absl::flat_hash_set<absl::string_view>;
+using Groups = absl::flat_hash_map<int64_t, std::vector<HloInstruction*>>;
+
+template <typename Flags>
+bool Any(const Flags& flags) {
+  return absl::c_linear_search(flags, true);
+}
+
+absl::Status CheckShardings(const HloModule& module, const Threads& threads) {
+  for (const HloComputation* computation : module.computations(threads)) {
+    for (const HloInstruction* inst : computation->instructions()) {
+      if (!inst->has_sharding()) continue;
+      switch (inst->opcode()) {
+        // Outfeeds count their token, sends their operand.
+        case HloOpcode::kOutfeed:
+        case HloOpcode::kSend:
+        case HloOpcode::kRecv:
+          continue;
+        default:
+          break;
+      }
+      const absl::Status fits = inst->sharding().Validate(inst->shape());
+      if (!fits.ok()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("instruction ", inst->name(), ": ", fits.message()));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+// One flag per leaf: whether it may change.
+absl::StatusOr<std::vector<bool>> LeafFlags(const Shape& shape,
+                                            absl::Span<const bool> flags,
+                                            absl::string_view what) {
+  const size_t elements =
+      shape.IsTuple() ? shape.tuple_shapes().size() : size_t{1};
+  if (flags.size() != 1 && flags.size() != elements) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("sharding-propagation: ", flags.size(), " flags for ",
+                     elements, " ", what));
+  }
+  std::vector<bool> leaves;
+  for (size_t i = 0; i < elements; ++i) {
+    const Shape& element = shape.IsTuple() ? shape.tuple_shapes(i) : shape;
+    leaves.insert(leaves.end(), sharding_edges::NumLeaves(element),
+                  flags.size() == 1 ? flags[0] : flags[i]);
+  }
+  return leaves;
+}
+
+// The flags of each entry parameter's leaves.
+absl::StatusOr<std::vector<std::vector<bool>>> ParameterFlags(
+    const HloModule& module, absl::Span<const bool> flags) {
+  const auto& parameters = module.entry_computation()->parameter_instructions();
+  std::vector<std::vector<bool>> result;
+  if (parameters.size() == 1 && parameters[0]->shape().IsTuple()) {
+    ASSIGN_OR_RETURN(std::vector<bool> leaves,
+                     LeafFlags(parameters[0]->shape(), flags,
+                               "elements of the only parameter"));
+    result.push_back(std::move(leaves));
+    return result;
+  }
+  if (flags.size() != 1 && flags.size() != parameters.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("sharding-propagation: ", flags.size(), " flags for ",
+                     parameters.size(), " parameters"));
+  }
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    result.emplace_back(sharding_edges::NumLeaves(parameters[i]->shape()),
+                        flags.size() == 1 ? flags[0] : flags[i]);
+  }
+  return result;
+}
+
+// The result of the entry keeps what it has, or nothing. Where it is tied to
+// what happens in a loop or branch, its elements are put together anew.
+void SeparateRoot(HloComputation* entry) {
+  HloInstruction* root = entry->root_instruction();
+  switch (root->opcode()) {
+    case HloOpcode::kWhile:
+    case HloOpcode::kConditional:
+    case HloOpcode::kCall:
+      break;
+    default:
+      return;
+  }
+  if (root->has_sharding()) return;
+  HloInstruction* result = nullptr;
+  if (root->shape().IsTuple()) {
+    std::vector<HloInstruction*> elements;
+    for (size_t i = 0; i < root->shape().tuple_shapes().size(); ++i) {
+      elements.push_back(entry->AddInstruction(
+          HloInstruction::CreateGetTupleElement(root, i)));
+    }
+    result = entry->AddInstruction(HloInstruction::CreateTuple(elements));
+  } else {
+    result = entry->AddInstruction(
+        HloInstruction::CreateUnary(root->shape(), HloOpcode::kCopy, root));
+  }
+  entry->set_root_instruction(result);
+}
+
+// Shardings say where they come from, or nothing says so.
+void SetMetadata(HloModule* module, const Threads& threads, bool propagate) {
+  for (HloComputation* computation : module->computations(threads)) {
+    for (HloInstruction* inst : computation->instructions()) {
+      if (!inst->has_sharding()) continue;
+      inst->set_sharding(
+          propagate ? inst->sharding().WithMetadata({inst->metadata()},
+                                                    /*overwrite=*/false)
+                    : inst->sharding().WithoutMetadata());
+    }
+  }
+}
+
+bool ClearCsePrevention(HloModule* module, const Threads& threads) {
+  bool changed = false;
+  for (HloComputation* computation : module->computations(threads)) {
+    for (HloInstruction* inst : computation->instructions()) {
+      if (!inst->has_sharding() || inst->sharding().IsTuple()) continue;
+      for (const OpMetadata& metadata : inst->sharding().metadata()) {
+        if (metadata.op_name() != kCsePrevention) continue;
+        inst->clear_sharding();
+        changed = true;
+        break;
+      }
+    }
+  }
+  return changed;
+}
+
+bool RemoveBarriers(HloModule* module, const Threads& threads) {
+  bool changed = false;
+  for (HloComputation* computation : module->computations(threads)) {
+    for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
+      if (!inst->IsCustomCall({"ShardBarrierFrom", "ShardBarrierTo"}) ||
+          inst->operand_count() != 1) {
+        continue;
+      }
+      HloInstruction* operand = inst->mutable_operand(0);
+      CHECK_OK(inst->ReplaceAllUsesWith(operand));
+      CHECK_OK(computation->RemoveInstruction(inst));
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+// Where the caller sees shards, tiles have to be even.
+HloSharding Divisible(const Shape& shape, const HloSharding& sharding) {
+  if (!sharding.IsTiledLeaf() || !shape.IsArray()) return sharding;
+  for (int64_t d = 0; d < sharding.TiledDataRank(); ++d) {
+    if (shape.dimensions(d) % sharding.dimension(d) != 0) {
+      return HloSharding::Replicate();
+    }
+  }
+  return sharding;
+}
+
+class PropagationRun {
+ public:
+  PropagationRun(HloModule* module, const Threads& threads,
+                 const sharding_edges::Context& context)
+      : module_(module), threads_(threads), context_(context) {}
+
+  absl::Status Boundary(absl::Span<const bool> to_output,
+                        absl::Span<const bool> to_parameters) {
+    any_output_ = Any(to_output);
+    ASSIGN_OR_RETURN(root_flags_,
+                     LeafFlags(Entry()->root_instruction()->shape(), to_output,
+                               "elements of the result"));
+    ASSIGN_OR_RETURN(parameter_flags_, ParameterFlags(*module_, to_parameters));
+    return absl::OkStatus();
+  }
+
+  // True if it changed shardings or the root.
+  absl::StatusOr<bool> Propagate(
+      const absl::flat_hash_map<const HloInstruction*, std::vector<int64_t>>&
+          open,
+      const Groups& as_groups, const Groups& like_groups) {
+    HloInstruction* old_root = Entry()->root_instruction();
+    if (!any_output_) SeparateRoot(Entry());
+    separated_ = Entry()->root_instruction() != old_root;
+    Remember();
+    RETURN_IF_ERROR(SpreadManualShardings(module_).status());
+    ShardingSpread spread(module_, threads_, context_);
+    for (HloComputation* computation : module_->computations(threads_)) {
+      for (HloInstruction* inst : computation->instructions()) {
+        FixGiven(inst, &spread);
+      }
+    }
+    for (const auto& [inst, dims] : open) spread.Open(inst, dims);
+    // Maps in the order of their keys, so that runs are alike.
+    for (const Groups* groups : {&as_groups, &like_groups}) {
+      const std::map<int64_t, std::vector<HloInstruction*>> ordered(
+          groups->begin(), groups->end());
+      for (const auto& [id, members] : ordered) spread.AddGroup(members);
+    }
+    spread.Tie();
+    for (int64_t level = 0; level <= kLastLevel; ++level) {
+      spread.RunLevel(level);
+    }
+    if (!as_groups.empty()) {
+      const std::map<int64_t, std::vector<HloInstruction*>> ordered(
+          as_groups.begin(), as_groups.end());
+      for (const auto& [id, members] : ordered) spread.MakeCommon(members);
+      spread.RunLevel(kLastLevel);
+    }
+    spread.Write();
+    RestoreBoundary();
+    return Differs() || separated_;
+  }
+
+  // Whether the entry has a new root.
+  bool separated() const { return separated_; }
+
+  // Takes away what propagation found, except on broadcasts of scalars.
+  bool KeepScalarBroadcasts() {
+    for (HloComputation* computation : module_->computations(threads_)) {
+      for (HloInstruction* inst : computation->instructions()) {
+        if (!inst->has_sharding()) continue;
+        const auto given = given_.find(inst);
+        if (given != given_.end()) {
+          inst->set_sharding(given->second);
+        } else if (inst->opcode() != HloOpcode::kBroadcast ||
+                   !ShapeUtil::IsScalar(inst->operand(0)->shape())) {
+          inst->clear_sharding();
+        } else {
+          OpMetadata metadata;
+          metadata.set_op_name(kCsePrevention);
+          inst->set_sharding(
+              inst->sharding().WithMetadata({metadata}, /*overwrite=*/true));
+        }
+      }
+    }
+    return Differs();
+  }
+
+ private:
+  HloComputation* Entry() const { return module_->entry_computation(); }
+
+  void FixGiven(HloInstruction* inst, ShardingSpread* spread) const {
+    if (inst->parent() == Entry()) {
+      if (inst->opcode() == HloOpcode::kParameter) {
+        const std::vector<bool>& flags =
+            parameter_flags_[inst->parameter_number()];
+        for (size_t i = 0; i < flags.size(); ++i) {
+          if (!flags[i] && sharding_edges::ReadInstruction(inst, i)) {
+            spread->Fix(inst, i);
+          }
+        }
+        return;
+      }
+      if (inst->IsRoot()) {
+        for (size_t i = 0; i < root_flags_.size(); ++i) {
+          if (!root_flags_[i]) spread->Fix(inst, i);
+        }
+        return;
+      }
+    }
+    spread->FixGiven(inst);
+  }
+
+  // Whether any sharding is not what it was.
+  bool Differs() const {
+    for (const HloComputation* computation : module_->computations(threads_)) {
+      for (const HloInstruction* inst : computation->instructions()) {
+        const auto given = given_.find(inst);
+        if (inst->has_sharding() != (given != given_.end()) ||
+            (inst->has_sharding() && inst->sharding() != given->second)) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  void Remember() {
+    for (const HloComputation* computation : module_->computations(threads_)) {
+      for (const HloInstruction* inst : computation->instructions()) {
+        if (inst->has_sharding()) given_.insert({inst, inst->sharding()});
+      }
+    }
+  }
+
+  // Parameters that may not change served as sources only.
+  void RestoreBoundary() {
+    for (HloInstruction* parameter : Entry()->parameter_instructions()) {
+      Restore(parameter, parameter_flags_[parameter->parameter_number()]);
+    }
+    if (any_output_) {
+      Restore(Entry()->root_instruction(), root_flags_);
+    } else {
+      Restore(Entry()->root_instruction(),
+              std::vector<bool>(root_flags_.size(), false));
+    }
+  }
+
+  void Restore(HloInstruction* inst, const std::vector<bool>& flags) {
+    if (!inst->has_sharding() || flags.empty()) return;
+    const auto given = given_.find(inst);
+    if (!Any(flags) && given == given_.end()) {
+      inst->clear_sharding();
+      return;
+    }
+    const auto shapes = ShapeUtil::FlattenTupleShape(inst->shape());
+    std::vector<HloSharding> parts;
+    for (size_t i = 0; i < flags.size(); ++i) {
+      HloSharding part = HloSharding::Replicate();
+      if (flags[i]) {
+        part = Divisible(*shapes[i], *sharding_edges::ReadInstruction(inst, i));
+      } else if (given != given_.end()) {
+        const HloSharding& whole = given->second;
+        const HloSharding& leaf =
+            whole.IsTuple() ? whole.tuple_elements()[i] : whole;
+        if (!leaf.IsUnknownLeaf()) part = leaf;
+      }
+      parts.push_back(std::move(part));
+    }
+    inst->set_sharding(inst->shape().IsTuple()
+                           ? HloSharding::Tuple(inst->shape(), parts)
+                           : parts[0]);
+  }
+
+  HloModule* module_;
+  const Threads& threads_;
+  sharding_edges::Context context_;
+  bool any_output_ = false;
+  bool separated_ = false;
+  std::vector<bool> root_flags_;
+  std::vector<std::vector<bool>> parameter_flags_;
+  absl::flat_hash_map<const HloInstruction*, HloSharding> given_;
+};
+
+}  // namespace
+
+ShardingPropagation::ShardingPropagation(
+    bool is_spmd, bool propagate_metadata,
+    absl::Span<const bool> allow_spmd_sharding_propagation_to_output,
+    absl::Span<const bool> allow_spmd_sharding_propagation_to_parameters,
+    bool cse_prevention_only,
+    std::unique_ptr<CustomCallShardingHelper> sharding_helper)
+    : is_spmd_(is_spmd),
+      propagate_metadata_(propagate_metadata),
+      to_output_(allow_spmd_sharding_propagation_to_output.begin(),
+                 allow_spmd_sharding_propagation_to_output.end()),
+      to_parameters_(allow_spmd_sharding_propagation_to_parameters.begin(),
+                     allow_spmd_sharding_propagation_to_parameters.end()),
+      cse_prevention_only_(cse_prevention_only),
+      helper_(std::move(sharding_helper)) {}
+
+absl::StatusOr<bool> ShardingPropagation::RunImpl(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  RETURN_IF_ERROR(CheckShardings(*module, execution_threads));
+  sharding_edges::Context context;
+  context.is_spmd = is_spmd_;
+  context.helper = helper_.get();
+  PropagationRun run(module, execution_threads, context);
+  RETURN_IF_ERROR(run.Boundary(to_output_, to_parameters_));
+  bool changed = ClearCsePrevention(module, execution_threads);
+  if (cse_prevention_only_) {
+    RETURN_IF_ERROR(run.Propagate({}, {}, {}).status());
+    const bool kept = run.KeepScalarBroadcasts();
+    return changed || kept || run.separated();
+  }
+  absl::flat_hash_map<const HloInstruction*, std::vector<int64_t>> open;
+  std::vector<HloSharding> root_shardings;
+  absl::flat_hash_map<int64_t, HloSharding> parameter_shardings;
+  Groups as_groups;
+  Groups like_groups;
+  ASSIGN_OR_RETURN(
+      const bool processed,
+      ProcessShardingInstruction(module, execution_threads,
+                                 /*replace_sharding_with_copy=*/true, &open,
+                                 &root_shardings, &parameter_shardings,
+                                 /*instruction_to_shard_group_id=*/nullptr,
+                                 &as_groups, &like_groups, to_parameters_));
+  SetMetadata(module, execution_threads, propagate_metadata_);
+  ASSIGN_OR_RETURN(const bool spread,
+                   run.Propagate(open, as_groups, like_groups));
+  changed |= processed || spread;
+  changed |= RemoveBarriers(module, execution_threads);
+  return changed;
+}
+
+}  // namespace xla

@@ -1,0 +1,84 @@
+#ifndef XLA_HLO_TRANSFORMS_SHARDING_PROPAGATION_SHARDING_SPREAD_H_
+#define XLA_HLO_TRANSFORMS_SHARDING_PROPAGATION_SHARDING_SPREAD_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/transforms/sharding_propagation/sharding_edges.h"
+
+namespace xla {
+
+// The fixed point of ShardingPropagation. Holds the sharding of every leaf of
+// every instruction outside the module, until Write.
+class ShardingSpread {
+ public:
+  ShardingSpread(
+      HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads,
+      const sharding_edges::Context& context);
+
+  // This leaf keeps what it has.
+  void Fix(const HloInstruction* inst, int64_t leaf);
+  // All leaves that have a sharding keep it.
+  void FixGiven(const HloInstruction* inst);
+  // Only these dimensions may be cut further.
+  void Open(const HloInstruction* inst, std::vector<int64_t> dims);
+  // Arrays that share what they find.
+  void AddGroup(const std::vector<HloInstruction*>& members);
+  // Gives control flow and what it stands for what one of them has. To be
+  // called once, before the first level.
+  void Tie();
+
+  // Runs a level to its fixed point.
+  void RunLevel(int64_t level);
+  // Sets all members to what they have in common.
+  void MakeCommon(const std::vector<HloInstruction*>& members);
+  // Puts the shardings into the module; true if it changed.
+  bool Write();
+
+ private:
+  struct Node {
+    HloInstruction* inst;
+    int64_t first_leaf;
+    int64_t num_leaves;
+    int tie = -1;
+    bool touched_forward = true;
+    bool touched_backward = true;
+  };
+
+  void AddNode(HloInstruction* inst);
+  void AddTie(const std::vector<const HloInstruction*>& members);
+  void Touch(int node);
+  void TouchAround(const HloInstruction* inst);
+  bool Improve(int node, int64_t leaf, const HloSharding& from);
+  std::optional<HloSharding> Improved(int node, int64_t leaf,
+                                      const HloSharding& from) const;
+  bool Forward(int node);
+  bool Backward(int node);
+  bool ShareInGroups();
+  const HloSharding* Read(const HloInstruction* inst, int64_t leaf) const;
+
+  sharding_edges::Context context_;
+  std::vector<Node> nodes_;
+  std::vector<std::optional<HloSharding>> leaves_;
+  std::vector<bool> fixed_;
+  std::vector<const Shape*> shapes_;
+  std::vector<std::vector<int>> ties_;
+  std::vector<std::vector<int>> groups_;
+  absl::flat_hash_map<const HloInstruction*, int> node_of_;
+  absl::flat_hash_map<const HloInstruction*, std::vector<int64_t>> open_;
+  // Parameters of calls and branches, with the operands that they are.
+  absl::flat_hash_map<const HloInstruction*, std::vector<const HloInstruction*>>
+      arguments_;
+};
+
+}  // namespace xla
+
+#endif  // XLA_HLO_TRANSFORMS_SHARDING_PROPAGATION_SHARDING_SPREAD_H_
