@@ -25,8 +25,9 @@ ABSL_FLAG(std::optional<std::string>, passes, std::nullopt,
           "Passes before scheduling; else those of the pipeline 'prepare', and "
           "none for a module with a schedule.");
 ABSL_FLAG(std::string, limit, "",
-          "Memory that there is, such as 16GiB; exit status 3 where it does "
-          "not suffice.");
+          "Memory that there is: bytes, as 16GiB, a share of the peak, as 80%, "
+          "or a device, as h100; exit status 3 where it does not suffice.");
+ABSL_FLAG(std::string, memory_limit, "", "The same as --limit.");
 ABSL_FLAG(bool, json, false, "Report as JSON.");
 ABSL_FLAG(bool, curve, false, "Live bytes at every program point (JSON).");
 ABSL_FLAG(int, max_buffers, 20, "Buffers to list.");
@@ -42,15 +43,15 @@ ABSL_FLAG(std::string, mesh, "",
           "Of --collectives: the devices as a grid and its links, such as 2x4, "
           "2x4:h100-multihost or 2x4@50e9/8e-6,450e9/2e-6.");
 ABSL_FLAG(bool, fit, false,
-          "Rewrite the module so that it fits in --limit (16GiB, or 80% of its "
-          "peak), and say what that costs.");
+          "Rewrite the module so that it fits in --limit, and say what that "
+          "costs.");
 ABSL_FLAG(int, budget_curve, 0,
           "What so many limits, from the peak down, would cost.");
 ABSL_FLAG(bool, csv, false, "The curve as CSV.");
 ABSL_FLAG(xla::RematerializationAlgorithm, strategy,
           xla::RematerializationAlgorithm::kPlan,
           "Of --fit: plan, always-remat, peak-priority or baseline-2018.");
-ABSL_FLAG(xla::RematAccounting, accounting, xla::RematAccounting::kOurs,
+ABSL_FLAG(xla::MemoryAccounting, accounting, xla::MemoryAccounting::kOurs,
           "How --fit counts bytes: ours, or upstream (OpenXLA's "
           "rematerialization).");
 ABSL_FLAG(int64_t, fit_effort, 1, "How long --strategy=plan searches.");
@@ -92,6 +93,7 @@ int main(int argc, char** argv) {
   options.async = absl::GetFlag(FLAGS_async);
   options.passes = absl::GetFlag(FLAGS_passes);
   options.limit = absl::GetFlag(FLAGS_limit);
+  if (options.limit.empty()) options.limit = absl::GetFlag(FLAGS_memory_limit);
   options.json = absl::GetFlag(FLAGS_json);
   options.curve = absl::GetFlag(FLAGS_curve);
   options.max_buffers = absl::GetFlag(FLAGS_max_buffers);
@@ -103,15 +105,17 @@ int main(int argc, char** argv) {
   options.fit = absl::GetFlag(FLAGS_fit);
   options.budget_curve = absl::GetFlag(FLAGS_budget_curve);
   options.fit_options.csv = absl::GetFlag(FLAGS_csv);
-  options.fit_options.strategy = absl::GetFlag(FLAGS_strategy);
-  options.fit_options.accounting = absl::GetFlag(FLAGS_accounting);
-  options.fit_options.effort = absl::GetFlag(FLAGS_fit_effort);
-  options.fit_options.across_loops = absl::GetFlag(FLAGS_across_loops);
-  options.fit_options.reschedule = absl::GetFlag(FLAGS_reschedule);
-  options.fit_options.fuse = absl::GetFlag(FLAGS_fuse);
-  options.fit_options.offload = absl::GetFlag(FLAGS_offload);
-  options.fit_options.host_bandwidth = absl::GetFlag(FLAGS_host_bandwidth);
-  options.fit_options.barriers = absl::GetFlag(FLAGS_barriers);
+  xla::HloRematerializationOptions& remat = options.fit_options.remat;
+  remat.strategy = absl::GetFlag(FLAGS_strategy);
+  remat.accounting = absl::GetFlag(FLAGS_accounting);
+  remat.effort = absl::GetFlag(FLAGS_fit_effort);
+  remat.across_loops = absl::GetFlag(FLAGS_across_loops);
+  remat.reschedule = absl::GetFlag(FLAGS_reschedule);
+  remat.fuse = absl::GetFlag(FLAGS_fuse);
+  remat.host_offload = absl::GetFlag(FLAGS_offload) &&
+                       remat.strategy == xla::RematerializationAlgorithm::kPlan;
+  remat.to_host = remat.from_host = absl::GetFlag(FLAGS_host_bandwidth);
+  remat.barriers = absl::GetFlag(FLAGS_barriers);
   return xla::ExitStatus(
       xla::RunHloExplain(options, xla::AllPasses(), inputs.front(), std::cout));
 }

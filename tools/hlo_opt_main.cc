@@ -55,8 +55,10 @@ ABSL_FLAG(std::string, device, "",
           "The GPU of all passes that ask for one: a name, or the path of a "
           "description.");
 ABSL_FLAG(std::string, memory_limit, "",
-          "The limit of all passes that have one: bytes, as 16GiB, or of the "
-          "present peak, as 80%.");
+          "The limit of all passes that have one: bytes, as 16GiB, a share of "
+          "the present peak, as 80%, or a device, as h100; exit status 3 where "
+          "rematerialization misses it.");
+ABSL_FLAG(std::string, limit, "", "The same as --memory-limit.");
 ABSL_FLAG(int64_t, num_partitions, 0,
           "Devices to partition for, whatever the header of a module says; "
           "pipelines spmd and gpu do it. 0: as the header says.");
@@ -118,6 +120,9 @@ HloOptOptions OptionsFromFlags() {
   options.explain_dot = absl::GetFlag(FLAGS_explain_dot);
   options.device = absl::GetFlag(FLAGS_device);
   options.memory_limit = absl::GetFlag(FLAGS_memory_limit);
+  if (options.memory_limit.empty()) {
+    options.memory_limit = absl::GetFlag(FLAGS_limit);
+  }
   options.mesh = absl::GetFlag(FLAGS_mesh);
   options.num_partitions = absl::GetFlag(FLAGS_num_partitions);
   options.verify_each = absl::GetFlag(FLAGS_verify_each);

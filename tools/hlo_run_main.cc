@@ -35,6 +35,8 @@ ABSL_FLAG(double, max_flops, xla::HloRunOptions().max_flops,
           "transcendentals, and one for each 8 bytes read or written.");
 ABSL_FLAG(int64_t, max_memory_mib, xla::HloRunOptions().max_memory_mib,
           "Memory for values of all devices, in MiB.");
+ABSL_FLAG(std::string, memory_limit, "",
+          "The same as a size, as 16GiB, or that of a device, as h100.");
 ABSL_FLAG(bool, progress, isatty(STDERR_FILENO) != 0,
           "Say on standard error what a long run will take, and how far it "
           "is; by default where that is a terminal.");
@@ -67,6 +69,7 @@ int main(int argc, char** argv) {
   options.max_steps = absl::GetFlag(FLAGS_max_steps);
   options.max_flops = absl::GetFlag(FLAGS_max_flops);
   options.max_memory_mib = absl::GetFlag(FLAGS_max_memory_mib);
+  options.memory_limit = absl::GetFlag(FLAGS_memory_limit);
   if (absl::GetFlag(FLAGS_progress)) options.progress = &std::cerr;
   options.seed = absl::GetFlag(FLAGS_seed);
   options.fill_elided_constants = absl::GetFlag(FLAGS_fill_elided_constants);

@@ -38,6 +38,7 @@ SIBLINGS = [
     ["hlo/utils"],
     ["hlo/memory/graph"],
     ["hlo/memory/accounting"],
+    ["hlo/memory/limit"],
     ["hlo/memory/schedulers", "hlo/memory/timeline"],
     ["hlo/memory/report"],
     ["hlo/pass"],

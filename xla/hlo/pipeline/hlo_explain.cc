@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "xla/hlo/analysis/alias_info.h"
-#include "xla/hlo/analysis/byte_size.h"
 #include "xla/hlo/analysis/call_graph.h"
 #include "xla/hlo/analysis/cost/collective_report.h"
 #include "xla/hlo/analysis/cost/mesh_cost.h"
@@ -15,6 +14,7 @@
 #include "xla/hlo/analysis/packing/packing_csv.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_print_options.h"
+#include "xla/hlo/memory/limit/memory_limit.h"
 #include "xla/hlo/memory/report/memory_report.h"
 #include "xla/hlo/memory/report/memory_report_builder.h"
 #include "xla/hlo/pass/hlo_pass_pipeline.h"
@@ -74,15 +74,16 @@ absl::Status CheckNumbers(const HloExplainOptions& options) {
   TF_RETURN_IF_ERROR(CheckFlag("max-buffers", int64_t{options.max_buffers}, 0));
   TF_RETURN_IF_ERROR(
       CheckFlag("budget-curve", int64_t{options.budget_curve}, 0, 1000));
-  TF_RETURN_IF_ERROR(CheckFlag("fit-effort", options.fit_options.effort, 0));
-  return CheckFlag("host-bandwidth", options.fit_options.host_bandwidth, 1.0);
+  TF_RETURN_IF_ERROR(
+      CheckFlag("fit-effort", options.fit_options.remat.effort, 0));
+  return CheckFlag("host-bandwidth", options.fit_options.remat.to_host, 1.0);
 }
 
 // Reports how to make the module fit, as asked for.
 absl::Status Fit(const HloExplainOptions& options, HloModule* module,
                  std::ostream& out) {
   HloFitOptions fit_options = options.fit_options;
-  fit_options.limit = options.limit;
+  fit_options.remat.memory_limit = options.limit;
   fit_options.json = options.json;
   fit_options.max_buffers = options.max_buffers;
   fit_options.seconds = options.seconds;
@@ -125,9 +126,9 @@ absl::Status RunHloExplain(const HloExplainOptions& options,
   TF_RETURN_IF_ERROR(CheckNumbers(options));
   MemoryReportOptions report_options;
   const bool fit = options.fit || options.budget_curve > 0;
-  if (!options.limit.empty() && !fit) {
-    TF_ASSIGN_OR_RETURN(report_options.limit_bytes,
-                        ParseByteSize(options.limit));
+  std::optional<MemoryLimit> limit;
+  if (!options.limit.empty()) {
+    TF_ASSIGN_OR_RETURN(limit, MemoryLimit::Parse(options.limit));
   }
   TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadVerified(path));
   if (options.collectives) {
@@ -154,6 +155,9 @@ absl::Status RunHloExplain(const HloExplainOptions& options,
     return Fit(options, module.get(), out);
   }
 
+  if (limit.has_value()) {
+    report_options.limit_bytes = limit->BytesOf(schedule.peak_bytes);
+  }
   report_options.alias_info = &alias_info;
   report_options.curve = options.curve;
   report_options.seconds = options.seconds;
@@ -177,9 +181,11 @@ absl::Status RunHloExplain(const HloExplainOptions& options,
     TF_RETURN_IF_ERROR(WriteModule(*module, options.output));
   }
   if (built.report.has_fits() && !built.report.fits()) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        module->name(), " does not fit in ",
-        HumanBytes(static_cast<double>(*report_options.limit_bytes))));
+    return UnmetLimitError(
+        module->name(), *report_options.limit_bytes,
+        static_cast<int64_t>(
+            std::max(built.report.peak_bytes(), built.report.heap_bytes())),
+        MemoryAccounting::kOurs);
   }
   return absl::OkStatus();
 }

@@ -25,7 +25,8 @@ struct HloExplainOptions {
   // for one that has a schedule nothing, or `flatten-call-graph` where
   // computations are shared.
   std::optional<std::string> passes;
-  // Bytes that there are, as ParseByteSize() reads them; empty: not asked.
+  // The memory that there is, as MemoryLimit::Parse() reads it; empty: not
+  // asked. Shares are of the peak as scheduled.
   std::string limit;
 
   bool json = false;

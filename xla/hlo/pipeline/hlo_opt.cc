@@ -25,6 +25,7 @@
 #include "xla/hlo/pass/instrumentation/progress.h"
 #include "xla/hlo/pass/instrumentation/stop_before_pass.h"
 #include "xla/hlo/pass/instrumentation/verify_each.h"
+#include "xla/hlo/pass/limited_pass.h"
 #include "xla/hlo/pass/nearest_name.h"
 #include "xla/hlo/pipeline/explain_passes.h"
 #include "xla/hlo/pipeline/pipelines.h"
@@ -113,6 +114,22 @@ absl::StatusOr<std::unique_ptr<HloPassPipeline>> MakePipeline(
     pipeline->AddPass(std::move(passes));
   }
   return pipeline;
+}
+
+// What passes of a pipeline, nested ones included, say of limits that they
+// missed.
+void TakeUnmetLimits(HloPassPipeline& pipeline,
+                     std::vector<absl::Status>& unmet) {
+  for (int i = 0; i < pipeline.PassesSize(); ++i) {
+    HloPassInterface& pass = pipeline.GetPass(i);
+    if (auto* limited = dynamic_cast<LimitedPass*>(&pass)) {
+      absl::Status status = limited->TakeUnmetLimit();
+      if (!status.ok()) unmet.push_back(std::move(status));
+    }
+    if (pass.IsPassPipeline()) {
+      TakeUnmetLimits(static_cast<HloPassPipeline&>(pass), unmet);
+    }
+  }
 }
 
 // The names of all passes of a pipeline, nested ones included.
@@ -286,9 +303,15 @@ class Runner {
     if (status.ok() && !options_.verify_each) {
       status = VerifyHloModule(module.get(), VerifierOptions(options_));
     }
+    TakeUnmetLimits(pipeline_, unmet_limits_);
     if (!status.ok()) return WithReproducer(input, status);
     recorder_->Finish(*module);
     return module;
+  }
+
+  // Of all modules so far.
+  const std::vector<absl::Status>& unmet_limits() const {
+    return unmet_limits_;
   }
 
   const PipelineReport& report() const { return recorder_->report(); }
@@ -338,12 +361,27 @@ class Runner {
   const HloOptOptions& options_;
   HloPassPipeline& pipeline_;
   std::ostream& err_;
+  std::vector<absl::Status> unmet_limits_;
   std::shared_ptr<FailureRecorder> failure_;
   std::shared_ptr<PassRecorder> recorder_;
   std::shared_ptr<PassExplainer> explainer_;
 };
 
+absl::Status WriteOutputs(const HloOptOptions& options, Emit emit,
+                          std::vector<std::string> outputs) {
+  if (emit == Emit::kNone) return absl::OkStatus();
+  if (emit != Emit::kProto) {
+    for (std::string& output : outputs) {
+      if (!absl::EndsWith(output, "\n")) output.push_back('\n');
+    }
+  }
+  return WriteFileOrStdout(options.output,
+                           absl::StrJoin(outputs, "\n// -----\n\n"));
+}
+
+// OK where there are none.
 absl::Status JoinErrors(const std::vector<absl::Status>& errors) {
+  if (errors.empty()) return absl::OkStatus();
   if (errors.size() == 1) return errors.front();
   return absl::Status(
       errors.front().code(),
@@ -478,14 +516,8 @@ absl::Status RunHloOpt(const HloOptOptions& options,
       TF_RETURN_IF_ERROR(WriteFileOrStdout("-", report_text));
     }
   }
-  if (emit == Emit::kNone) return absl::OkStatus();
-  if (emit != Emit::kProto) {
-    for (std::string& output : outputs) {
-      if (!absl::EndsWith(output, "\n")) output.push_back('\n');
-    }
-  }
-  return WriteFileOrStdout(options.output,
-                           absl::StrJoin(outputs, "\n// -----\n\n"));
+  TF_RETURN_IF_ERROR(WriteOutputs(options, emit, std::move(outputs)));
+  return JoinErrors(runner.unmet_limits());
 }
 
 }  // namespace xla

@@ -95,6 +95,8 @@ std::string AbslUnparseFlag(HloOptOptions::Report report);
 // Runs on every input ("-": standard input) and writes the output in one piece
 // at the end. Warnings, tables of --stats and --time and progress go to `err`.
 //
+// ResourceExhausted, after the output, where a LimitedPass missed its limit.
+//
 // A failure in one module does not keep the others from being tried; then
 // nothing is written, and the errors are returned, joined.
 absl::Status RunHloOpt(const HloOptOptions& options,

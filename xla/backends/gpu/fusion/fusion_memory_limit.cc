@@ -11,10 +11,8 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
-#include "xla/hlo/analysis/byte_size.h"
+#include "xla/hlo/memory/limit/memory_limit.h"
 #include "xla/status_macros.h"
 
 namespace xla::gpu {
@@ -44,12 +42,11 @@ class Limiter {
           const FuseFunction& fuse)
       : module_(*module), peak_(peak), fuse_(fuse) {}
 
-  absl::StatusOr<FusionMemoryPlan> Run(absl::string_view limit) {
+  absl::StatusOr<FusionMemoryPlan> Run(const MemoryLimit& limit) {
     TF_ASSIGN_OR_RETURN(const FusionPeak unfused,
                         peak_(&module_, std::numeric_limits<int64_t>::max()));
     plan_.unfused_peak_bytes = unfused.bytes;
-    TF_ASSIGN_OR_RETURN(plan_.limit_bytes,
-                        ParseMofMemoryLimit(limit, plan_.unfused_peak_bytes));
+    plan_.limit_bytes = limit.BytesOf(plan_.unfused_peak_bytes);
     allowed_ = std::max(plan_.limit_bytes, plan_.unfused_peak_bytes);
     TF_RETURN_IF_ERROR(Fuse());
     if (Met()) return std::move(plan_);
@@ -171,25 +168,6 @@ class Limiter {
 
 }  // namespace
 
-absl::StatusOr<int64_t> ParseMofMemoryLimit(absl::string_view text,
-                                            int64_t peak_bytes) {
-  absl::string_view number = text;
-  if (!absl::ConsumeSuffix(&number, "%")) {
-    absl::StatusOr<int64_t> bytes = ParseByteSize(text);
-    if (bytes.ok()) return bytes;
-    return absl::InvalidArgumentError(
-        absl::StrCat("memory-limit=", text, ": ", bytes.status().message()));
-  }
-  double percent;
-  if (!absl::SimpleAtod(number, &percent) || !std::isfinite(percent) ||
-      percent < 0 || percent > 1e6) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("memory-limit=", text, " is no share of the peak"));
-  }
-  return static_cast<int64_t>(
-      std::min(percent / 100 * static_cast<double>(peak_bytes), 9.2e18));
-}
-
 void ExplainUndone(const FusionMemoryPlan& plan,
                    FusionExplanation* explanation) {
   for (const FusionMemoryPlan::Undone& undone : plan.undone) {
@@ -209,8 +187,8 @@ absl::StatusOr<FusionMemoryPlan> PlanForMemoryLimit(
     HloModule* module, absl::string_view limit, const FusionPeakFunction& peak,
     const FuseFunction& fuse) {
   // The text first: its errors do not depend on the module.
-  TF_RETURN_IF_ERROR(ParseMofMemoryLimit(limit, 0).status());
-  return Limiter(module, peak, fuse).Run(limit);
+  TF_ASSIGN_OR_RETURN(const MemoryLimit parsed, MemoryLimit::Parse(limit));
+  return Limiter(module, peak, fuse).Run(parsed);
 }
 
 }  // namespace xla::gpu

@@ -22,11 +22,6 @@ struct FusionGroup {
   std::vector<std::string> members;
 };
 
-// The bytes that "16GiB" or, of `peak_bytes`, "80%" says. InvalidArgument for
-// anything else.
-absl::StatusOr<int64_t> ParseMofMemoryLimit(absl::string_view text,
-                                            int64_t peak_bytes);
-
 // What a module needs when it is scheduled.
 struct FusionPeak {
   int64_t bytes = 0;
@@ -75,7 +70,8 @@ using FuseFunction = std::function<absl::Status(
 // again, smaller and smaller ones, as long as the limit holds. At most 40
 // copies, fusions and schedules, fewer of large modules.
 //
-// Errors: of the limit's text, and those of `peak` and `fuse`.
+// `limit` is as MemoryLimit::Parse() reads it, shares are of the unfused
+// module's peak. Errors: of that text, and those of `peak` and `fuse`.
 absl::StatusOr<FusionMemoryPlan> PlanForMemoryLimit(
     HloModule* module, absl::string_view limit, const FusionPeakFunction& peak,
     const FuseFunction& fuse);

@@ -18,6 +18,7 @@
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/memory/limit/memory_limit.h"
 #include "xla/hlo/pipeline/commands/run_forecast.h"
 #include "xla/hlo/pipeline/commands/run_inputs.h"
 #include "xla/hlo/pipeline/commands/run_sharded.h"
@@ -56,12 +57,25 @@ absl::StatusOr<std::unique_ptr<HloModule>> ReadAndVerify(
   return module;
 }
 
+// What values of all devices may take.
+absl::StatusOr<int64_t> MemoryBytes(const HloRunOptions& options) {
+  if (options.memory_limit.empty()) return options.max_memory_mib << 20;
+  TF_ASSIGN_OR_RETURN(const MemoryLimit limit,
+                      MemoryLimit::Parse(options.memory_limit));
+  if (limit.is_share()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("memory limit '", options.memory_limit,
+                     "': a run has no peak to take a share of"));
+  }
+  return limit.BytesOf(0);
+}
+
 // Replicas and partitions to run on.
 absl::StatusOr<LockstepOptions> MakeLockstepOptions(
     const HloRunOptions& options, const HloModule& module) {
   LockstepOptions lockstep;
   lockstep.max_steps = options.max_steps;
-  lockstep.memory_limit_bytes = options.max_memory_mib << 20;
+  TF_ASSIGN_OR_RETURN(lockstep.memory_limit_bytes, MemoryBytes(options));
   lockstep.seed = options.seed;
   lockstep.num_replicas = options.replicas;
   lockstep.num_partitions = options.partitions;
@@ -104,7 +118,9 @@ absl::Status CheckNumbers(const HloRunOptions& options) {
   TF_RETURN_IF_ERROR(CheckFlag("partitions", options.partitions, 0));
   TF_RETURN_IF_ERROR(CheckFlag("max-steps", options.max_steps, -1));
   TF_RETURN_IF_ERROR(CheckFlag("max-flops", options.max_flops, -1.0));
-  return CheckFlag("max-memory-mib", options.max_memory_mib, 0, kMostMib);
+  TF_RETURN_IF_ERROR(
+      CheckFlag("max-memory-mib", options.max_memory_mib, 0, kMostMib));
+  return MemoryBytes(options).status();
 }
 
 // The evaluation of one module, with a line about it.
@@ -168,7 +184,7 @@ absl::StatusOr<bool> CompareIfSharded(const HloRunOptions& options,
   run.path = path;
   run.other_path = options.compare;
   run.meaning.max_steps = options.max_steps;
-  run.meaning.memory_limit_bytes = options.max_memory_mib << 20;
+  TF_ASSIGN_OR_RETURN(run.meaning.memory_limit_bytes, MemoryBytes(options));
   if (!options.tolerance.empty()) {
     TF_ASSIGN_OR_RETURN(run.meaning.tolerance,
                         Tolerance::Parse(options.tolerance));
@@ -188,7 +204,7 @@ absl::Status Compare(const HloRunOptions& options, const HloModule& module,
   TF_RETURN_IF_ERROR(CheckSignature(module, *other));
   MeaningOptions meaning;
   meaning.max_steps = options.max_steps;
-  meaning.memory_limit_bytes = options.max_memory_mib << 20;
+  TF_ASSIGN_OR_RETURN(meaning.memory_limit_bytes, MemoryBytes(options));
   if (!options.tolerance.empty()) {
     TF_ASSIGN_OR_RETURN(meaning.tolerance, Tolerance::Parse(options.tolerance));
   }

@@ -48,6 +48,9 @@ struct HloRunOptions {
   // which -1 means no limit, and memory of all devices together.
   double max_flops = 1e11;
   int64_t max_memory_mib = 4 << 10;
+  // Instead of `max_memory_mib`, as MemoryLimit::Parse() reads it: bytes or a
+  // device; empty: not given.
+  std::string memory_limit;
   // Where runs of more than a second say what they will take and how far they
   // are; null: nowhere.
   std::ostream* progress = nullptr;

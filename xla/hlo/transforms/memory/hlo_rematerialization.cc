@@ -191,7 +191,8 @@ void HloRematerialization::Report(const HloModule& module, absl::Time start) {
     LOG(WARNING) << "rematerialization of " << module.name()
                  << " lowered the peak by less than 1 % in a sub-pass";
   }
-  if (sizes_.after_bytes > options_.memory_limit_bytes) {
+  if (options_.warn_if_missed &&
+      sizes_.after_bytes > options_.memory_limit_bytes) {
     LOG(WARNING) << "rematerialization of " << module.name()
                  << " missed the limit of " << options_.memory_limit_bytes
                  << " bytes: from " << sizes_.before_bytes << " to "

@@ -145,6 +145,8 @@ class HloRematerialization : public HloModulePass {
     // As first published in 2018: single instructions, whose one array all
     // readers read directly.
     bool direct_uses_only = false;
+    // Log a warning where the limit is not met.
+    bool warn_if_missed = true;
   };
 
   // `sizes` must outlive the pass. The callback gets each original and its

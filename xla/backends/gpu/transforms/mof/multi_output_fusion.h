@@ -50,7 +50,8 @@ struct MultiOutputFusionOptions {
     visit("memory-weight", memory_weight,
           "of order savings: bytes saved that a byte held longer costs");
     visit("memory-limit", memory_limit,
-          "bytes, as 16GiB, or of the unfused peak, as 100%; empty: none");
+          "bytes, as 16GiB, a share of the unfused peak, as 100%, or a device, "
+          "as h100; empty: none");
     visit("narrow-outputs", narrow_outputs,
           "kernels also write what later ones compute of the same values, "
           "where that is smaller");

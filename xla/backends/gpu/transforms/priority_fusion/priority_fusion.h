@@ -42,7 +42,8 @@ struct PriorityFusionOptions {
   void VisitFields(Visitor&& visit) {
     visit("device", device, "a GPU by name, or the path of a description");
     visit("memory-limit", memory_limit,
-          "bytes, as 16GiB, or of the unfused peak, as 100%; empty: none");
+          "bytes, as 16GiB, a share of the unfused peak, as 100%, or a device, "
+          "as h100; empty: none");
     visit("dots", dots,
           "dots that sum nothing up become loops, and products with vectors "
           "reductions where that spares the matrix");

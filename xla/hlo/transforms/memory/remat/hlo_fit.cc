@@ -7,138 +7,26 @@
 #include <utility>
 #include <vector>
 
-#include "absl/base/log_severity.h"
-#include "absl/log/globals.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "xla/hlo/analysis/alias_info.h"
-#include "xla/hlo/analysis/byte_size.h"
-#include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
-#include "xla/hlo/analysis/hlo_alias_analysis.h"
 #include "xla/hlo/ir/instruction_source.h"
-#include "xla/hlo/memory/accounting/remat_accounting.h"
-#include "xla/hlo/memory/accounting/schedule_memory.h"
+#include "xla/hlo/memory/limit/memory_limit.h"
 #include "xla/hlo/memory/report/remat_report.h"
-#include "xla/hlo/memory/schedulers/memory_scheduler_algorithm.h"
-#include "xla/hlo/transforms/memory/hlo_rematerialization.h"
 #include "xla/hlo/transforms/memory/remat/planner/remat_planner.h"
 #include "xla/hlo/verifier/hlo_verifier.h"
-#include "xla/layout.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
 namespace xla {
 namespace {
 
-absl::StatusOr<int64_t> PeakByReport(const HloModule& module) {
-  AliasInfo alias_info;
-  TF_ASSIGN_OR_RETURN(std::unique_ptr<HloAliasAnalysis> alias_analysis,
-                      HloAliasAnalysis::Run(&module, &alias_info));
-  return PeakOfSchedule(module.schedule(), *alias_analysis, &alias_info,
-                        DefaultSizeFunction());
-}
-
-absl::StatusOr<int64_t> PeakOf(const HloModule& module,
-                               RematAccounting accounting) {
-  if (accounting == RematAccounting::kOurs) return PeakByReport(module);
-  TF_ASSIGN_OR_RETURN(RematPeak peak,
-                      ComputeRematPeak(module, module.schedule()));
-  return peak.bytes;
-}
-
-// Makes values wait on the host until the limit is met.
-absl::Status Offload(double bandwidth, int64_t limit_bytes, HloModule* module) {
-  absl::ScopedStderrThreshold quiet(absl::LogSeverityAtLeast::kError);
-  HloCostAnalysis cost(DefaultRematDevice());
-  HloRematerialization::Options options(
-      cost,
-      HloRematerialization::RematerializationModeConfig(
-          /*recompute=*/false, /*compress=*/false, /*host_offload=*/true),
-      limit_bytes, /*block_size_limit=*/1, /*block_rematerialization_factor=*/1,
-      /*min_remat_size=*/0, nullptr,
-      HloRematerialization::HostMemoryOffloadConfig(
-          Layout::kHostMemorySpace, static_cast<float>(bandwidth),
-          static_cast<float>(bandwidth)),
-      {});
-  HloRematerialization::RematerializationSizes sizes;
-  return HloRematerialization(options, sizes).Run(module).status();
-}
-
-absl::Status RunAlgorithm(RematerializationAlgorithm algorithm,
-                          int64_t limit_bytes, HloModule* module) {
-  HloCostAnalysis cost(DefaultRematDevice());
-  HloRematerialization::Options options(
-      cost,
-      HloRematerialization::RematerializationModeConfig(true, false, false),
-      limit_bytes, /*block_size_limit=*/1, /*block_rematerialization_factor=*/1,
-      /*min_remat_size=*/0, nullptr, std::nullopt, {},
-      algorithm == RematerializationAlgorithm::kPeakPriority
-          ? HloRematerialization::kPeakPriority
-          : HloRematerialization::kAlwaysRemat);
-  options.direct_uses_only =
-      algorithm == RematerializationAlgorithm::kBaseline2018;
-  HloRematerialization::RematerializationSizes sizes;
-  HloRematerialization pass(options, sizes);
-  return pass.Run(module).status();
-}
-
-// The limit of OpenXLA's algorithms under another accounting: they count less
-// by what they leave out.
-absl::StatusOr<int64_t> LimitForAlgorithms(const HloModule& module,
-                                           RematAccounting accounting,
-                                           int64_t limit_bytes) {
-  if (accounting == RematAccounting::kUpstream) return limit_bytes;
-  TF_ASSIGN_OR_RETURN(int64_t ours, PeakOf(module, accounting));
-  TF_ASSIGN_OR_RETURN(int64_t theirs,
-                      PeakOf(module, RematAccounting::kUpstream));
-  return std::max<int64_t>(0, limit_bytes - (ours - theirs));
-}
-
-RematPlanOptions MakePlanOptions(const HloFitOptions& options) {
-  RematPlanOptions plan;
-  plan.effort = options.effort;
-  plan.across_loops = options.across_loops;
-  plan.reschedule = options.reschedule;
-  plan.fuse = options.fuse;
-  plan.optimization_barriers = options.barriers;
-  if (options.accounting == RematAccounting::kOurs) plan.peak = PeakByReport;
-  return plan;
-}
-
-absl::StatusOr<RematPlanResult> Plan(const HloFitOptions& options,
-                                     int64_t limit_bytes, HloModule* module) {
-  RematPlanOptions plan = MakePlanOptions(options);
-  plan.limit_bytes = limit_bytes;
-  if (options.offload) {
-    plan.move_out = [&options](int64_t limit, HloModule* copy) {
-      return Offload(options.host_bandwidth, limit, copy);
-    };
-  }
-  for (RematerializationAlgorithm algorithm :
-       {RematerializationAlgorithm::kAlwaysRemat,
-        RematerializationAlgorithm::kPeakPriority}) {
-    const auto rewrite = [algorithm, limit_bytes,
-                          &options](HloModule* copy) -> absl::Status {
-      TF_ASSIGN_OR_RETURN(
-          int64_t their_limit,
-          LimitForAlgorithms(*copy, options.accounting, limit_bytes));
-      // That a candidate misses the limit is no news.
-      absl::ScopedStderrThreshold quiet(absl::LogSeverityAtLeast::kError);
-      return RunAlgorithm(algorithm, their_limit, copy);
-    };
-    plan.others.emplace_back(AbslUnparseFlag(algorithm), rewrite);
-  }
-  return PlanRematerialization(module, plan);
-}
-
 // What the module needs and does; no limit is as much.
 absl::StatusOr<RematPlanResult> Describe(const HloFitOptions& options,
                                          HloModule* module) {
-  RematPlanOptions plan = MakePlanOptions(options);
-  plan.limit_bytes = std::numeric_limits<int64_t>::max();
-  return PlanRematerialization(module, plan);
+  return PlanRematerialization(
+      module,
+      MakeRematPlanOptions(options.remat, std::numeric_limits<int64_t>::max()));
 }
 
 // Rewrites by one of OpenXLA's algorithms, and measures what that takes without
@@ -148,17 +36,15 @@ absl::StatusOr<RematPlanResult> RunOther(const HloFitOptions& options,
                                          absl::Duration* taken) {
   TF_ASSIGN_OR_RETURN(RematPlanResult result, Describe(options, module));
   if (result.peak_before_bytes > limit_bytes) {
-    TF_ASSIGN_OR_RETURN(
-        int64_t their_limit,
-        LimitForAlgorithms(*module, options.accounting, limit_bytes));
     const absl::Time start = absl::Now();
-    TF_RETURN_IF_ERROR(RunAlgorithm(options.strategy, their_limit, module));
+    TF_RETURN_IF_ERROR(
+        Rematerialize(options.remat, limit_bytes, module).status());
     *taken = absl::Now() - start;
     TF_ASSIGN_OR_RETURN(RematPlanResult after, Describe(options, module));
     result.peak_after_bytes = after.peak_before_bytes;
     result.work_after = after.work_before;
     result.instructions_after = after.instructions_before;
-    result.method = AbslUnparseFlag(options.strategy);
+    result.method = AbslUnparseFlag(options.remat.strategy);
   }
   result.met = result.peak_after_bytes <= limit_bytes;
   if (!result.met) {
@@ -189,9 +75,9 @@ RematReport MakeReport(const HloFitOptions& options, int64_t limit_bytes,
                        const RematPlanResult& result, const HloModule& module) {
   RematReport report;
   report.set_module(std::string(module.name()));
-  report.set_strategy(AbslUnparseFlag(options.strategy));
+  report.set_strategy(AbslUnparseFlag(options.remat.strategy));
   report.set_method(result.method);
-  report.set_accounting(AbslUnparseFlag(options.accounting));
+  report.set_accounting(AbslUnparseFlag(options.remat.accounting));
   report.set_met(result.met);
   report.set_limit_bytes(static_cast<double>(limit_bytes));
   report.set_peak_before_bytes(static_cast<double>(result.peak_before_bytes));
@@ -261,36 +147,19 @@ absl::Status VerifyRewritten(HloModule* module) {
 
 }  // namespace
 
-bool AbslParseFlag(absl::string_view text, RematAccounting* accounting,
-                   std::string* error) {
-  if (text == "ours") {
-    *accounting = RematAccounting::kOurs;
-  } else if (text == "upstream") {
-    *accounting = RematAccounting::kUpstream;
-  } else {
-    *error = absl::StrCat("'", text, "' is neither ours nor upstream");
-    return false;
-  }
-  return true;
-}
-
-std::string AbslUnparseFlag(RematAccounting accounting) {
-  return accounting == RematAccounting::kOurs ? "ours" : "upstream";
-}
-
 absl::Status FitModule(const HloFitOptions& options, HloModule* module,
                        std::ostream& out) {
-  if (options.limit.empty()) {
+  if (options.remat.memory_limit.empty()) {
     return absl::InvalidArgumentError("--fit needs a --limit");
   }
-  TF_ASSIGN_OR_RETURN(int64_t peak, PeakOf(*module, options.accounting));
-  TF_ASSIGN_OR_RETURN(int64_t limit_bytes,
-                      ParseMemoryLimit(options.limit, peak));
+  TF_ASSIGN_OR_RETURN(const int64_t limit_bytes,
+                      RematerializationLimit(options.remat, *module));
   RematPlanResult result;
   absl::Duration taken;
-  if (options.strategy == RematerializationAlgorithm::kPlan) {
+  if (options.remat.strategy == RematerializationAlgorithm::kPlan) {
     const absl::Time start = absl::Now();
-    TF_ASSIGN_OR_RETURN(result, Plan(options, limit_bytes, module));
+    TF_ASSIGN_OR_RETURN(result,
+                        Rematerialize(options.remat, limit_bytes, module));
     taken = absl::Now() - start;
   } else {
     TF_ASSIGN_OR_RETURN(result, RunOther(options, limit_bytes, module, &taken));
@@ -307,19 +176,19 @@ absl::Status FitModule(const HloFitOptions& options, HloModule* module,
     out << RematReportToText(report, options.max_buffers);
   }
   if (result.met) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat(
-      module->name(), " does not fit in ",
-      HumanBytes(static_cast<double>(limit_bytes)), ": the best plan needs ",
-      HumanBytes(static_cast<double>(result.peak_after_bytes))));
+  return UnmetLimitError(module->name(), limit_bytes, result.peak_after_bytes,
+                         options.remat.accounting);
 }
 
 absl::Status PrintBudgetCurve(const HloFitOptions& options, int points,
                               const HloModule& module, std::ostream& out) {
+  HloRematerializationOptions remat = options.remat;
+  remat.strategy = RematerializationAlgorithm::kPlan;
   std::unique_ptr<HloModule> copy = module.Clone("");
   TF_ASSIGN_OR_RETURN(RematPlanResult whole, Describe(options, copy.get()));
   RematCurve curve;
   curve.set_module(std::string(module.name()));
-  curve.set_accounting(AbslUnparseFlag(options.accounting));
+  curve.set_accounting(AbslUnparseFlag(options.remat.accounting));
   const double peak = static_cast<double>(whole.peak_before_bytes);
   const double floor =
       std::min(peak, static_cast<double>(whole.lower_bound_bytes));
@@ -331,7 +200,7 @@ absl::Status PrintBudgetCurve(const HloFitOptions& options, int points,
     const int64_t limit = static_cast<int64_t>(peak - share * (peak - floor));
     copy = module.Clone("");
     TF_ASSIGN_OR_RETURN(RematPlanResult result,
-                        Plan(options, limit, copy.get()));
+                        Rematerialize(remat, limit, copy.get()));
     RematCurve::Point point =
         MakePoint(result, MakeReport(options, limit, result, *copy));
     point.set_limit_bytes(static_cast<double>(limit));

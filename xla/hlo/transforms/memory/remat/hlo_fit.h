@@ -3,40 +3,18 @@
 
 #include <cstdint>
 #include <ostream>
-#include <string>
 
 #include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "xla/hlo/ir/hlo_module.h"
-#include "xla/hlo/transforms/memory/rematerialization_pass.h"
+#include "xla/hlo/transforms/memory/rematerialize.h"
 
 namespace xla {
 
-// How bytes are counted: as the memory report does (arguments and outputs live
-// as long as they are needed, results reuse operands), or as OpenXLA's
-// rematerialization does (remat_accounting.h).
-enum class RematAccounting { kOurs, kUpstream };
-
-// ours, upstream.
-bool AbslParseFlag(absl::string_view text, RematAccounting* accounting,
-                   std::string* error);
-std::string AbslUnparseFlag(RematAccounting accounting);
-
 struct HloFitOptions {
-  // Bytes, as 16GiB, or of the scheduled peak, as 80%.
-  std::string limit;
-  RematerializationAlgorithm strategy = RematerializationAlgorithm::kPlan;
-  RematAccounting accounting = RematAccounting::kOurs;
-  int64_t effort = 1;
-  bool across_loops = true;
-  bool reschedule = true;
-  bool fuse = true;
-  // Values may wait on the host, in memory space 5, if that hides behind what
-  // runs meanwhile; bytes a second each way. Not unless asked for: the backend
-  // must know such a memory space.
-  bool offload = false;
-  double host_bandwidth = 25e9;
-  bool barriers = false;
+  HloFitOptions() { remat.to_host = remat.from_host = 25e9; }
+
+  // The limit, and how to meet it.
+  HloRematerializationOptions remat;
   bool json = false;
   bool csv = false;
   int max_buffers = 20;

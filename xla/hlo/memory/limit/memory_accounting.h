@@ -1,0 +1,41 @@
+#ifndef XLA_HLO_MEMORY_LIMIT_MEMORY_ACCOUNTING_H_
+#define XLA_HLO_MEMORY_LIMIT_MEMORY_ACCOUNTING_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/memory/accounting/remat_buffers.h"
+
+namespace xla {
+
+// How the bytes are counted that a limit is compared with. `ours` is the
+// default everywhere.
+enum class MemoryAccounting {
+  // As schedulers and the memory report do (schedule_memory.h): arguments live
+  // until their last reader, results may reuse operands.
+  kOurs,
+  // As OpenXLA's rematerialization does (remat_accounting.h): arguments are not
+  // counted, the module's result is live at all times.
+  kUpstream,
+};
+
+// ours, upstream.
+bool AbslParseFlag(absl::string_view text, MemoryAccounting* accounting,
+                   std::string* error);
+std::string AbslUnparseFlag(MemoryAccounting accounting);
+
+// The peak of a scheduled module, in bytes. `execution_threads` matter to
+// upstream's accounting only. InvalidArgument where the schedule is not one of
+// the module; errors of alias analysis.
+absl::StatusOr<int64_t> ScheduledPeakBytes(
+    const HloModule& module, MemoryAccounting accounting,
+    const RematSizeOptions& sizes = {},
+    const absl::flat_hash_set<absl::string_view>& execution_threads = {});
+
+}  // namespace xla
+
+#endif  // XLA_HLO_MEMORY_LIMIT_MEMORY_ACCOUNTING_H_

@@ -1,0 +1,96 @@
+#include "xla/hlo/memory/limit/memory_limit.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "xla/hlo/analysis/byte_size.h"
+#include "xla/hlo/analysis/cost/device_description.h"
+#include "xla/hlo/analysis/cost/gpu_devices.h"
+
+namespace xla {
+namespace {
+
+// Just below 2^63.
+constexpr double kMostBytes = 9.2e18;
+
+// Sizes begin with a digit or a point, names with a letter, files with either
+// or with a slash.
+bool MayNameDevice(absl::string_view text) {
+  return absl::ascii_isalpha(text[0]) || text.find('/') != text.npos;
+}
+
+absl::Status BadLimit(absl::string_view text, absl::string_view reason) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("memory limit '", text, "': ", reason));
+}
+
+}  // namespace
+
+MemoryLimit MemoryLimit::OfBytes(int64_t bytes) {
+  MemoryLimit limit;
+  limit.bytes_ = bytes;
+  return limit;
+}
+
+MemoryLimit MemoryLimit::OfPercent(double percent) {
+  MemoryLimit limit;
+  limit.percent_ = percent;
+  return limit;
+}
+
+absl::StatusOr<MemoryLimit> MemoryLimit::Parse(absl::string_view text) {
+  text = absl::StripAsciiWhitespace(text);
+  if (text.empty()) {
+    return absl::InvalidArgumentError(
+        "no memory limit: expected bytes, such as 16GiB, a share of the peak, "
+        "such as 80%, or a device, such as h100");
+  }
+  absl::string_view number = text;
+  if (absl::ConsumeSuffix(&number, "%")) {
+    double percent;
+    if (!absl::SimpleAtod(number, &percent) || !std::isfinite(percent) ||
+        percent < 0 || percent > 1e6) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("memory limit '", text, "' is no share of the peak"));
+    }
+    return OfPercent(percent);
+  }
+  const absl::StatusOr<int64_t> bytes = ParseByteSize(text);
+  if (bytes.ok()) return OfBytes(*bytes);
+  if (!MayNameDevice(text)) return BadLimit(text, bytes.status().message());
+  const absl::StatusOr<stream_executor::DeviceDescription> device =
+      gpu::LoadGpuDevice(text);
+  if (!device.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "memory limit '", text,
+        "' is no size such as 16GiB, no share of the peak such as 80%, and no "
+        "device: ",
+        device.status().message()));
+  }
+  if (device->device_memory_size() <= 0) {
+    return BadLimit(text, "the description of the device has no memory size");
+  }
+  return OfBytes(device->device_memory_size());
+}
+
+int64_t MemoryLimit::BytesOf(int64_t peak_bytes) const {
+  if (!is_share()) return bytes_;
+  return static_cast<int64_t>(
+      std::min(percent_ / 100 * static_cast<double>(peak_bytes), kMostBytes));
+}
+
+absl::Status UnmetLimitError(absl::string_view module_name, int64_t limit_bytes,
+                             int64_t needed_bytes,
+                             MemoryAccounting accounting) {
+  return absl::ResourceExhaustedError(
+      absl::StrCat(module_name, " does not fit in ",
+                   HumanBytes(static_cast<double>(limit_bytes)), ": it needs ",
+                   HumanBytes(static_cast<double>(needed_bytes)),
+                   " (accounting: ", AbslUnparseFlag(accounting), ")"));
+}
+
+}  // namespace xla

@@ -1,0 +1,47 @@
+#ifndef XLA_HLO_MEMORY_LIMIT_MEMORY_LIMIT_H_
+#define XLA_HLO_MEMORY_LIMIT_MEMORY_LIMIT_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/memory/limit/memory_accounting.h"
+
+namespace xla {
+
+// How much memory a module may use, as users say it to tools and passes:
+//
+//   16GiB   bytes, with the units of ParseByteSize()
+//   80%     a share of the module's present peak
+//   h100    the memory of a device: a name that gpu::LoadGpuDevice() knows, or
+//           the path of a description
+class MemoryLimit {
+ public:
+  // InvalidArgument for text that is none of these, for amounts below 0, and
+  // for devices whose description has no memory size.
+  static absl::StatusOr<MemoryLimit> Parse(absl::string_view text);
+
+  // Whether it depends on the module's peak.
+  bool is_share() const { return percent_ >= 0; }
+
+  // The limit of a module that needs `peak_bytes` now.
+  int64_t BytesOf(int64_t peak_bytes) const;
+
+ private:
+  static MemoryLimit OfBytes(int64_t bytes);
+  static MemoryLimit OfPercent(double percent);
+
+  int64_t bytes_ = 0;
+  double percent_ = -1;
+};
+
+// What every tool says where a limit is not met: ResourceExhausted,
+//
+//   step does not fit in 16.0 GiB: it needs 18.2 GiB (accounting: ours)
+absl::Status UnmetLimitError(absl::string_view module_name, int64_t limit_bytes,
+                             int64_t needed_bytes, MemoryAccounting accounting);
+
+}  // namespace xla
+
+#endif  // XLA_HLO_MEMORY_LIMIT_MEMORY_LIMIT_H_

@@ -1,0 +1,103 @@
+#include "xla/hlo/memory/limit/memory_limit.h"
+
+#include <memory>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "xla/hlo/parser/hlo_parser.h"
+
+namespace xla {
+namespace {
+
+using ::testing::HasSubstr;
+
+int64_t BytesOf(absl::string_view text, int64_t peak_bytes) {
+  absl::StatusOr<MemoryLimit> limit = MemoryLimit::Parse(text);
+  EXPECT_TRUE(limit.ok()) << limit.status();
+  return limit.ok() ? limit->BytesOf(peak_bytes) : -1;
+}
+
+std::string Error(absl::string_view text) {
+  absl::StatusOr<MemoryLimit> limit = MemoryLimit::Parse(text);
+  EXPECT_EQ(limit.status().code(), absl::StatusCode::kInvalidArgument) << text;
+  return std::string(limit.status().message());
+}
+
+TEST(MemoryLimitTest, BytesDoNotDependOnThePeak) {
+  EXPECT_EQ(BytesOf("0", 7), 0);
+  EXPECT_EQ(BytesOf("1300KiB", 7), 1300 << 10);
+  EXPECT_EQ(BytesOf(" 1.5e9 ", 7), 1'500'000'000);
+  EXPECT_FALSE(MemoryLimit::Parse("16GiB")->is_share());
+}
+
+TEST(MemoryLimitTest, SharesAreOfThePeak) {
+  EXPECT_EQ(BytesOf("80%", 1000), 800);
+  EXPECT_EQ(BytesOf("0%", 1000), 0);
+  EXPECT_EQ(BytesOf("12.5%", 1001), 125);
+  // No overflow: 10^6 % of the largest peak.
+  EXPECT_GT(BytesOf("1000000%", int64_t{1} << 62), int64_t{1} << 62);
+  EXPECT_TRUE(MemoryLimit::Parse("80%")->is_share());
+}
+
+TEST(MemoryLimitTest, DevicesHaveTheirMemory) {
+  EXPECT_EQ(BytesOf("h100", 7), int64_t{80} << 30);
+  EXPECT_EQ(BytesOf("H100", 7), int64_t{80} << 30);
+  EXPECT_EQ(BytesOf("v100", 7), int64_t{32} << 30);
+}
+
+TEST(MemoryLimitTest, ErrorsNameTheText) {
+  EXPECT_THAT(Error(""), HasSubstr("no memory limit"));
+  EXPECT_THAT(Error("12GX"), HasSubstr("memory limit '12GX': '12GX' is no"));
+  EXPECT_THAT(Error("-1"), HasSubstr("memory limit '-1'"));
+  EXPECT_THAT(Error("-5%"), HasSubstr("'-5%' is no share of the peak"));
+  EXPECT_THAT(Error("nan%"), HasSubstr("is no share of the peak"));
+  EXPECT_THAT(Error("%"), HasSubstr("is no share of the peak"));
+  EXPECT_THAT(Error("h101"), HasSubstr("h100"));
+  EXPECT_THAT(Error("no/such/file.textproto"), HasSubstr("no/such/file"));
+}
+
+TEST(MemoryLimitTest, AnUnmetLimitSaysWhatIsCounted) {
+  const absl::Status status =
+      UnmetLimitError("step", 16 << 10, 20 << 10, MemoryAccounting::kUpstream);
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(status.message(),
+            "step does not fit in 16.0 KiB: it needs 20.0 KiB (accounting: "
+            "upstream)");
+}
+
+// Arguments count in ours only; the result at all times only in upstream's; the
+// array on the host in neither.
+TEST(MemoryAccountingTest, PeaksDiffer) {
+  auto module = ParseAndReturnUnverifiedModule(R"(
+HloModule m, is_scheduled=true
+ENTRY main {
+  p = f32[1000]{0} parameter(0)
+  h = f32[1000]{0:S(5)} copy(p)
+  a = f32[4,1000]{1,0} broadcast(p), dimensions={1}
+  b = f32[1,10]{1,0} slice(a), slice={[0:1], [0:10]}
+  ROOT r = f32[1,10]{1,0} negate(b)
+})");
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_EQ(ScheduledPeakBytes(**module, MemoryAccounting::kOurs).value(),
+            4000 + 16000 + 40);
+  EXPECT_EQ(ScheduledPeakBytes(**module, MemoryAccounting::kUpstream).value(),
+            16000 + 40 + 40);
+}
+
+TEST(MemoryAccountingTest, NamesAreReadAgain) {
+  for (const auto accounting :
+       {MemoryAccounting::kOurs, MemoryAccounting::kUpstream}) {
+    MemoryAccounting read = MemoryAccounting::kOurs;
+    std::string error;
+    EXPECT_TRUE(AbslParseFlag(AbslUnparseFlag(accounting), &read, &error));
+    EXPECT_EQ(read, accounting);
+  }
+  MemoryAccounting read;
+  std::string error;
+  EXPECT_FALSE(AbslParseFlag("both", &read, &error));
+  EXPECT_EQ(error, "'both' is neither ours nor upstream");
+}
+
+}  // namespace
+}  // namespace xla

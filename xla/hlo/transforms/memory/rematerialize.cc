@@ -1,0 +1,264 @@
+#include "xla/hlo/transforms/memory/rematerialize.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "absl/base/log_severity.h"
+#include "absl/log/globals.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
+#include "xla/hlo/memory/accounting/remat_buffers.h"
+#include "xla/hlo/memory/limit/memory_limit.h"
+#include "xla/hlo/transforms/memory/hlo_rematerialization.h"
+#include "xla/shape.h"
+#include "xla/status_macros.h"
+#include "xla/util.h"
+
+namespace xla {
+namespace {
+
+using ExecutionThreads = absl::flat_hash_set<absl::string_view>;
+
+// Of an array whose minor dimension fills whole pieces.
+int64_t AlignedBytes(const Shape& shape, int64_t alignment) {
+  const int64_t bytes = HloCostAnalysis::DefaultShapeSize(shape);
+  if (alignment <= 1 || !shape.IsArray() || !shape.has_layout() ||
+      shape.layout().minor_to_major_size() == 0) {
+    return bytes;
+  }
+  const int64_t minor =
+      shape.dimensions(static_cast<int>(shape.layout().minor_to_major(0)));
+  if (minor == 0) return bytes;
+  return bytes / minor * RoundUpTo(minor, alignment);
+}
+
+// The greater one of the two minor dimensions becomes the minor one.
+Shape LongMinorDimension(const Shape& shape) {
+  if (!shape.IsArray() || !shape.has_layout() ||
+      shape.layout().minor_to_major_size() < 2) {
+    return shape;
+  }
+  Shape result = shape;
+  const int64_t minor = shape.layout().minor_to_major(0);
+  const int64_t next = shape.layout().minor_to_major(1);
+  if (shape.dimensions(static_cast<int>(minor)) >=
+      shape.dimensions(static_cast<int>(next))) {
+    return shape;
+  }
+  result.mutable_layout()->set_minor_to_major(0, next);
+  result.mutable_layout()->set_minor_to_major(1, minor);
+  return result;
+}
+
+// `plan`: those that are not given are a device's, not unlimited.
+HloCostAnalysis::Options CostOptions(const HloRematerializationOptions& options,
+                                     bool plan) {
+  HloCostAnalysis::Options cost;
+  const int64_t alignment = options.minor_alignment;
+  cost.shape_size = [alignment](const Shape& shape) {
+    return AlignedBytes(shape, alignment);
+  };
+  const bool no_rates = options.flops == 0 && options.transcendentals == 0 &&
+                        options.bandwidth == 0;
+  if (no_rates && plan) {
+    cost.per_second_rates = DefaultRematDevice().per_second_rates;
+    return cost;
+  }
+  cost.set_flops_per_second(options.flops);
+  cost.set_transcendentals_per_second(options.transcendentals);
+  cost.set_bytes_per_second(options.bandwidth);
+  return cost;
+}
+
+// How all strategies count bytes.
+RematSizeOptions SizeOptions(const HloRematerializationOptions& options) {
+  RematSizeOptions sizes;
+  sizes.host_memory_space = options.host_memory_space;
+  sizes.shape_size = [alignment = options.minor_alignment](const Shape& s) {
+    return AlignedBytes(s, alignment);
+  };
+  return sizes;
+}
+
+absl::StatusOr<int64_t> PeakOf(const HloRematerializationOptions& options,
+                               MemoryAccounting accounting,
+                               const HloModule& module,
+                               const ExecutionThreads& threads) {
+  return ScheduledPeakBytes(module, accounting, SizeOptions(options), threads);
+}
+
+// The limit for algorithms that count as OpenXLA does: lower by what they leave
+// out.
+absl::StatusOr<int64_t> UpstreamLimit(
+    const HloRematerializationOptions& options, int64_t limit_bytes,
+    const HloModule& module, const ExecutionThreads& threads) {
+  if (options.accounting == MemoryAccounting::kUpstream) return limit_bytes;
+  TF_ASSIGN_OR_RETURN(const int64_t ours,
+                      PeakOf(options, options.accounting, module, threads));
+  TF_ASSIGN_OR_RETURN(
+      const int64_t theirs,
+      PeakOf(options, MemoryAccounting::kUpstream, module, threads));
+  return std::max<int64_t>(0, limit_bytes - (ours - theirs));
+}
+
+// `limit_bytes` by OpenXLA's accounting. `recompute`: whether it may run
+// instructions again.
+absl::StatusOr<bool> RunGreedy(const HloRematerializationOptions& options,
+                               RematerializationAlgorithm algorithm,
+                               bool recompute, int64_t limit_bytes,
+                               HloModule* module,
+                               const ExecutionThreads& threads) {
+  if (options.block_size < 1 ||
+      options.block_size > std::numeric_limits<int>::max()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("block-size=", options.block_size));
+  }
+  HloCostAnalysis cost(CostOptions(
+      options, options.strategy == RematerializationAlgorithm::kPlan));
+  const bool baseline = algorithm == RematerializationAlgorithm::kBaseline2018;
+  std::optional<HloRematerialization::HostMemoryOffloadConfig> host;
+  if (options.host_offload) {
+    host.emplace(options.host_memory_space, static_cast<float>(options.to_host),
+                 static_cast<float>(options.from_host));
+  }
+  HloRematerialization::Options greedy(
+      cost,
+      HloRematerialization::RematerializationModeConfig(
+          baseline || recompute, !baseline && options.compress,
+          !baseline && options.host_offload),
+      limit_bytes, baseline ? 1 : static_cast<int>(options.block_size),
+      static_cast<float>(options.block_effort),
+      baseline ? 0 : options.min_remat_size,
+      [](const Shape& shape) { return LongMinorDimension(shape); }, host,
+      /*async_computation_parallelism=*/{},
+      algorithm == RematerializationAlgorithm::kPeakPriority
+          ? HloRematerialization::kPeakPriority
+          : HloRematerialization::kAlwaysRemat);
+  greedy.direct_uses_only = baseline;
+  greedy.warn_if_missed = false;
+  HloRematerialization::RematerializationSizes bytes;
+  return HloRematerialization(std::move(greedy), bytes).Run(module, threads);
+}
+
+absl::StatusOr<RematPlanResult> RunPlan(
+    const HloRematerializationOptions& options, int64_t limit_bytes,
+    HloModule* module, const ExecutionThreads& threads) {
+  RematPlanOptions plan = MakeRematPlanOptions(options, limit_bytes);
+  const auto add = [&](RematerializationAlgorithm algorithm) {
+    const auto rewrite = [&options, &threads, algorithm,
+                          limit_bytes](HloModule* copy) -> absl::Status {
+      TF_ASSIGN_OR_RETURN(const int64_t limit,
+                          UpstreamLimit(options, limit_bytes, *copy, threads));
+      // That a candidate makes slow progress is no news.
+      absl::ScopedStderrThreshold quiet(absl::LogSeverityAtLeast::kError);
+      return RunGreedy(options, algorithm, options.recompute, limit, copy,
+                       threads)
+          .status();
+    };
+    plan.others.emplace_back(AbslUnparseFlag(algorithm), rewrite);
+  };
+  if (options.effort > 0) {
+    add(RematerializationAlgorithm::kAlwaysRemat);
+    add(RematerializationAlgorithm::kPeakPriority);
+  }
+  if (options.compress || options.host_offload) {
+    plan.move_out = [&options, &threads](int64_t bytes, HloModule* copy) {
+      absl::ScopedStderrThreshold quiet(absl::LogSeverityAtLeast::kError);
+      return RunGreedy(options, RematerializationAlgorithm::kAlwaysRemat,
+                       /*recompute=*/false, bytes, copy, threads)
+          .status();
+    };
+  }
+  return PlanRematerialization(module, plan);
+}
+
+}  // namespace
+
+bool AbslParseFlag(absl::string_view text,
+                   RematerializationAlgorithm* algorithm, std::string* error) {
+  for (const auto candidate : {RematerializationAlgorithm::kPlan,
+                               RematerializationAlgorithm::kAlwaysRemat,
+                               RematerializationAlgorithm::kPeakPriority,
+                               RematerializationAlgorithm::kBaseline2018}) {
+    if (text == AbslUnparseFlag(candidate)) {
+      *algorithm = candidate;
+      return true;
+    }
+  }
+  *error = "must be plan, always-remat, peak-priority or baseline-2018";
+  return false;
+}
+
+std::string AbslUnparseFlag(RematerializationAlgorithm algorithm) {
+  switch (algorithm) {
+    case RematerializationAlgorithm::kPlan:
+      return "plan";
+    case RematerializationAlgorithm::kAlwaysRemat:
+      return "always-remat";
+    case RematerializationAlgorithm::kPeakPriority:
+      return "peak-priority";
+    case RematerializationAlgorithm::kBaseline2018:
+      return "baseline-2018";
+  }
+  return "";
+}
+
+absl::StatusOr<int64_t> RematerializationLimit(
+    const HloRematerializationOptions& options, const HloModule& module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  TF_ASSIGN_OR_RETURN(const MemoryLimit limit,
+                      MemoryLimit::Parse(options.memory_limit));
+  TF_ASSIGN_OR_RETURN(const int64_t peak, PeakOf(options, options.accounting,
+                                                 module, execution_threads));
+  return limit.BytesOf(peak);
+}
+
+RematPlanOptions MakeRematPlanOptions(
+    const HloRematerializationOptions& options, int64_t limit_bytes) {
+  RematPlanOptions plan;
+  plan.limit_bytes = limit_bytes;
+  plan.sizes = SizeOptions(options);
+  plan.device.per_second_rates =
+      CostOptions(options, /*plan=*/true).per_second_rates;
+  plan.effort = options.effort;
+  plan.across_loops = options.across_loops;
+  plan.fuse = options.fuse;
+  plan.reschedule = options.reschedule;
+  plan.optimization_barriers = options.barriers;
+  if (options.accounting == MemoryAccounting::kOurs) {
+    plan.peak = [sizes = plan.sizes](const HloModule& module) {
+      return ScheduledPeakBytes(module, MemoryAccounting::kOurs, sizes);
+    };
+  }
+  return plan;
+}
+
+absl::StatusOr<RematPlanResult> Rematerialize(
+    const HloRematerializationOptions& options, int64_t limit_bytes,
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  if (options.strategy == RematerializationAlgorithm::kPlan) {
+    return RunPlan(options, limit_bytes, module, execution_threads);
+  }
+  RematPlanResult result;
+  TF_ASSIGN_OR_RETURN(
+      result.peak_before_bytes,
+      PeakOf(options, options.accounting, *module, execution_threads));
+  TF_ASSIGN_OR_RETURN(
+      const int64_t upstream_limit,
+      UpstreamLimit(options, limit_bytes, *module, execution_threads));
+  TF_ASSIGN_OR_RETURN(result.changed,
+                      RunGreedy(options, options.strategy, options.recompute,
+                                upstream_limit, module, execution_threads));
+  TF_ASSIGN_OR_RETURN(
+      result.peak_after_bytes,
+      PeakOf(options, options.accounting, *module, execution_threads));
+  result.met = result.peak_after_bytes <= limit_bytes;
+  result.method = AbslUnparseFlag(options.strategy);
+  return result;
+}
+
+}  // namespace xla

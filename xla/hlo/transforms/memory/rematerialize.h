@@ -1,0 +1,114 @@
+#ifndef XLA_HLO_TRANSFORMS_MEMORY_REMATERIALIZE_H_
+#define XLA_HLO_TRANSFORMS_MEMORY_REMATERIALIZE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/memory/limit/memory_accounting.h"
+#include "xla/hlo/transforms/memory/remat/planner/remat_planner.h"
+
+namespace xla {
+
+enum class RematerializationAlgorithm {
+  kPlan,          // PlanRematerialization
+  kAlwaysRemat,   // HloRematerialization::kAlwaysRemat
+  kPeakPriority,  // HloRematerialization::kPeakPriority
+  kBaseline2018,  // kAlwaysRemat, single instructions with direct readers
+};
+
+// plan, always-remat, peak-priority, baseline-2018.
+bool AbslParseFlag(absl::string_view text,
+                   RematerializationAlgorithm* algorithm, std::string* error);
+std::string AbslUnparseFlag(RematerializationAlgorithm algorithm);
+
+struct HloRematerializationOptions {
+  std::string memory_limit;
+  MemoryAccounting accounting = MemoryAccounting::kOurs;
+  RematerializationAlgorithm strategy = RematerializationAlgorithm::kPlan;
+  // Of plan.
+  int64_t effort = 1;
+  bool across_loops = true;
+  bool fuse = true;
+  bool reschedule = true;
+  bool barriers = false;
+  // Of the others; compress and host-offload, with what they need, also of
+  // plan.
+  bool recompute = true;
+  bool compress = false;
+  bool host_offload = false;
+  int64_t block_size = 1;
+  double block_effort = 1;
+  int64_t min_remat_size = 0;
+  int64_t minor_alignment = 1;
+  int64_t host_memory_space = 5;
+  double to_host = 0;
+  double from_host = 0;
+  double flops = 0;
+  double transcendentals = 0;
+  double bandwidth = 0;
+
+  template <typename Visitor>
+  void VisitFields(Visitor&& visit) {
+    visit("memory-limit", memory_limit,
+          "bytes, as 16GiB, a share of the present peak, as 80%, or a device, "
+          "as h100");
+    visit("accounting", accounting,
+          "how bytes are counted: ours, or upstream (OpenXLA's "
+          "rematerialization)");
+    visit("strategy", strategy,
+          "plan, always-remat, peak-priority or baseline-2018");
+    visit("effort", effort, "of plan: how long to search");
+    visit("across-loops", across_loops, "of plan: rewrite loops, too");
+    visit("fuse", fuse, "of plan: compute masks and broadcasts in readers");
+    visit("reschedule", reschedule, "of plan: may run in another order");
+    visit("barriers", barriers, "of plan: clones read through opt-barriers");
+    visit("recompute", recompute, "values may be computed again");
+    visit("compress", compress, "values may wait with another layout");
+    visit("host-offload", host_offload, "values may wait on the host");
+    visit("block-size", block_size, "instructions in a block, at most");
+    visit("block-effort", block_effort,
+          "of always-remat: search for blocks, times that for single ones");
+    visit("min-remat-size", min_remat_size,
+          "bytes that the first of a block defines at least");
+    visit("minor-alignment", minor_alignment,
+          "sizes count the minor dimension rounded up to this");
+    visit("host-memory-space", host_memory_space, "of layouts");
+    visit("to-host", to_host, "bytes a second");
+    visit("from-host", from_host, "bytes a second");
+    visit("flops", flops,
+          "a second, 0: they take no time; plan: a data-center GPU's if all "
+          "three are 0");
+    visit("transcendentals", transcendentals, "a second");
+    visit("bandwidth", bandwidth, "of device memory, bytes a second");
+  }
+};
+
+// The bytes that `options.memory_limit` means for a scheduled module.
+// InvalidArgument for bad text; errors of ScheduledPeakBytes.
+absl::StatusOr<int64_t> RematerializationLimit(
+    const HloRematerializationOptions& options, const HloModule& module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads = {});
+
+// What the planner gets of the options, for a limit in bytes; `others` and
+// `move_out` are left empty.
+RematPlanOptions MakeRematPlanOptions(
+    const HloRematerializationOptions& options, int64_t limit_bytes);
+
+// Rewrites a scheduled module so that it needs at most `limit_bytes`, whatever
+// `options.memory_limit` says: the work of the pass hlo-rematerialization and
+// of `hlo-explain --fit`. Strategies of OpenXLA count as OpenXLA does; where
+// that is not the accounting asked for, they get a limit that is lower by the
+// difference of the two peaks. Of these the result has `changed`, `met`, the
+// peaks and `method`; nothing else.
+absl::StatusOr<RematPlanResult> Rematerialize(
+    const HloRematerializationOptions& options, int64_t limit_bytes,
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads = {});
+
+}  // namespace xla
+
+#endif  // XLA_HLO_TRANSFORMS_MEMORY_REMATERIALIZE_H_
