@@ -11,6 +11,7 @@
 #include "xla/hlo/ir/hlo_reachability.h"
 #include "xla/hlo/transforms/simplifiers/hlo_rematerialization.h"
 #include "xla/hlo/utils/hlo_live_range.h"
+#include "xla/hlo/utils/hlo_matchers.h"
 #include "xla/service/batchnorm_expander.h"
 #include "xla/service/buffer_value.h"
 #include "xla/service/call_graph.h"

@@ -8,6 +8,7 @@
 #include "xla/hlo/pass/hlo_pass_fix.h"
 #include "xla/hlo/pass/nearest_name.h"
 #include "xla/hlo/pass/partitions_pipeline.h"
+#include "xla/hlo/pass/pass_name.h"
 #include "xla/status_macros.h"
 
 namespace xla {
@@ -179,6 +180,7 @@ int PassRegistry::OverrideOption(absl::string_view option,
 absl::StatusOr<std::unique_ptr<HloPassInterface>> PassRegistry::MakePass(
     absl::string_view name, const PassOptionText& options) const {
   auto it = entries_.find(name);
+  if (it == entries_.end()) it = entries_.find(PassNameWithDashes(name));
   if (it == entries_.end()) {
     std::vector<std::string> known;
     for (const auto& [known_name, entry] : entries_) {

@@ -72,7 +72,8 @@ class PassRegistry {
     return entries_;
   }
 
-  // Makes one pass. Errors: InvalidArgument for an unknown name or option.
+  // Makes one pass; `_` in the name is as good as `-`. Errors: InvalidArgument
+  // for an unknown name or option.
   absl::StatusOr<std::unique_ptr<HloPassInterface>> MakePass(
       absl::string_view name, const PassOptionText& options) const;
 

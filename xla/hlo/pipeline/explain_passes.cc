@@ -12,23 +12,18 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "google/protobuf/util/json_util.h"
 #include "xla/backends/gpu/fusion/explain/fusion_svg.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/pass/nearest_name.h"
+#include "xla/hlo/pass/pass_name.h"
 #include "xla/hlo/utils/file_util.h"
 #include "xla/hlo/utils/hlo_dot.h"
 #include "xla/status_macros.h"
 
 namespace xla {
 namespace {
-
-// Passes have the names of their classes' originals, some with '_'.
-std::string Normalized(absl::string_view name) {
-  return absl::StrReplaceAll(name, {{"_", "-"}});
-}
 
 void ForEachPass(HloPassPipeline* pipeline,
                  const std::function<void(HloPassInterface*)>& visit) {
@@ -135,9 +130,10 @@ absl::Status PassExplainer::AddPasses(HloPassPipeline* pipeline,
   std::set<std::string> in_pipeline;
   std::set<std::string> explaining;
   std::vector<std::string> wanted;
-  for (const std::string& name : names) wanted.push_back(Normalized(name));
+  for (const std::string& name : names)
+    wanted.push_back(PassNameWithDashes(name));
   ForEachPass(pipeline, [&](HloPassInterface* pass) {
-    const std::string name = Normalized(pass->name());
+    const std::string name = PassNameWithDashes(pass->name());
     in_pipeline.insert(name);
     auto* explainer = dynamic_cast<gpu::ExplainingPass*>(pass);
     auto* reporter = dynamic_cast<ReportingPass*>(pass);
@@ -180,7 +176,7 @@ absl::Status PassExplainer::BeforePass(const PassEvent& event,
     if (reporter != nullptr) TF_RETURN_IF_ERROR(reporter->StartReport(module));
     if (explainer != nullptr) {
       running_ = std::make_unique<gpu::FusionExplanation>(
-          Normalized(event.pass_name()));
+          PassNameWithDashes(event.pass_name()));
       explainer->set_explanation(running_.get());
     }
     if (!dot_folder_.empty()) before_ = module.Clone(/*suffix=*/"");
@@ -214,9 +210,9 @@ absl::Status PassExplainer::AfterPass(const PassEvent& event,
 
 absl::Status PassExplainer::WriteGraphs(const PassEvent& event,
                                         const HloModule& after) const {
-  const std::string stem =
-      absl::StrFormat("%s/%s.%02d.%s", dot_folder_, FileName(after.name()),
-                      event.index, FileName(Normalized(event.pass_name())));
+  const std::string stem = absl::StrFormat(
+      "%s/%s.%02d.%s", dot_folder_, FileName(after.name()), event.index,
+      FileName(PassNameWithDashes(event.pass_name())));
   const gpu::FusionPicture left = {before_.get(), OnlyIn(*before_, after)};
   const gpu::FusionPicture right = {&after, OnlyIn(after, *before_)};
   TF_RETURN_IF_ERROR(WriteFileOrStdout(absl::StrCat(stem, ".before.dot"),
@@ -225,9 +221,9 @@ absl::Status PassExplainer::WriteGraphs(const PassEvent& event,
                                        DotOf(after, *before_, right.shown)));
   return WriteFileOrStdout(
       absl::StrCat(stem, ".svg"),
-      gpu::FusionsToSvg(
-          absl::StrCat(after.name(), ": ", Normalized(event.pass_name())), left,
-          right));
+      gpu::FusionsToSvg(absl::StrCat(after.name(), ": ",
+                                     PassNameWithDashes(event.pass_name())),
+                        left, right));
 }
 
 std::string PassExplainer::ToText() const {

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "re2/re2.h"
 #include "xla/hlo/analysis/cost/gpu_devices.h"
@@ -27,6 +28,7 @@
 #include "xla/hlo/pass/instrumentation/verify_each.h"
 #include "xla/hlo/pass/limited_pass.h"
 #include "xla/hlo/pass/nearest_name.h"
+#include "xla/hlo/pass/pass_name.h"
 #include "xla/hlo/pipeline/explain_passes.h"
 #include "xla/hlo/pipeline/pipelines.h"
 #include "xla/hlo/utils/file_util.h"
@@ -155,7 +157,9 @@ absl::Status NoSuchPass(absl::string_view flag, absl::string_view name,
 absl::Status CheckFuel(const PassFuel& fuel,
                        const std::vector<std::string>& names) {
   for (const std::string& name : fuel.Names()) {
-    if (!absl::c_linear_search(names, name)) {
+    if (absl::c_none_of(names, [&name](const std::string& pass) {
+          return IsSamePassName(pass, name);
+        })) {
       return NoSuchPass("fuel", name, names);
     }
   }
@@ -168,7 +172,10 @@ absl::Status CheckExpression(absl::string_view flag, const std::string& text,
   const RE2 expression(text, RE2::Quiet);
   if (text.empty() || !expression.ok()) return absl::OkStatus();
   for (const std::string& name : names) {
-    if (RE2::FullMatch(name, expression)) return absl::OkStatus();
+    if (RE2::FullMatch(name, expression) ||
+        RE2::FullMatch(absl::StrReplaceAll(name, {{"-", "_"}}), expression)) {
+      return absl::OkStatus();
+    }
   }
   return NoSuchPass(flag, text, names);
 }

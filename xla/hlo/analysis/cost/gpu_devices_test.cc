@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "xla/hlo/analysis/cost/device_description.h"
-#include "xla/hlo/analysis/cost/gpu_device_info_for_tests.h"
+#include "xla/hlo/testlib/gpu_device_info_for_tests.h"
 #include "xla/xla_data.pb.h"
 
 namespace xla::gpu {

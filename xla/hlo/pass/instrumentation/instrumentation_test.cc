@@ -129,13 +129,13 @@ TEST(PrintIrTest, BadExpressionIsAnError) {
 }
 
 TEST(PassFuelTest, SkipsRunsBeyondTheFuel) {
-  auto fuel = PassFuel::Create("count=2");
+  auto fuel = PassFuel::Create("the_count=2");
   ASSERT_TRUE(fuel.ok());
   HloPassPipeline pipeline("p");
   pipeline.AddInstrumentation(*std::move(fuel));
   int runs = 0;
   for (int i = 0; i < 4; ++i) {
-    pipeline.AddPass<LambdaPass>("count", [&](HloModule*) {
+    pipeline.AddPass<LambdaPass>("the-count", [&](HloModule*) {
       ++runs;
       return absl::StatusOr<bool>(false);
     });

@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "xla/hlo/pass/pass_name.h"
 
 namespace xla {
 
@@ -23,7 +24,7 @@ absl::StatusOr<std::unique_ptr<PassFuel>> PassFuel::Create(
       return absl::InvalidArgumentError(
           absl::StrCat("fuel: expected PASS=COUNT, found ", item));
     }
-    result->left_[std::string(name)] = count;
+    result->left_[PassNameWithDashes(name)] = count;
   }
   return result;
 }
@@ -36,7 +37,7 @@ std::vector<std::string> PassFuel::Names() const {
 }
 
 bool PassFuel::ShouldRun(const PassEvent& event, const HloModule& module) {
-  auto it = left_.find(event.pass_name());
+  auto it = left_.find(PassNameWithDashes(event.pass_name()));
   if (it == left_.end()) return true;
   if (it->second == 0) return false;
   --it->second;

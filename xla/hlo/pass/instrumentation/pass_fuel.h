@@ -25,7 +25,7 @@ class PassFuel : public PassInstrumentation {
 
   bool ShouldRun(const PassEvent& event, const HloModule& module) override;
 
-  // The passes that it names, sorted.
+  // The passes that it names, with dashes, sorted.
   std::vector<std::string> Names() const;
 
  private:

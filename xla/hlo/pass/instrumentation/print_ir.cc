@@ -4,8 +4,17 @@
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 
 namespace xla {
+namespace {
+
+bool Matches(absl::string_view pass, const RE2& expression) {
+  return RE2::FullMatch(pass, expression) ||
+         RE2::FullMatch(absl::StrReplaceAll(pass, {{"-", "_"}}), expression);
+}
+
+}  // namespace
 
 PrintIr::PrintIr(const Options& options, Sink sink)
     : options_(options),
@@ -35,7 +44,7 @@ void PrintIr::Print(absl::string_view when, const PassEvent& event,
 
 absl::Status PrintIr::BeforePass(const PassEvent& event,
                                  const HloModule& module) {
-  if (!options_.before.empty() && RE2::FullMatch(event.pass_name(), before_)) {
+  if (!options_.before.empty() && Matches(event.pass_name(), before_)) {
     Print("before", event, module);
   }
   return absl::OkStatus();
@@ -47,7 +56,7 @@ absl::Status PrintIr::AfterPass(const PassEvent& event, const HloModule& module,
   if (options_.only_changed && !*result) return absl::OkStatus();
   // A pipeline's last pass has printed the same module already.
   if (event.pass->IsPassPipeline()) return absl::OkStatus();
-  if (RE2::FullMatch(event.pass_name(), after_)) Print("after", event, module);
+  if (Matches(event.pass_name(), after_)) Print("after", event, module);
   return absl::OkStatus();
 }
 

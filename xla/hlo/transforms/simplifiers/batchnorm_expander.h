@@ -67,7 +67,7 @@ class BatchNormExpander : public HloModulePass {
   explicit BatchNormExpander(const BatchNormExpanderOptions& options)
       : options_(options) {}
 
-  absl::string_view name() const override { return "batchnorm_expander"; }
+  absl::string_view name() const override { return "batchnorm-expander"; }
 
  protected:
   absl::StatusOr<bool> RunImpl(

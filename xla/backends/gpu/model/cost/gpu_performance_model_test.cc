@@ -11,9 +11,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "xla/hlo/analysis/cost/gpu_device_info_for_tests.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/parser/hlo_parser.h"
+#include "xla/hlo/testlib/gpu_device_info_for_tests.h"
 #include "xla/shape_util.h"
 
 namespace xla::gpu {

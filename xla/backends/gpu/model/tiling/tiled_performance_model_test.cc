@@ -14,11 +14,11 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "xla/backends/gpu/model/hlo_fusion_analysis.h"
-#include "xla/hlo/analysis/cost/gpu_device_info_for_tests.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/parser/hlo_parser.h"
+#include "xla/hlo/testlib/gpu_device_info_for_tests.h"
 #include "xla/hlo/utils/hlo_traversal.h"
 
 namespace xla::gpu {

@@ -100,7 +100,7 @@ class MultiOutputFusion : public HloModulePass, public ExplainingPass {
     options_.narrow_outputs = false;
   }
 
-  absl::string_view name() const override { return "multi_output_fusion"; }
+  absl::string_view name() const override { return "multi-output-fusion"; }
   void set_explanation(FusionExplanation* explanation) override {
     explanation_ = explanation;
   }

@@ -1,4 +1,4 @@
-#include "xla/hlo/utils/hlo_matchers.h"
+#include "xla/hlo/testlib/hlo_matchers.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,5 +1,5 @@
-#ifndef XLA_HLO_UTILS_HLO_MATCHERS_H_
-#define XLA_HLO_UTILS_HLO_MATCHERS_H_
+#ifndef XLA_HLO_TESTLIB_HLO_MATCHERS_H_
+#define XLA_HLO_TESTLIB_HLO_MATCHERS_H_
 
 // gmock matchers of instructions, one per opcode, for tests:
 //
@@ -461,4 +461,4 @@ inline void PrintTo(HloInstruction* inst, std::ostream* os) {
 
 }  // namespace xla
 
-#endif  // XLA_HLO_UTILS_HLO_MATCHERS_H_
+#endif  // XLA_HLO_TESTLIB_HLO_MATCHERS_H_

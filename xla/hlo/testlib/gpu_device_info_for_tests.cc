@@ -1,4 +1,4 @@
-#include "xla/hlo/analysis/cost/gpu_device_info_for_tests.h"
+#include "xla/hlo/testlib/gpu_device_info_for_tests.h"
 
 #include "absl/log/check.h"
 #include "absl/status/statusor.h"

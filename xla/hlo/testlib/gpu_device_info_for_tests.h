@@ -1,5 +1,5 @@
-#ifndef XLA_HLO_ANALYSIS_COST_GPU_DEVICE_INFO_FOR_TESTS_H_
-#define XLA_HLO_ANALYSIS_COST_GPU_DEVICE_INFO_FOR_TESTS_H_
+#ifndef XLA_HLO_TESTLIB_GPU_DEVICE_INFO_FOR_TESTS_H_
+#define XLA_HLO_TESTLIB_GPU_DEVICE_INFO_FOR_TESTS_H_
 
 #include "xla/hlo/analysis/cost/device_description.h"
 
@@ -30,4 +30,4 @@ class TestGpuDeviceInfo {
 
 }  // namespace xla::gpu
 
-#endif  // XLA_HLO_ANALYSIS_COST_GPU_DEVICE_INFO_FOR_TESTS_H_
+#endif  // XLA_HLO_TESTLIB_GPU_DEVICE_INFO_FOR_TESTS_H_
