@@ -329,9 +329,18 @@ bool ShardingSpread::ShareInGroups() {
 
 void ShardingSpread::RunLevel(int64_t level) {
   context_.level = level;
+  auto is_broadcast = [](const HloInstruction* inst) {
+    return inst->opcode() == HloOpcode::kBroadcast;
+  };
   for (Node& node : nodes_) {
-    node.touched_forward = true;
-    node.touched_backward = true;
+    // The last levels add nothing but edges at broadcasts, and continue from
+    // the fixed point of those before.
+    const bool broadcast = is_broadcast(node.inst);
+    node.touched_forward |= level <= 1 || (broadcast && level == 3);
+    node.touched_backward |=
+        level <= 1 ||
+        (level == 2 &&
+         (broadcast || absl::c_any_of(node.inst->users(), is_broadcast)));
   }
   bool changed = true;
   while (changed) {
