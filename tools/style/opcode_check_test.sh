@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# What opcode_check.py says of the source tree that WORKSPACE ($1) lies in, and of
+# a copy with an opcode that nobody knows, and with other mistakes.
+set -euo pipefail
+root=$(dirname "$(realpath "$1")")
+check="${root}/tools/style/opcode_check.py"
+python3 "${check}" "${root}"
+
+copy=${TEST_TMPDIR}/copy
+mkdir -p "${copy}"
+cp -r "${root}/xla" "${copy}/xla"
+guide=${copy}/xla/hlo/ir/README.md
+table=${copy}/xla/hlo/ir/hlo_opcode.def
+
+# expect_finding 'WHAT IS SAID'...; then the changed files are as they were.
+expect_finding() {
+  if python3 "${check}" "${copy}" > "${TEST_TMPDIR}/out"; then
+    echo "no finding; expected: $1" >&2
+    exit 1
+  fi
+  for text in "$@"; do
+    if ! grep -qF "${text}" "${TEST_TMPDIR}/out"; then
+      echo "expected: ${text}" >&2
+      cat "${TEST_TMPDIR}/out" >&2
+      exit 1
+    fi
+  done
+  cp "${root}/xla/hlo/ir/README.md" "${guide}"
+  cp "${root}/xla/hlo/ir/hlo_opcode.def" "${table}"
+}
+
+# Every place is named.
+sed -i '/V(kAbs,/i \  V(kAbacus, "abacus", 2, HandleAbacus, kNone) \\' "${table}"
+mapfile -t places < <(sed -n 's/^### //p' "${guide}")
+(( ${#places[@]} > 10 ))
+expect_finding "${places[@]/%/: kAbacus is in none of}"
+
+# An elementwise one only has to be where traits do not say all.
+sed -i '/V(kAbs,/i \  V(kAbacus, "abacus", 1, HandleAbacus, kUnary) \\' "${table}"
+expect_finding "Evaluator: kAbacus is in none of" "Parser's cases: kAbacus"
+if grep -q "Verifier: kAbacus" "${TEST_TMPDIR}/out"; then exit 1; fi
+
+sed -i 's/^Not named.*`kBitcast`/& and `kAbacus`/' "${guide}"
+expect_finding "there is no opcode kAbacus"
+
+sed -i '/hlo_cse.cc/d' "${guide}"
+expect_finding "opcodes apart: xla/hlo/ir/README.md must list it"
+
+echo '| `xla/hlo/ir/no_such.cc` | what | nothing |' >> "${guide}"
+expect_finding "lists xla/hlo/ir/no_such.cc, which is no file"
+
+[[ $(python3 "${check}" "${root}" kSort) == *"Evaluator: xla/hlo/evaluator/kernel_table.cc"* ]]
