@@ -19,6 +19,8 @@
 #include "xla/service/compilation_stats.h"
 #include "xla/service/computation_layout.h"
 #include "xla/service/computation_placer.h"
+#include "xla/service/custom_call_sharding_helper.h"
+#include "xla/service/dot_as_convolution_util.h"
 #include "xla/service/flatten_call_graph.h"
 #include "xla/service/fusion_queue.h"
 #include "xla/service/gpu/alias_info.h"
@@ -46,6 +48,13 @@
 #include "xla/service/pattern_matcher.h"
 #include "xla/service/shape_inference.h"
 #include "xla/service/sharding_propagation.h"
+#include "xla/service/sharding_remover.h"
+#include "xla/service/spmd/canonicalize_all_gather_for_cse.h"
+#include "xla/service/spmd/collective_permute_motion.h"
+#include "xla/service/spmd/schedule_aware_collective_ops_cse.h"
+#include "xla/service/spmd/spmd_partitioner.h"
+#include "xla/service/spmd/spmd_partitioner_util.h"
+#include "xla/service/spmd/whole_graph_manual_pass.h"
 #include "xla/service/tuple_points_to_analysis.h"
 #include "xla/service/value_range.h"
 #include "xla/service/while_loop_analysis.h"
@@ -72,6 +81,8 @@ TEST(CompatTest, NamesAreWhereOpenXlaHasThem) {
   EXPECT_EQ(config.num_partitions(), 1);
   EXPECT_EQ(xla::HloVerifier(false, true).name(), "hlo-verifier");
   EXPECT_EQ(xla::HloCSE(/*is_layout_sensitive=*/false).name(), "hlo-cse");
+  EXPECT_EQ(xla::spmd::SpmdPartitioner(2, 1, {}).name(), "spmd-partitioning");
+  EXPECT_EQ(xla::CollectivePermuteMotion().name(), "collective-permute-motion");
   TF_EXPECT_OK(absl::OkStatus());
 }
 

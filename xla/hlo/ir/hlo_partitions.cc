@@ -1,9 +1,13 @@
 #include "xla/hlo/ir/hlo_partitions.h"
 
+#include <algorithm>
+#include <cstdint>
+
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_sharding.h"
 
 namespace xla {
 
@@ -25,6 +29,25 @@ bool HasShardings(const HloModule& module) {
     }
   }
   return false;
+}
+
+int64_t DevicesOfShardings(const HloModule& module) {
+  int64_t devices = 1;
+  const auto count = [&](const HloSharding& leaf) {
+    if (leaf.IsTiledLeaf()) devices = std::max(devices, leaf.num_devices());
+  };
+  for (const HloComputation* computation : module.computations()) {
+    for (const HloInstruction* instruction : computation->instructions()) {
+      if (!instruction->has_sharding()) continue;
+      const HloSharding& sharding = instruction->sharding();
+      if (!sharding.IsTuple()) {
+        count(sharding);
+        continue;
+      }
+      for (const HloSharding& leaf : sharding.tuple_elements()) count(leaf);
+    }
+  }
+  return devices;
 }
 
 bool IsToBePartitioned(const HloModule& module) {

@@ -326,9 +326,28 @@ class Runner {
   const PassExplainer* explainer() const { return explainer_.get(); }
 
  private:
+  // JAX counts devices beside the modules that it lowers, not in them.
+  void NoteDevices(const Input& input, const HloModule& module) {
+    if (module.config().num_partitions() > 1 || IsPartitioned(module) ||
+        module.config().replica_count() > 1) {
+      return;
+    }
+    std::vector<std::string> names;
+    AddPassNames(pipeline_, names);
+    const int64_t devices = DevicesOfShardings(module);
+    if (devices == 1 || !absl::c_linear_search(names, "if-partitions")) return;
+    err_ << input.parser_options.file_name() << ": note: shardings are over "
+         << devices << " devices, and the header counts one partition; with "
+         << "--num-partitions=" << devices
+         << " the module becomes that of one of them\n";
+  }
+
   void SetPartitions(const Input& input, HloModule& module) {
     const int64_t partitions = options_.num_partitions;
-    if (partitions == 0) return;
+    if (partitions == 0) {
+      NoteDevices(input, module);
+      return;
+    }
     module.mutable_config().set_num_partitions(partitions);
     module.mutable_config().set_use_spmd_partitioning(partitions > 1);
     if (partitions > 1 && !HasShardings(module)) {
