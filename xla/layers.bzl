@@ -43,7 +43,12 @@ SIBLINGS = [
     ["hlo/memory/report"],
     ["hlo/pass"],
     ["hlo/pass/instrumentation"],
-    ["hlo/transforms/simplifiers", "hlo/transforms/fusion", "hlo/transforms/collectives"],
+    [
+        "hlo/transforms/simplifiers",
+        "hlo/transforms/fusion",
+        "hlo/transforms/collectives",
+        "hlo/transforms/indexing",
+    ],
     ["hlo/transforms/loops"],
     ["hlo/transforms/memory/remat/solver"],
     ["hlo/transforms/memory/remat/planner", "hlo/transforms/memory/remat/greedy"],

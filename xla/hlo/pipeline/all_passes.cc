@@ -15,6 +15,8 @@
 #include "xla/hlo/transforms/collectives/whole_graph_manual_pass.h"
 #include "xla/hlo/transforms/fusion/instruction_fusion.h"
 #include "xla/hlo/transforms/fusion/multi_output_fusion.h"
+#include "xla/hlo/transforms/indexing/gather_simplifier.h"
+#include "xla/hlo/transforms/indexing/scatter_simplifier.h"
 #include "xla/hlo/transforms/memory/assign_offsets.h"
 #include "xla/hlo/transforms/memory/hlo_memory_scheduler.h"
 #include "xla/hlo/transforms/memory/rematerialization_pass.h"

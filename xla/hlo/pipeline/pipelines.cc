@@ -62,6 +62,9 @@ constexpr absl::string_view kGpu[] = {
     "canon-all-gather-for-cse,"
     "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce),"
     "collective-permute-motion)",
+    "gather-simplifier",
+    "scatter-simplifier",
+    "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce)",
     "priority-fusion",
     "hlo-cse",
     "hlo-dce",
@@ -109,6 +112,12 @@ constexpr OrderingConstraint kConstraints[] = {
      "what is gathered is known once the module is that of one device"},
     {"canon-all-gather-for-cse", "collective-permute-motion",
      "equal collectives are one before they move"},
+    {"spmd-partitioning", "gather-simplifier",
+     "rows of index vectors do not tell batches from each other"},
+    {"gather-simplifier", "priority-fusion",
+     "kernels are made for one form of gathers"},
+    {"scatter-simplifier", "priority-fusion",
+     "kernels are made for one form of scatters"},
     {"spmd-partitioning", "priority-fusion",
      "collectives stand between kernels, and shards are smaller"},
     {"call-inliner", "canonicalizer",
