@@ -66,7 +66,11 @@ SIBLINGS = [
     ["backends/gpu/codegen"],
     ["backends/gpu/fusion/explain"],
     ["backends/gpu/fusion"],
-    ["backends/gpu/transforms/mof", "backends/gpu/transforms/priority_fusion"],
+    [
+        "backends/gpu/transforms/mof",
+        "backends/gpu/transforms/priority_fusion",
+        "backends/gpu/transforms/reductions",
+    ],
     ["hlo/pipeline"],
     ["hlo/pipeline/commands"],
 ]

@@ -1,0 +1,35 @@
+#ifndef XLA_BACKENDS_GPU_TRANSFORMS_REDUCTIONS_REDUCTION_DIMENSION_GROUPER_H_
+#define XLA_BACKENDS_GPU_TRANSFORMS_REDUCTIONS_REDUCTION_DIMENSION_GROUPER_H_
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/pass/hlo_pass_interface.h"
+
+namespace xla::gpu {
+
+// Makes neighboring dimensions that are all reduced, or all kept, one.
+//
+//   before: r = f32[2,3] reduce(f32[2,3,4,5] a, 0), dimensions={2,3}
+//   after:  b = f32[6,20] bitcast(a)
+//           s = f32[6] reduce(b, 0), dimensions={1}
+//           r = f32[2,3] bitcast(s)
+//
+// Operands are in row-major layout (reduction_layout_normalizer.h); others are
+// left alone.
+class ReductionDimensionGrouper : public HloModulePass {
+ public:
+  absl::string_view name() const override {
+    return "reduction-dimension-grouper";
+  }
+
+ protected:
+  absl::StatusOr<bool> RunImpl(
+      HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads) override;
+};
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_TRANSFORMS_REDUCTIONS_REDUCTION_DIMENSION_GROUPER_H_

@@ -1,0 +1,173 @@
+#include "xla/backends/gpu/transforms/reductions/reduction_forms.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/layout_util.h"
+#include "xla/shape.h"
+#include "xla/shape_util.h"
+#include "xla/status_macros.h"
+
+namespace xla::gpu {
+namespace {
+
+// From major to minor.
+std::vector<int64_t> MajorToMinor(const Shape& shape) {
+  const absl::Span<const int64_t> minor_to_major =
+      shape.layout().minor_to_major();
+  return {minor_to_major.rbegin(), minor_to_major.rend()};
+}
+
+Shape WithOrder(const Shape& shape, absl::Span<const int64_t> major_to_minor) {
+  return ShapeUtil::MakeShapeWithDenseLayout(
+      shape.element_type(), shape.dimensions(),
+      std::vector<int64_t>(major_to_minor.rbegin(), major_to_minor.rend()));
+}
+
+HloInstruction* Add(HloInstruction* neighbor, const Shape& shape,
+                    HloOpcode opcode, HloInstruction* operand) {
+  HloInstruction* added = neighbor->parent()->AddInstruction(
+      HloInstruction::CreateUnary(shape, opcode, operand));
+  added->set_metadata(neighbor->metadata());
+  return added;
+}
+
+HloInstruction* CopyTo(HloInstruction* reduce, const Shape& shape,
+                       HloInstruction* value) {
+  if (LayoutUtil::LayoutsInShapesEqual(value->shape(), shape)) return value;
+  return Add(reduce, shape, HloOpcode::kCopy, value);
+}
+
+// Sizes of the groups.
+Shape NewShape(const Shape& shape, const DimensionGroups& groups) {
+  std::vector<int64_t> sizes;
+  for (const std::vector<int64_t>& group : groups) {
+    int64_t size = 1;
+    for (int64_t dim : group) size *= shape.dimensions(dim);
+    sizes.push_back(size);
+  }
+  return ShapeUtil::MakeShape(shape.element_type(), sizes);
+}
+
+// `value`, a result of the new reduction, as the result `shape` of the old one.
+// `kept` are the kept dimensions of the operand, as they lie in memory.
+HloInstruction* OldResult(HloInstruction* reduce, const Shape& shape,
+                          absl::Span<const int64_t> kept,
+                          HloInstruction* value) {
+  // Their numbers in the result.
+  std::vector<int64_t> logical(kept.begin(), kept.end());
+  absl::c_sort(logical);
+  std::vector<int64_t> order;
+  for (int64_t dim : kept) {
+    order.push_back(absl::c_lower_bound(logical, dim) - logical.begin());
+  }
+  const auto is_long = [&](int64_t dim) { return shape.dimensions(dim) != 1; };
+  std::vector<int64_t> found, wanted;
+  absl::c_copy_if(order, std::back_inserter(found), is_long);
+  absl::c_copy_if(MajorToMinor(shape), std::back_inserter(wanted), is_long);
+  if (found == wanted) return Add(reduce, shape, HloOpcode::kBitcast, value);
+  return Add(reduce, shape, HloOpcode::kCopy,
+             Add(reduce, WithOrder(shape, order), HloOpcode::kBitcast, value));
+}
+
+absl::Status Rewrite(HloInstruction* reduce, const DimensionGroups& groups) {
+  HloComputation* computation = reduce->parent();
+  const int64_t count = reduce->operand_count() / 2;
+  const std::vector<int64_t> physical = PhysicalOrder(*reduce);
+  std::vector<int64_t> reduced, kept;
+  for (size_t g = 0; g < groups.size(); ++g) {
+    if (IsReduced(*reduce, groups[g][0])) reduced.push_back(g);
+  }
+  for (int64_t dim : physical) {
+    if (!IsReduced(*reduce, dim)) kept.push_back(dim);
+  }
+  std::vector<HloInstruction*> inputs, inits;
+  std::vector<Shape> results;
+  for (int64_t i = 0; i < count; ++i) {
+    HloInstruction* input = reduce->mutable_operand(i);
+    input = CopyTo(reduce, WithOrder(input->shape(), physical), input);
+    const Shape shape = NewShape(input->shape(), groups);
+    inputs.push_back(Add(reduce, shape, HloOpcode::kBitcast, input));
+    inits.push_back(reduce->mutable_operand(count + i));
+    std::vector<int64_t> sizes;
+    for (size_t g = 0; g < groups.size(); ++g) {
+      if (!absl::c_linear_search(reduced, static_cast<int64_t>(g))) {
+        sizes.push_back(shape.dimensions(g));
+      }
+    }
+    results.push_back(ShapeUtil::MakeShape(shape.element_type(), sizes));
+  }
+  HloInstruction* rewritten =
+      computation->AddInstruction(HloInstruction::CreateReduce(
+          count == 1 ? results[0] : ShapeUtil::MakeTupleShape(results), inputs,
+          inits, reduced, reduce->to_apply()));
+  reduce->SetupDerivedInstruction(rewritten);
+  rewritten->clear_sharding();
+  if (count == 1) {
+    return computation->ReplaceInstruction(
+        reduce, OldResult(reduce, reduce->shape(), kept, rewritten));
+  }
+  std::vector<HloInstruction*> elements;
+  for (int64_t i = 0; i < count; ++i) {
+    HloInstruction* element = computation->AddInstruction(
+        HloInstruction::CreateGetTupleElement(results[i], rewritten, i));
+    elements.push_back(
+        OldResult(reduce, reduce->shape().tuple_shapes(i), kept, element));
+  }
+  return computation->ReplaceInstruction(
+      reduce,
+      computation->AddInstruction(HloInstruction::CreateTuple(elements)));
+}
+
+// Static arrays that have layouts, and all of one order.
+bool CanRewrite(const HloInstruction& reduce) {
+  for (const HloInstruction* operand : reduce.operands()) {
+    const Shape& shape = operand->shape();
+    if (!shape.IsArray() || !shape.has_layout() || shape.is_dynamic() ||
+        ShapeUtil::IsZeroElementArray(shape)) {
+      return false;
+    }
+  }
+  bool has_layouts = true;
+  ShapeUtil::ForEachSubshape(
+      reduce.shape(), [&](const Shape& leaf, const ShapeIndex&) {
+        has_layouts &= leaf.IsTuple() || leaf.has_layout();
+      });
+  return has_layouts;
+}
+
+}  // namespace
+
+std::vector<int64_t> PhysicalOrder(const HloInstruction& reduce) {
+  return MajorToMinor(reduce.operand(0)->shape());
+}
+
+bool IsReduced(const HloInstruction& reduce, int64_t dim) {
+  return absl::c_linear_search(reduce.dimensions(), dim);
+}
+
+absl::StatusOr<bool> RewriteReductions(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads,
+    absl::FunctionRef<DimensionGroups(const HloInstruction&)> groups) {
+  bool changed = false;
+  for (HloComputation* computation :
+       module->MakeNonfusionComputations(execution_threads)) {
+    for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
+      if (inst->opcode() != HloOpcode::kReduce || !CanRewrite(*inst)) continue;
+      const DimensionGroups wanted = groups(*inst);
+      if (wanted.empty()) continue;
+      RETURN_IF_ERROR(Rewrite(inst, wanted));
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+}  // namespace xla::gpu

@@ -1,0 +1,61 @@
+#ifndef XLA_BACKENDS_GPU_TRANSFORMS_REDUCTIONS_TREE_REDUCTION_REWRITER_H_
+#define XLA_BACKENDS_GPU_TRANSFORMS_REDUCTIONS_TREE_REDUCTION_REWRITER_H_
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/analysis/cost/device_description.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/pass/hlo_pass_interface.h"
+
+namespace xla::gpu {
+
+struct TreeReductionRewriterOptions {
+  std::string device = "h100";
+
+  template <typename Visitor>
+  void VisitFields(Visitor&& visit) {
+    visit("device", device, "name of a GPU, or path of its description");
+  }
+};
+
+// Splits reductions that one block of threads cannot finish, so that no atomic
+// operations are needed and what reads the result may stand in the same kernel.
+//
+//   before: r = f32[] reduce(f32[1000000] a, 0), dimensions={0}
+//   after:  b = f32[1000,1000] bitcast(a)
+//           s = f32[1000] reduce(b, 0), dimensions={1}
+//           r = f32[] reduce(s, 0), dimensions={0}
+//
+// The length is cut near its root, where two factors are both near it, else
+// padded with the initial value. Rows of many parts ([parts, kept, minor]) are
+// reduced part by part first. Columns likewise. Only reductions whose initial
+// value changes nothing (a sum from 0, a product from 1, a maximum from the
+// least value, and so on): it is met more than once. Operands are in the form
+// that reduction_dimension_grouper.h leaves.
+class TreeReductionRewriter : public HloModulePass {
+ public:
+  explicit TreeReductionRewriter(const TreeReductionRewriterOptions& options)
+      : options_(options) {}
+  explicit TreeReductionRewriter(se::DeviceDescription device)
+      : device_(std::move(device)) {}
+
+  absl::string_view name() const override { return "tree-reduction-rewriter"; }
+
+ protected:
+  absl::StatusOr<bool> RunImpl(
+      HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads) override;
+
+ private:
+  TreeReductionRewriterOptions options_;
+  std::optional<se::DeviceDescription> device_;
+};
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_TRANSFORMS_REDUCTIONS_TREE_REDUCTION_REWRITER_H_
