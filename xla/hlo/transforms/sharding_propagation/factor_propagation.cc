@@ -1,6 +1,7 @@
 #include "xla/hlo/transforms/sharding_propagation/factor_propagation.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,17 +42,26 @@ class Propagation {
     ASSIGN_OR_RETURN(const bool manual_changed, SpreadManualShardings(module_));
     ASSIGN_OR_RETURN(const std::vector<HloSharding> annotations,
                      CollectAnnotations());
-    if (annotations.empty()) return manual_changed;
+    if (annotations.empty()) {
+      ASSIGN_OR_RETURN(const bool barriers, RemoveShardBarriers(module_));
+      return barriers || manual_changed;
+    }
     mesh_ = AxisMesh::Build(annotations);
     RETURN_IF_ERROR(Initialize());
     FactorSolver solver(graph_, mesh_, &states_);
     solver.Solve();
+    for (const auto& [priority, dims] : deferred_) {
+      for (const DeferredDim& dim : dims) Restore(dim);
+      solver.Solve();
+    }
     for (const FactorSolver::Divergence& divergence : solver.Divergences()) {
       AddConflict(divergence, conflicts);
     }
     AlignBorders();
     DropIndivisible();
-    return WriteBack() || manual_changed;
+    const bool changed = WriteBack();
+    ASSIGN_OR_RETURN(const bool barriers, RemoveShardBarriers(module_));
+    return changed || barriers || manual_changed;
   }
 
  private:
@@ -66,9 +76,19 @@ class Propagation {
   absl::StatusOr<std::vector<HloSharding>> CollectAnnotations() {
     std::vector<HloSharding> result;
     int64_t devices = 0;
+    std::map<int64_t, const HloInstruction*> groups;
     for (HloInstruction* inst : graph_.instructions()) {
       if (!inst->has_sharding()) continue;
       RETURN_IF_ERROR(CheckAnnotation(*inst, &devices));
+      if (!inst->sharding().IsTuple() && inst->sharding().IsShardGroup()) {
+        const int64_t id = inst->sharding().GetShardGroup().shard_group_id;
+        const HloInstruction* first = groups.insert({id, inst}).first->second;
+        if (!ShapeUtil::SameDimensions(first->shape(), inst->shape())) {
+          return absl::InvalidArgumentError(absl::StrCat(
+              "instructions ", first->name(), " and ", inst->name(),
+              " of sharding group ", id, " have different shapes"));
+        }
+      }
       if (!inst->sharding().IsTuple()) {
         result.push_back(inst->sharding());
         continue;
@@ -103,8 +123,59 @@ class Propagation {
       state.sharding = *std::move(axes);
     }
     for (HloInstruction* inst : graph_.instructions()) OpenDims(*inst);
+    for (HloInstruction* inst : graph_.instructions()) {
+      RETURN_IF_ERROR(Defer(*inst));
+    }
     for (HloInstruction* inst : graph_.instructions()) Adopt(*inst);
     return absl::OkStatus();
+  }
+
+  // A dimension whose turn comes later: until then it is whole, and its axes
+  // are taken by nobody.
+  struct DeferredDim {
+    int tensor;
+    int dim;
+    bool open;
+    AxisList axes;
+  };
+
+  absl::Status Defer(const HloInstruction& inst) {
+    ASSIGN_OR_RETURN(const std::vector<int64_t> priorities,
+                     ShardingPriorities(inst));
+    if (priorities.empty()) return absl::OkStatus();
+    const int tensor = graph_.FirstTensor(&inst);
+    FactorSolver::TensorState& state = states_[tensor];
+    if (state.blocked) return absl::OkStatus();
+    for (size_t d = 0; d < priorities.size(); ++d) {
+      if (priorities[d] == 0) continue;
+      DeferredDim deferred = {tensor, static_cast<int>(d),
+                              state.sharding.open[d], state.sharding.dims[d]};
+      for (int axis : deferred.axes) {
+        state.sharding.replicated |= AxisMask{1} << axis;
+      }
+      state.sharding.dims[d].clear();
+      state.sharding.open[d] = false;
+      deferred_[priorities[d]].push_back(std::move(deferred));
+    }
+    return absl::OkStatus();
+  }
+
+  void Restore(const DeferredDim& deferred) {
+    TensorSharding& sharding = states_[deferred.tensor].sharding;
+    sharding.dims[deferred.dim] = deferred.axes;
+    sharding.open[deferred.dim] = deferred.open;
+    for (int axis : deferred.axes) {
+      sharding.replicated &= ~(AxisMask{1} << axis);
+    }
+  }
+
+  bool IsDeferred(int tensor) const {
+    for (const auto& [priority, dims] : deferred_) {
+      for (const DeferredDim& dim : dims) {
+        if (dim.tensor == tensor) return true;
+      }
+    }
+    return false;
   }
 
   bool IsFixedBoundary(const HloInstruction& inst) const {
@@ -138,7 +209,8 @@ class Propagation {
     const int value = graph_.FirstTensor(operand);
     const FactorSolver::TensorState& state = states_[constraint];
     if (state.blocked || absl::c_linear_search(state.sharding.open, true) ||
-        !inst.has_sharding()) {
+        !inst.has_sharding() || inst.sharding().IsUnknown() ||
+        IsDeferred(constraint)) {
       return;
     }
     for (const HloInstruction* user : operand->users()) {
@@ -253,6 +325,7 @@ class Propagation {
   bool WriteBack() {
     bool changed = false;
     for (HloInstruction* inst : graph_.instructions()) {
+      inst->erase_frontend_attribute(kShardingPriorities);
       const int first = graph_.FirstTensor(inst);
       const auto leaves = ShapeUtil::FlattenTupleShape(inst->shape());
       HloSharding result = HloSharding::Replicate();
@@ -312,6 +385,8 @@ class Propagation {
   PropagationGraph graph_;
   AxisMesh mesh_;
   std::vector<FactorSolver::TensorState> states_;
+  // By priority.
+  std::map<int64_t, std::vector<DeferredDim>> deferred_;
 };
 
 }  // namespace

@@ -63,6 +63,12 @@ struct ShardingConflict {
 // wants, larger ones first; from (c) on the other way round. States of loops,
 // branches and calls are tied.
 //
+// Dimensions with a priority (frontend attribute sharding_priorities) are whole
+// until those of lower numbers have reached the fixed point. Members of
+// sharding groups (`shard_as 3`) are one value. ShardBarrierFrom and
+// ShardBarrierTo, which let axes through one way only, are taken out
+// afterwards.
+//
 // Never changes what is given: tiled annotations and closed dimensions of named
 // ones are fixed; open dimensions may be cut further. Constants and what is
 // computed from constants alone take what their users want, last. Manual

@@ -77,8 +77,9 @@ bool FactorSolver::IsTarget(const RuleInstance& rule, int position, int factor,
   if (states_[tensor].blocked) return false;
   if (graph_.tensors()[tensor].constant != (round == kConstants)) return false;
   const Direction direction = DirectionOf(rule, factor, round);
-  return position < rule.rule.num_operands ? direction.backward
-                                           : direction.forward;
+  return position < rule.rule.num_operands
+             ? direction.backward && rule.goes_backward
+             : direction.forward && rule.goes_forward;
 }
 
 FactorSolver::FactorAxes FactorSolver::Project(const RuleInstance& rule) const {
@@ -305,6 +306,7 @@ std::vector<FactorSolver::Divergence> FactorSolver::Divergences() const {
   std::vector<Divergence> result;
   for (size_t r = 0; r < graph_.rules().size(); ++r) {
     const RuleInstance& rule = graph_.rules()[r];
+    if (!rule.goes_forward || !rule.goes_backward) continue;
     const FactorAxes axes = Project(rule);
     const int count = static_cast<int>(rule.tensors.size());
     bool found = false;

@@ -1,6 +1,7 @@
 #include "xla/hlo/transforms/sharding_propagation/propagation_graph.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -8,6 +9,7 @@
 
 #include "xla/hlo/analysis/call_graph.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/transforms/sharding_propagation/sharding_annotations.h"
 #include "xla/shape_util.h"
 
 namespace xla {
@@ -80,6 +82,7 @@ PropagationGraph::PropagationGraph(const HloModule* module) {
     }
   }
   for (const HloInstruction* inst : instructions_) AddRules(inst);
+  AddGroups();
   rules_of_.resize(tensors_.size());
   for (size_t r = 0; r < rules_.size(); ++r) {
     for (int tensor : rules_[r].tensors) {
@@ -118,6 +121,20 @@ void PropagationGraph::AddIdentity(const HloInstruction* inst,
       IdentityRule(shape, static_cast<int>(tensors.size()), num_operands);
   rules_.push_back({inst, std::move(rule), std::move(tensors),
                     RuleClass::kDataFlow, OperandsUsedOnce(*inst)});
+}
+
+void PropagationGraph::AddGroups() {
+  std::map<int64_t, std::vector<const HloInstruction*>> groups;
+  for (const HloInstruction* inst : instructions_) {
+    if (!inst->has_sharding() || inst->sharding().IsTuple() ||
+        !inst->sharding().IsShardGroup() || !inst->shape().IsArray()) {
+      continue;
+    }
+    groups[inst->sharding().GetShardGroup().shard_group_id].push_back(inst);
+  }
+  for (const auto& [id, members] : groups) {
+    TieAll(members[0], members, static_cast<int>(members.size()) - 1);
+  }
 }
 
 void PropagationGraph::TieAll(const HloInstruction* inst,
@@ -191,6 +208,16 @@ void PropagationGraph::AddRules(const HloInstruction* inst) {
     }
     case HloOpcode::kOptimizationBarrier:
       TieAll(inst, {inst->operand(0), inst}, 1);
+      return;
+    case HloOpcode::kCustomCall:
+      if (!IsShardBarrier(*inst)) break;
+      if (const size_t first = rules_.size(); inst->operand_count() == 1) {
+        TieAll(inst, {inst->operand(0), inst}, 1);
+        for (size_t r = first; r < rules_.size(); ++r) {
+          rules_[r].goes_forward = !inst->IsCustomCall("ShardBarrierFrom");
+          rules_[r].goes_backward = !inst->IsCustomCall("ShardBarrierTo");
+        }
+      }
       return;
     default:
       break;

@@ -31,6 +31,9 @@ struct RuleInstance {
   RuleClass rule_class;
   // No operand but scalars has other users.
   bool operands_used_once;
+  // Barriers let axes through one way only, or none.
+  bool goes_forward = true;
+  bool goes_backward = true;
 };
 
 // The arrays of a module, one tensor per leaf of each instruction, and the
@@ -66,6 +69,8 @@ class PropagationGraph {
  private:
   void AddTensors(HloInstruction* inst);
   void AddRules(const HloInstruction* inst);
+  // Members of a sharding group are one value.
+  void AddGroups();
   void AddIdentity(const HloInstruction* inst, std::vector<int> tensors,
                    int num_operands);
   // Ties all leaves of several instructions of one shape.

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
@@ -121,6 +122,51 @@ NamedSharding ManualAndOther(
 }
 
 }  // namespace
+
+bool IsShardBarrier(const HloInstruction& inst) {
+  return inst.IsCustomCall({"ShardBarrierFrom", "ShardBarrierTo"});
+}
+
+absl::StatusOr<bool> RemoveShardBarriers(HloModule* module) {
+  bool changed = false;
+  for (HloComputation* computation : module->computations()) {
+    for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
+      if (!IsShardBarrier(*inst)) continue;
+      if (inst->operand_count() != 1 ||
+          !ShapeUtil::Compatible(inst->shape(), inst->operand(0)->shape())) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "instruction ", inst->name(), ": ", inst->custom_call_target(),
+            " needs one operand of its own shape"));
+      }
+      RETURN_IF_ERROR(inst->ReplaceAllUsesWith(inst->mutable_operand(0)));
+      RETURN_IF_ERROR(computation->ForceRemoveInstruction(inst));
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+absl::StatusOr<std::vector<int64_t>> ShardingPriorities(
+    const HloInstruction& inst) {
+  std::vector<int64_t> priorities;
+  if (!inst.has_frontend_attributes()) return priorities;
+  const auto& map = inst.frontend_attributes().map();
+  const auto it = map.find(std::string(kShardingPriorities));
+  if (it == map.end()) return priorities;
+  for (absl::string_view item : absl::StrSplit(it->second, ',')) {
+    int64_t priority = 0;
+    if (!absl::SimpleAtoi(item, &priority) || priority < 0) break;
+    priorities.push_back(priority);
+  }
+  const std::string text = absl::StrJoin(priorities, ",");
+  if (!inst.shape().IsArray() || text != it->second ||
+      priorities.size() != inst.shape().dimensions().size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "instruction ", inst.name(), ": ", kShardingPriorities, "=\"",
+        it->second, "\" of shape ", ShapeUtil::HumanString(inst.shape())));
+  }
+  return priorities;
+}
 
 std::vector<int64_t> UnspecifiedDims(const HloInstruction& inst) {
   std::vector<int64_t> dims;

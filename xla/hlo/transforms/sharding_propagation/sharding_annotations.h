@@ -6,11 +6,27 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 
 namespace xla {
+
+// Frontend attribute: when to propagate each dimension, 0 (if there is none)
+// first: `0,2,1`.
+inline constexpr absl::string_view kShardingPriorities = "sharding_priorities";
+
+// What that attribute says of an array: one number per dimension, or nothing.
+// InvalidArgument for other texts.
+absl::StatusOr<std::vector<int64_t>> ShardingPriorities(
+    const HloInstruction& inst);
+
+// ShardBarrierFrom, from which no sharding goes on to its users, or
+// ShardBarrierTo, from which none goes back to its operand.
+bool IsShardBarrier(const HloInstruction& inst);
+// Their users read their operands instead. Returns whether there were any.
+absl::StatusOr<bool> RemoveShardBarriers(HloModule* module);
 
 // The dimensions that a `Sharding` call leaves open: `unspecified_dims=[0,2]`
 // in its backend config. Nothing for malformed texts, which CheckAnnotation

@@ -163,23 +163,6 @@ bool ClearCsePrevention(HloModule* module, const Threads& threads) {
   return changed;
 }
 
-bool RemoveBarriers(HloModule* module, const Threads& threads) {
-  bool changed = false;
-  for (HloComputation* computation : module->computations(threads)) {
-    for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
-      if (!inst->IsCustomCall({"ShardBarrierFrom", "ShardBarrierTo"}) ||
-          inst->operand_count() != 1) {
-        continue;
-      }
-      HloInstruction* operand = inst->mutable_operand(0);
-      CHECK_OK(inst->ReplaceAllUsesWith(operand));
-      CHECK_OK(computation->RemoveInstruction(inst));
-      changed = true;
-    }
-  }
-  return changed;
-}
-
 // Where the caller sees shards, tiles have to be even.
 HloSharding Divisible(const Shape& shape, const HloSharding& sharding) {
   if (!sharding.IsTiledLeaf() || !shape.IsArray()) return sharding;
@@ -414,8 +397,8 @@ absl::StatusOr<bool> ShardingPropagation::RunImpl(
   ASSIGN_OR_RETURN(const bool spread,
                    run.Propagate(open, as_groups, like_groups));
   changed |= processed || spread;
-  changed |= RemoveBarriers(module, execution_threads);
-  return changed;
+  ASSIGN_OR_RETURN(const bool removed, RemoveShardBarriers(module));
+  return changed || removed;
 }
 
 }  // namespace xla

@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
@@ -23,6 +25,7 @@
 #include "xla/hlo/ir/named_sharding.h"
 #include "xla/hlo/transforms/sharding_propagation/sdy_attributes.h"
 #include "xla/hlo/transforms/sharding_propagation/sdy_manual_computations.h"
+#include "xla/hlo/transforms/sharding_propagation/sharding_annotations.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -31,6 +34,8 @@ namespace xla {
 namespace {
 
 constexpr absl::string_view kFuncResultSharding = "xla.sdy.FuncResultSharding";
+constexpr absl::string_view kShardingGroup = "xla.sdy.ShardingGroup";
+constexpr absl::string_view kPropagationBarrier = "xla.sdy.PropagationBarrier";
 
 absl::Status At(const HloInstruction& inst, absl::string_view message) {
   return absl::InvalidArgumentError(
@@ -47,8 +52,7 @@ std::optional<std::string> Attribute(const HloInstruction& inst,
 }
 
 // The dimensions in `unspecified_dims=[0,2]`; nothing for other texts.
-absl::StatusOr<std::vector<int64_t>> UnspecifiedDims(
-    const HloInstruction& inst) {
+absl::StatusOr<std::vector<int64_t>> DimsToOpen(const HloInstruction& inst) {
   std::vector<int64_t> dims;
   absl::string_view text = Cast<HloCustomCallInstruction>(&inst)->opaque();
   if (!absl::ConsumePrefix(&text, "unspecified_dims=[")) return dims;
@@ -82,6 +86,22 @@ HloSharding WithOpenDims(const HloSharding& sharding,
   return HloSharding(
       NamedSharding(named.mesh(), opened, named.replicated_axes(),
                     named.unreduced_axes(), {}, {}, named.reduction_op()));
+}
+
+// An integer with its type: `3 : i64`.
+absl::StatusOr<int64_t> IntegerAttribute(const HloInstruction& inst,
+                                         absl::string_view key) {
+  const std::optional<std::string> text = Attribute(inst, key);
+  if (!text) return At(inst, absl::StrCat("lacks ", key));
+  const absl::string_view number =
+      std::pair<absl::string_view, absl::string_view>(
+          absl::StrSplit(*text, absl::MaxSplits(':', 1)))
+          .first;
+  int64_t value = 0;
+  if (!absl::SimpleAtoi(number, &value) || value < 0) {
+    return At(inst, absl::StrCat(key, " is '", *text, "', no number"));
+  }
+  return value;
 }
 
 class Importer {
@@ -131,13 +151,8 @@ class Importer {
   }
 
   absl::Status Import(HloInstruction* inst) {
-    if (inst->opcode() == HloOpcode::kCustomCall &&
-        inst->IsCustomCall(
-            {"xla.sdy.ShardingGroup", "xla.sdy.PropagationBarrier"})) {
-      return absl::UnimplementedError(absl::StrCat("instruction ", inst->name(),
-                                                   ": custom call ",
-                                                   inst->custom_call_target()));
-    }
+    if (inst->IsCustomCall(kShardingGroup)) return ReplaceGroup(inst);
+    if (inst->IsCustomCall(kPropagationBarrier)) return ReplaceBarrier(inst);
     switch (inst->opcode()) {
       case HloOpcode::kInfeed:
       case HloOpcode::kOutfeed:
@@ -150,8 +165,13 @@ class Importer {
     const std::optional<std::string> text = Attribute(*inst, kSdySharding);
     if (!text) return absl::OkStatus();
     inst->erase_frontend_attribute(kSdySharding);
+    priorities_.clear();
     ASSIGN_OR_RETURN(std::optional<HloSharding> sharding,
                      ShardingOf(*inst, *text));
+    if (!priorities_.empty()) {
+      inst->set_frontend_attribute(std::string(kShardingPriorities),
+                                   priorities_);
+    }
     if (inst->IsCustomCall(kFuncResultSharding)) {
       return ReplaceByConstraint(inst, std::move(sharding));
     }
@@ -193,7 +213,7 @@ class Importer {
     }
     std::vector<int64_t> unspecified;
     if (inst.IsCustomCall("Sharding")) {
-      ASSIGN_OR_RETURN(unspecified, UnspecifiedDims(inst));
+      ASSIGN_OR_RETURN(unspecified, DimsToOpen(inst));
     }
     bool any = false;
     std::vector<HloSharding> shardings;
@@ -212,12 +232,13 @@ class Importer {
   absl::StatusOr<std::optional<HloSharding>> Leaf(const HloInstruction& inst,
                                                   const Shape& shape,
                                                   const SdySharding& value) {
-    for (int64_t priority : value.priorities) {
-      if (priority != 0) {
+    if (absl::c_any_of(value.priorities, [](int64_t p) { return p != 0; })) {
+      if (!inst.shape().IsArray()) {
         return absl::UnimplementedError(
-            absl::StrCat("instruction ", inst.name(), ": priority ", priority,
-                         " in ", value.text));
+            absl::StrCat("instruction ", inst.name(),
+                         ": priorities in a tuple: ", value.text));
       }
+      priorities_ = absl::StrJoin(value.priorities, ",");
     }
     if (!value.sharding) return std::optional<HloSharding>();
     if (!value.sharding->UseNamedShardingLeaf()) return value.sharding;
@@ -241,6 +262,10 @@ class Importer {
         HloInstruction::CreateCustomCall(
             inst->shape(), {inst->mutable_operand(0)}, "Sharding");
     if (sharding) constraint->set_sharding(*std::move(sharding));
+    if (!priorities_.empty()) {
+      constraint->set_frontend_attribute(std::string(kShardingPriorities),
+                                         priorities_);
+    }
     constraint->set_metadata(inst->metadata());
     Cast<HloCustomCallInstruction>(inst)->set_custom_call_has_side_effect(
         false);
@@ -248,8 +273,69 @@ class Importer {
                                                      std::move(constraint));
   }
 
+  // Whoever reads the member reads a constraint that belongs to the group.
+  absl::Status ReplaceGroup(HloInstruction* inst) {
+    if (inst->operand_count() != 1 || inst->user_count() != 0 ||
+        inst->IsRoot() || !inst->operand(0)->shape().IsArray()) {
+      return At(*inst, absl::StrCat(kShardingGroup,
+                                    " needs one array, and has no users"));
+    }
+    ASSIGN_OR_RETURN(const int64_t id,
+                     IntegerAttribute(*inst, "xla.sdy.sharding_group_id"));
+    HloComputation* computation = inst->parent();
+    HloInstruction* member = inst->mutable_operand(0);
+    const auto [first, added] = groups_.insert({id, member});
+    if (!ShapeUtil::SameDimensions(first->second->shape(), member->shape())) {
+      return At(*inst, absl::StrCat("sharding group ", id, " has members ",
+                                    first->second->name(), " and ",
+                                    member->name(), " of different shapes"));
+    }
+    RETURN_IF_ERROR(computation->ForceRemoveInstruction(inst));
+    HloInstruction* constraint =
+        computation->AddInstruction(HloInstruction::CreateCustomCall(
+            member->shape(), {member}, "Sharding"));
+    HloSharding sharding = HloSharding::Unknown();
+    sharding.SetShardGroup(HloSharding::ShardAs(id));
+    constraint->set_sharding(std::move(sharding));
+    const std::vector<HloInstruction*> users = member->users();
+    for (HloInstruction* user : users) {
+      if (user == constraint) continue;
+      RETURN_IF_ERROR(member->ReplaceUseWith(user, constraint));
+    }
+    if (member->IsRoot()) computation->set_root_instruction(constraint);
+    return absl::OkStatus();
+  }
+
+  absl::Status ReplaceBarrier(HloInstruction* inst) {
+    if (inst->operand_count() != 1 ||
+        !ShapeUtil::Compatible(inst->operand(0)->shape(), inst->shape())) {
+      return At(*inst, absl::StrCat(kPropagationBarrier,
+                                    " needs one operand of its own shape"));
+    }
+    ASSIGN_OR_RETURN(const int64_t allowed,
+                     IntegerAttribute(*inst, "xla.sdy.allowed_direction"));
+    enum { kNone = 0, kForward = 1, kBackward = 2 };
+    if (allowed > kBackward) {
+      return At(*inst, absl::StrCat("direction ", allowed, " of a barrier"));
+    }
+    HloComputation* computation = inst->parent();
+    HloInstruction* value = inst->mutable_operand(0);
+    auto add = [&](absl::string_view target) {
+      value = computation->AddInstruction(
+          HloInstruction::CreateCustomCall(inst->shape(), {value}, target));
+      value->set_metadata(inst->metadata());
+    };
+    if (allowed != kForward) add("ShardBarrierFrom");
+    if (allowed != kBackward) add("ShardBarrierTo");
+    return computation->ReplaceInstruction(inst, value);
+  }
+
   HloModule* module_;
   SdyMeshes meshes_;
+  // The first member of each sharding group.
+  absl::flat_hash_map<int64_t, const HloInstruction*> groups_;
+  // Of the instruction at work, where they are not all 0.
+  std::string priorities_;
 };
 
 }  // namespace

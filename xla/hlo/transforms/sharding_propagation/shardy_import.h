@@ -23,12 +23,16 @@ namespace xla {
 // shardings that stand in `sharding=` count for nothing and are removed, except
 // at infeed, outfeed, send and recv; FuncResultSharding becomes `Sharding`,
 // whose unspecified_dims are opened; manual computations become manual regions
-// (sdy_manual_computations.h). O(instructions).
+// (sdy_manual_computations.h); a sharding group becomes `Sharding` calls with
+// {unknown shard_as ID}, which stand between the members and their users; a
+// propagation barrier becomes ShardBarrierFrom, ShardBarrierTo or both.
+// Priorities of dimensions go into the frontend attribute sharding_priorities.
+// O(instructions).
 //
 // InvalidArgument names the instruction and the text for malformed attributes,
-// unknown meshes and axes, and ranks that do not match. Unimplemented: sharding
-// groups, propagation barriers, priorities other than 0, and shardings of tuple
-// arguments.
+// unknown meshes and axes, ranks that do not match, and sharding groups of
+// different shapes. Unimplemented: priorities other than 0 in tuples, and
+// shardings of tuple arguments.
 class ShardyImport : public HloModulePass {
  public:
   absl::string_view name() const override { return "shardy-import"; }
