@@ -85,7 +85,8 @@ ABSL_FLAG(std::string, print_before, "",
 ABSL_FLAG(std::string, print_after, "",
           "Print the module after passes that match this expression.");
 ABSL_FLAG(std::string, fuel, "",
-          "Skip later runs of passes, to bisect: PASS=RUNS,...");
+          "Skip later runs of passes, to bisect: PASS=RUNS,..., or later "
+          "rewrites: hlo-rematerialization.rewrite=COUNT.");
 ABSL_FLAG(std::string, reproducer, "",
           "Where to write a text test when a pass fails.");
 

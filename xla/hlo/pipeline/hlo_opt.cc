@@ -17,6 +17,7 @@
 #include "xla/hlo/evaluator/run/module_meaning.h"
 #include "xla/hlo/ir/hlo_partitions.h"
 #include "xla/hlo/ir/hlo_print_options.h"
+#include "xla/hlo/pass/fueled_pass.h"
 #include "xla/hlo/pass/hlo_pass_pipeline.h"
 #include "xla/hlo/pass/instrumentation/changed_check.h"
 #include "xla/hlo/pass/instrumentation/check_equivalent.h"
@@ -166,6 +167,34 @@ absl::Status CheckFuel(const PassFuel& fuel,
   return absl::OkStatus();
 }
 
+// Hands the fuel for rewrites to the passes that it is for; returns whether
+// there are any of that name that take it.
+bool SetRewriteFuel(HloPassPipeline& pipeline, absl::string_view name,
+                    const std::shared_ptr<int64_t>& fuel) {
+  bool found = false;
+  for (int i = 0; i < pipeline.PassesSize(); ++i) {
+    HloPassInterface& pass = pipeline.GetPass(i);
+    if (pass.IsPassPipeline()) {
+      found |= SetRewriteFuel(static_cast<HloPassPipeline&>(pass), name, fuel);
+    } else if (auto* fueled = dynamic_cast<FueledPass*>(&pass);
+               fueled != nullptr && IsSamePassName(pass.name(), name)) {
+      fueled->SetRewriteFuel(fuel);
+      found = true;
+    }
+  }
+  return found;
+}
+
+absl::Status SetRewriteFuel(const PassFuel& fuel, HloPassPipeline& pipeline) {
+  for (const auto& [name, left] : fuel.rewrites()) {
+    if (SetRewriteFuel(pipeline, name, left)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--fuel: no pass of the pipeline that is called ", name,
+                     " counts its rewrites"));
+  }
+  return absl::OkStatus();
+}
+
 // Whether an expression is of any pass.
 absl::Status CheckExpression(absl::string_view flag, const std::string& text,
                              const std::vector<std::string>& names) {
@@ -230,6 +259,7 @@ class Runner {
       TF_ASSIGN_OR_RETURN(std::unique_ptr<PassFuel> fuel,
                           PassFuel::Create(options_.fuel));
       TF_RETURN_IF_ERROR(CheckFuel(*fuel, names));
+      TF_RETURN_IF_ERROR(SetRewriteFuel(*fuel, pipeline_));
       pipeline_.AddInstrumentation(std::move(fuel));
     }
     PassRecorder::Options recorder_options;

@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "xla/hlo/pass/pass_name.h"
 
 namespace xla {
@@ -23,6 +24,11 @@ absl::StatusOr<std::unique_ptr<PassFuel>> PassFuel::Create(
     if (name.empty() || !absl::SimpleAtoi(parts.second, &count) || count < 0) {
       return absl::InvalidArgumentError(
           absl::StrCat("fuel: expected PASS=COUNT, found ", item));
+    }
+    if (absl::ConsumeSuffix(&name, ".rewrite")) {
+      result->rewrites_[PassNameWithDashes(name)] =
+          std::make_shared<int64_t>(count);
+      continue;
     }
     result->left_[PassNameWithDashes(name)] = count;
   }

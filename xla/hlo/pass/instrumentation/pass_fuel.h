@@ -2,6 +2,7 @@
 #define XLA_HLO_PASS_INSTRUMENTATION_PASS_FUEL_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,7 +17,8 @@ namespace xla {
 
 // Lets each named pass run only so many times, to bisect which run breaks a
 // module: `hlo-dce=3,hlo-cse=0` skips the fourth and later runs of hlo-dce and
-// every run of hlo-cse.
+// every run of hlo-cse. `hlo-rematerialization.rewrite=17` lets all runs make
+// 17 rewrites together, where the pass is a FueledPass.
 class PassFuel : public PassInstrumentation {
  public:
   // Errors: InvalidArgument where `text` is not a list of NAME=COUNT.
@@ -25,11 +27,17 @@ class PassFuel : public PassInstrumentation {
 
   bool ShouldRun(const PassEvent& event, const HloModule& module) override;
 
-  // The passes that it names, with dashes, sorted.
+  // The passes whose runs it counts, with dashes, sorted.
   std::vector<std::string> Names() const;
+
+  // The fuel for rewrites, by pass name with dashes; for SetRewriteFuel().
+  const std::map<std::string, std::shared_ptr<int64_t>>& rewrites() const {
+    return rewrites_;
+  }
 
  private:
   absl::flat_hash_map<std::string, int64_t> left_;
+  std::map<std::string, std::shared_ptr<int64_t>> rewrites_;
 };
 
 }  // namespace xla

@@ -1,9 +1,11 @@
 #include "xla/hlo/transforms/memory/rematerialization_pass.h"
 
 #include <cstdint>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "xla/hlo/memory/limit/memory_limit.h"
+#include "xla/hlo/transforms/memory/remat_fuel.h"
 #include "xla/status_macros.h"
 
 namespace xla {
@@ -25,13 +27,22 @@ absl::StatusOr<bool> RematerializationPass::RunImpl(
   TF_ASSIGN_OR_RETURN(
       const int64_t limit_bytes,
       RematerializationLimit(options_, *module, execution_threads));
+  const absl::flat_hash_set<std::string> names =
+      fuel_ == nullptr ? absl::flat_hash_set<std::string>()
+                       : InstructionNames(*module);
   TF_ASSIGN_OR_RETURN(
       const RematPlanResult result,
       Rematerialize(options_, limit_bytes, module, execution_threads));
-  if (!result.met) {
-    unmet_limit_ =
-        UnmetLimitError(module->name(), limit_bytes, result.peak_after_bytes,
-                        options_.accounting);
+  int64_t peak_bytes = result.peak_after_bytes;
+  if (fuel_ != nullptr && result.changed) {
+    TF_RETURN_IF_ERROR(
+        KeepFirstRematClones(names, module, fuel_.get()).status());
+    TF_ASSIGN_OR_RETURN(peak_bytes, RematerializationPeak(options_, *module,
+                                                          execution_threads));
+  }
+  if (peak_bytes > limit_bytes) {
+    unmet_limit_ = UnmetLimitError(module->name(), limit_bytes, peak_bytes,
+                                   options_.accounting);
   }
   return result.changed;
 }

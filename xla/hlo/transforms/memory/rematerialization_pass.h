@@ -1,6 +1,8 @@
 #ifndef XLA_HLO_TRANSFORMS_MEMORY_REMATERIALIZATION_PASS_H_
 #define XLA_HLO_TRANSFORMS_MEMORY_REMATERIALIZATION_PASS_H_
 
+#include <cstdint>
+#include <memory>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -8,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/pass/fueled_pass.h"
 #include "xla/hlo/pass/hlo_pass_interface.h"
 #include "xla/hlo/pass/limited_pass.h"
 #include "xla/hlo/transforms/memory/rematerialize.h"
@@ -22,7 +25,12 @@ namespace xla {
 // What they do, leave alone and refuse: hlo_rematerialization.h. A run that
 // misses the limit leaves the best plan found and returns OK; TakeUnmetLimit()
 // says what is missing.
-class RematerializationPass : public HloModulePass, public LimitedPass {
+//
+// With fuel it makes the first clones of its plan only, and all other rewrites
+// of it: remat_fuel.h.
+class RematerializationPass : public HloModulePass,
+                              public LimitedPass,
+                              public FueledPass {
  public:
   explicit RematerializationPass(HloRematerializationOptions options)
       : options_(std::move(options)) {}
@@ -33,6 +41,10 @@ class RematerializationPass : public HloModulePass, public LimitedPass {
     return std::exchange(unmet_limit_, absl::OkStatus());
   }
 
+  void SetRewriteFuel(std::shared_ptr<int64_t> fuel) override {
+    fuel_ = std::move(fuel);
+  }
+
  protected:
   absl::StatusOr<bool> RunImpl(
       HloModule* module,
@@ -41,6 +53,8 @@ class RematerializationPass : public HloModulePass, public LimitedPass {
  private:
   HloRematerializationOptions options_;
   absl::Status unmet_limit_;
+  // Null: all there is to do.
+  std::shared_ptr<int64_t> fuel_;
 };
 
 }  // namespace xla

@@ -206,6 +206,12 @@ std::string AbslUnparseFlag(RematerializationAlgorithm algorithm) {
   return "";
 }
 
+absl::StatusOr<int64_t> RematerializationPeak(
+    const HloRematerializationOptions& options, const HloModule& module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  return PeakOf(options, options.accounting, module, execution_threads);
+}
+
 absl::StatusOr<int64_t> RematerializationLimit(
     const HloRematerializationOptions& options, const HloModule& module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {

@@ -87,6 +87,11 @@ struct HloRematerializationOptions {
   }
 };
 
+// What a scheduled module needs, counted as the options say.
+absl::StatusOr<int64_t> RematerializationPeak(
+    const HloRematerializationOptions& options, const HloModule& module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads = {});
+
 // The bytes that `options.memory_limit` means for a scheduled module.
 // InvalidArgument for bad text; errors of ScheduledPeakBytes.
 absl::StatusOr<int64_t> RematerializationLimit(
