@@ -15,6 +15,7 @@
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/tile_assignment.h"
+#include "xla/hlo/utils/dot_as_convolution_util.h"
 #include "xla/shape.h"
 #include "xla/util.h"
 
@@ -270,6 +271,37 @@ std::shared_ptr<const HloSharding> CreateTupleSharding(
     const Shape& shape, absl::Span<const HloInstruction* const> elements);
 // That of the array an instruction produces (for outfeed: without the token).
 std::optional<HloSharding> GetOutputSharding(const HloInstruction* instruction);
+
+// --- Products.
+
+// The sharding of operand `operand_index` that fits that of the product, and,
+// if considered, that of the other operand along batch and contracting
+// dimensions; {replicated} where they say nothing. Null: not known.
+HloSharding InferDotOperandSharding(
+    const HloSharding* dot_sharding, const HloSharding* other_operand_sharding,
+    int64_t operand_index,
+    const dot_as_convolution_util::DotConvolutionDimsInfo& dnums,
+    bool consider_other_operand, bool may_combine_partial_sharding);
+// With the shardings that the instructions have.
+HloSharding InferDotOperandSharding(
+    const HloInstruction* dot, int64_t operand_index,
+    const dot_as_convolution_util::DotConvolutionDimsInfo& dnums,
+    bool consider_other_operand, bool may_combine_partial_sharding);
+
+// --- What the caller of a module sees. Flags are one for all, or one per
+// element of the root, and per parameter or element of a single tuple
+// parameter.
+
+// Entry parameters and results whose tiles would be uneven become replicated.
+void ReplicateBoundaryShardingsIfIndivisible(
+    HloModule* module, absl::Span<const bool> process_output,
+    absl::Span<const bool> process_parameters);
+// Asks the module's layout callback, if it has one, for the layouts of entry
+// parameters and results with a flag. InvalidArgument if what it gives has
+// other dimensions.
+absl::Status CanonicalizeLayoutAfterShardingPropagation(
+    HloModule* module, absl::Span<const bool> update_output_layout,
+    absl::Span<const bool> update_parameters_layout);
 
 // Lists the devices instead of giving the rule.
 void ConvertV2ToV1Sharding(OpSharding& sharding);

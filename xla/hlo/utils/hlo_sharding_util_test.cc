@@ -12,12 +12,17 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
 #include "xla/array.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/tile_assignment.h"
 #include "xla/hlo/parser/hlo_parser.h"
+#include "xla/hlo/utils/dot_as_convolution_util.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/xla_data.pb.h"
@@ -608,6 +613,68 @@ TEST(HloShardingUtilTest, ListsTheDevicesOfARule) {
   EXPECT_EQ(std::vector<int64_t>(proto.tile_assignment_devices().begin(),
                                  proto.tile_assignment_devices().end()),
             (std::vector<int64_t>{0, 2, 1, 3}));
+}
+
+std::unique_ptr<HloModule> ProductModule() {
+  auto module = ParseAndReturnUnverifiedModule(R"(
+HloModule m
+ENTRY e {
+  x = f32[4,8,16] parameter(0)
+  y = f32[4,16,6] parameter(1), sharding={devices=[1,2,1,2]<=[4] last_tile_dim_replicate}
+  d = f32[4,8,6] dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}, sharding={devices=[1,2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}
+  z = f32[3] constant({1, 2, 3}), sharding={devices=[4]<=[4]}
+  ROOT t = (f32[4,8,6], f32[3]) tuple(d, z), sharding={{devices=[4,1,1]<=[4]}, {devices=[4]<=[4]}}
+})");
+  EXPECT_TRUE(module.ok()) << module.status();
+  return *std::move(module);
+}
+
+TEST(HloShardingUtilTest, InferDotOperandSharding) {
+  std::unique_ptr<HloModule> module = ProductModule();
+  const HloInstruction* dot =
+      module->entry_computation()->root_instruction()->operand(0);
+  const auto dims = dot_as_convolution_util::ParseDotGeneralFromDot(dot);
+  EXPECT_EQ(InferDotOperandSharding(dot, 0, dims, false, true),
+            S("{devices=[1,2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}"));
+  // The contracting dimension is cut as that of the other operand.
+  EXPECT_EQ(InferDotOperandSharding(dot, 0, dims, true, true),
+            S("{devices=[1,2,2]<=[2,2]T(1,0)}"));
+  EXPECT_EQ(InferDotOperandSharding(dot, 1, dims, true, true),
+            HloSharding::Replicate());
+  const HloSharding all = S("{devices=[2,1,2]<=[4]}");
+  EXPECT_EQ(InferDotOperandSharding(&all, nullptr, 1, dims, true, true), all);
+}
+
+TEST(HloShardingUtilTest, ReplicateBoundaryShardingsIfIndivisible) {
+  std::unique_ptr<HloModule> module = ProductModule();
+  const HloInstruction* root = module->entry_computation()->root_instruction();
+  ReplicateBoundaryShardingsIfIndivisible(module.get(), {true, false}, {true});
+  EXPECT_EQ(root->sharding().tuple_elements()[1], S("{devices=[4]<=[4]}"));
+  ReplicateBoundaryShardingsIfIndivisible(module.get(), {true}, {true});
+  EXPECT_EQ(root->sharding().tuple_elements()[0], S("{devices=[4,1,1]<=[4]}"));
+  EXPECT_EQ(root->sharding().tuple_elements()[1], HloSharding::Replicate());
+}
+
+TEST(HloShardingUtilTest, LayoutsAfterPropagation) {
+  std::unique_ptr<HloModule> module = ProductModule();
+  module->mutable_config().SetComputationLayoutIfExists(
+      module->entry_computation()->ComputeProgramShape());
+  module->set_layout_canonicalization_callback([](const HloModule& m) {
+    std::vector<Shape> parameters;
+    for (const HloInstruction* p :
+         m.entry_computation()->parameter_instructions()) {
+      parameters.push_back(ShapeUtil::MakeShapeWithDenseLayout(
+          F32, p->shape().dimensions(), {0, 1, 2}));
+    }
+    return absl::StatusOr<std::pair<std::vector<Shape>, Shape>>(
+        {parameters, m.result_shape()});
+  });
+  ASSERT_TRUE(CanonicalizeLayoutAfterShardingPropagation(module.get(), {false},
+                                                         {false, true})
+                  .ok());
+  const auto& layout = module->entry_computation_layout();
+  EXPECT_EQ(layout.parameter_shape(0).layout().minor_to_major(0), 2);
+  EXPECT_EQ(layout.parameter_shape(1).layout().minor_to_major(0), 0);
 }
 
 }  // namespace

@@ -163,17 +163,6 @@ bool ClearCsePrevention(HloModule* module, const Threads& threads) {
   return changed;
 }
 
-// Where the caller sees shards, tiles have to be even.
-HloSharding Divisible(const Shape& shape, const HloSharding& sharding) {
-  if (!sharding.IsTiledLeaf() || !shape.IsArray()) return sharding;
-  for (int64_t d = 0; d < sharding.TiledDataRank(); ++d) {
-    if (shape.dimensions(d) % sharding.dimension(d) != 0) {
-      return HloSharding::Replicate();
-    }
-  }
-  return sharding;
-}
-
 class PropagationRun {
  public:
   PropagationRun(HloModule* module, const Threads& threads,
@@ -182,6 +171,8 @@ class PropagationRun {
 
   absl::Status Boundary(absl::Span<const bool> to_output,
                         absl::Span<const bool> to_parameters) {
+    to_output_ = to_output;
+    to_parameters_ = to_parameters;
     any_output_ = Any(to_output);
     ASSIGN_OR_RETURN(root_flags_,
                      LeafFlags(Entry()->root_instruction()->shape(), to_output,
@@ -225,6 +216,8 @@ class PropagationRun {
     }
     spread.Write();
     RestoreBoundary();
+    hlo_sharding_util::ReplicateBoundaryShardingsIfIndivisible(
+        module_, to_output_, to_parameters_);
     return Differs() || separated_;
   }
 
@@ -320,12 +313,11 @@ class PropagationRun {
       inst->clear_sharding();
       return;
     }
-    const auto shapes = ShapeUtil::FlattenTupleShape(inst->shape());
     std::vector<HloSharding> parts;
     for (size_t i = 0; i < flags.size(); ++i) {
       HloSharding part = HloSharding::Replicate();
       if (flags[i]) {
-        part = Divisible(*shapes[i], *sharding_edges::ReadInstruction(inst, i));
+        part = *sharding_edges::ReadInstruction(inst, i);
       } else if (given != given_.end()) {
         const HloSharding& whole = given->second;
         const HloSharding& leaf =
@@ -342,6 +334,8 @@ class PropagationRun {
   HloModule* module_;
   const Threads& threads_;
   sharding_edges::Context context_;
+  absl::Span<const bool> to_output_;
+  absl::Span<const bool> to_parameters_;
   bool any_output_ = false;
   bool separated_ = false;
   std::vector<bool> root_flags_;
@@ -398,6 +392,8 @@ absl::StatusOr<bool> ShardingPropagation::RunImpl(
                    run.Propagate(open, as_groups, like_groups));
   changed |= processed || spread;
   ASSIGN_OR_RETURN(const bool removed, RemoveShardBarriers(module));
+  RETURN_IF_ERROR(hlo_sharding_util::CanonicalizeLayoutAfterShardingPropagation(
+      module, to_output_, to_parameters_));
   return changed || removed;
 }
 
