@@ -176,6 +176,23 @@ ENTRY e {
       << changed.status();
 }
 
+TEST(ShardingPropagationTest, ElementsOfASingleTupleParameter) {
+  auto module = Parse(R"(
+HloModule m
+ENTRY e {
+  p = (f32[8], f32[8]) parameter(0)
+  a = f32[8] get-tuple-element(p), index=0
+  b = f32[8] get-tuple-element(p), index=1
+  n = f32[8] negate(a), sharding={devices=[2]<=[2]}
+  x = f32[8] exponential(b), sharding={devices=[2]<=[2]}
+  ROOT t = (f32[8], f32[8]) tuple(n, x)
+})");
+  auto changed = ShardingPropagation(true, false, {false}, {true, false})
+                     .Run(module.get());
+  ASSERT_TRUE(changed.ok()) << changed.status();
+  EXPECT_EQ(ShardingOf(*module, "p"), "{{devices=[2]<=[2]}, {replicated}}");
+}
+
 TEST(ShardingPropagationTest, MetadataSaysWhereAShardingComesFrom) {
   constexpr absl::string_view kText = R"(
 HloModule m
