@@ -191,6 +191,14 @@ class PropagationRun {
     separated_ = Entry()->root_instruction() != old_root;
     Remember();
     RETURN_IF_ERROR(SpreadManualShardings(module_).status());
+    // What lies in manual regions may be cut along the other axes.
+    for (HloComputation* computation : module_->computations(threads_)) {
+      for (HloInstruction* inst : computation->instructions()) {
+        if (inst->has_sharding() && !given_.contains(inst)) {
+          inst->set_sharding(HloSharding::V3ToV2Sharding(inst->sharding()));
+        }
+      }
+    }
     ShardingSpread spread(module_, threads_, context_);
     for (HloComputation* computation : module_->computations(threads_)) {
       for (HloInstruction* inst : computation->instructions()) {
@@ -268,7 +276,7 @@ class PropagationRun {
         return;
       }
     }
-    spread->FixGiven(inst);
+    if (given_.contains(inst)) spread->FixGiven(inst);
   }
 
   // Whether any sharding is not what it was.
