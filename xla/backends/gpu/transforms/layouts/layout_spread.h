@@ -1,0 +1,77 @@
+#ifndef XLA_BACKENDS_GPU_TRANSFORMS_LAYOUTS_LAYOUT_SPREAD_H_
+#define XLA_BACKENDS_GPU_TRANSFORMS_LAYOUTS_LAYOUT_SPREAD_H_
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/shape.h"
+
+namespace xla::gpu {
+
+// Dimensions of an array from major to minor, as they lie in memory.
+using MemoryOrder = std::vector<int64_t>;
+
+MemoryOrder OrderOf(const Shape& shape);
+// The same but for where dimensions of size 1 stand.
+bool SameOrder(const Shape& shape, absl::Span<const int64_t> a,
+               absl::Span<const int64_t> b);
+// How the result of a transpose lies if it is its operand, renamed; and the
+// other way round.
+MemoryOrder ResultOrder(const HloInstruction& transpose,
+                        absl::Span<const int64_t> operand_order);
+MemoryOrder OperandOrder(const HloInstruction& transpose,
+                         absl::Span<const int64_t> result_order);
+
+// Spreads a new memory order of one value to all values that have to have it,
+// too. Values are arrays and elements of tuples.
+class LayoutSpread {
+ public:
+  // `loops`: the while instruction of each body and condition.
+  using Loops = absl::flat_hash_map<const HloComputation*, HloInstruction*>;
+  static Loops FindLoops(const HloModule& module);
+
+  explicit LayoutSpread(const Loops& loops) : loops_(loops) {}
+
+  // Whether the array may lie so; false also after an earlier false.
+  bool Start(HloInstruction* array, MemoryOrder order);
+
+  // The order of an array after the change.
+  MemoryOrder After(const HloInstruction& array) const;
+  // Transposes that the change touches, in no particular order but always the
+  // same.
+  std::vector<HloInstruction*> Transposes() const;
+  // Carries the change out.
+  void Apply();
+
+ private:
+  // An array, with -1, or the element of a tuple.
+  using Value = std::pair<HloInstruction*, int64_t>;
+
+  static const Shape& ShapeOf(const Value& value);
+  bool Add(HloInstruction* instruction, int64_t element, MemoryOrder order);
+  // Whether what makes the value, and what reads it, can have it so.
+  bool Visit(const Value& value, const MemoryOrder& order);
+  bool VisitDefinition(const Value& value, const MemoryOrder& order);
+  bool VisitUser(HloInstruction* user, int64_t operand,
+                 const MemoryOrder& order);
+  bool VisitTuple(const Value& value, const MemoryOrder& order);
+  bool VisitLoop(HloInstruction* loop, int64_t element,
+                 const MemoryOrder& order);
+  bool VisitReshape(HloInstruction* reshape, bool from_operand,
+                    const MemoryOrder& order);
+
+  const Loops& loops_;
+  absl::flat_hash_map<Value, MemoryOrder> orders_;
+  std::vector<Value> values_;
+  bool possible_ = true;
+};
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_TRANSFORMS_LAYOUTS_LAYOUT_SPREAD_H_

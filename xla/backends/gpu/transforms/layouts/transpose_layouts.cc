@@ -1,0 +1,103 @@
+#include "xla/backends/gpu/transforms/layouts/transpose_layouts.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "xla/backends/gpu/transforms/layouts/layout_spread.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape_util.h"
+#include "xla/status_macros.h"
+
+namespace xla::gpu {
+namespace {
+
+int64_t Bytes(const HloInstruction& transpose) {
+  return ShapeUtil::ByteSizeOf(transpose.shape());
+}
+
+bool HasLayouts(const HloInstruction& transpose) {
+  return transpose.shape().has_layout() &&
+         transpose.operand(0)->shape().has_layout();
+}
+
+bool MovesNothing(const HloInstruction& transpose) {
+  return SameOrder(
+      transpose.shape(), OrderOf(transpose.shape()),
+      ResultOrder(transpose, OrderOf(transpose.operand(0)->shape())));
+}
+
+// The bytes that transposes no longer move, less those that they have to move
+// now.
+int64_t BytesSaved(const LayoutSpread& spread) {
+  int64_t saved = 0;
+  for (const HloInstruction* transpose : spread.Transposes()) {
+    const bool before = MovesNothing(*transpose);
+    const bool after = SameOrder(
+        transpose->shape(), spread.After(*transpose),
+        ResultOrder(*transpose, spread.After(*transpose->operand(0))));
+    if (before != after)
+      saved += after ? Bytes(*transpose) : -Bytes(*transpose);
+  }
+  return saved;
+}
+
+// Makes the transpose's result lie as its operand does, or the other way round.
+bool Carry(HloInstruction* transpose, const LayoutSpread::Loops& loops) {
+  HloInstruction* operand = transpose->mutable_operand(0);
+  LayoutSpread forward(loops);
+  if (forward.Start(transpose,
+                    ResultOrder(*transpose, OrderOf(operand->shape()))) &&
+      BytesSaved(forward) > 0) {
+    forward.Apply();
+    return true;
+  }
+  LayoutSpread backward(loops);
+  if (backward.Start(operand,
+                     OperandOrder(*transpose, OrderOf(transpose->shape()))) &&
+      BytesSaved(backward) > 0) {
+    backward.Apply();
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> TransposeLayouts::RunImpl(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  std::vector<HloInstruction*> transposes;
+  for (HloComputation* computation :
+       module->MakeNonfusionComputations(execution_threads)) {
+    for (HloInstruction* instruction :
+         computation->MakeInstructionPostOrder()) {
+      if (instruction->opcode() == HloOpcode::kTranspose &&
+          HasLayouts(*instruction)) {
+        transposes.push_back(instruction);
+      }
+    }
+  }
+  std::stable_sort(transposes.begin(), transposes.end(),
+                   [](const HloInstruction* a, const HloInstruction* b) {
+                     return Bytes(*a) > Bytes(*b);
+                   });
+  const LayoutSpread::Loops loops = LayoutSpread::FindLoops(*module);
+  bool changed = false;
+  for (HloInstruction* transpose : transposes) {
+    if (!MovesNothing(*transpose)) changed |= Carry(transpose, loops);
+  }
+  for (HloInstruction* transpose : transposes) {
+    if (!MovesNothing(*transpose)) continue;
+    HloComputation* computation = transpose->parent();
+    RETURN_IF_ERROR(computation->ReplaceWithNewInstruction(
+        transpose, HloInstruction::CreateBitcast(
+                       transpose->shape(), transpose->mutable_operand(0))));
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace xla::gpu

@@ -1,0 +1,46 @@
+#ifndef XLA_BACKENDS_GPU_TRANSFORMS_LAYOUTS_TRANSPOSE_LAYOUTS_H_
+#define XLA_BACKENDS_GPU_TRANSFORMS_LAYOUTS_TRANSPOSE_LAYOUTS_H_
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/pass/hlo_pass_interface.h"
+
+namespace xla::gpu {
+
+// Turns transposes into layouts: where the values that carry the result of a
+// transpose, or its operand, may lie in memory as the other one does, nothing
+// has to move.
+//
+//   before: w = f32[512,40,128] parameter(0)
+//           t = f32[40,512,128]{2,1,0} transpose(w), dimensions={1,0,2}
+//           loop over the 40: dot(x, dynamic-slice(t, i))
+//   after:  w = f32[512,40,128] parameter(0)
+//           t = f32[40,512,128]{2,0,1} bitcast(w)
+//           the same loop, over slices of the new layout
+//
+// A layout spreads both ways: through tuples, loops' states, slices and updates
+// of slices, elementwise instructions and reshapes that add or drop dimensions
+// of size 1. It ends where a kernel takes any layout: transposes, copies,
+// broadcasts; dots whose dimensions stay together, batches first; reductions to
+// one dimension. Where it would have to change something else, among it the
+// parameters and results of the entry, or slices would lie across memory (cut
+// along the dimension that is minor), the transpose stays. Largest transposes
+// first; a change is made if the bytes that no longer move are more than those
+// that have to move now.
+//
+// Expects a flat call graph and dense layouts. O(transposes * values reached).
+class TransposeLayouts : public HloModulePass {
+ public:
+  absl::string_view name() const override { return "transpose-layouts"; }
+
+ protected:
+  absl::StatusOr<bool> RunImpl(
+      HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads) override;
+};
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_TRANSFORMS_LAYOUTS_TRANSPOSE_LAYOUTS_H_
