@@ -1,20 +1,21 @@
 #include "xla/backends/gpu/transforms/reductions/tree_reduction_rewriter.h"
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/types/span.h"
 #include "xla/backends/gpu/model/reduction_utils.h"
 #include "xla/hlo/analysis/cost/gpu_devices.h"
+#include "xla/hlo/evaluator/hlo_evaluator.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/layout_util.h"
 #include "xla/literal.h"
-#include "xla/literal_util.h"
-#include "xla/primitive_util.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -22,37 +23,30 @@
 namespace xla::gpu {
 namespace {
 
-// Whether the initial value may be met any number of times.
-bool InitChangesNothing(const HloInstruction& reduce) {
-  const HloInstruction* init = reduce.operand(1);
-  const HloInstruction* op = reduce.to_apply()->root_instruction();
-  if (!init->IsConstant() || op->operand_count() != 2 ||
-      op->operand(0)->opcode() != HloOpcode::kParameter ||
-      op->operand(1)->opcode() != HloOpcode::kParameter ||
-      op->operand(0) == op->operand(1) ||
-      op->shape().element_type() != init->shape().element_type()) {
-    return false;
+// Whether the initial values may be met any number of times: combined with
+// themselves they are themselves.
+bool InitMayRepeat(const HloInstruction& reduce) {
+  const int64_t count = reduce.operand_count() / 2;
+  std::vector<const Literal*> arguments;
+  for (int64_t i = 0; i < 2 * count; ++i) {
+    const HloInstruction* init = reduce.operand(count + i % count);
+    if (!init->IsConstant() || !init->literal().IsKnown()) return false;
+    arguments.push_back(&init->literal());
   }
-  const Literal& value = init->literal();
-  const PrimitiveType type = init->shape().element_type();
-  switch (op->opcode()) {
-    case HloOpcode::kAdd:
-    case HloOpcode::kOr:
-    case HloOpcode::kXor:
-      return value.IsAll(0);
-    case HloOpcode::kMultiply:
-      return value.IsAll(1);
-    case HloOpcode::kAnd:
-      return type == PRED ? value.IsAll(1)
-                          : primitive_util::IsSignedIntegralType(type) &&
-                                value.IsAll(-1);
-    case HloOpcode::kMaximum:
-      return value == LiteralUtil::MinValue(type);
-    case HloOpcode::kMinimum:
-      return value == LiteralUtil::MaxValue(type);
-    default:
-      return false;
+  HloEvaluator evaluator;
+  absl::StatusOr<Literal> combined =
+      evaluator.Evaluate(*reduce.to_apply(), arguments);
+  if (!combined.ok()) return false;
+  std::vector<Literal> elements;
+  if (count == 1) {
+    elements.push_back(*std::move(combined));
+  } else {
+    elements = combined->DecomposeTuple();
   }
+  for (int64_t i = 0; i < count; ++i) {
+    if (elements[i] != *arguments[i]) return false;
+  }
+  return true;
 }
 
 // Two factors of `length`, or of a little more, near its root.
@@ -65,61 +59,83 @@ std::pair<int64_t, int64_t> Factors(int64_t length) {
   return {factor, (length + factor - 1) / factor};
 }
 
-HloInstruction* Reduce(HloInstruction* reduce, HloInstruction* operand,
-                       std::vector<int64_t> dims) {
-  std::vector<int64_t> sizes;
-  for (int64_t d = 0; d < operand->shape().dimensions_size(); ++d) {
-    if (!absl::c_linear_search(dims, d)) {
-      sizes.push_back(operand->shape().dimensions(d));
+// Reduces `values` as `reduce` does its operands; one result for each.
+std::vector<HloInstruction*> Reduce(HloInstruction* reduce,
+                                    absl::Span<HloInstruction* const> values,
+                                    const std::vector<int64_t>& dims) {
+  HloComputation* computation = reduce->parent();
+  const int64_t count = values.size();
+  std::vector<Shape> shapes;
+  std::vector<HloInstruction*> inits;
+  for (int64_t i = 0; i < count; ++i) {
+    const Shape& shape = values[i]->shape();
+    std::vector<int64_t> sizes;
+    for (int64_t d = 0; d < shape.dimensions_size(); ++d) {
+      if (!absl::c_linear_search(dims, d)) {
+        sizes.push_back(shape.dimensions(d));
+      }
     }
+    shapes.push_back(ShapeUtil::MakeShape(shape.element_type(), sizes));
+    inits.push_back(reduce->mutable_operand(count + i));
   }
   HloInstruction* result =
-      reduce->parent()->AddInstruction(HloInstruction::CreateReduce(
-          ShapeUtil::MakeShape(operand->shape().element_type(), sizes), operand,
-          reduce->mutable_operand(1), dims, reduce->to_apply()));
+      computation->AddInstruction(HloInstruction::CreateReduce(
+          count == 1 ? shapes[0] : ShapeUtil::MakeTupleShape(shapes), values,
+          inits, dims, reduce->to_apply()));
   result->set_metadata(reduce->metadata());
-  return result;
+  if (count == 1) return {result};
+  std::vector<HloInstruction*> results;
+  for (int64_t i = 0; i < count; ++i) {
+    results.push_back(computation->AddInstruction(
+        HloInstruction::CreateGetTupleElement(shapes[i], result, i)));
+  }
+  return results;
 }
 
-// [.., n, ..] as [.., factor, n / factor, ..]; padded where that is uneven.
-HloInstruction* Cut(HloInstruction* reduce, int64_t dim) {
+// [.., n, ..] as [.., factor, n / factor, ..]; padded with the initial value
+// where that is uneven.
+HloInstruction* Cut(HloInstruction* reduce, HloInstruction* value,
+                    HloInstruction* init, int64_t dim) {
   HloComputation* computation = reduce->parent();
-  HloInstruction* operand = reduce->mutable_operand(0);
-  const int64_t length = operand->shape().dimensions(dim);
+  const int64_t length = value->shape().dimensions(dim);
   const auto [major, minor] = Factors(length);
-  std::vector<int64_t> sizes(operand->shape().dimensions().begin(),
-                             operand->shape().dimensions().end());
+  std::vector<int64_t> sizes(value->shape().dimensions().begin(),
+                             value->shape().dimensions().end());
+  const PrimitiveType type = value->shape().element_type();
   if (major * minor != length) {
     PaddingConfig padding;
-    for (int64_t d = 0; d < operand->shape().dimensions_size(); ++d) {
+    for (size_t d = 0; d < sizes.size(); ++d) {
       padding.add_dimensions()->set_edge_padding_high(
-          d == dim ? major * minor - length : 0);
+          static_cast<int64_t>(d) == dim ? major * minor - length : 0);
     }
     sizes[dim] = major * minor;
-    operand = computation->AddInstruction(HloInstruction::CreatePad(
-        ShapeUtil::MakeShape(operand->shape().element_type(), sizes), operand,
-        reduce->mutable_operand(1), padding));
-    operand->set_metadata(reduce->metadata());
+    value = computation->AddInstruction(HloInstruction::CreatePad(
+        ShapeUtil::MakeShape(type, sizes), value, init, padding));
+    value->set_metadata(reduce->metadata());
   }
   sizes[dim] = minor;
   sizes.insert(sizes.begin() + dim, major);
-  HloInstruction* cut =
-      computation->AddInstruction(HloInstruction::CreateBitcast(
-          ShapeUtil::MakeShape(operand->shape().element_type(), sizes),
-          operand));
+  HloInstruction* cut = computation->AddInstruction(
+      HloInstruction::CreateBitcast(ShapeUtil::MakeShape(type, sizes), value));
   cut->set_metadata(reduce->metadata());
   return cut;
 }
 
+bool IsRowMajor(const Shape& shape) {
+  return shape.IsArray() && shape.has_layout() &&
+         LayoutUtil::IsMonotonicWithDim0Major(shape.layout());
+}
+
 bool CanSplit(const HloInstruction& reduce,
               const se::DeviceDescription& device) {
-  if (reduce.opcode() != HloOpcode::kReduce || reduce.operand_count() != 2 ||
-      !reduce.shape().IsArray() || !reduce.operand(0)->shape().has_layout() ||
-      !LayoutUtil::IsMonotonicWithDim0Major(
-          reduce.operand(0)->shape().layout()) ||
-      (reduce.shape().has_layout() &&
-       !LayoutUtil::IsMonotonicWithDim0Major(reduce.shape().layout())) ||
-      !IsReductionFromOrToContiguousDimensions(reduce, device) ||
+  if (reduce.opcode() != HloOpcode::kReduce) return false;
+  for (const HloInstruction* operand : reduce.operands()) {
+    if (!IsRowMajor(operand->shape())) return false;
+  }
+  for (const Shape* leaf : ShapeUtil::FlattenTupleShape(reduce.shape())) {
+    if (!IsRowMajor(*leaf)) return false;
+  }
+  if (!IsReductionFromOrToContiguousDimensions(reduce, device) ||
       ReductionIsRaceFree(*ReductionDimensionsOf(reduce), device)) {
     return false;
   }
@@ -127,22 +143,37 @@ bool CanSplit(const HloInstruction& reduce,
   for (int64_t dim : reduce.dimensions()) {
     if (absl::c_linear_search(reduce.dimensions(), dim + 1)) return false;
   }
-  return InitChangesNothing(reduce);
+  return InitMayRepeat(reduce);
 }
 
-// The two reductions that take the place of `reduce`, in their order.
-std::pair<HloInstruction*, HloInstruction*> Split(HloInstruction* reduce) {
+// Replaces `reduce` by two reductions, which are returned.
+absl::StatusOr<std::pair<HloInstruction*, HloInstruction*>> Split(
+    HloInstruction* reduce) {
+  HloComputation* computation = reduce->parent();
+  const int64_t count = reduce->operand_count() / 2;
   std::vector<int64_t> dims(reduce->dimensions().begin(),
                             reduce->dimensions().end());
   absl::c_sort(dims);
+  std::vector<HloInstruction*> values(reduce->operands().begin(),
+                                      reduce->operands().begin() + count);
+  int64_t first_dim = dims.back();
   if (dims.size() > 1) {
-    HloInstruction* minor =
-        Reduce(reduce, reduce->mutable_operand(0), {dims.back()});
     dims.pop_back();
-    return {minor, Reduce(reduce, minor, dims)};
+  } else {
+    for (int64_t i = 0; i < count; ++i) {
+      values[i] =
+          Cut(reduce, values[i], reduce->mutable_operand(count + i), first_dim);
+    }
+    ++first_dim;
   }
-  HloInstruction* minor = Reduce(reduce, Cut(reduce, dims[0]), {dims[0] + 1});
-  return {minor, Reduce(reduce, minor, dims)};
+  values = Reduce(reduce, values, {first_dim});
+  HloInstruction* first =
+      count == 1 ? values[0] : values[0]->mutable_operand(0);
+  values = Reduce(reduce, values, dims);
+  HloInstruction* second =
+      count == 1 ? values[0] : values[0]->mutable_operand(0);
+  RETURN_IF_ERROR(computation->ReplaceInstruction(reduce, second));
+  return std::make_pair(first, second);
 }
 
 }  // namespace
@@ -165,10 +196,9 @@ absl::StatusOr<bool> TreeReductionRewriter::RunImpl(
       HloInstruction* reduce = work.back();
       work.pop_back();
       if (!CanSplit(*reduce, device)) continue;
-      const auto [first, second] = Split(reduce);
-      RETURN_IF_ERROR(computation->ReplaceInstruction(reduce, second));
-      work.push_back(first);
-      work.push_back(second);
+      ASSIGN_OR_RETURN(const auto halves, Split(reduce));
+      work.push_back(halves.first);
+      work.push_back(halves.second);
       changed = true;
     }
   }

@@ -33,10 +33,10 @@ struct TreeReductionRewriterOptions {
 //
 // The length is cut near its root, where two factors are both near it, else
 // padded with the initial value. Rows of many parts ([parts, kept, minor]) are
-// reduced part by part first. Columns likewise. Only reductions whose initial
-// value changes nothing (a sum from 0, a product from 1, a maximum from the
-// least value, and so on): it is met more than once. Operands are in the form
-// that reduction_dimension_grouper.h leaves.
+// reduced part by part first. Columns, and several values at once, likewise.
+// Only reductions whose initial value may be met more than once, as it gives
+// itself with itself (a sum from 0, a maximum from anything). Operands are in
+// the form that reduction_dimension_grouper.h leaves.
 class TreeReductionRewriter : public HloModulePass {
  public:
   explicit TreeReductionRewriter(const TreeReductionRewriterOptions& options)
