@@ -24,7 +24,11 @@ std::string Answer(const MemoryReport& report) {
   const double need = std::max(report.peak_bytes(), report.heap_bytes());
   absl::StrAppend(&out, report.fits() ? ": fits in " : ": does not fit in ",
                   HumanBytes(limit), ", ", HumanBytes(std::abs(limit - need)),
-                  report.fits() ? " to spare" : " too much", "\n");
+                  report.fits() ? " to spare" : " too much");
+  if (report.has_accounting()) {
+    absl::StrAppend(&out, " (accounting: ", report.accounting(), ")");
+  }
+  absl::StrAppend(&out, "\n");
   if (report.fits()) return out;
   if (report.any_order_lower_bound_bytes() > limit) {
     absl::StrAppend(&out, "  No order of these instructions fits: one needs ",

@@ -16,6 +16,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/instruction_source.h"
+#include "xla/hlo/memory/limit/memory_accounting.h"
 #include "xla/hlo/memory/timeline/memory_timeline.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -68,6 +69,7 @@ class Builder {
     if (options_.seconds) report_.set_schedule_seconds(schedule_.seconds);
     if (options_.limit_bytes.has_value()) {
       report_.set_limit_bytes(*options_.limit_bytes);
+      report_.set_accounting(AbslUnparseFlag(MemoryAccounting::kOurs));
       report_.set_fits(std::max(heap_bytes, timeline_.peak_bytes) <=
                        *options_.limit_bytes);
     }

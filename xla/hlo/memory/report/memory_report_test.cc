@@ -46,13 +46,16 @@ TEST(MemoryReportTest, TextAnswersFirst) {
               testing::StartsWith("step: 3.0 MiB at the peak\n  at %dot.3"));
   report.set_limit_bytes(4 << 20);
   report.set_fits(true);
+  report.set_accounting("ours");
   EXPECT_THAT(MemoryReportToText(report, {}),
-              HasSubstr("at the peak: fits in 4.0 MiB, 1.0 MiB to spare"));
+              HasSubstr("at the peak: fits in 4.0 MiB, 1.0 MiB to spare "
+                        "(accounting: ours)\n"));
   report.set_limit_bytes(2 << 20);
   report.set_fits(false);
-  EXPECT_THAT(MemoryReportToText(report, {}),
-              HasSubstr("does not fit in 2.0 MiB, 1.0 MiB too much\n"
-                        "  The lower bound for any order is 2.0 MiB."));
+  EXPECT_THAT(
+      MemoryReportToText(report, {}),
+      HasSubstr("does not fit in 2.0 MiB, 1.0 MiB too much (accounting: ours)\n"
+                "  The lower bound for any order is 2.0 MiB."));
   report.set_limit_bytes(1 << 20);
   EXPECT_THAT(MemoryReportToText(report, {}),
               HasSubstr("No order of these instructions fits"));
