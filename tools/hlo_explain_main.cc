@@ -24,6 +24,11 @@ ABSL_FLAG(xla::AsyncPlacement, async, xla::AsyncPlacement::kAsScheduled,
 ABSL_FLAG(std::optional<std::string>, passes, std::nullopt,
           "Passes before scheduling; else those of the pipeline 'prepare', and "
           "none for a module with a schedule.");
+ABSL_FLAG(std::string, as, "",
+          "Explain what a pipeline makes of the module, such as gpu: "
+          "partitioned, fused, scheduled, the module of one device.");
+ABSL_FLAG(int64_t, num_partitions, 0,
+          "Devices that the module counts, whatever its header says.");
 ABSL_FLAG(std::string, limit, "",
           "Memory that there is: bytes, as 16GiB, a share of the peak, as 80%, "
           "or a device, as h100; exit status 3 where it does not suffice.");
@@ -72,6 +77,7 @@ constexpr char kUsage[] =
     "says where the memory of a module goes\n\n"
     "  hlo-explain model.hlo\n"
     "  hlo-explain model.hlo --limit=16GiB\n"
+    "  hlo-explain model.hlo --as=gpu\n"
     "  hlo-explain model.hlo --schedule=default --json\n"
     "  hlo-explain partitioned.hlo --collectives --mesh=2x4\n"
     "  hlo-explain model.hlo -o scheduled.hlo\n"
@@ -92,6 +98,8 @@ int main(int argc, char** argv) {
   options.effort = absl::GetFlag(FLAGS_effort);
   options.async = absl::GetFlag(FLAGS_async);
   options.passes = absl::GetFlag(FLAGS_passes);
+  options.as = absl::GetFlag(FLAGS_as);
+  options.num_partitions = absl::GetFlag(FLAGS_num_partitions);
   options.limit = absl::GetFlag(FLAGS_limit);
   if (options.limit.empty()) options.limit = absl::GetFlag(FLAGS_memory_limit);
   options.json = absl::GetFlag(FLAGS_json);

@@ -13,6 +13,7 @@
 #include "xla/hlo/analysis/hlo_alias_analysis.h"
 #include "xla/hlo/analysis/packing/packing_csv.h"
 #include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_partitions.h"
 #include "xla/hlo/ir/hlo_print_options.h"
 #include "xla/hlo/memory/limit/memory_limit.h"
 #include "xla/hlo/memory/report/memory_report.h"
@@ -49,7 +50,12 @@ absl::StatusOr<std::unique_ptr<HloModule>> ReadVerified(
 absl::Status Prepare(const HloExplainOptions& options,
                      const PassRegistry& registry, HloModule* module) {
   std::unique_ptr<HloPassPipeline> pipeline;
-  if (options.passes.has_value()) {
+  if (!options.as.empty()) {
+    if (options.passes.has_value()) {
+      return absl::InvalidArgumentError("--as and --passes exclude each other");
+    }
+    TF_ASSIGN_OR_RETURN(pipeline, MakeNamedPipeline(registry, options.as));
+  } else if (options.passes.has_value()) {
     TF_ASSIGN_OR_RETURN(pipeline,
                         registry.ParsePipeline("passes", *options.passes));
   } else if (!module->has_schedule()) {
@@ -71,6 +77,7 @@ absl::Status WriteModule(const HloModule& module, const std::string& path) {
 
 absl::Status CheckNumbers(const HloExplainOptions& options) {
   TF_RETURN_IF_ERROR(CheckFlag("effort", options.effort, 0));
+  TF_RETURN_IF_ERROR(CheckFlag("num-partitions", options.num_partitions, 0));
   TF_RETURN_IF_ERROR(CheckFlag("max-buffers", int64_t{options.max_buffers}, 0));
   TF_RETURN_IF_ERROR(
       CheckFlag("budget-curve", int64_t{options.budget_curve}, 0, 1000));
@@ -98,10 +105,25 @@ absl::Status Fit(const HloExplainOptions& options, HloModule* module,
   return fits;
 }
 
+// What the figures of a module of several devices are of.
+std::string NoteOnDevices(const HloModule& module) {
+  if (IsPartitioned(module)) return "";
+  const int64_t devices = module.config().num_partitions() > 1
+                              ? module.config().num_partitions()
+                              : DevicesOfShardings(module);
+  if (devices == 1 || !HasShardings(module)) return "";
+  const std::string flag = module.config().num_partitions() > 1
+                               ? ""
+                               : absl::StrCat(" --num-partitions=", devices);
+  return absl::StrCat("\nnote: this is the module of all ", devices,
+                      " devices together; --as=gpu", flag,
+                      " says what one of them needs\n");
+}
+
 absl::Status ExplainCollectives(const HloExplainOptions& options,
                                 const PassRegistry& registry, HloModule* module,
                                 std::ostream& out) {
-  if (options.passes.has_value()) {
+  if (options.passes.has_value() || !options.as.empty()) {
     TF_RETURN_IF_ERROR(Prepare(options, registry, module));
   }
   const HloModuleConfig& config = module->config();
@@ -131,6 +153,11 @@ absl::Status RunHloExplain(const HloExplainOptions& options,
     TF_ASSIGN_OR_RETURN(limit, MemoryLimit::Parse(options.limit));
   }
   TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadVerified(path));
+  if (options.num_partitions > 0) {
+    module->mutable_config().set_num_partitions(options.num_partitions);
+    module->mutable_config().set_use_spmd_partitioning(options.num_partitions >
+                                                       1);
+  }
   if (options.collectives) {
     return ExplainCollectives(options, registry, module.get(), out);
   }
@@ -171,6 +198,7 @@ absl::Status RunHloExplain(const HloExplainOptions& options,
     MemoryReportTextOptions text_options;
     text_options.max_buffers = options.max_buffers;
     out << MemoryReportToText(built.report, built.curve, text_options);
+    out << NoteOnDevices(*module);
   }
   if (!options.buffers.empty()) {
     TF_RETURN_IF_ERROR(WriteFileOrStdout(

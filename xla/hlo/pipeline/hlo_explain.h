@@ -25,6 +25,11 @@ struct HloExplainOptions {
   // for one that has a schedule nothing, or `flatten-call-graph` where
   // computations are shared.
   std::optional<std::string> passes;
+  // A pipeline instead, such as "gpu": what a compiler would make of a module
+  // that no compiler has seen. Empty: none.
+  std::string as;
+  // Partitions that the module counts, whatever its header says; 0: as it says.
+  int64_t num_partitions = 0;
   // The memory that there is, as MemoryLimit::Parse() reads it; empty: not
   // asked. Shares are of the peak as scheduled.
   std::string limit;
