@@ -14,6 +14,7 @@
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
+#include "xla/hlo/transforms/spmd/windowed_einsum.h"
 #include "xla/hlo/utils/dot_as_convolution_util.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -86,6 +87,18 @@ HloInstruction* ZeroPadded(const PartitionedHlo& phlo,
 
 }  // namespace
 
+bool SpmdPartitioningVisitor::FeedsWindowedDot(const HloInstruction* dot) {
+  if (!options_.disable_ag_rewrite_for_multiple_consumers) return false;
+  return absl::c_any_of(dot->operands(), [&](const HloInstruction* operand) {
+    const HloOpcode opcode = operand->opcode();
+    const bool moves = opcode == HloOpcode::kReshape ||
+                       opcode == HloOpcode::kBitcast ||
+                       opcode == HloOpcode::kTranspose;
+    return windowed_operands_.contains(operand) ||
+           (moves && windowed_operands_.contains(operand->operand(0)));
+  });
+}
+
 absl::Status SpmdPartitioningVisitor::HandleDot(HloInstruction* hlo) {
   // More operands describe sparse ones.
   if (hlo->operand_count() != 2) return DefaultAction(hlo);
@@ -94,6 +107,19 @@ absl::Status SpmdPartitioningVisitor::HandleDot(HloInstruction* hlo) {
   const DotFactors f =
       DotFactorsOf(*hlo, dot_as_convolution_util::ParseDotGeneralFromDot(hlo),
                    lhs.sharding(), rhs.sharding());
+  const std::optional<WindowedDot> ring = ChooseWindowedDot(
+      *hlo, f.lhs, f.rhs, f.result, num_partitions_, options_);
+  if (ring.has_value() && (ring->scatters || !FeedsWindowedDot(hlo))) {
+    const WindowedDotLoop loop = EmitWindowedDot(
+        hlo, *ring, ZeroPadded(lhs, f.lhs, f.contracting),
+        ZeroPadded(rhs, f.rhs, f.contracting),
+        options_.unroll_windowed_einsum ? 2 : 1, MakePartitioningState());
+    if (!ring->scatters) {
+      windowed_operands_.insert(hlo->operand(ring->moving));
+    }
+    SetPartitionedHlo(hlo, loop.result);
+    return absl::OkStatus();
+  }
   const std::optional<HloSharding> factors = ChooseFactorSharding(
       f.num_factors, {f.lhs, f.rhs, f.result}, f.contracting);
   if (!factors.has_value()) return DefaultAction(hlo);

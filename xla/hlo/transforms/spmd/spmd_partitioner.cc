@@ -53,7 +53,50 @@ SpmdPartitioner::SpmdPartitioner(const SpmdPartitioningPassOptions& options)
   options_.allow_module_signature_change =
       options.allow_module_signature_change;
   options_.cache_all_gather = options.cache_all_gather;
+  options_.threshold_for_windowed_einsum_mib =
+      options.threshold_for_windowed_einsum_mib;
+  options_.unroll_windowed_einsum = options.unroll_windowed_einsum;
+  options_.skip_checking_windowed_einsum_users =
+      options.skip_checking_windowed_einsum_users;
+  options_.enable_windowed_einsum_for_all_gather =
+      options.enable_windowed_einsum_for_all_gather;
+  options_.enable_windowed_einsum_for_reduce_scatter =
+      options.enable_windowed_einsum_for_reduce_scatter;
+  options_.disable_ag_rewrite_for_multiple_consumers =
+      options.disable_ag_rewrite_for_multiple_consumers;
+  options_.max_windowed_einsum_iteration =
+      options.max_windowed_einsum_iteration;
+  if (options.total_bytes_windowed_einsum_threshold >= 0) {
+    options_.total_bytes_windowed_einsum_threshold =
+        options.total_bytes_windowed_einsum_threshold;
+  }
 }
+
+namespace {
+
+absl::Status CheckImplemented(const SpmdPartitionerOptions& options) {
+  const SpmdPartitionerOptions defaults;
+#define CHECK_IS_DEFAULT(field)                         \
+  if (options.field != defaults.field) {                \
+    return absl::UnimplementedError(                    \
+        "spmd-partitioning: the option " #field         \
+        " is implemented with its default value only"); \
+  }
+  CHECK_IS_DEFAULT(conv_halo_exchange_always_on_lhs)
+  CHECK_IS_DEFAULT(bidirectional_windowed_einsum)
+  CHECK_IS_DEFAULT(allow_module_layout_signature_change)
+  CHECK_IS_DEFAULT(choose_faster_windowed_einsum_over_mem)
+  CHECK_IS_DEFAULT(enable_dynamic_slice_collective_broadcast)
+  CHECK_IS_DEFAULT(max_dynamic_slice_collective_broadcast_partitions)
+  CHECK_IS_DEFAULT(partial_windowed_einsum)
+  CHECK_IS_DEFAULT(preferred_gather_partition_methods)
+  CHECK_IS_DEFAULT(preferred_scatter_partition_methods)
+  CHECK_IS_DEFAULT(need_resolve_conflicts)
+#undef CHECK_IS_DEFAULT
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 std::unique_ptr<SpmdPartitioningVisitor> SpmdPartitioner::CreateVisitor(
     HloComputation* computation, int64_t num_partitions, int64_t num_replicas,
@@ -229,6 +272,7 @@ absl::Status SpmdPartitioner::PartitionComputations(HloModule* module,
 absl::StatusOr<bool> SpmdPartitioner::RunImpl(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  RETURN_IF_ERROR(CheckImplemented(options_));
   execution_threads_ = execution_threads;
   num_partitions_ = requested_partitions_ != 0
                         ? requested_partitions_

@@ -39,6 +39,14 @@ struct SpmdPartitioningPassOptions {
   int64_t num_replicas = 0;
   bool allow_module_signature_change = true;
   bool cache_all_gather = true;
+  int64_t threshold_for_windowed_einsum_mib = 100000;
+  bool unroll_windowed_einsum = false;
+  bool skip_checking_windowed_einsum_users = false;
+  bool enable_windowed_einsum_for_all_gather = true;
+  bool enable_windowed_einsum_for_reduce_scatter = true;
+  bool disable_ag_rewrite_for_multiple_consumers = false;
+  int64_t total_bytes_windowed_einsum_threshold = -1;
+  int64_t max_windowed_einsum_iteration = 32;
   std::string mesh;
 
   template <typename Visitor>
@@ -49,6 +57,24 @@ struct SpmdPartitioningPassOptions {
           "parameters and results of the entry take the shapes of shards");
     visit("cache-all-gather", cache_all_gather,
           "keep gathered values for other readers");
+    visit("windowed-einsum-mib", threshold_for_windowed_einsum_mib,
+          "a dot becomes a ring instead of a gather of an operand, or a "
+          "reduce-scatter of a result, of that many MiB");
+    visit("windowed-einsum-total-bytes", total_bytes_windowed_einsum_threshold,
+          "instead: bytes of both operands together; -1: not this");
+    visit("windowed-einsum-max-devices", max_windowed_einsum_iteration,
+          "no ring of more devices");
+    visit("windowed-einsum-unroll", unroll_windowed_einsum,
+          "two steps of the ring per iteration");
+    visit("windowed-einsum-all-gather", enable_windowed_einsum_for_all_gather,
+          "permit rings instead of gathers");
+    visit("windowed-einsum-reduce-scatter",
+          enable_windowed_einsum_for_reduce_scatter,
+          "permit rings instead of reduce-scatters");
+    visit("windowed-einsum-any-users", skip_checking_windowed_einsum_users,
+          "a ring also where another reader gathers the operand");
+    visit("windowed-einsum-once", disable_ag_rewrite_for_multiple_consumers,
+          "no second ring for the same operand");
     visit("mesh", mesh,
           "of reports: the devices and their links, such as 2x4 or "
           "2x4:h100-multihost; by default one axis of all");

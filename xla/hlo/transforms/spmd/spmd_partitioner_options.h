@@ -16,41 +16,45 @@ enum class GatherScatterPartitioningMethod {
   kIndexPassthrough,
 };
 
+// Values other than the default are UnimplementedError where that is said.
 struct SpmdPartitionerOptions {
   // Where both operands of a convolution are tiled spatially, halos of the left
-  // one are exchanged; false: of the right one.
+  // one are exchanged; false (of the right one) is not implemented.
   bool conv_halo_exchange_always_on_lhs = true;
   // Lines per report of SpmdLogger.
   int64_t report_instruction_count = 5;
   // A dot becomes a loop over windows of an operand of at least that many MiB,
   // counted before partitioning.
   int64_t threshold_for_windowed_einsum_mib = 256;
-  // Two steps of such a loop per iteration; an even number of devices.
+  // Two steps of such a loop per iteration.
   bool unroll_windowed_einsum = false;
-  // Both directions of the ring; a number of devices divisible by 4. Wins over
-  // unrolling.
+  // Both directions of the ring; not implemented.
   bool bidirectional_windowed_einsum = false;
   // Parameters and results of the entry take the shapes of shards.
   bool allow_module_signature_change = false;
-  // Then layouts are derived anew also where no dimension has changed.
+  // Then layouts are derived anew also where no dimension has changed; not
+  // implemented.
   bool allow_module_layout_signature_change = false;
   // Keep the results of reshards to fewer tiles for other users.
   bool cache_all_gather = true;
-  // Of two groupings of a dot, prefer the one that gives a windowed loop.
+  // Of two groupings of a dot, prefer the one that gives a windowed loop; not
+  // implemented.
   bool choose_faster_windowed_einsum_over_mem = false;
   // Make the loop even where another user gathers the same operand.
   bool skip_checking_windowed_einsum_users = false;
   // The forms of the loop that are permitted.
   bool enable_windowed_einsum_for_all_gather = true;
   bool enable_windowed_einsum_for_reduce_scatter = true;
-  // A dynamic slice of one row of a sharded stack: its owner broadcasts it.
+  // A dynamic slice of one row of a sharded stack: its owner broadcasts it; not
+  // implemented.
   bool enable_dynamic_slice_collective_broadcast = false;
   int64_t max_dynamic_slice_collective_broadcast_partitions = 32;
   // No loop where an operand feeds one already.
   bool disable_ag_rewrite_for_multiple_consumers = false;
-  // Loops inside groups, for operands sharded in two dimensions.
+  // Loops inside groups, for operands sharded in two dimensions; not
+  // implemented.
   bool partial_windowed_einsum = false;
-  // These count as free when methods are compared.
+  // These count as free when methods are compared; others are not implemented.
   std::vector<GatherScatterPartitioningMethod>
       preferred_gather_partition_methods = {
           GatherScatterPartitioningMethod::kExplicitBatch,
@@ -61,10 +65,10 @@ struct SpmdPartitionerOptions {
           GatherScatterPartitioningMethod::kIndexParallel};
   // Instead of the threshold in MiB: bytes of both operands together.
   std::optional<int64_t> total_bytes_windowed_einsum_threshold;
-  // No loop of more iterations.
+  // No loop for more devices.
   int64_t max_windowed_einsum_iteration = 32;
   // False: shardings of operands and result agree already, and dots, gathers
-  // and scatters move nothing.
+  // and scatters move nothing; not implemented.
   bool need_resolve_conflicts = true;
 };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -188,6 +189,9 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
                                  const std::vector<HloInstruction*>& operands,
                                  const HloSharding& sharding,
                                  const HloSharding& result_sharding);
+  // Where options forbid it: an operand travels around a ring already, for
+  // another dot.
+  bool FeedsWindowedDot(const HloInstruction* dot);
   absl::Status HandleShardingCustomCall(HloInstruction* hlo);
   absl::Status CheckSharding(const HloInstruction* hlo) const;
 
@@ -203,6 +207,8 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   // Node map: references that GetPartitionedHlo returned stay good.
   absl::node_hash_map<const HloInstruction*, PartitionedHlo>
       partitioned_instructions_;
+  // Operands, before partitioning, whose shards travel for a windowed dot.
+  absl::flat_hash_set<const HloInstruction*> windowed_operands_;
   SpmdLogger* logger_;
   const SpmdPartitionerOptions options_;
   SpmdPartitioner* partitioner_;
