@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""A table of partitioned modules: what their devices send each other.
+
+usage: spmd.py HLO_OPT MODULE.hlo|FOLDER... [flags]
+       spmd.py HLO_OPT --scaling=8,64,1024,8192
+
+HLO_OPT is the binary of //tools:hlo-opt, built with -c opt. Of a folder, all
+modules in it that count several partitions and that no partitioner made.
+
+  --partitions=N     instead of what the headers say
+  --mesh=2x4         the grid of devices, for seconds (hlo-opt --mesh)
+  --against=FILE.csv lines `module,partitions,kind,count_with_trips,
+                     bytes_per_device,...` of another partitioner, to stand
+                     beside; names of modules are those of the files
+  --scaling=N,...    instead of modules: one training step of two layers, cut
+                     over so many devices
+
+Per module: bytes per device by kind (collectives in loops counted as often as
+they run), of the other partitioner, the ratio, the lower bound, values that are
+gathered whole, the peak per device, and milliseconds of propagation and
+partitioning. Last the geometric mean of the ratios.
+"""
+
+import csv
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+KINDS = ("all-gather", "reduce-scatter", "all-reduce", "all-to-all",
+         "collective-permute", "collective-broadcast")
+
+
+def run(command):
+  result = subprocess.run(command, capture_output=True, text=True)
+  if result.returncode != 0:
+    raise RuntimeError(result.stderr.strip().splitlines()[0][:200])
+  return result.stdout
+
+
+def milliseconds(binary, path, flags):
+  """Of propagation and partitioning."""
+  report = json.loads(run([binary, path, "--pipeline=spmd", "--report=json",
+                           "--time", *flags]))
+  return 1000 * sum(entry["seconds"] for entry in report["passes"]
+                    if entry["name"] in ("factor-propagation",
+                                         "spmd-partitioning"))
+
+
+def partitioned(binary, path, flags):
+  report = json.loads(run([binary, path, "--pipeline=spmd",
+                           "--explain=spmd-partitioning",
+                           "--explain-format=json", *flags]))
+  reports = report.get("reports", [])
+  return reports[0] if reports else None
+
+
+def human(size):
+  for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+    if size < 1024 or unit == "TiB":
+      return f"{size:.1f} {unit}" if unit != "B" else f"{size:.0f} B"
+    size /= 1024
+  return ""
+
+
+def modules_of(paths):
+  for path in paths:
+    if not os.path.isdir(path):
+      yield path
+      continue
+    for name in sorted(os.listdir(path)):
+      if not name.endswith(".hlo"):
+        continue
+      with open(os.path.join(path, name)) as file:
+        if "num_partitions=" in file.readline():
+          yield os.path.join(path, name)
+
+
+def theirs_of(path):
+  """{module: {kind: bytes}} of another partitioner."""
+  theirs = {}
+  if path:
+    with open(path) as file:
+      for row in csv.DictReader(file):
+        kinds = theirs.setdefault(row["module"], {})
+        kinds[row["kind"]] = kinds.get(row["kind"], 0) + float(
+            row["bytes_per_device"])
+  return theirs
+
+
+def two_layers(devices):
+  """The text of a step that is cut over batches and columns."""
+  rows = 2 if devices < 64 else 8
+  columns = devices // rows
+  batch = f"sharding={{devices=[{rows},1,{columns}]<=[{devices}] " \
+          "last_tile_dim_replicate}"
+  column = f"sharding={{devices=[1,{columns},{rows}]<=[{rows},{columns}]T(1,0) " \
+           "last_tile_dim_replicate}"
+  return f"""HloModule two_layers, num_partitions={devices}
+ENTRY e {{
+  x = f32[{64 * rows},1024] parameter(0), {batch}
+  v = f32[1024,{16 * columns}] parameter(1), {column}
+  w = f32[{16 * columns},1024] parameter(2)
+  d = f32[{64 * rows},{16 * columns}] dot(x, v), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+  h = f32[{64 * rows},{16 * columns}] tanh(d)
+  y = f32[{64 * rows},1024] dot(h, w), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+  ROOT g = f32[{16 * columns},1024] dot(h, y), lhs_contracting_dims={{0}}, rhs_contracting_dims={{0}}
+}}
+"""
+
+
+def scaling(binary, sizes):
+  print(f"{'devices':>8}{'instructions':>14}{'ms':>10}{'bytes/device':>16}")
+  for devices in sizes:
+    with tempfile.NamedTemporaryFile("w", suffix=".hlo") as file:
+      file.write(two_layers(devices))
+      file.flush()
+      report = partitioned(binary, file.name, [])
+      ms = milliseconds(binary, file.name, [])
+      after = run([binary, file.name, "--pipeline=spmd", "-o", "-"])
+    print(f"{devices:8}{after.count(' = '):14}{ms:10.1f}"
+          f"{human(report['bytes_per_device']):>16}")
+
+
+def main():
+  arguments = [a for a in sys.argv[1:] if not a.startswith("--")]
+  options = dict(a[2:].split("=", 1) for a in sys.argv[1:]
+                 if a.startswith("--"))
+  if not arguments:
+    print(__doc__)
+    return 1
+  binary, paths = arguments[0], arguments[1:]
+  if "scaling" in options:
+    scaling(binary, [int(n) for n in options["scaling"].split(",")])
+    return 0
+  flags = []
+  if "partitions" in options:
+    flags.append(f"--num-partitions={options['partitions']}")
+  if "mesh" in options:
+    flags.append(f"--mesh={options['mesh']}")
+  theirs = theirs_of(options.get("against"))
+  ratios = []
+  for path in modules_of(paths):
+    name = os.path.splitext(os.path.basename(path))[0]
+    try:
+      report = partitioned(binary, path, flags)
+      if report is None:
+        continue
+      ms = milliseconds(binary, path, flags)
+    except RuntimeError as error:
+      print(f"{name}: {error}")
+      continue
+    ours = report["bytes_per_device"]
+    line = f"{name}: {human(ours)} per device"
+    other = theirs.get(name)
+    if other:
+      total = sum(other.values())
+      ratios.append(ours / total)
+      line += f", other {human(total)}, ratio {ours / total:.3f}"
+    print(f"{line}, at least {human(report['lower_bound_bytes_per_device'])}, "
+          f"{report['full_replications']} gathered whole, peak "
+          f"{human(report['peak_bytes_per_device'])}, "
+          f"{1000 * report['seconds']:.3g} ms on {report['mesh']}, "
+          f"{ms:.0f} ms to make")
+    for kind in KINDS:
+      entry = report["collectives"].get(kind, {})
+      beside = (other or {}).get(kind, 0)
+      if not entry.get("count") and not beside:
+        continue
+      print(f"  {kind:22}{entry.get('runs', 0):10.0f}"
+            f"{human(entry.get('bytes_per_device', 0)):>14}"
+            + (f"{human(beside):>14}" if other else ""))
+  if ratios:
+    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+    print(f"geometric mean of {len(ratios)} ratios: {mean:.3f}")
+  return 0
+
+
+if __name__ == "__main__":
+  sys.exit(main())
