@@ -1,6 +1,7 @@
 #include "xla/hlo/utils/module_io.h"
 
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -9,6 +10,7 @@
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/text_format.h"
+#include "xla/hlo/ir/name_uniquer.h"
 #include "xla/hlo/utils/file_util.h"
 #include "xla/service/hlo.pb.h"
 #include "xla/status_macros.h"
@@ -230,9 +232,36 @@ absl::StatusOr<std::unique_ptr<HloModule>> ReadModuleFromFile(
   return ReadModule(contents, named);
 }
 
-std::string ModuleToProtoBytes(const HloModule& module) {
+namespace {
+
+// Text allows one name in several computations; OpenXLA reads only protos in
+// which names are unique in the module. The first keeps its name.
+//
+//   s, s -> s, s.1
+HloProto ToExchangeProto(const HloModule& module) {
   HloProto proto;
   *proto.mutable_hlo_module() = module.ToProto();
+  NameUniquer names(/*separator=*/".");
+  std::vector<HloInstructionProto*> repeated;
+  for (HloComputationProto& computation :
+       *proto.mutable_hlo_module()->mutable_computations()) {
+    for (HloInstructionProto& instruction :
+         *computation.mutable_instructions()) {
+      if (!names.RegisterName(instruction.name())) {
+        repeated.push_back(&instruction);
+      }
+    }
+  }
+  for (HloInstructionProto* instruction : repeated) {
+    instruction->set_name(names.GetUniqueName(instruction->name()));
+  }
+  return proto;
+}
+
+}  // namespace
+
+std::string ModuleToProtoBytes(const HloModule& module) {
+  const HloProto proto = ToExchangeProto(module);
   std::string bytes;
   {
     google::protobuf::io::StringOutputStream stream(&bytes);
@@ -245,8 +274,7 @@ std::string ModuleToProtoBytes(const HloModule& module) {
 }
 
 std::string ModuleToTextProto(const HloModule& module) {
-  HloProto proto;
-  *proto.mutable_hlo_module() = module.ToProto();
+  const HloProto proto = ToExchangeProto(module);
   std::string text;
   google::protobuf::TextFormat::PrintToString(proto, &text);
   return text;

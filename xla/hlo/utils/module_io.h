@@ -43,7 +43,9 @@ absl::StatusOr<std::unique_ptr<HloModule>> ReadModuleFromFile(
     const std::string& path,
     const HloParserOptions& options = HloParserOptions());
 
-// Returns the wire form: a binary HloProto, or its text form. Deterministic.
+// Returns the wire form: a binary HloProto, or its text form, as OpenXLA reads
+// it: instructions of equal names in several computations get numbers (s, s.1).
+// Deterministic.
 std::string ModuleToProtoBytes(const HloModule& module);
 std::string ModuleToTextProto(const HloModule& module);
 
