@@ -13,11 +13,20 @@
 namespace xla {
 namespace {
 
+// Of errno. A full disk is no limit that a tool was given: ResourceExhausted
+// is kept for those.
+absl::Status FileError(absl::string_view message) {
+  const absl::Status status = absl::ErrnoToStatus(errno, message);
+  return absl::IsResourceExhausted(status)
+             ? absl::UnavailableError(status.message())
+             : status;
+}
+
 absl::Status WriteAll(std::FILE* file, absl::string_view contents) {
   if (std::fwrite(contents.data(), 1, contents.size(), file) !=
           contents.size() ||
       std::fflush(file) != 0) {
-    return absl::ErrnoToStatus(errno, "cannot write");
+    return FileError("cannot write");
   }
   return absl::OkStatus();
 }
@@ -32,7 +41,7 @@ absl::StatusOr<std::string> ReadFileOrStdin(const std::string& path) {
       return absl::InvalidArgumentError(absl::StrCat(path, ": is a folder"));
     }
     file = std::fopen(path.c_str(), "rb");
-    if (file == nullptr) return absl::ErrnoToStatus(errno, path);
+    if (file == nullptr) return FileError(path);
   }
   absl::Cleanup close = [file] {
     if (file != stdin) std::fclose(file);
@@ -42,7 +51,7 @@ absl::StatusOr<std::string> ReadFileOrStdin(const std::string& path) {
   while (size_t n = std::fread(buffer, 1, sizeof(buffer), file)) {
     contents.append(buffer, n);
   }
-  if (std::ferror(file)) return absl::ErrnoToStatus(errno, path);
+  if (std::ferror(file)) return FileError(path);
   return contents;
 }
 
@@ -53,20 +62,20 @@ absl::Status WriteFileOrStdout(const std::string& path,
   if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
     // A device or a pipe cannot be replaced by a file, nor half written.
     std::FILE* file = std::fopen(path.c_str(), "wb");
-    if (file == nullptr) return absl::ErrnoToStatus(errno, path);
+    if (file == nullptr) return FileError(path);
     absl::Status status = WriteAll(file, contents);
     std::fclose(file);
     return status;
   }
   std::string temporary = absl::StrCat(path, ".tmp.", getpid());
   std::FILE* file = std::fopen(temporary.c_str(), "wb");
-  if (file == nullptr) return absl::ErrnoToStatus(errno, path);
+  if (file == nullptr) return FileError(path);
   absl::Status status = WriteAll(file, contents);
   if (std::fclose(file) != 0 && status.ok()) {
-    status = absl::ErrnoToStatus(errno, path);
+    status = FileError(path);
   }
   if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) {
-    status = absl::ErrnoToStatus(errno, path);
+    status = FileError(path);
   }
   if (!status.ok()) std::remove(temporary.c_str());
   return status;
