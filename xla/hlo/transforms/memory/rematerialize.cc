@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -9,10 +10,16 @@
 #include "absl/log/globals.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "xla/hlo/analysis/alias_info.h"
+#include "xla/hlo/analysis/buffer_value.h"
 #include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
+#include "xla/hlo/analysis/hlo_alias_analysis.h"
+#include "xla/hlo/analysis/packing/offset_planner.h"
 #include "xla/hlo/memory/accounting/remat_buffers.h"
 #include "xla/hlo/memory/limit/memory_limit.h"
+#include "xla/hlo/memory/timeline/memory_timeline.h"
 #include "xla/hlo/transforms/memory/hlo_rematerialization.h"
+#include "xla/hlo/transforms/memory/remat/planner/module_contents.h"
 #include "xla/shape.h"
 #include "xla/status_macros.h"
 #include "xla/util.h"
@@ -175,6 +182,58 @@ absl::StatusOr<RematPlanResult> RunPlan(
   return PlanRematerialization(module, plan);
 }
 
+// Plans for a heap of more than the limit are made again, for limits that are
+// lower by what was too much; this often at most.
+constexpr int kHeapRounds = 4;
+
+// The bytes in which all buffers of a scheduled module find places.
+absl::StatusOr<int64_t> HeapBytes(const HloRematerializationOptions& options,
+                                  const HloModule& module) {
+  AliasInfo alias_info;
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<HloAliasAnalysis> alias_analysis,
+                      HloAliasAnalysis::Run(&module, &alias_info));
+  TF_ASSIGN_OR_RETURN(
+      const MemoryTimeline timeline,
+      BuildMemoryTimeline(
+          module.schedule(), *alias_analysis, &alias_info,
+          [sizes = SizeOptions(options)](const BufferValue& value) {
+            return sizes.SizeOf(value.shape());
+          }));
+  TF_ASSIGN_OR_RETURN(const packing::OffsetPlan plan,
+                      packing::PlanOffsets(timeline.ToPackingProblem()));
+  return plan.solution.height;
+}
+
+// A plan whose buffers fit in the limit where they get their places, not only
+// by the sum of what is live at one time.
+absl::StatusOr<RematPlanResult> RunPlanForHeap(
+    const HloRematerializationOptions& options, int64_t limit_bytes,
+    HloModule* module, const ExecutionThreads& threads) {
+  const std::unique_ptr<HloModule> original = module->Clone("");
+  int64_t target = limit_bytes;
+  TF_ASSIGN_OR_RETURN(RematPlanResult result,
+                      RunPlan(options, target, module, threads));
+  for (int round = 0; result.met; ++round) {
+    TF_ASSIGN_OR_RETURN(const int64_t heap, HeapBytes(options, *module));
+    if (heap <= limit_bytes) return result;
+    target -= heap - limit_bytes;
+    std::unique_ptr<HloModule> copy = original->Clone("");
+    std::optional<RematPlanResult> again;
+    if (round < kHeapRounds && target > 0) {
+      TF_ASSIGN_OR_RETURN(again, RunPlan(options, target, copy.get(), threads));
+    }
+    if (!again.has_value() || !again->met) {
+      result.met = false;
+      result.peak_after_bytes = heap;
+      TF_ASSIGN_OR_RETURN(result.binding, FindBindingBuffers(*module));
+      return result;
+    }
+    result = *std::move(again);
+    TF_RETURN_IF_ERROR(remat_plan::ReplaceContents(std::move(copy), module));
+  }
+  return result;
+}
+
 }  // namespace
 
 bool AbslParseFlag(absl::string_view text,
@@ -247,7 +306,12 @@ absl::StatusOr<RematPlanResult> Rematerialize(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
   if (options.strategy == RematerializationAlgorithm::kPlan) {
-    return RunPlan(options, limit_bytes, module, execution_threads);
+    // What waits on the host has its place there.
+    const bool in_heap =
+        options.accounting == MemoryAccounting::kOurs && !options.host_offload;
+    return in_heap
+               ? RunPlanForHeap(options, limit_bytes, module, execution_threads)
+               : RunPlan(options, limit_bytes, module, execution_threads);
   }
   RematPlanResult result;
   TF_ASSIGN_OR_RETURN(

@@ -108,7 +108,9 @@ RematPlanOptions MakeRematPlanOptions(
 // of `hlo-explain --fit`. Strategies of OpenXLA count as OpenXLA does; where
 // that is not the accounting asked for, they get a limit that is lower by the
 // difference of the two peaks. Of these the result has `changed`, `met`, the
-// peaks and `method`; nothing else.
+// peaks and `method`; nothing else. By accounting `ours` a plan meets the limit
+// if its buffers find places in a heap of that size, as the memory report and
+// assign-offsets find them; where they do not, it is made again for less.
 absl::StatusOr<RematPlanResult> Rematerialize(
     const HloRematerializationOptions& options, int64_t limit_bytes,
     HloModule* module,
