@@ -184,7 +184,7 @@ absl::StatusOr<RematPlanResult> RunPlan(
 
 // Plans for a heap of more than the limit are made again, for limits that are
 // lower by what was too much; this often at most.
-constexpr int kHeapRounds = 4;
+constexpr int kHeapRounds = 3;
 
 // The bytes in which all buffers of a scheduled module find places.
 absl::StatusOr<int64_t> HeapBytes(const HloRematerializationOptions& options,
