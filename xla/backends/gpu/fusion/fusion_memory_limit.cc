@@ -49,7 +49,7 @@ class Limiter {
     plan_.limit_bytes = limit.BytesOf(plan_.unfused_peak_bytes);
     allowed_ = std::max(plan_.limit_bytes, plan_.unfused_peak_bytes);
     TF_RETURN_IF_ERROR(Fuse());
-    if (Met()) return std::move(plan_);
+    if (Met()) return TakePlan();
     const std::vector<FusionGroup> all = groups_;
     const int64_t peak = plan_.fused_peak_bytes;
     TF_RETURN_IF_ERROR(TakeBackHolders());
@@ -58,11 +58,16 @@ class Limiter {
       TakeBackAll();
       TF_RETURN_IF_ERROR(Fuse());
     }
-    return std::move(plan_);
+    return TakePlan();
   }
 
  private:
   bool Met() const { return plan_.fused_peak_bytes <= allowed_; }
+
+  FusionMemoryPlan TakePlan() {
+    plan_.fused = std::move(copy_);
+    return std::move(plan_);
+  }
 
   // Without what is banned, on a copy; what that makes and needs.
   absl::Status Fuse() {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,8 @@ struct FusionMemoryPlan {
   int64_t unfused_peak_bytes = 0;
   int64_t fused_peak_bytes = 0;
   int64_t limit_bytes = 0;
+  // The copy that is fused in this way (see AdoptComputations).
+  std::unique_ptr<HloModule> fused;
 };
 
 // Fuses the module, without what is banned; appends what it has made.

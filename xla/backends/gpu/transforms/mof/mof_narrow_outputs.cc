@@ -7,6 +7,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/node_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
@@ -38,6 +39,19 @@ double Bytes(const HloInstruction& value) {
       ShapeUtil::ByteSizeOfElementsRecursive(value.shape()));
 }
 
+// Not what can be no host by its opcode.
+bool MayRunMore(const HloInstruction& kernel) {
+  switch (kernel.opcode()) {
+    case HloOpcode::kFusion:
+      return !kernel.IsCustomFusion();
+    case HloOpcode::kReduce:
+    case HloOpcode::kTranspose:
+      return true;
+    default:
+      return kernel.IsElementwise() && kernel.operand_count() > 0;
+  }
+}
+
 // What several kernels compute alike.
 struct Output {
   std::vector<NarrowPart> parts;
@@ -65,6 +79,11 @@ class Narrower {
 
  private:
   absl::StatusOr<int64_t> RunRound();
+  // Some other kernel may make or read `value`, an operand of `kernel`.
+  static bool IsAtHand(const HloInstruction* value,
+                       const HloInstruction* kernel);
+  // Those of the last round, unless the kernel or what it reads has changed.
+  const std::vector<NarrowPart>& PartsOf(HloInstruction* kernel);
   std::vector<Output> FindOutputs();
 
   // --- Hosts ----------------------------------------------------------------
@@ -131,6 +150,7 @@ class Narrower {
     context_.model->Invalidate(*kernel);
     context_.cache->Invalidate(kernel);
     heroes_.erase(kernel);
+    parts_.erase(kernel);
   }
 
   HloComputation* computation_;
@@ -138,7 +158,40 @@ class Narrower {
   std::vector<FusionGroup>* groups_;
   absl::flat_hash_map<const HloInstruction*, int64_t> positions_;
   absl::flat_hash_map<const HloInstruction*, const HloInstruction*> heroes_;
+  struct KnownParts {
+    std::vector<const HloInstruction*> operands;
+    std::vector<bool> at_hand;
+    std::vector<NarrowPart> parts;
+  };
+  absl::node_hash_map<const HloInstruction*, KnownParts> parts_;
 };
+
+bool Narrower::IsAtHand(const HloInstruction* value,
+                        const HloInstruction* kernel) {
+  if (!value->shape().IsArray()) return false;
+  if (MayRunMore(*MakerOf(value))) return true;
+  return absl::c_any_of(value->users(), [&](const HloInstruction* user) {
+    return user != kernel && MayRunMore(*user);
+  });
+}
+
+const std::vector<NarrowPart>& Narrower::PartsOf(HloInstruction* kernel) {
+  std::vector<const HloInstruction*> operands;
+  std::vector<bool> at_hand;
+  for (const HloInstruction* operand : kernel->operands()) {
+    operands.push_back(operand);
+    at_hand.push_back(IsAtHand(operand, kernel));
+  }
+  auto [it, is_new] = parts_.try_emplace(kernel);
+  KnownParts& known = it->second;
+  if (is_new || known.operands != operands || known.at_hand != at_hand) {
+    known.parts =
+        FindNarrowParts(kernel, context_.model->costs().Get(*kernel), at_hand);
+    known.operands = std::move(operands);
+    known.at_hand = std::move(at_hand);
+  }
+  return known.parts;
+}
 
 std::vector<Output> Narrower::FindOutputs() {
   std::vector<Output> outputs;
@@ -149,17 +202,16 @@ std::vector<Output> Narrower::FindOutputs() {
         context_.banned->contains(kernel->name())) {
       continue;
     }
-    for (NarrowPart& part :
-         FindNarrowParts(kernel, context_.model->costs().Get(*kernel))) {
+    for (const NarrowPart& part : PartsOf(kernel)) {
       std::vector<size_t>& alike = by_hash[part.hash];
       auto it = absl::c_find_if(alike, [&](size_t i) {
         return AreEqualParts(outputs[i].parts.front(), part);
       });
       if (it == alike.end()) {
         alike.push_back(outputs.size());
-        outputs.emplace_back().parts.push_back(std::move(part));
+        outputs.emplace_back().parts.push_back(part);
       } else if (outputs[*it].parts.size() < kMaxReaders) {
-        outputs[*it].parts.push_back(std::move(part));
+        outputs[*it].parts.push_back(part);
       }
     }
   }

@@ -6,6 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/hash/hash.h"
 #include "xla/backends/gpu/transforms/mof/mof_outputs.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -33,23 +34,90 @@ bool IsPlainElementwise(const HloInstruction& instruction) {
          !instruction.HasSideEffect() && instruction.shape().IsArray();
 }
 
-class Finder {
+// Whether each instruction might be a part, by local id, from what a look at
+// its operands tells: it follows from parameters element by element, in few
+// steps, and those that are not at hand are smaller than it.
+class Candidates {
  public:
-  Finder(HloInstruction* fusion, const KernelCost& cost)
-      : fusion_(fusion),
-        cost_(cost),
-        order_(fusion->fused_instructions_computation()
-                   ->MakeInstructionPostOrder()),
-        first_of_(NumberValues(*fusion->fused_instructions_computation())) {
-    for (HloInstruction* instruction : order_) {
-      equals_[first_of_.at(instruction)].push_back(instruction);
+  Candidates(const std::vector<HloInstruction*>& order,
+             const std::vector<bool>& at_hand)
+      : at_hand_(at_hand) {
+    for (const HloInstruction* instruction : order) {
+      const size_t id = instruction->local_id();
+      if (known_.size() <= id) known_.resize(id + 1);
+      known_[id] = Look(*instruction);
+      any_ |= known_[id].is_candidate;
     }
   }
 
-  std::vector<NarrowPart> Run() {
+  bool any() const { return any_; }
+  bool contains(const HloInstruction* instruction) const {
+    return known_[instruction->local_id()].is_candidate;
+  }
+
+ private:
+  struct Known {
+    bool is_candidate = false;
+    bool follows = false;  // from parameters, element by element
+    size_t steps = 0;
+    // Of the largest parameter.
+    int64_t elements_at_hand = 0;
+    int64_t other_elements = 0;
+  };
+
+  Known Look(const HloInstruction& instruction) const {
+    Known known;
+    if (instruction.opcode() == HloOpcode::kParameter) {
+      known.follows = instruction.shape().IsArray();
+      if (!known.follows) return known;
+      (at_hand_[instruction.parameter_number()] ? known.elements_at_hand
+                                                : known.other_elements) =
+          ShapeUtil::ElementsIn(instruction.shape());
+      return known;
+    }
+    const bool is_plain = IsPlainElementwise(instruction);
+    known.follows = is_plain || IsScalarConstant(instruction) ||
+                    instruction.opcode() == HloOpcode::kBroadcast;
+    for (const HloInstruction* operand : instruction.operands()) {
+      if (!known.follows) return {};
+      const Known& of = known_[operand->local_id()];
+      known.follows = of.follows;
+      known.steps = std::max(known.steps, of.steps);
+      known.elements_at_hand =
+          std::max(known.elements_at_hand, of.elements_at_hand);
+      known.other_elements = std::max(known.other_elements, of.other_elements);
+    }
+    if (!known.follows) return {};
+    ++known.steps;
+    known.follows = known.steps <= kMaxNarrowChain;
+    const int64_t elements = ShapeUtil::ElementsIn(instruction.shape());
+    known.is_candidate = known.follows && is_plain &&
+                         known.elements_at_hand == elements &&
+                         known.other_elements < elements;
+    return known;
+  }
+
+  const std::vector<bool>& at_hand_;
+  std::vector<Known> known_;
+  bool any_ = false;
+};
+
+class Finder {
+ public:
+  Finder(HloInstruction* fusion, const KernelCost& cost,
+         const std::vector<HloInstruction*>& order)
+      : fusion_(fusion), cost_(cost), order_(order), first_of_(order) {
+    for (HloInstruction* instruction : order_) {
+      const size_t id = First(instruction)->local_id();
+      if (equals_.size() <= id) equals_.resize(id + 1);
+      equals_[id].push_back(instruction);
+    }
+  }
+
+  std::vector<NarrowPart> Run(const Candidates& candidates) {
     std::vector<NarrowPart> parts;
     for (HloInstruction* value : order_) {
-      if (first_of_.at(value) != value || !IsPlainElementwise(*value)) continue;
+      if (First(value) != value || !candidates.contains(value)) continue;
       NarrowPart part;
       if (Collect(value, value->shape(), 0, &part) && Price(value, &part)) {
         parts.push_back(std::move(part));
@@ -59,11 +127,16 @@ class Finder {
   }
 
  private:
+  using Equals = absl::InlinedVector<HloInstruction*, 1>;
+
   const HloInstruction* root() const {
     return fusion_->fused_expression_root();
   }
   HloInstruction* First(const HloInstruction* instruction) const {
-    return equals_.at(first_of_.at(instruction)).front();
+    return first_of_.at(instruction);
+  }
+  const Equals& EqualsOf(const HloInstruction* instruction) const {
+    return equals_[First(instruction)->local_id()];
   }
   bool IsOutput(const HloInstruction* value) const {
     return value == root() || (root()->opcode() == HloOpcode::kTuple &&
@@ -116,7 +189,7 @@ class Finder {
   // All that reads it, or what equals it, is in `closed`.
   bool IsReadWithin(const HloInstruction* instruction,
                     const std::vector<const HloInstruction*>& closed) const {
-    for (const HloInstruction* equal : equals_.at(First(instruction))) {
+    for (const HloInstruction* equal : EqualsOf(instruction)) {
       if (equal == root()) return false;
       for (const HloInstruction* user : equal->users()) {
         if (!absl::c_linear_search(closed, First(user))) return false;
@@ -127,7 +200,7 @@ class Finder {
 
   bool Price(HloInstruction* value, NarrowPart* part) {
     part->kernel = fusion_;
-    part->values = equals_.at(value);
+    part->values.assign(EqualsOf(value).begin(), EqualsOf(value).end());
     for (const HloInstruction* equal : part->values) {
       if (IsOutput(equal)) return false;
     }
@@ -184,17 +257,23 @@ class Finder {
 
   HloInstruction* fusion_;
   const KernelCost& cost_;
-  std::vector<HloInstruction*> order_;
+  const std::vector<HloInstruction*>& order_;
   const ValueNumbers first_of_;
-  absl::flat_hash_map<const HloInstruction*, std::vector<HloInstruction*>>
-      equals_;
+  // By local id of the first one.
+  std::vector<Equals> equals_;
 };
 
 }  // namespace
 
 std::vector<NarrowPart> FindNarrowParts(HloInstruction* fusion,
-                                        const KernelCost& cost) {
-  return Finder(fusion, cost).Run();
+                                        const KernelCost& cost,
+                                        const std::vector<bool>& at_hand) {
+  if (!absl::c_linear_search(at_hand, true)) return {};
+  const std::vector<HloInstruction*> order =
+      fusion->fused_instructions_computation()->MakeInstructionPostOrder();
+  const Candidates candidates(order, at_hand);
+  if (!candidates.any()) return {};
+  return Finder(fusion, cost, order).Run(candidates);
 }
 
 bool AreEqualParts(const NarrowPart& a, const NarrowPart& b) {

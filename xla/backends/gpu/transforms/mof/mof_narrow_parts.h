@@ -43,10 +43,13 @@ struct NarrowPart {
 // Most instructions of a chain.
 inline constexpr size_t kMaxNarrowChain = 16;
 
-// Those of a fusion with saved_bytes above 0 that are no outputs, in order.
-// `cost`: of the fusion. O(instructions * kMaxNarrowChain).
+// Those of a fusion with saved_bytes above 0 that are no outputs, in order, and
+// of which all large operands are at hand. `cost`: of the fusion; `at_hand`: by
+// operand of the fusion, whether another kernel makes or reads it.
+// O(instructions), and O(kMaxNarrowChain) for each that may be one.
 std::vector<NarrowPart> FindNarrowParts(HloInstruction* fusion,
-                                        const KernelCost& cost);
+                                        const KernelCost& cost,
+                                        const std::vector<bool>& at_hand);
 
 // Both compute the same from the same operands of their kernels.
 bool AreEqualParts(const NarrowPart& a, const NarrowPart& b);

@@ -1,5 +1,6 @@
 #include "xla/backends/gpu/transforms/mof/mof_outputs.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -50,41 +51,55 @@ absl::Status DropOutputs(HloInstruction* fusion,
 }  // namespace
 
 // O(size), for what has other operands has another hash.
-ValueNumbers NumberValues(const HloComputation& body) {
-  ValueNumbers first_of;
-  absl::flat_hash_map<size_t, std::vector<const HloInstruction*>> by_hash;
+ValueNumbers::ValueNumbers(const std::vector<HloInstruction*>& order) {
+  size_t ids = 0;
+  for (const HloInstruction* instruction : order) {
+    ids = std::max(ids, static_cast<size_t>(instruction->local_id()) + 1);
+  }
+  first_.resize(ids, nullptr);
   const auto same_operands = [&](const HloInstruction* a,
                                  const HloInstruction* b) {
-    return first_of.at(a) == first_of.at(b);
+    return at(a) == at(b);
   };
   const auto same_computations = [](const HloComputation* a,
                                     const HloComputation* b) {
     return a == b || *a == *b;
   };
-  for (const HloInstruction* instruction : body.MakeInstructionPostOrder()) {
-    const HloInstruction* first = instruction;
+  // By hash, the last one of those that are like none before; by local id, the
+  // one before it.
+  absl::flat_hash_map<size_t, HloInstruction*> last_of;
+  last_of.reserve(order.size());
+  std::vector<HloInstruction*> before(ids, nullptr);
+  for (HloInstruction* instruction : order) {
+    HloInstruction* first = instruction;
     if (instruction->opcode() != HloOpcode::kParameter &&
         !instruction->HasSideEffect()) {
       // Operands of some opcodes may be swapped: the sum knows no order.
       size_t operands = 0;
       for (const HloInstruction* operand : instruction->operands()) {
-        operands += absl::HashOf(first_of.at(operand)->local_id());
+        operands += absl::HashOf(at(operand)->local_id());
       }
-      std::vector<const HloInstruction*>& alike =
-          by_hash[absl::HashOf(*instruction, operands)];
-      for (const HloInstruction* candidate : alike) {
-        if (!instruction->Identical(*candidate, same_operands,
-                                    same_computations)) {
-          continue;
+      // Others with the same operands are few.
+      const size_t hash = instruction->operand_count() == 0
+                              ? absl::HashOf(*instruction)
+                              : absl::HashOf(instruction->opcode(), operands);
+      HloInstruction*& last = last_of[hash];
+      for (HloInstruction* candidate = last; candidate != nullptr;
+           candidate = before[candidate->local_id()]) {
+        // The first one is like all that are like it.
+        if (instruction->Identical(*candidate, same_operands,
+                                   same_computations)) {
+          first = candidate;
+          break;
         }
-        first = candidate;
-        break;
       }
-      if (first == instruction) alike.push_back(instruction);
+      if (first == instruction) {
+        before[instruction->local_id()] = last;
+        last = instruction;
+      }
     }
-    first_of[instruction] = first;
+    first_[instruction->local_id()] = first;
   }
-  return first_of;
 }
 
 absl::StatusOr<int64_t> RemoveDuplicateOutputs(HloInstruction* fusion) {
@@ -97,7 +112,7 @@ absl::StatusOr<int64_t> RemoveDuplicateOutputs(HloInstruction* fusion) {
   }
   HloComputation* body = fusion->fused_instructions_computation();
   const HloInstruction* root = body->root_instruction();
-  const ValueNumbers first_of = NumberValues(*body);
+  const ValueNumbers first_of(body->MakeInstructionPostOrder());
   std::vector<HloInstruction*> readers(root->operand_count(), nullptr);
   for (HloInstruction* user : fusion->users()) {
     HloInstruction*& reader = readers[user->tuple_index()];

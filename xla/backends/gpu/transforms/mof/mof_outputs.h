@@ -2,10 +2,9 @@
 #define XLA_BACKENDS_GPU_TRANSFORMS_MOF_MOF_OUTPUTS_H_
 
 #include <cstdint>
+#include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
 namespace xla::gpu {
@@ -13,9 +12,19 @@ namespace xla::gpu {
 // Of each instruction of a computation, the first one in post order that
 // computes the same: by opcode, attributes, layout and equal operands all the
 // way. What has side effects is like itself alone. O(instructions).
-using ValueNumbers =
-    absl::flat_hash_map<const HloInstruction*, const HloInstruction*>;
-ValueNumbers NumberValues(const HloComputation& body);
+class ValueNumbers {
+ public:
+  // `order`: of all its instructions, operands first.
+  explicit ValueNumbers(const std::vector<HloInstruction*>& order);
+
+  HloInstruction* at(const HloInstruction* instruction) const {
+    return first_[instruction->local_id()];
+  }
+
+ private:
+  // By local id.
+  std::vector<HloInstruction*> first_;
+};
 
 // Makes a multi-output fusion compute each result once.
 //

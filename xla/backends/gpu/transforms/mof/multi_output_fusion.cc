@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "xla/backends/gpu/fusion/adopt_computations.h"
 #include "xla/backends/gpu/fusion/scheduled_peak.h"
 #include "xla/backends/gpu/fusion/wide_root.h"
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
@@ -85,31 +86,59 @@ absl::Status MultiOutputFusion::Fuse(
   return absl::OkStatus();
 }
 
-absl::StatusOr<MofOrder> MultiOutputFusion::FasterOrder(
-    HloModule* module, const se::DeviceDescription& device,
+absl::StatusOr<MultiOutputFusion::Tried> MultiOutputFusion::TryBothOrders(
+    const HloModule& module, const se::DeviceDescription& device,
     const absl::flat_hash_set<absl::string_view>& execution_threads) const {
-  MofOrder best = MofOrder::kSavings;
+  Tried best;
   absl::Duration best_time = absl::InfiniteDuration();
   for (MofOrder order : {MofOrder::kSavings, MofOrder::kFirstCome}) {
-    std::unique_ptr<HloModule> copy = module->Clone("");
-    Figures figures;
-    TF_RETURN_IF_ERROR(Fuse(copy.get(), device, order, execution_threads,
-                            /*banned=*/{}, /*explanation=*/nullptr,
-                            /*groups=*/nullptr, &figures));
+    Tried tried;
+    tried.order = order;
+    tried.module = module.Clone(/*suffix=*/"");
+    TF_RETURN_IF_ERROR(Fuse(
+        tried.module.get(), device, order, execution_threads, /*banned=*/{},
+        /*explanation=*/nullptr, &tried.groups, &tried.figures));
     GpuPerformanceModel model(device);
     absl::Duration time;
     for (const HloComputation* computation :
-         GetFusibleComputations(*copy, execution_threads)) {
+         GetFusibleComputations(*tried.module, execution_threads)) {
       for (const HloInstruction* kernel : computation->instructions()) {
         time += model.EstimateRunTime(*kernel).time;
       }
     }
     if (time < best_time) {
-      best = order;
+      best = std::move(tried);
       best_time = time;
     }
   }
   return best;
+}
+
+absl::StatusOr<FusionMemoryPlan> MultiOutputFusion::KeepToLimit(
+    HloModule* module, const se::DeviceDescription& device,
+    const absl::flat_hash_set<absl::string_view>& execution_threads,
+    Tried* tried) {
+  TF_ASSIGN_OR_RETURN(
+      FusionMemoryPlan plan,
+      PlanForMemoryLimit(
+          module, options_.memory_limit,
+          ScheduledPeakFunction(options_.schedule, options_.schedule_effort),
+          [&](HloModule* copy, const absl::flat_hash_set<std::string>& banned,
+              std::vector<FusionGroup>* groups) -> absl::Status {
+            if (banned.empty() && tried->module != nullptr) {
+              *groups = std::move(tried->groups);
+              TF_RETURN_IF_ERROR(AdoptComputations(tried->module.get(), copy));
+              tried->module = nullptr;
+              return absl::OkStatus();
+            }
+            tried->figures = {};
+            return Fuse(copy, device, tried->order, execution_threads, banned,
+                        /*explanation=*/nullptr, groups, &tried->figures);
+          }));
+  SetKVMetric(module, "undone", static_cast<int64_t>(plan.undone.size()));
+  SetKVMetric(module, "unfused_peak_bytes", plan.unfused_peak_bytes);
+  SetKVMetric(module, "fused_peak_bytes", plan.fused_peak_bytes);
+  return plan;
 }
 
 absl::StatusOr<bool> MultiOutputFusion::RunImpl(
@@ -126,35 +155,34 @@ absl::StatusOr<bool> MultiOutputFusion::RunImpl(
         absl::StrCat("memory-weight=", options_.memory_weight,
                      " is not a number of at least 0"));
   }
-  MofOrder order = options_.order;
-  if (order == MofOrder::kBest) {
-    TF_ASSIGN_OR_RETURN(order, FasterOrder(module, device, execution_threads));
+  Tried tried;
+  tried.order = options_.order;
+  if (options_.order == MofOrder::kBest) {
+    TF_ASSIGN_OR_RETURN(tried,
+                        TryBothOrders(*module, device, execution_threads));
   }
   FusionMemoryPlan plan;
   if (!options_.memory_limit.empty()) {
-    TF_ASSIGN_OR_RETURN(
-        plan,
-        PlanForMemoryLimit(
-            module, options_.memory_limit,
-            ScheduledPeakFunction(options_.schedule, options_.schedule_effort),
-            [&](HloModule* copy, const absl::flat_hash_set<std::string>& banned,
-                std::vector<FusionGroup>* groups) {
-              Figures figures;
-              return Fuse(copy, device, order, execution_threads, banned,
-                          /*explanation=*/nullptr, groups, &figures);
-            }));
-    if (explanation_ != nullptr) ExplainUndone(plan, explanation_);
-    SetKVMetric(module, "undone", static_cast<int64_t>(plan.undone.size()));
-    SetKVMetric(module, "unfused_peak_bytes", plan.unfused_peak_bytes);
-    SetKVMetric(module, "fused_peak_bytes", plan.fused_peak_bytes);
+    TF_ASSIGN_OR_RETURN(plan,
+                        KeepToLimit(module, device, execution_threads, &tried));
+    tried.module = std::move(plan.fused);
   }
-  Figures figures;
-  TF_RETURN_IF_ERROR(Fuse(module, device, order, execution_threads, plan.banned,
-                          explanation_, /*groups=*/nullptr, &figures));
+  if (tried.module == nullptr || explanation_ != nullptr) {
+    if (explanation_ != nullptr) ExplainUndone(plan, explanation_);
+    tried.module = nullptr;
+    tried.figures = {};
+    TF_RETURN_IF_ERROR(Fuse(module, device, tried.order, execution_threads,
+                            plan.banned, explanation_, /*groups=*/nullptr,
+                            &tried.figures));
+  }
+  const Figures& figures = tried.figures;
   SetKVMetric(module, "fusions", figures.fusions);
   SetKVMetric(module, "duplicate_outputs", figures.duplicate_outputs);
   SetKVMetric(module, "narrow_outputs", figures.narrow_outputs);
   const bool changed = figures.fusions > 0 || figures.narrow_outputs > 0;
+  if (changed && tried.module != nullptr) {
+    TF_RETURN_IF_ERROR(AdoptComputations(tried.module.get(), module));
+  }
   if (changed && module->has_schedule()) module->clear_schedule();
   return changed;
 }

@@ -2,6 +2,7 @@
 #define XLA_BACKENDS_GPU_TRANSFORMS_MOF_MULTI_OUTPUT_FUSION_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -73,7 +74,9 @@ struct MultiOutputFusionOptions {
 // close no cycle, and are not slower by GpuPerformanceModel. Orders:
 // mof_order.h; `best` tries both on copies and takes the faster result by the
 // model. Dependencies are kept as kernels merge (contracted_dag.h), nothing is
-// rebuilt. No output is computed twice. Near-linear in instructions.
+// rebuilt. No output is computed twice. Near-linear in instructions. What was
+// fused on a copy becomes the module (adopt_computations.h): with order=best or
+// a limit, pointers to its instructions are no longer good.
 //
 // Then, with narrow-outputs, what kernels write is chosen anew: a mask or a
 // narrower type that a later kernel makes of large values may be written by an
@@ -116,10 +119,23 @@ class MultiOutputFusion : public HloModulePass, public ExplainingPass {
     int64_t duplicate_outputs = 0;
     int64_t narrow_outputs = 0;
   };
-  // Of kernels that both orders leave, before a limit takes fusions back.
-  absl::StatusOr<MofOrder> FasterOrder(
-      HloModule* module, const se::DeviceDescription& device,
+  // A copy of the module that is fused in one of the orders, before a limit
+  // takes fusions back.
+  struct Tried {
+    std::unique_ptr<HloModule> module;  // null: nothing was copied
+    std::vector<FusionGroup> groups;
+    Figures figures;
+    MofOrder order;
+  };
+  // The order that leaves the faster kernels.
+  absl::StatusOr<Tried> TryBothOrders(
+      const HloModule& module, const se::DeviceDescription& device,
       const absl::flat_hash_set<absl::string_view>& execution_threads) const;
+  // Takes fusions of `tried` back until the limit holds.
+  absl::StatusOr<FusionMemoryPlan> KeepToLimit(
+      HloModule* module, const se::DeviceDescription& device,
+      const absl::flat_hash_set<absl::string_view>& execution_threads,
+      Tried* tried);
   absl::Status Fuse(
       HloModule* module, const se::DeviceDescription& device, MofOrder order,
       const absl::flat_hash_set<absl::string_view>& execution_threads,
