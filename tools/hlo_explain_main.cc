@@ -41,11 +41,18 @@ ABSL_FLAG(std::string, o, "",
           "Where to write the scheduled (with --fit: rewritten) module.");
 ABSL_FLAG(std::string, buffers, "",
           "Where to write when each buffer is live, as CSV for hlo-pack.");
+ABSL_FLAG(std::string, html, "",
+          "Where to write the report as one page of HTML to look at: memory "
+          "over the program, buffers, kernels, collectives.");
+ABSL_FLAG(std::string, device, "h100",
+          "Of --html: the device whose rates say how long kernels take, a name "
+          "or a file.");
 ABSL_FLAG(bool, collectives, false,
           "Say what the devices of a partitioned module send each other "
           "instead: bytes per device by kind, and the largest collectives.");
 ABSL_FLAG(std::string, mesh, "",
-          "Of --collectives: the devices as a grid and its links, such as 2x4, "
+          "Of --collectives and --html: the devices as a grid and its links, "
+          "such as 2x4, "
           "2x4:h100-multihost or 2x4@50e9/8e-6,450e9/2e-6.");
 ABSL_FLAG(bool, fit, false,
           "Rewrite the module so that it fits in --limit, and say what that "
@@ -78,6 +85,7 @@ constexpr char kUsage[] =
     "  hlo-explain model.hlo\n"
     "  hlo-explain model.hlo --limit=16GiB\n"
     "  hlo-explain model.hlo --as=gpu\n"
+    "  hlo-explain model.hlo --html=report.html\n"
     "  hlo-explain model.hlo --schedule=default --json\n"
     "  hlo-explain partitioned.hlo --collectives --mesh=2x4\n"
     "  hlo-explain model.hlo -o scheduled.hlo\n"
@@ -108,6 +116,8 @@ int main(int argc, char** argv) {
   options.seconds = absl::GetFlag(FLAGS_seconds);
   options.output = absl::GetFlag(FLAGS_o);
   options.buffers = absl::GetFlag(FLAGS_buffers);
+  options.html = absl::GetFlag(FLAGS_html);
+  options.device = absl::GetFlag(FLAGS_device);
   options.collectives = absl::GetFlag(FLAGS_collectives);
   options.mesh = absl::GetFlag(FLAGS_mesh);
   options.fit = absl::GetFlag(FLAGS_fit);

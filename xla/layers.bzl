@@ -72,6 +72,7 @@ SIBLINGS = [
         "backends/gpu/transforms/priority_fusion",
         "backends/gpu/transforms/reductions",
     ],
+    ["hlo/pipeline/page"],
     ["hlo/pipeline"],
     ["hlo/pipeline/commands"],
 ]

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -18,7 +19,10 @@
 #include "xla/hlo/memory/limit/memory_limit.h"
 #include "xla/hlo/memory/report/memory_report.h"
 #include "xla/hlo/memory/report/memory_report_builder.h"
+#include "xla/hlo/memory/report/module_facts.h"
 #include "xla/hlo/pass/hlo_pass_pipeline.h"
+#include "xla/hlo/pipeline/page/memory_page.h"
+#include "xla/hlo/pipeline/page/memory_page_builder.h"
 #include "xla/hlo/pipeline/pipelines.h"
 #include "xla/hlo/utils/file_util.h"
 #include "xla/hlo/utils/flag_check.h"
@@ -47,26 +51,33 @@ absl::StatusOr<std::unique_ptr<HloModule>> ReadVerified(
   return module;
 }
 
-absl::Status Prepare(const HloExplainOptions& options,
-                     const PassRegistry& registry, HloModule* module) {
+// Runs what comes before scheduling and returns its name; "" for nothing.
+absl::StatusOr<std::string> Prepare(const HloExplainOptions& options,
+                                    const PassRegistry& registry,
+                                    HloModule* module) {
   std::unique_ptr<HloPassPipeline> pipeline;
+  std::string ran;
   if (!options.as.empty()) {
     if (options.passes.has_value()) {
       return absl::InvalidArgumentError("--as and --passes exclude each other");
     }
     TF_ASSIGN_OR_RETURN(pipeline, MakeNamedPipeline(registry, options.as));
+    ran = options.as;
   } else if (options.passes.has_value()) {
     TF_ASSIGN_OR_RETURN(pipeline,
                         registry.ParsePipeline("passes", *options.passes));
+    ran = *options.passes;
   } else if (!module->has_schedule()) {
-    TF_ASSIGN_OR_RETURN(pipeline, MakeNamedPipeline(registry, "prepare"));
+    ran = "prepare";
+    TF_ASSIGN_OR_RETURN(pipeline, MakeNamedPipeline(registry, ran));
   } else if (!CallGraph::Build(module)->IsFlattened()) {
-    TF_ASSIGN_OR_RETURN(
-        pipeline, registry.ParsePipeline("flatten", "flatten-call-graph"));
+    ran = "flatten-call-graph";
+    TF_ASSIGN_OR_RETURN(pipeline, registry.ParsePipeline("flatten", ran));
   } else {
-    return absl::OkStatus();
+    return ran;
   }
-  return pipeline->Run(module).status();
+  TF_RETURN_IF_ERROR(pipeline->Run(module).status());
+  return ran;
 }
 
 absl::Status WriteModule(const HloModule& module, const std::string& path) {
@@ -124,7 +135,7 @@ absl::Status ExplainCollectives(const HloExplainOptions& options,
                                 const PassRegistry& registry, HloModule* module,
                                 std::ostream& out) {
   if (options.passes.has_value() || !options.as.empty()) {
-    TF_RETURN_IF_ERROR(Prepare(options, registry, module));
+    TF_RETURN_IF_ERROR(Prepare(options, registry, module).status());
   }
   const HloModuleConfig& config = module->config();
   const int64_t devices = std::max<int64_t>(config.replica_count(), 1) *
@@ -138,6 +149,33 @@ absl::Status ExplainCollectives(const HloExplainOptions& options,
   out << (options.json ? CollectiveReportToJson(report)
                        : CollectiveReportToText(report, options.max_buffers));
   return WriteModule(*module, options.output);
+}
+
+// The report in the forms that are asked for.
+absl::Status WriteReport(const HloExplainOptions& options,
+                         const HloModule& module,
+                         const HloAliasAnalysis& alias_analysis,
+                         const BuiltMemoryReport& built, std::ostream& out) {
+  MemoryReportTextOptions text_options;
+  text_options.max_buffers = options.max_buffers;
+  const std::string text =
+      absl::StrCat(MemoryReportToText(built.report, built.curve, text_options),
+                   NoteOnDevices(module));
+  if (options.json) {
+    TF_ASSIGN_OR_RETURN(std::string json, MemoryReportToJson(built.report));
+    out << json;
+  } else if (options.html != "-") {
+    out << text;
+  }
+  if (options.html.empty()) return absl::OkStatus();
+  MemoryPageOptions page_options;
+  page_options.device = options.device;
+  page_options.mesh = options.mesh;
+  TF_ASSIGN_OR_RETURN(
+      const MemoryPage page,
+      BuildMemoryPage(module, built, alias_analysis, page_options));
+  TF_ASSIGN_OR_RETURN(const std::string html, MemoryPageToHtml(page, text));
+  return WriteFileOrStdout(options.html, html);
 }
 
 }  // namespace
@@ -161,7 +199,9 @@ absl::Status RunHloExplain(const HloExplainOptions& options,
   if (options.collectives) {
     return ExplainCollectives(options, registry, module.get(), out);
   }
-  TF_RETURN_IF_ERROR(Prepare(options, registry, module.get()));
+  MemoryReport::Input input = DescribeModule(*module);
+  TF_ASSIGN_OR_RETURN(*input.mutable_passes(),
+                      Prepare(options, registry, module.get()));
 
   AliasInfo alias_info;
   TF_ASSIGN_OR_RETURN(std::unique_ptr<HloAliasAnalysis> alias_analysis,
@@ -191,15 +231,9 @@ absl::Status RunHloExplain(const HloExplainOptions& options,
   TF_ASSIGN_OR_RETURN(
       BuiltMemoryReport built,
       BuildMemoryReport(schedule, *alias_analysis, report_options));
-  if (options.json) {
-    TF_ASSIGN_OR_RETURN(std::string json, MemoryReportToJson(built.report));
-    out << json;
-  } else {
-    MemoryReportTextOptions text_options;
-    text_options.max_buffers = options.max_buffers;
-    out << MemoryReportToText(built.report, built.curve, text_options);
-    out << NoteOnDevices(*module);
-  }
+  *built.report.mutable_input() = std::move(input);
+  TF_RETURN_IF_ERROR(
+      WriteReport(options, *module, *alias_analysis, built, out));
   if (!options.buffers.empty()) {
     TF_RETURN_IF_ERROR(WriteFileOrStdout(
         options.buffers, packing::PackingProblemToCsv(built.buffers)));

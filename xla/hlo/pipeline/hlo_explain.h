@@ -37,7 +37,7 @@ struct HloExplainOptions {
   bool json = false;
   // The live bytes of every program point, in the JSON report.
   bool curve = false;
-  // Buffers that the text lists.
+  // Rows that the text lists: buffers, equal layers together.
   int max_buffers = 20;
   // Leave out how long it took, for reproducible output.
   bool seconds = true;
@@ -46,6 +46,10 @@ struct HloExplainOptions {
   // Where the buffers to find offsets for go, as hlo-pack reads them; empty:
   // nowhere.
   std::string buffers;
+  // Where the report as one page of HTML goes (page/memory_page.h), with times
+  // of kernels on `device`; empty: nowhere.
+  std::string html;
+  std::string device = "h100";
 
   // Say what devices send each other instead (collective_report.h), of the
   // module as it is, or after `passes`; on a mesh as MeshCost::FromText reads

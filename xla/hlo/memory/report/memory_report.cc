@@ -1,6 +1,7 @@
 #include "xla/hlo/memory/report/memory_report.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <string>
@@ -11,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "google/protobuf/util/json_util.h"
 #include "xla/hlo/analysis/byte_size.h"
+#include "xla/hlo/memory/report/layer_name.h"
 
 namespace xla {
 namespace {
@@ -47,6 +49,16 @@ std::string Place(absl::string_view op_name, absl::string_view source) {
   return absl::StrCat(op_name, ", ", source);
 }
 
+// "  looked at: optimized, scheduled".
+std::string LookedAt(const MemoryReport::Input& input) {
+  if (input.description().empty()) return "";
+  return absl::StrCat("  looked at: ", input.description(),
+                      input.passes().empty()
+                          ? ""
+                          : absl::StrCat("; first ran ", input.passes()),
+                      "\n");
+}
+
 std::string Summary(const MemoryReport& report) {
   std::string out;
   if (!report.peak_instruction().empty()) {
@@ -57,14 +69,19 @@ std::string Summary(const MemoryReport& report) {
     if (!place.empty()) absl::StrAppend(&out, ", ", place);
     absl::StrAppend(&out, "\n");
   }
-  absl::StrAppendFormat(&out, "\n  arguments   %10s\n",
+  absl::StrAppend(&out, LookedAt(report.input()));
+  absl::StrAppendFormat(&out, "\n  arguments   %10s   at the peak, of %s\n",
+                        HumanBytes(report.peak_argument_bytes()),
                         HumanBytes(report.argument_bytes()));
-  absl::StrAppendFormat(&out, "  outputs     %10s",
-                        HumanBytes(report.output_bytes()));
-  absl::StrAppendFormat(&out, "   of them in arguments' memory %s\n",
-                        HumanBytes(report.aliased_bytes()));
+  absl::StrAppendFormat(
+      &out,
+      "  outputs     %10s   at the peak, of %s with %s in arguments' memory\n",
+      HumanBytes(report.peak_output_bytes()), HumanBytes(report.output_bytes()),
+      HumanBytes(report.aliased_bytes()));
   absl::StrAppendFormat(&out, "  temporaries %10s   at the peak\n",
                         HumanBytes(report.temp_bytes()));
+  absl::StrAppendFormat(&out, "  peak        %10s   the sum of these\n",
+                        HumanBytes(report.peak_bytes()));
   absl::StrAppendFormat(&out, "  constants   %10s   not in the peak\n",
                         HumanBytes(report.constant_bytes()));
   absl::StrAppendFormat(
@@ -94,44 +111,91 @@ std::string Shorten(absl::string_view text, size_t width) {
   return absl::StrCat(text.substr(0, width - 3), "...");
 }
 
-std::string LiveTable(const MemoryReport& report, int max_buffers) {
+// Buffers of one kind and shape that equal layers of the model made.
+struct Group {
+  const MemoryReport::Buffer* first;
+  std::string layer;
+  bool one_source = true;
+  int count = 0;
+  double bytes = 0;
+};
+
+// Most bytes first; else in the order of their first buffers.
+std::vector<Group> GroupsAtPeak(const MemoryReport& report) {
+  std::map<std::array<std::string, 3>, size_t> indices;
+  std::vector<Group> groups;
+  for (const MemoryReport::Buffer& buffer : report.live_at_peak()) {
+    std::string layer = LayerName(buffer.op_name());
+    if (layer.empty()) layer = buffer.opcode();
+    const auto [it, is_new] = indices.emplace(
+        std::array<std::string, 3>{layer, buffer.kind(), buffer.shape()},
+        groups.size());
+    if (is_new) groups.push_back({&buffer, std::move(layer)});
+    Group& group = groups[it->second];
+    group.one_source &= buffer.source() == group.first->source();
+    ++group.count;
+    group.bytes += buffer.bytes();
+  }
+  std::stable_sort(
+      groups.begin(), groups.end(),
+      [](const Group& a, const Group& b) { return a.bytes > b.bytes; });
+  return groups;
+}
+
+// "%dot.3{1}" of one buffer, "24 x 2.0 MiB" of several.
+std::string Members(const Group& group) {
+  if (group.count > 1) {
+    return absl::StrCat(group.count, " x ", HumanBytes(group.first->bytes()));
+  }
+  return absl::StrCat(
+      "%", group.first->name(),
+      group.first->shape_index() == "{}" ? "" : group.first->shape_index());
+}
+
+std::string LiveTable(const MemoryReport& report, int max_groups) {
   if (report.live_at_peak().empty()) return "";
-  std::string out =
-      absl::StrCat("\nlive at the peak: ", report.live_at_peak_size(),
-                   " buffers, largest first\n");
+  const std::vector<Group> groups = GroupsAtPeak(report);
+  std::string out = absl::StrCat(
+      "\nlive at the peak: ", report.live_at_peak_size(), " buffers");
+  if (groups.size() < static_cast<size_t>(report.live_at_peak_size())) {
+    absl::StrAppend(&out, " in ", groups.size(), " groups of equal layers");
+  }
+  absl::StrAppend(&out, ", largest first\n");
   absl::StrAppendFormat(&out, "  %10s %6s  %-15s %-28s %-30s %s\n", "bytes",
                         "share", "kind", "instruction", "shape", "made by");
   double rest = 0;
-  for (int i = 0; i < report.live_at_peak_size(); ++i) {
-    const MemoryReport::Buffer& buffer = report.live_at_peak(i);
-    if (i >= max_buffers) {
-      rest += buffer.bytes();
+  int rest_count = 0;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const Group& group = groups[i];
+    const MemoryReport::Buffer& buffer = *group.first;
+    if (i >= static_cast<size_t>(max_groups)) {
+      rest += group.bytes;
+      rest_count += group.count;
       continue;
     }
     std::string line = absl::StrFormat(
-        "  %10s %5.1f%%  %-15s %-28s %-30s %s", HumanBytes(buffer.bytes()),
-        100 * buffer.bytes() / std::max(report.peak_bytes(), 1.0),
-        buffer.kind(),
-        Shorten(absl::StrCat(
-                    "%", buffer.name(),
-                    buffer.shape_index() == "{}" ? "" : buffer.shape_index()),
-                28),
-        Shorten(buffer.shape(), 30), Place(buffer.op_name(), buffer.source()));
+        "  %10s %5.1f%%  %-15s %-28s %-30s %s", HumanBytes(group.bytes),
+        100 * group.bytes / std::max(report.peak_bytes(), 1.0), buffer.kind(),
+        Shorten(Members(group), 28), Shorten(buffer.shape(), 30),
+        group.count == 1
+            ? Place(buffer.op_name(), buffer.source())
+            : Place(group.layer, group.one_source ? buffer.source() : ""));
     line.erase(line.find_last_not_of(' ') + 1);
     absl::StrAppend(&out, line, "\n");
   }
-  if (report.live_at_peak_size() > max_buffers) {
-    absl::StrAppendFormat(&out, "  %10s %5.1f%%  the other %d\n",
-                          HumanBytes(rest),
-                          100 * rest / std::max(report.peak_bytes(), 1.0),
-                          report.live_at_peak_size() - max_buffers);
+  if (rest_count > 0) {
+    absl::StrAppendFormat(
+        &out, "  %10s %5.1f%%  the other %d\n", HumanBytes(rest),
+        100 * rest / std::max(report.peak_bytes(), 1.0), rest_count);
   }
   return out;
 }
 
 // Sums over buffers of one kind and shape, where not all buffers are listed.
 std::string ShapeTable(const MemoryReport& report, int max_buffers) {
-  if (report.live_at_peak_size() <= max_buffers) return "";
+  if (GroupsAtPeak(report).size() <= static_cast<size_t>(max_buffers)) {
+    return "";
+  }
   struct Sum {
     std::string kind;
     std::string shape;

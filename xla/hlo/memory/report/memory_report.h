@@ -20,7 +20,8 @@ namespace xla {
 //     ...
 
 struct MemoryReportTextOptions {
-  // Buffers listed at the peak; the rest is summed in one line.
+  // Rows of the table of what is live at the peak, one for the buffers of one
+  // shape of equal layers (layer_name.h); the rest is summed in one line.
   int max_buffers = 20;
   // Columns and rows of the curve; 0 columns: no curve.
   int plot_width = 72;

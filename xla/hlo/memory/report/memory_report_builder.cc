@@ -17,7 +17,6 @@
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/instruction_source.h"
 #include "xla/hlo/memory/limit/memory_accounting.h"
-#include "xla/hlo/memory/timeline/memory_timeline.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
@@ -80,6 +79,16 @@ class Builder {
   }
 
   MemoryReport Take() { return std::move(report_); }
+
+  // Of the time line's intervals.
+  std::vector<std::string> Kinds() const {
+    std::vector<std::string> kinds;
+    kinds.reserve(timeline_.intervals.size());
+    for (const MemoryTimeline::Interval& interval : timeline_.intervals) {
+      kinds.push_back(KindOf(interval.buffer));
+    }
+    return kinds;
+  }
 
  private:
   int64_t Bytes(const HloBuffer& buffer) const {
@@ -147,7 +156,7 @@ class Builder {
     }
     absl::c_stable_sort(
         live, [](const auto* a, const auto* b) { return a->bytes > b->bytes; });
-    int64_t temp_bytes = 0;
+    int64_t temp_bytes = 0, argument_bytes = 0, output_bytes = 0;
     for (const MemoryTimeline::Interval* interval : live) {
       MemoryReport::Buffer& buffer = *report_.add_live_at_peak();
       const HloInstruction& inst = *interval->at;
@@ -166,11 +175,13 @@ class Builder {
       buffer.set_kind(KindOf(interval->buffer));
       buffer.set_first(static_cast<int32_t>(interval->begin));
       buffer.set_last(static_cast<int32_t>(interval->end - 1));
-      if (buffer.kind() == "temporary" || buffer.kind() == "call") {
-        temp_bytes += interval->bytes;
-      }
+      (arguments_.contains(interval->buffer) ? argument_bytes
+       : outputs_.contains(interval->buffer) ? output_bytes
+                                             : temp_bytes) += interval->bytes;
     }
     report_.set_temp_bytes(temp_bytes);
+    report_.set_peak_argument_bytes(argument_bytes);
+    report_.set_peak_output_bytes(output_bytes);
   }
 
   void FillComputations() {
@@ -240,8 +251,11 @@ absl::StatusOr<BuiltMemoryReport> BuildMemoryReport(
                       packing::PlanOffsets(built.buffers));
   Builder builder(schedule, alias_analysis, options, timeline);
   builder.Build(plan.solution.height, timeline.peak_bytes);
+  built.kinds = builder.Kinds();
   built.report = builder.Take();
   built.curve.assign(timeline.live_bytes.begin(), timeline.live_bytes.end());
+  built.offsets = std::move(plan.solution.offsets);
+  built.timeline = std::move(timeline);
   return built;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -12,6 +13,7 @@
 #include "xla/hlo/analysis/packing/packing_problem.h"
 #include "xla/hlo/memory/report/memory_report.pb.h"
 #include "xla/hlo/memory/schedulers/compute_schedule.h"
+#include "xla/hlo/memory/timeline/memory_timeline.h"
 
 namespace xla {
 
@@ -33,6 +35,11 @@ struct BuiltMemoryReport {
   std::vector<double> curve;
   // What offsets are needed for, over the ticks of the MemoryTimeline.
   packing::PackingProblem buffers;
+  // The time line that the report is of; for each of its intervals the offset
+  // and MemoryReport.Buffer.kind.
+  MemoryTimeline timeline;
+  std::vector<int64_t> offsets;
+  std::vector<std::string> kinds;
 };
 
 // Says where the memory of a module goes when it runs in `schedule`: the peak

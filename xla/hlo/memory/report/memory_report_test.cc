@@ -35,7 +35,7 @@ MemoryReport Report() {
     buffer->set_bytes(1 << 20);
     buffer->set_kind("temporary");
     buffer->set_first(3);
-    buffer->set_op_name("jit(step)/mul");
+    buffer->set_op_name(std::string("jit(step)/mul_") + "abc"[i]);
   }
   return report;
 }
@@ -71,6 +71,18 @@ TEST(MemoryReportTest, SmallBuffersAreSummed) {
   EXPECT_THAT(text, HasSubstr("3.0 MiB 100.0%  temporary          3 x "
                               "f32[262144]\n"));
   EXPECT_THAT(MemoryReportToText(Report(), {}), Not(HasSubstr("by shape")));
+}
+
+TEST(MemoryReportTest, EqualLayersAreOneRow) {
+  MemoryReport report = Report();
+  for (int i = 0; i < 3; ++i) {
+    report.mutable_live_at_peak(i)->set_op_name(
+        std::string("jit(step)/layer_") + std::to_string(i) + "/mul");
+  }
+  const std::string text = MemoryReportToText(report, {});
+  EXPECT_THAT(text, HasSubstr("3 buffers in 1 groups of equal layers"));
+  EXPECT_THAT(text, HasSubstr("3.0 MiB 100.0%  temporary       3 x 1.0 MiB"));
+  EXPECT_THAT(text, HasSubstr("layer_*\n"));
 }
 
 TEST(MemoryReportTest, JsonHoldsNumbers) {

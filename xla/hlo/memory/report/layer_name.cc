@@ -1,0 +1,108 @@
+#include "xla/hlo/memory/report/layer_name.h"
+
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+
+namespace xla {
+namespace {
+
+// What control flow and transformations leave in names.
+constexpr absl::string_view kNoLayers[] = {
+    "body",      "branch",    "checkpoint",      "closed_call",
+    "cond",      "core_call", "custom_jvp_call", "custom_vjp_call",
+    "main",      "pjit",      "remat",           "rematted_computation",
+    "shard_map", "while",
+};
+
+// Splits at slashes outside of brackets.
+std::vector<absl::string_view> Components(absl::string_view name) {
+  std::vector<absl::string_view> components;
+  size_t begin = 0;
+  int depth = 0;
+  for (size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '(' || name[i] == '[') ++depth;
+    if (name[i] == ')' || name[i] == ']') --depth;
+    if (name[i] != '/' || depth > 0) continue;
+    components.push_back(name.substr(begin, i - begin));
+    begin = i + 1;
+  }
+  components.push_back(name.substr(begin));
+  return components;
+}
+
+// `a['b'][3]` → a/b/3.
+std::string WithoutSubscripts(absl::string_view component) {
+  std::string result;
+  for (size_t i = 0; i < component.size(); ++i) {
+    const char c = component[i];
+    if (c == '[') {
+      result.push_back('/');
+    } else if (c != ']' && c != '\'' && c != '"') {
+      result.push_back(c);
+    }
+  }
+  return std::string(absl::StripPrefix(result, "/"));
+}
+
+// `block_12` → block_*, but conv2d stays.
+std::string WithoutNumbers(absl::string_view component) {
+  std::string result;
+  for (size_t i = 0; i < component.size();) {
+    size_t end = i;
+    while (end < component.size() && absl::ascii_isdigit(component[end])) ++end;
+    if (end == i) {
+      result.push_back(component[i++]);
+      continue;
+    }
+    if (end < component.size() && absl::ascii_isalpha(component[end])) {
+      absl::StrAppend(&result, component.substr(i, end - i));
+    } else {
+      result.push_back('*');
+    }
+    i = end;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string LayerName(absl::string_view op_name) {
+  op_name = op_name.substr(0, op_name.find(';'));
+  const std::vector<absl::string_view> components = Components(op_name);
+  std::vector<std::string> layers;
+  bool backward = false;
+  for (size_t i = 0; i < components.size(); ++i) {
+    absl::string_view component = components[i];
+    const bool is_primitive =
+        components.size() > 1 && i + 1 == components.size();
+    if (is_primitive) break;
+    // transpose(jvp(x)) → x; the function that was compiled is no layer.
+    const bool is_program = i == 0 && absl::StartsWith(component, "jit(");
+    while (absl::EndsWith(component, ")")) {
+      const size_t open = component.find('(');
+      if (open == component.npos) break;
+      backward |= component.substr(0, open) == "transpose";
+      component = component.substr(open + 1, component.size() - open - 2);
+    }
+    if (component.empty() || is_program ||
+        std::find(std::begin(kNoLayers), std::end(kNoLayers), component) !=
+            std::end(kNoLayers)) {
+      continue;
+    }
+    layers.push_back(WithoutNumbers(WithoutSubscripts(component)));
+  }
+  if (layers.empty()) {
+    layers.push_back(WithoutNumbers(WithoutSubscripts(components.back())));
+  }
+  return absl::StrCat(absl::StrJoin(layers, "/"),
+                      backward ? " (backward)" : "");
+}
+
+}  // namespace xla

@@ -1,0 +1,27 @@
+#ifndef XLA_HLO_MEMORY_REPORT_LAYER_NAME_H_
+#define XLA_HLO_MEMORY_REPORT_LAYER_NAME_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace xla {
+
+// The layer of a model that an instruction belongs to, from the name that the
+// framework gave it: what equal layers have in common, so that they are one row
+// of a report and not one each.
+//
+//   jit(step)/transpose(jvp(Model))/block_7/mlp/dot_general
+//     → Model/block_*/mlp (backward)
+//   jit(step)/jit(main)/while/body/closed_call/mlp/dot_general → mlp
+//   params['layers'][3]['gate']                                →
+//   params/layers/*/gate jit(step)/mul → mul
+//
+// Transformations of JAX, loops and the primitive at the end go; numbers become
+// '*' unless letters follow them (conv2d). Of names joined by ';' the first
+// counts. Empty for an empty name. O(length).
+std::string LayerName(absl::string_view op_name);
+
+}  // namespace xla
+
+#endif  // XLA_HLO_MEMORY_REPORT_LAYER_NAME_H_
