@@ -71,6 +71,7 @@ SIBLINGS = [
         "backends/gpu/transforms/mof",
         "backends/gpu/transforms/priority_fusion",
         "backends/gpu/transforms/reductions",
+        "backends/gpu/transforms/softmax",
     ],
     ["hlo/pipeline/page"],
     ["hlo/pipeline"],

@@ -12,6 +12,7 @@
 #include "xla/backends/gpu/transforms/reductions/reduction_dimension_grouper.h"
 #include "xla/backends/gpu/transforms/reductions/reduction_layout_normalizer.h"
 #include "xla/backends/gpu/transforms/reductions/tree_reduction_rewriter.h"
+#include "xla/backends/gpu/transforms/softmax/softmax_rewriter_triton.h"
 #include "xla/hlo/pass/verifier_pass.h"
 #include "xla/hlo/transforms/collectives/canonicalize_all_gather_for_cse.h"
 #include "xla/hlo/transforms/collectives/collective_permute_motion.h"

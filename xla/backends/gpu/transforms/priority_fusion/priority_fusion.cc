@@ -16,6 +16,7 @@
 #include "xla/backends/gpu/fusion/wide_root.h"
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
 #include "xla/backends/gpu/model/gpu_fusible.h"
+#include "xla/backends/gpu/model/tiling/tiled_performance_model.h"
 #include "xla/backends/gpu/transforms/priority_fusion/convolution_kernels.h"
 #include "xla/backends/gpu/transforms/priority_fusion/dot_kernels.h"
 #include "xla/backends/gpu/transforms/priority_fusion/fuse_pair.h"
@@ -132,7 +133,11 @@ class Fuser {
 absl::StatusOr<HloInstruction*> Fuser::Fuse(HloInstruction* producer,
                                             HloInstruction* consumer) {
   changed_ = true;
-  const bool tiled = tiled_.IsTiledPair(*producer, *consumer);
+  std::optional<TiledRunTimeData> tiling;
+  if (tiled_.IsTiledPair(*producer, *consumer)) {
+    TF_ASSIGN_OR_RETURN(tiling, tiled_.TilingOfPair(*producer, *consumer,
+                                                    /*keep_output=*/false));
+  }
   const HloInstruction::FusionKind kind =
       rules_.ChooseKind(*producer, *consumer);
   KernelCostWithOperands cost = model_.costs().Fused(*producer, *consumer);
@@ -149,8 +154,8 @@ absl::StatusOr<HloInstruction*> Fuser::Fuse(HloInstruction* producer,
     rules_.Invalidate(*producer);
   }
   if (order_.has_value()) order_->Fused(*producer, *consumer, *fusion);
-  if (tiled) {
-    TF_RETURN_IF_ERROR(tiled_.Tile(fusion));
+  if (tiling.has_value()) {
+    TF_RETURN_IF_ERROR(tiled_.Tile(*tiling, fusion));
   } else {
     model_.costs().Set(*fusion, std::move(cost));
   }
@@ -252,6 +257,9 @@ absl::Status Fuser::FuseAsResult(HloInstruction* producer,
       rules_.ContentsOfPair(*producer, *consumer);
   const HloInstruction::InstructionVector operands =
       producer->unique_operands();
+  TF_ASSIGN_OR_RETURN(const TiledRunTimeData tiling,
+                      tiled_.TilingOfPair(*producer, *consumer,
+                                          /*keep_output=*/true));
   model_.Invalidate(*consumer);
   rules_.Invalidate(*consumer);
   queue_->Remove(consumer);
@@ -259,7 +267,7 @@ absl::Status Fuser::FuseAsResult(HloInstruction* producer,
                       FusePairIntoMultiOutput(producer, consumer));
   order_->Merged(*producer, *consumer, *fusion);
   Forget(*producer);
-  TF_RETURN_IF_ERROR(tiled_.Tile(fusion));
+  TF_RETURN_IF_ERROR(tiled_.Tile(tiling, fusion));
   rules_.Set(*fusion, contents);
   if (groups_ != nullptr) members_[fusion] = std::move(members);
   for (HloInstruction* operand : operands) {

@@ -85,25 +85,30 @@ EstimateRunTimeData TiledFusions::EstimateFusedTime(
   return EstimateTiledTime(producer, consumer, /*keep_output=*/false);
 }
 
-EstimateRunTimeData TiledFusions::EstimateTiledTime(
+absl::StatusOr<TiledRunTimeData> TiledFusions::TilingOfPair(
     const HloInstruction& producer, const HloInstruction& consumer,
     bool keep_output) {
   Pair& pair = OfPair(producer, consumer, keep_output);
-  if (!pair.time.has_value()) {
-    absl::StatusOr<TiledRunTimeData> best =
-        pair.possible.ok() ? tiled_.TryFindBestTilingForFusion(*pair.fusion)
-                           : pair.possible;
-    pair.time = best.ok() ? best->runtime_data : Forbidding();
+  if (!pair.best.has_value()) {
+    pair.best.emplace(pair.possible.ok()
+                          ? tiled_.TryFindBestTilingForFusion(*pair.fusion)
+                          : pair.possible);
   }
-  return *pair.time;
+  return *pair.best;
 }
 
-absl::Status TiledFusions::Tile(HloInstruction* fusion) {
-  TF_ASSIGN_OR_RETURN(const TiledRunTimeData best,
-                      tiled_.TryFindBestTilingForFusion(
-                          *HloFusionAdaptor::ForInstruction(fusion)));
-  times_[fusion] = best.runtime_data;
-  return SetBlockLevelParameters(best.block_level_parameters, fusion);
+EstimateRunTimeData TiledFusions::EstimateTiledTime(
+    const HloInstruction& producer, const HloInstruction& consumer,
+    bool keep_output) {
+  const absl::StatusOr<TiledRunTimeData> best =
+      TilingOfPair(producer, consumer, keep_output);
+  return best.ok() ? best->runtime_data : Forbidding();
+}
+
+absl::Status TiledFusions::Tile(const TiledRunTimeData& tiling,
+                                HloInstruction* fusion) {
+  times_[fusion] = tiling.runtime_data;
+  return SetBlockLevelParameters(tiling.block_level_parameters, fusion);
 }
 
 void TiledFusions::Invalidate(const HloInstruction& kernel) {

@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/node_hash_map.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
 #include "xla/backends/gpu/model/tiling/tiled_performance_model.h"
 #include "xla/hlo/analysis/cost/device_description.h"
@@ -64,8 +65,14 @@ class TiledFusions {
                                         const HloInstruction& consumer,
                                         bool keep_output);
 
-  // Makes a fusion a tiling compiler's, with the best tiling.
-  absl::Status Tile(HloInstruction* fusion);
+  // The best tiling of a pair that CanTile; before it is fused.
+  absl::StatusOr<TiledRunTimeData> TilingOfPair(const HloInstruction& producer,
+                                                const HloInstruction& consumer,
+                                                bool keep_output);
+  // Makes a fusion a tiling compiler's. `tiling`: of the pair that it was; in
+  // the fusion the same values may come in another order, which may need more
+  // registers.
+  absl::Status Tile(const TiledRunTimeData& tiling, HloInstruction* fusion);
 
   // After the kernel has changed or before it goes.
   void Invalidate(const HloInstruction& kernel);
@@ -77,8 +84,8 @@ class TiledFusions {
     bool keep_output = false;
     std::unique_ptr<HloFusionAdaptor> fusion;
     absl::Status possible;
-    // Of the best tiling; searched when it is asked for.
-    std::optional<EstimateRunTimeData> time;
+    // The best tiling; searched when it is asked for.
+    std::optional<absl::StatusOr<TiledRunTimeData>> best;
   };
   Pair& OfPair(const HloInstruction& producer, const HloInstruction& consumer,
                bool keep_output);

@@ -1,0 +1,166 @@
+#include "xla/backends/gpu/transforms/softmax/softmax_rewriter_triton.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "xla/backends/gpu/model/cost/gpu_performance_model.h"
+#include "xla/backends/gpu/model/gpu_fusible.h"
+#include "xla/backends/gpu/model/tiling/tiled_performance_model.h"
+#include "xla/backends/gpu/transforms/softmax/row_kernels.h"
+#include "xla/hlo/analysis/cost/gpu_devices.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/utils/hlo_traversal.h"
+#include "xla/shape_util.h"
+#include "xla/status_macros.h"
+
+namespace xla::gpu {
+namespace {
+
+double Bytes(const HloInstruction& value) {
+  return static_cast<double>(
+      ShapeUtil::ByteSizeOfElementsRecursive(value.shape()));
+}
+
+class Rewriter {
+ public:
+  Rewriter(HloComputation* computation, const se::DeviceDescription& device)
+      : computation_(computation), device_(device), model_(device) {}
+
+  absl::StatusOr<bool> Run() {
+    bool changed = false;
+    for (const RowKernel& kernel : FindRowKernels(*computation_)) {
+      const RowKernel inner = WithoutProducers(kernel);
+      for (const RowKernel& part :
+           {kernel, inner, WithoutReaders(kernel), WithoutReaders(inner)}) {
+        if (part.empty()) continue;
+        TF_ASSIGN_OR_RETURN(const bool done, TryFuse(part));
+        changed |= done;
+        if (done) break;
+      }
+    }
+    return changed;
+  }
+
+ private:
+  // A fusion that computes the kernel's result, which nobody reads yet.
+  HloInstruction* MakeFusion(const RowKernel& kernel);
+  // The time of a kernel for each reduction and one for the rest, at best.
+  absl::Duration TimeApart(const RowKernel& kernel,
+                           const HloInstruction& fusion) const;
+  absl::StatusOr<bool> TryFuse(const RowKernel& kernel);
+
+  HloComputation* computation_;
+  const se::DeviceDescription& device_;
+  TiledPerformanceModel model_;
+};
+
+HloInstruction* Rewriter::MakeFusion(const RowKernel& kernel) {
+  const absl::flat_hash_set<const HloInstruction*> inside(kernel.begin(),
+                                                          kernel.end());
+  HloComputation::Builder builder("triton_softmax_computation");
+  absl::flat_hash_map<const HloInstruction*, HloInstruction*> clones;
+  std::vector<HloInstruction*> operands;
+  const auto add = [&](HloInstruction* instruction) {
+    std::vector<HloInstruction*> values;
+    for (const HloInstruction* operand : instruction->operands()) {
+      values.push_back(clones.at(operand));
+    }
+    HloInstruction* clone = builder.AddInstruction(
+        instruction->CloneWithNewOperands(instruction->shape(), values));
+    clones[instruction] = clone;
+    return clone;
+  };
+  HloInstruction* result = nullptr;
+  for (HloInstruction* instruction : kernel) {
+    for (HloInstruction* operand : instruction->operands()) {
+      if (inside.contains(operand) || clones.contains(operand)) continue;
+      if (IsUniformConstant(*operand)) {
+        if (operand->operand_count() > 0 &&
+            !clones.contains(operand->operand(0))) {
+          add(operand->mutable_operand(0));
+        }
+        add(operand);
+        continue;
+      }
+      const int64_t number = static_cast<int64_t>(operands.size());
+      operands.push_back(operand);
+      clones[operand] = builder.AddInstruction(HloInstruction::CreateParameter(
+          number, operand->shape(), absl::StrCat("param_", number)));
+    }
+    result = add(instruction);
+  }
+  HloComputation* body =
+      computation_->parent()->AddEmbeddedComputation(builder.Build(result));
+  HloInstruction* fusion =
+      computation_->AddInstruction(HloInstruction::CreateFusion(
+          result->shape(), HloInstruction::FusionKind::kCustom, operands, body,
+          "triton_softmax_"));
+  fusion->set_metadata_ptr(kernel.back()->metadata_ptr());
+  return fusion;
+}
+
+absl::Duration Rewriter::TimeApart(const RowKernel& kernel,
+                                   const HloInstruction& fusion) const {
+  double read = 0;
+  double largest = 0;
+  for (const HloInstruction* operand : fusion.operands()) {
+    read += Bytes(*operand);
+    largest = std::max(largest, Bytes(*operand));
+  }
+  const int reductions = ReductionsInARow(kernel);
+  const double bytes = read + reductions * largest + Bytes(fusion);
+  return (reductions + 1) * GpuPerformanceModel::LaunchOverhead() +
+         absl::Seconds(bytes / static_cast<double>(device_.memory_bandwidth()));
+}
+
+absl::StatusOr<bool> Rewriter::TryFuse(const RowKernel& kernel) {
+  HloInstruction* fusion = MakeFusion(kernel);
+  HloComputation* body = fusion->fused_instructions_computation();
+  absl::StatusOr<TiledRunTimeData> tiled =
+      absl::ResourceExhaustedError("too many operands");
+  if (fusion->operand_count() < MaxOperandsAndOutputsPerFusion()) {
+    tiled = model_.TryFindBestTilingForFusion(
+        *HloFusionAdaptor::ForInstruction(fusion));
+  }
+  if (!tiled.ok() || tiled->runtime_data.time > TimeApart(kernel, *fusion)) {
+    TF_RETURN_IF_ERROR(computation_->RemoveInstruction(fusion));
+    TF_RETURN_IF_ERROR(computation_->parent()->RemoveEmbeddedComputation(body));
+    return false;
+  }
+  TF_RETURN_IF_ERROR(
+      SetBlockLevelParameters(tiled->block_level_parameters, fusion));
+  TF_RETURN_IF_ERROR(computation_->ReplaceInstruction(kernel.back(), fusion));
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> SoftmaxRewriterTriton::RunImpl(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  se::DeviceDescription device;
+  if (device_.has_value()) {
+    device = *device_;
+  } else {
+    TF_ASSIGN_OR_RETURN(device, LoadGpuDevice(options_.device));
+  }
+  bool changed = false;
+  for (HloComputation* computation :
+       GetFusibleComputations(*module, execution_threads)) {
+    TF_ASSIGN_OR_RETURN(const bool rewritten,
+                        Rewriter(computation, device).Run());
+    changed |= rewritten;
+  }
+  if (changed && module->has_schedule()) module->clear_schedule();
+  return changed;
+}
+
+}  // namespace xla::gpu

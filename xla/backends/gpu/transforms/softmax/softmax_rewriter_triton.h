@@ -1,0 +1,70 @@
+#ifndef XLA_BACKENDS_GPU_TRANSFORMS_SOFTMAX_SOFTMAX_REWRITER_TRITON_H_
+#define XLA_BACKENDS_GPU_TRANSFORMS_SOFTMAX_SOFTMAX_REWRITER_TRITON_H_
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/analysis/cost/device_description.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/pass/hlo_pass_interface.h"
+
+namespace xla::gpu {
+
+struct SoftmaxRewriterTritonOptions {
+  std::string device = "h100";
+
+  template <typename Visitor>
+  void VisitFields(Visitor&& visit) {
+    visit("device", device, "a GPU by name, or the path of a description");
+  }
+};
+
+// Makes one kernel of what reduces rows and goes back to the rows with the
+// result: softmax, layer norm and their like. A program of a tiling compiler
+// keeps its rows in registers and reads them once.
+//
+//   before: m = f32[127] reduce(x, -inf), dimensions={1}, to_apply=max
+//           b = f32[127,125] broadcast(m), dimensions={0}
+//           s = f32[127,125] subtract(x, b)
+//   after:  s = f32[127,125] fusion(x), kind=kCustom, calls={m, b, s},
+//           backend_config={"__triton", … "sizes":["1","125"] …}
+//
+// Of what is computed element by element, by broadcasts, reshapes and
+// reductions, each piece that is read within the kernel alone goes with its
+// reader, so that kernels are as large as they can be with one result. If there
+// is no tiling that fits into registers, less is tried: without what comes
+// before the reductions, then without what comes after the last row-wise use of
+// one. Several reductions in a row, as of layer norm, are one kernel.
+//
+// Leaves alone: what has no such form, reductions of several dimensions or not
+// of the minor one, rows of less than 16 elements, a single row, what a tiling
+// makes slower than kernels of their own for each reduction, control
+// dependencies, side effects. Reductions are in the form that
+// reduction_dimension_grouper.h leaves, and not yet split. O(instructions) and
+// the search for tilings.
+class SoftmaxRewriterTriton : public HloModulePass {
+ public:
+  explicit SoftmaxRewriterTriton(SoftmaxRewriterTritonOptions options = {})
+      : options_(std::move(options)) {}
+  explicit SoftmaxRewriterTriton(se::DeviceDescription device)
+      : device_(std::move(device)) {}
+
+  absl::string_view name() const override { return "triton-softmax-rewriter"; }
+
+ protected:
+  absl::StatusOr<bool> RunImpl(
+      HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads) override;
+
+ private:
+  SoftmaxRewriterTritonOptions options_;
+  std::optional<se::DeviceDescription> device_;
+};
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_TRANSFORMS_SOFTMAX_SOFTMAX_REWRITER_TRITON_H_
