@@ -6,14 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/btree_map.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "xla/errors.h"
+#include "xla/hlo/evaluator/opaque_attributes.h"
 #include "xla/hlo/evaluator/value.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_instructions.h"
@@ -26,68 +23,6 @@ namespace {
 
 // A rotation or a slice has at most this many results.
 constexpr int64_t kMostResults = 1 << 16;
-
-// "dimension=0,start_indices=[1, 2]".
-class CallAttributes {
- public:
-  static absl::StatusOr<CallAttributes> Parse(absl::string_view text) {
-    CallAttributes attributes;
-    while (!text.empty()) {
-      const size_t equals = text.find('=');
-      if (equals == absl::string_view::npos) {
-        return InvalidArgument("attribute \"%s\" has no value", text);
-      }
-      const std::string name(
-          absl::StripAsciiWhitespace(text.substr(0, equals)));
-      text = absl::StripAsciiWhitespace(text.substr(equals + 1));
-      size_t end = text.find(',');
-      absl::string_view value = text.substr(0, end);
-      if (absl::ConsumePrefix(&text, "[")) {
-        const size_t close = text.find(']');
-        if (close == absl::string_view::npos) {
-          return InvalidArgument("the list of attribute \"%s\" has no end",
-                                 name);
-        }
-        value = text.substr(0, close);
-        text.remove_prefix(close + 1);
-        end = text.find(',');
-      }
-      std::vector<int64_t>& numbers = attributes.values_[name];
-      for (absl::string_view piece :
-           absl::StrSplit(value, ',', absl::SkipWhitespace())) {
-        int64_t number;
-        if (!absl::SimpleAtoi(piece, &number)) {
-          return InvalidArgument("attribute \"%s\": \"%s\" is no integer", name,
-                                 piece);
-        }
-        numbers.push_back(number);
-      }
-      text = end == absl::string_view::npos ? absl::string_view()
-                                            : text.substr(end + 1);
-    }
-    return attributes;
-  }
-
-  absl::StatusOr<std::vector<int64_t>> List(absl::string_view name) const {
-    const auto it = values_.find(name);
-    if (it == values_.end()) {
-      return InvalidArgument("attribute \"%s\" is missing", name);
-    }
-    return it->second;
-  }
-  // Within [0, limit].
-  absl::StatusOr<int64_t> Number(absl::string_view name, int64_t limit) const {
-    TF_ASSIGN_OR_RETURN(const std::vector<int64_t> list, List(name));
-    if (list.size() != 1 || list[0] < 0 || list[0] > limit) {
-      return InvalidArgument("attribute \"%s\" is no number from 0 to %d", name,
-                             limit);
-    }
-    return list[0];
-  }
-
- private:
-  absl::btree_map<std::string, std::vector<int64_t>, std::less<>> values_;
-};
 
 // The operand's slices of these numbers along a dimension, one after the other;
 // -1 stands for the scalar `padding`.
@@ -123,7 +58,7 @@ absl::StatusOr<Value> TakeSlices(const Value& x, int64_t dimension,
 
 // What all of them have: an array, and one of its dimensions.
 struct Along {
-  CallAttributes attributes;
+  OpaqueAttributes attributes;
   int64_t dimension;
   int64_t size;
 };
@@ -137,7 +72,7 @@ absl::StatusOr<Along> ReadCall(const HloCustomCallInstruction& call,
                            call.custom_call_target(), operand_count);
   }
   Along along;
-  TF_ASSIGN_OR_RETURN(along.attributes, CallAttributes::Parse(call.opaque()));
+  TF_ASSIGN_OR_RETURN(along.attributes, OpaqueAttributes::Parse(call.opaque()));
   TF_ASSIGN_OR_RETURN(
       along.dimension,
       along.attributes.Number("dimension", operands[0].rank() - 1));

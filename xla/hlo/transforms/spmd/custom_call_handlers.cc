@@ -1,6 +1,8 @@
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -8,6 +10,7 @@
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
+#include "xla/hlo/utils/custom_call_sharding_helper.h"
 #include "xla/shape_util.h"
 
 namespace xla::spmd {
@@ -39,6 +42,10 @@ absl::Status SpmdPartitioningVisitor::HandleShardingCustomCall(
 
 absl::Status SpmdPartitioningVisitor::HandleCustomCall(HloInstruction* hlo) {
   const std::string& target = hlo->custom_call_target();
+  if (const CustomCallPartitioner* registered =
+          GetCustomCallPartitioner(target)) {
+    return registered->Partition(this, hlo);
+  }
   if (target == "SPMDFullToShardShape" || target == "SPMDShardToFullShape") {
     return HandleShardingCustomCall(hlo);
   }
@@ -59,9 +66,13 @@ absl::Status SpmdPartitioningVisitor::HandleCustomCall(HloInstruction* hlo) {
       target == "MoveToDevice" || target == "LayoutConstraint") {
     return LocalWithSharding(hlo, hlo->sharding());
   }
+  if (absl::StartsWith(target, "_SPMDInternalOp_")) {
+    return HandleInternalCall(hlo);
+  }
   if (hlo->sharding().UniqueDevice().has_value()) {
     return HandleSingleDevice(hlo);
   }
+  if (target == "TopK") return HandleTopK(hlo);
   return DefaultAction(hlo);
 }
 

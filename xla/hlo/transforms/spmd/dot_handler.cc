@@ -14,17 +14,16 @@
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
+#include "xla/hlo/transforms/spmd/window_shards.h"
 #include "xla/hlo/transforms/spmd/windowed_einsum.h"
 #include "xla/hlo/utils/dot_as_convolution_util.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 #include "xla/util.h"
-#include "xla/window_util.h"
 
 // Dots and convolutions: each batch, contracting and non-contracting dimension
-// is a factor. A convolution has its sliding dimensions as factors of the
-// result alone: the left operand is whole there, and each device cuts out what
-// the windows of its shard read.
+// is a factor, and so is each sliding one of a convolution, along which shards
+// of the left operand exchange what the windows of the result read.
 
 namespace xla::spmd {
 namespace {
@@ -64,10 +63,24 @@ DotFactors DotFactorsOf(const HloInstruction& hlo,
     f.contracting.push_back(f.num_factors++);
   }
   for (const auto& dim : info.conv_spatial_dims) {
-    const WindowDimension& wd = hlo.window().dimensions(dim.spatial_dim);
-    if (wd.base_dilation() == 1) f.result.factors[dim.output] = dim.output;
+    f.result.factors[dim.output] = dim.output;
+    f.lhs.factors[dim.lhs] = dim.output;
   }
   return f;
+}
+
+// An upper bound where windows meet padding.
+double MultiplyAdds(const HloInstruction& hlo,
+                    const DotConvolutionDimsInfo& info) {
+  double count = ShapeUtil::ElementsIn(hlo.shape());
+  const Shape& rhs = hlo.operand(1)->shape();
+  for (const auto& dim : info.contracting_dims) {
+    count *= rhs.dimensions(dim.rhs);
+  }
+  for (const auto& dim : info.conv_spatial_dims) {
+    count *= rhs.dimensions(dim.rhs);
+  }
+  return count;
 }
 
 // Addends beyond the whole become zero.
@@ -83,6 +96,59 @@ HloInstruction* ZeroPadded(const PartitionedHlo& phlo,
   }
   if (dims.empty()) return phlo.hlo();
   return phlo.PadWithZeroOnSpecifiedDims(dims).hlo();
+}
+
+// The left operand of a shard's convolution: what its windows read, zeros where
+// that is nothing. By halos, or cut out of dimensions that are whole where
+// those would be larger.
+HloInstruction* ConvolutionOperand(const PartitionedHlo& lhs,
+                                   HloSharding sharding, const DotFactors& f,
+                                   const HloInstruction& conv,
+                                   const DotConvolutionDimsInfo& info,
+                                   absl::Span<const WindowDim> windows) {
+  struct Cut {
+    int64_t dim;
+    ShardIntervals intervals;
+    std::vector<int64_t> ordinals;
+    bool halos;
+  };
+  std::vector<Cut> cuts;
+  for (const auto& dim : info.conv_spatial_dims) {
+    const int64_t tiles = ShardCountAtDim(sharding, dim.lhs);
+    if (tiles == 1) continue;
+    Cut cut{dim.lhs,
+            ShardWindows(windows[dim.output],
+                         conv.shape().dimensions(dim.output), tiles)
+                .intervals,
+            OrdinalTable(sharding, dim.lhs), false};
+    cut.halos = CanFetchIntervals(lhs.base_shape().dimensions(dim.lhs), tiles,
+                                  cut.intervals);
+    cuts.push_back(std::move(cut));
+  }
+  for (const Cut& cut : cuts) {
+    if (!cut.halos) sharding = ReplicatedOnDims(sharding, {cut.dim});
+  }
+  const PartitionedHlo moved = lhs.Reshard(sharding);
+  HloInstruction* local = ZeroPadded(moved, f.lhs, f.contracting);
+  SpmdBuilder* b = lhs.state().b;
+  for (const Cut& cut : cuts) {
+    if (cut.halos) {
+      HloInstruction* zero = CreateZero(
+          ShapeUtil::MakeShape(local->shape().element_type(), {}), b);
+      local = *FetchIntervals(local, sharding, cut.dim,
+                              lhs.base_shape().dimensions(cut.dim),
+                              cut.intervals, zero, lhs.state());
+      continue;
+    }
+    std::vector<int64_t> table;
+    for (int64_t ordinal : cut.ordinals) {
+      table.push_back(cut.intervals.start[ordinal]);
+    }
+    local = WindowAt(local, cut.dim,
+                     TableLookup(table, S32, lhs.state().partition_id, b),
+                     cut.intervals.size, b);
+  }
+  return local;
 }
 
 }  // namespace
@@ -104,9 +170,9 @@ absl::Status SpmdPartitioningVisitor::HandleDot(HloInstruction* hlo) {
   if (hlo->operand_count() != 2) return DefaultAction(hlo);
   PartitionedHlo& lhs = GetPartitionedHlo(hlo->operand(0));
   PartitionedHlo& rhs = GetPartitionedHlo(hlo->operand(1));
-  const DotFactors f =
-      DotFactorsOf(*hlo, dot_as_convolution_util::ParseDotGeneralFromDot(hlo),
-                   lhs.sharding(), rhs.sharding());
+  const DotConvolutionDimsInfo info =
+      dot_as_convolution_util::ParseDotGeneralFromDot(hlo);
+  const DotFactors f = DotFactorsOf(*hlo, info, lhs.sharding(), rhs.sharding());
   const std::optional<WindowedDot> ring = ChooseWindowedDot(
       *hlo, f.lhs, f.rhs, f.result, num_partitions_, options_);
   if (ring.has_value() && (ring->scatters || !FeedsWindowedDot(hlo))) {
@@ -121,7 +187,8 @@ absl::Status SpmdPartitioningVisitor::HandleDot(HloInstruction* hlo) {
     return absl::OkStatus();
   }
   const std::optional<HloSharding> factors = ChooseFactorSharding(
-      f.num_factors, {f.lhs, f.rhs, f.result}, f.contracting);
+      f.num_factors, {f.lhs, f.rhs, f.result}, f.contracting,
+      WorkOfFlops(MultiplyAdds(*hlo, info) * 2));
   if (!factors.has_value()) return DefaultAction(hlo);
   HloInstruction* local_lhs = ZeroPadded(
       lhs.Reshard(TensorSharding(*factors, f.lhs)), f.lhs, f.contracting);
@@ -142,11 +209,22 @@ absl::Status SpmdPartitioningVisitor::HandleConvolution(HloInstruction* hlo) {
   const DotConvolutionDimsInfo info =
       dot_as_convolution_util::ParseConvolutionDimsInfo(hlo);
   const DotFactors f = DotFactorsOf(*hlo, info, lhs.sharding(), rhs.sharding());
-  const std::optional<HloSharding> factors = ChooseFactorSharding(
-      f.num_factors, {f.lhs, f.rhs, f.result}, f.contracting);
+  std::optional<HloSharding> factors = ChooseFactorSharding(
+      f.num_factors, {f.lhs, f.rhs, f.result}, f.contracting,
+      WorkOfFlops(MultiplyAdds(*hlo, info) * 2));
   if (!factors.has_value()) return DefaultAction(hlo);
-  HloInstruction* local_lhs = ZeroPadded(
-      lhs.Reshard(TensorSharding(*factors, f.lhs)), f.lhs, f.contracting);
+  std::vector<WindowDim> windows(hlo->shape().dimensions().size());
+  for (const auto& dim : info.conv_spatial_dims) {
+    windows[dim.output] =
+        WindowDimOf(hlo->window().dimensions(dim.spatial_dim));
+    windows[dim.output].moves = true;
+    const int64_t tiles = ShardCountAtDim(*factors, dim.output);
+    if (tiles > 1 &&
+        !CanShardWindows(windows[dim.output],
+                         hlo->shape().dimensions(dim.output), tiles)) {
+      factors = ReplicatedOnDims(*factors, {dim.output});
+    }
+  }
   const HloSharding result_sharding = TensorSharding(*factors, f.result);
   Window window = hlo->window();
   // Holes of dilated operands are zeros that meet padding of the kernel.
@@ -156,23 +234,16 @@ absl::Status SpmdPartitioningVisitor::HandleConvolution(HloInstruction* hlo) {
                               dnums.kernel_spatial_dimensions().end());
   masked.push_back(dnums.kernel_input_feature_dimension());
   HloInstruction* local_rhs = kernel.PadWithZeroOnSpecifiedDims(masked).hlo();
+  HloInstruction* local_lhs = ConvolutionOperand(
+      lhs, TensorSharding(*factors, f.lhs), f, *hlo, info, windows);
   for (const auto& dim : info.conv_spatial_dims) {
     const int64_t tiles = ShardCountAtDim(result_sharding, dim.output);
     if (tiles == 1) continue;
     WindowDimension* wd = window.mutable_dimensions(dim.spatial_dim);
-    const int64_t count =
-        CeilOfRatio(hlo->shape().dimensions(dim.output), tiles);
-    std::vector<int64_t> table = OrdinalTable(result_sharding, dim.output);
-    for (int64_t& start : table) start *= count * wd->stride();
-    HloInstruction* start = AddBinary(
-        HloOpcode::kSubtract, TableLookup(table, S32, partition_id_, &b_),
-        CreateR0(wd->padding_low(), S32, &b_), &b_);
-    const int64_t read =
-        (count - 1) * wd->stride() +
-        window_util::DilatedBound(wd->size(), wd->window_dilation());
-    local_lhs = WindowAt(local_lhs, dim.lhs, start, read, &b_);
-    wd->set_padding_low(0);
-    wd->set_padding_high(0);
+    const WindowShards shard = ShardWindows(
+        windows[dim.output], hlo->shape().dimensions(dim.output), tiles);
+    wd->set_padding_low(shard.padding_low);
+    wd->set_padding_high(shard.padding_high);
   }
   std::unique_ptr<HloInstruction> windowed = hlo->Clone();
   windowed->set_window(window);
@@ -180,8 +251,11 @@ absl::Status SpmdPartitioningVisitor::HandleConvolution(HloInstruction* hlo) {
       std::unique_ptr<HloInstruction> conv,
       dot_as_convolution_util::CreateShardedConvForDotGeneralConvolution(
           *windowed, info, local_lhs, local_rhs));
-  ShardedSum sum = SumAddends(b_.AddInstruction(std::move(conv)), *factors,
-                              f.result, f.contracting, MakePartitioningState());
+  HloInstruction* local =
+      CutWindowResult(b_.AddInstruction(std::move(conv)), result_sharding,
+                      hlo->shape(), windows, MakePartitioningState());
+  ShardedSum sum = SumAddends(local, *factors, f.result, f.contracting,
+                              MakePartitioningState());
   Finish(hlo, sum.sum, sum.sharding);
   return absl::OkStatus();
 }

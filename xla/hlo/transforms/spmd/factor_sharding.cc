@@ -46,12 +46,15 @@ int64_t Cost(const HloSharding& factors, absl::Span<const FactorTensor> tensors,
       cost += ReshardBytes(tensor.shape, tensor.sharding, local);
       continue;
     }
-    const int64_t sent =
-        (addends - 1) * ShardBytes(tensor.shape, local) / addends;
-    if (ReduceScatterDim(factors, tensor, summed).has_value()) {
-      cost += sent;
+    const int64_t bytes = ShardBytes(tensor.shape, local);
+    if (const auto scatter = ScatterSum(factors, tensor, summed)) {
+      const int64_t parts = scatter->split.dimension(scatter->scattered);
+      const int64_t rest = scatter->split.dimension(scatter->rest);
+      cost +=
+          (parts - 1) * bytes / parts + 2 * (rest - 1) * (bytes / parts) / rest;
       continue;
     }
+    const int64_t sent = (addends - 1) * bytes / addends;
     cost += 2 * sent + ReshardBytes(tensor.shape, local, tensor.sharding);
   }
   return cost;
@@ -77,9 +80,9 @@ HloSharding TensorSharding(const HloSharding& factors,
   return MapShardingDims(factors, tensor.factors);
 }
 
-std::optional<int64_t> ReduceScatterDim(const HloSharding& factors,
-                                        const FactorTensor& result,
-                                        absl::Span<const int64_t> summed) {
+std::optional<ScatteredSum> ScatterSum(const HloSharding& factors,
+                                       const FactorTensor& result,
+                                       absl::Span<const int64_t> summed) {
   if (!result.sharding.IsTiledLeaf()) return std::nullopt;
   std::optional<int64_t> cut;
   for (int64_t factor : summed) {
@@ -88,16 +91,26 @@ std::optional<int64_t> ReduceScatterDim(const HloSharding& factors,
     cut = factor;
   }
   if (!cut.has_value()) return std::nullopt;
+  const int64_t addends = factors.dimension(*cut);
+  // Factors after the one that becomes two.
+  std::vector<int64_t> moved = result.factors;
+  for (int64_t& factor : moved) factor += factor > *cut ? 1 : 0;
   for (int64_t d = 0; d < result.factors.size(); ++d) {
-    if (result.factors[d] < 0 ||
-        result.shape.dimensions(d) % ShardCountAtDim(result.sharding, d) != 0 ||
-        ShardCountAtDim(result.sharding, d) !=
-            factors.dimension(result.factors[d]) * factors.dimension(*cut)) {
-      continue;
+    if (result.factors[d] < 0) continue;
+    const int64_t present = factors.dimension(result.factors[d]);
+    const int64_t wanted = ShardCountAtDim(result.sharding, d);
+    const int64_t parts = wanted / present;
+    if (parts < 2 || wanted % present != 0 || addends % parts != 0) continue;
+    if (present > 1 && result.shape.dimensions(d) % wanted != 0) continue;
+    for (const bool major : {true, false}) {
+      ScatteredSum sum{d,
+                       hlo_sharding_util::SplitShardingDimension(
+                           factors, *cut, major ? parts : addends / parts),
+                       major ? *cut : *cut + 1, major ? *cut + 1 : *cut};
+      const HloSharding merged = hlo_sharding_util::MoveAndMergeShardingTiles(
+          sum.split, sum.scattered, moved[d]);
+      if (MapShardingDims(merged, moved) == result.sharding) return sum;
     }
-    const HloSharding merged = hlo_sharding_util::MoveAndMergeShardingTiles(
-        factors, *cut, result.factors[d]);
-    if (MapShardingDims(merged, result.factors) == result.sharding) return d;
   }
   return std::nullopt;
 }
@@ -114,25 +127,37 @@ ShardedSum SumAddends(HloInstruction* local, const HloSharding& factors,
   if (cut.empty()) return {local, sharding};
   HloComputation* add =
       MakeBinaryAdd(local->shape().element_type(), state.module);
-  const std::optional<int64_t> dim = ReduceScatterDim(factors, result, summed);
-  if (dim.has_value() &&
-      state.collective_ops_creator.create_reduce_scatter != nullptr) {
-    return {state.collective_ops_creator.create_reduce_scatter(
-                state.b, local, add,
-                MakePartitionedShape(result.shape, result.sharding),
-                *GetPartitionGroupsForReplication(factors, cut),
-                (*state.next_channel_id)++, *dim),
-            result.sharding};
+  const std::optional<ScatteredSum> scatter =
+      ScatterSum(factors, result, summed);
+  if (!scatter.has_value() ||
+      state.collective_ops_creator.create_reduce_scatter == nullptr) {
+    return {state.partitioner->AllReduceAlongShardingDims(
+                state.b, local, factors, state.next_channel_id, cut,
+                state.collective_ops_creator, add),
+            sharding};
   }
-  return {state.partitioner->AllReduceAlongShardingDims(
-              state.b, local, factors, state.next_channel_id, cut,
-              state.collective_ops_creator, add),
-          sharding};
+  const Shape shard = MakePartitionedShape(result.shape, result.sharding);
+  Shape padded = local->shape();
+  padded.set_dimensions(scatter->dim,
+                        shard.dimensions(scatter->dim) *
+                            scatter->split.dimension(scatter->scattered));
+  HloInstruction* sum = state.collective_ops_creator.create_reduce_scatter(
+      state.b, PadToShape(local, padded, state.b), add, shard,
+      *GetPartitionGroupsForReplication(scatter->split, {scatter->scattered}),
+      (*state.next_channel_id)++, scatter->dim);
+  if (scatter->split.dimension(scatter->rest) > 1) {
+    sum = state.partitioner->AllReduceAlongShardingDims(
+        state.b, sum, scatter->split, state.next_channel_id, {scatter->rest},
+        state.collective_ops_creator, add);
+  }
+  return {sum, result.sharding};
 }
+
+double WorkOfFlops(double flops) { return flops * 450e9 / 989e12; }
 
 std::optional<HloSharding> ChooseFactorSharding(
     int64_t num_factors, absl::Span<const FactorTensor> tensors,
-    absl::Span<const int64_t> summed) {
+    absl::Span<const int64_t> summed, double work) {
   std::vector<HloSharding> candidates;
   for (const FactorTensor& tensor : tensors) {
     std::optional<HloSharding> factors = FactorsOf(num_factors, tensor);
@@ -169,9 +194,10 @@ std::optional<HloSharding> ChooseFactorSharding(
                           ReplicatedOnAllDims(tensor.sharding));
   }
   std::optional<HloSharding> best;
-  int64_t best_cost = whole;
+  double best_cost = whole + work;
   for (const HloSharding& factors : candidates) {
-    const int64_t cost = Cost(factors, tensors, summed);
+    const double cost =
+        Cost(factors, tensors, summed) + work / factors.NumTiles();
     // At equal cost more tiles, which mean less work and memory per device.
     if (cost < best_cost ||
         (cost == best_cost &&

@@ -18,6 +18,11 @@
 #include "xla/util.h"
 
 namespace xla::spmd {
+namespace {
+
+constexpr int64_t kMostRounds = 4;
+
+}  // namespace
 
 HaloPlan PlanHaloExchange(int64_t base_size, int64_t shard_size,
                           const ShardIntervals& intervals) {
@@ -73,7 +78,13 @@ bool CanFetchIntervals(int64_t base_size, int64_t num_shards,
   const int64_t shard_size = CeilOfRatio(base_size, num_shards);
   if (base_size == 0 || intervals.size == 0) return false;
   const HaloPlan plan = PlanHaloExchange(base_size, shard_size, intervals);
-  return plan.received < (num_shards - 1) * shard_size || plan.received == 0;
+  int64_t rounds = 0;
+  for (const HaloPlan::Piece& piece : plan.pieces)
+    rounds += piece.rounds.size();
+  // One gather starts sooner than many permutes.
+  const int64_t gathered = (num_shards - 1) * shard_size;
+  return plan.received == 0 ||
+         plan.received < (rounds > kMostRounds ? gathered / 2 : gathered);
 }
 
 namespace {
@@ -136,16 +147,7 @@ HloInstruction* HaloExchange::Pad(HloInstruction* hlo, int64_t low,
 }
 
 HloInstruction* HaloExchange::Receive(const HaloPlan::Round& round) {
-  const auto dims = shard_->shape().dimensions();
-  std::vector<int64_t> starts(dims.size(), 0), strides(dims.size(), 1);
-  std::vector<int64_t> limits(dims.begin(), dims.end());
-  starts[dim_] = round.low;
-  limits[dim_] = round.high;
-  HloInstruction* part = shard_;
-  if (round.high - round.low != shard_size_) {
-    part = b_->AddInstruction(HloInstruction::CreateSlice(
-        WithSize(round.high - round.low), shard_, starts, limits, strides));
-  }
+  HloInstruction* part = SliceDim(shard_, dim_, round.low, round.high, b_);
   std::vector<std::pair<int64_t, int64_t>> pairs;
   for (const std::vector<int64_t>& group : groups_) {
     for (size_t i = 0; i < round.from.size(); ++i) {
@@ -240,6 +242,18 @@ HloInstruction* HaloExchange::Mask(HloInstruction* window, int64_t base_size,
 
 }  // namespace
 
+HloInstruction* ExchangeIntervals(
+    HloInstruction* shard, const HloSharding& sharding, int64_t dim,
+    int64_t base_size, const ShardIntervals& intervals,
+    HloInstruction* pad_value, const PartitionedHlo::PartitioningState& state) {
+  const HaloPlan plan =
+      PlanHaloExchange(base_size, shard->shape().dimensions(dim), intervals);
+  HaloExchange exchange(shard, sharding, dim, state);
+  HloInstruction* window = exchange.Run(plan, intervals);
+  if (pad_value == nullptr) return window;
+  return exchange.Mask(window, base_size, intervals, pad_value);
+}
+
 std::optional<HloInstruction*> FetchIntervals(
     HloInstruction* shard, const HloSharding& sharding, int64_t dim,
     int64_t base_size, const ShardIntervals& intervals,
@@ -247,12 +261,8 @@ std::optional<HloInstruction*> FetchIntervals(
   if (!CanFetchIntervals(base_size, intervals.start.size(), intervals)) {
     return std::nullopt;
   }
-  const HaloPlan plan =
-      PlanHaloExchange(base_size, shard->shape().dimensions(dim), intervals);
-  HaloExchange exchange(shard, sharding, dim, state);
-  HloInstruction* window = exchange.Run(plan, intervals);
-  if (pad_value == nullptr) return window;
-  return exchange.Mask(window, base_size, intervals, pad_value);
+  return ExchangeIntervals(shard, sharding, dim, base_size, intervals,
+                           pad_value, state);
 }
 
 }  // namespace xla::spmd

@@ -59,6 +59,13 @@ std::optional<HloInstruction*> FetchIntervals(
     int64_t base_size, const ShardIntervals& intervals,
     HloInstruction* pad_value, const PartitionedHlo::PartitioningState& state);
 
+// The same, whatever it sends, of shards of any length that each begin at their
+// ordinal times that.
+HloInstruction* ExchangeIntervals(
+    HloInstruction* shard, const HloSharding& sharding, int64_t dim,
+    int64_t base_size, const ShardIntervals& intervals,
+    HloInstruction* pad_value, const PartitionedHlo::PartitioningState& state);
+
 // Whether FetchIntervals gives something.
 bool CanFetchIntervals(int64_t base_size, int64_t num_shards,
                        const ShardIntervals& intervals);

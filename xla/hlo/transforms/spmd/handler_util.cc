@@ -12,6 +12,7 @@
 #include "xla/hlo/utils/hlo_sharding_util.h"
 #include "xla/primitive_util.h"
 #include "xla/shape_util.h"
+#include "xla/util.h"
 
 namespace xla::spmd {
 
@@ -104,6 +105,21 @@ HloInstruction* WindowAt(HloInstruction* inst, int64_t dim,
   // Starts beyond the ends stop in the padding.
   return b->AddInstruction(HloInstruction::CreateDynamicSlice(
       window, pad, starts, window.dimensions()));
+}
+
+HloInstruction* SliceDim(HloInstruction* inst, int64_t dim, int64_t low,
+                         int64_t high, SpmdBuilder* b, int64_t stride) {
+  const auto dims = inst->shape().dimensions();
+  if (low == 0 && high == dims[dim] && stride == 1) return inst;
+  std::vector<int64_t> starts(dims.size(), 0), strides(dims.size(), 1);
+  std::vector<int64_t> limits(dims.begin(), dims.end());
+  starts[dim] = low;
+  limits[dim] = high;
+  strides[dim] = stride;
+  Shape shape = ShapeUtil::MakeShape(inst->shape().element_type(), dims);
+  shape.set_dimensions(dim, CeilOfRatio(high - low, stride));
+  return b->AddInstruction(
+      HloInstruction::CreateSlice(shape, inst, starts, limits, strides));
 }
 
 HloSharding MoveTilesOff(const Shape& shape, const HloSharding& sharding,

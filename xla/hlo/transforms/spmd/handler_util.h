@@ -42,6 +42,11 @@ HloInstruction* ClampToS32(HloInstruction* index, int64_t limit,
 HloInstruction* WindowAt(HloInstruction* inst, int64_t dim,
                          HloInstruction* shift, int64_t size, SpmdBuilder* b);
 
+// Elements low, low + stride, .. below high along `dim`; `inst` itself where
+// those are all.
+HloInstruction* SliceDim(HloInstruction* inst, int64_t dim, int64_t low,
+                         int64_t high, SpmdBuilder* b, int64_t stride = 1);
+
 // Shards whose tiles along `dims` go elsewhere: to the first other dimension
 // that takes them without padding, and is not in `fixed_dims`, else they become
 // replicas.

@@ -17,6 +17,7 @@
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
+#include "xla/hlo/utils/custom_call_sharding_helper.h"
 #include "xla/hlo/utils/hlo_sharding_util.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -84,6 +85,10 @@ bool SpmdPartitioner::CanSideEffectingHaveReplicatedSharding(
     case HloOpcode::kRngGetAndUpdateState:
       return true;
     case HloOpcode::kCustomCall:
+      if (const CustomCallPartitioner* registered =
+              GetCustomCallPartitioner(hlo->custom_call_target())) {
+        return registered->CanSideEffectingHaveReplicatedSharding();
+      }
       return hlo->custom_call_target() == "Sharding" ||
              absl::StartsWith(hlo->custom_call_target(), "SPMD");
     default:

@@ -18,6 +18,7 @@
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/replica_group.h"
 #include "xla/hlo/ir/tile_assignment.h"
+#include "xla/hlo/transforms/spmd/halo_exchange.h"
 #include "xla/shape_util.h"
 #include "xla/util.h"
 #include "xla/xla_data.pb.h"
@@ -28,6 +29,8 @@ namespace {
 // Lists of devices longer than this are not searched for a rule.
 constexpr int64_t kMaxListedDevices = 4096;
 constexpr int64_t kMaxStatesVisited = 4000;
+// Halos between more tiles than these are not planned.
+constexpr int64_t kMaxRetiled = 512;
 
 // The axes behind each tile dimension, major ones first.
 using TileAxes = std::vector<std::vector<DeviceAxis>>;
@@ -139,11 +142,28 @@ class Search {
     const CutAxes* from;
   };
 
-  void Relax(const CutAxes& from, double cost, ReshardStep step, double bytes);
+  void Relax(const CutAxes& from, double cost, ReshardStep::Kind kind,
+             CutAxes after, double bytes);
   void Slices(const CutAxes& cuts, double cost);
   void Gathers(const CutAxes& cuts, double cost);
   void Exchanges(const CutAxes& cuts, double cost);
   void Permutes(const CutAxes& cuts, double cost);
+  // All axes at once that one all-to-all can bring to their places, or to such
+  // places that only devices remain to be permuted.
+  void ExchangesOfAll(const CutAxes& cuts, double cost);
+  void RelaxExchange(const CutAxes& from, double cost, CutAxes after);
+
+  // What a device receives; nullopt where that is no step of this kind.
+  std::optional<double> SliceBytes(const CutAxes& cuts, const CutAxes& after,
+                                   int64_t d) const;
+  std::optional<double> GatherBytes(const CutAxes& cuts, const CutAxes& after,
+                                    int64_t d) const;
+  std::optional<double> ExchangeBytes(const CutAxes& cuts,
+                                      const CutAxes& after) const;
+  // Elements along dimension d of which tiles become `to` long; 0 where it is
+  // whole.
+  std::optional<double> Received(const CutAxes& cuts, int64_t d, int64_t from,
+                                 int64_t to) const;
 
   std::vector<int64_t> Dims(const CutAxes& cuts) const {
     return ShardDimensions(shape_, axes_, cuts);
@@ -163,14 +183,6 @@ class Search {
     }
     return copies;
   }
-  // Whether tiles of fewer, wider cuts consist of whole tiles of the present
-  // ones.
-  bool Nests(const CutAxes& wide, const CutAxes& narrow, int64_t d) const {
-    if (wide[d].empty()) return true;
-    const int64_t ratio = Tiles(axes_, narrow[d]) / Tiles(axes_, wide[d]);
-    return Dims(wide)[d] == Dims(narrow)[d] * ratio;
-  }
-
   const Shape& shape_;
   const std::vector<DeviceAxis>& axes_;
   const CutAxes target_;
@@ -182,15 +194,88 @@ class Search {
   int64_t order_ = 0;
 };
 
-void Search::Relax(const CutAxes& from, double cost, ReshardStep step,
-                   double bytes) {
+void Search::Relax(const CutAxes& from, double cost, ReshardStep::Kind kind,
+                   CutAxes after, double bytes) {
   // Of equally many bytes the fewest steps.
   const double reached =
-      cost + bytes + (step.kind == ReshardStep::Kind::kSlice ? 1e-3 : 1.0);
-  auto [it, inserted] = nodes_.try_emplace(step.after);
+      cost + bytes +
+      (kind == ReshardStep::Kind::kSlice && bytes == 0 ? 1e-3 : 1.0);
+  auto [it, inserted] = nodes_.try_emplace(after);
   if (!inserted && it->second.cost <= reached) return;
-  it->second = Node{reached, std::move(step), &nodes_.find(from)->first};
+  it->second =
+      Node{reached, {kind, std::move(after)}, &nodes_.find(from)->first};
   queue_.push({reached, order_++, &it->first});
+}
+
+double Product(absl::Span<const int64_t> dims) {
+  double product = 1;
+  for (int64_t d : dims) product *= d;
+  return product;
+}
+
+std::optional<double> Search::Received(const CutAxes& cuts, int64_t d,
+                                       int64_t from, int64_t to) const {
+  if (cuts[d].empty() || from == to) return 0;
+  const int64_t tiles = Tiles(axes_, cuts[d]);
+  const int64_t size = shape_.dimensions(d);
+  if (tiles > kMaxRetiled || size == 0) return std::nullopt;
+  return PlanHaloExchange(size, from, RetiledIntervals(size, tiles, to))
+      .received;
+}
+
+std::optional<double> Search::SliceBytes(const CutAxes& cuts,
+                                         const CutAxes& after,
+                                         int64_t d) const {
+  const std::vector<int64_t> dims = Dims(cuts);
+  const int64_t parts = Tiles(axes_, after[d]) / Tiles(axes_, cuts[d]);
+  const std::optional<double> received =
+      Received(cuts, d, dims[d], parts * Dims(after)[d]);
+  if (!received.has_value()) return std::nullopt;
+  return *received == 0 ? 0 : *received * Bytes(cuts) / dims[d];
+}
+
+std::optional<double> Search::GatherBytes(const CutAxes& cuts,
+                                          const CutAxes& after,
+                                          int64_t d) const {
+  const std::vector<int64_t> dims = Dims(cuts);
+  const int64_t parts = Tiles(axes_, cuts[d]) / Tiles(axes_, after[d]);
+  const std::optional<double> received =
+      Received(after, d, parts * dims[d], Dims(after)[d]);
+  if (!received.has_value()) return std::nullopt;
+  return Bytes(cuts) * (parts - 1) +
+         (*received == 0 ? 0 : *received * Bytes(cuts) / dims[d]);
+}
+
+std::optional<double> Search::ExchangeBytes(const CutAxes& cuts,
+                                            const CutAxes& after) const {
+  std::vector<int64_t> dims = Dims(cuts);
+  const std::vector<int64_t> then = Dims(after);
+  double bytes = 0;
+  int64_t group = 1;
+  for (size_t d = 0; d < cuts.size(); ++d) {
+    const CutChange change = ChangeOfCut(cuts[d], after[d]);
+    if (change.gained.empty()) continue;
+    if (!change.lost.empty()) return std::nullopt;
+    const int64_t parts = Tiles(axes_, change.gained);
+    const std::optional<double> received =
+        Received(cuts, d, dims[d], parts * then[d]);
+    if (!received.has_value()) return std::nullopt;
+    if (*received > 0) bytes += *received * Product(dims) / dims[d];
+    group *= parts;
+    // With the padding that the pieces have.
+    dims[d] = then[d];
+  }
+  bytes += Product(dims) * (group - 1);
+  for (size_t d = 0; d < cuts.size(); ++d) {
+    const CutChange change = ChangeOfCut(cuts[d], after[d]);
+    if (change.lost.empty()) continue;
+    dims[d] *= Tiles(axes_, change.lost);
+    const std::optional<double> received = Received(after, d, dims[d], then[d]);
+    if (!received.has_value()) return std::nullopt;
+    if (*received > 0) bytes += *received * Product(dims) / dims[d];
+    dims[d] = then[d];
+  }
+  return bytes * item_bytes_;
 }
 
 void Search::Slices(const CutAxes& cuts, double cost) {
@@ -198,10 +283,9 @@ void Search::Slices(const CutAxes& cuts, double cost) {
     for (int i : Copies(cuts)) {
       CutAxes after = cuts;
       after[d].push_back(i);
-      if (!cuts[d].empty() && !Nests(cuts, after, d)) continue;
-      Relax(cuts, cost,
-            {ReshardStep::Kind::kSlice, static_cast<int64_t>(d), -1, 1, after},
-            0);
+      const std::optional<double> bytes = SliceBytes(cuts, after, d);
+      if (!bytes.has_value()) continue;
+      Relax(cuts, cost, ReshardStep::Kind::kSlice, std::move(after), *bytes);
     }
     // All at once, for sizes that no single axis divides.
     if (cuts[d].empty() && target_[d].size() > 1) {
@@ -213,11 +297,7 @@ void Search::Slices(const CutAxes& cuts, double cost) {
       }
       CutAxes after = cuts;
       after[d] = target_[d];
-      const int64_t count = target_[d].size();
-      Relax(cuts, cost,
-            {ReshardStep::Kind::kSlice, static_cast<int64_t>(d), -1, count,
-             after},
-            0);
+      Relax(cuts, cost, ReshardStep::Kind::kSlice, std::move(after), 0);
     }
   }
 }
@@ -225,47 +305,88 @@ void Search::Slices(const CutAxes& cuts, double cost) {
 void Search::Gathers(const CutAxes& cuts, double cost) {
   for (size_t d = 0; d < cuts.size(); ++d) {
     CutAxes after = cuts;
-    int64_t group = 1;
-    for (size_t count = 1; count <= cuts[d].size(); ++count) {
-      group *= axes_[after[d].back()].size;
+    while (!after[d].empty()) {
       after[d].pop_back();
-      if (!Nests(after, cuts, d)) continue;
-      Relax(cuts, cost,
-            {ReshardStep::Kind::kAllGather, static_cast<int64_t>(d), -1,
-             static_cast<int64_t>(count), after},
-            Bytes(cuts) * (group - 1));
+      const std::optional<double> bytes = GatherBytes(cuts, after, d);
+      if (!bytes.has_value()) continue;
+      Relax(cuts, cost, ReshardStep::Kind::kAllGather, after, *bytes);
     }
   }
 }
 
+void Search::RelaxExchange(const CutAxes& from, double cost, CutAxes after) {
+  const std::optional<double> bytes = ExchangeBytes(from, after);
+  if (!bytes.has_value()) return;
+  Relax(from, cost, ReshardStep::Kind::kAllToAll, std::move(after), *bytes);
+}
+
 void Search::Exchanges(const CutAxes& cuts, double cost) {
   for (size_t d = 0; d < cuts.size(); ++d) {
-    CutAxes gathered = cuts;
     for (size_t count = 1; count <= cuts[d].size(); ++count) {
-      gathered[d].pop_back();
-      if (!Nests(gathered, cuts, d)) continue;
-      const std::vector<int> moved(cuts[d].end() - count, cuts[d].end());
-      const int64_t group = Tiles(axes_, moved);
       for (size_t e = 0; e < cuts.size(); ++e) {
         if (e == d) continue;
-        CutAxes after = gathered;
-        after[e].insert(after[e].end(), moved.begin(), moved.end());
-        if (!cuts[e].empty() && !Nests(cuts, after, e)) continue;
-        // With the padding that the pieces have.
-        const double bytes =
-            Bytes(cuts) / Dims(cuts)[e] * Dims(after)[e] * (group - 1);
-        Relax(cuts, cost,
-              {ReshardStep::Kind::kAllToAll, static_cast<int64_t>(d),
-               static_cast<int64_t>(e), static_cast<int64_t>(count), after},
-              bytes);
+        CutAxes after = cuts;
+        const auto moved = after[d].end() - count;
+        after[e].insert(after[e].end(), moved, after[d].end());
+        after[d].erase(moved, after[d].end());
+        RelaxExchange(cuts, cost, std::move(after));
       }
     }
   }
 }
 
+void Search::ExchangesOfAll(const CutAxes& cuts, double cost) {
+  // To their places: axes that a dimension loses and another gains next.
+  CutAxes exact = cuts;
+  std::vector<int> leaving;
+  for (size_t d = 0; d < cuts.size(); ++d) {
+    const CutChange change = ChangeOfCut(cuts[d], target_[d]);
+    leaving.insert(leaving.end(), change.lost.begin(), change.lost.end());
+    exact[d].resize(cuts[d].size() - change.lost.size());
+  }
+  std::vector<int> arriving;
+  for (size_t d = 0; d < cuts.size(); ++d) {
+    if (exact[d].size() != cuts[d].size()) continue;
+    for (size_t i = exact[d].size(); i < target_[d].size(); ++i) {
+      if (!absl::c_linear_search(leaving, target_[d][i])) break;
+      exact[d].push_back(target_[d][i]);
+      arriving.push_back(target_[d][i]);
+    }
+  }
+  if (arriving.size() > 1 && arriving.size() == leaving.size()) {
+    RelaxExchange(cuts, cost, std::move(exact));
+  }
+  // To places where there are as many tiles as there shall be.
+  CutAxes counted = cuts;
+  std::vector<int> moved;
+  for (size_t d = 0; d < cuts.size(); ++d) {
+    const int64_t tiles = Tiles(axes_, target_[d]);
+    while (Tiles(axes_, counted[d]) > tiles) {
+      moved.push_back(counted[d].back());
+      counted[d].pop_back();
+    }
+  }
+  if (moved.size() < 2) return;
+  absl::c_sort(moved);
+  for (size_t d = 0; d < cuts.size(); ++d) {
+    const int64_t tiles = Tiles(axes_, target_[d]);
+    for (auto it = moved.begin(); it != moved.end();) {
+      const int64_t present = Tiles(axes_, counted[d]);
+      if (present < tiles && tiles % (present * axes_[*it].size) == 0) {
+        counted[d].push_back(*it);
+        it = moved.erase(it);
+      } else {
+        ++it;
+      }
+    }
+    if (Tiles(axes_, counted[d]) != tiles) return;
+  }
+  if (moved.empty()) RelaxExchange(cuts, cost, std::move(counted));
+}
+
 void Search::Permutes(const CutAxes& cuts, double cost) {
   const auto permute = [&](CutAxes after) {
-    Relax(cuts, cost, {ReshardStep::Kind::kPermute, -1, -1, 0, after},
+    Relax(cuts, cost, ReshardStep::Kind::kPermute, std::move(after),
           Bytes(cuts));
   };
   bool alike = cuts != target_;
@@ -322,6 +443,7 @@ bool Search::Run(ReshardPlan* plan) {
     Slices(*cuts, cost);
     Gathers(*cuts, cost);
     Exchanges(*cuts, cost);
+    ExchangesOfAll(*cuts, cost);
     Permutes(*cuts, cost);
   }
   return false;
@@ -335,6 +457,29 @@ std::optional<TileAxes> AxesOf(const HloSharding& sharding) {
 }
 
 }  // namespace
+
+CutChange ChangeOfCut(absl::Span<const int> before,
+                      absl::Span<const int> after) {
+  size_t common = 0;
+  while (common < before.size() && common < after.size() &&
+         before[common] == after[common]) {
+    ++common;
+  }
+  return {{before.begin() + common, before.end()},
+          {after.begin() + common, after.end()}};
+}
+
+ShardIntervals RetiledIntervals(int64_t base_size, int64_t tiles,
+                                int64_t size) {
+  ShardIntervals intervals;
+  intervals.size = size;
+  for (int64_t i = 0; i < tiles; ++i) {
+    intervals.start.push_back(i * size);
+    intervals.needed.push_back(
+        std::clamp<int64_t>(base_size - i * size, 0, size));
+  }
+  return intervals;
+}
 
 std::vector<int64_t> ShardDimensions(const Shape& base_shape,
                                      absl::Span<const DeviceAxis> axes,

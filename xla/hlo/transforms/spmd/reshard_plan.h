@@ -9,6 +9,7 @@
 #include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/replica_group.h"
+#include "xla/hlo/transforms/spmd/halo_exchange.h"
 #include "xla/shape.h"
 
 namespace xla::spmd {
@@ -24,24 +25,30 @@ struct DeviceAxis {
 // devices hold copies, except along manual ones.
 using CutAxes = std::vector<std::vector<int>>;
 
-// One step from a sharding to another.
+// One step from a sharding to another. Where the tiles before a step do not
+// consist of whole tiles after it, or the other way round (6 elements in 2 and
+// in 4 tiles), neighbours exchange halos first or last.
 struct ReshardStep {
   enum class Kind {
-    // The last `count` axes of `dim` are new: each device cuts its part out.
+    // A dimension has more axes: each device cuts its part out.
     kSlice,
-    // The last `count` axes of `dim` go: parts are gathered.
+    // The last axes of a dimension go: parts are gathered.
     kAllGather,
-    // They become the last ones of `target_dim`.
+    // The last axes of some dimensions become the last ones of others.
     kAllToAll,
     // The same numbers of tiles, on other devices.
     kPermute,
   };
   Kind kind;
-  int64_t dim = -1;
-  int64_t target_dim = -1;
-  int64_t count = 0;
   CutAxes after;
 };
+
+// The axes of a dimension beyond those with which both lists begin.
+struct CutChange {
+  std::vector<int> lost, gained;
+};
+CutChange ChangeOfCut(absl::Span<const int> before,
+                      absl::Span<const int> after);
 
 // Steps that move the fewest bytes per device.
 //
@@ -49,6 +56,8 @@ struct ReshardStep {
 //       all-to-all of axis 1 from dimension 1 to dimension 0
 //   f32[16,16], {devices=[8,1]<=[8]} → {devices=[1,2,4]<=[8] last_tile_dim..}
 //       all-to-all of axis 0 (8 = 2*4, after a gather of the minor 4)
+//   f32[8,8,8], {devices=[2,1,4]<=[8]} → {devices=[1,8,1]<=[8]}
+//       one all-to-all of both axes
 struct ReshardPlan {
   std::vector<DeviceAxis> axes;
   std::vector<int> manual_axes;
@@ -72,6 +81,10 @@ struct ReshardPlan {
 std::optional<ReshardPlan> PlanReshard(const Shape& base_shape,
                                        const HloSharding& source,
                                        const HloSharding& target);
+
+// Tile i of `tiles` along a dimension of `base_size` elements: `size` elements
+// from i * size on.
+ShardIntervals RetiledIntervals(int64_t base_size, int64_t tiles, int64_t size);
 
 // The sizes of a shard.
 std::vector<int64_t> ShardDimensions(const Shape& base_shape,

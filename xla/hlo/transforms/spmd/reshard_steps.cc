@@ -10,6 +10,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/transforms/spmd/halo_exchange.h"
 #include "xla/hlo/transforms/spmd/partitioned_hlo.h"
 #include "xla/hlo/transforms/spmd/reshard_plan.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
@@ -44,10 +45,10 @@ class Mover {
           break;
         }
         case ReshardStep::Kind::kAllGather:
-          Gather(*before, plan_.steps[i]);
+          Gather(*before, plan_.steps[i].after);
           break;
         case ReshardStep::Kind::kAllToAll:
-          Exchange(*before, plan_.steps[i]);
+          Exchange(*before, plan_.steps[i].after);
           break;
         case ReshardStep::Kind::kPermute:
           Permute(*before, plan_.steps[i].after);
@@ -65,9 +66,11 @@ class Mover {
     return size;
   }
   int64_t Channel() { return value_.NewChannel(); }
+  // Tiles of dimension d become `size` long; nothing where it is whole.
+  void Retile(const CutAxes& cuts, int64_t d, int64_t size);
   void Slice(const CutAxes& before, const CutAxes& after);
-  void Gather(const CutAxes& before, const ReshardStep& step);
-  void Exchange(const CutAxes& before, const ReshardStep& step);
+  void Gather(const CutAxes& before, const CutAxes& after);
+  void Exchange(const CutAxes& before, const CutAxes& after);
   void Permute(const CutAxes& before, const CutAxes& after);
 
   const ReshardPlan& plan_;
@@ -76,15 +79,23 @@ class Mover {
   HloInstruction* hlo_;
 };
 
+void Mover::Retile(const CutAxes& cuts, int64_t d, int64_t size) {
+  if (cuts[d].empty() || hlo_->shape().dimensions(d) == size) return;
+  const int64_t base_size = value_.base_shape().dimensions(d);
+  hlo_ = ExchangeIntervals(hlo_, plan_.Sharding(cuts), d, base_size,
+                           RetiledIntervals(base_size, Size(cuts[d]), size),
+                           nullptr, value_.state());
+}
+
 void Mover::Slice(const CutAxes& before, const CutAxes& after) {
   const std::vector<int64_t> dims =
       ShardDimensions(value_.base_shape(), plan_.axes, after);
   std::vector<int64_t> padded = dims;
   std::vector<HloInstruction*> starts;
   for (size_t d = 0; d < dims.size(); ++d) {
-    const std::vector<int> added(after[d].begin() + before[d].size(),
-                                 after[d].end());
+    const std::vector<int> added = ChangeOfCut(before[d], after[d]).gained;
     padded[d] *= Size(added);
+    Retile(before, d, padded[d]);
     std::vector<int64_t> table = plan_.Coordinates(added);
     for (int64_t& entry : table) entry *= dims[d];
     starts.push_back(TableLookup(table, S32, value_.state().partition_id, b_));
@@ -94,47 +105,85 @@ void Mover::Slice(const CutAxes& before, const CutAxes& after) {
       Resized(hlo_->shape(), dims), hlo_, starts, dims));
 }
 
-void Mover::Gather(const CutAxes& before, const ReshardStep& step) {
-  const std::vector<int> gathered(before[step.dim].end() - step.count,
-                                  before[step.dim].end());
+void Mover::Gather(const CutAxes& before, const CutAxes& after) {
+  int64_t dim = 0;
+  while (before[dim] == after[dim]) ++dim;
+  const std::vector<int> gathered = ChangeOfCut(before[dim], after[dim]).lost;
   std::vector<int64_t> dims(hlo_->shape().dimensions().begin(),
                             hlo_->shape().dimensions().end());
-  dims[step.dim] *= Size(gathered);
+  dims[dim] *= Size(gathered);
   hlo_ = value_.state().collective_ops_creator.create_all_gather(
       b_, hlo_, Resized(hlo_->shape(), dims), *plan_.Groups(gathered),
-      Channel(), step.dim);
-  hlo_ = SliceTo(
-      hlo_, ShardDimensions(value_.base_shape(), plan_.axes, step.after), b_);
+      Channel(), dim);
+  dims = ShardDimensions(value_.base_shape(), plan_.axes, after);
+  Retile(after, dim, dims[dim]);
+  hlo_ = SliceTo(hlo_, dims, b_);
 }
 
+//   axes from dimension d to e:
 //   [S_d, S_e] → [S_d, g, S_e / g] → exchange along g → [g, S_d, S_e / g]
-void Mover::Exchange(const CutAxes& before, const ReshardStep& step) {
-  const std::vector<int> moved(before[step.dim].end() - step.count,
-                               before[step.dim].end());
-  const int64_t group = Size(moved);
-  const std::vector<int64_t> after =
-      ShardDimensions(value_.base_shape(), plan_.axes, step.after);
-  const int64_t rank = after.size();
+// Of several target dimensions the parts stand in front as one for that.
+void Mover::Exchange(const CutAxes& before, const CutAxes& after) {
+  const std::vector<int64_t> dims =
+      ShardDimensions(value_.base_shape(), plan_.axes, after);
+  const int64_t rank = dims.size();
   std::vector<int64_t> padded(hlo_->shape().dimensions().begin(),
                               hlo_->shape().dimensions().end());
-  padded[step.target_dim] = after[step.target_dim] * group;
-  hlo_ = PadToShape(hlo_, Resized(hlo_->shape(), padded), b_);
-  std::vector<int64_t> split = padded;
-  split[step.target_dim] = after[step.target_dim];
-  split.insert(split.begin() + step.target_dim, group);
-  hlo_ = AddReshape(hlo_, split, b_);
-  hlo_ = value_.state().collective_ops_creator.create_all_to_all(
-      b_, {hlo_}, *plan_.Groups(moved), Channel(), step.target_dim);
-  std::vector<int64_t> perm;
+  // Parts, in the order of the target dimensions.
+  std::vector<int> moved;
+  int64_t targets = 0, exchanged = 0;
   for (int64_t d = 0; d < rank; ++d) {
-    if (d == step.dim) perm.push_back(step.target_dim);
-    perm.push_back(d < step.target_dim ? d : d + 1);
+    const std::vector<int> gained = ChangeOfCut(before[d], after[d]).gained;
+    if (gained.empty()) continue;
+    padded[d] = dims[d] * Size(gained);
+    Retile(before, d, padded[d]);
+    moved.insert(moved.end(), gained.begin(), gained.end());
+    if (targets++ == 0) exchanged = d;
   }
-  hlo_ = AddTranspose(hlo_, perm, b_);
-  std::vector<int64_t> merged = padded;
-  merged[step.target_dim] = after[step.target_dim];
-  merged[step.dim] *= group;
-  hlo_ = SliceTo(AddReshape(hlo_, merged, b_), after, b_);
+  hlo_ = PadToShape(hlo_, Resized(hlo_->shape(), padded), b_);
+  if (targets > 1) {
+    std::vector<int64_t> split, parts, rest;
+    for (int64_t d = 0; d < rank; ++d) {
+      const std::vector<int> gained = ChangeOfCut(before[d], after[d]).gained;
+      for (int i : gained) {
+        parts.push_back(split.size());
+        split.push_back(plan_.axes[i].size);
+      }
+      rest.push_back(split.size());
+      split.push_back(gained.empty() ? padded[d] : dims[d]);
+    }
+    std::vector<int64_t> perm = parts;
+    perm.insert(perm.end(), rest.begin(), rest.end());
+    hlo_ = AddTranspose(AddReshape(hlo_, split, b_), perm, b_);
+    exchanged = 0;
+  }
+  // [.., parts, ..] with one dimension for all parts at `exchanged`.
+  std::vector<int64_t> local = padded;
+  for (int64_t d = 0; d < rank; ++d) {
+    if (!ChangeOfCut(before[d], after[d]).gained.empty()) local[d] = dims[d];
+  }
+  std::vector<int64_t> together = local;
+  together.insert(together.begin() + exchanged, Size(moved));
+  hlo_ = value_.state().collective_ops_creator.create_all_to_all(
+      b_, {AddReshape(hlo_, together, b_)}, *plan_.Groups(moved), Channel(),
+      exchanged);
+  // What came of each part stands before its dimension.
+  std::vector<int64_t> apart = local;
+  for (size_t i = 0; i < moved.size(); ++i) {
+    apart.insert(apart.begin() + exchanged + i, plan_.axes[moved[i]].size);
+  }
+  std::vector<int64_t> perm, merged = local;
+  for (int64_t d = 0; d < rank; ++d) {
+    for (int i : ChangeOfCut(before[d], after[d]).lost) {
+      perm.push_back(exchanged + (absl::c_find(moved, i) - moved.begin()));
+      merged[d] *= plan_.axes[i].size;
+    }
+    perm.push_back(d < exchanged ? d : d + moved.size());
+  }
+  hlo_ = AddReshape(AddTranspose(AddReshape(hlo_, apart, b_), perm, b_), merged,
+                    b_);
+  for (int64_t d = 0; d < rank; ++d) Retile(after, d, dims[d]);
+  hlo_ = SliceTo(hlo_, dims, b_);
 }
 
 void Mover::Permute(const CutAxes& before, const CutAxes& after) {

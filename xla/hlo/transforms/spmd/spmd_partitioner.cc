@@ -293,6 +293,7 @@ absl::StatusOr<bool> SpmdPartitioner::RunImpl(
   FlattenCallGraph flatten;
   RETURN_IF_ERROR(flatten.Run(module, execution_threads).status());
   RETURN_IF_ERROR(PreprocessSharding(module, execution_threads));
+  RETURN_IF_ERROR(PreprocessHlos(module, execution_threads));
   const ComputationLayout before = module->entry_computation_layout();
   const HloSharding root_sharding =
       module->entry_computation()->root_instruction()->sharding();

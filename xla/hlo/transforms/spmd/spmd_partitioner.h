@@ -183,6 +183,11 @@ class SpmdPartitioner : public HloModulePass, public ReportingPass {
   virtual absl::Status PreprocessSharding(
       HloModule* module,
       const absl::flat_hash_set<absl::string_view>& execution_threads);
+  // Rotations written as slices and a concatenate, and slices of what was
+  // padded, become one instruction each where their dimension is cut.
+  virtual absl::Status PreprocessHlos(
+      HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads);
   virtual bool CanSideEffectingHaveReplicatedSharding(
       const HloInstruction* hlo);
 

@@ -78,6 +78,7 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   absl::Status HandleSelectAndScatter(HloInstruction* hlo) override;
   absl::Status HandleSlice(HloInstruction* hlo) override;
   absl::Status HandleSort(HloInstruction* hlo) override;
+  absl::Status HandleTopK(HloInstruction* hlo) override;
   absl::Status HandleTranspose(HloInstruction* hlo) override;
   absl::Status HandleTriangularSolve(HloInstruction* hlo) override;
   absl::Status HandleTuple(HloInstruction* hlo) override;
@@ -193,6 +194,7 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   // another dot.
   bool FeedsWindowedDot(const HloInstruction* dot);
   absl::Status HandleShardingCustomCall(HloInstruction* hlo);
+  absl::Status HandleInternalCall(HloInstruction* hlo);
   absl::Status CheckSharding(const HloInstruction* hlo) const;
 
   bool changed_ = false;

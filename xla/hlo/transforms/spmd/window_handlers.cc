@@ -14,79 +14,15 @@
 #include "xla/hlo/transforms/spmd/handler_util.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
+#include "xla/hlo/transforms/spmd/window_shards.h"
 #include "xla/hlo/utils/hlo_sharding_util.h"
 #include "xla/shape_util.h"
 #include "xla/util.h"
-#include "xla/window_util.h"
 
 // Slice, pad, reduce-window, concatenate, reverse: a shard of the result reads
 // an interval of the operand along each dimension.
 
 namespace xla::spmd {
-namespace {
-
-// Along one dimension, result element r reads operand elements
-// [r * stride - low, r * stride - low + width). `moves`: not just element r.
-struct WindowDim {
-  bool moves = false;
-  bool exchangeable = true;
-  int64_t low = 0;
-  int64_t stride = 1;
-  int64_t width = 1;
-};
-
-ShardIntervals IntervalsOf(const WindowDim& window, int64_t result_size,
-                           int64_t shards) {
-  const int64_t shard_size = CeilOfRatio(result_size, shards);
-  ShardIntervals intervals;
-  intervals.size = (shard_size - 1) * window.stride + window.width;
-  for (int64_t i = 0; i < shards; ++i) {
-    intervals.start.push_back(i * shard_size * window.stride - window.low);
-    const int64_t results =
-        std::clamp<int64_t>(result_size - i * shard_size, 0, shard_size);
-    intervals.needed.push_back(
-        results == 0 ? 0 : (results - 1) * window.stride + window.width);
-  }
-  return intervals;
-}
-
-// The sharding of operand and result: that of the operand if it is cut, without
-// the cuts along dimensions whose intervals are better gathered.
-HloSharding ShardingOfWindows(const HloSharding& operand_sharding,
-                              const Shape& operand, const Shape& result,
-                              absl::Span<const WindowDim> windows) {
-  std::vector<int64_t> gathered;
-  for (size_t d = 0; d < windows.size(); ++d) {
-    const int64_t shards = ShardCountAtDim(operand_sharding, d);
-    if (!windows[d].moves || shards == 1) continue;
-    if (!windows[d].exchangeable || result.dimensions(d) == 0 ||
-        !CanFetchIntervals(
-            operand.dimensions(d), shards,
-            IntervalsOf(windows[d], result.dimensions(d), shards))) {
-      gathered.push_back(d);
-    }
-  }
-  return ReplicatedOnDims(operand_sharding, gathered);
-}
-
-// The operand with the intervals along dimensions that move and are cut.
-HloInstruction* FetchWindows(const PartitionedHlo& operand, const Shape& result,
-                             absl::Span<const WindowDim> windows,
-                             HloInstruction* pad_value) {
-  HloInstruction* local = operand.hlo();
-  for (size_t d = 0; d < windows.size(); ++d) {
-    const int64_t shards = ShardCountAtDim(operand.sharding(), d);
-    if (!windows[d].moves || shards == 1) continue;
-    local = *FetchIntervals(
-        local, operand.sharding(), d, operand.base_shape().dimensions(d),
-        IntervalsOf(windows[d], result.dimensions(d), shards), pad_value,
-        operand.state());
-  }
-  return local;
-}
-
-}  // namespace
-
 absl::Status SpmdPartitioningVisitor::HandleSlice(HloInstruction* hlo) {
   PartitionedHlo& operand = GetPartitionedHlo(hlo->operand(0));
   if (!operand.sharding().IsTiledLeaf()) return DefaultAction(hlo);
@@ -127,7 +63,7 @@ absl::Status SpmdPartitioningVisitor::HandlePad(HloInstruction* hlo) {
   for (int64_t d = 0; d < rank; ++d) {
     const auto& padding = hlo->padding_config().dimensions(d);
     windows[d].low = padding.edge_padding_low();
-    windows[d].exchangeable = padding.interior_padding() == 0;
+    windows[d].base_dilation = padding.interior_padding() + 1;
     windows[d].moves = padding.edge_padding_low() != 0 ||
                        padding.edge_padding_high() != 0 ||
                        padding.interior_padding() != 0;
@@ -138,16 +74,22 @@ absl::Status SpmdPartitioningVisitor::HandlePad(HloInstruction* hlo) {
   HloInstruction* pad_value = ReplicatedOperand(hlo, 1);
   HloInstruction* local = FetchWindows(moved, hlo->shape(), windows, pad_value);
   PaddingConfig config = hlo->padding_config();
+  Shape shape = MakePartitionedShape(hlo->shape(), sharding);
   for (int64_t d = 0; d < rank; ++d) {
-    if (ShardCountAtDim(sharding, d) == 1) continue;
-    config.mutable_dimensions(d)->set_edge_padding_low(0);
-    config.mutable_dimensions(d)->set_edge_padding_high(0);
+    const int64_t shards = ShardCountAtDim(sharding, d);
+    if (!windows[d].moves || shards == 1) continue;
+    const WindowShards shard =
+        ShardWindows(windows[d], hlo->shape().dimensions(d), shards);
+    config.mutable_dimensions(d)->set_edge_padding_low(shard.padding_low);
+    config.mutable_dimensions(d)->set_edge_padding_high(shard.padding_high);
+    shape.set_dimensions(d, shard.result_size);
   }
-  Finish(hlo,
-         b_.AddInstruction(HloInstruction::CreatePad(
-             MakePartitionedShape(hlo->shape(), sharding), local, pad_value,
-             config)),
-         sharding);
+  local = b_.AddInstruction(
+      HloInstruction::CreatePad(shape, local, pad_value, config));
+  Finish(
+      hlo,
+      CutWindowResult(local, sharding, hlo->shape(), windows, operand.state()),
+      sharding);
   return absl::OkStatus();
 }
 
@@ -160,21 +102,22 @@ absl::Status SpmdPartitioningVisitor::HandleReduceWindow(HloInstruction* hlo) {
   const int64_t rank = whole.dimensions().size();
   std::vector<WindowDim> windows(rank);
   for (int64_t d = 0; d < rank; ++d) {
-    const WindowDimension& dim = hlo->window().dimensions(d);
-    windows[d].low = dim.padding_low();
-    windows[d].stride = dim.stride();
-    windows[d].width =
-        window_util::DilatedBound(dim.size(), dim.window_dilation());
-    windows[d].exchangeable = dim.base_dilation() == 1;
-    windows[d].moves = !window_util::IsTrivialWindowDimension(dim);
+    windows[d] = WindowDimOf(hlo->window().dimensions(d));
   }
   const HloSharding sharding =
       ShardingOfWindows(operand.sharding(), whole, result, windows);
   Window window = hlo->window();
+  std::vector<int64_t> sizes(result.dimensions().begin(),
+                             result.dimensions().end());
   for (int64_t d = 0; d < rank; ++d) {
-    if (!windows[d].moves || ShardCountAtDim(sharding, d) == 1) continue;
-    window.mutable_dimensions(d)->set_padding_low(0);
-    window.mutable_dimensions(d)->set_padding_high(0);
+    const int64_t shards = ShardCountAtDim(sharding, d);
+    sizes[d] = CeilOfRatio(sizes[d], shards);
+    if (!windows[d].moves || shards == 1) continue;
+    const WindowShards shard =
+        ShardWindows(windows[d], result.dimensions(d), shards);
+    window.mutable_dimensions(d)->set_padding_low(shard.padding_low);
+    window.mutable_dimensions(d)->set_padding_high(shard.padding_high);
+    sizes[d] = shard.result_size;
   }
   const int64_t inputs = hlo->operand_count() / 2;
   std::vector<HloInstruction*> operands;
@@ -187,12 +130,30 @@ absl::Status SpmdPartitioningVisitor::HandleReduceWindow(HloInstruction* hlo) {
   for (int64_t i = 0; i < inputs; ++i) {
     operands.push_back(ReplicatedOperand(hlo, inputs + i));
   }
-  const HloSharding result_sharding =
-      HloSharding::Single(hlo->shape(), sharding);
-  HloInstruction* local = b_.AddInstruction(hlo->CloneWithNewOperands(
-      MakePartitionedShape(hlo->shape(), result_sharding), operands));
+  Shape shape = hlo->shape();
+  ShapeUtil::ForEachMutableLeafShape(&shape,
+                                     [&](Shape* leaf, const ShapeIndex&) {
+                                       for (int64_t d = 0; d < rank; ++d)
+                                         leaf->set_dimensions(d, sizes[d]);
+                                     });
+  HloInstruction* local =
+      b_.AddInstruction(hlo->CloneWithNewOperands(shape, operands));
   local->set_window(window);
-  Finish(hlo, local, result_sharding);
+  const auto cut = [&](HloInstruction* array) {
+    return CutWindowResult(array, sharding, result, windows, operand.state());
+  };
+  if (!tuple) {
+    Finish(hlo, cut(local), sharding);
+    return absl::OkStatus();
+  }
+  std::vector<HloInstruction*> results;
+  for (int64_t i = 0; i < inputs; ++i) {
+    results.push_back(
+        cut(b_.AddInstruction(HloInstruction::CreateGetTupleElement(
+            shape.tuple_shapes(i), local, i))));
+  }
+  Finish(hlo, b_.AddInstruction(HloInstruction::CreateTuple(results)),
+         HloSharding::SingleTuple(hlo->shape(), sharding));
   return absl::OkStatus();
 }
 
@@ -216,23 +177,42 @@ absl::Status SpmdPartitioningVisitor::HandleConcatenate(HloInstruction* hlo) {
   return absl::OkStatus();
 }
 
+// Shards change places. Padding would come to stand at the low end of those
+// that are uneven, whose neighbours send elements instead.
 absl::Status SpmdPartitioningVisitor::HandleReverse(HloInstruction* hlo) {
   const HloSharding& cut = hlo->sharding();
   if (!cut.IsTiledLeaf()) return DefaultAction(hlo);
-  // Padding would come to stand at the low end.
-  std::vector<int64_t> uneven, reversed;
+  const HloSharding reversed =
+      hlo_sharding_util::ReverseSharding(cut, hlo->dimensions());
+  std::vector<int64_t> uneven;
   for (int64_t d : hlo->dimensions()) {
-    const int64_t shards = ShardCountAtDim(cut, d);
-    (hlo->shape().dimensions(d) % shards == 0 ? reversed : uneven).push_back(d);
+    if (hlo->shape().dimensions(d) % ShardCountAtDim(cut, d) != 0) {
+      uneven.push_back(d);
+    }
   }
-  const HloSharding sharding =
-      MoveTilesOff(hlo->shape(), cut, uneven, reversed);
-  HloInstruction* operand = Operand(
-      hlo, 0, hlo_sharding_util::ReverseSharding(sharding, hlo->dimensions()));
+  // Devices may exchange the very elements where they are.
+  const PartitionedHlo& operand = GetPartitionedHlo(hlo->operand(0));
+  const bool in_place = !uneven.empty() && operand.sharding() != reversed &&
+                        uneven.size() == hlo->dimensions().size();
+  const PartitionedHlo moved = operand.Reshard(in_place ? cut : reversed);
+  HloInstruction* local = moved.hlo();
+  for (int64_t d : uneven) {
+    const int64_t n = hlo->shape().dimensions(d);
+    const int64_t shards = ShardCountAtDim(cut, d);
+    ShardIntervals intervals;
+    intervals.size = CeilOfRatio(n, shards);
+    for (int64_t i = 0; i < shards; ++i) {
+      const int64_t ordinal = in_place ? i : shards - 1 - i;
+      intervals.start.push_back(n - (ordinal + 1) * intervals.size);
+      intervals.needed.push_back(intervals.size);
+    }
+    local = ExchangeIntervals(local, moved.sharding(), d, n, intervals, nullptr,
+                              operand.state());
+  }
   Finish(hlo,
          b_.AddInstruction(hlo->CloneWithNewOperands(
-             MakePartitionedShape(hlo->shape(), sharding), {operand})),
-         sharding);
+             MakePartitionedShape(hlo->shape(), cut), {local})),
+         cut);
   return absl::OkStatus();
 }
 

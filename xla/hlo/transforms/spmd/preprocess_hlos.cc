@@ -1,0 +1,138 @@
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
+#include "xla/shape_util.h"
+#include "xla/status_macros.h"
+
+// Several instructions that each would exchange halos become one.
+
+namespace xla::spmd {
+namespace {
+
+bool IsCutAlong(const HloInstruction* hlo, int64_t dim) {
+  return hlo->has_sharding() && hlo->sharding().IsTiledLeaf() &&
+         ShardCountAtDim(hlo->sharding(), dim) > 1;
+}
+
+// Elements [start, limit) along `dim`, and all along the others.
+struct Span {
+  const HloInstruction* source;
+  int64_t start, limit;
+};
+
+Span SpanOf(const HloInstruction* hlo, int64_t dim) {
+  const Span itself = {hlo, 0, hlo->shape().dimensions(dim)};
+  if (hlo->opcode() != HloOpcode::kSlice) return itself;
+  const HloInstruction* source = hlo->operand(0);
+  for (size_t d = 0; d < hlo->shape().dimensions().size(); ++d) {
+    if (hlo->slice_strides(d) != 1) return itself;
+    if (static_cast<int64_t>(d) != dim &&
+        hlo->shape().dimensions(d) != source->shape().dimensions(d)) {
+      return itself;
+    }
+  }
+  return {source, hlo->slice_starts(dim), hlo->slice_limits(dim)};
+}
+
+// concatenate(slice(x, [n-2:n]), slice(x, [0:n-2])) → x rotated right by 2
+// concatenate(slice(x, [n-1:n]), x, slice(x, [0:2])) → x wrapped by 1 and 2
+std::unique_ptr<HloInstruction> RotationOf(const HloInstruction* concat) {
+  const int64_t dim = concat->concatenate_dimension();
+  if (concat->operand_count() < 2) return nullptr;
+  const HloInstruction* x = nullptr;
+  for (const HloInstruction* operand : concat->operands()) {
+    if (operand->opcode() == HloOpcode::kSlice) {
+      x = SpanOf(operand, dim).source;
+      break;
+    }
+  }
+  if (x == nullptr || (!IsCutAlong(x, dim) && !IsCutAlong(concat, dim))) {
+    return nullptr;
+  }
+  const int64_t n = x->shape().dimensions(dim);
+  int64_t start = -1, at = 0;
+  for (const HloInstruction* operand : concat->operands()) {
+    const Span span = operand == x ? Span{x, 0, n} : SpanOf(operand, dim);
+    if (span.source != x || span.start == span.limit) return nullptr;
+    if (start < 0) start = at = span.start;
+    if (span.start != at % n) return nullptr;
+    at += span.limit - span.start;
+  }
+  const int64_t left = (n - start) % n;
+  const int64_t right = at - start - n - left;
+  HloInstruction* operand = const_cast<HloInstruction*>(x);
+  if (at - start == n) {
+    return HloInstruction::CreateCustomCall(
+        concat->shape(), {operand}, "_SPMDInternalOp_RotateRight",
+        absl::StrCat("dimension=", dim, ",amount=", left));
+  }
+  if (right < 0 || right > n) return nullptr;
+  return HloInstruction::CreateCustomCall(
+      concat->shape(), {operand}, "_SPMDInternalOp_Wrap",
+      absl::StrCat("dimension=", dim, ",left_amount=", left,
+                   ",right_amount=", right));
+}
+
+// slice(pad(x, 2_2), [1:n+1]) → pad(x, 1_-1), where pieces move at all.
+std::unique_ptr<HloInstruction> PadOfSlice(const HloInstruction* slice) {
+  const HloInstruction* pad = slice->operand(0);
+  if (pad->opcode() != HloOpcode::kPad) return nullptr;
+  bool moves = false;
+  PaddingConfig config = pad->padding_config();
+  for (size_t d = 0; d < slice->shape().dimensions().size(); ++d) {
+    if (slice->slice_strides(d) != 1) return nullptr;
+    auto* dim = config.mutable_dimensions(d);
+    const int64_t low = slice->slice_starts(d);
+    const int64_t high = pad->shape().dimensions(d) - slice->slice_limits(d);
+    if (low == 0 && high == 0) continue;
+    // An edge of holes is no padding that could be taken away.
+    if (dim->interior_padding() != 0 &&
+        (low > dim->edge_padding_low() || high > dim->edge_padding_high())) {
+      return nullptr;
+    }
+    moves |= IsCutAlong(pad, d) || IsCutAlong(slice, d);
+    dim->set_edge_padding_low(dim->edge_padding_low() - low);
+    dim->set_edge_padding_high(dim->edge_padding_high() - high);
+  }
+  if (!moves) return nullptr;
+  return HloInstruction::CreatePad(
+      slice->shape(), const_cast<HloInstruction*>(pad->operand(0)),
+      const_cast<HloInstruction*>(pad->operand(1)), config);
+}
+
+}  // namespace
+
+absl::Status SpmdPartitioner::PreprocessHlos(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  for (HloComputation* computation :
+       module->MakeNonfusionComputations(execution_threads)) {
+    for (HloInstruction* hlo : computation->MakeInstructionPostOrder()) {
+      std::unique_ptr<HloInstruction> merged;
+      if (hlo->opcode() == HloOpcode::kConcatenate) merged = RotationOf(hlo);
+      if (hlo->opcode() == HloOpcode::kSlice) merged = PadOfSlice(hlo);
+      if (merged == nullptr) continue;
+      merged->set_sharding(hlo->sharding());
+      merged->set_metadata(hlo->metadata());
+      HloInstruction* added = computation->AddInstruction(std::move(merged));
+      // Its operands stay for others; the dead go with the rest.
+      RETURN_IF_ERROR(hlo->ReplaceAllUsesWith(added));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace xla::spmd

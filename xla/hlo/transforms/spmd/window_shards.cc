@@ -1,0 +1,143 @@
+#include "xla/hlo/transforms/spmd/window_shards.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "xla/hlo/transforms/spmd/handler_util.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
+#include "xla/util.h"
+#include "xla/window_util.h"
+
+namespace xla::spmd {
+namespace {
+
+// The first element at or after a position.
+int64_t ElementFrom(int64_t position, int64_t dilation) {
+  return position >= 0 ? CeilOfRatio(position, dilation)
+                       : -(-position / dilation);
+}
+
+}  // namespace
+
+WindowDim WindowDimOf(const WindowDimension& dim) {
+  WindowDim window;
+  window.moves = !window_util::IsTrivialWindowDimension(dim);
+  window.low = dim.padding_low();
+  window.stride = dim.stride();
+  window.width = window_util::DilatedBound(dim.size(), dim.window_dilation());
+  window.base_dilation = dim.base_dilation();
+  return window;
+}
+
+bool WindowShards::CutsResult() const {
+  return absl::c_any_of(result_start, [](int64_t start) { return start != 0; });
+}
+
+bool CanShardWindows(const WindowDim& window, int64_t result_size,
+                     int64_t shards) {
+  if (result_size == 0) return false;
+  return window.stride == 1 || CeilOfRatio(result_size, shards) *
+                                       window.stride % window.base_dilation ==
+                                   0;
+}
+
+WindowShards ShardWindows(const WindowDim& window, int64_t result_size,
+                          int64_t shards) {
+  const int64_t shard_size = CeilOfRatio(result_size, shards);
+  const int64_t dilation = window.base_dilation;
+  WindowShards result;
+  result.result_size = shard_size;
+  // The padding at the low end that all shards have in common: where they need
+  // different ones, each skips results instead.
+  std::vector<int64_t> low;
+  for (int64_t i = 0; i < shards; ++i) {
+    const int64_t position = i * shard_size * window.stride - window.low;
+    const int64_t first = ElementFrom(position, dilation);
+    const int64_t results =
+        std::clamp<int64_t>(result_size - i * shard_size, 0, shard_size);
+    const int64_t end =
+        position + (shard_size - 1) * window.stride + window.width;
+    const int64_t needed_end =
+        position + (results - 1) * window.stride + window.width;
+    result.intervals.start.push_back(first);
+    result.intervals.needed.push_back(
+        results == 0
+            ? 0
+            : std::max<int64_t>(0, ElementFrom(needed_end, dilation) - first));
+    result.intervals.size =
+        std::max(result.intervals.size, ElementFrom(end, dilation) - first);
+    low.push_back(first * dilation - position);
+  }
+  result.padding_low = *absl::c_max_element(low);
+  for (int64_t padding : low) {
+    result.result_start.push_back(result.padding_low - padding);
+  }
+  result.result_size += *absl::c_max_element(result.result_start);
+  // A window that meets only holes reads no element; one is there all the same.
+  result.intervals.size = std::max<int64_t>(result.intervals.size, 1);
+  result.padding_high = (result.result_size - 1) * window.stride +
+                        window.width - result.padding_low -
+                        ((result.intervals.size - 1) * dilation + 1);
+  return result;
+}
+
+HloSharding ShardingOfWindows(const HloSharding& operand_sharding,
+                              const Shape& operand, const Shape& result,
+                              absl::Span<const WindowDim> windows) {
+  std::vector<int64_t> gathered;
+  for (size_t d = 0; d < windows.size(); ++d) {
+    const int64_t shards = ShardCountAtDim(operand_sharding, d);
+    if (!windows[d].moves || shards == 1) continue;
+    if (!CanShardWindows(windows[d], result.dimensions(d), shards) ||
+        !CanFetchIntervals(
+            operand.dimensions(d), shards,
+            ShardWindows(windows[d], result.dimensions(d), shards).intervals)) {
+      gathered.push_back(d);
+    }
+  }
+  return ReplicatedOnDims(operand_sharding, gathered);
+}
+
+HloInstruction* FetchWindows(const PartitionedHlo& operand, const Shape& result,
+                             absl::Span<const WindowDim> windows,
+                             HloInstruction* pad_value) {
+  HloInstruction* local = operand.hlo();
+  for (size_t d = 0; d < windows.size(); ++d) {
+    const int64_t shards = ShardCountAtDim(operand.sharding(), d);
+    if (!windows[d].moves || shards == 1) continue;
+    local = *FetchIntervals(
+        local, operand.sharding(), d, operand.base_shape().dimensions(d),
+        ShardWindows(windows[d], result.dimensions(d), shards).intervals,
+        pad_value, operand.state());
+  }
+  return local;
+}
+
+HloInstruction* CutWindowResult(
+    HloInstruction* local, const HloSharding& sharding, const Shape& result,
+    absl::Span<const WindowDim> windows,
+    const PartitionedHlo::PartitioningState& state) {
+  for (size_t d = 0; d < windows.size(); ++d) {
+    const int64_t shards = ShardCountAtDim(sharding, d);
+    if (!windows[d].moves || shards == 1) continue;
+    const WindowShards shard =
+        ShardWindows(windows[d], result.dimensions(d), shards);
+    if (!shard.CutsResult()) continue;
+    std::vector<int64_t> table;
+    for (int64_t ordinal : OrdinalTable(sharding, d)) {
+      table.push_back(shard.result_start[ordinal]);
+    }
+    std::vector<HloInstruction*> starts(windows.size(),
+                                        CreateR0(0, S32, state.b));
+    starts[d] = TableLookup(table, S32, state.partition_id, state.b);
+    Shape cut = local->shape();
+    cut.set_dimensions(d, CeilOfRatio(result.dimensions(d), shards));
+    local = state.b->AddInstruction(HloInstruction::CreateDynamicSlice(
+        cut, local, starts, cut.dimensions()));
+  }
+  return local;
+}
+
+}  // namespace xla::spmd

@@ -1,0 +1,80 @@
+#ifndef XLA_HLO_TRANSFORMS_SPMD_WINDOW_SHARDS_H_
+#define XLA_HLO_TRANSFORMS_SPMD_WINDOW_SHARDS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/transforms/spmd/halo_exchange.h"
+#include "xla/hlo/transforms/spmd/partitioned_hlo.h"
+#include "xla/shape.h"
+#include "xla/xla_data.pb.h"
+
+// What shards of a result need of an operand that they read through windows.
+
+namespace xla::spmd {
+
+// Along one dimension, result element r reads positions
+// [r * stride - low, r * stride - low + width) of the operand, of which element
+// e stands at position e * base_dilation.
+struct WindowDim {
+  // Not just element r for r.
+  bool moves = false;
+  int64_t low = 0;
+  int64_t stride = 1;
+  int64_t width = 1;
+  int64_t base_dilation = 1;
+};
+
+WindowDim WindowDimOf(const WindowDimension& dim);
+
+// What a shard of the result reads, and the padding under which the local
+// instruction makes it of that.
+//
+//   result of 8 in 2 shards, width 3, low 1: elements [-1, 5) and [3, 9),
+//   no padding
+//   result of 7 in 2 shards, width 1, base dilation 2, low 0: elements [0, 2)
+//   and [2, 4), padding low 1, and results 1..4 of the local one
+struct WindowShards {
+  ShardIntervals intervals;
+  int64_t padding_low = 0;
+  int64_t padding_high = 0;
+  // Elements of the local result, and where the shard stands in it; all 0
+  // where they are one and the same.
+  int64_t result_size = 0;
+  std::vector<int64_t> result_start;
+
+  bool CutsResult() const;
+};
+
+// Whether shards of the result can be made of intervals: dilated operands under
+// windows that stride may need other padding on each device.
+bool CanShardWindows(const WindowDim& window, int64_t result_size,
+                     int64_t shards);
+WindowShards ShardWindows(const WindowDim& window, int64_t result_size,
+                          int64_t shards);
+
+// The sharding of operand and result: that of the operand if it is cut, without
+// the cuts along dimensions whose intervals are better gathered.
+HloSharding ShardingOfWindows(const HloSharding& operand_sharding,
+                              const Shape& operand, const Shape& result,
+                              absl::Span<const WindowDim> windows);
+
+// The operand with the intervals along dimensions that move and are cut.
+// Elements outside of the whole are `pad_value` (a scalar), or anything.
+HloInstruction* FetchWindows(const PartitionedHlo& operand, const Shape& result,
+                             absl::Span<const WindowDim> windows,
+                             HloInstruction* pad_value);
+
+// Of a local result the shard, along dimensions that move and are cut.
+HloInstruction* CutWindowResult(HloInstruction* local,
+                                const HloSharding& sharding,
+                                const Shape& result,
+                                absl::Span<const WindowDim> windows,
+                                const PartitionedHlo::PartitioningState& state);
+
+}  // namespace xla::spmd
+
+#endif  // XLA_HLO_TRANSFORMS_SPMD_WINDOW_SHARDS_H_
