@@ -102,12 +102,12 @@ int main(int argc, char** argv) {
     return xla::kBadUsage;
   }
   HloExplainOptions options;
-  options.schedule = absl::GetFlag(FLAGS_schedule);
-  options.effort = absl::GetFlag(FLAGS_effort);
-  options.async = absl::GetFlag(FLAGS_async);
-  options.passes = absl::GetFlag(FLAGS_passes);
-  options.as = absl::GetFlag(FLAGS_as);
-  options.num_partitions = absl::GetFlag(FLAGS_num_partitions);
+  options.prepare.schedule = absl::GetFlag(FLAGS_schedule);
+  options.prepare.effort = absl::GetFlag(FLAGS_effort);
+  options.prepare.async = absl::GetFlag(FLAGS_async);
+  options.prepare.passes = absl::GetFlag(FLAGS_passes);
+  options.prepare.as = absl::GetFlag(FLAGS_as);
+  options.prepare.num_partitions = absl::GetFlag(FLAGS_num_partitions);
   options.limit = absl::GetFlag(FLAGS_limit);
   if (options.limit.empty()) options.limit = absl::GetFlag(FLAGS_memory_limit);
   options.json = absl::GetFlag(FLAGS_json);

@@ -12,6 +12,7 @@ namespace xla {
 inline constexpr int kFailed = 1;
 inline constexpr int kBadUsage = 2;
 inline constexpr int kUnmetLimit = 3;
+inline constexpr int kDifferent = 4;
 
 // Parses the flags of a tool and returns its other arguments.
 //

@@ -75,6 +75,7 @@ SIBLINGS = [
     ],
     ["hlo/pipeline/page"],
     ["hlo/pipeline"],
+    ["hlo/pipeline/diff"],
     ["hlo/pipeline/commands"],
 ]
 

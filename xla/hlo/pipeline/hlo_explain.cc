@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "xla/hlo/analysis/alias_info.h"
-#include "xla/hlo/analysis/call_graph.h"
 #include "xla/hlo/analysis/cost/collective_report.h"
 #include "xla/hlo/analysis/cost/mesh_cost.h"
 #include "xla/hlo/analysis/hlo_alias_analysis.h"
@@ -19,66 +18,14 @@
 #include "xla/hlo/memory/limit/memory_limit.h"
 #include "xla/hlo/memory/report/memory_report.h"
 #include "xla/hlo/memory/report/memory_report_builder.h"
-#include "xla/hlo/memory/report/module_facts.h"
-#include "xla/hlo/pass/hlo_pass_pipeline.h"
 #include "xla/hlo/pipeline/page/memory_page.h"
 #include "xla/hlo/pipeline/page/memory_page_builder.h"
-#include "xla/hlo/pipeline/pipelines.h"
 #include "xla/hlo/utils/file_util.h"
 #include "xla/hlo/utils/flag_check.h"
-#include "xla/hlo/utils/module_io.h"
-#include "xla/hlo/verifier/hlo_verifier.h"
 #include "xla/status_macros.h"
 
 namespace xla {
 namespace {
-
-absl::StatusOr<std::unique_ptr<HloModule>> ReadVerified(
-    const std::string& path) {
-  TF_ASSIGN_OR_RETURN(std::string contents, ReadFileOrStdin(path));
-  HloParserOptions parser_options;
-  parser_options.set_file_name(path == "-" ? "<stdin>" : path);
-  TF_ASSIGN_OR_RETURN(
-      std::unique_ptr<HloModule> module,
-      ReadModule(contents, DetectModuleFormat(contents), parser_options));
-  HloVerifierOpts opts;
-  opts.allow_mixed_precision = true;
-  absl::Status status = VerifyHloModule(module.get(), opts);
-  if (!status.ok()) {
-    return absl::Status(status.code(), absl::StrCat(parser_options.file_name(),
-                                                    ": ", status.message()));
-  }
-  return module;
-}
-
-// Runs what comes before scheduling and returns its name; "" for nothing.
-absl::StatusOr<std::string> Prepare(const HloExplainOptions& options,
-                                    const PassRegistry& registry,
-                                    HloModule* module) {
-  std::unique_ptr<HloPassPipeline> pipeline;
-  std::string ran;
-  if (!options.as.empty()) {
-    if (options.passes.has_value()) {
-      return absl::InvalidArgumentError("--as and --passes exclude each other");
-    }
-    TF_ASSIGN_OR_RETURN(pipeline, MakeNamedPipeline(registry, options.as));
-    ran = options.as;
-  } else if (options.passes.has_value()) {
-    TF_ASSIGN_OR_RETURN(pipeline,
-                        registry.ParsePipeline("passes", *options.passes));
-    ran = *options.passes;
-  } else if (!module->has_schedule()) {
-    ran = "prepare";
-    TF_ASSIGN_OR_RETURN(pipeline, MakeNamedPipeline(registry, ran));
-  } else if (!CallGraph::Build(module)->IsFlattened()) {
-    ran = "flatten-call-graph";
-    TF_ASSIGN_OR_RETURN(pipeline, registry.ParsePipeline("flatten", ran));
-  } else {
-    return ran;
-  }
-  TF_RETURN_IF_ERROR(pipeline->Run(module).status());
-  return ran;
-}
 
 absl::Status WriteModule(const HloModule& module, const std::string& path) {
   if (path.empty()) return absl::OkStatus();
@@ -87,8 +34,9 @@ absl::Status WriteModule(const HloModule& module, const std::string& path) {
 }
 
 absl::Status CheckNumbers(const HloExplainOptions& options) {
-  TF_RETURN_IF_ERROR(CheckFlag("effort", options.effort, 0));
-  TF_RETURN_IF_ERROR(CheckFlag("num-partitions", options.num_partitions, 0));
+  TF_RETURN_IF_ERROR(CheckFlag("effort", options.prepare.effort, 0));
+  TF_RETURN_IF_ERROR(
+      CheckFlag("num-partitions", options.prepare.num_partitions, 0));
   TF_RETURN_IF_ERROR(CheckFlag("max-buffers", int64_t{options.max_buffers}, 0));
   TF_RETURN_IF_ERROR(
       CheckFlag("budget-curve", int64_t{options.budget_curve}, 0, 1000));
@@ -134,8 +82,14 @@ std::string NoteOnDevices(const HloModule& module) {
 absl::Status ExplainCollectives(const HloExplainOptions& options,
                                 const PassRegistry& registry, HloModule* module,
                                 std::ostream& out) {
-  if (options.passes.has_value() || !options.as.empty()) {
-    TF_RETURN_IF_ERROR(Prepare(options, registry, module).status());
+  if (options.prepare.num_partitions > 0) {
+    module->mutable_config().set_num_partitions(options.prepare.num_partitions);
+    module->mutable_config().set_use_spmd_partitioning(
+        options.prepare.num_partitions > 1);
+  }
+  if (options.prepare.passes.has_value() || !options.prepare.as.empty()) {
+    TF_RETURN_IF_ERROR(
+        RunPreparation(options.prepare, registry, module).status());
   }
   const HloModuleConfig& config = module->config();
   const int64_t devices = std::max<int64_t>(config.replica_count(), 1) *
@@ -190,50 +144,35 @@ absl::Status RunHloExplain(const HloExplainOptions& options,
   if (!options.limit.empty()) {
     TF_ASSIGN_OR_RETURN(limit, MemoryLimit::Parse(options.limit));
   }
-  TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module, ReadVerified(path));
-  if (options.num_partitions > 0) {
-    module->mutable_config().set_num_partitions(options.num_partitions);
-    module->mutable_config().set_use_spmd_partitioning(options.num_partitions >
-                                                       1);
-  }
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> given,
+                      ReadVerifiedModule(path));
   if (options.collectives) {
-    return ExplainCollectives(options, registry, module.get(), out);
+    return ExplainCollectives(options, registry, given.get(), out);
   }
-  MemoryReport::Input input = DescribeModule(*module);
-  TF_ASSIGN_OR_RETURN(*input.mutable_passes(),
-                      Prepare(options, registry, module.get()));
-
-  AliasInfo alias_info;
-  TF_ASSIGN_OR_RETURN(std::unique_ptr<HloAliasAnalysis> alias_analysis,
-                      HloAliasAnalysis::Run(module.get(), &alias_info));
-  ScheduleOptions schedule_options;
-  schedule_options.algorithm = options.schedule.value_or(
-      module->has_schedule() ? ScheduleAlgorithm::kAsIs
-                             : ScheduleAlgorithm::kBest);
-  schedule_options.effort = options.effort;
-  schedule_options.postprocessor = MakeAsyncPostprocessor(options.async);
-  schedule_options.alias_info = &alias_info;
   TF_ASSIGN_OR_RETURN(
-      ScheduleResult schedule,
-      ComputeSchedule(module.get(), *alias_analysis, schedule_options));
+      PreparedModule prepared,
+      PrepareModule(std::move(given), options.prepare, registry));
+  HloModule* const module = prepared.module.get();
+  ScheduleResult& schedule = prepared.schedule;
 
   if (fit) {
     TF_RETURN_IF_ERROR(module->set_schedule(std::move(schedule.schedule)));
-    return Fit(options, module.get(), out);
+    return Fit(options, module, out);
   }
 
   if (limit.has_value()) {
     report_options.limit_bytes = limit->BytesOf(schedule.peak_bytes);
   }
+  AliasInfo alias_info;
   report_options.alias_info = &alias_info;
   report_options.curve = options.curve;
   report_options.seconds = options.seconds;
   TF_ASSIGN_OR_RETURN(
       BuiltMemoryReport built,
-      BuildMemoryReport(schedule, *alias_analysis, report_options));
-  *built.report.mutable_input() = std::move(input);
+      BuildMemoryReport(schedule, *prepared.alias_analysis, report_options));
+  *built.report.mutable_input() = prepared.input;
   TF_RETURN_IF_ERROR(
-      WriteReport(options, *module, *alias_analysis, built, out));
+      WriteReport(options, *module, *prepared.alias_analysis, built, out));
   if (!options.buffers.empty()) {
     TF_RETURN_IF_ERROR(WriteFileOrStdout(
         options.buffers, packing::PackingProblemToCsv(built.buffers)));

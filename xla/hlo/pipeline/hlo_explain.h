@@ -1,35 +1,19 @@
 #ifndef XLA_HLO_PIPELINE_HLO_EXPLAIN_H_
 #define XLA_HLO_PIPELINE_HLO_EXPLAIN_H_
 
-#include <optional>
 #include <ostream>
 #include <string>
 
 #include "absl/status/status.h"
-#include "xla/hlo/memory/schedulers/async_postprocessor.h"
-#include "xla/hlo/memory/schedulers/compute_schedule.h"
 #include "xla/hlo/pass/pass_registry.h"
+#include "xla/hlo/pipeline/prepared_module.h"
 #include "xla/hlo/transforms/memory/remat/hlo_fit.h"
 
 namespace xla {
 
 // The work of the hlo-explain tool: says where the memory of a module goes.
 struct HloExplainOptions {
-  // Which order the module runs in. Unset: its own where it has one, else best.
-  std::optional<ScheduleAlgorithm> schedule;
-  int64_t effort = BestMemoryScheduler::kDefaultEffort;
-  // Where the order has starts and dones of asynchronous operations.
-  AsyncPlacement async = AsyncPlacement::kAsScheduled;
-  // Passes before scheduling, as text. Unset: the pipeline `prepare` for a
-  // module without a schedule, which inlines calls and removes what is dead;
-  // for one that has a schedule nothing, or `flatten-call-graph` where
-  // computations are shared.
-  std::optional<std::string> passes;
-  // A pipeline instead, such as "gpu": what a compiler would make of a module
-  // that no compiler has seen. Empty: none.
-  std::string as;
-  // Partitions that the module counts, whatever its header says; 0: as it says.
-  int64_t num_partitions = 0;
+  PrepareOptions prepare;
   // The memory that there is, as MemoryLimit::Parse() reads it; empty: not
   // asked. Shares are of the peak as scheduled.
   std::string limit;

@@ -396,7 +396,7 @@ function listen(canvas) {
 
 // --- Tables ----------------------------------------------------------------
 
-// Columns: {title, value(row), text(row), numeric, mono}; `members` gives rows
+// Columns: {title, value(row), text(row), numeric, mono, tight}; `members` gives rows
 // that a click opens.
 function table(container, columns, rows, options = {}) {
   let shown = options.limit || 25;
@@ -411,7 +411,7 @@ function table(container, columns, rows, options = {}) {
     fill();
   }}, column.title)));
   const cells = (row, text) => columns.map((column, c) => element(
-      'td', {class: [column.numeric ? 'num' : '', column.mono ? 'mono' : ''].join(' ').trim() || null}, text(column, row, c)));
+      'td', {class: [column.numeric ? 'num' : '', column.mono ? 'mono' : '', column.tight ? 'tight' : ''].join(' ').trim() || null}, text(column, row, c)));
   const sorted = () => {
     if (!sort) return rows;
     const {value} = columns[sort.column];
@@ -487,14 +487,14 @@ function showLive() {
   const share = (group) => group.bytes / Math.max(total, 1);
   table($('live').querySelector('.table'), [
     {title: 'Bytes', numeric: true, value: (g) => g.bytes, text: (g) => size(g.bytes)},
-    {title: 'Share', value: (g) => g.bytes, text: (g) => {
+    {title: 'Share', tight: true, value: (g) => g.bytes, text: (g) => {
       const meter = element('span', {class: 'meter'});
       meter.style.width = Math.round(60 * share(g)) + 'px';
       return element('span', {}, meter, percent(share(g)));
     }},
     {title: 'Each', numeric: true, value: (g) => g.bytes / g.members.length, text: (g) => size(g.bytes / g.members.length)},
     {title: 'Layer', value: (g) => g.layer, text: (g) => (g.members.length > 1 ? g.members.length + ' × ' : '') + g.layer},
-    {title: 'Kind', value: (g) => g.kind, text: (g) => g.kind},
+    {title: 'Kind', tight: true, value: (g) => g.kind, text: (g) => g.kind},
     {title: 'Shape', mono: true, value: (g) => g.shape, text: (g) => g.shape},
     {title: 'Source', value: (g) => sourceOf(buffers.instruction[g.members[0]]), text: groupSource},
   ], liveGroups(), {members: (g) => g.members.slice(0, 200).map(memberCells), nothing: 'Nothing that is shown is live here.'});

@@ -1,0 +1,59 @@
+// hlo-diff: says what differs between two HLO modules, and what that costs.
+
+#include <cstdint>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "tools/tool_main.h"
+#include "xla/hlo/pipeline/all_passes.h"
+#include "xla/hlo/pipeline/commands/hlo_diff.h"
+
+ABSL_FLAG(std::optional<xla::ScheduleAlgorithm>, schedule, std::nullopt,
+          "The order that memory is told of: list, dfs, postorder, bfs, "
+          "default, best or as-is; else each module's own, or best where it "
+          "has none.");
+ABSL_FLAG(int64_t, effort, 0,
+          "How long --schedule=best searches; 0: simple orders only, which is "
+          "enough to compare by.");
+ABSL_FLAG(std::optional<std::string>, passes, std::nullopt,
+          "Passes before scheduling, over both modules.");
+ABSL_FLAG(std::string, as, "",
+          "Compare what a pipeline makes of the modules, such as gpu.");
+ABSL_FLAG(std::string, device, "h100",
+          "The device whose rates say how long kernels take, a name or a "
+          "file.");
+ABSL_FLAG(std::string, mesh, "",
+          "The devices as a grid and its links, such as 2x4.");
+ABSL_FLAG(bool, json, false, "The comparison as JSON.");
+ABSL_FLAG(int, max_rows, 10, "Rows of each table.");
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> modules = xla::InitTool(
+      argc, argv,
+      "says what differs between two modules, and what that does to memory,\n"
+      "kernels and collectives; names and metadata make no difference\n\n"
+      "  hlo-diff before.hlo after.hlo\n"
+      "  hlo-diff before.hlo after.hlo --as=gpu --device=h200\n"
+      "  hlo-diff before.hlo after.hlo --json\n\n"
+      "Exit status: 0 equal, 4 different, 1 cannot be read, 2 wrong flags.\n");
+  if (modules.size() != 2) {
+    std::cerr << "usage: hlo-diff BEFORE AFTER [flags]; see hlo-diff --help\n";
+    return xla::kBadUsage;
+  }
+  xla::HloDiffOptions options;
+  options.prepare.schedule = absl::GetFlag(FLAGS_schedule);
+  options.prepare.effort = absl::GetFlag(FLAGS_effort);
+  options.prepare.passes = absl::GetFlag(FLAGS_passes);
+  options.prepare.as = absl::GetFlag(FLAGS_as);
+  options.device = absl::GetFlag(FLAGS_device);
+  options.mesh = absl::GetFlag(FLAGS_mesh);
+  options.json = absl::GetFlag(FLAGS_json);
+  options.max_rows = absl::GetFlag(FLAGS_max_rows);
+  const absl::StatusOr<bool> equal = xla::RunHloDiff(
+      options, xla::AllPasses(), modules[0], modules[1], std::cout);
+  const int status = xla::ExitStatus(equal.status());
+  return status == 0 && !*equal ? xla::kDifferent : status;
+}

@@ -1,0 +1,81 @@
+#include "xla/hlo/pipeline/commands/hlo_diff.h"
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/pipeline/diff/module_diff.h"
+#include "xla/hlo/pipeline/diff/module_matching.h"
+#include "xla/hlo/pipeline/page/memory_page_builder.h"
+#include "xla/hlo/utils/flag_check.h"
+#include "xla/status_macros.h"
+
+namespace xla {
+namespace {
+
+absl::StatusOr<DiffSide> Examine(const HloDiffOptions& options,
+                                 const PassRegistry& registry,
+                                 const std::string& file,
+                                 std::unique_ptr<HloModule> module) {
+  absl::StatusOr<PreparedModule> prepared =
+      PrepareModule(std::move(module), options.prepare, registry);
+  if (!prepared.ok()) {
+    return absl::Status(prepared.status().code(),
+                        absl::StrCat(file, ": ", prepared.status().message()));
+  }
+  MemoryReportOptions report_options;
+  TF_ASSIGN_OR_RETURN(
+      BuiltMemoryReport memory,
+      BuildMemoryReport(prepared->schedule, *prepared->alias_analysis,
+                        report_options));
+  MemoryPageOptions page_options;
+  page_options.device = options.device;
+  page_options.mesh = options.mesh;
+  page_options.max_kernels = 0;
+  TF_ASSIGN_OR_RETURN(MemoryPage page,
+                      BuildMemoryPage(*prepared->module, memory,
+                                      *prepared->alias_analysis, page_options));
+  return DiffSide{file, *std::move(prepared), std::move(memory),
+                  std::move(page)};
+}
+
+}  // namespace
+
+absl::StatusOr<bool> RunHloDiff(const HloDiffOptions& options,
+                                const PassRegistry& registry,
+                                const std::string& before,
+                                const std::string& after, std::ostream& out) {
+  TF_RETURN_IF_ERROR(CheckFlag("max-rows", int64_t{options.max_rows}, 0));
+  TF_RETURN_IF_ERROR(CheckFlag("effort", options.prepare.effort, 0));
+  if (before == "-" && after == "-") {
+    return absl::InvalidArgumentError(
+        "standard input can be one of the modules, not both");
+  }
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> first,
+                      ReadVerifiedModule(before));
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> second,
+                      ReadVerifiedModule(after));
+  const std::unique_ptr<HloModule> first_given = first->Clone("");
+  const std::unique_ptr<HloModule> second_given = second->Clone("");
+  const ModuleMatching matching = MatchModules(*first_given, *second_given);
+  const std::vector<std::string> header =
+      HeaderDifferences(*first_given, *second_given);
+  TF_ASSIGN_OR_RETURN(const DiffSide left,
+                      Examine(options, registry, before, std::move(first)));
+  TF_ASSIGN_OR_RETURN(const DiffSide right,
+                      Examine(options, registry, after, std::move(second)));
+  const ModuleDiff diff = BuildModuleDiff(matching, header, left, right);
+  if (options.json) {
+    TF_ASSIGN_OR_RETURN(const std::string json, ModuleDiffToJson(diff));
+    out << json;
+  } else {
+    out << ModuleDiffToText(diff, options.max_rows);
+  }
+  return diff.equal();
+}
+
+}  // namespace xla

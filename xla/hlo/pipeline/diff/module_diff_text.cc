@@ -1,0 +1,237 @@
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "google/protobuf/util/json_util.h"
+#include "xla/hlo/analysis/byte_size.h"
+#include "xla/hlo/pipeline/diff/module_diff.h"
+
+namespace xla {
+namespace {
+
+// "+412.0 KiB"; 0 is "0 B".
+std::string Delta(double bytes) {
+  return absl::StrCat(bytes > 0   ? "+"
+                      : bytes < 0 ? "-"
+                                  : "",
+                      HumanBytes(std::abs(bytes)));
+}
+
+std::string Percent(double before, double after) {
+  if (before == 0 || before == after) return "";
+  return absl::StrFormat("   %+.1f %%", 100 * (after / before - 1));
+}
+
+std::string BytesRow(absl::string_view name, double before, double after) {
+  if (before == after) {
+    return absl::StrFormat("  %-13s %11s      the same\n", name,
+                           HumanBytes(before));
+  }
+  return absl::StrFormat("  %-13s %11s -> %11s   %11s%s\n", name,
+                         HumanBytes(before), HumanBytes(after),
+                         Delta(after - before), Percent(before, after));
+}
+
+std::string CountRow(absl::string_view name, double before, double after) {
+  if (before == after) {
+    return absl::StrFormat("  %-13s %11.0f      the same\n", name, before);
+  }
+  return absl::StrFormat("  %-13s %11.0f -> %11.0f   %+11.0f%s\n", name, before,
+                         after, after - before, Percent(before, after));
+}
+
+std::string TimeRow(absl::string_view device, double before, double after) {
+  const auto text = [](double us) {
+    return us >= 1e6   ? absl::StrFormat("%.3f s", us / 1e6)
+           : us >= 1e3 ? absl::StrFormat("%.3f ms", us / 1e3)
+                       : absl::StrFormat("%.2f us", us);
+  };
+  if (before == after) {
+    return absl::StrFormat("  %-13s %11s      the same (model of %s)\n",
+                           "kernel time", text(before), device);
+  }
+  return absl::StrFormat(
+      "  %-13s %11s -> %11s   %11s%s (model of %s)\n", "kernel time",
+      text(before), text(after),
+      absl::StrCat(after > before ? "+" : "-", text(std::abs(after - before))),
+      Percent(before, after), device);
+}
+
+std::string Summary(const ModuleDiff& diff) {
+  const ModuleDiff::Side& a = diff.before();
+  const ModuleDiff::Side& b = diff.after();
+  std::string out = absl::StrCat(a.file(), " -> ", b.file(), ": ",
+                                 diff.equal() ? "equal" : "different", "\n");
+  if (a.looked_at() == b.looked_at()) {
+    absl::StrAppend(&out, "  looked at: both ", a.looked_at(), "\n");
+  } else {
+    absl::StrAppend(&out, "  looked at: ", a.looked_at(), " -> ", b.looked_at(),
+                    "\n");
+  }
+  for (const std::string& line : diff.header()) {
+    absl::StrAppend(&out, "  header: ", line, "\n");
+  }
+  absl::StrAppend(&out, "\n", BytesRow("peak", a.peak_bytes(), b.peak_bytes()),
+                  BytesRow("with offsets", a.heap_bytes(), b.heap_bytes()),
+                  BytesRow("arguments", a.argument_bytes(), b.argument_bytes()),
+                  BytesRow("outputs", a.output_bytes(), b.output_bytes()),
+                  BytesRow("temporaries", a.temp_bytes(), b.temp_bytes()),
+                  TimeRow(diff.device(), a.microseconds(), b.microseconds()),
+                  BytesRow("moved", a.moved_bytes(), b.moved_bytes()),
+                  CountRow("kernels", a.kernels(), b.kernels()),
+                  CountRow("fusions", a.fusions(), b.fusions()),
+                  CountRow("collectives", a.collectives(), b.collectives()));
+  if (a.sent_bytes() != 0 || b.sent_bytes() != 0) {
+    absl::StrAppend(&out, BytesRow("sent", a.sent_bytes(), b.sent_bytes()));
+  }
+  absl::StrAppend(&out,
+                  CountRow("instructions", a.instructions(), b.instructions()));
+  if (diff.equal()) return out;
+  absl::StrAppendFormat(
+      &out,
+      "  of them %.0f the same, %.0f in a changed context, %.0f rewired, %.0f "
+      "changed, %.0f removed, %.0f added\n",
+      diff.same(), diff.in_changed_context(), diff.rewired(), diff.changed(),
+      diff.removed(), diff.added());
+  if (diff.order_differs()) {
+    absl::StrAppend(&out, "  they run in another order\n");
+  }
+  return out;
+}
+
+// "2 x -> 5 x".
+std::string Counts(const ModuleDiff::Cause& cause) {
+  if (cause.before_count() == cause.after_count()) {
+    return absl::StrFormat("%.0f x", cause.after_count());
+  }
+  return absl::StrFormat("%.0f x -> %.0f x", cause.before_count(),
+                         cause.after_count());
+}
+
+std::string Reasons(const ModuleDiff::Cause& cause) {
+  std::vector<std::string> reasons;
+  const auto add = [&](double bytes, absl::string_view more,
+                       absl::string_view less) {
+    if (bytes == 0) return;
+    reasons.push_back(absl::StrCat(Delta(bytes), " ", bytes > 0 ? more : less));
+  };
+  add(cause.made_bytes(), "of new instructions", "of removed instructions");
+  add(cause.lifetime_bytes(), "live at this peak, not at the other",
+      "live at the other peak, not at this one");
+  add(cause.size_bytes(), "larger", "smaller");
+  return absl::StrJoin(reasons, ", ");
+}
+
+std::string CauseTable(const ModuleDiff& diff, int max_rows) {
+  if (diff.causes().empty()) return "";
+  const double delta = diff.after().peak_bytes() - diff.before().peak_bytes();
+  std::string out = absl::StrCat("\nwhy the peak is another one (",
+                                 Delta(delta), "), by layer, largest first\n");
+  double rest = 0;
+  for (int i = 0; i < diff.causes_size(); ++i) {
+    const ModuleDiff::Cause& cause = diff.causes(i);
+    if (i >= max_rows) {
+      rest += cause.delta_bytes();
+      continue;
+    }
+    absl::StrAppendFormat(
+        &out, "  %11s  %-15s %-14s %s, %%%s %s%s\n               %s\n",
+        Delta(cause.delta_bytes()), cause.kind(), Counts(cause), cause.layer(),
+        cause.instruction(), cause.shape(),
+        cause.source().empty() ? "" : absl::StrCat(", ", cause.source()),
+        Reasons(cause));
+  }
+  if (diff.causes_size() > max_rows) {
+    absl::StrAppendFormat(&out, "  %11s  the other %d\n", Delta(rest),
+                          diff.causes_size() - max_rows);
+  }
+  return out;
+}
+
+std::string InstructionTables(const ModuleDiff& diff, int max_rows) {
+  std::string out;
+  for (const bool added : {false, true}) {
+    int rows = 0;
+    double rest = 0;
+    for (const ModuleDiff::Group& group : diff.groups()) {
+      if (group.added() != added) continue;
+      if (rows == 0) {
+        absl::StrAppend(&out, added ? "\nadded" : "\nremoved",
+                        ", by opcode and layer, most bytes first\n");
+      }
+      if (rows++ >= max_rows) {
+        rest += group.count();
+        continue;
+      }
+      absl::StrAppendFormat(&out, "  %11s  %4.0f x %s%s%s, %%%s\n",
+                            HumanBytes(group.bytes()), group.count(),
+                            group.opcode(), group.layer().empty() ? "" : "  ",
+                            group.layer(), group.instruction());
+    }
+    if (rest > 0) {
+      absl::StrAppendFormat(&out, "  %11s  %4.0f others\n", "", rest);
+    }
+  }
+  if (diff.changes().empty()) return out;
+  absl::StrAppend(&out, "\nchanged\n");
+  for (int i = 0; i < diff.changes_size(); ++i) {
+    const ModuleDiff::Change& change = diff.changes(i);
+    if (i == max_rows) {
+      absl::StrAppend(&out, "  and ", diff.changes_size() - max_rows,
+                      " more\n");
+      break;
+    }
+    absl::StrAppend(&out, "  %", change.before());
+    if (change.after() != change.before()) {
+      absl::StrAppend(&out, " (now %", change.after(), ")");
+    }
+    absl::StrAppend(&out, " ", change.opcode(),
+                    change.layer().empty() ? "" : ", ", change.layer(),
+                    change.source().empty() ? "" : ", ", change.source(), ": ",
+                    absl::StrJoin(change.what(), "; "), "\n");
+  }
+  return out;
+}
+
+std::string CollectiveTable(const ModuleDiff& diff) {
+  if (diff.collectives().empty()) return "";
+  std::string out = "\ncollectives, bytes sent per device\n";
+  for (const ModuleDiff::Collective& c : diff.collectives()) {
+    absl::StrAppendFormat(&out, "  %-20s %5.0f -> %5.0f   %11s -> %11s\n",
+                          c.kind(), c.before_count(), c.after_count(),
+                          HumanBytes(c.before_bytes()),
+                          HumanBytes(c.after_bytes()));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string ModuleDiffToText(const ModuleDiff& diff, int max_rows) {
+  std::string out = Summary(diff);
+  if (diff.equal()) return out;
+  absl::StrAppend(&out, CauseTable(diff, max_rows), CollectiveTable(diff),
+                  InstructionTables(diff, max_rows));
+  return out;
+}
+
+absl::StatusOr<std::string> ModuleDiffToJson(const ModuleDiff& diff) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.add_whitespace = true;
+  options.always_print_primitive_fields = true;
+  options.preserve_proto_field_names = true;
+  std::string out;
+  const auto status =
+      google::protobuf::util::MessageToJsonString(diff, &out, options);
+  if (!status.ok()) {
+    return absl::InternalError(
+        absl::StrCat("diff to JSON: ", status.ToString()));
+  }
+  return out;
+}
+
+}  // namespace xla

@@ -1,0 +1,93 @@
+#include "xla/hlo/pipeline/prepared_module.h"
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "xla/hlo/analysis/alias_info.h"
+#include "xla/hlo/analysis/call_graph.h"
+#include "xla/hlo/memory/report/module_facts.h"
+#include "xla/hlo/pass/hlo_pass_pipeline.h"
+#include "xla/hlo/pipeline/pipelines.h"
+#include "xla/hlo/utils/file_util.h"
+#include "xla/hlo/utils/module_io.h"
+#include "xla/hlo/verifier/hlo_verifier.h"
+#include "xla/status_macros.h"
+
+namespace xla {
+
+absl::StatusOr<std::unique_ptr<HloModule>> ReadVerifiedModule(
+    const std::string& path) {
+  TF_ASSIGN_OR_RETURN(std::string contents, ReadFileOrStdin(path));
+  HloParserOptions parser_options;
+  parser_options.set_file_name(path == "-" ? "<stdin>" : path);
+  TF_ASSIGN_OR_RETURN(
+      std::unique_ptr<HloModule> module,
+      ReadModule(contents, DetectModuleFormat(contents), parser_options));
+  HloVerifierOpts opts;
+  opts.allow_mixed_precision = true;
+  absl::Status status = VerifyHloModule(module.get(), opts);
+  if (!status.ok()) {
+    return absl::Status(status.code(), absl::StrCat(parser_options.file_name(),
+                                                    ": ", status.message()));
+  }
+  return module;
+}
+
+absl::StatusOr<std::string> RunPreparation(const PrepareOptions& options,
+                                           const PassRegistry& registry,
+                                           HloModule* module) {
+  std::unique_ptr<HloPassPipeline> pipeline;
+  std::string ran;
+  if (!options.as.empty()) {
+    if (options.passes.has_value()) {
+      return absl::InvalidArgumentError("--as and --passes exclude each other");
+    }
+    TF_ASSIGN_OR_RETURN(pipeline, MakeNamedPipeline(registry, options.as));
+    ran = options.as;
+  } else if (options.passes.has_value()) {
+    TF_ASSIGN_OR_RETURN(pipeline,
+                        registry.ParsePipeline("passes", *options.passes));
+    ran = *options.passes;
+  } else if (!module->has_schedule()) {
+    ran = "prepare";
+    TF_ASSIGN_OR_RETURN(pipeline, MakeNamedPipeline(registry, ran));
+  } else if (!CallGraph::Build(module)->IsFlattened()) {
+    ran = "flatten-call-graph";
+    TF_ASSIGN_OR_RETURN(pipeline, registry.ParsePipeline("flatten", ran));
+  } else {
+    return ran;
+  }
+  TF_RETURN_IF_ERROR(pipeline->Run(module).status());
+  return ran;
+}
+
+absl::StatusOr<PreparedModule> PrepareModule(std::unique_ptr<HloModule> module,
+                                             const PrepareOptions& options,
+                                             const PassRegistry& registry) {
+  if (options.num_partitions > 0) {
+    module->mutable_config().set_num_partitions(options.num_partitions);
+    module->mutable_config().set_use_spmd_partitioning(options.num_partitions >
+                                                       1);
+  }
+  MemoryReport::Input input = DescribeModule(*module);
+  TF_ASSIGN_OR_RETURN(*input.mutable_passes(),
+                      RunPreparation(options, registry, module.get()));
+  AliasInfo alias_info;
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<HloAliasAnalysis> alias_analysis,
+                      HloAliasAnalysis::Run(module.get(), &alias_info));
+  ScheduleOptions schedule_options;
+  schedule_options.algorithm = options.schedule.value_or(
+      module->has_schedule() ? ScheduleAlgorithm::kAsIs
+                             : ScheduleAlgorithm::kBest);
+  schedule_options.effort = options.effort;
+  schedule_options.postprocessor = MakeAsyncPostprocessor(options.async);
+  schedule_options.alias_info = &alias_info;
+  TF_ASSIGN_OR_RETURN(
+      ScheduleResult schedule,
+      ComputeSchedule(module.get(), *alias_analysis, schedule_options));
+  return PreparedModule{std::move(module), std::move(input),
+                        std::move(alias_analysis), std::move(schedule)};
+}
+
+}  // namespace xla

@@ -1,0 +1,64 @@
+#ifndef XLA_HLO_PIPELINE_PREPARED_MODULE_H_
+#define XLA_HLO_PIPELINE_PREPARED_MODULE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "xla/hlo/analysis/hlo_alias_analysis.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/memory/report/memory_report.pb.h"
+#include "xla/hlo/memory/schedulers/async_postprocessor.h"
+#include "xla/hlo/memory/schedulers/compute_schedule.h"
+#include "xla/hlo/pass/pass_registry.h"
+
+namespace xla {
+
+// A module of which the memory can be told: rewritten by what comes before
+// scheduling, with its aliases and an order.
+struct PrepareOptions {
+  // Which order the module runs in. Unset: its own where it has one, else best.
+  std::optional<ScheduleAlgorithm> schedule;
+  int64_t effort = BestMemoryScheduler::kDefaultEffort;
+  // Where the order has starts and dones of asynchronous operations.
+  AsyncPlacement async = AsyncPlacement::kAsScheduled;
+  // Passes before scheduling, as text. Unset: the pipeline `prepare` for a
+  // module without a schedule, which inlines calls and removes what is dead;
+  // for one that has a schedule nothing, or `flatten-call-graph` where
+  // computations are shared.
+  std::optional<std::string> passes;
+  // A pipeline instead, such as "gpu": what a compiler would make of a module
+  // that no compiler has seen. Empty: none.
+  std::string as;
+  // Partitions that the module counts, whatever its header says; 0: as it says.
+  int64_t num_partitions = 0;
+};
+
+struct PreparedModule {
+  std::unique_ptr<HloModule> module;
+  // What the module was before, and what ran.
+  MemoryReport::Input input;
+  std::unique_ptr<HloAliasAnalysis> alias_analysis;
+  ScheduleResult schedule;
+};
+
+// Reads a module ("-": standard input) and verifies it. Errors name the file.
+absl::StatusOr<std::unique_ptr<HloModule>> ReadVerifiedModule(
+    const std::string& path);
+
+// Runs what comes before scheduling and returns its name; "" for nothing.
+// InvalidArgument where both `as` and `passes` are given.
+absl::StatusOr<std::string> RunPreparation(const PrepareOptions& options,
+                                           const PassRegistry& registry,
+                                           HloModule* module);
+
+// All of it. Errors: those of passes, alias analysis and scheduling.
+absl::StatusOr<PreparedModule> PrepareModule(std::unique_ptr<HloModule> module,
+                                             const PrepareOptions& options,
+                                             const PassRegistry& registry);
+
+}  // namespace xla
+
+#endif  // XLA_HLO_PIPELINE_PREPARED_MODULE_H_
