@@ -39,6 +39,10 @@ ABSL_FLAG(int, max_buffers, 20, "Buffers to list.");
 ABSL_FLAG(bool, seconds, true, "Say how long scheduling took.");
 ABSL_FLAG(std::string, o, "",
           "Where to write the scheduled (with --fit: rewritten) module.");
+ABSL_FLAG(std::string, report_file, "-", "Where to write the report.");
+ABSL_FLAG(bool, keep_going, false,
+          "Of --json: what fails is the report's field 'error', and the exit "
+          "status 0; for tables of many modules.");
 ABSL_FLAG(std::string, buffers, "",
           "Where to write when each buffer is live, as CSV for hlo-pack.");
 ABSL_FLAG(std::string, html, "",
@@ -115,6 +119,8 @@ int main(int argc, char** argv) {
   options.max_buffers = absl::GetFlag(FLAGS_max_buffers);
   options.seconds = absl::GetFlag(FLAGS_seconds);
   options.output = absl::GetFlag(FLAGS_o);
+  options.report_file = absl::GetFlag(FLAGS_report_file);
+  options.keep_going = absl::GetFlag(FLAGS_keep_going);
   options.buffers = absl::GetFlag(FLAGS_buffers);
   options.html = absl::GetFlag(FLAGS_html);
   options.device = absl::GetFlag(FLAGS_device);

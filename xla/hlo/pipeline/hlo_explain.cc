@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -134,9 +135,11 @@ absl::Status WriteReport(const HloExplainOptions& options,
 
 }  // namespace
 
-absl::Status RunHloExplain(const HloExplainOptions& options,
-                           const PassRegistry& registry,
-                           const std::string& path, std::ostream& out) {
+namespace {
+
+absl::Status Explain(const HloExplainOptions& options,
+                     const PassRegistry& registry, const std::string& path,
+                     std::ostream& out) {
   TF_RETURN_IF_ERROR(CheckNumbers(options));
   MemoryReportOptions report_options;
   const bool fit = options.fit || options.budget_curve > 0;
@@ -189,6 +192,33 @@ absl::Status RunHloExplain(const HloExplainOptions& options,
         MemoryAccounting::kOurs);
   }
   return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status RunHloExplain(const HloExplainOptions& options,
+                           const PassRegistry& registry,
+                           const std::string& path, std::ostream& out) {
+  if (options.report_file == "-" && !options.keep_going) {
+    return Explain(options, registry, path, out);
+  }
+  std::ostringstream report;
+  absl::Status status = Explain(options, registry, path, report);
+  std::string text = report.str();
+  if (options.keep_going && !status.ok()) {
+    if (text.empty()) {
+      MemoryReport failed;
+      failed.set_error(std::string(status.message()));
+      TF_ASSIGN_OR_RETURN(text, MemoryReportToJson(failed));
+    }
+    status = absl::OkStatus();
+  }
+  if (options.report_file == "-") {
+    out << text;
+  } else {
+    TF_RETURN_IF_ERROR(WriteFileOrStdout(options.report_file, text));
+  }
+  return status;
 }
 
 }  // namespace xla

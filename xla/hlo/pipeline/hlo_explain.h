@@ -25,6 +25,11 @@ struct HloExplainOptions {
   int max_buffers = 20;
   // Leave out how long it took, for reproducible output.
   bool seconds = true;
+  // Where the report goes, text or JSON; "-": standard output.
+  std::string report_file = "-";
+  // Errors become the field `error` of the JSON report, and an unmet limit its
+  // field `fits`: for tables of many modules.
+  bool keep_going = false;
   // Where the scheduled module goes; empty: nowhere.
   std::string output;
   // Where the buffers to find offsets for go, as hlo-pack reads them; empty:
