@@ -186,8 +186,13 @@ absl::StatusOr<RematPlanResult> RunPlan(
 // lower by what was too much; this often at most.
 constexpr int kHeapRounds = 3;
 
-// The bytes in which all buffers of a scheduled module find places.
+// Of the search for places, where simple orders do not fit.
+constexpr int64_t kHeapSearchSteps = 10'000;
+
+// The bytes in which all buffers of a scheduled module find places; any number
+// below the limit will do.
 absl::StatusOr<int64_t> HeapBytes(const HloRematerializationOptions& options,
+                                  int64_t limit_bytes,
                                   const HloModule& module) {
   AliasInfo alias_info;
   TF_ASSIGN_OR_RETURN(std::unique_ptr<HloAliasAnalysis> alias_analysis,
@@ -199,8 +204,12 @@ absl::StatusOr<int64_t> HeapBytes(const HloRematerializationOptions& options,
           [sizes = SizeOptions(options)](const BufferValue& value) {
             return sizes.SizeOf(value.shape());
           }));
-  TF_ASSIGN_OR_RETURN(const packing::OffsetPlan plan,
-                      packing::PlanOffsets(timeline.ToPackingProblem()));
+  packing::OffsetPlannerOptions search;
+  search.capacity = limit_bytes;
+  search.max_steps = kHeapSearchSteps;
+  TF_ASSIGN_OR_RETURN(
+      const packing::OffsetPlan plan,
+      packing::PlanOffsets(timeline.ToPackingProblem(), search));
   return plan.solution.height;
 }
 
@@ -214,7 +223,8 @@ absl::StatusOr<RematPlanResult> RunPlanForHeap(
   TF_ASSIGN_OR_RETURN(RematPlanResult result,
                       RunPlan(options, target, module, threads));
   for (int round = 0; result.met; ++round) {
-    TF_ASSIGN_OR_RETURN(const int64_t heap, HeapBytes(options, *module));
+    TF_ASSIGN_OR_RETURN(const int64_t heap,
+                        HeapBytes(options, limit_bytes, *module));
     if (heap <= limit_bytes) return result;
     target -= heap - limit_bytes;
     std::unique_ptr<HloModule> copy = original->Clone("");
