@@ -52,8 +52,11 @@
 #include "xla/service/spmd/canonicalize_all_gather_for_cse.h"
 #include "xla/service/spmd/collective_permute_motion.h"
 #include "xla/service/spmd/schedule_aware_collective_ops_cse.h"
+#include "xla/service/spmd/sharding_format_picker.h"
 #include "xla/service/spmd/spmd_partitioner.h"
 #include "xla/service/spmd/spmd_partitioner_util.h"
+#include "xla/service/spmd/spmd_prepare.h"
+#include "xla/service/spmd/stateful_rng_spmd_partitioner.h"
 #include "xla/service/spmd/whole_graph_manual_pass.h"
 #include "xla/service/tuple_points_to_analysis.h"
 #include "xla/service/value_range.h"
@@ -82,6 +85,13 @@ TEST(CompatTest, NamesAreWhereOpenXlaHasThem) {
   EXPECT_EQ(xla::HloVerifier(false, true).name(), "hlo-verifier");
   EXPECT_EQ(xla::HloCSE(/*is_layout_sensitive=*/false).name(), "hlo-cse");
   EXPECT_EQ(xla::spmd::SpmdPartitioner(2, 1, {}).name(), "spmd-partitioning");
+  EXPECT_EQ(xla::spmd::StatefulRngSpmdPartitioner(2, 1).name(),
+            "spmd-partitioning");
+  EXPECT_EQ(xla::spmd::SpmdPrepare().name(), "spmd-prepare");
+  using xla::test_only::ShardingFormatPicker;
+  EXPECT_EQ(
+      ShardingFormatPicker(ShardingFormatPicker::ShardingType::kV1).name(),
+      "test-only-sharding-format-picker");
   EXPECT_EQ(xla::CollectivePermuteMotion().name(), "collective-permute-motion");
   TF_EXPECT_OK(absl::OkStatus());
 }

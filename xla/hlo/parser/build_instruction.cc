@@ -180,7 +180,9 @@ bool ModuleParser::ApplyCommonAttributes(Draft* draft,
   }
   if (values.Has(A::kSharding)) {
     const Shape& shape = instruction->shape();
-    if (shape.IsTuple() == values.sharding->IsTuple()) {
+    // That of an outfeed is of what is fed.
+    if (shape.IsTuple() == values.sharding->IsTuple() ||
+        instruction->opcode() == HloOpcode::kOutfeed) {
       instruction->set_sharding(std::move(values.sharding));
     } else if (shape.IsTuple()) {
       // One sharding stands for that of every leaf.

@@ -39,6 +39,8 @@
 #include "xla/hlo/transforms/simplifiers/hlo_module_dce.h"
 #include "xla/hlo/transforms/simplifiers/tuple_simplifier.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
+#include "xla/hlo/transforms/spmd/spmd_prepare.h"
+#include "xla/hlo/transforms/spmd/stateful_rng_spmd_partitioner.h"
 
 namespace xla {
 

@@ -6,9 +6,12 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_module_config.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/verifier/invariant.h"
 #include "xla/hlo/verifier/rules.h"
+#include "xla/shape.h"
+#include "xla/shape_util.h"
 
 namespace xla::verifier {
 namespace {
@@ -18,6 +21,19 @@ absl::Status CheckDevice(const HloInstruction& inst,
   const std::optional<int64_t> device = sharding.UniqueDevice();
   if (!device.has_value() || *device >= 0) return absl::OkStatus();
   return Broken(Invariant::V170, inst, absl::StrCat("found device ", *device));
+}
+
+// An outfeed's sharding is that of what is fed, and may have a leaf more for
+// the token.
+Shape ShardedShape(const HloInstruction& inst) {
+  if (inst.opcode() != HloOpcode::kOutfeed) return inst.shape();
+  const Shape& fed = inst.operand(0)->shape();
+  if (!inst.sharding().IsTuple() ||
+      static_cast<int64_t>(inst.sharding().tuple_elements().size()) ==
+          HloSharding::RequiredLeaves(fed)) {
+    return fed;
+  }
+  return ShapeUtil::MakeTupleShape({fed, inst.shape()});
 }
 
 }  // namespace
@@ -41,7 +57,7 @@ absl::Status CheckSharding(const Context& context, const HloInstruction& inst) {
     absl::Status status = CheckDevice(inst, sharding);
     if (!status.ok()) return status;
   }
-  absl::Status status = sharding.Validate(inst.shape(), devices);
+  absl::Status status = sharding.Validate(ShardedShape(inst), devices);
   if (status.ok()) return status;
   return Broken(Invariant::V170, inst, status.message());
 }

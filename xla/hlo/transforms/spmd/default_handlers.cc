@@ -10,8 +10,6 @@ namespace xla::spmd {
   absl::Status SpmdPartitioningVisitor::Handle##name(HloInstruction* hlo) { \
     return DefaultAction(hlo);                                              \
   }
-COMPUTED_WHOLE(Infeed)
-COMPUTED_WHOLE(Outfeed)
 COMPUTED_WHOLE(RaggedDot)
 COMPUTED_WHOLE(Scan)
 #undef COMPUTED_WHOLE

@@ -58,6 +58,26 @@ absl::StatusOr<HloSharding> Normalized(const HloSharding& sharding,
   return HloSharding::FlatTuple(std::move(leaves));
 }
 
+// An outfeed's sharding is that of what is fed, and may have a leaf more for
+// the token.
+const Shape& ShardedShape(const HloInstruction& hlo) {
+  return hlo.opcode() == HloOpcode::kOutfeed ? hlo.operand(0)->shape()
+                                             : hlo.shape();
+}
+HloSharding WithoutToken(const HloSharding& sharding,
+                         const HloInstruction& hlo) {
+  if (hlo.opcode() != HloOpcode::kOutfeed || !sharding.IsTuple()) {
+    return sharding;
+  }
+  const size_t leaves = HloSharding::RequiredLeaves(hlo.operand(0)->shape());
+  std::vector<HloSharding> elements = sharding.tuple_elements();
+  if (elements.size() != leaves + 1) return sharding;
+  elements.pop_back();
+  return hlo.operand(0)->shape().IsTuple()
+             ? HloSharding::FlatTuple(std::move(elements))
+             : elements[0];
+}
+
 HloSharding DefaultSharding(const HloInstruction& hlo) {
   if (hlo.opcode() == HloOpcode::kRng) return HloSharding::SingleDevice(0);
   if (hlo.opcode() == HloOpcode::kReverse && hlo.operand(0)->has_sharding() &&
@@ -65,7 +85,7 @@ HloSharding DefaultSharding(const HloInstruction& hlo) {
     return hlo_sharding_util::ReverseSharding(hlo.operand(0)->sharding(),
                                               hlo.dimensions());
   }
-  return HloSharding::Single(hlo.shape(), HloSharding::Replicate());
+  return HloSharding::Single(ShardedShape(hlo), HloSharding::Replicate());
 }
 
 }  // namespace
@@ -117,9 +137,11 @@ absl::Status SpmdPartitioner::PreprocessSharding(
       }
       const HloSharding given =
           hlo->has_sharding() ? hlo->sharding() : DefaultSharding(*hlo);
-      absl::StatusOr<HloSharding> sharding = Normalized(given, hlo->shape());
+      const Shape& shape = ShardedShape(*hlo);
+      absl::StatusOr<HloSharding> sharding =
+          Normalized(WithoutToken(given, *hlo), shape);
       if (sharding.ok()) {
-        absl::Status fits = sharding->Validate(hlo->shape(), num_partitions_);
+        absl::Status fits = sharding->Validate(shape, num_partitions_);
         if (!fits.ok()) sharding = fits;
       }
       if (!sharding.ok()) {
