@@ -1,10 +1,15 @@
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/transforms/spmd/handler_util.h"
@@ -33,6 +38,58 @@ HloInstruction* And(HloInstruction* a, HloInstruction* b,
   return a == nullptr ? b : AddBinary(HloOpcode::kAnd, a, b, builder);
 }
 
+// Where the option asks for it: the dimension of evenly cut rows of which all
+// devices want one.
+std::optional<int64_t> DimOfBroadcastRows(const HloInstruction& hlo,
+                                          const HloSharding& input,
+                                          absl::Span<const int64_t> sliced,
+                                          int64_t num_partitions,
+                                          const SpmdPartitionerOptions& o) {
+  if (!o.enable_dynamic_slice_collective_broadcast || num_partitions < 2 ||
+      num_partitions > o.max_dynamic_slice_collective_broadcast_partitions ||
+      !hlo.sharding().IsReplicated() || sliced.size() != 1 ||
+      hlo.shape().dimensions(sliced[0]) != 1 || !input.IsTiledLeaf() ||
+      input.IsManualSubgroup() || UniqueTiledDim(input) != sliced[0] ||
+      input.NumTiles() != num_partitions ||
+      !EvenlyPartitions(hlo.operand(0)->shape(), input)) {
+    return std::nullopt;
+  }
+  return sliced[0];
+}
+
+// The row `owner` has, in a conditional of which each branch is the broadcast
+// of one device: of all devices, the number of the branch is the same.
+HloInstruction* BroadcastOfOwner(
+    const HloInstruction* hlo, HloInstruction* row, HloInstruction* owner,
+    const HloSharding& sharding, int64_t dim,
+    const PartitionedHlo::PartitioningState& state) {
+  std::vector<int64_t> device_of_tile(sharding.NumTiles());
+  const std::vector<int64_t> ordinals = OrdinalTable(sharding, dim);
+  for (int64_t d = 0; d < ordinals.size(); ++d) device_of_tile[ordinals[d]] = d;
+  std::vector<HloComputation*> branches;
+  for (int64_t first : device_of_tile) {
+    SpmdBuilder b(absl::StrCat("broadcast_of_", first), nullptr);
+    HloInstruction* parameter = b.AddInstruction(
+        HloInstruction::CreateParameter(0, row->shape(), "row"));
+    std::vector<int64_t> group = {first};
+    for (int64_t device = 0; device < device_of_tile.size(); ++device) {
+      if (device != first) group.push_back(device);
+    }
+    std::vector<ReplicaGroup> groups(1);
+    groups[0].mutable_replica_ids()->Assign(group.begin(), group.end());
+    HloInstruction* broadcast =
+        b.AddInstruction(HloInstruction::CreateCollectiveBroadcast(
+            row->shape(), {parameter}, groups, /*constrain_layout=*/false,
+            (*state.next_channel_id)++));
+    broadcast->set_metadata(hlo->metadata());
+    branches.push_back(
+        state.module->AddEmbeddedComputation(b.Build(broadcast)));
+  }
+  return state.b->AddInstruction(HloInstruction::CreateConditional(
+      row->shape(), owner, branches,
+      std::vector<HloInstruction*>(branches.size(), row)));
+}
+
 }  // namespace
 
 // A dimension of which one element is taken stays cut: its owner sends the
@@ -45,6 +102,25 @@ absl::Status SpmdPartitioningVisitor::HandleDynamicSlice(HloInstruction* hlo) {
   }
   PartitionedHlo& input = GetPartitionedHlo(hlo->operand(0));
   const std::vector<int64_t> sliced = SlicedDims(whole, hlo->shape());
+  if (const std::optional<int64_t> dim = DimOfBroadcastRows(
+          *hlo, input.sharding(), sliced, num_partitions_, options_)) {
+    const int64_t shard = input.hlo()->shape().dimensions(*dim);
+    HloInstruction* row = ClampToS32(ReplicatedOperand(hlo, *dim + 1),
+                                     whole.dimensions(*dim) - 1, &b_);
+    HloInstruction* size = CreateR0(shard, S32, &b_);
+    HloInstruction* owner = AddBinary(HloOpcode::kDivide, row, size, &b_);
+    std::vector<HloInstruction*> starts(whole.dimensions().size(),
+                                        CreateR0(0, S32, &b_));
+    starts[*dim] = AddBinary(HloOpcode::kRemainder, row, size, &b_);
+    HloInstruction* local =
+        b_.AddInstruction(HloInstruction::CreateDynamicSlice(
+            hlo->shape(), input.hlo(), starts, hlo->shape().dimensions()));
+    Finish(hlo,
+           BroadcastOfOwner(hlo, local, owner, input.sharding(), *dim,
+                            MakePartitioningState()),
+           hlo->sharding());
+    return absl::OkStatus();
+  }
   std::vector<int64_t> longer;
   for (int64_t d : sliced) {
     if (hlo->shape().dimensions(d) != 1) longer.push_back(d);

@@ -1,9 +1,12 @@
 #include "xla/hlo/transforms/spmd/factor_sharding.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/utils/hlo_sharding_util.h"
@@ -11,20 +14,6 @@
 
 namespace xla::spmd {
 namespace {
-
-// The sharding of the factors that goes with that of a tensor; nullopt where
-// nothing is cut.
-std::optional<HloSharding> FactorsOf(int64_t num_factors,
-                                     const FactorTensor& tensor) {
-  if (!tensor.sharding.IsTiledLeaf()) return std::nullopt;
-  std::vector<int64_t> source(num_factors, -1);
-  for (int64_t d = 0; d < tensor.factors.size(); ++d) {
-    if (tensor.factors[d] >= 0) source[tensor.factors[d]] = d;
-  }
-  HloSharding result = MapShardingDims(tensor.sharding, source);
-  if (!result.IsTiledLeaf() || result.NumTiles() == 1) return std::nullopt;
-  return result;
-}
 
 int64_t TilesOf(const HloSharding& factors, absl::Span<const int64_t> dims) {
   int64_t tiles = 1;
@@ -61,6 +50,18 @@ int64_t Cost(const HloSharding& factors, absl::Span<const FactorTensor> tensors,
 }
 
 }  // namespace
+
+std::optional<HloSharding> FactorSharding(int64_t num_factors,
+                                          const FactorTensor& tensor) {
+  if (!tensor.sharding.IsTiledLeaf()) return std::nullopt;
+  std::vector<int64_t> source(num_factors, -1);
+  for (int64_t d = 0; d < tensor.factors.size(); ++d) {
+    if (tensor.factors[d] >= 0) source[tensor.factors[d]] = d;
+  }
+  HloSharding result = MapShardingDims(tensor.sharding, source);
+  if (!result.IsTiledLeaf() || result.NumTiles() == 1) return std::nullopt;
+  return result;
+}
 
 int64_t ReshardBytes(const Shape& shape, const HloSharding& from,
                      const HloSharding& to) {
@@ -157,10 +158,11 @@ double WorkOfFlops(double flops) { return flops * 450e9 / 989e12; }
 
 std::optional<HloSharding> ChooseFactorSharding(
     int64_t num_factors, absl::Span<const FactorTensor> tensors,
-    absl::Span<const int64_t> summed, double work) {
+    absl::Span<const int64_t> summed, double work,
+    absl::Span<const int64_t> preferred) {
   std::vector<HloSharding> candidates;
   for (const FactorTensor& tensor : tensors) {
-    std::optional<HloSharding> factors = FactorsOf(num_factors, tensor);
+    std::optional<HloSharding> factors = FactorSharding(num_factors, tensor);
     if (factors.has_value()) candidates.push_back(*factors);
   }
   // Pairs, and everything merged in order.
@@ -193,9 +195,16 @@ std::optional<HloSharding> ChooseFactorSharding(
     whole += ReshardBytes(tensor.shape, tensor.sharding,
                           ReplicatedOnAllDims(tensor.sharding));
   }
-  std::optional<HloSharding> best;
-  double best_cost = whole + work;
+  int64_t preferred_tiles = 1;
   for (const HloSharding& factors : candidates) {
+    preferred_tiles = std::max(preferred_tiles, TilesOf(factors, preferred));
+  }
+  std::optional<HloSharding> best;
+  double best_cost = preferred_tiles > 1
+                         ? std::numeric_limits<double>::infinity()
+                         : whole + work;
+  for (const HloSharding& factors : candidates) {
+    if (TilesOf(factors, preferred) < preferred_tiles) continue;
     const double cost =
         Cost(factors, tensors, summed) + work / factors.NumTiles();
     // At equal cost more tiles, which mean less work and memory per device.
@@ -207,6 +216,35 @@ std::optional<HloSharding> ChooseFactorSharding(
     }
   }
   return best;
+}
+
+absl::StatusOr<std::optional<HloSharding>> AgreedFactorSharding(
+    const HloInstruction& hlo, int64_t num_factors,
+    absl::Span<const FactorTensor> tensors) {
+  std::optional<HloSharding> all;
+  for (const FactorTensor& tensor : tensors) {
+    const std::optional<HloSharding> factors =
+        FactorSharding(num_factors, tensor);
+    if (!factors.has_value()) continue;
+    if (!all.has_value()) {
+      all = factors;
+    } else if (*all != *factors) {
+      hlo_sharding_util::MergeShardingIfCompatible(*factors, &*all);
+    }
+  }
+  for (const FactorTensor& tensor : tensors) {
+    const bool agrees =
+        all.has_value()
+            ? TensorSharding(*all, tensor) == tensor.sharding
+            : ReplicatedOnAllDims(tensor.sharding) == tensor.sharding;
+    if (!agrees) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the shardings of operands and result conflict, such as ",
+          tensor.sharding.ToString(), " of ", tensor.shape.ToString(),
+          ", and option need_resolve_conflicts is off: ", hlo.ToString()));
+    }
+  }
+  return all;
 }
 
 }  // namespace xla::spmd

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_sharding.h"
@@ -31,6 +32,11 @@ struct FactorTensor {
   bool is_result = false;
 };
 
+// The sharding of the factors that goes with that of a tensor, as far as its
+// dimensions are factors; nullopt where none of those is cut.
+std::optional<HloSharding> FactorSharding(int64_t num_factors,
+                                          const FactorTensor& tensor);
+
 // The sharding of a tensor that goes with one of the factors.
 HloSharding TensorSharding(const HloSharding& factors,
                            const FactorTensor& tensor);
@@ -41,11 +47,19 @@ HloSharding TensorSharding(const HloSharding& factors,
 // device has an addend of the results where such a factor is cut, and a
 // reduce-scatter or all-reduce follows. Nullopt where nothing beats operands
 // that are whole on all devices. `work`: what one device computes where nothing
-// is cut, as bytes that it could receive meanwhile. O(tensors squared *
+// is cut, as bytes that it could receive meanwhile. `preferred`: cuts along
+// these factors go before all others, whatever they cost. O(tensors squared *
 // factors) shardings, each O(rank) and more where devices are listed.
 std::optional<HloSharding> ChooseFactorSharding(
     int64_t num_factors, absl::Span<const FactorTensor> tensors,
-    absl::Span<const int64_t> summed, double work = 0);
+    absl::Span<const int64_t> summed, double work = 0,
+    absl::Span<const int64_t> preferred = {});
+
+// The sharding of the factors of `hlo` that goes with those of all tensors, as
+// they are; nullopt where nothing is cut, InvalidArgument where they conflict.
+absl::StatusOr<std::optional<HloSharding>> AgreedFactorSharding(
+    const HloInstruction& hlo, int64_t num_factors,
+    absl::Span<const FactorTensor> tensors);
 
 // FLOPs as `work`: 989e12 a second (dense bf16) beside 450e9 bytes a second, as
 // an H100 has them.

@@ -32,12 +32,15 @@
 namespace xla::spmd {
 namespace {
 
+using Method = GatherScatterPartitioningMethod;
+
 struct GatherFactors {
   int64_t num_factors = 0;
   FactorTensor operand;
   FactorTensor indices;
   FactorTensor result;
   std::vector<int64_t> picked;  // factors to sum over
+  MethodFactors methods;
   // Dimensions of the operand by component of the index vector, and which of
   // them are picked from or run along an iota.
   std::vector<int64_t> dim_of_component;
@@ -75,7 +78,9 @@ GatherFactors FactorsOf(const HloGatherInstruction& gather,
       const int64_t window = windows[next_window++];
       const bool whole = result.dimensions(d) == operand.dimensions(window);
       f.result.factors.push_back(whole ? d : -1);
-      if (whole) f.operand.factors[window] = d;
+      if (!whole) continue;
+      f.operand.factors[window] = d;
+      f.methods[Method::kOperandPassthrough].push_back(d);
       continue;
     }
     if (next_index == dnums.index_vector_dim()) ++next_index;
@@ -84,8 +89,10 @@ GatherFactors FactorsOf(const HloGatherInstruction& gather,
     f.result.factors.push_back(d);
   }
   for (int i = 0; i < dnums.operand_batching_dims_size(); ++i) {
-    f.operand.factors[dnums.operand_batching_dims(i)] =
+    const int64_t factor =
         result_of_index[dnums.start_indices_batching_dims(i)];
+    f.operand.factors[dnums.operand_batching_dims(i)] = factor;
+    f.methods[Method::kExplicitBatch].push_back(factor);
   }
   for (int64_t i = 0; i < f.dim_of_component.size(); ++i) {
     const int64_t d = f.dim_of_component[i];
@@ -97,10 +104,17 @@ GatherFactors FactorsOf(const HloGatherInstruction& gather,
     const int64_t parallel = along.has_value() ? result_of_index[*along] : -1;
     if (parallel >= 0 && !absl::c_linear_search(f.operand.factors, parallel)) {
       f.operand.factors[d] = parallel;
+      f.methods[Method::kIndexParallel].push_back(parallel);
       continue;
     }
     f.operand.factors[d] = f.num_factors;
     f.picked.push_back(f.num_factors++);
+  }
+  f.methods[Method::kTrivialSlicedOperand] = f.picked;
+  for (int64_t factor : f.indices.factors) {
+    if (factor >= 0 && !absl::c_linear_search(f.operand.factors, factor)) {
+      f.methods[Method::kIndexPassthrough].push_back(factor);
+    }
   }
   return f;
 }
@@ -113,8 +127,15 @@ absl::Status SpmdPartitioningVisitor::HandleGather(HloInstruction* hlo) {
   PartitionedHlo& indices = GetPartitionedHlo(hlo->operand(1));
   const GatherFactors f = FactorsOf(*gather, operand.sharding(),
                                     indices.sharding(), hlo->sharding());
-  const std::optional<HloSharding> factors = ChooseFactorSharding(
-      f.num_factors, {f.operand, f.indices, f.result}, f.picked);
+  const auto tensors = {f.operand, f.indices, f.result};
+  TF_ASSIGN_OR_RETURN(
+      const std::optional<HloSharding> factors,
+      !options_.need_resolve_conflicts
+          ? AgreedFactorSharding(*hlo, f.num_factors, tensors)
+          : ChooseFactorSharding(
+                f.num_factors, tensors, f.picked, /*work=*/0,
+                FactorsOfMethods(f.methods,
+                                 options_.preferred_gather_partition_methods)));
   if (!factors.has_value()) return DefaultAction(hlo);
   const HloSharding operand_sharding = TensorSharding(*factors, f.operand);
   const HloSharding result_sharding = TensorSharding(*factors, f.result);

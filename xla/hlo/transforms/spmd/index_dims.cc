@@ -8,6 +8,18 @@
 
 namespace xla::spmd {
 
+std::vector<int64_t> FactorsOfMethods(
+    const MethodFactors& factors,
+    absl::Span<const GatherScatterPartitioningMethod> methods) {
+  std::vector<int64_t> result;
+  for (GatherScatterPartitioningMethod method : methods) {
+    auto it = factors.find(method);
+    if (it == factors.end()) continue;
+    result.insert(result.end(), it->second.begin(), it->second.end());
+  }
+  return result;
+}
+
 std::optional<int64_t> IotaDimension(const HloInstruction& indices,
                                      int64_t vector_dim, int64_t component,
                                      int64_t size) {

@@ -2,18 +2,27 @@
 #define XLA_HLO_TRANSFORMS_SPMD_INDEX_DIMS_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/transforms/spmd/spmd_builder.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner_options.h"
 #include "xla/shape.h"
 
 // Index vectors of gathers and scatters, which lie along `vector_dim` of the
 // indices; a vector_dim equal to the rank means scalars.
 
 namespace xla::spmd {
+
+// The factors of a loop nest along which each method cuts.
+using MethodFactors =
+    std::map<GatherScatterPartitioningMethod, std::vector<int64_t>>;
+std::vector<int64_t> FactorsOfMethods(
+    const MethodFactors& factors,
+    absl::Span<const GatherScatterPartitioningMethod> methods);
 
 // The dimension of `indices` along which component `component` counts 0, 1, ..,
 // size - 1, through concatenates, broadcasts and reshapes by dimensions of size

@@ -23,6 +23,7 @@
 #include "xla/literal_util.h"
 #include "xla/primitive_util.h"
 #include "xla/shape_util.h"
+#include "xla/status_macros.h"
 
 // Scatters as loop nests. Factors are the dimensions of the updates, and one
 // for each dimension of the operand in which single elements are updated:
@@ -79,6 +80,8 @@ std::optional<Literal> CombinerIdentity(const HloComputation& combiner) {
   }
 }
 
+using Method = GatherScatterPartitioningMethod;
+
 struct ScatterFactors {
   int64_t num_factors = 0;
   FactorTensor operand;
@@ -86,6 +89,7 @@ struct ScatterFactors {
   FactorTensor updates;
   FactorTensor result;
   std::vector<int64_t> combined;  // factors of indices alone
+  MethodFactors methods;
   std::vector<int64_t> dim_of_component;
 };
 
@@ -143,12 +147,15 @@ ScatterFactors FactorsOf(const HloScatterInstruction& scatter,
     if (updates.dimensions(d) != operand.dimensions(windows[d])) continue;
     f.operand.factors[windows[d]] = d;
     f.updates.factors[d] = d;
+    f.methods[Method::kOperandPassthrough].push_back(d);
   }
-  auto tie = [&](int64_t operand_dim, int64_t index_dim) {
+  auto tie = [&](int64_t operand_dim, int64_t index_dim, Method method) {
     f.operand.factors[operand_dim] = factor_of_index[index_dim];
+    f.methods[method].push_back(factor_of_index[index_dim]);
   };
   for (int i = 0; i < dnums.input_batching_dims_size(); ++i) {
-    tie(dnums.input_batching_dims(i), dnums.scatter_indices_batching_dims(i));
+    tie(dnums.input_batching_dims(i), dnums.scatter_indices_batching_dims(i),
+        Method::kExplicitBatch);
   }
   for (int64_t i = 0; i < f.dim_of_component.size(); ++i) {
     const int64_t d = f.dim_of_component[i];
@@ -157,8 +164,9 @@ ScatterFactors FactorsOf(const HloScatterInstruction& scatter,
         indices, dnums.index_vector_dim(), i, operand.dimensions(d));
     if (along.has_value() &&
         !absl::c_linear_search(f.operand.factors, factor_of_index[*along])) {
-      tie(d, *along);
+      tie(d, *along, Method::kIndexParallel);
     } else {
+      f.methods[Method::kTrivialSlicedOperand].push_back(f.num_factors);
       f.operand.factors[d] = f.num_factors++;
     }
   }
@@ -171,6 +179,7 @@ ScatterFactors FactorsOf(const HloScatterInstruction& scatter,
     f.indices.factors[i] = factor;
     f.updates.factors[factor] = factor;
   }
+  f.methods[Method::kIndexPassthrough] = f.combined;
   f.result = f.operand;
   f.result.sharding = result_sharding;
   f.result.is_result = true;
@@ -195,8 +204,15 @@ absl::Status SpmdPartitioningVisitor::HandleScatter(HloInstruction* hlo) {
       indices.sharding(), GetPartitionedHlo(hlo->operand(count + 1)).sharding(),
       wanted.IsTuple() ? wanted.tuple_elements()[0] : wanted,
       identity.has_value() && has_index);
-  const std::optional<HloSharding> factors = ChooseFactorSharding(
-      f.num_factors, {f.operand, f.indices, f.updates, f.result}, f.combined);
+  const auto tensors = {f.operand, f.indices, f.updates, f.result};
+  TF_ASSIGN_OR_RETURN(
+      const std::optional<HloSharding> factors,
+      !options_.need_resolve_conflicts
+          ? AgreedFactorSharding(*hlo, f.num_factors, tensors)
+          : ChooseFactorSharding(
+                f.num_factors, tensors, f.combined, /*work=*/0,
+                FactorsOfMethods(
+                    f.methods, options_.preferred_scatter_partition_methods)));
   if (!factors.has_value()) return DefaultAction(hlo);
   const HloSharding operand_sharding = TensorSharding(*factors, f.operand);
   const HloSharding updates_sharding = TensorSharding(*factors, f.updates);

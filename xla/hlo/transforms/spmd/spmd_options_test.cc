@@ -4,11 +4,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/parser/hlo_parser.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner_options.h"
 
 namespace xla::spmd {
 namespace {
@@ -44,36 +46,77 @@ ENTRY e {
   return {status, partitioner.report()};
 }
 
-void ExpectUnimplemented(const SpmdPartitionerOptions& options,
-                         const std::string& name) {
-  const absl::Status status = Partition(options).status;
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented) << name;
-  EXPECT_THAT(std::string(status.message()), HasSubstr(name));
+std::string Partitioned(absl::string_view text,
+                        const SpmdPartitionerOptions& options) {
+  absl::StatusOr<std::unique_ptr<HloModule>> module =
+      ParseAndReturnUnverifiedModule(text);
+  if (!module.ok()) return std::string(module.status().message());
+  SpmdPartitioner partitioner(0, 0, options);
+  const absl::Status status = partitioner.Run(module->get()).status();
+  return status.ok() ? (*module)->ToString() : std::string(status.message());
 }
 
-TEST(SpmdOptionsTest, DefaultsAreImplemented) {
-  EXPECT_TRUE(Partition(Defaults()).status.ok());
+// Two ways: the rows of p that a device has, or p whole for its own indices.
+constexpr absl::string_view kGather = R"(
+HloModule m, num_partitions=2
+ENTRY e {
+  p = f32[4,64] parameter(0), sharding={devices=[2,1]<=[2]}
+  i = s32[2,1] parameter(1), sharding={devices=[2,1]<=[2]}
+  ROOT g = f32[2,64] gather(p, i), offset_dims={1}, collapsed_slice_dims={0},
+      start_index_map={0}, index_vector_dim=1, slice_sizes={1,64},
+      sharding={devices=[2,1]<=[2]}
+}
+)";
+
+TEST(SpmdOptionsTest, PreferredMethodsOfGathersGoFirst) {
+  SpmdPartitionerOptions options = Defaults();
+  options.preferred_gather_partition_methods = {
+      GatherScatterPartitioningMethod::kIndexPassthrough};
+  EXPECT_THAT(Partitioned(kGather, options), HasSubstr("f32[4,64]{1,0} all-"));
+  options.preferred_gather_partition_methods = {
+      GatherScatterPartitioningMethod::kTrivialSlicedOperand};
+  EXPECT_THAT(Partitioned(kGather, options), HasSubstr("select("));
 }
 
-TEST(SpmdOptionsTest, OtherValuesOfSomeAreNot){
-#define EXPECT_NOT(field, value)           \
-  {                                        \
-    SpmdPartitionerOptions o = Defaults(); \
-    o.field = value;                       \
-    ExpectUnimplemented(o, #field);        \
-  }
-    EXPECT_NOT(conv_halo_exchange_always_on_lhs,
-               false) EXPECT_NOT(bidirectional_windowed_einsum, true)
-        EXPECT_NOT(allow_module_layout_signature_change,
-                   true) EXPECT_NOT(choose_faster_windowed_einsum_over_mem,
-                                    true)
-            EXPECT_NOT(enable_dynamic_slice_collective_broadcast, true)
-                EXPECT_NOT(max_dynamic_slice_collective_broadcast_partitions, 8)
-                    EXPECT_NOT(partial_windowed_einsum, true)
-                        EXPECT_NOT(preferred_gather_partition_methods, {})
-                            EXPECT_NOT(preferred_scatter_partition_methods, {})
-                                EXPECT_NOT(need_resolve_conflicts, false)
-#undef EXPECT_NOT
+constexpr absl::string_view kScatter = R"(
+HloModule m, num_partitions=2
+add {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT z = f32[] add(x, y)
+}
+ENTRY e {
+  p = f32[4,64] parameter(0), sharding={devices=[2,1]<=[2]}
+  i = s32[2,1] parameter(1), sharding={devices=[2,1]<=[2]}
+  u = f32[2,64] parameter(2), sharding={devices=[2,1]<=[2]}
+  ROOT s = f32[4,64] scatter(p, i, u), to_apply=add, update_window_dims={1},
+      inserted_window_dims={0}, scatter_dims_to_operand_dims={0},
+      index_vector_dim=1, sharding={devices=[2,1]<=[2]}
+}
+)";
+
+TEST(SpmdOptionsTest, PreferredMethodsOfScattersGoFirst) {
+  SpmdPartitionerOptions options = Defaults();
+  options.preferred_scatter_partition_methods = {
+      GatherScatterPartitioningMethod::kIndexPassthrough};
+  EXPECT_THAT(Partitioned(kScatter, options), HasSubstr("all-reduce("));
+  options.preferred_scatter_partition_methods = {
+      GatherScatterPartitioningMethod::kTrivialSlicedOperand};
+  EXPECT_THAT(Partitioned(kScatter, options), Not(HasSubstr("all-reduce(")));
+}
+
+TEST(SpmdOptionsTest, LayoutsOfTheEntryStayUnlessTheOptionSaysOtherwise) {
+  constexpr absl::string_view text = R"(
+HloModule m, num_partitions=2, entry_computation_layout={(f32[4,6]{0,1})->f32[4,6]{0,1}}
+ENTRY e {
+  p = f32[4,6]{0,1} parameter(0), sharding={devices=[2,1]<=[2]}
+  ROOT c = f32[4,6]{0,1} copy(p), sharding={devices=[2,1]<=[2]}
+}
+)";
+  SpmdPartitionerOptions options = Defaults();
+  EXPECT_THAT(Partitioned(text, options), HasSubstr("{(f32[2,6]{0,1})->"));
+  options.allow_module_layout_signature_change = true;
+  EXPECT_THAT(Partitioned(text, options), HasSubstr("{(f32[2,6]{1,0})->"));
 }
 
 TEST(SpmdOptionsTest, ReportHasTheLargestArrays) {

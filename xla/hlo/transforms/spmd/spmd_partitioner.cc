@@ -66,37 +66,25 @@ SpmdPartitioner::SpmdPartitioner(const SpmdPartitioningPassOptions& options)
       options.disable_ag_rewrite_for_multiple_consumers;
   options_.max_windowed_einsum_iteration =
       options.max_windowed_einsum_iteration;
+  options_.bidirectional_windowed_einsum =
+      options.bidirectional_windowed_einsum;
+  options_.partial_windowed_einsum = options.partial_windowed_einsum;
+  options_.choose_faster_windowed_einsum_over_mem =
+      options.choose_faster_windowed_einsum_over_mem;
+  options_.conv_halo_exchange_always_on_lhs =
+      options.conv_halo_exchange_always_on_lhs;
+  options_.allow_module_layout_signature_change =
+      options.allow_module_layout_signature_change;
+  options_.enable_dynamic_slice_collective_broadcast =
+      options.max_dynamic_slice_broadcast_devices > 0;
+  options_.max_dynamic_slice_collective_broadcast_partitions =
+      options.max_dynamic_slice_broadcast_devices;
+  options_.need_resolve_conflicts = options.need_resolve_conflicts;
   if (options.total_bytes_windowed_einsum_threshold >= 0) {
     options_.total_bytes_windowed_einsum_threshold =
         options.total_bytes_windowed_einsum_threshold;
   }
 }
-
-namespace {
-
-absl::Status CheckImplemented(const SpmdPartitionerOptions& options) {
-  const SpmdPartitionerOptions defaults;
-#define CHECK_IS_DEFAULT(field)                         \
-  if (options.field != defaults.field) {                \
-    return absl::UnimplementedError(                    \
-        "spmd-partitioning: the option " #field         \
-        " is implemented with its default value only"); \
-  }
-  CHECK_IS_DEFAULT(conv_halo_exchange_always_on_lhs)
-  CHECK_IS_DEFAULT(bidirectional_windowed_einsum)
-  CHECK_IS_DEFAULT(allow_module_layout_signature_change)
-  CHECK_IS_DEFAULT(choose_faster_windowed_einsum_over_mem)
-  CHECK_IS_DEFAULT(enable_dynamic_slice_collective_broadcast)
-  CHECK_IS_DEFAULT(max_dynamic_slice_collective_broadcast_partitions)
-  CHECK_IS_DEFAULT(partial_windowed_einsum)
-  CHECK_IS_DEFAULT(preferred_gather_partition_methods)
-  CHECK_IS_DEFAULT(preferred_scatter_partition_methods)
-  CHECK_IS_DEFAULT(need_resolve_conflicts)
-#undef CHECK_IS_DEFAULT
-  return absl::OkStatus();
-}
-
-}  // namespace
 
 std::unique_ptr<SpmdPartitioningVisitor> SpmdPartitioner::CreateVisitor(
     HloComputation* computation, int64_t num_partitions, int64_t num_replicas,
@@ -197,10 +185,11 @@ absl::StatusOr<PassReport> SpmdPartitioner::FinishReport(
 
 namespace {
 
-// The layouts of the whole values, for the shapes of shards.
+// The layouts of the whole values, or default ones, for the shapes of shards.
 ComputationLayout ShardedLayout(const ComputationLayout& before,
                                 const HloComputation& entry,
-                                const HloSharding& root_sharding) {
+                                const HloSharding& root_sharding,
+                                bool default_layouts) {
   ComputationLayout layout(
       ShapeLayout(MakePartitionedShape(before.result_shape(), root_sharding)));
   for (int64_t i = 0; i < entry.num_parameters(); ++i) {
@@ -208,6 +197,7 @@ ComputationLayout ShardedLayout(const ComputationLayout& before,
         MakePartitionedShape(before.parameter_shape(i),
                              entry.parameter_instruction(i)->sharding())));
   }
+  if (default_layouts) layout.SetToDefaultLayout();
   return layout;
 }
 
@@ -272,7 +262,6 @@ absl::Status SpmdPartitioner::PartitionComputations(HloModule* module,
 absl::StatusOr<bool> SpmdPartitioner::RunImpl(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
-  RETURN_IF_ERROR(CheckImplemented(options_));
   execution_threads_ = execution_threads;
   num_partitions_ = requested_partitions_ != 0
                         ? requested_partitions_
@@ -303,7 +292,9 @@ absl::StatusOr<bool> SpmdPartitioner::RunImpl(
   RETURN_IF_ERROR(PartitionComputations(module, &logger));
   RETURN_IF_ERROR(CheckEntrySignature(*module, before));
   *module->mutable_entry_computation_layout() =
-      ShardedLayout(before, *module->entry_computation(), root_sharding);
+      ShardedLayout(before, *module->entry_computation(), root_sharding,
+                    options_.allow_module_signature_change &&
+                        options_.allow_module_layout_signature_change);
   absl::StrAppend(&report_, logger.MakeReport(),
                   SpmdLogger::ReportAfterPartition(
                       *module, options_.report_instruction_count));

@@ -47,6 +47,13 @@ struct SpmdPartitioningPassOptions {
   bool disable_ag_rewrite_for_multiple_consumers = false;
   int64_t total_bytes_windowed_einsum_threshold = -1;
   int64_t max_windowed_einsum_iteration = 32;
+  bool bidirectional_windowed_einsum = false;
+  bool partial_windowed_einsum = false;
+  bool choose_faster_windowed_einsum_over_mem = false;
+  bool conv_halo_exchange_always_on_lhs = true;
+  bool allow_module_layout_signature_change = false;
+  int64_t max_dynamic_slice_broadcast_devices = 0;
+  bool need_resolve_conflicts = true;
   std::string mesh;
 
   template <typename Visitor>
@@ -75,6 +82,23 @@ struct SpmdPartitioningPassOptions {
           "a ring also where another reader gathers the operand");
     visit("windowed-einsum-once", disable_ag_rewrite_for_multiple_consumers,
           "no second ring for the same operand");
+    visit("windowed-einsum-both-ways", bidirectional_windowed_einsum,
+          "rings run in both directions at once");
+    visit("windowed-einsum-groups", partial_windowed_einsum,
+          "rings also of a part of the devices");
+    visit("windowed-einsum-longest", choose_faster_windowed_einsum_over_mem,
+          "of two rings the one with more steps, not more bytes");
+    visit("convolution-halo-on-lhs", conv_halo_exchange_always_on_lhs,
+          "where both operands of a convolution are cut spatially, halos of "
+          "the left one; false: of the kernel");
+    visit("allow-module-layout-signature-change",
+          allow_module_layout_signature_change,
+          "parameters and results of the entry take default layouts");
+    visit("dynamic-slice-broadcast", max_dynamic_slice_broadcast_devices,
+          "the owner of one row of a stack broadcasts it, up to so many "
+          "devices");
+    visit("resolve-conflicts", need_resolve_conflicts,
+          "false: shardings that would need moves are errors");
     visit("mesh", mesh,
           "of reports: the devices and their links, such as 2x4 or "
           "2x4:h100-multihost; by default one axis of all");

@@ -16,10 +16,9 @@ enum class GatherScatterPartitioningMethod {
   kIndexPassthrough,
 };
 
-// Values other than the default are UnimplementedError where that is said.
 struct SpmdPartitionerOptions {
   // Where both operands of a convolution are tiled spatially, halos of the left
-  // one are exchanged; false (of the right one) is not implemented.
+  // one are exchanged; false: of the right one.
   bool conv_halo_exchange_always_on_lhs = true;
   // Lines per report of SpmdLogger.
   int64_t report_instruction_count = 5;
@@ -28,33 +27,33 @@ struct SpmdPartitionerOptions {
   int64_t threshold_for_windowed_einsum_mib = 256;
   // Two steps of such a loop per iteration.
   bool unroll_windowed_einsum = false;
-  // Both directions of the ring; not implemented.
+  // Both directions of the ring at once, where its devices are a multiple of
+  // four; wins over unroll_windowed_einsum.
   bool bidirectional_windowed_einsum = false;
   // Parameters and results of the entry take the shapes of shards.
   bool allow_module_signature_change = false;
-  // Then layouts are derived anew also where no dimension has changed; not
-  // implemented.
+  // Then layouts of parameters and results become the default ones.
   bool allow_module_layout_signature_change = false;
   // Keep the results of reshards to fewer tiles for other users.
   bool cache_all_gather = true;
-  // Of two groupings of a dot, prefer the one that gives a windowed loop; not
-  // implemented.
+  // Where either operand of a dot could travel, the one with more steps, not
+  // the one with more bytes.
   bool choose_faster_windowed_einsum_over_mem = false;
   // Make the loop even where another user gathers the same operand.
   bool skip_checking_windowed_einsum_users = false;
   // The forms of the loop that are permitted.
   bool enable_windowed_einsum_for_all_gather = true;
   bool enable_windowed_einsum_for_reduce_scatter = true;
-  // A dynamic slice of one row of a sharded stack: its owner broadcasts it; not
-  // implemented.
+  // A dynamic slice of one row of a sharded stack: its owner broadcasts it, if
+  // there are at most so many devices.
   bool enable_dynamic_slice_collective_broadcast = false;
   int64_t max_dynamic_slice_collective_broadcast_partitions = 32;
   // No loop where an operand feeds one already.
   bool disable_ag_rewrite_for_multiple_consumers = false;
-  // Loops inside groups, for operands sharded in two dimensions; not
-  // implemented.
+  // Loops inside groups, for operands sharded in two dimensions.
   bool partial_windowed_einsum = false;
-  // These count as free when methods are compared; others are not implemented.
+  // Dimensions that these methods can cut are cut, whatever it costs; prices
+  // decide on the others.
   std::vector<GatherScatterPartitioningMethod>
       preferred_gather_partition_methods = {
           GatherScatterPartitioningMethod::kExplicitBatch,
@@ -67,8 +66,8 @@ struct SpmdPartitionerOptions {
   std::optional<int64_t> total_bytes_windowed_einsum_threshold;
   // No loop for more devices.
   int64_t max_windowed_einsum_iteration = 32;
-  // False: shardings of operands and result agree already, and dots, gathers
-  // and scatters move nothing; not implemented.
+  // False: shardings of operands and result agree already, or it is an error;
+  // gathers, scatters, and dots for which no loop is permitted, move nothing.
   bool need_resolve_conflicts = true;
 };
 

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "xla/comparison_util.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -21,6 +22,7 @@
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
+#include "xla/hlo/utils/hlo_sharding_util.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/util.h"
@@ -32,25 +34,6 @@ int64_t DimOfFactor(const FactorTensor& tensor, int64_t factor) {
   if (factor < 0) return -1;
   auto it = absl::c_find(tensor.factors, factor);
   return it == tensor.factors.end() ? -1 : it - tensor.factors.begin();
-}
-
-// The factor that all devices cut, each its own tile, and nothing else.
-std::optional<int64_t> OnlyCutFactor(const FactorTensor& tensor,
-                                     int64_t num_partitions) {
-  const HloSharding& sharding = tensor.sharding;
-  if (!sharding.IsTiledLeaf() || sharding.IsManualSubgroup() ||
-      sharding.NumTiles() != num_partitions) {
-    return std::nullopt;
-  }
-  const std::optional<int64_t> dim = UniqueTiledDim(sharding);
-  if (!dim.has_value() || tensor.factors[*dim] < 0) return std::nullopt;
-  return tensor.factors[*dim];
-}
-
-// The devices hold the tiles of their factors in the same order.
-bool SameOrder(const FactorTensor& a, const FactorTensor& b) {
-  return OrdinalTable(a.sharding, *UniqueTiledDim(a.sharding)) ==
-         OrdinalTable(b.sharding, *UniqueTiledDim(b.sharding));
 }
 
 bool IsLargeEnough(const HloInstruction& dot, const Shape& counted,
@@ -73,134 +56,201 @@ bool IsGatheredByAnother(const HloInstruction& dot,
   });
 }
 
-void SetRing(const FactorTensor& tensor, bool scatters, WindowedDot* ring) {
-  const int64_t dim = *UniqueTiledDim(tensor.sharding);
-  const int64_t count = tensor.sharding.NumTiles();
-  ring->num_partitions = count;
-  ring->window = CeilOfRatio(tensor.shape.dimensions(dim), count);
-  ring->first = OrdinalTable(tensor.sharding, dim);
-  std::vector<int64_t> device(count);
-  for (int64_t d = 0; d < count; ++d) device[ring->first[d]] = d;
-  for (int64_t tile = 0; tile < count; ++tile) {
-    ring->pairs.push_back({device[(tile + 1) % count], device[tile]});
+void SetRing(const FactorTensor& tensor, int64_t dim, WindowedDot* ring) {
+  ring->count = ShardCountAtDim(tensor.sharding, dim);
+  ring->window = CeilOfRatio(tensor.shape.dimensions(dim), ring->count);
+  ring->ordinal = OrdinalTable(tensor.sharding, dim);
+  for (const std::vector<int64_t>& devices :
+       GetPartitionGroupsForReplication(tensor.sharding, {dim})
+           ->flattened_replica_groups()) {
+    for (int64_t tile = 0; tile < ring->count; ++tile) {
+      ring->pairs.push_back({devices[(tile + 1) % ring->count], devices[tile]});
+    }
   }
-  if (!scatters) return;
-  for (int64_t& first : ring->first) first = (first + 1) % count;
+}
+
+// Each device has a tile of its own.
+bool HasNoCopies(const HloSharding& sharding, int64_t num_partitions) {
+  return sharding.IsTiledLeaf() && !sharding.IsManualSubgroup() &&
+         sharding.NumTiles() == num_partitions;
+}
+
+// The ring in which `moved` travels while `kept` and the result stay.
+std::optional<WindowedDot> GatherRing(int64_t num_factors,
+                                      const FactorTensor& moved,
+                                      const FactorTensor& kept,
+                                      const FactorTensor& result,
+                                      int64_t num_partitions) {
+  const std::optional<HloSharding> factors =
+      FactorSharding(num_factors, result);
+  if (!factors.has_value() || !HasNoCopies(moved.sharding, num_partitions) ||
+      TensorSharding(*factors, result) != result.sharding) {
+    return std::nullopt;
+  }
+  std::optional<int64_t> window;
+  for (int64_t d = 0; d < moved.factors.size(); ++d) {
+    if (moved.sharding.dimension(d) == 1) continue;
+    const int64_t factor = moved.factors[d];
+    if (factor >= 0 && factors->dimension(factor) > 1) continue;
+    if (factor < 0 || window.has_value()) return std::nullopt;
+    window = d;
+  }
+  if (!window.has_value() || ReplicatedOnDims(moved.sharding, {*window}) !=
+                                 TensorSharding(*factors, moved)) {
+    return std::nullopt;
+  }
+  WindowedDot ring;
+  const int64_t factor = moved.factors[*window];
+  ring.operand_dims[1] = DimOfFactor(kept, factor);
+  ring.result_dim = DimOfFactor(result, factor);
+  ring.shardings = {moved.sharding, TensorSharding(*factors, kept)};
+  SetRing(moved, *window, &ring);
+  return ring;
+}
+
+bool IsPermitted(const WindowedDot& ring, int64_t num_partitions,
+                 const SpmdPartitionerOptions& options) {
+  return ring.count <= options.max_windowed_einsum_iteration &&
+         (ring.count == num_partitions || options.partial_windowed_einsum);
 }
 
 std::optional<WindowedDot> ChooseGather(
-    const HloInstruction& dot, const std::array<const FactorTensor*, 2>& sides,
-    const FactorTensor& result, int64_t num_partitions,
+    const HloInstruction& dot, int64_t num_factors,
+    const std::array<const FactorTensor*, 2>& sides, const FactorTensor& result,
+    bool in_place, int64_t num_partitions,
     const SpmdPartitionerOptions& options) {
+  std::optional<WindowedDot> best;
+  int64_t best_value = 0;
   for (int64_t moving : {1, 0}) {
     const FactorTensor& moved = *sides[moving];
     const FactorTensor& kept = *sides[1 - moving];
-    const auto window = OnlyCutFactor(moved, num_partitions);
-    const auto shared = OnlyCutFactor(kept, num_partitions);
-    if (!window.has_value() || !shared.has_value() ||
-        OnlyCutFactor(result, num_partitions) != shared ||
-        DimOfFactor(moved, *shared) >= 0 || !SameOrder(kept, result) ||
-        !IsLargeEnough(dot, moved.shape, options)) {
+    std::optional<WindowedDot> ring =
+        GatherRing(num_factors, moved, kept, result, num_partitions);
+    if (!ring.has_value() || !IsPermitted(*ring, num_partitions, options) ||
+        !IsLargeEnough(dot, moved.shape, options) ||
+        (in_place && ring->shardings[1] != kept.sharding)) {
       continue;
     }
     if (!options.skip_checking_windowed_einsum_users &&
         IsGatheredByAnother(dot, *dot.operand(moving))) {
       continue;
     }
-    WindowedDot ring;
-    ring.moving = moving;
-    ring.operand_dims[1 - moving] = DimOfFactor(kept, *window);
-    ring.result_dim = DimOfFactor(result, *window);
-    SetRing(moved, /*scatters=*/false, &ring);
-    return ring;
+    const int64_t value = options.choose_faster_windowed_einsum_over_mem
+                              ? ring->count
+                              : ShapeSizeInBytes(moved.shape);
+    if (value <= best_value) continue;
+    best_value = value;
+    best = std::move(ring);
+    best->moving = moving;
+    if (moving == 1) {
+      std::swap(best->shardings[0], best->shardings[1]);
+      std::swap(best->operand_dims[0], best->operand_dims[1]);
+    }
+  }
+  return best;
+}
+
+std::optional<WindowedDot> ChooseScatter(
+    const HloInstruction& dot, int64_t num_factors, const FactorTensor& lhs,
+    const FactorTensor& rhs, const FactorTensor& result,
+    absl::Span<const int64_t> contracting, int64_t num_partitions,
+    const SpmdPartitionerOptions& options) {
+  std::optional<HloSharding> addends = FactorSharding(num_factors, lhs);
+  const std::optional<HloSharding> other = FactorSharding(num_factors, rhs);
+  const std::optional<HloSharding> wanted = FactorSharding(num_factors, result);
+  if (!addends.has_value() || !other.has_value() || !wanted.has_value() ||
+      !HasNoCopies(*wanted, num_partitions) ||
+      TensorSharding(*wanted, result) != result.sharding) {
+    return std::nullopt;
+  }
+  if (*addends != *other) {
+    hlo_sharding_util::MergeShardingIfCompatible(*other, &*addends);
+  }
+  if (!HasNoCopies(*addends, num_partitions) ||
+      TensorSharding(*addends, lhs) != lhs.sharding ||
+      TensorSharding(*addends, rhs) != rhs.sharding ||
+      !IsLargeEnough(dot, result.shape, options)) {
+    return std::nullopt;
+  }
+  for (int64_t summed : contracting) {
+    for (int64_t d = 0; d < result.factors.size(); ++d) {
+      const int64_t factor = result.factors[d];
+      if (addends->dimension(summed) == 1 || factor < 0 ||
+          wanted->dimension(factor) == 1 || addends->dimension(factor) > 1 ||
+          ReplicatedOnDims(*addends, {summed}) !=
+              ReplicatedOnDims(*wanted, {factor})) {
+        continue;
+      }
+      WindowedDot ring;
+      ring.scatters = true;
+      ring.operand_dims = {DimOfFactor(lhs, factor), DimOfFactor(rhs, factor)};
+      ring.shardings = {lhs.sharding, rhs.sharding};
+      SetRing(result, d, &ring);
+      if (IsPermitted(ring, num_partitions, options)) return ring;
+    }
   }
   return std::nullopt;
 }
 
-std::optional<WindowedDot> ChooseScatter(
-    const HloInstruction& dot, const FactorTensor& lhs, const FactorTensor& rhs,
-    const FactorTensor& result, int64_t num_partitions,
-    const SpmdPartitionerOptions& options) {
-  const auto summed = OnlyCutFactor(lhs, num_partitions);
-  const auto window = OnlyCutFactor(result, num_partitions);
-  if (!summed.has_value() || !window.has_value() ||
-      OnlyCutFactor(rhs, num_partitions) != summed ||
-      DimOfFactor(result, *summed) >= 0 || !SameOrder(lhs, rhs) ||
-      !IsLargeEnough(dot, result.shape, options)) {
-    return std::nullopt;
-  }
-  WindowedDot ring;
-  ring.scatters = true;
-  ring.operand_dims = {DimOfFactor(lhs, *window), DimOfFactor(rhs, *window)};
-  SetRing(result, /*scatters=*/true, &ring);
-  return ring;
+HloInstruction* AddSums(HloInstruction* a, HloInstruction* b,
+                        SpmdBuilder* builder) {
+  return AddBinary(
+      a->shape().element_type() == PRED ? HloOpcode::kOr : HloOpcode::kAdd, a,
+      b, builder);
 }
 
-// The state between two steps; the sum is null before the first.
+// The state between two steps; sums are null before the first. What travels
+// back, and the number of its window, are null where the ring runs one way.
 struct RingState {
   std::array<HloInstruction*, 2> operands;
   HloInstruction* sum;
   HloInstruction* position;
+  HloInstruction* back = nullptr;
+  HloInstruction* back_position = nullptr;
 };
 
 class RingEmitter {
  public:
-  RingEmitter(HloInstruction* dot, const WindowedDot& ring,
+  RingEmitter(HloInstruction* dot, const WindowedDot& ring, RingForm form,
               const PartitionedHlo::PartitioningState& state)
-      : dot_(dot), ring_(ring), state_(state) {}
+      : dot_(dot), ring_(ring), form_(form), state_(state) {}
 
-  // Takes part in the dot what the device has now.
+  // Takes part in the dot what the device has now, of either direction.
   void Multiply(RingState* s, SpmdBuilder* b) const {
-    HloInstruction* count = CreateR0(ring_.num_partitions, S32, b);
-    HloInstruction* start =
-        AddBinary(HloOpcode::kMultiply,
-                  AddBinary(HloOpcode::kRemainder, s->position, count, b),
-                  CreateR0(ring_.window, S32, b), b);
-    std::vector<HloInstruction*> operands;
-    for (int64_t i = 0; i < 2; ++i) {
-      operands.push_back(
-          Window(s->operands[i], ring_.operand_dims[i], start, b));
-    }
-    HloInstruction* part =
-        b->AddInstruction(dot_->CloneWithNewOperands(PartShape(), operands));
-    part->clear_sharding();
-    if (ring_.result_dim >= 0) {
-      s->sum = b->AddInstruction(HloInstruction::CreateDynamicUpdateSlice(
-          s->sum->shape(), s->sum, part,
-          Starts(s->sum->shape(), ring_.result_dim, start, b)));
-    } else {
-      const HloOpcode add = part->shape().element_type() == PRED
-                                ? HloOpcode::kOr
-                                : HloOpcode::kAdd;
-      s->sum = s->sum == nullptr ? part : AddBinary(add, s->sum, part, b);
-    }
+    MultiplyOne(s, /*back=*/false, b);
+    if (form_.both_ways) MultiplyOne(s, /*back=*/true, b);
   }
 
   // One step onwards: shards go on after they were used, sums before.
   void Step(RingState* s, SpmdBuilder* b) const {
     if (!ring_.scatters) Multiply(s, b);
-    HloInstruction*& moving =
-        ring_.scatters ? s->sum : s->operands[ring_.moving];
-    auto pairs = ring_.pairs;
-    moving = state_.collective_ops_creator.create_collective_permute(
-        b, moving, pairs, (*state_.next_channel_id)++);
-    s->position =
-        AddBinary(HloOpcode::kAdd, s->position, CreateR0(1, S32, b), b);
+    Send(s, /*back=*/false, b);
+    if (form_.both_ways) Send(s, /*back=*/true, b);
     if (ring_.scatters) Multiply(s, b);
   }
 
-  // The loop of `iterations` with `steps` each, whose state replaces *s.
-  HloInstruction* Loop(RingState* s, int64_t iterations, int64_t steps) const {
+  // Sends what travels to the next device, which counts on.
+  void Send(RingState* s, bool back, SpmdBuilder* b) const {
+    std::vector<std::pair<int64_t, int64_t>> pairs = ring_.pairs;
+    if (back) {
+      for (auto& [source, target] : pairs) std::swap(source, target);
+    }
+    HloInstruction*& moving = Moving(s, back);
+    moving = state_.collective_ops_creator.create_collective_permute(
+        b, moving, pairs, (*state_.next_channel_id)++);
+    HloInstruction*& position = back ? s->back_position : s->position;
+    position = AddBinary(HloOpcode::kAdd, position,
+                         CreateR0(back ? ring_.count - 1 : 1, S32, b), b);
+  }
+
+  // The loop of `iterations`, whose state replaces *s.
+  HloInstruction* Loop(RingState* s, int64_t iterations) const {
     SpmdBuilder* b = state_.b;
-    HloInstruction* init = b->AddInstruction(
-        HloInstruction::CreateTuple({s->operands[0], s->operands[1], s->sum,
-                                     s->position, CreateR0(0, S32, b)}));
+    HloInstruction* init = State(*s, CreateR0(0, S32, b), b);
     HloInstruction* loop = b->AddInstruction(HloInstruction::CreateWhile(
         init->shape(), Condition(init->shape(), iterations),
-        Body(init->shape(), steps), init));
-    for (int64_t i = 0; i < 2; ++i) s->operands[i] = Element(loop, i, b);
-    s->sum = Element(loop, 2, b);
-    s->position = Element(loop, 3, b);
+        Body(init->shape()), init));
+    *s = Elements(loop, b);
     return loop;
   }
 
@@ -208,8 +258,7 @@ class RingEmitter {
   Shape SumShape() const {
     Shape shape = PartShape();
     if (ring_.result_dim >= 0) {
-      shape.set_dimensions(ring_.result_dim,
-                           ring_.window * ring_.num_partitions);
+      shape.set_dimensions(ring_.result_dim, ring_.window * ring_.count);
     }
     return shape;
   }
@@ -227,6 +276,57 @@ class RingEmitter {
                                  SpmdBuilder* b) {
     return b->AddInstruction(HloInstruction::CreateGetTupleElement(
         tuple->shape().tuple_shapes(i), tuple, i));
+  }
+
+  HloInstruction*& Moving(RingState* s, bool back) const {
+    if (back) return s->back;
+    return ring_.scatters ? s->sum : s->operands[ring_.moving];
+  }
+
+  void MultiplyOne(RingState* s, bool back, SpmdBuilder* b) const {
+    HloInstruction* start = AddBinary(
+        HloOpcode::kMultiply,
+        AddBinary(HloOpcode::kRemainder, back ? s->back_position : s->position,
+                  CreateR0(ring_.count, S32, b), b),
+        CreateR0(ring_.window, S32, b), b);
+    std::array<HloInstruction*, 2> operands = s->operands;
+    if (!ring_.scatters) operands[ring_.moving] = Moving(s, back);
+    for (int64_t i = 0; i < 2; ++i) {
+      operands[i] = Window(operands[i], ring_.operand_dims[i], start, b);
+    }
+    HloInstruction* part =
+        b->AddInstruction(dot_->CloneWithNewOperands(PartShape(), operands));
+    part->clear_sharding();
+    if (ring_.result_dim >= 0) {
+      s->sum = b->AddInstruction(HloInstruction::CreateDynamicUpdateSlice(
+          s->sum->shape(), s->sum, part,
+          Starts(s->sum->shape(), ring_.result_dim, start, b)));
+      return;
+    }
+    HloInstruction*& sum = ring_.scatters ? Moving(s, back) : s->sum;
+    sum = sum == nullptr ? part : AddSums(sum, part, b);
+  }
+
+  HloInstruction* State(const RingState& s, HloInstruction* iteration,
+                        SpmdBuilder* b) const {
+    std::vector<HloInstruction*> elements = {s.operands[0], s.operands[1],
+                                             s.sum, s.position, iteration};
+    if (form_.both_ways) {
+      elements.push_back(s.back);
+      elements.push_back(s.back_position);
+    }
+    return b->AddInstruction(HloInstruction::CreateTuple(elements));
+  }
+
+  RingState Elements(HloInstruction* tuple, SpmdBuilder* b) const {
+    RingState s = {{Element(tuple, 0, b), Element(tuple, 1, b)},
+                   Element(tuple, 2, b),
+                   Element(tuple, 3, b)};
+    if (form_.both_ways) {
+      s.back = Element(tuple, 5, b);
+      s.back_position = Element(tuple, 6, b);
+    }
+    return s;
   }
 
   static std::vector<HloInstruction*> Starts(const Shape& shape, int64_t dim,
@@ -258,52 +358,63 @@ class RingEmitter {
     return state_.module->AddEmbeddedComputation(b.Build(root));
   }
 
-  HloComputation* Body(const Shape& shape, int64_t steps) const {
+  HloComputation* Body(const Shape& shape) const {
     SpmdBuilder b(absl::StrCat("windowed_dot_general_body_", Form()), dot_);
     HloInstruction* parameter =
         b.AddInstruction(HloInstruction::CreateParameter(0, shape, "state"));
-    RingState s = {{Element(parameter, 0, &b), Element(parameter, 1, &b)},
-                   Element(parameter, 2, &b),
-                   Element(parameter, 3, &b)};
-    for (int64_t i = 0; i < steps; ++i) Step(&s, &b);
+    RingState s = Elements(parameter, &b);
+    for (int64_t i = 0; i < form_.steps; ++i) Step(&s, &b);
     HloInstruction* next = AddBinary(HloOpcode::kAdd, Element(parameter, 4, &b),
                                      CreateR0(1, S32, &b), &b);
-    return state_.module->AddEmbeddedComputation(
-        b.Build(b.AddInstruction(HloInstruction::CreateTuple(
-            {s.operands[0], s.operands[1], s.sum, s.position, next}))));
+    return state_.module->AddEmbeddedComputation(b.Build(State(s, next, &b)));
   }
 
   absl::string_view Form() const { return ring_.scatters ? "rs" : "ag"; }
 
   HloInstruction* dot_;
   const WindowedDot& ring_;
+  const RingForm form_;
   const PartitionedHlo::PartitioningState& state_;
 };
 
 }  // namespace
 
 std::optional<WindowedDot> ChooseWindowedDot(
-    const HloInstruction& dot, const FactorTensor& lhs, const FactorTensor& rhs,
-    const FactorTensor& result, int64_t num_partitions,
+    const HloInstruction& dot, int64_t num_factors, const FactorTensor& lhs,
+    const FactorTensor& rhs, const FactorTensor& result,
+    absl::Span<const int64_t> contracting, int64_t num_partitions,
     const SpmdPartitionerOptions& options) {
-  if (num_partitions > options.max_windowed_einsum_iteration) {
-    return std::nullopt;
-  }
   const auto& attributes = dot.frontend_attributes().map();
   auto it = attributes.find("_xla_collective_matmul");
   if (it != attributes.end() && it->second == "none") return std::nullopt;
-  if (options.enable_windowed_einsum_for_all_gather) {
-    std::optional<WindowedDot> ring =
-        ChooseGather(dot, {&lhs, &rhs}, result, num_partitions, options);
-    if (ring.has_value()) return ring;
+  // Rather a ring for which nothing else moves.
+  auto gather = [&](bool in_place) {
+    return options.enable_windowed_einsum_for_all_gather
+               ? ChooseGather(dot, num_factors, {&lhs, &rhs}, result, in_place,
+                              num_partitions, options)
+               : std::nullopt;
+  };
+  std::optional<WindowedDot> ring = gather(/*in_place=*/true);
+  if (!ring.has_value() && options.enable_windowed_einsum_for_reduce_scatter) {
+    ring = ChooseScatter(dot, num_factors, lhs, rhs, result, contracting,
+                         num_partitions, options);
   }
-  if (!options.enable_windowed_einsum_for_reduce_scatter) return std::nullopt;
-  return ChooseScatter(dot, lhs, rhs, result, num_partitions, options);
+  if (!ring.has_value() && options.partial_windowed_einsum) {
+    ring = gather(/*in_place=*/false);
+  }
+  return ring;
+}
+
+RingForm FormOfRing(int64_t count, const SpmdPartitionerOptions& options) {
+  RingForm form;
+  form.both_ways = options.bidirectional_windowed_einsum && count % 4 == 0;
+  form.steps = options.unroll_windowed_einsum && !form.both_ways ? 2 : 1;
+  return form;
 }
 
 WindowedDotLoop EmitWindowedDot(
     HloInstruction* dot, const WindowedDot& ring, HloInstruction* lhs,
-    HloInstruction* rhs, int64_t steps,
+    HloInstruction* rhs, RingForm form,
     const PartitionedHlo::PartitioningState& state) {
   SpmdBuilder* b = state.b;
   RingState s = {{lhs, rhs}, nullptr, nullptr};
@@ -311,23 +422,42 @@ WindowedDotLoop EmitWindowedDot(
     const int64_t dim = ring.operand_dims[i];
     if (dim < 0) continue;
     Shape padded = s.operands[i]->shape();
-    padded.set_dimensions(dim, ring.window * ring.num_partitions);
+    padded.set_dimensions(dim, ring.window * ring.count);
     s.operands[i] = PadToShape(s.operands[i], padded, b);
   }
-  s.position = TableLookup(ring.first, S32, state.partition_id, b);
-  const RingEmitter emitter(dot, ring, state);
+  // Shards start at their owners; sums end there.
+  const int64_t visits = form.both_ways ? ring.count / 2 : ring.count;
+  auto first = [&](int64_t shift) {
+    std::vector<int64_t> table;
+    for (int64_t ordinal : ring.ordinal) {
+      table.push_back((ordinal + shift) % ring.count);
+    }
+    return TableLookup(table, S32, state.partition_id, b);
+  };
+  const RingEmitter emitter(dot, ring, form, state);
+  s.position = first(ring.scatters ? ring.count - visits + 1 : 0);
   if (ring.scatters) {
+    if (form.both_ways) s.back_position = first(visits);
     emitter.Multiply(&s, b);
   } else {
     s.sum = CreateZero(emitter.SumShape(), b);
+    if (form.both_ways) {
+      s.back = s.operands[ring.moving];
+      s.back_position = s.position;
+      emitter.Send(&s, /*back=*/true, b);
+    }
   }
-  const int64_t total = ring.num_partitions - 1;
+  const int64_t total = visits - 1;
   WindowedDotLoop result = {nullptr, nullptr};
-  if (total >= steps) {
-    result.while_loop = emitter.Loop(&s, total / steps, steps);
+  if (total >= form.steps) {
+    result.while_loop = emitter.Loop(&s, total / form.steps);
   }
-  for (int64_t i = 0; i < total % steps; ++i) emitter.Step(&s, b);
+  for (int64_t i = 0; i < total % form.steps; ++i) emitter.Step(&s, b);
   if (!ring.scatters) emitter.Multiply(&s, b);
+  if (ring.scatters && form.both_ways) {
+    emitter.Send(&s, /*back=*/true, b);
+    s.sum = AddSums(s.sum, s.back, b);
+  }
   result.result = SliceTo(
       s.sum, MakePartitionedShape(dot->shape(), dot->sharding()).dimensions(),
       b);

@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/transforms/spmd/factor_sharding.h"
 #include "xla/hlo/transforms/spmd/partitioned_hlo.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_options.h"
@@ -23,50 +25,69 @@ namespace xla::spmd {
 //            shards of rhs travel
 //   scatter: lhs f32[m,k/P], rhs f32[k/P,n], result f32[m,n/P]: P dots
 //            f32[m,k/P] x f32[k/P,n/P], the sums travel
+//
+// A ring is of all devices, or (option partial_windowed_einsum) of groups, as
+// for f32[b/2,s/4,k] x f32[k,n/4] on eight devices: two rings of four.
 struct WindowedDot {
   // Sums travel; else shards of the operand `moving`.
   bool scatters = false;
   int64_t moving = 0;
+  // Those of the operands, which are brought there first.
+  std::array<HloSharding, 2> shardings = {HloSharding::Replicate(),
+                                          HloSharding::Replicate()};
   // Elements of a window, along the dimensions given; -1: taken whole.
   int64_t window = 0;
   std::array<int64_t, 2> operand_dims = {-1, -1};
   // Windows of the result; -1: they are summed up.
   int64_t result_dim = -1;
-  int64_t num_partitions = 0;
-  // The number of the window that each device starts with.
-  std::vector<int64_t> first;
+  // Windows, and devices of each ring.
+  int64_t count = 0;
+  // The number of the window that each device has, by device.
+  std::vector<int64_t> ordinal;
+  // Each device sends to the one before it, whose window is its own less one.
   std::vector<std::pair<int64_t, int64_t>> pairs;
 };
 
 // Whether `dot`, whose factors are given with the shardings that its operands
-// have and its result shall have, becomes a ring of all devices. That takes
-//  - gather: an operand cut along one dimension, the result and the other
-//    operand cut by the same devices along a dimension that the first has not;
-//  - scatter: both operands cut by the same devices along one contracting
-//    dimension, the result cut along another factor;
+// have and its result shall have, becomes a ring. That takes
+//  - gather: an operand cut as the result is, and along one more dimension by
+//    the devices that would hold copies of it;
+//  - scatter: both operands cut alike along one contracting dimension, the
+//    result cut by the same devices along another factor;
 //  - sizes and permissions as `options` has them, and no frontend attribute
 //    _xla_collective_matmul="none";
 //  - no other reader that gathers the operand anyway: one that is a dot, or
 //    whose own sharding is not tiled (options may skip that).
+// Where either operand could travel, it is the larger one, or, with
+// choose_faster_windowed_einsum_over_mem, the one whose ring is longer.
 std::optional<WindowedDot> ChooseWindowedDot(
-    const HloInstruction& dot, const FactorTensor& lhs, const FactorTensor& rhs,
-    const FactorTensor& result, int64_t num_partitions,
+    const HloInstruction& dot, int64_t num_factors, const FactorTensor& lhs,
+    const FactorTensor& rhs, const FactorTensor& result,
+    absl::Span<const int64_t> contracting, int64_t num_partitions,
     const SpmdPartitionerOptions& options);
 
 struct WindowedDotLoop {
   // In the shape of the shard under the sharding of the dot.
   HloInstruction* result;
-  // Its state: lhs, rhs, result, number of the window, iteration. Null where
+  // Its state: lhs, rhs, result, number of the window, iteration; with both
+  // directions also what travels back and the number of its window. Null where
   // all steps are outside of a loop.
   HloInstruction* while_loop;
 };
 
-// `lhs` and `rhs` are shards, zero where contracting dimensions are padded.
-// With `steps` of the ring per iteration; the first or last step, and what does
+// How a ring runs: both ways at once, half the windows each (an even number of
+// them), and so many steps per iteration. The first or last step, and what does
 // not fill an iteration, are outside of the loop.
+struct RingForm {
+  bool both_ways = false;
+  int64_t steps = 1;
+};
+RingForm FormOfRing(int64_t count, const SpmdPartitionerOptions& options);
+
+// `lhs` and `rhs` are shards, zero where contracting dimensions are padded.
 WindowedDotLoop EmitWindowedDot(HloInstruction* dot, const WindowedDot& ring,
                                 HloInstruction* lhs, HloInstruction* rhs,
-                                int64_t steps,
+                                RingForm form,
                                 const PartitionedHlo::PartitioningState& state);
 
 }  // namespace xla::spmd

@@ -1,0 +1,224 @@
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/transforms/spmd/dot_factors.h"
+#include "xla/hlo/transforms/spmd/factor_sharding.h"
+#include "xla/hlo/transforms/spmd/handler_util.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
+#include "xla/hlo/transforms/spmd/spmd_visitor.h"
+#include "xla/hlo/transforms/spmd/window_shards.h"
+#include "xla/hlo/utils/dot_as_convolution_util.h"
+#include "xla/shape_util.h"
+#include "xla/status_macros.h"
+#include "xla/util.h"
+
+// Convolutions: batches and features as in dots. Along a sliding dimension the
+// shards of the left operand exchange what the windows of the result read; or,
+// where both operands are cut there, either operand is brought to the shards of
+// the other, and an all-reduce adds up.
+
+namespace xla::spmd {
+namespace {
+
+using dot_as_convolution_util::DotConvolutionDimsInfo;
+
+// Elements along a spatial dimension that the shards of an operand become.
+struct SpatialCut {
+  int64_t dim;
+  ShardIntervals intervals;
+};
+
+// An operand in those: by halos, or cut out of dimensions that are whole where
+// halos would be larger. Zeros where there is nothing, and in the padding of
+// `masked` dimensions.
+HloInstruction* FetchSpatial(const PartitionedHlo& operand,
+                             HloSharding sharding,
+                             absl::Span<const int64_t> masked,
+                             std::vector<SpatialCut> cuts) {
+  std::vector<bool> has_halos;
+  std::vector<std::vector<int64_t>> ordinals;
+  for (const SpatialCut& cut : cuts) {
+    ordinals.push_back(OrdinalTable(sharding, cut.dim));
+    has_halos.push_back(
+        CanFetchIntervals(operand.base_shape().dimensions(cut.dim),
+                          ShardCountAtDim(sharding, cut.dim), cut.intervals));
+  }
+  for (int64_t i = 0; i < cuts.size(); ++i) {
+    if (!has_halos[i]) sharding = ReplicatedOnDims(sharding, {cuts[i].dim});
+  }
+  HloInstruction* local =
+      operand.Reshard(sharding).PadWithZeroOnSpecifiedDims(masked).hlo();
+  SpmdBuilder* b = operand.state().b;
+  for (int64_t i = 0; i < cuts.size(); ++i) {
+    const auto& [dim, intervals] = cuts[i];
+    if (has_halos[i]) {
+      HloInstruction* zero = CreateZero(
+          ShapeUtil::MakeShape(local->shape().element_type(), {}), b);
+      local = *FetchIntervals(local, sharding, dim,
+                              operand.base_shape().dimensions(dim), intervals,
+                              zero, operand.state());
+      continue;
+    }
+    std::vector<int64_t> table;
+    for (int64_t ordinal : ordinals[i]) {
+      table.push_back(intervals.start[ordinal]);
+    }
+    local = WindowAt(local, dim,
+                     TableLookup(table, S32, operand.state().partition_id, b),
+                     intervals.size, b);
+  }
+  return local;
+}
+
+// Spatial dimensions along which both operands are cut and the result is not,
+// as in the gradient of a kernel: each device adds up a part of the window.
+std::vector<int64_t> SummedSpatialDims(const HloInstruction& conv,
+                                       const DotConvolutionDimsInfo& info,
+                                       const HloSharding& lhs,
+                                       const HloSharding& rhs) {
+  std::vector<int64_t> dims;
+  for (const auto& dim : info.conv_spatial_dims) {
+    const WindowDimension& wd = conv.window().dimensions(dim.spatial_dim);
+    if (ShardCountAtDim(lhs, dim.lhs) > 1 &&
+        ShardCountAtDim(rhs, dim.rhs) > 1 &&
+        ShardCountAtDim(conv.sharding(), dim.output) == 1 &&
+        wd.base_dilation() == 1 && wd.window_dilation() == 1 &&
+        !wd.window_reversal()) {
+      dims.push_back(dim.spatial_dim);
+    }
+  }
+  return dims;
+}
+
+// Steps from the first to the last window.
+int64_t WindowSpan(const HloInstruction& conv, int64_t output_dim,
+                   const WindowDimension& wd) {
+  return (conv.shape().dimensions(output_dim) - 1) * wd.stride();
+}
+
+void SetWindow(int64_t size, int64_t padding, WindowDimension* wd) {
+  wd->set_size(size);
+  wd->set_padding_low(padding);
+  wd->set_padding_high(padding);
+}
+
+// Each device keeps its shard of the kernel, and gets what of the left operand
+// all windows read through that.
+SpatialCut LhsOfKernelShards(const HloInstruction& conv,
+                             const DotConvolutionDimsInfo::DimNums& dim,
+                             int64_t tiles, WindowDimension* wd) {
+  const int64_t shard = CeilOfRatio(wd->size(), tiles);
+  SpatialCut cut{dim.lhs, {}};
+  cut.intervals.size = WindowSpan(conv, dim.output, *wd) + shard;
+  for (int64_t i = 0; i < tiles; ++i) {
+    cut.intervals.start.push_back(i * shard - wd->padding_low());
+    cut.intervals.needed.push_back(cut.intervals.size);
+  }
+  SetWindow(shard, 0, wd);
+  return cut;
+}
+
+// Each device keeps its shard of the left operand, and gets what of the kernel
+// meets that in any window.
+SpatialCut KernelOfLhsShards(const HloInstruction& conv,
+                             const DotConvolutionDimsInfo::DimNums& dim,
+                             int64_t tiles, WindowDimension* wd) {
+  const int64_t shard =
+      CeilOfRatio(conv.operand(0)->shape().dimensions(dim.lhs), tiles);
+  const int64_t span = WindowSpan(conv, dim.output, *wd);
+  SpatialCut cut{dim.rhs, {}};
+  cut.intervals.size = shard + span;
+  for (int64_t i = 0; i < tiles; ++i) {
+    cut.intervals.start.push_back(i * shard + wd->padding_low() - span);
+    cut.intervals.needed.push_back(cut.intervals.size);
+  }
+  SetWindow(cut.intervals.size, span, wd);
+  return cut;
+}
+
+}  // namespace
+
+absl::Status SpmdPartitioningVisitor::HandleConvolution(HloInstruction* hlo) {
+  PartitionedHlo& lhs = GetPartitionedHlo(hlo->operand(0));
+  PartitionedHlo& rhs = GetPartitionedHlo(hlo->operand(1));
+  const DotConvolutionDimsInfo info =
+      dot_as_convolution_util::ParseConvolutionDimsInfo(hlo);
+  const std::vector<int64_t> summed =
+      SummedSpatialDims(*hlo, info, lhs.sharding(), rhs.sharding());
+  const DotFactors f =
+      DotFactorsOf(*hlo, info, lhs.sharding(), rhs.sharding(), summed);
+  std::optional<HloSharding> factors = ChooseFactorSharding(
+      f.num_factors, {f.lhs, f.rhs, f.result}, f.contracting,
+      WorkOfFlops(MultiplyAdds(*hlo, info) * 2));
+  if (!factors.has_value()) return DefaultAction(hlo);
+  std::vector<WindowDim> windows(hlo->shape().dimensions().size());
+  for (const auto& dim : info.conv_spatial_dims) {
+    if (absl::c_linear_search(summed, dim.spatial_dim)) continue;
+    windows[dim.output] =
+        WindowDimOf(hlo->window().dimensions(dim.spatial_dim));
+    windows[dim.output].moves = true;
+    const int64_t tiles = ShardCountAtDim(*factors, dim.output);
+    if (tiles > 1 &&
+        !CanShardWindows(windows[dim.output],
+                         hlo->shape().dimensions(dim.output), tiles)) {
+      factors = ReplicatedOnDims(*factors, {dim.output});
+    }
+  }
+  const HloSharding result_sharding = TensorSharding(*factors, f.result);
+  Window window = hlo->window();
+  std::vector<SpatialCut> lhs_cuts, rhs_cuts;
+  for (const auto& dim : info.conv_spatial_dims) {
+    WindowDimension* wd = window.mutable_dimensions(dim.spatial_dim);
+    if (absl::c_linear_search(summed, dim.spatial_dim)) {
+      const int64_t tiles = factors->dimension(f.lhs.factors[dim.lhs]);
+      if (tiles == 1) continue;
+      SpatialCut cut = options_.conv_halo_exchange_always_on_lhs
+                           ? LhsOfKernelShards(*hlo, dim, tiles, wd)
+                           : KernelOfLhsShards(*hlo, dim, tiles, wd);
+      (options_.conv_halo_exchange_always_on_lhs ? lhs_cuts : rhs_cuts)
+          .push_back(std::move(cut));
+      continue;
+    }
+    const int64_t tiles = ShardCountAtDim(result_sharding, dim.output);
+    if (tiles == 1) continue;
+    WindowShards shard = ShardWindows(
+        windows[dim.output], hlo->shape().dimensions(dim.output), tiles);
+    wd->set_padding_low(shard.padding_low);
+    wd->set_padding_high(shard.padding_high);
+    lhs_cuts.push_back({dim.lhs, std::move(shard.intervals)});
+  }
+  // Holes of dilated operands are zeros that meet padding of the kernel.
+  const auto& dnums = hlo->convolution_dimension_numbers();
+  std::vector<int64_t> masked(dnums.kernel_spatial_dimensions().begin(),
+                              dnums.kernel_spatial_dimensions().end());
+  masked.push_back(dnums.kernel_input_feature_dimension());
+  HloInstruction* local_lhs =
+      FetchSpatial(lhs, TensorSharding(*factors, f.lhs),
+                   AddendDims(f.lhs, f.contracting), std::move(lhs_cuts));
+  HloInstruction* local_rhs = FetchSpatial(rhs, TensorSharding(*factors, f.rhs),
+                                           masked, std::move(rhs_cuts));
+  std::unique_ptr<HloInstruction> windowed = hlo->Clone();
+  windowed->set_window(window);
+  TF_ASSIGN_OR_RETURN(
+      std::unique_ptr<HloInstruction> conv,
+      dot_as_convolution_util::CreateShardedConvForDotGeneralConvolution(
+          *windowed, info, local_lhs, local_rhs));
+  HloInstruction* local =
+      CutWindowResult(b_.AddInstruction(std::move(conv)), result_sharding,
+                      hlo->shape(), windows, MakePartitioningState());
+  ShardedSum sum = SumAddends(local, *factors, f.result, f.contracting,
+                              MakePartitioningState());
+  Finish(hlo, sum.sum, sum.sharding);
+  return absl::OkStatus();
+}
+
+}  // namespace xla::spmd

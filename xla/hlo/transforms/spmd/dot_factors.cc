@@ -1,0 +1,79 @@
+#include "xla/hlo/transforms/spmd/dot_factors.h"
+
+#include "absl/algorithm/container.h"
+#include "xla/shape_util.h"
+
+namespace xla::spmd {
+
+using dot_as_convolution_util::DotConvolutionDimsInfo;
+
+DotFactors DotFactorsOf(const HloInstruction& hlo,
+                        const DotConvolutionDimsInfo& info,
+                        const HloSharding& lhs, const HloSharding& rhs,
+                        absl::Span<const int64_t> summed_spatial) {
+  auto none = [](const Shape& shape) {
+    return std::vector<int64_t>(shape.dimensions().size(), -1);
+  };
+  DotFactors f;
+  f.num_factors = hlo.shape().dimensions().size();
+  f.lhs = {hlo.operand(0)->shape(), lhs, none(hlo.operand(0)->shape())};
+  f.rhs = {hlo.operand(1)->shape(), rhs, none(hlo.operand(1)->shape())};
+  f.result = {hlo.shape(), hlo.sharding(), none(hlo.shape()), true};
+  for (const auto* dims : {&info.batch_dims, &info.lhs_non_contracting_dims,
+                           &info.rhs_non_contracting_dims}) {
+    for (const auto& dim : *dims) {
+      f.result.factors[dim.output] = dim.output;
+      if (dim.lhs >= 0) f.lhs.factors[dim.lhs] = dim.output;
+      if (dim.rhs >= 0) f.rhs.factors[dim.rhs] = dim.output;
+    }
+  }
+  for (const auto& dim : info.contracting_dims) {
+    f.lhs.factors[dim.lhs] = f.num_factors;
+    f.rhs.factors[dim.rhs] = f.num_factors;
+    f.contracting.push_back(f.num_factors++);
+  }
+  for (const auto& dim : info.conv_spatial_dims) {
+    if (absl::c_linear_search(summed_spatial, dim.spatial_dim)) {
+      f.lhs.factors[dim.lhs] = f.num_factors;
+      f.rhs.factors[dim.rhs] = f.num_factors;
+      f.contracting.push_back(f.num_factors++);
+      continue;
+    }
+    f.result.factors[dim.output] = dim.output;
+    f.lhs.factors[dim.lhs] = dim.output;
+  }
+  return f;
+}
+
+double MultiplyAdds(const HloInstruction& hlo,
+                    const DotConvolutionDimsInfo& info) {
+  double count = ShapeUtil::ElementsIn(hlo.shape());
+  const Shape& rhs = hlo.operand(1)->shape();
+  for (const auto& dim : info.contracting_dims) {
+    count *= rhs.dimensions(dim.rhs);
+  }
+  for (const auto& dim : info.conv_spatial_dims) {
+    count *= rhs.dimensions(dim.rhs);
+  }
+  return count;
+}
+
+std::vector<int64_t> AddendDims(const FactorTensor& tensor,
+                                absl::Span<const int64_t> contracting) {
+  std::vector<int64_t> dims;
+  for (int64_t d = 0; d < tensor.factors.size(); ++d) {
+    if (tensor.factors[d] >= 0 &&
+        absl::c_linear_search(contracting, tensor.factors[d])) {
+      dims.push_back(d);
+    }
+  }
+  return dims;
+}
+
+HloInstruction* ZeroPadded(const PartitionedHlo& phlo,
+                           const FactorTensor& tensor,
+                           absl::Span<const int64_t> contracting) {
+  return phlo.PadWithZeroOnSpecifiedDims(AddendDims(tensor, contracting)).hlo();
+}
+
+}  // namespace xla::spmd

@@ -1,0 +1,53 @@
+#ifndef XLA_HLO_TRANSFORMS_SPMD_DOT_FACTORS_H_
+#define XLA_HLO_TRANSFORMS_SPMD_DOT_FACTORS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/transforms/spmd/factor_sharding.h"
+#include "xla/hlo/transforms/spmd/partitioned_hlo.h"
+#include "xla/hlo/utils/dot_as_convolution_util.h"
+
+// Dots and convolutions as loop nests.
+
+namespace xla::spmd {
+
+struct DotFactors {
+  int64_t num_factors = 0;
+  FactorTensor lhs;
+  FactorTensor rhs;
+  FactorTensor result;
+  std::vector<int64_t> contracting;
+};
+
+// Each batch, contracting and non-contracting dimension is a factor. Those of
+// the result come first, under their own numbers; so do sliding dimensions,
+// which the left operand shares with the result. Sliding dimensions of
+// `summed_spatial` (numbers of the window) are contracting instead: the kernel
+// is cut there.
+DotFactors DotFactorsOf(
+    const HloInstruction& hlo,
+    const dot_as_convolution_util::DotConvolutionDimsInfo& info,
+    const HloSharding& lhs, const HloSharding& rhs,
+    absl::Span<const int64_t> summed_spatial = {});
+
+// An upper bound where windows meet padding.
+double MultiplyAdds(
+    const HloInstruction& hlo,
+    const dot_as_convolution_util::DotConvolutionDimsInfo& info);
+
+// Dimensions of a tensor that are summed up.
+std::vector<int64_t> AddendDims(const FactorTensor& tensor,
+                                absl::Span<const int64_t> contracting);
+
+// The shard of an operand in which addends beyond the whole are zero.
+HloInstruction* ZeroPadded(const PartitionedHlo& phlo,
+                           const FactorTensor& tensor,
+                           absl::Span<const int64_t> contracting);
+
+}  // namespace xla::spmd
+
+#endif  // XLA_HLO_TRANSFORMS_SPMD_DOT_FACTORS_H_
