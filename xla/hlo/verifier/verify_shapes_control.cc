@@ -69,8 +69,7 @@ absl::Status CheckWhile(const Context& context, const HloInstruction& inst) {
   status = context.Expect(Invariant::V112, inst, "result of the body",
                           body.root_instruction()->shape(), init, Match::kSame);
   if (!status.ok()) return status;
-  status = context.Expect(Invariant::V112, inst, init, Match::kSame);
-  return status.ok() ? CheckCalleeShardings(inst) : status;
+  return context.Expect(Invariant::V112, inst, init, Match::kSame);
 }
 
 absl::Status CheckConditional(const Context& context,
@@ -112,7 +111,7 @@ absl::Status CheckConditional(const Context& context,
                        ", against the result of branch ", i));
     }
   }
-  return CheckCalleeShardings(inst);
+  return absl::OkStatus();
 }
 
 namespace {

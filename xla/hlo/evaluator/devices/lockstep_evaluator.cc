@@ -150,9 +150,7 @@ class LockstepEvaluator::Session {
       case HloOpcode::kRecv:
         return wrap(channels_.Recv(instruction, d));
       case HloOpcode::kSendDone:
-        return wrap(instruction->shape().IsTuple()
-                        ? device.pending_operands()[0]
-                        : Value::Token());
+        return wrap(Value::Token());
       case HloOpcode::kRecvDone:
         return channels_.RecvDone(instruction, d, device.pending_operands());
       case HloOpcode::kInfeed:
