@@ -51,8 +51,11 @@
 #include "xla/service/sharding_remover.h"
 #include "xla/service/spmd/canonicalize_all_gather_for_cse.h"
 #include "xla/service/spmd/collective_permute_motion.h"
+#include "xla/service/spmd/custom_call_handler.h"
 #include "xla/service/spmd/schedule_aware_collective_ops_cse.h"
+#include "xla/service/spmd/shard_barrier_partitioner.h"
 #include "xla/service/spmd/sharding_format_picker.h"
+#include "xla/service/spmd/shardy/constants.h"
 #include "xla/service/spmd/spmd_partitioner.h"
 #include "xla/service/spmd/spmd_partitioner_util.h"
 #include "xla/service/spmd/spmd_prepare.h"
@@ -93,6 +96,9 @@ TEST(CompatTest, NamesAreWhereOpenXlaHasThem) {
       ShardingFormatPicker(ShardingFormatPicker::ShardingType::kV1).name(),
       "test-only-sharding-format-picker");
   EXPECT_EQ(xla::CollectivePermuteMotion().name(), "collective-permute-motion");
+  EXPECT_EQ(xla::sdy::kMeshesRoundTripAttr, "xla.sdy.meshes");
+  EXPECT_TRUE(xla::spmd::ShardBarrierToPartitioner()
+                  .CanSideEffectingHaveReplicatedSharding());
   TF_EXPECT_OK(absl::OkStatus());
 }
 

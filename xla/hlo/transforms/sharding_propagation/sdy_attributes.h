@@ -11,11 +11,12 @@
 #include "absl/strings/string_view.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/mesh_and_axis.h"
+#include "xla/hlo/transforms/sharding_propagation/shardy_constants.h"
 
 namespace xla {
 
 // Names of the frontend attributes that hold Shardy's part of a module.
-inline constexpr absl::string_view kSdyMeshes = "xla.sdy.meshes";
+inline constexpr absl::string_view kSdyMeshes = sdy::kMeshesRoundTripAttr;
 inline constexpr absl::string_view kSdySharding = "xla.sdy.sharding";
 
 // A mesh, or the device of a maximal one; an empty mesh has no axes and stands

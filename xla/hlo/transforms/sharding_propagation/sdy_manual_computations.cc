@@ -23,6 +23,7 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/named_sharding.h"
+#include "xla/hlo/transforms/sharding_propagation/shardy_constants.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -30,9 +31,8 @@
 namespace xla {
 namespace {
 
-constexpr absl::string_view kEnter = "xla.sdy.GlobalToLocalShape";
-constexpr absl::string_view kLeave = "xla.sdy.LocalToGlobalShape";
-constexpr absl::string_view kManualAxes = "xla.sdy.manual_axes";
+constexpr absl::string_view kEnter = sdy::kGlobalToLocalShapeCallTargetName;
+constexpr absl::string_view kLeave = sdy::kLocalToGlobalShapeCallTargetName;
 
 // Names of axes.
 using Axes = std::set<std::string>;
@@ -56,7 +56,7 @@ absl::StatusOr<std::string> Attribute(const HloInstruction& inst,
 // #sdy<manual_axes{"a", "b"}>
 absl::StatusOr<Axes> ManualAxes(const HloInstruction& inst) {
   static const LazyRE2 kAxis = {R"(\s*(?:\\?"|\\22)([^"\\]+)(?:\\?"|\\22),?)"};
-  ASSIGN_OR_RETURN(const std::string text, Attribute(inst, kManualAxes));
+  ASSIGN_OR_RETURN(const std::string text, Attribute(inst, sdy::kManualAxes));
   absl::string_view rest = text;
   Axes axes;
   std::string axis;

@@ -26,16 +26,13 @@
 #include "xla/hlo/transforms/sharding_propagation/sdy_attributes.h"
 #include "xla/hlo/transforms/sharding_propagation/sdy_manual_computations.h"
 #include "xla/hlo/transforms/sharding_propagation/sharding_annotations.h"
+#include "xla/hlo/transforms/sharding_propagation/shardy_constants.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
 namespace xla {
 namespace {
-
-constexpr absl::string_view kFuncResultSharding = "xla.sdy.FuncResultSharding";
-constexpr absl::string_view kShardingGroup = "xla.sdy.ShardingGroup";
-constexpr absl::string_view kPropagationBarrier = "xla.sdy.PropagationBarrier";
 
 absl::Status At(const HloInstruction& inst, absl::string_view message) {
   return absl::InvalidArgumentError(
@@ -151,8 +148,10 @@ class Importer {
   }
 
   absl::Status Import(HloInstruction* inst) {
-    if (inst->IsCustomCall(kShardingGroup)) return ReplaceGroup(inst);
-    if (inst->IsCustomCall(kPropagationBarrier)) return ReplaceBarrier(inst);
+    if (inst->IsCustomCall(sdy::kShardingGroupCustomCallTargetName))
+      return ReplaceGroup(inst);
+    if (inst->IsCustomCall(sdy::kPropagationBarrierCustomCallTargetName))
+      return ReplaceBarrier(inst);
     switch (inst->opcode()) {
       case HloOpcode::kInfeed:
       case HloOpcode::kOutfeed:
@@ -172,7 +171,7 @@ class Importer {
       inst->set_frontend_attribute(std::string(kShardingPriorities),
                                    priorities_);
     }
-    if (inst->IsCustomCall(kFuncResultSharding)) {
+    if (inst->IsCustomCall(sdy::kFuncResultShardingTargetName)) {
       return ReplaceByConstraint(inst, std::move(sharding));
     }
     if (sharding) inst->set_sharding(*std::move(sharding));
@@ -255,7 +254,7 @@ class Importer {
                                    std::optional<HloSharding> sharding) {
     if (inst->operand_count() != 1 ||
         !ShapeUtil::Compatible(inst->operand(0)->shape(), inst->shape())) {
-      return At(*inst, absl::StrCat(kFuncResultSharding,
+      return At(*inst, absl::StrCat(sdy::kFuncResultShardingTargetName,
                                     " needs one operand of its own shape"));
     }
     std::unique_ptr<HloInstruction> constraint =
@@ -277,7 +276,7 @@ class Importer {
   absl::Status ReplaceGroup(HloInstruction* inst) {
     if (inst->operand_count() != 1 || inst->user_count() != 0 ||
         inst->IsRoot() || !inst->operand(0)->shape().IsArray()) {
-      return At(*inst, absl::StrCat(kShardingGroup,
+      return At(*inst, absl::StrCat(sdy::kShardingGroupCustomCallTargetName,
                                     " needs one array, and has no users"));
     }
     ASSIGN_OR_RETURN(const int64_t id,
@@ -309,8 +308,9 @@ class Importer {
   absl::Status ReplaceBarrier(HloInstruction* inst) {
     if (inst->operand_count() != 1 ||
         !ShapeUtil::Compatible(inst->operand(0)->shape(), inst->shape())) {
-      return At(*inst, absl::StrCat(kPropagationBarrier,
-                                    " needs one operand of its own shape"));
+      return At(*inst,
+                absl::StrCat(sdy::kPropagationBarrierCustomCallTargetName,
+                             " needs one operand of its own shape"));
     }
     ASSIGN_OR_RETURN(const int64_t allowed,
                      IntegerAttribute(*inst, "xla.sdy.allowed_direction"));

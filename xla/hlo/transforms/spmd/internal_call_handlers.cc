@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/transforms/spmd/custom_call_handler.h"
 #include "xla/hlo/transforms/spmd/halo_exchange.h"
 #include "xla/hlo/transforms/spmd/handler_util.h"
 #include "xla/hlo/transforms/spmd/ring_window.h"
@@ -27,6 +29,14 @@
 // once, and cuts the results out of them.
 
 namespace xla::spmd {
+
+std::unique_ptr<HloInstruction> CreateCustomCallSPMDInternal_RotateRight(
+    HloInstruction* input, int64_t dim, int64_t amount) {
+  return HloInstruction::CreateCustomCall(
+      input->shape(), {input}, "_SPMDInternalOp_RotateRight",
+      absl::StrCat("dimension=", dim, ",amount=", amount));
+}
+
 namespace {
 
 // A call along one dimension, and the results that its attributes promise.

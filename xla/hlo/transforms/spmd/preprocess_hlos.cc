@@ -12,6 +12,7 @@
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/transforms/spmd/custom_call_handler.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/shape_util.h"
@@ -75,9 +76,7 @@ std::unique_ptr<HloInstruction> RotationOf(const HloInstruction* concat) {
   const int64_t right = at - start - n - left;
   HloInstruction* operand = const_cast<HloInstruction*>(x);
   if (at - start == n) {
-    return HloInstruction::CreateCustomCall(
-        concat->shape(), {operand}, "_SPMDInternalOp_RotateRight",
-        absl::StrCat("dimension=", dim, ",amount=", left));
+    return CreateCustomCallSPMDInternal_RotateRight(operand, dim, left);
   }
   if (right < 0 || right > n) return nullptr;
   return HloInstruction::CreateCustomCall(

@@ -1,18 +1,112 @@
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/transforms/spmd/handler_util.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
 #include "xla/shape_util.h"
+#include "xla/status_macros.h"
 
 namespace xla::spmd {
+namespace {
+
+// How many of the first elements along `dim` are read of all results; nullopt
+// where something reads others.
+std::optional<int64_t> FirstReadElements(const HloInstruction* sort,
+                                         int64_t dim) {
+  std::vector<const HloInstruction*> values = {sort};
+  if (sort->shape().IsTuple()) {
+    values.assign(sort->users().begin(), sort->users().end());
+  }
+  int64_t count = 0;
+  for (const HloInstruction* value : values) {
+    if (value->IsRoot() ||
+        (value != sort && value->opcode() != HloOpcode::kGetTupleElement)) {
+      return std::nullopt;
+    }
+    for (const HloInstruction* user : value->users()) {
+      if (user->opcode() != HloOpcode::kSlice || user->slice_starts(dim) != 0 ||
+          user->slice_strides(dim) != 1) {
+        return std::nullopt;
+      }
+      count = std::max(count, user->slice_limits(dim));
+    }
+  }
+  if (count == 0 || sort->IsRoot()) return std::nullopt;
+  return count;
+}
+
+HloInstruction* SortOf(const HloInstruction* sort,
+                       const std::vector<HloInstruction*>& operands,
+                       SpmdBuilder* b) {
+  std::vector<Shape> shapes;
+  for (const HloInstruction* operand : operands) {
+    shapes.push_back(operand->shape());
+  }
+  return b->AddInstruction(sort->CloneWithNewOperands(
+      shapes.size() == 1 ? shapes[0] : ShapeUtil::MakeTupleShape(shapes),
+      operands));
+}
+
+std::vector<HloInstruction*> Elements(HloInstruction* result, SpmdBuilder* b) {
+  if (!result->shape().IsTuple()) return {result};
+  std::vector<HloInstruction*> elements;
+  for (int64_t i = 0; i < result->shape().tuple_shapes().size(); ++i) {
+    elements.push_back(b->AddInstruction(HloInstruction::CreateGetTupleElement(
+        result->shape().tuple_shapes(i), result, i)));
+  }
+  return elements;
+}
+
+}  // namespace
+
+// Of rows of which only the first k are read, each device sorts its part, and
+// the k of all parts are sorted: in the order of the parts, so that a stable
+// sort stays one. What lies behind them is never read.
+absl::StatusOr<bool> SpmdPartitioningVisitor::SortFirstOfEachPart(
+    HloInstruction* hlo, const HloSharding& sharding, int64_t dim) {
+  const Shape& whole = hlo->operand(0)->shape();
+  const int64_t parts = ShardCountAtDim(sharding, dim);
+  const std::optional<int64_t> first = FirstReadElements(hlo, dim);
+  if (parts == 1 || whole.dimensions(dim) % parts != 0 || !first.has_value() ||
+      *first >= whole.dimensions(dim) / parts) {
+    return false;
+  }
+  std::vector<HloInstruction*> operands;
+  for (int64_t i = 0; i < hlo->operand_count(); ++i) {
+    operands.push_back(Operand(hlo, i, sharding));
+  }
+  std::vector<HloInstruction*> gathered;
+  for (HloInstruction* part : Elements(SortOf(hlo, operands, &b_), &b_)) {
+    gathered.push_back(partitioner_->AllGatherShards(
+        &b_, SliceDim(part, dim, 0, *first, &b_), sharding, next_channel_id_,
+        {dim}, collective_ops_creator_));
+  }
+  std::vector<HloInstruction*> results;
+  for (HloInstruction* sorted : Elements(SortOf(hlo, gathered, &b_), &b_)) {
+    Shape shape = sorted->shape();
+    shape.set_dimensions(dim, whole.dimensions(dim));
+    results.push_back(
+        PadToShape(SliceDim(sorted, dim, 0, *first, &b_), shape, &b_));
+  }
+  const HloSharding rows = ReplicatedOnDims(sharding, {dim});
+  Finish(hlo,
+         hlo->shape().IsTuple()
+             ? b_.AddInstruction(HloInstruction::CreateTuple(results))
+             : results[0],
+         HloSharding::Single(hlo->shape(), rows));
+  return true;
+}
 
 // Rows are sorted where they are; tiles along the sorted dimension move to
 // another one, and if none takes them rows are gathered.
@@ -25,6 +119,11 @@ absl::Status SpmdPartitioningVisitor::HandleSort(HloInstruction* hlo) {
     sharding = GetPartitionedHlo(operand).sharding();
   }
   const int64_t dim = Cast<HloSortInstruction>(hlo)->sort_dimension();
+  if (sharding.IsTiledLeaf()) {
+    TF_ASSIGN_OR_RETURN(const bool done,
+                        SortFirstOfEachPart(hlo, sharding, dim));
+    if (done) return absl::OkStatus();
+  }
   sharding = MoveTilesOff(hlo->operand(0)->shape(), sharding, {dim});
   if (!sharding.IsTiledLeaf() || sharding.NumTiles() == 1) {
     return DefaultAction(hlo);

@@ -259,6 +259,16 @@ absl::Status SpmdPartitioner::PartitionComputations(HloModule* module,
   return absl::OkStatus();
 }
 
+void SpmdPartitioner::RecordInputsOutputsSharding(HloModule* module) {
+  std::vector<HloSharding> parameters;
+  const HloComputation* entry = module->entry_computation();
+  for (const HloInstruction* parameter : entry->parameter_instructions()) {
+    parameters.push_back(parameter->sharding());
+  }
+  module->set_spmd_parameters_shardings(parameters);
+  module->set_spmd_output_sharding(entry->root_instruction()->sharding());
+}
+
 absl::StatusOr<bool> SpmdPartitioner::RunImpl(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
@@ -283,6 +293,7 @@ absl::StatusOr<bool> SpmdPartitioner::RunImpl(
   RETURN_IF_ERROR(flatten.Run(module, execution_threads).status());
   RETURN_IF_ERROR(PreprocessSharding(module, execution_threads));
   RETURN_IF_ERROR(PreprocessHlos(module, execution_threads));
+  RecordInputsOutputsSharding(module);
   const ComputationLayout before = module->entry_computation_layout();
   const HloSharding root_sharding =
       module->entry_computation()->root_instruction()->sharding();
@@ -298,13 +309,6 @@ absl::StatusOr<bool> SpmdPartitioner::RunImpl(
   absl::StrAppend(&report_, logger.MakeReport(),
                   SpmdLogger::ReportAfterPartition(
                       *module, options_.report_instruction_count));
-  std::vector<HloSharding> parameters;
-  for (const HloInstruction* parameter :
-       module->entry_computation()->parameter_instructions()) {
-    parameters.push_back(parameter->sharding());
-  }
-  module->set_spmd_parameters_shardings(parameters);
-  module->set_spmd_output_sharding(root_sharding);
   ClearShardings(module);
   module->mutable_config().set_num_partitions(num_partitions_);
   module->mutable_config().set_replica_count(num_replicas_);

@@ -142,6 +142,10 @@ class SpmdPartitioner : public HloModulePass, public ReportingPass {
 
   absl::string_view name() const override { return "spmd-partitioning"; }
 
+  // Notes the shardings of entry parameters and root in the module; each must
+  // have one.
+  static void RecordInputsOutputsSharding(HloModule* module);
+
   // Replaces the computation by its partitioned form, whose root has
   // `root_sharding`.
   absl::StatusOr<bool> PartitionComputation(HloComputation* computation,

@@ -379,31 +379,4 @@ std::vector<HloInstruction*> MakeTiledPartitionOrdinals(
   return ordinals;
 }
 
-std::unique_ptr<CollectiveDeviceListBase> GetPartitionGroupsForReplication(
-    const HloSharding& sharding, absl::Span<const int64_t> replication_dims) {
-  const TileAssignment& tiles = sharding.tile_assignment();
-  std::vector<int> perm;
-  int64_t group_size = 1;
-  for (int64_t d = 0; d < tiles.num_dimensions(); ++d) {
-    if (!absl::c_linear_search(replication_dims, d)) perm.push_back(d);
-  }
-  for (int64_t d : replication_dims) {
-    perm.push_back(d);
-    group_size *= tiles.dim(d);
-  }
-  const int64_t num_groups = tiles.num_elements() / group_size;
-  TileAssignment groups =
-      tiles.Transpose(perm).Reshape({num_groups, group_size});
-  if (groups.iota().has_value()) {
-    return std::make_unique<IotaReplicaGroupList>(num_groups, group_size,
-                                                  *groups.iota());
-  }
-  std::vector<std::vector<int64_t>> lists(num_groups);
-  groups.Each([&](absl::Span<const int64_t> index, int64_t device) {
-    lists[index[0]].push_back(device);
-  });
-  return std::make_unique<CollectiveDeviceList>(
-      absl::Span<const std::vector<int64_t>>(lists));
-}
-
 }  // namespace xla::spmd

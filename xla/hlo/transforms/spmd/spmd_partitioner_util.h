@@ -12,7 +12,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_sharding.h"
-#include "xla/hlo/ir/replica_group.h"
+#include "xla/hlo/transforms/spmd/device_groups.h"  // IWYU pragma: export
 #include "xla/hlo/transforms/spmd/spmd_builder.h"
 #include "xla/literal.h"
 #include "xla/shape.h"
@@ -88,13 +88,6 @@ std::vector<HloInstruction*> MakeTiledPartitionOrdinals(
     const HloSharding& sharding, HloInstruction* partition_id, SpmdBuilder* b);
 // What ordinal along `dim` each device has.
 std::vector<int64_t> OrdinalTable(const HloSharding& sharding, int64_t dim);
-
-// --- Groups of devices.
-
-// The devices that differ only along `dims` (tile dimensions, also those of
-// subgroups), in the order of their tiles.
-std::unique_ptr<CollectiveDeviceListBase> GetPartitionGroupsForReplication(
-    const HloSharding& sharding, absl::Span<const int64_t> replication_dims);
 
 }  // namespace xla::spmd
 

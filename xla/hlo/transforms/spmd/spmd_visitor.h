@@ -142,6 +142,13 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
     return collective_ops_creator_;
   }
   HloModule* module() { return module_; }
+  const HloModule* module() const { return module_; }
+  void set_module(HloModule* module) { module_ = module; }
+  const SpmdLogger* logger() const { return logger_; }
+  const SpmdPartitioner* partitioner() const { return partitioner_; }
+  const SPMDCollectiveOpsCreator& collective_ops_creator() const {
+    return collective_ops_creator_;
+  }
   HloInstruction* partition_id() { return partition_id_; }
 
   struct WindowedDotGeneralLoop {
@@ -190,6 +197,10 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
                                  const std::vector<HloInstruction*>& operands,
                                  const HloSharding& sharding,
                                  const HloSharding& result_sharding);
+  // False where it is not done so.
+  absl::StatusOr<bool> SortFirstOfEachPart(HloInstruction* hlo,
+                                           const HloSharding& sharding,
+                                           int64_t dim);
   // Where options forbid it: an operand travels around a ring already, for
   // another dot.
   bool FeedsWindowedDot(const HloInstruction* dot);

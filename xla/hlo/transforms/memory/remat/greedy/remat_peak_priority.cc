@@ -34,8 +34,7 @@ absl::StatusOr<bool> RematAlgorithm::TakeAtPeak(Walk& walk, int64_t limit_bytes,
   }
   bool changed = false;
   int32_t max_size = 1;
-  while (state.tracker().memory_usage() + callee_bytes >= state.peak_bytes &&
-         !GaveUp()) {
+  while (state.tracker().memory_usage() + callee_bytes >= state.peak_bytes) {
     const std::optional<RematCandidate> best = candidates->Best(1, max_size);
     if (best.has_value()) {
       TF_RETURN_IF_ERROR(Apply(state, *candidates, *best));
@@ -94,7 +93,7 @@ absl::StatusOr<bool> RematAlgorithm::PeakPriority(HloComputation* computation,
   }
   bool changed = false;
   RematItemId at = walk.heights->Highest(&state.peak_bytes);
-  while (at != kNoRematItem && state.peak_bytes > limit_bytes && !GaveUp()) {
+  while (at != kNoRematItem && state.peak_bytes > limit_bytes) {
     const int64_t before = state.peak_bytes;
     TF_ASSIGN_OR_RETURN(const bool lowered,
                         LowerPeak(walk, at, limit_bytes, depth));
