@@ -26,6 +26,8 @@ def hlo_tests(name, srcs, tools = _DEFAULT_TOOLS, data = [], size = "small", che
         native.sh_test(
             name = test,
             size = size,
+            # RUN lines bound themselves (ulimit); a busy machine is no failure.
+            timeout = "moderate" if size == "small" else None,
             srcs = ["//xla/hlo/testlib:run_hlo_test.sh"],
             args = (["--check-equivalent"] if check_equivalent else []) +
                    ["$(location %s)" % t for t in [src] + programs],
