@@ -317,7 +317,8 @@ absl::Status DataflowBuilder::Handle(const HloInstruction* inst) {
     case HloOpcode::kCollectivePermuteDone:
       return forward({}, 0, {1});
     case HloOpcode::kSend:
-      return forward({0}, 0, {});
+      // The token may come first.
+      return forward({0}, inst->operand(0)->shape().IsToken() ? 1 : 0, {});
     case HloOpcode::kCopyStart:
       return forward({1}, 0, {});
     case HloOpcode::kAllGatherStart:

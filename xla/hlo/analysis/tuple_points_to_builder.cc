@@ -126,7 +126,10 @@ absl::Status PointsToBuilder::HandleOpcode(HloInstruction* inst) {
     case HloOpcode::kCopyDone:
       return Forward(inst, {}, inst->operand(0), {0});
     case HloOpcode::kSend:
-      RETURN_IF_ERROR(Forward(inst, {0}, inst->operand(0), {}));
+      // The token may come first.
+      RETURN_IF_ERROR(Forward(
+          inst, {0}, inst->operand(inst->operand(0)->shape().IsToken() ? 1 : 0),
+          {}));
       break;
     case HloOpcode::kRecvDone:
       RETURN_IF_ERROR(Forward(inst, {0}, inst->operand(0), {0}));

@@ -148,6 +148,11 @@ absl::StatusOr<Value> EvaluateFft(const HloInstruction* instruction,
     return InvalidArgument("%d transformed dimensions of %d", transformed,
                            rank);
   }
+  if (operands[0].count() == 0 ||
+      std::find(lengths.begin(), lengths.end(), 0) != lengths.end()) {
+    return Value::MakeZeros(instruction->shape().element_type(),
+                            instruction->shape().dimensions(), context.budget);
+  }
   for (int64_t i = 0; i < transformed; ++i) {
     const bool is_half = type == IRFFT && i == transformed - 1;
     const int64_t due = is_half ? lengths[i] / 2 + 1 : lengths[i];

@@ -111,8 +111,13 @@ std::unique_ptr<HloInstruction> ModuleParser::BuildConditional(
 
 std::unique_ptr<HloInstruction> ModuleParser::BuildFusion(const Draft& draft) {
   HloComputation* computation = draft.values.Computation(A::kCalls);
-  if (computation->num_parameters() !=
-      static_cast<int64_t>(draft.operands.size())) {
+  const auto operand_count = static_cast<int64_t>(draft.operands.size());
+  // Operands that the computation does not name are none that it uses.
+  for (int64_t i = computation->num_parameters(); i < operand_count; ++i) {
+    computation->AddParameter(HloInstruction::CreateParameter(
+        i, draft.operands[i]->shape(), absl::StrCat("unused_param_", i)));
+  }
+  if (computation->num_parameters() != operand_count) {
     Error(draft.opcode_loc, absl::StrCat("the fused computation has ",
                                          computation->num_parameters(),
                                          " parameters, the fusion ",

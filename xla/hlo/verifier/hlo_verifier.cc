@@ -88,6 +88,7 @@ absl::Status VerifyModule(
                          ? custom->VerifyEntryComputationLayout(module)
                          : CheckEntryLayout(module, opts));
   TF_RETURN_IF_ERROR(CheckAliasing(module, opts));
+  TF_RETURN_IF_ERROR(CheckBuffers(module, opts));
   TF_RETURN_IF_ERROR(CheckSchedule(module));
   return opts.verify_no_collective_deadlocks
              ? CheckNoCollectiveDeadlocks(module)

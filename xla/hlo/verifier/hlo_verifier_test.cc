@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -233,9 +234,14 @@ TEST(HloVerifierTest, UnboundedDimensions) {
       a = f32[?,3] parameter(0)
       ROOT t = (f32[?,2], s32[?,2]) topk(a), k=2, largest=true
     })";
-  ExpectBroken(kText, {}, "[V44]", "f32[?,2]");
-  ExpectGood(kText, HloVerifierOpts().WithSupportedUnboundedDynamicOp(
-                        &HloPredicateIsOp<HloOpcode::kTopK>));
+  ExpectBroken(kText, {}, "[V44]", "f32[?,3]");
+  ExpectBroken(kText,
+               HloVerifierOpts().WithSupportedUnboundedDynamicOp(
+                   &HloPredicateIsOp<HloOpcode::kParameter>),
+               "[V44]", "f32[?,2]");
+  ExpectGood(kText,
+             HloVerifierOpts().WithSupportedUnboundedDynamicOp(
+                 &HloPredicateIsOp<HloOpcode::kParameter, HloOpcode::kTopK>));
 }
 
 TEST(HloVerifierTest, ElementSize) {
@@ -307,9 +313,20 @@ TEST(HloVerifierTest, ReplicaGroups) {
   ExpectGood(kText, HloVerifierOpts().WithCheckReplicaGroups(false));
 }
 
-TEST(HloVerifierTest, CollectiveDuringTransfer) {
-  constexpr absl::string_view kText = R"(
-    HloModule m, is_scheduled=true
+// A transfer of the pairs, and what runs between its beginnings.
+std::string TransferText(absl::string_view first, absl::string_view second,
+                         absl::string_view pairs,
+                         absl::string_view between = "") {
+  const auto begin = [&](absl::string_view opcode) {
+    return absl::StrCat(
+        opcode, " = (f32[4], u32[], token[]) ", opcode,
+        opcode == "send" ? "(a, tok)" : "(tok)",
+        ", channel_id=1, "
+        "frontend_attributes={_xla_send_recv_source_target_pairs=\"",
+        pairs, "\"}\n");
+  };
+  return absl::StrCat(R"(
+    HloModule m, is_scheduled=true, num_partitions=4
     add {
       a = f32[] parameter(0)
       b = f32[] parameter(1)
@@ -322,14 +339,31 @@ TEST(HloVerifierTest, CollectiveDuringTransfer) {
     ENTRY e {
       a = f32[4] parameter(0)
       tok = token[] after-all()
-      send = (f32[4], u32[], token[]) send(a, tok), channel_id=1
-      r = f32[4] call(a), to_apply=callee
-      done = token[] send-done(send), channel_id=1
-      ROOT c = f32[4] copy(r)
-    })";
-  ExpectGood(kText, {});
-  ExpectBroken(kText, HloVerifierOpts().WithVerifyNoCollectiveDeadlocks(true),
-               "[V165]", "%r runs while 1 transfers are not done");
+)",
+                      begin(first), between, begin(second), R"(
+      recv-done = (f32[4], token[]) recv-done(recv), channel_id=1
+      send-done = token[] send-done(send), channel_id=1
+      ROOT r = f32[4] get-tuple-element(recv-done), index=0
+    })");
+}
+
+TEST(HloVerifierTest, RecvWaitsForItsSend) {
+  const auto opts = [] {
+    return HloVerifierOpts().WithVerifyNoCollectiveDeadlocks(true);
+  };
+  constexpr absl::string_view kCall = "c = f32[4] call(a), to_apply=callee\n";
+  const std::string between = TransferText("recv", "send", "{{0,1}}", kCall);
+  // Only where it is asked for.
+  ExpectGood(between, {});
+  ExpectBroken(between, opts(), "[V165]",
+               "it starts while a recv of {{0,1}} waits for its send");
+  // Nothing waits for a send that has begun.
+  ExpectGood(TransferText("send", "recv", "{{0,1}}", kCall), opts());
+  ExpectGood(TransferText("recv", "send", "{{0,1},{1,2}}"), opts());
+  ExpectBroken(TransferText("recv", "send", "{{0,1},{0,2}}"), opts(), "[V165]",
+               "found 0 twice as source");
+  ExpectBroken(TransferText("recv", "send", "{{0,1},{1,2},{2,0}}"), opts(),
+               "[V165]", "its pairs come back to device 0");
 }
 
 // Counts shapes, and lets custom-calls to "odd" have any.

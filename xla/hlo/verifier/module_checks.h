@@ -105,6 +105,8 @@ absl::Status CheckEntryLayout(const HloModule& module,
 // V172 and V173.
 absl::Status CheckAliasing(const HloModule& module,
                            const HloVerifierOpts& opts);
+// V124 to V127.
+absl::Status CheckBuffers(const HloModule& module, const HloVerifierOpts& opts);
 // V174.
 absl::Status CheckSchedule(const HloModule& module);
 

@@ -138,6 +138,9 @@ Rule CheckReplicaGroups, CheckSourceTargetPairs;
 
 // verify_sharding.cc; of instructions that have one.
 Rule CheckSharding;
+// V175, of loops and conditionals: those that say how they are sharded say the
+// same as what they call.
+absl::Status CheckCalleeShardings(const HloInstruction& inst);
 
 // --- Common parts of rules.
 

@@ -55,11 +55,43 @@ absl::Status CheckEntryLayout(const HloModule& module,
                          opts);
 }
 
+namespace {
+
+// What a result must share with a parameter is in one memory.
+absl::Status CheckMustAlias(const HloModule& module) {
+  if (!module.config().has_entry_computation_layout()) return absl::OkStatus();
+  const ComputationLayout& layout = module.config().entry_computation_layout();
+  return module.input_output_alias_config().ForEachAliasWithStatus(
+      [&](const ShapeIndex& output,
+          const HloInputOutputAliasConfig::Alias& alias) -> absl::Status {
+        if (!alias.must_alias()) return absl::OkStatus();
+        const Shape& to = ShapeUtil::GetSubshape(layout.result_shape(), output);
+        const Shape& from = ShapeUtil::GetSubshape(
+            layout.parameter_shape(alias.parameter_number),
+            alias.parameter_index);
+        if (!to.has_layout() || !from.has_layout() ||
+            to.layout().memory_space() == from.layout().memory_space()) {
+          return absl::OkStatus();
+        }
+        return Broken(Invariant::V172, module,
+                      absl::StrCat("the result at ", output.ToString(), " is ",
+                                   ShapeUtil::HumanStringWithLayout(to),
+                                   ", parameter ", alias.parameter_number, " ",
+                                   ShapeUtil::HumanStringWithLayout(from)));
+      });
+}
+
+}  // namespace
+
 absl::Status CheckAliasing(const HloModule& module,
                            const HloVerifierOpts& opts) {
   absl::Status status = module.input_output_alias_config().Verify(
       module, [&](const Shape& shape) { return opts.ShapeSize(shape); });
   if (!status.ok()) return Broken(Invariant::V172, module, status.message());
+  if (opts.layout_sensitive) {
+    status = CheckMustAlias(module);
+    if (!status.ok()) return status;
+  }
   status = module.buffer_donor_config().Verify(module);
   if (!status.ok()) return Broken(Invariant::V173, module, status.message());
   return absl::OkStatus();

@@ -2,15 +2,11 @@
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
-#include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
-#include "xla/hlo/ir/hlo_schedule.h"
 #include "xla/hlo/verifier/invariant.h"
 #include "xla/hlo/verifier/module_checks.h"
 #include "xla/hlo/verifier/rules.h"
@@ -18,11 +14,6 @@
 
 namespace xla::verifier {
 namespace {
-
-bool IsCollective(const HloInstruction& inst) {
-  return HloCollectiveInstruction::ClassOf(&inst) ||
-         HloCollectivePermuteInstruction::ClassOf(&inst);
-}
 
 bool Begins(const HloInstruction& inst) {
   return inst.opcode() == HloOpcode::kSend || inst.opcode() == HloOpcode::kRecv;
@@ -122,57 +113,6 @@ absl::Status CommunicationCheck::VisitAllReduce(const HloInstruction& inst) {
   return Broken(Invariant::V168, inst,
                 absl::StrCat("%", all_reduce_->name(),
                              constrains(inst) ? " does not" : " does"));
-}
-
-// Transfers between devices and collectives share what connects the devices:
-// one waits for the other where devices differ in which comes first.
-absl::Status CheckNoCollectiveDeadlocks(const HloModule& module) {
-  if (!module.has_schedule()) return absl::OkStatus();
-  // Computations that run a collective, in them or in what they call.
-  absl::flat_hash_map<const HloComputation*, const HloInstruction*> collectives;
-  auto collective_in =
-      [&](const HloInstruction& inst) -> const HloInstruction* {
-    if (IsCollective(inst)) return &inst;
-    for (const HloComputation* callee : inst.called_computations()) {
-      const auto found = collectives.find(callee);
-      if (found != collectives.end()) return found->second;
-    }
-    return nullptr;
-  };
-  for (const HloComputation* computation : module.MakeComputationPostOrder()) {
-    const HloInstruction* first = nullptr;
-    for (const HloInstruction* inst : computation->instructions()) {
-      if ((first = collective_in(*inst)) != nullptr) break;
-    }
-    if (first != nullptr) collectives.emplace(computation, first);
-    if (!module.schedule().is_computation_scheduled(computation)) continue;
-    absl::flat_hash_set<const HloInstruction*> under_way;
-    for (const HloInstruction* inst :
-         module.schedule().sequence(computation).instructions()) {
-      switch (inst->opcode()) {
-        case HloOpcode::kSend:
-        case HloOpcode::kRecv:
-          if (!Cast<HloSendRecvInstruction>(inst)->is_host_transfer()) {
-            under_way.insert(inst);
-          }
-          continue;
-        case HloOpcode::kSendDone:
-        case HloOpcode::kRecvDone:
-          under_way.erase(inst->operand(0));
-          continue;
-        default:
-          break;
-      }
-      if (under_way.empty()) continue;
-      if (const HloInstruction* collective = collective_in(*inst)) {
-        return Broken(
-            Invariant::V165, *inst,
-            absl::StrCat("%", collective->name(), " runs while ",
-                         under_way.size(), " transfers are not done"));
-      }
-    }
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace xla::verifier

@@ -52,12 +52,14 @@ absl::Status CheckOutputAliasing(const Context& context,
     }
     const Shape& input = ShapeUtil::GetSubshape(from, operand_index);
     const Shape& output = ShapeUtil::GetSubshape(inst.shape(), output_index);
-    // A custom call may move what it aliases to another memory.
+    // A custom call may move what it aliases to another memory. Pin and Unpin
+    // are V125's.
     const bool matches =
-        inst.opcode() == HloOpcode::kCustomCall &&
-                context.opts().layout_sensitive
-            ? Shape::Equal().IgnoreMemorySpaceInLayout()(output, input)
-            : context.Matches(output, input, Match::kSame);
+        inst.IsCustomCall({"Pin", "Unpin"}) ||
+        (inst.opcode() == HloOpcode::kCustomCall &&
+                 context.opts().layout_sensitive
+             ? Shape::Equal().IgnoreMemorySpaceInLayout()(output, input)
+             : context.Matches(output, input, Match::kSame));
     if (!matches) {
       return Broken(Invariant::V121, inst,
                     absl::StrCat("expected ", context.Str(input), " at ",

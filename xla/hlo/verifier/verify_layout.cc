@@ -48,33 +48,12 @@ bool IsPlainValid(const Shape& shape) {
   return true;
 }
 
-// Opcodes whose work needs all sizes.
-bool NeedsBounds(HloOpcode opcode) {
-  switch (opcode) {
-    case HloOpcode::kCholesky:
-    case HloOpcode::kConstant:
-    case HloOpcode::kFft:
-    case HloOpcode::kInfeed:
-    case HloOpcode::kOutfeed:
-    case HloOpcode::kRecv:
-    case HloOpcode::kRng:
-    case HloOpcode::kRngBitGenerator:
-    case HloOpcode::kScan:
-    case HloOpcode::kSend:
-    case HloOpcode::kTopK:
-    case HloOpcode::kTriangularSolve:
-      return true;
-    default:
-      return false;
-  }
-}
-
 absl::Status CheckShape(const Context& context, const HloInstruction& inst) {
   const Shape& shape = inst.shape();
   absl::Status status = ShapeUtil::ValidateShapeWithOptionalLayout(shape);
   if (!status.ok()) return Broken(Invariant::V40, inst, status.message());
   const HloVerifierOpts& opts = context.opts();
-  if (shape.is_unbounded_dynamic() && NeedsBounds(inst.opcode()) &&
+  if (shape.is_unbounded_dynamic() &&
       !(opts.supported_unbounded_dynamic_op &&
         opts.supported_unbounded_dynamic_op(&inst))) {
     return Broken(Invariant::V44, inst,
@@ -122,6 +101,66 @@ absl::Status CheckLayouts(const Context& context, const HloInstruction& inst) {
                     absl::StrCat("expected the layout of ", context.Str(from),
                                  ", found ", context.Str(shape)));
     }
+  }
+  return absl::OkStatus();
+}
+
+bool IsInHostMemory(const Shape& shape) {
+  return shape.has_layout() &&
+         shape.layout().memory_space() == Layout::kHostMemorySpace;
+}
+
+// Opcodes that move data between memories, or whose computations do.
+bool MovesBetweenMemories(HloOpcode opcode) {
+  switch (opcode) {
+    case HloOpcode::kAsyncDone:
+    case HloOpcode::kBitcast:
+    case HloOpcode::kCall:
+    case HloOpcode::kConditional:
+    case HloOpcode::kCopy:
+    case HloOpcode::kCustomCall:
+    case HloOpcode::kDynamicSlice:
+    case HloOpcode::kDynamicUpdateSlice:
+    case HloOpcode::kFusion:
+    case HloOpcode::kWhile:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Of an operand and a result, one in host memory and one in the device's.
+absl::Status CheckMemoryChange(const Context& context,
+                               const HloInstruction& inst, const Shape& from) {
+  const Shape& to = inst.shape();
+  if (!MovesBetweenMemories(inst.opcode())) {
+    return Broken(
+        Invariant::V47, inst,
+        absl::StrCat("it takes ", context.Str(from), " to ", context.Str(to)));
+  }
+  if (inst.opcode() != HloOpcode::kCopy ||
+      (from.element_type() == to.element_type() &&
+       from.layout().minor_to_major() == to.layout().minor_to_major())) {
+    return absl::OkStatus();
+  }
+  return Broken(
+      Invariant::V47, inst,
+      absl::StrCat("expected the type and the order of dimensions of ",
+                   context.Str(from), ", found ", context.Str(to)));
+}
+
+// Scalars go anywhere.
+absl::Status CheckMemories(const Context& context, const HloInstruction& inst) {
+  const Shape& shape = inst.shape();
+  if (!IsPlainArray(shape) || !shape.has_layout()) return absl::OkStatus();
+  for (const HloInstruction* operand : inst.operands()) {
+    const Shape& from = operand->shape();
+    if (!IsPlainArray(from) || !from.has_layout() || RankOf(from) == 0 ||
+        IsInHostMemory(from) == IsInHostMemory(shape)) {
+      continue;
+    }
+    absl::Status status = CheckMemoryChange(context, inst, from);
+    if (!status.ok()) return status;
   }
   return absl::OkStatus();
 }
@@ -225,6 +264,8 @@ absl::Status CheckCommonRules(const Context& context,
   }
   if (opts.layout_sensitive) {
     status = CheckLayouts(context, inst);
+    if (!status.ok()) return status;
+    status = CheckMemories(context, inst);
     if (!status.ok()) return status;
   }
   if (!opts.allow_mixed_precision) {

@@ -191,6 +191,11 @@ absl::Status CheckSourceTargetPairs(const Context& context,
   const Devices devices = DevicesOf(inst);
   const int64_t id_count =
       inst.channel_id().has_value() ? devices.partitions : devices.replicas;
+  // Each slice of what is exchanged has its pairs.
+  const size_t slices =
+      std::max<size_t>(1, Cast<HloCollectivePermuteInstruction>(&inst)
+                              ->dynamic_slice_sizes_list()
+                              .size());
   std::vector<int64_t> ids;
   ids.reserve(pairs.size());
   for (const bool is_source : {true, false}) {
@@ -206,11 +211,14 @@ absl::Status CheckSourceTargetPairs(const Context& context,
       }
     }
     std::sort(ids.begin(), ids.end());
-    const auto twice = std::adjacent_find(ids.begin(), ids.end());
-    if (twice != ids.end()) {
-      return Broken(Invariant::V160, inst,
-                    absl::StrCat("found ", *twice, " twice as ",
-                                 is_source ? "source" : "target"));
+    for (size_t i = slices; i < ids.size(); ++i) {
+      if (ids[i - slices] != ids[i]) continue;
+      return Broken(
+          Invariant::V160, inst,
+          absl::StrCat(
+              "found ", ids[i], " ",
+              slices == 1 ? "twice" : absl::StrCat(slices + 1, " times"),
+              " as ", is_source ? "source" : "target"));
     }
   }
   return absl::OkStatus();

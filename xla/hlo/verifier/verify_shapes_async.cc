@@ -35,6 +35,13 @@ bool IsTransfer(const Shape& shape) {
          shape.tuple_shapes(2).IsToken();
 }
 
+// What sends to the host may do without the context.
+bool IsSent(const HloInstruction& inst, const Shape& shape) {
+  return IsTransfer(shape) ||
+         (Cast<HloSendRecvInstruction>(&inst)->is_host_transfer() &&
+          IsTupleOf(shape, 2) && shape.tuple_shapes(1).IsToken());
+}
+
 // ((operands), results, context...) of async-start and async-update.
 bool IsAsyncState(const Shape& shape) {
   return shape.IsTuple() && shape.tuple_shapes_size() >= 2 &&
@@ -70,17 +77,19 @@ absl::Status CheckOutfeed(const Context& context, const HloInstruction& inst) {
 }
 
 absl::Status CheckSend(const Context& context, const HloInstruction& inst) {
-  if (!inst.operand(1)->shape().IsToken()) {
+  // The token may come first.
+  const bool token_first = inst.operand(0)->shape().IsToken();
+  if (!token_first && !inst.operand(1)->shape().IsToken()) {
     return Wrong(context, Invariant::V132, inst, "a token as operand 1",
                  inst.operand(1)->shape());
   }
-  if (!IsTransfer(inst.shape())) {
+  if (!IsSent(inst, inst.shape())) {
     return Wrong(context, Invariant::V132, inst, "(data, u32[], token[])",
                  inst.shape());
   }
-  return context.Expect(Invariant::V132, inst, "data",
-                        inst.shape().tuple_shapes(0), inst.operand(0)->shape(),
-                        Match::kSame);
+  return context.Expect(
+      Invariant::V132, inst, "data", inst.shape().tuple_shapes(0),
+      inst.operand(token_first ? 1 : 0)->shape(), Match::kSame);
 }
 
 absl::Status CheckRecv(const Context& context, const HloInstruction& inst) {
@@ -96,14 +105,19 @@ absl::Status CheckRecv(const Context& context, const HloInstruction& inst) {
 }
 
 absl::Status CheckSendDone(const Context& context, const HloInstruction& inst) {
-  if (!IsTransfer(inst.operand(0)->shape())) {
+  const Shape& operand = inst.operand(0)->shape();
+  if (!IsSent(inst, operand)) {
     return Wrong(context, Invariant::V133, inst,
-                 "(data, u32[], token[]) as operand", inst.operand(0)->shape());
+                 "(data, u32[], token[]) as operand", operand);
   }
-  if (!inst.shape().IsToken()) {
+  if (inst.shape().IsToken()) return absl::OkStatus();
+  if (!IsTupleOf(operand, 2) || !IsTupleOf(inst.shape(), 2) ||
+      !inst.shape().tuple_shapes(1).IsToken()) {
     return Wrong(context, Invariant::V133, inst, "token[]", inst.shape());
   }
-  return absl::OkStatus();
+  return context.Expect(Invariant::V133, inst, "data",
+                        inst.shape().tuple_shapes(0), operand.tuple_shapes(0),
+                        Match::kSame);
 }
 
 absl::Status CheckRecvDone(const Context& context, const HloInstruction& inst) {

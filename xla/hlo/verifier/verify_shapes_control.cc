@@ -69,7 +69,8 @@ absl::Status CheckWhile(const Context& context, const HloInstruction& inst) {
   status = context.Expect(Invariant::V112, inst, "result of the body",
                           body.root_instruction()->shape(), init, Match::kSame);
   if (!status.ok()) return status;
-  return context.Expect(Invariant::V112, inst, init, Match::kSame);
+  status = context.Expect(Invariant::V112, inst, init, Match::kSame);
+  return status.ok() ? CheckCalleeShardings(inst) : status;
 }
 
 absl::Status CheckConditional(const Context& context,
@@ -111,7 +112,7 @@ absl::Status CheckConditional(const Context& context,
                        ", against the result of branch ", i));
     }
   }
-  return absl::OkStatus();
+  return CheckCalleeShardings(inst);
 }
 
 namespace {

@@ -171,6 +171,11 @@ bool IsStepOf(const Shape& step, const Shape& whole, int64_t dimension,
 // result is the outputs, put together again, and the last carries.
 absl::Status CheckScan(const Context& context, const HloInstruction& inst) {
   const auto* scan = Cast<HloScanInstruction>(&inst);
+  // By the time layouts are there, such scans have become loops.
+  if (context.opts().layout_sensitive &&
+      scan->is_associative() == TRI_STATE_FALSE) {
+    return Broken(Invariant::V104, inst, "found is_associative=false");
+  }
   const HloComputation& body = *inst.called_computations()[0];
   const int64_t carries = scan->num_carries();
   const int64_t inputs = inst.operand_count() - carries;

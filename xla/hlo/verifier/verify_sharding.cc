@@ -1,8 +1,10 @@
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_module_config.h"
@@ -60,6 +62,30 @@ absl::Status CheckSharding(const Context& context, const HloInstruction& inst) {
   absl::Status status = sharding.Validate(ShardedShape(inst), devices);
   if (status.ok()) return status;
   return Broken(Invariant::V170, inst, status.message());
+}
+
+absl::Status CheckCalleeShardings(const HloInstruction& inst) {
+  std::vector<const HloInstruction*> same = {&inst};
+  if (inst.opcode() == HloOpcode::kWhile) {
+    same.push_back(inst.while_condition()->parameter_instruction(0));
+    same.push_back(inst.while_body()->parameter_instruction(0));
+    same.push_back(inst.while_body()->root_instruction());
+  } else {
+    for (const HloComputation* branch : inst.branch_computations()) {
+      same.push_back(branch->root_instruction());
+    }
+  }
+  const HloInstruction* first = nullptr;
+  for (const HloInstruction* one : same) {
+    if (!one->has_sharding()) continue;
+    if (first == nullptr) first = one;
+    if (one->sharding() == first->sharding()) continue;
+    return Broken(
+        Invariant::V175, inst,
+        absl::StrCat("%", first->name(), " is ", first->sharding().ToString(),
+                     ", %", one->name(), " ", one->sharding().ToString()));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace xla::verifier

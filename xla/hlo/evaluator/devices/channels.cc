@@ -68,15 +68,19 @@ Channels::PairsOf(const HloInstruction* instruction) const {
 absl::StatusOr<Value> Channels::Send(const HloInstruction* send, int64_t device,
                                      absl::Span<const Value> operands) {
   const int64_t channel = send->channel_id().value_or(0);
+  // The token may come first; to the host there may be no context.
+  const Value& data = operands[send->operand(0)->shape().IsToken() ? 1 : 0];
   const Value result =
-      Value::Tuple({operands[0], Value::Scalar<uint32_t>(0), Value::Token()});
+      send->shape().tuple_shapes_size() == 2
+          ? Value::Tuple({data, Value::Token()})
+          : Value::Tuple({data, Value::Scalar<uint32_t>(0), Value::Token()});
   if (IsHostTransfer(send)) {
-    (*hosts_)[device].from_device[channel].push_back(operands[0]);
+    (*hosts_)[device].from_device[channel].push_back(data);
     return result;
   }
   TF_ASSIGN_OR_RETURN(const auto pairs, PairsOf(send));
   if (!pairs.has_value()) {
-    open_[channel].push_back({device, operands[0]});
+    open_[channel].push_back({device, data});
     return result;
   }
   const bool partitions = grid_.partitions > 1;
@@ -92,7 +96,7 @@ absl::StatusOr<Value> Channels::Send(const HloInstruction* send, int64_t device,
     const int64_t to = partitions
                            ? grid_.device(grid_.replica(device), target)
                            : grid_.device(target, grid_.partition(device));
-    addressed_[{to, {channel, device}}].push_back({device, operands[0]});
+    addressed_[{to, {channel, device}}].push_back({device, data});
   }
   return result;
 }

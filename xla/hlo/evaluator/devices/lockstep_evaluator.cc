@@ -150,7 +150,9 @@ class LockstepEvaluator::Session {
       case HloOpcode::kRecv:
         return wrap(channels_.Recv(instruction, d));
       case HloOpcode::kSendDone:
-        return wrap(Value::Token());
+        return wrap(instruction->shape().IsTuple()
+                        ? device.pending_operands()[0]
+                        : Value::Token());
       case HloOpcode::kRecvDone:
         return channels_.RecvDone(instruction, d, device.pending_operands());
       case HloOpcode::kInfeed:

@@ -233,8 +233,14 @@ absl::StatusOr<Shape> ShapeInference::InferCollectiveBroadcastShape(
           "collective-broadcast with a dynamic root needs an operand and the "
           "root");
     }
-    TF_RETURN_IF_ERROR(ExpectIntegralScalar(*operand_shapes.back(),
-                                            "root of collective-broadcast"));
+    // One number, as a scalar or as an array of one.
+    const Shape& root = *operand_shapes.back();
+    if (!root.IsArray() || root.dimensions().size() != 1 ||
+        root.dimensions(0) != 1 ||
+        !primitive_util::IsIntegralType(root.element_type())) {
+      TF_RETURN_IF_ERROR(
+          ExpectIntegralScalar(root, "root of collective-broadcast"));
+    }
     operand_shapes.remove_suffix(1);
   }
   return EachOperand(operand_shapes, "collective-broadcast", Unchanged);
@@ -258,7 +264,10 @@ absl::StatusOr<Shape> ShapeInference::InferCollectivePermuteStartShape(
     absl::Span<const Shape> context_shapes, bool inplace) {
   TF_ASSIGN_OR_RETURN(Shape result,
                       InferCollectivePermuteShape(operand_shapes, inplace));
-  std::vector<Shape> parts = {OperandsAsOne(operand_shapes), std::move(result)};
+  // In place the tables of slices are no part of what is under way.
+  std::vector<Shape> parts = {
+      OperandsAsOne(inplace ? operand_shapes.first(1) : operand_shapes),
+      std::move(result)};
   parts.insert(parts.end(), context_shapes.begin(), context_shapes.end());
   return ShapeUtil::MakeTupleShape(std::move(parts));
 }

@@ -27,16 +27,27 @@ using namespace shape_inference_internal;  // NOLINT: its own helpers
 
 namespace {
 
+// Integers of two widths or signs: the result says what they meet in. Where
+// kinds mix, so do integers and floats.
+bool MeetInResult(PrimitiveType lhs, PrimitiveType rhs, bool mixes_kinds) {
+  const bool integers = primitive_util::IsIntegralType(lhs) &&
+                        primitive_util::IsIntegralType(rhs);
+  return integers || (mixes_kinds &&
+                      primitive_util::IsIntegralType(lhs) !=
+                          primitive_util::IsIntegralType(rhs) &&
+                      !primitive_util::IsComplexType(lhs) &&
+                      !primitive_util::IsComplexType(rhs));
+}
+
 // The element type of a product of sums over the operands.
 absl::StatusOr<PrimitiveType> ProductType(
     const Shape& lhs, const Shape& rhs, std::optional<PrimitiveType> preferred,
-    absl::string_view what) {
+    absl::string_view what, bool mixes_kinds = false) {
   PrimitiveType type;
   if (lhs.element_type() == rhs.element_type()) {
     type = lhs.element_type();
-  } else if (preferred && primitive_util::IsIntegralType(lhs.element_type()) &&
-             primitive_util::IsIntegralType(rhs.element_type())) {
-    // Integers of two widths or signs: the result says what they meet in.
+  } else if (preferred && MeetInResult(lhs.element_type(), rhs.element_type(),
+                                       mixes_kinds)) {
     return *preferred;
   } else {
     TF_ASSIGN_OR_RETURN(type, CommonType(lhs, rhs, what));
@@ -300,7 +311,8 @@ absl::StatusOr<Shape> ShapeInference::InferConvolveShape(
       dnums.output_spatial_dimensions(), spatial + 2, spatial, "output"));
   TF_ASSIGN_OR_RETURN(
       PrimitiveType type,
-      ProductType(lhs, rhs, preferred_element_type, "convolution"));
+      ProductType(lhs, rhs, preferred_element_type, "convolution",
+                  /*mixes_kinds=*/true));
   TF_RETURN_IF_ERROR(
       ExpectGroups(lhs, rhs, feature_group_count, batch_group_count, dnums));
   ArrayBuilder base;

@@ -131,24 +131,22 @@ absl::StatusOr<PrimitiveType> Upcast(PrimitiveType type,
     return primitive_util::LowercasePrimitiveTypeName(t);
   };
   const PrimitiveType to = *preferred;
-  const bool same_kind = primitive_util::IsFloatingPointType(to) ==
-                             primitive_util::IsFloatingPointType(type) &&
-                         primitive_util::IsComplexType(to) ==
-                             primitive_util::IsComplexType(type) &&
-                         primitive_util::IsIntegralType(to) ==
-                             primitive_util::IsIntegralType(type);
-  if (!primitive_util::IsArrayType(to) || !same_kind) {
+  const bool is_integral = primitive_util::IsIntegralType(type);
+  if (!primitive_util::IsArrayType(to) ||
+      primitive_util::IsComplexType(to) !=
+          primitive_util::IsComplexType(type) ||
+      (is_integral && !primitive_util::IsIntegralType(to))) {
     return InvalidArgumentStrCat(
         "preferred_element_type ", name(to), " and the type ", name(type),
         " of the operands must both be integral, floating point or complex");
   }
-  if (primitive_util::IsSignedIntegralType(to) !=
-      primitive_util::IsSignedIntegralType(type)) {
+  if (is_integral && primitive_util::IsSignedIntegralType(to) !=
+                         primitive_util::IsSignedIntegralType(type)) {
     return InvalidArgumentStrCat("preferred_element_type ", name(to),
                                  " must have the signedness of ", name(type));
   }
-  // Between floating-point types any precision may be asked for.
-  if (primitive_util::IsIntegralType(to) &&
+  // Of floats any precision may be asked for, and integers.
+  if (is_integral &&
       primitive_util::BitWidth(to) < primitive_util::BitWidth(type)) {
     return InvalidArgumentStrCat("preferred_element_type ", name(to),
                                  " is narrower than ", name(type));

@@ -190,7 +190,8 @@ void RematBuffers::ForEachPassedOn(const HloInstruction* instruction,
       }
       break;
     case HloOpcode::kSend:
-      pass({0}, ViewOf(instruction->operand(0)));
+      pass({0}, ViewOf(instruction->operand(
+                    instruction->operand(0)->shape().IsToken() ? 1 : 0)));
       break;
     case HloOpcode::kRecvDone:
       pass({0}, Element(ViewOf(instruction->operand(0)),

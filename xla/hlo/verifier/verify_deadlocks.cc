@@ -1,0 +1,193 @@
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_schedule.h"
+#include "xla/hlo/verifier/invariant.h"
+#include "xla/hlo/verifier/module_checks.h"
+#include "xla/hlo/verifier/rules.h"
+#include "xla/status_macros.h"
+
+// Devices that run one program wait for each other where they differ in what
+// comes next. A recv waits for a send of the same pairs of devices, so nothing
+// else that devices do together may come between the two; and pairs in a cycle
+// wait for themselves.
+
+namespace xla::verifier {
+namespace {
+
+constexpr absl::string_view kPairs = "_xla_send_recv_source_target_pairs";
+
+// More of one kind under way make no difference to what is found; the bound
+// keeps the states of nested calls few.
+constexpr int64_t kMaxCount = 16;
+
+bool IsCollective(const HloInstruction& inst) {
+  return (HloCollectiveInstruction::ClassOf(&inst) ||
+          HloCollectivePermuteInstruction::ClassOf(&inst));
+}
+
+// What is under way, by the text of the pairs: recvs without their sends, less
+// than 0, and sends without their recvs, more.
+using Balance = std::map<std::string, int64_t>;
+
+absl::Status Deadlock(const HloInstruction& inst, absl::string_view detail) {
+  return WithCode(absl::StatusCode::kInternal,
+                  Broken(Invariant::V165, inst, detail));
+}
+
+// Ids of sources and targets in turn; none if the text is something else.
+std::vector<int64_t> IdsOf(absl::string_view text) {
+  const std::string flat =
+      absl::StrReplaceAll(text, {{"{", ""}, {"}", ""}, {" ", ""}});
+  std::vector<int64_t> ids;
+  for (absl::string_view piece : absl::StrSplit(flat, ',', absl::SkipEmpty())) {
+    if (!absl::SimpleAtoi(piece, &ids.emplace_back())) return {};
+  }
+  if (ids.size() % 2 != 0) ids.clear();
+  return ids;
+}
+
+absl::Status CheckPairs(const HloInstruction& inst, absl::string_view text) {
+  const std::vector<int64_t> ids = IdsOf(text);
+  absl::flat_hash_map<int64_t, int64_t> target_of;
+  for (size_t i = 0; i + 1 < ids.size(); i += 2) {
+    if (!target_of.emplace(ids[i], ids[i + 1]).second) {
+      return Deadlock(inst, absl::StrCat("found ", ids[i], " twice as source"));
+    }
+  }
+  // Each device is left once, so that a walk ends or comes back.
+  absl::flat_hash_set<int64_t> done;
+  for (size_t i = 0; i + 1 < ids.size(); i += 2) {
+    absl::flat_hash_set<int64_t> path;
+    int64_t at = ids[i];
+    while (path.insert(at).second && !done.contains(at)) {
+      const auto next = target_of.find(at);
+      if (next == target_of.end()) break;
+      at = next->second;
+      if (path.contains(at)) {
+        return Deadlock(inst,
+                        absl::StrCat("its pairs come back to device ", at));
+      }
+    }
+    done.insert(path.begin(), path.end());
+  }
+  return absl::OkStatus();
+}
+
+class DeadlockCheck {
+ public:
+  explicit DeadlockCheck(const HloModule& module) : module_(module) {
+    for (const HloComputation* computation :
+         module.MakeComputationPostOrder()) {
+      for (const HloInstruction* inst : computation->instructions()) {
+        if (!Communicates(*inst)) continue;
+        communicates_.insert(computation);
+        break;
+      }
+    }
+  }
+
+  absl::Status Run() {
+    Balance balance;
+    return Follow(*module_.entry_computation(), &balance);
+  }
+
+ private:
+  // Whether the devices do something together there.
+  bool Communicates(const HloInstruction& inst) const {
+    if (IsCollective(inst) || inst.opcode() == HloOpcode::kSend ||
+        inst.opcode() == HloOpcode::kRecv) {
+      return true;
+    }
+    return std::any_of(inst.called_computations().begin(),
+                       inst.called_computations().end(),
+                       [&](const HloComputation* callee) {
+                         return communicates_.contains(callee);
+                       });
+  }
+
+  // Goes through the computation in its order, and through what it calls.
+  absl::Status Follow(const HloComputation& computation, Balance* balance) {
+    if (!communicates_.contains(&computation) ||
+        !module_.schedule().is_computation_scheduled(&computation)) {
+      return absl::OkStatus();
+    }
+    const auto key = std::make_pair(&computation, *balance);
+    const auto known = followed_.find(key);
+    if (known != followed_.end()) {
+      *balance = known->second;
+      return absl::OkStatus();
+    }
+    for (const HloInstruction* inst :
+         module_.schedule().sequence(&computation).instructions()) {
+      if (!Communicates(*inst)) continue;
+      TF_RETURN_IF_ERROR(Visit(*inst, balance));
+    }
+    followed_.emplace(key, *balance);
+    return absl::OkStatus();
+  }
+
+  absl::Status Visit(const HloInstruction& inst, Balance* balance) {
+    const bool is_transfer =
+        inst.opcode() == HloOpcode::kSend || inst.opcode() == HloOpcode::kRecv;
+    std::string pairs;
+    if (is_transfer) {
+      const auto attribute = inst.get_frontend_attribute(std::string(kPairs));
+      if (!attribute.has_value() ||
+          Cast<HloSendRecvInstruction>(&inst)->is_host_transfer()) {
+        return absl::OkStatus();
+      }
+      pairs = *attribute;
+      TF_RETURN_IF_ERROR(CheckPairs(inst, pairs));
+    }
+    if (is_transfer || IsCollective(inst)) {
+      for (const auto& [other, count] : *balance) {
+        if (count >= 0 || (is_transfer && other == pairs)) continue;
+        return Deadlock(inst, absl::StrCat("it starts while a recv of ", other,
+                                           " waits for its send"));
+      }
+    }
+    if (is_transfer) {
+      int64_t& count = (*balance)[pairs];
+      count += inst.opcode() == HloOpcode::kSend ? 1 : -1;
+      count = std::clamp(count, -kMaxCount, kMaxCount);
+      if (count == 0) balance->erase(pairs);
+      return absl::OkStatus();
+    }
+    for (const HloComputation* callee : inst.called_computations()) {
+      TF_RETURN_IF_ERROR(Follow(*callee, balance));
+    }
+    return absl::OkStatus();
+  }
+
+  const HloModule& module_;
+  absl::flat_hash_set<const HloComputation*> communicates_;
+  std::map<std::pair<const HloComputation*, Balance>, Balance> followed_;
+};
+
+}  // namespace
+
+absl::Status CheckNoCollectiveDeadlocks(const HloModule& module) {
+  if (!module.has_schedule()) return absl::OkStatus();
+  return DeadlockCheck(module).Run();
+}
+
+}  // namespace xla::verifier
