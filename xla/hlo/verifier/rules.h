@@ -138,8 +138,8 @@ Rule CheckReplicaGroups, CheckSourceTargetPairs;
 
 // verify_sharding.cc; of instructions that have one.
 Rule CheckSharding;
-// V175, of loops and conditionals: those that say how they are sharded say the
-// same as what they call.
+// V175, of loops and conditionals: those on one device, and what they call,
+// are on the same one, as far as shardings say.
 absl::Status CheckCalleeShardings(const HloInstruction& inst);
 
 // --- Common parts of rules.

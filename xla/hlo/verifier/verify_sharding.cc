@@ -79,7 +79,9 @@ absl::Status CheckCalleeShardings(const HloInstruction& inst) {
   for (const HloInstruction* one : same) {
     if (!one->has_sharding()) continue;
     if (first == nullptr) first = one;
-    if (one->sharding() == first->sharding()) continue;
+    if (one->sharding().UniqueDevice() == first->sharding().UniqueDevice()) {
+      continue;
+    }
     return Broken(
         Invariant::V175, inst,
         absl::StrCat("%", first->name(), " is ", first->sharding().ToString(),

@@ -7,31 +7,119 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/stack_frames.h"
 #include "xla/status_macros.h"
 
 namespace xla {
 namespace {
 
-// Puts the call's op_name before that of an inlined instruction.
-void PrefixOpName(const HloInstruction& call, HloInstruction* inlined) {
-  const std::string& prefix = call.metadata().op_name();
-  if (prefix.empty()) return;
-  const std::string& name = inlined->metadata().op_name();
-  if (absl::StartsWith(name, prefix)) return;
+// Says whether a call is to be inlined: "true", "false", or by whom.
+constexpr char kInlineable[] = "inlineable";
+
+// Shardy takes these apart itself.
+bool IsManualBody(const HloComputation& callee) {
+  return absl::StrContains(callee.name(), "shmap_body") ||
+         absl::StrContains(callee.name(), "xla.sdy.manual_computation_body");
+}
+
+// Attributes that speak of the call and not of what it computes.
+bool IsOfTheCallAlone(absl::string_view key) {
+  return key == kInlineable || absl::StartsWith(key, "xla.sdy.") ||
+         absl::StartsWith(key, "composite.");
+}
+
+// What the call says of all that it calls; what an instruction says of itself
+// comes first.
+void AddFrontendAttributes(const HloInstruction& call,
+                           HloInstruction* inlined) {
+  if (!call.has_frontend_attributes()) return;
+  FrontendAttributes added;
+  for (const auto& [key, value] : call.frontend_attributes().map()) {
+    if (IsOfTheCallAlone(key)) continue;
+    if (!inlined->get_frontend_attribute(key).has_value()) {
+      (*added.mutable_map())[key] = value;
+    }
+  }
+  if (!added.map().empty()) inlined->add_frontend_attributes(std::move(added));
+}
+
+// Puts the call's op_name before that of an inlined instruction, and its stack
+// around its stack.
+void AddPlaceOfCall(const HloInstruction& call, HloInstruction* inlined) {
   OpMetadata metadata = inlined->metadata();
-  metadata.set_op_name(name.empty() ? prefix : absl::StrCat(prefix, "/", name));
+  const std::string& prefix = call.metadata().op_name();
+  const std::string& name = metadata.op_name();
+  if (!prefix.empty() && !absl::StartsWith(name, prefix)) {
+    metadata.set_op_name(name.empty() ? prefix
+                                      : absl::StrCat(prefix, "/", name));
+  }
+  const StackFrameId outer{call.metadata().stack_frame_id()};
+  if (outer.valid()) {
+    metadata.set_stack_frame_id(
+        call.GetModule()
+            ->mutable_stack_frames()
+            .Concatenate(outer, StackFrameId{metadata.stack_frame_id()})
+            .value);
+  }
   inlined->set_metadata(metadata);
 }
 
-// Whether nothing else of the callee comes before / after it.
-bool IsFirst(const HloInstruction& inst) {
-  return inst.control_predecessors().empty() &&
-         absl::c_all_of(inst.operands(), [](const HloInstruction* operand) {
-           return operand->opcode() == HloOpcode::kParameter;
-         });
+// The same for the bodies of loops and branches that nobody else calls: their
+// callers are `original`, of the callee, and the inlined copy.
+void AddPlaceOfCallInside(const HloInstruction& call,
+                          const HloInstruction& original) {
+  if (call.to_apply()->caller_instructions().size() != 1 ||
+      (original.opcode() != HloOpcode::kWhile &&
+       original.opcode() != HloOpcode::kConditional)) {
+    return;
+  }
+  std::vector<HloComputation*> work(original.called_computations().begin(),
+                                    original.called_computations().end());
+  absl::flat_hash_set<HloComputation*> seen(work.begin(), work.end());
+  while (!work.empty()) {
+    HloComputation* computation = work.back();
+    work.pop_back();
+    for (HloInstruction* inst : computation->instructions()) {
+      AddPlaceOfCall(call, inst);
+      if (inst->opcode() != HloOpcode::kWhile &&
+          inst->opcode() != HloOpcode::kConditional) {
+        continue;
+      }
+      for (HloComputation* callee : inst->called_computations()) {
+        if (callee->caller_instructions().size() == 1 &&
+            seen.insert(callee).second) {
+          work.push_back(callee);
+        }
+      }
+    }
+  }
 }
+
+// Takes away what only the call read, as long as it does nothing else. Entries
+// of the map that stood for it go too.
+absl::Status RemoveUnread(HloComputation* computation,
+                          const std::vector<HloInstruction*>& candidates,
+                          CallInliner::InlinedInstructionMap& map) {
+  absl::flat_hash_set<HloInstruction*> removed;
+  for (HloInstruction* inst : candidates) {
+    if (removed.contains(inst) || inst->opcode() == HloOpcode::kParameter ||
+        inst->has_called_computations() || !inst->IsDead() ||
+        inst->HasSideEffect() || inst->HasControlDependencies()) {
+      continue;
+    }
+    removed.insert(inst);
+    TF_RETURN_IF_ERROR(computation->RemoveInstruction(inst));
+  }
+  if (removed.empty()) return absl::OkStatus();
+  absl::erase_if(
+      map, [&](const auto& entry) { return removed.contains(entry.second); });
+  return absl::OkStatus();
+}
+
+// Whether nothing else of the callee comes after it.
 bool IsLast(const HloInstruction& inst) {
   return inst.control_successors().empty() && inst.user_count() == 0;
 }
@@ -52,11 +140,10 @@ absl::Status RelayControlDependencies(
     any = true;
     HloInstruction* inlined = map.at(inst);
     for (HloInstruction* predecessor : before) {
-      if (!IsFirst(*inst)) break;
       TF_RETURN_IF_ERROR(predecessor->AddControlDependencyTo(inlined));
     }
     for (HloInstruction* successor : after) {
-      if (!IsLast(*inst)) break;
+      if (!IsLast(*inst) && !inst->IsRoot()) break;
       TF_RETURN_IF_ERROR(inlined->AddControlDependencyTo(successor));
     }
   }
@@ -91,7 +178,11 @@ absl::StatusOr<CallInliner::InlinedInstructionMap> CallInliner::Inline(
     }
     HloInstruction* inlined = caller->AddInstruction(
         inst->CloneWithNewOperands(inst->shape(), operands), inst->name());
-    if (propagate_metadata) PrefixOpName(*call, inlined);
+    AddFrontendAttributes(*call, inlined);
+    if (propagate_metadata) {
+      AddPlaceOfCall(*call, inlined);
+      AddPlaceOfCallInside(*call, *inst);
+    }
     for (HloInstruction* predecessor : inst->control_predecessors()) {
       auto it = map.find(predecessor);
       if (it == map.end() || it->second == inlined) continue;
@@ -101,17 +192,20 @@ absl::StatusOr<CallInliner::InlinedInstructionMap> CallInliner::Inline(
   }
   TF_RETURN_IF_ERROR(RelayControlDependencies(call, body, map));
   HloInstruction* result = map.at(callee->root_instruction());
+  const std::vector<HloInstruction*> operands(call->operands().begin(),
+                                              call->operands().end());
   TF_RETURN_IF_ERROR(call->ReplaceAllUsesWith(result));
   TF_RETURN_IF_ERROR(caller->ForceRemoveInstruction(call));
+  TF_RETURN_IF_ERROR(RemoveUnread(caller, operands, map));
   return map;
 }
 
 CallInliner::FrontendInlinePolicy CallInliner::GetFrontendInlinePolicy(
     const HloInstruction* instruction) {
-  std::optional<std::string> policy =
-      instruction->get_frontend_attribute("inline_policy");
-  if (policy == "early") return FrontendInlinePolicy::kXlaEarly;
-  if (policy == "late") return FrontendInlinePolicy::kXlaLate;
+  const std::optional<std::string> policy =
+      instruction->get_frontend_attribute(kInlineable);
+  if (policy == "xla_early") return FrontendInlinePolicy::kXlaEarly;
+  if (policy == "xla_late") return FrontendInlinePolicy::kXlaLate;
   return FrontendInlinePolicy::kAuto;
 }
 
@@ -125,7 +219,9 @@ bool CallInliner::InlineInstructionAllowed(const HloInstruction* instruction,
     case InlineOverridePolicy::kAllowInline:
       break;
   }
-  return instruction->get_frontend_attribute("inlineable") != "false" &&
+  return instruction->get_frontend_attribute(kInlineable) != "false" &&
+         GetFrontendInlinePolicy(instruction) !=
+             FrontendInlinePolicy::kXlaLate &&
          !instruction->get_frontend_attribute("_xla_stream_annotation")
               .has_value();
 }
@@ -135,6 +231,12 @@ bool CallInliner::ShouldInline(const CallGraph& call_graph,
   if (instruction->opcode() != HloOpcode::kCall ||
       instruction->parent()->IsAsyncComputation() ||
       !IsInlineableComputation(instruction->to_apply())) {
+    return false;
+  }
+  // Whoever wrote it looks for a call.
+  if (instruction->has_backend_config()) return false;
+  if (instruction->GetModule()->config().use_shardy_partitioner() &&
+      IsManualBody(*instruction->to_apply())) {
     return false;
   }
   if (instruction->is_composite()) {

@@ -48,10 +48,14 @@ struct CallInlinerOptions {
 // had to run before or after the call runs before or after all of the body.
 // Computations that nobody calls any more are removed.
 //
-// Leaves alone: calls with frontend attribute inlineable="false" or
-// _xla_stream_annotation, composites named in `composites_to_preserve`, the
-// wrapped call of an asynchronous one, and all other kinds of callers.
-// O(instructions after).
+// Frontend attributes of the call go to all of the body, its op_name and its
+// stack before theirs. Operands that nobody else reads are removed.
+//
+// Leaves alone: calls with frontend attribute inlineable="false" or "xla_late"
+// or _xla_stream_annotation, those with a backend_config, manual computations
+// of Shardy in modules that it partitions, composites named in
+// `composites_to_preserve`, the wrapped call of an asynchronous one, and all
+// other kinds of callers. O(instructions after).
 class CallInliner : public HloModulePass {
  public:
   enum class InlineOverridePolicy {
@@ -60,8 +64,8 @@ class CallInliner : public HloModulePass {
     // Inline although a frontend attribute says not to.
     kAllowIgnoreFrontendAttributes,
   };
-  // What an instruction's frontend attribute `inline_policy` asks for: to be
-  // inlined by this pass' early run, its late one, or by whoever comes first.
+  // What an instruction's frontend attribute `inlineable` asks for: to be
+  // inlined early ("xla_early"), late ("xla_late"), or by whoever comes first.
   enum class FrontendInlinePolicy { kXlaEarly, kXlaLate, kAuto };
 
   // Instructions of the callee and what stands for them in the caller.

@@ -64,8 +64,27 @@ class ExpressionCloner {
     return clones.at(root);
   }
 
+  // Gives the expression to one reader; false if a part of it is another's.
+  bool Own(const HloInstruction* root) {
+    absl::flat_hash_set<const HloInstruction*> parts = {root};
+    std::vector<const HloInstruction*> work = {root};
+    while (!work.empty()) {
+      const HloInstruction* inst = work.back();
+      work.pop_back();
+      if (owned_.contains(inst)) return false;
+      for (const HloInstruction* operand : inst->operands()) {
+        if (expressions_.contains(operand) && parts.insert(operand).second) {
+          work.push_back(operand);
+        }
+      }
+    }
+    owned_.insert(parts.begin(), parts.end());
+    return true;
+  }
+
  private:
   const absl::flat_hash_set<const HloInstruction*>& expressions_;
+  absl::flat_hash_set<const HloInstruction*> owned_;
 };
 
 }  // namespace
@@ -97,7 +116,10 @@ absl::StatusOr<bool> HloConstantSplitter::RunOnComputation(
       if (!expressions.contains(user)) readers.push_back(user);
     }
     const bool also_read_inside = readers.size() < inst->users().size();
-    const size_t first = also_read_inside || inst->IsRoot() ? 0 : 1;
+    // The first reader keeps the original, unless parts of it are another's.
+    const bool is_kept = !readers.empty() && !also_read_inside &&
+                         !inst->IsRoot() && cloner.Own(inst);
+    const size_t first = is_kept ? 1 : 0;
     for (size_t i = first; i < readers.size(); ++i) {
       TF_RETURN_IF_ERROR(inst->ReplaceUseWith(readers[i], cloner.Clone(inst)));
       changed = true;

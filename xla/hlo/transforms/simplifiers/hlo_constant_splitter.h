@@ -32,9 +32,10 @@ struct HloConstantSplitterOptions {
 //
 // With split_expressions also constant expressions: broadcasts, iotas, slices,
 // converts and element-wise operations of constants, cloned as a whole for each
-// reader outside. What differs per reader can then be fused, sharded or placed
-// per reader. The first reader keeps the original; sharding and metadata are
-// cloned along. O(instructions + clones).
+// reader outside, and for each of two expressions that share a part. What
+// differs per reader can then be fused, sharded or placed per reader. The first
+// reader keeps the original; sharding and metadata are cloned along.
+// O(instructions + clones).
 class HloConstantSplitter : public HloModulePass {
  public:
   using Constraint = std::function<bool(const HloInstruction*)>;

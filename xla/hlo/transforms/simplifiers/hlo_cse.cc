@@ -93,8 +93,17 @@ struct InstructionHash {
   ComputationHashes* computations;
 };
 
+// Shardings that Shardy reads are attributes, not shardings.
+bool HaveOneSharding(const HloInstruction& a, const HloInstruction& b) {
+  constexpr char kSharding[] = "xla.sdy.sharding";
+  return (!a.has_frontend_attributes() && !b.has_frontend_attributes()) ||
+         a.get_frontend_attribute(kSharding) ==
+             b.get_frontend_attribute(kSharding);
+}
+
 struct InstructionEqual {
   bool operator()(const HloInstruction* a, const HloInstruction* b) const {
+    if (!HaveOneSharding(*a, *b)) return false;
     auto same = [](const HloInstruction* x, const HloInstruction* y) {
       return x == y;
     };
@@ -126,6 +135,24 @@ struct ConstantEqual {
   bool layout_sensitive;
 };
 
+// Elements of a fusion that have become one are all read as the first of them.
+bool ReadFirstOfEqualOutputs(HloInstruction* element) {
+  if (element->opcode() != HloOpcode::kGetTupleElement ||
+      element->operand(0)->opcode() != HloOpcode::kFusion) {
+    return false;
+  }
+  const HloInstruction* root = element->operand(0)->fused_expression_root();
+  const int64_t index = element->tuple_index();
+  if (root->opcode() != HloOpcode::kTuple) return false;
+  const int64_t first = root->operand_index(root->operand(index));
+  if (first == index ||
+      element->operand(0)->shape().tuple_shapes(first) != element->shape()) {
+    return false;
+  }
+  element->set_tuple_index(first);
+  return true;
+}
+
 bool IsRepeatedOnPurpose(const HloInstruction& inst) {
   return inst.has_frontend_attributes() &&
          inst.get_frontend_attribute(kRematerializedAttribute).has_value();
@@ -140,7 +167,6 @@ bool HloCSE::ShouldEliminateInstruction(const HloInstruction* instruction) {
     case HloOpcode::kConstant:
     case HloOpcode::kParameter:
     case HloOpcode::kOptimizationBarrier:
-    case HloOpcode::kDomain:
     case HloOpcode::kAsyncStart:
     case HloOpcode::kAsyncUpdate:
     case HloOpcode::kAsyncDone:
@@ -204,6 +230,7 @@ absl::StatusOr<bool> HloCSE::CombineInstructions(HloComputation* computation) {
                       ? should_eliminate_instruction_(inst)
                       : ShouldEliminateInstruction(inst);
     if (!may_go) continue;
+    changed = ReadFirstOfEqualOutputs(inst) || changed;
     auto [first, is_new] = instructions.insert(inst);
     if (is_new) continue;
     TF_RETURN_IF_ERROR(Replace(inst, *first));

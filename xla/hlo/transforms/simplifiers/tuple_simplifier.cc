@@ -98,6 +98,53 @@ std::vector<HloInstruction*> OperandsFirst(
   return order;
 }
 
+// Whether `later` waits for `earlier`.
+bool WaitsFor(const HloInstruction* later, const HloInstruction* earlier) {
+  std::vector<bool> seen(later->parent()->next_unique_instruction_internal_id(),
+                         false);
+  std::vector<const HloInstruction*> work = {later};
+  while (!work.empty()) {
+    const HloInstruction* inst = work.back();
+    work.pop_back();
+    if (inst == earlier) return true;
+    if (seen[inst->local_id()]) continue;
+    seen[inst->local_id()] = true;
+    work.insert(work.end(), inst->operands().begin(), inst->operands().end());
+    work.insert(work.end(), inst->control_predecessors().begin(),
+                inst->control_predecessors().end());
+  }
+  return false;
+}
+
+// What had to come before `inst` comes before the value; where that is older
+// than what came before, before those who read it.
+absl::Status HandOnControlDependencies(HloInstruction* inst,
+                                       HloInstruction* value) {
+  if (!inst->HasControlDependencies()) return absl::OkStatus();
+  const std::vector<HloInstruction*> before(
+      inst->control_predecessors().begin(), inst->control_predecessors().end());
+  const std::vector<HloInstruction*> after(inst->control_successors().begin(),
+                                           inst->control_successors().end());
+  TF_RETURN_IF_ERROR(inst->DropAllControlDeps());
+  for (HloInstruction* successor : after) {
+    TF_RETURN_IF_ERROR(value->AddControlDependencyTo(successor));
+  }
+  for (HloInstruction* predecessor : before) {
+    if (value->opcode() != HloOpcode::kParameter &&
+        !WaitsFor(predecessor, value)) {
+      TF_RETURN_IF_ERROR(predecessor->AddControlDependencyTo(value));
+      continue;
+    }
+    for (HloInstruction* user : inst->users()) {
+      TF_RETURN_IF_ERROR(predecessor->AddControlDependencyTo(user));
+    }
+    for (HloInstruction* successor : after) {
+      TF_RETURN_IF_ERROR(predecessor->AddControlDependencyTo(successor));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<bool> RunOnComputation(HloComputation* computation) {
   bool changed = false;
   // Operands first: a chain of tuples is forwarded link by link.
@@ -105,6 +152,7 @@ absl::StatusOr<bool> RunOnComputation(HloComputation* computation) {
        OperandsFirst(TuplesAndElements(computation),
                      computation->next_unique_instruction_internal_id())) {
     if (computation->IsMarkedAsDead(inst) || !IsForwarded(inst)) continue;
+    TF_RETURN_IF_ERROR(HandOnControlDependencies(inst, ForwardedValue(inst)));
     TF_ASSIGN_OR_RETURN(bool replaced, computation->ReplaceInstruction(
                                            inst, ForwardedValue(inst),
                                            /*preserve_sharding=*/true));

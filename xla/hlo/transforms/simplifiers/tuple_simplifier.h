@@ -30,9 +30,10 @@ struct TupleSimplifierOptions {
 //   before: u = tuple(gte(t, 0), gte(t, 1)); use(u)     (t has two elements)
 //   after:  use(t)
 //
-// Legal because a tuple only names its elements. Leaves alone what has control
-// dependencies, and tuples of another shape (layouts included). One post-order
-// walk per computation; what nobody reads any more is removed.
+// Legal because a tuple only names its elements; control dependencies go to the
+// value, or to its readers where it is older than what came before. Leaves alone
+// tuples of another shape (layouts included). One post-order walk per
+// computation; what nobody reads any more is removed.
 class TupleSimplifier : public HloModulePass {
  public:
   TupleSimplifier() = default;
