@@ -77,7 +77,8 @@ absl::Status CheckCalleeShardings(const HloInstruction& inst) {
   }
   const HloInstruction* first = nullptr;
   for (const HloInstruction* one : same) {
-    if (!one->has_sharding()) continue;
+    // What is cut into parts has been spread there, from either side.
+    if (!one->has_sharding() || one->sharding().IsTiled()) continue;
     if (first == nullptr) first = one;
     if (one->sharding().UniqueDevice() == first->sharding().UniqueDevice()) {
       continue;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
@@ -259,7 +260,10 @@ TEST(SpmdBrokenHandlerTest, IsFoundOut) {
       const Comparison comparison = PartitionAndCompare(
           *whole, seed, kDevices, /*replicas=*/1, pass, exact);
       ran |= comparison.outcome != Outcome::kNotRun;
-      found = absl::IsFailedPrecondition(comparison.status);
+      // A copy's state taken apart and put together is none that a copy-done
+      // can end, which the verifier finds first.
+      found = absl::IsFailedPrecondition(comparison.status) ||
+              absl::StrContains(comparison.status.message(), "[V140]");
     }
     EXPECT_EQ(ran, found) << HloOpcodeString(opcode);
   }
