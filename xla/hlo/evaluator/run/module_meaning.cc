@@ -222,6 +222,20 @@ int64_t EstimateWork(const HloModule& module) {
                        : std::numeric_limits<int64_t>::max();
 }
 
+namespace {
+
+// Gives the partitions of a replica the arguments of the first of them.
+void ShareWithinReplicas(const HloModule& module, DeviceLiterals& inputs) {
+  const size_t partitions = module.config().num_partitions();
+  for (size_t d = 0; d < inputs.size(); ++d) {
+    if (d % partitions == 0) continue;
+    const std::vector<Literal>& first = inputs[d - d % partitions];
+    for (size_t i = 0; i < first.size(); ++i) inputs[d][i] = first[i].Clone();
+  }
+}
+
+}  // namespace
+
 absl::StatusOr<DeviceLiterals> GenerateDeviceInputs(const HloModule& module,
                                                     int64_t devices,
                                                     uint64_t seed,
@@ -234,6 +248,9 @@ absl::StatusOr<DeviceLiterals> GenerateDeviceInputs(const HloModule& module,
     TF_ASSIGN_OR_RETURN(std::vector<Literal> literals,
                         GenerateInputs(module, options));
     inputs.push_back(std::move(literals));
+  }
+  if (devices == DeviceCount(module) && IsToBePartitioned(module)) {
+    ShareWithinReplicas(module, inputs);
   }
   return inputs;
 }
@@ -284,20 +301,6 @@ std::string FirstDivergence(
   return found;
 }
 
-namespace {
-
-// Gives the partitions of a replica the arguments of the first of them.
-void ShareWithinReplicas(const HloModule& module, DeviceLiterals& inputs) {
-  const size_t partitions = module.config().num_partitions();
-  for (size_t d = 0; d < inputs.size(); ++d) {
-    if (d % partitions == 0) continue;
-    const std::vector<Literal>& first = inputs[d - d % partitions];
-    for (size_t i = 0; i < first.size(); ++i) inputs[d][i] = first[i].Clone();
-  }
-}
-
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<ModuleMeaning>> ModuleMeaning::Make(
     const HloModule& module, const MeaningOptions& options) {
   TF_RETURN_IF_ERROR(CheckMeaningIsAFunction(module));
@@ -310,7 +313,6 @@ absl::StatusOr<std::unique_ptr<ModuleMeaning>> ModuleMeaning::Make(
     TF_ASSIGN_OR_RETURN(
         DeviceLiterals inputs,
         GenerateDeviceInputs(module, meaning->devices_, seed, seed % 2 == 1));
-    if (IsToBePartitioned(module)) ShareWithinReplicas(module, inputs);
     LockstepOptions limits = LimitsOf(options);
     limits.max_steps = StepsWithin(options);
     LockstepEvaluator evaluator(module, std::move(limits));

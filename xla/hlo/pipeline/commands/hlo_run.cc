@@ -22,6 +22,8 @@
 #include "xla/hlo/pipeline/commands/run_forecast.h"
 #include "xla/hlo/pipeline/commands/run_inputs.h"
 #include "xla/hlo/pipeline/commands/run_sharded.h"
+#include "xla/hlo/transforms/sharding_propagation/shardy_constants.h"
+#include "xla/hlo/transforms/sharding_propagation/shardy_import.h"
 #include "xla/hlo/utils/flag_check.h"
 #include "xla/hlo/utils/module_io.h"
 #include "xla/hlo/verifier/hlo_verifier.h"
@@ -43,6 +45,20 @@ absl::Status InFile(const std::string& path, const absl::Status& status) {
                       absl::StrCat(path, ": ", status.message()));
 }
 
+// Manual computations of Shardy, whose axes have names.
+bool HasManualComputations(const HloModule& module) {
+  return absl::c_any_of(
+      module.computations(), [](const HloComputation* computation) {
+        return absl::c_any_of(computation->instructions(),
+                              [](const HloInstruction* hlo) {
+                                return hlo->IsCustomCall(
+                                    {sdy::kGlobalToLocalShapeCallTargetName,
+                                     sdy::kLocalToGlobalShapeCallTargetName});
+                              });
+      });
+}
+
+// As it is evaluated: manual regions instead of manual computations.
 absl::StatusOr<std::unique_ptr<HloModule>> ReadAndVerify(
     const HloRunOptions& options, const std::string& path) {
   HloParserOptions parser_options;
@@ -54,6 +70,9 @@ absl::StatusOr<std::unique_ptr<HloModule>> ReadAndVerify(
   verifier_options.allow_mixed_precision = true;
   TF_RETURN_IF_ERROR(
       InFile(path, VerifyHloModule(module.get(), verifier_options)));
+  if (HasManualComputations(*module)) {
+    TF_RETURN_IF_ERROR(InFile(path, ShardyImport().Run(module.get()).status()));
+  }
   return module;
 }
 
