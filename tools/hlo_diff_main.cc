@@ -33,12 +33,17 @@ ABSL_FLAG(int, max_rows, 10, "Rows of each table.");
 int main(int argc, char** argv) {
   const std::vector<std::string> modules = xla::InitTool(
       argc, argv,
-      "says what differs between two modules, and what that does to memory,\n"
-      "kernels and collectives; names and metadata make no difference\n\n"
+      "says what differs between two modules\n\n"
+      "After an update, a flag or a change of a model: what it did to memory, "
+      "kernels\nand collectives, and why the peak is another one. Modules "
+      "that differ in names\nand metadata only are equal.\n\n"
       "  hlo-diff before.hlo after.hlo\n"
       "  hlo-diff before.hlo after.hlo --as=gpu --device=h200\n"
-      "  hlo-diff before.hlo after.hlo --json\n\n"
-      "Exit status: 0 equal, 4 different, 1 cannot be read, 2 wrong flags.\n");
+      "  hlo-diff before.hlo after.hlo --json\n",
+      /*aliases=*/{},
+      {{"What is looked at", {"as", "passes", "schedule", "effort"}},
+       {"What it runs on", {"device", "mesh"}},
+       {"What is written", {"json", "max-rows"}}});
   if (modules.size() != 2) {
     std::cerr << "usage: hlo-diff BEFORE AFTER [flags]; see hlo-diff --help\n";
     return xla::kBadUsage;

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
@@ -48,8 +49,12 @@ ABSL_FLAG(std::string, buffers, "",
 ABSL_FLAG(std::string, html, "",
           "Where to write the report as one page of HTML to look at: memory "
           "over the program, buffers, kernels, collectives.");
+ABSL_FLAG(std::string, perfetto, "",
+          "Where to write the schedule as a trace for ui.perfetto.dev: kernels "
+          "and collectives in modelled time, live bytes as a counter.");
 ABSL_FLAG(std::string, device, "h100",
-          "Of --html: the device whose rates say how long kernels take, a name "
+          "Of --html and --perfetto: the device whose rates say how long "
+          "kernels take, a name "
           "or a file.");
 ABSL_FLAG(bool, collectives, false,
           "Say what the devices of a partitioned module send each other "
@@ -86,21 +91,43 @@ namespace {
 
 constexpr char kUsage[] =
     "says where the memory of a module goes\n\n"
+    "For a module that runs out of memory, or is about to: what is live at the "
+    "peak,\nwhich layers made it, whether it fits, and what to compute again "
+    "so that it does.\n\n"
     "  hlo-explain model.hlo\n"
     "  hlo-explain model.hlo --limit=16GiB\n"
-    "  hlo-explain model.hlo --as=gpu\n"
+    "  hlo-explain model.hlo --as=gpu           (of a dump from before "
+    "optimization)\n"
     "  hlo-explain model.hlo --html=report.html\n"
+    "  hlo-explain model.hlo --perfetto=trace.json\n"
     "  hlo-explain model.hlo --schedule=default --json\n"
     "  hlo-explain partitioned.hlo --collectives --mesh=2x4\n"
     "  hlo-explain model.hlo -o scheduled.hlo\n"
     "  hlo-explain model.hlo --fit --limit=16GiB -o smaller.hlo\n"
     "  hlo-explain model.hlo --budget-curve=9\n";
 
+const std::vector<xla::FlagGroup>& Groups() {
+  static const auto* const groups = new std::vector<xla::FlagGroup>{
+      {"What is looked at",
+       {"as", "passes", "num-partitions", "schedule", "effort", "async"}},
+      {"The question",
+       {"limit", "memory-limit", "fit", "budget-curve", "collectives", "mesh",
+        "device"}},
+      {"What is written",
+       {"json", "curve", "csv", "max-buffers", "seconds", "report-file", "html",
+        "perfetto", "buffers", "o", "keep-going"}},
+      {"Of --fit",
+       {"strategy", "accounting", "fit-effort", "across-loops", "reschedule",
+        "fuse", "offload", "host-bandwidth", "barriers"}},
+  };
+  return *groups;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::vector<std::string> inputs =
-      xla::InitTool(argc, argv, kUsage, {{"budget-curve", "budget_curve=11"}});
+  std::vector<std::string> inputs = xla::InitTool(
+      argc, argv, kUsage, {{"budget-curve", "budget_curve=11"}}, Groups());
   if (inputs.size() != 1) {
     std::cerr << "usage: hlo-explain MODULE [flags]; see hlo-explain --help\n";
     return xla::kBadUsage;
@@ -123,6 +150,7 @@ int main(int argc, char** argv) {
   options.keep_going = absl::GetFlag(FLAGS_keep_going);
   options.buffers = absl::GetFlag(FLAGS_buffers);
   options.html = absl::GetFlag(FLAGS_html);
+  options.perfetto = absl::GetFlag(FLAGS_perfetto);
   options.device = absl::GetFlag(FLAGS_device);
   options.collectives = absl::GetFlag(FLAGS_collectives);
   options.mesh = absl::GetFlag(FLAGS_mesh);

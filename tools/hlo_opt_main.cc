@@ -94,11 +94,35 @@ namespace {
 
 constexpr char kUsage[] =
     "runs passes on HLO modules\n\n"
+    "To read and convert modules, to clean them up, partition, fuse and "
+    "schedule them,\nto try one pass alone and see what it did and why.\n\n"
     "  hlo-opt model.hlo --pipeline=cleanup --report=text\n"
     "  hlo-opt model.hlo --passes='hlo-cse,hlo-dce' -o out.hlo\n"
     "  hlo-opt model.pb --emit=hlo              (a proto, to text)\n"
     "  hlo-opt model.hlo --pipeline=spmd --num-partitions=8\n"
+    "  hlo-opt model.hlo --pipeline=gpu --device=h200 "
+    "--explain=priority-fusion\n"
     "  hlo-opt --list-passes\n";
+
+const std::vector<xla::FlagGroup>& Groups() {
+  static const auto* const groups = new std::vector<xla::FlagGroup>{
+      {"What runs",
+       {"passes", "pipeline", "device", "memory-limit", "limit",
+        "num-partitions", "mesh", "fuel"}},
+      {"What there is", {"list-passes", "list-pipeline", "list-stages"}},
+      {"What is read",
+       {"format", "split-input", "lenient", "fill-elided-constants"}},
+      {"What is written",
+       {"emit", "o", "emit-proto", "report", "explain", "explain-format",
+        "explain-dot", "stats", "time", "print-before", "print-after",
+        "print-after-change", "reproducer"}},
+      {"What is checked",
+       {"verify-each", "layout-sensitive", "check-changed", "check-equivalent",
+        "max-equivalence-work", "equivalence-notes"}},
+      {"For scripts written for OpenXLA's tool", {"platform", "stage"}},
+  };
+  return *groups;
+}
 
 HloOptOptions OptionsFromFlags() {
   HloOptOptions options;
@@ -162,7 +186,8 @@ int main(int argc, char** argv) {
       xla::InitTool(argc, argv, kUsage,
                     {{"split-input-file", "split-input"},
                      {"split_input_file", "split-input"},
-                     {"check-equivalent", "check-equivalent=1"}});
+                     {"check-equivalent", "check-equivalent=1"}},
+                    Groups());
   xla::PassRegistry registry = xla::AllPasses();
   absl::Status status = xla::CheckPipelines(registry);
   if (!status.ok()) return xla::ExitStatus(status);

@@ -29,7 +29,9 @@ constexpr char kUsage[] =
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<std::string> inputs = xla::InitTool(argc, argv, kUsage);
+  const std::vector<std::string> inputs = xla::InitTool(
+      argc, argv, kUsage, /*aliases=*/{},
+      {{"What is asked", {"capacity", "seconds"}}, {"What is written", {"o"}}});
   if (inputs.size() != 1) {
     return xla::ExitStatus(
         absl::InvalidArgumentError("give one CSV file; see --help"));

@@ -34,9 +34,17 @@ int main(int argc, char** argv) {
   const std::vector<std::string> inputs = xla::InitTool(
       argc, argv,
       "cuts a module down to a small one that still shows a failure\n\n"
+      "When a pass fails on a module, or changes what it computes, and the "
+      "module is too\nlarge to look at or to report.\n\n"
       "  hlo-reduce big.hlo --passes=my-pass -o small.hlo\n"
       "  hlo-reduce big.hlo --passes=my-pass --property=differs\n"
-      "  hlo-reduce big.hlo --command='hlo-opt {} --passes=my-pass'\n");
+      "  hlo-reduce big.hlo --command='hlo-opt {} --passes=my-pass'\n",
+      /*aliases=*/{},
+      {{"What fails",
+        {"passes", "pipeline", "property", "match", "command", "seeds"}},
+       {"How much it may take",
+        {"seconds", "max-attempts", "max-flops", "max-memory-mib"}},
+       {"What is written", {"o"}}});
   if (inputs.size() != 1) {
     std::cerr << "usage: hlo-reduce MODULE [flags]; see hlo-reduce --help\n";
     return xla::kBadUsage;

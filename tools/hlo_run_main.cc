@@ -48,10 +48,20 @@ int main(int argc, char** argv) {
   const std::vector<std::string> modules = xla::InitTool(
       argc, argv,
       "evaluates HLO modules\n\n"
+      "To see what a module computes, on one device or on all that it was "
+      "partitioned\nfor, and whether another module computes the same.\n\n"
       "  hlo-run model.hlo --print\n"
       "  hlo-run model.hlo --inputs=real.npz -o results.npz\n"
       "  hlo-run before.hlo --compare=after.hlo --tolerance=1e-5\n"
-      "  hlo-run partitioned.hlo --devices=8\n");
+      "  hlo-run partitioned.hlo --devices=8\n",
+      /*aliases=*/{},
+      {{"What is computed",
+        {"inputs", "seed", "fill-elided-constants", "devices", "replicas",
+         "partitions"}},
+       {"What it is compared with", {"compare", "tolerance"}},
+       {"What is written", {"print", "o", "save-inputs", "progress"}},
+       {"How much it may take",
+        {"max-steps", "max-flops", "max-memory-mib", "memory-limit"}}});
   if (modules.size() != 1) {
     std::cerr << "usage: hlo-run MODULE [flags]; see hlo-run --help\n";
     return xla::kBadUsage;

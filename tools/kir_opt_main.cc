@@ -91,7 +91,14 @@ KirOptOptions OptionsFromFlags() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::vector<std::string> inputs = xla::InitTool(argc, argv, kUsage);
+  std::vector<std::string> inputs = xla::InitTool(
+      argc, argv, kUsage, /*aliases=*/{},
+      {{"What runs",
+        {"passes", "mode", "device", "threads", "bind", "min-align",
+         "reuse-syncs", "max-reuse-syncs", "registers", "split-cycles"}},
+       {"What is checked",
+        {"check-plan", "check-races", "max-steps", "allow-divergent-barriers"}},
+       {"What is written", {"emit", "o", "report", "annotate", "cuda-main"}}});
   if (inputs.empty()) {
     std::cerr << "usage: kir-opt INPUT... [flags]; see kir-opt --help\n";
     return xla::kBadUsage;

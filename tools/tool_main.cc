@@ -87,14 +87,39 @@ std::string Wrapped(absl::string_view text) {
   return absl::StrCat(result, line, "\n");
 }
 
-std::string Help(absl::string_view tool, absl::string_view usage) {
-  std::string text = absl::StrCat(tool, ": ", usage, "\n\nFlags:\n");
-  for (const auto& [name, flag] : OwnFlags()) {
-    const std::string value = flag->DefaultValue();
-    absl::StrAppend(&text, "  ", name.size() == 1 ? "-" : "--", name);
-    if (!value.empty()) absl::StrAppend(&text, "  (", value, ")");
-    absl::StrAppend(&text, "\n", Wrapped(flag->Help()));
+void AppendFlag(const std::string& name, const absl::CommandLineFlag& flag,
+                std::string& text) {
+  const std::string value = flag.DefaultValue();
+  absl::StrAppend(&text, "  ", name.size() == 1 ? "-" : "--", name);
+  if (!value.empty()) absl::StrAppend(&text, "  (", value, ")");
+  absl::StrAppend(&text, "\n", Wrapped(flag.Help()));
+}
+
+std::string Help(absl::string_view tool, absl::string_view usage,
+                 const std::vector<FlagGroup>& groups) {
+  std::string text =
+      absl::StrCat(tool, ": ", absl::StripSuffix(usage, "\n"), "\n");
+  auto flags = OwnFlags();
+  const bool has_limit = flags.count("memory-limit") + flags.count("capacity");
+  for (const FlagGroup& group : groups) {
+    absl::StrAppend(&text, "\n", group.title, ":\n");
+    for (const std::string& name : group.flags) {
+      const auto it = flags.find(name);
+      if (it == flags.end()) continue;
+      AppendFlag(name, *it->second, text);
+      flags.erase(it);
+    }
   }
+  if (!flags.empty()) {
+    absl::StrAppend(&text, groups.empty() ? "\nFlags:\n" : "\nOther flags:\n");
+  }
+  for (const auto& [name, flag] : flags) AppendFlag(name, *flag, text);
+  absl::StrAppend(&text,
+                  "\nExit status: 0 done; 1 something cannot be read, written "
+                  "or done; 2 wrong flags",
+                  has_limit ? ";\n3 a limit is not met" : "",
+                  absl::StrContains(usage, "equal") ? "; 4 modules differ" : "",
+                  ".\n");
   return text;
 }
 
@@ -117,10 +142,11 @@ void CheckFlagExists(const std::string& argument) {
 
 std::vector<std::string> InitTool(int argc, char** argv,
                                   const std::string& usage,
-                                  const Aliases& aliases) {
+                                  const Aliases& aliases,
+                                  const std::vector<FlagGroup>& groups) {
   absl::SetProgramUsageMessage(usage);
   std::vector<std::string> normalized;
-  bool flags = true, help = false;
+  bool flags = true, help = false, version = false;
   for (int i = 0; i < argc; ++i) {
     std::string argument = argv[i];
     if (argument == "--") flags = false;
@@ -129,16 +155,17 @@ std::vector<std::string> InitTool(int argc, char** argv,
       argument = NormalizeFlag(argument, aliases);
       help |= argument == "--help" || argument == "--h" ||
               argument == "--helpfull" || argument == "--helpshort";
-      if (!help && argument != "--") CheckFlagExists(argument);
+      version |= argument == "--version";
+      if (!help && !version && argument != "--") CheckFlagExists(argument);
     }
     normalized.push_back(std::move(argument));
   }
-  if (help) {
-    const absl::string_view path = argc > 0 ? argv[0] : "";
-    const size_t slash = path.rfind('/');
-    std::cout << Help(
-        slash == absl::string_view::npos ? path : path.substr(slash + 1),
-        usage);
+  if (help || version) {
+    absl::string_view tool = argc > 0 ? argv[0] : "";
+    const size_t slash = tool.rfind('/');
+    if (slash != tool.npos) tool.remove_prefix(slash + 1);
+    std::cout << (help ? Help(tool, usage, groups)
+                       : absl::StrCat(tool, " ", kVersion, "\n"));
     std::exit(ExitStatus(absl::OkStatus()));
   }
   std::vector<char*> pointers;

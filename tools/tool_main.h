@@ -2,6 +2,7 @@
 #define TOOLS_TOOL_MAIN_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -14,6 +15,14 @@ inline constexpr int kBadUsage = 2;
 inline constexpr int kUnmetLimit = 3;
 inline constexpr int kDifferent = 4;
 
+inline constexpr char kVersion[] = "0.1.0";
+
+// Flags that belong together, by their names with dashes, for --help.
+struct FlagGroup {
+  std::string title;
+  std::vector<std::string> flags;
+};
+
 // Parses the flags of a tool and returns its other arguments.
 //
 // Flags are written with '-' between words (`--split-input`); '_' is accepted
@@ -21,11 +30,15 @@ inline constexpr int kDifferent = 4;
 // `--split-input`, or gives the value of a flag that is written without one:
 // {"check", "check=1"}. Logs go to standard error, without a preamble of dates.
 // Under `bazel run` paths are relative to where the user stands. `usage` is
-// what --help and -h print first; these end the program, with status 0. Flags
-// that there are not end it with the nearest one and status kBadUsage.
+// what --help and -h print first: a line of what it does, when to use it, and
+// examples; then come `groups`, flags that are in none of them, and what the
+// exit status means. --version prints the version. These end the program, with
+// status 0. Flags that there are not end it with the nearest one and status
+// kBadUsage.
 std::vector<std::string> InitTool(
     int argc, char** argv, const std::string& usage,
-    const std::vector<std::pair<std::string, std::string>>& aliases = {});
+    const std::vector<std::pair<std::string, std::string>>& aliases = {},
+    const std::vector<FlagGroup>& groups = {});
 
 // Prints an error and returns the exit status for it: 0 for OK, kUnmetLimit
 // for ResourceExhausted, else kFailed; that, too, where what was printed so far

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -21,6 +22,7 @@
 #include "xla/hlo/memory/report/memory_report_builder.h"
 #include "xla/hlo/pipeline/page/memory_page.h"
 #include "xla/hlo/pipeline/page/memory_page_builder.h"
+#include "xla/hlo/pipeline/page/perfetto_trace.h"
 #include "xla/hlo/utils/file_util.h"
 #include "xla/hlo/utils/flag_check.h"
 #include "xla/status_macros.h"
@@ -119,13 +121,22 @@ absl::Status WriteReport(const HloExplainOptions& options,
   if (options.json) {
     TF_ASSIGN_OR_RETURN(std::string json, MemoryReportToJson(built.report));
     out << json;
-  } else if (options.html != "-") {
+  } else if (options.html != "-" && options.perfetto != "-") {
     out << text;
   }
-  if (options.html.empty()) return absl::OkStatus();
   MemoryPageOptions page_options;
   page_options.device = options.device;
   page_options.mesh = options.mesh;
+  if (!options.perfetto.empty()) {
+    page_options.max_kernels = std::numeric_limits<int>::max();
+    TF_ASSIGN_OR_RETURN(
+        const MemoryPage all,
+        BuildMemoryPage(module, built, alias_analysis, page_options));
+    TF_RETURN_IF_ERROR(
+        WriteFileOrStdout(options.perfetto, MemoryPageToPerfetto(all)));
+    page_options.max_kernels = MemoryPageOptions().max_kernels;
+  }
+  if (options.html.empty()) return absl::OkStatus();
   TF_ASSIGN_OR_RETURN(
       const MemoryPage page,
       BuildMemoryPage(module, built, alias_analysis, page_options));

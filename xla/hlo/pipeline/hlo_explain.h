@@ -39,6 +39,8 @@ struct HloExplainOptions {
   // of kernels on `device`; empty: nowhere.
   std::string html;
   std::string device = "h100";
+  // Where the schedule as a trace goes (page/perfetto_trace.h).
+  std::string perfetto;
 
   // Say what devices send each other instead (collective_report.h), of the
   // module as it is, or after `passes`; on a mesh as MeshCost::FromText reads

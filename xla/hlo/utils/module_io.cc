@@ -12,6 +12,7 @@
 #include "google/protobuf/text_format.h"
 #include "xla/hlo/ir/name_uniquer.h"
 #include "xla/hlo/utils/file_util.h"
+#include "xla/hlo/utils/foreign_format.h"
 #include "xla/service/hlo.pb.h"
 #include "xla/status_macros.h"
 
@@ -180,6 +181,11 @@ ModuleFormat DetectModuleFormat(absl::string_view contents) {
 absl::StatusOr<std::unique_ptr<HloModule>> ReadModule(
     absl::string_view contents, ModuleFormat format,
     const HloParserOptions& options) {
+  if (const std::string advice = ForeignFormatAdvice(contents);
+      !advice.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.file_name(), ": error: ", advice));
+  }
   if (format == ModuleFormat::kHlo) {
     return ParseAndReturnUnverifiedModule(contents, HloModuleConfig(), options);
   }

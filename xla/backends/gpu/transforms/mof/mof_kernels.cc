@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
+#include "xla/backends/gpu/model/fusion_hero.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -68,6 +69,30 @@ bool KeepsOrder(const HloInstruction& output) {
 }
 
 }  // namespace
+
+OutputKinds KindsOfOutputs(const HloInstruction& kernel,
+                           const se::DeviceDescription& device) {
+  OutputKinds kinds;
+  for (const HloInstruction* output : GetOutputsOfFusible(kernel)) {
+    if (!IsOutputOfHero(*output, device)) {
+      kinds.loop = true;
+      continue;
+    }
+    const HloInstruction& hero = FindNonTrivialHero(*output);
+    kinds.reshaped_reduction |=
+        hero.opcode() == HloOpcode::kReduce && hero.shape().IsArray() &&
+        !ShapeUtil::SameDimensions(hero.shape(), output->shape());
+  }
+  return kinds;
+}
+
+FusionDecision CanWriteTogether(const OutputKinds& a, const OutputKinds& b) {
+  if ((a.reshaped_reduction && b.loop) || (b.reshaped_reduction && a.loop)) {
+    return FusionDecision::Forbid(
+        "a reduction's result in other dimensions, and one of a loop");
+  }
+  return FusionDecision::Allow();
+}
 
 const HloInstruction* OnlySliceOf(const HloInstruction& kernel,
                                   const HloInstruction& operand) {
@@ -235,6 +260,7 @@ FusionDecision MofKernels::CanFuseSiblings(const HloInstruction* parent,
   }
   RETURN_IF_NOT_FUSIBLE(
       HeroesRunAlike(*left.hero, *right.hero, *context_.device));
+  RETURN_IF_NOT_FUSIBLE(CanWriteTogether(left.outputs, right.outputs));
   if (parent != nullptr && ReadDisjointSlices(*parent, *a, *b)) {
     return FusionDecision::Forbid(absl::StrCat(
         "they read slices of %", parent->name(), " that do not overlap"));
@@ -249,6 +275,8 @@ FusionDecision MofKernels::CanFuseProducer(const HloInstruction* producer,
                                            const HloInstruction* consumer) {
   RETURN_IF_NOT_FUSIBLE(HeroesRunAlike(
       *LoopOf(producer).hero, *LoopOf(consumer).hero, *context_.device));
+  RETURN_IF_NOT_FUSIBLE(
+      CanWriteTogether(LoopOf(producer).outputs, LoopOf(consumer).outputs));
   RETURN_IF_NOT_FUSIBLE(
       ShouldFuseInPlaceOp(producer, consumer, context_.alias_info));
   RETURN_IF_NOT_FUSIBLE(CheckCycle(producer, consumer, /*allow_direct=*/true));
@@ -275,6 +303,8 @@ FusionDecision MofKernels::CanFuseOutputs(const HloInstruction* producer,
   }
   RETURN_IF_NOT_FUSIBLE(HeroesRunAlike(
       *LoopOf(producer).hero, *LoopOf(consumer).hero, *context_.device));
+  RETURN_IF_NOT_FUSIBLE(
+      CanWriteTogether(LoopOf(producer).outputs, LoopOf(consumer).outputs));
   if (!context_.alias_info->GetInPlaceInputOutputPairs(producer).empty()) {
     return FusionDecision::Forbid("the producer works in place");
   }
@@ -348,6 +378,7 @@ MofKernels::Loop MofKernels::FindLoop(const HloInstruction& kernel) const {
   loop.hero = GetRealHeroForMultiOutputFusion(kernel, *context_.device);
   loop.is_real = IsOutputOfHero(*loop.hero, *context_.device);
   loop.has_update_as_root = HasUpdateAsRoot(kernel);
+  loop.outputs = KindsOfOutputs(kernel, *context_.device);
   const Shape* shape = &loop.hero->shape();
   if (loop.hero->opcode() == HloOpcode::kReduce ||
       loop.hero->opcode() == HloOpcode::kTranspose) {
@@ -440,8 +471,13 @@ HloInstruction* MofKernels::FuseSiblings(HloInstruction* into,
   // Outputs are added behind those that are there.
   Loop loop = LoopOf(into);
   const Loop added = LoopOf(sibling);
-  if (added.is_real && !loop.is_real) loop = {};
+  if (added.is_real && !loop.is_real) {
+    // Found anew.
+    loop = {};
+  }
   loop.has_update_as_root |= added.has_update_as_root;
+  loop.outputs.reshaped_reduction |= added.outputs.reshaped_reduction;
+  loop.outputs.loop |= added.outputs.loop;
   for (HloInstruction* kernel : {into, sibling}) {
     Forget(kernel);
     const Node node = kernel == into ? into_node : sibling_node;

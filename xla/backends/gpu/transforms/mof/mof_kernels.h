@@ -33,6 +33,17 @@ struct MofContext {
   FusionExplanation* explanation;
 };
 
+// Outputs of a kernel that code generators cannot write together.
+struct OutputKinds {
+  // A reduction's result in other dimensions: reshape(reduce(x)).
+  bool reshaped_reduction = false;
+  // One that neither a reduction nor a tiled transpose makes.
+  bool loop = false;
+};
+OutputKinds KindsOfOutputs(const HloInstruction& kernel,
+                           const se::DeviceDescription& device);
+FusionDecision CanWriteTogether(const OutputKinds& a, const OutputKinds& b);
+
 // The kernels of one computation while they are fused: which may be, and the
 // rewriting. Dependencies are kept in a ContractedDag, in which get-tuple-
 // elements of fusions stand where these do, unless control dependencies hold
@@ -125,6 +136,7 @@ class MofKernels {
     bool is_real = false;
     bool has_update_as_root = false;
     int64_t elements = 0;
+    OutputKinds outputs;
   };
   // Kept from one fusion of siblings to the next, for a look at all outputs for
   // each pair would be quadratic.

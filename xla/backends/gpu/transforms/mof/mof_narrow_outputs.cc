@@ -270,6 +270,9 @@ FusionDecision Narrower::CanHost(const HloInstruction& host,
           "it is computed of a reduction or a transpose");
     }
   }
+  RETURN_IF_NOT_FUSIBLE(
+      CanWriteTogether(KindsOfOutputs(host, *context_.device),
+                       {/*reshaped_reduction=*/false, /*loop=*/true}));
   int64_t added = 1;  // the output
   for (const HloInstruction* parameter : part.small) {
     const HloInstruction* operand = OperandOf(part, parameter);

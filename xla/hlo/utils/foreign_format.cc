@@ -1,0 +1,47 @@
+#include "xla/hlo/utils/foreign_format.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace xla {
+namespace {
+
+constexpr absl::string_view kFromJax =
+    "StableHLO, not HLO; JAX writes HLO with "
+    "jax.jit(f).lower(*args).as_text(dialect=\"hlo\"), or "
+    ".compile().as_text() after its passes";
+
+std::string Packed(absl::string_view by, absl::string_view unpack) {
+  return absl::StrCat("packed by ", by, "; unpack it: ", unpack,
+                      " FILE | TOOL - (standard input)");
+}
+
+}  // namespace
+
+std::string ForeignFormatAdvice(absl::string_view contents) {
+  if (absl::StartsWith(contents, "\x1f\x8b")) return Packed("gzip", "zcat");
+  if (absl::StartsWith(contents, "\x28\xb5\x2f\xfd")) {
+    return Packed("zstd", "zstdcat");
+  }
+  if (absl::StartsWith(contents, "BZh")) return Packed("bzip2", "bzcat");
+  if (absl::StartsWith(contents, absl::string_view("\xfd"
+                                                   "7zXZ\0",
+                                                   6))) {
+    return Packed("xz", "xzcat");
+  }
+  if (absl::StartsWith(contents, "PK\x03\x04")) {
+    return "a zip archive; unpack it and give one of its files";
+  }
+  if (absl::StartsWith(contents, "ML\xefR")) return std::string(kFromJax);
+  const absl::string_view start = contents.substr(0, 4096);
+  if (!absl::StrContains(start, "HloModule") &&
+      (absl::StrContains(start, "func.func") ||
+       absl::StrContains(start, "stablehlo.") ||
+       absl::StrContains(start, "mhlo.") ||
+       absl::StartsWith(start, "module @"))) {
+    return std::string(kFromJax);
+  }
+  return "";
+}
+
+}  // namespace xla

@@ -1,0 +1,20 @@
+#ifndef XLA_HLO_UTILS_FOREIGN_FORMAT_H_
+#define XLA_HLO_UTILS_FOREIGN_FORMAT_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace xla {
+
+// What to do with a file that holds a module in a form that is not HLO: packed
+// by gzip, zstd or as an archive, or StableHLO as text or bytecode. A line
+// without the file's name; empty for everything else. Looks at the first 4 KiB.
+//
+//   "\x1f\x8b…"                   → "packed by gzip; unpack it: zcat FILE | …"
+//   "module @jit_f { func.func …" → "StableHLO, not HLO; JAX writes HLO with …"
+std::string ForeignFormatAdvice(absl::string_view contents);
+
+}  // namespace xla
+
+#endif  // XLA_HLO_UTILS_FOREIGN_FORMAT_H_

@@ -1,0 +1,40 @@
+#include "xla/hlo/utils/foreign_format.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "xla/hlo/utils/module_io.h"
+
+namespace xla {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(ForeignFormatTest, SaysWhatToDo) {
+  EXPECT_THAT(ForeignFormatAdvice("\x1f\x8b\x08"), HasSubstr("zcat FILE"));
+  EXPECT_THAT(ForeignFormatAdvice("\x28\xb5\x2f\xfd"), HasSubstr("zstdcat"));
+  EXPECT_THAT(ForeignFormatAdvice("ML\xefR\x01"), HasSubstr("as_text"));
+  EXPECT_THAT(ForeignFormatAdvice("#loc = loc(unknown)\nmodule @jit_f {\n"
+                                  "  func.func public @main("),
+              HasSubstr("jax.jit(f).lower"));
+}
+
+TEST(ForeignFormatTest, LeavesHloAlone) {
+  EXPECT_EQ(ForeignFormatAdvice(""), "");
+  EXPECT_EQ(ForeignFormatAdvice("HloModule m\nENTRY e { }"), "");
+  EXPECT_EQ(ForeignFormatAdvice("// func.func of old\nHloModule m"), "");
+  EXPECT_EQ(ForeignFormatAdvice("\n\x05hello"), "");
+}
+
+TEST(ForeignFormatTest, ReadingSaysItWithTheFile) {
+  HloParserOptions options;
+  options.set_file_name("step.hlo.gz");
+  const auto module = ReadModule("\x1f\x8b\x08 more", options);
+  EXPECT_EQ(module.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(module.status().message()),
+              HasSubstr("step.hlo.gz: error: packed by gzip"));
+}
+
+}  // namespace
+}  // namespace xla
