@@ -36,6 +36,24 @@ absl::StatusOr<int64_t> ScheduledPeakBytes(
     const RematSizeOptions& sizes = {},
     const absl::flat_hash_set<absl::string_view>& execution_threads = {});
 
+// What no schedule and no rewrite of the inside of a module gets rid of, bytes.
+//
+//   p = param; q = param; a = f(p, q); ROOT t = (a, q)
+//   → ours: arguments p + q, total p + q + a + table, throughout p
+struct MemoryAlwaysThere {
+  int64_t argument_bytes = 0;
+  // Arguments and results at once, those that share their memory counted once.
+  int64_t total_bytes = 0;
+  // The part of it that is live at all times, beside whatever else runs.
+  int64_t throughout_bytes = 0;
+};
+
+// By the accounting of upstream arguments count nothing, and results are there
+// at all times. Linear in positions; errors of alias analysis.
+absl::StatusOr<MemoryAlwaysThere> BytesAlwaysThere(
+    const HloModule& module, MemoryAccounting accounting,
+    const RematSizeOptions& sizes = {});
+
 }  // namespace xla
 
 #endif  // XLA_HLO_MEMORY_LIMIT_MEMORY_ACCOUNTING_H_

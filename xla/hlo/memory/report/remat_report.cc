@@ -52,8 +52,14 @@ std::string RematReportToText(const RematReport& report, int max_buffers) {
   if (report.seconds() > 0) {
     absl::StrAppendFormat(&out, " in %s", HumanSeconds(report.seconds()));
   }
-  absl::StrAppendFormat(&out, "\n  at least   %s with the rewrites looked at\n",
-                        HumanBytes(report.lower_bound_bytes()));
+  absl::StrAppendFormat(&out,
+                        "\n  at least   %s with the rewrites looked at; "
+                        "arguments and results alone take %s%s\n",
+                        HumanBytes(report.lower_bound_bytes()),
+                        HumanBytes(report.always_there_bytes()),
+                        report.always_there_bytes() > report.limit_bytes()
+                            ? ": no plan meets this limit"
+                            : "");
   if (report.met() || report.binding().empty()) return out;
   absl::StrAppend(&out, "  what stays, largest first:\n");
   const int count = std::min(max_buffers, report.binding_size());

@@ -239,6 +239,7 @@ absl::StatusOr<bool> HloRematerialization::RunImpl(
   RematSearchLimits limits;
   limits.block_size_limit = options_.block_size_limit;
   limits.block_effort_factor = options_.block_rematerialization_factor;
+  limits.max_uses_rewritten = options_.max_uses_rewritten;
   xla::RematAlgorithm algorithm(&policy_, limits, std::move(peak.computations),
                                 std::move(buffers));
   TF_ASSIGN_OR_RETURN(

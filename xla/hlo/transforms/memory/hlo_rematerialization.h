@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -145,6 +146,9 @@ class HloRematerialization : public HloModulePass {
     // As first published in 2018: single instructions, whose one array all
     // readers read directly.
     bool direct_uses_only = false;
+    // Gives up, with what it has, after so many instructions have been made to
+    // read other values.
+    int64_t max_uses_rewritten = std::numeric_limits<int64_t>::max();
     // Log a warning where the limit is not met.
     bool warn_if_missed = true;
   };

@@ -116,7 +116,7 @@ absl::StatusOr<int64_t> UpstreamLimit(
 absl::StatusOr<bool> RunGreedy(const HloRematerializationOptions& options,
                                RematerializationAlgorithm algorithm,
                                bool recompute, int64_t limit_bytes,
-                               HloModule* module,
+                               int64_t max_uses_rewritten, HloModule* module,
                                const ExecutionThreads& threads) {
   if (options.block_size < 1 ||
       options.block_size > std::numeric_limits<int>::max()) {
@@ -146,9 +146,15 @@ absl::StatusOr<bool> RunGreedy(const HloRematerializationOptions& options,
           : HloRematerialization::kAlwaysRemat);
   greedy.direct_uses_only = baseline;
   greedy.warn_if_missed = false;
+  greedy.max_uses_rewritten = max_uses_rewritten;
   HloRematerialization::RematerializationSizes bytes;
   return HloRematerialization(std::move(greedy), bytes).Run(module, threads);
 }
+
+constexpr int64_t kNoEnd = std::numeric_limits<int64_t>::max();
+// What an algorithm may rewrite as one candidate of a plan: seconds.
+constexpr int64_t kUsesOfCandidate = 4'000'000;
+constexpr int64_t kUsesOfInstruction = 10;
 
 absl::StatusOr<RematPlanResult> RunPlan(
     const HloRematerializationOptions& options, int64_t limit_bytes,
@@ -161,8 +167,10 @@ absl::StatusOr<RematPlanResult> RunPlan(
                           UpstreamLimit(options, limit_bytes, *copy, threads));
       // That a candidate makes slow progress is no news.
       absl::ScopedStderrThreshold quiet(absl::LogSeverityAtLeast::kError);
-      return RunGreedy(options, algorithm, options.recompute, limit, copy,
-                       threads)
+      return RunGreedy(options, algorithm, options.recompute, limit,
+                       kUsesOfCandidate +
+                           kUsesOfInstruction * copy->instruction_count(),
+                       copy, threads)
           .status();
     };
     plan.others.emplace_back(AbslUnparseFlag(algorithm), rewrite);
@@ -175,7 +183,7 @@ absl::StatusOr<RematPlanResult> RunPlan(
     plan.move_out = [&options, &threads](int64_t bytes, HloModule* copy) {
       absl::ScopedStderrThreshold quiet(absl::LogSeverityAtLeast::kError);
       return RunGreedy(options, RematerializationAlgorithm::kAlwaysRemat,
-                       /*recompute=*/false, bytes, copy, threads)
+                       /*recompute=*/false, bytes, kNoEnd, copy, threads)
           .status();
     };
   }
@@ -307,6 +315,9 @@ RematPlanOptions MakeRematPlanOptions(
     plan.peak = [sizes = plan.sizes](const HloModule& module) {
       return ScheduledPeakBytes(module, MemoryAccounting::kOurs, sizes);
     };
+    plan.always_there = [sizes = plan.sizes](const HloModule& module) {
+      return BytesAlwaysThere(module, MemoryAccounting::kOurs, sizes);
+    };
   }
   return plan;
 }
@@ -330,9 +341,10 @@ absl::StatusOr<RematPlanResult> Rematerialize(
   TF_ASSIGN_OR_RETURN(
       const int64_t upstream_limit,
       UpstreamLimit(options, limit_bytes, *module, execution_threads));
-  TF_ASSIGN_OR_RETURN(result.changed,
-                      RunGreedy(options, options.strategy, options.recompute,
-                                upstream_limit, module, execution_threads));
+  TF_ASSIGN_OR_RETURN(
+      result.changed,
+      RunGreedy(options, options.strategy, options.recompute, upstream_limit,
+                kNoEnd, module, execution_threads));
   TF_ASSIGN_OR_RETURN(
       result.peak_after_bytes,
       PeakOf(options, options.accounting, *module, execution_threads));

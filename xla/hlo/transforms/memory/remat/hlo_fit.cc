@@ -47,6 +47,8 @@ absl::StatusOr<RematPlanResult> RunOther(const HloFitOptions& options,
     result.method = AbslUnparseFlag(options.remat.strategy);
   }
   result.met = result.peak_after_bytes <= limit_bytes;
+  result.lower_bound_bytes =
+      std::min(result.lower_bound_bytes, result.peak_after_bytes);
   if (!result.met) {
     TF_ASSIGN_OR_RETURN(result.binding, FindBindingBuffers(*module));
   }
@@ -83,6 +85,10 @@ RematReport MakeReport(const HloFitOptions& options, int64_t limit_bytes,
   report.set_peak_before_bytes(static_cast<double>(result.peak_before_bytes));
   report.set_peak_after_bytes(static_cast<double>(result.peak_after_bytes));
   report.set_lower_bound_bytes(static_cast<double>(result.lower_bound_bytes));
+  report.set_argument_bytes(
+      static_cast<double>(result.always_there.argument_bytes));
+  report.set_always_there_bytes(
+      static_cast<double>(result.always_there.total_bytes));
   const RematWork& before = result.work_before;
   const RematWork& after = result.work_after;
   report.set_added_flops(after.flops - before.flops);
@@ -190,8 +196,11 @@ absl::Status PrintBudgetCurve(const HloFitOptions& options, int points,
   curve.set_module(std::string(module.name()));
   curve.set_accounting(AbslUnparseFlag(options.remat.accounting));
   const double peak = static_cast<double>(whole.peak_before_bytes);
-  const double floor =
-      std::min(peak, static_cast<double>(whole.lower_bound_bytes));
+  TF_ASSIGN_OR_RETURN(
+      const int64_t bound,
+      RematLowerBound(module, MakeRematPlanOptions(
+                                  remat, std::numeric_limits<int64_t>::max())));
+  const double floor = std::min(peak, static_cast<double>(bound));
   curve.set_peak_before_bytes(peak);
   curve.set_lower_bound_bytes(floor);
   std::vector<RematCurve::Point> found;

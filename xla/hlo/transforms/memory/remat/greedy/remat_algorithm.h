@@ -2,6 +2,7 @@
 #define XLA_HLO_TRANSFORMS_MEMORY_REMAT_GREEDY_REMAT_ALGORITHM_H_
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -29,6 +30,10 @@ struct RematSearchLimits {
   // kAlwaysRemat gives up on blocks of several instructions at a point after
   // this many times the work that single ones took there.
   double block_effort_factor = 1;
+  // Both give up, with what they have, after they have made so many
+  // instructions read other values. Where each pick has many readers, as the
+  // zeros of a chain of rectifiers have, that is quadratic else.
+  int64_t max_uses_rewritten = std::numeric_limits<int64_t>::max();
 };
 
 // The two greedy algorithms of OpenXLA's rematerialization, on a computation
@@ -113,6 +118,7 @@ class RematAlgorithm {
   };
 
   Walk& WalkOf(HloComputation* computation);
+  bool GaveUp() const { return uses_rewritten_ > limits_.max_uses_rewritten; }
   // Bytes of what an instruction runs.
   int64_t CalleeBytes(const HloInstruction& inst) const;
   // What frees nothing after all is denylisted.
@@ -139,6 +145,7 @@ class RematAlgorithm {
   absl::flat_hash_map<const HloComputation*, std::unique_ptr<Walk>> walks_;
   int64_t rematerialized_ = 0;
   int64_t net_added_ = 0;
+  int64_t uses_rewritten_ = 0;
   int32_t largest_block_ = 0;
   bool slow_progress_ = false;
 };

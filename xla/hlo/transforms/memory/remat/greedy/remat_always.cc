@@ -35,6 +35,7 @@ absl::Status RematAlgorithm::Apply(RematComputation& state,
                                    RematCandidateSource& candidates,
                                    const RematCandidate& candidate) {
   const int64_t before = state.tracker().memory_usage();
+  const int64_t uses_before = state.tracker().uses_added();
   RematChange change;
   switch (candidate.strategy) {
     case RematStrategy::kRecompute: {
@@ -51,6 +52,7 @@ absl::Status RematAlgorithm::Apply(RematComputation& state,
       break;
     }
   }
+  uses_rewritten_ += state.tracker().uses_added() - uses_before;
   rematerialized_ += change.rematerialized;
   net_added_ += change.net_added;
   largest_block_ = std::max(largest_block_, candidate.size);
@@ -71,7 +73,8 @@ absl::StatusOr<bool> RematAlgorithm::ReduceHere(RematComputation& state,
   int64_t effort_of_blocks = 0;
   int32_t min_size = 1;
   int32_t max_size = 1;
-  while (state.tracker().memory_usage() + callee_bytes > limit_bytes) {
+  while (state.tracker().memory_usage() + callee_bytes > limit_bytes &&
+         !GaveUp()) {
     if (limits_.block_size_limit > 1) {
       (singles ? effort_of_singles : effort_of_blocks) +=
           candidates.EffortOf(min_size, max_size);
@@ -112,7 +115,7 @@ absl::StatusOr<bool> RematAlgorithm::AlwaysRemat(HloComputation* computation,
     const bool runs = state.buffers().item(item).runs_computations;
     int64_t callee_bytes = runs ? CalleeBytes(*state.instruction(item)) : 0;
     tracker.Begin(item);
-    if (tracker.memory_usage() + callee_bytes > limit_bytes) {
+    if (tracker.memory_usage() + callee_bytes > limit_bytes && !GaveUp()) {
       if (!candidates.has_value()) {
         candidates.emplace(&state, limit_bytes, limits_.block_size_limit > 1);
       }

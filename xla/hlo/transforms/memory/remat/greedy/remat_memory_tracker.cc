@@ -129,6 +129,7 @@ void RematMemoryTracker::NoteRewrite(RematItemId id) {
 }
 
 void RematMemoryTracker::AddUses(RematItemId id) {
+  ++uses_added_;
   NoteRewrite(id);
   for (RematBufferId b : buffers_.item(id).used) {
     RematBuffer& buffer = buffers_.buffer(b);

@@ -84,6 +84,9 @@ class RematMemoryTracker {
   void AddUses(RematItemId item);
   void DropUses(RematItemId item);
 
+  // Calls of AddUses so far: how much has been rewritten.
+  int64_t uses_added() const { return uses_added_; }
+
   // Takes an item, ended or not begun, out of the list: it is not placed, and
   // reads nothing until it has a new place and AddUses. Nobody that is placed
   // may read it.
@@ -131,6 +134,7 @@ class RematMemoryTracker {
   RematInstructionList& list_;
   Point point_;
   int64_t memory_usage_ = 0;
+  int64_t uses_added_ = 0;
   bool record_ = false;
   Events events_;
   std::vector<Rewrites*> rewrites_;

@@ -34,7 +34,8 @@ absl::StatusOr<bool> RematAlgorithm::TakeAtPeak(Walk& walk, int64_t limit_bytes,
   }
   bool changed = false;
   int32_t max_size = 1;
-  while (state.tracker().memory_usage() + callee_bytes >= state.peak_bytes) {
+  while (state.tracker().memory_usage() + callee_bytes >= state.peak_bytes &&
+         !GaveUp()) {
     const std::optional<RematCandidate> best = candidates->Best(1, max_size);
     if (best.has_value()) {
       TF_RETURN_IF_ERROR(Apply(state, *candidates, *best));
@@ -93,7 +94,7 @@ absl::StatusOr<bool> RematAlgorithm::PeakPriority(HloComputation* computation,
   }
   bool changed = false;
   RematItemId at = walk.heights->Highest(&state.peak_bytes);
-  while (at != kNoRematItem && state.peak_bytes > limit_bytes) {
+  while (at != kNoRematItem && state.peak_bytes > limit_bytes && !GaveUp()) {
     const int64_t before = state.peak_bytes;
     TF_ASSIGN_OR_RETURN(const bool lowered,
                         LowerPeak(walk, at, limit_bytes, depth));

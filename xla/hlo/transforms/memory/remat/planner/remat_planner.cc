@@ -1,10 +1,13 @@
 #include "xla/hlo/transforms/memory/remat/planner/remat_planner.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "xla/hlo/transforms/memory/remat/planner/module_contents.h"
+#include "xla/hlo/transforms/memory/remat/planner/module_variant.h"
 #include "xla/hlo/transforms/memory/remat/planner/remat_frontier.h"
 #include "xla/hlo/transforms/memory/remat/planner/remat_limits.h"
 #include "xla/hlo/transforms/memory/remat/planner/remat_trials.h"
@@ -63,7 +66,28 @@ absl::StatusOr<Candidate> FindBest(const HloModule& module,
   return needs_less ? std::move(best) : std::move(as_is);
 }
 
+// Loops that are rewritten as far as possible need least.
+absl::Status LookAtLoops(const RematPlanOptions& options, RematTrials* trials) {
+  if (!options.across_loops || options.effort < 1) return absl::OkStatus();
+  TF_ASSIGN_OR_RETURN(const std::vector<remat_plan::ModuleVariant>* loops,
+                      trials->FindLoopVariants());
+  for (const remat_plan::ModuleVariant& variant : *loops) {
+    // What one cannot do, others can.
+    trials->Prepare(variant).IgnoreError();
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+absl::StatusOr<int64_t> RematLowerBound(const HloModule& module,
+                                        const RematPlanOptions& options) {
+  TF_RETURN_IF_ERROR(CheckArguments(module, options));
+  RematTrials trials(module, options);
+  TF_RETURN_IF_ERROR(trials.Start());
+  TF_RETURN_IF_ERROR(LookAtLoops(options, &trials));
+  return std::min(trials.lower_bound_bytes(), trials.base().outcome.peak_bytes);
+}
 
 absl::StatusOr<RematPlanResult> PlanRematerialization(
     HloModule* module, const RematPlanOptions& options) {
@@ -77,7 +101,11 @@ absl::StatusOr<RematPlanResult> PlanRematerialization(
   result.peak_before_bytes = trials.base().outcome.peak_bytes;
   result.peak_after_bytes = best.outcome.peak_bytes;
   result.met = result.peak_after_bytes <= options.limit_bytes;
-  result.lower_bound_bytes = trials.lower_bound_bytes();
+  if (!result.met) TF_RETURN_IF_ERROR(LookAtLoops(options, &trials));
+  // Others may find what none of the variants has.
+  result.lower_bound_bytes =
+      std::min(trials.lower_bound_bytes(), result.peak_after_bytes);
+  result.always_there = trials.always_there();
   result.work_before = trials.base().outcome.work;
   result.work_after = best.outcome.work;
   result.instructions_before = trials.instruction_count();

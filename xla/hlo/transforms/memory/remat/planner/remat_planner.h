@@ -13,6 +13,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/memory/accounting/remat_buffers.h"
+#include "xla/hlo/memory/limit/memory_accounting.h"
 #include "xla/hlo/transforms/memory/remat/planner/remat_work.h"
 
 namespace xla {
@@ -29,6 +30,10 @@ struct RematPlanOptions {
   // that nobody reads later (in_place_values.h), and tries again where they
   // do not.
   std::function<absl::StatusOr<int64_t>(const HloModule&)> peak;
+  // What no plan gets rid of, counted in the same way; empty: the result, at
+  // all times.
+  std::function<absl::StatusOr<MemoryAlwaysThere>(const HloModule&)>
+      always_there;
   // Seconds of instructions. Trip counts always multiply.
   HloCostAnalysis::Options device = DefaultRematDevice();
   // How long to search: 0 one greedy plan, 1 the default, more: more variants.
@@ -61,10 +66,12 @@ struct RematPlanResult {
   bool met = false;
   int64_t peak_before_bytes = 0;
   int64_t peak_after_bytes = 0;
-  // Outputs and the largest need of a single instruction, of the least of the
-  // variants tried: no plan that leaves instructions and loops as they are
-  // there can do with less.
+  // What is always there and the largest need of a single instruction, of the
+  // least of the variants tried: no plan that leaves instructions and loops as
+  // they are there can do with less. Never more than peak_after_bytes.
   int64_t lower_bound_bytes = 0;
+  // Arguments and results: no plan at all can do with less.
+  MemoryAlwaysThere always_there;
   RematWork work_before, work_after;
   int64_t instructions_before = 0, instructions_after = 0;
   // Which parts made the plan: "none", "plan", "reschedule+plan",
@@ -97,6 +104,11 @@ struct RematPlanResult {
 // negative limit, FailedPrecondition without schedule, those of `peak`.
 absl::StatusOr<RematPlanResult> PlanRematerialization(
     HloModule* module, const RematPlanOptions& options);
+
+// The lower_bound_bytes of limits that nothing meets: of all variants of loops
+// that there are, though no plan is made.
+absl::StatusOr<int64_t> RematLowerBound(const HloModule& module,
+                                        const RematPlanOptions& options);
 
 }  // namespace xla
 

@@ -43,7 +43,16 @@ absl::Status RematTrials::Start() {
   Prepared* base = prepared_.back().get();
   base->module = &module_;
   TF_RETURN_IF_ERROR(Analyze(base));
-  base->lower_bound_bytes = LowerBound(module_, *base->planner);
+  if (options_.always_there) {
+    TF_ASSIGN_OR_RETURN(always_there_, options_.always_there(module_));
+  } else {
+    always_there_.total_bytes = RematOutputBytes(module_, options_.sizes);
+    // Another accounting may count results when they are there.
+    if (!options_.peak) {
+      always_there_.throughout_bytes = always_there_.total_bytes;
+    }
+  }
+  base->lower_bound_bytes = LowerBound(*base->planner);
   lower_bound_bytes_ = base->lower_bound_bytes;
   best_ = base->outcome;
   return absl::OkStatus();
@@ -57,12 +66,13 @@ absl::StatusOr<int64_t> RematTrials::Peak(const HloModule& module) const {
   return peak.bytes;
 }
 
-// The caller's accounting may let results take the memory of operands.
-int64_t RematTrials::LowerBound(const HloModule& module,
-                                NestedPlanner& planner) const {
-  const int64_t output_bytes = RematOutputBytes(module, options_.sizes);
-  if (!options_.peak) return planner.LowerBound() + output_bytes;
-  return std::max(planner.LowerBound(/*in_place=*/true), output_bytes);
+// The caller's accounting may let results take the memory of operands. The
+// planner counts neither arguments nor results.
+int64_t RematTrials::LowerBound(NestedPlanner& planner) const {
+  return std::max(
+      always_there_.total_bytes,
+      always_there_.throughout_bytes +
+          planner.LowerBound(/*in_place=*/options_.peak != nullptr));
 }
 
 absl::Status RematTrials::Analyze(Prepared* made) {
@@ -96,8 +106,7 @@ absl::StatusOr<Prepared*> RematTrials::Prepare(const ModuleVariant& variant) {
   TF_RETURN_IF_ERROR(PrepareVariant(variant, options_.device, options_.move_out,
                                     made->rewritten.get()));
   TF_RETURN_IF_ERROR(Analyze(made));
-  lower_bound_bytes_ =
-      std::min(lower_bound_bytes_, LowerBound(*made->module, *made->planner));
+  lower_bound_bytes_ = std::min(lower_bound_bytes_, LowerBound(*made->planner));
   return made;
 }
 

@@ -52,6 +52,7 @@ class RematTrials {
   int64_t instruction_count() const { return instruction_count_; }
   // The least of all variants prepared.
   int64_t lower_bound_bytes() const { return lower_bound_bytes_; }
+  const MemoryAlwaysThere& always_there() const { return always_there_; }
   // Whether the searches so far leave time for limits lower than the caller's,
   // and for more of a curve.
   bool HasTimeForLimits() const;
@@ -98,7 +99,7 @@ class RematTrials {
 
  private:
   absl::StatusOr<int64_t> Peak(const HloModule& module) const;
-  int64_t LowerBound(const HloModule& module, NestedPlanner& planner) const;
+  int64_t LowerBound(NestedPlanner& planner) const;
   // Peak, cost and problems of the module.
   absl::Status Analyze(Prepared* made);
   // Applies a plan to a copy of the prepared module.
@@ -112,6 +113,7 @@ class RematTrials {
   const RematPlanOptions& options_;
   const int64_t instruction_count_;
   int64_t lower_bound_bytes_ = 0;
+  MemoryAlwaysThere always_there_;
   std::vector<std::unique_ptr<Prepared>> prepared_;
   std::optional<std::vector<ModuleVariant>> loop_variants_;
   int64_t target_;
