@@ -84,8 +84,12 @@ ABSL_FLAG(bool, offload, false,
           "Of plan: values may wait on the host (memory space 5).");
 ABSL_FLAG(double, host_bandwidth, 25e9,
           "Of --offload: bytes a second, each way.");
-ABSL_FLAG(bool, barriers, false,
-          "Of plan: clones read through opt-barriers, for use inside XLA.");
+ABSL_FLAG(
+    bool, barriers, false,
+    "Of plan: clones wait behind opt-barriers, so that nobody merges them.");
+ABSL_FLAG(xla::PlanReader, for, xla::PlanReader::kBackend,
+          "Of plan: who takes the module: backend (order and instructions "
+          "stay), or xla-gpu or xla-cpu, which run all of their passes.");
 
 namespace {
 
@@ -168,6 +172,7 @@ int main(int argc, char** argv) {
                        remat.strategy == xla::RematerializationAlgorithm::kPlan;
   remat.to_host = remat.from_host = absl::GetFlag(FLAGS_host_bandwidth);
   remat.barriers = absl::GetFlag(FLAGS_barriers);
+  remat.reader = absl::GetFlag(FLAGS_for);
   return xla::ExitStatus(
       xla::RunHloExplain(options, xla::AllPasses(), inputs.front(), std::cout));
 }

@@ -29,6 +29,17 @@ absl::StatusOr<std::string> ToJson(const google::protobuf::Message& message) {
   return out;
 }
 
+// For whom the plan holds.
+std::string HoldsFor(const RematReport& report) {
+  if (report.reader().empty() || report.reader() == "backend") {
+    return "backends that keep order and instructions; compilers that run "
+           "their passes again need --for=xla-gpu or --for=xla-cpu";
+  }
+  return report.reader() +
+         ", whose passes keep the clones but fuse and order anew: its bytes "
+         "are not these";
+}
+
 }  // namespace
 
 std::string RematReportToText(const RematReport& report, int max_buffers) {
@@ -60,6 +71,7 @@ std::string RematReportToText(const RematReport& report, int max_buffers) {
                         report.always_there_bytes() > report.limit_bytes()
                             ? ": no plan meets this limit"
                             : "");
+  absl::StrAppendFormat(&out, "  holds for  %s\n", HoldsFor(report));
   if (report.met() || report.binding().empty()) return out;
   absl::StrAppend(&out, "  what stays, largest first:\n");
   const int count = std::min(max_buffers, report.binding_size());

@@ -175,7 +175,8 @@ absl::StatusOr<RematPlanResult> RunPlan(
     };
     plan.others.emplace_back(AbslUnparseFlag(algorithm), rewrite);
   };
-  if (options.effort > 0) {
+  // Their clones would not last elsewhere.
+  if (options.effort > 0 && !plan.tie_clones) {
     add(RematerializationAlgorithm::kAlwaysRemat);
     add(RematerializationAlgorithm::kPeakPriority);
   }
@@ -283,6 +284,31 @@ std::string AbslUnparseFlag(RematerializationAlgorithm algorithm) {
   return "";
 }
 
+bool AbslParseFlag(absl::string_view text, PlanReader* reader,
+                   std::string* error) {
+  for (const auto candidate :
+       {PlanReader::kBackend, PlanReader::kXlaGpu, PlanReader::kXlaCpu}) {
+    if (text == AbslUnparseFlag(candidate)) {
+      *reader = candidate;
+      return true;
+    }
+  }
+  *error = "must be backend, xla-gpu or xla-cpu";
+  return false;
+}
+
+std::string AbslUnparseFlag(PlanReader reader) {
+  switch (reader) {
+    case PlanReader::kBackend:
+      return "backend";
+    case PlanReader::kXlaGpu:
+      return "xla-gpu";
+    case PlanReader::kXlaCpu:
+      return "xla-cpu";
+  }
+  return "";
+}
+
 absl::StatusOr<int64_t> RematerializationPeak(
     const HloRematerializationOptions& options, const HloModule& module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
@@ -308,9 +334,10 @@ RematPlanOptions MakeRematPlanOptions(
       CostOptions(options, /*plan=*/true).per_second_rates;
   plan.effort = options.effort;
   plan.across_loops = options.across_loops;
-  plan.fuse = options.fuse;
+  const bool passes_follow = options.reader != PlanReader::kBackend;
+  plan.fuse = options.fuse && !passes_follow;
   plan.reschedule = options.reschedule;
-  plan.optimization_barriers = options.barriers;
+  plan.tie_clones = options.barriers || passes_follow;
   if (options.accounting == MemoryAccounting::kOurs) {
     plan.peak = [sizes = plan.sizes](const HloModule& module) {
       return ScheduledPeakBytes(module, MemoryAccounting::kOurs, sizes);

@@ -25,6 +25,22 @@ bool AbslParseFlag(absl::string_view text,
                    RematerializationAlgorithm* algorithm, std::string* error);
 std::string AbslUnparseFlag(RematerializationAlgorithm algorithm);
 
+// Who takes a module with a plan, and what the plan has to look like for it to
+// hold there.
+enum class PlanReader {
+  // Keeps order and instructions, as backends do with scheduled modules.
+  kBackend,
+  // Runs all of its own passes again: clones wait behind opt-barriers, and
+  // there are no new fusions.
+  kXlaGpu,
+  kXlaCpu,
+};
+
+// backend, xla-gpu, xla-cpu.
+bool AbslParseFlag(absl::string_view text, PlanReader* reader,
+                   std::string* error);
+std::string AbslUnparseFlag(PlanReader reader);
+
 struct HloRematerializationOptions {
   std::string memory_limit;
   MemoryAccounting accounting = MemoryAccounting::kOurs;
@@ -35,6 +51,7 @@ struct HloRematerializationOptions {
   bool fuse = true;
   bool reschedule = true;
   bool barriers = false;
+  PlanReader reader = PlanReader::kBackend;
   // Of the others; compress and host-offload, with what they need, also of
   // plan.
   bool recompute = true;
@@ -65,7 +82,10 @@ struct HloRematerializationOptions {
     visit("across-loops", across_loops, "of plan: rewrite loops, too");
     visit("fuse", fuse, "of plan: compute masks and broadcasts in readers");
     visit("reschedule", reschedule, "of plan: may run in another order");
-    visit("barriers", barriers, "of plan: clones read through opt-barriers");
+    visit("barriers", barriers, "of plan: clones wait behind opt-barriers");
+    visit("for", reader,
+          "of plan: who takes the module: backend (order and instructions "
+          "stay), xla-gpu or xla-cpu");
     visit("recompute", recompute, "values may be computed again");
     visit("compress", compress, "values may wait with another layout");
     visit("host-offload", host_offload, "values may wait on the host");

@@ -80,6 +80,7 @@ RematReport MakeReport(const HloFitOptions& options, int64_t limit_bytes,
   report.set_strategy(AbslUnparseFlag(options.remat.strategy));
   report.set_method(result.method);
   report.set_accounting(AbslUnparseFlag(options.remat.accounting));
+  report.set_reader(AbslUnparseFlag(options.remat.reader));
   report.set_met(result.met);
   report.set_limit_bytes(static_cast<double>(limit_bytes));
   report.set_peak_before_bytes(static_cast<double>(result.peak_before_bytes));

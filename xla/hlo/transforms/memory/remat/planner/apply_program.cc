@@ -1,8 +1,10 @@
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
@@ -15,6 +17,7 @@
 #include "xla/hlo/ir/hlo_schedule.h"
 #include "xla/hlo/memory/accounting/recomputable.h"
 #include "xla/hlo/memory/accounting/remat_accounting.h"
+#include "xla/hlo/transforms/memory/remat/planner/clone_ties.h"
 #include "xla/hlo/transforms/memory/remat/planner/computation_problem.h"
 #include "xla/hlo/transforms/simplifiers/hlo_cse.h"
 #include "xla/status_macros.h"
@@ -59,7 +62,11 @@ class Writer {
         schedule_(schedule) {}
 
   absl::Status Write(absl::Span<const NodeId> program) {
-    for (NodeId node : program) TF_RETURN_IF_ERROR(WriteRun(node));
+    std::vector<HloInstruction*> ties(program.size(), nullptr);
+    if (options_.tie_clones) ties = FindCloneTies(nodes_, program);
+    for (size_t i = 0; i < program.size(); ++i) {
+      TF_RETURN_IF_ERROR(WriteRun(program[i], ties[i]));
+    }
     HloInstruction* root = computation_->root_instruction();
     TF_ASSIGN_OR_RETURN(HloInstruction * now, Current(root));
     if (now != root) computation_->set_root_instruction(now);
@@ -164,11 +171,18 @@ class Writer {
       Name& name = latest_[inst];
       name.instruction = clone;
     }
+    HloInstruction* now = latest_[inst].instruction;
+    if (absl::c_any_of(operands, [this](HloInstruction* operand) {
+          return tied_.contains(operand);
+        })) {
+      tied_.insert(now);
+    }
     latest_[inst].operands = std::move(operands);
     return absl::OkStatus();
   }
 
-  absl::Status WriteRun(NodeId node) {
+  // `tie`: what it waits for if it is a clone; may be null.
+  absl::Status WriteRun(NodeId node, HloInstruction* tie) {
     HloInstruction* inst = nodes_[node];
     std::vector<HloInstruction*> operands;
     operands.reserve(inst->operand_count());
@@ -183,22 +197,59 @@ class Writer {
       name.instruction = inst;
       return absl::OkStatus();
     }
-    if (options_.optimization_barriers) {
-      for (HloInstruction*& operand : operands) operand = Barrier(operand);
+    bool tied = false;
+    if (options_.tie_clones) {
+      TF_ASSIGN_OR_RETURN(tied, TieOperands(tie, &operands));
     }
     HloInstruction* clone = AddClone(inst, operands);
     old_of_[clone] = inst;
+    if (tied) tied_.insert(clone);
     latest_[inst].instruction = clone;
     return absl::OkStatus();
   }
 
-  HloInstruction* Barrier(HloInstruction* operand) {
-    if (old_of_.contains(operand) || operand->shape().IsTuple()) return operand;
-    HloInstruction* barrier =
-        computation_->AddInstruction(HloInstruction::CreateUnary(
-            operand->shape(), HloOpcode::kOptimizationBarrier, operand));
-    Append(barrier);
-    return barrier;
+  // Makes the operands of a clone wait, one of them, where none does yet.
+  // Returns whether one does then.
+  absl::StatusOr<bool> TieOperands(HloInstruction* tie,
+                                   std::vector<HloInstruction*>* operands) {
+    std::optional<size_t> chosen;
+    int best = 0;
+    for (size_t i = 0; i < operands->size(); ++i) {
+      HloInstruction* operand = (*operands)[i];
+      if (tied_.contains(operand)) return true;
+      const int rank = TieRank(*operand);
+      if (rank < 0 || old_of_.contains(operand)) continue;
+      if (chosen.has_value() && rank >= best) continue;
+      chosen = i;
+      best = rank;
+    }
+    if (!chosen.has_value()) return false;
+    HloInstruction*& operand = (*operands)[*chosen];
+    HloInstruction* now = nullptr;
+    if (tie != nullptr) {
+      TF_ASSIGN_OR_RETURN(now, Current(tie));
+    }
+    operand = TiedTo(now == operand ? nullptr : now, operand);
+    return true;
+  }
+
+  // The operand behind a barrier that waits for `tie`, if that is not null.
+  HloInstruction* TiedTo(HloInstruction* tie, HloInstruction* operand) {
+    HloInstruction*& tied = tied_to_[{operand, tie}];
+    if (tied != nullptr) return tied;
+    const auto add = [this](std::unique_ptr<HloInstruction> inst) {
+      HloInstruction* added = computation_->AddInstruction(std::move(inst));
+      Append(added);
+      return added;
+    };
+    const auto barrier = [&](HloInstruction* waits) {
+      return add(HloInstruction::CreateUnary(
+          waits->shape(), HloOpcode::kOptimizationBarrier, waits));
+    };
+    if (tie == nullptr) return tied = barrier(operand);
+    HloInstruction* both =
+        barrier(add(HloInstruction::CreateTuple({operand, tie})));
+    return tied = add(HloInstruction::CreateGetTupleElement(both, 0));
   }
 
   const absl::Span<HloInstruction* const> nodes_;
@@ -211,6 +262,11 @@ class Writer {
   absl::flat_hash_map<const HloInstruction*, Name> latest_;
   absl::flat_hash_map<const HloInstruction*, HloInstruction*> old_of_;
   absl::flat_hash_set<const HloInstruction*> fresh_;
+  // Clones that wait, and operands that do, by what they are and wait for.
+  absl::flat_hash_set<const HloInstruction*> tied_;
+  absl::flat_hash_map<std::pair<HloInstruction*, HloInstruction*>,
+                      HloInstruction*>
+      tied_to_;
 };
 
 }  // namespace

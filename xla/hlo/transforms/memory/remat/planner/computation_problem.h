@@ -40,8 +40,9 @@ ComputationProblem MakeComputationProblem(
     absl::FunctionRef<int64_t(const HloInstruction&)> internal_bytes);
 
 struct ApplyOptions {
-  // Clones read through opt-barriers.
-  bool optimization_barriers = false;
+  // Clones wait behind opt-barriers (clone_ties.h), for those who choose an
+  // order of their own.
+  bool tie_clones = false;
 };
 
 // Makes a computation run a program of its problem, whose nodes are `nodes`:

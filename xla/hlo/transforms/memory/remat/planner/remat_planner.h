@@ -51,9 +51,10 @@ struct RematPlanOptions {
   // that costs next to nothing: transfers hidden behind what runs meanwhile.
   // Recomputation then does the rest. Empty: all values stay where they are.
   std::function<absl::Status(int64_t limit_bytes, HloModule*)> move_out;
-  // Every clone reads its operands through an opt-barrier, so that no later
-  // common subexpression elimination anywhere undoes it.
-  bool optimization_barriers = false;
+  // Clones wait behind opt-barriers for values that are there shortly before
+  // they are read (clone_ties.h), so that no later common subexpression
+  // elimination, fusion or scheduler undoes them.
+  bool tie_clones = false;
   // Other ways to rewrite a scheduled module for the limit, that cost
   // something; each gets a copy, and the best result of all is taken. Not asked
   // where a plan costs nothing.

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "xla/hlo/evaluator/run/module_meaning.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/memory/accounting/remat_accounting.h"
 #include "xla/hlo/memory/schedulers/compute_schedule.h"
 #include "xla/hlo/memory/schedulers/remat_checker.h"
@@ -563,6 +564,44 @@ TEST(RematPlannerTest, RandomModules) {
     ExpectMonotone(*module, {95, 80, 60, 30});
   }
   EXPECT_GT(met, 0);
+}
+
+// Clones behind barriers compute the same, and stay where others merge what
+// they can merge: all but those that need no arguments.
+TEST(RematPlannerTest, TiedClonesStay) {
+  const std::unique_ptr<HloModule> module = Example("conv_train");
+  auto meaning = ModuleMeaning::Make(*module, MeaningOptions());
+  ASSERT_TRUE(meaning.ok()) << meaning.status();
+  RematPlanOptions options;
+  options.limit_bytes = Peak(*module) * 7 / 10;
+  options.tie_clones = true;
+  options.fuse = false;
+  auto result = PlanRematerialization(module.get(), options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  ExpectValid(module.get(), *result, options.limit_bytes);
+  auto difference = (*meaning)->DifferenceFrom(*module);
+  ASSERT_TRUE(difference.ok()) << difference.status();
+  EXPECT_FALSE(difference->has_value()) << **difference;
+  const auto count_clones = [&module] {
+    int64_t clones = 0;
+    for (const HloInstruction* inst :
+         module->entry_computation()->instructions()) {
+      clones += inst->opcode() != HloOpcode::kBroadcast &&
+                inst->name().find(".remat") != std::string::npos;
+    }
+    return clones;
+  };
+  const int64_t clones = count_clones();
+  EXPECT_GT(clones, 0);
+  // Others do not know what is marked as computed again.
+  for (HloComputation* computation : module->computations()) {
+    for (HloInstruction* inst : computation->instructions()) {
+      inst->set_frontend_attributes({});
+    }
+  }
+  EXPECT_TRUE(HloCSE(/*is_layout_sensitive=*/true).Run(module.get()).ok());
+  EXPECT_TRUE(HloDCE().Run(module.get()).ok());
+  EXPECT_EQ(count_clones(), clones);
 }
 
 }  // namespace

@@ -179,7 +179,7 @@ absl::StatusOr<std::unique_ptr<HloModule>> RematTrials::Apply(
     const Prepared& prepared, const NestedPlanner::Plan& plan) const {
   std::unique_ptr<HloModule> copy = prepared.module->Clone("");
   ApplyOptions apply;
-  apply.optimization_barriers = options_.optimization_barriers;
+  apply.tie_clones = options_.tie_clones;
   TF_RETURN_IF_ERROR(prepared.planner->ApplyToClone(plan, apply, copy.get()));
   // What only instructions called that run no more: bodies of fusions.
   TF_RETURN_IF_ERROR(copy->RemoveUnusedComputations());

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Makes a module fit in a limit by what XLA allocates for it.
+
+usage: hlo_fit_xla.py HLO_EXPLAIN MODULE.hlo --limit=BYTES|SHARE% [flags]
+
+HLO_EXPLAIN is the binary of //tools:hlo-explain, built with -c opt. Plans with
+`hlo-explain --fit --for=…`, asks XLA what it allocates for the result, corrects
+the limit of the plan by the difference and plans again. A share is of what XLA
+allocates for the module as it is: temporaries, arguments and outputs, what
+these two share once.
+
+  --for=xla-gpu            or xla-cpu
+  --target-config=FILE     of xla-gpu: what the GPU is like (xla_memory.py)
+  --rounds=5               plans at most
+  -o FILE                  where the module goes: the cheapest that XLA finds
+                           room for in the limit, or the one of fewest bytes;
+                           the module as it is where no plan needs fewer
+  --timeout=SECONDS        of one plan and of one compilation (600)
+  --json                   the rounds, too
+
+Exit status 3 where no plan meets the limit, as of hlo-explain.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import xla_memory  # pylint: disable=wrong-import-position
+
+UNMET = 3
+# Ways to plan, tried in turn where one does not get further. What loops carry
+# is laid out anew by XLA, so that rewriting them may be of no use.
+WAYS = (("--across_loops=true",), ("--across_loops=false",),
+        ("--across_loops=false", "--reschedule=false"))
+# How many bytes of XLA's a byte of the plan's is worth, at least and at most.
+LEAST_SLOPE, MOST_SLOPE = 0.25, 2.0
+
+
+class Fitter:
+  """Plans and measures one module; `measured` is that of the module as it is."""
+
+  def __init__(self, hlo_explain, path, reader, target_config, timeout=600):
+    self.hlo_explain, self.path, self.reader = hlo_explain, path, reader
+    self.target_config, self.timeout = target_config, timeout
+    self.measured = self.measure(path)
+    if "error" in self.measured:
+      raise RuntimeError(f"XLA does not take {path}: {self.measured['error']}")
+    self.known = {}
+
+  def measure(self, path):
+    return xla_memory.measure(path, self.reader, self.target_config,
+                              self.timeout)
+
+  def plan(self, limit, way, output):
+    """The report of one plan, whose module goes to `output`."""
+    command = [self.hlo_explain, self.path, "--fit", "--json",
+               f"--limit={max(0, int(limit))}", f"--for={self.reader}",
+               f"-o={output}", *way]
+    try:
+      result = subprocess.run(command, capture_output=True, text=True,
+                              timeout=self.timeout)
+    except subprocess.TimeoutExpired:
+      raise RuntimeError(f"a plan takes more than {self.timeout} s")
+    if result.returncode not in (0, UNMET):
+      raise RuntimeError(result.stderr.strip().splitlines()[0])
+    return json.loads(result.stdout)
+
+  def fit(self, limit, rounds, folder):
+    """Rounds of plans for a limit in bytes of XLA's: a list of dicts."""
+    as_is = {"total": self.measured["total"], "added_seconds": 0.0,
+             "method": "none", "module": self.path}
+    found = [as_is]
+    if as_is["total"] <= limit:
+      return found
+    ways = iter(WAYS)
+    way, aim, before, least = next(ways), None, None, None
+    for number in range(rounds):
+      output = os.path.join(folder, f"round{number}.hlo")
+      if aim is None:
+        report = self.plan(1 << 62, way, output)
+        before, least = report["peak_before_bytes"], report["lower_bound_bytes"]
+        aim = before * limit / as_is["total"]
+      report = self.plan(aim, way, output)
+      answer = self.measure(output)
+      found.append({
+          "total": answer.get("total"), "error": answer.get("error"),
+          "aim": int(aim), "planned": report["peak_after_bytes"],
+          "added_seconds": report["added_seconds"],
+          "added_fraction": report["added_seconds_fraction"],
+          "method": report["method"], "way": " ".join(way), "module": output})
+      total = answer.get("total")
+      if total is not None and total <= limit:
+        break
+      further = report["met"] and aim > least
+      if total is None or total >= as_is["total"] or not further:
+        way = next(ways, None)
+        if way is None:
+          break
+        continue
+      saved = before - report["peak_after_bytes"]
+      slope = (as_is["total"] - total) / max(saved, 1)
+      slope = min(max(slope, LEAST_SLOPE), MOST_SLOPE)
+      aim = max(least, report["peak_after_bytes"] - (total - limit) / slope)
+    return found
+
+
+def best_of(found, limit):
+  """The cheapest that fits, or the one of fewest bytes."""
+  usable = [one for one in found if one["total"] is not None]
+  fits = [one for one in usable if one["total"] <= limit]
+  if fits:
+    return min(fits, key=lambda one: (one["added_seconds"], one["total"]))
+  return min(usable, key=lambda one: one["total"])
+
+
+def bytes_of(text, whole):
+  """A limit: bytes, with a unit or without, or a share of `whole`."""
+  units = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "KB": 10**3,
+           "MB": 10**6, "GB": 10**9}
+  try:
+    if text.endswith("%"):
+      return int(whole * float(text[:-1]) / 100)
+    for unit, factor in units.items():
+      if text.endswith(unit):
+        return int(float(text[:-len(unit)]) * factor)
+    return int(text)
+  except ValueError:
+    raise SystemExit(f"--limit={text} is neither bytes nor a share")
+
+
+def main():
+  parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1])
+  parser.add_argument("hlo_explain")
+  parser.add_argument("module")
+  parser.add_argument("--limit", required=True)
+  parser.add_argument("--for", dest="reader", default="xla-gpu",
+                      choices=("xla-gpu", "xla-cpu"))
+  parser.add_argument("--target-config")
+  parser.add_argument("--rounds", type=int, default=5)
+  parser.add_argument("--timeout", type=int, default=600)
+  parser.add_argument("-o", dest="output")
+  parser.add_argument("--json", action="store_true")
+  options = parser.parse_args()
+  if options.reader == "xla-gpu" and not options.target_config:
+    parser.error("--for=xla-gpu needs --target-config")
+  try:
+    fitter = Fitter(options.hlo_explain, options.module, options.reader,
+                    options.target_config, options.timeout)
+    limit = bytes_of(options.limit, fitter.measured["total"])
+    with tempfile.TemporaryDirectory() as folder:
+      found = fitter.fit(limit, options.rounds, folder)
+      best = best_of(found, limit)
+      if options.output:
+        shutil.copyfile(best["module"], options.output)
+  except RuntimeError as error:
+    print(f"hlo_fit_xla: {error}", file=sys.stderr)
+    return 1
+  met = best["total"] <= limit
+  if options.json:
+    for one in found:
+      one["module"] = os.path.basename(one["module"])
+    print(json.dumps({"limit": limit, "met": met, "best": found.index(best),
+                      "rounds": found}, indent=1))
+  else:
+    print(f"{os.path.basename(options.module)}: {options.reader} allocates "
+          f"{best['total']} bytes, {found[0]['total']} for the module as it "
+          f"is; {'fits' if met else 'does not fit'} in {limit} "
+          f"({best['method']}, {best['added_seconds']:.3g} s more by our "
+          f"model, {len(found) - 1} plans)")
+  return 0 if met else UNMET
+
+
+if __name__ == "__main__":
+  sys.exit(main())

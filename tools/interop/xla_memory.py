@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Says what XLA allocates for modules, without running them.
+
+usage: xla_memory.py MODULE.hlo... --for=xla-gpu --target-config=FILE
+       xla_memory.py MODULE.hlo... --for=xla-cpu
+
+Compiles each module with all of XLA's passes, in a process of its own, since
+XLA ends the process on what it does not like. For a GPU that takes the CUDA
+plugin of JAX (pip install 'jax[cuda12]') and what the GPU is like, a
+GpuTargetConfigProto as text, but neither a GPU nor a driver.
+
+  --timeout=SECONDS   of one module (600)
+
+Prints a line of JSON per module: bytes of arguments, outputs, what these two
+share (alias), temporaries (temp), and all together (total); or `error`.
+"""
+
+import argparse
+import glob
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+
+PARTS = ("argument", "output", "alias", "temp")
+
+
+def compile_for_gpu(module, target_config):
+  """An executable for one GPU of the kind that the text describes."""
+  from jax.experimental import topologies
+  topology = topologies.get_topology_desc(
+      platform="cuda", topology_name="one", target_config=target_config,
+      topology="1x1x1")
+  return compile_for(topology.devices[0], module, {"xla_gpu_autotune_level": 0})
+
+
+def compile_for_cpu(module):
+  import jax
+  return compile_for(jax.devices("cpu")[0], module, {})
+
+
+def compile_for(device, module, overrides):
+  from jax._src.interpreters import mlir
+  from jaxlib import _jax
+  from jaxlib.mlir import ir
+  options = _jax.CompileOptions()
+  options.num_replicas = options.num_partitions = 1
+  options.executable_build_options.num_replicas = 1
+  options.executable_build_options.num_partitions = 1
+  options.env_option_overrides = list(overrides.items())
+  stablehlo = _jax.mlir.hlo_to_stablehlo(
+      module.as_serialized_hlo_module_proto())
+  with mlir.make_ir_context():
+    program = ir.Module.parse(stablehlo)
+    devices = _jax.DeviceList((device,))
+    client = device.client
+    make = getattr(client, "compile_and_load", None)
+    if make is None or device.platform != "cpu":
+      make = client.compile
+    return make(program, devices, options)
+
+
+def measure_here(path, reader, target_config):
+  """The answer for one module, from this process."""
+  from jaxlib import _hlo
+  with open(path) as file:
+    module = _hlo.hlo_module_from_text(file.read())
+  if reader == "xla-gpu":
+    with open(target_config) as file:
+      executable = compile_for_gpu(module, file.read())
+  else:
+    executable = compile_for_cpu(module)
+  stats = executable.get_compiled_memory_stats()
+  answer = {part: getattr(stats, part + "_size_in_bytes") for part in PARTS}
+  answer["total"] = (answer["argument"] + answer["output"] + answer["temp"] -
+                     answer["alias"])
+  return answer
+
+
+def environment():
+  """Where the CUDA plugin finds its libraries and its assembler."""
+  result = dict(os.environ, JAX_PLATFORMS="cpu",
+                JAX_SKIP_CUDA_CONSTRAINTS_CHECK="1", TF_CPP_MIN_LOG_LEVEL="3")
+  nvidia = os.path.join(sysconfig.get_paths()["purelib"], "nvidia")
+  libraries = sorted(glob.glob(os.path.join(nvidia, "*", "lib")))
+  old = result.get("LD_LIBRARY_PATH")
+  result["LD_LIBRARY_PATH"] = ":".join(libraries + ([old] if old else []))
+  nvcc = os.path.join(nvidia, "cuda_nvcc")
+  if os.path.isdir(nvcc):
+    result["PATH"] = os.path.join(nvcc, "bin") + ":" + result["PATH"]
+    result["XLA_FLAGS"] = " ".join(
+        filter(None, [result.get("XLA_FLAGS"),
+                      "--xla_gpu_cuda_data_dir=" + nvcc]))
+  return result
+
+
+def measure(path, reader, target_config=None, timeout=600):
+  """The answer for one module, from a process of its own."""
+  command = [sys.executable, os.path.abspath(__file__), path, "--child",
+             "--for=" + reader]
+  if target_config:
+    command.append("--target-config=" + target_config)
+  try:
+    result = subprocess.run(command, capture_output=True, text=True,
+                            env=environment(), timeout=timeout)
+  except subprocess.TimeoutExpired:
+    return {"error": f"takes more than {timeout} s"}
+  for line in reversed(result.stdout.splitlines()):
+    if line.startswith("{"):
+      return json.loads(line)
+  last = result.stderr.strip()[-300:] or "no message"
+  return {"error": f"exit status {result.returncode}: {last}"}
+
+
+def main():
+  parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1])
+  parser.add_argument("modules", nargs="+")
+  parser.add_argument("--for", dest="reader", required=True,
+                      choices=("xla-gpu", "xla-cpu"))
+  parser.add_argument("--target-config")
+  parser.add_argument("--timeout", type=int, default=600)
+  parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+  options = parser.parse_args()
+  if options.reader == "xla-gpu" and not options.target_config:
+    parser.error("--for=xla-gpu needs --target-config")
+  if options.child:
+    print(json.dumps(measure_here(options.modules[0], options.reader,
+                                  options.target_config)))
+    return 0
+  failed = False
+  for path in options.modules:
+    answer = measure(path, options.reader, options.target_config,
+                     options.timeout)
+    failed |= "error" in answer
+    print(json.dumps({"module": os.path.basename(path), **answer}), flush=True)
+  return 1 if failed else 0
+
+
+if __name__ == "__main__":
+  sys.exit(main())
