@@ -122,7 +122,7 @@ const std::vector<xla::FlagGroup>& Groups() {
         "perfetto", "buffers", "o", "keep-going"}},
       {"Of --fit",
        {"strategy", "accounting", "fit-effort", "across-loops", "reschedule",
-        "fuse", "offload", "host-bandwidth", "barriers"}},
+        "fuse", "offload", "host-bandwidth", "barriers", "for"}},
   };
   return *groups;
 }
