@@ -67,6 +67,7 @@ SIBLINGS = [
     ["backends/gpu/fusion/explain"],
     ["backends/gpu/fusion"],
     [
+        "backends/gpu/transforms/gemm",
         "backends/gpu/transforms/layouts",
         "backends/gpu/transforms/mof",
         "backends/gpu/transforms/priority_fusion",

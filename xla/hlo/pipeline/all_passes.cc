@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "xla/backends/gpu/transforms/gemm/gemm_fusion.h"
 #include "xla/backends/gpu/transforms/layouts/transpose_layouts.h"
 #include "xla/backends/gpu/transforms/mof/multi_output_fusion.h"
 #include "xla/backends/gpu/transforms/priority_fusion/priority_fusion.h"

@@ -1,0 +1,62 @@
+#ifndef XLA_BACKENDS_GPU_TRANSFORMS_GEMM_GEMM_FUSION_H_
+#define XLA_BACKENDS_GPU_TRANSFORMS_GEMM_GEMM_FUSION_H_
+
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/pass/hlo_pass_interface.h"
+
+namespace xla::gpu {
+
+struct GemmFusionOptions {
+  std::string device = "h100";
+
+  template <typename Visitor>
+  void VisitFields(Visitor&& visit) {
+    visit("device", device, "a GPU by name, or the path of a description");
+  }
+};
+
+// Lets a dot read slices and converted values where they are in memory, instead
+// of a copy that a kernel of its own makes for it. The dot becomes a kernel of
+// a tiling compiler.
+//
+//   before: w = f32[24,64,64] parameter(0)
+//           s = f32[1,64,64] dynamic-slice(w, i, 0, 0)
+//           d = f32[32,64] dot(x, f32[64,64] reshape(s)), …
+//   after:  d = f32[32,64] fusion(x, w, i), kind=kCustom, calls={s, d},
+//           backend_config={"__triton", … "sizes":["32","64"] …}
+//
+// For dots whose operands are matrices in memory, or batches of them (the
+// operand may have more dimensions; see gemm_operand.h), whose slices cut whole
+// rows or columns or pick one of several matrices. Only where that saves time:
+// a copy is not written and not read again, and its kernel is not started; but
+// a dot by a library is counted 25 % faster than one by a compiler. So large
+// dots, which take longer to compute than to read, stay as they are.
+//
+// Leaves alone: products with vectors, copies that others read or that would
+// fuse with what makes their source, types other than f16, bf16 and f32,
+// algorithms that are asked for, control dependencies. O(instructions).
+class GemmFusion : public HloModulePass {
+ public:
+  explicit GemmFusion(GemmFusionOptions options = {})
+      : options_(std::move(options)) {}
+
+  absl::string_view name() const override { return "triton-gemm-rewriter"; }
+
+ protected:
+  absl::StatusOr<bool> RunImpl(
+      HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads) override;
+
+ private:
+  GemmFusionOptions options_;
+};
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_TRANSFORMS_GEMM_GEMM_FUSION_H_

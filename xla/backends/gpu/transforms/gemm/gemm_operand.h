@@ -1,0 +1,58 @@
+#ifndef XLA_BACKENDS_GPU_TRANSFORMS_GEMM_GEMM_OPERAND_H_
+#define XLA_BACKENDS_GPU_TRANSFORMS_GEMM_GEMM_OPERAND_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/primitive_util.h"
+
+namespace xla::gpu {
+
+// What the dimensions of an operand or of the result of a dot are for.
+enum class DotDimensionKind { kBatch, kContracting, kFree };
+
+// An operand of a dot as a matrix in memory, or as a batch of these:
+//
+//   w = f32[24,768,16,48] parameter(0)
+//   s = f32[1,768,16,48] dynamic-slice(w, i, 0, 0, 0)
+//   d = f32[150,16,48] dot(x, f32[768,16,48] reshape(s)), …
+//
+// is source w, seen as f32[24,768,768]; of which the slice [1,768,768] at
+// (i, 0, 0) is taken; the matrix is [768,768], contracting dimension first.
+// Dimensions are in the order that memory has, row-major; those of size 1 are
+// left out.
+struct GemmOperand {
+  struct Cut {
+    int64_t size;                  // of the slice
+    int64_t start = 0;             // of a slice, or
+    HloInstruction* at = nullptr;  // of a dynamic slice
+  };
+
+  HloInstruction* source = nullptr;
+  std::vector<int64_t> source_dims;
+  // By dimension of the source; empty: all of it.
+  std::vector<Cut> cuts;
+  // Element types that it is converted to, in turn.
+  std::vector<PrimitiveType> types;
+  // Batch (if there is any), then the other two in either order.
+  std::vector<int64_t> dims;
+  std::vector<DotDimensionKind> kinds;
+  // Instructions that the dot is the only reader of.
+  int64_t kernels = 0;
+
+  // Whether anything happens between source and dot.
+  bool IsComputed() const { return !cuts.empty() || !types.empty(); }
+};
+
+// nullopt where dimensions of a kind do not lie together in memory, or there is
+// no free or no contracting one.
+std::optional<GemmOperand> FindGemmOperand(const HloDotInstruction& dot,
+                                           int64_t operand);
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_TRANSFORMS_GEMM_GEMM_OPERAND_H_
