@@ -1,12 +1,25 @@
 // Each forwarding header gives the names that code written against its path
 // uses.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status_macros.h"
+#include "tsl/lib/gtl/map_util.h"
 #include "tsl/platform/errors.h"
 #include "tsl/platform/logging.h"
 #include "tsl/platform/status.h"
 #include "tsl/platform/statusor.h"
 #include "tsl/platform/test.h"
+#include "tsl/platform/test_benchmark.h"
+#include "tsl/util/proto/parse_text_proto.h"
+#include "tsl/util/proto/proto_matchers.h"
+#include "tsl/util/safe_reinterpret_cast.h"
 #include "xla/backends/gpu/transforms/multi_output_fusion.h"
 #include "xla/backends/gpu/transforms/priority_fusion.h"
+#include "xla/client/padding.h"
+#include "xla/debug_options_flags.h"
+#include "xla/hlo/builder/padding.h"
 #include "xla/hlo/ir/hlo_dfs_reachability.h"
 #include "xla/hlo/ir/hlo_reachability.h"
 #include "xla/hlo/transforms/simplifiers/hlo_rematerialization.h"
@@ -69,10 +82,13 @@
 #include "xla/test_helpers.h"
 #include "xla/tests/filecheck.h"
 #include "xla/tests/hlo_test_base.h"
+#include "xla/tests/literal_test_util.h"
+#include "xla/tests/test_utils.h"
 #include "xla/tsl/lib/core/status_test_util.h"
 #include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/logging.h"
 #include "xla/tsl/platform/macros.h"
+#include "xla/tsl/platform/ml_dtypes.h"
 #include "xla/tsl/platform/status.h"
 #include "xla/tsl/platform/status_matchers.h"
 #include "xla/tsl/platform/statusor.h"
@@ -100,6 +116,130 @@ TEST(CompatTest, NamesAreWhereOpenXlaHasThem) {
   EXPECT_TRUE(xla::spmd::ShardBarrierToPartitioner()
                   .CanSideEffectingHaveReplicatedSharding());
   TF_EXPECT_OK(absl::OkStatus());
+}
+
+absl::StatusOr<int> Half(int n) {
+  if (n % 2 != 0) return tsl::errors::InvalidArgument(n, " is odd");
+  return n / 2;
+}
+
+absl::StatusOr<int> Quarter(int n) {
+  ABSL_ASSIGN_OR_RETURN(const int half, Half(n));
+  return Half(half);
+}
+
+TEST(CompatTest, StatusesHaveOpenXlasHelpers) {
+  ASSERT_IS_OK(Quarter(8));
+  ASSERT_IS_NOT_OK(Quarter(6));
+  EXPECT_IS_OK(absl::OkStatus());
+  absl::Status status = Quarter(6).status();
+  EXPECT_TRUE(tsl::errors::IsInvalidArgument(status));
+  tsl::errors::AppendToMessage(&status, "of ", 6);
+  EXPECT_EQ(status.message(), "3 is odd\n\tof 6");
+  const absl::Status unreachable = XLA_RET_CHECK_FAIL() << "here";
+  EXPECT_THAT(unreachable, tsl::testing::StatusIs(absl::StatusCode::kInternal,
+                                                  testing::HasSubstr("here")));
+  int n = 1;
+  EXPECT_EQ(CHECK_NOTNULL(&n), &n);
+}
+
+TEST(CompatTest, MapsAreLookedUpInAsInOpenXla) {
+  std::map<std::string, int> map = {{"a", 1}};
+  EXPECT_EQ(tsl::gtl::FindWithDefault(map, "b", 2), 2);
+  EXPECT_EQ(tsl::gtl::LookupOrInsert(&map, "b", 3), 3);
+  EXPECT_EQ(*tsl::gtl::FindOrNull(map, "b"), 3);
+  EXPECT_FALSE(tsl::gtl::InsertOrUpdate(&map, "a", 4));
+  EXPECT_EQ(map["a"], 4);
+}
+
+TEST(CompatTest, PaddingIsThatOfWindows) {
+  EXPECT_THAT(xla::MakePadding({10, 5}, {3, 2}, {1, 2}, xla::Padding::kSame),
+              testing::ElementsAre(testing::Pair(1, 1), testing::Pair(0, 1)));
+  EXPECT_THAT(xla::MakePadding({10}, {3}, {1}, xla::Padding::kValid),
+              testing::ElementsAre(testing::Pair(0, 0)));
+  EXPECT_FALSE(xla::ValidatePaddingValues({10}, {0}, {1}).ok());
+}
+
+TEST(CompatTest, ProtosAreReadAndCompared) {
+  using tsl::proto_testing::EqualsProto;
+  using tsl::proto_testing::IgnoringRepeatedFieldOrdering;
+  using tsl::proto_testing::ParseTextProtoOrDie;
+  using tsl::proto_testing::Partially;
+  const auto group =
+      ParseTextProtoOrDie<xla::ReplicaGroup>("replica_ids: [ 2, 1 ]");
+  const xla::ReplicaGroup same = ParseTextProtoOrDie("replica_ids: [ 2, 1 ]");
+  EXPECT_THAT(group, EqualsProto(same));
+  EXPECT_THAT(group, testing::Not(EqualsProto("replica_ids: [ 1, 2 ]")));
+  EXPECT_THAT(group, IgnoringRepeatedFieldOrdering(
+                         EqualsProto("replica_ids: [ 1, 2 ]")));
+  const auto metadata =
+      ParseTextProtoOrDie<xla::OpMetadata>("op_name: 'a' op_type: 'b'");
+  EXPECT_THAT(metadata, Partially(EqualsProto("op_name: 'a'")));
+  EXPECT_THAT(metadata, testing::Not(EqualsProto("op_name: 'a'")));
+}
+
+TEST(CompatTest, LiteralsAreExpected) {
+  using xla::LiteralTestUtil;
+  const xla::Literal literal = xla::LiteralUtil::CreateR1<float>({1, 2});
+  LiteralTestUtil::ExpectR1Equal<float>({1, 2}, literal);
+  LiteralTestUtil::ExpectR1Near<float>({1, 2.5}, literal, xla::ErrorSpec(0.5));
+  EXPECT_TRUE(LiteralTestUtil::Equal(literal, literal));
+  EXPECT_FALSE(LiteralTestUtil::Near(xla::LiteralUtil::CreateR1<float>({1, 3}),
+                                     literal, xla::ErrorSpec(0.5)));
+  EXPECT_FALSE(LiteralTestUtil::EqualShapesAndLayouts(
+      xla::ShapeUtil::MakeShape(xla::F32, {2}),
+      xla::ShapeUtil::MakeShape(xla::F32, {3})));
+}
+
+TEST(CompatTest, BytesMayBeReadAsWhatTheyAre) {
+  const float f = 1;
+  EXPECT_EQ(tsl::safe_reinterpret_cast<const char*>(&f)[3], 0x3f);
+}
+
+void BM_Nothing(::testing::benchmark::State& state) {
+  for (auto s : state) tsl::testing::DoNotOptimize(s);
+}
+BENCHMARK(BM_Nothing);
+
+class BaseTest : public xla::HloHardwareIndependentTestBase {
+ public:
+  xla::DebugOptions GetDebugOptionsForTest() const override {
+    xla::DebugOptions options =
+        HloHardwareIndependentTestBase::GetDebugOptionsForTest();
+    options.set_xla_dump_to(TestName());
+    return options;
+  }
+};
+
+constexpr char kTwice[] = R"(
+  HloModule m
+  ENTRY e {
+    p = f32[$size] parameter(0)
+    a = f32[$size] negate(p)
+    b = f32[$size] negate(p)
+    ROOT t = f32[$size] add(a, b)
+  })";
+
+TEST_F(BaseTest, OptionsReachModules) {
+  const xla::HloModuleConfig config = GetModuleConfigForTest(2, 3);
+  EXPECT_EQ(config.debug_options().xla_dump_to(), "OptionsReachModules");
+  EXPECT_EQ(config.replica_count(), 2);
+  EXPECT_EQ(config.num_partitions(), 3);
+}
+
+TEST_F(BaseTest, RewritesAreChecked) {
+  TF_ASSERT_OK_AND_ASSIGN(
+      auto module,
+      RunAndCheckHloRewrite(kTwice, xla::HloCSE(true),
+                            /*expect_change=*/true, {{"$size", "4"}}));
+  EXPECT_EQ(module->entry_computation()->instruction_count(), 3);
+  EXPECT_IS_OK(verifier().Run(module.get()));
+  EXPECT_FALSE(RunAndCheckHloRewrite(kTwice, xla::HloCSE(true),
+                                     /*expect_change=*/false, {{"$size", "4"}})
+                   .ok());
+  TF_ASSERT_OK_AND_ASSIGN(std::vector<xla::Literal> arguments,
+                          xla::MakeFakeArguments(module.get()));
+  EXPECT_EQ(arguments.size(), 1);
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ const Row kRows[] = {
     {{O::kSort}, {A::kDimensions, A::kToApply}, {A::kIsStable}},
     {{O::kTopK}, {A::kK, A::kLargest}, {A::kIsStable}},
     {{O::kReshape}, {}, {A::kInferredDimension}},
-    {{O::kCompare}, {A::kDirection}, {A::kType}},
+    {{O::kCompare}, {A::kDirection}, {A::kType, A::kOrder}},
     {{O::kSlice}, {A::kSlice}},
     {{O::kDynamicSlice}, {A::kDynamicSliceSizes}},
     {{O::kPad}, {A::kPadding}},

@@ -52,6 +52,7 @@ namespace xla::hlo_text {
 #define HLO_ENUM_ATTRIBUTES(V)            \
   V(kDirection, "direction")              \
   V(kType, "type")                        \
+  V(kOrder, "order")                      \
   V(kKind, "kind")                        \
   V(kDistribution, "distribution")        \
   V(kFftType, "fft_type")                 \

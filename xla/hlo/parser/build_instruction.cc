@@ -114,6 +114,23 @@ std::unique_ptr<HloInstruction> ModuleParser::BuildOpcode(const Draft& draft) {
       if (draft.values.Has(A::kType)) {
         type = draft.values.As<Comparison::Type>(A::kType);
       }
+      // Who prints order= may leave out type=.
+      if (draft.values.Has(A::kOrder)) {
+        const bool total = draft.values.As<Comparison::Order>(A::kOrder) ==
+                           Comparison::Order::kTotal;
+        const bool floats =
+            ShapeUtil::ElementIsFloating(operands[0]->shape()) ||
+            ShapeUtil::ElementIsComplex(operands[0]->shape());
+        const auto ordered = total ? Comparison::Type::kFloatTotalOrder
+                                   : Comparison::Type::kFloat;
+        if (!ExpectOperands(draft,
+                            floats ? type.value_or(ordered) == ordered : total,
+                            "order= is not that of the operands' type, or of "
+                            "type=")) {
+          return nullptr;
+        }
+        if (floats) type = ordered;
+      }
       return HloInstruction::CreateCompare(
           shape, operands[0], operands[1],
           draft.values.As<ComparisonDirection>(A::kDirection), type);

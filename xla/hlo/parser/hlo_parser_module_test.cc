@@ -582,6 +582,33 @@ TEST(HloParserModuleTest, FailedParsesLeaveNothingBehind) {
 
 // --- Files -------------------------------------------------------------------
 
+// order= is how later versions write what type= says of floats.
+TEST(HloParserModuleTest, OrdersOfComparisonsAreTypes) {
+  const auto compare = [](absl::string_view type,
+                          absl::string_view attributes) {
+    return ParseAndReturnUnverifiedModule(absl::StrCat(
+        "HloModule m\nENTRY e {\n  a = ", type,
+        "[4] parameter(0)\n  ROOT c = pred[4] compare(a, a), direction=LT",
+        attributes, "\n}\n"));
+  };
+  const auto text = [&](absl::string_view type, absl::string_view attributes) {
+    const auto module = compare(type, attributes);
+    return module.ok()
+               ? (*module)->entry_computation()->root_instruction()->ToString(
+                     HloPrintOptions::ShortParsable())
+               : std::string(module.status().message());
+  };
+  EXPECT_THAT(text("f32", ", order=TOTAL"), HasSubstr("LT, type=TOTALORDER"));
+  EXPECT_EQ(text("f32", ", order=PARTIAL"), text("f32", ""));
+  EXPECT_EQ(text("c64", ", order=PARTIAL"), text("c64", ""));
+  EXPECT_EQ(text("s32", ", order=TOTAL"), text("s32", ""));
+  EXPECT_EQ(text("f32", ", type=TOTALORDER, order=TOTAL"),
+            text("f32", ", type=TOTALORDER"));
+  EXPECT_FALSE(compare("s32", ", order=PARTIAL").ok());
+  EXPECT_FALSE(compare("f32", ", type=FLOAT, order=TOTAL").ok());
+  EXPECT_THAT(text("f32", ", order=ANY"), HasSubstr("4:55: error: unknown order"));
+}
+
 TEST(SplitInputTest, PiecesKnowTheirLines) {
   auto pieces = SplitInput(
       "// RUN: x\nHloModule a\n// -----\n// only a comment\n  // -----  \n"

@@ -318,30 +318,11 @@ bool ModuleParser::SkipValue(absl::string_view* text) {
   return !text->empty() || Expected("a value");
 }
 
-namespace {
-
-// Who prints attributes that came after the version that this parser follows;
-// empty if nobody is known to.
-absl::string_view NewerVersionOf(HloOpcode opcode, absl::string_view name) {
-  if (opcode == HloOpcode::kCompare && name == "order") {
-    return "XLA of jaxlib 0.12";
-  }
-  return "";
-}
-
-}  // namespace
-
 bool ModuleParser::ParseUnknownAttribute(Draft* draft, absl::string_view name,
                                          Loc name_loc) {
   std::string message = absl::StrCat(HloOpcodeString(draft->opcode),
                                      " has no attribute '", name, "'");
   if (!options_.allow_unknown_attributes()) {
-    if (absl::string_view version = NewerVersionOf(draft->opcode, name);
-        !version.empty()) {
-      return Error(name_loc,
-                   absl::StrCat(message, " here; ", version,
-                                " has it. --lenient keeps it as it is"));
-    }
     return Error(
         name_loc,
         absl::StrCat(

@@ -56,6 +56,10 @@ Words MakeWords(Attribute attribute) {
       words.Add("SIGNED", Comparison::Type::kSigned);
       words.Add("UNSIGNED", Comparison::Type::kUnsigned);
       break;
+    case Attribute::kOrder:
+      words.Add("TOTAL", Comparison::Order::kTotal);
+      words.Add("PARTIAL", Comparison::Order::kPartial);
+      break;
     case Attribute::kKind:
       words.Add("kLoop", HloInstruction::FusionKind::kLoop);
       words.Add("kInput", HloInstruction::FusionKind::kInput);

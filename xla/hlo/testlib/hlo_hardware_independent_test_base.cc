@@ -1,6 +1,8 @@
 #include "xla/hlo/testlib/hlo_hardware_independent_test_base.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "xla/debug_options_flags.h"
 #include "xla/hlo/pass/module_fingerprint.h"
 #include "xla/hlo/testlib/filecheck.h"
 #include "xla/hlo/verifier/hlo_verifier.h"
@@ -14,7 +16,17 @@ HloHardwareIndependentTestBase::HloHardwareIndependentTestBase(
     : verifier_layout_sensitive_(verifier_layout_sensitive),
       allow_mixed_precision_(allow_mixed_precision_in_hlo_verifier),
       instruction_can_change_layout_(
-          std::move(instruction_can_change_layout_func)) {}
+          std::move(instruction_can_change_layout_func)),
+      verifier_(std::make_unique<HloVerifier>(
+          HloVerifierOpts()
+              .WithLayoutSensitive(verifier_layout_sensitive_)
+              .WithAllowMixedPrecision(allow_mixed_precision_)
+              .WithInstructionCanChangeLayout(instruction_can_change_layout_)
+              .WithCustomShapeSize(&ShapeSize))) {}
+
+DebugOptions HloHardwareIndependentTestBase::GetDebugOptionsForTest() const {
+  return GetDebugOptionsFromFlags();
+}
 
 PrecisionConfig HloHardwareIndependentTestBase::DefaultPrecisionConfig(
     int operands) {
@@ -33,7 +45,7 @@ HloModuleConfig HloHardwareIndependentTestBase::GetModuleConfigForTest(
   return config;
 }
 
-std::string HloHardwareIndependentTestBase::TestName() const {
+std::string HloHardwareIndependentTestBase::TestName() {
   const ::testing::TestInfo* info =
       ::testing::UnitTest::GetInstance()->current_test_info();
   return info == nullptr ? "test" : info->name();
@@ -42,7 +54,7 @@ std::string HloHardwareIndependentTestBase::TestName() const {
 absl::StatusOr<std::unique_ptr<VerifiedHloModule>>
 HloHardwareIndependentTestBase::ParseAndReturnVerifiedModule(
     absl::string_view hlo_text, int64_t replica_count, int64_t num_partitions,
-    std::optional<DeviceAssignment> device_assignment) {
+    std::optional<DeviceAssignment> device_assignment) const {
   HloModuleConfig config =
       GetModuleConfigForTest(replica_count, num_partitions);
   if (device_assignment.has_value()) {
@@ -54,7 +66,7 @@ HloHardwareIndependentTestBase::ParseAndReturnVerifiedModule(
 absl::StatusOr<std::unique_ptr<VerifiedHloModule>>
 HloHardwareIndependentTestBase::ParseAndReturnVerifiedModule(
     absl::string_view hlo_text, const HloModuleConfig& config,
-    const HloParserOptions& options) {
+    const HloParserOptions& options) const {
   auto module = std::make_unique<VerifiedHloModule>(
       TestName(), config, verifier_layout_sensitive_, allow_mixed_precision_,
       ShapeSize, instruction_can_change_layout_);
@@ -63,19 +75,17 @@ HloHardwareIndependentTestBase::ParseAndReturnVerifiedModule(
 }
 
 std::unique_ptr<VerifiedHloModule>
-HloHardwareIndependentTestBase::CreateNewVerifiedModule(const std::string& name,
-                                                        int64_t replica_count) {
+HloHardwareIndependentTestBase::CreateNewVerifiedModule(
+    const std::string& name, int64_t replica_count) const {
   return std::make_unique<VerifiedHloModule>(
-      name.empty() ? TestName() : name, GetModuleConfigForTest(replica_count),
-      verifier_layout_sensitive_, allow_mixed_precision_, ShapeSize,
-      instruction_can_change_layout_);
+      name, GetModuleConfigForTest(replica_count), verifier_layout_sensitive_,
+      allow_mixed_precision_, ShapeSize, instruction_can_change_layout_);
 }
 
 std::unique_ptr<HloModule>
 HloHardwareIndependentTestBase::CreateNewUnverifiedModule(
-    const std::string& name) {
-  return std::make_unique<HloModule>(name.empty() ? TestName() : name,
-                                     GetModuleConfigForTest());
+    const std::string& name) const {
+  return std::make_unique<HloModule>(name, GetModuleConfigForTest());
 }
 
 absl::StatusOr<bool> HloHardwareIndependentTestBase::RunHloPass(
@@ -97,7 +107,7 @@ void HloHardwareIndependentTestBase::RunAndFilecheckHloRewrite(
     absl::string_view hlo, HloPassInterface&& hlo_pass,
     std::optional<absl::string_view> expected,
     std::function<void(HloModule*)> after_pass_checks,
-    const HloModuleConfig* config) {
+    const HloModuleConfig* config) const {
   HloModuleConfig default_config = GetModuleConfigForTest();
   TF_ASSERT_OK_AND_ASSIGN(
       std::unique_ptr<VerifiedHloModule> module,
@@ -113,6 +123,19 @@ void HloHardwareIndependentTestBase::RunAndFilecheckHloRewrite(
     EXPECT_TRUE(matched);
   }
   if (after_pass_checks) after_pass_checks(module.get());
+}
+
+absl::StatusOr<std::unique_ptr<HloModule>>
+HloHardwareIndependentTestBase::RunAndCheckHloRewrite(
+    absl::string_view hlo_template, HloPassInterface&& hlo_pass,
+    bool expect_change, FixedMapping params) const {
+  const std::string text = absl::StrReplaceAll(hlo_template, params);
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module,
+                      ParseAndReturnVerifiedModule(text));
+  TF_ASSIGN_OR_RETURN(const bool changed, RunHloPass(&hlo_pass, module.get()));
+  if (changed == expect_change) return module;
+  return absl::InternalError(absl::StrCat(
+      hlo_pass.name(), changed ? " changed " : " did not change ", text));
 }
 
 HloComputation* HloHardwareIndependentTestBase::FindComputation(

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +22,7 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/parser/hlo_parser.h"
 #include "xla/hlo/pass/hlo_pass_interface.h"
+#include "xla/hlo/pass/verifier_pass.h"
 #include "xla/hlo/testlib/test.h"  // IWYU pragma: export
 #include "xla/hlo/testlib/verified_hlo_module.h"
 #include "xla/layout.h"
@@ -47,21 +49,25 @@ class HloHardwareIndependentTestBase : public ::testing::Test {
   ParseAndReturnVerifiedModule(
       absl::string_view hlo_text, int64_t replica_count = 1,
       int64_t num_partitions = 1,
-      std::optional<DeviceAssignment> device_assignment = std::nullopt);
+      std::optional<DeviceAssignment> device_assignment = std::nullopt) const;
   absl::StatusOr<std::unique_ptr<VerifiedHloModule>>
   ParseAndReturnVerifiedModule(absl::string_view hlo_text,
                                const HloModuleConfig& config,
-                               const HloParserOptions& options = {});
+                               const HloParserOptions& options = {}) const;
 
   // An empty module named after the test / as given, verified when it goes.
   std::unique_ptr<VerifiedHloModule> CreateNewVerifiedModule(
-      const std::string& name = "", int64_t replica_count = 1);
+      const std::string& name = TestName(), int64_t replica_count = 1) const;
   std::unique_ptr<HloModule> CreateNewUnverifiedModule(
-      const std::string& name = "");
+      const std::string& name = TestName()) const;
 
+  // Tests that compile with other options override the second one.
   HloModuleConfig GetModuleConfigForTest(int64_t replica_count = 1,
                                          int64_t num_partitions = 1) const;
-  DebugOptions GetDebugOptionsForTest() const { return DebugOptions(); }
+  virtual DebugOptions GetDebugOptionsForTest() const;
+
+  // Checks modules with this fixture's options.
+  HloVerifier& verifier() const { return *verifier_; }
 
   // Runs a pass and verifies what it leaves; Internal if it lies about having
   // changed the module.
@@ -79,7 +85,17 @@ class HloHardwareIndependentTestBase : public ::testing::Test {
       absl::string_view hlo, HloPassInterface&& hlo_pass,
       std::optional<absl::string_view> expected,
       std::function<void(HloModule*)> after_pass_checks = nullptr,
-      const HloModuleConfig* config = nullptr);
+      const HloModuleConfig* config = nullptr) const;
+
+  // What is put into texts: $0 or $name, by key.
+  using FixedMapping =
+      std::initializer_list<std::pair<absl::string_view, absl::string_view>>;
+
+  // Runs a pass on `hlo_template` with `params` put in, and returns the module.
+  // Internal unless the pass changes it, or not, as expected.
+  absl::StatusOr<std::unique_ptr<HloModule>> RunAndCheckHloRewrite(
+      absl::string_view hlo_template, HloPassInterface&& hlo_pass,
+      bool expect_change = true, FixedMapping params = {}) const;
 
   static HloComputation* FindComputation(HloModule* module,
                                          absl::string_view name);
@@ -92,6 +108,9 @@ class HloHardwareIndependentTestBase : public ::testing::Test {
                                                        HloOpcode opcode);
 
  protected:
+  // The name of the running test.
+  static std::string TestName();
+
   explicit HloHardwareIndependentTestBase(
       bool verifier_layout_sensitive = false,
       bool allow_mixed_precision_in_hlo_verifier = true,
@@ -113,11 +132,10 @@ class HloHardwareIndependentTestBase : public ::testing::Test {
   static void ForceResultLayout(HloModule* module, const Layout& layout);
 
  private:
-  std::string TestName() const;
-
   bool verifier_layout_sensitive_;
   bool allow_mixed_precision_;
   HloPredicate instruction_can_change_layout_;
+  std::unique_ptr<HloVerifier> verifier_;
 };
 
 }  // namespace xla

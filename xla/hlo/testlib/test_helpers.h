@@ -48,6 +48,12 @@ using ::absl_testing::StatusIs;
 #define EXPECT_IS_OK(expression) \
   EXPECT_EQ(::absl::OkStatus(),  \
             ::xla::testing::internal_status::GetStatus(expression))
+#define ASSERT_IS_OK(expression) \
+  ASSERT_EQ(::absl::OkStatus(),  \
+            ::xla::testing::internal_status::GetStatus(expression))
+#define ASSERT_IS_NOT_OK(expression) \
+  ASSERT_NE(::absl::OkStatus(),      \
+            ::xla::testing::internal_status::GetStatus(expression))
 #define EXPECT_IS_NOT_OK(expression) \
   EXPECT_NE(::absl::OkStatus(),      \
             ::xla::testing::internal_status::GetStatus(expression))

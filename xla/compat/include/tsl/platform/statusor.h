@@ -2,7 +2,6 @@
 #define XLA_COMPAT_INCLUDE_TSL_PLATFORM_STATUSOR_H_
 
 // OpenXLA's path of this header, for code from outside.
-#include "absl/status/statusor.h"  // IWYU pragma: export
-#include "xla/status_macros.h"     // IWYU pragma: export
+#include "xla/tsl/platform/statusor.h"  // IWYU pragma: export
 
 #endif  // XLA_COMPAT_INCLUDE_TSL_PLATFORM_STATUSOR_H_

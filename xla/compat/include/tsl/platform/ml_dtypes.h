@@ -1,0 +1,7 @@
+#ifndef XLA_COMPAT_INCLUDE_TSL_PLATFORM_ML_DTYPES_H_
+#define XLA_COMPAT_INCLUDE_TSL_PLATFORM_ML_DTYPES_H_
+
+// OpenXLA's path of this header, for code from outside.
+#include "xla/tsl/platform/ml_dtypes.h"  // IWYU pragma: export
+
+#endif  // XLA_COMPAT_INCLUDE_TSL_PLATFORM_ML_DTYPES_H_

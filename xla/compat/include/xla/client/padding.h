@@ -1,0 +1,7 @@
+#ifndef XLA_COMPAT_INCLUDE_XLA_CLIENT_PADDING_H_
+#define XLA_COMPAT_INCLUDE_XLA_CLIENT_PADDING_H_
+
+// OpenXLA's path of this header, for code from outside.
+#include "xla/hlo/builder/padding.h"  // IWYU pragma: export
+
+#endif  // XLA_COMPAT_INCLUDE_XLA_CLIENT_PADDING_H_
