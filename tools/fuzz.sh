@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
-# Fuzzes the readers of HLO text and of protos, side by side.
+# Fuzzes the readers of HLO text, protos, kernels and passes, and pipelines on
+# random modules, two at a time.
 #
 # usage: tools/fuzz.sh [SECONDS]   (of each, 1200 if not given)
 #
 # Needs clang's libFuzzer, which ./bazelw installs. Seeds are the modules of the
-# text tests and the examples; what breaks a reader is kept in .cache/fuzz, and
-# the status is then not 0.
+# text tests and the examples; what breaks one is kept in .cache/fuzz, and the
+# status is then not 0. Prints how many inputs each has run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 seconds="${1:-1200}"
 work="${PWD}/.cache/fuzz"
-mkdir -p "${work}"/{text,proto}_seeds "${work}"/{text,proto}_found
+mkdir -p "${work}"/{text,proto,kir,pipeline,passes}_{seeds,found}
+cp examples/kernels/*.kir "${work}/kir_seeds"
 
 ./bazelw build -c opt //tools:hlo-opt
 hlo_opt="$(./bazelw info -c opt bazel-bin 2> /dev/null)/tools/hlo-opt"
@@ -25,24 +27,34 @@ done < <(git ls-files 'xla/*.hlo' 'examples/*.hlo')
 echo "seeds: $(ls "${work}/text_seeds" | wc -l) texts," \
   "$(ls "${work}/proto_seeds" | wc -l) protos"
 
-./bazelw build --config=fuzz //xla/hlo/parser:hlo_parser_fuzzer //xla/hlo/utils:proto_fuzzer
+tests=//xla/hlo/pipeline/tests
+./bazelw build --config=fuzz //xla/hlo/parser:hlo_parser_fuzzer //xla/hlo/utils:proto_fuzzer \
+  //xla/backends/gpu/kernel_ir:kir_fuzzer "${tests}:pipeline_fuzzer" "${tests}:passes_fuzzer"
 bin="$(./bazelw info --config=fuzz bazel-bin 2> /dev/null)"
 
 # fuzz NAME BINARY
 fuzz() {
-  "$2" "${work}/$1_found" "${work}/$1_seeds" -max_total_time="${seconds}" \
+  "${bin}/xla/$2" "${work}/$1_found" "${work}/$1_seeds" -max_total_time="${seconds}" \
     -artifact_prefix="${work}/$1_" -timeout=20 -rss_limit_mb=2048 -max_len=65536 \
     -print_final_stats=1 > "${work}/$1.log" 2>&1
 }
 
 status=0
-fuzz text "${bin}/xla/hlo/parser/hlo_parser_fuzzer" &
-text=$!
-fuzz proto "${bin}/xla/hlo/utils/proto_fuzzer" &
-proto=$!
-wait "${text}" || { status=1; echo "text: broken, see ${work}/text.log"; }
-wait "${proto}" || { status=1; echo "proto: broken, see ${work}/proto.log"; }
-for name in text proto; do
+# both NAME BINARY NAME BINARY
+both() {
+  fuzz "$1" "$2" &
+  local one=$!
+  fuzz "$3" "$4" || { status=1; echo "$3: broken, see ${work}/$3.log"; }
+  wait "${one}" || { status=1; echo "$1: broken, see ${work}/$1.log"; }
+}
+
+both text hlo/parser/hlo_parser_fuzzer proto hlo/utils/proto_fuzzer
+both kir backends/gpu/kernel_ir/kir_fuzzer pipeline hlo/pipeline/tests/pipeline_fuzzer
+fuzz passes hlo/pipeline/tests/passes_fuzzer || {
+  status=1
+  echo "passes: broken, see ${work}/passes.log"
+}
+for name in text proto kir pipeline passes; do
   echo "${name}: $(grep -a stat::number_of_executed_units "${work}/${name}.log" || true)"
 done
 exit "${status}"

@@ -606,7 +606,8 @@ TEST(HloParserModuleTest, OrdersOfComparisonsAreTypes) {
             text("f32", ", type=TOTALORDER"));
   EXPECT_FALSE(compare("s32", ", order=PARTIAL").ok());
   EXPECT_FALSE(compare("f32", ", type=FLOAT, order=TOTAL").ok());
-  EXPECT_THAT(text("f32", ", order=ANY"), HasSubstr("4:55: error: unknown order"));
+  EXPECT_THAT(text("f32", ", order=ANY"),
+              HasSubstr("4:55: error: unknown order"));
 }
 
 TEST(SplitInputTest, PiecesKnowTheirLines) {

@@ -2,12 +2,15 @@
 // reader, the verifier or the printer.
 
 #include <cstdint>
+#include <cstdlib>
 #include <random>
 #include <string>
 
 #include "gtest/gtest.h"
 #include "xla/hlo/utils/module_io.h"
 #include "xla/hlo/utils/proto_fuzz_target.h"
+#include "xla/hlo/utils/proto_mutator.h"
+#include "xla/service/hlo.pb.h"
 
 namespace xla {
 namespace {
@@ -56,6 +59,25 @@ TEST(ProtoMutationTest, NothingCrashes) {
     }
   }
   // Some mutants are modules still; if none were, none would get far.
+  EXPECT_GT(modules, 10);
+}
+
+// Whole fields instead of bytes, so that most mutants are protos still.
+TEST(ProtoMutationTest, NoFieldCrashes) {
+  const char* wanted = std::getenv("PROTO_MUTATIONS");
+  const uint64_t mutations = wanted == nullptr ? 120 : std::atoll(wanted);
+  int modules = 0;
+  for (const char* name : {"mlp_train", "conv_train"}) {
+    HloProto original;
+    ASSERT_TRUE(original.ParseFromString(ProtoOf(name)));
+    for (uint64_t seed = 0; seed < mutations; ++seed) {
+      HloProto mutant = original;
+      for (uint64_t i = 0; i <= seed % 3; ++i) {
+        MutateProto(seed * 3 + i, &mutant);
+      }
+      modules += ReadsAsProtoAndRoundTrips(mutant.SerializeAsString());
+    }
+  }
   EXPECT_GT(modules, 10);
 }
 

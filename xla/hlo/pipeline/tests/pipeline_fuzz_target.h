@@ -1,0 +1,21 @@
+#ifndef XLA_HLO_PIPELINE_TESTS_PIPELINE_FUZZ_TARGET_H_
+#define XLA_HLO_PIPELINE_TESTS_PIPELINE_FUZZ_TARGET_H_
+
+#include "absl/strings/string_view.h"
+
+namespace xla {
+
+// Takes any bytes as the seed and the options of a random module (see
+// random_module.h) and the choice of a pipeline, and dies unless the pipeline
+// runs and leaves modules that verify after every pass. Errors that say what is
+// not there (Unimplemented) or does not fit (ResourceExhausted) are none of
+// that. Returns whether it ran to its end.
+bool PipelineRunsOnRandomModule(absl::string_view bytes);
+
+// Takes any bytes as passes with options, as --passes does, and makes them.
+// Returns whether they are some; dies of an error without a message.
+bool PassesAreMade(absl::string_view text);
+
+}  // namespace xla
+
+#endif  // XLA_HLO_PIPELINE_TESTS_PIPELINE_FUZZ_TARGET_H_
