@@ -49,13 +49,15 @@ def main():
     try:
       fitter = hlo_fit_xla.Fitter(options.hlo_explain, path, options.reader,
                                   options.target_config, options.timeout)
-      known = []
       whole = fitter.measured["total"]
+      known, plans = [], {}
+      for share in limits:
+        with tempfile.TemporaryDirectory() as folder:
+          found = fitter.fit(int(whole * share / 100), options.rounds, folder)
+        known += found
+        plans[share] = len(found) - 1
       for share in limits:
         limit = int(whole * share / 100)
-        with tempfile.TemporaryDirectory() as folder:
-          found = fitter.fit(limit, options.rounds, folder)
-        known += found
         best = hlo_fit_xla.best_of(known, limit)
         fits = best["total"] <= limit
         rows += 1
@@ -64,7 +66,7 @@ def main():
               f"{best['total'] / 1e6:12.3f} {100 * best['total'] / whole:4.0f} %"
               f"  {'yes' if fits else 'no ':3} "
               f"{100 * best.get('added_fraction', 0):12.2f} % "
-              f"{len(found) - 1:6}", flush=True)
+              f"{plans[share]:6}", flush=True)
     except RuntimeError as error:
       errors += 1
       print(f"{name:25} {error}", flush=True)

@@ -50,7 +50,8 @@ class Fitter:
     self.measured = self.measure(path)
     if "error" in self.measured:
       raise RuntimeError(f"XLA does not take {path}: {self.measured['error']}")
-    self.known = {}
+    # Of plans so far: bytes that the plan needs, and that XLA allocates.
+    self.points = []
 
   def measure(self, path):
     return xla_memory.measure(path, self.reader, self.target_config,
@@ -70,6 +71,19 @@ class Fitter:
       raise RuntimeError(result.stderr.strip().splitlines()[0])
     return json.loads(result.stdout)
 
+  def first_aim(self, limit):
+    """What a plan may need for XLA to allocate `limit` bytes, by what is known.
+
+    Between two plans on a line; below all of them in proportion to the last.
+    """
+    above = min(p for p in self.points if p[1] > limit)
+    below = [p for p in self.points if p[1] <= limit]
+    if not below:
+      return above[0] * limit / above[1]
+    low = max(below)
+    share = (limit - low[1]) / (above[1] - low[1])
+    return low[0] + max(0.0, share) * max(0, above[0] - low[0])
+
   def fit(self, limit, rounds, folder):
     """Rounds of plans for a limit in bytes of XLA's: a list of dicts."""
     as_is = {"total": self.measured["total"], "added_seconds": 0.0,
@@ -78,13 +92,14 @@ class Fitter:
     if as_is["total"] <= limit:
       return found
     ways = iter(WAYS)
-    way, aim, before, least = next(ways), None, None, None
+    way, before = next(ways), None
     for number in range(rounds):
       output = os.path.join(folder, f"round{number}.hlo")
-      if aim is None:
+      if before is None:
         report = self.plan(1 << 62, way, output)
         before, least = report["peak_before_bytes"], report["lower_bound_bytes"]
-        aim = before * limit / as_is["total"]
+        self.points.append((before, as_is["total"]))
+        aim = self.first_aim(limit)
       report = self.plan(aim, way, output)
       answer = self.measure(output)
       found.append({
@@ -94,6 +109,8 @@ class Fitter:
           "added_fraction": report["added_seconds_fraction"],
           "method": report["method"], "way": " ".join(way), "module": output})
       total = answer.get("total")
+      if total is not None:
+        self.points.append((report["peak_after_bytes"], total))
       if total is not None and total <= limit:
         break
       further = report["met"] and aim > least

@@ -146,4 +146,32 @@ absl::StatusOr<std::string> RematCurveToJson(const RematCurve& curve) {
   return ToJson(curve);
 }
 
+std::string RematChoicesToText(const RematChoices& choices) {
+  std::string out = absl::StrFormat(
+      "%s: %s: %s -> %s, %d values computed again\n", choices.pass(),
+      choices.module(), HumanBytes(choices.peak_before_bytes()),
+      HumanBytes(choices.peak_after_bytes()), choices.choices_size());
+  for (const RematChoices::Choice& choice : choices.choices()) {
+    absl::StrAppendFormat(
+        &out,
+        "  %%%s %s %s: %s less from %%%s to %%%s, %d instructions; again from",
+        choice.clone(), choice.opcode(), choice.shape(),
+        HumanBytes(choice.bytes()), choice.freed_after(), choice.freed_until(),
+        static_cast<int64_t>(choice.freed_instructions()));
+    for (const std::string& operand : choice.recomputed_from()) {
+      absl::StrAppend(&out, " %", operand);
+    }
+    if (choice.recomputed_from().empty()) absl::StrAppend(&out, " nothing");
+    if (!choice.first_reader().empty()) {
+      absl::StrAppend(&out, " for %", choice.first_reader());
+    }
+    absl::StrAppend(&out, ", ", HumanSeconds(choice.seconds()), "\n");
+  }
+  return out;
+}
+
+absl::StatusOr<std::string> RematChoicesToJson(const RematChoices& choices) {
+  return ToJson(choices);
+}
+
 }  // namespace xla

@@ -5,10 +5,40 @@
 
 #include "absl/strings/str_cat.h"
 #include "xla/hlo/memory/limit/memory_limit.h"
+#include "xla/hlo/memory/report/remat_report.h"
+#include "xla/hlo/transforms/memory/remat_choices.h"
 #include "xla/hlo/transforms/memory/remat_fuel.h"
 #include "xla/status_macros.h"
 
 namespace xla {
+
+absl::Status RematerializationPass::StartReport(const HloModule& before) {
+  reported_peak_bytes_ = 0;
+  if (!before.has_schedule()) return absl::OkStatus();
+  TF_ASSIGN_OR_RETURN(reported_peak_bytes_,
+                      RematerializationPeak(options_, before));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PassReport> RematerializationPass::FinishReport(
+    const HloModule& after) {
+  const RematPlanOptions plan = MakeRematPlanOptions(options_, 0);
+  TF_ASSIGN_OR_RETURN(
+      RematChoices choices,
+      FindRematChoices(after, plan.device, [&plan](const Shape& shape) {
+        return plan.sizes.SizeOf(shape);
+      }));
+  choices.set_pass(std::string(name()));
+  choices.set_module(std::string(after.name()));
+  choices.set_peak_before_bytes(static_cast<double>(reported_peak_bytes_));
+  TF_ASSIGN_OR_RETURN(const int64_t peak,
+                      RematerializationPeak(options_, after));
+  choices.set_peak_after_bytes(static_cast<double>(peak));
+  PassReport report;
+  report.text = RematChoicesToText(choices);
+  TF_ASSIGN_OR_RETURN(report.json, RematChoicesToJson(choices));
+  return report;
+}
 
 absl::StatusOr<bool> RematerializationPass::RunImpl(
     HloModule* module,

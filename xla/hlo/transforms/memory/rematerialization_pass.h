@@ -13,6 +13,7 @@
 #include "xla/hlo/pass/fueled_pass.h"
 #include "xla/hlo/pass/hlo_pass_interface.h"
 #include "xla/hlo/pass/limited_pass.h"
+#include "xla/hlo/pass/reporting_pass.h"
 #include "xla/hlo/transforms/memory/rematerialize.h"
 
 namespace xla {
@@ -26,10 +27,13 @@ namespace xla {
 // misses the limit leaves the best plan found and returns OK; TakeUnmetLimit()
 // says what is missing.
 //
+// Its report lists every value that is computed again: remat_choices.h.
+//
 // With fuel it makes the first clones of its plan only, and all other rewrites
 // of it: remat_fuel.h.
 class RematerializationPass : public HloModulePass,
                               public LimitedPass,
+                              public ReportingPass,
                               public FueledPass {
  public:
   explicit RematerializationPass(HloRematerializationOptions options)
@@ -40,6 +44,9 @@ class RematerializationPass : public HloModulePass,
   absl::Status TakeUnmetLimit() override {
     return std::exchange(unmet_limit_, absl::OkStatus());
   }
+
+  absl::Status StartReport(const HloModule& before) override;
+  absl::StatusOr<PassReport> FinishReport(const HloModule& after) override;
 
   void SetRewriteFuel(std::shared_ptr<int64_t> fuel) override {
     fuel_ = std::move(fuel);
@@ -53,6 +60,8 @@ class RematerializationPass : public HloModulePass,
  private:
   HloRematerializationOptions options_;
   absl::Status unmet_limit_;
+  // Where a report is asked for, before the run; 0 without a schedule.
+  int64_t reported_peak_bytes_ = 0;
   // Null: all there is to do.
   std::shared_ptr<int64_t> fuel_;
 };
