@@ -1,4 +1,5 @@
-// Speed of the two greedy algorithms of rematerialization. Counters:
+// Speed of the two greedy algorithms of rematerialization, and of the planner.
+// Counters:
 // ns_per_instruction of the module before the pass, instructions made again.
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include "xla/hlo/memory/accounting/remat_accounting.h"
 #include "xla/hlo/parser/hlo_parser.h"
 #include "xla/hlo/transforms/memory/hlo_rematerialization.h"
+#include "xla/hlo/transforms/memory/remat/planner/remat_planner.h"
 
 namespace xla {
 namespace {
@@ -117,6 +119,58 @@ void Run(benchmark::State& state, const std::string& text,
           benchmark::Counter::kInvert);
 }
 
+// Layers with rectifiers, whose zeros all layers read.
+std::string Rectifiers(int64_t instructions) {
+  const int64_t layers = instructions / 5;
+  std::string text = R"(
+HloModule m, is_scheduled=true
+ENTRY main {
+  x_0 = f32[1024]{0} parameter(0)
+  zero = f32[] constant(0)
+  zeros = f32[1024]{0} broadcast(zero), dimensions={}
+)";
+  for (int64_t i = 0; i < layers; ++i) {
+    absl::StrAppend(&text, "  e_", i, " = f32[1024]{0} exponential(x_", i,
+                    ")\n");
+    absl::StrAppend(&text, "  x_", i + 1, " = f32[1024]{0} maximum(e_", i,
+                    ", zeros)\n");
+  }
+  absl::StrAppend(&text, "  g_", layers, " = f32[1024]{0} negate(x_", layers,
+                  ")\n");
+  for (int64_t i = layers - 1; i >= 0; --i) {
+    absl::StrAppend(&text, "  p_", i, " = pred[1024]{0} compare(x_", i + 1,
+                    ", zeros), direction=GT\n");
+    absl::StrAppend(&text, "  t_", i, " = f32[1024]{0} select(p_", i, ", g_",
+                    i + 1, ", zeros)\n");
+    absl::StrAppend(&text, "  g_", i, " = f32[1024]{0} multiply(t_", i, ", e_",
+                    i, ")\n");
+  }
+  return absl::StrCat(text, "  ROOT r = f32[1024]{0} negate(g_0)\n}");
+}
+
+void BM_PlanRectifiers(benchmark::State& state) {
+  auto module = ParseAndReturnUnverifiedModule(Rectifiers(state.range(0)));
+  CHECK_OK(module.status());
+  const auto peak = ComputeRematPeak(**module, (*module)->schedule());
+  CHECK_OK(peak.status());
+  RematPlanOptions options;
+  options.limit_bytes = peak->bytes / 2;
+  for (auto _ : state) {
+    state.PauseTiming();
+    std::unique_ptr<HloModule> clone = (*module)->Clone("");
+    state.ResumeTiming();
+    CHECK(PlanRematerialization(clone.get(), options).value().met);
+    state.PauseTiming();
+    clone.reset();
+    state.ResumeTiming();
+  }
+  state.counters["ns_per_instruction"] = benchmark::Counter(
+      static_cast<double>((*module)->instruction_count()) * 1e-9,
+      benchmark::Counter::kIsIterationInvariantRate |
+          benchmark::Counter::kInvert);
+  state.SetComplexityN(state.range(0));
+}
+
 void BM_FarPeaks(benchmark::State& state) {
   Run(state, FarPeaks(state.range(0)), HloRematerialization::kPeakPriority, 60);
 }
@@ -135,6 +189,13 @@ void BM_AlwaysTrainingStep(benchmark::State& state) {
 void Sizes(benchmark::internal::Benchmark* benchmark) {
   benchmark->Arg(1000)->Arg(10000)->Arg(100000)->Unit(benchmark::kMillisecond);
 }
+BENCHMARK(BM_PlanRectifiers)
+    ->Arg(1000)
+    ->Arg(10000)
+    ->Arg(45000)
+    ->Arg(100000)
+    ->Unit(benchmark::kMillisecond)
+    ->Complexity();
 BENCHMARK(BM_FarPeaks)->Apply(Sizes);
 BENCHMARK(BM_TrainingStep)->Apply(Sizes);
 BENCHMARK(BM_AlwaysFarPeaks)->Apply(Sizes);

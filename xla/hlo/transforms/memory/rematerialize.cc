@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/base/log_severity.h"
 #include "absl/log/globals.h"
 #include "absl/status/status.h"
@@ -160,6 +161,13 @@ absl::StatusOr<RematPlanResult> RunPlan(
     const HloRematerializationOptions& options, int64_t limit_bytes,
     HloModule* module, const ExecutionThreads& threads) {
   RematPlanOptions plan = MakeRematPlanOptions(options, limit_bytes);
+  plan.execution_threads.insert(threads.begin(), threads.end());
+  if (!threads.empty() &&
+      absl::c_any_of(module->computations(), [&](const HloComputation* c) {
+        return !threads.contains(c->execution_thread());
+      })) {
+    plan.across_loops = plan.fuse = plan.reschedule = false;
+  }
   const auto add = [&](RematerializationAlgorithm algorithm) {
     const auto rewrite = [&options, &threads, algorithm,
                           limit_bytes](HloModule* copy) -> absl::Status {

@@ -47,14 +47,16 @@ double TripsOf(const HloInstruction& inst) {
 NestedPlanner::NestedPlanner(const HloModule& module,
                              const HloCostAnalysis& cost,
                              const RematSizeOptions& sizes, int64_t effort,
-                             bool reorder, bool in_place, int64_t* work)
+                             bool reorder, bool in_place, int64_t* work,
+                             absl::flat_hash_set<std::string> threads)
     : module_(module),
       cost_(cost),
       sizes_(sizes),
       effort_(effort),
       reorder_(reorder),
       in_place_(in_place),
-      work_(work) {
+      work_(work),
+      threads_(std::move(threads)) {
   for (const HloComputation* computation : ComputationsThatRun(module)) {
     AddComputation(computation);
   }
@@ -153,6 +155,8 @@ absl::StatusOr<NestedPlanner::Plan> NestedPlanner::PlanComputation(
   const Computation& of = Get(computation);
   Plan best;
   best.peak_bytes = of.peak_bytes;
+  if (!threads_.empty() && !threads_.contains(computation->execution_thread()))
+    return best;
   // Limits that nothing meets are all the same.
   limit_bytes = std::max(limit_bytes, of.lower_bound_bytes);
   if (of.peak_bytes <= limit_bytes) return best;

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
@@ -31,11 +33,13 @@ class NestedPlanner {
  public:
   // The module, its schedule, the analysis and `sizes` must outlive the
   // planner. `*work` limits searches (remat_search.h); null: nothing does.
+  // `threads`: whose computations may change, empty: of all threads;
   // `reorder`: programs may run in another order. `in_place`: results may take
   // the memory of operands.
   NestedPlanner(const HloModule& module, const HloCostAnalysis& cost,
                 const RematSizeOptions& sizes, int64_t effort, bool reorder,
-                bool in_place, int64_t* work = nullptr);
+                bool in_place, int64_t* work = nullptr,
+                absl::flat_hash_set<std::string> threads = {});
 
   struct Plan {
     // Seconds more than now, trip counts included; and the part of them that
@@ -105,6 +109,7 @@ class NestedPlanner {
   const bool reorder_;
   const bool in_place_;
   int64_t* const work_;
+  const absl::flat_hash_set<std::string> threads_;
   int64_t room_bytes_ = 0;  // of the entry
   absl::flat_hash_map<const HloComputation*, std::unique_ptr<Computation>>
       computations_;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
@@ -51,6 +52,10 @@ struct RematPlanOptions {
   // that costs next to nothing: transfers hidden behind what runs meanwhile.
   // Recomputation then does the rest. Empty: all values stay where they are.
   std::function<absl::Status(int64_t limit_bytes, HloModule*)> move_out;
+  // Whose computations a plan changes; empty: of all threads. Where there are
+  // others, nothing that rewrites whole modules is tried: loops, fusions and
+  // orders stay as they are.
+  absl::flat_hash_set<std::string> execution_threads;
   // Clones wait behind opt-barriers for values that are there shortly before
   // they are read (clone_ties.h), so that no later common subexpression
   // elimination, fusion or scheduler undoes them.

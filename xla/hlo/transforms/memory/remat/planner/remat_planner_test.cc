@@ -604,5 +604,38 @@ TEST(RematPlannerTest, TiedClonesStay) {
   EXPECT_EQ(count_clones(), clones);
 }
 
+// A loop's body runs on another thread than the caller wants changed.
+TEST(RematPlannerTest, OtherThreadsStayAsTheyAre) {
+  const std::unique_ptr<HloModule> module = Parse(R"(
+HloModule threads, is_scheduled=true
+work {
+  p = f32[1024]{0} parameter(0)
+  first = f32[1024]{0} exponential(p)
+  second = f32[1024]{0} reverse(first), dimensions={0}
+  third = f32[1024]{0} reverse(second), dimensions={0}
+  last = f32[1024]{0} tanh(third)
+  ROOT r = f32[1024]{0} multiply(first, last)
+}, execution_thread="worker"
+ENTRY main {
+  q = f32[1024]{0} parameter(0)
+  start = ((f32[1024]{0}), f32[1024]{0}, u32[]) call-start(q), async_execution_thread="worker", to_apply=work
+  ROOT done = f32[1024]{0} call-done(start)
+})");
+  RematPlanOptions options;
+  options.limit_bytes = Peak(*module) - 4096;
+  std::unique_ptr<HloModule> copy = module->Clone("");
+  auto everywhere = PlanRematerialization(copy.get(), options);
+  ASSERT_TRUE(everywhere.ok()) << everywhere.status();
+  EXPECT_TRUE(everywhere->met);
+  EXPECT_TRUE(everywhere->changed);
+  options.execution_threads = {"main"};
+  options.across_loops = options.fuse = options.reschedule = false;
+  copy = module->Clone("");
+  auto here = PlanRematerialization(copy.get(), options);
+  ASSERT_TRUE(here.ok()) << here.status();
+  EXPECT_FALSE(here->met);
+  EXPECT_FALSE(here->changed);
+}
+
 }  // namespace
 }  // namespace xla

@@ -83,7 +83,8 @@ absl::Status RematTrials::Analyze(Prepared* made) {
   made->outcome.work = RematWorkOf(*made->cost);
   auto planner = std::make_unique<NestedPlanner>(
       *made->module, *made->cost, options_.sizes, options_.effort,
-      options_.reschedule, /*in_place=*/options_.peak != nullptr, &work_);
+      options_.reschedule, /*in_place=*/options_.peak != nullptr, &work_,
+      options_.execution_threads);
   TF_ASSIGN_OR_RETURN(const NestedPlanner::Plan as_is,
                       planner->PlanEntry(std::numeric_limits<int64_t>::max()));
   made->uncounted_bytes = made->outcome.peak_bytes - as_is.peak_bytes;
