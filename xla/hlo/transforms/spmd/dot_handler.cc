@@ -53,6 +53,17 @@ absl::Status SpmdPartitioningVisitor::HandleDot(HloInstruction* hlo) {
     if (!ring->scatters) {
       windowed_operands_.insert(hlo->operand(ring->moving));
     }
+    if (loop.while_loop != nullptr) {
+      const int64_t kept_dim = ring->operand_dims[1 - ring->moving];
+      windowed_dot_general_loops_.push_back(
+          {loop.while_loop, ring->moving,
+           /*windowed_in_contracting_dims=*/!ring->scatters &&
+               ring->result_dim < 0,
+           /*windowed_in_batch_dims=*/!ring->scatters &&
+               ring->result_dim >= 0 && kept_dim >= 0,
+           /*operands_sharded_at_contracting_dims=*/ring->scatters, ring->count,
+           nullptr});
+    }
     SetPartitionedHlo(hlo, loop.result);
     return absl::OkStatus();
   }

@@ -464,9 +464,4 @@ WindowedDotLoop EmitWindowedDot(
   return result;
 }
 
-absl::Status SpmdPartitioningVisitor::DoCodeMotionForWindowedDotGeneralLoops(
-    HloComputation* computation) {
-  return absl::OkStatus();
-}
-
 }  // namespace xla::spmd

@@ -1,0 +1,231 @@
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/transforms/spmd/factor_sharding.h"
+#include "xla/hlo/transforms/spmd/halo_exchange.h"
+#include "xla/hlo/transforms/spmd/handler_util.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
+#include "xla/hlo/transforms/spmd/spmd_visitor.h"
+#include "xla/hlo/utils/hlo_sharding_util.h"
+#include "xla/shape_util.h"
+#include "xla/util.h"
+
+// Reshapes: local where the shards of operand and result hold the same
+// elements, else neighbours exchange what is missing.
+
+namespace xla::spmd {
+namespace {
+
+// A reshape under these shardings of operand and result is local.
+struct ReshapeWay {
+  HloSharding operand, result;
+};
+
+void AddReshapeWay(const Shape& from, const Shape& to,
+                   const std::optional<HloSharding>& operand,
+                   const std::optional<HloSharding>& result,
+                   std::vector<ReshapeWay>* ways) {
+  if (!operand.has_value() || !result.has_value()) return;
+  if (!operand->IsTiledLeaf() || !result->IsTiledLeaf()) return;
+  // Padding stays where it is only if there is equally much.
+  if (ShapeUtil::ElementsIn(MakePartitionedShape(from, *operand)) !=
+      ShapeUtil::ElementsIn(MakePartitionedShape(to, *result))) {
+    return;
+  }
+  ways->push_back({*operand, *result});
+}
+
+// Dimensions of operand and result that hold the same elements, as far as each
+// group of them is cut along its first dimension at most. Of one, `flat`, the
+// shards are intervals of other lengths on either side.
+//
+//   f32[7,10] → f32[14,5], both {devices=[2,1]<=[2]}: elements [0, 40) and
+//   [40, 70) become [0, 35) and [35, 70)
+struct IntervalWay {
+  HloSharding operand = HloSharding::Replicate();
+  HloSharding result = HloSharding::Replicate();
+  // Of the group: first dimensions, and elements of it.
+  int64_t operand_dim = 0, result_dim = 0, size = 0;
+  // Dimensions of the value between both, in which the group is one: those of
+  // the result, or, for `flat`, result_dim.
+  std::vector<int64_t> dims;
+  int64_t flat = 0;
+};
+
+// The first of the dimensions [begin, end) that is longer than 1.
+int64_t FirstLong(const Shape& shape, int64_t begin, int64_t end) {
+  while (begin + 1 < end && shape.dimensions(begin) == 1) ++begin;
+  return begin;
+}
+
+// The way on which `cut`, of the result or of the operand, stays; nullopt where
+// there is none, or several groups of uneven shards.
+std::optional<IntervalWay> FindIntervalWay(const Shape& from, const Shape& to,
+                                           const HloSharding& cut,
+                                           bool cut_is_of_result) {
+  if (!cut.IsTiledLeaf() || ShapeUtil::IsZeroElementArray(from)) {
+    return std::nullopt;
+  }
+  const auto bounds = CommonFactors(from.dimensions(), to.dimensions());
+  std::vector<int64_t> to_from(from.dimensions().size(), -1);
+  std::vector<int64_t> from_to(to.dimensions().size(), -1);
+  std::optional<IntervalWay> way;
+  std::vector<int64_t> between;
+  int64_t matched = 1;
+  for (int64_t g = 0; g + 1 < bounds.size(); ++g) {
+    const auto [a, b] = bounds[g];
+    const auto [a_end, b_end] = bounds[g + 1];
+    if (a == a_end || b == b_end) {
+      for (int64_t d = b; d < b_end; ++d) between.push_back(d);
+      continue;
+    }
+    const int64_t d = FirstLong(from, a, a_end), e = FirstLong(to, b, b_end);
+    const int64_t tiles = ShardCountAtDim(cut, cut_is_of_result ? e : d);
+    to_from[d] = e;
+    from_to[e] = d;
+    matched *= tiles;
+    const bool is_even =
+        from.dimensions(d) == to.dimensions(e) ||
+        (from.dimensions(d) % tiles == 0 && to.dimensions(e) % tiles == 0);
+    if (tiles == 1 || is_even) {
+      for (int64_t r = b; r < b_end; ++r) between.push_back(r);
+      continue;
+    }
+    if (way.has_value()) return std::nullopt;
+    way.emplace();
+    way->operand_dim = d;
+    way->result_dim = e;
+    way->flat = between.size();
+    way->size = 1;
+    for (int64_t r = b; r < b_end; ++r) way->size *= to.dimensions(r);
+    between.push_back(e);
+  }
+  if (!way.has_value() || matched != cut.NumTiles()) return std::nullopt;
+  way->dims = std::move(between);
+  way->operand = cut_is_of_result ? MapShardingDims(cut, to_from) : cut;
+  way->result = cut_is_of_result ? cut : MapShardingDims(cut, from_to);
+  return way;
+}
+
+struct IntervalShapes {
+  Shape between;
+  HloSharding sharding;
+  ShardIntervals intervals;
+};
+
+IntervalShapes ShapesOnWay(const IntervalWay& way, const Shape& from,
+                           const Shape& to) {
+  const Shape operand = MakePartitionedShape(from, way.operand);
+  const Shape result = MakePartitionedShape(to, way.result);
+  const int64_t tiles = ShardCountAtDim(way.result, way.result_dim);
+  std::vector<int64_t> dims;
+  for (int64_t d : way.dims) dims.push_back(result.dimensions(d));
+  auto length = [&](int64_t whole, int64_t shard) {
+    return way.size / whole * shard;
+  };
+  dims[way.flat] = length(from.dimensions(way.operand_dim),
+                          operand.dimensions(way.operand_dim));
+  IntervalShapes shapes{ShapeUtil::MakeShape(from.element_type(), dims),
+                        MapShardingDims(way.result, way.dims),
+                        {}};
+  shapes.intervals.size =
+      length(to.dimensions(way.result_dim), result.dimensions(way.result_dim));
+  for (int64_t i = 0; i < tiles; ++i) {
+    shapes.intervals.start.push_back(i * shapes.intervals.size);
+    shapes.intervals.needed.push_back(std::clamp<int64_t>(
+        way.size - i * shapes.intervals.size, 0, shapes.intervals.size));
+  }
+  return shapes;
+}
+
+int64_t BytesOnWay(const IntervalWay& way, const Shape& from, const Shape& to) {
+  const IntervalShapes shapes = ShapesOnWay(way, from, to);
+  const int64_t length = shapes.between.dimensions(way.flat);
+  const HaloPlan plan = PlanHaloExchange(way.size, length, shapes.intervals);
+  return ShapeSizeInBytes(shapes.between) / std::max<int64_t>(length, 1) *
+         plan.received;
+}
+
+// The shard of the result of that of the operand, by intervals of the
+// flattened group.
+HloInstruction* ReshapeByIntervals(
+    HloInstruction* shard, const IntervalWay& way, const Shape& from,
+    const Shape& to, const PartitionedHlo::PartitioningState& state) {
+  const IntervalShapes shapes = ShapesOnWay(way, from, to);
+  HloInstruction* local =
+      AddReshape(shard, shapes.between.dimensions(), state.b);
+  local = ExchangeIntervals(local, shapes.sharding, way.flat, way.size,
+                            shapes.intervals, nullptr, state);
+  return AddReshape(local, MakePartitionedShape(to, way.result).dimensions(),
+                    state.b);
+}
+
+}  // namespace
+
+absl::Status SpmdPartitioningVisitor::HandleReshape(HloInstruction* hlo) {
+  using hlo_sharding_util::PropagateShardingThroughReshape;
+  using hlo_sharding_util::ReshapeSharding;
+  const Shape& from = hlo->operand(0)->shape();
+  const Shape& to = hlo->shape();
+  const HloSharding operand = GetPartitionedHlo(hlo->operand(0)).sharding();
+  const HloSharding& result = hlo->sharding();
+  if (operand.IsSingleDeviceLeaf() || result.IsSingleDeviceLeaf()) {
+    return DefaultAction(hlo);
+  }
+  std::vector<ReshapeWay> ways;
+  if (result.IsTiledLeaf()) {
+    AddReshapeWay(from, to, ReshapeSharding(to, from, result), result, &ways);
+    const HloSharding back = PropagateShardingThroughReshape(to, from, result);
+    AddReshapeWay(from, to, back, ReshapeSharding(from, to, back), &ways);
+  }
+  if (operand.IsTiledLeaf()) {
+    AddReshapeWay(from, to, operand, ReshapeSharding(from, to, operand), &ways);
+    const HloSharding on = PropagateShardingThroughReshape(from, to, operand);
+    AddReshapeWay(from, to, ReshapeSharding(to, from, on), on, &ways);
+  }
+  const ReshapeWay* best = nullptr;
+  int64_t best_bytes = 0;
+  for (const ReshapeWay& way : ways) {
+    const int64_t bytes = ReshardBytes(from, operand, way.operand) +
+                          ReshardBytes(to, way.result, result);
+    if (best != nullptr && bytes >= best_bytes) continue;
+    best = &way;
+    best_bytes = bytes;
+  }
+  std::optional<IntervalWay> intervals;
+  for (bool of_result : {true, false}) {
+    std::optional<IntervalWay> way =
+        FindIntervalWay(from, to, of_result ? result : operand, of_result);
+    if (!way.has_value()) continue;
+    const int64_t bytes = ReshardBytes(from, operand, way->operand) +
+                          BytesOnWay(*way, from, to) +
+                          ReshardBytes(to, way->result, result);
+    if ((best != nullptr || intervals.has_value()) && bytes >= best_bytes) {
+      continue;
+    }
+    intervals = std::move(way);
+    best_bytes = bytes;
+  }
+  if (intervals.has_value()) {
+    Finish(hlo,
+           ReshapeByIntervals(Operand(hlo, 0, intervals->operand), *intervals,
+                              from, to, MakePartitioningState()),
+           intervals->result);
+    return absl::OkStatus();
+  }
+  if (best == nullptr) return DefaultAction(hlo);
+  HloInstruction* local = Operand(hlo, 0, best->operand);
+  Finish(hlo,
+         b_.AddInstruction(hlo->CloneWithNewOperands(
+             MakePartitionedShape(to, best->result), {local})),
+         best->result);
+  return absl::OkStatus();
+}
+
+}  // namespace xla::spmd
