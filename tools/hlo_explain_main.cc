@@ -1,5 +1,7 @@
 // hlo-explain: says where the memory of an HLO module goes.
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <iostream>
 #include <optional>
@@ -56,6 +58,9 @@ ABSL_FLAG(std::string, device, "h100",
           "Of --html and --perfetto: the device whose rates say how long "
           "kernels take, a name "
           "or a file.");
+ABSL_FLAG(bool, list, false,
+          "Name the modules of a folder that XLA dumped to, the one that is "
+          "read for it first.");
 ABSL_FLAG(bool, collectives, false,
           "Say what the devices of a partitioned module send each other "
           "instead: bytes per device by kind, and the largest collectives.");
@@ -99,6 +104,8 @@ constexpr char kUsage[] =
     "peak,\nwhich layers made it, whether it fits, and what to compute again "
     "so that it does.\n\n"
     "  hlo-explain model.hlo\n"
+    "  hlo-explain dump/                        (of --xla_dump_to; others: "
+    "--list)\n"
     "  hlo-explain model.hlo --limit=16GiB\n"
     "  hlo-explain model.hlo --as=gpu           (of a dump from before "
     "optimization)\n"
@@ -113,7 +120,8 @@ constexpr char kUsage[] =
 const std::vector<xla::FlagGroup>& Groups() {
   static const auto* const groups = new std::vector<xla::FlagGroup>{
       {"What is looked at",
-       {"as", "passes", "num-partitions", "schedule", "effort", "async"}},
+       {"list", "as", "passes", "num-partitions", "schedule", "effort",
+        "async"}},
       {"The question",
        {"limit", "memory-limit", "fit", "budget-curve", "collectives", "mesh",
         "device"}},
@@ -156,6 +164,8 @@ int main(int argc, char** argv) {
   options.html = absl::GetFlag(FLAGS_html);
   options.perfetto = absl::GetFlag(FLAGS_perfetto);
   options.device = absl::GetFlag(FLAGS_device);
+  options.progress = isatty(STDERR_FILENO) != 0 ? &std::cerr : nullptr;
+  options.list = absl::GetFlag(FLAGS_list);
   options.collectives = absl::GetFlag(FLAGS_collectives);
   options.mesh = absl::GetFlag(FLAGS_mesh);
   options.fit = absl::GetFlag(FLAGS_fit);

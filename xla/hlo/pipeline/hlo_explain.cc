@@ -7,9 +7,12 @@
 #include <sstream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "xla/hlo/analysis/alias_info.h"
+#include "xla/hlo/analysis/byte_size.h"
 #include "xla/hlo/analysis/cost/collective_report.h"
 #include "xla/hlo/analysis/cost/mesh_cost.h"
 #include "xla/hlo/analysis/hlo_alias_analysis.h"
@@ -25,6 +28,8 @@
 #include "xla/hlo/pipeline/page/perfetto_trace.h"
 #include "xla/hlo/utils/file_util.h"
 #include "xla/hlo/utils/flag_check.h"
+#include "xla/hlo/utils/module_file.h"
+#include "xla/hlo/utils/progress_watch.h"
 #include "xla/status_macros.h"
 
 namespace xla {
@@ -65,6 +70,18 @@ absl::Status Fit(const HloExplainOptions& options, HloModule* module,
     TF_RETURN_IF_ERROR(WriteModule(*module, options.output));
   }
   return fits;
+}
+
+// The modules of a folder of dumps, the one that is read for it first.
+absl::Status ListModules(const std::string& folder, std::ostream& out) {
+  TF_ASSIGN_OR_RETURN(const std::vector<DumpedModule> modules,
+                      ListDumpedModules(folder));
+  for (const DumpedModule& module : modules) {
+    out << absl::StrFormat("%10s  %-12s  %s\n", HumanBytes(module.bytes),
+                           module.after_optimizations ? "optimized" : "",
+                           module.path);
+  }
+  return absl::OkStatus();
 }
 
 // What the figures of a module of several devices are of.
@@ -152,31 +169,41 @@ absl::Status Explain(const HloExplainOptions& options,
                      const PassRegistry& registry, const std::string& path,
                      std::ostream& out) {
   TF_RETURN_IF_ERROR(CheckNumbers(options));
+  if (options.list) return ListModules(path, out);
   MemoryReportOptions report_options;
   const bool fit = options.fit || options.budget_curve > 0;
   std::optional<MemoryLimit> limit;
   if (!options.limit.empty()) {
     TF_ASSIGN_OR_RETURN(limit, MemoryLimit::Parse(options.limit));
   }
+  ProgressWatch watch(options.progress);
+  TF_ASSIGN_OR_RETURN(const std::string file, ResolveModulePath(path));
+  watch.Phase(absl::StrCat("reading ", file));
   TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> given,
-                      ReadVerifiedModule(path));
+                      ReadVerifiedModule(file));
   if (options.collectives) {
     return ExplainCollectives(options, registry, given.get(), out);
   }
+  watch.Phase("running passes and looking for an order",
+              "--effort=0 or --schedule=list take less");
   TF_ASSIGN_OR_RETURN(
       PreparedModule prepared,
       PrepareModule(std::move(given), options.prepare, registry));
+  if (file != path) prepared.input.set_file(file);
   HloModule* const module = prepared.module.get();
   ScheduleResult& schedule = prepared.schedule;
 
   if (fit) {
     TF_RETURN_IF_ERROR(module->set_schedule(std::move(schedule.schedule)));
+    watch.Phase("planning what to compute again",
+                "--strategy=peak-priority or --fit-effort=0 take less");
     return Fit(options, module, out);
   }
 
   if (limit.has_value()) {
     report_options.limit_bytes = limit->BytesOf(schedule.peak_bytes);
   }
+  watch.Phase("looking for offsets");
   AliasInfo alias_info;
   report_options.alias_info = &alias_info;
   report_options.curve = options.curve;
@@ -185,6 +212,7 @@ absl::Status Explain(const HloExplainOptions& options,
       BuiltMemoryReport built,
       BuildMemoryReport(schedule, *prepared.alias_analysis, report_options));
   *built.report.mutable_input() = prepared.input;
+  watch.Phase("writing the report");
   TF_RETURN_IF_ERROR(
       WriteReport(options, *module, *prepared.alias_analysis, built, out));
   if (!options.buffers.empty()) {

@@ -42,6 +42,11 @@ struct HloExplainOptions {
   // Where the schedule as a trace goes (page/perfetto_trace.h).
   std::string perfetto;
 
+  // Where long runs say what they do (progress_watch.h); null: nowhere.
+  std::ostream* progress = nullptr;
+  // Only name the modules of the folder that is given.
+  bool list = false;
+
   // Say what devices send each other instead (collective_report.h), of the
   // module as it is, or after `passes`; on a mesh as MeshCost::FromText reads
   // it, "" for all devices by h100-nvlink.

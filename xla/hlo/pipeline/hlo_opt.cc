@@ -35,6 +35,7 @@
 #include "xla/hlo/utils/file_util.h"
 #include "xla/hlo/utils/flag_check.h"
 #include "xla/hlo/utils/hlo_dot.h"
+#include "xla/hlo/utils/module_file.h"
 #include "xla/hlo/verifier/hlo_verifier.h"
 #include "xla/status_macros.h"
 
@@ -54,17 +55,17 @@ absl::StatusOr<std::vector<Input>> ReadInputs(
     const HloOptOptions& options, const std::vector<std::string>& paths) {
   std::vector<Input> inputs;
   for (const std::string& path : paths) {
-    TF_ASSIGN_OR_RETURN(std::string contents, ReadFileOrStdin(path));
+    TF_ASSIGN_OR_RETURN(ModuleFile file, ReadModuleFile(path));
     HloParserOptions parser_options;
     parser_options.set_allow_unknown_attributes(options.lenient)
         .set_fill_shortform_constants_with_random_values(
             options.fill_elided_constants)
-        .set_file_name(path == "-" ? "<stdin>" : path);
+        .set_file_name(file.name);
     if (!options.split_input) {
-      inputs.push_back({std::move(contents), parser_options});
+      inputs.push_back({std::move(file.contents), parser_options});
       continue;
     }
-    for (const HloTextPiece& piece : SplitInput(contents)) {
+    for (const HloTextPiece& piece : SplitInput(file.contents)) {
       HloParserOptions piece_options = parser_options;
       piece_options.set_first_line(piece.first_line);
       inputs.push_back({std::string(piece.text), piece_options});

@@ -9,7 +9,7 @@
 #include "xla/hlo/memory/report/module_facts.h"
 #include "xla/hlo/pass/hlo_pass_pipeline.h"
 #include "xla/hlo/pipeline/pipelines.h"
-#include "xla/hlo/utils/file_util.h"
+#include "xla/hlo/utils/module_file.h"
 #include "xla/hlo/utils/module_io.h"
 #include "xla/hlo/verifier/hlo_verifier.h"
 #include "xla/status_macros.h"
@@ -18,18 +18,17 @@ namespace xla {
 
 absl::StatusOr<std::unique_ptr<HloModule>> ReadVerifiedModule(
     const std::string& path) {
-  TF_ASSIGN_OR_RETURN(std::string contents, ReadFileOrStdin(path));
+  TF_ASSIGN_OR_RETURN(const ModuleFile file, ReadModuleFile(path));
   HloParserOptions parser_options;
-  parser_options.set_file_name(path == "-" ? "<stdin>" : path);
-  TF_ASSIGN_OR_RETURN(
-      std::unique_ptr<HloModule> module,
-      ReadModule(contents, DetectModuleFormat(contents), parser_options));
+  parser_options.set_file_name(file.name);
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module,
+                      ReadModule(file.contents, parser_options));
   HloVerifierOpts opts;
   opts.allow_mixed_precision = true;
   absl::Status status = VerifyHloModule(module.get(), opts);
   if (!status.ok()) {
-    return absl::Status(status.code(), absl::StrCat(parser_options.file_name(),
-                                                    ": ", status.message()));
+    return absl::Status(status.code(),
+                        absl::StrCat(file.name, ": ", status.message()));
   }
   return module;
 }

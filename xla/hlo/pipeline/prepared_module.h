@@ -44,7 +44,8 @@ struct PreparedModule {
   ScheduleResult schedule;
 };
 
-// Reads a module ("-": standard input) and verifies it. Errors name the file.
+// Reads a module (a file, "-", a folder of dumps: module_file.h) and verifies
+// it. Errors name the file.
 absl::StatusOr<std::unique_ptr<HloModule>> ReadVerifiedModule(
     const std::string& path);
 

@@ -3,16 +3,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
-#include <system_error>
-#include <tuple>
 
 #include "absl/cleanup/cleanup.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace xla {
@@ -25,34 +20,6 @@ absl::Status FileError(absl::string_view message) {
   return absl::IsResourceExhausted(status)
              ? absl::UnavailableError(status.message())
              : status;
-}
-
-// Of the modules in a folder that XLA dumped to, the one that is most likely
-// meant: after optimizations rather than before, then the newest.
-std::string LikelyModule(const std::string& folder) {
-  namespace fs = std::filesystem;
-  using Rank = std::tuple<bool, fs::file_time_type, std::string>;
-  Rank best;
-  std::error_code error;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end;
-       it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    const std::string ending = it->path().extension().string();
-    if ((ending != ".hlo" && ending != ".txt" && ending != ".pb" &&
-         ending != ".pbtxt") ||
-        absl::StrContains(name, "buffer-assignment") ||
-        absl::StrContains(name, "memory-usage") ||
-        absl::StrContains(name, "live-range") ||
-        absl::StrContains(name, "thunk") ||
-        absl::StrContains(name, "debug_options")) {
-      continue;
-    }
-    std::error_code ignored;
-    best = std::max(best, Rank{absl::StrContains(name, "after_optimizations"),
-                               fs::last_write_time(it->path(), ignored),
-                               it->path().string()});
-  }
-  return std::get<std::string>(best);
 }
 
 absl::Status WriteAll(std::FILE* file, absl::string_view contents) {
@@ -71,10 +38,7 @@ absl::StatusOr<std::string> ReadFileOrStdin(const std::string& path) {
   if (path != "-") {
     struct stat info;
     if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
-      const std::string likely = LikelyModule(path);
-      return absl::InvalidArgumentError(absl::StrCat(
-          path, ": is a folder",
-          likely.empty() ? "" : "; give one of its modules, such as ", likely));
+      return absl::InvalidArgumentError(absl::StrCat(path, ": is a folder"));
     }
     file = std::fopen(path.c_str(), "rb");
     if (file == nullptr) return FileError(path);

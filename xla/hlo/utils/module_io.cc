@@ -11,8 +11,8 @@
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/text_format.h"
 #include "xla/hlo/ir/name_uniquer.h"
-#include "xla/hlo/utils/file_util.h"
 #include "xla/hlo/utils/foreign_format.h"
+#include "xla/hlo/utils/module_file.h"
 #include "xla/service/hlo.pb.h"
 #include "xla/status_macros.h"
 
@@ -232,10 +232,10 @@ absl::StatusOr<std::unique_ptr<HloModule>> ReadModule(
 
 absl::StatusOr<std::unique_ptr<HloModule>> ReadModuleFromFile(
     const std::string& path, const HloParserOptions& options) {
-  TF_ASSIGN_OR_RETURN(std::string contents, ReadFileOrStdin(path));
+  TF_ASSIGN_OR_RETURN(const ModuleFile file, ReadModuleFile(path));
   HloParserOptions named = options;
-  named.set_file_name(path == "-" ? "<stdin>" : path);
-  return ReadModule(contents, named);
+  named.set_file_name(file.name);
+  return ReadModule(file.contents, named);
 }
 
 namespace {

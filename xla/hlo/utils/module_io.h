@@ -38,7 +38,8 @@ absl::StatusOr<std::unique_ptr<HloModule>> ReadModule(
     absl::string_view contents,
     const HloParserOptions& options = HloParserOptions());
 
-// Reads a module from a file ("-": standard input).
+// Reads a module from what ReadModuleFile (module_file.h) takes: a file, packed
+// or not, "-" for standard input, a folder of dumps.
 absl::StatusOr<std::unique_ptr<HloModule>> ReadModuleFromFile(
     const std::string& path,
     const HloParserOptions& options = HloParserOptions());

@@ -52,11 +52,14 @@ std::string Place(absl::string_view op_name, absl::string_view source) {
 // "  looked at: optimized, scheduled".
 std::string LookedAt(const MemoryReport::Input& input) {
   if (input.description().empty()) return "";
-  return absl::StrCat("  looked at: ", input.description(),
-                      input.passes().empty()
-                          ? ""
-                          : absl::StrCat("; first ran ", input.passes()),
-                      "\n");
+  std::string text = absl::StrCat("  looked at: ", input.description());
+  if (!input.file().empty()) {
+    absl::StrAppend(&text, ": ", input.file(), " (others: --list)");
+  }
+  if (!input.passes().empty()) {
+    absl::StrAppend(&text, "; first ran ", input.passes());
+  }
+  return absl::StrCat(text, "\n");
 }
 
 std::string Summary(const MemoryReport& report) {

@@ -43,12 +43,17 @@ std::string HoldsFor(const RematReport& report) {
 }  // namespace
 
 std::string RematReportToText(const RematReport& report, int max_buffers) {
-  std::string out =
-      absl::StrFormat("%s: %s -> %s %s %s\n", report.module(),
-                      HumanBytes(report.peak_before_bytes()),
-                      HumanBytes(report.peak_after_bytes()),
-                      report.met() ? "fits in" : "does not fit in",
-                      HumanBytes(report.limit_bytes()));
+  std::string out = absl::StrFormat(
+      "%s: %s -> %s %s %s%s\n", report.module(),
+      HumanBytes(report.peak_before_bytes()),
+      HumanBytes(report.peak_after_bytes()),
+      report.met() ? "fits in" : "does not fit in",
+      HumanBytes(report.limit_bytes()),
+      report.met() ? ""
+                   : absl::StrCat(", ",
+                                  HumanBytes(report.peak_after_bytes() -
+                                             report.limit_bytes()),
+                                  " too much"));
   absl::StrAppendFormat(
       &out,
       "  cost       %+.2f %% time (%s), %+.2f %% flops, %+.2f %% bytes, %+d "
@@ -57,6 +62,11 @@ std::string RematReportToText(const RematReport& report, int max_buffers) {
       HumanSeconds(report.added_seconds()), 100 * report.added_flops_fraction(),
       100 * report.added_bytes_fraction(),
       static_cast<int64_t>(report.instructions_added()));
+  if (report.added_seconds() < 0 && report.added_flops() > 0) {
+    absl::StrAppend(&out,
+                    "             fusing saves more time than computing again "
+                    "takes\n");
+  }
   absl::StrAppendFormat(&out, "  found by   %s (strategy %s, accounting %s)",
                         report.method(), report.strategy(),
                         report.accounting());
@@ -72,7 +82,12 @@ std::string RematReportToText(const RematReport& report, int max_buffers) {
                             ? ": no plan meets this limit"
                             : "");
   absl::StrAppendFormat(&out, "  holds for  %s\n", HoldsFor(report));
-  if (report.met() || report.binding().empty()) return out;
+  if (report.met()) return out;
+  absl::StrAppendFormat(&out,
+                        "  met is     --limit=%.0f; --budget-curve says what "
+                        "other limits cost\n",
+                        report.peak_after_bytes());
+  if (report.binding().empty()) return out;
   absl::StrAppend(&out, "  what stays, largest first:\n");
   const int count = std::min(max_buffers, report.binding_size());
   for (int i = 0; i < count; ++i) {
@@ -111,8 +126,9 @@ std::string RematCurveToText(const RematCurve& curve) {
                           100 * point.limit_fraction(),
                           HumanBytes(point.limit_bytes()));
     if (!point.met()) {
-      absl::StrAppendFormat(&out, "not met: %s\n",
-                            HumanBytes(point.peak_bytes()));
+      absl::StrAppendFormat(
+          &out, "not met: %s, %s too much\n", HumanBytes(point.peak_bytes()),
+          HumanBytes(point.peak_bytes() - point.limit_bytes()));
       continue;
     }
     const int bar =

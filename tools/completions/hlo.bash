@@ -1,0 +1,35 @@
+# Completes flags and files of the tools in bash: `source tools/completions/hlo.bash`.
+# Flags come from the tool's own --help, so they are those of the installed version;
+# passes, pipelines and what a flag takes come from the tool, too.
+
+_hlo_tools() {
+  local tool=${COMP_WORDS[0]} word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+  COMPREPLY=()
+  # Bash makes three words of --flag=value.
+  if [[ $word == "=" ]]; then
+    word=""
+  elif [[ $previous == "=" ]]; then
+    previous=${COMP_WORDS[COMP_CWORD - 2]}
+  fi
+  case $previous in
+    --passes)
+      mapfile -t COMPREPLY < <(compgen -W "$("$tool" --list-passes 2> /dev/null | grep -o '^[a-z][a-z0-9-]*')" -- "$word")
+      return ;;
+    --pipeline | --list-pipeline | --as)
+      mapfile -t COMPREPLY < <(compgen -W "cleanup gpu inline prepare schedule spmd" -- "$word")
+      return ;;
+    --device)
+      mapfile -t COMPREPLY < <(compgen -W "a100 a6000 h100 h200 b200 mi300" -- "$word")
+      return ;;
+    --schedule)
+      mapfile -t COMPREPLY < <(compgen -W "list dfs postorder bfs default best as-is" -- "$word")
+      return ;;
+  esac
+  if [[ $word == -* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "--help --version $("$tool" --help 2> /dev/null | grep -oE '^  --?[a-z][a-z0-9-]*')" -- "$word")
+    return
+  fi
+  mapfile -t COMPREPLY < <(compgen -f -- "$word")
+}
+
+complete -o filenames -o nospace -F _hlo_tools hlo-opt hlo-explain hlo-diff hlo-run hlo-reduce hlo-pack kir-opt

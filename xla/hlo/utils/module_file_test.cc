@@ -1,0 +1,103 @@
+#include "xla/hlo/utils/module_file.h"
+
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "xla/hlo/utils/file_util.h"
+
+namespace xla {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+
+// "HloModule m\n" as `gzip -n` packs it, and with a name in its header.
+std::string Packed(const std::string& flags, const std::string& fields) {
+  std::string bytes;
+  EXPECT_TRUE(absl::HexStringToBytes(
+      absl::StrCat("1f8b08", flags, "000000000003", fields,
+                   "f3c8c9f7cd4f29cd4955c8e50200c9d9696d0c000000"),
+      &bytes));
+  return bytes;
+}
+
+std::string Folder(const std::string& name) {
+  const std::string folder = absl::StrCat(::testing::TempDir(), "/", name);
+  EXPECT_EQ(std::system(
+                absl::StrCat("rm -rf '", folder, "' && mkdir -p '", folder, "'")
+                    .c_str()),
+            0);
+  return folder;
+}
+
+TEST(GunzipTest, UnpacksWithAndWithoutName) {
+  EXPECT_EQ(Gunzip(Packed("00", "")).value(), "HloModule m\n");
+  EXPECT_EQ(Gunzip(Packed("08", "612e686c6f00")).value(), "HloModule m\n");
+}
+
+TEST(GunzipTest, EveryCutAndEveryFlippedByteOfTheBodyIsFound) {
+  const std::string whole = Packed("08", "612e686c6f00");
+  for (size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_FALSE(Gunzip(whole.substr(0, size)).ok()) << size;
+  }
+  // After the header; the last byte of the body only fills up its last bits.
+  for (size_t at = 16; at < whole.size(); ++at) {
+    if (at == 29) continue;
+    std::string broken = whole;
+    broken[at] = static_cast<char>(broken[at] ^ 0x20);
+    EXPECT_FALSE(Gunzip(broken).ok()) << at;
+  }
+}
+
+TEST(ModuleFileTest, UnpacksAndNamesTheFile) {
+  const std::string folder = Folder("packed");
+  const std::string path = absl::StrCat(folder, "/m.hlo.gz");
+  ASSERT_TRUE(WriteFileOrStdout(path, Packed("00", "")).ok());
+  EXPECT_EQ(ReadModuleFile(path)->contents, "HloModule m\n");
+  ASSERT_TRUE(WriteFileOrStdout(path, Packed("00", "").substr(0, 20)).ok());
+  EXPECT_THAT(std::string(ReadModuleFile(path).status().message()),
+              HasSubstr("m.hlo.gz: error: not what gzip wrote: damaged"));
+}
+
+TEST(ModuleFileTest, TakesTheLargestOptimizedModuleOfAFolder) {
+  const std::string folder = Folder("dump");
+  EXPECT_THAT(std::string(ReadModuleFile(folder).status().message()),
+              HasSubstr("a folder without modules"));
+  for (const auto& [name, contents] :
+       {std::pair("module_0001.jit_step.before_optimizations.txt",
+                  "the longest text of all of these"),
+        std::pair("module_0001.jit_step.cpu_after_optimizations.txt",
+                  "the step itself"),
+        std::pair("module_0001.jit_step.cpu_after_optimizations-buffer-"
+                  "assignment.txt",
+                  "by far the longest text of all of these"),
+        std::pair("module_0002.jit_add.cpu_after_optimizations.txt", "small"),
+        std::pair("module_0001.jit_step.0003.after_dce.before_cse.txt",
+                  "between passes, and not listed"),
+        std::pair("notes.png", "no module, however long its contents are")}) {
+    ASSERT_TRUE(
+        WriteFileOrStdout(absl::StrCat(folder, "/", name), contents).ok());
+  }
+  const auto modules = ListDumpedModules(folder);
+  ASSERT_EQ(modules->size(), 3);
+  EXPECT_EQ((*modules)[0].number, 1);
+  EXPECT_EQ((*modules)[1].number, 2);
+  EXPECT_FALSE((*modules)[2].after_optimizations);
+  const auto file = ReadModuleFile(folder);
+  EXPECT_EQ(file->contents, "the step itself");
+  EXPECT_THAT(file->name, EndsWith("module_0001.jit_step.cpu_after_"
+                                   "optimizations.txt"));
+}
+
+TEST(ModuleFileTest, MissingFileIsNamed) {
+  EXPECT_THAT(std::string(ReadModuleFile("/no/such/file").status().message()),
+              HasSubstr("/no/such/file"));
+}
+
+}  // namespace
+}  // namespace xla
