@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "google/protobuf/util/json_util.h"
@@ -62,7 +63,8 @@ std::string RematReportToText(const RematReport& report, int max_buffers) {
       HumanSeconds(report.added_seconds()), 100 * report.added_flops_fraction(),
       100 * report.added_bytes_fraction(),
       static_cast<int64_t>(report.instructions_added()));
-  if (report.added_seconds() < 0 && report.added_flops() > 0) {
+  if (report.added_seconds() < 0 && report.added_flops() > 0 &&
+      absl::StrContains(report.method(), "fuse")) {
     absl::StrAppend(&out,
                     "             fusing saves more time than computing again "
                     "takes\n");
