@@ -94,7 +94,8 @@ HloInstruction* FlatConcatenate(HloInstruction* inst) {
       parts.insert(parts.end(), part->operands().begin(),
                    part->operands().end());
       flatter = true;
-    } else if (ShapeUtil::IsZeroElementArray(part->shape())) {
+    } else if (part->shape().dimensions(dimension) == 0) {
+      // What is empty for another dimension has its size in this one.
       flatter = true;
     } else {
       parts.push_back(part);
