@@ -35,13 +35,13 @@
 namespace xla {
 namespace {
 
-absl::Status WriteModule(const HloModule& module, const std::string& path) {
+absl::Status WriteModule(const HloModule &module, const std::string &path) {
   if (path.empty()) return absl::OkStatus();
   return WriteFileOrStdout(
       path, absl::StrCat(module.ToString(HloPrintOptions::Default()), "\n"));
 }
 
-absl::Status CheckNumbers(const HloExplainOptions& options) {
+absl::Status CheckNumbers(const HloExplainOptions &options) {
   TF_RETURN_IF_ERROR(CheckFlag("effort", options.prepare.effort, 0));
   TF_RETURN_IF_ERROR(
       CheckFlag("num-partitions", options.prepare.num_partitions, 0));
@@ -54,8 +54,8 @@ absl::Status CheckNumbers(const HloExplainOptions& options) {
 }
 
 // Reports how to make the module fit, as asked for.
-absl::Status Fit(const HloExplainOptions& options, HloModule* module,
-                 std::ostream& out) {
+absl::Status Fit(const HloExplainOptions &options, HloModule *module,
+                 std::ostream &out) {
   HloFitOptions fit_options = options.fit_options;
   fit_options.remat.memory_limit = options.limit;
   fit_options.json = options.json;
@@ -73,10 +73,10 @@ absl::Status Fit(const HloExplainOptions& options, HloModule* module,
 }
 
 // The modules of a folder of dumps, the one that is read for it first.
-absl::Status ListModules(const std::string& folder, std::ostream& out) {
+absl::Status ListModules(const std::string &folder, std::ostream &out) {
   TF_ASSIGN_OR_RETURN(const std::vector<DumpedModule> modules,
                       ListDumpedModules(folder));
-  for (const DumpedModule& module : modules) {
+  for (const DumpedModule &module : modules) {
     out << absl::StrFormat("%10s  %-12s  %s\n", HumanBytes(module.bytes),
                            module.after_optimizations ? "optimized" : "",
                            module.path);
@@ -85,7 +85,7 @@ absl::Status ListModules(const std::string& folder, std::ostream& out) {
 }
 
 // What the figures of a module of several devices are of.
-std::string NoteOnDevices(const HloModule& module) {
+std::string NoteOnDevices(const HloModule &module) {
   if (IsPartitioned(module)) return "";
   const int64_t devices = module.config().num_partitions() > 1
                               ? module.config().num_partitions()
@@ -99,9 +99,9 @@ std::string NoteOnDevices(const HloModule& module) {
                       " says what one of them needs\n");
 }
 
-absl::Status ExplainCollectives(const HloExplainOptions& options,
-                                const PassRegistry& registry, HloModule* module,
-                                std::ostream& out) {
+absl::Status ExplainCollectives(const HloExplainOptions &options,
+                                const PassRegistry &registry, HloModule *module,
+                                std::ostream &out) {
   if (options.prepare.num_partitions > 0) {
     module->mutable_config().set_num_partitions(options.prepare.num_partitions);
     module->mutable_config().set_use_spmd_partitioning(
@@ -111,7 +111,7 @@ absl::Status ExplainCollectives(const HloExplainOptions& options,
     TF_RETURN_IF_ERROR(
         RunPreparation(options.prepare, registry, module).status());
   }
-  const HloModuleConfig& config = module->config();
+  const HloModuleConfig &config = module->config();
   const int64_t devices = std::max<int64_t>(config.replica_count(), 1) *
                           std::max<int64_t>(config.num_partitions(), 1);
   TF_ASSIGN_OR_RETURN(
@@ -125,22 +125,12 @@ absl::Status ExplainCollectives(const HloExplainOptions& options,
   return WriteModule(*module, options.output);
 }
 
-// The report in the forms that are asked for.
-absl::Status WriteReport(const HloExplainOptions& options,
-                         const HloModule& module,
-                         const HloAliasAnalysis& alias_analysis,
-                         const BuiltMemoryReport& built, std::ostream& out) {
-  MemoryReportTextOptions text_options;
-  text_options.max_buffers = options.max_buffers;
-  const std::string text =
-      absl::StrCat(MemoryReportToText(built.report, built.curve, text_options),
-                   NoteOnDevices(module));
-  if (options.json) {
-    TF_ASSIGN_OR_RETURN(std::string json, MemoryReportToJson(built.report));
-    out << json;
-  } else if (options.html != "-" && options.perfetto != "-") {
-    out << text;
-  }
+// The page and the trace, where they are asked for. `before` may be null.
+absl::Status WritePages(const HloExplainOptions &options,
+                        const HloModule &module,
+                        const HloAliasAnalysis &alias_analysis,
+                        const BuiltMemoryReport &built, const std::string &text,
+                        const MemoryPage::Before *before) {
   MemoryPageOptions page_options;
   page_options.device = options.device;
   page_options.mesh = options.mesh;
@@ -155,19 +145,85 @@ absl::Status WriteReport(const HloExplainOptions& options,
   }
   if (options.html.empty()) return absl::OkStatus();
   TF_ASSIGN_OR_RETURN(
-      const MemoryPage page,
+      MemoryPage page,
       BuildMemoryPage(module, built, alias_analysis, page_options));
+  if (before != nullptr) *page.mutable_before() = *before;
   TF_ASSIGN_OR_RETURN(const std::string html, MemoryPageToHtml(page, text));
   return WriteFileOrStdout(options.html, html);
+}
+
+// The report in the forms that are asked for.
+absl::Status WriteReport(const HloExplainOptions &options,
+                         const HloModule &module,
+                         const HloAliasAnalysis &alias_analysis,
+                         const BuiltMemoryReport &built, std::ostream &out) {
+  MemoryReportTextOptions text_options;
+  text_options.max_buffers = options.max_buffers;
+  const std::string text =
+      absl::StrCat(MemoryReportToText(built.report, built.curve, text_options),
+                   NoteOnDevices(module));
+  if (options.json) {
+    TF_ASSIGN_OR_RETURN(std::string json, MemoryReportToJson(built.report));
+    out << json;
+  } else if (options.html != "-" && options.perfetto != "-") {
+    out << text;
+  }
+  return WritePages(options, module, alias_analysis, built, text,
+                    /*before=*/nullptr);
+}
+
+// What the page shows of the module before it is rewritten.
+absl::StatusOr<MemoryPage::Before> DescribeBefore(
+    const PreparedModule &prepared) {
+  constexpr size_t kStretches = 2000;
+  AliasInfo alias_info;
+  MemoryReportOptions report_options;
+  report_options.alias_info = &alias_info;
+  TF_ASSIGN_OR_RETURN(
+      const BuiltMemoryReport built,
+      BuildMemoryReport(prepared.schedule, *prepared.alias_analysis,
+                        report_options));
+  MemoryPage::Before before;
+  before.set_peak_bytes(built.report.peak_bytes());
+  const size_t points = built.curve.size();
+  const size_t stretches = std::min(points, kStretches);
+  for (size_t i = 0; i < stretches; ++i) {
+    before.add_live(
+        *std::max_element(built.curve.begin() + i * points / stretches,
+                          built.curve.begin() + (i + 1) * points / stretches));
+  }
+  return before;
+}
+
+// The pages of a module that was made to fit, beside what it was before.
+absl::Status WriteFittedPages(const HloExplainOptions &options,
+                              const PassRegistry &registry,
+                              const MemoryPage::Before &before,
+                              int64_t limit_bytes, PreparedModule prepared) {
+  MemoryReport::Input input = std::move(prepared.input);
+  TF_ASSIGN_OR_RETURN(prepared, PrepareModule(std::move(prepared.module),
+                                              PrepareOptions(), registry));
+  AliasInfo alias_info;
+  MemoryReportOptions report_options;
+  report_options.limit_bytes = limit_bytes;
+  report_options.alias_info = &alias_info;
+  report_options.seconds = false;
+  TF_ASSIGN_OR_RETURN(
+      BuiltMemoryReport built,
+      BuildMemoryReport(prepared.schedule, *prepared.alias_analysis,
+                        report_options));
+  *built.report.mutable_input() = std::move(input);
+  return WritePages(options, *prepared.module, *prepared.alias_analysis, built,
+                    before.plan(), &before);
 }
 
 }  // namespace
 
 namespace {
 
-absl::Status Explain(const HloExplainOptions& options,
-                     const PassRegistry& registry, const std::string& path,
-                     std::ostream& out) {
+absl::Status Explain(const HloExplainOptions &options,
+                     const PassRegistry &registry, const std::string &path,
+                     std::ostream &out) {
   TF_RETURN_IF_ERROR(CheckNumbers(options));
   if (options.list) return ListModules(path, out);
   MemoryReportOptions report_options;
@@ -190,14 +246,28 @@ absl::Status Explain(const HloExplainOptions& options,
       PreparedModule prepared,
       PrepareModule(std::move(given), options.prepare, registry));
   if (file != path) prepared.input.set_file(file);
-  HloModule* const module = prepared.module.get();
-  ScheduleResult& schedule = prepared.schedule;
+  HloModule *const module = prepared.module.get();
+  ScheduleResult &schedule = prepared.schedule;
 
   if (fit) {
+    const bool pages = options.budget_curve == 0 && limit.has_value() &&
+                       !(options.html.empty() && options.perfetto.empty());
+    MemoryPage::Before before;
+    if (pages) {
+      TF_ASSIGN_OR_RETURN(before, DescribeBefore(prepared));
+    }
+    const int64_t peak = schedule.peak_bytes;
     TF_RETURN_IF_ERROR(module->set_schedule(std::move(schedule.schedule)));
     watch.Phase("planning what to compute again",
                 "--strategy=peak-priority or --fit-effort=0 take less");
-    return Fit(options, module, out);
+    std::ostringstream plan;
+    const absl::Status fits = Fit(options, module, plan);
+    if (options.html != "-" && options.perfetto != "-") out << plan.str();
+    if (!pages || (!fits.ok() && !absl::IsResourceExhausted(fits))) return fits;
+    before.set_plan(plan.str());
+    TF_RETURN_IF_ERROR(WriteFittedPages(
+        options, registry, before, limit->BytesOf(peak), std::move(prepared)));
+    return fits;
   }
 
   if (limit.has_value()) {
@@ -235,9 +305,9 @@ absl::Status Explain(const HloExplainOptions& options,
 
 }  // namespace
 
-absl::Status RunHloExplain(const HloExplainOptions& options,
-                           const PassRegistry& registry,
-                           const std::string& path, std::ostream& out) {
+absl::Status RunHloExplain(const HloExplainOptions &options,
+                           const PassRegistry &registry,
+                           const std::string &path, std::ostream &out) {
   if (options.report_file == "-" && !options.keep_going) {
     return Explain(options, registry, path, out);
   }

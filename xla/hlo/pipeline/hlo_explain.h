@@ -36,7 +36,7 @@ struct HloExplainOptions {
   // nowhere.
   std::string buffers;
   // Where the report as one page of HTML goes (page/memory_page.h), with times
-  // of kernels on `device`; empty: nowhere.
+  // of kernels on `device`; of the rewritten module with `fit`; empty: nowhere.
   std::string html;
   std::string device = "h100";
   // Where the schedule as a trace goes (page/perfetto_trace.h).

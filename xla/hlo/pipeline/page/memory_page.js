@@ -77,6 +77,8 @@ const limit = memory.limit_bytes || 0;
 let height = Math.max(memory.peak_bytes, memory.heap_bytes, 1);
 // A limit far above everything would flatten the picture.
 if (limit && limit <= 3 * height) height = Math.max(height, limit);
+const before = page.before;  // of a module that was made to fit
+if (before) height = Math.max(height, before.peak_bytes);
 
 const state = {
   from: 0, to: points, point: peakPoint, query: '', hidden: new Set(),
@@ -228,8 +230,33 @@ function drawCurve() {
   context.globalAlpha = .35;
   context.fill();
   context.globalAlpha = 1;
+  if (before) drawBefore(plot);
   if (limit && limit <= height) line(plot, plot.y(limit), 'limit ' + size(limit), style('--bad'));
   marker(plot);
+}
+
+// Both programs take the whole width, though the rewritten one has more points.
+function drawBefore(plot) {
+  const {context} = plot;
+  context.save();
+  context.strokeStyle = context.fillStyle = style('--faint');
+  context.setLineDash([3, 3]);
+  context.lineWidth = 1.5;
+  context.beginPath();
+  let topX = plot.left, top = -1;
+  for (let x = plot.left; x <= plot.right; ++x) {
+    const at = Math.floor(plot.tick(x) / points * before.live.length);
+    const bytes = before.live[Math.max(0, Math.min(at, before.live.length - 1))];
+    if (bytes > top) [topX, top] = [x, bytes];
+    context.lineTo(x, plot.y(bytes));
+  }
+  context.stroke();
+  context.setLineDash([]);
+  context.textAlign = topX > (plot.left + plot.right) / 2 ? 'right' : 'left';
+  const room = plot.y(top) - plot.top > 14;
+  context.textBaseline = room ? 'bottom' : 'top';
+  context.fillText('before', topX, plot.y(top) + (room ? -2 : 4));
+  context.restore();
 }
 
 function drawBoxes() {
@@ -627,7 +654,7 @@ function showSums() {
     'order: ' + memory.schedule_algorithm +
         (memory.schedule_winner && memory.schedule_winner !== memory.schedule_algorithm ? ' (' + memory.schedule_winner + ')' : ''),
   ].filter(Boolean).join(' · ');
-  const cards = [card(size(memory.peak_bytes), 'peak')];
+  const cards = [card(size(memory.peak_bytes), before ? 'peak, before ' + size(before.peak_bytes) : 'peak')];
   if (limit) {
     const need = Math.max(memory.peak_bytes, memory.heap_bytes);
     cards.push(memory.fits ? card('fits', size(limit - need) + ' to spare of ' + size(limit), 'good') :
@@ -640,6 +667,8 @@ function showSums() {
       card(size(memory.heap_bytes), 'with offsets, ' + percent(memory.fragmentation) + ' lost'),
       card(size(memory.any_order_lower_bound_bytes), 'at least, in any order'));
   $('cards').replaceChildren(...cards);
+  $('plan').hidden = !before;
+  if (before) $('plan').querySelector('pre').textContent = before.plan;
 }
 function setTheme(dark) {
   document.documentElement.classList.toggle('dark', dark);
