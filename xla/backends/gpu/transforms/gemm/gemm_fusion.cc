@@ -222,12 +222,14 @@ bool SavesTime(const Gemm& gemm, const se::DeviceDescription& device,
                GpuPerformanceModel* model) {
   absl::Duration saved = absl::ZeroDuration();
   for (int64_t i = 0; i < 2; ++i) {
-    if (!gemm.operands[i].IsComputed()) continue;
+    const GemmOperand& operand = gemm.operands[i];
+    if (!operand.IsComputed()) continue;
     const double bytes = 2.0 * ShapeUtil::ByteSizeOfElementsRecursive(
                                    gemm.dot->operand(i)->shape());
-    saved +=
+    const absl::Duration copying =
         GpuPerformanceModel::LaunchOverhead() +
         absl::Seconds(bytes / static_cast<double>(device.memory_bandwidth()));
+    saved += copying / operand.readers;
   }
   return saved >
          kSlowerThanLibrary * model->EstimateRunTime(*gemm.dot).compute_time;

@@ -34,13 +34,15 @@ struct GemmFusionOptions {
 // For dots whose operands are matrices in memory, or batches of them (the
 // operand may have more dimensions; see gemm_operand.h), whose slices cut whole
 // rows or columns or pick one of several matrices. Only where that saves time:
-// a copy is not written and not read again, and its kernel is not started; but
-// a dot by a library is counted 25 % faster than one by a compiler. So large
-// dots, which take longer to compute than to read, stay as they are.
+// a copy is not written and not read again, and its kernel is not started
+// (where several dots read a slice, and nobody else, each has its share of
+// that); but a dot by a library is counted 25 % faster than one by a compiler.
+// So large dots, which take longer to compute than to read, stay as they are.
 //
-// Leaves alone: products with vectors, copies that others read or that would
-// fuse with what makes their source, types other than f16, bf16 and f32,
-// algorithms that are asked for, control dependencies. O(instructions).
+// Leaves alone: products with vectors; copies that others than dots read, that
+// several dots read in another type, or that would fuse with what makes their
+// source; types other than f16, bf16 and f32; algorithms that are asked for;
+// control dependencies. O(instructions).
 class GemmFusion : public HloModulePass {
  public:
   explicit GemmFusion(GemmFusionOptions options = {})

@@ -1,5 +1,8 @@
 #include "xla/backends/gpu/transforms/gemm/gemm_operand.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "absl/algorithm/container.h"
 #include "xla/backends/gpu/model/gpu_fusible.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
@@ -22,11 +25,6 @@ bool HasFloats(const HloInstruction& value) {
   return type == F16 || type == BF16 || type == F32;
 }
 
-bool HasOneReader(const HloInstruction& value) {
-  return value.user_count() == 1 && !value.HasControlDependencies() &&
-         &value != value.parent()->root_instruction();
-}
-
 // The operand if the instruction only gives the same memory another shape.
 HloInstruction* OperandOfView(const HloInstruction& value) {
   const bool is_view =
@@ -38,6 +36,29 @@ HloInstruction* OperandOfView(const HloInstruction& value) {
     return nullptr;
   }
   return const_cast<HloInstruction*>(value.operand(0));
+}
+
+// The most dots that are looked at for one slice.
+constexpr int64_t kMaxReaders = 16;
+
+// How many dots read the value, as it is or in another shape or type; 0 if
+// anything else does.
+int64_t CountDotReaders(const HloInstruction& value) {
+  if (value.HasControlDependencies() || value.user_count() > kMaxReaders ||
+      &value == value.parent()->root_instruction()) {
+    return 0;
+  }
+  int64_t count = 0;
+  for (const HloInstruction* user : value.users()) {
+    int64_t added = user->opcode() == HloOpcode::kDot ? 1 : 0;
+    if (OperandOfView(*user) != nullptr ||
+        user->opcode() == HloOpcode::kConvert) {
+      added = CountDotReaders(*user);
+    }
+    if (added == 0) return 0;
+    count += added;
+  }
+  return count <= kMaxReaders ? count : 0;
 }
 
 // Whether the value is in memory in any case: nothing that would fuse with a
@@ -166,14 +187,18 @@ std::optional<GemmOperand> FindGemmOperand(const HloDotInstruction& dot,
   operand.source_dims = operand.dims;
   GemmOperand found = operand;
   HloInstruction* value = whole;
-  while (HasOneReader(*value)) {
+  for (;;) {
+    const int64_t readers = CountDotReaders(*value);
+    if (readers == 0) break;
+    found.readers = std::max(found.readers, readers);
     if (HloInstruction* viewed = OperandOfView(*value)) {
       value = viewed;
       continue;
     }
     HloInstruction* from =
         value->operand_count() > 0 ? value->mutable_operand(0) : nullptr;
-    if (value->opcode() == HloOpcode::kConvert && HasFloats(*from) &&
+    if (value->opcode() == HloOpcode::kConvert && readers == 1 &&
+        HasFloats(*from) &&
         MemoryOrder(value->shape()) == MemoryOrder(from->shape())) {
       found.types.insert(found.types.begin(), value->shape().element_type());
     } else if ((value->opcode() != HloOpcode::kSlice &&
@@ -182,10 +207,9 @@ std::optional<GemmOperand> FindGemmOperand(const HloDotInstruction& dot,
       break;
     }
     found.source = value = from;
-    found.kernels = 1;
     if (!found.cuts.empty()) break;
   }
-  return found.kernels > 0 && IsInMemory(*found.source) ? found : operand;
+  return found.IsComputed() && IsInMemory(*found.source) ? found : operand;
 }
 
 }  // namespace xla::gpu

@@ -41,8 +41,8 @@ struct GemmOperand {
   // Batch (if there is any), then the other two in either order.
   std::vector<int64_t> dims;
   std::vector<DotDimensionKind> kinds;
-  // Instructions that the dot is the only reader of.
-  int64_t kernels = 0;
+  // Dots that share what is computed.
+  int64_t readers = 1;
 
   // Whether anything happens between source and dot.
   bool IsComputed() const { return !cuts.empty() || !types.empty(); }
