@@ -262,6 +262,7 @@ absl::Status Explain(const HloExplainOptions &options,
                 "--strategy=peak-priority or --fit-effort=0 take less");
     std::ostringstream plan;
     const absl::Status fits = Fit(options, module, plan);
+    watch.Stop();
     if (options.html != "-" && options.perfetto != "-") out << plan.str();
     if (!pages || (!fits.ok() && !absl::IsResourceExhausted(fits))) return fits;
     before.set_plan(plan.str());
@@ -282,7 +283,7 @@ absl::Status Explain(const HloExplainOptions &options,
       BuiltMemoryReport built,
       BuildMemoryReport(schedule, *prepared.alias_analysis, report_options));
   *built.report.mutable_input() = prepared.input;
-  watch.Phase("writing the report");
+  watch.Stop();
   TF_RETURN_IF_ERROR(
       WriteReport(options, *module, *prepared.alias_analysis, built, out));
   if (!options.buffers.empty()) {

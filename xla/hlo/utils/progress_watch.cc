@@ -10,7 +10,7 @@ ProgressWatch::ProgressWatch(std::ostream* out, absl::Duration patience)
   if (out_ != nullptr) thread_ = std::thread([this] { Watch(); });
 }
 
-ProgressWatch::~ProgressWatch() {
+void ProgressWatch::Stop() {
   if (!thread_.joinable()) return;
   {
     absl::MutexLock lock(&mutex_);

@@ -26,13 +26,16 @@ class ProgressWatch {
   // is ever written, and there is no thread.
   explicit ProgressWatch(std::ostream* out,
                          absl::Duration patience = absl::Seconds(2));
-  ~ProgressWatch();
+  ~ProgressWatch() { Stop(); }
 
   ProgressWatch(const ProgressWatch&) = delete;
   ProgressWatch& operator=(const ProgressWatch&) = delete;
 
   // What goes on from now on; `shorter` may be empty.
   void Phase(absl::string_view doing, absl::string_view shorter = "");
+
+  // Takes the line away, for results that go to the same terminal.
+  void Stop();
 
  private:
   void Watch();

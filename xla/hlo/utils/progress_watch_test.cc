@@ -28,6 +28,8 @@ TEST(ProgressWatchTest, LongRunsSayWhatTheyDoAndClearTheLine) {
     ProgressWatch watch(&out, absl::Milliseconds(20));
     watch.Phase("planning", "--effort=0 takes less");
     absl::SleepFor(absl::Milliseconds(400));
+    watch.Stop();
+    EXPECT_THAT(out.str(), EndsWith("\r\033[K"));
   }
   EXPECT_THAT(out.str(), HasSubstr("0 s  planning (--effort=0 takes less)"));
   EXPECT_THAT(out.str(), EndsWith("\r\033[K"));
