@@ -68,6 +68,22 @@ bool KeepsOrder(const HloInstruction& output) {
   return true;
 }
 
+// Whether what comes behind the hero reads anything else.
+bool ReadsBesides(const HloInstruction& output, const HloInstruction& hero) {
+  std::vector<const HloInstruction*> stack = {&output};
+  absl::flat_hash_set<const HloInstruction*> seen = {&output};
+  while (!stack.empty()) {
+    const HloInstruction* value = stack.back();
+    stack.pop_back();
+    if (value == &hero) continue;
+    if (value->operand_count() == 0) return true;
+    for (const HloInstruction* operand : value->operands()) {
+      if (seen.insert(operand).second) stack.push_back(operand);
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 OutputKinds KindsOfOutputs(const HloInstruction& kernel,
@@ -81,7 +97,8 @@ OutputKinds KindsOfOutputs(const HloInstruction& kernel,
     const HloInstruction& hero = FindNonTrivialHero(*output);
     kinds.reshaped_reduction |=
         hero.opcode() == HloOpcode::kReduce && hero.shape().IsArray() &&
-        !ShapeUtil::SameDimensions(hero.shape(), output->shape());
+        (!ShapeUtil::SameDimensions(hero.shape(), output->shape()) ||
+         ReadsBesides(*output, hero));
   }
   return kinds;
 }
@@ -89,7 +106,8 @@ OutputKinds KindsOfOutputs(const HloInstruction& kernel,
 FusionDecision CanWriteTogether(const OutputKinds& a, const OutputKinds& b) {
   if ((a.reshaped_reduction && b.loop) || (b.reshaped_reduction && a.loop)) {
     return FusionDecision::Forbid(
-        "a reduction's result in other dimensions, and one of a loop");
+        "a reduction's result in other dimensions or computed with other "
+        "values, and one of a loop");
   }
   return FusionDecision::Allow();
 }

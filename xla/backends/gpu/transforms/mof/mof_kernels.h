@@ -35,7 +35,8 @@ struct MofContext {
 
 // Outputs of a kernel that code generators cannot write together.
 struct OutputKinds {
-  // A reduction's result in other dimensions: reshape(reduce(x)).
+  // A reduction's result in other dimensions, reshape(reduce(x)), or computed
+  // with other values, divide(reduce(x), y).
   bool reshaped_reduction = false;
   // One that neither a reduction nor a tiled transpose makes.
   bool loop = false;
