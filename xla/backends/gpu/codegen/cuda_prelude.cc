@@ -87,6 +87,14 @@ KIR_UNARY(sin, sin(double(a)))
 KIR_UNARY(cos, cos(double(a)))
 KIR_UNARY(floor, floor(double(a)))
 KIR_UNARY(ceil, ceil(double(a)))
+KIR_UNARY(tan, tan(double(a)))
+KIR_UNARY(expm1, expm1(double(a)))
+KIR_UNARY(log1p, log1p(double(a)))
+KIR_UNARY(cbrt, cbrt(double(a)))
+KIR_UNARY(erf, erf(double(a)))
+KIR_UNARY(sign, a > 0 ? T(1) : a < 0 ? T(-1) : a)
+KIR_UNARY(rint, rint(double(a)))
+KIR_UNARY(round, round(double(a)))
 KIR_UNARY(relu, a > 0 ? a : T(0))
 KIR_UNARY(sigmoid, 1 / (1 + exp(-double(a))))
 KIR_UNARY(not, a == 0)
@@ -96,8 +104,12 @@ KIR_BINARY(sub, a - b)
 KIR_BINARY(mul, a * b)
 KIR_BINARY(div, a / b)
 KIR_BINARY(rem, fmod(double(a), double(b)))
-KIR_BINARY(max, a > b ? a : b)
-KIR_BINARY(min, a < b ? a : b)
+KIR_BINARY(max, a != a || a > b ? a : b)
+KIR_BINARY(min, a != a || a < b ? a : b)
+KIR_BINARY(atan2, atan2(double(a), double(b)))
+KIR_BINARY(shl, b < 0 || b > 63 ? Index(0)
+                                : Index((unsigned long long)(a) << int(b)))
+KIR_BINARY(shr, b < 0 || b > 63 ? Index(a < 0 ? -1 : 0) : Index(a) >> int(b))
 KIR_BINARY(pow, pow(double(a), double(b)))
 KIR_BINARY(and, Index(a) & Index(b))
 KIR_BINARY(or, Index(a) | Index(b))
@@ -107,6 +119,27 @@ KIR_BINARY(lt, a < b)
 KIR_BINARY(le, a <= b)
 KIR_BINARY(gt, a > b)
 KIR_BINARY(ge, a >= b)
+KIR Index kir_popcnt_bits(unsigned long long v) {
+  Index n = 0;
+  for (; v != 0; v &= v - 1) ++n;
+  return n;
+}
+KIR_UNARY(popcnt, kir_popcnt_bits((unsigned long long)(a)))
+// Of a result of type To, and to one: what is beyond its ends becomes an end.
+template <class To, class T> KIR T kir_clz(T a) {
+  Index n = 8 * sizeof(To);
+  for (unsigned long long v = (unsigned long long)(a); v != 0; v >>= 1) --n;
+  return T(n);
+}
+template <class To, class T> KIR To kir_saturate(T a) {
+  constexpr bool is_signed = To(-1) < To(0);
+  constexpr To max = is_signed
+      ? To(~0ull >> (64 - 8 * sizeof(To) + 1)) : To(~0ull);
+  if (a != a) return To(0);
+  if (double(a) >= double(max)) return max;
+  if (double(a) <= (is_signed ? -double(max) - 1 : 0)) return To(is_signed ? -max - 1 : 0);
+  return To(a);
+}
 template <class T> KIR T kir_select(T c, T a, T b) { return c != 0 ? a : b; }
 template <class T> KIR T kir_fma(T a, T b, T c) { return a * b + c; }
 template <class T> KIR T kir_clamp(T lo, T x, T hi) {

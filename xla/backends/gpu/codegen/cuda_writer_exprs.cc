@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -8,7 +9,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "xla/backends/gpu/codegen/cuda_writer.h"
@@ -71,6 +74,22 @@ bool IsInteger(kir::ElementType type) {
       return false;
   }
 }
+
+namespace {
+
+// All digits that the number has.
+std::string NumberText(double value) {
+  if (std::isinf(value)) return value > 0 ? "INFINITY" : "-INFINITY";
+  for (int digits = 1;; ++digits) {
+    const std::string text = absl::StrFormat("%.*g", digits, value);
+    double back = 0;
+    if (digits == 17 || (absl::SimpleAtod(text, &back) && back == value)) {
+      return text;
+    }
+  }
+}
+
+}  // namespace
 
 std::string CombinerName(kir::Combiner combiner) {
   switch (combiner) {
@@ -215,7 +234,8 @@ std::vector<std::string> Writer::Inputs(const kir::Expr& expr,
     } else if (const auto* e = std::get_if<AffineExpr>(&argument)) {
       in.push_back(absl::StrCat(type, "(", Text(*e), ")"));
     } else {
-      in.push_back(absl::StrCat(type, "(", std::get<double>(argument), ")"));
+      in.push_back(
+          absl::StrCat(type, "(", NumberText(std::get<double>(argument)), ")"));
     }
   }
   return in;
@@ -239,6 +259,11 @@ std::string Writer::Value(const kir::Expr& expr,
       return absl::StrCat(in.size() > 2 ? in[2] : before, " + ", in[0], " * ",
                           in[1]);
     case kir::OpClass::kPointwise:
+      if (expr.op == "saturate" || expr.op == "clz") {
+        const kir::Buffer& target = kernel_.buffers[expr.outputs[0].buffer];
+        return absl::StrCat("kir_", expr.op, "<", TypeName(target.type), ", ",
+                            type, ">(", in[0], ")");
+      }
       return absl::StrCat("kir_", expr.op, "<", type, ">(",
                           absl::StrJoin(in, ", "), ")");
     default:

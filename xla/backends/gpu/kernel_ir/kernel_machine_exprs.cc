@@ -101,7 +101,9 @@ absl::Status Machine::Finish(int t, const CodeInstruction& i,
       break;
     }
     default:
-      Store(t, places[0], ApplyKernelOp(expr.op, in), i);
+      Store(t, places[0],
+            ApplyKernelOp(expr.op, in, kernel_.buffers[places[0].buffer].type),
+            i);
       for (size_t k = 1; k < places.size(); ++k) Store(t, places[k], in[0], i);
   }
   return absl::OkStatus();
@@ -178,7 +180,9 @@ absl::Status Machine::Transfer(int t, const CodeInstruction& i) {
         return ErrorAt(i, absl::StatusCode::kOutOfRange,
                        "an index lies outside of its buffer");
       }
-      Store(t, place, ApplyKernelOp(expr.op, in), i, transfer, proxy);
+      Store(t, place,
+            ApplyKernelOp(expr.op, in, kernel_.buffers[place.buffer].type), i,
+            transfer, proxy);
     }
   }
   if (joined) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/string_view.h"
@@ -14,12 +15,45 @@ namespace {
 
 using kir::ElementType;
 
-// Keeps `bits` bits of the significand, ties to even.
-double RoundSignificand(double value, int bits) {
-  if (value == 0 || !std::isfinite(value)) return value;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// Keeps `bits` bits of the significand, ties to even, and fewer below the
+// least normal number, which is 2^(min_exponent - 1). What is more than `max`
+// then becomes `beyond`, with its sign.
+double RoundSignificand(double value, int bits, int min_exponent, double max,
+                        double beyond) {
+  if (value == 0 || std::isnan(value)) return value;
+  if (std::isinf(value)) return std::copysign(beyond, value);
   int exponent = 0;
-  const double m = std::frexp(value, &exponent);
-  return std::ldexp(std::nearbyint(std::ldexp(m, bits)), exponent - bits);
+  std::frexp(value, &exponent);
+  const int last = std::max(exponent, min_exponent) - bits;
+  value = std::ldexp(std::nearbyint(std::ldexp(value, -last)), last);
+  return std::fabs(value) > max ? std::copysign(beyond, value) : value;
+}
+
+int IntegerBits(ElementType type) {
+  switch (type) {
+    case ElementType::kS8:
+    case ElementType::kU8:
+      return 8;
+    case ElementType::kS16:
+    case ElementType::kU16:
+      return 16;
+    case ElementType::kS32:
+    case ElementType::kU32:
+      return 32;
+    case ElementType::kS64:
+    case ElementType::kU64:
+      return 64;
+    default:
+      return 0;  // None.
+  }
+}
+
+bool IsUnsigned(ElementType type) {
+  return type == ElementType::kU8 || type == ElementType::kU16 ||
+         type == ElementType::kU32 || type == ElementType::kU64;
 }
 
 double Wrap(double value, int bits, bool is_signed) {
@@ -33,6 +67,61 @@ double Wrap(double value, int bits, bool is_signed) {
 
 int64_t Integer(double v) {
   return static_cast<int64_t>(std::max(-9.0e18, std::min(9.0e18, v)));
+}
+
+// Towards zero; at the ends of the type where it is beyond.
+double Saturate(double v, ElementType type) {
+  const int bits = IntegerBits(type) - (IsUnsigned(type) ? 0 : 1);
+  if (std::isnan(v)) return 0;
+  const double end = std::ldexp(1.0, bits);
+  if (v >= end) return end - 1;
+  return std::max(std::trunc(v), IsUnsigned(type) ? 0 : -end);
+}
+
+// Sums, products and shifts of integers of up to 32 bits: exact, then wrapped.
+// Of 64 bits: as far as a double holds them.
+std::optional<double> ApplyInteger(absl::string_view op, double a, double b,
+                                   ElementType type) {
+  const int bits = IntegerBits(type);
+  if (bits == 0) return std::nullopt;
+  const auto x = static_cast<uint64_t>(Integer(a));
+  const auto y = static_cast<uint64_t>(Integer(b));
+  uint64_t r;
+  if (op == "mul" && std::fabs(a * b) >= 0x1p53) {
+    r = x * y;
+  } else if (op == "shl") {
+    r = b < 0 || b >= bits ? 0 : x << y;
+  } else {
+    return std::nullopt;
+  }
+  if (bits < 64) r &= (uint64_t{1} << bits) - 1;
+  return IsUnsigned(type) || bits < 64
+             ? static_cast<double>(r)
+             : static_cast<double>(static_cast<int64_t>(r));
+}
+
+double ShiftRight(double a, double b) {
+  const bool out = b < 0 || b > 63;
+  return out ? (a < 0 ? -1.0 : 0.0)
+             : static_cast<double>(Integer(a) >> static_cast<int>(b));
+}
+
+double CountBits(double v) {
+  auto bits = static_cast<uint64_t>(v);
+  double count = 0;
+  for (; bits != 0; bits &= bits - 1) ++count;
+  return count;
+}
+
+double LeadingZeros(double v, ElementType type) {
+  auto bits = static_cast<uint64_t>(v);
+  double count = IntegerBits(type);
+  for (; bits != 0; bits >>= 1) --count;
+  return count;
+}
+
+double Sign(double v) {
+  return v == 0 || std::isnan(v) ? v : std::copysign(1.0, v);
 }
 
 }  // namespace
@@ -57,13 +146,13 @@ double RoundToType(double value, ElementType type) {
     case ElementType::kU64:
       return std::trunc(value);
     case ElementType::kF16:
-      return RoundSignificand(value, 11);
+      return RoundSignificand(value, 11, -13, 65504, kInfinity);
     case ElementType::kBF16:
-      return RoundSignificand(value, 8);
+      return RoundSignificand(value, 8, -125, 0x1.fep127, kInfinity);
     case ElementType::kF8E4M3FN:
-      return RoundSignificand(value, 4);
+      return RoundSignificand(value, 4, -5, 448, kNan);
     case ElementType::kF8E5M2:
-      return RoundSignificand(value, 3);
+      return RoundSignificand(value, 3, -13, 57344, kInfinity);
     case ElementType::kF32:
       return static_cast<float>(value);
     default:
@@ -71,7 +160,8 @@ double RoundToType(double value, ElementType type) {
   }
 }
 
-double ApplyKernelOp(absl::string_view op, absl::Span<const double> x) {
+double ApplyKernelOp(absl::string_view op, absl::Span<const double> x,
+                     ElementType type) {
   const double a = x.empty() ? 0 : x[0];
   const double b = x.size() > 1 ? x[1] : 0;
   const double c = x.size() > 2 ? x[2] : 0;
@@ -89,6 +179,15 @@ double ApplyKernelOp(absl::string_view op, absl::Span<const double> x) {
       {"cos", [](double v) { return std::cos(v); }},
       {"floor", [](double v) { return std::floor(v); }},
       {"ceil", [](double v) { return std::ceil(v); }},
+      {"tan", [](double v) { return std::tan(v); }},
+      {"expm1", [](double v) { return std::expm1(v); }},
+      {"log1p", [](double v) { return std::log1p(v); }},
+      {"cbrt", [](double v) { return std::cbrt(v); }},
+      {"erf", [](double v) { return std::erf(v); }},
+      {"sign", Sign},
+      {"rint", [](double v) { return std::nearbyint(v); }},
+      {"round", [](double v) { return std::round(v); }},
+      {"popcnt", CountBits},
       {"relu", [](double v) { return std::max(v, 0.0); }},
       {"sigmoid", [](double v) { return 1 / (1 + std::exp(-v)); }},
       {"not", [](double v) { return v == 0 ? 1.0 : 0.0; }},
@@ -96,17 +195,25 @@ double ApplyKernelOp(absl::string_view op, absl::Span<const double> x) {
   for (const auto& [name, function] : kUnary) {
     if (name == op) return function(a);
   }
+  if (std::optional<double> exact = ApplyInteger(op, a, b, type)) {
+    return *exact;
+  }
   if (op == "add") return a + b;
   if (op == "sub") return a - b;
   if (op == "mul") return a * b;
   if (op == "div") return a / b;
   if (op == "rem") return std::fmod(a, b);
-  if (op == "max") return std::max(a, b);
-  if (op == "min") return std::min(a, b);
+  // Both hand NaN on.
+  if (op == "max") return std::isnan(a) || a > b ? a : b;
+  if (op == "min") return std::isnan(a) || a < b ? a : b;
   if (op == "pow") return std::pow(a, b);
   if (op == "and") return static_cast<double>(Integer(a) & Integer(b));
   if (op == "or") return static_cast<double>(Integer(a) | Integer(b));
   if (op == "xor") return static_cast<double>(Integer(a) ^ Integer(b));
+  if (op == "shr") return ShiftRight(a, b);
+  if (op == "atan2") return std::atan2(a, b);
+  if (op == "clz") return LeadingZeros(a, type);
+  if (op == "saturate") return Saturate(a, type);
   if (op == "eq") return a == b;
   if (op == "lt") return a < b;
   if (op == "le") return a <= b;

@@ -14,7 +14,10 @@ namespace xla::gpu {
 double RoundToType(double value, kir::ElementType type);
 
 // Element-wise operations, and those that hand one element on (copy, pad, …).
-double ApplyKernelOp(absl::string_view op, absl::Span<const double> arguments);
+// `type` is that of the result: sums, products and shifts of integers wrap as
+// the type does, however large they are on the way.
+double ApplyKernelOp(absl::string_view op, absl::Span<const double> arguments,
+                     kir::ElementType type);
 
 double ApplyCombiner(kir::Combiner combiner, double a, double b);
 double CombinerIdentity(kir::Combiner combiner);
