@@ -63,7 +63,7 @@ SIBLINGS = [
     ["backends/gpu/smem/baseline", "backends/gpu/smem/check"],
     ["backends/gpu/smem/plan"],
     ["backends/gpu/smem/report"],
-    ["backends/gpu/codegen"],
+    ["backends/gpu/codegen", "backends/gpu/lowering"],
     ["backends/gpu/fusion/explain"],
     ["backends/gpu/fusion"],
     [

@@ -13,6 +13,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "re2/re2.h"
+#include "xla/backends/gpu/lowering/module_lowering.h"
 #include "xla/hlo/analysis/cost/gpu_devices.h"
 #include "xla/hlo/evaluator/run/module_meaning.h"
 #include "xla/hlo/ir/hlo_partitions.h"
@@ -238,6 +239,8 @@ std::string EmitModule(Emit emit, const HloModule& module) {
       return ModuleToTextProto(module);
     case Emit::kDot:
       return ModuleToDot(module);
+    case Emit::kKir:
+      return gpu::LowerModule(module).ToString();
     case Emit::kNone:
       return "";
   }
@@ -452,13 +455,13 @@ absl::Status JoinErrors(const std::vector<absl::Status>& errors) {
 bool AbslParseFlag(absl::string_view text, HloOptOptions::Emit* emit,
                    std::string* error) {
   for (Emit e : {Emit::kHlo, Emit::kShort, Emit::kProto, Emit::kTextProto,
-                 Emit::kDot, Emit::kNone}) {
+                 Emit::kDot, Emit::kKir, Emit::kNone}) {
     if (text == AbslUnparseFlag(e)) {
       *emit = e;
       return true;
     }
   }
-  *error = "expected hlo, short, proto, pbtxt, dot or none";
+  *error = "expected hlo, short, proto, pbtxt, dot, kir or none";
   return false;
 }
 
@@ -474,6 +477,8 @@ std::string AbslUnparseFlag(HloOptOptions::Emit emit) {
       return "pbtxt";
     case Emit::kDot:
       return "dot";
+    case Emit::kKir:
+      return "kir";
     case Emit::kNone:
       return "none";
   }

@@ -19,7 +19,7 @@ inline constexpr char kHloOptStages[] = "hlo";
 // The work of the hlo-opt tool: reads modules, runs a pipeline on each, writes
 // what came out. The tool adds flags to it.
 struct HloOptOptions {
-  enum class Emit { kHlo, kShort, kProto, kTextProto, kDot, kNone };
+  enum class Emit { kHlo, kShort, kProto, kTextProto, kDot, kKir, kNone };
   enum class Report { kNone, kText, kJson };
 
   // Passes as text (see PassRegistry), or the name of a pipeline; passes run

@@ -1,0 +1,218 @@
+#include "xla/backends/gpu/lowering/element_emitter.h"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/primitive_util.h"
+#include "xla/status_macros.h"
+#include "xla/xla_data.pb.h"
+
+namespace xla::gpu {
+namespace {
+
+using kir::ElementType;
+using kir::Operand;
+
+// Operands of operands that are followed: the walk is recursive.
+constexpr int kMaxDepth = 1000;
+
+}  // namespace
+
+absl::StatusOr<ElementType> KernelType(PrimitiveType type) {
+  switch (type) {
+    case PRED:
+      return ElementType::kPred;
+    case S8:
+      return ElementType::kS8;
+    case U8:
+      return ElementType::kU8;
+    case S16:
+      return ElementType::kS16;
+    case U16:
+      return ElementType::kU16;
+    case S32:
+      return ElementType::kS32;
+    case U32:
+      return ElementType::kU32;
+    case S64:
+      return ElementType::kS64;
+    case U64:
+      return ElementType::kU64;
+    case F16:
+      return ElementType::kF16;
+    case BF16:
+      return ElementType::kBF16;
+    case F32:
+      return ElementType::kF32;
+    case F64:
+      return ElementType::kF64;
+    case F8E4M3FN:
+      return ElementType::kF8E4M3FN;
+    case F8E5M2:
+      return ElementType::kF8E5M2;
+    default:
+      return absl::UnimplementedError(
+          absl::StrCat("elements of type ",
+                       primitive_util::LowercasePrimitiveTypeName(type)));
+  }
+}
+
+absl::Status NotLowered(const HloInstruction& hlo, absl::string_view reason) {
+  return absl::UnimplementedError(absl::StrCat(
+      HloOpcodeString(hlo.opcode()), ": ", reason, ", in ", hlo.name()));
+}
+
+const std::vector<Operand>* ElementEmitter::Find(const Key& key) const {
+  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+    const auto found = scope->values.find(key);
+    if (found != scope->values.end()) return &found->second;
+  }
+  return nullptr;
+}
+
+void ElementEmitter::Remember(const HloInstruction& hlo, const Indices& indices,
+                              std::vector<Operand> values) {
+  scopes_.back().values[{&hlo, indices}] = std::move(values);
+}
+
+absl::Status ElementEmitter::InScope(absl::FunctionRef<absl::Status()> body) {
+  scopes_.emplace_back();
+  const absl::Status status = body();
+  scopes_.pop_back();
+  return status;
+}
+
+absl::StatusOr<std::vector<Operand>> ElementEmitter::Apply(
+    const HloComputation& computation, absl::Span<const Operand> args) {
+  std::vector<Operand> results;
+  RETURN_IF_ERROR(InScope([&]() -> absl::Status {
+    for (size_t p = 0; p < args.size(); ++p) {
+      Remember(*computation.parameter_instruction(p), {}, {args[p]});
+    }
+    const HloInstruction& root = *computation.root_instruction();
+    const int64_t count =
+        root.shape().IsTuple() ? root.shape().tuple_shapes().size() : 1;
+    for (int64_t k = 0; k < count; ++k) {
+      ASSIGN_OR_RETURN(Operand result, Element(root, {}, k));
+      results.push_back(result);
+    }
+    return absl::OkStatus();
+  }));
+  return results;
+}
+
+absl::StatusOr<Operand> ElementEmitter::Element(const HloInstruction& hlo,
+                                                const Indices& indices,
+                                                int64_t tuple_index) {
+  if (hlo.opcode() == HloOpcode::kTuple) {
+    return Element(*hlo.operand(tuple_index), indices);
+  }
+  const Key key(&hlo, indices);
+  if (const std::vector<Operand>* known = Find(key)) {
+    return (*known)[tuple_index];
+  }
+  if (++depth_ > kMaxDepth) {
+    return NotLowered(hlo, "instructions are nested too deep");
+  }
+  absl::Cleanup up = [this] { --depth_; };
+  if (hlo.opcode() == HloOpcode::kGetTupleElement &&
+      inputs_.find(&hlo) == inputs_.end()) {
+    return Element(*hlo.operand(0), indices, hlo.tuple_index());
+  }
+  for (const AffineExpr& index : indices) {
+    if (!index.IsValid()) return NotLowered(hlo, "an index is too large");
+  }
+  RETURN_IF_ERROR(builder_.status());
+  ASSIGN_OR_RETURN(std::vector<Operand> values, Compute(hlo, indices));
+  const Operand value = values[tuple_index];
+  Remember(hlo, indices, std::move(values));
+  return value;
+}
+
+absl::StatusOr<Operand> ElementEmitter::Load(const HloInstruction& hlo,
+                                             kir::BufferId buffer,
+                                             const Indices& indices) {
+  ASSIGN_OR_RETURN(const ElementType type,
+                   KernelType(hlo.shape().element_type()));
+  Operand array;
+  array.buffer = buffer;
+  array.indices = MemoryIndices(hlo.shape(), indices);
+  AffineExpr number;
+  bool reads_register = false;
+  const std::vector<int64_t> strides = MemoryStrides(hlo.shape());
+  for (size_t d = 0; d < indices.size(); ++d) {
+    reads_register |= builder_.ReadsRegister(indices[d]);
+    number = number + indices[d] * AffineExpr(strides[d]);
+  }
+  if (!reads_register) return builder_.Emit("copy", type, {array});
+  ASSIGN_OR_RETURN(kir::Argument place, builder_.Number(number));
+  if (!std::holds_alternative<Operand>(place)) {
+    place = builder_.Emit("copy", ElementType::kS64, {place});
+  }
+  for (AffineExpr& index : array.indices) index = 0;
+  return builder_.Emit("gather", type, {array, place});
+}
+
+ElementEmitter::Values ElementEmitter::Compute(const HloInstruction& hlo,
+                                               const Indices& indices) {
+  const auto input = inputs_.find(&hlo);
+  if (input != inputs_.end()) {
+    ASSIGN_OR_RETURN(Operand value, Load(hlo, input->second, indices));
+    return std::vector<Operand>{value};
+  }
+  switch (hlo.opcode()) {
+    case HloOpcode::kConstant:
+      return Constant(hlo);
+    case HloOpcode::kIota:
+      return Iota(hlo, indices);
+    case HloOpcode::kPad:
+      return Pad(hlo, indices);
+    case HloOpcode::kConcatenate: {
+      ASSIGN_OR_RETURN(Operand value, Concatenate(hlo, indices, 0));
+      return std::vector<Operand>{value};
+    }
+    case HloOpcode::kDynamicSlice:
+      return DynamicSlice(hlo, indices);
+    case HloOpcode::kDynamicUpdateSlice:
+      return DynamicUpdateSlice(hlo, indices);
+    case HloOpcode::kGather:
+      return Gather(hlo, indices);
+    case HloOpcode::kReduce:
+      return Reduce(hlo, indices);
+    case HloOpcode::kReduceWindow:
+      return ReduceWindow(hlo, indices);
+    case HloOpcode::kDot:
+      return Dot(hlo, indices);
+    case HloOpcode::kBitcast:
+    case HloOpcode::kBroadcast:
+    case HloOpcode::kCopy:
+    case HloOpcode::kReshape:
+    case HloOpcode::kReverse:
+    case HloOpcode::kSlice:
+    case HloOpcode::kTranspose: {
+      const HloInstruction& operand = *hlo.operand(0);
+      if (operand.shape().element_type() != hlo.shape().element_type()) {
+        return NotLowered(hlo, "the element type changes");
+      }
+      ASSIGN_OR_RETURN(
+          Operand value,
+          Element(operand, MapIndices(hlo, 0, indices, builder_.ranges())));
+      return std::vector<Operand>{value};
+    }
+    default:
+      if (hlo.IsElementwise() || hlo.opcode() == HloOpcode::kMap) {
+        return Elementwise(hlo, indices);
+      }
+      return NotLowered(hlo, "not lowered");
+  }
+}
+
+}  // namespace xla::gpu

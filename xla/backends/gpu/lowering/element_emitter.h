@@ -1,0 +1,147 @@
+#ifndef XLA_BACKENDS_GPU_LOWERING_ELEMENT_EMITTER_H_
+#define XLA_BACKENDS_GPU_LOWERING_ELEMENT_EMITTER_H_
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "xla/backends/gpu/kernel_ir/kernel.h"
+#include "xla/backends/gpu/lowering/index_maps.h"
+#include "xla/backends/gpu/lowering/kernel_builder.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+
+// What one thread does for one element of a value inside a kernel: it computes
+// the elements of the operands that this takes, and those of theirs.
+//
+//   n = negate(transpose(x))  element [i, j]  ->  %v0[0] = copy(%x[j, i])
+//                                                 %v1[0] = neg(%v0[0])
+//
+// An element is computed once in a scope (the body of a kernel, of a loop, of a
+// branch), however many ask for it. Reductions, windows and dots become loops
+// of that thread.
+//
+// Unimplemented names opcode, reason and instruction.
+
+namespace xla::gpu {
+
+// The type of registers and arrays that hold elements of this one.
+// Unimplemented for complex numbers, less than a byte, and floats of eight bits
+// other than f8e4m3fn and f8e5m2.
+absl::StatusOr<kir::ElementType> KernelType(PrimitiveType type);
+
+// "OPCODE: REASON, in NAME".
+absl::Status NotLowered(const HloInstruction& hlo, absl::string_view reason);
+
+class ElementEmitter {
+ public:
+  explicit ElementEmitter(KernelBuilder* builder) : builder_(*builder) {
+    scopes_.emplace_back();
+  }
+
+  // An array that is read from memory: an operand of the kernel, a constant of
+  // several elements.
+  void AddInput(const HloInstruction* hlo, kir::BufferId buffer) {
+    inputs_[hlo] = buffer;
+  }
+
+  // One element; of element `tuple_index` where the value is a tuple.
+  absl::StatusOr<kir::Operand> Element(const HloInstruction& hlo,
+                                       const Indices& indices,
+                                       int64_t tuple_index = 0);
+  // Calls `body` with nothing of what it computes known outside.
+  absl::Status InScope(absl::FunctionRef<absl::Status()> body);
+  // The results of a computation on scalars.
+  absl::StatusOr<std::vector<kir::Operand>> Apply(
+      const HloComputation& computation, absl::Span<const kir::Operand> args);
+
+  // For reductions that threads share: the accumulators with their initial
+  // values, one more element, and the results in the reduction's types.
+  absl::StatusOr<std::vector<kir::Operand>> BeginReduction(
+      const HloInstruction& hlo);
+  absl::Status Accumulate(const HloInstruction& hlo,
+                          absl::Span<const kir::Operand> accumulators,
+                          absl::Span<const kir::Operand> values);
+  absl::StatusOr<std::vector<kir::Operand>> EndReduction(
+      const HloInstruction& hlo, absl::Span<const kir::Operand> accumulators);
+  // What the element is known to be from here on, in this scope.
+  void Remember(const HloInstruction& hlo, const Indices& indices,
+                std::vector<kir::Operand> values);
+
+ private:
+  using Key = std::pair<const HloInstruction*, Indices>;
+  struct Scope {
+    // Looked up, never walked: pointers order nothing that is written.
+    std::map<Key, std::vector<kir::Operand>> values;
+    std::map<std::pair<const HloInstruction*, int64_t>, AffineExpr> starts;
+  };
+  using Values = absl::StatusOr<std::vector<kir::Operand>>;
+
+  const std::vector<kir::Operand>* Find(const Key& key) const;
+  absl::StatusOr<kir::Operand> Load(const HloInstruction& hlo,
+                                    kir::BufferId buffer,
+                                    const Indices& indices);
+  Values Compute(const HloInstruction& hlo, const Indices& indices);
+
+  // element_emitter_arithmetic.cc
+  Values Constant(const HloInstruction& hlo);
+  Values Elementwise(const HloInstruction& hlo, const Indices& indices);
+  absl::StatusOr<std::vector<kir::Operand>> OperandElements(
+      const HloInstruction& hlo, const Indices& indices);
+  absl::StatusOr<kir::Operand> Binary(const HloInstruction& hlo,
+                                      const kir::Operand& a,
+                                      const kir::Operand& b,
+                                      kir::ElementType type);
+  absl::StatusOr<kir::Operand> Unary(const HloInstruction& hlo,
+                                     const kir::Operand& a,
+                                     kir::ElementType type);
+  absl::StatusOr<kir::Operand> Divide(const HloInstruction& hlo,
+                                      const kir::Operand& a,
+                                      const kir::Operand& b,
+                                      kir::ElementType type);
+  absl::StatusOr<kir::Operand> Compare(const HloInstruction& hlo,
+                                       const kir::Operand& a,
+                                       const kir::Operand& b);
+  absl::StatusOr<kir::Operand> Convert(const HloInstruction& hlo,
+                                       const kir::Operand& a,
+                                       kir::ElementType type);
+
+  // element_emitter_movement.cc
+  absl::StatusOr<AffineExpr> Start(const HloInstruction& start,
+                                   const Indices& indices, int64_t limit);
+  // The element where the condition holds, else what `otherwise` computes.
+  absl::StatusOr<kir::Operand> Choose(
+      const ConditionalIndices& where, const HloInstruction& hlo,
+      absl::FunctionRef<absl::StatusOr<kir::Operand>()> otherwise);
+  Values Iota(const HloInstruction& hlo, const Indices& indices);
+  Values Pad(const HloInstruction& hlo, const Indices& indices);
+  absl::StatusOr<kir::Operand> Concatenate(const HloInstruction& hlo,
+                                           const Indices& indices,
+                                           int64_t first);
+  Values DynamicSlice(const HloInstruction& hlo, const Indices& indices);
+  Values DynamicUpdateSlice(const HloInstruction& hlo, const Indices& indices);
+  Values Gather(const HloInstruction& hlo, const Indices& indices);
+
+  // element_emitter_reductions.cc
+  Values Reduce(const HloInstruction& hlo, const Indices& indices);
+  Values ReduceWindow(const HloInstruction& hlo, const Indices& indices);
+  Values Dot(const HloInstruction& hlo, const Indices& indices);
+  // Loops over `extents`, the last innermost.
+  absl::Status Loops(absl::Span<const int64_t> extents, Indices* places,
+                     absl::FunctionRef<absl::Status()> body);
+
+  KernelBuilder& builder_;
+  std::map<const HloInstruction*, kir::BufferId> inputs_;
+  std::vector<Scope> scopes_;
+  int depth_ = 0;
+};
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_LOWERING_ELEMENT_EMITTER_H_

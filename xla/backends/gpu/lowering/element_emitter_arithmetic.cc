@@ -1,0 +1,320 @@
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/backends/gpu/lowering/element_emitter.h"
+#include "xla/comparison_util.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/literal.h"
+#include "xla/primitive_util.h"
+#include "xla/shape_util.h"
+#include "xla/status_macros.h"
+
+namespace xla::gpu {
+
+using kir::ElementType;
+using kir::Operand;
+
+namespace {
+
+PrimitiveType TypeOf(const HloInstruction& hlo) {
+  return hlo.shape().element_type();
+}
+
+bool IsInteger(PrimitiveType type) {
+  return primitive_util::IsIntegralType(type);
+}
+
+// The type with the same bits and no sign.
+PrimitiveType Unsigned(PrimitiveType type) {
+  return primitive_util::UnsignedIntegralTypeForBitWidth(
+      primitive_util::BitWidth(type));
+}
+
+// Of one operand and one argument; empty: not among those.
+absl::string_view UnaryOp(HloOpcode opcode) {
+  switch (opcode) {
+    case HloOpcode::kAbs:
+      return "abs";
+    case HloOpcode::kCbrt:
+      return "cbrt";
+    case HloOpcode::kCeil:
+      return "ceil";
+    case HloOpcode::kCos:
+      return "cos";
+    case HloOpcode::kErf:
+      return "erf";
+    case HloOpcode::kExp:
+      return "exp";
+    case HloOpcode::kExpm1:
+      return "expm1";
+    case HloOpcode::kFloor:
+      return "floor";
+    case HloOpcode::kLog:
+      return "log";
+    case HloOpcode::kLog1p:
+      return "log1p";
+    case HloOpcode::kLogistic:
+      return "sigmoid";
+    case HloOpcode::kNegate:
+      return "neg";
+    case HloOpcode::kRoundNearestAfz:
+      return "round";
+    case HloOpcode::kRoundNearestEven:
+      return "rint";
+    case HloOpcode::kRsqrt:
+      return "rsqrt";
+    case HloOpcode::kSign:
+      return "sign";
+    case HloOpcode::kSin:
+      return "sin";
+    case HloOpcode::kSqrt:
+      return "sqrt";
+    case HloOpcode::kTan:
+      return "tan";
+    case HloOpcode::kTanh:
+      return "tanh";
+    default:
+      return "";
+  }
+}
+
+absl::string_view BinaryOp(HloOpcode opcode) {
+  switch (opcode) {
+    case HloOpcode::kAdd:
+      return "add";
+    case HloOpcode::kAnd:
+      return "and";
+    case HloOpcode::kAtan2:
+      return "atan2";
+    case HloOpcode::kMaximum:
+      return "max";
+    case HloOpcode::kMinimum:
+      return "min";
+    case HloOpcode::kMultiply:
+      return "mul";
+    case HloOpcode::kOr:
+      return "or";
+    case HloOpcode::kShiftLeft:
+      return "shl";
+    case HloOpcode::kSubtract:
+      return "sub";
+    case HloOpcode::kXor:
+      return "xor";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+ElementEmitter::Values ElementEmitter::Constant(const HloInstruction& hlo) {
+  ASSIGN_OR_RETURN(const ElementType type, KernelType(TypeOf(hlo)));
+  if (hlo.literal().is_elided()) return NotLowered(hlo, "elided");
+  if (ShapeUtil::ElementsIn(hlo.shape()) != 1) {
+    return NotLowered(hlo, "not in memory");
+  }
+  ASSIGN_OR_RETURN(const Literal number, hlo.literal().Convert(F64));
+  const double value = *number.data<double>().begin();
+  constexpr double kExact = int64_t{1} << 53;
+  if (IsInteger(TypeOf(hlo)) && (value >= kExact || value <= -kExact)) {
+    return NotLowered(hlo, "an integer of more than 53 bits");
+  }
+  if (!std::isfinite(value)) {
+    // .kir texts have finite numbers only.
+    const double sign = std::isnan(value) ? 0 : std::copysign(1, value);
+    return std::vector<Operand>{builder_.Emit("div", type, {sign, 0.0})};
+  }
+  return std::vector<Operand>{builder_.Emit("full", type, {value})};
+}
+
+absl::StatusOr<std::vector<Operand>> ElementEmitter::OperandElements(
+    const HloInstruction& hlo, const Indices& indices) {
+  std::vector<Operand> elements;
+  for (const HloInstruction* operand : hlo.operands()) {
+    // Clamp and select take scalars beside arrays.
+    const bool scalar = ShapeUtil::IsScalar(operand->shape());
+    ASSIGN_OR_RETURN(Operand element,
+                     Element(*operand, scalar ? Indices() : indices));
+    elements.push_back(element);
+  }
+  return elements;
+}
+
+ElementEmitter::Values ElementEmitter::Elementwise(const HloInstruction& hlo,
+                                                   const Indices& indices) {
+  ASSIGN_OR_RETURN(const ElementType type, KernelType(TypeOf(hlo)));
+  ASSIGN_OR_RETURN(const std::vector<Operand> in,
+                   OperandElements(hlo, indices));
+  absl::StatusOr<Operand> value = NotLowered(hlo, "not lowered");
+  switch (hlo.opcode()) {
+    case HloOpcode::kMap: {
+      ASSIGN_OR_RETURN(std::vector<Operand> results,
+                       Apply(*hlo.to_apply(), in));
+      return results;
+    }
+    case HloOpcode::kSelect:
+      value = builder_.Emit("select", type, {in[0], in[1], in[2]});
+      break;
+    case HloOpcode::kClamp:
+      value = builder_.Emit(
+          "min", type, {builder_.Emit("max", type, {in[0], in[1]}), in[2]});
+      break;
+    case HloOpcode::kCompare:
+      value = Compare(hlo, in[0], in[1]);
+      break;
+    case HloOpcode::kConvert:
+      value = Convert(hlo, in[0], type);
+      break;
+    default:
+      if (in.size() == 1) value = Unary(hlo, in[0], type);
+      if (in.size() == 2) value = Binary(hlo, in[0], in[1], type);
+  }
+  RETURN_IF_ERROR(value.status());
+  return std::vector<Operand>{*value};
+}
+
+absl::StatusOr<Operand> ElementEmitter::Unary(const HloInstruction& hlo,
+                                              const Operand& a,
+                                              ElementType type) {
+  const absl::string_view op = UnaryOp(hlo.opcode());
+  if (!op.empty()) return builder_.Emit(op, type, {a});
+  switch (hlo.opcode()) {
+    case HloOpcode::kNot:
+      if (TypeOf(hlo) == PRED) return builder_.Emit("not", type, {a});
+      return builder_.Emit("xor", type, {a, AffineExpr(-1)});
+    case HloOpcode::kIsFinite: {
+      // Infinity less itself is no number.
+      const Operand zero = builder_.Emit("sub", builder_.TypeOf(a), {a, a});
+      return builder_.Emit("eq", type, {zero, AffineExpr(0)});
+    }
+    case HloOpcode::kPopulationCount:
+    case HloOpcode::kClz: {
+      ASSIGN_OR_RETURN(const ElementType bits,
+                       KernelType(Unsigned(TypeOf(hlo))));
+      const Operand value = builder_.Emit("cast", bits, {a});
+      const Operand count = builder_.Emit(
+          hlo.opcode() == HloOpcode::kClz ? "clz" : "popcnt", bits, {value});
+      return builder_.Emit("cast", type, {count});
+    }
+    default:
+      return NotLowered(hlo, "not lowered");
+  }
+}
+
+absl::StatusOr<Operand> ElementEmitter::Binary(const HloInstruction& hlo,
+                                               const Operand& a,
+                                               const Operand& b,
+                                               ElementType type) {
+  const absl::string_view op = BinaryOp(hlo.opcode());
+  if (!op.empty()) return builder_.Emit(op, type, {a, b});
+  switch (hlo.opcode()) {
+    case HloOpcode::kDivide:
+    case HloOpcode::kRemainder:
+      return Divide(hlo, a, b, type);
+    case HloOpcode::kPower:
+      if (IsInteger(TypeOf(hlo))) return NotLowered(hlo, "of integers");
+      return builder_.Emit("pow", type, {a, b});
+    case HloOpcode::kShiftRightArithmetic:
+    case HloOpcode::kShiftRightLogical: {
+      // The sign goes along in a type that has one.
+      const bool logical = hlo.opcode() == HloOpcode::kShiftRightLogical;
+      const int width = primitive_util::BitWidth(TypeOf(hlo));
+      ASSIGN_OR_RETURN(
+          const ElementType bits,
+          KernelType(
+              logical ? primitive_util::UnsignedIntegralTypeForBitWidth(width)
+                      : primitive_util::SignedIntegralTypeForBitWidth(width)));
+      const Operand value = builder_.Emit("cast", bits, {a});
+      const Operand amount = builder_.Emit("cast", bits, {b});
+      return builder_.Emit("cast", type,
+                           {builder_.Emit("shr", bits, {value, amount})});
+    }
+    default:
+      return NotLowered(hlo, "not lowered");
+  }
+}
+
+// Integers divide by zero to -1, and leave all; the least one by -1 to itself,
+// and leaves nothing. No such division is ever made.
+absl::StatusOr<Operand> ElementEmitter::Divide(const HloInstruction& hlo,
+                                               const Operand& a,
+                                               const Operand& b,
+                                               ElementType type) {
+  const bool divides = hlo.opcode() == HloOpcode::kDivide;
+  const absl::string_view op = divides ? "div" : "rem";
+  if (!IsInteger(TypeOf(hlo))) return builder_.Emit(op, type, {a, b});
+  const Operand is_zero =
+      builder_.Emit("eq", ElementType::kPred, {b, AffineExpr(0)});
+  Operand avoided = is_zero;
+  if (primitive_util::IsSignedIntegralType(TypeOf(hlo))) {
+    const int64_t least =
+        primitive_util::BitWidth(TypeOf(hlo)) == 64
+            ? std::numeric_limits<int64_t>::min()
+            : -(int64_t{1} << (primitive_util::BitWidth(TypeOf(hlo)) - 1));
+    const Operand is_least =
+        builder_.Emit("eq", ElementType::kPred, {a, AffineExpr(least)});
+    const Operand is_minus_one =
+        builder_.Emit("eq", ElementType::kPred, {b, AffineExpr(-1)});
+    const Operand both =
+        builder_.Emit("and", ElementType::kPred, {is_least, is_minus_one});
+    avoided = builder_.Emit("or", ElementType::kPred, {is_zero, both});
+  }
+  const Operand divisor =
+      builder_.Emit("select", type, {avoided, AffineExpr(1), b});
+  const Operand result = builder_.Emit(op, type, {a, divisor});
+  if (!divides) return builder_.Emit("select", type, {is_zero, a, result});
+  return builder_.Emit("select", type, {is_zero, AffineExpr(-1), result});
+}
+
+absl::StatusOr<Operand> ElementEmitter::Compare(const HloInstruction& hlo,
+                                                const Operand& a,
+                                                const Operand& b) {
+  if (hlo.comparison_order() == Comparison::Order::kTotal &&
+      primitive_util::IsFloatingPointType(TypeOf(*hlo.operand(0)))) {
+    return NotLowered(hlo, "in total order");
+  }
+  absl::string_view op;
+  switch (hlo.comparison_direction()) {
+    case ComparisonDirection::kEq:
+    case ComparisonDirection::kNe:
+      op = "eq";
+      break;
+    case ComparisonDirection::kLt:
+      op = "lt";
+      break;
+    case ComparisonDirection::kLe:
+      op = "le";
+      break;
+    case ComparisonDirection::kGt:
+      op = "gt";
+      break;
+    case ComparisonDirection::kGe:
+      op = "ge";
+      break;
+  }
+  const Operand result = builder_.Emit(op, ElementType::kPred, {a, b});
+  if (hlo.comparison_direction() != ComparisonDirection::kNe) return result;
+  return builder_.Emit("not", ElementType::kPred, {result});
+}
+
+absl::StatusOr<Operand> ElementEmitter::Convert(const HloInstruction& hlo,
+                                                const Operand& a,
+                                                ElementType type) {
+  const PrimitiveType from = TypeOf(*hlo.operand(0));
+  if (TypeOf(hlo) == from) return a;
+  if (TypeOf(hlo) == PRED) {
+    const Operand is_zero =
+        builder_.Emit("eq", ElementType::kPred, {a, AffineExpr(0)});
+    return builder_.Emit("not", type, {is_zero});
+  }
+  const bool saturates =
+      IsInteger(TypeOf(hlo)) && primitive_util::IsFloatingPointType(from);
+  return builder_.Emit(saturates ? "saturate" : "cast", type, {a});
+}
+
+}  // namespace xla::gpu

@@ -1,0 +1,260 @@
+#include "xla/backends/gpu/lowering/index_maps.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/layout_util.h"
+#include "xla/xla_data.pb.h"
+
+namespace xla::gpu {
+namespace {
+
+// Dimensions, the slowest in memory first.
+std::vector<int64_t> MemoryOrder(const Shape& shape) {
+  std::vector<int64_t> order(shape.dimensions().size());
+  if (shape.has_layout()) {
+    const auto& minor_to_major = shape.layout().minor_to_major();
+    std::copy(minor_to_major.rbegin(), minor_to_major.rend(), order.begin());
+  } else {
+    std::iota(order.begin(), order.end(), 0);
+  }
+  return order;
+}
+
+AffineExpr Linearize(const Indices& indices,
+                     absl::Span<const int64_t> strides) {
+  AffineExpr number;
+  for (size_t d = 0; d < indices.size(); ++d) {
+    number = number + indices[d] * AffineExpr(strides[d]);
+  }
+  return number;
+}
+
+std::vector<int64_t> RowMajorStrides(absl::Span<const int64_t> extents) {
+  std::vector<int64_t> strides(extents.size());
+  int64_t stride = 1;
+  for (size_t d = extents.size(); d-- > 0;) {
+    strides[d] = stride;
+    stride *= extents[d];
+  }
+  return strides;
+}
+
+AffineExpr And(const AffineExpr& a, const AffineExpr& b) {
+  return AffineExpr::Min(a, b);
+}
+
+}  // namespace
+
+std::vector<int64_t> MemoryStrides(const Shape& shape) {
+  const std::vector<int64_t> order = MemoryOrder(shape);
+  std::vector<int64_t> strides(order.size());
+  int64_t stride = 1;
+  for (size_t k = order.size(); k-- > 0;) {
+    strides[order[k]] = stride;
+    stride *= shape.dimensions(order[k]);
+  }
+  return strides;
+}
+
+std::vector<int64_t> MemoryExtents(const Shape& shape) {
+  std::vector<int64_t> extents;
+  for (int64_t d : MemoryOrder(shape)) extents.push_back(shape.dimensions(d));
+  if (extents.empty()) extents.push_back(1);
+  return extents;
+}
+
+Indices MemoryIndices(const Shape& shape, const Indices& indices) {
+  Indices result;
+  for (int64_t d : MemoryOrder(shape)) result.push_back(indices[d]);
+  if (result.empty()) result.push_back(0);
+  return result;
+}
+
+Indices Delinearize(const AffineExpr& number, absl::Span<const int64_t> extents,
+                    const AffineExpr::Ranges& ranges) {
+  const std::vector<int64_t> strides = RowMajorStrides(extents);
+  Indices result;
+  bool slowest = true;
+  for (size_t d = 0; d < extents.size(); ++d) {
+    if (extents[d] == 1) {
+      result.push_back(0);
+      continue;
+    }
+    AffineExpr index = AffineExpr::FloorDiv(number, AffineExpr(strides[d]));
+    // Numbers are within the array, so nothing carries over the slowest.
+    if (!slowest) index = AffineExpr::Mod(index, AffineExpr(extents[d]));
+    slowest = false;
+    result.push_back(index.SimplifyIn(ranges));
+  }
+  return result;
+}
+
+Indices IndicesInMemory(const AffineExpr& number, const Shape& shape,
+                        const AffineExpr::Ranges& ranges) {
+  const std::vector<int64_t> order = MemoryOrder(shape);
+  std::vector<int64_t> extents;
+  for (int64_t d : order) extents.push_back(shape.dimensions(d));
+  const Indices in_memory = Delinearize(number, extents, ranges);
+  Indices result(order.size());
+  for (size_t k = 0; k < order.size(); ++k) result[order[k]] = in_memory[k];
+  return result;
+}
+
+bool HasIndexMap(const HloInstruction& hlo) {
+  switch (hlo.opcode()) {
+    case HloOpcode::kBitcast:
+    case HloOpcode::kBroadcast:
+    case HloOpcode::kCopy:
+    case HloOpcode::kReshape:
+    case HloOpcode::kReverse:
+    case HloOpcode::kSlice:
+    case HloOpcode::kTranspose:
+      return true;
+    default:
+      return hlo.IsElementwise();
+  }
+}
+
+Indices MapIndices(const HloInstruction& hlo, int64_t i, const Indices& indices,
+                   const AffineExpr::Ranges& ranges) {
+  const Shape& operand = hlo.operand(i)->shape();
+  const size_t rank = operand.dimensions().size();
+  Indices result(rank);
+  switch (hlo.opcode()) {
+    case HloOpcode::kBitcast:
+      return IndicesInMemory(
+          Linearize(indices, MemoryStrides(hlo.shape())).SimplifyIn(ranges),
+          operand, ranges);
+    case HloOpcode::kReshape: {
+      const auto strides = RowMajorStrides(hlo.shape().dimensions());
+      return Delinearize(Linearize(indices, strides).SimplifyIn(ranges),
+                         operand.dimensions(), ranges);
+    }
+    case HloOpcode::kBroadcast:
+      for (size_t d = 0; d < rank; ++d) {
+        result[d] = indices[hlo.dimensions()[d]];
+      }
+      return result;
+    case HloOpcode::kTranspose:
+      for (size_t d = 0; d < rank; ++d) {
+        result[hlo.dimensions()[d]] = indices[d];
+      }
+      return result;
+    case HloOpcode::kSlice:
+      for (size_t d = 0; d < rank; ++d) {
+        result[d] = AffineExpr(hlo.slice_starts(d)) +
+                    AffineExpr(hlo.slice_strides(d)) * indices[d];
+      }
+      return result;
+    case HloOpcode::kReverse:
+      result = indices;
+      for (int64_t d : hlo.dimensions()) {
+        result[d] = AffineExpr(operand.dimensions(d) - 1) - indices[d];
+      }
+      return result;
+    default:
+      return rank == 0 ? Indices() : indices;
+  }
+}
+
+AffineExpr Inside(const AffineExpr& index, int64_t size,
+                  const AffineExpr::Ranges& ranges) {
+  const auto test = [](const AffineExpr& margin) {
+    return AffineExpr::Max(0, AffineExpr::Min(1, margin));
+  };
+  AffineExpr inside = 1;
+  const std::optional<AffineExpr::Interval> bounds = index.Bounds(ranges);
+  if (!bounds.has_value() || bounds->lo < 0) {
+    inside = And(inside, test(index + AffineExpr(1)));
+  }
+  if (!bounds.has_value() || bounds->hi >= size) {
+    inside = And(inside, test(AffineExpr(size) - index));
+  }
+  return inside.SimplifyIn(ranges);
+}
+
+AffineExpr Clamp(const AffineExpr& index, int64_t size,
+                 const AffineExpr::Ranges& ranges) {
+  return AffineExpr::Max(0, AffineExpr::Min(index, AffineExpr(size - 1)))
+      .SimplifyIn(ranges);
+}
+
+ConditionalIndices PadIndices(const HloInstruction& pad, const Indices& indices,
+                              const AffineExpr::Ranges& ranges) {
+  ConditionalIndices result;
+  for (size_t d = 0; d < indices.size(); ++d) {
+    const auto& dimension = pad.padding_config().dimensions(d);
+    const int64_t size = pad.operand(0)->shape().dimensions(d);
+    const int64_t step = dimension.interior_padding() + 1;
+    const AffineExpr place =
+        indices[d] - AffineExpr(dimension.edge_padding_low());
+    const AffineExpr index = AffineExpr::FloorDiv(place, AffineExpr(step));
+    result.condition = And(result.condition, Inside(index, size, ranges));
+    if (step > 1) {
+      // 1 - min(1, remainder): the gaps have another remainder.
+      const AffineExpr gap = AffineExpr::Mod(place, AffineExpr(step));
+      result.condition =
+          And(result.condition, AffineExpr(1) - AffineExpr::Min(1, gap));
+    }
+    result.indices.push_back(index.SimplifyIn(ranges));
+  }
+  result.condition = result.condition.SimplifyIn(ranges);
+  return result;
+}
+
+ConditionalIndices ConcatenateIndices(const HloInstruction& concatenate,
+                                      int64_t i, const Indices& indices,
+                                      const AffineExpr::Ranges& ranges) {
+  const int64_t along = concatenate.concatenate_dimension();
+  int64_t begin = 0;
+  for (int64_t k = 0; k < i; ++k) {
+    begin += concatenate.operand(k)->shape().dimensions(along);
+  }
+  const int64_t size = concatenate.operand(i)->shape().dimensions(along);
+  ConditionalIndices result;
+  result.indices = indices;
+  result.indices[along] = indices[along] - AffineExpr(begin);
+  // What comes before it is not asked for here.
+  result.condition =
+      AffineExpr::Max(
+          0, AffineExpr::Min(1, AffineExpr(begin + size) - indices[along]))
+          .SimplifyIn(ranges);
+  return result;
+}
+
+ConditionalIndices WindowIndices(const HloInstruction& reduce_window,
+                                 const Indices& indices, const Indices& offsets,
+                                 const AffineExpr::Ranges& ranges) {
+  ConditionalIndices result;
+  for (size_t d = 0; d < indices.size(); ++d) {
+    const WindowDimension& w = reduce_window.window().dimensions(d);
+    const int64_t size = reduce_window.operand(0)->shape().dimensions(d);
+    const AffineExpr offset = w.window_reversal()
+                                  ? AffineExpr(w.size() - 1) - offsets[d]
+                                  : offsets[d];
+    const AffineExpr place =
+        (indices[d] * AffineExpr(w.stride()) +
+         offset * AffineExpr(w.window_dilation()) - AffineExpr(w.padding_low()))
+            .SimplifyIn(ranges);
+    const AffineExpr index =
+        AffineExpr::FloorDiv(place, AffineExpr(w.base_dilation()));
+    result.condition = And(result.condition, Inside(index, size, ranges));
+    if (w.base_dilation() > 1) {
+      const AffineExpr gap =
+          AffineExpr::Mod(place, AffineExpr(w.base_dilation()));
+      result.condition =
+          And(result.condition, AffineExpr(1) - AffineExpr::Min(1, gap));
+    }
+    result.indices.push_back(index.SimplifyIn(ranges));
+  }
+  result.condition = result.condition.SimplifyIn(ranges);
+  return result;
+}
+
+}  // namespace xla::gpu

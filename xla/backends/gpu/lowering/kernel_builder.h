@@ -1,0 +1,99 @@
+#ifndef XLA_BACKENDS_GPU_LOWERING_KERNEL_BUILDER_H_
+#define XLA_BACKENDS_GPU_LOWERING_KERNEL_BUILDER_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/backends/gpu/kernel_ir/affine_expr.h"
+#include "xla/backends/gpu/kernel_ir/kernel.h"
+
+// Writes the body of a kernel statement by statement. Registers are allocated
+// at its top, in the order in which they were asked for, and have one element.
+//
+// An integer register can stand in index expressions under a name of its own
+// (NameRegister), which no .kir text knows: before such an expression indexes a
+// buffer, Number() computes it in registers, and `gather` reads through it.
+
+namespace xla::gpu {
+
+class KernelBuilder {
+ public:
+  // Statements and registers that a kernel may have: beyond, compiling it takes
+  // longer than running several.
+  static constexpr int kMaxStatements = 1 << 14;
+
+  explicit KernelBuilder(absl::string_view name) { kernel_.name = name; }
+
+  kir::BufferId AddParam(absl::string_view name, kir::ElementType type,
+                         const std::vector<int64_t>& extents);
+  kir::BufferId AddShared(absl::string_view name, kir::ElementType type,
+                          const std::vector<int64_t>& extents);
+  kir::Operand AddRegister(kir::ElementType type);
+
+  kir::ElementType TypeOf(const kir::Operand& operand) const {
+    return kernel_.buffers[operand.buffer].type;
+  }
+  bool IsRegister(const kir::Operand& operand) const {
+    return kernel_.buffers[operand.buffer].memory == kir::Memory::kLocal;
+  }
+
+  // output = op(arguments)
+  void EmitTo(const kir::Operand& output, absl::string_view op,
+              std::vector<kir::Argument> arguments);
+  // The same into a new register.
+  kir::Operand Emit(absl::string_view op, kir::ElementType type,
+                    std::vector<kir::Argument> arguments);
+  // If the last statement computed this register: it computes `output` now, and
+  // the register is not used again. Else a copy.
+  void Redirect(const kir::Operand& from, const kir::Operand& output);
+
+  // What `body` emits becomes the body of a loop over a new name with this
+  // prefix, or of a branch.
+  absl::Status Loop(
+      absl::string_view prefix, kir::LoopKind kind, const AffineExpr& start,
+      const AffineExpr& stop,
+      absl::FunctionRef<absl::Status(const AffineExpr& index)> body);
+  absl::Status If(kir::Uniformity uniformity, const AffineExpr& predicate,
+                  absl::FunctionRef<absl::Status()> then_body,
+                  absl::FunctionRef<absl::Status()> else_body);
+  // A name for a value in [0, extent): a loop that runs once.
+  absl::Status Let(
+      absl::string_view prefix, const AffineExpr& value, int64_t extent,
+      absl::FunctionRef<absl::Status(const AffineExpr& index)> body);
+
+  // The register's value, between lo and hi, in index expressions.
+  AffineExpr NameRegister(const kir::Operand& reg, int64_t lo, int64_t hi);
+  // Whether it reads a named register.
+  bool ReadsRegister(const AffineExpr& expr) const;
+  // The value as an argument: the expression itself, or what computes it.
+  absl::StatusOr<kir::Argument> Number(const AffineExpr& expr);
+
+  const AffineExpr::Ranges& ranges() const { return ranges_; }
+  // A statement could not be added (kMaxStatements).
+  absl::Status status() const;
+  // The kernel. Ends the building.
+  kir::Kernel Finish(const kir::Launch& launch);
+
+ private:
+  absl::StatusOr<kir::Argument> Number(const AffineExpr::AtomNode& atom);
+  void Add(kir::Statement statement);
+
+  kir::Kernel kernel_;
+  std::vector<kir::Statement> allocs_;
+  std::vector<kir::Statement>* body_ = &kernel_.body;
+  AffineExpr::Ranges ranges_;
+  std::vector<std::pair<std::string, kir::Operand>> named_;
+  int names_ = 0;
+  int registers_ = 0;
+  int statements_ = 0;
+};
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_LOWERING_KERNEL_BUILDER_H_

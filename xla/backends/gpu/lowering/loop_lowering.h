@@ -1,0 +1,49 @@
+#ifndef XLA_BACKENDS_GPU_LOWERING_LOOP_LOWERING_H_
+#define XLA_BACKENDS_GPU_LOWERING_LOOP_LOWERING_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "xla/backends/gpu/kernel_ir/kernel.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+
+// A fusion, or an instruction that becomes a kernel, as kernel IR: one thread
+// for each element of each result, next to each other in memory.
+//
+//   before: f = f32[2,3] fusion(p), calls={ negate(transpose(p)) }
+//   after:  kernel @f {
+//             param %p0 : global f32[3, 2]
+//             param %out0 : global f32[2, 3]
+//             for %b0 : bidx [0, 1) { for %t1 : tidx [0, 128) { if t1 < 6 {
+//               %v0[0] = copy(%p0[t1 % 3, t1 / 3])
+//               %v1[0] = neg(%v0[0])
+//               %out0[t1 / 3, t1 % 3] = copy(%v1[0])
+//             } } }
+//           }
+
+namespace xla::gpu {
+
+struct LoopLoweringOptions {
+  int64_t threads_per_block = 128;
+};
+
+struct LoweredKernel {
+  kir::Kernel kernel;
+  // What the parameters of the kernel hold, in their order: operands by number,
+  // constants of several elements, then the results.
+  std::vector<const HloInstruction*> constants;
+  int64_t num_operands = 0;
+  int64_t num_results = 0;
+};
+
+// Unimplemented names opcode, reason and instruction for what one thread cannot
+// do for one element (sort, scatter, convolution, collectives, custom calls,
+// complex numbers, packed elements), for dynamic shapes, and for kernels of
+// more than KernelBuilder::kMaxStatements statements.
+absl::StatusOr<LoweredKernel> LowerLoop(
+    const HloInstruction& hlo, const LoopLoweringOptions& options = {});
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_LOWERING_LOOP_LOWERING_H_

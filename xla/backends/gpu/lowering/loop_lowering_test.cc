@@ -1,0 +1,271 @@
+#include "xla/backends/gpu/lowering/loop_lowering.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "xla/backends/gpu/kernel_ir/kir_printer.h"
+#include "xla/backends/gpu/kernel_ir/kir_verifier.h"
+#include "xla/backends/gpu/kernel_ir/race_checker.h"
+#include "xla/hlo/evaluator/hlo_evaluator.h"
+#include "xla/hlo/evaluator/run/input_generator.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/parser/hlo_parser.h"
+#include "xla/hlo/testlib/random_module.h"
+#include "xla/literal.h"
+#include "xla/shape_util.h"
+
+namespace xla::gpu {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Elements in the order of memory.
+std::vector<double> InMemory(const Literal& literal) {
+  const absl::StatusOr<Literal> numbers = literal.Convert(F64);
+  const absl::Span<const double> data = numbers->data<double>();
+  return {data.begin(), data.end()};
+}
+
+bool IsClose(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) == std::isnan(b);
+  if (a == b) return true;
+  return std::fabs(a - b) <= 2e-2 * std::max(1.0, std::fabs(b)) &&
+         std::isfinite(a) && std::isfinite(b);
+}
+
+// One fusion of everything that the entry computes.
+absl::StatusOr<HloInstruction*> FuseAll(HloModule* module) {
+  HloComputation* entry = module->entry_computation();
+  std::vector<HloInstruction*> order = entry->MakeInstructionPostOrder();
+  std::reverse(order.begin(), order.end());
+  absl::flat_hash_set<const HloInstruction*> read = {entry->root_instruction()};
+  std::vector<HloInstruction*> fused;
+  for (HloInstruction* hlo : order) {
+    if (hlo->opcode() == HloOpcode::kParameter || !read.contains(hlo)) continue;
+    fused.push_back(hlo);
+    for (const HloInstruction* operand : hlo->operands()) read.insert(operand);
+  }
+  if (fused.empty() || fused[0] != entry->root_instruction()) {
+    return absl::UnimplementedError("nothing to fuse");
+  }
+  return entry->CreateFusionInstruction(fused,
+                                        HloInstruction::FusionKind::kLoop);
+}
+
+// The kernel on the machine gives what the evaluator gives.
+absl::Status Compare(HloModule* module, uint64_t seed) {
+  InputOptions input_options;
+  input_options.seed = seed;
+  absl::StatusOr<std::vector<Literal>> inputs =
+      GenerateInputs(*module, input_options);
+  if (!inputs.ok()) return inputs.status();
+  absl::StatusOr<Literal> expected =
+      HloEvaluator().Evaluate(*module, absl::MakeConstSpan(*inputs));
+  if (!expected.ok()) return absl::UnimplementedError("not evaluated");
+  absl::StatusOr<HloInstruction*> fusion = FuseAll(module);
+  if (!fusion.ok()) return fusion.status();
+  LoopLoweringOptions options;
+  options.threads_per_block = 32;
+  absl::StatusOr<LoweredKernel> lowered = LowerLoop(**fusion, options);
+  if (!lowered.ok()) return lowered.status();
+  const std::string text = kir::PrintKernel(lowered->kernel);
+  absl::Status valid = kir::VerifyKernel(lowered->kernel);
+  if (!valid.ok()) {
+    return absl::InternalError(absl::StrCat(valid.message(), "\n", text));
+  }
+  std::vector<std::vector<double>> params;
+  for (const HloInstruction* operand : (*fusion)->operands()) {
+    params.push_back(InMemory((*inputs)[operand->parameter_number()]));
+  }
+  for (const HloInstruction* constant : lowered->constants) {
+    params.push_back(InMemory(constant->literal()));
+  }
+  KernelRunOptions run_options;
+  run_options.all_blocks = true;
+  absl::StatusOr<KernelRun> run =
+      RunKernel(lowered->kernel, params, run_options);
+  if (!run.ok()) {
+    return absl::InternalError(
+        absl::StrCat(run.status().message(), "\n", text));
+  }
+  if (!run->races.empty()) return absl::InternalError(run->races[0]);
+  const int64_t first = lowered->num_operands + lowered->constants.size();
+  std::vector<Literal> results;
+  if (expected->shape().IsTuple()) {
+    results = expected->DecomposeTuple();
+  } else {
+    results.push_back(std::move(*expected));
+  }
+  for (size_t k = 0; k < results.size(); ++k) {
+    const std::vector<double> want = InMemory(results[k]);
+    const std::vector<double>& got = run->params[first + k];
+    for (size_t i = 0; i < want.size(); ++i) {
+      if (IsClose(got[i], want[i])) continue;
+      return absl::InternalError(absl::StrCat("result ", k, " element ", i,
+                                              ": ", got[i], ", not ", want[i],
+                                              "\n", text));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Compare(absl::string_view text) {
+  absl::StatusOr<std::unique_ptr<HloModule>> module =
+      ParseAndReturnUnverifiedModule(text);
+  if (!module.ok()) return module.status();
+  return Compare(module->get(), 1);
+}
+
+TEST(LoopLoweringTest, KernelsComputeWhatTheFusionDoes) {
+  for (absl::string_view body : {
+           "p = f32[3,5]{0,1} parameter(0)\n"
+           "ROOT t = f32[5,3] transpose(p), dimensions={1,0}",
+           "p = f32[4,6] parameter(0)\n"
+           "r = f32[3,8] reshape(p)\n"
+           "s = f32[2,4] slice(r), slice={[1:3], [0:8:2]}\n"
+           "ROOT v = f32[2,4] reverse(s), dimensions={1}",
+           "p = f32[3] parameter(0)\nq = f32[2] parameter(1)\n"
+           "z = f32[] constant(7)\n"
+           "c = f32[5] concatenate(p, q), dimensions={0}\n"
+           "ROOT a = f32[12] pad(c, z), padding=1_2_1",
+           "p = s32[7,4] parameter(0)\ni = s32[] parameter(1)\n"
+           "o = s32[] constant(1)\n"
+           "ROOT d = s32[2,3] dynamic-slice(p, i, o), "
+           "dynamic_slice_sizes={2,3}",
+           "p = f32[4,4] parameter(0)\nu = f32[2,1] parameter(1)\n"
+           "i = s32[] parameter(2)\nj = s32[] parameter(3)\n"
+           "ROOT d = f32[4,4] dynamic-update-slice(p, u, i, j)",
+           "p = f32[6,5] parameter(0)\ni = s32[3,1] parameter(1)\n"
+           "ROOT g = f32[3,5] gather(p, i), offset_dims={1}, "
+           "collapsed_slice_dims={0}, start_index_map={0}, "
+           "index_vector_dim=1, slice_sizes={1,5}",
+           "p = f32[6] parameter(0)\n"
+           "i = f32[6] constant({inf, -inf, nan, 1, 2, 3})\n"
+           "n = f32[] constant(nan)\nb = f32[6] broadcast(n), dimensions={}\n"
+           "f = pred[6] is-finite(i)\nROOT s = f32[6] select(f, p, b)",
+           "p = f32[2,6,3] parameter(0)\nq = f32[2,3,4] parameter(1)\n"
+           "ROOT d = f32[2,6,4] dot(p, q), lhs_batch_dims={0}, "
+           "lhs_contracting_dims={2}, rhs_batch_dims={0}, "
+           "rhs_contracting_dims={1}",
+       }) {
+    EXPECT_EQ(Compare(absl::StrCat("HloModule m\nENTRY e {\n", body, "\n}")),
+              absl::OkStatus())
+        << body;
+  }
+}
+
+TEST(LoopLoweringTest, ReductionsAndWindowsAreLoops) {
+  constexpr absl::string_view text = R"(
+HloModule m
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
+largest {
+  a = f32[] parameter(0)
+  i = s32[] parameter(1)
+  b = f32[] parameter(2)
+  j = s32[] parameter(3)
+  g = pred[] compare(a, b), direction=GE
+  x = f32[] select(g, a, b)
+  k = s32[] select(g, i, j)
+  ROOT t = (f32[], s32[]) tuple(x, k)
+}
+ENTRY e {
+  p = f32[4,9] parameter(0)
+  z = f32[] constant(0)
+  w = f32[4,9] reduce-window(p, z), window={size=1x3 pad=0_0x1_1}, to_apply=add
+  s = f32[4] reduce(w, z), dimensions={1}, to_apply=add
+  n = s32[4,9] iota(), iota_dimension=1
+  low = f32[] constant(-inf)
+  none = s32[] constant(0)
+  l = (f32[4], s32[4]) reduce(p, n, low, none), dimensions={1}, to_apply=largest
+  m = f32[4] get-tuple-element(l), index=0
+  k = s32[4] get-tuple-element(l), index=1
+  ROOT t = (f32[4], f32[4], s32[4]) tuple(s, m, k)
+}
+)";
+  EXPECT_EQ(Compare(text), absl::OkStatus());
+}
+
+TEST(LoopLoweringTest, WhatIsNotLoweredSaysWhy) {
+  const absl::Status status = Compare(R"(
+HloModule m
+ENTRY e {
+  p = c64[4] parameter(0)
+  ROOT n = c64[4] negate(p)
+}
+)");
+  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("c64"));
+}
+
+TEST(LoopLoweringTest, RandomFusions) {
+  const char* text = std::getenv("HLO_RANDOM_MODULES");
+  const int64_t cases = text == nullptr ? 400 : std::atoll(text);
+  int64_t lowered = 0, failed = 0;
+  for (int64_t i = 0; i < cases && failed < 3; ++i) {
+    RandomModuleOptions options;
+    options.steps = 2 + i % 5;
+    options.types = {F32, S32, PRED, BF16, U8};
+    options.opcodes = {HloOpcode::kAbs,
+                       HloOpcode::kAdd,
+                       HloOpcode::kAnd,
+                       HloOpcode::kBroadcast,
+                       HloOpcode::kClamp,
+                       HloOpcode::kCompare,
+                       HloOpcode::kConcatenate,
+                       HloOpcode::kConvert,
+                       HloOpcode::kDivide,
+                       HloOpcode::kDynamicSlice,
+                       HloOpcode::kDynamicUpdateSlice,
+                       HloOpcode::kExp,
+                       HloOpcode::kGather,
+                       HloOpcode::kIota,
+                       HloOpcode::kMaximum,
+                       HloOpcode::kMultiply,
+                       HloOpcode::kNegate,
+                       HloOpcode::kNot,
+                       HloOpcode::kPad,
+                       HloOpcode::kReduce,
+                       HloOpcode::kRemainder,
+                       HloOpcode::kReshape,
+                       HloOpcode::kReverse,
+                       HloOpcode::kSelect,
+                       HloOpcode::kShiftLeft,
+                       HloOpcode::kShiftRightArithmetic,
+                       HloOpcode::kShiftRightLogical,
+                       HloOpcode::kSlice,
+                       HloOpcode::kSubtract,
+                       HloOpcode::kTanh,
+                       HloOpcode::kTranspose,
+                       HloOpcode::kXor};
+    options.tuples = false;
+    std::unique_ptr<HloModule> module = RandomModule(i, options);
+    const std::string before = module->ToString();
+    const absl::Status status = Compare(module.get(), i);
+    if (absl::IsUnimplemented(status)) continue;
+    ++lowered;
+    if (status.ok()) continue;
+    ++failed;
+    ADD_FAILURE() << "seed " << i << ": " << status.message() << "\n" << before;
+  }
+  EXPECT_GT(lowered, failed > 0 ? 0 : cases / 2);
+}
+
+}  // namespace
+}  // namespace xla::gpu

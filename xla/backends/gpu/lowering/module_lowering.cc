@@ -1,0 +1,113 @@
+#include "xla/backends/gpu/lowering/module_lowering.h"
+
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "xla/backends/gpu/kernel_ir/kir_printer.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape_util.h"
+
+namespace xla::gpu {
+namespace {
+
+bool IsKernel(const HloInstruction& hlo) {
+  switch (hlo.opcode()) {
+    case HloOpcode::kAddDependency:
+    case HloOpcode::kAfterAll:
+    case HloOpcode::kBitcast:
+    case HloOpcode::kCall:
+    case HloOpcode::kConditional:
+    case HloOpcode::kConstant:
+    case HloOpcode::kGetTupleElement:
+    case HloOpcode::kOptimizationBarrier:
+    case HloOpcode::kParameter:
+    case HloOpcode::kTuple:
+    case HloOpcode::kWhile:
+      return false;
+    default:
+      return true;
+  }
+}
+
+bool RunsComputations(const HloInstruction& hlo) {
+  return hlo.opcode() == HloOpcode::kWhile ||
+         hlo.opcode() == HloOpcode::kConditional ||
+         hlo.opcode() == HloOpcode::kCall;
+}
+
+int64_t ArrayBytes(const Shape& shape) {
+  int64_t bytes = 0;
+  for (const ShapeUtil::IndexedShape& leaf : ShapeUtil::GetLeafShapes(shape)) {
+    if (leaf.shape.IsArray()) bytes += ShapeUtil::ByteSizeOf(leaf.shape);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+ModuleLowering LowerModule(const HloModule& module,
+                           const LoopLoweringOptions& options) {
+  ModuleLowering result;
+  absl::flat_hash_set<std::string> names;
+  // Each computation once, however often it runs.
+  absl::flat_hash_set<const HloComputation*> seen = {
+      module.entry_computation()};
+  std::vector<const HloComputation*> queue = {module.entry_computation()};
+  for (size_t next = 0; next < queue.size(); ++next) {
+    for (const HloInstruction* hlo : queue[next]->MakeInstructionPostOrder()) {
+      if (RunsComputations(*hlo)) {
+        for (const HloComputation* called : hlo->called_computations()) {
+          if (seen.insert(called).second) queue.push_back(called);
+        }
+      }
+      if (!IsKernel(*hlo)) continue;
+      ModuleLowering::Kernel kernel{hlo, ArrayBytes(hlo->shape()), {}, {}};
+      for (const HloInstruction* operand : hlo->operands()) {
+        kernel.bytes += ArrayBytes(operand->shape());
+      }
+      absl::StatusOr<LoweredKernel> lowered = LowerLoop(*hlo, options);
+      kernel.status = lowered.status();
+      if (lowered.ok()) {
+        kernel.lowered = *std::move(lowered);
+        std::string& name = kernel.lowered.kernel.name;
+        const std::string base = name;
+        for (int k = 1; !names.insert(name).second; ++k) {
+          name = absl::StrCat(base, "_", k);
+        }
+      }
+      result.kernels.push_back(std::move(kernel));
+    }
+  }
+  return result;
+}
+
+std::string ModuleLowering::ToString() const {
+  std::string text;
+  int64_t count = 0;
+  double bytes = 0, all = 0;
+  for (const Kernel& kernel : kernels) {
+    all += kernel.bytes;
+    if (!kernel.status.ok()) {
+      // One line, whatever the message has.
+      absl::StrAppend(
+          &text, "// ", kernel.hlo->name(), ": not lowered: ",
+          absl::StrReplaceAll(kernel.status.message(), {{"\n", " "}}), "\n\n");
+      continue;
+    }
+    ++count;
+    bytes += kernel.bytes;
+    absl::StrAppend(&text, kir::PrintKernel(kernel.lowered.kernel), "\n");
+  }
+  absl::StrAppend(&text, "// ", count, " of ", kernels.size(),
+                  " kernels lowered, ",
+                  absl::StrFormat("%.1f", all > 0 ? 100 * bytes / all : 100.0),
+                  " % of their bytes\n");
+  return text;
+}
+
+}  // namespace xla::gpu

@@ -1,0 +1,40 @@
+#ifndef XLA_BACKENDS_GPU_LOWERING_MODULE_LOWERING_H_
+#define XLA_BACKENDS_GPU_LOWERING_MODULE_LOWERING_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "xla/backends/gpu/lowering/loop_lowering.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+
+// The kernels of a module as kernel IR.
+
+namespace xla::gpu {
+
+struct ModuleLowering {
+  struct Kernel {
+    const HloInstruction* hlo;
+    int64_t bytes;  // of operands and results
+    absl::Status status;
+    LoweredKernel lowered;  // if the status is OK
+  };
+  std::vector<Kernel> kernels;
+
+  // .kir text: each kernel, or a comment that says why it is none, and at the
+  // end how many there are and what share of the bytes they move.
+  std::string ToString() const;
+};
+
+// Of the entry and what it runs by loops, conditionals and calls, operands
+// first. What moves no data (tuples, bitcasts, control flow) is no kernel;
+// what a library computes, or needs several threads for an element, is one
+// that is not lowered. Their names differ.
+ModuleLowering LowerModule(const HloModule& module,
+                           const LoopLoweringOptions& options = {});
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_LOWERING_MODULE_LOWERING_H_
