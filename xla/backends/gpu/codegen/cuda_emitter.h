@@ -29,6 +29,9 @@ namespace xla::gpu {
 
 struct CudaEmitOptions {
   bool with_main = false;
+  // Of several kernels in one file: int check_NAME() instead of main(), for a
+  // main() of the caller's.
+  bool is_part = false;
   // Results with more elements are not compared.
   int max_compared = 4096;
   // Steps of the interpreter that finds what results to expect; -1: no limit.

@@ -80,7 +80,7 @@ absl::Status Writer::EmitMain() {
   }
   const AffineExpr::Binding binding = kernel_.Bindings();
   Raw("\n");
-  Line("int main() {");
+  Line(absl::StrCat("int check_", kernel_.name, "() {"));
   ++indent_;
   Line("bool same = true;");
   std::vector<std::string> arguments;
@@ -128,6 +128,9 @@ absl::Status Writer::EmitMain() {
   Line("return same ? 0 : 1;");
   --indent_;
   Line("}");
+  if (!options_.is_part) {
+    Line(absl::StrCat("int main() { return check_", kernel_.name, "(); }"));
+  }
   return absl::OkStatus();
 }
 

@@ -192,11 +192,17 @@ class Driver {
     RETURN_IF_ERROR(CheckNumbers());
     ASSIGN_OR_RETURN(passes_, PassesOf(options_.passes));
     ASSIGN_OR_RETURN(device_, FindGpuDevice(options_.device));
+    std::vector<kir::Kernel> all;
     for (const std::string& path : paths) {
       ASSIGN_OR_RETURN(std::string text, ReadFileOrStdin(path));
       ASSIGN_OR_RETURN(std::vector<kir::Kernel> kernels,
                        kir::ParseKernels(text, path == "-" ? "<stdin>" : path));
-      for (kir::Kernel& kernel : kernels) RETURN_IF_ERROR(RunOn(kernel));
+      std::move(kernels.begin(), kernels.end(), std::back_inserter(all));
+    }
+    has_several_ = all.size() > 1;
+    for (kir::Kernel& kernel : all) RETURN_IF_ERROR(RunOn(kernel));
+    if (has_several_ && options_.emit == Emit::kCuda && options_.cuda_main) {
+      texts_.push_back(MainOfAll(all));
     }
     std::string output = absl::StrJoin(texts_, "\n");
     if (options_.report == Report::kJson) {
@@ -303,6 +309,7 @@ class Driver {
       case Emit::kCuda: {
         CudaEmitOptions options;
         options.with_main = options_.cuda_main;
+        options.is_part = has_several_;
         options.max_steps = options_.max_steps;
         ASSIGN_OR_RETURN(std::string text, EmitCuda(*plan, options));
         texts_.push_back(std::move(text));
@@ -324,7 +331,18 @@ class Driver {
   }
 
   const KirOptOptions& options_;
+  // Runs the checks of all kernels, and fails if one does.
+  static std::string MainOfAll(const std::vector<kir::Kernel>& kernels) {
+    std::string text =
+        "#ifndef __CUDACC_RTC__\nint main() {\n  int result = 0;\n";
+    for (const kir::Kernel& kernel : kernels) {
+      absl::StrAppend(&text, "  result |= check_", kernel.name, "();\n");
+    }
+    return absl::StrCat(text, "  return result;\n}\n#endif\n");
+  }
+
   absl::btree_set<std::string> passes_;
+  bool has_several_ = false;
   GpuDevice device_;
   std::vector<std::string> texts_;
   std::vector<SmemReportProto> reports_;

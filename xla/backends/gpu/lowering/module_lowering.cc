@@ -40,6 +40,18 @@ bool RunsComputations(const HloInstruction& hlo) {
          hlo.opcode() == HloOpcode::kCall;
 }
 
+// What a library computes, alone or between slices that one fusion with it
+// holds; nullptr if there is none.
+const HloInstruction* LibraryCall(const HloInstruction& hlo) {
+  if (hlo.opcode() == HloOpcode::kCustomCall) return &hlo;
+  if (hlo.opcode() != HloOpcode::kFusion) return nullptr;
+  for (const HloInstruction* fused :
+       hlo.fused_instructions_computation()->instructions()) {
+    if (fused->opcode() == HloOpcode::kCustomCall) return fused;
+  }
+  return nullptr;
+}
+
 int64_t ArrayBytes(const Shape& shape) {
   int64_t bytes = 0;
   for (const ShapeUtil::IndexedShape& leaf : ShapeUtil::GetLeafShapes(shape)) {
@@ -88,9 +100,15 @@ ModuleLowering LowerModule(const HloModule& module,
 
 std::string ModuleLowering::ToString() const {
   std::string text;
-  int64_t count = 0;
+  int64_t count = 0, of = 0;
   double bytes = 0, all = 0;
   for (const Kernel& kernel : kernels) {
+    if (const HloInstruction* call = LibraryCall(*kernel.hlo)) {
+      absl::StrAppend(&text, "// ", kernel.hlo->name(), ": a call of ",
+                      call->custom_call_target(), "\n\n");
+      continue;
+    }
+    ++of;
     all += kernel.bytes;
     if (!kernel.status.ok()) {
       // One line, whatever the message has.
@@ -103,10 +121,13 @@ std::string ModuleLowering::ToString() const {
     bytes += kernel.bytes;
     absl::StrAppend(&text, kir::PrintKernel(kernel.lowered.kernel), "\n");
   }
-  absl::StrAppend(&text, "// ", count, " of ", kernels.size(),
-                  " kernels lowered, ",
+  absl::StrAppend(&text, "// ", count, " of ", of, " kernels lowered, ",
                   absl::StrFormat("%.1f", all > 0 ? 100 * bytes / all : 100.0),
-                  " % of their bytes\n");
+                  " % of their bytes");
+  const int64_t calls = kernels.size() - of;
+  absl::StrAppend(&text, calls > 0 ? absl::StrCat(", beside ", calls,
+                                                  " calls of libraries\n")
+                                   : "\n");
   return text;
 }
 
