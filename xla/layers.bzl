@@ -36,6 +36,7 @@ SIBLINGS = [
     ["hlo/analysis/heap"],
     ["hlo/analysis/buffers"],
     ["hlo/utils"],
+    ["hlo/utils/collectives"],
     ["hlo/memory/graph"],
     ["hlo/memory/accounting"],
     ["hlo/memory/limit"],

@@ -11,11 +11,14 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/tile_assignment.h"
 #include "xla/hlo/utils/dot_as_convolution_util.h"
+#include "xla/hlo/utils/hlo_sharding_util_indexing.h"  // IWYU pragma: export
 #include "xla/shape.h"
 #include "xla/util.h"
 
@@ -264,6 +267,29 @@ Shape TileShape(const HloSharding& sharding, const Shape& shape);
 Shape TileLeafShape(const HloSharding& sharding, const Shape& shape);
 Shape UntileShape(const HloSharding& sharding, const Shape& shape);
 Shape UntileLeafShape(const HloSharding& sharding, const Shape& shape);
+
+// One way from an array to a form that fits a computation, and back:
+//   pad        high edges with padding_value; back: slice
+//   transpose  by xpose_permutation; back: by its inverse
+//   reshape    back: reshape
+// to output_shape, and back to reverse_input_shape where that is given, else to
+// input_shape. Element types are those of the data.
+struct FormattingStep {
+  Shape input_shape;
+  Shape output_shape;
+  std::optional<Shape> reverse_input_shape;
+  HloOpcode formatting_opcode;
+  HloInstruction* padding_value = nullptr;
+  std::optional<absl::Span<const int64_t>> xpose_permutation;
+};
+// All steps in order, or undone from the last to the first. New instructions go
+// into `computation`. CHECK-fails for other opcodes.
+HloInstruction* FormatShape(HloInstruction* data,
+                            absl::Span<const FormattingStep> formatting_steps,
+                            HloComputation* computation);
+HloInstruction* ReverseFormatShape(
+    HloInstruction* data, absl::Span<const FormattingStep> formatting_steps,
+    HloComputation* computation);
 
 // The tuple sharding of `elements`, {replicated} for those that have none; null
 // if none has any.

@@ -36,24 +36,6 @@ std::optional<bool> UseGlobalDeviceIds(const HloInstruction* instruction) {
   return std::nullopt;
 }
 
-absl::StatusOr<CollectiveOpGroupMode> ModeOf(
-    const HloInstruction* instruction) {
-  return GetCollectiveOpGroupMode(instruction->channel_id().has_value(),
-                                  UseGlobalDeviceIds(instruction));
-}
-
-// How many ids the groups list in a mode.
-int64_t IdCount(CollectiveOpGroupMode mode, const DeviceGrid& grid) {
-  switch (mode) {
-    case COLLECTIVE_OP_GROUP_MODE_CROSS_PARTITION:
-      return grid.partitions;
-    case COLLECTIVE_OP_GROUP_MODE_FLATTENED_ID:
-      return grid.size();
-    default:
-      return grid.replicas;
-  }
-}
-
 // The listed groups, complete and checked, as ids of the mode.
 absl::StatusOr<Groups> ListedGroups(const HloCollectiveInstruction* collective,
                                     int64_t ids) {
@@ -113,6 +95,56 @@ Groups PermuteGroups(const std::vector<int64_t>& sources) {
 
 }  // namespace
 
+absl::StatusOr<CollectiveOpGroupMode> GroupModeOf(
+    const HloInstruction* instruction) {
+  return GetCollectiveOpGroupMode(instruction->channel_id().has_value(),
+                                  UseGlobalDeviceIds(instruction));
+}
+
+int64_t IdCount(CollectiveOpGroupMode mode, const DeviceGrid& grid) {
+  switch (mode) {
+    case COLLECTIVE_OP_GROUP_MODE_CROSS_PARTITION:
+      return grid.partitions;
+    case COLLECTIVE_OP_GROUP_MODE_FLATTENED_ID:
+      return grid.size();
+    default:
+      return grid.replicas;
+  }
+}
+
+std::vector<std::vector<int64_t>> FlattenGroups(
+    absl::Span<const std::vector<int64_t>> listed, CollectiveOpGroupMode mode,
+    const DeviceGrid& grid) {
+  Groups groups;
+  for (const std::vector<int64_t>& ids : listed) {
+    switch (mode) {
+      case COLLECTIVE_OP_GROUP_MODE_CROSS_REPLICA:
+        for (int64_t p = 0; p < grid.partitions; ++p) {
+          groups.emplace_back();
+          for (int64_t r : ids) groups.back().push_back(grid.device(r, p));
+        }
+        break;
+      case COLLECTIVE_OP_GROUP_MODE_CROSS_PARTITION:
+        for (int64_t r = 0; r < grid.replicas; ++r) {
+          groups.emplace_back();
+          for (int64_t p : ids) groups.back().push_back(grid.device(r, p));
+        }
+        break;
+      case COLLECTIVE_OP_GROUP_MODE_CROSS_REPLICA_AND_PARTITION:
+        groups.emplace_back();
+        for (int64_t r : ids) {
+          for (int64_t p = 0; p < grid.partitions; ++p) {
+            groups.back().push_back(grid.device(r, p));
+          }
+        }
+        break;
+      default:
+        groups.push_back(ids);
+    }
+  }
+  return groups;
+}
+
 absl::StatusOr<std::vector<int64_t>> PermuteSources(
     const HloInstruction* instruction, const DeviceGrid& grid) {
   const bool partitions = instruction->channel_id().has_value();
@@ -154,38 +186,11 @@ absl::StatusOr<std::vector<std::vector<int64_t>>> CollectiveGroups(
   }
   const auto* collective = DynCast<HloCollectiveInstruction>(instruction);
   if (collective == nullptr) return Bad(instruction, "no collective");
-  absl::StatusOr<CollectiveOpGroupMode> mode = ModeOf(instruction);
+  absl::StatusOr<CollectiveOpGroupMode> mode = GroupModeOf(instruction);
   if (!mode.ok()) return Bad(instruction, mode.status().message());
   TF_ASSIGN_OR_RETURN(const Groups listed,
                       ListedGroups(collective, IdCount(*mode, grid)));
-  Groups groups;
-  for (const std::vector<int64_t>& ids : listed) {
-    switch (*mode) {
-      case COLLECTIVE_OP_GROUP_MODE_CROSS_REPLICA:
-        for (int64_t p = 0; p < grid.partitions; ++p) {
-          groups.emplace_back();
-          for (int64_t r : ids) groups.back().push_back(grid.device(r, p));
-        }
-        break;
-      case COLLECTIVE_OP_GROUP_MODE_CROSS_PARTITION:
-        for (int64_t r = 0; r < grid.replicas; ++r) {
-          groups.emplace_back();
-          for (int64_t p : ids) groups.back().push_back(grid.device(r, p));
-        }
-        break;
-      case COLLECTIVE_OP_GROUP_MODE_CROSS_REPLICA_AND_PARTITION:
-        groups.emplace_back();
-        for (int64_t r : ids) {
-          for (int64_t p = 0; p < grid.partitions; ++p) {
-            groups.back().push_back(grid.device(r, p));
-          }
-        }
-        break;
-      default:
-        groups.push_back(ids);
-    }
-  }
-  return groups;
+  return FlattenGroups(listed, *mode, grid);
 }
 
 }  // namespace evaluator

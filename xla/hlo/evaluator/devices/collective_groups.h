@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "xla/hlo/ir/collective_op_group_mode.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
 namespace xla {
@@ -23,6 +25,19 @@ struct DeviceGrid {
     return replica * partitions + partition;
   }
 };
+
+// How many ids there are in a group mode: replicas, partitions or devices.
+int64_t IdCount(CollectiveOpGroupMode mode, const DeviceGrid& grid);
+
+// Listed groups of ids of the mode as groups of flattened device ids; see the
+// table below.
+std::vector<std::vector<int64_t>> FlattenGroups(
+    absl::Span<const std::vector<int64_t>> listed, CollectiveOpGroupMode mode,
+    const DeviceGrid& grid);
+
+// The mode that the attributes of a collective ask for.
+absl::StatusOr<CollectiveOpGroupMode> GroupModeOf(
+    const HloInstruction* instruction);
 
 // The groups that work together in a collective, as flattened device ids in
 // group order:

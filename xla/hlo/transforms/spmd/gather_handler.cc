@@ -17,6 +17,7 @@
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
+#include "xla/hlo/utils/hlo_sharding_util_indexing.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
@@ -99,8 +100,10 @@ GatherFactors FactorsOf(const HloGatherInstruction& gather,
     if (gather.gather_slice_sizes()[d] != 1 || operand.dimensions(d) == 1) {
       continue;
     }
-    const std::optional<int64_t> along = IotaDimension(
-        *gather.operand(1), dnums.index_vector_dim(), i, operand.dimensions(d));
+    const std::optional<int64_t> along =
+        hlo_sharding_util::IotaDimensionOfComponent(
+            *gather.operand(1), dnums.index_vector_dim(), i,
+            operand.dimensions(d), nullptr);
     const int64_t parallel = along.has_value() ? result_of_index[*along] : -1;
     if (parallel >= 0 && !absl::c_linear_search(f.operand.factors, parallel)) {
       f.operand.factors[d] = parallel;

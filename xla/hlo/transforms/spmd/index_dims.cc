@@ -20,69 +20,6 @@ std::vector<int64_t> FactorsOfMethods(
   return result;
 }
 
-std::optional<int64_t> IotaDimension(const HloInstruction& indices,
-                                     int64_t vector_dim, int64_t component,
-                                     int64_t size) {
-  const HloInstruction* at = &indices;
-  // Which dimension of `at` is dimension d of the indices: only concatenates
-  // along the vector and broadcasts are looked through, so one number will do.
-  if (at->opcode() == HloOpcode::kConcatenate &&
-      at->concatenate_dimension() == vector_dim) {
-    for (const HloInstruction* operand : at->operands()) {
-      const int64_t length = operand->shape().dimensions(vector_dim);
-      if (component < length) {
-        if (length != 1) return std::nullopt;
-        at = operand;
-        break;
-      }
-      component -= length;
-    }
-    component = 0;
-  } else if (vector_dim < indices.shape().dimensions().size() &&
-             indices.shape().dimensions(vector_dim) != 1) {
-    return std::nullopt;
-  }
-  std::vector<int64_t> dims(at->shape().dimensions().size());
-  for (int64_t d = 0; d < dims.size(); ++d) dims[d] = d;
-  while (true) {
-    if (at->opcode() == HloOpcode::kIota) {
-      const int64_t along =
-          dims[Cast<HloIotaInstruction>(at)->iota_dimension()];
-      if (along == vector_dim ||
-          at->shape().dimensions(
-              Cast<HloIotaInstruction>(at)->iota_dimension()) != size) {
-        return std::nullopt;
-      }
-      return along;
-    }
-    if (at->opcode() == HloOpcode::kBroadcast) {
-      std::vector<int64_t> inner;
-      for (int64_t d : at->dimensions()) inner.push_back(dims[d]);
-      dims = inner;
-    } else if (at->opcode() == HloOpcode::kReshape) {
-      // Dimensions of size 1 come and go.
-      std::vector<int64_t> inner;
-      const auto outer_sizes = at->shape().dimensions();
-      int64_t next = 0;
-      for (int64_t n : at->operand(0)->shape().dimensions()) {
-        if (n == 1) {
-          inner.push_back(vector_dim);
-          continue;
-        }
-        while (next < outer_sizes.size() && outer_sizes[next] == 1) ++next;
-        if (next == outer_sizes.size() || outer_sizes[next] != n) {
-          return std::nullopt;
-        }
-        inner.push_back(dims[next++]);
-      }
-      dims = inner;
-    } else if (at->opcode() != HloOpcode::kCopy) {
-      return std::nullopt;
-    }
-    at = at->operand(0);
-  }
-}
-
 HloInstruction* IndexComponent(HloInstruction* indices, int64_t vector_dim,
                                int64_t component, SpmdBuilder* b) {
   const auto dims = indices->shape().dimensions();

@@ -24,13 +24,6 @@ std::vector<int64_t> FactorsOfMethods(
     const MethodFactors& factors,
     absl::Span<const GatherScatterPartitioningMethod> methods);
 
-// The dimension of `indices` along which component `component` counts 0, 1, ..,
-// size - 1, through concatenates, broadcasts and reshapes by dimensions of size
-// 1; nullopt if it does not.
-std::optional<int64_t> IotaDimension(const HloInstruction& indices,
-                                     int64_t vector_dim, int64_t component,
-                                     int64_t size);
-
 // One component of all vectors, without vector_dim.
 HloInstruction* IndexComponent(HloInstruction* indices, int64_t vector_dim,
                                int64_t component, SpmdBuilder* b);

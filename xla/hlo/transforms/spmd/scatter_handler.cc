@@ -19,6 +19,7 @@
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
+#include "xla/hlo/utils/hlo_sharding_util_indexing.h"
 #include "xla/literal.h"
 #include "xla/literal_util.h"
 #include "xla/primitive_util.h"
@@ -160,8 +161,10 @@ ScatterFactors FactorsOf(const HloScatterInstruction& scatter,
   for (int64_t i = 0; i < f.dim_of_component.size(); ++i) {
     const int64_t d = f.dim_of_component[i];
     if (window_size[d] != 1 || operand.dimensions(d) == 1) continue;
-    const std::optional<int64_t> along = IotaDimension(
-        indices, dnums.index_vector_dim(), i, operand.dimensions(d));
+    const std::optional<int64_t> along =
+        hlo_sharding_util::IotaDimensionOfComponent(
+            indices, dnums.index_vector_dim(), i, operand.dimensions(d),
+            nullptr);
     if (along.has_value() &&
         !absl::c_linear_search(f.operand.factors, factor_of_index[*along])) {
       tie(d, *along, Method::kIndexParallel);

@@ -12,6 +12,7 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/transforms/spmd/index_dims.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
+#include "xla/hlo/utils/hlo_sharding_util_indexing.h"
 #include "xla/status_macros.h"
 
 namespace xla::spmd {
@@ -44,9 +45,11 @@ bool CountAlike(const HloScatterInstruction* scatter, const HloInstruction* i1,
     const int64_t size =
         operand.dimensions(dnums.scatter_dims_to_operand_dims(c));
     const std::optional<int64_t> d1 =
-        IotaDimension(*i1, dnums.index_vector_dim(), c, size);
+        hlo_sharding_util::IotaDimensionOfComponent(
+            *i1, dnums.index_vector_dim(), c, size, nullptr);
     const std::optional<int64_t> d2 =
-        IotaDimension(*i2, dnums.index_vector_dim(), c, size);
+        hlo_sharding_util::IotaDimensionOfComponent(
+            *i2, dnums.index_vector_dim(), c, size, nullptr);
     if (!d1.has_value() || d1 != d2) continue;
     for (const HloInstruction* indices : {i1, i2}) {
       if (indices->has_sharding() && indices->sharding().IsTiledLeaf() &&
