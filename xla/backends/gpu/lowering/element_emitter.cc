@@ -168,6 +168,9 @@ ElementEmitter::Values ElementEmitter::Compute(const HloInstruction& hlo,
     ASSIGN_OR_RETURN(Operand value, Load(hlo, input->second, indices));
     return std::vector<Operand>{value};
   }
+  if (forbidden_.count(&hlo) > 0) {
+    return NotLowered(hlo, "read in another order than its threads have");
+  }
   switch (hlo.opcode()) {
     case HloOpcode::kConstant:
       return Constant(hlo);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -50,6 +51,11 @@ class ElementEmitter {
   void AddInput(const HloInstruction* hlo, kir::BufferId buffer) {
     inputs_[hlo] = buffer;
   }
+
+  // Its elements are known where they were remembered, and are not computed by
+  // one thread anywhere else; until AllowAll().
+  void Forbid(const HloInstruction* hlo) { forbidden_.insert(hlo); }
+  void AllowAll() { forbidden_.clear(); }
 
   // One element; of element `tuple_index` where the value is a tuple.
   absl::StatusOr<kir::Operand> Element(const HloInstruction& hlo,
@@ -138,6 +144,7 @@ class ElementEmitter {
 
   KernelBuilder& builder_;
   std::map<const HloInstruction*, kir::BufferId> inputs_;
+  std::set<const HloInstruction*> forbidden_;  // looked up only
   std::vector<Scope> scopes_;
   int depth_ = 0;
 };

@@ -14,18 +14,6 @@
 namespace xla::gpu {
 namespace {
 
-// Dimensions, the slowest in memory first.
-std::vector<int64_t> MemoryOrder(const Shape& shape) {
-  std::vector<int64_t> order(shape.dimensions().size());
-  if (shape.has_layout()) {
-    const auto& minor_to_major = shape.layout().minor_to_major();
-    std::copy(minor_to_major.rbegin(), minor_to_major.rend(), order.begin());
-  } else {
-    std::iota(order.begin(), order.end(), 0);
-  }
-  return order;
-}
-
 AffineExpr Linearize(const Indices& indices,
                      absl::Span<const int64_t> strides) {
   AffineExpr number;
@@ -50,6 +38,17 @@ AffineExpr And(const AffineExpr& a, const AffineExpr& b) {
 }
 
 }  // namespace
+
+std::vector<int64_t> MemoryOrder(const Shape& shape) {
+  std::vector<int64_t> order(shape.dimensions().size());
+  if (shape.has_layout()) {
+    const auto& minor_to_major = shape.layout().minor_to_major();
+    std::copy(minor_to_major.rbegin(), minor_to_major.rend(), order.begin());
+  } else {
+    std::iota(order.begin(), order.end(), 0);
+  }
+  return order;
+}
 
 std::vector<int64_t> MemoryStrides(const Shape& shape) {
   const std::vector<int64_t> order = MemoryOrder(shape);
@@ -255,6 +254,42 @@ ConditionalIndices WindowIndices(const HloInstruction& reduce_window,
   }
   result.condition = result.condition.SimplifyIn(ranges);
   return result;
+}
+
+bool HasResultMap(const HloInstruction& hlo) {
+  switch (hlo.opcode()) {
+    case HloOpcode::kBitcast:
+    case HloOpcode::kCopy:
+    case HloOpcode::kReshape:
+    case HloOpcode::kTranspose:
+      return true;
+    default:
+      return hlo.IsElementwise();
+  }
+}
+
+Indices ResultIndices(const HloInstruction& hlo, int64_t i,
+                      const Indices& operand_indices,
+                      const AffineExpr::Ranges& ranges) {
+  const Shape& operand = hlo.operand(i)->shape();
+  switch (hlo.opcode()) {
+    case HloOpcode::kBitcast:
+      return IndicesInMemory(
+          Linearize(operand_indices, MemoryStrides(operand)).SimplifyIn(ranges),
+          hlo.shape(), ranges);
+    case HloOpcode::kReshape:
+      return Delinearize(
+          Linearize(operand_indices, RowMajorStrides(operand.dimensions()))
+              .SimplifyIn(ranges),
+          hlo.shape().dimensions(), ranges);
+    case HloOpcode::kTranspose: {
+      Indices result;
+      for (int64_t d : hlo.dimensions()) result.push_back(operand_indices[d]);
+      return result;
+    }
+    default:
+      return operand_indices;
+  }
 }
 
 }  // namespace xla::gpu

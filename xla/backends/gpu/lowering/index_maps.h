@@ -26,6 +26,8 @@ namespace xla::gpu {
 
 using Indices = std::vector<AffineExpr>;
 
+// Dimensions of an array, the slowest in memory first.
+std::vector<int64_t> MemoryOrder(const Shape& shape);
 // Strides, in elements, of the dimensions of an array as it lies in memory.
 // Arrays without a layout are row major.
 std::vector<int64_t> MemoryStrides(const Shape& shape);
@@ -48,6 +50,14 @@ bool HasIndexMap(const HloInstruction& hlo);
 // Scalars among the operands of an elementwise instruction have none.
 Indices MapIndices(const HloInstruction& hlo, int64_t i, const Indices& indices,
                    const AffineExpr::Ranges& ranges);
+
+// The way back: the element of the result that element `operand_indices` of
+// operand `i`, an array of as many elements, becomes. Of elementwise
+// instructions, copy, reshape, bitcast and transpose.
+bool HasResultMap(const HloInstruction& hlo);
+Indices ResultIndices(const HloInstruction& hlo, int64_t i,
+                      const Indices& operand_indices,
+                      const AffineExpr::Ranges& ranges);
 
 // An element that is there under a condition: `condition` is positive where it
 // is and 0 elsewhere, a constant where that is decided. The indices are within

@@ -63,9 +63,11 @@ kir::BufferId KernelBuilder::AddParam(absl::string_view name, ElementType type,
   return static_cast<kir::BufferId>(kernel_.buffers.size()) - 1;
 }
 
-kir::BufferId KernelBuilder::AddShared(absl::string_view name, ElementType type,
+kir::BufferId KernelBuilder::AddShared(absl::string_view prefix,
+                                       ElementType type,
                                        const std::vector<int64_t>& extents) {
-  const kir::BufferId id = AddParam(name, type, extents);
+  const kir::BufferId id =
+      AddParam(absl::StrCat(prefix, shared_++), type, extents);
   kernel_.buffers[id].memory = kir::Memory::kShared;
   kernel_.buffers[id].is_param = false;
   allocs_.push_back(Of(kir::Alloc{id}));
@@ -104,6 +106,14 @@ void KernelBuilder::EmitTo(const Operand& output, absl::string_view op,
   expr.arguments = std::move(arguments);
   kir::Statement statement;
   statement.node = std::move(expr);
+  Add(std::move(statement));
+}
+
+void KernelBuilder::EmitSync(kir::SyncScope scope) {
+  kir::Sync sync;
+  sync.scope = scope;
+  kir::Statement statement;
+  statement.node = std::move(sync);
   Add(std::move(statement));
 }
 

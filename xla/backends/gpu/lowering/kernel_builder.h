@@ -32,7 +32,8 @@ class KernelBuilder {
 
   kir::BufferId AddParam(absl::string_view name, kir::ElementType type,
                          const std::vector<int64_t>& extents);
-  kir::BufferId AddShared(absl::string_view name, kir::ElementType type,
+  // Its name is the prefix and a number.
+  kir::BufferId AddShared(absl::string_view prefix, kir::ElementType type,
                           const std::vector<int64_t>& extents);
   kir::Operand AddRegister(kir::ElementType type);
 
@@ -52,6 +53,8 @@ class KernelBuilder {
   // If the last statement computed this register: it computes `output` now, and
   // the register is not used again. Else a copy.
   void Redirect(const kir::Operand& from, const kir::Operand& output);
+
+  void EmitSync(kir::SyncScope scope);
 
   // What `body` emits becomes the body of a loop over a new name with this
   // prefix, or of a branch.
@@ -91,6 +94,7 @@ class KernelBuilder {
   std::vector<std::pair<std::string, kir::Operand>> named_;
   int names_ = 0;
   int registers_ = 0;
+  int shared_ = 0;
   int statements_ = 0;
 };
 

@@ -2,9 +2,11 @@
 #define XLA_BACKENDS_GPU_LOWERING_LOOP_LOWERING_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
@@ -28,8 +30,16 @@ struct LoopLoweringOptions {
   int64_t threads_per_block = 128;
 };
 
+// Results that one kind of lowering computes, one part of the kernel.
+struct KernelPart {
+  absl::string_view kind;  // "loop", "row-reduction", …
+  std::string why;
+  std::vector<int64_t> results;
+};
+
 struct LoweredKernel {
   kir::Kernel kernel;
+  std::vector<KernelPart> parts;
   // What the parameters of the kernel hold, in their order: operands by number,
   // constants of several elements, then the results.
   std::vector<const HloInstruction*> constants;

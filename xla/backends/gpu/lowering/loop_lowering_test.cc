@@ -1,136 +1,35 @@
 #include "xla/backends/gpu/lowering/loop_lowering.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "xla/backends/gpu/kernel_ir/kir_printer.h"
-#include "xla/backends/gpu/kernel_ir/kir_verifier.h"
-#include "xla/backends/gpu/kernel_ir/race_checker.h"
-#include "xla/hlo/evaluator/hlo_evaluator.h"
-#include "xla/hlo/evaluator/run/input_generator.h"
-#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/backends/gpu/lowering/lowering_test_util.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
-#include "xla/hlo/parser/hlo_parser.h"
 #include "xla/hlo/testlib/random_module.h"
-#include "xla/literal.h"
-#include "xla/shape_util.h"
 
 namespace xla::gpu {
 namespace {
 
 using ::testing::HasSubstr;
 
-// Elements in the order of memory.
-std::vector<double> InMemory(const Literal& literal) {
-  const absl::StatusOr<Literal> numbers = literal.Convert(F64);
-  const absl::Span<const double> data = numbers->data<double>();
-  return {data.begin(), data.end()};
-}
-
-bool IsClose(double a, double b) {
-  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) == std::isnan(b);
-  if (a == b) return true;
-  return std::fabs(a - b) <= 2e-2 * std::max(1.0, std::fabs(b)) &&
-         std::isfinite(a) && std::isfinite(b);
-}
-
-// One fusion of everything that the entry computes.
-absl::StatusOr<HloInstruction*> FuseAll(HloModule* module) {
-  HloComputation* entry = module->entry_computation();
-  std::vector<HloInstruction*> order = entry->MakeInstructionPostOrder();
-  std::reverse(order.begin(), order.end());
-  absl::flat_hash_set<const HloInstruction*> read = {entry->root_instruction()};
-  std::vector<HloInstruction*> fused;
-  for (HloInstruction* hlo : order) {
-    if (hlo->opcode() == HloOpcode::kParameter || !read.contains(hlo)) continue;
-    fused.push_back(hlo);
-    for (const HloInstruction* operand : hlo->operands()) read.insert(operand);
-  }
-  if (fused.empty() || fused[0] != entry->root_instruction()) {
-    return absl::UnimplementedError("nothing to fuse");
-  }
-  return entry->CreateFusionInstruction(fused,
-                                        HloInstruction::FusionKind::kLoop);
-}
-
-// The kernel on the machine gives what the evaluator gives.
-absl::Status Compare(HloModule* module, uint64_t seed) {
-  InputOptions input_options;
-  input_options.seed = seed;
-  absl::StatusOr<std::vector<Literal>> inputs =
-      GenerateInputs(*module, input_options);
-  if (!inputs.ok()) return inputs.status();
-  absl::StatusOr<Literal> expected =
-      HloEvaluator().Evaluate(*module, absl::MakeConstSpan(*inputs));
-  if (!expected.ok()) return absl::UnimplementedError("not evaluated");
-  absl::StatusOr<HloInstruction*> fusion = FuseAll(module);
-  if (!fusion.ok()) return fusion.status();
+absl::StatusOr<LoweredKernel> LowerForTest(const HloInstruction& hlo) {
   LoopLoweringOptions options;
   options.threads_per_block = 32;
-  absl::StatusOr<LoweredKernel> lowered = LowerLoop(**fusion, options);
-  if (!lowered.ok()) return lowered.status();
-  const std::string text = kir::PrintKernel(lowered->kernel);
-  absl::Status valid = kir::VerifyKernel(lowered->kernel);
-  if (!valid.ok()) {
-    return absl::InternalError(absl::StrCat(valid.message(), "\n", text));
-  }
-  std::vector<std::vector<double>> params;
-  for (const HloInstruction* operand : (*fusion)->operands()) {
-    params.push_back(InMemory((*inputs)[operand->parameter_number()]));
-  }
-  for (const HloInstruction* constant : lowered->constants) {
-    params.push_back(InMemory(constant->literal()));
-  }
-  KernelRunOptions run_options;
-  run_options.all_blocks = true;
-  absl::StatusOr<KernelRun> run =
-      RunKernel(lowered->kernel, params, run_options);
-  if (!run.ok()) {
-    return absl::InternalError(
-        absl::StrCat(run.status().message(), "\n", text));
-  }
-  if (!run->races.empty()) return absl::InternalError(run->races[0]);
-  const int64_t first = lowered->num_operands + lowered->constants.size();
-  std::vector<Literal> results;
-  if (expected->shape().IsTuple()) {
-    results = expected->DecomposeTuple();
-  } else {
-    results.push_back(std::move(*expected));
-  }
-  for (size_t k = 0; k < results.size(); ++k) {
-    const std::vector<double> want = InMemory(results[k]);
-    const std::vector<double>& got = run->params[first + k];
-    for (size_t i = 0; i < want.size(); ++i) {
-      if (IsClose(got[i], want[i])) continue;
-      return absl::InternalError(absl::StrCat("result ", k, " element ", i,
-                                              ": ", got[i], ", not ", want[i],
-                                              "\n", text));
-    }
-  }
-  return absl::OkStatus();
+  return LowerLoop(hlo, options);
 }
 
 absl::Status Compare(absl::string_view text) {
-  absl::StatusOr<std::unique_ptr<HloModule>> module =
-      ParseAndReturnUnverifiedModule(text);
-  if (!module.ok()) return module.status();
-  return Compare(module->get(), 1);
+  return CompareWithEvaluator(text, LowerForTest);
 }
 
 TEST(LoopLoweringTest, KernelsComputeWhatTheFusionDoes) {
@@ -257,7 +156,8 @@ TEST(LoopLoweringTest, RandomFusions) {
     options.tuples = false;
     std::unique_ptr<HloModule> module = RandomModule(i, options);
     const std::string before = module->ToString();
-    const absl::Status status = Compare(module.get(), i);
+    const absl::Status status =
+        CompareWithEvaluator(module.get(), i, LowerForTest);
     if (absl::IsUnimplemented(status)) continue;
     ++lowered;
     if (status.ok()) continue;

@@ -1,5 +1,6 @@
 #include "xla/backends/gpu/lowering/module_lowering.h"
 
+#include <map>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -63,7 +64,7 @@ int64_t ArrayBytes(const Shape& shape) {
 }  // namespace
 
 ModuleLowering LowerModule(const HloModule& module,
-                           const LoopLoweringOptions& options) {
+                           const FusionLoweringOptions& options) {
   ModuleLowering result;
   absl::flat_hash_set<std::string> names;
   // Each computation once, however often it runs.
@@ -82,7 +83,7 @@ ModuleLowering LowerModule(const HloModule& module,
       for (const HloInstruction* operand : hlo->operands()) {
         kernel.bytes += ArrayBytes(operand->shape());
       }
-      absl::StatusOr<LoweredKernel> lowered = LowerLoop(*hlo, options);
+      absl::StatusOr<LoweredKernel> lowered = LowerFusion(*hlo, options);
       kernel.status = lowered.status();
       if (lowered.ok()) {
         kernel.lowered = *std::move(lowered);
@@ -102,6 +103,7 @@ std::string ModuleLowering::ToString() const {
   std::string text;
   int64_t count = 0, of = 0;
   double bytes = 0, all = 0;
+  std::map<std::string, int64_t> kinds;
   for (const Kernel& kernel : kernels) {
     if (const HloInstruction* call = LibraryCall(*kernel.hlo)) {
       absl::StrAppend(&text, "// ", kernel.hlo->name(), ": a call of ",
@@ -119,6 +121,10 @@ std::string ModuleLowering::ToString() const {
     }
     ++count;
     bytes += kernel.bytes;
+    for (const KernelPart& part : kernel.lowered.parts) {
+      absl::StrAppend(&text, "// ", part.kind, ": ", part.why, "\n");
+      ++kinds[std::string(part.kind)];
+    }
     absl::StrAppend(&text, kir::PrintKernel(kernel.lowered.kernel), "\n");
   }
   absl::StrAppend(&text, "// ", count, " of ", of, " kernels lowered, ",
@@ -128,6 +134,11 @@ std::string ModuleLowering::ToString() const {
   absl::StrAppend(&text, calls > 0 ? absl::StrCat(", beside ", calls,
                                                   " calls of libraries\n")
                                    : "\n");
+  if (!kinds.empty()) absl::StrAppend(&text, "// parts of kernels:");
+  for (const auto& [kind, number] : kinds) {
+    absl::StrAppend(&text, " ", number, " ", kind,
+                    kind == kinds.rbegin()->first ? "\n" : ",");
+  }
   return text;
 }
 

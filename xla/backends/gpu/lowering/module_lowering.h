@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "xla/backends/gpu/lowering/loop_lowering.h"
+#include "xla/backends/gpu/lowering/fusion_lowering.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 
@@ -23,8 +23,9 @@ struct ModuleLowering {
   };
   std::vector<Kernel> kernels;
 
-  // .kir text: each kernel, or a comment that says why it is none, and at the
-  // end how many there are and what share of the bytes they move. Custom calls
+  // .kir text: each kernel behind its parts' kinds and reasons, or a comment
+  // that says why it is none, and at the end how many there are, of which
+  // kinds, and what share of the bytes they move. Custom calls
   // are counted apart: libraries compute them.
   std::string ToString() const;
 };
@@ -34,7 +35,7 @@ struct ModuleLowering {
 // what a library computes, or needs several threads for an element, is one
 // that is not lowered. Their names differ.
 ModuleLowering LowerModule(const HloModule& module,
-                           const LoopLoweringOptions& options = {});
+                           const FusionLoweringOptions& options = {});
 
 }  // namespace xla::gpu
 

@@ -1,0 +1,50 @@
+#ifndef XLA_BACKENDS_GPU_LOWERING_FUSION_LOWERING_H_
+#define XLA_BACKENDS_GPU_LOWERING_FUSION_LOWERING_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "xla/backends/gpu/lowering/loop_lowering.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+
+// A fusion, or an instruction that becomes a kernel, as kernel IR, by the kind
+// that its results ask for.
+//
+//   kind              when                                          parts
+//   row-reduction     rows lie along memory, min_reduced elements   one for
+//                     or more: softmax, layer norm, sums            all rows of
+//   column-reduction  the same across memory                        one shape
+//   loop              everything else                               one a
+//   result
+//
+// Parts follow one another in one kernel, so that each finds the shared memory
+// of the one before free.
+
+namespace xla::gpu {
+
+struct FusionLoweringOptions {
+  // Of kernels that are loops, and of those with other parts: a power of two.
+  int64_t threads_per_block = 128;
+  int64_t threads_of_tiles = 256;
+  // Elements of a reduction that threads share: with fewer, one thread has done
+  // it before others are heard of.
+  int64_t min_reduced = 8;
+};
+
+struct KernelKind {
+  absl::string_view name, when, why;
+};
+// The kinds above, in the order in which they are tried.
+absl::Span<const KernelKind> KernelKinds();
+
+// Where a kind refuses, loops compute the whole kernel, and its part says why.
+// Unimplemented as of LowerLoop; InvalidArgument for threads that are no power
+// of two.
+absl::StatusOr<LoweredKernel> LowerFusion(
+    const HloInstruction& hlo, const FusionLoweringOptions& options = {});
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_LOWERING_FUSION_LOWERING_H_

@@ -1,0 +1,157 @@
+#include "xla/backends/gpu/lowering/kernel_frame.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "xla/backends/gpu/lowering/index_maps.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape_util.h"
+#include "xla/status_macros.h"
+#include "xla/util.h"
+
+namespace xla::gpu {
+namespace {
+
+absl::StatusOr<kir::BufferId> AddArray(const HloInstruction& hlo,
+                                       const Shape& shape,
+                                       absl::string_view name,
+                                       KernelBuilder* builder) {
+  if (!shape.IsArray()) return NotLowered(hlo, "a tuple in memory");
+  if (shape.is_dynamic()) return NotLowered(hlo, "a dynamic shape");
+  ASSIGN_OR_RETURN(const kir::ElementType type,
+                   KernelType(shape.element_type()));
+  return builder->AddParam(name, type, MemoryExtents(shape));
+}
+
+// Names of kernels are those of instructions, in what .kir texts know.
+std::string KernelName(absl::string_view name) {
+  std::string result;
+  for (char c : name) {
+    result += absl::ascii_isalnum(c) ? c : '_';
+  }
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<KernelFrame>> KernelFrame::Make(
+    const HloInstruction& hlo, int64_t threads) {
+  auto frame =
+      absl::WrapUnique(new KernelFrame(KernelName(hlo.name()), threads));
+  RETURN_IF_ERROR(frame->AddArrays(hlo));
+  return frame;
+}
+
+absl::Status KernelFrame::AddArrays(const HloInstruction& hlo) {
+  const HloInstruction* root = &hlo;
+  absl::Span<HloInstruction* const> inputs = hlo.operands();
+  body_ = {&hlo};
+  if (hlo.opcode() == HloOpcode::kFusion) {
+    const HloComputation& fused = *hlo.fused_instructions_computation();
+    root = fused.root_instruction();
+    inputs = fused.parameter_instructions();
+    const auto order = fused.MakeInstructionPostOrder();
+    body_.assign(order.begin(), order.end());
+  }
+  lowered_.num_operands = inputs.size();
+  for (int64_t i = 0; i < inputs.size(); ++i) {
+    ASSIGN_OR_RETURN(const kir::BufferId buffer,
+                     AddArray(*inputs[i], inputs[i]->shape(),
+                              absl::StrCat("p", i), &builder_));
+    emitter_.AddInput(inputs[i], buffer);
+  }
+  for (const HloInstruction* constant : body_) {
+    if (constant->opcode() != HloOpcode::kConstant ||
+        constant->shape().dimensions().empty()) {
+      continue;
+    }
+    ASSIGN_OR_RETURN(
+        const kir::BufferId buffer,
+        AddArray(*constant, constant->shape(),
+                 absl::StrCat("c", lowered_.constants.size()), &builder_));
+    emitter_.AddInput(constant, buffer);
+    lowered_.constants.push_back(constant);
+  }
+  std::vector<Shape> shapes = {hlo.shape()};
+  if (hlo.shape().IsTuple()) shapes = hlo.shape().tuple_shapes();
+  lowered_.num_results = shapes.size();
+  for (int64_t k = 0; k < static_cast<int64_t>(shapes.size()); ++k) {
+    ASSIGN_OR_RETURN(
+        const kir::BufferId buffer,
+        AddArray(hlo, shapes[k], absl::StrCat("out", k), &builder_));
+    const bool tuple = root->opcode() == HloOpcode::kTuple;
+    results_.push_back(
+        {tuple ? root->operand(k) : root, tuple ? 0 : k, shapes[k], buffer});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status KernelFrame::Store(const Result& result, const Indices& indices) {
+  ASSIGN_OR_RETURN(const kir::Operand value,
+                   emitter_.Element(*result.hlo, indices, result.tuple_index));
+  kir::Operand place;
+  place.buffer = result.buffer;
+  place.indices = MemoryIndices(result.shape, indices);
+  builder_.EmitTo(place, "copy", {value});
+  return absl::OkStatus();
+}
+
+absl::Status KernelFrame::Blocks(
+    int64_t blocks,
+    absl::FunctionRef<absl::Status(const AffineExpr&, const AffineExpr&)>
+        body) {
+  blocks_ = std::max(blocks_, blocks);
+  return builder_.Loop(
+      "b", kir::LoopKind::kBidX, 0, blocks, [&](const AffineExpr& block) {
+        return builder_.Loop(
+            "t", kir::LoopKind::kTidX, 0, threads_,
+            [&](const AffineExpr& thread) {
+              return emitter_.InScope([&] { return body(block, thread); });
+            });
+      });
+}
+
+absl::Status KernelFrame::Where(const AffineExpr& condition,
+                                absl::FunctionRef<absl::Status()> body) {
+  const AffineExpr simple = condition.SimplifyIn(builder_.ranges());
+  if (simple.IsConstant(0)) return absl::OkStatus();
+  const auto scoped = [&] { return emitter_.InScope(body); };
+  if (simple.IsConstant()) return scoped();
+  return builder_.If(kir::Uniformity::kDivergent, simple, scoped,
+                     [] { return absl::OkStatus(); });
+}
+
+absl::Status KernelFrame::EmitLoop(const Result& result) {
+  const int64_t count = ShapeUtil::ElementsIn(result.shape);
+  if (count == 0) return absl::OkStatus();
+  return Blocks(CeilOfRatio(count, threads_), [&](const AffineExpr& block,
+                                                  const AffineExpr& thread) {
+    const AffineExpr number = block * AffineExpr(threads_) + thread;
+    const auto store = [&]() -> absl::Status {
+      return Store(result,
+                   IndicesInMemory(number, result.shape, builder_.ranges()));
+    };
+    if (count % threads_ == 0) return store();
+    return Where(
+        AffineExpr::Max(0, AffineExpr::Min(1, AffineExpr(count) - number)),
+        store);
+  });
+}
+
+absl::StatusOr<LoweredKernel> KernelFrame::Finish() {
+  RETURN_IF_ERROR(builder_.status());
+  kir::Launch launch;
+  launch.grid = {AffineExpr(blocks_), AffineExpr(1), AffineExpr(1)};
+  launch.block = {AffineExpr(threads_), AffineExpr(1), AffineExpr(1)};
+  lowered_.kernel = builder_.Finish(launch);
+  return std::move(lowered_);
+}
+
+}  // namespace xla::gpu

@@ -1,0 +1,77 @@
+#ifndef XLA_BACKENDS_GPU_LOWERING_KERNEL_FRAME_H_
+#define XLA_BACKENDS_GPU_LOWERING_KERNEL_FRAME_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "xla/backends/gpu/kernel_ir/kernel.h"
+#include "xla/backends/gpu/lowering/element_emitter.h"
+#include "xla/backends/gpu/lowering/kernel_builder.h"
+#include "xla/backends/gpu/lowering/loop_lowering.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/shape.h"
+
+// What the kernels of all kinds have in common: parameters for the operands,
+// for constants of several elements and for the results, and who computes them.
+// Parts of different kinds can follow one another in one kernel, each over its
+// own results; all have the same threads.
+
+namespace xla::gpu {
+
+class KernelFrame {
+ public:
+  struct Result {
+    const HloInstruction* hlo;  // computes it
+    int64_t tuple_index;        // which element, if that is a tuple
+    Shape shape;
+    kir::BufferId buffer;
+  };
+
+  // Of a fusion, or of an instruction that becomes a kernel.
+  static absl::StatusOr<std::unique_ptr<KernelFrame>> Make(
+      const HloInstruction& hlo, int64_t threads);
+
+  KernelBuilder& builder() { return builder_; }
+  ElementEmitter& emitter() { return emitter_; }
+  int64_t threads() const { return threads_; }
+  const std::vector<Result>& results() const { return results_; }
+  // What the kernel computes, operands first.
+  const std::vector<const HloInstruction*>& body() const { return body_; }
+
+  // Writes that element of a result.
+  absl::Status Store(const Result& result, const Indices& indices);
+  // A part: `blocks` blocks of all threads.
+  absl::Status Blocks(int64_t blocks,
+                      absl::FunctionRef<absl::Status(const AffineExpr& block,
+                                                     const AffineExpr& thread)>
+                          body);
+  // `body` under a condition that is 0 or 1, in a scope of its own.
+  absl::Status Where(const AffineExpr& condition,
+                     absl::FunctionRef<absl::Status()> body);
+  // A part with one thread for each element of a result.
+  absl::Status EmitLoop(const Result& result);
+
+  absl::StatusOr<LoweredKernel> Finish();
+
+ private:
+  KernelFrame(const std::string& name, int64_t threads)
+      : builder_(name), emitter_(&builder_), threads_(threads) {}
+  absl::Status AddArrays(const HloInstruction& hlo);
+
+  KernelBuilder builder_;
+  ElementEmitter emitter_;
+  const int64_t threads_;
+  int64_t blocks_ = 1;
+  std::vector<Result> results_;
+  std::vector<const HloInstruction*> body_;
+  LoweredKernel lowered_;
+};
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_LOWERING_KERNEL_FRAME_H_

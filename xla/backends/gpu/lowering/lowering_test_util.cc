@@ -1,0 +1,134 @@
+#include "xla/backends/gpu/lowering/lowering_test_util.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "xla/backends/gpu/kernel_ir/kir_printer.h"
+#include "xla/backends/gpu/kernel_ir/kir_verifier.h"
+#include "xla/backends/gpu/kernel_ir/race_checker.h"
+#include "xla/backends/gpu/smem/check/smem_plan_checker.h"
+#include "xla/backends/gpu/smem/plan/plan_shared_memory.h"
+#include "xla/backends/gpu/smem/smem_device.h"
+#include "xla/hlo/evaluator/hlo_evaluator.h"
+#include "xla/hlo/evaluator/run/input_generator.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/parser/hlo_parser.h"
+#include "xla/literal.h"
+
+namespace xla::gpu {
+namespace {
+
+// Elements in the order of memory.
+std::vector<double> InMemory(const Literal& literal) {
+  const absl::StatusOr<Literal> numbers = literal.Convert(F64);
+  const absl::Span<const double> data = numbers->data<double>();
+  return {data.begin(), data.end()};
+}
+
+bool IsClose(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) == std::isnan(b);
+  if (a == b) return true;
+  return std::fabs(a - b) <= 2e-2 * std::max(1.0, std::fabs(b)) &&
+         std::isfinite(a) && std::isfinite(b);
+}
+
+// One fusion of everything that the entry computes.
+absl::StatusOr<HloInstruction*> FuseAll(HloModule* module) {
+  HloComputation* entry = module->entry_computation();
+  std::vector<HloInstruction*> order = entry->MakeInstructionPostOrder();
+  std::reverse(order.begin(), order.end());
+  absl::flat_hash_set<const HloInstruction*> read = {entry->root_instruction()};
+  std::vector<HloInstruction*> fused;
+  for (HloInstruction* hlo : order) {
+    if (hlo->opcode() == HloOpcode::kParameter || !read.contains(hlo)) continue;
+    fused.push_back(hlo);
+    for (const HloInstruction* operand : hlo->operands()) read.insert(operand);
+  }
+  if (fused.empty() || fused[0] != entry->root_instruction()) {
+    return absl::UnimplementedError("nothing to fuse");
+  }
+  return entry->CreateFusionInstruction(fused,
+                                        HloInstruction::FusionKind::kLoop);
+}
+
+}  // namespace
+
+absl::Status CompareWithEvaluator(HloModule* module, uint64_t seed,
+                                  const Lower& lower) {
+  InputOptions input_options;
+  input_options.seed = seed;
+  absl::StatusOr<std::vector<Literal>> inputs =
+      GenerateInputs(*module, input_options);
+  if (!inputs.ok()) return inputs.status();
+  absl::StatusOr<Literal> expected =
+      HloEvaluator().Evaluate(*module, absl::MakeConstSpan(*inputs));
+  if (!expected.ok()) return absl::UnimplementedError("not evaluated");
+  absl::StatusOr<HloInstruction*> fusion = FuseAll(module);
+  if (!fusion.ok()) return fusion.status();
+  absl::StatusOr<LoweredKernel> lowered = lower(**fusion);
+  if (!lowered.ok()) return lowered.status();
+  const std::string text = kir::PrintKernel(lowered->kernel);
+  absl::Status valid = kir::VerifyKernel(lowered->kernel);
+  if (!valid.ok()) {
+    return absl::InternalError(absl::StrCat(valid.message(), "\n", text));
+  }
+  const GpuDevice device = *FindGpuDevice("sm_90");
+  absl::StatusOr<SmemPlan> plan = PlanSharedMemory(lowered->kernel, device);
+  if (plan.ok()) valid = CheckSmemPlan(*plan);
+  if (!plan.ok() || !valid.ok()) {
+    return absl::InternalError(absl::StrCat(
+        plan.ok() ? valid.message() : plan.status().message(), "\n", text));
+  }
+  std::vector<std::vector<double>> params;
+  for (const HloInstruction* operand : (*fusion)->operands()) {
+    params.push_back(InMemory((*inputs)[operand->parameter_number()]));
+  }
+  for (const HloInstruction* constant : lowered->constants) {
+    params.push_back(InMemory(constant->literal()));
+  }
+  KernelRunOptions run_options;
+  run_options.all_blocks = true;
+  absl::StatusOr<KernelRun> run = RunKernel(plan->planned, params, run_options);
+  if (!run.ok()) {
+    return absl::InternalError(
+        absl::StrCat(run.status().message(), "\n", text));
+  }
+  if (!run->races.empty()) {
+    return absl::InternalError(absl::StrCat(run->races[0], "\n", text));
+  }
+  const int64_t first = lowered->num_operands + lowered->constants.size();
+  std::vector<Literal> results;
+  if (expected->shape().IsTuple()) {
+    results = expected->DecomposeTuple();
+  } else {
+    results.push_back(std::move(*expected));
+  }
+  for (size_t k = 0; k < results.size(); ++k) {
+    const std::vector<double> want = InMemory(results[k]);
+    const std::vector<double>& got = run->params[first + k];
+    for (size_t i = 0; i < want.size(); ++i) {
+      if (IsClose(got[i], want[i])) continue;
+      return absl::InternalError(absl::StrCat("result ", k, " element ", i,
+                                              ": ", got[i], ", not ", want[i],
+                                              "\n", text));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CompareWithEvaluator(absl::string_view text, const Lower& lower) {
+  absl::StatusOr<std::unique_ptr<HloModule>> module =
+      ParseAndReturnUnverifiedModule(text);
+  if (!module.ok()) return module.status();
+  return CompareWithEvaluator(module->get(), 1, lower);
+}
+
+}  // namespace xla::gpu
