@@ -36,12 +36,12 @@ struct RematPeak {
 
   // With the result.
   int64_t bytes = 0;
-  // Of the module's result, with tables of pointers.
+  // Bytes of the module's result, including tuple index tables.
   int64_t output_bytes = 0;
   // Where the peak is: an instruction of the entry, then one in the callee of
   // it that needs most, and so on inwards. Empty if nothing needs memory.
   std::vector<const HloInstruction*> at;
-  // Of all computations that hold memory of their own, results left out.
+  // All computations that hold memory of their own, without results.
   absl::flat_hash_map<const HloComputation*, OfComputation> computations;
 };
 
@@ -65,8 +65,8 @@ absl::StatusOr<RematPeak> ComputeRematPeak(
 int64_t RematOutputBytes(const HloModule& module,
                          const RematSizeOptions& options = {});
 
-// Of one computation, given those of the computations it calls; those that are
-// missing count nothing.
+// The peak of one computation, given the peaks of its callees; callees that are
+// missing count as zero.
 absl::StatusOr<RematPeak::OfComputation> ComputeRematPeakOfComputation(
     const HloInstructionSequence& sequence, const RematSizeOptions& options,
     const absl::flat_hash_map<const HloComputation*, RematPeak::OfComputation>&

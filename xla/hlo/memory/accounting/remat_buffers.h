@@ -41,7 +41,7 @@ struct RematBuffer {
   RematItemId definer = 0;
   // What it takes while it lives; 0 if `elsewhere`.
   int64_t bytes = 0;
-  // Of its shape.
+  // Bytes of its shape.
   int64_t shape_bytes = 0;
   // A parameter, live out or in host memory: others count it.
   bool elsewhere = false;

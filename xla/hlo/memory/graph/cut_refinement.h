@@ -29,8 +29,8 @@ class CutRefiner {
         cutter_(graph, MemoryCutter::Mode::kEstimate) {}
 
   struct Choices {
-    // Of the steps above the target, cut at the one that needs most itself,
-    // not at the one where most is live.
+    // Among the steps above the target, cut at the one whose own needs are
+    // largest rather than at the peak.
     bool by_need = false;
     // For each cut: whether steps that fit on both sides go before it.
     absl::FunctionRef<bool()> largest;
@@ -47,8 +47,8 @@ class CutRefiner {
   // Runs the stretch; returns its worst step, and that one's bytes in `peak`.
   int32_t RunToPeak(const std::vector<MemoryGraph::Node>& order,
                     Stretch stretch, int64_t* peak);
-  // Of the steps above `target` the one that needs most itself; replay_ is
-  // before the stretch.
+  // The step above `target` whose own needs are largest; replay_ stands before
+  // the stretch.
   int32_t NeediestAbove(const std::vector<MemoryGraph::Node>& order,
                         Stretch stretch, int64_t target);
   void TakeBack(const std::vector<MemoryGraph::Node>& order, Stretch stretch);

@@ -40,7 +40,7 @@ class MemoryGraphReduction {
   // Disjoint pairs of steps to merge.
   struct Pairs {
     std::vector<bool> runs_first;
-    // Of the earlier half the later one; -1: none.
+    // For the earlier member of a pair, the later one; -1: none.
     std::vector<MemoryGraph::Node> later;
     std::vector<bool> is_later;
   };

@@ -196,7 +196,7 @@ class OrderSearch {
   int32_t peak_position_ = -1;
   bool is_exhausted_ = false;
   std::optional<MemoryCutter> bound_cutter_;
-  // Of the graph that is left, with their peaks there.
+  // Orders of the reduced graph to refine, with their peaks in it.
   std::vector<std::pair<int64_t, std::vector<Node>>> starts_;
 };
 

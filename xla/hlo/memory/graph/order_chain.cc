@@ -21,7 +21,7 @@ OrderChain::OrderChain(int32_t step, int64_t hill, int64_t valley) {
 bool OrderChain::InOrder(const Segment& first, const Segment& second) {
   bool rises = first.valley >= 0;
   if (rises != (second.valley >= 0)) return !rises;
-  // Of equal ones nothing is gained by a stop between them.
+  // Between equal segments a stop gains nothing.
   return rises ? first.hill - first.valley > second.hill - second.valley
                : first.hill < second.hill;
 }

@@ -75,7 +75,7 @@ class OrderChain {
   int64_t Hill() const;
 
  private:
-  // Of equal ones what is added first comes first.
+  // Ties are broken by the first step's number.
   struct Before {
     bool operator()(const Segment& a, const Segment& b) const {
       return Key(a) < Key(b);

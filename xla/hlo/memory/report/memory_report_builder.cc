@@ -80,7 +80,7 @@ class Builder {
 
   MemoryReport Take() { return std::move(report_); }
 
-  // Of the time line's intervals.
+  // The kind of each interval of the time line.
   std::vector<std::string> Kinds() const {
     std::vector<std::string> kinds;
     kinds.reserve(timeline_.intervals.size());

@@ -31,12 +31,13 @@ class BestMemoryScheduler : public ModuleSchedulerAlgorithm {
   static constexpr int64_t kDefaultEffort = 100;
 
   struct Report {
-    // Of the entry: see FoundOrder.
+    // How the entry's order was found: see FoundOrder.
     std::string algorithm;
     int64_t peak_bytes = 0;
     // No schedule of this module has a lower peak.
     int64_t lower_bound_bytes = 0;
-    // Of the entry, the instruction that needs as much; null: parameters.
+    // The entry instruction that needs that much in any order; null:
+    // parameters.
     const HloInstruction* lower_bound_instruction = nullptr;
   };
 

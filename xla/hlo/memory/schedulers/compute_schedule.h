@@ -35,7 +35,7 @@ std::string AbslUnparseFlag(ScheduleAlgorithm algorithm);
 
 struct ScheduleOptions {
   ScheduleAlgorithm algorithm = ScheduleAlgorithm::kBest;
-  // Of kBest: see BestMemoryScheduler.
+  // For kBest: see BestMemoryScheduler.
   int64_t effort = BestMemoryScheduler::kDefaultEffort;
   // Reorders each sequence before it counts; empty: nothing does.
   SchedulerPostprocessor postprocessor;
@@ -54,8 +54,8 @@ struct ScheduleResult {
   int64_t peak_bytes = 0;
   // No schedule of this module has a lower peak.
   int64_t any_order_lower_bound_bytes = 0;
-  // Of the entry, an instruction that needs as much in any order; null: what
-  // is live from the start.
+  // The entry instruction that needs that much in any order; null: what is live
+  // from the start.
   const HloInstruction* lower_bound_instruction = nullptr;
   // The one that was asked for.
   ScheduleAlgorithm algorithm = ScheduleAlgorithm::kBest;

@@ -16,7 +16,7 @@
 namespace xla {
 namespace {
 
-// Of an instruction and all that it depends on.
+// Totals over an instruction and its transitive operands.
 struct Behind {
   int64_t extra_users = 0;
   int64_t bytes = 0;

@@ -27,7 +27,7 @@ struct LoopInvariant {
   HloInstruction* loop = nullptr;
   int64_t element = 0;
   int64_t bytes = 0;
-  // Of the body's new instructions, all trips together.
+  // Run time of the instructions added to the body, over all trips.
   double seconds = 0;
 };
 

@@ -27,7 +27,7 @@ namespace xla {
 struct HloMemorySchedulerOptions {
   // as-is is no choice here.
   ScheduleAlgorithm algorithm = ScheduleAlgorithm::kBest;
-  // Of algorithm best, in millions of edges looked at; 0: portfolio only.
+  // For algorithm best, in millions of edge visits; 0: portfolio only.
   int64_t effort = BestMemoryScheduler::kDefaultEffort;
   // What happens to asynchronous starts and dones afterwards.
   AsyncPlacement async = AsyncPlacement::kAsScheduled;

@@ -127,7 +127,7 @@ class HloRematerialization : public HloModulePass {
     HloCostAnalysis& hlo_cost_analysis;
     RematerializationModeConfig remat_mode_config;
     const ShapeSizeFunction size_function;
-    // Of the whole module, its result included.
+    // The limit for the whole module, including its result.
     int64_t memory_limit_bytes;
     // Instructions in a block, at most (kPeakPriority: powers of 2), and how
     // much longer than for single ones to search for blocks: see
@@ -184,8 +184,8 @@ class HloRematerialization : public HloModulePass {
     return max_rematerialized_block_size_;
   }
 
-  // Of the last run: instructions made again, moved, compressed or offloaded;
-  // instructions that there are more.
+  // Counters of the last run: instructions rematerialized, moved, compressed or
+  // offloaded; and the net number of instructions added.
   int64_t instructions_rematerialized() const { return rematerialized_; }
   int64_t net_instructions_added() const { return net_added_; }
 

@@ -124,8 +124,8 @@ ENTRY main {)",
   }
 }
 
-// Of a fusion with an output that nobody reads, one read waits for a reader of
-// the other: the fusion cannot wait in its place.
+// A fusion has an output that nobody reads. One of its reads waits for a reader
+// of the other output; the fusion itself cannot wait in its place.
 TEST(HloRematerializationTest, ReadsThatWait) {
   auto module = Parse(R"(
 HloModule m, is_scheduled=true

@@ -30,7 +30,8 @@ namespace {
 
 using ExecutionThreads = absl::flat_hash_set<absl::string_view>;
 
-// Of an array whose minor dimension fills whole pieces.
+// Bytes of an array whose minor dimension is padded to a multiple of
+// `alignment` elements.
 int64_t AlignedBytes(const Shape& shape, int64_t alignment) {
   const int64_t bytes = HloCostAnalysis::DefaultShapeSize(shape);
   if (alignment <= 1 || !shape.IsArray() || !shape.has_layout() ||
@@ -203,7 +204,7 @@ absl::StatusOr<RematPlanResult> RunPlan(
 // lower by what was too much; this often at most.
 constexpr int kHeapRounds = 3;
 
-// Of the search for places, where simple orders do not fit.
+// Steps of the offset search, which runs where simple orders do not fit.
 constexpr int64_t kHeapSearchSteps = 10'000;
 
 // The bytes in which all buffers of a scheduled module find places; any number

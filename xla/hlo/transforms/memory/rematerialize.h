@@ -45,15 +45,15 @@ struct HloRematerializationOptions {
   std::string memory_limit;
   MemoryAccounting accounting = MemoryAccounting::kOurs;
   RematerializationAlgorithm strategy = RematerializationAlgorithm::kPlan;
-  // Of plan.
+  // For strategy plan.
   int64_t effort = 1;
   bool across_loops = true;
   bool fuse = true;
   bool reschedule = true;
   bool barriers = false;
   PlanReader reader = PlanReader::kBackend;
-  // Of the others; compress and host-offload, with what they need, also of
-  // plan.
+  // For the other strategies; compress and host-offload, with their parameters,
+  // also for plan.
   bool recompute = true;
   bool compress = false;
   bool host_offload = false;

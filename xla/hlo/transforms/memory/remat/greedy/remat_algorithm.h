@@ -84,8 +84,8 @@ class RematAlgorithm {
   absl::StatusOr<bool> PeakPriority(HloComputation* computation,
                                     int64_t limit_bytes, int depth = 0);
 
-  // Of a computation with its callees, after what was done so far; as the
-  // walks saw it.
+  // The peak of a computation, callees included, after the rewrites so far, as
+  // the walks saw it.
   int64_t PeakOf(const HloComputation* computation) const {
     auto it = peaks_.find(computation);
     return it == peaks_.end() ? 0 : it->second.bytes;
@@ -110,7 +110,7 @@ class RematAlgorithm {
   struct Walk {
     std::unique_ptr<RematComputation> state;
     bool changed = false;
-    // Of PeakPriority.
+    // Used by PeakPriority only.
     std::optional<RematPeakIndex> heights;
     std::optional<RematPeakCandidates> candidates;
     int64_t cost_basis = 0;  // of the candidates, in bytes
@@ -140,7 +140,7 @@ class RematAlgorithm {
   RematPolicy& policy_;
   const RematSearchLimits limits_;
   Peaks peaks_;
-  // Of computations that have not been walked through.
+  // Buffers of computations that have not been walked yet.
   RematBuffersByComputation buffers_;
   absl::flat_hash_map<const HloComputation*, std::unique_ptr<Walk>> walks_;
   int64_t rematerialized_ = 0;

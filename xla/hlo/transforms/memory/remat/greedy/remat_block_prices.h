@@ -88,8 +88,8 @@ class RematBlockPrices {
 
   RematComputation& state_;
   const int64_t limit_bytes_;
-  // Of the block that BestAt looks at: buffers that would be read again, and
-  // instructions that only move.
+  // Scratch for the block that BestAt prices: buffers it would make live again,
+  // and instructions that only move.
   std::vector<RematBufferId> revived_;
   std::vector<RematItemId> moves_;
 };

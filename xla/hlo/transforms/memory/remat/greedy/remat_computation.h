@@ -138,7 +138,7 @@ class RematComputation {
   // take no time. Empty unless values may go to the host.
   std::vector<double>& start_seconds() { return start_seconds_; }
   double total_seconds() const { return total_seconds_; }
-  // Of a new item, when it has its place in the list.
+  // Called for a new item once it has its place in the list.
   void TakeNoTime(RematItemId item);
 
   // The instructions in their order now.

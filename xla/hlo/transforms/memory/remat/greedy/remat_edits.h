@@ -55,7 +55,8 @@ class RematEdits {
  private:
   struct Edit {
     HloInstruction* instruction;
-    // Of a new instruction null; else what it read before, and where.
+    // What the instruction read before, and as which operand; null for a new
+    // instruction.
     HloInstruction* operand = nullptr;
     int64_t operand_number = 0;
   };

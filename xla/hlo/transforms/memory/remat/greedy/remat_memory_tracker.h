@@ -75,7 +75,7 @@ class RematMemoryTracker {
   // Takes in an instruction that has no place in the list yet. Its uses begin
   // with AddUses, when it has one.
   absl::StatusOr<RematItemId> AddItem(HloInstruction* instruction);
-  // Of a new item whose place is before the point.
+  // Records a new item whose place is before the point.
   void NoteEnded(RematItemId item) {
     if (record_) events_.items.push_back(item);
   }

@@ -11,7 +11,7 @@
 namespace xla::remat_plan {
 namespace {
 
-// Of a reader with more operands the first ones are looked at.
+// A reader with more operands has only its first ones examined.
 constexpr int64_t kMaxOperands = 64;
 // Values read later, looked at for a clone.
 constexpr int64_t kMaxRecent = 64;

@@ -47,7 +47,7 @@ class NestedPlanner {
     double added_seconds = 0;
     double launch_seconds = 0;
     int64_t peak_bytes = 0;
-    // Of computations that change, by computation.
+    // The new program of each computation that changes.
     absl::flat_hash_map<const HloComputation*, std::vector<NodeId>> programs;
   };
 

@@ -27,9 +27,9 @@ struct RematPlanOptions {
   // What a module needs, in bytes. Empty: the accounting of
   // HloRematerialization (see remat_accounting.h): parameters and what leaves
   // a computation 0 inside it, callees added where they run, the result once.
-  // Of others the planner expects that results take the memory of operands
-  // that nobody reads later (in_place_values.h), and tries again where they
-  // do not.
+  // With any other accounting the planner expects that results reuse the memory
+  // of operands without later readers (in_place_values.h), and retries where
+  // they do not.
   std::function<absl::StatusOr<int64_t>(const HloModule&)> peak;
   // What no plan gets rid of, counted in the same way; empty: the result, at
   // all times.

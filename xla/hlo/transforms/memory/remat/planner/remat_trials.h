@@ -27,8 +27,8 @@ struct Prepared {
   Outcome outcome;
   std::unique_ptr<HloCostAnalysis> cost;
   std::unique_ptr<NestedPlanner> planner;
-  // Of the peak, what the planner's problems leave out; and the most of it that
-  // a plan has shown.
+  // The part of the peak that the planner's problems leave out, and the largest
+  // such part that any plan has shown.
   int64_t uncounted_bytes = 0;
   int64_t most_uncounted_bytes = 0;
   int64_t lower_bound_bytes = 0;

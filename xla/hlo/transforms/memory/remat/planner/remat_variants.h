@@ -24,7 +24,7 @@ class RematVariants {
 
   absl::Status Run();
 
-  // Of this limit's plans, for the target.
+  // Whether the best plan for this limit meets the trials' target.
   bool Met() const { return best_.peak_bytes <= trials_.target(); }
   const ModuleVariant& best_variant() const { return best_variant_; }
 

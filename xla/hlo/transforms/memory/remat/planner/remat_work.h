@@ -23,7 +23,7 @@ struct RematWork {
   double seconds = 0;
 };
 
-// Of a module whose entry computation the analysis has visited.
+// The work of a module whose entry computation the analysis has visited.
 RematWork RematWorkOf(const HloCostAnalysis& cost);
 absl::StatusOr<RematWork> ComputeRematWork(
     const HloModule& module, const HloCostAnalysis::Options& device);

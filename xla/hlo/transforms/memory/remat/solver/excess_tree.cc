@@ -106,7 +106,7 @@ void ExcessTree::Settle(int64_t node, int64_t above) {
   Pull(node);
 }
 
-// Of points of one block.
+// Scans points of one block.
 void ExcessTree::Scan(int64_t first, int64_t last, int64_t above,
                       Range* range) const {
   const int64_t most = limit_ - above;

@@ -30,8 +30,8 @@ class ExcessTree {
   int64_t Max(int64_t first, int64_t last) const;
   int64_t over() const { return nodes_[1].over; }
   int64_t max() const { return nodes_[1].max_all; }
-  // Of each point, and at last of all points: how many before it are over the
-  // limit. Linear.
+  // For each point, and finally for the end: how many points before it exceed
+  // the limit. Linear.
   std::vector<int32_t> OverBefore() const;
 
  private:

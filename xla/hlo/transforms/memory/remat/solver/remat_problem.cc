@@ -105,7 +105,8 @@ class Tracer {
     }
   }
 
-  // Of each step: what it makes in the memory of what nobody reads later.
+  // For each step: bytes of its results that reuse the memory of operands it is
+  // the last to read.
   std::vector<int64_t> SharedBytes() const {
     std::vector<int64_t> shared(trace_.steps.size(), 0);
     for (size_t step = 0; step < shared.size(); ++step) {
@@ -152,8 +153,8 @@ class Tracer {
   const RematProblem& problem_;
   RematTrace& trace_;
   std::vector<int32_t> latest_;  // step of each node
-  // Of each instance: what it lies in (or -1), what it may overwrite (or -1),
-  // and its value.
+  // For each instance: the instance it lies in (or -1), the one it may
+  // overwrite (or -1), and its value.
   std::vector<int32_t> home_;
   std::vector<int32_t> overwritten_;
   std::vector<ValueId> values_;

@@ -62,13 +62,13 @@ struct RematProblem {
 // Instances are (step, value of its node), numbered step by step.
 struct RematTrace {
   std::vector<NodeId> steps;
-  // Of step s: first_instance[s] … first_instance[s + 1] - 1.
+  // The instances of step s are first_instance[s] … first_instance[s + 1] - 1.
   std::vector<int32_t> first_instance;
-  // Of each instance, the last step that reads it or what lies in its memory;
-  // its own step if nobody does.
+  // For each instance, the last step that reads it or an instance in its
+  // memory; its own step if there is none.
   std::vector<int32_t> last_use;
-  // Of each instance: bytes that it holds from its step to last_use. 0 for
-  // those that lie in the memory of another and for outputs.
+  // For each instance: bytes that it holds from its step to last_use. 0 for
+  // outputs and for instances that lie in the memory of another.
   std::vector<int64_t> bytes;
   // Bytes live during each step.
   std::vector<int64_t> live;

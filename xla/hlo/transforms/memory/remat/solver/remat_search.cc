@@ -25,8 +25,8 @@ constexpr int kMaxRounds = 40;
 // How often a drop may be priced anew before it is given up.
 constexpr int64_t kPricingsPerUse = 6;
 
-// Of the search for small problems that nothing else has solved; and what one
-// state counts.
+// Bounds of the exact search, for small problems that nothing else solved, and
+// the work that one of its states counts.
 constexpr int64_t kMaxExactStates = 50'000;
 constexpr int64_t kWorkOfState = 8;
 
@@ -325,7 +325,8 @@ class Searcher {
         TF_RETURN_IF_ERROR(TryLower());
         if (Met() && effort_ <= 1) break;
       }
-      // Of what there is beyond the bound that nothing goes below.
+      // Segments for the next attempt: half the limit, then half of that, and
+      // so on.
       segment = variant == 0 ? limit_ / 2 : segment / 2;
     }
     return absl::OkStatus();
