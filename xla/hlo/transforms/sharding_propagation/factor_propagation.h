@@ -88,7 +88,7 @@ class FactorPropagation : public HloModulePass {
 
   absl::string_view name() const override { return "factor-propagation"; }
 
-  // Of the last run, in the order of the instructions.
+  // Conflicts of the last run, in the order of the instructions.
   const std::vector<ShardingConflict>& conflicts() const { return conflicts_; }
 
  protected:

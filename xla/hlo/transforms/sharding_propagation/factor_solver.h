@@ -82,7 +82,7 @@ class FactorSolver {
   const AxisMesh& mesh_;
   std::vector<TensorState>& states_;
   std::vector<bool> dirty_;
-  // Of the rule at work: its axes by factor, and the tensors it changed.
+  // For the current rule: its axes by factor, and the tensors it changed.
   FactorAxes projected_;
   std::vector<int> changed_;
 };

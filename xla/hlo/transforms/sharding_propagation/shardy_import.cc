@@ -334,7 +334,7 @@ class Importer {
   SdyMeshes meshes_;
   // The first member of each sharding group.
   absl::flat_hash_map<int64_t, const HloInstruction*> groups_;
-  // Of the instruction at work, where they are not all 0.
+  // The current instruction's priorities; empty if they are all 0.
   std::string priorities_;
 };
 

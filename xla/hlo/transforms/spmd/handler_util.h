@@ -58,9 +58,9 @@ HloSharding MoveTilesOff(const Shape& shape, const HloSharding& sharding,
 // INVALID: unsigned integers for floating point, where -0 + 0 is 0.
 PrimitiveType IntegerOfBits(PrimitiveType type);
 
-// Of the devices that differ along `dims` of `sharding`, one owns each element
-// of `local` (`is_owner`, whose dimensions are `owner_dims` of it); all get
-// that one's, bit by bit.
+// Among the devices that differ along `dims` of `sharding`, exactly one owns
+// each element of `local` (`is_owner`, whose dimensions are `owner_dims` of
+// it); all of them get the owner's element, bit by bit.
 HloInstruction* AllReduceOfOwners(
     HloInstruction* local, HloInstruction* is_owner,
     absl::Span<const int64_t> owner_dims, const HloSharding& sharding,

@@ -50,7 +50,7 @@ void AddReshapeWay(const Shape& from, const Shape& to,
 struct IntervalWay {
   HloSharding operand = HloSharding::Replicate();
   HloSharding result = HloSharding::Replicate();
-  // Of the group: first dimensions, and elements of it.
+  // The group: its first dimension on either side, and its number of elements.
   int64_t operand_dim = 0, result_dim = 0, size = 0;
   // Dimensions of the value between both, in which the group is one: those of
   // the result, or, for `flat`, result_dim.

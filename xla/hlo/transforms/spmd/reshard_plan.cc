@@ -196,7 +196,7 @@ class Search {
 
 void Search::Relax(const CutAxes& from, double cost, ReshardStep::Kind kind,
                    CutAxes after, double bytes) {
-  // Of equally many bytes the fewest steps.
+  // Among plans of equally many bytes, prefer the fewest steps.
   const double reached =
       cost + bytes +
       (kind == ReshardStep::Kind::kSlice && bytes == 0 ? 1e-3 : 1.0);

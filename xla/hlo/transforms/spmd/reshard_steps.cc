@@ -122,7 +122,8 @@ void Mover::Gather(const CutAxes& before, const CutAxes& after) {
 
 //   axes from dimension d to e:
 //   [S_d, S_e] → [S_d, g, S_e / g] → exchange along g → [g, S_d, S_e / g]
-// Of several target dimensions the parts stand in front as one for that.
+// With several target dimensions, the parts move to the front and are exchanged
+// as one dimension.
 void Mover::Exchange(const CutAxes& before, const CutAxes& after) {
   const std::vector<int64_t> dims =
       ShardDimensions(value_.base_shape(), plan_.axes, after);

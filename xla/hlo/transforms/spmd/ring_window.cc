@@ -37,8 +37,8 @@ HloInstruction* Concatenate(const std::vector<HloInstruction*>& parts,
       WithSize(parts[0]->shape(), dim, size), parts, dim));
 }
 
-// Of a whole dimension: the end of one turn, whole turns, the start of the
-// last.
+// Reads the ring from a replicated dimension: the end of one turn, whole turns,
+// the start of the last.
 HloInstruction* WholeRing(HloInstruction* whole, const RingWindow& window,
                           SpmdBuilder* b) {
   const int64_t n = whole->shape().dimensions(window.dim);

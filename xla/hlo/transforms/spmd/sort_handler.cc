@@ -70,9 +70,10 @@ std::vector<HloInstruction*> Elements(HloInstruction* result, SpmdBuilder* b) {
 
 }  // namespace
 
-// Of rows of which only the first k are read, each device sorts its part, and
-// the k of all parts are sorted: in the order of the parts, so that a stable
-// sort stays one. What lies behind them is never read.
+// Where only the first k elements of each row are read, each device sorts its
+// part, and the k firsts of all parts are sorted again. They are concatenated
+// in the order of the parts, so that a stable sort stays stable. Elements
+// behind the first k are never read.
 absl::StatusOr<bool> SpmdPartitioningVisitor::SortFirstOfEachPart(
     HloInstruction* hlo, const HloSharding& sharding, int64_t dim) {
   const Shape& whole = hlo->operand(0)->shape();

@@ -108,7 +108,8 @@ struct Case {
   bool exact = true;
 };
 
-// Of small integers, or, for what gives fractions, of any numbers.
+// A module over small integers or, for opcodes that give fractions, over any
+// numbers.
 Case ModuleOf(HloOpcode opcode, uint64_t seed) {
   RandomModuleOptions options = ModulesToPartition(seed);
   if (options.without.contains(opcode)) return {};

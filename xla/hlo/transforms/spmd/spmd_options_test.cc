@@ -123,7 +123,7 @@ TEST(SpmdOptionsTest, ReportHasTheLargestArrays) {
   const std::string report = Partition(Defaults()).report;
   EXPECT_THAT(report, HasSubstr("256B : %p = f32[8,8]"));
   EXPECT_THAT(report, HasSubstr("64B : %w = f32[8,2]"));
-  // Of each device, after partitioning.
+  // Sizes per device, after partitioning.
   EXPECT_THAT(report, HasSubstr("128B : "));
 }
 

@@ -78,7 +78,7 @@ std::vector<const HloInstruction*> CollectivesBetween(
   return found;
 }
 
-// Of an instruction that is in no module yet.
+// The cost of an instruction that is not yet in a module.
 CollectiveCost CostOf(const HloInstruction& collective, const MeshCost& mesh) {
   const CollectiveKind kind = *CollectiveKindOf(collective.opcode());
   const HloInstruction& whole = kind == CollectiveKind::kReduceScatter

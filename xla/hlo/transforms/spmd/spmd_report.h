@@ -53,13 +53,13 @@ class SpmdReport {
   explicit SpmdReport(MeshCost mesh) : mesh_(std::move(mesh)) {}
 
   MeshCost mesh_;
-  // Of the module before, from the first reshard on: by then each call has a
-  // computation of its own, and none is replaced yet.
+  // Run counts of the original module, taken at the first reshard: by then each
+  // call has a computation of its own, and none is replaced yet.
   std::optional<ComputationRuns> runs_;
   // By shape and shardings.
   absl::flat_hash_map<std::string, double> lower_bounds_;
   SpmdReportProto proto_;
-  // Of all reshards, in all their runs.
+  // Totals over all reshards in all their runs.
   double reshard_bytes_ = 0;
   double reshard_lower_bound_bytes_ = 0;
 };

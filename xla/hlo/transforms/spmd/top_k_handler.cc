@@ -107,7 +107,7 @@ absl::Status SpmdPartitioningVisitor::HandleTopK(HloInstruction* hlo) {
     for (int64_t d = 0; d < last; ++d) others.push_back(d);
     part = moved.PadWithValueHlo(padding, {}, others);
   }
-  // Of each part, k.
+  // Each part contributes k candidates.
   Shape candidates =
       ShapeUtil::MakeShape(values.element_type(), values.dimensions());
   candidates.set_dimensions(last, k * shards);

@@ -68,7 +68,8 @@ HloInstruction* FetchWindows(const PartitionedHlo& operand, const Shape& result,
                              absl::Span<const WindowDim> windows,
                              HloInstruction* pad_value);
 
-// Of a local result the shard, along dimensions that move and are cut.
+// Slices the shard out of a local result, along dimensions that move and are
+// cut.
 HloInstruction* CutWindowResult(HloInstruction* local,
                                 const HloSharding& sharding,
                                 const Shape& result,

@@ -254,7 +254,8 @@ class RingEmitter {
     return loop;
   }
 
-  // Of all windows, where they are parts of the result; else of one.
+  // The shape of all windows if they are parts of the result, else of one
+  // window.
   Shape SumShape() const {
     Shape shape = PartShape();
     if (ring_.result_dim >= 0) {

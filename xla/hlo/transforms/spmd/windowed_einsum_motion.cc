@@ -150,7 +150,8 @@ HloComputation* OverNewState(HloComputation* computation, const Shape& state,
   return module->AddEmbeddedComputation(b.Build(clones.at(root)));
 }
 
-// Of a loop the one whose element is made of little; nullptr where it is not.
+// The loop rewritten to carry the leaves of a cheap element instead of the
+// element; nullptr if the element is not cheap.
 HloInstruction* WithoutElement(HloInstruction* loop, int64_t element) {
   HloComputation* computation = loop->parent();
   HloInstruction* init = loop->mutable_operand(0);
