@@ -29,8 +29,8 @@ namespace xla::gpu {
 
 struct CudaEmitOptions {
   bool with_main = false;
-  // Of several kernels in one file: int check_NAME() instead of main(), for a
-  // main() of the caller's.
+  // One of several kernels in a file: emits int check_NAME() instead of main(),
+  // to be called by a main() that the caller writes.
   bool is_part = false;
   // Results with more elements are not compared.
   int max_compared = 4096;

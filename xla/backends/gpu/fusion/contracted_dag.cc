@@ -9,8 +9,8 @@
 namespace xla::gpu {
 namespace {
 
-// Of one search before it is the other one's turn: the one that ends first has
-// done no more than its part.
+// Edges that the forward and the backward search follow in turn. The one that
+// finishes first has then done no more work than the other.
 constexpr size_t kEdgesPerStep = 8;
 
 }  // namespace

@@ -214,7 +214,7 @@ TEST(ContractedDagTest, RandomGraphsNeverGetACycle) {
       }
     }
     Oracle oracle(nodes, edges);
-    // Of every second graph, some nodes go.
+    // In every second graph, some nodes are removed.
     std::vector<Node> gone;
     const auto is_gone = [&](Node node) {
       return std::any_of(gone.begin(), gone.end(), [&](Node other) {

@@ -38,7 +38,7 @@ class WideRoot {
                            const Shape& shape);
 
   HloComputation* computation_;
-  // Of the root before Split; the tuples that it reads after it.
+  // The root's shape before Split, and the tuples it reads after Split.
   Shape shape_;
   std::vector<HloInstruction*> pieces_;
 };

@@ -79,7 +79,7 @@ double Saturate(double v, ElementType type) {
 }
 
 // Sums, products and shifts of integers of up to 32 bits: exact, then wrapped.
-// Of 64 bits: as far as a double holds them.
+// 64-bit results are exact only as far as a double holds them.
 std::optional<double> ApplyInteger(absl::string_view op, double a, double b,
                                    ElementType type) {
   const int bits = IntegerBits(type);

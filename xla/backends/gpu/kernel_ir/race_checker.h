@@ -36,7 +36,7 @@ struct KernelRunOptions {
 
 struct KernelRun {
   std::vector<std::string> races;  // distinct, sorted
-  // Of each parameter, in order of declaration, after the run.
+  // The contents of each parameter after the run, in order of declaration.
   std::vector<std::vector<double>> params;
   int64_t steps = 0;
 };

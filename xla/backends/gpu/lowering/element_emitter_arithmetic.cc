@@ -35,7 +35,7 @@ PrimitiveType Unsigned(PrimitiveType type) {
       primitive_util::BitWidth(type));
 }
 
-// Of one operand and one argument; empty: not among those.
+// Operations of one operand and one argument; empty for other opcodes.
 absl::string_view UnaryOp(HloOpcode opcode) {
   switch (opcode) {
     case HloOpcode::kAbs:

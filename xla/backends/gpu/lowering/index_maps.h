@@ -66,14 +66,16 @@ struct ConditionalIndices {
   AffineExpr condition = 1;
   Indices indices;
 };
-// Of the padded array.
+// The element of the padded array.
 ConditionalIndices PadIndices(const HloInstruction& pad, const Indices& indices,
                               const AffineExpr::Ranges& ranges);
-// Of operand `i` of a concatenate whose earlier operands do not have it.
+// The element of operand `i`, given that no earlier operand of the concatenate
+// holds it.
 ConditionalIndices ConcatenateIndices(const HloInstruction& concatenate,
                                       int64_t i, const Indices& indices,
                                       const AffineExpr::Ranges& ranges);
-// Of the array that a window over it reads at place `offsets` of the window.
+// The element of the input that the window reads at position `offsets` inside
+// the window.
 ConditionalIndices WindowIndices(const HloInstruction& reduce_window,
                                  const Indices& indices, const Indices& offsets,
                                  const AffineExpr::Ranges& ranges);

@@ -228,7 +228,8 @@ absl::StatusOr<Argument> KernelBuilder::Number(
   switch (atom.op) {
     case Op::kFloorDiv:
     case Op::kMod: {
-      // Of registers, the operation rounds towards zero.
+      // Division of registers rounds towards zero, so operands must not be
+      // negative.
       const auto bounds = atom.args[0].Bounds(ranges_);
       if (!bounds.has_value() || bounds->lo < 0) {
         return absl::UnimplementedError(

@@ -30,10 +30,11 @@ struct ModuleLowering {
   std::string ToString() const;
 };
 
-// Of the entry and what it runs by loops, conditionals and calls, operands
-// first. What moves no data (tuples, bitcasts, control flow) is no kernel;
-// what a library computes, or needs several threads for an element, is one
-// that is not lowered. Their names differ.
+// Lowers the entry and everything it runs through loops, conditionals and
+// calls, operands first. Instructions that move no data (tuples, bitcasts,
+// control flow) make no kernel; those that a library computes, or that need
+// several threads per element, make one that is not lowered. Kernel names are
+// unique.
 ModuleLowering LowerModule(const HloModule& module,
                            const FusionLoweringOptions& options = {});
 

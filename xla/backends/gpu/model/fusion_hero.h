@@ -19,8 +19,8 @@ namespace gpu {
 // read and written along memory.
 struct TransposeDescription {
   const HloInstruction* instr = nullptr;
-  // Of the result, normalized: from major to minor, without dimensions of size
-  // 1, neighbors that stay together merged.
+  // The result's dimensions after normalization: major to minor, without
+  // dimensions of size 1, adjacent dimensions that stay adjacent merged.
   absl::InlinedVector<int64_t, 3> dimensions;
   // Result dimension i is operand dimension permutation[i].
   absl::InlinedVector<int64_t, 3> permutation;
@@ -34,8 +34,8 @@ struct TransposeDescription {
   std::string ToString() const;
 };
 
-// Of a transpose that is worth tiles; nullopt for any other instruction. After
-// normalization, with `bits` of an element:
+// Describes a transpose that pays for tiling; nullopt for any other
+// instruction. After normalization, with `bits` per element:
 //  - the minor dimension stays: elements of bits * minor <= 64 bits are moved
 //    as one, if 16 bytes or more of them lie together on both sides;
 //  - else both the old and the new minor dimension must be >= 16, or both >= 8
@@ -44,8 +44,8 @@ struct TransposeDescription {
 std::optional<TransposeDescription> GetDescriptionForTiledTransposeEmitter(
     const HloInstruction& hero);
 
-// Of a transpose: elements change places in memory. Dimensions of size 1 may go
-// anywhere.
+// Whether the transpose moves elements in memory; dimensions of size 1 do not
+// count.
 bool TransposeMovesElements(const HloInstruction& transpose);
 
 // An instruction between a hero and a root that changes neither order nor

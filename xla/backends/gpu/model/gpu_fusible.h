@@ -43,7 +43,8 @@ class FusionInfoCache {
 
   // After the instruction has changed or gone.
   void Invalidate(const HloInstruction* instr);
-  // Of a fusion that has what two had: spares a look at its instructions.
+  // Sets the figures of a fusion from those of the two that were merged into
+  // it, to save walking its instructions.
   void Set(const HloInstruction* instr, int64_t shared_memory_usage,
            int64_t num_unnested_reductions);
   // Bytes of shared memory in a block.
@@ -83,7 +84,7 @@ bool TransposesMinorDimension(const HloInstruction* instr);
 // Opcodes whose results hold elements of operands elsewhere, or those of a
 // window: a thread that needs some of the result computes them where it is.
 bool MovesElements(HloOpcode opcode);
-// Of a bitcast of arrays.
+// Whether a bitcast between arrays keeps the width of the elements.
 bool KeepsElementWidth(const HloInstruction& bitcast);
 
 // A fusion with an unnested reduction as hero of some root.

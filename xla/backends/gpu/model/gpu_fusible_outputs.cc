@@ -19,7 +19,7 @@ namespace xla {
 namespace gpu {
 namespace {
 
-// Of calls whose body runs as kernels of their own, on another stream.
+// The attribute of calls whose body runs as separate kernels on another stream.
 constexpr absl::string_view kStreamAnnotation = "_xla_stream_annotation";
 
 bool RunsCalleesAsKernels(const HloInstruction& caller) {

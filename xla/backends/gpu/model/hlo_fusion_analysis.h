@@ -36,8 +36,8 @@ class FusionBackendConfig {
   std::string kind_;
 };
 
-// Of a fusion of kind kCustom; empty for others, or if the text of the config
-// cannot be read.
+// The config of a fusion of kind kCustom; empty for other fusions and for a
+// config that does not parse.
 FusionBackendConfig FusionBackendConfigOf(const HloInstruction& fusion);
 
 // A custom fusion of that kind.
@@ -128,7 +128,7 @@ class HloFusionAnalysis {
   const FusionBackendConfig& fusion_backend_config() const {
     return backend_config_;
   }
-  // Of root 0, or if that is a tuple, of its first element.
+  // The shape of root 0, or of its first element if that is a tuple.
   const Shape& first_result_shape() const;
   // `instr` is null if the kind is not kTranspose.
   const TransposeDescription& tiled_transpose() const {

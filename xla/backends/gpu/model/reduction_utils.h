@@ -47,7 +47,7 @@ struct ReductionDimensions {
 
 std::ostream& operator<<(std::ostream& out, const ReductionDimensions& dims);
 
-// Of a reduce; nullopt if more than three dimensions are left.
+// The dimensions of a reduce; nullopt if more than three are left.
 std::optional<ReductionDimensions> ReductionDimensionsOf(
     const HloInstruction& reduce);
 

@@ -23,7 +23,7 @@ struct EstimateRunTimeData {
   absl::Duration read_time;
   absl::Duration write_time;
   absl::Duration compute_time;
-  // Of all three together, without the launch.
+  // Reads, writes and computation together, without the launch.
   absl::Duration exec_time;
   // The launch and exec_time; 0 for what is no kernel.
   absl::Duration time;
@@ -64,10 +64,10 @@ class GpuPerformanceModel {
   explicit GpuPerformanceModel(const stream_executor::DeviceDescription& device)
       : device_(device), costs_(&device) {}
 
-  // Of one instruction as it is.
+  // The time of one instruction as it is.
   const EstimateRunTimeData& EstimateRunTime(const HloInstruction& kernel);
 
-  // Of `consumer` with `producer`, an operand of it, computed inside. The
+  // The time of `consumer` with its operand `producer` fused into it. The
   // producer's result is not written.
   EstimateRunTimeData EstimateFusedTime(const HloInstruction& producer,
                                         const HloInstruction& consumer);
@@ -130,7 +130,7 @@ class GpuPerformanceModel {
  private:
   struct Known {
     EstimateRunTimeData data;
-    // Of which the reads' time is a sum.
+    // The sum of the reads' times, and the rate it was computed with.
     double read_seconds = 0;
     double read_rate = 0;
   };

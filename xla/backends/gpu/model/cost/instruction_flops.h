@@ -22,11 +22,12 @@ double WindowElements(const Window& window);
 // Operations of whole instructions. Called computations are looked at once.
 class InstructionFlops {
  public:
-  // Of the instruction by itself: data movement does none, a reduction what it
-  // applies as often as it does (at least 3 per element), dots and convolutions
-  // two per multiplication. Fusions and control flow have 0 here.
+  // Operations of the instruction itself: none for data movement; a reduction
+  // counts its computation once per application (at least 3 operations per
+  // element), dots and convolutions two per multiplication. Fusions and control
+  // flow count 0 here.
   double Of(const HloInstruction& instruction);
-  // Of one application of a computation.
+  // Operations of one application of a computation.
   double OfComputation(const HloComputation& computation);
 
  private:

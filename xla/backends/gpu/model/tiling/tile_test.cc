@@ -220,7 +220,8 @@ TEST(TileTest, SplittingReshape) {
 
 // Rows of 6 that are whole, or of which one has a part.
 TEST(TileTest, MergingReshape) {
-  // Of one row 1, 2, 3 or 6 elements; or 2, 3 or 4 rows.
+  // Tiles within one row have 1, 2, 3 or 6 elements; tiles of whole rows have
+  // 2, 3 or 4 rows.
   EXPECT_EQ(CountTiles("f32[24]", "f32[4,6] reshape(p)"), 4 + 3);
 }
 

@@ -32,7 +32,7 @@ struct TiledKernel {
   // What each program does, operands first. A value of which it needs several
   // tiles is there several times.
   std::vector<TiledValue> values;
-  // Of these, what it writes, by output.
+  // The values that the kernel writes, by output.
   std::vector<int32_t> outputs;
 
   // Programs that differ in some dimensions of the result.
@@ -74,7 +74,7 @@ class TileableKernel {
 
   // Operands first.
   std::vector<Node> nodes_;
-  // Of `nodes_`.
+  // Indices into `nodes_`.
   std::vector<int32_t> outputs_;
   int32_t result_ = 0;
 };

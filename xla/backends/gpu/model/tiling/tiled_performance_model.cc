@@ -28,7 +28,7 @@ namespace {
 
 // Before steps to neighbors.
 constexpr size_t kMaxTilings = 64;
-// Of a block's, for values.
+// The share of a block's registers that holds values.
 constexpr double kShareOfRegisters = 0.5;
 // Values of 4 bytes that a thread holds before there are more threads.
 constexpr int64_t kRegistersPerThread = 32;

@@ -341,7 +341,8 @@ class StackPlanner {
   AliasResult aliases_;
   std::vector<LiveInterval> lives_;  // by buffer
   std::vector<SmemSync> new_syncs_;
-  // Of each change so far: where what is at a position was before it.
+  // One entry per change of the kernel so far: the earlier position of what now
+  // stands at each position.
   std::vector<std::vector<int>> history_;
   std::vector<BufferId> split_buffers_;
   AffineExpr::Binding bindings_;

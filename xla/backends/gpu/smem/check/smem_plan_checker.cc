@@ -239,7 +239,8 @@ class Checker : SmemPlanTree {
       if (value == l.start.Bind(binding_).AsConstant()) return std::nullopt;
       value -= l.step.AsConstant().value_or(1);
     }
-    // Of a loop that the way leaves, only the last iteration's end is certain.
+    // When the way leaves a loop, only the end of the last iteration is certain
+    // to have run.
     for (int n = nodes_[write.node].parent; n >= 0; n = nodes_[n].parent) {
       const kir::Loop* loop = LoopAt(n);
       if (loop == nullptr || kir::ThreadDimension(loop->kind) >= 0 ||

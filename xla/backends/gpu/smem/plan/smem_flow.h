@@ -74,7 +74,8 @@ struct FlowAccess {
   const kir::Operand* operand = nullptr;  // null for mbarriers
   kir::AsyncKind async = kir::AsyncKind::kNone;
   std::optional<kir::BufferId> mbarrier;  // that tells of completion
-  // Of an expression that holds a barrier: where it stands to it.
+  // For an expression that contains a barrier: which side of it the access is
+  // on.
   bool before_barrier = false;
   bool after_barrier = false;
   // Scratch bytes of such an expression itself.

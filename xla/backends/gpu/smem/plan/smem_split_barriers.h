@@ -17,9 +17,9 @@
 //   if (tid.x < 32) %B[tid.x] = r      wait %split0
 //                                      if (tid.x < 32) %B[tid.x] = r
 //
-// Of an inserted barrier of the block, the arcs that nothing else covers are
-// looked at: of the rows of gaps that lie on every one of them the one that
-// takes longest; the arrival goes to its start and the wait to its end.
+// For each inserted block barrier we look at the arcs that no other barrier
+// covers, find the runs of gaps that lie on all of those arcs and take the run
+// with the most work; the arrival moves to its start and the wait to its end.
 // Nothing else may rely on the barrier: no wait for transfers, no fence. It is
 // split when a thread has at least `min_cycles` to do in between and on each of
 // the arcs one side is not the whole block (else all are about equally late).

@@ -114,7 +114,8 @@ class Solver {
     arcs_left_ = static_cast<int>(num_arcs);
   }
 
-  // Of arcs that are runs of points, those that hold another are hit with it.
+  // Among arcs whose points are contiguous, one that contains another is hit
+  // whenever the inner one is, so it can be dropped.
   static std::vector<std::vector<int>> DropWiderRuns(
       std::vector<std::vector<int>> lists) {
     std::vector<std::vector<int>> kept, runs;

@@ -274,7 +274,7 @@ bool LayoutSpread::VisitTuple(const Value& value, const MemoryOrder& order) {
 
 bool LayoutSpread::VisitLoop(HloInstruction* loop, int64_t element,
                              const MemoryOrder& order) {
-  // Of the condition the root is no state.
+  // The condition's root is a predicate, not a state, so it is left out.
   return Add(loop->mutable_operand(0), element, order) &&
          Add(loop->while_body()->parameter_instruction(0), element, order) &&
          Add(loop->while_condition()->parameter_instruction(0), element,

@@ -111,8 +111,8 @@ class Narrower {
     return value->opcode() == HloOpcode::kGetTupleElement ? value->operand(0)
                                                           : value;
   }
-  // Of a kernel: the hero that decides how it runs; null if it may not write
-  // anything more.
+  // The hero that decides how a kernel runs; null if the kernel may not get
+  // another output.
   const HloInstruction* HeroOfHost(const HloInstruction& host);
   bool MayHost(const HloInstruction& host) const;
   // What forbids that a kernel writes the part's value, but for prices.

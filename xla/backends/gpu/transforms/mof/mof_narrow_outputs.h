@@ -21,12 +21,13 @@ namespace xla::gpu {
 //           …
 //           d = f32[n] fusion(m, g): select(m, g, 0)
 //
-// Of 4 bytes an element that d read, 1 is left, and 1 is written. What may move
-// is found by mof_narrow_parts.h; equal values of several kernels become one
-// output. It goes to a kernel that makes or reads all of the large operands, of
-// those the one that saves the most: the first such in post order; all its
-// readers come later there, so that no cycle closes. The two must fit together
-// as any two that are fused (gpu_fusible.h: loops, budgets), move fewer bytes
+// Instead of the 4 bytes per element that d read, it reads 1, and 1 more is
+// written. Candidates come from mof_narrow_parts.h; equal values of several
+// kernels become one output. The host is a kernel that produces or reads all of
+// the large operands, the one that saves the most (the first in post order
+// among equals); all readers come later in that order, so no cycle can arise.
+// The two must be fusible under the rules of any fusion (gpu_fusible.h: loops,
+// budgets), move fewer bytes
 // with what reads the value, and take no more time by the model. A result of
 // the kernel that nobody else reads any more goes.
 //

@@ -60,7 +60,7 @@ class Candidates {
     bool is_candidate = false;
     bool follows = false;  // from parameters, element by element
     size_t steps = 0;
-    // Of the largest parameter.
+    // The number of elements of the largest parameter.
     int64_t elements_at_hand = 0;
     int64_t other_elements = 0;
   };

@@ -29,14 +29,14 @@ struct NarrowPart {
   // and smaller ones.
   std::vector<HloInstruction*> large;
   std::vector<HloInstruction*> small;
-  // Of these, those that nothing else in the kernel reads; one of `large` at
-  // least.
+  // The members of `small` and `large` that nothing else in the kernel reads;
+  // at least one of them is in `large`.
   std::vector<HloInstruction*> absorbed;
   // How the kernel reads the value, as it reads what is absorbed now.
   OperandCost reads;
   // Bytes that the kernel reads less if it reads the value instead.
   double saved_bytes = 0;
-  // Of the chain; equal for equal chains of equal operands of the kernels.
+  // A hash of the chain: equal for equal chains over equal kernel operands.
   size_t hash = 0;
 };
 

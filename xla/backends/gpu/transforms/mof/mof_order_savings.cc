@@ -50,7 +50,7 @@ struct Pair {
   // One reads the other's result.
   bool feeds = false;
   State state = State::kQueued;
-  // Of the entry in the queue that counts.
+  // The price in the queue entry that is current; other entries are stale.
   double queued_price = 0;
 };
 
@@ -194,7 +194,8 @@ class BySavings {
     return kernels_.CanBeProducer(&value).CanFuse();
   }
 
-  // Of a kernel that reads `value` since it has taken in what read it.
+  // Finds new partners for a kernel that reads `value` because it absorbed a
+  // reader of `value`.
   void FindNewPairs(const HloInstruction& value, Node reader_before) {
     if (value.shape().IsTuple() || value.opcode() == HloOpcode::kConstant) {
       return;

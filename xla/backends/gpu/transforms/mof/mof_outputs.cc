@@ -28,7 +28,7 @@ absl::Status DropOutputs(HloInstruction* fusion,
     new_index[i] = static_cast<int64_t>(outputs.size());
     outputs.push_back(root->mutable_operand(static_cast<int64_t>(i)));
   }
-  // Of a single one there is no tuple.
+  // A single output needs no tuple.
   const bool is_tuple = outputs.size() > 1;
   HloInstruction* new_root =
       is_tuple ? body->AddInstruction(HloInstruction::CreateTuple(outputs))

@@ -9,9 +9,10 @@
 
 namespace xla::gpu {
 
-// Of each instruction of a computation, the first one in post order that
-// computes the same: by opcode, attributes, layout and equal operands all the
-// way. What has side effects is like itself alone. O(instructions).
+// Value numbering: maps each instruction of a computation to the first one in
+// post order that computes the same value, that is, agrees in opcode,
+// attributes, layout and, recursively, operands. An instruction with side
+// effects equals only itself. O(instructions).
 class ValueNumbers {
  public:
   // `order`: of all its instructions, operands first.

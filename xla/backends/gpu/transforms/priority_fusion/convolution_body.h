@@ -27,7 +27,7 @@ class ConvolutionBody {
   // feature. Null: the device has no use for such a reduction.
   std::unique_ptr<HloComputation> WindowGradient(
       Additions* adds, const stream_executor::DeviceDescription& device);
-  // Of the result of a gradient.
+  // The window sizes of the result of a gradient.
   std::vector<int64_t> WindowSizes() const;
 
  private:

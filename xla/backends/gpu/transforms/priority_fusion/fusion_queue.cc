@@ -14,8 +14,8 @@
 namespace xla::gpu {
 namespace {
 
-// Of more users, it is not looked for the only one that can take the producer:
-// each change of one of them would ask all of them again.
+// With more users than this, the queue does not look for the only one that can
+// take the producer: every change to one user would query all of them again.
 constexpr int64_t kMaxUsersOfResult = 16;
 
 constexpr int64_t kInfinite = std::numeric_limits<int64_t>::max();

@@ -76,7 +76,7 @@ class FusionQueue {
     // Picoseconds by consumer: small, so that one needs no memory of its own.
     absl::flat_hash_map<const HloInstruction*, int64_t> savings;
     int64_t saved = 0;
-    // Of those that are blocked: the only one that can take it as a result.
+    // For a blocked producer: the only consumer that can keep it as a result.
     HloInstruction* only_consumer = nullptr;
     int64_t bitcasts = 0;
     int64_t priority = 0;

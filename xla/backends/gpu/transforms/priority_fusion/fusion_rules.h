@@ -54,7 +54,8 @@ class FusionRules {
   FusionDecision CanBeProducer(const HloInstruction& producer);
   FusionDecision CanBeConsumer(const HloInstruction& consumer);
 
-  // Of two that may be, and of which the second reads the first.
+  // Whether two may be fused. Both passed the checks above, and the second
+  // reads the first.
   FusionDecision CanFuse(const HloInstruction& producer,
                          const HloInstruction& consumer);
   // The same where the producer stays a result: for tiling compilers only.

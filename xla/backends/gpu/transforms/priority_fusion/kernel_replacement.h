@@ -23,8 +23,8 @@ bool HasDefaultLayout(const Shape& shape);
 // The type that products of elements of `type` are added up in: f32 for 16
 // bits.
 PrimitiveType SumType(PrimitiveType type);
-// Of a type that loops multiply, f16, bf16, f32 or f64; the operands of the
-// same one, or of 16 bits for f32.
+// Whether the product has a type that loops multiply (f16, bf16, f32 or f64)
+// and its operands have the same type or, for f32, a 16-bit one.
 bool HasFloatTypes(const HloInstruction& product);
 
 // `value`, converted if it is of another type.
@@ -42,7 +42,7 @@ bool CanSpareValue(
 class Additions {
  public:
   explicit Additions(HloModule* module) : module_(module) {}
-  // Of `pairs` pairs of scalars.
+  // The computation that adds `pairs` pairs of scalars.
   HloComputation* Get(PrimitiveType type, int64_t pairs = 1);
   absl::Status RemoveUnused();
 

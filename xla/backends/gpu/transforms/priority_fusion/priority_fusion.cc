@@ -119,7 +119,7 @@ class Fuser {
   HloComputation* computation_;
   FusionExplanation* explanation_;
   std::vector<FusionGroup>* groups_;
-  // Of fusions, if groups are wanted.
+  // The members of each fusion; filled only if groups are wanted.
   absl::flat_hash_map<const HloInstruction*, std::vector<std::string>> members_;
   GpuPerformanceModel model_;
   TiledFusions tiled_;

@@ -11,8 +11,8 @@ namespace xla::gpu {
 
 namespace {
 
-// Of what turns out to have no tiling: longer than any kernel takes, so that
-// nothing is fused for it.
+// The estimate for a fusion that turns out to have no tiling: slower than any
+// kernel, so that nothing is fused for its sake.
 EstimateRunTimeData Forbidding() {
   EstimateRunTimeData data;
   data.exec_time = data.time = absl::Hours(1);

@@ -57,10 +57,10 @@ class TiledFusions {
                          const HloInstruction& consumer, bool keep_output);
 
   EstimateRunTimeData EstimateRunTime(const HloInstruction& kernel);
-  // Of a pair that may be fused.
+  // The time of a pair that may be fused.
   EstimateRunTimeData EstimateFusedTime(const HloInstruction& producer,
                                         const HloInstruction& consumer);
-  // Of one that CanTile.
+  // The time of a pair that passes CanTile.
   EstimateRunTimeData EstimateTiledTime(const HloInstruction& producer,
                                         const HloInstruction& consumer,
                                         bool keep_output);

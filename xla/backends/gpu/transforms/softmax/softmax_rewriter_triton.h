@@ -33,12 +33,12 @@ struct SoftmaxRewriterTritonOptions {
 //   after:  s = f32[127,125] fusion(x), kind=kCustom, calls={m, b, s},
 //           backend_config={"__triton", … "sizes":["1","125"] …}
 //
-// Of what is computed element by element, by broadcasts, reshapes and
-// reductions, each piece that is read within the kernel alone goes with its
-// reader, so that kernels are as large as they can be with one result. If there
-// is no tiling that fits into registers, less is tried: without what comes
-// before the reductions, then without what comes after the last row-wise use of
-// one. Several reductions in a row, as of layer norm, are one kernel.
+// The pass starts at elementwise instructions, broadcasts, reshapes and
+// reductions, and fuses each producer whose only readers are in the kernel into
+// its reader, so that kernels grow as large as one result allows. If no tiling
+// fits into the registers, it tries less: without what precedes the reductions,
+// then without what follows the last row-wise use of one. Several reductions in
+// sequence, as in layer norm, become one kernel.
 //
 // Leaves alone: what has no such form, reductions of several dimensions or not
 // of the minor one, rows of less than 16 elements, a single row, what a tiling
