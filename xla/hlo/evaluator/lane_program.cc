@@ -108,7 +108,7 @@ bool OperandsAgree(const HloInstruction* inst,
 
 class LaneCompiler {
  public:
-  // Of scalars, and of arrays of `elements` elements if that is not -1.
+  // Accepts scalars, and arrays of `elements` elements unless that is -1.
   explicit LaneCompiler(int64_t elements = -1) : elements_(elements) {}
 
   bool IsLane(const Shape& shape) const {

@@ -117,7 +117,7 @@ absl::StatusOr<Value> EvaluateIota(const HloInstruction* instruction,
   if (axis < 0 || axis >= static_cast<int64_t>(shape.dimensions().size())) {
     return InvalidArgument("dimension %d is out of bounds", axis);
   }
-  // Of an empty array the counted dimension may still be a long one.
+  // An empty array may still be long in the counted dimension.
   if (absl::c_linear_search(shape.dimensions(), 0)) {
     return Value::Make(shape.element_type(), shape.dimensions(),
                        context.budget);

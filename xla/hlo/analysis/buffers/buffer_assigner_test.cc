@@ -468,7 +468,7 @@ TEST_F(BufferAssignerTest, MemoryUsageAsAMessage) {
     EXPECT_NE(entry.hlo_text().find(" = "), std::string::npos);
   }
   EXPECT_EQ(space.allocation_entries().rbegin()->cumulative_percentage(), 100);
-  // Of the small ones, none.
+  // None of the small allocations is listed.
   EXPECT_EQ(assignment_
                 ->GetMemoryUsageReportProto(/*percentile=*/1.1,
                                             /*more_than_k=*/1)

@@ -214,7 +214,7 @@ absl::StatusOr<bool> BufferAssignmentBuilder::TryAllocation(
     BufferAllocation* allocation, const HloBuffer& buffer) {
   const BufferAllocation::Index index = allocation->index();
   const bool lives_out = alias_.BufferLivesOut(buffer);
-  // Of presets, the chains know nothing.
+  // The chains do not know about preset allocations.
   if (chains_->NumValues(index) != allocation->assigned_buffers().size() ||
       (lives_out && options_.must_not_live_out.has_value())) {
     TF_ASSIGN_OR_RETURN(

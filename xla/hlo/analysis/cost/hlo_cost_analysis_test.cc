@@ -105,7 +105,7 @@ ENTRY e {
   ROOT t = (f32[8,8,18,16], f32[8,10,20,16], f32[8,8,18,16]) tuple(v, p, g)
 })");
   EXPECT_EQ(Flops("v"), 2 * 8 * 8 * 18 * 16 * 9 * 3);
-  // Of 10 * 3 and 20 * 3 positions two each meet the padding.
+  // Two of the 10 * 3 positions and two of the 20 * 3 fall into the padding.
   EXPECT_EQ(Flops("p"), 2 * 8 * 28 * 58 * 16 * 3);
   EXPECT_EQ(Flops("g"), 2 * 8 * 8 * 18 * 16 * 9 * 2);
 }

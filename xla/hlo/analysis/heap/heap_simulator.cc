@@ -30,7 +30,7 @@ namespace {
 
 using Time = HloLiveRange::LogicalTime;
 
-// Of all values together, so that no sum overflows.
+// The cap on the sum of all value sizes, so that no sum overflows.
 constexpr int64_t kMaxBytes = int64_t{1} << 62;
 
 // Hands one simulation's calls to an algorithm and to a counter of live bytes.

@@ -104,8 +104,9 @@ std::vector<int64_t> SliceTimePermutationIterator::Preferred(int step) const {
 }
 
 bool SliceTimePermutationIterator::IsWanted() const {
-  // Of equal slices, those of lower rank have lower offsets; what the preferred
-  // ones break of that makes no new permutation.
+  // Slices of equal size are interchangeable: the one of lower rank takes the
+  // lower offset. Preferred slices that violate this still yield no new
+  // permutation.
   auto size = [&](int64_t rank) {
     return sizes_by_rank_.has_value() ? (*sizes_by_rank_)[rank] : 0;
   };

@@ -23,7 +23,7 @@
 namespace xla {
 namespace {
 
-// Of arrays of a type whose largest expected element is the double.
+// The tolerance of arrays of a type, given their largest expected element.
 using ToleranceFor = std::function<Tolerance(PrimitiveType, double)>;
 
 // How far apart two elements are, and whether that passes.

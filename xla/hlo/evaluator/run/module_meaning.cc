@@ -31,7 +31,8 @@ constexpr int64_t kLoopTrips = 16;
 // how many it may take in any case.
 constexpr int64_t kMoreSteps = 100;
 constexpr int64_t kStepsForAll = 10'000;
-// Of the cap on work, for a step: loops of scalars end soon.
+// Work that one step counts towards the cap, so that loops over scalars end
+// soon.
 constexpr int64_t kWorkPerStep = 20;
 constexpr int64_t kLeastSteps = 1000;
 // Devices of one run get seeds this far apart.
