@@ -132,7 +132,7 @@ class Floor {
   }
 
   gpu::GpuPerformanceModel& model_;
-  // Of the computation at hand; empty if it is too large.
+  // The instructions of the current computation; empty if it is too large.
   absl::flat_hash_map<const HloInstruction*, size_t> place_;
   std::vector<std::vector<bool>> apart_;
   FusionFloor result_;

@@ -62,7 +62,7 @@ using xla::remat_plan::NodeId;
 using xla::remat_plan::RematProblem;
 using xla::remat_plan::ValueId;
 
-// Of what lies between the peak and the lower bound.
+// Limits, in percent of the gap between the lower bound and the peak.
 constexpr int kPercents[] = {85, 60, 35, 10};
 
 absl::Status Prepare(xla::HloModule* module) {
@@ -96,13 +96,14 @@ struct Counts {
   int64_t always_met = 0;
   // Plans that need more, or cost less, than one for a higher limit.
   int64_t need_more = 0, cost_less = 0;
-  // Of modules whose limit is met: what they take, and by that of before.
+  // Sums over modules whose limit is met: seconds with the plan, and their
+  // ratio to the seconds without it.
   double seconds = 0, ratios = 0;
   // Processor time of the planner for limits below the peak.
   std::vector<double> planner_ms;
 };
 
-// Of plans for higher limits.
+// The best that plans for higher limits reached.
 struct Curve {
   int64_t peak_bytes = std::numeric_limits<int64_t>::max();
   double seconds = 0;  // of those that are met

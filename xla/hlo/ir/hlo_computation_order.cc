@@ -94,7 +94,7 @@ class PostOrderWalk {
   static constexpr uint8_t kUsed = 1;
   static constexpr uint8_t kSeen = 2;
 
-  // Of a slot: null if it is empty.
+  // One slot; the instruction is null if the slot is empty.
   struct Node {
     HloInstruction* instruction = nullptr;
     // Range of edges_ that is left to follow.

@@ -128,7 +128,7 @@ bool ValueParser::ParseElement(NativeT* result) {
     constexpr int kBits = std::numeric_limits<NativeT>::digits;
     bool fits;
     if constexpr (primitive_util::IsUnsignedIntegralType(kType)) {
-      // Of 64 bits, a negative number stands for the same bits.
+      // For a 64-bit type, a negative number stands for the same bits.
       fits = kBits == 64 || (!lexer_.IsUnsigned64() && value >= 0 &&
                              value >> (kBits % 64) == 0);
     } else {

@@ -43,8 +43,8 @@ class PassExplainer : public PassInstrumentation {
   absl::Status AfterPass(const PassEvent& event, const HloModule& module,
                          const absl::StatusOr<bool>& result) override;
 
-  // Of all runs of the passes since Start(), in their order: an object
-  // {"module", "passes": [fusion passes], "reports": [other passes]}.
+  // The report on all pass runs since Start(), in order: an object {"module",
+  // "passes": [fusion passes], "reports": [other passes]}.
   std::string ToText() const;
   absl::StatusOr<std::string> ToJson() const;
 
@@ -63,11 +63,11 @@ class PassExplainer : public PassInstrumentation {
     ReportingPass* reporter;
   };
   std::vector<Explained> passes_;
-  // Of the pass that runs.
+  // The explanation of the pass that is running.
   std::unique_ptr<gpu::FusionExplanation> running_;
   std::unique_ptr<HloModule> before_;
   gpu::FusionExplanationsProto explanations_;
-  // Of passes that are no fusions.
+  // Reports of passes other than fusion.
   std::string reports_;
   std::vector<std::string> json_reports_;
 };

@@ -350,7 +350,7 @@ class Runner {
     return module;
   }
 
-  // Of all modules so far.
+  // Limits that were not met, over all modules so far.
   const std::vector<absl::Status>& unmet_limits() const {
     return unmet_limits_;
   }

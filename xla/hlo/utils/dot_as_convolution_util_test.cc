@@ -61,7 +61,8 @@ TEST(DotAsConvolutionTest, RolesAreWhatTheWindowMultiplies) {
     for (int64_t k = 0; k < n; ++k) inner[0].push_back({k, k});
     const bool is_batch =
         SpatialIsBatch(n, wd) != SpatialBatchRepresentation::kNone;
-    // Of one element, a window that starts in the padding is left alone.
+    // Along a dimension of one element, a window that starts in the padding is
+    // left alone.
     if (n > 1 || wd.padding_low() == 0) {
       EXPECT_EQ(is_batch, pairs == batch && r == n)
           << n << window_util::ToString(wd);

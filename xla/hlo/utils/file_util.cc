@@ -13,8 +13,8 @@
 namespace xla {
 namespace {
 
-// Of errno. A full disk is no limit that a tool was given: ResourceExhausted
-// is kept for those.
+// The status for errno. ResourceExhausted is reserved for limits given to a
+// tool, so a full disk is Unavailable.
 absl::Status FileError(absl::string_view message) {
   const absl::Status status = absl::ErrnoToStatus(errno, message);
   return absl::IsResourceExhausted(status)

@@ -96,7 +96,7 @@ struct Range {
   }
 };
 
-// Of opcodes without a fixed number.
+// The range for opcodes whose operand count varies.
 Range OperandRange(const HloInstruction& inst) {
   switch (inst.opcode()) {
     case HloOpcode::kAllGather:

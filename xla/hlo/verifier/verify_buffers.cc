@@ -126,7 +126,7 @@ class BufferCheck {
   const Context& context_;
   // Who took a buffer, of the computation at hand.
   absl::flat_hash_map<Place, const HloInstruction*> taken_;
-  // Of roots: which parameter's buffer, by number and index.
+  // For roots: which parameter's buffer they return, by number and index.
   absl::flat_hash_map<Place, std::pair<int64_t, ShapeIndex>> returned_;
 };
 
@@ -252,7 +252,7 @@ std::optional<Place> BufferCheck::ParameterOf(const HloComputation& computation,
         break;
       }
       case HloOpcode::kAsyncDone: {
-        // Of what the started computation takes.
+        // The buffers that the started computation takes.
         const HloInstruction* start =
             Cast<HloAsyncInstruction>(&inst)->async_chain_start();
         if (start == nullptr) return std::nullopt;

@@ -129,7 +129,8 @@ bool MovesBetweenMemories(HloOpcode opcode) {
   }
 }
 
-// Of an operand and a result, one in host memory and one in the device's.
+// Checks an operand and a result, one in host memory and the other in device
+// memory.
 absl::Status CheckMemoryChange(const Context& context,
                                const HloInstruction& inst, const Shape& from) {
   const Shape& to = inst.shape();

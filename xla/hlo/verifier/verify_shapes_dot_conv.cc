@@ -148,7 +148,7 @@ absl::Status CheckConvolution(const Context& context,
 }
 
 absl::Status CheckFft(const Context& context, const HloInstruction& inst) {
-  // Of nothing, or nothing of something: there is no length to match.
+  // An empty FFT, or empty operands: there is no length to match.
   const bool is_empty =
       absl::c_linear_search(inst.fft_length(), 0) ||
       absl::c_linear_search(inst.operand(0)->shape().dimensions(), 0);

@@ -27,12 +27,12 @@ namespace {
 // The attributes that gather and scatter have in common, under one name each.
 struct IndexedDims {
   absl::string_view what;
-  // Of the operand: missing from the slice, paired with index dimensions, and
-  // addressed by the components of an index.
+  // Operand dimensions: those that the slice lacks, those paired with index
+  // dimensions, and those that the components of an index address.
   absl::Span<const int64_t> collapsed;
   absl::Span<const int64_t> operand_batching;
   absl::Span<const int64_t> index_map;
-  // Of the indices.
+  // Dimensions of the indices.
   absl::Span<const int64_t> indices_batching;
   int64_t index_vector_dim;
 };

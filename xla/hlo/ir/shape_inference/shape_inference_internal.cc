@@ -145,7 +145,7 @@ absl::StatusOr<PrimitiveType> Upcast(PrimitiveType type,
     return InvalidArgumentStrCat("preferred_element_type ", name(to),
                                  " must have the signedness of ", name(type));
   }
-  // Of floats any precision may be asked for, and integers.
+  // Floats accept any preferred precision, and integer types too.
   if (is_integral &&
       primitive_util::BitWidth(to) < primitive_util::BitWidth(type)) {
     return InvalidArgumentStrCat("preferred_element_type ", name(to),

@@ -33,8 +33,8 @@ struct HloReduceOptions {
   int64_t max_attempts = 5000;
   // After so many seconds the best module so far is taken; 0: no limit.
   double seconds = 0;
-  // Of kDiffers: operations and memory that one run may take; -1: any number of
-  // operations.
+  // For kDiffers: operations and memory that one run may take; -1: any number
+  // of operations.
   double max_flops = 1e9;
   int64_t max_memory_mib = 4 << 10;
   // "-" is standard output.

@@ -198,7 +198,7 @@ Kind KindOf(const Traits& before, const Traits& after, Side& left, Side& right,
     const auto it = matching.after_of.find(a);
     const Traits& x = left.of(a);
     const Traits& y = right.of(b);
-    // Of several equal layers any one may be the partner.
+    // Among several equal layers any one may be the partner.
     return (it != matching.after_of.end() && it->second == b) || x.up == y.up ||
            (x.own == y.own && x.op_name == y.op_name);
   };

@@ -136,7 +136,7 @@ class Builder {
     }
   }
 
-  // Of the instructions that read the buffer while it is live, the last one.
+  // The last instruction that reads the buffer during its live range.
   const HloInstruction* LastReader(const Interval& interval) const {
     if (interval.buffer == nullptr) return nullptr;
     const HloInstruction* last = nullptr;

@@ -101,7 +101,7 @@ int64_t Peak(HloModule* module) {
   return result.ok() ? result->peak_bytes : -1;
 }
 
-// Of one pass, on what `prepare` leaves.
+// Tests one pass on the output of `prepare`.
 void ExpectPeakHolds(const HloModule& original, absl::string_view prepare,
                      absl::string_view pass) {
   std::unique_ptr<HloModule> unfused = original.Clone("");

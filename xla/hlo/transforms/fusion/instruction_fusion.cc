@@ -34,9 +34,9 @@ namespace {
 
 // Fusing moves lists of operands and parameters: without a bound, quadratic.
 constexpr int64_t kMaxOperands = 256;
-// Of a body, which some questions are asked of as a whole.
+// The largest body: some checks walk it as a whole.
 constexpr int64_t kMaxInstructions = 512;
-// Of a fusion that computes again what others compute too.
+// The largest fusion that may duplicate a producer.
 constexpr int64_t kMaxInstructionsWithDuplicates = 64;
 
 bool IsConvertToWiderType(const HloInstruction& hlo) {

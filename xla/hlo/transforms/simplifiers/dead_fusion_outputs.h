@@ -12,8 +12,7 @@ namespace xla {
 //   before: f = (s, t, u) fusion(…), root tuple(a, b, c); reads 0 and 2
 //   after:  f = (s, u) fusion(…), root tuple(a, c); reads 0 and 1
 //
-// Of a single output left there is no tuple: its readers read the fusion, which
-// takes over their control dependencies. Leaves alone: fusions that are a root,
+// A single remaining output needs no tuple: its readers read the fusion, which
 // are custom, have control dependencies, alias outputs to operands, have a
 // sharded root, or a user that is no get-tuple-element; outputs with side
 // effects. Returns whether anything changed.

@@ -9,9 +9,10 @@
 namespace xla {
 
 struct DeadParameterOptions {
-  // Of computations that calls and async-starts call; those of fusions always.
+  // Parameters of computations that calls and async-starts call; parameters of
+  // fusions are always removed.
   bool of_callees = false;
-  // Of the entry computation: its signature changes.
+  // Parameters of the entry computation, which changes its signature.
   bool of_entry = false;
 };
 
