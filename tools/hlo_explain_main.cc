@@ -38,7 +38,8 @@ ABSL_FLAG(std::string, limit, "",
 ABSL_FLAG(std::string, memory_limit, "", "The same as --limit.");
 ABSL_FLAG(bool, json, false, "Report as JSON.");
 ABSL_FLAG(bool, curve, false, "Live bytes at every program point (JSON).");
-ABSL_FLAG(int, max_buffers, 20, "Buffers to list.");
+ABSL_FLAG(int, max_buffers, 20,
+          "Rows to list: of buffers, kernels or collectives.");
 ABSL_FLAG(bool, seconds, true, "Say how long scheduling took.");
 ABSL_FLAG(std::string, o, "",
           "Where to write the scheduled (with --fit: rewritten) module.");
@@ -55,12 +56,14 @@ ABSL_FLAG(std::string, perfetto, "",
           "Where to write the schedule as a trace for ui.perfetto.dev: kernels "
           "and collectives in modelled time, live bytes as a counter.");
 ABSL_FLAG(std::string, device, "h100",
-          "Of --html and --perfetto: the device whose rates say how long "
-          "kernels take, a name "
-          "or a file.");
+          "Of --kernels, --html and --perfetto: the device whose rates say how "
+          "long kernels take, a name or a file.");
 ABSL_FLAG(bool, list, false,
           "Name the modules of a folder that XLA dumped to, the one that is "
           "read for it first.");
+ABSL_FLAG(bool, kernels, false,
+          "List the kernels instead, longest first and equal ones together: "
+          "modelled time on --device, bytes, share of the roofline.");
 ABSL_FLAG(bool, collectives, false,
           "Say what the devices of a partitioned module send each other "
           "instead: bytes per device by kind, and the largest collectives.");
@@ -109,6 +112,7 @@ constexpr char kUsage[] =
     "  hlo-explain model.hlo --limit=16GiB\n"
     "  hlo-explain model.hlo --as=gpu           (of a dump from before "
     "optimization)\n"
+    "  hlo-explain model.hlo --as=gpu --kernels --device=h200\n"
     "  hlo-explain model.hlo --html=report.html\n"
     "  hlo-explain model.hlo --perfetto=trace.json\n"
     "  hlo-explain model.hlo --schedule=default --json\n"
@@ -123,8 +127,8 @@ const std::vector<xla::FlagGroup>& Groups() {
        {"list", "as", "passes", "num-partitions", "schedule", "effort",
         "async"}},
       {"The question",
-       {"limit", "memory-limit", "fit", "budget-curve", "collectives", "mesh",
-        "device"}},
+       {"limit", "memory-limit", "fit", "budget-curve", "kernels",
+        "collectives", "mesh", "device"}},
       {"What is written",
        {"json", "curve", "csv", "max-buffers", "seconds", "report-file", "html",
         "perfetto", "buffers", "o", "keep-going"}},
@@ -166,6 +170,7 @@ int main(int argc, char** argv) {
   options.device = absl::GetFlag(FLAGS_device);
   options.progress = isatty(STDERR_FILENO) != 0 ? &std::cerr : nullptr;
   options.list = absl::GetFlag(FLAGS_list);
+  options.kernels = absl::GetFlag(FLAGS_kernels);
   options.collectives = absl::GetFlag(FLAGS_collectives);
   options.mesh = absl::GetFlag(FLAGS_mesh);
   options.fit = absl::GetFlag(FLAGS_fit);

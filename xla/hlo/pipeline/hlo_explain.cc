@@ -23,6 +23,7 @@
 #include "xla/hlo/memory/limit/memory_limit.h"
 #include "xla/hlo/memory/report/memory_report.h"
 #include "xla/hlo/memory/report/memory_report_builder.h"
+#include "xla/hlo/pipeline/page/kernel_report.h"
 #include "xla/hlo/pipeline/page/memory_page.h"
 #include "xla/hlo/pipeline/page/memory_page_builder.h"
 #include "xla/hlo/pipeline/page/perfetto_trace.h"
@@ -150,6 +151,32 @@ absl::Status WritePages(const HloExplainOptions &options,
   if (before != nullptr) *page.mutable_before() = *before;
   TF_ASSIGN_OR_RETURN(const std::string html, MemoryPageToHtml(page, text));
   return WriteFileOrStdout(options.html, html);
+}
+
+// What runs by itself, and for how long.
+absl::Status ListKernels(const HloExplainOptions &options,
+                         const PreparedModule &prepared,
+                         const BuiltMemoryReport &built, std::ostream &out) {
+  MemoryPageOptions page_options;
+  page_options.device = options.device;
+  page_options.mesh = options.mesh;
+  page_options.max_kernels = std::numeric_limits<int>::max();
+  TF_ASSIGN_OR_RETURN(const MemoryPage page,
+                      BuildMemoryPage(*prepared.module, built,
+                                      *prepared.alias_analysis, page_options));
+  KernelReport report = BuildKernelReport(page);
+  if (!prepared.input.optimized() && options.prepare.as.empty()) {
+    report.set_note(
+        "the module is from before optimization, so that every instruction "
+        "counts as a kernel; --as=gpu fuses them first");
+  }
+  if (options.json) {
+    TF_ASSIGN_OR_RETURN(const std::string json, KernelReportToJson(report));
+    out << json;
+  } else {
+    out << KernelReportToText(report, options.max_buffers);
+  }
+  return absl::OkStatus();
 }
 
 // The report in the forms that are asked for.
@@ -283,9 +310,16 @@ absl::Status Explain(const HloExplainOptions &options,
       BuiltMemoryReport built,
       BuildMemoryReport(schedule, *prepared.alias_analysis, report_options));
   *built.report.mutable_input() = prepared.input;
+  if (limit.has_value()) built.report.set_limit_origin(limit->origin());
   watch.Stop();
-  TF_RETURN_IF_ERROR(
-      WriteReport(options, *module, *prepared.alias_analysis, built, out));
+  if (options.kernels) {
+    TF_RETURN_IF_ERROR(ListKernels(options, prepared, built, out));
+    TF_RETURN_IF_ERROR(WritePages(options, *module, *prepared.alias_analysis,
+                                  built, "", /*before=*/nullptr));
+  } else {
+    TF_RETURN_IF_ERROR(
+        WriteReport(options, *module, *prepared.alias_analysis, built, out));
+  }
   if (!options.buffers.empty()) {
     TF_RETURN_IF_ERROR(WriteFileOrStdout(
         options.buffers, packing::PackingProblemToCsv(built.buffers)));

@@ -53,6 +53,10 @@ struct HloExplainOptions {
   bool collectives = false;
   std::string mesh;
 
+  // List what runs by itself instead (page/kernel_report.h), with times on
+  // `device`.
+  bool kernels = false;
+
   // Rewrite the scheduled module so that it fits in `limit`, and report that
   // instead (hlo_fit.h); or what several limits would take: 0: not asked.
   bool fit = false;

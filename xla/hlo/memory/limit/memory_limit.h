@@ -2,6 +2,7 @@
 #define XLA_HLO_MEMORY_LIMIT_MEMORY_LIMIT_H_
 
 #include <cstdint>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -14,8 +15,10 @@ namespace xla {
 //
 //   16GiB   bytes, with the units of ParseByteSize()
 //   80%     a share of the module's present peak
-//   h100    the memory of a device: a name that gpu::LoadGpuDevice() knows, or
-//           the path of a description
+//   h100    what a program can have of a device: for a name that
+//           gpu::LoadGpuDevice() knows the memory that it is sold with, less
+//           the share that driver and runtime keep; for the path of a
+//           description all that the description says
 class MemoryLimit {
  public:
   // InvalidArgument for text that is none of these, for amounts below 0, and
@@ -28,12 +31,17 @@ class MemoryLimit {
   // The limit of a module that needs `peak_bytes` now.
   int64_t BytesOf(int64_t peak_bytes) const;
 
+  // How the limit comes about, where its bytes do not say so: "h100: 80.0 GiB
+  // less 2 % for driver and runtime"; else empty.
+  const std::string& origin() const { return origin_; }
+
  private:
   static MemoryLimit OfBytes(int64_t bytes);
   static MemoryLimit OfPercent(double percent);
 
   int64_t bytes_ = 0;
   double percent_ = -1;
+  std::string origin_;
 };
 
 // What every tool says where a limit is not met: ResourceExhausted,

@@ -1,8 +1,10 @@
 #include "xla/hlo/memory/limit/memory_limit.h"
 
+#include <fstream>
 #include <memory>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "xla/hlo/parser/hlo_parser.h"
@@ -40,10 +42,23 @@ TEST(MemoryLimitTest, SharesAreOfThePeak) {
   EXPECT_TRUE(MemoryLimit::Parse("80%")->is_share());
 }
 
-TEST(MemoryLimitTest, DevicesHaveTheirMemory) {
-  EXPECT_EQ(BytesOf("h100", 7), int64_t{80} << 30);
-  EXPECT_EQ(BytesOf("H100", 7), int64_t{80} << 30);
-  EXPECT_EQ(BytesOf("v100", 7), int64_t{32} << 30);
+TEST(MemoryLimitTest, DriverAndRuntimeKeepAShareOfADevice) {
+  EXPECT_EQ(BytesOf("h100", 7), (int64_t{80} << 30) / 100 * 98);
+  EXPECT_EQ(BytesOf("H100", 7), BytesOf("h100", 7));
+  EXPECT_EQ(BytesOf("v100", 7), (int64_t{32} << 30) / 100 * 98);
+  EXPECT_EQ(MemoryLimit::Parse("H100")->origin(),
+            "h100: 80.0 GiB less 2 % for driver and runtime");
+  EXPECT_EQ(MemoryLimit::Parse("80GiB")->origin(), "");
+}
+
+TEST(MemoryLimitTest, ADescriptionSaysAllThatThereIs) {
+  const std::string path = absl::StrCat(::testing::TempDir(), "/small.txtpb");
+  std::ofstream(path)
+      << "core_count: 1 fpus_per_core: 1 clock_rate_ghz: 1 memory_bandwidth: 1 "
+         "threads_per_warp: 1 threads_per_block_limit: 1 "
+         "threads_per_core_limit: 1 device_memory_size: 1000";
+  EXPECT_EQ(BytesOf(path, 7), 1000);
+  EXPECT_EQ(MemoryLimit::Parse(path)->origin(), "");
 }
 
 TEST(MemoryLimitTest, ErrorsNameTheText) {
@@ -64,6 +79,9 @@ TEST(MemoryLimitTest, AnUnmetLimitSaysWhatIsCounted) {
   EXPECT_EQ(status.message(),
             "step does not fit in 16.0 KiB: it needs 20.0 KiB (accounting: "
             "upstream)");
+  EXPECT_THAT(UnmetLimitError("step", 1300000, 1300001, MemoryAccounting::kOurs)
+                  .message(),
+              HasSubstr("fit in 1300000 B: it needs 1300001 B"));
 }
 
 // Arguments count in ours only; the result at all times only in upstream's; the

@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "google/protobuf/util/json_util.h"
 #include "xla/hlo/analysis/byte_size.h"
+#include "xla/hlo/memory/limit/distinct_bytes.h"
 #include "xla/hlo/memory/report/layer_name.h"
 
 namespace xla {
@@ -19,18 +20,30 @@ namespace {
 
 // "12.0 GiB at the peak: does not fit in 8.0 GiB, 4.0 GiB too much".
 std::string Answer(const MemoryReport& report) {
-  std::string out = absl::StrCat(
-      report.module(), ": ", HumanBytes(report.peak_bytes()), " at the peak");
-  if (!report.has_limit_bytes()) return absl::StrCat(out, "\n");
+  if (!report.has_limit_bytes()) {
+    return absl::StrCat(report.module(), ": ", HumanBytes(report.peak_bytes()),
+                        " at the peak\n");
+  }
   const double limit = report.limit_bytes();
   const double need = std::max(report.peak_bytes(), report.heap_bytes());
-  absl::StrAppend(&out, report.fits() ? ": fits in " : ": does not fit in ",
-                  HumanBytes(limit), ", ", HumanBytes(std::abs(limit - need)),
-                  report.fits() ? " to spare" : " too much");
+  // Only where it does not fit do digits matter that tell them apart.
+  const auto [peak_text, limit_text] =
+      report.fits()
+          ? std::make_pair(HumanBytes(report.peak_bytes()), HumanBytes(limit))
+          : DistinctBytes(report.peak_bytes(), limit);
+  std::string out =
+      absl::StrCat(report.module(), ": ", peak_text, " at the peak",
+                   report.fits() ? ": fits in " : ": does not fit in ",
+                   limit_text, ", ", HumanBytes(std::abs(limit - need)),
+                   report.fits() ? " to spare" : " too much");
   if (report.has_accounting()) {
     absl::StrAppend(&out, " (accounting: ", report.accounting(), ")");
   }
   absl::StrAppend(&out, "\n");
+  if (!report.limit_origin().empty()) {
+    absl::StrAppend(&out, "  the limit is that of ", report.limit_origin(),
+                    "\n");
+  }
   if (report.fits()) return out;
   if (report.any_order_lower_bound_bytes() > limit) {
     absl::StrAppend(&out, "  No order of these instructions fits: one needs ",

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "google/protobuf/util/json_util.h"
 #include "xla/hlo/analysis/byte_size.h"
+#include "xla/hlo/memory/limit/distinct_bytes.h"
 
 namespace xla {
 namespace {
@@ -44,17 +45,19 @@ std::string HoldsFor(const RematReport& report) {
 }  // namespace
 
 std::string RematReportToText(const RematReport& report, int max_buffers) {
+  const double after_bytes = report.peak_after_bytes();
+  const auto [after, limit] =
+      report.met() ? std::make_pair(HumanBytes(after_bytes),
+                                    HumanBytes(report.limit_bytes()))
+                   : DistinctBytes(after_bytes, report.limit_bytes());
   std::string out = absl::StrFormat(
       "%s: %s -> %s %s %s%s\n", report.module(),
-      HumanBytes(report.peak_before_bytes()),
-      HumanBytes(report.peak_after_bytes()),
-      report.met() ? "fits in" : "does not fit in",
-      HumanBytes(report.limit_bytes()),
-      report.met() ? ""
-                   : absl::StrCat(", ",
-                                  HumanBytes(report.peak_after_bytes() -
-                                             report.limit_bytes()),
-                                  " too much"));
+      HumanBytes(report.peak_before_bytes()), after,
+      report.met() ? "fits in" : "does not fit in", limit,
+      report.met()
+          ? ""
+          : absl::StrCat(", ", HumanBytes(after_bytes - report.limit_bytes()),
+                         " too much"));
   absl::StrAppendFormat(
       &out,
       "  cost       %+.2f %% time (%s), %+.2f %% flops, %+.2f %% bytes, %+d "
@@ -86,9 +89,9 @@ std::string RematReportToText(const RematReport& report, int max_buffers) {
   absl::StrAppendFormat(&out, "  holds for  %s\n", HoldsFor(report));
   if (report.met()) return out;
   absl::StrAppendFormat(&out,
-                        "  met is     --limit=%.0f; --budget-curve says what "
-                        "other limits cost\n",
-                        report.peak_after_bytes());
+                        "  reachable  %s, by --fit --limit=%.0f; "
+                        "--budget-curve says what other limits cost\n",
+                        after, report.peak_after_bytes());
   if (report.binding().empty()) return out;
   absl::StrAppend(&out, "  what stays, largest first:\n");
   const int count = std::min(max_buffers, report.binding_size());
@@ -129,7 +132,8 @@ std::string RematCurveToText(const RematCurve& curve) {
                           HumanBytes(point.limit_bytes()));
     if (!point.met()) {
       absl::StrAppendFormat(
-          &out, "not met: %s, %s too much\n", HumanBytes(point.peak_bytes()),
+          &out, "not met: the best plan needs %s, %s too much\n",
+          DistinctBytes(point.peak_bytes(), point.limit_bytes()).first,
           HumanBytes(point.peak_bytes() - point.limit_bytes()));
       continue;
     }

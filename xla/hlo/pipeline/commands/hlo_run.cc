@@ -142,6 +142,20 @@ absl::Status CheckNumbers(const HloRunOptions& options) {
   return MemoryBytes(options).status();
 }
 
+// "f32[8,16]", or of a tuple "(f32[], f32[64,128], and 30 more)".
+std::string ShortShape(const Shape& shape) {
+  constexpr int kShown = 3;
+  if (!shape.IsTuple() || shape.tuple_shapes_size() <= kShown + 1) {
+    return ShapeUtil::HumanString(shape);
+  }
+  std::string text = "(";
+  for (int i = 0; i < kShown; ++i) {
+    absl::StrAppend(&text, ShortShape(shape.tuple_shapes(i)), ", ");
+  }
+  return absl::StrCat(text, "and ", shape.tuple_shapes_size() - kShown,
+                      " more)");
+}
+
 // The evaluation of one module, with a line about it.
 absl::StatusOr<std::vector<Literal>> Evaluate(const std::string& path,
                                               const HloModule& module,
@@ -151,7 +165,7 @@ absl::StatusOr<std::vector<Literal>> Evaluate(const std::string& path,
   LockstepEvaluator evaluator(module, options);
   absl::StatusOr<std::vector<Literal>> results = evaluator.Run(arguments);
   if (!results.ok()) return InFile(path, results.status());
-  out << path << ": " << ShapeUtil::HumanString(module.result_shape());
+  out << path << ": " << ShortShape(module.result_shape());
   if (arguments.size() > 1) {
     out << " on " << arguments.size() << " devices ("
         << evaluator.grid().replicas << " replicas x "

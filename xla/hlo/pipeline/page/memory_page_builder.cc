@@ -218,6 +218,7 @@ class Builder {
       const double memory =
           kernel.cost.bytes() / static_cast<double>(device.memory_bandwidth());
       const double arithmetic = absl::ToDoubleSeconds(kernel.cost.compute_time);
+      table.add_bound(Name(memory >= arithmetic ? "memory" : "arithmetic"));
       table.add_roofline(
           Rounded(std::min(1.0, std::max(memory, arithmetic) /
                                     absl::ToDoubleSeconds(kernel.cost.time))));

@@ -1,0 +1,25 @@
+#include "xla/hlo/memory/limit/distinct_bytes.h"
+
+#include "absl/strings/str_format.h"
+#include "xla/hlo/analysis/byte_size.h"
+
+namespace xla {
+
+std::pair<std::string, std::string> DistinctBytes(double a, double b) {
+  std::pair<std::string, std::string> texts(HumanBytes(a), HumanBytes(b));
+  if (texts.first != texts.second || a == b) return texts;
+  const std::string unit = texts.first.substr(texts.first.find(' ') + 1);
+  double scale = 1;
+  for (const char c : {'K', 'M', 'G', 'T', 'P', 'E'}) {
+    scale *= 1024;
+    if (unit[0] != c) continue;
+    for (int digits = 2; digits <= 3; ++digits) {
+      texts.first = absl::StrFormat("%.*f %s", digits, a / scale, unit);
+      texts.second = absl::StrFormat("%.*f %s", digits, b / scale, unit);
+      if (texts.first != texts.second) return texts;
+    }
+  }
+  return {absl::StrFormat("%.0f B", a), absl::StrFormat("%.0f B", b)};
+}
+
+}  // namespace xla

@@ -1,0 +1,19 @@
+#ifndef XLA_HLO_MEMORY_LIMIT_DISTINCT_BYTES_H_
+#define XLA_HLO_MEMORY_LIMIT_DISTINCT_BYTES_H_
+
+#include <string>
+#include <utility>
+
+namespace xla {
+
+// Two sizes as HumanBytes() writes them, with as many digits as it takes to
+// tell them apart: "1.2 MiB does not fit in 1.2 MiB" helps nobody.
+//
+//   1300000, 2600000 → "1.2 MiB",      "2.5 MiB"
+//   1300000, 1290000 → "1.24 MiB",     "1.23 MiB"
+//   1300000, 1300001 → "1300000 B",    "1300001 B"
+std::pair<std::string, std::string> DistinctBytes(double a, double b);
+
+}  // namespace xla
+
+#endif  // XLA_HLO_MEMORY_LIMIT_DISTINCT_BYTES_H_
