@@ -25,6 +25,11 @@ using Value = MemoryGraph::Value;
 // Values that need no memory in this computation.
 constexpr Value kNoMemory = -1;
 
+// Translates one computation into the abstract MemoryGraph: nodes are
+// instructions in post order, values are dataflow values with a size, and
+// values of one HloBuffer share memory. Only values without other members in
+// their buffer may share memory with an operand by choice (AllowSharing); for
+// the rest alias analysis has decided already.
 class Builder {
  public:
   Builder(const HloComputation& computation,
@@ -113,6 +118,9 @@ class Builder {
     }
   }
 
+  // Constants count nothing, and neither do values that a parameter passes in
+  // from a caller; the caller counts those. Entry parameters are live from the
+  // start and, unless an output aliases them, to the end.
   Value AddValue(const HloValue& value, const HloInstruction& at) {
     bool is_parameter = at.opcode() == HloOpcode::kParameter;
     if (value.instruction()->opcode() == HloOpcode::kConstant ||
@@ -147,7 +155,8 @@ class Builder {
     return added;
   }
 
-  // Whether the body of a while begins with other values in this memory.
+  // Whether a while consumes the value: its body starts with a different value
+  // in the same memory, so the operand does not have to survive the loop.
   bool IsHandedOver(const HloValue& value, const HloUse& use) const {
     if (use.instruction->opcode() != HloOpcode::kWhile) return false;
     const HloInstruction* parameter =
@@ -216,6 +225,9 @@ class Builder {
 
 }  // namespace
 
+// Kahn's algorithm; if it gets stuck, walks back along unsatisfied dependencies
+// until an instruction comes up twice, which then lies on a cycle and can be
+// named in the error.
 absl::Status CheckNoCycle(const HloComputation& computation) {
   absl::flat_hash_map<const HloInstruction*, int64_t> waits;
   std::vector<const HloInstruction*> ready;

@@ -64,6 +64,9 @@ absl::StatusOr<RematPeak::OfComputation> ComputeRematPeakOfComputation(
   return ComputeRematPeakOfComputation(buffers, callees);
 }
 
+// One sweep over the schedule. Buffers become live at their definer and die
+// after their last reader; computations called by an instruction add their
+// peaks while it runs.
 RematPeak::OfComputation ComputeRematPeakOfComputation(
     const RematBuffers& buffers,
     const absl::flat_hash_map<const HloComputation*, RematPeak::OfComputation>&
@@ -100,6 +103,9 @@ RematPeak::OfComputation ComputeRematPeakOfComputation(
   return peak;
 }
 
+// Computations come callees first, so each peak is known when its caller needs
+// it. Afterwards the path of `at` instructions is followed from the entry into
+// the callee that contributes most at each level.
 absl::StatusOr<RematPeak> ComputeRematPeak(
     const HloModule& module, const HloSchedule& schedule,
     const RematSizeOptions& options,

@@ -12,6 +12,14 @@
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
+// Buffers are found in one forward pass. Each instruction's result is a View: a
+// run of buffer ids in pool_, one per position of its shape in pre-order. An
+// instruction either forwards the view of an operand (bitcast,
+// get-tuple-element, while, the done of an asynchronous operation), passes
+// parts of operands on inside a table of its own (tuple, copy-start,
+// async-start, aliasing fusions), or defines new buffers. Views make forwarding
+// O(1) however large the tuple is.
+
 namespace xla {
 namespace {
 
@@ -36,7 +44,7 @@ int32_t PreOrderPosition(const Shape& shape, const ShapeIndex& index) {
   return position;
 }
 
-// Results whose parts stand in other buffers than their own.
+// Opcodes whose results contain buffers of their operands.
 bool PassesPartsOn(HloOpcode opcode) {
   switch (opcode) {
     case HloOpcode::kTuple:
@@ -77,6 +85,7 @@ int64_t RematSizeOptions::SizeOf(const Shape& shape) const {
   return shape_size ? shape_size(shape) : ShapeUtil::ByteSizeOf(shape, 8);
 }
 
+// The flat case is by far the most common and needs no walk over the shape.
 RematBuffers::View RematBuffers::Element(View tuple, const Shape& shape,
                                          int64_t index) {
   const int32_t elements = static_cast<int32_t>(shape.tuple_shapes_size());
@@ -131,6 +140,8 @@ RematBuffers::View RematBuffers::DefineAll(RematItemId id, const Shape& shape) {
   return view;
 }
 
+// The operand's view that the result is identical to; an empty view if the
+// instruction defines or assembles its result.
 RematBuffers::View RematBuffers::Forwarded(
     const HloInstruction* instruction) const {
   switch (instruction->opcode()) {
@@ -242,6 +253,9 @@ RematBuffers::View RematBuffers::MakeOutputs(RematItemId id) {
   return DefineAll(id, instruction->shape());
 }
 
+// A buffer that is read other than directly, through bitcasts or through
+// get-tuple-elements is marked indirect: its readers cannot simply be
+// redirected to a clone.
 void RematBuffers::CollectUses(RematItemId id) {
   Item& item = items_[id];
   item.used.clear();
@@ -294,6 +308,8 @@ absl::StatusOr<RematItemId> RematBuffers::AddItem(HloInstruction* instruction) {
   return id;
 }
 
+// After operands were replaced, forwarded views and parts that are passed on
+// must point to the new buffers. The number of positions never changes.
 absl::Status RematBuffers::UpdateOperands(RematItemId id) {
   Item& item = items_[id];
   CollectUses(id);

@@ -39,6 +39,10 @@ void CutRefiner::TakeBack(const std::vector<Node>& order, Stretch stretch) {
   for (int32_t i = stretch.end; i-- > stretch.begin;) replay_.Undo(order[i]);
 }
 
+// Depth first over stretches with an explicit stack. Invariant: when a stretch
+// is popped, replay_ has run exactly the steps in front of it. A stretch that
+// is finished stays run; one that is divided is taken back, cut, and its three
+// parts are pushed so that the first is popped next.
 void CutRefiner::Refine(std::vector<Node>& order, int64_t target,
                         const Choices& choices, int64_t* steps) {
   replay_.Reset();

@@ -13,6 +13,9 @@ namespace {
 
 using Node = MemoryGraph::Node;
 
+// List scheduling with exact look-ahead of one step (Replay::Peek). Keys of
+// ready steps change only when a value has a single user left, so only the
+// users of such values are refreshed.
 class Greedy {
  public:
   Greedy(const MemoryGraph& graph, GreedyRule rule)
@@ -54,6 +57,9 @@ class Greedy {
   // Class, bytes, age, node: lowest first.
   using Key = std::tuple<int, int64_t, int64_t, Node>;
 
+  // Class 0 never adds memory and always goes first. The rules differ in how
+  // they rank the others: by net change, or freeing steps by rise and then the
+  // rest by age.
   Key KeyOf(Node node) {
     int64_t after = 0;
     int64_t rise = replay_.Peek(node, &after) - replay_.live();

@@ -3,6 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 
+// Dinic's algorithm. Each phase computes levels by breadth-first search over
+// residual edges and then augments along shortest paths only, with next_ as the
+// current-arc pointer of each vertex. Edges are stored in pairs, so that e ^ 1
+// is the reverse of e. Infinite capacities stay infinite: neither side of such
+// an edge is adjusted, which is safe while the flow stays far below kInfinite.
+
 namespace xla {
 
 void MaxFlow::AddEdge(int32_t from, int32_t to, int64_t capacity) {
@@ -31,6 +37,8 @@ bool MaxFlow::FindLevels(int32_t source, int32_t sink) {
   return level_[sink] >= 0;
 }
 
+// One augmenting path by iterative depth-first search; 0 when the phase is
+// over. A vertex without admissible edges is closed for the rest of the phase.
 int64_t MaxFlow::Augment(int32_t source, int32_t sink) {
   path_.clear();
   int32_t at = source;
@@ -78,6 +86,8 @@ int64_t MaxFlow::Run(int32_t source, int32_t sink, int64_t* steps) {
   return total;
 }
 
+// The vertices that reach the sink in the residual graph: the complement of the
+// largest source side of a minimum cut.
 std::vector<bool> MaxFlow::SinkSide(int32_t sink) const {
   std::vector<bool> side(first_.size(), false);
   std::vector<int32_t> queue = {sink};

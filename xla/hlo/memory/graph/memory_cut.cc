@@ -6,6 +6,21 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/inlined_vector.h"
 
+// Minimizing the bytes live at one moment is a minimum cut. Every step that is
+// neither a predecessor nor a successor of the given one is open: it may run
+// before or after. The network has a vertex per open step, and:
+//  - a dependency a -> b is an edge of infinite capacity from b to a: if b is
+//    on the source side (runs before), so is a;
+//  - a value of n bytes is a hyperedge: it is live across the moment exactly if
+//    its producer is on the source side and some user is not. Its edge of
+//    capacity n runs from the producer to an auxiliary vertex that reaches all
+//    open users at infinite capacity, or to the sink if some user certainly
+//    runs after.
+//
+// The source side of a minimum cut is a best set of steps to run first. In mode
+// kLowerBound, values that share a buffer count only where they certainly
+// coexist, which keeps the result a bound for every order.
+
 namespace xla {
 namespace {
 
@@ -69,6 +84,8 @@ void MemoryCutter::AddItem(const MemoryGraph::ValueInfo& info,
   for (Node use : uses) items_of_node_[use].push_back(id);
 }
 
+// Classifies the steps of the stretch by two breadth-first searches from
+// `node`. scratch_ is the queue of both.
 void MemoryCutter::Divide(absl::Span<const Node> stretch, Node node) {
   for (Node other : stretch) side_[other] = Side::kOpen;
   side_[node] = Side::kAfter;
@@ -94,6 +111,8 @@ void MemoryCutter::Divide(absl::Span<const Node> stretch, Node node) {
   }
 }
 
+// Values whose side is decided already, because their producer has not run or
+// all their users have, contribute a constant and are left out of the network.
 void MemoryCutter::AddToNetwork(const MemoryReplay& replay, const Item& item,
                                 MaxFlow* flow) const {
   bool defined_open =
@@ -126,6 +145,9 @@ void MemoryCutter::AddToNetwork(const MemoryReplay& replay, const Item& item,
   }
 }
 
+// Runs the flow and moves each open step to its side. Among the minimum cuts
+// there is a smallest and a largest source side; `largest` picks the latter.
+// False if `*steps` ran out.
 bool MemoryCutter::Decide(const MemoryReplay& replay, bool largest,
                           int64_t* steps) {
   MaxFlow flow(2);
@@ -182,6 +204,8 @@ int32_t MemoryCutter::Cut(const MemoryReplay& replay, absl::Span<Node> stretch,
   return result;
 }
 
+// Adds up the value of the cut directly instead of taking the flow, so that
+// live values outside the network are included.
 int64_t MemoryCutter::LeastPeakAt(absl::Span<const Node> order,
                                   int32_t position, int64_t* steps) {
   Node node = order[position];
@@ -207,6 +231,8 @@ int64_t MemoryCutter::LeastPeakAt(absl::Span<const Node> order,
   return result;
 }
 
+// The least that the step itself adds in any order: every permitted sharing is
+// assumed to happen.
 int64_t MemoryCutter::LeastRise(Node node) const {
   int64_t handed_over = 0;
   for (const MemoryGraph::Use& use : graph_.reads(node)) {

@@ -21,7 +21,8 @@ constexpr int kMaxRounds = 24;
 // Nodes up to which every pair counts.
 constexpr int32_t kSmallGraph = 4096;
 
-// What is known of a step whatever the order around it.
+// What can be said about one step whatever the order around it. The merge rules
+// below compare these bounds only, so they hold for every order.
 struct StepBounds {
   // Bytes at the worst moment over those before the step.
   int64_t rise = 0;
@@ -47,6 +48,9 @@ bool Holds(const MemoryGraph& graph, Node node, Buffer buffer) {
   });
 }
 
+// A value counts in `ends` only if this step is its sole user in a buffer of
+// its own; otherwise some order may keep it live and it counts in `may_end`.
+// `rise` assumes that sharings whose operand certainly ends here are used.
 StepBounds BoundsOf(const MemoryGraph& graph, Node node) {
   StepBounds bounds;
   int64_t handed_over = 0;
@@ -162,16 +166,19 @@ class StepFacts {
   Node reader_ = kNoNode;
 };
 
-// Whether `next`, whose only predecessor is `node`, runs right after it in some
-// best order.
+// Exchange argument: `next` never raises memory and certainly frees at least
+// what it produces, so moving it forward to directly behind its only
+// predecessor cannot make any step in between worse.
 bool RunsRightAfter(StepFacts& facts, Node node, Node next) {
   if (facts.DependsOnOrder(node) || facts.DependsOnOrder(next)) return false;
   const StepBounds& bounds = facts.Bounds(next);
   return bounds.rise == 0 && bounds.results <= bounds.ends;
 }
 
-// Whether `node`, whose only successor is `next`, runs right before it in some
-// best order.
+// The mirror image: `node` produces at least as much as it frees, so delaying
+// it until right before its only successor cannot raise memory in between. The
+// last condition makes sure that the pair as one step has no higher peak than
+// its second half alone.
 bool RunsRightBefore(StepFacts& facts, Node node, Node next) {
   if (facts.DependsOnOrder(node) || facts.DependsOnOrder(next)) return false;
   const MemoryGraph& graph = facts.graph();
@@ -205,6 +212,9 @@ MemoryGraphReduction::MemoryGraphReduction(const MemoryGraph& graph)
   }
 }
 
+// Greedy matching in node order: each step takes part in one merge per round at
+// most, since merging changes the bounds that further merges depend on. Rounds
+// end when few pairs are left in proportion to the cost of copying the graph.
 bool MemoryGraphReduction::FindPairs(Pairs* pairs) const {
   int32_t nodes = graph_.node_count();
   pairs->runs_first.assign(nodes, false);
@@ -243,6 +253,9 @@ bool MemoryGraphReduction::FindPairs(Pairs* pairs) const {
   return found > 0 && (found > nodes / 64 || nodes <= kSmallGraph);
 }
 
+// Builds the reduced graph of one round. members_ remembers the original steps
+// of each node, in order, and first_ the steps that nothing depends on
+// memory-wise.
 bool MemoryGraphReduction::MergePairs() {
   Pairs pairs;
   if (!FindPairs(&pairs)) return false;
@@ -278,6 +291,10 @@ bool MemoryGraphReduction::MergePairs() {
   return true;
 }
 
+// Copies values to the reduced graph. Values that live and die inside a merged
+// step vanish into its extra bytes, computed at the end from the two steps'
+// bounds. Operands that end in a merged step are handed over to it, so that its
+// extra bytes cover them until they end.
 void MemoryGraphReduction::AddMergedValues(const Pairs& pairs,
                                            const std::vector<Node>& target,
                                            MemoryGraph* reduced) const {
@@ -352,6 +369,7 @@ std::vector<Node> MemoryGraphReduction::Expand(
   return result;
 }
 
+// The key of a merged step is the place of its last member in the given order.
 std::vector<Node> MemoryGraphReduction::Project(
     absl::Span<const Node> order) const {
   std::vector<int32_t> position(order.size());

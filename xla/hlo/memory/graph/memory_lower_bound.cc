@@ -16,6 +16,9 @@ constexpr size_t kMaxCuts = 8;
 
 }  // namespace
 
+// While a step runs, all its operands are live, and so are its results once it
+// has run, less what handed-over and shareable operands give back; values that
+// are live from start to end come on top of both.
 std::vector<int64_t> StepLowerBounds(const MemoryGraph& graph) {
   // Buffers with a value that is live from the start to the end.
   std::vector<bool> always(graph.buffer_count(), false);

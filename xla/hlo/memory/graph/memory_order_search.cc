@@ -45,6 +45,16 @@ class Coin {
   uint64_t state_ = 0;
 };
 
+// A portfolio that stops as soon as the best order meets the lower bound:
+//  - orders of the classic schedulers, which the caller passes in;
+//  - series-parallel decomposition; optimal if the whole graph is one part;
+//  - reduction of what is left, then greedy orders of the reduced graph;
+//  - exact search if the reduced graph is small enough;
+//  - iterated refinement by minimum cuts, from the best few orders.
+//
+// The lower bound rises along the way, at first by the needs of single steps,
+// then by cuts at the current peak. Orders are always compared by replaying
+// them on the original graph, since a reduced graph may over-estimate.
 class OrderSearch {
  public:
   OrderSearch(const MemoryGraph& graph, int64_t steps)
@@ -122,7 +132,7 @@ class OrderSearch {
     starts_.push_back({peak.bytes, std::move(order)});
   }
 
-  // The bound of a cut at the best order's peak.
+  // A cut at the peak of the best order bounds every order from below.
   void RaiseBound() {
     if (peak_position_ < 0 || steps_ <= 0) return;
     if (!bound_cutter_.has_value()) {
@@ -157,6 +167,10 @@ class OrderSearch {
     return true;
   }
 
+  // The first two rounds are deterministic: towards the lower bound, with the
+  // smallest and with the largest cuts. Later rounds vary target, cut rule and
+  // cut size by coin tosses from a fixed seed, which gets them out of local
+  // minima and keeps runs reproducible.
   void RefineByCuts() {
     CutRefiner refiner(reduction_->graph());
     absl::c_stable_sort(starts_, [](const auto& a, const auto& b) {

@@ -15,6 +15,14 @@ using NodeSet = uint64_t;
 
 NodeSet Only(Node node) { return NodeSet{1} << node; }
 
+// Dijkstra's algorithm with max in place of +: states are sets of steps that
+// have run (bit masks), popped in order of the lowest peak on the way to them.
+// The replay is rebuilt along the path of each popped set, O(n) per set, which
+// keeps a state at a few bytes.
+//
+// Pruning: sets whose peak is not below `limit` are dropped, and a ready step
+// that never adds memory is the only successor considered, since running it at
+// once is never worse.
 class SetSearch {
  public:
   SetSearch(const MemoryGraph& graph, int64_t limit, int64_t* sets)

@@ -26,6 +26,7 @@ bool OrderChain::InOrder(const Segment& first, const Segment& second) {
                : first.hill < second.hill;
 }
 
+// The second segment starts from the valley of the first one.
 OrderChain::Segment OrderChain::Join(const Segment& first,
                                      const Segment& second, Pool* pool) {
   pool->next_[first.last] = second.first;
@@ -33,6 +34,10 @@ OrderChain::Segment OrderChain::Join(const Segment& first,
           first.valley + second.valley, first.first, second.last};
 }
 
+// Concatenation may violate the order of segments only at the seam. Neighbours
+// that do are joined, which may create a new violation with the next segment on
+// either side, and so on outwards; each join removes a segment, so the cost is
+// amortized over all operations.
 void OrderChain::Append(OrderChain* other, Pool* pool) {
   auto& before = segments_;
   auto& after = other->segments_;

@@ -40,6 +40,9 @@ StepRelations::StepRelations(const MemoryGraph& graph, int32_t max_visits)
   }
 }
 
+// Marks transitive predecessors down to `first_rank`, at most max_visits_ edges
+// deep. Stopping early can only lose answers ("not known to come before"),
+// never produce wrong ones.
 bool StepRelations::MarkBefore(absl::Span<const Node> nodes,
                                int32_t first_rank) {
   ++current_mark_;
@@ -76,6 +79,8 @@ Node StepRelations::LastUser(Value value) {
   return is_known ? last : kNoNode;
 }
 
+// Transitive reduction of the incoming edges, as far as the visit budget
+// reaches: predecessors that are implied by a longer path are dropped.
 std::vector<Node> StepRelations::Predecessors(Node node) {
   absl::Span<const Node> before = graph_.predecessors(node);
   std::vector<Node> result(before.begin(), before.end());
@@ -89,6 +94,9 @@ std::vector<Node> StepRelations::Predecessors(Node node) {
   return result;
 }
 
+// Whether the values of one buffer follow one another in every order: the last
+// user of each produces the next. Then the buffer's bytes change at fixed
+// steps.
 bool StepRelations::IsPassedOn(std::vector<Value>& values) {
   auto begins = [&](Value value) {
     Node def = graph_.value(value).def;
@@ -108,6 +116,9 @@ bool StepRelations::IsPassedOn(std::vector<Value>& values) {
          LastUser(values.back()) != kNoNode;
 }
 
+// A step is fixed if it changes memory by the same amount in any order. Users
+// of values whose last user depends on the order are not, and neither are
+// producers into buffers whose values may overlap.
 std::vector<bool> StepRelations::FixedSteps() {
   std::vector<bool> fixed(graph_.node_count(), true);
   std::vector<std::vector<Value>> of_buffer(graph_.buffer_count());
@@ -137,6 +148,10 @@ void SeriesParallelParts::Neighbours::Erase(Node node) {
   if (nodes.erase(node) > 0) hash -= HashOf(node);
 }
 
+// Bottom-up decomposition with a work list: each part is tried for a series
+// merge with a single neighbour and a parallel merge with a twin, and whoever's
+// neighbourhood changes is queued again. Each merge removes a part, so there
+// are fewer than n of them.
 SeriesParallelParts::SeriesParallelParts(const MemoryGraph& graph,
                                          StepRelations* relations)
     : fixed_(relations->FixedSteps()),
@@ -194,6 +209,8 @@ void SeriesParallelParts::TakePlace(Node part, Node old, bool before) {
   }
 }
 
+// The merged part keeps the number of the side with the larger outer
+// neighbourhood, so that only the smaller one is rewritten (small to large).
 void SeriesParallelParts::Join(Node first, Node second) {
   // The number with more neighbours to tell stays.
   bool keeps_first = before_[first].nodes.size() > after_[second].nodes.size();
@@ -227,6 +244,9 @@ bool SeriesParallelParts::MergeInSeries(Node part) {
   return false;
 }
 
+// Twins have equal predecessors and equal successors. They are found by the
+// sums of hashes of both sets; the sets themselves are compared before merging,
+// so a collision costs an opportunity at most.
 bool SeriesParallelParts::MergeTwin(Node part) {
   auto [it, is_new] =
       by_neighbours_.try_emplace({before_[part].hash, after_[part].hash}, part);

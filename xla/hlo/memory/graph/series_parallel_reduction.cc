@@ -47,6 +47,9 @@ class Reducer {
 
  private:
   // Adds the steps of a part; returns the first and the last one.
+  // A part becomes a chain of its segments. The optimal chain order inside a
+  // part is known (OrderChain), so a segment is a single step of the reduced
+  // graph whose hill is its extra memory.
   std::pair<Node, Node> AddPart(Node part,
                                 std::vector<std::vector<Node>>* members) {
     Node first = kNoNode;
@@ -95,6 +98,8 @@ class Reducer {
     }
   }
 
+  // Reads by a joined step: if the last user of the value is inside, the value
+  // ends there and is handed over; otherwise it merely has to be live.
   void AddUses(Value value, Value added, Node def,
                const std::vector<std::vector<Node>>& members) {
     const MemoryGraph::ValueInfo& info = graph_.value(value);

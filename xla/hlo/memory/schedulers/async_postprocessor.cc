@@ -173,6 +173,10 @@ bool IsSynchronous(const HloInstruction& start) {
           SaysSynchronous(*start.async_wrapped_instruction()));
 }
 
+// Two passes of the same routine: forwards, starts move up as early as
+// possible; then on the reversed sequence with the relations swapped, dones
+// move down as late as possible. What is synchronous keeps start and done
+// together.
 HloInstructionSequence OverlapAsync(const HloInstructionSequence& sequence) {
   absl::flat_hash_set<const HloInstruction*> synchronous;
   for (const HloInstruction* inst : sequence.instructions()) {

@@ -20,6 +20,9 @@ namespace {
 
 constexpr int64_t kStepsPerEffort = 1000000;
 
+// Schedules computations callees first, since the peak of a callee is memory
+// that its caller needs while the call runs. The search effort is distributed
+// in proportion to the number of instructions.
 class BottomUpRun {
  public:
   BottomUpRun(const HloAliasAnalysis& alias_analysis,

@@ -9,6 +9,8 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/memory/accounting/hlo_memory_graph.h"
 
+// Kahn's algorithm with a queue: the order in which instructions become ready.
+
 namespace xla {
 
 absl::StatusOr<HloInstructionSequence> BFScheduler::Run(

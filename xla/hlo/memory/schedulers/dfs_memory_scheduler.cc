@@ -38,6 +38,9 @@ int64_t BytesDefined(const HloInstruction& inst,
   return bytes;
 }
 
+// One pass in post order. Sums over operands count shared subgraphs once per
+// path and may grow exponentially with depth, so both are capped: users by the
+// number of instructions, bytes by the bytes defined so far.
 BehindMap FindBehind(const HloComputation& computation,
                      const HloDataflowAnalysis& dataflow,
                      const BufferValue::SizeFunction& size_function) {

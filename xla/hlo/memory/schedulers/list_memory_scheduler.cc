@@ -19,6 +19,10 @@
 namespace xla {
 namespace {
 
+// uses_left_ counts, per value, the instructions that still have to read it
+// (plus one if it leaves the computation). A ready instruction frees the values
+// it is the last to read. When a count drops to 1, the remaining reader's
+// priority has changed and is recomputed; all other priorities stay valid.
 class ListOrder {
  public:
   ListOrder(HloComputation* computation, const HloDataflowAnalysis& dataflow,
@@ -100,6 +104,8 @@ class ListOrder {
     }
   }
 
+  // Net bytes freed. Configured outfeeds go as early and infeeds as late as
+  // possible, whatever their size.
   int64_t BytesFreed(const Node& node) const {
     HloOpcode opcode = node.inst->opcode();
     if (opcode == HloOpcode::kOutfeed && !node.inst->outfeed_config().empty()) {

@@ -9,6 +9,10 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 
+// Checks schedules the hard way, independently of the code that builds them:
+// every sequence is a topological order of its computation with respect to
+// operands and control predecessors, and covers each instruction exactly once.
+
 namespace xla {
 namespace {
 

@@ -15,6 +15,13 @@
 #include "xla/hlo/memory/graph/memory_graph.h"
 #include "xla/status_macros.h"
 
+// Executes the schedule symbolically, with an explicit stack of frames instead
+// of recursion, and records an interval for each time a buffer is live. One
+// tick is one moment at which memory is counted: after each instruction has
+// produced its results and before its operands are freed, and on entering a
+// callee. If entering all calls would give too many ticks, a call becomes one
+// tick with an interval of the callee's peak.
+
 namespace xla {
 namespace {
 
@@ -110,7 +117,8 @@ class Runner {
     timeline_.intervals[frame.open[info.buffer]].end = now();
   }
 
-  // The first phase: what is handed over ends.
+  // The first phase of an instruction: operands that it consumes (handed over)
+  // end before its callees run.
   void Begin(Frame& frame) {
     const MemoryGraph& graph = frame.part->memory.graph;
     const Node node = frame.part->order[frame.position];
@@ -146,7 +154,9 @@ class Runner {
     return false;
   }
 
-  // The other phases: results come, operands go.
+  // The other phases: results that take an operand's memory replace it, other
+  // results are added, the moment is counted, and then operands read for the
+  // last time and results that nobody reads are freed.
   void End(Frame& frame) {
     const MemoryGraph& graph = frame.part->memory.graph;
     const Node node = frame.part->order[frame.position];
@@ -194,6 +204,7 @@ class Runner {
   absl::flat_hash_map<const HloBuffer*, int64_t> last_;
 };
 
+// Difference array over ticks; intervals are half-open.
 void FillLiveBytes(MemoryTimeline& timeline) {
   timeline.live_bytes.assign(timeline.ticks.size() + 1, 0);
   for (const Interval& interval : timeline.intervals) {

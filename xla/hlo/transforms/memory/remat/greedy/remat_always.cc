@@ -9,6 +9,11 @@
 #include "xla/hlo/transforms/memory/remat/greedy/remat_offload.h"
 #include "xla/status_macros.h"
 
+// The forward strategy: walk the schedule once, and wherever memory is over the
+// limit, take blocks until it is not (ReduceHere) or nothing is left to take.
+// Callees are visited at the instruction that runs them, with what the limit
+// leaves there.
+
 namespace xla {
 
 RematAlgorithm::Walk& RematAlgorithm::WalkOf(HloComputation* computation) {
@@ -31,6 +36,8 @@ int64_t RematAlgorithm::CalleeBytes(const HloInstruction& inst) const {
   return bytes;
 }
 
+// A candidate that did not lower memory is denylisted, so that the loop above
+// cannot choose it for ever.
 absl::Status RematAlgorithm::Apply(RematComputation& state,
                                    RematCandidateSource& candidates,
                                    const RematCandidate& candidate) {
@@ -63,6 +70,10 @@ absl::Status RematAlgorithm::Apply(RematComputation& state,
   return absl::OkStatus();
 }
 
+// Single instructions first. Only if none of them helps are blocks of 2, then
+// 4, ... consecutive instructions tried, as long as the effort spent on blocks
+// stays within a factor of that spent on single ones. After each success the
+// search starts over with single instructions.
 absl::StatusOr<bool> RematAlgorithm::ReduceHere(RematComputation& state,
                                                 RematCandidates& candidates,
                                                 int64_t limit_bytes,

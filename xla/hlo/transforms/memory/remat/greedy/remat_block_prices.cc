@@ -13,6 +13,8 @@ bool RematBlockPrices::Eligible(RematItemId item) {
          state_.rematerializable(item);
 }
 
+// Conditions under which recomputing an instruction here would be wrong or
+// pointless, whatever the price.
 bool RematBlockPrices::Forbidden(RematItemId id) {
   const RematBuffers& buffers = state_.buffers();
   const RematBuffers::Item& item = buffers.item(id);
@@ -79,6 +81,9 @@ bool RematBlockPrices::DefinesLive(RematItemId id) const {
   return false;
 }
 
+// Net effect on live bytes at the current point: what the item defines is
+// freed, and dead buffers that it would have to read again come back to life,
+// unless they are produced inside the block itself.
 int64_t RematBlockPrices::BytesFreed(RematItemId id, RematItemId first) {
   const RematBuffers& buffers = state_.buffers();
   const RematMemoryTracker& tracker = state_.tracker();
@@ -121,6 +126,9 @@ void RematBlockPrices::ConsiderSingle(RematItemId item,
   }
 }
 
+// Extends the block one item at a time and keeps the best size within the
+// range. Items that only move data may end a block only if nothing outside has
+// read them.
 std::optional<RematCandidate> RematBlockPrices::BestAt(RematItemId first,
                                                        int32_t min_size,
                                                        int32_t max_size,

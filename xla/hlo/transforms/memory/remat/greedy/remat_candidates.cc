@@ -6,6 +6,12 @@
 #include "absl/algorithm/container.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
+// Prices of all blocks at the tracker's current point, maintained incrementally
+// while it moves forward. The tracker logs what changes (placed items, buffers
+// that start or stop being live, uses), TakeEvents marks the blocks that depend
+// on it as dirty, and only those are priced again. A cost index over positions
+// then returns the cheapest block in O(log n).
+
 namespace xla {
 
 RematCandidates::RematCandidates(RematComputation* state, int64_t limit_bytes,

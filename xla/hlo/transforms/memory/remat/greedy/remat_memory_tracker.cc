@@ -114,6 +114,8 @@ void RematMemoryTracker::StopRecording(const Rewrites* rewrites) {
   rewrites_.erase(absl::c_find(rewrites_, rewrites));
 }
 
+// Logs the item, its predecessor (whose place in chunks or slots may change)
+// and the buffers involved, for every index that listens.
 void RematMemoryTracker::NoteRewrite(RematItemId id) {
   const RematBuffers::Item& item = buffers_.item(id);
   const RematItemId before = list_.prev(id);
@@ -128,6 +130,9 @@ void RematMemoryTracker::NoteRewrite(RematItemId id) {
   }
 }
 
+// Whether a buffer is live depends on its definer and last user only, so it is
+// compared before and after the insertion, and memory_usage_ corrected by the
+// difference.
 void RematMemoryTracker::AddUses(RematItemId id) {
   ++uses_added_;
   NoteRewrite(id);

@@ -39,7 +39,11 @@ bool OnlyDirectReaders(const RematComputation& state, RematItemId item,
   });
 }
 
-// Whether both copies fit around the point reached, and for how many bytes.
+// Whether both copies fit around the current point. By the estimated times, the
+// copy to the host must be done before the current instruction starts, and the
+// copy back must be able to start after it and end before the first remaining
+// reader. If the first condition alone fails, `*ready_seconds` says when it
+// will hold.
 std::optional<Transfers> Fit(RematComputation& state, RematItemId id,
                              bool with_places, double* ready_seconds) {
   *ready_seconds = -1;
@@ -109,6 +113,9 @@ int64_t BytesFreedByOffload(RematComputation& state, RematItemId item,
   return transfers ? transfers->bytes : 0;
 }
 
+// Adds two pairs of copy-start and copy-done. The pair to the host lies
+// entirely before the current point, so it has to be registered as already
+// executed.
 absl::StatusOr<RematChange> OffloadToHost(RematComputation& state,
                                           RematItemId item) {
   double ready_seconds;

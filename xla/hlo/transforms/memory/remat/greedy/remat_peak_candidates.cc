@@ -6,6 +6,18 @@
 #include "absl/algorithm/container.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
+// A kinetic view of block prices: for a fixed block, the price is a step
+// function of the point at which it is asked for. Each step is an interval of
+// slots and is stored in the O(log n) canonical nodes of a segment tree over
+// slots; all intervals that contain a point are then found in the nodes on the
+// path from its leaf to the root. Each node keeps its entries sorted by cost,
+// so the best block at a point is a merge of O(log n) sorted lists.
+//
+// Slots are assigned once. Instructions inserted later share the slot of their
+// predecessor, so an interval may be slightly too long; the price is therefore
+// re-evaluated at the point itself before a block is taken. When too many
+// instructions share slots everything is renumbered and rebuilt.
+
 namespace xla {
 
 RematPeakCandidates::RematPeakCandidates(RematComputation* state,
@@ -52,6 +64,9 @@ RematPeakCandidates::End RematPeakCandidates::EndOf(
   return {users.back(), slot_[users.back()]};
 }
 
+// Consumes the log of rewrites: finds the blocks whose price may have changed,
+// that is, blocks of changed items, of definers of changed buffers, and of
+// users of buffers that now end elsewhere.
 void RematPeakCandidates::TakeRewrites() {
   const RematBuffers& buffers = state_.buffers();
   const RematInstructionList& list = state_.list();
@@ -159,6 +174,8 @@ void RematPeakCandidates::AddPointsOf(RematItemId id, bool in_block) {
   }
 }
 
+// The points at which the price of a block starting at `first` can change:
+// first and last uses of its buffers and last uses of what it reads.
 void RematPeakCandidates::CollectPoints(RematItemId first, int32_t max_size) {
   const RematInstructionList& list = state_.list();
   points_.clear();
@@ -191,6 +208,8 @@ void RematPeakCandidates::ForEachNode(Range& range, const Piece& piece,
   }
 }
 
+// Prices the block at each of its points by moving the tracker there and back.
+// Adjacent pieces of equal cost are merged.
 void RematPeakCandidates::Update(Range& range, RematItemId item) {
   std::vector<Piece>& pieces = range.pieces[item];
   for (const Piece& piece : pieces) {
@@ -224,6 +243,9 @@ void RematPeakCandidates::Update(Range& range, RematItemId item) {
   }
 }
 
+// A k-way merge, by stored cost, over the nodes on the path of the current
+// point. Each entry that comes up is priced at the point itself; the merge
+// stops when the next stored cost is above the best price confirmed so far.
 std::optional<RematCandidate> RematPeakCandidates::Best(int32_t min_size,
                                                         int32_t max_size) {
   TakeRewrites();

@@ -6,6 +6,11 @@
 
 #include "absl/algorithm/container.h"
 
+// Square-root decomposition: items in schedule order, in chunks of about
+// sqrt(n). A chunk stores its net change and its highest prefix, so the peak of
+// the computation is a scan over chunks, and an update invalidates only the
+// chunks it touches. A chunk that grows to twice its size is split.
+
 namespace xla {
 namespace {
 

@@ -7,6 +7,11 @@
 #include "xla/hlo/transforms/memory/remat/greedy/remat_algorithm.h"
 #include "xla/status_macros.h"
 
+// The peak-first strategy: find the highest point (RematPeakIndex), jump the
+// tracker there, take the cheapest blocks for that point until it is no longer
+// the peak, and repeat. It stops at the first peak that cannot be lowered,
+// since no other point matters then.
+
 namespace xla {
 namespace {
 
@@ -15,6 +20,8 @@ constexpr int64_t kLeastCostBasis = int64_t{1} << 30;
 
 }  // namespace
 
+// Block sizes double while nothing is found, and go back to 1 after each
+// success.
 absl::StatusOr<bool> RematAlgorithm::TakeAtPeak(Walk& walk, int64_t limit_bytes,
                                                 int64_t callee_bytes) {
   RematComputation& state = *walk.state;

@@ -19,6 +19,18 @@ bool IsAlias(const HloInstruction* inst) {
          inst->opcode() == HloOpcode::kGetTupleElement;
 }
 
+// Makes everything after the current point that reads an instruction read a new
+// value instead:
+//  - collect readers that have not run yet, and withdraw their uses;
+//  - rewrite their operands, cloning the get-tuple-elements and bitcasts in
+//    between (AliasOf), and looking through tuples that were built only to be
+//    taken apart;
+//  - place the new value in front of the first reader, and the aliases right
+//    behind it;
+//  - register the uses again at their final places.
+//
+// Uses must be withdrawn first, because the lists of users are ordered by place
+// and searched by bisection.
 class Redirector {
  public:
   Redirector(RematComputation& state, RematItemId item, HloInstruction* value)
@@ -79,6 +91,9 @@ class Redirector {
     return IsAlias(inst) && !inst->IsRoot() && !inst->HasControlDependencies();
   }
 
+  // Readers fall into three groups: aliases that move behind the new value
+  // together with their own readers, anchors that read the value directly and
+  // fix its place, and readers that do so only through an alias.
   absl::Status RewriteOperands() {
     std::vector<RematItemId> stay;
     for (RematItemId reader : readers_) {

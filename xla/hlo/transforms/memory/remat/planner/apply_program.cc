@@ -52,6 +52,16 @@ void CloneCallees(HloInstruction* clone, HloSchedule* schedule) {
   }
 }
 
+// Writes the program from first to last step and keeps, for each old
+// instruction, the latest instruction with its meaning. The first run of a node
+// reuses the old instruction (with operands replaced where they were
+// recomputed); every further run is a clone. Renaming instructions are no
+// nodes, so they are materialized on demand: when a run reads through a tuple
+// or get-tuple-element whose operand has a newer clone, the renaming
+// instruction is cloned as well (Refresh).
+//
+// Invariant: sequence_ is a valid order, since every instruction is appended
+// after its operands.
 class Writer {
  public:
   Writer(absl::Span<HloInstruction* const> nodes, const ApplyOptions& options,
@@ -154,6 +164,9 @@ class Writer {
     return it == latest_.end() ? old : it->second.instruction;
   }
 
+  // Brings one renaming instruction up to date with its operands' latest
+  // meanings: placed as it is the first time, cloned if the operands have
+  // changed since.
   absl::Status Refresh(HloInstruction* inst) {
     std::vector<HloInstruction*> operands;
     operands.reserve(inst->operand_count());
@@ -271,6 +284,8 @@ class Writer {
 
 }  // namespace
 
+// Instructions that no longer run are removed last, readers first, when nothing
+// in the new sequence refers to them any more.
 absl::Status ApplyProgram(absl::Span<HloInstruction* const> nodes,
                           absl::Span<const NodeId> program,
                           const ApplyOptions& options,

@@ -41,6 +41,14 @@ bool FromConstants(const HloInstruction& inst, int depth) {
   return true;
 }
 
+// Chooses for each clone in the program an instruction it should wait for.
+// Without such a dependency a scheduler that makes an order of its own could
+// run the clone right beside the original, which keeps the value live and
+// undoes the plan. A good tie runs after the previous instance of the node has
+// died and before the clone's own reader.
+//
+// All tables are by position in the program, so that several runs of one node
+// stay apart. Two forward passes and one backward pass, linear in reads.
 class Finder {
  public:
   Finder(absl::Span<HloInstruction* const> nodes,
@@ -96,7 +104,8 @@ class Finder {
     }
   }
 
-  // previous_ and last_read_.
+  // Fills previous_ (the run before of the same node) and last_read_ (where the
+  // values of a run are read last).
   void FindRuns() {
     std::vector<int32_t> run(nodes_.size(), kNone);
     for (size_t i = 0; i < program_.size(); ++i) {
@@ -111,7 +120,9 @@ class Finder {
     }
   }
 
-  // reader_.
+  // Fills reader_ backwards: the first reader of a run that is no clone. A
+  // clone that is read by another clone inherits that one's reader, so chains
+  // of clones are tied to the original consumer's other operands.
   void FindReaders() {
     std::vector<int32_t> next(nodes_.size(), kNone);
     for (size_t i = program_.size(); i-- > 0;) {
@@ -136,7 +147,10 @@ class Finder {
            !FromConstants(inst, kMaxDepth);
   }
 
-  // `run`: the latest of each node before the position.
+  // The operand of the clone's reader that was computed last, if that was after
+  // the value died. Otherwise a recently computed value that is still read
+  // later, which exists in any order at this point. `run`: the latest run of
+  // each node before the position.
   HloInstruction* TieAt(int32_t position, const std::vector<int32_t>& run) {
     const int32_t dead_since = last_read_[previous_[position]];
     int32_t best = kNone;
@@ -186,6 +200,9 @@ std::vector<HloInstruction*> FindCloneTies(
   return Finder(nodes, program).Find();
 }
 
+// Lower is better; -1: never. Parameters are cheap to wait for, results of
+// kernels stay kernels behind a barrier, and a barrier on anything else may
+// keep it from being fused into its reader.
 int TieRank(const HloInstruction& operand) {
   if (!operand.shape().IsArray() ||
       ShapeUtil::ElementsIn(operand.shape()) <= 1 ||

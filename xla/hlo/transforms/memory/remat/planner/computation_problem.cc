@@ -12,6 +12,11 @@
 namespace xla::remat_plan {
 namespace {
 
+// Maps instructions to nodes and positions of shapes to values. Instructions
+// that only rename values (get-tuple-element, bitcast, tuple) become no nodes:
+// points_ records which value each of their positions stands for, so a reader
+// behind any number of them depends on the node that made the array. Position
+// -1 stands for the table of a renamed tuple, which is no value.
 class Builder {
  public:
   Builder(absl::FunctionRef<int64_t(const Shape&)> bytes,
@@ -78,7 +83,11 @@ class Builder {
     }
   }
 
-  // Values of the operands in whose memory results lie; -1: in their own.
+  // For each position of the result, the operand's value in whose memory it
+  // lies; -1: in its own. Mirrors the in-place semantics that dataflow analysis
+  // gives these opcodes: a while returns in its operand's buffers, asynchronous
+  // operations carry their operands and results in a tuple that the done
+  // unpacks.
   Points Homes(const HloInstruction& inst) {
     const size_t count = IndexCount(inst.shape());
     Points homes(count, -1);
@@ -136,6 +145,7 @@ class Builder {
     return homes;
   }
 
+  // Parameters count 0 bytes: the caller of the computation accounts for them.
   void AddNode(HloInstruction* inst) {
     RematProblem& problem = result_.problem;
     const NodeId id = static_cast<NodeId>(problem.nodes.size());

@@ -63,7 +63,9 @@ std::vector<CheapRecipe> RecipesOf(const HloInstruction& reader,
   return recipes;
 }
 
-// The reader as a fusion with the recipes inside.
+// Turns the reader into a fusion (if it is none) and fuses the recipes into it,
+// consumers before producers, so that each instruction finds its only remaining
+// reader inside.
 HloInstruction* TakeIn(HloInstruction* reader,
                        const std::vector<CheapRecipe>& recipes) {
   HloInstruction* fusion = reader;
@@ -85,6 +87,8 @@ HloInstruction* TakeIn(HloInstruction* reader,
 
 }  // namespace
 
+// Duplicates cheap producers into every reader, so that the large value itself
+// is never materialized; the originals die and are removed at the end.
 absl::StatusOr<int64_t> FuseExpansions(int64_t min_bytes, int64_t carried_part,
                                        HloModule* module) {
   CheapRecipeOptions options;

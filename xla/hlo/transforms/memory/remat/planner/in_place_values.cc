@@ -16,7 +16,10 @@
 namespace xla::remat_plan {
 namespace {
 
-// Whether a result of that shape and index may be written where the operand is.
+// Whether the result at `index` may reuse the operand's memory. Conservative:
+// elementwise operations, updates of the first operand, and loop or input
+// fusions that read the parameter elementwise only. Opcodes whose result has a
+// buffer relation of its own (while, call, copy, ...) are excluded.
 bool MayOverwrite(const HloInstruction& inst, const ShapeIndex& index,
                   const HloInstruction& operand, const AliasInfo& alias_info) {
   const auto indices = inst.OperandIndices(&operand);
@@ -44,6 +47,9 @@ bool MayOverwrite(const HloInstruction& inst, const ShapeIndex& index,
 
 }  // namespace
 
+// Pairs each result with the first operand of equal shape whose memory it may
+// take; each operand is given to one result at most. Only arrays that are nodes
+// of their own qualify, not elements of tuples or aliases.
 void FindInPlaceValues(ComputationProblem* problem) {
   RematProblem& of = problem->problem;
   const AliasInfo alias_info;

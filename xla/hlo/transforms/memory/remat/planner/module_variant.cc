@@ -12,6 +12,12 @@
 #include "xla/hlo/transforms/memory/remat/planner/reschedule.h"
 #include "xla/status_macros.h"
 
+// Variants are module rewrites that open up memory the solver alone cannot
+// reach: values that loops carry from the forward to the backward pass
+// (residuals), loop invariants that a loop only hands through, cheap expansions
+// fused into their readers, and a fresh schedule. They are applied in this
+// order because each may create candidates for the next.
+
 namespace xla::remat_plan {
 namespace {
 
@@ -67,6 +73,9 @@ std::unique_ptr<HloCostAnalysis> MakeCostAnalysis(
   return std::make_unique<HloCostAnalysis>(device);
 }
 
+// Drops all, half or a quarter of the loop residuals, in the order of
+// OrderOfDrops; each count is a separate variant because dropped residuals are
+// recomputed in every trip.
 absl::StatusOr<std::vector<ModuleVariant>> LoopVariants(
     const HloModule& module, const HloCostAnalysis::Options& device) {
   std::vector<ModuleVariant> variants;

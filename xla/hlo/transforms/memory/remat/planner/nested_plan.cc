@@ -13,6 +13,19 @@
 #include "xla/hlo/transforms/memory/remat/planner/in_place_values.h"
 #include "xla/status_macros.h"
 
+// Plans a tree of computations bottom-up on demand. Each computation has a
+// RematProblem of its own in which a caller (while, call, conditional) is a
+// single node whose internal_bytes are the peaks of its callees. When a step
+// with callees is over the limit, the excess can be removed inside the callees,
+// which shrinks internal_bytes at the price of seconds times trip count, or
+// outside, by dropping values that live across the step. PlanWithShare fixes
+// the split and PlanComputation tries the shares 1, 0 and 1/2; recursion over
+// callees does the same one level down.
+//
+// Plans are memoized by (computation, limit). Results that missed the limit
+// while a bound on useful seconds applied are not stored, since another caller
+// might have accepted them.
+
 namespace xla::remat_plan {
 namespace {
 
@@ -62,6 +75,9 @@ NestedPlanner::NestedPlanner(const HloModule& module,
   }
 }
 
+// Called in post order, so that the callees' peaks and bounds are known. The
+// two lower bounds reuse LowerBoundBytes with internal_bytes temporarily
+// replaced by the callees' bounds.
 void NestedPlanner::AddComputation(const HloComputation* computation) {
   if (!module_.schedule().is_computation_scheduled(computation)) return;
   auto added = std::make_unique<Computation>();
@@ -187,6 +203,8 @@ absl::StatusOr<NestedPlanner::Plan> NestedPlanner::PlanComputation(
   return best;
 }
 
+// Distributes the reduction over the callees in proportion to their peaks; all
+// of them are live together at most.
 absl::StatusOr<NestedPlanner::Plan> NestedPlanner::LowerCallees(
     const HloInstruction& caller, int64_t bytes) {
   std::vector<const HloComputation*> callees;
@@ -219,6 +237,10 @@ absl::StatusOr<NestedPlanner::Plan> NestedPlanner::LowerCallees(
   return result;
 }
 
+// First lowers callees by `share` of the excess at each step, then searches a
+// program for this computation. If that misses the limit, what is still over it
+// in the found program is given to the callees in full and the search repeated.
+// Seconds of the callees count against what the program may cost.
 absl::StatusOr<NestedPlanner::Plan> NestedPlanner::PlanWithShare(
     const HloComputation* computation, int64_t limit_bytes, double share,
     double useless_seconds) {
@@ -280,6 +302,8 @@ absl::StatusOr<NestedPlanner::Plan> NestedPlanner::PlanWithShare(
   return plan;
 }
 
+// Instructions of the clone correspond to those of the module by computation
+// order and place in the sequence.
 absl::Status NestedPlanner::ApplyToClone(const Plan& plan,
                                          const ApplyOptions& options,
                                          HloModule* clone) const {

@@ -3,6 +3,10 @@
 #include <iterator>
 #include <utility>
 
+// Pareto frontier of (peak, seconds): by_peak_ ascends in peak and strictly
+// descends in seconds, so the best candidate for a limit is the last one at or
+// below it.
+
 namespace xla::remat_plan {
 
 void Frontier::Offer(Candidate candidate) {

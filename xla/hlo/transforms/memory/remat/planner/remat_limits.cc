@@ -7,6 +7,13 @@
 #include "xla/hlo/transforms/memory/remat/planner/remat_variants.h"
 #include "xla/status_macros.h"
 
+// Why a search for one limit plans for others too: the solver is a heuristic,
+// and its result is not monotone in the limit. A plan for a lower limit may
+// turn out cheaper, and one for a higher limit may need less memory than what a
+// failed search for this limit returns. The limits tried here are fixed shares
+// of the peak, independent of the caller's limit, so that callers who ask for
+// different limits choose among the same plans.
+
 namespace xla::remat_plan {
 namespace {
 
@@ -15,11 +22,11 @@ constexpr int kCurveRungs = 20;
 // One after the other, before no more are looked at.
 constexpr int kMissedRungs = 2;
 constexpr int kRungsAbove = 3;
-// Times the module's seconds.
+// Relative to the run time of the module as it is.
 constexpr double kCostly = 1.05;
 
-// Limits that are always the same ones, so that plans for them serve others,
-// the highest first: shares of the peak, as percentages say them.
+// Shares of the peak in steps of 10 %, the highest first. Computed the way a
+// limit in percent is, so that such a limit hits a rung exactly.
 std::vector<int64_t> Rungs(int64_t peak_bytes) {
   std::vector<int64_t> rungs;
   for (int tenths = 9; tenths > 0; --tenths) {
@@ -60,7 +67,9 @@ class LimitSearch {
     return Rungs(trials_.base().outcome.peak_bytes);
   }
 
-  // A plan for a lower limit may cost less, as variants that it needs may.
+  // A plan for a lower limit may cost less than the one found, for example
+  // because only that limit makes a variant worth preparing. Stops at the first
+  // rung that brings nothing.
   absl::Status TryLowerLimits() {
     for (int64_t rung : RungsOfModule()) {
       if (rung >= trials_.target()) continue;
@@ -76,7 +85,8 @@ class LimitSearch {
     return absl::OkStatus();
   }
 
-  // What costs much may cost less a little below the limit.
+  // An expensive plan may become cheaper with a limit slightly below the real
+  // one, which leads the greedy search along another path.
   absl::Status TryJustBelow(const ModuleVariant& variant) {
     if (trials_.IsLarge() ||
         trials_.best().work.seconds <=
@@ -93,7 +103,9 @@ class LimitSearch {
     return absl::OkStatus();
   }
 
-  // One for another limit may need less than what misses this one.
+  // The limit was missed. Plans for lower rungs may meet it nevertheless; plans
+  // for rungs between the limit and the lowest peak so far may at least come
+  // closer.
   absl::Status TryOtherLimits(const ModuleVariant& variant) {
     TF_ASSIGN_OR_RETURN(Prepared * prepared, trials_.Prepare(variant));
     const std::vector<int64_t> rungs = RungsOfModule();
@@ -111,8 +123,8 @@ class LimitSearch {
     return Descend(prepared);
   }
 
-  // Halves what lies between the lower bound and the least peak: by the same
-  // limits, whichever one is missed.
+  // Bisects between the lower bound and the lowest peak found. The limits
+  // depend on the module only, not on which limit the caller missed.
   absl::Status Descend(Prepared* prepared) {
     int64_t missed = trials_.base().lower_bound_bytes;
     for (int step = 0; step < kSteps && !trials_.Met(); ++step) {
@@ -174,8 +186,8 @@ class CurveSearch {
     return absl::OkStatus();
   }
 
-  // Looks for less memory than the curve has so far, whatever it costs: by
-  // plans for the limits just above, and then by halves.
+  // Pushes the low end of the curve further down, at any cost: plans for the
+  // rungs just above the lowest peak, then bisection towards the lower bound.
   absl::Status Extend(const std::vector<int64_t>& rungs) {
     trials_.SetTarget(0);
     const int64_t reached = trials_.best().peak_bytes;

@@ -89,6 +89,8 @@ absl::StatusOr<int64_t> RematLowerBound(const HloModule& module,
   return std::min(trials.lower_bound_bytes(), trials.base().outcome.peak_bytes);
 }
 
+// All work happens on copies. The module itself changes in one step at the very
+// end, so an error on the way leaves it untouched.
 absl::StatusOr<RematPlanResult> PlanRematerialization(
     HloModule* module, const RematPlanOptions& options) {
   TF_RETURN_IF_ERROR(CheckArguments(*module, options));

@@ -8,6 +8,14 @@
 #include "xla/hlo/memory/accounting/remat_accounting.h"
 #include "xla/status_macros.h"
 
+// A trial applies a plan to a copy of the module and measures the copy with the
+// caller's own accounting, so that a discrepancy between the abstract problem
+// and the accounting can cost quality but never correctness. The difference
+// found in one attempt (uncounted_bytes) lowers the aim of the next.
+//
+// Budgets are counted in elementary steps of the search (work_, spent_) and not
+// in time, which keeps results reproducible.
+
 namespace xla::remat_plan {
 namespace {
 
@@ -93,6 +101,8 @@ absl::Status RematTrials::Analyze(Prepared* made) {
   return absl::OkStatus();
 }
 
+// Each variant is rewritten and analyzed once. A failed attempt stays in the
+// list without a planner, so that it is not repeated.
 absl::StatusOr<Prepared*> RematTrials::Prepare(const ModuleVariant& variant) {
   for (const std::unique_ptr<Prepared>& known : prepared_) {
     if (!(known->variant == variant)) continue;
@@ -189,6 +199,9 @@ absl::StatusOr<std::unique_ptr<HloModule>> RematTrials::Apply(
   return copy;
 }
 
+// Plans, applies and measures up to kAims times. The first retry lowers the aim
+// by exactly what was too much; later ones by at least a fraction more, because
+// an aim that moves by a few bytes usually yields the same plan.
 absl::StatusOr<Outcome> RematTrials::FindPrograms(int64_t limit,
                                                   Prepared* prepared) {
   Outcome best = prepared->outcome;

@@ -30,6 +30,8 @@ absl::StatusOr<RematWork> ComputeRematWork(
   return RematWorkOf(*cost);
 }
 
+// Walks the chain of instructions at the peak from the entry inwards and
+// collects the buffers that are live at each of them.
 absl::StatusOr<std::vector<RematBindingBuffer>> FindBindingBuffers(
     const HloModule& module, const RematSizeOptions& sizes) {
   std::vector<RematBindingBuffer> binding;

@@ -2,6 +2,26 @@
 
 #include <algorithm>
 
+// Prices one drop: value v is freed after the reader before `use` and
+// recomputed right in front of `use`. Both sides of the trade are measured in
+// the same unit, bytes times steps over the limit, so that a ratio of seconds
+// to that unit orders candidates:
+//
+//   relief   what v no longer occupies between the two readers
+//   burden   what must be kept longer, or comes earlier, for the recomputation
+//   price    seconds added / (relief - burden)
+//
+// The recomputation is planned recursively (PlanRun -> PlanRead -> PlanRun).
+// For each operand that is no longer live at the position there are two ways:
+// extend its live range to the position (burden) or recompute it too (seconds).
+// The current price converts one into the other, so the cheaper way is taken
+// locally. This is a heuristic: choices of sibling operands are made one after
+// the other, with full undo of a branch that loses.
+//
+// The recursion is bounded by depth, by number of runs and by number of reads,
+// so one pricing is O(kMaxReads log n) at worst and usually a handful of tree
+// queries.
+
 namespace xla::remat_plan {
 namespace {
 
@@ -24,6 +44,9 @@ DropPricing::DropPricing(const RematProblem& problem, const RematState& state,
       plan_stamp_(problem.nodes.size(), 0),
       last_reader_(problem.nodes.size(), 0) {}
 
+// Bytes times steps over the limit if `bytes` more are live in [first, last].
+// Points that are under the limit now count as well if the extra bytes may push
+// them over.
 double DropPricing::Burden(int64_t bytes, int32_t first, int32_t last) const {
   if (bytes == 0 || first > last) return 0;
   const ExcessTree::Summary summary = state_.tree().Query(first, last);
@@ -36,6 +59,8 @@ double DropPricing::Burden(int64_t bytes, int32_t first, int32_t last) const {
   return static_cast<double>(bytes) * static_cast<double>(steps);
 }
 
+// Rolls a tentative branch of the plan back to its first `size` runs and the
+// sums that belonged to them.
 void DropPricing::Undo(size_t size, const Account& account) {
   while (plan_.size() > size) {
     plan_stamp_[plan_.back().node] = 0;
@@ -44,6 +69,9 @@ void DropPricing::Undo(size_t size, const Account& account) {
   account_ = account;
 }
 
+// Makes `value` available at position_. Returns false only if that is
+// impossible within the bounds; otherwise the plan and the account include the
+// cheaper of keeping and recomputing.
 bool DropPricing::PlanRead(ValueId value, int depth) {
   --work_;
   if (--budget_ < 0) return false;
@@ -74,6 +102,10 @@ bool DropPricing::PlanRead(ValueId value, int depth) {
   return true;
 }
 
+// Adds a run of `node` at position_, operands first. If the node runs again
+// later anyway (a run that an earlier drop inserted), that run may be moved up
+// to here instead: it costs no seconds, only the bytes of its values from here
+// to where it was.
 bool DropPricing::PlanRun(NodeId node, int depth) {
   if (depth > kMaxDepth || plan_.size() >= kMaxRuns) return false;
   const RematProblem::Node& info = problem_.nodes[node];
@@ -142,6 +174,10 @@ int64_t DropPricing::TransientBytes() {
   return most;
 }
 
+// `price` is what the caller already pays per unit for other drops; it never
+// starts below this value's own best possible price. A failed attempt is
+// repeated with a price 16 times as high, which shifts the plan from keeping
+// operands to recomputing them.
 bool DropPricing::Price(ValueId value, int32_t use, double price, Drop* drop) {
   const NodeId maker = problem_.values[value].node;
   const RematProblem::Node& node = problem_.nodes[maker];

@@ -3,6 +3,19 @@
 #include <algorithm>
 #include <limits>
 
+// A segment tree with lazy addition ("add" stays at the node and is included in
+// the node's own summary, never pushed down). Besides the maximum, each node
+// keeps the minimum of the points over the limit and the maximum of the points
+// not over it. A range update that does not move either of the two across the
+// limit leaves `over` of the whole subtree valid, so it stops at the canonical
+// nodes; only if one of them crosses does Settle descend, and then only into
+// subtrees that contain a crossing point. Each crossing costs O(log n), and the
+// total is amortized against crossings.
+//
+// All summaries of a node are relative to what its ancestors add. `above`
+// carries the sum of those additions down to where an absolute comparison with
+// the limit is needed.
+
 namespace xla::remat_plan {
 namespace {
 
@@ -28,6 +41,8 @@ ExcessTree::ExcessTree(absl::Span<const int64_t> bytes, int64_t limit)
   }
 }
 
+// Recomputes an inner node from its children. Sentinels (no such point) must
+// not be shifted by `add`.
 void ExcessTree::Pull(int64_t node) {
   Node& self = nodes_[node];
   const Node& left = nodes_[2 * node];
@@ -41,7 +56,8 @@ void ExcessTree::Pull(int64_t node) {
   self.over = left.over + right.over;
 }
 
-// Blocks past the end have no points.
+// Recomputes a leaf from its block of points, in a branch-free loop that
+// compilers vectorize. Blocks past the end have no points.
 void ExcessTree::PullBlock(int64_t node, int64_t above) {
   Node& self = nodes_[node];
   const int64_t begin = (node - leaves_) * kBlock;
@@ -126,8 +142,10 @@ void ExcessTree::Scan(int64_t first, int64_t last, int64_t above,
   }
 }
 
-// From the blocks of both ends upwards. What is taken on the way lies below the
-// node that an end has got to, whose added bytes count for it.
+// Bottom-up query from the blocks at both ends. Summaries taken on the way lie
+// below the current node of their end, so that node's `add` still has to be
+// applied to them (climb); partial blocks at the ends are scanned point by
+// point with the sum of all additions above them.
 ExcessTree::Range ExcessTree::RangeOf(int64_t first, int64_t last) const {
   first = std::max<int64_t>(first, 0);
   last = std::min(last, size_ - 1);
@@ -184,6 +202,8 @@ int64_t ExcessTree::Max(int64_t first, int64_t last) const {
   return RangeOf(first, last).max_all;
 }
 
+// Prefix counts. The additions above a block are summed once per block, O(n /
+// kBlock log n) in all.
 std::vector<int32_t> ExcessTree::OverBefore() const {
   std::vector<int32_t> before(size_ + 1, 0);
   for (int64_t begin = 0; begin < size_; begin += kBlock) {

@@ -5,6 +5,12 @@
 namespace xla::remat_plan {
 namespace {
 
+// Splits the steps before the peak into segments. Between two segments only the
+// values that a later segment reads are kept (the checkpoints); everything else
+// of a segment that is read after the peak is recomputed in one block, in front
+// of the first such reader. Nodes marked fixed_ never run twice: those that
+// must not, producers of outputs, and both sides of an alias, whose memory
+// cannot be freed separately.
 class Segments {
  public:
   Segments(const RematProblem& problem, const RematTrace& start)
@@ -85,7 +91,10 @@ class Segments {
     }
   }
 
-  // Where segments end: one past their last steps.
+  // Where segments end: one past their last steps. A segment may end once it
+  // holds half of segment_bytes and must end when it holds all of it; in
+  // between it is cut where the fewest bytes cross, since those are what the
+  // cut must keep.
   std::vector<int32_t> Ends(int64_t segment_bytes) const {
     // Bytes that steps before the peak hand over each place.
     std::vector<int64_t> cross(peak_ + 1, 0);
@@ -121,8 +130,10 @@ class Segments {
     return ends;
   }
 
-  // What steps [begin, end) have to run again for what comes after the peak,
-  // in order; and the first step that needs any of it, -1: none.
+  // What steps [begin, end) have to run again for readers after the peak, in
+  // order, and in `first_use` the first step that needs any of it (-1: none). A
+  // backward pass from the values read after the peak to what they depend on;
+  // it stops at values that cross into later segments, which are kept.
   std::vector<NodeId> RunsAgain(int32_t begin, int32_t end,
                                 int32_t* first_use) const {
     std::vector<bool> needed(end - begin, false);

@@ -10,6 +10,12 @@ constexpr int kMaxEagerChain = 4;
 // Readers of one value that are looked at after each step.
 constexpr size_t kMaxEagerReaders = 64;
 
+// List scheduling in the given order with one exception: after each placed
+// step, readers of the values involved are examined and run at once if they pay
+// for themselves. A step pays if it produces no more bytes than its share of
+// the operands it helps to free, where each operand is shared equally among its
+// remaining readers. Up to kMaxEagerChain steps are considered as a unit,
+// because a step that grows memory is often followed by one that shrinks it.
 class Eager {
  public:
   Eager(const RematProblem& problem, absl::Span<const NodeId> start)
@@ -81,6 +87,9 @@ class Eager {
     return moves_[id] && !done_[id] && missing_[id] == 0;
   }
 
+  // Examines what the placement of `id` has changed: readers of its results may
+  // have become ready, and other readers of its operands now hold a larger
+  // share of them.
   void Follow(NodeId id) {
     const auto look = [&](ValueId value) {
       if (readers_[value].size() > kMaxEagerReaders) return;

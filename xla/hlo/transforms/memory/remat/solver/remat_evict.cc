@@ -15,6 +15,14 @@ constexpr size_t kMaxGrowth = 6;
 // Nodes looked at to price one value.
 constexpr int kMaxChain = 48;
 
+// Simulates a memory of limited size, like a cache that knows the future: the
+// program runs step by step, operands that were evicted are recomputed on
+// demand (depth first, with an explicit stack of frames), and MakeRoom evicts
+// the cheapest value whenever a run needs more than is free. Values that are in
+// use by a waiting frame are pinned.
+//
+// The heap is lazy: each change of a value's price pushes a new entry with a
+// higher version, and entries whose version is stale are skipped.
 class Memory {
  public:
   Memory(const RematProblem& problem, absl::Span<const NodeId> start,
@@ -141,6 +149,8 @@ class Memory {
     return 0;
   }
 
+  // Queues the value at its current price; older entries of it become stale.
+  // Values that may never go, or free nothing, are not queued.
   void Offer(ValueId id) {
     Value& value = values_[id];
     ++value.version;
@@ -148,7 +158,11 @@ class Memory {
     heap_.emplace(Price(id), id, value.version);
   }
 
-  // Makes room for `bytes`, as far as there is something that can go.
+  // Evicts values, cheapest first, until `bytes` more fit or nothing can go.
+  // Entries are re-priced when they come up, since prices rise as readers come
+  // nearer; pinned values are skipped and queued again at the end. Missing the
+  // limit is not an error here: the result is improved and measured exactly
+  // later.
   void MakeRoom(int64_t bytes) {
     std::vector<ValueId> pinned;
     while (live_ + bytes > limit_ && !heap_.empty()) {
@@ -204,6 +218,8 @@ class Memory {
     return true;
   }
 
+  // Starts a frame for `node` and pins its operands. A stack deeper than the
+  // graph would mean that recomputation evicts what it is waiting for.
   bool Open(NodeId node, std::vector<Frame>* stack) {
     if (stack->size() > problem_.nodes.size() || work_ <= 0) return false;
     for (ValueId read : Node(node).reads) ++values_[read].pins;

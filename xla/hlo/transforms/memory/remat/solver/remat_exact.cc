@@ -11,6 +11,15 @@
 namespace xla::remat_plan {
 namespace {
 
+// Dijkstra's algorithm over states (number of nodes passed, set of nodes whose
+// values are live). Edges: run the next node of the order, run an earlier node
+// again, skip the next node if it is recomputable, or drop a live node's
+// values. Only runs have a cost, their seconds; an edge exists if the memory
+// during the run is within the limit. Exponential in the worst case, hence the
+// bounds on nodes (bits of the mask) and on states.
+//
+// Values of one node live and die together here, and aliases are not modelled,
+// so problems with aliases are rejected.
 class ShortestPath {
  public:
   ShortestPath(const RematProblem& problem, int64_t limit_bytes,
@@ -44,6 +53,8 @@ class ShortestPath {
     int ran;  // -1: nothing
   };
 
+  // Renumbers nodes by their place in the order and precomputes operand masks
+  // and bytes. Outputs count 0 bytes, as everywhere.
   bool Prepare() {
     size_ = static_cast<int>(problem_.order.size());
     if (size_ > kMaxExactNodes) return false;

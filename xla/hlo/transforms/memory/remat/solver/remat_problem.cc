@@ -7,7 +7,15 @@
 namespace xla::remat_plan {
 namespace {
 
-// What a trace needs besides its result.
+// Builds a trace in three linear passes:
+//  - FindReaders walks the program forwards. latest_[n] is the last step of
+//    node n so far, so a read resolves to the instance that step produced, and
+//    last_use becomes the end of that instance's live range.
+//  - PlaceInMemory walks the instances backwards and folds aliases into the
+//    instance whose memory they use. Aliases have higher numbers than what they
+//    lie in, so one backward pass also resolves chains of aliases.
+//  - AddLiveBytes turns live ranges into a difference array over steps and sums
+//    it up.
 class Tracer {
  public:
   Tracer(const RematProblem& problem, RematTrace* trace)
@@ -24,6 +32,8 @@ class Tracer {
   }
 
  private:
+  // The instance of `value` that a read at this point sees; -1 if its node has
+  // not run yet.
   int32_t InstanceOf(ValueId value) const {
     const NodeId node = problem_.values[value].node;
     const int32_t step = latest_[node];
@@ -55,6 +65,9 @@ class Tracer {
     values_.reserve(instances);
   }
 
+  // Resolves every read and numbers the instances. Outputs are read by a
+  // virtual step after the last one, which is how PlaceInMemory recognizes
+  // them.
   absl::Status FindReaders() {
     latest_.assign(problem_.nodes.size(), -1);
     const int32_t num_steps = static_cast<int32_t>(trace_.steps.size());
@@ -89,7 +102,9 @@ class Tracer {
     return absl::OkStatus();
   }
 
-  // What lies in another's memory makes that one live longer, and an output.
+  // An instance that lies in another's memory extends that one's live range.
+  // Instances whose live range reaches the end are outputs and count 0 bytes:
+  // the problem's base_bytes or the caller accounts for them.
   void PlaceInMemory() {
     const int32_t num_steps = static_cast<int32_t>(trace_.steps.size());
     trace_.bytes.resize(values_.size());
@@ -123,6 +138,8 @@ class Tracer {
     return shared;
   }
 
+  // A step sees everything that is live before it, its own results and its
+  // internal bytes at once, less the operands whose memory its results reuse.
   void AddLiveBytes() {
     const int64_t num_steps = trace_.step_count();
     std::vector<int64_t> change(num_steps + 2, 0);
@@ -167,6 +184,10 @@ absl::Status TraceProgram(const RematProblem& problem,
   return Tracer(problem, trace).Run(program);
 }
 
+// Dead code elimination in one backward pass. `needed` says, for the stretch
+// between the current step and the next step of the same node, whether anybody
+// reads a value of the node. Operands become needed as soon as a step is kept,
+// so chains of useless steps disappear together.
 std::vector<NodeId> RemoveUselessSteps(const RematProblem& problem,
                                        absl::Span<const NodeId> program) {
   // Backwards: a step serves the readers between it and the node's next step.
@@ -188,6 +209,12 @@ std::vector<NodeId> RemoveUselessSteps(const RematProblem& problem,
   return kept;
 }
 
+// While a node runs, its operands and its results coexist in any program, so
+// the maximum over nodes of (operands + results + internal) bounds every peak
+// from below. Outputs are excluded: they count 0 in a trace as well. Memory
+// that results share with operands is subtracted; if sharing may happen beyond
+// what the problem records (`in_place`), only the greater of the two sides is
+// certain.
 int64_t LowerBoundBytes(const RematProblem& problem, bool in_place) {
   std::vector<bool> output(problem.values.size(), false);
   // A value that lies in another's memory comes after it.

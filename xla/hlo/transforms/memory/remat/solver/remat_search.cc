@@ -16,6 +16,25 @@
 #include "xla/hlo/transforms/memory/remat/solver/remat_take_back.h"
 #include "xla/status_macros.h"
 
+// The search in layers, from the inside out:
+//  - Round: greedy drops from one exact state. A heap holds every (value, use)
+//    with its most optimistic price; the top is priced exactly (DropPricing)
+//    when it comes up and goes back if it turns out more expensive than the
+//    next one. Prices only rise as drops are applied, so this lazy evaluation
+//    picks the same drop as pricing all candidates each time, up to a tolerance
+//    of 2 %.
+//  - DropValues: rounds until the limit is met. A Round works on a state that
+//    over-approximates memory (see RematState), so each round starts from an
+//    exact trace of the cleaned-up result of the last one.
+//  - Try: DropValues, then TakeBackRuns, which removes recomputation that the
+//    limit has room for after all. Keeps the best program seen.
+//  - Searcher: different starting points and parameters for Try (segments,
+//    checkpoints, eviction, exact search, an eager order), each with a share of
+//    the work budget so that no strategy starves the others; then iterated
+//    greedy improvement.
+//
+// `work_` counts elementary look-ups, not time, so results are deterministic.
+
 namespace xla::remat_plan {
 namespace {
 
@@ -55,6 +74,8 @@ class Round {
         work_(*work) {}
 
   // Returns the number of drops.
+  // The number of pricings is bounded as well as the number of drops: a heap
+  // that keeps returning candidates would otherwise not end.
   int64_t Run() {
     if (state_.tree().over() == 0) return 0;
     FillHeap();
@@ -85,8 +106,10 @@ class Round {
   using Heap = std::priority_queue<Candidate, std::vector<Candidate>,
                                    std::greater<Candidate>>;
 
-  // What one drop is worth at the best: `over` says how many positions of a
-  // range are over the limit.
+  // The best possible price of a drop: only the value's own node is recomputed
+  // and the whole gap between the readers is relieved. A lower bound on the
+  // exact price. `over` returns how many positions of a range are over the
+  // limit.
   template <typename Over>
   std::optional<Candidate> Rate(ValueId value, int32_t use, Over over) const {
     const int64_t bytes = state_.bytes(value);
@@ -111,6 +134,8 @@ class Round {
     if (candidate.has_value()) heap_.push(*candidate);
   }
 
+  // Prefix counts of positions over the limit make the initial heap linear;
+  // later offers query the tree.
   void FillHeap() {
     const std::vector<int32_t> over_before = state_.tree().OverBefore();
     std::vector<Candidate> candidates;
@@ -157,6 +182,8 @@ class Round {
   Heap heap_;
 };
 
+// A program that meets the limit beats one that does not; among those that meet
+// it seconds decide, among the others the peak.
 bool Better(const RematProgram& a, const RematProgram& b, int64_t limit) {
   const bool a_met = a.peak_bytes <= limit;
   const bool b_met = b.peak_bytes <= limit;
@@ -252,9 +279,11 @@ class Searcher {
     return absl::OkStatus();
   }
 
-  // Takes a part of what runs again out and drops other values instead: choices
-  // that were made when much was too much may not be the best for the little
-  // that is left.
+  // Iterated greedy: removes every kImproveParts-th recomputation, whatever
+  // that needs, and fills the gap with new drops. Early drops were chosen while
+  // the excess was large; for the small excess that is left others may be
+  // cheaper. Stops when a full cycle saves less than kImproved of the seconds
+  // added so far.
   absl::Status Improve() {
     for (int cycle = 0; cycle < kImproveCycles; ++cycle) {
       const double before = best_.seconds;
@@ -332,16 +361,18 @@ class Searcher {
     return absl::OkStatus();
   }
 
-  // What is dropped for a lower limit may be what this one needs: runs again
-  // that need much themselves come to lie elsewhere.
+  // Plans for a limit below the real one. Recomputation that needs a lot of
+  // memory itself is then placed elsewhere, and the result may fit the real
+  // limit.
   absl::Status TryLower() {
     const int64_t excess = best_.peak_bytes - limit_;
     return Try(start_, kNoSegments,
                std::max(bound_, limit_ - excess - excess / 2));
   }
 
-  // Fewer and fewer bytes in a segment: more checkpoints, less to run again at
-  // a time. Where none of that is enough, values go from what comes nearest.
+  // Checkpointing with finer and finer segments: more checkpoints, and less to
+  // recompute at a time. Programs that fit are improved at once. Of those that
+  // do not, the ones nearest to the limit serve as starting points for drops.
   absl::Status TryCheckpoints() {
     RematTrace start;
     TF_RETURN_IF_ERROR(TraceProgram(problem_, start_, &start));
@@ -375,6 +406,10 @@ class Searcher {
     return absl::OkStatus();
   }
 
+  // Simulated eviction under three price functions. Eviction does not account
+  // for operands kept for recomputation, so a program may exceed the limit it
+  // was built for; the aim is then lowered by that excess and the simulation
+  // repeated.
   absl::Status TryEvicting() {
     for (EvictionPrice price :
          {EvictionPrice::kCostPerByteTime, EvictionPrice::kByteTime,
@@ -397,6 +432,8 @@ class Searcher {
     return absl::OkStatus();
   }
 
+  // Shortest path for small problems. Does nothing if the problem is too large
+  // or the state budget runs out before optimality is proved.
   absl::Status TryExact() {
     const int64_t states = std::min(kMaxExactStates, work_ / kWorkOfState);
     if (states <= 0) return absl::OkStatus();

@@ -3,6 +3,23 @@
 #include <algorithm>
 #include <utility>
 
+// Live bytes are kept in a segment tree over positions (ExcessTree), and every
+// change of the program is translated into range updates of that tree. The
+// pattern is the same everywhere: Count(-1) removes the contribution of the
+// live ranges that are about to change, the sorted lists of runs and uses are
+// edited, and Count(+1) adds the new contribution. Only the run before the
+// edited position and the runs at it can change their live ranges, so an edit
+// costs O(log n) per value touched; lists of runs and uses are short (inlined
+// vectors) and are searched by bisection.
+//
+// Invariants between calls:
+//  - runs_ and uses_ are ascending, and uses_[v] holds the position of every
+//    run that reads v, once per reading node;
+//  - tree_ holds, at each position, base_bytes + the bytes of all instances
+//    whose Room covers it + internal bytes of runs at the start + transients -
+//    the bytes of results that reuse an operand's memory (in_place_);
+//  - in_place_ is exactly the set of (value, run) for which IsInPlace holds.
+
 namespace xla::remat_plan {
 namespace {
 
@@ -36,6 +53,8 @@ std::vector<int64_t> BytesOfValues(const RematProblem& problem) {
 
 }  // namespace
 
+// Runs of the given program take the odd positions; even positions are the gaps
+// in front of them, where rematerialized runs are inserted.
 RematState::RematState(const RematProblem& problem, const RematTrace& trace,
                        int64_t limit)
     : problem_(problem),
@@ -62,6 +81,9 @@ RematState::RematState(const RematProblem& problem, const RematTrace& trace,
   FindOverwriters();
 }
 
+// Inverts in_place_of: overwriters_[v] lists the values that may take the
+// memory of v. Stays empty if there are none, which makes UpdateInPlace free
+// for problems without in-place results.
 void RematState::FindOverwriters() {
   for (size_t v = 0; v < problem_.values.size(); ++v) {
     const ValueId operand = problem_.values[v].in_place_of;
@@ -74,6 +96,8 @@ void RematState::FindOverwriters() {
   }
 }
 
+// A result reuses its operand's memory only in a run of the original program
+// (odd position) that is also the operand's last reader.
 bool RematState::IsInPlace(ValueId value, int32_t run) const {
   const ValueId operand = problem_.values[value].in_place_of;
   const int32_t made = RunAtOrBefore(problem_.values[operand].node, run);
@@ -97,6 +121,9 @@ void RematState::SetInPlace(ValueId value, int32_t run, bool in_place) {
   tree_.Add(run, run, in_place ? -bytes_[value] : bytes_[value]);
 }
 
+// The tree's initial contents by a difference array over positions: building
+// the tree from them is linear, whereas adding the ranges one by one would cost
+// a logarithm each.
 std::vector<int64_t> RematState::LiveBytes() const {
   std::vector<int64_t> live(end_position() + 1, 0);
   for (size_t v = 0; v < problem_.values.size(); ++v) {
@@ -150,6 +177,10 @@ int32_t RematState::UseBefore(ValueId value, int32_t run, int32_t use) const {
   return std::max(run, *std::prev(it));
 }
 
+// Outputs take no room, as in a trace. An instance at an even position that is
+// only read there is transient: several runs share that one position, so their
+// memory cannot be told apart by position and is declared by AddTransient
+// instead.
 bool RematState::Room(ValueId value, int32_t run, int32_t* first,
                       int32_t* last) const {
   *first = FirstPosition(value, run);
@@ -159,6 +190,8 @@ bool RematState::Room(ValueId value, int32_t run, int32_t* first,
   return *first <= *last;
 }
 
+// The runs whose live ranges may depend on [first, last] are those inside it
+// and the one before, whose range ends where the next run takes over.
 void RematState::Count(ValueId value, int32_t first, int32_t last, int sign) {
   if (bytes_[value] == 0) return;
   const Positions& runs = runs_[problem_.values[value].node];
@@ -184,6 +217,9 @@ void RematState::RemoveUse(ValueId value, int32_t position) {
   UpdateInPlace(value);
 }
 
+// The new run splits the live range of the run before it: readers from
+// `position` on now read the new instance. Counting starts at position - 1 so
+// that the shortened range of the earlier run is added back as well.
 void RematState::Insert(NodeId node, int32_t position) {
   const RematProblem::Node& info = problem_.nodes[node];
   for (ValueId value : info.reads) AddUse(value, position);
@@ -224,6 +260,8 @@ bool RematState::IsRead(NodeId node, int32_t position) const {
   return false;
 }
 
+// Cascades through operands with an explicit stack: a removed run may have been
+// the only reader of the runs that produced its operands.
 double RematState::RemoveIfUseless(NodeId node, int32_t position) {
   double saved = 0;
   std::vector<std::pair<NodeId, int32_t>> work = {{node, position}};
@@ -251,6 +289,9 @@ void RematState::AddTransient(int32_t position, int64_t bytes) {
   transient_[position] = bytes;
 }
 
+// Counting sort by position. Runs that share an even position are ordered by
+// their rank in the problem's topological order, which puts producers before
+// consumers.
 std::vector<NodeId> RematState::Program() const {
   // Where the runs of each position begin.
   std::vector<int32_t> begin(end_position() + 2, 0);

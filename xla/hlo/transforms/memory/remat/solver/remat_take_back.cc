@@ -118,6 +118,9 @@ class TakeBack {
 
 }  // namespace
 
+// The state over-approximates memory, so a round may refuse runs that an exact
+// trace has room for; rounds repeat from the exact trace until nothing more
+// comes out. A round that is worse by the exact trace is discarded.
 absl::StatusOr<RematProgram> TakeBackRuns(const RematProblem& problem,
                                           RematProgram program, int64_t limit) {
   // What cannot be met any more is no limit for what comes back.
