@@ -21,8 +21,10 @@ using kir::BufferId;
 using kir::Statement;
 using Entry = KernelPositions::Entry;
 
-// The innermost serial loop around all that writes each circular buffer, by
-// position; 0 when there is none, or when something reads the buffer before.
+// For each circular buffer, the position of the innermost serial loop that
+// contains all its writes; 0 if there is none or if something reads the buffer
+// before the loop. The common loops are the longest common prefix of the loop
+// paths of all writes.
 absl::btree_map<BufferId, int> CircularLoops(const kir::Kernel& kernel,
                                              const KernelPositions& positions) {
   absl::btree_map<BufferId, std::vector<int>> common;
@@ -98,7 +100,9 @@ void SubstituteIn(const AffineExpr::Substitution& values,
   }
 }
 
-// Statements, and by position among them where they stem from.
+// Generated statements together with their origins: by position among the
+// statements, the position in the given kernel they were copied from, 0 for new
+// ones. Loops have a second entry for their end.
 struct Piece {
   std::vector<Statement> statements;
   std::vector<int> origins;
@@ -153,6 +157,16 @@ struct LoopPlan {
   bool bulk_store = false;  // stores from a buffer of the loop
 };
 
+// Software pipelining: a loop with circular buffers and prefetch distance d
+// becomes
+//
+//   prologue   loads of the first d iterations
+//   main       loads of iteration i + d, then the uses of iteration i
+//   epilogue   uses of the last d iterations (bulk loads only)
+//
+// For cp.async the main loop runs to the end and guards its loads, so that
+// commit groups stay in step with iterations; for bulk loads, which signal an
+// mbarrier, an epilogue without loads is cheaper than the guard.
 class Splitter {
  public:
   explicit Splitter(const kir::Kernel& kernel)
@@ -269,7 +283,8 @@ class Splitter {
                        });
   }
 
-  // The loads of a body, or all that is none, with values put in.
+  // Copies either the loads of a body or everything else, keeping the loops and
+  // branches around the copied statements and dropping those that become empty.
   absl::StatusOr<Piece> Filter(const std::vector<Statement>& body, bool loads,
                                const LoopPlan& plan,
                                const AffineExpr::Substitution& values) {
@@ -338,6 +353,7 @@ class Splitter {
     return header;
   }
 
+  // Emits prologue, main loop and epilogue of one loop.
   absl::StatusOr<Piece> Split(const Statement& statement,
                               const LoopPlan& plan) {
     const kir::Loop& loop = *statement.As<kir::Loop>();
@@ -392,6 +408,8 @@ class Splitter {
   }
 
   // Until the loads of the next iteration are there for all.
+  // Waits until the loads of the next iteration are visible to all threads. Of
+  // `prefetch` groups in flight all but the oldest may still be pending.
   static void AddWait(const LoopPlan& plan, Piece& piece) {
     if (plan.cp) {
       piece.AddNew(WaitOf(kir::AsyncKind::kCp, plan.circular.prefetch - 1));
@@ -453,6 +471,11 @@ kir::Async Mbarrier(absl::string_view what, BufferId barrier,
   return async;
 }
 
+// Gives every bulk load an mbarrier: allocated and initialized in front of the
+// circular loop (or of the load), armed with the expected bytes before each
+// load, waited for after it, and invalidated at the end. With several stages
+// the barrier has one slot per stage, and its parity flips each time the stages
+// wrap around.
 class MbarrierAdder {
  public:
   explicit MbarrierAdder(const kir::Kernel& kernel)

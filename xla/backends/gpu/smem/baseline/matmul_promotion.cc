@@ -69,6 +69,10 @@ int64_t OptionValue(const kir::Kernel& kernel, absl::string_view name) {
 
 }  // namespace
 
+// Promotion reuses the memory of the operands for the result and costs a
+// barrier. It is done when both do not fit side by side, or when sharing lets
+// more blocks run per multiprocessor; register pressure bounds the number of
+// blocks that memory can help to reach.
 MatmulDecision DecideMatmulPromotion(const MatmulSmem& smem,
                                      const MatmulLimits& limits) {
   MatmulDecision decision;

@@ -16,6 +16,20 @@
 #include "xla/backends/gpu/smem/check/smem_plan_tree.h"
 #include "xla/status_macros.h"
 
+// Checks a finished plan from first principles, without using the planner's own
+// analyses. For every pair of accesses whose buffers overlap in bytes, one of
+// them a write:
+//  - P1: addresses are aligned and inside of the allocation;
+//  - P2: on every path from the first to the second access the right group of
+//    threads meets (nobody, the warp or the block, by who touches common
+//    bytes), after asynchronous copies were waited for and proxies fenced;
+//  - P3: a read after an overlapping write finds its own data, that is,
+//    everything it reads is written again on the way.
+//
+// Paths are within one iteration or from one iteration of a common loop to a
+// later one. The check enumerates threads and indices explicitly and gives up
+// on the safe side when bounds are not constant.
+
 namespace xla::gpu {
 namespace smem_check {
 namespace {
@@ -75,8 +89,11 @@ class Checker : SmemPlanTree {
     return absl::OkStatus();
   }
 
-  // Who meets on the way behind these statements, so that it orders the two: 0
-  // nobody, 1 warps, 2 the block; -1: not even one thread's own accesses.
+  // Simulates the statements on a path from a to b and returns who has met in a
+  // way that orders the two: 0 nobody, 1 the warp, 2 the block; -1 if not even
+  // a thread's own accesses are ordered, because a copy was not waited for or a
+  // proxy fence is missing. A barrier counts only once both conditions hold.
+  // Uniform branches count as the weaker of their sides.
   int Meets(const Access& a, const Access& b,
             const std::vector<int>& flat) const {
     bool waited = a.async == kir::AsyncKind::kNone;
@@ -139,6 +156,7 @@ class Checker : SmemPlanTree {
     return -1;
   }
 
+  // One path: straight on (loop = -1), or around `loop` into a later iteration.
   absl::Status CheckWay(int a, int b, int loop) const {
     const int distance = Distance(a, b);
     if (distance < 0) return absl::OkStatus();
@@ -165,7 +183,9 @@ class Checker : SmemPlanTree {
     return absl::OkStatus();
   }
 
-  // Whether all that read `b` takes is written again on the way from `a`.
+  // Whether all elements that `b` reads are written again on the path. Checked
+  // for sampled iterations of the loops around the read that also contain a
+  // write: the first few and the last.
   bool Rewritten(int a, int b, int loop, const std::vector<int>& all) const {
     const Access& read = accesses_[b];
     std::vector<int> writes;
@@ -253,6 +273,8 @@ class Checker : SmemPlanTree {
     return result;
   }
 
+  // For fixed iterations, marks the elements that surely get written and
+  // compares them with what is read, element by element.
   bool Covered(const Way& way, const std::vector<int>& writes,
                const Held& held) const {
     const Access& read = accesses_[way.to];

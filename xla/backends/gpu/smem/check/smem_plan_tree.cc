@@ -14,6 +14,10 @@
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 #include "xla/backends/gpu/kernel_ir/kir_ops.h"
 
+// A kernel as a tree of statements with the shared-memory accesses in it, and
+// for each access which thread and which warp touches each element (Owners),
+// found by enumerating all threads and loop iterations up to a budget.
+
 namespace xla::gpu::smem_check {
 namespace {
 
@@ -76,6 +80,9 @@ void SmemPlanTree::Build(const std::vector<kir::Statement>& body, int parent,
   }
 }
 
+// all_meet says whether every thread of the block passes the body equally
+// often. That holds for thread loops that cover the block, and for serial loops
+// whose bounds do not depend on the thread.
 void SmemPlanTree::BuildLoop(const kir::Loop& loop, int id, bool all_meet) {
   const int d = kir::ThreadDimension(loop.kind);
   bool meet = all_meet && loop.stage != kir::LoopStage::kAsyncWarp &&
@@ -142,6 +149,10 @@ bool SmemPlanTree::Overlap(kir::BufferId x, kir::BufferId y) const {
   return p >= 0 && q >= 0 && p < q + BytesOf(y) && q < p + BytesOf(x);
 }
 
+// Runs the loops around the access for each thread, with the indices in `held`
+// fixed, and records who touches which element: a thread, or several. `surely`:
+// only accesses that certainly happen may be recorded. Unknown (known = false)
+// where indices, guards or bounds cannot be evaluated.
 Owners SmemPlanTree::Enumerate(const Access& access, const Held& held,
                                bool surely) const {
   Owners owners;
@@ -254,6 +265,8 @@ std::optional<int64_t> SmemPlanTree::At(
   return p->Evaluate(values);
 }
 
+// How far apart the threads are that touch common bytes: 0 the same thread, 1
+// the same warp, 2 the block; -1 if no byte is common.
 int SmemPlanTree::Distance(int a, int b) const {
   const int limit = Threads() == 1 ? 0 : Threads() <= 32 ? 1 : 2;
   const Owners &p = owners_[a], &q = owners_[b];
@@ -317,6 +330,9 @@ const std::vector<int>& SmemPlanTree::Siblings(int node) const {
   return parent < 0 ? roots_ : nodes_[parent].branches[nodes_[node].branch];
 }
 
+// The statements that are passed completely on the way: up from `from` to the
+// common row of statements (around the loop's end if loop >= 0), across, and
+// down to `to`.
 std::vector<int> SmemPlanTree::Passed(int from, int to, int loop) const {
   std::vector<int> passed;
   auto up = [&](int n, auto stop) {
@@ -381,6 +397,8 @@ bool SmemPlanTree::SurelyRuns(int node) const {
           (loop->stop - loop->start).AsConstant().value_or(0) > 0);
 }
 
+// The passed statements with everything inside of them; unless `all`, only what
+// certainly runs.
 void SmemPlanTree::Flatten(const std::vector<int>& passed, bool all,
                            std::vector<int>& flat) const {
   for (int n : passed) {

@@ -78,7 +78,10 @@ class Splitter {
     return false;
   }
 
-  // The longest row of gaps that all arcs pass that need the barrier at `gap`.
+  // The run of gaps that all arcs needing the barrier at `gap` have in common,
+  // with the most work inside. No split if an arc needs a wait or a fence
+  // there, or if all threads execute both of its ends: then nobody arrives
+  // earlier than the others and there is nothing to gain.
   bool FindRange(int gap, SmemSplit& split) const {
     std::vector<const SmemArc*> needing;
     for (const SmemArc* arc : arcs_) {
@@ -131,7 +134,8 @@ class Splitter {
     return best;
   }
 
-  // Whether the whole block meets somewhere before this gap, on every way.
+  // Whether the whole block meets at top level before this gap on every path,
+  // which makes the set-up of the mbarrier visible to all threads.
   bool BarrierBefore(int gap) const {
     const FlowSequence& top = flow_.sequences()[0];
     const int owner = flow_.sequences()[flow_.gaps()[gap].sequence].owner;
@@ -178,6 +182,9 @@ int64_t ExprCycles(const kir::Kernel& kernel, const kir::Expr& expr) {
 
 }  // namespace
 
+// A rough static estimate: fixed costs per operation and per memory access,
+// branches by their longer side, loops times the estimated trips, saturated at
+// kMaxCycles.
 int64_t EstimateCycles(const SmemFlow& flow, int node) {
   const FlowNode& n = flow.nodes()[node];
   if (const kir::Expr* expr = n.statement->As<kir::Expr>()) {

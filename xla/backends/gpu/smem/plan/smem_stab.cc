@@ -8,6 +8,19 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/btree_set.h"
 
+// Weighted hitting set of arcs, each a union of ranges on a line of points.
+// Only the last usable point of a range can be needed, since any other point of
+// the range is hit by no arc that ends later (StabCandidates). The candidates
+// are then reduced by dominance (arcs that contain other arcs, points that hit
+// no more than a cheaper one, arcs with a single point) until nothing changes;
+// what is left is solved by branch and bound on the arc with the fewest points,
+// with the greedy set cover solution as the first bound. Costs compare weight
+// first and number of points second.
+//
+// For single ranges the reduction alone solves the problem in most cases; the
+// branch limit only matters for adversarial inputs, and the solution says
+// whether it was proved optimal.
+
 namespace xla::gpu {
 namespace {
 
@@ -139,6 +152,8 @@ class Solver {
 
   int64_t Weight(int p) const { return problem_.weights[points_[p]]; }
 
+  // Chooses a point: arcs that it hits are done, and the point itself is no
+  // longer a choice.
   void Take(int p) {
     chosen_.push_back(p);
     cost_.first += Weight(p);
@@ -162,6 +177,8 @@ class Solver {
     for (Bits& bits : points_of_) Clear(bits, p);
   }
 
+  // Applies the three dominance rules to a fixed point. All points chosen here
+  // belong to some optimal solution.
   void Reduce() {
     for (bool changed = true; changed && arcs_left_ > 0;) {
       changed = false;
@@ -213,6 +230,8 @@ class Solver {
     return live;
   }
 
+  // Classic greedy set cover, lowest (weight + 1) per newly hit arc, later
+  // points preferred.
   void Greedy() {
     Bits open = Live();
     while (!Empty(open)) {
@@ -238,6 +257,7 @@ class Solver {
     }
   }
 
+  // Depth-first; every solution must hit the chosen arc by one of its points.
   void Branch(const Bits& open, std::vector<int>& chosen, Cost cost) {
     if (++branches_ > kMaxBranches || cost >= best_cost_) return;
     // The open arc with the fewest points.
