@@ -15,6 +15,15 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/status_macros.h"
 
+// Union-find over dataflow values. Every rule that forces two positions to
+// share memory (loop state, branch results, in-place operands, input-output
+// aliases, asynchronous chains) unites the values at these positions. parent_
+// holds the parent for inner elements and the negated size for roots; union by
+// size with path compression makes the whole pass almost linear.
+//
+// The rules assume a flat call graph: a position with several values would
+// force buffers of different callers together.
+
 namespace xla {
 namespace {
 
@@ -26,6 +35,8 @@ absl::Status NotFlat(const HloInstruction& inst, absl::string_view what) {
 
 }  // namespace
 
+// At the end every element points to the least value of its set, so that
+// buffers get the same numbers whatever the order of unions was.
 absl::Status AliasBuilder::Build() {
   RETURN_IF_ERROR(CheckFlat());
   FindChains();
@@ -100,6 +111,8 @@ absl::Status AliasBuilder::Unite(const HloInstruction* a,
   return absl::OkStatus();
 }
 
+// Unites position by position where both shapes have an array at the same
+// index.
 absl::Status AliasBuilder::UniteAll(const HloInstruction* a,
                                     const HloInstruction* b) {
   const bool same = ShapeUtil::EqualStructure(a->shape(), b->shape());
@@ -158,6 +171,8 @@ absl::Status AliasBuilder::AddAliasConfig() {
       });
 }
 
+// Initial value, body parameter, body root, condition parameter and result of a
+// loop all live in one buffer per position.
 absl::Status AliasBuilder::AddWhile(const HloInstruction* loop) {
   const HloComputation* body = loop->while_body();
   RETURN_IF_ERROR(UniteAll(loop, loop->operand(0)));
@@ -207,6 +222,9 @@ const HloInstruction* AliasBuilder::OperandOf(const HloInstruction* inst,
   return chain->second[number].instruction();
 }
 
+// Collects all operands that the links of an asynchronous chain bind, since
+// updates may bind more than the start did. The next link is found by the value
+// of the tuple it consumes, which works across computations.
 void AliasBuilder::FindChains() {
   // The link after a link: its tuple is defined by the one before, also where
   // that is in another computation.

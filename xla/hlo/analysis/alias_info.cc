@@ -117,6 +117,11 @@ std::vector<InPlacePair> AliasInfo::GetInPlaceInputOutputPairs(
   }
 }
 
+// Follows a fusion's output backwards through a chain of in-place updates,
+// bitcasts, tuples and nested fusions to the parameter whose buffer the chain
+// updates. Returns the last update of the chain, or null if there is no such
+// chain. Intermediate states must have a single user, since the next update
+// destroys them.
 const HloInstruction* AliasInfo::TraceUpdates(const HloInstruction* fusion,
                                               const ShapeIndex& output,
                                               HloOperandIndex* source) const {
@@ -161,6 +166,8 @@ const HloInstruction* AliasInfo::TraceUpdates(const HloInstruction* fusion,
   return update;
 }
 
+// Explicit aliases first, then outputs that trace back to a parameter by
+// updates. Outputs may share a parameter only if they are the same update.
 std::vector<InPlacePair> AliasInfo::FusionPairs(
     const HloInstruction* fusion) const {
   std::vector<InPlacePair> pairs = ListedPairs(*fusion);

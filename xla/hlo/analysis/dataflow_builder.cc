@@ -10,6 +10,12 @@
 #include "xla/shape.h"
 #include "xla/status_macros.h"
 
+// Numbers all positions (instruction, shape index), records for each what it is
+// (a definition, a forward from another position, or a merge of several), and
+// lets ValueMerges resolve the resulting graph. Nothing is iterated to a fixed
+// point over the module, which makes the analysis linear apart from the sets
+// themselves.
+
 namespace xla {
 namespace {
 
@@ -33,6 +39,8 @@ ShapeIndex Tail(const ShapeIndex& index, int64_t from) {
 
 }  // namespace
 
+// First what flows between computations, then within them. Everything that no
+// rule mentions stays a definition.
 absl::Status DataflowBuilder::Build() {
   NumberPositions();
   const CallGraph& graph = *analysis_.call_graph_;
@@ -57,6 +65,8 @@ absl::Status DataflowBuilder::Build() {
   return absl::OkStatus();
 }
 
+// Positions of one instruction are consecutive in pre-order of its shape, so
+// that whole subtrees can be forwarded by counting.
 void DataflowBuilder::NumberPositions() {
   const std::vector<HloComputation*> computations =
       analysis_.module_.MakeComputationPostOrder(options_.execution_threads);
@@ -96,6 +106,7 @@ int32_t DataflowBuilder::Position(const HloInstruction* inst,
          static_cast<int32_t>(it.operator->() - set.begin().operator->());
 }
 
+// Forwards a subtree of `source` to `inst` if both have the same structure.
 bool DataflowBuilder::FlowIfSame(const HloInstruction* inst,
                                  const ShapeIndex& to,
                                  const HloInstruction* source,
@@ -118,6 +129,7 @@ bool DataflowBuilder::FlowIfSame(const HloInstruction* inst,
   return true;
 }
 
+// One source forwards; several are merged position by position.
 absl::Status DataflowBuilder::Flow(const HloInstruction* inst,
                                    const ShapeIndex& to,
                                    absl::Span<const Source> sources, bool phi) {
@@ -144,6 +156,8 @@ absl::Status DataflowBuilder::Flow(const HloInstruction* inst,
 // --- Between computations
 // -----------------------------------------------------
 
+// The sources of a parameter: the operand at every call site and, for loops,
+// the body's root.
 absl::Status DataflowBuilder::HandleParameters(
     const HloComputation* computation) {
   const CallGraphNode& node = analysis_.call_graph_->GetNode(computation);
@@ -362,6 +376,9 @@ void DataflowBuilder::HandleAsync(const HloInstruction* inst) {
   }
 }
 
+// Where an array in the tuple of an asynchronous link comes from: the link
+// before, an operand bound anywhere in the chain, or the root of the wrapped
+// computation. nullopt: the link defines it.
 std::optional<DataflowBuilder::Source> DataflowBuilder::AsyncLeafSource(
     const HloInstruction* link, const ShapeIndex& index) const {
   const Shape& shape = ShapeUtil::GetSubshape(link->shape(), index);

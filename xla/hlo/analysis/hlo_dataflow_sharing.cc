@@ -17,6 +17,12 @@
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 
+// Rules for writing a result over an operand. They assume that the operand dies
+// at the user, which the caller checks; here the question is only whether the
+// computation of an element may still need operand elements that were
+// overwritten. Elementwise computation at equal indices is safe, as are updates
+// of the first operand. Hints from AliasInfo take precedence over all rules.
+
 namespace xla {
 namespace {
 

@@ -14,6 +14,12 @@
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 
+// Two linear passes: lay out all computations on one time line
+// (FlattenSchedule), then give each value the range from its definition to the
+// last of its uses, of the computations it leaves, and of the asynchronous
+// chains it runs beside. Finally, ranges of values in the same buffer are made
+// disjoint.
+
 namespace xla {
 namespace {
 
@@ -116,6 +122,8 @@ absl::Status HloLiveRange::CheckNothingIsMissing() const {
   return absl::OkStatus();
 }
 
+// Iterative traversal: before an instruction is laid out, the computations that
+// it calls are, each once.
 absl::Status HloLiveRange::FlattenSchedule() {
   struct Frame {
     const HloComputation* computation;
@@ -189,6 +197,8 @@ bool HloLiveRange::CalleesAreInline(const HloInstruction* caller) const {
                         });
 }
 
+// When a use ends. Calls whose callees are on the line do not count themselves:
+// what the callee does with the operand does. -1: does not count.
 HloLiveRange::LogicalTime HloLiveRange::TimeOfUse(const HloUse& use) const {
   const LogicalTime time = TimeOf(use.instruction);
   if (time < 0) return -1;
@@ -237,6 +247,8 @@ HloLiveRange::TimeBound HloLiveRange::RangeOf(const HloValue& value,
   return range;
 }
 
+// Code between an asynchronous start and its done runs beside the rest of the
+// caller, so whatever it defines must be kept until the done.
 void HloLiveRange::FindConcurrentCode() {
   const auto& line = flattened_instruction_sequence_.instructions();
   for (HloInstruction* inst : line) {
@@ -281,6 +293,9 @@ void HloLiveRange::ComputeRanges() {
   }
 }
 
+// Sorts the ranges of each buffer and cuts an earlier range where the next one
+// starts. If the earlier one was to live longer, the later one takes over its
+// end, so that the buffer as a whole stays live as long.
 void HloLiveRange::SeparateAliasedValues() {
   std::vector<std::pair<const HloValue*, TimeBound*>> ranges;
   for (const HloBuffer& buffer : alias_analysis_.buffers()) {

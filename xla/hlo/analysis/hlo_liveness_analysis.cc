@@ -3,6 +3,14 @@
 #include "absl/log/check.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 
+// Backward propagation with a work list over (instruction, shape index). Two
+// events are distinguished: an instruction becomes live at all, which makes its
+// control inputs live (PropagateExecution), and one index of its result becomes
+// live, which makes the corresponding index of its sources live
+// (PropagateIndex). Tuples, loops, calls and conditionals propagate index by
+// index; everything else needs all of its operands. Each index enters the list
+// once, so the analysis is linear.
+
 namespace xla {
 namespace {
 
@@ -18,6 +26,8 @@ ShapeIndex WithFront(int64_t front, const ShapeIndex& index) {
 
 }  // namespace
 
+// Roots of the propagation: the result of the module and all side effects, with
+// everything that calls them.
 absl::StatusOr<std::unique_ptr<HloLivenessAnalysis>> HloLivenessAnalysis::Run(
     const HloModule& module) {
   std::unique_ptr<HloLivenessAnalysis> analysis(
@@ -78,6 +88,8 @@ void HloLivenessAnalysis::MarkAll(const HloInstruction* inst) {
       [&](const Shape&, const ShapeIndex& index) { Mark(inst, index); });
 }
 
+// A side effect keeps alive the chain of callers that executes it, but not
+// their results.
 void HloLivenessAnalysis::MarkCallers(const HloComputation* computation) {
   std::vector<const HloComputation*> work = {computation};
   while (!work.empty()) {
@@ -155,6 +167,7 @@ void HloLivenessAnalysis::PropagateIndex(const HloInstruction* inst,
   }
 }
 
+// From a parameter to the matching operand of each caller.
 void HloLivenessAnalysis::PropagateParameter(const HloInstruction* parameter,
                                              const ShapeIndex& index) {
   const HloComputation* computation = parameter->parent();

@@ -7,6 +7,13 @@
 #include "absl/strings/str_cat.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 
+// Order of two instructions anywhere in the call tree: both are lifted to their
+// nearest ancestors in a common computation. Different ancestors are ordered by
+// that computation's order (a dependency graph or a schedule). A common
+// ancestor that is a while runs its condition before its body in each
+// iteration, and different branches of a conditional exclude each other;
+// anything else is unordered.
+
 namespace xla {
 namespace {
 
@@ -48,6 +55,8 @@ bool IsControlFlow(HloOpcode opcode) {
 // --- Order of instructions
 // -----------------------------------------------------
 
+// Climbs the unique chain of callers; falls back to dominance in the call graph
+// where a computation has several.
 bool HloOrdering::IsNestedIn(const HloInstruction* inst,
                              const HloComputation* computation) const {
   const int depth = call_graph_->GetNode(computation).depth();
@@ -124,6 +133,8 @@ bool HloOrdering::ExecutesBefore(const HloInstruction* a,
 // --- Lives of values
 // -----------------------------------------------------------
 
+// Parameters are defined when their computation starts, whatever their place in
+// a schedule.
 bool HloOrdering::IsDefinedBefore(const HloValue& a, const HloValue& b) const {
   const HloInstruction* a_def = a.defining_instruction();
   const HloInstruction* b_def = b.defining_instruction();
@@ -210,6 +221,9 @@ bool HloOrdering::UsesBeforeValueDefinition(
   });
 }
 
+// The definition of a comes before that of b, and all uses of a do as well.
+// Values that leave the module, or leave a computation in which b is defined,
+// never end before b.
 bool HloOrdering::LiveRangeStrictlyBefore(
     const HloValue& a, const HloValue& b, const HloDataflowAnalysis& dataflow,
     const AliasInfo* alias_info,

@@ -5,6 +5,13 @@
 #include "absl/algorithm/container.h"
 #include "absl/log/check.h"
 
+// Two representations. Dense: a bit matrix in which row b has a bit for every
+// instruction that reaches b; queries are one bit test, updates whole-row
+// unions. Sparse, for computations whose matrix would be too large: the direct
+// inputs of each node, topological ranks for pruning, and a search per query.
+// After queries have walked more steps than there are nodes, labels are built
+// that answer most queries in constant time (ReachabilityLabels).
+
 namespace xla {
 
 using BitSet = HloReachabilityMap::BitSet;
@@ -167,6 +174,7 @@ bool HloReachabilityMap::IsReachable(Index a, Index b) const {
 // --- Updates
 // -------------------------------------------------------------------
 
+// Recomputes a row in scratch space; returns whether it changed.
 bool HloReachabilityMap::SetRow(absl::Span<const Index> inputs, Index index,
                                 BitSet scratch) {
   BitSet row = Row(index);
@@ -232,6 +240,8 @@ void HloReachabilityMap::AppendPredecessors(const HloInstruction* instruction,
   }
 }
 
+// All transitive successors of the changed instructions in topological order
+// (reverse post order of a depth-first search along users).
 std::vector<Index> HloReachabilityMap::AffectedInOrder(
     absl::Span<const HloInstruction* const> changed) const {
   std::vector<Index> post_order;
@@ -269,6 +279,8 @@ std::vector<Index> HloReachabilityMap::AffectedInOrder(
   return post_order;
 }
 
+// Dense: propagates along the topological order and stops where a row does not
+// change.
 void HloReachabilityMap::UpdateFrom(
     absl::Span<const HloInstruction* const> changed) {
   std::vector<Index> inputs;
@@ -332,6 +344,9 @@ void HloReachabilityMap::UpdateMultipleInstructions(
   UpdateFrom(changed);
 }
 
+// After merging l and r, whatever was reachable from one of them must contain
+// everything that reached the other. Sparse: union-find by size, the inputs of
+// both parts are concatenated.
 void HloReachabilityMap::UpdateReachabilityForMerge(
     const HloInstruction* left, const HloInstruction* right) {
   const Index l = GetIndex(left);
@@ -379,6 +394,7 @@ void HloReachabilityMap::UpdateReachabilityForMerge(
 // --- Sparse form
 // ---------------------------------------------------------------
 
+// Union by size without path compression: chains are at most logarithmic.
 Index HloReachabilityMap::Representative(Index index) const {
   while (nodes_[index].merged_into >= 0) index = nodes_[index].merged_into;
   return index;
@@ -406,6 +422,7 @@ void HloReachabilityMap::AddInput(Index index, Index input) {
   CheckRank(input, index);
 }
 
+// Topological ranks by iterative depth-first search; merged nodes count as one.
 void HloReachabilityMap::ComputeRanks() const {
   int32_t next = 0;
   std::vector<bool> seen(nodes_.size());
@@ -447,6 +464,9 @@ void HloReachabilityMap::MakeLabels() const {
                   });
 }
 
+// Backward search from b for a. Nodes ranked below a cannot be behind it and
+// are not entered; labels cut off most of the rest. seen_by_ holds query
+// numbers, so it needs no clearing between queries.
 bool HloReachabilityMap::IsReachableSparse(Index a, Index b) const {
   using Answer = ReachabilityLabels::Answer;
   a = Representative(a);

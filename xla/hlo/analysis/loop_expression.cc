@@ -10,6 +10,17 @@
 #include "xla/literal.h"
 #include "xla/primitive_util.h"
 
+// Symbolic view of the scalars of a while loop. A Place is an instruction, an
+// index into its shape and the stack of callers that lead to it; Trace follows
+// a place through everything that only forwards values (tuples, copies, calls,
+// fusions) to where the value is computed. On top of it come three
+// interpretations: affine functions of one state element (AffineOf), constants
+// outside of the loop (ConstantOutside), and concrete evaluation with a given
+// state (Evaluate).
+//
+// All recursion is bounded by depth and by a number of steps, as expressions
+// may be DAGs with exponentially many paths; giving up is always safe.
+
 namespace xla {
 namespace {
 
@@ -61,6 +72,8 @@ std::optional<Affine> MakeAffine(std::optional<ShapeIndex> element,
   return Affine{std::move(element), *c, *o};
 }
 
+// Sums and products of affine functions, if the result is affine in one element
+// again.
 std::optional<Affine> Combine(HloOpcode opcode, const Affine& a,
                               const Affine& b) {
   absl::int128 ac = a.coefficient, ao = a.offset;
@@ -190,6 +203,8 @@ Place LoopExpressions::Operand(const Place& place, int64_t number) const {
   return {place.inst->operand(number), {}, place.callers};
 }
 
+// Steps into called computations by pushing the caller, and out again through
+// parameters by popping it.
 Place LoopExpressions::Trace(Place place) const {
   for (int step = 0; step < kMaxSteps; ++step) {
     const HloInstruction* inst = place.inst;
@@ -238,6 +253,7 @@ std::optional<int64_t> LoopExpressions::Known(const Place& place) const {
   return literal.GetFirstInteger();
 }
 
+// The body returns the element unchanged.
 bool LoopExpressions::IsInvariant(const ShapeIndex& element) const {
   Place next = Trace(Next(element));
   return IsState(next) && next.index == element;
@@ -248,6 +264,9 @@ std::optional<int64_t> LoopExpressions::Initial(
   return ConstantOutside({while_op_->while_init(), element, {}}, 0);
 }
 
+// Constant folding outside of the loop. May leave the computation upwards
+// through a single caller, also through an enclosing loop if the value is
+// invariant there.
 std::optional<int64_t> LoopExpressions::ConstantOutside(Place place,
                                                         int depth) const {
   if (depth > kMaxDepth) return std::nullopt;
@@ -380,6 +399,8 @@ std::optional<std::set<ShapeIndex>> LoopExpressions::Dependencies(
   return elements;
 }
 
+// Collects the varying state elements that a scalar depends on; false if it
+// depends on anything else.
 bool LoopExpressions::AddDependencies(Place place,
                                       std::set<ShapeIndex>& elements, int depth,
                                       int& budget) const {

@@ -9,6 +9,13 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/status_macros.h"
 
+// Handles instructions in post order. Each either copies subtrees of points-to
+// sets from its operands (Forward) or defines a buffer at every index that is
+// still empty afterwards (DefineRest). Asynchronous chains are special, because
+// an update may bind an operand that an earlier link already promised in its
+// tuple: such indices stay empty until the link comes (LateAlias, BindLate),
+// and are defined at the end if it never does.
+
 namespace xla {
 namespace {
 
@@ -70,6 +77,8 @@ absl::Status PointsToBuilder::ForwardOperand(HloInstruction* inst,
                    " operands, but its output aliases operand ", operand));
 }
 
+// Copies index by index where the shapes agree, for tuples that grow along a
+// chain.
 void PointsToBuilder::ForwardCompatible(HloInstruction* inst,
                                         const HloInstruction* source,
                                         const ShapeIndex& from) {
@@ -175,6 +184,8 @@ absl::Status PointsToBuilder::HandleCustomCall(HloInstruction* inst) {
 // --- Async chains
 // -------------------------------------------------------------
 
+// All indices of a chain's tuple that are bound by updates: new operands, and
+// aliases with them.
 std::vector<PointsToBuilder::LateAlias> PointsToBuilder::LateAliases(
     const HloInstruction* start) {
   std::vector<LateAlias> late;
@@ -278,6 +289,7 @@ absl::Status PointsToBuilder::HandleAsyncUpdate(HloInstruction* inst) {
   return absl::OkStatus();
 }
 
+// Writes what is known now back into all earlier links of the chain.
 absl::Status PointsToBuilder::BindLate(HloInstruction* link,
                                        const ShapeIndex& to, int64_t operand,
                                        const ShapeIndex& from) {

@@ -3,6 +3,17 @@
 #include <algorithm>
 #include <utility>
 
+// Resolves the graph of forwards and merges between positions to sets of
+// values. state_[p] encodes what position p is: a forward to another position
+// (>= 0), a definition (-1) or merge number n (-2 - n).
+//
+// Redundant merges are removed as by Braun et al., "Simple and Efficient
+// Construction of Static Single Assignment Form" (CC 2013): a strongly
+// connected component of merges that a single value enters from outside is that
+// value. If several values enter, the merges they enter directly stay, and the
+// rest of the component is decomposed again. Merges that are no phis become
+// sets: the union over everything that reaches their component.
+
 namespace xla {
 
 void ValueMerges::Merge(int32_t position, absl::Span<const int32_t> sources,
@@ -33,6 +44,8 @@ absl::Status ValueMerges::Resolve() {
   return absl::OkStatus();
 }
 
+// Path compression for chains of forwards. A path longer than the number of
+// positions must be a cycle.
 absl::Status ValueMerges::CompressForwards() {
   std::vector<int32_t> path;
   for (int32_t start = 0; start < static_cast<int32_t>(state_.size());
@@ -51,6 +64,8 @@ absl::Status ValueMerges::CompressForwards() {
   return absl::OkStatus();
 }
 
+// Follows forwards and resolved merges to a definition or to a merge that
+// stands for itself.
 int32_t ValueMerges::Root(int32_t position) const {
   int32_t root = position;
   while (true) {
@@ -64,6 +79,8 @@ int32_t ValueMerges::Root(int32_t position) const {
   }
 }
 
+// Tarjan's algorithm on the subgraph of the given merges, iterative. Components
+// come out sources first.
 std::vector<ValueMerges::Component> ValueMerges::Components(
     const std::vector<int32_t>& merges) {
   const int32_t list = ++list_;
@@ -116,6 +133,9 @@ std::vector<ValueMerges::Component> ValueMerges::Components(
   return components;
 }
 
+// If exactly one value enters the component, all of its merges are that value.
+// Otherwise returns the merges that no outside value enters, which may still be
+// reducible.
 std::vector<int32_t> ValueMerges::Reduce(const Component& component) {
   const int32_t mark = ++list_;
   for (int32_t merge : component) list_of_[merge] = mark;
@@ -160,6 +180,8 @@ void ValueMerges::RemoveRedundant() {
   }
 }
 
+// All merges of a component have the same set. Components come in topological
+// order, so the sets of their sources are complete.
 void ValueMerges::BuildSets() {
   std::vector<int32_t> unions;
   for (size_t i = 0; i < merges_.size(); ++i) {

@@ -16,6 +16,15 @@
 #include "xla/primitive_util.h"
 #include "xla/shape_util.h"
 
+// Trip counts are derived in three ways, cheapest first: from the
+// known_trip_count in the backend config; in closed form, when the condition
+// compares an affine function of one state element with a constant and the body
+// adds a constant to that element; and by executing only the scalars that the
+// condition depends on, up to a limit of iterations.
+//
+// The closed form uses 128-bit arithmetic and then checks that no intermediate
+// value of the element leaves its type, so wrap-around is never misjudged.
+
 namespace xla {
 namespace {
 
@@ -49,7 +58,10 @@ ComparisonDirection Swapped(ComparisonDirection direction) {
   return direction;
 }
 
-// The bound that one comparison of the condition makes.
+// Normalizes one comparison of the condition to `element direction limit`:
+// constant part moved to the other side, coefficient -1 turned into a swapped
+// comparison. Coefficients other than +-1 are not handled here. nullopt if the
+// comparison or the element's update has another form.
 std::optional<Bound> BoundOf(const LoopExpressions& loop,
                              const HloInstruction* while_op,
                              const Place& comparison) {
@@ -130,7 +142,9 @@ bool EndsAfterOneIteration(const LoopExpressions& loop,
          !Holds(comparison.inst->comparison_direction(), values[0], values[1]);
 }
 
-// How often the body runs, for exact arithmetic; nullopt if for ever.
+// How often the body runs with exact arithmetic; nullopt if forever. For `!=`
+// the limit must be hit exactly; for `==` a loop with a nonzero step runs at
+// most once.
 std::optional<absl::int128> Iterations(const Bound& bound, int64_t init) {
   const absl::int128 distance = absl::int128(bound.limit) - init;
   const absl::int128 step = bound.step;
@@ -168,6 +182,7 @@ std::optional<absl::int128> Iterations(const Bound& bound, int64_t init) {
   return std::nullopt;
 }
 
+// Iterations, provided that the first and last value fit the element's type.
 std::optional<int64_t> TripCount(const Bound& bound, int64_t init) {
   std::optional<absl::int128> count = Iterations(bound, init);
   if (!count.has_value()) return std::nullopt;
@@ -202,7 +217,9 @@ std::optional<int64_t> KnownTripCount(const HloInstruction* while_op) {
   return count;
 }
 
-// Runs condition and integer scalars.
+// Executes the condition and the integer scalars it depends on. First the set
+// of state elements that matter is closed under "the next value reads it", then
+// all of them step together, as in the loop itself.
 std::optional<int64_t> CountByRunning(const LoopExpressions& loop,
                                       int64_t max_iterations) {
   LoopExpressions::State state;
@@ -295,6 +312,8 @@ std::optional<int64_t> ComputeWhileLoopTripCount(
   return CountByRunning(loop, max_brute_force_iters);
 }
 
+// A conjunction ends when its first conjunct fails, so each conjunct of known
+// trip count is an upper bound.
 std::optional<int64_t> ComputeWhileLoopTripCountUpperBound(
     const HloInstruction* while_op) {
   if (auto count = ComputeWhileLoopTripCount(while_op)) return count;

@@ -26,6 +26,8 @@ namespace xla {
 namespace {
 
 // The marks of one allocation: start → (end, the value that was written last).
+// An interval map: disjoint [begin, end) pieces of an allocation and the value
+// that was written there last. Setting a range splits the pieces at its ends.
 class Marks {
  public:
   void Set(int64_t begin, int64_t end, const HloValue* value) {
@@ -84,6 +86,10 @@ bool ReadsNothing(HloOpcode opcode) {
   }
 }
 
+// Executes the schedule on a model of memory. Each definition marks its slice
+// with its value; each read checks that all bytes of the slice still carry the
+// mark of a value that the position may hold. Any overwrite of a live value is
+// found this way, independently of how live ranges were computed.
 class Replay {
  public:
   Replay(const BufferAssignment& assignment, const HloSchedule& schedule,

@@ -60,6 +60,8 @@ absl::Status CheckBlock(const AllocationBlock& block) {
   return Bad(block, "has slices that do not make up its size");
 }
 
+// Collects rings of colocated blocks. Rings come from the caller and are
+// checked: closed, complete, and with one sliced member at most.
 absl::StatusOr<std::vector<Group>> MakeGroups(
     absl::Span<AllocationBlock* const> blocks) {
   const absl::flat_hash_set<const AllocationBlock*> known(blocks.begin(),
@@ -104,6 +106,9 @@ absl::StatusOr<std::vector<Group>> MakeGroups(
   return groups;
 }
 
+// Groups without slices are an ordinary packing problem. Members of a group
+// that overlap in time are merged into one lifetime, because they have the same
+// offset.
 absl::StatusOr<bool> PackWithoutSlices(std::vector<Group>& groups,
                                        int64_t max_size, int64_t alignment) {
   packing::PackingProblem problem;
@@ -139,7 +144,9 @@ absl::StatusOr<bool> PackWithoutSlices(std::vector<Group>& groups,
   return plan->solution.height <= max_size;
 }
 
-// Best fit of groups with and without slices, in the given order.
+// Best fit of groups in the given order, where the slices of a sliced group may
+// start at different times. The finder returns one chunk per slice, and
+// possibly an empty one on top for colocated blocks that are larger.
 class SlicedPacker {
  public:
   SlicedPacker(int64_t max_size, int64_t alignment,

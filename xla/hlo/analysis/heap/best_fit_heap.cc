@@ -24,6 +24,12 @@
 #include "xla/hlo/analysis/packing/packing_items.h"
 #include "xla/hlo/analysis/packing/packing_problem.h"
 
+// Heap algorithms that first record the lifetimes of all buffers (one tick per
+// allocation or deallocation) and place them afterwards, when all intervals are
+// known. Placing in order of decreasing size, or of decreasing lifetime, with
+// best fit is the usual heuristic for dynamic storage allocation, which is
+// NP-hard.
+
 namespace xla {
 namespace {
 
@@ -96,6 +102,9 @@ int64_t IntervalRecordingHeap<BufferType>::GroupSize(int64_t index) const {
   return size;
 }
 
+// Colocated buffers become one group: same offset, size of the largest.
+// Lifetimes of a group that overlap are merged; those that do not stay
+// separate, so that other buffers may use the memory in between.
 template <typename BufferType>
 packing::PackingProblem IntervalRecordingHeap<BufferType>::MakeProblem(
     const std::vector<int64_t>& indices, int64_t alignment) const {
@@ -156,6 +165,9 @@ void IntervalRecordingHeap<BufferType>::FindColocationTimes() {
   }
 }
 
+// The sort key by heuristic: spatial (size first), temporal (lifetime first),
+// or by phases, where time is divided into windows and buffers that cross a
+// window boundary are placed before those within one.
 template <typename BufferType>
 auto GlobalDecreasingSizeBestFitHeap<BufferType>::KeyOf(
     const BufferInterval& interval, int64_t end_of_time) const -> Key {

@@ -10,6 +10,11 @@
 #include "absl/strings/str_cat.h"
 #include "xla/hlo/analysis/heap/heap_result.h"
 
+// An interval tree as a treap: a binary search tree by start time and a heap by
+// pseudo-random priority, so its expected depth is logarithmic. subtree_end,
+// the latest end in a subtree, prunes searches for overlaps. Priorities come
+// from a counter, which makes the shape deterministic.
+
 namespace xla {
 namespace {
 
@@ -63,6 +68,7 @@ void BufferIntervalTree::UpdateToRoot(Node* node) {
   for (; node != nullptr; node = node->parent) Update(node);
 }
 
+// Inserts as a leaf and rotates up while the heap order is violated.
 void BufferIntervalTree::Add(int64_t start, int64_t end, const Chunk& chunk) {
   Node* node;
   if (unused_.empty()) {
@@ -96,6 +102,8 @@ void BufferIntervalTree::Add(int64_t start, int64_t end, const Chunk& chunk) {
   }
 }
 
+// Rotates the node down to a leaf, the child of higher priority up each time,
+// and cuts it off. Nodes are recycled.
 bool BufferIntervalTree::Remove(int64_t start, int64_t end,
                                 const Chunk& chunk) {
   Node* found = nullptr;
@@ -129,6 +137,9 @@ void BufferIntervalTree::Clear() {
   unused_.clear();
 }
 
+// In-order traversal restricted to overlapping nodes: subtrees that end before
+// `start` are skipped, and the first node that starts after `end` finishes the
+// traversal. O(log n + nodes visited).
 void BufferIntervalTree::ApplyToSortedNodesOverlapping(
     int64_t start, int64_t end, absl::FunctionRef<bool(const Node*)> fn) const {
   std::vector<const Node*> path;  // nodes whose left side is done
@@ -170,6 +181,7 @@ std::vector<HeapChunk> BufferIntervalTree::ChunksOverlappingInTime(
   return chunks;
 }
 
+// Difference array over the interval; both ends are inclusive.
 std::vector<int64_t> BufferIntervalTree::MemoryUsedInInterval(
     int64_t start, int64_t end) const {
   if (end < start) return {};

@@ -100,6 +100,8 @@ class Replay {
   HeapSimulatorTrace trace_;
 };
 
+// Values that take no part: constants unless asked for, and anything outside of
+// buffers_to_assign.
 bool Replay::IsIgnored(const HloValue& value) const {
   if (!options_.alloc_constants &&
       value.instruction()->opcode() == HloOpcode::kConstant) {
@@ -163,6 +165,8 @@ void Replay::Share(const HloValue& value, const HloValue& with) {
   Trace(Event::SHARE_WITH, value, with.id());
 }
 
+// Only an operand that is alone in its buffer qualifies: the other values of a
+// shared buffer may be needed later.
 const HloValue* Replay::FindReusableOperand(const HloValue& value) const {
   HloInstruction* inst = value.instruction();
   if (inst->opcode() == HloOpcode::kCopy) return nullptr;
@@ -183,6 +187,9 @@ const HloValue* Replay::FindReusableOperand(const HloValue& value) const {
   return nullptr;
 }
 
+// Values of one HloBuffer share memory by construction (ShareWith its first
+// value). Other values may take over the memory of an operand that ends at this
+// very time; it is freed first, so that the algorithm sees one continuous use.
 void Replay::Start(const HloValue& value) {
   State& state = state_[value.id()];
   state.is_live = true;
@@ -213,6 +220,9 @@ void Replay::Start(const HloValue& value) {
   Trace(Event::ALLOC, value);
 }
 
+// Plays the live ranges time by time, starts before ends. The second algorithm
+// counts live bytes without placing anything; the difference between the two
+// heap sizes is the fragmentation.
 absl::StatusOr<HeapSimulator::Result<HloValue>> Replay::Run(
     const HloLiveRange& live_range, bool whole_module) {
   absl::StatusOr<std::vector<Step>> steps = MakeSteps(live_range);

@@ -18,6 +18,13 @@
 #include "xla/hlo/analysis/heap/slice_time_permutation_iterator.h"
 #include "xla/hlo/analysis/packing/packing_items.h"
 
+// Finds a place for a block whose slices become live at different times. For
+// one permutation (which slice starts when), each slice restricts the offset of
+// the block to a set of ranges given by the free chunks at its start time;
+// intersecting these sets gives all feasible offsets at once (OffsetsFor).
+// Trying the permutations one by one is factorial in the number of slices,
+// which is small.
+
 namespace xla {
 
 using packing::AlignUp;
@@ -43,6 +50,8 @@ SlicedAllocationFinder::SlicedAllocationFinder(
       << "free chunks are needed for the start time of each slice";
 }
 
+// Intersects sorted lists of ranges, one list per slice; linear in the number
+// of free chunks for each slice.
 std::vector<SlicedAllocationFinder::Range> SlicedAllocationFinder::OffsetsFor(
     absl::Span<const int64_t> permutation) const {
   constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
@@ -96,6 +105,8 @@ SlicedAllocationFinder::FindForOffset(int64_t offset) const {
   return {};
 }
 
+// The preferred offset if it is feasible; otherwise best fit: the smallest free
+// chunk, as of the last start time, that holds the whole block.
 SlicedAllocationFinder::ChunksSortedBySliceTime SlicedAllocationFinder::Find()
     const {
   if (free_chunks_.empty()) return {};

@@ -8,13 +8,21 @@
 #include "xla/hlo/analysis/packing/occupancy_tree.h"
 #include "xla/hlo/analysis/packing/packing_items.h"
 
+// Best fit in a given order: each item goes into the smallest gap between the
+// blocks that are live together with it, or on top of them. Two representations
+// of the placed blocks share the gap search. A sorted list is O(n) per item
+// with a small constant; the tree over time (OccupancyTree) returns the union
+// of the occupied ranges and pays off for many items.
+
 namespace xla::packing {
 namespace {
 
 // Up to so many items a list of all that are placed is faster than a tree.
 constexpr int64_t kMaxListedItems = 1000;
 
-// The smallest gap so far below blocks that are shown in the order of offsets.
+// Finds the smallest sufficient gap below blocks that are visited in ascending
+// order of offset. Blocks may overlap, since blocks that are not live together
+// may share memory.
 class GapSearch {
  public:
   explicit GapSearch(const PackingItem& item) : item_(item) {}

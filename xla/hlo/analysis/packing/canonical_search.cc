@@ -13,6 +13,14 @@
 #include "xla/hlo/analysis/packing/packing_items.h"
 #include "xla/hlo/analysis/packing/placement_search.h"
 
+// Complete search with restarts. A run explores canonical packings
+// (PlacementSearch) depth first in the order of a few sort keys, until it
+// proves the result or uses up its steps; the budgets follow the universal
+// restart sequence of Luby, Sinclair and Zuckerman (1993), which is within a
+// logarithmic factor of the best fixed sequence. Restarts perturb the keys and
+// raise the load of the sections where earlier runs failed, so that difficult
+// sections are decided first.
+
 namespace xla::packing {
 namespace {
 
@@ -102,7 +110,9 @@ SearchOutcome PartSearch::Run(int64_t max_steps) {
   return SearchOutcome::kGaveUp;
 }
 
-// Items that no chain of common times connects go apart.
+// Connected components of the overlap graph, by one sweep over start times.
+// Parts that are never live together share no constraint and are solved one
+// after the other.
 std::vector<std::vector<int>> IndependentParts(const PackingItems& items) {
   std::vector<int> by_start(items.items.size());
   std::iota(by_start.begin(), by_start.end(), 0);

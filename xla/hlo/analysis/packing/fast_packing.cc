@@ -14,7 +14,8 @@
 namespace xla::packing {
 namespace {
 
-// The free memory below the top of a heap.
+// Free list of a heap: free ranges indexed by offset, for coalescing, and by
+// size, for best fit. Ranges never touch each other or the top.
 class Gaps {
  public:
   // Returns the offset.
@@ -73,7 +74,9 @@ class Gaps {
   std::set<std::pair<int64_t, int64_t>> by_size_;  // size, begin
 };
 
-// The height over each section: largest over a range; assignment to a range.
+// Segment tree with range assignment and range maximum. Assignments are pushed
+// down lazily. A raise never lowers a height, so the maximum of a node under an
+// assignment is the assigned height itself.
 class Heights {
  public:
   explicit Heights(int num_sections) {
@@ -132,6 +135,8 @@ int SplitLevel(const PackingItem& item) {
 
 }  // namespace
 
+// Replays allocations and deallocations in time order through a best-fit free
+// list. O(n log n).
 std::vector<int64_t> PackByMerging(const PackingItems& items) {
   // Section, whether it starts, item.
   std::vector<std::tuple<int, bool, int>> events;
@@ -160,6 +165,9 @@ std::vector<int64_t> PackByMerging(const PackingItems& items) {
   return offsets;
 }
 
+// Stacks items on a skyline over time, items that cross the middle of long
+// stretches first; what lies within one half is never live together with the
+// other half.
 std::vector<int64_t> PackBySplitting(const PackingItems& items) {
   std::vector<int> order(items.items.size());
   std::iota(order.begin(), order.end(), 0);

@@ -14,7 +14,8 @@
 namespace xla::packing {
 namespace {
 
-// Largest value over ranges, in O(n log n) space and O(1) time per query.
+// Sparse table: level k holds maxima of windows of 2^k, and two overlapping
+// windows cover any range. O(n log n) space, O(1) per query.
 class RangeMaximum {
  public:
   explicit RangeMaximum(std::vector<double> values) {
@@ -61,6 +62,8 @@ std::vector<double> ItemOrder::MostOverSections(
   return result;
 }
 
+// Lexicographic by the keys, descending; the index breaks ties, so that the
+// order is deterministic.
 std::vector<int> ItemOrder::SortedBy(absl::Span<const OrderKey> keys,
                                      std::vector<int> part,
                                      const std::vector<double>& load,

@@ -6,6 +6,12 @@
 #include "absl/types/span.h"
 #include "xla/hlo/analysis/packing/packing_items.h"
 
+// Segment tree over time whose nodes hold sorted, disjoint extents of memory.
+// during_all has what is taken during the node's whole time range and is
+// inherited by all descendants; during_some has what is taken at any time
+// inside. A query unites during_all along the way down and during_some of the
+// canonical nodes.
+
 namespace xla::packing {
 
 OccupancyTree::OccupancyTree(int num_sections) {
@@ -13,6 +19,8 @@ OccupancyTree::OccupancyTree(int num_sections) {
   nodes_.resize(2 * static_cast<int64_t>(size_));
 }
 
+// Inserts and coalesces: extents that overlap or touch the new one become part
+// of it, so the list stays sorted and disjoint.
 void OccupancyTree::Insert(const Extent& extent, Extents& extents) {
   // The first that ends at or behind the begin; those that begin at or before
   // the end become one with it.
@@ -46,6 +54,7 @@ void OccupancyTree::Add(const SectionRange& range, const Extent& extent) {
   Add(1, 0, size_, range, extent);
 }
 
+// Merges two sorted lists of disjoint extents into taken_; linear.
 void OccupancyTree::Unite(const Extents& extents) {
   if (extents.empty()) return;
   if (taken_.empty()) {

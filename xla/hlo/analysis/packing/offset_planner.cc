@@ -45,6 +45,11 @@ constexpr Order kBestFitOrders[] = {
     {OrderKey::kArea, OrderKey::kDuration, OrderKey::kLoad},
 };
 
+// Heuristics first: skyline packing under several orders, then best fit, which
+// is quadratic and therefore limited in size. If none of them reaches the lower
+// bound (the maximum load) or the capacity, an exact search decides feasibility
+// of single heights: of the capacity if there is one, otherwise of heights
+// found by bisection.
 class Planner {
  public:
   Planner(const PackingProblem& problem, const OffsetPlannerOptions& options)
@@ -117,8 +122,11 @@ class Planner {
     return outcome;
   }
 
-  // The lower bound first, then halfway between the heights that were given up
-  // and the best; with larger slices from the start when they meet.
+  // Feasibility is monotone in the height, but the search may give up, which
+  // counts as infeasible for the current round. The lower bound is tried first,
+  // since packings are often tight, then the midpoint between the last height
+  // given up and the best solution. When the two meet, the next round starts
+  // over with twice the steps per height.
   void Bisect() {
     int64_t steps_left = options_.max_steps;
     for (int64_t slice = kFirstSlice; steps_left > 0 && !IsDone(); slice *= 2) {

@@ -40,6 +40,9 @@ absl::Status CheckPlace(const PackingProblem& problem, int64_t index,
 
 }  // namespace
 
+// Sweep over time with the live buffers in a map by offset: a buffer that
+// starts can only collide with its neighbours above and below. Independent of
+// the packers, O(n log n).
 absl::Status CheckPacking(const PackingProblem& problem,
                           const PackingSolution& solution, int64_t capacity) {
   const auto& buffers = problem.buffers;

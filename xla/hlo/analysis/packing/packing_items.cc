@@ -9,6 +9,10 @@
 #include "absl/container/inlined_vector.h"
 #include "xla/hlo/analysis/packing/packing_problem.h"
 
+// Reduces a problem before packing: time is compressed to the sections that
+// matter, groups become single items, and all sizes are divided by their
+// greatest common divisor, so that offsets become small integers.
+
 namespace xla::packing {
 namespace {
 
@@ -72,6 +76,8 @@ void JoinNeighbours(absl::InlinedVector<SectionRange, 1>& ranges) {
   ranges.resize(last + 1);
 }
 
+// The unit must divide all sizes and fixed offsets, and must be compatible with
+// alignments: those that divide the unit hold automatically.
 void ScaleToUnits(PackingItems& items) {
   int64_t unit = 0;
   for (const PackingItem& item : items.items) {

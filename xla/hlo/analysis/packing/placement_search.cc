@@ -13,11 +13,34 @@
 #include "absl/types/span.h"
 #include "xla/hlo/analysis/packing/packing_items.h"
 
+// Depth-first search over canonical packings: every item rests on the bottom or
+// on top of another item, and items are placed in ascending order of offset
+// (ties by rank), so each packing is generated once. base_[i] is the lowest
+// offset at which item i can still go given what is placed below it; it only
+// rises along a branch.
+//
+// Pruning:
+//  - Dominance. A branch that skips an item although it would have fitted there
+//    unobstructed is no better than the branch that places it (PassedOver,
+//    BoundPassedOver).
+//  - Section bounds. In each section of time, the lowest possible offset of the
+//    open items plus their total size must fit below the capacity
+//    (BoundSections).
+//  - Symmetry. Of equal items (twins) the one of lower rank is placed first.
+//  - Decomposition. When no open item crosses a section boundary, the parts on
+//    both sides are independent (SolveParts).
+//
+// All state changes go to a trail (changes_), and TakeBack undoes them down to
+// a mark, so that backtracking costs what the branch changed. Bounds are kept
+// with a witness, the item that proves them, and recomputed only when the
+// witness is no longer valid.
+
 namespace xla::packing {
 namespace {
 
 constexpr int64_t kInfinity = std::numeric_limits<int64_t>::max() / 4;
 
+// Whether two items are live together: a merge of their sorted ranges.
 bool Meet(const PackingItem& a, const PackingItem& b) {
   int i = 0;
   int j = 0;
@@ -82,6 +105,8 @@ PlacementSearch::PlacementSearch(const PackingItems& items,
   }
 }
 
+// Resets the state for a new order of ranks. The precomputed neighbour lists
+// are kept, which makes restarts cheap.
 SearchOutcome PlacementSearch::Run(const std::vector<int>& order,
                                    int64_t max_steps) {
   std::fill(open_load_.begin(), open_load_.end(), 0);
@@ -115,6 +140,8 @@ SearchOutcome PlacementSearch::Run(const std::vector<int>& order,
   return Solve(std::move(open), nothing);
 }
 
+// open_load_: bytes of open items per section; crossing_: open items that are
+// live on both sides of the boundary before a section.
 void PlacementSearch::AddToSections(int item, int sign) {
   const int64_t units = sign * size_[item];
   for (const SectionRange& range : items_[item].ranges) {
@@ -125,6 +152,8 @@ void PlacementSearch::AddToSections(int item, int sign) {
   }
 }
 
+// Puts the item at its base and raises the base of everything that is live with
+// it. False if something no longer fits.
 bool PlacementSearch::Place(int item) {
   const int64_t top = base_[item] + size_[item];
   placed_[item] = 1;
@@ -160,6 +189,8 @@ void PlacementSearch::TakeBack(size_t num_changes) {
   }
 }
 
+// Whether an open item could still begin below the top of this one, if it were
+// placed at its base. If nothing can, the item may as well go there.
 bool PlacementSearch::IsObstructed(int item) {
   const int64_t top = base_[item] + size_[item];
   const int known = obstacle_[item];
@@ -172,6 +203,10 @@ bool PlacementSearch::IsObstructed(int item) {
   return false;
 }
 
+// An item that was passed over must come to rest on an item placed later. Its
+// lowest offset is therefore at least the lowest top of the open items it
+// meets. False if that does not fit, or if nothing obstructs the place where it
+// was passed over.
 bool PlacementSearch::BoundPassedOver(int item) {
   // It fits where it was passed over, so this state is no better than the one
   // that was refuted.
@@ -192,6 +227,8 @@ bool PlacementSearch::BoundPassedOver(int item) {
   return lowest_[item] + size_[item] <= capacity_;
 }
 
+// A violated section is counted as a failure; restarts use the counts to decide
+// difficult sections earlier.
 bool PlacementSearch::BoundSections(const SectionRange& sections) {
   for (int s = sections.lo; s < sections.hi; ++s) {
     if (open_load_[s] == 0) continue;
@@ -217,6 +254,9 @@ bool PlacementSearch::BoundSections(const SectionRange& sections) {
   return true;
 }
 
+// Updates the lower bounds of all open items to the threshold, the (offset,
+// rank) of the last decision, and checks them. False: this branch holds no
+// solution.
 bool PlacementSearch::Bound(const Open& open, const Threshold& threshold) {
   for (int i : open.items) {
     if (placed_[i]) continue;
@@ -231,6 +271,8 @@ bool PlacementSearch::Bound(const Open& open, const Threshold& threshold) {
   return BoundSections(open.sections);
 }
 
+// Forced moves: items that nothing can obstruct any more are placed without
+// branching, until there are none.
 bool PlacementSearch::PlaceUnobstructed(Open& open,
                                         const Threshold& threshold) {
   for (bool again = true; again;) {
@@ -253,6 +295,8 @@ SearchOutcome PlacementSearch::Solve(Open open, const Threshold& threshold) {
   return SolveParts(open, threshold);
 }
 
+// Independent parts are solved one after the other, the smallest first. One
+// infeasible part makes the whole branch infeasible.
 SearchOutcome PlacementSearch::SolveParts(const Open& open,
                                           const Threshold& threshold) {
   const auto end_of_sections = crossing_.begin() + open.sections.hi;
@@ -295,6 +339,8 @@ bool PlacementSearch::HasUnplacedTwinBefore(int item) const {
   });
 }
 
+// Items that may be placed next. Some open item must begin below the lowest
+// possible top of all open items.
 std::vector<int> PlacementSearch::Candidates(const Open& open,
                                              const Threshold& threshold) const {
   // An item that begins where another open one could already end leaves room
@@ -313,6 +359,9 @@ std::vector<int> PlacementSearch::Candidates(const Open& open,
   return candidates;
 }
 
+// Tries the candidates from the lowest base upwards. Before the next candidate
+// is tried, the ones already tried count as passed over, which often ends the
+// loop.
 SearchOutcome PlacementSearch::Branch(const Open& open,
                                       const Threshold& threshold) {
   const std::vector<int> candidates = Candidates(open, threshold);

@@ -8,6 +8,12 @@
 
 #include "xla/hlo/analysis/packing/packing_items.h"
 
+// A k-d tree over the points (lo, hi), split alternately by either coordinate.
+// Each node knows the bounding box of its ranges and the least rank that is
+// still present. A query looks for the least rank within a quadrant (lo >=
+// window.lo and hi <= window.hi) and prunes subtrees by box and by the best
+// rank found so far.
+
 namespace xla::packing {
 namespace {
 
@@ -94,6 +100,8 @@ int RangeTree::LeastWithin(const SectionRange& window) const {
   return best == kNone ? -1 : best;
 }
 
+// With a predicate a subtree that lies entirely in the window cannot be decided
+// by its least rank alone, so the search goes down to the leaves.
 int RangeTree::LeastWithin(const SectionRange& window, int bound,
                            absl::FunctionRef<bool(int rank)> accept) const {
   if (nodes_.empty()) return -1;
@@ -124,6 +132,7 @@ int RangeTree::LeastWithin(const SectionRange& window, int bound,
   return best == bound ? -1 : best;
 }
 
+// Repairs the least rank on the path to the root.
 void RangeTree::Remove(int rank) {
   removed_[rank] = 1;
   for (int index = leaf_of_[rank]; index >= 0; index = nodes_[index].parent) {

@@ -10,6 +10,15 @@
 #include "xla/hlo/analysis/packing/packing_items.h"
 #include "xla/hlo/analysis/packing/range_tree.h"
 
+// A level rises from offset 0. At each level the sections not covered by a
+// block form maximal free runs; each run takes the first item in the given
+// order that fits into it, which splits the run. The level then jumps to the
+// next top of a block. Items with several ranges need a free run around each of
+// them.
+//
+// Finding the first item that fits is a query of a tree over (lo, hi) pairs
+// (RangeTree) instead of a scan over all items.
+
 namespace xla::packing {
 namespace {
 
@@ -195,6 +204,8 @@ class Packer {
     return true;
   }
 
+  // The run around each range of the item is split in two; both remainders are
+  // searched again at the same level.
   void Place(int rank, int64_t level) {
     const PackingItem& item = items_.items[order_[rank]];
     const int64_t offset = AlignUp(level, item.alignment);
