@@ -13,6 +13,16 @@
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 
+// The estimate follows the roofline idea: compute time and memory time overlap
+// almost completely (kOverlap), plus a constant per launch. Rates degrade for
+// small kernels that do not fill the device (LaunchOf, ComputeRate, ReadRate).
+//
+// Reads are charged in three tiers: distinct bytes come from memory, in whole
+// transactions where accesses are not coalesced; repeated reads of the same
+// array come from a cache that holds it (RereadRate); and repeated reads near
+// the same place, as windows of neighbouring elements make, come from the
+// nearest cache (NearRate).
+
 namespace xla::gpu {
 namespace {
 
@@ -50,7 +60,9 @@ double NetBytes(const OperandCost& reads, double size) {
   return std::min(size, size * reads.utilization());
 }
 
-// How often an element is read, where reads near a place are one.
+// How often an element is read, counting accesses near a common center once.
+// Accesses are grouped by center; a group that contains a near access
+// contributes at most one read per element.
 double DistinctUtilization(const OperandCost& reads) {
   double distinct = 0;
   for (size_t i = 0; i < reads.accesses.size(); ++i) {
@@ -108,6 +120,9 @@ double GpuPerformanceModel::ReadRateOf(const KernelCost& cost) const {
   return ReadRate(LaunchOf(cost, device_).blocks, device_);
 }
 
+// The time to read one operand. share_apart is the part of accesses that are
+// not coalesced; each of them moves a whole transaction for one element, unless
+// the rest of the transaction is used nearby.
 double GpuPerformanceModel::ReadSeconds(const OperandCost& reads,
                                         const Shape& shape,
                                         double bandwidth) const {
@@ -178,6 +193,10 @@ GpuPerformanceModel::Known GpuPerformanceModel::EstimateAll(
   return known;
 }
 
+// A consumer with many operands is re-estimated incrementally: the read times
+// of the operands that change are subtracted from and added to the sum, which
+// makes an estimate O(changed operands). Falls back to the full sum where the
+// launch, and with it the read rate, would change.
 EstimateRunTimeData GpuPerformanceModel::EstimatePair(
     const HloInstruction& producer, const HloInstruction& consumer,
     bool keep_output) {
@@ -298,6 +317,8 @@ double GpuPerformanceModel::SiblingBytesSaved(const HloInstruction& a,
   return apart - EstimateSiblingsTime(a, b).bytes_read;
 }
 
+// The producer is emitted once per distinct use inside of the consumer
+// (copies), not once per fusion.
 double GpuPerformanceModel::FusedIrSize(const HloInstruction& producer,
                                         const HloInstruction& consumer) {
   const KernelCost& inner = costs_.Get(producer);

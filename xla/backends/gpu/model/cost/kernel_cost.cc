@@ -12,6 +12,19 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape_util.h"
 
+// How a kernel reads an operand is a short list of accesses. Each has a place,
+// an identity for "which element is read": place 0 is the element with the
+// index of the kernel's result, other places are numbered as they come up.
+// Reads at the same place hit the same element and are combined by maximum;
+// reads at different places add up. An access also knows how often it happens
+// per element (utilization), how often its producer would be emitted there
+// (copies), whether neighbouring threads read neighbouring memory (coalesced),
+// and whether it is near a common center, as in stencils.
+//
+// The cost of fusing a producer into a consumer is composed from the two lists
+// without looking into either kernel (AddReadsWithin), so pricing a pair is
+// independent of the size of the kernels.
+
 namespace xla::gpu {
 namespace {
 
@@ -21,7 +34,8 @@ constexpr int kMaxFusionDepth = 16;
 // Up to here a list of operands is searched, beyond it is hashed.
 constexpr size_t kMaxSearched = 12;
 
-// Operands of a kernel that does not exist, each once.
+// The distinct operands of a hypothetical kernel. Short lists are searched
+// linearly; long ones switch to a hash table.
 class OperandList {
  public:
   explicit OperandList(size_t expected) {
@@ -86,9 +100,13 @@ bool IsAtPlace0(const OperandCost& reads) {
   return !reads.accesses.empty() && reads.accesses[0].place == 0;
 }
 
-// Adds to `slot` how the operand of a producer is read that is itself read as
-// `reads` says. `nested_place`: what the producer's place 0 is elsewhere than
-// at place 0, or 0 if that is where it is read.
+// Composition of accesses: the consumer reads the producer as `reads`, the
+// producer reads the operand as `operand`; adds to `slot` how the fused kernel
+// reads the operand. Utilizations and copies multiply. The producer's place 0
+// becomes each place at which the consumer reads it; its other places stay
+// distinct. `nested_place` stands for the producer's place 0 where the consumer
+// reads it elsewhere than at its own place 0; 0 if the producer's place 0 is
+// simply where it is read.
 void AddReadsWithin(const OperandCost& operand, const OperandCost& reads,
                     int32_t nested_place, OperandCost* slot) {
   const bool as_written = IsAtPlace0(reads) && reads.accesses.size() == 1;
@@ -167,6 +185,8 @@ double OperandCost::copies() const {
   return sum;
 }
 
+// Accesses at a known place are combined. Beyond kMaxAccesses the rest is
+// summed into the last entry, which loses places but keeps totals.
 void OperandCost::Add(const ValueAccess& access) {
   for (ValueAccess& known : accesses) {
     if (known.place != access.place) continue;
@@ -224,6 +244,8 @@ const KernelCost& KernelCosts::Get(const HloInstruction& kernel) {
   return costs_.emplace(&kernel, std::move(cost)).first->second;
 }
 
+// The cost of the pair and only the operands that change, so that callers can
+// update sums incrementally.
 PairCost KernelCosts::OfPair(const HloInstruction& producer,
                              const HloInstruction& consumer, bool keep_output) {
   const KernelCost& inner = Get(producer);
@@ -310,6 +332,8 @@ KernelCostWithOperands KernelCosts::Unique(const HloInstruction& kernel) {
   return std::move(list).Take();
 }
 
+// Two kernels side by side in one launch. Operands that both read are read
+// once; results of `a` that only `b` reads are not written.
 KernelCostWithOperands KernelCosts::Siblings(const HloInstruction& a,
                                              const HloInstruction& b) {
   const KernelCost& first = Get(a);

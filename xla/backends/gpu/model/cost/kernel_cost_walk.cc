@@ -16,6 +16,11 @@
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 
+// Derives a kernel's cost by one walk from the outputs to the parameters, in
+// reverse post order, so that all reads of a value are known when its own
+// operands are visited. Elementwise instructions pass the accesses of their
+// result on unchanged; everything else creates new places for its operands.
+
 namespace xla::gpu {
 namespace {
 
@@ -29,8 +34,8 @@ double Elements(const Shape& shape) {
   return array.IsArray() ? ShapeUtil::ElementsIn(array) : 0;
 }
 
-// How often the instruction reads an element of operand `i`, on average, to
-// compute its result once.
+// How often, on average, an element of operand `i` is read to compute the
+// result once; less than 1 for slices, more than 1 for broadcasts and windows.
 double ReadsPerElement(const HloInstruction& hlo, int64_t i) {
   const double operand = std::max(Elements(hlo.operand(i)->shape()), 1.0);
   const double result = Elements(hlo.shape());
@@ -74,8 +79,9 @@ int64_t StrideOf(const Shape& shape, int64_t dimension) {
   return stride;
 }
 
-// Elements of the operand between the place of the result and where the slice
-// or padding reads for it; nullopt for other instructions.
+// The distance in memory, in elements, between the result's place and where a
+// slice or pad reads for it; nullopt for other instructions. Small shifts of
+// the same value form a stencil whose reads are served by nearby caches.
 std::optional<int64_t> ShiftOf(const HloInstruction& hlo) {
   if (hlo.opcode() != HloOpcode::kSlice && hlo.opcode() != HloOpcode::kPad) {
     return std::nullopt;
@@ -225,6 +231,8 @@ bool IsLibraryKernel(const HloInstruction& instruction) {
   }
 }
 
+// Heroes define the loop of their kernel: the threads follow the operand's
+// memory order instead of the result's.
 bool KernelCostWalk::IsHero(const HloInstruction& hlo) const {
   if (hlo.opcode() == HloOpcode::kReduce) {
     return device_ == nullptr ||
@@ -238,6 +246,7 @@ void KernelCostWalk::RunOver(const Shape& shape) {
   cost_.iterations = std::max(cost_.iterations, Elements(shape));
 }
 
+// In-place updates write the update only, and run over its elements.
 void KernelCostWalk::WriteOutput(const HloInstruction& output) {
   const HloInstruction* last = SkipBitcasts(&output);
   if (last->opcode() == HloOpcode::kScatter) {
@@ -277,6 +286,8 @@ void KernelCostWalk::VisitInnerFusion(
   }
 }
 
+// An access near the center of a stencil, if the shift is small and all reads
+// of the value share one center. Strided slices open a center of their own.
 std::optional<ValueAccess> KernelCostWalk::ReadOfWindow(
     const HloInstruction& hlo, const OperandCost& reads) {
   const std::optional<int64_t> shift = ShiftOf(hlo);
@@ -298,6 +309,9 @@ std::optional<ValueAccess> KernelCostWalk::ReadOfWindow(
   return access;
 }
 
+// Charges one instruction for all accesses of its result and adds what it reads
+// of each operand. `slot` returns where an operand's accesses are collected;
+// null: not at all.
 void KernelCostWalk::Visit(const HloInstruction& hlo, const OperandCost& reads,
                            bool is_output,
                            absl::FunctionRef<OperandCost*(int64_t)> slot) {

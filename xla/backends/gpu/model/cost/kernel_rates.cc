@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+// Rates of an idealized device. A kernel with few blocks cannot use all cores,
+// and neither can it request memory at full bandwidth.
+
 namespace xla::gpu {
 namespace {
 

@@ -17,6 +17,11 @@
 #include "xla/status_macros.h"
 #include "xla/util.h"
 
+// Tiles through reshapes: groups of dimensions that hold the same elements on
+// both sides are matched (CommonFactors). Within a group a tile must be one
+// contiguous run of elements (RunOf), which the other side's dimensions then
+// have to express as {1, ..., part, whole, ...} (SplitRun).
+
 namespace xla::gpu {
 namespace {
 
@@ -62,7 +67,8 @@ std::optional<Run> RunOf(absl::Span<const int64_t> dimensions,
   return run;
 }
 
-// The tile of dimensions that hold the same elements that is the run.
+// Splits a run of elements over dimensions from minor to major. False if the
+// run's boundaries do not fall on boundaries of the dimensions.
 bool SplitRun(const Run& run, absl::Span<const int64_t> dimensions,
               Tile* result) {
   Tile reversed;

@@ -87,7 +87,10 @@ absl::Status CheckIsTiled(const HloInstruction& hlo) {
   return absl::OkStatus();
 }
 
-// All programs together compute each element once.
+// Whether all programs together compute each element of an output exactly once:
+// each of its dimensions is either whole in every program or tiled in step with
+// one dimension of the result, and every dimension of the result that is tiled
+// is used.
 bool CoversOnce(const Shape& shape, const Tile& tile, const TiledKernel& kernel,
                 const Tile& result_tile, const Shape& result) {
   uint64_t used = 0;
@@ -123,6 +126,9 @@ int64_t TiledKernel::ProgramsAlong(uint64_t dimensions) const {
   return product;
 }
 
+// Checks once whether all instructions can be tiled at all; the tilings that
+// are tried afterwards only propagate sizes. The largest output defines the
+// tiling.
 absl::StatusOr<TileableKernel> TileableKernel::Create(
     const HloFusionAdaptor& fusion) {
   TileableKernel kernel;
@@ -168,6 +174,10 @@ const Shape& TileableKernel::result_shape() const {
   return nodes_[result_].hlo->shape();
 }
 
+// Propagates the result's tile backwards through all nodes in reverse post
+// order. A node may be needed in several different tiles, each of which becomes
+// a value of its own; equal tiles are shared. At the end values are renumbered
+// operands first.
 absl::StatusOr<TiledKernel> TileableKernel::Tiled(
     absl::Span<const int64_t> sizes) const {
   const Shape& result = result_shape();

@@ -23,6 +23,12 @@
 #include "xla/status_macros.h"
 #include "xla/util.h"
 
+// Estimates the run time of a kernel under one tiling, and searches for the
+// best tiling. Tile sizes are powers of two (or the whole dimension), so the
+// space is a grid of exponents. A coarse grid of every other exponent is tried
+// first, limited to kMaxTilings combinations by cutting major dimensions; hill
+// climbing over single steps then refines the best point.
+
 namespace xla::gpu {
 namespace {
 
@@ -37,8 +43,10 @@ double ElementBytes(const Shape& shape) {
   return std::max(ShapeUtil::ElementSizeInBits(shape) / 8.0, 1.0);
 }
 
-// How many times the bytes that are asked for are moved, in transactions. What
-// longer runs have of a neighbor's transaction, the caches give to that one.
+// How many times the requested bytes are moved, because memory is read in whole
+// transactions. Tiles whose contiguous runs are shorter than a transaction
+// waste the rest of it; of longer runs the partial transactions at both ends
+// are shared with neighbouring tiles through the caches.
 double Waste(const Shape& shape, const Tile& tile, double transaction) {
   if (!shape.has_layout()) return 1;
   double run = ElementBytes(shape);
@@ -51,8 +59,9 @@ double Waste(const Shape& shape, const Tile& tile, double transaction) {
   return std::max(transaction / run, 1.0);
 }
 
-// Registers of 4 bytes that hold the most of what is live at once, in the order
-// of the values.
+// The maximum number of 4-byte registers live at once, with values computed in
+// the given order and dying at their last use. Values that are recomputed at
+// each use (constants, iotas, views) take none.
 int64_t LiveRegisters(const TiledKernel& tiled) {
   std::vector<size_t> last_use(tiled.values.size());
   for (size_t i = 0; i < tiled.values.size(); ++i) {
@@ -177,6 +186,8 @@ class TilingSearch {
     } while (Next(steps, &position));
   }
 
+  // Hill climbing: one exponent up or down at a time, until no neighbour is
+  // better.
   void TryNeighbors() {
     for (bool better = true; better;) {
       better = false;
@@ -288,6 +299,8 @@ double TiledPerformanceModel::FlopsOfProgram(const TiledKernel& tiled) {
   return flops;
 }
 
+// `net` is what all programs read together, at most the size of the array;
+// whatever is read beyond that is a reread at cache speed.
 void TiledPerformanceModel::AddReads(const TiledKernel& tiled,
                                      EstimateRunTimeData* data) const {
   struct Operand {
@@ -347,6 +360,9 @@ void TiledPerformanceModel::AddWrites(const TiledKernel& tiled,
   data->write_time = absl::Seconds(seconds);
 }
 
+// Chooses as many warps as the live values need registers and then charges
+// computation, reads and writes like the model for loop kernels, but by tile:
+// the same element read by several programs is moved once per program.
 absl::StatusOr<TiledRunTimeData> TiledPerformanceModel::EstimateRunTime(
     const TiledKernel& tiled) {
   const int64_t registers = LiveRegisters(tiled);

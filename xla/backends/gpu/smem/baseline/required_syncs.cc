@@ -15,6 +15,15 @@
 #include "xla/backends/gpu/smem/baseline/thread_mapping.h"
 #include "xla/status_macros.h"
 
+// Two passes over the statements in order of position. RawFinder inserts what a
+// read after a write by other threads needs: it keeps a list of pending writes
+// and, when a read meets one that travels between threads, puts a barrier at
+// the latest place that is still after the write and not inside of a deeper
+// loop than necessary (Anchor). WarFinder then looks at each loop and inserts a
+// barrier at its end if a buffer is read in one iteration and written in the
+// next with no barrier on the way. Asynchronous copies and stores get commits,
+// waits and fences in the same way.
+
 namespace xla::gpu {
 namespace {
 
@@ -33,7 +42,8 @@ BufferId BaseOf(const kir::Kernel& kernel, BufferId buffer) {
   return kernel.buffers[buffer].alias.value_or(buffer);
 }
 
-// How far a value travels from its writer to its reader.
+// How far a value travels from its writer to its reader: not at all, to other
+// threads of the block, or to other blocks.
 enum class Reach { kThread, kBlock, kGrid };
 
 class SyncFinder {
@@ -273,9 +283,10 @@ class RawFinder : public SyncFinder {
     pending_ = std::move(left);
   }
 
-  // The statement before which something must stand that comes after the
-  // writes and before the reader: a child of the innermost block that holds
-  // the reader and one of the writes.
+  // The statement in front of which a barrier must stand that comes after the
+  // writes and before the reader: the child, around the reader, of the
+  // innermost block that also holds one of the writes. Hoisting it out of loops
+  // that hold only the reader saves executions.
   int Anchor(int reader, const std::vector<int>& writers) const {
     const std::vector<int>& around = positions_.entries()[reader].parents;
     size_t depth = 0;
@@ -291,6 +302,8 @@ class RawFinder : public SyncFinder {
     return depth < around.size() ? around[depth] : reader;
   }
 
+  // All reads of a statement are satisfied by one barrier of the widest scope
+  // that any of them needs.
   void VisitReads(int position, const kir::Expr& expr) {
     std::vector<int> writers, stores;
     bool grid = false, cp = false;
@@ -405,6 +418,9 @@ class RawFinder : public SyncFinder {
   bool authors_commits_ = false;
 };
 
+// A barrier anywhere between the last read of an iteration and the first write
+// of the next one, around the loop's back edge, is enough. Inner loops are
+// visited first, and a barrier at their end counts for the outer ones.
 class WarFinder : public SyncFinder {
  public:
   using SyncFinder::SyncFinder;
@@ -457,6 +473,8 @@ class WarFinder : public SyncFinder {
     absl::c_sort(bases_);
   }
 
+  // Buffers through which each thread passes values to itself only need no
+  // barriers at all.
   bool PassesAnywhere(BufferId base, const std::vector<Access>& writes) const {
     auto reads = reads_.find(base);
     if (reads == reads_.end()) return false;

@@ -11,6 +11,13 @@
 #include "xla/backends/gpu/kernel_ir/affine_expr.h"
 #include "xla/backends/gpu/kernel_ir/kir_ops.h"
 
+// Lets a buffer take over the memory of an earlier one whose live interval does
+// not intersect its own. Two passes: inner aliasing uses the precise intervals
+// within loops and requires that one buffer is computed from the other element
+// by element; outer aliasing uses the intervals at the level of the outermost
+// loop and has no such condition. Donors are searched from the innermost scope
+// outwards, latest allocation first.
+
 namespace xla::gpu {
 namespace {
 
@@ -32,7 +39,10 @@ std::string SizeKey(const kir::Buffer& buffer) {
   return absl::StrCat(constant, symbolic);
 }
 
-// Which buffers are computed from which, and how.
+// The data flow between buffers, at the granularity of whole buffers. Answers
+// which buffers lie on the paths between two others, and whether a buffer has
+// broadcast dimensions; both properties decide whether overwriting element by
+// element is safe.
 class DataFlow {
  public:
   explicit DataFlow(const kir::Kernel& kernel)
@@ -90,8 +100,8 @@ class DataFlow {
     }
   }
 
-  // A broadcast dimension begins with broadcast or expand, and stays where no
-  // other input of a pointwise operation fills it.
+  // Fixed point: a broadcast dimension starts at a broadcast or expand and
+  // persists through pointwise operations all of whose inputs have it.
   void FindBroadcasts() {
     broadcast_.assign(size_, false);
     for (bool changed = true; changed;) {
@@ -250,6 +260,8 @@ class Aliaser {
     return !inner_ || MayInnerAlias(alloc, *liveness_.Find(donor));
   }
 
+  // Every buffer on the path must keep elements in place, or be a broadcast;
+  // with a broadcast on the path both buffers must be indexed alike.
   bool MayInnerAlias(const AllocLiveness& alloc,
                      const AllocLiveness& donor) const {
     if (alloc.inner_aliasing_disabled || donor.inner_aliasing_disabled) {

@@ -23,6 +23,11 @@ bool IsSharedBase(const kir::Buffer& buffer) {
   return buffer.memory == kir::Memory::kShared && !buffer.alias.has_value();
 }
 
+// A stack of live allocations. Buffers wait until some barrier comes after
+// which memory may be reclaimed; the waiting ones are then pushed in order of
+// descending end, so that whatever ends first is on top. At a barrier
+// everything on top that has ended is popped. A buffer below a live one stays
+// allocated: the price of a stack.
 class StackAllocator {
  public:
   StackAllocator(const std::vector<LiveInterval>& lives, kir::Kernel& kernel)
@@ -99,6 +104,11 @@ std::vector<LiveInterval> EffectiveLives(const StackLiveness& liveness,
   return lives;
 }
 
+// Finds the fewest places for barriers that let promoted buffers be reclaimed:
+// each one opens an interval from its last read to the first write that follows
+// it, an existing barrier inside satisfies the interval, and otherwise one is
+// put at its end. This is the greedy solution of interval stabbing, which is
+// optimal.
 std::vector<int> PromotionBarriers(const kir::Kernel& kernel,
                                    const KernelPositions& positions,
                                    const StackLiveness& liveness,
@@ -150,6 +160,8 @@ int64_t StackAlignment(const kir::Kernel& kernel, const kir::Buffer& buffer) {
   return kDefaultAlignment;
 }
 
+// Buffers are handed to the allocator at their first write; only block and grid
+// barriers reclaim.
 absl::Status StackAllocate(const KernelPositions& positions,
                            const std::vector<LiveInterval>& lives,
                            kir::Kernel& kernel) {

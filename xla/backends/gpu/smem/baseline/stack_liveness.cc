@@ -12,6 +12,13 @@
 #include "xla/backends/gpu/kernel_ir/kir_ops.h"
 #include "xla/status_macros.h"
 
+// One walk over the statements gives every buffer two live intervals. The inner
+// interval runs from the first write to the last read by position, as if loops
+// were straight-line code; the outer one is widened to the whole outermost
+// loop, inside of the allocation's scope, that contains an access, because
+// values may be carried around its back edge. Trivial loops (one iteration, or
+// bound to threads) do not count as loops.
+
 namespace xla::gpu {
 namespace {
 
@@ -129,8 +136,9 @@ class Walker {
   }
 
   // Whether a serial loop around a read repeats it for the same elements: the
-  // loop is not one of those around the write, and the indices (or the axes,
-  // where they are declared) have nothing of it.
+  // loop is not one of those around the write, and neither the indices nor
+  // (where declared) the axes mention it. The value is then needed again in the
+  // next iteration, so inner aliasing is ruled out for the buffer.
   bool SerialBroadcast(const kir::Operand& operand, int position) const {
     const std::vector<int>& loops = positions_.entries()[position].loops;
     auto written = writes_.find(operand.buffer);

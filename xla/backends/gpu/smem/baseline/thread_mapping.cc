@@ -12,6 +12,12 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 
+// Decides whether a value travels between threads, dimension by dimension
+// (tid.x to bid.z). Loops bound to a dimension are replaced by start + step *
+// id, so that indices of a writer and a reader can be compared as expressions
+// in thread ids, serial loops and constants. If they agree in all dimensions,
+// each thread reads what it wrote itself.
+
 namespace xla::gpu {
 namespace {
 
@@ -95,6 +101,9 @@ bool ThreadMapping::IsParallel(int position, const kir::Operand& operand,
   });
 }
 
+// Whether everything computed from this statement's result is itself the same
+// for all values of the dimension. Follows register values forwards to their
+// readers.
 bool ThreadMapping::IsRedundant(int position, int dimension) const {
   absl::flat_hash_set<kir::BufferId> seen;
   std::vector<int> work = {position};
@@ -117,6 +126,9 @@ bool ThreadMapping::IsRedundant(int position, int dimension) const {
   return true;
 }
 
+// Canonical form of one index: coefficients of thread ids, and for each serial
+// loop its coefficient with its number of trips. Names of loops do not matter.
+// False if the index is not affine.
 bool ThreadMapping::ShapeOf(int position, const AffineExpr& index,
                             Shape* shape) const {
   std::optional<AffineExpr::Linear> linear = index.AsLinear();
@@ -146,6 +158,9 @@ bool ThreadMapping::AxesDiffer(int write_position, int read_position,
          !reader->ids.empty() && writer->ids != reader->ids;
 }
 
+// Whether writer and reader address the same elements as functions of the
+// thread. A row without any thread id belongs to its thread entirely, whatever
+// the loops are.
 bool ThreadMapping::SameIndex(int write_position, const kir::Operand& write,
                               int read_position, const kir::Operand& read,
                               int dimension) const {
@@ -174,6 +189,8 @@ bool ThreadMapping::SameIndex(int write_position, const kir::Operand& write,
   return true;
 }
 
+// Whether a value may go from one thread (or block) to another along the
+// dimension.
 bool ThreadMapping::Passes(int write_position, const kir::Operand& write,
                            int read_position, const kir::Operand& read,
                            int dimension) const {

@@ -63,6 +63,12 @@ bool Repeats(const kir::Loop& loop) {
   return OfOneThread(loop) && Trips(loop).value_or(2) > 1;
 }
 
+// Finds the live interval of every register array. An array lives from its
+// first write to its last read, extended over every loop in which a value may
+// survive from one iteration to the next. A loop needs no extension if each
+// iteration reads only elements that it wrote before itself (Covered), which is
+// decided symbolically by equal index expressions or, for constant loops, by
+// listing the elements.
 class Finder {
  public:
   explicit Finder(const kir::Kernel& kernel) : kernel_(kernel) {
@@ -277,6 +283,8 @@ class Finder {
     return false;
   }
 
+  // Arrays with a read that is not covered by any write (or that are
+  // zero-initialized) live from their allocation.
   void FindLife(int b) {
     Array& array = arrays_[b];
     const kir::Buffer& buffer = kernel_.buffers[b];

@@ -18,6 +18,14 @@
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 #include "xla/backends/gpu/kernel_ir/kir_ops.h"
 
+// Flattens a kernel into sequences of nodes with a gap before, between and
+// after them; gaps are the places where barriers may be inserted. While
+// descending, Context tracks what is true of every gap inside: whether all
+// threads of the block (or of a warp) pass it equally often, how often it
+// executes, and whether it surely does. Barriers are summarized bottom-up, so
+// that a loop or branch counts as a barrier itself if every path through it
+// contains one.
+
 namespace xla::gpu {
 namespace {
 
@@ -121,6 +129,10 @@ void SmemFlow::Build(const std::vector<kir::Statement>& body, int sequence,
   }
 }
 
+// A thread loop is passed by the whole block only if it has as many iterations
+// as there are threads; a serial loop only if its bounds do not vary between
+// threads. Loops that the hardware executes as one instruction have no usable
+// gaps.
 void SmemFlow::BuildLoop(const kir::Loop& loop, int node, Context context) {
   const AffineExpr extent = loop.stop - loop.start;
   const std::optional<int64_t> span = extent.AsConstant();
@@ -183,6 +195,7 @@ void SmemFlow::BuildIf(const kir::If& branch, int node, Context context) {
   }
 }
 
+// Whether passing this node makes the block (or the warp) meet.
 void SmemFlow::SummarizeBarriers(int node, const Context& context) {
   FlowNode& n = nodes_[node];
   if (const kir::Sync* sync = n.statement->As<kir::Sync>()) {
@@ -249,6 +262,8 @@ bool SmemFlow::Varies(const kir::Expr& expr) const {
   return false;
 }
 
+// Fixed point: a register array varies between threads if it is computed from
+// something that does, or is written in a branch that not all threads take.
 void SmemFlow::FindVaryingBuffers() {
   varying_buffers_.assign(kernel_->buffers.size(), false);
   if (num_threads() == 1) return;
@@ -300,6 +315,7 @@ void SmemFlow::FindVaryingBuffers() {
   varying_names_ = names;
 }
 
+// Whether every thread of the block executes the node, equally often.
 bool SmemFlow::RunByAllThreads(int node) const {
   for (int owner = Parent(node); owner >= 0; owner = Parent(owner)) {
     const kir::Loop* loop = AsLoop(owner);
@@ -325,6 +341,9 @@ bool SmemFlow::RunByAllThreads(int node) const {
   return true;
 }
 
+// Records an access together with the facts that hazards depend on. A write is
+// redundant if all threads write the same value to the same element; such
+// writes do not race with each other.
 void SmemFlow::AddAccess(int node, const kir::Expr& expr,
                          const kir::Operand& operand, bool write,
                          const Context& context) {

@@ -19,6 +19,13 @@
 #include "xla/backends/gpu/kernel_ir/affine_expr.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 
+// Footprints by enumeration: for every thread and every iteration of the loops
+// around an access, which element is touched. Per element only the owner is
+// kept (a thread and a warp, or "several"), so comparing two footprints is
+// linear in the overlap and independent of the number of iterations.
+// Enumeration has a budget; beyond it, or with indices that depend on data, a
+// footprint is unknown and conflicts with everything in its buffer.
+
 namespace xla::gpu {
 namespace {
 
@@ -63,7 +70,10 @@ struct LoopPrograms {
   int64_t held = 0;
 };
 
-// All points (threads and iterations) of one access.
+// Runs the loop nest around one access as a small program. Indices, bounds and
+// guards are compiled to AffinePrograms over slots (thread ids, then loop
+// indices). Guards that cannot be compiled are ignored, which can only enlarge
+// the footprint.
 class Enumerator {
  public:
   Enumerator(const SmemFlow& flow, const FlowAccess& access,
@@ -247,6 +257,7 @@ SmemFootprints::Owners SmemFootprints::Enumerate(
   return owners;
 }
 
+// A block of one thread or one warp has no wider conflicts.
 ThreadConflict SmemFootprints::Limit(ThreadConflict conflict) const {
   if (flow_.num_threads() == 1) {
     return std::min(conflict, ThreadConflict::kSameThread);
@@ -273,6 +284,8 @@ ThreadConflict Meet(int16_t thread_a, int16_t warp_a, int16_t thread_b,
 
 }  // namespace
 
+// Compares owners unit by unit over the common bytes; the unit divides both
+// element sizes and the distance of the two buffers.
 ThreadConflict SmemFootprints::Between(int a, int64_t address_a, int b,
                                        int64_t address_b) const {
   const kir::BufferId x = flow_.accesses()[a].buffer;

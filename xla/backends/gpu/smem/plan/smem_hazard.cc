@@ -12,6 +12,14 @@
 #include "xla/backends/gpu/kernel_ir/affine_expr.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 
+// An arc is a pair of accesses that must be ordered, with all gaps at which a
+// barrier would order them. For accesses of one iteration the gaps lie on the
+// way up from the first access to the common sequence, across it, and down to
+// the second. For a dependence carried by a loop the way goes around the loop's
+// back edge. Ranges of gaps are half the story; whether an existing barrier
+// already lies on the way is answered by prefix counts per sequence, in O(1)
+// per range.
+
 namespace xla::gpu {
 namespace {
 
@@ -41,6 +49,8 @@ SmemHazards::SmemHazards(const SmemFlow& flow, const SmemFootprints& footprints)
   SetExtraBarriers({});
 }
 
+// Rebuilds the prefix counts of barriers, existing ones (nodes) and planned
+// ones (gaps), separately for barriers of the block and of the warp.
 void SmemHazards::SetExtraBarriers(const std::vector<int>& block_gaps,
                                    const std::vector<int>& warp_gaps) {
   const absl::flat_hash_set<int> block(block_gaps.begin(), block_gaps.end());
@@ -83,7 +93,9 @@ int SmemHazards::IndexIn(int node, int sequence) const {
   return node < 0 ? -1 : flow_.nodes()[node].index;
 }
 
-// Gaps first..last of a sequence, and the nodes between them.
+// Adds the gaps first..last of a sequence to the arc, and marks it covered if a
+// barrier lies among them. In small kernels gaps inside loops that certainly
+// run are offered as well.
 void SmemHazards::Pass(SmemArc* arc, int sequence, int first, int last,
                        bool warp, bool inside) const {
   if (first > last) return;
@@ -155,6 +167,8 @@ void SmemHazards::PassDown(SmemArc* arc, int node, int stop_sequence,
   }
 }
 
+// Builds the way from one access to the other; see the top of the file.
+// carried: the loop whose back edge is taken, or -1.
 SmemArc SmemHazards::MakeArc(int from, int to, int carried,
                              ThreadConflict conflict) const {
   const FlowAccess& a = flow_.accesses()[from];
@@ -224,6 +238,8 @@ bool SmemHazards::ArrivesAndWaits(const SmemArc& arc) const {
   return false;
 }
 
+// Whether the second access can follow the first in the same iteration: it
+// comes later, and the two are not in different branches of a uniform if.
 bool SmemHazards::Forward(int from, int to) const {
   const FlowAccess& a = flow_.accesses()[from];
   const FlowAccess& b = flow_.accesses()[to];
@@ -323,6 +339,9 @@ std::vector<int64_t> LoopValues(const SmemFlow& flow, int loop) {
 
 }  // namespace
 
+// The conflict within one iteration. If the coarse footprints overlap and
+// exactly one common loop influences the indices, footprints are recomputed for
+// each of its iterations, which often separates them.
 ThreadConflict SmemHazards::InIteration(int a, int b) const {
   const ThreadConflict coarse = footprints_.Between(a, 0, b, 0);
   if (coarse == ThreadConflict::kApart) return coarse;
@@ -342,9 +361,9 @@ ThreadConflict SmemHazards::InIteration(int a, int b) const {
   return worst;
 }
 
-// Whether both name the same element, another one in every iteration: the same
-// index, in which the loop's is multiplied by a number and all else is the same
-// for all threads and iterations.
+// Whether both accesses name the same element, a different one in each
+// iteration: equal indices, one of which is linear in the loop's index with
+// otherwise uniform terms. Then no dependence is carried by the loop.
 bool SmemHazards::EachIterationItsOwn(int a, int b, int loop) const {
   const FlowAccess& p = flow_.accesses()[a];
   const FlowAccess& q = flow_.accesses()[b];
@@ -377,6 +396,9 @@ bool SmemHazards::EachIterationItsOwn(int a, int b, int loop) const {
   return false;
 }
 
+// The conflict between different iterations. `far`: neighbouring iterations do
+// not conflict, only ones further apart, so that a whole iteration lies in
+// between and a barrier anywhere in the body is enough.
 ThreadConflict SmemHazards::AcrossIterations(int a, int b, int loop,
                                              bool* far) const {
   *far = false;
@@ -473,6 +495,7 @@ std::vector<SmemArc> SmemHazards::WithinBuffers(
   return arcs;
 }
 
+// The statements that are certainly executed on the way, in order.
 std::vector<SmemHazards::Step> SmemHazards::Walk(const SmemArc& arc) const {
   std::vector<Step> steps;
   for (const auto& [first, last] : arc.path) {

@@ -23,6 +23,17 @@
 #include "xla/backends/gpu/smem/plan/smem_search.h"
 #include "xla/status_macros.h"
 
+// The steps of planning:
+//  - model the kernel (SmemFlow), find who touches what (SmemFootprints) and
+//    which pairs of accesses need an order (SmemHazards);
+//  - collect the arcs within buffers that no barrier covers: they are required
+//    for correctness whatever the placement is;
+//  - search barrier sets and placements together (SmemSearch) and choose a
+//    point on the Pareto front by the reuse option;
+//  - compute the arcs between buffers that share bytes in the chosen placement,
+//    insert the barriers, waits and fences, and split barriers where that pays;
+//  - assign registers and check the limit.
+
 namespace xla::gpu {
 
 absl::StatusOr<SmemPlan> SmemPlanner::Plan() {
@@ -133,6 +144,8 @@ absl::Status SmemPlanner::CollectItems(std::vector<SmemLife> lives) {
   return absl::OkStatus();
 }
 
+// The baseline's addresses, as a seed for placements; empty if the stack
+// planner refuses the kernel.
 std::vector<int64_t> SmemPlanner::StackAddresses() const {
   std::vector<int64_t> addresses;
   StackPlanOptions options;
@@ -187,6 +200,9 @@ int SmemPlanner::MaxExtra() const {
   return options_.max_reuse_syncs.value_or(1 << 20);
 }
 
+// By default extra barriers must pay for themselves: a choice with more
+// barriers than promotion alone would add is taken only if its smaller
+// footprint lets more blocks run per multiprocessor.
 const SmemChoice& SmemPlanner::Choose(const std::vector<SmemChoice>& choices) {
   using Syncs = SmemPlanOptions::ReuseSyncs;
   if (options_.reuse_syncs == Syncs::kMinBytes ||
@@ -224,6 +240,9 @@ const SmemChoice& SmemPlanner::Least(const std::vector<SmemChoice>& choices,
   return *best;
 }
 
+// Only pairs that overlap in the chosen placement need an order. With symbolic
+// sizes the addresses of a later launch may differ, so overlap anywhere is
+// assumed.
 std::vector<SmemArc> SmemPlanner::ArcsBetween(
     const SmemHazards& hazards, const std::vector<int64_t>& addresses) {
   std::vector<SmemArc> arcs;

@@ -11,6 +11,19 @@
 #include "absl/container/btree_map.h"
 #include "xla/backends/gpu/smem/plan/smem_stab.h"
 
+// Chooses where to put barriers and where to put buffers together. A set of
+// barriers determines which pairs of buffers may overlap; for that relation,
+// placement gives the bytes. The result is a Pareto front over (extra barriers,
+// bytes, weight).
+//
+// For up to kSmallItems buffers, the arcs of all pairs are collected once and
+// each is reduced to a bit mask of candidate barriers that would cover it, so
+// that a set of barriers is evaluated by bit operations (PairRule), and
+// placements are cached by relation matrix. With few candidates all subsets are
+// tried; otherwise sets are grown greedily from the minimum. Larger kernels are
+// handled with two sets only: the fewest barriers that correctness needs, and
+// the fewest that make the best possible placement legal.
+
 namespace xla::gpu {
 namespace {
 
@@ -25,6 +38,8 @@ constexpr int kMaxGrowth = 8;
 constexpr int64_t kSearchNodes = 1000000;
 constexpr int64_t kLeastNodes = 2000;
 
+// Drops masks that contain another one: whatever hits the smaller mask hits the
+// larger.
 std::vector<uint64_t> Minimal(std::vector<uint64_t> masks) {
   absl::c_sort(masks, [](uint64_t a, uint64_t b) {
     const int p = __builtin_popcountll(a), q = __builtin_popcountll(b);
@@ -67,6 +82,8 @@ SmemSearch::SmemSearch(const SmemFlow& flow, SmemHazards& hazards,
   required_count_ = static_cast<int>(SolveStab(problem).points.size());
 }
 
+// Arcs with the same gaps are stored once. For each pair of items: the arcs if
+// they overlap anywhere, and the (often fewer) arcs if they have the same base.
 void SmemSearch::CollectArcs() {
   absl::btree_map<std::vector<std::pair<int, int>>, int> known;
   auto id_of = [&](const SmemArc& arc) {
@@ -103,7 +120,8 @@ void SmemSearch::CollectArcs() {
   }
 }
 
-// False when there are too many candidates.
+// Selects candidate gaps by dominance and translates arcs to masks. False if
+// more candidates are left than fit in a mask.
 bool SmemSearch::BuildRules() {
   CollectArcs();
   StabProblem problem;
@@ -171,6 +189,8 @@ bool SmemSearch::BuildRules() {
   return true;
 }
 
+// The relation of each pair under the chosen barriers: free if all arcs are
+// hit, same base if at least those of equal addresses are, else disjoint.
 PlaceProblem SmemSearch::ProblemFor(uint64_t chosen) const {
   PlaceProblem problem;
   problem.lower_bound = lower_bound_;
@@ -209,6 +229,8 @@ bool SmemSearch::HitsRequired(uint64_t chosen) const {
   return AllHit(required_masks_, chosen);
 }
 
+// Different barrier sets often give the same relations, hence the cache. The
+// node budget of exact placement is shared by all evaluations.
 SmemChoice SmemSearch::Evaluate(uint64_t chosen) {
   SmemChoice choice;
   for (size_t c = 0; c < candidates_.size(); ++c) {
@@ -269,6 +291,10 @@ void SmemSearch::TryAllSets() {
   }
 }
 
+// Greedy growth with local improvement: start from a minimum set, add the
+// barrier that saves the most bytes, move single barriers while that helps.
+// Finally the top-down variant: place as if every candidate were chosen, then
+// keep the fewest barriers that this placement needs.
 void SmemSearch::GrowSets() {
   StabProblem problem;
   for (int gap : candidates_) problem.weights.push_back(weights_[gap]);
@@ -388,8 +414,9 @@ std::vector<SmemChoice> SmemSearch::Run() {
 
 // ---- Many buffers -----------------------------------------------------------
 
-// Whether barriers between the statements of the kernel's body that hold the
-// two items order everything; `decided` when there is no need to look closer.
+// Fast path for kernels with many buffers: compares the spans of both items
+// among the top-level statements and asks whether a barrier lies between them.
+// `decided`: the answer is exact without looking at single arcs.
 bool SmemSearch::ClearlyApart(int i, int j, bool* decided) const {
   *decided = false;
   const auto& [first_i, last_i] = spans_[i];
@@ -482,6 +509,7 @@ Placement SmemSearch::PlaceFor(const std::vector<int>& gaps) {
   return PlaceOrSeed(problem, PlaceOptions());
 }
 
+// The two extremes described at the top of the file.
 void SmemSearch::RunLarge() {
   StabProblem stab;
   stab.weights = weights_;

@@ -52,8 +52,8 @@ bool ReadsOutputOf(const HloInstruction& consumer,
   });
 }
 
-// Nothing that the output is computed from, within its fusion, lies elsewhere
-// in memory than where it is read.
+// Whether everything that the output is computed from, within its fusion, lies
+// in memory in the order in which it is read: no physical transpose on the way.
 bool KeepsOrder(const HloInstruction& output) {
   std::vector<const HloInstruction*> worklist = {&output};
   absl::flat_hash_set<const HloInstruction*> seen;
@@ -68,7 +68,7 @@ bool KeepsOrder(const HloInstruction& output) {
   return true;
 }
 
-// Whether what comes behind the hero reads anything else.
+// Whether the epilogue behind the hero reads anything but the hero.
 bool ReadsBesides(const HloInstruction& output, const HloInstruction& hero) {
   std::vector<const HloInstruction*> stack = {&output};
   absl::flat_hash_set<const HloInstruction*> seen = {&output};
@@ -86,6 +86,9 @@ bool ReadsBesides(const HloInstruction& output, const HloInstruction& hero) {
 
 }  // namespace
 
+// Classifies the outputs: those of a plain loop, and results of reductions that
+// are reshaped or combined with other values afterwards. The two are emitted by
+// different parts of a kernel and cannot share one (CanWriteTogether).
 OutputKinds KindsOfOutputs(const HloInstruction& kernel,
                            const se::DeviceDescription& device) {
   OutputKinds kinds;
@@ -126,6 +129,8 @@ const HloInstruction* OnlySliceOf(const HloInstruction& kernel,
   return kernel.opcode() == HloOpcode::kSlice ? &kernel : nullptr;
 }
 
+// Two slices that do not overlap in some dimension have no element in common,
+// so fusing their readers saves no read of the parent.
 bool ReadDisjointSlices(const HloInstruction& parent, const HloInstruction& a,
                         const HloInstruction& b) {
   if (!parent.shape().IsArray() ||
@@ -144,6 +149,9 @@ bool ReadDisjointSlices(const HloInstruction& parent, const HloInstruction& a,
   return false;
 }
 
+// Nodes are post-order positions, so all edges go from lower to higher numbers.
+// The get-tuple-elements of a fusion share its node: for cycles they are one
+// with it.
 MofKernels::MofKernels(HloComputation* computation, const MofContext& context)
     : computation_(computation),
       context_(context),
@@ -249,6 +257,8 @@ FusionDecision MofKernels::CanBeProducer(
   return FusionDecision::Allow();
 }
 
+// Merging is illegal if a path leads from one kernel through a third one to the
+// other. The direct edge is no obstacle for producer-consumer fusion.
 FusionDecision MofKernels::CheckCycle(const HloInstruction* a,
                                       const HloInstruction* b,
                                       bool allow_direct) const {

@@ -25,6 +25,17 @@
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
+// The rewrite for one output: make a small kernel that computes the value
+// (MakeKernel), compare the cost of host and readers before and after with the
+// performance model (Compare), let the readers read the value (ReadValue) and
+// merge the small kernel into the host as another output (Merge). If it does
+// not pay, the small kernel is removed again and nothing has changed.
+//
+// A round collects candidates once and applies them best first. Candidates that
+// an earlier rewrite of the round has touched are skipped; the next round finds
+// them again. Parts of kernels that did not change are cached across rounds
+// (PartsOf).
+
 namespace xla::gpu {
 namespace {
 
@@ -193,6 +204,8 @@ const std::vector<NarrowPart>& Narrower::PartsOf(HloInstruction* kernel) {
   return known.parts;
 }
 
+// Collects the parts of all fusions and groups equal ones by hash, then by
+// comparison.
 std::vector<Output> Narrower::FindOutputs() {
   std::vector<Output> outputs;
   absl::flat_hash_map<size_t, std::vector<size_t>> by_hash;
@@ -251,6 +264,9 @@ const HloInstruction* Narrower::HeroOfHost(const HloInstruction& host) {
   return it->second;
 }
 
+// Legality of one more output: all large operands are read or produced by the
+// host, small ones come before it, its hero runs over the same elements, and
+// the result stays within the limits for operands and code size.
 FusionDecision Narrower::CanHost(const HloInstruction& host,
                                  const HloInstruction& hero,
                                  const NarrowPart& part) const {
@@ -306,6 +322,8 @@ FusionDecision Narrower::CanHost(const HloInstruction& host,
   return FusionDecision::Allow();
 }
 
+// Candidates are the producer of a large operand and its other readers, in post
+// order; the search is bounded for values with many readers.
 std::vector<HloInstruction*> Narrower::FindHosts(const Output& output) {
   const NarrowPart& part = output.parts.front();
   HloInstruction* value = OperandOf(part, part.large.front());
@@ -333,6 +351,8 @@ std::vector<HloInstruction*> Narrower::FindHosts(const Output& output) {
   return found;
 }
 
+// If all remaining readers of one of the host's results switch to the narrow
+// value, the host need not write that result any more.
 const HloInstruction* Narrower::UnreadResult(
     const HloInstruction& host, const Output& output,
     const HloInstruction* value) const {
@@ -361,6 +381,8 @@ const HloInstruction* Narrower::UnreadResult(
   return nullptr;
 }
 
+// Chooses by an estimate in bytes. Readers that come before the host cannot be
+// served by it, which is why different hosts save different amounts.
 void Narrower::ChooseHost(Output* output) {
   output->host = nullptr;
   output->saved_bytes = 0;
@@ -431,6 +453,8 @@ absl::Status Narrower::RemoveKernel(HloInstruction* kernel) {
   return computation_->parent()->RemoveEmbeddedComputation(body);
 }
 
+// The cost of a reader after the rewrite: without the absorbed operands, with
+// the value instead.
 KernelCostWithOperands Narrower::CostOfReader(
     const NarrowPart& part, const HloInstruction* value) const {
   KernelCostWithOperands cost = context_.model->costs().Unique(*part.kernel);

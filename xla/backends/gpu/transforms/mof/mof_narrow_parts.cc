@@ -34,9 +34,10 @@ bool IsPlainElementwise(const HloInstruction& instruction) {
          !instruction.HasSideEffect() && instruction.shape().IsArray();
 }
 
-// Whether each instruction might be a part, by local id, from what a look at
-// its operands tells: it follows from parameters element by element, in few
-// steps, and those that are not at hand are smaller than it.
+// A linear pre-pass over a fusion that rules out most instructions: for each
+// one, by local id, whether it follows from parameters element by element in
+// few steps, and whether those that are not at hand elsewhere are smaller than
+// the result.
 class Candidates {
  public:
   Candidates(const std::vector<HloInstruction*>& order,

@@ -22,6 +22,24 @@
 #include "xla/hlo/utils/fusion_decision.h"
 #include "xla/shape_util.h"
 
+// Fuses pairs of kernels in order of the bytes they save, best first. Exact
+// prices are expensive, so a pair enters the queue with an upper bound (the
+// bytes of what both read, or of what passes between them) and is priced
+// exactly when it reaches the top; if the exact price is below the new top it
+// is queued again, otherwise it is fused or refused. Since bounds are never
+// below prices, the order is that of exact prices.
+//
+// Pairs are restricted to kernels of equal loop size that read a common value,
+// or of which one reads the other. To stay linear for values with many readers,
+// each reader is paired with its next kMaxPartners neighbours only.
+//
+// After a merge the surviving node takes over the pairs of the other one.
+// Prices change only for pairs of the merged kernel, so everything else stays
+// in the queue; `version`, the sum of both kernels' merge counts, tells whether
+// a price is still current. Pairs that are not worth it now wait until one side
+// changes; pairs that can never be legal again (budgets, cycles) are refused
+// for good, because merging only adds to a kernel.
+
 namespace xla::gpu {
 namespace {
 
@@ -118,6 +136,8 @@ class BySavings {
 
   // --- Pairs ----------------------------------------------------------------
 
+  // Groups the readers of each value by the number of elements of their loops,
+  // and pairs neighbours within a group; then producers with their readers.
   void FindPairs() {
     const std::vector<HloInstruction*>& order = kernels_.post_order();
     std::vector<int64_t> class_of(order.size(), kUnknown);
@@ -170,7 +190,7 @@ class BySavings {
     }
   }
 
-  // A fusion that is in no pair.
+  // Records why a fusion takes part in no pair at all.
   void ExplainIfLeftAlone(const HloInstruction& value) {
     if (context_.explanation == nullptr ||
         value.opcode() != HloOpcode::kFusion) {
@@ -222,6 +242,7 @@ class BySavings {
     }
   }
 
+  // Gains of several common values add up.
   void AddPair(Node a, Node b, double gain, bool feeds) {
     if (a == b) return;
     auto [it, added] = pairs_.try_emplace(Key(a, b));
@@ -246,6 +267,10 @@ class BySavings {
 
   // --- Prices ---------------------------------------------------------------
 
+  // The exact price by the performance model: bytes saved, less the weight of
+  // the bytes that stay live longer because of the fusion. A pair that saves a
+  // launch but no bytes still has a small positive gain. Producers that are
+  // free by themselves come first, as they may separate two real kernels.
   Price PriceOf(const HloInstruction& a, const HloInstruction& b) {
     GpuPerformanceModel& model = *context_.model;
     Price price;
@@ -284,8 +309,8 @@ class BySavings {
     return price;
   }
 
-  // The best pair by the queue. What it saves now may be less than the bound
-  // that brought it here.
+  // Handles the pair on top of the queue. Its exact price may be lower than the
+  // bound that brought it here; then it goes back into the queue at that price.
   void Visit(Node a, Node b, Pair* pair) {
     const Price price = PriceOf(*kernels_.KernelOf(a), *kernels_.KernelOf(b));
     const int64_t version = versions_[a] + versions_[b];
@@ -324,7 +349,7 @@ class BySavings {
     return FusionDecision::Forbid("no element is read by both");
   }
 
-  // What stays so, however much the two take in.
+  // Legality that cannot improve as the kernels grow.
   FusionDecision Check(const HloInstruction* a, const HloInstruction* b,
                        const Price& price) {
     const HloInstruction* producer = MofKernels::ProducerOf(*a, *b);
@@ -344,7 +369,7 @@ class BySavings {
     return kernels_.CanFuseProducer(producer, consumer);
   }
 
-  // What may change when one of them becomes larger.
+  // Profitability, which may change when one of the kernels takes in others.
   FusionDecision CheckForNow(const HloInstruction& a, const HloInstruction& b,
                              const Price& price) {
     const HloInstruction* producer = MofKernels::ProducerOf(a, b);
@@ -431,8 +456,10 @@ class BySavings {
                : 0;
   }
 
-  // After the merge of two nodes, one of which stands for both now. Takes the
-  // pairs of the other one over: O(its pairs).
+  // Called after two nodes were merged; one of them represents both from now
+  // on. Moves the pairs of the other one, combines pairs that now connect the
+  // same two kernels, and wakes the pairs that waited for a change. O(pairs of
+  // the node that is gone).
   void Join(Node a, Node b) {
     const Node merged = Representative(a);
     const Node gone = merged == a ? b : a;

@@ -32,6 +32,9 @@ bool IsPlainFusion(const HloInstruction& kernel) {
   return true;
 }
 
+// Whether the consumer's body may be cloned into the producer instead of the
+// other way round: small to large, so that chains of fusions do not copy a
+// growing body again and again.
 bool CanTakeIn(const HloInstruction& producer, const HloInstruction& consumer) {
   return producer.opcode() == HloOpcode::kFusion &&
          producer.user_count() == 1 && !producer.IsRoot() &&
@@ -78,6 +81,8 @@ HloInstruction* CloneInto(HloFusionInstruction* producer,
   return clones.at(inner->root_instruction());
 }
 
+// The producer becomes the fusion of both and takes over the consumer's shape,
+// users and metadata.
 absl::StatusOr<HloInstruction*> TakeIn(HloFusionInstruction* producer,
                                        HloInstruction* consumer,
                                        HloInstruction::FusionKind kind) {

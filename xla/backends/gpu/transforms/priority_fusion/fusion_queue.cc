@@ -11,6 +11,13 @@
 #include "absl/time/time.h"
 #include "xla/hlo/utils/fusion_decision.h"
 
+// Priorities are kept in integer picoseconds, so that sums of savings can be
+// updated by adding and subtracting without drift and ties are broken the same
+// way everywhere. A producer's priority is its own run time plus the sum of its
+// consumers' savings. It is blocked as soon as one consumer cannot take it,
+// since it would then have to stay a kernel anyway; blocked producers are
+// re-examined only when that consumer changes.
+
 namespace xla::gpu {
 namespace {
 
@@ -51,6 +58,8 @@ bool FusionQueue::MayBeResult(const HloInstruction& producer) const {
   return order_ != nullptr && producer.user_count() <= kMaxUsersOfResult;
 }
 
+// A blocked producer may still be merged into a single consumer as an
+// additional output, if exactly one consumer qualifies.
 void FusionQueue::EnqueueAsResult(HloInstruction* producer, Producer* state) {
   state->only_consumer = nullptr;
   if (!MayBeResult(*producer)) return;
@@ -123,6 +132,8 @@ void FusionQueue::Update(HloInstruction* producer) {
   Enqueue(producer, &state);
 }
 
+// Replaces one consumer's contribution. Costs one price instead of one per
+// consumer.
 void FusionQueue::ChangeConsumer(HloInstruction* producer,
                                  const HloInstruction* old_consumer,
                                  const HloInstruction* new_consumer) {

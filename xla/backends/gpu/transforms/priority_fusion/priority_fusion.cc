@@ -39,6 +39,11 @@ namespace {
 using ::stream_executor::DeviceDescription;
 
 // One computation.
+// The main loop: pop the producer with the highest priority (time saved), fuse
+// it into all of its consumers, and update the queue for everything whose price
+// depends on the kernels that changed: the new fusions as producers, and the
+// operands of both as producers of new consumers. Caches of costs, rules and
+// tilings are invalidated for exactly the instructions that are replaced.
 class Fuser {
  public:
   // `groups`: null if nobody wants to know.
@@ -130,6 +135,8 @@ class Fuser {
   bool changed_ = false;
 };
 
+// The cost of the new fusion is known from the price of the pair and is set
+// directly instead of being recomputed from the body.
 absl::StatusOr<HloInstruction*> Fuser::Fuse(HloInstruction* producer,
                                             HloInstruction* consumer) {
   changed_ = true;
@@ -216,6 +223,8 @@ absl::Status Fuser::RemoveProducer(HloInstruction* producer) {
   return absl::OkStatus();
 }
 
+// The last consumer may be merged into the producer in place (FusePair), which
+// avoids copying a large body; the producer is then the fusion.
 absl::Status Fuser::FuseIntoConsumers(HloInstruction* producer) {
   std::vector<HloInstruction*> consumers;
   for (HloInstruction* user : producer->users()) {
@@ -279,6 +288,8 @@ absl::Status Fuser::FuseAsResult(HloInstruction* producer,
   return absl::OkStatus();
 }
 
+// Scalar constants are fused last and unconditionally where legal: they cost
+// nothing inside of a kernel.
 absl::Status Fuser::FuseConstants() {
   std::vector<HloInstruction*> constants;
   for (HloInstruction* hlo : computation_->MakeInstructionPostOrder()) {
