@@ -15,6 +15,13 @@
 #include "xla/hlo/ir/tile_assignment.h"
 #include "xla/xla_data.pb.h"
 
+// A common coordinate system for all shardings of a module. Every tiling is a
+// mixed-radix decomposition of the device number; the mesh is the coarsest
+// refinement of all of them, split further into prime factors, so that any tile
+// dimension is a list of whole axes. Devices in an irregular order are
+// renumbered by the first such assignment (base_); shardings that do not fit
+// stay untranslated.
+
 namespace xla {
 namespace {
 
@@ -57,6 +64,8 @@ AxisMask TensorSharding::Used() const {
   return mask;
 }
 
+// Intersects the digit sequences one by one (ExtractCommonFactorSequence);
+// assignments without a regular form are skipped.
 AxisMesh AxisMesh::Build(absl::Span<const HloSharding> shardings) {
   AxisMesh mesh;
   std::vector<TileAssignment> tilings;
@@ -121,6 +130,8 @@ std::optional<TileAssignment> AxisMesh::InBaseOrder(
   return result;
 }
 
+// The axes behind each tile dimension, major first. nullopt if a digit of the
+// tiling is no product of consecutive axes.
 std::optional<std::vector<AxisList>> AxisMesh::AxesOfDims(
     const TileAssignment& tiles) const {
   const std::optional<TileAssignment> rule = InBaseOrder(tiles);
@@ -153,6 +164,8 @@ std::optional<std::vector<AxisList>> AxisMesh::AxesOfDims(
   return result;
 }
 
+// Axes of data dimensions, and as masks those of manual and unreduced subgroups
+// and those explicitly replicated. Axes in none of these are free.
 std::optional<TensorSharding> AxisMesh::Translate(const HloSharding& sharding,
                                                   int64_t rank) const {
   if (sharding.IsTuple()) return std::nullopt;
@@ -196,6 +209,8 @@ std::optional<TensorSharding> AxisMesh::Translate(const HloSharding& sharding,
   return result;
 }
 
+// The inverse of Translate: axes become dimensions of an iota that is
+// transposed into place.
 HloSharding AxisMesh::ToHloSharding(const TensorSharding& sharding) const {
   if (sharding.Used() == 0) return HloSharding::Replicate();
   std::vector<int64_t> dims;

@@ -33,6 +33,10 @@ bool IsSharding(const HloInstruction& inst) {
   return inst.IsCustomCall("Sharding");
 }
 
+// Translates annotations to axes of a common mesh, solves, and writes shardings
+// back. Dimensions with a priority are held back at first: they count as
+// replicated over their axes, and are restored priority by priority with a new
+// solve after each, so that earlier priorities cannot be overruled.
 class Propagation {
  public:
   Propagation(HloModule* module, const FactorPropagationOptions& options)
@@ -100,6 +104,9 @@ class Propagation {
     return result;
   }
 
+  // The state of each tensor before solving. Parameters and results of the
+  // entry are closed unless the options allow propagation to them; shardings
+  // that the mesh cannot express block their tensors.
   absl::Status Initialize() {
     const auto& tensors = graph_.tensors();
     states_.resize(tensors.size());
@@ -130,8 +137,9 @@ class Propagation {
     return absl::OkStatus();
   }
 
-  // A dimension whose turn comes later: until then it is whole, and its axes
-  // are taken by nobody.
+  // A dimension whose priority comes later. Until then it is treated as whole
+  // and closed, and its axes as taken, so that nothing else on the tensor can
+  // claim them.
   struct DeferredDim {
     int tensor;
     int dim;

@@ -9,6 +9,21 @@
 #include "absl/algorithm/container.h"
 #include "xla/shape_util.h"
 
+// A rule relates the dimensions of an instruction's tensors through factors:
+// dimensions with a common factor are cut alike. The solver projects the
+// shardings of a rule's tensors onto its factors, lets the factors agree, and
+// writes extensions back; a tensor that changes makes its rules dirty.
+// Shardings only ever grow by appending axes, so the iteration terminates:
+// every change adds an axis to a tensor, and there are finitely many.
+//
+// Rounds go from safe to aggressive. In the first ones only instructions that
+// move or combine elements one by one propagate, so that shardings spread along
+// the obvious data flow before dots and reductions mix several tensors;
+// constants follow at the very end. Each round alternates between two rules of
+// agreement, each run to its fixed point: ApplyAgreed takes the longest list of
+// axes on which all tensors agree, ApplyWanted lets the largest tensor impose
+// its axes on tensors that can take them.
+
 namespace xla {
 namespace {
 
@@ -17,7 +32,8 @@ bool Begins(const AxisList& prefix, const AxisList& list) {
          std::equal(prefix.begin(), prefix.end(), list.begin());
 }
 
-// The dimension of a tensor that holds a factor, and the place in its list.
+// Where a tensor holds a factor: the dimension, and the place in its list of
+// factors (major to minor); -1 if it does not.
 struct FactorPlace {
   int dim = -1;
   int place = -1;
@@ -35,6 +51,7 @@ FactorPlace Find(const OpShardingRule::Tensor& tensor, int factor) {
 
 }  // namespace
 
+// Which way the factor may propagate in this round.
 FactorSolver::Direction FactorSolver::DirectionOf(const RuleInstance& rule,
                                                   int factor,
                                                   Round round) const {
@@ -82,6 +99,9 @@ bool FactorSolver::IsTarget(const RuleInstance& rule, int position, int factor,
              : direction.forward && rule.goes_forward;
 }
 
+// Distributes the axes of each dimension over its factors, major first: an axis
+// belongs to the first factor that is not used up yet. Stops where an axis does
+// not divide what is left of a factor.
 FactorSolver::FactorAxes FactorSolver::Project(const RuleInstance& rule) const {
   FactorAxes result(rule.tensors.size());
   for (size_t t = 0; t < rule.tensors.size(); ++t) {
@@ -108,6 +128,11 @@ FactorSolver::FactorAxes FactorSolver::Project(const RuleInstance& rule) const {
   return result;
 }
 
+// Whether `axis` may follow the `taken` axes of the factor on this tensor. The
+// dimension must be open, the axis not in use on the tensor, all more major
+// factors of the dimension fully cut and more minor ones not at all. Uneven
+// division is allowed only for the minormost factor of a dimension, where
+// padding stays at the end.
 bool FactorSolver::Accepts(const RuleInstance& rule, int position, int factor,
                            const AxisList& taken, int axis) const {
   const TensorState& state = states_[rule.tensors[position]];
@@ -178,6 +203,9 @@ void FactorSolver::Extend(const RuleInstance& rule, int position, int factor,
   }
 }
 
+// Per factor: starts from the longest list of axes and keeps its prefix as long
+// as every source tensor either has the same axis there or could take it, and
+// no tensor uses the axis for another factor.
 bool FactorSolver::ApplyAgreed(const RuleInstance& rule, Round round) {
   changed_.clear();
   projected_ = Project(rule);
@@ -224,6 +252,8 @@ bool FactorSolver::ApplyAgreed(const RuleInstance& rule, Round round) {
   return !changed_.empty();
 }
 
+// Conflicts are resolved by size: resharding a large tensor costs more than
+// resharding a small one.
 bool FactorSolver::ApplyWanted(const RuleInstance& rule, Round round) {
   changed_.clear();
   projected_ = Project(rule);
@@ -265,6 +295,8 @@ void FactorSolver::MarkRulesOf(int tensor) {
   for (int rule : graph_.rules_of(tensor)) dirty_[rule] = true;
 }
 
+// Work list as dirty flags, swept alternately forwards and backwards, since
+// shardings propagate both from producers to consumers and back.
 bool FactorSolver::RunToFixedPoint(Round round, bool wanted) {
   const int count = static_cast<int>(graph_.rules().size());
   dirty_.assign(count, true);
@@ -302,6 +334,8 @@ void FactorSolver::Solve() {
   }
 }
 
+// After solving: rules whose tensors still disagree. The partitioner has to
+// reshard there.
 std::vector<FactorSolver::Divergence> FactorSolver::Divergences() const {
   std::vector<Divergence> result;
   for (size_t r = 0; r < graph_.rules().size(); ++r) {

@@ -40,8 +40,10 @@ class RuleBuilder {
   void Map(int tensor, int64_t dim, int factor) {
     rule_.tensors[tensor].dims[dim].push_back(factor);
   }
-  // One factor on dimension `dims[i]` of tensor i; -1: not on that tensor. A
-  // permutation of what all sizes have in common where they differ.
+  // One factor on dimension `dims[i]` of tensor i; -1: not on that tensor.
+  // Where sizes differ, as for slices and pads, the factor has the greatest
+  // common divisor of all sizes and counts as a permutation, since shards do
+  // not line up.
   void MapAll(absl::Span<const int64_t> dims) {
     int64_t size = 0;
     bool same = true;
@@ -121,7 +123,10 @@ Rule TransposeRule(const HloInstruction& inst) {
   return b.Build();
 }
 
-// Factors are the sizes into which both lists of dimensions divide.
+// Matches both dimension lists from major to minor and splits off common
+// factors. Where two dimensions have a proper common divisor that is none of
+// them, only the major part corresponds, and the rest of the run up to the next
+// common boundary is left without factors.
 Rule ReshapeRule(const HloInstruction& inst) {
   if (ShapeUtil::IsZeroElementArray(inst.shape())) return std::nullopt;
   RuleBuilder b(inst);

@@ -48,6 +48,10 @@ std::unique_ptr<CollectiveDeviceListBase> GetPartitionGroupsForReplication(
                                             enable_rgv3);
 }
 
+// Splits every tile dimension into (which group, where in the group), moves the
+// second parts of the target dimensions to the back and reads off rows. The
+// iota form of the assignment survives reshape and transpose, so groups stay
+// compact for any number of devices.
 std::unique_ptr<CollectiveDeviceListBase> GetPartitionGroupsAcrossTargetDims(
     const HloSharding& sharding, absl::Span<const int64_t> target_dims,
     absl::Span<const int64_t> group_sizes, bool /*enable_rgv3*/) {
@@ -128,6 +132,9 @@ MeshAxesReplicaGroupList ExpandPartitionGroupListAcrossReplicas(
   return MeshAxesReplicaGroupList(Mesh(std::move(array), names), axes);
 }
 
+// The sharding with the target's tile counts that can be reached from the
+// partially replicated one by slicing locally: the copies of each tile are
+// distributed over its parts.
 std::optional<HloSharding> PartialReplicateReshardCompatibleSharding(
     const HloSharding& partial_sharding, const HloSharding& target_sharding) {
   if (!partial_sharding.IsTiledLeaf() || !target_sharding.IsTiledLeaf() ||

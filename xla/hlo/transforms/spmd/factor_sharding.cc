@@ -12,6 +12,17 @@
 #include "xla/hlo/utils/hlo_sharding_util.h"
 #include "xla/shape_util.h"
 
+// A dot, gather, scatter or convolution is described by factors: groups of
+// dimensions of its operands and result that run over the same index. A
+// sharding of the factors then gives a sharding of every tensor under which the
+// instruction is local, up to a sum over the factors that are contracted.
+// Choosing how to partition an instruction means choosing a factor sharding
+// that minimizes communication plus work.
+//
+// Candidates are the shardings that the tensors have already, merged in pairs
+// and all together, and each of these with one factor less; so there are
+// O(tensors^2 * factors) of them, each priced in O(tensors).
+
 namespace xla::spmd {
 namespace {
 
@@ -25,6 +36,9 @@ int64_t ShardBytes(const Shape& shape, const HloSharding& sharding) {
   return ShapeSizeInBytes(MakePartitionedShape(shape, sharding));
 }
 
+// Bytes that each device receives: resharding of operands, and for results
+// either a reduce-scatter (where the sum can be scattered directly into the
+// wanted sharding) or an all-reduce, which counts twice, and a reshard.
 int64_t Cost(const HloSharding& factors, absl::Span<const FactorTensor> tensors,
              absl::Span<const int64_t> summed) {
   int64_t cost = 0;
@@ -63,6 +77,8 @@ std::optional<HloSharding> FactorSharding(int64_t num_factors,
   return result;
 }
 
+// An estimate without planning the steps. Free where every device already has
+// what it needs.
 int64_t ReshardBytes(const Shape& shape, const HloSharding& from,
                      const HloSharding& to) {
   if (from == to || from.IsReplicated() || ReplicatedOnAllDims(from) == from ||
@@ -81,6 +97,10 @@ HloSharding TensorSharding(const HloSharding& factors,
   return MapShardingDims(factors, tensor.factors);
 }
 
+// Looks for one dimension of the result that the wanted sharding cuts by (some
+// of) the devices that hold the addends. If only part of them is needed for the
+// cut, the contracted factor is split in two: one part is scattered and the
+// rest all-reduced.
 std::optional<ScatteredSum> ScatterSum(const HloSharding& factors,
                                        const FactorTensor& result,
                                        absl::Span<const int64_t> summed) {
@@ -154,8 +174,13 @@ ShardedSum SumAddends(HloInstruction* local, const HloSharding& factors,
   return {sum, result.sharding};
 }
 
+// Work in the unit of Cost, bytes on the interconnect: the bytes that could be
+// transferred in the time of the operations.
 double WorkOfFlops(double flops) { return flops * 450e9 / 989e12; }
 
+// The alternative of gathering everything and computing redundantly is the
+// initial best. `preferred` factors, if any candidate cuts them, override
+// costs.
 std::optional<HloSharding> ChooseFactorSharding(
     int64_t num_factors, absl::Span<const FactorTensor> tensors,
     absl::Span<const int64_t> summed, double work,

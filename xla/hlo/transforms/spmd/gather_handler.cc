@@ -47,6 +47,9 @@ struct GatherFactors {
   std::vector<int64_t> dim_of_component;
 };
 
+// Factors are numbered by dimensions of the result; operand dimensions that the
+// indices pick from get factors of their own (picked), which are summed over if
+// cut.
 GatherFactors FactorsOf(const HloGatherInstruction& gather,
                         const HloSharding& operand_sharding,
                         const HloSharding& indices_sharding,
@@ -124,6 +127,9 @@ GatherFactors FactorsOf(const HloGatherInstruction& gather,
 
 }  // namespace
 
+// Where a picked dimension is cut, exactly one device owns each element. The
+// others produce garbage that is masked, and the owners' values are distributed
+// by an all-reduce.
 absl::Status SpmdPartitioningVisitor::HandleGather(HloInstruction* hlo) {
   const auto* gather = Cast<HloGatherInstruction>(hlo);
   PartitionedHlo& operand = GetPartitionedHlo(hlo->operand(0));

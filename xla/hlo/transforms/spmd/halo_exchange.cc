@@ -24,6 +24,12 @@ constexpr int64_t kMostRounds = 4;
 
 }  // namespace
 
+// Each device's interval is assembled from consecutive pieces, one per shard
+// that it overlaps: piece q of device i comes from shard first[i] + q. A
+// collective-permute delivers to each device from one source only, and each
+// source may send one message per permute, so the transfers of a piece are
+// distributed over rounds. A round moves the hull [low, high) of all its
+// transfers, which is why intervals of similar offsets are cheapest.
 HaloPlan PlanHaloExchange(int64_t base_size, int64_t shard_size,
                           const ShardIntervals& intervals) {
   const int64_t shards = intervals.start.size();
@@ -73,6 +79,8 @@ HaloPlan PlanHaloExchange(int64_t base_size, int64_t shard_size,
   return plan;
 }
 
+// Whether halos move fewer bytes than gathering the dimension would. With many
+// rounds the latency of permutes counts against them.
 bool CanFetchIntervals(int64_t base_size, int64_t num_shards,
                        const ShardIntervals& intervals) {
   const int64_t shard_size = CeilOfRatio(base_size, num_shards);
@@ -89,6 +97,9 @@ bool CanFetchIntervals(int64_t base_size, int64_t num_shards,
 
 namespace {
 
+// Emits a plan. All devices run the same program, so everything that depends on
+// the device (where its interval begins, whether a round is for it) is looked
+// up in tables by partition id.
 class HaloExchange {
  public:
   HaloExchange(HloInstruction* shard, const HloSharding& sharding, int64_t dim,
@@ -146,6 +157,7 @@ HloInstruction* HaloExchange::Pad(HloInstruction* hlo, int64_t low,
       config));
 }
 
+// The received part, padded back to its place within a shard.
 HloInstruction* HaloExchange::Receive(const HaloPlan::Round& round) {
   HloInstruction* part = SliceDim(shard_, dim_, round.low, round.high, b_);
   std::vector<std::pair<int64_t, int64_t>> pairs;
@@ -161,6 +173,8 @@ HloInstruction* HaloExchange::Receive(const HaloPlan::Round& round) {
   return Pad(received, round.low, shard_size_ - round.high);
 }
 
+// Piece q of every device: its own shard, or whatever round brings it, chosen
+// by select.
 HloInstruction* HaloExchange::PieceOf(const HaloPlan::Piece& piece,
                                       const std::vector<int64_t>& first,
                                       int64_t q) {
@@ -184,6 +198,8 @@ HloInstruction* HaloExchange::PieceOf(const HaloPlan::Piece& piece,
   return result == nullptr ? shard_ : result;
 }
 
+// Concatenates the pieces and slices each device's interval out of them, after
+// padding for intervals that begin or end outside.
 HloInstruction* HaloExchange::Run(const HaloPlan& plan,
                                   const ShardIntervals& intervals) {
   std::vector<HloInstruction*> pieces;
@@ -212,6 +228,8 @@ HloInstruction* HaloExchange::Run(const HaloPlan& plan,
   return WindowAt(all, dim_, Lookup(shift), intervals.size, b_);
 }
 
+// Replaces elements outside of the whole array by the padding value; they hold
+// garbage from shard padding or neighbours.
 HloInstruction* HaloExchange::Mask(HloInstruction* window, int64_t base_size,
                                    const ShardIntervals& intervals,
                                    HloInstruction* pad_value) {

@@ -23,6 +23,22 @@
 #include "xla/util.h"
 #include "xla/xla_data.pb.h"
 
+// Resharding as a shortest path. Device ids are factored into axes (stride and
+// size) fine enough to express both shardings; a state assigns to each
+// dimension the list of axes that cut it, major to minor. Edges are the data
+// movements that a collective, or a local slice, can perform on such a state,
+// weighted by the bytes a device receives:
+//
+//   slice       a dimension gains axes along which the data was replicated
+//   all-gather  a dimension loses its minor axes
+//   all-to-all  axes move from one dimension to another
+//   permute     same tile counts, other devices
+//
+// Dijkstra's algorithm finds the cheapest sequence; states are few, since there
+// are few axes, and the search gives up after kMaxStatesVisited. Dimensions
+// that tiles do not divide evenly cost extra halos, which are included
+// (Received).
+
 namespace xla::spmd {
 namespace {
 
@@ -35,6 +51,10 @@ constexpr int64_t kMaxRetiled = 512;
 // The axes behind each tile dimension, major ones first.
 using TileAxes = std::vector<std::vector<DeviceAxis>>;
 
+// Recovers the axes behind each tile dimension from the iota form of the
+// assignment: minor dimensions consume the minor axes first, splitting an axis
+// where a tile dimension ends in its middle. nullopt if the devices follow no
+// such pattern.
 std::optional<TileAxes> AxesOfTiles(const TileAssignment& tiles) {
   std::optional<IotaTileAssignment> iota = tiles.iota();
   if (!iota.has_value()) {
@@ -67,7 +87,9 @@ std::optional<TileAxes> AxesOfTiles(const TileAssignment& tiles) {
   return result;
 }
 
-// Axes between all the places where one of the two cuts.
+// Refines the axes of both shardings to common ones by cutting at every stride
+// where one of them begins or ends. nullopt if the cuts do not divide each
+// other.
 std::optional<std::vector<DeviceAxis>> CommonAxes(
     absl::Span<const TileAxes> all) {
   std::set<int64_t> cuts;
@@ -194,6 +216,8 @@ class Search {
   int64_t order_ = 0;
 };
 
+// The usual relaxation. Each step adds a constant to its bytes, next to nothing
+// for local slices.
 void Search::Relax(const CutAxes& from, double cost, ReshardStep::Kind kind,
                    CutAxes after, double bytes) {
   // Among plans of equally many bytes, prefer the fewest steps.
@@ -246,6 +270,9 @@ std::optional<double> Search::GatherBytes(const CutAxes& cuts,
          (*received == 0 ? 0 : *received * Bytes(cuts) / dims[d]);
 }
 
+// Three parts: halos that bring the gaining dimensions to a multiple of the
+// pieces, the all-to-all itself, and halos that restore the tiles of the losing
+// dimensions.
 std::optional<double> Search::ExchangeBytes(const CutAxes& cuts,
                                             const CutAxes& after) const {
   std::vector<int64_t> dims = Dims(cuts);
@@ -278,6 +305,8 @@ std::optional<double> Search::ExchangeBytes(const CutAxes& cuts,
   return bytes * item_bytes_;
 }
 
+// One axis at a time, and for sizes that no single axis divides all axes of the
+// target at once.
 void Search::Slices(const CutAxes& cuts, double cost) {
   for (size_t d = 0; d < cuts.size(); ++d) {
     for (int i : Copies(cuts)) {

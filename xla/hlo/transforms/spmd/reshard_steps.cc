@@ -87,6 +87,9 @@ void Mover::Retile(const CutAxes& cuts, int64_t d, int64_t size) {
                            nullptr, value_.state());
 }
 
+// Each device takes its part by a dynamic slice whose starts come from a table
+// by partition id. Tiles are brought to a common length first, so that parts do
+// not straddle shards.
 void Mover::Slice(const CutAxes& before, const CutAxes& after) {
   const std::vector<int64_t> dims =
       ShardDimensions(value_.base_shape(), plan_.axes, after);
@@ -105,6 +108,8 @@ void Mover::Slice(const CutAxes& before, const CutAxes& after) {
       Resized(hlo_->shape(), dims), hlo_, starts, dims));
 }
 
+// Gathers along one dimension, then fixes the length of tiles and drops the
+// padding that remains.
 void Mover::Gather(const CutAxes& before, const CutAxes& after) {
   int64_t dim = 0;
   while (before[dim] == after[dim]) ++dim;

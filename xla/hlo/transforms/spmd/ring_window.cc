@@ -90,7 +90,10 @@ HloInstruction* EvenRing(const PartitionedHlo& operand,
   return Concatenate(parts, window.dim, state.b);
 }
 
-// Turn by turn, and of each turn what belongs to it.
+// The general case, with padded shards or windows that differ from the shards:
+// the dimension is unrolled into turns around the ring. For each turn, the
+// intervals that fall into it are fetched like any others, and an element is
+// taken from the latest turn that it belongs to.
 HloInstruction* UnevenRing(const PartitionedHlo& operand,
                            const RingWindow& window) {
   const PartitionedHlo::PartitioningState& state = operand.state();

@@ -27,6 +27,13 @@
 // totals are gathered and scanned, and each device scans its shard again from
 // what lies before it.
 
+// A scan whose scanned dimension is cut is computed in two levels if its step
+// is associative and its outputs are the carries: each device computes the
+// total of its shard, the totals are gathered and scanned everywhere, which
+// gives each device the carry to start from, and then every device scans its
+// shard. Otherwise the tiles are moved to other dimensions, along which a scan
+// is local.
+
 namespace xla::spmd {
 namespace {
 

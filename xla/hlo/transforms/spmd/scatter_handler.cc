@@ -40,8 +40,10 @@
 namespace xla::spmd {
 namespace {
 
-// x such that combining it with y gives y bit by bit, of a computation of one
-// instruction that combines its two parameters.
+// The identity of a combiner of one instruction: x such that combining it with
+// any y gives y bit by bit. Needed where devices scatter different updates and
+// the results are combined, because the operand must be counted once. nullopt
+// if there is none, or the computation has another form.
 std::optional<Literal> CombinerIdentity(const HloComputation& combiner) {
   const HloInstruction& root = *combiner.root_instruction();
   if (combiner.num_parameters() != 2 || root.operand_count() != 2 ||
@@ -113,6 +115,11 @@ std::vector<int64_t> WindowOfUpdates(const ScatterDimensionNumbers& dnums,
   return result;
 }
 
+// Factors are numbered by dimensions of the updates, plus one for each operand
+// dimension that indices pick from. A window as large as the operand dimension
+// passes through; an index component that runs along an iota is tied to its
+// batch dimension; batch dimensions of indices and updates that belong to no
+// operand dimension are summed over (combined).
 ScatterFactors FactorsOf(const HloScatterInstruction& scatter,
                          const HloSharding& operand_sharding,
                          const HloSharding& indices_sharding,
@@ -191,6 +198,11 @@ ScatterFactors FactorsOf(const HloScatterInstruction& scatter,
 
 }  // namespace
 
+// Each device applies the updates that fall into its shard: indices are shifted
+// by the shard's offset, and out-of-range ones are dropped by the semantics of
+// scatter. Where the updates themselves are cut, only the first device of each
+// group keeps the operand, the others start from the identity, and an
+// all-reduce combines them.
 absl::Status SpmdPartitioningVisitor::HandleScatter(HloInstruction* hlo) {
   const auto* scatter = Cast<HloScatterInstruction>(hlo);
   const int64_t count = scatter->scatter_operand_count();

@@ -138,6 +138,8 @@ int64_t SpmdPartitioner::CommunicationCostInBytes(HloInstruction* hlo) {
   }
 }
 
+// Unless options allow it, partitioning must not change the shapes of the
+// entry's parameters and result: then they have to be replicated or manual.
 absl::Status SpmdPartitioner::CheckEntrySignature(
     const HloModule& module, const ComputationLayout& before) const {
   if (options_.allow_module_signature_change) return absl::OkStatus();
@@ -201,8 +203,8 @@ ComputationLayout ShardedLayout(const ComputationLayout& before,
   return layout;
 }
 
-// Shardings have done their work; entry parameters keep theirs for whoever
-// feeds them.
+// Shapes are those of shards now, so shardings would be misread by later
+// passes. Entry parameters and transfers keep theirs for whoever feeds them.
 void ClearShardings(HloModule* module) {
   for (HloComputation* computation : module->computations()) {
     for (HloInstruction* hlo : computation->instructions()) {
@@ -232,6 +234,8 @@ absl::Status CleanUp(HloModule* module) {
 
 }  // namespace
 
+// Callees first: a caller needs the partitioned callee. The sharding of each
+// root was agreed on beforehand.
 absl::Status SpmdPartitioner::PartitionComputations(HloModule* module,
                                                     SpmdLogger* logger) {
   absl::flat_hash_map<const HloComputation*, HloSharding> roots;
@@ -269,6 +273,9 @@ void SpmdPartitioner::RecordInputsOutputsSharding(HloModule* module) {
   module->set_spmd_output_sharding(entry->root_instruction()->sharding());
 }
 
+// The phases: flatten the call graph, preprocess shardings and instructions,
+// partition every computation, rewrite the entry layout for shards, drop
+// shardings, and clean up what the rewriting left behind.
 absl::StatusOr<bool> SpmdPartitioner::RunImpl(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {

@@ -33,7 +33,8 @@ Shape WithDimensions(const Shape& shape, absl::Span<const int64_t> dims) {
   return ShapeUtil::MakeShape(shape.element_type(), dims);
 }
 
-// A rule for the elements, if `table` is k * i.
+// k if the table is 0, k, 2k, ...; such tables are computed instead of looked
+// up.
 std::optional<int64_t> Multiplier(absl::Span<const int64_t> table) {
   if (table.size() < 2 || table[0] != 0) return std::nullopt;
   for (size_t i = 1; i < table.size(); ++i) {
@@ -140,6 +141,8 @@ Shape GetPaddedShapeForUnevenPartitioning(const Shape& base_shape,
   return padded;
 }
 
+// Reorders, drops and adds dimensions of a sharding. Devices along dropped
+// dimensions become copies; added ones (-1) are whole.
 HloSharding MapShardingDims(const HloSharding& sharding,
                             absl::Span<const int64_t> source_dims) {
   if (!sharding.IsTiledLeaf()) return sharding;
@@ -337,6 +340,7 @@ HloInstruction* AddTranspose(HloInstruction* hlo,
       WithDimensions(hlo->shape(), dims), hlo, perm));
 }
 
+// By device: which tile along the dimension it holds.
 std::vector<int64_t> OrdinalTable(const HloSharding& sharding, int64_t dim) {
   std::vector<int64_t> table(sharding.tile_assignment().num_elements(), 0);
   sharding.tile_assignment().Each(

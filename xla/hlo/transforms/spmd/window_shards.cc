@@ -43,6 +43,12 @@ bool CanShardWindows(const WindowDim& window, int64_t result_size,
                                    0;
 }
 
+// For each shard of the result, which interval of the operand its windows read,
+// and how to set up a window operation of the same shape on every device. All
+// devices run one program, so padding and sizes must agree: the largest low
+// padding that any shard needs is used by all, and a shard that needs less
+// computes some extra results at the start, which are cut off afterwards
+// (result_start).
 WindowShards ShardWindows(const WindowDim& window, int64_t result_size,
                           int64_t shards) {
   const int64_t shard_size = CeilOfRatio(result_size, shards);
@@ -115,6 +121,7 @@ HloInstruction* FetchWindows(const PartitionedHlo& operand, const Shape& result,
   return local;
 }
 
+// Per device start offsets come from a table.
 HloInstruction* CutWindowResult(
     HloInstruction* local, const HloSharding& sharding, const Shape& result,
     absl::Span<const WindowDim> windows,

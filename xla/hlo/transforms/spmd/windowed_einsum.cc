@@ -27,6 +27,18 @@
 #include "xla/shape_util.h"
 #include "xla/util.h"
 
+// A dot whose operand would have to be gathered, or whose result would have to
+// be reduce-scattered, becomes a loop over a ring of devices: in each step the
+// device multiplies the part that it has and passes it on to the next one
+// (gather), or adds its part to a sum that travels (scatter). Communication of
+// one step overlaps with the dot of another, and no device ever holds the whole
+// operand. This is the decomposition of Wang et al., "Overlap Communication
+// with Dependent Computation via Decomposition in Large Deep Learning Models"
+// (ASPLOS 2023).
+//
+// Variants: both directions at once, which halves the number of steps, and
+// unrolling by two, which saves copies of the loop state.
+
 namespace xla::spmd {
 namespace {
 
@@ -36,6 +48,7 @@ int64_t DimOfFactor(const FactorTensor& tensor, int64_t factor) {
   return it == tensor.factors.end() ? -1 : it - tensor.factors.begin();
 }
 
+// Small operands are not worth a loop; the thresholds are options.
 bool IsLargeEnough(const HloInstruction& dot, const Shape& counted,
                    const SpmdPartitionerOptions& options) {
   if (options.total_bytes_windowed_einsum_threshold.has_value()) {
@@ -47,6 +60,7 @@ bool IsLargeEnough(const HloInstruction& dot, const Shape& counted,
                                           << 20;
 }
 
+// If another user gathers the operand anyway, the ring saves nothing.
 bool IsGatheredByAnother(const HloInstruction& dot,
                          const HloInstruction& operand) {
   return absl::c_any_of(operand.users(), [&](const HloInstruction* user) {
@@ -56,6 +70,8 @@ bool IsGatheredByAnother(const HloInstruction& dot,
   });
 }
 
+// Neighbours on the ring are devices with consecutive tiles along the
+// dimension.
 void SetRing(const FactorTensor& tensor, int64_t dim, WindowedDot* ring) {
   ring->count = ShardCountAtDim(tensor.sharding, dim);
   ring->window = CeilOfRatio(tensor.shape.dimensions(dim), ring->count);
@@ -75,7 +91,9 @@ bool HasNoCopies(const HloSharding& sharding, int64_t num_partitions) {
          sharding.NumTiles() == num_partitions;
 }
 
-// The ring in which `moved` travels while `kept` and the result stay.
+// The ring in which `moved` travels while `kept` and the result stay in place.
+// Exactly one dimension of `moved` may be cut in a way that the result's
+// sharding does not explain; that is the dimension whose tiles travel.
 std::optional<WindowedDot> GatherRing(int64_t num_factors,
                                       const FactorTensor& moved,
                                       const FactorTensor& kept,
@@ -150,6 +168,8 @@ std::optional<WindowedDot> ChooseGather(
   return best;
 }
 
+// The ring in which partial sums travel: a contracting dimension is cut and so
+// is a dimension of the result, by the same devices.
 std::optional<WindowedDot> ChooseScatter(
     const HloInstruction& dot, int64_t num_factors, const FactorTensor& lhs,
     const FactorTensor& rhs, const FactorTensor& result,
@@ -209,6 +229,10 @@ struct RingState {
   HloInstruction* back_position = nullptr;
 };
 
+// Emits one dot's loop. Step is used both in the loop body and for the peeled
+// iterations; the state is a tuple of both operands, the sum, the position on
+// the ring and the iteration, plus a second travelling part with its position
+// if the ring runs both ways.
 class RingEmitter {
  public:
   RingEmitter(HloInstruction* dot, const WindowedDot& ring, RingForm form,
@@ -284,6 +308,8 @@ class RingEmitter {
     return ring_.scatters ? s->sum : s->operands[ring_.moving];
   }
 
+  // The dot of one window: slices it out of the operands that stay, and either
+  // updates that window of the result or adds to the sum.
   void MultiplyOne(RingState* s, bool back, SpmdBuilder* b) const {
     HloInstruction* start = AddBinary(
         HloOpcode::kMultiply,
@@ -413,6 +439,8 @@ RingForm FormOfRing(int64_t count, const SpmdPartitionerOptions& options) {
   return form;
 }
 
+// The loop covers all steps but the last, which needs no further transfer and
+// is peeled.
 WindowedDotLoop EmitWindowedDot(
     HloInstruction* dot, const WindowedDot& ring, HloInstruction* lhs,
     HloInstruction* rhs, RingForm form,

@@ -25,6 +25,11 @@
 //           while((.., x, ..)), whose body slices x
 //   after:  while((.., (scalar), ..)), whose body slices broadcast(scalar)
 
+// Operands of ring loops are often cheap expressions of something much smaller,
+// such as a broadcast. If the loop only slices windows out of such an operand,
+// the expression is moved into the body, and the loop carries its leaves
+// instead.
+
 namespace xla::spmd {
 namespace {
 
@@ -50,7 +55,8 @@ bool IsCheap(const HloInstruction* hlo, const Shape& value) {
   }
 }
 
-// False where there are too many steps.
+// Splits the expression into cheap steps, operands first, and the leaves below
+// them. False if there are too many steps.
 bool Collect(HloInstruction* hlo, const Shape& value,
              absl::flat_hash_set<HloInstruction*>* seen, CheapValue* cheap) {
   if (!seen->insert(hlo).second) return true;
@@ -66,6 +72,7 @@ bool Collect(HloInstruction* hlo, const Shape& value,
   return true;
 }
 
+// Worth it if the leaves take less than half of the value's bytes.
 bool IsWorthMoving(HloInstruction* value, CheapValue* cheap) {
   absl::flat_hash_set<HloInstruction*> seen;
   if (!Collect(value, value->shape(), &seen, cheap) || cheap->steps.empty()) {
