@@ -30,7 +30,10 @@ namespace {
 // Bytes of gathered rows that are kept at a time.
 constexpr int64_t kBlockBytes = 1 << 20;
 
-// Everything in one order: input [batch, spatial..., feature], kernel
+// Convolution as matrix multiplication (im2col): for a block of output
+// positions, the input patches under the window are gathered as rows and
+// multiplied by the kernel. Blocks bound the memory of gathered rows.
+// Dimensions are in one order: input [batch, spatial..., feature], kernel
 // [spatial..., input feature, output feature], output [batch, spatial...,
 // feature].
 class Convolver {
@@ -81,7 +84,8 @@ class Convolver {
   }
 
  private:
-  // What the output at `position` of `batch` reads for group `g`.
+  // The patch that the output at `position` of `batch` reads for group `g`;
+  // zeros where the window covers padding or holes of the base dilation.
   void Gather(int64_t g, int64_t batch, int64_t position, int64_t features,
               char* patch) const {
     const int64_t rank = static_cast<int64_t>(axes_.size());

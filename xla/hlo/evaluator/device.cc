@@ -26,6 +26,11 @@
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
+// An interpreter with an explicit stack of frames instead of recursion: a
+// device can stop at an instruction that needs other devices and be resumed
+// later with its value. Control flow pushes frames whose Role says what becomes
+// of the result when they return.
+
 namespace xla {
 namespace evaluator {
 namespace {
@@ -158,6 +163,8 @@ absl::StatusOr<Device::State> Device::Run() {
   return state_;
 }
 
+// Executes one instruction of the innermost frame, or returns from it at its
+// end.
 absl::Status Device::RunStep() {
   const Frame& frame = frames_.back();
   if (frame.next == static_cast<int32_t>(frame.plan->steps.size())) {

@@ -23,6 +23,11 @@
 #include "xla/util.h"
 #include "xla/xla_data.pb.h"
 
+// A general dot is brought to batched matrix multiplication: both operands are
+// permuted to [batch, free, contracting] and [batch, contracting, free], which
+// is free if they are in that order already, converted to the type of the sum
+// and multiplied by Gemm.
+
 namespace xla {
 namespace evaluator {
 namespace {
@@ -80,7 +85,8 @@ DimensionVector Joined(absl::Span<const int64_t> a, absl::Span<const int64_t> b,
   return all;
 }
 
-// value[i] *= scale[i / block] in each dimension.
+// value[i] *= scale[i / block] in each dimension: the blocks of microscaling
+// formats.
 absl::StatusOr<Value> Scaled(Value value, const Value& scale,
                              MemoryBudget* budget) {
   TF_ASSIGN_OR_RETURN(value, ConvertValue(std::move(value), F32, budget));
@@ -116,6 +122,8 @@ absl::StatusOr<Value> Scaled(Value value, const Value& scale,
 
 }  // namespace
 
+// Sums are at least as precise as the operands and the result; integers wrap
+// modulo 2^64, which is exact after truncation to the result type.
 PrimitiveType SumType(PrimitiveType lhs, PrimitiveType rhs,
                       PrimitiveType result) {
   bool is_complex = false;
@@ -131,6 +139,7 @@ PrimitiveType SumType(PrimitiveType lhs, PrimitiveType rhs,
   return primitive_util::IsSignedIntegralType(result) ? S64 : U64;
 }
 
+// Rounds an operand as the algorithm prescribes before it is multiplied.
 absl::StatusOr<Value> PrepareFactor(const Value& operand,
                                     PrecisionConfig::Algorithm algorithm,
                                     PrimitiveType sum_type,

@@ -34,7 +34,9 @@ complex128 Times(complex128 x, complex128 y) {
           x.real() * y.imag() + x.imag() * y.real()};
 }
 
-// x.size() is a power of two; `sign` is that of the exponent.
+// Iterative radix-2 transform (Cooley and Tukey, 1965): bit reversal, then
+// butterflies of growing length. x.size() is a power of two; `sign` is that of
+// the exponent.
 void PowerOfTwo(Vector& x, int sign) {
   const size_t n = x.size();
   for (size_t i = 1, j = 0; i < n; ++i) {
@@ -59,6 +61,9 @@ void PowerOfTwo(Vector& x, int sign) {
   }
 }
 
+// Bluestein's algorithm (1970) for other lengths: ij = (i^2 + j^2 - (i - j)^2)
+// / 2 turns the transform into a convolution with a chirp, which is computed by
+// transforms of a padded power of two. O(n log n) for any n, including primes.
 void Bluestein(Vector& x, int sign) {
   const int64_t n = x.size();
   size_t padded = 1;
@@ -137,6 +142,8 @@ absl::StatusOr<Value> ResizeLast(const Value& array, int64_t n, bool complete,
 
 }  // namespace
 
+// Works in complex double precision. Real transforms are complex ones of which
+// half of the spectrum is dropped, or completed by symmetry.
 absl::StatusOr<Value> EvaluateFft(const HloInstruction* instruction,
                                   absl::Span<Value> operands,
                                   KernelContext& context) {

@@ -33,6 +33,9 @@ int64_t LanesFor(const LaneProgram& loop, int64_t elements) {
 
 }  // namespace
 
+// Evaluates a whole elementwise fusion block by block: all registers of a block
+// stay in the cache, and no intermediate array is materialized. Scalars are
+// broadcast to all lanes once.
 absl::StatusOr<Value> EvaluateFusionLoop(const LaneProgram& loop,
                                          const HloInstruction* fusion,
                                          absl::Span<Value> operands,

@@ -39,6 +39,13 @@ bool Contains(const List& list, int64_t x) {
 
 // Walks the index vectors of gather and scatter, in row-major order of the
 // other dimensions of `indices`: where each window starts in the operand.
+//
+// Gather and scatter share one picture: the dimensions of `indices` other than
+// the index vector enumerate windows, the index vector places each window in
+// the operand, and batching dimensions of the operand simply follow the
+// corresponding dimensions of `indices`. The two differ at the border: gather
+// clamps a start so that the window fits, scatter drops a window that does not
+// fit as a whole.
 class WindowStarts {
  public:
   // index_map[i] is the operand dimension of component i; operand dimensions

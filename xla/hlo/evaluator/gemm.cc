@@ -9,6 +9,13 @@
 #include "xla/types.h"
 #include "xla/xla_data.pb.h"
 
+// Blocked matrix product in the style of Goto and van de Geijn, "Anatomy of
+// High-Performance Matrix Multiplication" (ACM TOMS 34, 2008): panels of b and
+// a are packed contiguously, so that the innermost kernel streams through both
+// while a kRows x kColumns tile of the result stays in registers. Sums are
+// accumulated per block of kDepth, so the order of additions is fixed and
+// results are reproducible.
+
 namespace xla {
 namespace evaluator {
 namespace {
@@ -107,6 +114,8 @@ void AddTile(const T* tile, int64_t height, int64_t width, T* c,
   }
 }
 
+// Loops from outside in: depth blocks, panels of columns, rows, tiles. Edges
+// are padded with zeros when packing, so the kernel has no special cases.
 template <typename T>
 void TypedGemm(int64_t m, int64_t n, int64_t k, ConstMatrix a, ConstMatrix b,
                MutableMatrix c) {

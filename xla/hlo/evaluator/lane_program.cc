@@ -25,6 +25,11 @@
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
+// Compiles scalar computations and elementwise fusions to a register program:
+// one vector kernel per operation, executed for a block of lanes at a time, so
+// that the cost of dispatch is shared by the whole block. Calls are inlined;
+// instructions that only move values become aliases of registers.
+
 namespace xla {
 namespace evaluator {
 namespace {
@@ -106,6 +111,8 @@ bool OperandsAgree(const HloInstruction* inst,
 
 }  // namespace
 
+// Registers are assigned in single-assignment form and never reused; programs
+// are short, and the machine keeps all registers of a block in the cache.
 class LaneCompiler {
  public:
   // Accepts scalars, and arrays of `elements` elements unless that is -1.
@@ -159,6 +166,8 @@ class LaneCompiler {
   LaneProgram program_;
 };
 
+// Looks up the kernel for the opcode and the lane types of its operands, and
+// checks that operands and result agree with what it computes.
 absl::StatusOr<int32_t> LaneCompiler::AddOp(const HloInstruction* inst,
                                             absl::Span<const int32_t> inputs) {
   const PrimitiveType to = inst->shape().element_type();
@@ -217,6 +226,8 @@ std::optional<int32_t> LaneCompiler::AddConstant(const HloInstruction* inst) {
   return id;
 }
 
+// Whether element i of the result is element i of the operand, in row-major
+// order.
 bool LaneCompiler::KeepsOrder(const HloInstruction* inst) const {
   const Shape& from = inst->operand(0)->shape();
   if (!IsLane(from)) return false;
@@ -413,11 +424,14 @@ std::optional<HloOpcode> LaneProgram::AsBinary() const {
   return op.opcode;
 }
 
+// If the program returns one of its inputs unchanged: which.
 std::optional<int64_t> LaneProgram::AsInput() const {
   if (outputs_.size() != 1 || outputs_[0] >= num_inputs()) return std::nullopt;
   return outputs_[0];
 }
 
+// All registers lie in one allocation, 16-byte aligned; constants are broadcast
+// once.
 LaneMachine::LaneMachine(const LaneProgram& program, int64_t max_lanes)
     : program_(program), max_lanes_(max_lanes) {
   CHECK_LE(max_lanes, kLaneBlock);
@@ -442,6 +456,7 @@ LaneMachine::LaneMachine(const LaneProgram& program, int64_t max_lanes)
   }
 }
 
+// Elements that are stored as lanes are read in place, without a copy.
 void LaneMachine::LoadInput(int64_t i, const void* elements, int64_t n) {
   const PrimitiveType type = program_.input_types_[i];
   if (StoredAsLanes(type)) {

@@ -11,11 +11,19 @@
 #include "xla/types.h"
 #include "xla/xla_data.pb.h"
 
+// Arithmetic is done in a few wide types (lanes): 64-bit integers, f32, f64 and
+// their complex counterparts. Elements are widened on load, and results rounded
+// or wrapped to the element type after every operation (RoundLanes), which
+// gives the same results as arithmetic in the narrow type. For operations on
+// small floats through f32 this relies on f32 having more than twice their
+// precision.
+
 namespace xla {
 namespace evaluator {
 namespace {
 
-// The values of all codes of a type of at most 8 bits.
+// A table of the values of all 256 codes of an 8-bit float: faster than
+// decoding.
 template <typename T>
 const std::array<float, 256>& CodeValues() {
   static const std::array<float, 256>& values = *[] {

@@ -38,8 +38,9 @@ bool IsPositive(T x) {
   return std::real(x) > 0;
 }
 
-// a = l l^H in place; what lies above the diagonal becomes zero. NaN everywhere
-// if a is not positive definite. `at(i, j)` is a reference.
+// The Cholesky-Banachiewicz recurrences, column by column: a = l l^H in place,
+// zeros above the diagonal. NaN everywhere if a is not positive definite.
+// `at(i, j)` returns a reference.
 template <typename T, typename At>
 void CholeskyInPlace(int64_t n, const At& at) {
   bool definite = true;
@@ -95,8 +96,8 @@ struct Triangle {
   }
 };
 
-// Solves op(a) x = b for one column x of b, `stride` apart; or, if `right`,
-// x op(a) = b for one row.
+// Forward or backward substitution for one column x of b, `stride` apart, of
+// op(a) x = b; or, if `right`, for one row of x op(a) = b.
 template <typename T>
 void Substitute(const Triangle& triangle, bool right, const T* a, T* x,
                 int64_t stride) {

@@ -16,13 +16,19 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/status_macros.h"
 
+// A plan is a computation prepared for repeated execution: live instructions in
+// post order, operands as slot numbers, and for each operand whether this is
+// its last use, so that values are freed (or reused in place) as early as
+// possible. Plans are built on first use and cached per computation.
+
 namespace xla {
 namespace evaluator {
 namespace {
 
 using GivenFn = absl::FunctionRef<bool(const HloInstruction*)>;
 
-// Live instructions of a computation in post order.
+// Live instructions of a computation in post order: those the root depends on,
+// and those with side effects.
 std::vector<const HloInstruction*> LiveInstructions(
     const HloComputation* computation) {
   const std::vector<HloInstruction*> order =
@@ -40,7 +46,8 @@ std::vector<const HloInstruction*> LiveInstructions(
   return {backwards.rbegin(), backwards.rend()};
 }
 
-// What `root` depends on, in post order.
+// What `root` depends on, in post order; does not look behind given
+// instructions. Iterative, since chains may be long.
 std::vector<const HloInstruction*> Dependencies(const HloInstruction* root,
                                                 GivenFn is_given) {
   std::vector<const HloInstruction*> order;
@@ -67,8 +74,10 @@ std::vector<const HloInstruction*> Dependencies(const HloInstruction* root,
   return order;
 }
 
-// Finds the get-tuple-elements that may take their element: the tuple has no
-// other users, and this is the last of its element.
+// Finds the get-tuple-elements that may move their element out of the tuple
+// instead of sharing it: the tuple is read by get-tuple-elements only, and this
+// one is the last to read the element. Sharing would force a copy at the next
+// in-place update.
 void MarkTakers(ComputationPlan& plan) {
   const int32_t n = static_cast<int32_t>(plan.steps.size());
   std::vector<bool> only_elements(n, true);
@@ -93,6 +102,8 @@ void MarkTakers(ComputationPlan& plan) {
   }
 }
 
+// One forward pass assigns slots, one backward pass finds last uses and dead
+// steps.
 std::unique_ptr<ComputationPlan> MakePlan(
     const HloComputation* computation, const HloInstruction* root,
     absl::Span<const HloInstruction* const> order, GivenFn is_given) {

@@ -70,6 +70,18 @@ DotDimensionNumbers WithoutGroupDimension(DotDimensionNumbers dims,
 }
 
 // Everything that the slices of one ragged-dot have in common.
+//
+// A ragged dot is reduced to ordinary dots on slices. The role of the ragged
+// dimension of lhs decides which:
+//   * free: group g multiplies its rows of lhs by slice g of rhs;
+//   * contracting: group g contracts its part of both operands, which gives
+//     one product per group;
+//   * batch: the groups together only bound how many batch elements are
+//     computed; the rest of the result is zero.
+//
+// Group sizes that differ along leading dimensions are handled by recursion
+// over these dimensions first. Sizes are clamped to the rows still left, so
+// inconsistent sizes never read out of bounds.
 class RaggedDot {
  public:
   RaggedDot(const HloInstruction* instruction, MemoryBudget* budget)

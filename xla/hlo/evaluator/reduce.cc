@@ -33,6 +33,17 @@ namespace evaluator {
 namespace {
 
 // A run of neighbouring dimensions that are all reduced, or all kept.
+//
+// The shape of a reduction is first simplified: neighbouring dimensions that
+// are all reduced or all kept are contiguous in row-major order and act as one
+// dimension, and dimensions of size 1 drop out. What remains alternates between
+// reduced and kept runs. The operand is then read once, front to back; only the
+// offset into the result jumps, with stride 0 along reduced runs.
+//
+// Two paths compute the result. A single operand whose computation is one known
+// binary operation is folded by a template instance per operation and lane
+// type, without calling the computation. Everything else (several operands,
+// arbitrary computations) goes through ReduceByFunction.
 struct Run {
   int64_t size;
   bool reduced;
@@ -125,6 +136,10 @@ struct Xor {
 };
 
 // Folds lanes of type T into accumulators of type Acc.
+//
+// The innermost run decides the loop: if it is reduced, a row collapses into
+// one accumulator; if it is kept, a row updates as many neighbouring
+// accumulators.
 template <typename Op, typename T, typename Acc>
 void Fold(const Value& operand, const Runs& runs, Acc* results) {
   const PrimitiveType type = operand.type();
@@ -158,6 +173,10 @@ void Fold(const Value& operand, const Runs& runs, Acc* results) {
 }
 
 // Accumulators start at `init` and end in `result`. T are lanes of the type.
+//
+// Sums and products of floats accumulate in double precision, because HLO
+// leaves the order of a reduction open: a result close to the exact one is the
+// best reference for any order that a back-end chooses.
 template <typename Op, typename T, typename Acc>
 absl::Status FoldAll(const Value& operand, const Value& init, const Runs& runs,
                      Value* result) {
@@ -272,6 +291,11 @@ absl::StatusOr<Value> ReducedFirst(const Value& operand,
   return copy;
 }
 
+// The general path. With the reduced dimensions moved to the front, each index
+// of them selects a contiguous slice with one element per result, so one call
+// of the computation combines a whole slice with all accumulators at once. The
+// elements of each result are combined in row-major order of the reduced
+// dimensions.
 absl::StatusOr<std::vector<Value>> ReduceByFunction(
     const HloInstruction* instruction, absl::Span<Value> inputs,
     absl::Span<const Value> inits, const std::vector<bool>& reduced,

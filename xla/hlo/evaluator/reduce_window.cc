@@ -26,6 +26,16 @@ namespace xla {
 namespace evaluator {
 namespace {
 
+// Interchanges the loops of the definition: window positions are outermost and
+// outputs innermost, so that one call of the computation applies a window
+// position to a whole row of outputs. Every output still combines its window
+// elements in row-major order of the window. Positions that fall into padding
+// or between dilated elements are skipped: the initial value takes part only
+// once, as the starting value of each output.
+//
+// The inputs of a row are gathered into a buffer (stride and dilation leave
+// gaps); outputs are updated in place unless base dilation leaves gaps among
+// them too, in which case they go through a buffer as well.
 class WindowReducer {
  public:
   WindowReducer(absl::Span<const Value> inputs, WindowAxes axes,

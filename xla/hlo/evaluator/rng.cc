@@ -27,12 +27,17 @@
 // Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", 2011. Which
 // word of which block goes where is as on XLA's backends.
 
+// Counter-based generators of Salmon, Moraes, Dror and Shaw, "Parallel Random
+// Numbers: As Easy as 1, 2, 3" (SC 2011): each block of words is a keyed mixing
+// function of its number, so any part of a stream can be computed by itself.
+
 namespace xla {
 namespace evaluator {
 namespace {
 
 using Wide = unsigned __int128;
 
+// Threefry-2x32 with 20 rounds, a key injection after every 4.
 std::array<uint32_t, 2> Threefry(uint64_t key, uint64_t counter) {
   const uint32_t low = static_cast<uint32_t>(key);
   const uint32_t high = static_cast<uint32_t>(key >> 32);
@@ -51,6 +56,7 @@ std::array<uint32_t, 2> Threefry(uint64_t key, uint64_t counter) {
   return {x, y};
 }
 
+// Philox-4x32 with 10 rounds.
 std::array<uint32_t, 4> Philox(uint64_t key, Wide counter) {
   uint32_t k0 = static_cast<uint32_t>(key);
   uint32_t k1 = static_cast<uint32_t>(key >> 32);
@@ -78,7 +84,8 @@ int64_t PairedDimension(absl::Span<const int64_t> dims) {
   return largest;
 }
 
-// Words for all elements, and how many blocks they took.
+// Words for all elements; returns how many blocks they took. Of a 32-bit type
+// two neighbouring elements along one dimension share a block.
 int64_t ThreefryBits(uint64_t key, uint64_t counter,
                      absl::Span<const int64_t> dims, bool wide,
                      std::vector<uint64_t>& bits) {

@@ -69,6 +69,10 @@ absl::Status PutStep(const Value& step, int64_t axis, int64_t i, Value& whole) {
 
 }  // namespace
 
+// Runs the steps one after the other, last to first where the scan is reversed:
+// slices each input along the scan dimension, passes the carries of the
+// previous step, and stores the outputs of the step into the stacked results.
+// No use is made of associativity.
 absl::StatusOr<Value> EvaluateScan(const HloInstruction* instruction,
                                    absl::Span<Value> operands,
                                    KernelContext& context) {

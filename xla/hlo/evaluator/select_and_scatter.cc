@@ -23,6 +23,12 @@
 namespace xla {
 namespace evaluator {
 
+// Follows the definition directly, in O(elements of the source x window size)
+// calls of `select`: for each window, a running candidate survives as long as
+// `select(candidate, next)` holds, and the winner receives the value of the
+// source through `scatter`. Windows are visited in row-major order of the
+// source, which fixes the order of the updates where windows overlap. Padding
+// never wins; a window of nothing but padding scatters nothing.
 absl::StatusOr<Value> EvaluateSelectAndScatter(
     const HloInstruction* instruction, absl::Span<Value> operands,
     KernelContext& context) {

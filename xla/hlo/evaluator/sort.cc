@@ -35,7 +35,9 @@ namespace xla {
 namespace evaluator {
 namespace {
 
-// Sorts `order` bottom up with `less(a, b)`, which may fail. Stable.
+// Bottom-up merge sort of indices. Stable, and in contrast to std::stable_sort
+// it may be used with a comparator that fails or is inconsistent, as one given
+// by the module may be.
 template <typename Less>
 absl::Status MergeSort(std::vector<int64_t>& order, const Less& less) {
   std::vector<int64_t> merged(order.size());
@@ -141,6 +143,8 @@ bool SortByKeys(const ScalarFunction& comparator,
 
 }  // namespace
 
+// Rows along the sorted dimension are copied out, an order of their indices is
+// found, and all operands are permuted by it.
 absl::StatusOr<Value> EvaluateSort(const HloInstruction* instruction,
                                    absl::Span<Value> operands,
                                    KernelContext& context) {

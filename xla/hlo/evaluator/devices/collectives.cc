@@ -55,7 +55,8 @@ absl::StatusOr<Value> MakeWithDim(const Value& like, int64_t dimension,
   return Value::Make(like.type(), dims, budget);
 }
 
-// accumulator = computation(accumulator, x), element by element.
+// accumulator = computation(accumulator, x), element by element: compiled to
+// lanes if possible, otherwise by running the computation for each element.
 absl::StatusOr<Value> Combine(const HloComputation* computation,
                               Value accumulator, const Value& x,
                               CollectiveContext& context) {
@@ -100,6 +101,9 @@ absl::StatusOr<Value> Combine(const HloComputation* computation,
   return accumulator;
 }
 
+// Reduces one operand over all members, either one after the other in group
+// order or pairwise as a tree. Floating-point results differ between the two,
+// as they do between real implementations.
 absl::StatusOr<Value> Fold(const HloComputation* computation, Members members,
                            int64_t operand, CollectiveContext& context) {
   std::vector<Value> level;
@@ -253,6 +257,7 @@ absl::StatusOr<Results> AllToAll(const HloInstruction* instruction,
 
 // Operands: input, output, then per peer (one or several updates each): where
 // in my input, how many rows, where in the peer's output, how many I receive.
+// Sender and receiver must agree on the numbers of rows.
 absl::StatusOr<Results> RaggedAllToAll(Members members,
                                        CollectiveContext& context) {
   const auto n = static_cast<int64_t>(members.size());

@@ -33,7 +33,11 @@ using evaluator::MemoryBudget;
 using evaluator::Program;
 using evaluator::Value;
 
-// One run: the devices and what is between them.
+// One run. Devices take turns on one thread: each runs until it needs others
+// (RunAlone), and when all wait, groups whose members have all reached the same
+// collective exchange values (Meet) and go on. If nobody can go on, the run is
+// a deadlock and the error says who waits for whom. The schedule is
+// deterministic and does not depend on timing.
 class LockstepEvaluator::Session {
  public:
   explicit Session(LockstepEvaluator& owner)
@@ -130,7 +134,8 @@ class LockstepEvaluator::Session {
     }
   }
 
-  // The value of what the device waits at, where that needs nobody's presence.
+  // The value of what the device waits at if it needs nobody else's presence:
+  // its ids, messages that have arrived, infeeds. nullopt: it has to wait.
   absl::StatusOr<std::optional<Value>> ValueAlone(int64_t d, Device& device) {
     const HloInstruction* instruction = device.pending();
     auto wrap = [](absl::StatusOr<Value> value)
@@ -199,7 +204,7 @@ class LockstepEvaluator::Session {
     return it->second.get();
   }
 
-  // Lets all groups exchange values whose members have met. False if none has.
+  // One round over all waiting devices. Returns false if no group was complete.
   absl::StatusOr<bool> Meet() {
     bool met = false;
     for (int64_t d = 0; d < grid_.size(); ++d) {

@@ -11,6 +11,14 @@
 #include "absl/types/span.h"
 #include "xla/status_macros.h"
 
+// Decompression of DEFLATE streams (RFC 1951). Huffman codes are decoded
+// canonically, one bit at a time: the codes of one length are consecutive
+// numbers, so the number of codes of each length and the symbols in the order
+// of their codes suffice, without a tree or tables. This takes at most 15 steps
+// a symbol, which is fast enough for the inputs read here. The size of the
+// result is known in advance and bounds the output, so a damaged or malicious
+// stream cannot exhaust memory.
+
 namespace xla {
 namespace {
 

@@ -12,6 +12,14 @@
 #include "xla/hlo/evaluator/io/inflate.h"
 #include "xla/status_macros.h"
 
+// Archives are read through their central directory: the end record is searched
+// for from the back of the file, since a comment of unknown length may follow
+// it, and the directory it points to lists every member with its sizes and its
+// offset. Local headers are consulted only for the length of their variable
+// fields. The 64-bit records are understood when reading; writing stays within
+// the 32-bit format and stores members uncompressed, with a constant date so
+// that equal contents give equal bytes.
+
 namespace xla {
 namespace {
 
@@ -170,6 +178,8 @@ void Put(std::string& out, uint64_t value, int size) {
 
 }  // namespace
 
+// The reflected CRC-32 of zip files (polynomial 0xedb88320), a byte at a time
+// by table.
 uint32_t Crc32(absl::string_view bytes) {
   static const std::array<uint32_t, 256> kTable = [] {
     std::array<uint32_t, 256> table{};

@@ -26,6 +26,18 @@
 namespace xla {
 namespace {
 
+// Two modules are compared by running both on the same generated inputs and
+// comparing outputs within a tolerance. A difference proves that a pass changed
+// the meaning of the module; agreement on all seeds is only evidence that it
+// did not. Even seeds give general values, odd ones small integers, for which
+// sums and products are exact in any order, so that rounding cannot hide a
+// difference.
+//
+// Runs are bounded twice: EstimateWork refuses expensive modules before they
+// start, and a limit on executed instructions stops loops that a faulty pass
+// made endless.
+
+// Trips that EstimateWork assumes for every loop.
 constexpr int64_t kLoopTrips = 16;
 // How many times the instructions of the first module a later one may take, and
 // how many it may take in any case.

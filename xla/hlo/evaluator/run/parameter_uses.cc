@@ -19,6 +19,19 @@ namespace {
 // Where the array is: an instruction's result, or a part of it.
 using Place = std::pair<const HloInstruction*, ShapeIndex>;
 
+// A forward traversal from a parameter to the uses of its unchanged elements.
+// It follows the array through instructions that move or rearrange elements
+// (tuples, reshapes, slices, calls, loops, selects) and collects the
+// preconditions of the instructions that finally consume it: indices within
+// bounds, positive arguments of logarithms and roots, unique sort keys,
+// well-conditioned matrices. Inputs generated under these conditions keep a
+// module away from clamping, NaNs and ties, where two correct programs may
+// legitimately differ.
+//
+// It is a heuristic: arithmetic ends the traversal, and needs of different uses
+// are intersected without proof that they can be met together. Each pair of
+// instruction and tuple index is visited once, so the time is linear in their
+// number.
 class Tracer {
  public:
   ParameterNeeds Trace(const HloInstruction* parameter,

@@ -23,6 +23,16 @@
 namespace xla {
 namespace {
 
+// The reference is one run of the unpartitioned module. Its inputs are cut into
+// shards by the shardings of the parameters, the partitioned module runs on all
+// devices in lockstep, and each device's result is compared with its shard of
+// the reference output. Devices that hold replicas of the same shard must also
+// agree with each other.
+//
+// Shardings come, in this order, from what the partitioner recorded in the
+// module, from the annotations of the parameters, and, on request, from the
+// shapes alone.
+
 // A partitioned module may take this many times the instructions of the whole,
 // and this many more.
 constexpr int64_t kMoreSteps = 1000;
