@@ -122,6 +122,10 @@ absl::Status Writer::DeclareBarriers() {
   return absl::OkStatus();
 }
 
+// `active` is the C++ condition under which the current thread takes part,
+// "true" if it always does. Bodies that contain a barrier are entered by all
+// threads, with `active` handed down to the statements that have effects; other
+// bodies are simply guarded by an `if`.
 absl::Status Writer::Body(const std::vector<kir::Statement>& body,
                           const std::string& active) {
   for (const kir::Statement& statement : body) {

@@ -12,6 +12,16 @@
 
 #include "xla/backends/gpu/kernel_ir/affine_arith.h"
 
+// Index expressions are kept in a normal form: a sum of terms, each an integer
+// coefficient times a sorted product of atoms, with terms sorted and like terms
+// merged. Atoms are symbols or opaque operations (floor division, modulo,
+// minimum, maximum, ...) whose arguments are normal forms themselves.
+// Polynomials that are equal as polynomials are then equal in memory; equality
+// across opaque operations relies on the rewrites made when they are built.
+// Arithmetic is checked: an overflow, a division by zero or an expression that
+// grows beyond the size limits yields an invalid expression, which poisons
+// everything built from it.
+
 namespace xla::gpu {
 namespace {
 
@@ -116,6 +126,9 @@ AffineExpr AffineBuilder::FromAtom(Op op, std::vector<AffineExpr> args,
   return FromTerm({1, {std::move(node)}});
 }
 
+// Undoes a division with remainder: c * (x / c) + x % c becomes x, also with a
+// common factor. Such sums arise wherever an index is split and put together
+// again.
 AffineExpr AffineBuilder::Recombine(AffineExpr sum) const {
   for (const Term& term : Get(sum).terms) {
     if (term.factors.size() != 1 || term.factors[0]->op != Op::kMod) continue;
@@ -213,6 +226,9 @@ AffineExpr AffineBuilder::Mul(const AffineExpr& a, const AffineExpr& b) const {
   return result.IsValid() ? Recombine(std::move(result)) : result;
 }
 
+// Builds the expression again from its leaves, with symbols replaced. Since
+// every operation simplifies, new ranges or constants take effect at all
+// levels.
 AffineExpr AffineBuilder::Rebuild(
     const AffineExpr& e, const AffineExpr::Substitution& substitution) const {
   if (!e.IsValid()) return e;
@@ -312,6 +328,8 @@ std::optional<Interval> AffineBuilder::AtomBounds(
   }
 }
 
+// Interval arithmetic over the normal form: sound, but it treats repeated atoms
+// as independent, so bounds may be wider than necessary.
 std::optional<Interval> AffineBuilder::Bounds(const AffineExpr& e) const {
   if (!e.IsValid()) return std::nullopt;
   Interval sum{Get(e).constant, Get(e).constant};

@@ -24,6 +24,17 @@ constexpr int kMaxBurst = 8;  // instructions in a row
 
 }  // namespace
 
+// Interprets one block of a kernel thread by thread, in a random interleaving:
+// a random ready thread executes a short burst of instructions, then another
+// one does. Threads that reach a barrier leave the ready list; when nobody is
+// ready any more, Unblock releases the barriers that are complete. Different
+// seeds thus explore different schedules, and kernels whose results depend on
+// the schedule have a race.
+//
+// All values are doubles, rounded to the type of the buffer on every store.
+// Shared memory is an array with one slot per unit, the greatest common divisor
+// of all addresses and element sizes, so that buffers which share bytes really
+// overwrite each other.
 absl::StatusOr<KernelRun> Machine::Run(
     const std::vector<std::vector<double>>& inputs) {
   RETURN_IF_ERROR(PlaceBuffers());
@@ -324,6 +335,10 @@ absl::Status Machine::Step(int t) {
   return absl::OkStatus();
 }
 
+// Loops over threads or blocks take one trip, at the thread's own index. A
+// thread beyond the end of such a loop normally skips it, but if the body
+// contains barriers it runs along without effect (`outside_until`), since the
+// generated code makes all threads meet at barriers.
 absl::Status Machine::BeginLoop(int t, const CodeInstruction& i) {
   Thread& thread = threads_[t];
   const kir::Loop& loop = *i.statement->As<kir::Loop>();

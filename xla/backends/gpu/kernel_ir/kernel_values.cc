@@ -21,6 +21,9 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 // Keeps `bits` bits of the significand, ties to even, and fewer below the
 // least normal number, which is 2^(min_exponent - 1). What is more than `max`
 // then becomes `beyond`, with its sign.
+//
+// Scales the last kept bit to the units place, rounds to nearest even there,
+// and scales back; both scalings are exact.
 double RoundSignificand(double value, int bits, int min_exponent, double max,
                         double beyond) {
   if (value == 0 || std::isnan(value)) return value;

@@ -35,6 +35,11 @@ struct Context {
   std::string warp_diverges;
 };
 
+// One walk over the kernel in program order. Visibility of buffers follows the
+// nesting of bodies; "written" is flow-insensitive in one respect: a write in
+// any earlier statement, even in a branch or loop that may not run, counts.
+// Divergence is tracked as a reason text on the way down, so that the error at
+// a barrier can name the loop or branch that keeps threads away.
 class Verifier {
  public:
   Verifier(const Kernel& kernel, const KirVerifierOptions& options)

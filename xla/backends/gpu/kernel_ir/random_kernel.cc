@@ -16,6 +16,11 @@ namespace {
 
 using Body = std::vector<kir::Statement>;
 
+// Generates kernels for tests of the shared memory planner: shared buffers are
+// written as a whole and read in parts, by the same or by other threads, within
+// nested loops, between barriers at random places. A buffer is only read after
+// it has been written, so that the kernels make sense; whether they are free of
+// races is left to chance, or to the planner that inserts barriers.
 class Maker {
  public:
   Maker(uint64_t seed, const RandomKernelOptions& options)

@@ -120,6 +120,11 @@ bool HasIndexMap(const HloInstruction& hlo) {
   }
 }
 
+// Data movement costs nothing inside a kernel: an instruction that only
+// rearranges elements becomes a map from an index of its result to an index of
+// its operand, as affine expressions with floor division and modulo. Reshapes
+// and bitcasts go through the linear index; simplification within the ranges of
+// the loop indices removes most of the divisions again.
 Indices MapIndices(const HloInstruction& hlo, int64_t i, const Indices& indices,
                    const AffineExpr::Ranges& ranges) {
   const Shape& operand = hlo.operand(i)->shape();

@@ -257,6 +257,11 @@ absl::StatusOr<Argument> KernelBuilder::Number(
   return result;
 }
 
+// Index expressions of the kernel IR may not read registers. Where an index
+// depends on a value loaded at run time (gather, dynamic-slice), registers
+// appear in the expression as symbols of a reserved name; here the terms that
+// use them are computed by instructions, and all other terms stay one symbolic
+// argument.
 absl::StatusOr<Argument> KernelBuilder::Number(const AffineExpr& expr) {
   if (!ReadsRegister(expr)) return Argument(expr);
   // Terms without registers are one argument together.

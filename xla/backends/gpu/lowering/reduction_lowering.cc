@@ -61,6 +61,23 @@ bool IsNeutral(const HloInstruction& reduce) {
   }
 }
 
+// Emits one kernel for a group of reductions over the same dimensions of arrays
+// of one shape, together with the element-wise code around them.
+//
+// The input is a matrix: kept dimensions number its rows, reduced dimensions
+// its columns. A team of `lanes_` threads (a power of two) handles a row, and a
+// block holds `rows_per_block_` rows. Row reductions (the reduced dimensions
+// vary fastest in memory) put neighbouring threads on neighbouring columns;
+// column reductions put them on neighbouring rows. In both cases the threads of
+// a warp read neighbouring addresses.
+//
+// Reductions may depend on each other's results (as in softmax: maximum, then
+// sum of exponentials). They are emitted level by level: at each level every
+// thread loops over its columns and accumulates in registers, then the lanes of
+// a row combine their partial results in a tree through shared memory, after
+// which the results are known to all lanes for the next level. Rows are clamped
+// to the last one rather than skipped, so that every thread reaches every
+// barrier; only stores are predicated.
 class ReductionEmitter {
  public:
   ReductionEmitter(const ReductionGroup& group, KernelFrame* frame)
@@ -142,6 +159,8 @@ class ReductionEmitter {
   std::map<const Hero*, std::vector<kir::BufferId>> partials_;
 };
 
+// The number of lanes trades work for each thread against the depth of the tree
+// and the number of idle threads.
 void ReductionEmitter::ChooseThreads() {
   const int64_t threads = frame_.threads();
   const int64_t most = std::min(threads, PowerOfTwoUpTo(group_.columns));
@@ -265,6 +284,9 @@ absl::Status ReductionEmitter::Column(int level, const Indices& row,
   });
 }
 
+// Each lane accumulates columns lane, lane + lanes, lane + 2 * lanes, and so
+// on. If the initial value is not neutral, accumulators start from the first
+// column instead, and the initial value enters once, at the end.
 absl::Status ReductionEmitter::Columns(int level, const Indices& row) {
   bool first = false;
   for (Hero* hero : Heroes(level)) first |= !hero->neutral;
@@ -303,6 +325,8 @@ void ReductionEmitter::Join(int64_t distance) {
   builder_.EmitSync(warp ? kir::SyncScope::kWarp : kir::SyncScope::kBlock);
 }
 
+// One level of the tree: the first `distance` lanes of each row take in the
+// partial results of the lanes `distance` further on.
 absl::Status ReductionEmitter::Halve(int level, int64_t distance) {
   const AffineExpr other =
       thread_ + AffineExpr(group_.row ? distance : distance * rows_per_block_);

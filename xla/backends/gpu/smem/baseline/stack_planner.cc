@@ -23,6 +23,15 @@ namespace {
 using kir::BufferId;
 using Entry = KernelPositions::Entry;
 
+// Models the way in which nvFuser lays out shared memory, for comparison with
+// the planner of this repository: circular buffers, aliases of buffers whose
+// lives do not overlap, barriers for promoted reuse, then a stack discipline of
+// allocation by live range, and last the barriers for read-after-write and
+// write-after-read hazards.
+//
+// Each step may insert statements and thereby shift positions. `history_`
+// keeps, for each change, the position before it, so that the report can refer
+// to the kernel as it was given.
 class StackPlanner {
  public:
   StackPlanner(const kir::Kernel& kernel, const StackPlanOptions& options)
