@@ -65,6 +65,8 @@ InnerTiles TilesInGroup(const HloSharding& sharding, int64_t data_rank,
 }
 
 // groups(g, tiles(..)) as an array of dimensions [groups, dims of tiles...].
+//
+// For iota tiles the result is computed symbolically, without listing devices.
 TileAssignment Compose(const TileAssignment& groups,
                        const TileAssignment& tiles) {
   std::vector<int64_t> dims = {groups.dim(0)};
@@ -185,6 +187,13 @@ std::string GroupedSharding::ToString() const {
                       subgroup_manual ? ", manual" : "");
 }
 
+// Grouping views a sharding on two levels: the group dimensions choose a group
+// of devices, and inside each group the remaining dimensions are sharded over
+// its members, which are renumbered from 0. The partitioner uses this to handle
+// one set of dimensions at a time, as if there were no others. Each tile
+// dimension is split into an outer part (groups) and an inner part, then all
+// outer parts are transposed to the front; on iota assignments this is
+// symbolic.
 GroupedSharding GroupShardingOnDims(const HloSharding& sharding,
                                     absl::Span<const int64_t> group_dims,
                                     absl::Span<const int64_t> group_dim_shards,
@@ -260,6 +269,9 @@ GroupedSharding GroupShardingOnAllDimsExcept(
   return GroupShardingOnDims(sharding, group_dims, subgroup_manual);
 }
 
+// Groups made of replicas need no communication to form. If there are too few
+// replicas, the minor part of dimensions in `replicable_dims` is given up to
+// get more; if this is not enough either, the groups are plain runs of devices.
 GroupedSharding GroupShardingOnReplicatedDim(
     const HloSharding& sharding, int64_t num_groups, int64_t num_tiles,
     int64_t data_rank, absl::Span<const int64_t> replicable_dims) {

@@ -52,6 +52,12 @@ std::vector<OpSharding::Type> OtherTypes(const HloSharding& sharding) {
 // The digits of a merge: per data dimension the longer of two lists, one of
 // which begins the other. nullopt if no list begins the other, a digit is used
 // twice, or the other subgroups differ.
+//
+// Two shardings whose device orders have a common refinement are compared by
+// "digits": mixed-radix digits of the device number, of which each tile
+// dimension uses some, major first. Shardings are compatible in a dimension if
+// one list is a prefix of the other, that is, if one of them cuts the tiles of
+// the other further. This needs time in the number of digits, not of devices.
 std::optional<std::vector<std::vector<int>>> MergeDigits(
     const CommonDigits& digits, const HloSharding& a, const HloSharding& b) {
   std::vector<std::vector<int>> result;
@@ -134,6 +140,9 @@ std::map<int64_t, std::vector<int64_t>> Coordinates(
 }
 
 // The same for any device order.
+//
+// Compares the tile coordinates of each device: O(devices x rank), used when
+// the device orders have no common refinement.
 std::optional<HloSharding> MergeByDevices(const HloSharding& a,
                                           const HloSharding& b) {
   const auto of_a = Coordinates(a);
@@ -349,6 +358,9 @@ bool MergeSharding(const HloSharding& to_merge, HloSharding* dst,
   return true;
 }
 
+// A sharding that all of them refine: in each dimension either the common
+// tiling or replication. Dimensions are compared on their own, with all others
+// replicated, so one disagreement does not lose the rest.
 HloSharding FindCommonSharding(absl::Span<const HloSharding> shardings,
                                std::optional<HloSharding> default_sharding) {
   CHECK(!shardings.empty());
@@ -379,6 +391,10 @@ HloSharding FindCommonSharding(absl::Span<const HloSharding> shardings,
   return common;
 }
 
+// The step by which propagation refines the sharding of one instruction from a
+// neighbour's. Unless resharding is aggressive, a result is accepted only if it
+// is an improvement (more specific, or tiles within the old tiles), so that
+// repeated application terminates.
 std::optional<HloSharding> ReturnImprovedShardingImpl(
     HloSharding from, const HloSharding* to_improved,
     const Shape& to_improved_shape, bool may_combine_partial_sharding,
@@ -414,6 +430,11 @@ std::optional<HloSharding> ReturnImprovedShardingImpl(
   return std::nullopt;
 }
 
+// The result can be reached from `partial_sharding` by a local slice: every
+// device already holds what it needs, since each tile of the target lies within
+// the partially replicated tile of the same device. If the device orders
+// differ, a target with the same tile counts is built from the replicas of each
+// tile; the caller still has to permute devices afterwards.
 std::optional<HloSharding> PartialReplicateReshardCompatibleSharding(
     const HloSharding& partial_sharding, const HloSharding& target_sharding) {
   const HloSharding partial = TiledForm(partial_sharding);

@@ -34,6 +34,12 @@ int64_t ProductOf(absl::Span<const int64_t> dims) {
 }
 
 // Drops extents of 1 and merges neighbours that the transpose keeps neighbours.
+//
+// An assignment `arange(n).reshape(r).transpose(p)` has many spellings. Two
+// source dimensions that are neighbours before and after the transpose behave
+// as one, and extents of 1 say nothing; without them the pair (r, p) is unique,
+// so that equality of assignments is equality of the members and no device list
+// has to be expanded. Linear in the rank apart from a sort.
 void Canonicalize(absl::Span<const int64_t> reshape_dims,
                   absl::Span<const int> perm, Dims* canonical_dims,
                   absl::InlinedVector<int, 4>* canonical_perm) {
@@ -155,6 +161,12 @@ IotaTileAssignment IotaTileAssignment::Create(
   return Create(dims, transform.reshape_dims(), perm);
 }
 
+// The inverse of ToArray: recovers the source dimensions of a device list, if
+// it has any. In a transposed iota the minor-most source dimension shows up as
+// an arithmetic progression; whole blocks of it form the next progression, and
+// so on. The strides found this way, sorted, must be the strides of a row-major
+// array of n elements; a final pass compares every element, because the scan
+// has only looked at the first block of each level. O(n).
 std::optional<IotaTileAssignment> IotaTileAssignment::FromArray(
     const Array<int64_t>& array) {
   const int64_t n = array.num_elements();
@@ -244,6 +256,11 @@ IotaTileAssignment IotaTileAssignment::Reshape(
   return Create(new_dims, reshape_dims(), transpose_perm());
 }
 
+// A transpose of the tile dimensions stays an iota only if tile dimensions and
+// source dimensions have a common refinement: a sequence of factors that
+// subdivides both lists at all their boundaries. Each factor then belongs to
+// one tile and one source dimension, and permuting the tiles permutes the
+// factors.
 std::optional<IotaTileAssignment> IotaTileAssignment::Transpose(
     absl::Span<const int> perm) const {
   CHECK_EQ(perm.size(), ndims_);

@@ -257,6 +257,10 @@ bool CallInliner::ShouldInline(const CallGraph& call_graph,
                  .size() == 1;
 }
 
+// Nested calls can make the inlined module exponentially larger. Sizes after
+// inlining are computed bottom-up over the call graph, capped to avoid
+// overflow, before anything is changed: a pass that fails leaves the module as
+// it was.
 absl::Status CallInliner::CheckGrowth(const CallGraph& call_graph) const {
   absl::flat_hash_map<const HloComputation*, int64_t> sizes;
   int64_t total = 0;

@@ -214,6 +214,11 @@ absl::StatusOr<bool> HloCSE::CombineConstants(HloComputation* computation) {
   return changed;
 }
 
+// Value numbering by hashing. In post order, operands of an instruction have
+// been replaced by their representatives before the instruction itself is
+// looked up, so structural equality of whole expressions reduces to equality of
+// opcode, attributes and operand identities: one pass suffices, in expected
+// linear time apart from the comparison of called computations.
 absl::StatusOr<bool> HloCSE::CombineInstructions(HloComputation* computation) {
   ComputationHashes computations;
   absl::flat_hash_set<HloInstruction*, InstructionHash, InstructionEqual>

@@ -35,6 +35,11 @@ bool IsCollective(HloOpcode opcode) {
 }
 
 // Decides about and removes dead instructions, wherever they are.
+//
+// A worklist algorithm: removing an instruction may leave operands without
+// users, which are considered next. Each instruction is removed once and
+// considered at most once for each use, so the time is linear in the number of
+// edges.
 class DeadInstructionRemover {
  public:
   explicit DeadInstructionRemover(const HloDceOptions& options)
@@ -174,6 +179,9 @@ struct Change {
   bool elsewhere = false;
 };
 
+// Dead outputs of fusions go first, since they free instructions inside; then
+// dead instructions; then parameters of called computations, whose removal may
+// free operands at the call sites.
 absl::StatusOr<Change> RunOnOneComputation(HloComputation* computation,
                                            const HloDceOptions& options,
                                            const Findings& findings) {
