@@ -16,6 +16,7 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/tile_assignment.h"
+#include "xla/hlo/transforms/sharding_propagation/callee_shardings.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 
@@ -104,6 +105,7 @@ class RandomShardings {
 void AnnotateWithRandomShardings(uint64_t seed, int64_t devices,
                                  HloModule& module) {
   RandomShardings(seed, devices).Annotate(module);
+  UnifyCalleeShardings(&module, /*give_to_all=*/true);
 }
 
 }  // namespace xla

@@ -138,8 +138,9 @@ Rule CheckReplicaGroups, CheckSourceTargetPairs;
 
 // verify_sharding.cc; of instructions that have one.
 Rule CheckSharding;
-// V175, of loops and conditionals: those on one device, and what they call,
-// are on the same one, as far as shardings say.
+// V175: a loop, the parameters of its condition and its body, and the body's
+// root have one sharding, as far as they have any; so do a conditional and the
+// roots of its branches.
 absl::Status CheckCalleeShardings(const HloInstruction& inst);
 
 // --- Common parts of rules.

@@ -38,6 +38,27 @@ Shape ShardedShape(const HloInstruction& inst) {
   return ShapeUtil::MakeTupleShape({fed, inst.shape()});
 }
 
+// Leaf by leaf; {replicated} may stand for a tuple of it, and what is not known
+// is no contradiction.
+bool SameShardings(const HloSharding& a, const HloSharding& b) {
+  if (a == b) return true;
+  if (!a.IsTuple() && !b.IsTuple()) {
+    return a.IsUnknownLeaf() || b.IsUnknownLeaf();
+  }
+  const int64_t leaves = (a.IsTuple() ? a : b).tuple_elements().size();
+  if (a.IsTuple() && b.IsTuple() &&
+      static_cast<int64_t>(b.tuple_elements().size()) != leaves) {
+    return false;
+  }
+  for (int64_t i = 0; i < leaves; ++i) {
+    if (!SameShardings(a.IsTuple() ? a.tuple_elements()[i] : a,
+                       b.IsTuple() ? b.tuple_elements()[i] : b)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 // The module's partitions are the devices of its shardings, if there are
@@ -77,12 +98,9 @@ absl::Status CheckCalleeShardings(const HloInstruction& inst) {
   }
   const HloInstruction* first = nullptr;
   for (const HloInstruction* one : same) {
-    // What is cut into parts has been spread there, from either side.
-    if (!one->has_sharding() || one->sharding().IsTiled()) continue;
+    if (!one->has_sharding()) continue;
     if (first == nullptr) first = one;
-    if (one->sharding().UniqueDevice() == first->sharding().UniqueDevice()) {
-      continue;
-    }
+    if (SameShardings(first->sharding(), one->sharding())) continue;
     return Broken(
         Invariant::V175, inst,
         absl::StrCat("%", first->name(), " is ", first->sharding().ToString(),

@@ -20,6 +20,7 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/transforms/sharding_propagation/axis_mesh.h"
+#include "xla/hlo/transforms/sharding_propagation/callee_shardings.h"
 #include "xla/hlo/transforms/sharding_propagation/factor_solver.h"
 #include "xla/hlo/transforms/sharding_propagation/propagation_graph.h"
 #include "xla/hlo/transforms/sharding_propagation/sharding_annotations.h"
@@ -353,6 +354,7 @@ class Propagation {
         changed = true;
       }
     }
+    changed |= UnifyCalleeShardings(module_, /*give_to_all=*/false);
     return ReplaceShardingCalls() || changed;
   }
 
@@ -409,10 +411,11 @@ absl::StatusOr<bool> FactorPropagation::RunImpl(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
   conflicts_.clear();
+  const bool tied = UnifyCalleeShardings(module, /*give_to_all=*/true);
   ASSIGN_OR_RETURN(const bool changed,
                    Propagation(module, options_).Run(&conflicts_));
   SetKVMetric(module, "conflicts", conflicts_.size());
-  return changed;
+  return tied || changed;
 }
 
 }  // namespace xla

@@ -18,6 +18,7 @@
 #include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/transforms/sharding_propagation/callee_shardings.h"
 #include "xla/hlo/transforms/sharding_propagation/sharding_annotations.h"
 #include "xla/hlo/transforms/sharding_propagation/sharding_edges.h"
 #include "xla/hlo/transforms/sharding_propagation/sharding_spread.h"
@@ -377,7 +378,8 @@ absl::StatusOr<bool> ShardingPropagation::RunImpl(
   context.helper = helper_.get();
   PropagationRun run(module, execution_threads, context);
   RETURN_IF_ERROR(run.Boundary(to_output_, to_parameters_));
-  bool changed = ClearCsePrevention(module, execution_threads);
+  bool changed = UnifyCalleeShardings(module, /*give_to_all=*/true);
+  changed |= ClearCsePrevention(module, execution_threads);
   if (cse_prevention_only_) {
     RETURN_IF_ERROR(run.Propagate({}, {}, {}).status());
     const bool kept = run.KeepScalarBroadcasts();
@@ -399,6 +401,7 @@ absl::StatusOr<bool> ShardingPropagation::RunImpl(
   ASSIGN_OR_RETURN(const bool spread,
                    run.Propagate(open, as_groups, like_groups));
   changed |= processed || spread;
+  changed |= UnifyCalleeShardings(module, /*give_to_all=*/false);
   ASSIGN_OR_RETURN(const bool removed, RemoveShardBarriers(module));
   RETURN_IF_ERROR(hlo_sharding_util::CanonicalizeLayoutAfterShardingPropagation(
       module, to_output_, to_parameters_));
