@@ -109,6 +109,9 @@ absl::Status Machine::Finish(int t, const CodeInstruction& i,
   return absl::OkStatus();
 }
 
+// Operations across threads (block and warp reductions, scans) take two visits
+// of each thread: the first reads its input and blocks, ReleaseExpr combines
+// the inputs of the group, and the second stores the result.
 absl::Status Machine::RunExpr(int t, const CodeInstruction& i) {
   Thread& thread = threads_[t];
   const kir::Expr& expr = *i.statement->As<kir::Expr>();

@@ -169,6 +169,11 @@ bool Machine::UnblockMbarriers() {
 }
 
 // No thread can go on by itself. False when all are done.
+//
+// Barriers are released in order of their scope: warps first, then split
+// barriers with complete phases, and the barrier of the block only if all
+// threads stand at the same one. Anything else is a deadlock on hardware and
+// reported as an error.
 absl::StatusOr<bool> Machine::Unblock() {
   ASSIGN_OR_RETURN(bool warps, UnblockWarps());
   if (warps || UnblockMbarriers()) return true;

@@ -60,6 +60,16 @@ void SmemShadow::CompleteTransfer(int id, int thread) {
   transfer.thread = thread;
 }
 
+// A happens-before test between an earlier access and this one. Accesses are
+// ordered if one thread made both, if a barrier of the block or of the common
+// warp lies between them (epochs count barriers), or if this thread has
+// acquired a release that the earlier thread made after its access (a vector
+// clock, kept only for threads that use split barriers). An asynchronous
+// transfer counts as an access at the time of its completion. An access through
+// the async proxy to what the generic proxy accessed needs a proxy fence as
+// well.
+//
+// Null if they are ordered, or the reason why they are not.
 const char* SmemShadow::Unordered(const Record& earlier,
                                   const ShadowAccess& now) const {
   int block = earlier.block_epoch, warp = earlier.warp_epoch;
@@ -96,6 +106,10 @@ void SmemShadow::Report(const char* what, const char* why,
       absl::StrCat(what, " of %", mine, " after %", theirs, ": ", why));
 }
 
+// Reads are recorded by thread, for the next write. They are dropped once a
+// block barrier separates them from the present, since every later access is
+// ordered after them; kernels with async accesses keep them, because of the
+// fences.
 void SmemShadow::Read(Word& word, const ShadowAccess& access) {
   if (word.buffer < 0) {
     Report("read", "nothing was written there", access, -1);
@@ -127,6 +141,8 @@ void SmemShadow::Read(Word& word, const ShadowAccess& access) {
   word.reads.push_back(now);
 }
 
+// Threads that write the same value in one instance of a statement do not race:
+// kernels fill buffers that way.
 void SmemShadow::Write(Word& word, const ShadowAccess& access) {
   if (word.buffer == access.buffer && word.instance == access.instance &&
       word.value == access.value && access.transfer < 0 &&

@@ -109,6 +109,12 @@ absl::StatusOr<std::vector<Operand>> ElementEmitter::Apply(
   return results;
 }
 
+// The core of loop fusion: emits the computation of one element on demand, by
+// recursion over operands. Instructions that move data only transform the
+// indices on the way. Values are memoized by instruction and symbolic indices,
+// so an element read at equal indices by several users is computed once; at
+// different indices it is recomputed. Memoized values belong to scopes, since a
+// register assigned inside a branch or loop is not defined outside of it.
 absl::StatusOr<Operand> ElementEmitter::Element(const HloInstruction& hlo,
                                                 const Indices& indices,
                                                 int64_t tuple_index) {

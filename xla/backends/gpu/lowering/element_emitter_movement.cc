@@ -17,6 +17,11 @@ namespace xla::gpu {
 using kir::ElementType;
 using kir::Operand;
 
+//
+// If the condition is an expression of loop indices, it becomes a branch, which
+// computes only the side that is needed. If it depends on registers, both sides
+// are computed, the one on the left at clamped indices so that it stays in
+// bounds, and a select picks one.
 absl::StatusOr<Operand> ElementEmitter::Choose(
     const ConditionalIndices& where, const HloInstruction& hlo,
     absl::FunctionRef<absl::StatusOr<Operand>()> otherwise) {
@@ -122,6 +127,8 @@ ElementEmitter::Values ElementEmitter::DynamicSlice(const HloInstruction& hlo,
   return std::vector<Operand>{value};
 }
 
+// An element of the result comes from the update if its index is inside of it,
+// and from the operand otherwise.
 ElementEmitter::Values ElementEmitter::DynamicUpdateSlice(
     const HloInstruction& hlo, const Indices& indices) {
   const HloInstruction& update = *hlo.operand(1);

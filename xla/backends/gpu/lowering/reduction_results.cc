@@ -82,6 +82,9 @@ std::set<const HloInstruction*> Cone(
 
 }  // namespace
 
+// The level of an instruction is the largest number of reductions of the group
+// on a path to it. All reductions of one level can be computed in one pass over
+// the columns.
 ReductionLevels::ReductionLevels(
     absl::Span<const HloInstruction* const> body,
     absl::Span<const HloInstruction* const> heroes) {
@@ -118,6 +121,10 @@ Indices ResultWay::Follow(Indices places, const Shape& result,
   return places;
 }
 
+// Walks from the result towards the reduction through instructions that only
+// rearrange elements, until the shape is that of the rows or of the full input.
+// If the walk gets stuck, elements are identified by their row-major number
+// instead, which every array of as many elements has.
 std::optional<ResultWay> FindResultWay(const KernelFrame::Result& result,
                                        const HloInstruction& reduce,
                                        const ReductionLevels& levels) {
@@ -145,6 +152,12 @@ std::optional<ResultWay> FindResultWay(const KernelFrame::Result& result,
   return way;
 }
 
+// Partitions the results of a fusion among groups of like reductions (same
+// input dimensions, same reduced dimensions), largest group first. A result
+// goes to a group that has a reduction behind it and whose loop can produce it;
+// results without one join a group if they have the shape of its input, because
+// they can be written while its columns are read. Reductions that no result of
+// their group needs are dropped, and computed in place by whoever reads them.
 std::vector<ReductionGroup> FindReductionGroups(const KernelFrame& frame,
                                                 int64_t min_columns) {
   std::vector<ReductionGroup> groups;
