@@ -117,6 +117,9 @@ int64_t BufferAssigner::GetMemoryLimit(const BufferAssignment& assignment,
   return std::max<int64_t>(0, limit);
 }
 
+// Checks every value that the allocation holds against every value of the
+// buffer. A copy never shares memory with its source: it was inserted to keep
+// the two apart.
 absl::StatusOr<bool> BufferAssigner::MaybeAssignBuffer(
     BufferAllocation* allocation, const HloBuffer& buffer,
     BufferAssignment* assignment) {
@@ -171,6 +174,8 @@ bool BufferAssigner::ExceedsMemoryLimit(
 }
 
 absl::StatusOr<std::unique_ptr<BufferAssignment>>
+// If the assignment exceeds the memory limit and a fallback algorithm is set,
+// both assignments are made and the smaller one is kept.
 BufferAssigner::CreateAssignment(
     const HloModule* module, std::unique_ptr<HloOrdering> hlo_ordering,
     BufferValue::SizeFunction buffer_size,

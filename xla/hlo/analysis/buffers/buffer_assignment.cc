@@ -129,6 +129,10 @@ bool BufferAssignment::HaveDisjointSlices(const HloInstruction* hlo_a,
   return true;
 }
 
+// A sweep over the starts and ends of live ranges. Ends sort before starts of
+// the same time, because their change is negative, so that ranges that only
+// touch do not count as overlapping. The values alive at the first time of
+// maximal size are the peak.
 void BufferAssignment::FindPeakBuffers(BufferAllocation& allocation) const {
   struct Life {
     int64_t start, end;  // times, both included

@@ -37,6 +37,22 @@
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
+// Assigns every buffer to a slice of an allocation, in this order:
+//  - preset buffers go where an earlier pass of memory space assignment put
+//    them;
+//  - parameters, constants, tuples, thread-local buffers and results get
+//    allocations of their own, since something outside decides about their
+//    memory;
+//  - with a schedule, buffers borrow the memory of a result of the same size
+//    while it is free;
+//  - all remaining temporaries of one memory space are packed into one heap by
+//    the heap simulator.
+//
+// Without a total order there are no live times to pack by. Buffers then share
+// whole allocations instead: each one, in the chosen order, goes into the first
+// allocation (by size) all of whose values are ordered with respect to its own
+// values.
+
 namespace xla {
 namespace {
 
@@ -46,6 +62,8 @@ constexpr int64_t kMaxComparisons = 4096;
 
 }  // namespace
 
+// Bounds the sum of all sizes, so that no later addition of sizes or offsets
+// can overflow.
 absl::Status BufferAssignmentBuilder::CheckSizes() const {
   constexpr int64_t kMaxBytes = int64_t{1} << 62;
   int64_t total = 0;
@@ -154,6 +172,8 @@ std::vector<const HloBuffer*> BufferAssignmentBuilder::OrderedBuffers() const {
   return buffers;
 }
 
+// One buffer may hold values of several kinds: aliasing can join a parameter
+// with values of a loop. The caller resolves the mixture, parameters first.
 BufferAssignmentBuilder::Kind BufferAssignmentBuilder::KindOf(
     const HloBuffer& buffer) const {
   Kind kind;
@@ -210,6 +230,9 @@ bool BufferAssignmentBuilder::IsCopy(const HloValue& a,
   return copies(a, b) || copies(b, a);
 }
 
+// Like BufferAssigner::MaybeAssignBuffer, but asks the value chains for
+// conflicts, which needs only the neighbours in time instead of all values
+// held.
 absl::StatusOr<bool> BufferAssignmentBuilder::TryAllocation(
     BufferAllocation* allocation, const HloBuffer& buffer) {
   const BufferAllocation::Index index = allocation->index();
@@ -238,6 +261,7 @@ absl::StatusOr<bool> BufferAssignmentBuilder::TryAllocation(
   return true;
 }
 
+// Operands come first, so that an instruction overwrites one where it can.
 absl::StatusOr<bool> BufferAssignmentBuilder::Reuse(const HloBuffer& buffer) {
   budget_ = kMaxComparisons;
   for (const HloValue* value : buffer.values()) {

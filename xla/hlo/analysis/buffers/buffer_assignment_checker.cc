@@ -22,6 +22,9 @@ struct Placed {
   int64_t offset, size;  // bytes
 };
 
+// Overlap in memory at one time is correct in two cases: values of one buffer,
+// which alias analysis has shown to be one array, and an instruction that
+// writes its result in place of an operand which dies there.
 bool MayBeWrittenOver(const BufferAssignment& assignment, const Placed& early,
                       const Placed& late, const AliasInfo* alias_info) {
   if (assignment.alias_analysis().GetBufferContainingValue(*early.value) ==
@@ -64,6 +67,9 @@ absl::Status CheckWithoutSchedule(const BufferAssignment& assignment,
   return absl::OkStatus();
 }
 
+// A sweep over values by start of their live range, with the set of values
+// alive: each new value is compared with all of these. Quadratic only in the
+// number of values that are alive at once.
 absl::Status CheckAllocation(const BufferAssignment& assignment,
                              const BufferAllocation& allocation,
                              const AliasInfo* alias_info) {

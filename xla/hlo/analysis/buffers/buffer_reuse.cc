@@ -17,6 +17,12 @@ namespace {
 constexpr int64_t kMaxReuseTries = 256;
 constexpr int64_t kMaxFastReuseTries = 16;
 
+// Best fit among the existing allocations: the smallest one that is large
+// enough and whose values do not conflict. Ties go to the youngest allocation
+// (indices are negated). Allocations that hold results are tried first, for
+// buffers of exactly their size. The number of attempts is limited, which keeps
+// the assignment of n buffers at O(n log n) plus n times a constant number of
+// conflict tests.
 class BufferReuse
     : public BufferAllocationsManagerForComputationsWithoutOrdering {
  public:

@@ -52,6 +52,10 @@ bool MayHold(const BufferAllocation& allocation, const HloBuffer& buffer,
          !MustNotLiveOut(buffer, assignment.alias_analysis(), options);
 }
 
+// Allocations of results are reserved for the whole execution, but hold their
+// values only towards the end. Before that, temporaries may use them for free.
+// For each such allocation, `busy_` holds the disjoint times at which it is in
+// use; only allocations all of whose values cover them from offset 0 take part.
 LentMemory::LentMemory(BufferAssignment* assignment,
                        const AliasInfo* alias_info,
                        const BufferAssigner::Options& options)
@@ -97,6 +101,10 @@ bool LentMemory::IsFree(const Busy& busy, const HloBuffer& buffer) const {
   return true;
 }
 
+// An operand which dies at the instruction that defines `value` and whose
+// buffer that instruction may overwrite; null if there is none. Following such
+// operands backwards puts a whole chain of element-wise instructions into the
+// memory of the result.
 const HloValue* LentMemory::ReusableOperand(const HloValue& value) const {
   HloInstruction* inst = value.instruction();
   if (inst->opcode() == HloOpcode::kCopy) return nullptr;

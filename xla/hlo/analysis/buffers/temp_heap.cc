@@ -93,6 +93,10 @@ std::unique_ptr<Heap> MakeTempHeap(const BufferAssigner::Options& options,
       memory_limit);
 }
 
+// A debugging aid for memory corruption: moves buffers behind the heap, each to
+// memory of its own, until `isolation_fuel` is used up. Bisecting over the fuel
+// and the order finds the buffer whose sharing causes a failure. Returns the
+// growth of the heap in bytes.
 int64_t IsolateBuffers(const BufferAssignment::BufferIsolationOptions& options,
                        BufferValue::Color color, int64_t alignment,
                        const HloAliasAnalysis& alias_analysis,

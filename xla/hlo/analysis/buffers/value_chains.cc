@@ -14,6 +14,16 @@
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 
+// Answers whether a buffer fits into an allocation without comparing it with
+// every value that the allocation holds. The values of one computation in one
+// allocation are totally ordered in time (otherwise they could not share it),
+// so they form a chain, sorted here by the place of their definitions in a
+// topological order. "Before" is transitive: a new value that is before its
+// successor in the chain and after its predecessor is ordered with respect to
+// all. Values whose lifetime involves calls, loops or other computations are
+// kept apart and compared one by one, against a budget; when that is spent, the
+// answer is a conflict, which is always safe.
+
 namespace xla {
 namespace {
 
