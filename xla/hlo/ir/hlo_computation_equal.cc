@@ -40,6 +40,11 @@ std::vector<const HloInstruction*> EffectRoots(
 // Compares pairs of instructions reached from pairs of roots. Everything must
 // be equal, so that callees are compared later, from a list, instead of by
 // recursion.
+//
+// Each pair of instructions or computations is compared once, on the assumption
+// that all other pairs on the lists are equal; a difference anywhere makes the
+// whole comparison fail. This is linear in the number of pairs even for graphs
+// with heavy sharing, where naive recursion over operands would be exponential.
 class Comparer {
  public:
   Comparer(const EqualOptions& options,
@@ -144,6 +149,11 @@ size_t HloComputation::StructuralHash() const {
   return hashes[root_instruction_->local_id()];
 }
 
+// A fingerprint of the whole module that does not depend on names or ids.
+// Computations and instructions are numbered in post order, and the hash of an
+// instruction includes the numbers of the operands, control predecessors and
+// callees instead of their hashes: the graph is hashed as it is, in linear
+// time.
 size_t HloModule::ContentHash() const {
   const std::vector<HloComputation*> computations = MakeComputationPostOrder();
   absl::flat_hash_map<const HloComputation*, size_t> computation_positions;

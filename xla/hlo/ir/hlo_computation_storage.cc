@@ -59,6 +59,10 @@ absl::Status HloComputation::ForceRemoveInstruction(
   return RemoveInstructionImpl(instruction, /*ignore_safety_check=*/true);
 }
 
+// Removal takes constant time apart from the edges of the instruction: its slot
+// is cleared, and the object is kept until Cleanup() so that pointers in
+// worklists of passes stay valid and can be asked whether the instruction is
+// dead.
 absl::Status HloComputation::RemoveInstructionImpl(HloInstruction* instruction,
                                                    bool ignore_safety_check) {
   TF_RET_CHECK(instruction->parent() == this)

@@ -174,6 +174,8 @@ void HloSchedule::replace_instruction(const HloComputation* computation,
 
 // --- Verification ------------------------------------------------------------
 
+// Checks that the sequence is a permutation of the instructions and a
+// topological order of data and control dependencies. O(instructions + edges).
 absl::Status HloSchedule::Verify(const HloComputation* computation) const {
   // Schedules come from files: the words are for those who wrote them.
   auto wrong = [](const auto&... words) {

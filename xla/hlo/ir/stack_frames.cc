@@ -11,6 +11,12 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 
+// Stack frames are stored as OpenXLA's proto does it: tables of file names,
+// function names, locations and frames, referring to each other by 1-based ids,
+// 0 for none. A frame names its parent, so frames form a forest that shares
+// common prefixes. New entries are interned through maps, which are built on
+// first use: most modules are only read.
+
 namespace xla {
 namespace {
 
@@ -184,6 +190,10 @@ bool StackFrames::IsPrefix(StackFrameId prefix, StackFrameId full) const {
   return false;
 }
 
+// Rebuilds the frames of `suffix` on top of `prefix`, outermost first;
+// interning makes frames that exist already cost nothing. A suffix that starts
+// with the prefix is returned as it is, so that repeated inlining does not
+// repeat frames.
 StackFrameId StackFrames::Concatenate(StackFrameId prefix,
                                       StackFrameId suffix) {
   if (!prefix.valid()) return suffix;

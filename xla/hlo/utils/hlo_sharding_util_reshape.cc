@@ -39,6 +39,17 @@ struct Digit {
   bool sharded;
 };
 
+// Follows tiles through a reshape. A reshape matches runs of source dimensions
+// with runs of target dimensions of equal product. Within a run, the source is
+// read as a sequence of digits, major to minor: for each dimension its tiles
+// (sharded) followed by the elements of one tile (unsharded). The target
+// dimensions consume this sequence from the major end. Sharded digits can be
+// kept in a target dimension only as long as no unsharded digit has been
+// consumed for it ("closed"), since tiles must be the major part of a
+// dimension. What cannot be kept becomes replicas and makes the result inexact.
+//
+// A digit of negative size stands for tiles beyond the greatest common divisor
+// with the dimension; it covers no elements of the target.
 class ReshapeMatcher {
  public:
   ReshapeMatcher(const Shape& source, const Shape& target,

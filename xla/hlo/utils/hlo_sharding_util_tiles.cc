@@ -102,6 +102,12 @@ void RankDigits(std::vector<DeviceDigit>* digits) {
 
 }  // namespace
 
+// Writes both assignments over one mixed-radix numbering of the devices. Each
+// iota assignment splits the device number into digits; the common factor
+// sequence of the two lists of digit sizes refines both, after which every tile
+// dimension of either assignment is a product of some of the common digits.
+// nullopt if one assignment is no iota or the digit boundaries are incompatible
+// (such as 2*3 and 3*2).
 std::optional<CommonDigits> FindCommonDigits(const TileAssignment& first,
                                              const TileAssignment& second) {
   if (first.num_elements() != second.num_elements()) return std::nullopt;
@@ -184,6 +190,8 @@ HloSharding ReverseSharding(const HloSharding& sharding,
                 SubgroupTypes(tiled));
 }
 
+// Moves the tile dimensions to the end and declares them replicas; the order of
+// devices within the remaining tiles stays.
 HloSharding PartiallyReplicateTiledShardingOnDims(
     const HloSharding& sharding, absl::Span<const int64_t> dims_to_replicate) {
   const HloSharding tiled = TiledForm(sharding);
@@ -301,6 +309,9 @@ std::optional<HloSharding> TransposeShardingWithCollapsedDims(
                                                       target_dims, tgt_rank);
 }
 
+// Reorders tile dimensions as target <- source, gives target dimensions without
+// a source one tile, and turns source dimensions without a target into
+// replicas.
 HloSharding PropagateShardingAlongDimsAndReplicateOthers(
     const HloSharding& source_sharding, absl::Span<const int64_t> source_dims,
     absl::Span<const int64_t> target_dims, int64_t target_shape_rank) {

@@ -182,6 +182,12 @@ bool ReachesUpdateInPlace(const HloInstruction* producer,
 }
 
 // `producer` reads `buffer`, which is operand `number` of the consumer.
+//
+// After fusion, reads of the buffer by the producer and writes by the update
+// happen in one loop, in no particular order between elements. This is correct
+// only if each output element is computed from the buffer's element at the same
+// place: either nothing in between moves elements, or the producer reads
+// exactly the slice that the update writes.
 FusionDecision MayReadBuffer(const HloInstruction* producer,
                              const HloInstruction* consumer, int64_t number,
                              const InPlaceFusionOptions& options) {

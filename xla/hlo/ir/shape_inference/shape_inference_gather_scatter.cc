@@ -44,6 +44,10 @@ Size IndexSize(const Shape& indices, int64_t i) {
              : SizeOf(indices, i);
 }
 
+// Checks what gather and scatter share. Each operand dimension is either part
+// of the slice or collapsed or batching; each index component addresses one
+// operand dimension that is not batching; batching dimensions of operand and
+// indices correspond pairwise and have equal sizes.
 absl::Status ExpectIndexedDims(const Shape& operand, const Shape& indices,
                                const IndexedDims& dims) {
   const auto named = [&](absl::string_view attribute) {

@@ -124,6 +124,9 @@ absl::StatusOr<PrimitiveType> CommonType(const Shape& a, const Shape& b,
              : ShapeUtil::HigherPrecisionElementType(a, b);
 }
 
+// Preferred element types are only accepted where accumulation in them makes
+// sense: kinds and signedness have to agree, and integers must not get
+// narrower.
 absl::StatusOr<PrimitiveType> Upcast(PrimitiveType type,
                                      std::optional<PrimitiveType> preferred) {
   if (!preferred || *preferred == type) return type;
@@ -154,6 +157,11 @@ absl::StatusOr<PrimitiveType> Upcast(PrimitiveType type,
   return to;
 }
 
+// The number of window positions in each dimension. With the dilated extent of
+// n elements, (n - 1) * dilation + 1, or 0 for n = 0, it is (padded base extent
+// - window extent) / stride + 1, or 0 if the window does not fit. Arithmetic
+// saturates, so absurd attributes give absurd sizes, which the validation of
+// the shape then rejects.
 absl::StatusOr<Shape> WindowOutput(const Shape& base, const Window& window,
                                    PrimitiveType type, absl::string_view what) {
   const int64_t rank = base.dimensions().size();

@@ -131,6 +131,9 @@ ShapeTree<HloSharding> HloSharding::GetAsShapeTree(const Shape& shape) const {
   return *std::move(tree);
 }
 
+// The sharding of a tuple is a flat list with one element per leaf in
+// pre-order, so the part below `index` is a contiguous range, found by counting
+// the leaves before it.
 HloSharding HloSharding::GetSubSharding(const Shape& shape,
                                         const ShapeIndex& index) const {
   if (!IsTuple()) return *this;
@@ -306,6 +309,8 @@ int64_t HloSharding::GetUniqueDevice() const {
   return *device;
 }
 
+// A named sharding over a mesh equals only named shardings; all others are
+// compared by their tiles.
 bool HloSharding::operator==(const HloSharding& other) const {
   if (kind_ != other.kind_ || !(shard_group_ == other.shard_group_)) {
     return false;

@@ -23,6 +23,11 @@
 #include "xla/printer.h"
 #include "xla/xla_data.pb.h"
 
+// Replica groups come in three representations: explicit lists (V1), a
+// transposed iota (V2), and axes of a mesh (V3). Each can be expanded to lists;
+// the expansion is made on first use, kept, and shared by copies. Comparison
+// prefers the compact forms and falls back to the lists.
+
 namespace xla {
 namespace {
 

@@ -18,6 +18,12 @@
 #include "xla/hlo/ir/sharding/tile_assignment_internal.h"
 #include "xla/printer.h"
 
+// A tile assignment is a rule (a transposed iota) where there is one, and
+// otherwise an array of devices. Reshapes and transposes stay symbolic if they
+// can, which matters with thousands of devices. The array of a rule is computed
+// on first use, under a compare-and-exchange because shardings are read by
+// several threads.
+
 namespace xla {
 
 using tile_assignment_internal::Dims;
