@@ -77,6 +77,12 @@ bool IsParameterRead(const HloInstruction* inst) {
   return inst->opcode() == HloOpcode::kParameter;
 }
 
+// Grows the set of instructions to recompute from `value` towards its operands.
+// Growth stops at instructions that are expensive, at parameters, and at
+// operands of at most 1/16 of the value's bytes, which are cheap to carry
+// instead. There is no recipe if more than `kMaxMade` instructions would be
+// recomputed, or if the carried operands together are too large compared with
+// the value.
 std::optional<CheapRecipe> FindCheapRecipe(const HloInstruction* value,
                                            const CheapRecipeOptions& options) {
   CheapRecipe recipe;

@@ -23,6 +23,17 @@
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
+// In training, a forward loop over layers stacks intermediate values
+// (residuals) of each trip into large arrays, and the backward loop reads them
+// slice by slice. Such a stack often dominates peak memory. This file replaces
+// the reads of a stack: the backward body recomputes the value from other
+// stacks, invariants of the forward loop and the trip number.
+//
+// A stack qualifies if it is written with one dynamic-update-slice at the trip
+// number in every trip, read nowhere else in the loop, and passed only to one
+// backward loop that only takes slices of single places. The index of the
+// backward read is then the trip of the forward loop whose value is needed.
+
 namespace xla::remat_plan {
 namespace {
 
@@ -441,6 +452,11 @@ std::vector<LoopResidual> FindLoopResiduals(const HloModule& module) {
   return residuals;
 }
 
+// Greedy order by price: seconds of recomputation per byte of the stack. The
+// price of a stack depends on those dropped before it, since what could be read
+// from them has to be recomputed too; it is therefore determined again in each
+// round, over all drops of the same loop. Quadratic in the number of stacks,
+// times the length of chains.
 std::vector<int> OrderOfDrops(
     absl::Span<const LoopResidual> residuals,
     absl::FunctionRef<double(const HloInstruction&)> seconds) {
@@ -488,6 +504,8 @@ std::vector<int> OrderOfDrops(
   }
 }
 
+// All reads are rewritten before any stack is removed, because chains of other
+// stacks refer to the forward body as it was.
 absl::Status DropLoopResiduals(absl::Span<const int> drops, HloModule* module) {
   const std::vector<LoopResidual> residuals = FindLoopResiduals(*module);
   std::vector<HloInstruction*> loops;

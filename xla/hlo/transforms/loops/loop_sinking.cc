@@ -21,6 +21,13 @@
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
+// Moves the computation of a large loop invariant into the loop, where it is
+// recomputed in each trip from small operands, so that the large value need not
+// live during the whole loop. If the body reads only a slice of the value in
+// each trip, only this slice is computed: the slice is pushed through
+// transposes, reshapes, broadcasts and element-wise instructions towards the
+// operands.
+
 namespace xla::remat_plan {
 namespace {
 
@@ -174,6 +181,9 @@ bool IsSlice(const HloInstruction* reader, const HloInstruction* state,
 
 // What the body's new instructions cost in one trip: all of what is made, or,
 // where it is read by slices, a slice of what has the dimension.
+//
+// An estimate: along the first operands, each instruction counts with the
+// fraction of its result that the slice needs.
 double CostOfTrip(const LoopState& loop, int64_t element,
                   const CheapRecipe& recipe,
                   absl::FunctionRef<double(const HloInstruction&)> seconds) {

@@ -25,6 +25,9 @@ void DropSharding(HloInstruction* inst) {
 
 }  // namespace
 
+// Only loops whose tuples are built and read element by element can be edited:
+// then an element can be added, replaced or blanked by changing the tuples and
+// the shapes of the states, and nothing else depends on the whole tuple.
 std::optional<LoopState> LoopState::Match(HloInstruction* loop) {
   if (loop->opcode() != HloOpcode::kWhile || loop->HasControlDependencies() ||
       loop->IsRoot()) {
@@ -160,6 +163,9 @@ absl::StatusOr<int64_t> LoopState::Append(HloInstruction* value) {
   return element;
 }
 
+// The element keeps its number, but becomes a scalar zero: removing it would
+// renumber all elements behind it, in this loop and in what callers have
+// recorded.
 absl::Status LoopState::Blank(int64_t element) {
   if (!BodyReaders(element).empty() || ConditionReads(element) ||
       !ResultReaders(element).empty()) {

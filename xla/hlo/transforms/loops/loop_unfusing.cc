@@ -18,6 +18,10 @@ namespace xla::remat_plan {
 namespace {
 
 // Takes fusions of one loop's body apart.
+//
+// Fusion hides stack accesses from the analysis of residuals. Fusions that
+// write a stack are dissolved; of fusions that read slices of an invariant
+// element, the slices are moved out in front.
 class Unfuser {
  public:
   explicit Unfuser(const LoopState& loop) : loop_(loop) {}

@@ -16,6 +16,11 @@ namespace {
 constexpr absl::string_view kSuffix = ".remat";
 
 // One computation, from its first instruction to its last.
+//
+// Clones are recognized after the fact, by name and structure, because planner
+// and greedy algorithms do not report them alike. While there is fuel, a clone
+// stays; after that, its users read the original again. Bisecting over the fuel
+// finds the clone that makes a module fail.
 class CloneCounter {
  public:
   CloneCounter(const absl::flat_hash_set<std::string>& names_before,

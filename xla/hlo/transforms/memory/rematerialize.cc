@@ -101,6 +101,9 @@ absl::StatusOr<int64_t> PeakOf(const HloRematerializationOptions& options,
 
 // The limit for algorithms that count as OpenXLA does: lower by what they leave
 // out.
+//
+// With L the limit and both peaks measured on the same module, the algorithm
+// gets L - (ours - theirs).
 absl::StatusOr<int64_t> UpstreamLimit(
     const HloRematerializationOptions& options, int64_t limit_bytes,
     const HloModule& module, const ExecutionThreads& threads) {
@@ -233,6 +236,11 @@ absl::StatusOr<int64_t> HeapBytes(const HloRematerializationOptions& options,
 
 // A plan whose buffers fit in the limit where they get their places, not only
 // by the sum of what is live at one time.
+//
+// The planner works on the sum of live bytes, a lower bound of what a heap
+// needs. If the packed heap exceeds the limit, the module is planned again from
+// the original with a limit lowered by the excess, a few times; each round
+// lowers it further.
 absl::StatusOr<RematPlanResult> RunPlanForHeap(
     const HloRematerializationOptions& options, int64_t limit_bytes,
     HloModule* module, const ExecutionThreads& threads) {
