@@ -32,6 +32,11 @@ void ContractedDag::AddEdge(Node from, Node to) {
   tree_parent_.clear();
 }
 
+// Each node hangs below its deepest predecessor. With nodes numbered in
+// pre-order, the descendants of a node have consecutive numbers, so "is below"
+// is a comparison with the interval [begin, begin + size). A path in the tree
+// is a path in the graph; the converse need not hold, so a negative answer
+// still requires a search.
 void ContractedDag::BuildTree() const {
   if (!tree_parent_.empty()) return;
   const Node nodes = static_cast<Node>(parent_.size());
@@ -110,6 +115,10 @@ ContractedDag::Node ContractedDag::Step(bool forward, Node bound, Node skip,
   return kNone;
 }
 
+// Both searches alternate in small steps and stay between the places of the two
+// nodes, where any path between them must lie. They stop when they meet, or
+// when one of them has run out of nodes, which proves that there is no path.
+// The cost is twice that of the cheaper search.
 ContractedDag::Node ContractedDag::Meet(Node first, Node last,
                                         bool skip_direct) const {
   ++epoch_;
@@ -170,6 +179,11 @@ bool ContractedDag::HasEdge(Node a, Node b) const {
   return false;
 }
 
+// After a failed search for a path, the nodes found by the search that finished
+// are exactly those that must change sides: everything between the places of a
+// and b that follows a, or that precedes b. They move past the other node,
+// after which both can share its place. The smaller edge list is appended to
+// the larger one, so each edge moves O(log n) times in total.
 void ContractedDag::Merge(Node a, Node b) {
   a = Find(a);
   b = Find(b);

@@ -15,6 +15,18 @@
 #include "xla/hlo/memory/limit/memory_limit.h"
 #include "xla/status_macros.h"
 
+// Fusion can raise peak memory: a fused kernel keeps operands alive longer or
+// writes several outputs at once. This file finds a set of fusions to leave out
+// so that the scheduled peak stays within a limit, by trial: fuse a copy,
+// schedule it, and look at what is alive at the peak.
+//
+// First, fusions that hold memory at the peak are taken back, in rounds of
+// doubling size. If that does not help, because fusions have changed the
+// schedule without being alive at the peak themselves, all fusions are taken
+// back and made again in parts, by bisection. If everything else fails, nothing
+// is fused; then the peak is that of the module without fusion, which always
+// counts as allowed.
+
 namespace xla::gpu {
 namespace {
 

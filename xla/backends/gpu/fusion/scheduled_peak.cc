@@ -11,6 +11,9 @@
 
 namespace xla::gpu {
 
+// An array that is alive at the peak is charged both to the instruction that
+// defines it and to its last reader, since leaving out either fusion may
+// shorten its live range.
 absl::StatusOr<FusionPeak> ScheduledPeak(HloModule* module, int64_t limit_bytes,
                                          const ScheduleOptions& options) {
   TF_ASSIGN_OR_RETURN(std::unique_ptr<HloAliasAnalysis> alias_analysis,

@@ -19,6 +19,14 @@
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 
+// The hero of a fusion output is the instruction whose access pattern decides
+// which kernel the back-end emits: a reduction, a transpose or a concatenation
+// that is reached from the output through intermediates only, that is,
+// instructions which run in the same loop without moving elements. Reductions
+// are looked for along single chains; for transposes a breadth-first search
+// over intermediates is needed, and several of them are acceptable only if they
+// are tiled alike.
+
 namespace xla {
 namespace gpu {
 namespace {
@@ -56,6 +64,8 @@ std::vector<int64_t> PhysicalDimensions(const Shape& shape) {
   return result;
 }
 
+// Merges dimensions that stay neighbours in memory, so that equal movements
+// have equal descriptions whatever their rank.
 TransposeDescription NormalizedTranspose(const HloInstruction& transpose) {
   const Shape& shape = transpose.shape();
   const std::vector<int64_t> operand_order =
@@ -184,6 +194,10 @@ std::string TransposeDescription::ToString() const {
                       "] permutation [", absl::StrJoin(permutation, ","), "]");
 }
 
+// A tiled transpose reads tiles of 32 x 32 elements row by row into shared
+// memory and writes them column by column, so that both accesses are coalesced.
+// This pays off only if both dimensions are long enough. One more column of
+// padding avoids bank conflicts.
 std::optional<TransposeDescription> GetDescriptionForTiledTransposeEmitter(
     const HloInstruction& hero) {
   if (hero.opcode() != HloOpcode::kTranspose) return std::nullopt;

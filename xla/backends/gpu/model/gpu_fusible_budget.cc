@@ -129,6 +129,9 @@ int64_t SharedMemoryUsage(const HloInstruction& instr,
   return bytes;
 }
 
+// First a bound that needs no sets; the exact count of distinct operands is
+// made only if that fails. A consumer that takes in its producer without
+// gaining operands is always accepted.
 FusionDecision FusionFitsInParameterLimit(const HloInstruction& instr1,
                                           const HloInstruction& instr2,
                                           bool is_consumer_producer_fusion) {

@@ -78,6 +78,10 @@ bool IsOutputOfHero(const HloInstruction& output,
   return RealHero(output, device_info) != nullptr;
 }
 
+// Outputs of one kernel share its loop. Two reductions must have the same shape
+// in memory, two tiled transposes the same description, and kernels of
+// different kinds do not mix. If one fusion reads the other, a tiled transpose
+// must in addition remain the hero after merging.
 FusionDecision FusionHeroesAreCompatible(
     const HloInstruction* hero1, const HloInstruction* hero2,
     const se::DeviceDescription& device_info) {

@@ -131,6 +131,12 @@ int ComputeLoopFusionConfig(const HloFusionAnalysis& analysis) {
   return ComputeLoopFusionConfig(analysis, analysis.first_result_shape());
 }
 
+// The number of elements for each thread. Unrolling saves index computations
+// and widens memory accesses, but small arrays need their parallelism more:
+// there must be at least as many elements as the device can have threads. The
+// factor divides the number of elements, so no thread has to check bounds.
+// Elements of less than a byte are always unrolled to whole bytes, since
+// threads must not write into one byte together.
 int ComputeLoopFusionConfig(const HloFusionAnalysis& analysis,
                             const Shape& shape) {
   const se::DeviceDescription& device = analysis.device_info();

@@ -119,6 +119,8 @@ HloFusionAnalysis HloFusionAnalysis::Create(
                 &device_info);
 }
 
+// All outputs must fit into the loop of the first reduction: other reductions
+// with equal dimensions, and arrays with the elements of its input.
 bool HloFusionAnalysis::HasReductionKernel() const {
   const HloInstruction* first = nullptr;
   for (int64_t i = 0; i < fusion_root_count() && first == nullptr; ++i) {

@@ -41,6 +41,10 @@ std::ostream& operator<<(std::ostream& out, const ReductionDimensions& dims) {
   return out << dims.ToString();
 }
 
+// Groups the dimensions, in memory order, into runs that are all reduced or all
+// kept. Up to three runs match one of the two forms that the emitters know:
+// [major reduced, kept, minor reduced] for rows and [major kept, reduced, minor
+// kept] for columns, with missing runs of size 1.
 std::optional<ReductionDimensions> ReductionDimensionsOf(
     const HloInstruction& reduce) {
   const Shape& shape = reduce.operand(0)->shape();
@@ -87,6 +91,9 @@ ReductionDimensions GetReductionKindAndContiguousComponents(
   return *dims;
 }
 
+// A reduction kernel of its own needs enough elements to occupy a warp; below
+// these thresholds, a plain loop in which each thread reduces one result is
+// faster.
 bool IsUnnestedReductionFasterThanElemental(
     const ReductionDimensions& reduction_dimensions,
     const se::DeviceDescription& device_description) {
@@ -113,6 +120,8 @@ bool IsReductionFromOrToContiguousDimensions(
          IsUnnestedReductionFasterThanElemental(*dims, device_description);
 }
 
+// Short enough that one block computes each result. Longer reductions are split
+// between blocks, which combine their partial results with atomic operations.
 bool ReductionIsRaceFree(const ReductionDimensions& reduction_dimensions,
                          const se::DeviceDescription& device_description) {
   const std::array<int64_t, 3>& dims = reduction_dimensions.dimensions;

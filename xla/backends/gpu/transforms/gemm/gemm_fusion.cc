@@ -218,6 +218,11 @@ class GemmBody {
 
 // Whether the time for the copies is more than what the library computes
 // faster.
+//
+// A dot in a library needs its operands in memory: converts and slices in front
+// of it are copies, read and written once. Compiled into the dot they are free,
+// but the compiler's dots compute more slowly than the library's. A copy that
+// several dots read is shared between them.
 bool SavesTime(const Gemm& gemm, const se::DeviceDescription& device,
                GpuPerformanceModel* model) {
   absl::Duration saved = absl::ZeroDuration();

@@ -70,6 +70,10 @@ bool IsInMemory(const HloInstruction& value) {
 }
 
 // Runs of dimensions of one kind, sizes multiplied.
+//
+// Fails if dimensions of one kind are not neighbours in memory, or not in the
+// order of the dot's dimension numbers: then the operand is no matrix with one
+// stride for rows and one for columns.
 bool GroupDimensions(const HloDotInstruction& dot, int64_t number,
                      GemmOperand* operand) {
   const DotDimensionNumbers& dnums = dot.dot_dimension_numbers();
@@ -176,6 +180,9 @@ bool AddSlice(const HloInstruction& slice, GemmOperand* operand) {
 
 }  // namespace
 
+// Walks up from the dot through views, converts and at most one slice to the
+// array that is in memory anyway. It stops where something else than dots reads
+// the value, since the value then has to be written to memory regardless.
 std::optional<GemmOperand> FindGemmOperand(const HloDotInstruction& dot,
                                            int64_t number) {
   GemmOperand operand;

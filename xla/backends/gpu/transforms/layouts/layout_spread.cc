@@ -12,6 +12,14 @@
 #include "xla/shape_util.h"
 #include "xla/xla_data.pb.h"
 
+// Changes the layout of one array and of everything that has to follow.
+// Starting from the array, the new order of dimensions spreads through
+// element-wise instructions, slices, tuples and loops in both directions, until
+// it ends at instructions that can read or write any order (transposes,
+// broadcasts, copies) or accept the order as it is (dots in certain orders). If
+// it reaches an instruction that accepts neither, or one array in two orders,
+// the change is impossible and nothing is applied.
+
 namespace xla::gpu {
 namespace {
 

@@ -45,6 +45,10 @@ int64_t BytesSaved(const LayoutSpread& spread) {
 }
 
 // Makes the transpose's result lie as its operand does, or the other way round.
+//
+// A transpose costs nothing if its result has the layout that turns it into a
+// bitcast. The change is made if it saves more bytes at transposes than it adds
+// at others.
 bool Carry(HloInstruction* transpose, const LayoutSpread::Loops& loops) {
   HloInstruction* operand = transpose->mutable_operand(0);
   LayoutSpread forward(loops);
@@ -66,6 +70,8 @@ bool Carry(HloInstruction* transpose, const LayoutSpread::Loops& loops) {
 
 }  // namespace
 
+// Greedy, largest transposes first: each is tried in both directions, given the
+// layouts chosen so far.
 absl::StatusOr<bool> TransposeLayouts::RunImpl(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {

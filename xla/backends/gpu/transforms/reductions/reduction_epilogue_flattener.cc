@@ -56,6 +56,10 @@ std::optional<int64_t> OperandInEpilogue(const HloInstruction& value) {
 
 // What is between the reduction and the result, the result first; empty if
 // there is nothing to do.
+//
+// Reshapes behind the reduction keep the emitter from writing results where
+// they are computed. They are removed by computing the epilogue in the shape of
+// the reduction and reshaping outside the fusion, where it is a bitcast.
 std::vector<HloInstruction*> FindEpilogue(const HloInstruction& fusion,
                                           const se::DeviceDescription& device) {
   std::vector<HloInstruction*> epilogue;

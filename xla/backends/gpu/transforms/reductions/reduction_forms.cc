@@ -76,6 +76,10 @@ HloInstruction* OldResult(HloInstruction* reduce, const Shape& shape,
              Add(reduce, WithOrder(shape, order), HloOpcode::kBitcast, value));
 }
 
+// Expresses a reduction over groups of dimensions as a bitcast to a shape with
+// one dimension for each group, the reduction of that, and a bitcast back.
+// Operands of other layouts are copied first; if the kept dimensions lie in
+// another order in memory than the result has them, the result is copied.
 absl::Status Rewrite(HloInstruction* reduce, const DimensionGroups& groups) {
   HloComputation* computation = reduce->parent();
   const int64_t count = reduce->operand_count() / 2;

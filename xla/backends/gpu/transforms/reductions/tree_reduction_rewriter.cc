@@ -20,6 +20,17 @@
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
+// Splits reductions that are too long for one block into two stages, so that no
+// atomic operations are needed: n elements become about sqrt(n) rows of sqrt(n)
+// elements, each reduced by itself, and a second reduction combines the
+// results. A reduction over two separate dimensions is split by dimension
+// instead. Stages that are still too long are split again.
+//
+// The initial value takes part in every partial result, and pads rows where n
+// has no suitable factors; the rewrite therefore requires that combining the
+// initial values with themselves leaves them unchanged, which is checked by
+// evaluation.
+
 namespace xla::gpu {
 namespace {
 

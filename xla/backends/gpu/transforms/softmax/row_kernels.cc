@@ -107,6 +107,12 @@ bool IsUniformConstant(const HloInstruction& instruction) {
          !instruction.HasControlDependencies();
 }
 
+// Assigns each instruction to the kernel of its users in reverse post order: if
+// all users belong to one kernel, the instruction joins it, otherwise it starts
+// a kernel of its own as its result. The kernels found this way are disjoint,
+// and only their results are read from outside. Those without a reduction whose
+// result is broadcast back to the rows are dropped: they gain nothing from
+// keeping a row on chip.
 std::vector<RowKernel> FindRowKernels(const HloComputation& computation) {
   const std::vector<HloInstruction*> order =
       computation.MakeInstructionPostOrder();
