@@ -20,6 +20,14 @@
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
+// Moves a collective-permute at the end of a loop body to the beginning of the
+// next iteration, together with the element-wise instructions behind it. There
+// it can overlap with the computation of that iteration. The state then carries
+// the value before the permute; in the first iteration, which has no
+// predecessor, the initial value is used as it is, selected by a counter that
+// tells the first iteration from all others. The permute after the last
+// iteration is saved, and one whose result is ignored runs in the first.
+
 namespace xla {
 namespace {
 
@@ -112,6 +120,9 @@ struct Counter {
   const Literal* initial;
 };
 
+// The counter must never take its initial value again. With a known trip count
+// this is checked against wrap-around of the type; otherwise only steps of 1 in
+// types of at least 32 bits are trusted.
 std::optional<Counter> CounterAt(const HloInstruction& loop, int64_t index,
                                  std::optional<int64_t> trip_count) {
   const HloInstruction& initial = *loop.operand(0)->operand(index);

@@ -18,6 +18,14 @@
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
+// Common subexpression elimination for collectives, limited to pairs that are
+// close to each other: keeping the result of an all-gather alive between
+// distant uses may cost more memory than gathering again is worth. Distance is
+// measured in heights (the longest path to an instruction without users), as a
+// stand-in for the schedule that does not exist yet. Candidates are visited
+// from high to low, so that the one that stays cannot depend on the one that
+// goes.
+
 namespace xla {
 namespace {
 

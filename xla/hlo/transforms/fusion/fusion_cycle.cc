@@ -7,6 +7,9 @@
 
 namespace xla {
 
+// A backward search from the consumer. Fusing the two would create a cycle
+// exactly if the producer is reached by a path other than the direct edge.
+// O(instructions + edges) for each call.
 bool HasIndirectPath(const HloInstruction* producer,
                      const HloInstruction* consumer) {
   std::vector<const HloInstruction*> worklist = {consumer};

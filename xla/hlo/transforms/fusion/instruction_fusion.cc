@@ -139,6 +139,10 @@ bool InstructionFusion::IsAlwaysDuplicable(
   return !is_expensive_(instruction) && EffectivelyAtMostUnary(instruction);
 }
 
+// Duplicating a producer into all its users pays off if the producer
+// disappears: all users can be fusions, reading the operands instead of the
+// result costs no more memory traffic, and the work itself is small. Otherwise
+// the producer would run on its own and in fusions as well.
 InstructionFusion::InstructionSet InstructionFusion::FindNotDuplicable(
     const std::vector<HloInstruction*>& post_order) {
   InstructionSet result;
@@ -310,6 +314,10 @@ absl::Status InstructionFusion::RemoveIfDead(HloInstruction* instruction,
   return computation->RemoveInstruction(instruction);
 }
 
+// Fuses the first operand in the given order that may be fused, as a duplicated
+// or moved producer if possible and as an additional output of the fusion
+// otherwise. After a success the queue is asked again, since the operands of
+// the fusion are new ones.
 absl::StatusOr<bool> InstructionFusion::FuseOneOperand(
     HloInstruction* consumer, const std::vector<int64_t>& operands,
     HloComputation* computation, FusionQueue* queue) {

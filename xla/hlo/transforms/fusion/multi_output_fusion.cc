@@ -66,6 +66,18 @@ void ForEachSharedOperand(HloInstruction* a, HloInstruction* b, const Fn& fn) {
 
 // The work on one computation. Candidates are numbered in post order; a fusion
 // keeps the number of the one that stays.
+//
+// Sibling fusion: instructions that read a common large operand are merged so
+// that it is read once. All pairs of users of an operand are put on a heap by
+// profit (bytes read once instead of twice); pairs are limited by looking only
+// at slices of 128 users, which bounds the number of pairs by 128 times the
+// number of uses. After a merge, the pairs of the merged candidate are pushed
+// again with their new profit. Outdated pairs stay on the heap and are
+// recognized by version numbers.
+//
+// Candidates must not depend on each other. Reachability is built only when it
+// is first needed: most merges are between candidates from which no other
+// candidate is reachable, and those need no check at all.
 class MultiOutputFusionRun {
  public:
   MultiOutputFusionRun(MultiOutputFusion* pass, HloComputation* computation)

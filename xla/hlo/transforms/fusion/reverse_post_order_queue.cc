@@ -8,6 +8,12 @@
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
+// Offers consumers from the end of the computation to its beginning, and for
+// each the operands that come last in post order first. A consumer therefore
+// grows backwards as far as it can before its producers get their own turn.
+// Operands of fused producers join the heap of the current consumer, so each
+// edge is offered at most once.
+
 namespace xla {
 
 ReversePostOrderQueue::ReversePostOrderQueue(

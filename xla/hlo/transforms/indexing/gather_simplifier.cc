@@ -47,6 +47,12 @@ HloInstruction* ToResult(const HloGatherInstruction& gather,
   return MaybeTranspose(MaybeReshape(rows, sizes), InversePermutation(order));
 }
 
+// The simple form has indices of shape [rows, components], addresses the
+// leading operand dimensions in order, and keeps the whole window after the row
+// dimension. Everything that distinguishes the general form is expressed by
+// instructions around it: batching dimensions become index components (an
+// iota), permuted dimensions become transposes, and collapsed dimensions become
+// reshapes of the result.
 HloInstruction* Simplify(HloGatherInstruction* gather) {
   const GatherDimensionNumbers& dims = gather->gather_dimension_numbers();
   HloInstruction* operand = gather->mutable_operand(0);

@@ -70,6 +70,9 @@ HloInstruction* InLayoutOf(const Shape& shape, HloInstruction* value) {
       HloInstruction::CreateUnary(shape, HloOpcode::kCopy, value));
 }
 
+// As for gather: batching dimensions become index components, the addressed
+// operand dimensions move to the front, and updates are brought into the form
+// [rows, window]. The result is transposed back.
 HloInstruction* Simplify(HloScatterInstruction* scatter) {
   HloComputation* computation = scatter->parent();
   const ScatterDimensionNumbers& dims = scatter->scatter_dimension_numbers();
