@@ -110,6 +110,11 @@ Instructions After(const HloInstruction& inst) {
 
 // The same order, but what `is_wanted` picks comes as soon as all of its
 // `waits_for` have come. `leads_to` is the other way round.
+//
+// Counts for each wanted instruction how many of its predecessors are not
+// placed yet; the one that brings the count to zero is followed by it directly.
+// Linear in instructions and edges, and the relative order of all others is
+// kept.
 Instructions AsSoonAsPossible(
     const Instructions& order, IsWanted is_wanted,
     absl::FunctionRef<Instructions(const HloInstruction&)> waits_for,

@@ -30,6 +30,9 @@ constexpr std::pair<absl::string_view, ScheduleAlgorithm> kAlgorithmNames[] = {
 };
 
 // The bound of the entry from single steps, callees counted by theirs.
+//
+// A lower bound that holds for every order: operands and results of one
+// instruction must be in memory together.
 absl::StatusOr<MemoryBound> QuickLowerBound(
     const HloModule& module, const HloAliasAnalysis& alias_analysis,
     const AliasInfo* alias_info, const BufferValue::SizeFunction& size_function,
