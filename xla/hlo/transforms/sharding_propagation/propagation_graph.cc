@@ -12,6 +12,13 @@
 #include "xla/hlo/transforms/sharding_propagation/sharding_annotations.h"
 #include "xla/shape_util.h"
 
+// The hypergraph on which the factor solver works: tensors are nodes, and each
+// rule connects the tensors of an instruction whose dimensions correspond.
+// Control flow becomes identity rules: the state of a loop is one rule over
+// initial value, parameters, root and result, branches and calls likewise.
+// Constant expressions are marked, since every device can compute them for
+// itself.
+
 namespace xla {
 namespace {
 

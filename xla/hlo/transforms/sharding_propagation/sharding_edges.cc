@@ -82,6 +82,10 @@ int64_t LeafOfElement(const Shape& tuple, int64_t element) {
 
 // The sharding of tensor `to` of the rule whose tiles are those of `from`,
 // along the dimensions that correspond; others become replicas.
+//
+// Only dimensions that are one factor each on both sides are mapped; a
+// dimension that is composed of several factors, as in a reshape, counts as
+// having no counterpart.
 std::optional<HloSharding> Along(const OpShardingRule& rule, int from, int to,
                                  const HloSharding& sharding) {
   if (!sharding.IsTiledLeaf()) return sharding;
@@ -344,6 +348,11 @@ bool IsPassThroughCustomCall(const HloInstruction& inst) {
                             "PinToDevice", "PinToDeviceSram"});
 }
 
+// The level at which a sharding first flows through the instruction: 0 for
+// instructions that only move elements or compute element by element, 1 for
+// those that combine dimensions, and last for broadcasts, whose new dimensions
+// the operand knows nothing about. Early levels thus fix what is certain before
+// guesses can spread.
 int64_t ForwardLevel(const HloInstruction& inst, const Context& context) {
   if (inst.IsCustomCall("ShardBarrierFrom")) return kNever;
   if (NeedsSpmd(inst) && !context.is_spmd) return kNever;

@@ -26,6 +26,12 @@
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
+// Propagates shardings from annotated instructions to all others. Annotations
+// and entry parameters that may not change are fixed and serve as sources only;
+// everything else is improved until nothing changes, at four levels of
+// increasing aggressiveness. After that the boundary of the entry is restored
+// where it must not change, and annotations are removed.
+
 namespace xla {
 namespace {
 
@@ -183,6 +189,10 @@ class PropagationRun {
   }
 
   // True if it changed shardings or the root.
+  // The order is fixed: manual shardings first, then fixed leaves and groups,
+  // the levels from 0 to 3, the common shardings of shard-as groups (followed
+  // by one more round of the last level), and finally writing the result to the
+  // module. Maps are traversed by key, so equal modules give equal results.
   absl::StatusOr<bool> Propagate(
       const absl::flat_hash_map<const HloInstruction*, std::vector<int64_t>>&
           open,

@@ -14,6 +14,17 @@
 #include "xla/hlo/utils/hlo_sharding_util.h"
 #include "xla/shape_util.h"
 
+// The fixed-point iteration of sharding propagation. Each leaf of each
+// instruction holds its best sharding so far; an edge offers a sharding derived
+// from an operand or a user, which is accepted only as an improvement, so
+// leaves get strictly better and the iteration ends.
+//
+// Values that must have one sharding, such as the state of a loop inside and
+// outside, are tied and change together. Instructions carry flags that say
+// whether one of their neighbours has changed since they were last visited; a
+// sweep in post order forwards and one in reverse order backwards visit only
+// those.
+
 namespace xla {
 
 using sharding_edges::LeafSharding;
@@ -103,6 +114,7 @@ void ShardingSpread::AddGroup(const std::vector<HloInstruction*>& members) {
   groups_.push_back(std::move(group));
 }
 
+// A union of sets: members that are tied to others already bring these along.
 void ShardingSpread::AddTie(const std::vector<const HloInstruction*>& members) {
   std::vector<int> tie;
   for (const HloInstruction* member : members) {
@@ -256,6 +268,8 @@ std::optional<HloSharding> ShardingSpread::Improved(
       /*allow_aggressive_resharding=*/ComputeNonRootUsers(inst) == 1);
 }
 
+// Offers a sharding to one leaf, and to all leaves tied to it if it is
+// accepted. Everything that reads one of them is marked for a visit.
 bool ShardingSpread::Improve(int node, int64_t leaf, const HloSharding& from) {
   std::optional<HloSharding> improved = Improved(node, leaf, from);
   if (!improved) return false;
@@ -327,6 +341,9 @@ bool ShardingSpread::ShareInGroups() {
   return changed;
 }
 
+// Runs one level to its fixed point. Every level starts with all nodes for
+// which it has new edges marked; the worklist flags then keep later sweeps
+// short.
 void ShardingSpread::RunLevel(int64_t level) {
   context_.level = level;
   auto is_broadcast = [](const HloInstruction* inst) {

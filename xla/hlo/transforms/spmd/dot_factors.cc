@@ -7,6 +7,9 @@ namespace xla::spmd {
 
 using dot_as_convolution_util::DotConvolutionDimsInfo;
 
+// Numbers the independent dimensions ("factors") of a dot or convolution: first
+// those of the result in order, then those that are summed over. Each operand
+// dimension names the factor it runs along, or -1.
 DotFactors DotFactorsOf(const HloInstruction& hlo,
                         const DotConvolutionDimsInfo& info,
                         const HloSharding& lhs, const HloSharding& rhs,

@@ -33,6 +33,12 @@ bool SpmdPartitioningVisitor::FeedsWindowedDot(const HloInstruction* dot) {
   });
 }
 
+// Three strategies, in this order: a ring that overlaps communication with
+// partial products (windowed einsum), if the options allow it and it pays; a
+// sharding of the factors of the dot, chosen by a cost model over the operands'
+// and the result's shardings; and replication. Contracting dimensions that are
+// sharded leave partial sums on the devices, which are added up by an
+// all-reduce or reduce-scatter; their padding has to be zero.
 absl::Status SpmdPartitioningVisitor::HandleDot(HloInstruction* hlo) {
   // More operands describe sparse ones.
   if (hlo->operand_count() != 2) return DefaultAction(hlo);

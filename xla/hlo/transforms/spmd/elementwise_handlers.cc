@@ -16,6 +16,9 @@
 
 namespace xla::spmd {
 
+// If two or more operands agree on a sharding that differs from that of the
+// result, computing in theirs and resharding the result moves one array instead
+// of several.
 absl::Status SpmdPartitioningVisitor::HandleElementwise(HloInstruction* hlo) {
   const HloSharding* common = nullptr;
   int64_t arrays = 0;
@@ -81,6 +84,8 @@ absl::Status SpmdPartitioningVisitor::HandleBroadcast(HloInstruction* hlo) {
   return absl::OkStatus();
 }
 
+// A constant with one repeated value becomes a smaller broadcast; any other is
+// kept whole on each device and sliced.
 absl::Status SpmdPartitioningVisitor::HandleConstant(HloInstruction* hlo) {
   const HloSharding& sharding = hlo->sharding();
   if (hlo->shape().IsArray() && sharding.IsTiledLeaf() &&
@@ -103,6 +108,7 @@ absl::Status SpmdPartitioningVisitor::HandleConstant(HloInstruction* hlo) {
   return absl::OkStatus();
 }
 
+// A local iota plus the offset of the shard.
 absl::Status SpmdPartitioningVisitor::HandleIota(HloInstruction* hlo) {
   const HloSharding& sharding = hlo->sharding();
   if (!sharding.IsTiledLeaf()) return DefaultAction(hlo);

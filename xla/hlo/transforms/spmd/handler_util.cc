@@ -83,6 +83,10 @@ HloInstruction* ClampToS32(HloInstruction* index, int64_t limit,
   return AddConvert(clamped, S32, b);
 }
 
+// A slice at a run-time position that may lie partly or wholly outside of the
+// array, with zeros there. Padding by the window size on both sides makes every
+// position with any overlap valid; the clamping of dynamic-slice takes care of
+// the others.
 HloInstruction* WindowAt(HloInstruction* inst, int64_t dim,
                          HloInstruction* shift, int64_t size, SpmdBuilder* b) {
   PaddingConfig config;

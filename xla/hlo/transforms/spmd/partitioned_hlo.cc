@@ -82,6 +82,10 @@ PartitionedHlo PartitionedHlo::PadWithValue(
   return PartitionedHlo(padded, base_shape_, state_);
 }
 
+// If the tiles do not divide a dimension, the last shards contain elements
+// beyond its end. Their contents are arbitrary and must not reach a reduction:
+// this selects the pad value there, by comparing global indices (iota plus the
+// offset of the shard) with the size.
 HloInstruction* PartitionedHlo::PadWithValueHlo(
     HloInstruction* pad_value, absl::Span<const int64_t> left_padded_dims,
     absl::Span<const int64_t> skipped_dims) const {
@@ -164,6 +168,9 @@ std::optional<PrimitiveType> BitsType(PrimitiveType type) {
 
 }  // namespace
 
+// A broadcast as an all-reduce: one device contributes its value, all others
+// contribute zeros. Floats are summed as integers of the same width, which
+// preserves every bit pattern.
 PartitionedHlo PartitionedHlo::Broadcast() const {
   SpmdBuilder* b = state_.b;
   const int64_t device = sharding().GetUniqueDevice();

@@ -30,6 +30,10 @@ HloSharding InDeviceOrder(const HloSharding& sharding) {
 
 }  // namespace
 
+// Tries, in order of cost: a plan of collectives found by search; a
+// permutation, if both shardings have the same tiles on different devices; a
+// permutation to devices in order on either side, after which a plan may exist;
+// and as a last resort gathering the whole array and slicing it.
 PartitionedHlo PartitionedHlo::ReshardArray(
     const HloSharding& target, std::optional<Literal> pad_value) const {
   if (pad_value.has_value()) {

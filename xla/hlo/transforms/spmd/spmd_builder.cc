@@ -36,6 +36,9 @@ HloInstruction* SpmdBuilder::AddInstruction(
   return hlo;
 }
 
+// Tracks the dimensions along which all elements of an instruction are equal,
+// as they follow from broadcasts. Resharding along such dimensions needs no
+// communication, since any slice of the right size will do.
 void SpmdBuilder::SetBroadcastDims(const HloInstruction* hlo) {
   absl::flat_hash_set<int64_t> dims;
   const auto known = [&](const HloInstruction* operand) {

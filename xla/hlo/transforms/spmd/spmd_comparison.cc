@@ -31,6 +31,10 @@ int64_t RandomCases(int64_t standard) {
   return cases > 0 ? cases : standard;
 }
 
+// The oracle of the random tests: partitions a copy, verifies it, runs it on
+// all devices, and compares shards with a run of the whole module. Modules that
+// the evaluator cannot run in reasonable time are reported as not run instead
+// of failed.
 Comparison PartitionAndCompare(const HloModule& whole, uint64_t seed,
                                int64_t devices, int64_t replicas,
                                SpmdPartitioner& pass, bool exact) {

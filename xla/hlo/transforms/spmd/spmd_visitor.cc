@@ -146,6 +146,11 @@ absl::Status SpmdPartitioningVisitor::Postprocess(HloInstruction* hlo) {
   return absl::OkStatus();
 }
 
+// Rebuilds the computation for one device. In post order, each instruction is
+// replaced by code for its shard, which reads its operands in the sharding it
+// needs (inserting communication where that differs from the one they have) and
+// leaves its result in the sharding it is annotated with. The new computation
+// takes the place of the old one.
 absl::StatusOr<bool> SpmdPartitioningVisitor::DoPartition(
     HloComputation* computation, const HloSharding& root_sharding) {
   for (HloInstruction* hlo : computation->MakeInstructionPostOrder()) {
@@ -192,6 +197,8 @@ void SpmdPartitioningVisitor::Finish(HloInstruction* hlo, HloInstruction* local,
   SetPartitionedHlo(hlo, result.Reshard(hlo->sharding()));
 }
 
+// All operands in one sharding make the instruction local: every device
+// computes its own shard.
 absl::Status SpmdPartitioningVisitor::LocalWithSharding(
     HloInstruction* hlo, const HloSharding& sharding) {
   std::vector<HloInstruction*> operands;
@@ -210,6 +217,9 @@ absl::Status SpmdPartitioningVisitor::LocalWithSharding(
   return absl::OkStatus();
 }
 
+// The fallback for instructions without a handler: gather all operands, compute
+// the whole result on every device, and let each keep its shard. Always correct
+// for pure instructions, never fast.
 absl::Status SpmdPartitioningVisitor::DefaultAction(HloInstruction* hlo) {
   if (hlo->HasSideEffectNoRecurse()) {
     if (hlo->sharding().UniqueDevice().has_value()) {
@@ -273,6 +283,8 @@ HloComputation* BranchOf(const HloInstruction* hlo, const Shape& argument,
 
 }  // namespace
 
+// All devices run one program, so an instruction of one device becomes a
+// conditional on the partition id; the others return zeros.
 HloInstruction* SpmdPartitioningVisitor::OnOneDevice(const HloInstruction* hlo,
                                                      int64_t device) {
   std::vector<HloInstruction*> operands;
