@@ -29,6 +29,9 @@ void SortByPosition(std::vector<HloInstruction*>& instructions) {
 
 // Grows a ball around each start, one step of `next` a round, until the balls
 // have nodes in common; those nodes, or the starts among them.
+//
+// A breadth-first search from all starts in lockstep. The first round in which
+// some node has been reached from every start yields the nearest common nodes.
 template <typename T, typename NextFn>
 absl::flat_hash_set<const T*> NearestCommon(const std::vector<const T*>& starts,
                                             NextFn next) {
@@ -151,6 +154,10 @@ void CallGraph::AddEdges() {
   }
 }
 
+// One pass in reverse post order: the context of a computation is the union
+// over its call sites, where a call in an embedded computation is embedded as
+// well; its depth is the longest chain of calls from a computation without
+// callers.
 void CallGraph::SetContextsAndDepths() {
   std::vector<int> order = PostOrder(/*with_unreachable_nodes=*/true);
   // Callers first: all that is known of a node comes from them.
@@ -246,6 +253,9 @@ absl::StatusOr<bool> CallGraph::VisitNodesWithReturn(
   return any;
 }
 
+// Walks from b towards its callers without passing a: if that reaches a
+// computation without callers, some execution reaches b without a. Linear in
+// the call graph.
 bool CallGraph::Dominates(const HloComputation* a,
                           const HloComputation* b) const {
   if (a == b) return true;

@@ -11,6 +11,12 @@
 #include "absl/types/span.h"
 #include "xla/hlo/analysis/heap/allocation_block.h"
 
+// Enumerates the orders in which the slices of a sliced allocation may become
+// live, as permutations of slices by offset. Either all distinct permutations
+// are visited in lexicographic order, or only a few preferred ones: ascending,
+// descending, and from the middle to the ends. Permutations that only swap
+// slices of equal start time and size are the same allocation and are skipped.
+
 namespace xla {
 namespace {
 
