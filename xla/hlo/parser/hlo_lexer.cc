@@ -15,6 +15,14 @@
 #include "xla/hlo/parser/diagnostic.h"
 #include "xla/xla_data.pb.h"
 
+// A hand-written scanner over the text in memory. Characters are classified by
+// a table, and tokens refer to the text instead of copying it; escapes and
+// numbers are only converted when a token's value is asked for. HLO text is not
+// regular at word level: dimension labels (b01f_01io->b01f), window sizes (3x3)
+// and paddings (0_1x2_3) begin like words or numbers, so these are matched as
+// wholes at positions where they may begin. Errors are tokens as well and say
+// where scanning resumes.
+
 namespace xla {
 namespace {
 

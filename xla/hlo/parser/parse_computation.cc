@@ -163,6 +163,9 @@ bool BeginsInstruction(const char* p, const char* end) {
 
 // Goes to the first line after the broken instruction that begins an
 // instruction or ends the computation.
+//
+// Error recovery by lines: one broken instruction should not hide errors in
+// others, and printed HLO has one instruction a line.
 void ModuleParser::SkipToNextInstruction(Loc from) {
   const char* end = lexer_.text().data() + lexer_.text().size();
   const char* p = from;
@@ -245,6 +248,11 @@ bool ModuleParser::ParseInlineComputation(absl::string_view owner,
 }
 
 // Reads a computation that stands further down in the text.
+//
+// The parser jumps to the computation, parses it, and comes back; when the main
+// pass reaches that place later it skips it. Recursion is as deep as calls are
+// nested, and a computation that refers to itself is detected by the set of
+// those in progress.
 bool ModuleParser::ParseForwardReference(absl::string_view name, Loc name_loc,
                                          HloComputation** result) {
   if (failed_computations_.contains(name)) return false;

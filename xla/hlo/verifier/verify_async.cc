@@ -122,6 +122,9 @@ namespace {
 // The chain ends somewhere, and in each computation only once: a loop that
 // starts work in one iteration and waits for it in the next has a done in it
 // and one behind it.
+//
+// A forward search over everything that may carry the state, across loop and
+// call boundaries; linear in what it visits.
 absl::Status CheckReachesDone(const HloInstruction& start) {
   absl::flat_hash_set<const HloInstruction*> seen = {&start};
   absl::flat_hash_set<const HloComputation*> ends;

@@ -27,6 +27,14 @@
 // time, who gives it on. So each buffer has at most one reader, and what takes
 // one returns it.
 
+// Buffers (arrays that are modified in place) must be used linearly: each
+// buffer value is consumed by exactly one instruction, which either hands it on
+// or ends its life, and a computation returns every buffer it takes as a
+// parameter. The check goes through computations in post order. Within one, it
+// records who consumed each buffer, looking through tuples; for roots it
+// records which parameter a returned buffer came from, so that calls and loops
+// can be followed without visiting the callee again.
+
 namespace xla::verifier {
 namespace {
 

@@ -30,6 +30,18 @@
 // else that devices do together may come between the two; and pairs in a cycle
 // wait for themselves.
 
+// Finds schedules in which devices wait for each other for ever. All devices
+// run the same sequence, so a send and the recv it feeds are separate
+// instructions of one program, and between them nothing may require all devices
+// to proceed together. The check follows the schedule with a balance for each
+// list of source-target pairs: sends minus recvs. While a recv waits for its
+// send, no collective and no transfer of other pairs may start. Pairs must not
+// form cycles either: each device of a cycle would wait for its predecessor.
+//
+// Callees are followed at their call sites. The result for a callee depends
+// only on the balance at entry, by which it is memoized; balances are clamped,
+// so there are few different ones.
+
 namespace xla::verifier {
 namespace {
 
@@ -65,6 +77,9 @@ std::vector<int64_t> IdsOf(absl::string_view text) {
   return ids;
 }
 
+// Devices have at most one target, so walking from each source ends or closes a
+// cycle; devices that were passed before are not walked again. Linear in the
+// number of pairs.
 absl::Status CheckPairs(const HloInstruction& inst, absl::string_view text) {
   const std::vector<int64_t> ids = IdsOf(text);
   absl::flat_hash_map<int64_t, int64_t> target_of;

@@ -19,6 +19,14 @@
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
+// Delta debugging: repeatedly tries a smaller variant of a module and keeps it
+// if the property of interest still holds. Edits are tried from coarse to fine:
+// runs of half the instructions, of a quarter, and so on down to single ones,
+// in the manner of ddmin (A. Zeller, R. Hildebrandt, "Simplifying and isolating
+// failure-inducing input", IEEE TSE 2002). Every variant is a cleaned-up clone
+// that passes the verifier, so the property is only ever tested on valid
+// modules.
+
 namespace xla {
 namespace {
 
@@ -58,6 +66,9 @@ bool IsZeros(const HloInstruction* instruction) {
 // What can take the place of an instruction.
 enum class StandIn { kOperand, kParameter, kZeros };
 
+//
+// An instruction is cut out by giving its users something simpler to read: an
+// operand of the same shape, a new entry parameter, or zeros.
 bool Cut(HloInstruction* instruction, StandIn kind) {
   HloComputation* computation = instruction->parent();
   // Each cut must leave less: nothing reads a dead one.
@@ -239,6 +250,10 @@ class Reducer {
   }
 
   // Replaces runs of instructions, longest first.
+  //
+  // After a success the candidates are determined again with the same run
+  // length, since the clean-up has removed others as well; after a round
+  // without success the length is halved.
   bool CutRuns() {
     bool changed = false;
     for (StandIn kind :

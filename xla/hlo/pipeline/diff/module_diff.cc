@@ -71,6 +71,10 @@ std::vector<const Interval*> LiveAtPeak(const MemoryTimeline& timeline) {
   return live;
 }
 
+// Explains the difference of two peaks: buffers that are alive at either peak
+// are grouped by layer and kind, and each group reports its bytes and counts on
+// both sides. Buffers correspond if the instructions that define them are
+// paired.
 class Causes {
  public:
   Causes(const ModuleMatching& matching, const DiffSide& before,

@@ -15,6 +15,15 @@
 #include "xla/hlo/memory/accounting/schedule_memory.h"
 #include "xla/printer.h"
 
+// Pairs the instructions of two versions of a module, whose names and order may
+// have changed completely. Every instruction gets hashes of what it is ("own"),
+// of everything it is computed from ("up", bottom-up), and of everything that
+// uses it ("down", top-down). Rules of decreasing strictness then pair
+// instructions with equal keys, so that exact matches are taken before
+// ambiguous ones; among candidates with one key, order in the module decides.
+// What is left is paired through operands that are pairs already. Each rule
+// takes expected linear time.
+
 namespace xla {
 namespace {
 
