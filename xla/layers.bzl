@@ -79,6 +79,7 @@ SIBLINGS = [
     ["hlo/pipeline"],
     ["hlo/pipeline/diff"],
     ["hlo/pipeline/commands"],
+    ["hlo/pipeline/c_api"],
 ]
 
 # Packages that may see every layer.

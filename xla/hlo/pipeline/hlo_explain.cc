@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -60,6 +61,7 @@ absl::Status Fit(const HloExplainOptions &options, HloModule *module,
   HloFitOptions fit_options = options.fit_options;
   fit_options.remat.memory_limit = options.limit;
   fit_options.json = options.json;
+  fit_options.json_text = options.json_text;
   fit_options.max_buffers = options.max_buffers;
   fit_options.seconds = options.seconds;
   if (options.budget_curve > 0) {
@@ -170,6 +172,9 @@ absl::Status ListKernels(const HloExplainOptions &options,
         "the module is from before optimization, so that every instruction "
         "counts as a kernel; --as=gpu fuses them first");
   }
+  if (options.json_text != nullptr) {
+    TF_ASSIGN_OR_RETURN(*options.json_text, KernelReportToJson(report));
+  }
   if (options.json) {
     TF_ASSIGN_OR_RETURN(const std::string json, KernelReportToJson(report));
     out << json;
@@ -189,6 +194,9 @@ absl::Status WriteReport(const HloExplainOptions &options,
   const std::string text =
       absl::StrCat(MemoryReportToText(built.report, built.curve, text_options),
                    NoteOnDevices(module));
+  if (options.json_text != nullptr) {
+    TF_ASSIGN_OR_RETURN(*options.json_text, MemoryReportToJson(built.report));
+  }
   if (options.json) {
     TF_ASSIGN_OR_RETURN(std::string json, MemoryReportToJson(built.report));
     out << json;
@@ -226,10 +234,11 @@ absl::StatusOr<MemoryPage::Before> DescribeBefore(
 absl::Status WriteFittedPages(const HloExplainOptions &options,
                               const PassRegistry &registry,
                               const MemoryPage::Before &before,
-                              int64_t limit_bytes, PreparedModule prepared) {
-  MemoryReport::Input input = std::move(prepared.input);
-  TF_ASSIGN_OR_RETURN(prepared, PrepareModule(std::move(prepared.module),
-                                              PrepareOptions(), registry));
+                              int64_t limit_bytes, PreparedModule *fitted) {
+  MemoryReport::Input input = std::move(fitted->input);
+  TF_ASSIGN_OR_RETURN(*fitted, PrepareModule(std::move(fitted->module),
+                                             PrepareOptions(), registry));
+  const PreparedModule &prepared = *fitted;
   AliasInfo alias_info;
   MemoryReportOptions report_options;
   report_options.limit_bytes = limit_bytes;
@@ -244,60 +253,43 @@ absl::Status WriteFittedPages(const HloExplainOptions &options,
                     before.plan(), &before);
 }
 
-}  // namespace
-
-namespace {
-
-absl::Status Explain(const HloExplainOptions &options,
-                     const PassRegistry &registry, const std::string &path,
-                     std::ostream &out) {
-  TF_RETURN_IF_ERROR(CheckNumbers(options));
-  if (options.list) return ListModules(path, out);
-  MemoryReportOptions report_options;
-  const bool fit = options.fit || options.budget_curve > 0;
-  std::optional<MemoryLimit> limit;
-  if (!options.limit.empty()) {
-    TF_ASSIGN_OR_RETURN(limit, MemoryLimit::Parse(options.limit));
+// Plans how to fit, and says so.
+absl::Status FitPrepared(const HloExplainOptions &options,
+                         const PassRegistry &registry,
+                         const std::optional<MemoryLimit> &limit,
+                         ProgressWatch &watch, PreparedModule &prepared,
+                         std::ostream &out) {
+  HloModule *const module = prepared.module.get();
+  const bool pages = options.budget_curve == 0 && limit.has_value() &&
+                     !(options.html.empty() && options.perfetto.empty());
+  MemoryPage::Before before;
+  if (pages) {
+    TF_ASSIGN_OR_RETURN(before, DescribeBefore(prepared));
   }
-  ProgressWatch watch(options.progress);
-  TF_ASSIGN_OR_RETURN(const std::string file, ResolveModulePath(path));
-  watch.Phase(absl::StrCat("reading ", file));
-  TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> given,
-                      ReadVerifiedModule(file));
-  if (options.collectives) {
-    return ExplainCollectives(options, registry, given.get(), out);
-  }
-  watch.Phase("running passes and looking for an order",
-              "--effort=0 or --schedule=list take less");
-  TF_ASSIGN_OR_RETURN(
-      PreparedModule prepared,
-      PrepareModule(std::move(given), options.prepare, registry));
-  if (file != path) prepared.input.set_file(file);
+  const int64_t peak = prepared.schedule.peak_bytes;
+  TF_RETURN_IF_ERROR(
+      module->set_schedule(std::move(prepared.schedule.schedule)));
+  watch.Phase("planning what to compute again",
+              "--strategy=peak-priority or --fit-effort=0 take less");
+  std::ostringstream plan;
+  const absl::Status fits = Fit(options, module, plan);
+  watch.Stop();
+  if (options.html != "-" && options.perfetto != "-") out << plan.str();
+  if (!pages || (!fits.ok() && !absl::IsResourceExhausted(fits))) return fits;
+  before.set_plan(plan.str());
+  TF_RETURN_IF_ERROR(WriteFittedPages(options, registry, before,
+                                      limit->BytesOf(peak), &prepared));
+  return fits;
+}
+
+// Says where the memory of a prepared module goes.
+absl::Status ReportPrepared(const HloExplainOptions &options,
+                            const std::optional<MemoryLimit> &limit,
+                            ProgressWatch &watch, PreparedModule &prepared,
+                            std::ostream &out) {
   HloModule *const module = prepared.module.get();
   ScheduleResult &schedule = prepared.schedule;
-
-  if (fit) {
-    const bool pages = options.budget_curve == 0 && limit.has_value() &&
-                       !(options.html.empty() && options.perfetto.empty());
-    MemoryPage::Before before;
-    if (pages) {
-      TF_ASSIGN_OR_RETURN(before, DescribeBefore(prepared));
-    }
-    const int64_t peak = schedule.peak_bytes;
-    TF_RETURN_IF_ERROR(module->set_schedule(std::move(schedule.schedule)));
-    watch.Phase("planning what to compute again",
-                "--strategy=peak-priority or --fit-effort=0 take less");
-    std::ostringstream plan;
-    const absl::Status fits = Fit(options, module, plan);
-    watch.Stop();
-    if (options.html != "-" && options.perfetto != "-") out << plan.str();
-    if (!pages || (!fits.ok() && !absl::IsResourceExhausted(fits))) return fits;
-    before.set_plan(plan.str());
-    TF_RETURN_IF_ERROR(WriteFittedPages(
-        options, registry, before, limit->BytesOf(peak), std::move(prepared)));
-    return fits;
-  }
-
+  MemoryReportOptions report_options;
   if (limit.has_value()) {
     report_options.limit_bytes = limit->BytesOf(schedule.peak_bytes);
   }
@@ -324,10 +316,8 @@ absl::Status Explain(const HloExplainOptions &options,
     TF_RETURN_IF_ERROR(WriteFileOrStdout(
         options.buffers, packing::PackingProblemToCsv(built.buffers)));
   }
-  if (!options.output.empty()) {
-    TF_RETURN_IF_ERROR(module->set_schedule(std::move(schedule.schedule)));
-    TF_RETURN_IF_ERROR(WriteModule(*module, options.output));
-  }
+  TF_RETURN_IF_ERROR(module->set_schedule(std::move(schedule.schedule)));
+  TF_RETURN_IF_ERROR(WriteModule(*module, options.output));
   if (built.report.has_fits() && !built.report.fits()) {
     return UnmetLimitError(
         module->name(), *report_options.limit_bytes,
@@ -338,7 +328,65 @@ absl::Status Explain(const HloExplainOptions &options,
   return absl::OkStatus();
 }
 
+// `file`: where the module is from, if that is not what the user named.
+absl::Status ExplainRead(const HloExplainOptions &options,
+                         const PassRegistry &registry, const std::string &file,
+                         ProgressWatch &watch,
+                         std::unique_ptr<HloModule> *module,
+                         std::ostream &out) {
+  std::optional<MemoryLimit> limit;
+  if (!options.limit.empty()) {
+    TF_ASSIGN_OR_RETURN(limit, MemoryLimit::Parse(options.limit));
+  }
+  if (options.collectives) {
+    return ExplainCollectives(options, registry, module->get(), out);
+  }
+  watch.Phase("running passes and looking for an order",
+              "--effort=0 or --schedule=list take less");
+  TF_ASSIGN_OR_RETURN(
+      PreparedModule prepared,
+      PrepareModule(std::move(*module), options.prepare, registry));
+  prepared.input.set_file(file);
+  const absl::Status status =
+      options.fit || options.budget_curve > 0
+          ? FitPrepared(options, registry, limit, watch, prepared, out)
+          : ReportPrepared(options, limit, watch, prepared, out);
+  if (status.ok() || absl::IsResourceExhausted(status)) {
+    // The analysis is of the module.
+    prepared.alias_analysis.reset();
+    *module = std::move(prepared.module);
+  }
+  return status;
+}
+
+absl::Status Explain(const HloExplainOptions &options,
+                     const PassRegistry &registry, const std::string &path,
+                     std::ostream &out) {
+  TF_RETURN_IF_ERROR(CheckNumbers(options));
+  if (options.list) return ListModules(path, out);
+  if (!options.limit.empty()) {
+    // Before minutes are spent on the module.
+    TF_RETURN_IF_ERROR(MemoryLimit::Parse(options.limit).status());
+  }
+  ProgressWatch watch(options.progress);
+  TF_ASSIGN_OR_RETURN(const std::string file, ResolveModulePath(path));
+  watch.Phase(absl::StrCat("reading ", file));
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module,
+                      ReadVerifiedModule(file));
+  return ExplainRead(options, registry, file == path ? "" : file, watch,
+                     &module, out);
+}
+
 }  // namespace
+
+absl::Status ExplainModule(const HloExplainOptions &options,
+                           const PassRegistry &registry,
+                           std::unique_ptr<HloModule> *module,
+                           std::ostream &out) {
+  TF_RETURN_IF_ERROR(CheckNumbers(options));
+  ProgressWatch watch(options.progress);
+  return ExplainRead(options, registry, /*file=*/"", watch, module, out);
+}
 
 absl::Status RunHloExplain(const HloExplainOptions &options,
                            const PassRegistry &registry,

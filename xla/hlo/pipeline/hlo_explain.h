@@ -1,10 +1,12 @@
 #ifndef XLA_HLO_PIPELINE_HLO_EXPLAIN_H_
 #define XLA_HLO_PIPELINE_HLO_EXPLAIN_H_
 
+#include <memory>
 #include <ostream>
 #include <string>
 
 #include "absl/status/status.h"
+#include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/pass/pass_registry.h"
 #include "xla/hlo/pipeline/prepared_module.h"
 #include "xla/hlo/transforms/memory/remat/hlo_fit.h"
@@ -19,6 +21,9 @@ struct HloExplainOptions {
   std::string limit;
 
   bool json = false;
+  // Takes the JSON form beside what is written; null: nobody wants it. Not of
+  // collectives and budget curves.
+  std::string* json_text = nullptr;
   // The live bytes of every program point, in the JSON report.
   bool curve = false;
   // Rows that the text lists: buffers, equal layers together.
@@ -71,6 +76,15 @@ struct HloExplainOptions {
 absl::Status RunHloExplain(const HloExplainOptions& options,
                            const PassRegistry& registry,
                            const std::string& path, std::ostream& out);
+
+// The same for a module that is there; `list`, `report_file` and `keep_going`
+// do not matter. `*module` becomes the module that the report is of: prepared,
+// with its order, with `fit` rewritten; null after other errors than
+// ResourceExhausted.
+absl::Status ExplainModule(const HloExplainOptions& options,
+                           const PassRegistry& registry,
+                           std::unique_ptr<HloModule>* module,
+                           std::ostream& out);
 
 }  // namespace xla
 

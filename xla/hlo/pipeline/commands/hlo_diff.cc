@@ -43,14 +43,18 @@ absl::StatusOr<DiffSide> Examine(const HloDiffOptions& options,
                   std::move(page)};
 }
 
+absl::Status CheckNumbers(const HloDiffOptions& options) {
+  TF_RETURN_IF_ERROR(CheckFlag("max-rows", int64_t{options.max_rows}, 0));
+  return CheckFlag("effort", options.prepare.effort, 0);
+}
+
 }  // namespace
 
 absl::StatusOr<bool> RunHloDiff(const HloDiffOptions& options,
                                 const PassRegistry& registry,
                                 const std::string& before,
                                 const std::string& after, std::ostream& out) {
-  TF_RETURN_IF_ERROR(CheckFlag("max-rows", int64_t{options.max_rows}, 0));
-  TF_RETURN_IF_ERROR(CheckFlag("effort", options.prepare.effort, 0));
+  TF_RETURN_IF_ERROR(CheckNumbers(options));
   if (before == "-" && after == "-") {
     return absl::InvalidArgumentError(
         "standard input can be one of the modules, not both");
@@ -59,15 +63,26 @@ absl::StatusOr<bool> RunHloDiff(const HloDiffOptions& options,
                       ReadVerifiedModule(before));
   TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> second,
                       ReadVerifiedModule(after));
-  const std::unique_ptr<HloModule> first_given = first->Clone("");
-  const std::unique_ptr<HloModule> second_given = second->Clone("");
+  return DiffModules(options, registry, {before, std::move(first)},
+                     {after, std::move(second)}, out);
+}
+
+absl::StatusOr<bool> DiffModules(const HloDiffOptions& options,
+                                 const PassRegistry& registry,
+                                 NamedModule before, NamedModule after,
+                                 std::ostream& out) {
+  TF_RETURN_IF_ERROR(CheckNumbers(options));
+  const std::unique_ptr<HloModule> first_given = before.module->Clone("");
+  const std::unique_ptr<HloModule> second_given = after.module->Clone("");
   const ModuleMatching matching = MatchModules(*first_given, *second_given);
   const std::vector<std::string> header =
       HeaderDifferences(*first_given, *second_given);
-  TF_ASSIGN_OR_RETURN(const DiffSide left,
-                      Examine(options, registry, before, std::move(first)));
-  TF_ASSIGN_OR_RETURN(const DiffSide right,
-                      Examine(options, registry, after, std::move(second)));
+  TF_ASSIGN_OR_RETURN(
+      const DiffSide left,
+      Examine(options, registry, before.name, std::move(before.module)));
+  TF_ASSIGN_OR_RETURN(
+      const DiffSide right,
+      Examine(options, registry, after.name, std::move(after.module)));
   const ModuleDiff diff = BuildModuleDiff(matching, header, left, right);
   if (options.json) {
     TF_ASSIGN_OR_RETURN(const std::string json, ModuleDiffToJson(diff));

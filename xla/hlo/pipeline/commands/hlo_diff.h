@@ -1,10 +1,12 @@
 #ifndef XLA_HLO_PIPELINE_COMMANDS_HLO_DIFF_H_
 #define XLA_HLO_PIPELINE_COMMANDS_HLO_DIFF_H_
 
+#include <memory>
 #include <ostream>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/pass/pass_registry.h"
 #include "xla/hlo/pipeline/prepared_module.h"
 
@@ -32,6 +34,16 @@ absl::StatusOr<bool> RunHloDiff(const HloDiffOptions& options,
                                 const PassRegistry& registry,
                                 const std::string& before,
                                 const std::string& after, std::ostream& out);
+
+// The same for modules that are there, under names for messages.
+struct NamedModule {
+  std::string name;
+  std::unique_ptr<HloModule> module;
+};
+absl::StatusOr<bool> DiffModules(const HloDiffOptions& options,
+                                 const PassRegistry& registry,
+                                 NamedModule before, NamedModule after,
+                                 std::ostream& out);
 
 }  // namespace xla
 

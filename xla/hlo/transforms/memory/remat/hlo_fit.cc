@@ -176,6 +176,9 @@ absl::Status FitModule(const HloFitOptions& options, HloModule* module,
   if (options.seconds) {
     report.set_seconds(absl::ToDoubleSeconds(taken));
   }
+  if (options.json_text != nullptr) {
+    TF_ASSIGN_OR_RETURN(*options.json_text, RematReportToJson(report));
+  }
   if (options.json) {
     TF_ASSIGN_OR_RETURN(std::string json, RematReportToJson(report));
     out << json;

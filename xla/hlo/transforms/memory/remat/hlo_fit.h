@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <ostream>
+#include <string>
 
 #include "absl/status/status.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -16,6 +17,8 @@ struct HloFitOptions {
   // The limit, and how to meet it.
   HloRematerializationOptions remat;
   bool json = false;
+  // Takes FitModule's report as JSON beside; null: nobody wants it.
+  std::string* json_text = nullptr;
   bool csv = false;
   int max_buffers = 20;
   // Leave wall times out, for reproducible output.
