@@ -17,6 +17,8 @@
 
 namespace xla::gpu {
 
+// Emits postfix code. Evaluation needs no recursion and no maps, and reports
+// overflow and division by zero as a missing value.
 void AffineProgram::Append(const AffineExpr& expr,
                            absl::Span<const std::string> slots,
                            absl::Status* status) {

@@ -20,6 +20,10 @@
 namespace xla::gpu {
 namespace {
 
+// Flattens the statement tree into instructions with jumps, and index
+// expressions into stack programs over numbered slots (thread and block
+// indices, bound symbols, loop indices). The machine then executes threads as
+// plain program counters, which can be suspended at any instruction.
 class Compiler {
  public:
   explicit Compiler(const kir::Kernel& kernel) : kernel_(kernel) {

@@ -128,6 +128,9 @@ absl::Status KernelFrame::Where(const AffineExpr& condition,
                      [] { return absl::OkStatus(); });
 }
 
+// One thread for each element of the result, numbered in memory order so that
+// neighbouring threads write neighbouring elements. The last block is guarded
+// only if it is not full.
 absl::Status KernelFrame::EmitLoop(const Result& result) {
   const int64_t count = ShapeUtil::ElementsIn(result.shape);
   if (count == 0) return absl::OkStatus();

@@ -13,6 +13,12 @@ constexpr double kGapY = 34;
 constexpr double kEdgeWidth = 6;
 
 // Nodes, and the places of edges in the layers that they cross.
+//
+// A layered drawing in the manner of K. Sugiyama, S. Tagawa and M. Toda
+// ("Methods for visual understanding of hierarchical system structures", IEEE
+// Trans. SMC 1981): layers by longest path, dummy nodes where edges cross
+// layers, barycenter sweeps in alternating directions to reduce crossings, and
+// sweeps that move nodes towards their neighbours within the order found.
 class Drawing {
  public:
   Drawing(const std::vector<std::pair<double, double>>& sizes,

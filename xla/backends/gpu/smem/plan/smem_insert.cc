@@ -16,6 +16,13 @@
 namespace xla::gpu {
 namespace {
 
+// Chooses the gaps between statements that get barriers. Every hazard that is
+// not covered yet is a set of gap ranges, one gap of which must hold a barrier;
+// the weight of a gap is how often it is passed. Minimizing the sum of weights
+// is a stabbing problem (SolveStab). Barriers of the block are chosen first,
+// since they also order warps. Waits and fences for asynchronous transfers are
+// added afterwards along the path of each hazard, where the barriers found so
+// far allow.
 class Inserter {
  public:
   Inserter(const SmemFlow& flow, const SmemHazards& hazards)

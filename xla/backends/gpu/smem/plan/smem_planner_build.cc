@@ -106,6 +106,10 @@ void SmemPlanner::QueueGap(int gap, const SmemGapInsertion& insertion) {
         insertion.reason, insertion.why);
 }
 
+// Inserts all synchronization at once. Insertions are queued with the position
+// they precede in the original kernel and sorted by it, so positions in the
+// result follow from the number of insertions before each position, and live
+// ranges and reports are shifted accordingly.
 void SmemPlanner::Build(const SmemInsertions& insertions,
                         const SmemChoice& choice,
                         const std::vector<SmemArc>& between) {
@@ -289,6 +293,8 @@ absl::Status SmemPlanner::SetAddresses(SmemChoice& choice) {
   return absl::OkStatus();
 }
 
+// Static barriers count once; dynamic ones count with the weight of their gap,
+// the number of times a block passes it.
 void SmemPlanner::CountBarriers() {
   for (const FlowNode& node : flow_->nodes()) {
     const kir::Sync* sync = node.statement->As<kir::Sync>();

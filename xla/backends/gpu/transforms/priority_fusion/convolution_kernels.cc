@@ -95,6 +95,13 @@ std::optional<ConvolutionForm> ConvolutionFormOf(const HloInstruction& hlo) {
   return std::nullopt;
 }
 
+// Replaces small depthwise convolutions, and gradients of their windows, by
+// fusions of slices, products and sums. A library call is faster in isolation,
+// but reads its image from memory and writes its result to memory; a fusion can
+// take in the producers of the image or the readers of the result. The
+// replacement is made only if an array need not be written because of it, and
+// if the model does not predict the fusion itself to be much slower than the
+// library.
 class ConvolutionReplacer {
  public:
   ConvolutionReplacer(HloComputation* computation, GpuPerformanceModel* model,

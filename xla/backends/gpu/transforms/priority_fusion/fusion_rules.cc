@@ -163,6 +163,9 @@ FusionDecision FusionRules::CanBeConsumer(const HloInstruction& consumer) {
   return FusionDecision::Allow();
 }
 
+// The checks are ordered by cost: flags that are kept per kernel first, then
+// analyses of the pair, then resource limits, and the in-place analysis last. A
+// pair that is not forbidden here is still subject to the cost model.
 FusionDecision FusionRules::CanFuse(const HloInstruction& producer,
                                     const HloInstruction& consumer) {
   RETURN_IF_NOT_FUSIBLE(CanBeConsumer(consumer));
