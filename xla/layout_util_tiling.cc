@@ -14,6 +14,13 @@
 #include "xla/shape.h"
 #include "xla/util.h"
 
+// Linear indices of arrays with nested tiles. One tile turns the last
+// dimensions of an array into [numbers of tiles..., positions within a
+// tile...]; nested tiles apply this step repeatedly, each to the result of the
+// one before. The index of an element is mapped through all steps and
+// linearized row by row at the end. Delinearization undoes the steps in reverse
+// order.
+
 namespace xla {
 
 namespace {

@@ -100,6 +100,9 @@ bool EqualElements(const NativeT& expected, const NativeT& actual) {
 }
 
 // Position of a number in the order of all values of its type, 0 for zero.
+//
+// Floats of one sign are ordered like their bit patterns, so the distance
+// between two ranks is the number of representable values between them.
 template <typename NativeT>
 int64_t Rank(NativeT value) {
   using Bits = std::conditional_t<

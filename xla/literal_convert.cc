@@ -32,6 +32,12 @@
 namespace xla {
 namespace {
 
+// Conversion between any two of n element types would need n * n loops over
+// unusual types. Elements go through a hub type instead, block by block: a
+// common type of their kind that holds them exactly. There is one loop for each
+// source type to load and one for each pair of hub and destination type to
+// store; only the store rounds.
+
 // Elements per block; a block of the widest hub stays in the L1 cache.
 constexpr int64_t kBlock = 512;
 

@@ -47,6 +47,8 @@ ShapeBitcast::InsertedOrDeleted1SizedDimensions(const Shape& shape_pre,
 }
 
 std::vector<std::pair<int64_t, int64_t>>
+// Common factors split both shapes into the shortest runs of equal product; a
+// dimension is unmodified if it is a run of its own on both sides.
 ShapeBitcast::DimensionsUnmodifiedByReshape(const Shape& input_shape,
                                             const Shape& output_shape) {
   CHECK(input_shape.IsArray() && output_shape.IsArray());
