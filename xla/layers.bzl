@@ -51,6 +51,7 @@ SIBLINGS = [
         "hlo/transforms/indexing",
     ],
     ["hlo/transforms/loops"],
+    ["hlo/transforms/control_flow"],
     ["hlo/transforms/memory/remat/solver"],
     ["hlo/transforms/memory/remat/planner", "hlo/transforms/memory/remat/greedy"],
     ["hlo/transforms/memory"],

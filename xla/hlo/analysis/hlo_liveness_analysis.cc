@@ -32,6 +32,7 @@ absl::StatusOr<std::unique_ptr<HloLivenessAnalysis>> HloLivenessAnalysis::Run(
     const HloModule& module) {
   std::unique_ptr<HloLivenessAnalysis> analysis(
       new HloLivenessAnalysis(module));
+  analysis->FindArguments(module);
   analysis->MarkAll(module.entry_computation()->root_instruction());
   analysis->Finish();
   for (const HloComputation* computation : module.computations()) {
@@ -43,6 +44,17 @@ absl::StatusOr<std::unique_ptr<HloLivenessAnalysis>> HloLivenessAnalysis::Run(
     }
   }
   return analysis;
+}
+
+void HloLivenessAnalysis::FindArguments(const HloModule& module) {
+  for (const HloComputation* computation : module.computations()) {
+    for (const HloInstruction* inst : computation->instructions()) {
+      if (inst->opcode() != HloOpcode::kConditional) continue;
+      for (int64_t i = 0; i < inst->branch_count(); ++i) {
+        arguments_[inst->branch_computation(i)].push_back(inst->operand(i + 1));
+      }
+    }
+  }
 }
 
 bool HloLivenessAnalysis::IsLive(const HloInstruction* instruction,
@@ -180,17 +192,15 @@ void HloLivenessAnalysis::PropagateParameter(const HloInstruction* parameter,
       case HloOpcode::kCall:
         Mark(caller->operand(parameter->parameter_number()), index);
         break;
-      case HloOpcode::kConditional:
-        for (int64_t branch = 0; branch < caller->branch_count(); ++branch) {
-          if (caller->branch_computation(branch) == computation) {
-            Mark(caller->operand(branch + 1), index);
-          }
-        }
-        break;
       default:
         // A caller of another kind needs all of its operands when it runs.
         break;
     }
+  }
+  auto arguments = arguments_.find(computation);
+  if (arguments == arguments_.end()) return;
+  for (const HloInstruction* argument : arguments->second) {
+    Mark(argument, index);
   }
 }
 

@@ -49,6 +49,8 @@ class HloLivenessAnalysis {
   explicit HloLivenessAnalysis(const HloModule& module)
       : slots_(module), is_live_(slots_.size(), false) {}
 
+  void FindArguments(const HloModule& module);
+
   void Mark(const HloInstruction* inst, const ShapeIndex& index);
   void MarkAll(const HloInstruction* inst);
   // What runs a computation runs.
@@ -66,6 +68,9 @@ class HloLivenessAnalysis {
   HloIndexMap live_parts_;
   std::vector<std::pair<const HloInstruction*, ShapeIndex>> work_;
   absl::flat_hash_set<const HloComputation*> computations_that_run_;
+  // Of computations that are branches: operands that they run on.
+  absl::flat_hash_map<const HloComputation*, std::vector<const HloInstruction*>>
+      arguments_;
 };
 
 }  // namespace xla

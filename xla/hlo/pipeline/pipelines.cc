@@ -62,6 +62,10 @@ constexpr absl::string_view kGpu[] = {
     "canon-all-gather-for-cse,"
     "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce),"
     "collective-permute-motion)",
+    "fix(while-loop-constant-sinking,simplify-while-loops,"
+    "simplify-conditional,hlo-module-dce,canonicalizer,tuple-simplifier,"
+    "hlo-cse,hlo-dce)",
+    "while-loop-invariant-code-motion",
     "copy-remover",
     "gather-simplifier",
     "scatter-simplifier",
@@ -121,6 +125,18 @@ constexpr OrderingConstraint kConstraints[] = {
      "what is gathered is known once the module is that of one device"},
     {"canon-all-gather-for-cse", "collective-permute-motion",
      "equal collectives are one before they move"},
+    {"spmd-partitioning", "while-loop-constant-sinking",
+     "what loops carry has the sizes of shards then"},
+    {"while-loop-constant-sinking", "simplify-while-loops",
+     "a bound that is a constant in the condition tells how often a loop runs"},
+    {"simplify-while-loops", "simplify-conditional",
+     "a selector is constant once the loop around it is gone"},
+    {"simplify-conditional", "hlo-module-dce",
+     "elements of states that only a branch never taken reads are dead"},
+    {"hlo-module-dce", "while-loop-invariant-code-motion",
+     "what nobody reads is not worth moving"},
+    {"while-loop-invariant-code-motion", "priority-fusion",
+     "in a kernel of the body nothing can leave it any more"},
     {"spmd-partitioning", "gather-simplifier",
      "rows of index vectors do not tell batches from each other"},
     {"gather-simplifier", "transpose-layouts",

@@ -1,0 +1,67 @@
+#ifndef XLA_HLO_TRANSFORMS_CONTROL_FLOW_CONDITIONAL_SIMPLIFIER_H_
+#define XLA_HLO_TRANSFORMS_CONTROL_FLOW_CONDITIONAL_SIMPLIFIER_H_
+
+#include <cstdint>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/pass/hlo_pass_interface.h"
+
+namespace xla {
+
+struct ConditionalSimplifierOptions {
+  // Branches of at most so many instructions, all elementwise and the like,
+  // become a select; 0: none.
+  int64_t max_select_instructions = 16;
+
+  template <typename Visitor>
+  void VisitFields(Visitor&& visit) {
+    visit("max-select-instructions", max_select_instructions,
+          "of branches that become a select; 0: none do");
+  }
+};
+
+// Takes away conditionals that do not decide, and what they do not need.
+//
+//   before: conditional(true, a, b), f, g              after: f(a)
+//   before: conditional(p, a, a), f, f                 after: f(a)
+//   before: conditional(p, a, b), negate, abs
+//   after:  select(p, negate(a), abs(b))
+//   before: c = conditional(p, a, b), f: (x, y)  g: (u, v)
+//           … get-tuple-element(c), index=1
+//   after:  c = conditional(p, a, b), f: (y)  g: (v)
+//           … get-tuple-element(c), index=0
+//   before: conditional(p, (a, b), c), f reads a alone
+//   after:  conditional(p, (a), c)
+//
+// One after the other: a constant selector, or a single branch; branches that
+// compute the same of the same operands; both branches cheap and without side
+// effects; results that nobody reads; parts of operands that no branch reads.
+// Legal because exactly one branch runs; an index out of range chooses the
+// last.
+//
+// Leaves alone: conditionals whose branches have other callers, or communicate
+// (what is inlined would lose its place); for the last two rules, results and
+// parameters of which all is used as a whole. O(instructions).
+class ConditionalSimplifier : public HloModulePass {
+ public:
+  ConditionalSimplifier() = default;
+  explicit ConditionalSimplifier(const ConditionalSimplifierOptions& options)
+      : options_(options) {}
+
+  absl::string_view name() const override { return "simplify-conditional"; }
+
+ protected:
+  absl::StatusOr<bool> RunImpl(
+      HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads) override;
+
+ private:
+  ConditionalSimplifierOptions options_;
+};
+
+}  // namespace xla
+
+#endif  // XLA_HLO_TRANSFORMS_CONTROL_FLOW_CONDITIONAL_SIMPLIFIER_H_

@@ -1,0 +1,62 @@
+#include "xla/hlo/transforms/control_flow/inlined_calls.h"
+
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/transforms/simplifiers/call_inliner.h"
+#include "xla/status_macros.h"
+
+namespace xla {
+
+absl::Status InlineInPlaceOf(HloInstruction* instruction,
+                             HloComputation* callee, HloInstruction* operand) {
+  HloComputation* computation = instruction->parent();
+  HloInstruction* call = computation->AddInstruction(
+      HloInstruction::CreateCall(instruction->shape(), {operand}, callee));
+  call->set_metadata(instruction->metadata());
+  TF_RETURN_IF_ERROR(call->CopyAllControlDepsFrom(instruction));
+  TF_RETURN_IF_ERROR(instruction->DropAllControlDeps());
+  TF_RETURN_IF_ERROR(instruction->ReplaceAllUsesWith(call));
+  TF_RETURN_IF_ERROR(computation->ForceRemoveInstruction(instruction));
+  TF_RETURN_IF_ERROR(
+      CallInliner::Inline(call, /*propagate_metadata=*/false).status());
+  return RemoveUncalledComputations(computation->parent());
+}
+
+absl::Status RemoveUncalledComputations(HloModule* module) {
+  std::vector<HloComputation*> order = module->MakeComputationPostOrder();
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    if ((*it)->IsDeadComputation()) {
+      TF_RETURN_IF_ERROR(module->RemoveEmbeddedComputation(*it));
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool Communicates(const HloComputation& computation) {
+  return absl::c_any_of(
+      computation.instructions(), [](const HloInstruction* inst) {
+        switch (inst->opcode()) {
+          case HloOpcode::kSend:
+          case HloOpcode::kSendDone:
+          case HloOpcode::kRecv:
+          case HloOpcode::kRecvDone:
+            return true;
+          default:
+            return absl::c_any_of(inst->called_computations(),
+                                  [](const HloComputation* callee) {
+                                    return Communicates(*callee);
+                                  });
+        }
+      });
+}
+
+absl::Status UpdateScheduleIfAny(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  if (!module->has_schedule()) return absl::OkStatus();
+  return module->schedule().Update(execution_threads);
+}
+
+}  // namespace xla

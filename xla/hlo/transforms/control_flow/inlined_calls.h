@@ -1,0 +1,36 @@
+#ifndef XLA_HLO_TRANSFORMS_CONTROL_FLOW_INLINED_CALLS_H_
+#define XLA_HLO_TRANSFORMS_CONTROL_FLOW_INLINED_CALLS_H_
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+
+namespace xla {
+
+// Puts the body of `callee`, on `operand`, in place of an instruction that runs
+// it exactly once.
+//
+//   before: w = while(x), body=f     after: the instructions of f(x)
+//
+// Computations that nobody calls any more are removed from the module, so that
+// those that the body calls have one caller again.
+absl::Status InlineInPlaceOf(HloInstruction* instruction,
+                             HloComputation* callee, HloInstruction* operand);
+
+// Removes the computations that nobody calls, callers before callees.
+absl::Status RemoveUncalledComputations(HloModule* module);
+
+// Whether the computation, or one that it calls, sends or receives.
+bool Communicates(const HloComputation& computation);
+
+// Makes the schedule, if the module has one, fit the changed computations.
+absl::Status UpdateScheduleIfAny(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads);
+
+}  // namespace xla
+
+#endif  // XLA_HLO_TRANSFORMS_CONTROL_FLOW_INLINED_CALLS_H_

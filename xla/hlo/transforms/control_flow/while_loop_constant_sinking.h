@@ -1,0 +1,62 @@
+#ifndef XLA_HLO_TRANSFORMS_CONTROL_FLOW_WHILE_LOOP_CONSTANT_SINKING_H_
+#define XLA_HLO_TRANSFORMS_CONTROL_FLOW_WHILE_LOOP_CONSTANT_SINKING_H_
+
+#include <cstdint>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/pass/hlo_pass_interface.h"
+
+namespace xla {
+
+struct WhileLoopConstantSinkingOptions {
+  // Broadcasts of scalar constants, too.
+  bool broadcasts = true;
+  // Constants of at most so many elements: each reader gets one of its own.
+  int64_t max_elements = 64;
+
+  template <typename Visitor>
+  void VisitFields(Visitor&& visit) {
+    visit("broadcasts", broadcasts, "broadcasts of scalar constants, too");
+    visit("max-elements", max_elements, "of constants that are copied");
+  }
+};
+
+// Makes constants that loops carry in their bodies.
+//
+//   before: w = while((0, 5, z)), z = broadcast(0.0)
+//           condition: i < n             body: (i + 1, n, z), f(z)
+//   after:  condition: i < 5             body: z' = broadcast(0.0), f(z')
+//
+// Legal because the loop hands the element through unchanged. The element is
+// still carried; hlo-module-dce takes it away where nobody reads it. What is
+// constant then folds into kernels instead of being read from memory, and
+// bounds of loops become known.
+//
+// Leaves alone: loops without a flat state (loop_state.h), literals above
+// max_elements. O(reads of states).
+class WhileLoopConstantSinking : public HloModulePass {
+ public:
+  WhileLoopConstantSinking() = default;
+  explicit WhileLoopConstantSinking(
+      const WhileLoopConstantSinkingOptions& options)
+      : options_(options) {}
+
+  absl::string_view name() const override {
+    return "while-loop-constant-sinking";
+  }
+
+ protected:
+  absl::StatusOr<bool> RunImpl(
+      HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads) override;
+
+ private:
+  WhileLoopConstantSinkingOptions options_;
+};
+
+}  // namespace xla
+
+#endif  // XLA_HLO_TRANSFORMS_CONTROL_FLOW_WHILE_LOOP_CONSTANT_SINKING_H_

@@ -1,0 +1,229 @@
+#include "xla/hlo/transforms/control_flow/while_loop_invariant_code_motion.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "xla/hlo/analysis/while_loop_analysis.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/transforms/control_flow/inlined_calls.h"
+#include "xla/hlo/transforms/loops/loop_state.h"
+#include "xla/hlo/utils/hlo_query.h"
+#include "xla/shape_util.h"
+#include "xla/status_macros.h"
+
+namespace xla {
+namespace {
+
+using remat_plan::LoopState;
+
+bool IsTied(const HloInstruction& inst) {
+  return inst.HasControlDependencies() || inst.HasSideEffect() ||
+         !inst.shape().IsArray();
+}
+
+// What must run where it stands, or what other devices take part in.
+bool MayNotMove(const HloInstruction& inst) {
+  if (IsTied(inst)) return true;
+  switch (inst.opcode()) {
+    case HloOpcode::kParameter:
+    case HloOpcode::kGetTupleElement:
+    case HloOpcode::kTuple:
+    case HloOpcode::kRng:
+    case HloOpcode::kRngBitGenerator:
+    case HloOpcode::kCustomCall:
+    case HloOpcode::kWhile:
+    case HloOpcode::kConditional:
+    case HloOpcode::kCall:
+    case HloOpcode::kAfterAll:
+    case HloOpcode::kOptimizationBarrier:
+      return true;
+    default:
+      return hlo_query::IsCollectiveCommunicationOp(inst.opcode());
+  }
+}
+
+// What no kernel of a reader computes for each of its elements.
+bool IsOfItsOwnKernel(const HloInstruction& inst) {
+  switch (inst.opcode()) {
+    case HloOpcode::kDot:
+    case HloOpcode::kConvolution:
+    case HloOpcode::kReduce:
+    case HloOpcode::kReduceWindow:
+    case HloOpcode::kSort:
+    case HloOpcode::kScatter:
+    case HloOpcode::kFft:
+    case HloOpcode::kCholesky:
+    case HloOpcode::kTriangularSolve:
+      return true;
+    default:
+      return false;
+  }
+}
+
+int64_t OperandBytes(const HloInstruction& inst) {
+  int64_t bytes = 0;
+  for (const HloInstruction* operand : inst.unique_operands()) {
+    bytes += ShapeUtil::ByteSizeOf(operand->shape(), 8);
+  }
+  return bytes;
+}
+
+// One loop: what is invariant in its body, and the values that leave it.
+class InvariantCode {
+ public:
+  InvariantCode(const WhileLoopInvariantCodeMotionOptions& options,
+                LoopState state)
+      : options_(options), state_(state) {}
+
+  absl::StatusOr<bool> MoveOut() {
+    std::vector<HloInstruction*> moved;
+    for (HloInstruction* inst : state_.body()->MakeInstructionPostOrder()) {
+      if (!Follow(inst)) continue;
+      if (Pays(*inst)) moved.push_back(inst);
+    }
+    // Later ones first: what only they read need not be carried.
+    bool changed = false;
+    for (auto it = moved.rbegin(); it != moved.rend(); ++it) {
+      if ((*it)->user_count() == 0) continue;
+      TF_RETURN_IF_ERROR(Replace(*it));
+      changed = true;
+    }
+    return changed;
+  }
+
+ private:
+  // Whether the instruction is invariant; remembers it and where it varies.
+  bool Follow(HloInstruction* inst) {
+    if (inst->opcode() == HloOpcode::kConstant) {
+      varies_[inst] = false;
+      invariant_.insert(inst);
+      return false;
+    }
+    const std::optional<int64_t> element =
+        LoopState::ElementOf(inst, state_.body_state());
+    if (element.has_value()) {
+      if (state_.IsInvariant(*element) && inst->shape().IsArray()) {
+        invariant_.insert(inst);
+        varies_[inst] = true;
+      }
+      return false;
+    }
+    if (MayNotMove(*inst) || inst == state_.body_root() ||
+        !absl::c_all_of(inst->operands(), [&](const HloInstruction* operand) {
+          return invariant_.contains(operand);
+        })) {
+      return false;
+    }
+    invariant_.insert(inst);
+    // Depends on anything but constants.
+    varies_[inst] = absl::c_any_of(
+        inst->operands(),
+        [&](const HloInstruction* operand) { return varies_.at(operand); });
+    return true;
+  }
+
+  bool Pays(const HloInstruction& inst) const {
+    if (!varies_.at(&inst)) return false;
+    const int64_t bytes = ShapeUtil::ByteSizeOf(inst.shape(), 8);
+    const int64_t from = OperandBytes(inst);
+    if (options_.size_inflation_ratio >= 0 &&
+        bytes > options_.size_inflation_ratio * from) {
+      return false;
+    }
+    if (options_.expensive_only && !IsOfItsOwnKernel(inst)) {
+      // Parts of a value are read where they lie.
+      return bytes < from && inst.opcode() == HloOpcode::kConvert;
+    }
+    switch (inst.opcode()) {
+      case HloOpcode::kBitcast:
+      case HloOpcode::kBroadcast:
+      case HloOpcode::kIota:
+      case HloOpcode::kReshape:
+      case HloOpcode::kSlice:
+        return false;
+      default:
+        return true;
+    }
+  }
+
+  // The value of an invariant instruction in front of the loop.
+  HloInstruction* Outside(HloInstruction* inst) {
+    auto it = outside_.find(inst);
+    if (it != outside_.end()) return it->second;
+    HloComputation* computation = state_.loop()->parent();
+    // Operands first, without recursion.
+    std::vector<HloInstruction*> work = {inst};
+    while (!work.empty()) {
+      HloInstruction* next = work.back();
+      if (outside_.contains(next)) {
+        work.pop_back();
+        continue;
+      }
+      const std::optional<int64_t> element =
+          LoopState::ElementOf(next, state_.body_state());
+      if (element.has_value()) {
+        outside_[next] = state_.init()->mutable_operand(*element);
+        continue;
+      }
+      std::vector<HloInstruction*> operands;
+      for (HloInstruction* operand : next->operands()) {
+        auto known = outside_.find(operand);
+        if (known == outside_.end()) {
+          work.push_back(operand);
+        } else {
+          operands.push_back(known->second);
+        }
+      }
+      if (work.back() != next) continue;
+      outside_[next] = computation->AddInstruction(
+          next->CloneWithNewOperands(next->shape(), operands, "invariant"));
+    }
+    return outside_.at(inst);
+  }
+
+  absl::Status Replace(HloInstruction* inst) {
+    TF_ASSIGN_OR_RETURN(const int64_t element, state_.Append(Outside(inst)));
+    HloInstruction* read = state_.BodyElement(element);
+    TF_RETURN_IF_ERROR(inst->ReplaceAllUsesWith(read));
+    return state_.body()->RemoveInstructionAndUnusedOperands(inst);
+  }
+
+  const WhileLoopInvariantCodeMotionOptions& options_;
+  LoopState state_;
+  absl::flat_hash_set<const HloInstruction*> invariant_;
+  absl::flat_hash_map<const HloInstruction*, bool> varies_;
+  absl::flat_hash_map<const HloInstruction*, HloInstruction*> outside_;
+};
+
+}  // namespace
+
+absl::StatusOr<bool> WhileLoopInvariantCodeMotion::RunImpl(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  bool changed = false;
+  // Inner loops first: what leaves one may leave the next.
+  for (HloComputation* computation :
+       module->MakeComputationPostOrder(execution_threads)) {
+    if (computation->IsFusionComputation()) continue;
+    for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
+      std::optional<LoopState> state = LoopState::Match(inst);
+      if (!state.has_value()) continue;
+      const std::optional<int64_t> trips = ComputeWhileLoopTripCount(inst, 2);
+      if (trips.has_value() && *trips <= 1) continue;
+      TF_ASSIGN_OR_RETURN(bool moved,
+                          InvariantCode(options_, *state).MoveOut());
+      changed |= moved;
+    }
+  }
+  if (changed) {
+    TF_RETURN_IF_ERROR(UpdateScheduleIfAny(module, execution_threads));
+  }
+  return changed;
+}
+
+}  // namespace xla

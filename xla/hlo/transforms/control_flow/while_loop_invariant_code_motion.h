@@ -1,0 +1,67 @@
+#ifndef XLA_HLO_TRANSFORMS_CONTROL_FLOW_WHILE_LOOP_INVARIANT_CODE_MOTION_H_
+#define XLA_HLO_TRANSFORMS_CONTROL_FLOW_WHILE_LOOP_INVARIANT_CODE_MOTION_H_
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/pass/hlo_pass_interface.h"
+
+namespace xla {
+
+struct WhileLoopInvariantCodeMotionOptions {
+  // A value moves out if it has at most this many times the bytes of what it is
+  // computed from; below 0: any size.
+  double size_inflation_ratio = 1;
+  // Only what a kernel that reads it cannot compute on the way: products,
+  // reductions, sorts and the like, and what has fewer bytes than its operands.
+  bool expensive_only = true;
+
+  template <typename Visitor>
+  void VisitFields(Visitor&& visit) {
+    visit("size-inflation-ratio", size_inflation_ratio,
+          "bytes of a value that moves by bytes of its operands, at most; "
+          "below 0: any");
+    visit("expensive-only", expensive_only,
+          "only what readers cannot compute on the way");
+  }
+};
+
+// Computes once, before a loop, what is the same in each trip.
+//
+//   before: w = while((0, a, b)), body: d = dot(a, b), (i + 1, a, b), … d
+//   after:  d = dot(a, b)
+//           w = while((0, a, b, d)), body: (i + 1, a, b, d), … d
+//
+// Invariant are constants, elements that the loop hands through, and what is
+// computed from these. Of them those move that are read in the loop by others
+// and that pay; what they are computed from moves along. Legal because what
+// moves has no side effects, no order to keep, and no other devices to wait
+// for; a loop that never runs computes it for nothing.
+//
+// Leaves alone: loops without a flat state (loop_state.h), those known to run
+// at most once, constants and what is made of them alone, collectives, random
+// numbers. O(instructions).
+class WhileLoopInvariantCodeMotion : public HloModulePass {
+ public:
+  WhileLoopInvariantCodeMotion() = default;
+  explicit WhileLoopInvariantCodeMotion(
+      const WhileLoopInvariantCodeMotionOptions& options)
+      : options_(options) {}
+
+  absl::string_view name() const override {
+    return "while-loop-invariant-code-motion";
+  }
+
+ protected:
+  absl::StatusOr<bool> RunImpl(
+      HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads) override;
+
+ private:
+  WhileLoopInvariantCodeMotionOptions options_;
+};
+
+}  // namespace xla
+
+#endif  // XLA_HLO_TRANSFORMS_CONTROL_FLOW_WHILE_LOOP_INVARIANT_CODE_MOTION_H_
