@@ -54,7 +54,7 @@ int64_t MaxFlow::Augment(int32_t source, int32_t sink) {
       at = edges_[e].to;
       continue;
     }
-    // A dead end: nobody comes here again in this phase.
+    // A dead end: nothing comes here again in this phase.
     level_[at] = -2;
     if (path_.empty()) return 0;
     at = edges_[path_.back() ^ 1].to;

@@ -20,7 +20,7 @@ namespace xla {
 // use, its definition at the earliest, or to the end.
 //
 // A step has three phases:
-//   1. values handed over to it that nobody uses later end; then it takes
+//   1. values handed over to it that nothing uses later end; then it takes
 //      `extra` bytes for a while (what the computations that it calls hold);
 //   2. its values come to life. One of them may take the place of an operand
 //      that ends here, where AllowSharing() says so;

@@ -320,7 +320,7 @@ void MemoryGraphReduction::AddMergedValues(const Pairs& pairs,
     is_inside &=
         may_end && (users.empty() || (users.size() == 1 && users[0] == def));
     // What lives inside a merged step is counted in its extra bytes; of what
-    // nobody reads any more nothing depends on the order.
+    // nothing reads any more nothing depends on the order.
     if (is_inside || (def == kNoNode && users.empty() && !info.live_out)) {
       continue;
     }

@@ -12,7 +12,7 @@ namespace xla {
 // What no order can do without, and where.
 struct MemoryBound {
   int64_t bytes = 0;
-  // The step that needs it; kStart: what is there from the start.
+  // The step that needs it; kStart: the values live at the start.
   MemoryGraph::Node node = MemoryGraph::kStart;
 };
 

@@ -7,7 +7,7 @@
 namespace xla {
 
 // Two sizes as HumanBytes() writes them, with as many digits as it takes to
-// tell them apart: "1.2 MiB does not fit in 1.2 MiB" helps nobody.
+// tell them apart: "1.2 MiB does not fit in 1.2 MiB" does not help.
 //
 //   1300000, 2600000 → "1.2 MiB",      "2.5 MiB"
 //   1300000, 1290000 → "1.24 MiB",     "1.23 MiB"

@@ -103,7 +103,7 @@ ENTRY main {
             16000 + 40 + 40);
 }
 
-// q and the table are one of each; a is handed on and counts as argument only;
+// q and the table are one of each; a is passed on and counts as argument only;
 // b takes the memory of p.
 TEST(MemoryAccountingTest, ArgumentsAndResultsAreAlwaysThere) {
   auto module = ParseAndReturnUnverifiedModule(R"(

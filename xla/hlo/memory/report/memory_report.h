@@ -37,7 +37,7 @@ std::string MemoryReportToText(const MemoryReport& report,
 absl::StatusOr<std::string> MemoryReportToJson(const MemoryReport& report);
 
 // A bar chart of text: `height` rows of `width` columns, each column the most
-// of the points that fall into it; the axis says the bytes.
+// of the points that fall into it; the axis is in bytes.
 std::string PlotCurve(const std::vector<double>& curve, int width, int height);
 
 }  // namespace xla

@@ -156,7 +156,7 @@ class Runner {
 
   // The other phases: results that take an operand's memory replace it, other
   // results are added, the moment is counted, and then operands read for the
-  // last time and results that nobody reads are freed.
+  // last time and results that nothing reads are freed.
   void End(Frame& frame) {
     const MemoryGraph& graph = frame.part->memory.graph;
     const Node node = frame.part->order[frame.position];

@@ -20,7 +20,7 @@ constexpr size_t kMaxMade = 64;
 // further back.
 constexpr int64_t kSmallPart = 16;
 
-// What may be made again: one value from others, cheaply.
+// Instructions that are cheap to recompute from their operands.
 bool IsCheap(const HloInstruction* inst, bool fusions) {
   if (inst->shape().IsTuple() || inst->HasControlDependencies()) return false;
   switch (inst->opcode()) {

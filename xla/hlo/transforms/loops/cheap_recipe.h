@@ -25,7 +25,7 @@ struct CheapRecipeOptions {
   // What is carried may have the value's bytes divided by this. Parameters
   // count nothing: they are there anyway.
   int64_t carried_part = 4;
-  // Whether fusions may be made again, too.
+  // Whether fusions may be recomputed, too.
   bool fusions = true;
 };
 

@@ -284,7 +284,7 @@ absl::Status SinkLoopInvariants(absl::Span<const LoopInvariant> invariants,
         }
       }
     }
-    // Outside, the value itself is as good.
+    // Outside the loop, the value itself can be used.
     for (HloInstruction* read : std::vector<HloInstruction*>(
              loop->loop()->users().begin(), loop->loop()->users().end())) {
       if (read->tuple_index() != element) continue;

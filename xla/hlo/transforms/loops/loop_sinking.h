@@ -12,7 +12,7 @@
 
 namespace xla::remat_plan {
 
-// A value that a loop only hands through, although its body could make it.
+// A value that a loop only passes through, although its body could compute it.
 //
 //   m = broadcast(c); w = while(tuple(m, …))    m waits through the loop
 //   → w = while(tuple(c, …)), body: m = broadcast(c)

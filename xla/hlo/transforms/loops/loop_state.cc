@@ -172,7 +172,7 @@ absl::Status LoopState::Blank(int64_t element) {
     return absl::FailedPreconditionError(
         absl::StrCat("element ", element, " of ", loop_->name(), " is read"));
   }
-  // Reads that nobody reads have the old shape.
+  // Unread get-tuple-elements still have the old shape.
   for (HloInstruction* read : std::vector<HloInstruction*>(
            loop_->users().begin(), loop_->users().end())) {
     if (read->tuple_index() != element) continue;

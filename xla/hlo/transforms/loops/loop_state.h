@@ -34,7 +34,7 @@ class LoopState {
   }
   int64_t size() const { return init()->operand_count(); }
 
-  // The element handed on as it came in.
+  // The element is passed on unchanged.
   bool IsInvariant(int64_t element) const;
   // The element that the instruction reads of `state`; nullopt: none.
   static std::optional<int64_t> ElementOf(const HloInstruction* inst,
@@ -60,7 +60,7 @@ class LoopState {
     return SetBodyResult(element, BodyElement(element));
   }
 
-  // Makes an element that nobody reads any more a scalar that does nothing.
+  // Replaces an element that is not read any more by a dummy scalar.
   // FailedPrecondition if somebody does.
   absl::Status Blank(int64_t element);
 

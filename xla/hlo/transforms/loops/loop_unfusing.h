@@ -18,7 +18,7 @@ namespace xla::remat_plan {
 //
 // In bodies of loops with a flat state (loop_state.h): fusions that hand an
 // element of the state on after writing a slice into it come apart whole; reads
-// of elements that the loop only hands on come out of their fusions. Updates
+// of elements that the loop only passes on come out of their fusions. Updates
 // the schedule; returns the number of fusions changed. Linear.
 absl::StatusOr<int64_t> UnfuseStackAccess(HloModule* module);
 

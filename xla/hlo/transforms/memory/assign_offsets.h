@@ -23,7 +23,7 @@ struct AssignOffsetsOptions {
 };
 
 // Finds memory for the buffers of a scheduled module (buffer_assigner.h), as
-// the last step of a pipeline that shows what its memory comes to.
+// the last step of a pipeline, which shows its total memory.
 //
 //   before: HloModule m, is_scheduled=true
 //   after:  the same, and in the report:

@@ -27,7 +27,7 @@
 namespace xla {
 
 // Makes a scheduled module need less memory: values that would wait for a late
-// reader are made again, kept in a compact form, or sent to the host meanwhile.
+// reader are recomputed, kept in a compact form, or sent to the host meanwhile.
 //
 //   before: x = f(a); y = g(x); …; z = h(x)            (x waits)
 //   after:  x = f(a); y = g(x); …; x.remat = f(a); z = h(x.remat)
@@ -42,7 +42,7 @@ namespace xla {
 // Needs a schedule and gives one back; dead code goes. Runs last: a later
 // common subexpression elimination would undo it. Stays: side effects, calls,
 // custom calls, loops, constants, asynchronous chains, what leaves a
-// computation or is read inside tuples that are handed on.
+// computation or is read inside tuples that are passed on.
 //
 // Errors: FailedPrecondition without a schedule; InvalidArgument for a schedule
 // that does not fit, a negative limit, a block size below 1, host offload

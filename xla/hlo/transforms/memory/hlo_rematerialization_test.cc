@@ -124,8 +124,8 @@ ENTRY main {)",
   }
 }
 
-// A fusion has an output that nobody reads. One of its reads waits for a reader
-// of the other output; the fusion itself cannot wait in its place.
+// A fusion has an output that nothing reads. One of its reads waits for a
+// reader of the other output; the fusion itself cannot wait in its place.
 TEST(HloRematerializationTest, ReadsThatWait) {
   auto module = Parse(R"(
 HloModule m, is_scheduled=true

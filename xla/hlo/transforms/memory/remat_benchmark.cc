@@ -1,6 +1,6 @@
 // Speed of the two greedy algorithms of rematerialization, and of the planner.
 // Counters:
-// ns_per_instruction of the module before the pass, instructions made again.
+// ns_per_instruction of the module before the pass, instructions recomputed.
 
 #include <cstdint>
 #include <memory>
@@ -57,7 +57,7 @@ ENTRY main {
 }
 
 // A chain of layers whose three values each wait for the way back; two of them
-// can be made again from the third.
+// can be recomputed from the third.
 std::string TrainingStep(int64_t instructions) {
   const int64_t layers = instructions / 9;
   std::string text = R"(

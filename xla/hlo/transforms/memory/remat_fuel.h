@@ -23,8 +23,8 @@ absl::flat_hash_set<std::string> InstructionNames(const HloModule& module);
 // A clone is an instruction that is not among `names_before`, is called
 // NAME.remat…, and is identical to the first scheduled one of that name, up to
 // operands that are clones themselves: its readers may then read either. Clones
-// with control dependencies stay. What nobody reads any more goes. Takes the
-// clones that it keeps off `*fuel`; returns how many it took back.
+// with control dependencies stay. What is not read any more is removed. Takes
+// the clones that it keeps off `*fuel`; returns how many it took back.
 //
 // The other rewrites of rematerialization (orders, fusions with readers,
 // residuals of loops, transfers) stay as they are. O(instructions).

@@ -47,7 +47,7 @@ inline std::string LateReader(absl::string_view suffix = "") {
   return absl::Substitute(kLateReader, suffix);
 }
 
-// A value of two dimensions waits while much is needed.
+// A value of two dimensions is live while memory is scarce.
 inline constexpr char kCompressible[] = R"(
   p = f32[] parameter(0)
   big = f32[64,64]{1,0} broadcast(p), dimensions={}

@@ -177,7 +177,7 @@ absl::StatusOr<RematPlanResult> RunPlan(
                           limit_bytes](HloModule* copy) -> absl::Status {
       TF_ASSIGN_OR_RETURN(const int64_t limit,
                           UpstreamLimit(options, limit_bytes, *copy, threads));
-      // That a candidate makes slow progress is no news.
+      // That a candidate makes slow progress is expected.
       absl::ScopedStderrThreshold quiet(absl::LogSeverityAtLeast::kError);
       return RunGreedy(options, algorithm, options.recompute, limit,
                        kUsesOfCandidate +
@@ -203,8 +203,8 @@ absl::StatusOr<RematPlanResult> RunPlan(
   return PlanRematerialization(module, plan);
 }
 
-// Plans for a heap of more than the limit are made again, for limits that are
-// lower by what was too much; this often at most.
+// If the heap exceeds the limit, planning is repeated for limits lowered by the
+// excess, at most this often.
 constexpr int kHeapRounds = 3;
 
 // Steps of the offset search, which runs where simple orders do not fit.

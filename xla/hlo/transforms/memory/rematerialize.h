@@ -130,7 +130,8 @@ RematPlanOptions MakeRematPlanOptions(
 // difference of the two peaks. Of these the result has `changed`, `met`, the
 // peaks and `method`; nothing else. By accounting `ours` a plan meets the limit
 // if its buffers find places in a heap of that size, as the memory report and
-// assign-offsets find them; where they do not, it is made again for less.
+// assign-offsets find them; where they do not, planning is repeated for a lower
+// limit.
 absl::StatusOr<RematPlanResult> Rematerialize(
     const HloRematerializationOptions& options, int64_t limit_bytes,
     HloModule* module,

@@ -21,7 +21,7 @@
 namespace xla {
 namespace {
 
-// What the module needs and does; no limit is as much.
+// Reports on the module as it is: a plan without a limit changes nothing.
 absl::StatusOr<RematPlanResult> Describe(const HloFitOptions& options,
                                          HloModule* module) {
   return PlanRematerialization(

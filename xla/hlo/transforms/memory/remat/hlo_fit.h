@@ -17,7 +17,7 @@ struct HloFitOptions {
   // The limit, and how to meet it.
   HloRematerializationOptions remat;
   bool json = false;
-  // Takes FitModule's report as JSON beside; null: nobody wants it.
+  // Takes FitModule's report as JSON beside; null: not wanted.
   std::string* json_text = nullptr;
   bool csv = false;
   int max_buffers = 20;

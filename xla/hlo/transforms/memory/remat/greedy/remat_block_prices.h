@@ -24,7 +24,7 @@ struct RematCandidate {
 // Where the blocks to take come from: the one that frees most at the point
 // reached.
 //
-//   cost = limit / bytes freed now (integers), 0 if nobody has read it yet
+//   cost = limit / bytes freed now (integers), 0 if nothing has read it yet
 //   bytes freed = live bytes that the block defines
 //                 - dead ones it would read again
 //

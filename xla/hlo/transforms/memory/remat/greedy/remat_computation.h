@@ -43,7 +43,7 @@ struct RematPolicy {
   // Seconds of instructions; needed for host_offload.
   HloCostAnalysis* cost_analysis = nullptr;
 
-  // Only arrays that nobody reads through another instruction.
+  // Only arrays that nothing reads through another instruction.
   bool direct_uses_only = false;
   // What was made by this pass is not made once more.
   bool never_clone_clones = false;
@@ -110,7 +110,7 @@ class RematComputation {
   // candidates themselves; other new instructions are denylisted.
   absl::StatusOr<RematItemId> AddNewItem(HloInstruction* instruction);
 
-  // Out of the list because nobody reads it. It is part of the computation
+  // Out of the list because nothing reads it. It is part of the computation
   // until the edits are committed.
   bool dropped(const HloInstruction* instruction) const {
     const RematItemId item = buffers_.Find(instruction);
@@ -123,7 +123,7 @@ class RematComputation {
     const RematItemId item = buffers_.Find(instruction);
     if (item >= 0) may_be_unread_.push_back(item);
   }
-  // Takes out of the list what nobody reads, of those that lost a reader and
+  // Removes from the list the unread ones of those that lost a reader and
   // what these read in turn; not parameters, nor what has control dependencies
   // or side effects. None may be in progress.
   void DropUnread();

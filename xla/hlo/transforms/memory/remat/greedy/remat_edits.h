@@ -41,7 +41,7 @@ class RematEdits {
   // Nobody but what has been dropped before reads it.
   void Drop(HloInstruction* instruction) { dropped_.push_back(instruction); }
 
-  // Removes what was dropped, and computations that nobody calls any more, and
+  // Removes what was dropped, and computations that nothing calls any more, and
   // gives those that were added their sequences.
   // Cannot fail: users are dropped before what they read, and nothing comes to
   // read or to wait for what has been dropped.

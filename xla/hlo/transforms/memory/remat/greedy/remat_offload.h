@@ -19,7 +19,7 @@ namespace xla {
 // seconds are those of HloCostAnalysis; instructions that this pass has added
 // take none. The copy to the host begins with the value and must have ended
 // when the point reached comes; the copy back begins after that point, as late
-// as it can, and ends right before the first read. One array, read by nobody
+// as it can, and ends right before the first read. One array, read by nothing
 // through another instruction.
 
 // Bytes of device memory freed at the point reached; 0 if it does not fit. If

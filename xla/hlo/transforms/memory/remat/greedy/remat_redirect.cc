@@ -188,7 +188,7 @@ class Redirector {
     for (RematItemId reader : anchors_) consider(reader);
     for (RematItemId alias : moved_) {
       // Behind it, and so before those that read it, which are readers too; but
-      // one that nobody reads has no place of its own.
+      // one that nothing reads has no place of its own.
       if (!state_.IsRead(state_.instruction(alias)) && anchors_.empty()) {
         consider(alias);
       }

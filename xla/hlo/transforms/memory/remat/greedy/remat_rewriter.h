@@ -10,9 +10,9 @@
 namespace xla {
 
 struct RematChange {
-  // Instructions made again (or moved, compressed, offloaded).
+  // Instructions recomputed (or moved, compressed, offloaded).
   int64_t rematerialized = 0;
-  // New ones less those that nobody reads any more.
+  // New ones less those that are not read any more.
   int64_t net_added = 0;
 };
 
@@ -29,10 +29,10 @@ struct RematChange {
 // shared by all readers. Clones have their own fused computations and channel
 // ids, and all control dependencies.
 //
-// An original that nobody reads any more was moved; what was made by a move and
-// is moved again is denylisted, so that the walk ends. Links of asynchronous
-// chains, which nobody has read, come later themselves. O(readers, their
-// lists).
+// An original that nothing reads any more was moved; what was made by a move
+// and is moved again is denylisted, so that the walk ends. Links of
+// asynchronous chains, which nothing has read, come later themselves.
+// O(readers, their lists).
 absl::StatusOr<RematChange> Recompute(RematComputation& state,
                                       RematItemId first, int32_t size);
 

@@ -154,7 +154,7 @@ TEST_F(RematCandidatesTest, SinglesAndBlocks) {
   EXPECT_FALSE(candidates.Best(1, 1).has_value());
 }
 
-// What nobody has read yet moves for nothing.
+// Moving an instruction that has not been read yet is free.
 TEST_F(RematCandidatesTest, Moves) {
   Make(R"(
 HloModule m, is_scheduled=true
@@ -201,7 +201,7 @@ TEST_F(RematCandidatesTest, PeakWhileRewriting) {
     tracker.JumpTo({item, /*in_progress=*/true}, 0);
     EXPECT_EQ(tracker.CountLiveBytes(), here[item]) << item;
   }
-  // The root stays, though nobody reads it.
+  // The root stays, though nothing reads it.
   const RematItemId last = state_->list().last();
   state_->MayBeUnread(state_->instruction(last));
   tracker.JumpTo({state_->list().first(), /*in_progress=*/false}, 0);

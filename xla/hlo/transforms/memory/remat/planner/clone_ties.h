@@ -26,8 +26,8 @@ namespace xla::remat_plan {
 std::vector<HloInstruction*> FindCloneTies(
     absl::Span<HloInstruction* const> nodes, absl::Span<const NodeId> program);
 
-// How well a barrier on an operand of a clone goes with what the module becomes
-// later; the lowest is best, negative ones are out of the question.
+// How a barrier on an operand of a clone fits the module that results later;
+// the lowest is best, negative ones are out of the question.
 //
 //   0 arguments and loop state, which are there in any case
 //   1 results of what is never fused into readers, as of dots

@@ -16,7 +16,7 @@ namespace xla::remat_plan {
 //
 // Readers are element-wise instructions, reductions and loop fusions. A reader
 // takes the whole recipe of an operand (cheap_recipe.h), back to values with at
-// most 1/`carried_part` of its bytes; each reader computes it anew. Values
+// most 1/`carried_part` of its bytes; each reader recomputes it. Values
 // below `min_bytes` stay, as does what others read as well. Fusions take their
 // readers' places in the schedule. Returns the number of fusions.
 //

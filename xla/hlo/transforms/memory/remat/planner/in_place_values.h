@@ -5,10 +5,10 @@
 
 namespace xla::remat_plan {
 
-// Finds results that may take the memory of what nobody reads afterwards, as
-// the report of the memory analysis counts them: those of elementwise
-// instructions, of fusions that use an operand element by element, of updates;
-// of operands' own results alone, not of what only renames them.
+// Finds results that may take the memory of values that are not read
+// afterwards, as the report of the memory analysis counts them: those of
+// elementwise instructions, of fusions that use an operand element by element,
+// of updates; of operands' own results alone, not of what only renames them.
 //
 //   e = exp(x); r = reduce(e)      → e lies where x was
 //   e = exp(x); s = subtract(x, e) → s lies where x was, e does not

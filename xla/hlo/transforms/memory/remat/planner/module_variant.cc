@@ -14,9 +14,9 @@
 
 // Variants are module rewrites that open up memory the solver alone cannot
 // reach: values that loops carry from the forward to the backward pass
-// (residuals), loop invariants that a loop only hands through, cheap expansions
-// fused into their readers, and a fresh schedule. They are applied in this
-// order because each may create candidates for the next.
+// (residuals), loop invariants that a loop only passes through, cheap
+// expansions fused into their readers, and a fresh schedule. They are applied
+// in this order because each may create candidates for the next.
 
 namespace xla::remat_plan {
 namespace {

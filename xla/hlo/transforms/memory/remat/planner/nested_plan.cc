@@ -250,7 +250,7 @@ absl::StatusOr<NestedPlanner::Plan> NestedPlanner::PlanWithShare(
   TF_RETURN_IF_ERROR(TraceProgram(problem, problem.order, &trace));
   const double seconds = trace.seconds;
   absl::btree_map<NodeId, Plan> inner;
-  // Lowers callees by this part of what a step of `trace` has too much.
+  // Lowers callees by this part of the excess of a step of `trace`.
   const auto lower = [&](double part) -> absl::Status {
     for (int64_t step = 0; step < trace.step_count(); ++step) {
       const NodeId node = trace.steps[step];

@@ -26,9 +26,9 @@ namespace xla::remat_plan {
 //   entry: a; while(w) {body}; b      limit of body = limit - what is live at w
 //
 // Where a step is over the limit, the computations that it runs and the one
-// that it is in can both give way. How much of the excess falls to the inner
-// ones is tried in a few shares; the cheapest is taken. Trip counts multiply
-// what inner ones cost.
+// that it is in can both give way. The share of the excess that falls to the
+// inner ones is tried in a few shares; the cheapest is taken. Trip counts
+// multiply what inner ones cost.
 class NestedPlanner {
  public:
   // The module, its schedule, the analysis and `sizes` must outlive the
@@ -87,8 +87,8 @@ class NestedPlanner {
   absl::StatusOr<Plan> PlanComputation(const HloComputation* computation,
                                        int64_t limit_bytes,
                                        double useless_seconds);
-  // With `share` of the excess given to callees; what is then still too much
-  // for this computation, too.
+  // With `share` of the excess given to callees; what then still exceeds the
+  // limit for this computation, too.
   absl::StatusOr<Plan> PlanWithShare(const HloComputation* computation,
                                      int64_t limit_bytes, double share,
                                      double useless_seconds);

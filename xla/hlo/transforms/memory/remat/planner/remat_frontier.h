@@ -25,9 +25,9 @@ struct Candidate {
   std::unique_ptr<HloModule>* lender = nullptr;
 };
 
-// Candidates none of which needs as much memory and takes as long as another
-// one. What it gives for falling limits needs less and less, and takes longer
-// and longer.
+// Candidates none of which is dominated by another one in both memory and run
+// time. For falling limits, the candidates found need less memory and take
+// longer.
 class Frontier {
  public:
   // O(log n) and what goes for it.

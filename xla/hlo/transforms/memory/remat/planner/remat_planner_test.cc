@@ -206,7 +206,7 @@ TEST(RematPlannerTest, ComputesAResidualAgainInTheBackwardLoop) {
   EXPECT_GT(result.work_after.seconds, 0);
 }
 
-// A mask that a loop only hands through is made in its body.
+// A mask that a loop only passes through is computed in its body.
 TEST(RematPlannerTest, SinksAnInvariantIntoALoop) {
   auto module = Parse(R"(
 HloModule loop, is_scheduled=true

@@ -32,7 +32,7 @@ constexpr int64_t kWorkOfVariant = 3'000'000;
 constexpr int64_t kWorkOfInstruction = 1000;
 // Copies and analyses around a search, per instruction.
 constexpr int64_t kWorkOfTrial = 20;
-// With so much looked at, no lower limits are tried.
+// Beyond this effort, no lower limits are tried.
 constexpr int64_t kWorkOfLimits = 6'000'000;
 // ... and no more of a curve.
 constexpr int64_t kWorkOfCurve = 12'000'000;
@@ -200,8 +200,8 @@ absl::StatusOr<std::unique_ptr<HloModule>> RematTrials::Apply(
 }
 
 // Plans, applies and measures up to kAims times. The first retry lowers the aim
-// by exactly what was too much; later ones by at least a fraction more, because
-// an aim that moves by a few bytes usually yields the same plan.
+// by exactly the excess; later ones by at least a fraction more, because an aim
+// that moves by a few bytes usually yields the same plan.
 absl::StatusOr<Outcome> RematTrials::FindPrograms(int64_t limit,
                                                   Prepared* prepared) {
   Outcome best = prepared->outcome;

@@ -8,7 +8,8 @@ namespace xla::remat_plan {
 namespace {
 
 constexpr int kFuseParts[] = {4, 2};
-// Times the module's seconds.
+// At effort 1, variants of large modules are not tried if a plan is within this
+// factor of the original run time.
 constexpr double kGoodEnough = 1.02;
 
 }  // namespace

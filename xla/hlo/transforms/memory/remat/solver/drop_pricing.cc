@@ -83,7 +83,7 @@ bool DropPricing::PlanRead(ValueId value, int depth) {
   const int32_t end = state_.LastUse(value, run);
   const int64_t bytes = state_.bytes(value);
   if (end >= position_ || bytes == 0) return true;
-  // Keep it until here, or make it again.
+  // Keep it until here, or recompute it.
   const double keep = Burden(bytes, end + 1, position_);
   const double keep_seconds = keep * price_;
   const bool absorbs = state_.RunAfter(maker, position_) >= 0;
@@ -194,7 +194,7 @@ bool DropPricing::Price(ValueId value, int32_t use, double price, Drop* drop) {
   const ExcessTree::Summary between = state_.tree().Query(first, last);
   double relief =
       static_cast<double>(bytes) * static_cast<double>(between.over);
-  // A run that nobody reads any more does not come back: a move.
+  // A run that is not read any more does not come back: a move.
   bool useless = previous == run;
   for (int32_t k = 0; useless && k < node.value_count; ++k) {
     const ValueId other = node.first_value + k;

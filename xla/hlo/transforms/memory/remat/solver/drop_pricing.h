@@ -10,8 +10,7 @@
 
 namespace xla::remat_plan {
 
-// What comes back for nothing counts this much, in seconds, where prices are
-// compared.
+// Value of what comes back at no cost, in seconds, where prices are compared.
 inline constexpr double kLeastSeconds = 1e-9;
 
 // One way to free memory: what to run again, where.
@@ -28,8 +27,8 @@ struct Drop {
   double seconds = 0;
   // Bytes times steps over the limit that become free.
   double relief = 0;
-  // The part of the relief that is needed: where less is too much than the
-  // value has.
+  // The part of the relief that is needed, if the excess is less than the
+  // value's size.
   double needed = 1;
 
   double price() const { return rate() / needed; }

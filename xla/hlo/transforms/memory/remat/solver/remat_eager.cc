@@ -34,7 +34,8 @@ class Eager {
         ++missing_[node];
       }
     }
-    // What goes on in another's memory must come after its other readers.
+    // A value computed in place must come after the other readers of its
+    // operand.
     for (size_t n = 0; n < moves_.size(); ++n) {
       const RematProblem::Node& node = problem.nodes[n];
       moves_[n] =

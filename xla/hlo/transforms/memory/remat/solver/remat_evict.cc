@@ -83,7 +83,7 @@ class Memory {
     }
   }
 
-  // What lies in another's memory makes that one stay as long as it is read.
+  // A value in another's memory keeps that one alive as long as it is read.
   void SetBytes() {
     for (size_t v = 0; v < values_.size(); ++v) {
       const RematProblem::Value& value = problem_.values[v];
@@ -105,7 +105,7 @@ class Memory {
     }
   }
 
-  // Steps until the value is read; many, if only what is made again may.
+  // Steps until the value is read; many, if only recomputed values may.
   double Wait(const Value& value) const {
     if (value.next >= value.reads.size()) {
       return 4 * static_cast<double>(start_.size());
@@ -113,7 +113,7 @@ class Memory {
     return std::max(1, value.reads[value.next] - now_);
   }
 
-  // Seconds to make the value again from what is there now.
+  // Seconds to recompute the value from what is in memory now.
   double SecondsAgain(ValueId value) {
     ++epoch_;
     double seconds = kLeastSeconds;
@@ -268,7 +268,7 @@ class Memory {
       return;
     }
     // Nobody reads it in its own right any more. It may stay for what is made
-    // again, unless that would be for good.
+    // again, unless that would be permanent.
     if (value.fixed) {
       if (value.counted) live_ -= value.bytes;
       value.counted = false;

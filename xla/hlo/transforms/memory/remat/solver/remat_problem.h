@@ -22,12 +22,12 @@ using ValueId = int32_t;
 // what it reads.
 //
 //   0 1 2 3 4        4 reads 0's value: live over steps 0 … 4
-//   0 1 2 3 0 4      … dropped after 1, made again before 4
+//   0 1 2 3 0 4      … dropped after 1, recomputed before 4
 struct RematProblem {
   struct Node {
     // What one more run costs.
     double seconds = 0;
-    // May run again, later, or not at all where nobody reads it.
+    // May run again, later, or not at all where nothing reads it.
     bool recomputable = false;
     // Bytes needed while it runs besides values: callees.
     int64_t internal_bytes = 0;
@@ -42,7 +42,7 @@ struct RematProblem {
     int64_t bytes = 0;
     // Lies in the memory of this one, which its node reads; -1: none.
     ValueId alias_of = -1;
-    // Takes the memory of this one, which its node reads, if nobody reads it
+    // Takes the memory of this one, which its node reads, if nothing reads it
     // later; -1: none. Of as many bytes; no other value's of the node.
     ValueId in_place_of = -1;
   };
@@ -85,8 +85,8 @@ struct RematTrace {
 absl::Status TraceProgram(const RematProblem& problem,
                           absl::Span<const NodeId> program, RematTrace* trace);
 
-// The program without steps that nobody reads, and each node that must run once
-// in it. Linear.
+// The program without unread steps, and each node that must run once in it.
+// Linear.
 std::vector<NodeId> RemoveUselessSteps(const RematProblem& problem,
                                        absl::Span<const NodeId> program);
 

@@ -422,7 +422,7 @@ class Searcher {
         TF_ASSIGN_OR_RETURN(const RematProgram now,
                             Trace(RemoveUselessSteps(problem_, *program)));
         TF_RETURN_IF_ERROR(Try(now.steps, kNoSegments));
-        // It does not count what stays for values that are made again.
+        // Values that stay for the sake of recomputed ones are not counted.
         if (now.peak_bytes <= limit_) break;
         aim -= std::min(now.peak_bytes - limit_, (limit_ - bound_) / 2) + 1;
         if (aim < bound_) break;
@@ -483,16 +483,18 @@ class Searcher {
       std::numeric_limits<int64_t>::max() / 4;
   static constexpr int kEvictionAims = 3;
   static constexpr int64_t kStepsOfTrials = 20'000;
-  // Times the seconds of the start: other ways are worth looking at.
+  // Above this multiple of the initial run time, other search strategies are
+  // tried.
   static constexpr double kCostly = 1.05;
-  // Times the seconds of the start, but in small problems: is improved further.
+  // Above this multiple of the initial run time, the program is improved
+  // further; small problems always are.
   static constexpr double kWorthImproving = 1.02;
   static constexpr size_t kSmall = 2000;
   static constexpr int kImproveParts = 4;
   static constexpr int kImproveCycles = 3;
   // Part of the seconds added that another cycle is worth.
   static constexpr double kImproved = 0.01;
-  // Times the seconds that may be added.
+  // Factor on the seconds that may be added.
   static constexpr double kHope = 1.5;
 
   const RematProblem& problem_;

@@ -21,7 +21,7 @@ struct RematSearchOptions {
   // Goes down by what the search looks at; at 0 it ends with what it has. Null:
   // no end.
   int64_t* work = nullptr;
-  // Programs that cost as much are of no use: gives up where there are no
+  // Programs of at least this cost are of no use: gives up where there are no
   // others to be expected.
   double useless_seconds = std::numeric_limits<double>::infinity();
   // If more than the limit: what the program may need after all. Runs that
@@ -39,9 +39,9 @@ struct RematProgram {
 // found, one with the lowest peak found; `start` if that meets the limit.
 // Limits below LowerBoundBytes() are taken for that.
 //
-// A value is dropped between two readers and made again before the second one,
+// A value is dropped between two readers and recomputed before the second one,
 // from what is live there, from what is kept longer for it, and from what is
-// made again for it in turn; a run that serves later readers may come earlier
+// recomputed for it in turn; a run that serves later readers may come earlier
 // instead. The price of a choice is seconds per byte and step over the limit
 // that it frees. Cheapest first, from a heap whose entries are priced anew when
 // they come up (prices only rise); at the end, runs that the limit has room for
@@ -56,7 +56,7 @@ struct RematProgram {
 // small problems solved exactly (remat_exact.h). All of it begins with the
 // start in an eager order (remat_eager.h), then with the start itself. At the
 // end a quarter of what runs again is taken out at a time, and other drops are
-// chosen for what is too much then (iterated greedy: Ruiz and Stützle, 2007).
+// chosen for the excess at that time (iterated greedy: Ruiz and Stützle, 2007).
 //
 // Near-linear: O(log n) for each choice and each reader looked at.
 absl::StatusOr<RematProgram> SearchProgram(const RematProblem& problem,

@@ -249,7 +249,7 @@ TEST(RematSearchTest, IsCloseToExact) {
 }
 
 // A step that makes 100 bytes of 100: both are there, unless the result takes
-// the memory of what nobody reads any more.
+// the memory of values that are not read any more.
 TEST(RematTraceTest, TakesTheMemoryOfWhatNobodyReads) {
   RematProblem problem;
   AddNode(&problem, 1, true, 100, {});

@@ -55,8 +55,8 @@ class RematState {
   void Insert(NodeId node, int32_t position);
   // Takes a run away. Its readers read from the one before.
   void Remove(NodeId node, int32_t position);
-  // Takes runs away that nobody reads, from this one on to what only it reads;
-  // returns the seconds saved.
+  // Removes unread runs, from this one on to those that only it reads; returns
+  // the seconds saved.
   double RemoveIfUseless(NodeId node, int32_t position);
   // Whether somebody reads a value of this run.
   bool IsRead(NodeId node, int32_t position) const;
