@@ -63,7 +63,7 @@ bool UnifyOnce(HloModule* module, bool give_to_all) {
 
 bool UnifyCalleeShardings(HloModule* module, bool give_to_all) {
   bool changed = UnifyOnce(module, give_to_all);
-  // A loop that is the root of another's body hands on what it is given inside
+  // A loop that is the root of another's body passes on what it is given inside
   // only in the next pass.
   while (changed && UnifyOnce(module, give_to_all)) {
   }

@@ -34,7 +34,7 @@ HaloPlan PlanHaloExchange(int64_t base_size, int64_t shard_size,
                           const ShardIntervals& intervals) {
   const int64_t shards = intervals.start.size();
   HaloPlan plan;
-  // [low, high) of what is there.
+  // [low, high) of the elements at hand.
   std::vector<std::pair<int64_t, int64_t>> needed;
   int64_t pieces = 1;
   for (int64_t i = 0; i < shards; ++i) {

@@ -33,7 +33,7 @@ void AddReshapeWay(const Shape& from, const Shape& to,
                    std::vector<ReshapeWay>* ways) {
   if (!operand.has_value() || !result.has_value()) return;
   if (!operand->IsTiledLeaf() || !result->IsTiledLeaf()) return;
-  // Padding stays where it is only if there is equally much.
+  // Padding stays in place only if both sides have the same amount.
   if (ShapeUtil::ElementsIn(MakePartitionedShape(from, *operand)) !=
       ShapeUtil::ElementsIn(MakePartitionedShape(to, *result))) {
     return;

@@ -53,7 +53,7 @@ HloInstruction* WholeRing(HloInstruction* whole, const RingWindow& window,
 }
 
 // Shards without padding that all read alike: whole shards of the ring's next
-// devices, or as much of them as is needed.
+// devices, or as many of them as needed.
 HloInstruction* EvenRing(const PartitionedHlo& operand,
                          const RingWindow& window) {
   const PartitionedHlo::PartitioningState& state = operand.state();

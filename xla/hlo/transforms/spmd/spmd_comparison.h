@@ -12,8 +12,8 @@
 
 namespace xla::spmd {
 
-// Random modules of what is there before partitioning, with sums that are exact
-// in any order.
+// Random modules with the opcodes that occur before partitioning, with sums
+// that are exact in any order.
 RandomModuleOptions ModulesToPartition(uint64_t seed);
 
 // The number of cases of a test: HLO_RANDOM_MODULES, else `standard`.

@@ -204,7 +204,8 @@ ComputationLayout ShardedLayout(const ComputationLayout& before,
 }
 
 // Shapes are those of shards now, so shardings would be misread by later
-// passes. Entry parameters and transfers keep theirs for whoever feeds them.
+// passes. Entry parameters and transfers keep theirs for the sake of their
+// callers.
 void ClearShardings(HloModule* module) {
   for (HloComputation* computation : module->computations()) {
     for (HloInstruction* hlo : computation->instructions()) {

@@ -58,7 +58,7 @@ Region Common(Region a, const Region& b) {
   return a;
 }
 
-// The collectives between `source` and what was made of it.
+// The collectives between `source` and its resharded form.
 std::vector<const HloInstruction*> CollectivesBetween(
     const HloInstruction* source, const HloInstruction* result) {
   std::vector<const HloInstruction*> found;

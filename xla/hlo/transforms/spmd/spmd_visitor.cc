@@ -315,7 +315,7 @@ absl::Status SpmdPartitioningVisitor::HandleSingleDevice(
   return absl::OkStatus();
 }
 
-// Devices would draw different numbers: one does, and hands them on.
+// Devices would draw different numbers, so one draws them and broadcasts them.
 absl::Status SpmdPartitioningVisitor::HandleRng(HloInstruction* hlo) {
   const int64_t device = hlo->sharding().UniqueDevice().value_or(0);
   Finish(hlo, OnOneDevice(hlo, device), HloSharding::SingleDevice(device));

@@ -18,14 +18,15 @@
 #include "xla/shape_util.h"
 
 // An operand that stays at its device is a part of the state of the ring, and
-// so takes memory even where it is made of little. It is made anew in each step
-// instead, where a compiler fuses it into the window that the step takes.
+// so takes memory even if it is computed from small values. It is recomputed in
+// each step instead, where a compiler fuses it into the window that the step
+// takes.
 //
 //   before: x = f32[8,4096] broadcast(scalar)
 //           while((.., x, ..)), whose body slices x
 //   after:  while((.., (scalar), ..)), whose body slices broadcast(scalar)
 
-// Operands of ring loops are often cheap expressions of something much smaller,
+// Operands of ring loops are often cheap expressions of much smaller values,
 // such as a broadcast. If the loop only slices windows out of such an operand,
 // the expression is moved into the body, and the loop carries its leaves
 // instead.
@@ -33,7 +34,7 @@
 namespace xla::spmd {
 namespace {
 
-// An operand that costs next to nothing, and what it is made of.
+// An operand that is cheap to compute, with the instructions that compute it.
 struct CheapValue {
   std::vector<HloInstruction*> steps;   // operands first, the value last
   std::vector<HloInstruction*> leaves;  // far smaller
@@ -86,7 +87,7 @@ bool IsWorthMoving(HloInstruction* value, CheapValue* cheap) {
   return bytes < ShapeSizeInBytes(value->shape()) / 2;
 }
 
-// Each step reads windows of the element only, and hands it on as it is.
+// Each step only reads windows of the element and passes it on unchanged.
 bool IsOnlySliced(const HloComputation* body, int64_t element) {
   const HloInstruction* root = body->root_instruction();
   for (const HloInstruction* user : body->parameter_instruction(0)->users()) {
