@@ -206,7 +206,7 @@ double ApplyKernelOp(absl::string_view op, absl::Span<const double> x,
   if (op == "mul") return a * b;
   if (op == "div") return a / b;
   if (op == "rem") return std::fmod(a, b);
-  // Both hand NaN on.
+  // Both propagate NaN.
   if (op == "max") return std::isnan(a) || a > b ? a : b;
   if (op == "min") return std::isnan(a) || a < b ? a : b;
   if (op == "pow") return std::pow(a, b);
@@ -225,7 +225,7 @@ double ApplyKernelOp(absl::string_view op, absl::Span<const double> x,
   if (op == "select") return a != 0 ? b : c;
   if (op == "fma") return a * b + c;
   if (op == "clamp") return std::min(std::max(a, b), c);
-  // Those that hand their input on.
+  // Operations that pass their input on.
   return a;
 }
 

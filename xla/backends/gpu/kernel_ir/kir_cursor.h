@@ -55,7 +55,7 @@ class KirCursor {
   std::optional<double> Float();
   // `%name [`, which is how operands begin and expressions do not.
   bool AtOperand();
-  // What stands up to the next blank, brace or end of line.
+  // Everything up to the next blank, brace or end of line.
   absl::StatusOr<std::string> Value(absl::string_view what);
   // An expression that does not overflow; `?` only if `may_be_unknown`.
   absl::StatusOr<AffineExpr> Expression(bool may_be_unknown = false);

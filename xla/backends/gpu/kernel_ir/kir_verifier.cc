@@ -27,7 +27,7 @@ bool IsPowerOfTwo(int64_t value) {
   return value > 0 && (value & (value - 1)) == 0;
 }
 
-// What stands around a statement.
+// The context of a statement.
 struct Context {
   std::vector<const Loop*> loops;
   // Why a barrier of the block, or of a warp, is not met by all; empty: it is.

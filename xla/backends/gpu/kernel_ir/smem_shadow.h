@@ -49,8 +49,8 @@ class SmemShadow {
   // The thread's present, for a later Acquire() by another.
   int Release(int thread) { return ++clock_[thread]; }
   void Acquire(int thread, int from, int clock);
-  // A transfer that `thread` starts; `joined`: whoever waits for it is ordered,
-  // not the starting thread alone.
+  // A transfer that `thread` starts; `joined`: every thread that waits for it
+  // is ordered, not the starting thread alone.
   int StartTransfer(int thread, bool joined);
   void CompleteTransfer(int transfer, int thread);
 

@@ -167,7 +167,7 @@ absl::Status KernelBuilder::Loop(
 absl::Status KernelBuilder::Let(
     absl::string_view prefix, const AffineExpr& value, int64_t extent,
     absl::FunctionRef<absl::Status(const AffineExpr&)> body) {
-  // Names and constants are as good as another name.
+  // Names and constants need no new name.
   if (value.IsConstant() || value.AsSymbol().has_value()) return body(value);
   return Loop(prefix, kir::LoopKind::kSerial, value, value + AffineExpr(1),
               [&](const AffineExpr& index) {

@@ -30,7 +30,7 @@ int64_t Product(absl::Span<const int64_t> extents) {
   return product;
 }
 
-// The operand that a step of a way goes on with; -1: none.
+// The operand through which a way continues; -1: none.
 int64_t StepOperand(const HloInstruction& hlo, const ReductionLevels& levels) {
   if (!HasResultMap(hlo) || !hlo.shape().IsArray()) return -1;
   int64_t best = -1;
@@ -157,7 +157,7 @@ std::optional<ResultWay> FindResultWay(const KernelFrame::Result& result,
 // goes to a group that has a reduction behind it and whose loop can produce it;
 // results without one join a group if they have the shape of its input, because
 // they can be written while its columns are read. Reductions that no result of
-// their group needs are dropped, and computed in place by whoever reads them.
+// their group needs are dropped, and computed in place by their readers.
 std::vector<ReductionGroup> FindReductionGroups(const KernelFrame& frame,
                                                 int64_t min_columns) {
   std::vector<ReductionGroup> groups;

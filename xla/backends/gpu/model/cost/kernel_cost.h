@@ -141,8 +141,8 @@ class KernelCosts {
 
   // Two kernels in one that share what they read at the same place. Operands of
   // `a`, then the other ones of `b`. What `b` reads of several outputs of `a`
-  // is there already; if nobody else reads it, it is not written. O(operands of
-  // both).
+  // is there already; if nothing else reads it, it is not written. O(operands
+  // of both).
   KernelCostWithOperands Siblings(const HloInstruction& a,
                                   const HloInstruction& b);
 

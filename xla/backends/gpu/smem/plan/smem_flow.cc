@@ -32,7 +32,7 @@ namespace {
 using kir::LoopKind;
 using kir::LoopStage;
 
-// Trips of a loop whose count nobody knows, for weights.
+// Assumed trips of a loop with an unknown count, for weights.
 constexpr int64_t kUnknownTrips = 16;
 constexpr int64_t kMaxWeight = int64_t{1} << 40;
 
@@ -374,7 +374,7 @@ void SmemFlow::AddAccess(int node, const kir::Expr& expr,
   for (const AffineExpr& index : operand.indices) uniform &= !Varies(index);
   for (const kir::Operand& output : expr.outputs) {
     for (const kir::Argument& argument : expr.arguments) {
-      // x = f(x): whoever comes second computes from what the first left.
+      // x = f(x): the second thread computes from the result of the first.
       const kir::Operand* input = std::get_if<kir::Operand>(&argument);
       uniform &=
           input == nullptr || Storage(input->buffer) != Storage(output.buffer);

@@ -81,7 +81,7 @@ struct FlowAccess {
   // Scratch bytes of such an expression itself.
   bool workspace = false;
   // The same bytes and the same value in every thread of the block, so that
-  // threads overwrite one another with what is there already.
+  // threads overwrite each other with the value that is there already.
   bool redundant = false;
   // Whether it may touch bytes that its indices do not tell.
   bool anywhere = false;

@@ -205,7 +205,7 @@ SmemArc SmemHazards::MakeArc(int from, int to, int carried,
   arc.needs_wait = a.async != kir::AsyncKind::kNone;
   arc.needs_fence = !a.async_proxy() && b.async_proxy();
   if (a.async == kir::AsyncKind::kBulkLoad && a.mbarrier.has_value()) {
-    // Waiting on its mbarrier orders the load with whoever waits.
+    // Waiting on its mbarrier orders the load before everything after the wait.
     for (const Step& step : Walk(arc)) {
       if (IsMbarrierWait(*flow_.nodes()[step.node].statement, *a.mbarrier)) {
         arc.covered = true;

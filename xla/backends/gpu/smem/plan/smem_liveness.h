@@ -21,8 +21,8 @@
 // A read is traced to the shortest run of statements before it whose writes
 // cover all it reads; where one iteration does not hold such a run, the bytes
 // stay for the whole loop. Between two such runs the buffer is dead although it
-// is used again later. Every access, also a write that nobody reads, is part of
-// the life. O(accesses^2) coverage tests per buffer.
+// is used again later. Every access, also a write that nothing reads, is part
+// of the life. O(accesses^2) coverage tests per buffer.
 
 namespace xla::gpu {
 

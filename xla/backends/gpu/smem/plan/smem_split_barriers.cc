@@ -80,7 +80,7 @@ class Splitter {
 
   // The run of gaps that all arcs needing the barrier at `gap` have in common,
   // with the most work inside. No split if an arc needs a wait or a fence
-  // there, or if all threads execute both of its ends: then nobody arrives
+  // there, or if all threads execute both of its ends: then no thread arrives
   // earlier than the others and there is nothing to gain.
   bool FindRange(int gap, SmemSplit& split) const {
     std::vector<const SmemArc*> needing;

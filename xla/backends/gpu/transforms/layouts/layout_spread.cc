@@ -158,7 +158,7 @@ bool LayoutSpread::Add(HloInstruction* instruction, int64_t element,
   }
   const auto it = orders_.find(value);
   if (it != orders_.end()) return SameOrder(shape, it->second, order);
-  // What stays as it is needs nobody's consent.
+  // Values that keep their layout are not part of the change.
   if (OrderOf(shape) == order) return true;
   orders_.emplace(value, std::move(order));
   values_.push_back(value);

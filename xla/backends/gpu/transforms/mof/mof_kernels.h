@@ -29,7 +29,7 @@ struct MofContext {
   FusionInfoCache* cache;
   // Names of instructions that stay as they are.
   const absl::flat_hash_set<std::string>* banned;
-  // Null: nobody wants to know.
+  // Null: not reported.
   FusionExplanation* explanation;
 };
 
@@ -111,7 +111,7 @@ class MofKernels {
                                           const HloInstruction& b);
 
   // Rewrites. Return the fusion that has both. A producer may have several
-  // outputs; those that nobody else reads go.
+  // outputs; those that nothing else reads go.
   HloInstruction* FuseSiblings(HloInstruction* into, HloInstruction* sibling);
   HloInstruction* FuseProducer(HloInstruction* producer,
                                HloInstruction* consumer);

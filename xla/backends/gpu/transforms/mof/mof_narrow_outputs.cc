@@ -136,7 +136,7 @@ class Narrower {
   bool IsServedBy(const HloInstruction& host, const NarrowPart& part) const {
     return Position(part.kernel) > Position(&host);
   }
-  // The result of the host that nobody needs if the parts that it serves read
+  // The result of the host that nothing needs if the parts that it serves read
   // the value.
   const HloInstruction* UnreadResult(const HloInstruction& host,
                                      const Output& output,
@@ -392,7 +392,7 @@ void Narrower::ChooseHost(Output* output) {
   double most = -written;
   for (const NarrowPart& part : output->parts) most += part.saved_bytes;
   for (const HloInstruction* parameter : first.large) {
-    // As a result that nobody reads any more.
+    // As a result that is not read any more.
     if (OperandOf(first, parameter)->user_count() <=
         static_cast<int64_t>(output->parts.size())) {
       most += Bytes(*parameter);

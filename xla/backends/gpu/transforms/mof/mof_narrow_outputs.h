@@ -29,7 +29,7 @@ namespace xla::gpu {
 // The two must be fusible under the rules of any fusion (gpu_fusible.h: loops,
 // budgets), move fewer bytes
 // with what reads the value, and take no more time by the model. A result of
-// the kernel that nobody else reads any more goes.
+// the kernel that nothing else reads any more goes.
 //
 // Rounds until nothing is left to do, at most kMaxNarrowRounds; the most bytes
 // first. O(instructions * kMaxNarrowChain) for a round and O(size) of the two

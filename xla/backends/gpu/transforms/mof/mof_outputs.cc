@@ -16,7 +16,7 @@
 namespace xla::gpu {
 namespace {
 
-// Drops the outputs that `kept` does not want, which nobody reads.
+// Drops the outputs that are not in `kept`; nothing may read them.
 absl::Status DropOutputs(HloInstruction* fusion,
                          const std::vector<bool>& kept) {
   HloComputation* body = fusion->fused_instructions_computation();
@@ -144,7 +144,7 @@ absl::StatusOr<int64_t> RemoveDuplicateOutputs(HloInstruction* fusion) {
     kept[i] = false;
     ++removed;
   }
-  // A fusion that nobody reads any more stays as it is.
+  // A fusion that nothing reads any more stays as it is.
   if (removed > 0 && fusion->user_count() > 0 && !root->has_sharding() &&
       fusion->output_operand_aliasing().empty()) {
     TF_RETURN_IF_ERROR(DropOutputs(fusion, kept));

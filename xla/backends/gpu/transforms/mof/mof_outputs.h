@@ -35,9 +35,10 @@ class ValueNumbers {
 //
 // Readers of an output that equals an earlier one, by opcode, attributes and
 // equal operands all the way, read that one; readers of an operand that is
-// passed through read the operand; outputs that nobody reads go. Layouts count.
-// Leaves alone what has side effects, and fusions whose tuple somebody reads as
-// a whole. Returns the number of outputs that went. O(instructions in it).
+// passed through read the operand; outputs that nothing reads go. Layouts
+// count. Leaves alone what has side effects, and fusions whose tuple somebody
+// reads as a whole. Returns the number of outputs that went. O(instructions in
+// it).
 absl::StatusOr<int64_t> RemoveDuplicateOutputs(HloInstruction* fusion);
 
 }  // namespace xla::gpu

@@ -22,7 +22,7 @@ namespace {
 // Elements of a window: each is a slice, a product and a sum in the kernel.
 constexpr int64_t kMaxTaps = 32;
 
-// Times the library's: what fusing may make up for.
+// Slowdown relative to the library that fusion may make up for.
 constexpr double kMaxSlowdown = 1.6;
 
 enum class ConvolutionForm {

@@ -9,7 +9,7 @@ namespace xla::gpu {
 // Makes `consumer` compute its operand `producer` inside, as a fusion of
 // `kind`, and returns the fusion:
 //  - the consumer, if that is a fusion, else a new one in its place;
-//  - the producer, if that is a fusion which nobody else reads and which is
+//  - the producer, if that is a fusion which nothing else reads and which is
 //    larger than the consumer: it takes the consumer in instead, and its place.
 // O(the smaller one) then, O(producer) otherwise. The producer stays, unless it
 // is returned, whether it is read or not.

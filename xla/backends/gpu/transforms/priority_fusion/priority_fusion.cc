@@ -46,7 +46,7 @@ using ::stream_executor::DeviceDescription;
 // tilings are invalidated for exactly the instructions that are replaced.
 class Fuser {
  public:
-  // `groups`: null if nobody wants to know.
+  // `groups`: null if not wanted.
   Fuser(const DeviceDescription& device, const AliasInfo& alias_info,
         const absl::flat_hash_set<std::string>& banned,
         const PriorityFusionOptions& options, HloComputation* computation,

@@ -53,7 +53,7 @@ class Rewriter {
   }
 
  private:
-  // A fusion that computes the kernel's result, which nobody reads yet.
+  // A fusion that computes the kernel's result, which nothing reads yet.
   HloInstruction* MakeFusion(const RowKernel& kernel);
   // The time of a kernel for each reduction and one for the rest, at best.
   absl::Duration TimeApart(const RowKernel& kernel,
