@@ -174,7 +174,7 @@ bool HloOrdering::UseIsBeforeValueDefinition(
         use.instruction->mutable_operand(use.operand_number), use.operand_index,
         value.defining_instruction(), value.defining_index(), alias_info);
   }
-  // A caller hands its operands over when its callees start; what they do with
+  // A caller passes its operands when its callees start; what they do with
   // it is counted as their uses.
   if (IsControlFlow(user->opcode()) &&
       absl::c_any_of(user->called_computations(),
@@ -189,12 +189,12 @@ bool HloOrdering::UseIsBeforeValueDefinition(
   switch (GetExecutionConstraint(end, def)) {
     case ExecutionConstraint::kRunBeforeStart:
     case ExecutionConstraint::kRunBeforeEnd:
-    // If the value comes to be, the use does not take place.
+    // If the value is defined, the use does not take place.
     case ExecutionConstraint::kRunExclusiveBefore:
     case ExecutionConstraint::kRunExclusiveAfter:
       return true;
     case ExecutionConstraint::kIsSame:
-      // A link hands on what the wrapped instruction reads; whether that may
+      // A link passes on what the wrapped instruction reads; whether that may
       // write over it is said by its own use.
       return !def->IsAsynchronous() || use_is_always_before_def_in_same_instr;
     case ExecutionConstraint::kRunAfter:

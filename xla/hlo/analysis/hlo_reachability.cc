@@ -315,7 +315,7 @@ void HloReachabilityMap::UpdateFrom(
 void HloReachabilityMap::UpdateReachabilityThroughInstruction(
     const HloInstruction* instruction) {
   if (dense_) {
-    // The common case of no news costs one row.
+    // The common case without a change costs one row.
     std::vector<Index> inputs;
     AppendPredecessors(instruction, &inputs);
     std::vector<BitSet::Word> words(words_per_row_);

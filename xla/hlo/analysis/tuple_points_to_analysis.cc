@@ -196,7 +196,7 @@ bool TuplePointsToAnalysis::DoesNotUseOperandBuffer(
       for (const LogicalBuffer* buffer :
            GetPointsToSet(use.user->fused_parameter(i)).element(*use.index)) {
         for (const BufferAlias& alias : GetBufferAliases(*buffer)) {
-          // What leaves the fusion is read by whoever uses the fusion.
+          // Results of the fusion are read by its users.
           if (alias.instruction()->IsRoot()) return false;
           for (const HloInstruction* reader : alias.instruction()->users()) {
             work.push_back({alias.instruction(), &alias.index(), reader});

@@ -128,7 +128,7 @@ int64_t Dot(absl::Span<const int64_t> index,
   return offset;
 }
 
-// Copies of a box; one element alone without ado.
+// Copies of a box; a single element directly.
 void CopyWindow(char* dest, absl::Span<const int64_t> dest_strides,
                 const char* src, absl::Span<const int64_t> src_strides,
                 absl::Span<const int64_t> dims, int64_t count, int64_t bytes) {

@@ -70,7 +70,7 @@ class Marks {
   std::map<int64_t, std::pair<int64_t, const HloValue*>> marks_;
 };
 
-// What hands an operand on without reading it.
+// Opcodes that pass an operand on without reading it.
 bool ReadsNothing(HloOpcode opcode) {
   switch (opcode) {
     case HloOpcode::kParameter:
@@ -198,7 +198,7 @@ class Replay {
           AddMissingCopy({to, source, found});
           moved.push_back(value);
         }
-        // What is gone already may be handed on, but not read.
+        // Overwritten values may be passed on, but not read.
       }
     });
     for (const HloValue* value : moved) Mark(*value);

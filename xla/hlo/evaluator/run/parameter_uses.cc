@@ -155,7 +155,7 @@ class Tracer {
         }
         break;
       case HloOpcode::kCustomCall:
-        // Annotations hand their operand on.
+        // Annotations pass their operand on.
         if (operand == 0 && user->operand_count() == 1 &&
             ShapeUtil::Compatible(user->shape(), user->operand(0)->shape())) {
           Visit(user, index);
