@@ -29,11 +29,11 @@ struct FlagGroup {
 // too. `aliases` maps other names to flags, as `--split-input-file` to
 // `--split-input`, or gives the value of a flag that is written without one:
 // {"check", "check=1"}. Logs go to standard error, without a preamble of dates.
-// Under `bazel run` paths are relative to where the user stands. `usage` is
-// what --help and -h print first: a line of what it does, when to use it, and
-// examples; then come `groups`, flags that are in none of them, and what the
-// exit status means. --version prints the version. These end the program, with
-// status 0. Flags that there are not end it with the nearest one and status
+// Under `bazel run` paths are relative to the user's working directory. `usage`
+// is what --help and -h print first: a line of what it does, when to use it,
+// and examples; then come `groups`, flags that are in none of them, and what
+// the exit status means. --version prints the version. These end the program,
+// with status 0. Unknown flags end it with the nearest known one and status
 // kBadUsage.
 std::vector<std::string> InitTool(
     int argc, char** argv, const std::string& usage,

@@ -32,7 +32,7 @@ struct Count {
   // Apart from these: kernels that copy and do nothing else.
   double copies = 0;
   double copied_bytes = 0;
-  // Loops that nobody can tell the trips of: counted as one.
+  // Loops of an unknown trip count: counted as one.
   int64_t unknown_loops = 0;
 };
 

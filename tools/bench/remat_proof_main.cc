@@ -86,7 +86,7 @@ absl::Status AlwaysRemat(int64_t limit, xla::HloModule* module) {
                                                                  false),
           limit, 1, 1, 0, nullptr, std::nullopt, {}),
       sizes);
-  // That it misses the limit is no news.
+  // That it misses the limit is expected.
   absl::ScopedStderrThreshold quiet(absl::LogSeverityAtLeast::kError);
   return pass.Run(module).status();
 }

@@ -99,7 +99,7 @@ absl::Status HloComputation::RemoveInstructionImpl(HloInstruction* instruction,
   instruction->DetachFromOperandsAndUsers();
   instruction->operands_.clear();
   if (instruction->opcode() == HloOpcode::kConstant) {
-    // Literals are large and nobody reads them any more.
+    // Literals are large and nothing reads them any more.
     Cast<HloConstantInstruction>(instruction)->DropLiteral();
   }
   instructions_[instruction->local_id()] = HloInstructionInfo();

@@ -83,7 +83,7 @@ HloAsyncInstruction* HloAsyncInstruction::async_chain_next() const {
   }
   std::vector<HloInstruction*> consumers = AsyncStateConsumers(this);
   if (consumers.empty()) return nullptr;
-  // In a loop the state comes to updates again that it has come from.
+  // In a loop the state may return to updates that it came from.
   absl::flat_hash_set<const HloInstruction*> before;
   for (const HloAsyncInstruction* link = this;
        link != nullptr && before.insert(link).second;

@@ -498,7 +498,7 @@ class RandomSurgeryTest : public FusionTest {
     } else {
       HloInstruction* other = order[random_() % order.size()];
       if (any == other || any->shape() != other->shape()) return;
-      // The earlier replaces the later, so that no cycle comes to be.
+      // The earlier replaces the later, so that no cycle arises.
       if (absl::c_find(order, any) < absl::c_find(order, other)) {
         std::swap(any, other);
       }

@@ -83,8 +83,8 @@ std::vector<HloComputation*> CalleesInPostOrder(HloComputation* computation) {
 
 std::vector<HloComputation*> HloModule::MakeComputationPostOrder(
     bool dfs_postorder) const {
-  // The entry comes last; before it what nobody calls, and what only calls
-  // itself.
+  // The entry comes last; before it the computations that nothing calls, and
+  // those that only call itself.
   std::vector<HloComputation*> roots;
   // Positions of callees, by position of the caller.
   std::vector<std::vector<int32_t>> callees(computations_.size());

@@ -112,7 +112,7 @@ std::unique_ptr<HloInstruction> ModuleParser::BuildConditional(
 std::unique_ptr<HloInstruction> ModuleParser::BuildFusion(const Draft& draft) {
   HloComputation* computation = draft.values.Computation(A::kCalls);
   const auto operand_count = static_cast<int64_t>(draft.operands.size());
-  // Operands that the computation does not name are none that it uses.
+  // Operands that the computation does not name are not used by it.
   for (int64_t i = computation->num_parameters(); i < operand_count; ++i) {
     computation->AddParameter(HloInstruction::CreateParameter(
         i, draft.operands[i]->shape(), absl::StrCat("unused_param_", i)));

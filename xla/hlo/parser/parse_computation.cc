@@ -247,7 +247,7 @@ bool ModuleParser::ParseInlineComputation(absl::string_view owner,
   return true;
 }
 
-// Reads a computation that stands further down in the text.
+// Reads a computation that is defined further down in the text.
 //
 // The parser jumps to the computation, parses it, and comes back; when the main
 // pass reaches that place later it skips it. Recursion is as deep as calls are

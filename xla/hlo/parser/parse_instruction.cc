@@ -151,7 +151,7 @@ bool ModuleParser::ParseInstruction(Scope* scope) {
   return true;
 }
 
-// True where a shape stands, and not an opcode or a name.
+// True if a shape follows, rather than an opcode or a name.
 bool ModuleParser::AtShape() const {
   const char* end = lexer_.text().data() + lexer_.text().size();
   const char* next = lexer_.GetEndLoc();

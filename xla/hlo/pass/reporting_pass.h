@@ -17,7 +17,7 @@ struct PassReport {
 };
 
 // A pass that can say what it did and why. Found among passes by dynamic_cast;
-// nothing is recorded of runs that nobody asks about.
+// nothing is recorded of runs that were not asked for.
 //
 //   StartReport(*module); Run(module); FinishReport(*module)
 class ReportingPass {

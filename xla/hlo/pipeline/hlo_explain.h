@@ -21,7 +21,7 @@ struct HloExplainOptions {
   std::string limit;
 
   bool json = false;
-  // Takes the JSON form beside what is written; null: nobody wants it. Not of
+  // Takes the JSON form beside what is written; null: not wanted. Not of
   // collectives and budget curves.
   std::string* json_text = nullptr;
   // The live bytes of every program point, in the JSON report.

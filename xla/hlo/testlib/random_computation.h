@@ -111,7 +111,7 @@ class RandomComputation {
   void Grow(int64_t steps);
   // A value of this shape (an array) within the range, made from what there is.
   Value Make(const Shape& shape, Range range);
-  // The values that nobody reads.
+  // The values that nothing reads.
   std::vector<Value> Unread() const;
   // Ends with this root; the computation becomes part of the module.
   HloComputation* Finish(HloInstruction* root, bool is_entry);
@@ -196,7 +196,7 @@ class RandomComputation {
                 bool stable);
   void Publish(const Value& value) { values_.push_back(value); }
 
-  // A recent value that satisfies, preferring those that nobody reads; an
+  // A recent value that satisfies, preferring those that nothing reads; an
   // empty Value if there is none.
   Value Pick(absl::FunctionRef<bool(const Value&)> wanted);
   // The same; makes one (a parameter, a constant) if there is none.

@@ -82,7 +82,7 @@ HloOpcode RandomComputation::ReducerFor(const Value& value, int64_t count,
                                         bool* stable) {
   std::vector<HloOpcode> opcodes;
   ArithmeticReducers(value, count, &opcodes);
-  // Too large complex values: there is always the sum, of nothing much.
+  // Complex values would grow too large; the sum is always possible.
   if (opcodes.empty()) opcodes.push_back(HloOpcode::kAdd);
   const HloOpcode opcode = opcodes[state_.Below(opcodes.size())];
   *range = ReducedRange(opcode, value, count);

@@ -168,7 +168,7 @@ const HloInstruction* SameAtAllCalls(const HloInstruction* parameter,
     const HloInstruction* call = site.instruction();
     const HloInstruction* value = nullptr;
     if (call->opcode() == HloOpcode::kWhile) {
-      // An element that the body hands on is what the loop begins with.
+      // An element that the body passes on keeps its initial value.
       const HloInstruction* root = call->while_body()->root_instruction();
       const HloInstruction* init = call->operand(0);
       if (index < 0 || root->opcode() != HloOpcode::kTuple ||

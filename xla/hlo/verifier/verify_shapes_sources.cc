@@ -33,7 +33,7 @@ absl::Status CheckParameter(const Context& context,
 
 absl::Status CheckConstant(const Context& context, const HloInstruction& inst) {
   const auto* constant = Cast<HloConstantInstruction>(&inst);
-  // Literals may be dropped once nobody needs them.
+  // Literals may be dropped once nothing needs them.
   if (!constant->HasLiteral()) return absl::OkStatus();
   return context.Expect(Invariant::V56, inst, constant->literal().shape(),
                         Match::kSameOrder);

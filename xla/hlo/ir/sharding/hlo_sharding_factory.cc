@@ -101,7 +101,7 @@ TileAssignment FromArray(Array<int64_t> array) {
       std::make_shared<const Array<int64_t>>(std::move(array)));
 }
 
-// Where a type stands among the subgroup dimensions.
+// The position of a type among the subgroup dimensions.
 int SubgroupRank(OpSharding::Type type) {
   switch (type) {
     case OpSharding::MANUAL:

@@ -133,7 +133,7 @@ class Reducer {
  private:
   bool HasAttempts() const { return stats_.attempts < options_.max_attempts; }
 
-  // Removes what nobody reads: instructions, computations, entry parameters.
+  // Removes everything unread: instructions, computations, entry parameters.
   static bool CleanUp(HloModule& module) {
     for (HloComputation* computation : module.MakeComputationPostOrder()) {
       std::vector<HloInstruction*> order =
@@ -321,7 +321,7 @@ class Reducer {
     return changed;
   }
 
-  // Side effects that nobody reads.
+  // Unread instructions with side effects.
   bool DropSideEffects() {
     for (const HloInstruction* candidate : Candidates()) {
       if (!candidate->HasSideEffect() || !candidate->IsDead()) continue;

@@ -33,8 +33,9 @@ struct ModuleReducerStats {
 // failure-inducing input", 2002) with edits that keep the module valid:
 // outputs go, the root becomes one of its operands, calls are inlined, branches
 // taken, and runs of instructions, longest first, are replaced by an operand of
-// their shape, by a parameter (in the entry) or by zeros. What nobody reads is
-// removed after each edit. Stops where no single edit is interesting any more.
+// their shape, by a parameter (in the entry) or by zeros. Unread instructions
+// are removed after each edit. Stops where no single edit is interesting any
+// more.
 //
 // FailedPrecondition if `module` is not interesting itself. Deterministic. The
 // number of attempts is about linear in the instructions that remain times the

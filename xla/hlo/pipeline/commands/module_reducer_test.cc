@@ -31,7 +31,7 @@ TEST(ModuleReducerTest, RandomModules) {
     random.steps = 12;
     random.max_depth = 1;
     const std::unique_ptr<HloModule> module = RandomModule(seed, random);
-    // Reducing removes what nobody reads, also where it holds the opcode.
+    // Reducing removes unread instructions, also if one of them has the opcode.
     ASSERT_TRUE(HloDCE().Run(module.get()).ok());
     for (HloOpcode opcode :
          {HloOpcode::kWhile, HloOpcode::kReduce, HloOpcode::kMultiply}) {

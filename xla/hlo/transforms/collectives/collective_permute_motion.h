@@ -19,7 +19,7 @@ namespace xla {
 //                 ROOT (i + 1, y)
 //
 // f: at most 8 elementwise instructions with one use each, whose other operands
-// do not change in the loop. Legal if nobody else looks at the element: one
+// do not change in the loop. Legal if nothing else looks at the element: one
 // get-tuple-element in the body, none in the condition or behind the loop; and
 // if the first iteration can be told: the initial value of some scalar integer
 // is constant and each iteration adds a constant, which does not bring it back

@@ -35,7 +35,7 @@ class FusionQueue {
   // Before an instruction is removed from the computation.
   virtual void RemoveInstruction(HloInstruction* instruction) = 0;
 
-  // An entry per decision or per instruction, in order; null if nobody asked
+  // An entry per decision or per instruction, in order; null if not requested
   // for it.
   virtual const std::vector<bool>* FusionConfiguration() = 0;
 };

@@ -74,7 +74,7 @@ TEST(FusionRandomTest, ValidAndEqual) {
   EXPECT_GT(compared, modules / 3);
 }
 
-// Everything goes with everything, so that only the question of cycles decides.
+// Everything may fuse with everything, so that only cycles decide.
 class EagerMultiOutputFusion : public MultiOutputFusion {
  protected:
   bool IsFusible(HloInstruction* instr) override {
@@ -104,7 +104,7 @@ class EagerInstructionFusion : public InstructionFusion {
 };
 
 // Additions of earlier values, single or as fusions, some held by control
-// dependencies; every value that nobody reads is part of the result.
+// dependencies; every value that nothing reads is part of the result.
 std::unique_ptr<HloModule> RandomGraph(uint64_t seed) {
   std::mt19937_64 random(seed);
   auto draw = [&](int64_t limit) {

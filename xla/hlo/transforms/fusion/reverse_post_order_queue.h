@@ -45,7 +45,7 @@ class ReversePostOrderQueue : public FusionQueue {
   // By local id; -1 for instructions that were not there at the start.
   std::vector<int32_t> position_;
   HloInstruction* consumer_ = nullptr;
-  // Where the consumer stands; those before are still to come.
+  // The position of the consumer; those before it are still to come.
   int32_t consumer_position_;
   // A heap of positions of operands of the consumer, and what has been in it.
   std::vector<int32_t> candidates_;

@@ -16,7 +16,7 @@
 namespace xla {
 namespace {
 
-// Says whether a call is to be inlined: "true", "false", or by whom.
+// Whether a call is to be inlined: "true", "false", or by whom.
 constexpr char kInlineable[] = "inlineable";
 
 // Shardy takes these apart itself.
@@ -67,7 +67,7 @@ void AddPlaceOfCall(const HloInstruction& call, HloInstruction* inlined) {
   inlined->set_metadata(metadata);
 }
 
-// The same for the bodies of loops and branches that nobody else calls: their
+// The same for the bodies of loops and branches that nothing else calls: their
 // callers are `original`, of the callee, and the inlined copy.
 void AddPlaceOfCallInside(const HloInstruction& call,
                           const HloInstruction& original) {
@@ -124,7 +124,8 @@ bool IsLast(const HloInstruction& inst) {
   return inst.control_successors().empty() && inst.user_count() == 0;
 }
 
-// Keeps what stood before the call before the body, and after likewise.
+// Moves control dependencies of the call to the body: predecessors before it,
+// successors after it.
 absl::Status RelayControlDependencies(
     HloInstruction* call, const std::vector<HloInstruction*>& body,
     const CallInliner::InlinedInstructionMap& map) {

@@ -46,10 +46,10 @@ struct CallInlinerOptions {
 //
 // Callees first, so that each body is inlined with nothing left to inline. What
 // had to run before or after the call runs before or after all of the body.
-// Computations that nobody calls any more are removed.
+// Computations that nothing calls any more are removed.
 //
 // Frontend attributes of the call go to all of the body, its op_name and its
-// stack before theirs. Operands that nobody else reads are removed.
+// stack before theirs. Operands that nothing else reads are removed.
 //
 // Leaves alone: calls with frontend attribute inlineable="false" or "xla_late"
 // or _xla_stream_annotation, those with a backend_config, manual computations
@@ -65,7 +65,8 @@ class CallInliner : public HloModulePass {
     kAllowIgnoreFrontendAttributes,
   };
   // What an instruction's frontend attribute `inlineable` asks for: to be
-  // inlined early ("xla_early"), late ("xla_late"), or by whoever comes first.
+  // inlined early ("xla_early"), late ("xla_late"), or by the first inliner
+  // that runs.
   enum class FrontendInlinePolicy { kXlaEarly, kXlaLate, kAuto };
 
   // Instructions of the callee and what stands for them in the caller.

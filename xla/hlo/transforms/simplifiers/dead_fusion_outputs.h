@@ -7,7 +7,7 @@
 namespace xla {
 
 // If `computation` is the body of a multi-output fusion, drops the outputs that
-// nobody reads and renumbers the get-tuple-elements.
+// nothing reads and renumbers the get-tuple-elements.
 //
 //   before: f = (s, t, u) fusion(…), root tuple(a, b, c); reads 0 and 2
 //   after:  f = (s, u) fusion(…), root tuple(a, c); reads 0 and 1

@@ -16,8 +16,8 @@ struct DeadParameterOptions {
   bool of_entry = false;
 };
 
-// Removes parameters of `computation` that nobody reads, with the operands that
-// its callers bind to them; `operand_freed` is told of each such operand.
+// Removes parameters of `computation` that nothing reads, with the operands
+// that its callers bind to them; `operand_freed` is told of each such operand.
 //
 //   before: call(a, b), to_apply=f; f(x, y) = negate(x)
 //   after:  call(a), to_apply=f; f(x) = negate(x)

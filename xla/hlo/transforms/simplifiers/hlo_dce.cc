@@ -101,7 +101,7 @@ class DeadInstructionRemover {
         });
   }
 
-  // Whether running it matters even if nobody reads the result.
+  // Whether running it matters even if nothing reads the result.
   bool HasLastingEffect(const HloInstruction& inst) const {
     if (!inst.HasSideEffect()) return false;
     if (inst.IsCustomCall("tpu_custom_call") &&
@@ -131,7 +131,7 @@ class DeadInstructionRemover {
 // What one look at the instructions of a computation tells: which of the steps
 // below have something to do.
 struct Findings {
-  // Instructions other than the root and parameters that nobody reads.
+  // Instructions other than the root and parameters that nothing reads.
   bool unread = false;
   bool unread_parameter = false;
   bool tuple_root = false;

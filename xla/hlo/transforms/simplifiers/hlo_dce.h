@@ -13,9 +13,9 @@
 namespace xla {
 
 struct HloDceOptions {
-  // Collectives whose results nobody reads may go.
+  // Collectives whose results nothing reads may go.
   bool remove_cross_partition_collective_ops = false;
-  // Parameters of called computations that nobody reads go, with the operands.
+  // Parameters of called computations that nothing reads go, with the operands.
   bool use_call_analysis = false;
   // So do those of the entry computation, which changes its signature.
   bool remove_dead_parameters_from_entry_computation = false;
@@ -40,8 +40,8 @@ struct HloDceOptions {
 //
 // Removes instructions that have no users, are not the root and have no effect
 // of their own, then operands that become dead; outputs of multi-output fusions
-// that nobody reads (a tuple of one output becomes the output itself);
-// parameters of fusions that nobody reads, on request those of other callees;
+// that nothing reads (a tuple of one output becomes the output itself);
+// parameters of fusions that nothing reads, on request those of other callees;
 // computations that the entry does not reach. A second run changes nothing.
 //
 // Stays: parameters, what has control dependencies, side effects; a sharding
@@ -65,7 +65,7 @@ class HloDCE : public HloModulePass {
   absl::string_view name() const override { return "hlo-dce"; }
 
   // Runs on one computation. With `call_graph` (which is not consulted beyond
-  // its presence) parameters that nobody reads go from callers too.
+  // its presence) parameters that nothing reads go from callers too.
   static absl::StatusOr<bool> RunOnComputation(
       HloComputation* computation,
       bool remove_cross_partition_collective_ops = false,

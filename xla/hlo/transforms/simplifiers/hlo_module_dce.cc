@@ -80,7 +80,7 @@ absl::StatusOr<bool> HandDeadElementsThrough(HloModule* module,
 }
 
 // Whether a tuple is only taken apart, and each of the given elements is read
-// by nobody but `reader` (null: nobody).
+// by nothing but `reader` (null: nothing).
 bool OnlyElementsAreRead(const HloInstruction& tuple,
                          const std::vector<bool>& dead,
                          const HloInstruction* reader) {
@@ -98,7 +98,7 @@ bool OnlyElementsAreRead(const HloInstruction& tuple,
   });
 }
 
-// Takes elements out of tuple shapes and what goes with them.
+// Removes elements from tuple shapes, and from shardings and users with them.
 class ElementRemover {
  public:
   explicit ElementRemover(const std::vector<bool>& dead)

@@ -33,7 +33,7 @@ struct TupleSimplifierOptions {
 // Legal because a tuple only names its elements; control dependencies go to the
 // value, or to its readers where it is older than what came before. Leaves
 // alone tuples of another shape (layouts included). One post-order walk per
-// computation; what nobody reads any more is removed.
+// computation; what is not read any more is removed.
 class TupleSimplifier : public HloModulePass {
  public:
   TupleSimplifier() = default;
