@@ -34,7 +34,8 @@ ABSL_FLAG(bool, fill_elided_constants, false,
           "Give constants that the text elides ('{...}') made-up elements.");
 ABSL_FLAG(std::optional<HloOptOptions::Emit>, emit, std::nullopt,
           "What to write: hlo, short, proto, pbtxt, dot, kir (the kernels of a "
-          "module after --pipeline=gpu) or none.");
+          "module after --pipeline=gpu), cuda (a program, into the folder -o) "
+          "or none.");
 ABSL_FLAG(bool, emit_proto, false, "The same as --emit=pbtxt.");
 ABSL_FLAG(std::string, platform, "transforms",
           "Whose passes: 'transforms', those that need no hardware.");

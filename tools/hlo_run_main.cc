@@ -24,6 +24,9 @@ ABSL_FLAG(std::string, compare, "",
 ABSL_FLAG(std::string, tolerance, "",
           "How far results may be apart: exact, a number, or "
           "abs=..,rel=..,ulps=..; else by element type.");
+ABSL_FLAG(std::string, cuda, "",
+          "The folder of a CUDA program (hlo-opt --emit=cuda) to compile, run "
+          "and compare; on the host where no GPU is.");
 ABSL_FLAG(bool, print, false, "Print the results.");
 ABSL_FLAG(std::string, o, "", "Write the results to this .npz file.");
 ABSL_FLAG(std::string, save_inputs, "",
@@ -58,7 +61,7 @@ int main(int argc, char** argv) {
       {{"What is computed",
         {"inputs", "seed", "fill-elided-constants", "devices", "replicas",
          "partitions"}},
-       {"What it is compared with", {"compare", "tolerance"}},
+       {"What it is compared with", {"compare", "cuda", "tolerance"}},
        {"What is written", {"print", "o", "save-inputs", "progress"}},
        {"How much it may take",
         {"max-steps", "max-flops", "max-memory-mib", "memory-limit"}}});
@@ -73,6 +76,7 @@ int main(int argc, char** argv) {
   options.partitions = absl::GetFlag(FLAGS_partitions);
   options.compare = absl::GetFlag(FLAGS_compare);
   options.tolerance = absl::GetFlag(FLAGS_tolerance);
+  options.cuda = absl::GetFlag(FLAGS_cuda);
   options.print = absl::GetFlag(FLAGS_print);
   options.output = absl::GetFlag(FLAGS_o);
   options.save_inputs = absl::GetFlag(FLAGS_save_inputs);

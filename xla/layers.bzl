@@ -66,6 +66,7 @@ SIBLINGS = [
     ["backends/gpu/smem/plan"],
     ["backends/gpu/smem/report"],
     ["backends/gpu/codegen", "backends/gpu/lowering"],
+    ["backends/gpu/program"],
     ["backends/gpu/fusion/explain"],
     ["backends/gpu/fusion"],
     [

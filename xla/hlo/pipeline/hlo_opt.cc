@@ -14,6 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "re2/re2.h"
 #include "xla/backends/gpu/lowering/module_lowering.h"
+#include "xla/backends/gpu/program/cuda_program.h"
 #include "xla/hlo/analysis/cost/gpu_devices.h"
 #include "xla/hlo/evaluator/run/module_meaning.h"
 #include "xla/hlo/ir/hlo_partitions.h"
@@ -241,10 +242,28 @@ std::string EmitModule(Emit emit, const HloModule& module) {
       return ModuleToDot(module);
     case Emit::kKir:
       return gpu::LowerModule(module).ToString();
+    case Emit::kCuda:
     case Emit::kNone:
       return "";
   }
   return "";
+}
+
+absl::StatusOr<gpu::CudaProgram> MakeProgram(const HloOptOptions& options,
+                                             const HloModule& module) {
+  gpu::CudaProgramOptions program_options;
+  if (!options.device.empty()) {
+    TF_ASSIGN_OR_RETURN(const stream_executor::DeviceDescription device,
+                        gpu::LoadGpuDevice(options.device));
+    const auto& capability = device.gpu_compute_capability();
+    if (!capability.IsCuda()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "--emit=cuda: ", options.device, " does not run CUDA programs"));
+    }
+    const auto& cuda = *capability.cuda_compute_capability();
+    program_options.device = absl::StrCat("sm_", cuda.major, cuda.minor);
+  }
+  return gpu::EmitCudaProgram(module, program_options);
 }
 
 // Runs one pipeline over modules, with everything that watches it.
@@ -455,13 +474,13 @@ absl::Status JoinErrors(const std::vector<absl::Status>& errors) {
 bool AbslParseFlag(absl::string_view text, HloOptOptions::Emit* emit,
                    std::string* error) {
   for (Emit e : {Emit::kHlo, Emit::kShort, Emit::kProto, Emit::kTextProto,
-                 Emit::kDot, Emit::kKir, Emit::kNone}) {
+                 Emit::kDot, Emit::kKir, Emit::kCuda, Emit::kNone}) {
     if (text == AbslUnparseFlag(e)) {
       *emit = e;
       return true;
     }
   }
-  *error = "expected hlo, short, proto, pbtxt, dot, kir or none";
+  *error = "expected hlo, short, proto, pbtxt, dot, kir, cuda or none";
   return false;
 }
 
@@ -479,6 +498,8 @@ std::string AbslUnparseFlag(HloOptOptions::Emit emit) {
       return "dot";
     case Emit::kKir:
       return "kir";
+    case Emit::kCuda:
+      return "cuda";
     case Emit::kNone:
       return "none";
   }
@@ -538,7 +559,12 @@ absl::Status RunHloOpt(const HloOptOptions& options,
     return absl::InvalidArgumentError(
         "--emit=proto writes one module; there are several inputs");
   }
+  if (emit == Emit::kCuda && (inputs.size() > 1 || options.output == "-")) {
+    return absl::InvalidArgumentError(
+        "--emit=cuda writes the program of one module into the folder -o");
+  }
   std::vector<std::string> outputs;
+  gpu::CudaProgram program;
   std::string report_text;
   std::vector<absl::Status> errors;
   for (Input& input : inputs) {
@@ -547,6 +573,9 @@ absl::Status RunHloOpt(const HloOptOptions& options,
     if (!module.ok()) {
       errors.push_back(module.status());
       continue;
+    }
+    if (emit == Emit::kCuda) {
+      TF_ASSIGN_OR_RETURN(program, MakeProgram(options, **module));
     }
     outputs.push_back(EmitModule(emit, **module));
     if (options.report == Report::kJson) {
@@ -578,7 +607,11 @@ absl::Status RunHloOpt(const HloOptOptions& options,
       TF_RETURN_IF_ERROR(WriteFileOrStdout("-", report_text));
     }
   }
-  TF_RETURN_IF_ERROR(WriteOutputs(options, emit, std::move(outputs)));
+  if (emit == Emit::kCuda) {
+    TF_RETURN_IF_ERROR(gpu::WriteCudaProgram(program, options.output));
+  } else {
+    TF_RETURN_IF_ERROR(WriteOutputs(options, emit, std::move(outputs)));
+  }
   return JoinErrors(runner.unmet_limits());
 }
 

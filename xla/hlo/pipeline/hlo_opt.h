@@ -19,7 +19,16 @@ inline constexpr char kHloOptStages[] = "hlo";
 // The work of the hlo-opt tool: reads modules, runs a pipeline on each, writes
 // what came out. The tool adds flags to it.
 struct HloOptOptions {
-  enum class Emit { kHlo, kShort, kProto, kTextProto, kDot, kKir, kNone };
+  enum class Emit {
+    kHlo,
+    kShort,
+    kProto,
+    kTextProto,
+    kDot,
+    kKir,
+    kCuda,
+    kNone
+  };
   enum class Report { kNone, kText, kJson };
 
   // Passes as text (see PassRegistry), or the name of a pipeline; passes run
@@ -49,7 +58,7 @@ struct HloOptOptions {
   // than these need a compiler for one kind of hardware and are refused.
   std::string platform = "transforms";
   std::string stage = "hlo";
-  // "-" is standard output.
+  // "-" is standard output. Of kCuda, a folder for the program of one module.
   std::string output = "-";
   Report report = Report::kNone;
 

@@ -32,6 +32,8 @@ struct CudaEmitOptions {
   // One of several kernels in a file: emits int check_NAME() instead of main(),
   // to be called by a main() that the caller writes.
   bool is_part = false;
+  // What every file begins with; not for the second of several kernels.
+  bool with_prelude = true;
   // Results with more elements are not compared.
   int max_compared = 4096;
   // Steps of the interpreter that finds what results to expect; -1: no limit.

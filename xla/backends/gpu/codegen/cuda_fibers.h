@@ -220,6 +220,24 @@ inline void Launch(Dim3 grid, Dim3 block, const std::function<void()>& begin,
   }
 }
 
+// The same without fibers, for threads that never wait.
+template <class Body>
+void LaunchEach(Dim3 grid, Dim3 block, Body body) {
+  World& world = Here();
+  world.grid_dim = grid;
+  world.block_dim = block;
+  if (world.fibers.empty()) world.fibers.resize(1);
+  world.now = 0;
+  Dim3& thread = world.fibers[0].thread;
+  for (unsigned b = 0; b < grid.Count(); ++b) {
+    world.block = Dim3(b % grid.x, b / grid.x % grid.y, b / grid.x / grid.y);
+    for (unsigned t = 0; t < block.Count(); ++t) {
+      thread = Dim3(t % block.x, t / block.x % block.y, t / block.x / block.y);
+      body();
+    }
+  }
+}
+
 }  // namespace kir_fibers
 
 #endif  // XLA_BACKENDS_GPU_CODEGEN_CUDA_FIBERS_H_

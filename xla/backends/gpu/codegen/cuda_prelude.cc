@@ -14,6 +14,7 @@ const char kCudaPrelude[] = R"cuda(#ifndef KIR_SHIM
 #define KIR_STATIC_SHARED __shared__
 #define KIR_LAUNCH(kernel, grid, block, bytes, stream, ...) \
   kernel<<<grid, block, bytes, stream>>>(__VA_ARGS__)
+#define KIR_LAUNCH_EACH KIR_LAUNCH
 #endif
 #ifdef __CUDACC_RTC__
 #define INFINITY __int_as_float(0x7f800000)
@@ -67,6 +68,36 @@ template <> struct KirCast<__half, __half> {
 template <> struct KirCast<__nv_bfloat16, __nv_bfloat16> {
   static KIR __nv_bfloat16 Do(__nv_bfloat16 v) { return v; }
 };
+#ifndef KIR_SHIM
+// What is too large becomes infinite, or NaN where there is no infinity.
+template <class From> struct KirCast<__nv_fp8_e4m3, From> {
+  static KIR __nv_fp8_e4m3 Do(From v) {
+    __nv_fp8_e4m3 r;
+    r.__x = __nv_cvt_float_to_fp8(float(v), __NV_NOSAT, __NV_E4M3);
+    return r;
+  }
+};
+template <class From> struct KirCast<__nv_fp8_e5m2, From> {
+  static KIR __nv_fp8_e5m2 Do(From v) {
+    __nv_fp8_e5m2 r;
+    r.__x = __nv_cvt_float_to_fp8(float(v), __NV_NOSAT, __NV_E5M2);
+    return r;
+  }
+};
+#else
+template <class From> struct KirCast<__nv_fp8_e4m3, From> {
+  static __nv_fp8_e4m3 Do(From v) { return __nv_fp8_e4m3(float(v)); }
+};
+template <class From> struct KirCast<__nv_fp8_e5m2, From> {
+  static __nv_fp8_e5m2 Do(From v) { return __nv_fp8_e5m2(float(v)); }
+};
+#endif
+template <> struct KirCast<__nv_fp8_e4m3, __nv_fp8_e4m3> {
+  static KIR __nv_fp8_e4m3 Do(__nv_fp8_e4m3 v) { return v; }
+};
+template <> struct KirCast<__nv_fp8_e5m2, __nv_fp8_e5m2> {
+  static KIR __nv_fp8_e5m2 Do(__nv_fp8_e5m2 v) { return v; }
+};
 template <class To, class From> KIR To kir_to(From v) {
   return KirCast<To, From>::Do(v);
 }
@@ -103,7 +134,6 @@ KIR_BINARY(add, a + b)
 KIR_BINARY(sub, a - b)
 KIR_BINARY(mul, a * b)
 KIR_BINARY(div, a / b)
-KIR_BINARY(rem, fmod(double(a), double(b)))
 KIR_BINARY(max, a != a || a > b ? a : b)
 KIR_BINARY(min, a != a || a < b ? a : b)
 KIR_BINARY(atan2, atan2(double(a), double(b)))
@@ -140,6 +170,9 @@ template <class To, class T> KIR To kir_saturate(T a) {
   if (double(a) <= (is_signed ? -double(max) - 1 : 0)) return To(is_signed ? -max - 1 : 0);
   return To(a);
 }
+KIR float kir_rem(float a, float b) { return fmod(double(a), double(b)); }
+KIR double kir_rem(double a, double b) { return fmod(a, b); }
+template <class T> KIR T kir_rem(T a, T b) { return b == 0 ? a : b == T(-1) ? T(0) : a % b; }
 template <class T> KIR T kir_select(T c, T a, T b) { return c != 0 ? a : b; }
 template <class T> KIR T kir_fma(T a, T b, T c) { return a * b + c; }
 template <class T> KIR T kir_clamp(T lo, T x, T hi) {

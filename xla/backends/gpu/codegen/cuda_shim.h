@@ -3,13 +3,14 @@
 //
 //   g++ -std=c++17 -fno-strict-aliasing -include cuda_shim.h -x c++ kernel.cu
 //
-// Blocks run one after another; the threads of one are fibers (cuda_fibers.h).
-// Narrow types are floats that are not rounded.
+// Blocks run one after another; the threads of one are fibers (cuda_fibers.h),
+// unless they never wait for one another. Memory is full of NaNs at first.
 #ifndef XLA_BACKENDS_GPU_CODEGEN_CUDA_SHIM_H_
 #define XLA_BACKENDS_GPU_CODEGEN_CUDA_SHIM_H_
 
 #define KIR_SHIM 1
 
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
@@ -45,24 +46,55 @@ using std::sin;
 using std::sqrt;
 using std::tanh;
 
-struct __half {
-  float v = 0;
-  __half() = default;
-  explicit __half(float f) : v(f) {}
-  explicit operator float() const { return v; }
+// A float of `exponent` and `mantissa` bits: to the nearest, ties to even. With
+// `infinity`, what is too large is infinite, else NaN, which is all ones.
+template <class Bits, int exponent, int mantissa, bool infinity>
+struct KirNarrow {
+  static constexpr int kBias = (1 << (exponent - 1)) - 1;
+  static constexpr int kTop = (1 << exponent) - 1;
+  Bits bits = 0;
+
+  KirNarrow() = default;
+  explicit KirNarrow(float f) {
+    const int sign = std::signbit(f) ? 1 << (exponent + mantissa) : 0;
+    const int ones = (kTop << mantissa) | ((1 << mantissa) - 1);
+    const int infinite = kTop << mantissa;
+    const int nan = infinity ? infinite | 1 << (mantissa - 1) : ones;
+    if (f != f) {
+      bits = Bits(sign | nan);
+      return;
+    }
+    const double a = std::fabs(double(f));
+    int e = 0;
+    if (a > 0 && !std::isinf(a)) std::frexp(a, &e);
+    const int least = 1 - kBias;  // of a normal number
+    e = e - 1 < least ? least : e - 1;
+    // Multiples of the last place; a carry moves into the exponent.
+    const double places =
+        std::isinf(a) ? 0 : std::rint(std::ldexp(a, mantissa - e));
+    const int most = infinity ? infinite : ones;
+    long long value =
+        (long long)(places) + ((long long)(e - least) << mantissa);
+    if (std::isinf(a) || value >= most) value = infinity ? infinite : nan;
+    bits = Bits(sign | int(value));
+  }
+  explicit operator float() const {
+    const int e = bits >> mantissa & kTop;
+    const int m = bits & ((1 << mantissa) - 1);
+    float f = std::ldexp(float(e == 0 ? m : m | 1 << mantissa),
+                         (e == 0 ? 1 : e) - kBias - mantissa);
+    if (infinity && e == kTop) f = m == 0 ? INFINITY : NAN;
+    if (!infinity && e == kTop && m == (1 << mantissa) - 1) f = NAN;
+    return bits >> (exponent + mantissa) & 1 ? -f : f;
+  }
 };
-struct __nv_bfloat16 : __half {
-  using __half::__half;
-};
-struct __nv_fp8_e4m3 : __half {
-  using __half::__half;
-};
-struct __nv_fp8_e5m2 : __half {
-  using __half::__half;
-};
-inline float __half2float(__half v) { return v.v; }
+using __half = KirNarrow<unsigned short, 5, 10, true>;
+using __nv_bfloat16 = KirNarrow<unsigned short, 8, 7, true>;
+using __nv_fp8_e4m3 = KirNarrow<unsigned char, 4, 3, false>;
+using __nv_fp8_e5m2 = KirNarrow<unsigned char, 5, 2, true>;
+inline float __half2float(__half v) { return float(v); }
 inline __half __float2half(float v) { return __half(v); }
-inline float __bfloat162float(__nv_bfloat16 v) { return v.v; }
+inline float __bfloat162float(__nv_bfloat16 v) { return float(v); }
 inline __nv_bfloat16 __float2bfloat16(float v) { return __nv_bfloat16(v); }
 
 inline void __syncthreads() { kir_fibers::BlockBarrier(); }
@@ -103,7 +135,11 @@ enum cudaError_t { cudaSuccess, cudaErrorInvalidValue };
 using cudaStream_t = int;
 enum { cudaDevAttrMaxSharedMemoryPerBlockOptin };
 enum { cudaFuncAttributeMaxDynamicSharedMemorySize };
-enum { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };
+enum {
+  cudaMemcpyHostToDevice,
+  cudaMemcpyDeviceToHost,
+  cudaMemcpyDeviceToDevice
+};
 inline cudaError_t cudaGetDevice(int*) { return cudaSuccess; }
 inline cudaError_t cudaDeviceGetAttribute(int* value, int, int) {
   *value = sizeof(kir_smem);
@@ -116,11 +152,47 @@ inline cudaError_t cudaGetLastError() { return cudaSuccess; }
 inline cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
 inline const char* cudaGetErrorString(cudaError_t) { return ""; }
 inline cudaError_t cudaMalloc(void** p, size_t n) {
-  *p = std::malloc(n);
+  *p = std::malloc(n > 0 ? n : 1);
+  std::memset(*p, 0xff, n);
+  return cudaSuccess;
+}
+inline cudaError_t cudaFree(void* p) {
+  std::free(p);
   return cudaSuccess;
 }
 inline cudaError_t cudaMemcpy(void* to, const void* from, size_t n, int) {
   std::memcpy(to, from, n);
+  return cudaSuccess;
+}
+
+inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t n, int,
+                                   cudaStream_t) {
+  std::memmove(to, from, n);
+  return cudaSuccess;
+}
+inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+
+using cudaEvent_t = std::chrono::steady_clock::time_point*;
+inline cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  *event = new std::chrono::steady_clock::time_point();
+  return cudaSuccess;
+}
+inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+  *event = std::chrono::steady_clock::now();
+  return cudaSuccess;
+}
+inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+inline cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin,
+                                        cudaEvent_t end) {
+  *milliseconds =
+      std::chrono::duration<float, std::milli>(*end - *begin).count();
+  return cudaSuccess;
+}
+struct cudaDeviceProp {
+  char name[256];
+};
+inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+  std::strcpy(properties->name, "host shim");
   return cudaSuccess;
 }
 
@@ -130,5 +202,9 @@ inline cudaError_t cudaMemcpy(void* to, const void* from, size_t n, int) {
    kir_fibers::Launch(                                                      \
        grid, block, [&] { std::memset(kir_smem, 0x7f, sizeof(kir_smem)); }, \
        [&] { kernel(__VA_ARGS__); }))
+// Of threads that never wait for one another.
+#define KIR_LAUNCH_EACH(kernel, grid, block, bytes, stream, ...) \
+  ((void)(stream),                                               \
+   kir_fibers::LaunchEach(grid, block, [&] { kernel(__VA_ARGS__); }))
 
 #endif  // XLA_BACKENDS_GPU_CODEGEN_CUDA_SHIM_H_

@@ -30,9 +30,11 @@ absl::StatusOr<std::string> Writer::Emit() {
   }
   CollectWritten();
   // Once in a file of several kernels.
-  Raw("#ifndef KIR_PRELUDE\n#define KIR_PRELUDE\n");
-  Raw(kCudaPrelude);
-  Raw("#endif  // KIR_PRELUDE\n");
+  if (options_.with_prelude) {
+    Raw("#ifndef KIR_PRELUDE\n#define KIR_PRELUDE\n");
+    Raw(kCudaPrelude);
+    Raw("#endif  // KIR_PRELUDE\n");
+  }
   Raw(absl::StrCat("\n// Shared memory: ", plan_.total.ToString(), " bytes, ",
                    plan_.syncs_total, " block barriers.\n"));
   Line(absl::StrCat("__global__ void ", kernel_.name, "_kernel(", Parameters(),

@@ -74,6 +74,8 @@ class Writer {
   absl::Status EmitExpr(const kir::Expr& expr, const kir::Statement& statement,
                         const std::string& active);
 
+  // Whether threads share memory or meet at barriers.
+  bool ThreadsWait() const;
   void EmitLaunch();
   absl::Status EmitMain();
 

@@ -31,6 +31,23 @@ std::string Writer::Parameters() const {
   return absl::StrJoin(list, ", ");
 }
 
+bool Writer::ThreadsWait() const {
+  bool wait = false;
+  kir::ForEachStatement(kernel_.body, [&](const kir::Statement& statement) {
+    const kir::Expr* expr = statement.As<kir::Expr>();
+    wait |= statement.As<kir::Sync>() != nullptr ||
+            statement.As<kir::ArriveWait>() != nullptr ||
+            statement.As<kir::Async>() != nullptr ||
+            (expr != nullptr &&
+             (expr->sync || expr->async != kir::AsyncKind::kNone ||
+              kir::FindOp(expr->op)->op_class == kir::OpClass::kWarpReduce));
+  });
+  for (const kir::Buffer& buffer : kernel_.buffers) {
+    wait |= buffer.memory == kir::Memory::kShared;
+  }
+  return wait;
+}
+
 void Writer::EmitLaunch() {
   const std::string name = kernel_.name;
   std::vector<std::string> arguments;
@@ -59,7 +76,8 @@ void Writer::EmitLaunch() {
   Line("if (error != cudaSuccess) return error;");
   Line(absl::StrCat("const dim3 grid(", absl::StrJoin(grid, ", "), "), block(",
                     absl::StrJoin(block, ", "), ");"));
-  Line(absl::StrCat("KIR_LAUNCH(", name, "_kernel, grid, block, bytes, stream",
+  Line(absl::StrCat(ThreadsWait() ? "KIR_LAUNCH(" : "KIR_LAUNCH_EACH(", name,
+                    "_kernel, grid, block, bytes, stream",
                     arguments.empty() ? "" : ", ",
                     absl::StrJoin(arguments, ", "), ");"));
   Line("return cudaGetLastError();");

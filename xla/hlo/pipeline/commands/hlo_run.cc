@@ -21,6 +21,7 @@
 #include "xla/hlo/memory/limit/memory_limit.h"
 #include "xla/hlo/pipeline/commands/run_forecast.h"
 #include "xla/hlo/pipeline/commands/run_inputs.h"
+#include "xla/hlo/pipeline/commands/run_program.h"
 #include "xla/hlo/pipeline/commands/run_sharded.h"
 #include "xla/hlo/transforms/sharding_propagation/shardy_constants.h"
 #include "xla/hlo/transforms/sharding_propagation/shardy_import.h"
@@ -266,6 +267,34 @@ absl::Status Compare(const HloRunOptions& options, const HloModule& module,
   return absl::OkStatus();
 }
 
+absl::Status CompareProgram(const HloRunOptions& options,
+                            const std::string& path,
+                            const std::optional<Tolerance>& tolerance,
+                            const std::vector<Literal>& expected,
+                            const Arguments& arguments, std::ostream& out) {
+  if (arguments.size() != 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--cuda: a program is for one device, not ", arguments.size()));
+  }
+  TF_ASSIGN_OR_RETURN(
+      const ProgramRun run,
+      RunProgram(options.cuda, arguments[0], expected[0].shape()));
+  LiteralErrors errors;
+  TF_ASSIGN_OR_RETURN(
+      const std::optional<LiteralDifference> difference,
+      tolerance.has_value()
+          ? FindDifference(expected[0], run.result, *tolerance, &errors)
+          : FindDifferenceByType(expected[0], run.result, 1, &errors));
+  if (difference.has_value()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        path, " and ", options.cuda, ", run ", run.where,
+        ", differ: ", difference->ToString(), "\n  ", errors.ToString()));
+  }
+  out << options.cuda << ": equal, run " << run.where << "; "
+      << errors.ToString() << "\n";
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status RunHloRun(const HloRunOptions& options, const std::string& path,
@@ -320,6 +349,10 @@ absl::Status RunHloRun(const HloRunOptions& options, const std::string& path,
     for (const Literal& result : results) outputs.push_back({&result});
     TF_RETURN_IF_ERROR(
         WriteRunValues(outputs, "out", /*numbered=*/false, options.output));
+  }
+  if (!options.cuda.empty()) {
+    TF_RETURN_IF_ERROR(
+        CompareProgram(options, path, tolerance, results, arguments, out));
   }
   if (options.compare.empty()) return absl::OkStatus();
   return Compare(options, *module, path, tolerance, results, lockstep,

@@ -35,6 +35,9 @@ struct HloRunOptions {
   // shards of the arguments, and shards of the result are compared.
   std::string compare;
   std::string tolerance;
+  // The folder of a CUDA program that was made from the module for one device
+  // (see run_program.h): it is compiled, run and compared; empty: none.
+  std::string cuda;
 
   // Print the results, with all elements.
   bool print = false;

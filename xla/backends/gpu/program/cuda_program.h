@@ -1,0 +1,62 @@
+#ifndef XLA_BACKENDS_GPU_PROGRAM_CUDA_PROGRAM_H_
+#define XLA_BACKENDS_GPU_PROGRAM_CUDA_PROGRAM_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_module.h"
+
+// A scheduled module as a CUDA program that needs no framework: readable
+// source, compiled ahead of time.
+//
+//   before: f = f32[8] fusion(p), …
+//           ROOT w = (s32[], f32[8]) while(…), condition=c, body=b
+//   after:  __global__ void f_kernel(const float* p_p0, float* p_out0) {…}
+//           static void Run_b() {…}
+//           static void Run_main() {
+//             RUN("f", launch_f(At(0), At(64), stream));
+//             for (;;) { Run_c(); if (!Read<bool>(128)) break; Run_b(); }
+//           }
+//
+//   ./program INPUTS.npz RESULTS.npz [--timings=FILE.json] [--repeat=TIMES]
+//
+// All values are in one allocation, where the plan of assign-offsets has them
+// (program_memory.h); tuples, get-tuple-elements and bitcasts are addresses,
+// copies that move nothing about are memcpys, loops and conditionals are on the
+// host, which reads the predicate back. Inputs are named as hlo-run names them
+// (arg0, arg1.2, or by the parameter), results out, out.0, …
+
+namespace xla::gpu {
+
+struct CudaProgramOptions {
+  std::string device = "sm_90";  // whose shared memory kernels may use
+  // Constants go into the source, as text.
+  int64_t max_constant_bytes = int64_t{16} << 20;
+};
+
+struct CudaProgram {
+  // By name: program.cu, Makefile, CMakeLists.txt, and host_shim.h, behind
+  // which a C++ compiler makes a program that needs no GPU.
+  std::vector<std::pair<std::string, std::string>> files;
+  int64_t kernels = 0;
+  int64_t memory_bytes = 0;
+};
+
+// FailedPrecondition for a module that has no schedule, is for several devices,
+// or has no plan of its memory; Unimplemented, with opcode, reason and
+// instruction, for what has no kernel.
+absl::StatusOr<CudaProgram> EmitCudaProgram(
+    const HloModule& module, const CudaProgramOptions& options = {});
+
+// Writes the files into a folder, which is made if it is not there.
+absl::Status WriteCudaProgram(const CudaProgram& program,
+                              const std::string& folder);
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_PROGRAM_CUDA_PROGRAM_H_

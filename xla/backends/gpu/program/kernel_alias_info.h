@@ -1,0 +1,51 @@
+#ifndef XLA_BACKENDS_GPU_PROGRAM_KERNEL_ALIAS_INFO_H_
+#define XLA_BACKENDS_GPU_PROGRAM_KERNEL_ALIAS_INFO_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "xla/backends/gpu/lowering/loop_lowering.h"
+#include "xla/backends/gpu/lowering/module_lowering.h"
+#include "xla/hlo/analysis/alias_info.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/shape_util.h"
+
+namespace xla::gpu {
+
+// Whether the kernel still computes the same when the memory of the operand is
+// that of the result: each thread reads elements of the operand only where it
+// writes an element of the result, the same element and before that.
+//
+//   %v[0] = copy(%p0[b, t]); %out0[b, t] = copy(%v[0])       yes
+//   %v[0] = copy(%p0[t, b]); %out0[b, t] = copy(%v[0])       no
+bool MayOverwrite(const LoweredKernel& kernel, int64_t operand, int64_t result);
+
+// What results of a module's kernels may be written over: what the default
+// rules say, where the kernels that are there can do it. A rule of thumb about
+// opcodes is not enough: a kernel may compute one result after the other.
+class KernelAliasInfo : public AliasInfo {
+ public:
+  // The lowering must outlive it.
+  explicit KernelAliasInfo(const ModuleLowering& lowering);
+
+  // Null for what is no kernel, or not lowered.
+  const LoweredKernel* Find(const HloInstruction* hlo) const;
+
+  std::optional<bool> MayAlias(const HloInstruction* operand,
+                               const ShapeIndex& operand_index,
+                               const HloInstruction* user,
+                               const ShapeIndex& user_index) const override;
+
+ protected:
+  std::optional<std::vector<InPlacePair>> GetNonDefaultInPlaceInputOutputPairs(
+      const HloInstruction* user) const override;
+
+ private:
+  absl::flat_hash_map<const HloInstruction*, const LoweredKernel*> kernels_;
+};
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_PROGRAM_KERNEL_ALIAS_INFO_H_
