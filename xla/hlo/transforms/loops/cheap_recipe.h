@@ -22,8 +22,8 @@ struct CheapRecipe {
 };
 
 struct CheapRecipeOptions {
-  // What is carried may have the value's bytes divided by this. Parameters
-  // count nothing: they are there anyway.
+  // Carried operands may have up to the value's bytes divided by this.
+  // Parameters count nothing: they are there anyway.
   int64_t carried_part = 4;
   // Whether fusions may be recomputed, too.
   bool fusions = true;

@@ -179,7 +179,7 @@ bool IsSlice(const HloInstruction* reader, const HloInstruction* state,
   return true;
 }
 
-// What the body's new instructions cost in one trip: all of what is made, or,
+// The cost of the body's new instructions in one trip: all of what is made, or,
 // where it is read by slices, a slice of what has the dimension.
 //
 // An estimate: along the first operands, each instruction counts with the

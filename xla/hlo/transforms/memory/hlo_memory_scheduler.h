@@ -29,7 +29,7 @@ struct HloMemorySchedulerOptions {
   ScheduleAlgorithm algorithm = ScheduleAlgorithm::kBest;
   // For algorithm best, in millions of edge visits; 0: portfolio only.
   int64_t effort = BestMemoryScheduler::kDefaultEffort;
-  // What happens to asynchronous starts and dones afterwards.
+  // Placement of asynchronous starts and dones afterwards.
   AsyncPlacement async = AsyncPlacement::kAsScheduled;
 
   template <typename Visitor>

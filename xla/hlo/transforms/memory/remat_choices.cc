@@ -24,7 +24,7 @@ absl::string_view OriginalName(absl::string_view name) {
   return name.substr(0, name.find(kSuffix));
 }
 
-// What an operand of a clone is without what makes it wait.
+// The operand of a clone, looking through optimization barriers.
 const HloInstruction* BehindBarrier(const HloInstruction* inst) {
   const HloInstruction* barrier = inst;
   int64_t index = -1;

@@ -157,7 +157,8 @@ absl::StatusOr<bool> RunGreedy(const HloRematerializationOptions& options,
 }
 
 constexpr int64_t kNoEnd = std::numeric_limits<int64_t>::max();
-// What an algorithm may rewrite as one candidate of a plan: seconds.
+// Limits on what an algorithm rewrites as one candidate of a plan; they amount
+// to seconds.
 constexpr int64_t kUsesOfCandidate = 4'000'000;
 constexpr int64_t kUsesOfInstruction = 10;
 
@@ -371,7 +372,7 @@ absl::StatusOr<RematPlanResult> Rematerialize(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
   if (options.strategy == RematerializationAlgorithm::kPlan) {
-    // What waits on the host has its place there.
+    // Offloaded values have their place on the host.
     const bool in_heap =
         options.accounting == MemoryAccounting::kOurs && !options.host_offload;
     return in_heap

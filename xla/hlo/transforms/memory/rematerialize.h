@@ -107,7 +107,7 @@ struct HloRematerializationOptions {
   }
 };
 
-// What a scheduled module needs, counted as the options say.
+// The memory of a scheduled module, by the accounting of the options.
 absl::StatusOr<int64_t> RematerializationPeak(
     const HloRematerializationOptions& options, const HloModule& module,
     const absl::flat_hash_set<absl::string_view>& execution_threads = {});
@@ -118,8 +118,8 @@ absl::StatusOr<int64_t> RematerializationLimit(
     const HloRematerializationOptions& options, const HloModule& module,
     const absl::flat_hash_set<absl::string_view>& execution_threads = {});
 
-// What the planner gets of the options, for a limit in bytes; `others` and
-// `move_out` are left empty.
+// The planner's options for a limit in bytes; `others` and `move_out` are left
+// empty.
 RematPlanOptions MakeRematPlanOptions(
     const HloRematerializationOptions& options, int64_t limit_bytes);
 

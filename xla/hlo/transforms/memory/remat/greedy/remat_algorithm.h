@@ -121,7 +121,7 @@ class RematAlgorithm {
   bool GaveUp() const { return uses_rewritten_ > limits_.max_uses_rewritten; }
   // Bytes of what an instruction runs.
   int64_t CalleeBytes(const HloInstruction& inst) const;
-  // What frees nothing after all is denylisted.
+  // Blocks that turn out to free nothing are denylisted.
   absl::Status Apply(RematComputation& state, RematCandidateSource& candidates,
                      const RematCandidate& candidate);
   // Takes blocks at the point reached until no more than the limit is live.

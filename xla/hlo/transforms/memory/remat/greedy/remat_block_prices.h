@@ -40,7 +40,7 @@ class RematCandidateSource {
   // Nothing frees memory: nullopt.
   virtual std::optional<RematCandidate> Best(int32_t min_size,
                                              int32_t max_size) = 0;
-  // What an item is worth has changed in a way that buffers do not show.
+  // The value of an item has changed in a way that buffers do not show.
   virtual void Invalidate(RematItemId item) = 0;
 };
 
@@ -61,7 +61,7 @@ std::pair<Range*, bool> FindOrAddRange(
   return {ranges->back().get(), true};
 }
 
-// What single blocks are worth at the point where the tracker is.
+// Values of single blocks at the tracker's current position.
 class RematBlockPrices {
  public:
   // `limit_bytes` is what costs are relative to.

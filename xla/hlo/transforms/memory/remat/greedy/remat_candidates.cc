@@ -19,7 +19,7 @@ RematCandidates::RematCandidates(RematComputation* state, int64_t limit_bytes,
     : state_(*state), prices_(state, limit_bytes), count_effort_(count_effort) {
   state_.tracker().events().Clear();
   state_.tracker().RecordEvents(true);
-  // What is placed already.
+  // Instructions placed already.
   const RematInstructionList& list = state_.list();
   for (RematItemId item = list.first(); item != kNoRematItem;
        item = list.next(item)) {

@@ -29,7 +29,7 @@ struct RematHostMemory {
   double from_host_bytes_per_second = 0;
 };
 
-// What is the same for all computations of one run.
+// State shared by all computations of one run.
 struct RematPolicy {
   bool recompute = false;
   bool compress = false;
@@ -45,7 +45,7 @@ struct RematPolicy {
 
   // Only arrays that nothing reads through another instruction.
   bool direct_uses_only = false;
-  // What was made by this pass is not made once more.
+  // Clones made by this pass are not recomputed once more.
   bool never_clone_clones = false;
   // Reads of operands that are smaller than the value do not pull a clone to
   // earlier places.

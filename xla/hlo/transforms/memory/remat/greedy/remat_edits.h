@@ -55,7 +55,7 @@ class RematEdits {
  private:
   struct Edit {
     HloInstruction* instruction;
-    // What the instruction read before, and as which operand; null for a new
+    // The previous operand of the instruction, and its number; null for a new
     // instruction.
     HloInstruction* operand = nullptr;
     int64_t operand_number = 0;

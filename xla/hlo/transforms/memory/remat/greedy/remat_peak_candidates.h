@@ -54,7 +54,7 @@ class RematPeakCandidates : public RematCandidateSource {
       return a.slot != b.slot ? a.slot < b.slot : a.item < b.item;
     }
   };
-  // What the blocks that begin at an item are worth from slot to slot.
+  // Values of the blocks that begin at an item, slot by slot.
   struct Piece {
     int32_t from = 0;
     int32_t to = 0;

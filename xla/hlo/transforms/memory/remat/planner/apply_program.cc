@@ -125,9 +125,9 @@ class Writer {
     return clone;
   }
 
-  // What an instruction of the old computation is by now; writes down what
-  // renames values where it is needed. Operands of renaming instructions come
-  // from a stack, since chains of them may be long.
+  // The current counterpart of an instruction of the old computation; writes
+  // down what renames values where it is needed. Operands of renaming
+  // instructions come from a stack, since chains of them may be long.
   absl::StatusOr<HloInstruction*> Current(HloInstruction* inst) {
     std::vector<HloInstruction*> stack = {inst};
     while (!stack.empty()) {

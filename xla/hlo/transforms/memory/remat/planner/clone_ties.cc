@@ -20,8 +20,8 @@ constexpr int kMaxDepth = 4;
 
 constexpr int32_t kNone = -1;
 
-// What gives an instruction its arrays: the operand that get-tuple-elements and
-// bitcasts rename.
+// The producer of an instruction's arrays: the operand that get-tuple-elements
+// and bitcasts rename.
 HloInstruction* Source(HloInstruction* inst) {
   while (IsRenaming(*inst) && inst->opcode() != HloOpcode::kTuple) {
     inst = inst->mutable_operand(0);

@@ -28,7 +28,7 @@ bool CanTakeIn(const HloInstruction& reader) {
       return reader.IsLoopFusion();
     case HloOpcode::kReduce:
       return reader.shape().IsArray();
-    // What only rearranges a value is made by its own readers.
+    // Rearrangements of a value are computed by their own readers.
     case HloOpcode::kBroadcast:
     case HloOpcode::kReshape:
     case HloOpcode::kTranspose:

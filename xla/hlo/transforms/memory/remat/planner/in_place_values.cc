@@ -77,7 +77,7 @@ void FindInPlaceValues(ComputationProblem* problem) {
         return;
       }
     });
-    // What others may overwrite.
+    // Values that others may overwrite.
     const ValueId first = of.nodes[n].first_value;
     if (inst.shape().IsArray() && inst.opcode() != HloOpcode::kConstant &&
         of.values[first].bytes > 0 && of.values[first].alias_of < 0) {

@@ -137,7 +137,7 @@ absl::StatusOr<NestedPlanner::Plan> NestedPlanner::PlanEntry(
     int64_t limit_bytes, double useless_seconds, int64_t room_bytes) {
   room_bytes_ = room_bytes;
   const HloComputation* entry = module_.entry_computation();
-  // What launches may come to.
+  // Bound on the cost of launches.
   const double launches =
       kLaunchSeconds *
       static_cast<double>(Get(entry).problem.problem.nodes.size());

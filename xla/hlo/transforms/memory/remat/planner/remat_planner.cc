@@ -32,11 +32,11 @@ absl::Status CheckArguments(const HloModule& module,
   return module.schedule().Verify();
 }
 
-// What others do, where plans cost something.
+// Tries the other algorithms if plans have a cost.
 absl::Status TryOthers(const HloModule& module, const RematPlanOptions& options,
                        RematTrials* trials) {
   for (const auto& [name, rewrite] : options.others) {
-    // What only computes again costs something.
+    // Only recomputation has a cost.
     if (trials->Met() &&
         trials->best().work.seconds <= trials->base().outcome.work.seconds) {
       break;
@@ -72,7 +72,7 @@ absl::Status LookAtLoops(const RematPlanOptions& options, RematTrials* trials) {
   TF_ASSIGN_OR_RETURN(const std::vector<remat_plan::ModuleVariant>* loops,
                       trials->FindLoopVariants());
   for (const remat_plan::ModuleVariant& variant : *loops) {
-    // What one cannot do, others can.
+    // One algorithm may fail where others succeed.
     trials->Prepare(variant).IgnoreError();
   }
   return absl::OkStatus();

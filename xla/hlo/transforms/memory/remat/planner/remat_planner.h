@@ -24,15 +24,15 @@ struct RematPlanOptions {
   int64_t limit_bytes = 0;
   // Bytes of arrays and tables.
   RematSizeOptions sizes;
-  // What a module needs, in bytes. Empty: the accounting of
-  // HloRematerialization (see remat_accounting.h): parameters and what leaves
-  // a computation 0 inside it, callees added where they run, the result once.
-  // With any other accounting the planner expects that results reuse the memory
-  // of operands without later readers (in_place_values.h), and retries where
-  // they do not.
+  // Function that measures a module's memory, in bytes. Empty: the accounting
+  // of HloRematerialization (see remat_accounting.h): parameters and what
+  // leaves a computation 0 inside it, callees added where they run, the result
+  // once. With any other accounting the planner expects that results reuse the
+  // memory of operands without later readers (in_place_values.h), and retries
+  // where they do not.
   std::function<absl::StatusOr<int64_t>(const HloModule&)> peak;
-  // What no plan gets rid of, counted in the same way; empty: the result, at
-  // all times.
+  // The memory that no plan can save, counted in the same way; empty: the
+  // result, at all times.
   std::function<absl::StatusOr<MemoryAlwaysThere>(const HloModule&)>
       always_there;
   // Seconds of instructions. Trip counts always multiply.
@@ -72,7 +72,7 @@ struct RematPlanResult {
   bool met = false;
   int64_t peak_before_bytes = 0;
   int64_t peak_after_bytes = 0;
-  // What is always there and the largest need of a single instruction, of the
+  // Permanent memory plus the largest need of a single instruction, of the
   // least of the variants tried: no plan that leaves instructions and loops as
   // they are there can do with less. Never more than peak_after_bytes.
   int64_t lower_bound_bytes = 0;

@@ -26,7 +26,7 @@ constexpr int64_t kTiny = 500;
 // of the limit.
 constexpr int kAims = 4;
 constexpr int64_t kLeastStep = 512;
-// What a search may look at for one variant at effort 1: about a second.
+// Search effort for one variant at effort 1: about a second.
 constexpr int64_t kWorkOfVariant = 3'000'000;
 // ... or less, in small modules.
 constexpr int64_t kWorkOfInstruction = 1000;
@@ -227,7 +227,7 @@ absl::StatusOr<Outcome> RematTrials::FindPrograms(int64_t limit,
     Outcome untried{plan.peak_bytes + prepared->uncounted_bytes,
                     prepared->outcome.work};
     untried.work.seconds += added_seconds;
-    // What misses a lower limit may be the best for the target.
+    // A plan that misses a lower limit may still be the best for the target.
     if (added_seconds >= useless_seconds ||
         (untried.peak_bytes > target_ && !std::isinf(useless_seconds))) {
       if (IsBetter(untried, best)) best = untried;

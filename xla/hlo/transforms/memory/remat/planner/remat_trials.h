@@ -89,7 +89,7 @@ class RematTrials {
   // much as that.
   absl::StatusOr<Outcome> FindPrograms(int64_t limit_bytes, Prepared* prepared);
 
-  // What another way to rewrite the module has made of a copy.
+  // The result of another way to rewrite a copy of the module.
   absl::Status OfferModule(const std::string& method,
                            std::unique_ptr<HloModule> module);
 
@@ -106,7 +106,7 @@ class RematTrials {
   absl::StatusOr<std::unique_ptr<HloModule>> Apply(
       const Prepared& prepared, const NestedPlanner::Plan& plan) const;
   void Offer(Candidate candidate);
-  // What a plan of no use costs, in seconds.
+  // The cost from which on a plan is useless, in seconds.
   double UselessSeconds() const;
 
   const HloModule& module_;

@@ -34,7 +34,7 @@ class RematVariants {
   bool IsGoodEnough() const;
 
  private:
-  // What one variant cannot do, others can: only the base, which rewrites
+  // A variant may fail where others succeed: only the base, which rewrites
   // nothing, must not fail.
   absl::Status Try(const ModuleVariant& variant, bool always = false);
   absl::Status TryLoops();

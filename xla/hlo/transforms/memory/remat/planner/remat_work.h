@@ -16,7 +16,7 @@ namespace xla {
 // data-center GPU (67e12 flops, 4e12 transcendentals, 3.35e12 bytes a second).
 HloCostAnalysis::Options DefaultRematDevice();
 
-// What a module does when it runs once, loops times their trip counts.
+// The work of one execution of a module, loops multiplied by their trip counts.
 struct RematWork {
   double flops = 0;
   double bytes = 0;  // moved
@@ -34,7 +34,7 @@ struct RematBindingBuffer {
   int64_t bytes = 0;
 };
 
-// What is live where a scheduled module needs most, by rematerialization's
+// The values live at the peak of a scheduled module, by rematerialization's
 // accounting: largest first.
 absl::StatusOr<std::vector<RematBindingBuffer>> FindBindingBuffers(
     const HloModule& module, const RematSizeOptions& sizes = {});

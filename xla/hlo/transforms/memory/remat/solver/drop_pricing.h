@@ -32,7 +32,7 @@ struct Drop {
   double needed = 1;
 
   double price() const { return rate() / needed; }
-  // What relief costs.
+  // The cost per unit of relief.
   double rate() const {
     return relief > 0 ? seconds / relief
                       : std::numeric_limits<double>::infinity();

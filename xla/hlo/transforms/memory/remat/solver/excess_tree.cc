@@ -165,7 +165,7 @@ ExcessTree::Range ExcessTree::RangeOf(int64_t first, int64_t last) const {
   const int64_t last_block = last / kBlock;
   int64_t l = first_block + leaves_;
   int64_t r = last_block + leaves_;
-  // What all nodes above the two ends add.
+  // The sum of the pending additions of all nodes above the two ends.
   int64_t above_first = nodes_[l].add;
   int64_t above_last = nodes_[r].add;
   while (l / 2 != r / 2) {

@@ -130,10 +130,11 @@ class Segments {
     return ends;
   }
 
-  // What steps [begin, end) have to run again for readers after the peak, in
-  // order, and in `first_use` the first step that needs any of it (-1: none). A
-  // backward pass from the values read after the peak to what they depend on;
-  // it stops at values that cross into later segments, which are kept.
+  // The steps of [begin, end) that have to run again for readers after the
+  // peak, in order, and in `first_use` the first step that needs any of it (-1:
+  // none). A backward pass from the values read after the peak to what they
+  // depend on; it stops at values that cross into later segments, which are
+  // kept.
   std::vector<NodeId> RunsAgain(int32_t begin, int32_t end,
                                 int32_t* first_use) const {
     std::vector<bool> needed(end - begin, false);

@@ -57,7 +57,7 @@ class Eager {
     for (NodeId node : start_) {
       if (done_[node]) continue;
       Place(node);
-      // What has become ready, or nearer to freeing something.
+      // Steps that have become ready, or closer to freeing something.
       for (size_t i = program_.size() - 1; i < program_.size(); ++i) {
         Follow(program_[i]);
       }

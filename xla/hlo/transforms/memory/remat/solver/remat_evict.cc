@@ -207,7 +207,7 @@ class Memory {
       }
       const NodeId done = frame.node;
       stack.pop_back();
-      // What an inner run has pushed out in vain.
+      // Values that an inner run has evicted in vain.
       if (!std::all_of(reads.begin(), reads.end(),
                        [&](ValueId v) { return values_[v].there; })) {
         return false;

@@ -10,7 +10,7 @@
 
 namespace xla::remat_plan {
 
-// What makes a value worth keeping when room is needed.
+// Criteria for keeping a value when room is needed.
 enum class EvictionPrice {
   kCostPerByteTime,  // seconds to make it again / (bytes · steps until read)
   kByteTime,         // 1 / (bytes · steps until read)

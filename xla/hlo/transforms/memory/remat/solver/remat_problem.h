@@ -25,7 +25,7 @@ using ValueId = int32_t;
 //   0 1 2 3 0 4      … dropped after 1, recomputed before 4
 struct RematProblem {
   struct Node {
-    // What one more run costs.
+    // The cost of one more run.
     double seconds = 0;
     // May run again, later, or not at all where nothing reads it.
     bool recomputable = false;

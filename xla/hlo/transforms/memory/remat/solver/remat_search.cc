@@ -308,8 +308,8 @@ class Searcher {
   }
   bool IsSmall() const { return problem_.nodes.size() <= kSmall; }
 
-  // What drops may cost before there is no hope to stay below `useless`: taking
-  // runs back makes up for a part.
+  // Bound on the cost of drops beyond which staying below `useless` is
+  // hopeless: taking runs back makes up for a part.
   double MostSeconds() const {
     const double useless =
         Met() ? std::min(best_.seconds, least_seconds_) : least_seconds_;

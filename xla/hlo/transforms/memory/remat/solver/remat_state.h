@@ -74,7 +74,7 @@ class RematState {
   // Adds (or takes away) what the runs in [first, last], and the one before
   // them, hold of a value.
   void Count(ValueId value, int32_t first, int32_t last, int sign);
-  // What may take the memory of each value; empty if nothing may.
+  // The values that may take the memory of each value; may be empty.
   void FindOverwriters();
   // Counts which of them do, after a change of its runs or readers.
   void UpdateInPlace(ValueId operand);
@@ -94,7 +94,7 @@ class RematState {
   std::vector<int64_t> bytes_;                                // by value
   std::vector<int64_t> transient_;                            // by position
   std::vector<absl::InlinedVector<ValueId, 1>> overwriters_;  // by value
-  // What is made where its operand was: values and runs.
+  // Results computed in place of their operand: values and runs.
   absl::flat_hash_set<std::pair<ValueId, int32_t>> in_place_;
   std::vector<int32_t> rank_;  // of each node in problem.order
   ExcessTree tree_;            // by position

@@ -123,7 +123,7 @@ class TakeBack {
 // comes out. A round that is worse by the exact trace is discarded.
 absl::StatusOr<RematProgram> TakeBackRuns(const RematProblem& problem,
                                           RematProgram program, int64_t limit) {
-  // What cannot be met any more is no limit for what comes back.
+  // Limits that cannot be met any more do not restrict what comes back.
   const int64_t bound = std::max(limit, program.peak_bytes);
   for (int round = 0; round < 8; ++round) {
     RematTrace trace;
