@@ -36,7 +36,8 @@ bool UnifyOnce(HloModule* module, bool give_to_all) {
     for (HloInstruction* caller : (*it)->instructions()) {
       std::vector<HloInstruction*> tied = TiedTo(caller);
       if (tied.empty()) continue;
-      // What another caller settled, then what the caller has, then any other.
+      // The sharding that another caller settled, then the caller's own, then
+      // any other.
       const HloInstruction* model = nullptr;
       tied.insert(tied.begin(), caller);
       for (const HloInstruction* one : tied) {

@@ -26,7 +26,7 @@ std::string WithPlainQuotes(absl::string_view text) {
   return absl::StrReplaceAll(text, {{"\\22", "\""}, {"\\\"", "\""}});
 }
 
-// What an attribute says beside its dimensions.
+// The parts of an attribute besides its dimensions.
 struct Extras {
   std::optional<std::vector<AxisRef>> replicated;
   std::optional<std::vector<AxisRef>> unreduced;

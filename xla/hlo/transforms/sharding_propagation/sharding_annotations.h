@@ -17,8 +17,8 @@ namespace xla {
 // first: `0,2,1`.
 inline constexpr absl::string_view kShardingPriorities = "sharding_priorities";
 
-// What that attribute says of an array: one number per dimension, or nothing.
-// InvalidArgument for other texts.
+// The value of that attribute for an array: one number per dimension, or
+// nothing. InvalidArgument for other texts.
 absl::StatusOr<std::vector<int64_t>> ShardingPriorities(
     const HloInstruction& inst);
 

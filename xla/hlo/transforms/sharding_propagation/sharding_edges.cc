@@ -146,8 +146,8 @@ const HloSharding* LookAhead(const HloInstruction& inst, LeafReader reader) {
   return nullptr;
 }
 
-// What the two operands of a product say, first what fits its consumer, then
-// what keeps the larger operand in place.
+// Orders the suggestions of the two operands of a product: first the one that
+// fits its consumer, then the one that keeps the larger operand in place.
 void OrderProductOperands(const HloInstruction& inst, LeafReader reader,
                           std::vector<LeafSharding>* found) {
   if (found->size() != 2) return;
@@ -441,7 +441,8 @@ std::vector<LeafSharding> FromUser(const HloInstruction& inst,
                                    const HloInstruction& user,
                                    const Context& context, LeafReader reader) {
   if (BackwardLevel(user, context) > context.level) return {};
-  // What a broadcast is computed from is everywhere: its users decide late.
+  // The operand of a broadcast is usually small and replicated: its users
+  // decide late.
   if (inst.opcode() == HloOpcode::kBroadcast && context.level < 2) return {};
   std::vector<LeafSharding> found;
   auto copy = [&](const HloInstruction* from, int64_t leaf, int64_t to) {

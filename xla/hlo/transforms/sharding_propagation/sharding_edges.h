@@ -9,7 +9,7 @@
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/utils/custom_call_sharding_helper.h"
 
-// What the sharding of an instruction says of that of a neighbour, for
+// Derives the sharding of an instruction from that of a neighbour, for
 // ShardingPropagation. Shardings are seen leaf by leaf, in the order of
 // ShapeUtil::FlattenTupleShape.
 
@@ -48,13 +48,13 @@ bool IsPassThroughCustomCall(const HloInstruction& inst);
 int64_t ForwardLevel(const HloInstruction& inst, const Context& context);
 int64_t BackwardLevel(const HloInstruction& inst, const Context& context);
 
-// What the operands say of the instruction, the more important first. Several
-// may speak of one leaf.
+// Shardings of the instruction derived from its operands, the more important
+// first. Several may speak of one leaf.
 std::vector<LeafSharding> FromOperands(const HloInstruction& inst,
                                        const Context& context,
                                        LeafReader reader);
 
-// What `user` says of its operand `inst`.
+// The sharding that `user` suggests for its operand `inst`.
 std::vector<LeafSharding> FromUser(const HloInstruction& inst,
                                    const HloInstruction& user,
                                    const Context& context, LeafReader reader);

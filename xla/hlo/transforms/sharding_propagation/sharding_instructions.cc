@@ -317,7 +317,7 @@ std::optional<HloSharding> ShardingPropagation::GetShardingFromUser(
   if (!instruction.shape().IsTuple()) return leaves[0];
   std::vector<HloSharding> parts;
   for (int64_t i = 0; i < num_leaves; ++i) {
-    // What the user does not speak of stays.
+    // Dimensions that the user does not mention keep their sharding.
     const HloSharding* own = sharding_edges::ReadInstruction(&instruction, i);
     parts.push_back(leaves[i] ? *leaves[i]
                     : own     ? *own

@@ -202,7 +202,7 @@ class PropagationRun {
     separated_ = Entry()->root_instruction() != old_root;
     Remember();
     RETURN_IF_ERROR(SpreadManualShardings(module_).status());
-    // What lies in manual regions may be cut along the other axes.
+    // Values in manual regions may be sharded along the other axes.
     for (HloComputation* computation : module_->computations(threads_)) {
       for (HloInstruction* inst : computation->instructions()) {
         if (inst->has_sharding() && !given_.contains(inst)) {

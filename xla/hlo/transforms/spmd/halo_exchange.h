@@ -11,8 +11,8 @@
 
 namespace xla::spmd {
 
-// What each shard along one dimension gets: `size` elements from start[i] on,
-// counted in the whole, which it may exceed on both sides. Only the first
+// The window of each shard along one dimension: `size` elements from start[i]
+// on, counted in the whole, which it may exceed on both sides. Only the first
 // needed[i] of them are read.
 struct ShardIntervals {
   std::vector<int64_t> start;
@@ -32,7 +32,7 @@ struct HaloPlan {
   struct Round {
     // Ordinals.
     std::vector<int64_t> from, to;
-    // What of the sending shards is needed.
+    // The part of the sending shards that is needed.
     int64_t low = 0, high = 0;
   };
   struct Piece {

@@ -12,7 +12,7 @@
 #include "xla/shape.h"
 #include "xla/xla_data.pb.h"
 
-// What handlers that index into shards have in common.
+// Helpers of the handlers that index into shards.
 
 namespace xla::spmd {
 

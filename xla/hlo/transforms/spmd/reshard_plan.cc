@@ -175,7 +175,7 @@ class Search {
   void ExchangesOfAll(const CutAxes& cuts, double cost);
   void RelaxExchange(const CutAxes& from, double cost, CutAxes after);
 
-  // What a device receives; nullopt where that is no step of this kind.
+  // The shard that a device receives; nullopt if that is no step of this kind.
   std::optional<double> SliceBytes(const CutAxes& cuts, const CutAxes& after,
                                    int64_t d) const;
   std::optional<double> GatherBytes(const CutAxes& cuts, const CutAxes& after,

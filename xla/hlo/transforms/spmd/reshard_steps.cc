@@ -173,7 +173,7 @@ void Mover::Exchange(const CutAxes& before, const CutAxes& after) {
   hlo_ = value_.state().collective_ops_creator.create_all_to_all(
       b_, {AddReshape(hlo_, together, b_)}, *plan_.Groups(moved), Channel(),
       exchanged);
-  // What came of each part stands before its dimension.
+  // The index of each part is in front of its dimension.
   std::vector<int64_t> apart = local;
   for (size_t i = 0; i < moved.size(); ++i) {
     apart.insert(apart.begin() + exchanged + i, plan_.axes[moved[i]].size);

@@ -18,7 +18,7 @@ RandomModuleOptions ModulesToPartition(uint64_t seed) {
   options.steps = 4 + static_cast<int64_t>(seed % 9);
   options.exact = true;
   options.types = {F32, S32, PRED};
-  // What is made after partitioning, and what is another program each time.
+  // Opcodes that arise after partitioning, and random ones.
   options.without = {HloOpcode::kFusion, HloOpcode::kAsyncStart,
                      HloOpcode::kRng, HloOpcode::kRngBitGenerator,
                      HloOpcode::kRngGetAndUpdateState};

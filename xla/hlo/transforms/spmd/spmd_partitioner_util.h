@@ -86,7 +86,7 @@ std::vector<HloInstruction*> MakePartitionOffsets(
 // S32 scalars: the number of each device's tile along each dimension.
 std::vector<HloInstruction*> MakeTiledPartitionOrdinals(
     const HloSharding& sharding, HloInstruction* partition_id, SpmdBuilder* b);
-// What ordinal along `dim` each device has.
+// The ordinal of each device along `dim`.
 std::vector<int64_t> OrdinalTable(const HloSharding& sharding, int64_t dim);
 
 }  // namespace xla::spmd

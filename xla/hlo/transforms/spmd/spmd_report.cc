@@ -102,7 +102,7 @@ CollectiveCost CostOf(const HloInstruction& collective, const MeshCost& mesh) {
   return mesh.Cost(kind, group, ShapeUtil::ByteSizeOf(whole.shape()));
 }
 
-// What a good order of the module holds at its peak.
+// Peak memory of a good schedule of the module.
 absl::StatusOr<double> PeakBytes(const HloModule& module) {
   std::unique_ptr<HloModule> copy = module.Clone("");
   FlattenCallGraph flatten;

@@ -124,7 +124,7 @@ absl::Status SpmdPartitioningVisitor::CheckSharding(
     if (!operand->shape().IsArray()) continue;
     const bool manual = operand->sharding().IsManual();
     if (manual == hlo->sharding().IsManual()) continue;
-    // What every device has alike may enter a manual region.
+    // Replicated values may enter a manual region.
     if (!manual && operand->sharding().IsReplicated()) continue;
     return absl::InvalidArgumentError(absl::StrCat(
         "manual and other shardings meet outside of SPMDFullToShardShape and "

@@ -24,8 +24,8 @@
 namespace xla::spmd {
 namespace {
 
-// What comes after every element in total order, or before it; nullptr for
-// types that have no such value. A scalar.
+// A value that comes after every element in total order, or before it; nullptr
+// for types that have no such value. A scalar.
 HloInstruction* LastInOrder(PrimitiveType type, bool largest_first,
                             SpmdBuilder* b) {
   if (primitive_util::IsIntegralType(type)) {

@@ -12,7 +12,7 @@
 #include "xla/shape.h"
 #include "xla/xla_data.pb.h"
 
-// What shards of a result need of an operand that they read through windows.
+// The parts of an operand that shards of a result read through windows.
 
 namespace xla::spmd {
 
@@ -30,8 +30,8 @@ struct WindowDim {
 
 WindowDim WindowDimOf(const WindowDimension& dim);
 
-// What a shard of the result reads, and the padding under which the local
-// instruction makes it of that.
+// The elements that a shard of the result reads, and the padding under which
+// the local instruction makes it of that.
 //
 //   result of 8 in 2 shards, width 3, low 1: elements [-1, 5) and [3, 9),
 //   no padding
