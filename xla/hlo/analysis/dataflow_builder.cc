@@ -212,7 +212,7 @@ absl::Status DataflowBuilder::AddSources(const CallSite& site,
       return absl::OkStatus();
     case HloOpcode::kAsyncStart: {
       const std::vector<AsyncOperand> operands = AsyncOperands(caller);
-      // What the chain binds elsewhere is defined by the parameter.
+      // Operands that the chain binds elsewhere are defined by the parameter.
       if (number < static_cast<int64_t>(operands.size())) {
         sources->push_back({operands[number].instruction(), {}});
       }
@@ -253,7 +253,7 @@ absl::Status DataflowBuilder::HandleCalls(const HloInstruction* inst) {
     }
   } else {
     for (const HloComputation* callee : inst->called_computations()) {
-      // What another thread computes is defined here.
+      // Results of another thread are defined here.
       if (!IsIncluded(callee)) return absl::OkStatus();
       sources.push_back({callee->root_instruction(), {}});
     }

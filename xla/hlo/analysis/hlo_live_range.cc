@@ -25,7 +25,8 @@ namespace {
 
 using Callees = absl::InlinedVector<const HloComputation*, 2>;
 
-// What runs when the instruction does, in the order of the time line.
+// The computations that run with the instruction, in the order of the time
+// line.
 Callees CalleesOnTheLine(const HloInstruction* inst) {
   switch (inst->opcode()) {
     case HloOpcode::kWhile:
@@ -256,7 +257,7 @@ void HloLiveRange::FindConcurrentCode() {
     const HloInstruction* done = inst->async_chain_done();
     const LogicalTime end = done == nullptr ? -1 : TimeOf(done);
     for (const HloComputation* callee : CalleesOnTheLine(inst)) {
-      // What the callee calls is laid out within its span.
+      // Computations that the callee calls are laid out within its span.
       const auto span = computation_span_times_.find(callee);
       if (span == computation_span_times_.end()) continue;
       if (runs_until_.empty()) runs_until_.resize(line.size(), -1);

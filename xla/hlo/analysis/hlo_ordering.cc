@@ -150,7 +150,7 @@ bool HloOrdering::IsDefinedBefore(const HloValue& a, const HloValue& b) const {
       IsNestedIn(b_def, a_def->parent())) {
     return true;
   }
-  // What a while, conditional or call defines is there when its callees have
+  // Values defined by a while, conditional or call exist when its callees have
   // run.
   if (IsControlFlow(b_def->opcode()) &&
       absl::c_any_of(b_def->called_computations(),

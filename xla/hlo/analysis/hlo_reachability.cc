@@ -408,7 +408,7 @@ void HloReachabilityMap::SetInputs(Index index,
                                    absl::Span<const Index> inputs) {
   index = Representative(index);
   ForgetLabels();
-  // What was merged keeps the inputs of the other parts.
+  // Merged instructions keep the inputs of the other parts.
   if (nodes_[index].merged_count == 1) nodes_[index].inputs.clear();
   for (Index input : inputs) AddInput(index, input);
 }

@@ -231,7 +231,7 @@ absl::Status Device::Execute(const Step& step) {
     KernelContext context{*this, options_->budget};
     TF_ASSIGN_OR_RETURN(Value value,
                         kernel(inst, absl::MakeSpan(operands), context));
-    // What the kernel left goes before the result is looked at.
+    // Values left by the kernel are freed before the result is examined.
     operands.clear();
     return Finish(std::move(value));
   }

@@ -123,7 +123,7 @@ std::unique_ptr<HloEvaluator> HloEvaluator::CreateEmbedded(
   return embedded;
 }
 
-// What one evaluation needs: options that point at what they own.
+// The state of one evaluation: options, and the objects they point to.
 class HloEvaluator::Run {
  public:
   explicit Run(const HloEvaluator& evaluator)

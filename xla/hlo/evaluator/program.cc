@@ -46,7 +46,7 @@ std::vector<const HloInstruction*> LiveInstructions(
   return {backwards.rbegin(), backwards.rend()};
 }
 
-// What `root` depends on, in post order; does not look behind given
+// The dependencies of `root`, in post order; does not look behind given
 // instructions. Iterative, since chains may be long.
 std::vector<const HloInstruction*> Dependencies(const HloInstruction* root,
                                                 GivenFn is_given) {

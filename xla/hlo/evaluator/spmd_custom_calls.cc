@@ -56,7 +56,7 @@ absl::StatusOr<Value> TakeSlices(const Value& x, int64_t dimension,
   return result;
 }
 
-// What all of them have: an array, and one of its dimensions.
+// Common to all of them: an array, and one of its dimensions.
 struct Along {
   OpaqueAttributes attributes;
   int64_t dimension;

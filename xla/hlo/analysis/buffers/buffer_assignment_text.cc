@@ -1,4 +1,4 @@
-// What a buffer assignment says of itself, as text and as a proto.
+// Reports of a buffer assignment, as text and as a proto.
 
 #include <algorithm>
 #include <cstddef>

@@ -174,7 +174,7 @@ class Replay {
     return status;
   }
 
-  // What is at `from` is now also what is at `to`.
+  // Copies the marks of the value at `from` to the value at `to`.
   absl::Status Move(const HloInstruction* from, const HloInstruction* to) {
     absl::Status status;
     std::vector<const HloValue*> moved;

@@ -16,7 +16,8 @@ ComputationRuns::ComputationRuns(const HloModule& module) {
     const double runs = Of(*it);
     if (runs == 0) continue;
     for (const HloInstruction* instruction : (*it)->instructions()) {
-      // What an asynchronous start runs, its done does not run again.
+      // A computation run by an asynchronous start is not run again by its
+      // done.
       if (instruction->opcode() == HloOpcode::kAsyncUpdate ||
           instruction->opcode() == HloOpcode::kAsyncDone) {
         continue;

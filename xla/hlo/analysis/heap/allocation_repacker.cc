@@ -30,7 +30,7 @@ struct Group {
   AllocationBlock* sliced = nullptr;
   int64_t size = 0;      // bytes, of the largest
   int64_t duration = 0;  // from the first start to the last end
-  // What was found.
+  // The result.
   int64_t offset = -1;
   std::optional<SlicedAllocationData> slices;
 };

@@ -57,7 +57,7 @@ std::vector<SlicedAllocationFinder::Range> SlicedAllocationFinder::OffsetsFor(
   constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
   std::vector<Range> common = {{0, kMax}};
   int64_t below = 0;  // bytes of the block under this slice
-  // What is above the slices is there from the last start time on.
+  // The part above the slices is occupied from the last start time on.
   const int64_t num_pieces = sizes_.size() + (extra_size_ > 0 ? 1 : 0);
   for (int64_t i = 0; i < num_pieces; ++i) {
     const bool is_slice = i < sizes_.size();

@@ -48,7 +48,7 @@ class GapSearch {
   int64_t best_gap_ = std::numeric_limits<int64_t>::max();
 };
 
-// What is placed, as a list in the order of offsets.
+// The placed items, as a list in the order of offsets.
 class BlockList {
  public:
   explicit BlockList(const PackingItems& items) {}
@@ -92,7 +92,7 @@ class BlockList {
   std::vector<Block> blocks_;
 };
 
-// What is placed, as a tree over time.
+// The placed items, as a tree over time.
 class BlockTree {
  public:
   explicit BlockTree(const PackingItems& items) : tree_(items.num_sections) {}

@@ -319,7 +319,7 @@ SearchOutcome PlacementSearch::SolveParts(const Open& open,
     part.items.push_back(i);
     part.sections.hi = std::max(part.sections.hi, sections.hi);
   }
-  // What is refuted soonest goes first.
+  // The choice that is refuted soonest goes first.
   std::stable_sort(parts.begin(), parts.end(),
                    [](const Open& a, const Open& b) {
                      return a.items.size() < b.items.size();

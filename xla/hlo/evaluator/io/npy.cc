@@ -86,7 +86,7 @@ struct Header {
   absl::string_view data;
 };
 
-// What follows `'key':` in a Python dictionary.
+// The text after `'key':` in a Python dictionary.
 std::optional<absl::string_view> After(absl::string_view text,
                                        absl::string_view key) {
   const size_t at = text.find(absl::StrCat("'", key, "'"));

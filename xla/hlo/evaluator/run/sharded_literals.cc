@@ -18,7 +18,7 @@
 namespace xla {
 namespace {
 
-// What of a leaf lies on a device: [offset, limit) of the whole, at the start
+// The part of a leaf on a device: [offset, limit) of the whole, at the start
 // of the shard.
 struct Region {
   std::vector<int64_t> offset;

@@ -97,7 +97,7 @@ int64_t MostTiles(const Shape& whole, const Shape& part, size_t i,
   return best;
 }
 
-// What the shapes alone say, if they agree with some tiling.
+// A tiling deduced from the shapes alone, if there is one.
 std::optional<HloSharding> TilingByShape(const Shape& whole, const Shape& part,
                                          int64_t num_partitions) {
   if (whole.IsTuple() && part.IsTuple() &&
