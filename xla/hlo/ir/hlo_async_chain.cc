@@ -118,7 +118,7 @@ std::vector<StatePlace> StateSourcesOf(const StatePlace& place) {
   return sources;
 }
 
-// What the caller of a computation does with the state in its root.
+// Effect of the caller of a computation on the state in its root.
 void AddStateTargetsOfRoot(const StatePlace& place,
                            std::vector<StatePlace>* targets) {
   const HloComputation* computation = place.inst->parent();

@@ -26,8 +26,8 @@ namespace {
 using ReplacementMap = HloComputation::ReplacementMap;
 using NewRoot = HloComputation::NewRoot;
 
-// What stands in the clone's original in place of `instruction`: itself, its
-// replacement, or null if it is dropped.
+// The instruction to clone in place of `instruction`: itself, its replacement,
+// or null if it is dropped.
 const HloInstruction* Replaced(const ReplacementMap* replacements,
                                const HloInstruction* instruction) {
   if (replacements == nullptr) return instruction;

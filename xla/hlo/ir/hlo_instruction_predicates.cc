@@ -1,4 +1,5 @@
-// What passes ask of instructions: effects, elementwise, reuse, categories.
+// Predicates that passes use on instructions: effects, elementwise, reuse,
+// categories.
 
 #include <algorithm>
 #include <cstdint>

@@ -216,8 +216,8 @@ absl::StatusOr<HloInstruction*> HloInstruction::UnfuseInstruction(
   HloInstruction* unfused = outside.at(instruction);
   HloInstruction* parameter = AddFusionOperand(unfused);
   TF_RETURN_IF_ERROR(instruction->ReplaceAllUsesWith(parameter));
-  // What only this instruction needed goes too; parameters stay, one for each
-  // operand.
+  // Operands that only this instruction used are removed too; parameters stay,
+  // one for each operand.
   std::vector<HloInstruction*> dead = {instruction};
   while (!dead.empty()) {
     HloInstruction* inner = dead.back();

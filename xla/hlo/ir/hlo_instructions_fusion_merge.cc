@@ -92,7 +92,7 @@ void HloFusionInstruction::MergeFusionInstructionIntoMultiOutput(
   const bool multi_output = producer->IsMultiOutputFusion();
   const std::vector<HloInstruction*> outputs = CloneBodyOf(producer);
 
-  // What this fusion read from the producer it has inside now.
+  // The values that this fusion read from the producer are inside of it now.
   if (!multi_output && IsUserOf(producer)) {
     ReplaceOperandByInner(producer, outputs[0]);
   }

@@ -14,7 +14,7 @@ namespace xla {
 bool IsPartitioned(const HloModule& module) {
   if (module.has_spmd_output_sharding()) return true;
   if (!module.has_entry_computation()) return false;
-  // What copies a computation adds a number or ".clone".
+  // Copies of a computation get a number or ".clone" appended.
   const absl::string_view name = module.entry_computation()->name();
   return absl::StrContains(name, "_spmd.") || absl::EndsWith(name, "_spmd");
 }

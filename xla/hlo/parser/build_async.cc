@@ -34,7 +34,7 @@ bool IsChainShape(const Shape& shape) {
          shape.tuple_shapes(0).IsTuple();
 }
 
-// What a call or fusion with sugar calls; null for all others.
+// The callee of a call or fusion with sugar; null for all others.
 const HloComputation* CalleeOf(const AttributeValues& values,
                                HloOpcode opcode) {
   if (opcode == HloOpcode::kCall) return values.Computation(A::kToApply);

@@ -47,7 +47,7 @@ std::unique_ptr<HloInstruction> ModuleParser::BuildCall(const Draft& draft,
       return BuildCustomCall(draft);
     case HloOpcode::kDomain: {
       auto& mutable_values = const_cast<AttributeValues&>(values);
-      // What the operand sees is the exit of its domain.
+      // From the operand's side this is the exit of its domain.
       return HloInstruction::CreateDomain(
           shape, draft.operands[0], std::move(mutable_values.domain_exit),
           std::move(mutable_values.domain_entry));

@@ -203,7 +203,7 @@ std::unique_ptr<HloInstruction> ModuleParser::BuildFeed(const Draft& draft) {
   const Shape& shape = *draft.shape;
   const AttributeValues& values = draft.values;
   if (draft.opcode == HloOpcode::kOutfeed) {
-    // What goes out has the layout of outfeed_shape, or of the operand.
+    // The data sent has the layout of outfeed_shape, or of the operand.
     return HloInstruction::CreateOutfeed(
         values.Has(A::kOutfeedShape) ? values.outfeed_shape
                                      : draft.operands[0]->shape(),

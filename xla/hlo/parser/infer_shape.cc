@@ -216,8 +216,8 @@ absl::StatusOr<Shape> ModuleParser::InferredKernelShape(const Draft& draft) {
     default:
       break;
   }
-  // What is left has no attributes; its shape follows from the operands alone,
-  // or from nothing in the text.
+  // The remaining opcodes have no attributes; its shape follows from the
+  // operands alone, or from nothing in the text.
   const bool follows = draft.opcode == HloOpcode::kClamp ||
                        draft.opcode == HloOpcode::kSelect ||
                        draft.opcode == HloOpcode::kCompare ||

@@ -22,7 +22,7 @@ bool IsWordChar(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z');
 }
 
-// What may follow the '{' of a layout: a dimension, a suffix, nothing.
+// Possible tokens after the '{' of a layout: a dimension, a suffix, nothing.
 bool StartsLayout(char c) {
   return (c >= '0' && c <= '9') || c == ':' || c == '}';
 }

@@ -23,7 +23,7 @@
 
 namespace xla::hlo_text {
 
-// What a sharding in braces says, before it is known whether that fits
+// The contents of a sharding in braces, before it is known whether that fits
 // together.
 struct ValueParser::ShardingFields {
   bool maximal = false;
@@ -302,7 +302,7 @@ bool ValueParser::BuildSharding(Loc start, ShardingFields* fields,
   return true;
 }
 
-// What the part of a named sharding behind its mesh says.
+// The part of a named sharding behind its mesh.
 struct ValueParser::NamedShardingFields {
   std::vector<NamedSharding::DimensionSharding> dims;
   std::vector<AxisRef> replicated, unreduced, manual;

@@ -82,7 +82,7 @@ std::string StripLogHeaders(absl::string_view text) {
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
     const size_t header = LogHeaderLength(line);
     absl::string_view content = line.substr(header);
-    // What other code logs before the module.
+    // Log lines of other code before the module.
     if (absl::StartsWith(absl::StripLeadingAsciiWhitespace(content),
                          "HloModule ")) {
       in_module = true;

@@ -21,7 +21,7 @@ namespace xla {
 // verify, print and repeat on that word, and can check it.
 class HloPassInterface {
  public:
-  // What a repeated pass knows of its earlier rounds.
+  // State that a repeated pass keeps from its earlier rounds.
   struct RunState {
     RunState() = default;
     // Starts with every computation of `module` counted as just changed.

@@ -98,7 +98,8 @@ class HloPassPipeline : public HloPassInterface {
       const absl::flat_hash_set<absl::string_view>& execution_threads) override;
 
  private:
-  // What a nested pipeline takes over from the one around it for a run.
+  // The settings that a nested pipeline takes over from the enclosing one for a
+  // run.
   struct Outer {
     std::vector<PassInstrumentation*> instrumentations;
     int* next_index = nullptr;

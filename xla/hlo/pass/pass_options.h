@@ -39,7 +39,7 @@ struct PassOptionText {
   std::vector<std::pair<std::string, std::string>> settings;
 };
 
-// What one option is, for lists and help.
+// The description of one option, for lists and help.
 struct PassOptionInfo {
   std::string name;
   std::string default_value;

@@ -9,7 +9,7 @@
 
 namespace xla {
 
-// What a pass says of one of its runs.
+// A pass's report on one of its runs.
 struct PassReport {
   std::string text;
   // One JSON object, with the member "pass".

@@ -61,7 +61,7 @@ Names NamesIn(const HloModule& module) {
 
 using Instructions = absl::flat_hash_set<const HloInstruction*>;
 
-// What only `module` has, with its neighbors.
+// Instructions found only in `module`, with their neighbors.
 Instructions OnlyIn(const HloModule& module, const HloModule& other) {
   const Names theirs = NamesIn(other);
   Instructions shown;

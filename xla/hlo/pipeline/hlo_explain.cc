@@ -87,7 +87,7 @@ absl::Status ListModules(const std::string &folder, std::ostream &out) {
   return absl::OkStatus();
 }
 
-// What the figures of a module of several devices are of.
+// The scope of the figures for a module of several devices.
 std::string NoteOnDevices(const HloModule &module) {
   if (IsPartitioned(module)) return "";
   const int64_t devices = module.config().num_partitions() > 1
@@ -155,7 +155,7 @@ absl::Status WritePages(const HloExplainOptions &options,
   return WriteFileOrStdout(options.html, html);
 }
 
-// What runs by itself, and for how long.
+// The kernels and their times.
 absl::Status ListKernels(const HloExplainOptions &options,
                          const PreparedModule &prepared,
                          const BuiltMemoryReport &built, std::ostream &out) {
@@ -207,7 +207,7 @@ absl::Status WriteReport(const HloExplainOptions &options,
                     /*before=*/nullptr);
 }
 
-// What the page shows of the module before it is rewritten.
+// The page's data on the module before it is rewritten.
 absl::StatusOr<MemoryPage::Before> DescribeBefore(
     const PreparedModule &prepared) {
   constexpr size_t kStretches = 2000;

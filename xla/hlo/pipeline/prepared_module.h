@@ -38,7 +38,7 @@ struct PrepareOptions {
 
 struct PreparedModule {
   std::unique_ptr<HloModule> module;
-  // What the module was before, and what ran.
+  // A description of the module as given, and of the passes that ran.
   MemoryReport::Input input;
   std::unique_ptr<HloAliasAnalysis> alias_analysis;
   ScheduleResult schedule;

@@ -48,7 +48,7 @@ class HloMatcher : public ::testing::MatcherInterface<const HloInstruction*> {
   void DescribeTo(std::ostream* os) const override;
 
  protected:
-  // What stands between the parentheses before the operands, and after them.
+  // The text in the parentheses before the operands, and after them.
   virtual void DescribeAttributesTo(std::ostream* os) const {}
 
  private:

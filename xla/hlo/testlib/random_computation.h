@@ -53,7 +53,7 @@ inline bool HasRank(const Value& value) {
   return !value.shape().dimensions().empty();
 }
 
-// What all computations of a module share.
+// State shared by all computations of a module.
 struct ModuleState {
   ModuleState(uint64_t seed, const RandomModuleOptions& options);
 

@@ -12,7 +12,7 @@
 
 namespace xla {
 
-// What random modules look like.
+// Options of random modules.
 struct RandomModuleOptions {
   // Steps of growth of the entry computation; a step adds one instruction of a
   // drawn opcode and what it needs (a constant, a reshape, ...).

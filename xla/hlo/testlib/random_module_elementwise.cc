@@ -23,7 +23,7 @@ using primitive_util::IsFloatingPointType;
 using primitive_util::IsIntegralType;
 using primitive_util::IsSignedIntegralType;
 
-// What a unary opcode takes and gives.
+// The domain and range of a unary opcode.
 struct UnaryRule {
   // Where it is defined and does not explode.
   Range domain;

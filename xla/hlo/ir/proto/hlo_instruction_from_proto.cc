@@ -56,7 +56,7 @@ absl::Status LookUpReferences(
   return absl::OkStatus();
 }
 
-// What the opcode says by itself.
+// Properties that follow from the opcode.
 absl::Status CheckAgainstOpcode(const ProtoReader& reader) {
   std::optional<int8_t> arity = HloOpcodeArity(reader.opcode);
   const int64_t operand_count = reader.operands.size();

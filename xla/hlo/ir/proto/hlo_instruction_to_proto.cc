@@ -1,4 +1,4 @@
-// What all instructions write into their proto.
+// Proto fields common to all instructions.
 
 #include <string>
 #include <utility>

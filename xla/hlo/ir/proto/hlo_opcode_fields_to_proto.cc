@@ -1,4 +1,4 @@
-// What subclasses of HloInstruction write into the proto: everything but
+// Fields that subclasses of HloInstruction write into the proto: everything but
 // communication.
 
 #include <cstddef>

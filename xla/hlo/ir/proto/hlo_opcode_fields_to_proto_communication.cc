@@ -1,5 +1,5 @@
-// What collectives, transfers and asynchronous instructions write into the
-// proto.
+// Fields that collectives, transfers and asynchronous instructions write into
+// the proto.
 
 #include <cstdint>
 #include <string>

@@ -67,7 +67,8 @@ std::string TypeSetName(int set) {
   return name;
 }
 
-// What a unary or binary opcode takes; 0 for all other opcodes.
+// The operand types that a unary or binary opcode accepts; 0 for all other
+// opcodes.
 int OperandTypes(HloOpcode opcode) {
   switch (opcode) {
     case HloOpcode::kCopy:

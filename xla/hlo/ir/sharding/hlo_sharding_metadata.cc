@@ -64,7 +64,7 @@ std::shared_ptr<const HloSharding> SideSharding(const DomainMetadata& side) {
   return std::make_shared<const HloSharding>(*(*metadata)->sharding());
 }
 
-// What the operand's value is sharded by inside the domain.
+// The sharding of the operand's value inside the domain.
 std::shared_ptr<const HloSharding> OperandSharding(
     const HloInstruction& operand) {
   return operand.opcode() == HloOpcode::kDomain

@@ -165,7 +165,7 @@ void PrintCalledComputations(const HloInstruction& inst,
   }
 }
 
-// What the opcode asks for: its attributes and the computations it calls.
+// The opcode's own attributes and the computations it calls.
 void PrintOwnAttributes(const HloInstruction& inst,
                         AttributePrinter& attributes,
                         const HloPrintOptions& options,

@@ -94,8 +94,8 @@ void PrintHeaderConfig(Printer* printer, const HloModuleConfig& config) {
   }
 }
 
-// What a partitioner records of the module it has made the program of one
-// device.
+// Attributes that a partitioner records in the module it has made the program
+// of one device.
 void PrintRecordedShardings(Printer* printer, const HloModule& module,
                             const HloPrintOptions& options) {
   if (module.has_spmd_output_sharding()) {

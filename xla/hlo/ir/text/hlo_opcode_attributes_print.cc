@@ -35,7 +35,8 @@ bool IsSmall(const Shape& shape) {
          ShapeUtil::ElementsIn(shape) <= kMaxElementsOfSmallConstant;
 }
 
-// What a fingerprint needs: scalars, and the value of arrays of zeros or ones.
+// Constants that a fingerprint includes: scalars, and the value of arrays of
+// zeros or ones.
 void PrintEssence(Printer* printer, const Literal& literal) {
   if (ShapeUtil::IsScalar(literal.shape())) {
     literal.PrintWithoutShapeOneline(printer);

@@ -26,10 +26,10 @@ namespace xla {
 // against the module before it, with arguments split over the devices; so are
 // all passes after it.
 //
-// What cannot be compared is told once per run and left alone: modules that
-// cannot be evaluated, or are above the cap of the options, and, from the pass
-// on that made them so, modules that take other inputs than before. Where an
-// instruction is unknown, checks begin after the pass that removed it.
+// Cases that cannot be compared are reported once per run and skipped: modules
+// that cannot be evaluated, or are above the cap of the options, and, from the
+// pass on that made them so, modules that take other inputs than before. Where
+// an instruction is unknown, checks begin after the pass that removed it.
 class CheckEquivalent : public PassInstrumentation {
  public:
   using Note = std::function<void(absl::string_view)>;

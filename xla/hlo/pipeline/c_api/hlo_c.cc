@@ -51,14 +51,14 @@ char* ToC(absl::string_view text) {
   return copy;
 }
 
-// What a function returns for a status, and its message.
+// The return code of a function for a status, with its message.
 int Answer(const absl::Status& status, char** error) {
   if (status.ok()) return kDone;
   *error = ToC(status.message());
   return absl::IsResourceExhausted(status) ? kLimitMissed : kFailed;
 }
 
-// What a library has to say comes back by its functions.
+// A library reports through its return values, not through logs.
 void BeQuiet() {
   static const bool quiet = [] {
     absl::SetStderrThreshold(absl::LogSeverityAtLeast::kError);

@@ -60,7 +60,7 @@ class ScratchFile {
   const std::string path_;
 };
 
-// What goes wrong with a module; OK if nothing does.
+// The error of a module; OK if there is none.
 class Experiment {
  public:
   Experiment(const HloReduceOptions& options, const PassRegistry& registry)

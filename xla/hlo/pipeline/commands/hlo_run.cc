@@ -77,7 +77,7 @@ absl::StatusOr<std::unique_ptr<HloModule>> ReadAndVerify(
   return module;
 }
 
-// What values of all devices may take.
+// Bound on the memory of the values of all devices.
 absl::StatusOr<int64_t> MemoryBytes(const HloRunOptions& options) {
   if (options.memory_limit.empty()) return options.max_memory_mib << 20;
   TF_ASSIGN_OR_RETURN(const MemoryLimit limit,

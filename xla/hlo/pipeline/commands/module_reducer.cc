@@ -63,7 +63,7 @@ bool IsZeros(const HloInstruction* instruction) {
          instruction->literal().IsKnown() && instruction->literal().IsAll(0);
 }
 
-// What can take the place of an instruction.
+// Replacements for an instruction.
 enum class StandIn { kOperand, kParameter, kZeros };
 
 //

@@ -22,7 +22,7 @@ namespace {
 
 // Moving so many bytes takes about as long as one operation.
 constexpr double kBytesPerOperation = 8;
-// What a device takes besides.
+// Additional memory of a device.
 constexpr double kDeviceBytes = 4096;
 
 HloCostAnalysis::Options CostOptions() {
@@ -135,7 +135,7 @@ std::function<void(int64_t, const HloInstruction*)> RunForecast::MakeProgress(
   auto done = [this, name = std::string(name), &err, total = 0.0,
                next = absl::Now() + absl::Seconds(1)](
                   int64_t, const HloInstruction* instruction) mutable {
-    // What an instruction that calls does, its callees have told.
+    // The work of a calling instruction is that of its callees.
     if (!instruction->has_called_computations() ||
         instruction->opcode() == HloOpcode::kFusion) {
       total += OperationsOf(*instruction);

@@ -15,7 +15,8 @@
 
 namespace xla {
 
-// What evaluating a module will take, known before anything is allocated.
+// The estimated cost of evaluating a module, known before anything is
+// allocated.
 //
 //   a = f32[8192,8192] parameter(0); dot(a, a)  ->  1.1e12 operations,
 //                                                   256 MiB and 256 MiB

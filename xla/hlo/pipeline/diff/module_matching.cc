@@ -42,7 +42,7 @@ uint64_t HashOf(absl::string_view text) {
   return std::move(printer).ToFingerprint();
 }
 
-// What the rules compare of an instruction.
+// The properties of an instruction that the rules compare.
 struct Traits {
   const HloInstruction* inst = nullptr;
   uint64_t own = 0;       // what it does, and what is inside of it
@@ -76,7 +76,7 @@ class Side {
   const std::vector<Traits*>& all() const { return all_; }
   Traits& of(const HloInstruction* inst) { return traits_.at(inst); }
 
-  // What runs after what, in the order of the module.
+  // The schedule as a sequence of hashes.
   std::vector<uint64_t> Order() const {
     std::vector<uint64_t> order;
     for (const HloComputation* computation : ComputationsWithMemory(module_)) {

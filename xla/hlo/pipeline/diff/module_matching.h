@@ -64,8 +64,8 @@ struct ModuleMatching {
 
 ModuleMatching MatchModules(const HloModule& before, const HloModule& after);
 
-// What an instruction does, without names of anything:
-// "f32[8]{0} add(), dimensions={1}".
+// The text of an instruction without any names: "f32[8]{0} add(),
+// dimensions={1}".
 std::string OperationText(const HloInstruction& instruction);
 
 }  // namespace xla

@@ -16,9 +16,9 @@ namespace xla {
 //     {"ph": "C", "name": "live bytes", "ts": 12.5, "args": {"bytes": 4096}},
 //   …]}
 //
-// What a loop runs is shown once; `runs` says how often. A collective that is
-// started and awaited runs beside kernels until its done. The page has to list
-// all kernels (MemoryPageOptions.max_kernels).
+// The body of a loop is shown once; `runs` is its number of executions. A
+// collective that is started and awaited runs beside kernels until its done.
+// The page has to list all kernels (MemoryPageOptions.max_kernels).
 std::string MemoryPageToPerfetto(const MemoryPage& page);
 
 }  // namespace xla

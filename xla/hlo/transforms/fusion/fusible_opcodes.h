@@ -3,7 +3,7 @@
 
 #include "xla/hlo/ir/hlo_instruction.h"
 
-// What fusion for any backend can hold: computations on arrays.
+// Opcodes that a fusion for any backend can hold: computations on arrays.
 
 namespace xla {
 

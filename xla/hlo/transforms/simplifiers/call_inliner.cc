@@ -31,8 +31,8 @@ bool IsOfTheCallAlone(absl::string_view key) {
          absl::StartsWith(key, "composite.");
 }
 
-// What the call says of all that it calls; what an instruction says of itself
-// comes first.
+// Copies the call's frontend attributes to an inlined instruction; the
+// instruction's own ones take precedence.
 void AddFrontendAttributes(const HloInstruction& call,
                            HloInstruction* inlined) {
   if (!call.has_frontend_attributes()) return;
@@ -333,7 +333,7 @@ absl::StatusOr<bool> CallInliner::RunImpl(
 }
 
 bool IsInlineableComputation(HloComputation* computation) {
-  // What runs on another thread does not run where the call stands.
+  // Code of another thread is not executed at the place of the call.
   return absl::c_all_of(computation->caller_instructions(HloOpcode::kCall),
                         [computation](const HloInstruction* call) {
                           return call->parent()->execution_thread() ==

@@ -64,9 +64,8 @@ class CallInliner : public HloModulePass {
     // Inline although a frontend attribute says not to.
     kAllowIgnoreFrontendAttributes,
   };
-  // What an instruction's frontend attribute `inlineable` asks for: to be
-  // inlined early ("xla_early"), late ("xla_late"), or by the first inliner
-  // that runs.
+  // The meaning of the frontend attribute `inlineable`: to be inlined early
+  // ("xla_early"), late ("xla_late"), or by the first inliner that runs.
   enum class FrontendInlinePolicy { kXlaEarly, kXlaLate, kAuto };
 
   // Instructions of the callee and what stands for them in the caller.
@@ -82,7 +81,7 @@ class CallInliner : public HloModulePass {
   static FrontendInlinePolicy GetFrontendInlinePolicy(
       const HloInstruction* instruction);
 
-  // What the instruction itself says about being inlined.
+  // The instruction's own attribute about inlining.
   static bool InlineInstructionAllowed(
       const HloInstruction* instruction,
       InlineOverridePolicy policy = InlineOverridePolicy::kAllowInline);
@@ -133,7 +132,8 @@ struct InlinedModule {
   std::unique_ptr<HloCloneContext> clone_context;
   CallInliner::InlinedInstructionMap clone_inlined_map;
 
-  // What stands in `module` for an instruction of the original module, or null.
+  // The counterpart in `module` of an instruction of the original module, or
+  // null.
   const HloInstruction* get_inlined_inst(const HloInstruction* inst);
 };
 absl::StatusOr<InlinedModule> GetInlinedModule(const HloModule* module);

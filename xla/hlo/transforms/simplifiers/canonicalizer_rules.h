@@ -13,7 +13,7 @@ namespace xla {
 // One local rewrite: of instructions of one opcode.
 struct CanonicalizerRule {
   absl::string_view name;
-  // What it does, as before → after.
+  // The rewrite, as before → after.
   absl::string_view what;
   HloOpcode opcode;
   // Returns what stands for the instruction (an existing instruction, or one

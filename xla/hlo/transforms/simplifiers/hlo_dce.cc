@@ -128,8 +128,8 @@ class DeadInstructionRemover {
   bool changed_ = false;
 };
 
-// What one look at the instructions of a computation tells: which of the steps
-// below have something to do.
+// The result of one scan over the instructions of a computation: which of the
+// steps below have work to do.
 struct Findings {
   // Instructions other than the root and parameters that nothing reads.
   bool unread = false;
@@ -172,7 +172,7 @@ std::vector<Findings> LookAt(absl::Span<HloComputation* const> computations) {
   return findings;
 }
 
-// What a round over one computation did.
+// The effects of a round over one computation.
 struct Change {
   bool any = false;
   // Instructions of other computations went too.

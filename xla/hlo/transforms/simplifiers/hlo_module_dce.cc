@@ -244,7 +244,7 @@ absl::StatusOr<bool> HloModuleDCE::RunImpl(HloModule* module,
   if (changed && module->has_schedule()) {
     TF_RETURN_IF_ERROR(module->schedule().Update(execution_threads));
   }
-  // What reads dead elements goes first.
+  // Readers of dead elements are removed first.
   TF_ASSIGN_OR_RETURN(bool cleaned, HloDCE().Run(module, execution_threads));
   changed |= cleaned;
   if (options_.remove_elements) {

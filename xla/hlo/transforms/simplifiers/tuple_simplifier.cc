@@ -116,7 +116,7 @@ bool WaitsFor(const HloInstruction* later, const HloInstruction* earlier) {
   return false;
 }
 
-// What had to come before `inst` comes before the value; where that is older
+// Control predecessors of `inst` come before the value; where that is older
 // than what came before, before those who read it.
 absl::Status HandOnControlDependencies(HloInstruction* inst,
                                        HloInstruction* value) {
