@@ -39,7 +39,7 @@ struct RematSizeOptions {
 // A piece of memory: an array, or the table of pointers of a tuple.
 struct RematBuffer {
   RematItemId definer = 0;
-  // What it takes while it lives; 0 if `elsewhere`.
+  // Its bytes while it is live; 0 if `elsewhere`.
   int64_t bytes = 0;
   // Bytes of its shape.
   int64_t shape_bytes = 0;
@@ -139,7 +139,8 @@ class RematBuffers {
   static View Element(View tuple, const Shape& shape, int64_t index);
   RematBufferId Define(RematItemId item, const Shape& shape, bool nested);
   View DefineAll(RematItemId id, const Shape& shape);
-  // What the instruction passes on as it is; count 0 if it makes its result.
+  // The buffers that the instruction passes on unchanged; count 0 if it makes
+  // its result.
   View Forwarded(const HloInstruction* instruction) const;
   View MakeOutputs(RematItemId id);
   // Buffers that take the place of some of those that DefineAll would make:

@@ -10,9 +10,10 @@ namespace xla {
 // How a greedy order chooses among ready steps. All take steps first that never
 // add memory.
 enum class GreedyRule {
-  // What leaves least memory behind.
+  // The step that leaves the least memory live.
   kLeastMemory,
-  // What lowers memory; if nothing does, what became ready last (depth first).
+  // A step that lowers memory; if none does, the one that became ready last
+  // (depth first).
   kFreeingThenDeepest,
 };
 

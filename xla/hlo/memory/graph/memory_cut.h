@@ -68,7 +68,7 @@ class MemoryCutter {
   // Adds the edges of one item to the network.
   void AddToNetwork(const MemoryReplay& replay, const Item& item,
                     MaxFlow* flow) const;
-  // What the step adds to the bytes live before it, at least.
+  // Lower bound of the bytes that the step adds to those live before it.
   int64_t LeastRise(MemoryGraph::Node node) const;
   bool RunsBefore(const MemoryReplay& replay, MemoryGraph::Node node) const {
     return side_[node] == Side::kBefore ||

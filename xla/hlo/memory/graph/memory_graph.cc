@@ -157,7 +157,7 @@ int64_t MemoryReplay::Run(Node node) {
     if (--uses_left_[use.id] == 0 && use.handed_over) end(use.id);
   }
   int64_t worst = live_ + graph_.extra(node);
-  // What of the operands' memory the results take over.
+  // The operands' memory that the results take over.
   int64_t shared = 0;
   absl::InlinedVector<Value, 4> taken;
   absl::InlinedVector<Value, 4> placed;

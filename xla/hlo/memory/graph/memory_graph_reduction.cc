@@ -21,8 +21,8 @@ constexpr int kMaxRounds = 24;
 // Nodes up to which every pair counts.
 constexpr int32_t kSmallGraph = 4096;
 
-// What can be said about one step whatever the order around it. The merge rules
-// below compare these bounds only, so they hold for every order.
+// Facts about one step that hold in any order around it. The merge rules below
+// compare these bounds only, so they hold for every order.
 struct StepBounds {
   // Bytes at the worst moment over those before the step.
   int64_t rise = 0;
@@ -115,7 +115,7 @@ bool DependsOnOrder(const MemoryGraph& graph, Node node) {
          });
 }
 
-// What is known of the steps of a graph, found once for each: many steps may
+// Facts about the steps of a graph, found once for each: many steps may
 // have one and the same large neighbour.
 class StepFacts {
  public:

@@ -9,14 +9,14 @@
 
 namespace xla {
 
-// What no order can do without, and where.
+// A lower bound for all orders, and the step that causes it.
 struct MemoryBound {
   int64_t bytes = 0;
   // The step that needs it; kStart: the values live at the start.
   MemoryGraph::Node node = MemoryGraph::kStart;
 };
 
-// What each step needs in any order, bytes: what it reads and makes, what it
+// The bytes that each step needs in any order: what it reads and makes, what it
 // takes besides, and what is live throughout. O(nodes + edges).
 std::vector<int64_t> StepLowerBounds(const MemoryGraph& graph);
 

@@ -20,9 +20,9 @@ using Node = MemoryGraph::Node;
 
 // Exact search looks at no more sets than this.
 constexpr int64_t kMaxSets = 1 << 15;
-// What looking at a set costs in steps.
+// The cost of expanding a set, in steps.
 constexpr int64_t kStepsPerSet = 64;
-// What ordering series-parallel parts costs in steps.
+// The cost of ordering series-parallel parts, in steps.
 constexpr int64_t kStepsPerNodeOfParts = 16;
 // Rounds of cutting without a lower peak, after which the search ends.
 constexpr int kMaxIdleRounds = 100;

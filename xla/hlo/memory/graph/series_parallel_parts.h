@@ -13,7 +13,7 @@
 
 namespace xla {
 
-// What a graph says of the order of its steps, a few steps deep.
+// Conclusions from a graph about the order of its steps, a few steps deep.
 class StepRelations {
  public:
   StepRelations(const MemoryGraph& graph, int32_t max_visits);

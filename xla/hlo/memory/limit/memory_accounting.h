@@ -36,7 +36,7 @@ absl::StatusOr<int64_t> ScheduledPeakBytes(
     const RematSizeOptions& sizes = {},
     const absl::flat_hash_set<absl::string_view>& execution_threads = {});
 
-// What no schedule and no rewrite of the inside of a module gets rid of, bytes.
+// The bytes that no schedule and no rewrite of a module's inside can save.
 //
 //   p = param; q = param; a = f(p, q); ROOT t = (a, q)
 //   → ours: arguments p + q, total p + q + a + table, throughout p

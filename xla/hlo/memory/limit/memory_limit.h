@@ -44,7 +44,7 @@ class MemoryLimit {
   std::string origin_;
 };
 
-// What every tool says where a limit is not met: ResourceExhausted,
+// The error of all tools for a limit that is not met: ResourceExhausted,
 //
 //   step does not fit in 16.0 GiB: it needs 18.2 GiB (accounting: ours)
 absl::Status UnmetLimitError(absl::string_view module_name, int64_t limit_bytes,

@@ -13,7 +13,7 @@
 namespace xla {
 namespace {
 
-// What control flow and transformations leave in names.
+// Parts of names added by control flow and transformations.
 constexpr absl::string_view kNoLayers[] = {
     "body",      "branch",    "checkpoint",      "closed_call",
     "cond",      "core_call", "custom_jvp_call", "custom_vjp_call",

@@ -33,7 +33,7 @@ struct BuiltMemoryReport {
   MemoryReport report;
   // Live bytes at each tick of the MemoryTimeline.
   std::vector<double> curve;
-  // What offsets are needed for, over the ticks of the MemoryTimeline.
+  // The intervals that need offsets, over the ticks of the MemoryTimeline.
   packing::PackingProblem buffers;
   // The time line that the report is of; for each of its intervals the offset
   // and MemoryReport.Buffer.kind.

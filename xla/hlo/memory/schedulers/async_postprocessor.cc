@@ -83,7 +83,7 @@ bool SaysSynchronous(const HloInstruction& inst) {
   return it != config->fields().end() && says(it->second.struct_value());
 }
 
-// What an instruction waits for, and what waits for it, each once.
+// The predecessors of an instruction and its successors, each once.
 Instructions Before(const HloInstruction& inst) {
   absl::flat_hash_set<const HloInstruction*> seen;
   Instructions result;

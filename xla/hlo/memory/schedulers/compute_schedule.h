@@ -49,8 +49,8 @@ struct ScheduleOptions {
 
 struct ScheduleResult {
   HloSchedule schedule;
-  // What the schedule holds at its peak, fragmentation apart: a lower bound for
-  // any placement of its buffers.
+  // The schedule's peak memory without fragmentation: a lower bound for any
+  // placement of its buffers.
   int64_t peak_bytes = 0;
   // No schedule of this module has a lower peak.
   int64_t any_order_lower_bound_bytes = 0;

@@ -21,7 +21,7 @@ namespace xla {
 // ones. As XLA's scheduler of this name.
 class DefaultMemoryScheduler : public ModuleSchedulerAlgorithm {
  public:
-  // What one of the schedulers did.
+  // The result of one of the schedulers.
   struct Metrics {
     std::string scheduler;  // list, dfs, postorder
     int64_t peak_bytes = 0;
