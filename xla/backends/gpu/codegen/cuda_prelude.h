@@ -3,7 +3,7 @@
 
 namespace xla::gpu {
 
-// What every emitted file begins with: index arithmetic as the kernels mean it
+// The prelude of every emitted file: index arithmetic as the kernels mean it
 // (floor division), element-wise operations, reductions over warps and blocks,
 // mbarriers as inline PTX, and what the host side needs.
 extern const char kCudaPrelude[];

@@ -241,7 +241,7 @@ std::vector<std::string> Writer::Inputs(const kir::Expr& expr,
   return in;
 }
 
-// What an expression of one result computes from its inputs.
+// The C++ expression for a single result, given its inputs.
 std::string Writer::Value(const kir::Expr& expr,
                           const std::vector<std::string>& in,
                           const std::string& type,

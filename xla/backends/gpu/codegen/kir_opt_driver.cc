@@ -44,7 +44,7 @@ constexpr absl::string_view kReuseSyncs[] = {"auto", "never", "min-bytes"};
 constexpr absl::string_view kPasses[] = {"circular", "matmul", "alias",
                                          "promote",  "plan",   "syncs"};
 
-// What nvFuser sets aside for variables of fixed size.
+// Bytes that nvFuser reserves for variables of fixed size.
 constexpr int64_t kStaticBytes = 128;
 
 template <typename E, size_t N>

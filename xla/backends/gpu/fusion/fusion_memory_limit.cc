@@ -35,7 +35,7 @@ constexpr size_t kParts = 4;
 constexpr int64_t kMaxTests = 32;
 constexpr int64_t kInstructionsOfTests = 200'000;
 
-// What each group's fusion holds at the peak.
+// The bytes that each group's fusion holds at the peak.
 std::vector<int64_t> HeldByGroups(const FusionPeak& peak,
                                   const std::vector<FusionGroup>& groups) {
   absl::flat_hash_map<const HloInstruction*, size_t> group_of;
@@ -177,7 +177,8 @@ class Limiter {
   const FuseFunction& fuse_;
   FusionMemoryPlan plan_;
   int64_t allowed_ = 0;
-  // What the last try made, in `copy_`, and what each holds at the peak.
+  // The fusions of the last attempt, in `copy_`, and the bytes each holds at
+  // the peak.
   std::unique_ptr<HloModule> copy_;
   std::vector<FusionGroup> groups_;
   std::vector<int64_t> held_;

@@ -23,7 +23,7 @@ struct FusionGroup {
   std::vector<std::string> members;
 };
 
-// What a module needs when it is scheduled.
+// The peak memory of a scheduled module.
 struct FusionPeak {
   int64_t bytes = 0;
   // If `bytes` is above the limit that was asked about: values that are live at

@@ -11,7 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "xla/backends/gpu/kernel_ir/affine_expr.h"
 
-// What AffineExpr's files share; nobody else includes it.
+// Shared by AffineExpr's files; not included elsewhere.
 
 namespace xla::gpu {
 

@@ -46,7 +46,7 @@ class AffineExpr {
 
   enum class Op { kSymbol, kFloorDiv, kMod, kMin, kMax, kAlignUp, kAnd };
 
-  // What a symbol stands for, and the closed interval that it lies in.
+  // The value of a symbol, and the closed interval that it lies in.
   using Binding = absl::btree_map<std::string, int64_t>;
   using Substitution = absl::btree_map<std::string, AffineExpr>;
   struct Interval {

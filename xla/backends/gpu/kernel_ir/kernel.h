@@ -291,7 +291,8 @@ struct Kernel {
   absl::Status ErrorAt(
       SourceLocation location, absl::string_view message,
       absl::StatusCode code = absl::StatusCode::kInvalidArgument) const;
-  // What symbols are bound to, with bdim.*, gdim.* where the launch says so.
+  // The bindings of symbols, including bdim.* and gdim.* if the launch gives
+  // them.
   AffineExpr::Binding Bindings() const;
 };
 

@@ -71,7 +71,7 @@ class KernelParser {
 
   KirCursor& cursor_;
   Kernel kernel_;
-  // What expressions may mention; buffers stand here with their '%'.
+  // Names that expressions may mention; buffers include their '%'.
   absl::flat_hash_set<std::string> names_;
   absl::flat_hash_set<std::string> ids_;
   absl::flat_hash_map<std::string, BufferId> buffers_;

@@ -6,7 +6,7 @@
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 #include "xla/backends/gpu/kernel_ir/kir_ops.h"
 
-// What the operations of kernels compute, on doubles.
+// The semantics of kernel operations, on doubles.
 
 namespace xla::gpu {
 

@@ -38,7 +38,7 @@
 //       %B[i] = ad(%A[i], %A[i])
 //               ^
 //
-// What needs more than names and numbers of operands is checked by
+// Everything beyond names and numbers of operands is checked by
 // kir_verifier.h. Blocks nest at most kMaxKirDepth deep. O(length of the text).
 
 namespace xla::gpu::kir {

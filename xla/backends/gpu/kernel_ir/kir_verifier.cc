@@ -364,7 +364,7 @@ class Verifier {
     return absl::OkStatus();
   }
 
-  // What one writes, its aliases hold too.
+  // A write is visible through all aliases.
   void MarkWritten(BufferId buffer) {
     written_[buffer] = true;
     if (kernel_.buffers[buffer].alias.has_value()) {

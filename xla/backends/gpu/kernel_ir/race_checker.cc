@@ -22,7 +22,7 @@ namespace {
 
 using Op = CodeInstruction::Op;
 
-// What a byte of shared memory takes in the shadow that watches it.
+// Shadow memory for each byte of shared memory, in bytes.
 constexpr double kShadowBytes = 128;
 constexpr double kThreadBytes = 1024;
 

@@ -182,7 +182,7 @@ class Maker {
         body.push_back(Wrap(kir::Sync{}));
       } else if (kind == 10 && depth < options_.max_depth) {
         const int trips = Pick(5) == 0 ? 0 : 1 + Pick(3);
-        // What a loop that never runs writes is not there afterwards.
+        // Writes of a loop that never runs do not count afterwards.
         std::vector<int> inside = readable;
         body.push_back(Loop(kir::LoopKind::kSerial, trips,
                             [&](const AffineExpr& i, Body& inner) {

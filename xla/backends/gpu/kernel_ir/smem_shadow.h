@@ -8,7 +8,7 @@
 #include "absl/container/btree_set.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 
-// What is known of every byte of shared memory while a kernel runs: who wrote
+// The state of every byte of shared memory while a kernel runs: who wrote
 // it last, for which buffer, and who read it since. An access that is not
 // ordered behind those it collides with is a race, whatever order the threads
 // happened to run in. Ordered means: the same thread; or a barrier of the

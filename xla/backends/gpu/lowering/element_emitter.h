@@ -18,8 +18,8 @@
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
-// What one thread does for one element of a value inside a kernel: it computes
-// the elements of the operands that this takes, and those of theirs.
+// Emits the code of one thread for one element of a value: it computes the
+// elements of the operands that this takes, and those of theirs.
 //
 //   n = negate(transpose(x))  element [i, j]  ->  %v0[0] = copy(%x[j, i])
 //                                                 %v1[0] = neg(%v0[0])
@@ -76,7 +76,7 @@ class ElementEmitter {
                           absl::Span<const kir::Operand> values);
   absl::StatusOr<std::vector<kir::Operand>> EndReduction(
       const HloInstruction& hlo, absl::Span<const kir::Operand> accumulators);
-  // What the element is known to be from here on, in this scope.
+  // Registers the value of the element, valid from here on in this scope.
   void Remember(const HloInstruction& hlo, const Indices& indices,
                 std::vector<kir::Operand> values);
 

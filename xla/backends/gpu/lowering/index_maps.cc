@@ -224,7 +224,7 @@ ConditionalIndices ConcatenateIndices(const HloInstruction& concatenate,
   ConditionalIndices result;
   result.indices = indices;
   result.indices[along] = indices[along] - AffineExpr(begin);
-  // What comes before it is not asked for here.
+  // Earlier operands are not considered here.
   result.condition =
       AffineExpr::Max(
           0, AffineExpr::Min(1, AffineExpr(begin + size) - indices[along]))

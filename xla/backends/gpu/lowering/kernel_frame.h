@@ -16,7 +16,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/shape.h"
 
-// What the kernels of all kinds have in common: parameters for the operands,
+// The common frame of all kinds of kernels: parameters for the operands,
 // for constants of several elements and for the results, and who computes them.
 // Parts of different kinds can follow one another in one kernel, each over its
 // own results; all have the same threads.
@@ -40,7 +40,7 @@ class KernelFrame {
   ElementEmitter& emitter() { return emitter_; }
   int64_t threads() const { return threads_; }
   const std::vector<Result>& results() const { return results_; }
-  // What the kernel computes, operands first.
+  // The instructions of the kernel, operands first.
   const std::vector<const HloInstruction*>& body() const { return body_; }
 
   // Writes that element of a result.

@@ -40,8 +40,8 @@ struct KernelPart {
 struct LoweredKernel {
   kir::Kernel kernel;
   std::vector<KernelPart> parts;
-  // What the parameters of the kernel hold, in their order: operands by number,
-  // constants of several elements, then the results.
+  // The contents of the kernel's parameters, in their order: operands by
+  // number, constants of several elements, then the results.
   std::vector<const HloInstruction*> constants;
   int64_t num_operands = 0;
   int64_t num_results = 0;

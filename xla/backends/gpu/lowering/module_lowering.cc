@@ -41,8 +41,8 @@ bool RunsComputations(const HloInstruction& hlo) {
          hlo.opcode() == HloOpcode::kCall;
 }
 
-// What a library computes, alone or between slices that one fusion with it
-// holds; nullptr if there is none.
+// The library call of an instruction, alone or between slices that one fusion
+// with it holds; nullptr if there is none.
 const HloInstruction* LibraryCall(const HloInstruction& hlo) {
   if (hlo.opcode() == HloOpcode::kCustomCall) return &hlo;
   if (hlo.opcode() != HloOpcode::kFusion) return nullptr;

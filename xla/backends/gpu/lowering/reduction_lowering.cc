@@ -229,7 +229,8 @@ absl::Status ReductionEmitter::Write(const Output& output,
       });
 }
 
-// What is computed of results of reductions, before it is spread over columns.
+// Computes values derived from results of reductions before they are broadcast
+// along columns.
 absl::Status ReductionEmitter::Hoist(int level, const Indices& row) {
   if (level == 0) return absl::OkStatus();
   for (const HloInstruction* hlo : frame_.body()) {

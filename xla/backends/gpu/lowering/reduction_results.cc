@@ -203,7 +203,8 @@ std::vector<ReductionGroup> FindReductionGroups(const KernelFrame& frame,
     }
   }
   for (ReductionGroup& group : groups) {
-    // What no result of this part needs, another one computes for itself.
+    // Reductions that no result of this part needs are computed by other parts
+    // themselves.
     const auto unneeded = [&](const HloInstruction* hero) {
       return absl::c_none_of(
           group.results, [&](int64_t k) { return cones[k].count(hero) > 0; });

@@ -22,10 +22,9 @@
 #include "xla/hlo/utils/hlo_traversal.h"
 #include "xla/shape.h"
 
-// What may be fused on a GPU, with what, and within which limits. Questions
-// only: nothing is changed. "Unnested" is a reduction or transpose that its
-// kernel is made for (reduction_utils.h, fusion_hero.h); "nested", one that is
-// a loop in a thread.
+// Rules and limits of fusion on a GPU. Questions only: nothing is changed.
+// "Unnested" is a reduction or transpose that its kernel is made for
+// (reduction_utils.h, fusion_hero.h); "nested", one that is a loop in a thread.
 
 namespace xla {
 namespace gpu {
@@ -158,8 +157,9 @@ FusionDecision FusionFitsInBudget(const HloInstruction& instr1,
 // --- Multi-output fusion (gpu_fusible_multi_output.cc)
 // -----------------------
 
-// What decides how the fusion runs: the first output with an unnested reduction
-// or tiled transpose as hero: that hero; if there is none, output 0.
+// The instruction that decides how the fusion runs: the first output with an
+// unnested reduction or tiled transpose as hero: that hero; if there is none,
+// output 0.
 const HloInstruction* GetRealHeroForMultiOutputFusion(
     const HloInstruction& instr, const se::DeviceDescription& device_info);
 

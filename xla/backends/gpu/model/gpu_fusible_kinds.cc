@@ -1,4 +1,4 @@
-// What kind of kernel an instruction asks for.
+// The kind of kernel that an instruction requires.
 
 #include <cstdint>
 

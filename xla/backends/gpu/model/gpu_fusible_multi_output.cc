@@ -1,4 +1,4 @@
-// What can become outputs of one fusion.
+// Rules for the outputs of one fusion.
 
 #include <cstdint>
 #include <optional>
@@ -33,8 +33,8 @@ const HloInstruction* FusionAround(const HloInstruction* instr) {
   return instr->IsFused() ? instr->parent()->FusionInstruction() : nullptr;
 }
 
-// What `consumer` reads from `producer` comes to a result through intermediates
-// that have one user each.
+// The values that `consumer` reads from `producer` reach a result through
+// intermediates with one user each.
 bool StaysHero(const HloInstruction& producer, const HloInstruction& consumer) {
   for (int64_t i : consumer.OperandIndices(&producer)) {
     const HloInstruction* value = consumer.fused_parameter(i);

@@ -26,7 +26,7 @@ inline constexpr absl::string_view kTritonGemmFusionKind = "__triton_gemm";
 inline constexpr absl::string_view kCuDnnFusionKind = "__cudnn$fusion";
 inline constexpr absl::string_view kCustomFusionKind = "__custom_fusion";
 
-// What a backend_config says about a fusion.
+// The parts of a backend_config that concern a fusion.
 class FusionBackendConfig {
  public:
   const std::string& kind() const { return kind_; }
@@ -67,7 +67,7 @@ class HloFusionSpec {
   Adaptors heroes_;
 };
 
-// What kernel a fusion, existing or considered, becomes.
+// The kind of kernel that a fusion, existing or considered, becomes.
 //
 //   fused { p0 = ..  r = reduce(exp(p0), 0)  ROOT n = negate(r) }
 //   → kReduction, root n, hero r
@@ -98,7 +98,7 @@ class HloFusionAnalysis {
   // A fusion, or a plain instruction as if it were one.
   static HloFusionAnalysis Create(const HloInstruction& instruction,
                                   const se::DeviceDescription& device_info);
-  // What the two would be if the first were fused into the second.
+  // The fusion of the first into the second, without making it.
   static HloFusionAnalysis Create(const HloInstruction& producer,
                                   const HloInstruction& consumer,
                                   const se::DeviceDescription& device_info);

@@ -8,7 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
-// What a GPU grants a block, and how many blocks one multiprocessor holds.
+// The shared memory limits of a GPU, per block and per multiprocessor.
 //
 // Source of the figures: CUDA C++ Programming Guide, appendix "Compute
 // Capabilities", tables "Technical Specifications per Compute Capability" and

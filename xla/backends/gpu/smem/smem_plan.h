@@ -10,9 +10,9 @@
 #include "xla/backends/gpu/kernel_ir/affine_expr.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 
-// What a planner of shared memory decided for one kernel. Both planners (the
-// stack of smem_stack_planner.h and the default one) return this; reports,
-// pictures and CUDA are made from it.
+// A shared memory plan of one kernel. Both planners (the stack of
+// smem_stack_planner.h and the default one) return this; reports, pictures and
+// CUDA are made from it.
 //
 // Positions are those of kir_positions.h over `planned`, the kernel with its
 // syncs inserted, unless said otherwise.

@@ -35,9 +35,9 @@ struct FusionRecord {
   // Why not, in words and figures: "shared memory: 49536 > 49152 B".
   std::string reason;
 
-  // What is known of it. Bytes of device memory that kernels read and write
-  // less; bytes that stay live longer; the model's times; shared memory of the
-  // fusion in bytes.
+  // Its metrics. Bytes of device memory that kernels read and write less; bytes
+  // that stay live longer; the model's times; shared memory of the fusion in
+  // bytes.
   std::optional<int64_t> saved_bytes;
   std::optional<int64_t> held_bytes;
   std::optional<double> unfused_seconds;

@@ -145,7 +145,7 @@ double GpuPerformanceModel::ReadSeconds(const OperandCost& reads,
   const double transaction = device_.dram_to_l2_transaction_size_bytes();
   const double waste = std::max(transaction / element, 1.0);
   double moved = net * (1 - share_apart + share_apart * waste);
-  // What is moved besides is read near by.
+  // Other moved data is read close to it.
   if (apart_near) moved = std::min(moved, size);
   double seconds = moved / bandwidth +
                    (size * reads.utilization() - total) / NearRate(bandwidth);

@@ -13,7 +13,8 @@
 
 namespace xla::gpu {
 
-// What a kernel does and how long it takes. All zero for what is no kernel.
+// The work and run time of a kernel. All zero for instructions that are no
+// kernel.
 struct EstimateRunTimeData {
   double flops = 0;
   // From and to the device's memory; repeated reads that caches serve do not

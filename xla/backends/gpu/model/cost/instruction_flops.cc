@@ -13,7 +13,7 @@
 namespace xla::gpu {
 namespace {
 
-// What applying a reducer costs at least: shuffles and a select besides.
+// Minimal cost of applying a reducer: shuffles and a select besides.
 constexpr double kMinFlopsPerReducedElement = 3;
 
 double ElementsOf(const Shape& shape) {

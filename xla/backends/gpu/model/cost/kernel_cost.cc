@@ -256,7 +256,7 @@ PairCost KernelCosts::OfPair(const HloInstruction& producer,
   pair.removed = ReadsOf(consumer, outer, &producer);
   OperandCost reads = pair.removed;
   if (reads.in_place) {
-    // What was left alone has to be computed and written now.
+    // Values that were left out before have to be computed and written now.
     reads.Add(ValueAccess());
     cost.bytes_written += reads.kept_bytes;
   }

@@ -68,7 +68,7 @@ struct OperandCost {
   void AddToWindow(const ValueAccess& access);
 };
 
-// What an instruction does when it runs as one kernel: enough to tell what a
+// The work of an instruction that runs as one kernel: enough to tell what a
 // kernel made of two of them does, without making it.
 struct KernelCost {
   // Operations, weighted by opcode and type (see instruction_flops.h), each as
@@ -95,7 +95,7 @@ struct KernelCostWithOperands {
   std::vector<const HloInstruction*> operands;
 };
 
-// What changes in a consumer that computes a producer inside.
+// The change in cost of a consumer that computes a producer inside.
 struct PairCost {
   struct Operand {
     const HloInstruction* operand = nullptr;

@@ -65,7 +65,7 @@ double ReadsPerElement(const HloInstruction& hlo, int64_t i) {
   }
 }
 
-// What the threads of one block go through: elements that lie no further apart
+// The footprint of the threads of one block: elements that lie no further apart
 // are near each other.
 constexpr int64_t kNearElements = 512;
 

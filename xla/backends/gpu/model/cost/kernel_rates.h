@@ -5,8 +5,8 @@
 
 namespace xla::gpu {
 
-// What a device's description says of kernels that a code generator makes; the
-// formulas are GpuPerformanceModel's.
+// Rates of generated kernels, derived from a device's description; the formulas
+// are GpuPerformanceModel's.
 
 // Operations a second of so many blocks of so many threads.
 double ComputeRate(double blocks, double threads,

@@ -30,7 +30,7 @@ struct TileDimension {
   }
 };
 
-// What one program computes of a value, by dimension of the value.
+// The part of a value that one program computes, by dimension of the value.
 //
 //   result f32[64,100] in tiles of 16 x 32:
 //     ROOT add(broadcast(x), y)          {16 along 0, 32 along 1}
@@ -42,9 +42,9 @@ int64_t TileElements(const Tile& tile);
 // As a tiling compiler holds it: each size a power of two.
 int64_t PaddedTileElements(const Tile& tile);
 
-// What is needed of operand `i` to compute a tile of the result. Unimplemented,
-// with the opcode, for instructions that are not tiled, and where what is
-// needed is no tile, as it may be with reshapes.
+// The part of operand `i` that is needed to compute a tile of the result.
+// Unimplemented, with the opcode, for instructions that are not tiled, and
+// where what is needed is no tile, as it may be with reshapes.
 absl::StatusOr<Tile> TileOfOperand(const HloInstruction& hlo, int64_t i,
                                    const Tile& tile);
 

@@ -14,7 +14,7 @@
 
 namespace xla::gpu {
 
-// What a program computes or reads of one value.
+// The tile that a program computes or reads of one value.
 struct TiledValue {
   const HloInstruction* hlo = nullptr;
   // From memory: computed outside of the kernel.
@@ -29,7 +29,7 @@ struct TiledKernel {
   int64_t programs = 1;
   // Tiles of the result, by its dimension.
   absl::InlinedVector<int64_t, 4> counts;
-  // What each program does, operands first. A value of which it needs several
+  // The work of each program, operands first. A value of which it needs several
   // tiles is there several times.
   std::vector<TiledValue> values;
   // The values that the kernel writes, by output.

@@ -15,7 +15,7 @@
 
 namespace xla::gpu {
 
-// What a tiling compiler is told of a fusion.
+// The parameters of a fusion for a tiling compiler.
 struct BlockLevelParameters {
   // By output and dimension.
   std::vector<std::vector<int64_t>> output_tile_sizes;
@@ -43,8 +43,8 @@ struct TiledRunTimeData {
 //   reads:   what is needed of an operand at all comes from memory, in whole
 //            transactions; what several programs need, again from caches
 //
-// What is live in a program at once must fit into half of a block's registers;
-// the other half is for addresses, masks and what is on the way.
+// The values live in a program at once must fit into half of a block's
+// registers; the other half is for addresses, masks and what is on the way.
 class TiledPerformanceModel {
  public:
   // The device must outlive the model.

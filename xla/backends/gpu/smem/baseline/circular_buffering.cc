@@ -148,7 +148,7 @@ kir::Async WaitOf(kir::AsyncKind kind, int keep) {
   return async;
 }
 
-// What one loop holds of circular buffers.
+// The circular buffers of one loop.
 struct LoopPlan {
   std::vector<BufferId> buffers;
   kir::CircularBuffer circular;

@@ -268,7 +268,7 @@ class RawFinder : public SyncFinder {
     Clear(positions_.kernel_end(), grid);
   }
 
-  // What was pending before `end` has met a barrier.
+  // Writes pending before `end` have met a barrier.
   void Clear(int end, bool grid) {
     std::vector<Pending> left;
     for (Pending& pending : pending_) {

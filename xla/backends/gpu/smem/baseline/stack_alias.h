@@ -36,7 +36,7 @@
 
 namespace xla::gpu {
 
-// What was aliased to one allocation, and when all of them together live.
+// The buffers aliased to one allocation, and their combined live range.
 struct AliasGroup {
   std::vector<kir::BufferId> aliasers;
   std::vector<LiveInterval> inner;  // its own first

@@ -24,10 +24,10 @@
 // outermost non-trivial loops around them that the allocation stands outside
 // of: their start for writes, their end for reads.
 //
-// What a statement both reads and writes is live at the same position, so it
-// never shares with itself. Results of reductions count as read where they are
-// written. mbarrier.init counts as a write, mbarrier.inval as a read, both at
-// the start of such a loop.
+// A buffer that a statement both reads and writes is live at the same position,
+// so it never shares with itself. Results of reductions count as read where
+// they are written. mbarrier.init counts as a write, mbarrier.inval as a read,
+// both at the start of such a loop.
 
 namespace xla::gpu {
 

@@ -12,9 +12,9 @@
 #include "xla/backends/gpu/kernel_ir/affine_expr.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 
-// What smem_plan_checker.h needs to know of a kernel: its statements as a tree,
-// its accesses to shared memory with the bytes and threads of each, and the
-// ways between them. Shares nothing with the planner's own analyses.
+// The view of a kernel that smem_plan_checker.h works on: its statements as a
+// tree, its accesses to shared memory with the bytes and threads of each, and
+// the ways between them. Shares nothing with the planner's own analyses.
 
 namespace xla::gpu::smem_check {
 

@@ -112,7 +112,7 @@ void SmemHazards::Pass(SmemArc* arc, int sequence, int first, int last,
   }
 }
 
-// What a loop that surely runs holds is passed as well.
+// The contents of a loop that surely runs are passed as well.
 void SmemHazards::PassInside(SmemArc* arc, int node, bool warp) const {
   if (flow_.AsLoop(node) == nullptr || !flow_.nodes()[node].surely_runs) return;
   const int body = flow_.nodes()[node].sequences[0];
@@ -504,7 +504,7 @@ std::vector<SmemHazards::Step> SmemHazards::Walk(const SmemArc& arc) const {
     for (int gap = first; gap < last; ++gap) {
       const int node = sequence.nodes[gap - sequence.first_gap];
       steps.push_back({node, gap});
-      // What surely runs inside, too.
+      // The contents that surely run, too.
       std::vector<int> inside = {node};
       while (!inside.empty()) {
         const int outer = inside.back();

@@ -73,8 +73,8 @@ class SmemHazards {
     return accesses_[buffer];
   }
 
-  // What one meets on the way along an arc, in order: nodes, and the gaps
-  // before them (gap < 0 for what lies inside a nested node).
+  // The steps along an arc, in order: nodes, and the gaps before them (gap < 0
+  // for what lies inside a nested node).
   struct Step {
     int node;
     int gap;

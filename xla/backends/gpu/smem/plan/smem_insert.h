@@ -10,10 +10,10 @@
 #include "xla/backends/gpu/smem/plan/smem_hazard.h"
 #include "xla/backends/gpu/smem/smem_plan.h"
 
-// What must be put into a kernel once addresses are known: for all arcs between
-// bytes that really are common, the fewest barriers of the block, those of
-// warps that are left, waits for transfers in flight and fences before the
-// async proxy takes over. Assign, then sync.
+// The synchronization to insert into a kernel once addresses are known: for all
+// arcs between bytes that really are common, the fewest barriers of the block,
+// those of warps that are left, waits for transfers in flight and fences before
+// the async proxy takes over. Assign, then sync.
 
 namespace xla::gpu {
 

@@ -44,8 +44,8 @@ class LifeFinder {
   }
 
  private:
-  // What stands for access `i` in the body of its `level`-th loop: itself, or
-  // the repeating loop inside that holds it.
+  // The representative of access `i` in the body of its `level`-th loop:
+  // itself, or the repeating loop inside that holds it.
   int Unit(size_t i, size_t level) const {
     return level + 1 < loops_[i].size() ? loops_[i][level + 1]
                                         : flow_.accesses()[accesses_[i]].node;

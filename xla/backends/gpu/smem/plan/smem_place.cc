@@ -98,7 +98,7 @@ class Placer {
     by(degree);
     orders.push_back(order);
     orders.push_back({order.rbegin(), order.rend()});
-    // What leaves the least behind it when it is padded goes first.
+    // Items that leave the least space when padded go first.
     by([&](int i) {
       const int64_t align = problem_.alignments[i];
       return problem_.bytes[i] - AlignUp(problem_.bytes[i], align);

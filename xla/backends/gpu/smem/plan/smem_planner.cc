@@ -211,7 +211,7 @@ const SmemChoice& SmemPlanner::Choose(const std::vector<SmemChoice>& choices) {
   }
   int promoted = 0;
   for (const kir::Buffer& buffer : kernel_.buffers) promoted += buffer.promote;
-  // What promotion buys for bytes alone.
+  // The benefit of promotion for bytes alone.
   const SmemChoice* best = &Least(choices, promoted);
   auto blocks = [&](const SmemChoice& choice) {
     return device_.BlocksPerSm(choice.total, flow_->num_threads(),

@@ -164,7 +164,7 @@ bool SmemSearch::BuildRules() {
     candidates_.push_back(points[p]);
   }
   for (int arc : required_arcs_) {
-    // What nothing orders was reported already.
+    // Unordered pairs were reported already.
     if (arcs_[arc].mask != 0) required_masks_.push_back(arcs_[arc].mask);
   }
   required_masks_ = Minimal(std::move(required_masks_));

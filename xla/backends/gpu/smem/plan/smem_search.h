@@ -70,7 +70,7 @@ class SmemSearch {
       const std::vector<int>& gaps);
 
  private:
-  // What two items must have between them; bits are candidates.
+  // The synchronization required between two items; bits are candidates.
   struct PairRule {
     bool meet = false;                // lives overlap, or nothing orders them
     bool base_meet = false;           // … at one base either

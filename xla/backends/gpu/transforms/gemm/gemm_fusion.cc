@@ -99,7 +99,7 @@ class GemmBody {
   explicit GemmBody(const Gemm& gemm)
       : gemm_(gemm), builder_("gemm_fusion_computation") {}
 
-  // What the fusion reads, bitcasts to its parameters' shapes included.
+  // The operands of the fusion, bitcasts to its parameters' shapes included.
   const std::vector<HloInstruction*>& operands() const { return operands_; }
 
   std::unique_ptr<HloComputation> Build() {

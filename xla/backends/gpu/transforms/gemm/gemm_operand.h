@@ -12,7 +12,7 @@
 
 namespace xla::gpu {
 
-// What the dimensions of an operand or of the result of a dot are for.
+// The role of the dimensions of an operand or of the result of a dot.
 enum class DotDimensionKind { kBatch, kContracting, kFree };
 
 // An operand of a dot as a matrix in memory, or as a batch of these:

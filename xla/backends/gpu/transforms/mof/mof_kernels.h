@@ -21,7 +21,7 @@
 
 namespace xla::gpu {
 
-// What multi-output fusion works with, for the run of the pass.
+// The context of multi-output fusion, for the run of the pass.
 struct MofContext {
   const se::DeviceDescription* device;
   const GpuAliasInfo* alias_info;
@@ -83,7 +83,7 @@ class MofKernels {
                                  const HloInstruction* a,
                                  const HloInstruction* b);
   // `producer` computed in `consumer`, a reader of it, and still an output.
-  // What is refused here stays so whatever else is fused into the two.
+  // A refusal here is permanent, whatever else is fused into the two.
   FusionDecision CanFuseProducer(const HloInstruction* producer,
                                  const HloInstruction* consumer);
   // The same of a producer that has several outputs. Those that the consumer
@@ -130,7 +130,7 @@ class MofKernels {
   // `gone`, which must have no readers left, is part of `fusion` now.
   void Absorb(HloInstruction* fusion, Node fusion_node, Node gone_node);
   void Forget(const HloInstruction* kernel);
-  // What a kernel runs over, by its outputs.
+  // The iteration space of a kernel, by its outputs.
   struct Loop {
     const HloInstruction* hero = nullptr;  // null: not known
     // The hero makes the kernel: a reduction or a transpose.
@@ -143,7 +143,7 @@ class MofKernels {
   // each pair would be quadratic.
   Loop LoopOf(const HloInstruction* kernel);
   Loop FindLoop(const HloInstruction& kernel) const;
-  // What is known of the fusion of two before it is made.
+  // The estimate for the fusion of two before it is made.
   struct Facts {
     KernelCostWithOperands cost;
     int64_t shared_memory;

@@ -63,7 +63,7 @@ bool MayRunMore(const HloInstruction& kernel) {
   }
 }
 
-// What several kernels compute alike.
+// A computation that several kernels share.
 struct Output {
   std::vector<NarrowPart> parts;
   // The kernel to write it; null: none may, or none saves anything.
@@ -126,7 +126,7 @@ class Narrower {
   // another output.
   const HloInstruction* HeroOfHost(const HloInstruction& host);
   bool MayHost(const HloInstruction& host) const;
-  // What forbids that a kernel writes the part's value, but for prices.
+  // The reason why a kernel cannot write the part's value, apart from prices.
   FusionDecision CanHost(const HloInstruction& host, const HloInstruction& hero,
                          const NarrowPart& part) const;
   // Those that may, the first ones in post order.
@@ -558,7 +558,7 @@ absl::StatusOr<HloInstruction*> Narrower::Merge(HloInstruction* host,
 }
 
 absl::StatusOr<bool> Narrower::Apply(Output* output) {
-  // What has changed since is found again in the next round.
+  // Changes since then are found again in the next round.
   for (const NarrowPart& part : output->parts) {
     if (!IsThere(part.kernel)) return false;
     const HloComputation* body = part.kernel->fused_instructions_computation();

@@ -17,9 +17,9 @@ struct NarrowPart {
   HloInstruction* kernel;
   // Equal instructions of the kernel; the first one is that of chain.back().
   std::vector<HloInstruction*> values;
-  // What computes the value, operands first, without parameters. Operands are
-  // parameters and instructions of earlier steps: where the kernel computes a
-  // value twice, the first one.
+  // The instructions that compute the value, operands first, without
+  // parameters. Operands are parameters and instructions of earlier steps:
+  // where the kernel computes a value twice, the first one.
   struct Step {
     HloInstruction* instruction;
     std::vector<HloInstruction*> operands;

@@ -488,7 +488,7 @@ class BySavings {
       }
       if (pair.state == Pair::State::kRefused ||
           taken.state == Pair::State::kRefused) {
-        // What forbids it, budget or cycle, a larger kernel has too.
+        // The obstacle, budget or cycle, also holds for a larger kernel.
         pair.state = Pair::State::kRefused;
         continue;
       }

@@ -62,7 +62,7 @@ DotOperand OperandOfDot(const Shape& shape,
   return operand;
 }
 
-// What the dot is, if it is one to make a fusion of.
+// The form of the dot, if a fusion can be made of it.
 std::optional<DotForm> FormOf(const HloInstruction& hlo) {
   if (hlo.opcode() != HloOpcode::kDot || hlo.operand_count() != 2 ||
       hlo.HasControlDependencies()) {
@@ -139,7 +139,8 @@ class DotBody {
                                         : dnums.rhs_contracting_dimensions();
     const auto& of_vector = matrix == 0 ? dnums.rhs_contracting_dimensions()
                                         : dnums.lhs_contracting_dimensions();
-    // What is left of the matrix must be in the order of the result.
+    // The remaining dimensions of the matrix must be in the order of the
+    // result.
     int64_t last = -1;
     for (size_t i = 0; i < rows.result_dimension.size(); ++i) {
       if (rows.contracted[i] || shape.dimensions(i) == 1) continue;

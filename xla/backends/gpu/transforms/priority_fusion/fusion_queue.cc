@@ -115,7 +115,7 @@ void FusionQueue::Update(HloInstruction* producer) {
   if (!rules_.CanBeProducer(*producer)) return;
   Producer& state = producers_[producer];
   state.id = producer->unique_id();
-  // What never takes a producer is found without a price.
+  // Consumers that never take a producer are found without pricing.
   for (const HloInstruction* user : producer->users()) {
     if (IsTransparentBitcast(*user)) continue;
     FusionDecision decision = rules_.CanBeConsumer(*user);
@@ -192,7 +192,7 @@ FusionQueue::Fusion FusionQueue::Pop() {
     if (only == nullptr || order_->CanMerge(*producer, *only)) {
       return {producer, only};
     }
-    // What was merged meanwhile leads from the one to the other.
+    // A merge in the meantime has created a path between the two.
     Update(producer);
   }
   return {};

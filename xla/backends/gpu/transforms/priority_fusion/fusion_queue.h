@@ -51,7 +51,7 @@ class FusionQueue {
   // The producer may have gone already.
   void Remove(const HloInstruction* producer);
 
-  // What is to be fused: the producer into all its consumers but bitcasts, or,
+  // The next fusion: the producer into all its consumers but bitcasts, or,
   // if `only_consumer` is not null, into that one, and stays a result.
   struct Fusion {
     HloInstruction* producer = nullptr;

@@ -62,11 +62,11 @@ class FusionRules {
   FusionDecision CanFuseIntoMultiOutput(const HloInstruction& producer,
                                         const HloInstruction& consumer);
 
-  // What the fusion of both is to be called.
+  // The name of the fusion of both.
   HloInstruction::FusionKind ChooseKind(const HloInstruction& producer,
                                         const HloInstruction& consumer);
 
-  // What there is in a kernel.
+  // The contents of a kernel.
   struct Contents {
     bool reduce = false;
     // One that adds up 16 elements or more.

@@ -13,7 +13,7 @@
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/shape.h"
 
-// What dots and convolutions that become fusions have in common.
+// Shared by the passes that turn dots and convolutions into fusions.
 
 namespace xla::gpu {
 

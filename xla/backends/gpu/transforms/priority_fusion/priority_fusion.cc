@@ -129,7 +129,7 @@ class Fuser {
   GpuPerformanceModel model_;
   TiledFusions tiled_;
   FusionRules rules_;
-  // What there is before kernels are fused.
+  // The state before kernels are fused.
   std::optional<FusionOrder> order_;
   std::optional<FusionQueue> queue_;
   bool changed_ = false;

@@ -54,8 +54,8 @@ std::optional<int64_t> OperandInEpilogue(const HloInstruction& value) {
   return number;
 }
 
-// What is between the reduction and the result, the result first; empty if
-// there is nothing to do.
+// The instructions between the reduction and the result, the result first;
+// empty if there is nothing to do.
 //
 // Reshapes behind the reduction keep the emitter from writing results where
 // they are computed. They are removed by computing the epilogue in the shape of

@@ -12,7 +12,8 @@ namespace xla::gpu {
 // others of them only. Operands come first.
 using RowKernel = std::vector<HloInstruction*>;
 
-// What follows from scalar constants alone: each kernel has its own.
+// Instructions computed from scalar constants alone: each kernel gets its own
+// copy.
 bool IsUniformConstant(const HloInstruction& instruction);
 
 // The largest such sets of a computation in which a reduction's result goes
