@@ -9,7 +9,7 @@
 
 namespace xla {
 
-// What the tools return besides 0.
+// Exit statuses of the tools besides 0.
 inline constexpr int kFailed = 1;
 inline constexpr int kBadUsage = 2;
 inline constexpr int kUnmetLimit = 3;

@@ -49,7 +49,7 @@ double SignedUnit(uint64_t bits) {
   return std::ldexp(static_cast<double>(bits >> 11), -52) - 1.0;
 }
 
-// What FillDeterministic makes of 64 random bits.
+// The element that FillDeterministic derives from 64 random bits.
 template <typename NativeT>
 NativeT ElementOf(uint64_t bits) {
   if constexpr (std::is_same_v<NativeT, bool>) {

@@ -1,4 +1,4 @@
-// What reshapes and transposes do to dimensions; layouts aside.
+// Effects of reshapes and transposes on dimensions; layouts aside.
 
 #include <cstdint>
 #include <optional>

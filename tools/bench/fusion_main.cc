@@ -1,4 +1,4 @@
-// What GPU fusion makes of modules: kernels, bytes, times, peaks, as CSV.
+// Effects of GPU fusion on modules: kernels, bytes, times, peaks, as CSV.
 
 #include <time.h>
 
@@ -81,7 +81,7 @@ absl::StatusOr<std::string> Figures(xla::HloModule* module) {
   int64_t kernels = 0;
   double bytes = 0;
   absl::Duration time;
-  // What runs: the entry and what control flow calls, not reducers.
+  // Executed computations: the entry and callees of control flow, not reducers.
   for (const xla::HloComputation* computation :
        xla::ComputationsWithMemory(*module)) {
     for (const xla::HloInstruction* inst : computation->instructions()) {
@@ -103,7 +103,7 @@ absl::StatusOr<std::string> Figures(xla::HloModule* module) {
                          absl::ToDoubleMicroseconds(time), peak);
 }
 
-// What is worth a look first.
+// The most interesting results first.
 absl::Status PrintKernels(const xla::HloModule& module, int64_t count) {
   TF_ASSIGN_OR_RETURN(auto device,
                       xla::gpu::LoadGpuDevice(absl::GetFlag(FLAGS_device)));
@@ -140,7 +140,7 @@ absl::Status PrintKernels(const xla::HloModule& module, int64_t count) {
   return absl::OkStatus();
 }
 
-// What any program for the module reads and writes: parameters and results.
+// The traffic of any program for the module: parameters and results.
 int64_t LowerBound(const xla::HloModule& module) {
   const xla::HloComputation& entry = *module.entry_computation();
   int64_t bytes = xla::ShapeUtil::ByteSizeOfElementsRecursive(

@@ -58,7 +58,7 @@ bool IsCopy(const xla::HloInstruction& kernel) {
                         });
 }
 
-// What only names its operand anew, or tells the compiler something about it.
+// Instructions that only rename their operand or annotate it for the compiler.
 bool IsNoKernel(const xla::HloInstruction& inst) {
   if (inst.opcode() == xla::HloOpcode::kCustomCall) {
     for (const char* target :

@@ -70,7 +70,7 @@ ENTRY main { p = f32[8,8]{1,0} parameter(0), sharding={replicated}, metadata={op
       .status();
 }
 
-// What alias analysis asks for: no calls, each callee called from one place.
+// Preconditions of alias analysis: no calls, each callee called from one place.
 absl::Status Prepare(xla::HloModule* module) {
   absl::Status status = xla::CallInliner().Run(module).status();
   status.Update(xla::FlattenCallGraph().Run(module).status());

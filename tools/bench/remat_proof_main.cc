@@ -142,7 +142,7 @@ void CheckCurve(const xla::RematPlanResult& plan, const std::string& name,
   curve->seconds = std::max(curve->seconds, seconds);
 }
 
-// What always-remat does with this limit is no better.
+// The result of always-remat for this limit is no better.
 absl::Status CompareWithAlways(const xla::HloModule& module, int64_t limit,
                                const xla::RematPlanResult& plan,
                                Counts* counts) {

@@ -19,7 +19,7 @@ namespace xla {
 // Bytes of a value.
 using ShapeSizeFn = std::function<int64_t(const Shape&)>;
 
-// What counts as well formed. The numbers are those of invariants.def.
+// Definition of well-formed modules. The numbers are those of invariants.def.
 struct HloVerifierOpts {
   HloVerifierOpts&& MakeLayoutSensitive() { return WithLayoutSensitive(true); }
   HloVerifierOpts&& WithLayoutSensitive(bool layout_sensitive_p) {

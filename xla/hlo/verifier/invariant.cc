@@ -35,8 +35,8 @@ constexpr Invariant kAll[] = {
 #undef INVARIANT
 };
 
-// What callers match on: the graph itself and asynchronous chains are internal
-// matters, all else is the input's.
+// Status codes that callers match on: the graph itself and asynchronous chains
+// are internal matters, all else is the input's.
 absl::StatusCode CodeOf(Invariant invariant) {
   if (invariant == Invariant::V142) {
     return absl::StatusCode::kFailedPrecondition;

@@ -12,8 +12,8 @@
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/verifier/hlo_verifier.h"
 
-// What must hold between instructions, of computations and of the module.
-// Internal to this folder.
+// Rules between instructions, of computations and of the module. Internal to
+// this folder.
 
 namespace xla::verifier {
 
@@ -72,7 +72,7 @@ absl::Status CheckStructure(const HloModule& module);
 // V11, V18, V20, V21 and (by option) V22. O(calls + computations).
 absl::Status CheckCalls(const HloModule& module, const HloVerifierOpts& opts);
 
-// What instructions say about each other; fed with one instruction at a time.
+// Rules that involve several instructions; fed with one instruction at a time.
 class CommunicationCheck {
  public:
   // V137 to V140, V164 and V168, and notes channels.

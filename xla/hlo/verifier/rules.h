@@ -95,7 +95,7 @@ using Rule = absl::Status(const Context& context, const HloInstruction& inst);
 absl::Status CheckCounts(const HloInstruction& inst);
 // The rule of the instruction's opcode (verify_opcode.cc); needs CheckCounts.
 Rule CheckOpcodeRule;
-// What holds for instructions of all opcodes: V23, V40 to V46, V60, V119, V170.
+// Rules for instructions of all opcodes: V23, V40 to V46, V60, V119, V170.
 Rule CheckCommonRules;
 
 // --- Rules of opcodes, by file.

@@ -45,7 +45,7 @@ class ShapeVerifier : public DfsHloVisitorWithDefault {
   HloVerifierOpts opts_;
 };
 
-// What a target counts as well formed: options and rules.
+// A target's definition of well-formed shapes: options and rules.
 class TargetVerifierMetadata {
  public:
   TargetVerifierMetadata() = default;

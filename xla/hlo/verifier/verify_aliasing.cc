@@ -57,7 +57,7 @@ absl::Status CheckEntryLayout(const HloModule& module,
 
 namespace {
 
-// What a result must share with a parameter is in one memory.
+// A result and the parameter it must alias are in one memory space.
 absl::Status CheckMustAlias(const HloModule& module) {
   if (!module.config().has_entry_computation_layout()) return absl::OkStatus();
   const ComputationLayout& layout = module.config().entry_computation_layout();

@@ -56,8 +56,8 @@ bool IsCollective(const HloInstruction& inst) {
           HloCollectivePermuteInstruction::ClassOf(&inst));
 }
 
-// What is under way, by the text of the pairs: recvs without their sends, less
-// than 0, and sends without their recvs, more.
+// Transfers under way, by the text of their pairs: recvs without their sends,
+// less than 0, and sends without their recvs, more.
 using Balance = std::map<std::string, int64_t>;
 
 absl::Status Deadlock(const HloInstruction& inst, absl::string_view detail) {

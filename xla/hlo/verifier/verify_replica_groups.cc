@@ -33,8 +33,8 @@ absl::StatusOr<CollectiveOpGroupMode> GroupMode(const HloInstruction& inst) {
   return GetCollectiveOpGroupMode(inst.channel_id().has_value(), global);
 }
 
-// What the module says about its devices; one replica and one partition is also
-// what it counts when it says nothing.
+// The device counts of the module; one replica and one partition is also what
+// it counts when it says nothing.
 struct Devices {
   int64_t replicas = 1;
   int64_t partitions = 1;

@@ -35,7 +35,7 @@ bool IsTransfer(const Shape& shape) {
          shape.tuple_shapes(2).IsToken();
 }
 
-// What sends to the host may do without the context.
+// Sends to the host may omit the context.
 bool IsSent(const HloInstruction& inst, const Shape& shape) {
   return IsTransfer(shape) ||
          (Cast<HloSendRecvInstruction>(&inst)->is_host_transfer() &&
@@ -199,7 +199,8 @@ bool IsPrefix(const Context& context, const Shape& part, const Shape& whole) {
   });
 }
 
-// What the state shows are parts of what `callee` takes and gives.
+// The elements of the state are parts of the parameters and results of
+// `callee`.
 absl::Status CheckShown(const Context& context, Invariant invariant,
                         const HloInstruction& inst, const Shape& state,
                         const HloComputation& callee) {
@@ -336,7 +337,7 @@ absl::Status CheckAsyncUpdate(const Context& context,
                  "((operands), results, context) as operand and result",
                  IsAsyncState(before) ? inst.shape() : before);
   }
-  // What was bound before stays, what is bound here joins it.
+  // Earlier bindings stay; the ones made here are added.
   for (int i : {0, 1}) {
     if (!IsPrefix(context, before.tuple_shapes(i),
                   inst.shape().tuple_shapes(i))) {

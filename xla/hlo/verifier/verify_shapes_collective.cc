@@ -127,7 +127,7 @@ absl::Status CheckAllToAll(const Context& context, const HloInstruction& inst) {
                   absl::StrCat("expected ", parts, " operands, found ",
                                inst.operand_count()));
   }
-  // What arrives takes the place of what leaves.
+  // Received data takes the place of sent data.
   const Shape& first = inst.operand(0)->shape();
   for (const HloInstruction* operand : inst.operands()) {
     const Shape& shape = operand->shape();

@@ -293,7 +293,7 @@ absl::Status CheckDynamicUpdateSlice(const Context& context,
       operand, update, IndexShapes(inst, 2), ScalarIndicesAllowed(inst, 2));
   absl::Status status = context.Expect(Invariant::V80, inst, inferred);
   if (!status.ok()) return status;
-  // What is updated in place keeps its type, also while precision may change.
+  // Arrays updated in place keep their type, even if precision may change.
   if (inst.shape().element_type() != operand.element_type()) {
     return Broken(Invariant::V80, inst,
                   absl::StrCat("expected ", context.Str(operand), ", found ",
