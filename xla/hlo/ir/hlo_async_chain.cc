@@ -76,6 +76,12 @@ void AddStateSourcesOfParameter(const StatePlace& place,
 }
 
 // Places that the state may have come from, likelier ones first.
+//
+// The state of an asynchronous chain can pass through tuples, loops, calls and
+// conditionals between its links. A place is an instruction with the tuple
+// index of the state in its value; one step backwards or forwards maps a place
+// to neighbouring places, pushing or popping tuple indices. Searches are
+// depth-first over places and visit each once, so loops do not trap them.
 std::vector<StatePlace> StateSourcesOf(const StatePlace& place) {
   const HloInstruction* inst = place.inst;
   std::vector<StatePlace> sources;

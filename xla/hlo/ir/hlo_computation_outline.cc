@@ -83,6 +83,9 @@ HloInstruction* HloComputation::CreateCompositeCallInstruction(
   return call;
 }
 
+// Wraps the instruction into a computation of its own and replaces it by a
+// start and a done. Control dependencies are split: predecessors precede the
+// start, successors follow the done.
 absl::StatusOr<HloInstruction*> HloComputation::CreateAsyncInstructions(
     HloInstruction* instruction, absl::Span<const Shape> context_shapes,
     absl::string_view async_execution_thread, bool replace,

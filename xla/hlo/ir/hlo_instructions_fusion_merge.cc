@@ -86,6 +86,10 @@ void HloFusionInstruction::MergeFusionInstruction(
   ReplaceOperandByInner(instruction_to_merge, value);
 }
 
+// Three steps: clone the producer's body into this one; let operands that were
+// read from the producer refer to the clones; and make those outputs of the
+// producer that others read outputs of this fusion, redirecting the readers.
+// The producer is then removed with its get-tuple-elements.
 void HloFusionInstruction::MergeFusionInstructionIntoMultiOutput(
     HloFusionInstruction* producer, bool remove_computation) {
   CHECK(producer->parent() == parent());

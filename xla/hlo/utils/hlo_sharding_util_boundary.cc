@@ -110,6 +110,9 @@ absl::Status TakeLayout(absl::Span<const bool> flags, const Shape& canonical,
 
 }  // namespace
 
+// Batch and free dimensions follow the result, batch and contracting dimensions
+// the other operand. The result's suggestion comes first; the other operand's
+// is merged into it where compatible.
 HloSharding InferDotOperandSharding(const HloSharding* dot_sharding,
                                     const HloSharding* other_operand_sharding,
                                     int64_t operand_index,

@@ -244,6 +244,11 @@ std::optional<DimensionVector> ThroughUnitReshape(
   return inner;
 }
 
+// The dimension along which the value counts 0, 1, 2, ..., if it is an iota up
+// to data movement. `dims` maps the dimensions of the current instruction to
+// those of the value asked about; the walk follows broadcasts, transposes,
+// reshapes of size-1 dimensions, copies and parameters with equal arguments at
+// all calls.
 std::optional<int64_t> CountingDimension(const HloInstruction* at,
                                          const CallGraph* call_graph) {
   DimensionVector dims = OtherDims(at->shape().dimensions().size(), {});
@@ -363,6 +368,10 @@ std::optional<int64_t> IotaDimensionOfComponent(const HloInstruction& indices,
   return along;
 }
 
+// An index component that is an iota along an index dimension addresses element
+// i of an operand dimension for batch i: the two dimensions run in parallel and
+// can be sharded alike without communication, as if they were declared batching
+// dimensions.
 std::optional<GatherScatterDims> GetGatherScatterBatchParallelDims(
     const HloInstruction* operand, const HloInstruction* indices,
     absl::Span<const int64_t> slice_sizes, int64_t index_vector_dim,

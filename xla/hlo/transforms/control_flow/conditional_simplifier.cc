@@ -79,6 +79,8 @@ bool HoldsArraysOnly(const Shape& shape) {
   return absl::c_all_of(shape.tuple_shapes(), HoldsArraysOnly);
 }
 
+// Both branches will always run, so they may hold only instructions that fuse
+// into their readers, and few of them.
 bool MayBecomeSelect(const HloInstruction& conditional,
                      int64_t max_instructions) {
   if (conditional.branch_count() != 2 ||
@@ -236,6 +238,11 @@ absl::StatusOr<bool> DropUnreadOperands(HloInstruction* conditional) {
   return changed;
 }
 
+// Tries the strongest rewrite first: a branch that is always taken is inlined;
+// two cheap branches are both computed and joined by selects, which lets them
+// fuse with their surroundings; a conditional that remains loses its unread
+// results and operands. All of them need branch computations without other
+// callers, since these are edited in place.
 absl::StatusOr<bool> Simplify(const ConditionalSimplifierOptions& options,
                               HloInstruction* conditional) {
   if (!OwnsBranches(*conditional)) return false;

@@ -16,6 +16,9 @@ namespace {
 
 using remat_plan::LoopState;
 
+// Replaces reads of an invariant element whose initial value is a constant by a
+// copy of the constant inside the loop, where simplification can use it. The
+// element itself stays; other passes remove it once it is unread.
 class Sinker {
  public:
   explicit Sinker(const WhileLoopConstantSinkingOptions& options)

@@ -74,6 +74,13 @@ int64_t OperandBytes(const HloInstruction& inst) {
 }
 
 // One loop: what is invariant in its body, and the values that leave it.
+//
+// An instruction is invariant if all its operands are: constants, invariant
+// elements of the state, or invariant instructions. One pass in post order
+// finds all of them. Those that pay are recomputed in front of the loop and
+// carried through it as new invariant elements; an instruction that only feeds
+// others that move is not carried itself, which is why they are visited from
+// the last to the first.
 class InvariantCode {
  public:
   InvariantCode(const WhileLoopInvariantCodeMotionOptions& options,
@@ -127,6 +134,9 @@ class InvariantCode {
     return true;
   }
 
+  // Moving an instruction out saves its work in all trips but one, but its
+  // value then occupies memory during the whole loop. Values much larger than
+  // their operands stay inside.
   bool Pays(const HloInstruction& inst) const {
     if (!varies_.at(&inst)) return false;
     const int64_t bytes = ShapeUtil::ByteSizeOf(inst.shape(), 8);

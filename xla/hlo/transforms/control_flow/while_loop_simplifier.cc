@@ -80,6 +80,9 @@ absl::StatusOr<bool> ForwardInvariants(HloInstruction* loop) {
 }
 
 // Whether elements i and j, equal at the start of a trip, are so at its end.
+//
+// The inductive step of a proof: with equal initial values, the two elements
+// are equal in every trip.
 bool StayEqual(const LoopState& state, int64_t i, int64_t j) {
   if (state.IsInvariant(i) && state.IsInvariant(j)) return true;
   const HloInstruction* a = state.body_root()->operand(i);
