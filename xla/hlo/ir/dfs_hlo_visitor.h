@@ -99,7 +99,7 @@ class DfsHloVisitorBase {
   virtual bool ShouldProcessNode(HloInstructionPtr hlo) { return true; }
 
  protected:
-  // What handlers that nobody overrides do in the end.
+  // The default of handlers that are not overridden.
   virtual absl::Status HandleUnclassified(HloInstructionPtr hlo);
 
  private:

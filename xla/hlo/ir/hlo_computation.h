@@ -556,7 +556,7 @@ class HloComputation {
   static absl::Status RelayControlDependencies(HloInstruction* old_instruction,
                                                HloInstruction* new_instruction);
 
-  // Of the root and what it depends on, without callees.
+  // A hash of the root and its transitive operands, without callees.
   size_t StructuralHash() const;
 
   bool EqualInternal(const HloComputation& other, bool is_layout_sensitive,

@@ -13,8 +13,8 @@ namespace xla {
 
 class HloInstruction;
 
-// What a kDomain instruction separates: an attribute that differs between its
-// operand side and its user side, for instance a sharding.
+// The attribute that a kDomain instruction separates: an attribute that differs
+// between its operand side and its user side, for instance a sharding.
 class DomainMetadata {
  public:
   // A connected region of instructions bounded by kDomain instructions.

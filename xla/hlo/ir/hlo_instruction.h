@@ -1022,8 +1022,8 @@ class HloInstruction {
   bool IsCrossReplicaAllReduce() const;
   // An element of operand i may be read more than once.
   bool ReusesOperandElements(int64_t i) const;
-  // Of copy, broadcast, transpose and the like: the operand dimension that
-  // result dimension `output_dim_idx` runs along, if there is one.
+  // For copy, broadcast, transpose and similar: the operand dimension that
+  // corresponds to result dimension `output_dim_idx`, if there is one.
   std::optional<int64_t> MapUnaryOutputDimToOperandDim(
       int64_t output_dim_idx) const;
   // For a reshape that only adds or drops dimensions of size 1: which.
@@ -1356,10 +1356,11 @@ class HloInstruction {
   // counterparts, async-update and async-done.
   bool IsAsyncProducer() const;
   bool IsAsyncConsumer() const;
-  // Of any opcode that is a start or a done: all-gather-start, copy-done...
+  // Whether any kind of asynchronous pair starts or ends here: async-start,
+  // all-gather-start, copy-done...
   bool IsAsyncStart() const;
   bool IsAsyncDone() const;
-  // Of all computations called, directly or not.
+  // Sets the thread of all called computations, direct and indirect.
   void set_called_computations_execution_thread(
       absl::string_view async_execution_thread);
 
@@ -1463,7 +1464,7 @@ class HloInstruction {
   void AddUser(HloInstruction* user) { users_.AddUser(user); }
   void RemoveUser(HloInstruction* user) { users_.RemoveUser(user); }
 
-  // What most instructions do not have.
+  // Attributes that most instructions do not have.
   struct Rare {
     PtrVec<HloComputation*> called_computations;
     PtrVec<HloInstruction*> control_predecessors;

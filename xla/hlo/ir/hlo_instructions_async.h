@@ -62,11 +62,11 @@ class HloAsyncInstruction : public HloInstruction {
   std::vector<HloAsyncInstruction*> GetAsyncChain() const;
   // The link whose state operand 0 is; null for a start.
   HloAsyncInstruction* async_chain_previous() const;
-  // What the link binds to parameters: operands of a start, and those of an
-  // update after the state.
+  // Arguments that the link binds to parameters: operands of a start, and those
+  // of an update after the state.
   absl::Span<HloInstruction* const> bound_operands() const;
 
-  // Of the wrapped computation.
+  // Whether the wrapped computation has a side effect.
   bool HasSideEffect() const;
   // After the shape of this link changed, or of a bound operand: later updates
   // show the operands bound so far and the output that the link before shows,

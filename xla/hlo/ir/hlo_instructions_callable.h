@@ -74,7 +74,7 @@ class HloCallableInstruction : public HloInstruction, public HloAliasible {
   // There must be exactly one.
   HloComputation* called_computation() const;
   HloInstruction* called_computation_root() const;
-  // Of the computations and all they call.
+  // Sets the thread of the called computations and of everything they call.
   void RecursivelySetComputationsThreadName(absl::string_view execution_thread);
   // The frontend attributes that make a call a composite.
   static FrontendAttributes BuildFrontendAttributesForComposite(

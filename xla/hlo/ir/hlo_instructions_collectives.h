@@ -159,7 +159,8 @@ class HloCollectiveInstruction : public HloChannelInstruction {
   }
   // The layouts of operands and result must stay: other modules rely on them.
   bool constrain_layout() const { return constrain_layout_; }
-  // Of collectives over partitions, where the value of the id has no meaning.
+  // The channel id of collectives over partitions, where its value is
+  // arbitrary.
   static int64_t GetDefaultChannelId() { return 1; }
   void ToProto(HloInstructionProto* proto) const override;
   static bool ClassOf(const HloInstruction* hlo);

@@ -1,7 +1,7 @@
 #ifndef XLA_HLO_IR_HLO_INSTRUCTIONS_INTERNAL_H_
 #define XLA_HLO_IR_HLO_INSTRUCTIONS_INTERNAL_H_
 
-// What the files of the instruction classes share.
+// Shared by the files of the instruction classes.
 
 #include "xla/hlo/ir/hlo_instruction.h"
 

@@ -61,7 +61,8 @@ class HloScanInstruction : public HloDimensionsInstruction {
                      HloComputation* to_apply, int64_t scan_dimension,
                      bool is_reverse, TriState is_associative);
   int64_t scan_dimension() const { return dimensions_[0]; }
-  // Of the inputs, or else of the outputs; an error if there is neither.
+  // The scan dimension's size in the inputs, or in the outputs if there are no
+  // inputs; an error if there is neither.
   absl::StatusOr<int64_t> GetScanDimSize() const;
   bool is_reverse() const { return is_reverse_; }
   TriState is_associative() const { return is_associative_; }

@@ -30,8 +30,8 @@ using LayoutCanonicalizationCallback =
     std::function<absl::StatusOr<std::pair<std::vector<Shape>, Shape>>(
         const HloModule& module)>;
 
-// What goes along with a module without being tied to its computations: the
-// part of HloModule that a clone simply copies.
+// Attributes of a module that are not tied to its computations: the part of
+// HloModule that a clone simply copies.
 class HloModuleAttributes {
  public:
   // Not inline, like other members with containers: nearly every file would

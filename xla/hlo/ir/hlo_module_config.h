@@ -92,7 +92,7 @@ class HloModuleConfig {
     return debug_options_.xla_cpu_enable_xprof_traceme();
   }
 
-  // Of random number generation; 0 lets the run choose.
+  // The seed of random number generation; 0 lets the runtime choose.
   void set_seed(uint64_t seed) { seed_ = seed; }
   uint64_t seed() const { return seed_; }
 

@@ -59,7 +59,7 @@ struct HloStackFrame {
   }
 };
 
-// What happened to a module: one record per pass, and ids that link modules
+// The history of a module: one record per pass, and ids that link modules
 // before and after partitioning. Passes nest (pipelines): the current pass is
 // the innermost running one.
 class HloModuleMetadata {

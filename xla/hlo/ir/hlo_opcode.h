@@ -12,7 +12,8 @@
 
 namespace xla {
 
-// What an instruction does. The table in hlo_opcode.def is the only list.
+// The operation of an instruction. The table in hlo_opcode.def is the only
+// list.
 enum class HloOpcode : uint8_t {
 #define XLA_DECLARE_ENUM(enumerator, ...) enumerator,
   HLO_OPCODE_LIST(XLA_DECLARE_ENUM)
@@ -63,7 +64,7 @@ bool HloOpcodeIsElementwiseUnary(HloOpcode opcode);
 bool HloOpcodeIsElementwiseBinary(HloOpcode opcode);
 bool HloOpcodeIsElementwise(HloOpcode opcode);
 
-// Computes a transcendental or algebraic function, dear on every device.
+// Computes a transcendental or algebraic function, expensive on every device.
 bool HloOpcodeIsTranscendental(HloOpcode opcode);
 
 // Has a side effect whatever its attributes say.

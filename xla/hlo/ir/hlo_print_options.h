@@ -43,8 +43,9 @@ class HloPrintOptions {
 
   HloPrintOptions() = default;
 
-  // What ToString() of an instruction or a computation uses. Array constants of
-  // more than ten elements, and all tuple constants, are elided (`{...}`).
+  // The options used by ToString() of an instruction or a computation. Array
+  // constants of more than ten elements, and all tuple constants, are elided
+  // (`{...}`).
   static const HloPrintOptions& Default() {
     static const HloPrintOptions* const options = new HloPrintOptions();
     return *options;

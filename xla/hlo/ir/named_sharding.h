@@ -182,7 +182,7 @@ class NamedSharding {
   static NamedSharding FromProto(const NamedShardingProto& proto);
 
  private:
-  // What the words `manual` and `unreduced` say of a mesh without axes.
+  // The meaning of `manual` and `unreduced` for a mesh without axes.
   enum class Whole : uint8_t { kNone, kManual, kUnreduced };
 
   NamedSharding() = default;

@@ -161,7 +161,7 @@ class TileAssignment {
   }
   int64_t operator()(absl::Span<const int64_t> indexes) const;
 
-  // Where `device` stands; CHECK-fails when it stands nowhere.
+  // The position of `device`; CHECK-fails if it is not in the assignment.
   std::vector<int64_t> index_for(int64_t device) const;
   // True if some element is `device`.
   bool contains(int64_t device) const;

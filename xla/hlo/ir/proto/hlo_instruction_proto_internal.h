@@ -18,7 +18,7 @@
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 
-// What the conversions of instructions to and from protos share. Not for use
+// Shared by the conversions of instructions to and from protos. Not for use
 // elsewhere.
 
 namespace xla {

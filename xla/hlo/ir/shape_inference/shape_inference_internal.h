@@ -14,7 +14,7 @@
 #include "xla/shape.h"
 #include "xla/xla_data.pb.h"
 
-// What the parts of ShapeInference share; for its own files only.
+// Shared by the parts of ShapeInference; for its own files only.
 
 namespace xla::shape_inference_internal {
 

@@ -6,7 +6,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 
-// What the parts of tile assignments share; for their own files only.
+// Shared by the parts of tile assignments; for their own files only.
 
 namespace xla::tile_assignment_internal {
 

@@ -16,7 +16,7 @@
 #include "xla/printer.h"
 #include "xla/service/hlo.pb.h"
 
-// What the printers of instructions, computations and modules share. Not for
+// Shared by the printers of instructions, computations and modules. Not for
 // use elsewhere.
 
 namespace xla {
