@@ -43,7 +43,7 @@ class AliasInfo {
   std::vector<InPlacePair> GetInPlaceInputOutputPairs(
       const HloInstruction* user) const;
 
-  // Whether the output may be put where the operand is, if nobody needs the
+  // Whether the output may be put where the operand is, if nothing needs the
   // operand afterwards; nullopt leaves it to the rules of
   // HloDataflowAnalysis::CanShareOperandBufferWithUser. `operand` is an operand
   // of `user`.

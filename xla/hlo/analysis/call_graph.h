@@ -76,7 +76,7 @@ class CallGraphNode {
 
   CallContext context() const { return context_; }
 
-  // Calls on the longest chain from a computation that nobody calls.
+  // Calls on the longest chain from a computation that nothing calls.
   int depth() const { return depth_; }
 
   absl::string_view ToString() const { return computation_->name(); }

@@ -17,7 +17,7 @@ namespace se = ::stream_executor;  // NOLINT(misc-unused-alias-decls)
 
 namespace gpu {
 
-// What GPU kernels and collectives may write over their operands.
+// In-place rules for GPU kernels and collectives.
 //
 //   f = s32[8] fusion(x), kind=kLoop     x is f32[8], the fusion converts it:
 //   → f may be where x is

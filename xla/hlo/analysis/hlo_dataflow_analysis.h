@@ -119,13 +119,13 @@ class HloDataflowAnalysis {
 
   // Whether `user`, which has `operand` as operand, surely does not read what
   // the operand holds at `index`: it only passes it on, or is a loop fusion
-  // whose parameter nobody reads there.
+  // whose parameter nothing reads there.
   bool DoesNotUseOperandBuffer(const HloInstruction* operand,
                                const ShapeIndex& index,
                                const HloInstruction* user) const;
 
   // Whether the output of `user` at `user_index` may be written where the value
-  // of its operand is, given that nobody needs the operand afterwards. No for
+  // of its operand is, given that nothing needs the operand afterwards. No for
   // constants; yes where alias_info says that they must; then what the backend
   // says; else shapes must be equal and `user` must read each element before it
   // writes it: elementwise instructions, fusions of such, add(dot, x) output

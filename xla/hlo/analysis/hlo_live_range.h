@@ -37,7 +37,7 @@ namespace xla {
 //
 // Ends: the last use. A call is no use of its operands, what it calls is; a
 // while uses them until its body starts, an asynchronous start until it is done
-// (its tuple hands them on). Starts: parameters when their computation starts.
+// (its tuple passes them on). Starts: parameters when their computation starts.
 // What an asynchronous computation, or what it calls, defines lives until the
 // chain is done: it runs beside everything that its caller does meanwhile.
 // Entry parameters that no output is aliased to live to the end of the module.
@@ -66,9 +66,10 @@ class HloLiveRange {
     }
   };
 
-  // Of `computation`; with module_scoped_analysis also of what it calls. The
-  // alias analysis must be of the same module, as it is now. InvalidArgument,
-  // naming the instruction, for a sequence that misses or repeats one.
+  // Computes the live ranges of `computation`, and with module_scoped_analysis
+  // also those of the computations it calls. The alias analysis must describe
+  // the module in its current state. InvalidArgument, naming the instruction,
+  // for a sequence that misses or repeats one.
   static absl::StatusOr<std::unique_ptr<HloLiveRange>> Run(
       const HloSchedule& schedule, const HloAliasAnalysis& alias_analysis,
       const HloComputation* computation, bool module_scoped_analysis = true);
@@ -84,7 +85,7 @@ class HloLiveRange {
   const absl::flat_hash_map<const HloInstruction*, LogicalTime>&
   instruction_schedule() const;
 
-  // Of all values that are defined on the line.
+  // The live ranges of all values defined on the line.
   const absl::flat_hash_map<const HloValue*, TimeBound>& buffer_live_ranges()
       const {
     return buffer_live_ranges_;
@@ -145,7 +146,7 @@ class HloLiveRange {
   // Parts of entry parameters, by number and index.
   absl::flat_hash_set<std::pair<int64_t, ShapeIndex>> aliased_parameters_;
   HloInstructionSequence flattened_instruction_sequence_;
-  // Of what is on the line.
+  // Slots for the instructions on the line.
   InstructionSlots slots_;
   std::vector<LogicalTime> times_;
   // By time: when the asynchronous call is done that runs the instruction; -1

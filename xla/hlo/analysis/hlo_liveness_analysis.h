@@ -42,7 +42,7 @@ class HloLivenessAnalysis {
               const ShapeIndex& shape_index) const;
 
  private:
-  // Of values that are tuples: which of their subshapes are live.
+  // For tuple values: which subshapes are live.
   using HloIndexMap = absl::flat_hash_map<const HloInstruction*,
                                           std::unique_ptr<ShapeTree<bool>>>;
 

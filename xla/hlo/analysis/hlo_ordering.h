@@ -39,7 +39,7 @@ class HloOrdering {
       : module_(module), call_graph_(CallGraph::Build(module)) {}
   virtual ~HloOrdering() = default;
 
-  // How a stands to b.
+  // How a is ordered relative to b.
   enum class ExecutionConstraint {
     // The same instruction, or a link of an asynchronous chain and what the
     // chain wraps.

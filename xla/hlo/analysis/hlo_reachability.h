@@ -109,7 +109,7 @@ class HloReachabilityMap {
       size_t max_dense_bytes = kMaxDenseBytes);
 
   // `instruction` is reached from itself and from what reaches one of `inputs`,
-  // and from nothing else. Returns whether that is news. Instructions that it
+  // and from nothing else. Returns whether that is new. Instructions that it
   // reaches do not follow in dense form.
   bool SetReachabilityToUnion(absl::Span<const HloInstruction* const> inputs,
                               const HloInstruction* instruction);
@@ -224,7 +224,7 @@ class HloReachabilityMap {
   // Ascending along edges unless they are stale.
   mutable std::vector<int32_t> ranks_;
   mutable bool ranks_are_stale_ = false;
-  // Of the graph as it is, by rank; else nothing.
+  // Labels by rank; present only while they match the current graph.
   mutable std::optional<ReachabilityLabels> labels_;
   // By queries, since the last update.
   mutable size_t steps_walked_ = 0;

@@ -15,14 +15,14 @@
 
 namespace xla {
 
-// What condition and body of a while compute on integer scalars, in terms of
-// the elements of its state.
+// The computation of condition and body of a while on integer scalars, in terms
+// of the elements of its state.
 //
 //   body: root{0} = add(get-tuple-element(p), index=0; constant(1))
 //   → the next value of element {0} is {0} + 1
 //
 // Follows values through tuples, copies, calls, fusions and, where the state
-// hands an element on unchanged, out of the loop to its initial value, to
+// passes an element on unchanged, out of the loop to its initial value, to
 // callers and outer loops. Gives up (nullopt) beyond a depth of 64 steps.
 class LoopExpressions {
  public:

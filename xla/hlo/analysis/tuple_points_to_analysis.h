@@ -230,7 +230,7 @@ class TuplePointsToAnalysis {
 
   // Whether `user`, which has `operand` as operand, surely does not read the
   // buffer at `index` of it: a get-tuple-element reads only {}; a loop fusion
-  // reads nothing of a parameter that nobody inside uses but such users.
+  // reads nothing of a parameter that nothing inside uses but such users.
   bool DoesNotUseOperandBuffer(const HloInstruction* operand,
                                const ShapeIndex& index,
                                const HloInstruction* user) const;

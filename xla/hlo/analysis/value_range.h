@@ -50,8 +50,8 @@ class ConstantValue {
   bool is_signed_;
 };
 
-// What an integer may be: min, min + step, ..., max. The maximum or the step
-// may be unknown. Linear: it takes these values one after the other.
+// The possible values of an integer: min, min + step, ..., max. The maximum or
+// the step may be unknown. Linear: it takes these values one after the other.
 class Range {
  public:
   // Unknown: no values.

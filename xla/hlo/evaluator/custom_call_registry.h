@@ -15,7 +15,7 @@
 namespace xla {
 namespace evaluator {
 
-// What custom calls mean, by target.
+// Implementations of custom calls, by target.
 class CustomCallRegistry {
  public:
   using Handler = std::function<absl::StatusOr<Value>(

@@ -122,7 +122,7 @@ class Device {
   RandomState& random_state() { return random_state_; }
 
  private:
-  // What becomes of the result of a frame.
+  // Destination of the result of a frame.
   enum class Role { kEntry, kCall, kCondition, kBody, kAsync };
   struct Frame {
     const ComputationPlan* plan;
@@ -130,8 +130,8 @@ class Device {
     std::vector<Value> arguments;
     std::vector<Value> slots;
     int32_t next = 0;
-    // Of the current step: a while loop's state and trips, or operands of an
-    // async computation.
+    // State of the current step: a while loop's state and trips, or the
+    // operands of an async computation.
     Value held;
     int64_t trips = 0;
   };

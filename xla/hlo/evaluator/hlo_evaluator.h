@@ -143,7 +143,7 @@ class HloEvaluator {
   void set_max_steps(int64_t max_steps) { max_steps_ = max_steps; }
   void set_memory_limit_bytes(int64_t bytes) { memory_limit_bytes_ = bytes; }
   void set_seed(uint64_t seed) { seed_ = seed; }
-  // Of the last evaluation.
+  // Figures of the last evaluation.
   int64_t steps() const { return steps_; }
   int64_t peak_bytes() const { return peak_bytes_; }
 

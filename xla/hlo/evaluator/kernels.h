@@ -19,7 +19,7 @@
 namespace xla {
 namespace evaluator {
 
-// What a kernel gets beside the operands: limits, seeds, and the device for
+// Context of a kernel besides the operands: limits, seeds, and the device for
 // computations to apply that are no lane programs.
 struct KernelContext {
   Device& device;

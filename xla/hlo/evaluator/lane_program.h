@@ -37,9 +37,10 @@ class LaneProgram {
     HloOpcode opcode;
   };
 
-  // Of a computation all of whose parameters and results are scalars (the root
-  // may be a flat tuple) and all of whose instructions are element-wise, moves
-  // of scalars, or calls and fusions of such. Null for others.
+  // Compiles a computation whose parameters and results are all scalars (the
+  // root may be a flat tuple) and whose instructions are all element-wise,
+  // moves of scalars, or calls and fusions of such. Null for other
+  // computations.
   static std::unique_ptr<LaneProgram> Compile(
       const HloComputation* computation);
   // The same for one trip of a loop over arrays: of a computation whose arrays
@@ -49,7 +50,7 @@ class LaneProgram {
   // ones.
   static std::unique_ptr<LaneProgram> CompileLoop(
       const HloComputation* computation);
-  // Of one element-wise instruction whose operands are the inputs.
+  // Compiles one element-wise instruction, whose operands are the inputs.
   // Unimplemented, naming opcode and type, if there is no such operation.
   static absl::StatusOr<LaneProgram> CompileInstruction(
       const HloInstruction* instruction);

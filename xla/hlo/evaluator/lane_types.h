@@ -56,7 +56,7 @@ void BinaryLoop(const void* const* in, void* out, int64_t n,
   for (int64_t i = 0; i < n; ++i) r[i] = Op::Apply(a[i], b[i]);
 }
 
-// Of operations that depend on the width of the integer type.
+// For operations that depend on the width of the integer type.
 template <typename Op, typename T>
 void WidthUnaryLoop(const void* const* in, void* out, int64_t n,
                     const LaneParams& params) {

@@ -43,7 +43,7 @@ void StoreLanes(PrimitiveType type, const void* lanes, int64_t n,
 // Brings lanes to values that the type has: wraps or rounds to nearest even.
 void RoundLanes(PrimitiveType type, void* lanes, int64_t n);
 
-// What an operation needs beside its operands.
+// Parameters of an operation besides its operands.
 struct LaneParams {
   PrimitiveType from = PRIMITIVE_TYPE_INVALID;  // Type of operand 0.
   PrimitiveType to = PRIMITIVE_TYPE_INVALID;    // Type of the result.

@@ -15,10 +15,10 @@
 namespace xla {
 namespace evaluator {
 
-// What the evaluator needs to know about a computation to run it: the live
-// instructions in order, and where each value is used last, so that memory is
-// bounded by live values. An instruction is live if the root or an instruction
-// with a side effect depends on it.
+// A computation prepared for evaluation: the live instructions in order, and
+// where each value is used last, so that memory is bounded by live values. An
+// instruction is live if the root or an instruction with a side effect depends
+// on it.
 struct ComputationPlan {
   struct Operand {
     // A slot holds the value of the step of that number.
@@ -31,7 +31,7 @@ struct ComputationPlan {
     std::vector<Operand> operands;
     // Nobody reads the result.
     bool dead = false;
-    // Of a get-tuple-element: nobody reads that element of the tuple later.
+    // For a get-tuple-element: nothing reads that tuple element later.
     bool takes_element = false;
   };
   const HloComputation* computation = nullptr;
@@ -53,7 +53,8 @@ class Program {
   const LaneProgram* LanesFor(const HloComputation* computation);
   // Null if the computation is no loop over elements: LaneProgram::CompileLoop.
   const LaneProgram* LoopFor(const HloComputation* computation);
-  // Of an element-wise instruction; errors as of CompileInstruction.
+  // The program of an element-wise instruction; errors as in
+  // CompileInstruction.
   absl::StatusOr<const LaneProgram*> LanesFor(
       const HloInstruction* instruction);
 

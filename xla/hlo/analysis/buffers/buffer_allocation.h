@@ -179,7 +179,7 @@ class BufferAllocation {
   const std::vector<HeapSimulatorTrace>& HeapTraces() const {
     return heap_traces_;
   }
-  // Of scratch memory: the values that are live when it holds most, by id.
+  // The values of scratch memory that are live at its peak, by id.
   const std::vector<const HloValue*>& PeakMemoryLogicalBuffers() const {
     return peak_buffers_;
   }

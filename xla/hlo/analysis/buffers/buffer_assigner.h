@@ -133,8 +133,8 @@ class BufferAssigner {
                                                BufferValue::Color to_color);
   // Fixes the colours that values have by their layouts; 0 for tuples.
   static Colorer DefaultColorer();
-  // What OpenXLA calls FAST_MERGE for computations without ordering. Both must
-  // outlive the result.
+  // OpenXLA's FAST_MERGE for computations without ordering. Both must outlive
+  // the result.
   static std::unique_ptr<BufferAllocationsManagerForComputationsWithoutOrdering>
   CreateFastMergeManagerForTest(BufferAssignment* assignment,
                                 BufferAssigner* assigner);
@@ -166,7 +166,7 @@ class BufferAssigner {
                                          const HloBuffer& buffer,
                                          BufferAssignment* assignment);
 
-  // What allocations of the colour leave of its limit, in bytes; INT64_MAX
+  // The rest of the colour's limit beyond its allocations, in bytes; INT64_MAX
   // without one.
   int64_t GetMemoryLimit(const BufferAssignment& assignment,
                          BufferValue::Color color) const;

@@ -33,7 +33,7 @@ class BufferAssignerTestBase : public ::testing::Test {
     module_ = *std::move(module);
   }
 
-  // Of the module parsed last: as scheduled, or without an order.
+  // Assigns the last parsed module, with its schedule if it has one.
   absl::Status TryAssign(BufferAssigner::Options options = {},
                          int64_t alignment = 16) {
     std::unique_ptr<HloOrdering> ordering;

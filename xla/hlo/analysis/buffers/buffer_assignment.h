@@ -68,7 +68,7 @@ class BufferAssignment {
   const BufferAllocation& GetAllocation(BufferAllocation::Index index) const {
     return allocations_[index];
   }
-  // Of scratch memory, in bytes.
+  // Bytes of scratch memory.
   int64_t temp_allocation_total_size() const {
     return stats_.preallocated_temp_allocation_bytes;
   }

@@ -14,13 +14,13 @@
 
 namespace xla::memory_space_assignment {
 
-// Places that are decided before buffer assignment runs, by whoever plans a
+// Places that are decided before buffer assignment runs, by a pass that plans a
 // memory space by hand, say a scratchpad. Buffer assignment makes one
 // allocation for each memory space named here and takes the offsets as they
 // are.
 class PresetAssignments {
  public:
-  // Of one memory space.
+  // Facts about one memory space.
   struct AssignmentInformation {
     int64_t size = 0;  // bytes
     HeapSimulatorTrace heap_trace;

@@ -14,8 +14,9 @@
 
 namespace xla {
 
-// What packs temporaries as the options say. `alignment`, `memory_limit`
-// (INT64_MAX: none) and `max_block_size` (0: the heap is one block) in bytes.
+// The packing algorithm for temporaries that the options select. `alignment`,
+// `memory_limit` (INT64_MAX: none) and `max_block_size` (0: the heap is one
+// block) in bytes.
 std::unique_ptr<HeapAlgorithm<HloValue>> MakeTempHeap(
     const BufferAssigner::Options& options, int64_t alignment,
     int64_t memory_limit, uint64_t max_block_size);

@@ -16,7 +16,7 @@
 
 namespace xla {
 
-// What allocations hold, for the question whether another value can be there
+// The contents of allocations, for deciding whether another value can be there
 // where no order of the instructions is known.
 //
 //   a = op(p); b = op(a); c = op(b); d = op(p)
@@ -61,7 +61,7 @@ class ValueChains {
     std::vector<const HloValue*> others;
   };
 
-  // What is known of a value.
+  // Facts about a value.
   struct Facts {
     const HloValue* value = nullptr;
     // The computation that a plain value lives in; else null.
@@ -70,7 +70,8 @@ class ValueChains {
   };
 
   static const HloComputation* HomeOf(const HloValue& value);
-  // Of the last value asked for they are remembered: it is tried many times.
+  // Caches the facts of the last value, which is usually tried many times in a
+  // row.
   const Facts& FactsOf(const HloValue& value);
   bool Conflicts(const HloValue& value, const HloValue& held, int64_t* budget);
   // A plain value into a chain of its home.

@@ -25,7 +25,7 @@ struct CollectiveUse {
   CollectiveKind kind;
   // How often it runs: the product of the trips of the loops that it is in.
   double runs = 1;
-  // Of one run, by rings (see mesh_cost.h).
+  // The cost of one run on rings (see mesh_cost.h).
   CollectiveCost cost;
 };
 

@@ -94,8 +94,8 @@ struct DeviceInterconnectInfo {
 
 // What a GPU is made of: a plain record, with the units that its name or the
 // comment says. "Core" is a streaming multiprocessor or compute unit. Sizes are
-// bytes, bandwidths bytes per second, limits counts. Fields that nobody set are
-// 0 or empty.
+// bytes, bandwidths bytes per second, limits counts. Unset fields are 0 or
+// empty.
 //
 // gpu_devices.h has the descriptions of known devices.
 class DeviceDescription {
@@ -185,7 +185,8 @@ class DeviceDescription {
     matrix_unit_ = std::move(description);
   }
 
-  // Of another vendor's device: a capability that no device has.
+  // For a device of another vendor these return a capability that no device
+  // has.
   CudaComputeCapability cuda_compute_capability() const;
   RocmComputeCapability rocm_compute_capability() const;
   OneAPIComputeCapability oneapi_compute_capability() const;

@@ -185,7 +185,7 @@ class HloCostAnalysis : public ConstDfsHloVisitor {
 
   int64_t GetShapeSize(const Shape& shape) const;
 
-  // Of all that was visited.
+  // Totals over everything visited.
   double flop_count() const { return properties_sum_.flops; }
   double transcendental_count() const {
     return properties_sum_.transcendentals;
@@ -197,8 +197,9 @@ class HloCostAnalysis : public ConstDfsHloVisitor {
     return std::as_const(properties_sum_)[key];
   }
 
-  // Of one instruction, wherever it is; 0 if it was not visited. In a fusion,
-  // bytes are those that it would move by itself.
+  // Figures of one instruction, in any computation; 0 if it was not visited.
+  // Inside a fusion, bytes are those that the instruction would move if it were
+  // a kernel of its own.
   Properties properties(const HloInstruction& hlo) const;
   int64_t flop_count(const HloInstruction& hlo) const;
   int64_t transcendental_count(const HloInstruction& hlo) const;

@@ -23,8 +23,8 @@ enum class CollectiveKind {
   kCollectiveBroadcast,
 };
 
-// Of synchronous collectives and of the starts of asynchronous ones; nothing
-// for other opcodes.
+// The kind of a synchronous collective or of the start of an asynchronous one;
+// nullopt for other opcodes.
 std::optional<CollectiveKind> CollectiveKindOf(HloOpcode opcode);
 
 // "all-gather", "reduce-scatter", ...
@@ -84,17 +84,17 @@ class MeshCost {
   // Ids beyond the mesh (other replicas of it) extend along every axis.
   uint64_t AxesOf(absl::Span<const int64_t> devices) const;
 
-  // Of one collective in groups of `group_size` devices along `axes`.
+  // The cost of one collective in groups of `group_size` devices along `axes`.
   CollectiveCost Cost(CollectiveKind kind, int64_t group_size, double bytes,
                       uint64_t axes) const;
   // The same; the axes are those of the group.
   CollectiveCost Cost(CollectiveKind kind, absl::Span<const int64_t> group,
                       double bytes) const;
 
-  // Of an instruction: synchronous collectives, and the start of asynchronous
-  // ones; everything else costs nothing. Replicas and partitions are those of
-  // the module's configuration, and the most expensive group counts.
-  // InvalidArgument for groups and pairs that do not fit these.
+  // The cost of an instruction. Synchronous collectives and the starts of
+  // asynchronous ones cost something; everything else is free. Replica and
+  // partition counts come from the module's config, and the most expensive
+  // group counts. InvalidArgument if groups or pairs do not match those counts.
   absl::StatusOr<CollectiveCost> Cost(const HloInstruction& inst) const;
 
  private:

@@ -120,7 +120,7 @@ class GlobalDecreasingSizeBestFitHeap
 
   absl::StatusOr<Result> Finish() override;
 
-  // What kSpatial compares by.
+  // The comparison used by kSpatial.
   BufferIntervalCompare GetSpatialBufferIntervalCompare() const;
 
  protected:
@@ -153,7 +153,7 @@ class GlobalDecreasingSizeBestFitHeap
   BufferIntervalTree interval_tree_;
 
  private:
-  // What to sort by.
+  // The sort key.
   struct Key {
     int64_t first, second, third;
   };

@@ -17,8 +17,8 @@ namespace xla {
 //   {2, 0, 1}: the slice of the lowest offset starts last, the middle one
 //   first: elements are ranks of start times
 //
-// Of permutations that cannot be told apart, because start times are equal,
-// only the first is given.
+// Permutations that equal start times make indistinguishable are given once,
+// the first of them.
 class SliceTimePermutationIterator {
  public:
   enum class Ty {

@@ -10,7 +10,8 @@
 
 namespace xla::packing {
 
-// What an order of items looks at first, then at equality; largest first.
+// The first sort key of an order of items, then the tie-breakers; largest
+// first.
 enum class OrderKey {
   kLoad,      // of the item's fullest section
   kDuration,  // time units live

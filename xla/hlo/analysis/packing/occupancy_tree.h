@@ -33,8 +33,8 @@ class OccupancyTree {
   // `range` and `extent` must not be empty.
   void Add(const SectionRange& range, const Extent& extent);
 
-  // What is taken in some section of some of the ranges, ascending; valid until
-  // the next call.
+  // Intervals taken in some section of some of the ranges, ascending; valid
+  // until the next call.
   const Extents& TakenDuring(absl::Span<const SectionRange> ranges);
 
  private:

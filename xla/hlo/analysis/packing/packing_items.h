@@ -16,7 +16,7 @@ struct SectionRange {
   int hi = 0;
 };
 
-// What gets one offset: a buffer, or the buffers of a colocation group.
+// A unit that gets one offset: a buffer, or the buffers of a colocation group.
 struct PackingItem {
   int64_t size = 0;                             // in units
   int64_t alignment = 1;                        // in units

@@ -28,7 +28,7 @@ struct HostQueues {
   std::map<int64_t, std::vector<Value>> from_device;
 };
 
-// What is on its way between devices: messages of send, first in, first out.
+// Messages between devices: messages of send, first in, first out.
 //
 // A send and a recv of one channel belong together. Who sends to whom says the
 // frontend attribute _xla_send_recv_source_target_pairs="{{0,1},{1,2}}" of
@@ -83,7 +83,7 @@ class Channels {
   std::map<std::pair<int64_t, Line>, std::deque<Message>> addressed_;
   // Messages for anyone, by channel.
   std::map<int64_t, std::deque<Message>> open_;
-  // What each recv waits for; its index is in the recv's u32.
+  // The message that each recv waits for; its index is in the recv's u32.
   std::vector<Ticket> tickets_;
 };
 

@@ -52,8 +52,9 @@ absl::StatusOr<CollectiveOpGroupMode> GroupModeOf(
 // for ids out of range or listed twice, for all-gather, all-reduce and
 // reduce-scatter also unless every device is in a group.
 //
-// Of a collective-permute: devices that the pairs connect, each other one
-// alone; InvalidArgument for a source or a target that appears twice.
+// For a collective-permute: the devices that the pairs connect, and each
+// remaining device alone; InvalidArgument for a source or a target that appears
+// twice.
 absl::StatusOr<std::vector<std::vector<int64_t>>> CollectiveGroups(
     const HloInstruction* instruction, const DeviceGrid& grid);
 

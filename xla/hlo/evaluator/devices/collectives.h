@@ -57,8 +57,8 @@ absl::StatusOr<Value> EvaluatePermute(const HloInstruction* instruction,
                                       const absl::Span<const Value>* source,
                                       MemoryBudget* budget);
 
-// What an instruction of `shape` gives: the one value, or all where that is a
-// tuple.
+// The result of an instruction of `shape`: the one value, or all where that is
+// a tuple.
 Value PackResults(const Shape& shape, std::vector<Value> values);
 
 }  // namespace evaluator

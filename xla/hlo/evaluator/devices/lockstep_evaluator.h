@@ -29,7 +29,7 @@ struct LockstepOptions {
   // limit.
   int64_t max_steps = -1;
   int64_t max_loop_iterations = -1;
-  // Of all devices together.
+  // The limit for all devices together.
   int64_t memory_limit_bytes = int64_t{16} << 30;
   // Seeds rng, the same on each device.
   uint64_t seed = 0;
@@ -64,7 +64,7 @@ class LockstepEvaluator {
 
   const evaluator::DeviceGrid& grid() const { return grid_; }
 
-  // What the host gives before a run, and has received after it. Queues of
+  // Data the host provides before a run, and has received after it. Queues of
   // device ids; InvalidArgument for literals without elements.
   absl::Status PushInfeed(int64_t device, const Literal& literal);
   absl::Status PushHostMessage(int64_t device, int64_t channel,
@@ -78,8 +78,8 @@ class LockstepEvaluator {
   absl::StatusOr<std::vector<Literal>> Run(
       absl::Span<const std::vector<const Literal*>> arguments);
 
-  // Of the last run, also of one that failed: instructions that the busiest
-  // device executed, and bytes.
+  // Figures of the last run, even if it failed: instructions executed by the
+  // busiest device, and peak bytes.
   int64_t steps() const { return steps_; }
   int64_t peak_bytes() const { return budget_->peak_bytes(); }
 

@@ -13,9 +13,9 @@
 namespace xla {
 namespace evaluator {
 
-// What the borders of manual regions mean in a module that is not partitioned.
-// Outside of a region a value is the same on all devices; inside each device
-// has its own, the tile of it:
+// The meaning of the borders of manual regions in a module that is not
+// partitioned. Outside of a region a value is the same on all devices; inside
+// each device has its own, the tile of it:
 //
 //   x                           f32[5] {1 2 3 4 5} on each of 2 devices
 //   SPMDFullToShardShape(x)     f32[3] {1 2 3}, {4 5 0}

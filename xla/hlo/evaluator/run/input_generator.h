@@ -13,7 +13,7 @@
 
 namespace xla {
 
-// What made-up inputs look like.
+// Options of generated inputs.
 struct InputOptions {
   uint64_t seed = 0;
   // Floats hold integers in [-4, 4] (less where the type ends earlier), so that
@@ -35,9 +35,8 @@ struct InputOptions {
 //   gather, scatter, topk-like indices
 //   indices of scatter with unique_indices all different
 //   branch index, group sizes              in range, summing up
-//   first operand of a sort                all different, as far as the type
-//   has
-//                                          values
+//   first operand of a sort                all different, if the type
+//                                          has enough values
 //   operand of log, rsqrt, sqrt, divisor,  in [1/8, 1]
 //   variance
 //   operand of cholesky                    symmetric positive definite

@@ -26,8 +26,8 @@ struct Tolerance {
 
   // "0.001", "abs=1e-3,rel=1e-2,ulps=4", "exact"; one number is abs and rel.
   static absl::StatusOr<Tolerance> Parse(absl::string_view text);
-  // What different orders of evaluation of a short computation may do to values
-  // of order 1 of this type; exact for types without rounding.
+  // Typical effect of different orders of evaluation of a short computation on
+  // values of order 1 of this type; exact for types without rounding.
   static Tolerance ForType(PrimitiveType type);
 };
 
@@ -38,7 +38,8 @@ struct LiteralDifference {
   std::vector<int64_t> index;
   std::string expected;
   std::string actual;
-  // Of the first: absent for integers, PRED, and where one side is NaN.
+  // The distance of that first element; absent for integers, PRED, and where
+  // one side is NaN.
   std::optional<int64_t> ulps;
   // Over all arrays.
   int64_t mismatches = 0;
@@ -53,9 +54,9 @@ struct LiteralDifference {
 // How far apart all elements are, those that pass included.
 struct LiteralErrors {
   double max_abs = 0;
-  // Of the larger of the two magnitudes: at most 2.
+  // Relative to the larger of the two magnitudes, so at most 2.
   double max_rel = 0;
-  // What the array with the largest absolute error may be off by; else the
+  // Tolerance of the array with the largest absolute error; else the
   // first one.
   std::optional<Tolerance> tolerance;
 

@@ -57,7 +57,7 @@ std::string FirstDivergence(
     const std::vector<std::vector<const Literal*>>& inputs,
     const MeaningOptions& options);
 
-// What a module computes: its outputs on made-up inputs, to hold others
+// The function of a module: its outputs on generated inputs, to compare others
 // against.
 class ModuleMeaning {
  public:

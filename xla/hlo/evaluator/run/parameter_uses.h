@@ -10,7 +10,7 @@
 
 namespace xla {
 
-// What the uses of a parameter ask of its elements.
+// Requirements on the elements of a parameter, from its uses.
 struct ParameterNeeds {
   // Inclusive.
   std::optional<std::pair<int64_t, int64_t>> bounds;

@@ -40,7 +40,7 @@ absl::StatusOr<Literal> AssembleLiteral(
     const Shape& shape, const HloSharding& sharding,
     absl::Span<const Literal* const> shards);
 
-// What may differ between elements; unset: by type (see FindDifferenceByType).
+// Tolerance between elements; unset: by type (see FindDifferenceByType).
 struct ShardTolerance {
   std::optional<Tolerance> tolerance;
   double scale = 1;

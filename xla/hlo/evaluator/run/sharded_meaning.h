@@ -33,14 +33,15 @@ struct EntryShardings {
 // to the partitioned one's.
 //
 // `num_partitions` of 0: as the partitioned module's header says. Otherwise an
-// array that nobody says anything about is tiled as the two shapes have it, in
+// array without any sharding annotation is tiled as the two shapes have it, in
 // the order of devices, over as many as can be: f32[8,4] and f32[4,4] on 4
 // devices are {devices=[2,1,2]<=[4] last_tile_dim_replicate}.
 absl::StatusOr<EntryShardings> ShardingsBetween(const HloModule& whole,
                                                 const HloModule& partitioned,
                                                 int64_t num_partitions = 0);
 
-// What a module for all devices computes, to hold the program of one against.
+// The results of a module for all devices, as a reference for the program of
+// one.
 //
 //   whole:        f(a, b)              a  ──split──► a0 a1 a2 a3 ─┐
 //   partitioned:  f0 on 4 devices      r  ◄─compare─ r0 r1 r2 r3 ◄┘ lockstep
