@@ -199,7 +199,7 @@ class AttributeSet {
   uint64_t words_[2] = {0, 0};
 };
 
-// What one opcode can and must be given.
+// The attributes that one opcode allows and requires.
 struct AttributeRules {
   AttributeSet allowed;  // includes those that every instruction may have
   AttributeSet required;

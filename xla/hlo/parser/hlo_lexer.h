@@ -11,7 +11,7 @@
 
 namespace xla {
 
-// What a token of HLO text is.
+// The kind of a token of HLO text.
 enum class TokKind {
   kEof,
   kError,
@@ -107,7 +107,7 @@ class HloLexer {
   std::optional<uint64_t> GetNanPayload() const;
   PrimitiveType GetPrimitiveTypeVal() const { return primitive_type_; }
 
-  // What is wrong with a kError token.
+  // The error of a kError token.
   absl::string_view GetErrorMessage() const { return error_; }
 
   // True for words that may be names: kIdent, kName, keywords, types, nan.

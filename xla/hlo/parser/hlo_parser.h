@@ -46,7 +46,7 @@ class HloParserOptions {
   }
   bool fill_missing_layouts() const { return fill_missing_layouts_; }
 
-  // What `constant({...})` becomes: false, the default, keeps it as a constant
+  // Meaning of `constant({...})`: false, the default, keeps it as a constant
   // of unknown elements that prints as `{...}` again; true gives it elements
   // that are a function of its shape alone. (OpenXLA's default is true, with
   // which text is no fixed point of parsing and printing.)
@@ -121,7 +121,7 @@ absl::StatusOr<std::unique_ptr<HloModule>> ParseAndReturnUnverifiedModule(
     absl::string_view str, const HloModuleConfig& config = HloModuleConfig(),
     const HloParserOptions& options = HloParserOptions());
 
-// Pieces of HLO text, each as it stands behind `attribute=`.
+// Pieces of HLO text, each as it appears after `attribute=`.
 
 // {devices=[2,2]<=[4]}
 absl::StatusOr<HloSharding> ParseSharding(absl::string_view str);

@@ -16,7 +16,7 @@
 
 namespace xla::hlo_text {
 
-// What stands in the line `HloModule name, attribute=value, ...`. Kept until
+// The contents of the line `HloModule name, attribute=value, ...`. Kept until
 // the computations are known, which it is checked against.
 struct ModuleParser::Header {
   struct Alias {

@@ -128,10 +128,10 @@ class ModuleParser : public ValueParser {
     HloComputation::Builder builder;
     // Keys are parts of the text, so they also tell where the name is.
     absl::flat_hash_map<absl::string_view, HloInstruction*> instructions;
-    // What `tuple#0` made.
+    // The instruction created for `tuple#0`.
     absl::flat_hash_map<std::pair<HloInstruction*, int64_t>, HloInstruction*>
         tuple_elements;
-    // Of instructions that have no name in the text.
+    // Generated names of instructions that have none in the text.
     absl::flat_hash_set<std::string> made_up_names;
     absl::flat_hash_map<HloOpcode, int64_t> nested_operands;
     HloInstruction* root = nullptr;
@@ -318,7 +318,7 @@ class ModuleParser : public ValueParser {
   absl::StatusOr<Shape> InferredKernelShape(const Draft& draft);
 
   std::unique_ptr<Header> header_;
-  // What the caller's config said.
+  // Values of the caller's config.
   std::optional<ComputationLayout> layout_from_config_;
 
   // Finished computations, callees first, and who they are in the text.

@@ -50,7 +50,7 @@ class CustomCallPartitioner : public CustomCallShardingHelper {
   virtual bool CanSideEffectingHaveReplicatedSharding() const;
 };
 
-// Null if nobody registered one. Threads may call both at once.
+// Null if none is registered. Threads may call both at once.
 const CustomCallPartitioner* GetCustomCallPartitioner(
     absl::string_view custom_call_target);
 // For good; the first one of a target stays.

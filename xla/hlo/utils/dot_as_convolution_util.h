@@ -55,15 +55,15 @@ struct DotConvolutionDimsInfo {
   int64_t output_shape_rank = -1;
 };
 
-// Of a convolution. Groups: where each holds one feature of lhs, one of rhs and
-// one of the output (or one of the batch, of rhs and of the output), they are a
-// batch dimension. Features in larger groups are in no list, for a part of them
-// says nothing about a part of the output. Convolutions of a backward kind,
-// whose window is that of the forward one, have empty lists.
+// Dimensions of a convolution. Groups with one feature each of lhs, rhs and
+// output (or of batch, rhs and output) are a batch dimension. Features in
+// larger groups are in no list, since part of them says nothing about part of
+// the output. Convolutions of a backward kind, whose window is that of the
+// forward one, have empty lists.
 DotConvolutionDimsInfo ParseConvolutionDimsInfo(const HloInstruction* conv);
 
-// Of a dot: output dimensions are batch, lhs and rhs non-contracting, in this
-// order.
+// Dimensions of a dot; those of the output are batch, lhs and rhs
+// non-contracting, in this order.
 DotConvolutionDimsInfo ParseDotGeneralFromDot(const HloInstruction* dot);
 
 // The convolution of parts of the operands of `conv`: windows of dimensions

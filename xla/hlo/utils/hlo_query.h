@@ -122,8 +122,8 @@ void ForEachInstructionWithOpcode(const HloModule& module, HloOpcode opcode,
 // The first operand that passes, or null.
 HloInstruction* GetMatchingOperand(const HloPredicate& matcher,
                                    HloInstruction* instruction);
-// Of a binary instruction: the first operand that passes, and the other one.
-// False, and both unchanged, if neither passes.
+// For a binary instruction: the first operand that passes, and the other one.
+// False, with both unchanged, if neither passes.
 bool MatchBinaryInstructionOperand(const HloPredicate& matcher,
                                    HloInstruction* instruction,
                                    HloInstruction** matching_operand,

@@ -51,7 +51,7 @@ class HloInstructionAdaptor {
   std::string ToString() const { return instruction_->ToString(); }
   const HloInstruction& instruction() const { return *instruction_; }
   const HloFusionAdaptor& parent() const { return *parent_; }
-  // Of collectives that have the attribute; false for others.
+  // The attribute of the same name; false for instructions that lack it.
   bool use_global_device_ids() const;
 
   // The instructions that compute the operands, in the fusion or outside of it.

@@ -10,8 +10,8 @@
 namespace xla {
 
 struct InPlaceFusionOptions {
-  // Of a producer that reads the buffer, only what stands on the way of the
-  // buffer's elements counts, not every instruction that moves elements.
+  // In a producer that reads the buffer, count only the instructions on the
+  // path of the buffer's elements, not every instruction that moves elements.
   bool relax_multiple_non_elementwise_ops = false;
 };
 

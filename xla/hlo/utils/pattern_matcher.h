@@ -1,7 +1,7 @@
 #ifndef XLA_HLO_UTILS_PATTERN_MATCHER_H_
 #define XLA_HLO_UTILS_PATTERN_MATCHER_H_
 
-// Patterns of layouts, shapes and graphs of instructions.
+// Patterns that match layouts, shapes and graphs of instructions.
 //
 //   namespace m = ::xla::match;
 //   HloInstruction *x, *c;

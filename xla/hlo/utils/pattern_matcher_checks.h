@@ -141,7 +141,7 @@ struct ConvDnumsField : InstructionField {
 };
 
 struct ContractingDimsField : InstructionField {
-  // Of lhs and rhs.
+  // The contracting dimensions of lhs and of rhs.
   using Value = std::pair<Int64List, Int64List>;
   static constexpr char kName[] = "contracting dimension pair";
   static std::optional<Value> Get(const HloInstruction& inst);

@@ -16,7 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
-// What patterns of layouts, shapes and instructions have in common.
+// The common part of the patterns for layouts, shapes and instructions.
 //
 // A pattern is a list of checks, all of which must hold, and perhaps a variable
 // that captures what matched. A check is any type with
@@ -281,7 +281,7 @@ class PatternBase {
   void DescribeTo(std::ostream* os, int64_t indent = 0) const {
     checks_.DescribeTo(Kind::kNoun, os, indent);
   }
-  // Of a pattern on one line, without the noun.
+  // Describes the pattern on one line, without the noun.
   std::string Describe() const { return checks_.Describe(); }
 
  protected:

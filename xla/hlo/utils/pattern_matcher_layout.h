@@ -50,7 +50,7 @@ struct MinorToMajorField {
   }
 };
 
-// A pattern of layouts.
+// A pattern that matches layouts.
 template <typename LayoutType, typename Checks>
 class LayoutPattern : public PatternBase<LayoutPattern, LayoutKind,
                                          ::xla::Layout, LayoutType, Checks> {

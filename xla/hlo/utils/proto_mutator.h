@@ -11,7 +11,7 @@ namespace xla {
 // one, a number an extreme or its neighbour, an element of a list goes, comes
 // twice or changes places, a sub-message comes or goes, text loses its end.
 // What comes out is a message of the type again, which bytes changed at random
-// hardly ever are, and mostly one that nobody means.
+// hardly ever are, and mostly an unintended one.
 //
 // The same seed makes the same change. O(size of the message).
 void MutateProto(uint64_t seed, google::protobuf::Message* message);

@@ -34,8 +34,8 @@ HloOpcode ReductionKindToOpcode(ReductionKind reduction_kind,
 // By opcode and element type.
 std::optional<ReductionKind> MatchReductionInstruction(
     const HloInstruction* hlo);
-// Of a computation of two scalars whose root combines the two parameters, in
-// either order; else nullopt.
+// Matches a computation of two scalars whose root combines the two parameters
+// in either order; nullopt for others.
 std::optional<ReductionKind> MatchReductionComputation(
     const HloComputation* computation);
 
