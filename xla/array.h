@@ -61,7 +61,7 @@ class Array {
 
   using value_type = T;
 
-  // Of the given sizes, with value-initialized elements...
+  // An array of the given sizes, with value-initialized elements...
   explicit Array(absl::Span<const int64_t> sizes)
       : sizes_(sizes.begin(), sizes.end()), values_(CountOf(sizes)) {}
   // ... or copies of `value`...
@@ -373,8 +373,8 @@ class Array {
     std::string text;
     const int64_t rank = num_dimensions();
     Index index(rank, 0);
-    // Of an array without elements, the brackets and commas that are left when
-    // dimensions of size 0 count as 1.
+    // An array without elements prints the brackets and commas that are left
+    // when dimensions of size 0 count as 1.
     const auto last = [&](int64_t i) { return dim(i) == 0 ? 0 : dim(i) - 1; };
     int64_t places = 1;
     for (int64_t i = 0; i < rank; ++i) places *= last(i) + 1;

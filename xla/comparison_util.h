@@ -45,7 +45,7 @@ class Comparison {
   explicit Comparison(Direction dir, PrimitiveType type);
   // Pre: the order exists for the type.
   explicit Comparison(Direction dir, PrimitiveType type, Order order);
-  // Of F32, S32 or U32.
+  // A comparison of F32, S32 or U32.
   explicit Comparison(Direction dir, Type type);
 
   Direction GetDirection() const { return dir_; }

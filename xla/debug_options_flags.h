@@ -14,7 +14,7 @@ namespace xla {
 // Booleans are set by their name alone, or to true, false, 1 or 0; what can be
 // repeated takes a list with commas, maps key=value pairs in it.
 
-// What fields are without any flag.
+// Defaults of the fields.
 DebugOptions DefaultDebugOptionsIgnoringFlags();
 
 // Defaults, then XLA_FLAGS of the environment. Flags of fields that are not

@@ -22,7 +22,7 @@
 
 namespace xla {
 
-// What the codes of a format mean beside finite numbers.
+// The meaning of the codes of a format that are not finite numbers.
 enum class FloatKind {
   kIeee,  // All-ones exponent: infinity and NaNs.
   kFn,    // No infinity; NaN only where exponent and significand are all ones.
@@ -408,7 +408,7 @@ class std::numeric_limits<xla::MiniFloat<kBits, kExp, kMant, kBias, kKind>> {
   }
   static constexpr T round_error() { return kPowerOfTwo ? T(1.0f) : T(0.5f); }
   static constexpr T denorm_min() { return T::FromRep(kPowerOfTwo ? 0 : 1); }
-  // Of types without infinity: what an overflow gives. See MiniFloat.
+  // For types without infinity, the result of an overflow. See MiniFloat.
   static constexpr T infinity() { return T::FromRep(T::kInfinity); }
   static constexpr T quiet_NaN() { return T::FromRep(T::kQuietNan); }
   static constexpr T signaling_NaN() {

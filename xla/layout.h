@@ -321,7 +321,7 @@ class Layout {
  private:
   friend class Shape;
 
-  // What most layouts leave at its default.
+  // Fields that most layouts leave at their defaults.
   struct Extra {
     Extra();
     Extra(const Extra& other);

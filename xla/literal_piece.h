@@ -33,7 +33,7 @@ class LiteralPiece {
  public:
   using DynamicSizeType = ShapeUtil::DynamicSizeType;
 
-  // What is known about the elements of an array.
+  // Whether the elements of an array are known.
   enum class ArrayValueState : uint8_t {
     kKnown = 0,         // there are elements, possibly not allocated yet
     kUnknown = 1,       // a value that some analysis could not compute

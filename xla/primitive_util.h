@@ -100,7 +100,7 @@ using PrimitiveTypeConstant =
 
 namespace internal {
 
-// What a type is, by its number. Widths are in bits.
+// Properties of a type, by its number. Widths are in bits.
 struct TypeInfo {
   bool is_array = false;
   bool is_signed_integral = false;

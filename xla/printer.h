@@ -98,7 +98,7 @@ class Printer {
 class StringPrinter : public Printer {
  public:
   StringPrinter();
-  // What was appended. The printer is empty afterwards.
+  // The text appended so far. The printer is empty afterwards.
   std::string ToString() &&;
 
  protected:

@@ -21,7 +21,7 @@ inline constexpr char kXlaHostTransferIsLowerBitsAttr[] =
 inline constexpr char kXlaBufferPlacementAttr[] = "_xla_buffer_placement";
 inline constexpr char kXlaBufferPlacementParam[] = "arg";
 
-// What kind of core runs an instruction.
+// The kind of core that runs an instruction.
 inline constexpr char kXlaComputeTypeAttr[] = "_xla_compute_type";
 inline constexpr char kXlaComputeTypeSparse[] = "sparse";
 inline constexpr char kXlaComputeTypeDense[] = "dense";

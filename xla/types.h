@@ -91,7 +91,7 @@ inline constexpr bool has_positive_or_negative_zero_v =
 template <typename T>
 inline constexpr bool has_zero_v = has_positive_or_negative_zero_v<T>;
 
-// What the exponent field of a number holds for 2^0.
+// The exponent field of 2^0.
 template <typename T>
 struct exponent_bias
     : std::integral_constant<int, 2 - std::numeric_limits<T>::min_exponent> {};

@@ -149,9 +149,9 @@ constexpr std::underlying_type_t<T> to_underlying(T value) noexcept {
 absl::InlinedVector<std::pair<int64_t, int64_t>, 8> CommonFactors(
     absl::Span<const int64_t> a, absl::Span<const int64_t> b);
 
-// What becomes of dimensions of `from_sizes` in a reshape to `to_sizes`.
+// The fate of the dimensions of `from_sizes` in a reshape to `to_sizes`.
 struct ConvertedDimensionNumbers {
-  // Of the given dimensions: those that the result keeps as `to_dimensions`...
+  // Given dimensions that the result keeps as `to_dimensions`...
   DimensionVector transformed_from_dimensions;
   // ... and those that merge with others and have no counterpart.
   DimensionVector untransformed_from_dimensions;

@@ -14,8 +14,8 @@
 
 namespace xla {
 
-// Of windows that slide over an array: as many as input elements by stride, or
-// those alone that lie within.
+// How many positions a sliding window has: as many as input elements divided by
+// the stride, or only those that lie within the input.
 enum class Padding { kSame, kValid };
 
 inline absl::Status ValidatePaddingValues(
