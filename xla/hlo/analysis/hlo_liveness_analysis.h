@@ -68,7 +68,7 @@ class HloLivenessAnalysis {
   HloIndexMap live_parts_;
   std::vector<std::pair<const HloInstruction*, ShapeIndex>> work_;
   absl::flat_hash_set<const HloComputation*> computations_that_run_;
-  // Of computations that are branches: operands that they run on.
+  // Keyed by branch computation: the operands that its parameters take.
   absl::flat_hash_map<const HloComputation*, std::vector<const HloInstruction*>>
       arguments_;
 };

@@ -202,7 +202,7 @@ inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
    kir_fibers::Launch(                                                      \
        grid, block, [&] { std::memset(kir_smem, 0x7f, sizeof(kir_smem)); }, \
        [&] { kernel(__VA_ARGS__); }))
-// Of threads that never wait for one another.
+// For kernels whose threads never wait for one another.
 #define KIR_LAUNCH_EACH(kernel, grid, block, bytes, stream, ...) \
   ((void)(stream),                                               \
    kir_fibers::LaunchEach(grid, block, [&] { kernel(__VA_ARGS__); }))

@@ -25,7 +25,8 @@
 namespace xla::gpu {
 
 struct FusionLoweringOptions {
-  // Of kernels that are loops, and of those with other parts: a power of two.
+  // Threads per block of kernels that are loops, and of all other kinds; the
+  // latter is a power of two.
   int64_t threads_per_block = 128;
   int64_t threads_of_tiles = 256;
   // Elements of a reduction that threads share: with fewer, one thread has done

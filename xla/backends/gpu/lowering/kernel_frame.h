@@ -32,7 +32,7 @@ class KernelFrame {
     kir::BufferId buffer;
   };
 
-  // Of a fusion, or of an instruction that becomes a kernel.
+  // `hlo`: a fusion, or an instruction that becomes a kernel by itself.
   static absl::StatusOr<std::unique_ptr<KernelFrame>> Make(
       const HloInstruction& hlo, int64_t threads);
 

@@ -152,7 +152,7 @@ class ReductionEmitter {
   std::vector<int64_t> kept_, reduced_;  // dimensions, the slowest first
   int64_t lanes_ = 1;                    // threads of a row
   int64_t rows_per_block_ = 1;
-  // Of this thread: its lane, and its row before it is clamped to the last.
+  // This thread, its lane, and its row before it is clamped to the last.
   AffineExpr thread_, lane_, raw_row_;
   std::vector<Hero> heroes_;
   std::vector<Output> outputs_;

@@ -102,7 +102,7 @@ class Options {
       return absl::SimpleAtoi(value, to);
     };
   }
-  // Of a type with AbslParseFlag.
+  // An enum type with AbslParseFlag.
   template <typename Enum>
   void AddEnum(absl::string_view name, Enum* to) {
     set_[std::string(name)] = [to](absl::string_view value) {
