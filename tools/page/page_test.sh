@@ -2,7 +2,8 @@
 # usage: page_test.sh HLO_EXPLAIN DRIVER MODULE…
 # Opens the page of each module in a headless Chromium, does what a reader would
 # (hover, click, search, filter, zoom, keys) and fails where the page does not
-# answer or the console shows an error. Needs `chromium` on the PATH.
+# answer or the console shows an error; likewise that of a module of 32,000
+# instructions, and no page may have more than 5 MB. Needs `chromium` on the PATH.
 set -u
 explain=$1 driver=$2
 shift 2
@@ -14,9 +15,28 @@ fi
 folder=$(mktemp -d "${TEST_TMPDIR:-/tmp}/page.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
 failed=0
-for module in "$@"; do
+awk 'BEGIN {
+  print "HloModule large, is_scheduled=true\nENTRY main {"
+  print "  p = f32[64,256]{1,0} parameter(0)"
+  last = "p"
+  for (i = 0; i < 8000; ++i) {
+    at = ", metadata={op_name=\"jit(step)/layers_" int(i / 100) "/mlp/block_" i % 100 "\""
+    at = at " source_file=\"model/layers.py\" source_line=" i % 400 + 1 "}"
+    print "  exp" i " = f32[64,256]{1,0} exponential(" last ")" at
+    print "  mul" i " = f32[64,256]{1,0} multiply(exp" i ", " last ")" at
+    print "  add" i " = f32[64,256]{1,0} add(mul" i ", p)" at
+    print "  neg" i " = f32[64,256]{1,0} negate(add" i ")" at
+    last = "neg" i
+  }
+  print "  ROOT r = f32[64,256]{1,0} negate(" last ")\n}"
+}' > "$folder/large.hlo"
+for module in "$@" "$folder/large.hlo"; do
   page=$folder/$(basename "$module").html
   "$explain" "$module" --noseconds --html="$page" > /dev/null || exit 1
+  if (($(stat -c %s "$page") > 5000000)); then
+    echo "$(basename "$module"): the page has $(stat -c %s "$page") bytes" >&2
+    failed=1
+  fi
   # Errors have to be caught before the page's own script runs.
   python3 - "$page" "$driver" <<'PY'
 import sys
