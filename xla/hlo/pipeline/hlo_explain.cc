@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -24,6 +26,7 @@
 #include "xla/hlo/memory/limit/memory_limit.h"
 #include "xla/hlo/memory/report/memory_report.h"
 #include "xla/hlo/memory/report/memory_report_builder.h"
+#include "xla/hlo/memory/report/xla_buffer_assignment.h"
 #include "xla/hlo/pipeline/page/kernel_report.h"
 #include "xla/hlo/pipeline/page/memory_page.h"
 #include "xla/hlo/pipeline/page/memory_page_builder.h"
@@ -184,16 +187,39 @@ absl::Status ListKernels(const HloExplainOptions &options,
   return absl::OkStatus();
 }
 
+// What XLA itself allocated, where it said so beside the module and the order
+// is still XLA's.
+std::string NoteOnXla(const HloExplainOptions &options,
+                      const BuiltMemoryReport &built,
+                      const std::string &module_path) {
+  const std::string path = XlaBufferAssignmentPath(module_path);
+  std::error_code error;
+  if (path.empty() || !std::filesystem::exists(path, error) ||
+      !built.report.input().scheduled() || options.prepare.schedule ||
+      options.prepare.passes || !options.prepare.as.empty()) {
+    return "";
+  }
+  const absl::StatusOr<std::string> text = ReadFileOrStdin(path);
+  if (!text.ok())
+    return absl::StrCat("\nnote: ", text.status().message(), "\n");
+  const absl::StatusOr<XlaBufferAssignment> assignment =
+      ParseXlaBufferAssignment(*text, path);
+  if (!assignment.ok()) {
+    return absl::StrCat("\nnote: ", assignment.status().message(), "\n");
+  }
+  return CompareWithXla(built.report, *assignment, options.max_buffers);
+}
+
 // The report in the forms that are asked for.
 absl::Status WriteReport(const HloExplainOptions &options,
-                         const HloModule &module,
+                         const std::string &path, const HloModule &module,
                          const HloAliasAnalysis &alias_analysis,
                          const BuiltMemoryReport &built, std::ostream &out) {
   MemoryReportTextOptions text_options;
   text_options.max_buffers = options.max_buffers;
   const std::string text =
       absl::StrCat(MemoryReportToText(built.report, built.curve, text_options),
-                   NoteOnDevices(module));
+                   NoteOnDevices(module), NoteOnXla(options, built, path));
   if (options.json_text != nullptr) {
     TF_ASSIGN_OR_RETURN(*options.json_text, MemoryReportToJson(built.report));
   }
@@ -284,6 +310,7 @@ absl::Status FitPrepared(const HloExplainOptions &options,
 
 // Says where the memory of a prepared module goes.
 absl::Status ReportPrepared(const HloExplainOptions &options,
+                            const std::string &path,
                             const std::optional<MemoryLimit> &limit,
                             ProgressWatch &watch, PreparedModule &prepared,
                             std::ostream &out) {
@@ -309,8 +336,8 @@ absl::Status ReportPrepared(const HloExplainOptions &options,
     TF_RETURN_IF_ERROR(WritePages(options, *module, *prepared.alias_analysis,
                                   built, "", /*before=*/nullptr));
   } else {
-    TF_RETURN_IF_ERROR(
-        WriteReport(options, *module, *prepared.alias_analysis, built, out));
+    TF_RETURN_IF_ERROR(WriteReport(options, path, *module,
+                                   *prepared.alias_analysis, built, out));
   }
   if (!options.buffers.empty()) {
     TF_RETURN_IF_ERROR(WriteFileOrStdout(
@@ -328,10 +355,11 @@ absl::Status ReportPrepared(const HloExplainOptions &options,
   return absl::OkStatus();
 }
 
-// `file`: where the module is from, if that is not what the user named.
+// `path`: where the module is from, empty for nowhere; `found`: the user named
+// another one, a folder.
 absl::Status ExplainRead(const HloExplainOptions &options,
-                         const PassRegistry &registry, const std::string &file,
-                         ProgressWatch &watch,
+                         const PassRegistry &registry, const std::string &path,
+                         bool found, ProgressWatch &watch,
                          std::unique_ptr<HloModule> *module,
                          std::ostream &out) {
   std::optional<MemoryLimit> limit;
@@ -346,11 +374,11 @@ absl::Status ExplainRead(const HloExplainOptions &options,
   TF_ASSIGN_OR_RETURN(
       PreparedModule prepared,
       PrepareModule(std::move(*module), options.prepare, registry));
-  prepared.input.set_file(file);
+  if (found) prepared.input.set_file(path);
   const absl::Status status =
       options.fit || options.budget_curve > 0
           ? FitPrepared(options, registry, limit, watch, prepared, out)
-          : ReportPrepared(options, limit, watch, prepared, out);
+          : ReportPrepared(options, path, limit, watch, prepared, out);
   if (status.ok() || absl::IsResourceExhausted(status)) {
     // The analysis is of the module.
     prepared.alias_analysis.reset();
@@ -373,7 +401,7 @@ absl::Status Explain(const HloExplainOptions &options,
   watch.Phase(absl::StrCat("reading ", file));
   TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module,
                       ReadVerifiedModule(file));
-  return ExplainRead(options, registry, file == path ? "" : file, watch,
+  return ExplainRead(options, registry, file, /*found=*/file != path, watch,
                      &module, out);
 }
 
@@ -385,7 +413,8 @@ absl::Status ExplainModule(const HloExplainOptions &options,
                            std::ostream &out) {
   TF_RETURN_IF_ERROR(CheckNumbers(options));
   ProgressWatch watch(options.progress);
-  return ExplainRead(options, registry, /*file=*/"", watch, module, out);
+  return ExplainRead(options, registry, /*path=*/"", /*found=*/false, watch,
+                     module, out);
 }
 
 absl::Status RunHloExplain(const HloExplainOptions &options,
