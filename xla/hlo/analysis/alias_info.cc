@@ -19,8 +19,11 @@ using InPlacePair = AliasInfo::InPlacePair;
 constexpr size_t kMaxFusionNesting = 100;
 
 bool HasDestinationBuffers(const HloInstruction& permute) {
-  // (source, destination, indices in the source, indices in the destination)
-  return permute.operand_count() == 4;
+  // (source, destination, indices in the source, indices in the destination);
+  // four arrays without slices are four sources.
+  return permute.operand_count() == 4 &&
+         (permute.operand(1)->shape().IsTuple() ||
+          !permute.dynamic_slice_sizes_list().empty());
 }
 
 std::vector<InPlacePair> ListedPairs(const HloInstruction& inst) {
@@ -47,8 +50,8 @@ std::vector<InPlacePair> PermutePairs(const HloInstruction& permute) {
   ShapeIndex output;
   if (permute.opcode() == HloOpcode::kCollectivePermuteStart) output = {1};
   const Shape& destination = permute.operand(1)->shape();
-  if (!destination.IsTuple()) return {{HloOperandIndex{1, {}}, output}};
-  std::vector<InPlacePair> pairs;
+  std::vector<InPlacePair> pairs = {{HloOperandIndex{1, {}}, output}};
+  if (!destination.IsTuple()) return pairs;
   for (int64_t i = 0; i < destination.tuple_shapes_size(); ++i) {
     ShapeIndex element = output;
     element.push_back(i);
@@ -60,6 +63,19 @@ std::vector<InPlacePair> PermutePairs(const HloInstruction& permute) {
 }  // namespace
 
 std::pair<const HloInstruction*, ShapeIndex> FollowTupleIndirection(
+    const HloInstruction* instruction, ShapeIndex operand_index) {
+  while (instruction->opcode() == HloOpcode::kTuple && !operand_index.empty()) {
+    instruction = instruction->operand(operand_index.front());
+    operand_index.pop_front();
+  }
+  while (instruction->opcode() == HloOpcode::kGetTupleElement) {
+    operand_index.push_front(instruction->tuple_index());
+    instruction = instruction->operand(0);
+  }
+  return {instruction, std::move(operand_index)};
+}
+
+std::pair<const HloInstruction*, ShapeIndex> FollowTuplesToTheEnd(
     const HloInstruction* instruction, ShapeIndex operand_index) {
   while (true) {
     if (instruction->opcode() == HloOpcode::kGetTupleElement) {
@@ -81,6 +97,8 @@ bool IsDefaultInPlaceOperation(const HloInstruction* hlo) {
     case HloOpcode::kDynamicUpdateSlice:
     case HloOpcode::kScatter:
     case HloOpcode::kAllReduceStart:
+    case HloOpcode::kSetDimensionSize:
+    case HloOpcode::kRaggedAllToAll:
       return true;
     case HloOpcode::kCollectivePermute:
     case HloOpcode::kCollectivePermuteStart:
@@ -97,7 +115,10 @@ std::vector<InPlacePair> AliasInfo::GetInPlaceInputOutputPairs(
   }
   switch (user->opcode()) {
     case HloOpcode::kDynamicUpdateSlice:
+    case HloOpcode::kSetDimensionSize:
       return LeadingOperands(1);
+    case HloOpcode::kRaggedAllToAll:
+      return {{HloOperandIndex{1, {}}, {}}};
     case HloOpcode::kScatter:
       // Operands, indices, as many updates as operands.
       return LeadingOperands(user->operand_count() / 2);
@@ -130,10 +151,12 @@ const HloInstruction* AliasInfo::TraceUpdates(const HloInstruction* fusion,
   // Fusions within the fusion that `inst` is inside of.
   std::vector<const HloInstruction*> inside;
   const HloInstruction* update = nullptr;
+  bool through_bitcast = false;
   while (true) {
-    std::tie(inst, index) = FollowTupleIndirection(inst, std::move(index));
+    std::tie(inst, index) = FollowTuplesToTheEnd(inst, std::move(index));
     if (inst->opcode() == HloOpcode::kBitcast) {
       inst = inst->operand(0);
+      through_bitcast = true;
       continue;
     }
     if (inst->opcode() == HloOpcode::kParameter) {
@@ -143,8 +166,13 @@ const HloInstruction* AliasInfo::TraceUpdates(const HloInstruction* fusion,
       continue;
     }
     const bool is_fusion = inst->opcode() == HloOpcode::kFusion;
-    const std::vector<InPlacePair> pairs =
-        is_fusion ? ListedPairs(*inst) : GetInPlaceInputOutputPairs(inst);
+    // What a fusion inside is told to alias holds for its own shape.
+    std::vector<InPlacePair> pairs;
+    if (!is_fusion) {
+      pairs = GetInPlaceInputOutputPairs(inst);
+    } else if (!through_bitcast) {
+      pairs = ListedPairs(*inst);
+    }
     auto pair = std::find_if(
         pairs.begin(), pairs.end(), [&](const InPlacePair& candidate) {
           return candidate.second == index &&
@@ -156,9 +184,10 @@ const HloInstruction* AliasInfo::TraceUpdates(const HloInstruction* fusion,
       inst = inst->fused_expression_root();
       continue;
     }
-    // A state in between that others read must stay as it was.
-    if (update != nullptr && inst->user_count() > 1) return nullptr;
-    if (update == nullptr) update = inst;
+    // A kernel makes one update in place: of two, a thread could read what the
+    // first one of another thread has not written yet.
+    if (update != nullptr) return nullptr;
+    update = inst;
     index = pair->first.operand_index;
     inst = inst->operand(pair->first.operand_number);
   }
@@ -170,9 +199,10 @@ const HloInstruction* AliasInfo::TraceUpdates(const HloInstruction* fusion,
 // updates. Outputs may share a parameter only if they are the same update.
 std::vector<InPlacePair> AliasInfo::FusionPairs(
     const HloInstruction* fusion) const {
-  std::vector<InPlacePair> pairs = ListedPairs(*fusion);
+  const std::vector<InPlacePair> annotated = ListedPairs(*fusion);
   absl::flat_hash_set<ShapeIndex> listed;
-  for (const InPlacePair& pair : pairs) listed.insert(pair.second);
+  for (const InPlacePair& pair : annotated) listed.insert(pair.second);
+  std::vector<InPlacePair> pairs;
   // Two different results cannot both be where one parameter is.
   absl::flat_hash_map<HloOperandIndex, const HloInstruction*> made_by;
   ShapeUtil::ForEachLeafShape(
@@ -185,6 +215,7 @@ std::vector<InPlacePair> AliasInfo::FusionPairs(
           pairs.push_back({std::move(source), output});
         }
       });
+  pairs.insert(pairs.end(), annotated.begin(), annotated.end());
   return pairs;
 }
 

@@ -30,15 +30,16 @@ class AliasInfo {
                  const ShapeIndex& user_index) const;
 
   // Operands that are updated in place, if not the backend then by default:
-  //   dynamic-update-slice: operand 0; scatter: the operands that are updated;
-  //   all-reduce-start: all; collective-permute(-start) with destination
-  //   buffers (4 operands): operand 1;
+  //   dynamic-update-slice, set-dimension-size: operand 0; ragged-all-to-all:
+  //   operand 1; scatter: the operands that are updated; all-reduce-start: all;
+  //   collective-permute(-start) with destination buffers (4 operands, of which
+  //   two are tables of slices): operand 1 and its elements;
   //   custom-call, async-start, async-update: their aliasing lists (operands
   //   of an async-start may be bound later: then operand_number >=
   //   operand_count());
-  //   fusion: its aliasing list, and array outputs that an update in place
-  //   makes inside, if its target is a parameter (through tuples, bitcasts,
-  //   nested fusions and other updates).
+  //   fusion: array outputs that one update in place makes inside, if its
+  //   target is a parameter (through tuples, bitcasts and nested fusions), then
+  //   its aliasing list.
   // O(operands), for fusions O(outputs * path).
   std::vector<InPlacePair> GetInPlaceInputOutputPairs(
       const HloInstruction* user) const;
@@ -70,14 +71,20 @@ class AliasInfo {
                                      HloOperandIndex* source) const;
 };
 
-// Where a value comes from: follows get-tuple-element and, as long as the index
-// leads on, tuple. O(instructions on the way).
+// Follows tuple as long as the index leads on, then get-tuple-element: stops at
+// the tuple that the last of these selects from. O(instructions on the way).
+//
+//   t = tuple(a, b); g = get-tuple-element(t), index=1; r = tuple(g)
+//   (r, {0}) → (t, {1})
 std::pair<const HloInstruction*, ShapeIndex> FollowTupleIndirection(
+    const HloInstruction* instruction, ShapeIndex operand_index);
+// Follows both in any order: (r, {0}) → (b, {}).
+std::pair<const HloInstruction*, ShapeIndex> FollowTuplesToTheEnd(
     const HloInstruction* instruction, ShapeIndex operand_index);
 
 // An instruction that writes its result over an operand, by its opcode:
-// dynamic-update-slice, scatter, all-reduce-start, and a
-// collective-permute(-start) with destination buffers.
+// dynamic-update-slice, set-dimension-size, ragged-all-to-all, scatter,
+// all-reduce-start, and a collective-permute(-start) with destination buffers.
 bool IsDefaultInPlaceOperation(const HloInstruction* hlo);
 
 }  // namespace xla

@@ -1,6 +1,7 @@
 #include "xla/hlo/analysis/gpu_alias_info.h"
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -25,69 +26,144 @@ bool SameOrder(const Shape& a, const Shape& b) {
 // Whether what stands at operand `i` goes, element by element, into the same
 // elements of `user`.
 bool KeepsPlace(const HloInstruction& user, int64_t i) {
-  if (user.opcode() != HloOpcode::kBitcast && user.shape().IsArray() &&
-      !SameOrder(user.shape(), user.operand(i)->shape())) {
-    return false;
+  if (user.opcode() == HloOpcode::kBitcast ||
+      user.opcode() == HloOpcode::kGetTupleElement) {
+    return true;
   }
-  switch (user.opcode()) {
-    case HloOpcode::kBitcast:
-      return true;
-    case HloOpcode::kDynamicUpdateSlice:
-      return i == 0;
-    case HloOpcode::kScatter:
-      return i < user.operand_count() / 2;
-    default:
-      return user.IsElementwiseOnOperand(i) &&
-             SameBits(user.shape(), user.operand(i)->shape());
-  }
+  return user.shape().IsArray() &&
+         SameOrder(user.shape(), user.operand(i)->shape()) &&
+         user.IsElementwiseOnOperand(i) &&
+         SameBits(user.shape(), user.operand(i)->shape());
 }
 
-// The instruction that makes an output of a fusion; null for tuples in tuples.
-const HloInstruction* OutputOf(const HloInstruction& fusion,
-                               const ShapeIndex& index) {
-  const auto [inst, rest] =
-      FollowTupleIndirection(fusion.fused_expression_root(), index);
-  return rest.empty() ? inst : nullptr;
+bool HasSeveralResults(const HloInstruction& inst) {
+  return inst.shape().IsTuple() && (inst.opcode() == HloOpcode::kScatter ||
+                                    inst.opcode() == HloOpcode::kSort);
 }
 
-bool FusionMayShare(const HloInstruction& fusion, int64_t number,
-                    const ShapeIndex& user_index) {
-  const HloInstruction* output = OutputOf(fusion, user_index);
-  const HloInstruction* root = fusion.fused_expression_root();
-  if (output == nullptr) return false;
-  const HloInstruction* parameter = fusion.fused_parameter(number);
-  absl::flat_hash_set<const HloInstruction*> seen = {parameter};
-  std::vector<const HloInstruction*> work = {parameter};
-  bool reaches_output = false;
-  while (!work.empty()) {
-    const HloInstruction* inst = work.back();
-    work.pop_back();
-    if (inst == output) {
-      reaches_output = true;
-      // Nobody may need it once it is written, but the tuple that returns it.
-      if (inst->user_count() > (inst == root ? 0 : 1)) return false;
-      continue;
+const HloInstruction* ThroughBitcasts(const HloInstruction* inst) {
+  while (inst->opcode() == HloOpcode::kBitcast) inst = inst->operand(0);
+  return inst;
+}
+
+// Walks from a parameter of a fusion to its outputs.
+class FusionSharing {
+ public:
+  FusionSharing(const HloInstruction& fusion, const ShapeIndex& index)
+      : fusion_(fusion), root_(fusion.fused_expression_root()) {
+    const auto [inst, rest] = FollowTuplesToTheEnd(root_, index);
+    if (rest.empty()) {
+      output_ = inst;
+    } else if (rest.size() == 1 && HasSeveralResults(*inst)) {
+      output_ = inst;
+      result_ = rest[0];
     }
-    if (inst == root) return false;
-    for (const HloInstruction* user : inst->users()) {
-      if (user == root && root->opcode() == HloOpcode::kTuple) {
-        // Another output. Reductions have read everything by then.
-        if (inst->opcode() != HloOpcode::kReduce) return false;
-        continue;
-      }
-      if (user->opcode() != HloOpcode::kReduce ||
-          fusion.fusion_kind() != HloInstruction::FusionKind::kInput) {
-        for (int64_t i : user->OperandIndices(inst)) {
-          if (!KeepsPlace(*user, i)) return false;
-        }
-      } else if (user == output) {
+  }
+
+  // Whether the output may be where the parameter is.
+  bool MayShare(int64_t number) {
+    if (output_ == nullptr) return false;
+    Visit(fusion_.fused_parameter(number), /*is_slice=*/false);
+    while (!work_.empty()) {
+      const auto [inst, is_slice] = work_.back();
+      work_.pop_back();
+      if (inst == output_) {
+        reaches_output_ = true;
+      } else if (inst == root_) {
         return false;
       }
-      if (seen.insert(user).second) work.push_back(user);
+      for (const HloInstruction* user : inst->users()) {
+        for (int64_t i : user->OperandIndices(inst)) {
+          if (!Enter(*inst, *user, i, is_slice)) return false;
+        }
+      }
+    }
+    return reaches_output_ && !(updates_ && reaches_other_);
+  }
+
+ private:
+  void Visit(const HloInstruction* inst, bool is_slice) {
+    if (seen_.insert(inst).second) work_.push_back({inst, is_slice});
+  }
+
+  // False if `user` reads `inst`, its operand `i`, where another thread may
+  // have written already.
+  bool Enter(const HloInstruction& inst, const HloInstruction& user, int64_t i,
+             bool is_slice) {
+    if (&user == root_ && user.opcode() == HloOpcode::kTuple) {
+      // Reductions have read everything when other outputs are written.
+      const HloInstruction* made = FollowTuplesToTheEnd(&inst, {}).first;
+      if (made != output_ && made->opcode() != HloOpcode::kReduce) {
+        reaches_other_ = true;
+      }
+      return true;
+    }
+    switch (user.opcode()) {
+      case HloOpcode::kDynamicUpdateSlice:
+        updates_ = true;
+        if (i != (is_slice ? 1 : 0)) return false;
+        if (is_slice && &user != ThroughBitcasts(output_)) return false;
+        Visit(&user, /*is_slice=*/false);
+        return true;
+      case HloOpcode::kScatter:
+        updates_ = true;
+        if (is_slice || i >= user.operand_count() / 2) return false;
+        if (HasSeveralResults(user) && (&user != output_ || i != result_)) {
+          return false;
+        }
+        Visit(&user, /*is_slice=*/false);
+        return true;
+      case HloOpcode::kSort:
+        updates_ = true;
+        if (is_slice || &user != output_ || i != result_) return false;
+        Visit(&user, /*is_slice=*/false);
+        return true;
+      case HloOpcode::kDynamicSlice:
+        if (is_slice || i != 0 || !IsWhatIsUpdated(user)) return false;
+        Visit(&user, /*is_slice=*/true);
+        return true;
+      case HloOpcode::kReduce:
+        if (fusion_.fusion_kind() == HloInstruction::FusionKind::kInput) {
+          if (&user == output_) return false;
+          Visit(&user, is_slice);
+          return true;
+        }
+        return false;
+      default:
+        if (!KeepsPlace(user, i)) return false;
+        Visit(&user, is_slice);
+        return true;
     }
   }
-  return reaches_output;
-}
+
+  // Whether the output is an update of the part that `slice` reads.
+  bool IsWhatIsUpdated(const HloInstruction& slice) const {
+    const HloInstruction* update = ThroughBitcasts(output_);
+    if (update->opcode() != HloOpcode::kDynamicUpdateSlice ||
+        !ShapeUtil::Compatible(update->shape(), slice.operand(0)->shape()) ||
+        !ShapeUtil::SameDimensions(update->operand(1)->shape(),
+                                   slice.shape()) ||
+        !SameOrder(update->shape(), slice.operand(0)->shape())) {
+      return false;
+    }
+    for (int64_t d = 0; d < update->shape().dimensions_size(); ++d) {
+      if (update->operand(d + 2) != slice.operand(d + 1)) return false;
+    }
+    return true;
+  }
+
+  const HloInstruction& fusion_;
+  const HloInstruction* const root_;
+  const HloInstruction* output_ = nullptr;  // null: in a tuple that came whole
+  int64_t result_ = 0;                      // of output_
+  bool reaches_output_ = false;
+  bool reaches_other_ = false;
+  // Something does more than one element by one thread.
+  bool updates_ = false;
+  absl::flat_hash_set<const HloInstruction*> seen_;
+  // With whether only the part that the output updates has come so far.
+  std::vector<std::pair<const HloInstruction*, bool>> work_;
+};
 
 }  // namespace
 
@@ -109,7 +185,7 @@ std::optional<bool> GpuAliasInfo::MayAlias(const HloInstruction* operand,
       // Tuples are no operands of kernels.
       if (!operand_index.empty()) return false;
       for (int64_t number : user->OperandIndices(operand)) {
-        if (!FusionMayShare(*user, number, user_index)) return false;
+        if (!FusionSharing(*user, user_index).MayShare(number)) return false;
       }
       return true;
     }

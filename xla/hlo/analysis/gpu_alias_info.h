@@ -24,12 +24,13 @@ namespace gpu {
 //
 // A fusion's output may be where a parameter is if both are arrays of the same
 // number of elements and bits per element, and inside only elementwise
-// instructions, bitcasts and, on their target, dynamic-update-slices lead from
-// the one to the other: then a thread reads an element before it writes that
-// element. The parameter must not reach another output, unless that is a
-// reduction, which is through before the other outputs are written. Scatters
-// pass their targets on in place; a sort's outputs may be where their own keys
-// or values are. Collectives may work in place on each operand.
+// instructions and bitcasts lead from the one to the outputs: then a thread
+// reads an element before it writes that element. Reductions are through before
+// other outputs are written. Updates in place are followed on their target, and
+// where they read the part that they write (a dynamic-slice of equal indices),
+// if they are the only output on the way; scatters and sorts of several
+// operands have each result where its own operand is. Collectives may work in
+// place on each operand.
 class GpuAliasInfo : public AliasInfo {
  public:
   GpuAliasInfo() = default;

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/substitute.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "xla/hlo/analysis/gpu_alias_info.h"
@@ -126,7 +127,28 @@ TEST(AliasInfoTest, CollectivePermuteIntoABuffer) {
                   "d = tuple(x, y)\n e = tuple(y, x)\n"
                   "ROOT r = (f32[8], f32[8]) collective-permute(d, e, l, l), "
                   "source_target_pairs={{0,1}}, slice_sizes={{4}}")),
-              ElementsAre("1{0} = {0}", "1{1} = {1}"));
+              ElementsAre("1{} = {}", "1{0} = {0}", "1{1} = {1}"));
+  EXPECT_THAT(PairsOfRoot(absl::StrCat(
+                  indices, "d = tuple(x, y)\n e = tuple(y, x)\n",
+                  "ROOT r = ((f32[8], f32[8]), (f32[8], f32[8])) "
+                  "collective-permute-start(d, e, l, l), "
+                  "source_target_pairs={{0,1}}, slice_sizes={{4}}")),
+              ElementsAre("1{} = {1}", "1{0} = {1,0}", "1{1} = {1,1}"));
+  // Four sources.
+  EXPECT_THAT(PairsOfRoot("ROOT r = (f32[8], f32[8], f32[8], f32[8]) "
+                          "collective-permute(x, y, x, y), "
+                          "source_target_pairs={{0,1}}"),
+              IsEmpty());
+}
+
+TEST(AliasInfoTest, SizesAndRaggedBuffers) {
+  EXPECT_THAT(PairsOfRoot("ROOT r = f32[<=8] set-dimension-size(x, i), "
+                          "dimensions={0}"),
+              ElementsAre("0{} = {}"));
+  EXPECT_THAT(PairsOfRoot("k = s32[1] constant({1})\n"
+                          "ROOT r = f32[8] ragged-all-to-all(x, y, k, k, k, "
+                          "k), replica_groups={{0}}"),
+              ElementsAre("1{} = {}"));
 }
 
 TEST(AliasInfoTest, CustomCallAndAsyncLists) {
@@ -185,10 +207,11 @@ TEST(AliasInfoTest, TwoUpdatesOfOneParameterCannotBothBeInPlace) {
 }
 
 TEST(AliasInfoTest, ChainOfFusedUpdates) {
+  // Nothing orders the threads that make the one and the other.
   EXPECT_THAT(PairsOfFusion(R"(w = negate(v)
       d = f32[8] dynamic-update-slice(a, v, j)
       ROOT e = f32[8] dynamic-update-slice(d, w, j))"),
-              ElementsAre("0{} = {}"));
+              IsEmpty());
   // The state in between is a result as well.
   EXPECT_THAT(PairsOfFusion(R"(w = negate(v)
       d = f32[8] dynamic-update-slice(a, v, j)
@@ -239,6 +262,26 @@ TEST(AliasInfoTest, AnnotatedFusion) {
                           R"(g { a = f32[8] parameter(0) b = f32[8] parameter(1)
       n = negate(a) s = add(a, b) ROOT r = tuple(n, s) })"),
               ElementsAre("1{} = {1}"));
+  // What is found comes first.
+  EXPECT_THAT(PairsOfRoot("ROOT f = (f32[8], f32[8]) fusion(x, y, u, i), "
+                          "kind=kLoop, calls=g, "
+                          "output_to_operand_aliasing={{0}: (1, {})}",
+                          R"(g { a = f32[8] parameter(0) b = f32[8] parameter(1)
+      v = f32[2] parameter(2) j = s32[] parameter(3) n = negate(b)
+      s = f32[8] dynamic-update-slice(a, v, j) ROOT r = tuple(n, s) })"),
+              ElementsAre("0{} = {1}", "1{} = {0}"));
+  // That of a fusion inside is about its own shape.
+  const absl::string_view inner = R"(
+    inner { a = f32[8] parameter(0) ROOT n = negate(a) })";
+  const std::string nested =
+      "f32[8] fusion(a), kind=kLoop, calls=inner, "
+      "output_to_operand_aliasing={{}: (0, {})}\n";
+  EXPECT_THAT(PairsOfFusion(absl::StrCat("ROOT r = ", nested), "f32[8]", inner),
+              ElementsAre("0{} = {}"));
+  EXPECT_THAT(PairsOfFusion(
+                  absl::StrCat("n = ", nested, "ROOT r = f32[4,2] bitcast(n)"),
+                  "f32[4,2]", inner),
+              IsEmpty());
 }
 
 TEST(AliasInfoTest, FollowsTuples) {
@@ -252,13 +295,30 @@ TEST(AliasInfoTest, FollowsTuples) {
       ROOT k = get-tuple-element(h), index=0
     })");
   const HloInstruction* p = FindForTest(*module, "p");
-  EXPECT_EQ(FollowTupleIndirection(FindForTest(*module, "k"), {1}),
+  EXPECT_EQ(FollowTuplesToTheEnd(FindForTest(*module, "k"), {1}),
             std::make_pair(p, ShapeIndex{1, 1}));
-  EXPECT_EQ(FollowTupleIndirection(FindForTest(*module, "u"), {0, 1, 0}),
+  EXPECT_EQ(FollowTuplesToTheEnd(FindForTest(*module, "u"), {0, 1, 0}),
             std::make_pair(p, ShapeIndex{0}));
   const HloInstruction* t = FindForTest(*module, "t");
-  EXPECT_EQ(FollowTupleIndirection(FindForTest(*module, "h"), {}),
+  EXPECT_EQ(FollowTuplesToTheEnd(FindForTest(*module, "h"), {}),
             std::make_pair(t, ShapeIndex{}));
+}
+
+TEST(AliasInfoTest, FollowsTuplesThenElements) {
+  auto module = ParseForTest(R"(HloModule m
+    ENTRY e {
+      a = f32[8] parameter(0)
+      b = f32[2] parameter(1)
+      t = tuple(a, b)
+      g = get-tuple-element(t), index=1
+      ROOT r = tuple(g, t)
+    })");
+  const HloInstruction* r = FindForTest(*module, "r");
+  const HloInstruction* b = FindForTest(*module, "b");
+  const HloInstruction* t = FindForTest(*module, "t");
+  EXPECT_EQ(FollowTupleIndirection(r, {0}), std::make_pair(t, ShapeIndex{1}));
+  EXPECT_EQ(FollowTupleIndirection(r, {1, 1}), std::make_pair(b, ShapeIndex{}));
+  EXPECT_EQ(FollowTuplesToTheEnd(r, {0}), std::make_pair(b, ShapeIndex{}));
 }
 
 TEST(AliasInfoTest, MustAlias) {
@@ -310,6 +370,12 @@ std::optional<bool> GpuMayAlias(absl::string_view fusion,
                                 const ShapeIndex& output = {}) {
   auto module = ParseForTest(absl::StrCat(R"(HloModule m
     sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = add(a, b) }
+    sums { a = f32[] parameter(0) b = f32[] parameter(1)
+      c = f32[] parameter(2) d = f32[] parameter(3)
+      s = add(a, c) t = add(b, d) ROOT r = tuple(s, t) }
+    less { a = f32[] parameter(0) b = f32[] parameter(1)
+      c = f32[] parameter(2) d = f32[] parameter(3)
+      ROOT l = pred[] compare(a, b), direction=LT }
     f {
       a = f32[8,4] parameter(0)
       b = f32[8,4] parameter(1)
@@ -380,11 +446,39 @@ TEST(GpuAliasInfoTest, UpdatesAndSlices) {
       u = f32[2,4] slice(b), slice={[0:2], [0:4]}
       ROOT d = f32[8,4] dynamic-update-slice(n, u, z, z))"),
             true);
+  // The part that is updated, and another one.
+  const absl::string_view update = R"(z = s32[] constant(0)
+      y = s32[] constant(2)
+      k = f32[8,4] bitcast(a)
+      s = f32[2,4] dynamic-slice(k, $0, z), dynamic_slice_sizes={2,4}
+      n = f32[2,4] negate(s)
+      ROOT d = f32[8,4] dynamic-update-slice(a, n, y, z))";
+  EXPECT_EQ(GpuMayAlias(kLoop, absl::Substitute(update, "y")), true);
+  EXPECT_EQ(GpuMayAlias(kLoop, absl::Substitute(update, "z")), false);
   // The target's own slice, from elsewhere.
   EXPECT_EQ(GpuMayAlias(kLoop, R"(z = s32[] constant(0)
       u = f32[2,4] slice(a), slice={[2:4], [0:4]}
       ROOT d = f32[8,4] dynamic-update-slice(a, u, z, z))"),
             false);
+}
+
+TEST(GpuAliasInfoTest, SeveralResultsOfOneInstruction) {
+  const absl::string_view two =
+      "(f32[8,4], f32[8,4]) fusion(x, y), kind=kLoop, calls=f";
+  for (int64_t output : {0, 1}) {
+    EXPECT_EQ(GpuMayAlias(two, R"(ROOT s = (f32[8,4], f32[8,4]) sort(a, b),
+                                    dimensions={1}, to_apply=less)",
+                          {output}),
+              output == 0);
+    EXPECT_EQ(GpuMayAlias(two, R"(k = s32[2,1] constant({{0},{1}})
+        u = f32[2,4] broadcast(f32[] constant(1)), dimensions={}
+        ROOT s = (f32[8,4], f32[8,4]) scatter(a, b, k, u, u),
+          update_window_dims={1}, inserted_window_dims={0},
+          scatter_dims_to_operand_dims={0}, index_vector_dim=1,
+          to_apply=sums)",
+                          {output}),
+              output == 0);
+  }
 }
 
 TEST(GpuAliasInfoTest, MultiOutputFusions) {
@@ -395,9 +489,30 @@ TEST(GpuAliasInfoTest, MultiOutputFusions) {
                         "ROOT t = tuple(n, m)",
                         {0}),
             true);
+  // A thread reads its element for all outputs before it writes any.
   EXPECT_EQ(GpuMayAlias(two,
                         "n = negate(a)\n m = add(a, b)\n"
                         "ROOT t = tuple(n, m)",
+                        {0}),
+            true);
+  for (int64_t output : {0, 1}) {
+    EXPECT_EQ(GpuMayAlias(two,
+                          "n = negate(a)\n m = multiply(b, n)\n"
+                          "ROOT t = tuple(m, n)",
+                          {output}),
+              true);
+    EXPECT_EQ(GpuMayAlias(two,
+                          "n = negate(b)\n m = multiply(a, n)\n"
+                          "ROOT t = tuple(m, n)",
+                          {output}),
+              output == 0);
+  }
+  // But not where an update of other elements is an output.
+  EXPECT_EQ(GpuMayAlias(two, R"(z = s32[] constant(0)
+      u = f32[2,4] slice(b), slice={[0:2], [0:4]}
+      d = f32[8,4] dynamic-update-slice(a, u, z, z)
+      n = negate(a)
+      ROOT t = tuple(d, n))",
                         {0}),
             false);
   // A reduction is through when the other output is written.
