@@ -133,6 +133,17 @@ absl::StatusOr<Value> EvaluateMap(const HloInstruction* instruction,
   return result;
 }
 
+absl::Status ConvertInPlace(Value& value, PrimitiveType type,
+                            MemoryBudget* budget) {
+  if (value.IsTuple() || value.type() == type ||
+      !primitive_util::IsFloatingPointType(value.type()) ||
+      !primitive_util::IsFloatingPointType(type)) {
+    return absl::OkStatus();
+  }
+  TF_ASSIGN_OR_RETURN(value, ConvertValue(std::move(value), type, budget));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Value> ConvertValue(Value value, PrimitiveType type,
                                    MemoryBudget* budget) {
   if (value.type() == type) return value;

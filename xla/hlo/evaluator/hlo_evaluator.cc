@@ -6,12 +6,16 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/log/check.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "xla/array2d.h"
 #include "xla/comparison_util.h"
@@ -28,8 +32,10 @@
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/shape_inference.h"
+#include "xla/index_util.h"
 #include "xla/literal.h"
 #include "xla/shape.h"
+#include "xla/shape_util.h"
 #include "xla/status_macros.h"
 #include "xla/xla_data.pb.h"
 
@@ -75,6 +81,135 @@ absl::StatusOr<Value> RunToEnd(Device& device) {
                        device.Position());
 }
 
+// Of an error that stands for EvalErrorDetail::kDynamicValueDependence.
+constexpr absl::string_view kDynamicUrl = "hlo/evaluator/dynamic_value";
+// Calls out of which values are looked for.
+constexpr int kMaxDetours = 200;
+
+// Parameters are what evaluations without arguments lack.
+absl::Status MarkDynamic(absl::Status status) {
+  if (absl::IsFailedPrecondition(status)) {
+    status.SetPayload(kDynamicUrl, absl::Cord("1"));
+  }
+  return status;
+}
+
+// The instruction that makes the same value elsewhere, or null: an element of a
+// tuple in sight, what the only call of a computation passes.
+const HloInstruction* DetourOf(const HloInstruction* inst) {
+  if (inst->opcode() == HloOpcode::kGetTupleElement) {
+    std::vector<int64_t> indices;  // the outermost last
+    while (true) {
+      if (inst->opcode() == HloOpcode::kGetTupleElement) {
+        indices.push_back(inst->tuple_index());
+        inst = inst->operand(0);
+      } else if (inst->opcode() == HloOpcode::kTuple &&
+                 indices.back() < inst->operand_count()) {
+        inst = inst->operand(indices.back());
+        indices.pop_back();
+        if (indices.empty()) return inst;
+      } else {
+        return nullptr;
+      }
+    }
+  }
+  if (inst->opcode() != HloOpcode::kParameter || inst->parent() == nullptr) {
+    return nullptr;
+  }
+  const auto callers = inst->parent()->caller_instructions();
+  if (callers.size() != 1) return nullptr;
+  const HloInstruction* caller = *callers.begin();
+  const bool passes_operands = caller->opcode() == HloOpcode::kCall ||
+                               caller->opcode() == HloOpcode::kFusion;
+  return passes_operands && inst->parameter_number() < caller->operand_count()
+             ? caller->operand(inst->parameter_number())
+             : nullptr;
+}
+
+// Detours among what `root` depends on, with where they lead.
+std::vector<std::pair<const HloInstruction*, const HloInstruction*>>
+FindDetours(const HloInstruction* root,
+            absl::FunctionRef<bool(const HloInstruction*)> is_given) {
+  std::vector<std::pair<const HloInstruction*, const HloInstruction*>> detours;
+  absl::flat_hash_set<const HloInstruction*> seen = {root};
+  std::vector<const HloInstruction*> work = {root};
+  while (!work.empty()) {
+    const HloInstruction* inst = work.back();
+    work.pop_back();
+    if (is_given(inst)) continue;
+    if (const HloInstruction* source = DetourOf(inst)) {
+      detours.push_back({inst, source});
+      continue;
+    }
+    for (const HloInstruction* operand : inst->operands()) {
+      if (seen.insert(operand).second) work.push_back(operand);
+    }
+  }
+  return detours;
+}
+
+// `size` indices of `dims` after `at`, row by row; false after the last.
+bool NextIndex(absl::Span<const int64_t> sizes, absl::Span<int64_t> at) {
+  for (int64_t d = sizes.size() - 1; d >= 0; --d) {
+    if (++at[d] < sizes[d]) return true;
+    at[d] = 0;
+  }
+  return false;
+}
+
+// Calls the handler for each product that the dot adds.
+void TraceDot(const HloInstruction& dot,
+              const HloEvaluator::TraceMACHandler& handler) {
+  const Shape& lhs = dot.operand(0)->shape();
+  const Shape& rhs = dot.operand(1)->shape();
+  if (ShapeUtil::IsZeroElementArray(lhs) ||
+      ShapeUtil::IsZeroElementArray(rhs)) {
+    return;
+  }
+  const DotDimensionNumbers& numbers = dot.dot_dimension_numbers();
+  // Dimensions of the operands by dimension of the result, then those that are
+  // summed; -1: none.
+  std::vector<int64_t> sizes, of_lhs, of_rhs;
+  auto add = [&](int64_t l, int64_t r) {
+    of_lhs.push_back(l);
+    of_rhs.push_back(r);
+    sizes.push_back(l >= 0 ? lhs.dimensions(l) : rhs.dimensions(r));
+  };
+  for (int i = 0; i < numbers.lhs_batch_dimensions_size(); ++i) {
+    add(numbers.lhs_batch_dimensions(i), numbers.rhs_batch_dimensions(i));
+  }
+  for (int64_t d = 0; d < lhs.dimensions_size(); ++d) {
+    if (!absl::c_linear_search(numbers.lhs_batch_dimensions(), d) &&
+        !absl::c_linear_search(numbers.lhs_contracting_dimensions(), d)) {
+      add(d, -1);
+    }
+  }
+  for (int64_t d = 0; d < rhs.dimensions_size(); ++d) {
+    if (!absl::c_linear_search(numbers.rhs_batch_dimensions(), d) &&
+        !absl::c_linear_search(numbers.rhs_contracting_dimensions(), d)) {
+      add(-1, d);
+    }
+  }
+  const size_t rank = sizes.size();
+  for (int i = 0; i < numbers.lhs_contracting_dimensions_size(); ++i) {
+    add(numbers.lhs_contracting_dimensions(i),
+        numbers.rhs_contracting_dimensions(i));
+  }
+  std::vector<int64_t> at(sizes.size(), 0);
+  std::vector<int64_t> lhs_at(lhs.dimensions_size());
+  std::vector<int64_t> rhs_at(rhs.dimensions_size());
+  do {
+    for (size_t i = 0; i < at.size(); ++i) {
+      if (of_lhs[i] >= 0) lhs_at[of_lhs[i]] = at[i];
+      if (of_rhs[i] >= 0) rhs_at[of_rhs[i]] = at[i];
+    }
+    handler(IndexUtil::MultidimensionalIndexToLinearIndex(
+                dot.shape(), absl::MakeConstSpan(at).first(rank)),
+            IndexUtil::MultidimensionalIndexToLinearIndex(lhs, lhs_at),
+            IndexUtil::MultidimensionalIndexToLinearIndex(rhs, rhs_at));
+  } while (NextIndex(sizes, absl::MakeSpan(at)));
+}
+
 template <typename T>
 std::unique_ptr<Array2D<T>> Matmul(PrimitiveType type, const Array2D<T>& lhs,
                                    const Array2D<T>& rhs) {
@@ -87,6 +222,15 @@ std::unique_ptr<Array2D<T>> Matmul(PrimitiveType type, const Array2D<T>& lhs,
 }
 
 }  // namespace
+
+namespace internal {
+
+std::optional<EvalErrorDetail> ParseEvalErrorDetail(const absl::Status& error) {
+  if (!error.GetPayload(kDynamicUrl).has_value()) return std::nullopt;
+  return EvalErrorDetail::kDynamicValueDependence;
+}
+
+}  // namespace internal
 
 HloEvaluator::HloEvaluator(int64_t max_loop_iterations)
     : max_loop_iterations_(max_loop_iterations) {}
@@ -120,6 +264,8 @@ std::unique_ptr<HloEvaluator> HloEvaluator::CreateEmbedded(
   embedded->dynamic_dimension_inference_ = dynamic_dimension_inference_;
   embedded->custom_call_handler_ = custom_call_handler_;
   embedded->eval_literal_handler_ = eval_literal_handler_;
+  embedded->trace_mac_handler_ = trace_mac_handler_;
+  embedded->constant_handler_ = constant_handler_;
   return embedded;
 }
 
@@ -137,13 +283,27 @@ class HloEvaluator::Run {
     options_.seed = evaluator.seed_;
     options_.budget = &budget_;
     options_.custom_calls = &registry_;
-    options_.constants = evaluator.eval_literal_handler_;
+    options_.constants = evaluator.constant_handler_;
+    if (!evaluator.eval_literal_handler_ && !evaluator.trace_mac_handler_) {
+      return;
+    }
+    options_.observer = [&evaluator](const HloInstruction* inst,
+                                     const Value& value) {
+      if (evaluator.trace_mac_handler_ && inst->opcode() == HloOpcode::kDot) {
+        TraceDot(*inst, evaluator.trace_mac_handler_);
+      }
+      if (!evaluator.eval_literal_handler_) return;
+      absl::StatusOr<Literal> literal = value.ToLiteral(inst->shape());
+      if (literal.ok()) {
+        evaluator.eval_literal_handler_(inst, LiteralSlice(*literal));
+      }
+    };
   }
 
-  // `given` must outlive the run.
-  void SetGiven(
-      const absl::flat_hash_map<const HloInstruction*, Value>* given) {
-    options_.given = given;
+  // Values that instructions have without being evaluated.
+  absl::flat_hash_map<const HloInstruction*, Value>& given() {
+    options_.given = &given_;
+    return given_;
   }
   MemoryBudget* budget() { return &budget_; }
   const DeviceOptions* options() const { return &options_; }
@@ -151,6 +311,7 @@ class HloEvaluator::Run {
  private:
   MemoryBudget budget_;
   CustomCallRegistry registry_;
+  absl::flat_hash_map<const HloInstruction*, Value> given_;
   DeviceOptions options_;
 };
 
@@ -198,35 +359,55 @@ absl::StatusOr<Literal> HloEvaluator::Evaluate(
     const absl::flat_hash_map<const HloInstruction*, const LiteralBase*>&
         substitutions) {
   Run run(*this);
-  absl::flat_hash_map<const HloInstruction*, Value> given;
   for (const auto& [inst, literal] : substitutions) {
     TF_ASSIGN_OR_RETURN(Value value,
                         Value::FromLiteral(*literal, run.budget(), true));
-    given.emplace(inst, std::move(value));
+    run.given().emplace(inst, std::move(value));
   }
-  run.SetGiven(&given);
   if (!recursively_evaluate_nonconstant_operands) {
     for (const HloInstruction* operand : instruction->operands()) {
       if (operand->opcode() == HloOpcode::kConstant ||
-          given.contains(operand)) {
+          run.given().contains(operand)) {
         continue;
       }
-      return FailedPrecondition("operand %%%s of %%%s is not constant",
-                                operand->name(), instruction->name());
+      return MarkDynamic(
+          FailedPrecondition("operand %%%s of %%%s is not constant",
+                             operand->name(), instruction->name()));
     }
   }
+  steps_ = 0;
+  Value result;
+  absl::Status status = EvaluateFrom(instruction, run, /*depth=*/0, &result);
+  peak_bytes_ = run.budget()->peak_bytes();
+  if (!status.ok()) return MarkDynamic(std::move(status));
+  return result.ToLiteral(instruction->shape());
+}
+
+absl::Status HloEvaluator::EvaluateFrom(const HloInstruction* instruction,
+                                        Run& run, int depth, Value* result) {
+  if (depth > kMaxDetours) {
+    return ResourceExhausted("%%%s depends on calls in more than %d others",
+                             instruction->name(), kMaxDetours);
+  }
+  auto is_given = [&](const HloInstruction* inst) {
+    return run.given().contains(inst);
+  };
+  for (const auto& [inst, source] : FindDetours(instruction, is_given)) {
+    if (is_given(inst)) continue;
+    Value value;
+    TF_RETURN_IF_ERROR(EvaluateFrom(source, run, depth + 1, &value));
+    run.given().emplace(inst, std::move(value));
+  }
   const std::unique_ptr<evaluator::ComputationPlan> plan =
-      evaluator::MakePlanFrom(instruction, [&](const HloInstruction* inst) {
-        return given.contains(inst);
-      });
+      evaluator::MakePlanFrom(instruction, is_given);
   Program program;
   Device device(&program, run.options());
   TF_RETURN_IF_ERROR(device.StartPlan(plan.get(), {}));
-  absl::StatusOr<Value> result = RunToEnd(device);
-  steps_ = device.steps();
-  peak_bytes_ = run.budget()->peak_bytes();
-  TF_RETURN_IF_ERROR(result.status());
-  return result->ToLiteral(instruction->shape());
+  absl::StatusOr<Value> value = RunToEnd(device);
+  steps_ += device.steps();
+  TF_RETURN_IF_ERROR(value.status());
+  *result = *std::move(value);
+  return absl::OkStatus();
 }
 
 bool HloEvaluator::TryEvaluate(const HloInstruction* instruction,

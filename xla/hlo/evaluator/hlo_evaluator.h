@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -25,6 +27,10 @@ namespace xla {
 class CallGraph;
 class DynamicDimensionInference;
 class TuplePointsToAnalysis;
+
+namespace evaluator {
+class Value;
+}  // namespace evaluator
 
 // The meaning of HLO on one device: evaluates modules, computations and single
 // instructions on literals.
@@ -61,7 +67,8 @@ class HloEvaluator {
   // Called before a computation is evaluated from outside.
   virtual void OnEvaluateComputation(const HloComputation& computation) {}
 
-  // The entry computation on arguments, in the layout of the root.
+  // The entry computation on arguments, in the layout of the root. Braces stand
+  // for pointers: `Evaluate(module, {})`.
   // InvalidArgument unless number, types and dimensions of the arguments are
   // those of the parameters; any layout will do.
   absl::StatusOr<Literal> Evaluate(const HloModule& module,
@@ -72,10 +79,20 @@ class HloEvaluator {
                                    absl::Span<const Literal* const> args);
   absl::StatusOr<Literal> Evaluate(const HloComputation& computation,
                                    absl::Span<const Literal> args);
+  absl::StatusOr<Literal> Evaluate(const HloModule& module,
+                                   std::initializer_list<const Literal*> args) {
+    return Evaluate(module, absl::Span<const Literal* const>(args));
+  }
+  absl::StatusOr<Literal> Evaluate(const HloComputation& computation,
+                                   std::initializer_list<const Literal*> args) {
+    return Evaluate(computation, absl::Span<const Literal* const>(args));
+  }
 
   // One instruction whose operands are constants; or, if asked for, whatever
-  // constants lead to. `substitutions` give values of instructions. A parameter
-  // in the way is FailedPrecondition.
+  // constants lead to, through elements of tuples whose others are unknown, and
+  // out of computations that one call or fusion calls. `substitutions` give
+  // values of instructions. A parameter in the way is FailedPrecondition, and
+  // internal::ParseEvalErrorDetail tells it.
   absl::StatusOr<Literal> Evaluate(
       const HloInstruction* instruction,
       PrecomputedAnalyses precomputed_analyses = {},
@@ -129,14 +146,31 @@ class HloEvaluator {
   }
   CustomCallHandler custom_call_handler() { return custom_call_handler_; }
 
-  // Values of constants in place of their literals (elided ones, for example).
+  // Sees the value of each instruction that is evaluated, in the order of
+  // evaluation; what runs inside kernels (reducers, fusions) it does not.
   using EvalLiteralHandler =
-      std::function<absl::StatusOr<Literal>(const HloInstruction* constant)>;
+      std::function<void(const HloInstruction*, const LiteralSlice&)>;
   void set_eval_literal_handler(EvalLiteralHandler handler) {
     eval_literal_handler_ = std::move(handler);
   }
   EvalLiteralHandler eval_literal_handler() const {
     return eval_literal_handler_;
+  }
+
+  // Sees each multiplication that a dot adds up: where its result, its left and
+  // its right operand lie in their literals.
+  using TraceMACHandler = std::function<void(
+      int64_t result_index, int64_t lhs_index, int64_t rhs_index)>;
+  void set_trace_mac_handler(TraceMACHandler handler) {
+    trace_mac_handler_ = std::move(handler);
+  }
+
+  // Ours: values of constants in place of their literals (elided ones, for
+  // example).
+  using ConstantHandler =
+      std::function<absl::StatusOr<Literal>(const HloInstruction* constant)>;
+  void set_constant_handler(ConstantHandler handler) {
+    constant_handler_ = std::move(handler);
   }
 
   // Ours: limits and the seed of random numbers.
@@ -155,6 +189,10 @@ class HloEvaluator {
  private:
   class Run;
 
+  // In `run`, whose given values grow by what is found out on the way.
+  absl::Status EvaluateFrom(const HloInstruction* instruction, Run& run,
+                            int depth, evaluator::Value* result);
+
   // Makes an instruction on parameters, and evaluates it on the operands.
   absl::StatusOr<Literal> EvaluateMade(
       absl::FunctionRef<
@@ -171,7 +209,20 @@ class HloEvaluator {
   DynamicDimensionInference* dynamic_dimension_inference_ = nullptr;
   CustomCallHandler custom_call_handler_;
   EvalLiteralHandler eval_literal_handler_;
+  TraceMACHandler trace_mac_handler_;
+  ConstantHandler constant_handler_;
 };
+
+namespace internal {
+
+// Why an evaluation failed, where callers act on it.
+enum class EvalErrorDetail {
+  // The value depends on arguments.
+  kDynamicValueDependence,
+};
+std::optional<EvalErrorDetail> ParseEvalErrorDetail(const absl::Status& error);
+
+}  // namespace internal
 
 }  // namespace xla
 

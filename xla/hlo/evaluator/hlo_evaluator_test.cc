@@ -175,12 +175,70 @@ ENTRY e {
       });
   EXPECT_EQ(Text(evaluator.Evaluate(*module, absl::Span<const Literal>())),
             "{3, 6, 9}");
-  evaluator.set_eval_literal_handler(
+  evaluator.set_constant_handler(
       [](const HloInstruction*) -> absl::StatusOr<Literal> {
         return LiteralUtil::CreateR1<int32_t>({10, 20, 30});
       });
   EXPECT_EQ(Text(evaluator.Evaluate(*module, absl::Span<const Literal>())),
             "{30, 60, 90}");
+}
+
+TEST(HloEvaluatorTest, KnownElementsAndPassedOperands) {
+  auto module = ParseAndReturnUnverifiedModule(R"(HloModule m
+    f { p = f32[] parameter(0) ROOT n = negate(p) }
+    ENTRY e {
+      x = f32[] parameter(0)
+      k = f32[] constant(3)
+      t = tuple(x, k)
+      u = tuple(t, x)
+      t0 = get-tuple-element(u), index=0
+      g = f32[] get-tuple-element(t0), index=1
+      h = f32[] get-tuple-element(t), index=0
+      s = add(g, k)
+      ROOT c = f32[] call(s), to_apply=f
+    })");
+  ASSERT_TRUE(module.ok()) << module.status();
+  auto evaluate = [&](absl::string_view name, HloEvaluator& evaluator) {
+    for (HloComputation* computation : (*module)->computations()) {
+      if (auto* inst = computation->GetInstructionWithName(name)) {
+        return evaluator.Evaluate(inst, {}, /*recursively=*/true);
+      }
+    }
+    return absl::StatusOr<Literal>(absl::NotFoundError(name));
+  };
+  HloEvaluator evaluator;
+  std::vector<std::string> seen;
+  evaluator.set_eval_literal_handler(
+      [&](const HloInstruction* inst, const LiteralSlice& value) {
+        seen.push_back(absl::StrCat(inst->name(), " ",
+                                    value.ToStringWithoutShapeOneline()));
+      });
+  EXPECT_EQ(Text(evaluate("s", evaluator)), "6");
+  EXPECT_EQ(seen.back(), "s 6");
+  // In the computation that is called, too.
+  EXPECT_EQ(Text(evaluate("n", evaluator)), "-6");
+  absl::Status unknown = evaluate("h", evaluator).status();
+  EXPECT_EQ(internal::ParseEvalErrorDetail(unknown),
+            internal::EvalErrorDetail::kDynamicValueDependence);
+  EXPECT_EQ(internal::ParseEvalErrorDetail(absl::OkStatus()), std::nullopt);
+}
+
+TEST(HloEvaluatorTest, TracesProducts) {
+  auto module = ParseAndReturnUnverifiedModule(R"(HloModule m
+    ENTRY e {
+      a = f32[1,2] constant({{2, 3}})
+      b = f32[2,2] constant({{4, 5}, {6, 7}})
+      ROOT d = f32[1,2] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+    })");
+  ASSERT_TRUE(module.ok()) << module.status();
+  HloEvaluator evaluator;
+  std::string products;
+  evaluator.set_trace_mac_handler(
+      [&](int64_t result, int64_t lhs, int64_t rhs) {
+        absl::StrAppend(&products, result, "=", lhs, "*", rhs, " ");
+      });
+  EXPECT_EQ(Text(evaluator.Evaluate(**module, {})), "{ { 26, 31 } }");
+  EXPECT_EQ(products, "0=0*0 0=1*2 1=0*1 1=1*3 ");
 }
 
 TEST(HloEvaluatorTest, EveryOpcodeIsImplementedOrConcernsOtherDevices) {

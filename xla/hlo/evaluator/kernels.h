@@ -51,6 +51,10 @@ absl::StatusOr<Value> EvaluateFusionLoop(const LaneProgram& loop,
                                          const HloInstruction* fusion,
                                          absl::Span<Value> operands,
                                          MemoryBudget* budget);
+// Where mixed precision lets floating-point types differ: an array of another
+// one becomes one of `type`; all else stays.
+absl::Status ConvertInPlace(Value& value, PrimitiveType type,
+                            MemoryBudget* budget);
 // bitcast.cc
 XLA_EVALUATOR_KERNEL(EvaluateBitcast)
 XLA_EVALUATOR_KERNEL(EvaluateBitcastConvert)

@@ -344,6 +344,15 @@ absl::StatusOr<Value> EvaluateReduce(const HloInstruction* instruction,
                                      absl::Span<Value> operands,
                                      KernelContext& context) {
   const size_t n = operands.size() / 2;
+  // In mixed precision the result's type wins, and with it the function's.
+  for (size_t k = 0; k < operands.size(); ++k) {
+    const HloComputation* function = instruction->to_apply();
+    if (static_cast<int64_t>(k % n) >= function->num_parameters()) break;
+    TF_RETURN_IF_ERROR(ConvertInPlace(
+        operands[k],
+        function->parameter_instruction(k % n)->shape().element_type(),
+        context.budget));
+  }
   const absl::Span<Value> inputs = operands.subspan(0, n);
   const absl::Span<const Value> inits = operands.subspan(n);
   const Value& first = inputs[0];
@@ -377,12 +386,21 @@ absl::StatusOr<Value> EvaluateReduce(const HloInstruction* instruction,
                           Value::Make(first.type(), kept_dims, context.budget));
       TF_RETURN_IF_ERROR(
           folder(first, inits[0], MakeRuns(first.dims(), reduced), &result));
+      TF_RETURN_IF_ERROR(ConvertInPlace(
+          result, instruction->shape().element_type(), context.budget));
       return result;
     }
   }
   TF_ASSIGN_OR_RETURN(std::vector<Value> results,
                       ReduceByFunction(instruction, inputs, inits, reduced,
                                        kept_dims, context));
+  for (size_t k = 0; k < n; ++k) {
+    const Shape& shape = instruction->shape();
+    TF_RETURN_IF_ERROR(ConvertInPlace(
+        results[k],
+        (shape.IsTuple() ? shape.tuple_shapes(k) : shape).element_type(),
+        context.budget));
+  }
   if (!instruction->shape().IsTuple()) return std::move(results[0]);
   return Value::Tuple(std::move(results));
 }
