@@ -73,7 +73,7 @@ absl::flat_hash_set<const T*> NearestCommon(const std::vector<const T*>& starts,
 std::string CallSite::ToString() const {
   return absl::StrCat(
       instruction_->name(), " calls ",
-      absl::StrJoin(called_computations_, ", ",
+      absl::StrJoin(called_computations(), ", ",
                     [](std::string* out, const HloComputation* computation) {
                       absl::StrAppend(out, computation->name());
                     }),

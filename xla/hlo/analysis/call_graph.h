@@ -29,13 +29,14 @@ class CallSite {
            absl::Span<HloComputation* const> called_computations,
            CallContext context)
       : instruction_(instruction),
-        called_computations_(called_computations.begin(),
-                             called_computations.end()),
+        called_computations_(
+            std::make_shared<const std::vector<HloComputation*>>(
+                called_computations.begin(), called_computations.end())),
         context_(context) {}
 
   HloInstruction* instruction() const { return instruction_; }
   absl::Span<HloComputation* const> called_computations() const {
-    return called_computations_;
+    return *called_computations_;
   }
   CallContext context() const { return context_; }
 
@@ -43,7 +44,8 @@ class CallSite {
 
  private:
   HloInstruction* instruction_;
-  absl::InlinedVector<HloComputation*, 2> called_computations_;
+  // Shared by the copies that each of a thousand branches keeps.
+  std::shared_ptr<const std::vector<HloComputation*>> called_computations_;
   CallContext context_;
 };
 

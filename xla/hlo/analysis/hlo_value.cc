@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/log/check.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -93,9 +94,14 @@ absl::Span<const HloUse> HloValue::GetUses() const {
 }
 
 void HloValue::FindUses() const {
+  // Roots that hand the value on: callers see it there.
+  absl::flat_hash_set<const HloInstruction*> roots;
+  for (const HloPosition& position : positions_) {
+    if (position.instruction->IsRoot()) roots.insert(position.instruction);
+  }
   for (const HloPosition& position : positions_) {
     for (HloInstruction* user : position.instruction->users()) {
-      if (!Reads(*user, position.index)) continue;
+      if (!Reads(*user, position.index) && !roots.contains(user)) continue;
       for (int64_t i = 0; i < user->operand_count(); ++i) {
         if (user->operand(i) != position.instruction) continue;
         uses_.emplace_back(user, i, position.index);

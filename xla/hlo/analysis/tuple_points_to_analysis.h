@@ -171,8 +171,9 @@ std::ostream& operator<<(std::ostream& out, const BufferAlias& buffer_alias);
 // Custom calls that mark where an outlined call begins and ends. The first
 // packs its operands like a tuple, the second passes its operand on.
 inline constexpr absl::string_view kCallMarkerBeforeTarget =
-    "call_marker_before";
-inline constexpr absl::string_view kCallMarkerAfterTarget = "call_marker_after";
+    "__xla_internal_call_marker_before";
+inline constexpr absl::string_view kCallMarkerAfterTarget =
+    "__xla_internal_call_marker_after";
 
 // Which buffers values are made of, within each computation by itself.
 //

@@ -357,6 +357,12 @@ std::vector<const HloInstruction*> GetAuxiliaryLoopInductionVars(
   if (!while_op->shape().IsTuple()) return result;
   LoopExpressions loop(while_op);
   std::optional<int64_t> main = InductionVariable(loop);
+  // What ends with equality counts nothing.
+  const HloInstruction* ends = loop.Trace(loop.ConditionRoot()).inst;
+  if (ends->opcode() == HloOpcode::kCompare &&
+      ends->comparison_direction() == ComparisonDirection::kEq) {
+    main = std::nullopt;
+  }
   const HloInstruction* parameter =
       while_op->while_body()->parameter_instruction(0);
   for (const HloInstruction* user : parameter->users()) {
@@ -367,7 +373,7 @@ std::vector<const HloInstruction*> GetAuxiliaryLoopInductionVars(
     const ShapeIndex element = {user->tuple_index()};
     std::optional<Affine> next = loop.AffineOf(loop.Next(element));
     if (next.has_value() && next->element == element &&
-        next->coefficient == 1 && next->offset != 0) {
+        (next->coefficient != 1 || next->offset != 0)) {
       result.push_back(user);
     }
   }

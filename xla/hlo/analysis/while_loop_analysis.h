@@ -44,8 +44,10 @@ std::optional<int64_t> GetLoopInductionVarTupleIdxWithKnownValues(
     const HloInstruction* while_op,
     const absl::flat_hash_map<const HloInstruction*, Range>& known_values);
 
-// Other elements of the state, integer scalars, that grow or shrink by a
-// constant: the get-tuple-elements of the body's parameter that read them.
+// Other elements of the state, integer scalars, that change by additions,
+// subtractions and multiplications with constants only; the one that decides,
+// too, if the loop goes on while it equals something: the get-tuple-elements of
+// the body's parameter that read them.
 std::vector<const HloInstruction*> GetAuxiliaryLoopInductionVars(
     const HloInstruction* while_op);
 

@@ -86,10 +86,11 @@ absl::Status HloComputation::ReplaceEntryComputationParameter(
 }
 
 absl::Status HloComputation::RemoveParameter(int64_t param_no) {
-  TF_RET_CHECK(IsFusionComputation()) << name_ << " is no fused computation";
   TF_RET_CHECK(param_no >= 0 && param_no < num_parameters())
       << "parameter " << param_no << " of " << num_parameters();
-  return RemoveInstruction(param_instructions_[param_no]);
+  HloInstruction* parameter = param_instructions_[param_no];
+  TF_RET_CHECK(parameter->IsDead()) << parameter->name() << " is used";
+  return ForceRemoveInstruction(parameter);
 }
 
 absl::Status HloComputation::RemoveUnusedParametersImpl(bool allow_non_fusion) {

@@ -949,6 +949,21 @@ TEST_F(HloComputationTest, LongChain) {
   EXPECT_EQ(entry->parameter_instruction(0)->local_id(), 0);
 }
 
+TEST_F(HloComputationTest, ParametersOfCallBodiesMayGo) {
+  HloComputation::Builder builder("callee");
+  builder.AddInstruction(Parameter(0, F32Scalar()));
+  HloInstruction* second = builder.AddInstruction(Parameter(1, F32Scalar()));
+  second->set_raw_backend_config_string("kept");
+  builder.AddInstruction(Unary(HloOpcode::kNegate, second));
+  HloComputation* callee = module_.AddEmbeddedComputation(builder.Build());
+  ASSERT_TRUE(callee->RemoveParameter(0).ok());
+  ASSERT_EQ(callee->num_parameters(), 1);
+  EXPECT_EQ(callee->parameter_instruction(0)->parameter_number(), 0);
+  EXPECT_EQ(callee->parameter_instruction(0)->raw_backend_config_string(),
+            "kept");
+  EXPECT_FALSE(callee->RemoveParameter(0).ok());  // it is used
+}
+
 // One value with very many users: removal of any is constant time.
 TEST_F(HloComputationTest, ManyUsers) {
   constexpr int kUsers = 100000;

@@ -98,6 +98,14 @@ absl::StatusOr<bool> HloPassPipeline::RunImpl(
     context.instrumentations.push_back(instrumentation.get());
   }
 
+  HloModuleMetadata* metadata = module->metadata();
+  metadata->RecordPassStart();
+  TF_RETURN_IF_ERROR(metadata->set_current_pass_name("pipeline-start"));
+  TF_RETURN_IF_ERROR(metadata->set_current_pass_pipeline_name(name_));
+  TF_RETURN_IF_ERROR(metadata->set_current_pass_module_id(module->unique_id()));
+  TF_RETURN_IF_ERROR(metadata->set_current_pass_module_changed(false));
+  TF_RETURN_IF_ERROR(metadata->RecordPassEnd());
+
   TF_RETURN_IF_ERROR(
       RunInvariantCheckers(module, "the start", execution_threads));
   bool changed = false;

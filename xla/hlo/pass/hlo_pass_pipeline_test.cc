@@ -145,11 +145,13 @@ TEST(HloPassPipelineTest, MetadataRecordsEachPass) {
   auto module = Module("x");
   ASSERT_TRUE(pipeline.Run(module.get()).ok());
   const auto& passes = module->metadata()->proto().pass_metadata();
-  ASSERT_EQ(passes.size(), 2);
-  EXPECT_EQ(passes[0].pass_name(), "a");
-  EXPECT_EQ(passes[0].pipeline_name(), "p");
-  EXPECT_TRUE(passes[0].module_changed());
-  EXPECT_FALSE(passes[1].module_changed());
+  ASSERT_EQ(passes.size(), 3);
+  EXPECT_EQ(passes[0].pass_name(), "pipeline-start");
+  EXPECT_FALSE(passes[0].module_changed());
+  EXPECT_EQ(passes[1].pass_name(), "a");
+  EXPECT_EQ(passes[1].pipeline_name(), "p");
+  EXPECT_TRUE(passes[1].module_changed());
+  EXPECT_FALSE(passes[2].module_changed());
 }
 
 TEST(HloPassPipelineTest, PassWithoutRunIsAnError) {

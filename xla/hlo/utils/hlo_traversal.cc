@@ -187,27 +187,27 @@ absl::InlinedVector<const HloInstruction*, 2> HloFusionAdaptor::RootsOf(
   if (region.computation == nullptr) return {region.instruction};
   const HloInstruction* root = region.computation->root_instruction();
   if (root->opcode() != HloOpcode::kTuple) return {root};
-  UniqueList<const HloInstruction*> roots;
-  for (const HloInstruction* element : root->operands()) roots.Add(element);
-  return std::move(roots).list();
+  return {root->operands().begin(), root->operands().end()};
 }
 
 absl::InlinedVector<HloInstructionAdaptor, 2> HloFusionAdaptor::GetRoots()
     const {
-  UniqueList<HloInstructionAdaptor> roots;
+  AdaptorVector roots;
   for (const HloInstruction* root : RootsOf(regions_.back())) {
-    roots.Add(GetInstruction(Producer(root)));
+    roots.push_back(GetInstruction(Producer(root)));
   }
-  if (!with_extra_outputs_) return std::move(roots).list();
+  if (!with_extra_outputs_) return roots;
   for (const HloInstruction* root : RootsOf(regions_.front())) {
     AdaptorVector users = GetInstruction(root).GetUsers();
-    if (absl::c_any_of(users, [&](const HloInstructionAdaptor& user) {
-          return !ContainsInstruction(user);
-        })) {
-      roots.Add(GetInstruction(Producer(root)));
+    if (absl::c_any_of(users,
+                       [&](const HloInstructionAdaptor& user) {
+                         return !ContainsInstruction(user);
+                       }) &&
+        !absl::c_linear_search(roots, GetInstruction(Producer(root)))) {
+      roots.push_back(GetInstruction(Producer(root)));
     }
   }
-  return std::move(roots).list();
+  return roots;
 }
 
 absl::InlinedVector<const HloInstruction*, 2> HloFusionAdaptor::GetParameters()
@@ -410,29 +410,29 @@ bool HloBfsAnyOf(absl::Span<const HloInstruction* const> roots,
 
 std::vector<HloInstructionAdaptor> HloFindUseChain(HloInstructionAdaptor parent,
                                                    HloInstructionAdaptor root) {
-  absl::flat_hash_map<HloInstructionAdaptor, HloInstructionAdaptor> reached_by;
   auto users_in_fusion = NeighborsIn(root.parent(), /*operands=*/false);
-  bool found = false;
-  Bfs(
-      absl::MakeConstSpan({parent}),
-      [&](const HloInstructionAdaptor& node) {
-        AdaptorVector users = users_in_fusion(node);
-        for (const HloInstructionAdaptor& user : users) {
-          reached_by.try_emplace(user, node);
-        }
-        return users;
-      },
-      [&](const HloInstructionAdaptor& node) {
-        found = node == root;
-        return StopIf(found);
-      });
-  std::vector<HloInstructionAdaptor> chain;
-  if (!found) return chain;
-  chain.push_back(root);
-  while (chain.back() != parent) {
-    chain.push_back(reached_by.at(chain.back()));
+  // Depth first: the chain so far, with the users that are still to be tried.
+  std::vector<HloInstructionAdaptor> chain = {parent};
+  std::vector<AdaptorVector> untried;
+  absl::flat_hash_set<HloInstructionAdaptor> seen = {parent};
+  auto enter = [&](const HloInstructionAdaptor& node) {
+    untried.push_back(users_in_fusion(node));
+    absl::c_reverse(untried.back());
+  };
+  if (parent != root) enter(parent);
+  while (!chain.empty() && chain.back() != root) {
+    AdaptorVector& users = untried.back();
+    if (users.empty()) {
+      untried.pop_back();
+      chain.pop_back();
+      continue;
+    }
+    const HloInstructionAdaptor user = users.back();
+    users.pop_back();
+    if (!seen.insert(user).second) continue;
+    chain.push_back(user);
+    if (user != root) enter(user);
   }
-  absl::c_reverse(chain);
   return chain;
 }
 

@@ -101,7 +101,8 @@ class HloFusionAdaptor {
   }
   bool ContainsInstruction(const HloInstruction* instruction) const;
 
-  // The results; elements of the tuple if there are several.
+  // The results, in order; elements of the tuple if there are several. What is
+  // two results is there twice.
   absl::InlinedVector<HloInstructionAdaptor, 2> GetRoots() const;
   // The instructions outside that are used, each once; the parameters of a
   // computation that is no fusion's.

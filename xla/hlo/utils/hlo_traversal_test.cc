@@ -119,6 +119,19 @@ TEST_F(HloTraversalTest, SeveralResults) {
   EXPECT_EQ(Names(fusion->GetInstruction(Find("exp")).GetUsers()), "neg abs");
 }
 
+TEST_F(HloTraversalTest, EveryResultIsARoot) {
+  auto module = ParseAndReturnUnverifiedModule(R"(HloModule m
+    f { p = f32[8] parameter(0)
+      n = negate(p)
+      ROOT t = tuple(n, n) }
+    ENTRY e { x = f32[8] parameter(0)
+      ROOT r = (f32[8], f32[8]) fusion(x), kind=kLoop, calls=f })");
+  ASSERT_TRUE(module.ok()) << module.status();
+  auto fusion = HloFusionAdaptor::ForInstruction(
+      (*module)->entry_computation()->root_instruction());
+  EXPECT_EQ(Names(fusion->GetRoots()), "n n");
+}
+
 TEST_F(HloTraversalTest, ProducerAndConsumer) {
   auto fusion = Pair();
   EXPECT_EQ(Names(fusion->GetRoots()), "add");
@@ -210,6 +223,24 @@ TEST_F(HloTraversalTest, UseChains) {
   EXPECT_EQ(Names(HloFindUseChain(neg, add)), "neg mul add");
   EXPECT_EQ(Names(HloFindUseChain(add, add)), "add");
   EXPECT_EQ(Names(HloFindUseChain(add, neg)), "");
+}
+
+TEST_F(HloTraversalTest, UseChainsGoDepthFirst) {
+  auto module = ParseAndReturnUnverifiedModule(R"(HloModule m
+    f { q = f32[8] parameter(0)
+      p = negate(q)
+      l = log(p)
+      ROOT s = add(p, l) }
+    ENTRY e { x = f32[8] parameter(0)
+      ROOT r = f32[8] fusion(x), kind=kLoop, calls=f })");
+  ASSERT_TRUE(module.ok()) << module.status();
+  const HloInstruction* call =
+      (*module)->entry_computation()->root_instruction();
+  auto fusion = HloFusionAdaptor::ForInstruction(call);
+  const HloInstruction* s = call->fused_expression_root();
+  EXPECT_EQ(Names(HloFindUseChain(fusion->GetInstruction(s->operand(0)),
+                                  fusion->GetInstruction(s))),
+            "p l s");
 }
 
 TEST_F(HloTraversalTest, ManyUsersAreListedOnce) {

@@ -129,7 +129,7 @@ absl::InlinedVector<const HloInstruction*, 2> GetOutputsOfFusible(
 // Outputs of a multi-output fusion; 1 for others.
 size_t GetOutputSizeOfFusible(const HloInstruction& instr);
 // The instructions that compute the results of a computation: through tuples
-// and get-tuple-elements, each once, in order.
+// and get-tuple-elements, one for each result, in order.
 std::vector<const HloInstruction*> GetFusionRoots(
     const HloComputation& computation);
 

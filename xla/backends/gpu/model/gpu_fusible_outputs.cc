@@ -36,6 +36,14 @@ bool RunsCalleesAsKernels(const HloInstruction& caller) {
   }
 }
 
+// A bitcast of what the root returns, by whatever shape.
+bool OnlyFeedsRoot(const HloInstruction& bitcast) {
+  return bitcast.opcode() == HloOpcode::kBitcast &&
+         absl::c_all_of(bitcast.users(), [](const HloInstruction* user) {
+           return user->IsRoot();
+         });
+}
+
 }  // namespace
 
 std::vector<HloComputation*> GetFusibleComputations(
@@ -67,7 +75,7 @@ bool IsConsumerTheOnlyNonRootUser(const HloInstruction& instr,
       if (user == &consumer) continue;
       if (user->opcode() == HloOpcode::kGetTupleElement) {
         worklist.push_back(user);
-      } else if (!user->IsRoot()) {
+      } else if (!user->IsRoot() && !OnlyFeedsRoot(*user)) {
         return false;
       }
     }
@@ -98,7 +106,6 @@ size_t GetOutputSizeOfFusible(const HloInstruction& instr) {
 std::vector<const HloInstruction*> GetFusionRoots(
     const HloComputation& computation) {
   std::vector<const HloInstruction*> result;
-  absl::flat_hash_set<const HloInstruction*> seen;
   // Values, with the elements still to be taken out of them, last first.
   std::vector<std::pair<const HloInstruction*, std::vector<int64_t>>> worklist;
   worklist.push_back({computation.root_instruction(), {}});
@@ -109,7 +116,7 @@ std::vector<const HloInstruction*> GetFusionRoots(
       indices.push_back(value->tuple_index());
       worklist.push_back({value->operand(0), std::move(indices)});
     } else if (value->opcode() != HloOpcode::kTuple) {
-      if (seen.insert(value).second) result.push_back(value);
+      result.push_back(value);
     } else if (!indices.empty()) {
       const HloInstruction* element = value->operand(indices.back());
       indices.pop_back();

@@ -445,7 +445,7 @@ TEST(GpuFusibleTest, FusionRoots) {
   EXPECT_EQ(roots("p = f32[8] parameter(0) a = f32[8] abs(p)"
                   "  b = f32[8] negate(p)"
                   "  ROOT t = (f32[8], f32[8], f32[8]) tuple(a, b, a)"),
-            "a b ");
+            "a b a ");
   EXPECT_EQ(roots("p = f32[8] parameter(0) a = f32[8] abs(p)"
                   "  t = (f32[8]) tuple(a) g = f32[8] get-tuple-element(t),"
                   "  index=0 ROOT u = (f32[8]) tuple(g)"),
@@ -453,14 +453,14 @@ TEST(GpuFusibleTest, FusionRoots) {
   EXPECT_EQ(roots("p = f32[8] parameter(0) a = f32[8] abs(p)"
                   "  b = f32[8] negate(p) t = (f32[8], f32[8]) tuple(a, b)"
                   "  ROOT u = ((f32[8], f32[8]), f32[8]) tuple(t, b)"),
-            "a b ");
+            "a b b ");
   // Several results of one instruction.
   EXPECT_EQ(roots("p = (f32[8], f32[8]) parameter(0)"
                   "  g = f32[8] get-tuple-element(p), index=1"
                   "  h = f32[8] get-tuple-element(p), index=0"
                   "  a = f32[8] abs(g)"
                   "  ROOT t = (f32[8], f32[8], f32[8]) tuple(h, a, g)"),
-            "p a ");
+            "p a p ");
 }
 
 TEST(GpuFusibleTest, FusibleComputations) {
@@ -686,6 +686,23 @@ TEST(GpuFusibleTest, UnrollConfigs) {
   EXPECT_EQ(ComputeLoopFusionConfig(
                 HloFusionAnalysis::Create(Root(*module), blackwell)),
             32);
+}
+
+TEST(GpuFusibleTest, BitcastsOfResultsAreNoOtherUsers) {
+  auto module = Parse(R"(ENTRY e {
+    x = f32[8] parameter(0)
+    n = f32[8] negate(x)
+    c = f32[8] abs(n)
+    b = f32[2,4] bitcast(n)
+    m = f32[2,4] negate(b)
+    k = f32[8] bitcast(c)
+    d = f32[8] negate(c)
+    ROOT t = (f32[8], f32[2,4], f32[8]) tuple(k, m, d) })");
+  // The bitcast of n has another reader.
+  EXPECT_FALSE(
+      IsConsumerTheOnlyNonRootUser(Find(*module, "n"), Find(*module, "c")));
+  EXPECT_TRUE(
+      IsConsumerTheOnlyNonRootUser(Find(*module, "c"), Find(*module, "d")));
 }
 
 }  // namespace

@@ -66,6 +66,7 @@ absl::Status HloCostAnalysis::Preprocess(const HloInstruction* hlo) {
   for (int64_t i = 0; i < hlo->operand_count(); ++i) {
     const double operand_bytes = TotalBytes(hlo->operand(i)->shape());
     current_properties_.set_operand_bytes_accessed(i, operand_bytes);
+    current_properties_.set_operand_utilization(i, 1);
     bytes += operand_bytes;
   }
   const double output_bytes = TotalBytes(hlo->shape());

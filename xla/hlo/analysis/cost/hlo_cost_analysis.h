@@ -274,6 +274,8 @@ class HloCostAnalysis : public ConstDfsHloVisitor {
   // What a computation costs without its bytes and seconds, `count` times.
   absl::Status AddApplied(HloComputation* computation, double count);
   int64_t FusionOutputBytes(const HloInstruction* output) const;
+  // Of each element of a fusion's tuple, and of tuples in it; their sum.
+  double SetTupleOutputBytes(const HloInstruction* root);
   void SetUtilizations(const HloComputation* fused);
   int64_t ReadBytes(const HloInstruction* value, int depth) const;
   const Properties& Find(const HloInstruction& hlo) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
@@ -227,6 +228,30 @@ void HloCostAnalysis::SetUtilizations(const HloComputation* fused) {
   }
 }
 
+double HloCostAnalysis::SetTupleOutputBytes(const HloInstruction* root) {
+  double written = 0;
+  // Tuples at the root, with where in the output they are.
+  std::vector<std::pair<const HloInstruction*, ShapeIndex>> work = {{root, {}}};
+  while (!work.empty()) {
+    const auto [tuple, index] = std::move(work.back());
+    work.pop_back();
+    double whole = 0;
+    for (int64_t i = 0; i < tuple->operand_count(); ++i) {
+      const HloInstruction* element = tuple->operand(i);
+      ShapeIndex there = index;
+      there.push_back(i);
+      const bool is_tuple = element->opcode() == HloOpcode::kTuple;
+      const double output =
+          is_tuple ? TotalBytes(element->shape()) : FusionOutputBytes(element);
+      current_properties_.set_output_bytes_accessed(there, output);
+      whole += output;
+      if (is_tuple) work.push_back({element, there});
+    }
+    if (tuple == root) written = whole;
+  }
+  return written;
+}
+
 absl::Status HloCostAnalysis::HandleFusion(const HloInstruction* hlo) {
   TF_RETURN_IF_ERROR(AddApplied(hlo->fused_instructions_computation(), 1));
   SetUtilizations(hlo->fused_instructions_computation());
@@ -241,11 +266,7 @@ absl::Status HloCostAnalysis::HandleFusion(const HloInstruction* hlo) {
   const HloInstruction* root = hlo->fused_expression_root();
   double written = 0;
   if (root->opcode() == HloOpcode::kTuple) {
-    for (int64_t i = 0; i < root->operand_count(); ++i) {
-      const double output = FusionOutputBytes(root->operand(i));
-      current_properties_.set_output_bytes_accessed({i}, output);
-      written += output;
-    }
+    written = SetTupleOutputBytes(root);
   } else {
     written = FusionOutputBytes(root);
   }

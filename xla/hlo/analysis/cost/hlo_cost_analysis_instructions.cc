@@ -69,6 +69,9 @@ absl::Status HloCostAnalysis::MovePart(const HloInstruction* hlo,
                                        int64_t operand, double read,
                                        double written) {
   current_properties_.set_operand_bytes_accessed(operand, read);
+  const double whole = TotalBytes(hlo->operand(operand)->shape());
+  current_properties_.set_operand_utilization(operand,
+                                              whole > 0 ? read / whole : 0);
   current_properties_.set_output_bytes_accessed(written);
   double bytes = written;
   for (int64_t i = 0; i < hlo->operand_count(); ++i) {

@@ -43,6 +43,35 @@ class HloCostAnalysisTest : public ::testing::Test {
   std::unique_ptr<HloCostAnalysis> analysis_;
 };
 
+TEST_F(HloCostAnalysisTest, WhatFusionsUseOfOperandsInside) {
+  Analyze(R"(
+HloModule m
+sum { x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT z = f32[] add(x, y) }
+f { p = f32[10] parameter(0)
+  zero = f32[] constant(0)
+  s = f32[1] slice(p), slice={[0:1]}
+  n = f32[1] negate(s)
+  q = f32[] reduce(n, zero), dimensions={0}, to_apply=sum
+  inner = (f32[], f32[1]) tuple(q, n)
+  ROOT t = (f32[1], (f32[], f32[1])) tuple(s, inner) }
+ENTRY e { a = f32[10] parameter(0)
+  ROOT r = (f32[1], (f32[], f32[1])) fusion(a), kind=kLoop, calls=f })");
+  auto check = [&] {
+    EXPECT_NEAR(analysis_->operand_utilization(*Inst("s"), 0), 0.1, 1e-9);
+    EXPECT_EQ(analysis_->operand_utilization(*Inst("z"), 0), 1);
+    EXPECT_EQ(analysis_->output_bytes_accessed(*Inst("r"), {0}), 4);
+    EXPECT_EQ(analysis_->output_bytes_accessed(*Inst("r"), {1, 0}), 4);
+    EXPECT_EQ(analysis_->output_bytes_accessed(*Inst("r"), {1, 1}), 4);
+    EXPECT_EQ(analysis_->output_bytes_accessed(*Inst("r"), {1}), 8);
+    EXPECT_EQ(analysis_->output_bytes_accessed(*Inst("r")), 12);
+  };
+  check();
+  ASSERT_TRUE(analysis_->RevisitInstruction(Inst("r")).ok());
+  check();
+}
+
 TEST_F(HloCostAnalysisTest, Elementwise) {
   Analyze(R"(
 HloModule m

@@ -5,16 +5,20 @@
 
 namespace xla {
 
-// The integers of [start, end]: the midpoint (rounded down), then those of the
+// The integers of [start, end]: the midpoint (rounded up), then those of the
 // two halves that it leaves, then those of the quarters, and so on; halves
 // without integers are passed over.
 //
 //   for (it.Begin(); !it.End(); it.Next()) use(it.value());
-//   [0, 6] → 3, 1, 5, 0, 2, 4, 6
+//   [1, 5] → 3, 2, 5, 1, 4
+//
+// A new iterator is at the first, too.
 class BreadthFirstMidpointIterator {
  public:
   BreadthFirstMidpointIterator(int start, int end)
-      : initial_({start, end}), value_(start) {}
+      : initial_({start, end}), value_(start) {
+    Begin();
+  }
 
   // There must be one: not at the end.
   int value() const { return value_; }
@@ -28,7 +32,7 @@ class BreadthFirstMidpointIterator {
       const WorkItem item = work_.front();
       work_.pop_front();
       if (item.start > item.end) continue;
-      value_ = item.start + (item.end - item.start) / 2;
+      value_ = item.end - (item.end - item.start) / 2;
       work_.push_back({item.start, value_ - 1});
       work_.push_back({value_ + 1, item.end});
       return;

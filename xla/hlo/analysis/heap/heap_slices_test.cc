@@ -111,12 +111,15 @@ TEST(BreadthFirstMidpointIteratorTest, HalvesOfHalves) {
   auto values = [](int start, int end) {
     std::vector<int> all;
     BreadthFirstMidpointIterator it(start, end);
-    EXPECT_TRUE(it.End());
-    for (it.Begin(); !it.End(); it.Next()) all.push_back(it.value());
+    for (; !it.End(); it.Next()) all.push_back(it.value());
+    std::vector<int> again;
+    for (it.Begin(); !it.End(); it.Next()) again.push_back(it.value());
+    EXPECT_EQ(again, all);
     return all;
   };
   EXPECT_THAT(values(0, 6), ElementsAre(3, 1, 5, 0, 2, 4, 6));
-  EXPECT_THAT(values(-2, 1), ElementsAre(-1, -2, 0, 1));
+  EXPECT_THAT(values(1, 5), ElementsAre(3, 2, 5, 1, 4));
+  EXPECT_THAT(values(-2, 1), ElementsAre(0, -1, 1, -2));
   EXPECT_THAT(values(5, 5), ElementsAre(5));
   EXPECT_THAT(values(5, 4), IsEmpty());
 }
@@ -243,6 +246,27 @@ TEST(SlicedAllocationFinderTest, PreferredOffsetAndAlignment) {
   EXPECT_THAT(finder.FindForOffset(89), ElementsAre(At(89, 10), At(99, 0)));
   EXPECT_THAT(finder.FindForOffset(90), IsEmpty());
   EXPECT_THAT(finder.ToString(), HasSubstr("[30,99)"));
+  // The next offset of the same gap; and none where it is not allowed.
+  const SlicedAllocationFinder next(
+      std::vector<Free>{{{45, 99}}}, {10}, -1, -1, 1,
+      SliceTimePermutationIterator::CreateForNewAllocation(Ty::kAll, {0}),
+      [](int64_t offset) { return offset != 45; });
+  EXPECT_THAT(next.Find(), ElementsAre(At(46, 10), At(56, 0)));
+  EXPECT_THAT(next.FindForOffset(45), IsEmpty());
+}
+
+TEST(SlicedAllocationFinderTest, FreeForThatTimeOnly) {
+  // [0, 20) is free at time 0 but taken at time 1.
+  EXPECT_THAT(Find({{{0, 20}, {40, 60}}, {{40, 80}}}, {10, 10}),
+              ElementsAre(At(40, 10), At(50, 10), At(60, 0)));
+}
+
+TEST(SliceTimePermutationIteratorTest, NoSlicesNoPermutation) {
+  for (Ty ty : {Ty::kAll, Ty::kPreferred}) {
+    auto it = SliceTimePermutationIterator::CreateForNewAllocation(ty, {});
+    it->Begin();
+    EXPECT_TRUE(it->Done());
+  }
 }
 
 // Reaches what subclasses use to place blocks one by one.

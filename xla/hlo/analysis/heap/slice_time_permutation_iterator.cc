@@ -75,8 +75,9 @@ SliceTimePermutationIterator::CreateForRepack(
 }
 
 void SliceTimePermutationIterator::Begin() {
-  done_ = false;
+  done_ = times_.empty();
   step_ = 0;
+  if (done_) return;
   current_ = ty_ == Ty::kAll ? Identity(times_.size()) : Preferred(0);
   while (!done_ && !IsWanted()) Advance();
 }

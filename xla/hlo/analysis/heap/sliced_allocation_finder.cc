@@ -29,6 +29,33 @@ namespace xla {
 
 using packing::AlignUp;
 
+namespace {
+
+using FreeChunks = SlicedAllocationFinder::FreeChunks;
+
+// O(chunks).
+FreeChunks InBoth(const FreeChunks& a, const FreeChunks& b) {
+  FreeChunks both;
+  auto x = a.rbegin();
+  auto y = b.rbegin();
+  while (x != a.rend() && y != b.rend()) {
+    const int64_t begin = std::max(x->first, y->first);
+    const int64_t end = std::min(x->second, y->second);
+    if (begin < end) both[begin] = end;
+    if (x->second < y->second) {
+      ++x;
+    } else {
+      ++y;
+    }
+  }
+  return both;
+}
+
+// Offsets of one gap that are asked about before it is given up.
+constexpr int64_t kMaxOffsetsPerGap = int64_t{1} << 20;
+
+}  // namespace
+
 SlicedAllocationFinder::SlicedAllocationFinder(
     absl::Span<const FreeChunks> free_chunks_per_slice_time,
     std::vector<int64_t> slice_sizes_sorted_by_offset,
@@ -48,6 +75,11 @@ SlicedAllocationFinder::SlicedAllocationFinder(
       is_offset_allowed_(std::move(is_offset_allowed)) {
   CHECK_EQ(free_chunks_.size(), sizes_.size())
       << "free chunks are needed for the start time of each slice";
+  // A slice keeps its memory: what is free from a time on is free at all later
+  // ones, too.
+  for (int64_t i = static_cast<int64_t>(free_chunks_.size()) - 2; i >= 0; --i) {
+    free_chunks_[i] = InBoth(free_chunks_[i], free_chunks_[i + 1]);
+  }
 }
 
 // Intersects sorted lists of ranges, one list per slice; linear in the number
@@ -95,6 +127,7 @@ SlicedAllocationFinder::ChunksAt(int64_t offset,
 
 SlicedAllocationFinder::ChunksSortedBySliceTime
 SlicedAllocationFinder::FindForOffset(int64_t offset) const {
+  if (!is_offset_allowed_(offset)) return {};
   for (permutations_->Begin(); !permutations_->Done(); permutations_->Next()) {
     for (const Range& range : OffsetsFor(permutations_->Get())) {
       if (range.first <= offset && offset <= range.last) {
@@ -110,8 +143,7 @@ SlicedAllocationFinder::FindForOffset(int64_t offset) const {
 SlicedAllocationFinder::ChunksSortedBySliceTime SlicedAllocationFinder::Find()
     const {
   if (free_chunks_.empty()) return {};
-  if (preferred_offset_ >= 0 && preferred_offset_ % alignment_ == 0 &&
-      is_offset_allowed_(preferred_offset_)) {
+  if (preferred_offset_ >= 0 && preferred_offset_ % alignment_ == 0) {
     ChunksSortedBySliceTime chunks = FindForOffset(preferred_offset_);
     if (!chunks.empty()) return chunks;
   }
@@ -119,7 +151,14 @@ SlicedAllocationFinder::ChunksSortedBySliceTime SlicedAllocationFinder::Find()
   std::pair<int64_t, int64_t> best_key;  // size and offset of the free chunk
   for (permutations_->Begin(); !permutations_->Done(); permutations_->Next()) {
     for (const Range& range : OffsetsFor(permutations_->Get())) {
-      const int64_t offset = AlignUp(range.first, alignment_);
+      int64_t offset = AlignUp(range.first, alignment_);
+      for (int64_t asked = 0;
+           offset <= range.last && asked < kMaxOffsetsPerGap &&
+           !is_offset_allowed_(offset);
+           ++asked) {
+        if (offset > range.last - alignment_) break;
+        offset += alignment_;
+      }
       if (offset > range.last || !is_offset_allowed_(offset)) continue;
       // All of the block lies in one chunk of the last start time.
       auto root = free_chunks_.back().lower_bound(offset);

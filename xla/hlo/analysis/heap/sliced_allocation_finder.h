@@ -72,13 +72,14 @@ class SlicedAllocationFinder {
 
   static bool AllOffsetsAllowed(int64_t offset) { return true; }
 
-  // `free_chunks_per_slice_time`[i] is free from the i-th start time on to the
-  // end of the block's life, so that later ones hold all that earlier ones do.
+  // `free_chunks_per_slice_time`[i] is free from the i-th start time to the
+  // next, the last to the end of the block's life; a slice must find its bytes
+  // free at all times after its own.
   // `slice_sizes_sorted_by_offset`, `max_colocation_size` (the largest of the
   // blocks at this offset; -1: no more than the slices have),
   // `preferred_offset` (negative: none) and `alignment` (positive) in bytes.
-  // `is_offset_allowed` is asked for the lowest aligned offset of each interval
-  // that suits.
+  // `is_offset_allowed` is asked for the aligned offsets of each interval that
+  // suits, from the lowest on, until one is.
   SlicedAllocationFinder(
       absl::Span<const FreeChunks> free_chunks_per_slice_time,
       std::vector<int64_t> slice_sizes_sorted_by_offset,
@@ -116,7 +117,7 @@ class SlicedAllocationFinder {
   ChunksSortedBySliceTime ChunksAt(int64_t offset,
                                    absl::Span<const int64_t> permutation) const;
 
-  const std::vector<FreeChunks> free_chunks_;
+  std::vector<FreeChunks> free_chunks_;
   const std::vector<int64_t> sizes_;
   const int64_t extra_size_;  // beyond the slices
   const int64_t preferred_offset_;

@@ -76,6 +76,38 @@ TEST_F(DataflowTest, NestedTuples) {
   EXPECT_TRUE(sets_->GetValueDefinedAt(Inst("q")).live_out_of_module());
 }
 
+TEST_F(DataflowTest, RootsUseWhatTheyHandOn) {
+  auto module = ParseForTest(R"(HloModule m
+    body {
+      p = (s32[]) parameter(0)
+      i = s32[] get-tuple-element(p), index=0
+      one = s32[] constant(1)
+      next = s32[] add(i, one)
+      ROOT state = (s32[]) tuple(one)
+    }
+    cond { q = (s32[]) parameter(0) ROOT c = pred[] constant(false) }
+    ENTRY e {
+      x = s32[] parameter(0)
+      init = (s32[]) tuple(x)
+      w = (s32[]) while(init), condition=cond, body=body
+      outer = ((s32[])) tuple(w)
+      ROOT r = (s32[]) get-tuple-element(outer), index=0
+    })");
+  for (bool ssa_form : {true, false}) {
+    auto analysis = HloDataflowAnalysis::Run(*module, ssa_form);
+    ASSERT_TRUE(analysis.ok()) << analysis.status();
+    const HloInstruction* one = FindForTest(*module, "one");
+    const auto& uses = (*analysis)->GetValueDefinedAt(one).GetUses();
+    EXPECT_THAT(uses, ::testing::IsSupersetOf(
+                          {HloUse{FindForTest(*module, "next"), 1, {}},
+                           HloUse{FindForTest(*module, "state"), 0, {}}}));
+    if (!ssa_form) continue;
+    EXPECT_THAT(
+        (*analysis)->GetUniqueValueAt(FindForTest(*module, "w"), {0}).GetUses(),
+        ::testing::ElementsAre(HloUse{FindForTest(*module, "r"), 0, {0, 0}}));
+  }
+}
+
 TEST_F(DataflowTest, CopiesAreShallow) {
   Load(R"(HloModule m
     ENTRY e {
@@ -90,7 +122,7 @@ TEST_F(DataflowTest, CopiesAreShallow) {
   EXPECT_THAT(At("y", {0}), ElementsAre("p{}"));
   EXPECT_THAT(At("x"), ElementsAre("x{}"));
   EXPECT_THAT(Uses("t"), ElementsAre("y 0{}"));
-  EXPECT_THAT(Uses("p"), ElementsAre("x 0{}"));
+  EXPECT_THAT(Uses("p"), ElementsAre("x 0{}", "r 0{0}"));
 }
 
 TEST_F(DataflowTest, Bitcasts) {
@@ -166,7 +198,7 @@ TEST_F(DataflowTest, SendAndRecv) {
   EXPECT_THAT(At("rd"), ElementsAre("rd{}"));
   EXPECT_THAT(At("rd", {0}), ElementsAre("r{0}"));
   EXPECT_THAT(At("rd", {1}), ElementsAre("rd{1}"));
-  EXPECT_THAT(Uses("r", {0}), ElementsAre("rd 0{0}"));
+  EXPECT_THAT(Uses("r", {0}), ElementsAre("rd 0{0}", "t 1{0}"));
   EXPECT_TRUE(sets_->GetValueDefinedAt(Inst("r"), {0}).live_out_of_module());
 }
 

@@ -121,7 +121,7 @@ TEST_F(DataflowTest, Loop) {
   EXPECT_FALSE(ssa_->GetValueDefinedAt(Inst("n")).live_out_of_module());
   EXPECT_TRUE(sets_->GetValueDefinedAt(Inst("n")).live_out_of_module());
   // One operand, two values.
-  EXPECT_THAT(Uses("c"), UnorderedElementsAre("w 0{0}", "n 0{}"));
+  EXPECT_THAT(Uses("c"), UnorderedElementsAre("w 0{0}", "n 0{}", "r 0{}"));
 }
 
 TEST_F(DataflowTest, LoopsOneAfterTheOther) {

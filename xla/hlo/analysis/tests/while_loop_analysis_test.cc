@@ -136,6 +136,36 @@ ENTRY e {
   ROOT s = (s32[], s32[], f32[4], s32[]) call(n0, x0), to_apply=scan
 })";
 
+TEST(WhileLoopAnalysisTest, AuxiliaryVariablesByChainsOfConstants) {
+  auto module = Parse(R"(HloModule m
+body {
+  p = (s32[], s32[], s32[]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  j = s32[] get-tuple-element(p), index=1
+  k = s32[] get-tuple-element(p), index=2
+  one = s32[] constant(1)
+  two = s32[] constant(2)
+  i2 = s32[] add(i, one)
+  j2 = s32[] multiply(j, two)
+  j3 = s32[] subtract(j2, one)
+  ROOT t = (s32[], s32[], s32[]) tuple(i2, j3, k)
+}
+cond {
+  q = (s32[], s32[], s32[]) parameter(0)
+  c = s32[] get-tuple-element(q), index=0
+  n = s32[] constant(7)
+  ROOT r = pred[] compare(c, n), direction=EQ
+}
+ENTRY e {
+  x = s32[] parameter(0)
+  init = (s32[], s32[], s32[]) tuple(x, x, x)
+  ROOT w = (s32[], s32[], s32[]) while(init), condition=cond, body=body
+})");
+  EXPECT_EQ(GetAuxiliaryLoopInductionVars(Inst(*module, "w")),
+            (std::vector<const HloInstruction*>{Inst(*module, "i"),
+                                                Inst(*module, "j")}));
+}
+
 TEST(WhileLoopAnalysisTest, ScanWithAllItsWrapping) {
   auto module = Parse(kScan);
   const HloInstruction* loop = Inst(*module, "w");

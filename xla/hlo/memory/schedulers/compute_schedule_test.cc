@@ -170,6 +170,25 @@ TEST(ScheduleModuleTest, RunsThePostprocessor) {
   EXPECT_GT(peak, 0);
 }
 
+TEST(ScheduleModuleTest, LeavesOtherThreadsAlone) {
+  auto module = ParseAndReturnUnverifiedModule(R"(HloModule m
+    side { a = f32[8] parameter(0) ROOT n = negate(a) }, execution_thread="s"
+    ENTRY e {
+      x = f32[8] parameter(0)
+      s = ((f32[8]), f32[8], u32[]) async-start(x), calls=side,
+        async_execution_thread="s"
+      ROOT d = f32[8] async-done(s)
+    })");
+  ASSERT_TRUE(module.ok()) << module.status();
+  AliasInfo alias_info;
+  auto schedule =
+      ScheduleModule(module->get(), &alias_info, DefaultSizeFunction(),
+                     {HloInstruction::kMainExecutionThread});
+  ASSERT_TRUE(schedule.ok()) << schedule.status();
+  EXPECT_EQ(schedule->sequences().size(), 1);
+  EXPECT_TRUE((*module)->set_schedule(*std::move(schedule)).ok());
+}
+
 TEST(ScheduleModuleTest, RefusesCyclesOfControlDependencies) {
   std::unique_ptr<HloModule> module = Parse(kTwoChains);
   HloComputation* entry = module->entry_computation();
