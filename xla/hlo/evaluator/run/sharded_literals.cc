@@ -12,6 +12,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "xla/hlo/evaluator/run/input_generator.h"
+#include "xla/hlo/ir/sharding/unreduced_sharding.h"
+#include "xla/literal_util.h"
+#include "xla/primitive_util.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
@@ -51,9 +54,10 @@ absl::Status CheckSharding(const Shape& shape, const HloSharding& sharding,
                            int64_t num_devices) {
   TF_RETURN_IF_ERROR(sharding.Validate(shape, num_devices));
   const auto check = [&](const HloSharding& leaf) -> absl::Status {
-    if (leaf.IsUnreducedLeaf() || leaf.SubgroupUnreducedDim() >= 0) {
-      return absl::UnimplementedError(absl::StrCat(
-          "shards of an unreduced value, sharding ", leaf.ToString()));
+    if (HasUnreduced(leaf) && leaf.reduction_op() != ReductionOp::kSum) {
+      return absl::UnimplementedError(
+          absl::StrCat("shards of an unreduced value that is no sum, sharding ",
+                       leaf.ToString()));
     }
     if (leaf.IsSingleDeviceLeaf() &&
         (leaf.GetUniqueDevice() < 0 || leaf.GetUniqueDevice() >= num_devices)) {
@@ -132,6 +136,93 @@ absl::Status CheckShards(const Shape& shape, const HloSharding& sharding,
   return absl::OkStatus();
 }
 
+// The place of each device among those that hold addends of its tile; empty for
+// leaves without addends.
+std::vector<int64_t> PlacesOfAddends(const HloSharding& leaf,
+                                     int64_t num_devices) {
+  std::vector<int64_t> places;
+  if (leaf.IsUnreducedLeaf()) {
+    for (int64_t d = 0; d < num_devices; ++d) places.push_back(d);
+  } else if (const std::optional<int64_t> dim = UnreducedDim(leaf)) {
+    places.resize(num_devices);
+    leaf.tile_assignment().Each(
+        [&](absl::Span<const int64_t> index, int64_t device) {
+          places[device] = index[*dim];
+        });
+  }
+  return places;
+}
+
+absl::Status AddTo(Literal& sum, const LiteralSlice& addend) {
+  if (primitive_util::IsComplexType(sum.shape().element_type())) {
+    return absl::UnimplementedError("sums of complex addends");
+  }
+  absl::Status status;
+  ShapeUtil::ForEachIndexNoStatus(
+      sum.shape(), [&](absl::Span<const int64_t> index) {
+        const std::optional<double> a = sum.GetAsDouble(index);
+        const std::optional<double> b = addend.GetAsDouble(index);
+        if (a.has_value() && b.has_value()) {
+          status.Update(sum.SetFromDouble(index, *a + *b));
+        } else {
+          status.Update(absl::UnimplementedError("sums of this type"));
+        }
+        return status.ok();
+      });
+  return status;
+}
+
+// The shards under WithSums(sharding): each device has the sum of the addends
+// of its group.
+absl::StatusOr<std::vector<Literal>> SumAddends(
+    const Shape& shape, const HloSharding& sharding,
+    absl::Span<const Literal* const> shards) {
+  std::vector<Literal> sums;
+  for (const Literal* shard : shards) sums.push_back(shard->Clone());
+  const int64_t devices = static_cast<int64_t>(shards.size());
+  TF_RETURN_IF_ERROR(ForEachArray(
+      shape, sharding,
+      [&](const ShapeIndex& index, const Shape& leaf,
+          const HloSharding& leaf_sharding) -> absl::Status {
+        const std::vector<int64_t> places =
+            PlacesOfAddends(leaf_sharding, devices);
+        if (places.empty()) return absl::OkStatus();
+        // By tile and copy of it: groups differ in nothing else.
+        std::map<std::vector<int64_t>, std::vector<int64_t>> groups;
+        if (leaf_sharding.IsUnreducedLeaf()) {
+          groups[{}] = places;
+        } else {
+          leaf_sharding.tile_assignment().Each(
+              [&](absl::Span<const int64_t> at, int64_t device) {
+                std::vector<int64_t> group(at.begin(), at.end());
+                group[*UnreducedDim(leaf_sharding)] = 0;
+                groups[group].push_back(device);
+              });
+        }
+        for (const auto& [tile, members] : groups) {
+          TF_ASSIGN_OR_RETURN(Literal sum, Literal::Make(ShapeUtil::GetSubshape(
+                                               shards[0]->shape(), index)));
+          TF_RETURN_IF_ERROR(
+              sum.CopyFrom(LiteralSlice(*shards[members[0]], index)));
+          for (size_t i = 1; i < members.size(); ++i) {
+            TF_RETURN_IF_ERROR(
+                AddTo(sum, LiteralSlice(*shards[members[i]], index)));
+          }
+          for (int64_t member : members) {
+            TF_RETURN_IF_ERROR(sums[member].CopyFrom(sum, index));
+          }
+        }
+        return absl::OkStatus();
+      }));
+  return sums;
+}
+
+std::vector<const Literal*> Pointers(absl::Span<const Literal> literals) {
+  std::vector<const Literal*> pointers;
+  for (const Literal& literal : literals) pointers.push_back(&literal);
+  return pointers;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<Literal>> SplitLiteral(const LiteralSlice& whole,
@@ -158,6 +249,17 @@ absl::StatusOr<std::vector<Literal>> SplitLiteral(const LiteralSlice& whole,
               Literal::Make(ShapeUtil::GetSubshape(shard_shape, index)));
           TF_RETURN_IF_ERROR(array.CopyFrom(LiteralSlice(shard, index)));
           const std::vector<int64_t> zeros(region->offset.size(), 0);
+          const std::vector<int64_t> places =
+              PlacesOfAddends(leaf_sharding, num_devices);
+          if (!places.empty() && places[device] != 0) {
+            const Literal nothing = LiteralUtil::Zero(leaf.element_type());
+            TF_ASSIGN_OR_RETURN(
+                const Literal zeros_of_shard,
+                nothing.Broadcast(array.shape(), /*dimensions=*/{}));
+            TF_RETURN_IF_ERROR(
+                CopyBox(array, zeros, zeros_of_shard, zeros, region->sizes()));
+            return shard.MoveFrom(std::move(array), index);
+          }
           TF_RETURN_IF_ERROR(CopyBox(array, zeros, LiteralSlice(whole, index),
                                      region->offset, region->sizes()));
           return shard.MoveFrom(std::move(array), index);
@@ -171,6 +273,11 @@ absl::StatusOr<Literal> AssembleLiteral(
     const Shape& shape, const HloSharding& sharding,
     absl::Span<const Literal* const> shards) {
   TF_RETURN_IF_ERROR(CheckShards(shape, sharding, shards));
+  if (HasUnreduced(sharding)) {
+    TF_ASSIGN_OR_RETURN(const std::vector<Literal> sums,
+                        SumAddends(shape, sharding, shards));
+    return AssembleLiteral(shape, WithSums(sharding), Pointers(sums));
+  }
   TF_ASSIGN_OR_RETURN(Literal whole, Literal::Make(shape));
   TF_RETURN_IF_ERROR(ForEachArray(
       shape, sharding,
@@ -202,6 +309,12 @@ absl::StatusOr<std::optional<std::string>> FindShardDifference(
   }
   const Shape& shape = whole[0]->shape();
   TF_RETURN_IF_ERROR(CheckShards(shape, sharding, shards));
+  if (HasUnreduced(sharding)) {
+    TF_ASSIGN_OR_RETURN(const std::vector<Literal> sums,
+                        SumAddends(shape, sharding, shards));
+    return FindShardDifference(whole, WithSums(sharding), Pointers(sums),
+                               tolerance);
+  }
   std::optional<std::string> found;
   TF_RETURN_IF_ERROR(ForEachArray(
       shape, sharding,
@@ -238,6 +351,11 @@ absl::StatusOr<std::optional<std::string>> FindReplicaDifference(
     const Shape& shape, const HloSharding& sharding,
     absl::Span<const Literal* const> shards) {
   TF_RETURN_IF_ERROR(CheckShards(shape, sharding, shards));
+  if (HasUnreduced(sharding)) {
+    TF_ASSIGN_OR_RETURN(const std::vector<Literal> sums,
+                        SumAddends(shape, sharding, shards));
+    return FindReplicaDifference(shape, WithSums(sharding), Pointers(sums));
+  }
   std::optional<std::string> found;
   TF_RETURN_IF_ERROR(ForEachArray(
       shape, sharding,

@@ -25,9 +25,13 @@ namespace xla {
 // {manual} or {unknown} leaf is a value of its own on each device; splitting
 // gives each the whole.
 //
+// The shards of an unreduced value are addends. Splitting gives the value to
+// the first device of a group and zero to the others, and whatever addends come
+// back are summed up before they are looked at.
+//
 // All functions take arrays and tuples. InvalidArgument for shardings that do
-// not fit the shape or the number of devices; Unimplemented for unreduced ones,
-// whose shards are addends.
+// not fit the shape or the number of devices; Unimplemented for unreduced
+// maxima and minima.
 
 // One shard per device, of the shape that sharding.TileShape says.
 absl::StatusOr<std::vector<Literal>> SplitLiteral(const LiteralSlice& whole,

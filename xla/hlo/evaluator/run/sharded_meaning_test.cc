@@ -121,11 +121,36 @@ TEST(ShardedLiteralsTest, BadShardings) {
   EXPECT_EQ(
       SplitLiteral(whole, Sharding("{maximal device=4}"), 4).status().code(),
       absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(SplitLiteral(whole, Sharding("{unreduced}"), 4).status().code(),
+  EXPECT_EQ(SplitLiteral(whole, Sharding("{unreduced=max}"), 4).status().code(),
             absl::StatusCode::kUnimplemented);
   auto difference = FindReplicaDifference(
       whole.shape(), Sharding("{devices=[2]<=[2]}"), {&whole, &whole});
   EXPECT_EQ(difference.status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+// Two tiles, each the sum of two addends.
+TEST(ShardedLiteralsTest, AddendsAreSummedUp) {
+  const Literal whole = LiteralUtil::CreateR1<float>({1, 2, 3, 4, 5});
+  const HloSharding sharding =
+      Sharding("{devices=[2,2]<=[4] last_tile_dims={unreduced}}");
+  auto shards = SplitLiteral(whole, sharding, 4);
+  ASSERT_TRUE(shards.ok()) << shards.status();
+  EXPECT_EQ((*shards)[0], LiteralUtil::CreateR1<float>({1, 2, 3}));
+  EXPECT_EQ((*shards)[1], LiteralUtil::CreateR1<float>({0, 0, 0}));
+  std::vector<const Literal*> all;
+  for (const Literal& shard : *shards) all.push_back(&shard);
+  EXPECT_EQ(*AssembleLiteral(whole.shape(), sharding, all), whole);
+  // Other addends of the same sums.
+  const Literal first = LiteralUtil::CreateR1<float>({4, 4, 4});
+  const Literal second = LiteralUtil::CreateR1<float>({-3, -2, -1});
+  all[0] = &first;
+  all[1] = &second;
+  EXPECT_EQ(*AssembleLiteral(whole.shape(), sharding, all), whole);
+  EXPECT_EQ(*FindReplicaDifference(whole.shape(), sharding, all), std::nullopt);
+  const std::vector<const Literal*> wholes(4, &whole);
+  EXPECT_EQ(*FindShardDifference(wholes, sharding, all, {}), std::nullopt);
+  all[1] = &first;
+  EXPECT_NE(*FindShardDifference(wholes, sharding, all, {}), std::nullopt);
 }
 
 std::unique_ptr<HloModule> Parse(absl::string_view text) {

@@ -1,4 +1,5 @@
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -7,6 +8,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/ir/sharding/unreduced_sharding.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
@@ -50,8 +52,13 @@ absl::Status SpmdPartitioningVisitor::HandleCustomCall(HloInstruction* hlo) {
     return HandleShardingCustomCall(hlo);
   }
   if (target == "Sharding") {
-    const PartitionedHlo moved =
+    PartitionedHlo moved =
         GetPartitionedHlo(hlo->operand(0)).Reshard(hlo->sharding());
+    if (HasUnreduced(hlo->sharding()) ||
+        HasUnreduced(hlo->operand(0)->sharding())) {
+      SetPartitionedHlo(hlo, std::move(moved));
+      return absl::OkStatus();
+    }
     SetPartitionedHlo(
         hlo, b_.AddInstruction(HloInstruction::CreateUnary(
                  moved.hlo()->shape(), HloOpcode::kCopy, moved.hlo())));

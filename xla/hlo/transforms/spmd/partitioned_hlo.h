@@ -125,6 +125,9 @@ class PartitionedHlo {
   // Between replicated and tiled shardings.
   PartitionedHlo ReshardArray(const HloSharding& target,
                               std::optional<Literal> pad_value) const;
+  // From or to an unreduced sharding.
+  PartitionedHlo ReshardAddends(const HloSharding& target,
+                                std::optional<Literal> pad_value) const;
   // By the steps of PlanReshard (reshard_plan.h).
   std::optional<PartitionedHlo> ReshardByPlan(const HloSharding& target) const;
   // Shards to the devices on which a target of equally many tiles wants them.

@@ -15,6 +15,7 @@
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/ir/sharding/unreduced_sharding.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/utils/custom_call_sharding_helper.h"
@@ -25,37 +26,109 @@
 namespace xla::spmd {
 namespace {
 
-absl::StatusOr<HloSharding> NormalizedLeaf(const HloSharding& leaf) {
-  if (leaf.IsUnknownLeaf()) return HloSharding::Replicate();
-  if (leaf.UseNamedShardingLeaf()) return HloSharding::V3ToV2Sharding(leaf);
-  if (leaf.IsUnreducedLeaf() ||
-      (leaf.IsTiledLeaf() && leaf.IsUnreducedSubgroup())) {
-    return absl::UnimplementedError(
-        absl::StrCat("unreduced sharding ", leaf.ToString()));
+absl::StatusOr<HloSharding> NormalizedLeaf(const HloSharding& named,
+                                           const Shape& shape,
+                                           int64_t num_partitions) {
+  if (named.IsUnknownLeaf()) return HloSharding::Replicate();
+  const HloSharding leaf =
+      named.UseNamedShardingLeaf() ? HloSharding::V3ToV2Sharding(named) : named;
+  if (!HasUnreduced(leaf)) return leaf;
+  if (!shape.IsArray()) return HloSharding::Replicate();
+  if (leaf.reduction_op() != ReductionOp::kSum || leaf.IsManualSubgroup()) {
+    return absl::UnimplementedError(absl::StrCat(
+        "unreduced sharding ", leaf.ToString(),
+        leaf.IsManualSubgroup() ? " in a manual region" : " that is no sum"));
   }
-  return leaf;
+  return WithTilesOfAddends(leaf, shape.dimensions().size(), num_partitions);
 }
 
 // Tiled leaves by lists of devices, a leaf for each element of a tuple.
 absl::StatusOr<HloSharding> Normalized(const HloSharding& sharding,
-                                       const Shape& shape) {
+                                       const Shape& shape,
+                                       int64_t num_partitions) {
   if (!shape.IsTuple()) {
     if (sharding.IsTuple()) {
       if (sharding.tuple_elements().size() != 1) {
         return absl::InvalidArgumentError("a tuple sharding of no tuple");
       }
-      return NormalizedLeaf(sharding.tuple_elements()[0]);
+      return NormalizedLeaf(sharding.tuple_elements()[0], shape,
+                            num_partitions);
     }
-    return NormalizedLeaf(sharding);
+    return NormalizedLeaf(sharding, shape, num_partitions);
   }
   const HloSharding tuple = sharding.NormalizeTupleSharding(shape);
+  const std::vector<const Shape*> shapes = ShapeUtil::FlattenTupleShape(shape);
   std::vector<HloSharding> leaves;
-  for (const HloSharding& leaf : tuple.tuple_elements()) {
-    absl::StatusOr<HloSharding> normalized = NormalizedLeaf(leaf);
-    if (!normalized.ok()) return normalized.status();
-    leaves.push_back(*std::move(normalized));
+  for (size_t i = 0; i < tuple.tuple_elements().size(); ++i) {
+    // An empty tuple has a leaf too.
+    TF_ASSIGN_OR_RETURN(
+        HloSharding leaf,
+        NormalizedLeaf(tuple.tuple_elements()[i],
+                       i < shapes.size() ? *shapes[i] : shape, num_partitions));
+    leaves.push_back(std::move(leaf));
   }
   return HloSharding::FlatTuple(std::move(leaves));
+}
+
+// Whether addends go through: the value is an operand's, or comes from outside.
+bool HandsAddendsOn(const HloInstruction& hlo) {
+  switch (hlo.opcode()) {
+    case HloOpcode::kCall:
+    case HloOpcode::kConditional:
+    case HloOpcode::kCopy:
+    case HloOpcode::kGetTupleElement:
+    case HloOpcode::kOptimizationBarrier:
+    case HloOpcode::kParameter:
+    case HloOpcode::kTuple:
+    case HloOpcode::kWhile:
+      return true;
+    default:
+      return hlo.IsCustomCall("Sharding");
+  }
+}
+
+// The same value, to be sharded in another way.
+HloInstruction* AddSharding(HloInstruction* value,
+                            const HloSharding& sharding) {
+  HloInstruction* again = value->parent()->AddInstruction(
+      HloInstruction::CreateCustomCall(value->shape(), {value}, "Sharding"));
+  again->set_sharding(sharding);
+  return again;
+}
+
+// Addends are made of a sum, and summed up again, beside what
+// computes: handlers see neither.
+//
+//   before: d = dot(..), sharding={unreduced}, e = exponential(d)
+//   after:  d = dot(..), sharding={replicated}
+//           a = Sharding(d), sharding={unreduced}
+//           s = Sharding(a), sharding as e's, e = exponential(s)
+absl::Status SeparateAddends(HloComputation* computation) {
+  for (HloInstruction* hlo : computation->MakeInstructionPostOrder()) {
+    if (!HasUnreduced(hlo->sharding())) continue;
+    if (!hlo->shape().IsArray() && !HandsAddendsOn(*hlo)) {
+      return absl::UnimplementedError(
+          absl::StrCat("unreduced elements of a tuple: ", hlo->ToString()));
+    }
+    if (hlo->shape().IsArray()) {
+      const std::vector<HloInstruction*> users(hlo->users().begin(),
+                                               hlo->users().end());
+      for (HloInstruction* user : users) {
+        if (HandsAddendsOn(*user)) continue;
+        const bool alike =
+            user->IsElementwise() && user->shape().IsArray() &&
+            ShapeUtil::SameDimensions(user->shape(), hlo->shape());
+        HloInstruction* sum = AddSharding(
+            hlo, WithSums(alike ? user->sharding() : hlo->sharding()));
+        RETURN_IF_ERROR(hlo->ReplaceUseWith(user, sum));
+      }
+    }
+    if (HandsAddendsOn(*hlo)) continue;
+    HloInstruction* addends = AddSharding(hlo, hlo->sharding());
+    hlo->set_sharding(WithSums(hlo->sharding()));
+    RETURN_IF_ERROR(hlo->ReplaceAllUsesWith(addends));
+  }
+  return absl::OkStatus();
 }
 
 // An outfeed's sharding is that of what is fed, and may have a leaf more for
@@ -139,7 +212,7 @@ absl::Status SpmdPartitioner::PreprocessSharding(
           hlo->has_sharding() ? hlo->sharding() : DefaultSharding(*hlo);
       const Shape& shape = ShardedShape(*hlo);
       absl::StatusOr<HloSharding> sharding =
-          Normalized(WithoutToken(given, *hlo), shape);
+          Normalized(WithoutToken(given, *hlo), shape, num_partitions_);
       if (sharding.ok()) {
         absl::Status fits = sharding->Validate(shape, num_partitions_);
         if (!fits.ok()) sharding = fits;
@@ -154,6 +227,7 @@ absl::Status SpmdPartitioner::PreprocessSharding(
       }
       hlo->set_sharding(*std::move(sharding));
     }
+    RETURN_IF_ERROR(SeparateAddends(computation));
   }
   return absl::OkStatus();
 }
@@ -203,6 +277,74 @@ absl::Status ShareShardingsWithCallees(
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status DefuseAll(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  for (HloComputation* computation :
+       module->MakeNonfusionComputations(execution_threads)) {
+    for (HloInstruction* hlo : computation->MakeInstructionPostOrder()) {
+      if (hlo->opcode() != HloOpcode::kFusion) continue;
+      // Values as large as a result lie where it does.
+      std::vector<const Shape*> shapes;
+      std::vector<HloSharding> shardings;
+      if (hlo->has_sharding()) {
+        shapes = ShapeUtil::FlattenTupleShape(hlo->shape());
+        shardings =
+            hlo->sharding().IsTuple()
+                ? hlo->sharding().tuple_elements()
+                : std::vector<HloSharding>(shapes.size(), hlo->sharding());
+      }
+      for (HloInstruction* inner : hlo->fused_instructions()) {
+        if (inner->has_sharding() || !inner->shape().IsArray() ||
+            inner->opcode() == HloOpcode::kParameter) {
+          continue;
+        }
+        for (size_t i = 0; i < shapes.size() && i < shardings.size(); ++i) {
+          if (!shapes[i]->IsArray() ||
+              !ShapeUtil::SameDimensions(inner->shape(), *shapes[i])) {
+            continue;
+          }
+          inner->set_sharding(shardings[i]);
+          break;
+        }
+      }
+      HloInstruction* root = hlo->fused_expression_root();
+      if (hlo->has_sharding() && !root->has_sharding() &&
+          root->opcode() != HloOpcode::kParameter) {
+        root->set_sharding(hlo->sharding());
+      }
+      RETURN_IF_ERROR(hlo->Defuse());
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<HloInputOutputAliasConfig> ShardedAliases(
+    const HloModule& module) {
+  const HloComputation& entry = *module.entry_computation();
+  const Shape& result = entry.root_instruction()->shape();
+  HloInputOutputAliasConfig kept(result);
+  RETURN_IF_ERROR(module.input_output_alias_config().ForEachAliasWithStatus(
+      [&](const ShapeIndex& output,
+          const HloInputOutputAliasConfig::Alias& alias) -> absl::Status {
+        const Shape& to = ShapeUtil::GetSubshape(result, output);
+        const Shape& from = ShapeUtil::GetSubshape(
+            entry.parameter_instruction(alias.parameter_number)->shape(),
+            alias.parameter_index);
+        if (ShapeSizeInBytes(from) == ShapeSizeInBytes(to)) {
+          return kept.SetUpAlias(output, alias.parameter_number,
+                                 alias.parameter_index, alias.kind);
+        }
+        if (!alias.must_alias()) return absl::OkStatus();
+        return absl::InvalidArgumentError(absl::StrCat(
+            "result ", output.ToString(), " must alias parameter ",
+            alias.parameter_number, " at ", alias.parameter_index.ToString(),
+            ", but their shards differ: ", ShapeUtil::HumanString(to), ", ",
+            ShapeUtil::HumanString(from)));
+      }));
+  return kept;
 }
 
 }  // namespace xla::spmd

@@ -2,8 +2,12 @@
 #define XLA_HLO_TRANSFORMS_SPMD_PREPROCESS_H_
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_input_output_alias_config.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 
@@ -24,6 +28,21 @@ namespace xla::spmd {
 absl::Status ShareShardingsWithCallees(
     HloModule* module,
     absl::flat_hash_map<const HloComputation*, HloSharding>* roots);
+
+// Takes fusions apart: what they compute is partitioned, not they. Instructions
+// as large as the fusion get its sharding.
+//
+//   before: f = f32[8] fusion(x), calls={negate}, sharding={devices=[2]<=[2]}
+//   after:  n = f32[8] negate(x), sharding={devices=[2]<=[2]}
+absl::Status DefuseAll(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads);
+
+// The aliases that are left where results and parameters became shards: those
+// that may alias and are of different sizes now go; InvalidArgument for those
+// that must.
+absl::StatusOr<HloInputOutputAliasConfig> ShardedAliases(
+    const HloModule& module);
 
 }  // namespace xla::spmd
 

@@ -7,6 +7,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/ir/sharding/unreduced_sharding.h"
 #include "xla/hlo/transforms/spmd/partitioned_hlo.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
@@ -88,6 +89,10 @@ PartitionedHlo PartitionedHlo::ReshardNoCache(
   if (!base_shape_.IsArray() || target.IsManualLeaf() ||
       sharding().IsManualLeaf()) {
     return Relabel(*this, target);
+  }
+  if (sharding() != target && (UnreducedDim(sharding()).has_value() ||
+                               UnreducedDim(target).has_value())) {
+    return ReshardAddends(target, std::move(pad_value));
   }
   if (sharding().IsSingleDeviceLeaf()) {
     return Broadcast().Reshard(target, std::move(pad_value));

@@ -299,6 +299,7 @@ absl::StatusOr<bool> SpmdPartitioner::RunImpl(
   module->clear_schedule();
   FlattenCallGraph flatten;
   RETURN_IF_ERROR(flatten.Run(module, execution_threads).status());
+  RETURN_IF_ERROR(DefuseAll(module, execution_threads));
   RETURN_IF_ERROR(PreprocessSharding(module, execution_threads));
   RETURN_IF_ERROR(PreprocessHlos(module, execution_threads));
   RecordInputsOutputsSharding(module);
@@ -317,6 +318,8 @@ absl::StatusOr<bool> SpmdPartitioner::RunImpl(
   absl::StrAppend(&report_, logger.MakeReport(),
                   SpmdLogger::ReportAfterPartition(
                       *module, options_.report_instruction_count));
+  TF_ASSIGN_OR_RETURN(module->input_output_alias_config(),
+                      ShardedAliases(*module));
   ClearShardings(module);
   module->mutable_config().set_num_partitions(num_partitions_);
   module->mutable_config().set_replica_count(num_replicas_);

@@ -1,0 +1,34 @@
+#ifndef XLA_HLO_IR_SHARDING_UNREDUCED_SHARDING_H_
+#define XLA_HLO_IR_SHARDING_UNREDUCED_SHARDING_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "xla/hlo/ir/hlo_sharding.h"
+
+namespace xla {
+
+// Unreduced shardings: the devices of a group hold addends, whose sum is the
+// tile.
+//
+//   {devices=[2,1,4]<=[8] last_tile_dims={unreduced}}   two tiles of rows, each
+//                                                       the sum of four addends
+
+// Whether the sharding, or an element of a tuple's, is one.
+bool HasUnreduced(const HloSharding& sharding);
+
+// The tile dimension that tells the addends of a tile apart; nullopt for leaves
+// without one, {unreduced} too, which has no tiles.
+std::optional<int64_t> UnreducedDim(const HloSharding& leaf);
+
+// {unreduced} of an array of that rank as tiles: one, of all devices' addends.
+// Other leaves as they are.
+HloSharding WithTilesOfAddends(const HloSharding& leaf, int64_t rank,
+                               int64_t num_devices);
+
+// The same tiles with the sum on each device that held an addend.
+HloSharding WithSums(const HloSharding& sharding);
+
+}  // namespace xla
+
+#endif  // XLA_HLO_IR_SHARDING_UNREDUCED_SHARDING_H_

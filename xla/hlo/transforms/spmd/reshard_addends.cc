@@ -1,0 +1,110 @@
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "xla/hlo/ir/hlo_casting_utils.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/ir/sharding/unreduced_sharding.h"
+#include "xla/hlo/ir/tile_assignment.h"
+#include "xla/hlo/transforms/spmd/factor_sharding.h"
+#include "xla/hlo/transforms/spmd/handler_util.h"
+#include "xla/hlo/transforms/spmd/partitioned_hlo.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
+#include "xla/hlo/utils/collectives/reduction_kind.h"
+#include "xla/literal.h"
+#include "xla/shape_util.h"
+
+namespace xla::spmd {
+namespace {
+
+// `value` with that sharding; another name of it where it has one already.
+HloInstruction* WithSharding(HloInstruction* value, const HloSharding& sharding,
+                             SpmdBuilder* b) {
+  if (value->has_sharding() && value->sharding() != sharding) {
+    value = b->AddInstruction(
+        HloInstruction::CreateUnary(value->shape(), HloOpcode::kCopy, value));
+  }
+  value->set_sharding(sharding);
+  return value;
+}
+
+// The sum of addends: on the way to `target` where one reduce-scatter leads
+// there.
+ShardedSum Sum(HloInstruction* local, const HloSharding& addends,
+               const Shape& base_shape, const HloSharding& target,
+               const PartitionedHlo::PartitioningState& state) {
+  const int64_t rank = addends.TiledDataRank();
+  const int64_t dim = *UnreducedDim(addends);
+  // The addends as one more factor, in front of copies.
+  std::vector<int> order(rank);
+  std::iota(order.begin(), order.end(), 0);
+  order.push_back(dim);
+  for (int64_t d = rank; d < addends.num_dimensions(); ++d) {
+    if (d != dim) order.push_back(d);
+  }
+  const TileAssignment tiles = addends.tile_assignment().Transpose(order);
+  const HloSharding factors = addends.num_dimensions() == rank + 1
+                                  ? HloSharding::Tile(tiles)
+                                  : HloSharding::PartialTile(tiles);
+  FactorTensor result;
+  result.shape = base_shape;
+  result.sharding = target;
+  result.factors.resize(rank);
+  std::iota(result.factors.begin(), result.factors.end(), 0);
+  result.is_result = true;
+  return SumAddends(local, factors, result, {rank}, state);
+}
+
+// The operand of an all-reduce that adds up just what `target` wants apart;
+// null for other values.
+HloInstruction* BeforeTheSum(HloInstruction* sum, const HloSharding& target,
+                             int64_t num_replicas) {
+  if (num_replicas != 1 || sum->opcode() != HloOpcode::kAllReduce ||
+      sum->shape().element_type() == PRED || sum->operand_count() != 1 ||
+      MatchReductionComputation(sum->to_apply()) != ReductionKind::SUM) {
+    return nullptr;
+  }
+  const auto groups =
+      GetPartitionGroupsForReplication(target, {*UnreducedDim(target)});
+  return *Cast<HloAllReduceInstruction>(sum)->device_list() == *groups
+             ? sum->mutable_operand(0)
+             : nullptr;
+}
+
+}  // namespace
+
+PartitionedHlo PartitionedHlo::ReshardAddends(
+    const HloSharding& target, std::optional<Literal> pad_value) const {
+  SpmdBuilder* b = state_.b;
+  if (UnreducedDim(sharding()).has_value()) {
+    const ShardedSum sum = Sum(hlo_, sharding(), base_shape_, target, state_);
+    return PartitionedHlo(WithSharding(sum.sum, sum.sharding, b), base_shape_,
+                          state_)
+        .Reshard(target, std::move(pad_value));
+  }
+  const PartitionedHlo whole = Reshard(WithSums(target), std::move(pad_value));
+  if (HloInstruction* addends =
+          BeforeTheSum(whole.hlo(), target, state_.num_replicas)) {
+    return PartitionedHlo(WithSharding(addends, target, b), base_shape_,
+                          state_);
+  }
+  // The first device of a group keeps the value; the others have nothing to
+  // add.
+  HloInstruction* place = TableLookup(
+      OrdinalTable(target, *UnreducedDim(target)), S32, state_.partition_id, b);
+  HloInstruction* is_first = b->AddInstruction(HloInstruction::CreateCompare(
+      ShapeUtil::MakeShape(PRED, {}), place, CreateR0(0, S32, b),
+      ComparisonDirection::kEq));
+  HloInstruction* addend = AddSelect(is_first, {}, whole.hlo(),
+                                     CreateZero(whole.hlo()->shape(), b), b);
+  addend->set_sharding(target);
+  return PartitionedHlo(addend, base_shape_, state_);
+}
+
+}  // namespace xla::spmd
