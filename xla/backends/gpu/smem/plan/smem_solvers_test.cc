@@ -98,6 +98,82 @@ TEST(SmemPlaceTest, SharesACommonBase) {
   EXPECT_FALSE(IsPlacement(problem, {0, 16, 96}));
 }
 
+TEST(SmemPlaceTest, StopsAtItsLimits) {
+  int searched = 0, cut = 0;
+  for (int seed = 0; seed < 40; ++seed) {
+    PlaceProblem problem = RandomPlacement(seed, 9);
+    const Placement whole = PlaceBuffers(problem);
+    ASSERT_TRUE(whole.optimal) << seed;
+    if (whole.nodes < 10) continue;
+    ++searched;
+    // Out of nodes: what the heuristics found, and no claim about it.
+    PlaceOptions options;
+    options.max_nodes = 3;
+    const Placement some = PlaceBuffers(problem, options);
+    EXPECT_EQ(some.nodes, 4) << seed;
+    EXPECT_FALSE(some.optimal) << seed;
+    EXPECT_TRUE(IsPlacement(problem, some.addresses)) << seed;
+    EXPECT_GE(some.total, whole.total) << seed;
+    // Too many for the exact search.
+    options.exact_up_to = 8;
+    EXPECT_EQ(PlaceBuffers(problem, options).nodes, 0) << seed;
+    // Nothing below the bound is looked for.
+    problem.lower_bound = whole.total;
+    const Placement bounded = PlaceBuffers(problem);
+    EXPECT_EQ(bounded.total, whole.total) << seed;
+    EXPECT_TRUE(bounded.optimal) << seed;
+    EXPECT_LE(bounded.nodes, whole.nodes) << seed;
+    cut += bounded.nodes < whole.nodes;
+  }
+  EXPECT_GT(searched, 0);
+  EXPECT_GT(cut, 0);
+}
+
+TEST(SmemStabTest, TakesCheapPointsAtRightEnds) {
+  StabProblem problem;
+  problem.arcs = {{{3, 5}, {9, 9}}, {{4, 7}}, {{8, 8}, {9, 9}}};
+  problem.weights.assign(10, 1);
+  problem.weights[9] = 16;
+  StabSolution solution = SolveStab(problem);
+  EXPECT_EQ(solution.weight, 2);
+  EXPECT_EQ(solution.points, std::vector<int>({5, 8}));
+  // Without points on its way an arc stays, and the others are as they were.
+  problem.arcs.push_back({{0, 1}});
+  problem.weights[0] = problem.weights[1] = -1;
+  solution = SolveStab(problem);
+  EXPECT_EQ(solution.points, std::vector<int>({5, 8}));
+  EXPECT_EQ(solution.unhit, std::vector<int>({3}));
+  // Of points that hit the same arcs at the same cost the last.
+  EXPECT_EQ(SolveStab({{{{0, 0}, {2, 2}}}, {1, 1, 1}}).points,
+            std::vector<int>({2}));
+  EXPECT_EQ(SolveStab({{{{0, 0}, {2, 2}}}, {1, 1, 2}}).points,
+            std::vector<int>({0}));
+}
+
+TEST(SmemStabTest, SaysWhereItGaveUp) {
+  std::mt19937_64 random(7);
+  StabProblem problem;
+  problem.weights.assign(80, 1);
+  for (int a = 0; a < 120; ++a) {
+    std::vector<std::pair<int, int>> arc;
+    for (int r = 0; r < 3; ++r) {
+      const int p = static_cast<int>(random() % 80);
+      arc.push_back({p, p});
+    }
+    problem.arcs.push_back(arc);
+  }
+  const StabSolution solution = SolveStab(problem);
+  EXPECT_FALSE(solution.optimal);
+  EXPECT_TRUE(solution.unhit.empty());
+  EXPECT_EQ(solution.weight, static_cast<int64_t>(solution.points.size()));
+  for (const auto& arc : problem.arcs) {
+    EXPECT_TRUE(std::any_of(arc.begin(), arc.end(), [&](const auto& range) {
+      return std::count(solution.points.begin(), solution.points.end(),
+                        range.first) > 0;
+    }));
+  }
+}
+
 TEST(SmemStabTest, IsCheapestOnRandomArcs) {
   for (int seed = 0; seed < 300; ++seed) {
     std::mt19937_64 random(seed);

@@ -8,8 +8,8 @@
 // The cheapest set of points that hits every arc: where to put barriers so that
 // each hazard has one on its way.
 //
-//   arcs {3..5, 9..9}, {4..7}, {8..9}; weights 1 but for 9, which is in a loop
-//   and weighs 16  ->  points 5 and 8, cost 2
+//   arcs {3..5, 9..9}, {4..7}, {8..8, 9..9}; weights 1 but for 9, which is in a
+//   loop and weighs 16  ->  points 5 and 8, cost 2
 //
 // An arc is a union of closed ranges of points. Points are tried only at right
 // ends of ranges, which is enough since weights are constant along a range.
@@ -20,7 +20,8 @@
 namespace xla::gpu {
 
 struct StabProblem {
-  // Closed ranges; an arc without a usable point cannot be hit.
+  // Closed ranges, along each of which usable points weigh the same; an arc
+  // without a usable point cannot be hit.
   std::vector<std::vector<std::pair<int, int>>> arcs;
   std::vector<int64_t> weights;  // by point; negative: not usable
 };
