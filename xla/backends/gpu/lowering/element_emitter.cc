@@ -198,8 +198,14 @@ ElementEmitter::Values ElementEmitter::Compute(const HloInstruction& hlo,
       return Reduce(hlo, indices);
     case HloOpcode::kReduceWindow:
       return ReduceWindow(hlo, indices);
+    case HloOpcode::kConvolution:
+      return Convolution(hlo, indices);
     case HloOpcode::kDot:
       return Dot(hlo, indices);
+    case HloOpcode::kScatter:
+      return Scatter(hlo, indices);
+    case HloOpcode::kSelectAndScatter:
+      return SelectAndScatter(hlo, indices);
     case HloOpcode::kBitcast:
     case HloOpcode::kBroadcast:
     case HloOpcode::kCopy:

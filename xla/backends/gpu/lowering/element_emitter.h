@@ -142,6 +142,24 @@ class ElementEmitter {
   absl::Status Loops(absl::Span<const int64_t> extents, Indices* places,
                      absl::FunctionRef<absl::Status()> body);
 
+  // element_emitter_windows.cc
+  Values Convolution(const HloInstruction& hlo, const Indices& indices);
+  Values Scatter(const HloInstruction& hlo, const Indices& indices);
+  Values SelectAndScatter(const HloInstruction& hlo, const Indices& indices);
+  // Whether the window of a select-and-scatter selects its place `offsets`.
+  absl::StatusOr<kir::Operand> IsSelected(const HloInstruction& hlo,
+                                          const Indices& window,
+                                          const Indices& offsets);
+  // The accumulators become what the combiner makes of them and the values,
+  // where the condition holds.
+  absl::Status Combine(const HloComputation& combiner,
+                       const kir::Argument& condition,
+                       absl::Span<const kir::Operand> accumulators,
+                       absl::Span<const kir::Operand> values);
+  // `body` under a condition that no value of the kernel decides.
+  absl::Status If(const HloInstruction& hlo, const AffineExpr& condition,
+                  absl::FunctionRef<absl::Status()> body);
+
   KernelBuilder& builder_;
   std::map<const HloInstruction*, kir::BufferId> inputs_;
   std::set<const HloInstruction*> forbidden_;  // looked up only

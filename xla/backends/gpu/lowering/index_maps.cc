@@ -232,30 +232,36 @@ ConditionalIndices ConcatenateIndices(const HloInstruction& concatenate,
   return result;
 }
 
+AffineExpr AddWindowIndex(const WindowDimension& window, int64_t size,
+                          const AffineExpr& index, const AffineExpr& offset,
+                          const AffineExpr::Ranges& ranges,
+                          AffineExpr* condition) {
+  const AffineExpr from_start = window.window_reversal()
+                                    ? AffineExpr(window.size() - 1) - offset
+                                    : offset;
+  const AffineExpr place = (index * AffineExpr(window.stride()) +
+                            from_start * AffineExpr(window.window_dilation()) -
+                            AffineExpr(window.padding_low()))
+                               .SimplifyIn(ranges);
+  const AffineExpr dilation(window.base_dilation());
+  const AffineExpr result = AffineExpr::FloorDiv(place, dilation);
+  *condition = And(*condition, Inside(result, size, ranges));
+  if (window.base_dilation() > 1) {
+    const AffineExpr gap = AffineExpr::Mod(place, dilation);
+    *condition = And(*condition, AffineExpr(1) - AffineExpr::Min(1, gap));
+  }
+  return result.SimplifyIn(ranges);
+}
+
 ConditionalIndices WindowIndices(const HloInstruction& reduce_window,
                                  const Indices& indices, const Indices& offsets,
                                  const AffineExpr::Ranges& ranges) {
   ConditionalIndices result;
   for (size_t d = 0; d < indices.size(); ++d) {
-    const WindowDimension& w = reduce_window.window().dimensions(d);
-    const int64_t size = reduce_window.operand(0)->shape().dimensions(d);
-    const AffineExpr offset = w.window_reversal()
-                                  ? AffineExpr(w.size() - 1) - offsets[d]
-                                  : offsets[d];
-    const AffineExpr place =
-        (indices[d] * AffineExpr(w.stride()) +
-         offset * AffineExpr(w.window_dilation()) - AffineExpr(w.padding_low()))
-            .SimplifyIn(ranges);
-    const AffineExpr index =
-        AffineExpr::FloorDiv(place, AffineExpr(w.base_dilation()));
-    result.condition = And(result.condition, Inside(index, size, ranges));
-    if (w.base_dilation() > 1) {
-      const AffineExpr gap =
-          AffineExpr::Mod(place, AffineExpr(w.base_dilation()));
-      result.condition =
-          And(result.condition, AffineExpr(1) - AffineExpr::Min(1, gap));
-    }
-    result.indices.push_back(index.SimplifyIn(ranges));
+    result.indices.push_back(
+        AddWindowIndex(reduce_window.window().dimensions(d),
+                       reduce_window.operand(0)->shape().dimensions(d),
+                       indices[d], offsets[d], ranges, &result.condition));
   }
   result.condition = result.condition.SimplifyIn(ranges);
   return result;

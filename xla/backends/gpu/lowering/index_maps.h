@@ -74,6 +74,12 @@ ConditionalIndices PadIndices(const HloInstruction& pad, const Indices& indices,
 ConditionalIndices ConcatenateIndices(const HloInstruction& concatenate,
                                       int64_t i, const Indices& indices,
                                       const AffineExpr::Ranges& ranges);
+// The same along one dimension, of `size` elements: the index there; that it is
+// inside becomes a part of the condition.
+AffineExpr AddWindowIndex(const WindowDimension& window, int64_t size,
+                          const AffineExpr& index, const AffineExpr& offset,
+                          const AffineExpr::Ranges& ranges,
+                          AffineExpr* condition);
 // The element of the input that the window reads at position `offsets` inside
 // the window.
 ConditionalIndices WindowIndices(const HloInstruction& reduce_window,

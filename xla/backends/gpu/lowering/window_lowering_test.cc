@@ -1,0 +1,124 @@
+// Convolutions, scatters and select-and-scatters of one thread for an element.
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "gtest/gtest.h"
+#include "xla/backends/gpu/lowering/loop_lowering.h"
+#include "xla/backends/gpu/lowering/lowering_test_util.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+
+namespace xla::gpu {
+namespace {
+
+absl::Status Compare(absl::string_view body) {
+  constexpr absl::string_view kCombiners = R"(
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
+last { a = f32[] parameter(0) ROOT b = f32[] parameter(1) }
+addi { a = s32[] parameter(0) b = s32[] parameter(1) ROOT c = s32[] add(a, b) }
+ge { a = f32[] parameter(0) b = f32[] parameter(1)
+     ROOT c = pred[] compare(a, b), direction=GE }
+both {
+  a = f32[] parameter(0)
+  x = s32[] parameter(1)
+  b = f32[] parameter(2)
+  y = s32[] parameter(3)
+  c = f32[] subtract(b, a)
+  z = s32[] add(x, y)
+  ROOT t = (f32[], s32[]) tuple(c, z)
+}
+)";
+  return CompareWithEvaluator(
+      absl::StrCat("HloModule m\n", kCombiners, "ENTRY e {\n", body, "\n}"),
+      [](const HloInstruction& hlo) {
+        LoopLoweringOptions options;
+        options.threads_per_block = 32;
+        return LowerLoop(hlo, options);
+      });
+}
+
+TEST(WindowLoweringTest, Convolutions) {
+  for (absl::string_view attributes : {
+           "x = f32[2,5,6,3] parameter(0)\nk = f32[3,2,3,4] parameter(1)\n"
+           "ROOT c = f32[2,3,4,4] convolution(x, k), window={size=3x2 "
+           "stride=2x1 pad=1_1x0_0 rhs_dilate=1x2}, "
+           "dim_labels=b01f_01io->b01f",
+           "x = f32[2,3,5,4] parameter(0)\nk = f32[4,3,3,2] parameter(1)\n"
+           "ROOT c = f32[2,4,9,7] convolution(x, k), window={size=3x2 "
+           "pad=1_1x0_1 lhs_dilate=2x2 rhs_reversal=1x0}, "
+           "dim_labels=bf01_oi01->bf01",
+           "x = bf16[2,5,6] parameter(0)\nk = bf16[3,2,9] parameter(1)\n"
+           "ROOT c = bf16[2,5,9] convolution(x, k), window={size=3 pad=1_1}, "
+           "dim_labels=b0f_0io->b0f, feature_group_count=3",
+           "x = f32[4,5,3] parameter(0)\nk = f32[3,3,6] parameter(1)\n"
+           "ROOT c = f32[2,3,6] convolution(x, k), window={size=3}, "
+           "dim_labels=b0f_0io->b0f, batch_group_count=2",
+       }) {
+    EXPECT_EQ(Compare(attributes), absl::OkStatus()) << attributes;
+  }
+}
+
+TEST(WindowLoweringTest, Scatters) {
+  for (absl::string_view body : {
+           // Indices twice, and out of range.
+           "p = f32[5,3] parameter(0)\n"
+           "i = s32[6,1] constant({{1}, {4}, {1}, {-1}, {5}, {0}})\n"
+           "u = f32[6,3] parameter(1)\n"
+           "ROOT s = f32[5,3] scatter(p, i, u), update_window_dims={1}, "
+           "inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
+           "index_vector_dim=1, to_apply=add",
+           // The last one wins; windows that stick out are left out.
+           "p = f32[6,7] parameter(0)\n"
+           "i = s32[2,3] constant({{1, 4, 3}, {2, 3, 6}})\n"
+           "u = f32[2,3,3] parameter(1)\n"
+           "ROOT s = f32[6,7] scatter(p, i, u), update_window_dims={0,1}, "
+           "inserted_window_dims={}, scatter_dims_to_operand_dims={0,1}, "
+           "index_vector_dim=0, to_apply=last",
+           "p = s32[4] parameter(0)\ni = u32[3] constant({2, 4294967295, 2})\n"
+           "u = s32[3] parameter(1)\n"
+           "ROOT s = s32[4] scatter(p, i, u), update_window_dims={}, "
+           "inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
+           "index_vector_dim=1, to_apply=addi",
+           // Batches.
+           "p = f32[3,4] parameter(0)\n"
+           "i = s32[3,2,1] constant({{{1}, {1}}, {{3}, {4}}, {{0}, {2}}})\n"
+           "u = f32[3,2] parameter(1)\n"
+           "ROOT s = f32[3,4] scatter(p, i, u), update_window_dims={}, "
+           "inserted_window_dims={1}, scatter_dims_to_operand_dims={1}, "
+           "input_batching_dims={0}, scatter_indices_batching_dims={0}, "
+           "index_vector_dim=2, to_apply=add",
+           // Computed updates, several operands.
+           "p = f32[4] parameter(0)\nq = s32[4] parameter(1)\n"
+           "i = s32[5] constant({3, 1, 3, 7, 1})\n"
+           "u = f32[5] parameter(2)\nv = s32[5] parameter(3)\n"
+           "n = f32[5] negate(u)\n"
+           "ROOT s = (f32[4], s32[4]) scatter(p, q, i, n, v), "
+           "update_window_dims={}, inserted_window_dims={0}, "
+           "scatter_dims_to_operand_dims={0}, index_vector_dim=1, "
+           "to_apply=both",
+       }) {
+    EXPECT_EQ(Compare(body), absl::OkStatus()) << body;
+  }
+}
+
+TEST(WindowLoweringTest, SelectAndScatters) {
+  for (absl::string_view body : {
+           "p = f32[6,8] parameter(0)\nu = f32[3,4] parameter(1)\n"
+           "z = f32[] constant(0)\n"
+           "ROOT s = f32[6,8] select-and-scatter(p, u, z), window={size=2x2 "
+           "stride=2x2}, select=ge, scatter=add",
+           // Windows overlap, and reach into the padding.
+           "p = f32[5,6] parameter(0)\nu = f32[3,6] parameter(1)\n"
+           "z = f32[] constant(1)\n"
+           "ROOT s = f32[5,6] select-and-scatter(p, u, z), window={size=3x3 "
+           "stride=2x1 pad=1_1x1_1}, select=ge, scatter=add",
+       }) {
+    EXPECT_EQ(Compare(body), absl::OkStatus()) << body;
+  }
+}
+
+}  // namespace
+}  // namespace xla::gpu
