@@ -1,0 +1,87 @@
+#ifndef XLA_BACKENDS_GPU_TRANSFORMS_HORIZONTAL_HORIZONTAL_FUSION_H_
+#define XLA_BACKENDS_GPU_TRANSFORMS_HORIZONTAL_HORIZONTAL_FUSION_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/pass/hlo_pass_interface.h"
+
+namespace xla::gpu {
+
+struct HorizontalFusionOptions {
+  // A GPU by name, or the path of a description.
+  std::string device = "h100";
+  // Bytes that a kernel reads and writes, at most: below, starting it takes
+  // longer than running it.
+  int64_t max_bytes = 1 << 20;
+  // Kernels that become one, at most.
+  int64_t max_kernels = 16;
+
+  template <typename Visitor>
+  void VisitFields(Visitor&& visit) {
+    visit("device", device, "a GPU by name, or the path of a description");
+    visit("max-bytes", max_bytes,
+          "that a kernel reads and writes, at most, to be merged");
+    visit("max-kernels", max_kernels, "that become one, at most");
+  }
+};
+
+// Makes one kernel of small ones that have nothing to do with each other but
+// run over the same shape, as those of an optimizer's updates do.
+//
+//   before: u = f32[8] fusion(p, g), kind=kLoop, calls={subtract}
+//           v = f32[8] fusion(q, h), kind=kLoop, calls={subtract}
+//   after:  t = (f32[8], f32[8]) fusion(p, g, q, h), kind=kLoop,
+//               calls={tuple(subtract, subtract)}
+//           u = get-tuple-element(t), index=0, v = …, index=1
+//
+// multi-output-fusion has merged kernels that read the same values before; what
+// is merged here saves the time to start kernels, no bytes. Legal where none
+// of the kernels depends on another, and where multi-output fusion may merge
+// them (gpu_fusible.h): alike heroes, one shape, few parameters. Tried are the
+// kernels of one kind and shape that follow each other in a post order, 32 at a
+// time, so that results do not wait for far ones. Leaves alone: custom kernels,
+// updates in place, control dependencies. O(instructions) per merged kernel.
+class HorizontalFusion : public HloModulePass {
+ protected:
+  HorizontalFusion(HloInstruction::FusionKind kind,
+                   const HorizontalFusionOptions& options)
+      : kind_(kind), options_(options) {}
+
+  absl::StatusOr<bool> RunImpl(
+      HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads) override;
+
+ private:
+  HloInstruction::FusionKind kind_;
+  HorizontalFusionOptions options_;
+};
+
+// Loops.
+class HorizontalLoopFusion : public HorizontalFusion {
+ public:
+  explicit HorizontalLoopFusion(const HorizontalFusionOptions& options = {})
+      : HorizontalFusion(HloInstruction::FusionKind::kLoop, options) {}
+  absl::string_view name() const override {
+    return "gpu-horizontal-loop-fusion";
+  }
+};
+
+// Reductions.
+class HorizontalInputFusion : public HorizontalFusion {
+ public:
+  explicit HorizontalInputFusion(const HorizontalFusionOptions& options = {})
+      : HorizontalFusion(HloInstruction::FusionKind::kInput, options) {}
+  absl::string_view name() const override {
+    return "gpu-horizontal-input-fusion";
+  }
+};
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_TRANSFORMS_HORIZONTAL_HORIZONTAL_FUSION_H_

