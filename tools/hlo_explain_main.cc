@@ -16,9 +16,10 @@
 
 using xla::HloExplainOptions;
 
-ABSL_FLAG(std::optional<xla::ScheduleAlgorithm>, schedule, std::nullopt,
-          "The order to explain: list, dfs, postorder, bfs, default, best or "
-          "as-is; else the module's own, or best where it has none.");
+ABSL_FLAG(
+    std::optional<xla::ScheduleAlgorithm>, schedule, std::nullopt,
+    "The schedule to explain: list, dfs, postorder, bfs, default, best or "
+    "as-is. Default: the module's own, or best if it has none.");
 ABSL_FLAG(int64_t, effort, xla::BestMemoryScheduler::kDefaultEffort,
           "How long --schedule=best searches; 0: simple orders only.");
 ABSL_FLAG(xla::AsyncPlacement, async, xla::AsyncPlacement::kAsScheduled,
@@ -33,8 +34,8 @@ ABSL_FLAG(std::string, as, "",
 ABSL_FLAG(int64_t, num_partitions, 0,
           "Devices that the module counts, whatever its header says.");
 ABSL_FLAG(std::string, limit, "",
-          "Memory that there is: bytes, as 16GiB, a share of the peak, as 80%, "
-          "or a device, as h100; exit status 3 where it does not suffice.");
+          "The memory budget: bytes (16GiB), a share of the peak (80%) or a "
+          "device (h100); exit status 3 if the module does not fit.");
 ABSL_FLAG(std::string, memory_limit, "", "The same as --limit.");
 ABSL_FLAG(bool, json, false, "Report as JSON.");
 ABSL_FLAG(bool, curve, false, "Live bytes at every program point (JSON).");
@@ -44,9 +45,10 @@ ABSL_FLAG(bool, seconds, true, "Say how long scheduling took.");
 ABSL_FLAG(std::string, o, "",
           "Where to write the scheduled (with --fit: rewritten) module.");
 ABSL_FLAG(std::string, report_file, "-", "Where to write the report.");
-ABSL_FLAG(bool, keep_going, false,
-          "Of --json: what fails is the report's field 'error', and the exit "
-          "status 0; for tables of many modules.");
+ABSL_FLAG(
+    bool, keep_going, false,
+    "With --json: report failures in the field 'error', and make the exit "
+    "status 0; for tables of many modules.");
 ABSL_FLAG(std::string, buffers, "",
           "Where to write when each buffer is live, as CSV for hlo-pack.");
 ABSL_FLAG(std::string, html, "",
@@ -56,8 +58,8 @@ ABSL_FLAG(std::string, perfetto, "",
           "Where to write the schedule as a trace for ui.perfetto.dev: kernels "
           "and collectives in modelled time, live bytes as a counter.");
 ABSL_FLAG(std::string, device, "h100",
-          "Of --kernels, --html and --perfetto: the device whose rates say how "
-          "long kernels take, a name or a file.");
+          "For --kernels, --html and --perfetto: the device that kernel times "
+          "are modelled on, a name or a file.");
 ABSL_FLAG(bool, list, false,
           "Name the modules of a folder that XLA dumped to, the one that is "
           "read for it first.");
@@ -68,7 +70,7 @@ ABSL_FLAG(bool, collectives, false,
           "Say what the devices of a partitioned module send each other "
           "instead: bytes per device by kind, and the largest collectives.");
 ABSL_FLAG(std::string, mesh, "",
-          "Of --collectives and --html: the devices as a grid and its links, "
+          "For --collectives and --html: the device mesh and its links, "
           "such as 2x4, "
           "2x4:h100-multihost or 2x4@50e9/8e-6,450e9/2e-6.");
 ABSL_FLAG(bool, fit, false,
@@ -79,24 +81,25 @@ ABSL_FLAG(int, budget_curve, 0,
 ABSL_FLAG(bool, csv, false, "The curve as CSV.");
 ABSL_FLAG(xla::RematerializationAlgorithm, strategy,
           xla::RematerializationAlgorithm::kPlan,
-          "Of --fit: plan, always-remat, peak-priority or baseline-2018.");
+          "For --fit: plan, always-remat, peak-priority or baseline-2018.");
 ABSL_FLAG(xla::MemoryAccounting, accounting, xla::MemoryAccounting::kOurs,
           "How --fit counts bytes: ours, or upstream (OpenXLA's "
           "rematerialization).");
 ABSL_FLAG(int64_t, fit_effort, 1, "How long --strategy=plan searches.");
-ABSL_FLAG(bool, across_loops, true, "Of plan: rewrite loops, too.");
-ABSL_FLAG(bool, reschedule, true, "Of plan: may run in another order.");
+ABSL_FLAG(bool, across_loops, true, "For plan: also rewrite loops.");
+ABSL_FLAG(bool, reschedule, true, "For plan: the schedule may change.");
 ABSL_FLAG(bool, fuse, true,
-          "Of plan: may compute masks and broadcasts in their readers.");
+          "For plan: masks and broadcasts may be fused into their consumers.");
 ABSL_FLAG(bool, offload, false,
-          "Of plan: values may wait on the host (memory space 5).");
+          "For plan: values may be offloaded to host memory (space 5).");
 ABSL_FLAG(double, host_bandwidth, 25e9,
-          "Of --offload: bytes a second, each way.");
+          "For --offload: bytes per second, each way.");
 ABSL_FLAG(
     bool, barriers, false,
-    "Of plan: clones wait behind opt-barriers, so that nobody merges them.");
+    "For plan: put recomputed values behind opt-barriers, so that CSE keeps "
+    "them.");
 ABSL_FLAG(xla::PlanReader, for, xla::PlanReader::kBackend,
-          "Of plan: who takes the module: backend (order and instructions "
+          "For plan: what consumes the module: backend (order and instructions "
           "stay), or xla-gpu or xla-cpu, which run all of their passes.");
 
 namespace {
@@ -132,7 +135,7 @@ const std::vector<xla::FlagGroup>& Groups() {
       {"What is written",
        {"json", "curve", "csv", "max-buffers", "seconds", "report-file", "html",
         "perfetto", "buffers", "o", "keep-going"}},
-      {"Of --fit",
+      {"How --fit works",
        {"strategy", "accounting", "fit-effort", "across-loops", "reschedule",
         "fuse", "offload", "host-bandwidth", "barriers", "for"}},
   };

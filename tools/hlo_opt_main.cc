@@ -48,10 +48,10 @@ ABSL_FLAG(std::string, explain, "",
           "Print why these passes did what they did, instead of the module: "
           "PASS,...");
 ABSL_FLAG(HloOptOptions::Report, explain_format, HloOptOptions::Report::kText,
-          "Of --explain: text or json.");
+          "For --explain: text or json.");
 ABSL_FLAG(
     std::string, explain_dot, "",
-    "Of --explain: write graphs before and after into this folder, as DOT "
+    "For --explain: write graphs before and after into this folder, as DOT "
     "and as one SVG.");
 ABSL_FLAG(std::string, device, "",
           "The GPU of all passes that ask for one: a name, or the path of a "

@@ -25,9 +25,9 @@ ABSL_FLAG(int64_t, max_attempts, 5000, "Candidates to try.");
 ABSL_FLAG(double, seconds, HloReduceOptions().seconds,
           "Time after which the best module so far is taken; 0: no limit.");
 ABSL_FLAG(double, max_flops, HloReduceOptions().max_flops,
-          "Of differs: operations that a run may take; -1: no limit.");
+          "For differs: the most operations a run may take; -1: no limit.");
 ABSL_FLAG(int64_t, max_memory_mib, HloReduceOptions().max_memory_mib,
-          "Of differs: memory for values, in MiB.");
+          "For differs: the memory budget for values, in MiB.");
 ABSL_FLAG(std::string, o, "-", "Output file.");
 
 int main(int argc, char** argv) {
