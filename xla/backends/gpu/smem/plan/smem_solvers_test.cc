@@ -98,6 +98,20 @@ TEST(SmemPlaceTest, SharesACommonBase) {
   EXPECT_FALSE(IsPlacement(problem, {0, 16, 96}));
 }
 
+TEST(SmemPlaceTest, LeavesACommonBaseThatOthersNeed) {
+  // 0 and 2 may share a base, where 1 may stand as well, but not with 2.
+  PlaceProblem problem;
+  problem.bytes = {64, 32, 48};
+  problem.alignments = {16, 16, 16};
+  problem.relations.assign(3,
+                           std::vector<PlaceRelation>(3, PlaceRelation::kFree));
+  problem.relations[0][2] = problem.relations[2][0] = PlaceRelation::kSameBase;
+  problem.relations[1][2] = problem.relations[2][1] = PlaceRelation::kDisjoint;
+  const Placement placement = PlaceBuffers(problem);
+  EXPECT_TRUE(IsPlacement(problem, placement.addresses));
+  EXPECT_EQ(placement.total, 80);
+}
+
 TEST(SmemPlaceTest, StopsAtItsLimits) {
   int searched = 0, cut = 0;
   for (int seed = 0; seed < 40; ++seed) {
