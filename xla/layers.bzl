@@ -77,6 +77,7 @@ SIBLINGS = [
         "backends/gpu/transforms/mof",
         "backends/gpu/transforms/priority_fusion",
         "backends/gpu/transforms/reductions",
+        "backends/gpu/transforms/smem",
         "backends/gpu/transforms/softmax",
         "backends/gpu/transforms/sorts",
     ],

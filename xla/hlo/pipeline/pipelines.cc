@@ -95,8 +95,7 @@ constexpr absl::string_view kGpu[] = {
     "hlo-memory-scheduler",
     "hlo-rematerialization{memory-limit=100%}",
     "assign-offsets",
-    "#shared-memory-planning: addresses and barriers in the kernel of each "
-    "fusion",
+    "shared-memory-planning",
 };
 
 constexpr NamedPipeline kPipelines[] = {
@@ -181,6 +180,10 @@ constexpr OrderingConstraint kConstraints[] = {
      "a layout goes through what a copy would interrupt"},
     {"copy-remover", "priority-fusion",
      "what makes and what reads a value fuse"},
+    {"multi-output-fusion", "shared-memory-planning",
+     "what a kernel computes is known once nothing fuses with it"},
+    {"hlo-rematerialization", "shared-memory-planning",
+     "what is computed a second time is a kernel, too"},
     {"priority-fusion", "reduction-epilogue-flattener",
      "what comes behind a reduction is in its kernel then"},
     {"reduction-epilogue-flattener", "multi-output-fusion",

@@ -11,6 +11,7 @@
 #include "xla/backends/gpu/kernel_ir/kir_printer.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/utils/hlo_query.h"
 #include "xla/shape_util.h"
 
 namespace xla::gpu {
@@ -41,18 +42,6 @@ bool RunsComputations(const HloInstruction& hlo) {
          hlo.opcode() == HloOpcode::kCall;
 }
 
-// The library call of an instruction, alone or between slices that one fusion
-// with it holds; nullptr if there is none.
-const HloInstruction* LibraryCall(const HloInstruction& hlo) {
-  if (hlo.opcode() == HloOpcode::kCustomCall) return &hlo;
-  if (hlo.opcode() != HloOpcode::kFusion) return nullptr;
-  for (const HloInstruction* fused :
-       hlo.fused_instructions_computation()->instructions()) {
-    if (fused->opcode() == HloOpcode::kCustomCall) return fused;
-  }
-  return nullptr;
-}
-
 int64_t ArrayBytes(const Shape& shape) {
   int64_t bytes = 0;
   for (const ShapeUtil::IndexedShape& leaf : ShapeUtil::GetLeafShapes(shape)) {
@@ -63,10 +52,21 @@ int64_t ArrayBytes(const Shape& shape) {
 
 }  // namespace
 
-ModuleLowering LowerModule(const HloModule& module,
-                           const FusionLoweringOptions& options) {
-  ModuleLowering result;
-  absl::flat_hash_set<std::string> names;
+const HloInstruction* LibraryCall(const HloInstruction& hlo) {
+  if (hlo.opcode() == HloOpcode::kCustomCall ||
+      hlo_query::IsCollectiveCommunicationOp(hlo.opcode())) {
+    return &hlo;
+  }
+  if (hlo.opcode() != HloOpcode::kFusion) return nullptr;
+  for (const HloInstruction* fused :
+       hlo.fused_instructions_computation()->instructions()) {
+    if (fused->opcode() == HloOpcode::kCustomCall) return fused;
+  }
+  return nullptr;
+}
+
+std::vector<const HloInstruction*> FindKernels(const HloModule& module) {
+  std::vector<const HloInstruction*> kernels;
   // Each computation once, however often it runs.
   absl::flat_hash_set<const HloComputation*> seen = {
       module.entry_computation()};
@@ -78,23 +78,32 @@ ModuleLowering LowerModule(const HloModule& module,
           if (seen.insert(called).second) queue.push_back(called);
         }
       }
-      if (!IsKernel(*hlo)) continue;
-      ModuleLowering::Kernel kernel{hlo, ArrayBytes(hlo->shape()), {}, {}};
-      for (const HloInstruction* operand : hlo->operands()) {
-        kernel.bytes += ArrayBytes(operand->shape());
-      }
-      absl::StatusOr<LoweredKernel> lowered = LowerFusion(*hlo, options);
-      kernel.status = lowered.status();
-      if (lowered.ok()) {
-        kernel.lowered = *std::move(lowered);
-        std::string& name = kernel.lowered.kernel.name;
-        const std::string base = name;
-        for (int k = 1; !names.insert(name).second; ++k) {
-          name = absl::StrCat(base, "_", k);
-        }
-      }
-      result.kernels.push_back(std::move(kernel));
+      if (IsKernel(*hlo)) kernels.push_back(hlo);
     }
+  }
+  return kernels;
+}
+
+ModuleLowering LowerModule(const HloModule& module,
+                           const FusionLoweringOptions& options) {
+  ModuleLowering result;
+  absl::flat_hash_set<std::string> names;
+  for (const HloInstruction* hlo : FindKernels(module)) {
+    ModuleLowering::Kernel kernel{hlo, ArrayBytes(hlo->shape()), {}, {}};
+    for (const HloInstruction* operand : hlo->operands()) {
+      kernel.bytes += ArrayBytes(operand->shape());
+    }
+    absl::StatusOr<LoweredKernel> lowered = LowerFusion(*hlo, options);
+    kernel.status = lowered.status();
+    if (lowered.ok()) {
+      kernel.lowered = *std::move(lowered);
+      std::string& name = kernel.lowered.kernel.name;
+      const std::string base = name;
+      for (int k = 1; !names.insert(name).second; ++k) {
+        name = absl::StrCat(base, "_", k);
+      }
+    }
+    result.kernels.push_back(std::move(kernel));
   }
   return result;
 }
@@ -107,7 +116,10 @@ std::string ModuleLowering::ToString() const {
   for (const Kernel& kernel : kernels) {
     if (const HloInstruction* call = LibraryCall(*kernel.hlo)) {
       absl::StrAppend(&text, "// ", kernel.hlo->name(), ": a call of ",
-                      call->custom_call_target(), "\n\n");
+                      call->opcode() == HloOpcode::kCustomCall
+                          ? call->custom_call_target()
+                          : HloOpcodeString(call->opcode()),
+                      "\n\n");
       continue;
     }
     ++of;

@@ -30,11 +30,16 @@ struct ModuleLowering {
   std::string ToString() const;
 };
 
-// Lowers the entry and everything it runs through loops, conditionals and
-// calls, operands first. Instructions that move no data (tuples, bitcasts,
-// control flow) make no kernel; those that a library computes, or that need
-// several threads per element, make one that is not lowered. Kernel names are
-// unique.
+// What runs as a kernel in the entry and in what it runs by loops, conditionals
+// and calls, operands first. What moves no data (tuples, bitcasts, control
+// flow) is no kernel; what a library computes is one.
+std::vector<const HloInstruction*> FindKernels(const HloModule& module);
+// The call or the collective that a library computes, alone or between slices
+// that one fusion with it holds; nullptr if there is none.
+const HloInstruction* LibraryCall(const HloInstruction& hlo);
+
+// Of these kernels; their names differ. What a library computes, or nothing
+// here can, is not lowered.
 ModuleLowering LowerModule(const HloModule& module,
                            const FusionLoweringOptions& options = {});
 

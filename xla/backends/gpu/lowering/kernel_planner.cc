@@ -1,0 +1,157 @@
+#include "xla/backends/gpu/lowering/kernel_planner.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "xla/backends/gpu/kernel_ir/kernel.h"
+#include "xla/backends/gpu/kernel_ir/kir_printer.h"
+#include "xla/backends/gpu/kernel_ir/kir_verifier.h"
+#include "xla/backends/gpu/lowering/kernel_skeleton.h"
+#include "xla/backends/gpu/smem/baseline/stack_planner.h"
+#include "xla/backends/gpu/smem/check/smem_plan_checker.h"
+#include "xla/backends/gpu/smem/plan/plan_shared_memory.h"
+#include "xla/backends/gpu/smem/smem_plan.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_print_options.h"
+
+namespace xla::gpu {
+namespace {
+
+bool UsesSharedMemory(const kir::Kernel& kernel) {
+  return absl::c_any_of(kernel.buffers, [](const kir::Buffer& buffer) {
+    return buffer.memory == kir::Memory::kShared;
+  });
+}
+
+std::string Kinds(const LoweredKernel& lowered) {
+  std::vector<std::string> kinds;
+  for (const KernelPart& part : lowered.parts) {
+    if (!absl::c_linear_search(kinds, part.kind)) {
+      kinds.push_back(std::string(part.kind));
+    }
+  }
+  return absl::StrJoin(kinds, "+");
+}
+
+absl::StatusOr<SmemPlan> PlanMemory(const kir::Kernel& kernel,
+                                    const GpuDevice& device,
+                                    const KernelPlannerOptions& options) {
+  if (!options.stack) {
+    SmemPlanOptions plan_options;
+    plan_options.registers = options.registers;
+    return PlanSharedMemory(kernel, device, plan_options);
+  }
+  absl::StatusOr<SmemPlan> plan = PlanSharedMemoryAsStack(kernel);
+  if (plan.ok() && plan->total_bytes > device.shared_per_block_max) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "shared memory of ", plan->total_bytes, " bytes, and ", device.name,
+        " has ", device.shared_per_block_max, " for a block"));
+  }
+  return plan;
+}
+
+}  // namespace
+
+std::string KernelFingerprint(const HloInstruction& hlo) {
+  const HloPrintOptions options = HloPrintOptions::Fingerprint()
+                                      .set_print_only_essential_constants(false)
+                                      .set_print_large_constants(true);
+  std::string text = hlo.shape().ToString(/*print_layout=*/true);
+  if (hlo.opcode() != HloOpcode::kFusion) {
+    for (const HloInstruction* operand : hlo.operands()) {
+      absl::StrAppend(&text, " ", operand->shape().ToString(true));
+    }
+    return absl::StrCat(text, " ", hlo.ToString(options));
+  }
+  return absl::StrCat(text, " ",
+                      hlo.fused_instructions_computation()->ToString(options));
+}
+
+const KernelPlan& KernelPlanner::Plan(const HloInstruction& hlo) {
+  const auto [plan, added] = plans_.try_emplace(KernelFingerprint(hlo));
+  if (added) plan->second = Compute(hlo);
+  return plan->second;
+}
+
+KernelPlan KernelPlanner::PlanSkeleton(const kir::Kernel& skeleton) const {
+  KernelPlan result;
+  absl::StatusOr<SmemPlan> plan = PlanMemory(skeleton, device_, options_);
+  result.status = plan.status();
+  if (plan.ok() && options_.check) result.status = CheckSmemPlan(*plan);
+  if (!result.status.ok()) return result;
+  result.shared_bytes = plan->total_bytes;
+  result.live_bytes = plan->lower_bound_bytes;
+  for (const SmemBufferPlan& buffer : plan->buffers) {
+    if (plan->planned.buffers[buffer.buffer].memory == kir::Memory::kShared) {
+      result.separate_bytes += buffer.bytes;
+    }
+  }
+  result.barriers = plan->syncs_total;
+  result.inserted_barriers = plan->NewBlockSyncs();
+  return result;
+}
+
+KernelPlan KernelPlanner::Compute(const HloInstruction& hlo) {
+  KernelPlan result;
+  absl::StatusOr<LoweredKernel> lowered = LowerFusion(hlo, options_.lowering);
+  result.status = lowered.status();
+  if (!lowered.ok()) return result;
+  const kir::Kernel& kernel = lowered->kernel;
+  if (options_.check) result.status = kir::VerifyKernel(kernel);
+  if (!result.status.ok()) return result;
+  if (UsesSharedMemory(kernel)) {
+    const kir::Kernel skeleton = KernelSkeleton(kernel);
+    const auto [plan, added] =
+        skeletons_.try_emplace(kir::PrintKernel(skeleton));
+    if (added) plan->second = PlanSkeleton(skeleton);
+    result = plan->second;
+    if (!result.status.ok()) return result;
+  }
+  result.kind = Kinds(*lowered);
+  result.blocks = kernel.launch->grid[0].AsConstant().value_or(1);
+  result.threads = kernel.launch->block[0].AsConstant().value_or(1);
+  result.blocks_per_sm =
+      device_.BlocksPerSm(result.shared_bytes, static_cast<int>(result.threads),
+                          options_.registers);
+  if (result.blocks_per_sm == 0) {
+    result.status = absl::ResourceExhaustedError(absl::StrCat(
+        "a block of ", result.threads, " threads with ", result.shared_bytes,
+        " bytes of shared memory does not fit a multiprocessor of ",
+        device_.name));
+  }
+  return result;
+}
+
+GpuDevice GpuDeviceOf(const se::DeviceDescription& description) {
+  const auto capability = description.cuda_compute_capability();
+  if (capability.major > 0) {
+    absl::StatusOr<GpuDevice> known =
+        FindGpuDevice(absl::StrCat(capability.major, ".", capability.minor));
+    if (known.ok()) return *known;
+  }
+  constexpr int kWarp = 32;
+  GpuDevice device = AllGpuDevices().front();
+  device.name = "the device";
+  device.compute_capability = 10 * capability.major + capability.minor;
+  device.shared_per_block = description.shared_memory_per_block();
+  device.shared_per_block_max =
+      std::max(description.shared_memory_per_block_optin(),
+               description.shared_memory_per_block());
+  device.shared_per_sm = std::max(description.shared_memory_per_core(),
+                                  device.shared_per_block_max);
+  device.shared_reserved = description.reserved_shared_memory_per_block();
+  device.max_threads_per_sm =
+      static_cast<int>(description.threads_per_core_limit());
+  device.max_warps_per_sm = device.max_threads_per_sm / kWarp;
+  device.registers_per_sm =
+      static_cast<int>(description.registers_per_core_limit());
+  return device;
+}
+
+}  // namespace xla::gpu

@@ -1,0 +1,80 @@
+#include "xla/backends/gpu/transforms/smem/shared_memory_planning.h"
+
+#include <algorithm>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "xla/backends/gpu/lowering/kernel_planner.h"
+#include "xla/backends/gpu/lowering/module_lowering.h"
+#include "xla/backends/gpu/transforms/smem/kernel_config.h"
+#include "xla/hlo/analysis/cost/device_description.h"
+#include "xla/hlo/analysis/cost/gpu_devices.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/status_macros.h"
+
+namespace xla::gpu {
+
+absl::StatusOr<bool> SharedMemoryPlanning::RunImpl(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  constexpr int64_t kMostRegisters = 255;
+  if (options_.registers < 0 || options_.registers > kMostRegisters) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("registers=", options_.registers, " of a thread: 0 to ",
+                     kMostRegisters));
+  }
+  ASSIGN_OR_RETURN(const se::DeviceDescription description,
+                   LoadGpuDevice(options_.device));
+  KernelPlannerOptions planner_options;
+  planner_options.stack = options_.stack;
+  planner_options.check = options_.check;
+  planner_options.registers = static_cast<int>(options_.registers);
+  KernelPlanner planner(GpuDeviceOf(description), planner_options);
+  bool changed = false;
+  int64_t kernels = 0, not_lowered = 0, largest = 0, live = 0, separate = 0,
+          barriers = 0, inserted = 0;
+  for (const HloInstruction* kernel : FindKernels(*module)) {
+    HloComputation* computation = const_cast<HloComputation*>(kernel->parent());
+    if (LibraryCall(*kernel) != nullptr ||
+        (!execution_threads.empty() &&
+         !execution_threads.contains(computation->execution_thread()))) {
+      continue;
+    }
+    ++kernels;
+    const KernelPlan& plan = planner.Plan(*kernel);
+    if (absl::IsUnimplemented(plan.status)) {
+      ++not_lowered;
+      continue;
+    }
+    if (!plan.status.ok()) {
+      return absl::Status(
+          plan.status.code(),
+          absl::StrCat("kernel ", kernel->name(), ": ", plan.status.message()));
+    }
+    largest = std::max(largest, plan.shared_bytes);
+    live += plan.live_bytes;
+    separate += plan.separate_bytes;
+    barriers += plan.barriers;
+    inserted += plan.inserted_barriers;
+    const std::string& config = kernel->raw_backend_config_string();
+    std::string with = WithKernelConfig(
+        config, KernelConfigText(plan, planner_options.registers));
+    if (with == config) continue;
+    changed = true;
+    const_cast<HloInstruction*>(kernel)->set_raw_backend_config_string(
+        std::move(with));
+  }
+  SetKVMetric(module, "kernels", kernels);
+  SetKVMetric(module, "kernels_distinct", planner.lowered());
+  SetKVMetric(module, "kernels_planned", planner.planned());
+  SetKVMetric(module, "kernels_not_lowered", not_lowered);
+  SetKVMetric(module, "shared_bytes", largest);
+  SetKVMetric(module, "live_bytes", live);
+  SetKVMetric(module, "separate_bytes", separate);
+  SetKVMetric(module, "barriers", barriers);
+  SetKVMetric(module, "inserted_barriers", inserted);
+  return changed;
+}
+
+}  // namespace xla::gpu

@@ -1,0 +1,73 @@
+#ifndef XLA_BACKENDS_GPU_TRANSFORMS_SMEM_SHARED_MEMORY_PLANNING_H_
+#define XLA_BACKENDS_GPU_TRANSFORMS_SMEM_SHARED_MEMORY_PLANNING_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/pass/hlo_pass_interface.h"
+
+namespace xla::gpu {
+
+struct SharedMemoryPlanningOptions {
+  std::string device = "h100";
+  bool stack = false;
+  bool check = true;
+  int64_t registers = 0;
+
+  template <typename Visitor>
+  void VisitFields(Visitor&& visit) {
+    visit("device", device, "name of a GPU, or path of its description");
+    visit(
+        "stack", stack,
+        "plan as a stack allocator does, for comparison, instead of by lives");
+    visit("check", check, "check plans by themselves, without the planner");
+    visit("registers", registers,
+          "of a thread, where known: they bound blocks of a multiprocessor");
+  }
+};
+
+// Finds addresses and barriers in the kernel of each fusion, and of each other
+// instruction that becomes a kernel, and writes down what it launches.
+//
+//   before: s = f32[3,600] fusion(p), kind=kInput, calls=softmax
+//   after:  the same, backend_config={"kernel_config":{
+//             "kind":"row-reduction", "blocks":"2", "threads":"256",
+//             "shared_bytes":"1024", "barriers":"6", "blocks_per_sm":"8"}}
+//
+//   each kernel is lowered (fusion_lowering.h), its shared memory is planned
+//   (plan_shared_memory.h), the plan checked (smem_plan_checker.h); kernels
+//   that compute the same are planned once (kernel_planner.h)
+//
+// In the report: kernels, kernels_planned (different ones),
+// kernels_not_lowered, shared_bytes (of the largest block), live_bytes and
+// separate_bytes (of all kernels), barriers, inserted_barriers. Near-linear in
+// the module.
+//
+// Leaves alone what libraries compute and what has no lowering yet. Errors: an
+// unknown device; ResourceExhausted, with the kernel's name, where a block
+// needs more than the device grants; what the planner or the checker finds
+// wrong, with the kernel's name.
+class SharedMemoryPlanning : public HloModulePass {
+ public:
+  explicit SharedMemoryPlanning(SharedMemoryPlanningOptions options = {})
+      : options_(std::move(options)) {}
+
+  absl::string_view name() const override { return "shared-memory-planning"; }
+
+ protected:
+  absl::StatusOr<bool> RunImpl(
+      HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads) override;
+
+ private:
+  SharedMemoryPlanningOptions options_;
+};
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_TRANSFORMS_SMEM_SHARED_MEMORY_PLANNING_H_
