@@ -12,6 +12,8 @@
 #include "xla/backends/gpu/lowering/kernel_frame.h"
 #include "xla/backends/gpu/lowering/reduction_lowering.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape.h"
+#include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
 namespace xla::gpu {
@@ -76,6 +78,21 @@ absl::StatusOr<LoweredKernel> LowerTiles(const HloInstruction& hlo,
   return lowered;
 }
 
+// Kernels have buffers with elements in them; what has none is not computed, or
+// is what a reduction of nothing starts with.
+bool HasEmptyArray(const HloInstruction& hlo) {
+  std::vector<const Shape*> shapes = {&hlo.shape()};
+  for (const HloInstruction* operand : hlo.operands()) {
+    shapes.push_back(&operand->shape());
+  }
+  for (const Shape* shape : shapes) {
+    for (const Shape* leaf : ShapeUtil::FlattenTupleShape(*shape)) {
+      if (leaf->IsArray() && ShapeUtil::IsZeroElementArray(*leaf)) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 absl::Span<const KernelKind> KernelKinds() { return kKinds; }
@@ -86,6 +103,10 @@ absl::StatusOr<LoweredKernel> LowerFusion(
   if (threads < 1 || (threads & (threads - 1)) != 0) {
     return absl::InvalidArgumentError(
         absl::StrCat(threads, " threads of a block are no power of two"));
+  }
+  if (HasEmptyArray(hlo)) {
+    return absl::UnimplementedError(
+        absl::StrCat(hlo.name(), ": an array without elements"));
   }
   absl::Status refused;
   if (HasReduction(hlo)) {
