@@ -10,10 +10,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "google/protobuf/util/json_util.h"
 #include "xla/hlo/analysis/byte_size.h"
 #include "xla/hlo/memory/limit/distinct_bytes.h"
 #include "xla/hlo/memory/report/layer_name.h"
+#include "xla/report_json.h"
 
 namespace xla {
 namespace {
@@ -308,18 +308,7 @@ std::string MemoryReportToText(const MemoryReport& report,
 }
 
 absl::StatusOr<std::string> MemoryReportToJson(const MemoryReport& report) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.add_whitespace = true;
-  options.always_print_primitive_fields = true;
-  options.preserve_proto_field_names = true;
-  std::string out;
-  auto status =
-      google::protobuf::util::MessageToJsonString(report, &out, options);
-  if (!status.ok()) {
-    return absl::InternalError(
-        absl::StrCat("memory report to JSON: ", status.ToString()));
-  }
-  return out;
+  return ReportToJson(report);
 }
 
 }  // namespace xla

@@ -7,29 +7,14 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "google/protobuf/util/json_util.h"
 #include "xla/hlo/analysis/byte_size.h"
 #include "xla/hlo/memory/limit/distinct_bytes.h"
+#include "xla/report_json.h"
 
 namespace xla {
 namespace {
 
 constexpr int kBarWidth = 40;
-
-absl::StatusOr<std::string> ToJson(const google::protobuf::Message& message) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.add_whitespace = true;
-  options.always_print_primitive_fields = true;
-  options.preserve_proto_field_names = true;
-  std::string out;
-  auto status =
-      google::protobuf::util::MessageToJsonString(message, &out, options);
-  if (!status.ok()) {
-    return absl::InternalError(
-        absl::StrCat("report to JSON: ", status.ToString()));
-  }
-  return out;
-}
 
 // For whom the plan holds.
 std::string HoldsFor(const RematReport& report) {
@@ -114,7 +99,7 @@ std::string RematReportToText(const RematReport& report, int max_buffers) {
 }
 
 absl::StatusOr<std::string> RematReportToJson(const RematReport& report) {
-  return ToJson(report);
+  return ReportToJson(report);
 }
 
 std::string RematCurveToText(const RematCurve& curve) {
@@ -165,7 +150,7 @@ std::string RematCurveToCsv(const RematCurve& curve) {
 }
 
 absl::StatusOr<std::string> RematCurveToJson(const RematCurve& curve) {
-  return ToJson(curve);
+  return ReportToJson(curve);
 }
 
 std::string RematChoicesToText(const RematChoices& choices) {
@@ -193,7 +178,7 @@ std::string RematChoicesToText(const RematChoices& choices) {
 }
 
 absl::StatusOr<std::string> RematChoicesToJson(const RematChoices& choices) {
-  return ToJson(choices);
+  return ReportToJson(choices);
 }
 
 }  // namespace xla

@@ -7,10 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
-#include "google/protobuf/util/json_util.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/report_json.h"
 
 namespace xla {
 namespace {
@@ -156,15 +156,7 @@ std::string PipelineReportToText(const PipelineReport& report) {
 }
 
 absl::StatusOr<std::string> PipelineReportToJson(const PipelineReport& report) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.add_whitespace = true;
-  options.preserve_proto_field_names = true;
-  options.always_print_primitive_fields = true;
-  std::string out;
-  auto status =
-      google::protobuf::util::MessageToJsonString(report, &out, options);
-  if (!status.ok()) return absl::InternalError(status.ToString());
-  return out;
+  return ReportToJson(report);
 }
 
 }  // namespace xla

@@ -2,13 +2,12 @@
 #include <cmath>
 #include <string>
 
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "google/protobuf/util/json_util.h"
 #include "xla/hlo/analysis/byte_size.h"
 #include "xla/hlo/pipeline/diff/module_diff.h"
+#include "xla/report_json.h"
 
 namespace xla {
 namespace {
@@ -220,18 +219,7 @@ std::string ModuleDiffToText(const ModuleDiff& diff, int max_rows) {
 }
 
 absl::StatusOr<std::string> ModuleDiffToJson(const ModuleDiff& diff) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.add_whitespace = true;
-  options.always_print_primitive_fields = true;
-  options.preserve_proto_field_names = true;
-  std::string out;
-  const auto status =
-      google::protobuf::util::MessageToJsonString(diff, &out, options);
-  if (!status.ok()) {
-    return absl::InternalError(
-        absl::StrCat("diff to JSON: ", status.ToString()));
-  }
-  return out;
+  return ReportToJson(diff);
 }
 
 }  // namespace xla

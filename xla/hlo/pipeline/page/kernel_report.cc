@@ -7,11 +7,10 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "google/protobuf/util/json_util.h"
 #include "xla/hlo/analysis/byte_size.h"
+#include "xla/report_json.h"
 
 namespace xla {
 namespace {
@@ -124,18 +123,7 @@ std::string KernelReportToText(const KernelReport& report, int max_rows) {
 }
 
 absl::StatusOr<std::string> KernelReportToJson(const KernelReport& report) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.add_whitespace = true;
-  options.always_print_primitive_fields = true;
-  options.preserve_proto_field_names = true;
-  std::string out;
-  const auto status =
-      google::protobuf::util::MessageToJsonString(report, &out, options);
-  if (!status.ok()) {
-    return absl::InternalError(
-        absl::StrCat("kernels to JSON: ", status.ToString()));
-  }
-  return out;
+  return ReportToJson(report);
 }
 
 }  // namespace xla

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "google/protobuf/util/json_util.h"
+#include "xla/report_json.h"
+#include "xla/status_macros.h"
 
 namespace xla::gpu {
 namespace {
@@ -99,16 +99,9 @@ SmemReportProto SmemPlanToProto(const SmemPlan& plan,
 
 absl::StatusOr<std::string> SmemReportsToJson(
     absl::Span<const SmemReportProto> reports) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.add_whitespace = true;
-  options.preserve_proto_field_names = true;
-  options.always_print_primitive_fields = true;
   std::vector<std::string> texts;
   for (const SmemReportProto& report : reports) {
-    std::string text;
-    auto status =
-        google::protobuf::util::MessageToJsonString(report, &text, options);
-    if (!status.ok()) return absl::InternalError(status.ToString());
+    TF_ASSIGN_OR_RETURN(std::string text, ReportToJson(report));
     texts.push_back(std::move(text));
   }
   if (texts.size() == 1) return texts[0];
