@@ -79,6 +79,18 @@ std::unique_ptr<CollectiveDeviceListBase> GetPartitionGroupsAcrossTargetDims(
   return GroupsOfRows(tiles.Reshape(dims).Transpose(perm), group_size);
 }
 
+bool SameGroups(const CollectiveDeviceListBase& a,
+                const CollectiveDeviceListBase& b) {
+  if (a == b) return true;
+  auto sorted = [](const CollectiveDeviceListBase& list) {
+    std::vector<std::vector<int64_t>> groups = list.flattened_replica_groups();
+    for (std::vector<int64_t>& group : groups) absl::c_sort(group);
+    absl::c_sort(groups);
+    return groups;
+  };
+  return sorted(a) == sorted(b);
+}
+
 IotaReplicaGroupList ExpandPartitionGroupListAcrossReplicas(
     const IotaReplicaGroupList& partition_group_list, int64_t num_replicas,
     int64_t num_partitions) {

@@ -30,6 +30,10 @@ std::unique_ptr<CollectiveDeviceListBase> GetPartitionGroupsAcrossTargetDims(
     const HloSharding& sharding, absl::Span<const int64_t> target_dims,
     absl::Span<const int64_t> group_sizes, bool enable_rgv3 = true);
 
+// Whether the groups hold the same devices, in whatever order.
+bool SameGroups(const CollectiveDeviceListBase& a,
+                const CollectiveDeviceListBase& b);
+
 // The groups of partitions, once for each replica: device
 // replica * num_partitions + partition.
 IotaReplicaGroupList ExpandPartitionGroupListAcrossReplicas(

@@ -42,6 +42,17 @@ TEST(DeviceGroupsTest, PartsOfDimensions) {
             (Groups{{3, 1, 0, 2}, {7, 5, 6, 4}}));
 }
 
+TEST(DeviceGroupsTest, SameDevicesInAnyOrder) {
+  auto groups = [](absl::string_view sharding, int64_t dim) {
+    return GetPartitionGroupsForReplication(Sharding(sharding), {dim});
+  };
+  const auto rows = groups("{devices=[2,2]<=[4]}", 1);
+  EXPECT_TRUE(SameGroups(*rows, *groups("{devices=[2,2]0,1,2,3}", 1)));
+  EXPECT_TRUE(SameGroups(*rows, *groups("{devices=[2,2]3,2,0,1}", 1)));
+  EXPECT_FALSE(SameGroups(*rows, *groups("{devices=[2,2]<=[4]}", 0)));
+  EXPECT_FALSE(SameGroups(*rows, *groups("{devices=[1,4]<=[4]}", 1)));
+}
+
 TEST(DeviceGroupsTest, OncePerReplica) {
   const IotaReplicaGroupList groups(2, 2, {2, 2}, {1, 0});
   EXPECT_EQ(groups.flattened_replica_groups(), (Groups{{0, 2}, {1, 3}}));

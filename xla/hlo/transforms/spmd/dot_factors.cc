@@ -1,6 +1,8 @@
 #include "xla/hlo/transforms/spmd/dot_factors.h"
 
 #include "absl/algorithm/container.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/sharding/unreduced_sharding.h"
 #include "xla/shape_util.h"
 
 namespace xla::spmd {
@@ -46,6 +48,23 @@ DotFactors DotFactorsOf(const HloInstruction& hlo,
     f.lhs.factors[dim.lhs] = dim.output;
   }
   return f;
+}
+
+std::optional<HloSharding> AddendsWanted(const HloInstruction& hlo) {
+  if (hlo.user_count() == 0 || hlo.parent()->root_instruction() == &hlo ||
+      hlo.shape().element_type() == PRED) {
+    return std::nullopt;
+  }
+  const HloInstruction* first = hlo.users()[0];
+  const bool alike = absl::c_all_of(hlo.users(), [&](const auto* user) {
+    return user->IsCustomCall("Sharding") &&
+           user->sharding() == first->sharding();
+  });
+  if (!alike || !UnreducedDim(first->sharding()).has_value() ||
+      WithSums(first->sharding()) != hlo.sharding()) {
+    return std::nullopt;
+  }
+  return first->sharding();
 }
 
 double MultiplyAdds(const HloInstruction& hlo,

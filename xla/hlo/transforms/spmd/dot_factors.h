@@ -2,6 +2,7 @@
 #define XLA_HLO_TRANSFORMS_SPMD_DOT_FACTORS_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -33,6 +34,10 @@ DotFactors DotFactorsOf(
     const dot_as_convolution_util::DotConvolutionDimsInfo& info,
     const HloSharding& lhs, const HloSharding& rhs,
     absl::Span<const int64_t> summed_spatial = {});
+
+// The unreduced sharding in which all users of a value, which itself has the
+// sharding of the sum, want it; nullopt where there are others.
+std::optional<HloSharding> AddendsWanted(const HloInstruction& hlo);
 
 // An upper bound where windows meet padding.
 double MultiplyAdds(

@@ -38,7 +38,8 @@ bool SpmdPartitioningVisitor::FeedsWindowedDot(const HloInstruction* dot) {
 // sharding of the factors of the dot, chosen by a cost model over the operands'
 // and the result's shardings; and replication. Contracting dimensions that are
 // sharded leave partial sums on the devices, which are added up by an
-// all-reduce or reduce-scatter; their padding has to be zero.
+// all-reduce or reduce-scatter, unless all users want addends; their padding
+// has to be zero.
 absl::Status SpmdPartitioningVisitor::HandleDot(HloInstruction* hlo) {
   // More operands describe sparse ones.
   if (hlo->operand_count() != 2) return DefaultAction(hlo);
@@ -46,7 +47,9 @@ absl::Status SpmdPartitioningVisitor::HandleDot(HloInstruction* hlo) {
   PartitionedHlo& rhs = GetPartitionedHlo(hlo->operand(1));
   const DotConvolutionDimsInfo info =
       dot_as_convolution_util::ParseDotGeneralFromDot(hlo);
-  const DotFactors f = DotFactorsOf(*hlo, info, lhs.sharding(), rhs.sharding());
+  DotFactors f = DotFactorsOf(*hlo, info, lhs.sharding(), rhs.sharding());
+  // Sums over replicas too are never put off.
+  if (num_replicas_ == 1) f.result.addends = AddendsWanted(*hlo);
   const std::optional<WindowedDot> ring =
       ChooseWindowedDot(*hlo, f.num_factors, f.lhs, f.rhs, f.result,
                         f.contracting, num_partitions_, options_);

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "xla/hlo/ir/sharding/unreduced_sharding.h"
+#include "xla/hlo/ir/tile_assignment.h"
+#include "xla/hlo/transforms/spmd/device_groups.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/utils/hlo_sharding_util.h"
@@ -36,9 +40,58 @@ int64_t ShardBytes(const Shape& shape, const HloSharding& sharding) {
   return ShapeSizeInBytes(MakePartitionedShape(shape, sharding));
 }
 
+// The factor of `summed` that is cut, where it is the only one.
+std::optional<int64_t> OnlyCut(const HloSharding& factors,
+                               absl::Span<const int64_t> summed) {
+  std::optional<int64_t> cut;
+  for (int64_t factor : summed) {
+    if (factors.dimension(factor) == 1) continue;
+    if (cut.has_value()) return std::nullopt;
+    cut = factor;
+  }
+  return cut;
+}
+
+// Whether the devices that have addends along a factor may keep them.
+bool KeepsAddends(const HloSharding& factors, int64_t cut,
+                  const FactorTensor& result) {
+  if (!result.addends.has_value()) return false;
+  return SameGroups(*GetPartitionGroupsForReplication(factors, {cut}),
+                    *GetPartitionGroupsForReplication(
+                        *result.addends, {*UnreducedDim(*result.addends)}));
+}
+
+// The shardings of the factors that leave the result in the addends that are
+// wanted: one for each summed factor that is long enough.
+void AddCandidatesOfAddends(int64_t num_factors,
+                            absl::Span<const FactorTensor> tensors,
+                            absl::Span<const int64_t> summed,
+                            std::vector<HloSharding>* candidates) {
+  for (const FactorTensor& result : tensors) {
+    if (!result.addends.has_value()) continue;
+    const int64_t rank = result.factors.size();
+    FactorTensor tiles = result;
+    tiles.sharding = AddendsAsTiles(*result.addends);
+    for (int64_t factor : summed) {
+      const bool fits = absl::c_all_of(tensors, [&](const FactorTensor& t) {
+        const auto at = absl::c_find(t.factors, factor);
+        return at == t.factors.end() ||
+               t.shape.dimensions(at - t.factors.begin()) >=
+                   tiles.sharding.dimension(rank);
+      });
+      if (!fits) continue;
+      tiles.factors.resize(rank);
+      tiles.factors.push_back(factor);
+      std::optional<HloSharding> factors = FactorSharding(num_factors, tiles);
+      if (factors.has_value()) candidates->push_back(*std::move(factors));
+    }
+  }
+}
+
 // Bytes that each device receives: resharding of operands, and for results
 // either a reduce-scatter (where the sum can be scattered directly into the
-// wanted sharding) or an all-reduce, which counts twice, and a reshard.
+// wanted sharding) or an all-reduce, which counts twice, and a reshard. Addends
+// that may stay where they are cost nothing.
 int64_t Cost(const HloSharding& factors, absl::Span<const FactorTensor> tensors,
              absl::Span<const int64_t> summed) {
   int64_t cost = 0;
@@ -53,8 +106,15 @@ int64_t Cost(const HloSharding& factors, absl::Span<const FactorTensor> tensors,
     if (const auto scatter = ScatterSum(factors, tensor, summed)) {
       const int64_t parts = scatter->split.dimension(scatter->scattered);
       const int64_t rest = scatter->split.dimension(scatter->rest);
-      cost +=
-          (parts - 1) * bytes / parts + 2 * (rest - 1) * (bytes / parts) / rest;
+      cost += (parts - 1) * bytes / parts;
+      if (!KeepsAddends(scatter->split, scatter->rest, tensor)) {
+        cost += 2 * (rest - 1) * (bytes / parts) / rest;
+      }
+      continue;
+    }
+    const std::optional<int64_t> cut = OnlyCut(factors, summed);
+    if (cut.has_value() && local == tensor.sharding &&
+        KeepsAddends(factors, *cut, tensor)) {
       continue;
     }
     const int64_t sent = (addends - 1) * bytes / addends;
@@ -105,12 +165,7 @@ std::optional<ScatteredSum> ScatterSum(const HloSharding& factors,
                                        const FactorTensor& result,
                                        absl::Span<const int64_t> summed) {
   if (!result.sharding.IsTiledLeaf()) return std::nullopt;
-  std::optional<int64_t> cut;
-  for (int64_t factor : summed) {
-    if (factors.dimension(factor) == 1) continue;
-    if (cut.has_value()) return std::nullopt;
-    cut = factor;
-  }
+  const std::optional<int64_t> cut = OnlyCut(factors, summed);
   if (!cut.has_value()) return std::nullopt;
   const int64_t addends = factors.dimension(*cut);
   // Factors after the one that becomes two.
@@ -134,6 +189,20 @@ std::optional<ScatteredSum> ScatterSum(const HloSharding& factors,
     }
   }
   return std::nullopt;
+}
+
+HloSharding AddendsAsTiles(const HloSharding& addends) {
+  const int64_t rank = addends.TiledDataRank();
+  const int64_t dim = *UnreducedDim(addends);
+  std::vector<int> order(rank);
+  std::iota(order.begin(), order.end(), 0);
+  order.push_back(dim);
+  for (int64_t d = rank; d < addends.num_dimensions(); ++d) {
+    if (d != dim) order.push_back(d);
+  }
+  const TileAssignment tiles = addends.tile_assignment().Transpose(order);
+  return addends.num_dimensions() == rank + 1 ? HloSharding::Tile(tiles)
+                                              : HloSharding::PartialTile(tiles);
 }
 
 ShardedSum SumAddends(HloInstruction* local, const HloSharding& factors,
@@ -190,6 +259,7 @@ std::optional<HloSharding> ChooseFactorSharding(
     std::optional<HloSharding> factors = FactorSharding(num_factors, tensor);
     if (factors.has_value()) candidates.push_back(*factors);
   }
+  AddCandidatesOfAddends(num_factors, tensors, summed, &candidates);
   // Pairs, and everything merged in order.
   const int64_t singles = candidates.size();
   for (int64_t i = 0; i < singles; ++i) {

@@ -30,6 +30,9 @@ struct FactorTensor {
   // Factor of each dimension; -1: needed whole, or made whole.
   std::vector<int64_t> factors;
   bool is_result = false;
+  // Of a result: the unreduced sharding that all users want, which saves the
+  // sum of addends that stand as it says. `sharding` is that of the sum.
+  std::optional<HloSharding> addends = std::nullopt;
 };
 
 // The sharding of the factors that goes with that of a tensor, as far as its
@@ -48,7 +51,16 @@ HloSharding TensorSharding(const HloSharding& factors,
 // reduce-scatter or all-reduce follows. Nullopt where nothing beats operands
 // that are whole on all devices. `work`: what one device computes where nothing
 // is cut, as bytes that it could receive meanwhile. `preferred`: cuts along
-// these factors go before all others, whatever they cost. O(tensors squared *
+// these factors go before all others, whatever they cost. A result that may
+// stay in addends offers the sharding that leaves them so, without a collective
+// for it.
+//
+//   lhs {devices=[1,4]<=[4]}, rhs {devices=[4,1]<=[4]}, sum wanted everywhere
+//       → 8x4 times 4x8: both gathered (192 bytes), against 384 of an
+//       all-reduce → the same with `addends` {unreduced}: the contracting
+//       factor, 0 bytes
+//
+// O(tensors squared *
 // factors) shardings, each O(rank) and more where devices are listed.
 std::optional<HloSharding> ChooseFactorSharding(
     int64_t num_factors, absl::Span<const FactorTensor> tensors,
@@ -82,6 +94,10 @@ struct ScatteredSum {
 std::optional<ScatteredSum> ScatterSum(const HloSharding& factors,
                                        const FactorTensor& result,
                                        absl::Span<const int64_t> summed);
+
+// The unreduced dimension of such a sharding as a tile dimension, behind those
+// of the value.
+HloSharding AddendsAsTiles(const HloSharding& addends);
 
 // The sum of the addends `local`, and its sharding: by a reduce-scatter if one
 // will do, else by an all-reduce. `local` itself where nothing is cut.

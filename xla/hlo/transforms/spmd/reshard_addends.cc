@@ -10,7 +10,7 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/sharding/unreduced_sharding.h"
-#include "xla/hlo/ir/tile_assignment.h"
+#include "xla/hlo/transforms/spmd/device_groups.h"
 #include "xla/hlo/transforms/spmd/factor_sharding.h"
 #include "xla/hlo/transforms/spmd/handler_util.h"
 #include "xla/hlo/transforms/spmd/partitioned_hlo.h"
@@ -40,25 +40,14 @@ ShardedSum Sum(HloInstruction* local, const HloSharding& addends,
                const Shape& base_shape, const HloSharding& target,
                const PartitionedHlo::PartitioningState& state) {
   const int64_t rank = addends.TiledDataRank();
-  const int64_t dim = *UnreducedDim(addends);
-  // The addends as one more factor, in front of copies.
-  std::vector<int> order(rank);
-  std::iota(order.begin(), order.end(), 0);
-  order.push_back(dim);
-  for (int64_t d = rank; d < addends.num_dimensions(); ++d) {
-    if (d != dim) order.push_back(d);
-  }
-  const TileAssignment tiles = addends.tile_assignment().Transpose(order);
-  const HloSharding factors = addends.num_dimensions() == rank + 1
-                                  ? HloSharding::Tile(tiles)
-                                  : HloSharding::PartialTile(tiles);
   FactorTensor result;
   result.shape = base_shape;
   result.sharding = target;
   result.factors.resize(rank);
   std::iota(result.factors.begin(), result.factors.end(), 0);
   result.is_result = true;
-  return SumAddends(local, factors, result, {rank}, state);
+  // The addends are one more factor.
+  return SumAddends(local, AddendsAsTiles(addends), result, {rank}, state);
 }
 
 // The operand of an all-reduce that adds up just what `target` wants apart;
@@ -72,7 +61,7 @@ HloInstruction* BeforeTheSum(HloInstruction* sum, const HloSharding& target,
   }
   const auto groups =
       GetPartitionGroupsForReplication(target, {*UnreducedDim(target)});
-  return *Cast<HloAllReduceInstruction>(sum)->device_list() == *groups
+  return SameGroups(*Cast<HloAllReduceInstruction>(sum)->device_list(), *groups)
              ? sum->mutable_operand(0)
              : nullptr;
 }
