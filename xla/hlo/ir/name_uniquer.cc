@@ -124,8 +124,13 @@ std::string NameUniquer::GetUniqueName(absl::string_view prefix) {
   int64_t id;
   Split(prefix, &root, &id);
   const int64_t unique_id = GeneratorFor(root).RegisterId(id);
-  return unique_id == 0 ? std::string(root)
-                        : absl::StrCat(root, separator_, unique_id);
+  if (unique_id > 0) return absl::StrCat(root, separator_, unique_id);
+  if (id == 0) return std::string(root);
+  // The number asked for is taken and 0 is free. The bare root may be a name of
+  // another root (x.7 for x.7.1), and ".0" is a root of its own.
+  std::string zeroth = absl::StrCat(root, separator_, 0);
+  if (GeneratorFor(zeroth).MarkUsed(0)) return zeroth;
+  return absl::StrCat(root, separator_, GeneratorFor(root).RegisterId(0));
 }
 
 }  // namespace xla

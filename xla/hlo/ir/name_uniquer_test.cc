@@ -1,5 +1,6 @@
 #include "xla/hlo/ir/name_uniquer.h"
 
+#include <set>
 #include <string>
 
 #include "gtest/gtest.h"
@@ -38,6 +39,37 @@ TEST(NameUniquerTest, SuffixesThatAreNoNumbersBelongToTheRoot) {
   EXPECT_EQ(uniquer.GetUniqueName("x.99999999999999999999"),
             "x.99999999999999999999");
   EXPECT_EQ(uniquer.GetUniqueName("x"), "x");
+}
+
+TEST(NameUniquerTest, ATakenNumberNeverYieldsTheBareRoot) {
+  NameUniquer uniquer(".");
+  EXPECT_EQ(uniquer.GetUniqueName("x.7"), "x.7");
+  EXPECT_EQ(uniquer.GetUniqueName("x.7.1"), "x.7.1");
+  EXPECT_EQ(uniquer.GetUniqueName("x.7.1"), "x.7.0");
+  EXPECT_EQ(uniquer.GetUniqueName("x.7.1"), "x.7.2");
+  EXPECT_EQ(uniquer.GetUniqueName("x.7.0"), "x.7.0.1");
+  EXPECT_EQ(uniquer.GetUniqueName("add.3"), "add.3");
+  EXPECT_EQ(uniquer.GetUniqueName("add.3"), "add.0");
+  EXPECT_EQ(uniquer.GetUniqueName("add"), "add.1");
+}
+
+TEST(NameUniquerTest, AZerothNameThatIsTakenIsSkipped) {
+  NameUniquer uniquer(".");
+  EXPECT_TRUE(uniquer.RegisterName("x.7.0"));
+  EXPECT_EQ(uniquer.GetUniqueName("x.7.2"), "x.7.2");
+  EXPECT_EQ(uniquer.GetUniqueName("x.7.2"), "x.7.1");
+}
+
+TEST(NameUniquerTest, NoNameComesTwice) {
+  NameUniquer uniquer(".");
+  std::set<std::string> names;
+  for (int round = 0; round < 5; ++round) {
+    for (const char* prefix : {"x", "x.0", "x.1", "x.7", "x.7.0", "x.7.1",
+                               "x.7.0.3", "x.1.1", "x.0.1", "x.0.0"}) {
+      const std::string name = uniquer.GetUniqueName(prefix);
+      EXPECT_TRUE(names.insert(name).second) << name << " for " << prefix;
+    }
+  }
 }
 
 TEST(NameUniquerTest, RegisteredNamesAreTaken) {
