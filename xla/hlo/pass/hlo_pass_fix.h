@@ -20,7 +20,10 @@ namespace xla {
 //
 //   pipeline.AddPass<HloPassFix<TupleSimplifier>>();
 //
-// Ends after kIterationLimit rounds with a warning. With cycle detection on, a
+// Ends after kIterationLimit rounds with a warning; Run then answers that
+// nothing changed, so that a loop around it that waits for no change ends too.
+// Only under xla_unsupported_crash_on_hlo_pass_silent_hlo_change, where such an
+// answer is an error, does it tell of the change. With cycle detection on, a
 // round that leaves a module seen before (the pass undoes its own work) ends it
 // earlier, with a warning too; each round then costs one print of the module.
 template <typename Pass, int kIterationLimit = 25>
@@ -50,7 +53,7 @@ class HloPassFix : public Pass {
     RunState state(module);
     absl::Status status = RunToFixPoint(module, &state, execution_threads);
     if (!status.ok()) return status;
-    return !state.changed.empty();
+    return !state.changed.empty() && TellsOfChange(*module, state);
   }
 
   // Nested in another fixed point: one outer round is a whole inner fixed
@@ -63,12 +66,22 @@ class HloPassFix : public Pass {
     state.changed_last_iteration = outer_run_state->changed_last_iteration;
     absl::Status status = RunToFixPoint(module, &state, execution_threads);
     if (!status.ok()) return status;
+    if (!TellsOfChange(*module, state)) return absl::OkStatus();
     outer_run_state->changed_this_iteration.insert(state.changed.begin(),
                                                    state.changed.end());
     return absl::OkStatus();
   }
 
  private:
+  bool TellsOfChange(const HloModule& module, const RunState& state) const {
+    const bool capped = state.iteration >= iteration_limit_ &&
+                        !state.changed_last_iteration.empty();
+    return !capped ||
+           module.config()
+               .debug_options()
+               .xla_unsupported_crash_on_hlo_pass_silent_hlo_change();
+  }
+
   absl::Status RunToFixPoint(
       HloModule* module, RunState* state,
       const absl::flat_hash_set<absl::string_view>& execution_threads) {

@@ -194,8 +194,33 @@ TEST(HloPassFixTest, TheCapEndsAPassThatNeverSettles) {
     return absl::StatusOr<bool>(true);
   });
   auto module = Module("a");
-  ASSERT_TRUE(fix->Run(module.get()).ok());
+  EXPECT_FALSE(fix->Run(module.get()).value());
   EXPECT_EQ(runs, 5);
+  module->mutable_config()
+      .mutable_debug_options()
+      .set_xla_unsupported_crash_on_hlo_pass_silent_hlo_change(true);
+  EXPECT_TRUE(fix->Run(module.get()).value());
+  EXPECT_EQ(runs, 10);
+}
+
+TEST(HloPassFixTest, APassThatSettlesInTheLastRoundTellsOfItsChange) {
+  int runs = 0;
+  auto fix = HloPassFix<LambdaPass>::Create(
+      5, "slow", [&](HloModule*) { return absl::StatusOr<bool>(++runs < 5); });
+  auto module = Module("a");
+  EXPECT_TRUE(fix->Run(module.get()).value());
+  EXPECT_EQ(runs, 5);
+}
+
+TEST(HloPassFixTest, AFixedPointAroundOneThatIsCappedEnds) {
+  int runs = 0;
+  HloPassFix<HloPassFix<LambdaPass, 3>> fix("restless", [&](HloModule*) {
+    ++runs;
+    return absl::StatusOr<bool>(true);
+  });
+  auto module = Module("a");
+  EXPECT_FALSE(fix.Run(module.get()).value());
+  EXPECT_EQ(runs, 3);
 }
 
 TEST(HloPassFixTest, CycleDetectionEndsAPassThatUndoesItself) {
