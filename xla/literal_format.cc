@@ -247,7 +247,8 @@ char* AppendTinyFloat(Float value, char* out) {
     }
     return table;
   }();
-  const Text& text = (*texts)[value.rep()];
+  // Spare bits are no part of the value.
+  const Text& text = (*texts)[value.rep() & ((1 << Float::kTotalBits) - 1)];
   std::memcpy(out, text.chars, sizeof(text.chars));
   return out + text.size;
 }
@@ -276,7 +277,9 @@ char* Append(const NativeT& value, char* out) {
   } else if constexpr (std::is_same_v<NativeT, uint64_t>) {
     return std::to_chars(out, out + kMaxElementChars, value).ptr;
   } else {
-    return AppendInt(static_cast<int64_t>(value), out);
+    // An intN in memory may have anything in its spare bits.
+    const int64_t wide = static_cast<int64_t>(value);
+    return AppendInt(static_cast<int64_t>(NativeT(wide)), out);
   }
 }
 

@@ -12,6 +12,9 @@
 #include "absl/log/log.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "xla/literal.h"
+#include "xla/literal_packing.h"
 #include "xla/primitive_util.h"
 #include "xla/shape_util.h"
 #include "xla/strided_copy.h"
@@ -22,6 +25,21 @@ namespace {
 uint64_t NextElidedId() {
   static std::atomic<uint64_t> next{1};
   return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+// Compares elements of less than a byte, which a caller may have written with
+// anything in the spare bits.
+bool EqualNarrowElements(const LiteralPiece& lhs, const LiteralPiece& rhs,
+                         absl::Span<const int64_t> dims) {
+  const PrimitiveType type = lhs.subshape().element_type();
+  DimensionVector index(dims.size(), 0);
+  do {
+    char elements[2] = {lhs.buffer()[lhs.LinearIndex(index)],
+                        rhs.buffer()[rhs.LinearIndex(index)]};
+    literal_internal::NormalizeElements(type, elements, 2);
+    if (elements[0] != elements[1]) return false;
+  } while (literal_internal::BumpRowMajor(dims, absl::MakeSpan(index)));
+  return true;
 }
 
 }  // namespace
@@ -229,8 +247,13 @@ bool LiteralPiece::EqualElements(const LiteralPiece& other) const {
       ShapeUtil::ByteSizeOfPrimitiveType(subshape_->element_type());
   if (bytes != ElementBytes(*other.subshape_)) return false;
   if (Product(dims) == 0) return true;
-  return EqualStridedBox(buffer(), ElementStrides(), other.buffer(),
-                         other.ElementStrides(), dims, bytes);
+  if (EqualStridedBox(buffer(), ElementStrides(), other.buffer(),
+                      other.ElementStrides(), dims, bytes)) {
+    return true;
+  }
+  return subshape_->element_type() != PRED &&
+         primitive_util::BitWidth(subshape_->element_type()) < 8 &&
+         EqualNarrowElements(*this, other, dims);
 }
 
 absl::Status LiteralPiece::CopyFrom(const LiteralPiece& src,

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <string>
 #include <type_traits>
 
 #include "absl/log/check.h"
@@ -15,6 +16,7 @@
 #include "xla/fingerprint.h"
 #include "xla/layout_util.h"
 #include "xla/literal.h"
+#include "xla/literal_packing.h"
 #include "xla/primitive_util.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
@@ -142,6 +144,19 @@ void AddNumber(uint64_t number, Fingerprinter* fingerprint) {
                                         sizeof(number)));
 }
 
+// Adds whole elements; spare bits of narrow ones, which are no part of the
+// value, as if they were clean.
+void AddElements(PrimitiveType type, const char* data, int64_t bytes,
+                 Fingerprinter* fingerprint) {
+  if (type == PRED || primitive_util::BitWidth(type) >= 8) {
+    fingerprint->Update(absl::string_view(data, bytes));
+    return;
+  }
+  std::string clean(data, bytes);
+  literal_internal::NormalizeElements(type, clean.data(), bytes);
+  fingerprint->Update(clean);
+}
+
 // Adds the sizes and at most `byte_limit` bytes of valid elements, in buffer or
 // logical order.
 void AddArray(const LiteralPiece& piece, bool layout_sensitive,
@@ -162,17 +177,18 @@ void AddArray(const LiteralPiece& piece, bool layout_sensitive,
       LayoutUtil::HasDescendingLayout(shape.layout());
   if (shape.is_static() && buffer_order_will_do) {
     // Whole elements, as below.
-    fingerprint->Update(absl::string_view(
-        piece.buffer(),
-        std::min(piece.size_bytes_dense(), byte_limit / bytes * bytes)));
+    AddElements(shape.element_type(), piece.buffer(),
+                std::min(piece.size_bytes_dense(), byte_limit / bytes * bytes),
+                fingerprint);
     return;
   }
   DimensionVector index(dims.size(), 0);
   int64_t added = bytes;
   do {
     if (added > byte_limit) break;
-    fingerprint->Update(absl::string_view(
-        piece.buffer() + piece.LinearIndex(index) * bytes, bytes));
+    AddElements(shape.element_type(),
+                piece.buffer() + piece.LinearIndex(index) * bytes, bytes,
+                fingerprint);
     added += bytes;
   } while (literal_internal::BumpRowMajor(dims, absl::MakeSpan(index)));
 }

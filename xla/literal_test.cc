@@ -1,6 +1,7 @@
 #include "xla/literal.h"
 
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <utility>
@@ -19,6 +20,30 @@ namespace {
 
 Shape DynamicR1(int64_t bound) {
   return ShapeUtil::MakeShape(F32, {bound}, std::vector<bool>{true});
+}
+
+// ---- Spare bits ------------------------------------------------------------
+
+// A literal whose bytes are exactly these.
+Literal OfBytes(PrimitiveType type, std::vector<uint8_t> bytes) {
+  Literal literal(Shape(type, {static_cast<int64_t>(bytes.size())}));
+  std::memcpy(literal.untyped_data(), bytes.data(), bytes.size());
+  return literal;
+}
+
+TEST(LiteralTest, SpareBitsOfNarrowElementsAreNoPartOfTheValue) {
+  for (PrimitiveType type : {S4, U4, S2, U2, F4E2M1FN, F6E2M3FN}) {
+    const Literal clean = OfBytes(type, {0x00, 0x01});
+    const Literal dirty = OfBytes(type, {0xC0, 0x41});
+    const Literal other = OfBytes(type, {0xC1, 0x41});
+    EXPECT_EQ(clean, dirty) << clean.shape().ToString();
+    EXPECT_EQ(clean.ToString(), dirty.ToString());
+    EXPECT_EQ(absl::HashOf(clean), absl::HashOf(dirty));
+    EXPECT_NE(clean, other) << clean.shape().ToString();
+    EXPECT_NE(clean.ToString(), other.ToString());
+  }
+  EXPECT_EQ(OfBytes(S4, {0x7f, 0x8f}).ToStringWithoutShape(), "{-1, -1}");
+  EXPECT_EQ(OfBytes(U4, {0x7f, 0xf1}).ToStringWithoutShape(), "{15, 1}");
 }
 
 // ---- Construction ----------------------------------------------------------
