@@ -23,9 +23,10 @@ namespace xla {
 // Ends after kIterationLimit rounds with a warning; Run then answers that
 // nothing changed, so that a loop around it that waits for no change ends too.
 // Only under xla_unsupported_crash_on_hlo_pass_silent_hlo_change, where such an
-// answer is an error, does it tell of the change. With cycle detection on, a
-// round that leaves a module seen before (the pass undoes its own work) ends it
-// earlier, with a warning too; each round then costs one print of the module.
+// answer is an error, or on demand does it tell of the change. With cycle
+// detection on, a round that leaves a module seen before (the pass undoes its
+// own work) ends it earlier, with a warning too; each round then costs one
+// print of the module.
 template <typename Pass, int kIterationLimit = 25>
 class HloPassFix : public Pass {
  public:
@@ -41,6 +42,11 @@ class HloPassFix : public Pass {
     auto pass = std::make_unique<HloPassFix>(std::forward<Args>(args)...);
     pass->iteration_limit_ = iteration_limit;
     return pass;
+  }
+
+  // For callers that hold passes to what they answer, as ChangedCheck does.
+  void set_tell_of_change_at_limit(bool tell) {
+    tell_of_change_at_limit_ = tell;
   }
 
   void set_detect_cycles(bool detect_cycles) { detect_cycles_ = detect_cycles; }
@@ -76,7 +82,7 @@ class HloPassFix : public Pass {
   bool TellsOfChange(const HloModule& module, const RunState& state) const {
     const bool capped = state.iteration >= iteration_limit_ &&
                         !state.changed_last_iteration.empty();
-    return !capped ||
+    return !capped || tell_of_change_at_limit_ ||
            module.config()
                .debug_options()
                .xla_unsupported_crash_on_hlo_pass_silent_hlo_change();
@@ -116,6 +122,7 @@ class HloPassFix : public Pass {
 
   int iteration_limit_ = kIterationLimit;
   bool detect_cycles_ = false;
+  bool tell_of_change_at_limit_ = false;
 };
 
 }  // namespace xla

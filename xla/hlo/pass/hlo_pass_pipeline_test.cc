@@ -201,6 +201,10 @@ TEST(HloPassFixTest, TheCapEndsAPassThatNeverSettles) {
       .set_xla_unsupported_crash_on_hlo_pass_silent_hlo_change(true);
   EXPECT_TRUE(fix->Run(module.get()).value());
   EXPECT_EQ(runs, 10);
+  module = Module("a");
+  fix->set_tell_of_change_at_limit(true);
+  EXPECT_TRUE(fix->Run(module.get()).value());
+  EXPECT_EQ(runs, 15);
 }
 
 TEST(HloPassFixTest, APassThatSettlesInTheLastRoundTellsOfItsChange) {

@@ -79,8 +79,10 @@ class PipelineParser {
       if (fix.limit < 1 || fix.limit > INT32_MAX) {
         return Error("fix needs a limit of at least 1");
       }
-      group = HloPassFix<HloPassPipeline>::Create(static_cast<int>(fix.limit),
-                                                  std::string(name));
+      auto fixed_point = HloPassFix<HloPassPipeline>::Create(
+          static_cast<int>(fix.limit), std::string(name));
+      fixed_point->set_tell_of_change_at_limit(true);
+      group = std::move(fixed_point);
     } else {
       if (!options.settings.empty()) {
         return Error(absl::StrCat("pipeline ", name, " has no options"));

@@ -4,8 +4,14 @@
 #include <memory>
 #include <string>
 
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/parser/hlo_parser.h"
+#include "xla/hlo/pass/hlo_pass_interface.h"
 
 namespace xla {
 namespace {
@@ -54,10 +60,25 @@ class Idle : public HloModulePass {
   absl::string_view name() const override { return "idle"; }
 };
 
+// Renames the root to another name each time.
+class Restless : public HloModulePass {
+ public:
+  absl::string_view name() const override { return "restless"; }
+  using HloPassInterface::Run;
+  absl::StatusOr<bool> Run(
+      HloModule* module,
+      const absl::flat_hash_set<absl::string_view>&) override {
+    HloInstruction* root = module->entry_computation()->root_instruction();
+    root->SetAndSanitizeName(std::string(root->name()) + "x");
+    return true;
+  }
+};
+
 PassRegistry Registry() {
   PassRegistry registry;
   registry.Register<Paint, PaintOptions>("paint", "paints");
   registry.Register<Idle>("idle", "does nothing");
+  registry.Register<Restless>("restless", "always does something");
   return registry;
 }
 
@@ -104,6 +125,17 @@ TEST(PassRegistryTest, GroupsNest) {
   ASSERT_TRUE(fix.IsPassPipeline());
   ASSERT_EQ(fix.PassesSize(), 2);
   EXPECT_EQ(fix.GetPass(1).name(), "inner");
+}
+
+// A group named on a command line is held to what it answers.
+TEST(PassRegistryTest, AFixedPointAtItsLimitTellsOfItsChange) {
+  auto pipeline = Registry().ParsePipeline("p", "fix{limit=2}(restless)");
+  ASSERT_TRUE(pipeline.ok()) << pipeline.status();
+  auto module = ParseAndReturnUnverifiedModule(
+      "HloModule m\nENTRY e { ROOT a = f32[] parameter(0) }\n");
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_TRUE((*pipeline)->Run(module->get()).value());
+  EXPECT_EQ((*module)->entry_computation()->root_instruction()->name(), "axx");
 }
 
 TEST(PassRegistryTest, ErrorsSayWhereAndWhat) {
