@@ -46,7 +46,7 @@ ABSL_FLAG(HloOptOptions::Report, report, HloOptOptions::Report::kNone,
           "What each pass did, instead of the module: text or json.");
 ABSL_FLAG(std::string, explain, "",
           "Print why these passes did what they did, instead of the module: "
-          "PASS,...");
+          "PASS,...; lowering: which kernels there are, and why.");
 ABSL_FLAG(HloOptOptions::Report, explain_format, HloOptOptions::Report::kText,
           "For --explain: text or json.");
 ABSL_FLAG(

@@ -25,6 +25,10 @@
 namespace xla {
 namespace {
 
+// What is asked for is kernels, not the pass that makes them.
+constexpr absl::string_view kLowering = "lowering";
+constexpr absl::string_view kLoweringPass = "shared-memory-planning";
+
 void ForEachPass(HloPassPipeline* pipeline,
                  const std::function<void(HloPassInterface*)>& visit) {
   for (int i = 0; i < pipeline->PassesSize(); ++i) {
@@ -130,8 +134,10 @@ absl::Status PassExplainer::AddPasses(HloPassPipeline* pipeline,
   std::set<std::string> in_pipeline;
   std::set<std::string> explaining;
   std::vector<std::string> wanted;
-  for (const std::string& name : names)
-    wanted.push_back(PassNameWithDashes(name));
+  for (const std::string& name : names) {
+    const std::string pass = PassNameWithDashes(name);
+    wanted.push_back(pass == kLowering ? std::string(kLoweringPass) : pass);
+  }
   ForEachPass(pipeline, [&](HloPassInterface* pass) {
     const std::string name = PassNameWithDashes(pass->name());
     in_pipeline.insert(name);

@@ -29,7 +29,8 @@ namespace xla {
 // removed, what these read and what reads them.
 class PassExplainer : public PassInstrumentation {
  public:
-  // `passes`: names, '_' and '-' alike. The pipeline must outlive the result.
+  // `passes`: names, '_' and '-' alike; `lowering` is shared-memory-planning,
+  // which lowers. The pipeline must outlive the result.
   // InvalidArgument if one of them is not in the pipeline or cannot explain.
   static absl::StatusOr<std::shared_ptr<PassExplainer>> Create(
       HloPassPipeline* pipeline, const std::vector<std::string>& passes,

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -47,6 +48,16 @@ std::string Kinds(const LoweredKernel& lowered) {
     }
   }
   return absl::StrJoin(kinds, "+");
+}
+
+std::string Reasons(const LoweredKernel& lowered) {
+  std::vector<std::string> reasons;
+  absl::flat_hash_set<std::string> seen;
+  for (const KernelPart& part : lowered.parts) {
+    std::string reason = absl::StrCat(part.kind, ": ", part.why);
+    if (seen.insert(reason).second) reasons.push_back(std::move(reason));
+  }
+  return absl::StrJoin(reasons, "; ");
 }
 
 absl::StatusOr<SmemPlan> PlanMemory(const kir::Kernel& kernel,
@@ -136,6 +147,7 @@ KernelPlan KernelPlanner::Compute(const HloInstruction& hlo) {
     if (!result.status.ok()) return result;
   }
   result.kind = Kinds(*lowered);
+  result.why = Reasons(*lowered);
   result.blocks = kernel.launch->grid[0].AsConstant().value_or(1);
   result.threads = kernel.launch->block[0].AsConstant().value_or(1);
   result.blocks_per_sm =

@@ -21,6 +21,8 @@ namespace xla::gpu {
 struct KernelPlan {
   absl::Status status;  // the rest is there if it is OK
   std::string kind;     // of its parts: "row-reduction", "transpose+loop", …
+  // Each different part once: its kind, and why it is of it.
+  std::string why;
   int64_t blocks = 0;
   int64_t threads = 0;  // of a block
   int64_t shared_bytes = 0;

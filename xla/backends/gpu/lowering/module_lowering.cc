@@ -84,15 +84,20 @@ std::vector<const HloInstruction*> FindKernels(const HloModule& module) {
   return kernels;
 }
 
+int64_t KernelBytes(const HloInstruction& hlo) {
+  int64_t bytes = ArrayBytes(hlo.shape());
+  for (const HloInstruction* operand : hlo.operands()) {
+    bytes += ArrayBytes(operand->shape());
+  }
+  return bytes;
+}
+
 ModuleLowering LowerModule(const HloModule& module,
                            const FusionLoweringOptions& options) {
   ModuleLowering result;
   absl::flat_hash_set<std::string> names;
   for (const HloInstruction* hlo : FindKernels(module)) {
-    ModuleLowering::Kernel kernel{hlo, ArrayBytes(hlo->shape()), {}, {}};
-    for (const HloInstruction* operand : hlo->operands()) {
-      kernel.bytes += ArrayBytes(operand->shape());
-    }
+    ModuleLowering::Kernel kernel{hlo, KernelBytes(*hlo), {}, {}};
     absl::StatusOr<LoweredKernel> lowered = LowerFusion(*hlo, options);
     kernel.status = lowered.status();
     if (lowered.ok()) {

@@ -17,7 +17,7 @@ namespace xla::gpu {
 struct ModuleLowering {
   struct Kernel {
     const HloInstruction* hlo;
-    int64_t bytes;  // of operands and results
+    int64_t bytes;  // KernelBytes
     absl::Status status;
     LoweredKernel lowered;  // if the status is OK
   };
@@ -37,6 +37,9 @@ std::vector<const HloInstruction*> FindKernels(const HloModule& module);
 // The call or the collective that a library computes, alone or between slices
 // that one fusion with it holds; nullptr if there is none.
 const HloInstruction* LibraryCall(const HloInstruction& hlo);
+
+// What it reads and writes: bytes of operands and results.
+int64_t KernelBytes(const HloInstruction& hlo);
 
 // Of these kernels; their names differ. What a library computes, or nothing
 // here can, is not lowered.

@@ -15,6 +15,19 @@
 
 namespace xla::gpu {
 
+absl::Status SharedMemoryPlanning::StartReport(const HloModule&) {
+  report_.emplace();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<PassReport> SharedMemoryPlanning::FinishReport(
+    const HloModule& after) {
+  TF_RET_CHECK(report_.has_value()) << "a report that nobody started";
+  PassReport report = report_->Finish(name(), after.name());
+  report_.reset();
+  return report;
+}
+
 absl::StatusOr<bool> SharedMemoryPlanning::RunImpl(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
@@ -36,13 +49,17 @@ absl::StatusOr<bool> SharedMemoryPlanning::RunImpl(
           barriers = 0, inserted = 0;
   for (const HloInstruction* kernel : FindKernels(*module)) {
     HloComputation* computation = const_cast<HloComputation*>(kernel->parent());
-    if (LibraryCall(*kernel) != nullptr ||
-        (!execution_threads.empty() &&
-         !execution_threads.contains(computation->execution_thread()))) {
+    if (!execution_threads.empty() &&
+        !execution_threads.contains(computation->execution_thread())) {
+      continue;
+    }
+    if (const HloInstruction* call = LibraryCall(*kernel)) {
+      if (report_.has_value()) report_->AddCall(*kernel, *call);
       continue;
     }
     ++kernels;
     const KernelPlan& plan = planner.Plan(*kernel);
+    if (report_.has_value()) report_->AddKernel(*kernel, plan);
     if (absl::IsUnimplemented(plan.status)) {
       ++not_lowered;
       continue;

@@ -2,14 +2,18 @@
 #define XLA_BACKENDS_GPU_TRANSFORMS_SMEM_SHARED_MEMORY_PLANNING_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "xla/backends/gpu/transforms/smem/lowering_report.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/pass/hlo_pass_interface.h"
+#include "xla/hlo/pass/reporting_pass.h"
 
 namespace xla::gpu {
 
@@ -48,16 +52,23 @@ struct SharedMemoryPlanningOptions {
 // separate_bytes (of all kernels), barriers, inserted_barriers. Near-linear in
 // the module.
 //
+// Asked to explain itself (--explain, by its name or as `lowering`): for each
+// different kernel what kind it is and why, or why it has no lowering
+// (lowering_report.h).
+//
 // Leaves alone what libraries compute and what has no lowering yet. Errors: an
 // unknown device; ResourceExhausted, with the kernel's name, where a block
 // needs more than the device grants; what the planner or the checker finds
 // wrong, with the kernel's name.
-class SharedMemoryPlanning : public HloModulePass {
+class SharedMemoryPlanning : public HloModulePass, public ReportingPass {
  public:
   explicit SharedMemoryPlanning(SharedMemoryPlanningOptions options = {})
       : options_(std::move(options)) {}
 
   absl::string_view name() const override { return "shared-memory-planning"; }
+
+  absl::Status StartReport(const HloModule& before) override;
+  absl::StatusOr<PassReport> FinishReport(const HloModule& after) override;
 
  protected:
   absl::StatusOr<bool> RunImpl(
@@ -66,6 +77,7 @@ class SharedMemoryPlanning : public HloModulePass {
 
  private:
   SharedMemoryPlanningOptions options_;
+  std::optional<LoweringReport> report_;  // of a run that was asked for
 };
 
 }  // namespace xla::gpu
