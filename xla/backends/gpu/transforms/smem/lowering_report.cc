@@ -1,5 +1,7 @@
 #include "xla/backends/gpu/transforms/smem/lowering_report.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
@@ -74,12 +76,12 @@ PassReport LoweringReport::Finish(absl::string_view pass,
   const int64_t lowered = sum(lowered_, &Row::kernels);
   const int64_t kernels = lowered + sum(refused_, &Row::kernels);
   const int64_t calls = sum(calls_, &Row::kernels);
-  const double bytes = sum(lowered_, &Row::bytes);
-  const double all = bytes + sum(refused_, &Row::bytes);
+  const int64_t bytes = sum(lowered_, &Row::bytes);
+  const int64_t all = bytes + sum(refused_, &Row::bytes);
   PassReport report;
   report.text = absl::StrCat(
       pass, ": ", module, ": ", lowered, " of ", kernels, " kernels lowered, ",
-      absl::StrFormat("%.1f", all > 0 ? 100 * bytes / all : 100.0),
+      absl::StrFormat("%.1f", all > 0 ? 100.0 * bytes / all : 100.0),
       " % of their bytes");
   if (calls > 0) {
     absl::StrAppend(&report.text, ", beside ", calls, " calls of libraries");
