@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
+#include "xla/hlo/analysis/library_calls.h"
 #include "xla/hlo/analysis/while_loop_analysis.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/status_macros.h"
@@ -322,9 +324,10 @@ absl::Status HloCostAnalysis::HandleConditional(const HloInstruction* hlo) {
 }
 
 absl::Status HloCostAnalysis::HandleCustomCall(const HloInstruction* hlo) {
-  // Nobody knows what it does: it moves its operands and results, and takes no
-  // time.
-  current_should_compute_bottleneck_time_ = false;
+  // What nobody knows moves its operands and results, and takes no time.
+  const std::optional<double> flops = LibraryCallFlops(*hlo);
+  current_should_compute_bottleneck_time_ = flops.has_value();
+  current_properties_.flops = flops.value_or(0);
   return absl::OkStatus();
 }
 

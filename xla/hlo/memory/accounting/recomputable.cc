@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "xla/hlo/analysis/library_calls.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/memory/accounting/remat_buffers.h"
@@ -79,8 +80,9 @@ bool IsRecomputable(const HloInstruction& instruction) {
     case HloOpcode::kCall:
       return CalleesAreRecomputable(instruction);
     case HloOpcode::kCustomCall:
-      return instruction.IsCustomCall(
-          {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"});
+      return IsPureLibraryCall(instruction) ||
+             instruction.IsCustomCall(
+                 {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"});
     default:
       return !instruction.IsAsynchronous() && !instruction.HasSideEffect();
   }

@@ -7,6 +7,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/memory/accounting/recomputable.h"
+#include "xla/hlo/transforms/memory/remat/planner/overwritten_values.h"
 #include "xla/shape_util.h"
 
 namespace xla::remat_plan {
@@ -42,6 +43,14 @@ class Builder {
     }
     std::sort(outputs.begin(), outputs.end());
     outputs.erase(std::unique(outputs.begin(), outputs.end()), outputs.end());
+  }
+
+  void MarkOverwritten(const HloInstruction& root, ComputationProblem* result) {
+    MarkOverwrittenValues(
+        [&](const HloInstruction* inst) -> const Points& {
+          return points_[inst];
+        },
+        root, result);
   }
 
  private:
@@ -194,13 +203,16 @@ ComputationProblem MakeComputationProblem(
     const HloInstructionSequence& sequence,
     absl::FunctionRef<int64_t(const Shape&)> bytes,
     absl::FunctionRef<double(const HloInstruction&)> seconds,
-    absl::FunctionRef<int64_t(const HloInstruction&)> internal_bytes) {
+    absl::FunctionRef<int64_t(const HloInstruction&)> internal_bytes,
+    bool placed) {
   Builder builder(bytes, seconds, internal_bytes);
   ComputationProblem result = builder.Build(sequence);
   if (!sequence.instructions().empty()) {
     const HloComputation* computation =
         sequence.instructions().front()->parent();
     builder.SetOutputs(*computation->root_instruction(), &result);
+    if (placed)
+      builder.MarkOverwritten(*computation->root_instruction(), &result);
   }
   return result;
 }

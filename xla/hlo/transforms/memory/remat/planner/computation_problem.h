@@ -30,6 +30,10 @@ struct ComputationProblem {
   std::vector<HloInstruction*> instructions;  // of each node
 };
 
+// What the backend's module overwrites in place (`placed`,
+// overwritten_values.h) is marked as such: updates, loops' state, and arguments
+// that results replace.
+//
 // `bytes`: of an array or a table of pointers, 0 in host memory; `seconds`:
 // what one run of an instruction costs; `internal_bytes`: what the computations
 // that it calls need. O(indices of all shapes).
@@ -37,7 +41,8 @@ ComputationProblem MakeComputationProblem(
     const HloInstructionSequence& sequence,
     absl::FunctionRef<int64_t(const Shape&)> bytes,
     absl::FunctionRef<double(const HloInstruction&)> seconds,
-    absl::FunctionRef<int64_t(const HloInstruction&)> internal_bytes);
+    absl::FunctionRef<int64_t(const HloInstruction&)> internal_bytes,
+    bool placed = false);
 
 struct ApplyOptions {
   // Clones wait behind opt-barriers (clone_ties.h), for those who choose an

@@ -11,6 +11,7 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/memory/accounting/remat_accounting.h"
 #include "xla/hlo/transforms/memory/remat/planner/in_place_values.h"
+#include "xla/hlo/transforms/memory/remat/planner/overwritten_values.h"
 #include "xla/status_macros.h"
 
 // Plans a tree of computations bottom-up on demand. Each computation has a
@@ -69,7 +70,8 @@ NestedPlanner::NestedPlanner(const HloModule& module,
       reorder_(reorder),
       in_place_(in_place),
       work_(work),
-      threads_(std::move(threads)) {
+      threads_(std::move(threads)),
+      placed_(IsPlacedByBackend(module)) {
   for (const HloComputation* computation : ComputationsThatRun(module)) {
     AddComputation(computation);
   }
@@ -99,7 +101,8 @@ void NestedPlanner::AddComputation(const HloComputation* computation) {
       [&](const HloInstruction& inst) { return SecondsOf(cost_, inst); },
       [&](const HloInstruction& inst) {
         return callee_bytes(inst, &Computation::peak_bytes, true);
-      });
+      },
+      placed_);
   if (in_place_) FindInPlaceValues(&added->problem);
   RematProblem& problem = added->problem.problem;
   RematTrace trace;

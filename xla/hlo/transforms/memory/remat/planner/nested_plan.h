@@ -110,6 +110,7 @@ class NestedPlanner {
   const bool in_place_;
   int64_t* const work_;
   const absl::flat_hash_set<std::string> threads_;
+  const bool placed_;       // IsPlacedByBackend()
   int64_t room_bytes_ = 0;  // of the entry
   absl::flat_hash_map<const HloComputation*, std::unique_ptr<Computation>>
       computations_;

@@ -80,6 +80,9 @@ bool DropPricing::PlanRead(ValueId value, int depth) {
   const int32_t run = state_.RunAtOrBefore(maker, position_);
   const bool may_run = problem_.nodes[maker].recomputable;
   if (run < 0) return may_run && PlanRun(maker, depth + 1);
+  if (state_.IsOverwritten(value, run, position_)) {
+    return may_run && PlanRun(maker, depth + 1);
+  }
   const int32_t end = state_.LastUse(value, run);
   const int64_t bytes = state_.bytes(value);
   if (end >= position_ || bytes == 0) return true;
@@ -120,14 +123,16 @@ bool DropPricing::PlanRun(NodeId node, int depth) {
     // Coming earlier instead costs bytes, not seconds.
     double burden = 0;
     int64_t kept = 0;
+    bool stays = false;
     for (int32_t k = 0; k < info.value_count; ++k) {
       const ValueId value = info.first_value + k;
+      stays |= state_.IsOverwritten(value, position_, next);
       const int32_t end = state_.LastUse(value, next);
       if (end == next && info.value_count > 1) continue;
       kept += state_.bytes(value);
       burden += Burden(state_.bytes(value), position_, next - 1);
     }
-    if (burden * price_ < info.seconds) {
+    if (!stays && burden * price_ < info.seconds) {
       run.moved_from = next;
       account_.seconds -= info.seconds;
       account_.burden += burden;

@@ -170,6 +170,22 @@ class Segments {
         again.push_back(start_.steps[step]);
       }
     }
+    // What they would find overwritten then keeps the segment from running.
+    for (NodeId node : again) {
+      for (ValueId value : problem_.nodes[node].reads) {
+        const RematProblem::Value& info = problem_.values[value];
+        const int32_t maker = step_of_[info.node];
+        if (maker >= begin && maker < end && needed[maker - begin] &&
+            !fixed_[info.node]) {
+          continue;
+        }
+        if (info.overwritten_by < 0) continue;
+        if (step_of_[info.overwritten_by] < *first_use) {
+          *first_use = -1;
+          return {};
+        }
+      }
+    }
     return again;
   }
 

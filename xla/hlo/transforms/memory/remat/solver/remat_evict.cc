@@ -34,6 +34,7 @@ class Memory {
         work_(*work),
         live_(problem.base_bytes),
         values_(problem.values.size()),
+        overwrites_(problem.nodes.size()),
         stamp_(problem.nodes.size(), 0) {
     CountReads();
     SetBytes();
@@ -87,6 +88,9 @@ class Memory {
   void SetBytes() {
     for (size_t v = 0; v < values_.size(); ++v) {
       const RematProblem::Value& value = problem_.values[v];
+      if (value.overwritten_by >= 0) {
+        overwrites_[value.overwritten_by].push_back(static_cast<ValueId>(v));
+      }
       values_[v].bytes = value.alias_of < 0 ? value.bytes : 0;
       values_[v].fixed = value.alias_of >= 0 || !Node(value.node).recomputable;
     }
@@ -236,6 +240,7 @@ class Memory {
     }
     MakeRoom(bytes);
     program_.push_back(id);
+    for (ValueId overwritten : overwrites_[id]) Lose(overwritten);
     for (int32_t k = 0; k < node.value_count; ++k) {
       const ValueId made = node.first_value + k;
       Value& value = values_[made];
@@ -244,6 +249,15 @@ class Memory {
       value.counted = true;
       Offer(made);
     }
+  }
+
+  // The value's memory, unless another one lies in it, was for its writer.
+  void Lose(ValueId id) {
+    Value& value = values_[id];
+    value.there = false;
+    if (value.fixed || !value.counted) return;
+    live_ -= value.bytes;
+    value.counted = false;
   }
 
   // Readers up to now are done.
@@ -285,6 +299,7 @@ class Memory {
   int64_t live_;
   int32_t now_ = 0;
   std::vector<Value> values_;
+  std::vector<std::vector<ValueId>> overwrites_;  // by node
   std::vector<NodeId> program_;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> heap_;
   std::vector<int64_t> stamp_;  // of nodes, for SecondsAgain()

@@ -73,7 +73,7 @@ class ShortestPath {
       for (int32_t k = 0; k < node.value_count; ++k) {
         const RematProblem::Value& value =
             problem_.values[node.first_value + k];
-        if (value.alias_of >= 0) return false;
+        if (value.alias_of >= 0 || value.overwritten_by >= 0) return false;
         if ((outputs_ >> i & 1) == 0) bytes += value.bytes;
       }
       reads_.push_back(reads);

@@ -13,7 +13,8 @@ namespace xla::remat_plan {
 // first time in the order of the problem, repeats and delays apart; nullopt if
 // there is none, or if `max_states` do not suffice to know. Shortest path over
 // (nodes passed, nodes whose values are live), so for small problems: of at
-// most kMaxExactNodes nodes, where no value lies in the memory of another.
+// most kMaxExactNodes nodes, where no value lies in the memory of another or is
+// overwritten.
 inline constexpr int kMaxExactNodes = 16;
 
 std::optional<std::vector<NodeId>> ExactProgram(const RematProblem& problem,

@@ -49,6 +49,12 @@ class Tracer {
           absl::StrCat("step ", step, " reads value ", value,
                        ", which was not made before"));
     }
+    const NodeId writer = problem_.values[value].overwritten_by;
+    if (writer >= 0 && latest_[writer] > latest_[problem_.values[value].node]) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("step ", step, " reads value ", value,
+                       ", which was overwritten before"));
+    }
     trace_.last_use[instance] = std::max(trace_.last_use[instance], step);
     return absl::OkStatus();
   }

@@ -45,6 +45,10 @@ struct RematProblem {
     // Takes the memory of this one, which its node reads, if nothing reads it
     // later; -1: none. Of as many bytes; no other value's of the node.
     ValueId in_place_of = -1;
+    // This node writes into the memory that the value lies in: what was there
+    // is gone for later readers, but for those of a run made after that. It is
+    // not recomputable, and nobody reads the value later in `order`; -1: none.
+    NodeId overwritten_by = -1;
   };
 
   std::vector<Node> nodes;
@@ -80,7 +84,8 @@ struct RematTrace {
   int64_t step_count() const { return static_cast<int64_t>(steps.size()); }
 };
 
-// Runs a program. A step whose reads were never made is InvalidArgument.
+// Runs a program. A step whose reads were never made, or are overwritten by
+// then, is InvalidArgument.
 // Linear in steps and their reads.
 absl::Status TraceProgram(const RematProblem& problem,
                           absl::Span<const NodeId> program, RematTrace* trace);

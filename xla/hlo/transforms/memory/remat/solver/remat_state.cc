@@ -177,6 +177,14 @@ int32_t RematState::UseBefore(ValueId value, int32_t run, int32_t use) const {
   return std::max(run, *std::prev(it));
 }
 
+bool RematState::IsOverwritten(ValueId value, int32_t run,
+                               int32_t position) const {
+  const NodeId writer = problem_.values[value].overwritten_by;
+  if (writer < 0) return false;
+  const int32_t at = RunAfter(writer, run);
+  return at >= 0 && at < position;
+}
+
 // Outputs take no room, as in a trace. An instance at an even position that is
 // only read there is transient: several runs share that one position, so their
 // memory cannot be told apart by position and is declared by AddTransient

@@ -46,6 +46,9 @@ class RematState {
   int32_t LastUse(ValueId value, int32_t run) const;
   // Last reader before `use` of the same run's value, or the run itself.
   int32_t UseBefore(ValueId value, int32_t run, int32_t use) const;
+  // Whether what the run at `run` has left of a value is overwritten before
+  // `position`.
+  bool IsOverwritten(ValueId value, int32_t run, int32_t position) const;
   // First position at which a value that `run` makes takes room.
   int32_t FirstPosition(ValueId value, int32_t run) const {
     return problem_.values[value].alias_of >= 0 ? run + 1 : run;

@@ -98,12 +98,19 @@ class TakeBack {
   }
 
   bool Remove(NodeId node, int32_t position) {
-    if (state_.RunAtOrBefore(node, position) != position ||
-        state_.RunAtOrBefore(node, position - 1) < 0) {
+    const int32_t before = state_.RunAtOrBefore(node, position - 1);
+    if (state_.RunAtOrBefore(node, position) != position || before < 0) {
       return false;
     }
+    const RematProblem::Node& info = problem_.nodes[node];
+    for (int32_t k = 0; k < info.value_count; ++k) {
+      // Its readers would find something else in that memory.
+      if (state_.IsOverwritten(info.first_value + k, before, position)) {
+        return false;
+      }
+    }
     state_.Remove(node, position);
-    for (ValueId value : problem_.nodes[node].reads) {
+    for (ValueId value : info.reads) {
       const NodeId maker = problem_.values[value].node;
       const int32_t run = state_.RunAtOrBefore(maker, position);
       if (run >= 0) state_.RemoveIfUseless(maker, run);

@@ -1,0 +1,159 @@
+#include "xla/hlo/transforms/memory/remat/planner/overwritten_values.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "absl/algorithm/container.h"
+#include "xla/hlo/analysis/alias_info.h"
+#include "xla/hlo/analysis/library_calls.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape_util.h"
+
+namespace xla::remat_plan {
+namespace {
+
+// The place of a shape index in pre-order.
+int64_t PlaceOf(const Shape& shape, const ShapeIndex& index) {
+  const Shape* at = &shape;
+  int64_t place = 0;
+  for (int64_t element : index) {
+    ++place;
+    for (int64_t i = 0; i < element; ++i) {
+      place += ShapeUtil::SubshapeCount(at->tuple_shapes(i));
+    }
+    at = &at->tuple_shapes(element);
+  }
+  return place;
+}
+
+// Whether the body hands an element of its state on as it is.
+bool IsInvariant(const HloInstruction& loop, int64_t element) {
+  const HloInstruction* root = loop.while_body()->root_instruction();
+  if (root->opcode() != HloOpcode::kTuple) return false;
+  const HloInstruction* next = root->operand(element);
+  return next->opcode() == HloOpcode::kGetTupleElement &&
+         next->operand(0)->opcode() == HloOpcode::kParameter &&
+         next->tuple_index() == element;
+}
+
+class Marker {
+ public:
+  Marker(ValuesOf points, ComputationProblem* problem)
+      : points_(points), nodes_(*problem), problem_(problem->problem) {
+    FindHomes();
+    last_reader_.assign(problem_.values.size(), -1);
+    for (size_t n = 0; n < problem_.nodes.size(); ++n) {
+      for (ValueId value : problem_.nodes[n].reads) {
+        last_reader_[value] = static_cast<NodeId>(n);
+      }
+    }
+  }
+
+  void MarkInstructions() {
+    const AliasInfo alias_info;
+    for (size_t n = 0; n < problem_.nodes.size(); ++n) {
+      const HloInstruction& inst = *nodes_.instructions[n];
+      const NodeId node = static_cast<NodeId>(n);
+      if (inst.opcode() == HloOpcode::kWhile) {
+        MarkState(inst, node);
+        continue;
+      }
+      for (const auto& [operand, output] :
+           alias_info.GetInPlaceInputOutputPairs(&inst)) {
+        if (operand.operand_number >= inst.operand_count()) continue;
+        const HloInstruction* of = inst.operand(operand.operand_number);
+        Mark(ValueAt(*of, operand.operand_index), node);
+      }
+    }
+  }
+
+  // Arguments go where the result that takes their memory is made.
+  void MarkArguments(const HloInstruction& root) {
+    const HloComputation* entry = root.parent();
+    if (entry != entry->parent()->entry_computation()) return;
+    entry->parent()->input_output_alias_config().ForEachAlias(
+        [&](const ShapeIndex& output, const auto& alias) {
+          const ValueId result = ValueAt(root, output);
+          const ValueId argument =
+              ValueAt(*entry->parameter_instruction(alias.parameter_number),
+                      alias.parameter_index);
+          if (result < 0 || argument < 0 || home_[result] == home_[argument]) {
+            return;
+          }
+          Mark(argument, problem_.values[result].node);
+        });
+  }
+
+ private:
+  // Values whose memory is the same, by the one that it belongs to.
+  void FindHomes() {
+    home_.resize(problem_.values.size());
+    sharing_.resize(problem_.values.size());
+    for (size_t v = 0; v < home_.size(); ++v) {
+      const ValueId in = problem_.values[v].alias_of;
+      home_[v] = in < 0 ? static_cast<ValueId>(v) : home_[in];
+      sharing_[home_[v]].push_back(static_cast<ValueId>(v));
+    }
+  }
+
+  ValueId ValueAt(const HloInstruction& inst, const ShapeIndex& index) const {
+    return points_(&inst)[PlaceOf(inst.shape(), index)];
+  }
+
+  void MarkState(const HloInstruction& loop, NodeId node) {
+    const HloInstruction& state = *loop.operand(0);
+    if (!state.shape().IsTuple()) return;
+    const std::vector<ValueId>& values = points_(&state);
+    size_t place = 1;
+    for (int64_t i = 0; i < state.shape().tuple_shapes_size(); ++i) {
+      const size_t end =
+          place + ShapeUtil::SubshapeCount(state.shape().tuple_shapes(i));
+      for (; place < end; ++place) {
+        if (!IsInvariant(loop, i)) Mark(values[place], node);
+      }
+    }
+  }
+
+  void Mark(ValueId value, NodeId writer) {
+    if (value < 0) return;
+    for (ValueId other : sharing_[home_[value]]) {
+      RematProblem::Value& info = problem_.values[other];
+      if (info.node >= writer || last_reader_[other] > writer) continue;
+      if (info.overwritten_by >= 0 && info.overwritten_by <= writer) continue;
+      info.overwritten_by = writer;
+      problem_.nodes[writer].recomputable = false;
+    }
+  }
+
+  const ValuesOf points_;
+  const ComputationProblem& nodes_;
+  RematProblem& problem_;
+  std::vector<ValueId> home_;                  // by value
+  std::vector<std::vector<ValueId>> sharing_;  // by home
+  std::vector<NodeId> last_reader_;            // by value
+};
+
+}  // namespace
+
+bool IsPlacedByBackend(const HloModule& module) {
+  for (const HloComputation* computation : module.computations()) {
+    for (const HloInstruction* inst : computation->instructions()) {
+      if ((inst->opcode() == HloOpcode::kFusion &&
+           inst->has_backend_config()) ||
+          LibraryCallFlops(*inst).has_value()) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+void MarkOverwrittenValues(ValuesOf points, const HloInstruction& root,
+                           ComputationProblem* problem) {
+  Marker marker(points, problem);
+  marker.MarkInstructions();
+  marker.MarkArguments(root);
+}
+
+}  // namespace xla::remat_plan
