@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "absl/algorithm/container.h"
 #include "xla/hlo/analysis/alias_info.h"
@@ -48,6 +49,9 @@ class Marker {
         last_reader_[value] = static_cast<NodeId>(n);
       }
     }
+    for (ValueId value : problem_.outputs) {
+      last_reader_[value] = static_cast<NodeId>(problem_.nodes.size());
+    }
   }
 
   void MarkInstructions() {
@@ -74,15 +78,25 @@ class Marker {
     if (entry != entry->parent()->entry_computation()) return;
     entry->parent()->input_output_alias_config().ForEachAlias(
         [&](const ShapeIndex& output, const auto& alias) {
-          const ValueId result = ValueAt(root, output);
-          const ValueId argument =
+          MarkReplaced(
               ValueAt(*entry->parameter_instruction(alias.parameter_number),
-                      alias.parameter_index);
-          if (result < 0 || argument < 0 || home_[result] == home_[argument]) {
-            return;
-          }
-          Mark(argument, problem_.values[result].node);
+                      alias.parameter_index),
+              ValueAt(root, output));
         });
+  }
+
+  // What an iteration hands on lies where its own state was.
+  void MarkIteration(const HloInstruction& root) {
+    const HloComputation* body = root.parent();
+    const std::optional<HloInstruction*> loop =
+        body->GetUniqueCaller(HloOpcode::kWhile);
+    if (!loop.has_value() || (*loop)->while_body() != body) return;
+    const std::vector<ValueId>& next = points_(&root);
+    const std::vector<ValueId>& state = points_(body->parameter_instruction(0));
+    for (size_t place = 0; place < std::min(next.size(), state.size());
+         ++place) {
+      MarkReplaced(state[place], next[place]);
+    }
   }
 
  private:
@@ -113,6 +127,12 @@ class Marker {
         if (!IsInvariant(loop, i)) Mark(values[place], node);
       }
     }
+  }
+
+  // The result takes the argument's memory, unless it is what lies there.
+  void MarkReplaced(ValueId argument, ValueId result) {
+    if (argument < 0 || result < 0 || home_[argument] == home_[result]) return;
+    Mark(argument, problem_.values[home_[result]].node);
   }
 
   void Mark(ValueId value, NodeId writer) {
@@ -154,6 +174,7 @@ void MarkOverwrittenValues(ValuesOf points, const HloInstruction& root,
   Marker marker(points, problem);
   marker.MarkInstructions();
   marker.MarkArguments(root);
+  marker.MarkIteration(root);
 }
 
 }  // namespace xla::remat_plan

@@ -24,9 +24,10 @@ bool IsPlacedByBackend(const HloModule& module);
 //   → no second run of f after u
 //
 // Overwritten are operands that are updated in place (alias_info.h), elements
-// of a loop's state that its body changes, and arguments whose memory results
-// take (input_output_alias). Values that the module itself reads afterwards are
-// not: they lie elsewhere. `points`: of an instruction, its values by index of
+// of a loop's state that its body changes (around the loop, and inside once the
+// next state is made), and arguments whose memory results take
+// (input_output_alias). Values that the module itself reads afterwards are not:
+// they lie elsewhere. `points`: of an instruction, its values by index of
 // its shape, in pre-order; -1: none. O(indices of all shapes), and values that
 // share their memory with an overwritten one.
 using ValuesOf =

@@ -5,39 +5,50 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/parser/hlo_parser.h"
 #include "xla/hlo/transforms/memory/remat/planner/computation_problem.h"
+#include "xla/hlo/transforms/memory/remat/planner/reschedule.h"
 #include "xla/shape_util.h"
 
 namespace xla::remat_plan {
 namespace {
 
 struct Facts {
-  std::string overwritten_by;  // of the first value; empty: nothing
+  std::string overwritten_by;  // of its values; empty: nothing
   bool recomputable = false;
 };
 
-std::map<std::string, Facts> FactsOf(const HloModule& module) {
+std::map<std::string, Facts> FactsOf(const HloModule& module,
+                                     const HloComputation* computation) {
   const auto bytes = [](const Shape& shape) -> int64_t {
     return shape.IsArray() ? ShapeUtil::ByteSizeOf(shape) : 0;
   };
   const ComputationProblem problem = MakeComputationProblem(
-      module.schedule().sequence(module.entry_computation()), bytes,
+      module.schedule().sequence(computation), bytes,
       [](const HloInstruction&) { return 1.0; },
       [](const HloInstruction&) { return int64_t{0}; }, /*placed=*/true);
   std::map<std::string, Facts> facts;
   for (size_t n = 0; n < problem.instructions.size(); ++n) {
     const RematProblem::Node& node = problem.problem.nodes[n];
-    const NodeId writer =
-        problem.problem.values[node.first_value].overwritten_by;
-    facts[std::string(problem.instructions[n]->name())] = {
-        writer < 0 ? "" : std::string(problem.instructions[writer]->name()),
-        node.recomputable};
+    Facts& of = facts[std::string(problem.instructions[n]->name())];
+    of.recomputable = node.recomputable;
+    for (int32_t k = 0; k < node.value_count; ++k) {
+      const NodeId writer =
+          problem.problem.values[node.first_value + k].overwritten_by;
+      if (writer < 0) continue;
+      of.overwritten_by += problem.instructions[writer]->name();
+    }
   }
   return facts;
+}
+
+std::map<std::string, Facts> FactsOf(const HloModule& module) {
+  return FactsOf(module, module.entry_computation());
 }
 
 TEST(OverwrittenValuesTest, UpdatesAndArguments) {
@@ -80,7 +91,8 @@ body {
   p = (f32[8]{0}, f32[8]{0}) parameter(0)
   a = f32[8]{0} get-tuple-element(p), index=0
   b = f32[8]{0} get-tuple-element(p), index=1
-  n = f32[8]{0} add(a, b)
+  y = f32[8]{0} negate(a)
+  n = f32[8]{0} add(a, y)
   ROOT r = (f32[8]{0}, f32[8]{0}) tuple(n, b)
 }
 condition {
@@ -107,6 +119,63 @@ ENTRY e {
   EXPECT_EQ(facts["a"].overwritten_by, "w");
   EXPECT_EQ(facts["b"].overwritten_by, "");
   EXPECT_TRUE(facts["f"].recomputable);
+
+  // Inside, the state is there until its successor is made.
+  facts = FactsOf(**module, (*module)->GetComputationWithName("body"));
+  EXPECT_EQ(facts["p"].overwritten_by, "n");
+  EXPECT_TRUE(facts["y"].recomputable);
+  EXPECT_FALSE(facts["n"].recomputable);
+}
+
+// A module may hand on what it overwrites, whatever its config says: that lies
+// elsewhere then.
+TEST(OverwrittenValuesTest, ResultsAreRead) {
+  const auto module = ParseAndReturnUnverifiedModule(R"(
+HloModule m, is_scheduled=true, input_output_alias={ {0}: (0, {}, may-alias) }
+ENTRY e {
+  x = f32[8]{0} parameter(0)
+  n = f32[8]{0} negate(x)
+  ROOT r = (f32[8]{0}, f32[8]{0}) tuple(n, x)
+})");
+  ASSERT_TRUE(module.ok()) << module.status();
+  std::map<std::string, Facts> facts = FactsOf(**module);
+  EXPECT_EQ(facts["x"].overwritten_by, "");
+  EXPECT_TRUE(facts["n"].recomputable);
+}
+
+// The order that needs least would run y after u.
+std::string LateReader(const std::string& config) {
+  return absl::StrCat(R"(
+HloModule m, is_scheduled=true
+called {
+  q = f32[1]{0} parameter(0)
+  ROOT f = f32[1]{0} negate(q)
+}
+ENTRY e {
+  p = f32[1]{0} parameter(0)
+  i = s32[] parameter(1)
+  s = f32[] reshape(p)
+  x = f32[1000]{0} broadcast(s), dimensions={}
+  y = f32[1000]{0} exponential(x)
+  u = f32[1000]{0} dynamic-update-slice(x, p, i)
+  z = f32[1]{0} dynamic-slice(u, i), dynamic_slice_sizes={1}
+  f = f32[1]{0} fusion(z), kind=kLoop, calls=called)",
+                      config, R"(
+  c = s32[1]{0} convert(f)
+  j = s32[] reshape(c)
+  ROOT r = f32[1]{0} dynamic-slice(y, j), dynamic_slice_sizes={1}
+})");
+}
+
+TEST(OverwrittenValuesTest, OrdersReadInTime) {
+  const auto free = ParseAndReturnUnverifiedModule(LateReader(""));
+  ASSERT_TRUE(free.ok()) << free.status();
+  EXPECT_TRUE(RescheduleForMemory(free->get()).ok());
+  const auto placed = ParseAndReturnUnverifiedModule(LateReader(
+      R"(, backend_config={"fusion_backend_config":{"kind":"__triton"}})"));
+  ASSERT_TRUE(placed.ok()) << placed.status();
+  EXPECT_EQ(RescheduleForMemory(placed->get()).code(),
+            absl::StatusCode::kFailedPrecondition);
 }
 
 }  // namespace
