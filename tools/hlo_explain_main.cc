@@ -122,7 +122,7 @@ constexpr char kUsage[] =
     "  hlo-explain partitioned.hlo --collectives --mesh=2x4\n"
     "  hlo-explain model.hlo -o scheduled.hlo\n"
     "  hlo-explain model.hlo --fit --limit=16GiB -o smaller.hlo\n"
-    "  hlo-explain model.hlo --budget-curve=9\n";
+    "  hlo-explain model.hlo --budget-curve=9 --html=report.html\n";
 
 const std::vector<xla::FlagGroup>& Groups() {
   static const auto* const groups = new std::vector<xla::FlagGroup>{

@@ -84,6 +84,23 @@ try {
   key('d');
   await changed('d does not change the theme');
 
+  // What limits cost, where the page has it: all in the table, plans on hover.
+  check($('budget').hidden === !$('data').textContent.includes('"budget":{'), 'the curve hides, or shows nothing');
+  if (!$('budget').hidden) {
+    check(rows('budget') === 4, 'not all limits are in the table');
+    const prices = $('prices');
+    let plan = false;
+    for (let y = 20; y < prices.clientHeight && !plan; y += 16) {
+      for (let x = 80; x < prices.clientWidth && !plan; x += 16) {
+        mouse(prices, 'mousemove', x, y);
+        plan = !$('tip').hidden;
+      }
+    }
+    check(plan && / for .*plan: /s.test($('tip').textContent), 'no plan under the mouse: ' + $('tip').textContent);
+    mouse(prices, 'mouseleave', 0, 0);
+    check($('tip').hidden, 'the tip of a plan stays');
+  }
+
   // Tables: sorting, opening a group.
   $('live').querySelectorAll('th button')[3].click();
   check($('live').querySelectorAll('th')[3].getAttribute('aria-sort') === 'ascending', 'no sorting');

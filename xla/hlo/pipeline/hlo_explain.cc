@@ -26,6 +26,7 @@
 #include "xla/hlo/memory/limit/memory_limit.h"
 #include "xla/hlo/memory/report/memory_report.h"
 #include "xla/hlo/memory/report/memory_report_builder.h"
+#include "xla/hlo/memory/report/remat_report.h"
 #include "xla/hlo/memory/report/xla_buffer_assignment.h"
 #include "xla/hlo/pipeline/page/kernel_report.h"
 #include "xla/hlo/pipeline/page/memory_page.h"
@@ -58,19 +59,20 @@ absl::Status CheckNumbers(const HloExplainOptions &options) {
   return CheckFlag("host-bandwidth", options.fit_options.remat.to_host, 1.0);
 }
 
-// Reports how to make the module fit, as asked for.
-absl::Status Fit(const HloExplainOptions &options, HloModule *module,
-                 std::ostream &out) {
+HloFitOptions FitOptions(const HloExplainOptions &options) {
   HloFitOptions fit_options = options.fit_options;
   fit_options.remat.memory_limit = options.limit;
   fit_options.json = options.json;
   fit_options.json_text = options.json_text;
   fit_options.max_buffers = options.max_buffers;
   fit_options.seconds = options.seconds;
-  if (options.budget_curve > 0) {
-    return PrintBudgetCurve(fit_options, options.budget_curve, *module, out);
-  }
-  absl::Status fits = FitModule(fit_options, module, out);
+  return fit_options;
+}
+
+// Makes the module fit, and reports what that takes.
+absl::Status Fit(const HloExplainOptions &options, HloModule *module,
+                 std::ostream &out) {
+  absl::Status fits = FitModule(FitOptions(options), module, out);
   // The best plan is worth having even where it does not suffice.
   if (fits.ok() || absl::IsResourceExhausted(fits)) {
     TF_RETURN_IF_ERROR(WriteModule(*module, options.output));
@@ -131,12 +133,13 @@ absl::Status ExplainCollectives(const HloExplainOptions &options,
   return WriteModule(*module, options.output);
 }
 
-// The page and the trace, where they are asked for. `before` may be null.
+// The page and the trace, where they are asked for. `more` has what the page
+// shows beside the module: what it was before, what limits cost.
 absl::Status WritePages(const HloExplainOptions &options,
                         const HloModule &module,
                         const HloAliasAnalysis &alias_analysis,
                         const BuiltMemoryReport &built, const std::string &text,
-                        const MemoryPage::Before *before) {
+                        const MemoryPage &more) {
   MemoryPageOptions page_options;
   page_options.device = options.device;
   page_options.mesh = options.mesh;
@@ -153,7 +156,7 @@ absl::Status WritePages(const HloExplainOptions &options,
   TF_ASSIGN_OR_RETURN(
       MemoryPage page,
       BuildMemoryPage(module, built, alias_analysis, page_options));
-  if (before != nullptr) *page.mutable_before() = *before;
+  page.MergeFrom(more);
   TF_ASSIGN_OR_RETURN(const std::string html, MemoryPageToHtml(page, text));
   return WriteFileOrStdout(options.html, html);
 }
@@ -229,21 +232,27 @@ absl::Status WriteReport(const HloExplainOptions &options,
   } else if (options.html != "-" && options.perfetto != "-") {
     out << text;
   }
-  return WritePages(options, module, alias_analysis, built, text,
-                    /*before=*/nullptr);
+  return WritePages(options, module, alias_analysis, built, text, MemoryPage());
+}
+
+// The report that a page shows, without times.
+absl::StatusOr<BuiltMemoryReport> ReportForPage(
+    const PreparedModule &prepared, std::optional<int64_t> limit_bytes) {
+  AliasInfo alias_info;
+  MemoryReportOptions report_options;
+  report_options.limit_bytes = limit_bytes;
+  report_options.alias_info = &alias_info;
+  report_options.seconds = false;
+  return BuildMemoryReport(prepared.schedule, *prepared.alias_analysis,
+                           report_options);
 }
 
 // The page's data on the module before it is rewritten.
 absl::StatusOr<MemoryPage::Before> DescribeBefore(
     const PreparedModule &prepared) {
   constexpr size_t kStretches = 2000;
-  AliasInfo alias_info;
-  MemoryReportOptions report_options;
-  report_options.alias_info = &alias_info;
-  TF_ASSIGN_OR_RETURN(
-      const BuiltMemoryReport built,
-      BuildMemoryReport(prepared.schedule, *prepared.alias_analysis,
-                        report_options));
+  TF_ASSIGN_OR_RETURN(const BuiltMemoryReport built,
+                      ReportForPage(prepared, /*limit_bytes=*/std::nullopt));
   MemoryPage::Before before;
   before.set_peak_bytes(built.report.peak_bytes());
   const size_t points = built.curve.size();
@@ -259,24 +268,48 @@ absl::StatusOr<MemoryPage::Before> DescribeBefore(
 // The pages of a module that was made to fit, beside what it was before.
 absl::Status WriteFittedPages(const HloExplainOptions &options,
                               const PassRegistry &registry,
-                              const MemoryPage::Before &before,
-                              int64_t limit_bytes, PreparedModule *fitted) {
+                              const MemoryPage &more, int64_t limit_bytes,
+                              PreparedModule *fitted) {
   MemoryReport::Input input = std::move(fitted->input);
   TF_ASSIGN_OR_RETURN(*fitted, PrepareModule(std::move(fitted->module),
                                              PrepareOptions(), registry));
   const PreparedModule &prepared = *fitted;
-  AliasInfo alias_info;
-  MemoryReportOptions report_options;
-  report_options.limit_bytes = limit_bytes;
-  report_options.alias_info = &alias_info;
-  report_options.seconds = false;
-  TF_ASSIGN_OR_RETURN(
-      BuiltMemoryReport built,
-      BuildMemoryReport(prepared.schedule, *prepared.alias_analysis,
-                        report_options));
+  TF_ASSIGN_OR_RETURN(BuiltMemoryReport built,
+                      ReportForPage(prepared, limit_bytes));
   *built.report.mutable_input() = std::move(input);
   return WritePages(options, *prepared.module, *prepared.alias_analysis, built,
-                    before.plan(), &before);
+                    more.before().plan(), more);
+}
+
+// Says what limits would cost, on the page too.
+absl::Status PriceLimits(const HloExplainOptions &options,
+                         const std::optional<MemoryLimit> &limit,
+                         ProgressWatch &watch, PreparedModule &prepared,
+                         std::ostream &out) {
+  HloModule &module = *prepared.module;
+  // A copy: the page needs the order as well.
+  TF_RETURN_IF_ERROR(module.set_schedule(prepared.schedule.schedule));
+  watch.Phase("planning what to compute again, for each limit",
+              "a smaller --budget-curve or --fit-effort=0 take less");
+  const HloFitOptions fit_options = FitOptions(options);
+  MemoryPage more;
+  TF_ASSIGN_OR_RETURN(
+      *more.mutable_budget(),
+      BuildBudgetCurve(fit_options, options.budget_curve, module));
+  watch.Stop();
+  if (options.html != "-" && options.perfetto != "-") {
+    TF_RETURN_IF_ERROR(PrintBudgetCurve(fit_options, more.budget(), out));
+  }
+  if (options.html.empty() && options.perfetto.empty()) return absl::OkStatus();
+  std::optional<int64_t> limit_bytes;
+  if (limit.has_value()) {
+    limit_bytes = limit->BytesOf(prepared.schedule.peak_bytes);
+  }
+  TF_ASSIGN_OR_RETURN(BuiltMemoryReport built,
+                      ReportForPage(prepared, limit_bytes));
+  *built.report.mutable_input() = prepared.input;
+  return WritePages(options, module, *prepared.alias_analysis, built,
+                    RematCurveToText(more.budget()), more);
 }
 
 // Plans how to fit, and says so.
@@ -286,11 +319,11 @@ absl::Status FitPrepared(const HloExplainOptions &options,
                          ProgressWatch &watch, PreparedModule &prepared,
                          std::ostream &out) {
   HloModule *const module = prepared.module.get();
-  const bool pages = options.budget_curve == 0 && limit.has_value() &&
-                     !(options.html.empty() && options.perfetto.empty());
-  MemoryPage::Before before;
+  const bool pages =
+      limit.has_value() && !(options.html.empty() && options.perfetto.empty());
+  MemoryPage more;
   if (pages) {
-    TF_ASSIGN_OR_RETURN(before, DescribeBefore(prepared));
+    TF_ASSIGN_OR_RETURN(*more.mutable_before(), DescribeBefore(prepared));
   }
   const int64_t peak = prepared.schedule.peak_bytes;
   TF_RETURN_IF_ERROR(
@@ -302,8 +335,8 @@ absl::Status FitPrepared(const HloExplainOptions &options,
   watch.Stop();
   if (options.html != "-" && options.perfetto != "-") out << plan.str();
   if (!pages || (!fits.ok() && !absl::IsResourceExhausted(fits))) return fits;
-  before.set_plan(plan.str());
-  TF_RETURN_IF_ERROR(WriteFittedPages(options, registry, before,
+  more.mutable_before()->set_plan(plan.str());
+  TF_RETURN_IF_ERROR(WriteFittedPages(options, registry, more,
                                       limit->BytesOf(peak), &prepared));
   return fits;
 }
@@ -334,7 +367,7 @@ absl::Status ReportPrepared(const HloExplainOptions &options,
   if (options.kernels) {
     TF_RETURN_IF_ERROR(ListKernels(options, prepared, built, out));
     TF_RETURN_IF_ERROR(WritePages(options, *module, *prepared.alias_analysis,
-                                  built, "", /*before=*/nullptr));
+                                  built, "", MemoryPage()));
   } else {
     TF_RETURN_IF_ERROR(WriteReport(options, path, *module,
                                    *prepared.alias_analysis, built, out));
@@ -376,7 +409,9 @@ absl::Status ExplainRead(const HloExplainOptions &options,
       PrepareModule(std::move(*module), options.prepare, registry));
   if (found) prepared.input.set_file(path);
   const absl::Status status =
-      options.fit || options.budget_curve > 0
+      options.budget_curve > 0
+          ? PriceLimits(options, limit, watch, prepared, out)
+      : options.fit
           ? FitPrepared(options, registry, limit, watch, prepared, out)
           : ReportPrepared(options, path, limit, watch, prepared, out);
   if (status.ok() || absl::IsResourceExhausted(status)) {

@@ -41,7 +41,8 @@ struct HloExplainOptions {
   // nowhere.
   std::string buffers;
   // Where the report as one page of HTML goes (page/memory_page.h), with times
-  // of kernels on `device`; of the rewritten module with `fit`; empty: nowhere.
+  // of kernels on `device`; of the rewritten module with `fit`, with what
+  // limits cost with `budget_curve`; empty: nowhere.
   std::string html;
   std::string device = "h100";
   // Where the schedule as a trace goes (page/perfetto_trace.h).

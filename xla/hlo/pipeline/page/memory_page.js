@@ -307,11 +307,12 @@ function drawBoxes() {
   marker(plot);
 }
 
+const draw = () => { drawCurve(); drawBoxes(); drawPrices(); };
 let pending = false;
 function redraw() {
   if (pending) return;
   pending = true;
-  requestAnimationFrame(() => { pending = false; drawCurve(); drawBoxes(); });
+  requestAnimationFrame(() => { pending = false; draw(); });
 }
 
 // --- Moving about ----------------------------------------------------------
@@ -614,6 +615,201 @@ function showComputations() {
   ], rows, {limit: 10});
 }
 
+// --- What limits cost ------------------------------------------------------
+
+const budget = page.budget;  // of hlo-explain --budget-curve
+// Each plan once, smallest peak first.
+const plans = !budget ? [] : [...new Map(budget.points.map(
+    (point) => [point.peak_bytes + ' ' + point.added_seconds, point])).values()].sort((a, b) => a.peak_bytes - b.peak_bytes);
+const sign = (value) => value < 0 ? '−' : value > 0 ? '+' : '';
+const signedTime = (seconds) => sign(seconds) + time(Math.abs(seconds) * 1e6);
+const signedPercent = (share) => sign(share) + percent(Math.abs(share));
+
+// Round numbers of `unit` from `low` to `high`, about `count` of them, as
+// {value, text}.
+function steps(low, high, unit, name, count) {
+  const rough = (high - low) / unit / count;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough);
+  const digits = Math.min(Math.max(0, -Math.floor(Math.log10(step) + 1e-9)), 9);
+  const made = [];
+  for (let i = Math.ceil(low / unit / step); i * step * unit <= high; ++i) {
+    made.push({value: i * step * unit, text: (i * step).toFixed(digits).replace('-', '−') + ' ' + name});
+  }
+  return made;
+}
+function byteSteps(low, high) {
+  const power = Math.min(4, Math.max(0, Math.floor(Math.log2(high) / 10)));
+  return steps(low, high, 1024 ** power, ['B', 'KiB', 'MiB', 'GiB', 'TiB'][power], 8);
+}
+function timeSteps(low, high) {
+  const most = Math.max(-low, high);
+  const [unit, name] = most >= 1 ? [1, 's'] : most >= 1e-3 ? [1e-3, 'ms'] : most >= 1e-6 ? [1e-6, 'µs'] : [1e-9, 'ns'];
+  return steps(low, high, unit, name, 5);
+}
+
+// Places of bytes and seconds in the picture, with room around what is drawn.
+function pricePlaces(canvas) {
+  const bytes = [budget.lower_bound_bytes, budget.peak_before_bytes, ...plans.map((plan) => plan.peak_bytes)];
+  if (limit && limit <= 2 * budget.peak_before_bytes) bytes.push(limit);
+  const seconds = [0, ...plans.map((plan) => plan.added_seconds)];
+  const room = (values, share, least) => {
+    const low = Math.min(...values), high = Math.max(...values), more = (high - low) * share || least;
+    return [low - more, high + more];
+  };
+  const [left, right] = room(bytes, .06, Math.max(budget.peak_before_bytes * .1, 1));
+  const [bottom, top] = room(seconds, .15, 1e-6);
+  const plot = {left: LEFT, right: canvas.clientWidth - 8, top: 3 * TEXT_ROW, bottom: canvas.clientHeight - BOTTOM};
+  plot.x = (value) => plot.left + (value - left) / (right - left) * (plot.right - plot.left);
+  plot.y = (value) => plot.bottom - (value - bottom) / (top - bottom) * (plot.bottom - plot.top);
+  plot.bytes = byteSteps(Math.max(left, 0), right);
+  plot.seconds = timeSteps(bottom, top);
+  return plot;
+}
+const TEXT_ROW = 15;
+
+// A line down the picture; its words stand in their own row above.
+function upright(context, plot, bytes, row, label, color, dash) {
+  const x = plot.x(bytes);
+  context.save();
+  context.strokeStyle = context.fillStyle = color;
+  context.setLineDash(dash);
+  context.lineWidth = 1.5;
+  context.beginPath();
+  context.moveTo(x, row * TEXT_ROW + 3);
+  context.lineTo(x, plot.bottom);
+  context.stroke();
+  const left = x + 6 + context.measureText(label).width > plot.right;
+  context.textAlign = left ? 'right' : 'left';
+  context.textBaseline = 'top';
+  context.fillText(label, x + (left ? -6 : 6), row * TEXT_ROW + 2);
+  context.restore();
+}
+
+// From the bound to the smallest peak of a plan.
+function shadeUnreached(context, plot) {
+  const left = plot.x(budget.lower_bound_bytes);
+  const right = plot.x(Math.min(budget.peak_before_bytes, ...plans.map((plan) => plan.peak_bytes)));
+  context.save();
+  context.fillStyle = style('--faint');
+  if (right - left > 100) {
+    context.textAlign = 'center';
+    context.textBaseline = 'middle';
+    context.fillText('no plan found', (left + right) / 2, plot.bottom - 12);
+  }
+  context.globalAlpha = .14;
+  context.fillRect(left, plot.top, right - left, plot.bottom - plot.top);
+  context.restore();
+}
+
+function drawPrices() {
+  if (!budget) return;
+  const {context} = prepare($('prices'));
+  const plot = pricePlaces($('prices'));
+  context.fillStyle = style('--faint');
+  context.textBaseline = 'middle';
+  context.textAlign = 'right';
+  context.lineWidth = 1;
+  for (const {value, text} of plot.seconds) {
+    const y = Math.round(plot.y(value)) + .5;
+    context.strokeStyle = style(value === 0 ? '--faint' : '--line');
+    context.beginPath();
+    context.moveTo(plot.left, y);
+    context.lineTo(plot.right, y);
+    context.stroke();
+    context.fillText((value > 0 ? '+' : '') + text, plot.left - 6, y);
+  }
+  context.textBaseline = 'top';
+  context.textAlign = 'center';
+  for (const {value, text} of plot.bytes) {
+    const half = context.measureText(text).width / 2;
+    const at = Math.round(plot.x(value)) + .5;
+    context.strokeStyle = style('--line');
+    context.beginPath();
+    context.moveTo(at, plot.top);
+    context.lineTo(at, plot.bottom);
+    context.stroke();
+    context.fillText(text, Math.min(Math.max(at, plot.left + half), plot.right - half), plot.bottom + 5);
+  }
+  shadeUnreached(context, plot);
+  upright(context, plot, budget.lower_bound_bytes, 0, 'no plan gets below ' + size(budget.lower_bound_bytes),
+          style('--text'), [2, 3]);
+  if (limit && plot.x(limit) <= plot.right) {
+    upright(context, plot, limit, 1, 'limit ' + size(limit), style('--bad'), [6, 4]);
+  }
+  upright(context, plot, budget.peak_before_bytes, 2, 'as it is ' + size(budget.peak_before_bytes), style('--faint'), []);
+  drawPlans(context, plot);
+}
+
+// What a limit costs at least: that of the cheapest plan whose peak it allows.
+function drawPlans(context, plot) {
+  context.save();
+  context.strokeStyle = context.fillStyle = style('--accent');
+  context.lineWidth = 2;
+  context.beginPath();
+  let least = Infinity;
+  const all = [...plans, {peak_bytes: budget.peak_before_bytes, added_seconds: 0}].sort((a, b) => a.peak_bytes - b.peak_bytes);
+  for (const plan of all) {
+    const x = plot.x(plan.peak_bytes), y = plot.y(Math.min(least, plan.added_seconds));
+    if (least === Infinity) context.moveTo(x, y);
+    else context.lineTo(x, plot.y(least));
+    least = Math.min(least, plan.added_seconds);
+    context.lineTo(x, y);
+  }
+  context.lineTo(plot.right, plot.y(least));
+  context.stroke();
+  for (const plan of plans) {
+    context.beginPath();
+    context.arc(plot.x(plan.peak_bytes), plot.y(plan.added_seconds), 4.5, 0, 2 * Math.PI);
+    context.fill();
+  }
+  // Hollow: the module without a plan.
+  context.fillStyle = style('--panel');
+  context.beginPath();
+  context.arc(plot.x(budget.peak_before_bytes), plot.y(0), 4.5, 0, 2 * Math.PI);
+  context.fill();
+  context.stroke();
+  context.restore();
+}
+
+function hoverPrices(event) {
+  const plot = pricePlaces($('prices'));
+  const far = (plan) => Math.hypot(plot.x(plan.peak_bytes) - event.offsetX, plot.y(plan.added_seconds) - event.offsetY);
+  const plan = plans.reduce((best, other) => best && far(best) <= far(other) ? best : other, null);
+  if (!plan || far(plan) > 40) return showTip(event, null);
+  return showTip(event, [
+    size(plan.peak_bytes) + ' for ' + signedTime(plan.added_seconds) + ' (' + signedPercent(plan.added_seconds_fraction) + ')',
+    signedPercent(plan.added_flops_fraction) + ' FLOPs, ' + amount(plan.instructions_added) + ' instructions more',
+    'plan: ' + plan.method,
+  ]);
+}
+
+function showBudget() {
+  $('budget').hidden = !budget;
+  if (!budget) return;
+  const met = budget.points.filter((point) => point.met);
+  const found = plans.length ? plans[0].peak_bytes : budget.peak_before_bytes;
+  $('budget').querySelector('.note').textContent =
+      'Across: the peak; upwards: the time that its plan adds to the whole program, as modelled; below 0, fusing saves ' +
+      'more than computing again costs. Limits met: ' + met.length + ' of ' + budget.points.length +
+      '. The smallest peak found is ' + size(found) + '; with the rewrites looked at none is below ' +
+      size(budget.lower_bound_bytes) + '.';
+  table($('budget').querySelector('.table'), [
+    {title: 'Limit', numeric: true, value: (p) => p.limit_bytes, text: (p) => size(p.limit_bytes)},
+    {title: 'Of the peak', numeric: true, value: (p) => p.limit_fraction, text: (p) => percent(p.limit_fraction)},
+    {title: 'Peak of the plan', numeric: true, value: (p) => p.peak_bytes, text: (p) => size(p.peak_bytes)},
+    {title: 'Time', numeric: true, value: (p) => p.added_seconds, text: (p) => signedTime(p.added_seconds)},
+    {title: 'Of the time', numeric: true, value: (p) => p.added_seconds_fraction, text: (p) => signedPercent(p.added_seconds_fraction)},
+    {title: 'FLOPs', numeric: true, value: (p) => p.added_flops_fraction, text: (p) => signedPercent(p.added_flops_fraction)},
+    {title: 'Instructions', numeric: true, value: (p) => p.instructions_added, text: (p) => amount(p.instructions_added)},
+    {title: 'Met', value: (p) => p.met ? 0 : p.peak_bytes - p.limit_bytes,
+     text: (p) => p.met ? 'yes' : 'no, ' + size(p.peak_bytes - p.limit_bytes) + ' too much'},
+    {title: 'Plan', value: (p) => p.method, text: (p) => p.method},
+  ], budget.points);
+  $('prices').addEventListener('mousemove', hoverPrices);
+  $('prices').addEventListener('mouseleave', (event) => showTip(event, null));
+}
+
 // --- Search ----------------------------------------------------------------
 
 let texts = null;
@@ -712,6 +908,7 @@ function start() {
   if (/^\d+$/.test(asked.get('point') || '')) state.point = Math.min(Number(asked.get('point')), points - 1);
   $('search').value = asked.get('q') || '';
   search($('search').value);
+  showBudget();
   showComputations();
   let timer = 0;
   $('search').addEventListener('input', (event) => {
@@ -730,7 +927,7 @@ function start() {
   listen($('boxes'));
   document.addEventListener('keydown', keys);
   window.addEventListener('resize', redraw);
-  window.addEventListener('beforeprint', () => { drawCurve(); drawBoxes(); });
+  window.addEventListener('beforeprint', draw);
   window.addEventListener('afterprint', redraw);
   document.documentElement.dataset.ready = 'yes';
 }

@@ -190,8 +190,9 @@ absl::Status FitModule(const HloFitOptions& options, HloModule* module,
                          options.remat.accounting);
 }
 
-absl::Status PrintBudgetCurve(const HloFitOptions& options, int points,
-                              const HloModule& module, std::ostream& out) {
+absl::StatusOr<RematCurve> BuildBudgetCurve(const HloFitOptions& options,
+                                            int points,
+                                            const HloModule& module) {
   HloRematerializationOptions remat = options.remat;
   remat.strategy = RematerializationAlgorithm::kPlan;
   std::unique_ptr<HloModule> copy = module.Clone("");
@@ -222,6 +223,11 @@ absl::Status PrintBudgetCurve(const HloFitOptions& options, int points,
   }
   ShareAlongCurve(&found);
   for (RematCurve::Point& point : found) *curve.add_points() = std::move(point);
+  return curve;
+}
+
+absl::Status PrintBudgetCurve(const HloFitOptions& options,
+                              const RematCurve& curve, std::ostream& out) {
   if (options.json) {
     TF_ASSIGN_OR_RETURN(std::string json, RematCurveToJson(curve));
     out << json;

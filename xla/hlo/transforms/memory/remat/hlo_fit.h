@@ -6,7 +6,9 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/memory/report/remat_report.pb.h"
 #include "xla/hlo/transforms/memory/rematerialize.h"
 
 namespace xla {
@@ -30,11 +32,16 @@ struct HloFitOptions {
 absl::Status FitModule(const HloFitOptions& options, HloModule* module,
                        std::ostream& out);
 
-// Reports what `points` limits, evenly spaced from the peak down to the lower
-// bound, would take. A plan for a lower limit serves a higher one if it is
-// cheaper, so that costs never fall with the limit. The module stays as it is.
-absl::Status PrintBudgetCurve(const HloFitOptions& options, int points,
-                              const HloModule& module, std::ostream& out);
+// What `points` limits, evenly spaced from the peak down to the lower bound,
+// would take. A plan for a lower limit serves a higher one if it is cheaper, so
+// that costs never fall with the limit. The module stays as it is.
+absl::StatusOr<RematCurve> BuildBudgetCurve(const HloFitOptions& options,
+                                            int points,
+                                            const HloModule& module);
+
+// As text, or as the options say.
+absl::Status PrintBudgetCurve(const HloFitOptions& options,
+                              const RematCurve& curve, std::ostream& out);
 
 }  // namespace xla
 
