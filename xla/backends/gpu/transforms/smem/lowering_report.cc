@@ -1,53 +1,92 @@
 #include "xla/backends/gpu/transforms/smem/lowering_report.h"
 
-#include <utility>
+#include <cstdint>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "xla/backends/gpu/lowering/module_lowering.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/report_json.h"
+#include "xla/status_macros.h"
 
 namespace xla::gpu {
 namespace {
+
+using Row = LoweringReportProto::Row;
+using Rows = google::protobuf::RepeatedPtrField<Row>;
 
 std::string OneLine(absl::string_view text) {
   return absl::StrReplaceAll(text, {{"\n", " "}});
 }
 
-std::string Quoted(absl::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      absl::StrAppend(&quoted, "\\", absl::string_view(&c, 1));
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      absl::StrAppendFormat(&quoted, "\\u%04x", c);
-    } else {
-      quoted += c;
+void Count(const HloInstruction& kernel, Row& row) {
+  row.set_kernels(row.kernels() + 1);
+  row.set_bytes(row.bytes() + KernelBytes(kernel));
+}
+
+std::string RowsToText(absl::string_view title, const Rows& rows) {
+  if (rows.empty()) return "";
+  std::string text = absl::StrCat(title, ":\n");
+  for (const Row& row : rows) {
+    absl::StrAppend(
+        &text, "  %", row.first(), " (", row.kernels(),
+        row.kernels() == 1 ? " kernel): " : " kernels): ", row.why());
+    if (row.blocks() > 0) {
+      absl::StrAppend(&text, ": ", row.blocks(), " blocks of ", row.threads(),
+                      " threads, ", row.shared_bytes(), " B shared, ",
+                      row.barriers(), " barriers");
     }
+    text += "\n";
   }
-  return quoted + "\"";
+  return text;
+}
+
+std::string ToText(const LoweringReportProto& report) {
+  const double share = report.bytes() > 0
+                           ? 100.0 * report.bytes_lowered() / report.bytes()
+                           : 100.0;
+  std::string text = absl::StrCat(
+      report.pass(), ": ", report.module(), ": ", report.kernels_lowered(),
+      " of ", report.kernels(), " kernels lowered, ",
+      absl::StrFormat("%.1f", share), " % of their bytes");
+  if (report.calls() == 1) {
+    text += ", beside 1 call of a library";
+  } else if (report.calls() > 1) {
+    absl::StrAppend(&text, ", beside ", report.calls(), " calls of libraries");
+  }
+  return absl::StrCat(text, "\n", RowsToText("lowered", report.lowered()),
+                      RowsToText("not lowered", report.not_lowered()),
+                      RowsToText("calls", report.library_calls()));
 }
 
 }  // namespace
 
 void LoweringReport::AddKernel(const HloInstruction& kernel,
                                const KernelPlan& plan) {
-  Rows& rows = plan.status.ok() ? lowered_ : refused_;
+  const bool lowered = plan.status.ok();
+  Rows& rows =
+      lowered ? *report_.mutable_lowered() : *report_.mutable_not_lowered();
   const auto [place, added] = plans_.try_emplace(&plan, rows.size());
   if (added) {
-    Row row;
-    row.name = std::string(kernel.name());
-    row.kind = plan.kind;
-    row.why = OneLine(plan.status.ok() ? plan.why : plan.status.message());
-    row.blocks = plan.blocks;
-    row.threads = plan.threads;
-    row.shared_bytes = plan.shared_bytes;
-    row.barriers = plan.barriers;
-    rows.push_back(std::move(row));
+    Row& row = *rows.Add();
+    row.set_first(std::string(kernel.name()));
+    row.set_why(OneLine(lowered ? plan.why : plan.status.message()));
+    if (lowered) {
+      row.set_kind(plan.kind);
+      row.set_blocks(plan.blocks);
+      row.set_threads(plan.threads);
+      row.set_shared_bytes(plan.shared_bytes);
+      row.set_barriers(plan.barriers);
+    }
   }
-  ++rows[place->second].kernels;
-  rows[place->second].bytes += KernelBytes(kernel);
+  Count(kernel, rows[place->second]);
+  report_.set_kernels(report_.kernels() + 1);
+  report_.set_bytes(report_.bytes() + KernelBytes(kernel));
+  if (lowered) {
+    report_.set_kernels_lowered(report_.kernels_lowered() + 1);
+    report_.set_bytes_lowered(report_.bytes_lowered() + KernelBytes(kernel));
+  }
 }
 
 void LoweringReport::AddCall(const HloInstruction& kernel,
@@ -55,76 +94,26 @@ void LoweringReport::AddCall(const HloInstruction& kernel,
   const std::string target = call.opcode() == HloOpcode::kCustomCall
                                  ? call.custom_call_target()
                                  : std::string(HloOpcodeString(call.opcode()));
-  const auto [place, added] = targets_.try_emplace(target, calls_.size());
+  Rows& rows = *report_.mutable_library_calls();
+  const auto [place, added] = targets_.try_emplace(target, rows.size());
   if (added) {
-    Row row;
-    row.name = std::string(kernel.name());
-    row.why = OneLine(target);
-    calls_.push_back(std::move(row));
+    Row& row = *rows.Add();
+    row.set_first(std::string(kernel.name()));
+    row.set_why(OneLine(target));
   }
-  ++calls_[place->second].kernels;
-  calls_[place->second].bytes += KernelBytes(kernel);
+  Count(kernel, rows[place->second]);
+  report_.set_calls(report_.calls() + 1);
 }
 
-PassReport LoweringReport::Finish(absl::string_view pass,
-                                  absl::string_view module) const {
-  const auto sum = [](const Rows& rows, int64_t Row::*field) {
-    int64_t total = 0;
-    for (const Row& row : rows) total += row.*field;
-    return total;
-  };
-  const int64_t lowered = sum(lowered_, &Row::kernels);
-  const int64_t kernels = lowered + sum(refused_, &Row::kernels);
-  const int64_t calls = sum(calls_, &Row::kernels);
-  const int64_t bytes = sum(lowered_, &Row::bytes);
-  const int64_t all = bytes + sum(refused_, &Row::bytes);
-  PassReport report;
-  report.text = absl::StrCat(
-      pass, ": ", module, ": ", lowered, " of ", kernels, " kernels lowered, ",
-      absl::StrFormat("%.1f", all > 0 ? 100.0 * bytes / all : 100.0),
-      " % of their bytes");
-  if (calls > 0) {
-    absl::StrAppend(&report.text, ", beside ", calls, " calls of libraries");
-  }
-  report.text += "\n";
-  report.json =
-      absl::StrCat("  {\"pass\": ", Quoted(pass),
-                   ", \"module\": ", Quoted(module), ", \"kernels\": ", kernels,
-                   ", \"kernels_lowered\": ", lowered, ", \"bytes\": ", all,
-                   ", \"bytes_lowered\": ", bytes, ", \"calls\": ", calls);
-  const auto add = [&report](const Rows& rows, absl::string_view title,
-                             absl::string_view key, bool launched) {
-    if (!rows.empty()) absl::StrAppend(&report.text, title, ":\n");
-    absl::StrAppend(&report.json, ",\n   ", Quoted(key), ": [");
-    absl::string_view separator = "\n";
-    for (const Row& row : rows) {
-      absl::StrAppend(&report.text, "  %", row.name, " (", row.kernels,
-                      " kernels): ", row.why);
-      absl::StrAppend(
-          &report.json, separator, "    {\"first\": ", Quoted(row.name),
-          ", \"kernels\": ", row.kernels, ", \"bytes\": ", row.bytes,
-          ", \"why\": ", Quoted(row.why));
-      if (launched) {
-        absl::StrAppend(&report.text, ": ", row.blocks, " blocks of ",
-                        row.threads, " threads, ", row.shared_bytes,
-                        " B shared, ", row.barriers, " barriers");
-        absl::StrAppend(&report.json, ", \"kind\": ", Quoted(row.kind),
-                        ", \"blocks\": ", row.blocks,
-                        ", \"threads\": ", row.threads,
-                        ", \"shared_bytes\": ", row.shared_bytes,
-                        ", \"barriers\": ", row.barriers);
-      }
-      report.text += "\n";
-      report.json += "}";
-      separator = ",\n";
-    }
-    report.json += "]";
-  };
-  add(lowered_, "lowered", "lowered", true);
-  add(refused_, "not lowered", "not_lowered", false);
-  add(calls_, "calls", "library_calls", false);
-  report.json += "}";
-  return report;
+absl::StatusOr<PassReport> LoweringReport::Finish(
+    absl::string_view pass, absl::string_view module) const {
+  LoweringReportProto report = report_;
+  report.set_pass(std::string(pass));
+  report.set_module(std::string(module));
+  PassReport finished;
+  finished.text = ToText(report);
+  TF_ASSIGN_OR_RETURN(finished.json, ReportToJson(report));
+  return finished;
 }
 
 }  // namespace xla::gpu

@@ -2,13 +2,13 @@
 #define XLA_BACKENDS_GPU_TRANSFORMS_SMEM_LOWERING_REPORT_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
-#include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "xla/backends/gpu/lowering/kernel_planner.h"
+#include "xla/backends/gpu/transforms/smem/lowering_report.pb.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/pass/reporting_pass.h"
 
@@ -19,15 +19,15 @@ namespace xla::gpu {
 // what libraries compute:
 //
 //   shared-memory-planning: m: 4 of 5 kernels lowered, 90.0 % of their bytes,
-//       beside 1 calls of libraries
+//       beside 1 call of a library
 //   lowered:
 //     %soft (2 kernels): row-reduction: 2 over 3 rows of 600 elements: lanes
 //         next to each other share a row: 2 blocks of 256 threads, 2048 B
 //         shared, 6 barriers
 //   not lowered:
-//     %fft (1 kernels): fft: …
+//     %fft (1 kernel): fft: …
 //   calls:
-//     %call (1 kernels): f
+//     %call (1 kernel): f
 class LoweringReport {
  public:
   // Plans are told apart by their address, so that all must be of one planner.
@@ -35,17 +35,12 @@ class LoweringReport {
   // A kernel with a call of a library (LibraryCall).
   void AddCall(const HloInstruction& kernel, const HloInstruction& call);
 
-  PassReport Finish(absl::string_view pass, absl::string_view module) const;
+  // Internal where a name cannot be written as JSON.
+  absl::StatusOr<PassReport> Finish(absl::string_view pass,
+                                    absl::string_view module) const;
 
  private:
-  struct Row {
-    std::string name, kind, why;
-    int64_t kernels = 0, bytes = 0;
-    int64_t blocks = 0, threads = 0, shared_bytes = 0, barriers = 0;
-  };
-  using Rows = std::vector<Row>;  // in the order of their first kernels
-
-  Rows lowered_, refused_, calls_;
+  LoweringReportProto report_;
   // Looked up only: places in the rows.
   absl::flat_hash_map<const KernelPlan*, size_t> plans_;
   absl::flat_hash_map<std::string, size_t> targets_;

@@ -23,7 +23,7 @@ absl::Status SharedMemoryPlanning::StartReport(const HloModule&) {
 absl::StatusOr<PassReport> SharedMemoryPlanning::FinishReport(
     const HloModule& after) {
   TF_RET_CHECK(report_.has_value()) << "a report that nobody started";
-  PassReport report = report_->Finish(name(), after.name());
+  TF_ASSIGN_OR_RETURN(PassReport report, report_->Finish(name(), after.name()));
   report_.reset();
   return report;
 }
