@@ -55,15 +55,17 @@ std::optional<double> MatmulFlops(const HloInstruction& inst) {
   double flops = kFlopsOfMultiplyAdd *
                  static_cast<double>(ShapeUtil::ElementsIn(ResultShape(inst)));
   for (const Value& value : contracting->list_value().values()) {
-    int64_t dimension = static_cast<int64_t>(value.number_value());
+    double dimension = value.number_value();
     if (value.kind_case() == Value::kStringValue &&
-        !absl::SimpleAtoi(value.string_value(), &dimension)) {
+        !absl::SimpleAtod(value.string_value(), &dimension)) {
       return std::nullopt;
     }
-    if (dimension < 0 || dimension >= lhs.dimensions_size()) {
+    // Compared before the conversion, which is undefined for what no index can
+    // be: NaN too.
+    if (!(dimension >= 0 && dimension < lhs.dimensions_size())) {
       return std::nullopt;
     }
-    flops *= static_cast<double>(lhs.dimensions(dimension));
+    flops *= static_cast<double>(lhs.dimensions(static_cast<int>(dimension)));
   }
   return flops;
 }

@@ -48,6 +48,18 @@ TEST(LibraryCallsTest, Matmuls) {
   EXPECT_EQ(known.flops, 2.0 * 4 * 8 * 32 * 16);
 }
 
+TEST(LibraryCallsTest, MatmulsOverDimensionsThatAreNotThere) {
+  for (const char* dimension :
+       {"3", "-1", "1e300", "\"nan\"", "\"9223372036854775808\"", "\"x\""}) {
+    const Known known = Ask(absl::StrCat(
+        "f32[4,8,32]{2,1,0} custom-call(a, b), "
+        "custom_call_target=\"__cublas$gemm\", backend_config="
+        "{\"dot_dimension_numbers\":{\"lhs_contracting_dimensions\":[",
+        dimension, "]}}"));
+    EXPECT_EQ(known.flops, std::nullopt) << dimension;
+  }
+}
+
 TEST(LibraryCallsTest, MatmulsThatOverwriteAnOperandAreNotPure) {
   const Known known =
       Ask(absl::StrCat("(f32[4,8,32]{2,1,0}, s8[64]{0}) custom-call(a, b, c), "
