@@ -9,7 +9,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "xla/backends/gpu/kernel_ir/affine_expr.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 #include "xla/backends/gpu/kernel_ir/kir_printer.h"
 #include "xla/backends/gpu/kernel_ir/kir_verifier.h"
@@ -28,15 +27,6 @@ namespace {
 bool UsesSharedMemory(const kir::Kernel& kernel) {
   return absl::c_any_of(kernel.buffers, [](const kir::Buffer& buffer) {
     return buffer.memory == kir::Memory::kShared;
-  });
-}
-
-// Kernels have no arrays without elements.
-bool HasEmptyArray(const kir::Kernel& kernel) {
-  return absl::c_any_of(kernel.buffers, [](const kir::Buffer& buffer) {
-    return absl::c_any_of(buffer.extents, [](const AffineExpr& extent) {
-      return extent.IsConstant(0);
-    });
   });
 }
 
@@ -124,10 +114,6 @@ KernelPlan KernelPlanner::Compute(const HloInstruction& hlo) {
   result.status = lowered.status();
   if (!lowered.ok()) return result;
   const kir::Kernel& kernel = lowered->kernel;
-  if (HasEmptyArray(kernel)) {
-    result.status = absl::UnimplementedError("an array without elements");
-    return result;
-  }
   // A kernel that breaks the rules of kernels is a fault of its lowering, and
   // no reason to refuse the module.
   if (options_.check) {
