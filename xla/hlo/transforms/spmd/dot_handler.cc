@@ -59,6 +59,13 @@ absl::Status SpmdPartitioningVisitor::HandleDot(HloInstruction* hlo) {
         ZeroPadded(lhs.Reshard(ring->shardings[0]), f.lhs, f.contracting),
         ZeroPadded(rhs.Reshard(ring->shardings[1]), f.rhs, f.contracting),
         FormOfRing(ring->count, options_), MakePartitioningState());
+    if (SpmdReport* report = partitioner_->running_report()) {
+      report->RecordRing(hlo,
+                         ring->scatters      ? "sums"
+                         : ring->moving == 0 ? "lhs"
+                                             : "rhs",
+                         loop.hop, loop.hops);
+    }
     if (!ring->scatters) {
       windowed_operands_.insert(hlo->operand(ring->moving));
     }

@@ -78,6 +78,12 @@ std::vector<const HloInstruction*> CollectivesBetween(
   return found;
 }
 
+std::string SourceOf(const HloInstruction& instruction) {
+  const OpMetadata& metadata = instruction.metadata();
+  if (metadata.source_file().empty()) return "";
+  return absl::StrCat(metadata.source_file(), ":", metadata.source_line());
+}
+
 // The cost of an instruction that is not yet in a module.
 CollectiveCost CostOf(const HloInstruction& collective, const MeshCost& mesh) {
   const CollectiveKind kind = *CollectiveKindOf(collective.opcode());
@@ -144,8 +150,20 @@ SpmdReportProto::Collectives* MutableKind(CollectiveKind kind,
   return nullptr;
 }
 
-double TotalBytes(const SpmdReportProto::Reshard& reshard) {
-  return reshard.runs() * reshard.bytes_per_device();
+// Of a reshard or a ring, in all its runs.
+template <typename Move>
+double TotalBytes(const Move& move) {
+  return move.runs() * move.bytes_per_device();
+}
+
+// The runs, where there are several, and where the user wrote it.
+template <typename Move>
+void AppendRunsAndPlace(const Move& move, std::string& text) {
+  if (move.runs() != 1) absl::StrAppend(&text, ", ", move.runs(), " x");
+  for (const std::string& part : {move.op_name(), move.source()}) {
+    if (!part.empty()) absl::StrAppend(&text, ", ", part);
+  }
+  text += "\n";
 }
 
 std::string ReshardToText(const SpmdReportProto::Reshard& reshard) {
@@ -161,11 +179,17 @@ std::string ReshardToText(const SpmdReportProto::Reshard& reshard) {
     absl::StrAppend(&text, ", gathered whole ",
                     HumanBytes(reshard.rejected_bytes_per_device()));
   }
-  if (reshard.runs() != 1) absl::StrAppend(&text, ", ", reshard.runs(), " x");
-  for (const std::string& part : {reshard.op_name(), reshard.source()}) {
-    if (!part.empty()) absl::StrAppend(&text, ", ", part);
-  }
-  return text + "\n";
+  AppendRunsAndPlace(reshard, text);
+  return text;
+}
+
+std::string RingToText(const SpmdReportProto::Ring& ring) {
+  std::string text = absl::StrFormat(
+      "    %%%s: %s of %s travels: %s in %d hops, %s", ring.instruction(),
+      ring.shape(), ring.travels(), HumanBytes(ring.bytes_per_device()),
+      ring.hops(), HumanSeconds(ring.seconds()));
+  AppendRunsAndPlace(ring, text);
+  return text;
 }
 
 std::string ToText(const SpmdReportProto& report) {
@@ -193,6 +217,16 @@ std::string ToText(const SpmdReportProto& report) {
   }
   if (count > kListed) {
     absl::StrAppend(&text, "    and ", count - kListed, " more\n");
+  }
+  if (report.rings_size() == 0) return text;
+  absl::StrAppend(&text, "  ", report.rings_size(),
+                  " dots as rings; most bytes first:\n");
+  for (int i = 0; i < std::min(kListed, report.rings_size()); ++i) {
+    text += RingToText(report.rings(i));
+  }
+  if (report.rings_size() > kListed) {
+    absl::StrAppend(&text, "    and ", report.rings_size() - kListed,
+                    " more\n");
   }
   return text;
 }
@@ -236,6 +270,28 @@ absl::StatusOr<SpmdReport> SpmdReport::Start(const HloModule& before,
   return report;
 }
 
+double SpmdReport::RunsOf(const HloInstruction* visited) {
+  if (!runs_.has_value()) runs_.emplace(*visited->GetModule());
+  return runs_->Of(visited->parent());
+}
+
+void SpmdReport::RecordRing(const HloInstruction* visited,
+                            absl::string_view travels,
+                            const HloInstruction* hop, int64_t hops) {
+  const CollectiveCost cost = CostOf(*hop, mesh_);
+  SpmdReportProto::Ring& ring = *proto_.add_rings();
+  ring.set_instruction(std::string(visited->name()));
+  ring.set_op_name(visited->metadata().op_name());
+  ring.set_source(SourceOf(*visited));
+  ring.set_computation(std::string(visited->parent()->name()));
+  ring.set_shape(ShapeUtil::HumanString(hop->shape()));
+  ring.set_travels(std::string(travels));
+  ring.set_hops(static_cast<int32_t>(hops));
+  ring.set_runs(RunsOf(visited));
+  ring.set_bytes_per_device(hops * cost.bytes_per_device);
+  ring.set_seconds(hops * cost.seconds);
+}
+
 void SpmdReport::RecordReshard(const HloInstruction* visited,
                                const Shape& base_shape,
                                const HloInstruction* source,
@@ -245,13 +301,9 @@ void SpmdReport::RecordReshard(const HloInstruction* visited,
   if (visited != nullptr) {
     reshard.set_instruction(std::string(visited->name()));
     reshard.set_op_name(visited->metadata().op_name());
-    if (!visited->metadata().source_file().empty()) {
-      reshard.set_source(absl::StrCat(visited->metadata().source_file(), ":",
-                                      visited->metadata().source_line()));
-    }
+    reshard.set_source(SourceOf(*visited));
     reshard.set_computation(std::string(visited->parent()->name()));
-    if (!runs_.has_value()) runs_.emplace(*visited->GetModule());
-    reshard.set_runs(runs_->Of(visited->parent()));
+    reshard.set_runs(RunsOf(visited));
   }
   reshard.set_shape(ShapeUtil::HumanString(base_shape));
   reshard.set_from(source->sharding().ToString());
@@ -319,6 +371,11 @@ absl::StatusOr<PassReport> SpmdReport::Finish(const HloModule& after) {
   std::stable_sort(
       proto_.mutable_reshards()->begin(), proto_.mutable_reshards()->end(),
       [](const SpmdReportProto::Reshard& a, const SpmdReportProto::Reshard& b) {
+        return TotalBytes(a) > TotalBytes(b);
+      });
+  std::stable_sort(
+      proto_.mutable_rings()->begin(), proto_.mutable_rings()->end(),
+      [](const SpmdReportProto::Ring& a, const SpmdReportProto::Ring& b) {
         return TotalBytes(a) > TotalBytes(b);
       });
   PassReport report;

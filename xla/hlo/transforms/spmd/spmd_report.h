@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "xla/hlo/analysis/cost/computation_runs.h"
 #include "xla/hlo/analysis/cost/mesh_cost.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -47,13 +48,21 @@ class SpmdReport {
                      const HloInstruction* source,
                      const HloInstruction* result);
 
+  // The dot `visited` became a ring (windowed_einsum.h), around which parts of
+  // what `travels` names go in `hops` collective-permutes like `hop`.
+  void RecordRing(const HloInstruction* visited, absl::string_view travels,
+                  const HloInstruction* hop, int64_t hops);
+
   absl::StatusOr<PassReport> Finish(const HloModule& after);
 
  private:
   explicit SpmdReport(MeshCost mesh) : mesh_(std::move(mesh)) {}
 
+  // How often the computation of an instruction of the module before runs.
+  double RunsOf(const HloInstruction* visited);
+
   MeshCost mesh_;
-  // Run counts of the original module, taken at the first reshard: by then each
+  // Run counts of the original module, taken at the first record: by then each
   // call has a computation of its own, and none is replaced yet.
   std::optional<ComputationRuns> runs_;
   // By shape and shardings.

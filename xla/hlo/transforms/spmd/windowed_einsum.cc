@@ -246,7 +246,7 @@ class RingEmitter {
   }
 
   // One step onwards: shards go on after they were used, sums before.
-  void Step(RingState* s, SpmdBuilder* b) const {
+  void Step(RingState* s, SpmdBuilder* b) {
     if (!ring_.scatters) Multiply(s, b);
     Send(s, /*back=*/false, b);
     if (form_.both_ways) Send(s, /*back=*/true, b);
@@ -254,7 +254,7 @@ class RingEmitter {
   }
 
   // Sends what travels to the next device, which counts on.
-  void Send(RingState* s, bool back, SpmdBuilder* b) const {
+  void Send(RingState* s, bool back, SpmdBuilder* b) {
     std::vector<std::pair<int64_t, int64_t>> pairs = ring_.pairs;
     if (back) {
       for (auto& [source, target] : pairs) std::swap(source, target);
@@ -262,13 +262,14 @@ class RingEmitter {
     HloInstruction*& moving = Moving(s, back);
     moving = state_.collective_ops_creator.create_collective_permute(
         b, moving, pairs, (*state_.next_channel_id)++);
+    hop_ = moving;
     HloInstruction*& position = back ? s->back_position : s->position;
     position = AddBinary(HloOpcode::kAdd, position,
                          CreateR0(back ? ring_.count - 1 : 1, S32, b), b);
   }
 
   // The loop of `iterations`, whose state replaces *s.
-  HloInstruction* Loop(RingState* s, int64_t iterations) const {
+  HloInstruction* Loop(RingState* s, int64_t iterations) {
     SpmdBuilder* b = state_.b;
     HloInstruction* init = State(*s, CreateR0(0, S32, b), b);
     HloInstruction* loop = b->AddInstruction(HloInstruction::CreateWhile(
@@ -287,6 +288,9 @@ class RingEmitter {
     }
     return shape;
   }
+
+  // What Send added last.
+  const HloInstruction* hop() const { return hop_; }
 
  private:
   Shape PartShape() const {
@@ -385,7 +389,7 @@ class RingEmitter {
     return state_.module->AddEmbeddedComputation(b.Build(root));
   }
 
-  HloComputation* Body(const Shape& shape) const {
+  HloComputation* Body(const Shape& shape) {
     SpmdBuilder b(absl::StrCat("windowed_dot_general_body_", Form()), dot_);
     HloInstruction* parameter =
         b.AddInstruction(HloInstruction::CreateParameter(0, shape, "state"));
@@ -402,6 +406,7 @@ class RingEmitter {
   const WindowedDot& ring_;
   const RingForm form_;
   const PartitionedHlo::PartitioningState& state_;
+  const HloInstruction* hop_ = nullptr;
 };
 
 }  // namespace
@@ -463,7 +468,7 @@ WindowedDotLoop EmitWindowedDot(
     }
     return TableLookup(table, S32, state.partition_id, b);
   };
-  const RingEmitter emitter(dot, ring, form, state);
+  RingEmitter emitter(dot, ring, form, state);
   s.position = first(ring.scatters ? ring.count - visits + 1 : 0);
   if (ring.scatters) {
     if (form.both_ways) s.back_position = first(visits);
@@ -490,6 +495,8 @@ WindowedDotLoop EmitWindowedDot(
   result.result = SliceTo(
       s.sum, MakePartitionedShape(dot->shape(), dot->sharding()).dimensions(),
       b);
+  result.hop = emitter.hop();
+  result.hops = ring.count - 1;
   return result;
 }
 

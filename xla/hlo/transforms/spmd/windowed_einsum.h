@@ -73,6 +73,10 @@ struct WindowedDotLoop {
   // directions also what travels back and the number of its window. Null where
   // all steps are outside of a loop.
   HloInstruction* while_loop;
+  // One of the collective-permutes, which are all alike, and how many each
+  // device runs: one less than the windows.
+  const HloInstruction* hop = nullptr;
+  int64_t hops = 0;
 };
 
 // How a ring runs: both ways at once, half the windows each (an even number of
