@@ -275,6 +275,7 @@ absl::StatusOr<Literal> MutableLiteralBase::CreateFromProto(
     return absl::InvalidArgumentError("a LiteralProto has no shape");
   }
   TF_ASSIGN_OR_RETURN(Shape shape, Shape::FromProto(proto.shape()));
+  TF_RETURN_IF_ERROR(ShapeUtil::ValidateShapeWithOptionalLayout(shape));
   if (!LayoutUtil::HasLayout(shape)) {
     return absl::InvalidArgumentError(
         absl::StrCat("a LiteralProto of shape ", ShapeUtil::HumanString(shape),
@@ -351,6 +352,7 @@ absl::StatusOr<Literal> Literal::DeserializeFromString(absl::string_view data) {
   }
   data.remove_prefix(shape_size);
   TF_ASSIGN_OR_RETURN(Shape shape, Shape::FromProto(shape_proto));
+  TF_RETURN_IF_ERROR(ShapeUtil::ValidateShapeWithOptionalLayout(shape));
   TF_ASSIGN_OR_RETURN(Literal literal,
                       Literal::Make(shape, /*allocate_arrays=*/false));
   TF_RETURN_IF_ERROR(literal.root_piece_.ForEachMutableSubpieceWithStatus(

@@ -88,9 +88,6 @@ absl::StatusOr<Shape> Shape::FromProtoAtDepth(const ShapeProto& proto,
     return InvalidArgument("Shape proto nests deeper than %d", kMaxNesting);
   }
   const PrimitiveType type = proto.element_type();
-  if (!PrimitiveType_IsValid(type)) {
-    return InvalidArgument("Shape proto has unknown element type %d", type);
-  }
   Shape shape(type);
   if (type == BUFFER) {
     if (proto.tuple_shapes_size() != 1) {
@@ -112,6 +109,7 @@ absl::StatusOr<Shape> Shape::FromProtoAtDepth(const ShapeProto& proto,
     }
     return shape;
   }
+  // Types of later versions are arrays here; ValidateShape rejects them.
   if (!shape.IsArray()) {
     if (proto.dimensions_size() > 0) {
       return InvalidArgument("Shape proto of type %s has dimensions",
@@ -175,6 +173,20 @@ ShapeProto Shape::ToProto() const {
 
 // --- ProgramShape ------------------------------------------------------------
 
+namespace {
+
+// What only ShapeUtil::ValidateShape looks at in single shapes: a program takes
+// and returns values of types that are known here.
+bool HasKnownTypes(const Shape& shape) {
+  if (!shape.IsTuple()) return PrimitiveType_IsValid(shape.element_type());
+  for (const Shape& element : shape.tuple_shapes()) {
+    if (!HasKnownTypes(element)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 absl::StatusOr<ProgramShape> ProgramShape::FromProto(
     const ProgramShapeProto& program_shape_proto) {
   const int parameters = program_shape_proto.parameters_size();
@@ -194,6 +206,13 @@ absl::StatusOr<ProgramShape> ProgramShape::FromProto(
   }
   TF_ASSIGN_OR_RETURN(program_shape.result_,
                       Shape::FromProto(program_shape_proto.result()));
+  bool known = HasKnownTypes(program_shape.result_);
+  for (const Shape& parameter : program_shape.parameters_) {
+    known = known && HasKnownTypes(parameter);
+  }
+  if (!known) {
+    return InvalidArgument("Program shape proto has an unknown element type");
+  }
   return program_shape;
 }
 

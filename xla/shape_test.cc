@@ -144,6 +144,16 @@ TEST(ShapeTest, ProtoRoundTrip) {
   EXPECT_EQ(*Shape::FromProto(tuple.ToProto()), tuple);
 }
 
+TEST(ShapeTest, TakesElementTypesOfLaterVersions) {
+  ShapeProto type;
+  type.set_element_type(static_cast<PrimitiveType>(99));
+  type.add_dimensions(3);
+  absl::StatusOr<Shape> shape = Shape::FromProto(type);
+  ASSERT_TRUE(shape.ok()) << shape.status();
+  EXPECT_EQ(static_cast<int>(shape->element_type()), 99);
+  EXPECT_EQ(shape->ToString(), "invalid[3]");
+}
+
 TEST(ShapeTest, BadProtosAreErrors) {
   auto code = [](const ShapeProto& proto) {
     return Shape::FromProto(proto).status().code();
@@ -154,9 +164,10 @@ TEST(ShapeTest, BadProtosAreErrors) {
   ShapeProto flags = Shape(F32, {1}).ToProto();
   flags.add_is_dynamic_dimension(true);
   EXPECT_EQ(code(flags), absl::StatusCode::kInvalidArgument);
-  ShapeProto type;
-  type.set_element_type(static_cast<PrimitiveType>(99));
-  EXPECT_EQ(code(type), absl::StatusCode::kInvalidArgument);
+  ProgramShapeProto program;
+  program.mutable_result()->set_element_type(static_cast<PrimitiveType>(99));
+  EXPECT_EQ(ProgramShape::FromProto(program).status().code(),
+            absl::StatusCode::kInvalidArgument);
   ShapeProto layout = Shape(F32, {1}).ToProto();
   layout.mutable_layout()->add_minor_to_major(0);
   layout.mutable_layout()->add_minor_to_major(1);

@@ -53,9 +53,10 @@ absl::Status ValidateWithoutLayout(const Shape& shape) {
     }
     return absl::OkStatus();
   }
-  if (shape.element_type() == PRIMITIVE_TYPE_INVALID) {
-    return InvalidArgument("shape has invalid element type: %s",
-                           shape.ToString());
+  if (shape.element_type() == PRIMITIVE_TYPE_INVALID ||
+      !PrimitiveType_IsValid(shape.element_type())) {
+    return InvalidArgument("shape has invalid element type %d: %s",
+                           shape.element_type(), shape.ToString());
   }
   return shape.IsArray() ? ValidateArray(shape) : absl::OkStatus();
 }

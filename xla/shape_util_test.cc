@@ -127,6 +127,11 @@ TEST(ShapeUtilTest, InvalidArgumentsAreErrors) {
   EXPECT_FALSE(
       ShapeUtil::MakeValidatedTupleShape({Shape(PRIMITIVE_TYPE_INVALID)}).ok());
   EXPECT_FALSE(ShapeUtil::MakeValidatedBufferShape(ShapeUtil::MakeNil()).ok());
+  const Shape later(static_cast<PrimitiveType>(99));
+  EXPECT_FALSE(ShapeUtil::ValidateShape(later).ok());
+  EXPECT_FALSE(ShapeUtil::ValidateShapeWithOptionalLayout(
+                   ShapeUtil::MakeTupleShape({later}))
+                   .ok());
   EXPECT_FALSE(ShapeUtil::ValidateShape(Shape(F32, {2})).ok());
   EXPECT_TRUE(ShapeUtil::ValidateShapeWithOptionalLayout(Shape(F32, {2})).ok());
 }

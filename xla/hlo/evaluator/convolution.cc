@@ -14,7 +14,9 @@
 #include "xla/hlo/evaluator/odometer.h"
 #include "xla/hlo/evaluator/value.h"
 #include "xla/hlo/evaluator/window_axis.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/shape.h"
 #include "xla/status_macros.h"
 #include "xla/util.h"
@@ -159,6 +161,11 @@ absl::StatusOr<Value> EvaluateConvolution(const HloInstruction* instruction,
   if (operands.size() != 2 || instruction->sparsity_config().has_lhs() ||
       instruction->sparsity_config().has_rhs()) {
     return Unimplemented("a sparse convolution");
+  }
+  const ConvolutionKind kind =
+      Cast<HloConvolutionInstruction>(instruction)->convolution_kind();
+  if (kind == CONVOLUTION_KIND_DGRAD || kind == CONVOLUTION_KIND_WGRAD) {
+    return Unimplemented("a convolution of a backward kind");
   }
   const ConvolutionDimensionNumbers& dims =
       instruction->convolution_dimension_numbers();

@@ -137,14 +137,13 @@ absl::Status CheckScaledDot(const Context& context,
 absl::Status CheckConvolution(const Context& context,
                               const HloInstruction& inst) {
   const auto* conv = Cast<HloConvolutionInstruction>(&inst);
-  absl::StatusOr<Shape> inferred = ShapeInference::InferConvolveShape(
-      inst.operand(0)->shape(), inst.operand(1)->shape(),
-      conv->feature_group_count(), conv->batch_group_count(), conv->window(),
-      conv->convolution_dimension_numbers(), conv->sparsity_config(),
-      ResultType(inst), conv->convolution_kind());
-  // The backward kinds do not determine their result.
-  if (absl::IsUnimplemented(inferred.status())) return absl::OkStatus();
-  return context.Expect(Invariant::V91, inst, inferred);
+  return context.Expect(
+      Invariant::V91, inst,
+      ShapeInference::InferConvolveShape(
+          inst.operand(0)->shape(), inst.operand(1)->shape(),
+          conv->feature_group_count(), conv->batch_group_count(),
+          conv->window(), conv->convolution_dimension_numbers(),
+          conv->sparsity_config(), ResultType(inst), conv->convolution_kind()));
 }
 
 absl::Status CheckFft(const Context& context, const HloInstruction& inst) {

@@ -55,6 +55,13 @@ bool CombinesIntegers(HloOpcode opcode) {
   return opcode != HloOpcode::kAtan2 && opcode != HloOpcode::kComplex;
 }
 
+// Inference takes any element type here.
+bool ShiftsBits(HloOpcode opcode) {
+  return opcode == HloOpcode::kShiftLeft ||
+         opcode == HloOpcode::kShiftRightArithmetic ||
+         opcode == HloOpcode::kShiftRightLogical;
+}
+
 // Whether values of the type are compared in this way.
 bool CanCompareAs(PrimitiveType type, Comparison::Type kind) {
   switch (kind) {
@@ -131,6 +138,11 @@ absl::Status CheckBinary(const Context& context, const HloInstruction& inst) {
                   CombinesIntegers(inst.opcode())) {
       return absl::OkStatus();
     }
+  }
+  if (ShiftsBits(inst.opcode()) && lhs.IsArray() &&
+      !primitive_util::IsIntegralType(lhs.element_type())) {
+    return Broken(Invariant::V51, inst,
+                  absl::StrCat("expected integers, found ", context.Str(lhs)));
   }
   absl::Status status = CheckNoBroadcast(context, inst);
   if (!status.ok()) return status;

@@ -172,6 +172,7 @@ absl::StatusOr<Sizes> ComputeLogicalBufferUnpaddedSizes(
     if (it == instructions.end()) return bad("is not of this module");
     TF_ASSIGN_OR_RETURN(const Shape shape,
                         Shape::FromProto(it->second->shape()));
+    TF_RETURN_IF_ERROR(ShapeUtil::ValidateShapeWithOptionalLayout(shape));
     ShapeIndex index;
     for (int64_t i : buffer.defined_at().shape_index()) index.push_back(i);
     if (!ShapeUtil::IndexIsValid(shape, index)) return bad("has no such index");

@@ -256,6 +256,7 @@ absl::StatusOr<HloModuleConfig> HloModule::CreateModuleConfigFromShape(
     TF_ASSIGN_OR_RETURN(
         Shape result,
         Shape::FromProto(execution_options->shape_with_output_layout()));
+    TF_RETURN_IF_ERROR(ShapeUtil::ValidateShapeWithOptionalLayout(result));
     if (!ShapeUtil::Compatible(result, program_shape.result())) {
       return absl::InvalidArgumentError(absl::StrCat(
           "shape_with_output_layout ", ShapeUtil::HumanString(result),

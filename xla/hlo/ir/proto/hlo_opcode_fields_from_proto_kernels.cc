@@ -21,6 +21,7 @@
 #include "xla/literal.h"
 #include "xla/service/hlo.pb.h"
 #include "xla/shape.h"
+#include "xla/shape_util.h"
 #include "xla/status_macros.h"
 #include "xla/xla_data.pb.h"
 
@@ -114,6 +115,8 @@ Result ProtoReader::ReadCustomCall() const {
   std::vector<Shape> operand_shapes;
   for (const ShapeProto& shape_proto : proto.operand_shapes_with_layout()) {
     TF_ASSIGN_OR_RETURN(Shape operand_shape, Shape::FromProto(shape_proto));
+    TF_RETURN_IF_ERROR(
+        ShapeUtil::ValidateShapeWithOptionalLayout(operand_shape));
     operand_shapes.push_back(std::move(operand_shape));
   }
   auto call = std::make_unique<HloCustomCallInstruction>(

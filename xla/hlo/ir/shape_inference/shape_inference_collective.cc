@@ -175,6 +175,11 @@ absl::StatusOr<Shape> ShapeInference::InferAllToAllTupleShape(
   }
   for (const Shape* operand : operand_shapes) {
     TF_RETURN_IF_ERROR(ExpectArray(*operand, "operand of all-to-all"));
+    if (operand->is_unbounded_dynamic()) {
+      return InvalidArgumentStrCat(
+          "operands of a tuple all-to-all must have bounds, not ",
+          Str(*operand));
+    }
     if (!ShapeUtil::Compatible(*operand, *operand_shapes[0])) {
       return InvalidArgumentStrCat(
           "operands of a tuple all-to-all must have the same shape: ",

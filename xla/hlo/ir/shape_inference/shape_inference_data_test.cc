@@ -87,9 +87,6 @@ TEST(ShapeInferenceDataTest, DynamicUpdateSlice) {
 TEST(ShapeInferenceDataTest, BroadcastInFront) {
   EXPECT_EQ(Result(SI::InferBroadcastShape(S("f32[2,<=3]"), {5, 6})),
             "f32[5,6,2,<=3]");
-  EXPECT_EQ(
-      Result(SI::InferBroadcastShape(S("f32[]"), {Shape::kUnboundedSize})),
-      "f32[?]");
   EXPECT_THAT(Result(SI::InferBroadcastShape(S("f32[]"), {-1})),
               Error("negative"));
   EXPECT_FALSE(SI::InferBroadcastShape(S("f32[4]"), {kHuge / 2}).ok());

@@ -1,4 +1,4 @@
-// dot, ragged-dot, convolution, fft, triangular-solve, cholesky, batch-norm.
+// dot, ragged-dot, fft, triangular-solve, cholesky, batch-norm.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -26,34 +26,6 @@ namespace xla {
 using namespace shape_inference_internal;  // NOLINT: its own helpers
 
 namespace {
-
-// Integers of two widths or signs: the result says what they meet in. Where
-// kinds mix, so do integers and floats.
-bool MeetInResult(PrimitiveType lhs, PrimitiveType rhs, bool mixes_kinds) {
-  const bool integers = primitive_util::IsIntegralType(lhs) &&
-                        primitive_util::IsIntegralType(rhs);
-  return integers || (mixes_kinds &&
-                      primitive_util::IsIntegralType(lhs) !=
-                          primitive_util::IsIntegralType(rhs) &&
-                      !primitive_util::IsComplexType(lhs) &&
-                      !primitive_util::IsComplexType(rhs));
-}
-
-// The element type of a product of sums over the operands.
-absl::StatusOr<PrimitiveType> ProductType(
-    const Shape& lhs, const Shape& rhs, std::optional<PrimitiveType> preferred,
-    absl::string_view what, bool mixes_kinds = false) {
-  PrimitiveType type;
-  if (lhs.element_type() == rhs.element_type()) {
-    type = lhs.element_type();
-  } else if (preferred && MeetInResult(lhs.element_type(), rhs.element_type(),
-                                       mixes_kinds)) {
-    return *preferred;
-  } else {
-    TF_ASSIGN_OR_RETURN(type, CommonType(lhs, rhs, what));
-  }
-  return Upcast(type, preferred);
-}
 
 // Pairs of dimensions that dot runs over together.
 absl::Status ExpectPairs(absl::Span<const int64_t> lhs_dims,
@@ -107,12 +79,55 @@ void AddFree(const Shape& shape, absl::Span<const int64_t> batch,
   }
 }
 
-void AddBatch(const Shape& lhs, const Shape& rhs,
-              const DotDimensionNumbers& dnums, ArrayBuilder* result) {
-  for (int i = 0; i < dnums.lhs_batch_dimensions_size(); ++i) {
-    result->Add(Merge(SizeOf(lhs, dnums.lhs_batch_dimensions(i)),
-                      SizeOf(rhs, dnums.rhs_batch_dimensions(i))));
+// Batch dimensions have the sizes of lhs, even where rhs knows more.
+void AddBatch(const Shape& lhs, const DotDimensionNumbers& dnums,
+              ArrayBuilder* result) {
+  for (int64_t dim : dnums.lhs_batch_dimensions()) {
+    result->Add(SizeOf(lhs, dim));
   }
+}
+
+// Group sizes are one vector for all of lhs, or one for each element of what
+// lies around the ragged dimension: the batch dimensions (up to a ragged one),
+// then the dimensions of the ragged one's kind, free or contracting, that come
+// before it.
+absl::Status ExpectGroupSizes(const Shape& lhs, const Shape& group_sizes,
+                              const DotDimensionNumbers& dnums,
+                              int64_t ragged) {
+  const int64_t vectors = group_sizes.dimensions().size() - 1;
+  if (vectors == 0) return absl::OkStatus();
+  absl::InlinedVector<int64_t, 6> around;
+  const absl::Span<const int64_t> batch = dnums.lhs_batch_dimensions();
+  const absl::Span<const int64_t> contracting =
+      dnums.lhs_contracting_dimensions();
+  // Everything up to the ragged dimension; true if it was met.
+  const auto add_until_ragged = [&](absl::Span<const int64_t> dims) {
+    for (int64_t dim : dims) {
+      if (dim == ragged) return true;
+      around.push_back(dim);
+    }
+    return false;
+  };
+  if (!add_until_ragged(batch)) {
+    if (Contains(contracting, ragged)) {
+      add_until_ragged(contracting);
+    } else {
+      for (int64_t dim = 0; dim < ragged; ++dim) {
+        if (!Contains(batch, dim) && !Contains(contracting, dim)) {
+          around.push_back(dim);
+        }
+      }
+    }
+  }
+  bool fits = vectors == static_cast<int64_t>(around.size());
+  for (int64_t i = 0; fits && i < vectors; ++i) {
+    fits = Agree(group_sizes.dimensions(i), lhs.dimensions(around[i]));
+  }
+  if (fits) return absl::OkStatus();
+  return InvalidArgumentStrCat("group sizes ", Str(group_sizes),
+                               " of ragged-dot must be one vector, or "
+                               "one for each element of dimensions ",
+                               Str(around), " of lhs ", Str(lhs));
 }
 
 }  // namespace
@@ -130,7 +145,7 @@ absl::StatusOr<Shape> ShapeInference::InferDotOpShape(
   TF_ASSIGN_OR_RETURN(PrimitiveType type,
                       ProductType(lhs, rhs, preferred_element_type, "dot"));
   ArrayBuilder result;
-  AddBatch(lhs, rhs, dnums, &result);
+  AddBatch(lhs, dnums, &result);
   AddFree(lhs, dnums.lhs_batch_dimensions(), dnums.lhs_contracting_dimensions(),
           {}, &result);
   AddFree(rhs, dnums.rhs_batch_dimensions(), dnums.rhs_contracting_dimensions(),
@@ -172,6 +187,7 @@ absl::StatusOr<Shape> ShapeInference::InferRaggedDotOpShape(
       Contains(dnums.lhs_contracting_dimensions(), ragged);
   const bool is_batch = Contains(dnums.lhs_batch_dimensions(), ragged);
   const int64_t groups_dim = group_sizes.dimensions().size() - 1;
+  TF_RETURN_IF_ERROR(ExpectGroupSizes(lhs, group_sizes, dnums, ragged));
   if (is_contracting || is_batch) {
     if (!group.empty()) {
       return InvalidArgumentStrCat(
@@ -201,145 +217,11 @@ absl::StatusOr<Shape> ShapeInference::InferRaggedDotOpShape(
       ProductType(lhs, rhs, preferred_element_type, "ragged-dot"));
   ArrayBuilder result;
   if (is_contracting) result.Add(SizeOf(group_sizes, groups_dim));
-  AddBatch(lhs, rhs, dnums, &result);
+  AddBatch(lhs, dnums, &result);
   AddFree(lhs, dnums.lhs_batch_dimensions(), dnums.lhs_contracting_dimensions(),
           {}, &result);
   AddFree(rhs, dnums.rhs_batch_dimensions(), dnums.rhs_contracting_dimensions(),
           group, &result);
-  return result.Build(type);
-}
-
-namespace {
-
-// Batch, feature and spatial dimensions name every dimension once.
-absl::Status ExpectConvolutionDimensions(int64_t batch, int64_t feature,
-                                         absl::Span<const int64_t> spatial,
-                                         int64_t rank, int64_t spatial_count,
-                                         absl::string_view what) {
-  if (static_cast<int64_t>(spatial.size()) != spatial_count ||
-      rank != spatial_count + 2) {
-    return InvalidArgumentStrCat("convolution ", what, ": ", spatial.size(),
-                                 " spatial dimensions and rank ", rank,
-                                 " do not fit the ", spatial_count,
-                                 " dimensions of the window");
-  }
-  absl::InlinedVector<int64_t, 6> all(spatial.begin(), spatial.end());
-  all.push_back(batch);
-  all.push_back(feature);
-  return ExpectDimensions(all, rank,
-                          absl::StrCat("convolution ", what, " dimension"));
-}
-
-absl::Status ExpectGroups(const Shape& lhs, const Shape& rhs,
-                          int64_t feature_group_count,
-                          int64_t batch_group_count,
-                          const ConvolutionDimensionNumbers& dnums) {
-  if (feature_group_count <= 0 || batch_group_count <= 0 ||
-      (feature_group_count > 1 && batch_group_count > 1)) {
-    return InvalidArgumentStrCat(
-        "group counts of a convolution must be positive and one of them 1: "
-        "feature_group_count=",
-        feature_group_count, ", batch_group_count=", batch_group_count);
-  }
-  const int64_t in = lhs.dimensions(dnums.input_feature_dimension());
-  const int64_t batch = lhs.dimensions(dnums.input_batch_dimension());
-  const int64_t kernel_in =
-      rhs.dimensions(dnums.kernel_input_feature_dimension());
-  const int64_t kernel_out =
-      rhs.dimensions(dnums.kernel_output_feature_dimension());
-  const auto error = [&](absl::string_view text, int64_t a, int64_t b) {
-    return InvalidArgumentStrCat("convolution of ", Str(lhs), " with ",
-                                 Str(rhs), ": ", text, " (", a, " and ", b,
-                                 ")");
-  };
-  if (!IsUnbounded(in) && !IsUnbounded(kernel_in) &&
-      (in % feature_group_count != 0 ||
-       in / feature_group_count != kernel_in)) {
-    return error(
-        "input features must be feature_group_count times kernel input "
-        "features",
-        in, SaturatedMul(kernel_in, feature_group_count));
-  }
-  if (!IsUnbounded(kernel_out) && kernel_out % feature_group_count != 0) {
-    return error("feature_group_count must divide kernel output features",
-                 feature_group_count, kernel_out);
-  }
-  if (!IsUnbounded(batch) && batch % batch_group_count != 0) {
-    return error("batch_group_count must divide the batch", batch_group_count,
-                 batch);
-  }
-  if (!IsUnbounded(kernel_out) && kernel_out % batch_group_count != 0) {
-    return error("batch_group_count must divide kernel output features",
-                 batch_group_count, kernel_out);
-  }
-  return absl::OkStatus();
-}
-
-}  // namespace
-
-absl::StatusOr<Shape> ShapeInference::InferConvolveShape(
-    const Shape& lhs, const Shape& rhs, int64_t feature_group_count,
-    int64_t batch_group_count, const Window& window,
-    const ConvolutionDimensionNumbers& dnums,
-    const SparsityConfig& sparsity_config,
-    std::optional<PrimitiveType> preferred_element_type,
-    ConvolutionKind convolution_kind) {
-  if (convolution_kind == CONVOLUTION_KIND_DGRAD ||
-      convolution_kind == CONVOLUTION_KIND_WGRAD) {
-    return absl::UnimplementedError(
-        "shape inference of convolution: the result of a backward convolution "
-        "kind does not follow from its operands");
-  }
-  if (sparsity_config.has_lhs() || sparsity_config.has_rhs()) {
-    return absl::UnimplementedError(
-        "shape inference of convolution: sparse operands");
-  }
-  TF_RETURN_IF_ERROR(ExpectArray(lhs, "input of convolution"));
-  TF_RETURN_IF_ERROR(ExpectArray(rhs, "kernel of convolution"));
-  const int64_t spatial = window.dimensions_size();
-  TF_RETURN_IF_ERROR(ExpectConvolutionDimensions(
-      dnums.input_batch_dimension(), dnums.input_feature_dimension(),
-      dnums.input_spatial_dimensions(), lhs.dimensions().size(), spatial,
-      "input"));
-  TF_RETURN_IF_ERROR(
-      ExpectConvolutionDimensions(dnums.kernel_input_feature_dimension(),
-                                  dnums.kernel_output_feature_dimension(),
-                                  dnums.kernel_spatial_dimensions(),
-                                  rhs.dimensions().size(), spatial, "kernel"));
-  TF_RETURN_IF_ERROR(ExpectConvolutionDimensions(
-      dnums.output_batch_dimension(), dnums.output_feature_dimension(),
-      dnums.output_spatial_dimensions(), spatial + 2, spatial, "output"));
-  TF_ASSIGN_OR_RETURN(
-      PrimitiveType type,
-      ProductType(lhs, rhs, preferred_element_type, "convolution",
-                  /*mixes_kinds=*/true));
-  TF_RETURN_IF_ERROR(
-      ExpectGroups(lhs, rhs, feature_group_count, batch_group_count, dnums));
-  ArrayBuilder base;
-  for (int64_t i = 0; i < spatial; ++i) {
-    const int64_t kernel = rhs.dimensions(dnums.kernel_spatial_dimensions(i));
-    if (!Agree(kernel, window.dimensions(i).size())) {
-      return InvalidArgumentStrCat(
-          "window dimension ", i, " of convolution is ",
-          window.dimensions(i).size(), " but the kernel ", Str(rhs), " has ",
-          kernel);
-    }
-    base.Add(SizeOf(lhs, dnums.input_spatial_dimensions(i)));
-  }
-  TF_ASSIGN_OR_RETURN(Shape base_shape, base.Build(type));
-  TF_ASSIGN_OR_RETURN(Shape out,
-                      WindowOutput(base_shape, window, type, "convolution"));
-  std::vector<Size> sizes(spatial + 2);
-  Size batch = SizeOf(lhs, dnums.input_batch_dimension());
-  if (!IsUnbounded(batch.size)) batch.size /= batch_group_count;
-  sizes[dnums.output_batch_dimension()] = batch;
-  sizes[dnums.output_feature_dimension()] =
-      SizeOf(rhs, dnums.kernel_output_feature_dimension());
-  for (int64_t i = 0; i < spatial; ++i) {
-    sizes[dnums.output_spatial_dimensions(i)] = SizeOf(out, i);
-  }
-  ArrayBuilder result;
-  for (const Size& size : sizes) result.Add(size);
   return result.Build(type);
 }
 
@@ -495,6 +377,16 @@ absl::Status ExpectFeatures(const Shape& operand, int64_t feature_index,
   return absl::OkStatus();
 }
 
+// A result with an element per feature: of the type of scale, of the size that
+// the operand has.
+Shape FeatureVector(const Shape& operand, const Shape& scale,
+                    int64_t feature_index) {
+  Shape result = scale;
+  result.set_dimensions(0, operand.dimensions(feature_index),
+                        operand.is_dynamic_dimension(feature_index));
+  return result;
+}
+
 }  // namespace
 
 absl::StatusOr<Shape> ShapeInference::InferBatchNormTrainingShape(
@@ -503,7 +395,9 @@ absl::StatusOr<Shape> ShapeInference::InferBatchNormTrainingShape(
   TF_RETURN_IF_ERROR(ExpectFeatures(operand_shape, feature_index,
                                     {&scale_shape, &offset_shape},
                                     "batch-norm-training"));
-  return ShapeUtil::MakeTupleShape({operand_shape, scale_shape, scale_shape});
+  const Shape features =
+      FeatureVector(operand_shape, scale_shape, feature_index);
+  return ShapeUtil::MakeTupleShape({operand_shape, features, features});
 }
 
 absl::StatusOr<Shape> ShapeInference::InferBatchNormInferenceShape(
@@ -530,7 +424,9 @@ absl::StatusOr<Shape> ShapeInference::InferBatchNormGradShape(
                                  Str(output_grad_shape), ", the operand ",
                                  Str(operand_shape));
   }
-  return ShapeUtil::MakeTupleShape({operand_shape, scale_shape, scale_shape});
+  const Shape features =
+      FeatureVector(operand_shape, scale_shape, feature_index);
+  return ShapeUtil::MakeTupleShape({operand_shape, features, features});
 }
 
 }  // namespace xla

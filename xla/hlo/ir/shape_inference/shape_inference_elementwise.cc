@@ -73,6 +73,11 @@ int OperandTypes(HloOpcode opcode) {
   switch (opcode) {
     case HloOpcode::kCopy:
     case HloOpcode::kCompare:
+    // What bits are shifted is for the verifier to say; sizes do not depend on
+    // it.
+    case HloOpcode::kShiftLeft:
+    case HloOpcode::kShiftRightArithmetic:
+    case HloOpcode::kShiftRightLogical:
       return kAny;
     case HloOpcode::kAdd:
     case HloOpcode::kMaximum:
@@ -96,10 +101,8 @@ int OperandTypes(HloOpcode opcode) {
     case HloOpcode::kClz:
     case HloOpcode::kPopulationCount:
     case HloOpcode::kMulhi:
-    case HloOpcode::kShiftLeft:
-    case HloOpcode::kShiftRightArithmetic:
-    case HloOpcode::kShiftRightLogical:
       return kIntegral;
+    case HloOpcode::kCbrt:
     case HloOpcode::kCeil:
     case HloOpcode::kFloor:
     case HloOpcode::kRoundNearestAfz:
@@ -114,7 +117,6 @@ int OperandTypes(HloOpcode opcode) {
     case HloOpcode::kAsinh:
     case HloOpcode::kAtan2:
     case HloOpcode::kAtanh:
-    case HloOpcode::kCbrt:
     case HloOpcode::kCos:
     case HloOpcode::kCosh:
     case HloOpcode::kExp:
@@ -175,7 +177,8 @@ absl::StatusOr<Shape> MergeSameRank(HloOpcode opcode, const Shape& lhs,
 }
 
 // The smaller operand put at `dims` of the larger one, which has the type and
-// the other sizes.
+// the other sizes. Sizes there are equal or 1: a size never meets ?, whose
+// value may be another one.
 absl::StatusOr<Shape> BroadcastInto(HloOpcode opcode, const Shape& smaller,
                                     const Shape& larger,
                                     absl::Span<const int64_t> dims,
@@ -194,7 +197,7 @@ absl::StatusOr<Shape> BroadcastInto(HloOpcode opcode, const Shape& smaller,
     const Size a = SizeOf(smaller, i);
     const Size b = SizeOf(larger, dims[i]);
     if (a.size == 1 && !a.dynamic) continue;
-    if (!Agree(a.size, b.size) && b.size != 1) {
+    if (a.size != b.size && b.size != 1) {
       return InvalidArgumentStrCat("dimension ", i, " of ", Str(smaller),
                                    " does not match dimension ", dims[i],
                                    " of ", Str(larger), " in ", opcode);
@@ -260,9 +263,11 @@ absl::StatusOr<Shape> ShapeInference::InferBinaryOpShape(
     type = PRED;
   } else if (opcode == HloOpcode::kComplex) {
     type = primitive_util::ComplexType(type);
-    if (type == PRIMITIVE_TYPE_INVALID) {
+    if (type == PRIMITIVE_TYPE_INVALID ||
+        lhs.element_type() != rhs.element_type()) {
       return InvalidArgumentStrCat(
-          "operands of complex must be f32 or f64; got ", Str(lhs));
+          "operands of complex must be f32 or f64, both the same; got ",
+          Str(lhs), " and ", Str(rhs));
     }
   }
   if (lhs.dimensions().size() == rhs.dimensions().size()) {
@@ -308,6 +313,10 @@ absl::StatusOr<Shape> ClampShape(const Shape& min, const Shape& operand,
       TF_RETURN_IF_ERROR(ExpectSameSizes(
           *bound, operand, "bound (no scalar) and operand of clamp"));
     }
+  }
+  // Each may agree with a ? of the operand without agreeing with the other.
+  if (!ShapeUtil::IsScalar(min) && !ShapeUtil::IsScalar(max)) {
+    TF_RETURN_IF_ERROR(ExpectSameSizes(min, max, "bounds of clamp"));
   }
   return operand;
 }
@@ -401,12 +410,11 @@ absl::StatusOr<Shape> ShapeInference::InferMapShape(
     absl::Span<const Shape* const> arg_shapes, const ProgramShape& to_apply,
     absl::Span<const int64_t> dimensions) {
   if (arg_shapes.empty()) return InvalidArgument("map needs an operand");
-  Shape sizes = *arg_shapes[0];
+  const Shape& sizes = *arg_shapes[0];
   for (const Shape* shape : arg_shapes) {
     TF_RETURN_IF_ERROR(ExpectArray(*shape, "operand of map"));
     TF_RETURN_IF_ERROR(
         ExpectSameSizes(*arg_shapes[0], *shape, "operands of map"));
-    sizes = MergeSizes(sizes, *shape);
   }
   const int64_t rank = sizes.dimensions().size();
   bool all_in_order = static_cast<int64_t>(dimensions.size()) == rank;

@@ -157,6 +157,37 @@ absl::StatusOr<PrimitiveType> Upcast(PrimitiveType type,
   return to;
 }
 
+namespace {
+
+// Integers of two widths or signs: the result says what they meet in. Where
+// kinds mix, so do integers and floats.
+bool MeetInResult(PrimitiveType lhs, PrimitiveType rhs, bool mixes_kinds) {
+  const bool integers = primitive_util::IsIntegralType(lhs) &&
+                        primitive_util::IsIntegralType(rhs);
+  return integers || (mixes_kinds &&
+                      primitive_util::IsIntegralType(lhs) !=
+                          primitive_util::IsIntegralType(rhs) &&
+                      !primitive_util::IsComplexType(lhs) &&
+                      !primitive_util::IsComplexType(rhs));
+}
+
+}  // namespace
+
+absl::StatusOr<PrimitiveType> ProductType(
+    const Shape& lhs, const Shape& rhs, std::optional<PrimitiveType> preferred,
+    absl::string_view what, bool mixes_kinds) {
+  PrimitiveType type;
+  if (lhs.element_type() == rhs.element_type()) {
+    type = lhs.element_type();
+  } else if (preferred && MeetInResult(lhs.element_type(), rhs.element_type(),
+                                       mixes_kinds)) {
+    return *preferred;
+  } else {
+    TF_ASSIGN_OR_RETURN(type, CommonType(lhs, rhs, what));
+  }
+  return Upcast(type, preferred);
+}
+
 // The number of window positions in each dimension. With the dilated extent of
 // n elements, (n - 1) * dilation + 1, or 0 for n = 0, it is (padded base extent
 // - window extent) / stride + 1, or 0 if the window does not fit. Arithmetic

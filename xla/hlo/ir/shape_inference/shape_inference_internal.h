@@ -84,6 +84,12 @@ absl::StatusOr<PrimitiveType> CommonType(const Shape& a, const Shape& b,
 absl::StatusOr<PrimitiveType> Upcast(PrimitiveType type,
                                      std::optional<PrimitiveType> preferred);
 
+// The element type of a product of sums over the operands. `mixes_kinds`: one
+// may be an integer and the other a float if `preferred` says what they give.
+absl::StatusOr<PrimitiveType> ProductType(
+    const Shape& lhs, const Shape& rhs, std::optional<PrimitiveType> preferred,
+    absl::string_view what, bool mixes_kinds = false);
+
 // The window slid over `base`, whose rank it must have. `what` is the opcode.
 absl::StatusOr<Shape> WindowOutput(const Shape& base, const Window& window,
                                    PrimitiveType type, absl::string_view what);

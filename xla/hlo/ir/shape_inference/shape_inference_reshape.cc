@@ -26,12 +26,17 @@ absl::StatusOr<Shape> ShapeInference::InferBroadcastShape(
     const Shape& operand, absl::Span<const int64_t> broadcast_sizes) {
   TF_RETURN_IF_ERROR(ExpectArray(operand, "operand of broadcast"));
   ArrayBuilder result;
+  if (operand.is_unbounded_dynamic()) {
+    return InvalidArgumentStrCat("operand of broadcast must have bounds: ",
+                                 Str(operand));
+  }
   for (int64_t size : broadcast_sizes) {
-    if (size < 0 && !IsUnbounded(size)) {
-      return InvalidArgumentStrCat("broadcast sizes must not be negative: ",
-                                   Str(broadcast_sizes));
+    if (size < 0) {
+      return InvalidArgumentStrCat(
+          "broadcast sizes must be given and not negative: ",
+          Str(broadcast_sizes));
     }
-    result.Add(Size{size, IsUnbounded(size)});
+    result.Add(size);
   }
   for (size_t i = 0; i < operand.dimensions().size(); ++i) {
     result.Add(SizeOf(operand, i));
@@ -74,6 +79,8 @@ namespace {
 //   [<=6,4] -> [2,3,4]   one of 2 and 3 (`inferred`, else the first that is
 //                        not 1)
 //   [<=2,3] -> [6]       the 6
+//   [<=8] -> [1,8]       the 1, if `inferred`: ones around a run belong to it
+//   [1,<=1] -> [1]       the 1
 void PropagateDynamic(const Shape& operand, absl::Span<const int64_t> sizes,
                       int64_t inferred, std::vector<bool>* dynamic) {
   const auto runs = CommonFactors(operand.dimensions(), sizes);
@@ -84,9 +91,16 @@ void PropagateDynamic(const Shape& operand, absl::Span<const int64_t> sizes,
     for (int64_t i = in_begin; i < in_end; ++i) {
       run_dynamic = run_dynamic || operand.is_dynamic_dimension(i);
     }
-    if (!run_dynamic || out_begin == out_end) continue;
-    int64_t target = out_begin;
-    if (inferred >= out_begin && inferred < out_end) {
+    if (!run_dynamic) continue;
+    int64_t first = out_begin;
+    int64_t last = out_end;
+    while (first > 0 && sizes[first - 1] == 1) --first;
+    while (last < static_cast<int64_t>(sizes.size()) && sizes[last] == 1) {
+      ++last;
+    }
+    if (first == last) continue;
+    int64_t target = out_begin == out_end ? first : out_begin;
+    if (inferred >= first && inferred < last) {
       target = inferred;
     } else {
       while (target + 1 < out_end && sizes[target] == 1) ++target;
@@ -101,7 +115,7 @@ absl::StatusOr<Shape> ShapeInference::InferReshapeShape(
     const Shape& operand, absl::Span<const int64_t> dimensions,
     int64_t inferred_dimension) {
   TF_RETURN_IF_ERROR(ExpectArray(operand, "operand of reshape"));
-  if (inferred_dimension != -1) {
+  if (inferred_dimension >= 0) {
     TF_RETURN_IF_ERROR(ExpectDimension(inferred_dimension, dimensions.size(),
                                        "inferred dimension of reshape"));
   }
@@ -116,7 +130,14 @@ absl::StatusOr<Shape> ShapeInference::InferReshapeShape(
   // Checks the product for overflow.
   TF_ASSIGN_OR_RETURN(Shape result, ShapeUtil::MakeValidatedShape(
                                         operand.element_type(), dimensions));
-  if (operand.is_unbounded_dynamic()) return result;
+  if (operand.is_unbounded_dynamic()) {
+    if (operand.is_bounded_dynamic()) {
+      return InvalidArgumentStrCat("reshape of ", Str(operand),
+                                   ", which mixes dimensions with a bound and "
+                                   "without one");
+    }
+    return result;
+  }
   if (ShapeUtil::ElementsIn(operand) != ShapeUtil::ElementsIn(result)) {
     return InvalidArgumentStrCat("reshape of ", Str(operand), " (",
                                  ShapeUtil::ElementsIn(operand),

@@ -61,8 +61,10 @@ absl::StatusOr<Shape> ShapeInference::InferSliceShape(
           ": want 0 <= start <= limit <= size and a positive stride");
     }
     const int64_t extent = limit - start;
-    result.Add(Size{extent / stride + (extent % stride != 0),
-                    size.dynamic && !IsUnbounded(size.size)});
+    const int64_t taken = extent / stride + (extent % stride != 0);
+    // A single element does not get shorter with the operand.
+    result.Add(
+        Size{taken, size.dynamic && !IsUnbounded(size.size) && taken != 1});
   }
   return result.Build(arg.element_type());
 }

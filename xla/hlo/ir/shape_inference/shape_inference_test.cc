@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/shape_inference/shape_inference_test_util.h"
 #include "xla/service/hlo.pb.h"
@@ -457,12 +456,6 @@ TEST(ShapeInferenceTest, ConvolutionErrors) {
       Result(SI::InferConvolveShape(S("f32[8,10,10,3]"), S("f32[3,3,3,16]"), 1,
                                     1, w, bad, std::nullopt)),
       Error("output dimension 0 appears twice"));
-  EXPECT_EQ(SI::InferConvolveShape(S("f32[8,10,10,3]"), S("f32[3,3,3,16]"), 1,
-                                   1, w, ConvDims(), SparsityConfig(),
-                                   std::nullopt, CONVOLUTION_KIND_DGRAD)
-                .status()
-                .code(),
-            absl::StatusCode::kUnimplemented);
 }
 
 TEST(ShapeInferenceTest, Fft) {
