@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/base/casts.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/primitive_util.h"
 #include "xla/shape_util.h"
@@ -116,6 +116,56 @@ bool CoversOnce(const Shape& shape, const Tile& tile, const TiledKernel& kernel,
   return kernel.ProgramsAlong(used) == kernel.programs;
 }
 
+// Numbers as bytes, seven bits each: most are small, and no sequence of numbers
+// has the bytes of another one.
+class StructureWriter {
+ public:
+  void Add(uint64_t number) {
+    for (; number >= 0x80; number >>= 7) {
+      bytes_.push_back(static_cast<char>(number | 0x80));
+    }
+    bytes_.push_back(static_cast<char>(number));
+  }
+  void AddAll(absl::Span<const int64_t> numbers) {
+    Add(numbers.size());
+    for (int64_t number : numbers) Add(number);
+  }
+  void AddShape(const Shape& shape) {
+    Add(shape.element_type());
+    AddAll(shape.dimensions());
+    if (shape.has_layout()) AddAll(shape.layout().minor_to_major());
+  }
+  // What the tiles of its operands and its price depend on.
+  void AddInstruction(const HloInstruction& hlo,
+                      absl::FunctionRef<double(const HloComputation&)> cost) {
+    Add(static_cast<uint64_t>(hlo.opcode()));
+    AddShape(hlo.shape());
+    switch (hlo.opcode()) {
+      case HloOpcode::kReduce:
+        Add(absl::bit_cast<uint64_t>(cost(*hlo.to_apply())));
+        [[fallthrough]];
+      case HloOpcode::kBroadcast:
+      case HloOpcode::kTranspose:
+        AddAll(hlo.dimensions());
+        break;
+      case HloOpcode::kSlice:
+        AddAll(hlo.slice_starts());
+        AddAll(hlo.slice_strides());
+        break;
+      case HloOpcode::kBitcast:
+      case HloOpcode::kReshape:
+        AddShape(hlo.operand(0)->shape());
+        break;
+      default:
+        break;
+    }
+  }
+  std::string Take() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+
 }  // namespace
 
 int64_t TiledKernel::ProgramsAlong(uint64_t dimensions) const {
@@ -172,6 +222,25 @@ absl::StatusOr<TileableKernel> TileableKernel::Create(
 
 const Shape& TileableKernel::result_shape() const {
   return nodes_[result_].hlo->shape();
+}
+
+std::string TileableKernel::Structure(
+    absl::FunctionRef<double(const HloComputation&)> cost) const {
+  StructureWriter writer;
+  writer.Add(nodes_.size());
+  for (const Node& node : nodes_) {
+    writer.Add(node.is_read);
+    if (node.is_read) {
+      writer.AddShape(node.hlo->shape());
+      continue;
+    }
+    writer.AddInstruction(*node.hlo, cost);
+    writer.Add(node.operands.size());
+    for (int32_t operand : node.operands) writer.Add(operand);
+  }
+  writer.Add(outputs_.size());
+  for (int32_t output : outputs_) writer.Add(output);
+  return writer.Take();
 }
 
 // Propagates the result's tile backwards through all nodes in reverse post

@@ -2,12 +2,15 @@
 #define XLA_BACKENDS_GPU_MODEL_TILING_TILED_KERNEL_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "xla/backends/gpu/model/tiling/tile.h"
+#include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/utils/hlo_traversal.h"
 #include "xla/shape.h"
@@ -59,6 +62,17 @@ class TileableKernel {
 
   // The result that the programs are counted by.
   const Shape& result_shape() const;
+
+  // All that tilings and their times depend on, as bytes: kernels of equal
+  // structure have the same tilings, whatever their instructions are called.
+  // Of reducers only `cost` counts.
+  //
+  //   a = negate(p), b = exponential(a)    |  equal, where the shapes and
+  //   x = negate(q), y = exponential(x)    |  layouts are
+  //
+  // O(nodes).
+  std::string Structure(
+      absl::FunctionRef<double(const HloComputation&)> cost) const;
 
   // `sizes`: of the result's tiles, each at least 1. Unimplemented if some
   // operand is not needed in tiles, or for programs of more than 512 tiles.

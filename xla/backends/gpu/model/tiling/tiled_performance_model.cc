@@ -391,11 +391,22 @@ absl::StatusOr<TiledRunTimeData> TiledPerformanceModel::EstimateRunTime(
   return result;
 }
 
+std::string TiledPerformanceModel::StructureOf(const TileableKernel& kernel) {
+  return kernel.Structure([this](const HloComputation& reducer) {
+    return flops_.OfComputation(reducer);
+  });
+}
+
 absl::StatusOr<TiledRunTimeData>
 TiledPerformanceModel::TryFindBestTilingForFusion(
     const HloFusionAdaptor& fusion) {
   TF_ASSIGN_OR_RETURN(const TileableKernel kernel,
                       TileableKernel::Create(fusion));
+  std::string structure = StructureOf(kernel);
+  if (auto known = best_.find(structure); known != best_.end()) {
+    return known->second;
+  }
+  ++searches_;
   auto estimate = [this](const TiledKernel& tiled) {
     return EstimateRunTime(tiled);
   };
@@ -404,21 +415,26 @@ TiledPerformanceModel::TryFindBestTilingForFusion(
   if (!search.found()) search.TrySteps(/*stride=*/1);
   if (!search.found()) return search.Refusal();
   search.TryNeighbors();
+  best_.emplace(std::move(structure), search.best());
   return search.best();
 }
 
 absl::Status TiledPerformanceModel::CanTile(const HloFusionAdaptor& fusion) {
   TF_ASSIGN_OR_RETURN(const TileableKernel kernel,
                       TileableKernel::Create(fusion));
+  std::string structure = StructureOf(kernel);
+  if (possible_.contains(structure)) return absl::OkStatus();
   auto estimate = [this](const TiledKernel& tiled) {
     return EstimateRunTime(tiled);
   };
   TilingSearch search(kernel, RegistersForValues(), estimate);
   // Least registers; but rows may have to be whole.
-  if (search.TrySmallest()) return absl::OkStatus();
-  search.TrySteps(/*stride=*/2);
+  search.TrySmallest();
+  if (!search.found()) search.TrySteps(/*stride=*/2);
   if (!search.found()) search.TrySteps(/*stride=*/1);
-  return search.found() ? absl::OkStatus() : search.Refusal();
+  if (!search.found()) return search.Refusal();
+  possible_.insert(std::move(structure));
+  return absl::OkStatus();
 }
 
 }  // namespace xla::gpu

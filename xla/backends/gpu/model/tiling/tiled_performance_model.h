@@ -2,8 +2,11 @@
 #define XLA_BACKENDS_GPU_MODEL_TILING_TILED_PERFORMANCE_MODEL_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
@@ -57,7 +60,8 @@ class TiledPerformanceModel {
   // to faster neighbors; all powers where none of these is possible.
   // Unimplemented if the fusion cannot be tiled (tiled_kernel.h),
   // ResourceExhausted if all tilings need too many registers. O(tilings *
-  // instructions).
+  // instructions) once for each structure (tiled_kernel.h): layers of a model
+  // that are alike are searched once.
   absl::StatusOr<TiledRunTimeData> TryFindBestTilingForFusion(
       const HloFusionAdaptor& fusion);
 
@@ -67,7 +71,11 @@ class TiledPerformanceModel {
   // A given tiling; ResourceExhausted if it needs too many registers.
   absl::StatusOr<TiledRunTimeData> EstimateRunTime(const TiledKernel& tiled);
 
+  // How often a search looked for tilings rather than remember them.
+  int64_t searches() const { return searches_; }
+
  private:
+  std::string StructureOf(const TileableKernel& kernel);
   double RegistersForValues() const;
   double FlopsOfProgram(const TiledKernel& tiled);
   // Fills in bytes and seconds of what is read.
@@ -76,6 +84,10 @@ class TiledPerformanceModel {
 
   const stream_executor::DeviceDescription& device_;
   InstructionFlops flops_;
+  // By structure. Refusals are not kept: they name an instruction.
+  absl::flat_hash_map<std::string, TiledRunTimeData> best_;
+  absl::flat_hash_set<std::string> possible_;
+  int64_t searches_ = 0;
 };
 
 }  // namespace xla::gpu

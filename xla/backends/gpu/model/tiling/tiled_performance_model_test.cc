@@ -264,6 +264,68 @@ TEST_F(TiledPerformanceModelTest, Refusals) {
   EXPECT_EQ(Refusal().code(), absl::StatusCode::kResourceExhausted);
 }
 
+// Kernels that differ in nothing but names are searched once; any difference
+// that tilings depend on counts.
+TEST_F(TiledPerformanceModelTest, EqualStructuresAreSearchedOnce) {
+  struct Case {
+    const char* parameters;
+    const char* body;
+    const char* result;
+    int64_t searches;
+  };
+  const Case cases[] = {
+      {"f32[8,16]", "  ROOT s = f32[8,16] negate(p0)", "f32[8,16]", 1},
+      {"f32[8,16]", "  ROOT other = f32[8,16] negate(p0)", "f32[8,16]", 1},
+      {"f32[8,16]", "  ROOT s = f32[8,16] exponential(p0)", "f32[8,16]", 2},
+      {"f32[16,8]", "  ROOT s = f32[16,8] negate(p0)", "f32[16,8]", 3},
+      {"f16[8,16]", "  ROOT s = f16[8,16] negate(p0)", "f16[8,16]", 4},
+      {"f32[8,16]{0,1}", "  ROOT s = f32[8,16]{1,0} negate(p0)", "f32[8,16]",
+       5},
+      {"f32[9,16]", "  ROOT s = f32[8,16] slice(p0), slice={[0:8], [0:16]}",
+       "f32[8,16]", 6},
+      {"f32[9,16]", "  ROOT s = f32[8,16] slice(p0), slice={[1:9], [0:16]}",
+       "f32[8,16]", 7},
+      {"f32[16]", "  ROOT s = f32[16,16] broadcast(p0), dimensions={0}",
+       "f32[16,16]", 8},
+      {"f32[16]", "  ROOT s = f32[16,16] broadcast(p0), dimensions={1}",
+       "f32[16,16]", 9},
+      {"f32[8,16] f32[8,16]", "  ROOT s = f32[8,16] subtract(p0, p1)",
+       "f32[8,16]", 10},
+      {"f32[8,16] f32[8,16]", "  ROOT s = f32[8,16] subtract(p0, p0)",
+       "f32[8,16]", 11},
+      {"f32[8,16]", "  ROOT s = f32[8,16] negate(p0)", "f32[8,16]", 11},
+  };
+  for (const Case& test : cases) {
+    Parse(test.parameters, test.body, test.result);
+    ASSERT_TRUE(model_.CanTile(*fusion_).ok()) << test.body;
+    const auto best = model_.TryFindBestTilingForFusion(*fusion_);
+    ASSERT_TRUE(best.ok()) << best.status();
+    EXPECT_EQ(model_.searches(), test.searches) << test.body;
+    // As a model finds it that remembers nothing.
+    const stream_executor::DeviceDescription device =
+        TestGpuDeviceInfo::RTXA6000DeviceInfo();
+    TiledPerformanceModel fresh(device);
+    const auto again = fresh.TryFindBestTilingForFusion(*fusion_);
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ(best->runtime_data.time, again->runtime_data.time) << test.body;
+    EXPECT_EQ(best->block_level_parameters.output_tile_sizes,
+              again->block_level_parameters.output_tile_sizes);
+  }
+}
+
+// Reducers of the same cost are alike.
+TEST_F(TiledPerformanceModelTest, ReducersCountByCost) {
+  for (const char* reducer : {"add", "max"}) {
+    Parse("f32[64,256]",
+          absl::StrCat("  z = f32[] constant(0)\n  ROOT r = f32[64] reduce(p0, "
+                       "z), dimensions={1}, to_apply=",
+                       reducer),
+          "f32[64]");
+    ASSERT_TRUE(model_.TryFindBestTilingForFusion(*fusion_).ok());
+    EXPECT_EQ(model_.searches(), 1) << reducer;
+  }
+}
+
 // More combinations than are tried: the result's last dimensions are cut.
 TEST_F(TiledPerformanceModelTest, ManyDimensions) {
   Parse("f32[64,64,64,64,64]", "  ROOT s = f32[64,64,64,64,64] negate(p0)",
