@@ -147,6 +147,37 @@ const HloInstruction* OnlyUpdate(const HloInstruction* consumer,
   return found;
 }
 
+// The dynamic-update-slice that gives the result of the producer; null if none
+// does.
+const HloInstruction* LastUpdate(const HloInstruction* producer) {
+  const HloInstruction* last = producer->opcode() == HloOpcode::kFusion
+                                   ? producer->fused_expression_root()
+                                   : producer;
+  last = SkipBitcasts(last);
+  return last->opcode() == HloOpcode::kDynamicUpdateSlice ? last : nullptr;
+}
+
+// `producer` gives the buffer that the consumer updates, its operand `number`.
+// Two updates in place of different slices are not one update in place: a
+// kernel of both would write the whole buffer.
+FusionDecision MayGiveBuffer(const HloInstruction* producer,
+                             const HloInstruction* consumer, int64_t number) {
+  const HloInstruction* first = LastUpdate(producer);
+  const HloInstruction* second = OnlyUpdate(consumer, number);
+  if (first == nullptr || second == nullptr) return FusionDecision::Allow();
+  bool same = ShapeUtil::SameDimensions(first->operand(1)->shape(),
+                                        second->operand(1)->shape()) &&
+              first->operand_count() == second->operand_count();
+  for (int64_t i = 2; same && i < first->operand_count(); ++i) {
+    same = SameIndex(OutsideValue(producer, first->operand(i)),
+                     OutsideValue(consumer, second->operand(i)));
+  }
+  if (same) return FusionDecision::Allow();
+  return FusionDecision::Forbid(
+      absl::StrCat(producer->name(), " updates other elements in place than ",
+                   consumer->name()));
+}
+
 // In the consumer, elements of `producer` go to what `update` writes without
 // moving.
 bool ReachesUpdateInPlace(const HloInstruction* producer,
@@ -245,7 +276,11 @@ FusionDecision ShouldFuseInPlaceOp(
                          " in place and reads it as operand ", i, " too"));
       }
     }
-    if (buffer == producer || !producer->IsUserOf(buffer)) continue;
+    if (buffer == producer) {
+      RETURN_IF_NOT_FUSIBLE(MayGiveBuffer(producer, consumer, number));
+      continue;
+    }
+    if (!producer->IsUserOf(buffer)) continue;
     RETURN_IF_NOT_FUSIBLE(MayReadBuffer(producer, consumer, number, options));
   }
   return FusionDecision::Allow();

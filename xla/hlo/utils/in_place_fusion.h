@@ -29,8 +29,9 @@ struct InPlaceFusionOptions {
 // the producer, or what stands in it, reads the buffer otherwise than element
 // by element. Exception: one slice or dynamic-slice that reads just what the
 // consumer's only dynamic-update-slice into the buffer writes, at the same
-// indices. Producers that do not read the buffer, or are the buffer, are
-// allowed. O(operands + instructions in the producer).
+// indices. Producers that do not read the buffer are allowed, and those that
+// are the buffer, unless they are an update in place of other elements.
+// O(operands + instructions in the producer).
 FusionDecision ShouldFuseInPlaceOp(const HloInstruction* producer,
                                    const HloInstruction* consumer,
                                    const AliasInfo* alias_info,

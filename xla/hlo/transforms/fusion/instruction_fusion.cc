@@ -1,5 +1,6 @@
 #include "xla/hlo/transforms/fusion/instruction_fusion.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -8,8 +9,10 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -45,6 +48,11 @@ bool IsConvertToWiderType(const HloInstruction& hlo) {
              ShapeUtil::ElementSizeInBits(hlo.operand(0)->shape());
 }
 
+// Costs less than reading its result, wherever it is computed.
+bool IsFreeToDuplicate(const HloInstruction& hlo) {
+  return hlo.opcode() == HloOpcode::kBroadcast || IsConvertToWiderType(hlo);
+}
+
 // Distinct operands with at least as many dimensions as the result.
 int64_t CountFullOperands(const HloInstruction& hlo) {
   if (!hlo.shape().IsArray()) return hlo.operand_count();
@@ -67,6 +75,32 @@ bool ReadsNoMoreIfDuplicated(const HloInstruction& producer) {
   const int64_t operands = CountFullOperands(producer);
   const int64_t users = producer.user_count();
   return operands * users <= operands + 1 + users;
+}
+
+// Whether some user of `producer` is also reached from it over an edge for
+// which `fuses` is false. Looks at instructions for which `in_range` holds, and
+// at a bounded number of them.
+bool HasUnfusibleDetour(
+    const HloInstruction* producer,
+    absl::FunctionRef<bool(const HloInstruction*, HloInstruction*)> fuses,
+    absl::FunctionRef<bool(const HloInstruction*)> in_range) {
+  constexpr int64_t kMaxVisits = 1024;
+  // Each instruction is reached at most twice: over fusible edges, and behind
+  // one that is not.
+  using Reached = std::pair<const HloInstruction*, bool>;
+  absl::flat_hash_set<Reached> seen = {{producer, false}};
+  std::vector<Reached> work(seen.begin(), seen.end());
+  while (!work.empty() && seen.size() < kMaxVisits) {
+    auto [inst, is_behind] = work.back();
+    work.pop_back();
+    for (HloInstruction* user : inst->users()) {
+      if (!in_range(user)) continue;
+      const Reached next = {user, is_behind || !fuses(inst, user)};
+      if (next.second && user->IsUserOf(producer)) return true;
+      if (seen.insert(next).second) work.push_back(next);
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -132,10 +166,7 @@ bool InstructionFusion::EffectivelyAtMostUnary(
 
 bool InstructionFusion::IsAlwaysDuplicable(
     const HloInstruction& instruction) const {
-  if (instruction.opcode() == HloOpcode::kBroadcast ||
-      IsConvertToWiderType(instruction)) {
-    return true;
-  }
+  if (IsFreeToDuplicate(instruction)) return true;
   return !is_expensive_(instruction) && EffectivelyAtMostUnary(instruction);
 }
 
@@ -143,16 +174,42 @@ bool InstructionFusion::IsAlwaysDuplicable(
 // disappears: all users can be fusions, reading the operands instead of the
 // result costs no more memory traffic, and the work itself is small. Otherwise
 // the producer would run on its own and in fusions as well.
+//
+// That also holds on detours: where a user waits for the producer through
+// something that cannot fuse, no fusion can hold the producer, its other users
+// and that user.
 InstructionFusion::InstructionSet InstructionFusion::FindNotDuplicable(
     const std::vector<HloInstruction*>& post_order) {
   InstructionSet result;
-  auto all_users_fuse = [&](const HloInstruction* producer) {
-    for (HloInstruction* user : producer->users()) {
-      for (int64_t i : user->OperandIndices(producer)) {
-        if (!ShouldFuse(user, i)) return false;
-      }
+  absl::flat_hash_map<const HloInstruction*, int64_t> position;
+  for (const HloInstruction* inst : post_order) {
+    position[inst] = static_cast<int64_t>(position.size());
+  }
+  absl::flat_hash_map<std::pair<const HloInstruction*, const HloInstruction*>,
+                      bool>
+      fusible;
+  auto fuses = [&](const HloInstruction* producer, HloInstruction* user) {
+    auto [it, is_new] = fusible.try_emplace({producer, user}, false);
+    if (is_new) {
+      it->second = absl::c_all_of(
+          user->OperandIndices(producer),
+          [&](int64_t i) -> bool { return bool{ShouldFuse(user, i)}; });
     }
-    return true;
+    return it->second;
+  };
+  auto all_users_fuse = [&](const HloInstruction* producer) {
+    return absl::c_all_of(producer->users(), [&](HloInstruction* user) {
+      return fuses(producer, user);
+    });
+  };
+  auto has_detour = [&](const HloInstruction* producer) {
+    int64_t last = 0;
+    for (const HloInstruction* user : producer->users()) {
+      last = std::max(last, position.at(user));
+    }
+    return HasUnfusibleDetour(producer, fuses, [&](const HloInstruction* inst) {
+      return position.at(inst) <= last;
+    });
   };
   for (const HloInstruction* producer : post_order) {
     if (producer->user_count() < 2 || !MayBeFused(*producer) ||
@@ -160,7 +217,7 @@ InstructionFusion::InstructionSet InstructionFusion::FindNotDuplicable(
       continue;
     }
     if (IsHeavy(*producer) || !ReadsNoMoreIfDuplicated(*producer) ||
-        !all_users_fuse(producer)) {
+        !all_users_fuse(producer) || has_detour(producer)) {
       result.insert(producer);
     }
   }
@@ -170,7 +227,7 @@ InstructionFusion::InstructionSet InstructionFusion::FindNotDuplicable(
 FusionDecision InstructionFusion::MayDuplicate(
     const HloInstruction& producer, const HloInstruction& consumer) const {
   if (producer.user_count() == 1) return FusionDecision::Allow();
-  if (!may_duplicate_) {
+  if (!may_duplicate_ && !IsFreeToDuplicate(producer)) {
     return FusionDecision::Forbid(absl::StrCat(
         producer.name(), " has ", producer.user_count(), " users"));
   }

@@ -30,7 +30,8 @@ struct InstructionFusionOptions {
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
     visit("may-duplicate", may_duplicate,
-          "producers with several users may be fused into each of them");
+          "producers with several users may be fused into each of them; "
+          "without it only broadcasts and converts to wider types");
   }
 };
 
@@ -44,7 +45,10 @@ struct InstructionFusionOptions {
 // have had theirs. A producer with several users is computed again in each of
 // them if that is cheap: broadcasts, converts to a wider type, what has at most
 // one operand of its own rank and is not expensive; or if all of its users can
-// take it in, so that it goes away, and it is not a dot, sort or the like.
+// take it in, so that it goes away, and it is not a dot, sort or the like, nor
+// read by an instruction that also waits for it through one that cannot fuse.
+// Without may_duplicate, broadcasts and widening converts are still computed
+// again: they cost less than reading their results.
 //
 // O((instructions + edges) log) for bodies of bounded size; an edge is looked
 // at once. Bounds of a fusion: 256 operands and 512 instructions, 64 if it

@@ -22,6 +22,9 @@ bool IsCheapOnConstants(const HloInstruction& inst) {
     case HloOpcode::kSlice:
     case HloOpcode::kDynamicSlice:
       return true;
+    // Clones would draw other numbers.
+    case HloOpcode::kRng:
+      return false;
     default:
       return inst.operand_count() > 0 && inst.IsElementwise() &&
              inst.called_computations().empty();

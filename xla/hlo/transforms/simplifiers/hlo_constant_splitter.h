@@ -34,7 +34,8 @@ struct HloConstantSplitterOptions {
 // converts and element-wise operations of constants, cloned as a whole for each
 // reader outside, and for each of two expressions that share a part. What
 // differs per reader can then be fused, sharded or placed per reader. The first
-// reader keeps the original; sharding and metadata are cloned along.
+// reader keeps the original; sharding and metadata are cloned along. Random
+// numbers are no constants, though they may be drawn from nothing else.
 // O(instructions + clones).
 class HloConstantSplitter : public HloModulePass {
  public:
