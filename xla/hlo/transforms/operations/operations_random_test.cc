@@ -9,6 +9,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -21,6 +22,7 @@
 #include "xla/hlo/pass/hlo_pass_interface.h"
 #include "xla/hlo/pass/verifier_pass.h"
 #include "xla/hlo/transforms/operations/dot_merger.h"
+#include "xla/hlo/transforms/operations/dot_strength_reduction.h"
 #include "xla/hlo/transforms/operations/sort_simplifier.h"
 #include "xla/hlo/transforms/operations/variadic_op_splitter.h"
 
@@ -93,12 +95,13 @@ std::string Text(uint64_t seed) {
 
 using MakePass = std::function<std::unique_ptr<HloPassInterface>()>;
 
-void RunOnModules(const MakePass& make_pass) {
+void RunOnModules(const MakePass& make_pass,
+                  std::string (*text)(uint64_t) = Text) {
   int64_t changed_count = 0, compared = 0;
   const int64_t modules = Modules();
   for (int64_t seed = 0; seed < modules; ++seed) {
-    auto module = ParseAndReturnUnverifiedModule(Text(seed));
-    ASSERT_TRUE(module.ok()) << module.status() << Text(seed);
+    auto module = ParseAndReturnUnverifiedModule(text(seed));
+    ASSERT_TRUE(module.ok()) << module.status() << text(seed);
     const std::unique_ptr<HloModule> original = (*module)->Clone();
     absl::StatusOr<bool> changed = make_pass()->Run(module->get());
     ASSERT_TRUE(changed.ok()) << seed << changed.status();
@@ -125,6 +128,69 @@ TEST(OperationsRandomTest, DotMerger) {
   DotMergerOptions options;
   options.min_dots = 2;
   RunOnModules([&] { return std::make_unique<DotMerger>(options); });
+}
+
+// A dot on shapes of few dimensions of few sizes, each of them a batch, summed
+// up or neither: about half of them are no matrix products.
+std::string DotText(uint64_t seed) {
+  std::mt19937_64 random(seed);
+  auto draw = [&](size_t limit) { return random() % limit; };
+  std::vector<int64_t> batch, summed;
+  std::vector<std::vector<int64_t>> free(2);
+  for (size_t i = draw(3); i > 0; --i) batch.push_back(1 + draw(3));
+  const bool sums = draw(2) == 0;
+  for (size_t i = draw(3); i > 0; --i) summed.push_back(sums ? 2 : 1);
+  for (auto& sizes : free) {
+    for (size_t i = draw(3); i > 0; --i) {
+      sizes.push_back(sums && draw(4) != 0 ? 1 : 1 + draw(3));
+    }
+  }
+  std::vector<int64_t> result = batch;
+  std::vector<std::string> shapes, batches, sum_dims;
+  for (const auto& sizes : free) {
+    std::vector<int64_t> all = batch;
+    all.insert(all.end(), summed.begin(), summed.end());
+    all.insert(all.end(), sizes.begin(), sizes.end());
+    result.insert(result.end(), sizes.begin(), sizes.end());
+    // Free dimensions keep their order.
+    std::vector<size_t> order(all.size());
+    for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+    for (size_t i = 0; i + sizes.size() < order.size(); ++i) {
+      std::swap(order[i], order[draw(order.size() - sizes.size())]);
+    }
+    std::rotate(order.begin(), order.begin() + draw(order.size() + 1),
+                order.end());
+    std::vector<int64_t> place(order.size()), dims;
+    for (size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
+    for (size_t i : order) dims.push_back(all[i]);
+    std::vector<size_t> free_places(
+        place.begin() + batch.size() + summed.size(), place.end());
+    if (!std::is_sorted(free_places.begin(), free_places.end())) {
+      return DotText(seed + 1000003);
+    }
+    shapes.push_back(absl::StrJoin(dims, ","));
+    batches.push_back(
+        absl::StrJoin(place.begin(), place.begin() + batch.size(), ","));
+    sum_dims.push_back(
+        absl::StrJoin(place.begin() + batch.size(),
+                      place.begin() + batch.size() + summed.size(), ","));
+  }
+  const char* types[][2] = {{"f32", "f32"}, {"bf16", "bf16"}, {"bf16", "f32"},
+                            {"s8", "s32"},  {"f32", "f16"},   {"c64", "c64"}};
+  const auto& type = types[draw(6)];
+  return absl::StrFormat(
+      "HloModule m\nENTRY e {\n  a = %s[%s] parameter(0)\n  b = %s[%s] "
+      "parameter(1)\n  ROOT d = %s[%s] dot(a, b), lhs_batch_dims={%s}, "
+      "rhs_batch_dims={%s}, lhs_contracting_dims={%s}, "
+      "rhs_contracting_dims={%s}\n}\n",
+      type[0], shapes[0], type[0], shapes[1], type[1],
+      absl::StrJoin(result, ","), batches[0], batches[1], sum_dims[0],
+      sum_dims[1]);
+}
+
+TEST(OperationsRandomTest, DotStrengthReduction) {
+  RunOnModules([] { return std::make_unique<DotStrengthReduction>(); },
+               DotText);
 }
 
 TEST(OperationsRandomTest, SortSimplifier) {
