@@ -28,9 +28,7 @@ namespace {
 DimensionVector MajorToMinor(const Shape& shape) {
   DimensionVector order(shape.dimensions().size());
   for (size_t i = 0; i < order.size(); ++i) {
-    order[i] = shape.has_layout()
-                   ? shape.layout().minor_to_major(order.size() - 1 - i)
-                   : static_cast<int64_t>(i);
+    order[i] = shape.layout().minor_to_major(order.size() - 1 - i);
   }
   return order;
 }
@@ -73,6 +71,11 @@ absl::StatusOr<Value> EvaluateBitcast(const HloInstruction* instruction,
   if (!from.IsArray() || !to.IsArray() || !from.is_static() ||
       !to.is_static()) {
     return Unimplemented("bitcast of a value that is no static array");
+  }
+  for (const Shape* shape : {&from, &to}) {
+    if (!shape->has_layout() && !shape->dimensions().empty()) {
+      return InvalidArgument("bitcast without a layout");
+    }
   }
   const DimensionVector from_order = MajorToMinor(from);
   const DimensionVector to_order = MajorToMinor(to);

@@ -68,10 +68,16 @@ TEST_F(HloInputOutputAliasConfigTest, MustAliasAndTupleLeaves) {
 TEST_F(HloInputOutputAliasConfigTest, OneAliasPerOutputAndPerParameter) {
   ASSERT_TRUE(config().SetUpAlias({0}, 0, {}).ok());
   EXPECT_FALSE(config().SetUpAlias({0}, 1, {}).ok());
-  EXPECT_FALSE(config().SetUpAlias({1}, 0, {}).ok());
   EXPECT_FALSE(config().SetUpAlias({5}, 1, {}).ok());
   EXPECT_FALSE(config().SetUpAlias({1}, -1, {}).ok());
   EXPECT_TRUE(config().SetUpAlias({1}, 1, {}).ok());
+}
+
+TEST_F(HloInputOutputAliasConfigTest, TwoOutputsOfOneParameterDoNotVerify) {
+  ASSERT_TRUE(config().SetUpAlias({0}, 0, {}).ok());
+  EXPECT_TRUE(config().Verify(*module_, SizeOf).ok());
+  ASSERT_TRUE(config().SetUpAlias({1}, 0, {}).ok());
+  EXPECT_FALSE(config().Verify(*module_, SizeOf).ok());
 }
 
 TEST_F(HloInputOutputAliasConfigTest, VerifyFindsWhatTheModuleLacks) {

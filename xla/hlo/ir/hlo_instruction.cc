@@ -46,8 +46,11 @@ const HloInstruction::Rare& HloInstruction::EmptyRare() {
 void HloInstruction::DetachFromOperandsAndUsers() {
   if (cleaned_up_) return;
   cleaned_up_ = true;
-  DetachFromOperands();
-  for (HloInstruction*& operand : operands_) operand = nullptr;
+  // The places of the operands stay, so that there is something to print.
+  for (HloInstruction*& operand : operands_) {
+    if (operand != nullptr) operand->users_.MaybeRemoveUser(this);
+    operand = nullptr;
+  }
   for (HloInstruction* user : users_.vec()) {
     for (HloInstruction*& operand : user->operands_) {
       if (operand == this) operand = nullptr;
@@ -189,12 +192,10 @@ void HloInstruction::DetachFromOperands() {
   for (HloInstruction* operand : operands_) {
     if (operand != nullptr) operand->users_.MaybeRemoveUser(this);
   }
-}
-
-void HloInstruction::RemoveAllOperands() {
-  DetachFromOperands();
   operands_.clear();
 }
+
+void HloInstruction::RemoveAllOperands() { DetachFromOperands(); }
 
 void HloInstruction::RemoveOperandsAtAscendingIndices(
     absl::Span<const int> ascending_indices) {

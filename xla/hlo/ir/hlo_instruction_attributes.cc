@@ -102,13 +102,19 @@ std::vector<HloStackFrame> HloInstruction::GetStackTraceFromMetadata() const {
 }
 
 std::string HloInstruction::GetStackTraceStringFromMetadata(int indent) const {
+  const std::string spaces(indent, ' ');
   std::string text;
   for (const HloStackFrame& frame : GetStackTraceFromMetadata()) {
-    absl::StrAppend(&text, std::string(indent, ' '), frame.file_name, ":",
-                    frame.line, ":", frame.column, "[", frame.function_name,
-                    "]\n");
+    absl::StrAppend(&text, spaces, frame.file_name, ":", frame.line);
+    if (frame.column != 0) absl::StrAppend(&text, ":", frame.column);
+    absl::StrAppend(&text, " [", frame.function_name, "]\n");
   }
-  return text;
+  if (!text.empty()) return text;
+  if (!metadata().source_file().empty()) {
+    return absl::StrCat(spaces, metadata().source_file(), ":",
+                        metadata().source_line(), "\n");
+  }
+  return absl::StrCat(spaces, "<no source information>\n");
 }
 
 // --- Sharding

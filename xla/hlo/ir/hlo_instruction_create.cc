@@ -431,6 +431,8 @@ HloPtr HloInstruction::CreateUnary(
   if (result_accuracy.has_value()) {
     CHECK(IsUnaryOpWithResultAccuracy(opcode))
         << opcode << " has no result accuracy";
+    CHECK(IsValidResultAccuracy(*result_accuracy))
+        << "invalid accuracy: " << result_accuracy->ShortDebugString();
     instruction->set_result_accuracy(*std::move(result_accuracy));
   }
   return instruction;

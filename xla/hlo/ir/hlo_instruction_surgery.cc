@@ -191,6 +191,20 @@ absl::Status HloInstruction::Defuse() {
   return module->RemoveEmbeddedComputation(fused);
 }
 
+namespace {
+
+// Whether the caller of a fusion has the value too, or can make it at no cost.
+bool IsOutsideAsWell(const HloInstruction& inner) {
+  const auto given = [](const HloInstruction& instruction) {
+    return instruction.opcode() == HloOpcode::kParameter ||
+           instruction.opcode() == HloOpcode::kConstant;
+  };
+  return given(inner) || (inner.opcode() == HloOpcode::kBroadcast &&
+                          inner.operand(0)->opcode() == HloOpcode::kConstant);
+}
+
+}  // namespace
+
 absl::StatusOr<HloInstruction*> HloInstruction::UnfuseInstruction(
     HloInstruction* instruction) {
   TF_RET_CHECK(opcode_ == HloOpcode::kFusion) << name_ << " is no fusion";
@@ -198,6 +212,11 @@ absl::StatusOr<HloInstruction*> HloInstruction::UnfuseInstruction(
   TF_RET_CHECK(instruction->parent() == fused)
       << instruction->name() << " is not in " << name_;
   TF_RET_CHECK(instruction->opcode() != HloOpcode::kParameter);
+  for (const HloInstruction* operand : instruction->operands()) {
+    TF_RET_CHECK(IsOutsideAsWell(*operand))
+        << operand->name() << ", an operand of " << instruction->name()
+        << ", is computed in " << name_;
+  }
 
   absl::flat_hash_map<const HloInstruction*, HloInstruction*> outside;
   for (HloInstruction* inner :

@@ -248,6 +248,49 @@ TEST_F(HloInstructionTest, CycleThroughControlEdgeIsAnError) {
   ASSERT_TRUE(b->DropAllControlDeps().ok());
 }
 
+TEST_F(HloInstructionTest, DetachedFromOperandsHasNone) {
+  HloComputation::Builder builder("e");
+  auto* x =
+      builder.AddInstruction(HloInstruction::CreateParameter(0, scalar_, "x"));
+  auto* sum = builder.AddInstruction(Binary(HloOpcode::kAdd, x, x));
+  builder.AddInstruction(Unary(HloOpcode::kNegate, x));
+  HloComputation* computation = Add(builder);
+  EXPECT_EQ(x->user_count(), 2);
+  sum->DetachFromOperands();
+  EXPECT_EQ(sum->operand_count(), 0);
+  EXPECT_EQ(x->user_count(), 1);
+  EXPECT_TRUE(computation->RemoveInstruction(sum).ok());
+}
+
+TEST_F(HloInstructionTest, StackTraceFallsBackToTheSourceLine) {
+  HloComputation::Builder builder("e");
+  auto* x =
+      builder.AddInstruction(HloInstruction::CreateParameter(0, scalar_, "x"));
+  EXPECT_EQ(x->GetStackTraceStringFromMetadata(2),
+            "  <no source information>\n");
+  OpMetadata metadata;
+  metadata.set_source_file("f.py");
+  metadata.set_source_line(3);
+  x->set_metadata(metadata);
+  EXPECT_EQ(x->GetStackTraceStringFromMetadata(4), "    f.py:3\n");
+  Add(builder);
+  FunctionVisitor visitor(
+      [](HloInstruction*) { return absl::InternalError("no"); });
+  EXPECT_EQ(x->Accept(&visitor).message(),
+            "no\nPython Code Location:\n    f.py:3\n");
+}
+
+TEST_F(HloInstructionTest, NegativeTolerancesDie) {
+  HloComputation::Builder builder("e");
+  auto* x =
+      builder.AddInstruction(HloInstruction::CreateParameter(0, scalar_, "x"));
+  ResultAccuracy accuracy;
+  accuracy.mutable_tolerance()->set_rtol(-1);
+  EXPECT_DEATH(
+      HloInstruction::CreateUnary(scalar_, HloOpcode::kExp, x, accuracy),
+      "invalid accuracy");
+}
+
 TEST_F(HloInstructionTest, DeepChainNeedsNoStack) {
   HloComputation::Builder builder("c");
   HloInstruction* last = builder.AddInstruction(Param(0));

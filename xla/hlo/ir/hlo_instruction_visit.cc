@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "xla/hlo/ir/dfs_hlo_visitor.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -79,6 +81,22 @@ bool PushDependencies(HloInstruction* inst,
   return true;
 }
 
+// Says where in the program an instruction that failed comes from, if it knows.
+absl::Status WithSource(absl::Status status, const HloInstruction& inst) {
+  if (status.ok() || (!StackFrameId{inst.metadata().stack_frame_id()}.valid() &&
+                      inst.metadata().source_file().empty())) {
+    return status;
+  }
+  absl::Status result(
+      status.code(),
+      absl::StrCat(status.message(), "\nPython Code Location:\n",
+                   inst.GetStackTraceStringFromMetadata(/*indent=*/4)));
+  status.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) {
+    result.SetPayload(url, payload);
+  });
+  return result;
+}
+
 template <typename HloInstructionPtr>
 absl::Status Walk(HloInstruction* root,
                   DfsHloVisitorBase<HloInstructionPtr>* visitor,
@@ -97,7 +115,7 @@ absl::Status Walk(HloInstruction* root,
       // All it depends on is done.
       stack.pop_back();
       TF_RETURN_IF_ERROR(visitor->Preprocess(inst));
-      TF_RETURN_IF_ERROR(inst->Visit(visitor));
+      TF_RETURN_IF_ERROR(WithSource(inst->Visit(visitor), *inst));
       visitor->SetVisited(*inst);
       TF_RETURN_IF_ERROR(visitor->Postprocess(inst));
       continue;

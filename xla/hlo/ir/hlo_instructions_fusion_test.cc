@@ -217,11 +217,15 @@ TEST_F(FusionTest, DefuseGivesTheInstructionsBack) {
   ExpectConsistent(module_);
 }
 
-TEST_F(FusionTest, UnfuseTakesTheConeAlong) {
+TEST_F(FusionTest, UnfuseGoesFromTheParametersOn) {
   Build();
   HloFusionInstruction* fusion = Fuse(mul_);
   HloInstruction* fused_exp = fusion->FuseInstruction(exp_);
-  fusion->FuseInstruction(neg_);
+  HloInstruction* fused_neg = fusion->FuseInstruction(neg_);
+  const int64_t count = fusion->fused_instruction_count();
+  EXPECT_FALSE(fusion->UnfuseInstruction(fused_exp).ok());
+  EXPECT_EQ(fusion->fused_instruction_count(), count);
+  ASSERT_TRUE(fusion->UnfuseInstruction(fused_neg).ok());
   auto unfused = fusion->UnfuseInstruction(fused_exp);
   ASSERT_TRUE(unfused.ok()) << unfused.status();
   EXPECT_EQ((*unfused)->parent(), entry_);

@@ -59,6 +59,12 @@ TEST(OriginalValueTest, ProtoReadsBack) {
   EXPECT_NE(*call, value);
 }
 
+TEST(OriginalValueTest, ProtosWithNegativeIndicesAreRefused) {
+  OriginalValueProto proto;
+  proto.add_elements()->add_shape_index(-1);
+  EXPECT_EQ(OriginalValue::FromProto(proto), nullptr);
+}
+
 TEST(OriginalValueTest, EmptyAndCompatible) {
   OriginalValue value(Nested());
   EXPECT_TRUE(value.IsEmpty());

@@ -163,8 +163,13 @@ absl::Status ReadCommonFields(
     instruction->set_statistics_viz(proto.statistics_viz());
   }
   if (proto.has_original_value()) {
-    instruction->set_original_value(
-        OriginalValue::FromProto(proto.original_value()));
+    std::shared_ptr<OriginalValue> original =
+        OriginalValue::FromProto(proto.original_value());
+    if (original == nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "instruction '", proto.name(), "': a bad index in original_value"));
+    }
+    instruction->set_original_value(std::move(original));
   }
   if (proto.is_composite()) instruction->set_is_composite(true);
   for (const HloInstructionProto::UnknownAttribute& attribute :

@@ -69,16 +69,18 @@ std::vector<std::shared_ptr<BackendConfigWrapper>> ReadPayloads(
   return payloads;
 }
 
-// Parameter shapes and result of the entry against those of a layout.
+// Parameter shapes and result of the entry against those of a layout, which may
+// leave all parameters out.
 absl::Status CheckEntryLayout(const HloModuleProto& proto,
                               const HloComputation& entry,
                               const ComputationLayout& layout) {
-  if (layout.parameter_count() != entry.num_parameters()) {
+  const bool lists_parameters = layout.parameter_count() > 0;
+  if (lists_parameters && layout.parameter_count() != entry.num_parameters()) {
     return ModuleError(proto, "the entry computation has ",
                        entry.num_parameters(), " parameters, its layout ",
                        layout.parameter_count());
   }
-  for (int64_t i = 0; i < entry.num_parameters(); ++i) {
+  for (int64_t i = 0; lists_parameters && i < entry.num_parameters(); ++i) {
     const Shape& shape = entry.parameter_instruction(i)->shape();
     if (!ShapeUtil::Compatible(layout.parameter_shape(i), shape)) {
       return ModuleError(proto, "parameter ", i,
@@ -94,6 +96,16 @@ absl::Status CheckEntryLayout(const HloModuleProto& proto,
                        ShapeUtil::HumanString(layout.result_shape()));
   }
   return absl::OkStatus();
+}
+
+// Lists the parameters of the entry in a layout that has none of them.
+void AddMissingParameters(const HloComputation& entry,
+                          HloModuleConfig* config) {
+  const ComputationLayout& layout = config->entry_computation_layout();
+  if (layout.parameter_count() == entry.num_parameters()) return;
+  ProgramShape shape = entry.ComputeProgramShape();
+  *shape.mutable_result() = layout.result_shape();
+  config->SetComputationLayoutIfExists(shape);
 }
 
 absl::Status ReadSchedule(const HloModuleProto& proto,
@@ -217,6 +229,9 @@ absl::StatusOr<std::unique_ptr<HloModule>> HloModule::CreateFromProto(
   const bool keep_ids = HasUsableComputationIds(proto);
   auto module = std::make_unique<HloModule>(proto.name(), module_config,
                                             std::move(comp_envs));
+  if (!proto.device_type().empty()) {
+    module->mutable_config().set_device_type(proto.device_type());
+  }
   ComputationMap computations;
   IdRemap id_remap;
   absl::flat_hash_set<absl::string_view> names;
@@ -236,6 +251,7 @@ absl::StatusOr<std::unique_ptr<HloModule>> HloModule::CreateFromProto(
     if (is_entry && module_config.has_entry_computation_layout()) {
       TF_RETURN_IF_ERROR(CheckEntryLayout(
           proto, *computation, module_config.entry_computation_layout()));
+      AddMissingParameters(*computation, &module->mutable_config());
     }
     if (keep_ids) computation->SetUniqueId(id);
     HloComputation* added =

@@ -55,6 +55,9 @@ std::shared_ptr<OriginalValue> OriginalValue::FromProto(
   std::vector<Leaf> leaves;
   leaves.reserve(proto.elements_size());
   for (const OriginalValueElementProto& element : proto.elements()) {
+    for (int64_t i : element.shape_index()) {
+      if (i < 0) return nullptr;
+    }
     std::optional<OriginalArray> array;
     if (element.has_original_array()) {
       array = OriginalArray::FromProto(element.original_array());

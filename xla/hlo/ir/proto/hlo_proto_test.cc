@@ -199,6 +199,23 @@ TEST(HloProtoTest, ConfigsComeBack) {
   EXPECT_EQ((*again)->allow_spmd_sharding_propagation_to_output().size(), 1);
 }
 
+TEST(HloProtoTest, ProgramShapeMayLeaveParametersOut) {
+  HloModuleProto proto = MakeSmallModule()->ToProto();
+  proto.mutable_host_program_shape()->clear_parameters();
+  proto.mutable_host_program_shape()->clear_parameter_names();
+  proto.set_device_type("theirs");
+  absl::StatusOr<HloModuleConfig> config =
+      HloModule::CreateModuleConfigFromProto(proto, DebugOptions());
+  ASSERT_TRUE(config.ok()) << config.status();
+  config->set_device_type("ours");
+  absl::StatusOr<std::unique_ptr<HloModule>> module =
+      HloModule::CreateFromProto(proto, *config);
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_EQ((*module)->config().device_type(), "theirs");
+  EXPECT_EQ((*module)->entry_computation_layout().parameter_count(),
+            (*module)->entry_computation()->num_parameters());
+}
+
 // --- Malformed protos
 // -----------------------------------------------------------
 

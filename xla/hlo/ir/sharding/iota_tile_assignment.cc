@@ -132,6 +132,18 @@ absl::Status IotaTileAssignment::Validate(
 }
 
 IotaTileAssignment IotaTileAssignment::Create(absl::Span<const int64_t> dims) {
+  const bool is_empty =
+      !dims.empty() && std::all_of(dims.begin(), dims.end(),
+                                   [](int64_t dim) { return dim == 0; });
+  if (is_empty) {
+    // No groups of no devices: nothing that text or protos could hold.
+    IotaTileAssignment result;
+    result.ndims_ = static_cast<int>(dims.size());
+    result.sizes_.assign(dims.begin(), dims.end());
+    result.sizes_.push_back(0);
+    result.perm_.push_back(0);
+    return result;
+  }
   return Create(dims, {ProductOf(dims)}, {0});
 }
 

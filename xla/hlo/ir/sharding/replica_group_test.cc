@@ -48,6 +48,8 @@ TEST(ReplicaGroupTest, ListOfLists) {
 
 TEST(ReplicaGroupTest, Iota) {
   EXPECT_EQ(IotaReplicaGroupList(2, 4).ToString(), "[2,4]<=[8]");
+  EXPECT_EQ(IotaReplicaGroupList(0, 0).ToString(), "[0,0]<=[0]");
+  EXPECT_TRUE(IotaReplicaGroupList(0, 0).flattened_replica_groups().empty());
   const IotaReplicaGroupList list(4, 2, {2, 4}, {1, 0});
   EXPECT_EQ(list.ToString(), "[4,2]<=[2,4]T(1,0)");
   EXPECT_EQ(list.flattened_replica_groups(),

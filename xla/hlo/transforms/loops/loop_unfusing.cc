@@ -97,13 +97,30 @@ class Unfuser {
     return only_slices && !users.empty() ? users.front() : nullptr;
   }
 
+  // The instruction, after everything that its operands are computed from.
+  static absl::Status UnfuseWithOperands(HloInstruction* fusion,
+                                         HloInstruction* instruction) {
+    for (HloInstruction* inner :
+         instruction->parent()->MakeInstructionPostOrderFrom(*instruction)) {
+      // Constants, and broadcasts of them, are copied with their users.
+      if (inner->opcode() == HloOpcode::kParameter ||
+          inner->opcode() == HloOpcode::kConstant ||
+          (inner->opcode() == HloOpcode::kBroadcast &&
+           inner->operand(0)->opcode() == HloOpcode::kConstant)) {
+        continue;
+      }
+      TF_RETURN_IF_ERROR(fusion->UnfuseInstruction(inner).status());
+    }
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<bool> UnfuseReads(HloInstruction* fusion) {
     bool changed = false;
     for (int64_t i = 0; i < fusion->operand_count(); ++i) {
       std::optional<int64_t> element = ElementOf(fusion->operand(i));
       if (!element.has_value() || !loop_.IsInvariant(*element)) continue;
       while (HloInstruction* slice = FindSlice(fusion->fused_parameter(i))) {
-        TF_RETURN_IF_ERROR(fusion->UnfuseInstruction(slice).status());
+        TF_RETURN_IF_ERROR(UnfuseWithOperands(fusion, slice));
         changed = true;
       }
     }
