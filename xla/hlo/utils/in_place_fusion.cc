@@ -276,12 +276,23 @@ FusionDecision ShouldFuseInPlaceOp(
                          " in place and reads it as operand ", i, " too"));
       }
     }
-    if (buffer == producer) {
-      RETURN_IF_NOT_FUSIBLE(MayGiveBuffer(producer, consumer, number));
+    if (buffer == producer || !producer->IsUserOf(buffer)) continue;
+    RETURN_IF_NOT_FUSIBLE(MayReadBuffer(producer, consumer, number, options));
+  }
+  return FusionDecision::Allow();
+}
+
+FusionDecision MayFuseUpdates(const HloInstruction* producer,
+                              const HloInstruction* consumer,
+                              const AliasInfo* alias_info) {
+  for (const auto& [operand, output] :
+       alias_info->GetInPlaceInputOutputPairs(consumer)) {
+    const int64_t number = operand.operand_number;
+    if (number >= consumer->operand_count() ||
+        consumer->operand(number) != producer) {
       continue;
     }
-    if (!producer->IsUserOf(buffer)) continue;
-    RETURN_IF_NOT_FUSIBLE(MayReadBuffer(producer, consumer, number, options));
+    RETURN_IF_NOT_FUSIBLE(MayGiveBuffer(producer, consumer, number));
   }
   return FusionDecision::Allow();
 }

@@ -29,14 +29,25 @@ struct InPlaceFusionOptions {
 // the producer, or what stands in it, reads the buffer otherwise than element
 // by element. Exception: one slice or dynamic-slice that reads just what the
 // consumer's only dynamic-update-slice into the buffer writes, at the same
-// indices. Producers that do not read the buffer are allowed, and those that
-// are the buffer, unless they are an update in place of other elements.
-// O(operands + instructions in the producer).
+// indices. Producers that do not read the buffer, or are the buffer, are
+// allowed. O(operands + instructions in the producer).
 FusionDecision ShouldFuseInPlaceOp(const HloInstruction* producer,
                                    const HloInstruction* consumer,
                                    const AliasInfo* alias_info,
                                    std::optional<const InPlaceFusionOptions>
                                        in_place_fusion_options = std::nullopt);
+
+// Whether an update in place that gives the buffer which the consumer updates
+// may be fused: only where both update the same elements.
+//
+//   u = dynamic-update-slice(buffer, x, i)    not: one kernel of both writes
+//   v = dynamic-update-slice(u, y, j)             the whole buffer anew
+//
+// That may still pay off for many updates of a small buffer, which is for a
+// cost model to say.
+FusionDecision MayFuseUpdates(const HloInstruction* producer,
+                              const HloInstruction* consumer,
+                              const AliasInfo* alias_info);
 
 }  // namespace xla
 

@@ -124,6 +124,7 @@ FusionDecision InstructionFusion::ShouldFuseInPlaceOp(
     const HloInstruction* producer, const HloInstruction* consumer,
     const AliasInfo* alias_info,
     std::optional<const InPlaceFusionOptions> in_place_fusion_options) {
+  RETURN_IF_NOT_FUSIBLE(MayFuseUpdates(producer, consumer, alias_info));
   return ::xla::ShouldFuseInPlaceOp(producer, consumer, alias_info,
                                     in_place_fusion_options);
 }
