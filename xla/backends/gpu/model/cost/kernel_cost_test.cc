@@ -12,7 +12,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "xla/backends/gpu/model/cost/coalescing_analysis.h"
-#include "xla/backends/gpu/model/cost/gpu_hlo_cost_analysis.h"
 #include "xla/backends/gpu/model/cost/instruction_flops.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/parser/hlo_parser.h"
@@ -237,23 +236,6 @@ ENTRY e {
   const KernelCostWithOperands kept = costs.Fused(
       *Find(*module, "a"), *Find(*module, "t"), /*keep_output=*/true);
   EXPECT_EQ(kept.cost.operands[1].utilization(), 1);
-}
-
-TEST(KernelCostTest, CodeGrowsWithTheNumberOfPlaces) {
-  auto module = Fusion(
-      "e = f32[64,128] exponential(p0)\n"
-      "s = f32[64,128] sine(e)\n"
-      "r = f32[64,128] reverse(s), dimensions={0}\n"
-      "q = f32[64,128] reverse(s), dimensions={1}\n"
-      "ROOT d = f32[64,128] divide(r, q)");
-  GpuHloCostAnalysis analysis;
-  const HloInstruction& fusion = *Find(*module, "fusion");
-  EXPECT_EQ(analysis.IrSize(fusion), 7);
-  EXPECT_EQ(analysis.OperandUtilization(fusion, 0), 2);
-  ASSERT_TRUE(module->entry_computation()->Accept(&analysis).ok());
-  EXPECT_EQ(analysis.operand_utilization(fusion, 0), 2);
-  EXPECT_EQ(analysis.operand_bytes_accessed(fusion, 0), 64 * 128 * 4);
-  EXPECT_EQ(analysis.flop_count(fusion), 64 * 128 * (2 * 50 + 9));
 }
 
 TEST(CoalescingTest, MinorDimensions) {
