@@ -49,6 +49,7 @@
 #include "xla/hlo/transforms/simplifiers/call_inliner.h"
 #include "xla/hlo/transforms/simplifiers/canonicalizer.h"
 #include "xla/hlo/transforms/simplifiers/flatten_call_graph.h"
+#include "xla/hlo/transforms/simplifiers/hlo_constant_folding.h"
 #include "xla/hlo/transforms/simplifiers/hlo_constant_splitter.h"
 #include "xla/hlo/transforms/simplifiers/hlo_cse.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"

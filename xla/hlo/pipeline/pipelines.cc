@@ -63,8 +63,8 @@ constexpr absl::string_view kGpu[] = {
     "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce),"
     "collective-permute-motion)",
     "fix(while-loop-constant-sinking,simplify-while-loops,"
-    "simplify-conditional,hlo-module-dce,canonicalizer,tuple-simplifier,"
-    "hlo-cse,hlo-dce)",
+    "simplify-conditional,hlo-module-dce,constant-folding,canonicalizer,"
+    "tuple-simplifier,hlo-cse,hlo-dce)",
     "while-loop-invariant-code-motion",
     "if-partitions(all-gather-combiner,all-reduce-combiner,"
     "reduce-scatter-combiner)",
@@ -173,6 +173,12 @@ constexpr OrderingConstraint kConstraints[] = {
      "dimensions are neighbors in memory"},
     {"reduction-dimension-grouper", "triton-softmax-rewriter",
      "rows are one dimension"},
+    {"while-loop-constant-sinking", "constant-folding",
+     "what a loop's body computes from constants is one once they are inside"},
+    {"constant-folding", "while-loop-invariant-code-motion",
+     "what is a constant needs no place in the state"},
+    {"constant-folding", "priority-fusion",
+     "in a kernel nothing is computed before the kernel runs"},
     {"spmd-partitioning", "dot-strength-reduction",
      "partitions of dots sum up over devices"},
     {"dot-strength-reduction", "transpose-layouts",

@@ -1,0 +1,98 @@
+#ifndef XLA_HLO_TRANSFORMS_SIMPLIFIERS_HLO_CONSTANT_FOLDING_H_
+#define XLA_HLO_TRANSFORMS_SIMPLIFIERS_HLO_CONSTANT_FOLDING_H_
+
+#include <cstdint>
+#include <functional>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/pass/hlo_pass_interface.h"
+#include "xla/shape.h"
+
+namespace xla {
+
+struct HloConstantFoldingOptions {
+  // Also what gives more bytes than it reads: broadcasts, iotas, padding.
+  bool aggressive = false;
+  // Also arithmetic of floats and complex numbers.
+  bool fold_float_arithmetic = true;
+  // Copies to another layout stay.
+  bool is_layout_sensitive = false;
+  // Bytes of a result.
+  int64_t max_bytes = 1 << 20;
+  // Operations on elements of one instruction.
+  int64_t max_operations = 1 << 20;
+
+  template <typename Visitor>
+  void VisitFields(Visitor&& visit) {
+    visit("aggressive", aggressive,
+          "also what gives more bytes than it reads, as broadcasts");
+    visit("fold-float-arithmetic", fold_float_arithmetic,
+          "also arithmetic of floats and complex numbers");
+    visit("is-layout-sensitive", is_layout_sensitive,
+          "copies to another layout stay");
+    visit("max-bytes", max_bytes, "bytes of a result, at most");
+    visit("max-operations", max_operations,
+          "operations on elements of one instruction, at most");
+  }
+};
+
+// Computes at once what depends on nothing but constants.
+//
+//   before: a = s32[3] constant({1, 2, 3}), b = s32[3] constant({4, 5, 6})
+//           c = s32[3] add(a, b)
+//   after:  c = s32[3] constant({5, 7, 9})
+//
+// What is uniform is computed once, and stays uniform:
+//
+//   before: x = f32[8] broadcast(2), y = f32[8] broadcast(3)
+//           z = f32[8] multiply(x, y)
+//   after:  z = f32[8] broadcast(6)
+//
+// The evaluator computes; what it refuses stays. Legal because a value without
+// parameters is the same at each run; floats are rounded as the evaluator
+// rounds them, which a device may do otherwise in the last place.
+//
+// Leaves alone: random numbers, side effects, control dependencies and flow,
+// calls, fusions and their bodies, custom calls, asynchronous and communicating
+// instructions, tuples, dynamic shapes, optimization barriers and what is
+// behind them, constants whose elements the text elides, and results that have
+// more bytes than operands, are larger than a limit or take more operations.
+// O(instructions and what is computed).
+class HloConstantFolding : public HloModulePass {
+ public:
+  enum class Level {
+    // Results no larger than operands.
+    kDefault,
+    kAggressive,
+  };
+  struct Options {
+    Level level = Level::kDefault;
+    bool fold_float_arithmetic = true;
+    bool is_layout_sensitive = false;
+    // Whether a result of this shape may be a constant; anything if empty.
+    std::function<bool(const Shape&)> can_fold_shape;
+  };
+
+  explicit HloConstantFolding(Level level = Level::kDefault);
+  explicit HloConstantFolding(const Options& options);
+  explicit HloConstantFolding(const HloConstantFoldingOptions& options)
+      : options_(options) {}
+
+  absl::string_view name() const override { return "constant-folding"; }
+
+ protected:
+  absl::StatusOr<bool> RunImpl(
+      HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads) override;
+
+ private:
+  HloConstantFoldingOptions options_;
+  std::function<bool(const Shape&)> can_fold_shape_;
+};
+
+}  // namespace xla
+
+#endif  // XLA_HLO_TRANSFORMS_SIMPLIFIERS_HLO_CONSTANT_FOLDING_H_
