@@ -5,9 +5,13 @@
 #include <optional>
 #include <string>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "xla/hlo/ir/hlo_instruction.h"
 
 namespace xla {
+
+class HloDataflowAnalysis;
 
 // An integer of a width in bits, signed or not.
 class ConstantValue {
@@ -99,6 +103,26 @@ class Range {
   bool is_linear_ = false;
   bool empty_ = false;
 };
+
+// The range of an integer scalar (or pred), from the ranges of what it is
+// computed from; empty if unknown.
+//
+//   i = 0 … 8, step 2                            known
+//   add(multiply(i, 3), constant(1))             min: 1, max: 25, step: 6
+//   select(compare(i, constant(9)), LT, a, b)    that of a
+//
+// Follows arithmetic, minimum, maximum, clamp, comparisons, select, converts,
+// shifts, and and or, copies and reshapes, elements of tuples, the induction
+// variable of a loop in its body, and, given a dataflow analysis, values out of
+// called computations. What may wrap around is unknown; an unknown maximum is
+// taken not to. A range stays linear where the other operand is one value.
+//
+// `known_ranges` goes before all that, and grows by what is found out.
+// O(instructions that are reached), without recursion.
+Range RecursivelyIdentifyRange(
+    const HloInstruction* instr,
+    absl::flat_hash_map<const HloInstruction*, Range>& known_ranges,
+    const HloDataflowAnalysis* dataflow_analysis = nullptr);
 
 }  // namespace xla
 
