@@ -38,12 +38,14 @@ struct InputOptions {
 //   first operand of a sort                all different, if the type
 //                                          has enough values
 //   operand of log, rsqrt, sqrt, divisor,  in [1/8, 1]
-//   variance
+//   variance, exponent of a rate of decay
 //   operand of cholesky                    symmetric positive definite
 //   matrix of triangular-solve             dominant diagonal
 //
 // Uses are followed through tuples, reshapes, copies, slices, integer converts,
-// and into called computations. Other floats are in [-1, 1], integers in
+// and into called computations; uses that ask for positive values also through
+// sums and products with what is never negative, as in the second moments of
+// an optimizer, 0.9 * v + 0.1 * g * g. Other floats are in [-1, 1], integers in
 // [-8, 8] or [0, 8], predicates either. Elements of dynamic shapes fill their
 // bounds. InvalidArgument for parameters without a size (unbounded, opaque).
 // Linear in the module times the number of parameters in the worst case.

@@ -1,5 +1,6 @@
 #include "xla/hlo/evaluator/run/input_generator.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -21,6 +22,7 @@ namespace xla {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::vector<Literal> Inputs(absl::string_view text, InputOptions options = {}) {
   auto module = ParseAndReturnUnverifiedModule(text);
@@ -153,6 +155,41 @@ TEST(InputGeneratorTest, DomainsOfFunctions) {
   EXPECT_EQ(sum, 7);
 }
 
+// A root of what an optimizer keeps is of positive numbers; a difference and a
+// sum with anything may have either sign, and ask for nothing.
+TEST(InputGeneratorTest, PositiveThroughArithmetic) {
+  const std::vector<Literal> inputs = Inputs(R"(HloModule m
+  ENTRY e {
+    v = f32[50] parameter(0)
+    g = f32[50] parameter(1)
+    count = f32[] parameter(2)
+    w = f32[50] parameter(3)
+    one = f32[] constant(1)
+    rate = f32[] constant(0.9)
+    rates = f32[50] broadcast(rate), dimensions={}
+    kept = f32[50] multiply(v, rates)
+    scaled = f32[50] multiply(g, rates)
+    square = f32[50] multiply(scaled, g)
+    moment = f32[50] add(kept, square)
+    root = f32[50] sqrt(moment)
+    next = f32[] add(count, one)
+    decay = f32[] power(rate, next)
+    rest = f32[] subtract(one, decay)
+    scale = f32[] sqrt(rest)
+    scales = f32[50] broadcast(scale), dimensions={}
+    any = f32[50] add(w, g)
+    abs = f32[50] abs(any)
+    other = f32[50] sqrt(abs)
+    sum = f32[50] add(root, other)
+    ROOT r = f32[50] multiply(sum, scales) })");
+  for (float x : Elements<float>(inputs[0])) EXPECT_GE(x, 0.125f);
+  EXPECT_GE(inputs[2].Get<float>({}), 0.125f);
+  for (int i : {1, 3}) {
+    const std::vector<float> elements = Elements<float>(inputs[i]);
+    EXPECT_LT(*std::min_element(elements.begin(), elements.end()), 0);
+  }
+}
+
 TEST(InputGeneratorTest, Poison) {
   Literal padded = LiteralUtil::CreateR2<float>({{1, 2, 3}, {4, 5, 6}});
   ASSERT_TRUE(PoisonPadding(padded, {1, 2}, 0).ok());
@@ -224,6 +261,25 @@ TEST(LiteralDifferenceTest, TypesAndTuples) {
                        LiteralUtil::CreateR0<bfloat16>(bfloat16(1.0078125f))));
   EXPECT_TRUE(by_type(LiteralUtil::CreateR0<float>(1.0f),
                       LiteralUtil::CreateR0<float>(1.0078125f)));
+}
+
+TEST(LiteralDifferenceTest, SaysHowManyAreNan) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Literal a = LiteralUtil::CreateR1<float>({nan, 2, nan});
+  const Literal b = LiteralUtil::CreateR1<float>({nan, 3, nan});
+  Tolerance one;
+  one.abs = 1;
+  for (const Literal* other : {&a, &b}) {
+    LiteralErrors errors;
+    ASSERT_TRUE(FindDifference(a, *other, one, &errors).ok());
+    EXPECT_THAT(errors.ToString(),
+                HasSubstr("; 2 of 3 elements are NaN in both"));
+  }
+  LiteralErrors none;
+  ASSERT_TRUE(FindDifference(LiteralUtil::CreateR1<float>({1}),
+                             LiteralUtil::CreateR1<float>({1}), one, &none)
+                  .ok());
+  EXPECT_THAT(none.ToString(), Not(HasSubstr("NaN")));
 }
 
 TEST(LiteralDifferenceTest, BadTolerances) {

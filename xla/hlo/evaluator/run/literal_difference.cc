@@ -29,6 +29,7 @@ using ToleranceFor = std::function<Tolerance(PrimitiveType, double)>;
 // How far apart two elements are, and whether that passes.
 struct Verdict {
   bool passes = true;
+  bool both_nan = false;
   double abs_error = 0;
   double rel_error = 0;  // of the larger one
   std::optional<int64_t> ulps;
@@ -37,7 +38,8 @@ struct Verdict {
 Verdict JudgeDoubles(double expected, double actual, const Tolerance& bound) {
   Verdict verdict;
   if (std::isnan(expected) || std::isnan(actual)) {
-    verdict.passes = std::isnan(expected) && std::isnan(actual);
+    verdict.both_nan = std::isnan(expected) && std::isnan(actual);
+    verdict.passes = verdict.both_nan;
     return verdict;
   }
   if (expected == actual) return verdict;
@@ -67,18 +69,20 @@ class ArrayComparison {
     for (int64_t size : dimensions) {
       if (size == 0) return;
     }
+    const Extent extent = Scan();
+    tolerance_ = tolerance_for_(type_, extent.largest);
+    if (!errors.tolerance.has_value()) errors.tolerance = tolerance_;
     if (SameBytes()) {
-      if (!errors.tolerance.has_value()) {
-        errors.tolerance = tolerance_for_(type_, Largest());
-      }
+      errors.elements += expected_.element_count();
+      errors.nans += extent.nans;
       elements += expected_.element_count();
       return;
     }
-    tolerance_ = tolerance_for_(type_, Largest());
-    if (!errors.tolerance.has_value()) errors.tolerance = tolerance_;
     while (true) {
       ++elements;
+      ++errors.elements;
       const Verdict verdict = Judge(index);
+      if (verdict.both_nan) ++errors.nans;
       if (verdict.abs_error > errors.max_abs) errors.tolerance = tolerance_;
       errors.max_abs = std::max(errors.max_abs, verdict.abs_error);
       errors.max_rel = std::max(errors.max_rel, verdict.rel_error);
@@ -109,9 +113,18 @@ class ArrayComparison {
                        expected_.size_bytes()) == 0;
   }
 
-  // The magnitude of the largest finite element; 0 for integers.
-  double Largest() const {
+  // The magnitude of the largest finite element, and how many are NaN; 0 for
+  // integers.
+  struct Extent {
     double largest = 0;
+    int64_t nans = 0;
+  };
+  Extent Scan() const {
+    Extent extent;
+    if (!primitive_util::IsFloatingPointType(type_) &&
+        !primitive_util::IsComplexType(type_)) {
+      return extent;
+    }
     for (int64_t i = 0; i < expected_.element_count(); ++i) {
       const double value = primitive_util::ArrayTypeSwitch<double>(
           [&](auto type) {
@@ -127,9 +140,13 @@ class ArrayComparison {
             }
           },
           type_);
-      if (std::isfinite(value)) largest = std::max(largest, value);
+      if (std::isfinite(value)) {
+        extent.largest = std::max(extent.largest, value);
+      } else if (std::isnan(value)) {
+        ++extent.nans;
+      }
     }
-    return largest;
+    return extent;
   }
 
   Verdict Judge(absl::Span<const int64_t> index) const {
@@ -141,8 +158,12 @@ class ArrayComparison {
       bound.abs += bound.rel * std::abs(e);
       const Verdict re = JudgeDoubles(e.real(), a.real(), bound);
       const Verdict im = JudgeDoubles(e.imag(), a.imag(), bound);
-      return {re.passes && im.passes, std::max(re.abs_error, im.abs_error),
-              std::max(re.rel_error, im.rel_error), std::nullopt};
+      Verdict both;
+      both.passes = re.passes && im.passes;
+      both.both_nan = both.passes && (re.both_nan || im.both_nan);
+      both.abs_error = std::max(re.abs_error, im.abs_error);
+      both.rel_error = std::max(re.rel_error, im.rel_error);
+      return both;
     }
     if (primitive_util::IsFloatingPointType(type_)) {
       const double e = *expected_.GetAsDouble(index);
@@ -305,10 +326,15 @@ std::string LiteralErrors::ToString() const {
   std::string text = absl::StrCat("largest error ", max_abs, " absolute, ",
                                   max_rel, " relative; tolerance ");
   if (bound.abs == 0 && bound.rel == 0 && bound.ulps == 0) {
-    return absl::StrCat(text, "exact");
+    absl::StrAppend(&text, "exact");
+  } else {
+    absl::StrAppend(&text, "abs=", bound.abs, ", rel=", bound.rel);
+    if (bound.ulps > 0) absl::StrAppend(&text, ", ulps=", bound.ulps);
   }
-  absl::StrAppend(&text, "abs=", bound.abs, ", rel=", bound.rel);
-  if (bound.ulps > 0) absl::StrAppend(&text, ", ulps=", bound.ulps);
+  if (nans > 0) {
+    absl::StrAppend(&text, "; ", nans, " of ", elements,
+                    " elements are NaN in both");
+  }
   return text;
 }
 

@@ -59,8 +59,12 @@ struct LiteralErrors {
   // Tolerance of the array with the largest absolute error; else the
   // first one.
   std::optional<Tolerance> tolerance;
+  int64_t elements = 0;
+  // Elements that pass as both are NaN: of these the comparison says little.
+  int64_t nans = 0;
 
-  // `largest error 0.5 absolute, 0.25 relative; tolerance abs=0.1, rel=0.1`.
+  // `largest error 0.5 absolute, 0.25 relative; tolerance abs=0.1, rel=0.1`;
+  // with NaN elements `…; 3 of 12 elements are NaN in both`.
   std::string ToString() const;
 };
 

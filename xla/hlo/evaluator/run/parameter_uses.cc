@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -17,7 +19,95 @@ namespace xla {
 namespace {
 
 // Where the array is: an instruction's result, or a part of it.
-using Place = std::pair<const HloInstruction*, ShapeIndex>;
+struct Place {
+  const HloInstruction* instruction;
+  ShapeIndex index;
+  // Arithmetic that keeps signs has changed the elements.
+  bool scaled;
+
+  bool operator<(const Place& other) const {
+    return std::tie(instruction, index, scaled) <
+           std::tie(other.instruction, other.index, other.scaled);
+  }
+};
+
+// How deep expressions are looked into for their sign.
+constexpr int kDepth = 6;
+
+// The single value of a constant, through broadcasts.
+std::optional<double> ConstantOf(const HloInstruction* inst) {
+  while (inst->opcode() == HloOpcode::kBroadcast ||
+         inst->opcode() == HloOpcode::kConvert ||
+         inst->opcode() == HloOpcode::kReshape) {
+    inst = inst->operand(0);
+  }
+  if (inst->opcode() != HloOpcode::kConstant || !inst->shape().IsArray() ||
+      ShapeUtil::ElementsIn(inst->shape()) != 1 ||
+      !primitive_util::IsFloatingPointType(inst->shape().element_type())) {
+    return std::nullopt;
+  }
+  return inst->literal().GetAsDouble(
+      std::vector<int64_t>(inst->shape().dimensions().size(), 0));
+}
+
+// The factors of a product of products.
+void CollectFactors(const HloInstruction* inst, int depth,
+                    std::vector<const HloInstruction*>* factors) {
+  if (inst->opcode() != HloOpcode::kMultiply || depth == 0) {
+    factors->push_back(inst);
+    return;
+  }
+  CollectFactors(inst->operand(0), depth - 1, factors);
+  CollectFactors(inst->operand(1), depth - 1, factors);
+}
+
+// Whether no element is below zero, whatever the parameters are: constants,
+// squares, magnitudes, exponentials, and sums and products of these.
+bool IsNeverNegative(const HloInstruction* inst, int depth = kDepth) {
+  if (depth == 0) return false;
+  if (const std::optional<double> constant = ConstantOf(inst)) {
+    return *constant >= 0;
+  }
+  switch (inst->opcode()) {
+    case HloOpcode::kAbs:
+    case HloOpcode::kExp:
+      return true;
+    case HloOpcode::kBroadcast:
+    case HloOpcode::kReshape:
+      return IsNeverNegative(inst->operand(0), depth - 1);
+    case HloOpcode::kAdd:
+      return IsNeverNegative(inst->operand(0), depth - 1) &&
+             IsNeverNegative(inst->operand(1), depth - 1);
+    case HloOpcode::kMultiply: {
+      std::vector<const HloInstruction*> factors;
+      CollectFactors(inst, depth, &factors);
+      return absl::c_all_of(factors, [&](const HloInstruction* factor) {
+        return absl::c_count(factors, factor) % 2 == 0 ||
+               IsNeverNegative(factor, depth - 1);
+      });
+    }
+    default:
+      return false;
+  }
+}
+
+// Whether elements that are not negative stay so from this operand to the
+// result: of 0.9 * p + 0.1 * g * g both products are followed.
+bool KeepsSign(const HloInstruction* user, int64_t operand) {
+  if (user->operand_count() != 2 ||
+      !primitive_util::IsFloatingPointType(user->shape().element_type())) {
+    return false;
+  }
+  switch (user->opcode()) {
+    case HloOpcode::kAdd:
+    case HloOpcode::kMultiply:
+      return IsNeverNegative(user->operand(1 - operand));
+    case HloOpcode::kDivide:
+      return operand == 0 && IsNeverNegative(user->operand(1));
+    default:
+      return false;
+  }
+}
 
 // A forward traversal from a parameter to the uses of its unchanged elements.
 // It follows the array through instructions that move or rearrange elements
@@ -28,35 +118,40 @@ using Place = std::pair<const HloInstruction*, ShapeIndex>;
 // module away from clamping, NaNs and ties, where two correct programs may
 // legitimately differ.
 //
-// It is a heuristic: arithmetic ends the traversal, and needs of different uses
-// are intersected without proof that they can be met together. Each pair of
-// instruction and tuple index is visited once, so the time is linear in their
-// number.
+// It is a heuristic: arithmetic ends the traversal, but for sums and products
+// that keep signs, after which only positive arguments are asked for; and needs
+// of different uses are intersected without proof that they can be met
+// together. Each pair of instruction and tuple index is visited at most twice,
+// so the time is linear in their number.
 class Tracer {
  public:
   ParameterNeeds Trace(const HloInstruction* parameter,
                        const ShapeIndex& index) {
     shape_ = &ShapeUtil::GetSubshape(parameter->shape(), index);
-    Visit(parameter, index);
+    Visit(parameter, index, /*scaled=*/false);
     while (!pending_.empty()) {
       const Place place = std::move(pending_.back());
       pending_.pop_back();
-      for (const HloInstruction* user : place.first->users()) {
+      scaled_ = place.scaled;
+      for (const HloInstruction* user : place.instruction->users()) {
         for (int64_t i = 0; i < user->operand_count(); ++i) {
-          if (user->operand(i) != place.first) continue;
-          Use(user, i, place.second);
+          if (user->operand(i) != place.instruction) continue;
+          Use(user, i, place.index);
         }
       }
-      if (place.first->IsRoot()) Return(place);
+      if (place.instruction->IsRoot()) Return(place);
     }
     return needs_;
   }
 
  private:
+  void Visit(const HloInstruction* instruction, ShapeIndex index, bool scaled) {
+    Place place{instruction, std::move(index), scaled};
+    if (seen_.insert(place).second) pending_.push_back(std::move(place));
+  }
+  // On, with the elements as they are.
   void Visit(const HloInstruction* instruction, ShapeIndex index) {
-    if (seen_.insert({instruction, index}).second) {
-      pending_.push_back({instruction, std::move(index)});
-    }
+    Visit(instruction, std::move(index), scaled_);
   }
 
   void Within(int64_t lo, int64_t hi) {
@@ -69,18 +164,18 @@ class Tracer {
 
   // The value of a root goes to where the computation is called.
   void Return(const Place& place) {
-    const HloComputation* computation = place.first->parent();
+    const HloComputation* computation = place.instruction->parent();
     for (const HloInstruction* caller : computation->caller_instructions()) {
       switch (caller->opcode()) {
         case HloOpcode::kCall:
         case HloOpcode::kConditional:
         case HloOpcode::kFusion:
-          Visit(caller, place.second);
+          Visit(caller, place.index);
           break;
         case HloOpcode::kWhile:
           if (caller->while_body() != computation) break;
-          Visit(caller, place.second);
-          Visit(computation->parameter_instruction(0), place.second);
+          Visit(caller, place.index);
+          Visit(computation->parameter_instruction(0), place.index);
           break;
         default:
           break;
@@ -95,7 +190,12 @@ class Tracer {
 
   void Use(const HloInstruction* user, int64_t operand,
            const ShapeIndex& index) {
-    Need(user, operand);
+    if (scaled_) {
+      NeedSign(user, operand);
+    } else {
+      Need(user, operand);
+    }
+    if (KeepsSign(user, operand)) Visit(user, index, /*scaled=*/true);
     switch (user->opcode()) {
       case HloOpcode::kGetTupleElement:
         if (!index.empty() && index.front() == user->tuple_index()) {
@@ -177,7 +277,38 @@ class Tracer {
     }
   }
 
+  // What is not defined, or infinite, for arguments that are not positive.
+  void NeedSign(const HloInstruction* user, int64_t operand) {
+    switch (user->opcode()) {
+      case HloOpcode::kLog:
+      case HloOpcode::kRsqrt:
+      case HloOpcode::kSqrt:
+        needs_.positive = true;
+        break;
+      case HloOpcode::kDivide:
+      case HloOpcode::kRemainder:
+        needs_.positive |= operand == 1;
+        break;
+      case HloOpcode::kPower: {
+        // A constant base is a rate of decay, and the exponent counts steps.
+        const std::optional<double> base = ConstantOf(user->operand(0));
+        needs_.positive |=
+            operand == 0 || (base.has_value() && *base > 0 && *base < 1);
+        break;
+      }
+      case HloOpcode::kBatchNormInference:
+        needs_.positive |= operand == 4;
+        break;
+      case HloOpcode::kBatchNormGrad:
+        needs_.positive |= operand == 3;
+        break;
+      default:
+        break;
+    }
+  }
+
   void Need(const HloInstruction* user, int64_t operand) {
+    NeedSign(user, operand);
     switch (user->opcode()) {
       case HloOpcode::kDynamicSlice:
         NeedStarts(user, operand, 1, user->operand(0)->shape(), user->shape());
@@ -208,24 +339,6 @@ class Tracer {
         if (operand == 1) {
           Within(0, user->operand(0)->shape().dimensions(user->dimension()));
         }
-        break;
-      case HloOpcode::kLog:
-      case HloOpcode::kRsqrt:
-      case HloOpcode::kSqrt:
-        needs_.positive = true;
-        break;
-      case HloOpcode::kDivide:
-      case HloOpcode::kRemainder:
-        needs_.positive |= operand == 1;
-        break;
-      case HloOpcode::kPower:
-        needs_.positive |= operand == 0;
-        break;
-      case HloOpcode::kBatchNormInference:
-        needs_.positive |= operand == 4;
-        break;
-      case HloOpcode::kBatchNormGrad:
-        needs_.positive |= operand == 3;
         break;
       case HloOpcode::kCholesky:
         if (Whole(user->operand(0))) {
@@ -283,6 +396,7 @@ class Tracer {
 
   const Shape* shape_ = nullptr;
   ParameterNeeds needs_;
+  bool scaled_ = false;  // of the place that is looked at
   std::set<Place> seen_;
   std::vector<Place> pending_;
 };

@@ -334,8 +334,10 @@ absl::StatusOr<std::optional<std::string>> FindShardDifference(
           TF_ASSIGN_OR_RETURN(
               const std::optional<LiteralDifference> difference,
               tolerance.tolerance.has_value()
-                  ? FindDifference(expected, actual, *tolerance.tolerance)
-                  : FindDifferenceByType(expected, actual, tolerance.scale));
+                  ? FindDifference(expected, actual, *tolerance.tolerance,
+                                   tolerance.errors)
+                  : FindDifferenceByType(expected, actual, tolerance.scale,
+                                         tolerance.errors));
           if (!difference.has_value()) continue;
           found = absl::StrCat(
               difference->ToString(), index.empty() ? "" : " of element ",

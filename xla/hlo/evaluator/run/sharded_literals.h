@@ -48,6 +48,8 @@ absl::StatusOr<Literal> AssembleLiteral(
 struct ShardTolerance {
   std::optional<Tolerance> tolerance;
   double scale = 1;
+  // Takes how far elements are apart; null: not wanted.
+  LiteralErrors* errors = nullptr;
 };
 
 // Holds the valid part of every shard against that of the whole value, on each

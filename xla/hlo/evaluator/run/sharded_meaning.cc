@@ -299,7 +299,8 @@ absl::StatusOr<std::optional<std::string>> ShardedMeaning::DifferenceFrom(
 }
 
 absl::StatusOr<std::optional<std::string>> ShardedMeaning::DifferenceFrom(
-    const HloModule& partitioned, const EntryShardings& shardings) const {
+    const HloModule& partitioned, const EntryShardings& shardings,
+    LiteralErrors* errors) const {
   TF_RETURN_IF_ERROR(CheckMeaningIsAFunction(partitioned));
   // A header that says nothing is one for any number of devices.
   const int64_t partitions = AtLeastOne(partitioned.config().num_partitions());
@@ -312,7 +313,7 @@ absl::StatusOr<std::optional<std::string>> ShardedMeaning::DifferenceFrom(
   }
   for (const Sample& sample : samples_) {
     TF_ASSIGN_OR_RETURN(std::optional<std::string> difference,
-                        DifferenceOn(sample, partitioned, shardings));
+                        DifferenceOn(sample, partitioned, shardings, errors));
     if (difference.has_value()) {
       return std::optional<std::string>(
           absl::StrCat(*difference, " (", sample.name, ")"));
@@ -323,7 +324,7 @@ absl::StatusOr<std::optional<std::string>> ShardedMeaning::DifferenceFrom(
 
 absl::StatusOr<std::optional<std::string>> ShardedMeaning::DifferenceOn(
     const Sample& sample, const HloModule& partitioned,
-    const EntryShardings& shardings) const {
+    const EntryShardings& shardings, LiteralErrors* errors) const {
   // By device, then parameter.
   DeviceLiterals shards(replicas_ * partitions_);
   for (int64_t r = 0; r < replicas_; ++r) {
@@ -344,7 +345,8 @@ absl::StatusOr<std::optional<std::string>> ShardedMeaning::DifferenceOn(
   LockstepEvaluator evaluator(partitioned, std::move(limits));
   TF_ASSIGN_OR_RETURN(const std::vector<Literal> outputs,
                       evaluator.Run(Pointers(shards)));
-  const ShardTolerance tolerance{options_.tolerance, options_.tolerance_scale};
+  const ShardTolerance tolerance{options_.tolerance, options_.tolerance_scale,
+                                 errors};
   const Shape& shape = whole_->entry_computation()->root_instruction()->shape();
   for (int64_t r = 0; r < replicas_; ++r) {
     std::vector<const Literal*> expected, actual;

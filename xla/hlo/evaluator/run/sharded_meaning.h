@@ -66,10 +66,12 @@ class ShardedMeaning {
 
   // Nothing if the partitioned module gives shards of the same result; else the
   // first difference. Errors: those of the evaluation, and of ShardingsBetween.
+  // Adds to `errors`, if given, how far elements are apart.
   absl::StatusOr<std::optional<std::string>> DifferenceFrom(
       const HloModule& partitioned) const;
   absl::StatusOr<std::optional<std::string>> DifferenceFrom(
-      const HloModule& partitioned, const EntryShardings& shardings) const;
+      const HloModule& partitioned, const EntryShardings& shardings,
+      LiteralErrors* errors = nullptr) const;
 
   const HloModule& whole() const { return *whole_; }
   int64_t num_partitions() const { return partitions_; }
@@ -88,7 +90,7 @@ class ShardedMeaning {
   absl::Status AddSample(std::string name, DeviceLiterals inputs);
   absl::StatusOr<std::optional<std::string>> DifferenceOn(
       const Sample& sample, const HloModule& partitioned,
-      const EntryShardings& shardings) const;
+      const EntryShardings& shardings, LiteralErrors* errors) const;
 
   MeaningOptions options_;
   std::unique_ptr<HloModule> whole_;

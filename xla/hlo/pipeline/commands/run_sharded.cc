@@ -66,8 +66,9 @@ absl::Status CompareSharded(const ShardedRun& run, const HloModule& module,
   TF_ASSIGN_OR_RETURN(const std::unique_ptr<ShardedMeaning> meaning,
                       ShardedMeaning::MakeWithInputs(
                           module, partitions, std::move(inputs), run.meaning));
+  LiteralErrors errors;
   TF_ASSIGN_OR_RETURN(const std::optional<std::string> difference,
-                      meaning->DifferenceFrom(other, shardings));
+                      meaning->DifferenceFrom(other, shardings, &errors));
   if (difference.has_value()) {
     return absl::FailedPreconditionError(absl::StrCat(
         run.path, " and ", run.other_path, " differ: ", *difference));
@@ -76,7 +77,7 @@ absl::Status CompareSharded(const ShardedRun& run, const HloModule& module,
       << ShapeUtil::HumanString(module.result_shape()) << " on "
       << replicas * partitions << " devices (" << replicas << " replicas x "
       << partitions << " partitions)\n"
-      << "equal\n";
+      << "equal; " << errors.ToString() << "\n";
   return absl::OkStatus();
 }
 
