@@ -77,7 +77,8 @@ ABSL_FLAG(bool, fit, false,
           "Rewrite the module so that it fits in --limit, and say what that "
           "costs.");
 ABSL_FLAG(int, budget_curve, 0,
-          "What so many limits, from the peak down, would cost.");
+          "What so many limits, from the peak down, would cost; with --limit "
+          "that one, too, and with --fit beside its plan.");
 ABSL_FLAG(bool, csv, false, "The curve as CSV.");
 ABSL_FLAG(xla::RematerializationAlgorithm, strategy,
           xla::RematerializationAlgorithm::kPlan,

@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
 #include "xla/hlo/analysis/alias_info.h"
 #include "xla/hlo/analysis/byte_size.h"
 #include "xla/hlo/analysis/cost/collective_report.h"
@@ -28,10 +29,10 @@
 #include "xla/hlo/memory/report/memory_report_builder.h"
 #include "xla/hlo/memory/report/remat_report.h"
 #include "xla/hlo/memory/report/xla_buffer_assignment.h"
+#include "xla/hlo/pipeline/explain_pages.h"
 #include "xla/hlo/pipeline/page/kernel_report.h"
 #include "xla/hlo/pipeline/page/memory_page.h"
 #include "xla/hlo/pipeline/page/memory_page_builder.h"
-#include "xla/hlo/pipeline/page/perfetto_trace.h"
 #include "xla/hlo/utils/file_util.h"
 #include "xla/hlo/utils/flag_check.h"
 #include "xla/hlo/utils/module_file.h"
@@ -133,32 +134,14 @@ absl::Status ExplainCollectives(const HloExplainOptions &options,
   return WriteModule(*module, options.output);
 }
 
-// The page and the trace, where they are asked for. `more` has what the page
-// shows beside the module: what it was before, what limits cost.
-absl::Status WritePages(const HloExplainOptions &options,
-                        const HloModule &module,
-                        const HloAliasAnalysis &alias_analysis,
-                        const BuiltMemoryReport &built, const std::string &text,
-                        const MemoryPage &more) {
-  MemoryPageOptions page_options;
-  page_options.device = options.device;
-  page_options.mesh = options.mesh;
-  if (!options.perfetto.empty()) {
-    page_options.max_kernels = std::numeric_limits<int>::max();
-    TF_ASSIGN_OR_RETURN(
-        const MemoryPage all,
-        BuildMemoryPage(module, built, alias_analysis, page_options));
-    TF_RETURN_IF_ERROR(
-        WriteFileOrStdout(options.perfetto, MemoryPageToPerfetto(all)));
-    page_options.max_kernels = MemoryPageOptions().max_kernels;
-  }
-  if (options.html.empty()) return absl::OkStatus();
-  TF_ASSIGN_OR_RETURN(
-      MemoryPage page,
-      BuildMemoryPage(module, built, alias_analysis, page_options));
-  page.MergeFrom(more);
-  TF_ASSIGN_OR_RETURN(const std::string html, MemoryPageToHtml(page, text));
-  return WriteFileOrStdout(options.html, html);
+// Where pages go, and what kernels run on in them.
+ExplainPageOptions PageOptions(const HloExplainOptions &options) {
+  return {options.html, options.perfetto, options.device, options.mesh};
+}
+
+// Whether standard output is not taken by a page.
+bool HasTextOutput(const HloExplainOptions &options) {
+  return options.html != "-" && options.perfetto != "-";
 }
 
 // The kernels and their times.
@@ -229,99 +212,77 @@ absl::Status WriteReport(const HloExplainOptions &options,
   if (options.json) {
     TF_ASSIGN_OR_RETURN(std::string json, MemoryReportToJson(built.report));
     out << json;
-  } else if (options.html != "-" && options.perfetto != "-") {
+  } else if (HasTextOutput(options)) {
     out << text;
   }
-  return WritePages(options, module, alias_analysis, built, text, MemoryPage());
+  return WritePages(PageOptions(options), module, alias_analysis, built, text,
+                    MemoryPage());
 }
 
-// The report that a page shows, without times.
-absl::StatusOr<BuiltMemoryReport> ReportForPage(
-    const PreparedModule &prepared, std::optional<int64_t> limit_bytes) {
-  AliasInfo alias_info;
-  MemoryReportOptions report_options;
-  report_options.limit_bytes = limit_bytes;
-  report_options.alias_info = &alias_info;
-  report_options.seconds = false;
-  return BuildMemoryReport(prepared.schedule, *prepared.alias_analysis,
-                           report_options);
-}
-
-// The page's data on the module before it is rewritten.
-absl::StatusOr<MemoryPage::Before> DescribeBefore(
-    const PreparedModule &prepared) {
-  constexpr size_t kStretches = 2000;
-  TF_ASSIGN_OR_RETURN(const BuiltMemoryReport built,
-                      ReportForPage(prepared, /*limit_bytes=*/std::nullopt));
-  MemoryPage::Before before;
-  before.set_peak_bytes(built.report.peak_bytes());
-  const size_t points = built.curve.size();
-  const size_t stretches = std::min(points, kStretches);
-  for (size_t i = 0; i < stretches; ++i) {
-    before.add_live(
-        *std::max_element(built.curve.begin() + i * points / stretches,
-                          built.curve.begin() + (i + 1) * points / stretches));
-  }
-  return before;
-}
-
-// The pages of a module that was made to fit, beside what it was before.
-absl::Status WriteFittedPages(const HloExplainOptions &options,
-                              const PassRegistry &registry,
-                              const MemoryPage &more, int64_t limit_bytes,
-                              PreparedModule *fitted) {
-  MemoryReport::Input input = std::move(fitted->input);
-  TF_ASSIGN_OR_RETURN(*fitted, PrepareModule(std::move(fitted->module),
-                                             PrepareOptions(), registry));
-  const PreparedModule &prepared = *fitted;
-  TF_ASSIGN_OR_RETURN(BuiltMemoryReport built,
-                      ReportForPage(prepared, limit_bytes));
-  *built.report.mutable_input() = std::move(input);
-  return WritePages(options, *prepared.module, *prepared.alias_analysis, built,
-                    more.before().plan(), more);
-}
-
-// Says what limits would cost, on the page too.
-absl::Status PriceLimits(const HloExplainOptions &options,
-                         const std::optional<MemoryLimit> &limit,
-                         ProgressWatch &watch, PreparedModule &prepared,
-                         std::ostream &out) {
+// Says what limits would cost, with --limit that one, too.
+absl::StatusOr<RematCurve> PriceLimits(const HloExplainOptions &options,
+                                       ProgressWatch &watch,
+                                       PreparedModule &prepared) {
   HloModule &module = *prepared.module;
   // A copy: the page needs the order as well.
   TF_RETURN_IF_ERROR(module.set_schedule(prepared.schedule.schedule));
   watch.Phase("planning what to compute again, for each limit",
               "a smaller --budget-curve or --fit-effort=0 take less");
-  const HloFitOptions fit_options = FitOptions(options);
-  MemoryPage more;
   TF_ASSIGN_OR_RETURN(
-      *more.mutable_budget(),
-      BuildBudgetCurve(fit_options, options.budget_curve, module));
+      RematCurve curve,
+      BuildBudgetCurve(FitOptions(options), options.budget_curve, module));
   watch.Stop();
-  if (options.html != "-" && options.perfetto != "-") {
-    TF_RETURN_IF_ERROR(PrintBudgetCurve(fit_options, more.budget(), out));
-  }
-  if (options.html.empty() && options.perfetto.empty()) return absl::OkStatus();
-  std::optional<int64_t> limit_bytes;
-  if (limit.has_value()) {
-    limit_bytes = limit->BytesOf(prepared.schedule.peak_bytes);
-  }
-  TF_ASSIGN_OR_RETURN(BuiltMemoryReport built,
-                      ReportForPage(prepared, limit_bytes));
-  *built.report.mutable_input() = prepared.input;
-  return WritePages(options, module, *prepared.alias_analysis, built,
-                    RematCurveToText(more.budget()), more);
+  return curve;
 }
 
-// Plans how to fit, and says so.
+// The same, written, and whether the limit can be met.
+absl::Status ReportPrices(const HloExplainOptions &options,
+                          ProgressWatch &watch, PreparedModule &prepared,
+                          std::ostream &out) {
+  MemoryPage more;
+  TF_ASSIGN_OR_RETURN(*more.mutable_budget(),
+                      PriceLimits(options, watch, prepared));
+  const RematCurve &curve = more.budget();
+  if (HasTextOutput(options)) {
+    TF_RETURN_IF_ERROR(PrintBudgetCurve(FitOptions(options), curve, out));
+  }
+  const ExplainPageOptions page_options = PageOptions(options);
+  if (HasPages(page_options)) {
+    std::optional<int64_t> limit_bytes;
+    if (curve.has_limit_bytes()) {
+      limit_bytes = static_cast<int64_t>(curve.limit_bytes());
+    }
+    TF_RETURN_IF_ERROR(WritePagesOf(page_options, prepared, limit_bytes,
+                                    RematCurveToText(curve), more));
+  }
+  return CheckBudgetCurve(curve);
+}
+
+// What --fit and --budget-curve say together; as JSON one object of both.
+std::string JoinReports(bool json, const std::string &curve,
+                        const std::string &plan) {
+  if (!json) return absl::StrCat(curve, "\n", plan);
+  return absl::StrCat("{\n\"curve\": ", absl::StripSuffix(curve, "\n"),
+                      ",\n\"fit\": ", absl::StripSuffix(plan, "\n"), "\n}\n");
+}
+
+// Plans how to fit, and says so; with a budget curve after that.
 absl::Status FitPrepared(const HloExplainOptions &options,
                          const PassRegistry &registry,
                          const std::optional<MemoryLimit> &limit,
                          ProgressWatch &watch, PreparedModule &prepared,
                          std::ostream &out) {
   HloModule *const module = prepared.module.get();
-  const bool pages =
-      limit.has_value() && !(options.html.empty() && options.perfetto.empty());
+  const ExplainPageOptions page_options = PageOptions(options);
+  const bool pages = limit.has_value() && HasPages(page_options);
   MemoryPage more;
+  std::ostringstream curve;
+  if (options.budget_curve > 0) {
+    TF_ASSIGN_OR_RETURN(*more.mutable_budget(),
+                        PriceLimits(options, watch, prepared));
+    TF_RETURN_IF_ERROR(
+        PrintBudgetCurve(FitOptions(options), more.budget(), curve));
+  }
   if (pages) {
     TF_ASSIGN_OR_RETURN(*more.mutable_before(), DescribeBefore(prepared));
   }
@@ -333,10 +294,15 @@ absl::Status FitPrepared(const HloExplainOptions &options,
   std::ostringstream plan;
   const absl::Status fits = Fit(options, module, plan);
   watch.Stop();
-  if (options.html != "-" && options.perfetto != "-") out << plan.str();
-  if (!pages || (!fits.ok() && !absl::IsResourceExhausted(fits))) return fits;
+  const bool planned = fits.ok() || absl::IsResourceExhausted(fits);
+  const std::string text =
+      planned && options.budget_curve > 0
+          ? JoinReports(options.json, curve.str(), plan.str())
+          : plan.str();
+  if (HasTextOutput(options)) out << text;
+  if (!pages || !planned) return fits;
   more.mutable_before()->set_plan(plan.str());
-  TF_RETURN_IF_ERROR(WriteFittedPages(options, registry, more,
+  TF_RETURN_IF_ERROR(WriteFittedPages(page_options, registry, more,
                                       limit->BytesOf(peak), &prepared));
   return fits;
 }
@@ -366,8 +332,9 @@ absl::Status ReportPrepared(const HloExplainOptions &options,
   watch.Stop();
   if (options.kernels) {
     TF_RETURN_IF_ERROR(ListKernels(options, prepared, built, out));
-    TF_RETURN_IF_ERROR(WritePages(options, *module, *prepared.alias_analysis,
-                                  built, "", MemoryPage()));
+    TF_RETURN_IF_ERROR(WritePages(PageOptions(options), *module,
+                                  *prepared.alias_analysis, built, "",
+                                  MemoryPage()));
   } else {
     TF_RETURN_IF_ERROR(WriteReport(options, path, *module,
                                    *prepared.alias_analysis, built, out));
@@ -398,6 +365,8 @@ absl::Status ExplainRead(const HloExplainOptions &options,
   std::optional<MemoryLimit> limit;
   if (!options.limit.empty()) {
     TF_ASSIGN_OR_RETURN(limit, MemoryLimit::Parse(options.limit));
+  } else if (options.fit) {
+    return absl::InvalidArgumentError("--fit needs a --limit");
   }
   if (options.collectives) {
     return ExplainCollectives(options, registry, module->get(), out);
@@ -409,10 +378,9 @@ absl::Status ExplainRead(const HloExplainOptions &options,
       PrepareModule(std::move(*module), options.prepare, registry));
   if (found) prepared.input.set_file(path);
   const absl::Status status =
-      options.budget_curve > 0
-          ? PriceLimits(options, limit, watch, prepared, out)
-      : options.fit
-          ? FitPrepared(options, registry, limit, watch, prepared, out)
+      options.fit ? FitPrepared(options, registry, limit, watch, prepared, out)
+      : options.budget_curve > 0
+          ? ReportPrices(options, watch, prepared, out)
           : ReportPrepared(options, path, limit, watch, prepared, out);
   if (status.ok() || absl::IsResourceExhausted(status)) {
     // The analysis is of the module.

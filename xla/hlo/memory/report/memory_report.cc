@@ -53,6 +53,9 @@ std::string Answer(const MemoryReport& report) {
     absl::StrAppend(&out, "  The lower bound for any order is ",
                     HumanBytes(report.any_order_lower_bound_bytes()), ".\n");
   }
+  absl::StrAppend(&out,
+                  "  --fit looks for values to compute again so that it fits; "
+                  "--budget-curve says what limits cost.\n");
   return out;
 }
 

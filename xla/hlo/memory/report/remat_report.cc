@@ -102,6 +102,32 @@ absl::StatusOr<std::string> RematReportToJson(const RematReport& report) {
   return ReportToJson(report);
 }
 
+namespace {
+
+// Whether the limit that was named can be met, and what that costs.
+void AppendAnswerOfCurve(const RematCurve& curve, std::string* out) {
+  if (!curve.has_limit_bytes()) return;
+  const double limit = curve.limit_bytes();
+  if (limit >= curve.peak_before_bytes()) {
+    absl::StrAppendFormat(out, "fits in %s as it is\n", HumanBytes(limit));
+    return;
+  }
+  double least = curve.peak_before_bytes();
+  for (const RematCurve::Point& point : curve.points()) {
+    if (point.limit_bytes() == limit && point.met()) {
+      absl::StrAppendFormat(
+          out, "fits in %s for %+.2f %% time; --fit -o FILE writes that\n",
+          HumanBytes(limit), 100 * point.added_seconds_fraction());
+      return;
+    }
+    least = std::min(least, point.peak_bytes());
+  }
+  absl::StrAppendFormat(out, "does not fit in %s: the best plan needs %s\n",
+                        HumanBytes(limit), DistinctBytes(least, limit).first);
+}
+
+}  // namespace
+
 std::string RematCurveToText(const RematCurve& curve) {
   std::string out =
       absl::StrFormat("%s: %s, at least %s with the rewrites looked at\n",
@@ -131,6 +157,7 @@ std::string RematCurveToText(const RematCurve& curve) {
                           100 * point.added_seconds_fraction(),
                           std::string(bar, '#'));
   }
+  AppendAnswerOfCurve(curve, &out);
   return out;
 }
 

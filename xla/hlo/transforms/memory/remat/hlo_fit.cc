@@ -146,6 +146,38 @@ void ShareAlongCurve(std::vector<RematCurve::Point>* points) {
   }
 }
 
+// The plan for one limit. The module stays as it is.
+absl::StatusOr<RematCurve::Point> PlanPoint(const HloFitOptions& options,
+                                            int64_t limit, int64_t peak,
+                                            const HloModule& module) {
+  const std::unique_ptr<HloModule> copy = module.Clone("");
+  TF_ASSIGN_OR_RETURN(const RematPlanResult result,
+                      Rematerialize(options.remat, limit, copy.get()));
+  RematCurve::Point point =
+      MakePoint(result, MakeReport(options, limit, result, *copy));
+  point.set_limit_bytes(static_cast<double>(limit));
+  point.set_limit_fraction(
+      peak > 0 ? static_cast<double>(limit) / static_cast<double>(peak) : 1);
+  return point;
+}
+
+// What no plan gets below. That of the module as it is and of its loops is
+// quickly told; where a limit so low is missed, other rewrites were looked at,
+// which may go lower.
+absl::StatusOr<int64_t> FloorOfCurve(const HloFitOptions& options, int64_t peak,
+                                     const HloModule& module) {
+  TF_ASSIGN_OR_RETURN(
+      const int64_t bound,
+      RematLowerBound(
+          module, MakeRematPlanOptions(options.remat,
+                                       std::numeric_limits<int64_t>::max())));
+  const int64_t floor = std::min(peak, bound);
+  const std::unique_ptr<HloModule> copy = module.Clone("");
+  TF_ASSIGN_OR_RETURN(const RematPlanResult result,
+                      Rematerialize(options.remat, floor, copy.get()));
+  return std::min(floor, result.lower_bound_bytes);
+}
+
 absl::Status VerifyRewritten(HloModule* module) {
   HloVerifierOpts opts;
   opts.allow_mixed_precision = true;
@@ -193,37 +225,55 @@ absl::Status FitModule(const HloFitOptions& options, HloModule* module,
 absl::StatusOr<RematCurve> BuildBudgetCurve(const HloFitOptions& options,
                                             int points,
                                             const HloModule& module) {
-  HloRematerializationOptions remat = options.remat;
-  remat.strategy = RematerializationAlgorithm::kPlan;
+  HloFitOptions planned = options;
+  planned.remat.strategy = RematerializationAlgorithm::kPlan;
   std::unique_ptr<HloModule> copy = module.Clone("");
   TF_ASSIGN_OR_RETURN(RematPlanResult whole, Describe(options, copy.get()));
   RematCurve curve;
   curve.set_module(std::string(module.name()));
   curve.set_accounting(AbslUnparseFlag(options.remat.accounting));
-  const double peak = static_cast<double>(whole.peak_before_bytes);
-  TF_ASSIGN_OR_RETURN(
-      const int64_t bound,
-      RematLowerBound(module, MakeRematPlanOptions(
-                                  remat, std::numeric_limits<int64_t>::max())));
-  const double floor = std::min(peak, static_cast<double>(bound));
-  curve.set_peak_before_bytes(peak);
-  curve.set_lower_bound_bytes(floor);
-  std::vector<RematCurve::Point> found;
+  const int64_t peak = whole.peak_before_bytes;
+  TF_ASSIGN_OR_RETURN(const int64_t floor, FloorOfCurve(planned, peak, module));
+  curve.set_peak_before_bytes(static_cast<double>(peak));
+  curve.set_lower_bound_bytes(static_cast<double>(floor));
+  std::vector<int64_t> limits;
   for (int i = 0; i < points; ++i) {
     const double share = points <= 1 ? 0 : i / static_cast<double>(points - 1);
-    const int64_t limit = static_cast<int64_t>(peak - share * (peak - floor));
-    copy = module.Clone("");
-    TF_ASSIGN_OR_RETURN(RematPlanResult result,
-                        Rematerialize(remat, limit, copy.get()));
-    RematCurve::Point point =
-        MakePoint(result, MakeReport(options, limit, result, *copy));
-    point.set_limit_bytes(static_cast<double>(limit));
-    point.set_limit_fraction(peak > 0 ? static_cast<double>(limit) / peak : 1);
+    limits.push_back(static_cast<int64_t>(
+        static_cast<double>(peak) - share * static_cast<double>(peak - floor)));
+  }
+  if (!options.remat.memory_limit.empty()) {
+    TF_ASSIGN_OR_RETURN(const int64_t limit,
+                        RematerializationLimit(options.remat, module));
+    curve.set_limit_bytes(static_cast<double>(limit));
+    if (limit < peak && limit >= floor) limits.push_back(limit);
+    std::sort(limits.begin(), limits.end(), std::greater<int64_t>());
+    limits.erase(std::unique(limits.begin(), limits.end()), limits.end());
+  }
+  std::vector<RematCurve::Point> found;
+  for (const int64_t limit : limits) {
+    TF_ASSIGN_OR_RETURN(RematCurve::Point point,
+                        PlanPoint(planned, limit, peak, module));
     found.push_back(std::move(point));
   }
   ShareAlongCurve(&found);
   for (RematCurve::Point& point : found) *curve.add_points() = std::move(point);
   return curve;
+}
+
+absl::Status CheckBudgetCurve(const RematCurve& curve) {
+  if (!curve.has_limit_bytes()) return absl::OkStatus();
+  double least = curve.peak_before_bytes();
+  for (const RematCurve::Point& point : curve.points()) {
+    least = std::min(least, point.peak_bytes());
+  }
+  if (least <= curve.limit_bytes()) return absl::OkStatus();
+  MemoryAccounting accounting = MemoryAccounting::kOurs;
+  std::string error;
+  AbslParseFlag(curve.accounting(), &accounting, &error);
+  return UnmetLimitError(curve.module(),
+                         static_cast<int64_t>(curve.limit_bytes()),
+                         static_cast<int64_t>(least), accounting);
 }
 
 absl::Status PrintBudgetCurve(const HloFitOptions& options,

@@ -34,10 +34,15 @@ absl::Status FitModule(const HloFitOptions& options, HloModule* module,
 
 // What `points` limits, evenly spaced from the peak down to the lower bound,
 // would take. A plan for a lower limit serves a higher one if it is cheaper, so
-// that costs never fall with the limit. The module stays as it is.
+// that costs never fall with the limit. With options.remat.memory_limit, that
+// limit is one of the points, where it is between those two. The module stays
+// as it is.
 absl::StatusOr<RematCurve> BuildBudgetCurve(const HloFitOptions& options,
                                             int points,
                                             const HloModule& module);
+
+// ResourceExhausted if none of the plans meets the limit that was named.
+absl::Status CheckBudgetCurve(const RematCurve& curve);
 
 // As text, or as the options say.
 absl::Status PrintBudgetCurve(const HloFitOptions& options,
