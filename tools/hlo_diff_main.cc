@@ -15,9 +15,9 @@ ABSL_FLAG(std::optional<xla::ScheduleAlgorithm>, schedule, std::nullopt,
           "The order that memory is told of: list, dfs, postorder, bfs, "
           "default, best or as-is; else each module's own, or best where it "
           "has none.");
-ABSL_FLAG(int64_t, effort, 0,
-          "How long --schedule=best searches; 0: simple orders only, which is "
-          "enough to compare by.");
+ABSL_FLAG(int64_t, effort, xla::BestMemoryScheduler::kDefaultEffort,
+          "How long --schedule=best searches, as hlo-explain does; 0: simple "
+          "orders only.");
 ABSL_FLAG(std::optional<std::string>, passes, std::nullopt,
           "Passes before scheduling, over both modules.");
 ABSL_FLAG(std::string, as, "",
