@@ -165,7 +165,7 @@ std::vector<std::string> InitTool(int argc, char** argv,
     const size_t slash = tool.rfind('/');
     if (slash != tool.npos) tool.remove_prefix(slash + 1);
     std::cout << (help ? Help(tool, usage, groups)
-                       : absl::StrCat(tool, " ", kVersion, "\n"));
+                       : absl::StrCat(tool, " ", HLO_VERSION, "\n"));
     std::exit(ExitStatus(absl::OkStatus()));
   }
   std::vector<char*> pointers;

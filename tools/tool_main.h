@@ -15,8 +15,6 @@ inline constexpr int kBadUsage = 2;
 inline constexpr int kUnmetLimit = 3;
 inline constexpr int kDifferent = 4;
 
-inline constexpr char kVersion[] = "0.1.0";
-
 // Flags that belong together, by their names with dashes, for --help.
 struct FlagGroup {
   std::string title;

@@ -10,6 +10,7 @@ Problems are HloError, with file, line and column where there are some.
 """
 
 import html as _html
+import importlib.metadata as _metadata
 import json as _json
 import os as _os
 import tempfile as _tempfile
@@ -19,7 +20,7 @@ from hlo._native import HloError
 
 __all__ = ["Diff", "Fit", "HloError", "Module", "Report", "diff", "from_jax",
            "load", "parse"]
-__version__ = "0.1.0"
+__version__ = _metadata.version("hlo")
 
 
 def _frame(page):
