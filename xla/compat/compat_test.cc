@@ -71,6 +71,7 @@
 #include "xla/service/spmd/shardy/constants.h"
 #include "xla/service/spmd/spmd_partitioner.h"
 #include "xla/service/spmd/spmd_partitioner_util.h"
+#include "xla/service/spmd/spmd_partitioner_util_internal.h"
 #include "xla/service/spmd/spmd_prepare.h"
 #include "xla/service/spmd/stateful_rng_spmd_partitioner.h"
 #include "xla/service/spmd/whole_graph_manual_pass.h"

@@ -167,6 +167,45 @@ absl::Status SpmdPartitioningVisitor::HandleDynamicSlice(HloInstruction* hlo) {
   return absl::OkStatus();
 }
 
+DynamicUpdateSliceAnalysis AnalyzeDynamicUpdateSlice(
+    const HloInstruction* hlo) {
+  const Shape& whole = hlo->shape();
+  const Shape& update = hlo->operand(1)->shape();
+  DynamicUpdateSliceAnalysis result;
+  result.slice_dims = SlicedDims(whole, update);
+  bool single = true, known = true;
+  for (int64_t d : result.slice_dims) {
+    const int64_t shards =
+        hlo->has_sharding() ? ShardCountAtDim(hlo->sharding(), d) : 1;
+    if (shards == 1) continue;
+    result.partitioned_slice_dims.push_back(d);
+    const HloInstruction* index = hlo->operand(d + 2);
+    const int64_t size = update.dimensions(d);
+    const std::optional<int64_t> written =
+        index->IsConstant() && !index->literal().is_elided()
+            ? index->literal().GetFirstInteger()
+            : std::nullopt;
+    known &= written.has_value();
+    if (size == 1) continue;
+    if (!written.has_value()) {
+      single = false;
+      continue;
+    }
+    const int64_t shard = CeilOfRatio(whole.dimensions(d), shards);
+    const int64_t start =
+        std::clamp<int64_t>(*written, 0, whole.dimensions(d) - size);
+    single &= start / shard == (start + size - 1) / shard;
+  }
+  if (result.partitioned_slice_dims.empty()) return result;
+  if (single) {
+    result.method = DynamicUpdateSliceMethod::kUpdateOnASinglePartition;
+  } else if (known) {
+    result.method =
+        DynamicUpdateSliceMethod::kAllPartitionedSliceDimsHaveConstantIndices;
+  }
+  return result;
+}
+
 // The big tensor stays where it is. Each device gets the whole update along the
 // sliced dimensions, and puts in what lies in its shard.
 absl::Status SpmdPartitioningVisitor::HandleDynamicUpdateSlice(

@@ -103,11 +103,13 @@ namespace {
 class HaloExchange {
  public:
   HaloExchange(HloInstruction* shard, const HloSharding& sharding, int64_t dim,
-               const PartitionedHlo::PartitioningState& state)
+               const PartitionedHlo::PartitioningState& state,
+               HloInstruction* shard_ordinal)
       : shard_(shard),
         dim_(dim),
         state_(state),
         b_(state.b),
+        shard_ordinal_(shard_ordinal),
         ordinals_(OrdinalTable(sharding, dim)),
         groups_(GetPartitionGroupsForReplication(sharding, {dim})
                     ->flattened_replica_groups()),
@@ -127,6 +129,9 @@ class HaloExchange {
   }
   // By ordinal → scalar of this device.
   HloInstruction* Lookup(const std::vector<int64_t>& by_ordinal) {
+    if (shard_ordinal_ != nullptr) {
+      return TableLookup(by_ordinal, S32, shard_ordinal_, b_);
+    }
     std::vector<int64_t> table;
     for (int64_t ordinal : ordinals_) table.push_back(by_ordinal[ordinal]);
     return TableLookup(table, S32, state_.partition_id, b_);
@@ -140,6 +145,7 @@ class HaloExchange {
   int64_t dim_;
   const PartitionedHlo::PartitioningState& state_;
   SpmdBuilder* b_;
+  HloInstruction* shard_ordinal_;
   std::vector<int64_t> ordinals_;
   std::vector<std::vector<int64_t>> groups_;
   int64_t shard_size_;
@@ -263,10 +269,11 @@ HloInstruction* HaloExchange::Mask(HloInstruction* window, int64_t base_size,
 HloInstruction* ExchangeIntervals(
     HloInstruction* shard, const HloSharding& sharding, int64_t dim,
     int64_t base_size, const ShardIntervals& intervals,
-    HloInstruction* pad_value, const PartitionedHlo::PartitioningState& state) {
+    HloInstruction* pad_value, const PartitionedHlo::PartitioningState& state,
+    HloInstruction* shard_ordinal) {
   const HaloPlan plan =
       PlanHaloExchange(base_size, shard->shape().dimensions(dim), intervals);
-  HaloExchange exchange(shard, sharding, dim, state);
+  HaloExchange exchange(shard, sharding, dim, state, shard_ordinal);
   HloInstruction* window = exchange.Run(plan, intervals);
   if (pad_value == nullptr) return window;
   return exchange.Mask(window, base_size, intervals, pad_value);

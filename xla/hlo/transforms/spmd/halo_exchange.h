@@ -60,11 +60,13 @@ std::optional<HloInstruction*> FetchIntervals(
     HloInstruction* pad_value, const PartitionedHlo::PartitioningState& state);
 
 // The same, whatever it sends, of shards of any length that each begin at their
-// ordinal times that.
+// ordinal times that. `shard_ordinal`, a scalar of integers, spares looking the
+// ordinal up by state.partition_id, which may then be null.
 HloInstruction* ExchangeIntervals(
     HloInstruction* shard, const HloSharding& sharding, int64_t dim,
     int64_t base_size, const ShardIntervals& intervals,
-    HloInstruction* pad_value, const PartitionedHlo::PartitioningState& state);
+    HloInstruction* pad_value, const PartitionedHlo::PartitioningState& state,
+    HloInstruction* shard_ordinal = nullptr);
 
 // Whether FetchIntervals gives something.
 bool CanFetchIntervals(int64_t base_size, int64_t num_shards,

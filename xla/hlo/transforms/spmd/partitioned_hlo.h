@@ -98,6 +98,19 @@ class PartitionedHlo {
       absl::Span<const int64_t> dims,
       absl::Span<const int64_t> left_padded_dims = {}) const;
 
+  // What shards under `target` of a result read through `window`, one window
+  // dimension per dimension of the value. Elements outside of the whole are
+  // `pad_value` (a scalar) if `mask_invalid_region` or `force_mask_in_compact`,
+  // else anything. nullopt where gathering would send no more, or where dilated
+  // operands under striding windows need another padding on each device.
+  //
+  //   f32[8] {devices=[2]<=[2]}, window of 3, padding 1_1
+  //       → f32[6] with one element of the neighbour, and one of padding
+  std::optional<WindowedInputShardReturnValue> ReshardAsWindowedInput(
+      const Window& window, const HloSharding& target,
+      HloInstruction* pad_value, bool mask_invalid_region = true,
+      bool force_mask_in_compact = false);
+
   // The whole value on every device, or, of a sharding with manual subgroups,
   // on every device of a subgroup.
   PartitionedHlo Replicate() const;

@@ -48,11 +48,16 @@ Span SpanOf(const HloInstruction* hlo, int64_t dim) {
   return {source, hlo->slice_starts(dim), hlo->slice_limits(dim)};
 }
 
-// concatenate(slice(x, [n-2:n]), slice(x, [0:n-2])) → x rotated right by 2
-// concatenate(slice(x, [n-1:n]), x, slice(x, [0:2])) → x wrapped by 1 and 2
-std::unique_ptr<HloInstruction> RotationOf(const HloInstruction* concat) {
+// x, several times over, from `left` elements before its first to `right`
+// elements behind its last; a rotation where right is -left.
+struct Turns {
+  const HloInstruction* x;
+  int64_t left, right;
+};
+
+std::optional<Turns> TurnsOf(const HloInstruction* concat) {
   const int64_t dim = concat->concatenate_dimension();
-  if (concat->operand_count() < 2) return nullptr;
+  if (concat->operand_count() < 2) return std::nullopt;
   const HloInstruction* x = nullptr;
   for (const HloInstruction* operand : concat->operands()) {
     if (operand->opcode() == HloOpcode::kSlice) {
@@ -61,24 +66,33 @@ std::unique_ptr<HloInstruction> RotationOf(const HloInstruction* concat) {
     }
   }
   if (x == nullptr || (!IsCutAlong(x, dim) && !IsCutAlong(concat, dim))) {
-    return nullptr;
+    return std::nullopt;
   }
   const int64_t n = x->shape().dimensions(dim);
   int64_t start = -1, at = 0;
   for (const HloInstruction* operand : concat->operands()) {
     const Span span = operand == x ? Span{x, 0, n} : SpanOf(operand, dim);
-    if (span.source != x || span.start == span.limit) return nullptr;
+    if (span.source != x || span.start == span.limit) return std::nullopt;
     if (start < 0) start = at = span.start;
-    if (span.start != at % n) return nullptr;
+    if (span.start != at % n) return std::nullopt;
     at += span.limit - span.start;
   }
   const int64_t left = (n - start) % n;
-  const int64_t right = at - start - n - left;
+  return Turns{x, left, at - start - n - left};
+}
+
+// concatenate(slice(x, [n-2:n]), slice(x, [0:n-2])) → x rotated right by 2
+// concatenate(slice(x, [n-1:n]), x, slice(x, [0:2])) → x wrapped by 1 and 2
+std::unique_ptr<HloInstruction> RotationOf(const HloInstruction* concat) {
+  const std::optional<Turns> turns = TurnsOf(concat);
+  if (!turns.has_value()) return nullptr;
+  const auto [x, left, right] = *turns;
+  const int64_t dim = concat->concatenate_dimension();
   HloInstruction* operand = const_cast<HloInstruction*>(x);
-  if (at - start == n) {
+  if (right == -left) {
     return CreateCustomCallSPMDInternal_RotateRight(operand, dim, left);
   }
-  if (right < 0 || right > n) return nullptr;
+  if (right < 0 || right > x->shape().dimensions(dim)) return nullptr;
   return HloInstruction::CreateCustomCall(
       concat->shape(), {operand}, "_SPMDInternalOp_Wrap",
       absl::StrCat("dimension=", dim, ",left_amount=", left,
@@ -113,6 +127,16 @@ std::unique_ptr<HloInstruction> PadOfSlice(const HloInstruction* slice) {
 }
 
 }  // namespace
+
+std::optional<int64_t> FindRotateRightPattern(const HloInstruction* concat) {
+  if (concat->opcode() != HloOpcode::kConcatenate ||
+      concat->operand_count() != 2) {
+    return std::nullopt;
+  }
+  const std::optional<Turns> turns = TurnsOf(concat);
+  if (!turns.has_value() || turns->right != -turns->left) return std::nullopt;
+  return turns->left;
+}
 
 absl::Status SpmdPartitioner::PreprocessHlos(
     HloModule* module,

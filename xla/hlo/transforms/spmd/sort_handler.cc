@@ -70,6 +70,18 @@ std::vector<HloInstruction*> Elements(HloInstruction* result, SpmdBuilder* b) {
 
 }  // namespace
 
+std::optional<int64_t> GetKValueInTopKWhenPartitionSortDim(
+    HloInstruction* hlo) {
+  if (hlo->opcode() != HloOpcode::kSort || !hlo->operand(0)->has_sharding()) {
+    return std::nullopt;
+  }
+  const int64_t dim = Cast<HloSortInstruction>(hlo)->sort_dimension();
+  if (ShardCountAtDim(hlo->operand(0)->sharding(), dim) == 1) {
+    return std::nullopt;
+  }
+  return FirstReadElements(hlo, dim);
+}
+
 // Where only the first k elements of each row are read, each device sorts its
 // part, and the k firsts of all parts are sorted again. They are concatenated
 // in the order of the parts, so that a stable sort stays stable. Elements

@@ -351,6 +351,22 @@ std::vector<int64_t> OrdinalTable(const HloSharding& sharding, int64_t dim) {
   return table;
 }
 
+PartitionedHlo MakeACopyAndReturnItsPartitionedHlo(const PartitionedHlo& phlo,
+                                                   SpmdBuilder* b) {
+  HloInstruction* copy = b->AddInstruction(HloInstruction::CreateUnary(
+      phlo.hlo()->shape(), HloOpcode::kCopy, phlo.hlo()));
+  copy->set_sharding(phlo.sharding());
+  return PartitionedHlo(copy, phlo.base_shape(), phlo.state());
+}
+
+HloInstruction* SliceFirstK(HloInstruction* hlo, SpmdBuilder* builder,
+                            int64_t slice_dim, int64_t k) {
+  std::vector<int64_t> dims(hlo->shape().dimensions().begin(),
+                            hlo->shape().dimensions().end());
+  dims[slice_dim] = k;
+  return SliceTo(hlo, dims, builder);
+}
+
 std::vector<HloInstruction*> MakePartitionOffsets(
     const Shape& shape, const HloSharding& sharding,
     HloInstruction* partition_id, SpmdBuilder* b,

@@ -12,10 +12,17 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_sharding.h"
-#include "xla/hlo/transforms/spmd/device_groups.h"  // IWYU pragma: export
+#include "xla/hlo/transforms/spmd/device_group_state.h"  // IWYU pragma: export
+#include "xla/hlo/transforms/spmd/device_groups.h"       // IWYU pragma: export
+#include "xla/hlo/transforms/spmd/exchange_halo.h"       // IWYU pragma: export
+#include "xla/hlo/transforms/spmd/offset_calculation.h"  // IWYU pragma: export
+#include "xla/hlo/transforms/spmd/partitioned_hlo.h"
 #include "xla/hlo/transforms/spmd/spmd_builder.h"
+#include "xla/hlo/transforms/spmd/windowed_reshard.h"  // IWYU pragma: export
 #include "xla/literal.h"
+#include "xla/literal_util.h"
 #include "xla/shape.h"
+#include "xla/shape_util.h"
 
 namespace xla::spmd {
 
@@ -52,6 +59,20 @@ HloSharding ReplicatedOnAllDims(const HloSharding& sharding);
 // --- Small instructions.
 
 HloInstruction* CreateR0(int64_t value, PrimitiveType type, SpmdBuilder* b);
+// The same for builders of any kind and values of any type.
+template <typename NativeT, typename T>
+HloInstruction* CreateR0WithType(PrimitiveType type, NativeT value, T* b) {
+  return b->AddInstruction(HloInstruction::CreateConstant(
+      LiteralUtil::CreateR0<NativeT>(value).Convert(type).value()));
+}
+// The scalar `value`, as often as the shape has elements.
+template <typename T>
+HloInstruction* CreateConstant(const Shape& shape, Literal value, T* b) {
+  HloInstruction* scalar =
+      b->AddInstruction(HloInstruction::CreateConstant(std::move(value)));
+  if (shape.dimensions().empty()) return scalar;
+  return b->AddInstruction(HloInstruction::CreateBroadcast(shape, scalar, {}));
+}
 HloInstruction* CreateScalar(Literal value, SpmdBuilder* b);
 HloInstruction* CreateZero(const Shape& shape, SpmdBuilder* b);
 HloInstruction* CreateOne(const Shape& shape, SpmdBuilder* b);
@@ -88,6 +109,40 @@ std::vector<HloInstruction*> MakeTiledPartitionOrdinals(
     const HloSharding& sharding, HloInstruction* partition_id, SpmdBuilder* b);
 // The ordinal of each device along `dim`.
 std::vector<int64_t> OrdinalTable(const HloSharding& sharding, int64_t dim);
+// A copy of the shard, with its sharding, that no cache knows.
+PartitionedHlo MakeACopyAndReturnItsPartitionedHlo(const PartitionedHlo& phlo,
+                                                   SpmdBuilder* b);
+
+// --- What instructions read.
+
+// The first k elements along `slice_dim`; `hlo` itself where those are all.
+HloInstruction* SliceFirstK(HloInstruction* hlo, SpmdBuilder* builder,
+                            int64_t slice_dim, int64_t k);
+// Of a sort whose first operand is cut along the sorted dimension, and of which
+// only the first k elements of each row are read: that k.
+std::optional<int64_t> GetKValueInTopKWhenPartitionSortDim(HloInstruction* hlo);
+
+// By how much concatenate(slice(x), slice(x)) rotates x towards higher indices,
+// where it does and x or the result is cut along that dimension.
+//
+//   concatenate(x[n-2:n], x[0:n-2]) → 2
+std::optional<int64_t> FindRotateRightPattern(const HloInstruction* concat);
+
+enum class DynamicUpdateSliceMethod {
+  kDefault,
+  // All of the update lies in one shard along each cut slice dimension.
+  kUpdateOnASinglePartition,
+  // Where it lies is known for all cut slice dimensions.
+  kAllPartitionedSliceDimsHaveConstantIndices,
+};
+struct DynamicUpdateSliceAnalysis {
+  DynamicUpdateSliceMethod method = DynamicUpdateSliceMethod::kDefault;
+  // Dimensions along which the update is shorter.
+  std::vector<int64_t> slice_dims;
+  // Of those, the ones that the sharding of `hlo` cuts.
+  std::vector<int64_t> partitioned_slice_dims;
+};
+DynamicUpdateSliceAnalysis AnalyzeDynamicUpdateSlice(const HloInstruction* hlo);
 
 }  // namespace xla::spmd
 

@@ -117,6 +117,21 @@ SpmdPartitioningVisitor::CreateReplicaGroups(
       absl::Span<const std::vector<int64_t>>(all));
 }
 
+std::unique_ptr<CollectiveDeviceListBase>
+SpmdPartitioningVisitor::CreateReplicaGroups(
+    const hlo_sharding_util::DeviceGroupTileAssignment& groups) {
+  if (groups.has_iota()) {
+    return std::make_unique<IotaReplicaGroupList>(
+        ExpandPartitionGroupListAcrossReplicas(
+            IotaReplicaGroupList(groups.num_groups(),
+                                 groups.num_devices_per_group(),
+                                 *groups.iota()),
+            num_replicas_, num_partitions_));
+  }
+  std::vector<std::vector<int64_t>> lists = groups.flattened_device_groups();
+  return CreateReplicaGroups(lists);
+}
+
 absl::Status SpmdPartitioningVisitor::CheckSharding(
     const HloInstruction* hlo) const {
   if (HandsOn(hlo)) return absl::OkStatus();

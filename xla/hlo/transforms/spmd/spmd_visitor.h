@@ -22,6 +22,7 @@
 #include "xla/hlo/transforms/spmd/spmd_builder.h"
 #include "xla/hlo/transforms/spmd/spmd_logger.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_options.h"
+#include "xla/hlo/utils/hlo_sharding_util.h"
 
 namespace xla::spmd {
 
@@ -131,6 +132,8 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   // Groups of partitions, repeated for every replica.
   std::unique_ptr<CollectiveDeviceListBase> CreateReplicaGroups(
       std::vector<std::vector<int64_t>>& groups);
+  std::unique_ptr<CollectiveDeviceListBase> CreateReplicaGroups(
+      const hlo_sharding_util::DeviceGroupTileAssignment& groups);
 
   const CallGraph& call_graph() const { return call_graph_; }
   int64_t num_partitions() const { return num_partitions_; }

@@ -1,0 +1,248 @@
+#include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "xla/hlo/analysis/call_graph.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/ir/replica_group.h"
+#include "xla/hlo/parser/hlo_parser.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner_util_internal.h"
+#include "xla/hlo/utils/hlo_sharding_util.h"
+#include "xla/hlo/utils/hlo_sharding_util_indexing.h"
+#include "xla/shape_util.h"
+
+namespace xla::spmd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Optional;
+using ::testing::UnorderedElementsAreArray;
+using Groups = std::vector<std::vector<int64_t>>;
+using hlo_sharding_util::DeviceGroupTileAssignment;
+
+HloSharding Sharding(absl::string_view text) { return *ParseSharding(text); }
+
+std::unique_ptr<HloModule> Module(absl::string_view body) {
+  auto module = ParseAndReturnUnverifiedModule(
+      absl::StrCat("HloModule m, num_partitions=4\nENTRY e {\n", body, "}"));
+  EXPECT_TRUE(module.ok()) << module.status();
+  return *std::move(module);
+}
+
+TEST(PartitionGroupsTest, EachFormHoldsTheSameDevices) {
+  for (absl::string_view text :
+       {"{devices=[4,2]<=[8]}", "{devices=[2,2,2]<=[2,4]T(1,0)}",
+        "{devices=[4,2]<=[2,4]T(1,0)}",
+        "{devices=[2,2,2]<=[8] last_tile_dim_replicate}",
+        "{mesh['a'=2,'b'=4], [{'b'}, {'a'}]}",
+        "{mesh['a'=4,'b'=2], [{'b','a':(1)2}, {}]}"}) {
+    const HloSharding sharding = Sharding(text);
+    for (int64_t d = 0; d < sharding.tile_assignment().num_dimensions(); ++d) {
+      const Groups lists =
+          GetListOfListsPartitionGroupsForReplication(sharding, {d})
+              .flattened_replica_groups();
+      EXPECT_EQ(lists, GetPartitionGroupsForReplication(sharding, {d})
+                           ->flattened_replica_groups());
+      const auto iota = GetIotaPartitionGroupsForReplication(sharding, {d});
+      ASSERT_TRUE(iota.has_value()) << text;
+      EXPECT_EQ(iota->flattened_replica_groups(), lists) << text;
+      const auto axes = GetMeshAxesPartitionGroupsForReplication(sharding, {d});
+      ASSERT_TRUE(axes.has_value()) << text << d;
+      EXPECT_THAT(axes->flattened_replica_groups(),
+                  UnorderedElementsAreArray(lists))
+          << text;
+    }
+  }
+}
+
+TEST(PartitionGroupsTest, ListsFollowNoRule) {
+  const HloSharding sharding = Sharding("{devices=[4,2]7,3,0,1,2,6,4,5}");
+  EXPECT_EQ(GetListOfListsPartitionGroupsForReplication(sharding, {0})
+                .flattened_replica_groups(),
+            (Groups{{7, 0, 2, 4}, {3, 1, 6, 5}}));
+  EXPECT_FALSE(GetIotaPartitionGroupsForReplication(sharding, {0}).has_value());
+}
+
+TEST(PartitionGroupsTest, PartsOfDimensions) {
+  const HloSharding sharding = Sharding("{mesh['a'=8,'b'=2], [{'a'}, {}]}");
+  const Groups lists =
+      GetListOfListsPartitionGroupsAcrossTargetDims(sharding, {0}, {2})
+          .flattened_replica_groups();
+  EXPECT_EQ(lists[0], (std::vector<int64_t>{0, 2}));
+  const auto axes =
+      GetMeshAxesPartitionGroupsAcrossTargetDims(sharding, {0}, {2});
+  ASSERT_TRUE(axes.has_value());
+  EXPECT_EQ(axes->ToString(), "mesh['a'=8,'b'=2] {'a':(4)2}");
+  EXPECT_EQ(axes->flattened_replica_groups(), lists);
+  EXPECT_EQ(GetIotaPartitionGroupsAcrossTargetDims(sharding, {0}, {2})
+                ->flattened_replica_groups(),
+            lists);
+}
+
+TEST(DeviceGroupsOfShardingsTest, DimensionsThatMakeTheGroups) {
+  const HloSharding sharding = Sharding("{devices=[2,2,2]<=[8]}");
+  EXPECT_THAT(FindMatchingPartitionedDimsForGrouping(
+                  sharding, DeviceGroupTileAssignment(2, 4)),
+              Optional(ElementsAre(0)));
+  EXPECT_THAT(
+      FindMatchingPartitionedDimsForGrouping(
+          sharding, DeviceGroupTileAssignment(4, 2, {2, 2, 2}, {0, 2, 1})),
+      Optional(ElementsAre(0, 2)));
+  EXPECT_FALSE(FindMatchingPartitionedDimsForGrouping(
+                   sharding, DeviceGroupTileAssignment(absl::MakeConstSpan(
+                                 Groups{{0, 7, 1, 2}, {3, 4, 5, 6}})))
+                   .has_value());
+}
+
+TEST(DeviceGroupsOfShardingsTest, AlignedDimensionsShareDevices) {
+  const HloSharding reference = Sharding("{devices=[2,2]<=[4]}");
+  EXPECT_EQ(AlignShardingOnDims(Sharding("{devices=[2,2]<=[4]}"), {1},
+                                reference, {0}),
+            Sharding("{devices=[2,2]<=[2,2]T(1,0)}"));
+  EXPECT_EQ(CreateMatchingShardingOnDims(ShapeUtil::MakeShape(F32, {8, 8, 8}),
+                                         reference, {2}, {0}),
+            Sharding("{devices=[1,1,2,2]<=[4] last_tile_dim_replicate}"));
+  const auto grouped = hlo_sharding_util::GroupShardingOnDims(
+      Sharding("{devices=[2,2]<=[4]}"), {0});
+  EXPECT_EQ(GetPerGroupBaseShape(grouped, ShapeUtil::MakeShape(F32, {5, 7})),
+            ShapeUtil::MakeShape(F32, {3, 7}));
+}
+
+TEST(GatherScatterTest, ParallelDimensionsAreCutAlike) {
+  auto module = Module(
+      "  o = f32[8,4] parameter(0), sharding={devices=[4,1]<=[4]}\n"
+      "  i = s32[8,2] parameter(1), sharding={replicated}\n"
+      "  ROOT r = (f32[8,4], s32[8,2]) tuple(o, i)\n");
+  HloInstruction* operand =
+      module->entry_computation()->parameter_instruction(0);
+  HloInstruction* indices =
+      module->entry_computation()->parameter_instruction(1);
+  hlo_sharding_util::GatherScatterDims dims;
+  dims.operand_dims = {0};
+  dims.indices_dims = {0};
+  auto both =
+      GatherScatterOperandsShardedAcrossParallelDims(*operand, *indices, dims);
+  ASSERT_TRUE(both.has_value());
+  EXPECT_EQ(both->operand_sharding, operand->sharding());
+  EXPECT_EQ(both->indices_sharding, Sharding("{devices=[4,1]<=[4]}"));
+  // Fewer tiles on the operand: it takes those of the indices, and keeps what
+  // fits beside them.
+  operand->set_sharding(
+      Sharding("{devices=[1,2,2]<=[4] last_tile_dim_replicate}"));
+  indices->set_sharding(
+      Sharding("{devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}"));
+  both =
+      GatherScatterOperandsShardedAcrossParallelDims(*operand, *indices, dims);
+  EXPECT_EQ(both->indices_sharding, indices->sharding());
+  EXPECT_EQ(both->operand_sharding, Sharding("{devices=[2,2]<=[2,2]T(1,0)}"));
+  indices->set_sharding(HloSharding::Replicate());
+  EXPECT_FALSE(
+      GatherScatterOperandsShardedAcrossParallelDims(*operand, *indices, dims)
+          .has_value());
+}
+
+TEST(PatternTest, RotationsOfCutDimensions) {
+  const auto amount = [](absl::string_view first, absl::string_view second,
+                         absl::string_view sharding) {
+    auto module = Module(absl::StrCat(
+        "  x = f32[8] parameter(0), sharding=", sharding, "\n  a = f32[", first,
+        "\n  b = f32[", second,
+        "\n  ROOT c = f32[8] concatenate(a, b), dimensions={0}, sharding=",
+        sharding, "\n"));
+    return FindRotateRightPattern(
+        module->entry_computation()->root_instruction());
+  };
+  EXPECT_THAT(amount("2] slice(x), slice={[6:8]}", "6] slice(x), slice={[0:6]}",
+                     "{devices=[4]<=[4]}"),
+              Optional(2));
+  EXPECT_FALSE(amount("2] slice(x), slice={[6:8]}",
+                      "6] slice(x), slice={[0:6]}", "{replicated}")
+                   .has_value());
+  EXPECT_FALSE(amount("2] slice(x), slice={[5:7]}",
+                      "6] slice(x), slice={[0:6]}", "{devices=[4]<=[4]}")
+                   .has_value());
+}
+
+TEST(PatternTest, UpdatesOfSlices) {
+  const auto analyze = [](absl::string_view update, absl::string_view index) {
+    auto module = Module(absl::StrCat(
+        "  x = f32[8,4] parameter(0), sharding={devices=[4,1]<=[4]}\n"
+        "  u = f32[",
+        update,
+        "] parameter(1)\n  z = s32[] constant(0)\n"
+        "  i = s32[] ",
+        index,
+        "\n  ROOT r = f32[8,4] dynamic-update-slice(x, u, i, z), "
+        "sharding={devices=[4,1]<=[4]}\n"));
+    return AnalyzeDynamicUpdateSlice(
+        module->entry_computation()->root_instruction());
+  };
+  using Method = DynamicUpdateSliceMethod;
+  const auto row = analyze("1,4", "parameter(2)");
+  EXPECT_EQ(row.method, Method::kUpdateOnASinglePartition);
+  EXPECT_THAT(row.slice_dims, ElementsAre(0));
+  EXPECT_THAT(row.partitioned_slice_dims, ElementsAre(0));
+  EXPECT_EQ(analyze("2,4", "constant(4)").method,
+            Method::kUpdateOnASinglePartition);
+  // Starts are clamped first: elements 6 and 7.
+  EXPECT_EQ(analyze("2,4", "constant(7)").method,
+            Method::kUpdateOnASinglePartition);
+  EXPECT_EQ(analyze("2,4", "constant(3)").method,
+            Method::kAllPartitionedSliceDimsHaveConstantIndices);
+  EXPECT_EQ(analyze("2,4", "parameter(2)").method, Method::kDefault);
+  const auto columns = analyze("8,2", "parameter(2)");
+  EXPECT_EQ(columns.method, Method::kDefault);
+  EXPECT_THAT(columns.slice_dims, ElementsAre(1));
+  EXPECT_TRUE(columns.partitioned_slice_dims.empty());
+}
+
+TEST(PatternTest, SortsOfWhichTheFirstElementsAreRead) {
+  const auto first = [](absl::string_view sharding) {
+    auto module = ParseAndReturnUnverifiedModule(absl::StrCat(
+        "HloModule m\nless {\n  a = f32[] parameter(0)\n"
+        "  b = f32[] parameter(1)\n  ROOT r = pred[] compare(a, b), "
+        "direction=GT\n}\nENTRY e {\n  x = f32[4,64] parameter(0), sharding=",
+        sharding,
+        "\n  s = f32[4,64] sort(x), dimensions={1}, to_apply=less\n"
+        "  ROOT r = f32[4,5] slice(s), slice={[0:4], [0:5]}\n}"));
+    return GetKValueInTopKWhenPartitionSortDim(
+        (*module)->entry_computation()->root_instruction()->mutable_operand(0));
+  };
+  EXPECT_THAT(first("{devices=[1,4]<=[4]}"), Optional(5));
+  EXPECT_FALSE(first("{devices=[4,1]<=[4]}").has_value());
+}
+
+TEST(VisitorTest, GroupsOfEveryReplica) {
+  auto module = Module("  ROOT p = f32[] parameter(0)\n");
+  SpmdPartitioner partitioner(4, 2, SpmdPartitionerOptions());
+  const std::unique_ptr<CallGraph> calls = CallGraph::Build(module.get());
+  int64_t channel = 1;
+  SpmdLogger logger(1, /*disabled=*/true);
+  auto visitor = partitioner.CreateVisitor(
+      module->entry_computation(), 4, 2, GetDefaultCollectiveOpsCreator(4, 2),
+      &channel, &logger, SpmdPartitionerOptions(), *calls);
+  const Groups both = {{0, 2}, {1, 3}, {4, 6}, {5, 7}};
+  EXPECT_EQ(
+      visitor
+          ->CreateReplicaGroups(DeviceGroupTileAssignment(2, 2, {2, 2}, {1, 0}))
+          ->flattened_replica_groups(),
+      both);
+  EXPECT_EQ(visitor
+                ->CreateReplicaGroups(DeviceGroupTileAssignment(
+                    absl::MakeConstSpan(Groups{{0, 2}, {1, 3}})))
+                ->flattened_replica_groups(),
+            both);
+}
+
+}  // namespace
+}  // namespace xla::spmd
