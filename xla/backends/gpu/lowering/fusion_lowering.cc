@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "xla/backends/gpu/lowering/dot_lowering.h"
 #include "xla/backends/gpu/lowering/kernel_frame.h"
 #include "xla/backends/gpu/lowering/reduction_lowering.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -20,6 +21,8 @@ namespace xla::gpu {
 namespace {
 
 constexpr KernelKind kKinds[] = {
+    {"dot", "matrix products, element by element",
+     "a tile for each block, its operands through shared memory"},
     {"row-reduction", "reduced dimensions are the fastest in memory",
      "lanes next to each other share a row"},
     {"column-reduction", "reduced dimensions are not the fastest in memory",
@@ -27,7 +30,7 @@ constexpr KernelKind kKinds[] = {
     {"loop", "no threads share anything",
      "one thread for each element of a result"},
 };
-constexpr int kRow = 0, kColumn = 1, kLoop = 2;
+constexpr int kDot = 0, kRow = 1, kColumn = 2, kLoop = 3;
 
 KernelPart MakePart(int kind, absl::string_view what) {
   KernelPart part;
@@ -36,28 +39,36 @@ KernelPart MakePart(int kind, absl::string_view what) {
   return part;
 }
 
-bool HasReduction(const HloInstruction& hlo) {
-  if (hlo.opcode() != HloOpcode::kFusion) {
-    return hlo.opcode() == HloOpcode::kReduce;
-  }
+bool Has(const HloInstruction& hlo, HloOpcode opcode) {
+  if (hlo.opcode() != HloOpcode::kFusion) return hlo.opcode() == opcode;
   return absl::c_any_of(hlo.fused_instructions_computation()->instructions(),
-                        [](const HloInstruction* fused) {
-                          return fused->opcode() == HloOpcode::kReduce;
+                        [opcode](const HloInstruction* fused) {
+                          return fused->opcode() == opcode;
                         });
 }
 
 // Nothing shared: not of this kind.
 absl::StatusOr<LoweredKernel> LowerTiles(const HloInstruction& hlo,
                                          const FusionLoweringOptions& options,
-                                         bool* any) {
+                                         bool dots, bool* any) {
   ASSIGN_OR_RETURN(std::unique_ptr<KernelFrame> frame,
                    KernelFrame::Make(hlo, options.threads_of_tiles));
-  const std::vector<ReductionGroup> groups =
-      FindReductionGroups(*frame, options.min_reduced);
-  *any = !groups.empty();
-  if (!*any) return LoweredKernel();
   std::vector<KernelPart> parts;
   std::vector<bool> written(frame->results().size(), false);
+  if (dots) {
+    for (const DotGroup& group : FindDotGroups(*frame, options.min_reduced)) {
+      RETURN_IF_ERROR(EmitDots(group, frame.get()));
+      parts.push_back(MakePart(
+          kDot, absl::StrCat(group.heroes.size(), " of ", group.batch, " x ",
+                             group.rows, " x ", group.columns, " places: ")));
+      parts.back().results = group.results;
+      for (int64_t k : group.results) written[k] = true;
+    }
+  }
+  const std::vector<ReductionGroup> groups =
+      FindReductionGroups(*frame, options.min_reduced, written);
+  *any = !groups.empty() || !parts.empty();
+  if (!*any) return LoweredKernel();
   for (const ReductionGroup& group : groups) {
     RETURN_IF_ERROR(EmitReductions(group, frame.get()));
     parts.push_back(
@@ -109,11 +120,13 @@ absl::StatusOr<LoweredKernel> LowerFusion(
         absl::StrCat(hlo.name(), ": an array without elements"));
   }
   absl::Status refused;
-  if (HasReduction(hlo)) {
+  for (const HloOpcode opcode : {HloOpcode::kDot, HloOpcode::kReduce}) {
+    if (!Has(hlo, opcode)) continue;
     bool any = false;
-    absl::StatusOr<LoweredKernel> tiles = LowerTiles(hlo, options, &any);
+    absl::StatusOr<LoweredKernel> tiles =
+        LowerTiles(hlo, options, opcode == HloOpcode::kDot, &any);
     if (tiles.ok() && any) return tiles;
-    refused = tiles.status();
+    refused.Update(tiles.status());
   }
   LoopLoweringOptions loop;
   loop.threads_per_block = options.threads_per_block;

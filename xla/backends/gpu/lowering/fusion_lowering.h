@@ -13,6 +13,8 @@
 // that its results ask for.
 //
 //   kind              when                                          parts
+//   dot               results are made of matrix products, element  one for
+//                     by element: tiles in shared memory            one shape
 //   row-reduction     rows lie along memory, min_reduced elements   one for
 //                     or more: softmax, layer norm, sums            all rows of
 //   column-reduction  the same across memory                        one shape

@@ -160,6 +160,103 @@ ENTRY e {
   EXPECT_THAT(why_, ::testing::HasSubstr("in another order"));
 }
 
+TEST_F(FusionLoweringTest, DotsAreTilesWithWhatFollowsThem) {
+  EXPECT_EQ(Compare(R"(
+HloModule m
+ENTRY e {
+  x = f32[70,45] parameter(0)
+  y = f32[51,45] parameter(1)
+  b = f32[51] parameter(2)
+  d = f32[70,51] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+  bb = f32[70,51] broadcast(b), dimensions={1}
+  a = f32[70,51] add(d, bb)
+  r = f32[51,70] transpose(a), dimensions={1,0}
+  c = bf16[70,51] convert(d)
+  ROOT t = (f32[51,70], bf16[70,51]) tuple(r, c)
+})"),
+            absl::OkStatus());
+  EXPECT_THAT(kinds_, ElementsAre("dot"));
+}
+
+TEST_F(FusionLoweringTest, BatchesOfDotsWhateverTheirLayouts) {
+  for (absl::string_view type :
+       {"f32", "f64", "bf16", "f16", "s32", "u8", "f8e4m3fn", "f8e5m2"}) {
+    EXPECT_EQ(Compare(absl::StrCat(R"(
+HloModule m
+ENTRY e {
+  x = )",
+                                   type, R"([3,9,2,40]{1,3,2,0} parameter(0)
+  y = )",
+                                   type, R"([2,40,17,3]{0,1,3,2} parameter(1)
+  n = )",
+                                   type, R"([2,40,17,3] add(y, y)
+  ROOT d = )",
+                                   type, R"([3,2,9,17]{2,3,1,0} dot(x, n),
+    lhs_batch_dims={0,2}, rhs_batch_dims={3,0},
+    lhs_contracting_dims={3}, rhs_contracting_dims={1}
+})")),
+              absl::OkStatus())
+        << type;
+    EXPECT_THAT(kinds_, ElementsAre("dot")) << type;
+  }
+}
+
+TEST_F(FusionLoweringTest, SumsOfDotsShareTheirTiles) {
+  EXPECT_EQ(Compare(R"(
+HloModule m
+ENTRY e {
+  x = f32[33,20] parameter(0)
+  y = f32[20,18] parameter(1)
+  z = f32[33,65] parameter(2)
+  w = f32[65,18] parameter(3)
+  d = f32[33,18] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  e = f32[33,18] dot(z, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT a = f32[33,18] add(d, e)
+})"),
+            absl::OkStatus());
+  EXPECT_THAT(kinds_, ElementsAre("dot"));
+}
+
+TEST_F(FusionLoweringTest, DotsReadOutOfTheirPlacesAreLoops) {
+  EXPECT_EQ(Compare(R"(
+HloModule m
+ENTRY e {
+  x = f32[16,20] parameter(0)
+  y = f32[20,16] parameter(1)
+  d = f32[16,16] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  r = f32[16,16] reverse(d), dimensions={0}
+  ROOT a = f32[16,16] add(d, r)
+})"),
+            absl::OkStatus());
+  EXPECT_THAT(kinds_, ElementsAre("loop"));
+  EXPECT_THAT(why_, ::testing::HasSubstr("in another order"));
+}
+
+TEST_F(FusionLoweringTest, DotsOfAllSizes) {
+  for (int64_t rows : {1, 7, 65}) {
+    for (int64_t columns : {1, 30, 64}) {
+      for (int64_t depth : {2, 31, 64}) {
+        for (int64_t threads : {32, 256}) {
+          threads_ = threads;
+          const std::string x = absl::StrCat("f32[", rows, ",", depth, "]");
+          const std::string y = absl::StrCat("f32[", depth, ",", columns, "]");
+          const std::string d = absl::StrCat("f32[", rows, ",", columns, "]");
+          EXPECT_EQ(
+              Compare(absl::StrCat("HloModule m\nENTRY e {\n  x = ", x,
+                                   " parameter(0)\n  y = ", y,
+                                   " parameter(1)\n  ROOT d = ", d,
+                                   " dot(x, y), lhs_contracting_dims={1}, "
+                                   "rhs_contracting_dims={0}\n}")),
+              absl::OkStatus())
+              << d << " " << depth << " " << threads;
+          EXPECT_THAT(kinds_,
+                      ElementsAre(rows * columns < 16 ? "loop" : "dot"));
+        }
+      }
+    }
+  }
+}
+
 TEST_F(FusionLoweringTest, RandomReductions) {
   const char* text = std::getenv("HLO_RANDOM_MODULES");
   const int64_t cases = text == nullptr ? 400 : std::atoll(text);

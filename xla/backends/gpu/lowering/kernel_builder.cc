@@ -88,6 +88,15 @@ Operand KernelBuilder::AddRegister(ElementType type) {
   return operand;
 }
 
+kir::BufferId KernelBuilder::AddLocal(ElementType type,
+                                      const std::vector<int64_t>& extents) {
+  const Operand array = AddRegister(type);
+  kir::Buffer& buffer = kernel_.buffers[array.buffer];
+  buffer.extents.clear();
+  for (int64_t e : extents) buffer.extents.push_back(AffineExpr(e));
+  return array.buffer;
+}
+
 void KernelBuilder::Add(kir::Statement statement) {
   if (++statements_ <= kMaxStatements) body_->push_back(std::move(statement));
 }

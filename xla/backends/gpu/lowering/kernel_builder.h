@@ -36,6 +36,9 @@ class KernelBuilder {
   kir::BufferId AddShared(absl::string_view prefix, kir::ElementType type,
                           const std::vector<int64_t>& extents);
   kir::Operand AddRegister(kir::ElementType type);
+  // An array of each thread, which loops that are unrolled keep in registers.
+  kir::BufferId AddLocal(kir::ElementType type,
+                         const std::vector<int64_t>& extents);
 
   kir::ElementType TypeOf(const kir::Operand& operand) const {
     return kernel_.buffers[operand.buffer].type;

@@ -42,9 +42,10 @@ struct ReductionGroup {
 };
 
 // Those of at least `min_columns` elements a row; the one with most elements
-// first. No result is in two of them.
+// first. No result is in two of them, nor one that is taken.
 std::vector<ReductionGroup> FindReductionGroups(const KernelFrame& frame,
-                                                int64_t min_columns);
+                                                int64_t min_columns,
+                                                std::vector<bool> taken);
 
 // The part of the kernel. Unimplemented where a reduction is read out of its
 // row, besides what ElementEmitter cannot compute.

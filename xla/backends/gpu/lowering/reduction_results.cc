@@ -80,6 +80,35 @@ std::set<const HloInstruction*> Cone(
   return cone;
 }
 
+// Walks from the result towards the reduction through instructions that only
+// rearrange elements, until the shape is that of the rows or of the full input.
+// If the walk gets stuck, elements are identified by their row-major number
+// instead, which every array of as many elements has.
+std::optional<ResultWay> FindWay(const KernelFrame::Result& result,
+                                 const std::vector<int64_t>& full,
+                                 const std::vector<int64_t>& kept,
+                                 const ReductionLevels& levels) {
+  const int64_t count = ShapeUtil::ElementsIn(result.shape);
+  ResultWay way;
+  way.full = count == Product(full);
+  if (!way.full && count != Product(kept)) return std::nullopt;
+  way.extents = way.full ? full : kept;
+  const Shape* shape = &result.shape;
+  const HloInstruction* hlo = result.hlo;
+  while (!absl::c_equal(shape->dimensions(), way.extents)) {
+    const int64_t operand = StepOperand(*hlo, levels);
+    if (operand < 0) {
+      way.steps.clear();
+      way.by_number = true;
+      return way;
+    }
+    way.steps.emplace_back(hlo, operand);
+    hlo = hlo->operand(operand);
+    shape = &hlo->shape();
+  }
+  return way;
+}
+
 }  // namespace
 
 // The level of an instruction is the largest number of reductions of the group
@@ -121,35 +150,20 @@ Indices ResultWay::Follow(Indices places, const Shape& result,
   return places;
 }
 
-// Walks from the result towards the reduction through instructions that only
-// rearrange elements, until the shape is that of the rows or of the full input.
-// If the walk gets stuck, elements are identified by their row-major number
-// instead, which every array of as many elements has.
 std::optional<ResultWay> FindResultWay(const KernelFrame::Result& result,
                                        const HloInstruction& reduce,
                                        const ReductionLevels& levels) {
   const auto& input = reduce.operand(0)->shape().dimensions();
-  const std::vector<int64_t> full(input.begin(), input.end());
-  const std::vector<int64_t> kept = KeptExtents(reduce);
-  const int64_t count = ShapeUtil::ElementsIn(result.shape);
-  ResultWay way;
-  way.full = count == Product(full);
-  if (!way.full && count != Product(kept)) return std::nullopt;
-  way.extents = way.full ? full : kept;
-  const Shape* shape = &result.shape;
-  const HloInstruction* hlo = result.hlo;
-  while (!absl::c_equal(shape->dimensions(), way.extents)) {
-    const int64_t operand = StepOperand(*hlo, levels);
-    if (operand < 0) {
-      way.steps.clear();
-      way.by_number = true;
-      return way;
-    }
-    way.steps.emplace_back(hlo, operand);
-    hlo = hlo->operand(operand);
-    shape = &hlo->shape();
-  }
-  return way;
+  return FindWay(result, {input.begin(), input.end()}, KeptExtents(reduce),
+                 levels);
+}
+
+std::optional<ResultWay> FindElementWay(const KernelFrame::Result& result,
+                                        const Shape& place,
+                                        const ReductionLevels& levels) {
+  const std::vector<int64_t> extents(place.dimensions().begin(),
+                                     place.dimensions().end());
+  return FindWay(result, extents, extents, levels);
 }
 
 // Partitions the results of a fusion among groups of like reductions (same
@@ -159,7 +173,8 @@ std::optional<ResultWay> FindResultWay(const KernelFrame::Result& result,
 // they can be written while its columns are read. Reductions that no result of
 // their group needs are dropped, and computed in place by their readers.
 std::vector<ReductionGroup> FindReductionGroups(const KernelFrame& frame,
-                                                int64_t min_columns) {
+                                                int64_t min_columns,
+                                                std::vector<bool> taken) {
   std::vector<ReductionGroup> groups;
   for (const HloInstruction* hlo : frame.body()) {
     if (hlo->opcode() != HloOpcode::kReduce) continue;
@@ -187,7 +202,6 @@ std::vector<ReductionGroup> FindReductionGroups(const KernelFrame& frame,
     cones.push_back(Cone(*result.hlo, body));
   }
   // Results with a reduction behind them, then those along its rows.
-  std::vector<bool> taken(cones.size(), false);
   for (ReductionGroup& group : groups) {
     const ReductionLevels levels(frame.body(), group.heroes);
     for (size_t k = 0; k < cones.size(); ++k) {

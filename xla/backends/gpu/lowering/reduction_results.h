@@ -52,6 +52,12 @@ std::optional<ResultWay> FindResultWay(const KernelFrame::Result& result,
                                        const HloInstruction& reduce,
                                        const ReductionLevels& levels);
 
+// The same for elements of an array that is no reduction's, of which `levels`
+// knows.
+std::optional<ResultWay> FindElementWay(const KernelFrame::Result& result,
+                                        const Shape& place,
+                                        const ReductionLevels& levels);
+
 }  // namespace xla::gpu
 
 #endif  // XLA_BACKENDS_GPU_LOWERING_REDUCTION_RESULTS_H_

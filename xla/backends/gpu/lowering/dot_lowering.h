@@ -1,0 +1,55 @@
+#ifndef XLA_BACKENDS_GPU_LOWERING_DOT_LOWERING_H_
+#define XLA_BACKENDS_GPU_LOWERING_DOT_LOWERING_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "xla/backends/gpu/lowering/kernel_frame.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+
+// Matrix products by tiles: a block computes a tile of the result, and reads
+// what it multiplies through shared memory.
+//
+//   d = f32[70,50] dot(x, y), rhs = f32[70,50] negate(d)
+//   ->  for a tile of 16 x 16 places in each block
+//         sums = 0
+//         for 32 of the contracted places at a time
+//           left[32][16] = x, right[32][16] = y     all threads; 0 past the end
+//           sync
+//           sums += left[k][row] * right[k][column]  each thread its places
+//           sync
+//         out = -sums                               where the place exists
+//
+// An element of an operand is computed once for a tile, whatever the operand is
+// made of, and read from memory in the order in which it lies there; tiles that
+// this fills across their rows have one element of padding a row, so that no
+// two lanes meet in a bank. Places of a thread are apart by as many as there
+// are threads in that direction, so that neighbors read and write neighbors.
+// Where a tile has fewer places than the block has threads, threads take
+// different contracted places of one sum, and join in shared memory.
+//
+// Several products of the same extents whose results meet are summed one after
+// the other by the same threads; the shared memory of the first is free then.
+
+namespace xla::gpu {
+
+struct DotGroup {
+  std::vector<const HloInstruction*> heroes;  // none reads another
+  std::vector<int64_t> results;               // by number
+  int64_t batch = 1, rows = 1, columns = 1;   // of the products
+};
+
+// Products of at least `min_depth` contracted places, and the results that are
+// computed from theirs element by element. No result is in two of them.
+std::vector<DotGroup> FindDotGroups(const KernelFrame& frame,
+                                    int64_t min_depth);
+
+// The part of the kernel. Unimplemented where a product is read at another
+// place than the one that is written, besides what ElementEmitter cannot
+// compute.
+absl::Status EmitDots(const DotGroup& group, KernelFrame* frame);
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_LOWERING_DOT_LOWERING_H_
