@@ -151,6 +151,15 @@ TEST(GpuFusibleTest, ReduceInputFusion) {
   }
 }
 
+TEST(GpuFusibleTest, ReductionsOfDimensionsApart) {
+  auto module = Parse(
+      "ENTRY e { p = f32[8,512,5,16,1,1] parameter(0) z = f32[] parameter(1)"
+      "  ROOT r = f32[512,5,1,1] reduce(p, z), dimensions={3,0}, to_apply=sum "
+      "}");
+  EXPECT_FALSE(IsInputFusibleReduction(Root(*module), Device()));
+  EXPECT_FALSE(IsReduceInputFusion(Root(*module), Device()));
+}
+
 TEST(GpuFusibleTest, VariadicReductions) {
   constexpr absl::string_view kMax =
       "two { a = f32[] parameter(0) b = s32[] parameter(1)"
@@ -622,6 +631,12 @@ TEST(GpuFusibleTest, UnrollConfigs) {
   };
   const UnrollCase cases[] = {
       {"p = f32[1024,1024]", "ROOT r = f32[1024,1024] abs(p)", 4, 4},
+      {"p = s4[2048,2048]", "ROOT r = s4[2048,2048] negate(p)", 4, 16},
+      // Read in another order.
+      {"p = f16[1024,1024]",
+       "t = f16[1024,1024] transpose(p), dimensions={1,0} ROOT r = "
+       "f16[1024,1024] reverse(t), dimensions={0}",
+       4, 8},
       // Less than the device runs threads.
       {"p = f32[1024]", "ROOT r = f32[1024] abs(p)", 1, 1},
       {"p = f32[2000003]", "ROOT r = f32[2000003] abs(p)", 1, 1},

@@ -21,7 +21,8 @@ namespace gpu {
 namespace {
 
 constexpr int64_t kUnrollFactor = 4;
-constexpr int64_t kMaxUnrollFactorOnBlackwell = 32;
+constexpr int64_t kMaxVectorElements = 16;
+constexpr int64_t kMaxLongVectorElements = 32;
 constexpr int64_t kMinLongVectorElements = 8;
 constexpr int64_t kMaxUnrollFactorWithPad = 8;
 constexpr int64_t kVectorBits = 128;
@@ -95,9 +96,10 @@ int64_t LongUnrollFactor(const HloFusionAnalysis& analysis) {
   const bool has_long_vectors = device.compile_time_toolkit_version() >=
                                 stream_executor::SemanticVersion(12, 9, 0);
   int64_t factor =
-      std::min<int64_t>(kMaxUnrollFactorOnBlackwell,
-                        (has_long_vectors ? kLongVectorBits : kVectorBits) /
-                            WidestBits(analysis));
+      has_long_vectors
+          ? std::min(kMaxLongVectorElements,
+                     kLongVectorBits / WidestBits(analysis))
+          : std::min(kMaxVectorElements, kVectorBits / WidestBits(analysis));
   bool has_reduce = false;
   analysis.fusion().ForEach([&](HloInstructionAdaptor node) {
     const HloInstruction& hlo = node.instruction();

@@ -77,6 +77,12 @@ HloFusionSpec::HloFusionSpec(std::unique_ptr<HloFusionAdaptor> fusion)
   }
 }
 
+void HloFusionSpec::DropConcatenateHeroes() {
+  for (size_t i = 0; i < heroes_.size(); ++i) {
+    if (heroes_[i].opcode() == HloOpcode::kConcatenate) heroes_[i] = roots_[i];
+  }
+}
+
 HloFusionAnalysis::HloFusionAnalysis(FusionBackendConfig backend_config,
                                      std::unique_ptr<HloFusionAdaptor> fusion,
                                      const se::DeviceDescription* device_info)
@@ -91,6 +97,7 @@ HloFusionAnalysis::HloFusionAnalysis(FusionBackendConfig backend_config,
     NarrowTo(root.shape(), &input_output_info_.smallest_output_dtype_bits);
   }
   kind_ = ComputeKind();
+  if (kind_ == EmitterFusionKind::kLoop) spec_.DropConcatenateHeroes();
 }
 
 HloFusionAnalysis HloFusionAnalysis::Create(

@@ -61,6 +61,9 @@ class HloFusionSpec {
   }
   HloInstructionAdaptor fusion_hero(int64_t i) const { return heroes_[i]; }
 
+  // A concatenation that gets no kernel of its own is no hero: its root is.
+  void DropConcatenateHeroes();
+
  private:
   std::unique_ptr<HloFusionAdaptor> fusion_;
   Adaptors roots_;

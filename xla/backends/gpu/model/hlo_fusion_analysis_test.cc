@@ -166,6 +166,24 @@ TEST(HloFusionAnalysisTest, TiledTransposes) {
   }
 }
 
+// A concatenation of many operands is part of a loop.
+TEST(HloFusionAnalysisTest, ConcatenationsWithoutKernel) {
+  for (bool many : {false, true}) {
+    auto module = Parse(Fusion(
+        "p = f32[8]; q = f32[8]",
+        many ? "c = f32[48] concatenate(p, q, p, q, p, q), dimensions={0}"
+               "  ROOT r = f32[48] multiply(c, c)"
+             : "c = f32[16] concatenate(p, q), dimensions={0}"
+               "  ROOT r = f32[16] multiply(c, c)"));
+    const HloFusionAnalysis analysis =
+        HloFusionAnalysis::Create(Root(*module), Device());
+    EXPECT_EQ(analysis.emitter_fusion_kind(),
+              many ? HloFusionAnalysis::EmitterFusionKind::kLoop
+                   : HloFusionAnalysis::EmitterFusionKind::kConcatenate);
+    EXPECT_EQ(analysis.fusion_hero(0).name(), many ? "r" : "c");
+  }
+}
+
 TEST(HloFusionAnalysisTest, Heroes) {
   struct HeroCase {
     const char* parameters;

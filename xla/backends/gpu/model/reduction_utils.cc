@@ -55,17 +55,22 @@ std::optional<ReductionDimensions> ReductionDimensionsOf(
 
   // Runs of dimensions, from major to minor: (reduced, elements).
   std::vector<std::pair<bool, int64_t>> runs;
+  // Dimensions of size 1 part others, but are in no run.
+  int64_t num_runs_of_all = 0;
+  bool last_is_reduced = false;
   for (int64_t i = 0; i < rank; ++i) {
     // A shape without layout is taken to be in row-major order.
     const int64_t dim =
         shape.has_layout() ? LayoutUtil::Major(shape.layout(), i) : i;
+    if (i == 0 || is_reduced[dim] != last_is_reduced) ++num_runs_of_all;
+    last_is_reduced = is_reduced[dim];
     if (shape.dimensions(dim) == 1) continue;
     if (runs.empty() || runs.back().first != is_reduced[dim]) {
       runs.emplace_back(is_reduced[dim], 1);
     }
     runs.back().second *= shape.dimensions(dim);
   }
-  if (runs.size() > 3) return std::nullopt;
+  if (num_runs_of_all > 3) return std::nullopt;
   if (runs.empty()) return ReductionDimensions{true, {1, 1, 1}};
 
   // A row reduction ends with what is reduced; so does [reduced, kept, reduced]

@@ -179,7 +179,8 @@ class BufferAllocation {
   const std::vector<HeapSimulatorTrace>& HeapTraces() const {
     return heap_traces_;
   }
-  // The values of scratch memory that are live at its peak, by id.
+  // The values that are live when most of it is taken, by id. Without live
+  // ranges the largest, of equal ones the last.
   const std::vector<const HloValue*>& PeakMemoryLogicalBuffers() const {
     return peak_buffers_;
   }

@@ -31,6 +31,8 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape.h"
+#include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
 namespace xla {
@@ -160,6 +162,22 @@ absl::StatusOr<bool> BufferAssigner::MaybeAssignBuffer(
   return true;
 }
 
+// Shapes say where values are, as far as these are arrays with a layout.
+void BufferAssigner::WriteColors(const BufferAssignment& assignment) {
+  for (const HloValue* value : assignment.dataflow_analysis().values()) {
+    if (!assignment.HasAllocation(*value)) continue;
+    for (const HloPosition& position : value->positions()) {
+      Shape* shape = ShapeUtil::GetMutableSubshape(
+          position.instruction->mutable_shape(), position.index);
+      if (!shape->IsArray() || !shape->has_layout() ||
+          shape->layout().memory_space() == value->color()) {
+        continue;
+      }
+      shape->mutable_layout()->set_memory_space(value->color());
+    }
+  }
+}
+
 bool BufferAssigner::ExceedsMemoryLimit(
     const BufferAssignment& assignment) const {
   if (opts_.color_memory_limit == nullptr) return false;
@@ -199,6 +217,7 @@ BufferAssigner::CreateAssignment(
       opts_.fallback_algorithm_for_computations_without_ordering;
   if (!opts_.enable_fallback || algorithm == fallback ||
       assignment->HasHloLiveRange() || !ExceedsMemoryLimit(*assignment)) {
+    WriteColors(*assignment);
     return assignment;
   }
   // Both need the analyses; the one that is kept has them in the end.
@@ -211,10 +230,12 @@ BufferAssigner::CreateAssignment(
   TF_RETURN_IF_ERROR(status);
   if (other->GetStats().total_allocation_bytes <
       assignment->GetStats().total_allocation_bytes) {
+    WriteColors(*other);
     return other;
   }
   assignment->ordering_ = std::move(other->ordering_);
   assignment->alias_analysis_ = std::move(other->alias_analysis_);
+  WriteColors(*assignment);
   return assignment;
 }
 

@@ -61,6 +61,9 @@ absl::Status GatherComputationsByAllocationType(
 // holds (see ValueChains), others with all, and up to 4096 of them for each
 // buffer. Near-linear both ways.
 //
+// Colours are written to the layouts of what has memory, as memory spaces: that
+// changes the module where a colorer does not say what layouts say.
+//
 // The module needs a flattened call graph.
 class BufferAssigner {
  public:
@@ -73,6 +76,7 @@ class BufferAssigner {
   using MustNotLiveOut = std::function<bool(
       const HloAliasAnalysis&, const HloInstruction*, const ShapeIndex&)>;
   // For a colour, computations whose temporaries are kept apart from others'.
+  // They share one heap: those that do not run at the same time reuse it.
   using PrivateStacks = absl::flat_hash_map<BufferValue::Color,
                                             std::vector<const HloComputation*>>;
   using Algorithm = buffer_assignment::BufferAssignmentAlgorithmProto;
@@ -116,6 +120,8 @@ class BufferAssigner {
     UnorderedAlgorithm::Value
         fallback_algorithm_for_computations_without_ordering =
             UnorderedAlgorithm::DEFAULT;
+    // Values of this colour are views of others and get no memory.
+    std::optional<BufferValue::Color> dus_view_color;
     BufferOrder buffer_order = kBiggestFirst;
     // For temporaries of a schedule; and which to try where it exceeds the
     // memory limit and enable_fallback is set: the smaller heap is taken.
@@ -172,6 +178,7 @@ class BufferAssigner {
                          BufferValue::Color color) const;
 
  private:
+  static void WriteColors(const BufferAssignment& assignment);
   // Whether the allocations of some colour exceed its limit.
   bool ExceedsMemoryLimit(const BufferAssignment& assignment) const;
 

@@ -191,10 +191,11 @@ TEST_F(BufferAssignerOptionsTest, IsolatedBuffersShareNothing) {
   options.isolation_options->config.set_isolation_padding_bytes(100);
   options.isolation_options->config.set_base_offset_bytes(10'000);
   Assign(kChain, std::move(options));
-  EXPECT_EQ(Slice("a").offset(), 10'000);
-  EXPECT_EQ(Slice("b").offset(), 10'512);  // 400 and 100, aligned to 16
-  EXPECT_EQ(Slice("c").offset(), 11'024);
-  EXPECT_EQ(Allocation("a").size(), 11'424);
+  // Above the base, the 800 bytes that they share otherwise, and the padding.
+  EXPECT_EQ(Slice("a").offset(), 10'912);  // aligned to 16
+  EXPECT_EQ(Slice("b").offset(), 11'424);  // 400 and 100 further on
+  EXPECT_EQ(Slice("c").offset(), 11'936);
+  EXPECT_EQ(Allocation("a").size(), 12'336);
 }
 
 TEST_F(BufferAssignerOptionsTest, FuelColorsAndOrderOfIsolation) {
@@ -364,6 +365,66 @@ ENTRY e {
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_NE(Slice("fa").allocation(), Slice("a").allocation());
   EXPECT_EQ(Slice("a").allocation(), Slice("b").allocation());
+}
+
+// Two computations that run one after the other on a stack of their own.
+TEST_F(BufferAssignerOptionsTest, PrivateStacksAreReused) {
+  Assign(R"(
+f {
+  fp = f32[100] parameter(0)
+  fa = f32[100] reverse(fp), dimensions={0}
+  ROOT fr = f32[50] slice(fa), slice={[0:50]}
+}
+g {
+  gp = f32[50] parameter(0)
+  ga = f32[100] concatenate(gp, gp), dimensions={0}
+  ROOT gr = f32[10] slice(ga), slice={[0:10]}
+}
+ENTRY e {
+  p = f32[100] parameter(0)
+  a = f32[50] call(p), to_apply=f
+  ROOT b = f32[10] call(a), to_apply=g
+})");
+  const BufferAssigner::PrivateStacks stacks = {
+      {0, {Find("fa")->parent(), Find("ga")->parent()}}};
+  Options options;
+  options.private_stacks = &stacks;
+  const absl::Status status = TryAssign(std::move(options));
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(Slice("fa"), Slice("ga"));
+}
+
+TEST_F(BufferAssignerOptionsTest, ColorsAreWrittenToLayouts) {
+  Assign(kChain);
+  Options options;
+  options.colorer = [](HloAliasAnalysis* alias, const HloOrdering&) {
+    for (HloValue* value : alias->dataflow_analysis().values()) {
+      value->set_color(value->instruction()->name() == "b" ? 3 : 0);
+    }
+    return absl::OkStatus();
+  };
+  const absl::Status status = TryAssign(std::move(options));
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(Find("b")->shape().layout().memory_space(), 3);
+  EXPECT_EQ(Find("a")->shape().layout().memory_space(), 0);
+}
+
+TEST_F(BufferAssignerOptionsTest, ViewsHaveNoMemory) {
+  for (bool is_view : {true, false}) {
+    Assign(kChain);
+    Options options;
+    options.colorer = [](HloAliasAnalysis* alias, const HloOrdering&) {
+      for (HloValue* value : alias->dataflow_analysis().values()) {
+        value->set_color(value->instruction()->name() == "b" ? 7 : 0);
+      }
+      return absl::OkStatus();
+    };
+    if (is_view) options.dus_view_color = 7;
+    const absl::Status status = TryAssign(std::move(options));
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(assignment_->HasTopLevelAllocation(Find("b")), !is_view);
+    EXPECT_TRUE(assignment_->HasTopLevelAllocation(Find("a")));
+  }
 }
 
 TEST_F(BufferAssignerOptionsTest, MemoryOfAColorMayBeSplit) {

@@ -435,6 +435,81 @@ TEST_F(BufferAssignerTest, SizesFromTheProto) {
   EXPECT_LE(sizes->unpadded, sizes->padded);
 }
 
+// A parameter of 100 and 60 bytes, scratch memory with a trace, and memory of
+// threads.
+BufferAssignmentProto HandMadeProto() {
+  BufferAssignmentProto proto;
+  for (int64_t id = 1; id <= 6; ++id) {
+    LogicalBufferProto* buffer = proto.add_logical_buffers();
+    buffer->set_id(id);
+    buffer->set_size(id == 1 ? 100 : id == 2 ? 60 : 10 * id);
+  }
+  auto add = [&](int64_t index, int64_t size, std::vector<int64_t> ids) {
+    BufferAllocationProto* allocation = proto.add_buffer_allocations();
+    allocation->set_index(index);
+    allocation->set_size(size);
+    for (int64_t id : ids) {
+      allocation->add_assigned()->set_logical_buffer_id(id);
+    }
+    return allocation;
+  };
+  add(0, 128, {1, 2, 99})->set_is_entry_computation_parameter(true);
+  add(1, 90, {3, 4, 5});
+  add(2, 1000, {6})->set_is_thread_local(true);
+  HeapSimulatorTrace* trace = proto.add_heap_simulator_traces();
+  using Event = HeapSimulatorTrace::Event;
+  auto event = [&](Event::Kind kind, int64_t id, int64_t with = 0) {
+    Event* event = trace->add_events();
+    event->set_kind(kind);
+    event->set_buffer_id(id);
+    event->set_share_with_canonical_id(with);
+  };
+  event(Event::ALLOC, 2);  // of the parameter
+  event(Event::ALLOC, 3);
+  event(Event::ALLOC, 4);
+  event(Event::SHARE_WITH, 5, 4);
+  event(Event::FREE, 4);
+  event(Event::FREE, 5);
+  event(Event::FREE, 3);
+  event(Event::FREE, 2);
+  return proto;
+}
+
+TEST_F(BufferAssignerTest, PeakOfAProto) {
+  const BufferAssignmentProto proto = HandMadeProto();
+  auto peak = ComputePeakMemory(proto);
+  ASSERT_TRUE(peak.ok()) << peak.status();
+  EXPECT_EQ(*peak, 100 + 30 + 40);
+  EXPECT_EQ(ComputeIndefiniteAllocationsInBytes(proto, 0), 128 + 1000);
+  EXPECT_EQ(ComputeIndefiniteAllocationsInBytes(proto, 1), 0);
+}
+
+TEST_F(BufferAssignerTest, TakenAllocationsNameNoValues) {
+  Assign(kLoop);
+  const size_t count = assignment_->Allocations().size();
+  std::vector<BufferAllocation> taken = assignment_->TakeAllocations();
+  EXPECT_EQ(taken.size(), count);
+  EXPECT_TRUE(assignment_->Allocations().empty());
+  for (const BufferAllocation& allocation : taken) {
+    EXPECT_TRUE(allocation.assigned_buffers().empty());
+    EXPECT_TRUE(allocation.PeakMemoryLogicalBuffers().empty());
+    EXPECT_TRUE(allocation.CrossColorBuffers().empty());
+  }
+}
+
+TEST_F(BufferAssignerTest, PeaksOfAllAllocations) {
+  Assign(kLoop);
+  for (const BufferAllocation& allocation : assignment_->Allocations()) {
+    EXPECT_FALSE(allocation.PeakMemoryLogicalBuffers().empty());
+    // Values that are there one after the other are not there together.
+    int64_t bytes = 0;
+    for (const HloValue* value : allocation.PeakMemoryLogicalBuffers()) {
+      bytes += allocation.GetSlice(*value).size();
+    }
+    EXPECT_LE(bytes, allocation.size()) << allocation;
+  }
+}
+
 TEST_F(BufferAssignerTest, Texts) {
   Assign(kLoop);
   EXPECT_NE(assignment_->ToString().find("preallocated-temp"),

@@ -1,13 +1,16 @@
 #include "xla/hlo/analysis/buffers/buffer_assignment.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -38,6 +41,15 @@ void BufferAssignment::ClearAllocations() {
   allocations_.clear();
   allocation_of_value_.clear();
   stats_ = Stats();
+}
+
+std::vector<BufferAllocation> BufferAssignment::TakeAllocations() {
+  for (BufferAllocation& allocation : allocations_) {
+    allocation.assigned_buffers_.clear();
+    allocation.peak_buffers_.clear();
+  }
+  allocation_of_value_.clear();
+  return std::exchange(allocations_, {});
 }
 
 int64_t BufferAssignment::HloBufferSize(const HloBuffer& buffer) const {
@@ -132,22 +144,44 @@ bool BufferAssignment::HaveDisjointSlices(const HloInstruction* hlo_a,
 // A sweep over the starts and ends of live ranges. Ends sort before starts of
 // the same time, because their change is negative, so that ranges that only
 // touch do not count as overlapping. The values alive at the first time of
-// maximal size are the peak.
+// maximal size are the peak. Of values at one offset that live at the same
+// time, which share their bytes, the one that starts last counts.
 void BufferAssignment::FindPeakBuffers(BufferAllocation& allocation) const {
   struct Life {
     int64_t start, end;  // times, both included
     const HloValue* value;
     int64_t size;
   };
-  std::vector<Life> lives;
-  std::vector<std::pair<int64_t, int64_t>> changes;  // time, bytes
+  std::map<int64_t, std::vector<Life>> by_offset;
+  const HloValue* largest = nullptr;
+  int64_t largest_size = -1;
   for (const auto& [value, place] : allocation.SortedBuffers()) {
+    if (place.size >= largest_size) {
+      largest = value;
+      largest_size = place.size;
+    }
+    if (!HasHloLiveRange()) continue;
     auto range = live_range_->buffer_live_ranges().find(value);
     if (range == live_range_->buffer_live_ranges().end()) continue;
-    const auto& [start, end, position] = range->second;
-    lives.push_back({start, end, value, place.size});
-    changes.emplace_back(start, place.size);
-    changes.emplace_back(end + 1, -place.size);
+    by_offset[place.offset].push_back(
+        {range->second.start, range->second.end, value, place.size});
+  }
+  std::vector<Life> lives;
+  std::vector<std::pair<int64_t, int64_t>> changes;  // time, bytes
+  for (auto& [offset, at_offset] : by_offset) {
+    absl::c_stable_sort(at_offset, [](const Life& a, const Life& b) {
+      return a.start < b.start;
+    });
+    for (size_t i = 0; i < at_offset.size(); ++i) {
+      Life& life = at_offset[i];
+      if (i + 1 < at_offset.size()) {
+        life.end = std::min(life.end, at_offset[i + 1].start - 1);
+      }
+      if (life.end < life.start) continue;
+      lives.push_back(life);
+      changes.emplace_back(life.start, life.size);
+      changes.emplace_back(life.end + 1, -life.size);
+    }
   }
   std::sort(changes.begin(), changes.end());
   int64_t live = 0, most = -1, peak = -1;
@@ -157,19 +191,19 @@ void BufferAssignment::FindPeakBuffers(BufferAllocation& allocation) const {
     most = live;
     peak = time;
   }
-  allocation.peak_buffers_.clear();
+  std::vector<const HloValue*>& values = allocation.peak_buffers_;
+  values.clear();
   for (const Life& life : lives) {
-    if (life.start <= peak && peak <= life.end) {
-      allocation.peak_buffers_.push_back(life.value);
-    }
+    if (life.start <= peak && peak <= life.end) values.push_back(life.value);
   }
+  absl::c_sort(values, HloValue::IdLessThan);
+  // Without times all values are there one after the other.
+  if (values.empty() && largest != nullptr) values.push_back(largest);
 }
 
 void BufferAssignment::Finalize() {
-  if (HasHloLiveRange()) {
-    for (BufferAllocation& allocation : allocations_) {
-      if (allocation.IsPreallocatedTempBuffer()) FindPeakBuffers(allocation);
-    }
+  for (BufferAllocation& allocation : allocations_) {
+    FindPeakBuffers(allocation);
   }
   stats_ = Stats();
   for (const BufferAllocation& allocation : allocations_) {

@@ -60,10 +60,9 @@ class BufferAssignment {
   const std::vector<BufferAllocation>& Allocations() const {
     return allocations_;
   }
-  // Leaves none.
-  std::vector<BufferAllocation> TakeAllocations() {
-    return std::exchange(allocations_, {});
-  }
+  // Leaves none. Those that are taken name no values, which go with the
+  // analyses.
+  std::vector<BufferAllocation> TakeAllocations();
   // The index must be below Allocations().size().
   const BufferAllocation& GetAllocation(BufferAllocation::Index index) const {
     return allocations_[index];

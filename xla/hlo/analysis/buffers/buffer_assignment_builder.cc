@@ -282,6 +282,7 @@ absl::StatusOr<bool> BufferAssignmentBuilder::Reuse(const HloBuffer& buffer) {
 
 absl::Status BufferAssignmentBuilder::AssignBuffer(const HloBuffer& buffer) {
   TF_ASSIGN_OR_RETURN(const BufferValue::Color color, buffer.color());
+  if (color == options_.dus_view_color) return absl::OkStatus();
   const Kind kind = KindOf(buffer);
   if (!kind.is_global && !kind.is_thread_local) return absl::OkStatus();
   if (kind.is_constant && !options_.allocate_buffers_for_constants &&
@@ -315,7 +316,7 @@ int64_t BufferAssignmentBuilder::PrivateStackOf(
     if (value->instruction()->parent() != computation) return -1;
   }
   auto found = absl::c_find(it->second, computation);
-  return found == it->second.end() ? -1 : found - it->second.begin();
+  return found == it->second.end() ? -1 : 0;
 }
 
 void BufferAssignmentBuilder::LendToTemporaries() {

@@ -44,7 +44,7 @@ class BufferAssignmentBuilder {
   absl::Status Run();
 
  private:
-  // What one heap holds: a colour, and the number of a private stack or -1.
+  // What one heap holds: a colour, and 0 for its private stacks, else -1.
   using HeapKey = std::pair<BufferValue::Color, int64_t>;
 
   struct Kind {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -19,28 +21,50 @@ using Sizes = absl::flat_hash_map<int64_t, int64_t>;  // by logical buffer
 
 constexpr int64_t kPointerSize = 8;
 
-bool HasTrace(const BufferAssignmentProto& proto, int64_t allocation) {
-  for (const HeapSimulatorTrace& trace : proto.heap_simulator_traces()) {
-    if (trace.buffer_allocation_index() == allocation &&
-        trace.events_size() > 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
-bool IsIndefinite(const BufferAssignmentProto& proto,
-                  const BufferAllocationProto& allocation) {
-  if (allocation.is_thread_local()) return false;
+bool IsIndefinite(const BufferAllocationProto& allocation) {
   return allocation.is_entry_computation_parameter() ||
-         allocation.is_constant() || allocation.maybe_live_out() ||
-         !HasTrace(proto, allocation.index());
+         allocation.is_constant() || allocation.maybe_live_out();
 }
 
-// The most bytes that are live in a trace. Sharing buffers count once, with the
-// size of the largest that has lived since the memory was last free.
-absl::StatusOr<int64_t> PeakOfTrace(const HeapSimulatorTrace& trace,
-                                    const Sizes& sizes) {
+// Allocations that live as long as the module: in them are these buffers, and
+// the largest of each counts.
+struct Indefinite {
+  absl::flat_hash_set<int64_t> buffers;
+  int64_t bytes = 0;
+};
+
+// Scratch memory that no trace describes is there all the time, too.
+Indefinite FindIndefinite(const BufferAssignmentProto& proto,
+                          const Sizes& sizes) {
+  absl::flat_hash_set<int64_t> traced;
+  for (const HeapSimulatorTrace& trace : proto.heap_simulator_traces()) {
+    for (const auto& event : trace.events()) traced.insert(event.buffer_id());
+  }
+  Indefinite result;
+  for (const BufferAllocationProto& allocation : proto.buffer_allocations()) {
+    if (allocation.is_thread_local()) continue;
+    const bool is_traced =
+        absl::c_any_of(allocation.assigned(), [&](const auto& assigned) {
+          return traced.contains(assigned.logical_buffer_id());
+        });
+    if (!IsIndefinite(allocation) && is_traced) continue;
+    int64_t largest = 0;
+    for (const auto& assigned : allocation.assigned()) {
+      auto it = sizes.find(assigned.logical_buffer_id());
+      if (it == sizes.end()) continue;
+      result.buffers.insert(it->first);
+      largest = std::max(largest, it->second);
+    }
+    result.bytes += largest;
+  }
+  return result;
+}
+
+// The most bytes that are live in a trace, without those of `elsewhere`. What
+// shares with a buffer costs nothing while that memory is taken.
+absl::StatusOr<int64_t> PeakOfTrace(
+    const HeapSimulatorTrace& trace, const Sizes& sizes,
+    const absl::flat_hash_set<int64_t>& elsewhere) {
   struct Block {
     int64_t num_live = 0;
     int64_t size = 0;
@@ -51,6 +75,7 @@ absl::StatusOr<int64_t> PeakOfTrace(const HeapSimulatorTrace& trace,
   int64_t peak = 0;
   for (const HeapSimulatorTrace::Event& event : trace.events()) {
     const int64_t id = event.buffer_id();
+    if (elsewhere.contains(id)) continue;
     auto bad = [&](const char* what) {
       return absl::InvalidArgumentError(absl::StrCat(
           "heap trace of allocation ", trace.buffer_allocation_index(),
@@ -68,26 +93,29 @@ absl::StatusOr<int64_t> PeakOfTrace(const HeapSimulatorTrace& trace,
       continue;
     }
     int64_t first = id;
-    if (event.kind() == HeapSimulatorTrace::Event::SHARE_WITH) {
+    if (event.kind() == HeapSimulatorTrace::Event::SHARE_WITH &&
+        !elsewhere.contains(event.share_with_canonical_id())) {
       auto it = block_of.find(event.share_with_canonical_id());
       if (it == block_of.end()) return bad("shares with one that is not there");
       first = it->second;
     }
     block_of[id] = first;
     Block& block = blocks[first];
-    const int64_t before = block.num_live++ > 0 ? block.size : 0;
-    block.size = std::max(before, size->second);
-    live += block.size - before;
+    if (block.num_live++ > 0) continue;
+    block.size = size->second;
+    live += block.size;
     peak = std::max(peak, live);
   }
   return peak;
 }
 
-absl::StatusOr<int64_t> PeakOfTraces(const BufferAssignmentProto& proto,
-                                     const Sizes& sizes) {
-  int64_t total = 0;
+absl::StatusOr<int64_t> PeakBytes(const BufferAssignmentProto& proto,
+                                  const Sizes& sizes) {
+  const Indefinite indefinite = FindIndefinite(proto, sizes);
+  int64_t total = indefinite.bytes;
   for (const HeapSimulatorTrace& trace : proto.heap_simulator_traces()) {
-    TF_ASSIGN_OR_RETURN(const int64_t peak, PeakOfTrace(trace, sizes));
+    TF_ASSIGN_OR_RETURN(const int64_t peak,
+                        PeakOfTrace(trace, sizes, indefinite.buffers));
     total += peak;
   }
   return total;
@@ -107,7 +135,8 @@ int64_t ComputeIndefiniteAllocationsInBytes(const BufferAssignmentProto& proto,
                                             int64_t memory_color) {
   int64_t bytes = 0;
   for (const BufferAllocationProto& allocation : proto.buffer_allocations()) {
-    if (allocation.color() == memory_color && IsIndefinite(proto, allocation)) {
+    if (allocation.color() == memory_color &&
+        (allocation.is_thread_local() || IsIndefinite(allocation))) {
       bytes += allocation.size();
     }
   }
@@ -124,11 +153,7 @@ int64_t ComputeTotalAllocationBytes(const BufferAssignmentProto& proto,
 }
 
 absl::StatusOr<int64_t> ComputePeakMemory(const BufferAssignmentProto& proto) {
-  TF_ASSIGN_OR_RETURN(int64_t bytes, PeakOfTraces(proto, PaddedSizes(proto)));
-  for (const BufferAllocationProto& allocation : proto.buffer_allocations()) {
-    if (IsIndefinite(proto, allocation)) bytes += allocation.size();
-  }
-  return bytes;
+  return PeakBytes(proto, PaddedSizes(proto));
 }
 
 absl::StatusOr<PeakMemorySizes> ComputePeakMemorySizes(
@@ -138,16 +163,7 @@ absl::StatusOr<PeakMemorySizes> ComputePeakMemorySizes(
   TF_ASSIGN_OR_RETURN(sizes.padded, ComputePeakMemory(proto));
   TF_ASSIGN_OR_RETURN(const Sizes unpadded, ComputeLogicalBufferUnpaddedSizes(
                                                 hlo_module_proto, proto));
-  TF_ASSIGN_OR_RETURN(sizes.unpadded, PeakOfTraces(proto, unpadded));
-  for (const BufferAllocationProto& allocation : proto.buffer_allocations()) {
-    if (!IsIndefinite(proto, allocation)) continue;
-    int64_t largest = 0;
-    for (const auto& assigned : allocation.assigned()) {
-      auto it = unpadded.find(assigned.logical_buffer_id());
-      if (it != unpadded.end()) largest = std::max(largest, it->second);
-    }
-    sizes.unpadded += largest;
-  }
+  TF_ASSIGN_OR_RETURN(sizes.unpadded, PeakBytes(proto, unpadded));
   return sizes;
 }
 

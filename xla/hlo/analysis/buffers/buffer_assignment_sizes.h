@@ -18,18 +18,18 @@ struct PeakMemorySizes {
   int64_t unpadded = 0;
 };
 
-// The most that is taken at one time, over all memory spaces: allocations that
-// live as long as the module in full, those that the heap simulator packed by
-// what their traces say is live. InvalidArgument for a trace that frees what it
-// did not allocate or names an unknown buffer.
+// The most that is taken at one time, over all memory spaces: of allocations
+// that live as long as the module the largest buffer, and of what the heap
+// simulator packed what its traces say is live, where what shares memory costs
+// nothing. Thread-local memory does not count. InvalidArgument for a trace that
+// frees what it did not allocate or names an unknown buffer.
 absl::StatusOr<int64_t> ComputePeakMemory(const BufferAssignmentProto& proto);
-// The same, and with the sizes of shapes; of allocations that live as long as
-// the module the largest buffer counts.
+// The same, and with the sizes of shapes.
 absl::StatusOr<PeakMemorySizes> ComputePeakMemorySizes(
     const BufferAssignmentProto& proto, const HloModuleProto& hlo_module_proto);
 
-// Allocations of a memory space that live as long as the module: parameters,
-// constants, results, and what no trace describes but for thread-local memory.
+// Allocations of a memory space that no heap holds: parameters, constants,
+// results, and thread-local memory.
 int64_t ComputeIndefiniteAllocationsInBytes(const BufferAssignmentProto& proto,
                                             int64_t memory_color);
 // All allocations of a memory space.

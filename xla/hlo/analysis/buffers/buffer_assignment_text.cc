@@ -197,7 +197,7 @@ BufferAssignmentProto BufferAssignment::ToProto() const {
     for (const HeapSimulatorTrace& trace : allocation.HeapTraces()) {
       *proto.add_heap_simulator_traces() = trace;
     }
-    if (allocation.PeakMemoryLogicalBuffers().empty()) continue;
+    if (!allocation.IsPreallocatedTempBuffer() || !HasHloLiveRange()) continue;
     auto* peak = proto.add_peak_buffers();
     peak->set_index(allocation.index());
     for (const HloValue* value : allocation.PeakMemoryLogicalBuffers()) {

@@ -118,7 +118,10 @@ int64_t IsolateBuffers(const BufferAssignment::BufferIsolationOptions& options,
     absl::c_stable_sort(order, options.hlo_value_compare);
   }
   const int64_t old_size = heap.heap_size;
-  int64_t offset = std::max(config.base_offset_bytes(), heap.heap_size);
+  const int64_t padding =
+      std::max<int64_t>(0, config.isolation_padding_bytes());
+  int64_t offset = std::max<int64_t>(0, config.base_offset_bytes()) +
+                   heap.heap_size + padding;
   int64_t fuel = config.isolation_fuel();
   absl::flat_hash_set<HloBuffer::Id> done;
   for (const HloValue* value : order) {
@@ -132,8 +135,7 @@ int64_t IsolateBuffers(const BufferAssignment::BufferIsolationOptions& options,
       it->second.offset = offset;
       heap.heap_size = heap.UpdatedHeapSize(it->second);
     }
-    offset =
-        heap.heap_size + std::max<int64_t>(0, config.isolation_padding_bytes());
+    offset = heap.heap_size + padding;
   }
   return heap.heap_size - old_size;
 }

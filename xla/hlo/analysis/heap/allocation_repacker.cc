@@ -237,9 +237,9 @@ class SlicedPacker {
 absl::StatusOr<bool> RepackAllocationBlocks(
     absl::Span<AllocationBlock* const> blocks, int64_t max_size,
     int64_t alignment, SliceTimePermutationIterator::Ty permutations) {
-  if (alignment <= 0 || (alignment & (alignment - 1)) != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "repacking: alignment ", alignment, " is not a power of two"));
+  if (alignment <= 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("repacking: alignment ", alignment, " is not positive"));
   }
   absl::StatusOr<std::vector<Group>> groups = MakeGroups(blocks);
   if (!groups.ok()) return groups.status();

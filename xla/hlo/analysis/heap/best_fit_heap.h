@@ -107,7 +107,7 @@ class GlobalDecreasingSizeBestFitHeap
     kPhaseWindowEnd,
   };
 
-  // `alignment` (bytes) must be a power of two. kCustom needs a comparison.
+  // `alignment` (bytes) must be positive. kCustom needs a comparison.
   explicit GlobalDecreasingSizeBestFitHeap(
       int64_t alignment, PackingStrategy type = kSpatial,
       BufferIntervalCompare buffer_interval_compare = nullptr,
@@ -197,7 +197,7 @@ class PlannedHeap : public IntervalRecordingHeap<BufferType> {
  public:
   using Result = HeapSimulationOf<BufferType>;
 
-  // `alignment` (bytes) must be a power of two.
+  // `alignment` (bytes) must be positive.
   explicit PlannedHeap(int64_t alignment) : alignment_(alignment) {}
 
   absl::StatusOr<Result> Finish() override;

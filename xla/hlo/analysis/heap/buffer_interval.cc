@@ -43,7 +43,9 @@ void SlicedBufferIntervalOf<BufferType>::Slice(
       << "slices must make up the buffer";
   BufferInterval interval = *full_;
   interval.size = *std::min_element(sizes_.begin(), sizes_.end());
+  interval.colocations.clear();
   intervals_.assign(sizes_.size(), interval);
+  intervals_.back() = *full_;
 }
 
 template <typename BufferType>
@@ -56,6 +58,7 @@ void SlicedBufferIntervalOf<BufferType>::UpdateInclusiveSliceStartTimes(
   mutable_full_->start = inclusive_start_times.front();
   for (int64_t i = 0; i < intervals_.size(); ++i) {
     intervals_[i].start = inclusive_start_times[i];
+    if (i > 0) intervals_[i - 1].end = inclusive_start_times[i] - 1;
   }
 }
 
@@ -71,7 +74,7 @@ template <typename BufferType>
 void SlicedBufferIntervalOf<BufferType>::UpdateEndTime(int64_t end_time) {
   CHECK(mutable_full_ != nullptr) << "the interval is constant";
   mutable_full_->end = end_time;
-  for (BufferInterval& interval : intervals_) interval.end = end_time;
+  intervals_.back().end = end_time;
 }
 
 template <typename BufferType>

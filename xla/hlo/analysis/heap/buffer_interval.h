@@ -72,8 +72,10 @@ class SlicedBufferIntervalOf {
   }
   std::vector<int64_t> inclusive_start_times() const;
 
-  // From the start time of that rank on until the end. Its size is that of the
-  // smallest slice, which is the least that a free chunk is good for.
+  // From the start time of that rank on until the next: what is free then may
+  // hold a slice, if it is as large as the smallest and free at all later
+  // times, too. The last one is the whole buffer until its end, with those that
+  // share its offset.
   const BufferInterval& IntervalForMakeFreeChunks(int64_t slice_time) const {
     return intervals_[slice_time];
   }

@@ -330,9 +330,42 @@ TEST(StepwiseHeapTest, SlicesStartWhenTheirMemoryIsFree) {
   EXPECT_THAT(heap.FindChunkCandidates(sliced),
               ElementsAre(At(10, 10), At(0, 10)));
   sliced.UpdateEndTime(12);
+  EXPECT_EQ(sliced.IntervalForMakeFreeChunks(0).start, 1);
+  EXPECT_EQ(sliced.IntervalForMakeFreeChunks(0).end, 4);
+  EXPECT_EQ(sliced.IntervalForMakeFreeChunks(0).size, 10);
   EXPECT_EQ(sliced.IntervalForMakeFreeChunks(1).end, 12);
   EXPECT_EQ(sliced.IntervalForMakeFreeChunks(1).start, 5);
+  EXPECT_EQ(sliced.IntervalForMakeFreeChunks(1).size, 20);
   EXPECT_THAT(sliced.ToString(), HasSubstr("10, 10 bytes"));
+}
+
+TEST(StepwiseHeapTest, BlocksThatShareCountForTheLastSlice) {
+  std::vector<AllocationBlock> blocks(2);
+  StepwiseHeap::BufferInterval interval = Interval(blocks[0], 20, 0, 9);
+  interval.colocations = {&blocks[1]};
+  auto sliced =
+      StepwiseHeap::SlicedBufferInterval::CreateMutableInterval(interval);
+  EXPECT_EQ(sliced.IntervalForMakeFreeChunks(0).colocations.size(), 1);
+  sliced.Slice({5, 15});
+  EXPECT_EQ(sliced.IntervalForMakeFreeChunks(0).size, 5);
+  EXPECT_TRUE(sliced.IntervalForMakeFreeChunks(0).colocations.empty());
+  EXPECT_EQ(sliced.IntervalForMakeFreeChunks(1).size, 20);
+  EXPECT_EQ(sliced.IntervalForMakeFreeChunks(1).colocations.size(), 1);
+}
+
+// A slice that starts early must not take what is taken again later on.
+TEST(StepwiseHeapTest, SlicesStayWhereTheyStart) {
+  std::vector<AllocationBlock> blocks(2);
+  StepwiseHeap heap(/*alignment=*/1);
+  HeapResultOf<AllocationBlock> result;
+  heap.CommitChunk(Interval(blocks[0], 10, 6, 9), At(0, 10), result);
+  StepwiseHeap::BufferInterval interval = Interval(blocks[1], 20, 0, 9);
+  auto sliced =
+      StepwiseHeap::SlicedBufferInterval::CreateMutableInterval(interval);
+  sliced.Slice({10, 10});
+  sliced.UpdateInclusiveSliceStartTimes({0, 5});
+  EXPECT_THAT(heap.FindChunkCandidates(sliced),
+              ElementsAre(At(10, 10), At(20, 10)));
 }
 
 AllocationBlock Block(int64_t start, int64_t end, int64_t size,
@@ -394,6 +427,15 @@ TEST(RepackTest, SlicesChangePlacesAmongEqualSizes) {
   EXPECT_THAT(sliced.ToString(), HasSubstr("repacked"));
 }
 
+TEST(RepackTest, AnyAlignment) {
+  AllocationBlock a = Block(0, 4, 30, 0);
+  AllocationBlock b = Block(2, 6, 10, 100);
+  auto fits = RepackAllocationBlocks({&a, &b}, 50, /*alignment=*/20);
+  ASSERT_TRUE(fits.ok()) << fits.status();
+  EXPECT_TRUE(*fits);
+  EXPECT_EQ(std::max(a.offset, b.offset), a.offset == 0 ? 40 : 20);
+}
+
 TEST(RepackTest, BadBlocks) {
   AllocationBlock backwards = Block(5, 4, 8, 0);
   EXPECT_EQ(RepackAllocationBlocks({&backwards}, 16, 1).status().code(),
@@ -409,7 +451,7 @@ TEST(RepackTest, BadBlocks) {
               HasSubstr("do not make up its size"));
   a.original_slice_data = SlicedAllocationData{{{8, 0, 7}}};
   EXPECT_FALSE(RepackAllocationBlocks({&a}, 16, 1).ok());
-  EXPECT_FALSE(RepackAllocationBlocks({&b}, 16, 3).ok());
+  EXPECT_FALSE(RepackAllocationBlocks({&b}, 16, 0).ok());
 }
 
 // Each strategy packs random blocks without overlap.
@@ -427,7 +469,8 @@ TEST(PackingStrategyTest, ResultsAreValid) {
       order.push_back(i);
     }
     std::shuffle(order.begin(), order.end(), random);
-    Heap heap(/*alignment=*/4, strategy);
+    constexpr int64_t kAlignment = 6;
+    Heap heap(kAlignment, strategy);
     NoFragmentationStatsHeap<AllocationBlock> least;
     for (AllocationBlock& block : blocks) block.inclusive_start_time = -1;
     for (int64_t time = 0; time < order.size(); ++time) {
@@ -447,7 +490,7 @@ TEST(PackingStrategyTest, ResultsAreValid) {
     const auto& chunks = result->heap_results[0].chunk_map;
     ASSERT_EQ(chunks.size(), blocks.size());
     for (const AllocationBlock& a : blocks) {
-      EXPECT_EQ(chunks.at(&a).offset % 4, 0);
+      EXPECT_EQ(chunks.at(&a).offset % kAlignment, 0);
       for (const AllocationBlock& b : blocks) {
         EXPECT_FALSE(&a != &b && chunks.at(&a).OverlapsWith(chunks.at(&b)) &&
                      a.inclusive_start_time <= b.end_time &&

@@ -249,6 +249,24 @@ TEST(OffsetPlannerTest, HonoursFixedOffsetsAndGroups) {
   EXPECT_EQ(plan->solution.height, 20);
 }
 
+TEST(OffsetPlannerTest, AlignmentsNeedNotBePowersOfTwo) {
+  PackingProblem problem;
+  problem.buffers = {Buffer(0, 4, 30, 20), Buffer(2, 6, 10, 20),
+                     Buffer(5, 8, 35, 6)};
+  auto plan = PlanOffsets(problem);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->solution.height, 50);  // 30 bytes, and 10 from 40 on
+  // The offset of a group suits all of its buffers.
+  problem.buffers = {Buffer(0, 2, 8, 1), Buffer(0, 2, 8, 4),
+                     Buffer(2, 4, 8, 6)};
+  problem.buffers[0].fixed_offset = 0;
+  problem.buffers[1].colocation = problem.buffers[2].colocation = 1;
+  plan = PlanOffsets(problem);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->solution.offsets[1], 12);
+  EXPECT_EQ(plan->solution.offsets[2], 12);
+}
+
 TEST(OffsetPlannerTest, RejectsInvalidProblems) {
   auto error = [](std::vector<PackingBuffer> buffers) {
     return std::string(
@@ -256,13 +274,18 @@ TEST(OffsetPlannerTest, RejectsInvalidProblems) {
   };
   EXPECT_THAT(error({Buffer(2, 2, 1)}), HasSubstr("must be below upper"));
   EXPECT_THAT(error({Buffer(0, 1, -1)}), HasSubstr("negative"));
-  EXPECT_THAT(error({Buffer(0, 1, 1, 3)}), HasSubstr("power of two"));
+  EXPECT_THAT(error({Buffer(0, 1, 1, 0)}), HasSubstr("not positive"));
   EXPECT_THAT(
       error({Buffer(0, 1, int64_t{1} << 61), Buffer(0, 1, int64_t{1} << 61)}),
       HasSubstr("2^62"));
   std::vector<PackingBuffer> group = {Buffer(0, 2, 1), Buffer(1, 3, 1)};
   group[0].colocation = group[1].colocation = 0;
   EXPECT_THAT(error(group), HasSubstr("live at the same time"));
+  group = {Buffer(0, 1, 1, (int64_t{1} << 40) - 1),
+           Buffer(1, 2, 1, (int64_t{1} << 40) - 3)};
+  group[0].colocation = group[1].colocation = 0;
+  EXPECT_THAT(error(group), HasSubstr("no common multiple"));
+  group = {Buffer(0, 2, 1), Buffer(1, 3, 1)};
   group[0].colocation = group[1].colocation = -1;
   group[0].fixed_offset = group[1].fixed_offset = 0;
   EXPECT_THAT(error(group), HasSubstr("overlap at time 1"));

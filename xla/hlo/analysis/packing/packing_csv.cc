@@ -115,8 +115,8 @@ absl::Status CsvReader::ReadBuffer() {
     return Error(upper, "upper must be above lower");
   }
   if (buffer.size < 0) return Error(size, "size is negative");
-  if (buffer.alignment < 1 || (buffer.alignment & (buffer.alignment - 1))) {
-    return Error(alignment, "alignment is no power of two");
+  if (buffer.alignment < 1) {
+    return Error(alignment, "alignment must be positive");
   }
   problem_.buffers.push_back(std::move(buffer));
   return absl::OkStatus();

@@ -55,7 +55,8 @@ void AddBuffer(const PackingProblem& problem, int index,
                const std::vector<int64_t>& kept, PackingItem& item) {
   const PackingBuffer& buffer = problem.buffers[index];
   item.size = std::max(item.size, buffer.size);
-  item.alignment = std::max(item.alignment, buffer.alignment);
+  // Validation bounds it.
+  item.alignment = std::lcm(item.alignment, buffer.alignment);
   if (buffer.fixed_offset.has_value()) item.fixed_offset = buffer.fixed_offset;
   item.ranges.push_back(
       {IndexOf(kept, buffer.lower), IndexOf(kept, buffer.upper)});
@@ -91,7 +92,7 @@ void ScaleToUnits(PackingItems& items) {
   items.unit = std::max<int64_t>(unit, 1);
   for (PackingItem& item : items.items) {
     item.size /= items.unit;
-    item.alignment = std::lcm(item.alignment, items.unit) / items.unit;
+    item.alignment /= std::gcd(item.alignment, items.unit);
     if (item.fixed_offset.has_value()) *item.fixed_offset /= items.unit;
   }
 }

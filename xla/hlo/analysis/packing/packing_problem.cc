@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -26,8 +27,8 @@ absl::Status ValidateBuffer(const PackingProblem& problem, int64_t index) {
                  buffer.upper, ")");
   }
   if (buffer.size < 0) return error("size ", buffer.size, " is negative");
-  if (buffer.alignment < 1 || (buffer.alignment & (buffer.alignment - 1))) {
-    return error("alignment ", buffer.alignment, " is no power of two");
+  if (buffer.alignment < 1) {
+    return error("alignment ", buffer.alignment, " is not positive");
   }
   if (buffer.fixed_offset.has_value()) {
     if (*buffer.fixed_offset < 0) return error("its offset is negative");
@@ -50,6 +51,21 @@ absl::Status ValidateColocations(const PackingProblem& problem) {
     members.emplace_back(buffer.colocation, buffer.lower, i);
   }
   std::sort(members.begin(), members.end());
+  // The offset of a group is a multiple of all its alignments.
+  int64_t common = 1;
+  for (int64_t m = 0; m < members.size(); ++m) {
+    const auto [group, lower, index] = members[m];
+    if (m > 0 && group != std::get<0>(members[m - 1])) common = 1;
+    const int64_t alignment = problem.buffers[index].alignment;
+    const int64_t factor = alignment / std::gcd(common, alignment);
+    if (factor > kMaxTotalBytes / common) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("buffer ", BufferName(problem, index),
+                       ": the alignments of colocation group ", group,
+                       " have no common multiple up to 2^62"));
+    }
+    common *= factor;
+  }
   for (int64_t m = 1; m < members.size(); ++m) {
     const auto [group, lower, index] = members[m];
     const auto [last_group, last_lower, last_index] = members[m - 1];

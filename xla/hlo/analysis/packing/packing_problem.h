@@ -16,7 +16,7 @@ struct PackingBuffer {
   int64_t lower = 0;      // first time at which it is live
   int64_t upper = 0;      // first time at which it no longer is
   int64_t size = 0;       // bytes
-  int64_t alignment = 1;  // a power of two that divides the offset, in bytes
+  int64_t alignment = 1;  // divides the offset, in bytes
   std::optional<int64_t> fixed_offset;  // bytes; else the planner chooses
   // Buffers of one group (>= 0) get the same offset. They do not overlap in
   // time. Negative: a group of its own.
@@ -39,7 +39,7 @@ struct PackingSolution {
 };
 
 // InvalidArgument, naming the buffer, for an interval that is empty or runs
-// backwards, a negative size or offset, an alignment that is no power of two,
+// backwards, a negative size or offset, an alignment that is not positive,
 // sizes whose sum exceeds 2^62, or members of a colocation group that overlap
 // in time or have different fixed offsets.
 absl::Status ValidatePackingProblem(const PackingProblem& problem);
