@@ -15,6 +15,7 @@
 #include "xla/backends/gpu/transforms/reductions/reduction_dimension_grouper.h"
 #include "xla/backends/gpu/transforms/reductions/reduction_epilogue_flattener.h"
 #include "xla/backends/gpu/transforms/reductions/reduction_layout_normalizer.h"
+#include "xla/backends/gpu/transforms/reductions/reduction_splitter.h"
 #include "xla/backends/gpu/transforms/reductions/tree_reduction_rewriter.h"
 #include "xla/backends/gpu/transforms/smem/shared_memory_planning.h"
 #include "xla/backends/gpu/transforms/softmax/softmax_rewriter_triton.h"
