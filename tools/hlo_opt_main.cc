@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "absl/flags/flag.h"
 #include "tools/tool_main.h"
 #include "xla/hlo/pipeline/all_passes.h"
+#include "xla/hlo/pipeline/commands/xla_flags.h"
 #include "xla/hlo/pipeline/hlo_opt.h"
 #include "xla/hlo/pipeline/pipelines.h"
 
@@ -104,7 +106,10 @@ constexpr char kUsage[] =
     "  hlo-opt model.hlo --pipeline=spmd --num-partitions=8\n"
     "  hlo-opt model.hlo --pipeline=gpu --device=h200 "
     "--explain=priority-fusion\n"
-    "  hlo-opt --list-passes\n";
+    "  hlo-opt --list-passes\n\n"
+    "Of OpenXLA's flags, also in XLA_FLAGS: "
+    "--xla_disable_hlo_passes=PASS,...,\n"
+    "--xla_enable_hlo_passes_only=PASS,..., --xla_disable_all_hlo_passes.\n";
 
 const std::vector<xla::FlagGroup>& Groups() {
   static const auto* const groups = new std::vector<xla::FlagGroup>{
@@ -184,6 +189,7 @@ absl::Status ListPipeline(const std::string& name) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const std::vector<std::string> xla_flags = xla::TakeXlaFlags(&argc, argv);
   std::vector<std::string> inputs =
       xla::InitTool(argc, argv, kUsage,
                     {{"split-input-file", "split-input"},
@@ -208,6 +214,13 @@ int main(int argc, char** argv) {
     std::cerr << "usage: hlo-opt INPUT... [flags]; see hlo-opt --help\n";
     return xla::kBadUsage;
   }
-  return xla::ExitStatus(
-      xla::RunHloOpt(OptionsFromFlags(), registry, inputs, std::cerr));
+  HloOptOptions options = OptionsFromFlags();
+  auto debug_options = xla::ReadXlaFlags(std::getenv("XLA_FLAGS"), xla_flags,
+                                         registry, std::cerr);
+  if (!debug_options.ok()) {
+    std::cerr << debug_options.status().message() << "\n";
+    return xla::kBadUsage;
+  }
+  options.debug_options = *std::move(debug_options);
+  return xla::ExitStatus(xla::RunHloOpt(options, registry, inputs, std::cerr));
 }

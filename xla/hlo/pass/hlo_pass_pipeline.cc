@@ -1,9 +1,12 @@
 #include "xla/hlo/pass/hlo_pass_pipeline.h"
 
+#include <algorithm>
 #include <optional>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "xla/status_macros.h"
+#include "xla/xla.pb.h"
 
 namespace xla {
 namespace {
@@ -19,6 +22,32 @@ absl::Status InPass(const absl::Status& status, absl::string_view pipeline,
     result.SetPayload(url, payload);
   });
   return result;
+}
+
+// InvalidArgument for options that both name passes to run and passes not to.
+absl::Status CheckOptions(const DebugOptions& options) {
+  if (options.xla_disable_hlo_passes().empty() ||
+      options.xla_enable_hlo_passes_only().empty()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "xla_disable_hlo_passes and xla_enable_hlo_passes_only are both set; one "
+      "of them says which passes run");
+}
+
+bool Names(const google::protobuf::RepeatedPtrField<std::string>& list,
+           absl::string_view name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+// Whether the options of the module let a pass run. Pipelines are there for
+// the passes in them, and go only by their own name.
+bool IsEnabled(const HloPassInterface& pass, const DebugOptions& options) {
+  if (Names(options.xla_disable_hlo_passes(), pass.name())) return false;
+  if (pass.IsPassPipeline()) return true;
+  if (options.xla_disable_all_hlo_passes()) return false;
+  return options.xla_enable_hlo_passes_only().empty() ||
+         Names(options.xla_enable_hlo_passes_only(), pass.name());
 }
 
 }  // namespace
@@ -98,6 +127,9 @@ absl::StatusOr<bool> HloPassPipeline::RunImpl(
     context.instrumentations.push_back(instrumentation.get());
   }
 
+  // A copy: passes may replace the config.
+  const DebugOptions options = module->config().debug_options();
+  TF_RETURN_IF_ERROR(CheckOptions(options));
   HloModuleMetadata* metadata = module->metadata();
   metadata->RecordPassStart();
   TF_RETURN_IF_ERROR(metadata->set_current_pass_name("pipeline-start"));
@@ -110,6 +142,7 @@ absl::StatusOr<bool> HloPassPipeline::RunImpl(
       RunInvariantCheckers(module, "the start", execution_threads));
   bool changed = false;
   for (const Step& step : passes_) {
+    if (!IsEnabled(*step.pass, options)) continue;
     TF_ASSIGN_OR_RETURN(bool pass_changed,
                         RunStep(step, module, context, execution_threads));
     if (!pass_changed) continue;

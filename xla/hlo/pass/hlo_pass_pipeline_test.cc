@@ -241,5 +241,42 @@ TEST(HloPassFixTest, CycleDetectionEndsAPassThatUndoesItself) {
   EXPECT_EQ(runs, 2);
 }
 
+// Names of the passes of a pipeline, one of them nested, that run.
+absl::StatusOr<std::vector<std::string>> WhatRuns(const DebugOptions& options) {
+  std::vector<std::string> run;
+  const auto log = [&](std::string name) {
+    return std::make_unique<LambdaPass>(name, [&run, name](HloModule*) {
+      run.push_back(name);
+      return false;
+    });
+  };
+  HloPassPipeline pipeline("outer");
+  pipeline.AddPass(log("a"));
+  pipeline.AddPass<HloPassPipeline>("inner").AddPass(log("b"));
+  pipeline.AddPass(log("c"));
+  auto module = Module("foo2");
+  module->mutable_config().set_debug_options(options);
+  absl::Status status = pipeline.Run(module.get()).status();
+  if (!status.ok()) return status;
+  return run;
+}
+
+TEST(HloPassPipelineTest, OptionsOfTheModuleSayWhatRuns) {
+  DebugOptions options;
+  EXPECT_THAT(*WhatRuns(options), ElementsAre("a", "b", "c"));
+  options.add_xla_enable_hlo_passes_only("b");
+  EXPECT_THAT(*WhatRuns(options), ElementsAre("b"));
+  options.add_xla_disable_hlo_passes("a");
+  EXPECT_THAT(std::string(WhatRuns(options).status().message()),
+              HasSubstr("are both set"));
+  options.clear_xla_enable_hlo_passes_only();
+  EXPECT_THAT(*WhatRuns(options), ElementsAre("b", "c"));
+  options.add_xla_disable_hlo_passes("inner");
+  EXPECT_THAT(*WhatRuns(options), ElementsAre("c"));
+  options.Clear();
+  options.set_xla_disable_all_hlo_passes(true);
+  EXPECT_THAT(*WhatRuns(options), ElementsAre());
+}
+
 }  // namespace
 }  // namespace xla

@@ -81,7 +81,12 @@ absl::StatusOr<std::unique_ptr<HloModule>> ReadInput(
   ModuleFormat format = options.format.value_or(
       options.split_input ? ModuleFormat::kHlo
                           : DetectModuleFormat(input.contents));
-  return ReadModule(input.contents, format, input.parser_options);
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module,
+                      ReadModule(input.contents, format, input.parser_options));
+  if (options.debug_options.has_value()) {
+    module->mutable_config().set_debug_options(*options.debug_options);
+  }
+  return module;
 }
 
 absl::Status CheckPlatformAndStage(const HloOptOptions& options) {

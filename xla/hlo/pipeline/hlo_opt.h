@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "xla/hlo/pass/pass_registry.h"
 #include "xla/hlo/utils/module_io.h"
+#include "xla/xla.pb.h"
 
 namespace xla {
 
@@ -42,6 +43,9 @@ struct HloOptOptions {
   std::string mesh;
   // Partitions that modules count, whatever their headers say; 0: as they say.
   int64_t num_partitions = 0;
+
+  // The options of the modules' configs (see ReadXlaFlags); unset: none.
+  std::optional<DebugOptions> debug_options;
 
   // How to read: unset detects the format from the contents.
   std::optional<ModuleFormat> format;
