@@ -213,6 +213,37 @@ class HloEvaluator {
   ConstantHandler constant_handler_;
 };
 
+// A loop that counts: `trip_count` trips, with a state whose element
+// `induction_var_index` grows from the initial value by the step in each. The
+// condition compares it with the bound.
+struct ParsedStaticWhileLoop {
+  int64_t trip_count = -1;
+  int64_t induction_var_index = -1;
+  int64_t induction_var_init_value = -1;
+  int64_t step_size = -1;
+  int64_t loop_bound = -1;
+};
+
+// Dynamic: a loop that counts, but by numbers that depend on arguments.
+struct ParsedWhileLoop {
+  std::optional<ParsedStaticWhileLoop> static_while_loop;
+  bool is_dynamic() const { return !static_while_loop.has_value(); }
+};
+
+// A loop whose condition compares an integer of its state with what it does not
+// change, and whose body adds something to that integer:
+//
+//   body: tuple(add(i, 2), …)   cond: compare(i, 7), LT   init: tuple(0, …)
+//   → 4 trips of element 0 from 0 by 2 to 7
+//
+// Follows tuples, copies, calls, fusions and what outer loops pass on, and
+// evaluates other loops that a number comes from, for up to 65,536 trips.
+// Nullopt for other loops, and for those that end only after the integer wraps
+// around, or never. `while_op` must be a while.
+std::optional<ParsedWhileLoop> PatternMatchParseWhileLoop(
+    const HloInstruction* while_op,
+    HloEvaluator::PrecomputedAnalyses precomputed_analyses = {});
+
 namespace internal {
 
 // Why an evaluation failed, where callers act on it.
