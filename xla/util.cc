@@ -120,7 +120,7 @@ std::string NanToString(T value) {
   const uint64_t payload = absl::bit_cast<RepT>(value) & NanPayloadBitMask<T>();
   bool negative;
   if constexpr (is_mini_float_v<T>) {
-    negative = T::kHasNegativeZero && signbit(value);
+    negative = std::numeric_limits<T>::is_signed && signbit(value);
   } else {
     negative = std::signbit(value);
   }

@@ -271,7 +271,8 @@ TEST(RoundTripTest, NanKeepsSignAndPayload) {
             "-nan(0x123)");
   EXPECT_EQ(RoundTripFpToString(NanWithSignAndPayload<bfloat16>(false, 1)),
             "nan(0x1)");
-  EXPECT_EQ(RoundTripFpToString(float8_e4m3fnuz::FromRep(0x80)), "nan");
+  EXPECT_EQ(RoundTripFpToString(float8_e4m3fnuz::FromRep(0x80)), "-nan");
+  EXPECT_EQ(RoundTripFpToString(float8_e8m0fnu::FromRep(0xff)), "nan");
   EXPECT_EQ(RoundTripFpToString(float8_e4m3fn::FromRep(0xff)), "-nan");
 }
 

@@ -329,7 +329,10 @@ absl::Status DataflowBuilder::Handle(const HloInstruction* inst) {
       return forward({0}, 0, {0});
     case HloOpcode::kAllGatherDone:
     case HloOpcode::kCollectivePermuteDone:
-      return forward({}, 0, {1});
+      RETURN_IF_ERROR(forward({}, 0, {1}));
+      // The elements are those of the start, the tuple around them is not.
+      if (inst->shape().IsTuple()) merges_->Define(Position(inst, {}));
+      return absl::OkStatus();
     case HloOpcode::kSend:
       // The token may come first.
       return forward({0}, inst->operand(0)->shape().IsToken() ? 1 : 0, {});

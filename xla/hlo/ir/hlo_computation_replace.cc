@@ -30,9 +30,15 @@ bool TakesOverName(const HloInstruction& old_instruction,
 void TakeOverAttributes(const HloInstruction& old_instruction,
                         HloInstruction* new_instruction,
                         bool preserve_frontend_attributes) {
+  const Payload payload = new_instruction->has_metadata_payload()
+                              ? new_instruction->metadata().metadata_payload()
+                              : old_instruction.metadata().metadata_payload();
   if (new_instruction->metadata().op_name().empty() &&
       !old_instruction.metadata().op_name().empty()) {
     new_instruction->set_metadata_ptr(old_instruction.metadata_ptr());
+  }
+  if (payload.payload_source_case() != Payload::PAYLOAD_SOURCE_NOT_SET) {
+    *new_instruction->mutable_metadata().mutable_metadata_payload() = payload;
   }
   if (preserve_frontend_attributes &&
       old_instruction.has_frontend_attributes() &&

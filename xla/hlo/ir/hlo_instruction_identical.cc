@@ -1,12 +1,21 @@
 // Equality of instructions.
 
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "xla/hlo/ir/collective_op_group_mode.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape_util.h"
+#include "xla/xla_data.pb.h"
 
 namespace xla {
 
@@ -23,6 +32,35 @@ bool HloInstruction::IdenticalSlowPath(
   }
   return equal_result_accuracy(&other);
 }
+
+namespace {
+
+// Attributes that are kept for printing; without the mode of collectives where
+// it is the one that follows from the others.
+std::vector<std::pair<std::string, std::string>> UnknownAttributes(
+    const HloInstruction& inst) {
+  std::vector<std::pair<std::string, std::string>> result =
+      inst.unknown_attributes();
+  if (result.empty() || DynCast<HloChannelInstruction>(&inst) == nullptr) {
+    return result;
+  }
+  std::optional<bool> global;
+  if (const auto* all_gather = DynCast<HloAllGatherInstruction>(&inst)) {
+    global = all_gather->use_global_device_ids();
+  } else if (const auto* reduce = DynCast<HloAllReduceInstructionBase>(&inst)) {
+    global = reduce->use_global_device_ids();
+  }
+  absl::StatusOr<CollectiveOpGroupMode> mode =
+      GetCollectiveOpGroupMode(inst.channel_id().has_value(), global);
+  if (!mode.ok()) return result;
+  const std::pair<std::string, std::string> deduced(
+      "mode", CollectiveOpGroupModeToString(*mode));
+  result.erase(std::remove(result.begin(), result.end(), deduced),
+               result.end());
+  return result;
+}
+
+}  // namespace
 
 bool HloInstruction::IdenticalInternal(
     const HloInstruction& other,
@@ -44,7 +82,7 @@ bool HloInstruction::IdenticalInternal(
   if (sharding_sensitive && !has_compatible_sharding(&other)) return false;
   if ((has_rare() || other.has_rare()) &&
       (raw_backend_config_string() != other.raw_backend_config_string() ||
-       unknown_attributes() != other.unknown_attributes())) {
+       UnknownAttributes(*this) != UnknownAttributes(other))) {
     return false;
   }
 

@@ -280,6 +280,23 @@ TEST_F(HloInstructionTest, StackTraceFallsBackToTheSourceLine) {
             "no\nPython Code Location:\n    f.py:3\n");
 }
 
+TEST_F(HloInstructionTest, ReplacementsKeepPayloads) {
+  const Shape shape = ShapeUtil::MakeShape(F32, {4});
+  HloComputation::Builder builder("e");
+  auto* p =
+      builder.AddInstruction(HloInstruction::CreateParameter(0, shape, "p"));
+  auto* old = builder.AddInstruction(
+      HloInstruction::CreateUnary(shape, HloOpcode::kNegate, p));
+  OpMetadata metadata;
+  metadata.mutable_metadata_payload()->set_value("payload");
+  old->set_metadata(metadata);
+  auto* other = builder.AddInstruction(
+      HloInstruction::CreateUnary(shape, HloOpcode::kSin, p));
+  HloComputation* entry = module_.AddEntryComputation(builder.Build(old));
+  ASSERT_TRUE(entry->ReplaceInstruction(old, other).ok());
+  EXPECT_EQ(other->metadata_payload_string(), "payload");
+}
+
 TEST_F(HloInstructionTest, NegativeTolerancesDie) {
   HloComputation::Builder builder("e");
   auto* x =

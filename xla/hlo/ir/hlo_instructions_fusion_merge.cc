@@ -7,8 +7,10 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/log/check.h"
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
@@ -86,6 +88,67 @@ void HloFusionInstruction::MergeFusionInstruction(
   ReplaceOperandByInner(instruction_to_merge, value);
 }
 
+namespace {
+
+// Outputs of the producer that are parameters are what its operands are.
+void ReadParametersDirectly(HloInstruction* producer) {
+  const HloInstruction* root = producer->fused_expression_root();
+  for (HloInstruction* user : producer->users()) {
+    if (user->opcode() != HloOpcode::kGetTupleElement) continue;
+    const HloInstruction* output = root->operand(user->tuple_index());
+    if (output->opcode() != HloOpcode::kParameter) continue;
+    CHECK_OK(user->ReplaceAllUsesWithDifferentShape(
+        producer->mutable_operand(output->parameter_number())));
+  }
+}
+
+// What reads each of the values in `outputs` that are needed from `fusion`:
+// values that it has as outputs already are not added again, others once.
+// `add` adds outputs and returns what reads them.
+std::vector<HloInstruction*> ReadersOf(
+    HloInstruction* fusion, absl::Span<HloInstruction* const> outputs,
+    const std::vector<bool>& needed,
+    absl::FunctionRef<
+        std::vector<HloInstruction*>(absl::Span<HloInstruction* const>)>
+        add) {
+  const HloInstruction* root = fusion->fused_expression_root();
+  absl::flat_hash_map<const HloInstruction*, int64_t> index;
+  if (root->opcode() == HloOpcode::kTuple) {
+    for (int64_t i = 0; i < root->operand_count(); ++i) {
+      index.try_emplace(root->operand(i), i);
+    }
+  } else {
+    index[root] = 0;
+  }
+  absl::flat_hash_map<const HloInstruction*, HloInstruction*> readers;
+  std::vector<HloInstruction*> added;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!needed[i] || index.contains(outputs[i])) continue;
+    if (readers.try_emplace(outputs[i], nullptr).second) {
+      added.push_back(outputs[i]);
+    }
+  }
+  const std::vector<HloInstruction*> new_readers = add(added);
+  for (size_t i = 0; i < added.size(); ++i) readers[added[i]] = new_readers[i];
+
+  std::vector<HloInstruction*> result(outputs.size(), nullptr);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!needed[i]) continue;
+    HloInstruction*& reader = readers[outputs[i]];
+    if (reader == nullptr) {
+      reader = fusion->IsMultiOutputFusion()
+                   ? fusion->parent()->AddInstruction(
+                         HloInstruction::CreateGetTupleElement(
+                             outputs[i]->shape(), fusion, index.at(outputs[i])))
+                   : fusion;
+    }
+    result[i] = reader;
+  }
+  return result;
+}
+
+}  // namespace
+
 // Three steps: clone the producer's body into this one; let operands that were
 // read from the producer refer to the clones; and make those outputs of the
 // producer that others read outputs of this fusion, redirecting the readers.
@@ -94,6 +157,7 @@ void HloFusionInstruction::MergeFusionInstructionIntoMultiOutput(
     HloFusionInstruction* producer, bool remove_computation) {
   CHECK(producer->parent() == parent());
   const bool multi_output = producer->IsMultiOutputFusion();
+  if (multi_output) ReadParametersDirectly(producer);
   const std::vector<HloInstruction*> outputs = CloneBodyOf(producer);
 
   // The values that this fusion read from the producer are inside of it now.
@@ -122,23 +186,22 @@ void HloFusionInstruction::MergeFusionInstructionIntoMultiOutput(
   for (const HloInstruction* element : elements) {
     if (!element->IsDead()) needed[element->tuple_index()] = true;
   }
-  std::vector<HloInstruction*> added;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (needed[i]) added.push_back(outputs[i]);
-  }
-  std::vector<HloInstruction*> readers = AddOutputs(added);
-  std::vector<HloInstruction*> reader_of(outputs.size(), nullptr);
-  for (size_t i = 0, next = 0; i < outputs.size(); ++i) {
-    if (!needed[i]) continue;
-    reader_of[i] = readers[next++];
-    reader_of[i]->set_metadata_ptr(producer->metadata_ptr());
-  }
+  const std::vector<HloInstruction*> reader_of =
+      ReadersOf(this, outputs, needed, [&](auto added) {
+        std::vector<HloInstruction*> readers = AddOutputs(added);
+        for (HloInstruction* reader : readers) {
+          reader->set_metadata_ptr(producer->metadata_ptr());
+        }
+        return readers;
+      });
 
   // Other users read them from here.
   for (HloInstruction* element : elements) {
     if (!element->IsDead()) {
       HloInstruction* reader = reader_of[element->tuple_index()];
-      if (element->has_sharding()) reader->copy_sharding(element);
+      if (element->has_sharding() && reader != this) {
+        reader->copy_sharding(element);
+      }
       CHECK_OK(element->ReplaceAllUsesWithDifferentShape(reader));
     }
     CHECK_OK(element->SafelyDropAllControlDependencies());

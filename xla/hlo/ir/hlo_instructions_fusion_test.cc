@@ -187,6 +187,38 @@ TEST_F(FusionTest, MergeMultiOutputProducerIntoMultiOutput) {
   ExpectConsistent(module_);
 }
 
+TEST_F(FusionTest, MergeAddsNoOutputThatIsThereOrGiven) {
+  Build();
+  // A producer with the outputs p0, v, v, all of which are read.
+  HloFusionInstruction* producer = Fuse(exp_);
+  producer->FuseInstructionIntoMultiOutput(neg_);
+  ASSERT_TRUE(entry_->RemoveInstruction(neg_).ok());
+  HloComputation* body = producer->fused_instructions_computation();
+  HloInstruction* v = body->root_instruction()->mutable_operand(0);
+  HloInstruction* parameter = body->parameter_instruction(0);
+  HloInstruction* tuple =
+      body->AddInstruction(HloInstruction::CreateTuple({parameter, v, v}));
+  body->set_root_instruction(tuple, /*accept_different_shape=*/true);
+  *producer->mutable_shape() = tuple->shape();
+  std::vector<HloInstruction*> elements;
+  for (int64_t i = 0; i < 3; ++i) {
+    elements.push_back(entry_->AddInstruction(
+        HloInstruction::CreateGetTupleElement(shape_, producer, i)));
+  }
+  HloInstruction* product = entry_->AddInstruction(HloInstruction::CreateBinary(
+      shape_, HloOpcode::kMultiply, elements[0], elements[1]));
+  HloInstruction* results = entry_->AddInstruction(HloInstruction::CreateTuple(
+      {product, elements[0], elements[1], elements[2]}));
+  entry_->set_root_instruction(results, /*accept_different_shape=*/true);
+  ASSERT_TRUE(entry_->RemoveInstruction(mul_).ok());
+  HloFusionInstruction* consumer = Fuse(product);
+  consumer->MergeFusionInstructionIntoMultiOutput(producer);
+  EXPECT_EQ(consumer->shape().tuple_shapes().size(), 2);
+  EXPECT_EQ(results->operand(1), p0_);
+  EXPECT_EQ(results->operand(2), results->operand(3));
+  EXPECT_EQ(results->operand(2)->operand(0), consumer);
+}
+
 TEST_F(FusionTest, MergeSiblings) {
   Build();
   HloInstruction* log = entry_->AddInstruction(

@@ -140,7 +140,18 @@ std::shared_ptr<OriginalValue> OriginalValue::CreateFromInstruction(
       std::vector<Leaf> leaves;
       for (int64_t i = 0; i < instruction->operand_count(); ++i) {
         auto element = instruction->operand(i)->original_value();
-        if (element == nullptr || element->is_synthetic_call()) return nullptr;
+        if (element == nullptr) return nullptr;
+        if (element->is_synthetic_call()) {
+          // What the call stands for is lost, the other elements are not.
+          ShapeUtil::ForEachLeafShape(
+              instruction->operand(i)->shape(),
+              [&](const Shape&, const ShapeIndex& index) {
+                ShapeIndex full = index;
+                full.push_front(i);
+                leaves.emplace_back(std::move(full), std::nullopt);
+              });
+          continue;
+        }
         for (const auto& [index, array] : element->original_arrays()) {
           ShapeIndex full = index;
           full.push_front(i);

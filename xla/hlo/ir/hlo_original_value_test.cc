@@ -59,6 +59,17 @@ TEST(OriginalValueTest, ProtoReadsBack) {
   EXPECT_NE(*call, value);
 }
 
+TEST(OriginalValueTest, SyntheticElementsStandForNothing) {
+  auto p = HloInstruction::CreateParameter(0, Array(), "p0");
+  auto call = HloInstruction::CreateParameter(1, Array(), "call");
+  p->set_original_value(OriginalValue::CreateFromInstruction(p.get()));
+  call->set_original_value(
+      std::make_shared<OriginalValue>(OriginalValue::SyntheticCall()));
+  auto tuple = HloInstruction::CreateTuple({p.get(), call.get()});
+  EXPECT_EQ(OriginalValue::CreateFromInstruction(tuple.get())->ToString(),
+            R"(({"p0"}, {}))");
+}
+
 TEST(OriginalValueTest, ProtosWithNegativeIndicesAreRefused) {
   OriginalValueProto proto;
   proto.add_elements()->add_shape_index(-1);

@@ -210,6 +210,14 @@ bool ModuleParser::ApplyCommonAttributes(Draft* draft,
     }
   }
   if (values.Has(A::kOrigin)) {
+    // A fusion shares the value of its root.
+    if (instruction->opcode() == HloOpcode::kFusion) {
+      std::shared_ptr<OriginalValue> of_root =
+          instruction->fused_expression_root()->original_value();
+      if (of_root != nullptr && *of_root == *values.origin) {
+        values.origin = std::move(of_root);
+      }
+    }
     instruction->set_original_value(std::move(values.origin));
   }
   if (values.Has(A::kStatistics)) {

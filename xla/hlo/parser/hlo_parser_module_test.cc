@@ -221,6 +221,58 @@ StackFrames
   EXPECT_EQ(Parse(printed)->ToString(), printed);
 }
 
+TEST(HloParserModuleTest, AFusionSharesTheOriginOfItsRoot) {
+  auto module = Parse(R"(HloModule m
+f {
+  a = f32[] parameter(0)
+  ROOT b = f32[] negate(a), origin={{"x"}}
+}
+ENTRY e {
+  a = f32[] parameter(0)
+  ROOT c = f32[] fusion(a), kind=kLoop, calls=f, origin={{"x"}}
+})");
+  const HloInstruction* fusion =
+      module->entry_computation()->root_instruction();
+  EXPECT_EQ(fusion->original_value(),
+            fusion->fused_expression_root()->original_value());
+}
+
+TEST(HloParserModuleTest, TheModeThatFollowsMakesNoDifference) {
+  auto module = Parse(R"(HloModule m, replica_count=2
+ENTRY e {
+  a = f32[] parameter(0)
+  p = f32[] collective-permute(a), source_target_pairs={{0,1}}, mode=cross_replica
+  q = f32[] collective-permute(a), source_target_pairs={{0,1}}
+  r = f32[] collective-permute(a), source_target_pairs={{0,1}}, mode=flattened_id
+  ROOT t = (f32[], f32[], f32[]) tuple(p, q, r)
+})");
+  const HloInstruction* t = module->entry_computation()->root_instruction();
+  EXPECT_TRUE(t->operand(0)->Identical(*t->operand(1)));
+  EXPECT_FALSE(t->operand(0)->Identical(*t->operand(2)));
+}
+
+TEST(HloParserModuleTest, DebugOptionsLeaveThingsOutOfToString) {
+  auto module = Parse(R"(HloModule m
+ENTRY e {
+  a = (f32[], f32[]) parameter(0), metadata={op_name="here"}
+  b = f32[] get-tuple-element(a), index=1
+  s = ((f32[]), f32[], u32[]) negate-start(b)
+  ROOT c = f32[] negate-done(s)
+})");
+  using ::testing::HasSubstr;
+  using ::testing::Not;
+  EXPECT_THAT(module->ToString(), HasSubstr("here"));
+  EXPECT_THAT(module->ToString(), HasSubstr("async-start"));
+  EXPECT_THAT(module->ToString(), Not(HasSubstr("%a#1")));
+  DebugOptions& options = module->mutable_config().mutable_debug_options();
+  options.set_xla_dump_disable_metadata(true);
+  options.set_xla_syntax_sugar_async_ops(true);
+  options.set_xla_dump_compact_gte(true);
+  EXPECT_THAT(module->ToString(), Not(HasSubstr("here")));
+  EXPECT_THAT(module->ToString(), HasSubstr("negate-start"));
+  EXPECT_THAT(module->ToString(), HasSubstr("%a#1"));
+}
+
 TEST(HloParserModuleTest, StackFramesMustExist) {
   EXPECT_FALSE(ParseAndReturnUnverifiedModule(
                    absl::StrCat("HloModule m\nFileNames\n1 \"a\"\n"

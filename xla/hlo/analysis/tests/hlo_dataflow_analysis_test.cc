@@ -202,6 +202,24 @@ TEST_F(DataflowTest, SendAndRecv) {
   EXPECT_TRUE(sets_->GetValueDefinedAt(Inst("r"), {0}).live_out_of_module());
 }
 
+TEST_F(DataflowTest, TheTupleOfADoneIsItsOwn) {
+  Load(R"(HloModule m, replica_count=2
+    ENTRY e {
+      a = f32[4] parameter(0)
+      b = f32[4] parameter(1)
+      p = ((f32[4], f32[4]), (f32[4], f32[4])) collective-permute-start(a, b), source_target_pairs={{0,1}}
+      q = (f32[4], f32[4]) collective-permute-done(p)
+      g = ((f32[4], f32[4]), (f32[8], f32[8])) all-gather-start(a, b), dimensions={0}, replica_groups={{0,1}}
+      h = (f32[8], f32[8]) all-gather-done(g)
+      ROOT t = (f32[4], f32[4]) tuple(a, a)
+    })");
+  for (const char* done : {"q", "h"}) {
+    EXPECT_TRUE(sets_->ValueIsDefinedAt(Inst(done), {})) << done;
+    EXPECT_FALSE(sets_->ValueIsDefinedAt(Inst(done), {0})) << done;
+    EXPECT_FALSE(sets_->ValueIsDefinedAt(Inst(done), {1})) << done;
+  }
+}
+
 TEST_F(DataflowTest, CopyStartAndDone) {
   Load(R"(HloModule m
     ENTRY e {
@@ -237,7 +255,7 @@ TEST_F(DataflowTest, CollectivesInTwoSteps) {
   EXPECT_THAT(At("gd"), ElementsAre("gs{1}"));
   EXPECT_THAT(At("hs", {0}), ElementsAre("hs{0}"));
   EXPECT_THAT(At("hs", {0, 1}), ElementsAre("q{}"));
-  EXPECT_THAT(At("hd"), ElementsAre("hs{1}"));
+  EXPECT_THAT(At("hd"), ElementsAre("hd{}"));
   EXPECT_THAT(At("hd", {1}), ElementsAre("hs{1,1}"));
   EXPECT_THAT(At("cs", {0}), ElementsAre("p{}"));
   EXPECT_THAT(At("cs", {2}), ElementsAre("cs{2}"));

@@ -69,6 +69,25 @@ std::vector<std::shared_ptr<BackendConfigWrapper>> ReadPayloads(
   return payloads;
 }
 
+bool HasEqualEntries(const StackFrameIndexProto& index) {
+  absl::flat_hash_set<std::string> seen;
+  const auto repeats = [&](const auto& table, const auto& text) {
+    seen.clear();
+    for (const auto& entry : table) {
+      if (!seen.insert(text(entry)).second) return true;
+    }
+    return false;
+  };
+  const auto name = [](const std::string& entry) { return entry; };
+  const auto bytes = [](const auto& entry) {
+    return entry.SerializeAsString();
+  };
+  return repeats(index.file_names(), name) ||
+         repeats(index.function_names(), name) ||
+         repeats(index.file_locations(), bytes) ||
+         repeats(index.stack_frames(), bytes);
+}
+
 // Parameter shapes and result of the entry against those of a layout, which may
 // leave all parameters out.
 absl::Status CheckEntryLayout(const HloModuleProto& proto,
@@ -197,7 +216,12 @@ absl::Status ReadExtras(const HloModuleProto& proto, HloModule* module) {
   }
   TF_ASSIGN_OR_RETURN(StackFrames frames,
                       StackFrames::FromProto(proto.stack_frame_index()));
-  module->set_stack_frames(std::move(frames));
+  if (HasEqualEntries(proto.stack_frame_index())) {
+    // Equal frames become one, so that their ids tell them apart.
+    module->CanonicalizeStackFrameIds(proto.stack_frame_index());
+  } else {
+    module->set_stack_frames(std::move(frames));
+  }
   module->set_frontend_attributes(proto.frontend_attributes());
   if (proto.has_original_value_recovery_table()) {
     TF_ASSIGN_OR_RETURN(OriginalValueRecoveryTable table,

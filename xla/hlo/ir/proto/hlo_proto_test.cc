@@ -199,6 +199,41 @@ TEST(HloProtoTest, ConfigsComeBack) {
   EXPECT_EQ((*again)->allow_spmd_sharding_propagation_to_output().size(), 1);
 }
 
+TEST(HloProtoTest, EqualStackFramesBecomeOne) {
+  HloModuleProto proto = MakeSmallModule()->ToProto();
+  StackFrameIndexProto* index = proto.mutable_stack_frame_index();
+  index->add_file_names("f.py");
+  index->add_function_names("g");
+  for (int i = 0; i < 2; ++i) {
+    auto* location = index->add_file_locations();
+    location->set_file_name_id(1);
+    location->set_function_name_id(1);
+    location->set_line(3);
+    index->add_stack_frames()->set_file_location_id(i + 1);
+  }
+  HloComputationProto* computation =
+      proto.mutable_computations(proto.computations_size() - 1);
+  computation->mutable_instructions(0)->mutable_metadata()->set_stack_frame_id(
+      1);
+  computation->mutable_instructions(1)->mutable_metadata()->set_stack_frame_id(
+      2);
+  absl::StatusOr<std::unique_ptr<HloModule>> module =
+      HloModule::CreateFromProto(proto, *HloModule::CreateModuleConfigFromProto(
+                                            proto, DebugOptions()));
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_EQ((*module)->stack_frames().size(), 1);
+  int with_frame = 0;
+  for (const HloComputation* c : (*module)->computations()) {
+    for (const HloInstruction* inst : c->instructions()) {
+      if (inst->metadata().stack_frame_id() == 0) continue;
+      EXPECT_EQ(inst->metadata().stack_frame_id(), 1);
+      EXPECT_EQ(inst->GetStackTraceStringFromMetadata(), "f.py:3 [g]\n");
+      ++with_frame;
+    }
+  }
+  EXPECT_EQ(with_frame, 2);
+}
+
 TEST(HloProtoTest, ProgramShapeMayLeaveParametersOut) {
   HloModuleProto proto = MakeSmallModule()->ToProto();
   proto.mutable_host_program_shape()->clear_parameters();

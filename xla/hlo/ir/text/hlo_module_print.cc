@@ -264,8 +264,20 @@ void HloModule::Print(Printer* printer) const {
   Print(printer, HloPrintOptions::Lossless());
 }
 
+namespace {
+
+// Everything, but for what the debug options of the module leave out.
+HloPrintOptions DefaultOptions(const DebugOptions& debug) {
+  return HloPrintOptions::Lossless()
+      .set_print_metadata(!debug.xla_dump_disable_metadata())
+      .set_syntax_sugar_async_ops(debug.xla_syntax_sugar_async_ops())
+      .set_compact_gte(debug.xla_dump_compact_gte());
+}
+
+}  // namespace
+
 std::string HloModule::ToString() const {
-  return ToString(HloPrintOptions::Lossless());
+  return ToString(DefaultOptions(config().debug_options()));
 }
 
 std::string HloModule::ToString(const HloPrintOptions& options) const {
@@ -275,7 +287,7 @@ std::string HloModule::ToString(const HloPrintOptions& options) const {
 }
 
 absl::Cord HloModule::ToCord() const {
-  return ToCord(HloPrintOptions::Lossless());
+  return ToCord(DefaultOptions(config().debug_options()));
 }
 
 absl::Cord HloModule::ToCord(const HloPrintOptions& options) const {
