@@ -129,6 +129,9 @@ absl::Status ExplainCollectives(const HloExplainOptions &options,
                                               : options.mesh));
   TF_ASSIGN_OR_RETURN(const CollectiveReport report,
                       BuildCollectiveReport(*module, mesh));
+  if (options.json_text != nullptr) {
+    *options.json_text = CollectiveReportToJson(report);
+  }
   out << (options.json ? CollectiveReportToJson(report)
                        : CollectiveReportToText(report, options.max_buffers));
   return WriteModule(*module, options.output);
@@ -243,6 +246,9 @@ absl::Status ReportPrices(const HloExplainOptions &options,
   TF_ASSIGN_OR_RETURN(*more.mutable_budget(),
                       PriceLimits(options, watch, prepared));
   const RematCurve &curve = more.budget();
+  if (options.json_text != nullptr) {
+    TF_ASSIGN_OR_RETURN(*options.json_text, RematCurveToJson(curve));
+  }
   if (HasTextOutput(options)) {
     TF_RETURN_IF_ERROR(PrintBudgetCurve(FitOptions(options), curve, out));
   }
@@ -300,6 +306,11 @@ absl::Status FitPrepared(const HloExplainOptions &options,
           ? JoinReports(options.json, curve.str(), plan.str())
           : plan.str();
   if (HasTextOutput(options)) out << text;
+  if (options.json_text != nullptr && planned && options.budget_curve > 0) {
+    TF_ASSIGN_OR_RETURN(const std::string prices,
+                        RematCurveToJson(more.budget()));
+    *options.json_text = JoinReports(/*json=*/true, prices, *options.json_text);
+  }
   if (!pages || !planned) return fits;
   more.mutable_before()->set_plan(plan.str());
   TF_RETURN_IF_ERROR(WriteFittedPages(page_options, registry, more,

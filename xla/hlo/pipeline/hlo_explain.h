@@ -21,8 +21,7 @@ struct HloExplainOptions {
   std::string limit;
 
   bool json = false;
-  // Takes the JSON form beside what is written; null: not wanted. Not of
-  // collectives and budget curves.
+  // Takes the JSON form beside what is written; null: not wanted.
   std::string* json_text = nullptr;
   // The live bytes of every program point, in the JSON report.
   bool curve = false;

@@ -1,7 +1,9 @@
 #include "xla/hlo/analysis/cost/collective_report.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <tuple>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
@@ -10,6 +12,7 @@
 #include "xla/hlo/analysis/cost/computation_runs.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/instruction_source.h"
 #include "xla/status_macros.h"
 
 namespace xla {
@@ -30,17 +33,74 @@ std::string Quoted(absl::string_view text) {
   return quoted + "\"";
 }
 
-std::string SourceOf(const HloInstruction* instruction) {
-  const OpMetadata& metadata = instruction->metadata();
-  if (metadata.source_file().empty()) return "";
-  return absl::StrCat(metadata.source_file(), ":", metadata.source_line());
-}
-
 void Add(const CollectiveUse& use, CollectiveTotal& total) {
   ++total.instructions;
   total.runs += use.runs;
   total.bytes_per_device += use.runs * use.cost.bytes_per_device;
   total.seconds += use.runs * use.cost.seconds;
+}
+
+// Collectives that do the same for the same operation of the model.
+struct EqualUses {
+  const CollectiveUse* first;
+  int64_t count = 0;
+  double runs = 0;
+};
+
+// In the order of the report, which has those that move most first.
+std::vector<EqualUses> GroupUses(const CollectiveReport& report) {
+  std::vector<EqualUses> groups;
+  std::map<std::tuple<CollectiveKind, double, double, std::string, std::string>,
+           size_t>
+      known;
+  for (const CollectiveUse& use : report.uses) {
+    const auto [it, is_new] = known.emplace(
+        std::make_tuple(use.kind, use.runs, use.cost.bytes_per_device,
+                        use.instruction->metadata().op_name(),
+                        InstructionSource(*use.instruction)),
+        groups.size());
+    if (is_new) groups.push_back({&use});
+    ++groups[it->second].count;
+    groups[it->second].runs += use.runs;
+  }
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const EqualUses& a, const EqualUses& b) {
+                     return a.runs * a.first->cost.bytes_per_device >
+                            b.runs * b.first->cost.bytes_per_device;
+                   });
+  return groups;
+}
+
+// A row for each of them.
+std::string UsesToText(const CollectiveReport& report, int64_t max_rows) {
+  const std::vector<EqualUses> groups = GroupUses(report);
+  if (groups.empty()) return "";
+  std::string text =
+      "\n  per device, largest first      runs       bytes        time\n";
+  int64_t listed = 0;
+  for (const EqualUses& group : groups) {
+    if (max_rows >= 0 && listed == max_rows) {
+      absl::StrAppend(&text, "  and ", groups.size() - listed, " more rows\n");
+      break;
+    }
+    ++listed;
+    const CollectiveUse& use = *group.first;
+    const absl::string_view kind = CollectiveKindToString(use.kind);
+    absl::StrAppendFormat(
+        &text, "  %-22s %12.0f %11s %11s  ",
+        group.count > 1 ? absl::StrCat(group.count, " x ", kind)
+                        : std::string(kind),
+        group.runs, HumanBytes(group.runs * use.cost.bytes_per_device),
+        HumanSeconds(group.runs * use.cost.seconds));
+    absl::StrAppend(&text, "%", use.instruction->name(), " in ",
+                    use.instruction->parent()->name());
+    for (const std::string& part : {use.instruction->metadata().op_name(),
+                                    InstructionSource(*use.instruction)}) {
+      if (!part.empty()) absl::StrAppend(&text, ", ", part);
+    }
+    text += "\n";
+  }
+  return text;
 }
 
 }  // namespace
@@ -90,7 +150,7 @@ absl::StatusOr<CollectiveReport> BuildCollectiveReport(const HloModule& module,
 }
 
 std::string CollectiveReportToText(const CollectiveReport& report,
-                                   int64_t max_instructions) {
+                                   int64_t max_rows) {
   std::string text = absl::StrFormat(
       "%s: %s per device in %.0f collectives, %s on %s\n", report.module,
       HumanBytes(report.total.bytes_per_device), report.total.runs,
@@ -101,23 +161,7 @@ std::string CollectiveReportToText(const CollectiveReport& report,
                           HumanBytes(total.bytes_per_device),
                           HumanSeconds(total.seconds));
   }
-  int64_t listed = 0;
-  for (const CollectiveUse& use : report.uses) {
-    if (max_instructions >= 0 && listed == max_instructions) {
-      absl::StrAppend(&text, "  and ", report.uses.size() - listed, " more\n");
-      break;
-    }
-    ++listed;
-    absl::StrAppendFormat(
-        &text, "  %%%s: %s of %s, %.0f times in %s", use.instruction->name(),
-        CollectiveKindToString(use.kind), HumanBytes(use.cost.bytes_per_device),
-        use.runs, use.instruction->parent()->name());
-    for (const std::string& part :
-         {use.instruction->metadata().op_name(), SourceOf(use.instruction)}) {
-      if (!part.empty()) absl::StrAppend(&text, ", ", part);
-    }
-    text += "\n";
-  }
+  text += UsesToText(report, max_rows);
   for (const HloInstruction* loop : report.unknown_loops) {
     absl::StrAppend(&text, "  the trips of %", loop->name(),
                     " are not known; they count once\n");
@@ -156,7 +200,7 @@ std::string CollectiveReportToJson(const CollectiveReport& report) {
         Quoted(CollectiveKindToString(use.kind)), use.runs,
         figures(use.cost.bytes_per_device, use.cost.seconds),
         Quoted(use.instruction->metadata().op_name()),
-        Quoted(SourceOf(use.instruction)));
+        Quoted(InstructionSource(*use.instruction)));
     separator = ",\n";
   }
   text += "\n  ],\n  \"unknown_loops\": [";

@@ -18,8 +18,10 @@ namespace xla {
 //   step: 96.0 KiB per device in 12 collectives, 3.1 us
 //     all-reduce          8    64.0 KiB
 //     all-gather          4    32.0 KiB
-//     %ar.1: all-reduce of 8.0 KiB, 8 times in body, jit(f)/add model.py:12
-//     ...
+//
+//     per device, largest first   runs     bytes     time
+//     all-reduce                     8  64.0 KiB   2.0 us  %ar.1 in body, …
+//     4 x all-gather                 4  32.0 KiB   1.1 us  %ag in entry, …
 struct CollectiveUse {
   const HloInstruction* instruction;
   CollectiveKind kind;
@@ -55,9 +57,10 @@ struct CollectiveReport {
 absl::StatusOr<CollectiveReport> BuildCollectiveReport(const HloModule& module,
                                                        const MeshCost& mesh);
 
-// The picture above, with this many instructions; -1: all.
+// The picture above, with this many rows of collectives, of which equal ones
+// for one operation of the model are one; -1: all.
 std::string CollectiveReportToText(const CollectiveReport& report,
-                                   int64_t max_instructions);
+                                   int64_t max_rows);
 // {"module", "partitions", "replicas", "mesh", "bytes_per_device", "seconds",
 // "collectives": {kind: {"count", "runs", "bytes_per_device", "seconds"}},
 // "instructions": [{"name", "kind", "runs", "bytes_per_device", "seconds",

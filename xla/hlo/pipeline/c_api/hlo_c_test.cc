@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -117,6 +118,22 @@ TEST(HloCTest, MissedLimitsLeaveReportAndModule) {
   EXPECT_THAT(Take(report), HasSubstr("arguments and results alone take"));
   EXPECT_THAT(Print(fitted, "short"), HasSubstr("is_scheduled=true"));
   hlo_release(fitted);
+  hlo_release(module);
+}
+
+TEST(HloCTest, CurvesAndCollectivesAreJsonToo) {
+  hlo_module* module = Parse(kStep);
+  const std::pair<const char*, const char*> cases[] = {
+      {"budget-curve=2", "\"points\": ["},
+      {"budget-curve=2\nfit=true\nlimit=100%", "\"curve\": {"},
+      {"collectives=true", "\"collectives\": {"}};
+  for (const auto& [options, expected] : cases) {
+    char *report = nullptr, *json = nullptr, *error = nullptr;
+    ASSERT_EQ(hlo_explain(module, options, nullptr, &report, &json, &error), 0)
+        << Take(error);
+    EXPECT_THAT(Take(json), HasSubstr(expected)) << options;
+    EXPECT_THAT(Take(report), HasSubstr("step: ")) << options;
+  }
   hlo_release(module);
 }
 

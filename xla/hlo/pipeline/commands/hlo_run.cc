@@ -172,8 +172,9 @@ absl::StatusOr<std::vector<Literal>> Evaluate(const std::string& path,
         << evaluator.grid().replicas << " replicas x "
         << evaluator.grid().partitions << " partitions)";
   }
-  out << ", " << evaluator.steps() << " steps, peak "
-      << HumanBytes(static_cast<double>(evaluator.peak_bytes())) << "\n";
+  out << ", " << evaluator.steps() << " steps, at most "
+      << HumanBytes(static_cast<double>(evaluator.peak_bytes()))
+      << " of values at a time\n";
   return results;
 }
 
