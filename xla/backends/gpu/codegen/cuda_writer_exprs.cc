@@ -289,6 +289,17 @@ absl::Status Writer::EmitExpr(const kir::Expr& expr,
       expr.async == kir::AsyncKind::kBulkStore) {
     guard = "if (kir_thread() == 0) ";
   }
+  if (expr.op == "bits") {
+    const auto* from = std::get_if<kir::Operand>(&expr.arguments[0]);
+    if (from == nullptr ||
+        kir::ElementBytes(kernel_.buffers[from->buffer].type) !=
+            kir::ElementBytes(target.type)) {
+      return Unimplemented(statement.location, "bits of another type");
+    }
+    Line(absl::StrCat(guard, element, " = kir_bits<", TypeName(target.type),
+                      ">(", Element(*from), ");"));
+    return absl::OkStatus();
+  }
   if (op_class == kir::OpClass::kReduce && expr.sync) {
     const std::string reduced = absl::StrCat("reduced_", ++flags_);
     const std::string combiner = CombinerName(kir::OpCombiner(expr.op));

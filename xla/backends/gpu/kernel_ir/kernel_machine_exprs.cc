@@ -101,6 +101,17 @@ absl::Status Machine::Finish(int t, const CodeInstruction& i,
       break;
     }
     default:
+      if (expr.op == "bits") {
+        const auto* source = std::get_if<kir::Operand>(&expr.arguments[0]);
+        const kir::ElementType to = kernel_.buffers[places[0].buffer].type;
+        Store(t, places[0],
+              ReinterpretBits(
+                  in[0],
+                  source == nullptr ? to : kernel_.buffers[source->buffer].type,
+                  to),
+              i);
+        break;
+      }
       Store(t, places[0],
             ApplyKernelOp(expr.op, in, kernel_.buffers[places[0].buffer].type),
             i);

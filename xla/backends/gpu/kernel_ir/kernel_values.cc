@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -227,6 +228,22 @@ double ApplyKernelOp(absl::string_view op, absl::Span<const double> x,
   if (op == "clamp") return std::min(std::max(a, b), c);
   // Operations that pass their input on.
   return a;
+}
+
+double ReinterpretBits(double value, ElementType from, ElementType to) {
+  if (from == ElementType::kF32 && IntegerBits(to) == 32) {
+    const float number = static_cast<float>(value);
+    uint32_t bits = 0;
+    std::memcpy(&bits, &number, sizeof(bits));
+    return RoundToType(bits, to);
+  }
+  if (to == ElementType::kF32 && IntegerBits(from) == 32) {
+    const auto bits = static_cast<uint32_t>(Integer(value));
+    float number = 0;
+    std::memcpy(&number, &bits, sizeof(number));
+    return number;
+  }
+  return RoundToType(value, to);
 }
 
 double ApplyCombiner(kir::Combiner combiner, double a, double b) {

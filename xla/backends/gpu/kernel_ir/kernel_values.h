@@ -19,6 +19,12 @@ double RoundToType(double value, kir::ElementType type);
 double ApplyKernelOp(absl::string_view op, absl::Span<const double> arguments,
                      kir::ElementType type);
 
+// Operation `bits`: what the bits of the value in a buffer of type `from` are
+// in one of type `to`. f32 and integers of as many bits; NaN has one payload.
+// Other types hand the value on.
+double ReinterpretBits(double value, kir::ElementType from,
+                       kir::ElementType to);
+
 double ApplyCombiner(kir::Combiner combiner, double a, double b);
 double CombinerIdentity(kir::Combiner combiner);
 

@@ -7,6 +7,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -68,6 +69,15 @@ absl::StatusOr<ElementType> KernelType(PrimitiveType type) {
 absl::Status NotLowered(const HloInstruction& hlo, absl::string_view reason) {
   return absl::UnimplementedError(absl::StrCat(
       HloOpcodeString(hlo.opcode()), ": ", reason, ", in ", hlo.name()));
+}
+
+absl::Status NotLowered(const HloInstruction& hlo, const absl::Status& reason) {
+  // Instructions that it is for have been named already.
+  if (reason.ok() || !absl::IsUnimplemented(reason) ||
+      absl::StrContains(reason.message(), ", in ")) {
+    return reason;
+  }
+  return NotLowered(hlo, reason.message());
 }
 
 const std::vector<Operand>* ElementEmitter::Find(const Key& key) const {
@@ -136,10 +146,11 @@ absl::StatusOr<Operand> ElementEmitter::Element(const HloInstruction& hlo,
   for (const AffineExpr& index : indices) {
     if (!index.IsValid()) return NotLowered(hlo, "an index is too large");
   }
-  RETURN_IF_ERROR(builder_.status());
-  ASSIGN_OR_RETURN(std::vector<Operand> values, Compute(hlo, indices));
-  const Operand value = values[tuple_index];
-  Remember(hlo, indices, std::move(values));
+  RETURN_IF_ERROR(NotLowered(hlo, builder_.status()));
+  Values values = Compute(hlo, indices);
+  RETURN_IF_ERROR(NotLowered(hlo, values.status()));
+  const Operand value = (*values)[tuple_index];
+  Remember(hlo, indices, *std::move(values));
   return value;
 }
 

@@ -39,6 +39,8 @@ absl::StatusOr<kir::ElementType> KernelType(PrimitiveType type);
 
 // "OPCODE: REASON, in NAME".
 absl::Status NotLowered(const HloInstruction& hlo, absl::string_view reason);
+// The reason of a part of the instruction's code, as one of the instruction.
+absl::Status NotLowered(const HloInstruction& hlo, const absl::Status& reason);
 
 class ElementEmitter {
  public:
@@ -107,6 +109,9 @@ class ElementEmitter {
   absl::StatusOr<kir::Operand> Unary(const HloInstruction& hlo,
                                      const kir::Operand& a,
                                      kir::ElementType type);
+  absl::StatusOr<kir::Operand> ReducePrecision(const HloInstruction& hlo,
+                                               const kir::Operand& a,
+                                               kir::ElementType type);
   absl::StatusOr<kir::Operand> Divide(const HloInstruction& hlo,
                                       const kir::Operand& a,
                                       const kir::Operand& b,

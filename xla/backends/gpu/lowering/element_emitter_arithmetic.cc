@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "xla/backends/gpu/lowering/element_emitter.h"
 #include "xla/comparison_util.h"
@@ -201,9 +202,67 @@ absl::StatusOr<Operand> ElementEmitter::Unary(const HloInstruction& hlo,
           hlo.opcode() == HloOpcode::kClz ? "clz" : "popcnt", bits, {value});
       return builder_.Emit("cast", type, {count});
     }
+    case HloOpcode::kReducePrecision:
+      return ReducePrecision(hlo, a, type);
+    case HloOpcode::kBitcastConvert: {
+      const PrimitiveType from = TypeOf(*hlo.operand(0));
+      const auto has_bits = [](PrimitiveType t) {
+        return t == F32 || t == S32 || t == U32;
+      };
+      if (!has_bits(from) || !has_bits(TypeOf(hlo))) {
+        return NotLowered(
+            hlo, absl::StrCat(
+                     "from ", primitive_util::LowercasePrimitiveTypeName(from),
+                     " to ",
+                     primitive_util::LowercasePrimitiveTypeName(TypeOf(hlo))));
+      }
+      return builder_.Emit("bits", type, {a});
+    }
     default:
       return NotLowered(hlo, "not lowered");
   }
+}
+
+// Through the type that has these bits. Numbers whose exponent it lacks become
+// zero, where the type has fractions of them; those that round up to its least
+// normal number are kept, as far as half a place below it.
+absl::StatusOr<Operand> ElementEmitter::ReducePrecision(
+    const HloInstruction& hlo, const Operand& a, ElementType type) {
+  struct Narrow {
+    int exponent, mantissa;
+    PrimitiveType type;
+    double least;  // normal number
+  };
+  static constexpr Narrow kNarrow[] = {{8, 23, F32, 0x1p-126},
+                                       {8, 7, BF16, 0x1p-126},
+                                       {5, 10, F16, 0x1p-14},
+                                       {5, 2, F8E5M2, 0x1p-14}};
+  const int exponent = primitive_util::ExponentWidth(TypeOf(hlo));
+  const int mantissa = primitive_util::SignificandWidth(TypeOf(hlo)) - 1;
+  if (hlo.exponent_bits() >= exponent && hlo.mantissa_bits() >= mantissa) {
+    return a;
+  }
+  for (const Narrow& narrow : kNarrow) {
+    if (hlo.exponent_bits() != narrow.exponent ||
+        hlo.mantissa_bits() != narrow.mantissa || exponent < narrow.exponent ||
+        mantissa < narrow.mantissa) {
+      continue;
+    }
+    ASSIGN_OR_RETURN(const ElementType through, KernelType(narrow.type));
+    const Operand value =
+        builder_.Emit("cast", type, {builder_.Emit("cast", through, {a})});
+    if (exponent == narrow.exponent) return value;
+    const Operand size = builder_.Emit("abs", type, {a});
+    const double kept =
+        narrow.least * (1 - std::ldexp(1.0, -narrow.mantissa - 2));
+    const Operand is_kept =
+        builder_.Emit("ge", ElementType::kPred, {size, kept});
+    const Operand zero = builder_.Emit("mul", type, {a, 0.0});
+    return builder_.Emit("select", type, {is_kept, value, zero});
+  }
+  return NotLowered(
+      hlo, absl::StrCat("to ", hlo.exponent_bits(), " bits of exponent and ",
+                        hlo.mantissa_bits(), " of mantissa"));
 }
 
 absl::StatusOr<Operand> ElementEmitter::Binary(const HloInstruction& hlo,

@@ -116,8 +116,7 @@ absl::StatusOr<LoweredKernel> LowerFusion(
         absl::StrCat(threads, " threads of a block are no power of two"));
   }
   if (HasEmptyArray(hlo)) {
-    return absl::UnimplementedError(
-        absl::StrCat(hlo.name(), ": an array without elements"));
+    return NotLowered(hlo, "an array without elements");
   }
   absl::Status refused;
   for (const HloOpcode opcode : {HloOpcode::kDot, HloOpcode::kReduce}) {

@@ -25,9 +25,10 @@ absl::StatusOr<kir::BufferId> AddArray(const HloInstruction& hlo,
                                        KernelBuilder* builder) {
   if (!shape.IsArray()) return NotLowered(hlo, "a tuple in memory");
   if (shape.is_dynamic()) return NotLowered(hlo, "a dynamic shape");
-  ASSIGN_OR_RETURN(const kir::ElementType type,
-                   KernelType(shape.element_type()));
-  return builder->AddParam(name, type, MemoryExtents(shape));
+  const absl::StatusOr<kir::ElementType> type =
+      KernelType(shape.element_type());
+  RETURN_IF_ERROR(NotLowered(hlo, type.status()));
+  return builder->AddParam(name, *type, MemoryExtents(shape));
 }
 
 // Names of kernels are those of instructions, in what .kir texts know.

@@ -63,6 +63,26 @@ TEST(LoopLoweringTest, KernelsComputeWhatTheFusionDoes) {
            "ROOT d = f32[2,6,4] dot(p, q), lhs_batch_dims={0}, "
            "lhs_contracting_dims={2}, rhs_batch_dims={0}, "
            "rhs_contracting_dims={1}",
+           "p = f32[6] parameter(0)\nb = u32[6] bitcast-convert(p)\n"
+           "k = u32[] constant(9)\nkb = u32[6] broadcast(k), dimensions={}\n"
+           "s = u32[6] shift-right-logical(b, kb)\n"
+           "e = u32[] constant(1065353216)\n"
+           "eb = u32[6] broadcast(e), dimensions={}\n"
+           "o = u32[6] or(s, eb)\nf = f32[6] bitcast-convert(o)\n"
+           "i = s32[6] bitcast-convert(p)\n"
+           "ROOT t = (u32[6], f32[6], s32[6]) tuple(b, f, i)",
+           // About the least normal number of f16, made large again.
+           "p = f32[40] parameter(0)\nk = f32[] constant(6.1e-5)\n"
+           "kb = f32[40] broadcast(k), dimensions={}\n"
+           "m = f32[40] multiply(p, kb)\n"
+           "r = f32[40] reduce-precision(m), exponent_bits=5, "
+           "mantissa_bits=10\n"
+           "s = f32[40] reduce-precision(m), exponent_bits=8, "
+           "mantissa_bits=7\n"
+           "l = f32[] constant(32768)\n"
+           "lb = f32[40] broadcast(l), dimensions={}\n"
+           "x = f32[40] multiply(r, lb)\ny = f32[40] multiply(s, lb)\n"
+           "ROOT t = (f32[40], f32[40]) tuple(x, y)",
        }) {
     EXPECT_EQ(Compare(absl::StrCat("HloModule m\nENTRY e {\n", body, "\n}")),
               absl::OkStatus())
@@ -110,7 +130,8 @@ ENTRY e {
 }
 )");
   EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("c64"));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("parameter: elements of type c64, in p"));
 }
 
 TEST(LoopLoweringTest, RandomFusions) {
