@@ -1,12 +1,8 @@
 #include "xla/backends/gpu/lowering/dot_shape.h"
 
 #include <algorithm>
-#include <optional>
-#include <string>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
-#include "xla/shape_util.h"
 
 namespace xla::gpu {
 namespace {
@@ -15,59 +11,6 @@ int64_t PowerOfTwoFrom(int64_t number) {
   int64_t power = 1;
   while (power < number) power *= 2;
   return power;
-}
-
-// The slowest dimensions first, those of one element left out.
-std::vector<int64_t> LongDimensions(const Shape& shape) {
-  std::vector<int64_t> dims = MemoryOrder(shape);
-  dims.erase(
-      std::remove_if(dims.begin(), dims.end(),
-                     [&](int64_t d) { return shape.dimensions(d) == 1; }),
-      dims.end());
-  return dims;
-}
-
-// The dimension in which neighbors in memory differ, in the array that most of
-// the value is read from; -1: there is none.
-int64_t FastDimension(const HloInstruction& value,
-                      absl::Span<const HloInstruction* const> body) {
-  const auto name = [](size_t d) { return absl::StrCat("d", d); };
-  AffineExpr::Ranges ranges;
-  Indices indices;
-  for (size_t d = 0; d < value.shape().dimensions().size(); ++d) {
-    ranges[name(d)] = {0, value.shape().dimensions(d) - 1};
-    indices.push_back(AffineExpr::Symbol(name(d)));
-  }
-  const HloInstruction* hlo = &value;
-  while (absl::c_linear_search(body, hlo) && HasIndexMap(*hlo) &&
-         hlo->operand_count() > 0) {
-    int64_t most = 0;
-    for (int64_t i = 1; i < hlo->operand_count(); ++i) {
-      if (ShapeUtil::ElementsIn(hlo->operand(i)->shape()) >
-          ShapeUtil::ElementsIn(hlo->operand(most)->shape())) {
-        most = i;
-      }
-    }
-    indices = MapIndices(*hlo, most, indices, ranges);
-    hlo = hlo->operand(most);
-  }
-  AffineExpr number;
-  const std::vector<int64_t> strides = MemoryStrides(hlo->shape());
-  for (size_t d = 0; d < indices.size(); ++d) {
-    number = number + indices[d] * AffineExpr(strides[d]);
-  }
-  const auto linear = number.SimplifyIn(ranges).AsLinear();
-  if (linear.has_value()) {
-    for (size_t d = 0; d < value.shape().dimensions().size(); ++d) {
-      const auto stride = linear->coefficients.find(name(d));
-      if (value.shape().dimensions(d) > 1 &&
-          stride != linear->coefficients.end() && stride->second == 1) {
-        return d;
-      }
-    }
-  }
-  const std::vector<int64_t> dims = LongDimensions(value.shape());
-  return dims.empty() ? -1 : dims.back();
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "xla/backends/gpu/lowering/dot_lowering.h"
 #include "xla/backends/gpu/lowering/kernel_frame.h"
 #include "xla/backends/gpu/lowering/reduction_lowering.h"
+#include "xla/backends/gpu/lowering/transpose_lowering.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
@@ -23,6 +24,8 @@ namespace {
 constexpr KernelKind kKinds[] = {
     {"dot", "matrix products, element by element",
      "a tile for each block, its operands through shared memory"},
+    {"transpose", "neighbors are read that are not written as such",
+     "tiles of 32 x 32 places through shared memory"},
     {"row-reduction", "reduced dimensions are the fastest in memory",
      "lanes next to each other share a row"},
     {"column-reduction", "reduced dimensions are not the fastest in memory",
@@ -30,7 +33,7 @@ constexpr KernelKind kKinds[] = {
     {"loop", "no threads share anything",
      "one thread for each element of a result"},
 };
-constexpr int kDot = 0, kRow = 1, kColumn = 2, kLoop = 3;
+constexpr int kDot = 0, kTranspose = 1, kRow = 2, kColumn = 3, kLoop = 4;
 
 KernelPart MakePart(int kind, absl::string_view what) {
   KernelPart part;
@@ -47,20 +50,28 @@ bool Has(const HloInstruction& hlo, HloOpcode opcode) {
                         });
 }
 
-// Nothing shared: not of this kind.
+// Nothing shared: not of this kind. `moves`: dots and transposes by tiles too.
 absl::StatusOr<LoweredKernel> LowerTiles(const HloInstruction& hlo,
                                          const FusionLoweringOptions& options,
-                                         bool dots, bool* any) {
+                                         bool moves, bool* any) {
   ASSIGN_OR_RETURN(std::unique_ptr<KernelFrame> frame,
                    KernelFrame::Make(hlo, options.threads_of_tiles));
   std::vector<KernelPart> parts;
   std::vector<bool> written(frame->results().size(), false);
-  if (dots) {
+  if (moves) {
     for (const DotGroup& group : FindDotGroups(*frame, options.min_reduced)) {
       RETURN_IF_ERROR(EmitDots(group, frame.get()));
       parts.push_back(MakePart(
           kDot, absl::StrCat(group.heroes.size(), " of ", group.batch, " x ",
                              group.rows, " x ", group.columns, " places: ")));
+      parts.back().results = group.results;
+      for (int64_t k : group.results) written[k] = true;
+    }
+    for (const TransposeGroup& group :
+         FindTransposeGroups(*frame, options.min_transposed, written)) {
+      RETURN_IF_ERROR(EmitTransposes(group, frame.get()));
+      parts.push_back(
+          MakePart(kTranspose, absl::StrCat(group.heroes.size(), " in ")));
       parts.back().results = group.results;
       for (int64_t k : group.results) written[k] = true;
     }
@@ -119,11 +130,15 @@ absl::StatusOr<LoweredKernel> LowerFusion(
     return NotLowered(hlo, "an array without elements");
   }
   absl::Status refused;
-  for (const HloOpcode opcode : {HloOpcode::kDot, HloOpcode::kReduce}) {
-    if (!Has(hlo, opcode)) continue;
+  const bool moves = Has(hlo, HloOpcode::kDot) ||
+                     Has(hlo, HloOpcode::kTranspose) ||
+                     Has(hlo, HloOpcode::kCopy);
+  const bool reduces = Has(hlo, HloOpcode::kReduce);
+  for (const bool with_moves : {true, false}) {
+    if (with_moves ? !moves : !reduces) continue;
     bool any = false;
     absl::StatusOr<LoweredKernel> tiles =
-        LowerTiles(hlo, options, opcode == HloOpcode::kDot, &any);
+        LowerTiles(hlo, options, with_moves, &any);
     if (tiles.ok() && any) return tiles;
     refused.Update(tiles.status());
   }

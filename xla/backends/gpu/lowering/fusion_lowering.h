@@ -15,6 +15,8 @@
 //   kind              when                                          parts
 //   dot               results are made of matrix products, element  one for
 //                     by element: tiles in shared memory            one shape
+//   transpose         neighbors are read that are not neighbors     one for
+//                     where they are written                        one shape
 //   row-reduction     rows lie along memory, min_reduced elements   one for
 //                     or more: softmax, layer norm, sums            all rows of
 //   column-reduction  the same across memory                        one shape
@@ -34,6 +36,8 @@ struct FusionLoweringOptions {
   // Elements of a reduction that threads share: with fewer, one thread has done
   // it before others are heard of.
   int64_t min_reduced = 8;
+  // Elements along both dimensions of a transpose that is tiled.
+  int64_t min_transposed = 16;
 };
 
 struct KernelKind {

@@ -31,6 +31,7 @@ class FusionLoweringTest : public ::testing::Test {
     options.threads_per_block = 32;
     options.threads_of_tiles = threads_;
     options.min_reduced = 2;
+    options.min_transposed = min_transposed_;
     absl::StatusOr<LoweredKernel> lowered = LowerFusion(hlo, options);
     kinds_.clear();
     if (!lowered.ok()) return lowered;
@@ -46,6 +47,7 @@ class FusionLoweringTest : public ::testing::Test {
   }
 
   int64_t threads_ = 128;
+  int64_t min_transposed_ = 16;
   std::vector<std::string> kinds_;
   std::string why_;
 };
@@ -232,6 +234,62 @@ ENTRY e {
   EXPECT_THAT(why_, ::testing::HasSubstr("in another order"));
 }
 
+TEST_F(FusionLoweringTest, TransposesAreTilesWithWhatFollowsThem) {
+  EXPECT_EQ(Compare(R"(
+HloModule m
+ENTRY e {
+  p = f32[3,40,2,70] parameter(0)
+  q = f32[70,2,3,40] parameter(1)
+  n = f32[3,40,2,70] negate(p)
+  t = f32[70,2,3,40] transpose(n), dimensions={3,2,0,1}
+  a = f32[70,2,3,40] add(t, q)
+  b = f32[140,120] reshape(a)
+  c = bf16[70,2,3,40] convert(t)
+  ROOT r = (f32[140,120], bf16[70,2,3,40]) tuple(b, c)
+})"),
+            absl::OkStatus());
+  EXPECT_THAT(kinds_, ElementsAre("transpose"));
+}
+
+TEST_F(FusionLoweringTest, CopiesIntoOtherLayoutsAreTransposes) {
+  EXPECT_EQ(Compare(R"(
+HloModule m
+ENTRY e {
+  p = s8[33,65]{1,0} parameter(0)
+  ROOT c = s8[33,65]{0,1} copy(p)
+})"),
+            absl::OkStatus());
+  EXPECT_THAT(kinds_, ElementsAre("transpose"));
+}
+
+TEST_F(FusionLoweringTest, TransposesAndRowsShareOneKernel) {
+  EXPECT_EQ(Compare(absl::StrCat(kReducers, R"(
+ENTRY e {
+  p = f32[40,70] parameter(0)
+  q = f32[64,32] parameter(1)
+  z = f32[] constant(0)
+  t = f32[70,40] transpose(p), dimensions={1,0}
+  u = f32[32,64] transpose(q), dimensions={1,0}
+  s = f32[40] reduce(p, z), dimensions={1}, to_apply=add
+  ROOT r = (f32[70,40], f32[32,64], f32[40]) tuple(t, u, s)
+})")),
+            absl::OkStatus());
+  EXPECT_THAT(kinds_, ElementsAre("transpose", "transpose", "row-reduction"));
+}
+
+TEST_F(FusionLoweringTest, TransposesReadOutOfTheirPlacesAreLoops) {
+  EXPECT_EQ(Compare(R"(
+HloModule m
+ENTRY e {
+  p = f32[32,32] parameter(0)
+  t = f32[32,32] transpose(p), dimensions={1,0}
+  v = f32[32,32] reverse(t), dimensions={0}
+  ROOT a = f32[32,32] add(t, v)
+})"),
+            absl::OkStatus());
+  EXPECT_THAT(kinds_, ElementsAre("loop"));
+}
+
 TEST_F(FusionLoweringTest, DotsOfAllSizes) {
   for (int64_t rows : {1, 7, 65}) {
     for (int64_t columns : {1, 30, 64}) {
@@ -276,6 +334,8 @@ TEST_F(FusionLoweringTest, RandomReductions) {
     options.tuples = false;
     options.exact = true;
     threads_ = i % 2 == 0 ? 32 : 128;
+    // Tiles are larger than all arrays, and machines run each place of them.
+    min_transposed_ = i % 8 == 0 ? 2 : 16;
     std::unique_ptr<HloModule> module = RandomModule(i, options);
     const std::string before = module->ToString();
     const absl::Status status = CompareWithEvaluator(
@@ -287,6 +347,7 @@ TEST_F(FusionLoweringTest, RandomReductions) {
     ++failed;
     ADD_FAILURE() << "seed " << i << ": " << status.message() << "\n" << before;
   }
+  EXPECT_GT(kinds["transpose"] + failed, 0);
   EXPECT_GT(kinds["row-reduction"], failed > 0 ? 0 : cases / 20);
   EXPECT_GT(kinds["column-reduction"], failed > 0 ? 0 : cases / 20);
 }

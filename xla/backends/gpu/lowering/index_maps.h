@@ -36,6 +36,14 @@ std::vector<int64_t> MemoryExtents(const Shape& shape);
 // Indices into an array of MemoryExtents(shape).
 Indices MemoryIndices(const Shape& shape, const Indices& indices);
 
+// The slowest dimensions first, those of one element left out.
+std::vector<int64_t> LongDimensions(const Shape& shape);
+// The dimension in which neighbors in memory differ, in the array that most of
+// the value is read from; -1: there is none. `body`: instructions of the
+// kernel; what they read lies in memory.
+int64_t FastDimension(const HloInstruction& value,
+                      absl::Span<const HloInstruction* const> body);
+
 // Indices of the element with that number in memory.
 Indices IndicesInMemory(const AffineExpr& number, const Shape& shape,
                         const AffineExpr::Ranges& ranges);
