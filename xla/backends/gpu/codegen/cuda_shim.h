@@ -65,7 +65,7 @@ struct KirNarrow {
       return;
     }
     const double a = std::fabs(double(f));
-    int e = 0;
+    int e = -kBias;  // zero is no multiple of a normal number
     if (a > 0 && !std::isinf(a)) std::frexp(a, &e);
     const int least = 1 - kBias;  // of a normal number
     e = e - 1 < least ? least : e - 1;
