@@ -689,13 +689,41 @@ HloPtr HloInstruction::CreateCustomCall(
 // --- Async
 // --------------------------------------------------------------------
 
+namespace {
+
+// Names a link of a chain as its sugar is: after the wrapped operation.
+HloPtr NamedAfterWrapped(std::unique_ptr<HloAsyncInstruction> link) {
+  absl::string_view step = HloOpcodeString(link->opcode());
+  step.remove_prefix(absl::string_view("async").size());
+  const HloInstruction* holder = link.get();
+  if (holder->called_computations().empty() && holder->operand_count() > 0) {
+    holder = holder->operand(0);
+  }
+  if (holder == nullptr || !holder->IsAsynchronous()) return link;
+  if (!holder->called_computations().empty()) {
+    const HloInstruction* root =
+        holder->called_computations()[0]->root_instruction();
+    link->SetAndSanitizeName(
+        absl::StrCat(HloOpcodeString(root->opcode()), step));
+    return link;
+  }
+  // Behind an update: chains are long, and its name says what it is of.
+  const size_t end = holder->name().rfind("-update");
+  if (end != absl::string_view::npos) {
+    link->SetAndSanitizeName(absl::StrCat(holder->name().substr(0, end), step));
+  }
+  return link;
+}
+
+}  // namespace
+
 HloPtr HloInstruction::CreateAsyncStart(
     const Shape& shape, absl::Span<HloInstruction* const> operands,
     HloComputation* async_computation,
     absl::string_view async_execution_thread) {
-  return std::make_unique<HloAsyncStartInstruction>(
+  return NamedAfterWrapped(std::make_unique<HloAsyncStartInstruction>(
       HloOpcode::kAsyncStart, shape, operands, async_computation,
-      async_execution_thread);
+      async_execution_thread));
 }
 
 HloPtr HloInstruction::CreateAsyncUpdate(
@@ -710,17 +738,17 @@ HloPtr HloInstruction::CreateAsyncUpdate(
     const Shape& shape, absl::Span<HloInstruction* const> operands,
     std::optional<HloOpcode> async_wrapped_opcode,
     HloComputation* async_computation) {
-  return std::make_unique<HloAsyncUpdateInstruction>(
-      shape, operands, async_wrapped_opcode, async_computation);
+  return NamedAfterWrapped(std::make_unique<HloAsyncUpdateInstruction>(
+      shape, operands, async_wrapped_opcode, async_computation));
 }
 
 HloPtr HloInstruction::CreateAsyncDone(
     const Shape& shape, HloInstruction* operand,
     std::optional<HloOpcode> async_wrapped_opcode,
     HloComputation* async_computation) {
-  return std::make_unique<HloAsyncInstruction>(
+  return NamedAfterWrapped(std::make_unique<HloAsyncInstruction>(
       HloOpcode::kAsyncDone, shape, absl::MakeConstSpan(&operand, 1),
-      async_wrapped_opcode, async_computation);
+      async_wrapped_opcode, async_computation));
 }
 
 // --- Broadcast sequences

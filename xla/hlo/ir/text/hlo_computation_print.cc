@@ -82,12 +82,14 @@ void PrintComputation(Printer* printer, const HloComputation& computation,
   }
   PrintIndent(printer, options.indent_amount());
   printer->Append("}");
-  if (is_inline) return;
+  // Text that reads back names the thread at the caller; text that is compared
+  // says it everywhere.
+  if (is_inline && !options.canonicalize_instruction_names()) return;
   if (!computation.IsMainThread()) {
     printer->Append(", execution_thread=");
     PrintQuoted(printer, computation.execution_thread());
   }
-  if (options.print_name_after_closing_brace() &&
+  if (!is_inline && options.print_name_after_closing_brace() &&
       order.size() > kMinInstructionsForTrailer) {
     AppendCat(printer, " // ", computation.name());
   }

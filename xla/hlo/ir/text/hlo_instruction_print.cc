@@ -57,13 +57,17 @@ void PrintOpcode(Printer* printer, const HloInstruction& inst,
 
 // The instruction behind folded get-tuple-elements, and `#index` for each.
 void PrintFoldedGte(Printer* printer, const HloInstruction* gte,
-                    const HloPrintOptions& options) {
+                    const HloPrintOptions& options, CanonicalNameMap* names) {
   absl::InlinedVector<int64_t, 4> path;
   while (IsFoldedGte(*gte, options)) {
     path.push_back(gte->tuple_index());
     gte = gte->operand(0);
   }
-  PrintInstructionName(printer, options, gte->name());
+  if (options.canonicalize_instruction_names()) {
+    printer->Append(names->LookupOrInsert(gte->unique_id()));
+  } else {
+    PrintInstructionName(printer, options, gte->name());
+  }
   for (auto index = path.rbegin(); index != path.rend(); ++index) {
     AppendCat(printer, "#", *index);
   }
@@ -83,10 +87,10 @@ void PrintOperand(Printer* printer, const HloInstruction* operand,
     if (has_name) printer->Append(" ");
   }
   if (!has_name) return;
-  if (canonical) {
+  if (IsFoldedGte(*operand, options)) {
+    PrintFoldedGte(printer, operand, options, names);
+  } else if (canonical) {
     printer->Append(names->LookupOrInsert(operand->unique_id()));
-  } else if (IsFoldedGte(*operand, options)) {
-    PrintFoldedGte(printer, operand, options);
   } else {
     PrintInstructionName(printer, options, operand->name());
   }

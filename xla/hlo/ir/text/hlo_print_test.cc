@@ -175,12 +175,13 @@ Lines CallAndCommunicationLines() {
       {"copy-start",
        "(f32[8,4]{1,0}, f32[8,4]{1,0}, u32[]) copy-start(%a), "
        "cross_program_prefetch_index=3"},
-      {"async-start",
+      {"custom-call-start",
        "((f32[8,4]{1,0}), f32[8,4]{1,0}, s32[]) async-start(%a), "
        "async_execution_thread=\"host\", calls=%wrapped"},
-      {"async-update",
-       "((f32[8,4]{1,0}), f32[8,4]{1,0}, s32[]) async-update(%async-start)"},
-      {"async-done", "f32[8,4]{1,0} async-done(%async-update)"},
+      {"custom-call-update",
+       "((f32[8,4]{1,0}), f32[8,4]{1,0}, s32[]) "
+       "async-update(%custom-call-start)"},
+      {"custom-call-done", "f32[8,4]{1,0} async-done(%custom-call-update)"},
       {"constant", "f32[] constant(1.5)"},
       {"constant.1", "s32[11]{0} constant({...})"},
       {"constant.2", "f32[2,3]{1,0} constant({...})"},
@@ -215,15 +216,22 @@ TEST(HloPrintTest, AsyncSugarHidesTheWrappedComputation) {
   std::unique_ptr<HloModule> module = MakeModuleOfAllFamilies();
   const auto lines =
       LinesByName(*module->entry_computation(), HloPrintOptions());
-  EXPECT_EQ(lines.at("async-start"),
+  EXPECT_EQ(lines.at("custom-call-start"),
             "((f32[8,4]{1,0}), f32[8,4]{1,0}, s32[]) custom-call-start(%a), "
             "async_execution_thread=\"host\", custom_call_target=\"go\"");
-  EXPECT_EQ(lines.at("async-done"),
-            "f32[8,4]{1,0} custom-call-done(%async-update)");
+  EXPECT_EQ(lines.at("custom-call-done"),
+            "f32[8,4]{1,0} custom-call-done(%custom-call-update)");
   EXPECT_FALSE(
       absl::StrContains(module->ToString(HloPrintOptions()), "%wrapped"));
   EXPECT_TRUE(
       absl::StrContains(module->ToString(), "}, execution_thread=\"host\"\n"));
+  const HloInstruction* start =
+      module->entry_computation()->GetInstructionWithName("custom-call-start");
+  ASSERT_NE(start, nullptr);
+  EXPECT_TRUE(absl::StrContains(
+      start->ToString(
+          HloPrintOptions::Canonical().set_syntax_sugar_async_ops(false)),
+      "}, execution_thread=\"host\""));
 }
 
 TEST(HloPrintTest, SmallModule) {
@@ -480,6 +488,11 @@ TEST(HloPrintTest, CompactGetTupleElements) {
   ROOT %get-tuple-element.2 = f32[] get-tuple-element(%tuple), index=0
 }
 )")) << text;
+  const std::string canonical =
+      module->ToString(HloPrintOptions::Canonical().set_compact_gte(true));
+  EXPECT_TRUE(
+      absl::StrContains(canonical, "add(f32[] tmp_0#1#0, f32[] tmp_0#1#0)"))
+      << canonical;
 }
 
 TEST(HloPrintTest, ShortParsable) {
