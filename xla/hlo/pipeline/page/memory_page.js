@@ -164,13 +164,15 @@ function axes(plot, lines) {
   context.fillStyle = style('--faint');
   context.textAlign = 'right';
   context.textBaseline = 'middle';
-  for (let i = 0; i <= lines; ++i) {
-    const y = Math.round(plot.y(height * i / lines)) + .5;
+  // Steps of 2^n bytes: their labels are round.
+  const step = 2 ** Math.max(0, Math.ceil(Math.log2(height / lines)));
+  for (let bytes = 0; bytes <= height; bytes += step) {
+    const y = Math.round(plot.y(bytes)) + .5;
     context.beginPath();
     context.moveTo(plot.left, y);
     context.lineTo(plot.right, y);
     context.stroke();
-    context.fillText(size(height * i / lines), plot.left - 6, y);
+    context.fillText(size(bytes), plot.left - 6, y);
   }
   context.textBaseline = 'top';
   for (let i = 0; i <= 6; ++i) {
