@@ -154,8 +154,9 @@ absl::Status SpmdPartitioningVisitor::HandleConvolution(HloInstruction* hlo) {
       dot_as_convolution_util::ParseConvolutionDimsInfo(hlo);
   const std::vector<int64_t> summed =
       SummedSpatialDims(*hlo, info, lhs.sharding(), rhs.sharding());
-  const DotFactors f =
+  DotFactors f =
       DotFactorsOf(*hlo, info, lhs.sharding(), rhs.sharding(), summed);
+  f.result.addends = AddendsWanted(*hlo);
   std::optional<HloSharding> factors = ChooseFactorSharding(
       f.num_factors, {f.lhs, f.rhs, f.result}, f.contracting,
       WorkOfFlops(MultiplyAdds(*hlo, info) * 2));

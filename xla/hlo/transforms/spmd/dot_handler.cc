@@ -48,8 +48,7 @@ absl::Status SpmdPartitioningVisitor::HandleDot(HloInstruction* hlo) {
   const DotConvolutionDimsInfo info =
       dot_as_convolution_util::ParseDotGeneralFromDot(hlo);
   DotFactors f = DotFactorsOf(*hlo, info, lhs.sharding(), rhs.sharding());
-  // Sums over replicas too are never put off.
-  if (num_replicas_ == 1) f.result.addends = AddendsWanted(*hlo);
+  f.result.addends = AddendsWanted(*hlo);
   const std::optional<WindowedDot> ring =
       ChooseWindowedDot(*hlo, f.num_factors, f.lhs, f.rhs, f.result,
                         f.contracting, num_partitions_, options_);

@@ -54,14 +54,27 @@ ShardedSum Sum(HloInstruction* local, const HloSharding& addends,
 // null for other values.
 HloInstruction* BeforeTheSum(HloInstruction* sum, const HloSharding& target,
                              int64_t num_replicas) {
-  if (num_replicas != 1 || sum->opcode() != HloOpcode::kAllReduce ||
+  if (sum->opcode() != HloOpcode::kAllReduce ||
       sum->shape().element_type() == PRED || sum->operand_count() != 1 ||
       MatchReductionComputation(sum->to_apply()) != ReductionKind::SUM) {
     return nullptr;
   }
-  const auto groups =
-      GetPartitionGroupsForReplication(target, {*UnreducedDim(target)});
-  return SameGroups(*Cast<HloAllReduceInstruction>(sum)->device_list(), *groups)
+  const auto* all_reduce = Cast<HloAllReduceInstruction>(sum);
+  // Ids of replicas are not those of devices.
+  if (num_replicas != 1 && !all_reduce->use_global_device_ids()) return nullptr;
+  const std::vector<std::vector<int64_t>> groups =
+      GetPartitionGroupsForReplication(target, {*UnreducedDim(target)})
+          ->flattened_replica_groups();
+  std::vector<std::vector<int64_t>> of_all;
+  for (int64_t replica = 0; replica < num_replicas; ++replica) {
+    for (std::vector<int64_t> group : groups) {
+      for (int64_t& id : group) id += replica * target.num_devices();
+      of_all.push_back(std::move(group));
+    }
+  }
+  return SameGroups(*all_reduce->device_list(),
+                    CollectiveDeviceList(
+                        absl::Span<const std::vector<int64_t>>(of_all)))
              ? sum->mutable_operand(0)
              : nullptr;
 }

@@ -13,12 +13,14 @@
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/transforms/spmd/dot_factors.h"
 #include "xla/hlo/transforms/spmd/factor_sharding.h"
 #include "xla/hlo/transforms/spmd/handler_util.h"
 #include "xla/hlo/transforms/spmd/index_dims.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
+#include "xla/hlo/utils/collectives/collective_ops_utils.h"
 #include "xla/hlo/utils/hlo_sharding_util_indexing.h"
 #include "xla/literal.h"
 #include "xla/literal_util.h"
@@ -214,11 +216,15 @@ absl::Status SpmdPartitioningVisitor::HandleScatter(HloInstruction* hlo) {
   const bool has_index = !scatter->scatter_dimension_numbers()
                               .scatter_dims_to_operand_dims()
                               .empty();
-  const ScatterFactors f = FactorsOf(
+  ScatterFactors f = FactorsOf(
       *scatter, GetPartitionedHlo(hlo->operand(0)).sharding(),
       indices.sharding(), GetPartitionedHlo(hlo->operand(count + 1)).sharding(),
       wanted.IsTuple() ? wanted.tuple_elements()[0] : wanted,
       identity.has_value() && has_index);
+  if (count == 1 &&
+      MatchReductionComputation(hlo->to_apply()) == ReductionKind::SUM) {
+    f.result.addends = AddendsWanted(*hlo);
+  }
   const auto tensors = {f.operand, f.indices, f.updates, f.result};
   TF_ASSIGN_OR_RETURN(
       const std::optional<HloSharding> factors,
