@@ -1,6 +1,7 @@
 #include "xla/hlo/transforms/simplifiers/canonicalizer_rules.h"
 #include "xla/primitive_util.h"
 #include "xla/shape_util.h"
+#include "xla/xla_data.pb.h"
 
 namespace xla {
 namespace {
@@ -32,6 +33,35 @@ HloInstruction* BitcastConvertOfBitcastConvert(HloInstruction* inst) {
       HloInstruction::CreateBitcastConvert(inst->shape(), x));
 }
 
+// Whether rounding values of a type to these bits keeps each of them. Types
+// whose largest exponent holds numbers, too, have no such widths.
+bool KeepsAllBits(PrimitiveType type, const HloInstruction& reduce_precision) {
+  switch (type) {
+    case F16:
+    case BF16:
+    case F32:
+    case F64:
+      break;
+    default:
+      return false;
+  }
+  return reduce_precision.exponent_bits() >=
+             primitive_util::ExponentWidth(type) &&
+         reduce_precision.mantissa_bits() + 1 >=
+             primitive_util::SignificandWidth(type);
+}
+
+HloInstruction* ReducePrecisionOfNothing(HloInstruction* inst) {
+  HloInstruction* x = OperandIfSameShape(inst);
+  if (x == nullptr) return nullptr;
+  if (KeepsAllBits(x->shape().element_type(), *inst)) return x;
+  // What has been widened from a type of the same exponents.
+  if (x->opcode() != HloOpcode::kConvert) return nullptr;
+  const PrimitiveType from = x->operand(0)->shape().element_type();
+  if (from != BF16 || x->shape().element_type() != F32) return nullptr;
+  return KeepsAllBits(from, *inst) ? x : nullptr;
+}
+
 constexpr CanonicalizerRule kTypeRules[] = {
     {"convert-nothing", "convert(x) to its own type → x", HloOpcode::kConvert,
      OperandIfSameShape},
@@ -43,6 +73,9 @@ constexpr CanonicalizerRule kTypeRules[] = {
     {"bitcast-convert-twice",
      "bitcast-convert(bitcast-convert(x)) → bitcast-convert(x)",
      HloOpcode::kBitcastConvert, BitcastConvertOfBitcastConvert},
+    {"reduce-precision-nothing",
+     "reduce-precision(x) to bits that x has anyway → x",
+     HloOpcode::kReducePrecision, ReducePrecisionOfNothing},
 };
 
 }  // namespace
