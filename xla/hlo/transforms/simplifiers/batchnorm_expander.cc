@@ -266,22 +266,12 @@ class Expansion {
 
   // Elements per feature, once per feature.
   Value Count() {
-    double known = 1;
     Value count = nullptr;
     for (int64_t d : reduced_) {
-      if (!array_.is_dynamic_dimension(d)) {
-        known *= array_.dimensions(d);
-        continue;
-      }
       Value size = Add(HloInstruction::CreateConvert(scalar_, Size(d)));
       count = count == nullptr ? size : Times(count, size);
     }
-    if (count == nullptr) {
-      count = Constant(known);
-    } else if (known != 1) {
-      count = Times(count, Constant(known));
-    }
-    return Vector(count);
+    return Vector(count == nullptr ? Constant(1) : count);
   }
 
   // A number per feature, finite and in the range of its data.

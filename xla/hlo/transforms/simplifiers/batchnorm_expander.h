@@ -47,11 +47,13 @@ struct BatchNormExpanderOptions {
 // dynamic or empty dimension is reduced), k is the mean, by a pass before.
 //
 // Sums are in f32, or f64 if an operand is; narrower types are converted where
-// they are read, and the results back. Dynamic dimensions count their elements
-// by get-dimension-size. Readers of elements of the result read the value
-// itself; others get a tuple. Metadata, frontend attributes, shardings (per
-// element of the result) and control dependencies are carried over. O(1)
-// instructions per opcode.
+// they are read, and the results back. Dimensions say their sizes by
+// get-dimension-size, so that dynamic ones count what they hold; the
+// canonicalizer makes those of static ones constants.
+//
+// Readers of elements of the result read the value itself; others get a tuple.
+// Metadata, frontend attributes, shardings (per element of the result) and
+// control dependencies are carried over. O(1) instructions per opcode.
 //
 // Leaves alone fusions, unbounded dimensions, and shardings that hold for whole
 // results only (unreduced, unknown, manual or unreduced subgroups).

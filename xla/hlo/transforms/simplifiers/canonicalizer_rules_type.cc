@@ -1,5 +1,10 @@
+#include <cstdint>
+#include <limits>
+
 #include "xla/hlo/transforms/simplifiers/canonicalizer_rules.h"
+#include "xla/literal_util.h"
 #include "xla/primitive_util.h"
+#include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/xla_data.pb.h"
 
@@ -62,6 +67,17 @@ HloInstruction* ReducePrecisionOfNothing(HloInstruction* inst) {
   return KeepsAllBits(from, *inst) ? x : nullptr;
 }
 
+HloInstruction* SizeOfStaticDimension(HloInstruction* inst) {
+  const Shape& shape = inst->operand(0)->shape();
+  const int64_t size = shape.dimensions(inst->dimension());
+  if (shape.is_dynamic_dimension(inst->dimension()) || size < 0 ||
+      size > std::numeric_limits<int32_t>::max()) {
+    return nullptr;
+  }
+  return inst->AddInstruction(HloInstruction::CreateConstant(
+      LiteralUtil::CreateR0<int32_t>(static_cast<int32_t>(size))));
+}
+
 constexpr CanonicalizerRule kTypeRules[] = {
     {"convert-nothing", "convert(x) to its own type → x", HloOpcode::kConvert,
      OperandIfSameShape},
@@ -76,6 +92,9 @@ constexpr CanonicalizerRule kTypeRules[] = {
     {"reduce-precision-nothing",
      "reduce-precision(x) to bits that x has anyway → x",
      HloOpcode::kReducePrecision, ReducePrecisionOfNothing},
+    {"size-of-static-dimension",
+     "get-dimension-size(x) of a static dimension → its size",
+     HloOpcode::kGetDimensionSize, SizeOfStaticDimension},
 };
 
 }  // namespace
