@@ -66,6 +66,9 @@ class HloLiveRange {
     }
   };
 
+  // OpenXLA's name.
+  using LiveRangeBounds = TimeBound;
+
   // Computes the live ranges of `computation`, and with module_scoped_analysis
   // also those of the computations it calls. The alias analysis must describe
   // the module in its current state. InvalidArgument, naming the instruction,

@@ -29,6 +29,7 @@ class [[nodiscard]] FusionDecision {
   }
 
   bool CanFuse() const { return !reason_.has_value(); }
+  bool IsForbidden() const { return !CanFuse(); }
   explicit operator bool() const { return CanFuse(); }
   // The reason; empty if fusion is allowed.
   std::string Explain() const { return reason_.value_or(""); }

@@ -9,14 +9,9 @@
 #include "xla/status_macros.h"
 
 namespace xla {
-namespace {
-
-constexpr int64_t kPointerSize = 8;
-
-}  // namespace
 
 int64_t HloCostAnalysis::DefaultShapeSize(const Shape& shape) {
-  return ShapeUtil::ByteSizeOf(shape, kPointerSize);
+  return ShapeUtil::ByteSizeOf(shape, kDefaultPointerSize);
 }
 
 std::string HloCostAnalysis::Options::ToString() const {

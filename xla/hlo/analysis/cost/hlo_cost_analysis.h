@@ -46,6 +46,18 @@ namespace xla {
 class HloCostAnalysis : public ConstDfsHloVisitor {
  public:
   using Properties = HloCostProperties;
+  static constexpr absl::string_view kFlopsKey = Properties::kFlopsKey;
+  static constexpr absl::string_view kTranscendentalsKey =
+      Properties::kTranscendentalsKey;
+  static constexpr absl::string_view kBytesAccessedKey =
+      Properties::kBytesAccessedKey;
+  static constexpr absl::string_view kOptimalSecondsKey =
+      Properties::kOptimalSecondsKey;
+  static constexpr absl::string_view kUtilizationKey =
+      Properties::kUtilizationKey;
+  // Bytes of a pointer in a tuple's table.
+  static constexpr int64_t kDefaultPointerSize = 8;
+
   // Bytes of an array; of tuples, only of their table of pointers.
   using ShapeSizeFunction = std::function<int64_t(const Shape&)>;
 

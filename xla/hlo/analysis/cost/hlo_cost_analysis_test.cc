@@ -452,6 +452,8 @@ TEST(HloCostPropertiesTest, NamesReachMembers) {
   properties.set_operand_utilization(1, 0.5);
   properties.set_output_bytes_accessed({0}, 2);
   EXPECT_EQ(properties.flops, 3);
+  EXPECT_EQ(properties[HloCostAnalysis::kFlopsKey], 3);
+  EXPECT_EQ(properties[HloCostAnalysis::kTranscendentalsKey], 0);
   EXPECT_EQ(properties.operand_bytes_accessed(1), 7);
   EXPECT_EQ(properties[HloCostAnalysis::GetOperandUtilizationKey(1)], 0.5);
   EXPECT_EQ(properties[HloCostAnalysis::GetOutputBytesAccessedKey({0})], 2);

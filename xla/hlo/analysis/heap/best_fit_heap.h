@@ -19,6 +19,8 @@
 
 namespace xla {
 
+class HloValue;
+
 // Records the lifetime of every buffer, and which share one chunk. Time is the
 // number of calls so far. Base of the algorithms that pack at the end.
 template <typename BufferType>
@@ -188,6 +190,11 @@ class ConstrainedGlobalDecreasingSizeBestFitHeap
  private:
   const uint64_t size_limit_per_heap_;
 };
+
+// Without a type of buffers, those of modules: OpenXLA's class has no other.
+template <typename... Args>
+ConstrainedGlobalDecreasingSizeBestFitHeap(uint64_t, int64_t, Args...)
+    -> ConstrainedGlobalDecreasingSizeBestFitHeap<HloValue>;
 
 // Our offset planner (see packing/offset_planner.h): as low as a fixed
 // budget allows, the same on every run. Sizes count as multiples of the

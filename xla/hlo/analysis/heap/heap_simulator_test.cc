@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -386,6 +387,16 @@ TEST(BestFitHeapTest, LimitedHeapsOverflowIntoOthers) {
   EXPECT_EQ(result.heap_results[1].heap_size, 50);
   EXPECT_EQ(result.heap_results[2].heap_size, 10);
   EXPECT_EQ(result.heap_size, 120);
+}
+
+TEST(BestFitHeapTest, LimitedHeapsAreOfValuesUnlessSaidOtherwise) {
+  ConstrainedGlobalDecreasingSizeBestFitHeap heap(50, 1);
+  static_assert(
+      std::is_same_v<decltype(heap),
+                     ConstrainedGlobalDecreasingSizeBestFitHeap<HloValue>>);
+  auto result = heap.Finish();
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->heap_size, 0);
 }
 
 TEST(HeapAlgorithmTest, ChoosesTheSmallestAndFallsBack) {

@@ -81,6 +81,12 @@ TEST_F(HloLiveRangeTest, FromDefinitionToLastUse) {
   EXPECT_TRUE(live_range_->total_order_scheduled());
 }
 
+TEST_F(HloLiveRangeTest, BoundsCompareByTime) {
+  HloLiveRange::LiveRangeBounds a{1, 2, {}}, b{1, 2, {}}, c{1, 3, {}};
+  EXPECT_EQ(a, b);
+  EXPECT_NE(a, c);
+}
+
 TEST_F(HloLiveRangeTest, EntryParametersLiveToTheEnd) {
   Analyze(kSimple);
   EXPECT_THAT(Range("x"), Pair(0, 5));

@@ -48,6 +48,8 @@ TEST(FusionDecisionTest, CombinesReasons) {
   EXPECT_TRUE(allowed.CanFuse());
   EXPECT_EQ(allowed.Explain(), "");
   EXPECT_FALSE(small);
+  EXPECT_TRUE(small.IsForbidden());
+  EXPECT_FALSE(allowed.IsForbidden());
   EXPECT_EQ(small.Or(large).Explain(), "too small; too large");
   EXPECT_TRUE(small.Or(allowed));
   EXPECT_EQ(allowed.And(large).Explain(), "too large");
