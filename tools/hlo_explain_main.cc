@@ -83,9 +83,12 @@ ABSL_FLAG(bool, csv, false, "The curve as CSV.");
 ABSL_FLAG(xla::RematerializationAlgorithm, strategy,
           xla::RematerializationAlgorithm::kPlan,
           "For --fit: plan, always-remat, peak-priority or baseline-2018.");
-ABSL_FLAG(xla::MemoryAccounting, accounting, xla::MemoryAccounting::kOurs,
-          "How --fit counts bytes: ours, or upstream (OpenXLA's "
-          "rematerialization).");
+ABSL_FLAG(std::optional<xla::MemoryAccounting>, accounting, std::nullopt,
+          "How bytes are counted that a limit is compared with: ours, upstream "
+          "(OpenXLA's rematerialization; --fit only) or allocated (as its GPU "
+          "compiler allocates them). Default: allocated for scheduled modules "
+          "with fusions in their entry, which backends take as they are; ours "
+          "for others.");
 ABSL_FLAG(int64_t, fit_effort, 1, "How long --strategy=plan searches.");
 ABSL_FLAG(bool, across_loops, true, "For plan: also rewrite loops.");
 ABSL_FLAG(bool, reschedule, true, "For plan: the schedule may change.");
@@ -182,7 +185,7 @@ int main(int argc, char** argv) {
   options.fit_options.csv = absl::GetFlag(FLAGS_csv);
   xla::HloRematerializationOptions& remat = options.fit_options.remat;
   remat.strategy = absl::GetFlag(FLAGS_strategy);
-  remat.accounting = absl::GetFlag(FLAGS_accounting);
+  options.accounting = absl::GetFlag(FLAGS_accounting);
   remat.effort = absl::GetFlag(FLAGS_fit_effort);
   remat.across_loops = absl::GetFlag(FLAGS_across_loops);
   remat.reschedule = absl::GetFlag(FLAGS_reschedule);

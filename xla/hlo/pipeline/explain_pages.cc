@@ -16,10 +16,15 @@ namespace {
 
 // The report that a page shows, without times.
 absl::StatusOr<BuiltMemoryReport> ReportForPage(
-    const PreparedModule& prepared, std::optional<int64_t> limit_bytes) {
+    MemoryAccounting accounting, const PreparedModule& prepared,
+    std::optional<int64_t> limit_bytes) {
   AliasInfo alias_info;
   MemoryReportOptions report_options;
   report_options.limit_bytes = limit_bytes;
+  if (limit_bytes.has_value() && accounting == MemoryAccounting::kAllocated) {
+    TF_ASSIGN_OR_RETURN(report_options.allocated_bytes,
+                        NeededBytes(accounting, prepared));
+  }
   report_options.alias_info = &alias_info;
   report_options.seconds = false;
   return BuildMemoryReport(prepared.schedule, *prepared.alias_analysis,
@@ -27,6 +32,15 @@ absl::StatusOr<BuiltMemoryReport> ReportForPage(
 }
 
 }  // namespace
+
+absl::StatusOr<int64_t> NeededBytes(MemoryAccounting accounting,
+                                    const PreparedModule& prepared) {
+  if (accounting != MemoryAccounting::kAllocated) {
+    return prepared.schedule.peak_bytes;
+  }
+  TF_RETURN_IF_ERROR(prepared.module->set_schedule(prepared.schedule.schedule));
+  return ScheduledPeakBytes(*prepared.module, MemoryAccounting::kAllocated);
+}
 
 bool HasPages(const ExplainPageOptions& options) {
   return !options.html.empty() || !options.perfetto.empty();
@@ -63,7 +77,7 @@ absl::Status WritePagesOf(const ExplainPageOptions& options,
                           std::optional<int64_t> limit_bytes,
                           const std::string& text, const MemoryPage& more) {
   TF_ASSIGN_OR_RETURN(BuiltMemoryReport built,
-                      ReportForPage(prepared, limit_bytes));
+                      ReportForPage(options.accounting, prepared, limit_bytes));
   *built.report.mutable_input() = prepared.input;
   return WritePages(options, *prepared.module, *prepared.alias_analysis, built,
                     text, more);
@@ -73,7 +87,8 @@ absl::StatusOr<MemoryPage::Before> DescribeBefore(
     const PreparedModule& prepared) {
   constexpr size_t kStretches = 2000;
   TF_ASSIGN_OR_RETURN(const BuiltMemoryReport built,
-                      ReportForPage(prepared, /*limit_bytes=*/std::nullopt));
+                      ReportForPage(MemoryAccounting::kOurs, prepared,
+                                    /*limit_bytes=*/std::nullopt));
   MemoryPage::Before before;
   before.set_peak_bytes(built.report.peak_bytes());
   const size_t points = built.curve.size();

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "xla/hlo/analysis/hlo_alias_analysis.h"
 #include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/memory/limit/memory_accounting.h"
 #include "xla/hlo/memory/report/memory_report_builder.h"
 #include "xla/hlo/pass/pass_registry.h"
 #include "xla/hlo/pipeline/page/memory_page.h"
@@ -25,7 +26,14 @@ struct ExplainPageOptions {
   // What the times of kernels and collectives are of (memory_page_builder.h).
   std::string device;
   std::string mesh;
+  // What is compared with limits; upstream's way is that of plans only.
+  MemoryAccounting accounting = MemoryAccounting::kOurs;
 };
+
+// The bytes that limits are compared with, and shares are of: the peak, or what
+// is allocated. Gives the module its schedule then.
+absl::StatusOr<int64_t> NeededBytes(MemoryAccounting accounting,
+                                    const PreparedModule& prepared);
 
 bool HasPages(const ExplainPageOptions& options);
 

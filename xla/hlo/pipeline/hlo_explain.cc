@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
@@ -21,9 +22,12 @@
 #include "xla/hlo/analysis/cost/mesh_cost.h"
 #include "xla/hlo/analysis/hlo_alias_analysis.h"
 #include "xla/hlo/analysis/packing/packing_csv.h"
+#include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_partitions.h"
 #include "xla/hlo/ir/hlo_print_options.h"
+#include "xla/hlo/memory/limit/memory_accounting.h"
 #include "xla/hlo/memory/limit/memory_limit.h"
 #include "xla/hlo/memory/report/memory_report.h"
 #include "xla/hlo/memory/report/memory_report_builder.h"
@@ -68,6 +72,23 @@ HloFitOptions FitOptions(const HloExplainOptions &options) {
   fit_options.max_buffers = options.max_buffers;
   fit_options.seconds = options.seconds;
   return fit_options;
+}
+
+// How bytes are counted unless the user says so: modules that keep order and
+// fusions get the memory that a compiler allocates for them as they stand.
+MemoryAccounting DefaultAccounting(const HloExplainOptions &options,
+                                   const PreparedModule &prepared) {
+  const HloRematerializationOptions &remat = options.fit_options.remat;
+  const bool as_read = prepared.input.scheduled() &&
+                       !options.prepare.schedule && !options.prepare.passes &&
+                       options.prepare.as.empty();
+  const bool finished =
+      as_read && remat.reader == PlanReader::kBackend && !remat.host_offload &&
+      absl::c_any_of(prepared.module->entry_computation()->instructions(),
+                     [](const HloInstruction *inst) {
+                       return inst->opcode() == HloOpcode::kFusion;
+                     });
+  return finished ? MemoryAccounting::kAllocated : MemoryAccounting::kOurs;
 }
 
 // Makes the module fit, and reports what that takes.
@@ -139,7 +160,11 @@ absl::Status ExplainCollectives(const HloExplainOptions &options,
 
 // Where pages go, and what kernels run on in them.
 ExplainPageOptions PageOptions(const HloExplainOptions &options) {
-  return {options.html, options.perfetto, options.device, options.mesh};
+  // Reports do not count upstream's way.
+  const bool allocated =
+      options.fit_options.remat.accounting == MemoryAccounting::kAllocated;
+  return {options.html, options.perfetto, options.device, options.mesh,
+          allocated ? MemoryAccounting::kAllocated : MemoryAccounting::kOurs};
 }
 
 // Whether standard output is not taken by a page.
@@ -292,7 +317,8 @@ absl::Status FitPrepared(const HloExplainOptions &options,
   if (pages) {
     TF_ASSIGN_OR_RETURN(*more.mutable_before(), DescribeBefore(prepared));
   }
-  const int64_t peak = prepared.schedule.peak_bytes;
+  TF_ASSIGN_OR_RETURN(const int64_t needed,
+                      NeededBytes(page_options.accounting, prepared));
   TF_RETURN_IF_ERROR(
       module->set_schedule(std::move(prepared.schedule.schedule)));
   watch.Phase("planning what to compute again",
@@ -314,7 +340,7 @@ absl::Status FitPrepared(const HloExplainOptions &options,
   if (!pages || !planned) return fits;
   more.mutable_before()->set_plan(plan.str());
   TF_RETURN_IF_ERROR(WriteFittedPages(page_options, registry, more,
-                                      limit->BytesOf(peak), &prepared));
+                                      limit->BytesOf(needed), &prepared));
   return fits;
 }
 
@@ -326,9 +352,15 @@ absl::Status ReportPrepared(const HloExplainOptions &options,
                             std::ostream &out) {
   HloModule *const module = prepared.module.get();
   ScheduleResult &schedule = prepared.schedule;
+  const MemoryAccounting accounting = PageOptions(options).accounting;
   MemoryReportOptions report_options;
   if (limit.has_value()) {
-    report_options.limit_bytes = limit->BytesOf(schedule.peak_bytes);
+    TF_ASSIGN_OR_RETURN(const int64_t needed,
+                        NeededBytes(accounting, prepared));
+    report_options.limit_bytes = limit->BytesOf(needed);
+    if (accounting == MemoryAccounting::kAllocated) {
+      report_options.allocated_bytes = needed;
+    }
   }
   watch.Phase("looking for offsets");
   AliasInfo alias_info;
@@ -357,22 +389,23 @@ absl::Status ReportPrepared(const HloExplainOptions &options,
   TF_RETURN_IF_ERROR(module->set_schedule(std::move(schedule.schedule)));
   TF_RETURN_IF_ERROR(WriteModule(*module, options.output));
   if (built.report.has_fits() && !built.report.fits()) {
-    return UnmetLimitError(
-        module->name(), *report_options.limit_bytes,
-        static_cast<int64_t>(
-            std::max(built.report.peak_bytes(), built.report.heap_bytes())),
-        MemoryAccounting::kOurs);
+    const int64_t ours = static_cast<int64_t>(
+        std::max(built.report.peak_bytes(), built.report.heap_bytes()));
+    return UnmetLimitError(module->name(), *report_options.limit_bytes,
+                           report_options.allocated_bytes.value_or(ours),
+                           accounting);
   }
   return absl::OkStatus();
 }
 
 // `path`: where the module is from, empty for nowhere; `found`: the user named
 // another one, a folder.
-absl::Status ExplainRead(const HloExplainOptions &options,
+absl::Status ExplainRead(const HloExplainOptions &given,
                          const PassRegistry &registry, const std::string &path,
                          bool found, ProgressWatch &watch,
                          std::unique_ptr<HloModule> *module,
                          std::ostream &out) {
+  HloExplainOptions options = given;
   std::optional<MemoryLimit> limit;
   if (!options.limit.empty()) {
     TF_ASSIGN_OR_RETURN(limit, MemoryLimit::Parse(options.limit));
@@ -388,6 +421,8 @@ absl::Status ExplainRead(const HloExplainOptions &options,
       PreparedModule prepared,
       PrepareModule(std::move(*module), options.prepare, registry));
   if (found) prepared.input.set_file(path);
+  options.fit_options.remat.accounting =
+      options.accounting.value_or(DefaultAccounting(options, prepared));
   const absl::Status status =
       options.fit ? FitPrepared(options, registry, limit, watch, prepared, out)
       : options.budget_curve > 0

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/memory/limit/memory_accounting.h"
 #include "xla/hlo/pass/pass_registry.h"
 #include "xla/hlo/pipeline/prepared_module.h"
 #include "xla/hlo/transforms/memory/remat/hlo_fit.h"
@@ -66,6 +67,10 @@ struct HloExplainOptions {
   // instead (hlo_fit.h); or what several limits would take: 0: not asked.
   bool fit = false;
   int budget_curve = 0;
+  // How bytes are counted that limits are compared with, for reports but
+  // upstream's way; unset: as they are allocated where the module that was read
+  // is scheduled and its entry has fusions, ours elsewhere.
+  std::optional<MemoryAccounting> accounting;
   HloFitOptions fit_options;  // limit, json, … are taken from above
 };
 

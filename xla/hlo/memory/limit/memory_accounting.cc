@@ -2,31 +2,84 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "xla/hlo/analysis/alias_info.h"
 #include "xla/hlo/analysis/buffer_value.h"
+#include "xla/hlo/analysis/buffers/buffer_allocation.h"
+#include "xla/hlo/analysis/buffers/buffer_assigner.h"
+#include "xla/hlo/analysis/buffers/buffer_assignment.h"
+#include "xla/hlo/analysis/gpu_alias_info.h"
 #include "xla/hlo/analysis/hlo_alias_analysis.h"
 #include "xla/hlo/analysis/hlo_buffer.h"
+#include "xla/hlo/analysis/hlo_ordering.h"
 #include "xla/hlo/analysis/hlo_value.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/memory/accounting/remat_accounting.h"
 #include "xla/hlo/memory/accounting/schedule_memory.h"
+#include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
 namespace xla {
+namespace {
+
+// Of offsets in the allocation of temporaries.
+constexpr int64_t kAllocationAlignment = 256;
+
+// OpenXLA asks only of a fusion's operands whether its output may be where they
+// are, and elements of tuples are defined elsewhere: results of library calls,
+// which come with their workspaces, are never written over.
+class AllocatingAliasInfo : public gpu::GpuAliasInfo {
+ public:
+  std::optional<bool> MayAlias(const HloInstruction* operand,
+                               const ShapeIndex& operand_index,
+                               const HloInstruction* user,
+                               const ShapeIndex& user_index) const override {
+    const HloInstruction* from = operand;
+    while (from->opcode() == HloOpcode::kBitcast) from = from->operand(0);
+    if (user->opcode() == HloOpcode::kFusion &&
+        from->opcode() == HloOpcode::kGetTupleElement) {
+      return false;
+    }
+    return GpuAliasInfo::MayAlias(operand, operand_index, user, user_index);
+  }
+};
+
+absl::StatusOr<int64_t> AllocatedBytes(const HloModule& module,
+                                       const RematSizeOptions& sizes) {
+  const AllocatingAliasInfo alias_info;
+  TF_ASSIGN_OR_RETURN(
+      std::unique_ptr<BufferAssignment> assignment,
+      BufferAssigner::Run(
+          &module, std::make_unique<SequentialHloOrdering>(module.schedule()),
+          [&sizes](const BufferValue& value) {
+            return sizes.SizeOf(value.shape());
+          },
+          &alias_info, [](BufferValue::Color) { return kAllocationAlignment; },
+          {}));
+  int64_t bytes = 0;
+  for (const BufferAllocation& allocation : assignment->Allocations()) {
+    if (allocation.is_constant() || allocation.is_thread_local()) continue;
+    bytes += allocation.size();
+  }
+  return bytes;
+}
+
+}  // namespace
 
 bool AbslParseFlag(absl::string_view text, MemoryAccounting* accounting,
                    std::string* error) {
   for (const auto candidate :
-       {MemoryAccounting::kOurs, MemoryAccounting::kUpstream}) {
+       {MemoryAccounting::kOurs, MemoryAccounting::kUpstream,
+        MemoryAccounting::kAllocated}) {
     if (text == AbslUnparseFlag(candidate)) {
       *accounting = candidate;
       return true;
     }
   }
-  *error = absl::StrCat("'", text, "' is neither ours nor upstream");
+  *error = absl::StrCat("'", text, "' is none of ours, upstream and allocated");
   return false;
 }
 
@@ -36,6 +89,8 @@ std::string AbslUnparseFlag(MemoryAccounting accounting) {
       return "ours";
     case MemoryAccounting::kUpstream:
       return "upstream";
+    case MemoryAccounting::kAllocated:
+      return "allocated";
   }
   return "";
 }
@@ -49,6 +104,9 @@ absl::StatusOr<int64_t> ScheduledPeakBytes(
         const RematPeak peak,
         ComputeRematPeak(module, module.schedule(), sizes, execution_threads));
     return peak.bytes;
+  }
+  if (accounting == MemoryAccounting::kAllocated) {
+    return AllocatedBytes(module, sizes);
   }
   AliasInfo alias_info;
   TF_ASSIGN_OR_RETURN(std::unique_ptr<HloAliasAnalysis> alias_analysis,

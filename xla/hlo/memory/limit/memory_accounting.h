@@ -21,16 +21,21 @@ enum class MemoryAccounting {
   // As OpenXLA's rematerialization does (remat_accounting.h): arguments are not
   // counted, the module's result is live at all times.
   kUpstream,
+  // As OpenXLA's GPU compiler then allocates for the module as it stands:
+  // temporaries packed by best fit, arguments and results all the time, what
+  // these two share once, outputs in the memory of operands where its kernels
+  // write in place (gpu_alias_info.h).
+  kAllocated,
 };
 
-// ours, upstream.
+// ours, upstream, allocated.
 bool AbslParseFlag(absl::string_view text, MemoryAccounting* accounting,
                    std::string* error);
 std::string AbslUnparseFlag(MemoryAccounting accounting);
 
 // The peak of a scheduled module, in bytes. `execution_threads` matter to
 // upstream's accounting only. InvalidArgument where the schedule is not one of
-// the module; errors of alias analysis.
+// the module; errors of alias analysis, and for kAllocated of BufferAssigner.
 absl::StatusOr<int64_t> ScheduledPeakBytes(
     const HloModule& module, MemoryAccounting accounting,
     const RematSizeOptions& sizes = {},

@@ -134,9 +134,56 @@ ENTRY main {
   EXPECT_EQ(upstream->throughout_bytes, upstream->total_bytes);
 }
 
+// Offsets are rounded up; the argument counts at all times, though its last
+// reader comes first; the result has memory of its own from the start, where
+// nothing of its size waits.
+TEST(MemoryAccountingTest, AllocationsLastAsLongAsTheModule) {
+  auto module = ParseAndReturnUnverifiedModule(R"(
+HloModule m, is_scheduled=true
+ENTRY main {
+  p = f32[1000]{0} parameter(0)
+  a = f32[3,1000]{1,0} broadcast(p), dimensions={1}
+  b = f32[3,1000]{0,1} copy(a)
+  c = f32[10]{0} constant({1, 2, 3, 4, 5, 6, 7, 8, 9, 10})
+  ROOT r = f32[2000]{0} custom-call(b, c), custom_call_target="f"
+})");
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_EQ(ScheduledPeakBytes(**module, MemoryAccounting::kOurs).value(),
+            4000 + 12000 + 12000);
+  EXPECT_EQ(ScheduledPeakBytes(**module, MemoryAccounting::kAllocated).value(),
+            4000 + 8000 + 12032 + 12000);
+}
+
+// y is written over x, but x not over the result of a library call, which is
+// an element of a tuple. The workspace takes memory of x.
+TEST(MemoryAccountingTest, ElementsOfTuplesAreNotWrittenOver) {
+  auto module = ParseAndReturnUnverifiedModule(R"(
+HloModule m, is_scheduled=true
+twice {
+  a = f32[1024]{0} parameter(0)
+  ROOT s = f32[1024]{0} add(a, a)
+}
+twice_more {
+  a = f32[1024]{0} parameter(0)
+  ROOT s = f32[1024]{0} add(a, a)
+}
+ENTRY main {
+  p = f32[64]{0} parameter(0)
+  call = (f32[1024]{0}, s8[512]{0}) custom-call(p), custom_call_target="f"
+  result = f32[1024]{0} get-tuple-element(call), index=0
+  x = f32[1024]{0} fusion(result), kind=kLoop, calls=twice
+  y = f32[1024]{0} fusion(x), kind=kLoop, calls=twice_more
+  ROOT r = f32[64]{0} slice(y), slice={[0:64]}
+})");
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_EQ(ScheduledPeakBytes(**module, MemoryAccounting::kAllocated).value(),
+            256 + 2 * 4096 + 256 + 16);
+}
+
 TEST(MemoryAccountingTest, NamesAreReadAgain) {
   for (const auto accounting :
-       {MemoryAccounting::kOurs, MemoryAccounting::kUpstream}) {
+       {MemoryAccounting::kOurs, MemoryAccounting::kUpstream,
+        MemoryAccounting::kAllocated}) {
     MemoryAccounting read = MemoryAccounting::kOurs;
     std::string error;
     EXPECT_TRUE(AbslParseFlag(AbslUnparseFlag(accounting), &read, &error));
@@ -145,7 +192,7 @@ TEST(MemoryAccountingTest, NamesAreReadAgain) {
   MemoryAccounting read;
   std::string error;
   EXPECT_FALSE(AbslParseFlag("both", &read, &error));
-  EXPECT_EQ(error, "'both' is neither ours nor upstream");
+  EXPECT_EQ(error, "'both' is none of ours, upstream and allocated");
 }
 
 }  // namespace

@@ -25,14 +25,18 @@ std::string Answer(const MemoryReport& report) {
                         " at the peak\n");
   }
   const double limit = report.limit_bytes();
-  const double need = std::max(report.peak_bytes(), report.heap_bytes());
+  const bool allocated = report.has_allocated_bytes();
+  const double need = allocated
+                          ? report.allocated_bytes()
+                          : std::max(report.peak_bytes(), report.heap_bytes());
+  const double shown = allocated ? need : report.peak_bytes();
   // Only where it does not fit do digits matter that tell them apart.
   const auto [peak_text, limit_text] =
-      report.fits()
-          ? std::make_pair(HumanBytes(report.peak_bytes()), HumanBytes(limit))
-          : DistinctBytes(report.peak_bytes(), limit);
+      report.fits() ? std::make_pair(HumanBytes(shown), HumanBytes(limit))
+                    : DistinctBytes(shown, limit);
   std::string out =
-      absl::StrCat(report.module(), ": ", peak_text, " at the peak",
+      absl::StrCat(report.module(), ": ", peak_text,
+                   allocated ? " allocated" : " at the peak",
                    report.fits() ? ": fits in " : ": does not fit in ",
                    limit_text, ", ", HumanBytes(std::abs(limit - need)),
                    report.fits() ? " to spare" : " too much");

@@ -68,9 +68,15 @@ class Builder {
     if (options_.seconds) report_.set_schedule_seconds(schedule_.seconds);
     if (options_.limit_bytes.has_value()) {
       report_.set_limit_bytes(*options_.limit_bytes);
-      report_.set_accounting(AbslUnparseFlag(MemoryAccounting::kOurs));
-      report_.set_fits(std::max(heap_bytes, timeline_.peak_bytes) <=
-                       *options_.limit_bytes);
+      int64_t needed_bytes = std::max(heap_bytes, timeline_.peak_bytes);
+      if (options_.allocated_bytes.has_value()) {
+        needed_bytes = *options_.allocated_bytes;
+        report_.set_allocated_bytes(static_cast<double>(needed_bytes));
+      }
+      report_.set_accounting(AbslUnparseFlag(
+          options_.allocated_bytes.has_value() ? MemoryAccounting::kAllocated
+                                               : MemoryAccounting::kOurs));
+      report_.set_fits(needed_bytes <= *options_.limit_bytes);
     }
     FillPlaces();
     FillPeak();

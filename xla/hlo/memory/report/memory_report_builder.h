@@ -23,6 +23,9 @@ struct MemoryReportOptions {
   BufferValue::SizeFunction size_function;
   // Bytes that there are; unset: not asked.
   std::optional<int64_t> limit_bytes;
+  // What is compared with it where bytes are counted by kAllocated; unset:
+  // ours, the larger of peak and heap.
+  std::optional<int64_t> allocated_bytes;
   // Fill MemoryReport.curve.
   bool curve = false;
   // Say how long scheduling took; off for reproducible reports.
@@ -46,7 +49,8 @@ struct BuiltMemoryReport {
 // and what is live there, what arguments, outputs and temporaries take, and the
 // height of a heap in which every buffer has an offset.
 //
-// `fits` compares the larger of peak and heap with the limit. Errors as those
+// `fits` compares allocated_bytes with the limit, or else the larger of peak
+// and heap. Errors as those
 // of BuildMemoryTimeline().
 absl::StatusOr<BuiltMemoryReport> BuildMemoryReport(
     const ScheduleResult& schedule, const HloAliasAnalysis& alias_analysis,

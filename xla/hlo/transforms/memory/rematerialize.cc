@@ -356,12 +356,14 @@ RematPlanOptions MakeRematPlanOptions(
   plan.fuse = options.fuse && !passes_follow;
   plan.reschedule = options.reschedule;
   plan.tie_clones = options.barriers || passes_follow;
-  if (options.accounting == MemoryAccounting::kOurs) {
-    plan.peak = [sizes = plan.sizes](const HloModule& module) {
-      return ScheduledPeakBytes(module, MemoryAccounting::kOurs, sizes);
+  if (options.accounting != MemoryAccounting::kUpstream) {
+    plan.peak = [sizes = plan.sizes,
+                 accounting = options.accounting](const HloModule& module) {
+      return ScheduledPeakBytes(module, accounting, sizes);
     };
-    plan.always_there = [sizes = plan.sizes](const HloModule& module) {
-      return BytesAlwaysThere(module, MemoryAccounting::kOurs, sizes);
+    plan.always_there = [sizes = plan.sizes, accounting = options.accounting](
+                            const HloModule& module) {
+      return BytesAlwaysThere(module, accounting, sizes);
     };
   }
   return plan;

@@ -74,7 +74,7 @@ struct HloRematerializationOptions {
           "bytes, as 16GiB, a share of the present peak, as 80%, or a device, "
           "as h100");
     visit("accounting", accounting,
-          "how bytes are counted: ours, or upstream (OpenXLA's "
+          "how bytes are counted: ours, allocated, or upstream (OpenXLA's "
           "rematerialization)");
     visit("strategy", strategy,
           "plan, always-remat, peak-priority or baseline-2018");
