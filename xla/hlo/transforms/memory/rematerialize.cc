@@ -20,7 +20,9 @@
 #include "xla/hlo/memory/limit/memory_limit.h"
 #include "xla/hlo/memory/timeline/memory_timeline.h"
 #include "xla/hlo/transforms/memory/hlo_rematerialization.h"
+#include "xla/hlo/transforms/memory/remat/planner/lost_reads.h"
 #include "xla/hlo/transforms/memory/remat/planner/module_contents.h"
+#include "xla/hlo/transforms/memory/remat/planner/overwritten_values.h"
 #include "xla/shape.h"
 #include "xla/status_macros.h"
 #include "xla/util.h"
@@ -154,6 +156,26 @@ absl::StatusOr<bool> RunGreedy(const HloRematerializationOptions& options,
   greedy.max_uses_rewritten = max_uses_rewritten;
   HloRematerialization::RematerializationSizes bytes;
   return HloRematerialization(std::move(greedy), bytes).Run(module, threads);
+}
+
+// The same for a module that may be a backend's: one whose rewrite reads what
+// has been overwritten stays as it was.
+absl::StatusOr<bool> RunGreedyKeepingReads(
+    const HloRematerializationOptions& options, int64_t limit_bytes,
+    HloModule* module, const ExecutionThreads& threads) {
+  const auto run = [&] {
+    return RunGreedy(options, options.strategy, options.recompute, limit_bytes,
+                     std::numeric_limits<int64_t>::max(), module, threads);
+  };
+  if (!remat_plan::IsPlacedByBackend(*module)) return run();
+  TF_ASSIGN_OR_RETURN(const int64_t lost_before,
+                      remat_plan::CountLostReads(*module));
+  std::unique_ptr<HloModule> original = module->Clone("");
+  TF_ASSIGN_OR_RETURN(const bool changed, run());
+  TF_ASSIGN_OR_RETURN(const int64_t lost, remat_plan::CountLostReads(*module));
+  if (lost <= lost_before) return changed;
+  TF_RETURN_IF_ERROR(remat_plan::ReplaceContents(std::move(original), module));
+  return false;
 }
 
 constexpr int64_t kNoEnd = std::numeric_limits<int64_t>::max();
@@ -388,10 +410,9 @@ absl::StatusOr<RematPlanResult> Rematerialize(
   TF_ASSIGN_OR_RETURN(
       const int64_t upstream_limit,
       UpstreamLimit(options, limit_bytes, *module, execution_threads));
-  TF_ASSIGN_OR_RETURN(
-      result.changed,
-      RunGreedy(options, options.strategy, options.recompute, upstream_limit,
-                kNoEnd, module, execution_threads));
+  TF_ASSIGN_OR_RETURN(result.changed,
+                      RunGreedyKeepingReads(options, upstream_limit, module,
+                                            execution_threads));
   TF_ASSIGN_OR_RETURN(
       result.peak_after_bytes,
       PeakOf(options, options.accounting, *module, execution_threads));

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "xla/hlo/memory/accounting/remat_accounting.h"
+#include "xla/hlo/transforms/memory/remat/planner/lost_reads.h"
+#include "xla/hlo/transforms/memory/remat/planner/overwritten_values.h"
 #include "xla/status_macros.h"
 
 // A trial applies a plan to a copy of the module and measures the copy with the
@@ -59,6 +61,9 @@ absl::Status RematTrials::Start() {
     if (!options_.peak) {
       always_there_.throughout_bytes = always_there_.total_bytes;
     }
+  }
+  if (IsPlacedByBackend(module_)) {
+    TF_ASSIGN_OR_RETURN(lost_reads_, CountLostReads(module_));
   }
   base->lower_bound_bytes = LowerBound(*base->planner);
   lower_bound_bytes_ = base->lower_bound_bytes;
@@ -156,8 +161,19 @@ bool RematTrials::IsBetter(const Outcome& a, const Outcome& b) const {
   return a.work.seconds < b.work.seconds;
 }
 
+bool RematTrials::LosesReads(const Candidate& candidate) const {
+  if (!lost_reads_.has_value()) return false;
+  const HloModule* module = candidate.lender != nullptr
+                                ? candidate.lender->get()
+                                : candidate.module.get();
+  if (module == nullptr) return false;
+  const absl::StatusOr<int64_t> lost = CountLostReads(*module);
+  return !lost.ok() || *lost > *lost_reads_;
+}
+
 void RematTrials::Offer(Candidate candidate) {
   const bool is_best = IsBetter(candidate.outcome, best_);
+  if ((is_best || HasCurve()) && LosesReads(candidate)) return;
   if (is_best) best_ = candidate.outcome;
   if (HasCurve()) {
     frontier_.Offer(std::move(candidate));

@@ -106,6 +106,9 @@ class RematTrials {
   absl::StatusOr<std::unique_ptr<HloModule>> Apply(
       const Prepared& prepared, const NestedPlanner::Plan& plan) const;
   void Offer(Candidate candidate);
+  // Whether a rewrite of a module that a backend has finished reads what has
+  // been overwritten (lost_reads.h).
+  bool LosesReads(const Candidate& candidate) const;
   // The cost from which on a plan is useless, in seconds.
   double UselessSeconds() const;
 
@@ -113,6 +116,8 @@ class RematTrials {
   const RematPlanOptions& options_;
   const int64_t instruction_count_;
   int64_t lower_bound_bytes_ = 0;
+  // CountLostReads() of a module that a backend has finished.
+  std::optional<int64_t> lost_reads_;
   MemoryAlwaysThere always_there_;
   std::vector<std::unique_ptr<Prepared>> prepared_;
   std::optional<std::vector<ModuleVariant>> loop_variants_;

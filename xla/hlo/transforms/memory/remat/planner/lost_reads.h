@@ -1,0 +1,26 @@
+#ifndef XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_LOST_READS_H_
+#define XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_LOST_READS_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "xla/hlo/ir/hlo_module.h"
+
+namespace xla::remat_plan {
+
+// How many reads of a scheduled module find another value where the one that
+// they ask for was: what is updated in place, or a loop's state, is read after
+// it has changed. Compilers insert copies for them; a module that a backend has
+// finished (overwritten_values.h) gets none any more, so that a rewrite must
+// not add such reads.
+//
+//   x = param(0); u = dynamic-update-slice(x, v, i); x.remat = negate(x)
+//   → 1
+//
+// Runs the module on labelled memory (memory_replay.h); linear in what runs,
+// times a logarithm. Errors of BufferAssigner.
+absl::StatusOr<int64_t> CountLostReads(const HloModule& module);
+
+}  // namespace xla::remat_plan
+
+#endif  // XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_LOST_READS_H_
