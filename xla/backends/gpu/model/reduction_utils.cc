@@ -55,14 +55,15 @@ std::optional<ReductionDimensions> ReductionDimensionsOf(
 
   // Runs of dimensions, from major to minor: (reduced, elements).
   std::vector<std::pair<bool, int64_t>> runs;
-  // Dimensions of size 1 part others, but are in no run.
+  // Dimensions of size 1 part others, unless they come first, but are in no run.
   int64_t num_runs_of_all = 0;
   bool last_is_reduced = false;
   for (int64_t i = 0; i < rank; ++i) {
     // A shape without layout is taken to be in row-major order.
     const int64_t dim =
         shape.has_layout() ? LayoutUtil::Major(shape.layout(), i) : i;
-    if (i == 0 || is_reduced[dim] != last_is_reduced) ++num_runs_of_all;
+    if (runs.empty() && shape.dimensions(dim) == 1) continue;
+    if (runs.empty() || is_reduced[dim] != last_is_reduced) ++num_runs_of_all;
     last_is_reduced = is_reduced[dim];
     if (shape.dimensions(dim) == 1) continue;
     if (runs.empty() || runs.back().first != is_reduced[dim]) {
