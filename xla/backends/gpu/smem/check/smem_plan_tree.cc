@@ -181,6 +181,14 @@ Owners SmemPlanTree::Enumerate(const Access& access, const Held& held,
     if (LoopAt(n) != nullptr) loops.insert(loops.begin(), n);
   }
   for (int n : loops) slots.push_back(LoopAt(n)->index);
+  // Bounds are evaluated at each point, and compiled here, once.
+  std::vector<std::array<absl::StatusOr<AffineProgram>, 3>> bounds;
+  for (int n : loops) {
+    const kir::Loop& loop = *LoopAt(n);
+    bounds.push_back({AffineProgram::Compile(loop.start.Bind(binding_), slots),
+                      AffineProgram::Compile(loop.stop.Bind(binding_), slots),
+                      AffineProgram::Compile(loop.step.Bind(binding_), slots)});
+  }
   absl::StatusOr<AffineProgram> index = AffineProgram::Compile(linear, slots);
   if (!index.ok()) return owners;
   std::vector<std::pair<AffineProgram, bool>> guards;
@@ -228,9 +236,11 @@ Owners SmemPlanTree::Enumerate(const Access& access, const Held& held,
       values[3 + depth] = value;
       return self(self, depth + 1, thread);
     }
-    const std::optional<int64_t> start = At(loop.start, slots, values);
-    const std::optional<int64_t> stop = At(loop.stop, slots, values);
-    const std::optional<int64_t> step = At(loop.step, slots, values);
+    const auto& [at_start, at_stop, at_step] = bounds[depth];
+    if (!at_start.ok() || !at_stop.ok() || !at_step.ok()) return false;
+    const std::optional<int64_t> start = at_start->Evaluate(values);
+    const std::optional<int64_t> stop = at_stop->Evaluate(values);
+    const std::optional<int64_t> step = at_step->Evaluate(values);
     if (!start.has_value() || !stop.has_value() || step.value_or(0) < 1) {
       return false;
     }
@@ -253,16 +263,6 @@ Owners SmemPlanTree::Enumerate(const Access& access, const Held& held,
     owners.known = visit(visit, 0, t);
   }
   return owners;
-}
-
-std::optional<int64_t> SmemPlanTree::At(
-    const AffineExpr& e, const std::vector<std::string>& slots,
-    const std::vector<int64_t>& values) const {
-  if (e.IsConstant()) return e.AsConstant();
-  absl::StatusOr<AffineProgram> p =
-      AffineProgram::Compile(e.Bind(binding_), slots);
-  if (!p.ok()) return std::nullopt;
-  return p->Evaluate(values);
 }
 
 // How far apart the threads are that touch common bytes: 0 the same thread, 1

@@ -100,9 +100,6 @@ class SmemPlanTree {
   void AddAccesses(const kir::Expr& expr, int node);
   void AddBarrier(kir::BufferId barrier, int node);
   int64_t Threads() const { return block_[0] * block_[1] * block_[2]; }
-  std::optional<int64_t> At(const AffineExpr& e,
-                            const std::vector<std::string>& slots,
-                            const std::vector<int64_t>& values) const;
   const std::vector<int>& Siblings(int node) const;
 
   std::array<int64_t, 3> block_ = {1, 1, 1};
