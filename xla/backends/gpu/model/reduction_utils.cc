@@ -55,7 +55,8 @@ std::optional<ReductionDimensions> ReductionDimensionsOf(
 
   // Runs of dimensions, from major to minor: (reduced, elements).
   std::vector<std::pair<bool, int64_t>> runs;
-  // Dimensions of size 1 part others, unless they come first, but are in no run.
+  // Dimensions of size 1 part others, unless they come first, but are in no
+  // run.
   int64_t num_runs_of_all = 0;
   bool last_is_reduced = false;
   for (int64_t i = 0; i < rank; ++i) {
