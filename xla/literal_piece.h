@@ -159,6 +159,11 @@ class LiteralPiece {
   NativeT GetLinear(int64_t linear_index) const {
     DCHECK_LT(linear_index, element_count());
     CheckReadable<NativeT>();
+    // Bytes that came from outside may hold more bits than a 4-bit type has.
+    if constexpr (is_intN_v<NativeT>) {
+      return NativeT(static_cast<int>(
+          reinterpret_cast<const int8_t*>(buffer())[linear_index]));
+    }
     return reinterpret_cast<const NativeT*>(buffer())[linear_index];
   }
   template <typename NativeT>

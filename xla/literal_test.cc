@@ -273,6 +273,8 @@ TEST(LiteralTest, ElementsAsWiderTypes) {
 
 TEST(LiteralTest, SettersConvert) {
   Literal s4s(ShapeUtil::MakeShape(S4, {2}));
+  static_cast<int8_t*>(s4s.untyped_data())[0] = 0x1f;
+  EXPECT_EQ(s4s.Get<s4>({0}), s4(-1));
   ASSERT_TRUE(s4s.SetIntegralAsS64({1}, -5).ok());
   EXPECT_EQ(s4s.Get<s4>({1}), s4(-5));
   EXPECT_FALSE(s4s.SetFromDouble({0}, 1).ok());

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <type_traits>
 #include <vector>
 
@@ -78,6 +79,11 @@ bool IsIdentityPermutation(const Container& permutation) {
   int64_t i = 0;
   return std::all_of(permutation.begin(), permutation.end(),
                      [&](int64_t value) { return value == i++; });
+}
+
+inline bool IsIdentityPermutation(std::initializer_list<int64_t> permutation) {
+  return IsIdentityPermutation(
+      absl::Span<const int64_t>(permutation.begin(), permutation.size()));
 }
 
 // Moves the element at position `from` to position `to`; those between shift

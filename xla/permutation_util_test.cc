@@ -23,6 +23,9 @@ TEST(PermutationUtilTest, IsPermutation) {
   EXPECT_FALSE(IsPermutation({1, 2}));
   EXPECT_TRUE(IsIdentityPermutation(std::vector<int64_t>{0, 1, 2}));
   EXPECT_FALSE(IsIdentityPermutation(std::vector<int64_t>{0, 2, 1}));
+  EXPECT_TRUE(IsIdentityPermutation({}));
+  EXPECT_TRUE(IsIdentityPermutation({0, 1, 2}));
+  EXPECT_FALSE(IsIdentityPermutation({1, 0}));
 }
 
 TEST(PermutationUtilTest, PermuteAndBack) {

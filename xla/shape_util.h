@@ -47,6 +47,12 @@ struct ShapeIndex : public absl::InlinedVector<int64_t, 2> {
 
   // `{1,0}`.
   std::string ToString() const;
+
+  // From a field `repeated int64 shape_index` of a message.
+  template <typename Field>
+  static ShapeIndex FromProto(const Field& field) {
+    return ShapeIndex(field.begin(), field.end());
+  }
 };
 
 std::ostream& operator<<(std::ostream& out, const ShapeIndex& shape_index);

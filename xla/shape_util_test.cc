@@ -31,6 +31,13 @@ std::string Text(const Shape& shape) {
   return ShapeUtil::HumanStringWithLayout(shape);
 }
 
+TEST(ShapeIndexTest, ReadsAFieldOfAMessage) {
+  OriginalArrayProto array;
+  array.add_shape_index(2);
+  array.add_shape_index(0);
+  EXPECT_EQ(ShapeIndex::FromProto(array.shape_index()), ShapeIndex({2, 0}));
+}
+
 TEST(ShapeIndexTest, PushesAndPopsAtTheFront) {
   ShapeIndex index({1, 2});
   index.push_front(0);

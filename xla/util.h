@@ -402,13 +402,19 @@ class ScopedLoggingTimer {
 #define XLA_SCOPED_LOGGING_TIMER_JOIN_2(a, b) a##b
 #define XLA_SCOPED_LOGGING_TIMER_JOIN(a, b) \
   XLA_SCOPED_LOGGING_TIMER_JOIN_2(a, b)
+// The label is computed only if the timer runs.
 #define XLA_SCOPED_LOGGING_TIMER_IF(label, condition)                        \
   static ::xla::TimerStats* const XLA_SCOPED_LOGGING_TIMER_JOIN(             \
       xla_timer_stats_, __LINE__) = new ::xla::TimerStats;                   \
+  const bool XLA_SCOPED_LOGGING_TIMER_JOIN(xla_timer_runs_, __LINE__) =      \
+      (condition);                                                           \
   ::xla::ScopedLoggingTimer XLA_SCOPED_LOGGING_TIMER_JOIN(xla_scoped_timer_, \
                                                           __LINE__)(         \
-      label, (condition), __FILE__, __LINE__,                                \
-      XLA_SCOPED_LOGGING_TIMER_JOIN(xla_timer_stats_, __LINE__))
+      XLA_SCOPED_LOGGING_TIMER_JOIN(xla_timer_runs_, __LINE__)               \
+          ? std::string(label)                                               \
+          : std::string(),                                                   \
+      XLA_SCOPED_LOGGING_TIMER_JOIN(xla_timer_runs_, __LINE__), __FILE__,    \
+      __LINE__, XLA_SCOPED_LOGGING_TIMER_JOIN(xla_timer_stats_, __LINE__))
 #define XLA_SCOPED_LOGGING_TIMER(label) \
   XLA_SCOPED_LOGGING_TIMER_IF(label, VLOG_IS_ON(1))
 #define XLA_SCOPED_LOGGING_TIMER_LEVEL(label, level) \

@@ -180,6 +180,12 @@ TEST(UtilTest, LoggingMacrosRunTheirArgumentsOnlyWhenOn) {
   EXPECT_EQ(evaluated, 1);
   {
     XLA_SCOPED_LOGGING_TIMER("quiet");
+    XLA_SCOPED_LOGGING_TIMER_IF(
+        [] {
+          ADD_FAILURE() << "the label of a timer that does not run";
+          return "";
+        }(),
+        false);
     XLA_SCOPED_LOGGING_TIMER_IF("loud", true);
   }
   EXPECT_EQ(WithLogBacktrace(absl::InternalError("x")),

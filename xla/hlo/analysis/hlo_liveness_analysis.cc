@@ -32,6 +32,8 @@ absl::StatusOr<std::unique_ptr<HloLivenessAnalysis>> HloLivenessAnalysis::Run(
     const HloModule& module) {
   std::unique_ptr<HloLivenessAnalysis> analysis(
       new HloLivenessAnalysis(module));
+  analysis->whole_loop_states_ =
+      module.config().debug_options().xla_disable_while_loop_dce();
   analysis->FindArguments(module);
   analysis->MarkAll(module.entry_computation()->root_instruction());
   analysis->Finish();
@@ -134,6 +136,7 @@ void HloLivenessAnalysis::PropagateExecution(const HloInstruction* inst) {
       return;
     case HloOpcode::kWhile:
       MarkAll(inst->while_condition()->root_instruction());
+      if (whole_loop_states_) MarkAll(inst);
       return;
     case HloOpcode::kConditional:
       MarkAll(inst->operand(0));

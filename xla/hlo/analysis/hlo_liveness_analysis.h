@@ -64,7 +64,8 @@ class HloLivenessAnalysis {
   void Finish();
 
   InstructionSlots slots_;
-  std::vector<bool> is_live_;  // by slot
+  bool whole_loop_states_ = false;  // xla_disable_while_loop_dce
+  std::vector<bool> is_live_;       // by slot
   HloIndexMap live_parts_;
   std::vector<std::pair<const HloInstruction*, ShapeIndex>> work_;
   absl::flat_hash_set<const HloComputation*> computations_that_run_;

@@ -28,14 +28,26 @@ T* Cast(HloInstruction* instr) {
   return const_cast<T*>(Cast<T>(const_cast<const HloInstruction*>(instr)));
 }
 
-// Null if the instruction is null or no T.
+// Null if the instruction is no T; it must not be null itself.
 template <class T, EnableIfDerivedFromHlo<T>* = nullptr>
 const T* DynCast(const HloInstruction* i) {
-  return i != nullptr && T::ClassOf(i) ? static_cast<const T*>(i) : nullptr;
+  DCHECK(i != nullptr);
+  return T::ClassOf(i) ? static_cast<const T*>(i) : nullptr;
 }
 template <class T, EnableIfDerivedFromHlo<T>* = nullptr>
 T* DynCast(HloInstruction* i) {
-  return i != nullptr && T::ClassOf(i) ? static_cast<T*>(i) : nullptr;
+  DCHECK(i != nullptr);
+  return T::ClassOf(i) ? static_cast<T*>(i) : nullptr;
+}
+
+// Null if the instruction is null or no T.
+template <class T, EnableIfDerivedFromHlo<T>* = nullptr>
+const T* DynCastOrNull(const HloInstruction* i) {
+  return i != nullptr ? DynCast<T>(i) : nullptr;
+}
+template <class T, EnableIfDerivedFromHlo<T>* = nullptr>
+T* DynCastOrNull(HloInstruction* i) {
+  return i != nullptr ? DynCast<T>(i) : nullptr;
 }
 
 }  // namespace xla

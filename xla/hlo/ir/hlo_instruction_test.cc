@@ -564,7 +564,7 @@ TEST_F(HloInstructionTest, CastsFollowOpcodes) {
   EXPECT_NE(DynCast<HloParameterInstruction>(p.get()), nullptr);
   EXPECT_EQ(DynCast<HloFusionInstruction>(p.get()), nullptr);
   HloInstruction* none = nullptr;
-  EXPECT_EQ(DynCast<HloFusionInstruction>(none), nullptr);
+  EXPECT_EQ(DynCastOrNull<HloFusionInstruction>(none), nullptr);
   auto iota = HloInstruction::CreateIota(shape_, 1);
   EXPECT_THAT(iota->dimensions(), ElementsAre(1));
   EXPECT_FALSE(HloDimensionsInstruction::ClassOf(iota.get()));

@@ -11,13 +11,16 @@
 namespace xla {
 
 // The table HloModuleProto.payloads: byte strings that many instructions share,
-// each once. An id is a position in the table.
+// each once. An id is a position in the table, counted from `base`: where the
+// table of a module continues another one, the size of that one.
 class HloPayloadDeduplicator {
  public:
+  explicit HloPayloadDeduplicator(int64_t base = 0) : base_(base) {}
+
   // The id of `payload`, which joins the table if it is new.
   int64_t Intern(absl::string_view payload) {
     auto [it, inserted] = ids_.try_emplace(
-        std::string(payload), static_cast<int64_t>(payloads_.size()));
+        std::string(payload), base_ + static_cast<int64_t>(payloads_.size()));
     if (inserted) payloads_.push_back(it->first);
     return it->second;
   }
@@ -26,6 +29,7 @@ class HloPayloadDeduplicator {
   const std::vector<std::string>& payloads() const { return payloads_; }
 
  private:
+  const int64_t base_;
   absl::flat_hash_map<std::string, int64_t> ids_;
   std::vector<std::string> payloads_;
 };

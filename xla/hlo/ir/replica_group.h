@@ -2,6 +2,7 @@
 #define XLA_HLO_IR_REPLICA_GROUP_H_
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -219,6 +220,10 @@ class IotaReplicaGroupList : public CollectiveDeviceListBase {
 class CollectiveDeviceList : public CollectiveDeviceListBase {
  public:
   CollectiveDeviceList();
+  explicit CollectiveDeviceList(
+      std::initializer_list<std::vector<int64_t>> replica_groups)
+      : CollectiveDeviceList(absl::Span<const std::vector<int64_t>>(
+            replica_groups.begin(), replica_groups.size())) {}
   explicit CollectiveDeviceList(std::vector<ReplicaGroup> replica_groups);
   explicit CollectiveDeviceList(absl::Span<const ReplicaGroup> replica_groups);
   explicit CollectiveDeviceList(

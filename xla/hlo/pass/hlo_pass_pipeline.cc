@@ -141,7 +141,10 @@ absl::StatusOr<bool> HloPassPipeline::RunImpl(
   TF_RETURN_IF_ERROR(
       RunInvariantCheckers(module, "the start", execution_threads));
   bool changed = false;
+  bool started = options.xla_run_hlo_passes_starting_from().empty();
   for (const Step& step : passes_) {
+    started |= step.pass->name() == options.xla_run_hlo_passes_starting_from();
+    if (!started && !step.pass->IsPassPipeline()) continue;
     if (!IsEnabled(*step.pass, options)) continue;
     TF_ASSIGN_OR_RETURN(bool pass_changed,
                         RunStep(step, module, context, execution_threads));

@@ -92,6 +92,17 @@ TEST(HloPassPipelineTest, ReportsChange) {
   EXPECT_FALSE(*changed);
 }
 
+TEST(HloPassPipelineTest, StartsAtTheNamedPass) {
+  HloPassPipeline pipeline("p");
+  pipeline.AddPass<LambdaPass>("a", Rename("x", "y"));
+  pipeline.AddPass<LambdaPass>("b", Rename("x", "z"));
+  auto module = Module("x");
+  DebugOptions& options = module->mutable_config().mutable_debug_options();
+  options.set_xla_run_hlo_passes_starting_from("b");
+  ASSERT_TRUE(pipeline.Run(module.get()).ok());
+  EXPECT_EQ(RootName(*module), "z");
+}
+
 TEST(HloPassPipelineTest, CheckerSeesTheChangeAndNamesThePass) {
   HloPassPipeline pipeline("p");
   pipeline.AddInvariantChecker<LambdaPass>(

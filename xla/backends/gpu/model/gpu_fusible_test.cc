@@ -701,6 +701,12 @@ TEST(GpuFusibleTest, UnrollConfigs) {
   EXPECT_EQ(ComputeLoopFusionConfig(
                 HloFusionAnalysis::Create(Root(*module), blackwell)),
             32);
+  module->mutable_config()
+      .mutable_debug_options()
+      .set_xla_gpu_experimental_max_unroll_factor(2);
+  EXPECT_EQ(ComputeLoopFusionConfig(
+                HloFusionAnalysis::Create(Root(*module), blackwell)),
+            2);
 }
 
 TEST(GpuFusibleTest, BitcastsOfResultsAreNoOtherUsers) {

@@ -126,7 +126,14 @@ bool MayCausePerformanceDropIfUnrolled(const HloFusionAdaptor& fusion) {
 
 int64_t MaxUnrollFactor(const HloFusionAnalysis* analysis) {
   if (analysis == nullptr) return kUnrollFactor;
-  return std::max(kUnrollFactor, LongUnrollFactor(*analysis));
+  const int64_t factor = std::max(kUnrollFactor, LongUnrollFactor(*analysis));
+  const int64_t bound = analysis->fusion_root(0)
+                            .instruction()
+                            .GetModule()
+                            ->config()
+                            .debug_options()
+                            .xla_gpu_experimental_max_unroll_factor();
+  return bound > 0 ? std::min(factor, bound) : factor;
 }
 
 int ComputeLoopFusionConfig(const HloFusionAnalysis& analysis) {

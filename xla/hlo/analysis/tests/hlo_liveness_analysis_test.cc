@@ -15,6 +15,7 @@ class HloLivenessAnalysisTest : public ::testing::Test {
     auto module = ParseAndReturnUnverifiedModule(text);
     ASSERT_TRUE(module.ok()) << module.status();
     module_ = *std::move(module);
+    module_->mutable_config().set_debug_options(options_);
     auto analysis = HloLivenessAnalysis::Run(*module_);
     ASSERT_TRUE(analysis.ok()) << analysis.status();
     analysis_ = *std::move(analysis);
@@ -30,6 +31,7 @@ class HloLivenessAnalysisTest : public ::testing::Test {
     return false;
   }
 
+  DebugOptions options_;
   std::unique_ptr<HloModule> module_;
   std::unique_ptr<HloLivenessAnalysis> analysis_;
 };
@@ -47,6 +49,34 @@ ENTRY e {
   EXPECT_TRUE(Live("c1"));
   EXPECT_FALSE(Live("c2"));
   EXPECT_FALSE(Live("dead"));
+}
+
+TEST_F(HloLivenessAnalysisTest, StateOfLoopsIsKeptOnRequest) {
+  constexpr absl::string_view kLoop = R"(
+HloModule m
+body {
+  p = (s32[], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  x = f32[4] get-tuple-element(p), index=1
+  ROOT next = (s32[], f32[4]) tuple(i, x)
+}
+cond {
+  p = (s32[], f32[4]) parameter(0)
+  ROOT stop = pred[] constant(false)
+}
+ENTRY e {
+  i0 = s32[] parameter(0)
+  x0 = f32[4] parameter(1)
+  init = (s32[], f32[4]) tuple(i0, x0)
+  loop = (s32[], f32[4]) while(init), condition=cond, body=body
+  ROOT count = s32[] get-tuple-element(loop), index=0
+})";
+  Analyze(kLoop);
+  EXPECT_FALSE(Live("loop", {1}));
+  options_.set_xla_disable_while_loop_dce(true);
+  Analyze(kLoop);
+  EXPECT_TRUE(Live("loop", {1}));
+  EXPECT_TRUE(Live("x"));
 }
 
 TEST_F(HloLivenessAnalysisTest, ElementsOfTuples) {

@@ -39,6 +39,8 @@ TEST(ReplicaGroupTest, ListOfLists) {
   EXPECT_EQ(list.num_total_devices(), 4);
   EXPECT_EQ(list.flattened_replica_groups(), Groups({{0, 1}, {2, 3}}));
   EXPECT_EQ(CollectiveDeviceList().ToString(), "{}");
+  EXPECT_EQ(CollectiveDeviceList({}).ToString(), "{}");
+  EXPECT_EQ(CollectiveDeviceList({{0, 2}, {1}}).ToString(), "{{0,2},{1}}");
   EXPECT_EQ(CollectiveDeviceList().num_devices_per_group(), 0);
   EXPECT_EQ(V1({{0}, {1, 2}}).num_devices_per_group(), -1);
   EXPECT_EQ(V1({{0}, {1, 2}}).num_total_devices(), 3);
