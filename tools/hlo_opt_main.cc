@@ -109,7 +109,9 @@ constexpr char kUsage[] =
     "  hlo-opt --list-passes\n\n"
     "Of OpenXLA's flags, also in XLA_FLAGS: "
     "--xla_disable_hlo_passes=PASS,...,\n"
-    "--xla_enable_hlo_passes_only=PASS,..., --xla_disable_all_hlo_passes.\n";
+    "--xla_enable_hlo_passes_only=PASS,..., --xla_disable_all_hlo_passes,\n"
+    "--xla_dump_to=FOLDER, --xla_dump_hlo_pass_re=EXPRESSION, "
+    "--xla_dump_hlo_as_proto.\n";
 
 const std::vector<xla::FlagGroup>& Groups() {
   static const auto* const groups = new std::vector<xla::FlagGroup>{

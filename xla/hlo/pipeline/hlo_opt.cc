@@ -23,6 +23,7 @@
 #include "xla/hlo/pass/hlo_pass_pipeline.h"
 #include "xla/hlo/pass/instrumentation/changed_check.h"
 #include "xla/hlo/pass/instrumentation/check_equivalent.h"
+#include "xla/hlo/pass/instrumentation/dump_hlo.h"
 #include "xla/hlo/pass/instrumentation/pass_fuel.h"
 #include "xla/hlo/pass/instrumentation/pass_recorder.h"
 #include "xla/hlo/pass/instrumentation/print_ir.h"
@@ -320,6 +321,14 @@ class Runner {
                           err_ << text;
                         }));
     pipeline_.AddInstrumentation(std::move(print_ir));
+    if (options_.debug_options.has_value()) {
+      TF_ASSIGN_OR_RETURN(
+          std::unique_ptr<DumpHlo> dump,
+          DumpHlo::Create(*options_.debug_options,
+                          [this](absl::string_view text) { err_ << text; }));
+      dump_ = std::move(dump);
+      if (dump_ != nullptr) pipeline_.AddInstrumentation(dump_);
+    }
     if (options_.check_changed) {
       pipeline_.AddInstrumentation(
           std::make_shared<ChangedCheck>(ChangedCheck::Options{}));
@@ -364,6 +373,9 @@ class Runner {
     }
     recorder_->Start(*module, pipeline_.name());
     if (explainer_ != nullptr) explainer_->Start(*module);
+    if (dump_ != nullptr) {
+      TF_RETURN_IF_ERROR(dump_->Start(*module, pipeline_.name()));
+    }
     status = pipeline_.Run(module.get()).status();
     if (status.ok() && !options_.verify_each) {
       status = VerifyHloModule(module.get(), VerifierOptions(options_));
@@ -371,6 +383,7 @@ class Runner {
     TakeUnmetLimits(pipeline_, unmet_limits_);
     if (!status.ok()) return WithReproducer(input, status);
     recorder_->Finish(*module);
+    if (dump_ != nullptr) TF_RETURN_IF_ERROR(dump_->Finish(*module));
     return module;
   }
 
@@ -420,6 +433,7 @@ class Runner {
     if (options_.reproducer.empty() || failure_->index() < 0) return error;
     int index = failure_->index();
     std::string pass = failure_->text();
+    if (dump_ != nullptr) dump_->Stop();
     auto stop = std::make_shared<StopBeforePass>(index);
     pipeline_.AddInstrumentation(stop);
     absl::StatusOr<std::unique_ptr<HloModule>> module =
@@ -449,6 +463,8 @@ class Runner {
   std::shared_ptr<FailureRecorder> failure_;
   std::shared_ptr<PassRecorder> recorder_;
   std::shared_ptr<PassExplainer> explainer_;
+  // Null if nothing was asked for.
+  std::shared_ptr<DumpHlo> dump_;
 };
 
 absl::Status WriteOutputs(const HloOptOptions& options, Emit emit,

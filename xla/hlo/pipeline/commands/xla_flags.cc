@@ -25,10 +25,16 @@
 namespace xla {
 namespace {
 
-// Fields that pipelines read.
-constexpr absl::string_view kRead[] = {"xla_disable_all_hlo_passes",
-                                       "xla_disable_hlo_passes",
-                                       "xla_enable_hlo_passes_only"};
+// Fields that pipelines and their observers read.
+constexpr absl::string_view kRead[] = {
+    "xla_disable_all_hlo_passes", "xla_disable_hlo_passes",
+    "xla_dump_compact_gte",       "xla_dump_disable_metadata",
+    "xla_dump_hlo_as_dot",        "xla_dump_hlo_as_long_text",
+    "xla_dump_hlo_as_proto",      "xla_dump_hlo_as_text",
+    "xla_dump_hlo_module_re",     "xla_dump_hlo_pass_re",
+    "xla_dump_large_constants",   "xla_dump_max_hlo_modules",
+    "xla_dump_module_metadata",   "xla_dump_to",
+    "xla_enable_hlo_passes_only", "xla_syntax_sugar_async_ops"};
 
 // "--xla_name=value", however many dashes there are in it.
 std::string Normalized(absl::string_view flag) {

@@ -66,9 +66,14 @@ TEST_F(ReadXlaFlagsTest, ArgumentsGoBeforeTheEnvironment) {
   EXPECT_EQ((*options)->xla_dump_to(), "a b");
   EXPECT_TRUE((*options)->xla_dump_hlo_as_text());
   EXPECT_THAT((*options)->xla_disable_hlo_passes(), ElementsAre("hlo-dce"));
+  EXPECT_THAT(err_.str(), StrEq(""));
+}
+
+TEST_F(ReadXlaFlagsTest, SaysWhatNoPassReads) {
+  ASSERT_TRUE(Read(nullptr, {"--xla_dump_hlo_as_url"}).ok());
   EXPECT_THAT(err_.str(),
-              StrEq("--xla_dump_hlo_as_text: no pass reads this option; it "
-                    "has no effect\n"));
+              StrEq("--xla_dump_hlo_as_url: no pass reads this option; it has "
+                    "no effect\n"));
 }
 
 TEST_F(ReadXlaFlagsTest, FlagsOfOtherProgramsArePassedOverInTheEnvironment) {
