@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -88,20 +87,31 @@ absl::StatusOr<AffineProgram> AffineProgram::Compile(
 
 std::optional<int64_t> AffineProgram::Evaluate(
     absl::Span<const int64_t> values) const {
-  absl::InlinedVector<int64_t, 16> stack(max_stack_);
+  // Millions of points are evaluated, in builds without inlining too: pointers
+  // to plain memory.
+  constexpr int kSmall = 32;
+  int64_t small[kSmall];
+  std::vector<int64_t> large;
+  int64_t* stack = small;
+  if (max_stack_ > kSmall) {
+    large.resize(max_stack_);
+    stack = large.data();
+  }
   int top = -1;
-  for (const Step& step : steps_) {
-    if (step.code == Code::kConstant) {
-      stack[++top] = step.operand;
+  const int64_t* const slots = values.data();
+  const Step* const end = steps_.data() + steps_.size();
+  for (const Step* step = steps_.data(); step != end; ++step) {
+    if (step->code == Code::kConstant) {
+      stack[++top] = step->operand;
       continue;
     }
-    if (step.code == Code::kSlot) {
-      stack[++top] = values[step.operand];
+    if (step->code == Code::kSlot) {
+      stack[++top] = slots[step->operand];
       continue;
     }
     const int64_t b = stack[top--];
     int64_t& a = stack[top];
-    switch (step.code) {
+    switch (step->code) {
       case Code::kAdd:
         if (!CheckedAdd(a, b, &a)) return std::nullopt;
         break;

@@ -1,5 +1,6 @@
 #include "xla/backends/gpu/lowering/kernel_skeleton.h"
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -12,6 +13,10 @@
 
 namespace xla::gpu {
 namespace {
+
+// Iterations of a loop that differ in nothing: enough that nobody moves a
+// barrier from outside into it.
+constexpr int64_t kTrips = 16;
 
 class Skeleton {
  public:
@@ -105,6 +110,11 @@ class Skeleton {
       --loops_;
       return false;
     }
+    if (copy.kind == kir::LoopKind::kSerial && copy.start.IsConstant(0) &&
+        copy.step.IsConstant(1) && copy.stop.AsConstant() > kTrips &&
+        !Mention(copy.body, copy.index)) {
+      copy.stop = kTrips;
+    }
     result->node = std::move(copy);
     return true;
   }
@@ -146,21 +156,16 @@ class Skeleton {
     return true;
   }
 
-  // Whether an access, or whether it is there, depends on the block's number.
-  bool BlocksDiffer() const {
-    std::vector<std::string> blocks;
-    bool differ = false;
-    const auto look = [&](const AffineExpr& expr) {
-      for (const std::string& name : blocks) differ |= expr.Mentions(name);
-    };
-    // Pre-order: loops come before what they hold.
-    kir::ForEachStatement(result_.body, [&](const kir::Statement& statement) {
+  // Calls look(expression) with bounds, predicates and indices of accesses, and
+  // open(loop) with loops before what they hold.
+  template <typename Look, typename Open>
+  static void ForEachExpr(const std::vector<kir::Statement>& body,
+                          const Look& look, const Open& open) {
+    kir::ForEachStatement(body, [&](const kir::Statement& statement) {
       if (const auto* loop = statement.As<kir::Loop>()) {
         look(loop->start);
         look(loop->stop);
-        if (loop->kind == kir::LoopKind::kBidX) {
-          blocks.push_back(loop->index);
-        }
+        open(*loop);
       } else if (const auto* branch = statement.As<kir::If>()) {
         look(branch->predicate);
       } else if (const auto* expr = statement.As<kir::Expr>()) {
@@ -174,6 +179,29 @@ class Skeleton {
         }
       }
     });
+  }
+
+  static bool Mention(const std::vector<kir::Statement>& body,
+                      const std::string& name) {
+    bool found = false;
+    ForEachExpr(
+        body, [&](const AffineExpr& expr) { found |= expr.Mentions(name); },
+        [](const kir::Loop&) {});
+    return found;
+  }
+
+  // Whether an access, or whether it is there, depends on the block's number.
+  bool BlocksDiffer() const {
+    std::vector<std::string> blocks;
+    bool differ = false;
+    ForEachExpr(
+        result_.body,
+        [&](const AffineExpr& expr) {
+          for (const std::string& name : blocks) differ |= expr.Mentions(name);
+        },
+        [&](const kir::Loop& loop) {
+          if (loop.kind == kir::LoopKind::kBidX) blocks.push_back(loop.index);
+        });
     return differ;
   }
 

@@ -19,8 +19,10 @@ namespace xla::gpu {
 // The plan of one is the plan of the other. Kernels that compute different
 // things in the same way have one skeleton: reductions of as many threads.
 // Loops are named in order, and where blocks do the same, or skip the same
-// parts, there is one of each. Only kernels of copies from and to shared memory
-// and barriers of a block, a warp or a grid: those that are lowered here.
+// parts, there is one of each. Loops whose iterations all do the same, such as
+// that over the steps of a tiled product, have at most 16. Only kernels of
+// copies from and to shared memory and barriers of a block, a warp or a grid:
+// those that are lowered here.
 kir::Kernel KernelSkeleton(const kir::Kernel& kernel);
 
 }  // namespace xla::gpu

@@ -149,6 +149,33 @@ bool SmemPlanTree::Overlap(kir::BufferId x, kir::BufferId y) const {
   return p >= 0 && q >= 0 && p < q + BytesOf(y) && q < p + BytesOf(x);
 }
 
+// Nothing differs between the iterations of a loop that nothing reads: the
+// first stands for all. Bounds read it if it matters where they are.
+std::vector<bool> SmemPlanTree::RunOnce(const Access& access,
+                                        const AffineExpr& linear,
+                                        const std::vector<int>& loops) const {
+  std::vector<bool> once(loops.size(), false);
+  for (size_t k = loops.size(); k-- > 0;) {
+    const std::string& name = LoopAt(loops[k])->index;
+    bool read = linear.Mentions(name);
+    for (size_t i = k + 1; i < loops.size(); ++i) {
+      const kir::Loop& inner = *LoopAt(loops[i]);
+      if (once[i] && (inner.stop - inner.start).AsConstant().value_or(0) > 0 &&
+          kir::ThreadDimension(inner.kind) < 0) {
+        continue;
+      }
+      read |= inner.start.Mentions(name) || inner.stop.Mentions(name) ||
+              inner.step.Mentions(name);
+    }
+    for (int n = nodes_[access.node].parent; n >= 0; n = nodes_[n].parent) {
+      const kir::If* fork = nodes_[n].statement->As<kir::If>();
+      read |= fork != nullptr && fork->predicate.Mentions(name);
+    }
+    once[k] = !read;
+  }
+  return once;
+}
+
 // Runs the loops around the access for each thread, with the indices in `held`
 // fixed, and records who touches which element: a thread, or several. `surely`:
 // only accesses that certainly happen may be recorded. Unknown (known = false)
@@ -203,6 +230,7 @@ Owners SmemPlanTree::Enumerate(const Access& access, const Held& held,
       return owners;
     }
   }
+  const std::vector<bool> once = RunOnce(access, linear, loops);
   owners.thread.assign(elements, kNobody);
   owners.warp.assign(elements, kNobody);
   std::vector<int64_t> values(slots.size());
@@ -252,6 +280,7 @@ Owners SmemPlanTree::Enumerate(const Access& access, const Held& held,
     for (int64_t v = *start; v < *stop; v += *step) {
       values[3 + depth] = v;
       if (!self(self, depth + 1, thread)) return false;
+      if (once[depth]) break;
     }
     return true;
   };

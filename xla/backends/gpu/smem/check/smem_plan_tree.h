@@ -92,6 +92,10 @@ class SmemPlanTree {
   std::vector<Access> accesses_;
 
  private:
+  // Of the loops around an access, outermost first: one iteration has the same
+  // elements as all. `linear`: the access's element.
+  std::vector<bool> RunOnce(const Access& access, const AffineExpr& linear,
+                            const std::vector<int>& loops) const;
   bool SurelyRuns(int node) const;
   bool IsThreadDependent(const AffineExpr& e) const;
   void Build(const std::vector<kir::Statement>& body, int parent, int branch,

@@ -68,12 +68,14 @@ struct LoopPrograms {
   int64_t step;
   std::optional<AffineProgram> start, stop;  // none: the value is held
   int64_t held = 0;
+  bool followed = true;  // see FindFollowed
 };
 
 // Runs the loop nest around one access as a small program. Indices, bounds and
 // guards are compiled to AffinePrograms over slots (thread ids, then loop
 // indices). Guards that cannot be compiled are ignored, which can only enlarge
-// the footprint.
+// the footprint. Of a loop that nothing follows, such as that over the steps of
+// a tiled product, one iteration is as good as all.
 class Enumerator {
  public:
   Enumerator(const SmemFlow& flow, const FlowAccess& access,
@@ -117,6 +119,7 @@ class Enumerator {
       around.push_back(owner);
       inner_of_.push_back(inner);
     }
+    std::vector<int> loops;
     for (size_t k = around.size(); k-- > 0;) {
       const kir::Loop* loop = flow_.AsLoop(around[k]);
       if (loop == nullptr) continue;
@@ -141,7 +144,9 @@ class Enumerator {
       }
       slots.push_back(loop->index);
       loops_.push_back(std::move(programs));
+      loops.push_back(around[k]);
     }
+    FindFollowed(access, loops);
     for (size_t k = 0; k < around.size(); ++k) {
       const kir::If* branch = flow_.nodes()[around[k]].statement->As<kir::If>();
       if (branch == nullptr) continue;
@@ -155,6 +160,33 @@ class Enumerator {
     index_ = compile(LinearIndex(flow_, access));
     values_.resize(slots.size());
     return index_.has_value();
+  }
+
+  // Which of the loops around decide about the access: those whose index
+  // appears in its indices, in a guard, or in bounds of a loop inside that
+  // itself decides, or may be empty.
+  void FindFollowed(const FlowAccess& access, absl::Span<const int> loops) {
+    for (size_t k = loops.size(); k-- > 0;) {
+      const std::string& name = flow_.AsLoop(loops[k])->index;
+      bool followed = flow_.StageLoop(access) == loops[k];
+      for (const AffineExpr& e : access.operand->indices) {
+        followed |= e.Mentions(name);
+      }
+      for (size_t i = k + 1; i < loops.size(); ++i) {
+        const kir::Loop& inner = *flow_.AsLoop(loops[i]);
+        if (!loops_[i].followed && loops_[i].dimension < 0 &&
+            (inner.stop - inner.start).AsConstant().value_or(0) > 0) {
+          continue;
+        }
+        followed |= inner.start.Mentions(name) || inner.stop.Mentions(name);
+      }
+      for (int owner = flow_.Parent(access.node); owner >= 0;
+           owner = flow_.Parent(owner)) {
+        const auto* branch = flow_.nodes()[owner].statement->As<kir::If>();
+        followed |= branch != nullptr && branch->predicate.Mentions(name);
+      }
+      loops_[k].followed = followed;
+    }
   }
 
   template <typename Visit>
@@ -177,6 +209,7 @@ class Enumerator {
       value = v;
       if (!Nest(depth + 1, thread, visit)) return false;
       if (--budget_ < 0) return false;
+      if (!loop.followed) break;
     }
     return true;
   }

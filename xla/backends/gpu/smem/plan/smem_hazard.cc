@@ -417,14 +417,15 @@ ThreadConflict SmemHazards::AcrossIterations(int a, int b, int loop,
   std::vector<SmemFootprints::Owners> p, q;
   for (int64_t value : values) {
     p.push_back(footprints_.At(a, {{loop, value}}));
-    q.push_back(footprints_.At(b, {{loop, value}}));
+    if (a != b) q.push_back(footprints_.At(b, {{loop, value}}));
   }
+  const std::vector<SmemFootprints::Owners>& later = a == b ? p : q;
   ThreadConflict near_conflict = ThreadConflict::kApart;
   ThreadConflict far_conflict = ThreadConflict::kApart;
   for (size_t i = 0; i < values.size(); ++i) {
     for (size_t j = i + 1; j < values.size(); ++j) {
       ThreadConflict& c = j == i + 1 ? near_conflict : far_conflict;
-      c = std::max(c, footprints_.Between(p[i], q[j]));
+      c = std::max(c, footprints_.Between(p[i], later[j]));
     }
   }
   *far = near_conflict <= ThreadConflict::kSameThread;
