@@ -113,9 +113,13 @@ HloInstructionAdaptor::GetOperands() const {
 
 absl::InlinedVector<HloInstructionAdaptor, 2> HloInstructionAdaptor::GetUsers()
     const {
-  HloFusionAdaptor::UniqueList<HloInstructionAdaptor> users;
-  parent_->AddConsumers(instruction_, &users);
-  return std::move(users).list();
+  AdaptorVector users = parent_->Consumers(instruction_);
+  users.erase(std::remove_if(users.begin(), users.end(),
+                             [&](const HloInstructionAdaptor& user) {
+                               return !parent_->ContainsInstruction(user);
+                             }),
+              users.end());
+  return users;
 }
 
 // --- HloFusionAdaptor
@@ -198,8 +202,7 @@ absl::InlinedVector<HloInstructionAdaptor, 2> HloFusionAdaptor::GetRoots()
   }
   if (!with_extra_outputs_) return roots;
   for (const HloInstruction* root : RootsOf(regions_.front())) {
-    AdaptorVector users = GetInstruction(root).GetUsers();
-    if (absl::c_any_of(users,
+    if (absl::c_any_of(Consumers(root),
                        [&](const HloInstructionAdaptor& user) {
                          return !ContainsInstruction(user);
                        }) &&
@@ -304,6 +307,13 @@ void HloFusionAdaptor::AddConsumersOfElement(
       AddConsumers(user, consumers);
     }
   }
+}
+
+absl::InlinedVector<HloInstructionAdaptor, 2> HloFusionAdaptor::Consumers(
+    const HloInstruction* value) const {
+  UniqueList<HloInstructionAdaptor> consumers;
+  AddConsumers(value, &consumers);
+  return std::move(consumers).list();
 }
 
 void HloFusionAdaptor::AddConsumers(

@@ -58,7 +58,7 @@ class HloInstructionAdaptor {
   // For a parameter: what the fusion gets there, if that is known.
   HloInstructionAdaptor GetOperand(int index) const;
   absl::InlinedVector<HloInstructionAdaptor, 2> GetOperands() const;
-  // The instructions that use this value, each once.
+  // The instructions of the fusion that use this value, each once.
   absl::InlinedVector<HloInstructionAdaptor, 2> GetUsers() const;
 
   // The same instruction; adaptors of different fusions may be equal.
@@ -166,6 +166,9 @@ class HloFusionAdaptor {
   // Adds the instructions that use a value.
   void AddConsumers(const HloInstruction* value,
                     UniqueList<HloInstructionAdaptor>* consumers) const;
+  // These, each once, also those outside of the fusion.
+  absl::InlinedVector<HloInstructionAdaptor, 2> Consumers(
+      const HloInstruction* value) const;
   void AddConsumersOfElement(
       const HloInstruction* fusion, int64_t index,
       UniqueList<HloInstructionAdaptor>* consumers) const;

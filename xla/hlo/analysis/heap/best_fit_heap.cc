@@ -379,19 +379,39 @@ HeapChunk GlobalDecreasingSizeBestFitHeap<BufferType>::FindChunkCandidate(
 }
 
 template <typename BufferType>
-void GlobalDecreasingSizeBestFitHeap<BufferType>::CommitChunk(
+std::vector<std::pair<const BufferType*, HeapChunk>>
+GlobalDecreasingSizeBestFitHeap<BufferType>::TakeChunks(
     const BufferInterval& buffer_interval, Chunk chunk, HeapResult& result) {
-  if (chunk.size < 0) return;
+  std::vector<std::pair<const BufferType*, Chunk>> taken;
+  if (chunk.size < 0) return taken;
   auto take = [&](const BufferInterval& interval) {
     const Chunk its = Chunk::FromOffsetSize(chunk.offset, interval.size);
     result.heap_size = result.UpdatedHeapSize(its);
-    result.chunk_map.emplace(interval.buffer, its);
     interval_tree_.Add(interval.start, interval.end, its);
+    taken.emplace_back(interval.buffer, its);
   };
   take(buffer_interval);
   for (const BufferType* other : buffer_interval.colocations) {
     const BufferInterval* its = this->FindInterval(other);
     if (its != nullptr) take(*its);
+  }
+  return taken;
+}
+
+template <typename BufferType>
+void GlobalDecreasingSizeBestFitHeap<BufferType>::CommitChunk(
+    const BufferInterval& buffer_interval, Chunk chunk, HeapResult& result) {
+  for (const auto& taken : TakeChunks(buffer_interval, chunk, result)) {
+    result.chunk_map.insert(taken);
+  }
+}
+
+template <typename BufferType>
+void GlobalDecreasingSizeBestFitHeap<BufferType>::CommitChunk(
+    const BufferInterval& buffer_interval, Chunk chunk) {
+  for (const auto& [buffer, its] :
+       TakeChunks(buffer_interval, chunk, result_)) {
+    AddToChunkMap(buffer, its);
   }
 }
 

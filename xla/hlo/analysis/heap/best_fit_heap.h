@@ -151,8 +151,15 @@ class GlobalDecreasingSizeBestFitHeap
   // with a negative size (Chunk::size) takes nothing.
   void CommitChunk(const BufferInterval& buffer_interval, Chunk chunk,
                    HeapResult& result);
+  // The same with a result of the heap's own, result_.
+  void CommitChunk(const BufferInterval& buffer_interval, Chunk chunk);
+  // Called by that for each buffer that gets a chunk; keeps it in result_.
+  virtual void AddToChunkMap(const BufferType* buffer, Chunk chunk) {
+    result_.chunk_map.emplace(buffer, chunk);
+  }
 
   BufferIntervalTree interval_tree_;
+  HeapResult result_;
 
  private:
   // The sort key.
@@ -161,6 +168,9 @@ class GlobalDecreasingSizeBestFitHeap
   };
   Key KeyOf(const BufferInterval& interval, int64_t end_of_time) const;
   int64_t GroupSizeOf(const BufferInterval& interval) const;
+  // Takes the chunk of the interval and those of its colocations; returns them.
+  std::vector<std::pair<const BufferType*, Chunk>> TakeChunks(
+      const BufferInterval& buffer_interval, Chunk chunk, HeapResult& result);
 
   const int64_t alignment_;
   const PackingStrategy type_;

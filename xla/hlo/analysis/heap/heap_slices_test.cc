@@ -278,6 +278,7 @@ class StepwiseHeap : public GlobalDecreasingSizeBestFitHeap<AllocationBlock> {
   using Base::FindChunkCandidate;
   using Base::FindChunkCandidates;
   using Base::interval_tree_;
+  using Base::result_;
 };
 
 StepwiseHeap::BufferInterval Interval(const AllocationBlock& block,
@@ -309,6 +310,36 @@ TEST(StepwiseHeapTest, ChunksArePlacedAndCommittedOneByOne) {
   EXPECT_EQ(result.heap_size, 72);
   EXPECT_EQ(result.chunk_map.size(), 4);
   EXPECT_EQ(heap.interval_tree_.NumChunksOverlappingInTime(12, 13), 3);
+}
+
+// Keeps chunks itself, as heaps written for OpenXLA do.
+class CountingHeap : public StepwiseHeap {
+ public:
+  CountingHeap() : StepwiseHeap(/*alignment=*/1) {}
+
+  void AddToChunkMap(const AllocationBlock* buffer, Chunk chunk) override {
+    chunks_.emplace_back(buffer, chunk);
+  }
+
+  std::vector<std::pair<const AllocationBlock*, Chunk>> chunks_;
+};
+
+TEST(StepwiseHeapTest, SubclassesSeeTheChunksThatAreTaken) {
+  std::vector<AllocationBlock> blocks(2);
+  CountingHeap heap;
+  heap.CommitChunk(Interval(blocks[0], 20, 0, 10), At(0, 20));
+  const StepwiseHeap::BufferInterval second = Interval(blocks[1], 5, 5, 7);
+  EXPECT_EQ(heap.FindChunkCandidate(second), At(20, 5));
+  heap.CommitChunk(second, Chunk::FromOffsetSize(0, -1));
+  heap.CommitChunk(second, At(20, 5));
+  EXPECT_THAT(heap.chunks_, ElementsAre(testing::Pair(&blocks[0], At(0, 20)),
+                                        testing::Pair(&blocks[1], At(20, 5))));
+  EXPECT_EQ(heap.result_.heap_size, 25);
+  EXPECT_TRUE(heap.result_.chunk_map.empty());
+
+  StepwiseHeap keeping(/*alignment=*/1);
+  keeping.CommitChunk(second, At(0, 5));
+  EXPECT_EQ(keeping.result_.chunk_map.at(&blocks[1]), At(0, 5));
 }
 
 TEST(StepwiseHeapTest, SlicesStartWhenTheirMemoryIsFree) {
