@@ -198,14 +198,20 @@ Rule ReduceRule(const HloInstruction& inst) {
   return b.Build();
 }
 
+// Of scaled dots also: their scales go with the values, in the partitioner.
 Rule DotRule(const HloInstruction& inst) {
-  if (inst.operand_count() != 2) return std::nullopt;
+  if (inst.opcode() == HloOpcode::kDot && inst.operand_count() != 2) {
+    return std::nullopt;
+  }
   RuleBuilder b(inst);
   const DotDimensionNumbers& dims = inst.dot_dimension_numbers();
   int64_t out = 0;
   for (int i = 0; i < dims.lhs_batch_dimensions_size(); ++i) {
-    b.MapAll(
-        {dims.lhs_batch_dimensions(i), dims.rhs_batch_dimensions(i), out++});
+    const int64_t d = dims.lhs_batch_dimensions(i);
+    const int factor = b.AddFactor(inst.operand(0)->shape().dimensions(d));
+    b.Map(0, d, factor);
+    b.Map(1, dims.rhs_batch_dimensions(i), factor);
+    b.Map(b.result(), out++, factor);
   }
   auto map_free = [&](int operand, const auto& batch, const auto& contracting) {
     const int64_t rank = inst.operand(operand)->shape().dimensions().size();
@@ -577,6 +583,7 @@ std::optional<OpShardingRule> GetOpShardingRule(const HloInstruction& inst) {
     case HloOpcode::kReduce:
       return ReduceRule(inst);
     case HloOpcode::kDot:
+    case HloOpcode::kScaledDot:
       return DotRule(inst);
     case HloOpcode::kConvolution:
       return ConvolutionRule(inst);

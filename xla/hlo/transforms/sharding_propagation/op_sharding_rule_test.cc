@@ -34,6 +34,15 @@ TEST(OpShardingRuleTest, Dot) {
     ROOT d = f32[2,8,16] dot(p, q), lhs_batch_dims={0}, rhs_batch_dims={0},
       lhs_contracting_dims={2}, rhs_contracting_dims={1})"),
             "([i,j,l],[i,l,k])->([i,j,k]) {i=2,j=8,k=16,l=4} reduction={l}");
+  EXPECT_EQ(RuleOf(R"(
+    p = f32[2,8,4] parameter(0)
+    q = f32[2,4,16] parameter(1)
+    s = f32[2,8,2] parameter(2)
+    t = f32[] parameter(3)
+    ROOT d = f32[2,8,16] scaled-dot(p, q, s, t), lhs_batch_dims={0},
+      rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1})"),
+            "([i,j,l],[i,l,k],[-,-,-],[])->([i,j,k]) {i=2,j=8,k=16,l=4} "
+            "reduction={l}");
 }
 
 TEST(OpShardingRuleTest, Reshape) {

@@ -9,6 +9,7 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/replica_group.h"
+#include "xla/hlo/transforms/spmd/handler_util.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/shape_util.h"
@@ -21,14 +22,25 @@ HloInstruction* SpmdPartitioner::AllGatherShards(
     const SPMDCollectiveOpsCreator& collectives_creator) {
   std::vector<int64_t> dims(selected_dims.begin(), selected_dims.end());
   absl::c_sort(dims, [](int64_t x, int64_t y) { return x > y; });
+  const PartitionedHlo::PartitioningState state = {
+      b,
+      module_,
+      num_replicas_,
+      collectives_creator.create_all_gather == nullptr
+          ? collectives_creator.create_partition_id(b)
+          : nullptr,
+      collectives_creator,
+      next_channel_id,
+      /*reshard_cache=*/nullptr,
+      this};
   HloInstruction* result = operand;
   for (int64_t d : dims) {
     if (ShardCountAtDim(sharding, d) == 1) continue;
     Shape shape = result->shape();
     shape.set_dimensions(d, shape.dimensions(d) * sharding.dimension(d));
-    result = collectives_creator.create_all_gather(
-        b, result, shape, *GetPartitionGroupsForReplication(sharding, {d}),
-        (*next_channel_id)++, d);
+    result = GatherGroups(result, shape, d,
+                          *GetPartitionGroupsForReplication(sharding, {d}),
+                          (*next_channel_id)++, state);
   }
   return result;
 }

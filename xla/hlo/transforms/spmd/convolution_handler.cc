@@ -1,3 +1,5 @@
+#include "xla/hlo/transforms/spmd/convolution_handler.h"
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -81,18 +83,18 @@ HloInstruction* FetchSpatial(const PartitionedHlo& operand,
 
 // Spatial dimensions along which both operands are cut and the result is not,
 // as in the gradient of a kernel: each device adds up a part of the window.
-std::vector<int64_t> SummedSpatialDims(const HloInstruction& conv,
-                                       const DotConvolutionDimsInfo& info,
+std::vector<int64_t> SummedSpatialDims(const DotConvolutionDimsInfo& info,
                                        const HloSharding& lhs,
-                                       const HloSharding& rhs) {
+                                       const HloSharding& rhs,
+                                       const HloSharding& output,
+                                       const Window& window) {
   std::vector<int64_t> dims;
   for (const auto& dim : info.conv_spatial_dims) {
-    const WindowDimension& wd = conv.window().dimensions(dim.spatial_dim);
+    const WindowDimension& wd = window.dimensions(dim.spatial_dim);
     if (ShardCountAtDim(lhs, dim.lhs) > 1 &&
         ShardCountAtDim(rhs, dim.rhs) > 1 &&
-        ShardCountAtDim(conv.sharding(), dim.output) == 1 &&
-        wd.base_dilation() == 1 && wd.window_dilation() == 1 &&
-        !wd.window_reversal()) {
+        ShardCountAtDim(output, dim.output) == 1 && wd.base_dilation() == 1 &&
+        wd.window_dilation() == 1 && !wd.window_reversal()) {
       dims.push_back(dim.spatial_dim);
     }
   }
@@ -147,52 +149,78 @@ SpatialCut KernelOfLhsShards(const HloInstruction& conv,
 
 }  // namespace
 
-absl::Status SpmdPartitioningVisitor::HandleConvolution(HloInstruction* hlo) {
-  PartitionedHlo& lhs = GetPartitionedHlo(hlo->operand(0));
-  PartitionedHlo& rhs = GetPartitionedHlo(hlo->operand(1));
-  const DotConvolutionDimsInfo info =
-      dot_as_convolution_util::ParseConvolutionDimsInfo(hlo);
-  const std::vector<int64_t> summed =
-      SummedSpatialDims(*hlo, info, lhs.sharding(), rhs.sharding());
+absl::StatusOr<std::unique_ptr<HloInstruction>> CreateShardedConvolution(
+    const HloInstruction& conv, const DotConvolutionDimsInfo& dot_dnums,
+    HloInstruction* sharded_lhs_hlo, HloInstruction* sharded_rhs_hlo,
+    const Window& conv_window) {
+  std::unique_ptr<HloInstruction> windowed = conv.Clone();
+  windowed->set_window(conv_window);
+  return dot_as_convolution_util::CreateShardedConvForDotGeneralConvolution(
+      *windowed, dot_dnums, sharded_lhs_hlo, sharded_rhs_hlo);
+}
+
+absl::StatusOr<HloInstruction*> CreateShardedConvolutionFunctor::CreateSharded(
+    const PartitionedHlo& ll, const PartitionedHlo& rr, SpmdBuilder* b,
+    const Window& conv_window) const {
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<HloInstruction> conv,
+                      CreateShardedConvolution(*conv_, dims_info_, ll.hlo(),
+                                               rr.hlo(), conv_window));
+  return b->AddInstruction(std::move(conv));
+}
+
+absl::StatusOr<HloInstruction*> PartitionConvolution(
+    const PartitionedHlo& lhs, const PartitionedHlo& rhs,
+    const Shape& output_base_shape, const HloSharding& output_sharding,
+    const DotConvolutionDimsInfo& info,
+    CreateShardedConvolutionFunctor& create_sharded_conv,
+    const Window& conv_window, HloInstruction* hlo, int64_t num_partitions,
+    const SpmdPartitionerOptions& options, HloInstruction* partition_id,
+    HloModule* module, SpmdBuilder* b) {
+  PartitionedHlo::PartitioningState state = lhs.state();
+  state.partition_id = partition_id;
+  state.module = module;
+  state.b = b;
+  const std::vector<int64_t> summed = SummedSpatialDims(
+      info, lhs.sharding(), rhs.sharding(), output_sharding, conv_window);
   DotFactors f =
       DotFactorsOf(*hlo, info, lhs.sharding(), rhs.sharding(), summed);
+  f.result.sharding = output_sharding;
   f.result.addends = AddendsWanted(*hlo);
   std::optional<HloSharding> factors = ChooseFactorSharding(
       f.num_factors, {f.lhs, f.rhs, f.result}, f.contracting,
       WorkOfFlops(MultiplyAdds(*hlo, info) * 2));
-  if (!factors.has_value()) return DefaultAction(hlo);
-  std::vector<WindowDim> windows(hlo->shape().dimensions().size());
+  if (!factors.has_value()) return nullptr;
+  std::vector<WindowDim> windows(output_base_shape.dimensions().size());
   for (const auto& dim : info.conv_spatial_dims) {
     if (absl::c_linear_search(summed, dim.spatial_dim)) continue;
-    windows[dim.output] =
-        WindowDimOf(hlo->window().dimensions(dim.spatial_dim));
+    windows[dim.output] = WindowDimOf(conv_window.dimensions(dim.spatial_dim));
     windows[dim.output].moves = true;
     const int64_t tiles = ShardCountAtDim(*factors, dim.output);
     if (tiles > 1 &&
         !CanShardWindows(windows[dim.output],
-                         hlo->shape().dimensions(dim.output), tiles)) {
+                         output_base_shape.dimensions(dim.output), tiles)) {
       factors = ReplicatedOnDims(*factors, {dim.output});
     }
   }
   const HloSharding result_sharding = TensorSharding(*factors, f.result);
-  Window window = hlo->window();
+  Window window = conv_window;
   std::vector<SpatialCut> lhs_cuts, rhs_cuts;
   for (const auto& dim : info.conv_spatial_dims) {
     WindowDimension* wd = window.mutable_dimensions(dim.spatial_dim);
     if (absl::c_linear_search(summed, dim.spatial_dim)) {
       const int64_t tiles = factors->dimension(f.lhs.factors[dim.lhs]);
       if (tiles == 1) continue;
-      SpatialCut cut = options_.conv_halo_exchange_always_on_lhs
+      SpatialCut cut = options.conv_halo_exchange_always_on_lhs
                            ? LhsOfKernelShards(*hlo, dim, tiles, wd)
                            : KernelOfLhsShards(*hlo, dim, tiles, wd);
-      (options_.conv_halo_exchange_always_on_lhs ? lhs_cuts : rhs_cuts)
+      (options.conv_halo_exchange_always_on_lhs ? lhs_cuts : rhs_cuts)
           .push_back(std::move(cut));
       continue;
     }
     const int64_t tiles = ShardCountAtDim(result_sharding, dim.output);
     if (tiles == 1) continue;
     WindowShards shard = ShardWindows(
-        windows[dim.output], hlo->shape().dimensions(dim.output), tiles);
+        windows[dim.output], output_base_shape.dimensions(dim.output), tiles);
     wd->set_padding_low(shard.padding_low);
     wd->set_padding_high(shard.padding_high);
     lhs_cuts.push_back({dim.lhs, std::move(shard.intervals)});
@@ -207,18 +235,35 @@ absl::Status SpmdPartitioningVisitor::HandleConvolution(HloInstruction* hlo) {
                    AddendDims(f.lhs, f.contracting), std::move(lhs_cuts));
   HloInstruction* local_rhs = FetchSpatial(rhs, TensorSharding(*factors, f.rhs),
                                            masked, std::move(rhs_cuts));
-  std::unique_ptr<HloInstruction> windowed = hlo->Clone();
-  windowed->set_window(window);
+  local_lhs->set_sharding(TensorSharding(*factors, f.lhs));
+  local_rhs->set_sharding(TensorSharding(*factors, f.rhs));
   TF_ASSIGN_OR_RETURN(
-      std::unique_ptr<HloInstruction> conv,
-      dot_as_convolution_util::CreateShardedConvForDotGeneralConvolution(
-          *windowed, info, local_lhs, local_rhs));
-  HloInstruction* local =
-      CutWindowResult(b_.AddInstruction(std::move(conv)), result_sharding,
-                      hlo->shape(), windows, MakePartitioningState());
-  ShardedSum sum = SumAddends(local, *factors, f.result, f.contracting,
-                              MakePartitioningState());
-  Finish(hlo, sum.sum, sum.sharding);
+      HloInstruction * local,
+      create_sharded_conv.CreateSharded(
+          PartitionedHlo(local_lhs, lhs.base_shape(), state),
+          PartitionedHlo(local_rhs, rhs.base_shape(), state), b, window));
+  local = CutWindowResult(local, result_sharding, output_base_shape, windows,
+                          state);
+  ShardedSum sum = SumAddends(local, *factors, f.result, f.contracting, state);
+  sum.sum->set_sharding(sum.sharding);
+  return PartitionedHlo(sum.sum, output_base_shape, state)
+      .Reshard(output_sharding)
+      .hlo();
+}
+
+absl::Status SpmdPartitioningVisitor::HandleConvolution(HloInstruction* hlo) {
+  const DotConvolutionDimsInfo info =
+      dot_as_convolution_util::ParseConvolutionDimsInfo(hlo);
+  CreateShardedConvolutionFunctor create(hlo, info);
+  TF_ASSIGN_OR_RETURN(
+      HloInstruction * result,
+      PartitionConvolution(GetPartitionedHlo(hlo->operand(0)),
+                           GetPartitionedHlo(hlo->operand(1)), hlo->shape(),
+                           hlo->sharding(), info, create, hlo->window(), hlo,
+                           num_partitions_, options_, partition_id_, module_,
+                           &b_));
+  if (result == nullptr) return DefaultAction(hlo);
+  SetPartitionedHlo(hlo, result);
   return absl::OkStatus();
 }
 

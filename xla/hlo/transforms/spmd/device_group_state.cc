@@ -95,14 +95,16 @@ SPMDCollectiveOpsCreator PerGroupCreator(
     return whole.create_all_to_all(b, operands, InEveryGroup(*groups, places),
                                    channel_id, split_dimension);
   };
-  creator.create_all_gather = [=](SpmdBuilder* b, HloInstruction* operand,
-                                  const Shape& shape,
-                                  const CollectiveDeviceListBase& places,
-                                  int64_t channel_id, int64_t dimension) {
-    return whole.create_all_gather(b, operand, shape,
-                                   InEveryGroup(*groups, places), channel_id,
-                                   dimension);
-  };
+  if (whole.create_all_gather) {
+    creator.create_all_gather = [=](SpmdBuilder* b, HloInstruction* operand,
+                                    const Shape& shape,
+                                    const CollectiveDeviceListBase& places,
+                                    int64_t channel_id, int64_t dimension) {
+      return whole.create_all_gather(b, operand, shape,
+                                     InEveryGroup(*groups, places), channel_id,
+                                     dimension);
+    };
+  }
   if (whole.create_reduce_scatter) {
     creator.create_reduce_scatter =
         [=](SpmdBuilder* b, HloInstruction* operand, HloComputation* reduction,

@@ -165,6 +165,49 @@ PrimitiveType IntegerOfBits(PrimitiveType type) {
   }
 }
 
+HloInstruction* GatherGroups(HloInstruction* shard, const Shape& whole,
+                             int64_t dim,
+                             const CollectiveDeviceListBase& groups,
+                             int64_t channel_id,
+                             const PartitionedHlo::PartitioningState& state) {
+  const SPMDCollectiveOpsCreator& creator = state.collective_ops_creator;
+  SpmdBuilder* b = state.b;
+  if (creator.create_all_gather != nullptr) {
+    return creator.create_all_gather(b, shard, whole, groups, channel_id, dim);
+  }
+  const auto members = groups.flattened_replica_groups();
+  int64_t devices = 0;
+  for (const auto& group : members) devices += group.size();
+  std::vector<int64_t> starts(devices, 0);
+  for (const auto& group : members) {
+    for (int64_t i = 0; i < group.size(); ++i) {
+      starts[group[i]] = i * shard->shape().dimensions(dim);
+    }
+  }
+  // Sums of floating point would lose the sign of zeros.
+  const PrimitiveType type = shard->shape().element_type();
+  const PrimitiveType bits = IntegerOfBits(type);
+  Shape shape = whole;
+  if (bits != PRIMITIVE_TYPE_INVALID) {
+    shape.set_element_type(bits);
+    Shape shard_shape = shard->shape();
+    shard_shape.set_element_type(bits);
+    shard = b->AddInstruction(
+        HloInstruction::CreateBitcastConvert(shard_shape, shard));
+  }
+  std::vector<HloInstruction*> at(whole.dimensions().size(),
+                                  CreateR0(0, S32, b));
+  at[dim] = TableLookup(starts, S32, state.partition_id, b);
+  HloInstruction* placed =
+      b->AddInstruction(HloInstruction::CreateDynamicUpdateSlice(
+          shape, CreateZero(shape, b), shard, at));
+  HloInstruction* sum = creator.create_all_reduce(
+      b, placed, MakeBinaryAdd(shape.element_type(), state.module), groups,
+      channel_id);
+  if (bits == PRIMITIVE_TYPE_INVALID) return sum;
+  return b->AddInstruction(HloInstruction::CreateBitcastConvert(whole, sum));
+}
+
 HloInstruction* AllReduceOfOwners(
     HloInstruction* local, HloInstruction* is_owner,
     absl::Span<const int64_t> owner_dims, const HloSharding& sharding,

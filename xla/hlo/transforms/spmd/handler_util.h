@@ -7,6 +7,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/ir/replica_group.h"
 #include "xla/hlo/transforms/spmd/partitioned_hlo.h"
 #include "xla/hlo/transforms/spmd/spmd_builder.h"
 #include "xla/shape.h"
@@ -57,6 +58,15 @@ HloSharding MoveTilesOff(const Shape& shape, const HloSharding& sharding,
 // The type whose sums keep every bit of values that stand beside zeros, or
 // INVALID: unsigned integers for floating point, where -0 + 0 is 0.
 PrimitiveType IntegerOfBits(PrimitiveType type);
+
+// The shards of each group side by side along `dim`, in the shape `whole`: an
+// all-gather, or, where the creator has none, an all-reduce of shards between
+// zeros.
+HloInstruction* GatherGroups(HloInstruction* shard, const Shape& whole,
+                             int64_t dim,
+                             const CollectiveDeviceListBase& groups,
+                             int64_t channel_id,
+                             const PartitionedHlo::PartitioningState& state);
 
 // Among the devices that differ along `dims` of `sharding`, exactly one owns
 // each element of `local` (`is_owner`, whose dimensions are `owner_dims` of

@@ -11,6 +11,7 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/transforms/spmd/halo_exchange.h"
+#include "xla/hlo/transforms/spmd/handler_util.h"
 #include "xla/hlo/transforms/spmd/partitioned_hlo.h"
 #include "xla/hlo/transforms/spmd/reshard_plan.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
@@ -117,9 +118,8 @@ void Mover::Gather(const CutAxes& before, const CutAxes& after) {
   std::vector<int64_t> dims(hlo_->shape().dimensions().begin(),
                             hlo_->shape().dimensions().end());
   dims[dim] *= Size(gathered);
-  hlo_ = value_.state().collective_ops_creator.create_all_gather(
-      b_, hlo_, Resized(hlo_->shape(), dims), *plan_.Groups(gathered),
-      Channel(), dim);
+  hlo_ = GatherGroups(hlo_, Resized(hlo_->shape(), dims), dim,
+                      *plan_.Groups(gathered), Channel(), value_.state());
   dims = ShardDimensions(value_.base_shape(), plan_.axes, after);
   Retile(after, dim, dims[dim]);
   hlo_ = SliceTo(hlo_, dims, b_);

@@ -69,8 +69,8 @@ class SpmdBuilder : public HloComputation::Builder {
 
 // Makes the collectives of a partitioned module. Groups and pairs are of
 // partition ids; a creator for a module of several replicas repeats them for
-// each replica. A null member says that there is no such collective, and its
-// users do with others.
+// each replica. Null create_all_gather and create_reduce_scatter say that there
+// is no such collective: all-reduces stand in for them.
 struct SPMDCollectiveOpsCreator {
   std::function<HloInstruction*(SpmdBuilder*)> create_partition_id;
 

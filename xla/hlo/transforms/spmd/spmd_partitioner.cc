@@ -99,6 +99,7 @@ std::unique_ptr<SpmdPartitioningVisitor> SpmdPartitioner::CreateVisitor(
 absl::StatusOr<bool> SpmdPartitioner::PartitionComputation(
     HloComputation* computation, const HloSharding& root_sharding,
     int64_t* next_channel_id, SpmdLogger* logger, const CallGraph& call_graph) {
+  module_ = computation->parent();
   std::unique_ptr<SpmdPartitioningVisitor> visitor = CreateVisitor(
       computation, num_partitions_, num_replicas_, collective_ops_creator_,
       next_channel_id, logger, options_, call_graph);

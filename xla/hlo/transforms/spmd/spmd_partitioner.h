@@ -24,6 +24,7 @@
 #include "xla/hlo/pass/hlo_pass_interface.h"
 #include "xla/hlo/pass/reporting_pass.h"
 #include "xla/hlo/transforms/spmd/partitioned_hlo.h"
+#include "xla/hlo/transforms/spmd/partitioned_hlo_mx.h"  // IWYU pragma: export
 #include "xla/hlo/transforms/spmd/spmd_builder.h"
 #include "xla/hlo/transforms/spmd/spmd_logger.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_options.h"
@@ -231,6 +232,7 @@ class SpmdPartitioner : public HloModulePass, public ReportingPass {
   int64_t requested_replicas_;
   std::optional<SPMDCollectiveOpsCreator> requested_creator_;
   // Those of the module at hand.
+  HloModule* module_ = nullptr;
   int64_t num_partitions_ = 0;
   int64_t num_replicas_ = 0;
   SPMDCollectiveOpsCreator collective_ops_creator_;

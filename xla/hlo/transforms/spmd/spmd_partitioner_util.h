@@ -16,6 +16,7 @@
 #include "xla/hlo/transforms/spmd/device_groups.h"       // IWYU pragma: export
 #include "xla/hlo/transforms/spmd/exchange_halo.h"       // IWYU pragma: export
 #include "xla/hlo/transforms/spmd/offset_calculation.h"  // IWYU pragma: export
+#include "xla/hlo/transforms/spmd/partition_cost.h"      // IWYU pragma: export
 #include "xla/hlo/transforms/spmd/partitioned_hlo.h"
 #include "xla/hlo/transforms/spmd/spmd_builder.h"
 #include "xla/hlo/transforms/spmd/windowed_reshard.h"  // IWYU pragma: export

@@ -22,11 +22,14 @@
 #include "xla/hlo/transforms/spmd/spmd_builder.h"
 #include "xla/hlo/transforms/spmd/spmd_logger.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_options.h"
+#include "xla/hlo/utils/dot_as_convolution_util.h"
 #include "xla/hlo/utils/hlo_sharding_util.h"
 
 namespace xla::spmd {
 
+class CreateShardedFunctorBase;
 class SpmdPartitioner;
+struct DotFactors;
 
 // Visits a computation in post order and builds its partitioned form. A handler
 // calls SetPartitionedHlo exactly once, with an instruction that has the
@@ -39,6 +42,10 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
       int64_t* next_channel_id, SpmdLogger* logger,
       SpmdPartitionerOptions options, SpmdPartitioner* partitioner,
       const CallGraph& call_graph);
+
+  // Without what was visited, and with a builder of its own.
+  SpmdPartitioningVisitor(const SpmdPartitioningVisitor& src);
+  virtual std::unique_ptr<SpmdPartitioningVisitor> Clone() const;
 
   // Operands whole on every device (or on the one device of the instruction),
   // the instruction as it is, the result cut.
@@ -74,6 +81,7 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   absl::Status HandleReshape(HloInstruction* hlo) override;
   absl::Status HandleReverse(HloInstruction* hlo) override;
   absl::Status HandleRng(HloInstruction* hlo) override;
+  absl::Status HandleScaledDot(HloInstruction* hlo) override;
   absl::Status HandleScan(HloInstruction* hlo) override;
   absl::Status HandleScatter(HloInstruction* hlo) override;
   absl::Status HandleSelectAndScatter(HloInstruction* hlo) override;
@@ -85,6 +93,11 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   absl::Status HandleTuple(HloInstruction* hlo) override;
   absl::Status HandleWhile(HloInstruction* hlo) override;
 
+  // A dot, or what multiplies as one, by `create_sharded_dot` on shards.
+  absl::Status HandleDotHelper(
+      HloInstruction* hlo,
+      const dot_as_convolution_util::DotConvolutionDimsInfo& dims_mapping,
+      const CreateShardedFunctorBase& create_sharded_dot);
   // Under the sharding that all operands have, else under that of the result.
   absl::Status HandleElementwise(HloInstruction* hlo);
   // As if `dims_to_replicate` of operands and result were not sharded: their
@@ -207,6 +220,8 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   // Where options forbid it: an operand travels around a ring already, for
   // another dot.
   bool FeedsWindowedDot(const HloInstruction* dot);
+  // False where it is no ring.
+  bool HandleDotAsRing(HloInstruction* hlo, const DotFactors& f);
   absl::Status HandleShardingCustomCall(HloInstruction* hlo);
   absl::Status HandleInternalCall(HloInstruction* hlo);
   absl::Status CheckSharding(const HloInstruction* hlo) const;
