@@ -41,6 +41,8 @@
 #include "xla/hlo/transforms/memory/rematerialization_pass.h"
 #include "xla/hlo/transforms/operations/dot_merger.h"
 #include "xla/hlo/transforms/operations/dot_strength_reduction.h"
+#include "xla/hlo/transforms/operations/reshape_mover.h"
+#include "xla/hlo/transforms/operations/slice_sinker.h"
 #include "xla/hlo/transforms/operations/sort_simplifier.h"
 #include "xla/hlo/transforms/operations/variadic_op_splitter.h"
 #include "xla/hlo/transforms/sharding_propagation/factor_propagation.h"

@@ -23,6 +23,8 @@
 #include "xla/hlo/pass/verifier_pass.h"
 #include "xla/hlo/transforms/operations/dot_merger.h"
 #include "xla/hlo/transforms/operations/dot_strength_reduction.h"
+#include "xla/hlo/transforms/operations/reshape_mover.h"
+#include "xla/hlo/transforms/operations/slice_sinker.h"
 #include "xla/hlo/transforms/operations/sort_simplifier.h"
 #include "xla/hlo/transforms/operations/variadic_op_splitter.h"
 
@@ -191,6 +193,112 @@ std::string DotText(uint64_t seed) {
 TEST(OperationsRandomTest, DotStrengthReduction) {
   RunOnModules([] { return std::make_unique<DotStrengthReduction>(); },
                DotText);
+}
+
+// Elementwise instructions on f32[2,3] between reshapes and transposes of
+// parameters, some of which others read, too; constants and broadcasts.
+std::string RearrangedText(uint64_t seed) {
+  std::mt19937_64 random(seed);
+  auto draw = [&](size_t limit) { return random() % limit; };
+  std::vector<std::string> values;
+  std::string body;
+  auto add = [&](const std::string& operation) {
+    const std::string name = absl::StrCat("v", values.size());
+    absl::StrAppend(&body, "  ", name, " = f32[2,3] ", operation, "\n");
+    values.push_back(name);
+  };
+  // Mostly of one kind, so that some agree.
+  const size_t kind = draw(2);
+  for (int i = 0; i < 4; ++i) {
+    switch (draw(6)) {
+      case 0:
+        add("constant({{1, 2, 3}, {4, 5, 6}})");
+        break;
+      case 1:
+        add("broadcast(s), dimensions={}");
+        break;
+      case 2:
+        add("broadcast(v), dimensions={1}");
+        break;
+      default:
+        add(draw(8) == 0 ? "negate(w)"
+            : kind == 0  ? absl::StrCat("reshape(", draw(2) ? "p" : "q", ")")
+                         : absl::StrCat("transpose(", draw(2) ? "t" : "u",
+                                        "), dimensions={1,0}"));
+    }
+  }
+  for (int i = 0; i < 8; ++i) {
+    const std::string a = values[draw(values.size())];
+    const std::string b = values[draw(values.size())];
+    switch (draw(4)) {
+      case 0:
+        add(absl::StrCat("clamp(", a, ", ", b, ", ", a, ")"));
+        break;
+      case 1:
+        add(absl::StrCat("negate(", a, ")"));
+        break;
+      default:
+        add(absl::StrCat("subtract(", a, ", ", b, ")"));
+    }
+  }
+  return absl::StrCat(
+      "HloModule m\nENTRY e {\n  p = f32[6] parameter(0)\n  q = f32[6] "
+      "parameter(1)\n  t = f32[3,2] parameter(2)\n  u = f32[3,2] "
+      "parameter(3)\n  s = f32[] parameter(4)\n  v = f32[3] parameter(5)\n"
+      "  w = f32[2,3] parameter(6)\n",
+      body, "  ROOT r = (f32[2,3], f32[2,3], f32[2,3]) tuple(",
+      absl::StrJoin(values.end() - 3, values.end(), ", "), ")\n}\n");
+}
+
+TEST(OperationsRandomTest, ReshapeMover) {
+  ReshapeMoverOptions options;
+  for (const bool cheap : {false, true}) {
+    options.reshape_of_1d_broadcast_is_cheap = cheap;
+    RunOnModules([&] { return std::make_unique<ReshapeMover>(options); },
+                 RearrangedText);
+  }
+}
+
+// What is done to the halves of four values, which may overlap or have gaps.
+std::string SlicedText(uint64_t seed) {
+  std::mt19937_64 random(seed);
+  auto draw = [&](size_t limit) { return random() % limit; };
+  const size_t second = 2 + draw(3);
+  std::vector<std::string> halves[2];
+  std::string body;
+  auto add = [&](int half, const std::string& operation) {
+    const std::string name =
+        absl::StrFormat("h%dv%d", half, halves[half].size());
+    absl::StrAppend(&body, "  ", name, " = f32[4] ", operation, "\n");
+    halves[half].push_back(name);
+  };
+  for (const char* parameter : {"p", "q"}) {
+    for (int half = 0; half < 2; ++half) {
+      const size_t start = half == 0 ? 0 : second;
+      add(half, absl::StrFormat("slice(%s), slice={[%d:%d]}", parameter, start,
+                                start + 4));
+    }
+  }
+  for (int i = 0; i < 6; ++i) {
+    const size_t a = draw(halves[0].size()), b = draw(halves[0].size());
+    const bool negates = draw(3) == 0;
+    for (int half = 0; half < 2; ++half) {
+      // Some do not do the same.
+      const size_t other = draw(6) == 0 ? draw(halves[half].size()) : b;
+      add(half, negates ? absl::StrCat("negate(", halves[half][a], ")")
+                        : absl::StrCat("subtract(", halves[half][a], ", ",
+                                       halves[half][other], ")"));
+    }
+  }
+  return absl::StrCat(
+      "HloModule m\nENTRY e {\n  p = f32[8] parameter(0)\n  q = f32[8] "
+      "parameter(1)\n",
+      body, "  ROOT r = (f32[4], f32[4]) tuple(", halves[0].back(), ", ",
+      halves[1].back(), ")\n}\n");
+}
+
+TEST(OperationsRandomTest, SliceSinker) {
+  RunOnModules([] { return std::make_unique<SliceSinker>(); }, SlicedText);
 }
 
 TEST(OperationsRandomTest, SortSimplifier) {
