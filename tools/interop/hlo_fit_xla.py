@@ -9,8 +9,11 @@ the limit of the plan by the difference and plans again. A share is of what XLA
 allocates for the module as it is: temporaries, arguments and outputs, what
 these two share once.
 
-  --for=xla-gpu            or xla-cpu
+  --for=xla-gpu            or xla-cpu; or backend: the module is scheduled, its
+                           order and instructions stay as they are
   --target-config=FILE     of xla-gpu: what the GPU is like (xla_memory.py)
+  --judge=COMMAND          asks this what is allocated (xla_memory.py); for
+                           backend always
   --rounds=5               plans at most
   -o FILE                  where the module goes: the cheapest that XLA finds
                            room for in the limit, or the one of fewest bytes;
@@ -44,9 +47,11 @@ LEAST_SLOPE, MOST_SLOPE = 0.25, 2.0
 class Fitter:
   """Plans and measures one module; `measured` is that of the module as it is."""
 
-  def __init__(self, hlo_explain, path, reader, target_config, timeout=600):
+  def __init__(self, hlo_explain, path, reader, target_config, timeout=600,
+               judge=None):
     self.hlo_explain, self.path, self.reader = hlo_explain, path, reader
     self.target_config, self.timeout = target_config, timeout
+    self.judge = judge
     self.measured = self.measure(path)
     if "error" in self.measured:
       raise RuntimeError(f"XLA does not take {path}: {self.measured['error']}")
@@ -55,7 +60,7 @@ class Fitter:
 
   def measure(self, path):
     return xla_memory.measure(path, self.reader, self.target_config,
-                              self.timeout)
+                              self.timeout, self.judge)
 
   def plan(self, limit, way, output):
     """The report of one plan, whose module goes to `output`."""
@@ -105,6 +110,7 @@ class Fitter:
       found.append({
           "total": answer.get("total"), "error": answer.get("error"),
           "aim": int(aim), "planned": report["peak_after_bytes"],
+          "least": report["lower_bound_bytes"],
           "added_seconds": report["added_seconds"],
           "added_fraction": report["added_seconds_fraction"],
           "method": report["method"], "way": " ".join(way), "module": output})
@@ -150,24 +156,38 @@ def bytes_of(text, whole):
     raise SystemExit(f"--limit={text} is neither bytes nor a share")
 
 
+def add_reader_flags(parser):
+  parser.add_argument("--for", dest="reader", default="xla-gpu",
+                      choices=("xla-gpu", "xla-cpu", "backend"))
+  parser.add_argument("--target-config")
+  parser.add_argument("--judge")
+
+
+def check_reader_flags(parser, options):
+  if options.judge:
+    return
+  if options.reader == "xla-gpu" and not options.target_config:
+    parser.error("--for=xla-gpu needs --target-config")
+  if options.reader == "backend":
+    parser.error("--for=backend needs --judge")
+
+
 def main():
   parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1])
   parser.add_argument("hlo_explain")
   parser.add_argument("module")
   parser.add_argument("--limit", required=True)
-  parser.add_argument("--for", dest="reader", default="xla-gpu",
-                      choices=("xla-gpu", "xla-cpu"))
-  parser.add_argument("--target-config")
+  add_reader_flags(parser)
   parser.add_argument("--rounds", type=int, default=5)
   parser.add_argument("--timeout", type=int, default=600)
   parser.add_argument("-o", dest="output")
   parser.add_argument("--json", action="store_true")
   options = parser.parse_args()
-  if options.reader == "xla-gpu" and not options.target_config:
-    parser.error("--for=xla-gpu needs --target-config")
+  check_reader_flags(parser, options)
   try:
     fitter = Fitter(options.hlo_explain, options.module, options.reader,
-                    options.target_config, options.timeout)
+                    options.target_config, options.timeout,
+                    options.judge)
     limit = bytes_of(options.limit, fitter.measured["total"])
     with tempfile.TemporaryDirectory() as folder:
       found = fitter.fit(limit, options.rounds, folder)

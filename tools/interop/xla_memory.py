@@ -3,6 +3,7 @@
 
 usage: xla_memory.py MODULE.hlo... --for=xla-gpu --target-config=FILE
        xla_memory.py MODULE.hlo... --for=xla-cpu
+       xla_memory.py MODULE.hlo... --judge=COMMAND
 
 Compiles each module with all of XLA's passes, in a process of its own, since
 XLA ends the process on what it does not like. For a GPU that takes the CUDA
@@ -10,6 +11,11 @@ plugin of JAX (pip install 'jax[cuda12]') and what the GPU is like, a
 GpuTargetConfigProto as text, but neither a GPU nor a driver.
 
   --timeout=SECONDS   of one module (600)
+  --judge=COMMAND     asks this instead: with the module's path as last
+                      argument it prints a line of JSON that holds temp_size,
+                      argument_size, output_size and alias_size in bytes, or
+                      error. For scheduled modules that only XLA's backend is
+                      to see, which JAX does not offer
 
 Prints a line of JSON per module: bytes of arguments, outputs, what these two
 share (alias), temporaries (temp), and all together (total); or `error`.
@@ -19,6 +25,7 @@ import argparse
 import glob
 import json
 import os
+import shlex
 import subprocess
 import sys
 import sysconfig
@@ -72,10 +79,8 @@ def measure_here(path, reader, target_config):
   else:
     executable = compile_for_cpu(module)
   stats = executable.get_compiled_memory_stats()
-  answer = {part: getattr(stats, part + "_size_in_bytes") for part in PARTS}
-  answer["total"] = (answer["argument"] + answer["output"] + answer["temp"] -
-                     answer["alias"])
-  return answer
+  return with_total({part: getattr(stats, part + "_size_in_bytes")
+                     for part in PARTS})
 
 
 def environment():
@@ -95,20 +100,41 @@ def environment():
   return result
 
 
-def measure(path, reader, target_config=None, timeout=600):
+def with_total(answer):
+  answer["total"] = (answer["argument"] + answer["output"] + answer["temp"] -
+                     answer["alias"])
+  return answer
+
+
+def answer_of_judge(line):
+  """The answer in a line of JSON that another command printed."""
+  said = json.loads(line)
+  if "error" in said:
+    return {"error": said["error"]}
+  try:
+    return with_total({part: int(said[part + "_size"]) for part in PARTS})
+  except KeyError as missing:
+    return {"error": f"the judge does not say {missing.args[0]}"}
+
+
+def measure(path, reader, target_config=None, timeout=600, judge=None):
   """The answer for one module, from a process of its own."""
-  command = [sys.executable, os.path.abspath(__file__), path, "--child",
-             "--for=" + reader]
-  if target_config:
+  if judge:
+    command = shlex.split(judge) + [path]
+  else:
+    command = [sys.executable, os.path.abspath(__file__), path, "--child",
+               "--for=" + reader]
+  if target_config and not judge:
     command.append("--target-config=" + target_config)
   try:
     result = subprocess.run(command, capture_output=True, text=True,
-                            env=environment(), timeout=timeout)
+                            env=None if judge else environment(),
+                            timeout=timeout)
   except subprocess.TimeoutExpired:
     return {"error": f"takes more than {timeout} s"}
   for line in reversed(result.stdout.splitlines()):
     if line.startswith("{"):
-      return json.loads(line)
+      return answer_of_judge(line) if judge else json.loads(line)
   last = result.stderr.strip()[-300:] or "no message"
   return {"error": f"exit status {result.returncode}: {last}"}
 
@@ -116,13 +142,15 @@ def measure(path, reader, target_config=None, timeout=600):
 def main():
   parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1])
   parser.add_argument("modules", nargs="+")
-  parser.add_argument("--for", dest="reader", required=True,
-                      choices=("xla-gpu", "xla-cpu"))
+  parser.add_argument("--for", dest="reader", choices=("xla-gpu", "xla-cpu"))
+  parser.add_argument("--judge")
   parser.add_argument("--target-config")
   parser.add_argument("--timeout", type=int, default=600)
   parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
   options = parser.parse_args()
-  if options.reader == "xla-gpu" and not options.target_config:
+  if not options.reader and not options.judge:
+    parser.error("--for or --judge says whom to ask")
+  if options.reader == "xla-gpu" and not options.judge and not options.target_config:
     parser.error("--for=xla-gpu needs --target-config")
   if options.child:
     print(json.dumps(measure_here(options.modules[0], options.reader,
@@ -131,7 +159,7 @@ def main():
   failed = False
   for path in options.modules:
     answer = measure(path, options.reader, options.target_config,
-                     options.timeout)
+                     options.timeout, options.judge)
     failed |= "error" in answer
     print(json.dumps({"module": os.path.basename(path), **answer}), flush=True)
   return 1 if failed else 0

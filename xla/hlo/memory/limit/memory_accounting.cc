@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "xla/hlo/analysis/alias_info.h"
@@ -50,6 +51,10 @@ class AllocatingAliasInfo : public gpu::GpuAliasInfo {
 absl::StatusOr<int64_t> AllocatedBytes(const HloModule& module,
                                        const RematSizeOptions& sizes) {
   const AllocatingAliasInfo alias_info;
+  // A better packing than the compiler's own would be a promise that it breaks.
+  BufferAssigner::Options as_compiler;
+  as_compiler.buffer_assignment_algorithm = buffer_assignment::
+      BufferAssignmentAlgorithmProto::BEST_OF_SPATIAL_TEMPORAL;
   TF_ASSIGN_OR_RETURN(
       std::unique_ptr<BufferAssignment> assignment,
       BufferAssigner::Run(
@@ -58,7 +63,7 @@ absl::StatusOr<int64_t> AllocatedBytes(const HloModule& module,
             return sizes.SizeOf(value.shape());
           },
           &alias_info, [](BufferValue::Color) { return kAllocationAlignment; },
-          {}));
+          std::move(as_compiler)));
   int64_t bytes = 0;
   for (const BufferAllocation& allocation : assignment->Allocations()) {
     if (allocation.is_constant() || allocation.is_thread_local()) continue;

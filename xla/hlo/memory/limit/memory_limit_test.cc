@@ -180,6 +180,27 @@ ENTRY main {
             256 + 2 * 4096 + 256 + 16);
 }
 
+// Temporaries lie where best fit puts them, the largest first: b where a was,
+// which leaves too little for c below `over`, though all would fit in 11 KiB.
+TEST(MemoryAccountingTest, TemporariesArePackedNoBetterThanByBestFit) {
+  auto module = ParseAndReturnUnverifiedModule(R"(
+HloModule m, is_scheduled=true
+ENTRY main {
+  over = s8[4096]{0} custom-call(), custom_call_target="make"
+  a = s8[6144]{0} custom-call(), custom_call_target="make"
+  read_a = token[] custom-call(a), custom_call_target="read"
+  b = s8[4096]{0} custom-call(), custom_call_target="make"
+  c = s8[3072]{0} custom-call(), custom_call_target="make"
+  read_over = token[] custom-call(over), custom_call_target="read"
+  read_c = token[] custom-call(c), custom_call_target="read"
+  read_b = token[] custom-call(b), custom_call_target="read"
+  ROOT r = () tuple()
+})");
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_EQ(ScheduledPeakBytes(**module, MemoryAccounting::kAllocated).value(),
+            13 << 10);
+}
+
 TEST(MemoryAccountingTest, NamesAreReadAgain) {
   for (const auto accounting :
        {MemoryAccounting::kOurs, MemoryAccounting::kUpstream,
