@@ -28,9 +28,10 @@ ABSL_FLAG(xla::AsyncPlacement, async, xla::AsyncPlacement::kAsScheduled,
 ABSL_FLAG(std::optional<std::string>, passes, std::nullopt,
           "Passes before scheduling; else those of the pipeline 'prepare', and "
           "none for a module with a schedule.");
-ABSL_FLAG(std::string, as, "",
-          "Explain what a pipeline makes of the module, such as gpu: "
-          "partitioned, fused, scheduled, the module of one device.");
+ABSL_FLAG(
+    std::string, as, "",
+    "Explain what a pipeline makes of the module, gpu or cpu: partitioned, "
+    "fused, scheduled, the module of one device.");
 ABSL_FLAG(int64_t, num_partitions, 0,
           "Devices that the module counts, whatever its header says.");
 ABSL_FLAG(std::string, limit, "",
@@ -119,6 +120,8 @@ constexpr char kUsage[] =
     "  hlo-explain model.hlo --limit=16GiB\n"
     "  hlo-explain model.hlo --as=gpu           (of a dump from before "
     "optimization)\n"
+    "  hlo-explain model.hlo --as=cpu           (the same for XLA's CPU "
+    "backend)\n"
     "  hlo-explain model.hlo --as=gpu --kernels --device=h200\n"
     "  hlo-explain model.hlo --html=report.html\n"
     "  hlo-explain model.hlo --perfetto=trace.json\n"

@@ -19,6 +19,32 @@ constexpr absl::string_view kCleanup[] = {
     "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce)",
 };
 
+constexpr absl::string_view kCpu[] = {
+    "hlo-descheduler",
+    "if-partitions(shardy-import)",
+    "call-inliner",
+    "flatten-call-graph",
+    "tuple-simplifier",
+    "batchnorm-expander",
+    "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce)",
+    "if-partitions(factor-propagation,spmd-partitioning,"
+    "canon-all-gather-for-cse,"
+    "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce),"
+    "collective-permute-motion)",
+    "select-and-scatter-expander",
+    "fix(while-loop-constant-sinking,simplify-while-loops,"
+    "simplify-conditional,hlo-module-dce,constant-folding,canonicalizer,"
+    "tuple-simplifier,hlo-cse,hlo-dce)",
+    "while-loop-invariant-code-motion",
+    "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce)",
+    "cpu-instruction-fusion",
+    "hlo-cse",
+    "hlo-dce",
+    "loop-state-copies",
+    "hlo-memory-scheduler{algorithm=bfs}",
+    "assign-offsets",
+};
+
 constexpr absl::string_view kInline[] = {
     "call-inliner",
     "tuple-simplifier",
@@ -104,6 +130,11 @@ constexpr absl::string_view kGpu[] = {
 
 constexpr NamedPipeline kPipelines[] = {
     {"cleanup", "canonical form, no equal and no dead instructions", kCleanup},
+    {"cpu",
+     "about what XLA makes for a CPU: loops fused, instructions in the order "
+     "in "
+     "which they become ready",
+     kCpu},
     {"gpu",
      "from a framework's module to fused kernels, their order and their memory",
      kGpu},
@@ -140,6 +171,14 @@ constexpr OrderingConstraint kConstraints[] = {
      "what loops carry has the sizes of shards then"},
     {"while-loop-constant-sinking", "simplify-while-loops",
      "a bound that is a constant in the condition tells how often a loop runs"},
+    {"spmd-partitioning", "select-and-scatter-expander",
+     "shards of a scatter at computed positions would be unknown"},
+    {"select-and-scatter-expander", "cpu-instruction-fusion",
+     "positions are computed where they are read"},
+    {"cpu-instruction-fusion", "loop-state-copies",
+     "a copy would be fused with what reads it"},
+    {"loop-state-copies", "hlo-memory-scheduler",
+     "copies are made before their loops"},
     {"simplify-while-loops", "simplify-conditional",
      "a selector is constant once the loop around it is gone"},
     {"simplify-conditional", "hlo-module-dce",
