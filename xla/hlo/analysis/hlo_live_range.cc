@@ -17,8 +17,8 @@
 // Two linear passes: lay out all computations on one time line
 // (FlattenSchedule), then give each value the range from its definition to the
 // last of its uses, of the computations it leaves, and of the asynchronous
-// chains it runs beside. Finally, ranges of values in the same buffer are made
-// disjoint.
+// chains it runs beside. Finally, ranges of values in the same buffer are cut
+// where the next one starts.
 
 namespace xla {
 namespace {
@@ -295,8 +295,8 @@ void HloLiveRange::ComputeRanges() {
 }
 
 // Sorts the ranges of each buffer and cuts an earlier range where the next one
-// starts. If the earlier one was to live longer, the later one takes over its
-// end, so that the buffer as a whole stays live as long.
+// starts, so that they touch. If the earlier one was to live longer, the later
+// one takes over its end, so that the buffer as a whole stays live as long.
 void HloLiveRange::SeparateAliasedValues() {
   std::vector<std::pair<const HloValue*, TimeBound*>> ranges;
   for (const HloBuffer& buffer : alias_analysis_.buffers()) {
@@ -314,12 +314,12 @@ void HloLiveRange::SeparateAliasedValues() {
       TimeBound& first = *ranges[i].second;
       TimeBound& second = *ranges[i + 1].second;
       // Values that start together (parameters) cannot be told apart.
-      if (first.end < second.start || first.start == second.start) continue;
+      if (first.end <= second.start || first.start == second.start) continue;
       if (first.end > second.end) {
         second.end = first.end;
         second.end_position = first.end_position;
       }
-      first.end = second.start - 1;
+      first.end = second.start;
     }
   }
 }

@@ -42,7 +42,7 @@ namespace xla {
 // chain is done: it runs beside everything that its caller does meanwhile.
 // Entry parameters that no output is aliased to live to the end of the module.
 // Values of one HloBuffer follow one another: where two would overlap the
-// earlier one ends before the later one starts, which takes over its end.
+// earlier one ends when the later one starts, which takes over its end.
 //
 // Computations with several callers (see FlattenCallGraph) are laid out where
 // they are called first, and every call of them counts as a use.

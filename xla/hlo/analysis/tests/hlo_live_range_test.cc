@@ -187,10 +187,11 @@ TEST_F(HloLiveRangeTest, ConditionAndBodyStandBeforeTheWhile) {
 TEST_F(HloLiveRangeTest, ValuesOfAWhileFollowOneAnother) {
   Analyze(kWhile);
   // One buffer: initial value, parameters, result of the body, of the while.
-  EXPECT_THAT(Range("f"), Pair(2, 3));
-  EXPECT_THAT(Range("q", {1}), Pair(4, 7));
-  EXPECT_THAT(Range("p", {1}), Pair(8, 13));
-  EXPECT_THAT(Range("c"), Pair(14, 15));
+  // Each ends where the next one begins.
+  EXPECT_THAT(Range("f"), Pair(2, 4));
+  EXPECT_THAT(Range("q", {1}), Pair(4, 8));
+  EXPECT_THAT(Range("p", {1}), Pair(8, 14));
+  EXPECT_THAT(Range("c"), Pair(14, 16));
   EXPECT_THAT(Range("w", {1}), Pair(16, 18));
   EXPECT_THAT(Range("b"), Pair(13, 14));
 }
@@ -199,7 +200,7 @@ TEST_F(HloLiveRangeTest, WithoutTheModuleCalleesTakeNoTime) {
   Analyze(kWhile, /*module_scoped=*/false);
   EXPECT_EQ(Time("w"), 4);
   EXPECT_EQ(live_range_->schedule_end_time(), 7);
-  EXPECT_THAT(Range("f"), Pair(2, 3));
+  EXPECT_THAT(Range("f"), Pair(2, 4));
   EXPECT_THAT(Range("w", {1}), Pair(4, 6));
   EXPECT_THAT(Range("c"), Pair(-1, -1));
 }
@@ -284,7 +285,7 @@ ENTRY e {
   EXPECT_THAT(Span("else"), Pair(5, 7));
   EXPECT_THAT(Range("y"), Pair(2, 7));
   EXPECT_THAT(Range("tn"), Pair(4, 5));
-  EXPECT_THAT(Range("en"), Pair(6, 6));
+  EXPECT_THAT(Range("en"), Pair(6, 7));
   EXPECT_THAT(Range("c"), Pair(7, 8));
 }
 
@@ -319,7 +320,7 @@ ENTRY e {
   d = f32[4] dynamic-update-slice(y, u, i)
   ROOT r = f32[4] negate(d)
 })");
-  EXPECT_THAT(Range("y"), Pair(3, 3));
+  EXPECT_THAT(Range("y"), Pair(3, 4));
   EXPECT_THAT(Range("d"), Pair(4, 5));
 }
 
