@@ -70,9 +70,10 @@ std::optional<double> MatmulFlops(const HloInstruction& inst) {
   return flops;
 }
 
-// Of the convolution that input, kernel and output belong to, whichever of the
-// three is the result: each element of the output takes a multiplication for
-// each element of the kernel that leads to its feature. Padding counts.
+// FLOPs of the convolution that relates input, kernel and output, whichever of
+// the three the call computes: each element of the output takes one
+// multiply-add per element of the kernel that leads to its feature. Padding
+// counts.
 std::optional<double> ConvolutionFlops(const HloInstruction& inst) {
   const auto* call = Cast<HloCustomCallInstruction>(&inst);
   if (!call->has_convolution_dimension_numbers() || inst.operand_count() < 2) {

@@ -81,9 +81,9 @@ absl::StatusOr<Value> RunToEnd(Device& device) {
                        device.Position());
 }
 
-// Of an error that stands for EvalErrorDetail::kDynamicValueDependence.
+// Marks a status as EvalErrorDetail::kDynamicValueDependence (payload type).
 constexpr absl::string_view kDynamicUrl = "hlo/evaluator/dynamic_value";
-// Calls out of which values are looked for.
+// The most callers that are followed in search of a value.
 constexpr int kMaxDetours = 200;
 
 // Parameters are what evaluations without arguments lack.

@@ -25,8 +25,9 @@ namespace xla {
 //
 //     template <typename Visitor>
 //     void VisitFields(Visitor&& visit) {
-//       visit("layout-sensitive", layout_sensitive, "keep layouts apart");
-//       visit("limit", limit, "bytes, 0: none");
+//       visit("layout-sensitive", layout_sensitive, "treat values with
+//       different layouts as different"); visit("limit", limit, "bytes; 0 for
+//       no limit");
 //     }
 //   };
 //

@@ -22,7 +22,7 @@ struct FixOptions {
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
-    visit("limit", limit, "rounds at most");
+    visit("limit", limit, "maximum number of rounds");
   }
 };
 

@@ -21,9 +21,9 @@ struct HloVerifierPassOptions {
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
-    visit("layout-sensitive", layout_sensitive, "check layouts too");
+    visit("layout-sensitive", layout_sensitive, "check layouts, too");
     visit("allow-mixed-precision", allow_mixed_precision,
-          "operands may differ in floating-point precision");
+          "accept operands of different floating-point precision");
   }
 };
 

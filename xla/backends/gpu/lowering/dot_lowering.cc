@@ -95,7 +95,7 @@ class DotEmitter {
   std::vector<Hero> heroes_;
   DotTile tile_;
   AffineExpr thread_, batch_, first_row_, first_column_;
-  // Of this thread, in its tile; threads of slices that are none have no part.
+  // Coordinates of this thread in its tile; threads beyond the last slice idle.
   AffineExpr down_, across_, slice_;
 };
 

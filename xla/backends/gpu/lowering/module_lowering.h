@@ -41,8 +41,8 @@ const HloInstruction* LibraryCall(const HloInstruction& hlo);
 // What it reads and writes: bytes of operands and results.
 int64_t KernelBytes(const HloInstruction& hlo);
 
-// Of these kernels; their names differ. What a library computes, or nothing
-// here can, is not lowered.
+// Lowers the kernels of a module; each gets a name of its own. What a library
+// computes, or nothing here can compute, is left out.
 ModuleLowering LowerModule(const HloModule& module,
                            const FusionLoweringOptions& options = {});
 

@@ -26,7 +26,7 @@
 namespace xla {
 namespace {
 
-// Of offsets in the allocation of temporaries.
+// Alignment of offsets in the allocation of temporaries, in bytes.
 constexpr int64_t kAllocationAlignment = 256;
 
 // OpenXLA asks only of a fusion's operands whether its output may be where they

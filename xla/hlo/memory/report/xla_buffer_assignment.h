@@ -30,7 +30,7 @@ struct XlaBufferAssignment {
   std::vector<Allocation> allocations;
 
   int64_t BytesOf(Kind kind) const;
-  // Of arguments, outputs and temporaries.
+  // Bytes of arguments, outputs and temporaries together.
   int64_t total_bytes() const;
 };
 

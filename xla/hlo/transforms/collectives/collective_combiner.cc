@@ -122,7 +122,7 @@ absl::StatusOr<bool> CollectiveCombiner::RunImpl(
         candidates.push_back(inst);
       }
     }
-    // Of the graph as it is; null after it changed.
+    // Reachability in the current graph; reset whenever the graph changes.
     std::unique_ptr<HloDfsReachability> reachability;
     while (candidates.size() > 1) {
       if (reachability == nullptr) {

@@ -22,9 +22,9 @@ struct CollectiveCombinerOptions {
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
     visit("threshold", combine_threshold_in_bytes,
-          "bytes of one collective, at most");
+          "maximum bytes of a combined collective");
     visit("count", combine_threshold_count,
-          "operands of one collective, at most");
+          "maximum operands of a combined collective");
   }
 };
 

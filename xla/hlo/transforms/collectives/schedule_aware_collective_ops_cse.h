@@ -21,9 +21,10 @@ struct ScheduleAwareCollectiveOpsCseOptions {
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
     visit("distance-threshold", distance_threshold,
-          "how far a value may be kept for another reader");
+          "maximum distance in the schedule over which a result is kept for "
+          "another user");
     visit("for-replicas", for_replicas,
-          "collectives without a channel instead of those with one");
+          "handle collectives without a channel instead of those with one");
   }
 };
 

@@ -19,7 +19,7 @@ struct ConditionalSimplifierOptions {
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
     visit("max-select-instructions", max_select_instructions,
-          "of branches that become a select; 0: none do");
+          "maximum size of branches that are turned into a select; 0 for none");
   }
 };
 

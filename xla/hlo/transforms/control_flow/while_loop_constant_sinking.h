@@ -19,8 +19,9 @@ struct WhileLoopConstantSinkingOptions {
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
-    visit("broadcasts", broadcasts, "broadcasts of scalar constants, too");
-    visit("max-elements", max_elements, "of constants that are copied");
+    visit("broadcasts", broadcasts, "sink broadcasts of scalar constants, too");
+    visit("max-elements", max_elements,
+          "maximum elements of a constant that is sunk");
   }
 };
 

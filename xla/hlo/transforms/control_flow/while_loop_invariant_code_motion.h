@@ -20,10 +20,10 @@ struct WhileLoopInvariantCodeMotionOptions {
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
     visit("size-inflation-ratio", size_inflation_ratio,
-          "bytes of a value that moves by bytes of its operands, at most; "
-          "below 0: any");
+          "maximum ratio of a hoisted value's bytes to its operands' bytes; "
+          "negative for any");
     visit("expensive-only", expensive_only,
-          "only what readers cannot compute on the way");
+          "hoist only values that their users cannot recompute for free");
   }
 };
 

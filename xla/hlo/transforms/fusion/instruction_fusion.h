@@ -30,8 +30,8 @@ struct InstructionFusionOptions {
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
     visit("may-duplicate", may_duplicate,
-          "producers with several users may be fused into each of them; "
-          "without it only broadcasts and converts to wider types");
+          "fuse producers with several users into each of them; otherwise only "
+          "broadcasts and widening converts");
   }
 };
 

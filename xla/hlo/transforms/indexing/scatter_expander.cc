@@ -205,7 +205,7 @@ class Expansion {
   // What is updated, in the operand's layout.
   Shape window_;
   std::vector<HloInstruction*> starts_;
-  // Of the index vector; empty if it is not known.
+  // The elements of a constant index vector; empty if it is not constant.
   std::vector<int64_t> constants_;
 };
 

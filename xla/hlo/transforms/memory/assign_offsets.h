@@ -17,8 +17,9 @@ struct AssignOffsetsOptions {
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
-    visit("alignment", alignment, "of buffers, bytes: a power of two");
-    visit("check", check, "check that no two live values overlap");
+    visit("alignment", alignment,
+          "alignment of buffers in bytes, a power of two");
+    visit("check", check, "verify that no two live buffers overlap");
   }
 };
 

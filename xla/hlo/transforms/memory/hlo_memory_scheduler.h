@@ -35,10 +35,11 @@ struct HloMemorySchedulerOptions {
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
     visit("algorithm", algorithm, "list, dfs, postorder, bfs, default or best");
-    visit("effort", effort, "of best: millions of edges to look at");
+    visit("effort", effort,
+          "algorithm=best: search budget in millions of visited edges");
     visit("async", async,
-          "as-scheduled, or overlap: starts early, dones late, synchronous "
-          "pairs side by side");
+          "as-scheduled, or overlap: start early, finish late, synchronous "
+          "pairs run concurrently");
   }
 };
 

@@ -70,40 +70,48 @@ struct HloRematerializationOptions {
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
-    visit("memory-limit", memory_limit,
-          "bytes, as 16GiB, a share of the present peak, as 80%, or a device, "
-          "as h100");
+    visit(
+        "memory-limit", memory_limit,
+        "bytes (16GiB), a share of the current peak (80%) or a device (h100)");
     visit("accounting", accounting,
           "how bytes are counted: ours, allocated, or upstream (OpenXLA's "
           "rematerialization)");
     visit("strategy", strategy,
           "plan, always-remat, peak-priority or baseline-2018");
-    visit("effort", effort, "of plan: how long to search");
-    visit("across-loops", across_loops, "of plan: rewrite loops, too");
-    visit("fuse", fuse, "of plan: compute masks and broadcasts in readers");
-    visit("reschedule", reschedule, "of plan: may run in another order");
-    visit("barriers", barriers, "of plan: clones wait behind opt-barriers");
+    visit("effort", effort, "strategy=plan: search effort");
+    visit("across-loops", across_loops, "strategy=plan: rewrite loops, too");
+    visit("fuse", fuse,
+          "strategy=plan: recompute masks and broadcasts inside their users");
+    visit("reschedule", reschedule,
+          "strategy=plan: allow another instruction order");
+    visit("barriers", barriers,
+          "strategy=plan: put clones behind optimization barriers");
     visit("for", reader,
-          "of plan: who takes the module: backend (order and instructions "
-          "stay), xla-gpu or xla-cpu");
-    visit("recompute", recompute, "values may be computed again");
-    visit("compress", compress, "values may wait with another layout");
-    visit("host-offload", host_offload, "values may wait on the host");
-    visit("block-size", block_size, "instructions in a block, at most");
+          "strategy=plan: who compiles the result: backend (order and "
+          "instructions are kept), xla-gpu or xla-cpu");
+    visit("recompute", recompute, "allow recomputing values");
+    visit("compress", compress, "allow keeping values in a smaller layout");
+    visit("host-offload", host_offload, "allow keeping values in host memory");
+    visit("block-size", block_size,
+          "maximum instructions rematerialized as one block");
     visit("block-effort", block_effort,
-          "of always-remat: search for blocks, times that for single ones");
+          "strategy=always-remat: search effort for blocks relative to that "
+          "for single instructions");
     visit("min-remat-size", min_remat_size,
-          "bytes that the first of a block defines at least");
+          "minimum bytes that the first instruction of a block defines");
     visit("minor-alignment", minor_alignment,
-          "sizes count the minor dimension rounded up to this");
-    visit("host-memory-space", host_memory_space, "of layouts");
-    visit("to-host", to_host, "bytes a second");
-    visit("from-host", from_host, "bytes a second");
+          "round the minor dimension up to a multiple of this when counting "
+          "bytes");
+    visit("host-memory-space", host_memory_space,
+          "memory space of layouts that means host memory");
+    visit("to-host", to_host, "device-to-host bandwidth, bytes per second");
+    visit("from-host", from_host, "host-to-device bandwidth, bytes per second");
     visit("flops", flops,
-          "a second, 0: they take no time; plan: a data-center GPU's if all "
-          "three are 0");
-    visit("transcendentals", transcendentals, "a second");
-    visit("bandwidth", bandwidth, "of device memory, bytes a second");
+          "FLOPs per second; 0 for free. strategy=plan assumes a data-center "
+          "GPU if all three rates are 0");
+    visit("transcendentals", transcendentals,
+          "transcendental operations per second");
+    visit("bandwidth", bandwidth, "device memory bandwidth, bytes per second");
   }
 };
 

@@ -136,7 +136,7 @@ absl::StatusOr<bool> MergeDotsOn(HloInstruction* shared, int64_t side,
     return static_cast<int64_t>(dots.size()) >= options.min_dots;
   };
   bool changed = false;
-  // Of the graph as it is; null after it changed.
+  // Reachability in the current graph; reset whenever the graph changes.
   std::unique_ptr<HloDfsReachability> reachability;
   while (candidates.size() > 1 && enough(candidates)) {
     if (reachability == nullptr) {

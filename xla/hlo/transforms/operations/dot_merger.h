@@ -21,8 +21,8 @@ struct DotMergerOptions {
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
     visit("max-size-to-merge", max_size_to_merge,
-          "bytes of operands and result of a dot, at most");
-    visit("min-dots", min_dots, "on one operand");
+          "maximum bytes of a dot's operands and result");
+    visit("min-dots", min_dots, "minimum number of dots that share an operand");
   }
 };
 

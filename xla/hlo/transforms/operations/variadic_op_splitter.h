@@ -17,7 +17,8 @@ struct VariadicOpSplitterOptions {
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
-    visit("max-operands", max_operands, "of a concatenate, at least 2");
+    visit("max-operands", max_operands,
+          "maximum operands of a concatenate, at least 2");
   }
 };
 

@@ -23,12 +23,11 @@ struct FactorPropagationOptions {
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
     visit("to-parameters", to_parameters,
-          "cut entry parameters about which nothing is said");
+          "shard entry parameters that have no annotation");
     visit("to-output", to_output,
-          "cut results of the entry about which nothing is said");
+          "shard entry results that have no annotation");
     visit("mark-conflicts", mark_conflicts,
-          "write into frontend attributes where two annotations want different "
-          "things");
+          "record conflicting annotations in frontend attributes");
   }
 };
 

@@ -91,14 +91,16 @@ struct ShardingPropagationOptions {
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
     visit("is-spmd", is_spmd,
-          "for partitioning: merge partial shardings, go through reverse and "
-          "the operands of gather and scatter");
+          "propagate for SPMD partitioning: merge partial shardings, go "
+          "through reverse and the operands of gather and scatter");
     visit("propagate-metadata", propagate_metadata,
-          "shardings say which instruction they come from");
-    visit("to-output", to_output, "results of the entry may change");
-    visit("to-parameters", to_parameters, "parameters of the entry may change");
+          "record in each sharding the instruction it came from");
+    visit("to-output", to_output,
+          "allow changing the shardings of entry results");
+    visit("to-parameters", to_parameters,
+          "allow changing the shardings of entry parameters");
     visit("cse-prevention-only", cse_prevention_only,
-          "keep what is found on broadcasts of scalars only");
+          "keep propagated shardings only on broadcasts of scalars");
   }
 };
 

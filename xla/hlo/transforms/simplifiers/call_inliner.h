@@ -31,11 +31,11 @@ struct CallInlinerOptions {
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
     visit("single-call-site", single_call_site,
-          "only what is called from one place");
+          "inline only computations that are called once");
     visit("propagate-metadata", propagate_metadata,
-          "put the call's op_name before those of what it called");
+          "prefix the op_name of inlined instructions with the call's");
     visit("max-instructions", max_instructions,
-          "refuse to grow the module beyond this");
+          "fail rather than grow the module beyond this many instructions");
   }
 };
 

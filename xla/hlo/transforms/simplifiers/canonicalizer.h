@@ -20,7 +20,7 @@ struct CanonicalizerOptions {
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
-    visit("without", without, "rules to leave out, separated by '+'");
+    visit("without", without, "rules to disable, separated by '+'");
   }
 };
 

@@ -23,9 +23,9 @@ struct FlattenCallGraphOptions {
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
     visit("skip-cloning-for-calls", skip_cloning_for_calls,
-          "what only calls call stays shared");
+          "keep computations shared that only call instructions use");
     visit("max-instructions", max_instructions,
-          "refuse to grow the module beyond this");
+          "fail rather than grow the module beyond this many instructions");
   }
 };
 

@@ -28,14 +28,14 @@ struct HloConstantFoldingOptions {
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
     visit("aggressive", aggressive,
-          "also what gives more bytes than it reads, as broadcasts");
+          "also fold results larger than their operands, such as broadcasts");
     visit("fold-float-arithmetic", fold_float_arithmetic,
-          "also arithmetic of floats and complex numbers");
+          "also fold floating-point and complex arithmetic");
     visit("is-layout-sensitive", is_layout_sensitive,
-          "copies to another layout stay");
-    visit("max-bytes", max_bytes, "bytes of a result, at most");
+          "keep copies that change the layout");
+    visit("max-bytes", max_bytes, "maximum bytes of a folded result");
     visit("max-operations", max_operations,
-          "operations on elements of one instruction, at most");
+          "maximum scalar operations to fold one instruction");
   }
 };
 

@@ -20,7 +20,7 @@ struct HloConstantSplitterOptions {
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
     visit("split-expressions", split_expressions,
-          "split what is computed from constants alone, too");
+          "also duplicate expressions of constants alone");
   }
 };
 

@@ -23,9 +23,9 @@ struct HloCseOptions {
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
     visit("layout-sensitive", layout_sensitive,
-          "results of different layouts are different");
+          "treat results with different layouts as different");
     visit("ignore-control-dependencies", ignore_control_dependencies,
-          "instructions with control dependencies may go");
+          "allow merging instructions that have control dependencies");
   }
 };
 

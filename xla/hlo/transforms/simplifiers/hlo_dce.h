@@ -23,12 +23,13 @@ struct HloDceOptions {
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
     visit("remove-collectives", remove_cross_partition_collective_ops,
-          "collectives that nobody reads may go");
+          "remove unused collectives");
     visit("call-analysis", use_call_analysis,
-          "unread parameters of callees go, with their operands");
+          "remove unused parameters of called computations and the operands "
+          "passed for them");
     visit("remove-entry-parameters",
           remove_dead_parameters_from_entry_computation,
-          "unread entry parameters go");
+          "remove unused entry parameters");
   }
 };
 

@@ -17,7 +17,7 @@ struct HloModuleDceOptions {
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
     visit("remove-elements", remove_elements,
-          "dead elements leave the state of their loop");
+          "remove dead elements from the state of loops");
   }
 };
 

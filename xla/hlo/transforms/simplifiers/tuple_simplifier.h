@@ -17,7 +17,7 @@ struct TupleSimplifierOptions {
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
     visit("exclude-entry", exclude_entry_computation,
-          "leave the entry computation alone");
+          "leave the entry computation unchanged");
   }
 };
 

@@ -30,8 +30,8 @@ struct FactorTensor {
   // Factor of each dimension; -1: needed whole, or made whole.
   std::vector<int64_t> factors;
   bool is_result = false;
-  // Of a result: the unreduced sharding that all users want, which saves the
-  // sum of addends that stand as it says. `sharding` is that of the sum.
+  // Results only: the unreduced sharding that all users want, which makes
+  // summing the addends unnecessary. `sharding` describes the sum.
   std::optional<HloSharding> addends = std::nullopt;
 };
 

@@ -74,7 +74,7 @@ class OffsetCalculation {
 
   OffsetCalculation operator-(const OffsetCalculation& other) const;
   OffsetCalculation operator+(const OffsetCalculation& other) const;
-  // Of the same form.
+  // Whether both are written the same way, not merely equal in value.
   bool operator==(const OffsetCalculation& other) const;
   bool IsConstant() const;
 

@@ -59,50 +59,53 @@ struct SpmdPartitioningPassOptions {
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
-    visit("num-partitions", num_partitions, "devices, 0: as the module says");
-    visit("num-replicas", num_replicas, "copies, 0: as the module says");
+    visit("num-partitions", num_partitions,
+          "number of partitions; 0 to take it from the module");
+    visit("num-replicas", num_replicas,
+          "number of replicas; 0 to take it from the module");
     visit("allow-module-signature-change", allow_module_signature_change,
-          "parameters and results of the entry take the shapes of shards");
+          "let entry parameters and results take the shapes of shards");
     visit("cache-all-gather", cache_all_gather,
-          "keep gathered values for other readers");
+          "reuse gathered values for later users");
     visit("windowed-einsum-mib", threshold_for_windowed_einsum_mib,
-          "a dot becomes a ring instead of a gather of an operand, or a "
-          "reduce-scatter of a result, of that many MiB");
+          "use a windowed einsum instead of an all-gather of an operand, or a "
+          "reduce-scatter of the result, from this many MiB on");
     visit("windowed-einsum-total-bytes", total_bytes_windowed_einsum_threshold,
-          "instead: bytes of both operands together; -1: not this");
+          "use this threshold on the bytes of both operands instead; -1 to "
+          "disable");
     visit("windowed-einsum-max-devices", max_windowed_einsum_iteration,
-          "no ring of more devices");
+          "maximum devices of a windowed einsum");
     visit("windowed-einsum-unroll", unroll_windowed_einsum,
-          "two steps of the ring per iteration");
+          "run two steps of a windowed einsum per iteration");
     visit("windowed-einsum-all-gather", enable_windowed_einsum_for_all_gather,
-          "permit rings instead of gathers");
+          "allow windowed einsums in place of all-gathers");
     visit("windowed-einsum-reduce-scatter",
           enable_windowed_einsum_for_reduce_scatter,
-          "permit rings instead of reduce-scatters");
+          "allow windowed einsums in place of reduce-scatters");
     visit("windowed-einsum-any-users", skip_checking_windowed_einsum_users,
-          "a ring also where another reader gathers the operand");
+          "use a windowed einsum even if another user gathers the operand");
     visit("windowed-einsum-once", disable_ag_rewrite_for_multiple_consumers,
-          "no second ring for the same operand");
+          "use at most one windowed einsum per operand");
     visit("windowed-einsum-both-ways", bidirectional_windowed_einsum,
-          "rings run in both directions at once");
+          "run windowed einsums in both directions at once");
     visit("windowed-einsum-groups", partial_windowed_einsum,
-          "rings also of a part of the devices");
+          "allow windowed einsums within groups of devices");
     visit("windowed-einsum-longest", choose_faster_windowed_einsum_over_mem,
-          "of two rings the one with more steps, not more bytes");
+          "choose the windowed einsum with more steps rather than more bytes");
     visit("convolution-halo-on-lhs", conv_halo_exchange_always_on_lhs,
-          "where both operands of a convolution are cut spatially, halos of "
-          "the left one; false: of the kernel");
+          "exchange halos of the input rather than of the kernel where both "
+          "are sharded spatially");
     visit("allow-module-layout-signature-change",
           allow_module_layout_signature_change,
-          "parameters and results of the entry take default layouts");
+          "give entry parameters and results default layouts");
     visit("dynamic-slice-broadcast", max_dynamic_slice_broadcast_devices,
-          "the owner of one row of a stack broadcasts it, up to so many "
-          "devices");
+          "let the owner of one row of a stack broadcast it, on up to this "
+          "many devices");
     visit("resolve-conflicts", need_resolve_conflicts,
-          "false: shardings that would need moves are errors");
+          "reshard where shardings disagree; false to report an error");
     visit("mesh", mesh,
-          "of reports: the devices and their links, such as 2x4 or "
-          "2x4:h100-multihost; by default one axis of all");
+          "devices and links for reports, such as 2x4 or 2x4:h100-multihost; "
+          "default: one axis of all devices");
   }
 };
 

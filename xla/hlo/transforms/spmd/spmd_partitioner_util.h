@@ -119,8 +119,8 @@ PartitionedHlo MakeACopyAndReturnItsPartitionedHlo(const PartitionedHlo& phlo,
 // The first k elements along `slice_dim`; `hlo` itself where those are all.
 HloInstruction* SliceFirstK(HloInstruction* hlo, SpmdBuilder* builder,
                             int64_t slice_dim, int64_t k);
-// Of a sort whose first operand is cut along the sorted dimension, and of which
-// only the first k elements of each row are read: that k.
+// The k of a sort whose first operand is sharded along the sorted dimension and
+// whose users read only the first k elements of each row.
 std::optional<int64_t> GetKValueInTopKWhenPartitionSortDim(HloInstruction* hlo);
 
 // By how much concatenate(slice(x), slice(x)) rotates x towards higher indices,
@@ -140,7 +140,7 @@ struct DynamicUpdateSliceAnalysis {
   DynamicUpdateSliceMethod method = DynamicUpdateSliceMethod::kDefault;
   // Dimensions along which the update is shorter.
   std::vector<int64_t> slice_dims;
-  // Of those, the ones that the sharding of `hlo` cuts.
+  // Those of slice_dims that the sharding of `hlo` partitions.
   std::vector<int64_t> partitioned_slice_dims;
 };
 DynamicUpdateSliceAnalysis AnalyzeDynamicUpdateSlice(const HloInstruction* hlo);

@@ -150,7 +150,7 @@ SpmdReportProto::Collectives* MutableKind(CollectiveKind kind,
   return nullptr;
 }
 
-// Of a reshard or a ring, in all its runs.
+// Bytes per device that a reshard or a ring moves, summed over all its runs.
 template <typename Move>
 double TotalBytes(const Move& move) {
   return move.runs() * move.bytes_per_device();

@@ -28,7 +28,7 @@ struct BodyUses {
   double copies() const;
 };
 
-// Of each instruction of the body:
+// How often each instruction of the body is used and emitted:
 //
 //   b = broadcast(a)     n elements of one: a is used n times per element
 //   r = reverse(e)       e is emitted for r and for d, once each

@@ -24,7 +24,7 @@ namespace {
 constexpr double kFlopsPerElement = 3;
 // Smaller constants are part of the instructions that read them.
 constexpr int64_t kMaxImmediateElements = 8;
-// Of fusions in fusions: deeper ones are read in full.
+// Depth of nested fusions; operands of deeper ones count as read in full.
 constexpr int kMaxDepth = 64;
 
 const Shape& FirstArray(const Shape& shape) {

@@ -65,7 +65,7 @@ class TileableKernel {
 
   // All that tilings and their times depend on, as bytes: kernels of equal
   // structure have the same tilings, whatever their instructions are called.
-  // Of reducers only `cost` counts.
+  // Reducers are compared by `cost` alone.
   //
   //   a = negate(p), b = exponential(a)    |  equal, where the shapes and
   //   x = negate(q), y = exponential(x)    |  layouts are

@@ -157,7 +157,7 @@ TEST(SmemStabTest, TakesCheapPointsAtRightEnds) {
   solution = SolveStab(problem);
   EXPECT_EQ(solution.points, std::vector<int>({5, 8}));
   EXPECT_EQ(solution.unhit, std::vector<int>({3}));
-  // Of points that hit the same arcs at the same cost the last.
+  // Among points that hit the same arcs at the same cost, the last one wins.
   EXPECT_EQ(SolveStab({{{{0, 0}, {2, 2}}}, {1, 1, 1}}).points,
             std::vector<int>({2}));
   EXPECT_EQ(SolveStab({{{{0, 0}, {2, 2}}}, {1, 1, 2}}).points,

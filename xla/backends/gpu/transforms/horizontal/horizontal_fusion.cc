@@ -90,7 +90,8 @@ class Sets {
            !IsNestableVariadicReduction(inst, device_);
   }
 
-  // Of loops that of the result; of reductions also that of what is reduced.
+  // Kernels with equal keys may join: the shape of a loop's result; for
+  // reductions also the shape that is reduced.
   std::string KeyOf(const HloInstruction& kernel) const {
     const HloInstruction* hero =
         GetRealHeroForMultiOutputFusion(kernel, device_);
@@ -152,7 +153,7 @@ class Sets {
   const se::DeviceDescription& device_;
   HloInstruction::FusionKind kind_;
   HloComputation* computation_;
-  // Of the graph as it is; null after it changed.
+  // Reachability in the current graph; reset whenever the graph changes.
   std::unique_ptr<HloDfsReachability> reachability_;
   absl::flat_hash_set<const HloInstruction*> taken_;
 };

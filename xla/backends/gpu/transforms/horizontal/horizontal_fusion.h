@@ -24,10 +24,11 @@ struct HorizontalFusionOptions {
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
-    visit("device", device, "a GPU by name, or the path of a description");
+    visit("device", device, "GPU name, or path to a device description");
     visit("max-bytes", max_bytes,
-          "that a kernel reads and writes, at most, to be merged");
-    visit("max-kernels", max_kernels, "that become one, at most");
+          "merge only kernels that read and write at most this many bytes");
+    visit("max-kernels", max_kernels,
+          "maximum number of kernels merged into one");
   }
 };
 

@@ -44,21 +44,21 @@ struct MultiOutputFusionOptions {
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
-    visit("device", device, "a GPU by name, or the path of a description");
+    visit("device", device, "GPU name, or path to a device description");
     visit("order", order,
-          "first-come: OpenXLA's; savings: what saves the most bytes first; "
-          "best: the one of both that leaves the faster kernels");
+          "first-come (OpenXLA's), savings (most bytes saved first), or best "
+          "(whichever of the two leaves the faster kernels)");
     visit("memory-weight", memory_weight,
-          "of order savings: bytes saved that a byte held longer costs");
+          "order=savings: bytes of traffic saved that justify keeping one more "
+          "byte live");
     visit("memory-limit", memory_limit,
-          "bytes, as 16GiB, a share of the unfused peak, as 100%, or a device, "
-          "as h100; empty: none");
+          "bytes (16GiB), a share of the unfused peak (100%) or a device "
+          "(h100); empty for no limit");
     visit("narrow-outputs", narrow_outputs,
-          "kernels also write what later ones compute of the same values, "
-          "where that is smaller");
-    visit("schedule", schedule,
-          "under memory-limit: the order in which peaks are measured");
-    visit("schedule-effort", schedule_effort, "of schedule best");
+          "let a kernel also write what later kernels derive from its values, "
+          "where that result is smaller");
+    visit("schedule", schedule, "schedule whose peak memory-limit bounds");
+    visit("schedule-effort", schedule_effort, "search effort of schedule=best");
   }
 };
 

@@ -40,26 +40,24 @@ struct PriorityFusionOptions {
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
-    visit("device", device, "a GPU by name, or the path of a description");
+    visit("device", device, "GPU name, or path to a device description");
     visit("memory-limit", memory_limit,
-          "bytes, as 16GiB, a share of the unfused peak, as 100%, or a device, "
-          "as h100; empty: none");
+          "bytes (16GiB), a share of the unfused peak (100%) or a device "
+          "(h100); empty for no limit");
     visit("dots", dots,
-          "dots that sum nothing up become loops, and products with vectors "
-          "reductions where that spares the matrix");
+          "turn dots without a contraction into loops, and matrix-vector "
+          "products into reductions where that saves reading the matrix");
     visit("convolutions", convolutions,
-          "depthwise convolutions become loops and their windows' gradients "
-          "reductions, to fuse with what makes and reads images");
-    visit(
-        "triton-heroless", triton_heroless,
-        "what a tiling compiler can make a kernel of becomes its fusion, also "
-        "where none is there");
+          "turn depthwise convolutions into loops and their filter gradients "
+          "into reductions, so that they fuse with producers and consumers");
+    visit("triton-heroless", triton_heroless,
+          "form Triton fusions wherever a tiling exists, even without a dot or "
+          "reduction");
     visit("triton-multi-output", triton_multi_output,
-          "what others read, too, may go into the one consumer that can take "
-          "it in a tiling compiler's fusion, and stays a result");
-    visit("schedule", schedule,
-          "under memory-limit: the order in which peaks are measured");
-    visit("schedule-effort", schedule_effort, "of schedule best");
+          "fuse a producer with several users into the one consumer whose "
+          "tiling can compute it, and keep it as an output");
+    visit("schedule", schedule, "schedule whose peak memory-limit bounds");
+    visit("schedule-effort", schedule_effort, "search effort of schedule=best");
   }
 };
 

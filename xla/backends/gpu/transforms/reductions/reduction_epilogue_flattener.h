@@ -17,7 +17,7 @@ struct ReductionEpilogueFlattenerOptions {
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
-    visit("device", device, "a GPU by name, or the path of a description");
+    visit("device", device, "GPU name, or path to a device description");
   }
 };
 

@@ -12,12 +12,15 @@
 namespace xla::gpu {
 
 struct ReductionSplitterOptions {
-  // Of the dimension that is reduced first; a shorter one is left to a thread.
+  // The smallest size of a dimension that is reduced first; a shorter one is
+  // left to a single thread.
   int64_t min_size = 32;
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
-    visit("min-size", min_size, "of the dimension that is reduced first");
+    visit(
+        "min-size", min_size,
+        "smallest size of a dimension that is reduced in a kernel of its own");
   }
 };
 

@@ -19,7 +19,7 @@ struct TreeReductionRewriterOptions {
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
-    visit("device", device, "name of a GPU, or path of its description");
+    visit("device", device, "GPU name, or path to a device description");
   }
 };
 

@@ -25,13 +25,15 @@ struct SharedMemoryPlanningOptions {
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
-    visit("device", device, "name of a GPU, or path of its description");
-    visit(
-        "stack", stack,
-        "plan as a stack allocator does, for comparison, instead of by lives");
-    visit("check", check, "check plans by themselves, without the planner");
+    visit("device", device, "GPU name, or path to a device description");
+    visit("stack", stack,
+          "plan like a stack allocator instead of by live ranges, for "
+          "comparison");
+    visit("check", check,
+          "verify every plan with a checker independent of the planner");
     visit("registers", registers,
-          "of a thread, where known: they bound blocks of a multiprocessor");
+          "registers per thread, if known; they bound the blocks per "
+          "multiprocessor");
   }
 };
 
