@@ -49,6 +49,16 @@ std::vector<HloInstruction*> Loops(HloModule* module, const Threads& threads) {
   return loops;
 }
 
+// A loop that runs although nothing reads its result, as where a branch returns
+// it beside what is read: liveness then says nothing of what ends the loop.
+bool IsLiveSomewhere(const HloInstruction& loop,
+                     const HloLivenessAnalysis& liveness) {
+  for (int64_t i = 0; i < loop.shape().tuple_shapes_size(); ++i) {
+    if (liveness.IsLive(&loop, {i})) return true;
+  }
+  return false;
+}
+
 bool HandsThrough(const HloInstruction& next, const HloInstruction* parameter,
                   int64_t element) {
   return next.opcode() == HloOpcode::kGetTupleElement &&
@@ -62,6 +72,7 @@ absl::StatusOr<bool> HandDeadElementsThrough(HloModule* module,
                       HloLivenessAnalysis::Run(*module));
   bool changed = false;
   for (HloInstruction* loop : Loops(module, threads)) {
+    if (!IsLiveSomewhere(*loop, *liveness)) continue;
     HloComputation* body = loop->while_body();
     HloInstruction* root = body->root_instruction();
     HloInstruction* parameter = body->parameter_instruction(0);
