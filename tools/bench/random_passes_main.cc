@@ -89,6 +89,9 @@ RandomModuleOptions OptionsOf(uint64_t seed) {
   options.zero_sized_every = seed % 5 == 0 ? 6 : 0;
   options.max_depth = seed % 4;
   options.tuples = seed % 3 != 0;
+  options.odd = seed / 2 % 3 == 0;
+  if (seed % 11 == 3) options.num_partitions = 2;
+  if (seed % 11 == 5) options.num_replicas = 2;
   if (seed % 7 == 0) {
     options.max_dimension = 40;
     options.max_elements = 4096;

@@ -269,6 +269,9 @@ class RandomComputation {
   std::vector<Value> values_;
 };
 
+// For options.odd.
+void MakeOdd(ModuleState& state);
+
 // The range of a function that rises or falls over all of the range.
 Range MapEnds(const Range& range, double (*function)(double));
 Range Union(const Range& a, const Range& b);

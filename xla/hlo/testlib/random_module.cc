@@ -218,6 +218,7 @@ std::unique_ptr<HloModule> RandomModule(uint64_t seed,
   random_module_internal::RandomComputation entry(state, /*depth=*/0, "main");
   entry.Grow(std::max<int64_t>(options.steps, 1));
   entry.Finish(entry.MakeEntryRoot(), /*is_entry=*/true);
+  if (options.odd) random_module_internal::MakeOdd(state);
   return std::move(state.module);
 }
 

@@ -52,6 +52,13 @@ struct RandomModuleOptions {
   // Logarithms of negative numbers, divisions by zero, overflows to infinity.
   bool undefined_numerics = false;
 
+  // What is legal but rare: callees that are called twice, copies of tuples,
+  // control dependencies, layouts that differ along an edge, aliased
+  // parameters, a root that is read, frontend attributes; and, in some modules,
+  // infeed, outfeed, messages to the host, rng and custom calls, after which a
+  // module cannot be evaluated.
+  bool odd = false;
+
   // More than one device adds partition-id, replica-id and collectives.
   int64_t num_partitions = 1;
   int64_t num_replicas = 1;

@@ -72,6 +72,15 @@ TEST(RandomModuleTest, NarrowAndOddTypes) {
   CheckModules(150, options);
 }
 
+TEST(RandomModuleTest, OddModules) {
+  RandomModuleOptions options = Small();
+  options.odd = true;
+  CheckModules(200, options);
+  options.steps = 20;
+  options.max_depth = 3;
+  CheckModules(20, options);
+}
+
 TEST(RandomModuleTest, UndefinedNumerics) {
   RandomModuleOptions options = Small();
   options.undefined_numerics = true;

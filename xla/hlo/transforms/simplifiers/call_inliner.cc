@@ -107,7 +107,9 @@ absl::Status RemoveUnread(HloComputation* computation,
   for (HloInstruction* inst : candidates) {
     if (removed.contains(inst) || inst->opcode() == HloOpcode::kParameter ||
         inst->has_called_computations() || !inst->IsDead() ||
-        inst->HasSideEffect() || inst->HasControlDependencies()) {
+        inst->HasSideEffect() || inst->HasControlDependencies() ||
+        // What it ends would be left without an end.
+        inst->IsAsyncDone()) {
       continue;
     }
     removed.insert(inst);

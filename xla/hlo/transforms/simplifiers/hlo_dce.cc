@@ -88,7 +88,20 @@ class DeadInstructionRemover {
       return false;
     }
     if (inst.IsCustomCall("Sharding") && AnnotatesLiveValue(inst)) return false;
-    return !HasLastingEffect(inst);
+    return !HasLastingEffect(inst) && !EndsWhatStays(inst);
+  }
+
+  // Whether it is the end of an asynchronous operation whose start cannot go
+  // with it.
+  bool EndsWhatStays(const HloInstruction& inst) const {
+    if (!inst.IsAsyncDone()) return false;
+    for (const HloInstruction* part = inst.operand(0);;
+         part = part->operand(0)) {
+      if (part->HasControlDependencies() || HasLastingEffect(*part)) {
+        return true;
+      }
+      if (part->opcode() != HloOpcode::kAsyncUpdate) return false;
+    }
   }
 
   // A dangling annotation says something about its operand as long as that

@@ -20,6 +20,8 @@ namespace xla::spmd {
 // result, computing in theirs and resharding the result moves one array instead
 // of several.
 absl::Status SpmdPartitioningVisitor::HandleElementwise(HloInstruction* hlo) {
+  // A copy of a tuple.
+  if (!hlo->shape().IsArray()) return HandleOptimizationBarrier(hlo);
   const HloSharding* common = nullptr;
   int64_t arrays = 0;
   for (const HloInstruction* operand : hlo->operands()) {
