@@ -175,9 +175,9 @@ KIR double kir_rem(double a, double b) { return fmod(a, b); }
 template <class T> KIR T kir_rem(T a, T b) { return b == 0 ? a : b == T(-1) ? T(0) : a % b; }
 template <class To, class T> KIR To kir_bits(T a) {
   static_assert(sizeof(To) == sizeof(T), "as many bits");
-  union { T from; To to; } both;
-  both.from = a;
-  return both.to;
+  To to;
+  memcpy(&to, &a, sizeof(to));
+  return to;
 }
 template <class T> KIR T kir_select(T c, T a, T b) { return c != 0 ? a : b; }
 template <class T> KIR T kir_fma(T a, T b, T c) { return a * b + c; }

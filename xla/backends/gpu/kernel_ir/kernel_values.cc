@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <utility>
 
+#include "absl/base/casts.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "xla/float_types.h"
 
 namespace xla::gpu {
 namespace {
@@ -164,6 +165,47 @@ double RoundToType(double value, ElementType type) {
   }
 }
 
+namespace {
+
+// The bits of a number of up to 32, and the number that has them.
+uint32_t BitsOf(double value, ElementType type) {
+  switch (type) {
+    case ElementType::kF32:
+      return absl::bit_cast<uint32_t>(static_cast<float>(value));
+    case ElementType::kBF16:
+      return absl::bit_cast<uint16_t>(bfloat16(value));
+    case ElementType::kF16:
+      return absl::bit_cast<uint16_t>(half(value));
+    case ElementType::kF8E4M3FN:
+      return absl::bit_cast<uint8_t>(float8_e4m3fn(value));
+    case ElementType::kF8E5M2:
+      return absl::bit_cast<uint8_t>(float8_e5m2(value));
+    default:
+      return static_cast<uint32_t>(Integer(value));
+  }
+}
+
+double OfBits(uint32_t bits, ElementType type) {
+  switch (type) {
+    case ElementType::kF32:
+      return absl::bit_cast<float>(bits);
+    case ElementType::kBF16:
+      return absl::bit_cast<bfloat16>(static_cast<uint16_t>(bits));
+    case ElementType::kF16:
+      return absl::bit_cast<half>(static_cast<uint16_t>(bits));
+    case ElementType::kF8E4M3FN:
+      return static_cast<float>(
+          absl::bit_cast<float8_e4m3fn>(static_cast<uint8_t>(bits)));
+    case ElementType::kF8E5M2:
+      return static_cast<float>(
+          absl::bit_cast<float8_e5m2>(static_cast<uint8_t>(bits)));
+    default:
+      return RoundToType(bits, type);
+  }
+}
+
+}  // namespace
+
 double ApplyKernelOp(absl::string_view op, absl::Span<const double> x,
                      ElementType type) {
   const double a = x.empty() ? 0 : x[0];
@@ -231,19 +273,7 @@ double ApplyKernelOp(absl::string_view op, absl::Span<const double> x,
 }
 
 double ReinterpretBits(double value, ElementType from, ElementType to) {
-  if (from == ElementType::kF32 && IntegerBits(to) == 32) {
-    const float number = static_cast<float>(value);
-    uint32_t bits = 0;
-    std::memcpy(&bits, &number, sizeof(bits));
-    return RoundToType(bits, to);
-  }
-  if (to == ElementType::kF32 && IntegerBits(from) == 32) {
-    const auto bits = static_cast<uint32_t>(Integer(value));
-    float number = 0;
-    std::memcpy(&number, &bits, sizeof(number));
-    return number;
-  }
-  return RoundToType(value, to);
+  return OfBits(BitsOf(value, from), to);
 }
 
 double ApplyCombiner(kir::Combiner combiner, double a, double b) {

@@ -15,6 +15,7 @@
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 #include "xla/backends/gpu/lowering/index_maps.h"
 #include "xla/backends/gpu/lowering/kernel_builder.h"
+#include "xla/comparison_util.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
@@ -119,6 +120,10 @@ class ElementEmitter {
   absl::StatusOr<kir::Operand> Compare(const HloInstruction& hlo,
                                        const kir::Operand& a,
                                        const kir::Operand& b);
+  kir::Operand Compare(ComparisonDirection direction, const kir::Operand& a,
+                       const kir::Operand& b);
+  absl::StatusOr<kir::Operand> TotalOrder(const HloInstruction& hlo,
+                                          const kir::Operand& a);
   absl::StatusOr<kir::Operand> Convert(const HloInstruction& hlo,
                                        const kir::Operand& a,
                                        kir::ElementType type);

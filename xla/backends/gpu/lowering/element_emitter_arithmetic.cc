@@ -206,10 +206,14 @@ absl::StatusOr<Operand> ElementEmitter::Unary(const HloInstruction& hlo,
       return ReducePrecision(hlo, a, type);
     case HloOpcode::kBitcastConvert: {
       const PrimitiveType from = TypeOf(*hlo.operand(0));
+      // Of 64 bits, machines that compute in doubles would lose some.
       const auto has_bits = [](PrimitiveType t) {
-        return t == F32 || t == S32 || t == U32;
+        return t != PRED && primitive_util::BitWidth(t) <= 32 &&
+               KernelType(t).ok();
       };
-      if (!has_bits(from) || !has_bits(TypeOf(hlo))) {
+      if (!has_bits(from) || !has_bits(TypeOf(hlo)) ||
+          primitive_util::BitWidth(from) !=
+              primitive_util::BitWidth(TypeOf(hlo))) {
         return NotLowered(
             hlo, absl::StrCat(
                      "from ", primitive_util::LowercasePrimitiveTypeName(from),
@@ -335,10 +339,33 @@ absl::StatusOr<Operand> ElementEmitter::Compare(const HloInstruction& hlo,
                                                 const Operand& b) {
   if (hlo.comparison_order() == Comparison::Order::kTotal &&
       primitive_util::IsFloatingPointType(TypeOf(*hlo.operand(0)))) {
-    return NotLowered(hlo, "in total order");
+    ASSIGN_OR_RETURN(const Operand x, TotalOrder(hlo, a));
+    ASSIGN_OR_RETURN(const Operand y, TotalOrder(hlo, b));
+    return Compare(hlo.comparison_direction(), x, y);
   }
+  return Compare(hlo.comparison_direction(), a, b);
+}
+
+// The bits as a signed number, those of negative floats turned around.
+absl::StatusOr<Operand> ElementEmitter::TotalOrder(const HloInstruction& hlo,
+                                                   const Operand& a) {
+  const int64_t width = primitive_util::BitWidth(TypeOf(*hlo.operand(0)));
+  if (width > 32) return NotLowered(hlo, "in total order, of 64 bits");
+  ASSIGN_OR_RETURN(
+      const ElementType type,
+      KernelType(primitive_util::SignedIntegralTypeForBitWidth(width)));
+  const Operand bits = builder_.Emit("bits", type, {a});
+  const Operand sign =
+      builder_.Emit("shr", type, {bits, AffineExpr(width - 1)});
+  const AffineExpr most((int64_t{1} << (width - 1)) - 1);
+  const Operand flips = builder_.Emit("and", type, {sign, most});
+  return builder_.Emit("xor", type, {bits, flips});
+}
+
+Operand ElementEmitter::Compare(ComparisonDirection direction, const Operand& a,
+                                const Operand& b) {
   absl::string_view op;
-  switch (hlo.comparison_direction()) {
+  switch (direction) {
     case ComparisonDirection::kEq:
     case ComparisonDirection::kNe:
       op = "eq";
@@ -357,7 +384,7 @@ absl::StatusOr<Operand> ElementEmitter::Compare(const HloInstruction& hlo,
       break;
   }
   const Operand result = builder_.Emit(op, ElementType::kPred, {a, b});
-  if (hlo.comparison_direction() != ComparisonDirection::kNe) return result;
+  if (direction != ComparisonDirection::kNe) return result;
   return builder_.Emit("not", ElementType::kPred, {result});
 }
 

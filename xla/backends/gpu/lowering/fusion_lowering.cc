@@ -146,8 +146,8 @@ absl::StatusOr<LoweredKernel> LowerFusion(
   loop.threads_per_block = options.threads_per_block;
   ASSIGN_OR_RETURN(LoweredKernel lowered, LowerLoop(hlo, loop));
   lowered.parts = {MakePart(kLoop, "")};
-  for (int64_t k = 0; k < lowered.num_results; ++k) {
-    lowered.parts[0].results.push_back(k);
+  for (size_t k = 0; k < lowered.results.size(); ++k) {
+    lowered.parts[0].results.push_back(static_cast<int64_t>(k));
   }
   if (!refused.ok()) {
     absl::StrAppend(&lowered.parts[0].why, "; ",

@@ -1,6 +1,7 @@
 #include "xla/backends/gpu/lowering/kernel_frame.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -23,12 +24,20 @@ absl::StatusOr<kir::BufferId> AddArray(const HloInstruction& hlo,
                                        const Shape& shape,
                                        absl::string_view name,
                                        KernelBuilder* builder) {
-  if (!shape.IsArray()) return NotLowered(hlo, "a tuple in memory");
+  if (!shape.IsArray()) return NotLowered(hlo, "a token in memory");
   if (shape.is_dynamic()) return NotLowered(hlo, "a dynamic shape");
   const absl::StatusOr<kir::ElementType> type =
       KernelType(shape.element_type());
   RETURN_IF_ERROR(NotLowered(hlo, type.status()));
   return builder->AddParam(name, *type, MemoryExtents(shape));
+}
+
+// "p1" for an array, "p1_0" for the first element of a tuple.
+std::string ArrayName(absl::string_view prefix, int64_t number,
+                      const ShapeIndex& index) {
+  std::string name = absl::StrCat(prefix, number);
+  for (int64_t i : index) absl::StrAppend(&name, "_", i);
+  return name;
 }
 
 // Names of kernels are those of instructions, in what .kir texts know.
@@ -61,12 +70,30 @@ absl::Status KernelFrame::AddArrays(const HloInstruction& hlo) {
     const auto order = fused.MakeInstructionPostOrder();
     body_.assign(order.begin(), order.end());
   }
-  lowered_.num_operands = inputs.size();
-  for (int64_t i = 0; i < inputs.size(); ++i) {
-    ASSIGN_OR_RETURN(const kir::BufferId buffer,
-                     AddArray(*inputs[i], inputs[i]->shape(),
-                              absl::StrCat("p", i), &builder_));
-    emitter_.AddInput(inputs[i], buffer);
+  // Looked up only.
+  std::map<std::pair<const HloInstruction*, ShapeIndex>, kir::BufferId> arrays;
+  for (int64_t i = 0; i < static_cast<int64_t>(inputs.size()); ++i) {
+    for (const auto& leaf : ShapeUtil::GetLeafShapes(inputs[i]->shape())) {
+      ASSIGN_OR_RETURN(const kir::BufferId buffer,
+                       AddArray(*inputs[i], leaf.shape,
+                                ArrayName("p", i, leaf.index), &builder_));
+      arrays[{inputs[i], leaf.index}] = buffer;
+      if (leaf.index.empty()) emitter_.AddInput(inputs[i], buffer);
+      lowered_.operands.push_back({i, leaf.index});
+    }
+  }
+  // Elements of operands that are tuples.
+  for (const HloInstruction* element : body_) {
+    ShapeIndex index;
+    const HloInstruction* tuple = element;
+    for (; tuple->opcode() == HloOpcode::kGetTupleElement;
+         tuple = tuple->operand(0)) {
+      index.push_front(tuple->tuple_index());
+    }
+    const auto array = arrays.find({tuple, index});
+    if (tuple != element && array != arrays.end()) {
+      emitter_.AddInput(element, array->second);
+    }
   }
   for (const HloInstruction* constant : body_) {
     if (constant->opcode() != HloOpcode::kConstant ||
@@ -80,16 +107,20 @@ absl::Status KernelFrame::AddArrays(const HloInstruction& hlo) {
     emitter_.AddInput(constant, buffer);
     lowered_.constants.push_back(constant);
   }
-  std::vector<Shape> shapes = {hlo.shape()};
-  if (hlo.shape().IsTuple()) shapes = hlo.shape().tuple_shapes();
-  lowered_.num_results = shapes.size();
-  for (int64_t k = 0; k < static_cast<int64_t>(shapes.size()); ++k) {
-    ASSIGN_OR_RETURN(
-        const kir::BufferId buffer,
-        AddArray(hlo, shapes[k], absl::StrCat("out", k), &builder_));
-    const bool tuple = root->opcode() == HloOpcode::kTuple;
+  for (const auto& leaf : ShapeUtil::GetLeafShapes(hlo.shape())) {
+    ASSIGN_OR_RETURN(const kir::BufferId buffer,
+                     AddArray(hlo, leaf.shape,
+                              absl::StrCat("out", results_.size()), &builder_));
+    const HloInstruction* computes = root;
+    ShapeIndex index = leaf.index;
+    while (!index.empty() && computes->opcode() == HloOpcode::kTuple) {
+      computes = computes->operand(index.front());
+      index.pop_front();
+    }
+    if (index.size() > 1) return NotLowered(*computes, "a tuple of tuples");
     results_.push_back(
-        {tuple ? root->operand(k) : root, tuple ? 0 : k, shapes[k], buffer});
+        {computes, index.empty() ? 0 : index[0], leaf.shape, buffer});
+    lowered_.results.push_back(leaf.index);
   }
   return absl::OkStatus();
 }

@@ -9,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/shape_util.h"
 
 // A fusion, or an instruction that becomes a kernel, as kernel IR: one thread
 // for each element of each result, next to each other in memory.
@@ -40,11 +41,15 @@ struct KernelPart {
 struct LoweredKernel {
   kir::Kernel kernel;
   std::vector<KernelPart> parts;
-  // The contents of the kernel's parameters, in their order: operands by
-  // number, constants of several elements, then the results.
+  // The contents of the kernel's parameters, in their order: the arrays of the
+  // operands, constants of several elements, then the arrays of the result.
+  struct OperandArray {
+    int64_t operand;
+    ShapeIndex index;
+  };
+  std::vector<OperandArray> operands;
   std::vector<const HloInstruction*> constants;
-  int64_t num_operands = 0;
-  int64_t num_results = 0;
+  std::vector<ShapeIndex> results;
 };
 
 // Unimplemented names opcode, reason and instruction for what one thread cannot

@@ -27,7 +27,7 @@ namespace xla::gpu {
 namespace {
 
 // Elements in the order of memory.
-std::vector<double> InMemory(const Literal& literal) {
+std::vector<double> InMemory(const LiteralBase& literal) {
   const absl::StatusOr<Literal> numbers = literal.Convert(F64);
   const absl::Span<const double> data = numbers->data<double>();
   return {data.begin(), data.end()};
@@ -88,8 +88,10 @@ absl::Status CompareWithEvaluator(HloModule* module, uint64_t seed,
         plan.ok() ? valid.message() : plan.status().message(), "\n", text));
   }
   std::vector<std::vector<double>> params;
-  for (const HloInstruction* operand : (*fusion)->operands()) {
-    params.push_back(InMemory((*inputs)[operand->parameter_number()]));
+  for (const LoweredKernel::OperandArray& array : lowered->operands) {
+    const int64_t number =
+        (*fusion)->operand(array.operand)->parameter_number();
+    params.push_back(InMemory(LiteralSlice((*inputs)[number], array.index)));
   }
   for (const HloInstruction* constant : lowered->constants) {
     params.push_back(InMemory(constant->literal()));
@@ -104,15 +106,10 @@ absl::Status CompareWithEvaluator(HloModule* module, uint64_t seed,
   if (!run->races.empty()) {
     return absl::InternalError(absl::StrCat(run->races[0], "\n", text));
   }
-  const int64_t first = lowered->num_operands + lowered->constants.size();
-  std::vector<Literal> results;
-  if (expected->shape().IsTuple()) {
-    results = expected->DecomposeTuple();
-  } else {
-    results.push_back(std::move(*expected));
-  }
-  for (size_t k = 0; k < results.size(); ++k) {
-    const std::vector<double> want = InMemory(results[k]);
+  const size_t first = lowered->operands.size() + lowered->constants.size();
+  for (size_t k = 0; k < lowered->results.size(); ++k) {
+    const std::vector<double> want =
+        InMemory(LiteralSlice(*expected, lowered->results[k]));
     const std::vector<double>& got = run->params[first + k];
     for (size_t i = 0; i < want.size(); ++i) {
       if (IsClose(got[i], want[i])) continue;

@@ -28,6 +28,8 @@ bool IsKernel(const HloInstruction& hlo) {
     case HloOpcode::kGetTupleElement:
     case HloOpcode::kOptimizationBarrier:
     case HloOpcode::kParameter:
+    case HloOpcode::kPartitionId:
+    case HloOpcode::kReplicaId:
     case HloOpcode::kTuple:
     case HloOpcode::kWhile:
       return false;

@@ -260,6 +260,14 @@ class ProgramWriter {
         return While(hlo);
       case HloOpcode::kConditional:
         return Conditional(hlo);
+      case HloOpcode::kPartitionId:
+      case HloOpcode::kReplicaId: {
+        // Of the only device.
+        ASSIGN_OR_RETURN(const int64_t offset, memory_.OffsetOf(&hlo));
+        return absl::StrCat("  Write(", offset, ", kZero, ",
+                            ShapeUtil::ByteSizeOf(hlo.shape()), ");  // ",
+                            hlo.name(), "\n");
+      }
       default:
         break;
     }
@@ -282,17 +290,17 @@ class ProgramWriter {
     }
     const LoweredKernel& kernel = *found->second;
     std::vector<std::string> arguments;
-    for (const HloInstruction* operand : hlo.operands()) {
-      ASSIGN_OR_RETURN(const int64_t offset, memory_.OffsetOf(operand));
+    for (const LoweredKernel::OperandArray& array : kernel.operands) {
+      ASSIGN_OR_RETURN(
+          const int64_t offset,
+          memory_.OffsetOf(hlo.operand(array.operand), array.index));
       arguments.push_back(absl::StrCat("At(", offset, ")"));
     }
     for (const HloInstruction* constant : kernel.constants) {
       ASSIGN_OR_RETURN(const int64_t offset, AddConstant(*constant));
       arguments.push_back(absl::StrCat("At(", offset, ")"));
     }
-    for (int64_t r = 0; r < kernel.num_results; ++r) {
-      const ShapeIndex index =
-          hlo.shape().IsTuple() ? ShapeIndex({r}) : ShapeIndex();
+    for (const ShapeIndex& index : kernel.results) {
       ASSIGN_OR_RETURN(const int64_t offset, memory_.OffsetOf(&hlo, index));
       arguments.push_back(absl::StrCat("At(", offset, ")"));
     }

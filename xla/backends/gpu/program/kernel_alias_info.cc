@@ -72,11 +72,22 @@ class Accesses {
 }  // namespace
 
 bool MayOverwrite(const LoweredKernel& kernel, int64_t operand,
-                  int64_t result) {
+                  const ShapeIndex& index, const ShapeIndex& result_index) {
+  const auto array = std::find_if(
+      kernel.operands.begin(), kernel.operands.end(), [&](const auto& array) {
+        return array.operand == operand && array.index == index;
+      });
+  const auto result =
+      std::find(kernel.results.begin(), kernel.results.end(), result_index);
+  // Pointers to arrays, which no kernel reads.
+  if (array == kernel.operands.end() || result == kernel.results.end()) {
+    return true;
+  }
+  const auto read = static_cast<kir::BufferId>(array - kernel.operands.begin());
   const auto written = static_cast<kir::BufferId>(
-      kernel.num_operands + kernel.constants.size() + result);
-  const Accesses accesses(kernel.kernel, static_cast<kir::BufferId>(operand),
-                          written);
+      kernel.operands.size() + kernel.constants.size() +
+      (result - kernel.results.begin()));
+  const Accesses accesses(kernel.kernel, read, written);
   if (accesses.reads().empty()) return true;
   if (accesses.writes().size() != 1 || accesses.is_read_after_write()) {
     return false;
@@ -109,9 +120,9 @@ std::optional<bool> KernelAliasInfo::MayAlias(
     const HloInstruction* user, const ShapeIndex& user_index) const {
   const LoweredKernel* kernel = Find(user);
   if (kernel == nullptr) return std::nullopt;
-  const int64_t result = user_index.empty() ? 0 : user_index[0];
   for (int64_t i = 0; i < user->operand_count(); ++i) {
-    if (user->operand(i) == operand && !MayOverwrite(*kernel, i, result)) {
+    if (user->operand(i) == operand &&
+        !MayOverwrite(*kernel, i, operand_index, user_index)) {
       return false;
     }
   }
@@ -128,7 +139,7 @@ KernelAliasInfo::GetNonDefaultInPlaceInputOutputPairs(
                              [&](const InPlacePair& pair) {
                                return !MayOverwrite(
                                    *kernel, pair.first.operand_number,
-                                   pair.second.empty() ? 0 : pair.second[0]);
+                                   pair.first.operand_index, pair.second);
                              }),
               pairs.end());
   return pairs;

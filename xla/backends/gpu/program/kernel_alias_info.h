@@ -20,7 +20,10 @@ namespace xla::gpu {
 //
 //   %v[0] = copy(%p0[b, t]); %out0[b, t] = copy(%v[0])       yes
 //   %v[0] = copy(%p0[t, b]); %out0[b, t] = copy(%v[0])       no
-bool MayOverwrite(const LoweredKernel& kernel, int64_t operand, int64_t result);
+//
+// `index` and `result_index`: of the array in the operand, and in the result.
+bool MayOverwrite(const LoweredKernel& kernel, int64_t operand,
+                  const ShapeIndex& index, const ShapeIndex& result_index);
 
 // What results of a module's kernels may be written over: what the default
 // rules say, where the kernels that are there can do it. A rule of thumb about

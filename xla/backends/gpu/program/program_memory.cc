@@ -303,9 +303,9 @@ class Planner {
       for (HloInstruction* hlo : computation->MakeInstructionPostOrder()) {
         const LoweredKernel* kernel = aliases_.Find(hlo);
         if (kernel == nullptr) continue;
-        for (int64_t i = 0; i < kernel->num_operands; ++i) {
-          if (Collides(*kernel, hlo, i)) {
-            RETURN_IF_ERROR(adder_.CopyLate(hlo, i));
+        for (const LoweredKernel::OperandArray& array : kernel->operands) {
+          if (Collides(*kernel, hlo, array)) {
+            RETURN_IF_ERROR(adder_.CopyLate(hlo, array.operand));
           }
         }
       }
@@ -314,14 +314,12 @@ class Planner {
   }
 
   bool Collides(const LoweredKernel& kernel, const HloInstruction* hlo,
-                int64_t operand) const {
-    const HloInstruction* read = hlo->operand(operand);
+                const LoweredKernel::OperandArray& array) const {
+    const HloInstruction* read = hlo->operand(array.operand);
     if (adder_.IsNew(read)) return false;
-    for (int64_t r = 0; r < kernel.num_results; ++r) {
-      const ShapeIndex index =
-          hlo->shape().IsTuple() ? ShapeIndex({r}) : ShapeIndex();
-      if (assignment_->SharesSliceAtIndex(hlo, index, read, {}) &&
-          !MayOverwrite(kernel, operand, r)) {
+    for (const ShapeIndex& index : kernel.results) {
+      if (assignment_->SharesSliceAtIndex(hlo, index, read, array.index) &&
+          !MayOverwrite(kernel, array.operand, array.index, index)) {
         return true;
       }
     }

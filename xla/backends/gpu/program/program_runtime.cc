@@ -39,6 +39,7 @@ static void Copy(Index to, Index from, Index bytes) {
   Check(cudaMemcpyAsync(memory + to, memory + from, bytes,
                         cudaMemcpyDeviceToDevice, stream), "copy");
 }
+static const unsigned char kZero[8] = {};
 static void Write(Index to, const void* from, Index bytes) {
   Check(cudaMemcpyAsync(memory + to, from, bytes, cudaMemcpyHostToDevice,
                         stream), "write");
