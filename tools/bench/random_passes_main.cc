@@ -30,6 +30,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "re2/re2.h"
 #include "tools/tool_main.h"
@@ -43,6 +44,7 @@
 #include "xla/hlo/pass/instrumentation/verify_each.h"
 #include "xla/hlo/pass/pass_registry.h"
 #include "xla/hlo/pipeline/all_passes.h"
+#include "xla/hlo/pipeline/pipelines.h"
 #include "xla/hlo/testlib/random_module.h"
 #include "xla/hlo/verifier/hlo_verifier.h"
 #include "xla/xla_data.pb.h"
@@ -50,6 +52,9 @@
 ABSL_FLAG(int64_t, seeds, 200, "How many modules.");
 ABSL_FLAG(int64_t, first, 0, "The seed of the first one.");
 ABSL_FLAG(std::string, passes, "", "Passes whose names this matches; all.");
+ABSL_FLAG(std::string, runs, "",
+          "Besides: passes with options, 'hlo-cse{layout-sensitive};…', and "
+          "names of pipelines.");
 ABSL_FLAG(std::string, before, "", "Passes that run first on each module.");
 ABSL_FLAG(bool, print, false, "Print the modules.");
 
@@ -149,8 +154,13 @@ class Run {
 
 absl::StatusOr<bool> Run::RunChecked(absl::string_view passes,
                                      HloModule* module) {
+  bool is_pipeline = false;
+  for (const NamedPipeline& named : NamedPipelines()) {
+    is_pipeline |= named.name == passes;
+  }
   absl::StatusOr<std::unique_ptr<HloPassPipeline>> pipeline =
-      registry_.ParsePipeline("random", passes);
+      is_pipeline ? MakeNamedPipeline(registry_, passes)
+                  : registry_.ParsePipeline("random", passes);
   if (!pipeline.ok()) return pipeline.status();
   HloVerifierOpts verify;
   verify.allow_mixed_precision = true;
@@ -225,6 +235,11 @@ void Run::OnModule(uint64_t seed) {
   options.max_work = 300'000;
   const absl::StatusOr<std::unique_ptr<ModuleMeaning>> meaning =
       ModuleMeaning::Make(*module, options);
+  const std::vector<std::string> runs =
+      absl::StrSplit(absl::GetFlag(FLAGS_runs), ';', absl::SkipEmpty());
+  for (const std::string& text : runs) {
+    RunPass(text, seed, *module, meaning.ok() ? meaning->get() : nullptr);
+  }
   const RE2 wanted(absl::GetFlag(FLAGS_passes));
   for (const auto& [name, entry] : registry_.entries()) {
     if (!wanted.pattern().empty() && !RE2::FullMatch(name, wanted)) continue;

@@ -214,6 +214,10 @@ void HloFusionInstruction::MergeFusionInstructionIntoMultiOutput(
     CHECK_OK(producer->ReplaceAllUsesWithDifferentShape(value));
   }
 
+  // An edge between the two is an edge inside.
+  if (absl::c_linear_search(producer->control_successors(), this)) {
+    CHECK_OK(producer->RemoveControlDependencyTo(this));
+  }
   CHECK_OK(producer->CopyAllControlDepsTo(this, this));
   CHECK_OK(producer->DropAllControlDeps());
   HloComputation* body = producer->fused_instructions_computation();

@@ -11,13 +11,24 @@
 namespace xla {
 namespace {
 
+// Whether integers of type `from` that became floats are cut off at the bounds
+// of the integers of type `to`, where those that did not wrap around.
+bool IsCutOff(PrimitiveType from, PrimitiveType between, PrimitiveType to) {
+  return primitive_util::IsIntegralType(from) &&
+         primitive_util::IsIntegralType(to) &&
+         !primitive_util::IsIntegralType(between) &&
+         !primitive_util::CastPreservesValues(from, to);
+}
+
 HloInstruction* ConvertOfConvert(HloInstruction* inst) {
   HloInstruction* inner = inst->mutable_operand(0);
   if (inner->opcode() != HloOpcode::kConvert) return nullptr;
   HloInstruction* x = inner->mutable_operand(0);
   // The first conversion must not round or wrap.
-  if (!primitive_util::CastPreservesValues(x->shape().element_type(),
-                                           inner->shape().element_type())) {
+  const PrimitiveType from = x->shape().element_type();
+  const PrimitiveType between = inner->shape().element_type();
+  if (!primitive_util::CastPreservesValues(from, between) ||
+      IsCutOff(from, between, inst->shape().element_type())) {
     return nullptr;
   }
   if (HasShapeOf(inst, x)) return x;
