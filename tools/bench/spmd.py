@@ -10,15 +10,18 @@ modules in it that count several partitions and that no partitioner made.
   --partitions=N     instead of what the headers say
   --mesh=2x4         the grid of devices, for seconds (hlo-opt --mesh)
   --against=FILE.csv lines `module,partitions,kind,count_with_trips,
-                     bytes_per_device,...` of another partitioner, to stand
-                     beside; names of modules are those of the files
+                     bytes_per_device,...` of another partitioner, or
+                     `model,partitions,..,all_reduce,all_gather,..` with counts
+                     alone, to stand beside; names of modules are those of the
+                     files
   --scaling=N,...    instead of modules: one training step of two layers, cut
                      over so many devices
 
-Per module: bytes per device by kind (collectives in loops counted as often as
-they run), of the other partitioner, the ratio, the lower bound, values that are
-gathered whole, the peak per device, and milliseconds of propagation and
-partitioning. Last the geometric mean of the ratios.
+Per module: bytes per device, of the other partitioner, the ratio, the lower
+bound, values that are gathered whole, the peak per device, and milliseconds of
+propagation and partitioning. By kind: collectives, how often they run (in loops
+once per trip), bytes per device, and what the other has. Last the geometric
+mean of the ratios.
 """
 
 import csv
@@ -79,15 +82,20 @@ def modules_of(paths):
 
 
 def theirs_of(path):
-  """{module: {kind: bytes}} of another partitioner."""
-  theirs = {}
+  """{module: {kind: bytes}} and {module: {kind: count}} of another one."""
+  theirs, counts = {}, {}
   if path:
     with open(path) as file:
       for row in csv.DictReader(file):
+        if "model" in row:
+          counts[row["model"]] = {
+              kind: int(row[kind.replace("-", "_")]) for kind in KINDS
+              if kind.replace("-", "_") in row}
+          continue
         kinds = theirs.setdefault(row["module"], {})
         kinds[row["kind"]] = kinds.get(row["kind"], 0) + float(
             row["bytes_per_device"])
-  return theirs
+  return theirs, counts
 
 
 def two_layers(devices):
@@ -140,7 +148,7 @@ def main():
     flags.append(f"--num-partitions={options['partitions']}")
   if "mesh" in options:
     flags.append(f"--mesh={options['mesh']}")
-  theirs = theirs_of(options.get("against"))
+  theirs, counts = theirs_of(options.get("against"))
   ratios = []
   for path in modules_of(paths):
     name = os.path.splitext(os.path.basename(path))[0]
@@ -164,14 +172,18 @@ def main():
           f"{human(report['peak_bytes_per_device'])}, "
           f"{1000 * report['seconds']:.3g} ms on {report['mesh']}, "
           f"{ms:.0f} ms to make")
+    their_counts = counts.get(name)
     for kind in KINDS:
       entry = report["collectives"].get(kind, {})
       beside = (other or {}).get(kind, 0)
-      if not entry.get("count") and not beside:
+      count = (their_counts or {}).get(kind, 0)
+      if not entry.get("count") and not beside and not count:
         continue
-      print(f"  {kind:22}{entry.get('runs', 0):10.0f}"
+      print(f"  {kind:22}{entry.get('count', 0):6.0f}"
+            f"{entry.get('runs', 0):10.0f}"
             f"{human(entry.get('bytes_per_device', 0)):>14}"
-            + (f"{human(beside):>14}" if other else ""))
+            + (f"{human(beside):>14}" if other else "")
+            + (f"   other {count}" if their_counts else ""))
   if ratios:
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
     print(f"geometric mean of {len(ratios)} ratios: {mean:.3f}")
