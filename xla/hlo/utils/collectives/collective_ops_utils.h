@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "xla/hlo/ir/replica_group.h"
 #include "xla/hlo/utils/collectives/device_id.h"
 #include "xla/hlo/utils/collectives/reduction_kind.h"  // IWYU pragma: export
+#include "xla/hlo/utils/collectives/run_id.h"
 #include "xla/xla_data.pb.h"
 
 // Who takes part in a collective. Ids mean replicas, partitions or flattened
@@ -134,6 +136,88 @@ absl::StatusOr<std::vector<GlobalDeviceId>> GetParticipatingDevices(
     absl::Span<const ReplicaGroup> replica_groups,
     CollectiveOpGroupMode group_mode);
 
+// --- Keys.
+
+// A name by which collectives are to be one group; nullopt without one. It is
+// the frontend attribute kCollectiveGroupKeyAttr.
+std::optional<absl::string_view> GetCollectiveGroupKey(
+    const HloInstruction& instruction);
+bool HasCollectiveGroupKey(const HloInstruction& instruction);
+// Both have the same, or neither has one.
+bool HaveCompatibleCollectiveGroupKeys(const HloInstruction& lhs,
+                                       const HloInstruction& rhs);
+// Afterwards both have the key of `source`, or neither has one.
+void CopyCollectiveGroupKey(const HloInstruction& source,
+                            HloInstruction& destination);
+void ClearCollectiveGroupKey(HloInstruction& instruction);
+
+// By what the participants of a collective find each other.
+struct RendezvousKey {
+  enum CollectiveOpKind {
+    kCrossModule,
+    kCrossReplica,
+  };
+
+  explicit RendezvousKey(const RunId& run_id,
+                         std::vector<GlobalDeviceId> global_devices,
+                         int num_local_participants,
+                         CollectiveOpKind collective_op_kind, int64_t op_id)
+      : run_id(run_id),
+        global_devices(std::move(global_devices)),
+        num_local_participants(num_local_participants),
+        collective_op_kind(collective_op_kind),
+        op_id(op_id) {}
+
+  template <typename H>
+  friend H AbslHashValue(H h, const RendezvousKey& k) {
+    return H::combine(std::move(h), k.run_id, k.global_devices,
+                      k.num_local_participants,
+                      static_cast<int>(k.collective_op_kind), k.op_id);
+  }
+  friend bool operator==(const RendezvousKey& a, const RendezvousKey& b) {
+    return a.run_id == b.run_id && a.global_devices == b.global_devices &&
+           a.num_local_participants == b.num_local_participants &&
+           a.collective_op_kind == b.collective_op_kind && a.op_id == b.op_id;
+  }
+  friend bool operator!=(const RendezvousKey& a, const RendezvousKey& b) {
+    return !(a == b);
+  }
+
+  // "cross_module", "cross_replica".
+  absl::string_view CollectiveOpKindString() const;
+  std::string ToString() const;
+
+  RunId run_id;
+  std::vector<GlobalDeviceId> global_devices;
+  int num_local_participants;
+  CollectiveOpKind collective_op_kind;
+  int64_t op_id;
+};
+
+// What a collective is, of an asynchronous call that does not say it by an
+// instruction.
+struct AsyncCollectiveConfig {
+  std::vector<ReplicaGroup> replica_groups;
+  std::optional<int64_t> channel_id;
+  bool use_global_device_ids = false;
+  // (source, target)
+  std::vector<std::pair<int64_t, int64_t>> permutation;
+  std::optional<int64_t> all_gather_dimension;
+  std::optional<int64_t> scatter_dimension;
+  std::optional<bool> tiled;
+  std::optional<int64_t> split_dimension;
+  std::optional<int64_t> concat_dimension;
+  std::optional<int64_t> split_count;
+};
+// A JSON object with the names above; what is absent is left out:
+//
+//   {"replica_groups":[[0,1],[2,3]],"channel_id":7,"tiled":true}
+//
+// InvalidArgument for what is no such object; other names are skipped.
+absl::StatusOr<AsyncCollectiveConfig> ParseAsyncCollectiveConfig(
+    absl::string_view config_json_str);
+std::string SerializeAsyncCollectiveConfig(const AsyncCollectiveConfig& config);
+
 // --- Pairs and names.
 
 // A device sends, or receives, twice.
@@ -148,6 +232,8 @@ inline constexpr char kSendRecvPipelineAttr[] = "_xla_send_recv_pipeline";
 inline constexpr absl::string_view kCollectiveStreamAttrName =
     "_xla_gpu_collective_stream";
 inline constexpr absl::string_view kCollectiveStreamP2P = "p2p";
+inline constexpr absl::string_view kCollectiveGroupKeyAttr =
+    "_xla_collective_group_key";
 inline constexpr absl::string_view kNopCustomCallTarget = "AllocateBuffer";
 inline constexpr absl::string_view kNopReturnTokenCustomCallTarget =
     "NopReturnToken";

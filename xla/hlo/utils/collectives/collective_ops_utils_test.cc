@@ -254,5 +254,65 @@ TEST(CollectiveOpsUtilsTest, CollectivesOfAModule) {
   EXPECT_FALSE(GetParticipatingDevicesGroups(at("gather")).ok());
 }
 
+TEST(CollectiveKeysTest, GroupKeysOfInstructions) {
+  auto parsed = ParseAndReturnUnverifiedModule(R"(HloModule m
+ENTRY e {
+  p = f32[4] parameter(0)
+  a = f32[4] collective-permute(p), source_target_pairs={{0,1}},
+    frontend_attributes={_xla_collective_group_key="k",other="o"}
+  ROOT b = f32[4] collective-permute(a), source_target_pairs={{0,1}},
+    frontend_attributes={other="o"}
+})");
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  HloInstruction* b = (*parsed)->entry_computation()->root_instruction();
+  HloInstruction* a = b->mutable_operand(0);
+  EXPECT_EQ(GetCollectiveGroupKey(*a), "k");
+  EXPECT_FALSE(HasCollectiveGroupKey(*b));
+  EXPECT_FALSE(HaveCompatibleCollectiveGroupKeys(*a, *b));
+  CopyCollectiveGroupKey(*a, *b);
+  EXPECT_TRUE(HaveCompatibleCollectiveGroupKeys(*a, *b));
+  EXPECT_EQ(b->frontend_attributes().map_size(), 2);
+  ClearCollectiveGroupKey(*a);
+  EXPECT_EQ(a->frontend_attributes().map_size(), 1);
+  CopyCollectiveGroupKey(*a, *b);
+  EXPECT_FALSE(HasCollectiveGroupKey(*b));
+}
+
+TEST(CollectiveKeysTest, Rendezvous) {
+  const RendezvousKey key(RunId(3), {GlobalDeviceId(1), GlobalDeviceId(5)}, 2,
+                          RendezvousKey::kCrossReplica, 7);
+  EXPECT_EQ(key.CollectiveOpKindString(), "cross_replica");
+  EXPECT_EQ(key.ToString(),
+            "RendezvousKey{run_id=RunId: 3, global_devices=[1, 5], "
+            "num_local_participants=2, collective_op_kind=cross_replica, "
+            "op_id=7}");
+  RendezvousKey other = key;
+  EXPECT_EQ(other, key);
+  EXPECT_EQ(absl::HashOf(other), absl::HashOf(key));
+  other.op_id = 8;
+  EXPECT_NE(other, key);
+  EXPECT_NE(RunId(), RunId());
+}
+
+TEST(CollectiveKeysTest, DescriptionsOfAsyncCollectives) {
+  constexpr absl::string_view kText =
+      R"({"replica_groups":[[0,1],[2,3]],"channel_id":7,)"
+      R"("use_global_device_ids":true,"permutation":[[0,1]],)"
+      R"("all_gather_dimension":1,"tiled":false,"split_count":4})";
+  const auto config = ParseAsyncCollectiveConfig(kText);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->replica_groups[1].replica_ids(0), 2);
+  EXPECT_EQ(config->permutation[0], std::make_pair(0L, 1L));
+  EXPECT_EQ(config->tiled, false);
+  EXPECT_EQ(config->scatter_dimension, std::nullopt);
+  EXPECT_EQ(SerializeAsyncCollectiveConfig(*config), kText);
+  EXPECT_EQ(SerializeAsyncCollectiveConfig({}), "{}");
+  for (absl::string_view bad :
+       {"", "[]", "{\"channel_id\":1.5}", "{\"permutation\":[[1]]}",
+        "{\"replica_groups\":[[\"a\"]]}"}) {
+    EXPECT_FALSE(ParseAsyncCollectiveConfig(bad).ok()) << bad;
+  }
+}
+
 }  // namespace
 }  // namespace xla
