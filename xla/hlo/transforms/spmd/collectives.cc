@@ -1,5 +1,8 @@
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -10,6 +13,8 @@
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/replica_group.h"
 #include "xla/hlo/transforms/spmd/handler_util.h"
+#include "xla/hlo/transforms/spmd/preprocess.h"
+#include "xla/hlo/transforms/spmd/spmd_builder.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/shape_util.h"
@@ -68,6 +73,44 @@ HloInstruction* SpmdPartitioner::AllReduceAlongShardingDims(
   return collectives_creator.create_all_reduce(
       b, operand, reduction, *GetPartitionGroupsForReplication(sharding, dims),
       (*next_channel_id)++);
+}
+
+SPMDCollectiveOpsCreator WithNotedGaps(SPMDCollectiveOpsCreator creator,
+                                       std::string* missing) {
+  if (creator.create_partition_id == nullptr) {
+    creator.create_partition_id = [=](SpmdBuilder* b) {
+      *missing = "partition-id";
+      return CreateR0(0, U32, b);
+    };
+  }
+  if (creator.create_all_reduce == nullptr) {
+    creator.create_all_reduce = [=](SpmdBuilder*, HloInstruction* operand,
+                                    HloComputation*,
+                                    const CollectiveDeviceListBase&, int64_t) {
+      *missing = "all-reduce";
+      return operand;
+    };
+  }
+  if (creator.create_collective_permute == nullptr) {
+    creator.create_collective_permute =
+        [=](SpmdBuilder*, HloInstruction* operand,
+            std::vector<std::pair<int64_t, int64_t>>&, int64_t) {
+          *missing = "collective-permute";
+          return operand;
+        };
+  }
+  if (creator.create_all_to_all == nullptr) {
+    creator.create_all_to_all = [=](SpmdBuilder* b,
+                                    absl::Span<HloInstruction* const> operands,
+                                    const CollectiveDeviceListBase&, int64_t,
+                                    std::optional<int64_t> split_dimension) {
+      *missing = "all-to-all";
+      return split_dimension.has_value()
+                 ? operands[0]
+                 : b->AddInstruction(HloInstruction::CreateTuple(operands));
+    };
+  }
+  return creator;
 }
 
 }  // namespace xla::spmd

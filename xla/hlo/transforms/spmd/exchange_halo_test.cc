@@ -5,16 +5,20 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "xla/hlo/evaluator/devices/lockstep_evaluator.h"
+#include "xla/hlo/evaluator/hlo_evaluator.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/parser/hlo_parser.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
@@ -380,6 +384,162 @@ TEST(DeviceGroupStateTest, PartsOfReplicatedValues) {
       });
   const Values first = {0, 1, 2}, second = {3, 4, 0};
   EXPECT_THAT(parts, ElementsAre(first, second, first, second));
+}
+
+TEST(PartialReplicationTest, ShardsOfTheirParts) {
+  // 5 elements in 2 tiles, which 4 tiles part.
+  const HloSharding halves =
+      Sharding("{devices=[2,2]2,3,0,1 last_tile_dim_replicate}");
+  const HloSharding quarters = Sharding("{devices=[4]2,3,0,1}");
+  const auto longer = RunOnDevices(5, halves, [&](const Device& d) {
+    return *PadFromPartialReplicateShape(
+        d.shard, ShapeUtil::MakeShape(S32, {5}), halves, quarters, {0},
+        d.state.collective_ops_creator, d.state.next_channel_id,
+        d.state.partition_id, d.b);
+  });
+  EXPECT_EQ((Values(longer[0].begin(), longer[0].end())), (Values{0, 1, 2, 3}));
+  ASSERT_EQ(longer[1].size(), 4);
+  EXPECT_EQ(longer[1][0], 4);
+  // Nothing moves where sizes divide.
+  RunOnDevices(8, halves, [&](const Device& d) {
+    EXPECT_EQ(*PadFromPartialReplicateShape(
+                  d.shard, ShapeUtil::MakeShape(S32, {8}), halves, quarters,
+                  {0}, d.state.collective_ops_creator, d.state.next_channel_id,
+                  d.state.partition_id, d.b),
+              d.shard);
+    return d.shard;
+  });
+  const auto aligned = RunOnDevices(5, quarters, [&](const Device& d) {
+    return *TileToPartialReplicateHaloExchange(
+        d.shard, ShapeUtil::MakeShape(S32, {5}), quarters, halves, {0},
+        d.state.collective_ops_creator, d.state.next_channel_id,
+        d.state.partition_id, d.b);
+  });
+  EXPECT_THAT(aligned[0], ElementsAre(0, 1));
+  EXPECT_EQ(aligned[1][0], 2);
+  EXPECT_THAT(aligned[2], ElementsAre(3, 4));
+}
+
+// A product in all its dimensions, and the same in halves.
+struct Halves {
+  const char* product;
+  // In the operands, or -1, and by whether it is contracting, or a batch.
+  int64_t lhs_dim, rhs_dim;
+  bool contracting, batch;
+  std::vector<int64_t> lhs, rhs;
+  // Where dimensions of the operands are in the result.
+  std::vector<int64_t> lhs_to_output, rhs_to_output;
+};
+
+TEST(ConvolutionHalvesTest, ComputeTheWhole) {
+  const Halves cases[] = {
+      {"l = f32[3,6,2] parameter(0)\nr = f32[6,2,4] parameter(1)\n"
+       "ROOT c = f32[3,1,4] convolution(l, r), "
+       "window={size=6}, dim_labels=b0f_0io->b0f",
+       1,
+       0,
+       true,
+       false,
+       {3, 2, 3, 2},
+       {2, 3, 2, 4},
+       {0, -1, -1},
+       {-1, -1, 2}},
+      {"l = f32[4,6,2] parameter(0)\nr = f32[6,2,3] parameter(1)\n"
+       "ROOT c = f32[4,1,3] convolution(l, r), "
+       "window={size=6}, dim_labels=b0f_0io->b0f",
+       0,
+       -1,
+       false,
+       false,
+       {2, 2, 6, 2},
+       {6, 2, 3, 1},
+       {0, -1, -1},
+       {-1, -1, 2}},
+      {"l = f32[3,6,2] parameter(0)\nr = f32[6,2,4] parameter(1)\n"
+       "ROOT c = f32[3,1,4] convolution(l, r), "
+       "window={size=6}, dim_labels=b0f_0io->b0f",
+       -1,
+       2,
+       false,
+       false,
+       {3, 6, 2, 1},
+       {6, 2, 2, 2},
+       {0, -1, -1},
+       {-1, -1, 2}},
+      {"l = f32[3,4,2] parameter(0)\nr = f32[4,2,5] parameter(1)\n"
+       "ROOT c = f32[3,4,5] convolution(l, r), "
+       "window={size=4 stride=3 lhs_dilate=4}, dim_labels=b0f_0io->b0f",
+       1,
+       0,
+       false,
+       true,
+       {3, 2, 2, 2},
+       {2, 2, 2, 5},
+       {0, 1, -1},
+       {1, -1, 2}},
+      {"l = f32[3,1,2] parameter(0)\nr = f32[6,2,4] parameter(1)\n"
+       "ROOT c = f32[3,6,4] convolution(l, r), "
+       "window={size=6 pad=5_5 rhs_reversal=1}, dim_labels=b0f_0io->b0f",
+       -1,
+       0,
+       false,
+       false,
+       {3, 1, 2, 1},
+       {2, 3, 2, 4},
+       {0, -1, -1},
+       {1, -1, 2}},
+  };
+  for (const Halves& c : cases) {
+    auto module = *ParseAndReturnUnverifiedModule(
+        absl::StrCat("HloModule m\nENTRY e {\n", c.product, "\n}"));
+    HloComputation* entry = module->entry_computation();
+    HloInstruction* whole = entry->root_instruction();
+    auto reshape = [&](int64_t i, const std::vector<int64_t>& dims) {
+      return entry->AddInstruction(HloInstruction::CreateReshape(
+          ShapeUtil::MakeShape(F32, dims), whole->mutable_operand(i)));
+    };
+    HloInstruction* lhs = reshape(0, c.lhs);
+    HloInstruction* rhs = reshape(1, c.rhs);
+    const Window window = GenNewWindow(whole, lhs, rhs, c.lhs_dim, c.rhs_dim,
+                                       c.contracting, c.batch);
+    std::vector<int64_t> dims(whole->shape().dimensions().begin(),
+                              whole->shape().dimensions().end());
+    if (c.contracting) {
+      dims.push_back(1);
+    } else {
+      const int64_t at = c.lhs_dim >= 0 ? c.lhs_to_output[c.lhs_dim]
+                                        : c.rhs_to_output[c.rhs_dim];
+      dims[at] /= 2;
+      dims.insert(dims.begin() + at, 2);
+    }
+    const Shape shape = ShapeUtil::MakeShape(F32, dims);
+    HloInstruction* halves =
+        entry->AddInstruction(HloInstruction::CreateConvolve(
+            shape, lhs, rhs, 1, 1, window,
+            GenNewConvDNums(whole, lhs, rhs, c.lhs_dim, c.rhs_dim,
+                            c.contracting, c.batch, c.lhs_to_output,
+                            c.rhs_to_output, shape),
+            whole->precision_config()));
+    HloInstruction* back = entry->AddInstruction(
+        HloInstruction::CreateReshape(whole->shape(), halves));
+    entry->set_root_instruction(
+        entry->AddInstruction(HloInstruction::CreateBinary(
+            whole->shape(), HloOpcode::kSubtract, whole, back)));
+    ASSERT_TRUE(VerifyHloModule(module.get(), HloVerifierOpts()).ok())
+        << module->ToString();
+    HloEvaluator evaluator;
+    std::vector<Literal> arguments;
+    for (const HloInstruction* p : entry->parameter_instructions()) {
+      Literal literal(p->shape());
+      int64_t i = 0;
+      for (float& x : literal.data<float>()) x = ++i * 7 % 11;
+      arguments.push_back(std::move(literal));
+    }
+    const auto results =
+        evaluator.Evaluate(*module, {&arguments[0], &arguments[1]});
+    ASSERT_TRUE(results.ok()) << results.status();
+    EXPECT_TRUE(results->IsAll(0)) << module->ToString();
+  }
 }
 
 }  // namespace

@@ -124,6 +124,10 @@ class PartitionedHlo {
   void set_sharding(const HloSharding& sharding) {
     hlo_->set_sharding(sharding);
   }
+  // Gives a named sharding its tiled form.
+  void set_sharding_may_convert_to_v2() const {
+    hlo_->set_sharding(HloSharding::V3ToV2Sharding(hlo_->sharding()));
+  }
   int64_t num_dimensions() const { return base_shape_.dimensions().size(); }
   int64_t NewChannel() const { return (*state_.next_channel_id)++; }
   const Shape& base_shape() const { return base_shape_; }

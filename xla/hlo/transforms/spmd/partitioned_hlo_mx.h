@@ -56,6 +56,10 @@ class PartitionedHloMX {
   }
   // Of the values; scales follow as ScaleSharding says.
   void set_sharding(const HloSharding& sharding);
+  void set_sharding_may_convert_to_v2() const {
+    operand_.set_sharding_may_convert_to_v2();
+    scale_.set_sharding_may_convert_to_v2();
+  }
   ShapesMX base_shape() const {
     return ShapesMX(operand_.base_shape(), scale_.base_shape());
   }

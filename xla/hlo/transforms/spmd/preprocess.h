@@ -1,6 +1,8 @@
 #ifndef XLA_HLO_TRANSFORMS_SPMD_PREPROCESS_H_
 #define XLA_HLO_TRANSFORMS_SPMD_PREPROCESS_H_
 
+#include <string>
+
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
@@ -10,6 +12,7 @@
 #include "xla/hlo/ir/hlo_input_output_alias_config.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/transforms/spmd/spmd_builder.h"
 
 namespace xla::spmd {
 
@@ -37,6 +40,12 @@ absl::Status ShareShardingsWithCallees(
 absl::Status DefuseAll(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads);
+
+// A creator that has all it needs: what `creator` lacks and nothing stands in
+// for is noted in *missing, "all-to-all" and the like, and gives values of the
+// right shapes.
+SPMDCollectiveOpsCreator WithNotedGaps(SPMDCollectiveOpsCreator creator,
+                                       std::string* missing);
 
 // The aliases that are left where results and parameters became shards: those
 // that may alias and are of different sizes now go; InvalidArgument for those

@@ -7,6 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "xla/comparison_util.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -15,6 +16,7 @@
 #include "xla/hlo/transforms/spmd/custom_call_handler.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
+#include "xla/literal_util.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
@@ -99,6 +101,60 @@ std::unique_ptr<HloInstruction> RotationOf(const HloInstruction* concat) {
                    ",right_amount=", right));
 }
 
+// concatenate(negate(slice(x, [n-1:n])), x, slice(x, [0:2]))
+//   → w = x wrapped by 1 and 2, then select(place < 1, negate(w), w)
+std::unique_ptr<HloInstruction> ModifiedWrapOf(HloInstruction* concat) {
+  const std::optional<PadWithWrapPattern> pattern =
+      FindPadWithWrapPattern(concat);
+  if (!pattern.has_value() ||
+      (pattern->lhs_modifiers.empty() && pattern->rhs_modifiers.empty())) {
+    return nullptr;
+  }
+  const int64_t dim = concat->concatenate_dimension();
+  const int64_t n = concat->operand(1)->shape().dimensions(dim);
+  const int64_t left = concat->operand(0)->shape().dimensions(dim);
+  const int64_t right = concat->operand(2)->shape().dimensions(dim);
+  // Only what is next to x when x goes around.
+  if (pattern->lhs_slice_start + left != n || pattern->rhs_slice_start != 0) {
+    return nullptr;
+  }
+  auto add = [&](std::unique_ptr<HloInstruction> instruction) {
+    instruction->set_sharding(concat->sharding());
+    instruction->set_metadata(concat->metadata());
+    return concat->parent()->AddInstruction(std::move(instruction));
+  };
+  HloInstruction* wrapped = add(HloInstruction::CreateCustomCall(
+      concat->shape(), {concat->mutable_operand(1)}, "_SPMDInternalOp_Wrap",
+      absl::StrCat("dimension=", dim, ",left_amount=", left,
+                   ",right_amount=", right)));
+  auto modified = [&](const std::vector<const HloInstruction*>& modifiers) {
+    HloInstruction* value = wrapped;
+    for (auto it = modifiers.rbegin(); it != modifiers.rend(); ++it) {
+      Shape shape = concat->shape();
+      shape.set_element_type((*it)->shape().element_type());
+      value = add((*it)->CloneWithNewOperands(shape, {value}));
+    }
+    return value;
+  };
+  const Shape index = ShapeUtil::MakeShape(S32, concat->shape().dimensions());
+  HloInstruction* place = add(HloInstruction::CreateIota(index, dim));
+  auto below = [&](int64_t limit) {
+    HloInstruction* scalar = concat->parent()->AddInstruction(
+        HloInstruction::CreateConstant(LiteralUtil::CreateR0<int32_t>(limit)));
+    scalar->set_sharding(HloSharding::Replicate());
+    return add(HloInstruction::CreateCompare(
+        ShapeUtil::ChangeElementType(index, PRED), place,
+        add(HloInstruction::CreateBroadcast(index, scalar, {})),
+        ComparisonDirection::kLt));
+  };
+  HloInstruction* behind = add(HloInstruction::CreateTernary(
+      concat->shape(), HloOpcode::kSelect, below(left + n), wrapped,
+      modified(pattern->rhs_modifiers)));
+  return HloInstruction::CreateTernary(
+      concat->shape(), HloOpcode::kSelect, below(left),
+      modified(pattern->lhs_modifiers), behind);
+}
+
 // slice(pad(x, 2_2), [1:n+1]) → pad(x, 1_-1), where pieces move at all.
 std::unique_ptr<HloInstruction> PadOfSlice(const HloInstruction* slice) {
   const HloInstruction* pad = slice->operand(0);
@@ -138,6 +194,35 @@ std::optional<int64_t> FindRotateRightPattern(const HloInstruction* concat) {
   return turns->left;
 }
 
+std::optional<PadWithWrapPattern> FindPadWithWrapPattern(
+    const HloInstruction* concat) {
+  if (concat->opcode() != HloOpcode::kConcatenate ||
+      concat->operand_count() != 3) {
+    return std::nullopt;
+  }
+  const int64_t dim = concat->concatenate_dimension();
+  const HloInstruction* x = concat->operand(1);
+  if (!IsCutAlong(x, dim) && !IsCutAlong(concat, dim)) return std::nullopt;
+  // Where the part begins; -1: no part of x.
+  auto part = [&](const HloInstruction* side,
+                  std::vector<const HloInstruction*>* modifiers) -> int64_t {
+    while (side->IsElementwise() && side->operand_count() == 1) {
+      if (side->opcode() != HloOpcode::kCopy) modifiers->push_back(side);
+      side = side->operand(0);
+    }
+    if (side->opcode() != HloOpcode::kSlice) return -1;
+    const Span span = SpanOf(side, dim);
+    return span.source == x ? span.start : -1;
+  };
+  PadWithWrapPattern pattern;
+  pattern.lhs_slice_start = part(concat->operand(0), &pattern.lhs_modifiers);
+  pattern.rhs_slice_start = part(concat->operand(2), &pattern.rhs_modifiers);
+  if (pattern.lhs_slice_start < 0 || pattern.rhs_slice_start < 0) {
+    return std::nullopt;
+  }
+  return pattern;
+}
+
 absl::Status SpmdPartitioner::PreprocessHlos(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
@@ -145,7 +230,10 @@ absl::Status SpmdPartitioner::PreprocessHlos(
        module->MakeNonfusionComputations(execution_threads)) {
     for (HloInstruction* hlo : computation->MakeInstructionPostOrder()) {
       std::unique_ptr<HloInstruction> merged;
-      if (hlo->opcode() == HloOpcode::kConcatenate) merged = RotationOf(hlo);
+      if (hlo->opcode() == HloOpcode::kConcatenate) {
+        merged = RotationOf(hlo);
+        if (merged == nullptr) merged = ModifiedWrapOf(hlo);
+      }
       if (hlo->opcode() == HloOpcode::kSlice) merged = PadOfSlice(hlo);
       if (merged == nullptr) continue;
       merged->set_sharding(hlo->sharding());

@@ -1,11 +1,14 @@
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "xla/comparison_util.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
+#include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -14,6 +17,7 @@
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
+#include "xla/hlo/utils/pattern_matcher.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
@@ -69,6 +73,44 @@ std::vector<HloInstruction*> Elements(HloInstruction* result, SpmdBuilder* b) {
 }
 
 }  // namespace
+
+bool IsNanSafeGt(HloComputation* computation) {
+  // A parameter of the compare, maybe widened first.
+  auto parameter = [](int64_t number, PrimitiveType type) {
+    return match::AnyOf<HloInstruction>(
+        match::Parameter(number).WithElementType(type),
+        match::Convert(match::Parameter(number)).WithElementType(type));
+  };
+  HloInstruction* root = computation->root_instruction();
+  for (PrimitiveType type : {F32, BF16, F16, F64}) {
+    if (Match(root, match::Gt(parameter(0, type), parameter(1, type))) &&
+        Cast<HloCompareInstruction>(root)->type() ==
+            Comparison::Type::kFloatTotalOrder) {
+      return true;
+    }
+  }
+  struct Bits {
+    PrimitiveType value, number, bits;
+    int64_t max;
+  };
+  for (const Bits& t :
+       {Bits{F32, S32, U32, std::numeric_limits<int32_t>::max()},
+        Bits{BF16, S16, U16, std::numeric_limits<int16_t>::max()},
+        Bits{F16, S16, U16, std::numeric_limits<int16_t>::max()}}) {
+    auto key = [&](int64_t number) {
+      auto bits = [&](PrimitiveType type) {
+        return match::BitcastConvert(parameter(number, t.value))
+            .WithElementType(type);
+      };
+      return match::Select(match::Lt(bits(t.number), match::ConstantScalar(0)),
+                           match::BitcastConvert(match::Subtract(
+                               match::ConstantScalar(t.max), bits(t.bits))),
+                           bits(t.number));
+    };
+    if (Match(root, match::Gt(key(0), key(1)))) return true;
+  }
+  return false;
+}
 
 std::optional<int64_t> GetKValueInTopKWhenPartitionSortDim(
     HloInstruction* hlo) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -293,10 +294,12 @@ absl::StatusOr<bool> SpmdPartitioner::RunImpl(
                      " partitions of ", num_replicas_, " replicas"));
   }
   if (num_partitions_ == 1 || module->has_spmd_output_sharding()) return false;
-  collective_ops_creator_ =
+  std::string missing;
+  collective_ops_creator_ = WithNotedGaps(
       requested_creator_.has_value()
           ? *requested_creator_
-          : GetDefaultCollectiveOpsCreator(num_partitions_, num_replicas_);
+          : GetDefaultCollectiveOpsCreator(num_partitions_, num_replicas_),
+      &missing);
   module->clear_schedule();
   FlattenCallGraph flatten;
   RETURN_IF_ERROR(flatten.Run(module, execution_threads).status());
@@ -311,6 +314,11 @@ absl::StatusOr<bool> SpmdPartitioner::RunImpl(
   report_ = SpmdLogger::ReportBeforePartition(
       *module, options_.report_instruction_count);
   RETURN_IF_ERROR(PartitionComputations(module, &logger));
+  if (!missing.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the creator of collectives cannot make the ", missing,
+                     " that partitioning ", module->name(), " needs"));
+  }
   RETURN_IF_ERROR(CheckEntrySignature(*module, before));
   *module->mutable_entry_computation_layout() =
       ShardedLayout(before, *module->entry_computation(), root_sharding,

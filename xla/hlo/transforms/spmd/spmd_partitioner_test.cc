@@ -123,6 +123,50 @@ ENTRY e {
               AllOf(Not(HasSubstr("all-gather")), HasSubstr("u32[8,4]")));
 }
 
+// A creator need not have what is not needed; else the error says what it is.
+TEST_F(SpmdPartitionerTest, CreatorWithGaps) {
+  auto status = [](absl::string_view text, bool permute) {
+    SPMDCollectiveOpsCreator creator = GetDefaultCollectiveOpsCreator(2, 1);
+    creator.create_all_reduce = nullptr;
+    creator.create_all_to_all = nullptr;
+    if (!permute) creator.create_collective_permute = nullptr;
+    auto module = ParseAndReturnUnverifiedModule(text);
+    EXPECT_TRUE(module.ok()) << module.status();
+    return SpmdPartitioner(2, 1, Options(), creator)
+        .Run(module->get())
+        .status();
+  };
+  EXPECT_TRUE(status(kDot, true).ok());
+  EXPECT_THAT(status(R"(
+HloModule m
+ENTRY e {
+  p = f32[8,6] parameter(0), sharding={devices=[2,1]<=[2]}
+  ROOT c = f32[8,6] copy(p), sharding={devices=[1,2]<=[2]}
+})",
+                     true)
+                  .message(),
+              HasSubstr("cannot make the all-to-all"));
+  EXPECT_THAT(status(R"(
+HloModule m
+ENTRY e {
+  p = f32[8,6] parameter(0), sharding={devices=[2,1]<=[2]}
+  ROOT c = f32[8,6] copy(p), sharding={devices=[2,1]1,0}
+})",
+                     false)
+                  .message(),
+              HasSubstr("cannot make the collective-permute"));
+  EXPECT_THAT(status(R"(
+HloModule m
+ENTRY e {
+  p = f32[8,6] parameter(0), sharding={devices=[1,2]<=[2]}
+  q = f32[6,4] parameter(1), sharding={devices=[2,1]<=[2]}
+  ROOT d = f32[8,4] dot(p, q), lhs_contracting_dims={1}, rhs_contracting_dims={0}, sharding={replicated}
+})",
+                     true)
+                  .message(),
+              HasSubstr("cannot make the all-reduce"));
+}
+
 // Creators see every collective that the partitioner makes.
 TEST_F(SpmdPartitionerTest, CreatorOfCollectives) {
   SPMDCollectiveOpsCreator creator = GetDefaultCollectiveOpsCreator(2, 1);

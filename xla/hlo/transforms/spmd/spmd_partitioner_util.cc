@@ -221,36 +221,6 @@ HloInstruction* CreateBroadcast(HloInstruction* scalar,
       WithDimensions(scalar->shape(), dims), scalar, {}));
 }
 
-namespace {
-
-HloInstruction* CreateSplat(const Shape& shape, bool one, SpmdBuilder* b) {
-  if (shape.IsTuple()) {
-    std::vector<HloInstruction*> elements;
-    for (const Shape& element : shape.tuple_shapes()) {
-      elements.push_back(CreateSplat(element, one, b));
-    }
-    return b->AddInstruction(HloInstruction::CreateTuple(elements));
-  }
-  if (shape.IsToken()) {
-    return b->AddInstruction(HloInstruction::CreateToken());
-  }
-  return CreateBroadcast(
-      CreateScalar(one ? LiteralUtil::One(shape.element_type())
-                       : LiteralUtil::Zero(shape.element_type()),
-                   b),
-      shape.dimensions(), b);
-}
-
-}  // namespace
-
-HloInstruction* CreateZero(const Shape& shape, SpmdBuilder* b) {
-  return CreateSplat(shape, false, b);
-}
-
-HloInstruction* CreateOne(const Shape& shape, SpmdBuilder* b) {
-  return CreateSplat(shape, true, b);
-}
-
 HloComputation* MakeBinaryAdd(PrimitiveType type, HloModule* module) {
   HloComputation::Builder b("add");
   const Shape scalar = ShapeUtil::MakeShape(type, {});
@@ -284,32 +254,13 @@ HloInstruction* TableLookup(absl::Span<const int64_t> table, PrimitiveType type,
   return b->AddInstruction(HloInstruction::CreateReshape(scalar, row));
 }
 
-HloInstruction* PadToShape(HloInstruction* hlo, const Shape& padded_shape,
-                           SpmdBuilder* b, std::optional<Literal> value) {
-  if (ShapeUtil::SameDimensions(hlo->shape(), padded_shape)) return hlo;
-  PaddingConfig config;
-  for (int64_t d = 0; d < padded_shape.dimensions().size(); ++d) {
-    auto* dimension = config.add_dimensions();
-    dimension->set_edge_padding_low(0);
-    dimension->set_interior_padding(0);
-    dimension->set_edge_padding_high(padded_shape.dimensions(d) -
-                                     hlo->shape().dimensions(d));
+PaddingConfig HighPaddingTo(const Shape& shape, const Shape& padded_shape) {
+  PaddingConfig config = MakeNoPaddingConfig(shape.dimensions().size());
+  for (size_t d = 0; d < shape.dimensions().size(); ++d) {
+    config.mutable_dimensions(d)->set_edge_padding_high(
+        padded_shape.dimensions(d) - shape.dimensions(d));
   }
-  HloInstruction* padding = CreateScalar(
-      value.has_value() ? value->Clone()
-                        : LiteralUtil::Zero(hlo->shape().element_type()),
-      b);
-  return b->AddInstruction(HloInstruction::CreatePad(
-      WithDimensions(hlo->shape(), padded_shape.dimensions()), hlo, padding,
-      config));
-}
-
-HloInstruction* PadBaseShapeBeforeUnevenTiledSharding(
-    HloInstruction* hlo, const HloSharding& sharding, SpmdBuilder* b,
-    std::optional<Literal> value) {
-  return PadToShape(hlo,
-                    GetPaddedShapeForUnevenPartitioning(hlo->shape(), sharding),
-                    b, std::move(value));
+  return config;
 }
 
 HloInstruction* SliceTo(HloInstruction* hlo, absl::Span<const int64_t> dims,

@@ -2,8 +2,10 @@
 #define XLA_HLO_TRANSFORMS_SPMD_SPMD_PARTITIONER_UTIL_H_
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -12,14 +14,17 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_sharding.h"
-#include "xla/hlo/transforms/spmd/device_group_state.h"  // IWYU pragma: export
-#include "xla/hlo/transforms/spmd/device_groups.h"       // IWYU pragma: export
-#include "xla/hlo/transforms/spmd/exchange_halo.h"       // IWYU pragma: export
-#include "xla/hlo/transforms/spmd/offset_calculation.h"  // IWYU pragma: export
-#include "xla/hlo/transforms/spmd/partition_cost.h"      // IWYU pragma: export
+#include "xla/hlo/transforms/spmd/convolution_halves.h"   // IWYU pragma: export
+#include "xla/hlo/transforms/spmd/device_group_state.h"   // IWYU pragma: export
+#include "xla/hlo/transforms/spmd/device_groups.h"        // IWYU pragma: export
+#include "xla/hlo/transforms/spmd/exchange_halo.h"        // IWYU pragma: export
+#include "xla/hlo/transforms/spmd/offset_calculation.h"   // IWYU pragma: export
+#include "xla/hlo/transforms/spmd/partial_replication.h"  // IWYU pragma: export
+#include "xla/hlo/transforms/spmd/partition_cost.h"       // IWYU pragma: export
 #include "xla/hlo/transforms/spmd/partitioned_hlo.h"
 #include "xla/hlo/transforms/spmd/spmd_builder.h"
 #include "xla/hlo/transforms/spmd/windowed_reshard.h"  // IWYU pragma: export
+#include "xla/hlo/utils/hlo_sharding_util.h"
 #include "xla/literal.h"
 #include "xla/literal_util.h"
 #include "xla/shape.h"
@@ -60,23 +65,80 @@ HloSharding ReplicatedOnAllDims(const HloSharding& sharding);
 // --- Small instructions.
 
 HloInstruction* CreateR0(int64_t value, PrimitiveType type, SpmdBuilder* b);
-// The same for builders of any kind and values of any type.
-template <typename NativeT, typename T>
+// What T may be below: where instructions are added.
+template <typename T>
+using IsCompOrCompBuilder =
+    typename std::enable_if_t<std::is_same_v<HloComputation, T> ||
+                              std::is_base_of_v<HloComputation::Builder, T>>;
+// The same as CreateR0 for values of any type.
+template <typename NativeT, typename T, typename = IsCompOrCompBuilder<T>>
 HloInstruction* CreateR0WithType(PrimitiveType type, NativeT value, T* b) {
   return b->AddInstruction(HloInstruction::CreateConstant(
       LiteralUtil::CreateR0<NativeT>(value).Convert(type).value()));
 }
-// The scalar `value`, as often as the shape has elements.
-template <typename T>
-HloInstruction* CreateConstant(const Shape& shape, Literal value, T* b) {
-  HloInstruction* scalar =
-      b->AddInstruction(HloInstruction::CreateConstant(std::move(value)));
+// What a sort in descending order puts last (CreateFirstWithType) or first
+// (CreateLastWithType): NaNs with that sign of F32, else the least or the
+// largest value.
+template <typename T, typename = IsCompOrCompBuilder<T>>
+HloInstruction* CreateFirstWithType(PrimitiveType type, T* b) {
+  if (type == F32) {
+    return CreateR0WithType(type, -std::numeric_limits<float>::quiet_NaN(), b);
+  }
+  return b->AddInstruction(
+      HloInstruction::CreateConstant(LiteralUtil::MinValue(type)));
+}
+template <typename T, typename = IsCompOrCompBuilder<T>>
+HloInstruction* CreateLastWithType(PrimitiveType type, T* b) {
+  if (type == F32) {
+    return CreateR0WithType(type, std::numeric_limits<float>::quiet_NaN(), b);
+  }
+  return b->AddInstruction(
+      HloInstruction::CreateConstant(LiteralUtil::MaxValue(type)));
+}
+// literal_creator(value, element type), a scalar, as often as the shape has
+// elements; tuples element by element.
+template <typename T, typename = IsCompOrCompBuilder<T>>
+HloInstruction* CreateConstantBase(const Shape& shape, Literal value, T* b,
+                                   Literal (*literal_creator)(Literal,
+                                                              PrimitiveType)) {
+  if (shape.IsTuple()) {
+    std::vector<HloInstruction*> elements;
+    for (const Shape& element : shape.tuple_shapes()) {
+      elements.push_back(
+          CreateConstantBase(element, value.Clone(), b, literal_creator));
+    }
+    return b->AddInstruction(HloInstruction::CreateTuple(elements));
+  }
+  if (shape.IsToken()) {
+    return b->AddInstruction(HloInstruction::CreateToken());
+  }
+  HloInstruction* scalar = b->AddInstruction(HloInstruction::CreateConstant(
+      literal_creator(std::move(value), shape.element_type())));
   if (shape.dimensions().empty()) return scalar;
-  return b->AddInstruction(HloInstruction::CreateBroadcast(shape, scalar, {}));
+  return b->AddInstruction(HloInstruction::CreateBroadcast(
+      ShapeUtil::MakeShape(shape.element_type(), shape.dimensions()), scalar,
+      {}));
+}
+// The scalar `value`, as often as the shape has elements.
+template <typename T, typename = IsCompOrCompBuilder<T>>
+HloInstruction* CreateConstant(const Shape& shape, Literal value, T* b) {
+  return CreateConstantBase(
+      shape, std::move(value), b,
+      [](Literal scalar, PrimitiveType) { return scalar; });
+}
+template <typename T, typename = IsCompOrCompBuilder<T>>
+HloInstruction* CreateZero(const Shape& shape, T* b) {
+  return CreateConstantBase(
+      shape, Literal(), b,
+      [](Literal, PrimitiveType type) { return LiteralUtil::Zero(type); });
+}
+template <typename T, typename = IsCompOrCompBuilder<T>>
+HloInstruction* CreateOne(const Shape& shape, T* b) {
+  return CreateConstantBase(
+      shape, Literal(), b,
+      [](Literal, PrimitiveType type) { return LiteralUtil::One(type); });
 }
 HloInstruction* CreateScalar(Literal value, SpmdBuilder* b);
-HloInstruction* CreateZero(const Shape& shape, SpmdBuilder* b);
-HloInstruction* CreateOne(const Shape& shape, SpmdBuilder* b);
 HloInstruction* CreateBroadcast(HloInstruction* scalar,
                                 absl::Span<const int64_t> dims, SpmdBuilder* b);
 // a + b, a or b of two scalars.
@@ -85,13 +147,34 @@ HloComputation* MakeBinaryAdd(PrimitiveType type, HloModule* module);
 // multiples, else an element of a constant. `ordinal` is a scalar of U32.
 HloInstruction* TableLookup(absl::Span<const int64_t> table, PrimitiveType type,
                             HloInstruction* ordinal, SpmdBuilder* b);
+template <typename NativeT>
+HloInstruction* TableLookup(absl::Span<const NativeT> table, PrimitiveType type,
+                            HloInstruction* ordinal, SpmdBuilder* b) {
+  const std::vector<int64_t> values(table.begin(), table.end());
+  return TableLookup(values, type, ordinal, b);
+}
+// How much every dimension is padded at its end, up to `padded_shape`.
+PaddingConfig HighPaddingTo(const Shape& shape, const Shape& padded_shape);
 // High padding up to `padded_shape`, with zero or `value`.
-HloInstruction* PadToShape(HloInstruction* hlo, const Shape& padded_shape,
-                           SpmdBuilder* b,
-                           std::optional<Literal> value = std::nullopt);
+template <typename T, typename = IsCompOrCompBuilder<T>>
+HloInstruction* PadToShape(HloInstruction* hlo, const Shape& padded_shape, T* b,
+                           std::optional<Literal> value = std::nullopt) {
+  if (ShapeUtil::SameDimensions(hlo->shape(), padded_shape)) return hlo;
+  const PrimitiveType type = hlo->shape().element_type();
+  HloInstruction* padding = b->AddInstruction(HloInstruction::CreateConstant(
+      value.has_value() ? value->Clone() : LiteralUtil::Zero(type)));
+  return b->AddInstruction(HloInstruction::CreatePad(
+      ShapeUtil::MakeShape(type, padded_shape.dimensions()), hlo, padding,
+      HighPaddingTo(hlo->shape(), padded_shape)));
+}
+template <typename T, typename = IsCompOrCompBuilder<T>>
 HloInstruction* PadBaseShapeBeforeUnevenTiledSharding(
-    HloInstruction* hlo, const HloSharding& sharding, SpmdBuilder* b,
-    std::optional<Literal> value = std::nullopt);
+    HloInstruction* hlo, const HloSharding& sharding, T* b,
+    std::optional<Literal> value = std::nullopt) {
+  return PadToShape(hlo,
+                    GetPaddedShapeForUnevenPartitioning(hlo->shape(), sharding),
+                    b, std::move(value));
+}
 // Low elements up to the dimensions given; `hlo` itself where nothing goes.
 HloInstruction* SliceTo(HloInstruction* hlo, absl::Span<const int64_t> dims,
                         SpmdBuilder* b);
@@ -123,11 +206,32 @@ HloInstruction* SliceFirstK(HloInstruction* hlo, SpmdBuilder* builder,
 // whose users read only the first k elements of each row.
 std::optional<int64_t> GetKValueInTopKWhenPartitionSortDim(HloInstruction* hlo);
 
+// Whether a comparator of sorts holds for a > b of floats with NaNs in their
+// place: a compare in total order, or of the bits as integers whose order that
+// is, a negative number's as s32 max - bits.
+bool IsNanSafeGt(HloComputation* computation);
+
 // By how much concatenate(slice(x), slice(x)) rotates x towards higher indices,
 // where it does and x or the result is cut along that dimension.
 //
 //   concatenate(x[n-2:n], x[0:n-2]) → 2
 std::optional<int64_t> FindRotateRightPattern(const HloInstruction* concat);
+
+// concatenate(f(slice(x)), x, g(slice(x))): x between parts of itself, where x
+// or the result is cut along that dimension.
+struct PadWithWrapPattern {
+  int64_t lhs_slice_start;
+  int64_t rhs_slice_start;
+  // f and g, elementwise of one operand, the last one first; without copies.
+  std::vector<const HloInstruction*> lhs_modifiers;
+  std::vector<const HloInstruction*> rhs_modifiers;
+};
+std::optional<PadWithWrapPattern> FindPadWithWrapPattern(
+    const HloInstruction* concat);
+
+// OpenXLA has these here.
+using hlo_sharding_util::AlignGroupsWith;
+using hlo_sharding_util::AlignGroupsWithIfCompatible;
 
 enum class DynamicUpdateSliceMethod {
   kDefault,

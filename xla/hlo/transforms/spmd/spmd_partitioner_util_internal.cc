@@ -138,4 +138,29 @@ GetMeshAxesPartitionGroupsAcrossTargetDims(
   return *std::move(groups);
 }
 
+HloSharding CanonicalizeSharding(const HloSharding& sharding) {
+  if (sharding.IsTuple()) {
+    std::vector<HloSharding> elements;
+    for (const HloSharding& element : sharding.tuple_elements()) {
+      elements.push_back(CanonicalizeSharding(element));
+    }
+    return HloSharding::FlatTuple(std::move(elements));
+  }
+  const HloSharding tiled = HloSharding::V3ToV2Sharding(sharding);
+  if (!tiled.IsTiledLeaf()) return tiled;
+  TileAssignment tiles = tiled.tile_assignment();
+  if (!tiles.iota().has_value()) {
+    std::optional<IotaTileAssignment> rule =
+        IotaTileAssignment::FromArray(tiles.array());
+    if (rule.has_value()) tiles = TileAssignment(*std::move(rule));
+  }
+  if (!tiled.subgroup_types().empty()) {
+    return HloSharding::Subgroup(tiles, tiled.subgroup_types(),
+                                 tiled.metadata());
+  }
+  return tiled.ReplicateOnLastTileDim()
+             ? HloSharding::PartialTile(tiles, tiled.metadata())
+             : HloSharding::Tile(tiles, tiled.metadata());
+}
+
 }  // namespace xla::spmd

@@ -18,6 +18,13 @@
 
 namespace xla::spmd {
 
+// One form for shardings that say the same: no names, a rule where the listed
+// devices follow one, {replicated} where nothing is cut. Tuples leaf by leaf.
+//
+//   {mesh['a'=2,'b'=2], [{'b'}, {}]}, {devices=[2,1,2]0,2,1,3 last_tile_..}
+//       → {devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}
+HloSharding CanonicalizeSharding(const HloSharding& sharding);
+
 // O(devices).
 CollectiveDeviceList GetListOfListsPartitionGroupsForReplication(
     const HloSharding& sharding, absl::Span<const int64_t> replication_dims);

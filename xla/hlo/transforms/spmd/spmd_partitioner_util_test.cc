@@ -1,17 +1,23 @@
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/substitute.h"
 #include "absl/types/span.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "xla/hlo/analysis/call_graph.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/replica_group.h"
 #include "xla/hlo/parser/hlo_parser.h"
@@ -63,6 +69,101 @@ TEST(PartitionGroupsTest, EachFormHoldsTheSameDevices) {
           << text;
     }
   }
+}
+
+TEST(PartitionGroupsTest, OneFormForEqualShardings) {
+  for (const auto& [text, canonical] :
+       {std::pair{"{mesh['a'=2,'b'=2], [{'b'}, {}]}",
+                  "{devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}"},
+        {"{devices=[2,1,2]0,2,1,3 last_tile_dim_replicate}",
+         "{devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}"},
+        {"{devices=[2,1,2]0,1,2,3 last_tile_dims={manual}}",
+         "{devices=[2,1,2]<=[4] last_tile_dims={manual}}"},
+        {"{devices=[4,1]3,0,2,1}", "{devices=[4,1]3,0,2,1}"},
+        {"{{replicated}, {devices=[4]0,1,2,3}}",
+         "{{replicated}, {devices=[4]<=[4]}}"}}) {
+    EXPECT_EQ(CanonicalizeSharding(Sharding(text)).ToString(), canonical);
+  }
+}
+
+TEST(ComparatorsTest, FloatsWithNansInTheirPlace) {
+  auto is_gt = [](absl::string_view type, absl::string_view body) {
+    auto module = ParseAndReturnUnverifiedModule(absl::StrCat(
+        "HloModule m\nENTRY e {\na = ", type, "[] parameter(0)\nb = ", type,
+        "[] parameter(1)\n", body, "\n}"));
+    EXPECT_TRUE(module.ok()) << module.status();
+    return IsNanSafeGt((*module)->entry_computation());
+  };
+  EXPECT_TRUE(
+      is_gt("bf16", "c = pred[] compare(a, b), direction=GT, type=TOTALORDER"));
+  EXPECT_FALSE(is_gt("f32", "c = pred[] compare(a, b), direction=GT"));
+  EXPECT_FALSE(
+      is_gt("f32", "c = pred[] compare(b, a), direction=GT, type=TOTALORDER"));
+  constexpr absl::string_view kBits = R"(
+    z = s32[] constant(0)
+    m = u32[] constant(2147483647)
+    as = s32[] bitcast-convert($0)
+    au = u32[] bitcast-convert($0)
+    an = pred[] compare(as, z), direction=LT
+    ad = u32[] subtract(m, au)
+    ai = s32[] bitcast-convert(ad)
+    ak = s32[] select(an, ai, as)
+    bs = s32[] bitcast-convert($1)
+    bu = u32[] bitcast-convert($1)
+    bn = pred[] compare(bs, z), direction=LT
+    bd = u32[] subtract(m, bu)
+    bi = s32[] bitcast-convert(bd)
+    bk = s32[] select(bn, bi, bs)
+    ROOT c = pred[] compare(ak, bk), direction=$2)";
+  EXPECT_TRUE(is_gt("f32", absl::Substitute(kBits, "a", "b", "GT")));
+  EXPECT_FALSE(is_gt("f32", absl::Substitute(kBits, "a", "b", "GE")));
+  EXPECT_FALSE(is_gt("f32", absl::Substitute(kBits, "a", "a", "GT")));
+  EXPECT_TRUE(is_gt(
+      "bf16", absl::StrCat("aw = f32[] convert(a)\nbw = f32[] convert(b)\n",
+                           absl::Substitute(kBits, "aw", "bw", "GT"))));
+}
+
+TEST(SmallInstructionsTest, ForBuildersAndComputations) {
+  auto module = Module("ROOT p = f32[3] parameter(0)");
+  HloComputation* entry = module->entry_computation();
+  HloInstruction* p = entry->root_instruction();
+  const Shape pair = ShapeUtil::MakeTupleShape(
+      {ShapeUtil::MakeShape(BF16, {2}), ShapeUtil::MakeTokenShape()});
+  EXPECT_EQ(CreateOne(pair, entry)->shape(), pair);
+  EXPECT_EQ(PadToShape(p, ShapeUtil::MakeShape(F32, {5}), entry)
+                ->shape()
+                .dimensions(0),
+            5);
+  SpmdBuilder b("b", nullptr);
+  EXPECT_TRUE(CreateZero(ShapeUtil::MakeShape(S8, {}), &b)->literal().IsAll(0));
+  HloInstruction* last = CreateLastWithType(F32, &b);
+  EXPECT_TRUE(std::isnan(last->literal().Get<float>({})));
+  EXPECT_TRUE(
+      std::signbit(CreateFirstWithType(F32, entry)->literal().Get<float>({})));
+  EXPECT_EQ(CreateFirstWithType(S8, &b)->literal().Get<int8_t>({}), -128);
+  // A table of two steps is a line.
+  HloInstruction* id = CreateR0(1, U32, &b);
+  EXPECT_EQ(
+      TableLookup<int32_t>(std::vector<int32_t>{0, 7}, S32, id, &b)->opcode(),
+      HloOpcode::kMultiply);
+}
+
+TEST(WrapPatternTest, PartsOfAnArrayAroundIt) {
+  auto module = Module(R"(
+    p = f32[8,4] parameter(0), sharding={devices=[4,1]<=[4]}
+    l = f32[2,4] slice(p), slice={[5:7], [0:4]}
+    c = f32[2,4] copy(l)
+    n = f32[2,4] negate(c)
+    r = f32[1,4] slice(p), slice={[0:1], [0:4]}
+    ROOT q = f32[11,4] concatenate(n, p, r), dimensions={0})");
+  const auto pattern =
+      FindPadWithWrapPattern(module->entry_computation()->root_instruction());
+  ASSERT_TRUE(pattern.has_value());
+  EXPECT_EQ(pattern->lhs_slice_start, 5);
+  EXPECT_EQ(pattern->rhs_slice_start, 0);
+  ASSERT_EQ(pattern->lhs_modifiers.size(), 1);
+  EXPECT_EQ(pattern->lhs_modifiers[0]->name(), "n");
+  EXPECT_TRUE(pattern->rhs_modifiers.empty());
 }
 
 TEST(PartitionGroupsTest, ListsFollowNoRule) {
