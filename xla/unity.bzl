@@ -9,6 +9,8 @@ different names. `--define=unity=off` compiles each file on its own, for
 quicker rebuilds after a change of one file and for editors.
 """
 
+load("//xla:cc.bzl", "cc_library")
+
 def unity_library(name, srcs, group_size = 10, **kwargs):
     """Declares a cc_library whose .cc files are compiled in groups.
 
@@ -33,7 +35,7 @@ def unity_library(name, srcs, group_size = 10, **kwargs):
             visibility = ["//visibility:private"],
         )
         groups.append(group + ".cc")
-    native.cc_library(
+    cc_library(
         name = name,
         srcs = headers + select({
             "//xla:unity_off": sources,
