@@ -139,6 +139,14 @@ TEST(ArrayTest, TextNestsLikeTheDimensions) {
   EXPECT_EQ(deep.ToString(), "[[[1],\n  [2]],\n [[3],\n  [4]]]");
 }
 
+TEST(ArrayTest, TextOfNoElementsIsBrackets) {
+  EXPECT_EQ(Array<int>({0}).ToString(), "[]");
+  EXPECT_EQ(Array<int>({0, 0}).ToString(), "[[]]");
+  EXPECT_EQ(Array<int>({0, 2}).ToString(), "[[, ]]");
+  EXPECT_EQ(Array2D<int>(0, 1).ToString(), "[[]]");
+  EXPECT_EQ(Array<int>(std::vector<int64_t>{}).ToString(), "");
+}
+
 TEST(ArrayTest, RowsOfDifferentLengthsDie) {
   EXPECT_DEATH(Array<int>({{1, 2}, {3}}), "different lengths");
 }

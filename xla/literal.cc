@@ -55,14 +55,18 @@ const Shape* NilShape() {
   return shape;
 }
 
-void SetMissingLayouts(Shape* shape) {
-  if (shape->IsTuple()) {
-    for (Shape& element : *shape->mutable_tuple_shapes()) {
-      SetMissingLayouts(&element);
+// Elements of whole bytes have the size of their type here, whatever a device
+// makes of them.
+void CompleteLayouts(Shape* shape) {
+  ShapeUtil::ForEachMutableLeafShape(shape, [](Shape* leaf, const ShapeIndex&) {
+    if (!leaf->IsArray()) return;
+    if (!leaf->has_layout()) {
+      *leaf->mutable_layout() = LayoutUtil::GetDefaultLayoutForShape(*leaf);
+    } else if (leaf->layout().element_size_in_bits() != 0 &&
+               !primitive_util::IsSubByteNonPredType(leaf->element_type())) {
+      leaf->mutable_layout()->set_element_size_in_bits(0);
     }
-  } else if (shape->IsArray() && !shape->has_layout()) {
-    *shape->mutable_layout() = LayoutUtil::GetDefaultLayoutForShape(*shape);
-  }
+  });
 }
 
 // Points the nodes of a tree at the parts of `shape`.
@@ -95,7 +99,7 @@ void MoveTree(LiteralPiece& from, LiteralPiece& to) {
 
 std::unique_ptr<Shape> CopyWithLayouts(const Shape& shape) {
   auto copy = std::make_unique<Shape>(shape);
-  SetMissingLayouts(copy.get());
+  CompleteLayouts(copy.get());
   return copy;
 }
 

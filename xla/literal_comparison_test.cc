@@ -156,6 +156,22 @@ TEST(LiteralComparisonTest, StepsOfASmallerTypeCount) {
   EXPECT_FALSE(
       literal_comparison::Near(a, LiteralUtil::CreateR0<float>(1.5f), spec)
           .ok());
+  // Steps of one type count between values of another, over zero as well.
+  spec.low_precision_fp_error_spec = {F8E4M3FN, 2};
+  const float least = std::ldexp(1.0f, -9);
+  const auto near = [&](float e, float a) {
+    return literal_comparison::Near(LiteralUtil::CreateR0<float>(e),
+                                    LiteralUtil::CreateR0<float>(a), spec)
+        .ok();
+  };
+  EXPECT_TRUE(near(-least, least));
+  EXPECT_FALSE(near(-least, 2 * least));
+  EXPECT_TRUE(near(448, 384));
+  EXPECT_FALSE(near(448, 320));
+  EXPECT_FALSE(near(1, std::numeric_limits<float>::infinity()));
+  // Without a type, or with a negative number, the bounds are all there is.
+  spec.low_precision_fp_error_spec = {F8E4M3FN, -1};
+  EXPECT_FALSE(near(448, 447));
 }
 
 TEST(LiteralComparisonTest, ElidedIsAnError) {

@@ -75,6 +75,11 @@ TEST(LiteralConvertTest, ComplexOnlyToComplex) {
   EXPECT_EQ(ConvertOne<complex128>(complex64(1, -2)), complex128(1, -2));
   EXPECT_EQ(LiteralUtil::CreateR0(complex64(1, 2)).Convert(F32).status().code(),
             absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(LiteralUtil::CreateR0(1.0f).Convert(TUPLE).status().code(),
+            absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(
+      LiteralUtil::CreateR0(complex128(1, 2)).Convert(PRED).status().code(),
+      absl::StatusCode::kUnimplemented);
   EXPECT_EQ(LiteralUtil::CreateR0(1.0f).Convert(TOKEN).status().code(),
             absl::StatusCode::kUnimplemented);
 }

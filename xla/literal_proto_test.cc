@@ -102,6 +102,14 @@ TEST(LiteralProtoTest, BadProtosAreErrors) {
   proto = good;
   proto.mutable_shape()->set_dimensions(0, int64_t{1} << 48);
   EXPECT_EQ(code(proto), absl::StatusCode::kInvalidArgument);
+  proto = good;
+  proto.mutable_shape()->clear_layout();
+  EXPECT_EQ(code(proto), absl::StatusCode::kInvalidArgument);
+  proto = LiteralUtil::MakeTupleOwned(LiteralUtil::CreateR1<float>({1}),
+                                      LiteralUtil::CreateR1<float>({2}))
+              .ToProto();
+  proto.mutable_shape()->mutable_tuple_shapes(1)->clear_layout();
+  EXPECT_EQ(code(proto), absl::StatusCode::kInvalidArgument);
   proto = LiteralUtil::CreateR1<uint16_t>({1, 2}).ToProto();
   proto.set_u16s("abc");
   EXPECT_EQ(code(proto), absl::StatusCode::kInvalidArgument);

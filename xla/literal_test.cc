@@ -56,6 +56,24 @@ TEST(LiteralTest, StartsZeroedWithDescendingLayout) {
   for (float f : literal.data<float>()) EXPECT_EQ(f, 0);
 }
 
+TEST(LiteralTest, ElementsOfWholeBytesHaveTheSizeOfTheirType) {
+  const auto with_size = [](PrimitiveType type, int64_t bits) {
+    Shape shape = ShapeUtil::MakeShape(type, {2});
+    shape.mutable_layout()->set_element_size_in_bits(bits);
+    return shape;
+  };
+  const auto size = [](const Shape& shape) {
+    return shape.layout().element_size_in_bits();
+  };
+  EXPECT_EQ(size(Literal(with_size(F32, 64)).shape()), 0);
+  EXPECT_EQ(size(Literal(with_size(PRED, 1)).shape()), 0);
+  EXPECT_EQ(size(Literal(with_size(S4, 4)).shape()), 4);
+  const Literal tuple(ShapeUtil::MakeTupleShape(
+      {with_size(S32, 8), ShapeUtil::MakeTupleShape({with_size(U4, 4)})}));
+  EXPECT_EQ(size(tuple.shape().tuple_shapes(0)), 0);
+  EXPECT_EQ(size(tuple.shape().tuple_shapes(1).tuple_shapes(0)), 4);
+}
+
 TEST(LiteralTest, DefaultIsNilAndMovedFromToo) {
   Literal literal = LiteralUtil::CreateR0<float>(1);
   Literal other = std::move(literal);
@@ -309,6 +327,14 @@ TEST(LiteralTest, NanIsAllNan) {
   EXPECT_TRUE(nans.IsAllFloat(nan));
   EXPECT_EQ(nans.CountEqual(nan), 2);
   EXPECT_FALSE(nans.IsAll(LiteralUtil::CreateR0<float>(0)));
+  const bfloat16 narrow = std::numeric_limits<bfloat16>::quiet_NaN();
+  EXPECT_EQ(
+      LiteralUtil::CreateR1<bfloat16>({narrow, bfloat16(1)}).CountEqual(narrow),
+      1);
+  const complex64 mixed(1, nan);
+  EXPECT_TRUE(LiteralUtil::CreateR1<complex64>({mixed, mixed}).IsAllFirst());
+  EXPECT_EQ(LiteralUtil::CreateR1<complex64>({mixed, {1, 1}}).CountEqual(mixed),
+            1);
 }
 
 TEST(LiteralTest, AnElementIsCopiedBetweenScalarAndArray) {

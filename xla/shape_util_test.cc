@@ -318,6 +318,16 @@ TEST(ShapeUtilTest, HostShapesHaveNothingOfADevice) {
   EXPECT_EQ(Text(host), "(f32[2,2]{0,1}, token[])");
 }
 
+TEST(ShapeUtilTest, SizesOfElementsGoWithTheirType) {
+  Shape s4 = ShapeUtil::MakeShape(S4, {8});
+  s4.mutable_layout()->set_element_size_in_bits(4);
+  const Shape changed =
+      ShapeUtil::ChangeElementType(PairOf(s4, PairOf(s4, s4)), F32);
+  EXPECT_EQ(Text(changed), "(f32[8]{0}, (f32[8]{0}, f32[8]{0}))");
+  EXPECT_EQ(Text(ShapeUtil::ChangeElementType(s4, U4)), "u4[8]{0:E(4)}");
+  EXPECT_EQ(Text(ShapeUtil::ChangeElementType(s4, PRED)), "pred[8]{0}");
+}
+
 TEST(ShapeUtilTest, SmallTypesArePacked) {
   Shape shape = PairOf(ShapeUtil::MakeShape(S4, {8}), F32Of({8}));
   ShapeUtil::UpdateElementSizeInBits(&shape, /*pack_subbyte_types=*/true);
@@ -349,6 +359,36 @@ TEST(ShapeUtilTest, LoopsFollowTheLayout) {
   });
   EXPECT_THAT(seen, ElementsAre(ElementsAre(0, 0), ElementsAre(1, 0),
                                 ElementsAre(0, 1), ElementsAre(1, 1)));
+}
+
+TEST(ShapeUtilTest, AnIncrementOfZeroStaysAtTheBase) {
+  const Shape shape = F32Of({2, 2});
+  const auto visited = [&](std::vector<int64_t> base,
+                           std::vector<int64_t> count,
+                           std::vector<int64_t> incr) {
+    std::vector<std::vector<int64_t>> seen;
+    ShapeUtil::ForEachIndexNoStatus(
+        shape, base, count, incr, [&](absl::Span<const int64_t> index) {
+          seen.emplace_back(index.begin(), index.end());
+          return true;
+        });
+    return seen;
+  };
+  EXPECT_THAT(visited({1, 0}, {0, 2}, {0, 1}),
+              ElementsAre(ElementsAre(1, 0), ElementsAre(1, 1)));
+  EXPECT_THAT(visited({0, 1}, {2, 5}, {1, 0}),
+              ElementsAre(ElementsAre(0, 1), ElementsAre(1, 1)));
+  EXPECT_THAT(visited({1, 1}, {0, 0}, {0, 0}), ElementsAre(ElementsAre(1, 1)));
+  EXPECT_THAT(visited({0, 0}, {0, 2}, {1, 1}), ElementsAre());
+  int parallel = 0;
+  ShapeUtil::ForEachIndexParallel(
+      shape, {1, 0}, {0, 2}, {0, 1},
+      [&](absl::Span<const int64_t> index, int) -> absl::StatusOr<bool> {
+        EXPECT_EQ(index[0], 1);
+        ++parallel;
+        return true;
+      });
+  EXPECT_EQ(parallel, 2);
 }
 
 TEST(ShapeUtilTest, LoopsOverParts) {

@@ -1,6 +1,7 @@
 #ifndef XLA_HLO_IR_COMPILATION_ENVIRONMENTS_H_
 #define XLA_HLO_IR_COMPILATION_ENVIRONMENTS_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -8,14 +9,36 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
+#include "xla/xla.pb.h"
 
 namespace xla {
 
 // Extra compilation settings, at most one message per message type. A type that
-// is asked for and absent is there with its default value from then on.
+// is asked for and absent is there from then on: with its default value, or as
+// the function registered for the type makes it.
 class CompilationEnvironments {
  public:
+  // Turns a message that is added, or null where a type is asked for that is
+  // not there, into the one that is kept.
+  using ProcessNewEnvFn = std::function<
+      absl::StatusOr<std::unique_ptr<::google::protobuf::Message>>(
+          std::unique_ptr<::google::protobuf::Message>)>;
+
+  // From now on new messages of this type go through `process_new_env`, in all
+  // objects of the process. The last function of a type counts.
+  static void RegisterProcessNewEnvFn(
+      const ::google::protobuf::Descriptor* descriptor,
+      ProcessNewEnvFn process_new_env);
+
+  // NotFound for types that are not linked into the program.
+  static absl::StatusOr<std::unique_ptr<CompilationEnvironments>>
+  CreateFromProto(const CompilationEnvironmentsProto& proto);
+  // Sorted by the full names of the types.
+  CompilationEnvironmentsProto ToProto() const;
+
   CompilationEnvironments();
   ~CompilationEnvironments();
   CompilationEnvironments(const CompilationEnvironments& other);
@@ -24,13 +47,11 @@ class CompilationEnvironments {
   // Adds a message. A second one of the same type is an error unless equal.
   absl::Status AddEnv(std::unique_ptr<::google::protobuf::Message> env);
 
+  // Dies if the type's function refuses to make a message of its own.
   template <typename T>
   T& GetMutableEnv() {
     static_assert(std::is_base_of<::google::protobuf::Message, T>::value);
-    std::unique_ptr<::google::protobuf::Message>& env =
-        environments_[T::descriptor()->full_name()];
-    if (env == nullptr) env = std::make_unique<T>();
-    return static_cast<T&>(*env);
+    return static_cast<T&>(GetOrMake(T::default_instance()));
   }
   template <typename T>
   const T& GetEnv() {
@@ -49,6 +70,9 @@ class CompilationEnvironments {
   bool empty() const { return environments_.empty(); }
 
  private:
+  ::google::protobuf::Message& GetOrMake(
+      const ::google::protobuf::Message& prototype);
+
   // By full name of the message type.
   absl::btree_map<std::string, std::unique_ptr<::google::protobuf::Message>>
       environments_;

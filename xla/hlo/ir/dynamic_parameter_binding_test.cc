@@ -91,5 +91,60 @@ TEST(CompilationEnvironmentsTest, OneMessagePerType) {
   EXPECT_EQ(copy.GetEnv<OpMetadata>().op_name(), "x");
 }
 
+TEST(CompilationEnvironmentsTest, GoesThroughProtos) {
+  CompilationEnvironments environments;
+  environments.GetMutableEnv<OpMetadata>().set_op_name("x");
+  environments.GetMutableEnv<DebugOptions>().set_xla_dump_to("here");
+  CompilationEnvironmentsProto proto = environments.ToProto();
+  ASSERT_EQ(proto.environments_size(), 2);
+  EXPECT_TRUE(proto.environments(0).Is<DebugOptions>()) << "sorted by type";
+  auto read = CompilationEnvironments::CreateFromProto(proto);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ((*read)->GetEnv<OpMetadata>().op_name(), "x");
+  EXPECT_EQ((*read)->GetEnv<DebugOptions>().xla_dump_to(), "here");
+
+  proto.mutable_environments(1)->set_type_url("type.googleapis.com/xla.None");
+  EXPECT_EQ(CompilationEnvironments::CreateFromProto(proto).status().code(),
+            absl::StatusCode::kNotFound);
+  proto.mutable_environments(1)->set_type_url("none");
+  EXPECT_FALSE(CompilationEnvironments::CreateFromProto(proto).ok());
+  proto.mutable_environments(0)->set_value("\xff");
+  EXPECT_EQ(CompilationEnvironments::CreateFromProto(proto).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(CompilationEnvironmentsTest, FunctionsProcessNewOnes) {
+  CompilationEnvironments::RegisterProcessNewEnvFn(
+      Statistic::descriptor(),
+      [](std::unique_ptr<::google::protobuf::Message> env)
+          -> absl::StatusOr<std::unique_ptr<::google::protobuf::Message>> {
+        if (env == nullptr) {
+          auto made = std::make_unique<Statistic>();
+          made->set_stat_name("default");
+          return made;
+        }
+        auto* statistic = static_cast<Statistic*>(env.get());
+        if (statistic->stat_val() < 0) {
+          return absl::OutOfRangeError("negative");
+        }
+        statistic->set_stat_val(statistic->stat_val() + 1);
+        return env;
+      });
+  CompilationEnvironments asked;
+  EXPECT_EQ(asked.GetEnv<Statistic>().stat_name(), "default");
+  EXPECT_EQ(asked.GetEnv<OpMetadata>().op_name(), "");
+
+  CompilationEnvironments added;
+  auto statistic = std::make_unique<Statistic>();
+  statistic->set_stat_val(4);
+  ASSERT_TRUE(added.AddEnv(std::move(statistic)).ok());
+  EXPECT_EQ(added.GetEnv<Statistic>().stat_val(), 5);
+
+  statistic = std::make_unique<Statistic>();
+  statistic->set_stat_val(-1);
+  EXPECT_EQ(CompilationEnvironments().AddEnv(std::move(statistic)).code(),
+            absl::StatusCode::kOutOfRange);
+}
+
 }  // namespace
 }  // namespace xla

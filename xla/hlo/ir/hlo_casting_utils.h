@@ -31,12 +31,12 @@ T* Cast(HloInstruction* instr) {
 // Null if the instruction is no T; it must not be null itself.
 template <class T, EnableIfDerivedFromHlo<T>* = nullptr>
 const T* DynCast(const HloInstruction* i) {
-  DCHECK(i != nullptr);
+  CHECK(i != nullptr);
   return T::ClassOf(i) ? static_cast<const T*>(i) : nullptr;
 }
 template <class T, EnableIfDerivedFromHlo<T>* = nullptr>
 T* DynCast(HloInstruction* i) {
-  DCHECK(i != nullptr);
+  CHECK(i != nullptr);
   return T::ClassOf(i) ? static_cast<T*>(i) : nullptr;
 }
 

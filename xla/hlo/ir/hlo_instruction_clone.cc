@@ -53,6 +53,10 @@ std::unique_ptr<HloInstruction> HloInstruction::CloneWithNewOperands(
   std::unique_ptr<HloInstruction> clone =
       CloneWithNewOperandsImpl(shape, new_operands, context);
   SetupDerivedInstruction(clone.get());
+  // Where it runs, too, which other derived instructions do not take over.
+  if (has_frontend_attributes()) {
+    clone->set_frontend_attributes(frontend_attributes());
+  }
   clone->name_ = name_;
   clone->is_default_config_ = is_default_config_;
   if (has_rare()) {

@@ -23,6 +23,7 @@
 #include "xla/layout_util.h"
 #include "xla/literal_util.h"
 #include "xla/shape_util.h"
+#include "xla/side_effect_util.h"
 #include "xla/xla_data.pb.h"
 
 namespace xla {
@@ -345,12 +346,14 @@ TEST_F(HloInstructionTest, CloneTakesAttributesAlong) {
   neg->set_metadata(metadata);
   neg->set_sharding(HloSharding::Replicate());
   neg->set_frontend_attribute("key", "value");
+  neg->set_frontend_attribute(kXlaComputeTypeAttr, "host");
   neg->set_raw_backend_config_string("{raw}");
   neg->add_unknown_attribute("future", "{1}");
   auto clone = neg->Clone();
   EXPECT_EQ(clone->metadata().op_name(), "layer/neg");
   EXPECT_TRUE(clone->sharding().IsReplicated());
   EXPECT_EQ(clone->get_frontend_attribute("key"), "value");
+  EXPECT_EQ(clone->get_frontend_attribute(kXlaComputeTypeAttr), "host");
   EXPECT_EQ(clone->raw_backend_config_string(), "{raw}");
   EXPECT_EQ(clone->unknown_attributes().size(), 1);
 
@@ -360,6 +363,65 @@ TEST_F(HloInstructionTest, CloneTakesAttributesAlong) {
   neg->set_raw_backend_config_string("");
   EXPECT_FALSE(neg->has_backend_config());
   EXPECT_TRUE(clone->has_backend_config());
+}
+
+TEST_F(HloInstructionTest, ClonesOfOtherRanksHaveNoSharding) {
+  auto p = HloInstruction::CreateParameter(0, shape_, "p");
+  auto neg = Unary(HloOpcode::kNegate, p.get());
+  neg->set_sharding(HloSharding::IotaTile({2, 2}));
+  const auto keeps = [](const HloInstruction& inst, const Shape& shape) {
+    return inst.CloneWithNewOperands(shape, inst.operands())->has_sharding();
+  };
+  EXPECT_TRUE(keeps(*neg, ShapeUtil::MakeShape(F32, {6, 2})));
+  EXPECT_FALSE(keeps(*neg, scalar_));
+  EXPECT_FALSE(keeps(*neg, ShapeUtil::MakeShape(F32, {4, 8, 1})));
+  EXPECT_FALSE(keeps(*neg, ShapeUtil::MakeTupleShape({shape_})));
+  neg->set_sharding(HloSharding::Replicate());
+  EXPECT_TRUE(keeps(*neg, scalar_)) << "fits any rank";
+
+  auto tuple = HloInstruction::CreateTuple({p.get(), p.get()});
+  tuple->set_sharding(HloSharding::Tuple(
+      tuple->shape(),
+      {HloSharding::IotaTile({2, 2}), HloSharding::Replicate()}));
+  EXPECT_TRUE(keeps(*tuple, ShapeUtil::MakeTupleShape({shape_, scalar_})));
+  EXPECT_FALSE(keeps(*tuple, ShapeUtil::MakeTupleShape({scalar_, shape_})));
+  EXPECT_FALSE(
+      keeps(*tuple, ShapeUtil::MakeTupleShape({shape_, shape_, shape_})));
+}
+
+TEST_F(HloInstructionTest, StorageOfACustomCallIsSetOnce) {
+  struct Storage : HloCustomCallInstruction::PerInstructionStorage {};
+  auto call = HloInstruction::CreateCustomCall(scalar_, {}, "target");
+  auto* custom_call = Cast<HloCustomCallInstruction>(call.get());
+  EXPECT_EQ(custom_call->GetPerInstructionStorage(), nullptr);
+  auto first = std::make_unique<Storage>();
+  const Storage* kept = first.get();
+  custom_call->SetPerInstructionStorage(std::move(first));
+  custom_call->SetPerInstructionStorage(std::make_unique<Storage>());
+  EXPECT_EQ(custom_call->GetPerInstructionStorage(), kept);
+}
+
+TEST_F(HloInstructionTest, GathersReadEachElementOncePerResult) {
+  auto p = HloInstruction::CreateParameter(0, shape_, "p");
+  auto i =
+      HloInstruction::CreateParameter(1, ShapeUtil::MakeShape(S32, {16}), "i");
+  const auto dims = HloGatherInstruction::MakeGatherDimNumbers(
+      /*offset_dims=*/{1}, /*collapsed_slice_dims=*/{0},
+      /*start_index_map=*/{0}, /*index_vector_dim=*/1);
+  auto gather = HloInstruction::CreateGather(
+      ShapeUtil::MakeShape(F32, {16, 8}), p.get(), i.get(), dims,
+      /*slice_sizes=*/{1, 8}, /*indices_are_sorted=*/false);
+  EXPECT_FALSE(gather->ReusesOperandElements(0));
+  EXPECT_FALSE(gather->ReusesOperandElements(1));
+}
+
+TEST_F(HloInstructionTest, TolerancesAsText) {
+  ResultAccuracy::Tolerance tolerance;
+  tolerance.set_atol(0.5);
+  tolerance.set_rtol(1e-5);
+  tolerance.set_ulps(3);
+  EXPECT_EQ(ResultAccuracyToleranceToString(tolerance),
+            "tolerance={atol=0.5,rtol=1e-05,ulps=3}");
 }
 
 TEST_F(HloInstructionTest, IdenticalLooksAtAttributes) {
@@ -565,6 +627,8 @@ TEST_F(HloInstructionTest, CastsFollowOpcodes) {
   EXPECT_EQ(DynCast<HloFusionInstruction>(p.get()), nullptr);
   HloInstruction* none = nullptr;
   EXPECT_EQ(DynCastOrNull<HloFusionInstruction>(none), nullptr);
+  EXPECT_DEATH(DynCast<HloFusionInstruction>(none), "Check failed");
+  EXPECT_DEATH(Cast<HloFusionInstruction>(none), "Check failed");
   auto iota = HloInstruction::CreateIota(shape_, 1);
   EXPECT_THAT(iota->dimensions(), ElementsAre(1));
   EXPECT_FALSE(HloDimensionsInstruction::ClassOf(iota.get()));

@@ -292,7 +292,8 @@ void HloModule::EntryParameterRemoved(int64_t param_no) {
 
 void HloModule::CanonicalizeStackFrameIds(
     const StackFrameIndexProto& index_proto) {
-  absl::StatusOr<StackFrames> source = StackFrames::FromProto(index_proto);
+  absl::StatusOr<StackFrames> source =
+      StackFrames::FromProtoWithRepeats(index_proto);
   // Frames of the other table by id; each is added once, parents first.
   absl::flat_hash_map<int, int> new_ids;
   auto canonical = [&](int id) {

@@ -69,6 +69,12 @@ class HloModuleMetadata {
 
   // Without a clock the system's is used.
   explicit HloModuleMetadata(Clock clock = nullptr);
+  // Asks anything that tells the time, as OpenXLA's tsl::Env does, which has to
+  // outlive this and what is copied from it.
+  template <typename Env, typename = decltype(std::declval<Env>().NowMicros())>
+  explicit HloModuleMetadata(Env* env)
+      : HloModuleMetadata(
+            Clock([env] { return static_cast<int64_t>(env->NowMicros()); })) {}
 
   // Copies the records and the clock. The passes that run in `other` do not
   // run in the copy.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/escaping.h"
@@ -42,6 +43,15 @@ OriginalValue::OriginalValue(const Shape& shape) {
                               [&](const Shape&, const ShapeIndex& index) {
                                 leaves_.emplace_back(index, std::nullopt);
                               });
+}
+
+OriginalValue::OriginalValue(
+    TupleTree<std::optional<OriginalArray>>::Node root) {
+  TupleTree<std::optional<OriginalArray>>(std::move(root))
+      .ForEachLeaf([&](const ShapeIndex& index,
+                       const std::optional<OriginalArray>& array) {
+        leaves_.emplace_back(index, array);
+      });
 }
 
 OriginalValue OriginalValue::SyntheticCall() {
@@ -174,6 +184,23 @@ std::shared_ptr<OriginalValue> OriginalValue::CreateFromInstruction(
 
 void CopyOriginalValue(const HloInstruction* src, HloInstruction* dest) {
   dest->CopyOriginalValue(src);
+}
+
+void CopyOriginalValue(
+    const HloInstruction* src, HloInstruction* dest,
+    const absl::flat_hash_map<int64_t, int64_t>& new_index_of) {
+  const std::shared_ptr<OriginalValue> from = src->original_value();
+  if (from == nullptr) return;
+  if (from->is_synthetic_call()) return dest->set_original_value(from);
+  auto value = std::make_shared<OriginalValue>(dest->shape());
+  for (const auto& [index, array] : from->original_arrays()) {
+    auto it = index.empty() ? new_index_of.end() : new_index_of.find(index[0]);
+    if (it == new_index_of.end()) continue;
+    ShapeIndex target = index;
+    target[0] = it->second;
+    if (auto* leaf = value->mutable_original_array(target)) *leaf = array;
+  }
+  dest->set_original_value(std::move(value));
 }
 
 void DeduplicateOriginalValues(HloModule* module) {

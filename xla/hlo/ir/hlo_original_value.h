@@ -9,9 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
+#include "xla/tuple_tree.h"
 #include "xla/xla_data.pb.h"
 
 namespace xla {
@@ -51,6 +53,8 @@ class OriginalValue {
 
   // All leaves of `shape`, standing for nothing yet.
   explicit OriginalValue(const Shape& shape);
+  // The leaves of a tree.
+  explicit OriginalValue(TupleTree<std::optional<OriginalArray>>::Node root);
   // `leaves` in pre-order of their indices.
   explicit OriginalValue(std::vector<Leaf> leaves)
       : leaves_(std::move(leaves)) {}
@@ -109,6 +113,14 @@ inline std::ostream& operator<<(std::ostream& out, const OriginalValue& value) {
 // Gives `dest` the original value of `src` if the leaves match; a tuple passes
 // no value to an array and the other way round.
 void CopyOriginalValue(const HloInstruction* src, HloInstruction* dest);
+
+// Gives `dest`, a tuple, the values of those elements of the tuple `src` that
+// became elements of it: element i of `src` is element new_index_of.at(i) of
+// `dest`. Other elements of `dest`, and those whose leaves differ, stand for
+// nothing. Does nothing if `src` has no value.
+void CopyOriginalValue(
+    const HloInstruction* src, HloInstruction* dest,
+    const absl::flat_hash_map<int64_t, int64_t>& new_index_of);
 
 // Makes equal original values of all instructions of the module share one
 // object.

@@ -9,6 +9,7 @@
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape_util.h"
+#include "xla/tuple_tree.h"
 #include "xla/xla_data.pb.h"
 
 namespace xla {
@@ -46,6 +47,18 @@ TEST(OriginalValueTest, TextOfLeavesAndTuples) {
                     {Array(), ShapeUtil::MakeTupleShape({Array()})})}));
   EXPECT_EQ(right.ToString(), "({}, ({}, ({})))");
   EXPECT_EQ(OriginalValue::SyntheticCall().ToString(), "[synthetic_call]");
+}
+
+TEST(OriginalValueTest, MadeOfATree) {
+  using Node = TupleTree<std::optional<OriginalArray>>::Node;
+  OriginalValue leaf(Node::Leaf(OriginalArray{"x", {2}}));
+  EXPECT_EQ(leaf.ToString(), R"({"x" {2}})");
+  OriginalValue value(
+      Node::Tuple({Node::Tuple({Node::Leaf(OriginalArray{"a", {}}), Node()}),
+                   Node::Leaf(OriginalArray{"c", {1}})}));
+  EXPECT_EQ(value.ToString(), R"((({"a"}, {}), {"c" {1}}))");
+  EXPECT_TRUE(value.IsCompatibleWith(Nested()));
+  EXPECT_EQ(OriginalValue(Node::Tuple()).ToString(), "()");
 }
 
 TEST(OriginalValueTest, ProtoReadsBack) {
@@ -113,6 +126,23 @@ TEST(OriginalValueTest, CopiesOnlyWhereLeavesMatch) {
   q->CopyOriginalValue(p.get(), /*clone=*/true);
   EXPECT_NE(q->original_value(), p->original_value());
   EXPECT_EQ(*q->original_value(), *p->original_value());
+}
+
+TEST(OriginalValueTest, ElementsMoveToOtherPlaces) {
+  const Shape triple = ShapeUtil::MakeTupleShape({Array(), Array(), Nested()});
+  const Shape pair = ShapeUtil::MakeTupleShape({Nested(), Array()});
+  auto t = HloInstruction::CreateParameter(0, triple, "t");
+  auto p = HloInstruction::CreateParameter(1, pair, "p");
+  CopyOriginalValue(t.get(), p.get(), {{0, 1}});
+  EXPECT_EQ(p->original_value(), nullptr) << "there is nothing to copy";
+  t->set_original_value(OriginalValue::CreateFromInstruction(t.get()));
+  CopyOriginalValue(t.get(), p.get(), {{0, 1}, {2, 0}});
+  EXPECT_EQ(p->original_value()->ToString(),
+            R"(((({"t" {2,0,0}}, {"t" {2,0,1}}), {"t" {2,1}}), {"t" {0}}))");
+  // An array does not stand for a tuple, and nothing goes out of bounds.
+  CopyOriginalValue(t.get(), p.get(), {{1, 0}, {0, 7}});
+  EXPECT_TRUE(p->original_value()->IsEmpty());
+  EXPECT_TRUE(p->original_value()->IsCompatibleWith(pair));
 }
 
 TEST(OriginalValueTest, EqualValuesBecomeOneObject) {

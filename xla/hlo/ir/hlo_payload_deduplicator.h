@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
+#include "xla/hlo/ir/backend_config.h"
 
 namespace xla {
 
@@ -17,16 +19,21 @@ class HloPayloadDeduplicator {
  public:
   explicit HloPayloadDeduplicator(int64_t base = 0) : base_(base) {}
 
-  // The id of `payload`, which joins the table if it is new.
-  int64_t Intern(absl::string_view payload) {
+  // The id of a payload, which joins the table if it is new.
+  int64_t Deduplicate(absl::string_view payload) {
     auto [it, inserted] = ids_.try_emplace(
-        std::string(payload), base_ + static_cast<int64_t>(payloads_.size()));
+        std::string(payload), base_ + static_cast<int64_t>(ids_.size()));
     if (inserted) payloads_.push_back(it->first);
     return it->second;
   }
+  int64_t Deduplicate(const BackendConfigWrapper& config) {
+    return Deduplicate(config.GetRawString());
+  }
 
-  // In order of ids.
-  const std::vector<std::string>& payloads() const { return payloads_; }
+  // What joined since the last call, in order of ids. The ids stay.
+  std::vector<std::string> TakePayloads() {
+    return std::exchange(payloads_, {});
+  }
 
  private:
   const int64_t base_;

@@ -1,6 +1,7 @@
 #ifndef XLA_HLO_IR_HLO_SHARDING_H_
 #define XLA_HLO_IR_HLO_SHARDING_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,6 +13,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/hash/hash.h"
+#include "absl/log/check.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -265,8 +267,11 @@ class HloSharding {
       return sharding.HashTiledForm(std::move(h));
     }
   };
+  // CHECK-fails for tilings that list their devices: equal ones may be written
+  // as a rule, and this does not look for it.
   struct HasherV2 {
     size_t operator()(const HloSharding& sharding) const {
+      CHECK(!sharding.ListsDevices()) << "devices are listed, not computed";
       return absl::HashOf(HashV2Wrapper{sharding});
     }
   };
@@ -387,6 +392,15 @@ class HloSharding {
                                                bool allow_tuple);
   static absl::StatusOr<HloSharding> TiledFromProto(const OpSharding& proto);
 
+  // Some tiling gives a list of devices, and no rule.
+  bool ListsDevices() const {
+    if (IsTuple()) {
+      return std::any_of(
+          tuple_elements_.begin(), tuple_elements_.end(),
+          [](const HloSharding& element) { return element.ListsDevices(); });
+    }
+    return IsTiledLeaf() && !tile_assignment_.iota().has_value();
+  }
   template <typename H>
   H HashTiledForm(H h) const {
     if (IsTuple()) {

@@ -19,8 +19,10 @@ namespace xla {
 // one element. Null elements are allowed.
 //
 // The word is kEmpty for an empty vector, the element itself for one element,
-// and otherwise the address of a heap block with its lowest bit set. Iterators
-// are plain pointers; every change of size invalidates them.
+// and otherwise the address of a heap block with kBigTag in its low bits, which
+// no pointer to anything aligned has. Pointers to bytes, which may have any
+// bits, are always in a block. Iterators are plain pointers; every change of
+// size invalidates them.
 template <class T>
 class PtrVec {
   static_assert(std::is_pointer<T>::value, "PtrVec holds pointers");
@@ -161,16 +163,27 @@ class PtrVec {
   };
 
   static constexpr uintptr_t kEmpty = 2;
-  static constexpr uintptr_t kBigTag = 1;
+  // An odd number that an address plus 1 is not, where objects are at multiples
+  // of 4: an element may be overwritten by such a pointer in place.
+  static constexpr uintptr_t kBigTag = 11;
+  static constexpr uintptr_t kTagMask = 15;
+  static_assert(__STDCPP_DEFAULT_NEW_ALIGNMENT__ > kTagMask);
+
+  using Pointee = std::remove_cv_t<std::remove_pointer_t<T>>;
+  static constexpr bool kPointsToBytes =
+      std::is_void_v<Pointee> || std::is_same_v<Pointee, char> ||
+      std::is_same_v<Pointee, signed char> ||
+      std::is_same_v<Pointee, unsigned char> || std::is_same_v<Pointee, bool>;
 
   static T Empty() { return reinterpret_cast<T>(kEmpty); }
-  // Bit patterns that cannot be told from the two marks.
+  static bool HasBigTag(T x) {
+    return (reinterpret_cast<uintptr_t>(x) & kTagMask) == kBigTag;
+  }
+  // Elements that are not stored in the word.
   static bool Reserved(T x) {
-    return x == Empty() || (reinterpret_cast<uintptr_t>(x) & kBigTag) != 0;
+    return kPointsToBytes || x == Empty() || HasBigTag(x);
   }
-  bool IsBig() const {
-    return (reinterpret_cast<uintptr_t>(word_) & kBigTag) != 0;
-  }
+  bool IsBig() const { return HasBigTag(word_); }
   Big* big() const {
     return reinterpret_cast<Big*>(reinterpret_cast<uintptr_t>(word_) - kBigTag);
   }

@@ -45,6 +45,25 @@ TEST(PtrVecTest, NullsAndReservedBitPatternsAreElements) {
   EXPECT_EQ(v.size(), 8);
 }
 
+TEST(PtrVecTest, ElementsAreOverwrittenInPlace) {
+  static char bytes[16];
+  for (char& byte : bytes) {
+    PtrVec<char*> one = {bytes};
+    one[0] = &byte;
+    ASSERT_EQ(one.size(), 1);
+    EXPECT_EQ(one[0], &byte);
+  }
+  for (int& value : values) {
+    int* odd = reinterpret_cast<int*>(reinterpret_cast<uintptr_t>(&value) + 1);
+    PtrVec<int*> one = {&value};
+    *one.begin() = odd;
+    ASSERT_EQ(one.size(), 1);
+    EXPECT_EQ(one.front(), odd);
+    one.push_back(&value);
+    EXPECT_EQ(Contents(one), (std::vector<int*>{odd, &value}));
+  }
+}
+
 TEST(PtrVecTest, CopiesAreIndependentAndMovesLeaveEmpty) {
   PtrVec<int*> a = {&values[0], &values[1], &values[2]};
   PtrVec<int*> b = a;

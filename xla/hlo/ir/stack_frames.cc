@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/log/check.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -82,7 +83,35 @@ StackFrames& StackFrames::operator=(const StackFrames& other) = default;
 StackFrames& StackFrames::operator=(StackFrames&& other) noexcept = default;
 StackFrames::~StackFrames() = default;
 
+bool StackFrames::HasRepeats(const StackFrameIndexProto& proto) {
+  absl::flat_hash_set<std::string> seen;
+  const auto repeats = [&](const auto& table, const auto& text) {
+    seen.clear();
+    for (const auto& entry : table) {
+      if (!seen.insert(text(entry)).second) return true;
+    }
+    return false;
+  };
+  const auto name = [](const std::string& entry) { return entry; };
+  const auto bytes = [](const auto& entry) {
+    return entry.SerializeAsString();
+  };
+  return repeats(proto.file_names(), name) ||
+         repeats(proto.function_names(), name) ||
+         repeats(proto.file_locations(), bytes) ||
+         repeats(proto.stack_frames(), bytes);
+}
+
 absl::StatusOr<StackFrames> StackFrames::FromProto(StackFrameIndexProto proto) {
+  if (HasRepeats(proto)) {
+    return absl::InvalidArgumentError(
+        "two entries of a table of stack frames are equal");
+  }
+  return FromProtoWithRepeats(std::move(proto));
+}
+
+absl::StatusOr<StackFrames> StackFrames::FromProtoWithRepeats(
+    StackFrameIndexProto proto) {
   absl::Status status = CheckIds(proto);
   if (!status.ok()) return status;
   status = CheckParentChainsEnd(proto);

@@ -30,10 +30,16 @@ class StackFrames {
   StackFrames& operator=(StackFrames&& other) noexcept;
   ~StackFrames();
 
-  // Checks that every id is in range and that parent chains end, else
-  // InvalidArgument. The table is kept as it is: ids in `proto` stay valid.
+  // Checks that every id is in range, that parent chains end and that no two
+  // entries of a table are equal, else InvalidArgument. The tables are kept as
+  // they are: ids in `proto` stay valid.
   // O(size of the table).
   static absl::StatusOr<StackFrames> FromProto(StackFrameIndexProto proto);
+  // The same for tables that may hold equal entries, as some dumps do.
+  static absl::StatusOr<StackFrames> FromProtoWithRepeats(
+      StackFrameIndexProto proto);
+  // Two entries of a table are equal.
+  static bool HasRepeats(const StackFrameIndexProto& proto);
 
   // Returns the id of the frame and adds it if it is new. The parent must be
   // valid or absent; returns an invalid id for an empty frame. Amortized O(1).

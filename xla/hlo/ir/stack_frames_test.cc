@@ -129,6 +129,24 @@ TEST(StackFramesTest, FromProtoRejectsIdsOutOfRange) {
   EXPECT_FALSE(StackFrames::FromProto(bad_name).ok());
 }
 
+TEST(StackFramesTest, FromProtoRejectsEqualEntries) {
+  const StackFrameIndexProto good = TwoFrames();
+  EXPECT_FALSE(StackFrames::HasRepeats(good));
+  StackFrameIndexProto files = good, functions = good, locations = good,
+                       frames = good;
+  files.add_file_names(files.file_names(0));
+  functions.add_function_names(functions.function_names(0));
+  *locations.add_file_locations() = good.file_locations(0);
+  *frames.add_stack_frames() = good.stack_frames(1);
+  for (const StackFrameIndexProto& proto :
+       {files, functions, locations, frames}) {
+    EXPECT_EQ(StackFrames::FromProto(proto).status().code(),
+              absl::StatusCode::kInvalidArgument)
+        << proto.DebugString();
+    EXPECT_TRUE(StackFrames::FromProtoWithRepeats(proto).ok());
+  }
+}
+
 TEST(StackFramesTest, FromProtoRejectsCycles) {
   StackFrameIndexProto cycle = TwoFrames();
   cycle.mutable_stack_frames(0)->set_parent_frame_id(2);
@@ -147,6 +165,19 @@ TEST(StackFramesTest, DeepChains) {
   auto copy = StackFrames::FromProto(frames.proto());
   ASSERT_TRUE(copy.ok());
   EXPECT_TRUE(copy->IsPrefix(StackFrameId{1}, frame));
+}
+
+TEST(HloModuleMetadataTest, AsksAnEnvironmentForTheTime) {
+  struct Env {
+    uint64_t NowMicros() const { return micros; }
+    uint64_t micros = 7;
+  } env;
+  HloModuleMetadata metadata(&env);
+  metadata.RecordPassStart();
+  env.micros = 9;
+  EXPECT_TRUE(metadata.RecordPassEnd().ok());
+  EXPECT_EQ(metadata.proto().pass_metadata(0).start_timestamp_usec(), 7);
+  EXPECT_EQ(metadata.proto().pass_metadata(0).end_timestamp_usec(), 9);
 }
 
 TEST(HloModuleMetadataTest, PassesNest) {

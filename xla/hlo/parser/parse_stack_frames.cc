@@ -41,7 +41,8 @@ bool ModuleParser::ParseStackFrameTables(HloModule* module) {
       !ParseStackFrames(&index)) {
     return false;
   }
-  absl::StatusOr<StackFrames> frames = StackFrames::FromProto(std::move(index));
+  absl::StatusOr<StackFrames> frames =
+      StackFrames::FromProtoWithRepeats(std::move(index));
   if (!frames.ok()) return Error(start, frames.status().message());
   module->set_stack_frames(*std::move(frames));
   return true;

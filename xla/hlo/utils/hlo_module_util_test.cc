@@ -10,6 +10,7 @@
 #include "xla/hlo/ir/hlo_module_config.h"
 #include "xla/hlo/testlib/test.h"
 #include "xla/hlo/utils/file_util.h"
+#include "xla/hlo/utils/hlo_proto_util.h"
 #include "xla/service/hlo.pb.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
@@ -44,6 +45,24 @@ TEST(HloModuleUtilTest, FromStringAndBackThroughProtos) {
       CreateModuleFromProto(module->ToProto(), module->config()));
   EXPECT_EQ(configured->ToString(), module->ToString());
   EXPECT_FALSE(CreateModuleFromString("ENTRY e {").ok());
+}
+
+TEST(HloModuleUtilTest, PayloadsOfAnInstructionAreInlined) {
+  HloModuleProto module;
+  module.add_payloads("config");
+  module.add_payloads("metadata");
+  HloInstructionProto proto;
+  proto.set_name("i");
+  proto.mutable_backend_config_payload()->set_id(0);
+  proto.mutable_metadata()->mutable_metadata_payload()->set_id(1);
+  const HloInstructionProto inlined =
+      ToProtoWithInlinedPayloads(proto, &module);
+  EXPECT_EQ(inlined.backend_config(), "config");
+  EXPECT_FALSE(inlined.has_backend_config_payload());
+  EXPECT_EQ(inlined.metadata().metadata_payload().value(), "metadata");
+  // Without a table that has them, they stay what they are.
+  EXPECT_EQ(ToProtoWithInlinedPayloads(proto, nullptr).SerializeAsString(),
+            proto.SerializeAsString());
 }
 
 TEST(HloModuleUtilTest, ReadsEveryKindOfFile) {

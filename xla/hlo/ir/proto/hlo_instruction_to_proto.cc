@@ -66,14 +66,15 @@ void HloInstruction::ToProto(HloInstructionProto* proto,
   if (options.payload_deduplicator == nullptr) return;
   if (options.deduplicate_backend_config && !proto->backend_config().empty()) {
     proto->mutable_backend_config_payload()->set_id(
-        options.payload_deduplicator->Intern(proto->backend_config()));
+        options.payload_deduplicator->Deduplicate(proto->backend_config()));
     proto->clear_backend_config();
   }
   if (options.deduplicate_metadata && proto->has_metadata() &&
       proto->metadata().metadata_payload().payload_source_case() ==
           Payload::kValue) {
     Payload* payload = proto->mutable_metadata()->mutable_metadata_payload();
-    payload->set_id(options.payload_deduplicator->Intern(payload->value()));
+    payload->set_id(
+        options.payload_deduplicator->Deduplicate(payload->value()));
   }
 }
 

@@ -69,25 +69,6 @@ std::vector<std::shared_ptr<BackendConfigWrapper>> ReadPayloads(
   return payloads;
 }
 
-bool HasEqualEntries(const StackFrameIndexProto& index) {
-  absl::flat_hash_set<std::string> seen;
-  const auto repeats = [&](const auto& table, const auto& text) {
-    seen.clear();
-    for (const auto& entry : table) {
-      if (!seen.insert(text(entry)).second) return true;
-    }
-    return false;
-  };
-  const auto name = [](const std::string& entry) { return entry; };
-  const auto bytes = [](const auto& entry) {
-    return entry.SerializeAsString();
-  };
-  return repeats(index.file_names(), name) ||
-         repeats(index.function_names(), name) ||
-         repeats(index.file_locations(), bytes) ||
-         repeats(index.stack_frames(), bytes);
-}
-
 // Parameter shapes and result of the entry against those of a layout, which may
 // leave all parameters out.
 absl::Status CheckEntryLayout(const HloModuleProto& proto,
@@ -214,9 +195,9 @@ absl::Status ReadExtras(const HloModuleProto& proto, HloModule* module) {
   for (const HloModuleProto::ProfileInfo& info : proto.profile_info()) {
     module->add_profile_info(info);
   }
-  TF_ASSIGN_OR_RETURN(StackFrames frames,
-                      StackFrames::FromProto(proto.stack_frame_index()));
-  if (HasEqualEntries(proto.stack_frame_index())) {
+  TF_ASSIGN_OR_RETURN(StackFrames frames, StackFrames::FromProtoWithRepeats(
+                                              proto.stack_frame_index()));
+  if (StackFrames::HasRepeats(proto.stack_frame_index())) {
     // Equal frames become one, so that their ids tell them apart.
     module->CanonicalizeStackFrameIds(proto.stack_frame_index());
   } else {

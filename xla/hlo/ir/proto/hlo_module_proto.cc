@@ -152,7 +152,8 @@ void WriteDebugAttributes(const HloModule& module, HloModuleProto* proto) {
 void HloModule::ToProto(HloModuleProto* proto, HloProtoOptions options) const {
   proto->set_id(unique_id());
   proto->set_name(name());
-  HloPayloadDeduplicator own_payloads;
+  // Ids count from what the table has.
+  HloPayloadDeduplicator own_payloads(proto->payloads_size());
   if (options.payload_deduplicator == nullptr) {
     options.payload_deduplicator = &own_payloads;
   }
@@ -165,8 +166,8 @@ void HloModule::ToProto(HloModuleProto* proto, HloProtoOptions options) const {
                                                        /*canonical=*/false)) {
     computation->ToProto(proto->add_computations(), options);
   }
-  for (const std::string& payload : options.payload_deduplicator->payloads()) {
-    proto->add_payloads(payload);
+  for (std::string& payload : options.payload_deduplicator->TakePayloads()) {
+    proto->add_payloads(std::move(payload));
   }
   if (has_schedule()) {
     absl::StatusOr<HloScheduleProto> schedule_proto = schedule().ToProto();

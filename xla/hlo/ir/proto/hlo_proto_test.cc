@@ -9,13 +9,16 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "xla/hlo/ir/backend_config.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_module_config.h"
 #include "xla/hlo/ir/hlo_original_value.h"
+#include "xla/hlo/ir/hlo_payload_deduplicator.h"
 #include "xla/hlo/ir/hlo_schedule.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/hlo_test_modules.h"
@@ -26,6 +29,8 @@
 
 namespace xla {
 namespace {
+
+using ::testing::ElementsAre;
 
 absl::StatusOr<std::unique_ptr<HloModule>> FromProto(
     const HloModuleProto& proto) {
@@ -101,6 +106,44 @@ TEST(HloProtoTest, IdsOfAnotherNumberingBecomeLocal) {
   EXPECT_EQ((*module)->ToString(), MakeSmallModule()->ToString());
 }
 
+TEST(HloProtoTest, IdsMayBeSparseAndReferencesShort) {
+  const std::string text = MakeSmallModule()->ToString();
+  const HloModuleProto good = MakeSmallModule()->ToProto();
+  constexpr int64_t kLow = 0xffffffff;
+  for (const bool ids_have_prefix : {true, false}) {
+    for (const bool operands_have_prefix : {true, false}) {
+      if (!ids_have_prefix && operands_have_prefix) continue;
+      HloModuleProto proto = good;
+      for (HloComputationProto& computation : *proto.mutable_computations()) {
+        const auto id = [&](int64_t old, bool prefix) {
+          const int64_t sparse = (old & kLow) * 10 + 7;
+          return prefix ? (computation.id() << 32) + sparse : sparse;
+        };
+        for (HloInstructionProto& inst : *computation.mutable_instructions()) {
+          inst.set_id(id(inst.id(), ids_have_prefix));
+          for (int64_t& operand : *inst.mutable_operand_ids()) {
+            operand = id(operand, operands_have_prefix);
+          }
+          for (int64_t& before : *inst.mutable_control_predecessor_ids()) {
+            before = id(before, operands_have_prefix);
+          }
+        }
+        computation.set_root_id(
+            id(computation.root_id(), operands_have_prefix));
+      }
+      absl::StatusOr<std::unique_ptr<HloModule>> module = FromProto(proto);
+      ASSERT_TRUE(module.ok()) << module.status();
+      EXPECT_EQ((*module)->ToString(), text);
+      absl::StatusOr<HloModuleProto> remapped =
+          HloModule::RemapInstructionIds(proto);
+      ASSERT_TRUE(remapped.ok()) << remapped.status();
+      module = FromProto(*remapped);
+      ASSERT_TRUE(module.ok()) << module.status();
+      EXPECT_EQ((*module)->ToString(), text);
+    }
+  }
+}
+
 TEST(HloProtoTest, WhatGoesWithTheModule) {
   std::unique_ptr<HloModule> module = MakeSmallModule();
   Decorate(module.get());
@@ -160,6 +203,37 @@ TEST(HloProtoTest, PayloadsAreSharedAndComeBack) {
   std::unique_ptr<HloModule> again = ThroughBytes(*module, options);
   ASSERT_NE(again, nullptr);
   EXPECT_EQ(again->ToString(), module->ToString());
+}
+
+TEST(HloProtoTest, PayloadsGoBehindThoseThatAreThere) {
+  std::unique_ptr<HloModule> module = MakeSmallModule();
+  HloInstruction* p = module->entry_computation()->parameter_instruction(0);
+  p->mutable_metadata().mutable_metadata_payload()->set_value("payload");
+  HloProtoOptions options;
+  options.deduplicate_metadata = true;
+  HloModuleProto proto;
+  proto.add_payloads("old");
+  module->ToProto(&proto, options);
+  EXPECT_THAT(proto.payloads(), ElementsAre("old", "payload"));
+  absl::StatusOr<std::unique_ptr<HloModule>> again = FromProto(proto);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ((*again)
+                ->entry_computation()
+                ->parameter_instruction(0)
+                ->metadata_payload_string(),
+            "payload");
+}
+
+TEST(HloProtoTest, EqualPayloadsHaveOneId) {
+  HloPayloadDeduplicator payloads(/*base=*/3);
+  EXPECT_EQ(payloads.Deduplicate("a"), 3);
+  EXPECT_EQ(payloads.Deduplicate(BackendConfigWrapper("{}")), 4);
+  EXPECT_EQ(payloads.Deduplicate("a"), 3);
+  EXPECT_EQ(payloads.Deduplicate("{}"), 4);
+  EXPECT_THAT(payloads.TakePayloads(), ElementsAre("a", "{}"));
+  EXPECT_EQ(payloads.Deduplicate("b"), 5);
+  EXPECT_EQ(payloads.Deduplicate("a"), 3);
+  EXPECT_THAT(payloads.TakePayloads(), ElementsAre("b"));
 }
 
 TEST(HloProtoTest, OriginalValues) {

@@ -6,12 +6,15 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/hash/hash.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/mesh_and_axis.h"
 #include "xla/hlo/ir/tile_assignment.h"
+#include "xla/shape.h"
+#include "xla/shape_util.h"
 #include "xla/xla_data.pb.h"
 
 namespace xla {
@@ -166,6 +169,24 @@ TEST(NamedShardingTest, RefusesWhatHasAnotherForm) {
   EXPECT_TRUE(VerifyNamedSharding(NamedSharding::Manual(mesh)).ok());
 }
 
+TEST(NamedShardingDeathTest, ConstructorsDieWhereCreateFails) {
+  const Mesh mesh = MeshXY();
+  EXPECT_DEATH(Part(1, 0, 2), "");
+  EXPECT_DEATH(Part(1, 1, 1), "");
+  const auto cut_by = [&](std::vector<AxisRef> axes) {
+    return NamedSharding(mesh, {Dim(std::move(axes))});
+  };
+  EXPECT_DEATH(cut_by({Part(1, 1, 2), Part(1, 2, 2)}), "");
+  EXPECT_DEATH(cut_by({Part(1, 1, 4)}), "");  // all of the axis
+  EXPECT_DEATH(cut_by({Part(1, 1, 3)}), "");  // does not divide it
+  EXPECT_DEATH(cut_by({Axis(0), Axis(0)}), "");
+  EXPECT_DEATH(NamedSharding(mesh, {}, {Axis(1), Axis(0)}), "");
+  EXPECT_DEATH(NamedSharding(mesh, {}, {Axis(2)}), "");
+  EXPECT_DEATH(NamedSharding(mesh, {Dim({Axis(0)})}, {}, {Axis(0)}), "");
+  EXPECT_DEATH(NamedSharding(mesh, {}, {}, {}, {Part(1, 1, 2), Part(1, 2, 2)}),
+               "");
+}
+
 TEST(AxisRefTest, ListsOfAxes) {
   const Mesh mesh = MeshXY();
   EXPECT_LT(Part(1, 1, 2), Axis(1));
@@ -268,7 +289,15 @@ TEST(NamedShardingTest, TiledToNamedAndBack) {
     EXPECT_EQ(HloSharding::V3ToV2Sharding(named), tiled)
         << named << " " << tiled;
     EXPECT_EQ(named == tiled, tiled.IsReplicated()) << tiled;
-    EXPECT_EQ(HloSharding::HasherV2()(named), HloSharding::HasherV2()(tiled));
+    if (tiled.IsTiled() && !tiled.tile_assignment().iota().has_value()) {
+      EXPECT_DEATH(HloSharding::HasherV2()(tiled), "listed");
+      const Shape array = ShapeUtil::MakeShape(F32, {4, 4});
+      EXPECT_DEATH(HloSharding::HasherV2()(HloSharding::SingleTuple(
+                       ShapeUtil::MakeTupleShape({array}), tiled)),
+                   "listed");
+    } else {
+      EXPECT_EQ(HloSharding::HasherV2()(named), HloSharding::HasherV2()(tiled));
+    }
     EXPECT_EQ(*HloSharding::FromProto(named.ToProto()), named);
   }
   EXPECT_EQ(HloSharding::ToV3Sharding(HloSharding::IotaTile({2, 4})).ToString(),
