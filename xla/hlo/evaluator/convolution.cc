@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -23,7 +24,16 @@
 #include "xla/xla_data.pb.h"
 
 // Convolution as matrix products: what each output reads is gathered into the
-// row of a matrix (im2col), a block of rows at a time.
+// row of a matrix (im2col), a block of rows at a time. The backward kinds are
+// written as convolutions of the same sort:
+//
+//   dgrad: lhs is the gradient of the output. The window slides over it as it
+//   says, and the kernel leads from its output to its input features.
+//
+//   wgrad: rhs is the gradient of the output, the window that of the forward
+//   convolution. Batches are summed over, so they are features here, and the
+//   input's features batches. The gradient is the kernel, whose steps are the
+//   stride; what was a step inside the window is the stride.
 
 namespace xla {
 namespace evaluator {
@@ -153,6 +163,147 @@ absl::Status CheckOrder(absl::Span<const int64_t> order, int64_t rank) {
   return absl::OkStatus();
 }
 
+// Factors with their dimensions in Convolver's order.
+struct Problem {
+  Value input;
+  Value kernel;
+  WindowAxes axes;
+  int64_t feature_groups;
+  int64_t batch_groups;
+};
+
+absl::StatusOr<Value> Solve(Problem problem, PrimitiveType type,
+                            MemoryBudget* budget) {
+  const int64_t output_features = problem.kernel.dims().back();
+  const int64_t groups = std::max(problem.feature_groups, problem.batch_groups);
+  if (problem.kernel.dim(problem.kernel.rank() - 2) * problem.feature_groups !=
+          problem.input.dims().back() ||
+      output_features % groups != 0 ||
+      problem.input.dim(0) % problem.batch_groups != 0) {
+    return InvalidArgument(
+        "%d feature groups and %d batch groups do not divide the operands",
+        problem.feature_groups, problem.batch_groups);
+  }
+  DimensionVector output_dims = {problem.input.dim(0) / problem.batch_groups};
+  for (size_t d = 0; d < problem.axes.size(); ++d) {
+    if (problem.axes[d].size != problem.kernel.dim(d)) {
+      return InvalidArgument("the window has not the size of the kernel");
+    }
+    output_dims.push_back(problem.axes[d].outputs);
+  }
+  output_dims.push_back(output_features);
+  TF_ASSIGN_OR_RETURN(Value output, Value::Make(type, output_dims, budget));
+  if (output.count() == 0) return output;
+  return Convolver(std::move(problem.input), std::move(problem.kernel),
+                   std::move(problem.axes), std::move(output),
+                   problem.feature_groups, problem.batch_groups)
+      .Run();
+}
+
+// The axes of the window over the spatial dimensions of a factor in Convolver's
+// order.
+absl::StatusOr<WindowAxes> SpatialAxes(const Window& window,
+                                       const Value& input) {
+  return MakeWindowAxes(
+      window, absl::MakeConstSpan(input.dims()).subspan(1, input.rank() - 2));
+}
+
+// Splits the last dimension of a kernel [..., a, g * b] into groups and moves
+// those to the dimension before: [..., b, g * a] with the last two exchanged.
+absl::StatusOr<Value> TransposedInGroups(const Value& kernel, int64_t groups,
+                                         MemoryBudget* budget) {
+  DimensionVector dims(kernel.dims().begin(), kernel.dims().end());
+  const int64_t rank = kernel.rank();
+  const int64_t in = dims[rank - 2];
+  const int64_t out = dims[rank - 1];
+  if (groups < 1 || out % groups != 0) {
+    return InvalidArgument("%d groups do not divide the kernel", groups);
+  }
+  dims[rank - 1] = groups;
+  dims.push_back(out / groups);
+  DimensionVector order(rank + 1);
+  std::iota(order.begin(), order.end(), 0);
+  // [..., in, groups, out] -> [..., out, groups, in]
+  std::swap(order[rank - 2], order[rank]);
+  TF_ASSIGN_OR_RETURN(Value result,
+                      PermutedDimensions(kernel.Reshaped(dims), order, budget));
+  dims.resize(rank);
+  dims[rank - 2] = out / groups;
+  dims[rank - 1] = groups * in;
+  return result.Reshaped(dims);
+}
+
+// The result of Solve for batch groups of dgrad, as [group * batch, spatial...,
+// feature].
+absl::StatusOr<Value> GroupsToBatch(const Value& output, int64_t groups,
+                                    MemoryBudget* budget) {
+  const int64_t rank = output.rank();
+  DimensionVector dims(output.dims().begin(), output.dims().end());
+  dims[rank - 1] = groups;
+  dims.push_back(output.dims().back() / groups);
+  DimensionVector order = {rank - 1};
+  for (int64_t d = 0; d <= rank; ++d) {
+    if (d != rank - 1) order.push_back(d);
+  }
+  TF_ASSIGN_OR_RETURN(Value result,
+                      PermutedDimensions(output.Reshaped(dims), order, budget));
+  DimensionVector merged(result.dims().begin() + 1, result.dims().end());
+  merged[0] *= groups;
+  return result.Reshaped(merged);
+}
+
+// The axis on which the gradient slides over the input, where `axis` is that of
+// the forward convolution.
+WindowAxis AxisOfKernelGradient(WindowAxis axis) {
+  std::swap(axis.size, axis.outputs);
+  std::swap(axis.stride, axis.window_dilation);
+  if (axis.reversed) {
+    // The last of the outputs reads what the first one would.
+    axis.padding_low -= (axis.outputs - 1) * axis.stride;
+    axis.stride = -axis.stride;
+    axis.reversed = false;
+  }
+  return axis;
+}
+
+// Dimension order[i] of a factor, or of the result, is dimension i of
+// Convolver's.
+struct Orders {
+  DimensionVector input;
+  DimensionVector kernel;
+  DimensionVector output;
+};
+
+absl::StatusOr<Orders> MakeOrders(const ConvolutionDimensionNumbers& dims,
+                                  bool is_wgrad, int64_t rank) {
+  Orders orders;
+  orders.input =
+      Order(dims.input_batch_dimension(), dims.input_spatial_dimensions(),
+            dims.input_feature_dimension());
+  orders.output =
+      Order(dims.output_batch_dimension(), dims.output_spatial_dimensions(),
+            dims.output_feature_dimension());
+  orders.kernel.assign(dims.kernel_spatial_dimensions().begin(),
+                       dims.kernel_spatial_dimensions().end());
+  orders.kernel.push_back(dims.kernel_input_feature_dimension());
+  orders.kernel.push_back(dims.kernel_output_feature_dimension());
+  for (const DimensionVector* order :
+       {&orders.input, &orders.kernel, &orders.output}) {
+    TF_RETURN_IF_ERROR(CheckOrder(*order, rank));
+  }
+  if (is_wgrad) {
+    // [feature, spatial..., batch] and [spatial..., batch, feature].
+    std::swap(orders.input.front(), orders.input.back());
+    orders.kernel.assign(orders.output.begin() + 1, orders.output.end() - 1);
+    orders.kernel.push_back(orders.output.front());
+    orders.kernel.push_back(orders.output.back());
+    orders.output = Order(dims.kernel_input_feature_dimension(),
+                          dims.kernel_spatial_dimensions(),
+                          dims.kernel_output_feature_dimension());
+  }
+  return orders;
+}
+
 }  // namespace
 
 absl::StatusOr<Value> EvaluateConvolution(const HloInstruction* instruction,
@@ -164,75 +315,60 @@ absl::StatusOr<Value> EvaluateConvolution(const HloInstruction* instruction,
   }
   const ConvolutionKind kind =
       Cast<HloConvolutionInstruction>(instruction)->convolution_kind();
-  if (kind == CONVOLUTION_KIND_DGRAD || kind == CONVOLUTION_KIND_WGRAD) {
-    return Unimplemented("a convolution of a backward kind");
+  const bool is_wgrad = kind == CONVOLUTION_KIND_WGRAD;
+  if (operands[0].rank() != operands[1].rank()) {
+    return InvalidArgument("a convolution of ranks %d and %d",
+                           operands[0].rank(), operands[1].rank());
   }
-  const ConvolutionDimensionNumbers& dims =
-      instruction->convolution_dimension_numbers();
-  const DimensionVector input_order =
-      Order(dims.input_batch_dimension(), dims.input_spatial_dimensions(),
-            dims.input_feature_dimension());
-  DimensionVector kernel_order(dims.kernel_spatial_dimensions().begin(),
-                               dims.kernel_spatial_dimensions().end());
-  kernel_order.push_back(dims.kernel_input_feature_dimension());
-  kernel_order.push_back(dims.kernel_output_feature_dimension());
-  const DimensionVector output_order =
-      Order(dims.output_batch_dimension(), dims.output_spatial_dimensions(),
-            dims.output_feature_dimension());
-  TF_RETURN_IF_ERROR(CheckOrder(input_order, operands[0].rank()));
-  TF_RETURN_IF_ERROR(CheckOrder(kernel_order, operands[1].rank()));
-  TF_RETURN_IF_ERROR(CheckOrder(output_order, operands[0].rank()));
-
+  TF_ASSIGN_OR_RETURN(const Orders orders,
+                      MakeOrders(instruction->convolution_dimension_numbers(),
+                                 is_wgrad, operands[0].rank()));
+  MemoryBudget* budget = context.budget;
   const Shape& shape = instruction->shape();
   const PrimitiveType type =
       SumType(operands[0].type(), operands[1].type(), shape.element_type());
   const auto algorithm = instruction->precision_config().algorithm();
-  TF_ASSIGN_OR_RETURN(
-      Value input, PrepareFactor(operands[0], algorithm, type, context.budget));
-  TF_ASSIGN_OR_RETURN(input,
-                      PermutedDimensions(input, input_order, context.budget));
-  TF_ASSIGN_OR_RETURN(Value kernel, PrepareFactor(operands[1], algorithm, type,
-                                                  context.budget));
+  TF_ASSIGN_OR_RETURN(Value input,
+                      PrepareFactor(operands[0], algorithm, type, budget));
+  TF_ASSIGN_OR_RETURN(input, PermutedDimensions(input, orders.input, budget));
+  TF_ASSIGN_OR_RETURN(Value kernel,
+                      PrepareFactor(operands[1], algorithm, type, budget));
   TF_ASSIGN_OR_RETURN(kernel,
-                      PermutedDimensions(kernel, kernel_order, context.budget));
-
-  const int64_t feature_groups = instruction->feature_group_count();
-  const int64_t batch_groups = instruction->batch_group_count();
-  const int64_t output_features = kernel.dims().back();
-  if (feature_groups < 1 || batch_groups < 1 ||
-      (feature_groups > 1 && batch_groups > 1) ||
-      kernel.dim(kernel.rank() - 2) * feature_groups != input.dims().back() ||
-      output_features % std::max(feature_groups, batch_groups) != 0 ||
-      input.dim(0) % batch_groups != 0) {
-    return InvalidArgument(
-        "%d feature groups and %d batch groups do not divide the operands",
-        feature_groups, batch_groups);
+                      PermutedDimensions(kernel, orders.kernel, budget));
+  Problem problem = {std::move(input),
+                     std::move(kernel),
+                     {},
+                     instruction->feature_group_count(),
+                     instruction->batch_group_count()};
+  if (problem.feature_groups < 1 || problem.batch_groups < 1 ||
+      (problem.feature_groups > 1 && problem.batch_groups > 1)) {
+    return InvalidArgument("%d feature groups and %d batch groups",
+                           problem.feature_groups, problem.batch_groups);
   }
-  TF_ASSIGN_OR_RETURN(
-      WindowAxes axes,
-      MakeWindowAxes(
-          instruction->window(),
-          absl::MakeConstSpan(input.dims()).subspan(1, input.rank() - 2)));
-  DimensionVector output_dims = {input.dim(0) / batch_groups};
-  for (size_t d = 0; d < axes.size(); ++d) {
-    if (axes[d].size != kernel.dim(d)) {
-      return InvalidArgument("the window has not the size of the kernel");
-    }
-    output_dims.push_back(axes[d].outputs);
+  int64_t result_batch_groups = 1;
+  if (is_wgrad) {
+    std::swap(problem.feature_groups, problem.batch_groups);
+  } else if (kind == CONVOLUTION_KIND_DGRAD) {
+    result_batch_groups = problem.batch_groups;
+    problem.feature_groups *= std::exchange(problem.batch_groups, 1);
+    TF_ASSIGN_OR_RETURN(
+        problem.kernel,
+        TransposedInGroups(problem.kernel, problem.feature_groups, budget));
   }
-  output_dims.push_back(output_features);
-  TF_ASSIGN_OR_RETURN(Value output,
-                      Value::Make(type, output_dims, context.budget));
-  if (output.count() > 0) {
-    output = Convolver(std::move(input), std::move(kernel), std::move(axes),
-                       std::move(output), feature_groups, batch_groups)
-                 .Run();
+  TF_ASSIGN_OR_RETURN(problem.axes,
+                      SpatialAxes(instruction->window(), problem.input));
+  if (is_wgrad) {
+    for (WindowAxis& axis : problem.axes) axis = AxisOfKernelGradient(axis);
   }
-  // Dimension output_order[i] of the result is dimension i here.
-  DimensionVector back(output_order.size());
-  for (size_t i = 0; i < back.size(); ++i) back[output_order[i]] = i;
-  TF_ASSIGN_OR_RETURN(output, PermutedDimensions(output, back, context.budget));
-  return ConvertValue(std::move(output), shape.element_type(), context.budget);
+  TF_ASSIGN_OR_RETURN(Value output, Solve(std::move(problem), type, budget));
+  if (result_batch_groups > 1) {
+    TF_ASSIGN_OR_RETURN(output,
+                        GroupsToBatch(output, result_batch_groups, budget));
+  }
+  DimensionVector back(orders.output.size());
+  for (size_t i = 0; i < back.size(); ++i) back[orders.output[i]] = i;
+  TF_ASSIGN_OR_RETURN(output, PermutedDimensions(output, back, budget));
+  return ConvertValue(std::move(output), shape.element_type(), budget);
 }
 
 }  // namespace evaluator
