@@ -48,8 +48,9 @@ absl::Status GatherComputationsByAllocationType(
 // Allocations of their own: entry parameters, constants (if asked for), tables
 // of tuples, values of thread-local computations, results of the module. Memory
 // of results, and of parameters that results are aliased to, is lent to
-// temporaries of the same size while it is not needed: first to operands that
-// the result is written over, then to the largest others.
+// temporaries while it is not needed: first to operands that the result is
+// written over, then to others, the largest first, each in the smallest that it
+// fits into.
 //
 // With an ordering that has a sequence for each global computation, all else of
 // one colour goes into one allocation, packed over the live ranges, where
@@ -166,8 +167,8 @@ class BufferAssigner {
 
   // Puts the buffer at the start of the allocation if that is large enough, of
   // a colour that it may use, not read-only, and holds nothing that may live at
-  // the same time. Memory of results takes only buffers of its own size. A copy
-  // does not go where what it copies is.
+  // the same time. A result takes only memory of its own size. A copy does not
+  // go where what it copies is.
   absl::StatusOr<bool> MaybeAssignBuffer(BufferAllocation* allocation,
                                          const HloBuffer& buffer,
                                          BufferAssignment* assignment);

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
 #include "xla/hlo/analysis/buffers/buffer_assigner.h"
@@ -438,6 +439,62 @@ TEST_F(BufferAssignerOptionsTest, MemoryOfAColorMayBeSplit) {
   EXPECT_NE(Slice("a").allocation(), Slice("b").allocation());
   EXPECT_EQ(Allocation("a").page_id() + Allocation("b").page_id(), 1);
   EXPECT_EQ(Slice("a"), Slice("c"));
+}
+
+TEST_F(BufferAssignerOptionsTest, PagesSplitMemoryToo) {
+  Assign(absl::StrReplaceAll(kChain, {{"[100]", "[256]"}}));
+  module_->mutable_config().set_page_size_kib(1);
+  // The size of a page counts, whatever the option says.
+  module_->mutable_config()
+      .mutable_debug_options()
+      .set_xla_multiheap_size_constraint_per_heap(1 << 20);
+  const absl::Status status = TryAssign();
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(assignment_->multiheap_size_constraint_per_heap(), 1024);
+  EXPECT_NE(Slice("a").allocation(), Slice("b").allocation());
+  EXPECT_EQ(Slice("a"), Slice("c"));
+}
+
+// On one stack, what runs at the same time lies side by side, and what runs
+// later in the same place.
+TEST_F(BufferAssignerOptionsTest, PrivateStacksOfAsynchronousCalls) {
+  for (const bool overlap : {false, true}) {
+    Assign(absl::StrCat(R"(
+f {
+  fp = f32[100] parameter(0)
+  fa = f32[100] reverse(fp), dimensions={0}
+  ROOT fr = f32[50] slice(fa), slice={[0:50]}
+}
+g {
+  gp = f32[100] parameter(0)
+  ga = f32[100] reverse(gp), dimensions={0}
+  ROOT gr = f32[50] slice(ga), slice={[50:100]}
+}
+ENTRY e {
+  p = f32[100] parameter(0)
+  fs = ((f32[100]), f32[50], u32[]) call-start(p), to_apply=f
+)",
+                        overlap ? R"(
+  gs = ((f32[100]), f32[50], u32[]) call-start(p), to_apply=g
+  fd = f32[50] call-done(fs)
+)"
+                                : R"(
+  fd = f32[50] call-done(fs)
+  gs = ((f32[100]), f32[50], u32[]) call-start(p), to_apply=g
+)",
+                        R"(
+  gd = f32[50] call-done(gs)
+  ROOT r = f32[100] concatenate(fd, gd), dimensions={0}
+})"));
+    const BufferAssigner::PrivateStacks stacks = {
+        {0, {Find("fa")->parent(), Find("ga")->parent()}}};
+    Options options;
+    options.private_stacks = &stacks;
+    const absl::Status status = TryAssign(std::move(options));
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(Slice("fa").allocation(), Slice("ga").allocation());
+    EXPECT_EQ(Slice("fa") == Slice("ga"), !overlap);
+  }
 }
 
 TEST_F(BufferAssignerOptionsTest, OrdersOfBuffers) {

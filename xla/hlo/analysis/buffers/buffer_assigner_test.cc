@@ -71,8 +71,8 @@ ENTRY e {
   EXPECT_EQ(assignment_->temp_allocation_total_size(), 408);
 }
 
-// The memory of a larger result is not for smaller values.
-TEST_F(BufferAssignerTest, ResultsTakeNothingOfAnotherSize) {
+// a is dead when the result is computed, b is not.
+TEST_F(BufferAssignerTest, ResultsLendTheirMemoryToSmallerTemporaries) {
   Assign(R"(
 ENTRY e {
   p = f32[10] parameter(0)
@@ -80,9 +80,29 @@ ENTRY e {
   b = f32[10] reverse(a), dimensions={0}
   ROOT d = f32[20] concatenate(b, b), dimensions={0}
 })");
-  EXPECT_NE(Slice("a").allocation(), Slice("d").allocation());
+  EXPECT_EQ(Slice("a").allocation(), Slice("d").allocation());
+  EXPECT_EQ(Slice("a").offset(), 0);
   EXPECT_NE(Slice("b").allocation(), Slice("d").allocation());
   EXPECT_EQ(Allocation("d").size(), 80);
+  EXPECT_TRUE(Allocation("d").maybe_live_out());
+}
+
+// Each temporary takes the smallest memory that it fits into; results take
+// memory of their own size only.
+TEST_F(BufferAssignerTest, TheSmallestMemoryThatFitsIsLent) {
+  Assign(R"(
+ENTRY e {
+  p = f32[8] parameter(0)
+  a = f32[8] reverse(p), dimensions={0}
+  b = f32[6] slice(a), slice={[0:6]}
+  m = f32[12] concatenate(b, b), dimensions={0}
+  l = f32[24] concatenate(m, m), dimensions={0}
+  ROOT t = (f32[24], f32[12]) tuple(l, m)
+})");
+  EXPECT_EQ(Slice("a").allocation(), Slice("m").allocation());
+  EXPECT_EQ(Slice("b").allocation(), Slice("l").allocation());
+  EXPECT_NE(Slice("m").allocation(), Slice("l").allocation());
+  EXPECT_EQ(assignment_->temp_allocation_total_size(), 0);
 }
 
 TEST_F(BufferAssignerTest, AliasedParameterIsWrittenOverAndLent) {

@@ -24,6 +24,7 @@
 #include "xla/hlo/analysis/hlo_value.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_module_config.h"
 #include "xla/service/buffer_assignment.pb.h"
 #include "xla/service/hlo.pb.h"
 #include "xla/shape.h"
@@ -73,11 +74,15 @@ class BufferAssignment {
   }
 
   // The largest size of a block of a colour that has several, in bytes; 0 if
-  // the memory of a colour is not split. From the module's debug options.
+  // the memory of a colour is not split. The size of a page, where the module's
+  // config has one, or what its debug options say.
   uint64_t multiheap_size_constraint_per_heap() const {
-    return std::max<int64_t>(0, module_->config()
-                                    .debug_options()
-                                    .xla_multiheap_size_constraint_per_heap());
+    const HloModuleConfig& config = module_->config();
+    if (config.page_size_kib() > 0) {
+      return uint64_t{1024} * static_cast<uint64_t>(config.page_size_kib());
+    }
+    return std::max<int64_t>(
+        0, config.debug_options().xla_multiheap_size_constraint_per_heap());
   }
 
   bool HasAllocation(const HloValue& value) const {

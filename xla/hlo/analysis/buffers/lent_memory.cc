@@ -1,6 +1,8 @@
 #include "xla/hlo/analysis/buffers/lent_memory.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -20,7 +22,7 @@
 namespace xla {
 namespace {
 
-constexpr int kMaxLentTries = 16;
+constexpr int kMaxLentTries = 256;
 
 bool MustNotLiveOut(const HloBuffer& buffer, const HloAliasAnalysis& alias,
                     const BufferAssigner::Options& options) {
@@ -47,8 +49,7 @@ bool MayHold(const BufferAllocation& allocation, const HloBuffer& buffer,
   if (!can_use || !allocation.is_reusable() || size > allocation.size()) {
     return false;
   }
-  if (!allocation.maybe_live_out()) return true;
-  return size == allocation.size() &&
+  return !allocation.maybe_live_out() ||
          !MustNotLiveOut(buffer, assignment.alias_analysis(), options);
 }
 
@@ -75,8 +76,9 @@ LentMemory::LentMemory(BufferAssignment* assignment,
     }
     if (!is_known || !is_whole) continue;
     busy_[allocation.index()] = std::move(busy);
-    by_size_[allocation.size()].push_back(allocation.index());
+    by_size_.emplace_back(allocation.size(), allocation.index());
   }
+  std::sort(by_size_.begin(), by_size_.end());
 }
 
 bool LentMemory::AddTo(Busy& busy, const HloValue& value) const {
@@ -159,11 +161,13 @@ void LentMemory::LendToOperandsOfResults() {
 
 void LentMemory::LendTo(const HloBuffer& buffer, BufferValue::Color color) {
   if (assignment_.HasAllocation(buffer)) return;
-  auto candidates = by_size_.find(assignment_.HloBufferSize(buffer));
-  if (candidates == by_size_.end()) return;
-  int tries_left = kMaxLentTries;
-  for (const BufferAllocation::Index index : candidates->second) {
-    if (tries_left-- == 0) return;
+  auto candidate =
+      std::lower_bound(by_size_.begin(), by_size_.end(),
+                       std::make_pair(assignment_.HloBufferSize(buffer),
+                                      BufferAllocation::Index{0}));
+  for (int tries = 0; candidate != by_size_.end() && tries < kMaxLentTries;
+       ++candidate, ++tries) {
+    const BufferAllocation::Index index = candidate->second;
     BufferAllocation* allocation = assignment_.GetMutableAllocation(index);
     Busy& busy = busy_.at(index);
     if (!MayHold(*allocation, buffer, color, assignment_, options_) ||

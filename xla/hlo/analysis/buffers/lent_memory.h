@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -17,15 +18,15 @@
 namespace xla {
 
 // Whether the allocation may hold a buffer of that colour, as far as that does
-// not depend on what else it holds: kind, colour, size; memory of results only
-// of its own size, and not what must not leave the module.
+// not depend on what else it holds: kind, colour, size; memory of results not
+// what must not leave the module.
 bool MayHold(const BufferAllocation& allocation, const HloBuffer& buffer,
              BufferValue::Color color, const BufferAssignment& assignment,
              const BufferAssigner::Options& options);
 
 // The memory of results, and of parameters that results are aliased to, at
 // times at which it holds nothing. Needs a schedule; without one there is none.
-// Queries O(log values) for each of at most 16 allocations.
+// Queries O(log values) for each of at most 256 allocations.
 class LentMemory {
  public:
   LentMemory(BufferAssignment* assignment, const AliasInfo* alias_info,
@@ -34,8 +35,8 @@ class LentMemory {
   // Puts operands that a result can be written over into its allocation, and
   // operands of these.
   void LendToOperandsOfResults();
-  // Puts the buffer into an allocation of its size, if one is free while it
-  // lives.
+  // Puts the buffer at the start of the smallest allocation that is large
+  // enough and free while it lives, if there is one.
   void LendTo(const HloBuffer& buffer, BufferValue::Color color);
 
  private:
@@ -51,8 +52,8 @@ class LentMemory {
   const AliasInfo* alias_info_;
   const BufferAssigner::Options& options_;
   absl::flat_hash_map<BufferAllocation::Index, Busy> busy_;
-  // By size; those of results first made come first.
-  absl::flat_hash_map<int64_t, std::vector<BufferAllocation::Index>> by_size_;
+  // Size and index; of equal sizes, those of results first made come first.
+  std::vector<std::pair<int64_t, BufferAllocation::Index>> by_size_;
 };
 
 }  // namespace xla
