@@ -9,7 +9,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/log/check.h"
 #include "absl/strings/string_view.h"
-#include "google/protobuf/struct.pb.h"
+#include "google/protobuf/util/json_util.h"
 #include "xla/backends/gpu/model/fusion_hero.h"
 #include "xla/backends/gpu/model/reduction_utils.h"
 #include "xla/hlo/analysis/cost/device_description.h"
@@ -17,14 +17,13 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/utils/hlo_traversal.h"
 #include "xla/primitive_util.h"
+#include "xla/service/gpu/backend_configs.pb.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 
 namespace xla {
 namespace gpu {
 namespace {
-
-using google::protobuf::Struct;
 
 // Each operand of a concatenation gets a loop of its own: beyond, one loop with
 // a choice per element is smaller.
@@ -54,16 +53,16 @@ bool RunOverSameElements(const Shape& a, const Shape& b) {
 }  // namespace
 
 FusionBackendConfig FusionBackendConfigOf(const HloInstruction& fusion) {
-  FusionBackendConfig result;
-  if (!fusion.IsCustomFusion() || !fusion.has_backend_config()) return result;
-  absl::StatusOr<Struct> config = fusion.backend_config<Struct>();
-  if (!config.ok()) return result;
-  auto inner = config->fields().find("fusion_backend_config");
-  if (inner == config->fields().end()) return result;
-  const auto& fields = inner->second.struct_value().fields();
-  auto kind = fields.find("kind");
-  if (kind != fields.end()) result.set_kind(kind->second.string_value());
-  return result;
+  if (!fusion.IsCustomFusion() || !fusion.has_backend_config()) return {};
+  GpuBackendConfig config;
+  google::protobuf::util::JsonParseOptions options;
+  options.ignore_unknown_fields = true;
+  if (!google::protobuf::util::JsonStringToMessage(
+           fusion.raw_backend_config_string(), &config, options)
+           .ok()) {
+    return {};
+  }
+  return std::move(*config.mutable_fusion_backend_config());
 }
 
 bool IsGpuFusionKind(const HloInstruction& hlo, absl::string_view kind) {

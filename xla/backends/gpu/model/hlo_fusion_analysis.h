@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
@@ -13,6 +12,7 @@
 #include "xla/hlo/analysis/cost/device_description.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/utils/hlo_traversal.h"
+#include "xla/service/gpu/backend_configs.pb.h"
 #include "xla/shape.h"
 
 namespace xla {
@@ -25,16 +25,6 @@ inline constexpr absl::string_view kTritonFusionKind = "__triton";
 inline constexpr absl::string_view kTritonGemmFusionKind = "__triton_gemm";
 inline constexpr absl::string_view kCuDnnFusionKind = "__cudnn$fusion";
 inline constexpr absl::string_view kCustomFusionKind = "__custom_fusion";
-
-// The parts of a backend_config that concern a fusion.
-class FusionBackendConfig {
- public:
-  const std::string& kind() const { return kind_; }
-  void set_kind(absl::string_view kind) { kind_ = std::string(kind); }
-
- private:
-  std::string kind_;
-};
 
 // The config of a fusion of kind kCustom; empty for other fusions and for a
 // config that does not parse.

@@ -149,16 +149,14 @@ absl::StatusOr<ScheduleResult> ComputeSchedule(
                         PeakOfSchedule(result.schedule, alias_analysis,
                                        options.alias_info, size_function));
   } else if (options.algorithm == ScheduleAlgorithm::kDefault) {
-    std::vector<DefaultMemoryScheduler::Metrics> metrics;
+    MemorySchedulerMetrics metrics;
     TF_ASSIGN_OR_RETURN(
         result.schedule,
         DefaultMemoryScheduler(options.alias_info, size_function,
                                options.postprocessor)
             .RunWithMetrics(module, alias_analysis, options.execution_threads,
                             &result.peak_bytes, &metrics));
-    for (const DefaultMemoryScheduler::Metrics& one : metrics) {
-      if (one.selected) result.winner = one.scheduler;
-    }
+    result.winner = metrics.schedulers(metrics.selected_index()).name();
   } else {
     TF_ASSIGN_OR_RETURN(std::unique_ptr<ModuleSchedulerAlgorithm> algorithm,
                         MakeSchedulerAlgorithm(options));

@@ -13,6 +13,7 @@
 #include "xla/hlo/memory/schedulers/default_memory_scheduler.h"
 #include "xla/hlo/memory/schedulers/schedule_checker.h"
 #include "xla/hlo/parser/hlo_parser.h"
+#include "xla/service/memory_scheduler_metrics.pb.h"
 
 namespace xla {
 namespace {
@@ -130,27 +131,40 @@ TEST(ComputeScheduleTest, AsIsNeedsASchedule) {
 TEST(DefaultMemorySchedulerTest, SaysWhatEachSchedulerReached) {
   std::unique_ptr<HloModule> module = Parse(kTwoChains);
   auto alias_analysis = HloAliasAnalysis::Run(module.get(), nullptr).value();
-  std::vector<DefaultMemoryScheduler::Metrics> metrics;
+  MemorySchedulerMetrics metrics;
   int64_t peak = 0;
   DefaultMemoryScheduler scheduler(nullptr, DefaultSizeFunction());
   ASSERT_TRUE(
       scheduler
           .RunWithMetrics(module.get(), *alias_analysis, {}, &peak, &metrics)
           .ok());
-  ASSERT_EQ(metrics.size(), 3);
-  EXPECT_EQ(metrics[0].scheduler, "list");
-  EXPECT_EQ(metrics[1].scheduler, "dfs");
-  EXPECT_EQ(metrics[2].scheduler, "postorder");
-  int selected = 0;
-  for (const DefaultMemoryScheduler::Metrics& one : metrics) {
-    EXPECT_GT(one.peak_bytes, 0);
-    EXPECT_GE(one.peak_bytes, peak);
-    selected += one.selected;
-    if (one.selected) {
-      EXPECT_EQ(one.peak_bytes, peak);
-    }
+  ASSERT_EQ(metrics.schedulers_size(), 3);
+  EXPECT_EQ(metrics.schedulers(0).name(), "list");
+  EXPECT_EQ(metrics.schedulers(1).name(), "dfs");
+  EXPECT_EQ(metrics.schedulers(2).name(), "postorder");
+  for (const MemorySchedulerMetrics::Scheduler& one : metrics.schedulers()) {
+    EXPECT_TRUE(one.valid());
+    EXPECT_GT(one.peak_memory(), 0);
+    EXPECT_GE(one.peak_memory(), peak);
   }
-  EXPECT_EQ(selected, 1);
+  EXPECT_EQ(metrics.schedulers(metrics.selected_index()).peak_memory(), peak);
+}
+
+TEST(DefaultMemorySchedulerTest, RecordsItForThePassThatRuns) {
+  std::unique_ptr<HloModule> module = Parse(kTwoChains);
+  auto alias_analysis = HloAliasAnalysis::Run(module.get(), nullptr).value();
+  DefaultMemoryScheduler scheduler(nullptr, DefaultSizeFunction());
+  ASSERT_TRUE(scheduler.Run(module.get(), *alias_analysis, {}, nullptr).ok())
+      << "without a pass";
+  module->metadata()->RecordPassStart();
+  int64_t peak = 0;
+  ASSERT_TRUE(scheduler.Run(module.get(), *alias_analysis, {}, &peak).ok());
+  MemorySchedulerMetrics metrics;
+  ASSERT_TRUE(
+      module->metadata()->proto().pass_metadata(0).custom_metadata().UnpackTo(
+          &metrics));
+  ASSERT_EQ(metrics.schedulers_size(), 3);
+  EXPECT_EQ(metrics.schedulers(metrics.selected_index()).peak_memory(), peak);
 }
 
 TEST(ScheduleModuleTest, RunsThePostprocessor) {

@@ -2,8 +2,6 @@
 #define XLA_HLO_MEMORY_SCHEDULERS_DEFAULT_MEMORY_SCHEDULER_H_
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
@@ -13,21 +11,15 @@
 #include "xla/hlo/memory/schedulers/list_memory_scheduler.h"
 #include "xla/hlo/memory/schedulers/memory_scheduler_algorithm.h"
 #include "xla/hlo/memory/schedulers/post_order_scheduler.h"
+#include "xla/service/memory_scheduler_metrics.pb.h"
 
 namespace xla {
 
 // Runs ListMemoryScheduler, DFSMemoryScheduler and PostOrderScheduler on the
 // whole module and keeps the schedule with the lowest peak, the first of equal
-// ones. As XLA's scheduler of this name.
+// ones. As XLA's scheduler of this name. Fails where all of them do.
 class DefaultMemoryScheduler : public ModuleSchedulerAlgorithm {
  public:
-  // The result of one of the schedulers.
-  struct Metrics {
-    std::string scheduler;  // list, dfs, postorder
-    int64_t peak_bytes = 0;
-    bool selected = false;
-  };
-
   DefaultMemoryScheduler(const AliasInfo* alias_info,
                          const BufferValue::SizeFunction* size_function,
                          const SchedulerPostprocessor& postprocessor = {})
@@ -43,17 +35,18 @@ class DefaultMemoryScheduler : public ModuleSchedulerAlgorithm {
         dfs_(alias_info, size_function, postprocessor),
         post_order_(alias_info, size_function, postprocessor) {}
 
+  // Records MemorySchedulerMetrics in the metadata of the pass that runs, if
+  // one does.
   absl::StatusOr<HloSchedule> Run(
       HloModule* module, const HloAliasAnalysis& alias_analysis,
       const absl::flat_hash_set<absl::string_view>& execution_threads,
       int64_t* peak_memory) const override;
 
-  // The same, and says in `metrics`, which may be null, what each scheduler
-  // reached.
+  // The same without a record; says in `metrics` what each scheduler reached.
   absl::StatusOr<HloSchedule> RunWithMetrics(
       HloModule* module, const HloAliasAnalysis& alias_analysis,
       const absl::flat_hash_set<absl::string_view>& execution_threads,
-      int64_t* peak_memory, std::vector<Metrics>* metrics) const;
+      int64_t* peak_memory, MemorySchedulerMetrics* metrics) const;
 
  private:
   ListMemoryScheduler list_;

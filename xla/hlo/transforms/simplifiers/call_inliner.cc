@@ -52,7 +52,8 @@ void AddPlaceOfCall(const HloInstruction& call, HloInstruction* inlined) {
   OpMetadata metadata = inlined->metadata();
   const std::string& prefix = call.metadata().op_name();
   const std::string& name = metadata.op_name();
-  if (!prefix.empty() && !absl::StartsWith(name, prefix)) {
+  if (!prefix.empty() && !absl::StartsWith(name, prefix) &&
+      prefix.size() + 1 + name.size() <= CallInliner::kMaxOpNameSize) {
     metadata.set_op_name(name.empty() ? prefix
                                       : absl::StrCat(prefix, "/", name));
   }

@@ -74,6 +74,10 @@ class CallInliner : public HloModulePass {
   using OverridePolicy = std::function<InlineOverridePolicy(
       const CallGraph&, const HloInstruction*)>;
 
+  // In bytes. An op_name that would become longer with the call's in front of
+  // it stays as it is: those of calls in calls add up.
+  static constexpr int64_t kMaxOpNameSize = 10 * 1024;
+
   // Inlines one call, which is removed; its computation stays.
   static absl::StatusOr<InlinedInstructionMap> Inline(
       HloInstruction* call, bool propagate_metadata = true);

@@ -12,8 +12,10 @@
 #include "absl/strings/string_view.h"
 #include "xla/backends/gpu/model/cost/fusion_uses.h"
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
+#include "xla/hlo/analysis/cost/mesh_cost.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/utils/collectives/collective_ops_utils.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -143,6 +145,34 @@ absl::Status GpuHloCostAnalysis::HandleFusion(const HloInstruction* fusion) {
   current_properties_.transcendentals = transcendentals;
   current_properties_.bytes_accessed = bytes;
   return absl::OkStatus();
+}
+
+int64_t GpuHloCostAnalysis::BytesTransferred(const HloInstruction& hlo) const {
+  const HloInstruction* collective = hlo.opcode() == HloOpcode::kAsyncStart
+                                         ? hlo.async_wrapped_instruction()
+                                         : &hlo;
+  const std::optional<CollectiveKind> kind =
+      CollectiveKindOf(collective->opcode());
+  if (!kind.has_value()) return 0;
+  int64_t bytes = 0;
+  for (const HloInstruction* operand : hlo.operands()) {
+    bytes += TotalBytes(operand->shape());
+  }
+  int64_t devices = 1;
+  auto groups = GetReplicaGroupCountAndSize(collective);
+  if (groups.ok() && groups->has_value()) devices = (*groups)->second;
+  switch (*kind) {
+    case CollectiveKind::kAllGather:
+      return bytes * (devices - 1);
+    case CollectiveKind::kReduceScatter:
+    case CollectiveKind::kAllToAll:
+      return bytes - bytes / devices;
+    case CollectiveKind::kAllReduce:
+    case CollectiveKind::kCollectivePermute:
+    case CollectiveKind::kCollectiveBroadcast:
+      return bytes;
+  }
+  return 0;
 }
 
 const GpuHloCostAnalysis::UsesInBody& GpuHloCostAnalysis::UsesOf(

@@ -54,6 +54,11 @@ class GpuHloCostAnalysis : public HloCostAnalysis {
   // used by readers that ask for the same elements of both.
   float CommonElementwiseUtilization(const HloInstruction* a,
                                      const HloInstruction* b);
+  // Bytes that a device gets from others, or sends to them, in a collective or
+  // the start of an asynchronous one; 0 for everything else. What it has itself
+  // is not sent: (g-1)/g of a gathered, scattered or exchanged value in groups
+  // of g. An all-reduce counts its operands once, however often they travel.
+  int64_t BytesTransferred(const HloInstruction& hlo) const;
   // To be called before a kernel goes or after it has changed.
   void Invalidate(const HloInstruction& kernel) { uses_.erase(&kernel); }
 

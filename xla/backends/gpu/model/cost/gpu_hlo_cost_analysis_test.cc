@@ -224,5 +224,38 @@ TEST_F(GpuHloCostAnalysisTest, CommonUses) {
             0);
 }
 
+TEST_F(GpuHloCostAnalysisTest, BytesOverTheNetwork) {
+  Visit(R"(ENTRY e {
+    p = f32[1024] parameter(0)
+    q = f32[512] parameter(1)
+    gather = f32[4096] all-gather(p), dimensions={0}, replica_groups={{0,1,2,3}}
+    scatter = f32[256] reduce-scatter(p), dimensions={0}, to_apply=add,
+      replica_groups={{0,1,2,3}}
+    exchange = f32[1024] all-to-all(p), dimensions={0}, replica_groups={{0,1}}
+    start = ((f32[1024], f32[512]), (f32[4096], f32[2048])) all-gather-start(
+      p, q), dimensions={0}, replica_groups={{0,1,2,3}}
+    done = (f32[4096], f32[2048]) all-gather-done(start)
+    wrapped = ((f32[1024]), f32[256]) reduce-scatter-start(p), dimensions={0},
+      to_apply=add, replica_groups={{0,1,2,3}}
+    unwrapped = f32[256] reduce-scatter-done(wrapped)
+    sum = f32[1024] all-reduce(p), to_apply=add, replica_groups={{0,1,2,3}}
+    permute = f32[512] collective-permute(q), source_target_pairs={{0,1}}
+    ROOT n = f32[512] negate(q)
+  })");
+  const auto transferred = [&](absl::string_view name) {
+    return analysis_->BytesTransferred(Find(name));
+  };
+  EXPECT_EQ(transferred("gather"), 3 * 4096);
+  EXPECT_EQ(transferred("scatter"), 4096 - 1024);
+  EXPECT_EQ(transferred("exchange"), 2048);
+  EXPECT_EQ(transferred("start"), 3 * (4096 + 2048));
+  EXPECT_EQ(transferred("done"), 0);
+  EXPECT_EQ(transferred("wrapped"), 4096 - 1024);
+  EXPECT_EQ(transferred("unwrapped"), 0);
+  EXPECT_EQ(transferred("sum"), 4096);
+  EXPECT_EQ(transferred("permute"), 2048);
+  EXPECT_EQ(transferred("n"), 0);
+}
+
 }  // namespace
 }  // namespace xla::gpu

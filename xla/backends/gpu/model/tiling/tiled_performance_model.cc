@@ -263,7 +263,7 @@ class TilingSearch {
 absl::Status SetBlockLevelParameters(const BlockLevelParameters& parameters,
                                      HloInstruction* fusion) {
   TiledGpuBackendConfig config;
-  TiledFusionBackendConfig* of_fusion = config.mutable_fusion_backend_config();
+  FusionBackendConfig* of_fusion = config.mutable_fusion_backend_config();
   of_fusion->set_kind(std::string(kTritonFusionKind));
   BlockLevelFusionConfig* blocks =
       of_fusion->mutable_block_level_fusion_config();
