@@ -1,11 +1,13 @@
 // Each forwarding header gives the names that code written against its path
 // uses.
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "absl/status/status_macros.h"
 #include "tsl/lib/gtl/map_util.h"
+#include "tsl/platform/env.h"
 #include "tsl/platform/errors.h"
 #include "tsl/platform/logging.h"
 #include "tsl/platform/status.h"
@@ -21,6 +23,8 @@
 #include "xla/debug_options_flags.h"
 #include "xla/hlo/builder/padding.h"
 #include "xla/hlo/ir/hlo_dfs_reachability.h"
+#include "xla/hlo/ir/hlo_module_metadata.h"
+#include "xla/hlo/ir/hlo_original_value_util.h"
 #include "xla/hlo/ir/hlo_reachability.h"
 #include "xla/hlo/transforms/simplifiers/hlo_rematerialization.h"
 #include "xla/hlo/utils/hlo_live_range.h"
@@ -29,6 +33,7 @@
 #include "xla/service/buffer_value.h"
 #include "xla/service/call_graph.h"
 #include "xla/service/call_inliner.h"
+#include "xla/service/compilation_environments.h"
 #include "xla/service/compilation_stats.h"
 #include "xla/service/computation_layout.h"
 #include "xla/service/computation_placer.h"
@@ -37,6 +42,7 @@
 #include "xla/service/flatten_call_graph.h"
 #include "xla/service/fusion_queue.h"
 #include "xla/service/gpu/alias_info.h"
+#include "xla/service/gpu/backend_configs.pb.h"
 #include "xla/service/gpu/gpu_device_info_for_tests.h"
 #include "xla/service/gpu/gpu_fusible.h"
 #include "xla/service/gpu/hlo_fusion_analysis.h"
@@ -144,6 +150,32 @@ TEST(CompatTest, StatusesHaveOpenXlasHelpers) {
                                                   testing::HasSubstr("here")));
   int n = 1;
   EXPECT_EQ(CHECK_NOTNULL(&n), &n);
+}
+
+// A clock that tests wind.
+class WoundEnv : public tsl::EnvWrapper {
+ public:
+  WoundEnv() : tsl::EnvWrapper(tsl::Env::Default()) {}
+  uint64_t NowMicros() const override { return micros; }
+  uint64_t micros = 1;
+};
+
+TEST(CompatTest, EnvironmentsTellTheTime) {
+  WoundEnv env;
+  xla::HloModuleMetadata metadata(&env);
+  metadata.RecordPassStart();
+  EXPECT_EQ(metadata.proto().pass_metadata(0).start_timestamp_usec(), 1);
+  EXPECT_GT(env.NowSeconds(), 1'000'000'000);
+}
+
+TEST(CompatTest, BackendConfigsAreMessages) {
+  xla::gpu::GpuBackendConfig config;
+  config.mutable_fusion_backend_config()->set_kind("__triton");
+  config.mutable_gemm_backend_config()->set_epilogue(
+      xla::gpu::GemmBackendConfig::BIAS);
+  xla::BackendConfigWrapper wrapper(config);
+  EXPECT_THAT(wrapper.GetRawString(),
+              testing::HasSubstr("\"epilogue\":\"BIAS\""));
 }
 
 TEST(CompatTest, MapsAreLookedUpInAsInOpenXla) {
