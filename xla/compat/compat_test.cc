@@ -20,6 +20,8 @@
 #include "xla/backends/gpu/transforms/multi_output_fusion.h"
 #include "xla/backends/gpu/transforms/priority_fusion.h"
 #include "xla/client/padding.h"
+#include "xla/client/xla_builder.h"
+#include "xla/client/xla_computation.h"
 #include "xla/debug_options_flags.h"
 #include "xla/hlo/builder/padding.h"
 #include "xla/hlo/ir/hlo_dfs_reachability.h"

@@ -135,6 +135,38 @@ ENTRY e {
             "20");
 }
 
+TEST(HloEvaluatorTest, ComplexNumbersHaveNoOrder) {
+  const Literal c = LiteralUtil::CreateR1<complex64>({{1, 2}, {1, 3}});
+  HloEvaluator evaluator;
+  for (auto direction : {ComparisonDirection::kLt, ComparisonDirection::kLe,
+                         ComparisonDirection::kGt, ComparisonDirection::kGe}) {
+    EXPECT_EQ(
+        evaluator.EvaluateElementwiseCompareOp(direction, c, c).status().code(),
+        absl::StatusCode::kUnimplemented);
+  }
+  EXPECT_EQ(Text(evaluator.EvaluateElementwiseCompareOp(
+                ComparisonDirection::kEq, c, c)),
+            "{1, 1}");
+}
+
+TEST(HloEvaluatorTest, BitcastsOfArraysNeedLayouts) {
+  auto array = HloInstruction::CreateConstant(
+      LiteralUtil::CreateR2<float>({{1, 2, 3}, {4, 5, 6}}));
+  auto scalar = HloInstruction::CreateConstant(LiteralUtil::CreateR0<float>(7));
+  const auto bitcast = [](HloInstruction* operand, const Shape& shape) {
+    auto inst = HloInstruction::CreateBitcast(shape, operand);
+    return Text(HloEvaluator().Evaluate(inst.get()));
+  };
+  EXPECT_THAT(bitcast(array.get(), Shape(F32, {3, 2})),
+              HasSubstr("without a layout"));
+  EXPECT_EQ(bitcast(array.get(), ShapeUtil::MakeShape(F32, {6})),
+            "{1, 2, 3, 4, 5, 6}");
+  EXPECT_EQ(bitcast(scalar.get(), Shape(F32, std::vector<int64_t>{})), "7");
+  array->mutable_shape()->clear_layout();
+  EXPECT_THAT(bitcast(array.get(), ShapeUtil::MakeShape(F32, {6})),
+              HasSubstr("without a layout"));
+}
+
 TEST(HloEvaluatorTest, OperationsOnLiterals) {
   HloEvaluator evaluator;
   const Literal a = LiteralUtil::CreateR1<float>({1, 4});

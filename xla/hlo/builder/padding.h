@@ -1,7 +1,6 @@
-#ifndef XLA_COMPAT_INCLUDE_XLA_HLO_BUILDER_PADDING_H_
-#define XLA_COMPAT_INCLUDE_XLA_HLO_BUILDER_PADDING_H_
+#ifndef XLA_HLO_BUILDER_PADDING_H_
+#define XLA_HLO_BUILDER_PADDING_H_
 
-// OpenXLA's path of this header, for code from outside.
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -62,4 +61,4 @@ inline std::vector<std::pair<int64_t, int64_t>> MakePadding(
 
 }  // namespace xla
 
-#endif  // XLA_COMPAT_INCLUDE_XLA_HLO_BUILDER_PADDING_H_
+#endif  // XLA_HLO_BUILDER_PADDING_H_
