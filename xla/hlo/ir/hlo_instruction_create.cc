@@ -318,19 +318,24 @@ HloPtr HloInstruction::CreateDomain(
       std::move(user_side_metadata));
 }
 
+// A fusion stands for what its root stands for.
 HloPtr HloInstruction::CreateFusion(const Shape& shape, FusionKind fusion_kind,
                                     HloInstruction* fused_root,
                                     absl::string_view prefix) {
-  return std::make_unique<HloFusionInstruction>(shape, fusion_kind, fused_root,
-                                                prefix);
+  HloPtr fusion = std::make_unique<HloFusionInstruction>(shape, fusion_kind,
+                                                         fused_root, prefix);
+  fusion->CopyOriginalValue(fused_root);
+  return fusion;
 }
 
 HloPtr HloInstruction::CreateFusion(const Shape& shape, FusionKind fusion_kind,
                                     absl::Span<HloInstruction* const> operands,
                                     HloComputation* fusion_computation,
                                     absl::string_view prefix) {
-  return std::make_unique<HloFusionInstruction>(shape, fusion_kind, operands,
-                                                fusion_computation, prefix);
+  HloPtr fusion = std::make_unique<HloFusionInstruction>(
+      shape, fusion_kind, operands, fusion_computation, prefix);
+  fusion->CopyOriginalValue(fusion_computation->root_instruction());
+  return fusion;
 }
 
 HloPtr HloInstruction::CreateCall(const Shape& shape,

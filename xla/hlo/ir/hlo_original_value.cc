@@ -141,7 +141,11 @@ std::shared_ptr<OriginalValue> OriginalValue::CreateFromInstruction(
     const HloInstruction* instruction, absl::string_view prefix) {
   switch (instruction->opcode()) {
     case HloOpcode::kGetTupleElement: {
-      auto tuple = instruction->operand(0)->original_value();
+      const HloInstruction* operand = instruction->operand(0);
+      auto tuple = operand->original_value();
+      if (tuple == nullptr && operand->opcode() == HloOpcode::kTuple) {
+        return operand->operand(instruction->tuple_index())->original_value();
+      }
       if (tuple == nullptr || tuple->is_synthetic_call()) return nullptr;
       return std::make_shared<OriginalValue>(
           LeavesOfElement(*tuple, instruction->tuple_index()));

@@ -114,6 +114,42 @@ TEST(OriginalValueTest, TuplesAndElementsPassValuesOn) {
             R"({"m/q"})");
 }
 
+TEST(OriginalValueTest, ElementsOfTuplesWithoutValueAsTheirOperands) {
+  auto p = HloInstruction::CreateParameter(0, Array(), "p");
+  auto q = HloInstruction::CreateParameter(1, Array(), "q");
+  q->set_original_value(OriginalValue::CreateFromInstruction(q.get()));
+  auto tuple = HloInstruction::CreateTuple({p.get(), q.get()});
+  auto first = HloInstruction::CreateGetTupleElement(tuple.get(), 0);
+  auto second = HloInstruction::CreateGetTupleElement(tuple.get(), 1);
+  EXPECT_EQ(OriginalValue::CreateFromInstruction(first.get()), nullptr);
+  EXPECT_EQ(OriginalValue::CreateFromInstruction(second.get()),
+            q->original_value());
+}
+
+TEST(OriginalValueTest, FusionsHaveThatOfTheirRoot) {
+  HloModule module("m", HloModuleConfig());
+  HloComputation::Builder builder("entry");
+  auto* p =
+      builder.AddInstruction(HloInstruction::CreateParameter(0, Array(), "p"));
+  auto* neg = builder.AddInstruction(
+      HloInstruction::CreateUnary(Array(), HloOpcode::kNegate, p));
+  HloComputation* entry = module.AddEntryComputation(builder.Build());
+  neg->set_original_value(OriginalValue::CreateFromInstruction(neg));
+  HloInstruction* fusion = entry->AddInstruction(HloInstruction::CreateFusion(
+      Array(), HloInstruction::FusionKind::kLoop, neg));
+  ASSERT_NE(fusion->original_value(), nullptr);
+  EXPECT_EQ(fusion->original_value()->ToString(), R"({"negate"})");
+  auto same = HloInstruction::CreateFusion(
+      Array(), HloInstruction::FusionKind::kLoop, {p},
+      fusion->fused_instructions_computation());
+  EXPECT_EQ(same->original_value(),
+            fusion->fused_expression_root()->original_value());
+  entry->set_root_instruction(fusion);
+  auto created = entry->CreateFusionInstruction(
+      {neg}, HloInstruction::FusionKind::kLoop);
+  ASSERT_NE(created->original_value(), nullptr);
+}
+
 TEST(OriginalValueTest, CopiesOnlyWhereLeavesMatch) {
   auto p = HloInstruction::CreateParameter(0, Array(), "p");
   auto q = HloInstruction::CreateParameter(1, Array(), "q");

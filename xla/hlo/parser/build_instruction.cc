@@ -219,6 +219,8 @@ bool ModuleParser::ApplyCommonAttributes(Draft* draft,
       }
     }
     instruction->set_original_value(std::move(values.origin));
+  } else if (instruction->opcode() == HloOpcode::kFusion) {
+    instruction->set_original_value(nullptr);  // what the text says
   }
   if (values.Has(A::kStatistics)) {
     instruction->set_statistics_viz(std::move(values.statistics));

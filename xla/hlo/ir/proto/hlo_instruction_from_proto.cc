@@ -170,6 +170,8 @@ absl::Status ReadCommonFields(
           "instruction '", proto.name(), "': a bad index in original_value"));
     }
     instruction->set_original_value(std::move(original));
+  } else {
+    instruction->set_original_value(nullptr);  // not even that of a root
   }
   if (proto.is_composite()) instruction->set_is_composite(true);
   for (const HloInstructionProto::UnknownAttribute& attribute :

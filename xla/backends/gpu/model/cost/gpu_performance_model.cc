@@ -7,11 +7,15 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 #include "xla/backends/gpu/model/cost/kernel_rates.h"
+#include "xla/service/gpu/backend_configs.pb.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
+#include "xla/status_macros.h"
 
 // The estimate follows the roofline idea: compute time and memory time overlap
 // almost completely (kOverlap), plus a constant per launch. Rates degrade for
@@ -241,6 +245,21 @@ const GpuPerformanceModel::Known& GpuPerformanceModel::Get(
 const EstimateRunTimeData& GpuPerformanceModel::EstimateRunTime(
     const HloInstruction& kernel) {
   return Get(kernel).data;
+}
+
+absl::Status GpuPerformanceModel::RecordEstimatedRunTime(
+    HloInstruction* instruction) {
+  TF_ASSIGN_OR_RETURN(GpuBackendConfig config,
+                      instruction->backend_config<GpuBackendConfig>());
+  const EstimateRunTimeData& data = EstimateRunTime(*instruction);
+  ReificationCost* cost = config.add_reification_cost();
+  cost->set_end_to_end_cycles(absl::ToDoubleNanoseconds(data.time) *
+                              device_.clock_rate_ghz());
+  cost->set_exec_time_us(absl::ToDoubleMicroseconds(data.exec_time));
+  cost->set_compute_time_us(absl::ToDoubleMicroseconds(data.compute_time));
+  cost->set_memory_access_time_us(
+      absl::ToDoubleMicroseconds(data.read_time + data.write_time));
+  return instruction->set_backend_config(config);
 }
 
 void GpuPerformanceModel::Invalidate(const HloInstruction& instruction) {

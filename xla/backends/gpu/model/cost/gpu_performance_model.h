@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/container/node_hash_map.h"
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "xla/backends/gpu/model/cost/kernel_cost.h"
@@ -67,6 +68,14 @@ class GpuPerformanceModel {
 
   // The time of one instruction as it is.
   const EstimateRunTimeData& EstimateRunTime(const HloInstruction& kernel);
+  // The same under OpenXLA's name.
+  EstimateRunTimeData EstimateRunTimeForInstruction(
+      const HloInstruction* instruction) {
+    return EstimateRunTime(*instruction);
+  }
+  // Adds the estimate to the instruction's GpuBackendConfig, as its
+  // reification_cost. InvalidArgument if its config is another one.
+  absl::Status RecordEstimatedRunTime(HloInstruction* instruction);
 
   // The time of `consumer` with its operand `producer` fused into it. The
   // producer's result is not written.

@@ -14,6 +14,7 @@
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/parser/hlo_parser.h"
 #include "xla/hlo/testlib/gpu_device_info_for_tests.h"
+#include "xla/service/gpu/backend_configs.pb.h"
 #include "xla/shape_util.h"
 
 namespace xla::gpu {
@@ -49,6 +50,34 @@ ENTRY e { x = f32[8] parameter(0)  ROOT r = f32[8] negate(x) })"));
   EXPECT_NEAR(Us(data.time), 1, 0.01);
   EXPECT_EQ(data.bytes(), 64);
   EXPECT_EQ(data.flops, 8);
+}
+
+TEST_F(GpuPerformanceModelTest, EstimatesAreWrittenIntoConfigs) {
+  Parse(R"(HloModule m
+ENTRY e {
+  x = f32[65536] parameter(0)
+  n = f32[65536] negate(x), backend_config={"operation_queue_id":"7"}
+  ROOT r = f32[65536] exponential(n), backend_config={"unknown":1}
+})");
+  HloInstruction* n = module_->entry_computation()->GetInstructionWithName("n");
+  ASSERT_TRUE(model_.RecordEstimatedRunTime(n).ok());
+  const GpuBackendConfig config = *n->backend_config<GpuBackendConfig>();
+  EXPECT_EQ(config.operation_queue_id(), 7);
+  ASSERT_EQ(config.reification_cost_size(), 1);
+  const EstimateRunTimeData data = model_.EstimateRunTimeForInstruction(n);
+  const ReificationCost& cost = config.reification_cost(0);
+  EXPECT_NEAR(cost.exec_time_us(), Us(data.exec_time), 1e-9);
+  EXPECT_NEAR(cost.compute_time_us(), Us(data.compute_time), 1e-9);
+  EXPECT_NEAR(cost.memory_access_time_us(),
+              Us(data.read_time) + Us(data.write_time), 1e-9);
+  EXPECT_NEAR(cost.end_to_end_cycles(),
+              Us(data.time) * 1000 * device_.clock_rate_ghz(), 1e-3);
+  EXPECT_GT(cost.end_to_end_cycles(), 1000);
+  EXPECT_EQ(model_
+                .RecordEstimatedRunTime(
+                    module_->entry_computation()->root_instruction())
+                .code(),
+            absl::StatusCode::kInvalidArgument);
 }
 
 // What a window reads again comes from the nearest cache, however large the
