@@ -55,6 +55,14 @@ std::optional<double> NumberOf(absl::string_view json, absl::string_view key) {
   return std::nullopt;
 }
 
+// Devices in the first group, or all of the module where none is listed.
+int64_t GroupSize(const HloInstruction& collective) {
+  const auto& groups = collective.replica_groups();
+  if (!groups.empty()) return std::max(1, groups[0].replica_ids_size());
+  auto all = GetReplicaGroupCountAndSize(&collective);
+  return all.ok() && all->has_value() ? (*all)->second : 1;
+}
+
 }  // namespace
 
 absl::Status GpuHloCostAnalysis::HandleElementwiseOp(
@@ -158,15 +166,16 @@ int64_t GpuHloCostAnalysis::BytesTransferred(const HloInstruction& hlo) const {
   for (const HloInstruction* operand : hlo.operands()) {
     bytes += TotalBytes(operand->shape());
   }
-  int64_t devices = 1;
-  auto groups = GetReplicaGroupCountAndSize(collective);
-  if (groups.ok() && groups->has_value()) devices = (*groups)->second;
+  const Shape& result = collective->opcode() == HloOpcode::kAllGatherStart
+                            ? collective->shape().tuple_shapes(1)
+                            : collective->shape();
   switch (*kind) {
     case CollectiveKind::kAllGather:
-      return bytes * (devices - 1);
+      return TotalBytes(result) - bytes;
     case CollectiveKind::kReduceScatter:
+      return bytes - TotalBytes(result);
     case CollectiveKind::kAllToAll:
-      return bytes - bytes / devices;
+      return bytes - bytes / GroupSize(*collective);
     case CollectiveKind::kAllReduce:
     case CollectiveKind::kCollectivePermute:
     case CollectiveKind::kCollectiveBroadcast:
