@@ -48,6 +48,7 @@ SIBLINGS = [
         "hlo/transforms/simplifiers",
         "hlo/transforms/fusion",
         "hlo/transforms/collectives",
+        "hlo/transforms/copies",
         "hlo/transforms/indexing",
         "hlo/transforms/operations",
     ],

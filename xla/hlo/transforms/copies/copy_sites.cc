@@ -1,0 +1,311 @@
+#include "xla/hlo/transforms/copies/copy_sites.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/types/span.h"
+#include "xla/hlo/analysis/call_graph.h"
+#include "xla/hlo/ir/hlo_input_output_alias_config.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+
+namespace xla {
+namespace {
+
+class SiteFinder {
+ public:
+  SiteFinder(const HloDataflowAnalysis& dataflow, const AliasInfo& alias_info,
+             const absl::flat_hash_set<absl::string_view>& threads,
+             bool with_new)
+      : dataflow_(dataflow),
+        alias_info_(alias_info),
+        threads_(threads),
+        with_new_(with_new) {
+    found_.num_values = static_cast<int32_t>(dataflow.value_count());
+  }
+
+  CopySites Find() {
+    AddAliases();
+    for (const CallGraphNode& node : dataflow_.call_graph().nodes()) {
+      HloComputation* computation = node.computation();
+      if (node.context() == CallContext::kEmbedded ||
+          computation->IsFusionComputation() || !IsIncluded(computation)) {
+        continue;
+      }
+      for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
+        AddInstruction(inst);
+      }
+    }
+    return std::move(found_);
+  }
+
+ private:
+  bool IsIncluded(const HloComputation* computation) const {
+    return threads_.empty() ||
+           threads_.contains(computation->execution_thread());
+  }
+
+  bool MayCopyIn(const HloComputation* computation) const {
+    return with_new_ && IsIncluded(computation);
+  }
+
+  // The value there, null if it is none or not the only one.
+  const HloValue* ValueAt(const HloInstruction* inst,
+                          const ShapeIndex& index) const {
+    if (!dataflow_.HasValues(inst)) return nullptr;
+    const auto& values = dataflow_.GetValueSet(inst, index).values();
+    return values.size() == 1 ? values[0] : nullptr;
+  }
+  static int32_t NodeOf(const HloValue* value) {
+    return static_cast<int32_t>(value->id());
+  }
+
+  int32_t Add(CopySite site) {
+    const auto id = static_cast<int32_t>(found_.sites.size());
+    found_.sites.push_back(std::move(site));
+    return id;
+  }
+
+  void AddInstruction(HloInstruction* inst) {
+    if (inst->opcode() == HloOpcode::kCopy) AddExisting(inst);
+    if (inst->opcode() == HloOpcode::kWhile) AddWhile(inst);
+    if (inst->opcode() == HloOpcode::kConditional) AddConditional(inst);
+    AddUpdates(inst);
+  }
+
+  void AddExisting(HloInstruction* copy);
+  void AddAliases();
+  void AddWhile(HloInstruction* loop);
+  void AddConditional(HloInstruction* conditional);
+  void AddUpdates(HloInstruction* inst);
+
+  // `node`: what the copy shares memory with.
+  void AddOperand(HloInstruction* inst, int64_t number, const ShapeIndex& index,
+                  int32_t node);
+  void AddResult(HloComputation* computation, const ShapeIndex& index,
+                 int32_t node);
+  // Returns the node of what arrives. `value` is the parameter's.
+  int32_t AddParameter(HloInstruction* parameter, const ShapeIndex& index,
+                       const HloValue* value);
+  void SortResults(HloComputation* computation,
+                   absl::Span<const HloValue* const> overwritten);
+
+  const HloDataflowAnalysis& dataflow_;
+  const AliasInfo& alias_info_;
+  const absl::flat_hash_set<absl::string_view>& threads_;
+  const bool with_new_;
+  CopySites found_;
+};
+
+// A copy that only moves bytes, and that nobody orders or shards.
+void SiteFinder::AddExisting(HloInstruction* copy) {
+  const HloInstruction* operand = copy->operand(0);
+  if (!copy->shape().IsArray() ||
+      !ShapeUtil::Equal(copy->shape(), operand->shape()) ||
+      copy->HasControlDependencies() || copy->has_sharding()) {
+    return;
+  }
+  const HloValue* source = ValueAt(operand, {});
+  const HloValue* result = ValueAt(copy, {});
+  if (source == nullptr || result == nullptr) return;
+  CopySite site = {CopySite::Kind::kExisting, copy, copy->parent()};
+  site.source = NodeOf(source);
+  site.copy = NodeOf(result);
+  Add(std::move(site));
+}
+
+void SiteFinder::AddOperand(HloInstruction* inst, int64_t number,
+                            const ShapeIndex& index, int32_t node) {
+  // What runs asynchronously is one instruction; copies are made before it
+  // starts.
+  while (inst->parent()->IsAsyncComputation()) {
+    const HloInstruction* operand = inst->operand(number);
+    const std::optional<HloInstruction*> start =
+        inst->parent()->GetUniqueCaller(HloOpcode::kAsyncStart);
+    if (operand->opcode() != HloOpcode::kParameter || !start.has_value() ||
+        operand->parameter_number() >= (*start)->operand_count()) {
+      return;
+    }
+    number = operand->parameter_number();
+    inst = *start;
+  }
+  const HloValue* source = ValueAt(inst->operand(number), index);
+  HloUse use(inst, number, index);
+  if (source == nullptr || NodeOf(source) == node ||
+      found_.of_use.contains(use)) {
+    return;
+  }
+  if (!MayCopyIn(inst->parent())) {
+    found_.united.emplace_back(NodeOf(source), node);
+    return;
+  }
+  CopySite site = {CopySite::Kind::kOperand, inst, inst->parent(), number,
+                   index};
+  site.source = NodeOf(source);
+  const int32_t id = Add(std::move(site));
+  found_.sites[id].copy = found_.NodeOf(id);
+  found_.before[inst].push_back(id);
+  found_.of_use.emplace(std::move(use), id);
+  found_.united.emplace_back(found_.NodeOf(id), node);
+}
+
+void SiteFinder::AddResult(HloComputation* computation, const ShapeIndex& index,
+                           int32_t node) {
+  HloInstruction* root = computation->root_instruction();
+  const HloValue* source = ValueAt(root, index);
+  if (source == nullptr) return;
+  if (!MayCopyIn(computation)) {
+    found_.united.emplace_back(NodeOf(source), node);
+    return;
+  }
+  CopySite site = {CopySite::Kind::kResult, nullptr, computation, 0, index};
+  site.source = NodeOf(source);
+  const int32_t id = Add(std::move(site));
+  found_.sites[id].copy = found_.NodeOf(id);
+  found_.at_end[computation].push_back(id);
+  found_.of_root.emplace(HloPosition{root, index}, id);
+  found_.united.emplace_back(found_.NodeOf(id), node);
+}
+
+int32_t SiteFinder::AddParameter(HloInstruction* parameter,
+                                 const ShapeIndex& index,
+                                 const HloValue* value) {
+  HloComputation* computation = parameter->parent();
+  if (!MayCopyIn(computation)) return NodeOf(value);
+  CopySite site = {CopySite::Kind::kParameter, parameter, computation, 0,
+                   index};
+  site.copy = NodeOf(value);
+  const int32_t id = Add(std::move(site));
+  found_.sites[id].source = found_.NodeOf(id);
+  found_.at_start[computation].push_back(id);
+  found_.of_parameter.emplace(value, id);
+  return found_.sites[id].source;
+}
+
+// Results are copied one after the other: what one reads must not have been
+// overwritten by another, so that (a, b, c) -> (new, a, b) starts with the last
+// one. A cycle keeps the copy of a parameter. `overwritten`, by result: the
+// parameter's value that was in its buffer.
+void SiteFinder::SortResults(HloComputation* computation,
+                             absl::Span<const HloValue* const> overwritten) {
+  std::vector<int32_t>& results = found_.at_end[computation];
+  if (results.size() != overwritten.size()) return;
+  const size_t count = results.size();
+  absl::flat_hash_map<int32_t, size_t> result_over;
+  for (size_t i = 0; i < count; ++i) {
+    result_over.emplace(NodeOf(overwritten[i]), i);
+  }
+  // Of each result the one that overwrites what it reads, which has to wait.
+  std::vector<int64_t> waits(count, -1);
+  std::vector<int32_t> readers(count, 0);
+  for (size_t i = 0; i < count; ++i) {
+    auto it = result_over.find(found_.sites[results[i]].source);
+    if (it == result_over.end() || it->second == i) continue;
+    waits[i] = static_cast<int64_t>(it->second);
+    ++readers[it->second];
+  }
+  std::vector<int32_t> order;
+  std::vector<bool> done(count, false);
+  auto emit_from = [&](int64_t i) {
+    while (i >= 0 && !done[i] && readers[i] == 0) {
+      done[i] = true;
+      order.push_back(results[i]);
+      i = waits[i];
+      if (i >= 0) --readers[i];
+    }
+  };
+  for (size_t i = 0; i < count; ++i) emit_from(static_cast<int64_t>(i));
+  for (size_t i = 0; i < count; ++i) {
+    if (done[i]) continue;
+    readers[i] = 0;
+    emit_from(static_cast<int64_t>(i));
+  }
+  results = std::move(order);
+}
+
+void SiteFinder::AddAliases() {
+  const HloModule& module = dataflow_.module();
+  HloComputation* entry = module.entry_computation();
+  std::vector<const HloValue*> overwritten;
+  module.input_output_alias_config().ForEachAlias(
+      [&](const ShapeIndex& output,
+          const HloInputOutputAliasConfig::Alias& alias) {
+        HloInstruction* parameter =
+            entry->parameter_instruction(alias.parameter_number);
+        const HloValue* before = ValueAt(parameter, alias.parameter_index);
+        const HloValue* after = ValueAt(entry->root_instruction(), output);
+        if (before == after || before == nullptr || after == nullptr) return;
+        AddResult(entry, output,
+                  AddParameter(parameter, alias.parameter_index, before));
+        overwritten.push_back(before);
+      });
+  SortResults(entry, overwritten);
+}
+
+void SiteFinder::AddWhile(HloInstruction* loop) {
+  HloComputation* body = loop->while_body();
+  HloInstruction* state = body->parameter_instruction(0);
+  HloInstruction* tested = loop->while_condition()->parameter_instruction(0);
+  std::vector<const HloValue*> overwritten;
+  ShapeUtil::ForEachLeafShape(
+      loop->shape(), [&](const Shape& shape, const ShapeIndex& index) {
+        const HloValue* result = ValueAt(loop, index);
+        const HloValue* arrives = ValueAt(state, index);
+        // Not what the body hands on.
+        if (!shape.IsArray() || result == nullptr || arrives == nullptr ||
+            result->defining_instruction() != loop ||
+            arrives->defining_instruction() != state) {
+          return;
+        }
+        const int32_t node = NodeOf(result);
+        AddOperand(loop, 0, index, node);
+        if (const HloValue* value = ValueAt(tested, index)) {
+          if (value != result) found_.united.emplace_back(NodeOf(value), node);
+        }
+        found_.united.emplace_back(AddParameter(state, index, arrives), node);
+        AddResult(body, index, node);
+        overwritten.push_back(arrives);
+      });
+  SortResults(body, overwritten);
+}
+
+void SiteFinder::AddConditional(HloInstruction* conditional) {
+  ShapeUtil::ForEachLeafShape(
+      conditional->shape(), [&](const Shape& shape, const ShapeIndex& index) {
+        const HloValue* result = ValueAt(conditional, index);
+        if (!shape.IsArray() || result == nullptr ||
+            result->defining_instruction() != conditional) {
+          return;
+        }
+        for (HloComputation* branch : conditional->branch_computations()) {
+          AddResult(branch, index, NodeOf(result));
+        }
+      });
+}
+
+void SiteFinder::AddUpdates(HloInstruction* inst) {
+  for (const auto& [source, output] :
+       alias_info_.GetInPlaceInputOutputPairs(inst)) {
+    // Operands that are bound later have no place for a copy.
+    if (source.operand_number >= inst->operand_count()) continue;
+    const HloValue* result = ValueAt(inst, output);
+    if (result == nullptr ||
+        !ShapeUtil::GetSubshape(inst->shape(), output).IsArray()) {
+      continue;
+    }
+    AddOperand(inst, source.operand_number, source.operand_index,
+               NodeOf(result));
+  }
+}
+
+}  // namespace
+
+CopySites FindCopySites(
+    const HloDataflowAnalysis& dataflow, const AliasInfo& alias_info,
+    const absl::flat_hash_set<absl::string_view>& execution_threads,
+    bool with_new) {
+  return SiteFinder(dataflow, alias_info, execution_threads, with_new).Find();
+}
+
+}  // namespace xla

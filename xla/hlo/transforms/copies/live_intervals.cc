@@ -1,0 +1,182 @@
+#include "xla/hlo/transforms/copies/live_intervals.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "absl/algorithm/container.h"
+#include "xla/hlo/ir/hlo_input_output_alias_config.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+
+namespace xla {
+namespace {
+
+// Those that meet become one.
+std::vector<LiveInterval> Joined(std::vector<LiveInterval> intervals) {
+  absl::c_sort(intervals, [](const LiveInterval& a, const LiveInterval& b) {
+    return std::tie(a.start, a.end) < std::tie(b.start, b.end);
+  });
+  std::vector<LiveInterval> joined;
+  for (const LiveInterval& interval : intervals) {
+    if (!joined.empty() && interval.start <= joined.back().end + 1) {
+      joined.back().end = std::max(joined.back().end, interval.end);
+    } else {
+      joined.push_back(interval);
+    }
+  }
+  return joined;
+}
+
+// A later link of a chain passes on what the start reads until it is done.
+bool OnlyPassesOperand(const HloUse& use) {
+  return (use.instruction->opcode() == HloOpcode::kAsyncUpdate ||
+          use.instruction->opcode() == HloOpcode::kAsyncDone) &&
+         use.operand_number == 0 && !use.operand_index.empty() &&
+         use.operand_index[0] == 0;
+}
+
+}  // namespace
+
+bool LiveIntervals::IsReadOnly(const HloValue& value) const {
+  const HloInstruction* def = value.defining_instruction();
+  if (def->opcode() == HloOpcode::kConstant) return true;
+  return def->opcode() == HloOpcode::kParameter &&
+         def->parent()->IsEntryComputation() &&
+         !dataflow_.module().input_output_alias_config().ParameterHasAlias(
+             def->parameter_number(), value.defining_index());
+}
+
+LiveIntervals::Time LiveIntervals::StartOf(const HloValue& value) const {
+  auto site = sites_.of_parameter.find(&value);
+  if (site != sites_.of_parameter.end())
+    return sites_.sites[site->second].write;
+  return line_.Write(value.defining_instruction());
+}
+
+// From the read up to where the value is defined: out of each computation on
+// the way to its caller.
+void LiveIntervals::AddRead(Time start, const HloComputation* computation,
+                            Time time,
+                            std::vector<LiveInterval>* intervals) const {
+  while (true) {
+    const ExecutionLine::Span* span = line_.Find(computation);
+    if (span == nullptr) return;
+    if (span->start <= start || span->caller == nullptr) {
+      intervals->push_back({start, std::max(start, time)});
+      return;
+    }
+    const HloInstruction* caller = span->caller;
+    switch (caller->opcode()) {
+      case HloOpcode::kWhile:
+        time = line_.Write(caller) - 1;
+        break;
+      case HloOpcode::kConditional:
+        intervals->push_back({span->start, time});
+        time = line_.Read(caller);
+        break;
+      case HloOpcode::kAsyncStart:
+        // Its start reads the operand until the chain is done.
+        return;
+      default:
+        break;
+    }
+    computation = caller->parent();
+  }
+}
+
+void LiveIntervals::AddUses(const HloValue& value, Time start,
+                            std::vector<LiveInterval>* intervals) const {
+  for (const HloUse& use : value.GetUses()) {
+    const HloInstruction* reader = use.instruction;
+    Time time = line_.Read(reader);
+    if (time < 0 || OnlyPassesOperand(use)) continue;
+    auto site = sites_.of_use.find(use);
+    if (site != sites_.of_use.end()) {
+      time = sites_.sites[site->second].read;
+    } else if (reader->opcode() == HloOpcode::kAsyncStart ||
+               reader->opcode() == HloOpcode::kAsyncUpdate) {
+      time = line_.Done(reader);
+    }
+    AddRead(start, reader->parent(), time, intervals);
+  }
+}
+
+// What a computation returns is read at its end, or where it is copied.
+void LiveIntervals::AddResults(const HloValue& value, Time start,
+                               std::vector<LiveInterval>* intervals) const {
+  for (const HloPosition& position : value.positions()) {
+    if (!position.instruction->IsRoot()) continue;
+    const HloComputation* computation = position.instruction->parent();
+    const ExecutionLine::Span* span = line_.Find(computation);
+    if (span == nullptr) continue;
+    auto site = sites_.of_root.find(position);
+    AddRead(start, computation,
+            site == sites_.of_root.end() ? span->end
+                                         : sites_.sites[site->second].read,
+            intervals);
+  }
+}
+
+std::vector<LiveInterval> LiveIntervals::OfValue(const HloValue& value) const {
+  const Time start = StartOf(value);
+  if (start < 0) return {};
+  std::vector<LiveInterval> intervals = {{start, start}};
+  AddUses(value, start, &intervals);
+  AddResults(value, start, &intervals);
+  const HloInstruction* def = value.defining_instruction();
+  const HloComputation* computation = def->parent();
+  const ExecutionLine::Span* span = line_.Find(computation);
+  // The body finds the state as the condition found it.
+  if (def->opcode() == HloOpcode::kParameter && span->caller != nullptr &&
+      span->caller->opcode() == HloOpcode::kWhile &&
+      span->caller->while_condition() == computation) {
+    AddRead(start, computation, span->end, &intervals);
+  }
+  return WithHolds(computation, Joined(std::move(intervals)));
+}
+
+std::vector<LiveInterval> LiveIntervals::WithHolds(
+    const HloComputation* computation,
+    std::vector<LiveInterval> intervals) const {
+  for (const ExecutionLine::Span* span = line_.Find(computation);
+       span != nullptr && span->caller != nullptr;
+       span = line_.Find(span->caller->parent())) {
+    if (span->caller->opcode() != HloOpcode::kAsyncStart) continue;
+    const Time start = line_.Write(span->caller);
+    const Time done = line_.Done(span->caller);
+    std::vector<LiveInterval> cut = {{start, done, /*is_hold=*/true}};
+    for (const LiveInterval& interval : intervals) {
+      const bool is_apart = interval.end < start || interval.start > done;
+      if (is_apart || interval.is_hold) {
+        cut.push_back(interval);
+        continue;
+      }
+      if (interval.start < start) cut.push_back({interval.start, start - 1});
+      if (interval.end > done) cut.push_back({done + 1, interval.end});
+    }
+    intervals = std::move(cut);
+  }
+  return intervals;
+}
+
+std::vector<LiveInterval> LiveIntervals::OfCopy(const CopySite& site) const {
+  if (site.write < 0) return {};
+  LiveInterval interval = {site.write, site.write};
+  switch (site.kind) {
+    case CopySite::Kind::kParameter:
+      interval = {line_.Find(site.computation)->start, site.read};
+      break;
+    case CopySite::Kind::kOperand:
+      interval.end = line_.Read(site.instruction);
+      break;
+    case CopySite::Kind::kResult:
+      interval.end = line_.Find(site.computation)->end;
+      break;
+    case CopySite::Kind::kExisting:
+      break;
+  }
+  return WithHolds(site.computation, {interval});
+}
+
+}  // namespace xla

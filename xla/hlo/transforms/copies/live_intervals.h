@@ -1,0 +1,68 @@
+#ifndef XLA_HLO_TRANSFORMS_COPIES_LIVE_INTERVALS_H_
+#define XLA_HLO_TRANSFORMS_COPIES_LIVE_INTERVALS_H_
+
+#include <vector>
+
+#include "xla/hlo/analysis/hlo_dataflow_analysis.h"
+#include "xla/hlo/analysis/hlo_value.h"
+#include "xla/hlo/transforms/copies/copy_sites.h"
+#include "xla/hlo/transforms/copies/execution_line.h"
+
+namespace xla {
+
+// From a write or the start of a branch to the last read, both included.
+struct LiveInterval {
+  ExecutionLine::Time start;
+  ExecutionLine::Time end;
+  // From the start of an asynchronous chain until it is done, for all that it
+  // computes: it runs beside the rest, but what is in it one after the other.
+  bool is_hold = false;
+};
+
+// When the nodes of `sites` hold something that is still read, if there is a
+// copy at each site.
+//
+//   x = ...                 x [write of x, read of the copy before u]
+//   u = dynamic-update-slice(x, ...)
+//
+// A value from outside of a loop that is read in it lives through all of it; of
+// a conditional, only in the branches that read it, up to the last read there.
+// What an asynchronous chain reads or computes lives until it is done.
+class LiveIntervals {
+ public:
+  LiveIntervals(const HloDataflowAnalysis& dataflow, const CopySites& sites,
+                const ExecutionLine& line)
+      : dataflow_(dataflow), sites_(sites), line_(line) {}
+
+  // Disjoint; at least one for what is on the line. O(uses * depth of calls).
+  std::vector<LiveInterval> OfValue(const HloValue& value) const;
+  std::vector<LiveInterval> OfCopy(const CopySite& site) const;
+
+  // Whether it is memory that nobody may write: a constant, a parameter of the
+  // entry that no result is aliased to.
+  bool IsReadOnly(const HloValue& value) const;
+
+ private:
+  using Time = ExecutionLine::Time;
+
+  // With the holds of the chains that run what the computation does.
+  std::vector<LiveInterval> WithHolds(
+      const HloComputation* computation,
+      std::vector<LiveInterval> intervals) const;
+  Time StartOf(const HloValue& value) const;
+  void AddUses(const HloValue& value, Time start,
+               std::vector<LiveInterval>* intervals) const;
+  void AddResults(const HloValue& value, Time start,
+                  std::vector<LiveInterval>* intervals) const;
+  // It is read at `time`, in `computation`.
+  void AddRead(Time start, const HloComputation* computation, Time time,
+               std::vector<LiveInterval>* intervals) const;
+
+  const HloDataflowAnalysis& dataflow_;
+  const CopySites& sites_;
+  const ExecutionLine& line_;
+};
+
+}  // namespace xla
+
+#endif  // XLA_HLO_TRANSFORMS_COPIES_LIVE_INTERVALS_H_
