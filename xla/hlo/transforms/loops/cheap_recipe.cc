@@ -38,7 +38,7 @@ bool IsCheap(const HloInstruction* inst, bool fusions) {
     case HloOpcode::kFusion:
       if (!fusions) return false;
       break;
-    default:
+    default:  // Elementwise opcodes alone.
       break;
   }
   return inst->IsElementwise() && IsRecomputable(*inst);

@@ -17,6 +17,7 @@
 #include "xla/hlo/memory/accounting/recomputable.h"
 #include "xla/hlo/memory/accounting/remat_accounting.h"
 #include "xla/hlo/transforms/loops/loop_state.h"
+#include "xla/hlo/transforms/loops/remat_device.h"
 #include "xla/hlo/transforms/simplifiers/hlo_cse.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
 #include "xla/literal_util.h"
@@ -183,7 +184,7 @@ bool OnlyReshapes(const HloInstruction& inst) {
       return ShapeUtil::ElementsIn(inst.shape()) ==
                  ShapeUtil::ElementsIn(inst.operand(0)->shape()) &&
              std::is_sorted(inst.dimensions().begin(), inst.dimensions().end());
-    default:
+    default:  // Computes, or moves elements.
       return false;
   }
 }
@@ -502,6 +503,17 @@ std::vector<int> OrderOfDrops(
     taken[best] = true;
     order.push_back(best);
   }
+}
+
+absl::StatusOr<std::vector<int>> OrderOfDrops(
+    const HloModule& module, const HloCostAnalysis::Options& device) {
+  const std::vector<LoopResidual> residuals = FindLoopResiduals(module);
+  if (residuals.empty()) return std::vector<int>();
+  TF_ASSIGN_OR_RETURN(const std::unique_ptr<HloCostAnalysis> cost,
+                      CostOfModule(module, device));
+  return OrderOfDrops(residuals, [&](const HloInstruction& inst) {
+    return cost->optimal_seconds(inst);
+  });
 }
 
 // All reads are rewritten before any stack is removed, because chains of other

@@ -6,7 +6,9 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 
@@ -45,6 +47,11 @@ std::vector<LoopResidual> FindLoopResiduals(const HloModule& module);
 std::vector<int> OrderOfDrops(
     absl::Span<const LoopResidual> residuals,
     absl::FunctionRef<double(const HloInstruction&)> seconds);
+
+// The same for all stacks of a scheduled module, priced for a device. Errors:
+// those of HloCostAnalysis.
+absl::StatusOr<std::vector<int>> OrderOfDrops(
+    const HloModule& module, const HloCostAnalysis::Options& device);
 
 // Drops the stacks with these numbers, which must be a beginning of
 // OrderOfDrops(), and updates the schedule.

@@ -15,6 +15,7 @@
 #include "xla/hlo/memory/accounting/remat_accounting.h"
 #include "xla/hlo/transforms/loops/cheap_recipe.h"
 #include "xla/hlo/transforms/loops/loop_state.h"
+#include "xla/hlo/transforms/loops/remat_device.h"
 #include "xla/hlo/transforms/simplifiers/hlo_cse.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
 #include "xla/literal_util.h"
@@ -120,7 +121,7 @@ class Sinker {
       }
       case HloOpcode::kCopy:
         return dim;
-      default:
+      default:  // Elementwise opcodes alone.
         if (value.IsElementwise() && value.operand_count() > 0) return dim;
         return std::nullopt;
     }
@@ -248,6 +249,16 @@ std::vector<LoopInvariant> FindLoopInvariants(
                             b.seconds * static_cast<double>(a.bytes);
                    });
   return found;
+}
+
+absl::StatusOr<std::vector<LoopInvariant>> FindLoopInvariants(
+    const HloModule& module, int64_t min_bytes,
+    const HloCostAnalysis::Options& device) {
+  TF_ASSIGN_OR_RETURN(const std::unique_ptr<HloCostAnalysis> cost,
+                      CostOfModule(module, device));
+  return FindLoopInvariants(module, min_bytes, [&](const HloInstruction& inst) {
+    return cost->optimal_seconds(inst);
+  });
 }
 
 absl::Status SinkLoopInvariants(absl::Span<const LoopInvariant> invariants,

@@ -6,7 +6,9 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 
@@ -36,6 +38,11 @@ struct LoopInvariant {
 std::vector<LoopInvariant> FindLoopInvariants(
     const HloModule& module, int64_t min_bytes,
     absl::FunctionRef<double(const HloInstruction&)> seconds);
+
+// The same, priced for a device. Errors: those of HloCostAnalysis.
+absl::StatusOr<std::vector<LoopInvariant>> FindLoopInvariants(
+    const HloModule& module, int64_t min_bytes,
+    const HloCostAnalysis::Options& device);
 
 // Sinks invariants as found, and updates the schedule.
 absl::Status SinkLoopInvariants(absl::Span<const LoopInvariant> invariants,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -26,20 +27,22 @@ class Unfuser {
  public:
   explicit Unfuser(const LoopState& loop) : loop_(loop) {}
 
-  absl::StatusOr<int64_t> Run() {
-    int64_t changed = 0;
-    const std::vector<HloInstruction*> fusions = Fusions();
-    for (HloInstruction* fusion : fusions) {
+  // Adds the names of the fusions that it changes, up to `max_fusions`.
+  absl::Status Run(int64_t max_fusions, std::vector<std::string>* changed) {
+    const size_t before = changed->size();
+    for (HloInstruction* fusion : Fusions()) {
+      if (static_cast<int64_t>(changed->size()) == max_fusions) break;
+      std::string name(fusion->name());
       if (WritesStack(fusion)) {
         TF_RETURN_IF_ERROR(fusion->Defuse());
-        ++changed;
+        changed->push_back(std::move(name));
         continue;
       }
       TF_ASSIGN_OR_RETURN(bool unfused, UnfuseReads(fusion));
-      changed += unfused ? 1 : 0;
+      if (unfused) changed->push_back(std::move(name));
     }
-    if (changed > 0) TF_RETURN_IF_ERROR(ReadElementsDirectly());
-    return changed;
+    if (changed->size() == before) return absl::OkStatus();
+    return ReadElementsDirectly();
   }
 
  private:
@@ -157,17 +160,17 @@ class Unfuser {
 
 }  // namespace
 
-absl::StatusOr<int64_t> UnfuseStackAccess(HloModule* module) {
-  int64_t changed = 0;
+absl::StatusOr<std::vector<std::string>> UnfuseStackAccess(int64_t max_fusions,
+                                                           HloModule* module) {
+  std::vector<std::string> changed;
   for (HloComputation* computation : ComputationsThatRun(*module)) {
     for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
       std::optional<LoopState> loop = LoopState::Match(inst);
       if (!loop.has_value()) continue;
-      TF_ASSIGN_OR_RETURN(int64_t of_loop, Unfuser(*loop).Run());
-      changed += of_loop;
+      TF_RETURN_IF_ERROR(Unfuser(*loop).Run(max_fusions, &changed));
     }
   }
-  if (changed == 0) return changed;
+  if (changed.empty()) return changed;
   TF_RETURN_IF_ERROR(HloDCE().Run(module).status());
   TF_RETURN_IF_ERROR(module->schedule().Update());
   return changed;

@@ -2,6 +2,8 @@
 #define XLA_HLO_TRANSFORMS_LOOPS_LOOP_UNFUSING_H_
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -19,8 +21,10 @@ namespace xla::remat_plan {
 // In bodies of loops with a flat state (loop_state.h): fusions that hand an
 // element of the state on after writing a slice into it come apart whole; reads
 // of elements that the loop only passes on come out of their fusions. Updates
-// the schedule; returns the number of fusions changed. Linear.
-absl::StatusOr<int64_t> UnfuseStackAccess(HloModule* module);
+// the schedule. Changes the first `max_fusions` of those, callees first, and
+// returns their names. Linear.
+absl::StatusOr<std::vector<std::string>> UnfuseStackAccess(int64_t max_fusions,
+                                                           HloModule* module);
 
 }  // namespace xla::remat_plan
 

@@ -106,16 +106,19 @@ class ConvolutionReplacer {
  public:
   ConvolutionReplacer(HloComputation* computation, GpuPerformanceModel* model,
                       const absl::flat_hash_set<std::string>& banned,
-                      FusionRules* rules, FusionExplanation* explanation)
+                      FusionRules* rules, FusionExplanation* explanation,
+                      int64_t* fuel)
       : computation_(computation),
         model_(*model),
         banned_(banned),
         rules_(*rules),
         explanation_(explanation),
+        fuel_(fuel),
         adds_(computation->parent()) {}
 
   absl::StatusOr<int64_t> Run() {
     for (HloInstruction* hlo : computation_->MakeInstructionPostOrder()) {
+      if (fuel_ != nullptr && replaced_ == *fuel_) break;
       const std::optional<ConvolutionForm> form = ConvolutionFormOf(*hlo);
       if (!form.has_value() || banned_.contains(hlo->name())) continue;
       if (*form == ConvolutionForm::kDepthwise) {
@@ -127,6 +130,7 @@ class ConvolutionReplacer {
       }
     }
     TF_RETURN_IF_ERROR(adds_.RemoveUnused());
+    if (fuel_ != nullptr) *fuel_ -= replaced_;
     return replaced_;
   }
 
@@ -268,6 +272,7 @@ class ConvolutionReplacer {
   const absl::flat_hash_set<std::string>& banned_;
   FusionRules& rules_;
   FusionExplanation* explanation_;
+  int64_t* fuel_;
   Additions adds_;
   int64_t replaced_ = 0;
 };
@@ -277,8 +282,9 @@ class ConvolutionReplacer {
 absl::StatusOr<int64_t> MakeConvolutionsFusible(
     HloComputation* computation, GpuPerformanceModel* model,
     const absl::flat_hash_set<std::string>& banned, FusionRules* rules,
-    FusionExplanation* explanation) {
-  return ConvolutionReplacer(computation, model, banned, rules, explanation)
+    FusionExplanation* explanation, int64_t* fuel) {
+  return ConvolutionReplacer(computation, model, banned, rules, explanation,
+                             fuel)
       .Run();
 }
 

@@ -227,16 +227,19 @@ class DotReplacer {
  public:
   DotReplacer(HloComputation* computation, const DeviceDescription& device,
               const absl::flat_hash_set<std::string>& banned,
-              FusionRules* rules, FusionExplanation* explanation)
+              FusionRules* rules, FusionExplanation* explanation,
+              int64_t* fuel)
       : computation_(computation),
         device_(device),
         banned_(banned),
         rules_(*rules),
         explanation_(explanation),
+        fuel_(fuel),
         adds_(computation->parent()) {}
 
   absl::StatusOr<int64_t> Run() {
     for (HloInstruction* hlo : computation_->MakeInstructionPostOrder()) {
+      if (fuel_ != nullptr && replaced_ == *fuel_) break;
       if (banned_.contains(hlo->name())) continue;
       const std::optional<DotForm> form = FormOf(*hlo);
       if (!form.has_value()) continue;
@@ -244,6 +247,7 @@ class DotReplacer {
       TF_RETURN_IF_ERROR(Replace(hlo, *form));
     }
     TF_RETURN_IF_ERROR(adds_.RemoveUnused());
+    if (fuel_ != nullptr) *fuel_ -= replaced_;
     return replaced_;
   }
 
@@ -296,6 +300,7 @@ class DotReplacer {
   const absl::flat_hash_set<std::string>& banned_;
   FusionRules& rules_;
   FusionExplanation* explanation_;
+  int64_t* fuel_;
   Additions adds_;
   int64_t replaced_ = 0;
 };
@@ -305,8 +310,9 @@ class DotReplacer {
 absl::StatusOr<int64_t> MakeDotsFusible(
     HloComputation* computation, const DeviceDescription& device,
     const absl::flat_hash_set<std::string>& banned, FusionRules* rules,
-    FusionExplanation* explanation) {
-  return DotReplacer(computation, device, banned, rules, explanation).Run();
+    FusionExplanation* explanation, int64_t* fuel) {
+  return DotReplacer(computation, device, banned, rules, explanation, fuel)
+      .Run();
 }
 
 }  // namespace xla::gpu

@@ -34,12 +34,13 @@ namespace xla::gpu {
 // or result type asks for more than that, and those whose operands would have
 // to be transposed. The fusion has the dot's name, shape and metadata.
 //
-// Returns the number of dots that went. O(instructions + edges).
+// Returns the number of dots that went; of those `fuel`, unless null, is how
+// many may go, and it is reduced by them. O(instructions + edges).
 absl::StatusOr<int64_t> MakeDotsFusible(
     HloComputation* computation,
     const stream_executor::DeviceDescription& device,
     const absl::flat_hash_set<std::string>& banned, FusionRules* rules,
-    FusionExplanation* explanation);
+    FusionExplanation* explanation, int64_t* fuel = nullptr);
 
 }  // namespace xla::gpu
 

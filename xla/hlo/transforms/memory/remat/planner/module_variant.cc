@@ -1,14 +1,12 @@
 #include "xla/hlo/transforms/memory/remat/planner/module_variant.h"
 
-#include <algorithm>
+#include <cstdint>
+#include <memory>
 
-#include "xla/hlo/ir/hlo_computation.h"
-#include "xla/hlo/ir/hlo_instruction.h"
-#include "xla/hlo/memory/accounting/remat_accounting.h"
 #include "xla/hlo/transforms/loops/loop_residuals.h"
 #include "xla/hlo/transforms/loops/loop_sinking.h"
-#include "xla/hlo/transforms/loops/loop_unfusing.h"
-#include "xla/hlo/transforms/memory/remat/planner/expansion_fusion.h"
+#include "xla/hlo/transforms/loops/remat_device.h"
+#include "xla/hlo/transforms/loops/rewrite_passes.h"
 #include "xla/hlo/transforms/memory/remat/planner/reschedule.h"
 #include "xla/status_macros.h"
 
@@ -21,34 +19,11 @@
 namespace xla::remat_plan {
 namespace {
 
-// Values below this part of the module's peak stay where they are.
-constexpr int64_t kSmallPeakPart = 2000;
-
-absl::StatusOr<int64_t> LeastBytes(const HloModule& module) {
-  TF_ASSIGN_OR_RETURN(RematPeak peak,
-                      ComputeRematPeak(module, module.schedule()));
-  return peak.bytes / kSmallPeakPart + 1;
-}
-
-absl::StatusOr<std::vector<int>> DropOrder(
-    const HloModule& module, const HloCostAnalysis::Options& device) {
-  const std::vector<LoopResidual> residuals = FindLoopResiduals(module);
-  if (residuals.empty()) return std::vector<int>();
-  std::unique_ptr<HloCostAnalysis> cost = MakeCostAnalysis(device);
-  TF_RETURN_IF_ERROR(module.entry_computation()->Accept(cost.get()));
-  return OrderOfDrops(residuals, [&](const HloInstruction& inst) {
-    return cost->optimal_seconds(inst);
-  });
-}
-
-absl::StatusOr<std::vector<LoopInvariant>> Invariants(
-    const HloModule& module, const HloCostAnalysis::Options& device) {
-  std::unique_ptr<HloCostAnalysis> cost = MakeCostAnalysis(device);
-  TF_RETURN_IF_ERROR(module.entry_computation()->Accept(cost.get()));
-  TF_ASSIGN_OR_RETURN(int64_t least, LeastBytes(module));
-  return FindLoopInvariants(module, least, [&](const HloInstruction& inst) {
-    return cost->optimal_seconds(inst);
-  });
+// Makes `rewrites` rewrites; returns whether there were any.
+absl::StatusOr<bool> RunWithFuel(RewritePass&& pass, int64_t rewrites,
+                         HloModule* module) {
+  pass.SetRewriteFuel(std::make_shared<int64_t>(rewrites));
+  return pass.Run(module);
 }
 
 absl::Status NothingToDo(const char* what) {
@@ -67,24 +42,21 @@ std::string ModuleVariant::Name() const {
   return name + "plan";
 }
 
-std::unique_ptr<HloCostAnalysis> MakeCostAnalysis(
-    HloCostAnalysis::Options device) {
-  device.multiply_by_trip_count = true;
-  return std::make_unique<HloCostAnalysis>(device);
-}
-
 // Drops all, half or a quarter of the loop residuals, in the order of
 // OrderOfDrops; each count is a separate variant because dropped residuals are
 // recomputed in every trip.
 absl::StatusOr<std::vector<ModuleVariant>> LoopVariants(
     const HloModule& module, const HloCostAnalysis::Options& device) {
   std::vector<ModuleVariant> variants;
-  TF_ASSIGN_OR_RETURN(std::vector<LoopInvariant> invariants,
-                      Invariants(module, device));
+  TF_ASSIGN_OR_RETURN(const int64_t least, WorthwhileBytes(module));
+  TF_ASSIGN_OR_RETURN(const std::vector<LoopInvariant> invariants,
+                      FindLoopInvariants(module, least, device));
   const int sinks = invariants.empty() ? 0 : ModuleVariant::kAll;
   std::unique_ptr<HloModule> copy = module.Clone("");
-  TF_RETURN_IF_ERROR(UnfuseStackAccess(copy.get()).status());
-  TF_ASSIGN_OR_RETURN(std::vector<int> order, DropOrder(*copy, device));
+  TF_RETURN_IF_ERROR(
+      RunWithFuel(LoopUnfusing(), ModuleVariant::kAll, copy.get()).status());
+  TF_ASSIGN_OR_RETURN(const std::vector<int> order,
+                      OrderOfDrops(*copy, device));
   const int drops = static_cast<int>(order.size());
   for (int count : {drops, drops / 2, drops / 4}) {
     ModuleVariant variant{count, sinks};
@@ -100,28 +72,26 @@ absl::Status PrepareVariant(const ModuleVariant& variant,
                             const HloCostAnalysis::Options& device,
                             const MoveOut& move_out, HloModule* module) {
   if (variant.drops > 0) {
-    TF_RETURN_IF_ERROR(UnfuseStackAccess(module).status());
-    TF_ASSIGN_OR_RETURN(std::vector<int> order, DropOrder(*module, device));
-    order.resize(std::min(order.size(), static_cast<size_t>(variant.drops)));
-    if (order.empty()) return NothingToDo("no residuals");
-    TF_RETURN_IF_ERROR(DropLoopResiduals(order, module));
+    TF_RETURN_IF_ERROR(
+        RunWithFuel(LoopUnfusing(), ModuleVariant::kAll, module).status());
+    TF_ASSIGN_OR_RETURN(const bool dropped,
+                        RunWithFuel(LoopResiduals(device), variant.drops, module));
+    if (!dropped) return NothingToDo("no residuals");
   }
   if (variant.sinks > 0) {
-    TF_ASSIGN_OR_RETURN(std::vector<LoopInvariant> invariants,
-                        Invariants(*module, device));
-    invariants.resize(
-        std::min(invariants.size(), static_cast<size_t>(variant.sinks)));
+    LoopRewriteOptions options;
+    options.device = device;
+    TF_ASSIGN_OR_RETURN(const bool sunk,
+                        RunWithFuel(LoopSinking(options), variant.sinks, module));
     // With residuals gone, there may be none left.
-    if (invariants.empty() && variant.drops == 0) {
-      return NothingToDo("no loop invariants");
-    }
-    TF_RETURN_IF_ERROR(SinkLoopInvariants(invariants, module));
+    if (!sunk && variant.drops == 0) return NothingToDo("no loop invariants");
   }
   if (variant.fuse_part > 0) {
-    TF_ASSIGN_OR_RETURN(int64_t least, LeastBytes(*module));
-    TF_ASSIGN_OR_RETURN(int64_t fusions,
-                        FuseExpansions(least, variant.fuse_part, module));
-    if (fusions == 0) return NothingToDo("nothing to fuse");
+    ExpansionFusionOptions options;
+    options.carried_part = variant.fuse_part;
+    TF_ASSIGN_OR_RETURN(const bool fused, RunWithFuel(ExpansionFusion(options),
+                                              ModuleVariant::kAll, module));
+    if (!fused) return NothingToDo("nothing to fuse");
   }
   if (variant.reschedule) TF_RETURN_IF_ERROR(RescheduleForMemory(module));
   if (variant.move_out_limit >= 0) {

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,7 +13,8 @@
 
 namespace xla::remat_plan {
 
-// A way to rewrite a module before programs of its computations are searched.
+// A way to rewrite a module before programs of its computations are searched:
+// passes of transforms/loops (rewrite_passes.h), with the fuel that they get.
 struct ModuleVariant {
   static constexpr int kAll = 1 << 20;
 
@@ -42,10 +42,6 @@ struct ModuleVariant {
   // "plan", "residuals+invariants+plan", ...
   std::string Name() const;
 };
-
-// An analysis whose seconds multiply by trip counts.
-std::unique_ptr<HloCostAnalysis> MakeCostAnalysis(
-    HloCostAnalysis::Options device);
 
 // Variants that differ in drops and sinks only, the ones that take most first;
 // those that rewrite nothing are left out.

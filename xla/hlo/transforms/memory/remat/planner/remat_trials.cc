@@ -89,9 +89,7 @@ int64_t RematTrials::LowerBound(NestedPlanner& planner) const {
 }
 
 absl::Status RematTrials::Analyze(Prepared* made) {
-  made->cost = MakeCostAnalysis(options_.device);
-  TF_RETURN_IF_ERROR(
-      made->module->entry_computation()->Accept(made->cost.get()));
+  TF_ASSIGN_OR_RETURN(made->cost, CostOfModule(*made->module, options_.device));
   TF_ASSIGN_OR_RETURN(made->outcome.peak_bytes, Peak(*made->module));
   made->outcome.work = RematWorkOf(*made->cost);
   auto planner = std::make_unique<NestedPlanner>(

@@ -14,19 +14,10 @@ RematWork RematWorkOf(const HloCostAnalysis& cost) {
   return {cost.flop_count(), cost.bytes_accessed(), cost.optimal_seconds()};
 }
 
-HloCostAnalysis::Options DefaultRematDevice() {
-  HloCostAnalysis::Options device;
-  device.set_flops_per_second(67e12);
-  device.set_transcendentals_per_second(4e12);
-  device.set_bytes_per_second(3.35e12);
-  device.multiply_by_trip_count = true;
-  return device;
-}
-
 absl::StatusOr<RematWork> ComputeRematWork(
     const HloModule& module, const HloCostAnalysis::Options& device) {
-  std::unique_ptr<HloCostAnalysis> cost = remat_plan::MakeCostAnalysis(device);
-  TF_RETURN_IF_ERROR(module.entry_computation()->Accept(cost.get()));
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<HloCostAnalysis> cost,
+                      remat_plan::CostOfModule(module, device));
   return RematWorkOf(*cost);
 }
 

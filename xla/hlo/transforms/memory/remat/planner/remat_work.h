@@ -9,12 +9,9 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/memory/accounting/remat_buffers.h"
+#include "xla/hlo/transforms/loops/remat_device.h"
 
 namespace xla {
-
-// Seconds are those of this device unless options say otherwise: rates of a
-// data-center GPU (67e12 flops, 4e12 transcendentals, 3.35e12 bytes a second).
-HloCostAnalysis::Options DefaultRematDevice();
 
 // The work of one execution of a module, loops multiplied by their trip counts.
 struct RematWork {

@@ -1,9 +1,12 @@
-#include "xla/hlo/transforms/memory/remat/planner/expansion_fusion.h"
+#include "xla/hlo/transforms/loops/expansion_fusion.h"
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -34,7 +37,7 @@ bool CanTakeIn(const HloInstruction& reader) {
     case HloOpcode::kTranspose:
     case HloOpcode::kCopy:
       return false;
-    default:
+    default:  // Elementwise opcodes alone.
       return reader.shape().IsArray() && reader.IsElementwise() &&
              reader.IsFusible() && IsRecomputable(reader);
   }
@@ -85,32 +88,44 @@ HloInstruction* TakeIn(HloInstruction* reader,
   return fusion;
 }
 
+std::string Describe(const HloInstruction& reader,
+                     const std::vector<CheapRecipe>& recipes) {
+  return absl::StrCat(
+      reader.name(), ": ",
+      absl::StrJoin(recipes, ", ", [](std::string* out, const CheapRecipe& r) {
+        absl::StrAppend(out, r.order.front()->name());
+      }));
+}
+
 }  // namespace
 
 // Duplicates cheap producers into every reader, so that the large value itself
 // is never materialized; the originals die and are removed at the end.
-absl::StatusOr<int64_t> FuseExpansions(int64_t min_bytes, int64_t carried_part,
-                                       HloModule* module) {
+absl::StatusOr<std::vector<std::string>> FuseExpansions(int64_t min_bytes,
+                                                        int64_t carried_part,
+                                                        int64_t max_fusions,
+                                                        HloModule* module) {
   CheapRecipeOptions options;
   options.carried_part = carried_part;
   options.fusions = false;
-  int64_t fusions = 0;
+  std::vector<std::string> fusions;
   for (HloComputation* computation : ComputationsThatRun(*module)) {
     if (!module->schedule().is_computation_scheduled(computation)) continue;
     std::vector<HloInstruction*> sequence =
         module->schedule().sequence(computation).instructions();
     // Last readers first: what reads a reader looks through it.
     for (auto it = sequence.rbegin(); it != sequence.rend(); ++it) {
+      if (static_cast<int64_t>(fusions.size()) == max_fusions) break;
       if (!CanTakeIn(**it)) continue;
       const std::vector<CheapRecipe> recipes =
           RecipesOf(**it, min_bytes, options);
       if (recipes.empty()) continue;
+      fusions.push_back(Describe(**it, recipes));
       *it = TakeIn(*it, recipes);
-      ++fusions;
     }
     module->schedule().set_sequence(computation, sequence);
   }
-  if (fusions == 0) return fusions;
+  if (fusions.empty()) return fusions;
   TF_RETURN_IF_ERROR(HloDCE().Run(module).status());
   TF_RETURN_IF_ERROR(module->schedule().Update());
   return fusions;

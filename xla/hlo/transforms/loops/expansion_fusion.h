@@ -1,7 +1,9 @@
-#ifndef XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_EXPANSION_FUSION_H_
-#define XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_EXPANSION_FUSION_H_
+#ifndef XLA_HLO_TRANSFORMS_LOOPS_EXPANSION_FUSION_H_
+#define XLA_HLO_TRANSFORMS_LOOPS_EXPANSION_FUSION_H_
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -18,12 +20,15 @@ namespace xla::remat_plan {
 // takes the whole recipe of an operand (cheap_recipe.h), back to values with at
 // most 1/`carried_part` of its bytes; each reader recomputes it. Values
 // below `min_bytes` stay, as does what others read as well. Fusions take their
-// readers' places in the schedule. Returns the number of fusions.
+// readers' places in the schedule. Makes at most `max_fusions`, last readers
+// first, and returns for each what reads what: "y: e, b".
 //
 // O(instructions times the length of recipes).
-absl::StatusOr<int64_t> FuseExpansions(int64_t min_bytes, int64_t carried_part,
-                                       HloModule* module);
+absl::StatusOr<std::vector<std::string>> FuseExpansions(int64_t min_bytes,
+                                                        int64_t carried_part,
+                                                        int64_t max_fusions,
+                                                        HloModule* module);
 
 }  // namespace xla::remat_plan
 
-#endif  // XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_EXPANSION_FUSION_H_
+#endif  // XLA_HLO_TRANSFORMS_LOOPS_EXPANSION_FUSION_H_

@@ -1,0 +1,146 @@
+#ifndef XLA_HLO_TRANSFORMS_LOOPS_REWRITE_PASSES_H_
+#define XLA_HLO_TRANSFORMS_LOOPS_REWRITE_PASSES_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/pass/fueled_pass.h"
+#include "xla/hlo/pass/hlo_pass_interface.h"
+#include "xla/hlo/pass/reporting_pass.h"
+#include "xla/hlo/transforms/loops/remat_device.h"
+
+// The rewrites that rematerialization composes, as passes of their own.
+
+namespace xla {
+
+// A pass that makes a list of independent rewrites of a scheduled module and
+// keeps the schedule up to date. FailedPrecondition without a schedule. Fuel is
+// a number of rewrites; the report lists them, one a line.
+class RewritePass : public HloModulePass,
+                    public ReportingPass,
+                    public FueledPass {
+ public:
+  void SetRewriteFuel(std::shared_ptr<int64_t> fuel) override {
+    fuel_ = std::move(fuel);
+  }
+  absl::Status StartReport(const HloModule& before) override;
+  absl::StatusOr<PassReport> FinishReport(const HloModule& after) override;
+
+ protected:
+  absl::StatusOr<bool> RunImpl(
+      HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads) override;
+
+ private:
+  // Makes at most `max_rewrites` and says of each what it changed.
+  virtual absl::StatusOr<std::vector<std::string>> Rewrite(
+      int64_t max_rewrites, HloModule* module) = 0;
+
+  // Null: all there is to do.
+  std::shared_ptr<int64_t> fuel_;
+  // Those of all runs since the report was started.
+  std::vector<std::string> reported_;
+};
+
+// Takes accesses of stacked residuals out of fusions: loop_unfusing.h. A
+// rewrite is one fusion.
+class LoopUnfusing : public RewritePass {
+ public:
+  absl::string_view name() const override { return "loop-unfusing"; }
+
+ private:
+  absl::StatusOr<std::vector<std::string>> Rewrite(int64_t max_rewrites,
+                                                   HloModule* module) override;
+};
+
+struct LoopRewriteOptions {
+  // Below this many bytes values stay where they are; 0: below a 2000th of the
+  // module's peak.
+  int64_t min_bytes = 0;
+  // What prices recomputation.
+  HloCostAnalysis::Options device = DefaultRematDevice();
+
+  template <typename Visitor>
+  void VisitFields(Visitor&& visit) {
+    visit("min-bytes", min_bytes,
+          "minimum bytes of a value that is rewritten; 0 for a 2000th of the "
+          "peak memory");
+  }
+};
+
+// Computes stacks that a forward loop leaves for a backward one again in the
+// backward loop, the least seconds per byte first: loop_residuals.h. A rewrite
+// is one stack. Stack accesses inside of fusions are not seen: loop-unfusing
+// comes before.
+class LoopResiduals : public RewritePass {
+ public:
+  explicit LoopResiduals(HloCostAnalysis::Options device = DefaultRematDevice())
+      : device_(std::move(device)) {}
+  absl::string_view name() const override { return "loop-residuals"; }
+
+ private:
+  absl::StatusOr<std::vector<std::string>> Rewrite(int64_t max_rewrites,
+                                                   HloModule* module) override;
+
+  HloCostAnalysis::Options device_;
+};
+
+// Computes invariants of loops in their bodies, the least seconds per byte
+// first: loop_sinking.h. A rewrite is one element of a loop's state.
+class LoopSinking : public RewritePass {
+ public:
+  explicit LoopSinking(LoopRewriteOptions options = {})
+      : options_(std::move(options)) {}
+  absl::string_view name() const override { return "loop-sinking"; }
+
+ private:
+  absl::StatusOr<std::vector<std::string>> Rewrite(int64_t max_rewrites,
+                                                   HloModule* module) override;
+
+  LoopRewriteOptions options_;
+};
+
+struct ExpansionFusionOptions {
+  // As of LoopRewriteOptions.
+  int64_t min_bytes = 0;
+  int64_t carried_part = 4;
+
+  template <typename Visitor>
+  void VisitFields(Visitor&& visit) {
+    visit("min-bytes", min_bytes,
+          "minimum bytes of a value that its reader computes; 0 for a 2000th "
+          "of the peak memory");
+    visit("carried-part", carried_part,
+          "what a value is computed from has at most this part of its bytes: 4 "
+          "for a quarter");
+  }
+};
+
+// Fuses values that follow from smaller ones into their readers:
+// expansion_fusion.h. A rewrite is one reader. InvalidArgument for a part below
+// 1.
+class ExpansionFusion : public RewritePass {
+ public:
+  explicit ExpansionFusion(ExpansionFusionOptions options = {})
+      : options_(options) {}
+  absl::string_view name() const override { return "expansion-fusion"; }
+
+ private:
+  absl::StatusOr<std::vector<std::string>> Rewrite(int64_t max_rewrites,
+                                                   HloModule* module) override;
+
+  ExpansionFusionOptions options_;
+};
+
+}  // namespace xla
+
+#endif  // XLA_HLO_TRANSFORMS_LOOPS_REWRITE_PASSES_H_
