@@ -51,8 +51,12 @@ class RewritePass : public HloModulePass,
   std::vector<std::string> reported_;
 };
 
-// Takes accesses of stacked residuals out of fusions: loop_unfusing.h. A
-// rewrite is one fusion.
+// Takes accesses of stacked residuals out of fusions: loop_unfusing.h.
+//
+//   before: s = fusion(stack, i, x) {…, dynamic-update-slice}
+//   after:  v = …x…; s = dynamic-update-slice(stack, v, i, 0)
+//
+// A rewrite is one fusion.
 class LoopUnfusing : public RewritePass {
  public:
   absl::string_view name() const override { return "loop-unfusing"; }
@@ -78,9 +82,13 @@ struct LoopRewriteOptions {
 };
 
 // Computes stacks that a forward loop leaves for a backward one again in the
-// backward loop, the least seconds per byte first: loop_residuals.h. A rewrite
-// is one stack. Stack accesses inside of fusions are not seen: loop-unfusing
-// comes before.
+// backward loop, the least seconds per byte first: loop_residuals.h.
+//
+//   before: forward: x = f(h); stack[i] = x;  backward: … x = stack[j] …
+//   after:  forward: x = f(h);                backward: … x = f(h_stack[j]) …
+//
+// A rewrite is one stack. Stack accesses inside of fusions are not seen:
+// loop-unfusing comes before.
 class LoopResiduals : public RewritePass {
  public:
   explicit LoopResiduals(HloCostAnalysis::Options device = DefaultRematDevice())
@@ -95,7 +103,12 @@ class LoopResiduals : public RewritePass {
 };
 
 // Computes invariants of loops in their bodies, the least seconds per byte
-// first: loop_sinking.h. A rewrite is one element of a loop's state.
+// first: loop_sinking.h.
+//
+//   before: m = broadcast(c); w = while(tuple(m, …))
+//   after:  w = while(tuple(c, …)), body: m = broadcast(c)
+//
+// A rewrite is one element of a loop's state.
 class LoopSinking : public RewritePass {
  public:
   explicit LoopSinking(LoopRewriteOptions options = {})
@@ -126,8 +139,12 @@ struct ExpansionFusionOptions {
 };
 
 // Fuses values that follow from smaller ones into their readers:
-// expansion_fusion.h. A rewrite is one reader. InvalidArgument for a part below
-// 1.
+// expansion_fusion.h.
+//
+//   before: b = broadcast(s); y = multiply(b, x)
+//   after:  y = fusion(s, x) {b, multiply}
+//
+// A rewrite is one reader. InvalidArgument for a part below 1.
 class ExpansionFusion : public RewritePass {
  public:
   explicit ExpansionFusion(ExpansionFusionOptions options = {})

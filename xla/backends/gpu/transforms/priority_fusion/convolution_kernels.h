@@ -41,8 +41,8 @@ namespace xla::gpu {
 // the second: what it is put together by) has the convolution's name, shape and
 // metadata.
 //
-// Returns the number of convolutions that went; of those `fuel`, unless null, is
-// how many may go, and it is reduced by them. O(instructions + edges).
+// Returns the number of convolutions that went; of those `fuel`, unless null,
+// is how many may go, and it is reduced by them. O(instructions + edges).
 absl::StatusOr<int64_t> MakeConvolutionsFusible(
     HloComputation* computation, GpuPerformanceModel* model,
     const absl::flat_hash_set<std::string>& banned, FusionRules* rules,

@@ -227,8 +227,7 @@ class DotReplacer {
  public:
   DotReplacer(HloComputation* computation, const DeviceDescription& device,
               const absl::flat_hash_set<std::string>& banned,
-              FusionRules* rules, FusionExplanation* explanation,
-              int64_t* fuel)
+              FusionRules* rules, FusionExplanation* explanation, int64_t* fuel)
       : computation_(computation),
         device_(device),
         banned_(banned),

@@ -29,11 +29,15 @@ struct KernelReplacementOptions {
   }
 };
 
-// Turns library calls into fusions that compute the same. PriorityFusion does
-// so before it fuses; these are its first steps alone. Computations are those
-// that run as kernels do (not reducers, comparators, fused ones). The module's
-// schedule goes where something changed. Errors: an unknown or malformed
-// device.
+// Turns library calls into fusions that compute the same.
+//
+//   before: d = f32[m,n] dot(x, y)        x: f32[m,1], y: f32[1,n]
+//   after:  d = f32[m,n] fusion(x, y)     multiply(broadcast, broadcast)
+//
+// PriorityFusion does so before it fuses; these are its first steps alone.
+// Computations are those that run as kernels do (not reducers, comparators,
+// fused ones). The module's schedule goes where something changed. Errors: an
+// unknown or malformed device.
 //
 // A rewrite, for fuel, is one library call.
 class KernelReplacementPass : public HloModulePass,

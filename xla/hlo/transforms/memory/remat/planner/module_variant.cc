@@ -21,7 +21,7 @@ namespace {
 
 // Makes `rewrites` rewrites; returns whether there were any.
 absl::StatusOr<bool> RunWithFuel(RewritePass&& pass, int64_t rewrites,
-                         HloModule* module) {
+                                 HloModule* module) {
   pass.SetRewriteFuel(std::make_shared<int64_t>(rewrites));
   return pass.Run(module);
 }
@@ -74,23 +74,24 @@ absl::Status PrepareVariant(const ModuleVariant& variant,
   if (variant.drops > 0) {
     TF_RETURN_IF_ERROR(
         RunWithFuel(LoopUnfusing(), ModuleVariant::kAll, module).status());
-    TF_ASSIGN_OR_RETURN(const bool dropped,
-                        RunWithFuel(LoopResiduals(device), variant.drops, module));
+    TF_ASSIGN_OR_RETURN(const bool dropped, RunWithFuel(LoopResiduals(device),
+                                                        variant.drops, module));
     if (!dropped) return NothingToDo("no residuals");
   }
   if (variant.sinks > 0) {
     LoopRewriteOptions options;
     options.device = device;
-    TF_ASSIGN_OR_RETURN(const bool sunk,
-                        RunWithFuel(LoopSinking(options), variant.sinks, module));
+    TF_ASSIGN_OR_RETURN(const bool sunk, RunWithFuel(LoopSinking(options),
+                                                     variant.sinks, module));
     // With residuals gone, there may be none left.
     if (!sunk && variant.drops == 0) return NothingToDo("no loop invariants");
   }
   if (variant.fuse_part > 0) {
     ExpansionFusionOptions options;
     options.carried_part = variant.fuse_part;
-    TF_ASSIGN_OR_RETURN(const bool fused, RunWithFuel(ExpansionFusion(options),
-                                              ModuleVariant::kAll, module));
+    TF_ASSIGN_OR_RETURN(
+        const bool fused,
+        RunWithFuel(ExpansionFusion(options), ModuleVariant::kAll, module));
     if (!fused) return NothingToDo("nothing to fuse");
   }
   if (variant.reschedule) TF_RETURN_IF_ERROR(RescheduleForMemory(module));
