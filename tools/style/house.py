@@ -13,6 +13,8 @@ of hours, tools/mutate.py.
   opcode switches      `switch` statements over opcodes, and those with a
                        `default`, where the compiler misses a new opcode and
                        opcode_check.py has to find it
+  names without a user declared in headers, and used by tests and outside code at
+                       most (header_names.py)
   tuning constants     constexpr numbers in the .cc files of solvers
 """
 
@@ -24,6 +26,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+import header_names  # noqa: E402
 import layer_check  # noqa: E402
 import style_check  # noqa: E402
 
@@ -208,6 +211,13 @@ def measure(root):
   figures["opcode switches with a default"] = sum(default for _, _, default in switches)
   behind["opcode switches with a default"] = [
       "%s:%d" % (path, line) for path, line, default in switches if default]
+  unused, names = header_names.without_a_user(
+      [f for f in own if "/compat/" not in f.path])
+  figures["names in headers"] = names
+  figures["names in headers without a user"] = sum(map(len, unused.values()))
+  behind["names in headers without a user"] = [
+      "%4d  %s: %s" % (len(unused[path]), path, " ".join(unused[path]))
+      for path in sorted(unused, key=lambda path: (-len(unused[path]), path))]
   for name, folder in SOLVERS.items():
     inside = [f for f in implementation if f.folder.startswith(folder)]
     constants = ["%s:%d: %s" % (f.path, number, match.group(1)) for f in inside

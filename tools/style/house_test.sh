@@ -67,6 +67,31 @@ if ! python3 "${house}" "${tree}" --list='cycles of packages' | grep -qx 'xla/a 
   exit 1
 fi
 
+# What is private, or used in another file or twice in its own, is not listed.
+cat > "${tree}/xla/a/names.h" <<'EOF'
+namespace xla {
+class Used {
+ public:
+  void UsedMethod();
+  void Unused(int n);
+
+ private:
+  void Private();
+};
+constexpr int kUnused = 1;
+inline int OfItsOwn() { return 1; }
+inline int UsedInside() { return OfItsOwn(); }
+using UnusedAlias = Used;
+}  // namespace xla
+EOF
+echo 'void F() { Used().UsedMethod(); UsedInside(); }' > "${tree}/xla/b/user.cc"
+echo 'void Used::UsedMethod() {} void Used::Unused(int n) {}' > "${tree}/xla/a/names.cc"
+python3 "${house}" "${tree}" > "${TEST_TMPDIR}/figures"
+expect 'names in headers' 7
+expect 'names in headers without a user' 3
+[[ $(python3 "${house}" "${tree}" --list='names in headers without a user') == \
+   '   3  xla/a/names.h: Unused UnusedAlias kUnused' ]]
+
 # The tree itself: nothing climbs, no packages need each other.
 python3 "${house}" "${root}" > "${TEST_TMPDIR}/figures"
 expect 'edges that climb' 0
