@@ -137,9 +137,10 @@ absl::Status ExplainCollectives(const HloExplainOptions &options,
     module->mutable_config().set_use_spmd_partitioning(
         options.prepare.num_partitions > 1);
   }
+  Preparation preparation;
   if (options.prepare.passes.has_value() || !options.prepare.as.empty()) {
-    TF_RETURN_IF_ERROR(
-        RunPreparation(options.prepare, registry, module).status());
+    TF_ASSIGN_OR_RETURN(preparation,
+                        RunPreparation(options.prepare, registry, module));
   }
   const HloModuleConfig &config = module->config();
   const int64_t devices = std::max<int64_t>(config.replica_count(), 1) *
@@ -155,7 +156,8 @@ absl::Status ExplainCollectives(const HloExplainOptions &options,
   }
   out << (options.json ? CollectiveReportToJson(report)
                        : CollectiveReportToText(report, options.max_buffers));
-  return WriteModule(*module, options.output);
+  TF_RETURN_IF_ERROR(WriteModule(*module, options.output));
+  return preparation.unmet_limit;
 }
 
 // Where pages go, and what kernels run on in them.
@@ -423,11 +425,13 @@ absl::Status ExplainRead(const HloExplainOptions &given,
   if (found) prepared.input.set_file(path);
   options.fit_options.remat.accounting =
       options.accounting.value_or(DefaultAccounting(options, prepared));
-  const absl::Status status =
+  const absl::Status unmet_before = prepared.unmet_limit;
+  absl::Status status =
       options.fit ? FitPrepared(options, registry, limit, watch, prepared, out)
       : options.budget_curve > 0
           ? ReportPrices(options, watch, prepared, out)
           : ReportPrepared(options, path, limit, watch, prepared, out);
+  if (status.ok()) status = unmet_before;
   if (status.ok() || absl::IsResourceExhausted(status)) {
     // The analysis is of the module.
     prepared.alias_analysis.reset();

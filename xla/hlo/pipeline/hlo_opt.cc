@@ -30,9 +30,9 @@
 #include "xla/hlo/pass/instrumentation/progress.h"
 #include "xla/hlo/pass/instrumentation/stop_before_pass.h"
 #include "xla/hlo/pass/instrumentation/verify_each.h"
-#include "xla/hlo/pass/limited_pass.h"
 #include "xla/hlo/pass/nearest_name.h"
 #include "xla/hlo/pass/pass_name.h"
+#include "xla/hlo/pass/unmet_limits.h"
 #include "xla/hlo/pipeline/explain_passes.h"
 #include "xla/hlo/pipeline/pipelines.h"
 #include "xla/hlo/utils/file_util.h"
@@ -126,22 +126,6 @@ absl::StatusOr<std::unique_ptr<HloPassPipeline>> MakePipeline(
     pipeline->AddPass(std::move(passes));
   }
   return pipeline;
-}
-
-// What passes of a pipeline, nested ones included, say of limits that they
-// missed.
-void TakeUnmetLimits(HloPassPipeline& pipeline,
-                     std::vector<absl::Status>& unmet) {
-  for (int i = 0; i < pipeline.PassesSize(); ++i) {
-    HloPassInterface& pass = pipeline.GetPass(i);
-    if (auto* limited = dynamic_cast<LimitedPass*>(&pass)) {
-      absl::Status status = limited->TakeUnmetLimit();
-      if (!status.ok()) unmet.push_back(std::move(status));
-    }
-    if (pass.IsPassPipeline()) {
-      TakeUnmetLimits(static_cast<HloPassPipeline&>(pass), unmet);
-    }
-  }
 }
 
 // The names of all passes of a pipeline, nested ones included.
@@ -380,7 +364,9 @@ class Runner {
     if (status.ok() && !options_.verify_each) {
       status = VerifyHloModule(module.get(), VerifierOptions(options_));
     }
-    TakeUnmetLimits(pipeline_, unmet_limits_);
+    for (absl::Status& unmet : TakeUnmetLimits(pipeline_)) {
+      unmet_limits_.push_back(std::move(unmet));
+    }
     if (!status.ok()) return WithReproducer(input, status);
     recorder_->Finish(*module);
     if (dump_ != nullptr) TF_RETURN_IF_ERROR(dump_->Finish(*module));

@@ -1,6 +1,7 @@
 #include "xla/hlo/pipeline/prepared_module.h"
 
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -8,6 +9,7 @@
 #include "xla/hlo/analysis/call_graph.h"
 #include "xla/hlo/memory/report/module_facts.h"
 #include "xla/hlo/pass/hlo_pass_pipeline.h"
+#include "xla/hlo/pass/unmet_limits.h"
 #include "xla/hlo/pipeline/pipelines.h"
 #include "xla/hlo/utils/module_file.h"
 #include "xla/hlo/utils/module_io.h"
@@ -33,32 +35,35 @@ absl::StatusOr<std::unique_ptr<HloModule>> ReadVerifiedModule(
   return module;
 }
 
-absl::StatusOr<std::string> RunPreparation(const PrepareOptions& options,
+absl::StatusOr<Preparation> RunPreparation(const PrepareOptions& options,
                                            const PassRegistry& registry,
                                            HloModule* module) {
   std::unique_ptr<HloPassPipeline> pipeline;
-  std::string ran;
+  Preparation done;
   if (!options.as.empty()) {
     if (options.passes.has_value()) {
       return absl::InvalidArgumentError("--as and --passes exclude each other");
     }
     TF_ASSIGN_OR_RETURN(pipeline, MakeNamedPipeline(registry, options.as));
-    ran = options.as;
+    done.passes = options.as;
   } else if (options.passes.has_value()) {
     TF_ASSIGN_OR_RETURN(pipeline,
                         registry.ParsePipeline("passes", *options.passes));
-    ran = *options.passes;
+    done.passes = *options.passes;
   } else if (!module->has_schedule()) {
-    ran = "prepare";
-    TF_ASSIGN_OR_RETURN(pipeline, MakeNamedPipeline(registry, ran));
+    done.passes = "prepare";
+    TF_ASSIGN_OR_RETURN(pipeline, MakeNamedPipeline(registry, done.passes));
   } else if (!CallGraph::Build(module)->IsFlattened()) {
-    ran = "flatten-call-graph";
-    TF_ASSIGN_OR_RETURN(pipeline, registry.ParsePipeline("flatten", ran));
+    done.passes = "flatten-call-graph";
+    TF_ASSIGN_OR_RETURN(pipeline,
+                        registry.ParsePipeline("flatten", done.passes));
   } else {
-    return ran;
+    return done;
   }
   TF_RETURN_IF_ERROR(pipeline->Run(module).status());
-  return ran;
+  std::vector<absl::Status> unmet = TakeUnmetLimits(*pipeline);
+  if (!unmet.empty()) done.unmet_limit = std::move(unmet.front());
+  return done;
 }
 
 absl::StatusOr<PreparedModule> PrepareModule(std::unique_ptr<HloModule> module,
@@ -70,8 +75,9 @@ absl::StatusOr<PreparedModule> PrepareModule(std::unique_ptr<HloModule> module,
                                                        1);
   }
   MemoryReport::Input input = DescribeModule(*module);
-  TF_ASSIGN_OR_RETURN(*input.mutable_passes(),
+  TF_ASSIGN_OR_RETURN(Preparation preparation,
                       RunPreparation(options, registry, module.get()));
+  input.set_passes(std::move(preparation.passes));
   AliasInfo alias_info;
   TF_ASSIGN_OR_RETURN(std::unique_ptr<HloAliasAnalysis> alias_analysis,
                       HloAliasAnalysis::Run(module.get(), &alias_info));
@@ -86,7 +92,8 @@ absl::StatusOr<PreparedModule> PrepareModule(std::unique_ptr<HloModule> module,
       ScheduleResult schedule,
       ComputeSchedule(module.get(), *alias_analysis, schedule_options));
   return PreparedModule{std::move(module), std::move(input),
-                        std::move(alias_analysis), std::move(schedule)};
+                        std::move(alias_analysis), std::move(schedule),
+                        std::move(preparation.unmet_limit)};
 }
 
 }  // namespace xla

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "xla/hlo/analysis/hlo_alias_analysis.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -36,12 +37,23 @@ struct PrepareOptions {
   int64_t num_partitions = 0;
 };
 
+// What ran before scheduling.
+struct Preparation {
+  // As text; empty for nothing.
+  std::string passes;
+  // ResourceExhausted where one of them missed a memory limit of its own: the
+  // module is the best it knows.
+  absl::Status unmet_limit;
+};
+
 struct PreparedModule {
   std::unique_ptr<HloModule> module;
   // A description of the module as given, and of the passes that ran.
   MemoryReport::Input input;
   std::unique_ptr<HloAliasAnalysis> alias_analysis;
   ScheduleResult schedule;
+  // Of the passes: see Preparation.
+  absl::Status unmet_limit;
 };
 
 // Reads a module (a file, "-", a folder of dumps: module_file.h) and verifies
@@ -49,9 +61,9 @@ struct PreparedModule {
 absl::StatusOr<std::unique_ptr<HloModule>> ReadVerifiedModule(
     const std::string& path);
 
-// Runs what comes before scheduling and returns its name; "" for nothing.
-// InvalidArgument where both `as` and `passes` are given.
-absl::StatusOr<std::string> RunPreparation(const PrepareOptions& options,
+// Runs what comes before scheduling. InvalidArgument where both `as` and
+// `passes` are given.
+absl::StatusOr<Preparation> RunPreparation(const PrepareOptions& options,
                                            const PassRegistry& registry,
                                            HloModule* module);
 

@@ -22,8 +22,8 @@
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_print_options.h"
 #include "xla/hlo/pass/hlo_pass_pipeline.h"
-#include "xla/hlo/pass/limited_pass.h"
 #include "xla/hlo/pass/nearest_name.h"
+#include "xla/hlo/pass/unmet_limits.h"
 #include "xla/hlo/pipeline/all_passes.h"
 #include "xla/hlo/pipeline/commands/hlo_diff.h"
 #include "xla/hlo/pipeline/commands/hlo_run.h"
@@ -183,21 +183,6 @@ absl::StatusOr<std::string> Print(const HloModule& module,
   return absl::StrCat(module.ToString(options), "\n");
 }
 
-// What passes of a pipeline, nested ones included, say of the first limit that
-// they missed.
-absl::Status UnmetLimit(HloPassPipeline& pipeline) {
-  for (int i = 0; i < pipeline.PassesSize(); ++i) {
-    HloPassInterface& pass = pipeline.GetPass(i);
-    if (auto* limited = dynamic_cast<LimitedPass*>(&pass)) {
-      TF_RETURN_IF_ERROR(limited->TakeUnmetLimit());
-    }
-    if (pass.IsPassPipeline()) {
-      TF_RETURN_IF_ERROR(UnmetLimit(static_cast<HloPassPipeline&>(pass)));
-    }
-  }
-  return absl::OkStatus();
-}
-
 absl::Status RunPasses(const char* text, HloModule* module) {
   std::string pipeline_name, passes, device, memory_limit, mesh;
   int64_t num_partitions = 0;
@@ -231,7 +216,8 @@ absl::Status RunPasses(const char* text, HloModule* module) {
   HloVerifierOpts verifier_options;
   verifier_options.allow_mixed_precision = true;
   TF_RETURN_IF_ERROR(VerifyHloModule(module, verifier_options));
-  return UnmetLimit(all);
+  const std::vector<absl::Status> unmet = TakeUnmetLimits(all);
+  return unmet.empty() ? absl::OkStatus() : unmet.front();
 }
 
 absl::Status ExplainWith(const char* text, std::unique_ptr<HloModule>* module,

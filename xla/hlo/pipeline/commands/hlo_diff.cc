@@ -90,6 +90,8 @@ absl::StatusOr<bool> DiffModules(const HloDiffOptions& options,
   } else {
     out << ModuleDiffToText(diff, options.max_rows);
   }
+  TF_RETURN_IF_ERROR(left.prepared.unmet_limit);
+  TF_RETURN_IF_ERROR(right.prepared.unmet_limit);
   return diff.equal();
 }
 

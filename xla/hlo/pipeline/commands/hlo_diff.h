@@ -30,6 +30,8 @@ struct HloDiffOptions {
 // Writes the comparison (module_diff.h) to `out` and returns whether the
 // modules are equal but for names and metadata. Errors: those of reading,
 // passes, scheduling and of devices that there are not; each names its file.
+// ResourceExhausted, after the comparison, where a pass of `prepare` missed its
+// memory limit.
 absl::StatusOr<bool> RunHloDiff(const HloDiffOptions& options,
                                 const PassRegistry& registry,
                                 const std::string& before,

@@ -43,7 +43,9 @@ absl::Status RewritePass::StartReport(const HloModule&) {
 
 absl::StatusOr<PassReport> RewritePass::FinishReport(const HloModule& after) {
   PassReport report;
-  report.text = absl::StrCat(name(), ": ", reported_.size(), " rewrites\n");
+  report.text =
+      absl::StrCat(name(), ": ", reported_.size(),
+                   reported_.size() == 1 ? " rewrite\n" : " rewrites\n");
   google::protobuf::Struct json;
   (*json.mutable_fields())["pass"].set_string_value(std::string(name()));
   (*json.mutable_fields())["module"].set_string_value(
