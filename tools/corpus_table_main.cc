@@ -15,11 +15,11 @@
 #include "xla/status_macros.h"
 
 ABSL_FLAG(std::string, reports_from, "",
-          "A file that names further reports, one a line.");
-ABSL_FLAG(std::string, text, "-", "Where the table goes as text.");
-ABSL_FLAG(std::string, csv, "", "Where it goes as CSV.");
+          "A file that names further reports, one per line.");
+ABSL_FLAG(std::string, text, "-", "File for the table as text.");
+ABSL_FLAG(std::string, csv, "", "File for the table as CSV.");
 ABSL_FLAG(std::string, root, "",
-          "What is left out of names, and all before it.");
+          "Text to strip from names, with everything before it.");
 
 namespace {
 

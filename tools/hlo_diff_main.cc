@@ -11,17 +11,18 @@
 #include "xla/hlo/pipeline/all_passes.h"
 #include "xla/hlo/pipeline/commands/hlo_diff.h"
 
-ABSL_FLAG(std::optional<xla::ScheduleAlgorithm>, schedule, std::nullopt,
-          "The order that memory is told of: list, dfs, postorder, bfs, "
-          "default, best or as-is; else each module's own, or best where it "
-          "has none.");
+ABSL_FLAG(
+    std::optional<xla::ScheduleAlgorithm>, schedule, std::nullopt,
+    "The schedule that memory is reported for: list, dfs, postorder, bfs, "
+    "default, best or as-is; else each module's own, or best where it "
+    "has none.");
 ABSL_FLAG(int64_t, effort, xla::BestMemoryScheduler::kDefaultEffort,
           "How long --schedule=best searches, as hlo-explain does; 0: simple "
           "orders only.");
 ABSL_FLAG(std::optional<std::string>, passes, std::nullopt,
           "Passes before scheduling, over both modules.");
 ABSL_FLAG(std::string, as, "",
-          "Compare what a pipeline makes of the modules, such as gpu.");
+          "Compare the results of a pipeline on the modules, such as gpu.");
 ABSL_FLAG(std::string, device, "h100",
           "The device whose rates say how long kernels take, a name or a "
           "file.");

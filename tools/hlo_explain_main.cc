@@ -28,12 +28,11 @@ ABSL_FLAG(xla::AsyncPlacement, async, xla::AsyncPlacement::kAsScheduled,
 ABSL_FLAG(std::optional<std::string>, passes, std::nullopt,
           "Passes before scheduling; else those of the pipeline 'prepare', and "
           "none for a module with a schedule.");
-ABSL_FLAG(
-    std::string, as, "",
-    "Explain what a pipeline makes of the module, gpu or cpu: partitioned, "
-    "fused, scheduled, the module of one device.");
+ABSL_FLAG(std::string, as, "",
+          "Explain the result of a pipeline, gpu or cpu: the partitioned, "
+          "fused and scheduled module of one device.");
 ABSL_FLAG(int64_t, num_partitions, 0,
-          "Devices that the module counts, whatever its header says.");
+          "Number of devices, overriding the module's header.");
 ABSL_FLAG(std::string, limit, "",
           "The memory budget: bytes (16GiB), a share of the peak (80%) or a "
           "device (h100); exit status 3 if the module does not fit.");
@@ -68,28 +67,28 @@ ABSL_FLAG(bool, kernels, false,
           "List the kernels instead, longest first and equal ones together: "
           "modelled time on --device, bytes, share of the roofline.");
 ABSL_FLAG(bool, collectives, false,
-          "Say what the devices of a partitioned module send each other "
-          "instead: bytes per device by kind, and the largest collectives.");
+          "Report the communication of a partitioned module instead: bytes per "
+          "device by kind, and the largest collectives.");
 ABSL_FLAG(std::string, mesh, "",
           "For --collectives and --html: the device mesh and its links, "
           "such as 2x4, "
           "2x4:h100-multihost or 2x4@50e9/8e-6,450e9/2e-6.");
 ABSL_FLAG(bool, fit, false,
-          "Rewrite the module so that it fits in --limit, and say what that "
+          "Rewrite the module so that it fits in --limit, and report what that "
           "costs.");
 ABSL_FLAG(int, budget_curve, 0,
-          "What so many limits, from the peak down, would cost; with --limit "
-          "that one, too, and with --fit beside its plan.");
+          "Number of limits, from the peak down, to price; with --limit that "
+          "one, too, and with --fit beside its plan.");
 ABSL_FLAG(bool, csv, false, "The curve as CSV.");
 ABSL_FLAG(xla::RematerializationAlgorithm, strategy,
           xla::RematerializationAlgorithm::kPlan,
           "For --fit: plan, always-remat, peak-priority or baseline-2018.");
-ABSL_FLAG(std::optional<xla::MemoryAccounting>, accounting, std::nullopt,
-          "How bytes are counted that a limit is compared with: ours, upstream "
-          "(OpenXLA's rematerialization; --fit only) or allocated (as its GPU "
-          "compiler allocates them). Default: allocated for scheduled modules "
-          "with fusions in their entry, which backends take as they are; ours "
-          "for others.");
+ABSL_FLAG(
+    std::optional<xla::MemoryAccounting>, accounting, std::nullopt,
+    "How bytes are counted for the limit: ours, upstream (OpenXLA's "
+    "rematerialization; --fit only) or allocated (as its GPU compiler "
+    "allocates them). Default: allocated for scheduled modules with fusions in "
+    "their entry, which backends take as they are; ours for others.");
 ABSL_FLAG(int64_t, fit_effort, 1, "How long --strategy=plan searches.");
 ABSL_FLAG(bool, across_loops, true, "For plan: also rewrite loops.");
 ABSL_FLAG(bool, reschedule, true, "For plan: the schedule may change.");

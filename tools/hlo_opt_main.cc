@@ -77,9 +77,9 @@ ABSL_FLAG(int64_t, check_equivalent, 0,
           "Evaluate before and after each pass, with inputs of this many seeds "
           "(1 if none is given), and fail passes that change the meaning.");
 ABSL_FLAG(int64_t, max_equivalence_work, -1,
-          "Pass over modules that take more operations; -1: none.");
+          "Skip modules that need more operations than this; -1: none.");
 ABSL_FLAG(std::string, equivalence_notes, "",
-          "Append what was passed over to this file, not to standard error.");
+          "Append what was skipped to this file instead of standard error.");
 ABSL_FLAG(bool, time, false, "Print the time of each pass.");
 ABSL_FLAG(bool, stats, false, "Print what each pass did.");
 ABSL_FLAG(bool, print_after_change, false,

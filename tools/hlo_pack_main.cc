@@ -11,8 +11,9 @@
 #include "tools/tool_main.h"
 #include "xla/hlo/pipeline/commands/hlo_pack.h"
 
-ABSL_FLAG(std::optional<int64_t>, capacity, std::nullopt,
-          "Bytes to stay within; else the packing is made as low as possible.");
+ABSL_FLAG(
+    std::optional<int64_t>, capacity, std::nullopt,
+    "Capacity in bytes; without it, the packing is made as small as possible.");
 ABSL_FLAG(std::optional<double>, seconds, std::nullopt,
           "Time to search; else a fixed number of steps (about a second).");
 ABSL_FLAG(std::string, o, "", "Output file; '-' is standard output.");

@@ -17,15 +17,15 @@ ABSL_FLAG(std::string, pipeline, "", "Named pipeline that fails.");
 ABSL_FLAG(HloReduceOptions::Property, property,
           HloReduceOptions::Property::kFails,
           "What the passes do: fails, or differs (change the meaning).");
-ABSL_FLAG(std::string, match, "", "Text that the error holds.");
+ABSL_FLAG(std::string, match, "", "Text that the error contains.");
 ABSL_FLAG(std::string, command, "",
           "A shell command that fails on the module, whose file is {}.");
 ABSL_FLAG(int64_t, seeds, 2, "Seeds of inputs to find differences with.");
 ABSL_FLAG(int64_t, max_attempts, 5000, "Candidates to try.");
 ABSL_FLAG(double, seconds, HloReduceOptions().seconds,
-          "Time after which the best module so far is taken; 0: no limit.");
+          "Stop after this time, with the best module so far; 0: no limit.");
 ABSL_FLAG(double, max_flops, HloReduceOptions().max_flops,
-          "For differs: the most operations a run may take; -1: no limit.");
+          "For differs: maximum operations of a run; -1: no limit.");
 ABSL_FLAG(int64_t, max_memory_mib, HloReduceOptions().max_memory_mib,
           "For differs: the memory budget for values, in MiB.");
 ABSL_FLAG(std::string, o, "-", "Output file.");

@@ -22,8 +22,8 @@ ABSL_FLAG(int64_t, partitions, 0,
 ABSL_FLAG(std::string, compare, "",
           "A second module to run on the same arguments.");
 ABSL_FLAG(std::string, tolerance, "",
-          "How far results may be apart: exact, a number, or "
-          "abs=..,rel=..,ulps=..; else by element type.");
+          "Tolerance for results: exact, a number, or abs=..,rel=..,ulps=..; "
+          "else by element type.");
 ABSL_FLAG(std::string, cuda, "",
           "The folder of a CUDA program (hlo-opt --emit=cuda) to compile, run "
           "and compare; on the host where no GPU is.");
@@ -32,17 +32,17 @@ ABSL_FLAG(std::string, o, "", "Write the results to this .npz file.");
 ABSL_FLAG(std::string, save_inputs, "",
           "Write the arguments to this .npz file.");
 ABSL_FLAG(int64_t, max_steps, 100'000'000,
-          "Instructions that a device may execute; -1: no limit.");
+          "Maximum instructions executed per device; -1: no limit.");
 ABSL_FLAG(double, max_flops, xla::HloRunOptions().max_flops,
-          "Operations that a run may take, as forecast; -1: no limit. FLOPs, "
-          "transcendentals, and one for each 8 bytes read or written.");
+          "Maximum estimated operations of a run: FLOPs, transcendentals and "
+          "one per 8 bytes read or written; -1: no limit.");
 ABSL_FLAG(int64_t, max_memory_mib, xla::HloRunOptions().max_memory_mib,
           "Memory for values of all devices, in MiB.");
 ABSL_FLAG(std::string, memory_limit, "",
           "The same as a size, as 16GiB, or that of a device, as h100.");
 ABSL_FLAG(bool, progress, isatty(STDERR_FILENO) != 0,
-          "Say on standard error what a long run will take, and how far it "
-          "is; by default where that is a terminal.");
+          "Report the estimated time and the progress of long runs on standard "
+          "error; on by default if that is a terminal.");
 ABSL_FLAG(uint64_t, seed, 0, "Seed of rng instructions.");
 ABSL_FLAG(bool, fill_elided_constants, false,
           "Give constants that the text elides ('{...}') made-up elements.");

@@ -14,8 +14,8 @@
 using xla::gpu::KirOptOptions;
 
 ABSL_FLAG(KirOptOptions::Mode, mode, KirOptOptions::Mode::kPlan,
-          "plan: offsets by search and as few syncs as it takes; stack: what "
-          "nvFuser does.");
+          "plan: offsets by search and as few barriers as possible; stack: "
+          "what nvFuser does.");
 ABSL_FLAG(std::string, passes, KirOptOptions().passes,
           "Passes to run, of circular, matmul, alias, promote, plan, syncs; "
           "none: read, verify and write.");
@@ -32,14 +32,15 @@ ABSL_FLAG(std::string, bind, "", "Values of symbols: H=5,W=6.");
 ABSL_FLAG(std::optional<int64_t>, min_align, std::nullopt,
           "Alignment in bytes of buffers that ask for none.");
 ABSL_FLAG(bool, allow_divergent_barriers, false,
-          "Take barriers that threads may miss as they are.");
+          "Accept barriers that some threads may not reach.");
 ABSL_FLAG(xla::gpu::SmemPlanOptions::ReuseSyncs, reuse_syncs,
           KirOptOptions().reuse_syncs,
-          "Barriers bought to reuse memory: auto, never or min-bytes.");
+          "Barriers inserted to reuse memory: auto, never or min-bytes.");
 ABSL_FLAG(std::optional<int>, max_reuse_syncs, std::nullopt,
-          "At most so many barriers to reuse memory.");
-ABSL_FLAG(bool, check_plan, false,
-          "Check that nothing the plan lets share bytes gets in the way.");
+          "Maximum number of barriers inserted to reuse memory.");
+ABSL_FLAG(
+    bool, check_plan, false,
+    "Verify that buffers which share memory in the plan do not conflict.");
 ABSL_FLAG(int, check_races, 0,
           "Runs of the planned kernel on the race checker's machine.");
 ABSL_FLAG(int64_t, max_steps, KirOptOptions().max_steps,
@@ -48,7 +49,7 @@ ABSL_FLAG(int64_t, max_steps, KirOptOptions().max_steps,
 ABSL_FLAG(bool, cuda_main, false,
           "A main() in the CUDA that compares with the interpreter.");
 ABSL_FLAG(int, registers, 0,
-          "Registers of a thread, which bound occupancy; 0: not looked at.");
+          "Registers per thread, which limit occupancy; 0: ignored.");
 ABSL_FLAG(int64_t, split_cycles, KirOptOptions().split_cycles,
           "Cycles between arrive and wait that make it worth splitting a "
           "barrier; 0: never.");

@@ -16,7 +16,7 @@ for tool in "$@"; do
       { echo "$tool: no $flag"; exit 1; }
   done < <("$tool" --help | grep -oE '^  --?[a-z][a-z0-9-]*')
   if grep -E '^[.]' <<< "$page" | grep -vE '^\.(TH|SH|TP|PP|B|nf|fi)( |$)'; then
-    echo "$tool: these are no requests of ours"
+    echo "$tool: these are not requests of ours"
     exit 1
   fi
 done

@@ -99,6 +99,14 @@ absl::string_view NameOf(absl::string_view flag) {
   return flag;
 }
 
+// "an int32", "a bool".
+std::string WithArticle(absl::string_view type) {
+  return absl::StrCat(
+      absl::string_view("aeio").find(type[0]) != absl::string_view::npos ? "an "
+                                                                         : "a ",
+      type);
+}
+
 }  // namespace
 
 DebugOptions DefaultDebugOptionsIgnoringFlags() {
@@ -129,8 +137,8 @@ absl::Status SetDebugOption(absl::string_view flag, DebugOptions* options) {
       equals == absl::string_view::npos ? "true" : flag.substr(equals + 1);
   if (!field->is_repeated()) {
     if (SetField(value, *field, options)) return absl::OkStatus();
-    return InvalidArgumentStrCat("--", name, ": '", value, "' is no ",
-                                 field->cpp_type_name());
+    return InvalidArgumentStrCat("--", name, ": '", value, "' is not ",
+                                 WithArticle(field->cpp_type_name()));
   }
   options->GetReflection()->ClearField(options, field);
   for (absl::string_view piece :
@@ -140,8 +148,9 @@ absl::Status SetDebugOption(absl::string_view flag, DebugOptions* options) {
       continue;
     }
     return InvalidArgumentStrCat(
-        "--", name, ": '", piece, "' is no ",
-        field->is_map() ? "key=value pair" : field->cpp_type_name());
+        "--", name, ": '", piece, "' is not ",
+        WithArticle(field->is_map() ? "key=value pair"
+                                    : field->cpp_type_name()));
   }
   return absl::OkStatus();
 }

@@ -42,10 +42,11 @@ TEST(DebugOptionsFlagsTest, SaysWhatIsWrong) {
               StrEq("--xla_dumb_to: there is no such flag"));
   EXPECT_THAT(ErrorOf("--xla_dump_to"), HasSubstr("a value is needed"));
   EXPECT_THAT(ErrorOf("--xla_dump_hlo_as_text=maybe"),
-              HasSubstr("'maybe' is no bool"));
+              HasSubstr("'maybe' is not a bool"));
   EXPECT_THAT(ErrorOf("--xla_backend_optimization_level=9999999999"),
-              HasSubstr("is no int32"));
-  EXPECT_THAT(ErrorOf("--xla_fuel=p"), HasSubstr("'p' is no key=value pair"));
+              HasSubstr("is not an int32"));
+  EXPECT_THAT(ErrorOf("--xla_fuel=p"),
+              HasSubstr("'p' is not a key=value pair"));
   EXPECT_THAT(ErrorOf("--xla_fuel=p=q"), HasSubstr("key=value"));
 }
 

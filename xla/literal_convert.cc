@@ -198,9 +198,9 @@ bool BitcastDimensionsFit(const Shape& from, const Shape& to) {
 absl::StatusOr<Literal> LiteralBase::Convert(
     PrimitiveType primitive_dest_type) const {
   if (!shape().IsArray()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("convert of a literal of shape ",
-                     ShapeUtil::HumanString(shape()), ", which is no array"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "convert of a literal of shape ", ShapeUtil::HumanString(shape()),
+        ", which is not an array"));
   }
   const PrimitiveType src_type = shape().element_type();
   if (src_type == primitive_dest_type) return Clone();

@@ -162,7 +162,7 @@ absl::Status LiteralPiece::AllocateBuffers() {
 void LiteralPiece::MakeRoomForDynamicSizes() {
   if (buffer() == nullptr) return;
   CHECK(kind_ != Kind::kBorrowed)
-      << "memory of somebody else has no room for dynamic sizes";
+      << "a borrowed buffer has no room for dynamic sizes";
   const std::string elements(buffer(), size_bytes_dense());
   CHECK_OK(AllocateBuffers());
   std::memcpy(buffer(), elements.data(), elements.size());

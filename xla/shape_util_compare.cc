@@ -272,7 +272,7 @@ bool ShapeUtil::LastDimIsMinorMost(const Shape& shape) {
 absl::StatusOr<int64_t> ShapeUtil::PackedFactorFor1DInterleavedArray(
     const Shape& shape) {
   if (!shape.IsArray() || shape.dimensions_size() != 1) {
-    return InvalidArgument("%s is no array of rank 1", shape.ToString());
+    return InvalidArgument("%s is not an array of rank 1", shape.ToString());
   }
   if (!shape.has_layout() || shape.layout().tiles().empty()) return 1;
   absl::Span<const int64_t> last = shape.layout().tiles().back().dimensions();

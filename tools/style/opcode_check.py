@@ -123,7 +123,7 @@ def check(root):
   for path in guide.others:
     if path in in_places or not os.path.exists(os.path.join(root, path)):
       found.append("xla/hlo/ir/README.md lists %s, which %s [opcode]" %
-                   (path, "a place above has" if path in in_places else "is no file"))
+                   (path, "a place above has" if path in in_places else "is not a file"))
   return found
 
 

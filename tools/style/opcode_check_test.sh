@@ -47,6 +47,6 @@ sed -i '/hlo_cse.cc/d' "${guide}"
 expect_finding "opcodes apart: xla/hlo/ir/README.md must list it"
 
 echo '| `xla/hlo/ir/no_such.cc` | what | nothing |' >> "${guide}"
-expect_finding "lists xla/hlo/ir/no_such.cc, which is no file"
+expect_finding "lists xla/hlo/ir/no_such.cc, which is not a file"
 
 [[ $(python3 "${check}" "${root}" kSort) == *"Evaluator: xla/hlo/evaluator/kernel_table.cc"* ]]

@@ -65,7 +65,7 @@ absl::StatusOr<int64_t> ParseByteSize(absl::string_view text) {
   if (!absl::SimpleAtod(trimmed.substr(0, end), &number) || unit == 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("'", text,
-                     "' is no size: expected a number of bytes "
+                     "' is not a size: expected a number of bytes "
                      "with a unit, such as 16GiB, 800MB or 1.5e9"));
   }
   const double bytes = std::floor(number * unit);

@@ -121,7 +121,8 @@ absl::Status HloDataflowAnalysis::Verify() const {
     }
   }
   if (positions == 0) return absl::OkStatus();
-  return absl::InternalError("sets hold values that have no position there");
+  return absl::InternalError(
+      "value sets contain values without a position there");
 }
 
 bool HloDataflowAnalysis::IsAsynchronousOperationStart(HloOpcode opcode) {

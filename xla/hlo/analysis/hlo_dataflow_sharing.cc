@@ -119,7 +119,7 @@ bool HloDataflowAnalysis::CanShareOperandBufferWithUser(
     HloInstruction* user, const ShapeIndex& user_index,
     const AliasInfo* alias_info) const {
   CHECK(user->IsUserOf(operand))
-      << user->name() << " is no user of " << operand->name();
+      << user->name() << " is not a user of " << operand->name();
   if (operand->opcode() == HloOpcode::kConstant) return false;
   const Shape& operand_shape =
       ShapeUtil::GetSubshape(operand->shape(), operand_index);

@@ -70,7 +70,7 @@ absl::StatusOr<Value> EvaluateBitcast(const HloInstruction* instruction,
   const Shape& to = instruction->shape();
   if (!from.IsArray() || !to.IsArray() || !from.is_static() ||
       !to.is_static()) {
-    return Unimplemented("bitcast of a value that is no static array");
+    return Unimplemented("bitcast of a value that is not a static array");
   }
   for (const Shape* shape : {&from, &to}) {
     if (!shape->has_layout() && !shape->dimensions().empty()) {

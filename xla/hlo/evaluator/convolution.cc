@@ -154,7 +154,8 @@ absl::Status CheckOrder(absl::Span<const int64_t> order, int64_t rank) {
   DimensionVector sorted(order.begin(), order.end());
   std::sort(sorted.begin(), sorted.end());
   for (int64_t d = 0; d < static_cast<int64_t>(sorted.size()); ++d) {
-    if (sorted[d] != d) return InvalidArgument("dim_labels do not fit");
+    if (sorted[d] != d)
+      return InvalidArgument("dim_labels do not match the operands");
   }
   if (static_cast<int64_t>(sorted.size()) != rank) {
     return InvalidArgument("dim_labels of %d dimensions for rank %d",
@@ -187,7 +188,7 @@ absl::StatusOr<Value> Solve(Problem problem, PrimitiveType type,
   DimensionVector output_dims = {problem.input.dim(0) / problem.batch_groups};
   for (size_t d = 0; d < problem.axes.size(); ++d) {
     if (problem.axes[d].size != problem.kernel.dim(d)) {
-      return InvalidArgument("the window has not the size of the kernel");
+      return InvalidArgument("the window and the kernel differ in size");
     }
     output_dims.push_back(problem.axes[d].outputs);
   }

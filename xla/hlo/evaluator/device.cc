@@ -261,7 +261,7 @@ absl::Status Device::ExecuteCustomCall(const HloInstruction* inst,
   const CustomCallRegistry::Handler* handler =
       custom_calls_->Find(call->custom_call_target());
   if (handler == nullptr) {
-    return Unimplemented("custom-call target \"%s\" has no meaning here",
+    return Unimplemented("custom-call target \"%s\" is not supported",
                          call->custom_call_target());
   }
   TF_ASSIGN_OR_RETURN(Value value, (*handler)(*call, operands));

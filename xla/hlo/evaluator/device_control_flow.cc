@@ -29,7 +29,7 @@ namespace {
 absl::StatusOr<int64_t> ChooseBranch(const HloInstruction* conditional,
                                      const Value& selector) {
   if (!selector.IsArray() || selector.rank() != 0) {
-    return InvalidArgument("the selector is no scalar");
+    return InvalidArgument("the selector is not a scalar");
   }
   if (selector.type() == PRED) return selector.scalar<bool>() ? 0 : 1;
   const int64_t branches = conditional->branch_count();
@@ -107,7 +107,7 @@ absl::Status Device::ReturnToWhile(Role role, Value result) {
                 Role::kCondition);
   }
   if (!result.IsArray() || result.type() != PRED || result.rank() != 0) {
-    return InvalidArgument("the condition is no pred[]");
+    return InvalidArgument("the condition is not pred[]");
   }
   if (!result.scalar<bool>()) {
     Value state = std::move(frame.held);
@@ -116,7 +116,7 @@ absl::Status Device::ReturnToWhile(Role role, Value result) {
   }
   if (options_->max_loop_iterations >= 0 &&
       frame.trips >= options_->max_loop_iterations) {
-    return ResourceExhausted("the loop goes on after %d iterations",
+    return ResourceExhausted("the loop exceeds the limit of %d iterations",
                              frame.trips);
   }
   ++frame.trips;

@@ -29,7 +29,8 @@ absl::StatusOr<DimensionVector> CommonDimensions(
     absl::Span<const Value> operands) {
   const Value* widest = &operands[0];
   for (const Value& operand : operands) {
-    if (!operand.IsArray()) return InvalidArgument("an operand is no array");
+    if (!operand.IsArray())
+      return InvalidArgument("an operand is not an array");
     if (operand.rank() > widest->rank()) widest = &operand;
   }
   for (const Value& operand : operands) {

@@ -76,7 +76,7 @@ CustomCallRegistry::Handler Adapted(HloEvaluator::CustomCallHandler handler) {
 absl::StatusOr<Value> RunToEnd(Device& device) {
   TF_ASSIGN_OR_RETURN(const Device::State state, device.Run());
   if (state == Device::State::kDone) return device.TakeResult();
-  return Unimplemented("%s %s: there is one device, which has no others",
+  return Unimplemented("%s %s: it needs other devices, and there is only one",
                        HloOpcodeString(device.pending()->opcode()),
                        device.Position());
 }

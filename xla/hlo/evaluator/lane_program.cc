@@ -385,7 +385,7 @@ absl::StatusOr<LaneProgram> LaneProgram::CompileInstruction(
   Registers inputs;
   for (const HloInstruction* operand : instruction->operands()) {
     if (!operand->shape().IsArray()) {
-      return InvalidArgument("operand %s is no array", operand->name());
+      return InvalidArgument("operand %s is not an array", operand->name());
     }
     inputs.push_back(compiler.AddInput(operand->shape().element_type()));
   }

@@ -153,7 +153,7 @@ absl::Status CheckSquare(const Value& a) {
   if (a.rank() >= 2 && a.dim(a.rank() - 1) == a.dim(a.rank() - 2)) {
     return absl::OkStatus();
   }
-  return InvalidArgument("the operand is no square matrix");
+  return InvalidArgument("the operand is not a square matrix");
 }
 
 }  // namespace

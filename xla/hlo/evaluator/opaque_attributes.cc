@@ -42,8 +42,8 @@ absl::StatusOr<OpaqueAttributes> OpaqueAttributes::Parse(
          absl::StrSplit(value, ',', absl::SkipWhitespace())) {
       int64_t number;
       if (!absl::SimpleAtoi(piece, &number)) {
-        return InvalidArgument("attribute \"%s\": \"%s\" is no integer", name,
-                               piece);
+        return InvalidArgument("attribute \"%s\": \"%s\" is not an integer",
+                               name, piece);
       }
       numbers.push_back(number);
     }
@@ -66,8 +66,8 @@ absl::StatusOr<int64_t> OpaqueAttributes::Number(absl::string_view name,
                                                  int64_t limit) const {
   TF_ASSIGN_OR_RETURN(const std::vector<int64_t> list, List(name));
   if (list.size() != 1 || list[0] < 0 || list[0] > limit) {
-    return InvalidArgument("attribute \"%s\" is no number from 0 to %d", name,
-                           limit);
+    return InvalidArgument("attribute \"%s\" is not a number from 0 to %d",
+                           name, limit);
   }
   return list[0];
 }

@@ -138,7 +138,7 @@ absl::StatusOr<Value> StateWords(const Value& state, MemoryBudget* budget) {
   const bool narrow = state.type() == U32;
   if ((!narrow && state.type() != U64) || state.rank() != 1 ||
       (narrow && state.count() % 2 != 0)) {
-    return InvalidArgument("the state is no u64[n]");
+    return InvalidArgument("the state is not u64[n]");
   }
   TF_ASSIGN_OR_RETURN(Value words,
                       Value::Make(U64, {state.bytes() / 8}, budget));
@@ -177,7 +177,7 @@ absl::StatusOr<Value> EvaluateRngBitGenerator(const HloInstruction* instruction,
                                               KernelContext& context) {
   const Shape& shape = instruction->shape();
   if (!shape.IsTuple() || shape.tuple_shapes_size() != 2) {
-    return InvalidArgument("the result is no pair of state and bits");
+    return InvalidArgument("the result is not a pair of state and bits");
   }
   const Shape& bits_shape = shape.tuple_shapes(1);
   const PrimitiveType type = bits_shape.element_type();
@@ -228,7 +228,7 @@ absl::StatusOr<Value> EvaluateRng(const HloInstruction* instruction,
   const RandomDistribution distribution = instruction->random_distribution();
   if (operands.size() != 2 || operands[0].rank() != 0 ||
       operands[1].rank() != 0) {
-    return InvalidArgument("the parameters are no two scalars");
+    return InvalidArgument("the parameters are not two scalars");
   }
   Stream stream(context.device.options().seed, context.device.random_state());
   if (primitive_util::IsFloatingPointType(type)) {

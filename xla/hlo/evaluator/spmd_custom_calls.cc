@@ -186,7 +186,8 @@ absl::StatusOr<Value> MultiPad(const HloCustomCallInstruction& call,
                       along.attributes.Number("amt", kMostResults));
   if (!operands[1].IsArray() || operands[1].count() != 1 ||
       operands[1].type() != operands[0].type()) {
-    return InvalidArgument("the padding value is no element of the operand");
+    return InvalidArgument(
+        "the padding value is not an element of the operand");
   }
   TF_RETURN_IF_ERROR(CheckResults(call, amount + 1));
   std::vector<Value> results;

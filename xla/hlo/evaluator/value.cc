@@ -47,7 +47,7 @@ bool HasDescendingLayout(const Shape& shape) {
 }
 
 absl::Status Disagreement(const Value& value, const Shape& shape) {
-  return Internal("a value of shape %s stands where %s is due",
+  return Internal("found a value of shape %s where %s is expected",
                   ShapeUtil::HumanString(value.StaticShape()),
                   ShapeUtil::HumanString(shape));
 }

@@ -93,7 +93,7 @@ absl::Status BackendConfigWrapper::GetProto(Message* output) const {
   if (!status.ok()) {
     output->Clear();
     return absl::InvalidArgumentError(
-        absl::StrCat("backend config is no JSON of ", output->GetTypeName(),
+        absl::StrCat("backend config is not JSON of ", output->GetTypeName(),
                      ": ", std::string(status.message())));
   }
   proto_ = Copy(*output);

@@ -95,7 +95,7 @@ absl::Status HloComputation::RemoveParameter(int64_t param_no) {
 
 absl::Status HloComputation::RemoveUnusedParametersImpl(bool allow_non_fusion) {
   TF_RET_CHECK(allow_non_fusion || IsFusionComputation())
-      << name_ << " is no fused computation";
+      << name_ << " is not a fused computation";
   // From the end, so that the numbers of those not looked at yet do not change.
   for (int64_t i = num_parameters() - 1; i >= 0; --i) {
     if (param_instructions_[i]->IsDead()) {

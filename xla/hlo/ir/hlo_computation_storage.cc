@@ -232,7 +232,7 @@ void HloComputation::CopyLocalIdsFromComputation(
     ++found;
   }
   CHECK_EQ(found, instruction_count_)
-      << name_ << " has instructions that are no clones of "
+      << name_ << " has instructions that are not clones of "
       << source_computation.name();
   instructions_ = std::move(slots);
 }

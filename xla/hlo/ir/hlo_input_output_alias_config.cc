@@ -56,7 +56,7 @@ absl::Status HloInputOutputAliasConfig::SetUpAlias(
   if (!ShapeUtil::IndexIsValid(alias_.shape(), output_index)) {
     return absl::InvalidArgumentError(
         absl::StrCat("cannot alias output ", output_index.ToString(),
-                     ", which is no index "
+                     ", which is not an index "
                      "of ",
                      ShapeUtil::HumanString(alias_.shape())));
   }
@@ -131,11 +131,11 @@ absl::Status HloInputOutputAliasConfig::Verify(
         const Shape& parameter =
             entry->parameter_instruction(alias.parameter_number)->shape();
         TF_RET_CHECK(ShapeUtil::IndexIsValid(parameter, alias.parameter_index))
-            << "alias " << alias.ToString() << " is no index of "
+            << "alias " << alias.ToString() << " is not an index of "
             << ShapeUtil::HumanString(parameter);
         TF_RET_CHECK(ShapeUtil::IndexIsValid(result, output_index))
             << "aliased output " << output_index.ToString()
-            << " is no index of " << ShapeUtil::HumanString(result);
+            << " is not an index of " << ShapeUtil::HumanString(result);
         const Shape& input_leaf =
             ShapeUtil::GetSubshape(parameter, alias.parameter_index);
         const Shape& output_leaf = ShapeUtil::GetSubshape(result, output_index);
@@ -219,7 +219,7 @@ absl::Status HloBufferDonorConfig::Verify(const HloModule& module) const {
         entry->parameter_instruction(donor.param_number)->shape();
     TF_RET_CHECK(ShapeUtil::IndexIsValid(parameter, donor.param_index))
         << "donor (" << donor.param_number << ", "
-        << donor.param_index.ToString() << ") is no index of "
+        << donor.param_index.ToString() << ") is not an index of "
         << ShapeUtil::HumanString(parameter);
     TF_RET_CHECK(
         !ShapeUtil::GetSubshape(parameter, donor.param_index).IsTuple())

@@ -154,14 +154,15 @@ HloInstruction::InstructionVector HloInstruction::unique_operands() const {
 int64_t HloInstruction::operand_index(const HloInstruction* target) const {
   auto it = absl::c_find(operands_, target);
   CHECK(it != operands_.end())
-      << target->name() << " is no operand of " << name_;
+      << target->name() << " is not an operand of " << name_;
   return it - operands_.begin();
 }
 
 std::vector<int64_t> HloInstruction::operand_indices(
     const HloInstruction* target) const {
   auto indices = OperandIndices(target);
-  CHECK(!indices.empty()) << target->name() << " is no operand of " << name_;
+  CHECK(!indices.empty()) << target->name() << " is not an operand of "
+                          << name_;
   return std::vector<int64_t>(indices.begin(), indices.end());
 }
 

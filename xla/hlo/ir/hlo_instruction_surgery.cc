@@ -162,7 +162,7 @@ absl::Status HloInstruction::ReplaceAllUsesWithDifferentShape(
 }
 
 absl::Status HloInstruction::Defuse() {
-  TF_RET_CHECK(opcode_ == HloOpcode::kFusion) << name_ << " is no fusion";
+  TF_RET_CHECK(opcode_ == HloOpcode::kFusion) << name_ << " is not a fusion";
   TF_RET_CHECK(parent_ != nullptr);
   HloComputation* fused = fused_instructions_computation();
   absl::flat_hash_map<const HloInstruction*, HloInstruction*> outside;
@@ -207,7 +207,7 @@ bool IsOutsideAsWell(const HloInstruction& inner) {
 
 absl::StatusOr<HloInstruction*> HloInstruction::UnfuseInstruction(
     HloInstruction* instruction) {
-  TF_RET_CHECK(opcode_ == HloOpcode::kFusion) << name_ << " is no fusion";
+  TF_RET_CHECK(opcode_ == HloOpcode::kFusion) << name_ << " is not a fusion";
   HloComputation* fused = fused_instructions_computation();
   TF_RET_CHECK(instruction->parent() == fused)
       << instruction->name() << " is not in " << name_;

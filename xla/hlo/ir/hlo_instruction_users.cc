@@ -63,7 +63,7 @@ void HloInstruction::Users::RemoveUser(HloInstruction* user) {
 
 int64_t HloInstruction::Users::UserId(const HloInstruction* user) const {
   const int64_t position = Find(user);
-  CHECK_GE(position, 0) << user->name() << " is no user";
+  CHECK_GE(position, 0) << user->name() << " is not a user";
   return position;
 }
 

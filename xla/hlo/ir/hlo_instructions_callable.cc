@@ -235,7 +235,7 @@ HloInstruction*
 HloCallableInstruction::CloneAndAppendInstructionIntoCalledComputation(
     HloInstruction* instruction_to_append, bool add_output) {
   CHECK(add_output || IsUserOf(instruction_to_append))
-      << instruction_to_append->name() << " is no operand of " << name();
+      << instruction_to_append->name() << " is not an operand of " << name();
   HloInstruction* clone = CloneIntoCalledComputation(instruction_to_append);
   if (IsUserOf(instruction_to_append)) {
     ReplaceOperandByInner(instruction_to_append, clone);

@@ -78,7 +78,7 @@ void HloFusionInstruction::MergeFusionInstruction(
   // The body is cloned straight into this computation: there is nothing to
   // remove, whatever `remove_computation` says.
   CHECK(IsUserOf(instruction_to_merge))
-      << instruction_to_merge->name() << " is no operand of " << name();
+      << instruction_to_merge->name() << " is not an operand of " << name();
   std::vector<HloInstruction*> outputs = CloneBodyOf(instruction_to_merge);
   HloInstruction* value = outputs[0];
   if (instruction_to_merge->IsMultiOutputFusion()) {

@@ -80,7 +80,7 @@ std::unique_ptr<HloInstruction> ModuleParser::BuildConditional(
   std::vector<HloComputation*> branches;
   if (values.Has(A::kBranchComputations)) {
     if (!expect(selector.element_type() == S32,
-                "branch_computations= goes with an index, s32[]")) {
+                "branch_computations= needs an s32[] index")) {
       return nullptr;
     }
     if (!expect(!values.Has(A::kTrueComputation) &&

@@ -107,7 +107,7 @@ std::unique_ptr<HloInstruction> ModuleParser::BuildOpcode(const Draft& draft) {
       if (!ExpectOperands(
               draft,
               operands[0]->shape().IsArray() && operands[1]->shape().IsArray(),
-              "the operands are no arrays")) {
+              "the operands are not arrays")) {
         return nullptr;
       }
       std::optional<Comparison::Type> type;

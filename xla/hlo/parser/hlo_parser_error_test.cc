@@ -174,7 +174,7 @@ TEST(HloParserErrorTest, SelectorsOfConditionals) {
               HasSubstr("the selector is a scalar, pred or s32"));
   EXPECT_THAT(BodyError("  c = pred[] parameter(3)\n  ROOT r = f32[] "
                         "conditional(c, s, s), branch_computations={add, add}"),
-              HasSubstr("branch_computations= goes with an index, s32[]"));
+              HasSubstr("branch_computations= needs an s32[] index"));
 }
 
 TEST(HloParserErrorTest, RootsAndEntries) {

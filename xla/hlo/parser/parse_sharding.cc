@@ -372,7 +372,7 @@ bool ValueParser::ParseNamedSharding(HloSharding* result) {
   if (fields.word != TokKind::kEof &&
       !(fields.dims.empty() && fields.replicated.empty() &&
         fields.unreduced.empty() && fields.manual.empty())) {
-    return Error(start, "a word for all axes stands for itself");
+    return Error(start, "a word for all axes excludes other fields");
   }
   if (fields.word == TokKind::kw_manual) {
     *result =

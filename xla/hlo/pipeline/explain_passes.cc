@@ -121,7 +121,7 @@ absl::StatusOr<std::shared_ptr<PassExplainer>> PassExplainer::Create(
     std::filesystem::create_directories(explainer->dot_folder_, error);
     if (error) {
       return absl::InvalidArgumentError(absl::StrCat(
-          explainer->dot_folder_, " is no folder: ", error.message()));
+          explainer->dot_folder_, " is not a folder: ", error.message()));
     }
   }
   return explainer;

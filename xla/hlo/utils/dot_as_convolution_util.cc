@@ -265,7 +265,7 @@ CreateShardedConvForDotGeneralConvolution(
       rhs.dimensions().size() != conv.operand(1)->shape().dimensions().size()) {
     return absl::InvalidArgumentError(
         absl::StrCat(conv.name(), ": parts ", lhs.ToString(), " and ",
-                     rhs.ToString(), " are no parts of the operands"));
+                     rhs.ToString(), " are not parts of the operands"));
   }
   Window window = conv.window();
   for (const std::vector<DimNums>* dims :

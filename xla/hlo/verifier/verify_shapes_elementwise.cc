@@ -203,7 +203,7 @@ absl::Status CheckConvert(const Context& context, const HloInstruction& inst) {
     return absl::OkStatus();
   }
   if (!result.IsArray()) {
-    return Broken(Invariant::V54, inst, "the result is no array");
+    return Broken(Invariant::V54, inst, "the result is not an array");
   }
   return context.Expect(
       Invariant::V54, inst,
@@ -213,7 +213,7 @@ absl::Status CheckConvert(const Context& context, const HloInstruction& inst) {
 absl::Status CheckBitcastConvert(const Context& context,
                                  const HloInstruction& inst) {
   if (!inst.shape().IsArray()) {
-    return Broken(Invariant::V55, inst, "the result is no array");
+    return Broken(Invariant::V55, inst, "the result is not an array");
   }
   return context.Expect(
       Invariant::V55, inst,
@@ -224,7 +224,7 @@ absl::Status CheckBitcastConvert(const Context& context,
 absl::Status CheckStochasticConvert(const Context& context,
                                     const HloInstruction& inst) {
   if (!inst.shape().IsArray()) {
-    return Broken(Invariant::V54, inst, "the result is no array");
+    return Broken(Invariant::V54, inst, "the result is not an array");
   }
   return context.Expect(Invariant::V54, inst,
                         ShapeInference::InferStochasticConvertShape(
@@ -245,7 +245,7 @@ absl::Status CheckMap(const Context& context, const HloInstruction& inst) {
   const HloComputation& callee = *inst.called_computations()[0];
   for (const Shape* operand : operands) {
     if (!operand->IsArray()) {
-      return Broken(Invariant::V59, inst, "an operand is no array");
+      return Broken(Invariant::V59, inst, "an operand is not an array");
     }
   }
   // Inference does not mind the precision of floats.

@@ -202,7 +202,7 @@ absl::Status CheckScan(const Context& context, const HloInstruction& inst) {
           Invariant::V104, inst,
           absl::StrCat("parameter ", i, " of %", body.name(), ", ",
                        context.Str(body.parameter_instruction(i)->shape()),
-                       ", is no step of ",
+                       ", is not a step of ",
                        context.Str(inst.operand(i)->shape())));
     }
   }
@@ -218,7 +218,7 @@ absl::Status CheckScan(const Context& context, const HloInstruction& inst) {
       if (IsStepOf(*step, *whole, dimension, *size)) continue;
       return Broken(Invariant::V104, inst,
                     absl::StrCat("result ", i, " of %", body.name(), ", ",
-                                 context.Str(*step), ", is no step of ",
+                                 context.Str(*step), ", is not a step of ",
                                  context.Str(*whole)));
     }
     const Shape& init = inst.operand(inputs + carry)->shape();

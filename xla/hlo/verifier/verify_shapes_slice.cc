@@ -93,7 +93,7 @@ absl::Status CheckBroadcast(const Context& context,
     if (!inst.shape().IsArray() || !set.Add(dim, RankOf(inst.shape()))) {
       return Broken(
           Invariant::V70, inst,
-          absl::StrCat("dimension ", dim, " is named twice, or is none of ",
+          absl::StrCat("dimension ", dim, " is named twice, or is not one of ",
                        context.Str(inst.shape())));
     }
   }
@@ -120,7 +120,7 @@ absl::Status CheckReshape(const Context& context, const HloInstruction& inst) {
   if (!is_plain || elements(operand) != elements(result) ||
       operand.is_unbounded_dynamic() || result.is_unbounded_dynamic()) {
     if (!result.IsArray()) {
-      return Broken(Invariant::V72, inst, "the result is no array");
+      return Broken(Invariant::V72, inst, "the result is not an array");
     }
     absl::Status status = context.Expect(
         Invariant::V72, inst,
@@ -141,7 +141,7 @@ absl::Status CheckDynamicReshape(const Context& context,
                                  const HloInstruction& inst) {
   const Shape& result = inst.shape();
   if (!result.IsArray()) {
-    return Broken(Invariant::V74, inst, "the result is no array");
+    return Broken(Invariant::V74, inst, "the result is not an array");
   }
   if (inst.operand_count() != RankOf(result) + 1) {
     return Broken(Invariant::V74, inst,

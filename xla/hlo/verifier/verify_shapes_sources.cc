@@ -42,7 +42,7 @@ absl::Status CheckConstant(const Context& context, const HloInstruction& inst) {
 absl::Status CheckIota(const Context& context, const HloInstruction& inst) {
   const Shape& shape = inst.shape();
   if (!shape.IsArray()) {
-    return Broken(Invariant::V57, inst, "the result is no array");
+    return Broken(Invariant::V57, inst, "the result is not an array");
   }
   const int64_t dimension = Cast<HloIotaInstruction>(&inst)->iota_dimension();
   if (dimension < 0 || dimension >= RankOf(shape)) {
@@ -59,7 +59,7 @@ absl::Status CheckIota(const Context& context, const HloInstruction& inst) {
 absl::Status CheckRng(const Context& context, const HloInstruction& inst) {
   const Shape& shape = inst.shape();
   if (!shape.IsArray()) {
-    return Broken(Invariant::V58, inst, "the result is no array");
+    return Broken(Invariant::V58, inst, "the result is not an array");
   }
   for (const HloInstruction* operand : inst.operands()) {
     const Shape& bound = operand->shape();

@@ -176,9 +176,9 @@ absl::Status CheckBound(const kir::Kernel& kernel) {
     }
     absl::StatusOr<int64_t> value = bytes.Evaluate(bindings);
     if (!value.ok() || *value < 0) {
-      return kernel.ErrorAt(
-          buffer.location,
-          absl::StrCat("the size of %", buffer.name, " is no number of bytes"));
+      return kernel.ErrorAt(buffer.location,
+                            absl::StrCat("the size of %", buffer.name,
+                                         " is not a number of bytes"));
     }
   }
   return absl::OkStatus();

@@ -37,7 +37,7 @@ absl::StatusOr<std::vector<double>> Machine::ReadInputs(
           return ErrorAt(
               i, absl::StatusCode::kOutOfRange,
               absl::StrCat("an index of %", kernel_.buffers[place.buffer].name,
-                           " lies outside of it"));
+                           " is out of bounds"));
         }
         values.push_back(0);  // What pads.
         continue;
@@ -58,7 +58,7 @@ absl::Status Machine::Finish(int t, const CodeInstruction& i,
       return ErrorAt(
           i, absl::StatusCode::kOutOfRange,
           absl::StrCat("an index of %", kernel_.buffers[place.buffer].name,
-                       " lies outside of it"));
+                       " is out of bounds"));
     }
     places.push_back(place);
   }
@@ -147,7 +147,7 @@ absl::Status Machine::RunExpr(int t, const CodeInstruction& i) {
       ASSIGN_OR_RETURN(Place place, Find(i.outputs[0], t, i));
       if (place.element < 0) {
         return ErrorAt(i, absl::StatusCode::kOutOfRange,
-                       "an index lies outside of its buffer");
+                       "an index is out of bounds of its buffer");
       }
       Store(t, place, in[0], i);
       return absl::OkStatus();
@@ -192,7 +192,7 @@ absl::Status Machine::Transfer(int t, const CodeInstruction& i) {
       ASSIGN_OR_RETURN(Place place, Find(output, t, i));
       if (place.element < 0) {
         return ErrorAt(i, absl::StatusCode::kOutOfRange,
-                       "an index lies outside of its buffer");
+                       "an index is out of bounds of its buffer");
       }
       Store(t, place,
             ApplyKernelOp(expr.op, in, kernel_.buffers[place.buffer].type), i,

@@ -61,7 +61,7 @@ absl::StatusOr<AffineExpr> KernelParser::Expression(bool may_be_unknown) {
     if (place == absl::string_view::npos) place = 0;
     return cursor_.ErrorAt(
         start + place,
-        absl::StrCat("'", name, "' is no symbol, loop around or thread id"));
+        absl::StrCat("'", name, "' is not a symbol, loop around or thread id"));
   }
   return expr;
 }
@@ -257,7 +257,7 @@ absl::Status KernelParser::AllocAttributes(Buffer& buffer) {
     ASSIGN_OR_RETURN(std::string word, cursor_.Word("an attribute"));
     if (!seen.insert(word).second) {
       return cursor_.ErrorAt(start,
-                             absl::StrCat("'", word, "' stands here twice"));
+                             absl::StrCat("'", word, "' is given twice"));
     }
     if (word == "align") {
       ASSIGN_OR_RETURN(buffer.align, cursor_.Integer("an alignment"));

@@ -112,7 +112,7 @@ struct BadCase {
 
 // What is wrong, and where.
 constexpr BadCase kBadCases[] = {
-    {"  %A[i] = full(1.0)", "4:6: error: 'i' is no symbol"},
+    {"  %A[i] = full(1.0)", "4:6: error: 'i' is not a symbol"},
     {"  %A[0] = ad(1.0, 2.0)", "4:11: error: unknown operation 'ad'; did"},
     {"  %A[0] = add(1.0)", "4:11: error: 'add' takes 2 arguments, not 1"},
     {"  %A[0] = reduce(%A[0])", "4:11: error: 'reduce' needs a combiner"},
@@ -162,7 +162,7 @@ constexpr BadCase kBadCases[] = {
     {"  if uniform (1) {\n    alloc %s : local f32[1]\n  }\n  %s[0] = "
      "full(1.0)",
      "7:3: error: K1: %s is not allocated here"},
-    {"  arrive %A", "4:3: error: K10: %A is no barrier"},
+    {"  arrive %A", "4:3: error: K10: %A is not a barrier"},
     {"  fence garden", "4:3: error: K10: unknown fence 'garden'"},
 };
 

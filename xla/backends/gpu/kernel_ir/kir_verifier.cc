@@ -99,7 +99,7 @@ class Verifier {
                             [&](const Symbol& s) { return s.name == name; })) {
           return Error("K3", b.location,
                        absl::StrCat("the size of ", Name(id), " depends on '",
-                                    name, "', which is no symbol"));
+                                    name, "', which is not a symbol"));
         }
       }
       if (extent.AsConstant().value_or(1) < 1) {
@@ -125,13 +125,13 @@ class Verifier {
     if (b.align.has_value() && !IsPowerOfTwo(*b.align)) {
       return Error("K5", b.location,
                    absl::StrCat("alignment ", *b.align, " of ", Name(id),
-                                " is no power of two"));
+                                " is not a power of two"));
     }
     if (b.swizzle.has_value() && *b.swizzle != 0 && *b.swizzle != 32 &&
         *b.swizzle != 64 && *b.swizzle != 128) {
-      return Error(
-          "K5", b.location,
-          absl::StrCat("swizzle ", *b.swizzle, " is none of 0, 32, 64, 128"));
+      return Error("K5", b.location,
+                   absl::StrCat("swizzle ", *b.swizzle,
+                                " is not one of 0, 32, 64, 128"));
     }
     if (b.vector_width.has_value() &&
         (!IsPowerOfTwo(*b.vector_width) ||
@@ -139,7 +139,7 @@ class Verifier {
       return Error("K5", b.location,
                    absl::StrCat("vectors of ", *b.vector_width, " ",
                                 ElementTypeName(b.type),
-                                " are no power of two or exceed 16 bytes"));
+                                " are not a power of two or exceed 16 bytes"));
     }
     if (b.circular.has_value() &&
         (b.circular->stages < 1 || b.circular->prefetch < 0 ||
@@ -389,9 +389,10 @@ class Verifier {
     RETURN_IF_ERROR(VerifyVisible(barrier, location));
     const Buffer& b = kernel_.buffers[barrier];
     if (b.memory != Memory::kShared || b.type != ElementType::kU64) {
-      return Error("K10", location,
-                   absl::StrCat(Name(barrier), " is no barrier: one is shared ",
-                                "and of type u64"));
+      return Error(
+          "K10", location,
+          absl::StrCat(Name(barrier), " is not a barrier: one is shared ",
+                       "and of type u64"));
     }
     return absl::OkStatus();
   }

@@ -124,7 +124,7 @@ absl::StatusOr<LoweredKernel> LowerFusion(
   const int64_t threads = options.threads_of_tiles;
   if (threads < 1 || (threads & (threads - 1)) != 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat(threads, " threads of a block are no power of two"));
+        absl::StrCat(threads, " threads of a block are not a power of two"));
   }
   if (HasEmptyArray(hlo)) {
     return NotLowered(hlo, "an array without elements");

@@ -201,7 +201,7 @@ FusionDecision IsProducerMultiOutputFusible(
     return FusionDecision::Forbid("the producer works in place");
   }
   if (!IsLoopFusibleAsProducer(producer)) {
-    return FusionDecision::Forbid("the producer is no loop");
+    return FusionDecision::Forbid("the producer is not a loop");
   }
   if (IsPhysicallyTransposing(producer)) {
     return FusionDecision::Forbid("the producer transposes in memory");

@@ -358,12 +358,12 @@ TEST(GpuFusibleTest, MultiOutputRootsAndProducers) {
        false, "the producer works in place"},
       {"ENTRY e { p = f32[64] parameter(0)"
        "  ROOT r = f32[64] custom-call(p), custom_call_target=\"x\" }",
-       false, "the producer is no loop"},
+       false, "the producer is not a loop"},
       {"ENTRY e { p = f32[8,8] parameter(0) ROOT r = f32[8,8] dot(p, p),"
        "  lhs_contracting_dims={1}, rhs_contracting_dims={0} }",
-       false, "the producer is no loop"},
+       false, "the producer is not a loop"},
       {"ENTRY e { p = s8[64] parameter(0) ROOT r = s32[16] bitcast(p) }", false,
-       "the producer is no loop"},
+       "the producer is not a loop"},
       {"ENTRY e { p = f32[64] parameter(0) ROOT r = s32[64] bitcast(p) }",
        false, ""},
       {Fusion("p = f32[64]", "ROOT r = f32[64] abs(p)"), true, ""},

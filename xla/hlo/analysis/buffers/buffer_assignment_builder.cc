@@ -112,18 +112,18 @@ absl::Status BufferAssignmentBuilder::AssignPresets() {
   }
   for (const auto& [position, chunk] : options_.preset_assignments->chunks()) {
     if (position.instruction->GetModule() != &assignment_.module()) {
-      return bad(position, "is of another module");
+      return bad(position, "belongs to another module");
     }
     if (!ShapeUtil::IndexIsValid(position.instruction->shape(),
                                  position.index)) {
-      return bad(position, "has an index that the shape has not");
+      return bad(position, "has an index that does not exist in the shape");
     }
     for (const HloBuffer* buffer :
          alias_.ComputeBuffersAt(position.instruction, position.index)) {
       TF_ASSIGN_OR_RETURN(const BufferValue::Color color, buffer->color());
       auto it = allocations.find(color);
       if (it == allocations.end()) {
-        return bad(position, "is in a memory space without a size");
+        return bad(position, "is in a memory space of unknown size");
       }
       BufferAllocation* allocation =
           assignment_.GetMutableAllocation(it->second);

@@ -86,7 +86,7 @@ absl::StatusOr<int64_t> PeakOfTrace(
     if (event.kind() == HeapSimulatorTrace::Event::FREE) {
       auto it = block_of.find(id);
       if (it == block_of.end() || blocks[it->second].num_live == 0) {
-        return bad("is freed and was not allocated");
+        return bad("is freed without having been allocated");
       }
       Block& block = blocks[it->second];
       if (--block.num_live == 0) live -= block.size;
@@ -96,7 +96,8 @@ absl::StatusOr<int64_t> PeakOfTrace(
     if (event.kind() == HeapSimulatorTrace::Event::SHARE_WITH &&
         !elsewhere.contains(event.share_with_canonical_id())) {
       auto it = block_of.find(event.share_with_canonical_id());
-      if (it == block_of.end()) return bad("shares with one that is not there");
+      if (it == block_of.end())
+        return bad("shares with a buffer that does not exist");
       first = it->second;
     }
     block_of[id] = first;

@@ -189,7 +189,8 @@ class Replay {
         if (!assignment_.HasAllocation(*source) ||
             assignment_.GetAssignedAllocation(*source).GetSlice(*source) !=
                 assignment_.GetAssignedAllocation(*value).GetSlice(*value)) {
-          status.Update(Error(to, *value, "is not where it comes from"));
+          status.Update(
+              Error(to, *value, "is not at the address of its source"));
         } else if (const HloValue* found = FoundAt(*source); found == source) {
           moved.push_back(value);
         } else if (found != nullptr && BufferOf(*found) == BufferOf(*source) &&

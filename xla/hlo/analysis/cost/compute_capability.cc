@@ -21,7 +21,7 @@ absl::StatusOr<SemanticVersion> SemanticVersion::ParseFromString(
   }
   if (!is_version) {
     return absl::InvalidArgumentError(
-        absl::StrCat("\"", str, "\" is no version such as 12.9.1"));
+        absl::StrCat("\"", str, "\" is not a version such as 12.9.1"));
   }
   return SemanticVersion(numbers[0], numbers[1], numbers[2]);
 }

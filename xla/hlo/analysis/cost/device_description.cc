@@ -81,7 +81,7 @@ absl::StatusOr<ExecutionUnitDescription> ExecutionUnitDescription::FromProto(
   for (const auto& [type, info] : proto.rate_infos()) {
     if (!xla::PrimitiveType_IsValid(type)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("rate_infos: ", type, " is no element type"));
+          absl::StrCat("rate_infos: ", type, " is not an element type"));
     }
     description.SetRateInfo(
         static_cast<xla::PrimitiveType>(type),

@@ -140,8 +140,9 @@ TEST(GpuDevicesTest, MalformedTextNamesThePlace) {
               HasSubstr("d.textproto:2:14: "));
   EXPECT_THAT(message(""),
               HasSubstr("d.textproto: core_count is 0, it must be positive"));
-  EXPECT_THAT(message(absl::StrCat(kSmall, "driver_version: \"12\"")),
-              HasSubstr("d.textproto: driver_version: \"12\" is no version"));
+  EXPECT_THAT(
+      message(absl::StrCat(kSmall, "driver_version: \"12\"")),
+      HasSubstr("d.textproto: driver_version: \"12\" is not a version"));
   EXPECT_THAT(message(absl::StrCat(kSmall, "l2_cache_size: -1")),
               HasSubstr("l2_cache_size is -1, it must be 0 or positive"));
   EXPECT_THAT(message(absl::StrReplaceAll(kSmall, {{"ghz: 1", "ghz: nan"}})),
@@ -149,7 +150,7 @@ TEST(GpuDevicesTest, MalformedTextNamesThePlace) {
   EXPECT_THAT(
       message(absl::StrCat(
           kSmall, "scalar_unit_description { rate_infos { key: 99 } }")),
-      HasSubstr("rate_infos: 99 is no element type"));
+      HasSubstr("rate_infos: 99 is not an element type"));
 }
 
 TEST(DeviceDescriptionTest, Comparison) {

@@ -62,7 +62,7 @@ absl::StatusOr<std::vector<MeshCost::Axis>> ParseSizes(absl::string_view text,
   for (absl::string_view piece : absl::StrSplit(part, 'x')) {
     MeshCost::Axis axis;
     if (!absl::SimpleAtoi(piece, &axis.size) || axis.size < 1) {
-      return Bad(text, absl::StrCat("'", piece, "' is no size of an axis"));
+      return Bad(text, absl::StrCat("'", piece, "' is not a size of an axis"));
     }
     if (axis.size > kMaxDevices / devices) return Bad(text, "too many devices");
     devices *= axis.size;
@@ -102,7 +102,7 @@ absl::Status ParseLinks(absl::string_view text, absl::string_view part,
          (!absl::SimpleAtod(fields[1], &axis.latency_seconds) ||
           !std::isfinite(axis.latency_seconds) || axis.latency_seconds < 0))) {
       return Bad(text, absl::StrCat("'", links[i],
-                                    "' is no link; say bytes/s, or bytes/s "
+                                    "' is not a link; say bytes/s, or bytes/s "
                                     "and seconds as 50e9/8e-6"));
     }
   }

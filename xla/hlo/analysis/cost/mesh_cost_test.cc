@@ -47,14 +47,14 @@ TEST(MeshCost, MalformedText) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     return std::string(status.message());
   };
-  EXPECT_THAT(error(""), HasSubstr("'' is no size"));
-  EXPECT_THAT(error("2x0"), HasSubstr("'0' is no size"));
-  EXPECT_THAT(error("2x-4"), HasSubstr("'-4' is no size"));
+  EXPECT_THAT(error(""), HasSubstr("'' is not a size"));
+  EXPECT_THAT(error("2x0"), HasSubstr("'0' is not a size"));
+  EXPECT_THAT(error("2x-4"), HasSubstr("'-4' is not a size"));
   EXPECT_THAT(error("2:cray"), HasSubstr("no preset 'cray'; there are h100"));
   EXPECT_THAT(error("2x4@10"), HasSubstr("1 links for 2 axes"));
-  EXPECT_THAT(error("2@0"), HasSubstr("'0' is no link"));
-  EXPECT_THAT(error("2@nan"), HasSubstr("'nan' is no link"));
-  EXPECT_THAT(error("2@5/-1"), HasSubstr("'5/-1' is no link"));
+  EXPECT_THAT(error("2@0"), HasSubstr("'0' is not a link"));
+  EXPECT_THAT(error("2@nan"), HasSubstr("'nan' is not a link"));
+  EXPECT_THAT(error("2@5/-1"), HasSubstr("'5/-1' is not a link"));
   EXPECT_THAT(error("4000000000x4000000000"), HasSubstr("too many devices"));
 }
 

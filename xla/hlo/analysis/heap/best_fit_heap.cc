@@ -70,7 +70,7 @@ template <typename BufferType>
 void IntervalRecordingHeap<BufferType>::Free(const BufferType* buffer,
                                              int64_t size) {
   BufferInterval& interval = intervals_[index_.at(buffer)];
-  CHECK_EQ(interval.size, size) << "a buffer was freed with another size";
+  CHECK_EQ(interval.size, size) << "a buffer was freed with a different size";
   CHECK_EQ(interval.end, -1) << "a buffer was freed twice";
   interval.end = now_++;
   --num_live_;
@@ -374,7 +374,7 @@ HeapChunk GlobalDecreasingSizeBestFitHeap<BufferType>::FindChunkCandidate(
   std::vector<Chunk> chunks = FindChunkCandidates(
       SlicedBufferInterval::CreateConstInterval(buffer_interval),
       preferred_offset);
-  CHECK(!chunks.empty()) << "there is always room on top";
+  CHECK(!chunks.empty()) << "there is always free space at the end";
   return Chunk::FromOffsetSize(chunks[0].offset, buffer_interval.size);
 }
 

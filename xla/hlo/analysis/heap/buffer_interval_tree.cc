@@ -213,7 +213,7 @@ std::string BufferIntervalTree::NodesOverlappingInTimeToAsciiArt(
     if (group_size > 0) return;
     divisor = std::gcd(std::gcd(divisor, node->chunk.offset), node->chunk.size);
   });
-  if (nodes.empty() || divisor == 0) return "nothing is taken";
+  if (nodes.empty() || divisor == 0) return "nothing is allocated";
   const int64_t height = HeapSizeInInterval(start, end);
   const int64_t num_lines = (height + divisor - 1) / divisor;
   const int64_t num_columns = end - start + 1;

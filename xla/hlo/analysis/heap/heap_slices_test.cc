@@ -87,7 +87,8 @@ TEST(BufferIntervalTreeTest, AgreesWithALinearSearch) {
 
 TEST(BufferIntervalTreeTest, Picture) {
   BufferIntervalTree tree;
-  EXPECT_EQ(tree.NodesOverlappingInTimeToAsciiArt(0, 9), "nothing is taken");
+  EXPECT_EQ(tree.NodesOverlappingInTimeToAsciiArt(0, 9),
+            "nothing is allocated");
   tree.Add(0, 2, At(0, 4));
   tree.Add(1, 3, At(4, 8));
   EXPECT_EQ(tree.NodesOverlappingInTimeToAsciiArt(0, 4),

@@ -351,7 +351,7 @@ TEST(PackingCsvTest, SaysWhereTheErrorIs) {
   };
   const std::string header = "id,lower,upper,size\n";
   EXPECT_EQ(error(absl::StrCat(header, "a,0,1,x\n")),
-            "x.csv:2:7: error: size is no 64-bit integer: 'x'\n"
+            "x.csv:2:7: error: size is not a 64-bit integer: 'x'\n"
             "  a,0,1,x\n        ^");
   EXPECT_THAT(error(absl::StrCat(header, "a,2,2,3\n")),
               HasSubstr("x.csv:2:5: error: upper must be above lower"));

@@ -102,7 +102,7 @@ absl::Status CsvReader::ReadBuffer() {
     }
     int64_t value;
     if (!absl::SimpleAtoi(cells[c], &value)) {
-      return Error(cells[c], absl::StrCat(column, " is no 64-bit integer: '",
+      return Error(cells[c], absl::StrCat(column, " is not a 64-bit integer: '",
                                           cells[c], "'"));
     }
     if (column == "lower") buffer.lower = value;

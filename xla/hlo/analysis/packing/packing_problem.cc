@@ -36,7 +36,7 @@ absl::Status ValidateBuffer(const PackingProblem& problem, int64_t index) {
       return error("its offset exceeds 2^62");
     }
     if (*buffer.fixed_offset % buffer.alignment != 0) {
-      return error("its offset is no multiple of its alignment");
+      return error("its offset is not a multiple of its alignment");
     }
   }
   return absl::OkStatus();

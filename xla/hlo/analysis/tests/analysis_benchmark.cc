@@ -473,7 +473,7 @@ int Main() {
   for (const std::string& text : absl::GetFlag(FLAGS_sizes)) {
     int64_t size = 0;
     if (!absl::SimpleAtoi(text, &size) || size < 1) {
-      std::fprintf(stderr, "--sizes: %s is no size\n", text.c_str());
+      std::fprintf(stderr, "--sizes: %s is not a size\n", text.c_str());
       return 1;
     }
     subjects.push_back(SyntheticSubject(size));

@@ -147,8 +147,8 @@ absl::StatusOr<std::optional<Value>> Channels::RecvDone(
     std::deque<Value>& queue = (*hosts_)[device].to_device[ticket.channel];
     if (queue.empty()) {
       return Named(done, absl::FailedPreconditionError(absl::StrCat(
-                             "the host has nothing on channel ", ticket.channel,
-                             " for device ", device)));
+                             "the host has sent nothing on channel ",
+                             ticket.channel, " for device ", device)));
     }
     Value value = std::move(queue.front());
     queue.pop_front();

@@ -194,7 +194,7 @@ absl::StatusOr<Value> EvaluatePermute(const HloInstruction* instruction,
   }
   if (!shape.IsTuple() || shape.tuple_shapes_size() < 2) {
     return absl::InvalidArgumentError(
-        "the shape is no tuple of operands and results");
+        "the shape is not a tuple of operands and results");
   }
   // (operands, results, contexts...); in place, the input may stand for all.
   TF_ASSIGN_OR_RETURN(Value received, Received(permute, shape.tuple_shapes(1),

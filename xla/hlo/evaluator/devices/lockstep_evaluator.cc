@@ -329,7 +329,7 @@ class LockstepEvaluator::Session {
                                       devices_[d]->Position());
       if (instruction->opcode() == HloOpcode::kRecvDone) {
         return absl::FailedPreconditionError(
-            absl::StrCat(text, " for a message that nobody sends"));
+            absl::StrCat(text, " for a message that is never sent"));
       }
       TF_ASSIGN_OR_RETURN(const Groups* groups, GroupsOf(instruction));
       const std::vector<int64_t>* group = GroupOf(*groups, d);

@@ -409,7 +409,7 @@ TEST(LockstepTest, SendAndRecv) {
     rd = (s32[2], token[]) recv-done(r), channel_id=3
     ROOT v = s32[2] get-tuple-element(rd), index=0 })");
   EXPECT_THAT(nobody.status.message(),
-              HasSubstr("for a message that nobody sends"));
+              HasSubstr("for a message that is never sent"));
 }
 
 TEST(LockstepTest, HostQueues) {

@@ -365,7 +365,7 @@ absl::StatusOr<std::optional<std::string>> ModuleMeaning::Check(
     absl::StatusOr<std::vector<Literal>> run = evaluator.Run(arguments);
     if (absl::IsResourceExhausted(run.status()) && evaluator.steps() >= most) {
       return absl::FailedPreconditionError(absl::StrCat(
-          "it goes on after ", most, " instructions; at first there were ",
+          "it exceeds ", most, " instructions; the original module ran ",
           steps_, ": ", run.status().message()));
     }
     TF_ASSIGN_OR_RETURN(std::vector<Literal> outputs, std::move(run));

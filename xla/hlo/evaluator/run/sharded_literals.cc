@@ -55,9 +55,9 @@ absl::Status CheckSharding(const Shape& shape, const HloSharding& sharding,
   TF_RETURN_IF_ERROR(sharding.Validate(shape, num_devices));
   const auto check = [&](const HloSharding& leaf) -> absl::Status {
     if (HasUnreduced(leaf) && leaf.reduction_op() != ReductionOp::kSum) {
-      return absl::UnimplementedError(
-          absl::StrCat("shards of an unreduced value that is no sum, sharding ",
-                       leaf.ToString()));
+      return absl::UnimplementedError(absl::StrCat(
+          "shards of an unreduced value that is not a sum, sharding ",
+          leaf.ToString()));
     }
     if (leaf.IsSingleDeviceLeaf() &&
         (leaf.GetUniqueDevice() < 0 || leaf.GetUniqueDevice() >= num_devices)) {

@@ -175,7 +175,7 @@ void HloModule::ToProto(HloModuleProto* proto, HloProtoOptions options) const {
       *proto->mutable_schedule() = *std::move(schedule_proto);
     } else {
       LOG(ERROR) << "module '" << name()
-                 << "' goes without its schedule, which is not valid: "
+                 << "' is written without its schedule, which is invalid: "
                  << schedule_proto.status();
     }
   }

@@ -54,7 +54,7 @@ Result ProtoReader::ReadCompare() const {
     TF_ASSIGN_OR_RETURN(type, StringToComparisonType(proto.comparison_type()));
   }
   TF_RETURN_IF_ERROR(
-      Check(operands[0]->shape().IsArray(), "operands are no arrays"));
+      Check(operands[0]->shape().IsArray(), "operands are not arrays"));
   return HloInstruction::CreateCompare(shape, operands[0], operands[1],
                                        direction, type);
 }
@@ -76,7 +76,7 @@ Result ProtoReader::ReadDynamicIndex() const {
   TF_RETURN_IF_ERROR(Check(operands.size() >= first_index, "expected at least ",
                            first_index, " operands"));
   TF_RETURN_IF_ERROR(
-      Check(operands[0]->shape().IsArray(), "operand 0 is no array"));
+      Check(operands[0]->shape().IsArray(), "operand 0 is not an array"));
   const auto indices = absl::MakeConstSpan(operands).subspan(first_index);
   const int64_t rank = operands[0]->shape().dimensions().size();
   const bool is_vector = indices.size() == 1 && indices[0]->shape().IsArray() &&
@@ -134,7 +134,7 @@ Result ProtoReader::ReadOther() const {
       TF_RETURN_IF_ERROR(Check(
           shape.IsTuple() && static_cast<size_t>(ShapeUtil::TupleElementCount(
                                  shape)) == operands.size(),
-          "the shape is no tuple of ", operands.size(), " elements"));
+          "the shape is not a tuple of ", operands.size(), " elements"));
       return HloInstruction::CreateVariadic(shape, opcode, operands);
     case HloOpcode::kGetTupleElement:
       TF_RETURN_IF_ERROR(
@@ -228,14 +228,14 @@ Result ProtoReader::ReadDimensional() const {
   switch (opcode) {
     case HloOpcode::kBroadcast:
       TF_RETURN_IF_ERROR(
-          Check(operands[0]->shape().IsArray(), "the operand is no array"));
+          Check(operands[0]->shape().IsArray(), "the operand is not an array"));
       TF_RETURN_IF_ERROR(check_dims(operands[0]->shape().dimensions().size()));
       return HloInstruction::CreateBroadcast(shape, operands[0], dims);
     case HloOpcode::kTranspose:
-      TF_RETURN_IF_ERROR(Check(shape.IsArray(), "the result is no array"));
+      TF_RETURN_IF_ERROR(Check(shape.IsArray(), "the result is not an array"));
       TF_RETURN_IF_ERROR(check_dims(shape.dimensions().size()));
       TF_RETURN_IF_ERROR(
-          Check(IsPermutation(dims), "dimensions are no permutation"));
+          Check(IsPermutation(dims), "dimensions are not a permutation"));
       return HloInstruction::CreateTranspose(shape, operands[0], dims);
     case HloOpcode::kReverse:
       return HloInstruction::CreateReverse(shape, operands[0], dims);

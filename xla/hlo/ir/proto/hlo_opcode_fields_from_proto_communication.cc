@@ -123,7 +123,7 @@ Result ProtoReader::ReadTransfer() const {
     TF_RETURN_IF_ERROR(
         Check(shape.IsTuple() &&
                   static_cast<int64_t>(shape.tuple_shapes().size()) == parts,
-              "the shape is no tuple of ", parts, " elements"));
+              "the shape is not a tuple of ", parts, " elements"));
   }
   if (!starts) {
     const Shape& operand = operands[0]->shape();
@@ -161,7 +161,7 @@ Result ProtoReader::ReadFeed() const {
                                          operands[1], proto.outfeed_config());
   }
   TF_RETURN_IF_ERROR(Check(shape.IsTuple() && shape.tuple_shapes().size() == 2,
-                           "the shape is no tuple of 2 elements"));
+                           "the shape is not a tuple of 2 elements"));
   std::unique_ptr<HloInstruction> infeed = HloInstruction::CreateInfeed(
       shape.tuple_shapes(0), operands[0], proto.infeed_config());
   *infeed->mutable_shape() = shape;
@@ -174,7 +174,7 @@ Result ProtoReader::ReadAsync() const {
   if (opcode == HloOpcode::kAsyncStart) {
     TF_RETURN_IF_ERROR(
         Check(shape.IsTuple() && shape.tuple_shapes().size() >= 2,
-              "the shape is no tuple of operands, results and context"));
+              "the shape is not a tuple of operands, results and context"));
   }
   if (opcode == HloOpcode::kAsyncStart) {
     TF_RETURN_IF_ERROR(CheckComputations(1));

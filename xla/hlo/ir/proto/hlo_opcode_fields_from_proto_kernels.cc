@@ -176,7 +176,7 @@ Result ProtoReader::ReadConditional() const {
             "expected an index and one operand per branch; branches: ",
             computations.size(), ", operands: ", operands.size()));
   TF_RETURN_IF_ERROR(
-      Check(operands[0]->shape().IsArray(), "operand 0 is no array"));
+      Check(operands[0]->shape().IsArray(), "operand 0 is not an array"));
   if (operands[0]->shape().element_type() == PRED) {
     TF_RETURN_IF_ERROR(CheckComputations(2));
     return HloInstruction::CreateConditional(shape, operands[0], operands[1],

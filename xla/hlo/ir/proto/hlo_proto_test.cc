@@ -427,7 +427,7 @@ std::vector<Malformed> MalformedProtos() {
        In("fusion", [](I* i) { i->add_operand_ids(i->operand_ids(0)); })},
       {"literal has shape",
        In("constant", [](I* i) { i->mutable_shape()->set_element_type(S32); })},
-      {"is no tuple of 3",
+      {"is not a tuple of 3",
        In("recv",
           [](I* i) {
             i->mutable_shape()->mutable_tuple_shapes()->RemoveLast();

@@ -223,7 +223,7 @@ absl::StatusOr<Shape> ShapeInference::InferUnaryOpShape(HloOpcode opcode,
       break;
   }
   if (OperandTypes(opcode) == 0 || !HloOpcodeIsElementwiseUnary(opcode)) {
-    return InvalidArgumentStrCat(opcode, " is no unary operation");
+    return InvalidArgumentStrCat(opcode, " is not a unary operation");
   }
   TF_RETURN_IF_ERROR(ExpectTypes(opcode, shape));
   const PrimitiveType type = shape.element_type();
@@ -253,7 +253,7 @@ absl::StatusOr<Shape> ShapeInference::InferBinaryOpShape(
     return lhs;
   }
   if (!HloOpcodeIsElementwiseBinary(opcode)) {
-    return InvalidArgumentStrCat(opcode, " is no binary operation");
+    return InvalidArgumentStrCat(opcode, " is not a binary operation");
   }
   TF_RETURN_IF_ERROR(ExpectTypes(opcode, lhs));
   TF_RETURN_IF_ERROR(ExpectTypes(opcode, rhs));
@@ -304,7 +304,8 @@ absl::StatusOr<Shape> ClampShape(const Shape& min, const Shape& operand,
                                  const Shape& max) {
   TF_RETURN_IF_ERROR(ExpectArray(operand, "operand of clamp"));
   if (primitive_util::IsComplexType(operand.element_type())) {
-    return InvalidArgumentStrCat("clamp has no order on ", Str(operand));
+    return InvalidArgumentStrCat("clamp cannot compare elements of ",
+                                 Str(operand));
   }
   for (const Shape* bound : {&min, &max}) {
     TF_RETURN_IF_ERROR(ExpectArray(*bound, "bound of clamp"));
@@ -353,7 +354,7 @@ absl::StatusOr<Shape> ShapeInference::InferTernaryOpShape(HloOpcode opcode,
     case HloOpcode::kSelect:
       return SelectShape(lhs, rhs, ehs);
     default:
-      return InvalidArgumentStrCat(opcode, " is no ternary operation");
+      return InvalidArgumentStrCat(opcode, " is not a ternary operation");
   }
 }
 
@@ -384,7 +385,7 @@ absl::StatusOr<Shape> ShapeInference::InferVariadicOpShape(
                  : ShapeUtil::MakeTupleShapeWithPtrs(operand_shapes);
     }
     default:
-      return InvalidArgumentStrCat(opcode, " is no variadic operation");
+      return InvalidArgumentStrCat(opcode, " is not a variadic operation");
   }
 }
 

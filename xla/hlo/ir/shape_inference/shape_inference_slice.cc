@@ -247,7 +247,7 @@ absl::StatusOr<Shape> ShapeInference::InferTransposeShape(
   const int64_t rank = operand.dimensions().size();
   if (static_cast<int64_t>(dimensions.size()) != rank) {
     return InvalidArgumentStrCat("transpose dimensions ", Str(dimensions),
-                                 " are no permutation of the dimensions of ",
+                                 " are not a permutation of the dimensions of ",
                                  Str(operand));
   }
   TF_RETURN_IF_ERROR(ExpectDimensions(dimensions, rank, "transpose dimension"));

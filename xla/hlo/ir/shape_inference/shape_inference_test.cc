@@ -86,7 +86,7 @@ TEST(ShapeInferenceTest, UnaryChecksTheElementType) {
   EXPECT_THAT(Unary(HloOpcode::kNegate, "pred[2]"), Error("negate"));
   EXPECT_THAT(Unary(HloOpcode::kClz, "pred[2]"), Error("integral"));
   EXPECT_THAT(Unary(HloOpcode::kExp, "token[]"), Error("must be an array"));
-  EXPECT_THAT(Unary(HloOpcode::kAdd, "f32[]"), Error("no unary operation"));
+  EXPECT_THAT(Unary(HloOpcode::kAdd, "f32[]"), Error("not a unary operation"));
 }
 
 TEST(ShapeInferenceTest, UnaryKeepsTheLayout) {
@@ -126,7 +126,7 @@ TEST(ShapeInferenceTest, BinaryMixesPrecisionButNotKinds) {
   EXPECT_THAT(Binary(HloOpcode::kComplex, "bf16[2]", "bf16[2]"),
               Error("must be f32 or f64"));
   EXPECT_THAT(Binary(HloOpcode::kExp, "f32[2]", "f32[2]"),
-              Error("no binary operation"));
+              Error("not a binary operation"));
 }
 
 TEST(ShapeInferenceTest, BinaryBroadcasts) {
@@ -189,7 +189,7 @@ TEST(ShapeInferenceTest, Select) {
   EXPECT_THAT(Ternary(HloOpcode::kSelect, "pred[3]", "f32[2]", "f32[2]"),
               Error("predicate and operands"));
   EXPECT_THAT(Ternary(HloOpcode::kAdd, "pred[3]", "f32[2]", "f32[2]"),
-              Error("no ternary operation"));
+              Error("not a ternary operation"));
 }
 
 TEST(ShapeInferenceTest, Variadic) {
@@ -207,7 +207,8 @@ TEST(ShapeInferenceTest, Variadic) {
               Error("same dimensions"));
   EXPECT_THAT(infer(HloOpcode::kSort, {}), Error("needs an operand"));
   EXPECT_THAT(infer(HloOpcode::kAfterAll, arrays), Error("must be tokens"));
-  EXPECT_THAT(infer(HloOpcode::kAdd, arrays), Error("no variadic operation"));
+  EXPECT_THAT(infer(HloOpcode::kAdd, arrays),
+              Error("not a variadic operation"));
 }
 
 TEST(ShapeInferenceTest, ScalarBroadcast) {

@@ -457,11 +457,11 @@ absl::Status HloSharding::Validate(const Shape& shape,
   if (IsTuple() && !shape.IsTuple()) {
     return absl::InvalidArgumentError(
         absl::StrCat("tuple sharding ", ToString(), " for the shape ",
-                     ShapeUtil::HumanString(shape), ", which is no tuple"));
+                     ShapeUtil::HumanString(shape), ", which is not a tuple"));
   }
   if (!IsTuple()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("sharding ", ToString(), " is no tuple, but the shape ",
+        absl::StrCat("sharding ", ToString(), " is not a tuple, but the shape ",
                      ShapeUtil::HumanString(shape), " is"));
   }
   return ValidateTuple(shape, num_devices);

@@ -48,8 +48,8 @@ std::string ShardingMetadata::ToString() const {
 absl::StatusOr<const ShardingMetadata*> ShardingMetadata::ToShardingMetadata(
     const DomainMetadata* metadata) {
   if (metadata->Kind() != KindName()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("metadata of kind ", metadata->Kind(), " is no sharding"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "metadata of kind ", metadata->Kind(), " is not a sharding"));
   }
   return static_cast<const ShardingMetadata*>(metadata);
 }

@@ -84,7 +84,8 @@ bool AbslParseFlag(absl::string_view text, MemoryAccounting* accounting,
       return true;
     }
   }
-  *error = absl::StrCat("'", text, "' is none of ours, upstream and allocated");
+  *error =
+      absl::StrCat("'", text, "' is not one of ours, upstream and allocated");
   return false;
 }
 

@@ -61,7 +61,7 @@ absl::StatusOr<MemoryLimit> MemoryLimit::Parse(absl::string_view text) {
     if (!absl::SimpleAtod(number, &percent) || !std::isfinite(percent) ||
         percent < 0 || percent > 1e6) {
       return absl::InvalidArgumentError(
-          absl::StrCat("memory limit '", text, "' is no share of the peak"));
+          absl::StrCat("memory limit '", text, "' is not a share of the peak"));
     }
     return OfPercent(percent);
   }
@@ -73,7 +73,7 @@ absl::StatusOr<MemoryLimit> MemoryLimit::Parse(absl::string_view text) {
   if (!device.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "memory limit '", text,
-        "' is no size such as 16GiB, no share of the peak such as 80%, and no "
+        "' is not a size such as 16GiB, a share of the peak such as 80% or a "
         "device: ",
         device.status().message()));
   }

@@ -63,11 +63,12 @@ TEST(MemoryLimitTest, ADescriptionSaysAllThatThereIs) {
 
 TEST(MemoryLimitTest, ErrorsNameTheText) {
   EXPECT_THAT(Error(""), HasSubstr("no memory limit"));
-  EXPECT_THAT(Error("12GX"), HasSubstr("memory limit '12GX': '12GX' is no"));
+  EXPECT_THAT(Error("12GX"),
+              HasSubstr("memory limit '12GX': '12GX' is not a size"));
   EXPECT_THAT(Error("-1"), HasSubstr("memory limit '-1'"));
-  EXPECT_THAT(Error("-5%"), HasSubstr("'-5%' is no share of the peak"));
-  EXPECT_THAT(Error("nan%"), HasSubstr("is no share of the peak"));
-  EXPECT_THAT(Error("%"), HasSubstr("is no share of the peak"));
+  EXPECT_THAT(Error("-5%"), HasSubstr("'-5%' is not a share of the peak"));
+  EXPECT_THAT(Error("nan%"), HasSubstr("is not a share of the peak"));
+  EXPECT_THAT(Error("%"), HasSubstr("is not a share of the peak"));
   EXPECT_THAT(Error("h101"), HasSubstr("h100"));
   EXPECT_THAT(Error("no/such/file.textproto"), HasSubstr("no/such/file"));
 }
@@ -213,7 +214,7 @@ TEST(MemoryAccountingTest, NamesAreReadAgain) {
   MemoryAccounting read;
   std::string error;
   EXPECT_FALSE(AbslParseFlag("both", &read, &error));
-  EXPECT_EQ(error, "'both' is none of ours, upstream and allocated");
+  EXPECT_EQ(error, "'both' is not one of ours, upstream and allocated");
 }
 
 }  // namespace

@@ -23,8 +23,8 @@ std::string HoldsFor(const RematReport& report) {
            "their passes again need --for=xla-gpu or --for=xla-cpu";
   }
   return report.reader() +
-         ", whose passes keep the clones but fuse and order anew: its bytes "
-         "are not these";
+         ", whose passes keep the clones but redo fusion and scheduling: bytes "
+         "will differ";
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ absl::Status ApplyEnvironment(absl::string_view text, DebugOptions* options,
   for (const std::string& word : words) {
     if (!absl::StartsWith(word, "--")) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "XLA_FLAGS: '", word, "' is no flag; expected --xla_name=value"));
+          "XLA_FLAGS: '", word, "' is not a flag; expected --xla_name=value"));
     }
     const std::string name = NameOf(word);
     if (!IsField(name)) {

@@ -88,7 +88,7 @@ TEST_F(ReadXlaFlagsTest, FlagsOfOtherProgramsArePassedOverInTheEnvironment) {
 
 TEST_F(ReadXlaFlagsTest, SaysWhatIsWrong) {
   EXPECT_THAT(ErrorOf("xla_dump_to=x"),
-              StrEq("XLA_FLAGS: 'xla_dump_to=x' is no flag; expected "
+              StrEq("XLA_FLAGS: 'xla_dump_to=x' is not a flag; expected "
                     "--xla_name=value"));
   EXPECT_THAT(ErrorOf("--xla_dump_to=\"x"),
               StrEq("XLA_FLAGS: a \" is opened and not closed"));
@@ -101,7 +101,7 @@ TEST_F(ReadXlaFlagsTest, SaysWhatIsWrong) {
       testing::EndsWith("qqqq"));
   EXPECT_THAT(ErrorOf(nullptr, {"--xla_dump_to"}), HasSubstr("a value is"));
   EXPECT_THAT(ErrorOf(nullptr, {"--xla_backend_optimization_level=1e99"}),
-              HasSubstr("'1e99' is no int32"));
+              HasSubstr("'1e99' is not an int32"));
   EXPECT_THAT(ErrorOf(nullptr, {"--xla_enable_hlo_passes_only=hlo-dce,dce"}),
               HasSubstr("there is no pass 'dce'"));
 }

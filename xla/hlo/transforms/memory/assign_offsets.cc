@@ -21,7 +21,7 @@ absl::StatusOr<bool> AssignOffsets::RunImpl(
   const int64_t alignment = options_.alignment;
   if (alignment < 1 || (alignment & (alignment - 1)) != 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("alignment=", alignment, " is no power of two"));
+        absl::StrCat("alignment=", alignment, " is not a power of two"));
   }
   if (!module->has_schedule()) {
     return absl::FailedPreconditionError(

@@ -103,7 +103,7 @@ struct HloRematerializationOptions {
           "round the minor dimension up to a multiple of this when counting "
           "bytes");
     visit("host-memory-space", host_memory_space,
-          "memory space of layouts that means host memory");
+          "memory space that layouts use for host memory");
     visit("to-host", to_host, "device-to-host bandwidth, bytes per second");
     visit("from-host", from_host, "host-to-device bandwidth, bytes per second");
     visit("flops", flops,

@@ -196,7 +196,7 @@ class ManualImporter {
       }
     }
     return At(call, absl::StrCat("neither ", kEnter, " nor ", kLeave,
-                                 " stands around this manual computation"));
+                                 " surrounds this manual computation"));
   }
 
   // Shardings that are there become manual along `axes`, too.

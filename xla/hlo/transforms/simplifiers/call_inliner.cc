@@ -166,7 +166,7 @@ absl::Status RelayControlDependencies(
 absl::StatusOr<CallInliner::InlinedInstructionMap> CallInliner::Inline(
     HloInstruction* call, bool propagate_metadata) {
   TF_RET_CHECK(call->opcode() == HloOpcode::kCall)
-      << call->name() << " is no call";
+      << call->name() << " is not a call";
   HloComputation* callee = call->to_apply();
   HloComputation* caller = call->parent();
   InlinedInstructionMap map;

@@ -165,10 +165,10 @@ absl::Status SpmdPartitioningVisitor::HandleAllReduce(HloInstruction* hlo) {
       (hlo->sharding().IsManualSubgroup() || hlo->sharding().IsReplicated())) {
     return LocalWithSharding(hlo, hlo->sharding());
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "an all-reduce of partitions stands in a manual region, not with "
-      "sharding ",
-      hlo->sharding().ToString(), ": ", hlo->ToString()));
+  return absl::InvalidArgumentError(
+      absl::StrCat("an all-reduce across partitions needs a manual region, not "
+                   "sharding ",
+                   hlo->sharding().ToString(), ": ", hlo->ToString()));
 }
 
 absl::Status SpmdPartitioningVisitor::HandleCollectivePermute(

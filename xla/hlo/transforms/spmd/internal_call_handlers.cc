@@ -93,7 +93,7 @@ absl::StatusOr<InternalCall> ParseCall(const HloInstruction& hlo) {
   const bool pads = hlo.custom_call_target() == "_SPMDInternalOp_MultiPad";
   if (!operand.IsArray() || operand.dimensions().empty() ||
       hlo.operand_count() != (pads ? 2 : 1)) {
-    return absl::InvalidArgumentError("its operand is no array");
+    return absl::InvalidArgumentError("its operand is not an array");
   }
   TF_ASSIGN_OR_RETURN(const OpaqueAttributes attributes,
                       OpaqueAttributes::Parse(hlo.raw_backend_config_string()));

@@ -35,9 +35,10 @@ absl::StatusOr<HloSharding> NormalizedLeaf(const HloSharding& named,
   if (!HasUnreduced(leaf)) return leaf;
   if (!shape.IsArray()) return HloSharding::Replicate();
   if (leaf.reduction_op() != ReductionOp::kSum || leaf.IsManualSubgroup()) {
-    return absl::UnimplementedError(absl::StrCat(
-        "unreduced sharding ", leaf.ToString(),
-        leaf.IsManualSubgroup() ? " in a manual region" : " that is no sum"));
+    return absl::UnimplementedError(
+        absl::StrCat("unreduced sharding ", leaf.ToString(),
+                     leaf.IsManualSubgroup() ? " in a manual region"
+                                             : " that is not a sum"));
   }
   return WithTilesOfAddends(leaf, shape.dimensions().size(), num_partitions);
 }

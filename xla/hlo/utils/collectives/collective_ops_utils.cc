@@ -61,7 +61,7 @@ const HloInstruction* Unwrapped(const HloInstruction* instruction) {
 absl::Status NoCollective(const HloInstruction* instruction) {
   return absl::InvalidArgumentError(absl::StrCat(
       "%", instruction->name(), " (", HloOpcodeString(instruction->opcode()),
-      ") is no collective with groups"));
+      ") is not a collective with groups"));
 }
 
 absl::StatusOr<const HloCollectiveInstruction*> GroupedCollective(

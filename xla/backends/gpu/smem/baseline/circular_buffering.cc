@@ -254,7 +254,7 @@ class Splitter {
                                async->op == kir::Async::Op::kWait)) {
         status.Update(kernel_.ErrorAt(
             statement.location,
-            "the loop of a circular buffer commits and waits by itself"));
+            "the loop of a circular buffer has commits and waits of its own"));
       }
       const auto* expr = statement.As<kir::Expr>();
       if (expr == nullptr) return;

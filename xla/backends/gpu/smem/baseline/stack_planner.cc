@@ -103,7 +103,8 @@ class StackPlanner {
       insertions.push_back(std::move(insertion));
       SmemSync sync;
       sync.reason = SmemSync::Reason::kReuse;
-      sync.why = "what a promoted buffer held is dead for all threads";
+      sync.why =
+          "the previous contents of a promoted buffer are dead in all threads";
       new_syncs_.push_back(std::move(sync));
     }
     if (insertions.empty()) return false;
@@ -387,7 +388,7 @@ absl::StatusOr<int64_t> ReductionWorkspaceBytes(const kir::Kernel& kernel) {
   for (std::optional<int64_t> extent : kernel.BlockExtents()) {
     if (!extent.has_value()) {
       return kernel.ErrorAt(kernel.location,
-                            "the size of the block is known at launch only");
+                            "the block size is known only at launch");
     }
     threads *= *extent;
   }

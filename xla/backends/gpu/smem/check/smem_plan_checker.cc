@@ -178,7 +178,8 @@ class Checker : SmemPlanTree {
                               : "nothing orders all threads between them");
     }
     if (p.write && !q.write && !q.accumulates && !Rewritten(a, b, loop, all)) {
-      return Refuse(a, b, loop, "P3", "the read may find the other's bytes");
+      return Refuse(a, b, loop, "P3",
+                    "the read may see the other buffer's bytes");
     }
     return absl::OkStatus();
   }

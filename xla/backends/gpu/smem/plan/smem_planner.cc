@@ -72,7 +72,7 @@ absl::StatusOr<SmemPlan> SmemPlanner::Plan() {
   plan_.notes.insert(plan_.notes.end(), insertions.notes.begin(),
                      insertions.notes.end());
   for (const SmemArc& arc : insertions.unordered) {
-    NoteRace(arc.from, arc.to, "no place for a barrier lies between them");
+    NoteRace(arc.from, arc.to, "there is no place for a barrier between them");
   }
   plan_.mode = "plan";
   if (choice.optimal) plan_.optimum_bytes = choice.total;

@@ -206,7 +206,7 @@ FusionDecision MofKernels::IsEligible(const HloInstruction* instruction) const {
   if (!IsFusibleAsMultiOutputFusionRoot(*instruction, *context_.device)) {
     return FusionDecision::Forbid(
         absl::StrCat(HloOpcodeString(instruction->opcode()),
-                     " is no root of a multi-output fusion"));
+                     " is not a root of a multi-output fusion"));
   }
   if (IsNestableVariadicReduction(*instruction, *context_.device)) {
     return FusionDecision::Forbid("a nested reduction with several results");
@@ -222,7 +222,7 @@ FusionDecision MofKernels::CanBeRoot(const HloInstruction* instruction) const {
     eligible_[node] = kernels_[node] == instruction;
   }
   if (instruction->user_count() == 0) {
-    return FusionDecision::Forbid("nobody reads its result");
+    return FusionDecision::Forbid("its result has no users");
   }
   if (instruction->opcode() != HloOpcode::kFusion &&
       instruction->HasControlDependencies()) {
@@ -324,7 +324,7 @@ FusionDecision MofKernels::CanFuseProducer(const HloInstruction* producer,
 FusionDecision MofKernels::CanFuseOutputs(const HloInstruction* producer,
                                           const HloInstruction* consumer) {
   if (producer->opcode() != HloOpcode::kFusion) {
-    return FusionDecision::Forbid("the producer is no fusion");
+    return FusionDecision::Forbid("the producer is not a fusion");
   }
   if (producer->fused_expression_root()->opcode() != HloOpcode::kTuple) {
     return FusionDecision::Forbid("one operation makes all its results");

@@ -273,7 +273,7 @@ FusionDecision Narrower::CanHost(const HloInstruction& host,
   for (const HloInstruction* parameter : part.large) {
     const HloInstruction* operand = OperandOf(part, parameter);
     if (!HasAtHand(host, operand)) {
-      return FusionDecision::Forbid("a large operand is not at hand");
+      return FusionDecision::Forbid("a large operand is not available there");
     }
     if (MakerOf(operand) != &host) continue;
     const HloInstruction* result =
@@ -283,7 +283,7 @@ FusionDecision Narrower::CanHost(const HloInstruction& host,
             : host.fused_expression_root()->operand(operand->tuple_index());
     if (IsOutputOfHero(*result, *context_.device)) {
       return FusionDecision::Forbid(
-          "it is computed of a reduction or a transpose");
+          "it is computed from a reduction or a transpose");
     }
   }
   RETURN_IF_NOT_FUSIBLE(
@@ -299,7 +299,7 @@ FusionDecision Narrower::CanHost(const HloInstruction& host,
       continue;
     }
     if (Position(operand) >= Position(&host)) {
-      return FusionDecision::Forbid("a small operand comes too late");
+      return FusionDecision::Forbid("a small operand is computed too late");
     }
   }
   RETURN_IF_NOT_FUSIBLE(

@@ -22,7 +22,7 @@ absl::Status SharedMemoryPlanning::StartReport(const HloModule&) {
 
 absl::StatusOr<PassReport> SharedMemoryPlanning::FinishReport(
     const HloModule& after) {
-  TF_RET_CHECK(report_.has_value()) << "a report that nobody started";
+  TF_RET_CHECK(report_.has_value()) << "FinishReport() without StartReport()";
   TF_ASSIGN_OR_RETURN(PassReport report, report_->Finish(name(), after.name()));
   report_.reset();
   return report;
@@ -34,7 +34,7 @@ absl::StatusOr<bool> SharedMemoryPlanning::RunImpl(
   constexpr int64_t kMostRegisters = 255;
   if (options_.registers < 0 || options_.registers > kMostRegisters) {
     return absl::InvalidArgumentError(
-        absl::StrCat("registers=", options_.registers, " of a thread: 0 to ",
+        absl::StrCat("registers=", options_.registers, " per thread: 0 to ",
                      kMostRegisters));
   }
   ASSIGN_OR_RETURN(const se::DeviceDescription description,

@@ -22,8 +22,8 @@ using remat_plan::RematTrials;
 absl::Status CheckArguments(const HloModule& module,
                             const RematPlanOptions& options) {
   if (options.limit_bytes < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a limit of ", options.limit_bytes, " bytes is no limit"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a limit of ", options.limit_bytes, " bytes is not a limit"));
   }
   if (!module.has_schedule()) {
     return absl::FailedPreconditionError(
