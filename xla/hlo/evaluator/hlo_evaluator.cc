@@ -22,7 +22,6 @@
 #include "xla/errors.h"
 #include "xla/hlo/evaluator/custom_call_registry.h"
 #include "xla/hlo/evaluator/device.h"
-#include "xla/hlo/evaluator/gemm.h"
 #include "xla/hlo/evaluator/kernels.h"
 #include "xla/hlo/evaluator/program.h"
 #include "xla/hlo/evaluator/value.h"
@@ -34,9 +33,11 @@
 #include "xla/hlo/ir/shape_inference.h"
 #include "xla/index_util.h"
 #include "xla/literal.h"
+#include "xla/literal_util.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
+#include "xla/types.h"
 #include "xla/xla_data.pb.h"
 
 namespace xla {
@@ -211,13 +212,17 @@ void TraceDot(const HloInstruction& dot,
 }
 
 template <typename T>
-std::unique_ptr<Array2D<T>> Matmul(PrimitiveType type, const Array2D<T>& lhs,
+std::unique_ptr<Array2D<T>> Matmul(const Array2D<T>& lhs,
                                    const Array2D<T>& rhs) {
-  CHECK_EQ(lhs.width(), rhs.height());
+  DotDimensionNumbers dims;
+  dims.add_lhs_contracting_dimensions(1);
+  dims.add_rhs_contracting_dimensions(0);
+  const absl::StatusOr<Literal> product = HloEvaluator().EvaluateDotOp(
+      dims, PrecisionConfig(), LiteralUtil::CreateR2FromArray2D(lhs),
+      LiteralUtil::CreateR2FromArray2D(rhs));
+  CHECK_OK(product.status());
   auto result = std::make_unique<Array2D<T>>(lhs.height(), rhs.width());
-  evaluator::Gemm(type, lhs.height(), rhs.width(), lhs.width(),
-                  {lhs.data(), lhs.width()}, {rhs.data(), rhs.width()},
-                  {result->data(), rhs.width()});
+  absl::c_copy(product->data<T>(), result->begin());
   return result;
 }
 
@@ -516,13 +521,20 @@ absl::StatusOr<Literal> HloEvaluator::EvaluateScaledDotOp(
       {&lhs, &rhs, &lhs_scale, &rhs_scale});
 }
 
-std::unique_ptr<Array2D<float>> HloEvaluator::MatmulArray2D(
-    const Array2D<float>& lhs, const Array2D<float>& rhs) {
-  return Matmul(F32, lhs, rhs);
-}
-std::unique_ptr<Array2D<double>> HloEvaluator::MatmulArray2D(
-    const Array2D<double>& lhs, const Array2D<double>& rhs) {
-  return Matmul(F64, lhs, rhs);
-}
+#define XLA_EVALUATOR_MATMUL(T)                            \
+  std::unique_ptr<Array2D<T>> HloEvaluator::MatmulArray2D( \
+      const Array2D<T>& lhs, const Array2D<T>& rhs) {      \
+    return Matmul(lhs, rhs);                               \
+  }
+XLA_EVALUATOR_MATMUL(half)
+XLA_EVALUATOR_MATMUL(float)
+XLA_EVALUATOR_MATMUL(double)
+XLA_EVALUATOR_MATMUL(complex64)
+XLA_EVALUATOR_MATMUL(complex128)
+XLA_EVALUATOR_MATMUL(int32_t)
+XLA_EVALUATOR_MATMUL(uint8_t)
+XLA_EVALUATOR_MATMUL(tsl::float8_e4m3fn)
+XLA_EVALUATOR_MATMUL(tsl::float8_e5m2)
+#undef XLA_EVALUATOR_MATMUL
 
 }  // namespace xla

@@ -20,6 +20,7 @@
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/literal.h"
+#include "xla/types.h"
 #include "xla/xla_data.pb.h"
 
 namespace xla {
@@ -181,10 +182,20 @@ class HloEvaluator {
   int64_t steps() const { return steps_; }
   int64_t peak_bytes() const { return peak_bytes_; }
 
-  static std::unique_ptr<Array2D<float>> MatmulArray2D(
-      const Array2D<float>& lhs, const Array2D<float>& rhs);
-  static std::unique_ptr<Array2D<double>> MatmulArray2D(
-      const Array2D<double>& lhs, const Array2D<double>& rhs);
+  // As a dot; CHECK-fails for matrices that do not fit.
+#define XLA_EVALUATOR_MATMUL(T)                                           \
+  static std::unique_ptr<Array2D<T>> MatmulArray2D(const Array2D<T>& lhs, \
+                                                   const Array2D<T>& rhs)
+  XLA_EVALUATOR_MATMUL(half);
+  XLA_EVALUATOR_MATMUL(float);
+  XLA_EVALUATOR_MATMUL(double);
+  XLA_EVALUATOR_MATMUL(complex64);
+  XLA_EVALUATOR_MATMUL(complex128);
+  XLA_EVALUATOR_MATMUL(int32_t);
+  XLA_EVALUATOR_MATMUL(uint8_t);
+  XLA_EVALUATOR_MATMUL(tsl::float8_e4m3fn);
+  XLA_EVALUATOR_MATMUL(tsl::float8_e5m2);
+#undef XLA_EVALUATOR_MATMUL
 
  private:
   class Run;

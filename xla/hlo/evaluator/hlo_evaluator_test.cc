@@ -189,6 +189,13 @@ TEST(HloEvaluatorTest, OperationsOnLiterals) {
   EXPECT_EQ(Text(evaluator.EvaluateDotOp(dims, PrecisionConfig(), a, b)), "10");
   const Array2D<float> m = {{1, 2}, {3, 4}};
   EXPECT_EQ((*HloEvaluator::MatmulArray2D(m, m))(1, 0), 15);
+  const Array2D<uint8_t> bytes = {{1, 200}, {2, 100}};
+  EXPECT_EQ((*HloEvaluator::MatmulArray2D(bytes, bytes))(0, 1),
+            232);  // modulo 256
+  const Array2D<complex64> i = {{{0, 1}}};
+  EXPECT_EQ((*HloEvaluator::MatmulArray2D(i, i))(0, 0), complex64(-1, 0));
+  const Array2D<half> halves = {{half(0.5f)}};
+  EXPECT_EQ((*HloEvaluator::MatmulArray2D(halves, halves))(0, 0), half(0.25f));
 }
 
 TEST(HloEvaluatorTest, Handlers) {
