@@ -145,8 +145,8 @@ TEST(OriginalValueTest, FusionsHaveThatOfTheirRoot) {
   EXPECT_EQ(same->original_value(),
             fusion->fused_expression_root()->original_value());
   entry->set_root_instruction(fusion);
-  auto created = entry->CreateFusionInstruction(
-      {neg}, HloInstruction::FusionKind::kLoop);
+  auto created =
+      entry->CreateFusionInstruction({neg}, HloInstruction::FusionKind::kLoop);
   ASSERT_NE(created->original_value(), nullptr);
 }
 
