@@ -28,6 +28,7 @@
 #include "xla/hlo/ir/hlo_module_metadata.h"
 #include "xla/hlo/ir/hlo_original_value_util.h"
 #include "xla/hlo/ir/hlo_reachability.h"
+#include "xla/hlo/transforms/simplifiers/hlo_element_type_converter.h"
 #include "xla/hlo/transforms/simplifiers/hlo_rematerialization.h"
 #include "xla/hlo/utils/hlo_live_range.h"
 #include "xla/hlo/utils/hlo_matchers.h"
@@ -114,6 +115,8 @@ TEST(CompatTest, NamesAreWhereOpenXlaHasThem) {
   EXPECT_EQ(config.num_partitions(), 1);
   EXPECT_EQ(xla::HloVerifier(false, true).name(), "hlo-verifier");
   EXPECT_EQ(xla::HloCSE(/*is_layout_sensitive=*/false).name(), "hlo-cse");
+  EXPECT_EQ(xla::HloElementTypeConverter(xla::BF16, xla::F32).name(),
+            "element-type-converter");
   EXPECT_EQ(xla::spmd::SpmdPartitioner(2, 1, {}).name(), "spmd-partitioning");
   EXPECT_EQ(xla::spmd::StatefulRngSpmdPartitioner(2, 1).name(),
             "spmd-partitioning");

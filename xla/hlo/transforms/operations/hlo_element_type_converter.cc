@@ -1,0 +1,155 @@
+#include "xla/hlo/transforms/operations/hlo_element_type_converter.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "xla/comparison_util.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/primitive_util.h"
+#include "xla/shape.h"
+#include "xla/shape_util.h"
+#include "xla/status_macros.h"
+
+namespace xla {
+namespace {
+
+// What the header says stays as it is; what calls computations is not here.
+bool IsLeftAlone(const HloInstruction& inst) {
+  if (!inst.called_computations().empty() || inst.IsAsynchronous()) return true;
+  switch (inst.opcode()) {
+    case HloOpcode::kAddDependency:
+    case HloOpcode::kBitcast:
+    case HloOpcode::kBitcastConvert:
+    case HloOpcode::kConstant:
+    case HloOpcode::kConvert:
+    case HloOpcode::kCopyDone:
+    case HloOpcode::kCopyStart:
+    case HloOpcode::kCustomCall:
+    case HloOpcode::kDomain:
+    case HloOpcode::kGetTupleElement:
+    case HloOpcode::kInfeed:
+    case HloOpcode::kOptimizationBarrier:
+    case HloOpcode::kOutfeed:
+    case HloOpcode::kParameter:
+    case HloOpcode::kRecv:
+    case HloOpcode::kRecvDone:
+    case HloOpcode::kRngBitGenerator:
+    case HloOpcode::kSend:
+    case HloOpcode::kSendDone:
+    case HloOpcode::kTuple:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool HasType(const Shape& shape, PrimitiveType type) {
+  return ShapeUtil::HasPrimitiveType(shape, type);
+}
+
+Shape WithType(Shape shape, PrimitiveType from, PrimitiveType to) {
+  ShapeUtil::ForEachMutableLeafShape(
+      &shape, [&](Shape* leaf, const ShapeIndex&) {
+        if (leaf->IsArray() && leaf->element_type() == from) {
+          *leaf = ShapeUtil::ChangeElementType(*leaf, to);
+        }
+      });
+  return shape;
+}
+
+// The value with the element types of `shape`.
+HloInstruction* ConvertedTo(HloInstruction* value, const Shape& shape) {
+  if (ShapeUtil::Compatible(value->shape(), shape)) return value;
+  if (!shape.IsTuple()) {
+    return value->AddInstruction(HloInstruction::CreateConvert(shape, value));
+  }
+  std::vector<HloInstruction*> elements;
+  for (int64_t i = 0; i < shape.tuple_shapes_size(); ++i) {
+    elements.push_back(ConvertedTo(
+        value->AddInstruction(HloInstruction::CreateGetTupleElement(value, i)),
+        shape.tuple_shapes(i)));
+  }
+  return value->AddInstruction(HloInstruction::CreateTuple(elements));
+}
+
+absl::Status Convert(HloInstruction* inst, PrimitiveType from,
+                     PrimitiveType to) {
+  std::vector<HloInstruction*> operands;
+  for (HloInstruction* operand : inst->operands()) {
+    operands.push_back(
+        ConvertedTo(operand, WithType(operand->shape(), from, to)));
+  }
+  const Shape shape = WithType(inst->shape(), from, to);
+  std::unique_ptr<HloInstruction> made;
+  if (inst->opcode() == HloOpcode::kCompare &&
+      Cast<HloCompareInstruction>(inst)->type() ==
+          Comparison::DefaultComparisonType(from)) {
+    made = HloInstruction::CreateCompare(shape, operands[0], operands[1],
+                                         inst->comparison_direction());
+    inst->SetupDerivedInstruction(made.get());
+  } else {
+    made = inst->CloneWithNewOperands(shape, operands);
+  }
+  HloInstruction* wide = inst->AddInstruction(std::move(made));
+  TF_RETURN_IF_ERROR(wide->CopyAllControlDepsFrom(inst));
+  TF_RETURN_IF_ERROR(inst->DropAllControlDeps());
+  return inst->parent()->ReplaceInstruction(inst,
+                                            ConvertedTo(wide, inst->shape()));
+}
+
+absl::StatusOr<PrimitiveType> ArrayType(const std::string& name) {
+  absl::StatusOr<PrimitiveType> type =
+      primitive_util::StringToPrimitiveType(name);
+  if (type.ok() && primitive_util::IsArrayType(*type)) return *type;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "element-type-converter: '", name, "' is no type of elements"));
+}
+
+}  // namespace
+
+HloElementTypeConverter::HloElementTypeConverter(
+    PrimitiveType eliminate_type, PrimitiveType replace_with_type) {
+  options_.eliminate =
+      primitive_util::LowercasePrimitiveTypeName(eliminate_type);
+  options_.replace_with =
+      primitive_util::LowercasePrimitiveTypeName(replace_with_type);
+}
+
+absl::StatusOr<bool> HloElementTypeConverter::RunImpl(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  TF_ASSIGN_OR_RETURN(const PrimitiveType from, ArrayType(options_.eliminate));
+  TF_ASSIGN_OR_RETURN(const PrimitiveType to, ArrayType(options_.replace_with));
+  if (from == to) return false;
+  bool changed = false;
+  for (HloComputation* computation :
+       module->MakeNonfusionComputations(execution_threads)) {
+    for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
+      const bool reads =
+          absl::c_any_of(inst->operands(), [&](const HloInstruction* operand) {
+            return HasType(operand->shape(), from);
+          });
+      if (IsLeftAlone(*inst) || (!reads && !HasType(inst->shape(), from))) {
+        continue;
+      }
+      TF_RETURN_IF_ERROR(Convert(inst, from, to));
+      changed = true;
+    }
+  }
+  if (changed && module->has_schedule()) {
+    TF_RETURN_IF_ERROR(module->schedule().Update(execution_threads));
+  }
+  return changed;
+}
+
+}  // namespace xla

@@ -1,0 +1,59 @@
+#ifndef XLA_HLO_TRANSFORMS_OPERATIONS_HLO_ELEMENT_TYPE_CONVERTER_H_
+#define XLA_HLO_TRANSFORMS_OPERATIONS_HLO_ELEMENT_TYPE_CONVERTER_H_
+
+#include <string>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/pass/hlo_pass_interface.h"
+#include "xla/xla_data.pb.h"
+
+namespace xla {
+
+struct HloElementTypeConverterOptions {
+  std::string eliminate = "bf16";
+  std::string replace_with = "f32";
+
+  template <typename Visitor>
+  void VisitFields(Visitor&& visit) {
+    visit("eliminate", eliminate, "element type that nothing computes in");
+    visit("replace-with", replace_with, "element type to compute in instead");
+  }
+};
+
+// Lets nothing but converts compute in one element type, for backends that
+// store it only.
+//
+//   before: bf16[4] add(a, b)
+//   after:  bf16[4] convert(f32[4] add(f32[4] convert(a), f32[4] convert(b)))
+//
+// Parameters, constants, tuples and their elements keep their types, and so
+// does what applies or calls computations, whose bodies are rewritten instead.
+// What reads bits (bitcasts, bitcast-converts, random bits), custom calls,
+// asynchronous instructions and transfers are left alone. Neighbouring converts
+// stay for other passes. O(instructions).
+class HloElementTypeConverter : public HloModulePass {
+ public:
+  HloElementTypeConverter(PrimitiveType eliminate_type,
+                          PrimitiveType replace_with_type);
+  explicit HloElementTypeConverter(
+      const HloElementTypeConverterOptions& options)
+      : options_(options) {}
+
+  absl::string_view name() const override { return "element-type-converter"; }
+
+ protected:
+  // InvalidArgument if an option names no element type.
+  absl::StatusOr<bool> RunImpl(
+      HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads) override;
+
+ private:
+  HloElementTypeConverterOptions options_;
+};
+
+}  // namespace xla
+
+#endif  // XLA_HLO_TRANSFORMS_OPERATIONS_HLO_ELEMENT_TYPE_CONVERTER_H_
