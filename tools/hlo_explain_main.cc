@@ -28,9 +28,11 @@ ABSL_FLAG(xla::AsyncPlacement, async, xla::AsyncPlacement::kAsScheduled,
 ABSL_FLAG(std::optional<std::string>, passes, std::nullopt,
           "Passes before scheduling; else those of the pipeline 'prepare', and "
           "none for a module with a schedule.");
-ABSL_FLAG(std::string, as, "",
-          "Explain the result of a pipeline, gpu or cpu: the partitioned, "
-          "fused and scheduled module of one device.");
+ABSL_FLAG(
+    std::string, as, "",
+    "Explain what a pipeline makes of the module: gpu (ours), xla-gpu (about "
+    "what XLA makes of it, and allocates for it) or cpu; partitioned, fused, "
+    "scheduled, the module of one device.");
 ABSL_FLAG(int64_t, num_partitions, 0,
           "Number of devices, overriding the module's header.");
 ABSL_FLAG(std::string, limit, "",
@@ -119,6 +121,8 @@ constexpr char kUsage[] =
     "  hlo-explain model.hlo --limit=16GiB\n"
     "  hlo-explain model.hlo --as=gpu           (of a dump from before "
     "optimization)\n"
+    "  hlo-explain model.hlo --as=xla-gpu       (about what XLA allocates for "
+    "it)\n"
     "  hlo-explain model.hlo --as=cpu           (the same for XLA's CPU "
     "backend)\n"
     "  hlo-explain model.hlo --as=gpu --kernels --device=h200\n"

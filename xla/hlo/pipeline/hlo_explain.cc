@@ -74,6 +74,11 @@ HloFitOptions FitOptions(const HloExplainOptions &options) {
   return fit_options;
 }
 
+// Whether the question is what XLA allocates in the end.
+bool IsAsXla(const HloExplainOptions &options) {
+  return options.prepare.as == "xla-gpu";
+}
+
 // How bytes are counted unless the user says so: modules that keep order and
 // fusions get the memory that a compiler allocates for them as they stand.
 MemoryAccounting DefaultAccounting(const HloExplainOptions &options,
@@ -88,7 +93,8 @@ MemoryAccounting DefaultAccounting(const HloExplainOptions &options,
                      [](const HloInstruction *inst) {
                        return inst->opcode() == HloOpcode::kFusion;
                      });
-  return finished ? MemoryAccounting::kAllocated : MemoryAccounting::kOurs;
+  return finished || IsAsXla(options) ? MemoryAccounting::kAllocated
+                                      : MemoryAccounting::kOurs;
 }
 
 // Makes the module fit, and reports what that takes.
@@ -356,10 +362,10 @@ absl::Status ReportPrepared(const HloExplainOptions &options,
   ScheduleResult &schedule = prepared.schedule;
   const MemoryAccounting accounting = PageOptions(options).accounting;
   MemoryReportOptions report_options;
-  if (limit.has_value()) {
+  if (limit.has_value() || IsAsXla(options)) {
     TF_ASSIGN_OR_RETURN(const int64_t needed,
                         NeededBytes(accounting, prepared));
-    report_options.limit_bytes = limit->BytesOf(needed);
+    if (limit.has_value()) report_options.limit_bytes = limit->BytesOf(needed);
     if (accounting == MemoryAccounting::kAllocated) {
       report_options.allocated_bytes = needed;
     }

@@ -129,6 +129,57 @@ constexpr absl::string_view kGpu[] = {
     "shared-memory-planning",
 };
 
+// What pipeline gpu does better than XLA is missing: dots that read slices in
+// place, and reductions in two steps.
+constexpr absl::string_view kXlaGpu[] = {
+    "hlo-descheduler",
+    "if-partitions(shardy-import)",
+    "call-inliner",
+    "flatten-call-graph",
+    "tuple-simplifier",
+    "batchnorm-expander",
+    "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce)",
+    "if-partitions(factor-propagation,spmd-partitioning,"
+    "canon-all-gather-for-cse,"
+    "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce),"
+    "collective-permute-motion)",
+    "select-and-scatter-expander",
+    "fix(while-loop-constant-sinking,simplify-while-loops,"
+    "simplify-conditional,hlo-module-dce,constant-folding,canonicalizer,"
+    "tuple-simplifier,hlo-cse,hlo-dce)",
+    "while-loop-invariant-code-motion",
+    "if-partitions(all-gather-combiner,all-reduce-combiner,"
+    "reduce-scatter-combiner)",
+    "fix(reshape-mover{reshape-of-1d-broadcast-is-cheap=true},slice-sinker,"
+    "constant-folding,canonicalizer,hlo-cse,hlo-dce)",
+    "dot-strength-reduction",
+    "simplify-sorts",
+    "variadic-op-splitter",
+    "copy-remover",
+    "gather-simplifier",
+    "scatter-simplifier",
+    "scatter-expander",
+    "transpose-layouts",
+    "reduction-degenerate-dim-remover",
+    "reduction-layout-normalizer",
+    "reduction-dimension-grouper",
+    "triton-softmax-rewriter",
+    "tree-reduction-rewriter",
+    "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce)",
+    "sort-iota-fusion",
+    "priority-fusion",
+    "reduction-epilogue-flattener",
+    "hlo-cse",
+    "hlo-dce",
+    "multi-output-fusion",
+    "hlo-cse",
+    "hlo-dce",
+    "gpu-horizontal-loop-fusion",
+    "gpu-horizontal-input-fusion",
+    "copy-insertion",
+    "hlo-memory-scheduler",
+};
+
 constexpr NamedPipeline kPipelines[] = {
     {"cleanup", "canonical form without duplicate or dead instructions",
      kCleanup},
@@ -143,6 +194,8 @@ constexpr NamedPipeline kPipelines[] = {
      kPrepare},
     {"schedule", "prepare, then a schedule with low peak memory", kSchedule},
     {"spmd", "partitions the module over several devices", kSpmd},
+    {"xla-gpu", "approximately XLA:GPU: its fusions, in an order of low memory",
+     kXlaGpu},
 };
 
 constexpr OrderingConstraint kConstraints[] = {
@@ -173,6 +226,8 @@ constexpr OrderingConstraint kConstraints[] = {
      "a constant bound in the condition gives the trip count"},
     {"spmd-partitioning", "select-and-scatter-expander",
      "shards of a scatter at computed positions would be unknown"},
+    {"select-and-scatter-expander", "scatter-simplifier",
+     "its scatters take the canonical form of all others"},
     {"select-and-scatter-expander", "cpu-instruction-fusion",
      "positions are computed where they are read"},
     {"gpu-horizontal-input-fusion", "copy-insertion",

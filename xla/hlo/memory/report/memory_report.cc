@@ -21,8 +21,12 @@ namespace {
 // "12.0 GiB at the peak: does not fit in 8.0 GiB, 4.0 GiB too much".
 std::string Answer(const MemoryReport& report) {
   if (!report.has_limit_bytes()) {
-    return absl::StrCat(report.module(), ": ", HumanBytes(report.peak_bytes()),
-                        " at the peak\n");
+    const std::string allocated =
+        report.has_allocated_bytes()
+            ? absl::StrCat(HumanBytes(report.allocated_bytes()), " allocated, ")
+            : "";
+    return absl::StrCat(report.module(), ": ", allocated,
+                        HumanBytes(report.peak_bytes()), " at the peak\n");
   }
   const double limit = report.limit_bytes();
   const bool allocated = report.has_allocated_bytes();

@@ -66,13 +66,13 @@ class Builder {
     report_.set_schedule_algorithm(AbslUnparseFlag(schedule_.algorithm));
     report_.set_schedule_winner(schedule_.winner);
     if (options_.seconds) report_.set_schedule_seconds(schedule_.seconds);
+    int64_t needed_bytes = std::max(heap_bytes, timeline_.peak_bytes);
+    if (options_.allocated_bytes.has_value()) {
+      needed_bytes = *options_.allocated_bytes;
+      report_.set_allocated_bytes(static_cast<double>(needed_bytes));
+    }
     if (options_.limit_bytes.has_value()) {
       report_.set_limit_bytes(*options_.limit_bytes);
-      int64_t needed_bytes = std::max(heap_bytes, timeline_.peak_bytes);
-      if (options_.allocated_bytes.has_value()) {
-        needed_bytes = *options_.allocated_bytes;
-        report_.set_allocated_bytes(static_cast<double>(needed_bytes));
-      }
       report_.set_accounting(AbslUnparseFlag(
           options_.allocated_bytes.has_value() ? MemoryAccounting::kAllocated
                                                : MemoryAccounting::kOurs));

@@ -23,8 +23,8 @@ struct MemoryReportOptions {
   BufferValue::SizeFunction size_function;
   // Bytes that there are; unset: not asked.
   std::optional<int64_t> limit_bytes;
-  // What is compared with it where bytes are counted by kAllocated; unset:
-  // ours, the larger of peak and heap.
+  // Bytes counted by kAllocated, where they are asked for: what is compared
+  // with the limit; else that is the larger of peak and heap.
   std::optional<int64_t> allocated_bytes;
   // Fill MemoryReport.curve.
   bool curve = false;
