@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
 #include "xla/hlo/analysis/buffers/buffer_assigner_test_base.h"
@@ -609,6 +610,35 @@ ENTRY e {
   EXPECT_EQ(missing[0].reader, Find("r"));
   EXPECT_EQ(missing[0].value->instruction(), Find("a"));
   EXPECT_EQ(missing[0].written->instruction(), Find("d"));
+}
+
+// The end of an asynchronous update in place does not read what it replaced.
+TEST_F(BufferAssignerTest, ReplayOfAsynchronousUpdates) {
+  const std::string text = R"(
+update {
+  old = f32[100] parameter(0)
+  part = f32[50] parameter(1)
+  at = s32[] parameter(2)
+  ROOT new = f32[100] dynamic-update-slice(old, part, at)
+}
+ENTRY e {
+  p = f32[100] parameter(0)
+  b = f32[50] parameter(1)
+  i = s32[] parameter(2)
+  x = f32[100] negate(p)
+  s = ((f32[100], f32[50], s32[]), f32[100], u32[]) async-start(x, b, i), calls=update
+  d = f32[100] async-done(s)
+  ROOT r = f32[100] add(d, %s)
+})";
+  for (const bool reads_again : {false, true}) {
+    Assign(absl::StrReplaceAll(text, {{"%s", reads_again ? "x" : "d"}}));
+    std::vector<MissingCopy> missing;
+    const absl::Status status =
+        ReplayBufferAssignment(*assignment_, module_->schedule(), &missing);
+    EXPECT_TRUE(status.ok()) << status;
+    ASSERT_EQ(missing.size(), reads_again ? 1 : 0);
+    for (const MissingCopy& copy : missing) EXPECT_EQ(copy.reader, Find("r"));
+  }
 }
 
 TEST_F(BufferAssignerTest, ReplaySeesWhatIsWrittenOver) {
