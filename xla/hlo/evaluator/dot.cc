@@ -250,16 +250,23 @@ absl::StatusOr<Value> EvaluateDot(const HloInstruction* instruction,
                    instruction->shape().element_type(), context.budget);
 }
 
+absl::StatusOr<Value> ScaledDotValues(
+    Value lhs, Value rhs, const Value& lhs_scale, const Value& rhs_scale,
+    const DotDimensionNumbers& dimension_numbers, PrimitiveType result_type,
+    MemoryBudget* budget) {
+  TF_ASSIGN_OR_RETURN(lhs, Scaled(std::move(lhs), lhs_scale, budget));
+  TF_ASSIGN_OR_RETURN(rhs, Scaled(std::move(rhs), rhs_scale, budget));
+  return DotValues(lhs, rhs, dimension_numbers, PrecisionConfig::ALG_UNSET,
+                   result_type, budget);
+}
+
 absl::StatusOr<Value> EvaluateScaledDot(const HloInstruction* instruction,
                                         absl::Span<Value> operands,
                                         KernelContext& context) {
-  TF_ASSIGN_OR_RETURN(
-      Value lhs, Scaled(std::move(operands[0]), operands[2], context.budget));
-  TF_ASSIGN_OR_RETURN(
-      Value rhs, Scaled(std::move(operands[1]), operands[3], context.budget));
-  return DotValues(lhs, rhs, instruction->dot_dimension_numbers(),
-                   PrecisionConfig::ALG_UNSET,
-                   instruction->shape().element_type(), context.budget);
+  return ScaledDotValues(std::move(operands[0]), std::move(operands[1]),
+                         operands[2], operands[3],
+                         instruction->dot_dimension_numbers(),
+                         instruction->shape().element_type(), context.budget);
 }
 
 }  // namespace evaluator

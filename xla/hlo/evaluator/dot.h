@@ -20,6 +20,14 @@ absl::StatusOr<Value> DotValues(const Value& lhs, const Value& rhs,
                                 PrimitiveType result_type,
                                 MemoryBudget* budget);
 
+// The same of operands whose blocks have scales, as microscaling formats do:
+// element i of a dimension belongs to scale i / (size / scales).
+// InvalidArgument for scales of another rank, or that do not divide.
+absl::StatusOr<Value> ScaledDotValues(
+    Value lhs, Value rhs, const Value& lhs_scale, const Value& rhs_scale,
+    const DotDimensionNumbers& dimension_numbers, PrimitiveType result_type,
+    MemoryBudget* budget);
+
 // The type that products of these types are summed in: F32, F64, S64, U64, C64
 // or C128.
 PrimitiveType SumType(PrimitiveType lhs, PrimitiveType rhs,

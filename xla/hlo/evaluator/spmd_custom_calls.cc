@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,12 +11,15 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "xla/errors.h"
+#include "xla/hlo/evaluator/block_scaled_dot.h"
+#include "xla/hlo/evaluator/dot.h"
 #include "xla/hlo/evaluator/opaque_attributes.h"
 #include "xla/hlo/evaluator/value.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/status_macros.h"
+#include "xla/xla_data.pb.h"
 
 namespace xla {
 namespace evaluator {
@@ -201,6 +205,18 @@ absl::StatusOr<Value> MultiPad(const HloCustomCallInstruction& call,
   return Value::Tuple(std::move(results));
 }
 
+absl::StatusOr<Value> BlockScaledDot(const HloCustomCallInstruction& call,
+                                     absl::Span<const Value> operands) {
+  const std::optional<DotDimensionNumbers> numbers =
+      BlockScaledDotDimensions(call);
+  if (!numbers.has_value()) {
+    return InvalidArgument("no block-scaled dot of two or three dimensions: %s",
+                           call.ToString());
+  }
+  return ScaledDotValues(operands[0], operands[1], operands[2], operands[3],
+                         *numbers, call.shape().element_type(), nullptr);
+}
+
 bool IsCallOf(const HloInstruction* instruction, absl::string_view target,
               absl::string_view other) {
   if (instruction->opcode() != HloOpcode::kCustomCall) return false;
@@ -217,6 +233,7 @@ void RegisterSpmdCustomCalls(CustomCallRegistry& registry) {
   registry.Register("_SPMDInternalOp_Wrap", Wrap);
   registry.Register("_SPMDInternalOp_MultiSlice", MultiSlice);
   registry.Register("_SPMDInternalOp_MultiPad", MultiPad);
+  registry.Register("__op$block_scaled_dot", BlockScaledDot);
 }
 
 bool EntersManualRegion(const HloInstruction* instruction) {

@@ -19,6 +19,8 @@ namespace evaluator {
 //   _SPMDInternalOp_MultiPad      amount + 1 results of n + amount; number i is
 //                                 x after amount - i times the padding value
 //
+//   __op$block_scaled_dot         the product of block_scaled_dot.h
+//
 // Attributes are in the call's opaque string, "dimension=0,amount=2";
 // InvalidArgument for those that are missing or do not fit.
 void RegisterSpmdCustomCalls(CustomCallRegistry& registry);

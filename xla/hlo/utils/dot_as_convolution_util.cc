@@ -178,7 +178,11 @@ bool SpatialIsContracting(int64_t lhs_spatial_size, int64_t rhs_spatial_size,
 }
 
 DotConvolutionDimsInfo ParseDotGeneralFromDot(const HloInstruction* dot) {
-  const DotDimensionNumbers& dnums = dot->dot_dimension_numbers();
+  return ParseDotGeneral(dot, dot->dot_dimension_numbers());
+}
+
+DotConvolutionDimsInfo ParseDotGeneral(const HloInstruction* dot,
+                                       const DotDimensionNumbers& dnums) {
   DotConvolutionDimsInfo info;
   info.lhs_shape_rank = dot->operand(0)->shape().dimensions().size();
   info.rhs_shape_rank = dot->operand(1)->shape().dimensions().size();

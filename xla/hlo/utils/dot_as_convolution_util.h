@@ -65,6 +65,10 @@ DotConvolutionDimsInfo ParseConvolutionDimsInfo(const HloInstruction* conv);
 // Dimensions of a dot; those of the output are batch, lhs and rhs
 // non-contracting, in this order.
 DotConvolutionDimsInfo ParseDotGeneralFromDot(const HloInstruction* dot);
+// The same of an instruction that multiplies its first two operands so, a dot
+// or not.
+DotConvolutionDimsInfo ParseDotGeneral(const HloInstruction* dot,
+                                       const DotDimensionNumbers& dnums);
 
 // The convolution of parts of the operands of `conv`: windows of dimensions
 // that are those of a dot, and group counts, follow the shapes of the parts;

@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "xla/hlo/evaluator/block_scaled_dot.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
@@ -70,8 +71,22 @@ absl::Status SpmdPartitioningVisitor::HandleCustomCall(HloInstruction* hlo) {
   }
   if (hlo->sharding().IsManual()) return HandleManual(hlo);
   if (target == "annotate_device_placement" || target == "MoveToHost" ||
-      target == "MoveToDevice" || target == "LayoutConstraint") {
+      target == "LayoutConstraint") {
     return LocalWithSharding(hlo, hlo->sharding());
+  }
+  if (hlo->IsCustomCall({"MoveToDevice", "PinToDevice", "PinToDeviceSram"}) &&
+      !hlo->sharding().UniqueDevice().has_value()) {
+    // What comes to a device is resharded there.
+    const PartitionedHlo& operand = GetPartitionedHlo(hlo->operand(0));
+    Finish(hlo,
+           b_.AddInstruction(hlo->CloneWithNewOperands(operand.hlo()->shape(),
+                                                       {operand.hlo()})),
+           operand.sharding());
+    return absl::OkStatus();
+  }
+  if (BlockScaledDotDimensions(*hlo).has_value() &&
+      !hlo->sharding().UniqueDevice().has_value()) {
+    return HandleScaledDot(hlo);
   }
   if (absl::StartsWith(target, "_SPMDInternalOp_")) {
     return HandleInternalCall(hlo);

@@ -9,10 +9,14 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "xla/hlo/evaluator/block_scaled_dot.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/shape_inference.h"
+#include "xla/hlo/transforms/spmd/custom_call_handler.h"
 #include "xla/hlo/transforms/spmd/dot_factors.h"
 #include "xla/hlo/transforms/spmd/factor_sharding.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
@@ -81,6 +85,16 @@ bool SpmdPartitioningVisitor::HandleDotAsRing(HloInstruction* hlo,
   return true;
 }
 
+namespace {
+
+// Operands 2 and 3 are the scales of blocks of 0 and 1.
+bool HasScales(const HloInstruction& hlo) {
+  return hlo.opcode() == HloOpcode::kScaledDot ||
+         BlockScaledDotDimensions(hlo).has_value();
+}
+
+}  // namespace
+
 absl::StatusOr<HloInstruction*> CreateShardedFunctorBase::operator()(
     const PartitionedHloMaybeMX& ll, const PartitionedHloMaybeMX& rr,
     SpmdBuilder* builder, const Window& conv_window,
@@ -103,18 +117,17 @@ absl::StatusOr<HloInstruction*> CreateShardedDotFunctor::CreateSharded(
     operands.push_back(std::get<PartitionedHloMX>(*side).operand().hlo());
     scales.push_back(std::get<PartitionedHloMX>(*side).scale().hlo());
   }
-  const bool scaled = dot_->opcode() == HloOpcode::kScaledDot;
+  const bool scaled = HasScales(*dot_);
   if (scales.size() != (scaled ? 2 : 0)) {
     return absl::InvalidArgumentError(
         absl::StrCat(dot_->name(), " has ", scaled ? 2 : 0, " scales, ",
                      scales.size(), " were given"));
   }
   absl::c_copy(scales, std::back_inserter(operands));
-  TF_ASSIGN_OR_RETURN(
-      const Shape shape,
-      ShapeInference::InferDotOpShape(
-          operands[0]->shape(), operands[1]->shape(),
-          dot_->dot_dimension_numbers(), dot_->shape().element_type()));
+  TF_ASSIGN_OR_RETURN(const Shape shape,
+                      ShapeInference::InferDotOpShape(
+                          operands[0]->shape(), operands[1]->shape(),
+                          dimension_numbers_, dot_->shape().element_type()));
   return b->AddInstruction(dot_->CloneWithNewOperands(shape, operands));
 }
 
@@ -165,6 +178,12 @@ absl::Status SpmdPartitioningVisitor::HandleDot(HloInstruction* hlo) {
 }
 
 absl::Status SpmdPartitioningVisitor::HandleScaledDot(HloInstruction* hlo) {
+  if (const auto numbers = BlockScaledDotDimensions(*hlo)) {
+    CreateShardedScaledDotFunctor create(Cast<HloCustomCallInstruction>(hlo),
+                                         *numbers);
+    return HandleDotHelper(
+        hlo, dot_as_convolution_util::ParseDotGeneral(hlo, *numbers), create);
+  }
   CreateShardedDotFunctor create(hlo);
   return HandleDotHelper(
       hlo, dot_as_convolution_util::ParseDotGeneralFromDot(hlo), create);
@@ -191,7 +210,7 @@ absl::Status SpmdPartitioningVisitor::HandleDotHelper(
   }
   std::vector<FactorTensor> tensors = {f.lhs, f.rhs, f.result};
   std::vector<FactorTensor> scales;
-  if (hlo->opcode() == HloOpcode::kScaledDot) {
+  if (HasScales(*hlo)) {
     scales = {ScaleTensor(GetPartitionedHlo(hlo->operand(2)), f.lhs),
               ScaleTensor(GetPartitionedHlo(hlo->operand(3)), f.rhs)};
     for (const FactorTensor& scale : scales) {

@@ -49,13 +49,20 @@ class CreateShardedFunctorBase {
 // A dot, or a scaled one (whose operands are PartitionedHloMX), of shards.
 class CreateShardedDotFunctor : public CreateShardedFunctorBase {
  public:
-  explicit CreateShardedDotFunctor(HloInstruction* dot) : dot_(dot) {}
+  explicit CreateShardedDotFunctor(HloInstruction* dot)
+      : CreateShardedDotFunctor(dot, dot->dot_dimension_numbers()) {}
   absl::StatusOr<HloInstruction*> CreateSharded(
       const PartitionedHloMaybeMX& ll, const PartitionedHloMaybeMX& rr,
       SpmdBuilder* b, const Window& conv_window) const override;
 
+ protected:
+  CreateShardedDotFunctor(HloInstruction* dot,
+                          const DotDimensionNumbers& dimension_numbers)
+      : dot_(dot), dimension_numbers_(dimension_numbers) {}
+
  private:
   HloInstruction* dot_;
+  DotDimensionNumbers dimension_numbers_;
 };
 
 }  // namespace xla::spmd
