@@ -1,5 +1,7 @@
 #include "xla/hlo/evaluator/run/sharded_literals.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -12,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "xla/hlo/evaluator/run/input_generator.h"
+#include "xla/hlo/ir/named_sharding.h"
 #include "xla/hlo/ir/sharding/unreduced_sharding.h"
 #include "xla/literal_util.h"
 #include "xla/primitive_util.h"
@@ -54,11 +57,6 @@ absl::Status CheckSharding(const Shape& shape, const HloSharding& sharding,
                            int64_t num_devices) {
   TF_RETURN_IF_ERROR(sharding.Validate(shape, num_devices));
   const auto check = [&](const HloSharding& leaf) -> absl::Status {
-    if (HasUnreduced(leaf) && leaf.reduction_op() != ReductionOp::kSum) {
-      return absl::UnimplementedError(absl::StrCat(
-          "shards of an unreduced value that is not a sum, sharding ",
-          leaf.ToString()));
-    }
     if (leaf.IsSingleDeviceLeaf() &&
         (leaf.GetUniqueDevice() < 0 || leaf.GetUniqueDevice() >= num_devices)) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -153,7 +151,34 @@ std::vector<int64_t> PlacesOfAddends(const HloSharding& leaf,
   return places;
 }
 
-absl::Status AddTo(Literal& sum, const LiteralSlice& addend) {
+double Reduced(double a, double b, ReductionOp op) {
+  if (std::isnan(a) || std::isnan(b)) return a + b;
+  switch (op) {
+    case ReductionOp::kMax:
+      return std::max(a, b);
+    case ReductionOp::kMin:
+      return std::min(a, b);
+    case ReductionOp::kSum:
+      break;
+  }
+  return a + b;
+}
+
+// The addend that changes nothing.
+Literal Nothing(PrimitiveType type, ReductionOp op) {
+  switch (op) {
+    case ReductionOp::kMax:
+      return LiteralUtil::MinValue(type);
+    case ReductionOp::kMin:
+      return LiteralUtil::MaxValue(type);
+    case ReductionOp::kSum:
+      break;
+  }
+  return LiteralUtil::Zero(type);
+}
+
+// Makes `sum` the sum of both, or their maximum or minimum.
+absl::Status AddTo(Literal& sum, const LiteralSlice& addend, ReductionOp op) {
   if (primitive_util::IsComplexType(sum.shape().element_type())) {
     return absl::UnimplementedError("sums of complex addends");
   }
@@ -163,7 +188,7 @@ absl::Status AddTo(Literal& sum, const LiteralSlice& addend) {
         const std::optional<double> a = sum.GetAsDouble(index);
         const std::optional<double> b = addend.GetAsDouble(index);
         if (a.has_value() && b.has_value()) {
-          status.Update(sum.SetFromDouble(index, *a + *b));
+          status.Update(sum.SetFromDouble(index, Reduced(*a, *b, op)));
         } else {
           status.Update(absl::UnimplementedError("sums of this type"));
         }
@@ -205,8 +230,9 @@ absl::StatusOr<std::vector<Literal>> SumAddends(
           TF_RETURN_IF_ERROR(
               sum.CopyFrom(LiteralSlice(*shards[members[0]], index)));
           for (size_t i = 1; i < members.size(); ++i) {
-            TF_RETURN_IF_ERROR(
-                AddTo(sum, LiteralSlice(*shards[members[i]], index)));
+            TF_RETURN_IF_ERROR(AddTo(sum,
+                                     LiteralSlice(*shards[members[i]], index),
+                                     leaf_sharding.reduction_op()));
           }
           for (int64_t member : members) {
             TF_RETURN_IF_ERROR(sums[member].CopyFrom(sum, index));
@@ -252,7 +278,8 @@ absl::StatusOr<std::vector<Literal>> SplitLiteral(const LiteralSlice& whole,
           const std::vector<int64_t> places =
               PlacesOfAddends(leaf_sharding, num_devices);
           if (!places.empty() && places[device] != 0) {
-            const Literal nothing = LiteralUtil::Zero(leaf.element_type());
+            const Literal nothing =
+                Nothing(leaf.element_type(), leaf_sharding.reduction_op());
             TF_ASSIGN_OR_RETURN(
                 const Literal zeros_of_shard,
                 nothing.Broadcast(array.shape(), /*dimensions=*/{}));

@@ -26,12 +26,12 @@ namespace xla {
 // gives each the whole.
 //
 // The shards of an unreduced value are addends. Splitting gives the value to
-// the first device of a group and zero to the others, and whatever addends come
-// back are summed up before they are looked at.
+// the first device of a group and zero to the others (of maxima the least
+// value, of minima the largest), and whatever addends come back are reduced
+// before they are looked at.
 //
 // All functions take arrays and tuples. InvalidArgument for shardings that do
-// not fit the shape or the number of devices; Unimplemented for unreduced
-// maxima and minima.
+// not fit the shape or the number of devices.
 
 // One shard per device, of the shape that sharding.TileShape says.
 absl::StatusOr<std::vector<Literal>> SplitLiteral(const LiteralSlice& whole,

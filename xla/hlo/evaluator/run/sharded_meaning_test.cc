@@ -153,6 +153,33 @@ TEST(ShardedLiteralsTest, AddendsAreSummedUp) {
   EXPECT_NE(*FindShardDifference(wholes, sharding, all, {}), std::nullopt);
 }
 
+// Each tile the largest of two addends; one of them has nothing to say.
+TEST(ShardedLiteralsTest, AddendsOfMaximaAndMinima) {
+  const Literal whole = LiteralUtil::CreateR1<float>({1, -2, 3, -4});
+  for (const ReductionOp op : {ReductionOp::kMax, ReductionOp::kMin}) {
+    const bool largest = op == ReductionOp::kMax;
+    HloSharding sharding =
+        Sharding("{devices=[2,2]<=[4] last_tile_dims={unreduced}}");
+    sharding.set_reduction_op(op);
+    auto shards = SplitLiteral(whole, sharding, 4);
+    ASSERT_TRUE(shards.ok()) << shards.status();
+    EXPECT_EQ((*shards)[0], LiteralUtil::CreateR1<float>({1, -2}));
+    const float nothing = largest ? -std::numeric_limits<float>::infinity()
+                                  : std::numeric_limits<float>::infinity();
+    EXPECT_EQ((*shards)[1], LiteralUtil::CreateR1<float>({nothing, nothing}));
+    std::vector<const Literal*> all;
+    for (const Literal& shard : *shards) all.push_back(&shard);
+    EXPECT_EQ(*AssembleLiteral(whole.shape(), sharding, all), whole);
+    const Literal other = largest ? LiteralUtil::CreateR1<float>({1, -3})
+                                  : LiteralUtil::CreateR1<float>({1, 0});
+    all[1] = &other;
+    EXPECT_EQ(*AssembleLiteral(whole.shape(), sharding, all), whole);
+    const Literal beyond = LiteralUtil::CreateR1<float>({1, largest ? 0.0f : -3.0f});
+    all[1] = &beyond;
+    EXPECT_NE(*AssembleLiteral(whole.shape(), sharding, all), whole);
+  }
+}
+
 std::unique_ptr<HloModule> Parse(absl::string_view text) {
   auto module = ParseAndReturnUnverifiedModule(text);
   EXPECT_TRUE(module.ok()) << module.status();

@@ -50,7 +50,8 @@ DotFactors DotFactorsOf(const HloInstruction& hlo,
   return f;
 }
 
-std::optional<HloSharding> AddendsWanted(const HloInstruction& hlo) {
+std::optional<HloSharding> AddendsWanted(const HloInstruction& hlo,
+                                         ReductionOp op) {
   if (hlo.user_count() == 0 || hlo.parent()->root_instruction() == &hlo ||
       hlo.shape().element_type() == PRED) {
     return std::nullopt;
@@ -61,6 +62,7 @@ std::optional<HloSharding> AddendsWanted(const HloInstruction& hlo) {
            user->sharding() == first->sharding();
   });
   if (!alike || !UnreducedDim(first->sharding()).has_value() ||
+      first->sharding().reduction_op() != op ||
       WithSums(first->sharding()) != hlo.sharding()) {
     return std::nullopt;
   }

@@ -8,6 +8,7 @@
 #include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/ir/named_sharding.h"
 #include "xla/hlo/transforms/spmd/factor_sharding.h"
 #include "xla/hlo/transforms/spmd/partitioned_hlo.h"
 #include "xla/hlo/utils/dot_as_convolution_util.h"
@@ -35,9 +36,11 @@ DotFactors DotFactorsOf(
     const HloSharding& lhs, const HloSharding& rhs,
     absl::Span<const int64_t> summed_spatial = {});
 
-// The unreduced sharding in which all users of a value, which itself has the
-// sharding of the sum, want it; nullopt where there are others.
-std::optional<HloSharding> AddendsWanted(const HloInstruction& hlo);
+// The unreduced sharding, to be reduced by `op`, in which all users of a value,
+// which itself has the sharding of the sum, want it; nullopt where there are
+// others.
+std::optional<HloSharding> AddendsWanted(const HloInstruction& hlo,
+                                         ReductionOp op = ReductionOp::kSum);
 
 // An upper bound where windows meet padding.
 double MultiplyAdds(

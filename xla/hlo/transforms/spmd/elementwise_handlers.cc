@@ -3,7 +3,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
@@ -151,37 +150,6 @@ absl::Status SpmdPartitioningVisitor::HandleTranspose(HloInstruction* hlo) {
              MakePartitionedShape(hlo->shape(), sharding), {local})),
          sharding);
   return absl::OkStatus();
-}
-
-absl::Status SpmdPartitioningVisitor::HandleAllReduce(HloInstruction* hlo) {
-  // Over replicas, or in a manual region: shards are reduced one by one.
-  if (!hlo->channel_id().has_value()) {
-    if (hlo->operand_count() == 1) {
-      return LocalWithSharding(hlo, hlo->sharding());
-    }
-    return DefaultAction(hlo);
-  }
-  if (hlo->operand_count() == 1 &&
-      (hlo->sharding().IsManualSubgroup() || hlo->sharding().IsReplicated())) {
-    return LocalWithSharding(hlo, hlo->sharding());
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("an all-reduce across partitions needs a manual region, not "
-                   "sharding ",
-                   hlo->sharding().ToString(), ": ", hlo->ToString()));
-}
-
-absl::Status SpmdPartitioningVisitor::HandleCollectivePermute(
-    HloInstruction* hlo) {
-  if (hlo->operand_count() != 1) return DefaultAction(hlo);
-  return LocalWithSharding(hlo, hlo->sharding());
-}
-
-absl::Status SpmdPartitioningVisitor::HandlePartitionId(HloInstruction* hlo) {
-  return absl::UnimplementedError(
-      absl::StrCat("partition-id outside of a manual region means different "
-                   "numbers on devices that hold one value: ",
-                   hlo->ToString()));
 }
 
 }  // namespace xla::spmd

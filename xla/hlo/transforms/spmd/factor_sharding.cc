@@ -208,22 +208,24 @@ HloSharding AddendsAsTiles(const HloSharding& addends) {
 ShardedSum SumAddends(HloInstruction* local, const HloSharding& factors,
                       const FactorTensor& result,
                       absl::Span<const int64_t> summed,
-                      const PartitionedHlo::PartitioningState& state) {
+                      const PartitionedHlo::PartitioningState& state,
+                      HloComputation* reduction) {
   std::vector<int64_t> cut;
   for (int64_t factor : summed) {
     if (factors.dimension(factor) > 1) cut.push_back(factor);
   }
   const HloSharding sharding = TensorSharding(factors, result);
   if (cut.empty()) return {local, sharding};
-  HloComputation* add =
-      MakeBinaryAdd(local->shape().element_type(), state.module);
+  if (reduction == nullptr) {
+    reduction = MakeBinaryAdd(local->shape().element_type(), state.module);
+  }
   const std::optional<ScatteredSum> scatter =
       ScatterSum(factors, result, summed);
   if (!scatter.has_value() ||
       state.collective_ops_creator.create_reduce_scatter == nullptr) {
     return {state.partitioner->AllReduceAlongShardingDims(
                 state.b, local, factors, state.next_channel_id, cut,
-                state.collective_ops_creator, add),
+                state.collective_ops_creator, reduction),
             sharding};
   }
   const Shape shard = MakePartitionedShape(result.shape, result.sharding);
@@ -232,13 +234,13 @@ ShardedSum SumAddends(HloInstruction* local, const HloSharding& factors,
                         shard.dimensions(scatter->dim) *
                             scatter->split.dimension(scatter->scattered));
   HloInstruction* sum = state.collective_ops_creator.create_reduce_scatter(
-      state.b, PadToShape(local, padded, state.b), add, shard,
+      state.b, PadToShape(local, padded, state.b), reduction, shard,
       *GetPartitionGroupsForReplication(scatter->split, {scatter->scattered}),
       (*state.next_channel_id)++, scatter->dim);
   if (scatter->split.dimension(scatter->rest) > 1) {
     sum = state.partitioner->AllReduceAlongShardingDims(
         state.b, sum, scatter->split, state.next_channel_id, {scatter->rest},
-        state.collective_ops_creator, add);
+        state.collective_ops_creator, reduction);
   }
   return {sum, result.sharding};
 }

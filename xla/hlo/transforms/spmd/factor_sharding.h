@@ -99,8 +99,9 @@ std::optional<ScatteredSum> ScatterSum(const HloSharding& factors,
 // of the value.
 HloSharding AddendsAsTiles(const HloSharding& addends);
 
-// The sum of the addends `local`, and its sharding: by a reduce-scatter if one
-// will do, else by an all-reduce. `local` itself where nothing is cut.
+// The sum of the addends `local`, or what else `reduction` makes of them, and
+// its sharding: by a reduce-scatter if one will do, else by an all-reduce.
+// `local` itself where nothing is cut.
 struct ShardedSum {
   HloInstruction* sum;
   HloSharding sharding;
@@ -108,7 +109,8 @@ struct ShardedSum {
 ShardedSum SumAddends(HloInstruction* local, const HloSharding& factors,
                       const FactorTensor& result,
                       absl::Span<const int64_t> summed,
-                      const PartitionedHlo::PartitioningState& state);
+                      const PartitionedHlo::PartitioningState& state,
+                      HloComputation* reduction = nullptr);
 
 // A bound from below of the bytes that a device receives in a reshard.
 int64_t ReshardBytes(const Shape& shape, const HloSharding& from,

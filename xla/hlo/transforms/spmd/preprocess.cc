@@ -34,11 +34,9 @@ absl::StatusOr<HloSharding> NormalizedLeaf(const HloSharding& named,
       named.UseNamedShardingLeaf() ? HloSharding::V3ToV2Sharding(named) : named;
   if (!HasUnreduced(leaf)) return leaf;
   if (!shape.IsArray()) return HloSharding::Replicate();
-  if (leaf.reduction_op() != ReductionOp::kSum || leaf.IsManualSubgroup()) {
-    return absl::UnimplementedError(
-        absl::StrCat("unreduced sharding ", leaf.ToString(),
-                     leaf.IsManualSubgroup() ? " in a manual region"
-                                             : " that is not a sum"));
+  if (leaf.IsManualSubgroup()) {
+    return absl::UnimplementedError(absl::StrCat(
+        "unreduced sharding ", leaf.ToString(), " in a manual region"));
   }
   return WithTilesOfAddends(leaf, shape.dimensions().size(), num_partitions);
 }

@@ -73,6 +73,7 @@ RaggedDotFactors FactorsOf(const HloInstruction& hlo, const HloSharding& lhs,
   f.sizes = TensorOf(hlo.operand(2)->shape(), sizes);
   f.result = TensorOf(hlo.shape(), hlo.sharding());
   f.result.is_result = true;
+  f.result.addends = AddendsWanted(hlo);
   f.ragged = numbers.lhs_ragged_dimensions(0);
   int64_t next = 0;
   auto result_factor = [&] {

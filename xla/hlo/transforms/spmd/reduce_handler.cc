@@ -9,6 +9,9 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/ir/named_sharding.h"
+#include "xla/hlo/transforms/spmd/dot_factors.h"
+#include "xla/hlo/transforms/spmd/factor_sharding.h"
 #include "xla/hlo/transforms/spmd/handler_util.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
@@ -61,15 +64,19 @@ std::vector<int64_t> KeptDims(const HloInstruction& hlo) {
   return kept;
 }
 
-// What the operands are cut like: the first one, or, if that is whole, like the
-// result, which costs nothing.
-HloSharding OperandSharding(const HloInstruction& hlo, const HloSharding& first,
-                            const HloSharding& result) {
-  if (first.IsTiledLeaf() || !result.IsTiledLeaf()) return first;
-  const std::vector<int64_t> kept = KeptDims(hlo);
-  std::vector<int64_t> source(hlo.operand(0)->shape().dimensions().size(), -1);
-  for (size_t i = 0; i < kept.size(); ++i) source[kept[i]] = i;
-  return MapShardingDims(result, source);
+// The unreduced sharding in which the users want the result, if they reduce as
+// `hlo` does.
+std::optional<HloSharding> AddendsOf(const HloInstruction& hlo) {
+  switch (hlo.to_apply()->root_instruction()->opcode()) {
+    case HloOpcode::kAdd:
+      return AddendsWanted(hlo, ReductionOp::kSum);
+    case HloOpcode::kMaximum:
+      return AddendsWanted(hlo, ReductionOp::kMax);
+    case HloOpcode::kMinimum:
+      return AddendsWanted(hlo, ReductionOp::kMin);
+    default:
+      return std::nullopt;
+  }
 }
 
 std::vector<int64_t> CutReducedDims(const HloInstruction& hlo,
@@ -83,57 +90,80 @@ std::vector<int64_t> CutReducedDims(const HloInstruction& hlo,
 
 }  // namespace
 
-// Shards are reduced, then the partial results are: by an all-reduce, or, where
-// several values are reduced together, by gathering them. Padding counts as
-// neutral.
+// Shards are reduced, then the partial results are: by a reduce-scatter or an
+// all-reduce, or, where several values are reduced together, by gathering them.
+// Padding counts as neutral. Dimensions of the operands are the factors of the
+// choice how to cut.
 absl::Status SpmdPartitioningVisitor::HandleReduce(HloInstruction* hlo) {
   const int64_t inputs = hlo->operand_count() / 2;
-  const HloSharding result = hlo->shape().IsTuple()
-                                 ? hlo->sharding().tuple_elements()[0]
-                                 : hlo->sharding();
-  HloSharding sharding = OperandSharding(
-      *hlo, GetPartitionedHlo(hlo->operand(0)).sharding(), result);
-  if (!sharding.IsTiledLeaf()) return DefaultAction(hlo);
-  std::vector<int64_t> cut = CutReducedDims(*hlo, sharding);
+  const Shape& whole = hlo->operand(0)->shape();
+  const int64_t rank = whole.dimensions().size();
   std::optional<Literal> neutral;
   if (inputs == 1) neutral = NeutralElement(*hlo->to_apply());
   // Init values would count once for every device.
-  if (!cut.empty() && inputs == 1 && !neutral.has_value()) {
-    sharding = MoveTilesOff(hlo->operand(0)->shape(), sharding, cut,
-                            hlo->dimensions());
-    cut.clear();
+  const bool in_parts = inputs > 1 || neutral.has_value();
+  const std::vector<int64_t> not_reduced = KeptDims(*hlo);
+  std::vector<int64_t> dims(rank);
+  for (int64_t d = 0; d < rank; ++d) {
+    const bool reduced = absl::c_linear_search(hlo->dimensions(), d);
+    dims[d] = in_parts || !reduced ? d : -1;
   }
-  std::vector<int64_t> not_reduced = KeptDims(*hlo);
+  std::vector<FactorTensor> tensors;
+  for (int64_t i = 0; i < inputs; ++i) {
+    HloSharding sharding = GetPartitionedHlo(hlo->operand(i)).sharding();
+    if (!in_parts && sharding.IsTiledLeaf()) {
+      sharding =
+          MoveTilesOff(whole, sharding, hlo->dimensions(), hlo->dimensions());
+    }
+    tensors.push_back({hlo->operand(i)->shape(), sharding, dims});
+  }
+  for (int64_t i = 0; i < inputs; ++i) {
+    const bool tuple = hlo->shape().IsTuple();
+    tensors.push_back(
+        {tuple ? hlo->shape().tuple_shapes(i) : hlo->shape(),
+         tuple ? hlo->sharding().tuple_elements()[i] : hlo->sharding(),
+         not_reduced, /*is_result=*/true});
+  }
+  FactorTensor& result = tensors.back();
+  if (neutral.has_value()) result.addends = AddendsOf(*hlo);
+  const std::optional<HloSharding> factors =
+      ChooseFactorSharding(rank, tensors, hlo->dimensions(),
+                           WorkOfFlops(ShapeUtil::ElementsIn(whole)));
+  if (!factors.has_value()) return DefaultAction(hlo);
+  const bool cuts = !CutReducedDims(*hlo, *factors).empty();
   std::vector<HloInstruction*> operands, inits;
   for (int64_t i = 0; i < inputs; ++i) {
     HloInstruction* init = ReplicatedOperand(hlo, inputs + i);
-    inits.push_back(!cut.empty() && neutral.has_value()
+    inits.push_back(cuts && neutral.has_value()
                         ? CreateScalar(neutral->Clone(), &b_)
                         : init);
     operands.push_back(GetPartitionedHlo(hlo->operand(i))
-                           .Reshard(sharding)
+                           .Reshard(*factors)
                            .PadWithValueHlo(inits[i], {}, not_reduced));
   }
   operands.insert(operands.end(), inits.begin(), inits.end());
-  const HloSharding kept = MapShardingDims(sharding, not_reduced);
-  const HloSharding kept_all = HloSharding::Single(hlo->shape(), kept);
-  const Shape shard = MakePartitionedShape(hlo->shape(), kept_all);
-  if (inputs > 1 && !cut.empty()) {
-    return ReduceInTwoStages(hlo, operands, sharding, kept_all);
+  const HloSharding kept =
+      HloSharding::Single(hlo->shape(), MapShardingDims(*factors, not_reduced));
+  if (inputs > 1 && cuts) {
+    return ReduceInTwoStages(hlo, operands, *factors, kept);
   }
-  HloInstruction* local =
-      b_.AddInstruction(hlo->CloneWithNewOperands(shard, operands));
-  if (!cut.empty()) {
-    local = partitioner_->AllReduceAlongShardingDims(
-        &b_, local, sharding, next_channel_id_, cut, collective_ops_creator_,
-        module_->AddEmbeddedComputation(hlo->to_apply()->Clone()));
-    HloInstruction* init = ReplicatedOperand(hlo, 1);
-    if (!init->IsConstant() || init->literal() != *neutral) {
-      local = AddBinary(hlo->to_apply()->root_instruction()->opcode(), local,
-                        CreateBroadcast(init, shard.dimensions(), &b_), &b_);
-    }
+  HloInstruction* local = b_.AddInstruction(hlo->CloneWithNewOperands(
+      MakePartitionedShape(hlo->shape(), kept), operands));
+  if (!cuts) {
+    Finish(hlo, local, kept);
+    return absl::OkStatus();
   }
-  Finish(hlo, local, kept_all);
+  const ShardedSum sum = SumAddends(
+      local, *factors, result, hlo->dimensions(), MakePartitioningState(),
+      module_->AddEmbeddedComputation(hlo->to_apply()->Clone()));
+  local = sum.sum;
+  HloInstruction* init = ReplicatedOperand(hlo, 1);
+  if (!init->IsConstant() || init->literal() != *neutral) {
+    local =
+        AddBinary(hlo->to_apply()->root_instruction()->opcode(), local,
+                  CreateBroadcast(init, local->shape().dimensions(), &b_), &b_);
+  }
+  Finish(hlo, local, sum.sharding);
   return absl::OkStatus();
 }
 

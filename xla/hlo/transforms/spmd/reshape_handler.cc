@@ -47,21 +47,46 @@ void AddReshapeWay(const Shape& from, const Shape& to,
 //
 //   f32[7,10] → f32[14,5], both {devices=[2,1]<=[2]}: elements [0, 40) and
 //   [40, 70) become [0, 35) and [35, 70)
+//
+// The result may have that group cut along several dimensions, all but the last
+// of which are cut into single elements:
+//
+//   f32[14] → f32[2,7], {devices=[4]<=[4]} → {devices=[2,2]<=[4]}: elements
+//   [0, 4), [4, 8), [8, 12) and [12, 14) become [0, 4), [4, 7), [7, 11) and
+//   [11, 14)
 struct IntervalWay {
   HloSharding operand = HloSharding::Replicate();
   HloSharding result = HloSharding::Replicate();
-  // The group: its first dimension on either side, and its number of elements.
-  int64_t operand_dim = 0, result_dim = 0, size = 0;
+  // The group: its dimensions on either side, and its number of elements.
+  int64_t operand_begin = 0, operand_end = 0;
+  int64_t result_begin = 0, result_end = 0;
+  int64_t size = 0;
   // Dimensions of the value between both, in which the group is one: those of
-  // the result, or, for `flat`, result_dim.
+  // the result, or, for `flat`, the first that is cut.
   std::vector<int64_t> dims;
   int64_t flat = 0;
+  // That of this value.
+  HloSharding between = HloSharding::Replicate();
 };
 
 // The first of the dimensions [begin, end) that is longer than 1.
 int64_t FirstLong(const Shape& shape, int64_t begin, int64_t end) {
   while (begin + 1 < end && shape.dimensions(begin) == 1) ++begin;
   return begin;
+}
+
+// The last of the dimensions [first, end) that is cut, if those before it are
+// cut into single elements; nullopt if they are not.
+std::optional<int64_t> LastCut(const Shape& shape, const HloSharding& cut,
+                               int64_t first, int64_t end) {
+  int64_t last = first;
+  for (int64_t d = first + 1; d < end; ++d) {
+    if (ShardCountAtDim(cut, d) > 1) last = d;
+  }
+  for (int64_t d = first; d < last; ++d) {
+    if (ShardCountAtDim(cut, d) != shape.dimensions(d)) return std::nullopt;
+  }
+  return last;
 }
 
 // The way on which `cut`, of the result or of the operand, stays; nullopt where
@@ -77,45 +102,93 @@ std::optional<IntervalWay> FindIntervalWay(const Shape& from, const Shape& to,
   std::vector<int64_t> from_to(to.dimensions().size(), -1);
   std::optional<IntervalWay> way;
   std::vector<int64_t> between;
+  // `cut` with one dimension of tiles for those of the group.
+  HloSharding merged = cut;
+  int64_t merged_dims = 0;
   int64_t matched = 1;
   for (int64_t g = 0; g + 1 < bounds.size(); ++g) {
     const auto [a, b] = bounds[g];
     const auto [a_end, b_end] = bounds[g + 1];
     if (a == a_end || b == b_end) {
-      for (int64_t d = b; d < b_end; ++d) between.push_back(d);
+      for (int64_t d = b; d < b_end; ++d) between.push_back(d - merged_dims);
       continue;
     }
     const int64_t d = FirstLong(from, a, a_end), e = FirstLong(to, b, b_end);
-    const int64_t tiles = ShardCountAtDim(cut, cut_is_of_result ? e : d);
-    to_from[d] = e;
+    int64_t tiles = ShardCountAtDim(cut, cut_is_of_result ? e : d);
+    const int64_t first = cut_is_of_result ? e - merged_dims : d;
+    int64_t more = 0;
+    if (cut_is_of_result) {
+      const std::optional<int64_t> last = LastCut(to, cut, e, b_end);
+      if (!last.has_value()) return std::nullopt;
+      more = *last - e;
+      for (int64_t r = e + 1; r <= *last; ++r) {
+        tiles *= ShardCountAtDim(cut, r);
+        merged = hlo_sharding_util::MergeShardingDimension(merged, first);
+      }
+    }
+    to_from[d] = first;
     from_to[e] = d;
     matched *= tiles;
     const bool is_even =
-        from.dimensions(d) == to.dimensions(e) ||
-        (from.dimensions(d) % tiles == 0 && to.dimensions(e) % tiles == 0);
+        more == 0 &&
+        (from.dimensions(d) == to.dimensions(e) ||
+         (from.dimensions(d) % tiles == 0 && to.dimensions(e) % tiles == 0));
     if (tiles == 1 || is_even) {
-      for (int64_t r = b; r < b_end; ++r) between.push_back(r);
+      for (int64_t r = b; r < b_end; ++r) between.push_back(r - merged_dims);
       continue;
     }
     if (way.has_value()) return std::nullopt;
     way.emplace();
-    way->operand_dim = d;
-    way->result_dim = e;
+    way->operand_begin = a;
+    way->operand_end = a_end;
+    way->result_begin = b;
+    way->result_end = b_end;
     way->flat = between.size();
     way->size = 1;
     for (int64_t r = b; r < b_end; ++r) way->size *= to.dimensions(r);
     between.push_back(e);
+    merged_dims += more;
   }
   if (!way.has_value() || matched != cut.NumTiles()) return std::nullopt;
   way->dims = std::move(between);
-  way->operand = cut_is_of_result ? MapShardingDims(cut, to_from) : cut;
+  way->operand = cut_is_of_result ? MapShardingDims(merged, to_from) : cut;
   way->result = cut_is_of_result ? cut : MapShardingDims(cut, from_to);
+  way->between =
+      MapShardingDims(cut_is_of_result ? merged : way->result, way->dims);
   return way;
+}
+
+// Where tile `number` of the dimensions [begin, end), row by row, begins among
+// their elements, and how many it has.
+struct Interval {
+  int64_t start = 0, length = 1;
+};
+Interval IntervalOfTile(int64_t number, const Shape& shape,
+                        const HloSharding& sharding, int64_t begin,
+                        int64_t end) {
+  Interval interval;
+  int64_t stride = 1;
+  for (int64_t d = end - 1; d >= begin; --d) {
+    const int64_t size = shape.dimensions(d);
+    const int64_t tiles = ShardCountAtDim(sharding, d);
+    const int64_t shard = CeilOfRatio(size, tiles);
+    const int64_t at = number % tiles * shard;
+    number /= tiles;
+    interval.start += at * stride;
+    interval.length *= std::clamp<int64_t>(size - at, 0, shard);
+    stride *= size;
+  }
+  return interval;
+}
+
+int64_t ElementsOfDims(const Shape& shape, int64_t begin, int64_t end) {
+  int64_t elements = 1;
+  for (int64_t d = begin; d < end; ++d) elements *= shape.dimensions(d);
+  return elements;
 }
 
 struct IntervalShapes {
   Shape between;
-  HloSharding sharding;
   ShardIntervals intervals;
 };
 
@@ -123,23 +196,25 @@ IntervalShapes ShapesOnWay(const IntervalWay& way, const Shape& from,
                            const Shape& to) {
   const Shape operand = MakePartitionedShape(from, way.operand);
   const Shape result = MakePartitionedShape(to, way.result);
-  const int64_t tiles = ShardCountAtDim(way.result, way.result_dim);
   std::vector<int64_t> dims;
-  for (int64_t d : way.dims) dims.push_back(result.dimensions(d));
-  auto length = [&](int64_t whole, int64_t shard) {
-    return way.size / whole * shard;
-  };
-  dims[way.flat] = length(from.dimensions(way.operand_dim),
-                          operand.dimensions(way.operand_dim));
-  IntervalShapes shapes{ShapeUtil::MakeShape(from.element_type(), dims),
-                        MapShardingDims(way.result, way.dims),
-                        {}};
+  for (int64_t d = 0; d < to.dimensions().size(); ++d) {
+    if (d == way.result_begin) {
+      dims.push_back(
+          ElementsOfDims(operand, way.operand_begin, way.operand_end));
+    }
+    if (d < way.result_begin || d >= way.result_end) {
+      dims.push_back(result.dimensions(d));
+    }
+  }
+  IntervalShapes shapes{ShapeUtil::MakeShape(from.element_type(), dims), {}};
   shapes.intervals.size =
-      length(to.dimensions(way.result_dim), result.dimensions(way.result_dim));
+      ElementsOfDims(result, way.result_begin, way.result_end);
+  const int64_t tiles = ShardCountAtDim(way.between, way.flat);
   for (int64_t i = 0; i < tiles; ++i) {
-    shapes.intervals.start.push_back(i * shapes.intervals.size);
-    shapes.intervals.needed.push_back(std::clamp<int64_t>(
-        way.size - i * shapes.intervals.size, 0, shapes.intervals.size));
+    const Interval interval =
+        IntervalOfTile(i, to, way.result, way.result_begin, way.result_end);
+    shapes.intervals.start.push_back(interval.start);
+    shapes.intervals.needed.push_back(interval.length);
   }
   return shapes;
 }
@@ -160,7 +235,7 @@ HloInstruction* ReshapeByIntervals(
   const IntervalShapes shapes = ShapesOnWay(way, from, to);
   HloInstruction* local =
       AddReshape(shard, shapes.between.dimensions(), state.b);
-  local = ExchangeIntervals(local, shapes.sharding, way.flat, way.size,
+  local = ExchangeIntervals(local, way.between, way.flat, way.size,
                             shapes.intervals, nullptr, state);
   return AddReshape(local, MakePartitionedShape(to, way.result).dimensions(),
                     state.b);

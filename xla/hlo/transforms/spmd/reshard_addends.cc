@@ -9,6 +9,7 @@
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/ir/named_sharding.h"
 #include "xla/hlo/ir/sharding/unreduced_sharding.h"
 #include "xla/hlo/transforms/spmd/device_groups.h"
 #include "xla/hlo/transforms/spmd/factor_sharding.h"
@@ -34,8 +35,20 @@ HloInstruction* WithSharding(HloInstruction* value, const HloSharding& sharding,
   return value;
 }
 
-// The sum of addends: on the way to `target` where one reduce-scatter leads
-// there.
+ReductionKind KindOf(const HloSharding& addends) {
+  switch (addends.reduction_op()) {
+    case ReductionOp::kMax:
+      return ReductionKind::MAX;
+    case ReductionOp::kMin:
+      return ReductionKind::MIN;
+    case ReductionOp::kSum:
+      break;
+  }
+  return ReductionKind::SUM;
+}
+
+// The sum of addends, or their maximum or minimum: on the way to `target` where
+// one reduce-scatter leads there.
 ShardedSum Sum(HloInstruction* local, const HloSharding& addends,
                const Shape& base_shape, const HloSharding& target,
                const PartitionedHlo::PartitioningState& state) {
@@ -47,16 +60,19 @@ ShardedSum Sum(HloInstruction* local, const HloSharding& addends,
   std::iota(result.factors.begin(), result.factors.end(), 0);
   result.is_result = true;
   // The addends are one more factor.
-  return SumAddends(local, AddendsAsTiles(addends), result, {rank}, state);
+  return SumAddends(
+      local, AddendsAsTiles(addends), result, {rank}, state,
+      state.module->AddEmbeddedComputation(MakeReductionComputation(
+          KindOf(addends), base_shape.element_type())));
 }
 
-// The operand of an all-reduce that adds up just what `target` wants apart;
+// The operand of an all-reduce that reduces just what `target` wants apart;
 // null for other values.
 HloInstruction* BeforeTheSum(HloInstruction* sum, const HloSharding& target,
                              int64_t num_replicas) {
   if (sum->opcode() != HloOpcode::kAllReduce ||
       sum->shape().element_type() == PRED || sum->operand_count() != 1 ||
-      MatchReductionComputation(sum->to_apply()) != ReductionKind::SUM) {
+      MatchReductionComputation(sum->to_apply()) != KindOf(target)) {
     return nullptr;
   }
   const auto* all_reduce = Cast<HloAllReduceInstruction>(sum);
@@ -94,6 +110,11 @@ PartitionedHlo PartitionedHlo::ReshardAddends(
   if (HloInstruction* addends =
           BeforeTheSum(whole.hlo(), target, state_.num_replicas)) {
     return PartitionedHlo(WithSharding(addends, target, b), base_shape_,
+                          state_);
+  }
+  // Who takes the larger or the smaller of equal ones may have all.
+  if (KindOf(target) != ReductionKind::SUM) {
+    return PartitionedHlo(WithSharding(whole.hlo(), target, b), base_shape_,
                           state_);
   }
   // The first device of a group keeps the value; the others have nothing to

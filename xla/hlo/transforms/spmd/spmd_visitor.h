@@ -51,11 +51,14 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   // the instruction as it is, the result cut.
   absl::Status DefaultAction(HloInstruction* hlo) override;
 
+  absl::Status HandleAllGather(HloInstruction* hlo) override;
   absl::Status HandleAllReduce(HloInstruction* hlo) override;
+  absl::Status HandleAllToAll(HloInstruction* hlo) override;
   absl::Status HandleBitcastConvert(HloInstruction* hlo) override;
   absl::Status HandleBroadcast(HloInstruction* hlo) override;
   absl::Status HandleCall(HloInstruction* hlo) override;
   absl::Status HandleCholesky(HloInstruction* hlo) override;
+  absl::Status HandleCollectiveBroadcast(HloInstruction* hlo) override;
   absl::Status HandleCollectivePermute(HloInstruction* hlo) override;
   absl::Status HandleConcatenate(HloInstruction* hlo) override;
   absl::Status HandleConditional(HloInstruction* hlo) override;
@@ -77,6 +80,7 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   absl::Status HandlePartitionId(HloInstruction* hlo) override;
   absl::Status HandleRaggedDot(HloInstruction* hlo) override;
   absl::Status HandleReduce(HloInstruction* hlo) override;
+  absl::Status HandleReduceScatter(HloInstruction* hlo) override;
   absl::Status HandleReduceWindow(HloInstruction* hlo) override;
   absl::Status HandleReshape(HloInstruction* hlo) override;
   absl::Status HandleReverse(HloInstruction* hlo) override;
@@ -194,6 +198,9 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   // Operands under the sharding of the result, the instruction on shards.
   absl::Status LocalWithSharding(HloInstruction* hlo,
                                  const HloSharding& sharding);
+  // A collective on shards, among devices that have the same one, with the cuts
+  // along `dim` (-1: none) moved to other dimensions; else the default action.
+  absl::Status CollectiveOfShards(HloInstruction* hlo, int64_t dim);
   // The operand under `sharding`, for handlers that clone.
   HloInstruction* Operand(HloInstruction* hlo, int64_t index,
                           const HloSharding& sharding);
