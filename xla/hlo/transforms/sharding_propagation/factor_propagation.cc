@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
@@ -23,7 +24,9 @@
 #include "xla/hlo/transforms/sharding_propagation/callee_shardings.h"
 #include "xla/hlo/transforms/sharding_propagation/factor_solver.h"
 #include "xla/hlo/transforms/sharding_propagation/propagation_graph.h"
+#include "xla/hlo/transforms/sharding_propagation/sdy_sharding_rule.h"
 #include "xla/hlo/transforms/sharding_propagation/sharding_annotations.h"
+#include "xla/hlo/transforms/sharding_propagation/shardy_constants.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
@@ -83,15 +86,17 @@ class Propagation {
     int64_t devices = 0;
     std::map<int64_t, const HloInstruction*> groups;
     for (HloInstruction* inst : graph_.instructions()) {
+      RETURN_IF_ERROR(GivenShardingRule(*inst).status());
       if (!inst->has_sharding()) continue;
       RETURN_IF_ERROR(CheckAnnotation(*inst, &devices));
       if (!inst->sharding().IsTuple() && inst->sharding().IsShardGroup()) {
         const int64_t id = inst->sharding().GetShardGroup().shard_group_id;
         const HloInstruction* first = groups.insert({id, inst}).first->second;
-        if (!ShapeUtil::SameDimensions(first->shape(), inst->shape())) {
+        if (!inst->shape().IsArray() ||
+            !ShapeUtil::SameDimensions(first->shape(), inst->shape())) {
           return absl::InvalidArgumentError(absl::StrCat(
               "instructions ", first->name(), " and ", inst->name(),
-              " of sharding group ", id, " have different shapes"));
+              " of sharding group ", id, " are no arrays of one shape"));
         }
       }
       if (!inst->sharding().IsTuple()) {
@@ -149,24 +154,27 @@ class Propagation {
   };
 
   absl::Status Defer(const HloInstruction& inst) {
-    ASSIGN_OR_RETURN(const std::vector<int64_t> priorities,
+    ASSIGN_OR_RETURN(const std::vector<std::vector<int64_t>> priorities,
                      ShardingPriorities(inst));
-    if (priorities.empty()) return absl::OkStatus();
-    const int tensor = graph_.FirstTensor(&inst);
-    FactorSolver::TensorState& state = states_[tensor];
-    if (state.blocked) return absl::OkStatus();
-    for (size_t d = 0; d < priorities.size(); ++d) {
-      if (priorities[d] == 0) continue;
-      DeferredDim deferred = {tensor, static_cast<int>(d),
-                              state.sharding.open[d], state.sharding.dims[d]};
-      for (int axis : deferred.axes) {
-        state.sharding.replicated |= AxisMask{1} << axis;
-      }
-      state.sharding.dims[d].clear();
-      state.sharding.open[d] = false;
-      deferred_[priorities[d]].push_back(std::move(deferred));
+    for (size_t i = 0; i < priorities.size(); ++i) {
+      const int tensor = graph_.FirstTensor(&inst) + static_cast<int>(i);
+      if (!states_[tensor].blocked) Defer(tensor, priorities[i]);
     }
     return absl::OkStatus();
+  }
+  void Defer(int tensor, absl::Span<const int64_t> priorities) {
+    TensorSharding& sharding = states_[tensor].sharding;
+    for (size_t d = 0; d < priorities.size(); ++d) {
+      if (priorities[d] == 0) continue;
+      DeferredDim deferred = {tensor, static_cast<int>(d), sharding.open[d],
+                              sharding.dims[d]};
+      for (int axis : deferred.axes) {
+        sharding.replicated |= AxisMask{1} << axis;
+      }
+      sharding.dims[d].clear();
+      sharding.open[d] = false;
+      deferred_[priorities[d]].push_back(std::move(deferred));
+    }
   }
 
   void Restore(const DeferredDim& deferred) {
@@ -335,6 +343,7 @@ class Propagation {
     bool changed = false;
     for (HloInstruction* inst : graph_.instructions()) {
       inst->erase_frontend_attribute(kShardingPriorities);
+      inst->erase_frontend_attribute(sdy::kShardingRuleRoundTripAttr);
       const int first = graph_.FirstTensor(inst);
       const auto leaves = ShapeUtil::FlattenTupleShape(inst->shape());
       HloSharding result = HloSharding::Replicate();

@@ -55,6 +55,7 @@ FactorPlace Find(const OpShardingRule::Tensor& tensor, int factor) {
 FactorSolver::Direction FactorSolver::DirectionOf(const RuleInstance& rule,
                                                   int factor,
                                                   Round round) const {
+  if (rule.rule.factors[factor].blocked) return {};
   if (round >= kAll) return {true, true};
   if (rule.rule_class == RuleClass::kBroadcast) {
     return {false, round >= kPassThrough};

@@ -1,18 +1,21 @@
 #include "xla/hlo/transforms/sharding_propagation/op_sharding_rule.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
+#include "xla/hlo/evaluator/block_scaled_dot.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/transforms/sharding_propagation/indexing_sharding_rules.h"
+#include "xla/hlo/transforms/sharding_propagation/rule_builder.h"
 #include "xla/shape_util.h"
 #include "xla/window_util.h"
 #include "xla/xla_data.pb.h"
@@ -21,66 +24,6 @@ namespace xla {
 namespace {
 
 using FactorKind = OpShardingRule::Kind;
-
-// Builds a rule tensor by tensor; dimensions start without factors.
-class RuleBuilder {
- public:
-  explicit RuleBuilder(const HloInstruction& inst) {
-    for (const HloInstruction* operand : inst.operands()) {
-      AddTensors(operand->shape());
-    }
-    rule_.num_operands = static_cast<int>(rule_.tensors.size());
-    AddTensors(inst.shape());
-  }
-
-  int AddFactor(int64_t size, FactorKind kind = FactorKind::kPassThrough) {
-    rule_.factors.push_back({size, kind});
-    return static_cast<int>(rule_.factors.size()) - 1;
-  }
-  void Map(int tensor, int64_t dim, int factor) {
-    rule_.tensors[tensor].dims[dim].push_back(factor);
-  }
-  // One factor on dimension `dims[i]` of tensor i; -1: not on that tensor.
-  // Where sizes differ, as for slices and pads, the factor has the greatest
-  // common divisor of all sizes and counts as a permutation, since shards do
-  // not line up.
-  void MapAll(absl::Span<const int64_t> dims) {
-    int64_t size = 0;
-    bool same = true;
-    for (size_t t = 0; t < dims.size(); ++t) {
-      if (dims[t] < 0) continue;
-      const int64_t other = shapes_[t]->dimensions(dims[t]);
-      same = same && (size == 0 || size == other);
-      size = std::gcd(size, other);
-    }
-    const int factor = AddFactor(
-        size, same ? FactorKind::kPassThrough : FactorKind::kPermutation);
-    for (size_t t = 0; t < dims.size(); ++t) {
-      if (dims[t] >= 0) Map(static_cast<int>(t), dims[t], factor);
-    }
-  }
-
-  int num_tensors() const { return static_cast<int>(rule_.tensors.size()); }
-  int result() const { return rule_.num_operands; }
-  const Shape& shape(int tensor) const { return *shapes_[tensor]; }
-  bool all_arrays() const { return all_arrays_; }
-  OpShardingRule Build() { return std::move(rule_); }
-
- private:
-  void AddTensors(const Shape& shape) {
-    for (const Shape* leaf : ShapeUtil::FlattenTupleShape(shape)) {
-      all_arrays_ = all_arrays_ && leaf->IsArray();
-      OpShardingRule::Tensor tensor;
-      if (leaf->IsArray()) tensor.dims.resize(leaf->dimensions().size());
-      rule_.tensors.push_back(std::move(tensor));
-      shapes_.push_back(leaf);
-    }
-  }
-
-  OpShardingRule rule_;
-  std::vector<const Shape*> shapes_;
-  bool all_arrays_ = true;
-};
 
 using Rule = std::optional<OpShardingRule>;
 
@@ -199,12 +142,11 @@ Rule ReduceRule(const HloInstruction& inst) {
 }
 
 // Of scaled dots also: their scales go with the values, in the partitioner.
-Rule DotRule(const HloInstruction& inst) {
+Rule DotRule(const HloInstruction& inst, const DotDimensionNumbers& dims) {
   if (inst.opcode() == HloOpcode::kDot && inst.operand_count() != 2) {
     return std::nullopt;
   }
   RuleBuilder b(inst);
-  const DotDimensionNumbers& dims = inst.dot_dimension_numbers();
   int64_t out = 0;
   for (int i = 0; i < dims.lhs_batch_dimensions_size(); ++i) {
     const int64_t d = dims.lhs_batch_dimensions(i);
@@ -322,107 +264,6 @@ Rule DynamicUpdateSliceRule(const HloInstruction& inst) {
   return b.Build();
 }
 
-Rule GatherRule(const HloInstruction& inst) {
-  RuleBuilder b(inst);
-  const GatherDimensionNumbers& dims = inst.gather_dimension_numbers();
-  const Shape& operand = b.shape(0);
-  const Shape& indices = b.shape(1);
-  std::vector<int> index_factor(indices.dimensions().size(), -1);
-  for (int i = 0; i < dims.operand_batching_dims_size(); ++i) {
-    const int64_t index_dim = dims.start_indices_batching_dims(i);
-    index_factor[index_dim] = b.AddFactor(indices.dimensions(index_dim));
-    b.Map(0, dims.operand_batching_dims(i), index_factor[index_dim]);
-  }
-  // Batch dimensions of the result follow those of the indices.
-  int64_t index_dim = 0;
-  std::vector<int64_t> window_dims;
-  for (int64_t d = 0; d < static_cast<int64_t>(operand.dimensions().size());
-       ++d) {
-    if (!absl::c_linear_search(dims.collapsed_slice_dims(), d) &&
-        !absl::c_linear_search(dims.operand_batching_dims(), d)) {
-      window_dims.push_back(d);
-    }
-  }
-  size_t window = 0;
-  for (int64_t d = 0;
-       d < static_cast<int64_t>(inst.shape().dimensions().size()); ++d) {
-    if (absl::c_linear_search(dims.offset_dims(), d)) {
-      const int64_t from = window_dims[window++];
-      if (inst.shape().dimensions(d) == operand.dimensions(from)) {
-        b.MapAll({from, -1, d});
-      }
-      continue;
-    }
-    if (index_dim == dims.index_vector_dim()) ++index_dim;
-    int& factor = index_factor[index_dim];
-    if (factor < 0) factor = b.AddFactor(indices.dimensions(index_dim));
-    b.Map(1, index_dim, factor);
-    b.Map(b.result(), d, factor);
-    ++index_dim;
-  }
-  return b.Build();
-}
-
-// n operands, indices, n updates, n results.
-Rule ScatterRule(const HloInstruction& inst) {
-  RuleBuilder b(inst);
-  const ScatterDimensionNumbers& dims = inst.scatter_dimension_numbers();
-  const int n = static_cast<int>(inst.operand_count() / 2);
-  const Shape& operand = b.shape(0);
-  const Shape& indices = b.shape(n);
-  const Shape& update = b.shape(n + 1);
-  auto map_operands = [&](int64_t d, int factor) {
-    for (int i = 0; i < n; ++i) {
-      b.Map(i, d, factor);
-      b.Map(b.result() + i, d, factor);
-    }
-  };
-  auto map_updates = [&](int64_t d, int factor) {
-    for (int i = 0; i < n; ++i) b.Map(n + 1 + i, d, factor);
-  };
-  std::vector<int> operand_factor(operand.dimensions().size());
-  for (int64_t d = 0; d < static_cast<int64_t>(operand.dimensions().size());
-       ++d) {
-    operand_factor[d] = b.AddFactor(operand.dimensions(d));
-    map_operands(d, operand_factor[d]);
-  }
-  std::vector<int> index_factor(indices.dimensions().size(), -1);
-  for (int i = 0; i < dims.input_batching_dims_size(); ++i) {
-    index_factor[dims.scatter_indices_batching_dims(i)] =
-        operand_factor[dims.input_batching_dims(i)];
-  }
-  std::vector<int64_t> window_dims;
-  for (int64_t d = 0; d < static_cast<int64_t>(operand.dimensions().size());
-       ++d) {
-    if (!absl::c_linear_search(dims.inserted_window_dims(), d) &&
-        !absl::c_linear_search(dims.input_batching_dims(), d)) {
-      window_dims.push_back(d);
-    }
-  }
-  size_t window = 0;
-  int64_t index_dim = 0;
-  for (int64_t d = 0; d < static_cast<int64_t>(update.dimensions().size());
-       ++d) {
-    if (absl::c_linear_search(dims.update_window_dims(), d)) {
-      const int64_t to = window_dims[window++];
-      if (update.dimensions(d) == operand.dimensions(to)) {
-        map_updates(d, operand_factor[to]);
-      }
-      continue;
-    }
-    if (index_dim == dims.index_vector_dim()) ++index_dim;
-    int& factor = index_factor[index_dim];
-    if (factor < 0) {
-      factor =
-          b.AddFactor(indices.dimensions(index_dim), FactorKind::kReduction);
-    }
-    b.Map(n, index_dim, factor);
-    map_updates(d, factor);
-    ++index_dim;
-  }
-  return b.Build();
-}
-
 // Windows over every operand of the result's rank.
 Rule WindowRule(const HloInstruction& inst) {
   RuleBuilder b(inst);
@@ -441,6 +282,66 @@ Rule WindowRule(const HloInstruction& inst) {
           static_cast<int64_t>(b.shape(t).dimensions().size()) == rank ? d
                                                                        : -1);
     }
+    b.MapAll(dims);
+  }
+  return b.Build();
+}
+
+// n inputs, initial carries, n outputs, last carries. Carries have no scanned
+// dimension, along which an associative step lets shards be scanned apart.
+Rule ScanRule(const HloInstruction& inst) {
+  const auto& scan = *Cast<HloScanInstruction>(&inst);
+  RuleBuilder b(inst);
+  const int64_t dim = scan.scan_dimension();
+  const int64_t rank = b.rank(0);
+  for (int t = 0; t < b.num_tensors(); ++t) {
+    if (b.rank(t) != rank && b.rank(t) != rank - 1) return std::nullopt;
+  }
+  for (int64_t d = 0; d < rank; ++d) {
+    if (d == dim && scan.is_associative() != TRI_STATE_TRUE) continue;
+    std::vector<int64_t> dims;
+    for (int t = 0; t < b.num_tensors(); ++t) {
+      const bool carry = b.rank(t) != rank;
+      dims.push_back(!carry ? d : d == dim ? -1 : d - (d > dim ? 1 : 0));
+    }
+    b.MapAll(dims);
+  }
+  return b.Build();
+}
+
+// Collectives of a region that is manual along other axes: operand i and result
+// i have the same dimensions, except `changed`, along which devices exchange
+// parts.
+Rule CollectiveRule(const HloInstruction& inst,
+                    absl::Span<const int64_t> changed) {
+  RuleBuilder b(inst);
+  if (b.num_tensors() != 2 * b.result()) return std::nullopt;
+  for (int t = 0; t < b.result(); ++t) {
+    if (b.rank(t) != b.rank(b.result() + t)) return std::nullopt;
+    for (int64_t d = 0; d < b.rank(t); ++d) {
+      if (absl::c_linear_search(changed, d)) continue;
+      std::vector<int64_t> dims(b.num_tensors(), -1);
+      dims[t] = d;
+      dims[b.result() + t] = d;
+      b.MapAll(dims);
+    }
+  }
+  return b.Build();
+}
+
+Rule AllToAllRule(const HloInstruction& inst) {
+  const auto split = Cast<HloAllToAllInstruction>(&inst)->split_dimension();
+  if (split.has_value()) return CollectiveRule(inst, {*split});
+  // One operand for each device: all are parts of one value.
+  return ElementwiseRule(inst);
+}
+
+// Rows of operand and output, whose numbers the other operands hold.
+Rule RaggedAllToAllRule(const HloInstruction& inst) {
+  RuleBuilder b(inst);
+  for (int64_t d = 1; d < b.rank(0); ++d) {
+    std::vector<int64_t> dims(b.num_tensors(), -1);
+    dims[0] = dims[1] = dims[b.result()] = d;
     b.MapAll(dims);
   }
   return b.Build();
@@ -496,6 +397,9 @@ Rule CustomCallRule(const HloInstruction& inst) {
                          "X64Combine"})) {
     return ElementwiseRule(inst);
   }
+  if (const auto dims = BlockScaledDotDimensions(inst)) {
+    return DotRule(inst, *dims);
+  }
   if (inst.IsCustomCall("TopK") && inst.operand_count() == 1) {
     return BatchRule(inst, 1);
   }
@@ -536,25 +440,40 @@ std::string OpShardingRule::ToString() const {
   };
   std::vector<std::string> sizes;
   std::vector<std::string> reductions;
+  std::vector<std::string> whole;
   std::vector<std::string> permutations;
+  std::vector<std::string> blocked;
   for (size_t f = 0; f < factors.size(); ++f) {
     const std::string name = FactorName(static_cast<int>(f));
     sizes.push_back(absl::StrCat(name, "=", factors[f].size));
-    if (factors[f].kind == FactorKind::kReduction) reductions.push_back(name);
-    if (factors[f].kind == FactorKind::kPermutation)
-      permutations.push_back(name);
+    if (factors[f].blocked) blocked.push_back(name);
+    switch (factors[f].kind) {
+      case FactorKind::kPassThrough:
+        break;
+      case FactorKind::kReduction:
+        reductions.push_back(name);
+        break;
+      case FactorKind::kNeedReplication:
+        whole.push_back(name);
+        break;
+      case FactorKind::kPermutation:
+        permutations.push_back(name);
+        break;
+    }
   }
   std::string text =
       absl::StrCat(tensor_list(0, num_operands), "->",
                    tensor_list(num_operands, static_cast<int>(tensors.size())),
                    " {", absl::StrJoin(sizes, ","), "}");
-  if (!reductions.empty()) {
-    absl::StrAppend(&text, " reduction={", absl::StrJoin(reductions, ","), "}");
-  }
-  if (!permutations.empty()) {
-    absl::StrAppend(&text, " permutation={", absl::StrJoin(permutations, ","),
-                    "}");
-  }
+  const auto add_list = [&](absl::string_view name,
+                            const std::vector<std::string>& list) {
+    if (list.empty()) return;
+    absl::StrAppend(&text, " ", name, "={", absl::StrJoin(list, ","), "}");
+  };
+  add_list("reduction", reductions);
+  add_list("need_replication", whole);
+  add_list("permutation", permutations);
+  add_list("blocked_propagation", blocked);
   return text;
 }
 
@@ -571,7 +490,8 @@ OpShardingRule IdentityRule(const Shape& shape, int num_tensors,
   return rule;
 }
 
-std::optional<OpShardingRule> GetOpShardingRule(const HloInstruction& inst) {
+std::optional<OpShardingRule> GetOpShardingRule(const HloInstruction& inst,
+                                                const CallGraph* calls) {
   if (!HasOnlyArrays(inst)) return std::nullopt;
   switch (inst.opcode()) {
     case HloOpcode::kBroadcast:
@@ -584,7 +504,7 @@ std::optional<OpShardingRule> GetOpShardingRule(const HloInstruction& inst) {
       return ReduceRule(inst);
     case HloOpcode::kDot:
     case HloOpcode::kScaledDot:
-      return DotRule(inst);
+      return DotRule(inst, inst.dot_dimension_numbers());
     case HloOpcode::kConvolution:
       return ConvolutionRule(inst);
     case HloOpcode::kSlice:
@@ -595,9 +515,11 @@ std::optional<OpShardingRule> GetOpShardingRule(const HloInstruction& inst) {
     case HloOpcode::kDynamicUpdateSlice:
       return DynamicUpdateSliceRule(inst);
     case HloOpcode::kGather:
-      return GatherRule(inst);
+      return GatherShardingRule(inst, calls);
     case HloOpcode::kScatter:
-      return ScatterRule(inst);
+      return ScatterShardingRule(inst, calls);
+    case HloOpcode::kScan:
+      return ScanRule(inst);
     case HloOpcode::kReduceWindow:
     case HloOpcode::kSelectAndScatter:
       return WindowRule(inst);
@@ -613,8 +535,20 @@ std::optional<OpShardingRule> GetOpShardingRule(const HloInstruction& inst) {
     case HloOpcode::kStochasticConvert:
       return ElementwiseRule(inst);
     case HloOpcode::kAllReduce:
+    case HloOpcode::kCollectiveBroadcast:
     case HloOpcode::kCollectivePermute:
-      return inst.shape().IsArray() ? ElementwiseRule(inst) : std::nullopt;
+      return CollectiveRule(inst, {});
+    case HloOpcode::kAllGather:
+      return CollectiveRule(
+          inst, {Cast<HloAllGatherInstruction>(&inst)->all_gather_dimension()});
+    case HloOpcode::kReduceScatter:
+      return CollectiveRule(
+          inst,
+          {Cast<HloReduceScatterInstruction>(&inst)->scatter_dimension()});
+    case HloOpcode::kAllToAll:
+      return AllToAllRule(inst);
+    case HloOpcode::kRaggedAllToAll:
+      return RaggedAllToAllRule(inst);
     case HloOpcode::kBitcastConvert:
       return BitcastConvertRule(inst);
     case HloOpcode::kCholesky:

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "xla/hlo/analysis/call_graph.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/shape.h"
 
@@ -27,10 +28,14 @@ struct OpShardingRule {
     // Sizes differ between tensors (slice, pad, windows): data may move between
     // neighbours. Only axes that divide `size` may cut it.
     kPermutation,
+    // Each device needs all of it.
+    kNeedReplication,
   };
   struct Factor {
     int64_t size;
     Kind kind;
+    // Axes do not spread along it.
+    bool blocked = false;
   };
   // Factors per dimension, major first; dimensions without are never cut by
   // propagation.
@@ -50,8 +55,10 @@ struct OpShardingRule {
 // The rule of an instruction whose operands and result are arrays (the result
 // of a variadic reduce, sort or scatter may be a tuple of arrays). nullopt for
 // those that have none: sources, side effects, control flow, tuples, and
-// opcodes whose dimensions do not correspond. O(rank).
-std::optional<OpShardingRule> GetOpShardingRule(const HloInstruction& inst);
+// opcodes whose dimensions do not correspond. `calls`: to find out what indices
+// are that come from outside of a computation; may be null. O(rank).
+std::optional<OpShardingRule> GetOpShardingRule(
+    const HloInstruction& inst, const CallGraph* calls = nullptr);
 
 // One factor per dimension of `shape`, on all of `num_tensors` tensors.
 OpShardingRule IdentityRule(const Shape& shape, int num_tensors,

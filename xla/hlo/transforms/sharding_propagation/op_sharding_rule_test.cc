@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
+#include "xla/hlo/analysis/call_graph.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -17,13 +18,17 @@ namespace {
 std::string RuleOf(absl::string_view lines) {
   auto module = ParseAndReturnUnverifiedModule(absl::StrCat(
       "HloModule m\nadd { x = f32[] parameter(0) y = f32[] parameter(1)\n"
-      "ROOT s = f32[] add(x, y) }\nENTRY e {\n",
+      "ROOT s = f32[] add(x, y) }\n"
+      "step { x = f32[8] parameter(0) c = f32[8] parameter(1)\n"
+      "s = f32[8] add(x, c) ROOT t = (f32[8], f32[8]) tuple(s, s) }\n"
+      "ENTRY e {\n",
       lines, "}\n"));
   EXPECT_TRUE(module.ok()) << module.status();
   if (!module.ok()) return "";
   const HloInstruction* root =
       (*module)->entry_computation()->root_instruction();
-  const auto rule = GetOpShardingRule(*root);
+  const auto calls = CallGraph::Build(module->get());
+  const auto rule = GetOpShardingRule(*root, calls.get());
   return rule ? rule->ToString() : "none";
 }
 
@@ -82,6 +87,93 @@ TEST(OpShardingRuleTest, Reductions) {
     z = f32[] constant(0)
     ROOT r = f32[8] reduce(p, z), dimensions={1}, to_apply=add)"),
             "([i,j],[])->([i]) {i=8,j=4} reduction={j}");
+}
+
+TEST(OpShardingRuleTest, GatherAndScatter) {
+  EXPECT_EQ(RuleOf(R"(
+    p = f32[8,4] parameter(0)
+    i = s32[5,1] parameter(1)
+    ROOT g = f32[5,4] gather(p, i), offset_dims={1}, collapsed_slice_dims={0},
+      start_index_map={0}, index_vector_dim=1, slice_sizes={1,4})"),
+            "([-,i],[j,-])->([j,i]) {i=4,j=5}");
+  EXPECT_EQ(RuleOf(R"(
+    p = f32[8,4] parameter(0)
+    i = s32[5,1] parameter(1)
+    u = f32[5,4] parameter(2)
+    ROOT g = f32[8,4] scatter(p, i, u), update_window_dims={1},
+      inserted_window_dims={0}, scatter_dims_to_operand_dims={0},
+      index_vector_dim=1, to_apply=add)"),
+            "([i,j],[k,-],[k,j])->([i,j]) {i=8,j=4,k=5} reduction={k}");
+  // Named batches.
+  EXPECT_EQ(RuleOf(R"(
+    p = f32[2,8,4] parameter(0)
+    i = s32[2,5,1] parameter(1)
+    ROOT g = f32[2,5,4] gather(p, i), offset_dims={2},
+      collapsed_slice_dims={1}, start_index_map={1}, operand_batching_dims={0},
+      start_indices_batching_dims={0}, index_vector_dim=2,
+      slice_sizes={1,1,4})"),
+            "([i,-,j],[i,k,-])->([i,k,j]) {i=2,j=4,k=5}");
+}
+
+// Batches by number, which the first component of the indices counts.
+TEST(OpShardingRuleTest, ParallelDimensions) {
+  EXPECT_EQ(RuleOf(R"(
+    p = f32[2,8,4] parameter(0)
+    n = s32[2,5,1] iota(), iota_dimension=0
+    r = s32[2,5,1] parameter(1)
+    i = s32[2,5,2] concatenate(n, r), dimensions={2}
+    ROOT g = f32[2,5,4] gather(p, i), offset_dims={2},
+      collapsed_slice_dims={0,1}, start_index_map={0,1}, index_vector_dim=2,
+      slice_sizes={1,1,4})"),
+            "([i,-,j],[i,k,-])->([i,k,j]) {i=2,j=4,k=5}");
+  EXPECT_EQ(RuleOf(R"(
+    p = f32[2,8] parameter(0)
+    n = s32[2,5,1] iota(), iota_dimension=0
+    r = s32[2,5,1] parameter(1)
+    i = s32[2,5,2] concatenate(n, r), dimensions={2}
+    u = f32[2,5] parameter(2)
+    ROOT g = f32[2,8] scatter(p, i, u), update_window_dims={},
+      inserted_window_dims={0,1}, scatter_dims_to_operand_dims={0,1},
+      index_vector_dim=2, to_apply=add)"),
+            "([i,j],[i,k,-],[i,k])->([i,j]) {i=2,j=8,k=5} reduction={k}");
+}
+
+TEST(OpShardingRuleTest, Scan) {
+  EXPECT_EQ(RuleOf(R"(
+    p = f32[6,8] parameter(0)
+    c = f32[8] parameter(1)
+    ROOT s = (f32[6,8], f32[8]) scan(p, c), dimensions={0}, num_carries=1,
+      is_associative=true, to_apply=step)"),
+            "([i,j],[j])->([i,j],[j]) {i=6,j=8}");
+  EXPECT_EQ(RuleOf(R"(
+    p = f32[8,6] parameter(0)
+    c = f32[8] parameter(1)
+    ROOT s = (f32[8,6], f32[8]) scan(p, c), dimensions={1}, num_carries=1,
+      to_apply=step)"),
+            "([i,-],[i])->([i,-],[i]) {i=8}");
+}
+
+// What devices exchange along has no factor.
+TEST(OpShardingRuleTest, Collectives) {
+  EXPECT_EQ(RuleOf(R"(
+    p = f32[8,4] parameter(0)
+    ROOT g = f32[8,8] all-gather(p), replica_groups={{0,1}}, dimensions={1})"),
+            "([i,-])->([i,-]) {i=8}");
+  EXPECT_EQ(RuleOf(R"(
+    p = f32[8,4] parameter(0)
+    ROOT g = f32[4,4] reduce-scatter(p), replica_groups={{0,1}},
+      dimensions={0}, to_apply=add)"),
+            "([-,i])->([-,i]) {i=4}");
+  EXPECT_EQ(RuleOf(R"(
+    p = f32[8,4] parameter(0)
+    ROOT g = f32[8,4] all-to-all(p), replica_groups={{0,1}}, dimensions={0})"),
+            "([-,i])->([-,i]) {i=4}");
+  EXPECT_EQ(RuleOf(R"(
+    p = f32[8,4] parameter(0)
+    q = f32[6] parameter(1)
+    ROOT g = (f32[8,4], f32[6]) all-reduce(p, q), replica_groups={{0,1}},
+      to_apply=add)"),
+            "([i,j],[k])->([i,j],[k]) {i=8,j=4,k=6}");
 }
 
 TEST(OpShardingRuleTest, WhatHasNone) {

@@ -9,6 +9,7 @@
 
 #include "xla/hlo/analysis/call_graph.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/transforms/sharding_propagation/sdy_sharding_rule.h"
 #include "xla/hlo/transforms/sharding_propagation/sharding_annotations.h"
 #include "xla/shape_util.h"
 
@@ -59,8 +60,9 @@ RuleClass ClassOf(const HloInstruction& inst) {
     case HloOpcode::kOptimizationBarrier:
       return RuleClass::kDataFlow;
     case HloOpcode::kCustomCall:
-      return inst.IsCustomCall("TopK") ? RuleClass::kOther
-                                       : RuleClass::kElementwise;
+      return inst.IsCustomCall({"TopK", "__op$block_scaled_dot"})
+                 ? RuleClass::kOther
+                 : RuleClass::kElementwise;
     default:
       return inst.IsElementwise() ? RuleClass::kElementwise : RuleClass::kOther;
   }
@@ -88,7 +90,7 @@ PropagationGraph::PropagationGraph(const HloModule* module) {
       AddTensors(inst);
     }
   }
-  for (const HloInstruction* inst : instructions_) AddRules(inst);
+  for (const HloInstruction* inst : instructions_) AddRules(inst, *calls);
   AddGroups();
   rules_of_.resize(tensors_.size());
   for (size_t r = 0; r < rules_.size(); ++r) {
@@ -160,7 +162,8 @@ void PropagationGraph::TieAll(const HloInstruction* inst,
   }
 }
 
-void PropagationGraph::AddRules(const HloInstruction* inst) {
+void PropagationGraph::AddRules(const HloInstruction* inst,
+                                const CallGraph& calls) {
   switch (inst->opcode()) {
     case HloOpcode::kTuple: {
       int leaf = FirstTensor(inst);
@@ -229,16 +232,22 @@ void PropagationGraph::AddRules(const HloInstruction* inst) {
     default:
       break;
   }
-  std::optional<OpShardingRule> rule = GetOpShardingRule(*inst);
+  // Malformed ones are errors of who builds the graph.
+  std::optional<OpShardingRule> rule =
+      GivenShardingRule(*inst).value_or(std::nullopt);
+  const RuleClass rule_class = rule ? RuleClass::kOther : ClassOf(*inst);
+  if (!rule) rule = GetOpShardingRule(*inst, &calls);
   if (!rule) return;
   std::vector<int> tensors;
   for (const HloInstruction* operand : inst->operands()) {
-    tensors.push_back(FirstTensor(operand));
+    for (int64_t i = 0; i < NumLeaves(operand->shape()); ++i) {
+      tensors.push_back(FirstTensor(operand) + static_cast<int>(i));
+    }
   }
   for (int64_t i = 0; i < NumLeaves(inst->shape()); ++i) {
     tensors.push_back(FirstTensor(inst) + static_cast<int>(i));
   }
-  rules_.push_back({inst, *std::move(rule), std::move(tensors), ClassOf(*inst),
+  rules_.push_back({inst, *std::move(rule), std::move(tensors), rule_class,
                     OperandsUsedOnce(*inst)});
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "xla/hlo/analysis/call_graph.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -38,7 +39,9 @@ struct RuleInstance {
 
 // The arrays of a module, one tensor per leaf of each instruction, and the
 // rules between them. Covers the entry and what loops, branches and calls run;
-// not fusions, and not what reductions and the like apply to elements.
+// not fusions, and not what reductions and the like apply to elements. Rules
+// that instructions bring along (sdy_sharding_rule.h) count instead of those of
+// their opcodes.
 class PropagationGraph {
  public:
   explicit PropagationGraph(const HloModule* module);
@@ -68,7 +71,7 @@ class PropagationGraph {
 
  private:
   void AddTensors(HloInstruction* inst);
-  void AddRules(const HloInstruction* inst);
+  void AddRules(const HloInstruction* inst, const CallGraph& calls);
   // Members of a sharding group are one value.
   void AddGroups();
   void AddIdentity(const HloInstruction* inst, std::vector<int> tensors,

@@ -9,22 +9,16 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/mesh_and_axis.h"
 #include "xla/hlo/ir/named_sharding.h"
+#include "xla/hlo/transforms/sharding_propagation/sdy_lexer.h"
 #include "xla/status_macros.h"
 
 namespace xla {
 namespace {
-
-std::string WithPlainQuotes(absl::string_view text) {
-  return absl::StrReplaceAll(text, {{"\\22", "\""}, {"\\\"", "\""}});
-}
 
 // The parts of an attribute besides its dimensions.
 struct Extras {
@@ -33,10 +27,9 @@ struct Extras {
   ReductionOp reduction_op = ReductionOp::kSum;
 };
 
-class SdyParser {
+class SdyParser : public SdyLexer {
  public:
-  explicit SdyParser(absl::string_view text)
-      : text_(WithPlainQuotes(text)), rest_(text_) {}
+  using SdyLexer::SdyLexer;
 
   absl::StatusOr<SdyMeshes> Meshes() {
     SdyMeshes meshes;
@@ -82,70 +75,6 @@ class SdyParser {
   }
 
  private:
-  absl::Status Error(absl::string_view message) const {
-    return absl::InvalidArgumentError(absl::StrCat(
-        message, " at character ", text_.size() - rest_.size(), " of ", text_));
-  }
-
-  void SkipSpace() { rest_ = absl::StripLeadingAsciiWhitespace(rest_); }
-
-  bool Accept(absl::string_view token) {
-    SkipSpace();
-    if (rest_.substr(0, token.size()) != token) return false;
-    rest_.remove_prefix(token.size());
-    return true;
-  }
-
-  absl::Status Expect(absl::string_view token) {
-    if (Accept(token)) return absl::OkStatus();
-    return Error(absl::StrCat("expected '", token, "'"));
-  }
-
-  absl::Status End() {
-    SkipSpace();
-    if (rest_.empty()) return absl::OkStatus();
-    return Error("expected the end");
-  }
-
-  absl::StatusOr<int64_t> Int() {
-    SkipSpace();
-    size_t length = 0;
-    while (length < rest_.size() && absl::ascii_isdigit(rest_[length])) {
-      ++length;
-    }
-    int64_t value = 0;
-    if (length == 0 || !absl::SimpleAtoi(rest_.substr(0, length), &value)) {
-      return Error("expected a number");
-    }
-    rest_.remove_prefix(length);
-    return value;
-  }
-
-  absl::StatusOr<std::string> Quoted() {
-    RETURN_IF_ERROR(Expect("\""));
-    const size_t end = rest_.find('"');
-    if (end == absl::string_view::npos) return Error("expected '\"'");
-    std::string value(rest_.substr(0, end));
-    rest_.remove_prefix(end + 1);
-    return value;
-  }
-
-  absl::StatusOr<std::string> Name() {
-    SkipSpace();
-    if (!rest_.empty() && rest_[0] == '"') return Quoted();
-    size_t length = 0;
-    while (length < rest_.size() &&
-           (absl::ascii_isalnum(rest_[length]) || rest_[length] == '_' ||
-            rest_[length] == '.' || rest_[length] == '$' ||
-            rest_[length] == '-')) {
-      ++length;
-    }
-    if (length == 0) return Error("expected a name");
-    std::string value(rest_.substr(0, length));
-    rest_.remove_prefix(length);
-    return value;
-  }
-
   // `<["a"=2], device_ids=[..]>`
   absl::StatusOr<SdyMesh> MeshBody() {
     std::vector<std::string> names;
@@ -328,7 +257,7 @@ class SdyParser {
     Extras extras;
     RETURN_IF_ERROR(ParseExtras(mesh->mesh, &extras));
     RETURN_IF_ERROR(Expect(">"));
-    result.text = text_;
+    result.text = text();
     result.rank = dims.size();
     if (mesh->empty) {
       if (!all_open) result.sharding = HloSharding::Replicate();
@@ -347,9 +276,6 @@ class SdyParser {
     result.sharding = HloSharding(*std::move(named));
     return result;
   }
-
-  const std::string text_;
-  absl::string_view rest_;
 };
 
 }  // namespace

@@ -10,7 +10,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
@@ -146,24 +145,33 @@ absl::StatusOr<bool> RemoveShardBarriers(HloModule* module) {
   return changed;
 }
 
-absl::StatusOr<std::vector<int64_t>> ShardingPriorities(
+absl::StatusOr<std::vector<std::vector<int64_t>>> ShardingPriorities(
     const HloInstruction& inst) {
-  std::vector<int64_t> priorities;
+  std::vector<std::vector<int64_t>> priorities;
   if (!inst.has_frontend_attributes()) return priorities;
-  const auto& map = inst.frontend_attributes().map();
-  const auto it = map.find(std::string(kShardingPriorities));
-  if (it == map.end()) return priorities;
-  for (absl::string_view item : absl::StrSplit(it->second, ',')) {
-    int64_t priority = 0;
-    if (!absl::SimpleAtoi(item, &priority) || priority < 0) break;
-    priorities.push_back(priority);
+  const std::optional<std::string> text =
+      inst.get_frontend_attribute(std::string(kShardingPriorities));
+  if (!text.has_value()) return priorities;
+  const std::vector<absl::string_view> lists = absl::StrSplit(*text, ';');
+  const std::vector<const Shape*> leaves =
+      ShapeUtil::FlattenTupleShape(inst.shape());
+  bool good = lists.size() == leaves.size();
+  for (size_t i = 0; good && i < leaves.size(); ++i) {
+    std::vector<int64_t>& list = priorities.emplace_back();
+    for (absl::string_view item :
+         absl::StrSplit(lists[i], ',', absl::SkipEmpty())) {
+      int64_t priority = 0;
+      good = good && absl::SimpleAtoi(item, &priority) && priority >= 0;
+      list.push_back(priority);
+    }
+    const size_t rank =
+        leaves[i]->IsArray() ? leaves[i]->dimensions().size() : 0;
+    good = good && list.size() == rank;
   }
-  const std::string text = absl::StrJoin(priorities, ",");
-  if (!inst.shape().IsArray() || text != it->second ||
-      priorities.size() != inst.shape().dimensions().size()) {
+  if (!good) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "instruction ", inst.name(), ": ", kShardingPriorities, "=\"",
-        it->second, "\" of shape ", ShapeUtil::HumanString(inst.shape())));
+        "instruction ", inst.name(), ": ", kShardingPriorities, "=\"", *text,
+        "\" of shape ", ShapeUtil::HumanString(inst.shape())));
   }
   return priorities;
 }

@@ -14,12 +14,13 @@
 namespace xla {
 
 // Frontend attribute: when to propagate each dimension, 0 (if there is none)
-// first: `0,2,1`.
+// first: `0,2,1`, or `0,2;1` for a tuple of an array of two dimensions and one
+// of one.
 inline constexpr absl::string_view kShardingPriorities = "sharding_priorities";
 
-// The value of that attribute for an array: one number per dimension, or
-// nothing. InvalidArgument for other texts.
-absl::StatusOr<std::vector<int64_t>> ShardingPriorities(
+// The value of that attribute: a list per leaf of the shape, with a number per
+// dimension; nothing without it. InvalidArgument for other texts.
+absl::StatusOr<std::vector<std::vector<int64_t>>> ShardingPriorities(
     const HloInstruction& inst);
 
 // ShardBarrierFrom, from which no sharding goes on to its users, or

@@ -25,6 +25,7 @@
 #include "xla/hlo/ir/named_sharding.h"
 #include "xla/hlo/transforms/sharding_propagation/sdy_attributes.h"
 #include "xla/hlo/transforms/sharding_propagation/sdy_manual_computations.h"
+#include "xla/hlo/transforms/sharding_propagation/sdy_sharding_rule.h"
 #include "xla/hlo/transforms/sharding_propagation/sharding_annotations.h"
 #include "xla/hlo/transforms/sharding_propagation/shardy_constants.h"
 #include "xla/shape.h"
@@ -109,13 +110,9 @@ class Importer {
     const std::optional<std::string> meshes =
         module_->get_frontend_attribute(std::string(kSdyMeshes));
     if (!meshes && !HasAttributes()) return false;
-    for (absl::string_view key :
-         {"xla.sdy.tuple_args_shardings", "xla.sdy.tuple_results_shardings"}) {
-      if (module_->get_frontend_attribute(std::string(key))) {
-        return absl::UnimplementedError(absl::StrCat(
-            "module ", module_->name(), ": frontend attribute ", key));
-      }
-    }
+    keeps_shardings_ =
+        module_->get_frontend_attribute(std::string(sdy::kImportMhloShardings))
+            .has_value();
     if (meshes) {
       absl::StatusOr<SdyMeshes> parsed = ParseSdyMeshes(*meshes);
       if (!parsed.ok()) {
@@ -129,16 +126,24 @@ class Importer {
         RETURN_IF_ERROR(Import(inst));
       }
     }
+    RETURN_IF_ERROR(ImportEntry());
     RETURN_IF_ERROR(ImportManualComputations(module_, meshes_));
     FrontendAttributes attributes = module_->frontend_attributes();
-    attributes.mutable_map()->erase(std::string(kSdyMeshes));
-    attributes.mutable_map()->erase("xla.sdy.use_tuple_args");
+    for (absl::string_view key :
+         {kSdyMeshes, sdy::kUseTupleArgs, sdy::kInTupleShardings,
+          sdy::kOutTupleShardings, sdy::kImportMhloShardings}) {
+      attributes.mutable_map()->erase(std::string(key));
+    }
     module_->set_frontend_attributes(std::move(attributes));
     return true;
   }
 
  private:
   bool HasAttributes() const {
+    for (absl::string_view key :
+         {sdy::kInTupleShardings, sdy::kOutTupleShardings}) {
+      if (module_->get_frontend_attribute(std::string(key))) return true;
+    }
     for (const HloComputation* computation : module_->computations()) {
       for (const HloInstruction* inst : computation->instructions()) {
         if (Attribute(*inst, kSdySharding)) return true;
@@ -147,11 +152,82 @@ class Importer {
     return false;
   }
 
+  // The list under `key`, with a sharding for each leaf of `values`.
+  absl::StatusOr<std::vector<SdySharding>> EntryList(
+      absl::string_view key, absl::Span<HloInstruction* const> values) {
+    const std::optional<std::string> text =
+        module_->get_frontend_attribute(std::string(key));
+    if (!text.has_value()) return std::vector<SdySharding>();
+    absl::StatusOr<std::vector<SdySharding>> list =
+        ParseSdyShardingPerValue(*text, meshes_);
+    size_t leaves = 0;
+    for (const HloInstruction* value : values) {
+      leaves += ShapeUtil::FlattenTupleShape(value->shape()).size();
+    }
+    if (list.ok() && list->size() == leaves) return list;
+    return absl::InvalidArgumentError(
+        absl::StrCat("module ", module_->name(), ": ", key, ": ",
+                     list.ok() ? absl::StrCat(list->size(), " shardings for ",
+                                              leaves, " values: ", *text)
+                               : std::string(list.status().message())));
+  }
+
+  // What the module says of entry parameters and root.
+  absl::Status ImportEntry() {
+    HloComputation* entry = module_->entry_computation();
+    const auto annotate = [&](absl::Span<const SdySharding> list,
+                              HloInstruction* value) -> absl::Status {
+      priorities_.clear();
+      ASSIGN_OR_RETURN(const std::optional<HloSharding> sharding,
+                       Combine(*value, list));
+      value->erase_frontend_attribute(kShardingPriorities);
+      if (sharding) {
+        value->set_sharding(*sharding);
+      } else {
+        value->clear_sharding();
+      }
+      SetPriorities(value);
+      return absl::OkStatus();
+    };
+    ASSIGN_OR_RETURN(
+        const std::vector<SdySharding> arguments,
+        EntryList(sdy::kInTupleShardings, entry->parameter_instructions()));
+    absl::Span<const SdySharding> left = arguments;
+    for (HloInstruction* parameter : entry->parameter_instructions()) {
+      if (arguments.empty()) break;
+      const size_t leaves =
+          ShapeUtil::FlattenTupleShape(parameter->shape()).size();
+      RETURN_IF_ERROR(annotate(left.first(leaves), parameter));
+      left.remove_prefix(leaves);
+    }
+    HloInstruction* root = entry->root_instruction();
+    ASSIGN_OR_RETURN(const std::vector<SdySharding> results,
+                     EntryList(sdy::kOutTupleShardings, {root}));
+    if (results.empty()) return absl::OkStatus();
+    // A parameter keeps its own sharding beside that of the result.
+    if (root->opcode() == HloOpcode::kParameter) {
+      root = entry->AddInstruction(
+          HloInstruction::CreateUnary(root->shape(), HloOpcode::kCopy, root));
+      entry->set_root_instruction(root);
+    }
+    return annotate(results, root);
+  }
+
+  void SetPriorities(HloInstruction* inst) {
+    const bool any = absl::c_any_of(priorities_, [](const std::string& list) {
+      return list.find_first_not_of("0,") != std::string::npos;
+    });
+    if (!any) return;
+    inst->set_frontend_attribute(std::string(kShardingPriorities),
+                                 absl::StrJoin(priorities_, ";"));
+  }
+
   absl::Status Import(HloInstruction* inst) {
     if (inst->IsCustomCall(sdy::kShardingGroupCustomCallTargetName))
       return ReplaceGroup(inst);
     if (inst->IsCustomCall(sdy::kPropagationBarrierCustomCallTargetName))
       return ReplaceBarrier(inst);
+    const std::optional<std::string> text = Attribute(*inst, kSdySharding);
     switch (inst->opcode()) {
       case HloOpcode::kInfeed:
       case HloOpcode::kOutfeed:
@@ -159,18 +235,15 @@ class Importer {
       case HloOpcode::kRecv:
         break;
       default:
-        inst->clear_sharding();
+        if (!keeps_shardings_ || text) inst->clear_sharding();
     }
-    const std::optional<std::string> text = Attribute(*inst, kSdySharding);
+    RETURN_IF_ERROR(GivenShardingRule(*inst).status());
     if (!text) return absl::OkStatus();
     inst->erase_frontend_attribute(kSdySharding);
     priorities_.clear();
     ASSIGN_OR_RETURN(std::optional<HloSharding> sharding,
                      ShardingOf(*inst, *text));
-    if (!priorities_.empty()) {
-      inst->set_frontend_attribute(std::string(kShardingPriorities),
-                                   priorities_);
-    }
+    SetPriorities(inst);
     if (inst->IsCustomCall(sdy::kFuncResultShardingTargetName)) {
       return ReplaceByConstraint(inst, std::move(sharding));
     }
@@ -231,17 +304,13 @@ class Importer {
   absl::StatusOr<std::optional<HloSharding>> Leaf(const HloInstruction& inst,
                                                   const Shape& shape,
                                                   const SdySharding& value) {
-    if (absl::c_any_of(value.priorities, [](int64_t p) { return p != 0; })) {
-      if (!inst.shape().IsArray()) {
-        return absl::UnimplementedError(
-            absl::StrCat("instruction ", inst.name(),
-                         ": priorities in a tuple: ", value.text));
-      }
-      priorities_ = absl::StrJoin(value.priorities, ",");
-    }
+    // Of placeholders too, for their places in the list.
+    const int64_t rank = shape.IsArray() ? shape.dimensions().size() : 0;
+    priorities_.push_back(
+        rank == value.rank ? absl::StrJoin(value.priorities, ",")
+                           : absl::StrJoin(std::vector<int64_t>(rank, 0), ","));
     if (!value.sharding) return std::optional<HloSharding>();
     if (!value.sharding->UseNamedShardingLeaf()) return value.sharding;
-    const int64_t rank = shape.IsArray() ? shape.dimensions().size() : 0;
     if (rank != value.rank) {
       return At(inst,
                 absl::StrCat("a sharding of ", value.rank, " dimensions for ",
@@ -261,10 +330,7 @@ class Importer {
         HloInstruction::CreateCustomCall(
             inst->shape(), {inst->mutable_operand(0)}, "Sharding");
     if (sharding) constraint->set_sharding(*std::move(sharding));
-    if (!priorities_.empty()) {
-      constraint->set_frontend_attribute(std::string(kShardingPriorities),
-                                         priorities_);
-    }
+    SetPriorities(constraint.get());
     constraint->set_metadata(inst->metadata());
     Cast<HloCustomCallInstruction>(inst)->set_custom_call_has_side_effect(
         false);
@@ -334,8 +400,10 @@ class Importer {
   SdyMeshes meshes_;
   // The first member of each sharding group.
   absl::flat_hash_map<int64_t, const HloInstruction*> groups_;
-  // The current instruction's priorities; empty if they are all 0.
-  std::string priorities_;
+  // The current instruction's priorities, a list per leaf.
+  std::vector<std::string> priorities_;
+  // Of instructions without a text of Shardy's.
+  bool keeps_shardings_ = false;
 };
 
 }  // namespace

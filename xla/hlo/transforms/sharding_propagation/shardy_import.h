@@ -27,12 +27,14 @@ namespace xla {
 // {unknown shard_as ID}, which stand between the members and their users; a
 // propagation barrier becomes ShardBarrierFrom, ShardBarrierTo or both.
 // Priorities of dimensions go into the frontend attribute sharding_priorities.
-// O(instructions).
+// The module's xla.sdy.tuple_args_shardings and tuple_results_shardings, lists
+// of one sharding per leaf, take the place of what entry parameters and root
+// say themselves. xla.sdy.import_mhlo_shardings keeps `sharding=` where no text
+// of Shardy's stands beside it. O(instructions).
 //
 // InvalidArgument names the instruction and the text for malformed attributes,
-// unknown meshes and axes, ranks that do not match, and sharding groups of
-// different shapes. Unimplemented: priorities other than 0 in tuples, and
-// shardings of tuple arguments.
+// unknown meshes and axes, ranks and numbers of shardings that do not match,
+// and sharding groups of different shapes.
 class ShardyImport : public HloModulePass {
  public:
   absl::string_view name() const override { return "shardy-import"; }
