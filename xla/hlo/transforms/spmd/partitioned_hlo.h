@@ -129,6 +129,8 @@ class PartitionedHlo {
     hlo_->set_sharding(HloSharding::V3ToV2Sharding(hlo_->sharding()));
   }
   int64_t num_dimensions() const { return base_shape_.dimensions().size(); }
+  // As the partitioner's.
+  bool enable_rgv3() const { return false; }
   int64_t NewChannel() const { return (*state_.next_channel_id)++; }
   const Shape& base_shape() const { return base_shape_; }
   void set_base_shape(const Shape& base_shape) { base_shape_ = base_shape; }

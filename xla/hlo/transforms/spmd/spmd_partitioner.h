@@ -202,6 +202,9 @@ class SpmdPartitioner : public HloModulePass, public ReportingPass {
   const SpmdPartitionerOptions& options() const { return options_; }
   int64_t num_partitions() const { return num_partitions_; }
   int64_t num_replicas() const { return num_replicas_; }
+  // Whether collectives name their groups by axes of a mesh. They do so by
+  // lists and iotas.
+  bool enable_rgv3() const { return false; }
   const absl::flat_hash_set<absl::string_view>& execution_threads() const {
     return execution_threads_;
   }
