@@ -92,11 +92,15 @@ class Propagation {
       if (!inst->sharding().IsTuple() && inst->sharding().IsShardGroup()) {
         const int64_t id = inst->sharding().GetShardGroup().shard_group_id;
         const HloInstruction* first = groups.insert({id, inst}).first->second;
-        if (!inst->shape().IsArray() ||
-            !ShapeUtil::SameDimensions(first->shape(), inst->shape())) {
+        if (!inst->shape().IsArray()) {
+          return absl::InvalidArgumentError(
+              absl::StrCat("instruction ", inst->name(), " of sharding group ",
+                           id, " is no array"));
+        }
+        if (!ShapeUtil::SameDimensions(first->shape(), inst->shape())) {
           return absl::InvalidArgumentError(absl::StrCat(
               "instructions ", first->name(), " and ", inst->name(),
-              " of sharding group ", id, " are no arrays of one shape"));
+              " of sharding group ", id, " have different shapes"));
         }
       }
       if (!inst->sharding().IsTuple()) {

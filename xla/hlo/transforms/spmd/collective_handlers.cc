@@ -133,7 +133,7 @@ absl::Status SpmdPartitioningVisitor::HandleAllReduce(HloInstruction* hlo) {
 }
 
 absl::Status SpmdPartitioningVisitor::HandlePartitionId(HloInstruction* hlo) {
-  return absl::UnimplementedError(
+  return absl::InvalidArgumentError(
       absl::StrCat("partition-id outside of a manual region means different "
                    "numbers on devices that hold one value: ",
                    hlo->ToString()));

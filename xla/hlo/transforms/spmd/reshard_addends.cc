@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
@@ -11,7 +13,6 @@
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/named_sharding.h"
 #include "xla/hlo/ir/sharding/unreduced_sharding.h"
-#include "xla/hlo/transforms/spmd/device_groups.h"
 #include "xla/hlo/transforms/spmd/factor_sharding.h"
 #include "xla/hlo/transforms/spmd/handler_util.h"
 #include "xla/hlo/transforms/spmd/partitioned_hlo.h"
@@ -66,33 +67,63 @@ ShardedSum Sum(HloInstruction* local, const HloSharding& addends,
           KindOf(addends), base_shape.element_type())));
 }
 
-// The operand of an all-reduce that reduces just what `target` wants apart;
-// null for other values.
-HloInstruction* BeforeTheSum(HloInstruction* sum, const HloSharding& target,
-                             int64_t num_replicas) {
+// The addends of which an all-reduce makes a value, and which devices have
+// them, each once for what `target` wants reduced.
+struct Unsummed {
+  HloInstruction* addends;
+  // By partition; others have nothing to add.
+  std::vector<int64_t> counts;
+};
+
+// Groups of several that reduce the same addends, as two pairs do within a
+// group of four, count once. nullopt for other values than an all-reduce within
+// the groups of `target`.
+std::optional<Unsummed> BeforeTheSum(HloInstruction* sum,
+                                     const HloSharding& target) {
   if (sum->opcode() != HloOpcode::kAllReduce ||
       sum->shape().element_type() == PRED || sum->operand_count() != 1 ||
       MatchReductionComputation(sum->to_apply()) != KindOf(target)) {
-    return nullptr;
+    return std::nullopt;
   }
   const auto* all_reduce = Cast<HloAllReduceInstruction>(sum);
-  // Ids of replicas are not those of devices.
-  if (num_replicas != 1 && !all_reduce->use_global_device_ids()) return nullptr;
+  if (!all_reduce->use_global_device_ids()) return std::nullopt;
+  const int64_t devices = target.num_devices();
   const std::vector<std::vector<int64_t>> groups =
       GetPartitionGroupsForReplication(target, {*UnreducedDim(target)})
           ->flattened_replica_groups();
-  std::vector<std::vector<int64_t>> of_all;
-  for (int64_t replica = 0; replica < num_replicas; ++replica) {
-    for (std::vector<int64_t> group : groups) {
-      for (int64_t& id : group) id += replica * target.num_devices();
-      of_all.push_back(std::move(group));
-    }
+  std::vector<int64_t> group_of(devices, -1);
+  for (size_t g = 0; g < groups.size(); ++g) {
+    for (int64_t id : groups[g]) group_of[id] = g;
   }
-  return SameGroups(*all_reduce->device_list(),
-                    CollectiveDeviceList(
-                        absl::Span<const std::vector<int64_t>>(of_all)))
-             ? sum->mutable_operand(0)
-             : nullptr;
+  Unsummed result{sum->mutable_operand(0), std::vector<int64_t>(devices, 0)};
+  std::vector<bool> counted(groups.size(), false);
+  for (const std::vector<int64_t>& reduced :
+       all_reduce->device_list()->flattened_replica_groups()) {
+    const int64_t replica = reduced[0] / devices;
+    const int64_t group = group_of[reduced[0] % devices];
+    for (int64_t id : reduced) {
+      if (id / devices != replica || group_of[id % devices] != group) {
+        return std::nullopt;
+      }
+    }
+    // Replicas do the same.
+    if (replica != 0 || counted[group]) continue;
+    counted[group] = true;
+    for (int64_t id : reduced) result.counts[id] = 1;
+  }
+  if (absl::c_linear_search(counted, false)) return std::nullopt;
+  return result;
+}
+
+// `value` where `is_there` is not 0 for the device, else zero.
+HloInstruction* WhereThere(HloInstruction* value,
+                           absl::Span<const int64_t> is_there,
+                           const PartitionedHlo::PartitioningState& state) {
+  SpmdBuilder* b = state.b;
+  HloInstruction* there = TableLookup(is_there, S32, state.partition_id, b);
+  return AddSelect(
+      AddCompare(there, ComparisonDirection::kNe, CreateR0(0, S32, b), b), {},
+      value, CreateZero(value->shape(), b), b);
 }
 
 }  // namespace
@@ -107,25 +138,26 @@ PartitionedHlo PartitionedHlo::ReshardAddends(
         .Reshard(target, std::move(pad_value));
   }
   const PartitionedHlo whole = Reshard(WithSums(target), std::move(pad_value));
-  if (HloInstruction* addends =
-          BeforeTheSum(whole.hlo(), target, state_.num_replicas)) {
+  const bool sums = KindOf(target) == ReductionKind::SUM;
+  if (const std::optional<Unsummed> before =
+          BeforeTheSum(whole.hlo(), target)) {
+    const bool everywhere = !absl::c_linear_search(before->counts, 0);
+    // The largest of several equal ones is what each of them is.
+    HloInstruction* addends =
+        everywhere || !sums
+            ? before->addends
+            : WhereThere(before->addends, before->counts, state_);
     return PartitionedHlo(WithSharding(addends, target, b), base_shape_,
                           state_);
   }
-  // Who takes the larger or the smaller of equal ones may have all.
-  if (KindOf(target) != ReductionKind::SUM) {
+  if (!sums) {
     return PartitionedHlo(WithSharding(whole.hlo(), target, b), base_shape_,
                           state_);
   }
-  // The first device of a group keeps the value; the others have nothing to
-  // add.
-  HloInstruction* place = TableLookup(
-      OrdinalTable(target, *UnreducedDim(target)), S32, state_.partition_id, b);
-  HloInstruction* is_first = b->AddInstruction(HloInstruction::CreateCompare(
-      ShapeUtil::MakeShape(PRED, {}), place, CreateR0(0, S32, b),
-      ComparisonDirection::kEq));
-  HloInstruction* addend = AddSelect(is_first, {}, whole.hlo(),
-                                     CreateZero(whole.hlo()->shape(), b), b);
+  // The first device of a group keeps the value.
+  std::vector<int64_t> is_first = OrdinalTable(target, *UnreducedDim(target));
+  for (int64_t& place : is_first) place = place == 0;
+  HloInstruction* addend = WhereThere(whole.hlo(), is_first, state_);
   addend->set_sharding(target);
   return PartitionedHlo(addend, base_shape_, state_);
 }

@@ -165,8 +165,12 @@ HloSharding MapShardingDims(const HloSharding& sharding,
     perm.push_back(d);
     replication *= sharding.dimension(d);
   }
-  sizes.push_back(replication);
-  std::vector<OpSharding::Type> types = {OpSharding::REPLICATED};
+  // Beside manual subgroups, one of a single copy would be another sharding.
+  std::vector<OpSharding::Type> types;
+  if (replication > 1) {
+    sizes.push_back(replication);
+    types.push_back(OpSharding::REPLICATED);
+  }
   for (int64_t d = rank; d < sharding.num_dimensions(); ++d) {
     perm.push_back(d);
     sizes.push_back(sharding.dimension(d));
