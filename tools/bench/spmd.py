@@ -19,9 +19,10 @@ modules in it that count several partitions and that no partitioner made.
 
 Per module: bytes per device, of the other partitioner, the ratio, the lower
 bound, values that are gathered whole, the peak per device, and milliseconds of
-propagation and partitioning. By kind: collectives, how often they run (in loops
-once per trip), bytes per device, and what the other has. Last the geometric
-mean of the ratios.
+propagation and partitioning, these also as microseconds per instruction of the
+module, beside the other's where FILE.csv has them. By kind: collectives, how
+often they run (in loops once per trip), bytes per device, and what the other
+has. Last the geometric mean of the ratios.
 """
 
 import csv
@@ -44,12 +45,16 @@ def run(command):
 
 
 def milliseconds(binary, path, flags):
-  """Of propagation and partitioning."""
+  """Of propagation, and of partitioning."""
   report = json.loads(run([binary, path, "--pipeline=spmd", "--report=json",
                            "--time", *flags]))
-  return 1000 * sum(entry["seconds"] for entry in report["passes"]
-                    if entry["name"] in ("factor-propagation",
-                                         "spmd-partitioning"))
+  return [1000 * sum(entry["seconds"] for entry in report["passes"]
+                     if entry["name"] == name)
+          for name in ("factor-propagation", "spmd-partitioning")]
+
+
+def instructions_in(binary, path):
+  return run([binary, path, "-o", "-"]).count(" = ")
 
 
 def partitioned(binary, path, flags):
@@ -82,8 +87,9 @@ def modules_of(paths):
 
 
 def theirs_of(path):
-  """{module: {kind: bytes}} and {module: {kind: count}} of another one."""
-  theirs, counts = {}, {}
+  """{module: {kind: bytes}}, {module: {kind: count}} and {module: [us per
+  instruction of propagation, of partitioning]} of another one."""
+  theirs, counts, times = {}, {}, {}
   if path:
     with open(path) as file:
       for row in csv.DictReader(file):
@@ -91,11 +97,14 @@ def theirs_of(path):
           counts[row["model"]] = {
               kind: int(row[kind.replace("-", "_")]) for kind in KINDS
               if kind.replace("-", "_") in row}
+          times[row["model"]] = [
+              1000 * float(row[phase]) / float(row["instr_prepped"])
+              for phase in ("sharding_propagation_ms", "spmd_partition_ms")]
           continue
         kinds = theirs.setdefault(row["module"], {})
         kinds[row["kind"]] = kinds.get(row["kind"], 0) + float(
             row["bytes_per_device"])
-  return theirs, counts
+  return theirs, counts, times
 
 
 def two_layers(devices):
@@ -120,15 +129,16 @@ ENTRY e {{
 
 
 def scaling(binary, sizes):
-  print(f"{'devices':>8}{'instructions':>14}{'ms':>10}{'bytes/device':>16}")
+  print(f"{'devices':>8}{'instructions':>14}{'propagation':>13}"
+        f"{'partitioning':>14}{'bytes/device':>16}")
   for devices in sizes:
     with tempfile.NamedTemporaryFile("w", suffix=".hlo") as file:
       file.write(two_layers(devices))
       file.flush()
       report = partitioned(binary, file.name, [])
-      ms = milliseconds(binary, file.name, [])
+      spread, cut = milliseconds(binary, file.name, [])
       after = run([binary, file.name, "--pipeline=spmd", "-o", "-"])
-    print(f"{devices:8}{after.count(' = '):14}{ms:10.1f}"
+    print(f"{devices:8}{after.count(' = '):14}{spread:10.2f} ms{cut:11.2f} ms"
           f"{human(report['bytes_per_device']):>16}")
 
 
@@ -148,7 +158,7 @@ def main():
     flags.append(f"--num-partitions={options['partitions']}")
   if "mesh" in options:
     flags.append(f"--mesh={options['mesh']}")
-  theirs, counts = theirs_of(options.get("against"))
+  theirs, counts, times = theirs_of(options.get("against"))
   ratios = []
   for path in modules_of(paths):
     name = os.path.splitext(os.path.basename(path))[0]
@@ -156,7 +166,7 @@ def main():
       report = partitioned(binary, path, flags)
       if report is None:
         continue
-      ms = milliseconds(binary, path, flags)
+      phases = milliseconds(binary, path, flags)
     except RuntimeError as error:
       print(f"{name}: {error}")
       continue
@@ -171,7 +181,13 @@ def main():
           f"{report['full_replications']} gathered whole, peak "
           f"{human(report['peak_bytes_per_device'])}, "
           f"{1000 * report['seconds']:.3g} ms on {report['mesh']}, "
-          f"{ms:.0f} ms to make")
+          f"{sum(phases):.0f} ms to make")
+    each = [1000 * phase / instructions_in(binary, path) for phase in phases]
+    line = (f"  us per instruction     {each[0]:.1f} propagation, {each[1]:.1f} "
+            "partitioning")
+    if name in times:
+      line += f"   other {times[name][0]:.1f}, {times[name][1]:.1f}"
+    print(line)
     their_counts = counts.get(name)
     for kind in KINDS:
       entry = report["collectives"].get(kind, {})
