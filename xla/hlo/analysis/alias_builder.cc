@@ -72,6 +72,7 @@ absl::Status AliasBuilder::AddInstruction(const HloInstruction* inst) {
       break;
     case HloOpcode::kAsyncStart:
       RETURN_IF_ERROR(AddLateOperands(inst));
+      RETURN_IF_ERROR(AddLatePairs(inst));
       break;
     default:
       break;
@@ -191,36 +192,32 @@ absl::Status AliasBuilder::AddConditional(const HloInstruction* conditional) {
   return absl::OkStatus();
 }
 
+absl::Status AliasBuilder::AddPair(const HloInstruction* inst,
+                                   const ShapeIndex& output,
+                                   const HloInstruction* operand,
+                                   const HloOperandIndex& source) {
+  if (!ShapeUtil::IndexIsValid(operand->shape(), source.operand_index) ||
+      !ShapeUtil::IndexIsValid(inst->shape(), output)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        inst->name(), ": output ", output.ToString(), " or operand ",
+        source.operand_number, " ", source.operand_index.ToString(),
+        ", which it aliases, does not exist"));
+  }
+  return Unite(inst, output, operand, source.operand_index);
+}
+
 absl::Status AliasBuilder::AddInPlacePairs(const HloInstruction* inst) {
   for (const auto& [source, output] :
        alias_info_.GetInPlaceInputOutputPairs(inst)) {
-    const HloInstruction* operand = OperandOf(inst, source.operand_number);
-    if (operand == nullptr) continue;
-    if (!ShapeUtil::IndexIsValid(operand->shape(), source.operand_index) ||
-        !ShapeUtil::IndexIsValid(inst->shape(), output)) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          inst->name(), ": output ", output.ToString(), " or operand ",
-          source.operand_number, " ", source.operand_index.ToString(),
-          ", which it aliases, does not exist"));
-    }
-    RETURN_IF_ERROR(Unite(inst, output, operand, source.operand_index));
+    if (source.operand_number >= inst->operand_count()) continue;
+    RETURN_IF_ERROR(
+        AddPair(inst, output, inst->operand(source.operand_number), source));
   }
   return absl::OkStatus();
 }
 
 // --- Async chains
 // -------------------------------------------------------------
-
-const HloInstruction* AliasBuilder::OperandOf(const HloInstruction* inst,
-                                              int64_t number) const {
-  if (number < inst->operand_count()) return inst->operand(number);
-  auto chain = chains_.find(inst);
-  if (chain == chains_.end() ||
-      number >= static_cast<int64_t>(chain->second.size())) {
-    return nullptr;
-  }
-  return chain->second[number].instruction();
-}
 
 // Collects all operands that the links of an asynchronous chain bind, since
 // updates may bind more than the start did. The next link is found by the value
@@ -279,6 +276,22 @@ absl::Status AliasBuilder::AddLateOperands(const HloInstruction* start) {
         RETURN_IF_ERROR(Unite(link, place, operand, {}));
       }
     }
+  }
+  return absl::OkStatus();
+}
+
+// Outputs that the start shows already and that are what later links bind.
+absl::Status AliasBuilder::AddLatePairs(const HloInstruction* start) {
+  const std::vector<AsyncOperand>& operands = chains_.at(start);
+  for (const auto& [output, source] : start->output_operand_aliasing()) {
+    const auto& [number, index] = source;
+    if (number < start->operand_count() ||
+        number >= static_cast<int64_t>(operands.size()) ||
+        !ShapeUtil::IndexIsValid(start->shape(), output)) {
+      continue;
+    }
+    RETURN_IF_ERROR(AddPair(start, output, operands[number].instruction(),
+                            HloOperandIndex{number, index}));
   }
   return absl::OkStatus();
 }

@@ -39,9 +39,10 @@ class AliasBuilder {
   // the chain crosses calls.
   void FindChains();
   absl::Status AddLateOperands(const HloInstruction* start);
-  // What a pair says of the operand; null if the chain does not bind it.
-  const HloInstruction* OperandOf(const HloInstruction* inst,
-                                  int64_t number) const;
+  absl::Status AddLatePairs(const HloInstruction* start);
+  absl::Status AddPair(const HloInstruction* inst, const ShapeIndex& output,
+                       const HloInstruction* operand,
+                       const HloOperandIndex& source);
 
   // Values at both positions are in one buffer. FailedPrecondition where there
   // are values of several callers.

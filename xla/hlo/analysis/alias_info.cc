@@ -4,11 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape.h"
+#include "xla/shape_util.h"
 
 namespace xla {
 namespace {
@@ -30,6 +33,64 @@ std::vector<InPlacePair> ListedPairs(const HloInstruction& inst) {
   std::vector<InPlacePair> pairs;
   for (const auto& [output, operand] : inst.output_operand_aliasing()) {
     pairs.push_back({HloOperandIndex{operand.first, operand.second}, output});
+  }
+  return pairs;
+}
+
+// Those of the pairs for the whole call whose operand the start binds and whose
+// output it shows.
+std::vector<InPlacePair> StartPairs(const HloInstruction& start) {
+  std::vector<InPlacePair> pairs;
+  for (InPlacePair& pair : ListedPairs(start)) {
+    if (pair.first.operand_number < start.operand_count() &&
+        ShapeUtil::IndexIsValid(start.shape(), pair.second)) {
+      pairs.push_back(std::move(pair));
+    }
+  }
+  return pairs;
+}
+
+// Operands that the state before the link shows; -1: it is no such state.
+int64_t OperandsBoundBefore(const HloInstruction& link) {
+  const Shape& state = link.operand(0)->shape();
+  return state.IsTuple() && !state.tuple_shapes().empty() &&
+                 state.tuple_shapes(0).IsTuple()
+             ? state.tuple_shapes(0).tuple_shapes_size()
+             : -1;
+}
+
+// Its own pairs, and those of the start with what it binds.
+std::vector<InPlacePair> UpdatePairs(const HloInstruction& update) {
+  std::vector<InPlacePair> pairs = ListedPairs(update);
+  const int64_t before = OperandsBoundBefore(update);
+  if (update.operand_count() == 1 || before < 0) return pairs;
+  const HloInstruction* start = update.async_chain_start();
+  if (start == nullptr) return pairs;
+  for (auto& [source, output] : ListedPairs(*start)) {
+    const int64_t operand = source.operand_number - before + 1;
+    if (operand >= 1 && operand < update.operand_count() &&
+        ShapeUtil::IndexIsValid(update.shape(), output)) {
+      pairs.push_back({HloOperandIndex{operand, source.operand_index}, output});
+    }
+  }
+  return pairs;
+}
+
+// Results that the start aliases to operands, which the state shows at {0}.
+std::vector<InPlacePair> DonePairs(const HloInstruction& done) {
+  std::vector<InPlacePair> pairs;
+  const HloInstruction* start = done.async_chain_start();
+  if (start == nullptr) return pairs;
+  for (auto& [source, output] : ListedPairs(*start)) {
+    if (output.empty() || output.front() != 1) continue;
+    output.pop_front();
+    ShapeIndex operand = std::move(source.operand_index);
+    operand.push_front(source.operand_number);
+    operand.push_front(0);
+    if (ShapeUtil::IndexIsValid(done.operand(0)->shape(), operand) &&
+        ShapeUtil::IndexIsValid(done.shape(), output)) {
+      pairs.push_back({HloOperandIndex{0, std::move(operand)}, output});
+    }
   }
   return pairs;
 }
@@ -128,9 +189,13 @@ std::vector<InPlacePair> AliasInfo::GetInPlaceInputOutputPairs(
     case HloOpcode::kCollectivePermuteStart:
       return PermutePairs(*user);
     case HloOpcode::kCustomCall:
-    case HloOpcode::kAsyncStart:
-    case HloOpcode::kAsyncUpdate:
       return ListedPairs(*user);
+    case HloOpcode::kAsyncStart:
+      return StartPairs(*user);
+    case HloOpcode::kAsyncUpdate:
+      return UpdatePairs(*user);
+    case HloOpcode::kAsyncDone:
+      return DonePairs(*user);
     case HloOpcode::kFusion:
       return FusionPairs(user);
     default:

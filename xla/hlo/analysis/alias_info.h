@@ -34,9 +34,9 @@ class AliasInfo {
   //   operand 1; scatter: the operands that are updated; all-reduce-start: all;
   //   collective-permute(-start) with destination buffers (4 operands, of which
   //   two are tables of slices): operand 1 and its elements;
-  //   custom-call, async-start, async-update: their aliasing lists (operands
-  //   of an async-start may be bound later: then operand_number >=
-  //   operand_count());
+  //   custom-call: its aliasing list; async-start, -update and -done: what of
+  //   the start's list each binds and shows, for an update after its own list,
+  //   for a done between {0,…} of the state and its result;
   //   fusion: array outputs that one update in place makes inside, if its
   //   target is a parameter (through tuples, bitcasts and nested fusions), then
   //   its aliasing list.

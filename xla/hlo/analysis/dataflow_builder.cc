@@ -366,7 +366,7 @@ absl::Status DataflowBuilder::HandleStart(const HloInstruction* inst) {
   return absl::OkStatus();
 }
 
-// Links of a chain define their tuples and pass on everything else.
+// Links of a chain define their tuples and contexts, and pass on all else.
 void DataflowBuilder::HandleAsync(const HloInstruction* inst) {
   const InstructionValueSet& set =
       *analysis_.value_sets_[analysis_.slots_[inst]];
@@ -393,7 +393,8 @@ std::optional<DataflowBuilder::Source> DataflowBuilder::AsyncLeafSource(
   const bool is_done = link->opcode() == HloOpcode::kAsyncDone;
   ShapeIndex in_state = index;
   if (is_done) in_state.push_front(1);
-  if (in_state.empty()) return std::nullopt;
+  // Contexts are each link's own.
+  if (in_state.empty() || in_state[0] >= 2) return std::nullopt;
   if (link->opcode() != HloOpcode::kAsyncStart &&
       fits(link->operand(0), in_state)) {
     return Source{link->operand(0), in_state};

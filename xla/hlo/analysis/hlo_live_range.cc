@@ -11,8 +11,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_async_chain.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape_util.h"
 
 // Two linear passes: lay out all computations on one time line
 // (FlattenSchedule), then give each value the range from its definition to the
@@ -25,15 +27,38 @@ namespace {
 
 using Callees = absl::InlinedVector<const HloComputation*, 2>;
 
+// An asynchronous computation runs with the first link that has bound all
+// operands and the whole output, at latest with the done.
+Callees CalleesOfLink(const HloInstruction* link) {
+  const bool is_start = link->opcode() == HloOpcode::kAsyncStart;
+  // Most updates bind nothing, and links know what they call by their start
+  // alone, which may be far.
+  if (link->opcode() == HloOpcode::kAsyncUpdate &&
+      ShapeUtil::Compatible(link->shape(), link->operand(0)->shape())) {
+    return {};
+  }
+  const HloComputation* callee = link->async_wrapped_computation();
+  if (callee == nullptr ||
+      (link->opcode() != HloOpcode::kAsyncDone &&
+       !IsCompleteAsyncState(link->shape(), *callee)) ||
+      (!is_start && IsCompleteAsyncState(link->operand(0)->shape(), *callee))) {
+    return {};
+  }
+  return {callee};
+}
+
 // The computations that run with the instruction, in the order of the time
 // line.
 Callees CalleesOnTheLine(const HloInstruction* inst) {
   switch (inst->opcode()) {
     case HloOpcode::kWhile:
       return {inst->while_condition(), inst->while_body()};
+    case HloOpcode::kAsyncStart:
+    case HloOpcode::kAsyncUpdate:
+    case HloOpcode::kAsyncDone:
+      return CalleesOfLink(inst);
     case HloOpcode::kCall:
     case HloOpcode::kConditional:
-    case HloOpcode::kAsyncStart:
       return Callees(inst->called_computations().begin(),
                      inst->called_computations().end());
     default:
@@ -256,7 +281,7 @@ void HloLiveRange::FindConcurrentCode() {
     if (inst->opcode() != HloOpcode::kAsyncStart) continue;
     const HloInstruction* done = inst->async_chain_done();
     const LogicalTime end = done == nullptr ? -1 : TimeOf(done);
-    for (const HloComputation* callee : CalleesOnTheLine(inst)) {
+    for (const HloComputation* callee : inst->called_computations()) {
       // Computations that the callee calls are laid out within its span.
       const auto span = computation_span_times_.find(callee);
       if (span == computation_span_times_.end()) continue;

@@ -31,8 +31,10 @@ namespace xla {
 //   4 ROOT d = add(b, c) [4, 5]   what leaves the computation lives to its end
 //
 // The line: computations are laid out where they are called, before the
-// instruction that calls them; a while's condition comes before its body. The
-// time of an instruction is its place on the line. A range is closed; a
+// instruction that calls them; a while's condition comes before its body; what
+// an asynchronous chain calls comes before the first link that has bound all
+// operands and the whole output, at latest before the done. The time of an
+// instruction is its place on the line. A range is closed; a
 // computation that ends before time t has end t, and so has what leaves it.
 //
 // Ends: the last use. A call is no use of its operands, what it calls is; a

@@ -253,6 +253,10 @@ absl::Status PointsToBuilder::HandleAsyncUpdate(HloInstruction* inst) {
                      "context...) or operand 0 has not: ", state->ToString()));
   }
   ForwardCompatible(inst, before, {});
+  // Contexts are the update's own, unless it says otherwise.
+  for (auto& [index, element] : SetOf(inst).tree_) {
+    if (!index.empty() && index[0] >= 2) element.buffers.clear();
+  }
   for (const auto& [output, operand] : inst->output_operand_aliasing()) {
     if (operand.first > 0) continue;
     RETURN_IF_ERROR(

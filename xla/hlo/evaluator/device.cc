@@ -302,6 +302,7 @@ absl::Status Device::Return() {
     case Role::kAsync: {
       Frame& frame = frames_.back();
       const HloInstruction* inst = frame.plan->steps[frame.next].instruction;
+      TF_RETURN_IF_ERROR(ShowAsyncResult(inst, frame.held, result));
       TF_ASSIGN_OR_RETURN(Value state, AsyncState(inst, std::move(frame.held),
                                                   std::move(result)));
       return Finish(std::move(state));

@@ -157,6 +157,8 @@ class Device {
   absl::Status ReturnToWhile(Role role, Value result);
   absl::StatusOr<Value> AsyncState(const HloInstruction* inst, Value operands,
                                    Value result);
+  absl::Status ShowAsyncResult(const HloInstruction* link,
+                               const Value& operands, const Value& result);
   // The current step has this value.
   absl::Status Finish(Value result);
   absl::Status Annotate(absl::Status status) const;

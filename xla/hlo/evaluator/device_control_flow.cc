@@ -11,12 +11,14 @@
 #include "xla/hlo/evaluator/kernels.h"
 #include "xla/hlo/evaluator/lane_program.h"
 #include "xla/hlo/evaluator/value.h"
+#include "xla/hlo/ir/hlo_async_chain.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape.h"
+#include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
 // Instructions that push frames: call, fusion, while, conditional, async.
@@ -125,9 +127,10 @@ absl::Status Device::ReturnToWhile(Role role, Value result) {
   return Push(loop->while_body(), std::move(arguments), Role::kBody);
 }
 
-// An async computation runs as soon as all its operands are bound, at latest
-// in the done. Between, the value of the chain is the tuple of its operands,
-// the result (nothing before it is there) and zeros for the context.
+// An async computation runs in the first link with all operands and the whole
+// output, at latest in the done. Between, the value of the chain is the tuple
+// of its operands, the result (nothing before it is there) and zeros for the
+// context.
 absl::StatusOr<Value> Device::AsyncState(const HloInstruction* inst,
                                          Value operands, Value result) {
   if (inst->opcode() == HloOpcode::kAsyncDone) return result;
@@ -145,6 +148,8 @@ absl::StatusOr<Value> Device::AsyncState(const HloInstruction* inst,
 
 absl::Status Device::ExecuteAsync(const HloInstruction* inst,
                                   std::vector<Value> operands) {
+  const HloComputation* computation = inst->async_wrapped_computation();
+  const bool is_done = inst->opcode() == HloOpcode::kAsyncDone;
   if (inst->opcode() != HloOpcode::kAsyncStart) {
     // The operands bound so far, then those bound here.
     Value chain = std::move(operands[0]);
@@ -152,23 +157,30 @@ absl::Status Device::ExecuteAsync(const HloInstruction* inst,
         !chain.element(0).IsTuple()) {
       return InvalidArgument("operand 0 is not the state of an async chain");
     }
-    if (chain.element(1).has_value()) {
-      return Finish(inst->opcode() == HloOpcode::kAsyncDone ? chain.element(1)
-                                                            : chain);
-    }
     std::vector<Value> bound = chain.element(0).elements();
     std::move(operands.begin() + 1, operands.end(), std::back_inserter(bound));
     operands = std::move(bound);
+    const bool has_run =
+        computation == nullptr
+            ? chain.element(1).has_value()
+            : IsCompleteAsyncState(inst->operand(0)->shape(), *computation);
+    if (has_run) {
+      if (is_done) return Finish(chain.element(1));
+      TF_ASSIGN_OR_RETURN(Value state,
+                          AsyncState(inst, Value::Tuple(std::move(operands)),
+                                     chain.element(1)));
+      return Finish(std::move(state));
+    }
   }
-  const HloComputation* computation = inst->async_wrapped_computation();
   if (computation == nullptr) {
     return FailedPrecondition("the async computation cannot be reached");
   }
-  if (static_cast<int64_t>(operands.size()) < computation->num_parameters()) {
-    if (inst->opcode() == HloOpcode::kAsyncDone) {
-      return FailedPrecondition("%d of %d operands are bound", operands.size(),
-                                computation->num_parameters());
-    }
+  if (is_done &&
+      static_cast<int64_t>(operands.size()) < computation->num_parameters()) {
+    return FailedPrecondition("%d of %d operands are bound", operands.size(),
+                              computation->num_parameters());
+  }
+  if (!is_done && !IsCompleteAsyncState(inst->shape(), *computation)) {
     TF_ASSIGN_OR_RETURN(
         Value state,
         AsyncState(inst, Value::Tuple(std::move(operands)), Value()));
@@ -176,6 +188,31 @@ absl::Status Device::ExecuteAsync(const HloInstruction* inst,
   }
   frames_.back().held = Value::Tuple(operands);
   return Push(computation, std::move(operands), Role::kAsync);
+}
+
+// Links before that show the output already have it now.
+absl::Status Device::ShowAsyncResult(const HloInstruction* link,
+                                     const Value& operands,
+                                     const Value& result) {
+  if (!options_->observer) return absl::OkStatus();
+  const Shape& whole =
+      link->async_wrapped_computation()->root_instruction()->shape();
+  while (link->opcode() != HloOpcode::kAsyncStart) {
+    link = Cast<HloAsyncInstruction>(link)->async_chain_previous();
+    if (link == nullptr || link->shape().tuple_shapes_size() < 2 ||
+        !ShapeUtil::Compatible(link->shape().tuple_shapes(1), whole)) {
+      break;
+    }
+    const Shape& shown = link->shape().tuple_shapes(0);
+    const std::vector<Value>& all = operands.elements();
+    if (static_cast<size_t>(shown.tuple_shapes_size()) > all.size()) break;
+    std::vector<Value> bound(all.begin(),
+                             all.begin() + shown.tuple_shapes_size());
+    TF_ASSIGN_OR_RETURN(
+        Value state, AsyncState(link, Value::Tuple(std::move(bound)), result));
+    options_->observer(link, state);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace evaluator

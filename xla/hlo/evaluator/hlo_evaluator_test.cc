@@ -262,6 +262,33 @@ TEST(HloEvaluatorTest, KnownElementsAndPassedOperands) {
   EXPECT_EQ(internal::ParseEvalErrorDetail(absl::OkStatus()), std::nullopt);
 }
 
+// Links that show a result before it is there are seen again with it.
+TEST(HloEvaluatorTest, ShowsResultsOfLateBinding) {
+  auto module = ParseAndReturnUnverifiedModule(R"(HloModule m
+    ac {
+      p = s32[] parameter(0)
+      ROOT n = s32[] negate(p)
+    }
+    ENTRY e {
+      x = s32[] constant(7)
+      s = ((), s32[], s32[]) async-start(), calls=ac
+      u = ((s32[]), s32[]) async-update(s, x)
+      ROOT d = s32[] async-done(u)
+    })");
+  ASSERT_TRUE(module.ok()) << module.status();
+  HloEvaluator evaluator;
+  std::vector<std::string> seen;
+  evaluator.set_eval_literal_handler(
+      [&](const HloInstruction* inst, const LiteralSlice& value) {
+        seen.push_back(absl::StrCat(inst->name(), " ",
+                                    value.ToStringWithoutShapeOneline()));
+      });
+  EXPECT_EQ(Text(evaluator.Evaluate(**module, {})), "-7");
+  EXPECT_THAT(seen,
+              testing::ElementsAre("x 7", "p 7", "n -7", "s ( ( ), -7, 0 )",
+                                   "u ( ( 7 ), -7 )", "d -7"));
+}
+
 TEST(HloEvaluatorTest, TracesProducts) {
   auto module = ParseAndReturnUnverifiedModule(R"(HloModule m
     ENTRY e {

@@ -261,4 +261,12 @@ std::vector<HloInstruction*> AsyncStateConsumers(
   return consumers;
 }
 
+bool IsCompleteAsyncState(const Shape& state, const HloComputation& callee) {
+  return state.IsTuple() && state.tuple_shapes_size() >= 2 &&
+         state.tuple_shapes(0).IsTuple() &&
+         state.tuple_shapes(0).tuple_shapes_size() >= callee.num_parameters() &&
+         ShapeUtil::Compatible(state.tuple_shapes(1),
+                               callee.root_instruction()->shape());
+}
+
 }  // namespace xla

@@ -34,6 +34,10 @@ HloInstruction* AsyncStateProducer(const HloInstruction* value);
 std::vector<HloInstruction*> AsyncStateConsumers(
     const HloInstruction* producer);
 
+// Whether a state of this shape has all operands of `callee` and its whole
+// output: the first such link of a chain runs it, at latest the done.
+bool IsCompleteAsyncState(const Shape& state, const HloComputation& callee);
+
 // Whether `part` is what a chain may show of `whole` so far: nothing, (); all
 // of it; or, of a tuple, the first elements. `equal` compares shapes.
 template <typename Equal>

@@ -162,6 +162,35 @@ TEST(AliasInfoTest, CustomCallAndAsyncLists) {
               ElementsAre("0{} = {1}"));
 }
 
+// Pairs of a start are of the whole call: each link has those that it binds and
+// shows, the done those of its result.
+TEST(AliasInfoTest, AsyncPairsOfWhatIsBoundLate) {
+  const auto module = ParseForTest(R"(HloModule m
+    w {
+      a = f32[8] parameter(0)
+      b = f32[8] parameter(1)
+      ROOT n = (f32[8], f32[8]) tuple(a, b)
+    }
+    ENTRY e {
+      x = f32[8] parameter(0)
+      y = f32[8] parameter(1)
+      s = ((f32[8]), (f32[8]), u32[]) async-start(x), calls=w,
+        output_to_operand_aliasing={{1,0}: (0, {}), {1,1}: (1, {})}
+      u = ((f32[8], f32[8]), (f32[8], f32[8]), u32[]) async-update(s, y),
+        output_to_operand_aliasing={{2}: (0, {2})}
+      v = ((f32[8], f32[8]), (f32[8], f32[8]), u32[]) async-update(u)
+      ROOT d = (f32[8], f32[8]) async-done(v)
+    })");
+  ASSERT_NE(module, nullptr);
+  const auto pairs = [&](absl::string_view name) {
+    return Pairs(FindForTest(*module, name));
+  };
+  EXPECT_THAT(pairs("s"), ElementsAre("0{} = {1,0}"));
+  EXPECT_THAT(pairs("u"), ElementsAre("0{2} = {2}", "1{} = {1,1}"));
+  EXPECT_THAT(pairs("v"), IsEmpty());
+  EXPECT_THAT(pairs("d"), ElementsAre("0{0,0} = {0}", "0{0,1} = {1}"));
+}
+
 // --- Fusions
 
 TEST(AliasInfoTest, FusedUpdate) {

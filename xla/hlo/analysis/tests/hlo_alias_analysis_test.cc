@@ -423,6 +423,37 @@ TEST_F(HloAliasAnalysisTest, UpdateSaysWhatItAliases) {
   EXPECT_EQ(Id("y"), Id("q"));
 }
 
+// Operand 0 and its places along the chain are one buffer, operand 1 another.
+TEST_F(HloAliasAnalysisTest, OneElementOfTheResultIsAnOperand) {
+  Load(R"(HloModule m
+    w {
+      a = f32[2] parameter(0)
+      b = f32[2] parameter(1)
+      ROOT r = (f32[2], f32[2]) custom-call(a, b), custom_call_target="f"
+    }
+    ENTRY e {
+      x = f32[2] parameter(0)
+      p = f32[2] copy(x)
+      q = f32[2] copy(x)
+      s = ((f32[2]), (), u32[]) async-start(p), calls=w,
+        output_to_operand_aliasing={{1,0}: (0, {})}
+      u = ((f32[2], f32[2]), (f32[2], f32[2]), u32[]) async-update(s, q),
+        output_to_operand_aliasing={{2}: (0, {2})}
+      v = ((f32[2], f32[2]), (f32[2], f32[2]), u32[]) async-update(u)
+      ROOT d = (f32[2], f32[2]) async-done(v)
+    })");
+  EXPECT_EQ(Id("s", {0, 0}), Id("p"));
+  EXPECT_EQ(Id("v", {0, 0}), Id("p"));
+  EXPECT_EQ(Id("d", {0}), Id("p"));
+  EXPECT_EQ(Id("u", {0, 1}), Id("q"));
+  EXPECT_NE(Id("d", {1}), Id("p"));
+  EXPECT_NE(Id("d", {1}), Id("q"));
+  EXPECT_NE(Id("q"), Id("p"));
+  // Contexts are the links' own unless they are said to be one.
+  EXPECT_EQ(Id("u", {2}), Id("s", {2}));
+  EXPECT_NE(Id("v", {2}), Id("u", {2}));
+}
+
 TEST_F(HloAliasAnalysisTest, StartInACall) {
   Load(Late(absl::StrCat(R"(
     begin {

@@ -307,7 +307,7 @@ TEST_F(DataflowTest, AsyncChain) {
   EXPECT_THAT(At("s", {2}), ElementsAre("s{2}"));
   EXPECT_THAT(At("u"), ElementsAre("u{}"));
   EXPECT_THAT(At("u", {0, 0}), ElementsAre("p{}"));
-  EXPECT_THAT(At("u", {2}), ElementsAre("s{2}"));
+  EXPECT_THAT(At("u", {2}), ElementsAre("u{2}"));
   EXPECT_THAT(At("y"), ElementsAre(result));
   EXPECT_EQ(&ssa_->GetUniqueValueAt(wrapped->operand(0)),
             &ssa_->GetUniqueValueAt(Inst("p")));
@@ -390,7 +390,7 @@ TEST_F(DataflowTest, AsyncThatChangesItsContext) {
       u = ((f32[2]), f32[3], u32[], s32[8]) custom-call-update(s)
       ROOT y = f32[3] custom-call-done(u)
     })");
-  EXPECT_THAT(At("u", {2}), ElementsAre("s{2}"));
+  EXPECT_THAT(At("u", {2}), ElementsAre("u{2}"));
   EXPECT_THAT(At("u", {3}), ElementsAre("u{3}"));
 }
 

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "xla/hlo/parser/hlo_parser.h"
@@ -391,6 +393,61 @@ ENTRY e {
   // The caller's own values end as ever.
   EXPECT_EQ(Range("k").second, Time("l"));
   EXPECT_EQ(Range("a").second, Time("after"));
+}
+
+// What an asynchronous chain calls is laid out before the link that binds the
+// last of its operands.
+TEST_F(HloLiveRangeTest, LateBindingRunsWhereAllIsBound) {
+  Analyze(R"(
+HloModule m, is_scheduled=true
+f {
+  p = f32[4] parameter(0)
+  q = f32[4] parameter(1)
+  inner = f32[4] abs(p)
+  ROOT out = f32[4] add(inner, q)
+}
+ENTRY e {
+  a = f32[4] parameter(0)
+  negate_0 = f32[4] negate(a)
+  start = ((f32[4]), f32[4], u32[]) async-start(negate_0), calls=f, frontend_attributes={_collectives_group=""}
+  negate_1 = f32[4] negate(a)
+  update = ((f32[4], f32[4]), f32[4], u32[]) async-update(start, negate_1)
+  done = f32[4] async-done(update)
+  ROOT sum = f32[4] add(done, a)
+})");
+  std::vector<std::string> line;
+  for (const HloInstruction* inst :
+       live_range_->flattened_instruction_sequence().instructions()) {
+    line.emplace_back(inst->name());
+  }
+  EXPECT_THAT(
+      line, testing::ElementsAre("a", "negate_0", "start", "negate_1", "p", "q",
+                                 "inner", "out", "update", "done", "sum"));
+  EXPECT_EQ(Range("inner").second, Time("done"));
+}
+
+TEST_F(HloLiveRangeTest, LateOutputRunsWhereItIsBound) {
+  const auto before = [&](absl::string_view start, absl::string_view update) {
+    Analyze(absl::StrCat(R"(
+HloModule m, is_scheduled=true
+f {
+  p = f32[4] parameter(0)
+  ROOT out = f32[4] negate(p)
+}
+ENTRY e {
+  a = f32[4] parameter(0)
+  start = )",
+                         start, " async-start(a), calls=f\n update = ", update,
+                         R"( async-update(start)
+  ROOT done = f32[4] async-done(update)
+})"));
+    return std::string(live_range_->flattened_instruction_sequence()
+                           .instructions()[Time("out") + 1]
+                           ->name());
+  };
+  EXPECT_EQ(before("((f32[4]), f32[4])", "((f32[4]), f32[4])"), "start");
+  EXPECT_EQ(before("((f32[4]), ())", "((f32[4]), f32[4])"), "update");
+  EXPECT_EQ(before("((f32[4]), ())", "((f32[4]), ())"), "done");
 }
 
 }  // namespace

@@ -269,9 +269,22 @@ TEST_F(TuplePointsToTest, AsyncUpdateThatChangesItsContext) {
     s = ((f32[2]), f32[3], u32[], s32[4]) custom-call-start(p), custom_call_target="f"
     u = ((f32[2]), f32[3], u32[], s32[8]) custom-call-update(s)
     ROOT y = f32[3] custom-call-done(u))");
-  EXPECT_THAT(At("u", {2}), ElementsAre("s{2}"));
+  EXPECT_THAT(At("u", {2}), ElementsAre("u{2}"));
   EXPECT_THAT(At("u", {3}), ElementsAre("u{3}"));
   EXPECT_THAT(At("u", {}), ElementsAre("u{}"));
+}
+
+TEST_F(TuplePointsToTest, AsyncUpdateThatPassesOnOneContext) {
+  LoadEntry(R"(
+    p = f32[2] parameter(0)
+    s = ((f32[2]), f32[3], (u32[], s32[4])) custom-call-start(p), custom_call_target="f"
+    u = ((f32[2]), f32[3], (u32[], u32[])) custom-call-update(s),
+      output_to_operand_aliasing={{2,1}: (0, {2,0})}
+    ROOT y = f32[3] custom-call-done(u))");
+  EXPECT_THAT(At("u", {2}), ElementsAre("u{2}"));
+  EXPECT_THAT(At("u", {2, 0}), ElementsAre("u{2,0}"));
+  EXPECT_THAT(At("u", {2, 1}), ElementsAre("s{2,0}"));
+  EXPECT_THAT(At("u", {1}), ElementsAre("s{1}"));
 }
 
 TEST_F(TuplePointsToTest, AsyncDoneMakesWhatTheStartHasNot) {
