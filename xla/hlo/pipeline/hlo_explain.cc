@@ -37,6 +37,7 @@
 #include "xla/hlo/pipeline/page/kernel_report.h"
 #include "xla/hlo/pipeline/page/memory_page.h"
 #include "xla/hlo/pipeline/page/memory_page_builder.h"
+#include "xla/hlo/pipeline/target_flags.h"
 #include "xla/hlo/utils/file_util.h"
 #include "xla/hlo/utils/flag_check.h"
 #include "xla/hlo/utils/module_file.h"
@@ -446,10 +447,16 @@ absl::Status ExplainRead(const HloExplainOptions &given,
   return status;
 }
 
+absl::Status CheckFlags(const HloExplainOptions &options) {
+  TF_RETURN_IF_ERROR(CheckNumbers(options));
+  TF_RETURN_IF_ERROR(CheckDeviceFlag(options.device));
+  return CheckMeshFlag(options.mesh);
+}
+
 absl::Status Explain(const HloExplainOptions &options,
                      const PassRegistry &registry, const std::string &path,
                      std::ostream &out) {
-  TF_RETURN_IF_ERROR(CheckNumbers(options));
+  TF_RETURN_IF_ERROR(CheckFlags(options));
   if (options.list) return ListModules(path, out);
   if (!options.limit.empty()) {
     // Before minutes are spent on the module.
@@ -470,7 +477,7 @@ absl::Status ExplainModule(const HloExplainOptions &options,
                            const PassRegistry &registry,
                            std::unique_ptr<HloModule> *module,
                            std::ostream &out) {
-  TF_RETURN_IF_ERROR(CheckNumbers(options));
+  TF_RETURN_IF_ERROR(CheckFlags(options));
   ProgressWatch watch(options.progress);
   return ExplainRead(options, registry, /*path=*/"", /*found=*/false, watch,
                      module, out);

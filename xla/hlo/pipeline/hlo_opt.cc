@@ -35,6 +35,7 @@
 #include "xla/hlo/pass/unmet_limits.h"
 #include "xla/hlo/pipeline/explain_passes.h"
 #include "xla/hlo/pipeline/pipelines.h"
+#include "xla/hlo/pipeline/target_flags.h"
 #include "xla/hlo/utils/file_util.h"
 #include "xla/hlo/utils/flag_check.h"
 #include "xla/hlo/utils/hlo_dot.h"
@@ -200,15 +201,6 @@ absl::Status CheckExpression(absl::string_view flag, const std::string& text,
     }
   }
   return NoSuchPass(flag, text, names);
-}
-
-absl::Status CheckDevice(const std::string& device) {
-  if (device.empty()) return absl::OkStatus();
-  absl::Status status = gpu::LoadGpuDevice(device).status();
-  if (!absl::IsNotFound(status)) return status;
-  return absl::InvalidArgumentError(
-      absl::StrCat("--device: no device is called ", device, ", and no file",
-                   DidYouMean(device, gpu::GpuDeviceNames())));
 }
 
 HloVerifierOpts VerifierOptions(const HloOptOptions& options) {
@@ -542,7 +534,9 @@ absl::Status RunHloOpt(const HloOptOptions& options,
                        const std::vector<std::string>& paths,
                        std::ostream& err) {
   TF_RETURN_IF_ERROR(CheckPlatformAndStage(options));
-  TF_RETURN_IF_ERROR(CheckDevice(options.device));
+  TF_RETURN_IF_ERROR(CheckDeviceFlag(options.device));
+  TF_RETURN_IF_ERROR(CheckMeshFlag(options.mesh));
+  TF_RETURN_IF_ERROR(CheckMemoryLimitFlag(options.memory_limit));
   if (options.num_partitions < 0 || options.num_partitions > INT32_MAX) {
     return absl::InvalidArgumentError(
         absl::StrCat("--num-partitions=", options.num_partitions,

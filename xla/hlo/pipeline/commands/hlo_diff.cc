@@ -11,6 +11,7 @@
 #include "xla/hlo/pipeline/diff/module_diff.h"
 #include "xla/hlo/pipeline/diff/module_matching.h"
 #include "xla/hlo/pipeline/page/memory_page_builder.h"
+#include "xla/hlo/pipeline/target_flags.h"
 #include "xla/hlo/utils/flag_check.h"
 #include "xla/status_macros.h"
 
@@ -43,7 +44,9 @@ absl::StatusOr<DiffSide> Examine(const HloDiffOptions& options,
                   std::move(page)};
 }
 
-absl::Status CheckNumbers(const HloDiffOptions& options) {
+absl::Status CheckFlags(const HloDiffOptions& options) {
+  TF_RETURN_IF_ERROR(CheckDeviceFlag(options.device));
+  TF_RETURN_IF_ERROR(CheckMeshFlag(options.mesh));
   TF_RETURN_IF_ERROR(CheckFlag("max-rows", int64_t{options.max_rows}, 0));
   return CheckFlag("effort", options.prepare.effort, 0);
 }
@@ -54,7 +57,7 @@ absl::StatusOr<bool> RunHloDiff(const HloDiffOptions& options,
                                 const PassRegistry& registry,
                                 const std::string& before,
                                 const std::string& after, std::ostream& out) {
-  TF_RETURN_IF_ERROR(CheckNumbers(options));
+  TF_RETURN_IF_ERROR(CheckFlags(options));
   if (before == "-" && after == "-") {
     return absl::InvalidArgumentError(
         "standard input can be one of the modules, not both");
@@ -71,7 +74,7 @@ absl::StatusOr<bool> DiffModules(const HloDiffOptions& options,
                                  const PassRegistry& registry,
                                  NamedModule before, NamedModule after,
                                  std::ostream& out) {
-  TF_RETURN_IF_ERROR(CheckNumbers(options));
+  TF_RETURN_IF_ERROR(CheckFlags(options));
   const std::unique_ptr<HloModule> first_given = before.module->Clone("");
   const std::unique_ptr<HloModule> second_given = after.module->Clone("");
   const ModuleMatching matching = MatchModules(*first_given, *second_given);
