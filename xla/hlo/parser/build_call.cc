@@ -92,6 +92,9 @@ std::unique_ptr<HloInstruction> ModuleParser::BuildConditional(
     branches = values.branch_computations;
   } else {
     if (!expect(
+            selector.element_type() == PRED || !values.Has(A::kTrueComputation),
+            "true_computation= goes with a predicate, pred[]") ||
+        !expect(
             values.Has(A::kTrueComputation) && values.Has(A::kFalseComputation),
             "branch_computations=, or true_computation= and "
             "false_computation=, are needed")) {
@@ -112,17 +115,11 @@ std::unique_ptr<HloInstruction> ModuleParser::BuildConditional(
 std::unique_ptr<HloInstruction> ModuleParser::BuildFusion(const Draft& draft) {
   HloComputation* computation = draft.values.Computation(A::kCalls);
   const auto operand_count = static_cast<int64_t>(draft.operands.size());
-  // Operands that the computation does not name are not used by it.
+  // Operands that the computation does not name are not used by it; missing
+  // ones are for the verifier to see.
   for (int64_t i = computation->num_parameters(); i < operand_count; ++i) {
     computation->AddParameter(HloInstruction::CreateParameter(
         i, draft.operands[i]->shape(), absl::StrCat("unused_param_", i)));
-  }
-  if (computation->num_parameters() != operand_count) {
-    Error(draft.opcode_loc, absl::StrCat("the fused computation has ",
-                                         computation->num_parameters(),
-                                         " parameters, the fusion ",
-                                         draft.operands.size(), " operands"));
-    return nullptr;
   }
   auto fusion = HloInstruction::CreateFusion(
       *draft.shape, draft.values.As<HloInstruction::FusionKind>(A::kKind),

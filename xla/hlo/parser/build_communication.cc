@@ -72,6 +72,10 @@ std::unique_ptr<HloInstruction> ModuleParser::BuildCollective(
   const bool constrain_layout = values.Flag(A::kConstrainLayout);
   const bool global_ids = values.Flag(A::kUseGlobalDeviceIds);
   const std::optional<int64_t> channel = values.ChannelId();
+  if (!ExpectOperands(draft, !global_ids || channel.has_value(),
+                      "use_global_device_ids= needs channel_id=")) {
+    return nullptr;
+  }
   auto one_dimension = [&] {
     return ExpectOperands(draft, dims.size() == 1,
                           "dimensions= needs one entry");

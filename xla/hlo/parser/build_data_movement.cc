@@ -10,11 +10,25 @@
 #include "xla/hlo/parser/module_parser.h"
 #include "xla/permutation_util.h"
 #include "xla/shape.h"
+#include "xla/shape_util.h"
 #include "xla/xla_data.pb.h"
 
 namespace xla::hlo_text {
 
 using A = Attribute;
+
+namespace {
+
+// Of two arrays; where a size is not known, nobody can tell.
+bool MayHaveEqualSizes(const Shape& a, const Shape& b) {
+  if (!a.IsArray() || !b.IsArray() || a.is_unbounded_dynamic() ||
+      b.is_unbounded_dynamic()) {
+    return true;
+  }
+  return ShapeUtil::ElementsIn(a) == ShapeUtil::ElementsIn(b);
+}
+
+}  // namespace
 
 std::unique_ptr<HloInstruction> ModuleParser::BuildDataMovement(
     const Draft& draft, bool* handled) {
@@ -63,6 +77,10 @@ std::unique_ptr<HloInstruction> ModuleParser::BuildDataMovement(
     case HloOpcode::kIota:
       return HloInstruction::CreateIota(shape, values.Int(A::kIotaDimension));
     case HloOpcode::kReshape:
+      if (!expect(MayHaveEqualSizes(operands[0]->shape(), shape),
+                  "the result has as many elements as the operand")) {
+        return nullptr;
+      }
       return HloInstruction::CreateReshape(
           shape, operands[0], values.Int(A::kInferredDimension, -1));
     case HloOpcode::kDynamicReshape:

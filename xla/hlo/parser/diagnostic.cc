@@ -150,4 +150,12 @@ std::string DidYouMean(absl::string_view name,
   return absl::StrCat("; did you mean '", closest, "'?");
 }
 
+std::string MeantOrLater(absl::string_view name,
+                         absl::Span<const absl::string_view> candidates) {
+  const std::string meant = DidYouMean(name, candidates);
+  if (!meant.empty()) return meant;
+  return "; if a version of XLA later than that of August 2026 has it, "
+         "--lenient keeps it";
+}
+
 }  // namespace xla

@@ -95,6 +95,10 @@ absl::string_view ClosestName(absl::string_view name,
 // "; did you mean 'x'?", or "" where ClosestName finds nothing.
 std::string DidYouMean(absl::string_view name,
                        absl::Span<const absl::string_view> candidates);
+// The same for attributes, of which later versions of XLA may have more: where
+// no name is close, how to read them all the same.
+std::string MeantOrLater(absl::string_view name,
+                         absl::Span<const absl::string_view> candidates);
 
 }  // namespace xla
 

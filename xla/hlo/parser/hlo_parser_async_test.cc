@@ -2,13 +2,16 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_print_options.h"
@@ -328,6 +331,60 @@ cond {
   EXPECT_THAT(ErrorOf("g = " CHAIN " parameter(2)\n"
                       "ROOT d = f32[4] async-done(g)"),
               HasSubstr("calls= is needed"));
+}
+
+TEST(HloParserAsyncTest, ChainsGrowLinkByLink) {
+  auto module = Parse("s = " CHAIN
+                      " async-start(p), calls=w\n"
+                      "u = " CHAIN
+                      " async-update(s)\n"
+                      "ROOT d = f32[4] async-done(u)");
+  ASSERT_NE(module, nullptr);
+  HloComputation* entry = module->entry_computation();
+  auto* start =
+      Cast<HloAsyncStartInstruction>(entry->GetInstructionWithName("s"));
+  start->AddCallOperand(entry->parameter_instruction(1));
+  const auto shape = [&](absl::string_view name) {
+    return ShapeUtil::HumanString(entry->GetInstructionWithName(name)->shape());
+  };
+  EXPECT_EQ(shape("s"), "((f32[4], f32[4]), f32[4], u32[])");
+  EXPECT_EQ(shape("u"), "((f32[4]), f32[4], u32[])");
+  start->UpdateChainShapes();
+  EXPECT_EQ(shape("u"), "((f32[4], f32[4]), f32[4], u32[])");
+  EXPECT_EQ(shape("d"), "f32[4]");
+}
+
+TEST(HloParserAsyncTest, ClonesAreChainsToo) {
+  auto module = Parse(
+      "s = ((), (), u32[]) async-start(), calls=w\n"
+      "t = (((), (), u32[])) tuple(s)\n"
+      "g = ((), (), u32[]) get-tuple-element(t), index=0\n"
+      "u = " CHAIN
+      " async-update(g, p)\n"
+      "ROOT d = f32[4] async-done(u)");
+  ASSERT_NE(module, nullptr);
+  const auto names = [](const HloModule& of) {
+    std::vector<std::string> texts;
+    for (const HloInstruction* link :
+         Cast<HloAsyncInstruction>(of.entry_computation()->root_instruction())
+             ->GetAsyncChain()) {
+      EXPECT_EQ(link->GetModule(), &of);
+      texts.push_back(absl::StrCat(HloOpcodeString(link->opcode()), " ",
+                                   link->operand_count()));
+    }
+    return texts;
+  };
+  const auto chain =
+      testing::ElementsAre("async-start 0", "async-update 2", "async-done 1");
+  EXPECT_THAT(names(*module), chain);
+  const auto clone = module->Clone();
+  EXPECT_THAT(names(*clone), chain);
+  EXPECT_NE(clone->entry_computation()
+                ->root_instruction()
+                ->async_wrapped_computation(),
+            module->entry_computation()
+                ->root_instruction()
+                ->async_wrapped_computation());
 }
 
 }  // namespace

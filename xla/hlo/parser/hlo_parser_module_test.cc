@@ -25,6 +25,7 @@
 #include "xla/literal.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
+#include "xla/xla_data.pb.h"
 
 namespace xla {
 namespace {
@@ -630,6 +631,113 @@ TEST(HloParserModuleTest, FailedParsesLeaveNothingBehind) {
         tail, "\n bad");
     EXPECT_FALSE(ParseAndReturnUnverifiedModule(text).ok());
   }
+}
+
+// --- Printing ----------------------------------------------------------------
+
+// An instruction, as it is printed once it has been read.
+std::string Printed(absl::string_view instruction,
+                    const HloPrintOptions& options) {
+  auto module = ParseAndReturnUnverifiedModule(absl::StrCat(
+      "HloModule m\nf {\n c = f32[] parameter(0)\n x = f32[] parameter(1)\n"
+      " s = add(c, x)\n ROOT t = tuple(s, s)\n}\nENTRY e {\n"
+      "  a = f32[4] parameter(0)\n  z = f32[] parameter(1)\n"
+      "  k = f32[3,3,8,3] parameter(2)\n  ROOT r = ",
+      instruction, "\n}\n"));
+  return module.ok()
+             ? (*module)->entry_computation()->root_instruction()->ToString(
+                   options)
+             : std::string(module.status().message());
+}
+
+TEST(HloParserModuleTest, PrintedForms) {
+  const HloPrintOptions plain = HloPrintOptions::Default();
+  EXPECT_THAT(
+      Printed("tuple(a, a, a, a, a, a, a)", HloPrintOptions::ShortParsable()),
+      testing::Not(HasSubstr("index=5")));
+  EXPECT_THAT(Printed("collective-broadcast(a), replica_groups={{0}}", plain),
+              HasSubstr("has_dynamic_root=false"));
+  EXPECT_THAT(Printed("(f32[4], f32[]) scan(a, z), to_apply=f, "
+                      "is_associative=true, is_reverse=true, num_carries=1, "
+                      "dimensions={0}",
+                      plain),
+              HasSubstr("dimensions={0}, num_carries=1, is_reverse=true, "
+                        "is_associative=true, to_apply=%f"));
+  for (absl::string_view type : {"f8e4m3fnuz", "f8e5m2fnuz", "f8e4m3b11fnuz"}) {
+    EXPECT_THAT(Printed(absl::StrCat(type, "[] constant(nan)"), plain),
+                HasSubstr("constant(-nan)"));
+  }
+  for (absl::string_view labels :
+       {"b0?f_?0?io->?b?0?f", "?b01_0?1i->b01?", "b01f_01io->b01f"}) {
+    EXPECT_THAT(Printed(absl::StrCat("f32[4] custom-call(a, k), "
+                                     "custom_call_target=\"t\", dim_labels=",
+                                     labels),
+                        plain),
+                HasSubstr(absl::StrCat("dim_labels=", labels)));
+  }
+  EXPECT_THAT(
+      Printed("f32[1,2,2,3] convolution(f32[1,4,4,16] broadcast(z), k), "
+              "window={size=3x3}, dim_labels=b01f_01io->b01f, "
+              "sparsity_config={rhs={sparsity=2x4 dimension=2 stride=1 idx=2}}",
+              plain),
+      HasSubstr("sparsity_config={rhs={sparsity=2x4 dimension=2 stride=1 "
+                "idx=2}}"));
+}
+
+TEST(HloParserModuleTest, CanonicalForms) {
+  auto module = Parse(R"(HloModule m
+f {
+  x = f32[4] parameter(0)
+  n = f32[4] negate(x)
+  ROOT t = (f32[4], f32[4]) tuple(x, n)
+}, execution_thread="t"
+ENTRY e {
+  p = f32[4] parameter(0)
+  s = ((f32[4]), (f32[4], f32[4]), u32[]) async-start(p), calls=f
+  d = (f32[4], f32[4]) async-done(s)
+  g = f32[4] get-tuple-element(d), index=1
+  ROOT r = f32[4] abs(g)
+})");
+  const HloPrintOptions canonical = HloPrintOptions::Canonical();
+  EXPECT_THAT(module->ToString(canonical),
+              HasSubstr("}, execution_thread=\"t\""));
+  EXPECT_THAT(
+      module->ToString(HloPrintOptions::Canonical().set_compact_gte(true)),
+      testing::ContainsRegex("abs\\(.*tmp_[0-9]+#1"));
+}
+
+TEST(HloParserModuleTest, EntryLayoutsStayUnsetWithTheShapes) {
+  auto bare =
+      Parse("HloModule m\nENTRY e {\n ROOT p = f32[4,8] parameter(0)\n}\n",
+            HloParserOptions().set_fill_missing_layouts(false));
+  EXPECT_FALSE(bare->entry_computation_layout().result_layout().LayoutIsSet());
+  EXPECT_FALSE(
+      bare->entry_computation_layout().parameter_layout(0).LayoutIsSet());
+}
+
+TEST(HloParserModuleTest, NamesOfElementsAndNestedOperands) {
+  auto module = Parse(
+      "HloModule m\nENTRY e {\n p = (f32[2], f32[3]) parameter(0)\n"
+      " p_0 = f32[2] get-tuple-element(p), index=0\n"
+      " ROOT r = add(p#0, p_0)\n}\n");
+  EXPECT_THAT(Names(*module->entry_computation()),
+              ElementsAre("p", "p_0", "p_0.1", "r"));
+  module = Parse(
+      "HloModule m\nENTRY e {\n ROOT r = add(f32[] add(f32[] parameter(0), "
+      "f32[] parameter(1)), f32[] parameter(2))\n}\n");
+  EXPECT_THAT(Names(*module->entry_computation()),
+              ElementsAre("parameter.anon", "parameter.anon.1", "add.anon",
+                          "parameter.anon.2", "r"));
+}
+
+TEST(HloParserModuleTest, AccuracyIsTheDefaultOneWhereNoneIsWritten) {
+  auto module = Parse(
+      "HloModule m\nENTRY e {\n p = f32[] parameter(0)\n"
+      " ROOT r = exponential(p)\n}\n");
+  const ResultAccuracy& accuracy =
+      module->entry_computation()->root_instruction()->result_accuracy();
+  EXPECT_TRUE(accuracy.has_mode());
+  EXPECT_EQ(accuracy.mode(), ResultAccuracy::DEFAULT);
 }
 
 // --- Files -------------------------------------------------------------------

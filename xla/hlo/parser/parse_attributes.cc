@@ -327,7 +327,7 @@ bool ModuleParser::ParseUnknownAttribute(Draft* draft, absl::string_view name,
         name_loc,
         absl::StrCat(
             message,
-            DidYouMean(name, AttributeTexts(AllowedAttributes(*draft)))));
+            MeantOrLater(name, AttributeTexts(AllowedAttributes(*draft)))));
   }
   absl::string_view value;
   if (!SkipValue(&value)) return false;

@@ -176,13 +176,14 @@ bool ValueParser::ParseOutputOperandAliases(OutputOperandAliases* result) {
   result->clear();
   return ParseList(TokKind::kLbrace, TokKind::kRbrace, [&] {
     auto& [output, operand] = result->emplace_back();
-    return ParseShapeIndex(&output) && Expect(TokKind::kColon) &&
+    // What it points to is for the verifier to say.
+    constexpr int64_t kLeast = std::numeric_limits<int32_t>::min();
+    return ParseShapeIndex(&output, kLeast) && Expect(TokKind::kColon) &&
            Expect(TokKind::kLparen) &&
-           ParseIntInRange(std::numeric_limits<int32_t>::min(),
-                           std::numeric_limits<int32_t>::max(),
+           ParseIntInRange(kLeast, std::numeric_limits<int32_t>::max(),
                            &operand.first) &&
-           Expect(TokKind::kComma) && ParseShapeIndex(&operand.second) &&
-           Expect(TokKind::kRparen);
+           Expect(TokKind::kComma) &&
+           ParseShapeIndex(&operand.second, kLeast) && Expect(TokKind::kRparen);
   });
 }
 

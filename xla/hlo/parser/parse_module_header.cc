@@ -101,7 +101,7 @@ bool ModuleParser::SkipHeaderValue(absl::string_view name, Loc name_loc) {
         name_loc,
         absl::StrCat(
             "a module has no attribute '", name, "'",
-            DidYouMean(
+            MeantOrLater(
                 name,
                 {"is_scheduled", "input_output_alias", "buffer_donor",
                  "alias_passthrough_params", "entry_computation_layout",

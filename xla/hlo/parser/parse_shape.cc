@@ -417,11 +417,11 @@ bool ValueParser::ParseBracedShapes(std::vector<Shape>* result) {
   });
 }
 
-bool ValueParser::ParseShapeIndex(ShapeIndex* result) {
+bool ValueParser::ParseShapeIndex(ShapeIndex* result, int64_t least) {
   result->clear();
   return ParseList(TokKind::kLbrace, TokKind::kRbrace, [&] {
     int64_t index;
-    if (!ParseIntInRange(0, std::numeric_limits<int32_t>::max(), &index)) {
+    if (!ParseIntInRange(least, std::numeric_limits<int32_t>::max(), &index)) {
       return false;
     }
     result->push_back(index);

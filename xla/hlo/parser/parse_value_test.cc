@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/casts.h"
@@ -299,6 +300,19 @@ TEST(ParseShardingTest, PrintsAsItWasWritten) {
   }
 }
 
+TEST(ParseShardingTest, WordsOverMeshes) {
+  for (const auto& [text, printed] :
+       std::vector<std::pair<absl::string_view, absl::string_view>>{
+           {"{mesh['a'=2,'b'=4], replicated}", "{replicated}"},
+           {"{mesh[], replicated}", "{replicated}"},
+           {"{mesh['a'=2,'b'=4], unreduced}", "{unreduced}"},
+           {"{mesh['a'=2,'b'=4], unreduced=max}", "{unreduced=max}"},
+           {"{mesh['a'=2,'b'=4], manual}", "{mesh['a'=2,'b'=4], manual}"},
+           {"{unreduced=max}", "{unreduced=max}"}}) {
+    EXPECT_EQ(ShardingRoundTrip(text), printed) << text;
+  }
+}
+
 TEST(ParseShardingTest, IndexCommentsInTuples) {
   EXPECT_EQ(ShardingRoundTrip("{{replicated}, {replicated}, {manual}, "
                               "{replicated}, {replicated}, /*index=5*/"
@@ -372,6 +386,25 @@ TEST(ParseReplicaGroupsOnlyTest, Lists) {
   ASSERT_TRUE(groups.ok());
   ASSERT_EQ(groups->size(), 2);
   EXPECT_THAT((*groups)[1].replica_ids(), ElementsAre(1, 3));
+}
+
+TEST(ParseReplicaGroupsOnlyTest, Meshes) {
+  const auto ids = [](absl::string_view text) {
+    std::vector<std::vector<int64_t>> lists;
+    auto groups = ParseReplicaGroupsOnly(text);
+    EXPECT_TRUE(groups.ok()) << groups.status();
+    if (!groups.ok()) return lists;
+    for (const ReplicaGroup& group : *groups) {
+      lists.emplace_back(group.replica_ids().begin(),
+                         group.replica_ids().end());
+    }
+    return lists;
+  };
+  EXPECT_THAT(ids("mesh['i'=2,'j'=2] {'j'}"),
+              ElementsAre(ElementsAre(0, 1), ElementsAre(2, 3)));
+  EXPECT_THAT(ids("mesh['i'=2,'j'=2] {'i'}"),
+              ElementsAre(ElementsAre(0, 2), ElementsAre(1, 3)));
+  EXPECT_THAT(ids("maximal_mesh[device_id=1] {}"), ElementsAre(ElementsAre(1)));
 }
 
 // --- Windows and dimension numbers -------------------------------------------

@@ -67,8 +67,8 @@ class ValueParser : public ParserBase {
   bool ParseShapes(std::vector<Shape>* result);
   // '{' shape {, shape} '}'
   bool ParseBracedShapes(std::vector<Shape>* result);
-  // {0,1}
-  bool ParseShapeIndex(ShapeIndex* result);
+  // {0,1}, of numbers from `least` on
+  bool ParseShapeIndex(ShapeIndex* result, int64_t least = 0);
 
   // --- parse_literal.cc
   // The value of a constant of that shape: `5`, `{1, 2}`, `({1}, 2)`, `{...}`.

@@ -210,7 +210,10 @@ absl::Status BufferCheck::CheckInstruction(const HloInstruction& inst) {
   for (const HloInstruction* operand : inst.operands()) {
     buffers += BuffersIn(operand->shape()).size();
   }
-  if (buffers == 0) return absl::OkStatus();
+  if (buffers == 0) {
+    return inst.IsCustomCall({"Pin", "Unpin"}) ? CheckPin(inst)
+                                               : absl::OkStatus();
+  }
   if (!CarriesBuffers(inst)) {
     return Broken(Invariant::V124, inst,
                   inst.opcode() == HloOpcode::kParameter
@@ -341,6 +344,7 @@ absl::Status CheckBuffers(const HloModule& module,
     for (const HloInstruction* inst : computation->instructions()) {
       const Shape& shape = inst->shape();
       has_buffers = has_buffers || shape.IsBuffer() ||
+                    inst->IsCustomCall({"Pin", "Unpin"}) ||
                     // Other tuples hold what these gave.
                     ((inst->opcode() == HloOpcode::kParameter ||
                       inst->opcode() == HloOpcode::kCustomCall) &&

@@ -33,9 +33,10 @@ struct CallGraph {
   absl::flat_hash_map<const HloComputation*, int32_t> index;
 };
 
-// Reducers and the like are shared by all threads, and asynchronous chains say
-// themselves what thread they are on.
-bool CallsOnItsThread(HloOpcode opcode) {
+// Asynchronous chains say themselves what thread they are on; reducers and the
+// like are shared by all threads, unless `nested` ones are asked for, too.
+bool CallsOnItsThread(HloOpcode opcode, bool nested) {
+  if (nested) return !HloOpcodeIsAsync(opcode);
   switch (opcode) {
     case HloOpcode::kCall:
     case HloOpcode::kConditional:
@@ -49,8 +50,8 @@ bool CallsOnItsThread(HloOpcode opcode) {
 }
 
 absl::Status CheckThread(const HloInstruction& caller,
-                         const HloComputation& callee) {
-  if (!CallsOnItsThread(caller.opcode()) ||
+                         const HloComputation& callee, bool nested) {
+  if (!CallsOnItsThread(caller.opcode(), nested) ||
       caller.parent()->execution_thread() == callee.execution_thread()) {
     return absl::OkStatus();
   }
@@ -74,10 +75,9 @@ absl::Status AddCalls(const HloModule& module, const HloVerifierOpts& opts,
     if (node.last_caller != &inst) ++node.callers;
     node.last_caller = &inst;
     graph.calls.push_back({found->second, &inst});
-    if (opts.verify_call_nested_computation_thread_name) {
-      absl::Status status = CheckThread(inst, *callee);
-      if (!status.ok()) return status;
-    }
+    absl::Status status = CheckThread(
+        inst, *callee, opts.verify_call_nested_computation_thread_name);
+    if (!status.ok()) return status;
   }
   return absl::OkStatus();
 }

@@ -248,28 +248,32 @@ const Shape* PartOfCall(const HloInstruction& start,
              : nullptr;
 }
 
+// Broken pairs of a chain are, like its shapes, an internal matter.
+absl::Status BrokenPair(const HloInstruction& inst, absl::string_view detail) {
+  return WithCode(absl::StatusCode::kInternal,
+                  Broken(Invariant::V121, inst, detail));
+}
+
 absl::Status CheckAliasedPart(const Context& context,
                               const HloInstruction& inst, const Shape* output,
                               const ShapeIndex& output_index,
                               const Shape* operand, int64_t number,
                               const ShapeIndex& operand_index) {
   if (operand == nullptr) {
-    return Broken(Invariant::V121, inst,
-                  absl::StrCat("there is no operand ", number, " with a part ",
-                               operand_index.ToString()));
+    return BrokenPair(
+        inst, absl::StrCat("there is no operand ", number, " with a part ",
+                           operand_index.ToString()));
   }
   if (output == nullptr) {
-    return Broken(
-        Invariant::V121, inst,
-        absl::StrCat("the result has no part ", output_index.ToString()));
+    return BrokenPair(
+        inst, absl::StrCat("the result has no part ", output_index.ToString()));
   }
   if (context.Matches(*output, *operand, Match::kSame)) {
     return absl::OkStatus();
   }
-  return Broken(
-      Invariant::V121, inst,
-      absl::StrCat("expected ", context.Str(*operand), " at ",
-                   output_index.ToString(), ", found ", context.Str(*output)));
+  return BrokenPair(inst, absl::StrCat("expected ", context.Str(*operand),
+                                       " at ", output_index.ToString(),
+                                       ", found ", context.Str(*output)));
 }
 
 const Shape* SubshapeAt(const Shape& whole, const ShapeIndex& index) {

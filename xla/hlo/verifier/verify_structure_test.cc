@@ -384,9 +384,6 @@ TEST_F(VerifyStructureTest, CallerThatIsNotListed) {
 TEST_F(VerifyStructureTest, CalleeOnAnotherThread) {
   Comp("inner").SetExecutionThread("host");
   ExpectBroken("[V22]", "expected main, found host for %inner");
-  HloVerifierOpts opts;
-  opts.verify_call_nested_computation_thread_name = false;
-  EXPECT_EQ(Verify(opts), absl::OkStatus());
   Comp("inner").SetExecutionThread(HloInstruction::kMainExecutionThread);
 }
 

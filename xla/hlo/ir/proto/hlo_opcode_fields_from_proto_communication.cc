@@ -118,17 +118,23 @@ Result ProtoReader::ReadCollectivePermute() const {
 Result ProtoReader::ReadTransfer() const {
   const bool host = proto.is_host_transfer();
   const bool starts = opcode == HloOpcode::kSend || opcode == HloOpcode::kRecv;
-  const int64_t parts = opcode == HloOpcode::kRecvDone ? 2 : 3;
+  const size_t parts = opcode == HloOpcode::kRecvDone ? 2 : 3;
+  // Sends to the host may leave out the context.
+  const bool short_send =
+      host && (opcode == HloOpcode::kSend || opcode == HloOpcode::kSendDone);
+  const auto is_tuple_of = [&](const Shape& whole, size_t count) {
+    return whole.IsTuple() && whole.tuple_shapes().size() == count;
+  };
   if (opcode != HloOpcode::kSendDone) {
-    TF_RETURN_IF_ERROR(
-        Check(shape.IsTuple() &&
-                  static_cast<int64_t>(shape.tuple_shapes().size()) == parts,
-              "the shape is not a tuple of ", parts, " elements"));
+    TF_RETURN_IF_ERROR(Check(
+        is_tuple_of(shape, parts) || (short_send && is_tuple_of(shape, 2)),
+        "the shape is not a tuple of ", parts, " elements"));
   }
   if (!starts) {
     const Shape& operand = operands[0]->shape();
     TF_RETURN_IF_ERROR(
-        Check(operand.IsTuple() && operand.tuple_shapes().size() >= 3,
+        Check((operand.IsTuple() && operand.tuple_shapes().size() >= 3) ||
+                  (short_send && is_tuple_of(operand, 2)),
               "the operand's shape is not that of a send or recv"));
   }
   std::unique_ptr<HloInstruction> transfer;
