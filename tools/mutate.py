@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
 """Measures tests by mutants: small faults put into sources, one at a time.
 
-usage: tools/mutate.py --tests='TARGET…' [--count=N] [--seed=N] [--list] SOURCE.cc…
+usage: tools/mutate.py --tests='TARGET…' [flags] SOURCE.cc…
+       tools/mutate.py --target=NAME,… [flags]   those of tools/mutation/targets.txt
 
 A mutant is one operator, constant or condition changed in one place, say
   if (bytes <= limit)   →   if (bytes < limit)
-or one statement left out. The tests (Bazel targets, separated by blanks) run on
-each: they catch it when one of them fails or exceeds --timeout seconds; a mutant
-that does not compile is replaced by another. The sample is drawn by --seed from
-all mutants of the sources, spread evenly over their lines, so that two runs
-measure the same. --list prints the sample and runs nothing.
+or one statement left out. The sample is drawn by --seed from all mutants of the
+sources, spread evenly over their lines, so that two runs measure the same;
+--list prints it and runs nothing.
 
-Works in a copy of the checkout (--workspace, kept between runs, so that Bazel
-builds only what a mutant touches); the checkout itself is not changed.
+All of them go into one build, each behind its number (tools/mutation/), in a
+copy of the checkout (--workspace, kept between runs); the checkout itself is not
+changed. Mutants that do not compile so are left out. Then the tests (Bazel
+targets, separated by blanks; -TARGET is not run) run once without a mutant,
+which also tells the mutants that each comes by, and once for each of those, the
+quick tests first. A mutant is caught when a test fails, or takes five times the
+processor time and five seconds more.
 
 Survivors are printed as file:line with the line before and after. Those known to
 mean the same program, or to cost only time, stand in tools/mutate_known.txt with
@@ -21,239 +25,249 @@ the reason, and are counted apart. Exit status 1 where the share caught is below
 """
 
 import argparse
+import bisect
 import collections
+import hashlib
+import json
 import os
-import random
 import re
-import shutil
-import subprocess
 import sys
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "mutation"))
+import instrument  # noqa: E402
+import mutants  # noqa: E402
+import runner  # noqa: E402
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 KNOWN = os.path.join(ROOT, "tools", "mutate_known.txt")
-
-Mutant = collections.namedtuple("Mutant", "path line before after")
-
-# (pattern, replacements). Templates (`<` without blanks) and arrows do not match.
-OPERATORS = [
-    (r" <= ", [" < ", " > "]),
-    (r" >= ", [" > ", " < "]),
-    (r" < ", [" <= ", " >= "]),
-    (r" > ", [" >= ", " <= "]),
-    (r" == ", [" != "]),
-    (r" != ", [" == "]),
-    (r" && ", [" || "]),
-    (r" \|\| ", [" && "]),
-    (r" \+ ", [" - "]),
-    (r" - ", [" + "]),
-    (r" \* ", [" / "]),
-    (r" / ", [" * "]),
-    (r" % ", [" / "]),
-    (r" \+= ", [" -= "]),
-    (r" -= ", [" += "]),
-    (r"\btrue\b", ["false"]),
-    (r"\bfalse\b", ["true"]),
-    (r"\bstd::min\b", ["std::max"]),
-    (r"\bstd::max\b", ["std::min"]),
-    (r"\bany_of\b", ["all_of"]),
-    (r"\ball_of\b", ["any_of"]),
-    (r"\bif \(!", ["if ("]),
-    (r"\bif \((?!!|auto |const |int|std::|absl::)", ["if (!"]),
-    (r"\bcontinue;", [";"]),
-    (r"\bbreak;", [";"]),
-    (r"(?<=[\s(,])0(?=[;,)])", ["1"]),
-    (r"(?<=[\s(,])1(?=[;,)])", ["0", "2"]),
-]
-# A call for its effect, alone on its line.
-STATEMENT = re.compile(r"^\s+[A-Za-z_][\w.>()\[\]-]*\([^;{}]*\);$")
-# Lines whose change shows nothing: messages, checks of our own invariants.
-NOT_CODE = re.compile(
-    r"^\s*(//|#|using |template|static_assert|namespace |CHECK|DCHECK|VLOG|LOG|XLA_VLOG|case |default:)")
-
-NOT_A_SOURCE = re.compile(r"(_test|_main|_fuzzer|_fuzz_target|benchmark)\.cc$")
+TARGETS = os.path.join(ROOT, "tools", "mutation", "targets.txt")
+# A compiler's words on a place in a source, the use of a template included.
+COMPLAINT = re.compile(r"^([\w./-]+\.cc):(\d+):(?:\d+:)?\s+"
+                       r"(?:(?:fatal )?error:|required from|note: in expansion of)", re.M)
 
 
-def without_texts(line):
-  """The line with its strings, characters and comments blanked, of equal length."""
-  line = re.sub(r'"(\\.|[^"\\])*"|\'(\\.|[^\'\\])\'',
-                lambda m: "~" * len(m.group()), line)
-  return re.sub(r"//.*$", lambda m: "~" * len(m.group()), line)
+class Target:
+  """Sources, their tests, and the numbered mutants of the sample."""
+
+  def __init__(self, name, paths, tests):
+    self.name, self.tests, self.sources, found = name, tests.split(), {}, []
+    for path in paths:
+      with open(path) as f:
+        source = mutants.Source(os.path.relpath(path, ROOT), f.read())
+      self.sources[source.path] = source
+      found += mutants.mutants_of(source)
+    self.found, self.drawn, self.built_tests = found, [], []
+
+  def draw(self, seed, most, first):
+    """Numbers as many as `most` mutants, from `first` on; returns the number after them."""
+    self.drawn = list(enumerate(mutants.sample(self.found, seed)[:most], first))
+    return first + len(self.drawn)
 
 
-def raw_string_lines(lines):
-  """Numbers of the lines that a raw string covers."""
-  inside, found = False, set()
-  for number, line in enumerate(lines):
-    if inside or 'R"' in line:
+def rows(path):
+  if os.path.exists(path):
+    with open(path) as f:
+      for row in f:
+        if row.strip() and not row.startswith("#"):
+          yield [column.strip() for column in row.split("\t")]
+
+
+def named_targets(names):
+  table = {name: (sources, tests) for name, sources, tests in rows(TARGETS)}
+  for name in names:
+    paths = []
+    for top in table[name][0].split():
+      if top.endswith(".cc"):
+        paths.append(os.path.join(ROOT, top))
+      paths += [os.path.join(folder, file) for folder, _, files in os.walk(os.path.join(ROOT, top))
+                for file in files if file.endswith(".cc")]
+    yield Target(name, sorted(p for p in paths if not mutants.NOT_A_SOURCE.search(p)),
+                 table[name][1])
+
+
+def key(mutant):
+  return mutant.path, mutant.before.strip(), mutant.after.strip()
+
+
+def title(mutant):
+  return "%s:%d\n  - %s\n  + %s" % (mutant.path, mutant.line, mutant.before.strip(),
+                                    mutant.after.strip())
+
+
+def blamed(sources, numbered, complaints):
+  """The mutants with an edit that begins or ends on a line that does not compile."""
+  found = set()
+  for number, m in numbered:
+    lines = {bisect.bisect_right(sources[m.path].starts, p)
+             for e in m.edits for p in (e.begin, e.end - 1)}
+    if any((m.path, line) in complaints for line in lines):
       found.add(number)
-    if not inside and 'R"' in line:
-      inside = ')"' not in line.split('R"', 1)[1]
-    elif inside and ')"' in line:
-      inside = False
   return found
 
 
-def mutants_of_line(path, number, line):
-  if NOT_CODE.match(line):
-    return
-  code = without_texts(line)
-  for pattern, replacements in OPERATORS:
-    for match in re.finditer(pattern, code):
-      for replacement in replacements:
-        # `if (x)` negated needs the closing parenthesis, so the condition ends here.
-        if replacement == "if (!":
-          condition = re.match(r"(\s*(?:\} else )?if )\((.*)\)( \{| return.*;| continue;| break;)$", line)
-          if not condition or condition.group(2).startswith("!"):
-            continue
-          after = "%s(!(%s))%s" % condition.groups()
-        else:
-          after = line[:match.start()] + replacement + line[match.end():]
-        yield Mutant(path, number, line, after)
-  if STATEMENT.match(line) and "return" not in line:
-    yield Mutant(path, number, line, "")
+def build(workspace, sources, numbered, arguments):
+  """Builds all mutants that compile; returns those of `numbered`."""
+  while True:
+    for path, source in sources.items():
+      mine = [n for n in numbered if n[1].path == path]
+      text = instrument.instrumented(path, source.text, mine) if mine else source.text
+      workspace.write(path, text.encode())
+    status, _, errors = workspace.run_bazel("build", "-k", *arguments)
+    if status == 0:
+      return numbered
+    complaints = {(path, int(line)) for path, line in COMPLAINT.findall(errors)}
+    bad = blamed(sources, numbered, complaints)
+    if not bad:
+      sys.exit("mutate.py: the build fails, and not by a mutant:\n" + errors[-4000:])
+    print("%d mutants do not compile" % len(bad), flush=True)
+    numbered = [n for n in numbered if n[0] not in bad]
 
 
-def mutants_of(path, text):
-  lines = text.split("\n")
-  raw = raw_string_lines(lines)
-  return [m for number, line in enumerate(lines) if number not in raw
-          for m in mutants_of_line(path, number + 1, line)]
+def prepare_tests(target, options):
+  """The target's tests, the quick ones first, each with what it reaches."""
+  tests = [t for t in target.built_tests
+           if not (options.without and re.search(options.without, t.label))]
+  for test in tests:
+    if not test.measure():
+      sys.exit("mutate.py: %s fails without a mutant" % test.label)
+  print("%d tests take %.0f s without a mutant" % (len(tests), sum(t.seconds for t in tests)),
+        flush=True)
+  return sorted(tests, key=lambda t: t.cpu)
 
 
-def sample(mutants, seed):
-  """All mutants in random order, at first one of each line, then the second ones …"""
-  generator = random.Random(seed)
-  by_line = collections.defaultdict(list)
-  for mutant in mutants:
-    by_line[mutant.path, mutant.line].append(mutant)
-  ranked = []
-  for key in sorted(by_line):
-    generator.shuffle(by_line[key])
-    ranked += [(rank, generator.random(), m) for rank, m in enumerate(by_line[key])]
-  return [m for _, _, m in sorted(ranked, key=lambda r: r[:2])]
+def judge(number, tests):
+  reaching = [t for t in tests if number in t.reaches]
+  for test in reaching:
+    how = test.catches(number)
+    if how:
+      return "caught", "%s of %s" % (how, test.label)
+  return "survived", "none of %d tests" % len(reaching) if reaching else "no test comes by"
 
 
-def known_survivors():
-  """{(path, line before, line after): reason}, blanks at the ends left out."""
-  known = {}
-  if os.path.exists(KNOWN):
-    with open(KNOWN) as f:
-      for row in f:
-        if row.strip() and not row.startswith("#"):
-          path, before, after, reason = [c.strip() for c in row.split("\t")]
-          known[path, before, after] = reason
-  return known
-
-
-def copy_checkout(workspace):
-  """Brings the tracked files of the checkout, as they are now, into workspace."""
-  tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True,
-                           stdout=subprocess.PIPE).stdout.split(b"\0")
-  wanted = {os.fsdecode(name) for name in tracked if name}
-  for name in sorted(wanted):
-    source, target = os.path.join(ROOT, name), os.path.join(workspace, name)
-    if not os.path.isfile(source):
-      continue
-    os.makedirs(os.path.dirname(target), exist_ok=True)
-    if not os.path.exists(target) or open(source, "rb").read() != open(target, "rb").read():
-      shutil.copy2(source, target)
-      os.utime(target)
-  for folder, subfolders, files in os.walk(workspace):
-    subfolders[:] = [d for d in subfolders if d != ".cache" and not d.startswith("bazel-")]
-    for name in files:
-      path = os.path.relpath(os.path.join(folder, name), workspace)
-      if path not in wanted and path != "user.bazelrc":
-        os.remove(os.path.join(workspace, path))
-
-
-def bazel(workspace, arguments, timeout):
-  """Returns the exit status, or None after `timeout` seconds."""
-  process = subprocess.Popen(
-      [os.path.join(workspace, "bazelw")] + arguments, cwd=workspace,
-      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-  try:
-    return process.wait(timeout=timeout)
-  except subprocess.TimeoutExpired:
-    os.killpg(process.pid, 15)
-    process.wait()
-    return None
-
-
-def run_mutant(mutant, options):
-  """Returns "caught", "survived" or "does not compile"."""
-  path = os.path.join(options.workspace, mutant.path)
-  with open(path) as f:
-    text = f.read()
-  lines = text.split("\n")
-  lines[mutant.line - 1] = mutant.after
-  try:
-    with open(path, "w") as f:
-      f.write("\n".join(lines))
-    tests = options.tests.split()
-    if bazel(options.workspace, ["build"] + tests, None) != 0:
-      return "does not compile"
-    seconds = "--test_timeout=%d" % options.timeout
-    status = bazel(options.workspace, ["test", "--cache_test_results=no", "--test_output=summary",
-                                       seconds] + tests, 3 * options.timeout)
-    return "survived" if status == 0 else "caught"
-  finally:
-    with open(path, "w") as f:
-      f.write(text)
-
-
-def report(results, started):
-  counts = collections.Counter(results.values())
+def measure(target, known, compiling, options):
+  """Runs a target's mutants; returns the percentage caught."""
+  tests = prepare_tests(target, options)
+  started, results = time.time(), []
+  for number, m in target.drawn:
+    if len(results) == options.count or time.time() - started > 60 * options.minutes:
+      break
+    if key(m) in known:
+      results.append(("known", ""))
+    elif number in compiling:
+      result, how = judge(number, tests)
+      results.append((result, how))
+      if result == "survived" or options.verbose:
+        print("%s\n  %s (%s)" % (title(m), result, how), flush=True)
+  counts = collections.Counter(r for r, _ in results)
   judged = counts["caught"] + counts["survived"]
   share = 100.0 * counts["caught"] / judged if judged else 100.0
-  print("%d mutants: %d caught, %d survived, %d known; %d did not compile; "
-        "%.1f %% caught; %.0f minutes" %
-        (judged + counts["known"], counts["caught"], counts["survived"], counts["known"],
-         counts["does not compile"], share, (time.time() - started) / 60))
+  print("%s: %d mutants: %d caught (%d by time), %d survived, %d known; %.1f %% caught; "
+        "%.0f minutes" %
+        (target.name, len(results), counts["caught"], sum("timeout" in how for _, how in results),
+         counts["survived"], counts["known"], share, (time.time() - started) / 60), flush=True)
   return share
+
+
+def fingerprint(target):
+  return hashlib.sha256(repr(target.drawn).encode()).hexdigest()
+
+
+def state_file(workspace):
+  return os.path.join(workspace, ".cache", "mutants.json")
+
+
+def save_build(targets, compiling, workspace):
+  with open(state_file(workspace), "w") as f:
+    json.dump({t.name: {
+        "first": t.drawn[0][0] if t.drawn else 1, "drawn": fingerprint(t),
+        "compiling": [number for number, _ in t.drawn if number in compiling],
+        "tests": [[test.label, test.folder, test.command] for test in t.built_tests],
+    } for t in targets}, f)
+
+
+def load_build(targets, most, options):
+  """As build_targets(), of what is built."""
+  with open(state_file(options.workspace)) as f:
+    state = json.load(f)
+  compiling = set()
+  for target in targets:
+    built = state[target.name]
+    target.draw(options.seed, most, built["first"])
+    if fingerprint(target) != built["drawn"]:
+      sys.exit("mutate.py: the last build has other mutants of " + target.name)
+    target.built_tests = [runner.Test(*test) for test in built["tests"]]
+    compiling.update(built["compiling"])
+  return compiling
+
+
+def build_targets(targets, known, options):
+  """Builds all targets; returns the numbers of the mutants that compile."""
+  sources = {path: source for t in targets for path, source in t.sources.items()}
+  workspace = runner.Workspace(ROOT, options.workspace, options.bazel)
+  workspace.copy_checkout(sources)
+  fresh = [n for t in targets for n in t.drawn if key(n[1]) not in known]
+  compiling = {number for number, _ in build(
+      workspace, sources, fresh, [t for target in targets for t in target.tests if t[0] != "-"])}
+  print("%d mutants in one build, %d did not compile" %
+        (len(compiling), len(fresh) - len(compiling)), flush=True)
+  for target in targets:
+    target.built_tests = runner.find_tests(workspace, target.tests)
+  save_build(targets, compiling, options.workspace)
+  return compiling
 
 
 def main():
   parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-  parser.add_argument("sources", nargs="+")
-  parser.add_argument("--tests", required=True)
-  parser.add_argument("--count", type=int, default=200)
+  parser.add_argument("sources", nargs="*")
+  parser.add_argument("--tests", default="", help="of the sources")
+  parser.add_argument("--target", help="names of targets, instead of sources and tests")
+  parser.add_argument("--count", type=int, default=200, help="mutants of each target")
   parser.add_argument("--seed", type=int, default=1)
-  parser.add_argument("--timeout", type=int, default=120, help="seconds of one test")
   parser.add_argument("--aim", type=float, default=85)
+  parser.add_argument("--minutes", type=float, default=1e9, help="for a target's mutants")
   parser.add_argument("--list", action="store_true")
-  parser.add_argument("--workspace",
-                      default=os.path.expanduser("~/.cache/hlo-mutants"))
+  parser.add_argument("--instrument", action="store_true",
+                      help="print the one source with all its mutants, and stop")
+  parser.add_argument("--verbose", action="store_true", help="print what catches each mutant")
+  parser.add_argument("--without", default="", help="tests not to run, a regular expression")
+  parser.add_argument("--phase", choices=["all", "build", "run"], default="all",
+                      help="build and stop; or run what the last build of these targets made")
+  parser.add_argument("--bazel", default="./bazelw", help="the command that starts Bazel")
+  parser.add_argument("--workspace", default=os.path.expanduser("~/.cache/hlo-mutants"))
   options = parser.parse_args()
 
-  mutants = []
-  for source in sorted(options.sources):
-    if NOT_A_SOURCE.search(source):
-      continue
-    with open(source) as f:
-      mutants += mutants_of(os.path.relpath(source, ROOT), f.read())
-  order = sample(mutants, options.seed)
+  if options.target:
+    targets = list(named_targets(options.target.split(",")))
+  else:
+    paths = [s for s in options.sources if not mutants.NOT_A_SOURCE.search(s)]
+    targets = [Target("sources", sorted(paths), options.tests)]
+  # Some do not compile; others stand in for them.
+  most = options.count if options.list else options.count + options.count // 4 + 5
+  first = 1
+  for target in targets:
+    first = target.draw(options.seed, most, first)
+  if options.instrument:
+    source, = targets[0].sources.values()
+    numbered = list(enumerate(mutants.sample(targets[0].found, options.seed), 1))
+    print(instrument.instrumented(source.path, source.text, numbered), end="")
+    return 0
   if options.list:
-    for m in order[:options.count]:
-      print("%s:%d\n  - %s\n  + %s" % (m.path, m.line, m.before.strip(), m.after.strip()))
-    print("%d of %d mutants" % (min(options.count, len(order)), len(order)))
+    for target in targets:
+      for _, m in target.drawn:
+        print(title(m))
+      print("%d of %d mutants" % (len(target.drawn), len(target.found)))
     return 0
 
-  copy_checkout(options.workspace)
-  if bazel(options.workspace, ["test"] + options.tests.split(), None) != 0:
-    sys.exit("mutate.py: the tests fail without a mutant")
-  known = known_survivors()
-  started, results = time.time(), {}
-  for m in order:
-    done = sum(r != "does not compile" for r in results.values())
-    if done == options.count:
-      break
-    reason = known.get((m.path, m.before.strip(), m.after.strip()))
-    results[m] = "known" if reason else run_mutant(m, options)
-    if results[m] == "survived":
-      print("%s:%d survived\n  - %s\n  + %s" %
-            (m.path, m.line, m.before.strip(), m.after.strip()), flush=True)
-  return int(report(results, started) < options.aim)
+  known = {(path, before, after) for path, before, after, _ in rows(KNOWN)}
+  if options.phase == "run":
+    compiling = load_build(targets, most, options)
+  else:
+    compiling = build_targets(targets, known, options)
+  if options.phase == "build":
+    return 0
+  shares = [measure(t, known, compiling, options) for t in targets]
+  return int(min(shares) < options.aim)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ usage: tools/style/house.py [ROOT] [--json] [--list=FIGURE]
 One line a figure. --list=FIGURE says what stands behind one: the edges, cycles,
 files, functions, constants or switches it counts, the largest first. For what a
 change does, compare two checkouts. Mutants caught by the tests are a measurement
-of hours, tools/mutate.py.
+of minutes for each package, tools/mutate.py.
 
   edges that climb     dependencies against xla/layers.bzl (layer_check.py)
   cycles of packages   groups of packages whose files include each other
