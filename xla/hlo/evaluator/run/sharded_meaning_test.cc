@@ -174,7 +174,8 @@ TEST(ShardedLiteralsTest, AddendsOfMaximaAndMinima) {
                                   : LiteralUtil::CreateR1<float>({1, 0});
     all[1] = &other;
     EXPECT_EQ(*AssembleLiteral(whole.shape(), sharding, all), whole);
-    const Literal beyond = LiteralUtil::CreateR1<float>({1, largest ? 0.0f : -3.0f});
+    const Literal beyond =
+        LiteralUtil::CreateR1<float>({1, largest ? 0.0f : -3.0f});
     all[1] = &beyond;
     EXPECT_NE(*AssembleLiteral(whole.shape(), sharding, all), whole);
   }
