@@ -285,7 +285,7 @@ TEST(HloEvaluatorTest, ShowsResultsOfLateBinding) {
       });
   EXPECT_EQ(Text(evaluator.Evaluate(**module, {})), "-7");
   EXPECT_THAT(seen,
-              testing::ElementsAre("x 7", "p 7", "n -7", "s ( ( ), -7, 0 )",
+              testing::ElementsAre("x 7", "p 7", "n -7", "s ( (), -7, 0 )",
                                    "u ( ( 7 ), -7 )", "d -7"));
 }
 
