@@ -286,12 +286,19 @@ absl::Status AliasBuilder::AddLatePairs(const HloInstruction* start) {
   for (const auto& [output, source] : start->output_operand_aliasing()) {
     const auto& [number, index] = source;
     if (number < start->operand_count() ||
-        number >= static_cast<int64_t>(operands.size()) ||
-        !ShapeUtil::IndexIsValid(start->shape(), output)) {
+        number >= static_cast<int64_t>(operands.size())) {
       continue;
     }
-    RETURN_IF_ERROR(AddPair(start, output, operands[number].instruction(),
-                            HloOperandIndex{number, index}));
+    const HloInstruction* operand = operands[number].instruction();
+    if (!ShapeUtil::IndexIsValid(start->shape(), output) ||
+        !ShapeUtil::IndexIsValid(operand->shape(), index) ||
+        !ShapeUtil::EqualStructure(
+            ShapeUtil::GetSubshape(start->shape(), output),
+            ShapeUtil::GetSubshape(operand->shape(), index))) {
+      continue;
+    }
+    RETURN_IF_ERROR(
+        AddPair(start, output, operand, HloOperandIndex{number, index}));
   }
   return absl::OkStatus();
 }

@@ -37,13 +37,25 @@ std::vector<InPlacePair> ListedPairs(const HloInstruction& inst) {
   return pairs;
 }
 
+// Whether a link shows the output of a pair already, rather than ().
+bool Shows(const HloInstruction& link, const ShapeIndex& output,
+           const HloInstruction& operand, const ShapeIndex& index) {
+  return ShapeUtil::IndexIsValid(link.shape(), output) &&
+         ShapeUtil::IndexIsValid(operand.shape(), index) &&
+         ShapeUtil::EqualStructure(
+             ShapeUtil::GetSubshape(link.shape(), output),
+             ShapeUtil::GetSubshape(operand.shape(), index));
+}
+
 // Those of the pairs for the whole call whose operand the start binds and whose
 // output it shows.
 std::vector<InPlacePair> StartPairs(const HloInstruction& start) {
   std::vector<InPlacePair> pairs;
   for (InPlacePair& pair : ListedPairs(start)) {
-    if (pair.first.operand_number < start.operand_count() &&
-        ShapeUtil::IndexIsValid(start.shape(), pair.second)) {
+    const auto& [source, output] = pair;
+    if (source.operand_number < start.operand_count() &&
+        Shows(start, output, *start.operand(source.operand_number),
+              source.operand_index)) {
       pairs.push_back(std::move(pair));
     }
   }
@@ -69,7 +81,7 @@ std::vector<InPlacePair> UpdatePairs(const HloInstruction& update) {
   for (auto& [source, output] : ListedPairs(*start)) {
     const int64_t operand = source.operand_number - before + 1;
     if (operand >= 1 && operand < update.operand_count() &&
-        ShapeUtil::IndexIsValid(update.shape(), output)) {
+        Shows(update, output, *update.operand(operand), source.operand_index)) {
       pairs.push_back({HloOperandIndex{operand, source.operand_index}, output});
     }
   }

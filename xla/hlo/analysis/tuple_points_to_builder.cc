@@ -25,6 +25,16 @@ ShapeIndex Concat(const ShapeIndex& a, const ShapeIndex& b) {
   return result;
 }
 
+// Whether a link has at the index what an operand is, rather than ().
+bool Shows(const HloInstruction& link, const ShapeIndex& index,
+           const Shape& operand, const ShapeIndex& operand_index) {
+  return ShapeUtil::IndexIsValid(link.shape(), index) &&
+         ShapeUtil::IndexIsValid(operand, operand_index) &&
+         ShapeUtil::EqualStructure(
+             ShapeUtil::GetSubshape(link.shape(), index),
+             ShapeUtil::GetSubshape(operand, operand_index));
+}
+
 bool IsPrefix(const ShapeIndex& prefix, const ShapeIndex& index) {
   return prefix.size() <= index.size() &&
          std::equal(prefix.begin(), prefix.end(), index.begin());
@@ -157,6 +167,7 @@ absl::Status PointsToBuilder::HandleOpcode(HloInstruction* inst) {
       return HandleAsyncUpdate(inst);
     case HloOpcode::kAsyncDone:
       ForwardCompatible(inst, inst->operand(0), {1});
+      RETURN_IF_ERROR(ForwardShown(inst));
       break;
     default:
       break;
@@ -230,8 +241,10 @@ absl::Status PointsToBuilder::HandleAsyncStart(HloInstruction* inst) {
   const std::vector<LateAlias>& late = chains_.emplace_back(LateAliases(inst));
   chain_of_[inst] = &late;
   for (const auto& [output, operand] : inst->output_operand_aliasing()) {
-    // Others are of operands that are still to come.
-    if (operand.first < inst->operand_count()) {
+    // Others are of operands, or outputs, that are still to come.
+    if (operand.first < inst->operand_count() &&
+        Shows(*inst, output, inst->operand(operand.first)->shape(),
+              operand.second)) {
       RETURN_IF_ERROR(
           ForwardOperand(inst, output, operand.first, operand.second));
     }
@@ -262,6 +275,7 @@ absl::Status PointsToBuilder::HandleAsyncUpdate(HloInstruction* inst) {
     RETURN_IF_ERROR(
         ForwardOperand(inst, output, operand.first, operand.second));
   }
+  RETURN_IF_ERROR(ForwardShown(inst));
   auto chain = chain_of_.find(before);
   if (chain != chain_of_.end()) {
     const std::vector<LateAlias>& late = *chain->second;
@@ -269,6 +283,10 @@ absl::Status PointsToBuilder::HandleAsyncUpdate(HloInstruction* inst) {
     std::vector<LateAlias> later;
     for (const LateAlias& alias : late) {
       if (alias.link == inst) {
+        if (!Shows(*inst, alias.output, inst->operand(alias.operand)->shape(),
+                   alias.operand_index)) {
+          continue;
+        }
         RETURN_IF_ERROR(
             BindLate(inst, alias.output, alias.operand, alias.operand_index));
       } else if (analysis_.slots_.Find(alias.link) < 0) {
@@ -290,6 +308,33 @@ absl::Status PointsToBuilder::HandleAsyncUpdate(HloInstruction* inst) {
     }
   }
   DefineRest(inst);
+  return absl::OkStatus();
+}
+
+// Outputs that the link is the first to show, and that are operands which the
+// state before it has.
+absl::Status PointsToBuilder::ForwardShown(HloInstruction* link) {
+  const HloInstruction* before = link->operand(0);
+  const bool is_done = link->opcode() == HloOpcode::kAsyncDone;
+  const Shape& state = before->shape();
+  // Most links show what the one before does, and the start may be far.
+  if (state.tuple_shapes_size() < 2 || !state.tuple_shapes(1).IsTuple() ||
+      ShapeUtil::Compatible(
+          state.tuple_shapes(1),
+          is_done ? link->shape() : link->shape().tuple_shapes(1))) {
+    return absl::OkStatus();
+  }
+  const HloInstruction* start = link->async_chain_start();
+  if (start == nullptr) return absl::OkStatus();
+  for (const auto& [output, operand] : start->output_operand_aliasing()) {
+    if (output.empty() || output[0] != 1) continue;
+    ShapeIndex to = output;
+    if (is_done) to.pop_front();
+    const ShapeIndex from = Concat({0, operand.first}, operand.second);
+    if (Shows(*link, to, state, from) && !Shows(*before, output, state, from)) {
+      RETURN_IF_ERROR(Forward(link, to, before, from));
+    }
+  }
   return absl::OkStatus();
 }
 

@@ -56,6 +56,8 @@ class PointsToBuilder {
   absl::Status HandleAsyncUpdate(HloInstruction* inst);
   // Outputs of the chain of `start` that operands of later links will be.
   static std::vector<LateAlias> LateAliases(const HloInstruction* start);
+  // What of the start's list comes true with what this link shows.
+  absl::Status ForwardShown(HloInstruction* link);
   // Puts the operand at `to` of this link and of those before it.
   absl::Status BindLate(HloInstruction* link, const ShapeIndex& to,
                         int64_t operand, const ShapeIndex& from);

@@ -191,6 +191,25 @@ TEST(AliasInfoTest, AsyncPairsOfWhatIsBoundLate) {
   EXPECT_THAT(pairs("d"), ElementsAre("0{0,0} = {0}", "0{0,1} = {1}"));
 }
 
+TEST(AliasInfoTest, AsyncPairsOfWhatIsShownLate) {
+  const auto module = ParseForTest(R"(HloModule m
+    w {
+      a = f32[8] parameter(0)
+      ROOT n = f32[8] negate(a)
+    }
+    ENTRY e {
+      x = f32[8] parameter(0)
+      s = ((f32[8]), (), u32[]) async-start(x), calls=w,
+        output_to_operand_aliasing={{1}: (0, {})}
+      u = ((f32[8]), f32[8], u32[]) async-update(s)
+      ROOT d = f32[8] async-done(u)
+    })");
+  ASSERT_NE(module, nullptr);
+  EXPECT_THAT(Pairs(FindForTest(*module, "s")), IsEmpty());
+  EXPECT_THAT(Pairs(FindForTest(*module, "u")), IsEmpty());
+  EXPECT_THAT(Pairs(FindForTest(*module, "d")), ElementsAre("0{0,0} = {}"));
+}
+
 // --- Fusions
 
 TEST(AliasInfoTest, FusedUpdate) {

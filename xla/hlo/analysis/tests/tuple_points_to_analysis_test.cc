@@ -287,6 +287,49 @@ TEST_F(TuplePointsToTest, AsyncUpdateThatPassesOnOneContext) {
   EXPECT_THAT(At("u", {1}), ElementsAre("s{1}"));
 }
 
+TEST_F(TuplePointsToTest, OutputThatIsAnOperandShownLate) {
+  for (absl::string_view update :
+       {"((f32[2]), (f32[2], f32[3]), u32[]) async-update(s)",
+        "((f32[2]), (), u32[]) async-update(s)"}) {
+    Load(absl::StrCat(R"(HloModule m
+    w {
+      a = f32[2] parameter(0)
+      ROOT n = (f32[2], f32[3]) custom-call(a), custom_call_target="f"
+    }
+    ENTRY e {
+      p = f32[2] parameter(0)
+      s = ((f32[2]), (), u32[]) async-start(p), calls=w,
+        output_to_operand_aliasing={{1,0}: (0, {})}
+      u = )",
+                      update, R"(
+      ROOT y = (f32[2], f32[3]) async-done(u)
+    })"));
+    EXPECT_THAT(At("y", {0}), ElementsAre("p{}"));
+    EXPECT_THAT(Aliases("p", {}), testing::Contains("y{0}"));
+    EXPECT_THAT(Aliases("p", {}), testing::Not(testing::Contains("y{1}")));
+  }
+}
+
+// The operand by an update, the output with the done.
+TEST_F(TuplePointsToTest, OutputThatIsALateOperandShownAtTheEnd) {
+  Load(R"(HloModule m
+    w {
+      a = f32[2] parameter(0)
+      b = f32[2] parameter(1)
+      ROOT n = f32[2] add(a, b)
+    }
+    ENTRY e {
+      p = f32[2] parameter(0)
+      q = f32[2] parameter(1)
+      s = ((f32[2]), (), u32[]) async-start(p), calls=w,
+        output_to_operand_aliasing={{1}: (1, {})}
+      u = ((f32[2], f32[2]), (), u32[]) async-update(s, q)
+      ROOT y = f32[2] async-done(u)
+    })");
+  EXPECT_THAT(At("y", {}), ElementsAre("q{}"));
+  EXPECT_THAT(At("u", {0, 1}), ElementsAre("q{}"));
+}
+
 TEST_F(TuplePointsToTest, AsyncDoneMakesWhatTheStartHasNot) {
   LoadEntry(R"(
     p = f32[2] parameter(0)
