@@ -160,8 +160,17 @@ absl::StatusOr<XlaComputation> XlaBuilder::Build(XlaOp root) {
   TF_RETURN_IF_ERROR(first_error_);
   TF_ASSIGN_OR_RETURN(HloInstruction * result, Instruction(root));
   TF_RETURN_IF_ERROR(CheckParameters());
-  module_->AddEntryComputation(builder_->Build(result));
+  const HloComputation* entry =
+      module_->AddEntryComputation(builder_->Build(result));
   XlaComputation computation(module_->ToProto());
+  // Layouts have no names.
+  auto* names = computation.mutable_proto()
+                    ->mutable_host_program_shape()
+                    ->mutable_parameter_names();
+  names->Clear();
+  for (const HloInstruction* parameter : entry->parameter_instructions()) {
+    names->Add(std::string(parameter->name()));
+  }
   Reset();
   return computation;
 }

@@ -20,6 +20,7 @@
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/proto/id_spellings.h"
 #include "xla/service/hlo.pb.h"
 #include "xla/shape.h"
 #include "xla/status_macros.h"
@@ -120,6 +121,12 @@ absl::StatusOr<std::unique_ptr<HloComputation>> HloComputation::CreateFromProto(
   instructions.reserve(proto.instructions_size());
   absl::flat_hash_map<int64_t, HloInstruction*> instruction_map;
   instruction_map.reserve(proto.instructions_size());
+  const auto spellings = hlo_proto_internal::OtherSpellings(proto);
+  const auto for_each_spelling = [&](int64_t id, auto function) {
+    if (auto others = spellings.find(id); others != spellings.end()) {
+      for (int64_t other : others->second) function(other);
+    }
+  };
   // Instructions know only those before them, so that there are no cycles.
   for (const HloInstructionProto& instruction_proto : proto.instructions()) {
     absl::StatusOr<std::unique_ptr<HloInstruction>> instruction =
@@ -136,6 +143,9 @@ absl::StatusOr<std::unique_ptr<HloComputation>> HloComputation::CreateFromProto(
       return ComputationError(proto, "two instructions have the id ",
                               instruction_proto.id());
     }
+    for_each_spelling(instruction_proto.id(), [&](int64_t other) {
+      instruction_map.emplace(other, instruction->get());
+    });
     instructions.push_back(*std::move(instruction));
   }
   auto root = instruction_map.find(proto.root_id());
@@ -172,8 +182,11 @@ absl::StatusOr<std::unique_ptr<HloComputation>> HloComputation::CreateFromProto(
   if (id_remap_map != nullptr) {
     id_remap_map->reserve(in_proto_order.size());
     for (int i = 0; i < proto.instructions_size(); ++i) {
-      id_remap_map->emplace(proto.instructions(i).id(),
-                            in_proto_order[i]->local_id());
+      const int64_t id = proto.instructions(i).id();
+      const int64_t local_id = in_proto_order[i]->local_id();
+      id_remap_map->emplace(id, local_id);
+      for_each_spelling(
+          id, [&](int64_t other) { id_remap_map->emplace(other, local_id); });
     }
   }
   return computation;

@@ -25,6 +25,7 @@
 #include "xla/hlo/ir/hlo_original_value_recovery_table.h"
 #include "xla/hlo/ir/hlo_schedule.h"
 #include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/ir/proto/id_spellings.h"
 #include "xla/hlo/ir/stack_frames.h"
 #include "xla/service/hlo.pb.h"
 #include "xla/shape.h"
@@ -353,6 +354,7 @@ absl::StatusOr<HloModuleProto> HloModule::RemapInstructionIds(
                          " is out of range");
     }
     absl::flat_hash_map<int64_t, int64_t> new_ids;
+    const auto spellings = hlo_proto_internal::OtherSpellings(computation);
     int32_t next_local_id = 0;
     auto remap = [&](int64_t* id) -> absl::Status {
       auto new_id = new_ids.find(*id);
@@ -370,6 +372,10 @@ absl::StatusOr<HloModuleProto> HloModule::RemapInstructionIds(
       if (!new_ids.try_emplace(instruction.id(), new_id).second) {
         return ModuleError(proto, "two instructions have the id ",
                            instruction.id());
+      }
+      if (auto others = spellings.find(instruction.id());
+          others != spellings.end()) {
+        for (int64_t other : others->second) new_ids.emplace(other, new_id);
       }
       instruction.set_id(new_id);
       for (int64_t& id : *instruction.mutable_operand_ids()) {
