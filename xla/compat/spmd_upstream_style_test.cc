@@ -171,10 +171,11 @@ ENTRY entry {
   TF_ASSERT_OK_AND_ASSIGN(auto module,
                           PartitionComputation(hlo_string, /*num_devices=*/4));
   const auto rows = AllOf(op::Parameter(0), op::Shape("f32[3,4]"));
-  EXPECT_THAT(module->entry_computation()->root_instruction(),
-              AllOf(op::Copy(op::Reshape(op::Transpose(
-                        op::Reshape(op::AllToAll(op::Reshape(rows)))))),
-                    op::Shape("f32[12,1]")));
+  EXPECT_THAT(
+      module->entry_computation()->root_instruction(),
+      AllOf(
+          op::Copy(op::Reshape(op::Transpose(op::AllToAll(op::Reshape(rows))))),
+          op::Shape("f32[12,1]")));
 }
 
 TEST_P(SpmdPartitioningTest, WholeOperandIsCut) {
@@ -197,19 +198,18 @@ TEST_P(SpmdPartitioningTest, ProductIsSummedUp) {
   absl::string_view hlo_string = R"(
 HloModule module
 ENTRY entry {
-  %lhs = f32[128,64] parameter(0), sharding={devices=[1,2]<=[2]}
-  %rhs = f32[64,256] parameter(1), sharding={devices=[2,1]<=[2]}
-  ROOT %dot = f32[128,256] dot(%lhs, %rhs),
+  %lhs = f32[16,512] parameter(0), sharding={devices=[1,2]<=[2]}
+  %rhs = f32[512,8] parameter(1), sharding={devices=[2,1]<=[2]}
+  ROOT %dot = f32[16,8] dot(%lhs, %rhs),
     lhs_contracting_dims={1}, rhs_contracting_dims={0},
     sharding={replicated}
 })";
   TF_ASSERT_OK_AND_ASSIGN(auto module,
                           PartitionComputation(hlo_string, /*num_devices=*/2));
-  const auto lhs = AllOf(op::Parameter(0), op::Shape("f32[128,32]"));
-  const auto rhs = AllOf(op::Parameter(1), op::Shape("f32[32,256]"));
-  EXPECT_THAT(
-      module->entry_computation()->root_instruction(),
-      AllOf(op::AllReduce(op::Dot(lhs, rhs)), op::Shape("f32[128,256]")));
+  const auto lhs = AllOf(op::Parameter(0), op::Shape("f32[16,256]"));
+  const auto rhs = AllOf(op::Parameter(1), op::Shape("f32[256,8]"));
+  EXPECT_THAT(module->entry_computation()->root_instruction(),
+              AllOf(op::AllReduce(op::Dot(lhs, rhs)), op::Shape("f32[16,8]")));
 }
 
 TEST_P(SpmdPartitioningTest, WindowedProductIsALoop) {
@@ -230,10 +230,10 @@ ENTRY entry {
                            /*unroll_windowed_einsum=*/false,
                            /*bidirectional_windowed_einsum=*/false,
                            /*threshold_for_windowed_einsum_mib=*/0));
+  // The last step, after which nothing is sent, stands behind the loop.
   EXPECT_THAT(module->entry_computation()->root_instruction(),
-              AllOf(op::GetTupleElement(op::While(
-                        op::Tuple(op::Parameter(0), op::Parameter(1),
-                                  op::Broadcast(), _, op::Constant()))),
+              AllOf(op::DynamicUpdateSlice(op::GetTupleElement(op::While(_)),
+                                           op::Dot(_, _), _, _),
                     op::Shape("f32[8,64]")));
 }
 

@@ -121,8 +121,6 @@ TEST(ShardedLiteralsTest, BadShardings) {
   EXPECT_EQ(
       SplitLiteral(whole, Sharding("{maximal device=4}"), 4).status().code(),
       absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(SplitLiteral(whole, Sharding("{unreduced=max}"), 4).status().code(),
-            absl::StatusCode::kUnimplemented);
   auto difference = FindReplicaDifference(
       whole.shape(), Sharding("{devices=[2]<=[2]}"), {&whole, &whole});
   EXPECT_EQ(difference.status().code(), absl::StatusCode::kInvalidArgument);
