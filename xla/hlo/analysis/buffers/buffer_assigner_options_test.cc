@@ -177,7 +177,7 @@ TEST_F(BufferAssignerOptionsTest, PresetsThatNameNothing) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     return std::string(status.message());
   };
-  EXPECT_NE(message({Find("a"), {}}).find("without a size"), std::string::npos);
+  EXPECT_NE(message({Find("a"), {}}).find("unknown size"), std::string::npos);
   EXPECT_NE(message({Find("a"), {3}}).find("index"), std::string::npos);
   std::unique_ptr<HloModule> other = module_->Clone();
   EXPECT_NE(message({other->entry_computation()->root_instruction(), {}})
