@@ -333,7 +333,11 @@ std::string Device::Position() const {
     if (frame.next >= static_cast<int32_t>(frame.plan->steps.size())) continue;
     const HloInstruction* inst = frame.plan->steps[frame.next].instruction;
     absl::StrAppend(&position, position.empty() ? "" : ", called from ", "%",
-                    inst->name(), " in ", frame.plan->computation->name());
+                    inst->name());
+    // An instruction that is evaluated alone may stand in no computation.
+    if (frame.plan->computation != nullptr) {
+      absl::StrAppend(&position, " in ", frame.plan->computation->name());
+    }
     if (inst->opcode() == HloOpcode::kWhile) {
       absl::StrAppend(&position, " (trip ", frame.trips, ")");
     }

@@ -412,7 +412,7 @@ std::vector<Malformed> MalformedProtos() {
        In("while",
           [](I* i) { i->mutable_called_computation_ids()->RemoveLast(); })},
       {"dimensions", In("broadcast", [](I* i) { i->add_dimensions(7); })},
-      {"no permutation",
+      {"not a permutation",
        In("transpose", [](I* i) { i->set_dimensions(0, 0); })},
       {"as many inputs as init values",
        In("reduce", [](I* i) { i->add_operand_ids(i->operand_ids(0)); })},

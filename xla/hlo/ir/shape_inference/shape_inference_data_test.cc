@@ -153,7 +153,7 @@ TEST(ShapeInferenceDataTest, Transpose) {
   EXPECT_THAT(Result(SI::InferTransposeShape(S("f32[2,3]"), {0, 0})),
               Error("appears twice"));
   EXPECT_THAT(Result(SI::InferTransposeShape(S("f32[2,3]"), {0})),
-              Error("no permutation"));
+              Error("not a permutation"));
   EXPECT_THAT(Result(SI::InferTransposeShape(S("f32[2,3]"), {0, 2})),
               Error("out of range"));
 }
