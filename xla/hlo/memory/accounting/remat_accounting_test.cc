@@ -52,6 +52,32 @@ ENTRY main {
   EXPECT_FALSE(CheckRematPeak(*module, peak.bytes + 1).ok());
 }
 
+// Each update of an asynchronous call has a context of its own; what it passes
+// on, and operands that it binds, stay where they are.
+TEST(RematAccountingTest, AsynchronousUpdates) {
+  auto module = Parse(R"(
+HloModule updates, is_scheduled=true
+wrapped {
+  a = f32[256]{0} parameter(0)
+  b = f32[256]{0} parameter(1)
+  ROOT c = f32[256]{0} add(a, b)
+}
+ENTRY main {
+  p = f32[256]{0} parameter(0)
+  x = f32[256]{0} negate(p)
+  y = f32[256]{0} exponential(p)
+  s = ((f32[256]{0}), (), u32[9]{0}) async-start(x), calls=wrapped
+  u = ((f32[256]{0}, f32[256]{0}), f32[256]{0}, u32[9]{0}) async-update(s, y)
+  v = ((f32[256]{0}, f32[256]{0}), f32[256]{0}, u32[9]{0}) async-update(u)
+  d = f32[256]{0} async-done(v)
+  ROOT r = f32[256]{0} negate(d)
+}
+)");
+  const RematPeak peak = Peak(*module);
+  EXPECT_TRUE(CheckRematPeak(*module, peak.bytes).ok())
+      << CheckRematPeak(*module, peak.bytes);
+}
+
 // The state of a loop stays where it is; what the body needs comes on top.
 TEST(RematAccountingTest, Loop) {
   auto module = Parse(R"(

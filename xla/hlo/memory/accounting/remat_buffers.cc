@@ -17,8 +17,8 @@
 // instruction either forwards the view of an operand (bitcast,
 // get-tuple-element, while, the done of an asynchronous operation), passes
 // parts of operands on inside a table of its own (tuple, copy-start,
-// async-start, aliasing fusions), or defines new buffers. Views make forwarding
-// O(1) however large the tuple is.
+// async-start, async-update, aliasing fusions), or defines new buffers. Views
+// make forwarding O(1) however large the tuple is.
 
 namespace xla {
 namespace {
@@ -53,6 +53,7 @@ bool PassesPartsOn(HloOpcode opcode) {
     case HloOpcode::kSend:
     case HloOpcode::kRecvDone:
     case HloOpcode::kAsyncStart:
+    case HloOpcode::kAsyncUpdate:
     case HloOpcode::kFusion:
       return true;
     default:
@@ -71,6 +72,44 @@ bool RunsComputations(const HloInstruction& instruction) {
       return true;
     default:
       return false;
+  }
+}
+
+void ForEachPassedOnByUpdate(
+    const HloInstruction& update,
+    absl::FunctionRef<void(int32_t to, int64_t operand, int32_t from,
+                           int32_t count)>
+        fn) {
+  const Shape& shape = update.shape();
+  const Shape& state = update.operand(0)->shape();
+  for (const Shape* chain : {&shape, &state}) {
+    if (chain->tuple_shapes_size() < 2 || !chain->tuple_shapes(0).IsTuple()) {
+      return;
+    }
+  }
+  int32_t to = 0;
+  ShapeUtil::ForEachSubshape(shape, [&](const Shape& subshape,
+                                        const ShapeIndex& index) {
+    const bool is_context = !index.empty() && index[0] >= 2;
+    if (!is_context && ShapeUtil::IndexIsValid(state, index) &&
+        ShapeUtil::Compatible(subshape, ShapeUtil::GetSubshape(state, index))) {
+      fn(to, 0, PreOrderPosition(state, index), 1);
+    }
+    ++to;
+  });
+  for (const auto& [output, operand] : update.output_operand_aliasing()) {
+    if (operand.first == 0) {
+      fn(PreOrderPosition(shape, output), 0,
+         PreOrderPosition(state, operand.second),
+         Subshapes(ShapeUtil::GetSubshape(state, operand.second)));
+    }
+  }
+  const int64_t bound = state.tuple_shapes(0).tuple_shapes_size();
+  for (int64_t i = 1; i < update.operand_count() &&
+                      bound + i <= shape.tuple_shapes(0).tuple_shapes_size();
+       ++i) {
+    fn(PreOrderPosition(shape, {0, bound + i - 1}), i, 0,
+       Subshapes(update.operand(i)->shape()));
   }
 }
 
@@ -149,7 +188,6 @@ RematBuffers::View RematBuffers::Forwarded(
     case HloOpcode::kDomain:
     case HloOpcode::kOptimizationBarrier:
     case HloOpcode::kAddDependency:
-    case HloOpcode::kAsyncUpdate:
     case HloOpcode::kWhile:
       return ViewOf(instruction->operand(0));
     case HloOpcode::kGetTupleElement:
@@ -219,6 +257,15 @@ void RematBuffers::ForEachPassedOn(const HloInstruction* instruction,
       }
       break;
     }
+    case HloOpcode::kAsyncUpdate:
+      ForEachPassedOnByUpdate(*instruction, [&](int32_t to, int64_t operand,
+                                                int32_t from, int32_t count) {
+        const View whole = ViewOf(instruction->operand(operand));
+        if (from + count <= whole.count) {
+          fn(to, View{whole.first + from, count});
+        }
+      });
+      break;
     case HloOpcode::kFusion:
       for (const auto& [output, operand] :
            instruction->output_operand_aliasing()) {

@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -57,6 +58,18 @@ struct RematBuffer {
 
 // Whether the computations that the instruction calls need memory beside it.
 bool RunsComputations(const HloInstruction& instruction);
+
+// What an async-update has from its operands: `count` positions of its shape in
+// pre-order, from `to` on, are those of operand number `operand` from `from`
+// on.
+//   u = ((f32[4]), f32[4], u32[]) async-update(s)   {}, {0}, {0,0}, {1} of s
+// Contexts (elements 2 and up) are the update's own, unless it aliases them;
+// operands that it is the first to bind are passed on whole. O(shape).
+void ForEachPassedOnByUpdate(
+    const HloInstruction& update,
+    absl::FunctionRef<void(int32_t to, int64_t operand, int32_t from,
+                           int32_t count)>
+        fn);
 
 // Which instruction makes, forwards and reads which buffers.
 //

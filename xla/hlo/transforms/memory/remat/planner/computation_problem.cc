@@ -7,6 +7,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/memory/accounting/recomputable.h"
+#include "xla/hlo/memory/accounting/remat_buffers.h"
 #include "xla/hlo/transforms/memory/remat/planner/overwritten_values.h"
 #include "xla/shape_util.h"
 
@@ -137,7 +138,11 @@ class Builder {
         break;
       }
       case HloOpcode::kAsyncUpdate:
-        take(0, points_[inst.operand(0)]);
+        ForEachPassedOnByUpdate(inst, [&](int32_t to, int64_t operand,
+                                          int32_t from, int32_t n) {
+          const Points& points = points_[inst.operand(operand)];
+          take(to, Points(points.begin() + from, points.begin() + from + n));
+        });
         break;
       case HloOpcode::kAsyncDone:
         if (ShapeUtil::Compatible(inst.operand(0)->shape().tuple_shapes(1),
