@@ -172,7 +172,7 @@ TEST(ShapeInferenceTest, Clamp) {
   EXPECT_THAT(Ternary(HloOpcode::kClamp, "s32[]", "f32[2]", "f32[]"),
               Error("element types"));
   EXPECT_THAT(Ternary(HloOpcode::kClamp, "c64[]", "c64[2]", "c64[]"),
-              Error("no order"));
+              Error("cannot compare"));
 }
 
 TEST(ShapeInferenceTest, Select) {
