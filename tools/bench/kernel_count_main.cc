@@ -42,20 +42,14 @@ bool IsCopy(const xla::HloInstruction& kernel) {
     return true;
   }
   return kernel.opcode() == xla::HloOpcode::kFusion &&
-         absl::c_all_of(kernel.fused_instructions_computation()->instructions(),
-                        [](const xla::HloInstruction* inner) {
-                          switch (inner->opcode()) {
-                            case xla::HloOpcode::kBitcast:
-                            case xla::HloOpcode::kCopy:
-                            case xla::HloOpcode::kGetTupleElement:
-                            case xla::HloOpcode::kParameter:
-                            case xla::HloOpcode::kReshape:
-                            case xla::HloOpcode::kTuple:
-                              return true;
-                            default:
-                              return false;
-                          }
-                        });
+         absl::c_all_of(
+             kernel.fused_instructions_computation()->instructions(),
+             [](const xla::HloInstruction* inner) {
+               return xla::HloPredicateIsOp<
+                   xla::HloOpcode::kBitcast, xla::HloOpcode::kCopy,
+                   xla::HloOpcode::kGetTupleElement, xla::HloOpcode::kParameter,
+                   xla::HloOpcode::kReshape, xla::HloOpcode::kTuple>(inner);
+             });
 }
 
 // Instructions that only rename their operand or annotate it for the compiler.
@@ -111,7 +105,7 @@ void Add(const xla::HloComputation& computation, double times,
       case xla::HloOpcode::kAsyncStart:
         Add(*inst->async_wrapped_computation(), times, model, count);
         continue;
-      default:
+      default:  // A kernel, or nothing that runs.
         break;
     }
     if (IsNoKernel(*inst)) continue;

@@ -11,8 +11,8 @@ of minutes for each package, tools/mutate.py.
   edges that climb     dependencies against xla/layers.bzl (layer_check.py)
   cycles of packages   groups of packages whose files include each other
   opcode switches      `switch` statements over opcodes, and those with a
-                       `default`, where the compiler misses a new opcode and
-                       opcode_check.py has to find it
+                       `default`, where the compiler misses a new opcode; in its
+                       line they say what becomes of it (opcode_check.py)
   names without a user declared in headers, and used by tests and outside code at
                        most (header_names.py)
   tuning constants     constexpr numbers in the .cc files of solvers
@@ -28,6 +28,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 import header_names  # noqa: E402
 import layer_check  # noqa: E402
+import opcode_check  # noqa: E402
 import style_check  # noqa: E402
 
 # Folders whose choices rest on tuned numbers.
@@ -111,21 +112,6 @@ def cycles(edges):
   return found
 
 
-def opcode_switches(file):
-  """Yields (line, has default) of each switch over an opcode."""
-  for number, line in enumerate(file.lines):
-    match = re.match(r"^(\s*)switch \(.*opcode.*\) \{$", line)
-    if not match:
-      continue
-    end = match.group(1) + "}"
-    body = []
-    for later in file.lines[number + 1:]:
-      if later == end:
-        break
-      body.append(later)
-    yield number + 1, any(l.startswith(match.group(1) + "  default:") for l in body)
-
-
 def text_tests(root):
   lines = 0
   for folder, _, files in os.walk(os.path.join(root, "xla")):
@@ -206,11 +192,13 @@ def measure(root):
   figures["test lines per source line"] = share(
       test_lines + figures["test lines, text"], figures["lines"])
 
-  switches = [(f.path, line, default) for f in own for line, default in opcode_switches(f)]
+  switches = [(f.path, line, default) for f in own
+              for line, default in opcode_check.switches(f.lines)]
   figures["opcode switches"] = len(switches)
-  figures["opcode switches with a default"] = sum(default for _, _, default in switches)
+  figures["opcode switches with a default"] = sum(d is not None for _, _, d in switches)
   behind["opcode switches with a default"] = [
-      "%s:%d" % (path, line) for path, line, default in switches if default]
+      "%s:%d:%s" % (path, line, default.split("default:")[1])
+      for path, line, default in switches if default is not None]
   unused, names = header_names.without_a_user(
       [f for f in own if "/compat/" not in f.path])
   figures["names in headers"] = names

@@ -28,7 +28,7 @@ int F(HloOpcode opcode) {
   switch (opcode) {
     case HloOpcode::kAdd:
       return 1;
-    default:
+    default:  // Why.
       return 2;
   }
 }
@@ -66,6 +66,8 @@ if ! python3 "${house}" "${tree}" --list='cycles of packages' | grep -qx 'xla/a 
   echo "the cycle is not listed" >&2
   exit 1
 fi
+
+[[ $(python3 "${house}" "${tree}" --list='opcode switches with a default') == 'xla/a/a.cc:4:  // Why.' ]]
 
 # What is private, or used in another file or twice in its own, is not listed.
 cat > "${tree}/xla/a/names.h" <<'EOF'

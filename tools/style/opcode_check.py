@@ -9,12 +9,16 @@ that need not be there (lines that begin with "Not named"), each with a reason. 
 opcode is in a place if one of the files has `HloOpcode::kName`, `MACRO(kName`, a
 method `HandleName` or, in tests, its text in quotes or before a parenthesis. Where the
 section says "Elementwise opcodes: by trait", the opcodes of those traits may be
-absent.
+absent; where it says "Groups count", a group of hlo_opcode_groups.h (XLA_ANY_…)
+stands for its opcodes.
 
 A finding is: an opcode that a place neither has nor excuses; an excuse for what
-is no opcode; a file outside of these places that tells at
+is no opcode, or is there; a file outside of these places that tells at
 least MANY opcodes apart and that the last section does not list, and an entry of
-that list which is stale. With OPCODE (kAbs) prints where that one is, instead.
+that list which is stale; a switch over opcodes whose `default:` has no comment in
+its line that says what the switch does with all other opcodes. Switches without a
+default are the compiler's to check. With OPCODE (kAbs) prints where that one is,
+instead.
 """
 
 import glob
@@ -43,10 +47,43 @@ def load_opcodes(root):
   return [Opcode(*row) for row in rows]
 
 
-def words(root, path, macros=False):
+def load_groups(root):
+  """{XLA_ANY_NAME: names of opcodes} of hlo_opcode_groups.h."""
+  path = "xla/hlo/ir/hlo_opcode_groups.h"
+  if not os.path.exists(os.path.join(root, path)):
+    return {}
+  groups = {}
+  # Groups of groups come after their parts.
+  for name, body in re.findall(r"^#define (XLA_ANY_\w+)((?:.*\\\n)*.*)", read(root, path), re.M):
+    groups[name] = set(re.findall(r"HloOpcode::(k\w+)", body)).union(
+        *[groups[part] for part in re.findall(r"XLA_ANY_\w+", body)])
+  return groups
+
+
+def switches(lines):
+  """Yields (number of the line, its default's line or None) of switches over opcodes."""
+  for begin, line in enumerate(lines):
+    match = re.match(r"^(\s*)switch \(.*\) \{$", line)
+    if not match:
+      continue
+    indent, default, over_opcodes = match.group(1), None, False
+    for later in lines[begin + 1:]:
+      if later == indent + "}":
+        break
+      if later.startswith(indent + "  default:"):
+        default = later
+      over_opcodes |= bool(re.match(
+          re.escape(indent) + r"  case (?:(?:xla::)?HloOpcode::|XLA_ANY_)|#define .*opcode", later))
+    if over_opcodes:
+      yield begin + 1, default
+
+
+def words(root, path, macros=False, groups=None):
   """What a file may call opcodes by; with `macros` also RULE(kName)."""
   text = read(root, path)
   found = set(re.findall(r"HloOpcode::(k\w+)", text))
+  for group in set(re.findall(r"XLA_ANY_\w+", text)) & set(groups or {}):
+    found |= groups[group]
   if macros:
     found |= set(re.findall(r"\b[A-Z_]+\((k\w+)", text))
   found |= set(re.findall(r"\bHandle\w+", text))
@@ -60,7 +97,7 @@ def is_in(opcode, found):
 
 
 class Place:
-  def __init__(self, root, title, body):
+  def __init__(self, root, groups, title, body):
     self.title = title
     patterns = re.findall(r"`([^`]+)`", " ".join(re.findall(r"^Files: (.*)$", body, re.M)))
     self.files = sorted(
@@ -71,7 +108,11 @@ class Place:
     # A paragraph goes on to the next empty line.
     excuses = re.findall(r"^Not named.*?(?=\n\n|\Z)", body, re.M | re.S)
     self.excused = set(re.findall(r"`(k\w+)`", " ".join(excuses)))
-    self.words = set().union(*[words(root, path, macros=True) for path in self.files])
+    self.groups = groups if "Groups count" in body else {}
+    self.words = set().union(*[self.words_of(root, path) for path in self.files])
+
+  def words_of(self, root, path):
+    return words(root, path, macros=True, groups=self.groups)
 
   def may_lack(self, opcode):
     return opcode.name in self.excused or (self.by_trait and opcode.elementwise)
@@ -84,7 +125,8 @@ class Guide:
     text = read(root, "xla/hlo/ir/README.md")
     head, _, rest = text.partition("\n## Places that know every opcode\n")
     known, _, others = rest.partition("\n## Places that ask about some opcodes\n")
-    self.places = [Place(root, part.split("\n", 1)[0].strip(), part)
+    groups = load_groups(root)
+    self.places = [Place(root, groups, part.split("\n", 1)[0].strip(), part)
                    for part in known.split("\n### ")[1:]]
     self.others = re.findall(r"^\| `([^`]+)`", others, re.M)
 
@@ -93,7 +135,7 @@ def sources(root):
   for folder, subfolders, files in os.walk(os.path.join(root, "xla")):
     subfolders.sort()
     for name in sorted(files):
-      if name.endswith((".cc", ".h")) and "_test." not in name:
+      if name.endswith((".cc", ".h")) and "_test." not in name and name != "hlo_opcode_groups.h":
         yield os.path.relpath(os.path.join(folder, name), root)
 
 
@@ -111,6 +153,14 @@ def check(root):
                      (where, opcode.name, ", ".join(place.files)))
     for name in sorted(place.excused - {opcode.name for opcode in opcodes}):
       found.append("%s: there is no opcode %s [opcode]" % (where, name))
+    for opcode in opcodes:
+      if opcode.name in place.excused and is_in(opcode, place.words):
+        found.append("%s: %s is there, and needs no excuse [opcode]" % (where, opcode.name))
+  for path in sources(root):
+    for line, default in switches(read(root, path).split("\n")):
+      if default is not None and not re.search(r":( \{)?  // \S", default):
+        found.append("%s:%d: the default of this switch over opcodes needs a comment in its line: what the "
+                     "others have in common [opcode]" % (path, line))
   in_places = {path for place in guide.places for path in place.files}
   for path in sources(root):
     if path in in_places:
@@ -132,7 +182,8 @@ def show(root, name):
     if opcode.name != name:
       continue
     for place in Guide(root).places:
-      files = [path for path in place.files if is_in(opcode, words(root, path, macros=True))]
+      files = [path for path in place.files
+               if is_in(opcode, place.words_of(root, path))]
       why = "by trait" if place.by_trait and opcode.elementwise else "not named"
       print("%s: %s" % (place.title, ", ".join(files) or why))
     return

@@ -74,7 +74,7 @@ absl::Status AliasBuilder::AddInstruction(const HloInstruction* inst) {
       RETURN_IF_ERROR(AddLateOperands(inst));
       RETURN_IF_ERROR(AddLatePairs(inst));
       break;
-    default:
+    default:  // Only its results in place, below.
       break;
   }
   return AddInPlacePairs(inst);

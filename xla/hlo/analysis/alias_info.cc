@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_opcode_groups.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 
@@ -176,7 +177,7 @@ bool IsDefaultInPlaceOperation(const HloInstruction* hlo) {
     case HloOpcode::kCollectivePermute:
     case HloOpcode::kCollectivePermuteStart:
       return HasDestinationBuffers(*hlo);
-    default:
+    default:  // Not in place by its opcode alone.
       return false;
   }
 }
@@ -210,9 +211,35 @@ std::vector<InPlacePair> AliasInfo::GetInPlaceInputOutputPairs(
       return DonePairs(*user);
     case HloOpcode::kFusion:
       return FusionPairs(user);
-    default:
-      return {};
+    case HloOpcode::kAllGather:
+    case HloOpcode::kAllGatherStart:
+    case HloOpcode::kAllReduce:
+    case HloOpcode::kAllToAll:
+    case HloOpcode::kAsyncDone:
+    case HloOpcode::kBitcast:
+    case HloOpcode::kCollectiveBroadcast:
+    case HloOpcode::kCopy:
+    case HloOpcode::kDynamicReshape:
+    case HloOpcode::kDynamicSlice:
+    case HloOpcode::kGather:
+    case HloOpcode::kGetDimensionSize:
+    case HloOpcode::kGetTupleElement:
+    case HloOpcode::kReduceScatter:
+    case HloOpcode::kTuple:
+    case XLA_ANY_LARGE_KERNEL:
+    case XLA_ANY_ELEMENTWISE:
+    case XLA_ANY_REARRANGEMENT:
+    case XLA_ANY_SOURCE:
+    case XLA_ANY_CONTROL_FLOW:
+    case XLA_ANY_ORDERING:
+    case XLA_ANY_COLLECTIVE_DONE:
+    case XLA_ANY_COPY_PAIR:
+    case XLA_ANY_TRANSFER:
+    case XLA_ANY_FEED:
+    case XLA_ANY_DEVICE_ID:
+      break;
   }
+  return {};
 }
 
 // Follows a fusion's output backwards through a chain of in-place updates,

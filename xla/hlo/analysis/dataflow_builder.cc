@@ -7,6 +7,7 @@
 #include "xla/hlo/analysis/async_operands.h"
 #include "xla/hlo/analysis/call_graph.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_opcode_groups.h"
 #include "xla/shape.h"
 #include "xla/status_macros.h"
 
@@ -218,7 +219,7 @@ absl::Status DataflowBuilder::AddSources(const CallSite& site,
       }
       return absl::OkStatus();
     }
-    default:
+    default:  // The parameters of embedded computations define values.
       return absl::OkStatus();
   }
 }
@@ -268,31 +269,35 @@ absl::Status DataflowBuilder::HandleCalls(const HloInstruction* inst) {
 bool DataflowBuilder::OnlyDefines(HloOpcode opcode) {
   switch (opcode) {
     case HloOpcode::kAddDependency:
-    case HloOpcode::kAllGatherDone:
     case HloOpcode::kAllGatherStart:
-    case HloOpcode::kAllReduceDone:
-    case HloOpcode::kAsyncDone:
-    case HloOpcode::kAsyncStart:
-    case HloOpcode::kAsyncUpdate:
     case HloOpcode::kBitcast:
-    case HloOpcode::kCall:
-    case HloOpcode::kCollectivePermuteDone:
     case HloOpcode::kCollectivePermuteStart:
-    case HloOpcode::kConditional:
     case HloOpcode::kCopy:
-    case HloOpcode::kCopyDone:
-    case HloOpcode::kCopyStart:
     case HloOpcode::kDomain:
     case HloOpcode::kGetTupleElement:
     case HloOpcode::kOptimizationBarrier:
     case HloOpcode::kRecvDone:
     case HloOpcode::kSend:
     case HloOpcode::kTuple:
-    case HloOpcode::kWhile:
+    case XLA_ANY_CONTROL_FLOW:
+    case XLA_ANY_COLLECTIVE_DONE:
+    case XLA_ANY_COPY_PAIR:
+    case XLA_ANY_ASYNC:
       return false;
-    default:
-      return true;
+    case HloOpcode::kAfterAll:
+    case HloOpcode::kAllReduceStart:
+    case HloOpcode::kCustomCall:
+    case HloOpcode::kFusion:
+    case HloOpcode::kRecv:
+    case HloOpcode::kSendDone:
+    case XLA_ANY_COMPUTATION:
+    case XLA_ANY_SOURCE:
+    case XLA_ANY_COLLECTIVE:
+    case XLA_ANY_FEED:
+    case XLA_ANY_DEVICE_ID:
+      break;
   }
+  return true;
 }
 
 absl::Status DataflowBuilder::Handle(const HloInstruction* inst) {
@@ -350,9 +355,20 @@ absl::Status DataflowBuilder::Handle(const HloInstruction* inst) {
     case HloOpcode::kAsyncDone:
       HandleAsync(inst);
       return absl::OkStatus();
-    default:
-      return absl::OkStatus();
+    case HloOpcode::kAfterAll:
+    case HloOpcode::kAllReduceStart:
+    case HloOpcode::kCustomCall:
+    case HloOpcode::kFusion:
+    case HloOpcode::kRecv:
+    case HloOpcode::kSendDone:
+    case XLA_ANY_COMPUTATION:
+    case XLA_ANY_SOURCE:
+    case XLA_ANY_COLLECTIVE:
+    case XLA_ANY_FEED:
+    case XLA_ANY_DEVICE_ID:
+      break;
   }
+  return absl::OkStatus();
 }
 
 absl::Status DataflowBuilder::HandleStart(const HloInstruction* inst) {

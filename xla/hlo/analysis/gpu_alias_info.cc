@@ -129,7 +129,7 @@ class FusionSharing {
           return true;
         }
         return false;
-      default:
+      default:  // Elementwise opcodes alone.
         if (!KeepsPlace(user, i)) return false;
         Visit(&user, is_slice);
         return true;
@@ -189,7 +189,7 @@ std::optional<bool> GpuAliasInfo::MayAlias(const HloInstruction* operand,
       }
       return true;
     }
-    default:
+    default:  // AliasInfo's answer.
       return std::nullopt;
   }
 }

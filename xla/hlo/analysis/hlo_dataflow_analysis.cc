@@ -126,33 +126,17 @@ absl::Status HloDataflowAnalysis::Verify() const {
 }
 
 bool HloDataflowAnalysis::IsAsynchronousOperationStart(HloOpcode opcode) {
-  switch (opcode) {
-    case HloOpcode::kAllGatherStart:
-    case HloOpcode::kAllReduceStart:
-    case HloOpcode::kAsyncStart:
-    case HloOpcode::kCollectivePermuteStart:
-    case HloOpcode::kCopyStart:
-    case HloOpcode::kRecv:
-    case HloOpcode::kSend:
-      return true;
-    default:
-      return false;
-  }
+  return HloOpcodeIsOneOf<
+      HloOpcode::kAllGatherStart, HloOpcode::kAllReduceStart,
+      HloOpcode::kAsyncStart, HloOpcode::kCollectivePermuteStart,
+      HloOpcode::kCopyStart, HloOpcode::kRecv, HloOpcode::kSend>(opcode);
 }
 
 bool HloDataflowAnalysis::IsAsynchronousOperationDone(HloOpcode opcode) {
-  switch (opcode) {
-    case HloOpcode::kAllGatherDone:
-    case HloOpcode::kAllReduceDone:
-    case HloOpcode::kAsyncDone:
-    case HloOpcode::kCollectivePermuteDone:
-    case HloOpcode::kCopyDone:
-    case HloOpcode::kRecvDone:
-    case HloOpcode::kSendDone:
-      return true;
-    default:
-      return false;
-  }
+  return HloOpcodeIsOneOf<
+      HloOpcode::kAllGatherDone, HloOpcode::kAllReduceDone,
+      HloOpcode::kAsyncDone, HloOpcode::kCollectivePermuteDone,
+      HloOpcode::kCopyDone, HloOpcode::kRecvDone, HloOpcode::kSendDone>(opcode);
 }
 
 std::vector<std::pair<HloOperandIndex, ShapeIndex>>

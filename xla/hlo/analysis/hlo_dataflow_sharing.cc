@@ -151,7 +151,7 @@ bool HloDataflowAnalysis::CanShareOperandBufferWithUser(
       return SortCanShare(*user, *operand, user_index);
     case HloOpcode::kCall:
       return CallCanShare(*this, *user, *operand, operand_index);
-    default: {
+    default: {  // Elementwise opcodes alone.
       const auto indices = user->OperandIndices(operand);
       return std::all_of(indices.begin(), indices.end(), [&](int64_t i) {
         return user->IsElementwiseOnOperand(i);

@@ -61,7 +61,7 @@ Callees CalleesOnTheLine(const HloInstruction* inst) {
     case HloOpcode::kConditional:
       return Callees(inst->called_computations().begin(),
                      inst->called_computations().end());
-    default:
+    default:  // Runs no schedule of its own.
       return {};
   }
 }

@@ -141,7 +141,7 @@ void HloLivenessAnalysis::PropagateExecution(const HloInstruction* inst) {
     case HloOpcode::kConditional:
       MarkAll(inst->operand(0));
       return;
-    default:
+    default:  // Needs all operands and all that it calls.
       // They lie apart in memory: all are fetched before any is looked at.
       for (const HloInstruction* operand : inst->operands()) {
         PrefetchInstruction(operand);
@@ -177,7 +177,7 @@ void HloLivenessAnalysis::PropagateIndex(const HloInstruction* inst,
     case HloOpcode::kParameter:
       PropagateParameter(inst, index);
       return;
-    default:
+    default:  // Its operands are live as a whole.
       return;
   }
 }
@@ -195,8 +195,7 @@ void HloLivenessAnalysis::PropagateParameter(const HloInstruction* parameter,
       case HloOpcode::kCall:
         Mark(caller->operand(parameter->parameter_number()), index);
         break;
-      default:
-        // A caller of another kind needs all of its operands when it runs.
+      default:  // Needs all of its operands when it runs.
         break;
     }
   }

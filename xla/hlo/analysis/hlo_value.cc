@@ -21,7 +21,7 @@ bool Reads(const HloInstruction& user, const ShapeIndex& index) {
     case HloOpcode::kDomain:
     case HloOpcode::kTuple:
       return false;
-    default:
+    default:  // Reads all of its operands.
       return true;
   }
 }

@@ -49,7 +49,7 @@ bool IsTransparent(const HloInstruction& inst) {
     case HloOpcode::kReshape:
     case HloOpcode::kBroadcast:
       return ShapeUtil::IsEffectiveScalar(inst.shape());
-    default:
+    default:  // Computes something.
       return false;
   }
 }
@@ -93,7 +93,7 @@ std::optional<Affine> Combine(HloOpcode opcode, const Affine& a,
       if (a.element && b.element) return std::nullopt;
       if (a.element) return MakeAffine(a.element, ac * bo, ao * bo);
       return MakeAffine(b.element, bc * ao, bo * ao);
-    default:
+    default:  // Not affine.
       return std::nullopt;
   }
 }
@@ -163,7 +163,7 @@ std::optional<int64_t> Apply(const HloInstruction& inst,
       return inst.shape().element_type() == PRED ? x[0] != 0 : x[0];
     case HloOpcode::kCompare:
       return Compare(inst.comparison_direction(), x[0], x[1]);
-    default:
+    default:  // Unknown.
       return std::nullopt;
   }
 }
@@ -347,7 +347,7 @@ std::optional<Affine> LoopExpressions::AffineOf(Place place, int depth) const {
       std::optional<Affine> b = AffineOf(Operand(place, 1), depth + 1);
       return b ? Combine(inst->opcode(), *a, *b) : std::nullopt;
     }
-    default:
+    default:  // Not affine.
       return std::nullopt;
   }
 }

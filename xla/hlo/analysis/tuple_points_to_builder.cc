@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_opcode_groups.h"
 #include "xla/status_macros.h"
 
 // Handles instructions in post order. Each either copies subtrees of points-to
@@ -169,7 +170,17 @@ absl::Status PointsToBuilder::HandleOpcode(HloInstruction* inst) {
       ForwardCompatible(inst, inst->operand(0), {1});
       RETURN_IF_ERROR(ForwardShown(inst));
       break;
-    default:
+    case HloOpcode::kAfterAll:
+    case HloOpcode::kRecv:
+    case HloOpcode::kSendDone:
+    case XLA_ANY_COMPUTATION:
+    case XLA_ANY_SOURCE:
+    case XLA_ANY_CONTROL_FLOW:
+    case XLA_ANY_COLLECTIVE:
+    case XLA_ANY_COLLECTIVE_START:
+    case XLA_ANY_COLLECTIVE_DONE:
+    case XLA_ANY_FEED:
+    case XLA_ANY_DEVICE_ID:
       break;
   }
   DefineRest(inst);

@@ -282,7 +282,7 @@ std::optional<Interval> OfBinary(const HloInstruction* instr, const Interval& a,
       return Bitwise(instr->opcode(), a, b);
     case HloOpcode::kCompare:
       return Compared(instr->comparison_direction(), a, b);
-    default:
+    default:  // Unknown.
       return std::nullopt;
   }
 }
@@ -329,7 +329,7 @@ class RangeFinder {
           return instr->operand(0)->operand(instr->tuple_index());
         }
         break;
-      default:
+      default:  // Dataflow may know.
         break;
     }
     if (dataflow_ == nullptr) return nullptr;

@@ -22,6 +22,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_opcode_groups.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -59,28 +60,28 @@ bool ArrayHasShape(const Value& value, const Shape& shape) {
 
 bool ConcernsOtherDevices(HloOpcode opcode) {
   switch (opcode) {
-    case HloOpcode::kAllGather:
-    case HloOpcode::kAllGatherStart:
-    case HloOpcode::kAllReduce:
-    case HloOpcode::kAllReduceStart:
-    case HloOpcode::kAllToAll:
-    case HloOpcode::kCollectiveBroadcast:
-    case HloOpcode::kCollectivePermute:
-    case HloOpcode::kCollectivePermuteStart:
-    case HloOpcode::kInfeed:
-    case HloOpcode::kOutfeed:
-    case HloOpcode::kPartitionId:
-    case HloOpcode::kRaggedAllToAll:
-    case HloOpcode::kRecv:
-    case HloOpcode::kRecvDone:
-    case HloOpcode::kReduceScatter:
-    case HloOpcode::kReplicaId:
-    case HloOpcode::kSend:
-    case HloOpcode::kSendDone:
+    case XLA_ANY_COLLECTIVE:
+    case XLA_ANY_COLLECTIVE_START:
+    case XLA_ANY_TRANSFER:
+    case XLA_ANY_FEED:
+    case XLA_ANY_DEVICE_ID:
       return true;
-    default:
-      return false;
+    case HloOpcode::kBitcast:
+    case HloOpcode::kCopy:
+    case HloOpcode::kCustomCall:
+    case HloOpcode::kFusion:
+    case HloOpcode::kGetTupleElement:
+    case HloOpcode::kTuple:
+    case XLA_ANY_COMPUTATION:
+    case XLA_ANY_SOURCE:
+    case XLA_ANY_CONTROL_FLOW:
+    case XLA_ANY_ORDERING:
+    case XLA_ANY_COLLECTIVE_DONE:
+    case XLA_ANY_COPY_PAIR:
+    case XLA_ANY_ASYNC:
+      break;
   }
+  return false;
 }
 
 bool ValueMayHaveShape(const Value& value, const Shape& shape) {
@@ -217,7 +218,7 @@ absl::Status Device::Execute(const Step& step) {
     case HloOpcode::kCustomCall:
       if (ChangesManualRegion(inst)) break;
       return ExecuteCustomCall(inst, operands);
-    default:
+    default:  // Other devices, callees or KernelFor(), below.
       break;
   }
   if (ConcernsOtherDevices(inst->opcode()) ||

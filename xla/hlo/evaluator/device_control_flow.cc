@@ -76,7 +76,7 @@ absl::Status Device::ExecuteControl(const HloInstruction* inst,
     case HloOpcode::kAsyncUpdate:
     case HloOpcode::kAsyncDone:
       return ExecuteAsync(inst, std::move(operands));
-    default:
+    default:  // An error.
       return Unimplemented("the evaluator does not know the opcode %s",
                            HloOpcodeString(inst->opcode()));
   }

@@ -189,7 +189,7 @@ LaneKernel FloatKernel(HloOpcode opcode) {
       return BinaryLoop<PowOp, T>;
     case HloOpcode::kAtan2:
       return BinaryLoop<Atan2Op, T>;
-    default:
+    default:  // Not defined for complex numbers, or below.
       break;
   }
   if constexpr (!is_complex_v<T>) {
@@ -202,7 +202,7 @@ LaneKernel FloatKernel(HloOpcode opcode) {
         return BinaryLoop<MaxOp, T>;
       case HloOpcode::kComplex:
         return ComplexLoop<T>;
-      default:
+      default:  // Not defined for this type: an error of the caller.
         break;
     }
   }
@@ -242,7 +242,7 @@ LaneKernel IntegerKernel(HloOpcode opcode) {
       return WidthBinaryLoop<ShiftRightArithmeticOp, T>;
     case HloOpcode::kMulhi:
       return WidthBinaryLoop<MulhiOp, T>;
-    default:
+    default:  // Not defined for this type: an error of the caller.
       return nullptr;
   }
 }
@@ -260,7 +260,7 @@ LaneKernel PredKernel(HloOpcode opcode) {
       return BinaryLoop<AndOp, bool>;
     case HloOpcode::kXor:
       return BinaryLoop<XorOp, bool>;
-    default:
+    default:  // Not defined for this type: an error of the caller.
       return nullptr;
   }
 }

@@ -207,7 +207,7 @@ LaneKernel FloatKernel(HloOpcode opcode) {
     case HloOpcode::kReducePrecision:
       return ReducePrecisionLoop<
           T, std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>;
-    default:
+    default:  // Not defined for this type: an error of the caller.
       return nullptr;
   }
 }
@@ -265,7 +265,7 @@ LaneKernel AnalyticKernel(HloOpcode opcode) {
       return UnaryLoop<RealOp, T, Real>;
     case HloOpcode::kImag:
       return UnaryLoop<ImagOp, T, Real>;
-    default:
+    default:  // Not defined for this type: an error of the caller.
       return nullptr;
   }
 }
@@ -285,7 +285,7 @@ LaneKernel IntegerKernel(HloOpcode opcode) {
       return WidthUnaryLoop<PopcountOp, T>;
     case HloOpcode::kClz:
       return WidthUnaryLoop<ClzOp, T>;
-    default:
+    default:  // Not defined for this type: an error of the caller.
       return nullptr;
   }
 }

@@ -243,21 +243,12 @@ HloEvaluator::HloEvaluator(int64_t max_loop_iterations)
 HloEvaluator::~HloEvaluator() = default;
 
 bool HloEvaluator::IsOpcodeImplemented(HloOpcode opcode) {
-  switch (opcode) {
-    case HloOpcode::kAsyncDone:
-    case HloOpcode::kAsyncStart:
-    case HloOpcode::kAsyncUpdate:
-    case HloOpcode::kCall:
-    case HloOpcode::kConditional:
-    case HloOpcode::kConstant:
-    case HloOpcode::kCustomCall:
-    case HloOpcode::kFusion:
-    case HloOpcode::kParameter:
-    case HloOpcode::kWhile:
-      return true;
-    default:
-      return evaluator::KernelFor(opcode) != nullptr;
-  }
+  return HloOpcodeIsOneOf<HloOpcode::kAsyncDone, HloOpcode::kAsyncStart,
+                          HloOpcode::kAsyncUpdate, HloOpcode::kCall,
+                          HloOpcode::kConditional, HloOpcode::kConstant,
+                          HloOpcode::kCustomCall, HloOpcode::kFusion,
+                          HloOpcode::kParameter, HloOpcode::kWhile>(opcode) ||
+         evaluator::KernelFor(opcode) != nullptr;
 }
 
 std::unique_ptr<HloEvaluator> HloEvaluator::CreateEmbedded(

@@ -1,5 +1,6 @@
 #include "xla/hlo/evaluator/kernels.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_opcode_groups.h"
 
 namespace xla {
 namespace evaluator {
@@ -25,7 +26,6 @@ Kernel KernelFor(HloOpcode opcode) {
       return EvaluateGetTupleElement;
     case HloOpcode::kTuple:
       return EvaluateTuple;
-
     case HloOpcode::kBitcast:
       return EvaluateBitcast;
     case HloOpcode::kBitcastConvert:
@@ -60,7 +60,6 @@ Kernel KernelFor(HloOpcode opcode) {
       return EvaluateSlice;
     case HloOpcode::kTranspose:
       return EvaluateTranspose;
-
     case HloOpcode::kMap:
       return EvaluateMap;
     case HloOpcode::kReduce:
@@ -75,7 +74,6 @@ Kernel KernelFor(HloOpcode opcode) {
       return EvaluateSort;
     case HloOpcode::kTopK:
       return EvaluateTopK;
-
     case HloOpcode::kBatchNormGrad:
       return EvaluateBatchNormGrad;
     case HloOpcode::kBatchNormInference:
@@ -102,12 +100,29 @@ Kernel KernelFor(HloOpcode opcode) {
       return EvaluateScaledDot;
     case HloOpcode::kTriangularSolve:
       return EvaluateTriangularSolve;
-
     case HloOpcode::kSelect:
       return EvaluateSelect;
-    default:
-      return HloOpcodeIsElementwise(opcode) ? EvaluateElementwise : nullptr;
+    case HloOpcode::kClamp:
+    case HloOpcode::kCompare:
+    case HloOpcode::kConstant:
+    case HloOpcode::kConvert:
+    case HloOpcode::kCustomCall:
+    case HloOpcode::kFusion:
+    case HloOpcode::kParameter:
+    case HloOpcode::kReducePrecision:
+    case HloOpcode::kStochasticConvert:
+    case XLA_ANY_UNARY_FUNCTION:
+    case XLA_ANY_BINARY_FUNCTION:
+    case XLA_ANY_CONTROL_FLOW:
+    case XLA_ANY_COLLECTIVE:
+    case XLA_ANY_COLLECTIVE_START:
+    case XLA_ANY_ASYNC:
+    case XLA_ANY_TRANSFER:
+    case XLA_ANY_FEED:
+    case XLA_ANY_DEVICE_ID:
+      break;
   }
+  return HloOpcodeIsElementwise(opcode) ? EvaluateElementwise : nullptr;
 }
 
 }  // namespace evaluator

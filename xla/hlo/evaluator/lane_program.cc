@@ -64,7 +64,7 @@ std::optional<LaneType> ResultLanes(const HloInstruction* inst,
     case HloOpcode::kBitcastConvert:
     case HloOpcode::kStochasticConvert:
       return std::nullopt;
-    default:
+    default:  // The type of the operands.
       return operand;
   }
 }
@@ -78,7 +78,7 @@ LaneKernel FindKernel(const HloInstruction* inst, LaneType operand,
     case HloOpcode::kSelect:
     case HloOpcode::kClamp:
       return FindTernaryKernel(inst->opcode(), result);
-    default:
+    default:  // By the number of operands.
       break;
   }
   switch (inst->operand_count()) {
@@ -241,7 +241,7 @@ bool LaneCompiler::KeepsOrder(const HloInstruction* inst) const {
     case HloOpcode::kBroadcast:
       return from.dimensions() == inst->shape().dimensions() &&
              absl::c_is_sorted(inst->dimensions());
-    default:
+    default:  // Changes the order, or is not compiled.
       return false;
   }
 }
@@ -292,7 +292,7 @@ std::optional<Registers> LaneCompiler::AddInstruction(
         return std::nullopt;
       }
       return inputs;
-    default:
+    default:  // Elementwise, or not compiled.
       break;
   }
   if (!HloInstruction::IsOpElementwise(inst->opcode()) || inputs.empty()) {

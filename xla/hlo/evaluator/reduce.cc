@@ -214,7 +214,7 @@ Folder FloatFolder(HloOpcode opcode) {
       return FoldAll<Sum, T, Acc>;
     case HloOpcode::kMultiply:
       return FoldAll<Multiply, T, Acc>;
-    default:
+    default:  // Below, or not compiled.
       break;
   }
   if constexpr (std::is_floating_point_v<T>) {
@@ -243,7 +243,7 @@ Folder IntegerFolder(HloOpcode opcode, bool is_signed) {
     case HloOpcode::kMaximum:
       return is_signed ? FoldAll<Maximum, int64_t, int64_t>
                        : FoldAll<Maximum, uint64_t, uint64_t>;
-    default:
+    default:  // Not compiled.
       return nullptr;
   }
 }

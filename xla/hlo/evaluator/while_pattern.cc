@@ -63,7 +63,7 @@ Place Trace(Place place) {
         place.inst = place.callers.back()->operand(inst->parameter_number());
         place.callers.pop_back();
         break;
-      default:
+      default:  // The value is made here.
         return place;
     }
   }

@@ -69,7 +69,7 @@ void AddStateSourcesOfParameter(const StatePlace& place,
           }
         }
         break;
-      default:
+      default:  // No other caller takes asynchronous states.
         break;
     }
   }
@@ -115,7 +115,7 @@ std::vector<StatePlace> StateSourcesOf(const StatePlace& place) {
     case HloOpcode::kParameter:
       AddStateSourcesOfParameter(place, &sources);
       break;
-    default:
+    default:  // Passes its operand on, or makes the state.
       if (ForwardsAsyncState(*inst)) {
         sources.push_back({inst->operand(0), place.index});
       }
@@ -175,7 +175,7 @@ void AddStateTargetsInUser(const StatePlace& place, const HloInstruction* user,
           callee = user->branch_computation(i - 1);
         }
         break;
-      default:
+      default:  // Has no computation that takes states.
         break;
     }
     if (callee != nullptr && parameter < callee->num_parameters()) {
@@ -229,7 +229,7 @@ bool ForwardsAsyncState(const HloInstruction& inst) {
       return inst.operand_count() == 1 &&
              (inst.IsAllowedAsyncIntermediaryCustomCall() ||
               inst.IsCustomCall("Sharding"));
-    default:
+    default:  // Not one of the chain.
       return false;
   }
 }

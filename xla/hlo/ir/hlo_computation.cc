@@ -283,19 +283,12 @@ bool HloComputation::IsEntryComputation() const {
 
 bool HloComputation::OnlyContainsSendRecv() {
   for (const HloInstruction* instruction : instructions()) {
-    switch (instruction->opcode()) {
-      case HloOpcode::kSend:
-      case HloOpcode::kSendDone:
-      case HloOpcode::kRecv:
-      case HloOpcode::kRecvDone:
-      case HloOpcode::kParameter:
-      case HloOpcode::kTuple:
-      case HloOpcode::kGetTupleElement:
-      case HloOpcode::kBitcast:
-      case HloOpcode::kAfterAll:
-        break;
-      default:
-        return false;
+    if (HloPredicateIsNotOp<HloOpcode::kSend, HloOpcode::kSendDone,
+                            HloOpcode::kRecv, HloOpcode::kRecvDone,
+                            HloOpcode::kParameter, HloOpcode::kTuple,
+                            HloOpcode::kGetTupleElement, HloOpcode::kBitcast,
+                            HloOpcode::kAfterAll>(instruction)) {
+      return false;
     }
   }
   return true;

@@ -1615,23 +1615,13 @@ using ConstHloInstructionSet =
     std::set<const HloInstruction*, HloPtrComparator>;
 
 // Predicates on opcodes, usable as HloPredicate.
-template <HloOpcode op>
+template <HloOpcode op, HloOpcode... rest>
 bool HloPredicateIsOp(const HloInstruction* instruction) {
-  return instruction->opcode() == op;
+  return HloOpcodeIsOneOf<op, rest...>(instruction->opcode());
 }
-template <HloOpcode op, HloOpcode op2, HloOpcode... rest>
-bool HloPredicateIsOp(const HloInstruction* instruction) {
-  return instruction->opcode() == op ||
-         HloPredicateIsOp<op2, rest...>(instruction);
-}
-template <HloOpcode op>
+template <HloOpcode op, HloOpcode... rest>
 bool HloPredicateIsNotOp(const HloInstruction* instruction) {
-  return instruction->opcode() != op;
-}
-template <HloOpcode op, HloOpcode op2, HloOpcode... rest>
-bool HloPredicateIsNotOp(const HloInstruction* instruction) {
-  return instruction->opcode() != op &&
-         HloPredicateIsNotOp<op2, rest...>(instruction);
+  return !HloPredicateIsOp<op, rest...>(instruction);
 }
 
 }  // namespace xla

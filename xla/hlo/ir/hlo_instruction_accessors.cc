@@ -421,7 +421,7 @@ const Window& HloInstruction::window() const {
       return Cast<HloSelectAndScatterInstruction>(this)->window();
     case HloOpcode::kCustomCall:
       return Cast<HloCustomCallInstruction>(this)->window();
-    default:
+    default:  // An error of the caller.
       NoSuchAttribute(this, "window");
   }
 }
@@ -436,7 +436,7 @@ void HloInstruction::set_window(const Window& window) {
       return Cast<HloSelectAndScatterInstruction>(this)->set_window(window);
     case HloOpcode::kCustomCall:
       return Cast<HloCustomCallInstruction>(this)->set_window(window);
-    default:
+    default:  // An error of the caller.
       NoSuchAttribute(this, "window");
   }
 }
@@ -499,16 +499,9 @@ const DotDimensionNumbers& HloInstruction::dot_dimension_numbers() const {
 }
 
 bool HloInstruction::SupportsPrecisionConfig() const {
-  switch (opcode_) {
-    case HloOpcode::kConvolution:
-    case HloOpcode::kCustomCall:
-    case HloOpcode::kDot:
-    case HloOpcode::kRaggedDot:
-    case HloOpcode::kScaledDot:
-      return true;
-    default:
-      return false;
-  }
+  return HloOpcodeIsOneOf<HloOpcode::kConvolution, HloOpcode::kCustomCall,
+                          HloOpcode::kDot, HloOpcode::kRaggedDot,
+                          HloOpcode::kScaledDot>(opcode_);
 }
 
 const PrecisionConfig& HloInstruction::precision_config() const {
@@ -527,7 +520,7 @@ PrecisionConfig* HloInstruction::mutable_precision_config() {
       return Cast<HloRaggedDotInstruction>(this)->mutable_precision_config();
     case HloOpcode::kScaledDot:
       return Cast<HloScaledDotInstruction>(this)->mutable_precision_config();
-    default:
+    default:  // An error of the caller.
       NoSuchAttribute(this, "precision config");
   }
 }
@@ -548,7 +541,7 @@ HloInstruction::output_operand_aliasing() const {
     case HloOpcode::kAsyncUpdate:
       return Cast<HloAsyncUpdateInstruction>(this)
           ->output_to_operand_aliasing();
-    default:
+    default:  // Cast() fails for what is not callable.
       return Cast<HloCallableInstruction>(this)->output_to_operand_aliasing();
   }
 }
@@ -563,7 +556,7 @@ void HloInstruction::set_output_to_operand_aliasing(
     case HloOpcode::kAsyncUpdate:
       return Cast<HloAsyncUpdateInstruction>(this)
           ->set_output_to_operand_aliasing(std::move(aliasing));
-    default:
+    default:  // Cast() fails for what is not callable.
       return Cast<HloCallableInstruction>(this)->set_output_to_operand_aliasing(
           std::move(aliasing));
   }
@@ -617,7 +610,7 @@ bool HloInstruction::has_to_apply() const {
       return true;
     case HloOpcode::kCustomCall:
       return called_computations().size() == 1;
-    default:
+    default:  // Calls nothing, or by another name.
       return false;
   }
 }
@@ -719,29 +712,17 @@ bool HloInstruction::IsAsyncConsumer() const {
 }
 
 bool HloInstruction::IsAsyncStart() const {
-  switch (opcode_) {
-    case HloOpcode::kAllGatherStart:
-    case HloOpcode::kAllReduceStart:
-    case HloOpcode::kAsyncStart:
-    case HloOpcode::kCollectivePermuteStart:
-    case HloOpcode::kCopyStart:
-      return true;
-    default:
-      return false;
-  }
+  return HloOpcodeIsOneOf<HloOpcode::kAllGatherStart,
+                          HloOpcode::kAllReduceStart, HloOpcode::kAsyncStart,
+                          HloOpcode::kCollectivePermuteStart,
+                          HloOpcode::kCopyStart>(opcode_);
 }
 
 bool HloInstruction::IsAsyncDone() const {
-  switch (opcode_) {
-    case HloOpcode::kAllGatherDone:
-    case HloOpcode::kAllReduceDone:
-    case HloOpcode::kAsyncDone:
-    case HloOpcode::kCollectivePermuteDone:
-    case HloOpcode::kCopyDone:
-      return true;
-    default:
-      return false;
-  }
+  return HloOpcodeIsOneOf<HloOpcode::kAllGatherDone, HloOpcode::kAllReduceDone,
+                          HloOpcode::kAsyncDone,
+                          HloOpcode::kCollectivePermuteDone,
+                          HloOpcode::kCopyDone>(opcode_);
 }
 
 bool HloInstruction::IsAsyncInstructionWithExecutionThread(

@@ -118,7 +118,7 @@ OperandUse UseOfOperand(const HloInstruction& inst, int64_t operand_number) {
     case HloOpcode::kTuple:
     case HloOpcode::kGetTupleElement:
       return OperandUse::kInPlace;
-    default:
+    default:  // Elementwise, or elements are read more than once.
       break;
   }
   if (!inst.IsElementwise()) return OperandUse::kReused;
@@ -158,7 +158,7 @@ bool HloInstruction::HasSideEffectNoRecurse() const {
     case HloOpcode::kCustomCall:
       return Cast<HloCustomCallInstruction>(this)
           ->custom_call_has_side_effect();
-    default:
+    default:  // Decided by the trait above.
       return false;
   }
 }
@@ -217,7 +217,7 @@ bool HloInstruction::IsFusible() const {
       return true;
     case HloOpcode::kRng:
       return user_count() <= 1;
-    default:
+    default:  // Decided by side effects.
       return !HasSideEffect();
   }
 }
@@ -257,17 +257,11 @@ bool HloInstruction::IsAllowedAsyncIntermediaryCustomCall() const {
 }
 
 bool HloInstruction::IsAllowedAsyncIntermediary() const {
-  switch (opcode_) {
-    case HloOpcode::kBitcast:
-    case HloOpcode::kGetTupleElement:
-    case HloOpcode::kOptimizationBarrier:
-    case HloOpcode::kParameter:
-    case HloOpcode::kTuple:
-    case HloOpcode::kWhile:
-      return true;
-    default:
-      return IsAllowedAsyncIntermediaryCustomCall();
-  }
+  return HloOpcodeIsOneOf<HloOpcode::kBitcast, HloOpcode::kGetTupleElement,
+                          HloOpcode::kOptimizationBarrier,
+                          HloOpcode::kParameter, HloOpcode::kTuple,
+                          HloOpcode::kWhile>(opcode_) ||
+         IsAllowedAsyncIntermediaryCustomCall();
 }
 
 bool HloInstruction::IsCrossModuleAllReduce() const {
@@ -289,16 +283,12 @@ bool HloInstruction::IsCrossReplicaAllReduce() const {
 }
 
 std::string HloInstruction::ToCategory() const {
-  switch (opcode_) {
-    case HloOpcode::kCopy:
-    case HloOpcode::kDynamicReshape:
-    case HloOpcode::kReshape:
-    case HloOpcode::kTranspose:
-      return "data formatting";
-    default:
-      return IsElementwise() ? "non-fusion elementwise"
-                             : std::string(HloOpcodeString(opcode_));
+  if (HloOpcodeIsOneOf<HloOpcode::kCopy, HloOpcode::kDynamicReshape,
+                       HloOpcode::kReshape, HloOpcode::kTranspose>(opcode_)) {
+    return "data formatting";
   }
+  return IsElementwise() ? "non-fusion elementwise"
+                         : std::string(HloOpcodeString(opcode_));
 }
 
 // --- Dimensions and layouts
@@ -326,7 +316,7 @@ std::optional<int64_t> HloInstruction::MapUnaryOutputDimToOperandDim(
     case HloOpcode::kReverse:
     case HloOpcode::kSlice:
       return output_dim_idx;
-    default:
+    default:  // Elementwise opcodes alone.
       if (operand_count() == 1 && IsElementwise()) return output_dim_idx;
       return std::nullopt;
   }

@@ -42,6 +42,12 @@ void AbslStringify(Sink& sink, HloOpcode opcode) {
   sink.Append(HloOpcodeString(opcode));
 }
 
+// Whether `opcode` is one of `opcodes`. Of instructions, HloPredicateIsOp().
+template <HloOpcode... opcodes>
+constexpr bool HloOpcodeIsOneOf(HloOpcode opcode) {
+  return ((opcode == opcodes) || ...);
+}
+
 // True for compare alone.
 inline bool HloOpcodeIsComparison(HloOpcode opcode) {
   return opcode == HloOpcode::kCompare;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "xla/hlo/ir/hlo_opcode_groups.h"
 
 namespace xla {
 namespace {
@@ -69,6 +70,42 @@ TEST(HloOpcodeTest, CallContexts) {
             CallContext::kEmbedded);
   EXPECT_EQ(GetInstructionCallContext(HloOpcode::kAdd), CallContext::kNone);
   EXPECT_EQ(CallContextToString(CallContext::kBoth), "kBoth");
+}
+
+TEST(HloOpcodeTest, IsOneOfThoseNamed) {
+  EXPECT_TRUE((HloOpcodeIsOneOf<HloOpcode::kAdd>(HloOpcode::kAdd)));
+  EXPECT_TRUE(
+      (HloOpcodeIsOneOf<HloOpcode::kAdd, HloOpcode::kXor>(HloOpcode::kXor)));
+  EXPECT_FALSE(
+      (HloOpcodeIsOneOf<HloOpcode::kAdd, HloOpcode::kXor>(HloOpcode::kAnd)));
+}
+
+bool IsInElementwiseGroup(HloOpcode opcode) {
+  switch (opcode) {
+    case XLA_ANY_ELEMENTWISE:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsInAsyncGroup(HloOpcode opcode) {
+  switch (opcode) {
+    case XLA_ANY_ASYNC:
+      return true;
+    default:
+      return false;
+  }
+}
+
+TEST(HloOpcodeTest, GroupsAgreeWithTraits) {
+  for (uint32_t i = 0; i < HloOpcodeCount(); ++i) {
+    const HloOpcode opcode = static_cast<HloOpcode>(i);
+    EXPECT_EQ(IsInElementwiseGroup(opcode) || opcode == HloOpcode::kCopy,
+              HloOpcodeIsElementwise(opcode))
+        << opcode;
+    EXPECT_EQ(IsInAsyncGroup(opcode), HloOpcodeIsAsync(opcode)) << opcode;
+  }
 }
 
 }  // namespace

@@ -176,7 +176,7 @@ std::shared_ptr<OriginalValue> OriginalValue::CreateFromInstruction(
     }
     case HloOpcode::kOptimizationBarrier:
       return instruction->operand(0)->original_value();
-    default:
+    default:  // A value of its own.
       break;
   }
   auto value = std::make_shared<OriginalValue>(instruction->shape());

@@ -52,7 +52,7 @@ std::unique_ptr<HloInstruction> ModuleParser::BuildCall(const Draft& draft,
           shape, draft.operands[0], std::move(mutable_values.domain_exit),
           std::move(mutable_values.domain_entry));
     }
-    default:
+    default:  // Built elsewhere.
       *handled = false;
       return nullptr;
   }

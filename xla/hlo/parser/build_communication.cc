@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/log/log.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -54,7 +55,7 @@ std::unique_ptr<HloInstruction> ModuleParser::BuildCommunication(
       return HloInstruction::CreateCopyStart(*draft.shape, draft.operands[0],
                                              index);
     }
-    default:
+    default:  // Built elsewhere.
       *handled = false;
       return nullptr;
   }
@@ -116,10 +117,12 @@ std::unique_ptr<HloInstruction> ModuleParser::BuildCollective(
     case HloOpcode::kRaggedAllToAll:
       return HloInstruction::CreateRaggedAllToAll(shape, operands, groups,
                                                   channel);
-    default:
+    case HloOpcode::kCollectiveBroadcast:
       return HloInstruction::CreateCollectiveBroadcast(
           shape, operands, groups, constrain_layout, channel,
           values.Flag(A::kHasDynamicRoot));
+    default:  // An error of the caller.
+      LOG(FATAL) << "no collective: " << draft.opcode;
   }
 }
 
@@ -186,7 +189,8 @@ std::unique_ptr<HloInstruction> ModuleParser::BuildTransfer(
       transfer = HloInstruction::CreateRecv(shape.tuple_shapes(0), operands[0],
                                             channel, host);
       break;
-    default: {
+    case HloOpcode::kSendDone:
+    case HloOpcode::kRecvDone: {
       const bool sent = draft.opcode == HloOpcode::kSendDone;
       const bool is_start = is_tuple(operands[0]->shape(), 3) ||
                             (sent && host && is_tuple(operands[0]->shape(), 2));
@@ -197,7 +201,10 @@ std::unique_ptr<HloInstruction> ModuleParser::BuildTransfer(
       transfer =
           sent ? HloInstruction::CreateSendDone(operands[0], channel, host)
                : HloInstruction::CreateRecvDone(operands[0], channel, host);
+      break;
     }
+    default:  // An error of the caller.
+      LOG(FATAL) << "no transfer: " << draft.opcode;
   }
   *transfer->mutable_shape() = shape;
   return transfer;

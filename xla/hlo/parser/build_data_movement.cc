@@ -141,7 +141,7 @@ std::unique_ptr<HloInstruction> ModuleParser::BuildDataMovement(
           ScatterDims(values), values.Flag(A::kIndicesAreSorted),
           values.Flag(A::kUniqueIndices));
     }
-    default:
+    default:  // Built elsewhere.
       *handled = false;
       return nullptr;
   }

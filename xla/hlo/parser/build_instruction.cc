@@ -135,7 +135,7 @@ std::unique_ptr<HloInstruction> ModuleParser::BuildOpcode(const Draft& draft) {
           shape, operands[0], operands[1],
           draft.values.As<ComparisonDirection>(A::kDirection), type);
     }
-    default:
+    default:  // Operands and shape are all that it has.
       return BuildRest(draft);
   }
 }

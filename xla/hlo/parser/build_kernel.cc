@@ -2,6 +2,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/log/log.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -89,7 +90,7 @@ std::unique_ptr<HloInstruction> ModuleParser::BuildKernel(const Draft& draft,
                                                    static_cast<int>(exponent),
                                                    static_cast<int>(mantissa));
     }
-    default:
+    default:  // Built elsewhere.
       *handled = false;
       return nullptr;
   }
@@ -151,13 +152,15 @@ std::unique_ptr<HloInstruction> ModuleParser::BuildReduction(
         return nullptr;
       }
       return HloInstruction::CreateMap(shape, operands, to_apply);
-    default: {
+    case HloOpcode::kSelectAndScatter: {
       Window window;
       if (values.Has(A::kWindow)) window = values.window;
       return HloInstruction::CreateSelectAndScatter(
           shape, operands[0], values.Computation(A::kSelect), window,
           operands[1], operands[2], values.Computation(A::kScatter));
     }
+    default:  // An error of the caller.
+      LOG(FATAL) << "no reduction: " << draft.opcode;
   }
 }
 
@@ -197,10 +200,12 @@ std::unique_ptr<HloInstruction> ModuleParser::BuildBatchNorm(
       return HloInstruction::CreateBatchNormInference(
           shape, operands[0], operands[1], operands[2], operands[3],
           operands[4], epsilon, feature);
-    default:
+    case HloOpcode::kBatchNormGrad:
       return HloInstruction::CreateBatchNormGrad(
           shape, operands[0], operands[1], operands[2], operands[3],
           operands[4], epsilon, feature);
+    default:  // An error of the caller.
+      LOG(FATAL) << "no batch norm: " << draft.opcode;
   }
 }
 

@@ -102,7 +102,7 @@ absl::StatusOr<Shape> ModuleParser::InferredShape(const Draft& draft) {
       return ShapeInference::InferConditionalShape(*shapes[0], branches,
                                                    arguments);
     }
-    default:
+    default:  // Has attributes, or shape inference by opcode.
       return InferredKernelShape(draft);
   }
 }
@@ -213,7 +213,7 @@ absl::StatusOr<Shape> ModuleParser::InferredKernelShape(const Draft& draft) {
                                                               dims[0])
                  : ShapeInference::InferSetDimensionSizeShape(
                        *shapes[0], *shapes[1], dims[0]);
-    default:
+    default:  // No attributes: by opcode, below.
       break;
   }
   // The remaining opcodes have no attributes; its shape follows from the

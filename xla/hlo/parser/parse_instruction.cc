@@ -36,32 +36,16 @@ const std::vector<absl::string_view>& OpcodeTexts() {
 // Opcodes whose start and done are opcodes of their own, or that are parts of
 // chains already.
 bool HasAsyncSugar(HloOpcode opcode) {
-  switch (opcode) {
-    case HloOpcode::kAllGather:
-    case HloOpcode::kAllReduce:
-    case HloOpcode::kCollectivePermute:
-    case HloOpcode::kCopy:
-    case HloOpcode::kSend:
-    case HloOpcode::kRecv:
-    case HloOpcode::kAllGatherStart:
-    case HloOpcode::kAllGatherDone:
-    case HloOpcode::kAllReduceStart:
-    case HloOpcode::kAllReduceDone:
-    case HloOpcode::kCollectivePermuteStart:
-    case HloOpcode::kCollectivePermuteDone:
-    case HloOpcode::kCopyStart:
-    case HloOpcode::kCopyDone:
-    case HloOpcode::kSendDone:
-    case HloOpcode::kRecvDone:
-    case HloOpcode::kAsyncStart:
-    case HloOpcode::kAsyncUpdate:
-    case HloOpcode::kAsyncDone:
-    case HloOpcode::kParameter:
-    case HloOpcode::kConstant:
-      return false;
-    default:
-      return true;
-  }
+  return !HloOpcodeIsOneOf<
+      HloOpcode::kAllGather, HloOpcode::kAllReduce,
+      HloOpcode::kCollectivePermute, HloOpcode::kCopy, HloOpcode::kSend,
+      HloOpcode::kRecv, HloOpcode::kAllGatherStart, HloOpcode::kAllGatherDone,
+      HloOpcode::kAllReduceStart, HloOpcode::kAllReduceDone,
+      HloOpcode::kCollectivePermuteStart, HloOpcode::kCollectivePermuteDone,
+      HloOpcode::kCopyStart, HloOpcode::kCopyDone, HloOpcode::kSendDone,
+      HloOpcode::kRecvDone, HloOpcode::kAsyncStart, HloOpcode::kAsyncUpdate,
+      HloOpcode::kAsyncDone, HloOpcode::kParameter, HloOpcode::kConstant>(
+      opcode);
 }
 
 }  // namespace

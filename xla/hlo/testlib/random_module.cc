@@ -22,74 +22,32 @@ namespace {
 
 // Opcodes that float values keep exact under, when they hold small integers.
 bool IsExact(HloOpcode opcode) {
-  switch (opcode) {
-    case HloOpcode::kAcos:
-    case HloOpcode::kAcosh:
-    case HloOpcode::kAsin:
-    case HloOpcode::kAsinh:
-    case HloOpcode::kAtan2:
-    case HloOpcode::kAtanh:
-    case HloOpcode::kBatchNormGrad:
-    case HloOpcode::kBatchNormInference:
-    case HloOpcode::kBatchNormTraining:
-    case HloOpcode::kCbrt:
-    case HloOpcode::kCholesky:
-    case HloOpcode::kCos:
-    case HloOpcode::kCosh:
-    case HloOpcode::kDivide:
-    case HloOpcode::kErf:
-    case HloOpcode::kExp:
-    case HloOpcode::kExpm1:
-    case HloOpcode::kFft:
-    case HloOpcode::kLog:
-    case HloOpcode::kLog1p:
-    case HloOpcode::kLogistic:
-    case HloOpcode::kPower:
-    case HloOpcode::kReducePrecision:
-    case HloOpcode::kRemainder:
-    case HloOpcode::kRsqrt:
-    case HloOpcode::kSin:
-    case HloOpcode::kSinh:
-    case HloOpcode::kSqrt:
-    case HloOpcode::kStochasticConvert:
-    case HloOpcode::kTan:
-    case HloOpcode::kTanh:
-    case HloOpcode::kTriangularSolve:
-      return false;
-    default:
-      return true;
-  }
+  return !HloOpcodeIsOneOf<
+      HloOpcode::kAcos, HloOpcode::kAcosh, HloOpcode::kAsin, HloOpcode::kAsinh,
+      HloOpcode::kAtan2, HloOpcode::kAtanh, HloOpcode::kBatchNormGrad,
+      HloOpcode::kBatchNormInference, HloOpcode::kBatchNormTraining,
+      HloOpcode::kCbrt, HloOpcode::kCholesky, HloOpcode::kCos, HloOpcode::kCosh,
+      HloOpcode::kDivide, HloOpcode::kErf, HloOpcode::kExp, HloOpcode::kExpm1,
+      HloOpcode::kFft, HloOpcode::kLog, HloOpcode::kLog1p, HloOpcode::kLogistic,
+      HloOpcode::kPower, HloOpcode::kReducePrecision, HloOpcode::kRemainder,
+      HloOpcode::kRsqrt, HloOpcode::kSin, HloOpcode::kSinh, HloOpcode::kSqrt,
+      HloOpcode::kStochasticConvert, HloOpcode::kTan, HloOpcode::kTanh,
+      HloOpcode::kTriangularSolve>(opcode);
 }
 
 bool IsCollective(HloOpcode opcode) {
-  switch (opcode) {
-    case HloOpcode::kAllGather:
-    case HloOpcode::kAllReduce:
-    case HloOpcode::kAllToAll:
-    case HloOpcode::kCollectiveBroadcast:
-    case HloOpcode::kCollectivePermute:
-    case HloOpcode::kPartitionId:
-    case HloOpcode::kReduceScatter:
-    case HloOpcode::kReplicaId:
-      return true;
-    default:
-      return false;
-  }
+  return HloOpcodeIsOneOf<HloOpcode::kAllGather, HloOpcode::kAllReduce,
+                          HloOpcode::kAllToAll, HloOpcode::kCollectiveBroadcast,
+                          HloOpcode::kCollectivePermute,
+                          HloOpcode::kPartitionId, HloOpcode::kReduceScatter,
+                          HloOpcode::kReplicaId>(opcode);
 }
 
 bool NeedsDepth(HloOpcode opcode) {
-  switch (opcode) {
-    case HloOpcode::kAsyncStart:
-    case HloOpcode::kCall:
-    case HloOpcode::kConditional:
-    case HloOpcode::kFusion:
-    case HloOpcode::kMap:
-    case HloOpcode::kScan:
-    case HloOpcode::kWhile:
-      return true;
-    default:
-      return false;
-  }
+  return HloOpcodeIsOneOf<HloOpcode::kAsyncStart, HloOpcode::kCall,
+                          HloOpcode::kConditional, HloOpcode::kFusion,
+                          HloOpcode::kMap, HloOpcode::kScan, HloOpcode::kWhile>(
+      opcode);
 }
 
 }  // namespace

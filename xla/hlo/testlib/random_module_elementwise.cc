@@ -83,7 +83,7 @@ std::optional<UnaryRule> RuleFor(HloOpcode opcode) {
       return UnaryRule{{0.0625, kBig}, std::nullopt, std::sqrt};
     case HloOpcode::kTan:
       return UnaryRule{{-1.25, 1.25}, Range{-4, 4}};
-    default:
+    default:  // Not drawn.
       return std::nullopt;
   }
 }
@@ -91,15 +91,8 @@ std::optional<UnaryRule> RuleFor(HloOpcode opcode) {
 // Float-only opcodes that complex numbers have too, here only where the domain
 // is all of the plane near 0.
 bool TakesComplex(HloOpcode opcode) {
-  switch (opcode) {
-    case HloOpcode::kCos:
-    case HloOpcode::kExp:
-    case HloOpcode::kExpm1:
-    case HloOpcode::kSin:
-      return true;
-    default:
-      return false;
-  }
+  return HloOpcodeIsOneOf<HloOpcode::kCos, HloOpcode::kExp, HloOpcode::kExpm1,
+                          HloOpcode::kSin>(opcode);
 }
 
 Range ArithmeticRange(HloOpcode opcode, const Range& a, const Range& b) {
@@ -116,7 +109,7 @@ Range ArithmeticRange(HloOpcode opcode, const Range& a, const Range& b) {
       return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
     case HloOpcode::kMinimum:
       return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
-    default:
+    default:  // Not arithmetic.
       return {0, 0};
   }
 }
@@ -273,7 +266,7 @@ bool RandomComputation::Arithmetic(HloOpcode opcode) {
         return IsFloatingPointType(type) || IsIntegralType(type);
       case HloOpcode::kDivide:
         return !IsComplexType(type) || undefined;
-      default:
+      default:  // Defined for all types.
         return true;
     }
   });
@@ -311,7 +304,7 @@ bool RandomComputation::Arithmetic(HloOpcode opcode) {
         y = Bounded(y, {0.25, std::min(64.0, range.hi)});
         range = {-1.6, 1.6};
         break;
-      default: {
+      default: {  // Defined for all values.
         range = ArithmeticRange(opcode, x.range, y.range);
         if (IsComplexType(type) && opcode == HloOpcode::kMultiply) {
           const double top = 2 * x.range.magnitude() * y.range.magnitude();

@@ -57,15 +57,10 @@ void CallTwice(ModuleState& state, HloComputation* computation) {
 // The tuple's readers read a copy of it.
 void CopyTuples(ModuleState& state, HloComputation* computation) {
   for (HloInstruction* tuple : computation->MakeInstructionPostOrder()) {
-    switch (tuple->opcode()) {
-      case HloOpcode::kCall:
-      case HloOpcode::kConditional:
-      case HloOpcode::kParameter:
-      case HloOpcode::kTuple:
-      case HloOpcode::kWhile:
-        break;
-      default:
-        continue;
+    if (HloPredicateIsNotOp<HloOpcode::kCall, HloOpcode::kConditional,
+                            HloOpcode::kParameter, HloOpcode::kTuple,
+                            HloOpcode::kWhile>(tuple)) {
+      continue;
     }
     if (!tuple->shape().IsTuple() || tuple->IsRoot() || !state.OneIn(4)) {
       continue;
@@ -95,13 +90,9 @@ void AddControlDependencies(ModuleState& state, HloComputation* computation) {
 // Arrays of other layouts, where nothing takes the bytes as they lie.
 void ChangeLayouts(ModuleState& state, HloComputation* computation) {
   for (HloInstruction* inst : computation->instructions()) {
-    switch (inst->opcode()) {
-      case HloOpcode::kBitcast:
-      case HloOpcode::kConstant:
-      case HloOpcode::kParameter:
-        continue;
-      default:
-        break;
+    if (HloPredicateIsOp<HloOpcode::kBitcast, HloOpcode::kConstant,
+                         HloOpcode::kParameter>(inst)) {
+      continue;
     }
     const bool fixed =
         absl::c_any_of(inst->users(), [](const HloInstruction* user) {

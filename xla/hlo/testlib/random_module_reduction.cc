@@ -72,7 +72,7 @@ Range RandomComputation::ReducedRange(HloOpcode opcode, const Value& value,
     case HloOpcode::kMaximum:
     case HloOpcode::kMinimum:
       return value.range;
-    default:
+    default:  // What the type holds.
       return state_.Limit(value.type());
   }
 }
@@ -100,7 +100,7 @@ HloOpcode RandomComputation::ReducerFor(const Value& value, int64_t count,
     case HloOpcode::kMinimum:
       *identity = value.range.hi;
       break;
-    default:
+    default:  // Sums and bit operations.
       *identity = 0;
   }
   // The ends of 64-bit types have no double.

@@ -49,7 +49,7 @@ absl::string_view FillColor(const HloInstruction& inst) {
     case HloOpcode::kBitcast:
     case HloOpcode::kReshape:
       return "#f5f5f5";
-    default:
+    default:  // The color of whatever computes.
       return "#fffde7";
   }
 }

@@ -51,21 +51,12 @@ bool AnyInstruction(const HloModule& module, Predicate predicate) {
 }  // namespace
 
 bool IsCollectiveCommunicationOp(HloOpcode op) {
-  switch (op) {
-    case HloOpcode::kAllGather:
-    case HloOpcode::kAllGatherStart:
-    case HloOpcode::kAllReduce:
-    case HloOpcode::kAllReduceStart:
-    case HloOpcode::kAllToAll:
-    case HloOpcode::kCollectiveBroadcast:
-    case HloOpcode::kCollectivePermute:
-    case HloOpcode::kCollectivePermuteStart:
-    case HloOpcode::kRaggedAllToAll:
-    case HloOpcode::kReduceScatter:
-      return true;
-    default:
-      return false;
-  }
+  return HloOpcodeIsOneOf<
+      HloOpcode::kAllGather, HloOpcode::kAllGatherStart, HloOpcode::kAllReduce,
+      HloOpcode::kAllReduceStart, HloOpcode::kAllToAll,
+      HloOpcode::kCollectiveBroadcast, HloOpcode::kCollectivePermute,
+      HloOpcode::kCollectivePermuteStart, HloOpcode::kRaggedAllToAll,
+      HloOpcode::kReduceScatter>(op);
 }
 
 bool IsAsyncCollectiveStartOp(const HloInstruction* instruction,
@@ -80,7 +71,7 @@ bool IsAsyncCollectiveStartOp(const HloInstruction* instruction,
     case HloOpcode::kRecv:
     case HloOpcode::kSend:
       return include_send_recv;
-    default:
+    default:  // No start.
       return false;
   }
 }
@@ -97,7 +88,7 @@ bool IsAsyncCollectiveDoneOp(const HloInstruction* instruction,
     case HloOpcode::kRecvDone:
     case HloOpcode::kSendDone:
       return include_send_recv;
-    default:
+    default:  // No done.
       return false;
   }
 }

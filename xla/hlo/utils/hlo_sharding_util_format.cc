@@ -46,7 +46,7 @@ HloInstruction* FormatShape(HloInstruction* data,
         data = computation->AddInstruction(
             HloInstruction::CreateReshape(shape, data));
         break;
-      default:
+      default:  // An error of the caller.
         LOG(FATAL) << "no formatting step: "
                    << HloOpcodeString(step.formatting_opcode);
     }
@@ -74,7 +74,7 @@ HloInstruction* ReverseFormatShape(
         data = computation->AddInstruction(
             HloInstruction::CreateReshape(shape, data));
         break;
-      default:
+      default:  // An error of the caller.
         LOG(FATAL) << "no formatting step: "
                    << HloOpcodeString(it->formatting_opcode);
     }

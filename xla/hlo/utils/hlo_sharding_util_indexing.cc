@@ -217,7 +217,7 @@ const HloInstruction* SameValue(const HloInstruction* at,
       }
       return SameAtAllCalls(tuple, at->tuple_index(), *call_graph);
     }
-    default:
+    default:  // Another value.
       return nullptr;
   }
 }
@@ -283,7 +283,7 @@ std::optional<int64_t> CountingDimension(const HloInstruction* at,
         at = at->operand(0);
         break;
       }
-      default:
+      default:  // The same value elsewhere, or none that counts.
         ++calls;
         at = SameValue(at, call_graph);
         if (at == nullptr || !at->shape().IsArray()) return std::nullopt;

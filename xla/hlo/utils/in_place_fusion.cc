@@ -82,16 +82,10 @@ bool SameElements(const HloInstruction* producer, const HloInstruction* read,
 }
 
 bool MovesElements(const HloInstruction* hlo) {
-  switch (hlo->opcode()) {
-    case HloOpcode::kParameter:
-    case HloOpcode::kConstant:
-    case HloOpcode::kBitcast:
-    case HloOpcode::kTuple:
-    case HloOpcode::kGetTupleElement:
-      return false;
-    default:
-      return !hlo->IsElementwise();
-  }
+  return HloPredicateIsNotOp<HloOpcode::kParameter, HloOpcode::kConstant,
+                             HloOpcode::kBitcast, HloOpcode::kTuple,
+                             HloOpcode::kGetTupleElement>(hlo) &&
+         !hlo->IsElementwise();
 }
 
 // What moves elements in the producer; with `only_of_buffer`, only what the

@@ -9,6 +9,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_opcode_groups.h"
 #include "xla/hlo/verifier/module_checks.h"
 #include "xla/hlo/verifier/rules.h"
 #include "xla/hlo/verifier/shape_verifier.h"
@@ -37,32 +38,28 @@ absl::Status CheckInstruction(const Context& context,
 // Opcodes that CommunicationCheck looks at.
 bool Communicates(HloOpcode opcode) {
   switch (opcode) {
-    case HloOpcode::kAllGather:
-    case HloOpcode::kAllGatherDone:
-    case HloOpcode::kAllGatherStart:
-    case HloOpcode::kAllReduce:
-    case HloOpcode::kAllReduceDone:
-    case HloOpcode::kAllReduceStart:
-    case HloOpcode::kAllToAll:
-    case HloOpcode::kAsyncDone:
-    case HloOpcode::kAsyncStart:
-    case HloOpcode::kAsyncUpdate:
-    case HloOpcode::kCollectiveBroadcast:
-    case HloOpcode::kCollectivePermute:
-    case HloOpcode::kCollectivePermuteDone:
-    case HloOpcode::kCollectivePermuteStart:
-    case HloOpcode::kCopyDone:
-    case HloOpcode::kCopyStart:
-    case HloOpcode::kRaggedAllToAll:
-    case HloOpcode::kRecv:
-    case HloOpcode::kRecvDone:
-    case HloOpcode::kReduceScatter:
-    case HloOpcode::kSend:
-    case HloOpcode::kSendDone:
+    case XLA_ANY_COLLECTIVE:
+    case XLA_ANY_COLLECTIVE_START:
+    case XLA_ANY_COLLECTIVE_DONE:
+    case XLA_ANY_COPY_PAIR:
+    case XLA_ANY_ASYNC:
+    case XLA_ANY_TRANSFER:
       return true;
-    default:
-      return false;
+    case HloOpcode::kBitcast:
+    case HloOpcode::kCopy:
+    case HloOpcode::kCustomCall:
+    case HloOpcode::kFusion:
+    case HloOpcode::kGetTupleElement:
+    case HloOpcode::kTuple:
+    case XLA_ANY_COMPUTATION:
+    case XLA_ANY_SOURCE:
+    case XLA_ANY_CONTROL_FLOW:
+    case XLA_ANY_ORDERING:
+    case XLA_ANY_FEED:
+    case XLA_ANY_DEVICE_ID:
+      break;
   }
+  return false;
 }
 
 absl::Status VerifyModule(

@@ -130,7 +130,7 @@ Range OperandRange(const HloInstruction& inst) {
       return {6, 6};
     case HloOpcode::kScan:
       return {Cast<HloScanInstruction>(&inst)->num_carries()};
-    default:
+    default:  // Any number of operands.
       return {};
   }
 }
@@ -161,7 +161,7 @@ Range CalleeRange(const HloInstruction& inst) {
       return {0, 1};
     case HloOpcode::kCustomCall:
       return {};
-    default:
+    default:  // Calls nothing: a new caller fails until it is above.
       return {0, 0};
   }
 }

@@ -22,13 +22,8 @@ namespace {
 // What state of a chain may pass through between two links: into loops and out
 // of them, and through tuples.
 bool PassesOn(const HloInstruction& inst) {
-  switch (inst.opcode()) {
-    case HloOpcode::kCall:
-    case HloOpcode::kConditional:
-      return true;
-    default:
-      return inst.IsAllowedAsyncIntermediary() || ForwardsAsyncState(inst);
-  }
+  return HloPredicateIsOp<HloOpcode::kCall, HloOpcode::kConditional>(&inst) ||
+         inst.IsAllowedAsyncIntermediary() || ForwardsAsyncState(inst);
 }
 
 // Nothing was started before the program.
@@ -72,7 +67,7 @@ std::optional<HloOpcode> DoneOf(HloOpcode start) {
       return HloOpcode::kRecvDone;
     case HloOpcode::kSend:
       return HloOpcode::kSendDone;
-    default:
+    default:  // No start.
       return std::nullopt;
   }
 }
@@ -91,7 +86,7 @@ std::optional<HloOpcode> StartOf(HloOpcode done) {
       return HloOpcode::kRecv;
     case HloOpcode::kSendDone:
       return HloOpcode::kSend;
-    default:
+    default:  // No done.
       return std::nullopt;
   }
 }

@@ -91,7 +91,7 @@ bool CarriesBuffers(const HloInstruction& inst) {
       return true;
     case HloOpcode::kParameter:
       return !inst.parent()->IsEntryComputation();
-    default:
+    default:  // Buffers stay within one computation.
       return false;
   }
 }
@@ -278,7 +278,7 @@ std::optional<Place> BufferCheck::ParameterOf(const HloComputation& computation,
         }
         break;
       }
-      default:
+      default:  // Makes the buffer.
         break;
     }
     if (!source.has_value()) return std::nullopt;

@@ -37,16 +37,9 @@ struct CallGraph {
 // like are shared by all threads, unless `nested` ones are asked for, too.
 bool CallsOnItsThread(HloOpcode opcode, bool nested) {
   if (nested) return !HloOpcodeIsAsync(opcode);
-  switch (opcode) {
-    case HloOpcode::kCall:
-    case HloOpcode::kConditional:
-    case HloOpcode::kCustomCall:
-    case HloOpcode::kFusion:
-    case HloOpcode::kWhile:
-      return true;
-    default:
-      return false;
-  }
+  return HloOpcodeIsOneOf<HloOpcode::kCall, HloOpcode::kConditional,
+                          HloOpcode::kCustomCall, HloOpcode::kFusion,
+                          HloOpcode::kWhile>(opcode);
 }
 
 absl::Status CheckThread(const HloInstruction& caller,

@@ -112,21 +112,11 @@ bool IsInHostMemory(const Shape& shape) {
 
 // Opcodes that move data between memories, or whose computations do.
 bool MovesBetweenMemories(HloOpcode opcode) {
-  switch (opcode) {
-    case HloOpcode::kAsyncDone:
-    case HloOpcode::kBitcast:
-    case HloOpcode::kCall:
-    case HloOpcode::kConditional:
-    case HloOpcode::kCopy:
-    case HloOpcode::kCustomCall:
-    case HloOpcode::kDynamicSlice:
-    case HloOpcode::kDynamicUpdateSlice:
-    case HloOpcode::kFusion:
-    case HloOpcode::kWhile:
-      return true;
-    default:
-      return false;
-  }
+  return HloOpcodeIsOneOf<
+      HloOpcode::kAsyncDone, HloOpcode::kBitcast, HloOpcode::kCall,
+      HloOpcode::kConditional, HloOpcode::kCopy, HloOpcode::kCustomCall,
+      HloOpcode::kDynamicSlice, HloOpcode::kDynamicUpdateSlice,
+      HloOpcode::kFusion, HloOpcode::kWhile>(opcode);
 }
 
 // Checks an operand and a result, one in host memory and the other in device
@@ -183,21 +173,13 @@ absl::Status CheckHostMemory(const HloInstruction& inst) {
 
 // Opcodes that compute with several operands of one type.
 bool ComputesInOneType(HloOpcode opcode) {
-  switch (opcode) {
-    case HloOpcode::kBatchNormGrad:
-    case HloOpcode::kBatchNormInference:
-    case HloOpcode::kBatchNormTraining:
-    case HloOpcode::kClamp:
-    case HloOpcode::kConcatenate:
-    case HloOpcode::kDynamicUpdateSlice:
-    case HloOpcode::kPad:
-    case HloOpcode::kSelect:
-    case HloOpcode::kSelectAndScatter:
-    case HloOpcode::kTriangularSolve:
-      return true;
-    default:
-      return HloOpcodeIsElementwiseBinary(opcode);
-  }
+  return HloOpcodeIsOneOf<
+             HloOpcode::kBatchNormGrad, HloOpcode::kBatchNormInference,
+             HloOpcode::kBatchNormTraining, HloOpcode::kClamp,
+             HloOpcode::kConcatenate, HloOpcode::kDynamicUpdateSlice,
+             HloOpcode::kPad, HloOpcode::kSelect, HloOpcode::kSelectAndScatter,
+             HloOpcode::kTriangularSolve>(opcode) ||
+         HloOpcodeIsElementwiseBinary(opcode);
 }
 
 absl::Status CheckPrecision(const HloInstruction& inst) {

@@ -1,4 +1,5 @@
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/verifier/rules.h"
@@ -14,7 +15,8 @@ absl::Status CheckCollective(const Context& context, const HloInstruction& inst,
   return status.ok() ? shape_rule(context, inst) : status;
 }
 
-// Opcodes that move data between devices, the host or threads.
+// Opcodes that move data between devices, the host or threads; the last of the
+// rules.
 absl::Status CheckCommunication(const Context& context,
                                 const HloInstruction& inst) {
   switch (inst.opcode()) {
@@ -68,8 +70,9 @@ absl::Status CheckCommunication(const Context& context,
       return CheckAsyncUpdate(context, inst);
     case HloOpcode::kAsyncDone:
       return CheckAsyncDone(context, inst);
-    default:
-      return absl::OkStatus();
+    default:  // An error.
+      return absl::InternalError(
+          absl::StrCat("the verifier has no rule for ", inst.opcode()));
   }
 }
 
@@ -117,7 +120,7 @@ absl::Status CheckRare(const Context& context, const HloInstruction& inst) {
       return CheckTopK(context, inst);
     case HloOpcode::kTriangularSolve:
       return CheckTriangularSolve(context, inst);
-    default:
+    default:  // Below.
       return CheckCommunication(context, inst);
   }
 }
@@ -167,7 +170,7 @@ absl::Status CheckOpcodeRule(const Context& context,
     RULE(kTuple, CheckTuple)
     RULE(kWhile, CheckWhile)
 #undef RULE
-    default:
+    default:  // By trait, or above.
       if (HloOpcodeIsElementwiseBinary(opcode)) {
         return CheckBinary(context, inst);
       }

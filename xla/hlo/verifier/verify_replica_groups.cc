@@ -67,16 +67,9 @@ int64_t IdCount(CollectiveOpGroupMode mode, const Devices& devices) {
 }
 
 bool NeedsEqualGroups(HloOpcode opcode) {
-  switch (opcode) {
-    case HloOpcode::kAllGather:
-    case HloOpcode::kAllGatherStart:
-    case HloOpcode::kAllToAll:
-    case HloOpcode::kRaggedAllToAll:
-    case HloOpcode::kReduceScatter:
-      return true;
-    default:
-      return false;
-  }
+  return HloOpcodeIsOneOf<HloOpcode::kAllGather, HloOpcode::kAllGatherStart,
+                          HloOpcode::kAllToAll, HloOpcode::kRaggedAllToAll,
+                          HloOpcode::kReduceScatter>(opcode);
 }
 
 // Devices outside of all groups get zeros from a broadcast; all others have

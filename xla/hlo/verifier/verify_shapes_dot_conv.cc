@@ -190,11 +190,14 @@ absl::Status CheckBatchNorm(const Context& context,
           Invariant::V94, inst,
           ShapeInference::InferBatchNormInferenceShape(
               shape(0), shape(1), shape(2), shape(3), shape(4), feature));
-    default:
+    case HloOpcode::kBatchNormGrad:
       return context.Expect(
           Invariant::V94, inst,
           ShapeInference::InferBatchNormGradShape(shape(0), shape(1), shape(2),
                                                   shape(3), shape(4), feature));
+    default:  // An error of the caller.
+      return absl::InternalError(
+          absl::StrCat("no batch norm: ", inst.opcode()));
   }
 }
 

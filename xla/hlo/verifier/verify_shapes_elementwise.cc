@@ -21,33 +21,17 @@ namespace {
 
 // Unary opcodes that take floats and give the same floats.
 bool KeepsFloats(HloOpcode opcode) {
-  switch (opcode) {
-    case HloOpcode::kClz:
-    case HloOpcode::kIsFinite:
-    case HloOpcode::kNot:
-    case HloOpcode::kPopulationCount:
-      return false;
-    default:
-      return true;
-  }
+  return !HloOpcodeIsOneOf<HloOpcode::kClz, HloOpcode::kIsFinite,
+                           HloOpcode::kNot, HloOpcode::kPopulationCount>(
+      opcode);
 }
 
 // Binary opcodes that take two floats and give the same floats.
 bool CombinesFloats(HloOpcode opcode) {
-  switch (opcode) {
-    case HloOpcode::kAdd:
-    case HloOpcode::kAtan2:
-    case HloOpcode::kDivide:
-    case HloOpcode::kMaximum:
-    case HloOpcode::kMinimum:
-    case HloOpcode::kMultiply:
-    case HloOpcode::kPower:
-    case HloOpcode::kRemainder:
-    case HloOpcode::kSubtract:
-      return true;
-    default:
-      return false;
-  }
+  return HloOpcodeIsOneOf<
+      HloOpcode::kAdd, HloOpcode::kAtan2, HloOpcode::kDivide,
+      HloOpcode::kMaximum, HloOpcode::kMinimum, HloOpcode::kMultiply,
+      HloOpcode::kPower, HloOpcode::kRemainder, HloOpcode::kSubtract>(opcode);
 }
 
 // The same for integers.

@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_opcode_groups.h"
 #include "xla/primitive_util.h"
 #include "xla/status_macros.h"
 #include "xla/xla_data.pb.h"
@@ -233,12 +234,31 @@ ElementEmitter::Values ElementEmitter::Compute(const HloInstruction& hlo,
           Element(operand, MapIndices(hlo, 0, indices, builder_.ranges())));
       return std::vector<Operand>{value};
     }
-    default:
-      if (hlo.IsElementwise() || hlo.opcode() == HloOpcode::kMap) {
-        return Elementwise(hlo, indices);
-      }
-      return NotLowered(hlo, "not lowered");
+    case HloOpcode::kCustomCall:
+    case HloOpcode::kFusion:
+    case HloOpcode::kGetTupleElement:
+    case HloOpcode::kMap:
+    case HloOpcode::kParameter:
+    case HloOpcode::kRaggedDot:
+    case HloOpcode::kScaledDot:
+    case HloOpcode::kScan:
+    case HloOpcode::kSort:
+    case HloOpcode::kTuple:
+    case XLA_ANY_COMMUNICATION:
+    case XLA_ANY_ELEMENTWISE:
+    case XLA_ANY_DYNAMIC_SIZE:
+    case XLA_ANY_BATCH_NORM:
+    case XLA_ANY_LIBRARY_CALL:
+    case XLA_ANY_RANDOM:
+    case XLA_ANY_CONTROL_FLOW:
+    case XLA_ANY_ORDERING:
+    case XLA_ANY_DEVICE_ID:
+      break;
   }
+  if (hlo.IsElementwise() || hlo.opcode() == HloOpcode::kMap) {
+    return Elementwise(hlo, indices);
+  }
+  return NotLowered(hlo, "not lowered");
 }
 
 }  // namespace xla::gpu

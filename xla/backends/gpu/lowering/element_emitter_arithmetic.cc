@@ -79,7 +79,7 @@ absl::string_view UnaryOp(HloOpcode opcode) {
       return "tan";
     case HloOpcode::kTanh:
       return "tanh";
-    default:
+    default:  // Takes more than one operation: Unary().
       return "";
   }
 }
@@ -106,7 +106,7 @@ absl::string_view BinaryOp(HloOpcode opcode) {
       return "sub";
     case HloOpcode::kXor:
       return "xor";
-    default:
+    default:  // Takes more than one operation: Binary().
       return "";
   }
 }
@@ -171,7 +171,7 @@ ElementEmitter::Values ElementEmitter::Elementwise(const HloInstruction& hlo,
     case HloOpcode::kConvert:
       value = Convert(hlo, in[0], type);
       break;
-    default:
+    default:  // By the number of operands.
       if (in.size() == 1) value = Unary(hlo, in[0], type);
       if (in.size() == 2) value = Binary(hlo, in[0], in[1], type);
   }
@@ -222,7 +222,7 @@ absl::StatusOr<Operand> ElementEmitter::Unary(const HloInstruction& hlo,
       }
       return builder_.Emit("bits", type, {a});
     }
-    default:
+    default:  // An error.
       return NotLowered(hlo, "not lowered");
   }
 }
@@ -297,7 +297,7 @@ absl::StatusOr<Operand> ElementEmitter::Binary(const HloInstruction& hlo,
       return builder_.Emit("cast", type,
                            {builder_.Emit("shr", bits, {value, amount})});
     }
-    default:
+    default:  // An error.
       return NotLowered(hlo, "not lowered");
   }
 }

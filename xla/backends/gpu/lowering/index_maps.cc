@@ -109,18 +109,11 @@ Indices IndicesInMemory(const AffineExpr& number, const Shape& shape,
 }
 
 bool HasIndexMap(const HloInstruction& hlo) {
-  switch (hlo.opcode()) {
-    case HloOpcode::kBitcast:
-    case HloOpcode::kBroadcast:
-    case HloOpcode::kCopy:
-    case HloOpcode::kReshape:
-    case HloOpcode::kReverse:
-    case HloOpcode::kSlice:
-    case HloOpcode::kTranspose:
-      return true;
-    default:
-      return hlo.IsElementwise();
-  }
+  return HloPredicateIsOp<HloOpcode::kBitcast, HloOpcode::kBroadcast,
+                          HloOpcode::kCopy, HloOpcode::kReshape,
+                          HloOpcode::kReverse, HloOpcode::kSlice,
+                          HloOpcode::kTranspose>(&hlo) ||
+         hlo.IsElementwise();
 }
 
 // Data movement costs nothing inside a kernel: an instruction that only
@@ -165,7 +158,7 @@ Indices MapIndices(const HloInstruction& hlo, int64_t i, const Indices& indices,
         result[d] = AffineExpr(operand.dimensions(d) - 1) - indices[d];
       }
       return result;
-    default:
+    default:  // Elementwise.
       return rank == 0 ? Indices() : indices;
   }
 }
@@ -271,15 +264,9 @@ ConditionalIndices WindowIndices(const HloInstruction& reduce_window,
 }
 
 bool HasResultMap(const HloInstruction& hlo) {
-  switch (hlo.opcode()) {
-    case HloOpcode::kBitcast:
-    case HloOpcode::kCopy:
-    case HloOpcode::kReshape:
-    case HloOpcode::kTranspose:
-      return true;
-    default:
-      return hlo.IsElementwise();
-  }
+  return HloPredicateIsOp<HloOpcode::kBitcast, HloOpcode::kCopy,
+                          HloOpcode::kReshape, HloOpcode::kTranspose>(&hlo) ||
+         hlo.IsElementwise();
 }
 
 Indices ResultIndices(const HloInstruction& hlo, int64_t i,
@@ -301,7 +288,7 @@ Indices ResultIndices(const HloInstruction& hlo, int64_t i,
       for (int64_t d : hlo.dimensions()) result.push_back(operand_indices[d]);
       return result;
     }
-    default:
+    default:  // Elementwise.
       return operand_indices;
   }
 }

@@ -11,6 +11,7 @@
 #include "xla/backends/gpu/kernel_ir/kir_printer.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_opcode_groups.h"
 #include "xla/hlo/utils/hlo_query.h"
 #include "xla/shape_util.h"
 
@@ -22,20 +23,24 @@ bool IsKernel(const HloInstruction& hlo) {
     case HloOpcode::kAddDependency:
     case HloOpcode::kAfterAll:
     case HloOpcode::kBitcast:
-    case HloOpcode::kCall:
-    case HloOpcode::kConditional:
     case HloOpcode::kConstant:
     case HloOpcode::kGetTupleElement:
     case HloOpcode::kOptimizationBarrier:
     case HloOpcode::kParameter:
-    case HloOpcode::kPartitionId:
-    case HloOpcode::kReplicaId:
     case HloOpcode::kTuple:
-    case HloOpcode::kWhile:
+    case XLA_ANY_CONTROL_FLOW:
+    case XLA_ANY_DEVICE_ID:
       return false;
-    default:
-      return true;
+    case HloOpcode::kCopy:
+    case HloOpcode::kCustomCall:
+    case HloOpcode::kDomain:
+    case HloOpcode::kFusion:
+    case HloOpcode::kIota:
+    case XLA_ANY_COMPUTATION:
+    case XLA_ANY_COMMUNICATION:
+      break;
   }
+  return true;
 }
 
 bool RunsComputations(const HloInstruction& hlo) {

@@ -56,7 +56,7 @@ bool IsNeutral(const HloInstruction& reduce) {
       return init.literal().IsAll(LiteralUtil::MinValue(type));
     case HloOpcode::kMinimum:
       return init.literal().IsAll(LiteralUtil::MaxValue(type));
-    default:
+    default:  // No known neutral element.
       return false;
   }
 }

@@ -65,22 +65,11 @@ bool IsUniversallyLoopFusible(const HloInstruction& instr) {
 }  // namespace
 
 bool MovesElements(HloOpcode opcode) {
-  switch (opcode) {
-    case HloOpcode::kBroadcast:
-    case HloOpcode::kConcatenate:
-    case HloOpcode::kDynamicSlice:
-    case HloOpcode::kDynamicUpdateSlice:
-    case HloOpcode::kGather:
-    case HloOpcode::kPad:
-    case HloOpcode::kReduceWindow:
-    case HloOpcode::kReshape:
-    case HloOpcode::kReverse:
-    case HloOpcode::kSlice:
-    case HloOpcode::kTranspose:
-      return true;
-    default:
-      return false;
-  }
+  return HloOpcodeIsOneOf<
+      HloOpcode::kBroadcast, HloOpcode::kConcatenate, HloOpcode::kDynamicSlice,
+      HloOpcode::kDynamicUpdateSlice, HloOpcode::kGather, HloOpcode::kPad,
+      HloOpcode::kReduceWindow, HloOpcode::kReshape, HloOpcode::kReverse,
+      HloOpcode::kSlice, HloOpcode::kTranspose>(opcode);
 }
 
 bool KeepsElementWidth(const HloInstruction& bitcast) {
@@ -165,7 +154,7 @@ bool IsLoopFusibleAsProducer(const HloInstruction& instr) {
       return true;
     case HloOpcode::kReduce:
       return !instr.shape().IsTuple();
-    default:
+    default:  // Whatever is fusible in both roles.
       return IsUniversallyLoopFusible(instr);
   }
 }

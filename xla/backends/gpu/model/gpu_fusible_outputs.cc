@@ -31,7 +31,7 @@ bool RunsCalleesAsKernels(const HloInstruction& caller) {
     case HloOpcode::kCall:
       return caller.has_frontend_attributes() &&
              caller.get_frontend_attribute(kStreamAnnotation).has_value();
-    default:
+    default:  // Their callees are parts of their own kernels.
       return false;
   }
 }

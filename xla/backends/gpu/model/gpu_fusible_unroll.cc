@@ -81,7 +81,7 @@ bool MayCostIfUnrolled(const HloInstruction& hlo) {
       }
       return false;
     }
-    default:
+    default:  // Cheap enough to be unrolled.
       return false;
   }
 }

@@ -94,18 +94,10 @@ bool IsMemcpy(const HloInstruction& hlo) {
 
 // What is known once the memory is planned, or needs nothing done.
 bool IsFree(HloOpcode opcode) {
-  switch (opcode) {
-    case HloOpcode::kAddDependency:
-    case HloOpcode::kAfterAll:
-    case HloOpcode::kBitcast:
-    case HloOpcode::kGetTupleElement:
-    case HloOpcode::kOptimizationBarrier:
-    case HloOpcode::kParameter:
-    case HloOpcode::kTuple:
-      return true;
-    default:
-      return false;
-  }
+  return HloOpcodeIsOneOf<HloOpcode::kAddDependency, HloOpcode::kAfterAll,
+                          HloOpcode::kBitcast, HloOpcode::kGetTupleElement,
+                          HloOpcode::kOptimizationBarrier,
+                          HloOpcode::kParameter, HloOpcode::kTuple>(opcode);
 }
 
 class ProgramWriter {
@@ -268,7 +260,7 @@ class ProgramWriter {
                             ShapeUtil::ByteSizeOf(hlo.shape()), ");  // ",
                             hlo.name(), "\n");
       }
-      default:
+      default:  // A copy or a kernel.
         break;
     }
     if (IsMemcpy(hlo)) {

@@ -72,18 +72,10 @@ class Marks {
 
 // Opcodes that pass an operand on without reading it.
 bool ReadsNothing(HloOpcode opcode) {
-  switch (opcode) {
-    case HloOpcode::kParameter:
-    case HloOpcode::kTuple:
-    case HloOpcode::kGetTupleElement:
-    case HloOpcode::kBitcast:
-    case HloOpcode::kOptimizationBarrier:
-    case HloOpcode::kDomain:
-    case HloOpcode::kAddDependency:
-      return true;
-    default:
-      return false;
-  }
+  return HloOpcodeIsOneOf<HloOpcode::kParameter, HloOpcode::kTuple,
+                          HloOpcode::kGetTupleElement, HloOpcode::kBitcast,
+                          HloOpcode::kOptimizationBarrier, HloOpcode::kDomain,
+                          HloOpcode::kAddDependency>(opcode);
 }
 
 // Executes the schedule on a model of memory. Each definition marks its slice

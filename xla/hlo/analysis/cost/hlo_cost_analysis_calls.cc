@@ -46,7 +46,7 @@ double ReadsPerElement(const HloInstruction& user, int64_t i) {
                  user.operand(0)->shape(), user.shape(),
                  user.dot_dimension_numbers())) /
              2 / elements;
-    default:
+    default:  // Reads each element once.
       return 1;
   }
 }
@@ -175,7 +175,7 @@ int64_t HloCostAnalysis::ReadBytes(const HloInstruction* value,
             bytes += size - TotalBytes(user->operand(1)->shape());
           }
           break;
-        default:
+        default:  // Reads all of it.
           read_all();
       }
     }

@@ -14,6 +14,7 @@
 #include "xla/hlo/evaluator/devices/collective_groups.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_opcode_groups.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
@@ -148,9 +149,25 @@ std::optional<CollectiveKind> CollectiveKindOf(HloOpcode opcode) {
       return CollectiveKind::kCollectivePermute;
     case HloOpcode::kCollectiveBroadcast:
       return CollectiveKind::kCollectiveBroadcast;
-    default:
-      return std::nullopt;
+    case HloOpcode::kBitcast:
+    case HloOpcode::kCopy:
+    case HloOpcode::kCustomCall:
+    case HloOpcode::kFusion:
+    case HloOpcode::kGetTupleElement:
+    case HloOpcode::kTuple:
+    case XLA_ANY_COMPUTATION:
+    case XLA_ANY_SOURCE:
+    case XLA_ANY_CONTROL_FLOW:
+    case XLA_ANY_ORDERING:
+    case XLA_ANY_COLLECTIVE_DONE:
+    case XLA_ANY_COPY_PAIR:
+    case XLA_ANY_ASYNC:
+    case XLA_ANY_TRANSFER:
+    case XLA_ANY_FEED:
+    case XLA_ANY_DEVICE_ID:
+      break;
   }
+  return std::nullopt;
 }
 
 absl::string_view CollectiveKindToString(CollectiveKind kind) {

@@ -349,7 +349,7 @@ absl::StatusOr<std::vector<Value>> EvaluateCollective(
       return RaggedAllToAll(members, context);
     case HloOpcode::kCollectiveBroadcast:
       return CollectiveBroadcast(instruction, members);
-    default:
+    default:  // An error.
       return absl::UnimplementedError(absl::StrCat(
           "no collective: ", HloOpcodeString(instruction->opcode())));
   }

@@ -172,7 +172,7 @@ class LockstepEvaluator::Session {
             evaluator::EnterManualRegion(
                 instruction, device.pending_operands()[0], grid_.partition(d),
                 grid_.partitions, owner_.budget_.get())));
-      default:
+      default:  // Needs more than one device.
         return std::nullopt;
     }
   }

@@ -99,7 +99,7 @@ bool IsPure(const HloInstruction* instruction) {
     case HloOpcode::kSend:
     case HloOpcode::kRecv:
       return !Cast<HloSendRecvInstruction>(instruction)->is_host_transfer();
-    default:
+    default:  // Two runs agree.
       return true;
   }
 }
@@ -221,8 +221,7 @@ int64_t EstimateWork(const HloModule& module) {
           case HloOpcode::kWhile:
             total += kLoopTrips * work[callee];
             break;
-          default:
-            // Applied to each element; compiled unless it is large.
+          default:  // Applied to each element; compiled unless it is large.
             total += elements * work[callee] / 4;
         }
       }

@@ -86,7 +86,7 @@ bool IsNeverNegative(const HloInstruction* inst, int depth = kDepth) {
                IsNeverNegative(factor, depth - 1);
       });
     }
-    default:
+    default:  // Unknown.
       return false;
   }
 }
@@ -104,7 +104,7 @@ bool KeepsSign(const HloInstruction* user, int64_t operand) {
       return IsNeverNegative(user->operand(1 - operand));
     case HloOpcode::kDivide:
       return operand == 0 && IsNeverNegative(user->operand(1));
-    default:
+    default:  // Unknown.
       return false;
   }
 }
@@ -177,7 +177,7 @@ class Tracer {
           Visit(caller, place.index);
           Visit(computation->parameter_instruction(0), place.index);
           break;
-        default:
+        default:  // The value ends in the computation.
           break;
       }
     }
@@ -261,7 +261,7 @@ class Tracer {
           Visit(user, index);
         }
         break;
-      default:
+      default:  // Makes another value.
         break;
     }
   }
@@ -302,7 +302,7 @@ class Tracer {
       case HloOpcode::kBatchNormGrad:
         needs_.positive |= operand == 3;
         break;
-      default:
+      default:  // Defined for either sign.
         break;
     }
   }
@@ -360,7 +360,7 @@ class Tracer {
           }
         }
         break;
-      default:
+      default:  // Takes any value.
         break;
     }
   }

@@ -49,7 +49,7 @@ bool IsPerDevice(const HloInstruction* instruction) {
                               "xla.sdy.GlobalToLocal") ||
              absl::StartsWith(instruction->custom_call_target(),
                               "xla.sdy.LocalToGlobal");
-    default:
+    default:  // Communication across partitions has a channel.
       return instruction->channel_id().has_value();
   }
 }

@@ -195,7 +195,7 @@ Result ProtoReader::ReadOther() const {
                                                    proto.rng_algorithm());
     case HloOpcode::kRngGetAndUpdateState:
       return HloInstruction::CreateRngGetAndUpdateState(shape, proto.delta());
-    default:
+    default:  // Read elsewhere.
       return nullptr;
   }
 }
@@ -289,7 +289,7 @@ Result ProtoReader::ReadDimensional() const {
     case HloOpcode::kTopK:
       return HloInstruction::CreateTopK(shape, operands[0], proto.k(),
                                         proto.largest(), proto.is_stable());
-    default:
+    default:  // Read elsewhere.
       return nullptr;
   }
 }

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -68,10 +69,13 @@ Result ProtoReader::ReadCollective() const {
     case HloOpcode::kRaggedAllToAll:
       return HloInstruction::CreateRaggedAllToAll(shape, operands,
                                                   std::move(groups), channel);
-    default:
+    case HloOpcode::kCollectiveBroadcast:
       return HloInstruction::CreateCollectiveBroadcast(
           shape, operands, std::move(groups), constrain_layout, channel,
           proto.has_dynamic_root());
+    default:  // An error of the caller.
+      return absl::InternalError(
+          absl::StrCat("no collective: ", HloOpcodeString(opcode)));
   }
 }
 
@@ -150,8 +154,12 @@ Result ProtoReader::ReadTransfer() const {
       transfer = HloInstruction::CreateRecv(shape.tuple_shapes(0), operands[0],
                                             ChannelId(), host);
       break;
-    default:
+    case HloOpcode::kRecvDone:
       transfer = HloInstruction::CreateRecvDone(operands[0], ChannelId(), host);
+      break;
+    default:  // An error of the caller.
+      return absl::InternalError(
+          absl::StrCat("no transfer: ", HloOpcodeString(opcode)));
   }
   *transfer->mutable_shape() = shape;
   return transfer;
@@ -247,7 +255,7 @@ Result ProtoReader::ReadCommunication() const {
       return HloInstruction::CreateReplicaId(shape);
     case HloOpcode::kPartitionId:
       return HloInstruction::CreatePartitionId(shape);
-    default:
+    default:  // Operands and shape are all that it has.
       return ReadPlain();
   }
 }

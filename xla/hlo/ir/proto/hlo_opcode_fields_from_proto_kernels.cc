@@ -106,7 +106,7 @@ Result ProtoReader::ReadKernel() const {
     case HloOpcode::kReduceWindow:
     case HloOpcode::kSelectAndScatter:
       return ReadWindowed();
-    default:
+    default:  // Read elsewhere.
       return nullptr;
   }
 }
@@ -208,7 +208,7 @@ Result ProtoReader::ReadCall() const {
                                          computations[0], operands[0]);
     case HloOpcode::kConditional:
       return ReadConditional();
-    default:
+    default:  // Read elsewhere.
       return nullptr;
   }
 }

@@ -13,6 +13,7 @@
 #include "absl/types/span.h"
 #include "xla/errors.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_opcode_groups.h"
 #include "xla/hlo/ir/shape_inference.h"
 #include "xla/hlo/ir/shape_inference/shape_inference_internal.h"
 #include "xla/primitive_util.h"
@@ -133,9 +134,24 @@ int OperandTypes(HloOpcode opcode) {
     case HloOpcode::kTan:
     case HloOpcode::kTanh:
       return kInexact;
-    default:
-      return 0;
+    case HloOpcode::kBitcast:
+    case HloOpcode::kClamp:
+    case HloOpcode::kCustomCall:
+    case HloOpcode::kFusion:
+    case HloOpcode::kGetTupleElement:
+    case HloOpcode::kSelect:
+    case HloOpcode::kTuple:
+    case XLA_ANY_COMMUNICATION:
+    case XLA_ANY_LARGE_KERNEL:
+    case XLA_ANY_MOVEMENT:
+    case XLA_ANY_CONVERSION:
+    case XLA_ANY_SOURCE:
+    case XLA_ANY_CONTROL_FLOW:
+    case XLA_ANY_ORDERING:
+    case XLA_ANY_DEVICE_ID:
+      break;
   }
+  return 0;
 }
 
 absl::Status ExpectTypes(HloOpcode opcode, const Shape& shape) {
@@ -219,7 +235,7 @@ absl::StatusOr<Shape> ShapeInference::InferUnaryOpShape(HloOpcode opcode,
     case HloOpcode::kCopy:
       // Tuples are copied as a whole.
       return shape;
-    default:
+    default:  // By element types, below.
       break;
   }
   if (OperandTypes(opcode) == 0 || !HloOpcodeIsElementwiseUnary(opcode)) {
@@ -237,7 +253,7 @@ absl::StatusOr<Shape> ShapeInference::InferUnaryOpShape(HloOpcode opcode,
                  : shape;
     case HloOpcode::kIsFinite:
       return ShapeUtil::ChangeElementType(shape, PRED);
-    default:
+    default:  // The type of the operand.
       return shape;
   }
 }
@@ -353,7 +369,7 @@ absl::StatusOr<Shape> ShapeInference::InferTernaryOpShape(HloOpcode opcode,
       return ClampShape(lhs, rhs, ehs);
     case HloOpcode::kSelect:
       return SelectShape(lhs, rhs, ehs);
-    default:
+    default:  // An error.
       return InvalidArgumentStrCat(opcode, " is not a ternary operation");
   }
 }
@@ -384,7 +400,7 @@ absl::StatusOr<Shape> ShapeInference::InferVariadicOpShape(
                  ? *operand_shapes[0]
                  : ShapeUtil::MakeTupleShapeWithPtrs(operand_shapes);
     }
-    default:
+    default:  // An error.
       return InvalidArgumentStrCat(opcode, " is not a variadic operation");
   }
 }

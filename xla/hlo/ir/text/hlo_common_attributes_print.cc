@@ -24,27 +24,16 @@ namespace {
 constexpr int kMaxIndentOfBodies = 200;
 
 bool HasNativeAsyncForm(HloOpcode opcode) {
-  switch (opcode) {
-    case HloOpcode::kAllGather:
-    case HloOpcode::kAllGatherStart:
-    case HloOpcode::kAllGatherDone:
-    case HloOpcode::kAllReduce:
-    case HloOpcode::kAllReduceStart:
-    case HloOpcode::kAllReduceDone:
-    case HloOpcode::kCollectivePermute:
-    case HloOpcode::kCollectivePermuteStart:
-    case HloOpcode::kCollectivePermuteDone:
-    case HloOpcode::kCopy:
-    case HloOpcode::kCopyStart:
-    case HloOpcode::kCopyDone:
-    case HloOpcode::kSend:
-    case HloOpcode::kSendDone:
-    case HloOpcode::kRecv:
-    case HloOpcode::kRecvDone:
-      return true;
-    default:
-      return HloOpcodeIsAsync(opcode);
-  }
+  return HloOpcodeIsOneOf<
+             HloOpcode::kAllGather, HloOpcode::kAllGatherStart,
+             HloOpcode::kAllGatherDone, HloOpcode::kAllReduce,
+             HloOpcode::kAllReduceStart, HloOpcode::kAllReduceDone,
+             HloOpcode::kCollectivePermute, HloOpcode::kCollectivePermuteStart,
+             HloOpcode::kCollectivePermuteDone, HloOpcode::kCopy,
+             HloOpcode::kCopyStart, HloOpcode::kCopyDone, HloOpcode::kSend,
+             HloOpcode::kSendDone, HloOpcode::kRecv, HloOpcode::kRecvDone>(
+             opcode) ||
+         HloOpcodeIsAsync(opcode);
 }
 
 // `key=` and the computation, by name or with its body.
@@ -153,7 +142,7 @@ void PrintCalledComputations(const HloInstruction& inst,
         computations.One("calls", called[0]);
       }
       return;
-    default:
+    default:  // to_apply= for one computation, calls= for several.
       if (called.size() == 1) {
         computations.One("to_apply", called[0]);
       } else {

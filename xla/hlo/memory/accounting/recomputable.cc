@@ -6,6 +6,7 @@
 #include "xla/hlo/analysis/library_calls.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_opcode_groups.h"
 #include "xla/hlo/memory/accounting/remat_buffers.h"
 
 namespace xla {
@@ -40,14 +41,8 @@ bool CalleesAreRecomputable(const HloInstruction& caller) {
 
 bool IsRenaming(const HloInstruction& instruction) {
   if (instruction.HasControlDependencies()) return false;
-  switch (instruction.opcode()) {
-    case HloOpcode::kGetTupleElement:
-    case HloOpcode::kBitcast:
-    case HloOpcode::kTuple:
-      return true;
-    default:
-      return false;
-  }
+  return HloPredicateIsOp<HloOpcode::kGetTupleElement, HloOpcode::kBitcast,
+                          HloOpcode::kTuple>(&instruction);
 }
 
 bool IsRecomputable(const HloInstruction& instruction) {
@@ -56,24 +51,14 @@ bool IsRecomputable(const HloInstruction& instruction) {
     case HloOpcode::kParameter:
     case HloOpcode::kRng:
     case HloOpcode::kRngGetAndUpdateState:
-    case HloOpcode::kDomain:
-    case HloOpcode::kOptimizationBarrier:
-    case HloOpcode::kAddDependency:
-    case HloOpcode::kAfterAll:
-    case HloOpcode::kCopyStart:
-    case HloOpcode::kCopyDone:
     case HloOpcode::kGetTupleElement:
     case HloOpcode::kTuple:
     case HloOpcode::kBitcast:
+    case XLA_ANY_ORDERING:
+    case XLA_ANY_COPY_PAIR:
     // Each is one meeting of devices; a second one would need a channel of
     // its own on all of them.
-    case HloOpcode::kAllGather:
-    case HloOpcode::kAllReduce:
-    case HloOpcode::kAllToAll:
-    case HloOpcode::kRaggedAllToAll:
-    case HloOpcode::kReduceScatter:
-    case HloOpcode::kCollectivePermute:
-    case HloOpcode::kCollectiveBroadcast:
+    case XLA_ANY_COLLECTIVE:
       return false;
     case HloOpcode::kWhile:
     case HloOpcode::kConditional:
@@ -83,9 +68,26 @@ bool IsRecomputable(const HloInstruction& instruction) {
       return IsPureLibraryCall(instruction) ||
              instruction.IsCustomCall(
                  {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"});
-    default:
-      return !instruction.IsAsynchronous() && !instruction.HasSideEffect();
+    case HloOpcode::kConstant:
+    case HloOpcode::kCopy:
+    case HloOpcode::kFusion:
+    case HloOpcode::kIota:
+    case HloOpcode::kRngBitGenerator:
+    case XLA_ANY_MOVEMENT:
+    case XLA_ANY_ELEMENTWISE:
+    case XLA_ANY_REDUCTION:
+    case XLA_ANY_CONTRACTION:
+    case XLA_ANY_BATCH_NORM:
+    case XLA_ANY_LIBRARY_CALL:
+    case XLA_ANY_COLLECTIVE_START:
+    case XLA_ANY_COLLECTIVE_DONE:
+    case XLA_ANY_ASYNC:
+    case XLA_ANY_TRANSFER:
+    case XLA_ANY_FEED:
+    case XLA_ANY_DEVICE_ID:
+      break;
   }
+  return !instruction.IsAsynchronous() && !instruction.HasSideEffect();
 }
 
 }  // namespace xla

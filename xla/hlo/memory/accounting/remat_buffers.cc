@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_opcode_groups.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
@@ -46,33 +47,18 @@ int32_t PreOrderPosition(const Shape& shape, const ShapeIndex& index) {
 
 // Opcodes whose results contain buffers of their operands.
 bool PassesPartsOn(HloOpcode opcode) {
-  switch (opcode) {
-    case HloOpcode::kTuple:
-    case HloOpcode::kCopy:
-    case HloOpcode::kCopyStart:
-    case HloOpcode::kSend:
-    case HloOpcode::kRecvDone:
-    case HloOpcode::kAsyncStart:
-    case HloOpcode::kAsyncUpdate:
-    case HloOpcode::kFusion:
-      return true;
-    default:
-      return false;
-  }
+  return HloOpcodeIsOneOf<HloOpcode::kTuple, HloOpcode::kCopy,
+                          HloOpcode::kCopyStart, HloOpcode::kSend,
+                          HloOpcode::kRecvDone, HloOpcode::kAsyncStart,
+                          HloOpcode::kAsyncUpdate, HloOpcode::kFusion>(opcode);
 }
 
 }  // namespace
 
 bool RunsComputations(const HloInstruction& instruction) {
-  switch (instruction.opcode()) {
-    case HloOpcode::kWhile:
-    case HloOpcode::kCall:
-    case HloOpcode::kConditional:
-    case HloOpcode::kAsyncStart:
-      return true;
-    default:
-      return false;
-  }
+  return HloPredicateIsOp<HloOpcode::kWhile, HloOpcode::kCall,
+                          HloOpcode::kConditional, HloOpcode::kAsyncStart>(
+      &instruction);
 }
 
 void ForEachPassedOnByUpdate(
@@ -205,9 +191,26 @@ RematBuffers::View RematBuffers::Forwarded(
       }
       return Element(ViewOf(instruction->operand(0)), chain, 1);
     }
-    default:
-      return {};
+    case HloOpcode::kAfterAll:
+    case HloOpcode::kAsyncStart:
+    case HloOpcode::kCall:
+    case HloOpcode::kConditional:
+    case HloOpcode::kCopy:
+    case HloOpcode::kCopyStart:
+    case HloOpcode::kCustomCall:
+    case HloOpcode::kFusion:
+    case HloOpcode::kTuple:
+    case XLA_ANY_COMPUTATION:
+    case XLA_ANY_SOURCE:
+    case XLA_ANY_COLLECTIVE:
+    case XLA_ANY_COLLECTIVE_START:
+    case XLA_ANY_COLLECTIVE_DONE:
+    case XLA_ANY_TRANSFER:
+    case XLA_ANY_FEED:
+    case XLA_ANY_DEVICE_ID:
+      break;
   }
+  return {};
 }
 
 template <typename Fn>
@@ -278,7 +281,7 @@ void RematBuffers::ForEachPassedOn(const HloInstruction* instruction,
         pass(output, part);
       }
       break;
-    default:
+    default:  // Nothing in PassesPartsOn() but the above.
       break;
   }
 }

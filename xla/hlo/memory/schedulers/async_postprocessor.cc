@@ -24,32 +24,6 @@ constexpr std::pair<absl::string_view, AsyncPlacement> kPlacementNames[] = {
     {"overlap", AsyncPlacement::kOverlap},
 };
 
-bool IsStart(const HloInstruction& inst) {
-  switch (inst.opcode()) {
-    case HloOpcode::kAllGatherStart:
-    case HloOpcode::kAllReduceStart:
-    case HloOpcode::kAsyncStart:
-    case HloOpcode::kCollectivePermuteStart:
-    case HloOpcode::kCopyStart:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool IsDone(const HloInstruction& inst) {
-  switch (inst.opcode()) {
-    case HloOpcode::kAllGatherDone:
-    case HloOpcode::kAllReduceDone:
-    case HloOpcode::kAsyncDone:
-    case HloOpcode::kCollectivePermuteDone:
-    case HloOpcode::kCopyDone:
-      return true;
-    default:
-      return false;
-  }
-}
-
 CustomCallSchedule ScheduleOf(const HloInstruction& inst) {
   if (inst.opcode() != HloOpcode::kCustomCall) {
     return CustomCallSchedule::SCHEDULE_NONE;
@@ -60,7 +34,7 @@ CustomCallSchedule ScheduleOf(const HloInstruction& inst) {
 // Through updates; null where the start is out of sight.
 const HloInstruction* StartOf(const HloInstruction& done) {
   const HloInstruction* inst = &done;
-  while (!IsStart(*inst)) {
+  while (!inst->IsAsyncStart()) {
     if (inst->operand_count() == 0 ||
         (inst != &done && inst->opcode() != HloOpcode::kAsyncUpdate)) {
       return nullptr;
@@ -185,12 +159,12 @@ bool IsSynchronous(const HloInstruction& start) {
 HloInstructionSequence OverlapAsync(const HloInstructionSequence& sequence) {
   absl::flat_hash_set<const HloInstruction*> synchronous;
   for (const HloInstruction* inst : sequence.instructions()) {
-    if (IsStart(*inst) && IsSynchronous(*inst)) synchronous.insert(inst);
+    if (inst->IsAsyncStart() && IsSynchronous(*inst)) synchronous.insert(inst);
   }
   Instructions order = AsSoonAsPossible(
       sequence.instructions(),
       [&](const HloInstruction& inst) {
-        return (IsStart(inst) && !synchronous.contains(&inst)) ||
+        return (inst.IsAsyncStart() && !synchronous.contains(&inst)) ||
                ScheduleOf(inst) == CustomCallSchedule::SCHEDULE_EARLIEST;
       },
       Before, After);
@@ -198,7 +172,7 @@ HloInstructionSequence OverlapAsync(const HloInstructionSequence& sequence) {
   order = AsSoonAsPossible(
       order,
       [&](const HloInstruction& inst) {
-        if (IsDone(inst)) return !synchronous.contains(StartOf(inst));
+        if (inst.IsAsyncDone()) return !synchronous.contains(StartOf(inst));
         return synchronous.contains(&inst) ||
                ScheduleOf(inst) == CustomCallSchedule::SCHEDULE_LATEST;
       },

@@ -48,7 +48,7 @@ bool SameDimension(const HloInstruction& a, const HloInstruction& b) {
              x.use_global_device_ids() == y.use_global_device_ids() &&
              *x.to_apply() == *y.to_apply();
     }
-    default: {
+    default: {  // Cast() fails for what is not combined.
       const auto& x = *Cast<HloAllReduceInstruction>(&a);
       const auto& y = *Cast<HloAllReduceInstruction>(&b);
       return x.use_global_device_ids() == y.use_global_device_ids() &&

@@ -83,7 +83,7 @@ class Finder {
         break;
       case HloOpcode::kCollectivePermute:
         return HasTheRightChannel(inst);
-      default:
+      default:  // Stays.
         return false;
     }
     return HasTheRightChannel(inst) &&

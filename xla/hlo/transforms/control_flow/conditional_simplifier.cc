@@ -58,20 +58,12 @@ std::optional<int64_t> OnlyBranch(const HloInstruction& conditional) {
 // What costs no kernel of its own.
 bool IsCheap(const HloInstruction& inst) {
   if (inst.HasSideEffect() || inst.HasControlDependencies()) return false;
-  switch (inst.opcode()) {
-    case HloOpcode::kParameter:
-    case HloOpcode::kConstant:
-    case HloOpcode::kTuple:
-    case HloOpcode::kGetTupleElement:
-    case HloOpcode::kBroadcast:
-    case HloOpcode::kReshape:
-    case HloOpcode::kBitcast:
-    case HloOpcode::kSlice:
-    case HloOpcode::kIota:
-      return true;
-    default:
-      return inst.IsElementwise() && !inst.has_called_computations();
-  }
+  return HloPredicateIsOp<HloOpcode::kParameter, HloOpcode::kConstant,
+                          HloOpcode::kTuple, HloOpcode::kGetTupleElement,
+                          HloOpcode::kBroadcast, HloOpcode::kReshape,
+                          HloOpcode::kBitcast, HloOpcode::kSlice,
+                          HloOpcode::kIota>(&inst) ||
+         (inst.IsElementwise() && !inst.has_called_computations());
 }
 
 bool HoldsArraysOnly(const Shape& shape) {

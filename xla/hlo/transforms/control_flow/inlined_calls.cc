@@ -37,18 +37,13 @@ absl::Status RemoveUncalledComputations(HloModule* module) {
 bool Communicates(const HloComputation& computation) {
   return absl::c_any_of(
       computation.instructions(), [](const HloInstruction* inst) {
-        switch (inst->opcode()) {
-          case HloOpcode::kSend:
-          case HloOpcode::kSendDone:
-          case HloOpcode::kRecv:
-          case HloOpcode::kRecvDone:
-            return true;
-          default:
-            return absl::c_any_of(inst->called_computations(),
-                                  [](const HloComputation* callee) {
-                                    return Communicates(*callee);
-                                  });
+        if (HloPredicateIsOp<HloOpcode::kSend, HloOpcode::kSendDone,
+                             HloOpcode::kRecv, HloOpcode::kRecvDone>(inst)) {
+          return true;
         }
+        return absl::c_any_of(
+            inst->called_computations(),
+            [](const HloComputation* callee) { return Communicates(*callee); });
       });
 }
 

@@ -29,40 +29,22 @@ bool IsTied(const HloInstruction& inst) {
 // What must run where it stands, or what other devices take part in.
 bool MayNotMove(const HloInstruction& inst) {
   if (IsTied(inst)) return true;
-  switch (inst.opcode()) {
-    case HloOpcode::kParameter:
-    case HloOpcode::kGetTupleElement:
-    case HloOpcode::kTuple:
-    case HloOpcode::kRng:
-    case HloOpcode::kRngBitGenerator:
-    case HloOpcode::kCustomCall:
-    case HloOpcode::kWhile:
-    case HloOpcode::kConditional:
-    case HloOpcode::kCall:
-    case HloOpcode::kAfterAll:
-    case HloOpcode::kOptimizationBarrier:
-      return true;
-    default:
-      return hlo_query::IsCollectiveCommunicationOp(inst.opcode());
-  }
+  return HloPredicateIsOp<HloOpcode::kParameter, HloOpcode::kGetTupleElement,
+                          HloOpcode::kTuple, HloOpcode::kRng,
+                          HloOpcode::kRngBitGenerator, HloOpcode::kCustomCall,
+                          HloOpcode::kWhile, HloOpcode::kConditional,
+                          HloOpcode::kCall, HloOpcode::kAfterAll,
+                          HloOpcode::kOptimizationBarrier>(&inst) ||
+         hlo_query::IsCollectiveCommunicationOp(inst.opcode());
 }
 
 // What no kernel of a reader computes for each of its elements.
 bool IsOfItsOwnKernel(const HloInstruction& inst) {
-  switch (inst.opcode()) {
-    case HloOpcode::kDot:
-    case HloOpcode::kConvolution:
-    case HloOpcode::kReduce:
-    case HloOpcode::kReduceWindow:
-    case HloOpcode::kSort:
-    case HloOpcode::kScatter:
-    case HloOpcode::kFft:
-    case HloOpcode::kCholesky:
-    case HloOpcode::kTriangularSolve:
-      return true;
-    default:
-      return false;
-  }
+  return HloPredicateIsOp<
+      HloOpcode::kDot, HloOpcode::kConvolution, HloOpcode::kReduce,
+      HloOpcode::kReduceWindow, HloOpcode::kSort, HloOpcode::kScatter,
+      HloOpcode::kFft, HloOpcode::kCholesky, HloOpcode::kTriangularSolve>(
+      &inst);
 }
 
 int64_t OperandBytes(const HloInstruction& inst) {
@@ -149,16 +131,9 @@ class InvariantCode {
       // Parts of a value are read where they lie.
       return bytes < from && inst.opcode() == HloOpcode::kConvert;
     }
-    switch (inst.opcode()) {
-      case HloOpcode::kBitcast:
-      case HloOpcode::kBroadcast:
-      case HloOpcode::kIota:
-      case HloOpcode::kReshape:
-      case HloOpcode::kSlice:
-        return false;
-      default:
-        return true;
-    }
+    return HloPredicateIsNotOp<HloOpcode::kBitcast, HloOpcode::kBroadcast,
+                               HloOpcode::kIota, HloOpcode::kReshape,
+                               HloOpcode::kSlice>(&inst);
   }
 
   // The value of an invariant instruction in front of the loop.

@@ -20,7 +20,7 @@ Callees CalleesOnTheLine(const HloInstruction* inst) {
     case HloOpcode::kAsyncStart:
       return Callees(inst->called_computations().begin(),
                      inst->called_computations().end());
-    default:
+    default:  // Runs no schedule of its own.
       return {};
   }
 }

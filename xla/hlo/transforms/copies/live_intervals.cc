@@ -78,7 +78,7 @@ void LiveIntervals::AddRead(Time start, const HloComputation* computation,
       case HloOpcode::kAsyncStart:
         // Its start reads the operand until the chain is done.
         return;
-      default:
+      default:  // Runs its callees once, in place.
         break;
     }
     computation = caller->parent();

@@ -273,7 +273,7 @@ class Machine {
       case HloOpcode::kDomain:
       case HloOpcode::kAddDependency:
         return absl::OkStatus();
-      default:
+      default:  // A kernel.
         return Compute(inst);
     }
   }

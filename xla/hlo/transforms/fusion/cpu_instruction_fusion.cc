@@ -9,25 +9,15 @@ namespace {
 
 // Whether elements can be computed one by one, each once.
 bool IsLoop(const HloInstruction& instruction) {
-  switch (instruction.opcode()) {
-    case HloOpcode::kBitcast:
-    case HloOpcode::kBroadcast:
-    case HloOpcode::kConcatenate:
-    case HloOpcode::kConstant:
-    case HloOpcode::kDynamicSlice:
-    case HloOpcode::kDynamicUpdateSlice:
-    case HloOpcode::kFusion:
-    case HloOpcode::kGather:
-    case HloOpcode::kIota:
-    case HloOpcode::kPad:
-    case HloOpcode::kReshape:
-    case HloOpcode::kReverse:
-    case HloOpcode::kSlice:
-    case HloOpcode::kTranspose:
-      return true;
-    default:
-      return instruction.IsElementwise() && instruction.operand_count() > 0;
-  }
+  return HloPredicateIsOp<HloOpcode::kBitcast, HloOpcode::kBroadcast,
+                          HloOpcode::kConcatenate, HloOpcode::kConstant,
+                          HloOpcode::kDynamicSlice,
+                          HloOpcode::kDynamicUpdateSlice, HloOpcode::kFusion,
+                          HloOpcode::kGather, HloOpcode::kIota, HloOpcode::kPad,
+                          HloOpcode::kReshape, HloOpcode::kReverse,
+                          HloOpcode::kSlice, HloOpcode::kTranspose>(
+             &instruction) ||
+         (instruction.IsElementwise() && instruction.operand_count() > 0);
 }
 
 }  // namespace

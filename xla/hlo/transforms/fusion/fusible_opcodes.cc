@@ -3,6 +3,7 @@
 #include "absl/algorithm/container.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_opcode_groups.h"
 #include "xla/hlo/utils/fused_instructions.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
@@ -13,76 +14,67 @@ namespace {
 bool IsOpcodeForFusions(HloOpcode opcode) {
   switch (opcode) {
     // No computation on arrays.
-    case HloOpcode::kAddDependency:
-    case HloOpcode::kAfterAll:
-    case HloOpcode::kCall:
-    case HloOpcode::kConditional:
-    case HloOpcode::kDomain:
     case HloOpcode::kGetTupleElement:
-    case HloOpcode::kOptimizationBarrier:
     case HloOpcode::kParameter:
     case HloOpcode::kRngGetAndUpdateState:
     case HloOpcode::kTuple:
-    case HloOpcode::kWhile:
+    case XLA_ANY_CONTROL_FLOW:
+    case XLA_ANY_ORDERING:
     // Unknown, or known to a library only.
     case HloOpcode::kCustomCall:
     // Communication, with the outside, the host or other devices.
-    case HloOpcode::kAllGather:
-    case HloOpcode::kAllGatherDone:
-    case HloOpcode::kAllGatherStart:
-    case HloOpcode::kAllReduce:
-    case HloOpcode::kAllReduceDone:
-    case HloOpcode::kAllReduceStart:
-    case HloOpcode::kAllToAll:
-    case HloOpcode::kAsyncDone:
-    case HloOpcode::kAsyncStart:
-    case HloOpcode::kAsyncUpdate:
-    case HloOpcode::kCollectiveBroadcast:
-    case HloOpcode::kCollectivePermute:
-    case HloOpcode::kCollectivePermuteDone:
-    case HloOpcode::kCollectivePermuteStart:
-    case HloOpcode::kCopyDone:
-    case HloOpcode::kCopyStart:
-    case HloOpcode::kInfeed:
-    case HloOpcode::kOutfeed:
-    case HloOpcode::kRaggedAllToAll:
-    case HloOpcode::kRecv:
-    case HloOpcode::kRecvDone:
-    case HloOpcode::kReduceScatter:
-    case HloOpcode::kSend:
-    case HloOpcode::kSendDone:
+    case XLA_ANY_COMMUNICATION:
       return false;
-    default:
-      return true;
+    case HloOpcode::kBitcast:
+    case HloOpcode::kConstant:
+    case HloOpcode::kCopy:
+    case HloOpcode::kFusion:
+    case HloOpcode::kIota:
+    case HloOpcode::kRng:
+    case HloOpcode::kRngBitGenerator:
+    case XLA_ANY_MOVEMENT:
+    case XLA_ANY_ELEMENTWISE:
+    case XLA_ANY_REDUCTION:
+    case XLA_ANY_CONTRACTION:
+    case XLA_ANY_BATCH_NORM:
+    case XLA_ANY_LIBRARY_CALL:
+    case XLA_ANY_DEVICE_ID:
+      break;
   }
+  return true;
 }
 
 bool IsHeavyItself(const HloInstruction& hlo) {
   switch (hlo.opcode()) {
-    case HloOpcode::kBatchNormGrad:
-    case HloOpcode::kBatchNormInference:
-    case HloOpcode::kBatchNormTraining:
-    case HloOpcode::kCholesky:
-    case HloOpcode::kConvolution:
-    case HloOpcode::kDot:
-    case HloOpcode::kFft:
-    case HloOpcode::kMap:
-    case HloOpcode::kRaggedDot:
-    case HloOpcode::kReduce:
-    case HloOpcode::kReduceWindow:
     case HloOpcode::kRng:
     case HloOpcode::kRngBitGenerator:
-    case HloOpcode::kScaledDot:
-    case HloOpcode::kScan:
     case HloOpcode::kScatter:
-    case HloOpcode::kSelectAndScatter:
-    case HloOpcode::kSort:
-    case HloOpcode::kTopK:
-    case HloOpcode::kTriangularSolve:
+    case XLA_ANY_REDUCTION:
+    case XLA_ANY_CONTRACTION:
+    case XLA_ANY_BATCH_NORM:
+    case XLA_ANY_LIBRARY_CALL:
       return true;
-    default:
-      return false;
+    case HloOpcode::kBitcast:
+    case HloOpcode::kCopy:
+    case HloOpcode::kCustomCall:
+    case HloOpcode::kDynamicSlice:
+    case HloOpcode::kDynamicUpdateSlice:
+    case HloOpcode::kFusion:
+    case HloOpcode::kGather:
+    case HloOpcode::kGetTupleElement:
+    case HloOpcode::kRngGetAndUpdateState:
+    case HloOpcode::kTuple:
+    case XLA_ANY_COMMUNICATION:
+    case XLA_ANY_ELEMENTWISE:
+    case XLA_ANY_REARRANGEMENT:
+    case XLA_ANY_DYNAMIC_SIZE:
+    case XLA_ANY_SOURCE:
+    case XLA_ANY_CONTROL_FLOW:
+    case XLA_ANY_ORDERING:
+    case XLA_ANY_DEVICE_ID:
+      break;
   }
+  return false;
 }
 
 bool IsExpensiveItself(const HloInstruction& hlo) {
@@ -96,7 +88,7 @@ bool IsExpensiveItself(const HloInstruction& hlo) {
       return true;
     case HloOpcode::kMultiply:
       return ShapeUtil::ElementIsComplex(hlo.shape());
-    default:
+    default:  // Cheap enough to be computed twice, or heavy.
       return false;
   }
 }

@@ -26,31 +26,15 @@ namespace {
 // What the header says stays as it is; what calls computations is not here.
 bool IsLeftAlone(const HloInstruction& inst) {
   if (!inst.called_computations().empty() || inst.IsAsynchronous()) return true;
-  switch (inst.opcode()) {
-    case HloOpcode::kAddDependency:
-    case HloOpcode::kBitcast:
-    case HloOpcode::kBitcastConvert:
-    case HloOpcode::kConstant:
-    case HloOpcode::kConvert:
-    case HloOpcode::kCopyDone:
-    case HloOpcode::kCopyStart:
-    case HloOpcode::kCustomCall:
-    case HloOpcode::kDomain:
-    case HloOpcode::kGetTupleElement:
-    case HloOpcode::kInfeed:
-    case HloOpcode::kOptimizationBarrier:
-    case HloOpcode::kOutfeed:
-    case HloOpcode::kParameter:
-    case HloOpcode::kRecv:
-    case HloOpcode::kRecvDone:
-    case HloOpcode::kRngBitGenerator:
-    case HloOpcode::kSend:
-    case HloOpcode::kSendDone:
-    case HloOpcode::kTuple:
-      return true;
-    default:
-      return false;
-  }
+  return HloPredicateIsOp<
+      HloOpcode::kAddDependency, HloOpcode::kBitcast,
+      HloOpcode::kBitcastConvert, HloOpcode::kConstant, HloOpcode::kConvert,
+      HloOpcode::kCopyDone, HloOpcode::kCopyStart, HloOpcode::kCustomCall,
+      HloOpcode::kDomain, HloOpcode::kGetTupleElement, HloOpcode::kInfeed,
+      HloOpcode::kOptimizationBarrier, HloOpcode::kOutfeed,
+      HloOpcode::kParameter, HloOpcode::kRecv, HloOpcode::kRecvDone,
+      HloOpcode::kRngBitGenerator, HloOpcode::kSend, HloOpcode::kSendDone,
+      HloOpcode::kTuple>(&inst);
 }
 
 bool HasType(const Shape& shape, PrimitiveType type) {

@@ -374,17 +374,10 @@ class Propagation {
   // Instructions whose shardings say more than where a value lies, or that have
   // more leaves than values.
   static bool KeepsSharding(const HloInstruction& inst) {
-    switch (inst.opcode()) {
-      case HloOpcode::kInfeed:
-      case HloOpcode::kOutfeed:
-      case HloOpcode::kSend:
-      case HloOpcode::kSendDone:
-      case HloOpcode::kRecv:
-      case HloOpcode::kRecvDone:
-        return inst.has_sharding();
-      default:
-        return false;
-    }
+    return inst.has_sharding() &&
+           HloPredicateIsOp<HloOpcode::kInfeed, HloOpcode::kOutfeed,
+                            HloOpcode::kSend, HloOpcode::kSendDone,
+                            HloOpcode::kRecv, HloOpcode::kRecvDone>(&inst);
   }
 
   bool ReplaceShardingCalls() {

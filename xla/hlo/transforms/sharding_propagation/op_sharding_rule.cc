@@ -14,6 +14,7 @@
 #include "xla/hlo/evaluator/block_scaled_dot.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_opcode_groups.h"
 #include "xla/hlo/transforms/sharding_propagation/indexing_sharding_rules.h"
 #include "xla/hlo/transforms/sharding_propagation/rule_builder.h"
 #include "xla/shape_util.h"
@@ -558,9 +559,34 @@ std::optional<OpShardingRule> GetOpShardingRule(const HloInstruction& inst,
       return BatchRule(inst, inst.fft_length().size());
     case HloOpcode::kCustomCall:
       return CustomCallRule(inst);
-    default:
-      return inst.IsElementwise() ? ElementwiseRule(inst) : std::nullopt;
+    case HloOpcode::kAddDependency:
+    case HloOpcode::kAfterAll:
+    case HloOpcode::kBitcast:
+    case HloOpcode::kConvert:
+    case HloOpcode::kDomain:
+    case HloOpcode::kFusion:
+    case HloOpcode::kGetTupleElement:
+    case HloOpcode::kRaggedDot:
+    case HloOpcode::kTopK:
+    case HloOpcode::kTuple:
+    case XLA_ANY_UNARY_FUNCTION:
+    case XLA_ANY_BINARY_FUNCTION:
+    case XLA_ANY_CHOICE:
+    case XLA_ANY_DYNAMIC_SIZE:
+    case XLA_ANY_BATCH_NORM:
+    case XLA_ANY_RANDOM:
+    case XLA_ANY_SOURCE:
+    case XLA_ANY_CONTROL_FLOW:
+    case XLA_ANY_COLLECTIVE_START:
+    case XLA_ANY_COLLECTIVE_DONE:
+    case XLA_ANY_COPY_PAIR:
+    case XLA_ANY_ASYNC:
+    case XLA_ANY_TRANSFER:
+    case XLA_ANY_FEED:
+    case XLA_ANY_DEVICE_ID:
+      break;
   }
+  return inst.IsElementwise() ? ElementwiseRule(inst) : std::nullopt;
 }
 
 }  // namespace xla

@@ -63,7 +63,7 @@ RuleClass ClassOf(const HloInstruction& inst) {
       return inst.IsCustomCall({"TopK", "__op$block_scaled_dot"})
                  ? RuleClass::kOther
                  : RuleClass::kElementwise;
-    default:
+    default:  // Elementwise, or of no class.
       return inst.IsElementwise() ? RuleClass::kElementwise : RuleClass::kOther;
   }
 }
@@ -229,7 +229,7 @@ void PropagationGraph::AddRules(const HloInstruction* inst,
         }
       }
       return;
-    default:
+    default:  // By its sharding rule, below.
       break;
   }
   // Malformed ones are errors of who builds the graph.

@@ -158,13 +158,9 @@ class ManualImporter {
   absl::Status FindRegions(HloComputation* computation) {
     const Axes outer = OuterAxes(computation);
     for (const HloInstruction* inst : computation->instructions()) {
-      switch (inst->opcode()) {
-        case HloOpcode::kWhile:
-        case HloOpcode::kConditional:
-        case HloOpcode::kCall:
-          break;
-        default:
-          continue;
+      if (HloPredicateIsNotOp<HloOpcode::kWhile, HloOpcode::kConditional,
+                              HloOpcode::kCall>(inst)) {
+        continue;
       }
       Axes axes = outer;
       if (inst->opcode() == HloOpcode::kCall &&

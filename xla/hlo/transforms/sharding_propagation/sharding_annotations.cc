@@ -84,13 +84,9 @@ std::optional<HloSharding> ManualRegionOf(const HloInstruction& inst) {
 
 bool SpreadToCallees(const HloInstruction& inst) {
   bool changed = false;
-  switch (inst.opcode()) {
-    case HloOpcode::kWhile:
-    case HloOpcode::kCall:
-    case HloOpcode::kConditional:
-      break;
-    default:
-      return false;
+  if (HloPredicateIsNotOp<HloOpcode::kWhile, HloOpcode::kCall,
+                          HloOpcode::kConditional>(&inst)) {
+    return false;
   }
   const std::optional<HloSharding> leaf = ManualLeaf(inst);
   if (!leaf.has_value()) return false;
@@ -200,13 +196,9 @@ absl::Status CheckAnnotation(const HloInstruction& inst, int64_t* devices) {
         " of shape ", ShapeUtil::HumanString(inst.shape()), ": ", message));
   };
   // Outfeeds count their token, sends their operand.
-  switch (inst.opcode()) {
-    case HloOpcode::kOutfeed:
-    case HloOpcode::kSend:
-    case HloOpcode::kRecv:
-      return absl::OkStatus();
-    default:
-      break;
+  if (HloPredicateIsOp<HloOpcode::kOutfeed, HloOpcode::kSend, HloOpcode::kRecv>(
+          &inst)) {
+    return absl::OkStatus();
   }
   const absl::Status fits = sharding.Validate(inst.shape());
   if (!fits.ok()) return error(fits.message());

@@ -22,29 +22,18 @@ constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
 // Values that are their (only) operand, leaf by leaf.
 bool IsIdentity(const HloInstruction& inst) {
-  switch (inst.opcode()) {
-    case HloOpcode::kCopy:
-    case HloOpcode::kDomain:
-    case HloOpcode::kOptimizationBarrier:
-    case HloOpcode::kWhile:
-      return true;
-    default:
-      return false;
-  }
+  return HloPredicateIsOp<HloOpcode::kCopy, HloOpcode::kDomain,
+                          HloOpcode::kOptimizationBarrier, HloOpcode::kWhile>(
+      &inst);
 }
 
 // The same elements in the same or another order.
 bool IsFormatting(const HloInstruction& inst) {
-  switch (inst.opcode()) {
-    case HloOpcode::kReshape:
-    case HloOpcode::kTranspose:
-    case HloOpcode::kTuple:
-    case HloOpcode::kGetTupleElement:
-      return true;
-    default:
-      return IsIdentity(inst) || IsPassThroughCustomCall(inst) ||
-             (inst.IsElementwise() && inst.opcode() != HloOpcode::kRng);
-  }
+  return HloPredicateIsOp<HloOpcode::kReshape, HloOpcode::kTranspose,
+                          HloOpcode::kTuple, HloOpcode::kGetTupleElement>(
+             &inst) ||
+         (IsIdentity(inst) || IsPassThroughCustomCall(inst) ||
+          (inst.IsElementwise() && inst.opcode() != HloOpcode::kRng));
 }
 
 bool NeedsSpmd(const HloInstruction& inst) {
@@ -232,19 +221,13 @@ void ByRuleBackward(const HloInstruction& user, int operand,
   }
   // The other operand of a product shares contracting dimensions; those of
   // sorts, reductions and scatters stand beside each other.
-  switch (user.opcode()) {
-    case HloOpcode::kDot:
-    case HloOpcode::kConvolution:
-    case HloOpcode::kReduce:
-    case HloOpcode::kScatter:
-      for (int t = 0; t < rule->num_operands; ++t) {
-        if (t == operand) continue;
-        const HloSharding* other = reader(user.operand(t), 0);
-        if (other != nullptr && other->IsTiledLeaf()) add(t, other);
-      }
-      break;
-    default:
-      break;
+  if (HloPredicateIsOp<HloOpcode::kDot, HloOpcode::kConvolution,
+                       HloOpcode::kReduce, HloOpcode::kScatter>(&user)) {
+    for (int t = 0; t < rule->num_operands; ++t) {
+      if (t == operand) continue;
+      const HloSharding* other = reader(user.operand(t), 0);
+      if (other != nullptr && other->IsTiledLeaf()) add(t, other);
+    }
   }
 }
 
@@ -370,7 +353,7 @@ int64_t ForwardLevel(const HloInstruction& inst, const Context& context) {
       return 0;
     case HloOpcode::kConcatenate:
       return ConcatenatesArguments(inst) ? 0 : 1;
-    default:
+    default:  // Early where elements only move.
       return IsFormatting(inst) ? 0 : 1;
   }
 }
@@ -385,7 +368,7 @@ int64_t BackwardLevel(const HloInstruction& inst, const Context& context) {
       return 0;
     case HloOpcode::kBroadcast:
       return 2;
-    default:
+    default:  // Early where elements only move.
       return IsFormatting(inst) ? 0 : 1;
   }
 }
@@ -428,7 +411,7 @@ std::vector<LeafSharding> FromOperands(const HloInstruction& inst,
     }
     case HloOpcode::kCustomCall:
       return CustomCallForward(inst, context, reader);
-    default:
+    default:  // The operand's, or by its sharding rule.
       if (!IsIdentity(inst)) return ByRuleForward(inst, context, reader);
       for (int64_t i = 0; i < NumLeaves(inst.shape()); ++i) {
         copy(inst.operand(0), i, i);
@@ -491,7 +474,7 @@ std::vector<LeafSharding> FromUser(const HloInstruction& inst,
       case HloOpcode::kCustomCall:
         CustomCallBackward(inst, user, context, reader, &found);
         break;
-      default:
+      default:  // The user's, or by its sharding rule.
         if (IsIdentity(user)) {
           for (int64_t i = 0; i < leaves; ++i) copy(&user, i, i);
         } else if (inst.shape().IsArray()) {

@@ -56,7 +56,7 @@ absl::Status CheckShardings(const HloModule& module, const Threads& threads) {
         case HloOpcode::kSend:
         case HloOpcode::kRecv:
           continue;
-        default:
+        default:  // Has a sharding for its shape.
           break;
       }
       const absl::Status fits = inst->sharding().Validate(inst->shape());
@@ -117,13 +117,9 @@ absl::StatusOr<std::vector<std::vector<bool>>> ParameterFlags(
 // what happens in a loop or branch, its elements are put together anew.
 void SeparateRoot(HloComputation* entry) {
   HloInstruction* root = entry->root_instruction();
-  switch (root->opcode()) {
-    case HloOpcode::kWhile:
-    case HloOpcode::kConditional:
-    case HloOpcode::kCall:
-      break;
-    default:
-      return;
+  if (HloPredicateIsNotOp<HloOpcode::kWhile, HloOpcode::kConditional,
+                          HloOpcode::kCall>(root)) {
+    return;
   }
   if (root->has_sharding()) return;
   HloInstruction* result = nullptr;

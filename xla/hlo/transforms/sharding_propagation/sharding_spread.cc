@@ -33,17 +33,10 @@ namespace {
 
 // Instructions whose shardings have other leaves than their values.
 bool KeepsGiven(const HloInstruction& inst) {
-  switch (inst.opcode()) {
-    case HloOpcode::kInfeed:
-    case HloOpcode::kOutfeed:
-    case HloOpcode::kSend:
-    case HloOpcode::kSendDone:
-    case HloOpcode::kRecv:
-    case HloOpcode::kRecvDone:
-      return inst.has_sharding();
-    default:
-      return false;
-  }
+  return inst.has_sharding() &&
+         HloPredicateIsOp<HloOpcode::kInfeed, HloOpcode::kOutfeed,
+                          HloOpcode::kSend, HloOpcode::kSendDone,
+                          HloOpcode::kRecv, HloOpcode::kRecvDone>(&inst);
 }
 
 }  // namespace
@@ -168,7 +161,7 @@ void ShardingSpread::Tie() {
         }
         AddTie({inst, inst->to_apply()->root_instruction()});
         break;
-      default:
+      default:  // Calls nothing that has shardings.
         break;
     }
   }
@@ -230,7 +223,7 @@ void ShardingSpread::TouchAround(const HloInstruction* inst) {
           }
         }
         break;
-      default:
+      default:  // Its other operands say nothing new.
         break;
     }
   }

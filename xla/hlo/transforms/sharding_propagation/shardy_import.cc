@@ -228,14 +228,10 @@ class Importer {
     if (inst->IsCustomCall(sdy::kPropagationBarrierCustomCallTargetName))
       return ReplaceBarrier(inst);
     const std::optional<std::string> text = Attribute(*inst, kSdySharding);
-    switch (inst->opcode()) {
-      case HloOpcode::kInfeed:
-      case HloOpcode::kOutfeed:
-      case HloOpcode::kSend:
-      case HloOpcode::kRecv:
-        break;
-      default:
-        if (!keeps_shardings_ || text) inst->clear_sharding();
+    if (HloPredicateIsNotOp<HloOpcode::kInfeed, HloOpcode::kOutfeed,
+                            HloOpcode::kSend, HloOpcode::kRecv>(inst) &&
+        (!keeps_shardings_ || text)) {
+      inst->clear_sharding();
     }
     RETURN_IF_ERROR(GivenShardingRule(*inst).status());
     if (!text) return absl::OkStatus();

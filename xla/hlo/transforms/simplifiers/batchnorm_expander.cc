@@ -112,7 +112,7 @@ class Expansion {
       case HloOpcode::kBatchNormGrad:
         results = Grad();
         break;
-      default:
+      default:  // Inference: there are three.
         return {As(norm_->shape(), Inference())};
     }
     for (int64_t i = 0; i < results.size(); ++i) {

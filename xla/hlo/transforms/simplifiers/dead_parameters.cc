@@ -37,7 +37,7 @@ bool CallersCanDropOperands(const HloComputation& computation,
       case HloOpcode::kAsyncUpdate:
       case HloOpcode::kAsyncDone:
         return of_callees && caller->operand_count() == 1;
-      default:
+      default:  // Its callees' parameters are not its operands.
         return false;
     }
   });

@@ -43,20 +43,11 @@ bool IsCandidate(const HloInstruction& hlo) {
       !HloEvaluator::IsOpcodeImplemented(hlo.opcode())) {
     return false;
   }
-  switch (hlo.opcode()) {
-    case HloOpcode::kCall:
-    case HloOpcode::kConditional:
-    case HloOpcode::kConstant:
-    case HloOpcode::kCustomCall:
-    case HloOpcode::kDomain:
-    case HloOpcode::kFusion:
-    case HloOpcode::kOptimizationBarrier:
-    case HloOpcode::kRng:
-    case HloOpcode::kWhile:
-      return false;
-    default:
-      return true;
-  }
+  return HloPredicateIsNotOp<
+      HloOpcode::kCall, HloOpcode::kConditional, HloOpcode::kConstant,
+      HloOpcode::kCustomCall, HloOpcode::kDomain, HloOpcode::kFusion,
+      HloOpcode::kOptimizationBarrier, HloOpcode::kRng, HloOpcode::kWhile>(
+      &hlo);
 }
 
 bool IsFloat(const Shape& shape) {
@@ -66,24 +57,12 @@ bool IsFloat(const Shape& shape) {
 
 // Whether elements only move.
 bool IsMovement(HloOpcode opcode) {
-  switch (opcode) {
-    case HloOpcode::kBitcast:
-    case HloOpcode::kBroadcast:
-    case HloOpcode::kConcatenate:
-    case HloOpcode::kCopy:
-    case HloOpcode::kDynamicSlice:
-    case HloOpcode::kDynamicUpdateSlice:
-    case HloOpcode::kGather:
-    case HloOpcode::kPad:
-    case HloOpcode::kReshape:
-    case HloOpcode::kReverse:
-    case HloOpcode::kSelect:
-    case HloOpcode::kSlice:
-    case HloOpcode::kTranspose:
-      return true;
-    default:
-      return false;
-  }
+  return HloOpcodeIsOneOf<
+      HloOpcode::kBitcast, HloOpcode::kBroadcast, HloOpcode::kConcatenate,
+      HloOpcode::kCopy, HloOpcode::kDynamicSlice,
+      HloOpcode::kDynamicUpdateSlice, HloOpcode::kGather, HloOpcode::kPad,
+      HloOpcode::kReshape, HloOpcode::kReverse, HloOpcode::kSelect,
+      HloOpcode::kSlice, HloOpcode::kTranspose>(opcode);
 }
 
 bool IsFloatArithmetic(const HloInstruction& hlo) {
@@ -123,7 +102,7 @@ double Operations(const HloInstruction& hlo) {
     case HloOpcode::kFft:
     case HloOpcode::kSort:
       return elements * each * kOperationsPerElement;
-    default:
+    default:  // An operation for each element and each call.
       return elements * each;
   }
 }

@@ -25,7 +25,7 @@ bool IsCheapOnConstants(const HloInstruction& inst) {
     // Clones would draw other numbers.
     case HloOpcode::kRng:
       return false;
-    default:
+    default:  // Elementwise opcodes alone.
       return inst.operand_count() > 0 && inst.IsElementwise() &&
              inst.called_computations().empty();
   }

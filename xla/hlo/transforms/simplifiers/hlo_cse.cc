@@ -10,6 +10,7 @@
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_opcode_groups.h"
 #include "xla/literal.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
@@ -19,18 +20,10 @@ namespace xla {
 namespace {
 
 bool IsCommutative(HloOpcode opcode) {
-  switch (opcode) {
-    case HloOpcode::kAdd:
-    case HloOpcode::kMultiply:
-    case HloOpcode::kMaximum:
-    case HloOpcode::kMinimum:
-    case HloOpcode::kAnd:
-    case HloOpcode::kOr:
-    case HloOpcode::kXor:
-      return true;
-    default:
-      return false;
-  }
+  return HloOpcodeIsOneOf<HloOpcode::kAdd, HloOpcode::kMultiply,
+                          HloOpcode::kMaximum, HloOpcode::kMinimum,
+                          HloOpcode::kAnd, HloOpcode::kOr, HloOpcode::kXor>(
+      opcode);
 }
 
 // Element type and dimensions, without layouts, which may be ignored.
@@ -167,24 +160,32 @@ bool HloCSE::ShouldEliminateInstruction(const HloInstruction* instruction) {
     case HloOpcode::kConstant:
     case HloOpcode::kParameter:
     case HloOpcode::kOptimizationBarrier:
-    case HloOpcode::kAsyncStart:
-    case HloOpcode::kAsyncUpdate:
-    case HloOpcode::kAsyncDone:
-    case HloOpcode::kCopyStart:
-    case HloOpcode::kCopyDone:
-    case HloOpcode::kAllGatherStart:
-    case HloOpcode::kAllGatherDone:
-    case HloOpcode::kAllReduceStart:
-    case HloOpcode::kAllReduceDone:
-    case HloOpcode::kCollectivePermuteStart:
-    case HloOpcode::kCollectivePermuteDone:
+    case XLA_ANY_COLLECTIVE_START:
+    case XLA_ANY_COLLECTIVE_DONE:
+    case XLA_ANY_COPY_PAIR:
+    case XLA_ANY_ASYNC:
       return false;
     // Tokens without operands order nothing and stand for nothing.
     case HloOpcode::kAfterAll:
       return instruction->operand_count() > 0;
-    default:
-      return !instruction->HasSideEffect();
+    case HloOpcode::kAddDependency:
+    case HloOpcode::kBitcast:
+    case HloOpcode::kCopy:
+    case HloOpcode::kCustomCall:
+    case HloOpcode::kDomain:
+    case HloOpcode::kFusion:
+    case HloOpcode::kGetTupleElement:
+    case HloOpcode::kIota:
+    case HloOpcode::kTuple:
+    case XLA_ANY_COMPUTATION:
+    case XLA_ANY_CONTROL_FLOW:
+    case XLA_ANY_COLLECTIVE:
+    case XLA_ANY_TRANSFER:
+    case XLA_ANY_FEED:
+    case XLA_ANY_DEVICE_ID:
+      break;
   }
+  return !instruction->HasSideEffect();
 }
 
 absl::Status HloCSE::Replace(HloInstruction* instruction, HloInstruction* by) {

@@ -20,18 +20,10 @@ bool HasTrueAttribute(const HloInstruction& inst, absl::string_view name) {
 }
 
 bool IsCollective(HloOpcode opcode) {
-  switch (opcode) {
-    case HloOpcode::kAllGather:
-    case HloOpcode::kAllReduce:
-    case HloOpcode::kAllToAll:
-    case HloOpcode::kCollectiveBroadcast:
-    case HloOpcode::kCollectivePermute:
-    case HloOpcode::kRaggedAllToAll:
-    case HloOpcode::kReduceScatter:
-      return true;
-    default:
-      return false;
-  }
+  return HloOpcodeIsOneOf<
+      HloOpcode::kAllGather, HloOpcode::kAllReduce, HloOpcode::kAllToAll,
+      HloOpcode::kCollectiveBroadcast, HloOpcode::kCollectivePermute,
+      HloOpcode::kRaggedAllToAll, HloOpcode::kReduceScatter>(opcode);
 }
 
 // Decides about and removes dead instructions, wherever they are.

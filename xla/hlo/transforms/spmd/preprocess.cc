@@ -71,19 +71,12 @@ absl::StatusOr<HloSharding> Normalized(const HloSharding& sharding,
 
 // Whether addends go through: the value is an operand's, or comes from outside.
 bool HandsAddendsOn(const HloInstruction& hlo) {
-  switch (hlo.opcode()) {
-    case HloOpcode::kCall:
-    case HloOpcode::kConditional:
-    case HloOpcode::kCopy:
-    case HloOpcode::kGetTupleElement:
-    case HloOpcode::kOptimizationBarrier:
-    case HloOpcode::kParameter:
-    case HloOpcode::kTuple:
-    case HloOpcode::kWhile:
-      return true;
-    default:
-      return hlo.IsCustomCall("Sharding");
-  }
+  return HloPredicateIsOp<
+             HloOpcode::kCall, HloOpcode::kConditional, HloOpcode::kCopy,
+             HloOpcode::kGetTupleElement, HloOpcode::kOptimizationBarrier,
+             HloOpcode::kParameter, HloOpcode::kTuple, HloOpcode::kWhile>(
+             &hlo) ||
+         hlo.IsCustomCall("Sharding");
 }
 
 // The same value, to be sharded in another way.
@@ -183,7 +176,7 @@ bool SpmdPartitioner::CanSideEffectingHaveReplicatedSharding(
       }
       return hlo->custom_call_target() == "Sharding" ||
              absl::StartsWith(hlo->custom_call_target(), "SPMD");
-    default:
+    default:  // Side effects happen on one device.
       return false;
   }
 }
@@ -270,7 +263,7 @@ absl::Status ShareShardingsWithCallees(
           }
           roots->insert_or_assign(hlo->to_apply(), hlo->sharding());
           break;
-        default:
+        default:  // Its callees have no shardings.
           break;
       }
     }

@@ -49,7 +49,7 @@ std::optional<Literal> NeutralElement(const HloComputation& reducer) {
     case HloOpcode::kAnd:
       if (type == PRED) return LiteralUtil::One(type);
       return std::nullopt;
-    default:
+    default:  // No known neutral element.
       return std::nullopt;
   }
 }
@@ -74,7 +74,7 @@ std::optional<HloSharding> AddendsOf(const HloInstruction& hlo) {
       return AddendsWanted(hlo, ReductionOp::kMax);
     case HloOpcode::kMinimum:
       return AddendsWanted(hlo, ReductionOp::kMin);
-    default:
+    default:  // No addends of this kind.
       return std::nullopt;
   }
 }

@@ -80,7 +80,7 @@ std::optional<Literal> CombinerIdentity(const HloComputation& combiner) {
         return LiteralUtil::MaxValue(type);
       }
       return LiteralUtil::CreateR0<int64_t>(-1).Convert(type).value();
-    default:
+    default:  // No known neutral element.
       return std::nullopt;
   }
 }

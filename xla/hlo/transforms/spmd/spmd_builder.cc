@@ -78,7 +78,7 @@ void SpmdBuilder::SetBroadcastDims(const HloInstruction* hlo) {
       dims = it->second;
       break;
     }
-    default: {
+    default: {  // What all operands repeat, where it is elementwise.
       if (!hlo->IsElementwise() || hlo->operand_count() == 0) return;
       bool first = true;
       for (const HloInstruction* operand : hlo->operands()) {

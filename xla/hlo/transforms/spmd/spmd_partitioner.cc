@@ -112,16 +112,12 @@ int64_t SpmdPartitioner::MemoryCostInBytes(HloInstruction* hlo) {
   for (const HloInstruction* operand : hlo->operands()) {
     bytes += ShapeSizeInBytes(operand->shape());
   }
-  switch (hlo->opcode()) {
-    case HloOpcode::kAllReduce:
-    case HloOpcode::kDynamicUpdateSlice:
-    case HloOpcode::kScatter:
-    case HloOpcode::kTuple:
-    case HloOpcode::kWhile:
-      return bytes;
-    default:
-      return bytes + ShapeSizeInBytes(hlo->shape());
+  if (HloPredicateIsOp<HloOpcode::kAllReduce, HloOpcode::kDynamicUpdateSlice,
+                       HloOpcode::kScatter, HloOpcode::kTuple,
+                       HloOpcode::kWhile>(hlo)) {
+    return bytes;
   }
+  return bytes + ShapeSizeInBytes(hlo->shape());
 }
 
 int64_t SpmdPartitioner::CommunicationCostInBytes(HloInstruction* hlo) {
@@ -135,7 +131,7 @@ int64_t SpmdPartitioner::CommunicationCostInBytes(HloInstruction* hlo) {
       return result;
     case HloOpcode::kReduceScatter:
       return ShapeSizeInBytes(hlo->operand(0)->shape());
-    default:
+    default:  // No communication.
       return 0;
   }
 }

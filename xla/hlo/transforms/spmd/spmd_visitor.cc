@@ -28,19 +28,10 @@ namespace {
 // Instructions that hand values on, element by element, whatever their
 // shardings are.
 bool HandsOn(const HloInstruction* hlo) {
-  switch (hlo->opcode()) {
-    case HloOpcode::kCall:
-    case HloOpcode::kConditional:
-    case HloOpcode::kCustomCall:
-    case HloOpcode::kGetTupleElement:
-    case HloOpcode::kOptimizationBarrier:
-    case HloOpcode::kParameter:
-    case HloOpcode::kTuple:
-    case HloOpcode::kWhile:
-      return true;
-    default:
-      return false;
-  }
+  return HloPredicateIsOp<
+      HloOpcode::kCall, HloOpcode::kConditional, HloOpcode::kCustomCall,
+      HloOpcode::kGetTupleElement, HloOpcode::kOptimizationBarrier,
+      HloOpcode::kParameter, HloOpcode::kTuple, HloOpcode::kWhile>(hlo);
 }
 
 }  // namespace

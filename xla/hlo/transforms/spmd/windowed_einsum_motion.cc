@@ -49,7 +49,7 @@ bool IsCheap(const HloInstruction* hlo, const Shape& value) {
       return true;
     case HloOpcode::kConstant:
       return ShapeUtil::IsScalar(hlo->shape());
-    default:
+    default:  // Elementwise opcodes of this shape alone.
       return hlo->IsElementwise() && !hlo->HasSideEffect() &&
              hlo->called_computations().empty() &&
              ShapeUtil::SameDimensions(hlo->shape(), value);

@@ -88,13 +88,9 @@ bool GroupsCross(absl::Span<const ReplicaGroup> replica_groups,
 
 bool IsNonFusionCollective(const HloInstruction* instruction) {
   const HloInstruction* hlo = Unwrapped(instruction);
-  switch (hlo->opcode()) {
-    case HloOpcode::kAllGatherDone:
-    case HloOpcode::kAllReduceDone:
-    case HloOpcode::kCollectivePermuteDone:
-      return true;
-    default:
-      break;
+  if (HloPredicateIsOp<HloOpcode::kAllGatherDone, HloOpcode::kAllReduceDone,
+                       HloOpcode::kCollectivePermuteDone>(hlo)) {
+    return true;
   }
   if (const auto* send_recv = DynCast<HloSendRecvInstruction>(hlo)) {
     return !send_recv->is_host_transfer();
@@ -112,18 +108,12 @@ bool IsCollective(const HloInstruction* instruction) {
 
 absl::StatusOr<bool> IsAsyncCollective(const HloInstruction* instruction) {
   if (!IsNonFusionCollective(instruction)) return NoCollective(instruction);
-  switch (instruction->opcode()) {
-    case HloOpcode::kAllGatherStart:
-    case HloOpcode::kAllGatherDone:
-    case HloOpcode::kAllReduceStart:
-    case HloOpcode::kAllReduceDone:
-    case HloOpcode::kCollectivePermuteStart:
-    case HloOpcode::kCollectivePermuteDone:
-      return true;
-    default:
-      return instruction->IsAsynchronous() ||
-             DynCast<HloSendRecvInstruction>(instruction) != nullptr;
-  }
+  return HloPredicateIsOp<HloOpcode::kAllGatherStart, HloOpcode::kAllGatherDone,
+                          HloOpcode::kAllReduceStart, HloOpcode::kAllReduceDone,
+                          HloOpcode::kCollectivePermuteStart,
+                          HloOpcode::kCollectivePermuteDone>(instruction) ||
+         instruction->IsAsynchronous() ||
+         DynCast<HloSendRecvInstruction>(instruction) != nullptr;
 }
 
 bool IsRaggedAllToAllOrAsyncStartRaggedAllToAll(

@@ -52,7 +52,7 @@ std::optional<ReductionKind> OpcodeToReductionKind(HloOpcode hlo_opcode,
     case HloOpcode::kOr:
       if (type == PRED) return ReductionKind::MAX;
       return std::nullopt;
-    default:
+    default:  // No kind of reduction.
       return std::nullopt;
   }
 }

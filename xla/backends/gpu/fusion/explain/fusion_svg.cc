@@ -54,7 +54,7 @@ absl::string_view FillOf(const HloInstruction& inst) {
     case HloOpcode::kScatter:
     case HloOpcode::kTranspose:
       return "#e1bee7";
-    default:
+    default:  // The color of whatever computes.
       return "#fff9c4";
   }
 }

@@ -67,7 +67,7 @@ std::optional<int64_t> OperandDimension(const HloInstruction& instruction,
       }
       return std::nullopt;
     }
-    default:
+    default:  // Keeps dimensions in place.
       return d;
   }
 }
@@ -107,8 +107,7 @@ bool IsReadCoalesced(const HloInstruction& instruction, int64_t i) {
     case HloOpcode::kReduceWindow:
     case HloOpcode::kCopy:
       break;
-    default:
-      // Elementwise, or a kernel of a library.
+    default:  // Elementwise, or a kernel of a library.
       if (!instruction.IsElementwise()) return true;
   }
   const std::optional<int64_t> along = OperandDimension(instruction, d);

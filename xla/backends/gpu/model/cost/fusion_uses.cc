@@ -40,7 +40,7 @@ bool KeepsPlace(const HloInstruction& hlo, int64_t i) {
     case HloOpcode::kDynamicUpdateSlice:
     case HloOpcode::kFusion:
       return false;
-    default:
+    default:  // Only elementwise opcodes keep elements in place.
       return hlo.IsElementwiseOnOperand(i) && hlo.shape().IsArray() &&
              hlo.operand(i)->shape().IsArray() &&
              ShapeUtil::SameDimensions(hlo.shape(), hlo.operand(i)->shape());
@@ -109,7 +109,7 @@ double ReadsOfOperand(const HloInstruction& hlo, int64_t i) {
     case HloOpcode::kScatter:
       return i < half ? Elements(hlo.operand(half + 1 + i)->shape()) / operand
                       : 1;
-    default:
+    default:  // Reads each element once.
       return 1;
   }
 }

@@ -6,6 +6,7 @@
 
 #include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
 #include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/hlo/ir/hlo_opcode_groups.h"
 #include "xla/primitive_util.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
@@ -74,7 +75,7 @@ double RealFlops(HloOpcode opcode, bool is_integer) {
     case HloOpcode::kReal:
     case HloOpcode::kBitcastConvert:
       return 0;
-    default:
+    default:  // One operation, or none where nothing is computed.
       return HloInstruction::IsOpElementwise(opcode) ? 1 : 0;
   }
 }
@@ -159,13 +160,33 @@ double InstructionFlops::Of(const HloInstruction& hlo) {
     case HloOpcode::kBatchNormInference:
     case HloOpcode::kBatchNormGrad:
       return 9 * FirstElementsOf(hlo.operand(0)->shape());
-    default: {
-      const PrimitiveType type = hlo.opcode() == HloOpcode::kCompare
-                                     ? hlo.operand(0)->shape().element_type()
-                                     : hlo.shape().element_type();
-      return elements * FlopsPerElement(hlo.opcode(), type);
-    }
+    case HloOpcode::kBitcast:
+    case HloOpcode::kCopy:
+    case HloOpcode::kCustomCall:
+    case HloOpcode::kDynamicSlice:
+    case HloOpcode::kDynamicUpdateSlice:
+    case HloOpcode::kFusion:
+    case HloOpcode::kGather:
+    case HloOpcode::kGetTupleElement:
+    case HloOpcode::kRaggedDot:
+    case HloOpcode::kRngGetAndUpdateState:
+    case HloOpcode::kScaledDot:
+    case HloOpcode::kTopK:
+    case HloOpcode::kTuple:
+    case XLA_ANY_COMMUNICATION:
+    case XLA_ANY_ELEMENTWISE:
+    case XLA_ANY_REARRANGEMENT:
+    case XLA_ANY_DYNAMIC_SIZE:
+    case XLA_ANY_SOURCE:
+    case XLA_ANY_CONTROL_FLOW:
+    case XLA_ANY_ORDERING:
+    case XLA_ANY_DEVICE_ID:
+      break;
   }
+  const PrimitiveType type = hlo.opcode() == HloOpcode::kCompare
+                                 ? hlo.operand(0)->shape().element_type()
+                                 : hlo.shape().element_type();
+  return elements * FlopsPerElement(hlo.opcode(), type);
 }
 
 }  // namespace xla::gpu

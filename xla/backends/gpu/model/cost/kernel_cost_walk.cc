@@ -13,6 +13,7 @@
 #include "xla/backends/gpu/model/reduction_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_opcode_groups.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 
@@ -60,7 +61,7 @@ double ReadsPerElement(const HloInstruction& hlo, int64_t i) {
                        hlo.operand(hlo.operand_count() / 2 + 1 + i)->shape()) /
                        operand
                  : 1;
-    default:
+    default:  // Reads each element once.
       return 1;
   }
 }
@@ -144,7 +145,7 @@ double IrSize(const HloInstruction& hlo) {
     case HloOpcode::kTuple:
     case HloOpcode::kGetTupleElement:
       return 0;
-    default:
+    default:  // One operation and what it calls.
       break;
   }
   double size = 1;
@@ -154,81 +155,72 @@ double IrSize(const HloInstruction& hlo) {
   return size;
 }
 
-}  // namespace
+// What runs an instruction that is no fusion.
+enum class Runner { kNothing, kLibrary, kGeneratedKernel };
 
-bool IsFreeOfCost(const HloInstruction& instruction) {
-  switch (instruction.opcode()) {
-    case HloOpcode::kAddDependency:
-    case HloOpcode::kAfterAll:
-    case HloOpcode::kAllGatherDone:
-    case HloOpcode::kAllReduceDone:
-    case HloOpcode::kAsyncDone:
-    case HloOpcode::kAsyncStart:
-    case HloOpcode::kAsyncUpdate:
+Runner RunnerOf(HloOpcode opcode) {
+  switch (opcode) {
     case HloOpcode::kBitcast:
-    case HloOpcode::kCall:
-    case HloOpcode::kCollectivePermuteDone:
-    case HloOpcode::kConditional:
     case HloOpcode::kConstant:
     case HloOpcode::kCopyDone:
-    case HloOpcode::kDomain:
     case HloOpcode::kGetDimensionSize:
     case HloOpcode::kGetTupleElement:
-    case HloOpcode::kOptimizationBarrier:
     case HloOpcode::kParameter:
-    case HloOpcode::kPartitionId:
     case HloOpcode::kRecvDone:
-    case HloOpcode::kReplicaId:
     case HloOpcode::kSendDone:
     case HloOpcode::kSetDimensionSize:
     case HloOpcode::kTuple:
-    case HloOpcode::kWhile:
-      return true;
-    case HloOpcode::kReshape:
-    case HloOpcode::kTranspose:
-      return instruction.IsEffectiveBitcast();
-    default:
-      return false;
-  }
-}
-
-bool IsLibraryKernel(const HloInstruction& instruction) {
-  switch (instruction.opcode()) {
-    case HloOpcode::kAllGather:
-    case HloOpcode::kAllGatherStart:
-    case HloOpcode::kAllReduce:
-    case HloOpcode::kAllReduceStart:
-    case HloOpcode::kAllToAll:
-    case HloOpcode::kBatchNormGrad:
-    case HloOpcode::kBatchNormInference:
-    case HloOpcode::kBatchNormTraining:
-    case HloOpcode::kCholesky:
-    case HloOpcode::kCollectiveBroadcast:
-    case HloOpcode::kCollectivePermute:
-    case HloOpcode::kCollectivePermuteStart:
-    case HloOpcode::kConvolution:
+    case XLA_ANY_CONTROL_FLOW:
+    case XLA_ANY_ORDERING:
+    case XLA_ANY_COLLECTIVE_DONE:
+    case XLA_ANY_ASYNC:
+    case XLA_ANY_DEVICE_ID:
+      return Runner::kNothing;
     case HloOpcode::kCopyStart:
     case HloOpcode::kCustomCall:
-    case HloOpcode::kDot:
-    case HloOpcode::kFft:
-    case HloOpcode::kInfeed:
-    case HloOpcode::kOutfeed:
-    case HloOpcode::kRaggedAllToAll:
-    case HloOpcode::kRaggedDot:
     case HloOpcode::kRecv:
-    case HloOpcode::kReduceScatter:
-    case HloOpcode::kScaledDot:
     case HloOpcode::kScan:
     case HloOpcode::kSend:
     case HloOpcode::kSort:
-    case HloOpcode::kTopK:
-    case HloOpcode::kTriangularSolve:
-      return true;
+    case XLA_ANY_CONTRACTION:
+    case XLA_ANY_BATCH_NORM:
+    case XLA_ANY_LIBRARY_CALL:
+    case XLA_ANY_COLLECTIVE:
+    case XLA_ANY_COLLECTIVE_START:
+    case XLA_ANY_FEED:
+      return Runner::kLibrary;
+    case HloOpcode::kCopy:
+    case HloOpcode::kDynamicReshape:
     case HloOpcode::kFusion:
-      return instruction.IsCustomFusion();
-    default:
-      return false;
+    case HloOpcode::kIota:
+    case HloOpcode::kMap:
+    case HloOpcode::kReduce:
+    case HloOpcode::kReduceWindow:
+    case HloOpcode::kSelectAndScatter:
+    case XLA_ANY_ELEMENTWISE:
+    case XLA_ANY_REARRANGEMENT:
+    case XLA_ANY_INDEXED:
+    case XLA_ANY_RANDOM:
+      break;
   }
+  return Runner::kGeneratedKernel;
+}
+
+}  // namespace
+
+bool IsFreeOfCost(const HloInstruction& instruction) {
+  if (HloPredicateIsOp<HloOpcode::kReshape, HloOpcode::kTranspose>(
+          &instruction)) {
+    return instruction.IsEffectiveBitcast();
+  }
+  return RunnerOf(instruction.opcode()) == Runner::kNothing;
+}
+
+bool IsLibraryKernel(const HloInstruction& instruction) {
+  if (instruction.opcode() == HloOpcode::kFusion) {
+    return instruction.IsCustomFusion();
+  }
+  return RunnerOf(instruction.opcode()) == Runner::kLibrary;
 }
 
 // Heroes define the loop of their kernel: the threads follow the operand's

@@ -209,7 +209,7 @@ absl::StatusOr<Tile> TileOfOperand(const HloInstruction& hlo, int64_t i,
       return ThroughReshape(hlo, tile);
     case HloOpcode::kBitcast:
       return ThroughBitcast(hlo, tile);
-    default:
+    default:  // Tiles pass elementwise opcodes only.
       // A scalar condition or bound is the same for all elements.
       if (!hlo.IsElementwise() || !hlo.shape().IsArray()) return NoTile(hlo);
       if (hlo.operand(i)->shape().dimensions_size() == 0) return Tile();

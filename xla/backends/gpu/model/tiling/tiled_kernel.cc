@@ -61,7 +61,7 @@ bool IsTiledOpcode(const HloInstruction& hlo) {
     case HloOpcode::kRng:
     case HloOpcode::kStochasticConvert:
       return false;
-    default:
+    default:  // Tiles pass elementwise opcodes only.
       return hlo.IsElementwise();
   }
 }
@@ -156,7 +156,7 @@ class StructureWriter {
       case HloOpcode::kReshape:
         AddShape(hlo.operand(0)->shape());
         break;
-      default:
+      default:  // Opcode and shape say all.
         break;
     }
   }

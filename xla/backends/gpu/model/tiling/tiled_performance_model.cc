@@ -75,16 +75,10 @@ int64_t LiveRegisters(const TiledKernel& tiled) {
   auto registers = [&](size_t i) -> int64_t {
     const TiledValue& value = tiled.values[i];
     // Computed where they are used.
-    switch (value.hlo->opcode()) {
-      case HloOpcode::kConstant:
-      case HloOpcode::kIota:
-      case HloOpcode::kBroadcast:
-      case HloOpcode::kBitcast:
-      case HloOpcode::kReshape:
-        if (!value.is_read) return 0;
-        break;
-      default:
-        break;
+    if (HloOpcodeIsOneOf<HloOpcode::kConstant, HloOpcode::kIota,
+                         HloOpcode::kBroadcast, HloOpcode::kBitcast,
+                         HloOpcode::kReshape>(value.hlo->opcode())) {
+      if (!value.is_read) return 0;
     }
     return static_cast<int64_t>(std::ceil(
         PaddedTileElements(value.tile) * ElementBytes(value.hlo->shape()) / 4));

@@ -31,7 +31,7 @@ bool LeavesComputation(const HloInstruction& value) {
              case HloOpcode::kTuple:
              case HloOpcode::kBitcast:
                return LeavesComputation(*user);
-             default:
+             default:  // Reads the value here.
                return false;
            }
          });

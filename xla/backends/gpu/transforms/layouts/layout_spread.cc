@@ -203,7 +203,7 @@ bool LayoutSpread::VisitDefinition(const Value& value,
       return VisitReshape(array, /*from_operand=*/false, order);
     case HloOpcode::kDot:
       return DotGives(*array, order);
-    default:
+    default:  // Elementwise, or made in one layout only.
       break;
   }
   if (!array->IsElementwise() || array->operand_count() == 0) return false;
@@ -240,7 +240,7 @@ bool LayoutSpread::VisitUser(HloInstruction* user, int64_t operand,
       return DotTakes(*user, operand, order);
     case HloOpcode::kReduce:
       return user->shape().IsArray() && user->shape().dimensions_size() <= 1;
-    default:
+    default:  // Elementwise, or read in one layout only.
       return user->IsElementwise() &&
              ShapeUtil::SameDimensions(user->shape(),
                                        user->operand(operand)->shape()) &&
@@ -259,7 +259,7 @@ bool LayoutSpread::VisitTuple(const Value& value, const MemoryOrder& order) {
       break;
     case HloOpcode::kParameter:
       break;
-    default:
+    default:  // Elements of other tuples keep their layouts.
       return false;
   }
   const auto loop = loops_.find(tuple->parent());

@@ -58,7 +58,7 @@ bool MayRunMore(const HloInstruction& kernel) {
     case HloOpcode::kReduce:
     case HloOpcode::kTranspose:
       return true;
-    default:
+    default:  // Elementwise kernels alone.
       return kernel.IsElementwise() && kernel.operand_count() > 0;
   }
 }

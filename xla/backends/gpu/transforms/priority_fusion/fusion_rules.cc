@@ -72,7 +72,7 @@ void FusionRules::Note(const HloInstruction& hlo, Contents* contents) {
     case HloOpcode::kRng:
       contents->random = true;
       break;
-    default:
+    default:  // No rule asks for it.
       break;
   }
 }

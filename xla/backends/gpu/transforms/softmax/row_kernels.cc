@@ -37,7 +37,7 @@ bool IsRowWise(const HloInstruction& instruction) {
     case HloOpcode::kRng:
     case HloOpcode::kStochasticConvert:
       return false;
-    default:
+    default:  // Elementwise opcodes alone.
       return instruction.IsElementwise() && instruction.operand_count() > 0;
   }
 }

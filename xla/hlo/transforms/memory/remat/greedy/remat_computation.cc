@@ -6,6 +6,7 @@
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_opcode_groups.h"
 #include "xla/status_macros.h"
 
 namespace xla {
@@ -20,36 +21,17 @@ bool ChangesLayout(const HloInstruction& copy) {
 
 // Two ends of one chain cannot be made twice.
 bool IsEndOfChain(const HloInstruction& inst) {
-  switch (inst.opcode()) {
-    case HloOpcode::kAllGatherDone:
-    case HloOpcode::kAllGatherStart:
-    case HloOpcode::kAllReduceDone:
-    case HloOpcode::kAllReduceStart:
-    case HloOpcode::kAsyncDone:
-    case HloOpcode::kAsyncStart:
-    case HloOpcode::kCollectivePermuteDone:
-    case HloOpcode::kCollectivePermuteStart:
-    case HloOpcode::kCopyDone:
-    case HloOpcode::kCopyStart:
-      return true;
-    default:
-      return false;
-  }
+  return inst.IsAsyncStart() || inst.IsAsyncDone();
 }
 
 bool CanBeRematerialized(const HloInstruction& inst) {
   switch (inst.opcode()) {
-    case HloOpcode::kCall:
-    case HloOpcode::kConditional:
     case HloOpcode::kConstant:
     case HloOpcode::kCustomCall:
     case HloOpcode::kParameter:
-    case HloOpcode::kWhile:
     case HloOpcode::kAsyncUpdate:
-    case HloOpcode::kRecv:
-    case HloOpcode::kRecvDone:
-    case HloOpcode::kSend:
-    case HloOpcode::kSendDone:
+    case XLA_ANY_CONTROL_FLOW:
+    case XLA_ANY_TRANSFER:
     // Order of tokens and of what they order.
     case HloOpcode::kAddDependency:
     case HloOpcode::kAfterAll:
@@ -73,7 +55,21 @@ bool CanBeRematerialized(const HloInstruction& inst) {
         return false;
       }
       break;
-    default:
+    case HloOpcode::kAsyncDone:
+    case HloOpcode::kAsyncStart:
+    case HloOpcode::kBitcast:
+    case HloOpcode::kCollectiveBroadcast:
+    case HloOpcode::kCollectivePermute:
+    case HloOpcode::kFusion:
+    case HloOpcode::kGetTupleElement:
+    case HloOpcode::kIota:
+    case HloOpcode::kTuple:
+    case XLA_ANY_COMPUTATION:
+    case XLA_ANY_COLLECTIVE_START:
+    case XLA_ANY_COLLECTIVE_DONE:
+    case XLA_ANY_COPY_PAIR:
+    case XLA_ANY_FEED:
+    case XLA_ANY_DEVICE_ID:
       break;
   }
   return !inst.HasSideEffect();

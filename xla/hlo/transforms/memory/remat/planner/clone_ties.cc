@@ -227,7 +227,7 @@ int TieRank(const HloInstruction& operand) {
     case HloOpcode::kSort:
     case HloOpcode::kWhile:
       return 1;
-    default:
+    default:  // Fused into its readers, as far as is known.
       return 2;
   }
 }

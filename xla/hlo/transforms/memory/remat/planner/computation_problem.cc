@@ -88,7 +88,7 @@ class Builder {
         }
         return points;
       }
-      default:
+      default:  // A bitcast: IsRenaming() lets no other pass.
         return points_[inst.operand(0)];
     }
   }
@@ -153,7 +153,7 @@ class Builder {
       case HloOpcode::kRecvDone:
         take(1, Element(*inst.operand(0), 0));
         break;
-      default:
+      default:  // All of its results are its own.
         break;
     }
     return homes;

@@ -39,7 +39,7 @@ bool MayOverwrite(const HloInstruction& inst, const ShapeIndex& index,
              absl::c_all_of(indices, [&](int64_t i) {
                return OnlyElementwiseUses(inst.fused_parameter(i));
              });
-    default:
+    default:  // Elementwise opcodes alone.
       return absl::c_all_of(
           indices, [&](int64_t i) { return inst.IsElementwiseOnOperand(i); });
   }
