@@ -2,8 +2,8 @@
 
 A name is public where it is declared in a namespace, or in the public part of a
 class there: a type, function, method, alias or constant. It has a user where the
-word occurs in another header or source file that is not for tests, or, in its own
-family (foo.h, foo.cc, foo_*.cc), beyond its declaration and definition. Words are
+word occurs in another header, source file or table (.def) that is not for tests, or,
+in its own family (foo.h, foo.cc, foo_*.cc), beyond its declaration and definition. Words are
 not resolved: a common one has users too easily, so that the count is a lower bound.
 Most of these names are OpenXLA's interface, which outside code is written against.
 """
@@ -77,8 +77,20 @@ def public_names(header_text):
   return {name for name in names if name not in NO_NAMES and not name.startswith("~")}
 
 
-def without_a_user(files):
+def tables(root):
+  """The words of all .def files."""
+  words = set()
+  for folder, _, names in os.walk(os.path.join(root, "xla")):
+    for name in names:
+      if name.endswith(".def"):
+        with open(os.path.join(folder, name), encoding="utf-8") as f:
+          words.update(WORD.findall(f.read()))
+  return words
+
+
+def without_a_user(root, files):
   """({header: its names without a user}, how many names there are) of house.File objects."""
+  in_tables = tables(root)
   words = {f.path: collections.Counter(WORD.findall(code_of(f.text))) for f in files}
   where = collections.defaultdict(set)
   for path, counts in words.items():
@@ -93,7 +105,7 @@ def without_a_user(files):
         p.endswith(".cc") and os.path.basename(p).startswith(stem))}
     names = public_names(f.text)
     total += len(names)
-    unused = [name for name in names if not where[name] - family and
+    unused = [name for name in names - in_tables if not where[name] - family and
               words[f.path][name] <= 1 and
               sum(words[p][name] for p in family) <= 2]
     if unused:

@@ -200,7 +200,7 @@ def measure(root):
       "%s:%d:%s" % (path, line, default.split("default:")[1])
       for path, line, default in switches if default is not None]
   unused, names = header_names.without_a_user(
-      [f for f in own if "/compat/" not in f.path])
+      root, [f for f in own if "/compat/" not in f.path])
   figures["names in headers"] = names
   figures["names in headers without a user"] = sum(map(len, unused.values()))
   behind["names in headers without a user"] = [

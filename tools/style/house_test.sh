@@ -84,12 +84,14 @@ constexpr int kUnused = 1;
 inline int OfItsOwn() { return 1; }
 inline int UsedInside() { return OfItsOwn(); }
 using UnusedAlias = Used;
+class InTable {};
 }  // namespace xla
 EOF
 echo 'void F() { Used().UsedMethod(); UsedInside(); }' > "${tree}/xla/b/user.cc"
 echo 'void Used::UsedMethod() {} void Used::Unused(int n) {}' > "${tree}/xla/a/names.cc"
+echo 'PASS("in-table", InTable)' > "${tree}/xla/b/all.def"
 python3 "${house}" "${tree}" > "${TEST_TMPDIR}/figures"
-expect 'names in headers' 7
+expect 'names in headers' 8
 expect 'names in headers without a user' 3
 [[ $(python3 "${house}" "${tree}" --list='names in headers without a user') == \
    '   3  xla/a/names.h: Unused UnusedAlias kUnused' ]]
