@@ -215,7 +215,6 @@ std::vector<InPlacePair> AliasInfo::GetInPlaceInputOutputPairs(
     case HloOpcode::kAllGatherStart:
     case HloOpcode::kAllReduce:
     case HloOpcode::kAllToAll:
-    case HloOpcode::kAsyncDone:
     case HloOpcode::kBitcast:
     case HloOpcode::kCollectiveBroadcast:
     case HloOpcode::kCopy:

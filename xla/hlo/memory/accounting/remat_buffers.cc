@@ -193,6 +193,7 @@ RematBuffers::View RematBuffers::Forwarded(
     }
     case HloOpcode::kAfterAll:
     case HloOpcode::kAsyncStart:
+    case HloOpcode::kAsyncUpdate:
     case HloOpcode::kCall:
     case HloOpcode::kConditional:
     case HloOpcode::kCopy:
