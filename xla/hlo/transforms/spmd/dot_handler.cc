@@ -227,6 +227,7 @@ absl::Status SpmdPartitioningVisitor::HandleDotHelper(
                   : ChooseFactorSharding(
                         f.num_factors, tensors, f.contracting,
                         WorkOfFlops(MultiplyAdds(*hlo, dims_mapping) * 2)));
+  ExplainPriced(tensors, partitioner_);
   if (!factors.has_value()) return DefaultAction(hlo);
   PartitionedHloMaybeMX ll = lhs, rr = rhs;
   if (scales.empty()) {

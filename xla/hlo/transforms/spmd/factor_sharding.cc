@@ -13,6 +13,7 @@
 #include "xla/hlo/transforms/spmd/device_groups.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
+#include "xla/hlo/transforms/spmd/spmd_report.h"
 #include "xla/hlo/utils/hlo_sharding_util.h"
 #include "xla/shape_util.h"
 
@@ -313,6 +314,21 @@ std::optional<HloSharding> ChooseFactorSharding(
     }
   }
   return best;
+}
+
+void ExplainPriced(absl::Span<const FactorTensor> tensors,
+                   SpmdPartitioner* partitioner) {
+  SpmdReport* report = partitioner->running_report();
+  if (report == nullptr) return;
+  report->set_why_whole(WhyWhole::kCheapest);
+  for (const FactorTensor& tensor : tensors) {
+    if (tensor.is_result) continue;
+    for (int64_t d = 0; d < tensor.factors.size(); ++d) {
+      if (tensor.factors[d] < 0 && ShardCountAtDim(tensor.sharding, d) > 1) {
+        report->set_why_whole(WhyWhole::kNoRule);
+      }
+    }
+  }
 }
 
 absl::StatusOr<std::optional<HloSharding>> AgreedFactorSharding(

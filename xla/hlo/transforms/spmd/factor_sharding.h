@@ -67,6 +67,12 @@ std::optional<HloSharding> ChooseFactorSharding(
     absl::Span<const int64_t> summed, double work = 0,
     absl::Span<const int64_t> preferred = {});
 
+// Says in the report of a running partitioner why operands are made whole from
+// now on: their cuts were priced, but for those of dimensions that run over no
+// factor, which no rule keeps.
+void ExplainPriced(absl::Span<const FactorTensor> tensors,
+                   SpmdPartitioner* partitioner);
+
 // The sharding of the factors of `hlo` that goes with those of all tensors, as
 // they are; nullopt where nothing is cut, InvalidArgument where they conflict.
 absl::StatusOr<std::optional<HloSharding>> AgreedFactorSharding(

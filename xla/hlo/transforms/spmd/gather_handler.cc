@@ -145,6 +145,7 @@ absl::Status SpmdPartitioningVisitor::HandleGather(HloInstruction* hlo) {
                 f.num_factors, tensors, f.picked, /*work=*/0,
                 FactorsOfMethods(f.methods,
                                  options_.preferred_gather_partition_methods)));
+  ExplainPriced(tensors, partitioner_);
   if (!factors.has_value()) return DefaultAction(hlo);
   const HloSharding operand_sharding = TensorSharding(*factors, f.operand);
   const HloSharding result_sharding = TensorSharding(*factors, f.result);

@@ -207,8 +207,10 @@ absl::Status SpmdPartitioningVisitor::HandleRaggedDot(HloInstruction* hlo) {
       FactorsOf(*hlo, GetPartitionedHlo(hlo->operand(0)).sharding(),
                 GetPartitionedHlo(hlo->operand(1)).sharding(),
                 GetPartitionedHlo(hlo->operand(2)).sharding());
-  const std::optional<HloSharding> factors = ChooseFactorSharding(
-      f.num_factors, {f.lhs, f.rhs, f.sizes, f.result}, f.summed);
+  const auto tensors = {f.lhs, f.rhs, f.sizes, f.result};
+  const std::optional<HloSharding> factors =
+      ChooseFactorSharding(f.num_factors, tensors, f.summed);
+  ExplainPriced(tensors, partitioner_);
   if (!factors.has_value()) return DefaultAction(hlo);
   auto operand = [&](int64_t i, const FactorTensor& tensor) {
     return ZeroPadded(GetPartitionedHlo(hlo->operand(i))

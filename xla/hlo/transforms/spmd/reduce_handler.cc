@@ -129,6 +129,7 @@ absl::Status SpmdPartitioningVisitor::HandleReduce(HloInstruction* hlo) {
   const std::optional<HloSharding> factors =
       ChooseFactorSharding(rank, tensors, hlo->dimensions(),
                            WorkOfFlops(ShapeUtil::ElementsIn(whole)));
+  ExplainPriced(tensors, partitioner_);
   if (!factors.has_value()) return DefaultAction(hlo);
   const bool cuts = !CutReducedDims(*hlo, *factors).empty();
   std::vector<HloInstruction*> operands, inits;

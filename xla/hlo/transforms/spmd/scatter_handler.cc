@@ -234,6 +234,7 @@ absl::Status SpmdPartitioningVisitor::HandleScatter(HloInstruction* hlo) {
                 f.num_factors, tensors, f.combined, /*work=*/0,
                 FactorsOfMethods(
                     f.methods, options_.preferred_scatter_partition_methods)));
+  ExplainPriced(tensors, partitioner_);
   if (!factors.has_value()) return DefaultAction(hlo);
   const HloSharding operand_sharding = TensorSharding(*factors, f.operand);
   const HloSharding updates_sharding = TensorSharding(*factors, f.updates);

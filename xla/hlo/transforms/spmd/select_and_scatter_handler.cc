@@ -156,6 +156,7 @@ absl::Status SpmdPartitioningVisitor::HandleSelectAndScatter(
                                /*is_result=*/true};
   const std::optional<HloSharding> factors =
       ChooseFactorSharding(rank, {data, source, result}, {});
+  ExplainPriced({data, source, result}, partitioner_);
   if (!factors.has_value()) return DefaultAction(hlo);
   // What neighbours would send as much of as a gather does is gathered.
   std::vector<int64_t> gathered;

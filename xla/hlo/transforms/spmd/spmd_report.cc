@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -18,6 +19,7 @@
 #include "xla/hlo/analysis/cost/computation_runs.h"
 #include "xla/hlo/memory/schedulers/compute_schedule.h"
 #include "xla/hlo/transforms/simplifiers/flatten_call_graph.h"
+#include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
@@ -166,6 +168,20 @@ void AppendRunsAndPlace(const Move& move, std::string& text) {
   text += "\n";
 }
 
+// Whether an instruction under its sharding needs a value whole: its result is
+// whole, too, and no smaller, or does not have what the value is cut along.
+bool AsksForWhole(const HloInstruction& visited, const Shape& value) {
+  if (visited.opcode() == HloOpcode::kBroadcast) return true;
+  if (ShapeSizeInBytes(value) > ShapeSizeInBytes(visited.shape())) return false;
+  const HloSharding& sharding = visited.sharding();
+  const auto is_whole = [](const HloSharding& leaf) {
+    return !leaf.IsTiledLeaf();
+  };
+  return sharding.IsTuple()
+             ? absl::c_any_of(sharding.tuple_elements(), is_whole)
+             : is_whole(sharding);
+}
+
 std::string ReshardToText(const SpmdReportProto::Reshard& reshard) {
   std::string text = absl::StrFormat(
       "    %%%s: %s %s -> %s: %s", reshard.instruction(), reshard.shape(),
@@ -178,6 +194,9 @@ std::string ReshardToText(const SpmdReportProto::Reshard& reshard) {
   if (reshard.rejected_bytes_per_device() > reshard.bytes_per_device()) {
     absl::StrAppend(&text, ", gathered whole ",
                     HumanBytes(reshard.rejected_bytes_per_device()));
+  }
+  if (reshard.replicates()) {
+    absl::StrAppend(&text, ", whole: ", reshard.why_whole());
   }
   AppendRunsAndPlace(reshard, text);
   return text;
@@ -210,8 +229,14 @@ std::string ToText(const SpmdReportProto& report) {
   }
   const int count = report.reshards_size() + report.left_out();
   absl::StrAppend(&text, "  ", count, " reshards, ", report.full_replications(),
-                  " of them to every device whole",
-                  count > 0 ? "; most bytes first:\n" : "\n");
+                  " of them to every device whole");
+  if (report.full_replications() > 0) {
+    absl::StrAppendFormat(&text, " (%d asked, %d cheapest, %d no_rule)",
+                          report.replications().asked(),
+                          report.replications().cheapest(),
+                          report.replications().no_rule());
+  }
+  text += count > 0 ? "; most bytes first:\n" : "\n";
   for (int i = 0; i < std::min(kListed, report.reshards_size()); ++i) {
     text += ReshardToText(report.reshards(i));
   }
@@ -292,6 +317,32 @@ void SpmdReport::RecordRing(const HloInstruction* visited,
   ring.set_seconds(hops * cost.seconds);
 }
 
+void SpmdReport::RecordWhyWhole(const HloInstruction* visited,
+                                const Shape& base_shape,
+                                SpmdReportProto::Reshard& reshard) {
+  proto_.set_full_replications(proto_.full_replications() + 1);
+  SpmdReportProto::Replications& counts = *proto_.mutable_replications();
+  WhyWhole why = why_whole_;
+  if (why == WhyWhole::kAsked && visited != nullptr &&
+      !AsksForWhole(*visited, base_shape)) {
+    why = WhyWhole::kNoRule;
+  }
+  switch (why) {
+    case WhyWhole::kAsked:
+      reshard.set_why_whole("asked");
+      counts.set_asked(counts.asked() + 1);
+      return;
+    case WhyWhole::kCheapest:
+      reshard.set_why_whole("cheapest");
+      counts.set_cheapest(counts.cheapest() + 1);
+      return;
+    case WhyWhole::kNoRule:
+      reshard.set_why_whole("no_rule");
+      counts.set_no_rule(counts.no_rule() + 1);
+      return;
+  }
+}
+
 void SpmdReport::RecordReshard(const HloInstruction* visited,
                                const Shape& base_shape,
                                const HloInstruction* source,
@@ -330,12 +381,12 @@ void SpmdReport::RecordReshard(const HloInstruction* visited,
     bound->second =
         ReshardLowerBound(base_shape, source->sharding(), result->sharding());
   }
-  reshard.set_lower_bound_bytes_per_device(bound->second);
+  // Values with equal elements can do with less.
+  reshard.set_lower_bound_bytes_per_device(std::min(bound->second, bytes));
   reshard_bytes_ += TotalBytes(reshard);
-  reshard_lower_bound_bytes_ += reshard.runs() * bound->second;
-  if (reshard.replicates()) {
-    proto_.set_full_replications(proto_.full_replications() + 1);
-  }
+  reshard_lower_bound_bytes_ +=
+      reshard.runs() * reshard.lower_bound_bytes_per_device();
+  if (reshard.replicates()) RecordWhyWhole(visited, base_shape, reshard);
   if (proto_.reshards_size() < kMaxReshards) {
     *proto_.add_reshards() = std::move(reshard);
   } else {
@@ -362,6 +413,7 @@ absl::StatusOr<PassReport> SpmdReport::Finish(const HloModule& after) {
   const double bytes = collectives.total.bytes_per_device;
   proto_.set_bytes_per_device(bytes);
   proto_.set_seconds(collectives.total.seconds);
+  proto_.mutable_replications();
   // Equal reshards of one value are one in the end.
   proto_.set_lower_bound_bytes_per_device(std::min(
       bytes,

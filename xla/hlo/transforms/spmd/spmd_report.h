@@ -31,6 +31,9 @@ namespace xla::spmd {
 double ReshardLowerBound(const Shape& base_shape, const HloSharding& from,
                          const HloSharding& to);
 
+// Why a value is made whole on every device (SpmdReportProto::Replications).
+enum class WhyWhole { kAsked, kCheapest, kNoRule };
+
 // Collects what a run of the partitioner moves.
 class SpmdReport {
  public:
@@ -41,6 +44,10 @@ class SpmdReport {
   static absl::StatusOr<SpmdReport> Start(const HloModule& before,
                                           const std::string& mesh,
                                           int64_t devices);
+
+  // Of what is recorded from now on. kAsked is taken for kNoRule where
+  // shardings do not ask.
+  void set_why_whole(WhyWhole why) { why_whole_ = why; }
 
   // For the sake of `visited`, an instruction of the module before, `source`
   // became `result`, under the shardings that they carry.
@@ -61,7 +68,12 @@ class SpmdReport {
   // How often the computation of an instruction of the module before runs.
   double RunsOf(const HloInstruction* visited);
 
+  // Counts a reshard that replicates, for the sake of `visited` (or null).
+  void RecordWhyWhole(const HloInstruction* visited, const Shape& base_shape,
+                      SpmdReportProto::Reshard& reshard);
+
   MeshCost mesh_;
+  WhyWhole why_whole_ = WhyWhole::kAsked;
   // Run counts of the original module, taken at the first record: by then each
   // call has a computation of its own, and none is replaced yet.
   std::optional<ComputationRuns> runs_;

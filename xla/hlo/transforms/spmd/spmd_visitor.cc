@@ -19,6 +19,7 @@
 #include "xla/hlo/ir/replica_group.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
+#include "xla/hlo/transforms/spmd/spmd_report.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
@@ -162,7 +163,14 @@ absl::Status SpmdPartitioningVisitor::CheckSharding(
 
 absl::Status SpmdPartitioningVisitor::Preprocess(HloInstruction* hlo) {
   b_.set_visiting_hlo(hlo);
+  Explain(WhyWhole::kAsked);
   return CheckSharding(hlo);
+}
+
+void SpmdPartitioningVisitor::Explain(WhyWhole why) {
+  if (SpmdReport* report = partitioner_->running_report()) {
+    report->set_why_whole(why);
+  }
 }
 
 absl::Status SpmdPartitioningVisitor::Postprocess(HloInstruction* hlo) {
@@ -193,6 +201,7 @@ absl::StatusOr<bool> SpmdPartitioningVisitor::DoPartition(
   }
   HloInstruction* root = computation->root_instruction();
   b_.set_visiting_hlo(root);
+  Explain(WhyWhole::kAsked);
   HloInstruction* new_root =
       GetPartitionedHlo(root).Reshard(root_sharding).hlo();
   b_.set_visiting_hlo(nullptr);
@@ -217,6 +226,7 @@ HloInstruction* SpmdPartitioningVisitor::ReplicatedOperand(HloInstruction* hlo,
 
 void SpmdPartitioningVisitor::Finish(HloInstruction* hlo, HloInstruction* local,
                                      const HloSharding& sharding) {
+  Explain(WhyWhole::kAsked);
   local->set_sharding(sharding);
   PartitionedHlo result(local, hlo->shape(), MakePartitioningState());
   SetPartitionedHlo(hlo, result.Reshard(hlo->sharding()));

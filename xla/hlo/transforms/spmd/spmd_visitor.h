@@ -29,6 +29,7 @@ namespace xla::spmd {
 
 class CreateShardedFunctorBase;
 class SpmdPartitioner;
+enum class WhyWhole;
 struct DotFactors;
 
 // Visits a computation in post order and builds its partitioned form. A handler
@@ -214,6 +215,8 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   std::vector<WindowedDotGeneralLoop> windowed_dot_general_loops_;
 
  private:
+  // In the report, of what is made whole from now on.
+  void Explain(WhyWhole why);
   // On one device; the others get zeros.
   HloInstruction* OnOneDevice(const HloInstruction* hlo, int64_t device);
   absl::Status ReduceInTwoStages(HloInstruction* hlo,
