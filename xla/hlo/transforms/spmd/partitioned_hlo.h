@@ -147,6 +147,11 @@ class PartitionedHlo {
   // From or to an unreduced sharding.
   PartitionedHlo ReshardAddends(const HloSharding& target,
                                 std::optional<Literal> pad_value) const;
+  // Of a value with equal elements along some dimensions (SpmdBuilder), one of
+  // each moves and is repeated there. Nullopt where there are none, or each
+  // device has its shard already.
+  std::optional<PartitionedHlo> ReshardRepeated(
+      const HloSharding& target) const;
   // By the steps of PlanReshard (reshard_plan.h).
   std::optional<PartitionedHlo> ReshardByPlan(const HloSharding& target) const;
   // Shards to the devices on which a target of equally many tiles wants them.

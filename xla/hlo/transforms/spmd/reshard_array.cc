@@ -10,6 +10,7 @@
 #include "xla/hlo/transforms/spmd/partitioned_hlo.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
+#include "xla/hlo/transforms/spmd/spmd_report.h"
 #include "xla/literal.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
@@ -30,7 +31,8 @@ HloSharding InDeviceOrder(const HloSharding& sharding) {
 
 }  // namespace
 
-// Tries, in order of cost: a plan of collectives found by search; a
+// Tries, in order of cost: a value of fewer dimensions, if elements are
+// repeated along the others; a plan of collectives found by search; a
 // permutation, if both shardings have the same tiles on different devices; a
 // permutation to devices in order on either side, after which a plan may exist;
 // and as a last resort gathering the whole array and slicing it.
@@ -39,6 +41,9 @@ PartitionedHlo PartitionedHlo::ReshardArray(
   if (pad_value.has_value()) {
     const PartitionedHlo moved = ReshardArray(target, std::nullopt);
     return moved.PadWithValue(CreateScalar(*std::move(pad_value), state_.b));
+  }
+  if (std::optional<PartitionedHlo> moved = ReshardRepeated(target)) {
+    return *std::move(moved);
   }
   if (std::optional<PartitionedHlo> moved = ReshardByPlan(target)) {
     return *std::move(moved);
@@ -64,6 +69,47 @@ PartitionedHlo PartitionedHlo::ReshardArray(
     }
   }
   return GatherAndCut(target);
+}
+
+// Along dimensions where a shard has one element, that they are all equal says
+// nothing about those of other shards.
+std::optional<PartitionedHlo> PartitionedHlo::ReshardRepeated(
+    const HloSharding& target) const {
+  const auto known = state_.b->BroadcastDimsForCreatedHlo(hlo_);
+  if (!known.has_value() || sharding().IsManualSubgroup() ||
+      target.IsManualSubgroup()) {
+    return std::nullopt;
+  }
+  const Shape& shape = hlo_->shape();
+  std::vector<int64_t> kept, one_of_each, dims, base_dims;
+  for (int64_t d = 0; d < num_dimensions(); ++d) {
+    const int64_t size = shape.dimensions(d);
+    if (size > 1 && (*known)->contains(d)) {
+      one_of_each.push_back(1);
+      continue;
+    }
+    kept.push_back(d);
+    one_of_each.push_back(size);
+    dims.push_back(size);
+    base_dims.push_back(base_shape_.dimensions(d));
+  }
+  if (kept.size() == num_dimensions() ||
+      ReshardLowerBound(base_shape_, sharding(), target) == 0) {
+    return std::nullopt;
+  }
+  SpmdBuilder* b = state_.b;
+  HloInstruction* some = AddReshape(SliceTo(hlo_, one_of_each, b), dims, b);
+  some->set_sharding(MapShardingDims(sharding(), kept));
+  const HloSharding wanted = MapShardingDims(target, kept);
+  PartitionedHlo moved(
+      some, ShapeUtil::MakeShape(shape.element_type(), base_dims), state_);
+  if (moved.sharding() != wanted) {
+    moved = moved.ReshardArray(wanted, std::nullopt);
+  }
+  HloInstruction* repeated = b->AddInstruction(HloInstruction::CreateBroadcast(
+      MakePartitionedShape(base_shape_, target), moved.hlo(), kept));
+  repeated->set_sharding(target);
+  return PartitionedHlo(repeated, base_shape_, state_);
 }
 
 PartitionedHlo PartitionedHlo::GatherAndCut(const HloSharding& target) const {

@@ -45,6 +45,8 @@ namespace {
 // Lists of devices longer than this are not searched for a rule.
 constexpr int64_t kMaxListedDevices = 4096;
 constexpr int64_t kMaxStatesVisited = 4000;
+// States of more axes than these are too many to look at twice.
+constexpr int64_t kMaxPrimeAxes = 6;
 // Halos between more tiles than these are not planned.
 constexpr int64_t kMaxRetiled = 512;
 
@@ -112,6 +114,22 @@ std::optional<std::vector<DeviceAxis>> CommonAxes(
   }
   absl::c_reverse(axes);
   return axes;
+}
+
+// Axes of prime sizes that together are those given: part of an axis of four
+// devices may move alone.
+std::vector<DeviceAxis> PrimeAxes(absl::Span<const DeviceAxis> axes) {
+  std::vector<DeviceAxis> result;
+  for (const DeviceAxis& axis : axes) {
+    int64_t left = axis.size;
+    for (int64_t prime = 2; left > 1; ++prime) {
+      if (prime * prime > left) prime = left;
+      for (; left % prime == 0; left /= prime) {
+        result.push_back({prime, left / prime * axis.stride});
+      }
+    }
+  }
+  return result;
 }
 
 std::vector<int> NumbersOf(absl::Span<const DeviceAxis> dim,
@@ -520,6 +538,12 @@ std::vector<int64_t> ShardDimensions(const Shape& base_shape,
   return dims;
 }
 
+int64_t ReshardPlan::Moves() const {
+  return absl::c_count_if(steps, [](const ReshardStep& step) {
+    return step.kind != ReshardStep::Kind::kSlice;
+  });
+}
+
 HloSharding ReshardPlan::Sharding(const CutAxes& cuts) const {
   std::vector<int64_t> sizes, dims;
   std::vector<int> perm;
@@ -586,26 +610,41 @@ std::optional<ReshardPlan> PlanReshard(const Shape& base_shape,
                                        const HloSharding& target) {
   std::optional<TileAxes> from = AxesOf(source), to = AxesOf(target);
   if (!from.has_value() || !to.has_value()) return std::nullopt;
-  std::optional<std::vector<DeviceAxis>> axes = CommonAxes({*from, *to});
+  const std::optional<std::vector<DeviceAxis>> axes = CommonAxes({*from, *to});
   if (!axes.has_value()) return std::nullopt;
-  ReshardPlan plan;
-  plan.axes = *std::move(axes);
-  const auto cuts = [&](const TileAxes& tiles) {
-    CutAxes result(base_shape.dimensions().size());
-    for (size_t d = 0; d < result.size() && d < tiles.size(); ++d) {
-      result[d] = NumbersOf(tiles[d], plan.axes);
+  const auto search = [&](std::vector<DeviceAxis> fine) {
+    std::optional<ReshardPlan> plan(std::in_place);
+    plan->axes = std::move(fine);
+    const auto cuts = [&](const TileAxes& tiles) {
+      CutAxes result(base_shape.dimensions().size());
+      for (size_t d = 0; d < result.size() && d < tiles.size(); ++d) {
+        result[d] = NumbersOf(tiles[d], plan->axes);
+      }
+      return result;
+    };
+    const auto manual = [&](const HloSharding& sharding,
+                            const TileAxes& tiles) {
+      const int64_t dim = ManualDim(sharding);
+      return dim < 0 ? std::vector<int>() : NumbersOf(tiles[dim], plan->axes);
+    };
+    plan->manual_axes = manual(source, *from);
+    plan->before = cuts(*from);
+    if (plan->manual_axes != manual(target, *to) ||
+        !Search(base_shape, *plan, cuts(*to)).Run(&*plan)) {
+      plan.reset();
     }
-    return result;
+    return plan;
   };
-  const auto manual = [&](const HloSharding& sharding, const TileAxes& tiles) {
-    const int64_t dim = ManualDim(sharding);
-    return dim < 0 ? std::vector<int>() : NumbersOf(tiles[dim], plan.axes);
-  };
-  plan.manual_axes = manual(source, *from);
-  if (plan.manual_axes != manual(target, *to)) return std::nullopt;
-  plan.before = cuts(*from);
-  if (!Search(base_shape, plan, cuts(*to)).Run(&plan)) return std::nullopt;
-  return plan;
+  std::optional<ReshardPlan> plan = search(*axes);
+  std::vector<DeviceAxis> primes = PrimeAxes(*axes);
+  if (primes.size() == axes->size() || primes.size() > kMaxPrimeAxes ||
+      (plan.has_value() && plan->Moves() < 2)) {
+    return plan;
+  }
+  std::optional<ReshardPlan> finer = search(std::move(primes));
+  const bool better =
+      finer.has_value() && (!plan.has_value() || finer->bytes < plan->bytes);
+  return better ? std::move(finer) : std::move(plan);
 }
 
 }  // namespace xla::spmd

@@ -58,6 +58,8 @@ CutChange ChangeOfCut(absl::Span<const int> before,
 //       all-to-all of axis 0 (8 = 2*4, after a gather of the minor 4)
 //   f32[8,8,8], {devices=[2,1,4]<=[8]} → {devices=[1,8,1]<=[8]}
 //       one all-to-all of both axes
+//   f32[8,8], {devices=[2,4]<=[4,2]T(1,0)} → {devices=[4,2]<=[8]}
+//       all-to-all of the minor half of the axis of 4, and a permutation
 struct ReshardPlan {
   std::vector<DeviceAxis> axes;
   std::vector<int> manual_axes;
@@ -66,6 +68,8 @@ struct ReshardPlan {
   // What a device receives.
   double bytes = 0;
 
+  // Steps other than slices.
+  int64_t Moves() const;
   HloSharding Sharding(const CutAxes& cuts) const;
   // The devices that differ only along these axes, in the order of their
   // coordinates.
