@@ -93,8 +93,7 @@ std::vector<int64_t> SummedSpatialDims(const DotConvolutionDimsInfo& info,
     const WindowDimension& wd = window.dimensions(dim.spatial_dim);
     if (ShardCountAtDim(lhs, dim.lhs) > 1 &&
         ShardCountAtDim(rhs, dim.rhs) > 1 &&
-        ShardCountAtDim(output, dim.output) == 1 && wd.base_dilation() == 1 &&
-        wd.window_dilation() == 1 && !wd.window_reversal()) {
+        ShardCountAtDim(output, dim.output) == 1 && wd.base_dilation() == 1) {
       dims.push_back(dim.spatial_dim);
     }
   }
@@ -107,26 +106,41 @@ int64_t WindowSpan(const HloInstruction& conv, int64_t output_dim,
   return (conv.shape().dimensions(output_dim) - 1) * wd.stride();
 }
 
-void SetWindow(int64_t size, int64_t padding, WindowDimension* wd) {
+void SetWindow(int64_t size, int64_t low, int64_t high, WindowDimension* wd) {
   wd->set_size(size);
-  wd->set_padding_low(padding);
-  wd->set_padding_high(padding);
+  wd->set_padding_low(low);
+  wd->set_padding_high(high);
 }
 
 // Each device keeps its shard of the kernel, and gets what of the left operand
-// all windows read through that.
+// all windows read through that. The last shard of a reversed kernel is the
+// first to be read.
 SpatialCut LhsOfKernelShards(const HloInstruction& conv,
                              const DotConvolutionDimsInfo::DimNums& dim,
                              int64_t tiles, WindowDimension* wd) {
   const int64_t shard = CeilOfRatio(wd->size(), tiles);
+  const int64_t dilation = wd->window_dilation();
   SpatialCut cut{dim.lhs, {}};
-  cut.intervals.size = WindowSpan(conv, dim.output, *wd) + shard;
+  cut.intervals.size =
+      WindowSpan(conv, dim.output, *wd) + (shard - 1) * dilation + 1;
   for (int64_t i = 0; i < tiles; ++i) {
-    cut.intervals.start.push_back(i * shard - wd->padding_low());
+    const int64_t first =
+        wd->window_reversal() ? wd->size() - (i + 1) * shard : i * shard;
+    cut.intervals.start.push_back(first * dilation - wd->padding_low());
     cut.intervals.needed.push_back(cut.intervals.size);
   }
-  SetWindow(shard, 0, wd);
+  SetWindow(shard, 0, 0, wd);
   return cut;
+}
+
+// Whether the kernel may move instead: its elements stand alike beside all
+// shards of the left operand.
+bool KernelMeetsLhsShards(const HloInstruction& conv,
+                          const DotConvolutionDimsInfo::DimNums& dim,
+                          int64_t tiles, const WindowDimension& wd) {
+  const int64_t shard =
+      CeilOfRatio(conv.operand(0)->shape().dimensions(dim.lhs), tiles);
+  return !wd.window_reversal() && shard % wd.window_dilation() == 0;
 }
 
 // Each device keeps its shard of the left operand, and gets what of the kernel
@@ -137,13 +151,18 @@ SpatialCut KernelOfLhsShards(const HloInstruction& conv,
   const int64_t shard =
       CeilOfRatio(conv.operand(0)->shape().dimensions(dim.lhs), tiles);
   const int64_t span = WindowSpan(conv, dim.output, *wd);
+  const int64_t dilation = wd->window_dilation();
+  // Of the first shard, the first element of the kernel that meets it.
+  const int64_t first = FloorOfRatio(wd->padding_low() - span, dilation);
+  const int64_t low = wd->padding_low() - first * dilation;
   SpatialCut cut{dim.rhs, {}};
-  cut.intervals.size = shard + span;
+  cut.intervals.size = (shard - 1 + low) / dilation + 1;
   for (int64_t i = 0; i < tiles; ++i) {
-    cut.intervals.start.push_back(i * shard + wd->padding_low() - span);
+    cut.intervals.start.push_back(i * shard / dilation + first);
     cut.intervals.needed.push_back(cut.intervals.size);
   }
-  SetWindow(cut.intervals.size, span, wd);
+  const int64_t reach = span + (cut.intervals.size - 1) * dilation + 1;
+  SetWindow(cut.intervals.size, low, reach - shard - low, wd);
   return cut;
 }
 
@@ -186,9 +205,11 @@ absl::StatusOr<HloInstruction*> PartitionConvolution(
       DotFactorsOf(*hlo, info, lhs.sharding(), rhs.sharding(), summed);
   f.result.sharding = output_sharding;
   f.result.addends = AddendsWanted(*hlo);
-  std::optional<HloSharding> factors = ChooseFactorSharding(
-      f.num_factors, {f.lhs, f.rhs, f.result}, f.contracting,
-      WorkOfFlops(MultiplyAdds(*hlo, info) * 2));
+  const auto tensors = {f.lhs, f.rhs, f.result};
+  std::optional<HloSharding> factors =
+      ChooseFactorSharding(f.num_factors, tensors, f.contracting,
+                           WorkOfFlops(MultiplyAdds(*hlo, info) * 2));
+  ExplainPriced(tensors, state.partitioner);
   if (!factors.has_value()) return nullptr;
   std::vector<WindowDim> windows(output_base_shape.dimensions().size());
   for (const auto& dim : info.conv_spatial_dims) {
@@ -210,11 +231,12 @@ absl::StatusOr<HloInstruction*> PartitionConvolution(
     if (absl::c_linear_search(summed, dim.spatial_dim)) {
       const int64_t tiles = factors->dimension(f.lhs.factors[dim.lhs]);
       if (tiles == 1) continue;
-      SpatialCut cut = options.conv_halo_exchange_always_on_lhs
-                           ? LhsOfKernelShards(*hlo, dim, tiles, wd)
-                           : KernelOfLhsShards(*hlo, dim, tiles, wd);
-      (options.conv_halo_exchange_always_on_lhs ? lhs_cuts : rhs_cuts)
-          .push_back(std::move(cut));
+      if (options.conv_halo_exchange_always_on_lhs ||
+          !KernelMeetsLhsShards(*hlo, dim, tiles, *wd)) {
+        lhs_cuts.push_back(LhsOfKernelShards(*hlo, dim, tiles, wd));
+      } else {
+        rhs_cuts.push_back(KernelOfLhsShards(*hlo, dim, tiles, wd));
+      }
       continue;
     }
     const int64_t tiles = ShardCountAtDim(result_sharding, dim.output);
