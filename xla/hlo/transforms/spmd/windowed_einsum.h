@@ -94,6 +94,11 @@ WindowedDotLoop EmitWindowedDot(HloInstruction* dot, const WindowedDot& ring,
                                 RingForm form,
                                 const PartitionedHlo::PartitioningState& state);
 
+// What reads the result of a ring of which windows of the result are filled
+// moves into the ring (windowed_einsum_users.cc), if that is elementwise
+// instructions and reduces only. The new loop; null where nothing moves.
+HloInstruction* MoveUsersIntoRing(HloInstruction* loop);
+
 }  // namespace xla::spmd
 
 #endif  // XLA_HLO_TRANSFORMS_SPMD_WINDOWED_EINSUM_H_

@@ -15,6 +15,7 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
+#include "xla/hlo/transforms/spmd/windowed_einsum.h"
 #include "xla/shape_util.h"
 
 // An operand that stays at its device is a part of the state of the ring, and
@@ -46,6 +47,7 @@ bool IsCheap(const HloInstruction* hlo, const Shape& value) {
   switch (hlo->opcode()) {
     case HloOpcode::kBroadcast:
     case HloOpcode::kIota:
+    case HloOpcode::kPad:
       return true;
     case HloOpcode::kConstant:
       return ShapeUtil::IsScalar(hlo->shape());
@@ -215,6 +217,12 @@ absl::Status SpmdPartitioningVisitor::DoCodeMotionForWindowedDotGeneralLoops(
       HloInstruction* moved = WithoutElement(loop.while_loop, operand);
       if (moved != nullptr) loop.while_loop = moved;
     }
+    if (loop.windowed_in_contracting_dims ||
+        loop.operands_sharded_at_contracting_dims) {
+      continue;
+    }
+    HloInstruction* moved = MoveUsersIntoRing(loop.while_loop);
+    if (moved != nullptr) loop.while_loop = moved;
   }
   return absl::OkStatus();
 }
