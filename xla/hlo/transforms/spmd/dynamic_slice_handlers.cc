@@ -57,6 +57,20 @@ std::optional<int64_t> DimOfBroadcastRows(const HloInstruction& hlo,
   return sliced[0];
 }
 
+// The dimension of which a slice of several elements is taken although it stays
+// cut: each device has a part of the slice, or none, and all add those up. That
+// is twice the slice, against a gather of all elements; -1 where none is less.
+int64_t DimOfStraddlingSlice(const Shape& whole, const Shape& slice,
+                             const HloSharding& input) {
+  for (int64_t d = 0; d < whole.dimensions().size(); ++d) {
+    if (slice.dimensions(d) > 1 && ShardCountAtDim(input, d) > 1 &&
+        2 * slice.dimensions(d) < whole.dimensions(d)) {
+      return d;
+    }
+  }
+  return -1;
+}
+
 // The row `owner` has, in a conditional of which each branch is the broadcast
 // of one device: of all devices, the number of the branch is the same.
 HloInstruction* BroadcastOfOwner(
@@ -90,10 +104,27 @@ HloInstruction* BroadcastOfOwner(
       std::vector<HloInstruction*>(branches.size(), row)));
 }
 
+// Element `row` along `dim` of an input that is cut there, for all devices.
+HloInstruction* RowOfOwner(const HloInstruction* hlo,
+                           const PartitionedHlo& input, HloInstruction* row,
+                           int64_t dim) {
+  SpmdBuilder* b = input.state().b;
+  HloInstruction* size = CreateR0(input.hlo()->shape().dimensions(dim), S32, b);
+  std::vector<HloInstruction*> starts(input.num_dimensions(),
+                                      CreateR0(0, S32, b));
+  starts[dim] = AddBinary(HloOpcode::kRemainder, row, size, b);
+  HloInstruction* local = b->AddInstruction(HloInstruction::CreateDynamicSlice(
+      hlo->shape(), input.hlo(), starts, hlo->shape().dimensions()));
+  return BroadcastOfOwner(hlo, local,
+                          AddBinary(HloOpcode::kDivide, row, size, b),
+                          input.sharding(), dim, input.state());
+}
+
 }  // namespace
 
 // A dimension of which one element is taken stays cut: its owner sends the
-// element to all. Other sliced dimensions are gathered.
+// element to all. So does one dimension of a short slice. Other sliced
+// dimensions are gathered.
 absl::Status SpmdPartitioningVisitor::HandleDynamicSlice(HloInstruction* hlo) {
   const Shape& whole = hlo->operand(0)->shape();
   // The old form, of a vector of indices.
@@ -104,26 +135,16 @@ absl::Status SpmdPartitioningVisitor::HandleDynamicSlice(HloInstruction* hlo) {
   const std::vector<int64_t> sliced = SlicedDims(whole, hlo->shape());
   if (const std::optional<int64_t> dim = DimOfBroadcastRows(
           *hlo, input.sharding(), sliced, num_partitions_, options_)) {
-    const int64_t shard = input.hlo()->shape().dimensions(*dim);
     HloInstruction* row = ClampToS32(ReplicatedOperand(hlo, *dim + 1),
                                      whole.dimensions(*dim) - 1, &b_);
-    HloInstruction* size = CreateR0(shard, S32, &b_);
-    HloInstruction* owner = AddBinary(HloOpcode::kDivide, row, size, &b_);
-    std::vector<HloInstruction*> starts(whole.dimensions().size(),
-                                        CreateR0(0, S32, &b_));
-    starts[*dim] = AddBinary(HloOpcode::kRemainder, row, size, &b_);
-    HloInstruction* local =
-        b_.AddInstruction(HloInstruction::CreateDynamicSlice(
-            hlo->shape(), input.hlo(), starts, hlo->shape().dimensions()));
-    Finish(hlo,
-           BroadcastOfOwner(hlo, local, owner, input.sharding(), *dim,
-                            MakePartitioningState()),
-           hlo->sharding());
+    Finish(hlo, RowOfOwner(hlo, input, row, *dim), hlo->sharding());
     return absl::OkStatus();
   }
+  const int64_t straddled =
+      DimOfStraddlingSlice(whole, hlo->shape(), input.sharding());
   std::vector<int64_t> longer;
   for (int64_t d : sliced) {
-    if (hlo->shape().dimensions(d) != 1) longer.push_back(d);
+    if (hlo->shape().dimensions(d) != 1 && d != straddled) longer.push_back(d);
   }
   HloSharding sharding = ReplicatedOnDims(input.sharding(), longer);
   if (!sharding.IsTiledLeaf() || sharding.NumTiles() == 1) {
@@ -138,8 +159,9 @@ absl::Status SpmdPartitioningVisitor::HandleDynamicSlice(HloInstruction* hlo) {
   const HloSharding result_sharding = ReplicatedOnDims(sharding, sliced);
   const Shape shape = MakePartitionedShape(hlo->shape(), result_sharding);
   std::vector<HloInstruction*> starts;
-  std::vector<int64_t> owned;
+  std::vector<int64_t> owned, owner_dims;
   HloInstruction* is_here = nullptr;
+  HloInstruction* has_places = nullptr;
   for (int64_t d = 0; d < whole.dimensions().size(); ++d) {
     if (!absl::c_linear_search(sliced, d)) {
       starts.push_back(CreateR0(0, S32, &b_));
@@ -151,16 +173,40 @@ absl::Status SpmdPartitioningVisitor::HandleDynamicSlice(HloInstruction* hlo) {
     if (ShardCountAtDim(sharding, d) > 1) {
       owned.push_back(d);
       start = AddBinary(HloOpcode::kSubtract, start, offsets[d], &b_);
+      if (d == straddled) {
+        const int64_t size = hlo->shape().dimensions(d);
+        HloInstruction* places = b_.AddInstruction(
+            HloInstruction::CreateIota(ShapeUtil::MakeShape(S32, {size}), 0));
+        has_places =
+            IsInRange(AddBinary(HloOpcode::kAdd, places,
+                                CreateBroadcast(start, {size}, &b_), &b_),
+                      local_input->shape().dimensions(d), &b_);
+        owner_dims = {d};
+        local_input = WindowAt(local_input, d, start, size, &b_);
+        starts.push_back(CreateR0(0, S32, &b_));
+        continue;
+      }
       is_here =
           And(is_here,
               IsInRange(start, local_input->shape().dimensions(d), &b_), &b_);
     }
     starts.push_back(start);
   }
-  HloInstruction* local = b_.AddInstruction(HloInstruction::CreateDynamicSlice(
-      shape, local_input, starts, shape.dimensions()));
+  HloInstruction* local = local_input;
+  if (has_places == nullptr ||
+      !ShapeUtil::SameDimensions(shape, local_input->shape())) {
+    local = b_.AddInstruction(HloInstruction::CreateDynamicSlice(
+        shape, local_input, starts, shape.dimensions()));
+  }
+  if (has_places != nullptr) {
+    is_here = is_here == nullptr
+                  ? has_places
+                  : And(CreateBroadcast(is_here,
+                                        has_places->shape().dimensions(), &b_),
+                        has_places, &b_);
+  }
   if (is_here != nullptr) {
-    local = AllReduceOfOwners(local, is_here, {}, sharding, owned,
+    local = AllReduceOfOwners(local, is_here, owner_dims, sharding, owned,
                               MakePartitioningState());
   }
   Finish(hlo, local, result_sharding);
