@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "xla/hlo/analysis/alias_info.h"
 #include "xla/hlo/analysis/buffer_value.h"
@@ -14,6 +15,7 @@
 #include "xla/hlo/analysis/gpu_alias_info.h"
 #include "xla/hlo/analysis/hlo_alias_analysis.h"
 #include "xla/hlo/analysis/hlo_buffer.h"
+#include "xla/hlo/analysis/hlo_dataflow_analysis.h"
 #include "xla/hlo/analysis/hlo_ordering.h"
 #include "xla/hlo/analysis/hlo_value.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -70,6 +72,23 @@ absl::StatusOr<int64_t> AllocatedBytes(const HloModule& module,
     bytes += allocation.size();
   }
   return bytes;
+}
+
+// Whether an argument's memory holds something until the end: what takes its
+// place is computed directly from what was there.
+bool IsNeverFree(const HloBuffer& buffer, const HloDataflowAnalysis& dataflow) {
+  return absl::c_all_of(buffer.values(), [&](const HloValue* value) {
+    const HloInstruction* inst = value->defining_instruction();
+    if (inst->opcode() == HloOpcode::kParameter) return true;
+    return absl::c_any_of(inst->operands(), [&](const HloInstruction* operand) {
+      return operand->shape().IsArray() &&
+             absl::c_any_of(dataflow.GetValueSet(operand).values(),
+                            [&](const HloValue* read) {
+                              return absl::c_linear_search(buffer.values(),
+                                                           read);
+                            });
+    });
+  });
 }
 
 }  // namespace
@@ -135,6 +154,7 @@ absl::StatusOr<MemoryAlwaysThere> BytesAlwaysThere(
   AliasInfo alias_info;
   TF_ASSIGN_OR_RETURN(std::unique_ptr<HloAliasAnalysis> alias_analysis,
                       HloAliasAnalysis::Run(&module, &alias_info));
+  const HloDataflowAnalysis& dataflow = alias_analysis->dataflow_analysis();
   for (const HloBuffer& buffer : alias_analysis->buffers()) {
     int64_t bytes = 0;
     bool argument = false, constant = false;
@@ -150,7 +170,9 @@ absl::StatusOr<MemoryAlwaysThere> BytesAlwaysThere(
     if (constant || (!argument && !result)) continue;
     there.total_bytes += bytes;
     if (argument) there.argument_bytes += bytes;
-    if (argument && !result) there.throughout_bytes += bytes;
+    if (argument && (!result || IsNeverFree(buffer, dataflow))) {
+      there.throughout_bytes += bytes;
+    }
   }
   return there;
 }

@@ -49,7 +49,9 @@ struct MemoryAlwaysThere {
   int64_t argument_bytes = 0;
   // Arguments and results at once, those that share their memory counted once.
   int64_t total_bytes = 0;
-  // The part of it that is live at all times, beside whatever else runs.
+  // The part of it that is live at all times, beside whatever else runs:
+  // arguments, but for those whose memory results take that are not computed
+  // directly from them.
   int64_t throughout_bytes = 0;
 };
 

@@ -105,33 +105,36 @@ ENTRY main {
 }
 
 // q and the table are one of each; a is passed on and counts as argument only;
-// b takes the memory of p.
+// b takes the memory of p, from which it is computed, so that this is never
+// free; e takes that of s, which is free until then.
 TEST(MemoryAccountingTest, ArgumentsAndResultsAreAlwaysThere) {
   auto module = ParseAndReturnUnverifiedModule(R"(
-HloModule m, is_scheduled=true, input_output_alias={ {1}: (0, {}, must-alias) }
+HloModule m, is_scheduled=true, input_output_alias={ {1}: (0, {}, must-alias), {4}: (3, {}, must-alias) }
 ENTRY main {
   p = f32[100]{0} parameter(0)
   q = f32[1000]{0} parameter(1)
   a = f32[10]{0} parameter(2)
+  s = f32[50]{0} parameter(3)
   b = f32[100]{0} negate(p)
   c = f32[1000]{0} exponential(q)
+  e = f32[50]{0} slice(q), slice={[0:50]}
   zero = f32[7]{0} constant({0, 0, 0, 0, 0, 0, 0})
-  ROOT r = (f32[10]{0}, f32[100]{0}, f32[1000]{0}, f32[7]{0}) tuple(a, b, c, zero)
+  ROOT r = (f32[10]{0}, f32[100]{0}, f32[1000]{0}, f32[7]{0}, f32[50]{0}) tuple(a, b, c, zero, e)
 })");
   ASSERT_TRUE(module.ok()) << module.status();
   absl::StatusOr<MemoryAlwaysThere> ours =
       BytesAlwaysThere(**module, MemoryAccounting::kOurs);
   ASSERT_TRUE(ours.ok()) << ours.status();
-  EXPECT_EQ(ours->argument_bytes, 400 + 4000 + 40);
-  EXPECT_EQ(ours->total_bytes, 400 + 4000 + 40 + 4000 + 4 * 8);
-  EXPECT_EQ(ours->throughout_bytes, 4000);
+  EXPECT_EQ(ours->argument_bytes, 400 + 4000 + 40 + 200);
+  EXPECT_EQ(ours->total_bytes, 400 + 4000 + 40 + 200 + 4000 + 5 * 8);
+  EXPECT_EQ(ours->throughout_bytes, 4000 + 400 + 40);
   EXPECT_EQ(ScheduledPeakBytes(**module, MemoryAccounting::kOurs).value(),
             ours->total_bytes);
   absl::StatusOr<MemoryAlwaysThere> upstream =
       BytesAlwaysThere(**module, MemoryAccounting::kUpstream);
   ASSERT_TRUE(upstream.ok()) << upstream.status();
   EXPECT_EQ(upstream->argument_bytes, 0);
-  EXPECT_EQ(upstream->total_bytes, 40 + 400 + 4000 + 28 + 4 * 8);
+  EXPECT_EQ(upstream->total_bytes, 40 + 400 + 4000 + 28 + 200 + 5 * 8);
   EXPECT_EQ(upstream->throughout_bytes, upstream->total_bytes);
 }
 

@@ -14,6 +14,15 @@
 namespace xla::remat_plan {
 namespace {
 
+// Whether results may lie in the memory of operands: kernels of libraries read
+// theirs to the end.
+bool MayShareMemory(const HloInstruction& inst) {
+  if (inst.opcode() == HloOpcode::kCustomCall) {
+    return !inst.output_operand_aliasing().empty();
+  }
+  return !HloPredicateIsOp<HloOpcode::kConvolution, HloOpcode::kDot>(&inst);
+}
+
 // Maps instructions to nodes and positions of shapes to values. Instructions
 // that only rename values (get-tuple-element, bitcast, tuple) become no nodes:
 // points_ records which value each of their positions stands for, so a reader
@@ -167,6 +176,7 @@ class Builder {
     node.seconds = seconds_(*inst);
     node.internal_bytes = internal_bytes_(*inst);
     node.recomputable = IsRecomputable(*inst);
+    node.shares_memory = MayShareMemory(*inst);
     node.first_value = static_cast<ValueId>(problem.values.size());
     for (const HloInstruction* operand : inst->operands()) {
       for (ValueId value : points_[operand]) {

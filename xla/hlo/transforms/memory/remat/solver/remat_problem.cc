@@ -215,45 +215,4 @@ std::vector<NodeId> RemoveUselessSteps(const RematProblem& problem,
   return kept;
 }
 
-// While a node runs, its operands and its results coexist in any program, so
-// the maximum over nodes of (operands + results + internal) bounds every peak
-// from below. Outputs are excluded: they count 0 in a trace as well. Memory
-// that results share with operands is subtracted; if sharing may happen beyond
-// what the problem records (`in_place`), only the greater of the two sides is
-// certain.
-int64_t LowerBoundBytes(const RematProblem& problem, bool in_place) {
-  std::vector<bool> output(problem.values.size(), false);
-  // A value that lies in another's memory comes after it.
-  for (ValueId value : problem.outputs) output[value] = true;
-  for (size_t v = problem.values.size(); v-- > 0;) {
-    const ValueId alias = problem.values[v].alias_of;
-    if (output[v] && alias >= 0) output[alias] = true;
-  }
-  std::vector<int64_t> seen(problem.values.size(), -1);
-  int64_t bound = 0;
-  for (size_t n = 0; n < problem.nodes.size(); ++n) {
-    const RematProblem::Node& node = problem.nodes[n];
-    auto bytes_of = [&](ValueId value) -> int64_t {
-      while (problem.values[value].alias_of >= 0) {
-        value = problem.values[value].alias_of;
-      }
-      if (output[value] || seen[value] == static_cast<int64_t>(n)) return 0;
-      seen[value] = n;
-      return problem.values[value].bytes;
-    };
-    int64_t read = 0, made = 0, shared = 0;
-    for (ValueId value : node.reads) read += bytes_of(value);
-    for (int32_t k = 0; k < node.value_count; ++k) {
-      const int64_t bytes = bytes_of(node.first_value + k);
-      made += bytes;
-      const ValueId operand = problem.values[node.first_value + k].in_place_of;
-      if (operand >= 0 && !output[operand]) shared += bytes;
-    }
-    bound = std::max(
-        bound, node.internal_bytes +
-                   (in_place ? std::max(read, made) : read + made - shared));
-  }
-  return bound + problem.base_bytes;
-}
-
 }  // namespace xla::remat_plan

@@ -29,6 +29,9 @@ struct RematProblem {
     double seconds = 0;
     // May run again, later, or not at all where nothing reads it.
     bool recomputable = false;
+    // Whether its results may take memory of what it reads in other ways than
+    // in_place_of says, where the caller counts so.
+    bool shares_memory = true;
     // Bytes needed while it runs besides values: callees.
     int64_t internal_bytes = 0;
     // Its values are first_value … first_value + value_count - 1.
@@ -95,9 +98,16 @@ absl::Status TraceProgram(const RematProblem& problem,
 std::vector<NodeId> RemoveUselessSteps(const RematProblem& problem,
                                        absl::Span<const NodeId> program);
 
-// Most bytes that one node needs while it runs, with what it reads and makes,
-// and all outputs: no program needs less. `in_place`: where results may lie in
-// the memory of what is read, the greater of both.
+// Bytes that no program can do without: the most that a node needs while it
+// runs, with what it reads and makes, and while the last of what it reads is
+// made, with the rest of that.
+//
+//   a = f(p); b = g(q); h(a, b)
+//   → h: a + b; and either a + what g(q) needs, or b + what f(p) needs
+//
+// In turn for the last of what f or g read, as far as some thousand looks go.
+// `in_place`: where results of nodes that share memory may lie in what is read,
+// the greater of both. Near-linear.
 int64_t LowerBoundBytes(const RematProblem& problem, bool in_place = false);
 
 }  // namespace xla::remat_plan
