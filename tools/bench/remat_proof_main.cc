@@ -186,9 +186,7 @@ absl::Status CheckPlan(const xla::HloModule& module, int64_t peak,
   std::unique_ptr<xla::HloModule> copy = module.Clone("");
   xla::RematPlanOptions options;
   options.limit_bytes = limit.bytes;
-  options.others.emplace_back("always", [&](xla::HloModule* other) {
-    return AlwaysRemat(limit.bytes, other);
-  });
+  options.others.emplace_back("always", AlwaysRemat);
   const std::clock_t start = std::clock();
   TF_ASSIGN_OR_RETURN(xla::RematPlanResult plan,
                       xla::PlanRematerialization(copy.get(), options));

@@ -196,10 +196,10 @@ absl::StatusOr<RematPlanResult> RunPlan(
     plan.across_loops = plan.fuse = plan.reschedule = false;
   }
   const auto add = [&](RematerializationAlgorithm algorithm) {
-    const auto rewrite = [&options, &threads, algorithm,
-                          limit_bytes](HloModule* copy) -> absl::Status {
+    const auto rewrite = [&options, &threads, algorithm](
+                             int64_t bytes, HloModule* copy) -> absl::Status {
       TF_ASSIGN_OR_RETURN(const int64_t limit,
-                          UpstreamLimit(options, limit_bytes, *copy, threads));
+                          UpstreamLimit(options, bytes, *copy, threads));
       // That a candidate makes slow progress is expected.
       absl::ScopedStderrThreshold quiet(absl::LogSeverityAtLeast::kError);
       return RunGreedy(options, algorithm, options.recompute, limit,

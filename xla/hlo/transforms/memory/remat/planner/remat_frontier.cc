@@ -9,15 +9,17 @@
 
 namespace xla::remat_plan {
 
+bool Frontier::Dominates(const Outcome& outcome) const {
+  const auto it = by_peak_.upper_bound(outcome.peak_bytes);
+  return it != by_peak_.begin() &&
+         std::prev(it)->second.outcome.work.seconds <= outcome.work.seconds;
+}
+
 void Frontier::Offer(Candidate candidate) {
+  if (Dominates(candidate.outcome)) return;
   const int64_t peak = candidate.outcome.peak_bytes;
   const double seconds = candidate.outcome.work.seconds;
-  auto it = by_peak_.upper_bound(peak);
-  if (it != by_peak_.begin() &&
-      std::prev(it)->second.outcome.work.seconds <= seconds) {
-    return;
-  }
-  it = by_peak_.lower_bound(peak);
+  auto it = by_peak_.lower_bound(peak);
   while (it != by_peak_.end() && it->second.outcome.work.seconds >= seconds) {
     it = by_peak_.erase(it);
   }

@@ -33,6 +33,9 @@ class Frontier {
   // O(log n) and what goes for it.
   void Offer(Candidate candidate);
 
+  // Whether one that is known needs no more memory and takes no longer.
+  bool Dominates(const Outcome& outcome) const;
+
   // The fastest that needs at most so many bytes; where there is none, the one
   // that needs least. Null without candidates.
   Candidate* BestFor(int64_t limit_bytes);

@@ -1,5 +1,6 @@
 #include "xla/hlo/transforms/memory/remat/planner/remat_limits.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -53,7 +54,60 @@ class LimitSearch {
   LimitSearch(const RematPlanOptions& options, RematTrials* trials)
       : options_(options), trials_(*trials) {}
 
+  // Plans are the caller's choice of those for all limits near by, where all
+  // are kept: what misses the limit needs no more than what misses a higher
+  // one, and what meets it costs no more than what meets a lower one.
   absl::Status Run() {
+    TF_RETURN_IF_ERROR(RunForTarget());
+    if (!trials_.KeepsAll()) return absl::OkStatus();
+    TF_RETURN_IF_ERROR(trials_.Met() ? RunForLower() : RunForHigher());
+    trials_.SetTarget(options_.limit_bytes);
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status RunForTarget() {
+    TF_RETURN_IF_ERROR(SearchForTarget());
+    return trials_.TryOthers();
+  }
+
+  // Up to the first limit that is met.
+  absl::Status RunForHigher() {
+    std::vector<int64_t> rungs = RungsOfModule();
+    std::reverse(rungs.begin(), rungs.end());
+    for (int64_t rung : rungs) {
+      if (rung <= options_.limit_bytes || rung < trials_.lower_bound_bytes()) {
+        continue;
+      }
+      trials_.SetTarget(rung);
+      TF_RETURN_IF_ERROR(RunForTarget());
+      if (trials_.Met()) break;
+    }
+    return absl::OkStatus();
+  }
+
+  // While that makes a costly plan cheaper.
+  absl::Status RunForLower() {
+    for (int64_t rung : RungsOfModule()) {
+      if (rung >= options_.limit_bytes) continue;
+      if (rung < trials_.lower_bound_bytes() || !IsCostly()) break;
+      const double before = trials_.best().work.seconds;
+      trials_.SetTarget(rung);
+      TF_RETURN_IF_ERROR(RunForTarget());
+      // What it has learnt of the accounting may help here, too.
+      trials_.SetTarget(options_.limit_bytes);
+      TF_RETURN_IF_ERROR(RunForTarget());
+      if (trials_.best().work.seconds >= before) break;
+    }
+    return absl::OkStatus();
+  }
+
+  bool IsCostly() const {
+    return trials_.best().work.seconds >
+           kCostly * trials_.base().outcome.work.seconds;
+  }
+
+  absl::Status SearchForTarget() {
     RematVariants variants(options_, trials_.target(), &trials_);
     TF_RETURN_IF_ERROR(variants.Run());
     if (options_.effort < 1) return absl::OkStatus();
@@ -62,7 +116,6 @@ class LimitSearch {
     return TryJustBelow(variants.best_variant());
   }
 
- private:
   std::vector<int64_t> RungsOfModule() const {
     return Rungs(trials_.base().outcome.peak_bytes);
   }
@@ -88,11 +141,7 @@ class LimitSearch {
   // An expensive plan may become cheaper with a limit slightly below the real
   // one, which leads the greedy search along another path.
   absl::Status TryJustBelow(const ModuleVariant& variant) {
-    if (trials_.IsLarge() ||
-        trials_.best().work.seconds <=
-            kCostly * trials_.base().outcome.work.seconds) {
-      return absl::OkStatus();
-    }
+    if (trials_.IsLarge() || !IsCostly()) return absl::OkStatus();
     TF_ASSIGN_OR_RETURN(Prepared * prepared, trials_.Prepare(variant));
     const int64_t room = trials_.target() - trials_.lower_bound_bytes();
     for (int part = 4; part <= 64; part *= 2) {
@@ -165,8 +214,10 @@ class CurveSearch {
       TF_RETURN_IF_ERROR(Extend(rungs));
     }
     // Where all of that takes too long, this limit may not have come up.
-    if (trials_.HasTimeForCurve()) return absl::OkStatus();
-    return PlanFor(options_.limit_bytes);
+    if (!trials_.HasTimeForCurve()) {
+      TF_RETURN_IF_ERROR(PlanFor(options_.limit_bytes));
+    }
+    return trials_.TryOthers();
   }
 
  private:

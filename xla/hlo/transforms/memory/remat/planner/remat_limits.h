@@ -11,7 +11,11 @@ namespace xla::remat_plan {
 // as they look at other variants, or need less than what misses this one:
 //
 //   limit 60 % of the peak: plans for 60, then for 50, 40, … % while these
-//   cost less; where 60 % is missed, for all tenths, then by halves.
+//   cost less; where 60 % is missed, for all tenths, then by halves. Where all
+//   plans are kept, then all of that for 50, 40, … % while these cost less, or
+//   for 70, 80, … % up to what is met.
+//
+// At the end the other ways of the options are tried, here and below.
 absl::Status SearchAtLimit(const RematPlanOptions& options,
                            RematTrials* trials);
 

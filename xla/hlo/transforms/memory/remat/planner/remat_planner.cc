@@ -32,33 +32,15 @@ absl::Status CheckArguments(const HloModule& module,
   return module.schedule().Verify();
 }
 
-// Tries the other algorithms if plans have a cost.
-absl::Status TryOthers(const HloModule& module, const RematPlanOptions& options,
-                       RematTrials* trials) {
-  for (const auto& [name, rewrite] : options.others) {
-    // Only recomputation has a cost.
-    if (trials->Met() &&
-        trials->best().work.seconds <= trials->base().outcome.work.seconds) {
-      break;
-    }
-    std::unique_ptr<HloModule> copy = module.Clone("");
-    if (!rewrite(copy.get()).ok()) continue;
-    TF_RETURN_IF_ERROR(trials->OfferModule(name, std::move(copy)));
-  }
-  return absl::OkStatus();
-}
-
 // The best plan for the limit. Without a module, method "none": the module as
 // it is.
-absl::StatusOr<Candidate> FindBest(const HloModule& module,
-                                   const RematPlanOptions& options,
+absl::StatusOr<Candidate> FindBest(const RematPlanOptions& options,
                                    RematTrials* trials) {
   Candidate as_is{trials->base().outcome, "none"};
   if (trials->Met()) return as_is;
   TF_RETURN_IF_ERROR(trials->HasCurve()
                          ? remat_plan::SearchCurve(options, trials)
                          : remat_plan::SearchAtLimit(options, trials));
-  TF_RETURN_IF_ERROR(TryOthers(module, options, trials));
   Candidate best = trials->TakeBest();
   // More work for no less memory is no help.
   const bool needs_less = best.module != nullptr &&
@@ -96,7 +78,7 @@ absl::StatusOr<RematPlanResult> PlanRematerialization(
   TF_RETURN_IF_ERROR(CheckArguments(*module, options));
   RematTrials trials(*module, options);
   TF_RETURN_IF_ERROR(trials.Start());
-  TF_ASSIGN_OR_RETURN(Candidate best, FindBest(*module, options, &trials));
+  TF_ASSIGN_OR_RETURN(Candidate best, FindBest(options, &trials));
 
   RematPlanResult result;
   result.method = best.method;

@@ -60,11 +60,11 @@ struct RematPlanOptions {
   // they are read (clone_ties.h), so that no later common subexpression
   // elimination, fusion or scheduler undoes them.
   bool tie_clones = false;
-  // Other ways to rewrite a scheduled module for the limit, that cost
+  // Other ways to rewrite a scheduled module for a limit in bytes, that cost
   // something; each gets a copy, and the best result of all is taken. Not asked
   // where a plan costs nothing.
-  std::vector<std::pair<std::string, std::function<absl::Status(HloModule*)>>>
-      others;
+  using Rewrite = std::function<absl::Status(int64_t limit_bytes, HloModule*)>;
+  std::vector<std::pair<std::string, Rewrite>> others;
 };
 
 struct RematPlanResult {
@@ -104,7 +104,9 @@ struct RematPlanResult {
 // no plan found meets the limit, the one that needs least memory, met=false.
 // In modules of less than 500 instructions the choice is, but for `others`,
 // made among plans that are the same for all limits: lower limits cost no less,
-// and need no more. Works on copies, and gives the module the computations of
+// and need no more. In others of up to 5000, a limit that is missed is missed
+// by no more than a higher one that is a multiple of a tenth of the peak. Works
+// on copies, and gives the module the computations of
 // the best one: what pointed into the module points nowhere then. Leaves the
 // module alone if it meets the limit, and on errors: InvalidArgument for a
 // negative limit, FailedPrecondition without schedule, those of `peak`.

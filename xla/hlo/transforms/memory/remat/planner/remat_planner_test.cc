@@ -440,7 +440,7 @@ TEST(RematPlannerTest, TakesNothingFromAWayThatFails) {
   auto module = Parse(kResiduals);
   RematPlanOptions options;
   options.limit_bytes = 1;
-  options.others.emplace_back("broken", [](HloModule* copy) {
+  options.others.emplace_back("broken", [](int64_t, HloModule* copy) {
     copy->clear_schedule();
     return absl::InternalError("broken");
   });
@@ -474,9 +474,7 @@ void ExpectMonotone(const HloModule& module,
     SCOPED_TRACE(percent);
     RematPlanOptions options;
     options.limit_bytes = peak * percent / 100;
-    options.others.emplace_back("always", [&](HloModule* copy) {
-      return AlwaysRemat(options.limit_bytes, copy);
-    });
+    options.others.emplace_back("always", AlwaysRemat);
     std::unique_ptr<HloModule> ours = module.Clone("");
     auto result = PlanRematerialization(ours.get(), options);
     ASSERT_TRUE(result.ok()) << result.status();

@@ -130,6 +130,8 @@ bool RematTrials::HasCurve() const {
   return options_.effort > 0 && instruction_count_ < kTiny;
 }
 
+bool RematTrials::KeepsAll() const { return options_.effort > 0 && !IsLarge(); }
+
 bool RematTrials::HasTimeForLimits() const { return spent_ <= kWorkOfLimits; }
 
 bool RematTrials::HasTimeForCurve() const { return spent_ <= kWorkOfCurve; }
@@ -171,13 +173,25 @@ bool RematTrials::LosesReads(const Candidate& candidate) const {
 
 void RematTrials::Offer(Candidate candidate) {
   const bool is_best = IsBetter(candidate.outcome, best_);
-  if ((is_best || HasCurve()) && LosesReads(candidate)) return;
+  const bool is_kept = KeepsAll() && !frontier_.Dominates(candidate.outcome);
+  if ((is_best || is_kept) && LosesReads(candidate)) return;
   if (is_best) best_ = candidate.outcome;
-  if (HasCurve()) {
+  if (KeepsAll()) {
     frontier_.Offer(std::move(candidate));
   } else if (is_best) {
     taken_ = std::move(candidate);
   }
+}
+
+absl::Status RematTrials::TryOthers() {
+  for (const auto& [name, rewrite] : options_.others) {
+    // Only recomputation has a cost.
+    if (Met() && best_.work.seconds <= base().outcome.work.seconds) break;
+    std::unique_ptr<HloModule> copy = module_.Clone("");
+    if (!rewrite(target_, copy.get()).ok()) continue;
+    TF_RETURN_IF_ERROR(OfferModule(name, std::move(copy)));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status RematTrials::OfferModule(const std::string& method,
@@ -190,7 +204,7 @@ absl::Status RematTrials::OfferModule(const std::string& method,
 }
 
 Candidate RematTrials::TakeBest() {
-  Candidate* kept = HasCurve() ? frontier_.BestFor(target_) : &taken_;
+  Candidate* kept = KeepsAll() ? frontier_.BestFor(target_) : &taken_;
   Candidate best = kept != nullptr ? std::move(*kept) : Candidate();
   if (best.lender != nullptr) best.module = std::move(*best.lender);
   return best;

@@ -60,14 +60,16 @@ class RematTrials {
 
   // Modules in which what a lower limit may bring by chance is not looked for.
   bool IsLarge() const;
-  // Modules in which plans for many limits take no time: all that is found is
-  // kept for all limits.
+  // Modules in which plans for many limits take no time.
   bool HasCurve() const;
+  // Modules of which all that is found is kept, for whatever limit: those that
+  // are not large.
+  bool KeepsAll() const;
 
   int64_t target() const { return target_; }
   const Outcome& best() const { return best_; }
   bool Met() const { return best_.peak_bytes <= target_; }
-  // What plans are compared for, beside those known. Where there is no curve,
+  // What plans are compared for, beside those known. Where not all are kept,
   // before all trials only.
   void SetTarget(int64_t limit_bytes);
   // Whether `a` is better for the target: meets it where `b` does not, needs
@@ -89,9 +91,9 @@ class RematTrials {
   // much as that.
   absl::StatusOr<Outcome> FindPrograms(int64_t limit_bytes, Prepared* prepared);
 
-  // The result of another way to rewrite a copy of the module.
-  absl::Status OfferModule(const std::string& method,
-                           std::unique_ptr<HloModule> module);
+  // Rewrites copies of the module for the target in the other ways that the
+  // options name, if plans have a cost. One that fails is no candidate.
+  absl::Status TryOthers();
 
   // The best one for the target, to be called last. Without a module: the
   // module as it is.
@@ -106,6 +108,9 @@ class RematTrials {
   absl::StatusOr<std::unique_ptr<HloModule>> Apply(
       const Prepared& prepared, const NestedPlanner::Plan& plan) const;
   void Offer(Candidate candidate);
+  // The result of another way to rewrite a copy of the module.
+  absl::Status OfferModule(const std::string& method,
+                           std::unique_ptr<HloModule> module);
   // Whether a rewrite of a module that a backend has finished reads what has
   // been overwritten (lost_reads.h).
   bool LosesReads(const Candidate& candidate) const;
@@ -123,7 +128,7 @@ class RematTrials {
   std::optional<std::vector<ModuleVariant>> loop_variants_;
   int64_t target_;
   Outcome best_;
-  // The candidate of best_, where there is no curve.
+  // The candidate of best_, where not all are kept.
   Candidate taken_;
   Frontier frontier_;
   // Left for the search at hand, and what all have taken.
