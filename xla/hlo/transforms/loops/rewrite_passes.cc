@@ -12,6 +12,7 @@
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/transforms/loops/expansion_fusion.h"
+#include "xla/hlo/transforms/loops/fusion_splitting.h"
 #include "xla/hlo/transforms/loops/loop_residuals.h"
 #include "xla/hlo/transforms/loops/loop_sinking.h"
 #include "xla/hlo/transforms/loops/loop_unfusing.h"
@@ -126,6 +127,13 @@ absl::StatusOr<std::vector<std::string>> LoopSinking::Rewrite(
   }
   TF_RETURN_IF_ERROR(remat_plan::SinkLoopInvariants(invariants, module));
   return rewrites;
+}
+
+absl::StatusOr<std::vector<std::string>> FusionSplitting::Rewrite(
+    int64_t max_rewrites, HloModule* module) {
+  TF_ASSIGN_OR_RETURN(const int64_t least,
+                      LeastBytes(options_.min_bytes, *module));
+  return remat_plan::SplitFusions(least, max_rewrites, module);
 }
 
 absl::StatusOr<std::vector<std::string>> ExpansionFusion::Rewrite(

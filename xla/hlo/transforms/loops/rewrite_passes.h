@@ -122,6 +122,25 @@ class LoopSinking : public RewritePass {
   LoopRewriteOptions options_;
 };
 
+// Gives each large result of a fusion a fusion of its own: fusion_splitting.h.
+//
+//   before: f = (f32[n], f32[n]) fusion(x, y) {a(x), b(x, y)}
+//   after:  a = f32[n] fusion(x); b = f32[n] fusion(x, y)
+//
+// A rewrite is one fusion.
+class FusionSplitting : public RewritePass {
+ public:
+  explicit FusionSplitting(LoopRewriteOptions options = {})
+      : options_(std::move(options)) {}
+  absl::string_view name() const override { return "fusion-splitting"; }
+
+ private:
+  absl::StatusOr<std::vector<std::string>> Rewrite(int64_t max_rewrites,
+                                                   HloModule* module) override;
+
+  LoopRewriteOptions options_;
+};
+
 struct ExpansionFusionOptions {
   // As of LoopRewriteOptions.
   int64_t min_bytes = 0;

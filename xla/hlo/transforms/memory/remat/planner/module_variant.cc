@@ -13,11 +13,16 @@
 // Variants are module rewrites that open up memory the solver alone cannot
 // reach: values that loops carry from the forward to the backward pass
 // (residuals), loop invariants that a loop only passes through, cheap
-// expansions fused into their readers, and a fresh schedule. They are applied
-// in this order because each may create candidates for the next.
+// fusions with several results apart, cheap expansions fused into their
+// readers, and a fresh schedule. They are applied in this order because each
+// may create candidates for the next.
 
 namespace xla::remat_plan {
 namespace {
+
+// Each result of a fusion that has one of its own costs another pass over the
+// operands, for all of them alike: so many times what is worth other rewrites.
+constexpr int64_t kSplitWorth = 8;
 
 // Makes `rewrites` rewrites; returns whether there were any.
 absl::StatusOr<bool> RunWithFuel(RewritePass&& pass, int64_t rewrites,
@@ -36,6 +41,7 @@ std::string ModuleVariant::Name() const {
   std::string name;
   if (drops > 0) name += "residuals+";
   if (sinks > 0) name += "invariants+";
+  if (split) name += "split+";
   if (fuse_part > 0) name += "fuse+";
   if (reschedule) name += "reschedule+";
   if (move_out_limit >= 0) name += "move-out+";
@@ -85,6 +91,15 @@ absl::Status PrepareVariant(const ModuleVariant& variant,
                                                      variant.sinks, module));
     // With residuals gone, there may be none left.
     if (!sunk && variant.drops == 0) return NothingToDo("no loop invariants");
+  }
+  if (variant.split) {
+    LoopRewriteOptions options;
+    TF_ASSIGN_OR_RETURN(const int64_t least, WorthwhileBytes(*module));
+    options.min_bytes = kSplitWorth * least;
+    TF_ASSIGN_OR_RETURN(
+        const bool split,
+        RunWithFuel(FusionSplitting(options), ModuleVariant::kAll, module));
+    if (!split) return NothingToDo("no fusion to split");
   }
   if (variant.fuse_part > 0) {
     ExpansionFusionOptions options;

@@ -24,6 +24,8 @@ struct ModuleVariant {
   int drops = 0;
   // Invariants that loops make themselves, the cheapest first (loop_sinking.h).
   int sinks = 0;
+  // Large results of fusions have fusions of their own (fusion_splitting.h).
+  bool split = false;
   // Values that follow from others with this part of their bytes, or less, are
   // computed in their readers (expansion_fusion.h); 0: none.
   int fuse_part = 0;
@@ -35,7 +37,8 @@ struct ModuleVariant {
 
   bool operator==(const ModuleVariant& other) const {
     return drops == other.drops && sinks == other.sinks &&
-           fuse_part == other.fuse_part && reschedule == other.reschedule &&
+           split == other.split && fuse_part == other.fuse_part &&
+           reschedule == other.reschedule &&
            move_out_limit == other.move_out_limit;
   }
 

@@ -33,6 +33,7 @@ absl::Status RematVariants::Run() {
   if (options_.effort < 1 || IsGoodEnough()) return absl::OkStatus();
   if (options_.across_loops) TF_RETURN_IF_ERROR(TryLoops());
   if (options_.reschedule) TF_RETURN_IF_ERROR(TryOtherOrder());
+  TF_RETURN_IF_ERROR(TrySplitting());
   if (options_.fuse) {
     for (int part : kFuseParts) {
       ModuleVariant variant = best_variant_;
@@ -82,6 +83,7 @@ absl::Status RematVariants::TryLoops() {
                       trials_.FindLoopVariants());
   const ModuleVariant beside = best_variant_;
   for (ModuleVariant variant : *loops) {
+    variant.split = beside.split;
     variant.fuse_part = beside.fuse_part;
     variant.reschedule = beside.reschedule;
     TF_RETURN_IF_ERROR(Try(variant));
@@ -92,6 +94,16 @@ absl::Status RematVariants::TryLoops() {
 absl::Status RematVariants::TryOtherOrder() {
   ModuleVariant variant = best_variant_;
   variant.reschedule = true;
+  return Try(variant);
+}
+
+// Beside the best order and beside the one of the module.
+absl::Status RematVariants::TrySplitting() {
+  ModuleVariant variant = best_variant_;
+  variant.split = true;
+  TF_RETURN_IF_ERROR(Try(variant));
+  if (!options_.reschedule) return absl::OkStatus();
+  variant.reschedule = !variant.reschedule;
   return Try(variant);
 }
 

@@ -39,6 +39,7 @@ class RematVariants {
   absl::Status Try(const ModuleVariant& variant, bool always = false);
   absl::Status TryLoops();
   absl::Status TryOtherOrder();
+  absl::Status TrySplitting();
 
   const RematPlanOptions& options_;
   const int64_t limit_;
