@@ -78,6 +78,9 @@ ABSL_FLAG(std::string, mesh, "",
 ABSL_FLAG(bool, fit, false,
           "Rewrite the module so that it fits in --limit, and report what that "
           "costs.");
+ABSL_FLAG(std::string, jax, "",
+          "Where to write the plan of --fit as Python for JAX: policies for "
+          "jax.checkpoint, and what to name for them.");
 ABSL_FLAG(int, budget_curve, 0,
           "Number of limits, from the peak down, to price; with --limit that "
           "one, too, and with --fit beside its plan.");
@@ -132,6 +135,7 @@ constexpr char kUsage[] =
     "  hlo-explain partitioned.hlo --collectives --mesh=2x4\n"
     "  hlo-explain model.hlo -o scheduled.hlo\n"
     "  hlo-explain model.hlo --fit --limit=16GiB -o smaller.hlo\n"
+    "  hlo-explain step.hlo --fit --limit=16GiB --fuse=false --jax=plan.py\n"
     "  hlo-explain model.hlo --budget-curve=9 --html=report.html\n";
 
 const std::vector<xla::FlagGroup>& Groups() {
@@ -144,7 +148,7 @@ const std::vector<xla::FlagGroup>& Groups() {
         "collectives", "mesh", "device"}},
       {"What is written",
        {"json", "curve", "csv", "max-buffers", "seconds", "report-file", "html",
-        "perfetto", "buffers", "o", "keep-going"}},
+        "perfetto", "buffers", "o", "jax", "keep-going"}},
       {"How --fit works",
        {"strategy", "accounting", "fit-effort", "across-loops", "reschedule",
         "fuse", "offload", "host-bandwidth", "barriers", "for"}},
@@ -187,6 +191,7 @@ int main(int argc, char** argv) {
   options.collectives = absl::GetFlag(FLAGS_collectives);
   options.mesh = absl::GetFlag(FLAGS_mesh);
   options.fit = absl::GetFlag(FLAGS_fit);
+  options.jax = absl::GetFlag(FLAGS_jax);
   options.budget_curve = absl::GetFlag(FLAGS_budget_curve);
   options.fit_options.csv = absl::GetFlag(FLAGS_csv);
   xla::HloRematerializationOptions& remat = options.fit_options.remat;

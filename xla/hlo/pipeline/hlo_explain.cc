@@ -38,6 +38,7 @@
 #include "xla/hlo/pipeline/page/memory_page.h"
 #include "xla/hlo/pipeline/page/memory_page_builder.h"
 #include "xla/hlo/pipeline/target_flags.h"
+#include "xla/hlo/transforms/memory/remat/jax_policies.h"
 #include "xla/hlo/utils/file_util.h"
 #include "xla/hlo/utils/flag_check.h"
 #include "xla/hlo/utils/module_file.h"
@@ -105,6 +106,9 @@ absl::Status Fit(const HloExplainOptions &options, HloModule *module,
   // The best plan is worth having even where it does not suffice.
   if (fits.ok() || absl::IsResourceExhausted(fits)) {
     TF_RETURN_IF_ERROR(WriteModule(*module, options.output));
+    if (!options.jax.empty()) {
+      TF_RETURN_IF_ERROR(WriteFileOrStdout(options.jax, JaxPolicies(*module)));
+    }
   }
   return fits;
 }
@@ -450,6 +454,9 @@ absl::Status ExplainRead(const HloExplainOptions &given,
 absl::Status CheckFlags(const HloExplainOptions &options) {
   TF_RETURN_IF_ERROR(CheckNumbers(options));
   TF_RETURN_IF_ERROR(CheckDeviceFlag(options.device));
+  if (!options.jax.empty() && !options.fit) {
+    return absl::InvalidArgumentError("--jax needs --fit: it writes that plan");
+  }
   return CheckMeshFlag(options.mesh);
 }
 

@@ -63,6 +63,10 @@ struct HloExplainOptions {
   // `device`.
   bool kernels = false;
 
+  // Where the plan of `fit` goes as Python for JAX (jax_policies.h); empty:
+  // nowhere.
+  std::string jax;
+
   // Rewrite the scheduled module so that it fits in `limit`, and report that
   // instead (hlo_fit.h); or what several limits would take: 0: not asked.
   bool fit = false;

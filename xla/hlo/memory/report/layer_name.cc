@@ -51,6 +51,8 @@ std::string WithoutSubscripts(absl::string_view component) {
   return std::string(absl::StripPrefix(result, "/"));
 }
 
+}  // namespace
+
 // `block_12` → block_*, but conv2d stays.
 std::string WithoutNumbers(absl::string_view component) {
   std::string result;
@@ -71,24 +73,21 @@ std::string WithoutNumbers(absl::string_view component) {
   return result;
 }
 
-}  // namespace
-
-std::string LayerName(absl::string_view op_name) {
+OpScope ParseOpName(absl::string_view op_name) {
   op_name = op_name.substr(0, op_name.find(';'));
   const std::vector<absl::string_view> components = Components(op_name);
+  OpScope scope;
+  scope.primitive = WithoutSubscripts(components.back());
   std::vector<std::string> layers;
-  bool backward = false;
-  for (size_t i = 0; i < components.size(); ++i) {
+  for (size_t i = 0; i + 1 < std::max<size_t>(components.size(), 2); ++i) {
     absl::string_view component = components[i];
-    const bool is_primitive =
-        components.size() > 1 && i + 1 == components.size();
-    if (is_primitive) break;
     // transpose(jvp(x)) → x; the function that was compiled is no layer.
     const bool is_program = i == 0 && absl::StartsWith(component, "jit(");
     while (absl::EndsWith(component, ")")) {
       const size_t open = component.find('(');
       if (open == component.npos) break;
-      backward |= component.substr(0, open) == "transpose";
+      scope.backward |= component.substr(0, open) == "transpose";
+      scope.differentiated |= component.substr(0, open) == "jvp";
       component = component.substr(open + 1, component.size() - open - 2);
     }
     if (component.empty() || is_program ||
@@ -96,13 +95,17 @@ std::string LayerName(absl::string_view op_name) {
             std::end(kNoLayers)) {
       continue;
     }
-    layers.push_back(WithoutNumbers(WithoutSubscripts(component)));
+    layers.push_back(WithoutSubscripts(component));
   }
-  if (layers.empty()) {
-    layers.push_back(WithoutNumbers(WithoutSubscripts(components.back())));
-  }
-  return absl::StrCat(absl::StrJoin(layers, "/"),
-                      backward ? " (backward)" : "");
+  scope.layer = absl::StrJoin(layers, "/");
+  return scope;
+}
+
+std::string LayerName(absl::string_view op_name) {
+  const OpScope scope = ParseOpName(op_name);
+  return absl::StrCat(
+      WithoutNumbers(scope.layer.empty() ? scope.primitive : scope.layer),
+      scope.backward ? " (backward)" : "");
 }
 
 }  // namespace xla

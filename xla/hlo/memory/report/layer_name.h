@@ -22,6 +22,24 @@ namespace xla {
 // counts. Empty for an empty name. O(length).
 std::string LayerName(absl::string_view op_name);
 
+// The parts of such a name.
+//
+//   jit(step)/transpose(jvp(Model))/block_7/mlp/mul
+//     → layer Model/block_7/mlp, primitive mul, differentiated, backward
+struct OpScope {
+  // Without transformations, loops and the primitive, numbers kept; may be
+  // empty.
+  std::string layer;
+  std::string primitive;
+  // Computed for a gradient (jvp), and in the backward pass (transpose).
+  bool differentiated = false;
+  bool backward = false;
+};
+OpScope ParseOpName(absl::string_view op_name);
+
+// What equal layers have in common: numbers become '*'.
+std::string WithoutNumbers(absl::string_view layer);
+
 }  // namespace xla
 
 #endif  // XLA_HLO_MEMORY_REPORT_LAYER_NAME_H_

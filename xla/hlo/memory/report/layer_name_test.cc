@@ -31,6 +31,24 @@ TEST(LayerNameTest, ArgumentsKeepTheirPath) {
   EXPECT_EQ(LayerName("x"), "x");
 }
 
+TEST(LayerNameTest, ScopesKeepNumbersAndPass) {
+  const OpScope forward = ParseOpName("jit(step)/jvp(Model)/block_7/mlp/mul");
+  EXPECT_EQ(forward.layer, "Model/block_7/mlp");
+  EXPECT_EQ(forward.primitive, "mul");
+  EXPECT_TRUE(forward.differentiated);
+  EXPECT_FALSE(forward.backward);
+  EXPECT_EQ(WithoutNumbers(forward.layer), "Model/block_*/mlp");
+
+  const OpScope backward =
+      ParseOpName("jit(step)/transpose(jvp())/while/body/checkpoint/tanh");
+  EXPECT_EQ(backward.layer, "");
+  EXPECT_EQ(backward.primitive, "tanh");
+  EXPECT_TRUE(backward.differentiated);
+  EXPECT_TRUE(backward.backward);
+
+  EXPECT_FALSE(ParseOpName("jit(step)/adam/mul").differentiated);
+}
+
 TEST(LayerNameTest, NumbersWithinWordsStay) {
   EXPECT_EQ(LayerName("jit(f)/Unet2DModel/conv2d_3/conv"),
             "Unet2DModel/conv2d_*");

@@ -235,6 +235,7 @@ absl::Status ExplainWith(const char* text, std::unique_ptr<HloModule>* module,
   options.AddInt("max-buffers", &explain.max_buffers);
   options.Add("html", &explain.html);
   options.Add("perfetto", &explain.perfetto);
+  options.Add("jax", &explain.jax);
   options.Add("device", &explain.device);
   options.Add("kernels", &explain.kernels);
   options.Add("collectives", &explain.collectives);

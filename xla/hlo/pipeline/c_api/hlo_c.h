@@ -45,10 +45,10 @@ int hlo_opt(const hlo_module* module, const char* options, hlo_module** result,
             char** error);
 
 // What hlo-explain does: limit, as, passes, schedule, effort, kernels,
-// collectives, mesh, device, html, perfetto, max-buffers, fit, budget-curve,
-// strategy, for. `*report` is text, `*json` the same for programs. `*result`,
-// unless `result` is null, is the module that they are of: with its order and,
-// with fit, rewritten. With 3 they are there, too.
+// collectives, mesh, device, html, perfetto, jax, max-buffers, fit,
+// budget-curve, strategy, for. `*report` is text, `*json` the same for
+// programs. `*result`, unless `result` is null, is the module that they are of:
+// with its order and, with fit, rewritten. With 3 they are there, too.
 int hlo_explain(const hlo_module* module, const char* options,
                 hlo_module** result, char** report, char** json, char** error);
 
