@@ -159,9 +159,8 @@ absl::Status SpmdPartitioningVisitor::HandleDynamicSlice(HloInstruction* hlo) {
   const HloSharding result_sharding = ReplicatedOnDims(sharding, sliced);
   const Shape shape = MakePartitionedShape(hlo->shape(), result_sharding);
   std::vector<HloInstruction*> starts;
-  std::vector<int64_t> owned, owner_dims;
+  std::vector<int64_t> owned;
   HloInstruction* is_here = nullptr;
-  HloInstruction* has_places = nullptr;
   for (int64_t d = 0; d < whole.dimensions().size(); ++d) {
     if (!absl::c_linear_search(sliced, d)) {
       starts.push_back(CreateR0(0, S32, &b_));
@@ -174,15 +173,9 @@ absl::Status SpmdPartitioningVisitor::HandleDynamicSlice(HloInstruction* hlo) {
       owned.push_back(d);
       start = AddBinary(HloOpcode::kSubtract, start, offsets[d], &b_);
       if (d == straddled) {
-        const int64_t size = hlo->shape().dimensions(d);
-        HloInstruction* places = b_.AddInstruction(
-            HloInstruction::CreateIota(ShapeUtil::MakeShape(S32, {size}), 0));
-        has_places =
-            IsInRange(AddBinary(HloOpcode::kAdd, places,
-                                CreateBroadcast(start, {size}, &b_), &b_),
-                      local_input->shape().dimensions(d), &b_);
-        owner_dims = {d};
-        local_input = WindowAt(local_input, d, start, size, &b_);
+        // Zeros where the slice is not in the shard; it is never in padding.
+        local_input =
+            WindowAt(local_input, d, start, hlo->shape().dimensions(d), &b_);
         starts.push_back(CreateR0(0, S32, &b_));
         continue;
       }
@@ -193,20 +186,13 @@ absl::Status SpmdPartitioningVisitor::HandleDynamicSlice(HloInstruction* hlo) {
     starts.push_back(start);
   }
   HloInstruction* local = local_input;
-  if (has_places == nullptr ||
-      !ShapeUtil::SameDimensions(shape, local_input->shape())) {
+  if (!ShapeUtil::SameDimensions(shape, local_input->shape()) ||
+      owned.empty()) {
     local = b_.AddInstruction(HloInstruction::CreateDynamicSlice(
         shape, local_input, starts, shape.dimensions()));
   }
-  if (has_places != nullptr) {
-    is_here = is_here == nullptr
-                  ? has_places
-                  : And(CreateBroadcast(is_here,
-                                        has_places->shape().dimensions(), &b_),
-                        has_places, &b_);
-  }
-  if (is_here != nullptr) {
-    local = AllReduceOfOwners(local, is_here, owner_dims, sharding, owned,
+  if (!owned.empty()) {
+    local = AllReduceOfOwners(local, is_here, {}, sharding, owned,
                               MakePartitioningState());
   }
   Finish(hlo, local, result_sharding);

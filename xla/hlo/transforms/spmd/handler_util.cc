@@ -221,8 +221,11 @@ HloInstruction* AllReduceOfOwners(
     local = b->AddInstruction(HloInstruction::CreateBitcastConvert(
         ShapeUtil::ChangeElementType(local->shape(), bits), local));
   }
-  HloInstruction* masked =
-      AddSelect(is_owner, owner_dims, local, CreateZero(local->shape(), b), b);
+  HloInstruction* masked = local;
+  if (is_owner != nullptr) {
+    masked = AddSelect(is_owner, owner_dims, local,
+                       CreateZero(local->shape(), b), b);
+  }
   HloInstruction* sum = state.partitioner->AllReduceAlongShardingDims(
       b, masked, sharding, state.next_channel_id, dims,
       state.collective_ops_creator,

@@ -70,7 +70,8 @@ HloInstruction* GatherGroups(HloInstruction* shard, const Shape& whole,
 
 // Among the devices that differ along `dims` of `sharding`, exactly one owns
 // each element of `local` (`is_owner`, whose dimensions are `owner_dims` of
-// it); all of them get the owner's element, bit by bit.
+// it; null: those of all others are zero); all of them get the owner's element,
+// bit by bit.
 HloInstruction* AllReduceOfOwners(
     HloInstruction* local, HloInstruction* is_owner,
     absl::Span<const int64_t> owner_dims, const HloSharding& sharding,
