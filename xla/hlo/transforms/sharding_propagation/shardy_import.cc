@@ -229,7 +229,8 @@ class Importer {
       return ReplaceBarrier(inst);
     const std::optional<std::string> text = Attribute(*inst, kSdySharding);
     if (HloPredicateIsNotOp<HloOpcode::kInfeed, HloOpcode::kOutfeed,
-                            HloOpcode::kSend, HloOpcode::kRecv>(inst) &&
+                            HloOpcode::kSend, HloOpcode::kSendDone,
+                            HloOpcode::kRecv, HloOpcode::kRecvDone>(inst) &&
         (!keeps_shardings_ || text)) {
       inst->clear_sharding();
     }
