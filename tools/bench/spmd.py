@@ -18,9 +18,10 @@ modules in it that count several partitions and that no partitioner made.
                      over so many devices
 
 Per module: bytes per device, of the other partitioner, the ratio, the lower
-bound, values that are gathered whole, the peak per device, and milliseconds of
-propagation and partitioning, these also as microseconds per instruction of the
-module, beside the other's where FILE.csv has them. By kind: collectives, how
+bound, values that are made whole (because shardings ask, because that is the
+cheapest, or because no rule cuts what reads them), the peak per device, and
+milliseconds of propagation and partitioning, these also as microseconds per
+instruction of the module, beside the other's where FILE.csv has them. By kind: collectives, how
 often they run (in loops once per trip), bytes per device, and what the other
 has. Last the geometric mean of the ratios.
 """
@@ -177,8 +178,10 @@ def main():
       total = sum(other.values())
       ratios.append(ours / total)
       line += f", other {human(total)}, ratio {ours / total:.3f}"
+    whys = ", ".join(f"{count} {why}"
+                     for why, count in report["replications"].items())
     print(f"{line}, at least {human(report['lower_bound_bytes_per_device'])}, "
-          f"{report['full_replications']} gathered whole, peak "
+          f"{report['full_replications']} made whole ({whys}), peak "
           f"{human(report['peak_bytes_per_device'])}, "
           f"{1000 * report['seconds']:.3g} ms on {report['mesh']}, "
           f"{sum(phases):.0f} ms to make")
