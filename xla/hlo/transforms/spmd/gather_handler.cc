@@ -6,6 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
+#include "xla/hlo/analysis/call_graph.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
@@ -53,7 +54,8 @@ struct GatherFactors {
 GatherFactors FactorsOf(const HloGatherInstruction& gather,
                         const HloSharding& operand_sharding,
                         const HloSharding& indices_sharding,
-                        const HloSharding& result_sharding) {
+                        const HloSharding& result_sharding,
+                        const CallGraph& call_graph) {
   const GatherDimensionNumbers& dnums = gather.gather_dimension_numbers();
   const Shape& operand = gather.operand(0)->shape();
   const Shape& indices = gather.operand(1)->shape();
@@ -106,7 +108,7 @@ GatherFactors FactorsOf(const HloGatherInstruction& gather,
     const std::optional<int64_t> along =
         hlo_sharding_util::IotaDimensionOfComponent(
             *gather.operand(1), dnums.index_vector_dim(), i,
-            operand.dimensions(d), nullptr);
+            operand.dimensions(d), &call_graph);
     const int64_t parallel = along.has_value() ? result_of_index[*along] : -1;
     if (parallel >= 0 && !absl::c_linear_search(f.operand.factors, parallel)) {
       f.operand.factors[d] = parallel;
@@ -134,8 +136,9 @@ absl::Status SpmdPartitioningVisitor::HandleGather(HloInstruction* hlo) {
   const auto* gather = Cast<HloGatherInstruction>(hlo);
   PartitionedHlo& operand = GetPartitionedHlo(hlo->operand(0));
   PartitionedHlo& indices = GetPartitionedHlo(hlo->operand(1));
-  const GatherFactors f = FactorsOf(*gather, operand.sharding(),
-                                    indices.sharding(), hlo->sharding());
+  const GatherFactors f =
+      FactorsOf(*gather, operand.sharding(), indices.sharding(),
+                hlo->sharding(), call_graph_);
   const auto tensors = {f.operand, f.indices, f.result};
   TF_ASSIGN_OR_RETURN(
       const std::optional<HloSharding> factors,

@@ -7,6 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "xla/comparison_util.h"
+#include "xla/hlo/analysis/call_graph.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -126,7 +127,8 @@ ScatterFactors FactorsOf(const HloScatterInstruction& scatter,
                          const HloSharding& operand_sharding,
                          const HloSharding& indices_sharding,
                          const HloSharding& updates_sharding,
-                         const HloSharding& result_sharding, bool can_combine) {
+                         const HloSharding& result_sharding, bool can_combine,
+                         const CallGraph& call_graph) {
   const ScatterDimensionNumbers& dnums = scatter.scatter_dimension_numbers();
   const Shape& operand = scatter.scatter_operands()[0]->shape();
   const HloInstruction& indices = *scatter.scatter_indices();
@@ -173,7 +175,7 @@ ScatterFactors FactorsOf(const HloScatterInstruction& scatter,
     const std::optional<int64_t> along =
         hlo_sharding_util::IotaDimensionOfComponent(
             indices, dnums.index_vector_dim(), i, operand.dimensions(d),
-            nullptr);
+            &call_graph);
     if (along.has_value() &&
         !absl::c_linear_search(f.operand.factors, factor_of_index[*along])) {
       tie(d, *along, Method::kIndexParallel);
@@ -220,7 +222,7 @@ absl::Status SpmdPartitioningVisitor::HandleScatter(HloInstruction* hlo) {
       *scatter, GetPartitionedHlo(hlo->operand(0)).sharding(),
       indices.sharding(), GetPartitionedHlo(hlo->operand(count + 1)).sharding(),
       wanted.IsTuple() ? wanted.tuple_elements()[0] : wanted,
-      identity.has_value() && has_index);
+      identity.has_value() && has_index, call_graph_);
   if (count == 1 &&
       MatchReductionComputation(hlo->to_apply()) == ReductionKind::SUM) {
     f.result.addends = AddendsWanted(*hlo);
