@@ -68,6 +68,11 @@ bool ModuleParser::ParseAttribute(Scope* scope, Draft* draft,
                                   Attribute attribute) {
   AttributeValues& values = draft->values;
   const int number = static_cast<int>(attribute);
+  if (attribute == Attribute::kChannelId) {
+    // Protos write 0 for none, and read every number below it so.
+    return ParseIntInRange(0, std::numeric_limits<int64_t>::max(),
+                           &values.scalars[number]);
+  }
   if (number < kFirstBoolAttribute) return ParseInt(&values.scalars[number]);
   if (number < kFirstEnumAttribute) {
     bool value;

@@ -18,6 +18,7 @@
 #include "xla/hlo/ir/hlo_module_config.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_schedule.h"
+#include "xla/hlo/ir/name_uniquer.h"
 #include "xla/hlo/parser/hlo_lexer.h"
 #include "xla/hlo/parser/module_header.h"
 #include "xla/hlo/parser/module_parser.h"
@@ -146,7 +147,8 @@ bool ModuleParser::FinishModule(HloModule* module) {
   }
   computations_.clear();
   if (header_->name.has_value()) {
-    module->set_name(*header_->name);
+    // As protos do, so that a module named like a type comes back from one.
+    module->set_name(NameUniquer::GetSanitizedName(*header_->name));
   } else if (module->name().empty()) {
     module->set_name(absl::StrCat("module_", entry->name()));
   }

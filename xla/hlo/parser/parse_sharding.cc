@@ -296,8 +296,15 @@ bool ValueParser::BuildSharding(Loc start, ShardingFields* fields,
   }
   result->SetShardGroup(fields->group);
   if (!fields->metadata.empty()) result->ExtractReductionOpFromMetadata();
-  if (fields->reduction != static_cast<int>(ReductionOp::kSum)) {
-    result->set_reduction_op(static_cast<ReductionOp>(fields->reduction));
+  const ReductionOp reduction = static_cast<ReductionOp>(fields->reduction);
+  if (reduction != ReductionOp::kSum) result->set_reduction_op(reduction);
+  // Only named shardings have another reduction in their text; others have it
+  // in their metadata.
+  if (fields->unreduced && result->reduction_op() != ReductionOp::kSum &&
+      !result->IsShardGroup()) {
+    NamedSharding named = NamedSharding::Unreduced(result->metadata());
+    named.set_reduction_op(result->reduction_op());
+    *result = HloSharding(std::move(named));
   }
   return true;
 }

@@ -278,6 +278,7 @@ TEST(ParseShardingTest, PrintsAsItWasWritten) {
         "{manual}",
         "{unknown}",
         "{unreduced}",
+        "{unreduced=max}",
         "{maximal device=3}",
         "{maximal device=-1}",
         "{devices=[2,1,2]2,3,5,7}",
@@ -307,6 +308,8 @@ TEST(ParseShardingTest, WordsOverMeshes) {
            {"{mesh[], replicated}", "{replicated}"},
            {"{mesh['a'=2,'b'=4], unreduced}", "{unreduced}"},
            {"{mesh['a'=2,'b'=4], unreduced=max}", "{unreduced=max}"},
+           {"{unreduced metadata={op_type=\"reduction_op\" op_name=\"max\"}}",
+            "{unreduced=max}"},
            {"{mesh['a'=2,'b'=4], manual}", "{mesh['a'=2,'b'=4], manual}"}}) {
     EXPECT_EQ(ShardingRoundTrip(text), printed) << text;
   }

@@ -188,6 +188,13 @@ absl::StatusOr<HloSharding> HloSharding::FromProto(const OpSharding& proto,
       break;
     case OpSharding::UNREDUCED:
       result = Unreduced(metadata);
+      // Only named shardings have another reduction in their text.
+      if (result->reduction_op() != ReductionOp::kSum &&
+          !proto.is_shard_group()) {
+        NamedSharding named = NamedSharding::Unreduced(result->metadata());
+        named.set_reduction_op(result->reduction_op());
+        result = HloSharding(std::move(named));
+      }
       break;
     case OpSharding::MAXIMAL:
       if (devices != 1) return Invalid(proto, "MAXIMAL needs one device");
