@@ -17,6 +17,7 @@
 #include "absl/log/check.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -27,17 +28,20 @@
 
 namespace xla {
 
-Mesh::Mesh(int64_t device_id) : device_assignment_(device_id), maximal_(true) {}
+Mesh::Mesh(int64_t device_id) : device_assignment_(device_id), maximal_(true) {
+  CHECK_OK(Validate());
+}
 
 Mesh::Mesh(absl::Span<const int64_t> axes_sizes,
            absl::Span<const absl::string_view> axes_names)
-    : device_assignment_(axes_sizes),
-      axes_names_(axes_names.begin(), axes_names.end()) {}
+    : Mesh(TileAssignment(axes_sizes), axes_names) {}
 
 Mesh::Mesh(TileAssignment device_assignment,
            absl::Span<const absl::string_view> axes_names)
     : device_assignment_(std::move(device_assignment)),
-      axes_names_(axes_names.begin(), axes_names.end()) {}
+      axes_names_(axes_names.begin(), axes_names.end()) {
+  CHECK_OK(Validate());
+}
 
 Mesh::Mesh(Array<int64_t> device_assignment,
            absl::Span<const absl::string_view> axes_names)
@@ -53,6 +57,7 @@ Mesh::Mesh(absl::Span<const int64_t> device_ids,
   CHECK_EQ(array->num_elements(), device_ids.size());
   std::copy(device_ids.begin(), device_ids.end(), array->begin());
   device_assignment_ = TileAssignment(std::move(array));
+  CHECK_OK(Validate());
 }
 
 std::optional<int64_t> Mesh::FindAxis(absl::string_view name) const {
@@ -78,6 +83,11 @@ absl::Status Mesh::Validate() const {
     if (name.empty() || !names.insert(name).second) {
       return absl::InvalidArgumentError(absl::StrCat(
           "mesh axis names must be distinct and not empty: '", name, "'"));
+    }
+    int64_t number;
+    if (absl::SimpleAtoi(name, &number)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "mesh axis '", name, "' would read as the number of an axis"));
     }
   }
   if (device_assignment_.iota()) return absl::OkStatus();
@@ -152,13 +162,16 @@ absl::StatusOr<Mesh> Mesh::CreateFromProto(const MeshProto& proto) {
       return absl::InvalidArgumentError(absl::StrCat(
           "a mesh without axes has one device, not ", proto.device_ids_size()));
     }
-    Mesh mesh(proto.device_ids(0));
+    Mesh mesh;
+    mesh.device_assignment_ = TileAssignment(proto.device_ids(0));
+    mesh.maximal_ = true;
     absl::Status status = mesh.Validate();
     if (!status.ok()) return status;
     return mesh;
   }
+  // What constructors die of is an error here.
+  Mesh mesh;
   std::vector<int64_t> sizes;
-  std::vector<absl::string_view> names;
   int64_t count = 1;
   for (const MeshProto::MeshAxis& axis : proto.axes()) {
     if (axis.size() <= 0 || axis.size() > IotaTileAssignment::kMaxElements ||
@@ -168,9 +181,8 @@ absl::StatusOr<Mesh> Mesh::CreateFromProto(const MeshProto& proto) {
                        "', or too many devices"));
     }
     sizes.push_back(axis.size());
-    names.push_back(axis.name());
+    mesh.axes_names_.push_back(axis.name());
   }
-  Mesh mesh;
   if (proto.has_iota_transform()) {
     if (!proto.device_ids().empty()) {
       return absl::InvalidArgumentError(
@@ -182,15 +194,19 @@ absl::StatusOr<Mesh> Mesh::CreateFromProto(const MeshProto& proto) {
     absl::Status status =
         IotaTileAssignment::Validate(sizes, transform.reshape_dims(), perm);
     if (!status.ok()) return status;
-    mesh = Mesh(TileAssignment(sizes, transform.reshape_dims(), perm), names);
+    mesh.device_assignment_ =
+        TileAssignment(sizes, transform.reshape_dims(), perm);
   } else if (proto.device_ids().empty()) {
-    mesh = Mesh(sizes, names);
+    mesh.device_assignment_ = TileAssignment(sizes);
   } else if (proto.device_ids_size() != count) {
     return absl::InvalidArgumentError(
         absl::StrCat("mesh of ", count, " devices lists ",
                      proto.device_ids_size(), " device ids"));
   } else {
-    mesh = Mesh(proto.device_ids(), sizes, names);
+    auto array = std::make_shared<Array<int64_t>>(sizes);
+    std::copy(proto.device_ids().begin(), proto.device_ids().end(),
+              array->begin());
+    mesh.device_assignment_ = TileAssignment(std::move(array));
   }
   absl::Status status = mesh.Validate();
   if (!status.ok()) return status;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/hash/hash.h"
+#include "xla/array.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/mesh_and_axis.h"
 #include "xla/hlo/ir/tile_assignment.h"
@@ -185,6 +186,18 @@ TEST(NamedShardingDeathTest, ConstructorsDieWhereCreateFails) {
   EXPECT_DEATH(NamedSharding(mesh, {Dim({Axis(0)})}, {}, {Axis(0)}), "");
   EXPECT_DEATH(NamedSharding(mesh, {}, {}, {}, {Part(1, 1, 2), Part(1, 2, 2)}),
                "");
+}
+
+TEST(MeshDeathTest, ConstructorsDieOfWhatDoesNotValidate) {
+  EXPECT_DEATH(Mesh(-1), "negative");
+  EXPECT_DEATH(Mesh({2, 2}, {"x"}), "1 axis names but 2 sizes");
+  EXPECT_DEATH(Mesh({2, 2}, {"x", "x"}), "distinct");
+  EXPECT_DEATH(Mesh({2, 2}, {"x", ""}), "not empty");
+  EXPECT_DEATH(Mesh({2, 2}, {"x", "1"}), "the number of an axis");
+  EXPECT_DEATH(Mesh(Array<int64_t>({{0, 1}, {2, 4}}), {"x", "y"}), "0 to 3");
+  EXPECT_DEATH(Mesh({0, 1, 1, 2}, {2, 2}, {"x", "y"}), "0 to 3");
+  EXPECT_EQ(Mesh(Array<int64_t>({{0, 1}, {2, 3}}), {"x", "y"}),
+            Mesh({2, 2}, {"x", "y"}));
 }
 
 TEST(AxisRefTest, ListsOfAxes) {

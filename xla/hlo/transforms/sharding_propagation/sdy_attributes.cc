@@ -16,6 +16,7 @@
 #include "xla/hlo/ir/named_sharding.h"
 #include "xla/hlo/transforms/sharding_propagation/sdy_lexer.h"
 #include "xla/status_macros.h"
+#include "xla/xla_data.pb.h"
 
 namespace xla {
 namespace {
@@ -120,29 +121,17 @@ class SdyParser : public SdyLexer {
           absl::StrCat(devices.size(), " device_ids for ", count, " devices"));
     }
     SdyMesh result;
-    if (names.empty()) {
-      if (devices.empty()) {
-        result.empty = true;
-      } else {
-        result.mesh = Mesh(devices[0]);
-      }
-      return result;
+    result.empty = names.empty() && devices.empty();
+    MeshProto proto;
+    for (size_t i = 0; i < names.size(); ++i) {
+      MeshProto::MeshAxis* axis = proto.add_axes();
+      axis->set_name(names[i]);
+      axis->set_size(sizes[i]);
     }
-    std::vector<absl::string_view> views(names.begin(), names.end());
-    if (!devices.empty()) {
-      Array<int64_t> array(sizes);
-      array.SetValues(devices);
-      const TileAssignment tiles(
-          std::make_shared<const Array<int64_t>>(std::move(array)));
-      absl::StatusOr<HloSharding> checked =
-          HloSharding::MakeTiled(tiles, false, {});
-      if (!checked.ok()) return Error(checked.status().message());
-      result.mesh = Mesh(tiles, views);
-    } else {
-      result.mesh = Mesh(sizes, views);
-    }
-    const absl::Status valid = result.mesh.Validate();
-    if (!valid.ok()) return Error(valid.message());
+    for (int64_t device : devices) proto.add_device_ids(device);
+    absl::StatusOr<Mesh> mesh = Mesh::CreateFromProto(proto);
+    if (!mesh.ok()) return Error(mesh.status().message());
+    result.mesh = *std::move(mesh);
     return result;
   }
 
