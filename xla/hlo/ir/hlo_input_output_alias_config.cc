@@ -19,6 +19,15 @@
 #include "xla/status_macros.h"
 
 namespace xla {
+namespace {
+
+// For what modules get wrong: RET_CHECK says where in our code it was found.
+template <typename... Words>
+absl::Status Expect(bool holds, const Words&... words) {
+  return holds ? absl::OkStatus() : absl::InternalError(absl::StrCat(words...));
+}
+
+}  // namespace
 
 HloInputOutputAliasConfig::HloInputOutputAliasConfig() = default;
 HloInputOutputAliasConfig::HloInputOutputAliasConfig(
@@ -123,37 +132,39 @@ absl::Status HloInputOutputAliasConfig::Verify(
   const HloComputation* entry = module.entry_computation();
   const Shape& result = entry->root_instruction()->shape();
   absl::flat_hash_set<HloBufferDonorConfig::BufferDonor> seen;
-  return ForEachAliasWithStatus(
-      [&](const ShapeIndex& output_index, const Alias& alias) -> absl::Status {
-        TF_RET_CHECK(alias.parameter_number < entry->num_parameters())
-            << "aliased parameter " << alias.parameter_number << " of "
-            << entry->num_parameters();
-        const Shape& parameter =
-            entry->parameter_instruction(alias.parameter_number)->shape();
-        TF_RET_CHECK(ShapeUtil::IndexIsValid(parameter, alias.parameter_index))
-            << "alias " << alias.ToString() << " is not an index of "
-            << ShapeUtil::HumanString(parameter);
-        TF_RET_CHECK(ShapeUtil::IndexIsValid(result, output_index))
-            << "aliased output " << output_index.ToString()
-            << " is not an index of " << ShapeUtil::HumanString(result);
-        const Shape& input_leaf =
-            ShapeUtil::GetSubshape(parameter, alias.parameter_index);
-        const Shape& output_leaf = ShapeUtil::GetSubshape(result, output_index);
-        TF_RET_CHECK(!input_leaf.IsTuple() && !output_leaf.IsTuple())
-            << "alias " << alias.ToString() << " is of tuples";
-        // Buffers of dynamic shapes have run-time sizes.
-        if (input_leaf.is_static() && output_leaf.is_static()) {
-          TF_RET_CHECK(size_func(input_leaf) == size_func(output_leaf))
-              << "parameter " << alias.parameter_number << " at "
-              << alias.parameter_index.ToString() << " has "
-              << size_func(input_leaf) << " bytes and output "
-              << output_index.ToString() << " has " << size_func(output_leaf);
-        }
-        TF_RET_CHECK(
-            seen.emplace(alias.parameter_number, alias.parameter_index).second)
-            << "alias " << alias.ToString() << " is there twice";
-        return absl::OkStatus();
-      });
+  return ForEachAliasWithStatus([&](const ShapeIndex& output_index,
+                                    const Alias& alias) -> absl::Status {
+    TF_RETURN_IF_ERROR(Expect(alias.parameter_number < entry->num_parameters(),
+                              "aliased parameter ", alias.parameter_number,
+                              " of ", entry->num_parameters()));
+    const Shape& parameter =
+        entry->parameter_instruction(alias.parameter_number)->shape();
+    TF_RETURN_IF_ERROR(
+        Expect(ShapeUtil::IndexIsValid(parameter, alias.parameter_index),
+               "alias ", alias.ToString(), " is not an index of ",
+               ShapeUtil::HumanString(parameter)));
+    TF_RETURN_IF_ERROR(Expect(ShapeUtil::IndexIsValid(result, output_index),
+                              "aliased output ", output_index.ToString(),
+                              " is not an index of ",
+                              ShapeUtil::HumanString(result)));
+    const Shape& input_leaf =
+        ShapeUtil::GetSubshape(parameter, alias.parameter_index);
+    const Shape& output_leaf = ShapeUtil::GetSubshape(result, output_index);
+    TF_RETURN_IF_ERROR(Expect(!input_leaf.IsTuple() && !output_leaf.IsTuple(),
+                              "alias ", alias.ToString(), " is of tuples"));
+    // Buffers of dynamic shapes have run-time sizes.
+    if (input_leaf.is_static() && output_leaf.is_static()) {
+      TF_RETURN_IF_ERROR(Expect(
+          size_func(input_leaf) == size_func(output_leaf), "parameter ",
+          alias.parameter_number, " at ", alias.parameter_index.ToString(),
+          " has ", size_func(input_leaf), " bytes and output ",
+          output_index.ToString(), " has ", size_func(output_leaf)));
+    }
+    TF_RETURN_IF_ERROR(Expect(
+        seen.emplace(alias.parameter_number, alias.parameter_index).second,
+        "alias ", alias.ToString(), " is there twice"));
+    return absl::OkStatus();
+  });
 }
 
 std::string HloInputOutputAliasConfig::ToString() const {
@@ -211,24 +222,24 @@ absl::Status HloBufferDonorConfig::Verify(const HloModule& module) const {
   const HloComputation* entry = module.entry_computation();
   const HloInputOutputAliasConfig& aliases = module.input_output_alias_config();
   for (const BufferDonor& donor : buffer_donor_) {
-    TF_RET_CHECK(donor.param_number >= 0 &&
-                 donor.param_number < entry->num_parameters())
-        << "donated parameter " << donor.param_number << " of "
-        << entry->num_parameters();
+    TF_RETURN_IF_ERROR(Expect(
+        donor.param_number >= 0 && donor.param_number < entry->num_parameters(),
+        "donated parameter ", donor.param_number, " of ",
+        entry->num_parameters()));
     const Shape& parameter =
         entry->parameter_instruction(donor.param_number)->shape();
-    TF_RET_CHECK(ShapeUtil::IndexIsValid(parameter, donor.param_index))
-        << "donor (" << donor.param_number << ", "
-        << donor.param_index.ToString() << ") is not an index of "
-        << ShapeUtil::HumanString(parameter);
-    TF_RET_CHECK(
-        !ShapeUtil::GetSubshape(parameter, donor.param_index).IsTuple())
-        << "donor (" << donor.param_number << ", "
-        << donor.param_index.ToString() << ") is a tuple";
-    TF_RET_CHECK(
-        !aliases.ParameterHasAlias(donor.param_number, donor.param_index))
-        << "donor (" << donor.param_number << ", "
-        << donor.param_index.ToString() << ") is aliased by an output as well";
+    TF_RETURN_IF_ERROR(
+        Expect(ShapeUtil::IndexIsValid(parameter, donor.param_index), "donor (",
+               donor.param_number, ", ", donor.param_index.ToString(),
+               ") is not an index of ", ShapeUtil::HumanString(parameter)));
+    TF_RETURN_IF_ERROR(
+        Expect(!ShapeUtil::GetSubshape(parameter, donor.param_index).IsTuple(),
+               "donor (", donor.param_number, ", ",
+               donor.param_index.ToString(), ") is a tuple"));
+    TF_RETURN_IF_ERROR(Expect(
+        !aliases.ParameterHasAlias(donor.param_number, donor.param_index),
+        "donor (", donor.param_number, ", ", donor.param_index.ToString(),
+        ") is aliased by an output as well"));
   }
   return absl::OkStatus();
 }
