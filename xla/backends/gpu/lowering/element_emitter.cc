@@ -226,6 +226,7 @@ ElementEmitter::Values ElementEmitter::Compute(const HloInstruction& hlo,
     case HloOpcode::kSlice:
     case HloOpcode::kTranspose: {
       const HloInstruction& operand = *hlo.operand(0);
+      if (!hlo.shape().IsArray()) return NotLowered(hlo, "copies a tuple");
       if (operand.shape().element_type() != hlo.shape().element_type()) {
         return NotLowered(hlo, "the element type changes");
       }
