@@ -27,10 +27,13 @@ namespace {
 bool IsLeftAlone(const HloInstruction& inst) {
   if (!inst.called_computations().empty() || inst.IsAsynchronous()) return true;
   return HloPredicateIsOp<
-      HloOpcode::kAddDependency, HloOpcode::kBitcast,
-      HloOpcode::kBitcastConvert, HloOpcode::kConstant, HloOpcode::kConvert,
-      HloOpcode::kCopyDone, HloOpcode::kCopyStart, HloOpcode::kCustomCall,
-      HloOpcode::kDomain, HloOpcode::kGetTupleElement, HloOpcode::kInfeed,
+      HloOpcode::kAddDependency, HloOpcode::kAllGatherDone,
+      HloOpcode::kAllGatherStart, HloOpcode::kAllReduceDone,
+      HloOpcode::kBitcast, HloOpcode::kBitcastConvert,
+      HloOpcode::kCollectivePermuteDone, HloOpcode::kCollectivePermuteStart,
+      HloOpcode::kConstant, HloOpcode::kConvert, HloOpcode::kCopyDone,
+      HloOpcode::kCopyStart, HloOpcode::kCustomCall, HloOpcode::kDomain,
+      HloOpcode::kGetTupleElement, HloOpcode::kInfeed,
       HloOpcode::kOptimizationBarrier, HloOpcode::kOutfeed,
       HloOpcode::kParameter, HloOpcode::kRecv, HloOpcode::kRecvDone,
       HloOpcode::kRngBitGenerator, HloOpcode::kSend, HloOpcode::kSendDone,
