@@ -117,6 +117,24 @@ RandomModuleOptions OptionsOf(uint64_t seed) {
       options.opcodes.push_back(all[(seed / 4 * 7 + i * i * 11) % all.size()]);
     }
   }
+  // Many collectives, also in what is called.
+  if (seed % 22 == 3 || seed % 22 == 5) {
+    options.odd = true;
+    options.max_depth = 2;
+    options.opcodes = {HloOpcode::kAdd,
+                       HloOpcode::kAllGather,
+                       HloOpcode::kAllReduce,
+                       HloOpcode::kAllToAll,
+                       HloOpcode::kAsyncStart,
+                       HloOpcode::kCall,
+                       HloOpcode::kCollectiveBroadcast,
+                       HloOpcode::kCollectivePermute,
+                       HloOpcode::kPartitionId,
+                       HloOpcode::kReduceScatter,
+                       HloOpcode::kReplicaId,
+                       HloOpcode::kSlice,
+                       HloOpcode::kWhile};
+  }
   return options;
 }
 

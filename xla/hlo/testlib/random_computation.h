@@ -264,13 +264,19 @@ class RandomComputation {
   ModuleState& state_;
   const int64_t depth_;
   const Kind kind_;
+  // All devices run it, one as often as the other.
+  bool all_devices_ = true;
   HloComputation::Builder builder_;
   int64_t parameters_ = 0;
   std::vector<Value> values_;
 };
 
-// For options.odd.
+// For options.odd: all of it; reads of some arrays become reads of what opcodes
+// and types that no recipe draws make of them; single instructions become
+// fusions and asynchronous operations.
 void MakeOdd(ModuleState& state);
+void AddRareOpcodes(ModuleState& state, HloComputation* computation);
+void WrapAlone(ModuleState& state, HloComputation* computation);
 
 // The range of a function that rises or falls over all of the range.
 Range MapEnds(const Range& range, double (*function)(double));

@@ -138,7 +138,8 @@ void RandomComputation::Grow(int64_t steps) {
     }
     if (options.without.contains(row.opcode)) continue;
     if (IsCollective(row.opcode) &&
-        (options.num_partitions * options.num_replicas <= 1 || depth_ > 0)) {
+        (options.num_partitions * options.num_replicas <= 1 ||
+         (options.odd ? !all_devices_ : depth_ > 0))) {
       continue;
     }
     if (row.kind < kind_) continue;

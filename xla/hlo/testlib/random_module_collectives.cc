@@ -1,5 +1,5 @@
-// Recipes for opcodes that concern several devices. They are drawn in the entry
-// alone, so that all devices meet.
+// Recipes for opcodes that concern several devices. They are drawn where all
+// devices meet: in the entry and, for options.odd, in what it calls.
 
 #include <algorithm>
 #include <cstdint>

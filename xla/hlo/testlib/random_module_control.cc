@@ -52,6 +52,7 @@ HloComputation* RandomComputation::Callee(absl::string_view name,
                                           bool tuple_parameter,
                                           bool tuple_result, Kind kind) {
   RandomComputation callee(state_, depth_ + 1, std::string(name), kind);
+  callee.all_devices_ = all_devices_;
   if (tuple_parameter) {
     std::vector<Shape> shapes;
     for (const Port& port : in) shapes.push_back(port.shape);
@@ -218,6 +219,7 @@ bool RandomComputation::While(HloOpcode opcode) {
       state_.module->AddEmbeddedComputation(condition_builder.Build());
 
   RandomComputation body(state_, depth_ + 1, "body");
+  body.all_devices_ = all_devices_;
   Value state = body.AddParameter(state_shape, {}, false);
   Value trip =
       body.Publish(HloInstruction::CreateGetTupleElement(state.instruction, 0),
@@ -261,6 +263,8 @@ bool RandomComputation::Conditional(HloOpcode opcode) {
   const int64_t branches = by_index ? state_.Between(1, 3) : 2;
   std::vector<HloComputation*> computations;
   std::vector<HloInstruction*> arguments;
+  // Each device takes the branch that it computes.
+  const bool all_devices = std::exchange(all_devices_, false);
   for (int64_t i = 0; i < branches; ++i) {
     std::vector<Value> operands = PickOperands(state_.Between(1, 2));
     const bool tuple_argument = operands.size() > 1 || state_.OneIn(4);
@@ -269,6 +273,7 @@ bool RandomComputation::Conditional(HloOpcode opcode) {
     computations.push_back(
         Callee("branch", PortsOf(operands), out, tuple_argument, is_tuple));
   }
+  all_devices_ = all_devices;
   HloInstruction* conditional = nullptr;
   if (by_index) {
     Value index = MakeIndices(ShapeUtil::MakeShape(S32, {}), branches + 1);

@@ -147,8 +147,10 @@ void Annotate(ModuleState& state, HloComputation* computation) {
 }
 
 // Random numbers, messages to the host and calls into the unknown: the module
-// is no function of its parameters any more.
-void AddSideEffects(ModuleState& state, HloComputation* computation) {
+// is no function of its parameters any more. Channels are those of one place:
+// two calls must not use one.
+void AddSideEffects(ModuleState& state, HloComputation* computation,
+                    bool with_channels) {
   HloInstruction* token =
       computation->AddInstruction(HloInstruction::CreateToken());
   const Shape shape = ShapeUtil::MakeShape(F32, {2, 3});
@@ -173,6 +175,9 @@ void AddSideEffects(ModuleState& state, HloComputation* computation) {
   Cast<HloCustomCallInstruction>(effect)->set_custom_call_has_side_effect(true);
   token = computation->AddInstruction(
       HloInstruction::CreateOutfeed(shape, pure, token, "odd"));
+  computation->AddInstruction(HloInstruction::CreateRngGetAndUpdateState(
+      ShapeUtil::MakeShape(U64, {2}), /*delta=*/7));
+  if (!with_channels) return;
   const int64_t channel = state.next_channel_id++;
   HloInstruction* send = computation->AddInstruction(HloInstruction::CreateSend(
       pure, token, channel, /*is_host_transfer=*/true));
@@ -203,10 +208,12 @@ void MakeOdd(ModuleState& state) {
   for (HloComputation* computation : Unfused(state)) {
     if (state.OneIn(2)) CallTwice(state, computation);
     if (state.OneIn(2)) CopyTuples(state, computation);
-    // Only in the entry: two calls must not use one channel.
-    if (computation == entry && state.OneIn(8)) {
-      AddSideEffects(state, computation);
+    if (state.OneIn(3)) AddRareOpcodes(state, computation);
+    if (state.OneIn(computation == entry ? 8 : 16)) {
+      AddSideEffects(state, computation,
+                     /*with_channels=*/computation == entry);
     }
+    if (state.OneIn(2)) WrapAlone(state, computation);
     if (state.OneIn(2)) AddControlDependencies(state, computation);
     if (state.OneIn(2)) ChangeLayouts(state, computation);
     if (state.OneIn(2)) Annotate(state, computation);
