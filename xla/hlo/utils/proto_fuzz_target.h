@@ -5,9 +5,9 @@
 
 namespace xla {
 
-// Reads any bytes as a binary proto. If they are a module that verifies, prints
-// it and writes it as a proto again, and dies unless that proto gives the same
-// text. Returns whether they were one.
+// Reads any bytes as a binary proto. If they are a module that verifies, writes
+// it as a proto again, and dies unless that proto gives the same module but for
+// names of instructions. Returns whether they were one.
 bool ReadsAsProtoAndRoundTrips(absl::string_view bytes);
 
 }  // namespace xla
