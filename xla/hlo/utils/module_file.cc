@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "xla/hlo/evaluator/io/inflate.h"
+#include "xla/hlo/evaluator/io/unzstd.h"
 #include "xla/hlo/utils/file_util.h"
 #include "xla/status_macros.h"
 
@@ -95,7 +96,7 @@ bool IsBesideModules(absl::string_view name) {
 }
 
 bool IsModuleName(absl::string_view name) {
-  name = absl::StripSuffix(name, ".gz");
+  if (!absl::ConsumeSuffix(&name, ".gz")) absl::ConsumeSuffix(&name, ".zst");
   if (IsBesideModules(name)) return false;
   for (const absl::string_view ending : {".hlo", ".pb", ".pbtxt"}) {
     if (absl::EndsWith(name, ending)) return true;
@@ -125,7 +126,9 @@ absl::StatusOr<std::string> Gunzip(absl::string_view packed) {
   TF_ASSIGN_OR_RETURN(const size_t body, GzipBody(packed));
   const absl::string_view trailer = packed.substr(packed.size() - kGzipTrailer);
   const uint32_t size = LittleEndian(trailer.substr(4));
-  if (size >= INT32_MAX) return Damaged("2 GiB or more, unpacked");
+  if (size >= INT32_MAX) {
+    return Damaged("it ends early, or holds 2 GiB or more");
+  }
   packed.remove_suffix(kGzipTrailer);
   const absl::StatusOr<std::string> inflated =
       Inflate(packed.substr(body), size);
@@ -188,11 +191,14 @@ absl::StatusOr<ModuleFile> ReadModuleFile(const std::string& path) {
   TF_ASSIGN_OR_RETURN(file.name, ResolveModulePath(path));
   TF_ASSIGN_OR_RETURN(file.contents, ReadFileOrStdin(file.name));
   if (file.name == "-") file.name = "<stdin>";
-  if (!IsGzip(file.contents)) return file;
-  absl::StatusOr<std::string> bytes = Gunzip(file.contents);
+  const bool is_gzip = IsGzip(file.contents);
+  if (!is_gzip && !IsZstd(file.contents)) return file;
+  absl::StatusOr<std::string> bytes =
+      is_gzip ? Gunzip(file.contents) : Unzstd(file.contents, INT32_MAX);
   if (!bytes.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(file.name, ": error: ", bytes.status().message()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        file.name, ": error: ", is_gzip ? "" : "not what zstd wrote: ",
+        bytes.status().message()));
   }
   file.contents = *std::move(bytes);
   return file;

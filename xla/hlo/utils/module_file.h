@@ -29,14 +29,14 @@ struct DumpedModule {
 };
 
 // Reads a file, standard input for "-", or of a folder the module that
-// ListDumpedModules puts first. What gzip packed is unpacked.
+// ListDumpedModules puts first. What gzip or zstd packed is unpacked.
 //
 //   step.hlo.pb.gz → {"step.hlo.pb.gz", "\n\x95…"}
 //   dump/          → {"dump/module_0012.jit_step.cpu_after_optimizations.txt",
 //                     "HloModule jit_step…"}
 //
 // Errors: those of ReadFileOrStdin; InvalidArgument for a folder without
-// modules and for damaged gzip files.
+// modules and for damaged files of gzip or zstd.
 absl::StatusOr<ModuleFile> ReadModuleFile(const std::string& path);
 
 // The path of the module that ReadModuleFile reads: that of a folder's first

@@ -64,6 +64,19 @@ TEST(ModuleFileTest, UnpacksAndNamesTheFile) {
               HasSubstr("m.hlo.gz: error: not what gzip wrote: damaged"));
 }
 
+TEST(ModuleFileTest, UnpacksWhatZstdPacked) {
+  const std::string path = absl::StrCat(Folder("zstd"), "/m.hlo.zst");
+  std::string packed;
+  ASSERT_TRUE(absl::HexStringToBytes(
+      "28b52ffd0458610000486c6f4d6f64756c65206d0a252e70e1", &packed));
+  ASSERT_TRUE(WriteFileOrStdout(path, packed).ok());
+  EXPECT_EQ(ReadModuleFile(path)->contents, "HloModule m\n");
+  packed.back() ^= 1;
+  ASSERT_TRUE(WriteFileOrStdout(path, packed).ok());
+  EXPECT_THAT(std::string(ReadModuleFile(path).status().message()),
+              HasSubstr("m.hlo.zst: error: not what zstd wrote: damaged"));
+}
+
 TEST(ModuleFileTest, TakesTheLargestOptimizedModuleOfAFolder) {
   const std::string folder = Folder("dump");
   EXPECT_THAT(std::string(ReadModuleFile(folder).status().message()),
