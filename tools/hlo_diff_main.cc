@@ -29,6 +29,10 @@ ABSL_FLAG(std::string, device, "h100",
 ABSL_FLAG(std::string, mesh, "",
           "The devices as a grid and its links, such as 2x4.");
 ABSL_FLAG(bool, json, false, "The comparison as JSON.");
+ABSL_FLAG(
+    std::string, html, "",
+    "Where to write the comparison as one page of HTML to look at: memory "
+    "over the program, before and after, and what changed.");
 ABSL_FLAG(int, max_rows, 10, "Rows of each table.");
 
 int main(int argc, char** argv) {
@@ -40,11 +44,12 @@ int main(int argc, char** argv) {
       "that differ in names\nand metadata only are equal.\n\n"
       "  hlo-diff before.hlo after.hlo\n"
       "  hlo-diff before.hlo after.hlo --as=gpu --device=h200\n"
-      "  hlo-diff before.hlo after.hlo --json\n",
+      "  hlo-diff before.hlo after.hlo --json\n"
+      "  hlo-diff before.hlo after.hlo --html=changes.html\n",
       /*aliases=*/{},
       {{"What is looked at", {"as", "passes", "schedule", "effort"}},
        {"What it runs on", {"device", "mesh"}},
-       {"What is written", {"json", "max-rows"}}});
+       {"What is written", {"json", "html", "max-rows"}}});
   if (modules.size() != 2) {
     std::cerr << "usage: hlo-diff BEFORE AFTER [flags]; see hlo-diff --help\n";
     return xla::kBadUsage;
@@ -57,6 +62,7 @@ int main(int argc, char** argv) {
   options.device = absl::GetFlag(FLAGS_device);
   options.mesh = absl::GetFlag(FLAGS_mesh);
   options.json = absl::GetFlag(FLAGS_json);
+  options.html = absl::GetFlag(FLAGS_html);
   options.max_rows = absl::GetFlag(FLAGS_max_rows);
   const absl::StatusOr<bool> equal = xla::RunHloDiff(
       options, xla::AllPasses(), modules[0], modules[1], std::cout);

@@ -68,6 +68,12 @@ ABSL_FLAG(bool, list, false,
 ABSL_FLAG(bool, kernels, false,
           "List the kernels instead, longest first and equal ones together: "
           "modelled time on --device, bytes, share of the roofline.");
+ABSL_FLAG(std::string, timings, "",
+          "What a CUDA program of this module measured (hlo-opt --emit=cuda; "
+          "program --timings=FILE): --kernels with both times side by side.");
+ABSL_FLAG(std::string, calibrate, "",
+          "With --timings: where to write a description of --device with the "
+          "rates that were measured, for --device of any tool.");
 ABSL_FLAG(bool, collectives, false,
           "Report the communication of a partitioned module instead: bytes per "
           "device by kind, and the largest collectives.");
@@ -129,6 +135,7 @@ constexpr char kUsage[] =
     "  hlo-explain model.hlo --as=cpu           (the same for XLA's CPU "
     "backend)\n"
     "  hlo-explain model.hlo --as=gpu --kernels --device=h200\n"
+    "  hlo-explain model.hlo --as=gpu --timings=measured.json\n"
     "  hlo-explain model.hlo --html=report.html\n"
     "  hlo-explain model.hlo --perfetto=trace.json\n"
     "  hlo-explain model.hlo --schedule=default --json\n"
@@ -144,11 +151,11 @@ const std::vector<xla::FlagGroup>& Groups() {
        {"list", "as", "passes", "num-partitions", "schedule", "effort",
         "async"}},
       {"The question",
-       {"limit", "memory-limit", "fit", "budget-curve", "kernels",
+       {"limit", "memory-limit", "fit", "budget-curve", "kernels", "timings",
         "collectives", "mesh", "device"}},
       {"What is written",
        {"json", "curve", "csv", "max-buffers", "seconds", "report-file", "html",
-        "perfetto", "buffers", "o", "jax", "keep-going"}},
+        "perfetto", "buffers", "calibrate", "o", "jax", "keep-going"}},
       {"How --fit works",
        {"strategy", "accounting", "fit-effort", "across-loops", "reschedule",
         "fuse", "offload", "host-bandwidth", "barriers", "for"}},
@@ -188,6 +195,8 @@ int main(int argc, char** argv) {
   options.progress = isatty(STDERR_FILENO) != 0 ? &std::cerr : nullptr;
   options.list = absl::GetFlag(FLAGS_list);
   options.kernels = absl::GetFlag(FLAGS_kernels);
+  options.timings = absl::GetFlag(FLAGS_timings);
+  options.calibrate = absl::GetFlag(FLAGS_calibrate);
   options.collectives = absl::GetFlag(FLAGS_collectives);
   options.mesh = absl::GetFlag(FLAGS_mesh);
   options.fit = absl::GetFlag(FLAGS_fit);

@@ -87,7 +87,7 @@ try {
   // What limits cost, where the page has it: all in the table, plans on hover.
   check($('budget').hidden === !$('data').textContent.includes('"budget":{'), 'the curve hides, or shows nothing');
   if (!$('budget').hidden) {
-    check(rows('budget') === 4, 'not all limits are in the table');
+    check(rows('budget') === 5, 'not all limits are in the table');
     const prices = $('prices');
     let plan = false;
     for (let y = 20; y < prices.clientHeight && !plan; y += 16) {
@@ -99,6 +99,14 @@ try {
     check(plan && / for .*plan: /s.test($('tip').textContent), 'no plan under the mouse: ' + $('tip').textContent);
     mouse(prices, 'mouseleave', 0, 0);
     check($('tip').hidden, 'the tip of a plan stays');
+  }
+
+  // What changed, where the page is of two modules: all sums, and a cause.
+  check($('diff').hidden === !$('data').textContent.includes('"diff":{'), 'what changed hides, or shows nothing');
+  if (!$('diff').hidden) {
+    check(rows('sums') === 12, 'not all sums are there');
+    check(rows('causes') > 0 && /of (new|removed) instructions/.test($('causes').textContent), 'no cause');
+    check($('plan').hidden, 'a plan that is none');
   }
 
   // Tables: sorting, opening a group.

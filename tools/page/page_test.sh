@@ -1,12 +1,13 @@
 #!/bin/bash
-# usage: page_test.sh HLO_EXPLAIN DRIVER MODULE…
-# Opens the page of each module in a headless Chromium, does what a reader would
+# usage: page_test.sh HLO_EXPLAIN HLO_DIFF DRIVER MODULE…
+# Opens the page of each module, and that of the first two side by side, in a
+# headless Chromium, does what a reader would
 # (hover, click, search, filter, zoom, keys) and fails where the page does not
 # answer or the console shows an error; likewise that of a module of 32,000
 # instructions, and no page may have more than 5 MB. Needs `chromium` on the PATH.
 set -u
-explain=$1 driver=$2
-shift 2
+explain=$1 diff=$2 driver=$3
+shift 3
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
 if [[ -z "$browser" ]]; then
   echo "no chromium here; install it (apt-get install chromium)" >&2
@@ -30,12 +31,18 @@ awk 'BEGIN {
   }
   print "  ROOT r = f32[64,256]{1,0} negate(" last ")\n}"
 }' > "$folder/large.hlo"
-for module in "$@" "$folder/large.hlo"; do
+pair=("$1" "$2")
+for module in "$@" "$folder/large.hlo" both; do
   page=$folder/$(basename "$module").html
   # The large one is for its size; planning it four times would take minutes.
   budget=(--budget-curve=4 --limit=80%)
-  [[ "$module" == */large.hlo ]] && budget=()
-  "$explain" "$module" --noseconds --html="$page" "${budget[@]}" > /dev/null || exit 1
+  [[ "$module" == */large.hlo || "$module" == both ]] && budget=()
+  if [[ "$module" == both ]]; then
+    "$diff" "${pair[@]}" --html="$page" > /dev/null
+    (($? == 4)) || exit 1
+  else
+    "$explain" "$module" --noseconds --html="$page" "${budget[@]}" > /dev/null || exit 1
+  fi
   if ((${#budget[@]})) && ! grep -q '"budget":{' "$page"; then
     echo "$(basename "$module"): the page has no budget curve" >&2
     failed=1

@@ -1,6 +1,5 @@
 #include "xla/hlo/pipeline/explain_pages.h"
 
-#include <algorithm>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -85,20 +84,10 @@ absl::Status WritePagesOf(const ExplainPageOptions& options,
 
 absl::StatusOr<MemoryPage::Before> DescribeBefore(
     const PreparedModule& prepared) {
-  constexpr size_t kStretches = 2000;
   TF_ASSIGN_OR_RETURN(const BuiltMemoryReport built,
                       ReportForPage(MemoryAccounting::kOurs, prepared,
                                     /*limit_bytes=*/std::nullopt));
-  MemoryPage::Before before;
-  before.set_peak_bytes(built.report.peak_bytes());
-  const size_t points = built.curve.size();
-  const size_t stretches = std::min(points, kStretches);
-  for (size_t i = 0; i < stretches; ++i) {
-    before.add_live(
-        *std::max_element(built.curve.begin() + i * points / stretches,
-                          built.curve.begin() + (i + 1) * points / stretches));
-  }
-  return before;
+  return DescribeBefore(built);
 }
 
 absl::Status WriteFittedPages(const ExplainPageOptions& options,

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -34,9 +33,9 @@
 #include "xla/hlo/memory/report/remat_report.h"
 #include "xla/hlo/memory/report/xla_buffer_assignment.h"
 #include "xla/hlo/pipeline/explain_pages.h"
+#include "xla/hlo/pipeline/page/explain_kernels.h"
 #include "xla/hlo/pipeline/page/kernel_report.h"
 #include "xla/hlo/pipeline/page/memory_page.h"
-#include "xla/hlo/pipeline/page/memory_page_builder.h"
 #include "xla/hlo/pipeline/target_flags.h"
 #include "xla/hlo/transforms/memory/remat/jax_policies.h"
 #include "xla/hlo/utils/file_util.h"
@@ -189,14 +188,14 @@ bool HasTextOutput(const HloExplainOptions &options) {
 absl::Status ListKernels(const HloExplainOptions &options,
                          const PreparedModule &prepared,
                          const BuiltMemoryReport &built, std::ostream &out) {
-  MemoryPageOptions page_options;
-  page_options.device = options.device;
-  page_options.mesh = options.mesh;
-  page_options.max_kernels = std::numeric_limits<int>::max();
-  TF_ASSIGN_OR_RETURN(const MemoryPage page,
-                      BuildMemoryPage(*prepared.module, built,
-                                      *prepared.alias_analysis, page_options));
-  KernelReport report = BuildKernelReport(page);
+  ExplainKernelsOptions kernels;
+  kernels.device = options.device;
+  kernels.mesh = options.mesh;
+  kernels.timings = options.timings;
+  kernels.calibrate = options.calibrate;
+  TF_ASSIGN_OR_RETURN(KernelReport report,
+                      ExplainKernels(kernels, *prepared.module, built,
+                                     *prepared.alias_analysis));
   if (!prepared.input.optimized() && options.prepare.as.empty()) {
     report.set_note(
         "the module is from before optimization, so that every instruction "
@@ -386,7 +385,7 @@ absl::Status ReportPrepared(const HloExplainOptions &options,
   *built.report.mutable_input() = prepared.input;
   if (limit.has_value()) built.report.set_limit_origin(limit->origin());
   watch.Stop();
-  if (options.kernels) {
+  if (options.kernels || !options.timings.empty()) {
     TF_RETURN_IF_ERROR(ListKernels(options, prepared, built, out));
     TF_RETURN_IF_ERROR(WritePages(PageOptions(options), *module,
                                   *prepared.alias_analysis, built, "",
@@ -452,6 +451,16 @@ absl::Status ExplainRead(const HloExplainOptions &given,
 }
 
 absl::Status CheckFlags(const HloExplainOptions &options) {
+  if (!options.calibrate.empty() && options.timings.empty()) {
+    return absl::InvalidArgumentError(
+        "--calibrate needs the --timings that it is from");
+  }
+  if (!options.calibrate.empty() &&
+      options.calibrate.find_first_of("/.") == std::string::npos) {
+    return absl::InvalidArgumentError(
+        "--calibrate names a file with a '.' or '/' in it, as --device takes "
+        "it");
+  }
   TF_RETURN_IF_ERROR(CheckNumbers(options));
   TF_RETURN_IF_ERROR(CheckDeviceFlag(options.device));
   if (!options.jax.empty() && !options.fit) {

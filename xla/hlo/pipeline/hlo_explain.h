@@ -60,8 +60,12 @@ struct HloExplainOptions {
   std::string mesh;
 
   // List what runs by itself instead (page/kernel_report.h), with times on
-  // `device`.
+  // `device`; beside what a program measured (kernel_timings.h), from the file
+  // `timings`, which writes the device that would have said so to `calibrate`.
+  // Empty: neither.
   bool kernels = false;
+  std::string timings;
+  std::string calibrate;
 
   // Where the plan of `fit` goes as Python for JAX (jax_policies.h); empty:
   // nowhere.

@@ -10,8 +10,10 @@
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/pipeline/diff/module_diff.h"
 #include "xla/hlo/pipeline/diff/module_matching.h"
+#include "xla/hlo/pipeline/page/memory_page.h"
 #include "xla/hlo/pipeline/page/memory_page_builder.h"
 #include "xla/hlo/pipeline/target_flags.h"
+#include "xla/hlo/utils/file_util.h"
 #include "xla/hlo/utils/flag_check.h"
 #include "xla/status_macros.h"
 
@@ -33,10 +35,11 @@ absl::StatusOr<DiffSide> Examine(const HloDiffOptions& options,
       BuiltMemoryReport memory,
       BuildMemoryReport(prepared->schedule, *prepared->alias_analysis,
                         report_options));
+  *memory.report.mutable_input() = prepared->input;
   MemoryPageOptions page_options;
   page_options.device = options.device;
   page_options.mesh = options.mesh;
-  page_options.max_kernels = 0;
+  if (options.html.empty()) page_options.max_kernels = 0;
   TF_ASSIGN_OR_RETURN(MemoryPage page,
                       BuildMemoryPage(*prepared->module, memory,
                                       *prepared->alias_analysis, page_options));
@@ -87,7 +90,20 @@ absl::StatusOr<bool> DiffModules(const HloDiffOptions& options,
       const DiffSide right,
       Examine(options, registry, after.name, std::move(after.module)));
   const ModuleDiff diff = BuildModuleDiff(matching, header, left, right);
-  if (options.json) {
+  if (!options.html.empty()) {
+    TF_ASSIGN_OR_RETURN(
+        const std::string html,
+        MemoryPageToHtml(ModuleDiffPage(diff, left, right),
+                         ModuleDiffToText(diff, options.max_rows)));
+    if (options.html == "-") {
+      out << html;
+    } else {
+      TF_RETURN_IF_ERROR(WriteFileOrStdout(options.html, html));
+    }
+  }
+  if (options.html == "-") {
+    // The page is all that is asked for.
+  } else if (options.json) {
     TF_ASSIGN_OR_RETURN(const std::string json, ModuleDiffToJson(diff));
     out << json;
   } else {

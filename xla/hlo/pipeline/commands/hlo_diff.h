@@ -23,6 +23,10 @@ struct HloDiffOptions {
   std::string mesh;
 
   bool json = false;
+  // Where the comparison as one page of HTML goes (page/memory_page.h): that of
+  // the second module, with the first over it; empty: nowhere, "-": to `out`
+  // instead of the text.
+  std::string html;
   // Rows of each table of the text.
   int max_rows = 10;
 };

@@ -371,8 +371,9 @@ std::vector<std::string> HeaderDifferences(const HloModule& before,
           absl::StrCat(y.replica_count()));
   compare("is_scheduled", before.has_schedule() ? "true" : "false",
           after.has_schedule() ? "true" : "false");
-  compare("input_output_alias", before.input_output_alias_config().ToString(),
-          after.input_output_alias_config().ToString());
+  compare("input_output_alias",
+          before.input_output_alias_config().ToShortString(),
+          after.input_output_alias_config().ToShortString());
   compare("entry_computation_layout",
           before.entry_computation_layout().ToString(),
           after.entry_computation_layout().ToString());

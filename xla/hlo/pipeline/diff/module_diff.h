@@ -5,9 +5,9 @@
 
 #include "absl/status/statusor.h"
 #include "xla/hlo/memory/report/memory_report_builder.h"
-#include "xla/hlo/pipeline/diff/module_diff.pb.h"
 #include "xla/hlo/pipeline/diff/module_matching.h"
 #include "xla/hlo/pipeline/page/memory_page.pb.h"
+#include "xla/hlo/pipeline/page/module_diff.pb.h"
 #include "xla/hlo/pipeline/prepared_module.h"
 
 namespace xla {
@@ -41,6 +41,11 @@ std::vector<std::string> HeaderDifferences(const HloModule& before,
 //     -256.0 KiB  temporary  8 x -> 4 x  layers/*/mlp  lives shorter
 std::string ModuleDiffToText(const ModuleDiff& diff, int max_rows);
 absl::StatusOr<std::string> ModuleDiffToJson(const ModuleDiff& diff);
+
+// The page of `after` (memory_page.h) with what `before` was over it, and with
+// `diff` but for what is behind the first 2,000 rows of a list.
+MemoryPage ModuleDiffPage(const ModuleDiff& diff, const DiffSide& before,
+                          const DiffSide& after);
 
 }  // namespace xla
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "xla/hlo/analysis/byte_size.h"
 #include "xla/hlo/pipeline/diff/module_diff.h"
+#include "xla/hlo/pipeline/page/memory_page_builder.h"
 #include "xla/report_json.h"
 
 namespace xla {
@@ -220,6 +221,23 @@ std::string ModuleDiffToText(const ModuleDiff& diff, int max_rows) {
 
 absl::StatusOr<std::string> ModuleDiffToJson(const ModuleDiff& diff) {
   return ReportToJson(diff);
+}
+
+MemoryPage ModuleDiffPage(const ModuleDiff& diff, const DiffSide& before,
+                          const DiffSide& after) {
+  constexpr int kMaxRows = 2000;
+  MemoryPage page = after.page;
+  *page.mutable_before() = DescribeBefore(before.memory);
+  *page.mutable_diff() = diff;
+  const auto cut = [](auto* rows) {
+    if (rows->size() > kMaxRows) {
+      rows->DeleteSubrange(kMaxRows, rows->size() - kMaxRows);
+    }
+  };
+  cut(page.mutable_diff()->mutable_causes());
+  cut(page.mutable_diff()->mutable_groups());
+  cut(page.mutable_diff()->mutable_changes());
+  return page;
 }
 
 }  // namespace xla

@@ -31,9 +31,76 @@ std::string Kernel(const KernelReport::Row& row) {
   return text;
 }
 
+void AddMeasured(const MeasuredKernel& kernel, double runs,
+                 KernelReport::Row& row) {
+  row.set_measured_count(row.measured_count() + 1);
+  row.set_modelled_microseconds(row.modelled_microseconds() +
+                                runs * kernel.modelled_microseconds);
+  row.set_measured_microseconds(row.measured_microseconds() +
+                                runs * kernel.measured_microseconds);
+}
+
+// "    12.3 us  1.43  ", blank where nothing was measured.
+std::string MeasuredCells(double measured, double modelled) {
+  if (measured == 0) return absl::StrFormat("%9s  %5s  ", "", "");
+  return absl::StrFormat("%9s  %5.2f  ", HumanSeconds(1e-6 * measured),
+                         measured / modelled);
+}
+
+// What all rows have, up to the bytes.
+std::string Cells(const KernelReport::Row& row, const KernelReport& report) {
+  return absl::StrFormat(
+      "  %9s  %s%4.1f%% %7.6g %10s", HumanSeconds(1e-6 * row.microseconds()),
+      report.has_measured() ? MeasuredCells(row.measured_microseconds(),
+                                            row.modelled_microseconds())
+                            : "",
+      Share(row.microseconds(), report.microseconds()), row.runs(),
+      HumanBytes(row.bytes()));
+}
+
+void AddTo(const KernelReport::Row& row, KernelReport::Row& sum) {
+  sum.set_microseconds(sum.microseconds() + row.microseconds());
+  sum.set_runs(sum.runs() + row.runs());
+  sum.set_bytes(sum.bytes() + row.bytes());
+  sum.set_modelled_microseconds(sum.modelled_microseconds() +
+                                row.modelled_microseconds());
+  sum.set_measured_microseconds(sum.measured_microseconds() +
+                                row.measured_microseconds());
+}
+
+std::string MeasuredLines(const KernelReport& report) {
+  const KernelReport::Measured& measured = report.measured();
+  std::string out = absl::StrFormat(
+      "  measured %.0f of %.0f kernels, %s on %s, %.2f x the model's %s; "
+      "median "
+      "error %.0f %%, rank correlation %.2f\n",
+      measured.count(), report.count(),
+      HumanSeconds(1e-6 * measured.measured_microseconds()), measured.device(),
+      measured.measured_microseconds() / measured.modelled_microseconds(),
+      HumanSeconds(1e-6 * measured.modelled_microseconds()),
+      100 * measured.median_error(), measured.rank_correlation());
+  if (measured.unknown_size() > 0) {
+    absl::StrAppend(&out, "  note: ", measured.unknown_size(),
+                    " measured kernels are none of these, such as ",
+                    measured.unknown(0), "\n");
+  }
+  if (report.has_calibration()) {
+    const KernelReport::Calibration& c = report.calibration();
+    absl::StrAppendFormat(
+        &out,
+        "  calibrated %s: %.0f -> %.0f GB/s, %.2f -> %.2f GHz; median error "
+        "%.0f %%, rank correlation %.2f\n",
+        c.file(), 1e-9 * c.memory_bandwidth_before(),
+        1e-9 * c.memory_bandwidth_after(), c.clock_rate_ghz_before(),
+        c.clock_rate_ghz_after(), 100 * c.median_error(), c.rank_correlation());
+  }
+  return out;
+}
+
 }  // namespace
 
-KernelReport BuildKernelReport(const MemoryPage& page) {
+KernelReport BuildKernelReport(const MemoryPage& page,
+                               const std::vector<MeasuredKernel>& measured) {
   const MemoryPage::Kernels& kernels = page.kernels();
   const MemoryPage::Instructions& instructions = page.instructions();
   KernelReport report;
@@ -48,6 +115,7 @@ KernelReport BuildKernelReport(const MemoryPage& page) {
   using Key = std::tuple<int, int, int, int>;
   std::map<Key, int> row_of;
   std::vector<KernelReport::Row> rows;
+  auto next_measured = measured.begin();
   for (int i = 0; i < kernels.instruction_size(); ++i) {
     const int inst = kernels.instruction(i);
     const Key key(instructions.opcode(inst), kernels.contents(i),
@@ -77,6 +145,9 @@ KernelReport BuildKernelReport(const MemoryPage& page) {
       row.set_roofline((before + kernels.roofline(i) * microseconds) /
                        row.microseconds());
     }
+    if (next_measured != measured.end() && next_measured->kernel == i) {
+      AddMeasured(*next_measured++, runs, row);
+    }
   }
   absl::c_stable_sort(rows, [](const auto& a, const auto& b) {
     return a.microseconds() > b.microseconds();
@@ -94,30 +165,29 @@ std::string KernelReportToText(const KernelReport& report, int max_rows) {
   if (!report.note().empty()) {
     absl::StrAppend(&out, "  note: ", report.note(), "\n");
   }
-  absl::StrAppendFormat(&out, "  %9s  %5s %7s %10s  %-15s %s\n", "time",
-                        "share", "runs", "bytes", "roofline", "kernel");
+  const bool measured = report.has_measured();
+  if (measured) absl::StrAppend(&out, MeasuredLines(report));
+  absl::StrAppendFormat(
+      &out, "  %9s  %s%5s %7s %10s  %-15s %s\n", "time",
+      measured ? absl::StrFormat("%9s  %5s  ", "measured", "ratio") : "",
+      "share", "runs", "bytes", "roofline", "kernel");
   const int shown = std::min(max_rows, report.rows_size());
-  double rest_microseconds = 0, rest_runs = 0, rest_bytes = 0;
+  KernelReport::Row rest;
   for (int i = 0; i < report.rows_size(); ++i) {
     const KernelReport::Row& row = report.rows(i);
     if (i >= shown) {
-      rest_microseconds += row.microseconds();
-      rest_runs += row.runs();
-      rest_bytes += row.bytes();
+      AddTo(row, rest);
       continue;
     }
-    absl::StrAppendFormat(&out, "  %9s  %4.1f%% %7.6g %10s  %3.0f%% %-10s %s\n",
-                          HumanSeconds(1e-6 * row.microseconds()),
-                          Share(row.microseconds(), report.microseconds()),
-                          row.runs(), HumanBytes(row.bytes()),
-                          100 * row.roofline(), row.bound(), Kernel(row));
+    absl::StrAppend(
+        &out, Cells(row, report),
+        absl::StrFormat("  %3.0f%% %-10s %s\n", 100 * row.roofline(),
+                        row.bound(), Kernel(row)));
   }
   if (shown < report.rows_size()) {
-    absl::StrAppendFormat(
-        &out, "  %9s  %4.1f%% %7.6g %10s  %-15s the other %d\n",
-        HumanSeconds(1e-6 * rest_microseconds),
-        Share(rest_microseconds, report.microseconds()), rest_runs,
-        HumanBytes(rest_bytes), "", report.rows_size() - shown);
+    absl::StrAppend(&out, Cells(rest, report),
+                    absl::StrFormat("  %-15s the other %d\n", "",
+                                    report.rows_size() - shown));
   }
   return out;
 }

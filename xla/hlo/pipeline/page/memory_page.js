@@ -24,7 +24,7 @@ function size(bytes) {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   let unit = 0;
   while (bytes >= 1024 && unit < 4) { bytes /= 1024; ++unit; }
-  return (unit ? bytes.toFixed(1) : Math.round(bytes)) + ' ' + units[unit];
+  return (unit ? bytes.toFixed(bytes < 10 ? 2 : 1) : Math.round(bytes)) + ' ' + units[unit];
 }
 function time(microseconds) {
   if (microseconds >= 1e6) return (microseconds / 1e6).toFixed(2) + ' s';
@@ -77,7 +77,7 @@ const limit = memory.limit_bytes || 0;
 let height = Math.max(memory.peak_bytes, memory.heap_bytes, 1);
 // A limit far above everything would flatten the picture.
 if (limit && limit <= 3 * height) height = Math.max(height, limit);
-const before = page.before;  // of a module that was made to fit
+const before = page.before;  // of a module that was made to fit, or compared
 if (before) height = Math.max(height, before.peak_bytes);
 
 const state = {
@@ -812,6 +812,97 @@ function showBudget() {
   $('prices').addEventListener('mouseleave', (event) => showTip(event, null));
 }
 
+// --- What changed ----------------------------------------------------------
+
+const diff = page.diff;  // of hlo-diff --html
+const signedSize = (bytes) => sign(bytes) + size(Math.abs(bytes));
+const changed = (from, to) => from === to ? String(to) : from + ' → ' + to;
+
+// Rows of the table of sums: what, before, after, and how to write these.
+function diffSums() {
+  const of = (name, key, text) => ({name, from: diff.before[key], to: diff.after[key], text});
+  return [
+    of('Peak', 'peak_bytes', size), of('With offsets', 'heap_bytes', size), of('Arguments', 'argument_bytes', size),
+    of('Outputs', 'output_bytes', size), of('Temporaries', 'temp_bytes', size),
+    of('Kernel time', 'microseconds', time), of('Moved', 'moved_bytes', size), of('Kernels', 'kernels', String),
+    of('Fusions', 'fusions', String), of('Collectives', 'collectives', String), of('Sent per device', 'sent_bytes', size),
+    of('Instructions', 'instructions', String),
+  ];
+}
+
+function causeReasons(cause) {
+  const reason = (bytes, more, less) => bytes ? signedSize(bytes) + ' ' + (bytes > 0 ? more : less) : '';
+  return [
+    reason(cause.made_bytes, 'of new instructions', 'of removed instructions'),
+    reason(cause.lifetime_bytes, 'live at this peak, not at the other', 'live at the other peak, not at this one'),
+    reason(cause.size_bytes, 'larger', 'smaller'),
+  ].filter(Boolean).join(', ');
+}
+
+function showDiff() {
+  $('diff').hidden = !diff;
+  if (!diff) return;
+  const {before: a, after: b} = diff;
+  const matched = [
+    ['the same', diff.same], ['in a changed context', diff.in_changed_context], ['rewired', diff.rewired],
+    ['changed', diff.changed], ['removed', diff.removed], ['added', diff.added],
+  ].map(([what, number]) => number + ' ' + what).join(', ');
+  $('diff').querySelector('.note').textContent = [
+    a.file + ' → ' + b.file + (diff.equal ? ': equal but for names' : ''),
+    changed(a.looked_at, b.looked_at), diff.equal ? '' : 'instructions: ' + matched,
+    diff.order_differs ? 'they run in another order' : '', ...diff.header,
+  ].filter(Boolean).join(' · ');
+  table($('sums'), [
+    {title: 'What', value: (r) => r.name, text: (r) => r.name},
+    {title: 'Before', numeric: true, value: (r) => r.from, text: (r) => r.text(r.from)},
+    {title: 'After', numeric: true, value: (r) => r.to, text: (r) => r.text(r.to)},
+    {title: 'Change', numeric: true, value: (r) => r.to - r.from,
+     text: (r) => r.from === r.to ? '' : sign(r.to - r.from) + r.text(Math.abs(r.to - r.from))},
+    {title: '', value: (r) => r.from ? r.to / r.from : 0,
+     text: (r) => r.from && r.from !== r.to ? signedPercent(r.to / r.from - 1) : ''},
+  ], diffSums());
+  $('causetitle').textContent = 'Why the peak is another one (' + signedSize(b.peak_bytes - a.peak_bytes) + ')';
+  const sections = [
+    ['causes', diff.causes, [
+      {title: 'Change', numeric: true, value: (c) => c.delta_bytes, text: (c) => signedSize(c.delta_bytes)},
+      {title: 'Before', numeric: true, value: (c) => c.before_bytes, text: (c) => size(c.before_bytes)},
+      {title: 'After', numeric: true, value: (c) => c.after_bytes, text: (c) => size(c.after_bytes)},
+      {title: 'Buffers', tight: true, value: (c) => c.after_count, text: (c) => changed(c.before_count, c.after_count)},
+      {title: 'Layer', value: (c) => c.layer, text: (c) => c.layer},
+      {title: 'Kind', tight: true, value: (c) => c.kind, text: (c) => c.kind},
+      {title: 'Why', value: causeReasons, text: causeReasons},
+      {title: 'Largest', mono: true, value: (c) => c.instruction, text: (c) => '%' + c.instruction + ' ' + c.shape},
+      {title: 'Source', value: (c) => c.source, text: (c) => c.source.split('/').slice(-2).join('/')},
+    ]],
+    ['sent', diff.collectives, [
+      {title: 'Kind', value: (c) => c.kind, text: (c) => c.kind},
+      {title: 'Number', tight: true, value: (c) => c.after_count, text: (c) => changed(c.before_count, c.after_count)},
+      {title: 'Sent before', numeric: true, value: (c) => c.before_bytes, text: (c) => size(c.before_bytes)},
+      {title: 'Sent after', numeric: true, value: (c) => c.after_bytes, text: (c) => size(c.after_bytes)},
+    ]],
+    ['groups', diff.groups, [
+      {title: 'What', tight: true, value: (g) => Number(g.added), text: (g) => g.added ? 'added' : 'removed'},
+      {title: 'Number', numeric: true, value: (g) => g.count, text: (g) => g.count + ' ×'},
+      {title: 'Results', numeric: true, value: (g) => g.bytes, text: (g) => size(g.bytes)},
+      {title: 'Opcode', tight: true, value: (g) => g.opcode, text: (g) => g.opcode},
+      {title: 'Layer', value: (g) => g.layer, text: (g) => g.layer},
+      {title: 'Such as', mono: true, value: (g) => g.instruction, text: (g) => '%' + g.instruction},
+      {title: 'Source', value: (g) => g.source, text: (g) => g.source},
+    ]],
+    ['changes', diff.changes, [
+      {title: 'Instruction', mono: true, value: (c) => c.before,
+       text: (c) => '%' + c.before + (c.after === c.before ? '' : ' (now %' + c.after + ')')},
+      {title: 'Opcode', tight: true, value: (c) => c.opcode, text: (c) => c.opcode},
+      {title: 'What', mono: true, value: (c) => c.what.length, text: (c) => c.what.join('; ')},
+      {title: 'Made by', value: (c) => c.layer, text: (c) => [c.layer, c.source].filter(Boolean).join(', ')},
+    ]],
+  ];
+  for (const [id, rows, columns] of sections) {
+    $(id).hidden = $(id).previousElementSibling.hidden = !rows.length;
+    if (rows.length) table($(id), columns, rows, {limit: 10});
+  }
+}
+
 // --- Search ----------------------------------------------------------------
 
 let texts = null;
@@ -865,7 +956,7 @@ function showSums() {
       card(size(memory.heap_bytes), 'with offsets, ' + percent(memory.fragmentation) + ' lost'),
       card(size(memory.any_order_lower_bound_bytes), 'at least, in any order'));
   $('cards').replaceChildren(...cards);
-  $('plan').hidden = !before;
+  $('plan').hidden = !before || !before.plan;
   if (before) $('plan').querySelector('pre').textContent = before.plan;
 }
 function setTheme(dark) {
@@ -911,6 +1002,7 @@ function start() {
   $('search').value = asked.get('q') || '';
   search($('search').value);
   showBudget();
+  showDiff();
   showComputations();
   let timer = 0;
   $('search').addEventListener('input', (event) => {

@@ -284,4 +284,18 @@ absl::StatusOr<MemoryPage> BuildMemoryPage(
   return Builder(module, report, alias_analysis, options).Build();
 }
 
+MemoryPage::Before DescribeBefore(const BuiltMemoryReport& report) {
+  constexpr size_t kStretches = 2000;
+  MemoryPage::Before before;
+  before.set_peak_bytes(report.report.peak_bytes());
+  const size_t points = report.curve.size();
+  const size_t stretches = std::min(points, kStretches);
+  for (size_t i = 0; i < stretches; ++i) {
+    before.add_live(
+        *std::max_element(report.curve.begin() + i * points / stretches,
+                          report.curve.begin() + (i + 1) * points / stretches));
+  }
+  return before;
+}
+
 }  // namespace xla

@@ -30,6 +30,10 @@ absl::StatusOr<MemoryPage> BuildMemoryPage(
     const HloModule& module, const BuiltMemoryReport& report,
     const HloAliasAnalysis& alias_analysis, const MemoryPageOptions& options);
 
+// What a page says of the module before: its peak and the curve of live bytes,
+// as at most 2,000 figures. The plan is left empty.
+MemoryPage::Before DescribeBefore(const BuiltMemoryReport& report);
+
 }  // namespace xla
 
 #endif  // XLA_HLO_PIPELINE_PAGE_MEMORY_PAGE_BUILDER_H_
