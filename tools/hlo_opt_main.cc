@@ -38,6 +38,9 @@ ABSL_FLAG(std::optional<HloOptOptions::Emit>, emit, std::nullopt,
           "What to write: hlo, short, proto, pbtxt, dot, kir (the kernels of a "
           "module after --pipeline=gpu), cuda (a program, into the folder -o) "
           "or none.");
+ABSL_FLAG(std::string, around, "",
+          "For --emit=dot: only what is near the instruction of this name.");
+ABSL_FLAG(int64_t, radius, 2, "For --around: so many arrows away, at most.");
 ABSL_FLAG(bool, emit_proto, false, "The same as --emit=pbtxt.");
 ABSL_FLAG(std::string, platform, "transforms",
           "Whose passes: 'transforms', those that need no hardware.");
@@ -103,6 +106,7 @@ constexpr char kUsage[] =
     "  hlo-opt model.hlo --pipeline=cleanup --report=text\n"
     "  hlo-opt model.hlo --passes='hlo-cse,hlo-dce' -o out.hlo\n"
     "  hlo-opt model.pb --emit=hlo              (a proto, to text)\n"
+    "  hlo-opt model.hlo --emit=dot --around=dot.7 --radius=3 | dot -Tsvg\n"
     "  hlo-opt model.hlo --pipeline=spmd --num-partitions=8\n"
     "  hlo-opt model.hlo --pipeline=gpu --device=h200 "
     "--explain=priority-fusion\n"
@@ -122,9 +126,9 @@ const std::vector<xla::FlagGroup>& Groups() {
       {"What is read",
        {"format", "split-input", "lenient", "fill-elided-constants"}},
       {"What is written",
-       {"emit", "o", "emit-proto", "report", "explain", "explain-format",
-        "explain-dot", "stats", "time", "print-before", "print-after",
-        "print-after-change", "reproducer"}},
+       {"emit", "around", "radius", "o", "emit-proto", "report", "explain",
+        "explain-format", "explain-dot", "stats", "time", "print-before",
+        "print-after", "print-after-change", "reproducer"}},
       {"What is checked",
        {"verify-each", "layout-sensitive", "check-changed", "check-equivalent",
         "max-equivalence-work", "equivalence-notes"}},
@@ -142,6 +146,8 @@ HloOptOptions OptionsFromFlags() {
   options.lenient = absl::GetFlag(FLAGS_lenient);
   options.fill_elided_constants = absl::GetFlag(FLAGS_fill_elided_constants);
   options.emit = absl::GetFlag(FLAGS_emit);
+  options.around = absl::GetFlag(FLAGS_around);
+  options.radius = absl::GetFlag(FLAGS_radius);
   if (absl::GetFlag(FLAGS_emit_proto)) {
     options.emit = HloOptOptions::Emit::kTextProto;
   }

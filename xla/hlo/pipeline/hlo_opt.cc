@@ -12,11 +12,14 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "re2/re2.h"
 #include "xla/backends/gpu/lowering/module_lowering.h"
 #include "xla/backends/gpu/program/cuda_program.h"
 #include "xla/hlo/analysis/cost/gpu_devices.h"
 #include "xla/hlo/evaluator/run/module_meaning.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_partitions.h"
 #include "xla/hlo/ir/hlo_print_options.h"
 #include "xla/hlo/pass/fueled_pass.h"
@@ -229,6 +232,26 @@ std::string EmitModule(Emit emit, const HloModule& module) {
       return "";
   }
   return "";
+}
+
+// The neighborhood that --around asks for.
+absl::StatusOr<std::string> DotAround(const HloOptOptions& options,
+                                      const HloModule& module) {
+  const absl::string_view name = absl::StripPrefix(options.around, "%");
+  std::vector<std::string> names;
+  for (const HloComputation* computation : module.computations()) {
+    for (const HloInstruction* inst : computation->instructions()) {
+      if (inst->name() == name) {
+        return InstructionsToDot(module,
+                                 InstructionsAround(*inst, options.radius));
+      }
+      names.emplace_back(inst->name());
+    }
+  }
+  absl::c_sort(names);
+  return absl::NotFoundError(absl::StrCat("--around: module ", module.name(),
+                                          " has no instruction '", name, "'",
+                                          DidYouMean(name, names)));
 }
 
 absl::StatusOr<gpu::CudaProgram> MakeProgram(const HloOptOptions& options,
@@ -546,6 +569,7 @@ absl::Status RunHloOpt(const HloOptOptions& options,
       CheckFlag("check-equivalent", options.check_equivalent, 0));
   TF_RETURN_IF_ERROR(
       CheckFlag("max-equivalence-work", options.max_equivalence_work, -1));
+  TF_RETURN_IF_ERROR(CheckFlag("radius", options.radius, 0));
   TF_ASSIGN_OR_RETURN(std::unique_ptr<HloPassPipeline> pipeline,
                       MakePipeline(options, registry));
   Runner runner(options, *pipeline, err);
@@ -559,6 +583,9 @@ absl::Status RunHloOpt(const HloOptOptions& options,
   if (emit == Emit::kProto && inputs.size() > 1) {
     return absl::InvalidArgumentError(
         "--emit=proto writes one module; there are several inputs");
+  }
+  if (!options.around.empty() && emit != Emit::kDot) {
+    return absl::InvalidArgumentError("--around is for --emit=dot");
   }
   if (emit == Emit::kCuda && (inputs.size() > 1 || options.output == "-")) {
     return absl::InvalidArgumentError(
@@ -578,7 +605,11 @@ absl::Status RunHloOpt(const HloOptOptions& options,
     if (emit == Emit::kCuda) {
       TF_ASSIGN_OR_RETURN(program, MakeProgram(options, **module));
     }
-    outputs.push_back(EmitModule(emit, **module));
+    if (options.around.empty()) {
+      outputs.push_back(EmitModule(emit, **module));
+    } else {
+      TF_ASSIGN_OR_RETURN(outputs.emplace_back(), DotAround(options, **module));
+    }
     if (options.report == Report::kJson) {
       TF_ASSIGN_OR_RETURN(std::string json,
                           PipelineReportToJson(runner.report()));

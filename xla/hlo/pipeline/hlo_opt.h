@@ -58,6 +58,10 @@ struct HloOptOptions {
 
   // How to write. Unset: hlo, or none where a report is asked for.
   std::optional<Emit> emit;
+  // Of kDot only what is `radius` arrows or fewer from the instruction of this
+  // name (InstructionsAround()); empty: all.
+  std::string around;
+  int64_t radius = 2;
   // What upstream's tool calls the set of passes and the product: other values
   // than these need a compiler for one kind of hardware and are refused.
   std::string platform = "transforms";

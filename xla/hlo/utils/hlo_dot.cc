@@ -1,5 +1,6 @@
 #include "xla/hlo/utils/hlo_dot.h"
 
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -122,6 +123,40 @@ std::string ToDot(const HloModule& module,
 
 std::string ModuleToDot(const HloModule& module) {
   return ToDot(module, /*shown=*/nullptr);
+}
+
+absl::flat_hash_set<const HloInstruction*> InstructionsAround(
+    const HloInstruction& center, int64_t radius) {
+  absl::flat_hash_set<const HloInstruction*> shown = {&center};
+  std::vector<const HloInstruction*> outermost = {&center};
+  for (int64_t step = 0; step < radius && !outermost.empty(); ++step) {
+    std::vector<const HloInstruction*> next;
+    const auto visit = [&](const auto& neighbors) {
+      for (const HloInstruction* neighbor : neighbors) {
+        if (shown.insert(neighbor).second) next.push_back(neighbor);
+      }
+    };
+    for (const HloInstruction* inst : outermost) {
+      visit(inst->operands());
+      visit(inst->users());
+      visit(inst->control_predecessors());
+      visit(inst->control_successors());
+      if (!HloOpcodeIsOneOf<HloOpcode::kCall, HloOpcode::kConditional,
+                            HloOpcode::kWhile>(inst->opcode())) {
+        continue;
+      }
+      for (const HloComputation* callee : inst->called_computations()) {
+        visit(std::vector<const HloInstruction*>{callee->root_instruction()});
+      }
+    }
+    outermost = std::move(next);
+  }
+  if (center.opcode() == HloOpcode::kFusion) {
+    for (const HloInstruction* inner : center.fused_instructions()) {
+      shown.insert(inner);
+    }
+  }
+  return shown;
 }
 
 std::string InstructionsToDot(

@@ -1,6 +1,7 @@
 #ifndef XLA_HLO_UTILS_HLO_DOT_H_
 #define XLA_HLO_UTILS_HLO_DOT_H_
 
+#include <cstdint>
 #include <string>
 
 #include "absl/container/flat_hash_set.h"
@@ -19,6 +20,12 @@ std::string ModuleToDot(const HloModule& module);
 std::string InstructionsToDot(
     const HloModule& module,
     const absl::flat_hash_set<const HloInstruction*>& shown);
+
+// What is at most `radius` arrows of that graph away from `center`, either way,
+// within its computation and what its control flow calls; and the body of
+// `center` where it is a fusion. Other fusions are single boxes.
+absl::flat_hash_set<const HloInstruction*> InstructionsAround(
+    const HloInstruction& center, int64_t radius);
 
 }  // namespace xla
 
