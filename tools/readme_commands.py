@@ -40,6 +40,8 @@ INSTEAD = {
     "--passes=my-pass": "--passes=hlo-dce",
     "--inputs=real.npz": "--inputs=random:1",
     "| dot -Tsvg > model.svg": "> model.dot",
+    "| dot -Tsvg > near.svg": "> near.dot",
+    "--around=fusion.7": "--around=conv_general_dilated.5",
 }
 
 # Commands that start so, and what they need.
@@ -58,6 +60,7 @@ NOT_HERE = {
 NOT_THESE = {
     "--cuda=": "a compiler that runs for minutes",
     "--property=differs": "a pass that is wrong",
+    "--timings=": "times that a GPU measured",
 }
 
 
