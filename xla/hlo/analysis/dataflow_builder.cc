@@ -63,6 +63,7 @@ absl::Status DataflowBuilder::Build() {
         "module ", analysis_.module_.name(), " calls recursively"));
   }
   MakeValues();
+  FindUsesInWideTuples();
   return absl::OkStatus();
 }
 
@@ -483,6 +484,35 @@ void DataflowBuilder::MakeValues() {
       values.push_back(value_at[source]);
     }
     *place.set = HloValueSet(values);
+  }
+}
+
+// Whoever asks for the uses of one value looks at all users of the tuples it is
+// in; for the values of wide ones they are found here, together.
+void DataflowBuilder::FindUsesInWideTuples() {
+  constexpr int64_t kWide = 64;
+  HloValue::TupleReaders readers;
+  std::vector<const InstructionValueSet*> wide;
+  for (const Entry& entry : order_) {
+    const InstructionValueSet& set = *analysis_.value_sets_[entry.slot];
+    if (set.end().operator->() - set.begin().operator->() <= kWide ||
+        entry.instruction->user_count() <= kWide) {
+      continue;
+    }
+    wide.push_back(&set);
+    std::vector<HloInstruction*>& found = readers[entry.instruction];
+    for (HloInstruction* user : entry.instruction->users()) {
+      if (user->opcode() != HloOpcode::kGetTupleElement || user->IsRoot()) {
+        found.push_back(user);
+      }
+    }
+  }
+  for (const InstructionValueSet* set : wide) {
+    for (const auto& [index, values] : *set) {
+      for (const HloValue* value : values.values()) {
+        analysis_.GetValue(value->id()).FindUsesAmong(readers);
+      }
+    }
   }
 }
 

@@ -47,6 +47,7 @@ class DataflowBuilder {
 
   void NumberPositions();
   void MakeValues();
+  void FindUsesInWideTuples();
 
   // -1 if the shape has no such index.
   int32_t Position(const HloInstruction* inst, const ShapeIndex& index) const;

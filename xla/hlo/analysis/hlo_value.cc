@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/log/check.h"
 #include "absl/strings/str_cat.h"
@@ -89,22 +90,53 @@ bool HloValue::IsRootOf(const HloComputation* computation) const {
 }
 
 absl::Span<const HloUse> HloValue::GetUses() const {
-  absl::call_once(uses_found_, [this] { FindUses(); });
+  absl::call_once(uses_found_, [this] { FindUses({}); });
   return uses_;
 }
 
-void HloValue::FindUses() const {
+void HloValue::FindUsesAmong(const TupleReaders& readers) {
+  absl::call_once(uses_found_, [&] { FindUses(readers); });
+}
+
+void HloValue::FindUses(const TupleReaders& readers) const {
   // Roots that hand the value on: callers see it there.
   absl::flat_hash_set<const HloInstruction*> roots;
+  // Where it is in them, if they are tuples: at which operand, and where in it.
+  absl::flat_hash_map<const HloInstruction*, std::vector<const ShapeIndex*>>
+      elements;
   for (const HloPosition& position : positions_) {
-    if (position.instruction->IsRoot()) roots.insert(position.instruction);
+    if (!position.instruction->IsRoot()) continue;
+    roots.insert(position.instruction);
+    if (position.instruction->opcode() == HloOpcode::kTuple &&
+        !position.index.empty()) {
+      elements[position.instruction].push_back(&position.index);
+    }
   }
   for (const HloPosition& position : positions_) {
-    for (HloInstruction* user : position.instruction->users()) {
-      if (!Reads(*user, position.index) && !roots.contains(user)) continue;
-      for (int64_t i = 0; i < user->operand_count(); ++i) {
-        if (user->operand(i) != position.instruction) continue;
-        uses_.emplace_back(user, i, position.index);
+    auto add = [&](HloInstruction* user, int64_t operand) {
+      if (user->operand(operand) != position.instruction) return;
+      uses_.emplace_back(user, operand, position.index);
+    };
+    auto add_if_it_reads = [&](HloInstruction* user) {
+      if (!Reads(*user, position.index) && !roots.contains(user)) return;
+      auto places = elements.find(user);
+      if (places == elements.end()) {
+        for (int64_t i = 0; i < user->operand_count(); ++i) add(user, i);
+        return;
+      }
+      for (const ShapeIndex* place : places->second) {
+        if (std::equal(place->begin() + 1, place->end(), position.index.begin(),
+                       position.index.end())) {
+          add(user, place->front());
+        }
+      }
+    };
+    auto known = readers.find(position.instruction);
+    if (known != readers.end() && !position.index.empty()) {
+      for (HloInstruction* user : known->second) add_if_it_reads(user);
+    } else {
+      for (HloInstruction* user : position.instruction->users()) {
+        add_if_it_reads(user);
       }
     }
   }

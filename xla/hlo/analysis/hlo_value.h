@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/base/call_once.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
@@ -123,6 +124,15 @@ class HloValue : public BufferValue {
   // O(positions + their users' operands); safe to call from many threads.
   absl::Span<const HloUse> GetUses() const;
 
+  // Of instructions with wide tuples: the users that may read an element or
+  // return it, without the get-tuple-elements that only pass one on.
+  using TupleReaders =
+      absl::flat_hash_map<const HloInstruction*, std::vector<HloInstruction*>>;
+  // Finds the uses now, and at instructions that `readers` knows among these
+  // alone: were the values of N elements to look at all users of their tuple,
+  // which are N as well, all together would take O(N²).
+  void FindUsesAmong(const TupleReaders& readers);
+
   bool IsRootOf(const HloComputation* computation) const;
   // At the root of the entry computation.
   bool live_out_of_module() const { return live_out_of_module_; }
@@ -137,7 +147,7 @@ class HloValue : public BufferValue {
   std::string ToString() const { return ToString(0); }
 
  private:
-  void FindUses() const;
+  void FindUses(const TupleReaders& readers) const;
 
   const bool is_phi_;
   bool live_out_of_module_ = false;

@@ -108,6 +108,30 @@ TEST_F(DataflowTest, RootsUseWhatTheyHandOn) {
   }
 }
 
+// The uses of elements of wide tuples are found together.
+TEST_F(DataflowTest, ElementsOfAWideTuple) {
+  constexpr int kElements = 100;
+  std::string shape, elements, sums;
+  for (int i = 0; i < kElements; ++i) {
+    const char* comma = i == 0 ? "" : ", ";
+    absl::StrAppend(&shape, comma, "f32[]");
+    absl::StrAppend(&elements, "g", i,
+                    " = f32[] get-tuple-element(p), index=", i, "\n");
+    absl::StrAppend(&sums, comma, i == 7 ? "g8" : absl::StrCat("g", i));
+  }
+  Load(absl::StrCat("HloModule m\n b { p = (", shape, ") parameter(0)\n",
+                    elements, "ROOT r = (", shape, ") tuple(", sums,
+                    ")\n}\n c { q = (", shape,
+                    ") parameter(0)\n ROOT t = pred[] constant(false)\n}\n",
+                    "ENTRY e { x = (", shape, ") parameter(0)\n w = (", shape,
+                    ") while(x), condition=c, body=b\n",
+                    "ROOT y = f32[] get-tuple-element(w), index=7\n}"));
+  EXPECT_THAT(Uses("x", {6}), UnorderedElementsAre("w 0{6}", "r 6{}"));
+  EXPECT_THAT(Uses("x", {7}), UnorderedElementsAre("w 0{7}", "y 0{7}"));
+  EXPECT_THAT(Uses("x", {8}), UnorderedElementsAre("w 0{8}", "r 7{}", "r 8{}",
+                                                   "y 0{7}", "y 0{8}"));
+}
+
 TEST_F(DataflowTest, CopiesAreShallow) {
   Load(R"(HloModule m
     ENTRY e {
