@@ -53,7 +53,8 @@ bool FusionCanShare(const HloDataflowAnalysis& dataflow,
                     const ShapeIndex& operand_index) {
   for (int64_t number : fusion.OperandIndices(&operand)) {
     const bool can =
-        fusion.IsLoopFusion() || fusion.IsInputFusion()
+        fusion.IsLoopFusion() || fusion.IsInputFusion() ||
+                fusion.IsCustomFusion()
             ? OnlyElementwiseUses(fusion.fused_parameter(number))
             : fusion.IsOutputFusion() &&
                   IsAddendOfRoot(dataflow, fusion, number, operand_index);

@@ -125,6 +125,16 @@ TEST_F(SharingTest, OutputFusions) {
   EXPECT_FALSE(CanShare("g", "f"));
   Load(call, fused("ROOT s = multiply(d, a)"));
   EXPECT_FALSE(CanShare("g", "f"));
+  // A compiler's kernel ends with whatever is elementwise.
+  const absl::string_view custom =
+      "g = f32[4,4] parameter(4)\n h = f32[4,4] parameter(5)\n"
+      "ROOT f = f32[4,4] fusion(g, h), kind=kCustom, calls=fused";
+  Load(custom, fused("m = multiply(d, a)\n ROOT s = subtract(a, m)"));
+  EXPECT_TRUE(CanShare("g", "f"));
+  EXPECT_FALSE(CanShare("h", "f"));
+  Load(custom, fused("m = f32[4,4] dot(d, a), lhs_contracting_dims={1}, "
+                     "rhs_contracting_dims={0}\n ROOT s = add(m, a)"));
+  EXPECT_FALSE(CanShare("g", "f"));
 }
 
 TEST_F(SharingTest, FusedUpdate) {
