@@ -1,5 +1,7 @@
 #include "xla/hlo/pipeline/pipelines.h"
 
+#include <array>
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -14,9 +16,22 @@
 namespace xla {
 namespace {
 
+// Steps of several pipelines.
+constexpr absl::string_view kSimplify =
+    "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce)";
+constexpr absl::string_view kPartition =
+    "if-partitions(factor-propagation,spmd-partitioning,"
+    "canon-all-gather-for-cse,"
+    "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce),"
+    "collective-permute-motion)";
+constexpr absl::string_view kSimplifyControlFlow =
+    "fix(while-loop-constant-sinking,simplify-while-loops,"
+    "simplify-conditional,hlo-module-dce,constant-folding,canonicalizer,"
+    "tuple-simplifier,hlo-cse,hlo-dce)";
+
 constexpr absl::string_view kCleanup[] = {
     "tuple-simplifier",
-    "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce)",
+    kSimplify,
 };
 
 constexpr absl::string_view kCpu[] = {
@@ -26,17 +41,12 @@ constexpr absl::string_view kCpu[] = {
     "flatten-call-graph",
     "tuple-simplifier",
     "batchnorm-expander",
-    "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce)",
-    "if-partitions(factor-propagation,spmd-partitioning,"
-    "canon-all-gather-for-cse,"
-    "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce),"
-    "collective-permute-motion)",
+    kSimplify,
+    kPartition,
     "select-and-scatter-expander",
-    "fix(while-loop-constant-sinking,simplify-while-loops,"
-    "simplify-conditional,hlo-module-dce,constant-folding,canonicalizer,"
-    "tuple-simplifier,hlo-cse,hlo-dce)",
+    kSimplifyControlFlow,
     "while-loop-invariant-code-motion",
-    "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce)",
+    kSimplify,
     "cpu-instruction-fusion",
     "hlo-cse",
     "hlo-dce",
@@ -48,7 +58,7 @@ constexpr absl::string_view kCpu[] = {
 constexpr absl::string_view kInline[] = {
     "call-inliner",
     "tuple-simplifier",
-    "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce)",
+    kSimplify,
 };
 
 constexpr absl::string_view kPrepare[] = {
@@ -64,121 +74,95 @@ constexpr absl::string_view kSchedule[] = {
 };
 
 constexpr absl::string_view kSpmd[] = {
-    "hlo-descheduler",
-    "if-partitions(shardy-import)",
-    "call-inliner",
-    "flatten-call-graph",
-    "tuple-simplifier",
-    "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce)",
-    "if-partitions(factor-propagation,spmd-partitioning,"
-    "canon-all-gather-for-cse,"
-    "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce),"
-    "collective-permute-motion)",
+    "hlo-descheduler",  "if-partitions(shardy-import)",
+    "call-inliner",     "flatten-call-graph",
+    "tuple-simplifier", kSimplify,
+    kPartition,
 };
 
-constexpr absl::string_view kGpu[] = {
-    "hlo-descheduler",
-    "if-partitions(shardy-import)",
-    "call-inliner",
-    "flatten-call-graph",
-    "tuple-simplifier",
-    "batchnorm-expander",
-    "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce)",
-    "if-partitions(factor-propagation,spmd-partitioning,"
-    "canon-all-gather-for-cse,"
-    "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce),"
-    "collective-permute-motion)",
-    "fix(while-loop-constant-sinking,simplify-while-loops,"
-    "simplify-conditional,hlo-module-dce,constant-folding,canonicalizer,"
-    "tuple-simplifier,hlo-cse,hlo-dce)",
-    "while-loop-invariant-code-motion",
-    "if-partitions(all-gather-combiner,all-reduce-combiner,"
-    "reduce-scatter-combiner)",
-    "fix(reshape-mover{reshape-of-1d-broadcast-is-cheap=true},slice-sinker,"
-    "constant-folding,canonicalizer,hlo-cse,hlo-dce)",
-    "dot-strength-reduction",
-    "simplify-sorts",
-    "variadic-op-splitter",
-    "copy-remover",
-    "gather-simplifier",
-    "scatter-simplifier",
-    "scatter-expander",
-    "transpose-layouts",
-    "reduction-degenerate-dim-remover",
-    "reduction-layout-normalizer",
-    "reduction-dimension-grouper",
-    "triton-gemm-rewriter",
-    "triton-softmax-rewriter",
-    "reduction-splitter",
-    "tree-reduction-rewriter",
-    "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce)",
-    "sort-iota-fusion",
-    "priority-fusion",
-    "reduction-epilogue-flattener",
-    "hlo-cse",
-    "hlo-dce",
-    "multi-output-fusion{order=best,memory-limit=105%}",
-    "hlo-cse",
-    "hlo-dce",
-    "gpu-horizontal-loop-fusion",
-    "gpu-horizontal-input-fusion",
-    "copy-insertion",
-    "hlo-memory-scheduler",
-    "hlo-rematerialization{memory-limit=100%}",
-    "assign-offsets",
-    "shared-memory-planning",
+enum class GpuPipeline { kBoth, kGpu, kXlaGpu };
+
+struct GpuStep {
+  absl::string_view step;
+  GpuPipeline pipeline = GpuPipeline::kBoth;
 };
 
-// What pipeline gpu does better than XLA is missing: dots that read slices in
-// place, and reductions in two steps.
-constexpr absl::string_view kXlaGpu[] = {
-    "hlo-descheduler",
-    "if-partitions(shardy-import)",
-    "call-inliner",
-    "flatten-call-graph",
-    "tuple-simplifier",
-    "batchnorm-expander",
-    "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce)",
-    "if-partitions(factor-propagation,spmd-partitioning,"
-    "canon-all-gather-for-cse,"
-    "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce),"
-    "collective-permute-motion)",
-    "select-and-scatter-expander",
-    "fix(while-loop-constant-sinking,simplify-while-loops,"
-    "simplify-conditional,hlo-module-dce,constant-folding,canonicalizer,"
-    "tuple-simplifier,hlo-cse,hlo-dce)",
-    "while-loop-invariant-code-motion",
-    "if-partitions(all-gather-combiner,all-reduce-combiner,"
-    "reduce-scatter-combiner)",
-    "fix(reshape-mover{reshape-of-1d-broadcast-is-cheap=true},slice-sinker,"
-    "constant-folding,canonicalizer,hlo-cse,hlo-dce)",
-    "dot-strength-reduction",
-    "simplify-sorts",
-    "variadic-op-splitter",
-    "copy-remover",
-    "gather-simplifier",
-    "scatter-simplifier",
-    "scatter-expander",
-    "transpose-layouts",
-    "reduction-degenerate-dim-remover",
-    "reduction-layout-normalizer",
-    "reduction-dimension-grouper",
-    "triton-softmax-rewriter",
-    "tree-reduction-rewriter",
-    "fix(canonicalizer,tuple-simplifier,hlo-cse,hlo-dce)",
-    "sort-iota-fusion",
-    "priority-fusion",
-    "reduction-epilogue-flattener",
-    "hlo-cse",
-    "hlo-dce",
-    "multi-output-fusion",
-    "hlo-cse",
-    "hlo-dce",
-    "gpu-horizontal-loop-fusion",
-    "gpu-horizontal-input-fusion",
-    "copy-insertion",
-    "hlo-memory-scheduler",
+// Pipelines gpu and xla-gpu. What the first does better than XLA is missing
+// from the second, and what XLA does otherwise stands there alone.
+constexpr GpuStep kGpuSteps[] = {
+    {"hlo-descheduler"},
+    {"if-partitions(shardy-import)"},
+    {"call-inliner"},
+    {"flatten-call-graph"},
+    {"tuple-simplifier"},
+    {"batchnorm-expander"},
+    {kSimplify},
+    {kPartition},
+    {"select-and-scatter-expander", GpuPipeline::kXlaGpu},
+    {kSimplifyControlFlow},
+    {"while-loop-invariant-code-motion"},
+    {"if-partitions(all-gather-combiner,all-reduce-combiner,"
+     "reduce-scatter-combiner)"},
+    {"fix(reshape-mover{reshape-of-1d-broadcast-is-cheap=true},slice-sinker,"
+     "constant-folding,canonicalizer,hlo-cse,hlo-dce)"},
+    {"dot-strength-reduction"},
+    {"simplify-sorts"},
+    {"variadic-op-splitter"},
+    {"copy-remover"},
+    {"gather-simplifier"},
+    {"scatter-simplifier"},
+    {"scatter-expander"},
+    {"transpose-layouts"},
+    {"reduction-degenerate-dim-remover"},
+    {"reduction-layout-normalizer"},
+    {"reduction-dimension-grouper"},
+    {"triton-gemm-rewriter", GpuPipeline::kGpu},
+    {"triton-softmax-rewriter"},
+    {"reduction-splitter", GpuPipeline::kGpu},
+    {"tree-reduction-rewriter"},
+    {kSimplify},
+    {"sort-iota-fusion"},
+    {"priority-fusion"},
+    {"reduction-epilogue-flattener"},
+    {"hlo-cse"},
+    {"hlo-dce"},
+    {"multi-output-fusion{order=best,memory-limit=105%}", GpuPipeline::kGpu},
+    {"multi-output-fusion", GpuPipeline::kXlaGpu},
+    {"hlo-cse"},
+    {"hlo-dce"},
+    {"gpu-horizontal-loop-fusion"},
+    {"gpu-horizontal-input-fusion"},
+    {"copy-insertion"},
+    {"hlo-memory-scheduler"},
+    {"hlo-rematerialization{memory-limit=100%}", GpuPipeline::kGpu},
+    {"assign-offsets", GpuPipeline::kGpu},
+    {"shared-memory-planning", GpuPipeline::kGpu},
 };
+
+constexpr bool IsStepOf(const GpuStep& step, GpuPipeline pipeline) {
+  return step.pipeline == GpuPipeline::kBoth || step.pipeline == pipeline;
+}
+
+constexpr size_t CountSteps(GpuPipeline pipeline) {
+  size_t count = 0;
+  for (const GpuStep& step : kGpuSteps) {
+    if (IsStepOf(step, pipeline)) ++count;
+  }
+  return count;
+}
+
+template <GpuPipeline pipeline>
+constexpr std::array<absl::string_view, CountSteps(pipeline)> StepsOf() {
+  std::array<absl::string_view, CountSteps(pipeline)> steps{};
+  size_t next = 0;
+  for (const GpuStep& step : kGpuSteps) {
+    if (IsStepOf(step, pipeline)) steps[next++] = step.step;
+  }
+  return steps;
+}
+
+constexpr auto kGpu = StepsOf<GpuPipeline::kGpu>();
+constexpr auto kXlaGpu = StepsOf<GpuPipeline::kXlaGpu>();
 
 constexpr NamedPipeline kPipelines[] = {
     {"cleanup", "canonical form without duplicate or dead instructions",
