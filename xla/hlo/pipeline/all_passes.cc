@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "xla/backends/gpu/transforms/gemm/gemm_fusion.h"
 #include "xla/backends/gpu/transforms/horizontal/horizontal_fusion.h"
+#include "xla/backends/gpu/transforms/layouts/bitcast_reshapes.h"
 #include "xla/backends/gpu/transforms/layouts/copy_remover.h"
 #include "xla/backends/gpu/transforms/layouts/transpose_layouts.h"
 #include "xla/backends/gpu/transforms/mof/multi_output_fusion.h"

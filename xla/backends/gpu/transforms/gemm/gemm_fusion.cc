@@ -6,13 +6,15 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
 #include "xla/backends/gpu/model/gpu_fusible.h"
+#include "xla/backends/gpu/model/hlo_fusion_analysis.h"
 #include "xla/backends/gpu/model/tiling/tiled_performance_model.h"
+#include "xla/backends/gpu/transforms/gemm/gemm_body.h"
+#include "xla/backends/gpu/transforms/gemm/gemm_epilogue.h"
 #include "xla/backends/gpu/transforms/gemm/gemm_operand.h"
 #include "xla/hlo/analysis/cost/device_description.h"
 #include "xla/hlo/analysis/cost/gpu_devices.h"
@@ -21,7 +23,6 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
-#include "xla/literal_util.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
@@ -30,23 +31,6 @@ namespace {
 
 // How much longer the compiler's dots compute than the library's.
 constexpr double kSlowerThanLibrary = 0.25;
-// The compiler's smallest and largest tiles that are sensible for any dot.
-constexpr int64_t kMinTile = 16;
-constexpr int64_t kMaxTile = 64;
-
-struct Gemm {
-  HloDotInstruction* dot;
-  GemmOperand operands[2];
-  bool has_batch;
-  // Batch, rows, columns.
-  std::vector<int64_t> result_dims;
-};
-
-int64_t SizeOf(const GemmOperand& operand, DotDimensionKind kind) {
-  return operand
-      .dims[absl::c_find(operand.kinds, kind) - operand.kinds.begin()];
-}
-
 // Whether the result is row-major in memory, but for dimensions of size 1: its
 // dimensions are batches, rows and columns in this order.
 bool HasRowMajorResult(const Shape& shape) {
@@ -60,7 +44,7 @@ bool HasRowMajorResult(const Shape& shape) {
   return true;
 }
 
-std::optional<Gemm> FindGemm(HloInstruction* instruction) {
+std::optional<Gemm> FindGemm(HloInstruction* instruction, bool with_slices) {
   if (instruction->opcode() != HloOpcode::kDot ||
       instruction->operand_count() != 2 ||
       instruction->HasControlDependencies()) {
@@ -77,7 +61,8 @@ std::optional<Gemm> FindGemm(HloInstruction* instruction) {
     return std::nullopt;
   }
   for (int64_t i = 0; i < 2; ++i) {
-    std::optional<GemmOperand> operand = FindGemmOperand(*gemm.dot, i);
+    std::optional<GemmOperand> operand =
+        FindGemmOperand(*gemm.dot, i, with_slices);
     if (!operand.has_value()) return std::nullopt;
     gemm.operands[i] = *std::move(operand);
   }
@@ -92,129 +77,6 @@ std::optional<Gemm> FindGemm(HloInstruction* instruction) {
   }
   return gemm;
 }
-
-// The body of the fusion.
-class GemmBody {
- public:
-  explicit GemmBody(const Gemm& gemm)
-      : gemm_(gemm), builder_("gemm_fusion_computation") {}
-
-  // The operands of the fusion, bitcasts to its parameters' shapes included.
-  const std::vector<HloInstruction*>& operands() const { return operands_; }
-
-  std::unique_ptr<HloComputation> Build() {
-    HloInstruction* factors[2];
-    DotDimensionNumbers dnums;
-    for (int i = 0; i < 2; ++i) {
-      const GemmOperand& operand = gemm_.operands[i];
-      factors[i] = Add(operand);
-      const int64_t contracting =
-          absl::c_find(operand.kinds, DotDimensionKind::kContracting) -
-          operand.kinds.begin();
-      if (i == 0) {
-        dnums.add_lhs_contracting_dimensions(contracting);
-      } else {
-        dnums.add_rhs_contracting_dimensions(contracting);
-      }
-    }
-    if (gemm_.has_batch) {
-      dnums.add_lhs_batch_dimensions(0);
-      dnums.add_rhs_batch_dimensions(0);
-    }
-    HloInstruction* dot = builder_.AddInstruction(HloInstruction::CreateDot(
-        ShapeUtil::MakeShapeWithDescendingLayout(
-            gemm_.dot->shape().element_type(), gemm_.result_dims),
-        factors[0], factors[1], dnums, gemm_.dot->precision_config()));
-    dot->set_metadata_ptr(gemm_.dot->metadata_ptr());
-    dot->set_raw_backend_config_string(
-        absl::StrCat(R"({"sizes":[")", ContractingTile(), R"("]})"));
-    return builder_.Build(dot);
-  }
-
-  static int64_t TileOf(int64_t size) {
-    int64_t tile = kMinTile;
-    while (tile < std::min(size, kMaxTile)) tile *= 2;
-    return tile;
-  }
-
- private:
-  int64_t ContractingTile() const {
-    const int64_t size =
-        SizeOf(gemm_.operands[0], DotDimensionKind::kContracting);
-    const bool is_wide = gemm_.dot->operand(0)->shape().element_type() == F32;
-    return std::min<int64_t>(TileOf(size), is_wide ? 32 : 64);
-  }
-
-  HloInstruction* Parameter(HloInstruction* operand, const Shape& shape) {
-    HloInstruction*& parameter = parameters_[operand];
-    if (parameter != nullptr) return parameter;
-    const int64_t number = static_cast<int64_t>(operands_.size());
-    operands_.push_back(
-        ShapeUtil::Equal(operand->shape(), shape)
-            ? operand
-            : operand->AddInstruction(
-                  HloInstruction::CreateBitcast(shape, operand)));
-    parameter = builder_.AddInstruction(HloInstruction::CreateParameter(
-        number, shape, absl::StrCat("param_", number)));
-    return parameter;
-  }
-
-  HloInstruction* Add(const GemmOperand& operand) {
-    const PrimitiveType type = operand.source->shape().element_type();
-    HloInstruction* value = Parameter(
-        operand.source,
-        ShapeUtil::MakeShapeWithDescendingLayout(type, operand.source_dims));
-    if (!operand.cuts.empty()) value = AddSlice(operand, value);
-    if (value->shape().dimensions().size() != operand.dims.size()) {
-      value = builder_.AddInstruction(HloInstruction::CreateBitcast(
-          ShapeUtil::MakeShapeWithDescendingLayout(type, operand.dims), value));
-    }
-    for (PrimitiveType converted : operand.types) {
-      value = builder_.AddInstruction(HloInstruction::CreateConvert(
-          ShapeUtil::ChangeElementType(value->shape(), converted), value));
-    }
-    return value;
-  }
-
-  HloInstruction* AddSlice(const GemmOperand& operand, HloInstruction* value) {
-    std::vector<int64_t> sizes, starts, limits;
-    HloInstruction* any_at = nullptr;
-    for (const GemmOperand::Cut& cut : operand.cuts) {
-      sizes.push_back(cut.size);
-      starts.push_back(cut.start);
-      limits.push_back(cut.start + cut.size);
-      if (cut.at != nullptr) any_at = cut.at;
-    }
-    const Shape shape = ShapeUtil::MakeShapeWithDescendingLayout(
-        value->shape().element_type(), sizes);
-    if (any_at == nullptr) {
-      return builder_.AddInstruction(HloInstruction::CreateSlice(
-          shape, value, starts, limits, std::vector<int64_t>(sizes.size(), 1)));
-    }
-    std::vector<HloInstruction*> places;
-    HloInstruction* zero = nullptr;
-    for (const GemmOperand::Cut& cut : operand.cuts) {
-      if (cut.at != nullptr) {
-        places.push_back(cut.at->opcode() == HloOpcode::kConstant
-                             ? builder_.AddInstruction(cut.at->Clone())
-                             : Parameter(cut.at, cut.at->shape()));
-        continue;
-      }
-      if (zero == nullptr) {
-        zero = builder_.AddInstruction(HloInstruction::CreateConstant(
-            LiteralUtil::Zero(any_at->shape().element_type())));
-      }
-      places.push_back(zero);
-    }
-    return builder_.AddInstruction(
-        HloInstruction::CreateDynamicSlice(shape, value, places, sizes));
-  }
-
-  const Gemm& gemm_;
-  HloComputation::Builder builder_;
-  std::vector<HloInstruction*> operands_;
-  absl::flat_hash_map<const HloInstruction*, HloInstruction*> parameters_;
-};
 
 // Whether the time for the copies is more than what the library computes
 // faster.
@@ -240,16 +102,8 @@ bool SavesTime(const Gemm& gemm, const se::DeviceDescription& device,
          kSlowerThanLibrary * model->EstimateRunTime(*gemm.dot).compute_time;
 }
 
-absl::Status MakeFusion(const Gemm& gemm) {
-  HloComputation* computation = gemm.dot->parent();
-  GemmBody body(gemm);
-  HloComputation* fused =
-      computation->parent()->AddEmbeddedComputation(body.Build());
-  HloInstruction* fusion = computation->AddInstruction(
-      HloInstruction::CreateFusion(fused->root_instruction()->shape(),
-                                   HloInstruction::FusionKind::kCustom,
-                                   body.operands(), fused, "gemm_"));
-  fusion->set_metadata_ptr(gemm.dot->metadata_ptr());
+// The tiles of the result, for a compiler that leaves them to others.
+BlockLevelParameters TilesOf(const Gemm& gemm) {
   BlockLevelParameters blocks;
   std::vector<int64_t>& tile = blocks.output_tile_sizes.emplace_back();
   for (size_t i = 0; i < gemm.result_dims.size(); ++i) {
@@ -257,13 +111,35 @@ absl::Status MakeFusion(const Gemm& gemm) {
         gemm.has_batch && i == 0 ? 1 : GemmBody::TileOf(gemm.result_dims[i]));
   }
   blocks.num_warps = 4;
-  TF_RETURN_IF_ERROR(SetBlockLevelParameters(blocks, fusion));
-  HloInstruction* result = fusion;
-  if (!ShapeUtil::Equal(fusion->shape(), gemm.dot->shape())) {
-    result = computation->AddInstruction(
-        HloInstruction::CreateBitcast(gemm.dot->shape(), fusion));
+  return blocks;
+}
+
+absl::Status MakeFusion(const Gemm& gemm, bool upstream) {
+  HloComputation* computation = gemm.dot->parent();
+  HloInstruction* last =
+      gemm.epilogue.empty() ? gemm.dot : gemm.epilogue.back();
+  GemmBody body(gemm);
+  HloComputation* fused =
+      computation->parent()->AddEmbeddedComputation(body.Build());
+  HloInstruction* fusion = computation->AddInstruction(
+      HloInstruction::CreateFusion(fused->root_instruction()->shape(),
+                                   HloInstruction::FusionKind::kCustom,
+                                   body.operands(), fused, "gemm_"));
+  fusion->set_metadata_ptr(last->metadata_ptr());
+  if (upstream) {
+    fusion->set_raw_backend_config_string(
+        absl::StrCat(R"({"fusion_backend_config":{"kind":")",
+                     kTritonGemmFusionKind, R"("}})"));
+  } else {
+    TF_RETURN_IF_ERROR(SetBlockLevelParameters(TilesOf(gemm), fusion));
   }
-  return computation->ReplaceInstruction(gemm.dot, result);
+  HloInstruction* result = fusion;
+  if (!ShapeUtil::Equal(fusion->shape(), last->shape())) {
+    result = computation->AddInstruction(
+        HloInstruction::CreateBitcast(last->shape(), fusion));
+  }
+  // The dot and what followed it go along.
+  return computation->ReplaceInstruction(last, result);
 }
 
 }  // namespace
@@ -277,17 +153,29 @@ absl::StatusOr<bool> GemmFusion::RunImpl(
   bool changed = false;
   for (HloComputation* computation :
        GetFusibleComputations(*module, execution_threads)) {
-    for (HloInstruction* instruction :
-         computation->MakeInstructionPostOrder()) {
-      const std::optional<Gemm> gemm = FindGemm(instruction);
-      if (!gemm.has_value() || !absl::c_any_of(gemm->operands, [](auto& o) {
-            return o.IsComputed();
-          })) {
+    std::vector<HloInstruction*> dots = computation->MakeInstructionPostOrder();
+    // What follows a dot may go with it; dots themselves stay.
+    dots.erase(std::remove_if(dots.begin(), dots.end(),
+                              HloPredicateIsNotOp<HloOpcode::kDot>),
+               dots.end());
+    for (HloInstruction* instruction : dots) {
+      if (options_.upstream) {
+        TF_ASSIGN_OR_RETURN(HloInstruction * exchanged,
+                            TakeInTranspose(instruction));
+        changed |= exchanged != instruction;
+        instruction = exchanged;
+      }
+      std::optional<Gemm> gemm = FindGemm(instruction, !options_.upstream);
+      if (!gemm.has_value()) continue;
+      if (options_.upstream) gemm->epilogue = FindEpilogue(*gemm->dot);
+      if (gemm->epilogue.empty() &&
+          !absl::c_any_of(gemm->operands,
+                          [](auto& o) { return o.IsComputed(); })) {
         continue;
       }
-      if (!SavesTime(*gemm, device, &model)) continue;
+      if (!options_.upstream && !SavesTime(*gemm, device, &model)) continue;
       model.Invalidate(*instruction);
-      TF_RETURN_IF_ERROR(MakeFusion(*gemm));
+      TF_RETURN_IF_ERROR(MakeFusion(*gemm, options_.upstream));
       changed = true;
     }
   }

@@ -14,10 +14,14 @@ namespace xla::gpu {
 
 struct GemmFusionOptions {
   std::string device = "h100";
+  bool upstream = false;
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
     visit("device", device, "GPU name, or path to a device description");
+    visit("upstream", upstream,
+          "as OpenXLA where no library is asked: converted operands and "
+          "elementwise results, whatever time it takes, but no slices");
   }
 };
 
@@ -38,6 +42,16 @@ struct GemmFusionOptions {
 // (where several dots read a slice, and nobody else, each has its share of
 // that); but a dot by a library is counted 25 % faster than one by a compiler.
 // So large dots, which take longer to compute than to read, stay as they are.
+//
+// upstream: what OpenXLA's pass makes of dots if it does not ask a library. The
+// fusion has kind "__triton_gemm", which no other kernel fuses with, and ends
+// with what follows the dot element by element, as far as nobody else reads it:
+//
+//   before: d = f32[32,64] dot(x, y), …
+//           r = f32[32,64] subtract(p, multiply(d, broadcast(0.1)))
+//   after:  r = f32[32,64] fusion(x, y, p), kind=kCustom, calls={d, r}
+//
+// It may be written over p. A transpose of the result exchanges the operands.
 //
 // Leaves alone: products with vectors; copies that others than dots read, that
 // several dots read in another type, or that would fuse with what makes their

@@ -61,14 +61,6 @@ int64_t CountDotReaders(const HloInstruction& value) {
   return count <= kMaxReaders ? count : 0;
 }
 
-// Whether the value is in memory in any case: nothing that would fuse with a
-// reader makes it.
-bool IsInMemory(const HloInstruction& value) {
-  const HloInstruction* made = &value;
-  while (HloInstruction* viewed = OperandOfView(*made)) made = viewed;
-  return !IsLoopFusibleAsProducer(*made);
-}
-
 // Runs of dimensions of one kind, sizes multiplied.
 //
 // Fails if dimensions of one kind are not neighbours in memory, or not in the
@@ -180,11 +172,17 @@ bool AddSlice(const HloInstruction& slice, GemmOperand* operand) {
 
 }  // namespace
 
+bool IsInMemory(const HloInstruction& value) {
+  const HloInstruction* made = &value;
+  while (HloInstruction* viewed = OperandOfView(*made)) made = viewed;
+  return !IsLoopFusibleAsProducer(*made);
+}
+
 // Walks up from the dot through views, converts and at most one slice to the
 // array that is in memory anyway. It stops where something else than dots reads
 // the value, since the value then has to be written to memory regardless.
 std::optional<GemmOperand> FindGemmOperand(const HloDotInstruction& dot,
-                                           int64_t number) {
+                                           int64_t number, bool with_slices) {
   GemmOperand operand;
   HloInstruction* whole = const_cast<HloInstruction*>(dot.operand(number));
   if (!HasFloats(*whole) || !GroupDimensions(dot, number, &operand)) {
@@ -208,8 +206,9 @@ std::optional<GemmOperand> FindGemmOperand(const HloDotInstruction& dot,
         HasFloats(*from) &&
         MemoryOrder(value->shape()) == MemoryOrder(from->shape())) {
       found.types.insert(found.types.begin(), value->shape().element_type());
-    } else if ((value->opcode() != HloOpcode::kSlice &&
-                value->opcode() != HloOpcode::kDynamicSlice) ||
+    } else if (!with_slices ||
+               !HloPredicateIsOp<HloOpcode::kSlice, HloOpcode::kDynamicSlice>(
+                   value) ||
                !AddSlice(*value, &found)) {
       break;
     }

@@ -49,9 +49,13 @@ struct GemmOperand {
 };
 
 // nullopt where dimensions of a kind do not lie together in memory, or there is
-// no free or no contracting one.
+// no free or no contracting one. Without slices, what cuts one is the source.
 std::optional<GemmOperand> FindGemmOperand(const HloDotInstruction& dot,
-                                           int64_t operand);
+                                           int64_t operand, bool with_slices);
+
+// Whether the value is in memory in any case: nothing that would fuse with a
+// reader makes it.
+bool IsInMemory(const HloInstruction& value);
 
 }  // namespace xla::gpu
 

@@ -1,0 +1,34 @@
+#ifndef XLA_BACKENDS_GPU_TRANSFORMS_LAYOUTS_BITCAST_RESHAPES_H_
+#define XLA_BACKENDS_GPU_TRANSFORMS_LAYOUTS_BITCAST_RESHAPES_H_
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/pass/hlo_pass_interface.h"
+
+namespace xla::gpu {
+
+// Makes bitcasts of reshapes and transposes that leave every element where it
+// is in memory: they would be kernels that copy, and results with buffers of
+// their own.
+//
+//   before: r = f32[8,56,56,256]{3,2,1,0} reshape(f32[8,56,56,32,8] x)
+//   after:  r = f32[8,56,56,256]{3,2,1,0} bitcast(x)
+//
+// Leaves alone: those within fusions, where they cost nothing; shapes without
+// layouts or with dynamic dimensions; control dependencies. A schedule stays.
+// O(instructions).
+class BitcastReshapes : public HloModulePass {
+ public:
+  absl::string_view name() const override { return "bitcast-reshapes"; }
+
+ protected:
+  absl::StatusOr<bool> RunImpl(
+      HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads) override;
+};
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_TRANSFORMS_LAYOUTS_BITCAST_RESHAPES_H_
