@@ -2,34 +2,22 @@
 
 Two thirds of the time that a small file takes to compile go into the headers of
 instructions and what they include. `cc.bzl` has GCC read them precompiled:
-`-include NAME.h`, with NAME.h.gch beside it. GCC takes it where the flags are
-the same, and reads the headers where they are not; the meaning is one. That is
-on by .bazelrc (`--define=pch=on`), for this repository alone.
+`-include NAME.h`, with NAME.h.gch beside it, which is a file or a folder of some.
+GCC takes one of the same flags. That is on by .bazelrc (`--define=pch=on`), for
+this repository alone.
 """
 
 load("@bazel_tools//tools/build_defs/cc:action_names.bzl", "CPP_COMPILE_ACTION_NAME")
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 
-def _precompiled_header_impl(ctx):
-    header = ctx.actions.declare_file(ctx.label.name + ".h")
-    ctx.actions.write(header, "".join(["#include \"%s\"\n" % h for h in ctx.attr.headers]))
-
-    toolchain = find_cpp_toolchain(ctx)
-    features = cc_common.configure_features(
-        ctx = ctx,
-        cc_toolchain = toolchain,
-        requested_features = ctx.features,
-        unsupported_features = ctx.disabled_features,
-    )
-    context = cc_common.merge_cc_infos(cc_infos = [d[CcInfo] for d in ctx.attr.deps]).compilation_context
-    compiled = ctx.actions.declare_file(ctx.label.name + ".h.gch")
+def _compile(ctx, toolchain, features, context, header, name, use_pic):
+    compiled = ctx.actions.declare_file(name)
     variables = cc_common.create_compile_variables(
         feature_configuration = features,
         cc_toolchain = toolchain,
         source_file = header.path,
         output_file = compiled.path,
-        # What cc_library does for binaries: position independent but for -c opt.
-        use_pic = ctx.var["COMPILATION_MODE"] != "opt",
+        use_pic = use_pic,
         user_compile_flags = ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts + ["-w", "-x", "c++-header"],
         include_directories = context.includes,
         quote_include_directories = context.quote_includes,
@@ -56,9 +44,34 @@ def _precompiled_header_impl(ctx):
         mnemonic = "PrecompiledHeader",
         progress_message = "Precompiling %s" % header.short_path,
     )
-    here = cc_common.create_compilation_context(headers = depset([header, compiled]))
+    return compiled
+
+def _precompiled_header_impl(ctx):
+    header = ctx.actions.declare_file(ctx.label.name + ".h")
+    ctx.actions.write(header, "".join(["#include \"%s\"\n" % h for h in ctx.attr.headers]))
+
+    toolchain = find_cpp_toolchain(ctx)
+    features = cc_common.configure_features(
+        ctx = ctx,
+        cc_toolchain = toolchain,
+        requested_features = ctx.features,
+        unsupported_features = ctx.disabled_features,
+    )
+    context = cc_common.merge_cc_infos(cc_infos = [d[CcInfo] for d in ctx.attr.deps]).compilation_context
+
+    # -c opt makes code for binaries without PIC, and code for the shared
+    # libraries of tests with it; the other modes all code with it.
+    name = ctx.label.name + ".h.gch"
+    kinds = {name: True}
+    if ctx.var["COMPILATION_MODE"] == "opt":
+        kinds = {name + "/pic.gch": True, name + "/nopic.gch": False}
+    compiled = [
+        _compile(ctx, toolchain, features, context, header, path, use_pic)
+        for path, use_pic in kinds.items()
+    ]
+    here = cc_common.create_compilation_context(headers = depset([header] + compiled))
     return [
-        DefaultInfo(files = depset([header, compiled])),
+        DefaultInfo(files = depset([header] + compiled)),
         CcInfo(compilation_context = here),
     ]
 
