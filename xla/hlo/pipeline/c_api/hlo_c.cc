@@ -269,6 +269,7 @@ absl::Status RunWith(const char* text, const std::string& path,
   HloRunOptions run;
   Options options;
   options.Add("inputs", &run.inputs);
+  options.Add("save-inputs", &run.save_inputs);
   options.Add("o", &run.output);
   options.AddInt("devices", &run.devices);
   options.Add("memory-limit", &run.memory_limit);

@@ -56,7 +56,7 @@ int hlo_explain(const hlo_module* module, const char* options,
 int hlo_diff(const hlo_module* before, const hlo_module* after,
              const char* options, char** report, char** error);
 
-// What hlo-run does with the module in a file: inputs, o, devices,
+// What hlo-run does with the module in a file: inputs, save-inputs, o, devices,
 // memory-limit, max-flops, seed.
 int hlo_run(const char* path, const char* options, char** report, char** error);
 
