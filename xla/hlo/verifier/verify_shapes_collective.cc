@@ -163,6 +163,28 @@ absl::Status CheckRaggedAllToAll(const Context& context,
       ShapeInference::InferRaggedAllToAllShape(OperandShapes(inst)));
 }
 
+// Lists of slice sizes take turns over the input's arrays, with a size for each
+// dimension.
+absl::Status CheckSliceSizes(const HloCollectivePermuteInstruction& permute) {
+  const Shape& input = permute.operand(0)->shape();
+  std::vector<int64_t> ranks;
+  for (const Shape& part : input.IsTuple()
+                               ? absl::MakeConstSpan(input.tuple_shapes())
+                               : absl::MakeConstSpan(&input, 1)) {
+    if (part.IsArray()) ranks.push_back(RankOf(part));
+  }
+  const auto& lists = permute.dynamic_slice_sizes_list();
+  if (lists.empty()) return absl::OkStatus();
+  bool fit = !ranks.empty() && lists.size() % ranks.size() == 0;
+  for (size_t i = 0; fit && i < lists.size(); ++i) {
+    fit = static_cast<int64_t>(lists[i].size()) == ranks[i % ranks.size()];
+  }
+  if (fit) return absl::OkStatus();
+  return Broken(Invariant::V154, permute,
+                absl::StrCat("slice sizes do not fit the input, ",
+                             ShapeUtil::HumanString(input)));
+}
+
 absl::Status CheckCollectivePermute(const Context& context,
                                     const HloInstruction& inst) {
   const auto* permute = Cast<HloCollectivePermuteInstruction>(&inst);
@@ -172,6 +194,7 @@ absl::Status CheckCollectivePermute(const Context& context,
         Invariant::V154, inst,
         absl::StrCat("expected 4 operands in place, found ", operands.size()));
   }
+  TF_RETURN_IF_ERROR(CheckSliceSizes(*permute));
   if (inst.opcode() == HloOpcode::kCollectivePermute) {
     return context.Expect(Invariant::V154, inst,
                           ShapeInference::InferCollectivePermuteShape(

@@ -99,6 +99,14 @@ TEST(AffineExprTest, SimplifiesWithinRanges) {
   EXPECT_FALSE(Parse("H").Bounds(ranges).has_value());
 }
 
+TEST(AffineExprTest, PrintsTheLowestNumberWithItsSign) {
+  for (absl::string_view text :
+       {"y + -9223372036854775808*j", "-9223372036854775808*j",
+        "i - j + -9223372036854775808"}) {
+    EXPECT_EQ(Parse(text).ToString(), text);
+  }
+}
+
 TEST(AffineExprTest, TellsWhatIsWrong) {
   auto error = [](absl::string_view text) {
     return std::string(ParseAffineExpr(text).status().message());

@@ -74,14 +74,18 @@ Text PrintAtom(const AffineExpr::AtomNode& atom) {
           Binding::kProduct};
 }
 
-// |coefficient| * factors.
+// The one number whose sign stays with its digits: without it they fit no 64
+// bits.
+constexpr int64_t kLowest = std::numeric_limits<int64_t>::min();
+
+// |coefficient| * factors, or with the sign of kLowest.
 Text PrintTerm(const Term& term) {
   const bool one = term.coefficient == 1 || term.coefficient == -1;
   if (one && term.factors.size() == 1) return PrintAtom(*term.factors[0]);
   std::string text;
   if (!one) {
     text = absl::StrCat(term.coefficient);
-    if (text[0] == '-') text.erase(0, 1);
+    if (term.coefficient < 0 && term.coefficient != kLowest) text.erase(0, 1);
   }
   for (const AffineExpr::Atom& atom : term.factors) {
     absl::StrAppend(&text, text.empty() ? "" : "*",
@@ -104,21 +108,23 @@ Text Print(const AffineExpr& e) {
     for (const Term& term : e.terms()) {
       if ((term.coefficient < 0) != negative) continue;
       const Text printed = PrintTerm(term);
+      const bool minus = negative && term.coefficient != kLowest;
       if (parts++ == 0) {
         // A unary minus binds tighter than `/`.
-        text = negative ? absl::StrCat("-", printed.At(Binding::kUnit))
-                        : printed.text;
-        binding = negative ? Binding::kSum : printed.binding;
+        text = minus ? absl::StrCat("-", printed.At(Binding::kUnit))
+                     : printed.text;
+        binding = minus ? Binding::kSum : printed.binding;
       } else {
-        absl::StrAppend(&text, negative ? " - " : " + ", printed.text);
+        absl::StrAppend(&text, minus ? " - " : " + ", printed.text);
         binding = Binding::kSum;
       }
     }
   }
   if (e.constant() != 0) {
-    absl::StrAppend(&text, e.constant() < 0 ? " - " : " + ");
+    const bool minus = e.constant() < 0 && e.constant() != kLowest;
     const std::string digits = absl::StrCat(e.constant());
-    text += e.constant() < 0 ? digits.substr(1) : digits;
+    absl::StrAppend(&text, minus ? " - " : " + ",
+                    minus ? digits.substr(1) : digits);
     binding = Binding::kSum;
   }
   return {text, binding};

@@ -368,16 +368,21 @@ void HloSharding::set_reduction_op(ReductionOp op) {
 }
 
 void HloSharding::ExtractReductionOpFromMetadata() {
-  for (auto it = metadata_.begin(); it != metadata_.end(); ++it) {
-    if (it->op_type() != "reduction_op") continue;
+  bool found = false;
+  const auto extract = [&](const OpMetadata& metadata) {
+    if (metadata.op_type() != "reduction_op") return false;
     for (ReductionOp op :
          {ReductionOp::kSum, ReductionOp::kMax, ReductionOp::kMin}) {
-      if (it->op_name() != ReductionOpToString(op)) continue;
-      set_reduction_op(op);
-      metadata_.erase(it);
-      return;
+      if (metadata.op_name() != ReductionOpToString(op)) continue;
+      if (!found) set_reduction_op(op);
+      found = true;
+      return true;
     }
-  }
+    return false;
+  };
+  // All of them: what is left would be taken for the operator the next time.
+  metadata_.erase(std::remove_if(metadata_.begin(), metadata_.end(), extract),
+                  metadata_.end());
 }
 
 // ---------------------------------------------------------- shard groups
