@@ -52,13 +52,31 @@ struct Users {
   std::vector<HloInstruction*> broadcasts;
 };
 
-bool DependsOn(const HloInstruction* hlo, const HloInstruction* source,
-               absl::flat_hash_set<const HloInstruction*>* seen) {
-  if (hlo == source) return true;
-  if (!seen->insert(hlo).second) return false;
-  return absl::c_any_of(hlo->operands(), [&](const HloInstruction* operand) {
-    return DependsOn(operand, source, seen);
-  });
+bool DependsOn(const HloInstruction* hlo, const HloInstruction* source) {
+  absl::flat_hash_set<const HloInstruction*> seen = {hlo};
+  std::vector<const HloInstruction*> stack = {hlo};
+  while (!stack.empty()) {
+    const HloInstruction* reader = stack.back();
+    stack.pop_back();
+    if (reader == source) return true;
+    for (const HloInstruction* operand : reader->operands()) {
+      if (seen.insert(operand).second) stack.push_back(operand);
+    }
+  }
+  return false;
+}
+
+// Whether a slice takes off what is behind some element along `dim`, and
+// nothing else: windows keep their places.
+bool CutsOnlyTheEnd(const HloInstruction* slice, int64_t dim) {
+  const Shape& whole = slice->operand(0)->shape();
+  for (int64_t d = 0; d < whole.dimensions().size(); ++d) {
+    if (slice->slice_starts(d) != 0 || slice->slice_strides(d) != 1 ||
+        (d != dim && slice->slice_limits(d) != whole.dimensions(d))) {
+      return false;
+    }
+  }
+  return true;
 }
 
 // A reduction whose windows can be reduced one by one.
@@ -136,10 +154,9 @@ bool CollectReaders(const HloInstruction* loop, Users* users) {
           absl::c_linear_search(users->broadcasts, operand)) {
         continue;
       }
-      absl::flat_hash_set<const HloInstruction*> seen;
       if (operand->opcode() != HloOpcode::kBroadcast ||
           absl::c_linear_search(operand->dimensions(), users->dim) ||
-          DependsOn(operand, loop, &seen)) {
+          DependsOn(operand, loop)) {
         return false;
       }
       users->broadcasts.push_back(operand);
@@ -159,7 +176,8 @@ std::optional<Users> MovableUsers(HloInstruction* loop) {
   }
   users.result = last;
   if (last->user_count() == 1 &&
-      last->users()[0]->opcode() == HloOpcode::kSlice) {
+      last->users()[0]->opcode() == HloOpcode::kSlice &&
+      CutsOnlyTheEnd(last->users()[0], users.dim)) {
     users.result = last->users()[0];
   }
   if (users.dim < 0 || !CollectReaders(loop, &users)) return std::nullopt;
