@@ -244,6 +244,7 @@ int Fuzz(absl::string_view name, const std::vector<std::string>& files) {
   int64_t findings = 0;
   const absl::Time start = absl::Now();
   while (progress->executions < absl::GetFlag(FLAGS_runs)) {
+    const int64_t before = progress->executions;
     const pid_t child = fork();
     CHECK_GE(child, 0);
     if (child == 0) {
@@ -253,6 +254,10 @@ int Fuzz(absl::string_view name, const std::vector<std::string>& files) {
     int status = 0;
     CHECK_EQ(waitpid(child, &status, 0), child);
     if (status == 0) continue;
+    if (progress->executions == before) {
+      absl::FPrintF(stderr, "%s: ends before its first input\n", name);
+      return kFailed;
+    }
     ++findings;
     WriteFinding(name, status, progress);
   }

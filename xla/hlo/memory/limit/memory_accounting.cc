@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "xla/hlo/analysis/alias_info.h"
 #include "xla/hlo/analysis/buffer_value.h"
@@ -77,16 +78,16 @@ absl::StatusOr<int64_t> AllocatedBytes(const HloModule& module,
 // Whether an argument's memory holds something until the end: what takes its
 // place is computed directly from what was there.
 bool IsNeverFree(const HloBuffer& buffer, const HloDataflowAnalysis& dataflow) {
-  return absl::c_all_of(buffer.values(), [&](const HloValue* value) {
+  const absl::flat_hash_set<const HloValue*> values(buffer.values().begin(),
+                                                    buffer.values().end());
+  return absl::c_all_of(values, [&](const HloValue* value) {
     const HloInstruction* inst = value->defining_instruction();
     if (inst->opcode() == HloOpcode::kParameter) return true;
     return absl::c_any_of(inst->operands(), [&](const HloInstruction* operand) {
       return operand->shape().IsArray() &&
-             absl::c_any_of(dataflow.GetValueSet(operand).values(),
-                            [&](const HloValue* read) {
-                              return absl::c_linear_search(buffer.values(),
-                                                           read);
-                            });
+             absl::c_any_of(
+                 dataflow.GetValueSet(operand).values(),
+                 [&](const HloValue* read) { return values.contains(read); });
     });
   });
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
@@ -26,10 +27,17 @@ using Results = std::vector<int64_t>;  // numbers of a fusion's results
 // Whether the value is a part of the computation's result: it may take the
 // memory of an argument or of a loop's state, which other parts read.
 bool LeavesComputation(const HloInstruction& inst) {
-  return inst.IsRoot() ||
-         absl::c_any_of(inst.users(), [](const HloInstruction* user) {
-           return IsRenaming(*user) && LeavesComputation(*user);
-         });
+  absl::flat_hash_set<const HloInstruction*> seen = {&inst};
+  std::vector<const HloInstruction*> stack = {&inst};
+  while (!stack.empty()) {
+    const HloInstruction* part = stack.back();
+    stack.pop_back();
+    if (part->IsRoot()) return true;
+    for (const HloInstruction* user : part->users()) {
+      if (IsRenaming(*user) && seen.insert(user).second) stack.push_back(user);
+    }
+  }
+  return false;
 }
 
 // Whether nothing but the results tells that the fusion is one kernel.

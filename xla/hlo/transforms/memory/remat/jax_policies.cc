@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -173,13 +174,14 @@ std::vector<std::string> Names(const Layer& layer) {
   return names;
 }
 
+// Names are of modules, and may hold anything: Python reads these escapes, and
+// comments stay in their line.
+std::string Escaped(absl::string_view text) {
+  return absl::Utf8SafeCEscape(text);
+}
+
 std::string Quoted(absl::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result.push_back('\\');
-    result.push_back(c);
-  }
-  return result + '"';
+  return absl::StrCat("\"", Escaped(text), "\"");
 }
 
 // Takes `from` for a layer that has the same name but for numbers.
@@ -227,7 +229,8 @@ std::map<std::string, int64_t> CountLayers(const HloModule& module) {
 std::string TextOfAgain(const Layer& layer) {
   std::vector<std::string> parts;
   for (const auto& [what, times] : layer.again) {
-    parts.push_back(times == 1 ? what : absl::StrCat(times, " x ", what));
+    parts.push_back(times == 1 ? Escaped(what)
+                               : absl::StrCat(times, " x ", Escaped(what)));
   }
   return absl::StrCat("    # computed again: ", absl::StrJoin(parts, ", "),
                       ": ", HumanBytes(static_cast<double>(layer.bytes)), "\n");

@@ -56,7 +56,8 @@ class LimitSearch {
 
   // Plans are the caller's choice of those for all limits near by, where all
   // are kept: what misses the limit needs no more than what misses a higher
-  // one, and what meets it costs no more than what meets a lower one.
+  // one. What meets it may still cost more than a plan that is only found on
+  // the way from a lower one.
   absl::Status Run() {
     TF_RETURN_IF_ERROR(RunForTarget());
     if (!trials_.KeepsAll()) return absl::OkStatus();
