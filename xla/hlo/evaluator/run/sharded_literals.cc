@@ -1,7 +1,5 @@
 #include "xla/hlo/evaluator/run/sharded_literals.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -13,11 +11,12 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "xla/hlo/evaluator/hlo_evaluator.h"
 #include "xla/hlo/evaluator/run/input_generator.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/named_sharding.h"
 #include "xla/hlo/ir/sharding/unreduced_sharding.h"
 #include "xla/literal_util.h"
-#include "xla/primitive_util.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
@@ -151,19 +150,6 @@ std::vector<int64_t> PlacesOfAddends(const HloSharding& leaf,
   return places;
 }
 
-double Reduced(double a, double b, ReductionOp op) {
-  if (std::isnan(a) || std::isnan(b)) return a + b;
-  switch (op) {
-    case ReductionOp::kMax:
-      return std::max(a, b);
-    case ReductionOp::kMin:
-      return std::min(a, b);
-    case ReductionOp::kSum:
-      break;
-  }
-  return a + b;
-}
-
 // The addend that changes nothing.
 Literal Nothing(PrimitiveType type, ReductionOp op) {
   switch (op) {
@@ -177,24 +163,17 @@ Literal Nothing(PrimitiveType type, ReductionOp op) {
   return LiteralUtil::Zero(type);
 }
 
-// Makes `sum` the sum of both, or their maximum or minimum.
-absl::Status AddTo(Literal& sum, const LiteralSlice& addend, ReductionOp op) {
-  if (primitive_util::IsComplexType(sum.shape().element_type())) {
-    return absl::UnimplementedError("sums of complex addends");
+// What makes one value of two addends.
+HloOpcode CombinerOf(ReductionOp op) {
+  switch (op) {
+    case ReductionOp::kMax:
+      return HloOpcode::kMaximum;
+    case ReductionOp::kMin:
+      return HloOpcode::kMinimum;
+    case ReductionOp::kSum:
+      break;
   }
-  absl::Status status;
-  ShapeUtil::ForEachIndexNoStatus(
-      sum.shape(), [&](absl::Span<const int64_t> index) {
-        const std::optional<double> a = sum.GetAsDouble(index);
-        const std::optional<double> b = addend.GetAsDouble(index);
-        if (a.has_value() && b.has_value()) {
-          status.Update(sum.SetFromDouble(index, Reduced(*a, *b, op)));
-        } else {
-          status.Update(absl::UnimplementedError("sums of this type"));
-        }
-        return status.ok();
-      });
-  return status;
+  return HloOpcode::kAdd;
 }
 
 // The shards under WithSums(sharding): each device has the sum of the addends
@@ -230,9 +209,10 @@ absl::StatusOr<std::vector<Literal>> SumAddends(
           TF_RETURN_IF_ERROR(
               sum.CopyFrom(LiteralSlice(*shards[members[0]], index)));
           for (size_t i = 1; i < members.size(); ++i) {
-            TF_RETURN_IF_ERROR(AddTo(sum,
-                                     LiteralSlice(*shards[members[i]], index),
-                                     leaf_sharding.reduction_op()));
+            TF_ASSIGN_OR_RETURN(
+                sum, HloEvaluator().EvaluateElementwiseBinaryOp(
+                         CombinerOf(leaf_sharding.reduction_op()), sum,
+                         LiteralSlice(*shards[members[i]], index).Clone()));
           }
           for (int64_t member : members) {
             TF_RETURN_IF_ERROR(sums[member].CopyFrom(sum, index));

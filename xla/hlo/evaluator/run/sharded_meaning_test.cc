@@ -151,6 +151,22 @@ TEST(ShardedLiteralsTest, AddendsAreSummedUp) {
   EXPECT_NE(*FindShardDifference(wholes, sharding, all, {}), std::nullopt);
 }
 
+// Whatever has sums: integers that a double does not hold, and complex numbers.
+TEST(ShardedLiteralsTest, AddendsOfManyTypes) {
+  const HloSharding sharding =
+      Sharding("{devices=[1,2]<=[2] last_tile_dims={unreduced}}");
+  const int64_t large = (int64_t{1} << 60) + 1;
+  const Literal one = LiteralUtil::CreateR1<int64_t>({1, -2});
+  const Literal other = LiteralUtil::CreateR1<int64_t>({large - 1, 2});
+  EXPECT_EQ(*AssembleLiteral(one.shape(), sharding, {&one, &other}),
+            LiteralUtil::CreateR1<int64_t>({large, 0}));
+  const Literal turned =
+      LiteralUtil::CreateR1<complex64>({complex64(0, 1), complex64(2, 0)});
+  EXPECT_EQ(
+      *AssembleLiteral(turned.shape(), sharding, {&turned, &turned}),
+      LiteralUtil::CreateR1<complex64>({complex64(0, 2), complex64(4, 0)}));
+}
+
 // Each tile the largest of two addends; one of them has nothing to say.
 TEST(ShardedLiteralsTest, AddendsOfMaximaAndMinima) {
   const Literal whole = LiteralUtil::CreateR1<float>({1, -2, 3, -4});

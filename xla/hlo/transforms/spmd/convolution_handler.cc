@@ -223,6 +223,7 @@ absl::StatusOr<HloInstruction*> PartitionConvolution(
       factors = ReplicatedOnDims(*factors, {dim.output});
     }
   }
+  if (!factors->IsTiledLeaf()) return nullptr;
   const HloSharding result_sharding = TensorSharding(*factors, f.result);
   Window window = conv_window;
   std::vector<SpatialCut> lhs_cuts, rhs_cuts;

@@ -1,10 +1,16 @@
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "xla/hlo/evaluator/block_scaled_dot.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -14,9 +20,86 @@
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
 #include "xla/hlo/utils/custom_call_sharding_helper.h"
+#include "xla/hlo/utils/hlo_sharding_util.h"
 #include "xla/shape_util.h"
+#include "xla/status_macros.h"
 
 namespace xla::spmd {
+
+namespace {
+
+// By device, the place of its tile.
+std::vector<std::vector<int64_t>> TilesOfDevices(const HloSharding& sharding) {
+  std::vector<std::vector<int64_t>> tiles(sharding.num_devices());
+  sharding.tile_assignment().Each(
+      [&](absl::Span<const int64_t> at, int64_t device) {
+        tiles[device].assign(at.begin(), at.end());
+      });
+  return tiles;
+}
+
+// Shardings of one value on both sides of the border of a manual region.
+struct Border {
+  HloSharding outside;
+  HloSharding inside;
+};
+
+// Those of `border`, without the tiles of free axes along dimensions where each
+// device has other elements outside than inside, of the shape `inside`.
+//
+//   outside {devices=[4]<=[4]}, inside {devices=[2,2]<=[2,2]T(1,0)
+//   last_tile_dims={manual}}, f32[5] there: 10 elements make shards of 3, 3, 3
+//   and 1, halves of 5 those of 3, 2, 3 and 2
+//       → {devices=[2,2]<=[4] last_tile_dim_replicate},
+//         {devices=[1,2,2]<=[4] last_tile_dims={manual, replicated}}
+absl::StatusOr<Border> WithEqualTiles(Border border, const Shape& inside) {
+  if (!border.inside.IsManualSubgroup() || !border.outside.IsTiledLeaf()) {
+    return border;
+  }
+  const auto conflict = [&](absl::string_view why) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(why, " under ", border.outside.ToString(), " outside and ",
+                     border.inside.ToString(), " inside of a manual region"));
+  };
+  const int64_t rank = border.inside.TiledDataRank();
+  if (rank != border.outside.TiledDataRank()) return conflict("ranks differ");
+  const auto outer = TilesOfDevices(border.outside);
+  const auto inner = TilesOfDevices(border.inside);
+  std::vector<int64_t> dims;
+  std::vector<std::vector<int64_t>> manual_tiles(outer.size());
+  for (int64_t d = 0; d < rank; ++d) {
+    const int64_t all = border.outside.dimension(d);
+    const int64_t free = border.inside.dimension(d);
+    if (all % free != 0) return conflict("tiles do not divide");
+    bool differs = all > free && inside.dimensions(d) % free != 0;
+    for (size_t device = 0; device < outer.size(); ++device) {
+      differs |= outer[device][d] % free != inner[device][d];
+      manual_tiles[device].push_back(outer[device][d] / free);
+    }
+    if (differs) dims.push_back(d);
+  }
+  absl::flat_hash_map<int64_t, std::vector<int64_t>> by_group;
+  for (size_t device = 0; device < outer.size(); ++device) {
+    const int64_t group = inner[device][border.inside.SubgroupManualDim()];
+    const auto [it, is_new] = by_group.insert({group, manual_tiles[device]});
+    if (!is_new && it->second != manual_tiles[device]) {
+      return conflict("devices of one place of the manual axes differ");
+    }
+  }
+  // From the last one on, so that the others keep their numbers.
+  for (auto d = dims.rbegin(); d != dims.rend(); ++d) {
+    const HloSharding split = hlo_sharding_util::SplitShardingDimension(
+        border.outside, *d,
+        border.outside.dimension(*d) / border.inside.dimension(*d));
+    border.outside = hlo_sharding_util::RemoveShapeDimensions(
+        ReplicatedOnDims(split, {*d + 1}), {*d + 1});
+    if (!border.outside.IsTiledLeaf()) break;  // Nothing is cut any more.
+  }
+  border.inside = ReplicatedOnDims(border.inside, dims);
+  return border;
+}
+
+}  // namespace
 
 // SPMDFullToShardShape, SPMDShardToFullShape: each device keeps what it has
 // under another name.
@@ -27,19 +110,28 @@ absl::Status SpmdPartitioningVisitor::HandleShardingCustomCall(
   if (enters && operand.sharding().IsSingleDeviceLeaf()) {
     operand = operand.Replicate();
   }
-  if (enters && operand.hlo()->shape().IsArray()) {
-    operand = operand.PadWithZero();
+  Border border = {hlo->sharding(), operand.sharding()};
+  if (enters) std::swap(border.outside, border.inside);
+  if (hlo->shape().IsArray() && operand.hlo()->shape().IsArray()) {
+    TF_ASSIGN_OR_RETURN(
+        border, WithEqualTiles(
+                    border, enters ? hlo->shape() : hlo->operand(0)->shape()));
+    operand = operand.Reshard(enters ? border.outside : border.inside);
+    if (enters) operand = operand.PadWithZero();
   }
-  const Shape shard = MakePartitionedShape(hlo->shape(), hlo->sharding());
+  const HloSharding& sharding = enters ? border.inside : border.outside;
+  const Shape shard = MakePartitionedShape(hlo->shape(), sharding);
   if (!ShapeUtil::Compatible(shard, operand.hlo()->shape())) {
     return absl::InvalidArgumentError(absl::StrCat(
         "shards of ", ShapeUtil::HumanString(operand.hlo()->shape()), " under ",
         operand.sharding().ToString(), " are not those of ",
-        ShapeUtil::HumanString(shard), " under ", hlo->sharding().ToString(),
-        ": ", hlo->ToString()));
+        ShapeUtil::HumanString(shard), " under ", sharding.ToString(), ": ",
+        hlo->ToString()));
   }
-  SetPartitionedHlo(hlo, b_.AddInstruction(HloInstruction::CreateUnary(
-                             shard, HloOpcode::kCopy, operand.hlo())));
+  Finish(hlo,
+         b_.AddInstruction(HloInstruction::CreateUnary(shard, HloOpcode::kCopy,
+                                                       operand.hlo())),
+         sharding);
   return absl::OkStatus();
 }
 

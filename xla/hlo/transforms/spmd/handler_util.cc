@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/status/statusor.h"
 #include "xla/comparison_util.h"
+#include "xla/hlo/evaluator/hlo_evaluator.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/utils/hlo_sharding_util.h"
+#include "xla/literal_util.h"
 #include "xla/primitive_util.h"
 #include "xla/shape_util.h"
 #include "xla/util.h"
@@ -87,6 +91,81 @@ HloInstruction* ClampToS32(HloInstruction* index, int64_t limit,
 // array, with zeros there. Padding by the window size on both sides makes every
 // position with any overlap valid; the clamping of dynamic-slice takes care of
 // the others.
+std::optional<Literal> CombinerIdentity(const HloComputation& combiner) {
+  const HloInstruction& root = *combiner.root_instruction();
+  if (combiner.num_parameters() != 2 || root.operand_count() != 2 ||
+      root.operand(0)->opcode() != HloOpcode::kParameter ||
+      root.operand(1)->opcode() != HloOpcode::kParameter ||
+      root.operand(0) == root.operand(1)) {
+    return std::nullopt;
+  }
+  const PrimitiveType type = root.shape().element_type();
+  const bool is_float = primitive_util::IsFloatingPointType(type);
+  switch (root.opcode()) {
+    case HloOpcode::kAdd:
+      // 0 + -0 is 0, -0 + -0 is not.
+      if (is_float) {
+        return LiteralUtil::CreateR0<float>(-0.0f).Convert(type).value();
+      }
+      return LiteralUtil::Zero(type);
+    case HloOpcode::kMultiply:
+      return LiteralUtil::One(type);
+    case HloOpcode::kMaximum:
+      if (primitive_util::IsComplexType(type)) return std::nullopt;
+      return LiteralUtil::MinValue(type);
+    case HloOpcode::kMinimum:
+      if (primitive_util::IsComplexType(type)) return std::nullopt;
+      return LiteralUtil::MaxValue(type);
+    case HloOpcode::kOr:
+    case HloOpcode::kXor:
+      return LiteralUtil::Zero(type);
+    case HloOpcode::kAnd:
+      if (type == PRED) return LiteralUtil::One(type);
+      if (primitive_util::IsUnsignedIntegralType(type)) {
+        return LiteralUtil::MaxValue(type);
+      }
+      return LiteralUtil::CreateR0<int64_t>(-1).Convert(type).value();
+    default:  // No known neutral element.
+      return std::nullopt;
+  }
+}
+
+std::optional<std::vector<Literal>> NeutralInputs(
+    const HloInstruction& reduction) {
+  const int64_t inputs = reduction.operand_count() / 2;
+  std::optional<Literal> identity;
+  if (inputs == 1) {
+    identity = CombinerIdentity(*reduction.to_apply());
+    if (!identity.has_value()) return std::nullopt;
+  }
+  std::vector<Literal> inits;
+  for (int64_t i = 0; i < inputs; ++i) {
+    const HloInstruction* init = reduction.operand(inputs + i);
+    if (!init->IsConstant() || init->literal().is_elided()) break;
+    inits.push_back(init->literal().Clone());
+  }
+  if (inits.size() == inputs) {
+    std::vector<const Literal*> twice;
+    for (const Literal& init : inits) twice.push_back(&init);
+    twice.insert(twice.end(), twice.begin(), twice.begin() + inputs);
+    absl::StatusOr<Literal> folded =
+        HloEvaluator().Evaluate(*reduction.to_apply(), twice);
+    if (folded.ok()) {
+      std::vector<Literal> parts;
+      if (inputs > 1) {
+        parts = folded->DecomposeTuple();
+      } else {
+        parts.push_back(*std::move(folded));
+      }
+      if (parts == inits) return inits;
+    }
+  }
+  if (!identity.has_value()) return std::nullopt;
+  inits.clear();
+  inits.push_back(*std::move(identity));
+  return inits;
+}
+
 HloInstruction* WindowAt(HloInstruction* inst, int64_t dim,
                          HloInstruction* shift, int64_t size, SpmdBuilder* b) {
   PaddingConfig config;

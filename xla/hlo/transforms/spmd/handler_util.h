@@ -2,14 +2,18 @@
 #define XLA_HLO_TRANSFORMS_SPMD_HANDLER_UTIL_H_
 
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 #include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/replica_group.h"
 #include "xla/hlo/transforms/spmd/partitioned_hlo.h"
 #include "xla/hlo/transforms/spmd/spmd_builder.h"
+#include "xla/literal.h"
 #include "xla/shape.h"
 #include "xla/xla_data.pb.h"
 
@@ -37,6 +41,23 @@ HloInstruction* IsInRange(HloInstruction* x, int64_t high, SpmdBuilder* b);
 // Integers of any type, brought into [0, limit], as S32.
 HloInstruction* ClampToS32(HloInstruction* index, int64_t limit,
                            SpmdBuilder* b);
+
+// The identity of a combiner of one instruction: x such that combining it with
+// any y gives y bit by bit. nullopt if there is none, or the computation has
+// another form.
+std::optional<Literal> CombinerIdentity(const HloComputation& combiner);
+
+// Of a reduce or reduce-window, a value for each input that changes nothing
+// beside the init values, however often it is folded in: for padding, and for
+// devices that do not count the init values. These are the init values
+// themselves where folding them in again changes nothing, else the identity of
+// the reducer. nullopt where none are known: several inputs with other init
+// values, or a single one with a reducer that no all-reduce knows.
+//
+//   sum from 0 → 0; sum from 2 → -0; maximum from 3 → 3
+//   (smallest, sum) from (inf, 0) → (inf, 0); from (inf, 2) → nullopt
+std::optional<std::vector<Literal>> NeutralInputs(
+    const HloInstruction& reduction);
 
 // Elements shift, shift + 1, .. along `dim`, `size` of them; anything where
 // there are none. `shift` is a scalar of S32.

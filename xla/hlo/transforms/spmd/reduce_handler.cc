@@ -5,7 +5,6 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
-#include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
@@ -17,42 +16,10 @@
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
 #include "xla/literal.h"
-#include "xla/literal_util.h"
-#include "xla/primitive_util.h"
 #include "xla/shape_util.h"
 
 namespace xla::spmd {
 namespace {
-
-// x of which reducer(x, y) = y.
-std::optional<Literal> NeutralElement(const HloComputation& reducer) {
-  const HloInstruction& root = *reducer.root_instruction();
-  if (reducer.num_parameters() != 2 || root.operand_count() != 2 ||
-      root.operand(0)->opcode() != HloOpcode::kParameter ||
-      root.operand(1)->opcode() != HloOpcode::kParameter ||
-      root.operand(0) == root.operand(1)) {
-    return std::nullopt;
-  }
-  const PrimitiveType type = root.shape().element_type();
-  switch (root.opcode()) {
-    case HloOpcode::kAdd:
-      return LiteralUtil::Zero(type);
-    case HloOpcode::kMultiply:
-      return LiteralUtil::One(type);
-    case HloOpcode::kMaximum:
-      return LiteralUtil::MinValue(type);
-    case HloOpcode::kMinimum:
-      return LiteralUtil::MaxValue(type);
-    case HloOpcode::kOr:
-    case HloOpcode::kXor:
-      return LiteralUtil::Zero(type);
-    case HloOpcode::kAnd:
-      if (type == PRED) return LiteralUtil::One(type);
-      return std::nullopt;
-    default:  // No known neutral element.
-      return std::nullopt;
-  }
-}
 
 // The dimensions of the operand that stay.
 std::vector<int64_t> KeptDims(const HloInstruction& hlo) {
@@ -98,10 +65,9 @@ absl::Status SpmdPartitioningVisitor::HandleReduce(HloInstruction* hlo) {
   const int64_t inputs = hlo->operand_count() / 2;
   const Shape& whole = hlo->operand(0)->shape();
   const int64_t rank = whole.dimensions().size();
-  std::optional<Literal> neutral;
-  if (inputs == 1) neutral = NeutralElement(*hlo->to_apply());
-  // Init values would count once for every device.
-  const bool in_parts = inputs > 1 || neutral.has_value();
+  // Init values might count once for every device.
+  const std::optional<std::vector<Literal>> neutral = NeutralInputs(*hlo);
+  const bool in_parts = neutral.has_value();
   const std::vector<int64_t> not_reduced = KeptDims(*hlo);
   std::vector<int64_t> dims(rank);
   for (int64_t d = 0; d < rank; ++d) {
@@ -125,7 +91,7 @@ absl::Status SpmdPartitioningVisitor::HandleReduce(HloInstruction* hlo) {
          not_reduced, /*is_result=*/true});
   }
   FactorTensor& result = tensors.back();
-  if (neutral.has_value()) result.addends = AddendsOf(*hlo);
+  if (in_parts && inputs == 1) result.addends = AddendsOf(*hlo);
   const std::optional<HloSharding> factors =
       ChooseFactorSharding(rank, tensors, hlo->dimensions(),
                            WorkOfFlops(ShapeUtil::ElementsIn(whole)));
@@ -134,10 +100,8 @@ absl::Status SpmdPartitioningVisitor::HandleReduce(HloInstruction* hlo) {
   const bool cuts = !CutReducedDims(*hlo, *factors).empty();
   std::vector<HloInstruction*> operands, inits;
   for (int64_t i = 0; i < inputs; ++i) {
-    HloInstruction* init = ReplicatedOperand(hlo, inputs + i);
-    inits.push_back(cuts && neutral.has_value()
-                        ? CreateScalar(neutral->Clone(), &b_)
-                        : init);
+    inits.push_back(cuts ? CreateScalar((*neutral)[i].Clone(), &b_)
+                         : ReplicatedOperand(hlo, inputs + i));
     operands.push_back(GetPartitionedHlo(hlo->operand(i))
                            .Reshard(*factors)
                            .PadWithValueHlo(inits[i], {}, not_reduced));
@@ -159,7 +123,7 @@ absl::Status SpmdPartitioningVisitor::HandleReduce(HloInstruction* hlo) {
       module_->AddEmbeddedComputation(hlo->to_apply()->Clone()));
   local = sum.sum;
   HloInstruction* init = ReplicatedOperand(hlo, 1);
-  if (!init->IsConstant() || init->literal() != *neutral) {
+  if (!init->IsConstant() || init->literal() != neutral->front()) {
     local =
         AddBinary(hlo->to_apply()->root_instruction()->opcode(), local,
                   CreateBroadcast(init, local->shape().dimensions(), &b_), &b_);

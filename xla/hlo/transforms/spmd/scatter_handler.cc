@@ -1,5 +1,4 @@
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -9,7 +8,6 @@
 #include "xla/comparison_util.h"
 #include "xla/hlo/analysis/call_graph.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
-#include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -24,7 +22,6 @@
 #include "xla/hlo/utils/collectives/collective_ops_utils.h"
 #include "xla/hlo/utils/hlo_sharding_util_indexing.h"
 #include "xla/literal.h"
-#include "xla/literal_util.h"
 #include "xla/primitive_util.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -42,49 +39,6 @@
 
 namespace xla::spmd {
 namespace {
-
-// The identity of a combiner of one instruction: x such that combining it with
-// any y gives y bit by bit. Needed where devices scatter different updates and
-// the results are combined, because the operand must be counted once. nullopt
-// if there is none, or the computation has another form.
-std::optional<Literal> CombinerIdentity(const HloComputation& combiner) {
-  const HloInstruction& root = *combiner.root_instruction();
-  if (combiner.num_parameters() != 2 || root.operand_count() != 2 ||
-      root.operand(0)->opcode() != HloOpcode::kParameter ||
-      root.operand(1)->opcode() != HloOpcode::kParameter ||
-      root.operand(0) == root.operand(1)) {
-    return std::nullopt;
-  }
-  const PrimitiveType type = root.shape().element_type();
-  const bool is_float = primitive_util::IsFloatingPointType(type);
-  switch (root.opcode()) {
-    case HloOpcode::kAdd:
-      // 0 + -0 is 0, -0 + -0 is not.
-      if (is_float) {
-        return LiteralUtil::CreateR0<float>(-0.0f).Convert(type).value();
-      }
-      return LiteralUtil::Zero(type);
-    case HloOpcode::kMultiply:
-      return LiteralUtil::One(type);
-    case HloOpcode::kMaximum:
-      if (primitive_util::IsComplexType(type)) return std::nullopt;
-      return LiteralUtil::MinValue(type);
-    case HloOpcode::kMinimum:
-      if (primitive_util::IsComplexType(type)) return std::nullopt;
-      return LiteralUtil::MaxValue(type);
-    case HloOpcode::kOr:
-    case HloOpcode::kXor:
-      return LiteralUtil::Zero(type);
-    case HloOpcode::kAnd:
-      if (type == PRED) return LiteralUtil::One(type);
-      if (primitive_util::IsUnsignedIntegralType(type)) {
-        return LiteralUtil::MaxValue(type);
-      }
-      return LiteralUtil::CreateR0<int64_t>(-1).Convert(type).value();
-    default:  // No known neutral element.
-      return std::nullopt;
-  }
-}
 
 using Method = GatherScatterPartitioningMethod;
 

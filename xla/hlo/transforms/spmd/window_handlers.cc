@@ -16,6 +16,7 @@
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
 #include "xla/hlo/transforms/spmd/window_shards.h"
 #include "xla/hlo/utils/hlo_sharding_util.h"
+#include "xla/literal.h"
 #include "xla/shape_util.h"
 #include "xla/util.h"
 
@@ -104,8 +105,17 @@ absl::Status SpmdPartitioningVisitor::HandleReduceWindow(HloInstruction* hlo) {
   for (int64_t d = 0; d < rank; ++d) {
     windows[d] = WindowDimOf(hlo->window().dimensions(d));
   }
-  const HloSharding sharding =
+  HloSharding sharding =
       ShardingOfWindows(operand.sharding(), whole, result, windows);
+  // Elements outside of the whole are in the windows of shards.
+  const std::optional<std::vector<Literal>> neutral = NeutralInputs(*hlo);
+  if (!neutral.has_value()) {
+    std::vector<int64_t> moved;
+    for (int64_t d = 0; d < rank; ++d) {
+      if (windows[d].moves) moved.push_back(d);
+    }
+    sharding = ReplicatedOnDims(sharding, moved);
+  }
   Window window = hlo->window();
   std::vector<int64_t> sizes(result.dimensions().begin(),
                              result.dimensions().end());
@@ -124,8 +134,10 @@ absl::Status SpmdPartitioningVisitor::HandleReduceWindow(HloInstruction* hlo) {
   for (int64_t i = 0; i < inputs; ++i) {
     const PartitionedHlo moved =
         GetPartitionedHlo(hlo->operand(i)).Reshard(sharding);
-    operands.push_back(FetchWindows(moved, result, windows,
-                                    ReplicatedOperand(hlo, inputs + i)));
+    HloInstruction* outside = neutral.has_value()
+                                  ? CreateScalar((*neutral)[i].Clone(), &b_)
+                                  : nullptr;
+    operands.push_back(FetchWindows(moved, result, windows, outside));
   }
   for (int64_t i = 0; i < inputs; ++i) {
     operands.push_back(ReplicatedOperand(hlo, inputs + i));
