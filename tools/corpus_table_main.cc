@@ -69,7 +69,7 @@ int main(int argc, char** argv) {
   if (paths.empty() && absl::GetFlag(FLAGS_reports_from).empty()) {
     std::cerr << "usage: corpus-table REPORT... [flags]; see corpus-table "
                  "--help\n";
-    return xla::kBadUsage;
+    return xla::kFailed;
   }
   return xla::ExitStatus(Run(std::move(paths)));
 }

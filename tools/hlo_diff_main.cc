@@ -40,8 +40,8 @@ int main(int argc, char** argv) {
       argc, argv,
       "says what differs between two modules\n\n"
       "After an update, a flag or a change of a model: what it did to memory, "
-      "kernels\nand collectives, and why the peak is another one. Modules "
-      "that differ in names\nand metadata only are equal.\n\n"
+      "kernels\nand collectives, and why the peak changed. Modules "
+      "that differ only in\nnames and metadata are equal.\n\n"
       "  hlo-diff before.hlo after.hlo\n"
       "  hlo-diff before.hlo after.hlo --as=gpu --device=h200\n"
       "  hlo-diff before.hlo after.hlo --json\n"
@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
        {"What is written", {"json", "html", "max-rows"}}});
   if (modules.size() != 2) {
     std::cerr << "usage: hlo-diff BEFORE AFTER [flags]; see hlo-diff --help\n";
-    return xla::kBadUsage;
+    return xla::kFailed;
   }
   xla::HloDiffOptions options;
   options.prepare.schedule = absl::GetFlag(FLAGS_schedule);

@@ -170,7 +170,7 @@ int main(int argc, char** argv) {
       argc, argv, kUsage, {{"budget-curve", "budget_curve=11"}}, Groups());
   if (inputs.size() != 1) {
     std::cerr << "usage: hlo-explain MODULE [flags]; see hlo-explain --help\n";
-    return xla::kBadUsage;
+    return xla::kFailed;
   }
   HloExplainOptions options;
   options.prepare.schedule = absl::GetFlag(FLAGS_schedule);

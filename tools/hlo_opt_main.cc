@@ -111,7 +111,7 @@ constexpr char kUsage[] =
     "  hlo-opt model.hlo --pipeline=gpu --device=h200 "
     "--explain=priority-fusion\n"
     "  hlo-opt --list-passes\n\n"
-    "Of OpenXLA's flags, also in XLA_FLAGS: "
+    "OpenXLA flags, here and in XLA_FLAGS: "
     "--xla_disable_hlo_passes=PASS,...,\n"
     "--xla_enable_hlo_passes_only=PASS,..., --xla_disable_all_hlo_passes,\n"
     "--xla_dump_to=FOLDER, --xla_dump_hlo_pass_re=EXPRESSION, "
@@ -220,14 +220,14 @@ int main(int argc, char** argv) {
   }
   if (inputs.empty()) {
     std::cerr << "usage: hlo-opt INPUT... [flags]; see hlo-opt --help\n";
-    return xla::kBadUsage;
+    return xla::kFailed;
   }
   HloOptOptions options = OptionsFromFlags();
   auto debug_options = xla::ReadXlaFlags(std::getenv("XLA_FLAGS"), xla_flags,
                                          registry, std::cerr);
   if (!debug_options.ok()) {
     std::cerr << debug_options.status().message() << "\n";
-    return xla::kBadUsage;
+    return xla::kFailed;
   }
   options.debug_options = *std::move(debug_options);
   return xla::ExitStatus(xla::RunHloOpt(options, registry, inputs, std::cerr));

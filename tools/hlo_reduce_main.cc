@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
        {"What is written", {"o"}}});
   if (inputs.size() != 1) {
     std::cerr << "usage: hlo-reduce MODULE [flags]; see hlo-reduce --help\n";
-    return xla::kBadUsage;
+    return xla::kFailed;
   }
   HloReduceOptions options;
   options.passes = absl::GetFlag(FLAGS_passes);

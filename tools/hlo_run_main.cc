@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
         {"max-steps", "max-flops", "max-memory-mib", "memory-limit"}}});
   if (modules.size() != 1) {
     std::cerr << "usage: hlo-run MODULE [flags]; see hlo-run --help\n";
-    return xla::kBadUsage;
+    return xla::kFailed;
   }
   xla::HloRunOptions options;
   options.inputs = absl::GetFlag(FLAGS_inputs);

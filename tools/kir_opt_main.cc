@@ -102,7 +102,7 @@ int main(int argc, char** argv) {
        {"What is written", {"emit", "o", "report", "annotate", "cuda-main"}}});
   if (inputs.empty()) {
     std::cerr << "usage: kir-opt INPUT... [flags]; see kir-opt --help\n";
-    return xla::kBadUsage;
+    return xla::kFailed;
   }
   return xla::ExitStatus(xla::gpu::RunKirOpt(OptionsFromFlags(), inputs));
 }

@@ -116,7 +116,7 @@ std::string Help(absl::string_view tool, absl::string_view usage,
   for (const auto& [name, flag] : flags) AppendFlag(name, *flag, text);
   absl::StrAppend(&text,
                   "\nExit status: 0 done; 1 something cannot be read, written "
-                  "or done; 2 wrong flags",
+                  "or done, or a\nflag is wrong; 2 internal error",
                   has_limit ? ";\n3 a limit is not met" : "",
                   absl::StrContains(usage, "equal") ? "; 4 modules differ" : "",
                   ".\n");
@@ -135,7 +135,7 @@ void CheckFlagExists(const std::string& argument) {
   for (const auto& [flag, unused] : OwnFlags()) known.push_back(flag);
   std::cerr << "unknown flag --" << WithDashes(*name)
             << DidYouMean(WithDashes(*name), known) << "\n";
-  std::exit(kBadUsage);
+  std::exit(kFailed);
 }
 
 }  // namespace
@@ -189,7 +189,8 @@ int ExitStatus(const absl::Status& status) {
   const bool flushed = std::fflush(stdout) == 0;
   if (!status.ok()) {
     std::cerr << status.message() << "\n";
-    return absl::IsResourceExhausted(status) ? kUnmetLimit : kFailed;
+    if (absl::IsResourceExhausted(status)) return kUnmetLimit;
+    return absl::IsInternal(status) ? kInternal : kFailed;
   }
   if (std::cout.good() && flushed) return 0;
   // It may have failed before this, for a reason that is gone.

@@ -10,8 +10,8 @@
 namespace xla {
 
 // Exit statuses of the tools besides 0.
-inline constexpr int kFailed = 1;
-inline constexpr int kBadUsage = 2;
+inline constexpr int kFailed = 1;  // Input, flags, or what cannot be done.
+inline constexpr int kInternal = 2;
 inline constexpr int kUnmetLimit = 3;
 inline constexpr int kDifferent = 4;
 
@@ -32,15 +32,15 @@ struct FlagGroup {
 // and examples; then come `groups`, flags that are in none of them, and what
 // the exit status means. --version prints the version. These end the program,
 // with status 0. Unknown flags end it with the nearest known one and status
-// kBadUsage.
+// kFailed.
 std::vector<std::string> InitTool(
     int argc, char** argv, const std::string& usage,
     const std::vector<std::pair<std::string, std::string>>& aliases = {},
     const std::vector<FlagGroup>& groups = {});
 
 // Prints an error and returns the exit status for it: 0 for OK, kUnmetLimit
-// for ResourceExhausted, else kFailed; that, too, where what was printed so far
-// cannot be written.
+// for ResourceExhausted, kInternal for Internal, else kFailed; that, too, where
+// what was printed so far cannot be written.
 int ExitStatus(const absl::Status& status);
 
 }  // namespace xla

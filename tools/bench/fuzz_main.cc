@@ -235,7 +235,7 @@ int Fuzz(absl::string_view name, const std::vector<std::string>& files) {
   if (!target.has_value()) {
     absl::FPrintF(stderr, "--target=%s: unknown, or no seeds among %d files\n",
                   name, files.size());
-    return kBadUsage;
+    return kFailed;
   }
   auto* progress = static_cast<Progress*>(
       mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE,

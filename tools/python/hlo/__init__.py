@@ -312,7 +312,7 @@ def _from_executable(compiled):
 
 
 def diff(before, after, as_=None, device=None, **options):
-  """What differs between two modules, and why the peak is another one.
+  """What differs between two modules, and why the peak changed.
 
   Equal (but for names) modules make a false Diff.
   """

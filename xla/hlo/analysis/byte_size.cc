@@ -39,6 +39,23 @@ std::string HumanBytes(double bytes) {
   return absl::StrFormat("%.1f %ciB", bytes, kUnits[unit]);
 }
 
+ByteUnit::ByteUnit(double largest) {
+  if (largest < 1024) return;
+  size_t unit = 0;
+  scale_ = 1024;
+  while (largest / scale_ >= 1023.95 && unit + 1 < kUnits.size()) {
+    scale_ *= 1024;
+    ++unit;
+  }
+  name_ = absl::StrFormat("%ciB", kUnits[unit]);
+  digits_ = largest / scale_ < 99.995 ? 2 : 1;
+}
+
+std::string ByteUnit::operator()(double bytes) const {
+  if (bytes == 0) return "0 B";
+  return absl::StrFormat("%.*f %s", digits_, bytes / scale_, name_);
+}
+
 std::string HumanSeconds(double seconds) {
   if (std::abs(seconds) < 1e-3) {
     return absl::StrFormat("%.3g us", seconds * 1e6);

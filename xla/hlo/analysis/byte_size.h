@@ -12,6 +12,22 @@ namespace xla {
 // "12.3 GiB"; bytes below 1 KiB as "12 B".
 std::string HumanBytes(double bytes);
 
+// Sizes that a reader adds up or compares, all in the unit of the largest and
+// with three digits or more of it:
+//
+//   const ByteUnit unit(1884000);  // MiB
+//   unit(1884000) → "1.80 MiB", unit(844000) → "0.80 MiB", unit(0) → "0 B"
+class ByteUnit {
+ public:
+  explicit ByteUnit(double largest);
+  std::string operator()(double bytes) const;
+
+ private:
+  double scale_ = 1;
+  int digits_ = 0;
+  std::string name_ = "B";
+};
+
 // "12.3 us", "4.56 ms", "7.89 s".
 std::string HumanSeconds(double seconds);
 

@@ -44,6 +44,7 @@
 #include "xla/hlo/utils/hlo_dot.h"
 #include "xla/hlo/utils/module_file.h"
 #include "xla/hlo/verifier/hlo_verifier.h"
+#include "xla/hlo/verifier/verify_input.h"
 #include "xla/status_macros.h"
 
 namespace xla {
@@ -363,21 +364,17 @@ class Runner {
     input.parser_options.set_warnings(nullptr);
     for (const std::string& warning : warnings) err_ << warning << "\n";
     SetPartitions(input, *module);
-    absl::Status status =
-        VerifyHloModule(module.get(), VerifierOptions(options_));
-    if (!status.ok()) {
-      return absl::Status(status.code(),
-                          absl::StrCat(input.parser_options.file_name(), ": ",
-                                       status.message()));
-    }
+    TF_RETURN_IF_ERROR(VerifyInput(*module, input.parser_options.file_name(),
+                                   options_.layout_sensitive));
     recorder_->Start(*module, pipeline_.name());
     if (explainer_ != nullptr) explainer_->Start(*module);
     if (dump_ != nullptr) {
       TF_RETURN_IF_ERROR(dump_->Start(*module, pipeline_.name()));
     }
-    status = pipeline_.Run(module.get()).status();
+    absl::Status status = pipeline_.Run(module.get()).status();
     if (status.ok() && !options_.verify_each) {
       status = VerifyHloModule(module.get(), VerifierOptions(options_));
+      if (!status.ok()) status = absl::InternalError(status.message());
     }
     for (absl::Status& unmet : TakeUnmetLimits(pipeline_)) {
       unmet_limits_.push_back(std::move(unmet));

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "xla/hlo/analysis/alias_info.h"
 #include "xla/hlo/analysis/call_graph.h"
 #include "xla/hlo/memory/report/module_facts.h"
@@ -13,7 +12,7 @@
 #include "xla/hlo/pipeline/pipelines.h"
 #include "xla/hlo/utils/module_file.h"
 #include "xla/hlo/utils/module_io.h"
-#include "xla/hlo/verifier/hlo_verifier.h"
+#include "xla/hlo/verifier/verify_input.h"
 #include "xla/status_macros.h"
 
 namespace xla {
@@ -25,13 +24,7 @@ absl::StatusOr<std::unique_ptr<HloModule>> ReadVerifiedModule(
   parser_options.set_file_name(file.name);
   TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module,
                       ReadModule(file.contents, parser_options));
-  HloVerifierOpts opts;
-  opts.allow_mixed_precision = true;
-  absl::Status status = VerifyHloModule(module.get(), opts);
-  if (!status.ok()) {
-    return absl::Status(status.code(),
-                        absl::StrCat(file.name, ": ", status.message()));
-  }
+  TF_RETURN_IF_ERROR(VerifyInput(*module, file.name));
   return module;
 }
 

@@ -34,10 +34,7 @@ std::string Answer(const MemoryReport& report) {
                           ? report.allocated_bytes()
                           : std::max(report.peak_bytes(), report.heap_bytes());
   const double shown = allocated ? need : report.peak_bytes();
-  // Only where it does not fit do digits matter that tell them apart.
-  const auto [peak_text, limit_text] =
-      report.fits() ? std::make_pair(HumanBytes(shown), HumanBytes(limit))
-                    : DistinctBytes(shown, limit);
+  const auto [peak_text, limit_text] = DistinctBytes(shown, limit);
   std::string out =
       absl::StrCat(report.module(), ": ", peak_text,
                    allocated ? " allocated" : " at the peak",
@@ -97,28 +94,29 @@ std::string Summary(const MemoryReport& report) {
     absl::StrAppend(&out, "\n");
   }
   absl::StrAppend(&out, LookedAt(report.input()));
+  const ByteUnit unit(report.peak_bytes());
   absl::StrAppendFormat(&out, "\n  arguments   %10s   at the peak, of %s\n",
-                        HumanBytes(report.peak_argument_bytes()),
-                        HumanBytes(report.argument_bytes()));
+                        unit(report.peak_argument_bytes()),
+                        unit(report.argument_bytes()));
   absl::StrAppendFormat(
       &out,
       "  outputs     %10s   at the peak, of %s with %s in arguments' memory\n",
-      HumanBytes(report.peak_output_bytes()), HumanBytes(report.output_bytes()),
-      HumanBytes(report.aliased_bytes()));
+      unit(report.peak_output_bytes()), unit(report.output_bytes()),
+      unit(report.aliased_bytes()));
   absl::StrAppendFormat(&out, "  temporaries %10s   at the peak\n",
-                        HumanBytes(report.temp_bytes()));
+                        unit(report.temp_bytes()));
   absl::StrAppendFormat(&out, "  peak        %10s   the sum of these\n",
-                        HumanBytes(report.peak_bytes()));
+                        unit(report.peak_bytes()));
   absl::StrAppendFormat(&out, "  constants   %10s   not in the peak\n",
                         HumanBytes(report.constant_bytes()));
   absl::StrAppendFormat(
       &out,
       "  heap        %10s   with offsets: %.2f %% above the %s of this "
       "order\n",
-      HumanBytes(report.heap_bytes()), 100 * report.fragmentation(),
-      HumanBytes(report.lower_bound_bytes()));
+      unit(report.heap_bytes()), 100 * report.fragmentation(),
+      unit(report.lower_bound_bytes()));
   absl::StrAppendFormat(&out, "  any order   %10s   at least\n",
-                        HumanBytes(report.any_order_lower_bound_bytes()));
+                        unit(report.any_order_lower_bound_bytes()));
   absl::StrAppendFormat(&out, "  schedule    %10s   %.0f instructions",
                         report.schedule_algorithm(),
                         report.instruction_count());

@@ -31,10 +31,7 @@ std::string HoldsFor(const RematReport& report) {
 
 std::string RematReportToText(const RematReport& report, int max_buffers) {
   const double after_bytes = report.peak_after_bytes();
-  const auto [after, limit] =
-      report.met() ? std::make_pair(HumanBytes(after_bytes),
-                                    HumanBytes(report.limit_bytes()))
-                   : DistinctBytes(after_bytes, report.limit_bytes());
+  const auto [after, limit] = DistinctBytes(after_bytes, report.limit_bytes());
   std::string out = absl::StrFormat(
       "%s: %s -> %s %s %s%s\n", report.module(),
       HumanBytes(report.peak_before_bytes()), after,
@@ -63,11 +60,12 @@ std::string RematReportToText(const RematReport& report, int max_buffers) {
   if (report.seconds() > 0) {
     absl::StrAppendFormat(&out, " in %s", HumanSeconds(report.seconds()));
   }
+  const ByteUnit unit(report.peak_before_bytes());
   absl::StrAppendFormat(&out,
                         "\n  at least   %s with the rewrites looked at; "
                         "arguments and results alone take %s%s\n",
-                        HumanBytes(report.lower_bound_bytes()),
-                        HumanBytes(report.always_there_bytes()),
+                        unit(report.lower_bound_bytes()),
+                        unit(report.always_there_bytes()),
                         report.always_there_bytes() > report.limit_bytes()
                             ? ": no plan meets this limit"
                             : "");

@@ -198,21 +198,20 @@ std::string CompareWithXla(const MemoryReport& report,
   const double theirs = static_cast<double>(assignment.total_bytes());
   const double ours = report.heap_bytes();
   const double percent = ours > 0 ? 100 * (theirs / ours - 1) : 0;
+  const ByteUnit unit(std::max(theirs, ours));
   std::string out = absl::StrFormat(
-      "\nXLA allocated %s, %s the %s above\n", HumanBytes(theirs),
+      "\nXLA allocated %s, %s the %s above\n", unit(theirs),
       std::abs(percent) < 0.05
           ? "as many bytes as"
           : absl::StrFormat("%.1f %% %s than", std::abs(percent),
                             percent < 0 ? "less" : "more"),
-      HumanBytes(ours));
-  absl::StrAppend(
-      &out, "  arguments ",
-      HumanBytes(static_cast<double>(assignment.BytesOf(Kind::kArgument))),
-      ", outputs ",
-      HumanBytes(static_cast<double>(assignment.BytesOf(Kind::kOutput))),
-      ", temporaries ",
-      HumanBytes(static_cast<double>(assignment.BytesOf(Kind::kTemporary))),
-      "\n");
+      unit(ours));
+  const auto bytes_of = [&](Kind kind) {
+    return unit(static_cast<double>(assignment.BytesOf(kind)));
+  };
+  absl::StrAppend(&out, "  arguments ", bytes_of(Kind::kArgument), ", outputs ",
+                  bytes_of(Kind::kOutput), ", temporaries ",
+                  bytes_of(Kind::kTemporary), "\n");
   const std::vector<Placed> placed = PlaceLive(report, assignment);
   const auto sharings = Sharings(placed);
   int rows = 0;

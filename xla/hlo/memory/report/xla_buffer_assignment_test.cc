@@ -87,10 +87,12 @@ TEST(XlaBufferAssignmentTest, NamesWhatSharesMemoryAtThePeak) {
   *report.add_live_at_peak() = Buffer("sub", "{}");
   *report.add_live_at_peak() = Buffer("while", "{1}");
   const std::string text = CompareWithXla(report, *assignment, 10);
-  EXPECT_THAT(text, HasSubstr("XLA allocated 5.0 KiB, 16.6 % less than the 6.0 "
-                              "KiB above\n"));
-  EXPECT_THAT(text, HasSubstr("arguments 1.0 KiB, outputs 16 B, temporaries "
-                              "4.0 KiB"));
+  EXPECT_THAT(text,
+              HasSubstr("XLA allocated 5.02 KiB, 16.6 % less than the 6.02 "
+                        "KiB above\n"));
+  EXPECT_THAT(text,
+              HasSubstr("arguments 1.00 KiB, outputs 0.02 KiB, temporaries "
+                        "4.00 KiB"));
   EXPECT_THAT(text, HasSubstr("%sub (1.0 KiB) shares memory with %dot there"));
   EXPECT_THAT(text, Not(HasSubstr("while")));
   EXPECT_THAT(CompareWithXla(report, *assignment, 0), HasSubstr("and 1 more"));
@@ -103,10 +105,10 @@ TEST(XlaBufferAssignmentTest, MoreAndEqualBytesAreSaid) {
   report.set_heap_bytes(2064);
   *report.add_live_at_peak() = Buffer("while", "{1}");
   EXPECT_THAT(CompareWithXla(report, *assignment, 10),
-              HasSubstr("148.8 % more than the 2.0 KiB above"));
+              HasSubstr("148.8 % more than the 2.02 KiB above"));
   report.set_heap_bytes(assignment->total_bytes());
   EXPECT_THAT(CompareWithXla(report, *assignment, 10),
-              HasSubstr("as many bytes as the 5.0 KiB above"));
+              HasSubstr("as many bytes as the 5.02 KiB above"));
 }
 
 }  // namespace

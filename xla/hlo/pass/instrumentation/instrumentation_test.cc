@@ -184,7 +184,9 @@ TEST(VerifyEachTest, FindsTheBreakingPass) {
     return absl::StatusOr<bool>(true);
   });
   auto module = Module();
-  EXPECT_THAT(std::string(pipeline.Run(module.get()).status().message()),
+  const absl::Status status = pipeline.Run(module.get()).status();
+  EXPECT_TRUE(absl::IsInternal(status));
+  EXPECT_THAT(std::string(status.message()),
               HasSubstr("after pass break of p"));
 }
 

@@ -10,9 +10,8 @@ absl::Status VerifyEach::AfterPass(const PassEvent& event,
   if (!result.ok() || !*result) return absl::OkStatus();
   absl::Status status = VerifyHloModule(&module, options_);
   if (status.ok()) return status;
-  return absl::Status(status.code(),
-                      absl::StrCat(status.message(), "\n  after pass ",
-                                   event.text, " of ", event.pipeline));
+  return absl::InternalError(absl::StrCat(status.message(), "\n  after pass ",
+                                          event.text, " of ", event.pipeline));
 }
 
 }  // namespace xla

@@ -10,6 +10,8 @@
 namespace xla {
 
 // Verifies the module after each pass that changed it, in nested pipelines too.
+// A rule that a pass breaks is an Internal error, whatever the code of the
+// rule.
 class VerifyEach : public PassInstrumentation {
  public:
   explicit VerifyEach(const HloVerifierOpts& options) : options_(options) {}

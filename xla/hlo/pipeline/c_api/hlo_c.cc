@@ -32,6 +32,7 @@
 #include "xla/hlo/pipeline/prepared_module.h"
 #include "xla/hlo/utils/module_io.h"
 #include "xla/hlo/verifier/hlo_verifier.h"
+#include "xla/hlo/verifier/verify_input.h"
 #include "xla/status_macros.h"
 
 struct hlo_module {
@@ -41,7 +42,8 @@ struct hlo_module {
 namespace xla {
 namespace {
 
-constexpr int kDone = 0, kFailed = 1, kLimitMissed = 3, kDifferent = 4;
+constexpr int kDone = 0, kFailed = 1, kInternal = 2, kLimitMissed = 3,
+              kDifferent = 4;
 
 char* ToC(absl::string_view text) {
   char* copy = static_cast<char*>(std::malloc(text.size() + 1));
@@ -55,7 +57,8 @@ char* ToC(absl::string_view text) {
 int Answer(const absl::Status& status, char** error) {
   if (status.ok()) return kDone;
   *error = ToC(status.message());
-  return absl::IsResourceExhausted(status) ? kLimitMissed : kFailed;
+  if (absl::IsResourceExhausted(status)) return kLimitMissed;
+  return absl::IsInternal(status) ? kInternal : kFailed;
 }
 
 // A library reports through its return values, not through logs.
@@ -159,13 +162,7 @@ absl::StatusOr<std::unique_ptr<HloModule>> Parse(absl::string_view bytes,
   parser_options.set_file_name(name);
   TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module,
                       ReadModule(bytes, parser_options));
-  HloVerifierOpts verifier_options;
-  verifier_options.allow_mixed_precision = true;
-  const absl::Status status = VerifyHloModule(module.get(), verifier_options);
-  if (!status.ok()) {
-    return absl::Status(status.code(),
-                        absl::StrCat(name, ": ", status.message()));
-  }
+  TF_RETURN_IF_ERROR(VerifyInput(*module, name));
   return module;
 }
 

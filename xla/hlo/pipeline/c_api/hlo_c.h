@@ -9,9 +9,9 @@
 //
 // Options are text, one `name=value` a line, by the names of the tools' flags.
 // Functions return what a tool's exit status would be: 0 done; 1 something
-// cannot be read or done; 3 a limit is not met; 4 the modules differ. For 1 and
-// 3 `*error` says why ("model.hlo:14:23: error: …"). Texts that a function
-// hands out are its caller's, to be given to hlo_free.
+// cannot be read or done; 2 an internal error; 3 a limit is not met; 4 the
+// modules differ. For 1 to 3 `*error` says why ("model.hlo:14:23: error: …").
+// Texts that a function hands out are its caller's, to be given to hlo_free.
 //
 // Modules do not change once they are there, so that threads may share them.
 

@@ -27,7 +27,7 @@
 #include "xla/hlo/transforms/sharding_propagation/shardy_import.h"
 #include "xla/hlo/utils/flag_check.h"
 #include "xla/hlo/utils/module_io.h"
-#include "xla/hlo/verifier/hlo_verifier.h"
+#include "xla/hlo/verifier/verify_input.h"
 #include "xla/literal.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -67,10 +67,7 @@ absl::StatusOr<std::unique_ptr<HloModule>> ReadAndVerify(
       options.fill_elided_constants);
   TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> module,
                       ReadModuleFromFile(path, parser_options));
-  HloVerifierOpts verifier_options;
-  verifier_options.allow_mixed_precision = true;
-  TF_RETURN_IF_ERROR(
-      InFile(path, VerifyHloModule(module.get(), verifier_options)));
+  TF_RETURN_IF_ERROR(VerifyInput(*module, path));
   if (HasManualComputations(*module)) {
     TF_RETURN_IF_ERROR(InFile(path, ShardyImport().Run(module.get()).status()));
   }

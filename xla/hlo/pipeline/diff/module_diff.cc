@@ -54,7 +54,7 @@ ModuleDiff::Side SideOf(const DiffSide& side) {
   return result;
 }
 
-// --- Why the peak is another one --------------------------------------------
+// --- Why the peak changed --------------------------------------------
 
 // A buffer in both modules has one name: that of its maker in the module
 // before, and its place in the result.

@@ -35,9 +35,9 @@ std::vector<std::string> HeaderDifferences(const HloModule& before,
 // Text answers first, at most `max_rows` rows a table:
 //
 //   a.hlo -> b.hlo: different
-//     peak     1.8 MiB ->   1.4 MiB   -412.0 KiB  -22.3 %
+//     peak    1.80 MiB ->  1.40 MiB    -0.40 MiB  -22.3 %
 //     ...
-//   why the peak is another one
+//   why the peak changed
 //     -256.0 KiB  temporary  8 x -> 4 x  layers/*/mlp  lives shorter
 std::string ModuleDiffToText(const ModuleDiff& diff, int max_rows);
 absl::StatusOr<std::string> ModuleDiffToJson(const ModuleDiff& diff);

@@ -27,13 +27,14 @@ std::string Percent(double before, double after) {
 }
 
 std::string BytesRow(absl::string_view name, double before, double after) {
+  const ByteUnit unit(std::max(before, after));
   if (before == after) {
-    return absl::StrFormat("  %-13s %11s      the same\n", name,
-                           HumanBytes(before));
+    return absl::StrFormat("  %-13s %11s      the same\n", name, unit(before));
   }
-  return absl::StrFormat("  %-13s %11s -> %11s   %11s%s\n", name,
-                         HumanBytes(before), HumanBytes(after),
-                         Delta(after - before), Percent(before, after));
+  return absl::StrFormat(
+      "  %-13s %11s -> %11s   %11s%s\n", name, unit(before), unit(after),
+      absl::StrCat(after > before ? "+" : "-", unit(std::abs(after - before))),
+      Percent(before, after));
 }
 
 std::string CountRow(absl::string_view name, double before, double after) {
@@ -129,8 +130,8 @@ std::string Reasons(const ModuleDiff::Cause& cause) {
 std::string CauseTable(const ModuleDiff& diff, int max_rows) {
   if (diff.causes().empty()) return "";
   const double delta = diff.after().peak_bytes() - diff.before().peak_bytes();
-  std::string out = absl::StrCat("\nwhy the peak is another one (",
-                                 Delta(delta), "), by layer, largest first\n");
+  std::string out = absl::StrCat("\nwhy the peak changed (", Delta(delta),
+                                 "), by layer, largest first\n");
   double rest = 0;
   for (int i = 0; i < diff.causes_size(); ++i) {
     const ModuleDiff::Cause& cause = diff.causes(i);

@@ -861,7 +861,7 @@ function showDiff() {
     {title: '', value: (r) => r.from ? r.to / r.from : 0,
      text: (r) => r.from && r.from !== r.to ? signedPercent(r.to / r.from - 1) : ''},
   ], diffSums());
-  $('causetitle').textContent = 'Why the peak is another one (' + signedSize(b.peak_bytes - a.peak_bytes) + ')';
+  $('causetitle').textContent = 'Why the peak changed (' + signedSize(b.peak_bytes - a.peak_bytes) + ')';
   const sections = [
     ['causes', diff.causes, [
       {title: 'Change', numeric: true, value: (c) => c.delta_bytes, text: (c) => signedSize(c.delta_bytes)},
