@@ -121,6 +121,11 @@ std::optional<WindowedDot> GatherRing(int64_t num_factors,
   const int64_t factor = moved.factors[*window];
   ring.operand_dims[1] = DimOfFactor(kept, factor);
   ring.result_dim = DimOfFactor(result, factor);
+  // Each device begins a sum with its own window: those of copies of a tile
+  // would be rounded differently.
+  if (ring.result_dim < 0 && !HasNoCopies(result.sharding, num_partitions)) {
+    return std::nullopt;
+  }
   ring.shardings = {moved.sharding, TensorSharding(*factors, kept)};
   SetRing(moved, *window, &ring);
   return ring;
