@@ -246,6 +246,8 @@ void AddRareOpcodes(ModuleState& state, HloComputation* computation) {
       continue;
     }
     HloInstruction* reader = x->users()[state.Below(x->user_count())];
+    // What is started is read by what finishes it.
+    if (x->opcode() == HloOpcode::kAllReduceStart) continue;
     // Bitcasts and what is started read the bytes as they lie.
     if (HloPredicateIsOp<HloOpcode::kAsyncStart, HloOpcode::kBitcast,
                          HloOpcode::kCopyStart>(reader)) {

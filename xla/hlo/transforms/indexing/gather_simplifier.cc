@@ -21,7 +21,8 @@ namespace {
 
 bool CanSimplify(const HloGatherInstruction& gather) {
   const GatherDimensionNumbers& dims = gather.gather_dimension_numbers();
-  return !ShapeUtil::IsZeroElementArray(gather.shape()) &&
+  return !gather.HasControlDependencies() &&
+         !ShapeUtil::IsZeroElementArray(gather.shape()) &&
          !ShapeUtil::IsZeroElementArray(gather.operand(0)->shape()) &&
          !gather.shape().is_dynamic() &&
          !gather.operand(0)->shape().is_dynamic() &&
@@ -117,6 +118,8 @@ absl::StatusOr<bool> GatherSimplifier::RunImpl(
   bool changed = false;
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
+    // What runs asynchronously on the main thread stays one operation.
+    if (computation->IsAsyncComputation()) continue;
     for (HloInstruction* instruction :
          computation->MakeInstructionPostOrder()) {
       auto* gather = DynCast<HloGatherInstruction>(instruction);

@@ -217,6 +217,8 @@ absl::StatusOr<bool> ScatterExpander::RunImpl(
   bool changed = false;
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
+    // What runs asynchronously on the main thread stays one operation.
+    if (computation->IsAsyncComputation()) continue;
     for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
       auto* scatter = DynCast<HloScatterInstruction>(inst);
       if (scatter == nullptr || !CanExpand(*scatter)) continue;

@@ -22,6 +22,7 @@ namespace xla {
 namespace {
 
 bool CanSimplify(const HloScatterInstruction& scatter) {
+  if (scatter.HasControlDependencies()) return false;
   for (const HloInstruction* operand : scatter.operands()) {
     if (ShapeUtil::IsZeroElementArray(operand->shape()) ||
         operand->shape().is_dynamic()) {
@@ -153,6 +154,8 @@ absl::StatusOr<bool> ScatterSimplifier::RunImpl(
   bool changed = false;
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
+    // What runs asynchronously on the main thread stays one operation.
+    if (computation->IsAsyncComputation()) continue;
     for (HloInstruction* instruction :
          computation->MakeInstructionPostOrder()) {
       auto* scatter = DynCast<HloScatterInstruction>(instruction);

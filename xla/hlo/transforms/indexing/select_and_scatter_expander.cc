@@ -192,6 +192,8 @@ absl::StatusOr<bool> SelectAndScatterExpander::RunImpl(
   bool changed = false;
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
+    // What runs asynchronously on the main thread stays one operation.
+    if (computation->IsAsyncComputation()) continue;
     std::vector<HloInstruction*> found;
     for (HloInstruction* inst : computation->instructions()) {
       if (inst->opcode() == HloOpcode::kSelectAndScatter && CanExpand(*inst)) {

@@ -278,6 +278,8 @@ absl::StatusOr<bool> DotStrengthReduction::RunImpl(
   bool changed = false;
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
+    // What runs asynchronously on the main thread stays one operation.
+    if (computation->IsAsyncComputation()) continue;
     TF_ASSIGN_OR_RETURN(const bool rewritten, Rewriter(computation).Run());
     changed |= rewritten;
   }

@@ -119,6 +119,8 @@ absl::StatusOr<bool> SortSimplifier::RunImpl(
   bool changed = false;
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
+    // What runs asynchronously on the main thread stays one operation.
+    if (computation->IsAsyncComputation()) continue;
     for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
       auto* sort = DynCast<HloSortInstruction>(inst);
       if (sort == nullptr) continue;

@@ -62,6 +62,8 @@ absl::StatusOr<bool> VariadicOpSplitter::RunImpl(
   bool changed = false;
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
+    // What runs asynchronously on the main thread stays one operation.
+    if (computation->IsAsyncComputation()) continue;
     for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
       if (inst->opcode() != HloOpcode::kConcatenate ||
           inst->operand_count() <= options_.max_operands ||

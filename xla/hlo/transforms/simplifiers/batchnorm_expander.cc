@@ -413,6 +413,8 @@ absl::StatusOr<bool> BatchNormExpander::RunImpl(
   bool changed = false;
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
+    // What runs asynchronously on the main thread stays one operation.
+    if (computation->IsAsyncComputation()) continue;
     std::vector<HloInstruction*> norms;
     for (HloInstruction* inst : computation->instructions()) {
       const HloOpcode opcode = inst->opcode();

@@ -8,7 +8,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_opcode.h"
-#include "xla/layout_util.h"
 #include "xla/shape_util.h"
 #include "xla/xla_data.pb.h"
 
@@ -125,8 +124,11 @@ LayoutSpread::Loops LayoutSpread::FindLoops(const HloModule& module) {
   for (HloComputation* computation : module.computations()) {
     for (HloInstruction* instruction : computation->instructions()) {
       if (instruction->opcode() != HloOpcode::kWhile) continue;
-      loops[instruction->while_body()] = instruction;
-      loops[instruction->while_condition()] = instruction;
+      for (const HloComputation* part :
+           {instruction->while_body(), instruction->while_condition()}) {
+        const bool is_first = loops.emplace(part, instruction).second;
+        if (!is_first) loops[part] = nullptr;
+      }
     }
   }
   return loops;
@@ -153,7 +155,7 @@ bool LayoutSpread::Add(HloInstruction* instruction, int64_t element,
   const Value value(instruction, element);
   const Shape& shape = ShapeOf(value);
   if (!shape.IsArray() || !shape.has_layout() || shape.is_dynamic() ||
-      instruction->has_sharding()) {
+      !shape.layout().tiles().empty() || instruction->has_sharding()) {
     return false;
   }
   const auto it = orders_.find(value);
@@ -265,7 +267,8 @@ bool LayoutSpread::VisitTuple(const Value& value, const MemoryOrder& order) {
   const auto loop = loops_.find(tuple->parent());
   const bool is_root = tuple == tuple->parent()->root_instruction();
   if (is_root || tuple->opcode() == HloOpcode::kParameter) {
-    if (loop == loops_.end() || !Add(loop->second, element, order)) {
+    if (loop == loops_.end() || loop->second == nullptr ||
+        !Add(loop->second, element, order)) {
       return false;
     }
   }
@@ -342,8 +345,8 @@ void LayoutSpread::Apply() {
     Shape* shape = value.first->mutable_shape();
     if (value.second >= 0) shape = shape->mutable_tuple_shapes(value.second);
     const MemoryOrder& order = orders_.at(value);
-    *shape->mutable_layout() = LayoutUtil::MakeLayout(
-        std::vector<int64_t>(order.rbegin(), order.rend()));
+    shape->mutable_layout()->mutable_minor_to_major()->assign(order.rbegin(),
+                                                              order.rend());
   }
 }
 

@@ -32,7 +32,8 @@ MemoryOrder OperandOrder(const HloInstruction& transpose,
 // too. Values are arrays and elements of tuples.
 class LayoutSpread {
  public:
-  // `loops`: the while instruction of each body and condition.
+  // `loops`: the while instruction of each body and condition, null where
+  // several share it: their states would all have to follow.
   using Loops = absl::flat_hash_map<const HloComputation*, HloInstruction*>;
   static Loops FindLoops(const HloModule& module);
 

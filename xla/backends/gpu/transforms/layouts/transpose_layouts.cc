@@ -18,9 +18,18 @@ int64_t Bytes(const HloInstruction& transpose) {
   return ShapeUtil::ByteSizeOf(transpose.shape());
 }
 
-bool HasLayouts(const HloInstruction& transpose) {
-  return transpose.shape().has_layout() &&
-         transpose.operand(0)->shape().has_layout();
+// Whether the operand's memory can be the result's, in some order of
+// dimensions. A bitcast has no place in the order that control dependencies
+// give, and sizes of dynamic dimensions would be lost.
+bool MayBecomeBitcast(const HloInstruction& transpose) {
+  const Shape& from = transpose.operand(0)->shape();
+  const Shape& to = transpose.shape();
+  return from.has_layout() && to.has_layout() && from.is_static() &&
+         to.is_static() && !transpose.HasControlDependencies() &&
+         from.layout().tiles().empty() && to.layout().tiles().empty() &&
+         from.layout().memory_space() == to.layout().memory_space() &&
+         from.layout().element_size_in_bits() ==
+             to.layout().element_size_in_bits();
 }
 
 bool MovesNothing(const HloInstruction& transpose) {
@@ -81,7 +90,7 @@ absl::StatusOr<bool> TransposeLayouts::RunImpl(
     for (HloInstruction* instruction :
          computation->MakeInstructionPostOrder()) {
       if (instruction->opcode() == HloOpcode::kTranspose &&
-          HasLayouts(*instruction)) {
+          MayBecomeBitcast(*instruction)) {
         transposes.push_back(instruction);
       }
     }

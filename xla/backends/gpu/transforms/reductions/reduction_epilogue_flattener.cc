@@ -148,6 +148,8 @@ absl::StatusOr<bool> ReductionEpilogueFlattener::RunImpl(
   bool changed = false;
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
+    // What runs asynchronously on the main thread stays one operation.
+    if (computation->IsAsyncComputation()) continue;
     for (HloInstruction* instruction :
          computation->MakeInstructionPostOrder()) {
       if (!MayChange(*instruction) ||

@@ -7,9 +7,12 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/types/span.h"
+#include "xla/hlo/evaluator/hlo_evaluator.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/layout.h"
 #include "xla/layout_util.h"
+#include "xla/literal.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -24,10 +27,25 @@ std::vector<int64_t> MajorToMinor(const Shape& shape) {
   return {minor_to_major.rbegin(), minor_to_major.rend()};
 }
 
+// An array whose elements are stored as those of `like`: as many bits each, in
+// the same memory.
+Shape StoredLike(const Shape& like, absl::Span<const int64_t> sizes,
+                 absl::Span<const int64_t> major_to_minor) {
+  Shape shape = ShapeUtil::MakeShape(like.element_type(), sizes);
+  *shape.mutable_layout() = like.layout();
+  shape.mutable_layout()->mutable_minor_to_major()->assign(
+      major_to_minor.rbegin(), major_to_minor.rend());
+  return shape;
+}
+
+Shape RowMajorLike(const Shape& like, absl::Span<const int64_t> sizes) {
+  std::vector<int64_t> order(sizes.size());
+  absl::c_iota(order, 0);
+  return StoredLike(like, sizes, order);
+}
+
 Shape WithOrder(const Shape& shape, absl::Span<const int64_t> major_to_minor) {
-  return ShapeUtil::MakeShapeWithDenseLayout(
-      shape.element_type(), shape.dimensions(),
-      std::vector<int64_t>(major_to_minor.rbegin(), major_to_minor.rend()));
+  return StoredLike(shape, shape.dimensions(), major_to_minor);
 }
 
 HloInstruction* Add(HloInstruction* neighbor, const Shape& shape,
@@ -52,7 +70,7 @@ Shape NewShape(const Shape& shape, const DimensionGroups& groups) {
     for (int64_t dim : group) size *= shape.dimensions(dim);
     sizes.push_back(size);
   }
-  return ShapeUtil::MakeShape(shape.element_type(), sizes);
+  return RowMajorLike(shape, sizes);
 }
 
 // `value`, a result of the new reduction, as the result `shape` of the old one.
@@ -105,7 +123,9 @@ absl::Status Rewrite(HloInstruction* reduce, const DimensionGroups& groups) {
         sizes.push_back(shape.dimensions(g));
       }
     }
-    results.push_back(ShapeUtil::MakeShape(shape.element_type(), sizes));
+    // What is reduced may be of a narrower type than the result.
+    results.push_back(RowMajorLike(
+        count == 1 ? reduce->shape() : reduce->shape().tuple_shapes(i), sizes));
   }
   HloInstruction* rewritten =
       computation->AddInstruction(HloInstruction::CreateReduce(
@@ -129,11 +149,14 @@ absl::Status Rewrite(HloInstruction* reduce, const DimensionGroups& groups) {
       computation->AddInstruction(HloInstruction::CreateTuple(elements)));
 }
 
-// Static arrays that have layouts, and all of one order.
+// Static arrays that have layouts, and nothing that waits for this instruction
+// or that it waits for: what replaces it has no place in that order.
 bool CanRewrite(const HloInstruction& reduce) {
+  if (reduce.HasControlDependencies()) return false;
   for (const HloInstruction* operand : reduce.operands()) {
     const Shape& shape = operand->shape();
     if (!shape.IsArray() || !shape.has_layout() || shape.is_dynamic() ||
+        !shape.layout().tiles().empty() ||
         ShapeUtil::IsZeroElementArray(shape)) {
       return false;
     }
@@ -141,7 +164,8 @@ bool CanRewrite(const HloInstruction& reduce) {
   bool has_layouts = true;
   ShapeUtil::ForEachSubshape(
       reduce.shape(), [&](const Shape& leaf, const ShapeIndex&) {
-        has_layouts &= leaf.IsTuple() || leaf.has_layout();
+        has_layouts &= leaf.IsTuple() ||
+                       (leaf.has_layout() && leaf.layout().tiles().empty());
       });
   return has_layouts;
 }
@@ -163,6 +187,8 @@ absl::StatusOr<bool> RewriteReductions(
   bool changed = false;
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
+    // What runs asynchronously on the main thread stays one operation.
+    if (computation->IsAsyncComputation()) continue;
     for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
       if (inst->opcode() != HloOpcode::kReduce || !CanRewrite(*inst)) continue;
       const DimensionGroups wanted = groups(*inst);
@@ -172,6 +198,30 @@ absl::StatusOr<bool> RewriteReductions(
     }
   }
   return changed;
+}
+
+bool InitMayRepeat(const HloInstruction& reduce) {
+  const int64_t count = reduce.operand_count() / 2;
+  std::vector<const Literal*> arguments;
+  for (int64_t i = 0; i < 2 * count; ++i) {
+    const HloInstruction* init = reduce.operand(count + i % count);
+    if (!init->IsConstant() || !init->literal().IsKnown()) return false;
+    arguments.push_back(&init->literal());
+  }
+  HloEvaluator evaluator;
+  absl::StatusOr<Literal> combined =
+      evaluator.Evaluate(*reduce.to_apply(), arguments);
+  if (!combined.ok()) return false;
+  std::vector<Literal> elements;
+  if (count == 1) {
+    elements.push_back(*std::move(combined));
+  } else {
+    elements = combined->DecomposeTuple();
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    if (elements[i] != *arguments[i]) return false;
+  }
+  return true;
 }
 
 }  // namespace xla::gpu

@@ -15,7 +15,8 @@
 namespace xla::gpu {
 namespace {
 
-// In the grouper's form, and of several dimensions.
+// In the grouper's form, of several dimensions, and free to begin anew in each
+// of its parts.
 bool IsCandidate(const HloInstruction& hlo) {
   if (hlo.opcode() != HloOpcode::kReduce || hlo.operand_count() != 2 ||
       hlo.dimensions().size() < 2 || hlo.HasControlDependencies()) {
@@ -30,7 +31,7 @@ bool IsCandidate(const HloInstruction& hlo) {
   for (int64_t dim : hlo.dimensions()) {
     if (IsReduced(hlo, dim + 1)) return false;
   }
-  return true;
+  return InitMayRepeat(hlo);
 }
 
 int64_t LongestDimension(const HloInstruction& reduce) {
@@ -48,8 +49,10 @@ absl::Status Split(HloInstruction* reduce, int64_t first) {
   HloComputation* computation = reduce->parent();
   HloInstruction* partial =
       computation->AddInstruction(HloInstruction::CreateReduce(
-          ShapeUtil::DeleteDimension(first, value->shape()), value, init,
-          {first}, reduce->to_apply()));
+          ShapeUtil::DeleteDimension(
+              first, ShapeUtil::ChangeElementType(
+                         value->shape(), reduce->shape().element_type())),
+          value, init, {first}, reduce->to_apply()));
   partial->set_metadata_ptr(reduce->metadata_ptr());
   std::vector<int64_t> rest;
   for (int64_t dim : reduce->dimensions()) {
@@ -69,6 +72,8 @@ absl::StatusOr<bool> ReductionSplitter::RunImpl(
   bool changed = false;
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
+    // What runs asynchronously on the main thread stays one operation.
+    if (computation->IsAsyncComputation()) continue;
     for (HloInstruction* hlo : computation->MakeInstructionPostOrder()) {
       if (!IsCandidate(*hlo)) continue;
       const int64_t first = LongestDimension(*hlo);

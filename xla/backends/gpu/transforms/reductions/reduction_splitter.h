@@ -33,9 +33,10 @@ struct ReductionSplitterOptions {
 //           r = f32[8,32] reduce(s, 0), dimensions={2}
 //
 // Legal because a reduction may associate and commute as it likes, and its
-// initial value is neutral. Reductions are in the form that
-// reduction_dimension_grouper.h leaves: neighbors are one dimension. Leaves
-// alone: others, variadic ones, and those of which no dimension is long.
+// initial value may be met several times (InitMayRepeat). Reductions are in the
+// form that reduction_dimension_grouper.h leaves: neighbors are one dimension.
+// Leaves alone: others, variadic ones, those of which no dimension is long, and
+// those that control dependencies order.
 class ReductionSplitter : public HloModulePass {
  public:
   explicit ReductionSplitter(ReductionSplitterOptions options = {})

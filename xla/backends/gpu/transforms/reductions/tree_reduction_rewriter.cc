@@ -9,13 +9,12 @@
 #include "absl/algorithm/container.h"
 #include "absl/types/span.h"
 #include "xla/backends/gpu/model/reduction_utils.h"
+#include "xla/backends/gpu/transforms/reductions/reduction_forms.h"
 #include "xla/hlo/analysis/cost/gpu_devices.h"
-#include "xla/hlo/evaluator/hlo_evaluator.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/layout_util.h"
-#include "xla/literal.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -33,32 +32,6 @@
 
 namespace xla::gpu {
 namespace {
-
-// Whether the initial values may be met any number of times: combined with
-// themselves they are themselves.
-bool InitMayRepeat(const HloInstruction& reduce) {
-  const int64_t count = reduce.operand_count() / 2;
-  std::vector<const Literal*> arguments;
-  for (int64_t i = 0; i < 2 * count; ++i) {
-    const HloInstruction* init = reduce.operand(count + i % count);
-    if (!init->IsConstant() || !init->literal().IsKnown()) return false;
-    arguments.push_back(&init->literal());
-  }
-  HloEvaluator evaluator;
-  absl::StatusOr<Literal> combined =
-      evaluator.Evaluate(*reduce.to_apply(), arguments);
-  if (!combined.ok()) return false;
-  std::vector<Literal> elements;
-  if (count == 1) {
-    elements.push_back(*std::move(combined));
-  } else {
-    elements = combined->DecomposeTuple();
-  }
-  for (int64_t i = 0; i < count; ++i) {
-    if (elements[i] != *arguments[i]) return false;
-  }
-  return true;
-}
 
 // Two factors of `length`, or of a little more, near its root.
 std::pair<int64_t, int64_t> Factors(int64_t length) {
@@ -133,13 +106,17 @@ HloInstruction* Cut(HloInstruction* reduce, HloInstruction* value,
 }
 
 bool IsRowMajor(const Shape& shape) {
-  return shape.IsArray() && shape.has_layout() &&
+  return shape.IsArray() && shape.is_static() && shape.has_layout() &&
+         shape.layout().is_plain() &&
          LayoutUtil::IsMonotonicWithDim0Major(shape.layout());
 }
 
 bool CanSplit(const HloInstruction& reduce,
               const se::DeviceDescription& device) {
-  if (reduce.opcode() != HloOpcode::kReduce) return false;
+  if (reduce.opcode() != HloOpcode::kReduce ||
+      reduce.HasControlDependencies()) {
+    return false;
+  }
   for (const HloInstruction* operand : reduce.operands()) {
     if (!IsRowMajor(operand->shape())) return false;
   }
@@ -165,8 +142,18 @@ absl::StatusOr<std::pair<HloInstruction*, HloInstruction*>> Split(
   std::vector<int64_t> dims(reduce->dimensions().begin(),
                             reduce->dimensions().end());
   absl::c_sort(dims);
-  std::vector<HloInstruction*> values(reduce->operands().begin(),
-                                      reduce->operands().begin() + count);
+  // In the type of the result, which may be wider: the stages meet in it.
+  std::vector<HloInstruction*> values;
+  for (int64_t i = 0; i < count; ++i) {
+    HloInstruction* value = reduce->mutable_operand(i);
+    const PrimitiveType type =
+        reduce->operand(count + i)->shape().element_type();
+    if (value->shape().element_type() != type) {
+      value = computation->AddInstruction(HloInstruction::CreateConvert(
+          ShapeUtil::ChangeElementType(value->shape(), type), value));
+    }
+    values.push_back(value);
+  }
   int64_t first_dim = dims.back();
   if (dims.size() > 1) {
     dims.pop_back();
@@ -201,6 +188,8 @@ absl::StatusOr<bool> TreeReductionRewriter::RunImpl(
   bool changed = false;
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
+    // What runs asynchronously on the main thread stays one operation.
+    if (computation->IsAsyncComputation()) continue;
     std::vector<HloInstruction*> work = computation->MakeInstructionPostOrder();
     // Halves may be too long themselves.
     while (!work.empty()) {
