@@ -42,10 +42,12 @@ bool IsIntegerScalar(const Shape& shape) {
 bool IsTransparent(const HloInstruction& inst) {
   switch (inst.opcode()) {
     case HloOpcode::kCopy:
-    case HloOpcode::kBitcast:
     case HloOpcode::kDomain:
     case HloOpcode::kOptimizationBarrier:
       return true;
+    case HloOpcode::kBitcast:
+      return inst.shape().IsArray() &&
+             ShapeUtil::SameElementType(inst.shape(), inst.operand(0)->shape());
     case HloOpcode::kReshape:
     case HloOpcode::kBroadcast:
       return ShapeUtil::IsEffectiveScalar(inst.shape());
@@ -155,8 +157,12 @@ std::optional<int64_t> Apply(const HloInstruction& inst,
     case HloOpcode::kShiftLeft:
       if (x[1] < 0 || x[1] >= width) return 0;
       return static_cast<int64_t>(U(x[0]) << x[1]);
-    case HloOpcode::kShiftRightArithmetic:
-      return x[0] >> std::clamp<int64_t>(x[1], 0, 63);
+    case HloOpcode::kShiftRightArithmetic: {
+      // The highest bit is the sign, of numbers without one, too.
+      const int unused = static_cast<int>(64 - width);
+      const int64_t bits = static_cast<int64_t>(U(x[0]) << unused) >> unused;
+      return bits >> (x[1] < 0 || x[1] >= width ? width - 1 : x[1]);
+    }
     case HloOpcode::kSelect:
       return x[0] ? x[1] : x[2];
     case HloOpcode::kConvert:
@@ -310,6 +316,32 @@ std::optional<Affine> LoopExpressions::AffineOf(const Place& place) const {
   return AffineOf(place, 0);
 }
 
+// Additions, multiplications and conversions to fewer bits keep what is left of
+// a number modulo a power of two, whether it has wrapped around or not; one
+// that is given more bits must not have wrapped around before.
+std::optional<Affine> LoopExpressions::AffineOfConvert(const Place& place,
+                                                       int depth) const {
+  const Shape& shape = place.inst->operand(0)->shape();
+  const PrimitiveType from = shape.element_type();
+  const PrimitiveType to = place.inst->shape().element_type();
+  if (!IsIntegerScalar(shape)) return std::nullopt;
+  std::optional<Affine> a = AffineOf(Operand(place, 0), depth + 1);
+  if (!a.has_value()) return std::nullopt;
+  if (!a->element.has_value()) {
+    std::optional<int64_t> value = WrapToType(a->offset, from);
+    if (value.has_value()) value = WrapToType(*value, to);
+    return value ? MakeAffine(std::nullopt, 0, *value) : std::nullopt;
+  }
+  if (to == PRED) return std::nullopt;
+  if (primitive_util::BitWidth(to) <= primitive_util::BitWidth(from)) return a;
+  const PrimitiveType element =
+      ShapeUtil::GetSubshape(while_op_->shape(), *a->element).element_type();
+  return a->coefficient == 1 && a->offset == 0 &&
+                 primitive_util::CastPreservesValues(element, from)
+             ? a
+             : std::nullopt;
+}
+
 std::optional<Affine> LoopExpressions::AffineOf(Place place, int depth) const {
   if (depth > 8) return std::nullopt;
   place = Trace(std::move(place));
@@ -333,8 +365,7 @@ std::optional<Affine> LoopExpressions::AffineOf(Place place, int depth) const {
   }
   switch (inst->opcode()) {
     case HloOpcode::kConvert:
-      if (!IsIntegerScalar(inst->operand(0)->shape())) return std::nullopt;
-      return AffineOf(Operand(place, 0), depth + 1);
+      return AffineOfConvert(place, depth);
     case HloOpcode::kNegate: {
       std::optional<Affine> a = AffineOf(Operand(place, 0), depth + 1);
       return a ? Combine(HloOpcode::kSubtract, Affine(), *a) : std::nullopt;

@@ -58,7 +58,8 @@ class LoopExpressions {
   // or an instruction that computes.
   Place Trace(Place place) const;
 
-  // Integers only; does not look at overflow.
+  // Integers only, modulo 2 to the width of the place's type: the value is that
+  // of the function where the type can hold it (FitsType).
   std::optional<Affine> AffineOf(const Place& place) const;
 
   // The element has the same value in all iterations.
@@ -77,6 +78,7 @@ class LoopExpressions {
 
  private:
   std::optional<Affine> AffineOf(Place place, int depth) const;
+  std::optional<Affine> AffineOfConvert(const Place& place, int depth) const;
   std::optional<int64_t> Evaluate(Place place, State& state, bool may_add,
                                   int depth, int& budget) const;
   // The value of a place outside of this loop.

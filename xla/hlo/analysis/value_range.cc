@@ -272,9 +272,15 @@ std::optional<Interval> OfBinary(const HloInstruction* instr, const Interval& a,
       return Least(a, b);
     case HloOpcode::kMaximum:
       return Greatest(a, b);
+    case HloOpcode::kShiftRightArithmetic:
+      // The highest bit is the sign, of numbers without one, too.
+      if (!primitive_util::IsSignedIntegralType(
+              instr->shape().element_type())) {
+        return std::nullopt;
+      }
+      return Shifted(a, b, /*left=*/false);
     case HloOpcode::kShiftLeft:
     case HloOpcode::kShiftRightLogical:
-    case HloOpcode::kShiftRightArithmetic:
       return Shifted(a, b, instr->opcode() == HloOpcode::kShiftLeft);
     case HloOpcode::kAnd:
     case HloOpcode::kOr:

@@ -38,7 +38,20 @@ struct Bound {
   int64_t limit;
   int64_t step;
   PrimitiveType type;
+  // What is compared, and as which type: this function of the element.
+  Affine compared;
+  PrimitiveType compared_type;
 };
+
+// The value of an affine function, where the type can hold it.
+std::optional<int64_t> ValueAt(const Affine& affine, int64_t element,
+                               PrimitiveType type) {
+  const absl::int128 value =
+      absl::int128(affine.coefficient) * element + affine.offset;
+  const int64_t narrow = static_cast<int64_t>(value);
+  if (narrow != value || !FitsType(narrow, type)) return std::nullopt;
+  return narrow;
+}
 
 // a direction b as b Swapped(direction) a.
 ComparisonDirection Swapped(ComparisonDirection direction) {
@@ -71,6 +84,7 @@ std::optional<Bound> BoundOf(const LoopExpressions& loop,
   if (!lhs.has_value() || !rhs.has_value()) return std::nullopt;
   if (lhs->element.has_value() == rhs->element.has_value()) return std::nullopt;
   Bound bound;
+  bound.compared_type = comparison.inst->operand(0)->shape().element_type();
   bound.direction = comparison.inst->comparison_direction();
   if (rhs->element.has_value()) {
     std::swap(lhs, rhs);
@@ -78,7 +92,11 @@ std::optional<Bound> BoundOf(const LoopExpressions& loop,
   }
   // c * x + a against b: x against b - a, the other way round if c is -1.
   if (lhs->coefficient != 1 && lhs->coefficient != -1) return std::nullopt;
-  absl::int128 limit = absl::int128(rhs->offset) - lhs->offset;
+  const std::optional<int64_t> constant =
+      WrapToType(rhs->offset, bound.compared_type);
+  if (!constant.has_value()) return std::nullopt;
+  bound.compared = *lhs;
+  absl::int128 limit = absl::int128(*constant) - lhs->offset;
   if (lhs->coefficient == -1) {
     limit = -limit;
     bound.direction = Swapped(bound.direction);
@@ -121,22 +139,28 @@ bool EndsAfterOneIteration(const LoopExpressions& loop,
                            const HloInstruction* while_op,
                            const Place& comparison) {
   if (comparison.inst->opcode() != HloOpcode::kCompare) return false;
-  absl::int128 values[2];
+  const PrimitiveType compared =
+      comparison.inst->operand(0)->shape().element_type();
+  int64_t values[2];
   bool is_stored = false;
   for (int i = 0; i < 2; ++i) {
     std::optional<Affine> side = loop.AffineOf(loop.Operand(comparison, i));
     if (!side.has_value()) return false;
-    values[i] = side->offset;
-    if (!side->element.has_value()) continue;
-    std::optional<Affine> next = loop.AffineOf(loop.Next(*side->element));
-    if (!next.has_value() || next->element.has_value()) return false;
-    values[i] += absl::int128(side->coefficient) * next->offset;
-    const int64_t value = static_cast<int64_t>(values[i]);
-    const PrimitiveType type =
-        ShapeUtil::GetSubshape(while_op->shape(), *side->element)
-            .element_type();
-    if (value != values[i] || !FitsType(value, type)) return false;
-    is_stored = true;
+    int64_t stored = 0;
+    if (side->element.has_value()) {
+      std::optional<Affine> next = loop.AffineOf(loop.Next(*side->element));
+      if (!next.has_value() || next->element.has_value()) return false;
+      const std::optional<int64_t> wrapped =
+          WrapToType(next->offset,
+                     ShapeUtil::GetSubshape(while_op->shape(), *side->element)
+                         .element_type());
+      if (!wrapped.has_value()) return false;
+      stored = *wrapped;
+      is_stored = true;
+    }
+    const std::optional<int64_t> value = ValueAt(*side, stored, compared);
+    if (!value.has_value()) return false;
+    values[i] = *value;
   }
   return is_stored &&
          !Holds(comparison.inst->comparison_direction(), values[0], values[1]);
@@ -182,7 +206,8 @@ std::optional<absl::int128> Iterations(const Bound& bound, int64_t init) {
   return std::nullopt;
 }
 
-// Iterations, provided that the first and last value fit the element's type.
+// Iterations, provided that the first and last value fit the element's type,
+// and what is computed of them to compare it its own.
 std::optional<int64_t> TripCount(const Bound& bound, int64_t init) {
   std::optional<absl::int128> count = Iterations(bound, init);
   if (!count.has_value()) return std::nullopt;
@@ -190,7 +215,9 @@ std::optional<int64_t> TripCount(const Bound& bound, int64_t init) {
   const absl::int128 last = init + *count * bound.step;
   const int64_t last64 = static_cast<int64_t>(last);
   if (last64 != last || !FitsType(last64, bound.type) ||
-      !FitsType(init, bound.type)) {
+      !FitsType(init, bound.type) ||
+      !ValueAt(bound.compared, init, bound.compared_type).has_value() ||
+      !ValueAt(bound.compared, last64, bound.compared_type).has_value()) {
     return std::nullopt;
   }
   return static_cast<int64_t>(*count);

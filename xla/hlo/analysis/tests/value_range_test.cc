@@ -77,6 +77,11 @@ TEST(ValueRangeTest, Arithmetic) {
   EXPECT_EQ(RangeOf("ROOT r = s32[] divide(q, zero)"), "empty");
   EXPECT_EQ(RangeOf("ROOT r = s32[] shift-left(p, c3)"),
             "min: 0, max: 40, step: 8, linear");
+  // The highest bit of u8 is shifted in, as if it were the sign.
+  EXPECT_EQ(RangeOf("c = u8[] constant(200)  n = u8[] constant(2)  "
+                    "ROOT r = u8[] shift-right-arithmetic(c, n)",
+                    "u8"),
+            "empty");
 }
 
 TEST(ValueRangeTest, RemaindersAndBits) {
