@@ -161,7 +161,11 @@ absl::StatusOr<PrimitiveType> ResolveType(const Header& header,
                                           const Shape* expected) {
   const PrimitiveType type = TypeOf(header.code);
   if (type != PRIMITIVE_TYPE_INVALID) return type;
-  if (header.code.kind != 'V') {
+  // ml_dtypes has float8_e5m2 for a float of one byte, all others for raw
+  // bytes.
+  const bool is_raw = header.code.kind == 'V' ||
+                      (header.code.kind == 'f' && header.code.bytes == 1);
+  if (!is_raw) {
     return Bad(absl::StrCat("no HLO type for elements of kind '",
                             std::string(1, header.code.kind), "' with ",
                             header.code.bytes, " bytes"));
@@ -175,6 +179,18 @@ absl::StatusOr<PrimitiveType> ResolveType(const Header& header,
                             " bytes for ", ShapeUtil::HumanString(*expected)));
   }
   return expected->element_type();
+}
+
+// Types below a byte have their bits in the low ones, and what the others hold
+// differs from writer to writer: they become the sign, or 0.
+void ExtendBits(PrimitiveType type, char* elements, uint64_t n) {
+  const int unused = 8 - primitive_util::BitWidth(type);
+  const bool is_signed = primitive_util::IsSignedIntegralType(type);
+  for (uint64_t i = 0; i < n; ++i) {
+    const auto high = static_cast<uint8_t>(elements[i] << unused);
+    elements[i] = static_cast<char>(
+        is_signed ? static_cast<int8_t>(high) >> unused : high >> unused);
+  }
 }
 
 }  // namespace
@@ -224,6 +240,9 @@ absl::StatusOr<Literal> ReadNpy(absl::string_view bytes,
   if (header.code.kind == 'b') {
     char* data = static_cast<char*>(literal.untyped_data());
     for (uint64_t i = 0; i < elements; ++i) data[i] = data[i] != 0;
+  }
+  if (primitive_util::BitWidth(type) < 8 && type != PRED) {
+    ExtendBits(type, static_cast<char*>(literal.untyped_data()), elements);
   }
   if (!header.fortran_order) return literal;
   return literal.Relayout(

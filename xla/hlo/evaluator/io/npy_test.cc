@@ -137,6 +137,27 @@ TEST(NpyTest, OrdersAndLayouts) {
             LiteralUtil::CreateR2<int8_t>({{1, 2}, {3, 4}}));
 }
 
+// What lies above the bits of a type is as the writer had it.
+TEST(NpyTest, BitsBelowAByte) {
+  const std::string data = "\x08\xf9\x07\x7f";
+  Shape shape = ShapeUtil::MakeShape(S4, {4});
+  absl::StatusOr<Literal> literal = ReadNpy(Npy("|V1", "(4,)", data), &shape);
+  ASSERT_TRUE(literal.ok()) << literal.status();
+  EXPECT_EQ(literal->ToStringWithoutShape(), "{-8, -7, 7, -1}");
+  shape = ShapeUtil::MakeShape(U4, {4});
+  literal = ReadNpy(Npy("|V1", "(4,)", data), &shape);
+  ASSERT_TRUE(literal.ok()) << literal.status();
+  EXPECT_EQ(literal->ToStringWithoutShape(), "{8, 9, 7, 15}");
+}
+
+TEST(NpyTest, FloatsOfOneByte) {
+  const Shape shape = ShapeUtil::MakeShape(F8E5M2, {2});
+  absl::StatusOr<Literal> literal =
+      ReadNpy(Npy("<f1", "(2,)", "\x3c\xc0"), &shape);
+  ASSERT_TRUE(literal.ok()) << literal.status();
+  EXPECT_EQ(literal->ToStringWithoutShape(), "{1, -2}");
+}
+
 TEST(NpyTest, BadFiles) {
   const std::string good = Npy("<f4", "(2,)", std::string(8, '\0'));
   EXPECT_TRUE(ReadNpy(good).ok());
