@@ -60,9 +60,16 @@ struct MaxOp {
 struct PowOp {
   template <typename T>
   static T Apply(T x, T y) {
+    // Whatever the other one is, NaN that signals included.
+    if (y == T(0) || x == T(1)) return T(1);
     if constexpr (is_complex_v<T>) {
-      if (y == T(0)) return T(1);
-      if (x == T(0)) return T(0);
+      if (x == T(0)) {
+        return y.imag() == 0 && y.real() > 0
+                   ? T(0)
+                   : T(std::numeric_limits<typename T::value_type>::quiet_NaN(),
+                       std::numeric_limits<
+                           typename T::value_type>::quiet_NaN());
+      }
     }
     return std::pow(x, y);
   }

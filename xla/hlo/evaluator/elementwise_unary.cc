@@ -4,9 +4,11 @@
 #include <limits>
 #include <type_traits>
 
+#include "absl/base/casts.h"
 #include "xla/hlo/evaluator/lane_types.h"
 #include "xla/hlo/evaluator/lanes.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/primitive_util.h"
 #include "xla/types.h"
 
 // Unary operations on lanes.
@@ -152,41 +154,69 @@ struct ClzOp {
   }
 };
 
-// Rounds to `mantissa_bits` (to nearest even), then values beyond the range of
+// Rounds a number in the format of `kExponent` and `kMantissa` bits to
+// `mantissa_bits` (to nearest even), then values beyond the range of
 // `exponent_bits` become infinite and those below it zero.
-template <typename T, typename Bits>
+template <typename Bits, int kExponent, int kMantissa>
+Bits ReducePrecision(Bits bits, int exponent_bits, int mantissa_bits) {
+  constexpr Bits kSign = Bits{1} << (kExponent + kMantissa);
+  constexpr Bits kInfinity = ((Bits{1} << kExponent) - 1) << kMantissa;
+  constexpr int kBias = (1 << (kExponent - 1)) - 1;
+  const int dropped = kMantissa - mantissa_bits;
+  const Bits sign = bits & kSign;
+  Bits magnitude = bits & ~kSign;
+  if (magnitude > kInfinity) {  // NaN stays one.
+    return sign | kInfinity | (Bits{1} << (kMantissa - 1));
+  }
+  if (magnitude < kInfinity && dropped > 0) {
+    const Bits odd = (magnitude >> dropped) & 1;
+    magnitude += ((Bits{1} << (dropped - 1)) - 1) + odd;
+    magnitude &= ~((Bits{1} << dropped) - 1);
+  }
+  if (exponent_bits < kExponent) {
+    const int64_t bias = (int64_t{1} << (exponent_bits - 1)) - 1;
+    const int64_t exponent =
+        static_cast<int64_t>(magnitude >> kMantissa) - kBias;
+    if (exponent > bias) magnitude = kInfinity;
+    if (exponent <= -bias) magnitude = 0;
+  }
+  return sign | magnitude;
+}
+
+// In the format of the operand's type, whose subnormal numbers are other ones
+// than those of the lanes.
+template <typename T>
 void ReducePrecisionLoop(const void* const* in, void* out, int64_t n,
                          const LaneParams& params) {
-  constexpr int kMantissa = std::numeric_limits<T>::digits - 1;
-  constexpr int kExponent = sizeof(T) * 8 - 1 - kMantissa;
-  constexpr Bits kSign = Bits{1} << (sizeof(T) * 8 - 1);
-  constexpr int kBias = (1 << (kExponent - 1)) - 1;
-  const int dropped = kMantissa - params.mantissa_bits;
-  const int exponent_bits = params.exponent_bits;
-  const Bits* a = static_cast<const Bits*>(in[0]);
-  Bits* r = static_cast<Bits*>(out);
-  constexpr Bits kInfinity = ((Bits{1} << kExponent) - 1) << kMantissa;
-  for (int64_t i = 0; i < n; ++i) {
-    const Bits sign = a[i] & kSign;
-    Bits magnitude = a[i] & ~kSign;
-    if (magnitude > kInfinity) {  // NaN stays one.
-      r[i] = sign | kInfinity | (Bits{1} << (kMantissa - 1));
-      continue;
-    }
-    if (magnitude < kInfinity && dropped > 0) {
-      const Bits odd = (magnitude >> dropped) & 1;
-      magnitude += ((Bits{1} << (dropped - 1)) - 1) + odd;
-      magnitude &= ~((Bits{1} << dropped) - 1);
-    }
-    if (exponent_bits < kExponent) {
-      const int64_t bias = (int64_t{1} << (exponent_bits - 1)) - 1;
-      const int64_t exponent =
-          static_cast<int64_t>(magnitude >> kMantissa) - kBias;
-      if (exponent > bias) magnitude = kInfinity;
-      if (exponent <= -bias) magnitude = 0;
-    }
-    r[i] = sign | magnitude;
-  }
+  const T* a = static_cast<const T*>(in[0]);
+  T* r = static_cast<T*>(out);
+  primitive_util::FloatingPointTypeSwitch<void>(
+      [&](auto constant) {
+        using Type = primitive_util::NativeTypeOf<constant>;
+        if constexpr (is_mini_float_v<Type>) {
+          if constexpr (Type::kFloatKind == FloatKind::kIeee) {
+            for (int64_t i = 0; i < n; ++i) {
+              const uint32_t bits =
+                  ReducePrecision<uint32_t, Type::kExponentBits,
+                                  Type::kMantissaBits>(Type(a[i]).rep(),
+                                                       params.exponent_bits,
+                                                       params.mantissa_bits);
+              r[i] = Type::FromRep(static_cast<typename Type::Rep>(bits))
+                         .ToFloat();
+            }
+            return;
+          }
+        }
+        using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+        constexpr int kMantissa = std::numeric_limits<T>::digits - 1;
+        constexpr int kExponent = sizeof(T) * 8 - 1 - kMantissa;
+        for (int64_t i = 0; i < n; ++i) {
+          r[i] = absl::bit_cast<T>(ReducePrecision<Bits, kExponent, kMantissa>(
+              absl::bit_cast<Bits>(a[i]), params.exponent_bits,
+              params.mantissa_bits));
+        }
+      },
+      params.from);
 }
 
 template <typename T>
@@ -205,8 +235,7 @@ LaneKernel FloatKernel(HloOpcode opcode) {
     case HloOpcode::kIsFinite:
       return UnaryLoop<IsFiniteOp, T, bool>;
     case HloOpcode::kReducePrecision:
-      return ReducePrecisionLoop<
-          T, std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>;
+      return ReducePrecisionLoop<T>;
     default:  // Not defined for this type: an error of the caller.
       return nullptr;
   }

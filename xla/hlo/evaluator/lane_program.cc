@@ -441,6 +441,14 @@ LaneMachine::LaneMachine(const LaneProgram& program, int64_t max_lanes)
     offsets.push_back(bytes);
     bytes += (LaneBytes(LaneTypeOf(reg.type)) * max_lanes + 15) / 16 * 16;
   }
+  // An input that is an output may be overwritten by another output before it
+  // is stored.
+  keeps_.resize(program.num_inputs(), false);
+  for (int32_t output : program.outputs_) {
+    if (program.outputs_.size() > 1 && output < program.num_inputs()) {
+      keeps_[output] = true;
+    }
+  }
   storage_.resize(bytes + 16);
   char* base = storage_.data() +
                (16 - reinterpret_cast<uintptr_t>(storage_.data()) % 16) % 16;
@@ -459,7 +467,7 @@ LaneMachine::LaneMachine(const LaneProgram& program, int64_t max_lanes)
 // Elements that are stored as lanes are read in place, without a copy.
 void LaneMachine::LoadInput(int64_t i, const void* elements, int64_t n) {
   const PrimitiveType type = program_.input_types_[i];
-  if (StoredAsLanes(type)) {
+  if (StoredAsLanes(type) && !keeps_[i]) {
     at_[i] = elements;
     return;
   }

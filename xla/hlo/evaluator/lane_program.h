@@ -128,6 +128,8 @@ class LaneMachine {
   std::vector<char> storage_;
   std::vector<void*> own_;
   std::vector<const void*> at_;
+  // Inputs that are copied although they are lanes.
+  std::vector<bool> keeps_;
 };
 
 }  // namespace evaluator

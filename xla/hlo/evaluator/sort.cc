@@ -122,7 +122,8 @@ bool SortByKeys(const ScalarFunction& comparator,
                 std::vector<int64_t>& order) {
   if (comparator.lanes() == nullptr) return false;
   const auto& compare = comparator.lanes()->AsCompare();
-  if (!compare.has_value() || compare->lhs / 2 != compare->rhs / 2) {
+  if (!compare.has_value() || compare->lhs == compare->rhs ||
+      compare->lhs / 2 != compare->rhs / 2) {
     return false;
   }
   const bool ascending = compare->lhs % 2 == 0;
