@@ -3,7 +3,11 @@
 #include <cstddef>
 #include <deque>
 
+#include "absl/container/btree_set.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/status_macros.h"
@@ -12,15 +16,18 @@ namespace xla {
 
 Canonicalizer::Canonicalizer(const CanonicalizerOptions& options)
     : rules_(HloOpcodeCount()) {
-  absl::flat_hash_set<absl::string_view> without =
+  const absl::btree_set<absl::string_view> without =
       absl::StrSplit(options.without, '+', absl::SkipEmpty());
+  absl::btree_set<absl::string_view> unknown = without;
   for (absl::Span<const CanonicalizerRule> table :
        {IdentityRules(), ReshapeRules(), SliceRules(), TypeRules()}) {
     for (const CanonicalizerRule& rule : table) {
+      unknown.erase(rule.name);
       if (without.contains(rule.name)) continue;
       rules_[static_cast<size_t>(rule.opcode)].push_back(&rule);
     }
   }
+  if (!unknown.empty()) unknown_ = *unknown.begin();
 }
 
 absl::StatusOr<bool> Canonicalizer::RunOnComputation(
@@ -65,6 +72,10 @@ absl::StatusOr<bool> Canonicalizer::RunOnComputation(
 absl::StatusOr<bool> Canonicalizer::RunImpl(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  if (!unknown_.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("canonicalizer: no rule ", unknown_));
+  }
   bool changed = false;
   for (HloComputation* computation : module->computations(execution_threads)) {
     // What a custom fusion or an asynchronous wrapper holds is read by others

@@ -47,6 +47,7 @@ class Canonicalizer : public HloModulePass {
   absl::string_view name() const override { return "canonicalizer"; }
 
  protected:
+  // InvalidArgument if the options leave out a rule that there is not.
   absl::StatusOr<bool> RunImpl(
       HloModule* module,
       const absl::flat_hash_set<absl::string_view>& execution_threads) override;
@@ -54,6 +55,8 @@ class Canonicalizer : public HloModulePass {
  private:
   absl::StatusOr<bool> RunOnComputation(HloComputation* computation);
 
+  // What the options call a rule that there is not; empty: nothing.
+  std::string unknown_;
   // Rules by opcode.
   std::vector<std::vector<const CanonicalizerRule*>> rules_;
 };

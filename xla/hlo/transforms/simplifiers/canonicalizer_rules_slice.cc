@@ -26,7 +26,10 @@ HloInstruction* SliceOfSlice(HloInstruction* inst) {
     const int64_t stride = inner->slice_strides(i);
     const int64_t start = inner->slice_starts(i);
     const int64_t size = inst->shape().dimensions(i);
-    starts.push_back(start + inst->slice_starts(i) * stride);
+    // Nothing behind the last element that the inner one takes may lie beyond
+    // the operand.
+    starts.push_back(size == 0 ? start
+                               : start + inst->slice_starts(i) * stride);
     strides.push_back(inst->slice_strides(i) * stride);
     // One past the last element taken.
     limits.push_back(size == 0
