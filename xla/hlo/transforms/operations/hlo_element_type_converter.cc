@@ -40,6 +40,27 @@ bool IsLeftAlone(const HloInstruction& inst) {
       HloOpcode::kTuple>(&inst);
 }
 
+// Whether the bits of the type show in the result, and not the numbers alone.
+bool ReadsBits(const HloInstruction& inst, PrimitiveType from,
+               PrimitiveType to) {
+  switch (inst.opcode()) {
+    case HloOpcode::kClz:
+    case HloOpcode::kMulhi:
+    case HloOpcode::kPopulationCount:
+    case HloOpcode::kShiftRightArithmetic:
+    case HloOpcode::kShiftRightLogical:
+      return true;
+    case HloOpcode::kReducePrecision:
+      // Types of other exponents have other subnormal numbers.
+      return !primitive_util::IsFloatingPointType(from) ||
+             !primitive_util::IsFloatingPointType(to) ||
+             primitive_util::ExponentWidth(from) !=
+                 primitive_util::ExponentWidth(to);
+    default:  // The numbers say it all.
+      return false;
+  }
+}
+
 bool HasType(const Shape& shape, PrimitiveType type) {
   return ShapeUtil::HasPrimitiveType(shape, type);
 }
@@ -97,9 +118,12 @@ absl::Status Convert(HloInstruction* inst, PrimitiveType from,
 absl::StatusOr<PrimitiveType> ArrayType(const std::string& name) {
   absl::StatusOr<PrimitiveType> type =
       primitive_util::StringToPrimitiveType(name);
-  if (type.ok() && primitive_util::IsArrayType(*type)) return *type;
+  // Nothing else can be what selects and branches read.
+  if (type.ok() && primitive_util::IsArrayType(*type) && *type != PRED) {
+    return *type;
+  }
   return absl::InvalidArgumentError(absl::StrCat(
-      "element-type-converter: '", name, "' is no type of elements"));
+      "element-type-converter: '", name, "' is no type of numbers"));
 }
 
 }  // namespace
@@ -126,7 +150,8 @@ absl::StatusOr<bool> HloElementTypeConverter::RunImpl(
           absl::c_any_of(inst->operands(), [&](const HloInstruction* operand) {
             return HasType(operand->shape(), from);
           });
-      if (IsLeftAlone(*inst) || (!reads && !HasType(inst->shape(), from))) {
+      if (IsLeftAlone(*inst) || ReadsBits(*inst, from, to) ||
+          (!reads && !HasType(inst->shape(), from))) {
         continue;
       }
       TF_RETURN_IF_ERROR(Convert(inst, from, to));

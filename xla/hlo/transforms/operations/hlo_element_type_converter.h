@@ -31,7 +31,8 @@ struct HloElementTypeConverterOptions {
 //
 // Parameters, constants, tuples and their elements keep their types, and so
 // does what applies or calls computations, whose bodies are rewritten instead.
-// What reads bits (bitcasts, bitcast-converts, random bits), custom calls,
+// What reads bits (bitcasts, bitcast-converts, random bits, shifts to the
+// right, counts of bits, reduce-precision for another exponent), custom calls,
 // asynchronous instructions and transfers are left alone. Neighbouring converts
 // stay for other passes. O(instructions).
 class HloElementTypeConverter : public HloModulePass {
@@ -45,7 +46,7 @@ class HloElementTypeConverter : public HloModulePass {
   absl::string_view name() const override { return "element-type-converter"; }
 
  protected:
-  // InvalidArgument if an option names no element type.
+  // InvalidArgument if an option names no type of numbers.
   absl::StatusOr<bool> RunImpl(
       HloModule* module,
       const absl::flat_hash_set<absl::string_view>& execution_threads) override;
