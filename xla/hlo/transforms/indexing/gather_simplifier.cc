@@ -137,6 +137,9 @@ absl::StatusOr<bool> GatherSimplifier::RunImpl(
       changed = true;
     }
   }
+  if (changed && module->has_schedule()) {
+    RETURN_IF_ERROR(module->schedule().Update(execution_threads));
+  }
   return changed;
 }
 

@@ -168,6 +168,9 @@ absl::StatusOr<bool> ScatterSimplifier::RunImpl(
       changed = true;
     }
   }
+  if (changed && module->has_schedule()) {
+    RETURN_IF_ERROR(module->schedule().Update(execution_threads));
+  }
   return changed;
 }
 

@@ -87,10 +87,6 @@ HloInstruction* ClampToS32(HloInstruction* index, int64_t limit,
   return AddConvert(clamped, S32, b);
 }
 
-// A slice at a run-time position that may lie partly or wholly outside of the
-// array, with zeros there. Padding by the window size on both sides makes every
-// position with any overlap valid; the clamping of dynamic-slice takes care of
-// the others.
 std::optional<Literal> CombinerIdentity(const HloComputation& combiner) {
   const HloInstruction& root = *combiner.root_instruction();
   if (combiner.num_parameters() != 2 || root.operand_count() != 2 ||
@@ -166,6 +162,10 @@ std::optional<std::vector<Literal>> NeutralInputs(
   return inits;
 }
 
+// A slice at a run-time position that may lie partly or wholly outside of the
+// array, with zeros there. Padding by the window size on both sides makes every
+// position with any overlap valid; the clamping of dynamic-slice takes care of
+// the others.
 HloInstruction* WindowAt(HloInstruction* inst, int64_t dim,
                          HloInstruction* shift, int64_t size, SpmdBuilder* b) {
   PaddingConfig config;

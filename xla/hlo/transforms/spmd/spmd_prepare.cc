@@ -64,6 +64,7 @@ bool CountAlike(const HloScatterInstruction* scatter, const HloInstruction* i1,
 absl::StatusOr<bool> TakeApart(HloComputation* computation,
                                HloScatterInstruction* scatter) {
   if (scatter->scatter_operand_count() != 1 ||
+      scatter->HasControlDependencies() ||
       scatter->to_apply()->root_instruction()->opcode() != HloOpcode::kAdd ||
       scatter->scatter_operands()[0]->opcode() != HloOpcode::kAdd) {
     return false;

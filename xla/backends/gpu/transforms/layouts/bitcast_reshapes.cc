@@ -47,6 +47,9 @@ absl::StatusOr<bool> BitcastReshapes::RunImpl(
       changed = true;
     }
   }
+  if (changed && module->has_schedule()) {
+    TF_RETURN_IF_ERROR(module->schedule().Update(execution_threads));
+  }
   return changed;
 }
 

@@ -112,6 +112,9 @@ absl::StatusOr<bool> TransposeLayouts::RunImpl(
                        transpose->shape(), transpose->mutable_operand(0))));
     changed = true;
   }
+  if (changed && module->has_schedule()) {
+    RETURN_IF_ERROR(module->schedule().Update(execution_threads));
+  }
   return changed;
 }
 

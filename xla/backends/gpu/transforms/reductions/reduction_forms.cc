@@ -197,6 +197,9 @@ absl::StatusOr<bool> RewriteReductions(
       changed = true;
     }
   }
+  if (changed && module->has_schedule()) {
+    RETURN_IF_ERROR(module->schedule().Update(execution_threads));
+  }
   return changed;
 }
 

@@ -202,6 +202,9 @@ absl::StatusOr<bool> TreeReductionRewriter::RunImpl(
       changed = true;
     }
   }
+  if (changed && module->has_schedule()) {
+    RETURN_IF_ERROR(module->schedule().Update(execution_threads));
+  }
   return changed;
 }
 
