@@ -2,7 +2,7 @@
 """Runs partitioned modules in XLA itself, on as many host devices.
 
 usage: spmd.py --hlo-opt=BIN --hlo-run=BIN [--random-hlo=BIN --count=N]
-               [--devices=8] [--jobs=N] MODULE...
+               [--devices=8] [--jobs=N] [--seconds=120] MODULE...
 
 For each module, which says how it is cut (--pipeline=spmd), and for N random
 ones under random shardings (--passes=spmd-partitioning):
@@ -13,8 +13,9 @@ ones under random shardings (--passes=spmd-partitioning):
 
 XLA would partition a module of several partitions once more; so what it is given
 counts replicas instead, with `replica-id` for `partition-id`. Each module has a
-process of its own and 120 seconds; what XLA:CPU does not implement is left out of
-the count. Prints a line per failure and a table; exit status 1 if anything
+process of its own and so many seconds; what XLA:CPU does not implement is left out
+of the count. Prints a line per failure as soon as it is known, how far it is after
+every ten modules (on standard error), and a table; exit status 1 if anything
 failed.
 """
 
@@ -24,6 +25,7 @@ import concurrent.futures
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -38,9 +40,6 @@ from interop import jax, np, run, xla_client
 
 # Instructions of XLA:CPU that differ from run to run, or that it does not have.
 WITHOUT = interop.WITHOUT + ",rng,rng-bit-generator,rng-get-and-update-state"
-
-SECONDS = 120
-
 
 def braced(text, at):
   """The end of the braces that open at `at`."""
@@ -212,15 +211,22 @@ def compare(theirs, ours, text):
 
 
 def check(options, path):
-  """The results of a process of its own; None if it died or took too long."""
+  """The results of a process of its own; a word for what became of it instead."""
   command = [sys.executable, os.path.abspath(__file__),
              f"--hlo-opt={options.hlo_opt}", f"--hlo-run={options.hlo_run}",
              f"--devices={options.devices}", "--judge", path]
-  try:
-    result = subprocess.run(command, capture_output=True, timeout=SECONDS)
-    return json.loads(result.stdout.decode().splitlines()[-1])
-  except (subprocess.TimeoutExpired, IndexError, ValueError):
-    return None
+  # A session of its own, so that what it started ends with it.
+  with subprocess.Popen(command, stdout=subprocess.PIPE,
+                        stderr=subprocess.DEVNULL,
+                        start_new_session=True) as process:
+    try:
+      output, _ = process.communicate(timeout=options.seconds)
+      return json.loads(output.decode().splitlines()[-1])
+    except subprocess.TimeoutExpired:
+      os.killpg(process.pid, signal.SIGKILL)
+      return "slow"
+    except (IndexError, ValueError):
+      return "died"
 
 
 def main():
@@ -232,13 +238,15 @@ def main():
   parser.add_argument("--first-seed", type=int, default=0)
   parser.add_argument("--devices", type=int, default=8)
   parser.add_argument("--jobs", type=int, default=os.cpu_count())
+  parser.add_argument("--seconds", type=float, default=120,
+                      help="limit for each module")
   parser.add_argument("--judge", action="store_true")
   parser.add_argument("modules", nargs="*")
   options = parser.parse_args()
   if options.judge:
     print(json.dumps(judge(options, options.modules[0])))
     return 0
-  counts, failures, died = collections.Counter(), [], []
+  counts, lost = collections.Counter(), {"slow": [], "died": []}
   with tempfile.TemporaryDirectory() as folder:
     modules = list(options.modules)
     if options.random_hlo:
@@ -248,24 +256,29 @@ def main():
       modules += [os.path.join(folder, f"random_{options.first_seed + i}.hlo")
                   for i in range(options.count)]
     with concurrent.futures.ThreadPoolExecutor(max(options.jobs, 1)) as pool:
-      for path, result in zip(modules, pool.map(
-          lambda path: check(options, path), modules)):
-        if result is None:
-          died.append(os.path.basename(path))
+      futures = {pool.submit(check, options, path): os.path.basename(path)
+                 for path in modules}
+      for done, future in enumerate(
+          concurrent.futures.as_completed(futures), 1):
+        if done % 10 == 0:
+          print(f"{done} of {len(modules)}", file=sys.stderr, flush=True)
+        name, result = futures[future], future.result()
+        if isinstance(result, str):
+          lost[result].append(name)
           continue
-        for name, wrong in result.items():
-          counts[name, "failed" if wrong else "passed"] += 1
+        for kind, wrong in result.items():
+          counts[kind, "failed" if wrong else "passed"] += 1
           if wrong:
-            failures.append(f"{os.path.basename(path)}: {name}: {wrong}")
-  for failure in failures:
-    print(failure)
+            print(f"{name}: {kind}: {wrong}", flush=True)
   print(f"\n{'check':8}{'passed':>8}{'failed':>8}   jaxlib {jax.__version__}, "
         f"{len(modules)} modules on {options.devices} devices")
   for name in ("whole", "value"):
     print(f"{name:8}{counts[name, 'passed']:8}{counts[name, 'failed']:8}")
-  if died:
-    print(f"XLA itself died on {len(died)}: {' '.join(died)}")
-  return 1 if failures else 0
+  for word, names in lost.items():
+    if names:
+      print(f"{word}: {len(names)}: {' '.join(sorted(names))}")
+  failed = counts["whole", "failed"] + counts["value", "failed"]
+  return 1 if failed else 0
 
 
 if __name__ == "__main__":
