@@ -1,8 +1,6 @@
 #ifndef XLA_HLO_MEMORY_SCHEDULERS_DFS_MEMORY_SCHEDULER_H_
 #define XLA_HLO_MEMORY_SCHEDULERS_DFS_MEMORY_SCHEDULER_H_
 
-#include <utility>
-
 #include "xla/hlo/memory/schedulers/memory_scheduler_algorithm.h"
 
 namespace xla {
@@ -15,18 +13,8 @@ namespace xla {
 // bytes so far. O((instructions + edges) log degree).
 class DFSMemoryScheduler : public ComputationSchedulerAlgorithm {
  public:
+  using ComputationSchedulerAlgorithm::ComputationSchedulerAlgorithm;
   using ComputationSchedulerAlgorithm::Run;
-
-  DFSMemoryScheduler(const AliasInfo* alias_info,
-                     const BufferValue::SizeFunction* size_function,
-                     SchedulerPostprocessor postprocessor = {})
-      : ComputationSchedulerAlgorithm(alias_info, size_function,
-                                      std::move(postprocessor)) {}
-  DFSMemoryScheduler(const AliasInfo* alias_info,
-                     BufferValue::SizeFunction size_function,
-                     SchedulerPostprocessor postprocessor = {})
-      : ComputationSchedulerAlgorithm(alias_info, std::move(size_function),
-                                      std::move(postprocessor)) {}
 
   absl::StatusOr<HloInstructionSequence> Run(
       HloComputation* computation,

@@ -1,8 +1,6 @@
 #ifndef XLA_HLO_MEMORY_SCHEDULERS_LIST_MEMORY_SCHEDULER_H_
 #define XLA_HLO_MEMORY_SCHEDULERS_LIST_MEMORY_SCHEDULER_H_
 
-#include <utility>
-
 #include "xla/hlo/memory/schedulers/memory_scheduler_algorithm.h"
 
 namespace xla {
@@ -18,18 +16,8 @@ namespace xla {
 // O((instructions + edges) log n) plus the elements of tuples at each reader.
 class ListMemoryScheduler : public ComputationSchedulerAlgorithm {
  public:
+  using ComputationSchedulerAlgorithm::ComputationSchedulerAlgorithm;
   using ComputationSchedulerAlgorithm::Run;
-
-  ListMemoryScheduler(const AliasInfo* alias_info,
-                      const BufferValue::SizeFunction* size_function,
-                      SchedulerPostprocessor postprocessor = {})
-      : ComputationSchedulerAlgorithm(alias_info, size_function,
-                                      std::move(postprocessor)) {}
-  ListMemoryScheduler(const AliasInfo* alias_info,
-                      BufferValue::SizeFunction size_function,
-                      SchedulerPostprocessor postprocessor = {})
-      : ComputationSchedulerAlgorithm(alias_info, std::move(size_function),
-                                      std::move(postprocessor)) {}
 
   absl::StatusOr<HloInstructionSequence> Run(
       HloComputation* computation,

@@ -47,6 +47,21 @@ class ModuleSchedulerAlgorithm {
 // An algorithm that looks at one computation at a time.
 class ComputationSchedulerAlgorithm : public ModuleSchedulerAlgorithm {
  public:
+  // The size function is not owned in the first form, and must outlive the
+  // algorithm.
+  ComputationSchedulerAlgorithm(const AliasInfo* alias_info,
+                                const BufferValue::SizeFunction* size_function,
+                                SchedulerPostprocessor postprocessor = {})
+      : ModuleSchedulerAlgorithm(alias_info),
+        size_function_(size_function),
+        postprocessor_(std::move(postprocessor)) {}
+  ComputationSchedulerAlgorithm(const AliasInfo* alias_info,
+                                BufferValue::SizeFunction size_function,
+                                SchedulerPostprocessor postprocessor = {})
+      : ModuleSchedulerAlgorithm(alias_info),
+        owned_size_function_(std::move(size_function)),
+        postprocessor_(std::move(postprocessor)) {}
+
   // Finds an order of the computation's instructions.
   virtual absl::StatusOr<HloInstructionSequence> Run(
       HloComputation* computation,
@@ -59,21 +74,6 @@ class ComputationSchedulerAlgorithm : public ModuleSchedulerAlgorithm {
       int64_t* peak_memory) const override;
 
  protected:
-  // The size function is not owned in the first form, and must outlive the
-  // algorithm.
-  ComputationSchedulerAlgorithm(const AliasInfo* alias_info,
-                                const BufferValue::SizeFunction* size_function,
-                                SchedulerPostprocessor postprocessor)
-      : ModuleSchedulerAlgorithm(alias_info),
-        size_function_(size_function),
-        postprocessor_(std::move(postprocessor)) {}
-  ComputationSchedulerAlgorithm(const AliasInfo* alias_info,
-                                BufferValue::SizeFunction size_function,
-                                SchedulerPostprocessor postprocessor)
-      : ModuleSchedulerAlgorithm(alias_info),
-        owned_size_function_(std::move(size_function)),
-        postprocessor_(std::move(postprocessor)) {}
-
   const BufferValue::SizeFunction& size_function() const {
     return size_function_ != nullptr ? *size_function_ : owned_size_function_;
   }
