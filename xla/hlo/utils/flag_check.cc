@@ -31,4 +31,12 @@ absl::Status CheckFlag(absl::string_view flag, double value, double least,
   return OutOfRange(flag, value, least, most);
 }
 
+absl::Status CheckLimitFlag(absl::string_view flag, double value, double most) {
+  if (value == -1) return absl::OkStatus();
+  absl::Status status = CheckFlag(flag, value, 0.0, most);
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(
+      absl::StrCat(status.message(), ", or -1: no limit"));
+}
+
 }  // namespace xla

@@ -191,7 +191,7 @@ absl::Status RunHloReduce(const HloReduceOptions& options,
   TF_RETURN_IF_ERROR(CheckFlag("seeds", options.seeds, 1));
   TF_RETURN_IF_ERROR(CheckFlag("max-attempts", options.max_attempts, 1));
   TF_RETURN_IF_ERROR(
-      CheckFlag("max-flops", options.max_flops, -1.0, kMostFlops));
+      CheckLimitFlag("max-flops", options.max_flops, kMostFlops));
   TF_RETURN_IF_ERROR(
       CheckFlag("max-memory-mib", options.max_memory_mib, 0, kMostMib));
   TF_RETURN_IF_ERROR(CheckFlag("seconds", options.seconds, 0.0, kMostSeconds));

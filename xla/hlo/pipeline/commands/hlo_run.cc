@@ -134,7 +134,7 @@ absl::Status CheckNumbers(const HloRunOptions& options) {
   TF_RETURN_IF_ERROR(CheckFlag("replicas", options.replicas, 0));
   TF_RETURN_IF_ERROR(CheckFlag("partitions", options.partitions, 0));
   TF_RETURN_IF_ERROR(CheckFlag("max-steps", options.max_steps, -1));
-  TF_RETURN_IF_ERROR(CheckFlag("max-flops", options.max_flops, -1.0));
+  TF_RETURN_IF_ERROR(CheckLimitFlag("max-flops", options.max_flops));
   TF_RETURN_IF_ERROR(
       CheckFlag("max-memory-mib", options.max_memory_mib, 0, kMostMib));
   return MemoryBytes(options).status();
