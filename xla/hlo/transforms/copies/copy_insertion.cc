@@ -53,6 +53,8 @@ class Copier {
   std::vector<int32_t> SitesByCost(const ExecutionLine& line) const;
   void FindSpecialCases(BufferClasses& classes);
   std::vector<const CopySite*> Needed(const std::vector<int32_t>& sites) const;
+  bool CutsChain(const CopySite& site) const;
+  absl::Status CheckChains() const;
   absl::Status WriteIn(HloComputation* computation, CopyWriter* writer) const;
   absl::Status Write(HloSchedule* order) const;
   bool HasAlias(const ShapeIndex& output) const {
@@ -140,6 +142,65 @@ std::vector<const CopySite*> Copier::Needed(
   return needed;
 }
 
+// The operation that is under way where `value` is all of its state; null if
+// none is.
+const HloInstruction* RunningIn(const HloValue& value) {
+  const HloInstruction* source = value.defining_instruction();
+  if ((source->IsAsyncStart() || source->IsAsyncProducer()) &&
+      value.defining_index().empty()) {
+    return source;
+  }
+  for (const HloUse& use : value.GetUses()) {
+    if ((use.instruction->IsAsyncDone() ||
+         use.instruction->IsAsyncConsumer()) &&
+        use.operand_number == 0 && use.operand_index.empty()) {
+      return use.instruction;
+    }
+  }
+  return nullptr;
+}
+
+// Whether a copy would read what is still computed, or make two of the state of
+// a chain, which is one value from its start to its done.
+bool Copier::CutsChain(const CopySite& site) const {
+  const HloInstruction* at = site.instruction;
+  if (site.kind == Kind::kOperand) at = at->operand(site.operand_number);
+  if (site.kind == Kind::kResult) at = site.computation->root_instruction();
+  const HloValue& copied = dataflow_->GetValue(
+      site.kind == Kind::kParameter ? site.copy : site.source);
+  for (ShapeIndex state = site.index; !state.empty();) {
+    state.pop_back();
+    for (const HloValue* value : dataflow_->GetValueSet(at, state).values()) {
+      const HloInstruction* running = RunningIn(*value);
+      if (running == nullptr) continue;
+      if (running->IsAsynchronous() ||
+          copied.defining_instruction()->IsAsyncStart() ||
+          absl::c_any_of(copied.positions(), [](const HloPosition& position) {
+            return position.instruction->IsAsyncDone();
+          })) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+// Elements of a state that are in the way of others would have to move outside
+// the chain: operands before it starts, results once it is done.
+absl::Status Copier::CheckChains() const {
+  for (size_t i = 0; i < sites_.sites.size(); ++i) {
+    const CopySite& site = sites_.sites[i];
+    if (!is_needed_[i] || site.kind == Kind::kExisting || !CutsChain(site)) {
+      continue;
+    }
+    return absl::UnimplementedError(absl::StrCat(
+        "copy-insertion: computation %", site.computation->name(),
+        " hands on what runs asynchronously, and element ",
+        site.index.ToString(), " of it would have to be copied meanwhile"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Copier::WriteIn(HloComputation* computation,
                              CopyWriter* writer) const {
   // Calls `write` for each run of sites for which `key` is the same.
@@ -218,6 +279,7 @@ absl::StatusOr<bool> Copier::Run() {
     }
     changed |= is_existing != is_needed_[i];
   }
+  TF_RETURN_IF_ERROR(CheckChains());
   if (phases_.special_cases) FindSpecialCases(classes);
   changed |= !special_cases_.empty();
   if (changed) TF_RETURN_IF_ERROR(Write(&order));

@@ -38,7 +38,9 @@ namespace xla {
 // So every later schedule is right, and needs no more copies.
 //
 // Near-linear: O(n log^2 n) where coalescing succeeds (see BufferClasses).
-// FailedPrecondition unless the call graph is flat on control flow.
+// FailedPrecondition unless the call graph is flat on control flow;
+// Unimplemented where the state of an asynchronous chain that crosses a loop
+// cannot stay in one place.
 //
 // Leaves alone: tuples themselves, fusions inside, operands that asynchronous
 // chains bind after their start, dead computations.
