@@ -374,7 +374,7 @@ bool ValueParser::ParseTiles(Layout* result) {
   return true;
 }
 
-// (0:3,7)(1:2)
+// (0:3,7)(1:2)(2:)
 bool ValueParser::ParseSplitConfigs(Layout* result) {
   do {
     int64_t dim;
@@ -384,14 +384,17 @@ bool ValueParser::ParseSplitConfigs(Layout* result) {
       return false;
     }
     SplitConfig config(dim, {});
-    do {
+    while (kind() != TokKind::kRparen) {
       int64_t index;
+      if (config.split_indices_size() > 0 && !Expect(TokKind::kComma)) {
+        return false;
+      }
       if (!ParseIntInRange(0, std::numeric_limits<int64_t>::max(), &index)) {
         return false;
       }
       config.add_split_indices(index);
-    } while (Eat(TokKind::kComma));
-    if (!Expect(TokKind::kRparen)) return false;
+    }
+    Next();
     result->add_split_configs(config);
   } while (kind() == TokKind::kLparen);
   return true;

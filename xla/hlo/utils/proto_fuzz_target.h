@@ -7,7 +7,8 @@ namespace xla {
 
 // Reads any bytes as a binary proto. If they are a module that verifies, writes
 // it as a proto again, and dies unless that proto gives the same module but for
-// names of instructions. Returns whether they were one.
+// names of instructions; and as text, which must give the same text again.
+// Returns whether they were one.
 bool ReadsAsProtoAndRoundTrips(absl::string_view bytes);
 
 }  // namespace xla

@@ -2,6 +2,7 @@
 // instructions read. Malformed protos are InvalidArgument; nothing in a proto
 // may reach a CHECK of a constructor.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -9,9 +10,15 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "xla/hlo/ir/backend_config.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -130,6 +137,46 @@ absl::Status SetMetadata(
   return absl::OkStatus();
 }
 
+// The end of the quoted string at the beginning of `text`; npos if it has none.
+size_t EndOfString(absl::string_view text) {
+  for (size_t i = 1; i < text.size(); ++i) {
+    if (text[i] == text[0]) return i + 1;
+    if (text[i] == '\\') ++i;
+  }
+  return absl::string_view::npos;
+}
+
+// Whether the attribute prints as what a parser takes for one: a word, and
+// words, numbers, strings and brackets that close.
+bool IsAttributeText(absl::string_view name, absl::string_view value) {
+  const auto is_word = [](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
+  };
+  if (name.empty() || !absl::c_all_of(name, is_word) ||
+      absl::ascii_isdigit(static_cast<unsigned char>(name[0]))) {
+    return false;
+  }
+  std::string open;
+  for (size_t i = 0; i < value.size(); ++i) {
+    const char c = value[i];
+    const size_t bracket = absl::string_view("([{)]}").find(c);
+    if (c == '"') {
+      const size_t length = EndOfString(value.substr(i));
+      if (length == absl::string_view::npos) return false;
+      i += length - 1;
+    } else if (bracket < 3) {
+      open += ")]}"[bracket];
+    } else if (bracket < 6) {
+      if (open.empty() || open.back() != c) return false;
+      open.pop_back();
+    } else if (!is_word(c) && !absl::StrContains("+-.%:<>?", c) &&
+               (open.empty() || !absl::StrContains(" ,=", c))) {
+      return false;
+    }
+  }
+  return open.empty() && !value.empty();
+}
+
 // Everything that does not depend on the opcode.
 absl::Status ReadCommonFields(
     const ProtoReader& reader,
@@ -176,6 +223,11 @@ absl::Status ReadCommonFields(
   if (proto.is_composite()) instruction->set_is_composite(true);
   for (const HloInstructionProto::UnknownAttribute& attribute :
        proto.unknown_attributes()) {
+    if (!IsAttributeText(attribute.name(), attribute.value())) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("instruction '", proto.name(), "': unknown attribute '",
+                       absl::CEscape(attribute.name()), "' is no name=value"));
+    }
     instruction->add_unknown_attribute(attribute.name(), attribute.value());
   }
   return absl::OkStatus();

@@ -13,6 +13,7 @@
 #include "xla/hlo/ir/computation_layout.h"
 #include "xla/hlo/ir/computation_placer.h"
 #include "xla/hlo/ir/hlo_module_config.h"
+#include "xla/layout_util.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -168,6 +169,12 @@ HloModuleConfig::CreateFromProto(const HloModuleConfigProto& proto) {
     TF_ASSIGN_OR_RETURN(
         ProgramShape shape,
         ProgramShape::FromProto(proto.entry_computation_layout()));
+    for (const Shape& parameter : shape.parameters()) {
+      TF_RETURN_IF_ERROR(LayoutUtil::ValidateLayoutInShape(
+          parameter, /*allow_missing_layouts=*/true));
+    }
+    TF_RETURN_IF_ERROR(LayoutUtil::ValidateLayoutInShape(
+        shape.result(), /*allow_missing_layouts=*/true));
     config->SetComputationLayoutIfExists(shape);
   }
   config->seed_ = proto.seed();

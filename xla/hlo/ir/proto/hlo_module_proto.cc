@@ -24,6 +24,7 @@
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/stack_frames.h"
 #include "xla/hlo/ir/text/hlo_instruction_print_internal.h"
+#include "xla/layout_util.h"
 #include "xla/service/hlo.pb.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
@@ -280,6 +281,13 @@ absl::StatusOr<HloModuleConfig> HloModule::CreateModuleConfigFromProto(
   }
   TF_ASSIGN_OR_RETURN(ProgramShape program_shape,
                       ProgramShape::FromProto(module.host_program_shape()));
+  // Nothing behind the reader looks at them before it uses them.
+  for (const Shape& parameter : program_shape.parameters()) {
+    TF_RETURN_IF_ERROR(LayoutUtil::ValidateLayoutInShape(
+        parameter, /*allow_missing_layouts=*/true));
+  }
+  TF_RETURN_IF_ERROR(LayoutUtil::ValidateLayoutInShape(
+      program_shape.result(), /*allow_missing_layouts=*/true));
   TF_ASSIGN_OR_RETURN(HloModuleConfig config,
                       CreateModuleConfigFromShape(program_shape, debug_options,
                                                   execution_options));

@@ -372,6 +372,12 @@ std::vector<Malformed> MalformedProtos() {
          m->mutable_host_program_shape()->mutable_parameters()->RemoveLast();
          m->mutable_host_program_shape()->clear_parameter_names();
        }},
+      {"out-of-bounds value",
+       [](HloModuleProto* m) {
+         auto* shape = m->mutable_host_program_shape()->mutable_parameters(0);
+         *shape = ShapeUtil::MakeShape(F32, {4}).ToProto();
+         shape->mutable_layout()->set_minor_to_major(0, -1);
+       }},
       {"root's id",
        [](HloModuleProto* m) { m->mutable_computations(0)->set_root_id(77); }},
       {"two instructions have the id",
@@ -437,6 +443,14 @@ std::vector<Malformed> MalformedProtos() {
       {"start indices",
        In("dynamic-slice",
           [](I* i) { i->mutable_operand_ids()->RemoveLast(); })},
+      {"is no name=value",
+       In("iota", [](I* i) { i->add_unknown_attributes()->set_name("a"); })},
+      {"is no name=value", In("iota",
+                              [](I* i) {
+                                auto* attribute = i->add_unknown_attributes();
+                                attribute->set_name("a");
+                                attribute->set_value("{b}), c");
+                              })},
       {"no payload",
        In("iota",
           [](I* i) { i->mutable_backend_config_payload()->set_id(3); })},
