@@ -65,6 +65,7 @@
 #include "xla/service/hlo_verifier.h"
 #include "xla/service/instruction_fusion.h"
 #include "xla/service/logical_buffer.h"
+#include "xla/service/logical_buffer_analysis.h"
 #include "xla/service/multi_output_fusion.h"
 #include "xla/service/name_uniquer.h"
 #include "xla/service/pattern_matcher.h"
