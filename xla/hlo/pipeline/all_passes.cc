@@ -49,6 +49,7 @@
 #include "xla/hlo/transforms/operations/dot_strength_reduction.h"
 #include "xla/hlo/transforms/operations/hlo_element_type_converter.h"
 #include "xla/hlo/transforms/operations/reshape_mover.h"
+#include "xla/hlo/transforms/operations/rng_expander.h"
 #include "xla/hlo/transforms/operations/slice_sinker.h"
 #include "xla/hlo/transforms/operations/sort_simplifier.h"
 #include "xla/hlo/transforms/operations/variadic_op_splitter.h"

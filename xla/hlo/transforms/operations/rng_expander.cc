@@ -1,0 +1,197 @@
+#include "xla/hlo/transforms/operations/rng_expander.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "xla/comparison_util.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/literal_util.h"
+#include "xla/primitive_util.h"
+#include "xla/shape.h"
+#include "xla/shape_util.h"
+#include "xla/util.h"
+#include "xla/xla_data.pb.h"
+
+namespace xla {
+namespace {
+
+// The instructions for one rng. Arrays have the shape of the result, but for
+// their type.
+class Expansion {
+ public:
+  explicit Expansion(HloInstruction* rng)
+      : rng_(rng), type_(rng->shape().element_type()) {}
+
+  HloInstruction* Run() {
+    if (!primitive_util::IsFloatingPointType(type_)) return Integers();
+    return rng_->random_distribution() == RNG_NORMAL ? Normals() : Uniforms();
+  }
+
+ private:
+  HloInstruction* Add(std::unique_ptr<HloInstruction> inst) {
+    return rng_->AddInstruction(std::move(inst));
+  }
+  HloInstruction* Unary(HloOpcode opcode, HloInstruction* x) {
+    return Add(HloInstruction::CreateUnary(x->shape(), opcode, x));
+  }
+  HloInstruction* Binary(HloOpcode opcode, HloInstruction* x,
+                         HloInstruction* y) {
+    return Add(HloInstruction::CreateBinary(x->shape(), opcode, x, y));
+  }
+  HloInstruction* Select(HloInstruction* pred, HloInstruction* x,
+                         HloInstruction* y) {
+    return Add(HloInstruction::CreateTernary(x->shape(), HloOpcode::kSelect,
+                                             pred, x, y));
+  }
+  HloInstruction* Equal(HloInstruction* x, HloInstruction* y) {
+    return Add(HloInstruction::CreateCompare(
+        ShapeUtil::ChangeElementType(x->shape(), PRED), x, y,
+        ComparisonDirection::kEq));
+  }
+  HloInstruction* Convert(HloInstruction* x, PrimitiveType type) {
+    if (x->shape().element_type() == type) return x;
+    return Add(HloInstruction::CreateConvert(
+        ShapeUtil::ChangeElementType(x->shape(), type), x));
+  }
+  HloInstruction* Reinterpret(HloInstruction* x, PrimitiveType type) {
+    if (x->shape().element_type() == type) return x;
+    return Add(HloInstruction::CreateBitcastConvert(
+        ShapeUtil::ChangeElementType(x->shape(), type), x));
+  }
+  // A scalar for all elements.
+  HloInstruction* All(HloInstruction* scalar) {
+    const Shape shape = ShapeUtil::ChangeElementType(
+        rng_->shape(), scalar->shape().element_type());
+    if (ShapeUtil::IsScalar(shape)) return scalar;
+    return Add(HloInstruction::CreateBroadcast(shape, scalar, {}));
+  }
+  template <typename T>
+  HloInstruction* Constant(T value, PrimitiveType type) {
+    return All(Add(
+        HloInstruction::CreateConstant(LiteralUtil::CreateR0(type, value))));
+  }
+  // A parameter of the distribution.
+  HloInstruction* Parameter(int64_t number, PrimitiveType type) {
+    return All(Convert(rng_->mutable_operand(number), type));
+  }
+
+  HloInstruction* Bits(PrimitiveType type);
+  HloInstruction* Unit(PrimitiveType type);
+  HloInstruction* Uniforms();
+  HloInstruction* Normals();
+  HloInstruction* Word(int64_t number);
+  HloInstruction* Integers();
+
+  HloInstruction* rng_;
+  const PrimitiveType type_;
+};
+
+// Random bits, of blocks that nobody else gets.
+HloInstruction* Expansion::Bits(PrimitiveType type) {
+  constexpr int64_t kBlockBytes = 16;
+  const Shape shape = ShapeUtil::ChangeElementType(rng_->shape(), type);
+  const int64_t blocks = CeilOfRatio(
+      ShapeUtil::ElementsIn(shape) * primitive_util::ByteWidth(type),
+      kBlockBytes);
+  HloInstruction* counter = Add(HloInstruction::CreateRngGetAndUpdateState(
+      ShapeUtil::MakeShape(U64, {2}), std::max<int64_t>(blocks, 1)));
+  HloInstruction* key = Add(HloInstruction::CreateConstant(
+      LiteralUtil::CreateR1<uint64_t>({rng_->GetModule()->config().seed()})));
+  const Shape state_shape = ShapeUtil::MakeShape(U64, {3});
+  HloInstruction* state =
+      Add(HloInstruction::CreateConcatenate(state_shape, {key, counter}, 0));
+  HloInstruction* generated = Add(HloInstruction::CreateRngBitGenerator(
+      ShapeUtil::MakeTupleShape({state_shape, shape}), state, RNG_PHILOX));
+  return Add(HloInstruction::CreateGetTupleElement(shape, generated, 1));
+}
+
+// Uniform in [0, 1), of as many bits as the type holds.
+HloInstruction* Expansion::Unit(PrimitiveType type) {
+  const PrimitiveType bits_type = type == F64 ? U64 : U32;
+  const int kept = type == F64 ? 53 : 24;
+  HloInstruction* unused =
+      Constant<int64_t>(primitive_util::BitWidth(bits_type) - kept, bits_type);
+  HloInstruction* bits =
+      Binary(HloOpcode::kShiftRightLogical, Bits(bits_type), unused);
+  HloInstruction* step =
+      Constant<double>(1.0 / static_cast<double>(int64_t{1} << kept), type);
+  return Binary(HloOpcode::kMultiply, Convert(bits, type), step);
+}
+
+HloInstruction* Expansion::Uniforms() {
+  const PrimitiveType type = type_ == F64 ? F64 : F32;
+  HloInstruction* low = Parameter(0, type);
+  HloInstruction* high = Parameter(1, type);
+  HloInstruction* unit = Unit(type);
+  HloInstruction* rest =
+      Binary(HloOpcode::kSubtract, Constant<double>(1, type), unit);
+  // Not low + (high - low) * unit, where the difference may be infinite.
+  HloInstruction* sum =
+      Binary(HloOpcode::kAdd, Binary(HloOpcode::kMultiply, low, rest),
+             Binary(HloOpcode::kMultiply, high, unit));
+  HloInstruction* within = Add(HloInstruction::CreateTernary(
+      sum->shape(), HloOpcode::kClamp, low, sum, high));
+  HloInstruction* value = Convert(within, type_);
+  return Select(Equal(value, Convert(high, type_)), Convert(low, type_), value);
+}
+
+HloInstruction* Expansion::Normals() {
+  const PrimitiveType type = type_ == F64 ? F64 : F32;
+  HloInstruction* rest =
+      Binary(HloOpcode::kSubtract, Constant<double>(1, type), Unit(type));
+  HloInstruction* radius = Unary(
+      HloOpcode::kSqrt, Binary(HloOpcode::kMultiply, Constant<double>(-2, type),
+                               Unary(HloOpcode::kLog, rest)));
+  constexpr double kTwoPi = 6.283185307179586;
+  HloInstruction* angle =
+      Binary(HloOpcode::kMultiply, Constant<double>(kTwoPi, type), Unit(type));
+  HloInstruction* standard =
+      Binary(HloOpcode::kMultiply, radius, Unary(HloOpcode::kCos, angle));
+  HloInstruction* spread =
+      Binary(HloOpcode::kMultiply, Parameter(1, type), standard);
+  return Convert(Binary(HloOpcode::kAdd, Parameter(0, type), spread), type_);
+}
+
+// An integer parameter in 64 bits, where sums wrap around as they should.
+HloInstruction* Expansion::Word(int64_t number) {
+  if (!primitive_util::IsSignedIntegralType(type_)) {
+    return Parameter(number, U64);
+  }
+  return Reinterpret(Parameter(number, S64), U64);
+}
+
+HloInstruction* Expansion::Integers() {
+  HloInstruction* low = Word(0);
+  HloInstruction* range = Binary(HloOpcode::kSubtract, Word(1), low);
+  HloInstruction* is_empty = Equal(range, Constant<int64_t>(0, U64));
+  HloInstruction* divisor = Select(is_empty, Constant<int64_t>(1, U64), range);
+  HloInstruction* sum = Binary(
+      HloOpcode::kAdd, low, Binary(HloOpcode::kRemainder, Bits(U64), divisor));
+  if (primitive_util::IsSignedIntegralType(type_)) sum = Reinterpret(sum, S64);
+  return Convert(sum, type_);
+}
+
+}  // namespace
+
+bool RngExpander::InstructionMatchesPattern(HloInstruction* instruction) {
+  if (instruction->opcode() != HloOpcode::kRng || instruction->has_sharding() ||
+      !instruction->shape().is_static()) {
+    return false;
+  }
+  const PrimitiveType type = instruction->shape().element_type();
+  if (primitive_util::IsFloatingPointType(type)) return true;
+  return instruction->random_distribution() == RNG_UNIFORM &&
+         (type == PRED || primitive_util::IsIntegralType(type));
+}
+
+absl::StatusOr<HloInstruction*> RngExpander::ExpandInstruction(
+    HloInstruction* rng) {
+  return Expansion(rng).Run();
+}
+
+}  // namespace xla
