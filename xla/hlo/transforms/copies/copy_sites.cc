@@ -289,6 +289,9 @@ void SiteFinder::AddUpdates(HloInstruction* inst) {
        alias_info_.GetInPlaceInputOutputPairs(inst)) {
     // Operands that are bound later have no place for a copy.
     if (source.operand_number >= inst->operand_count()) continue;
+    // Nor has the state of a chain: what is in it was copied before it was
+    // bound.
+    if (source.operand_number == 0 && inst->IsAsyncConsumer()) continue;
     const HloValue* result = ValueAt(inst, output);
     if (result == nullptr ||
         !ShapeUtil::GetSubshape(inst->shape(), output).IsArray()) {
