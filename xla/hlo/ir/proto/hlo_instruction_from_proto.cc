@@ -20,6 +20,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
 #include "xla/hlo/ir/backend_config.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -63,8 +65,47 @@ absl::Status LookUpReferences(
   return absl::OkStatus();
 }
 
+// Enums of protos hold any number; what reads and prints them knows names.
+absl::Status CheckEnums(const ProtoReader& reader,
+                        const google::protobuf::Message& message) {
+  using google::protobuf::FieldDescriptor;
+  const auto* reflection = message.GetReflection();
+  std::vector<const FieldDescriptor*> fields;
+  reflection->ListFields(message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    const auto type = field->cpp_type();
+    // Shapes say themselves which types they do not know.
+    if (field->is_map() ||
+        (type == FieldDescriptor::CPPTYPE_MESSAGE &&
+         (field->message_type() == ShapeProto::descriptor() ||
+          field->message_type() == LiteralProto::descriptor()))) {
+      continue;
+    }
+    const int count =
+        field->is_repeated() ? reflection->FieldSize(message, field) : 1;
+    for (int i = 0; i < count; ++i) {
+      if (type == FieldDescriptor::CPPTYPE_MESSAGE) {
+        TF_RETURN_IF_ERROR(CheckEnums(
+            reader, field->is_repeated()
+                        ? reflection->GetRepeatedMessage(message, field, i)
+                        : reflection->GetMessage(message, field)));
+      } else if (type == FieldDescriptor::CPPTYPE_ENUM) {
+        const int value =
+            field->is_repeated()
+                ? reflection->GetRepeatedEnumValue(message, field, i)
+                : reflection->GetEnumValue(message, field);
+        if (field->enum_type()->FindValueByNumber(value) == nullptr) {
+          return reader.Error("unknown ", field->name(), " ", value);
+        }
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 // Properties that follow from the opcode.
 absl::Status CheckAgainstOpcode(const ProtoReader& reader) {
+  TF_RETURN_IF_ERROR(CheckEnums(reader, reader.proto));
   std::optional<int8_t> arity = HloOpcodeArity(reader.opcode);
   const int64_t operand_count = reader.operands.size();
   if (arity.has_value() && operand_count != *arity &&

@@ -443,6 +443,14 @@ std::vector<Malformed> MalformedProtos() {
       {"start indices",
        In("dynamic-slice",
           [](I* i) { i->mutable_operand_ids()->RemoveLast(); })},
+      {"unknown fft_type 77",
+       In("fft", [](I* i) { i->set_fft_type(static_cast<FftType>(77)); })},
+      {"unknown operand_precision -3",
+       In("dot",
+          [](I* i) {
+            i->mutable_precision_config()->add_operand_precision(
+                static_cast<PrecisionConfig::Precision>(-3));
+          })},
       {"is no name=value",
        In("iota", [](I* i) { i->add_unknown_attributes()->set_name("a"); })},
       {"is no name=value", In("iota",

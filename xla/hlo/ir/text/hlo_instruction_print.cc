@@ -96,35 +96,34 @@ void PrintOperand(Printer* printer, const HloInstruction* operand,
   }
 }
 
-// metadata={...}, under the options for it; nothing if nothing is left.
+// The first frame of the stack in place of its id.
+OpMetadata WithFrame(const HloInstruction& inst) {
+  OpMetadata inlined = inst.metadata();
+  inlined.clear_stack_frame_id();
+  std::vector<HloStackFrame> stack = inst.GetStackTraceFromMetadata();
+  if (!stack.empty()) {
+    inlined.set_source_file(std::string(stack[0].file_name));
+    inlined.set_source_line(stack[0].line);
+    inlined.set_source_end_line(stack[0].end_line);
+    inlined.set_source_column(stack[0].column);
+    inlined.set_source_end_column(stack[0].end_column);
+  }
+  return inlined;
+}
+
+// metadata={...}, under the options for it; nothing if nothing is left, as of
+// fields that text has no words for.
 void PrintMetadata(Printer* printer, const HloInstruction& inst,
                    const HloPrintOptions& options) {
   if (!inst.has_metadata()) return;
   const OpMetadata& metadata = inst.metadata();
-  if (options.print_metadata_only_op_name()) {
-    if (metadata.op_name().empty()) return;
-    printer->Append(", metadata={");
-    PrintOpMetadata(printer, metadata, /*only_op_name=*/true);
-    printer->Append("}");
-    return;
-  }
-  printer->Append(", metadata={");
-  if (options.print_inline_stack_frames() && metadata.stack_frame_id() != 0) {
-    OpMetadata inlined = metadata;
-    inlined.clear_stack_frame_id();
-    std::vector<HloStackFrame> stack = inst.GetStackTraceFromMetadata();
-    if (!stack.empty()) {
-      inlined.set_source_file(std::string(stack[0].file_name));
-      inlined.set_source_line(stack[0].line);
-      inlined.set_source_end_line(stack[0].end_line);
-      inlined.set_source_column(stack[0].column);
-      inlined.set_source_end_column(stack[0].end_column);
-    }
-    PrintOpMetadata(printer, inlined);
-  } else {
-    PrintOpMetadata(printer, metadata);
-  }
-  printer->Append("}");
+  const bool inlines =
+      options.print_inline_stack_frames() && metadata.stack_frame_id() != 0;
+  const std::string text =
+      inlines && !options.print_metadata_only_op_name()
+          ? OpMetadataToString(WithFrame(inst))
+          : OpMetadataToString(metadata, options.print_metadata_only_op_name());
+  if (!text.empty()) AppendCat(printer, ", metadata={", text, "}");
 }
 
 void PrintBackendConfig(Printer* printer, const HloInstruction& inst,

@@ -356,6 +356,11 @@ StackFrames
   EXPECT_TRUE(absl::EndsWith(
       root->ToString(HloPrintOptions().set_print_metadata_only_op_name(true)),
       R"(, metadata={op_name="add"})"));
+  // Text has no word for this field, and none for no fields.
+  metadata.Clear();
+  metadata.set_size_of_generated_code_in_bytes(5);
+  root->set_metadata(metadata);
+  EXPECT_FALSE(absl::StrContains(root->ToString(), "metadata"));
 }
 
 TEST(HloPrintTest, OpMetadataFields) {
