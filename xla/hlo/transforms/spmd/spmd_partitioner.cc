@@ -216,6 +216,13 @@ void ClearShardings(HloModule* module) {
                         hlo->opcode() == HloOpcode::kSendDone ||
                         hlo->opcode() == HloOpcode::kRecvDone;
       if (!kept) hlo->clear_sharding();
+      // While the partitioner works it is the token's, then that of what is
+      // fed.
+      if (hlo->opcode() == HloOpcode::kOutfeed && hlo->has_sharding() &&
+          hlo->operand(0)->shape().IsTuple() && !hlo->sharding().IsTuple()) {
+        hlo->set_sharding(
+            HloSharding::Single(hlo->operand(0)->shape(), hlo->sharding()));
+      }
     }
   }
 }
