@@ -6,10 +6,10 @@
 //   bazel run -c opt //tools/bench:fuzz -- --target=verifier --runs=1000000
 //       $PWD/xla/hlo/verifier/testdata/*.hlo
 //
-// Targets: text, verifier and proto (seeds: .hlo, of one or several modules),
-// kir (seeds: .kir), passes and pipeline (no seeds). The same seed and files
-// give the same inputs. Prints executions, how many of them were accepted, and
-// findings; the status is 1 if there are any.
+// Targets: text, verifier, proto and rewrite (seeds: .hlo, of one or several
+// modules), kir (seeds: .kir), passes and pipeline (no seeds). The same seed
+// and files give the same inputs. Prints executions, how many of them were
+// accepted, and findings; the status is 1 if there are any.
 
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -56,7 +56,7 @@
 #include "xla/service/hlo.pb.h"
 
 ABSL_FLAG(std::string, target, "verifier",
-          "text, verifier, proto, kir, passes or pipeline.");
+          "text, verifier, proto, rewrite, kir, passes or pipeline.");
 ABSL_FLAG(int64_t, runs, 100000, "How many inputs.");
 ABSL_FLAG(uint64_t, seed, 0, "Which ones.");
 ABSL_FLAG(std::string, out, "/tmp",
@@ -173,6 +173,9 @@ std::optional<Target> MakeTarget(absl::string_view name,
   }
   if (name == "verifier") {
     return TextTarget(VerifiesAndRoundTrips, std::move(seeds));
+  }
+  if (name == "rewrite") {
+    return TextTarget(PipelineRunsOnText, std::move(seeds));
   }
   if (name == "kir") {
     return TextTarget(gpu::kir::KernelsRoundTrip, std::move(seeds));

@@ -8,9 +8,12 @@
 
 #include "absl/log/check.h"
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_module_config.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/parser/hlo_parser.h"
 #include "xla/hlo/pass/hlo_pass_pipeline.h"
 #include "xla/hlo/pass/instrumentation/changed_check.h"
 #include "xla/hlo/pass/instrumentation/verify_each.h"
@@ -69,6 +72,21 @@ const PassRegistry& Registry() {
   return *registry;
 }
 
+HloVerifierOpts Mixed() {
+  HloVerifierOpts verify;
+  verify.allow_mixed_precision = true;
+  return verify;
+}
+
+absl::Status RunChecked(absl::string_view pipeline_name, HloModule* module) {
+  auto pipeline = MakeNamedPipeline(Registry(), std::string(pipeline_name));
+  CHECK(pipeline.ok()) << pipeline.status();
+  (*pipeline)->AddInstrumentation(std::make_shared<VerifyEach>(Mixed()));
+  (*pipeline)->AddInstrumentation(
+      std::make_shared<ChangedCheck>(ChangedCheck::Options{}));
+  return (*pipeline)->Run(module).status();
+}
+
 }  // namespace
 
 bool PipelineRunsOnRandomModule(absl::string_view data) {
@@ -77,20 +95,40 @@ bool PipelineRunsOnRandomModule(absl::string_view data) {
   const bool is_gpu = bytes.Below(4) != 0;
   const std::unique_ptr<HloModule> module =
       RandomModule(seed, ModuleOptions(bytes));
-  auto pipeline = MakeNamedPipeline(Registry(), is_gpu ? "gpu" : "cleanup");
-  CHECK(pipeline.ok()) << pipeline.status();
-  HloVerifierOpts verify;
-  verify.allow_mixed_precision = true;
-  (*pipeline)->AddInstrumentation(std::make_shared<VerifyEach>(verify));
-  (*pipeline)->AddInstrumentation(
-      std::make_shared<ChangedCheck>(ChangedCheck::Options{}));
+  // Calls within calls: pipelines take longer than an input may.
+  constexpr int64_t kMostInstructions = 20000;
+  if (module->instruction_count() > kMostInstructions) return false;
   const std::string text = module->ToString();
-  const absl::Status status = (*pipeline)->Run(module.get()).status();
+  const absl::Status status =
+      RunChecked(is_gpu ? "gpu" : "cleanup", module.get());
   if (absl::IsUnimplemented(status) || absl::IsResourceExhausted(status)) {
     return false;
   }
   CHECK(status.ok()) << status << "\n" << text;
   return true;
+}
+
+bool PipelineRunsOnText(absl::string_view text) {
+  HloParserOptions options;
+  options.set_max_recursion_depth(200);
+  const auto module =
+      ParseAndReturnUnverifiedModule(text, HloModuleConfig(), options);
+  if (!module.ok() || !VerifyHloModule(module->get(), Mixed()).ok()) {
+    return false;
+  }
+  constexpr absl::string_view kPipelines[] = {"cleanup", "gpu", "spmd", "cpu",
+                                              "xla-gpu"};
+  const absl::string_view name = kPipelines[text.size() % 5];
+  if (name == "spmd") {
+    (*module)->mutable_config().set_num_partitions(4);
+    (*module)->mutable_config().set_use_spmd_partitioning(true);
+    if (!VerifyHloModule(module->get(), Mixed()).ok()) return false;
+  }
+  const absl::Status status = RunChecked(name, module->get());
+  CHECK(!absl::IsInternal(status) && !absl::StartsWith(status.message(), "[V"))
+      << name << ": " << status << "\n"
+      << text;
+  return status.ok();
 }
 
 bool PassesAreMade(absl::string_view text) {

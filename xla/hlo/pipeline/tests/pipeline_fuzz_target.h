@@ -12,6 +12,12 @@ namespace xla {
 // that. Returns whether it ran to its end.
 bool PipelineRunsOnRandomModule(absl::string_view bytes);
 
+// Reads HLO text. If it is a module that verifies, runs a pipeline on it, which
+// one its length says, and dies of an Internal error or of a module in between
+// that does not verify. Other errors are fine. Returns whether it ran to its
+// end.
+bool PipelineRunsOnText(absl::string_view text);
+
 // Takes any bytes as passes with options, as --passes does, and makes them.
 // Returns whether they are some; dies of an error without a message.
 bool PassesAreMade(absl::string_view text);
