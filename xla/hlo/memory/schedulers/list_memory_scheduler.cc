@@ -19,10 +19,11 @@
 namespace xla {
 namespace {
 
-// uses_left_ counts, per value, the instructions that still have to read it
-// (plus one if it leaves the computation). A ready instruction frees the values
-// it is the last to read. When a count drops to 1, the remaining reader's
-// priority has changed and is recomputed; all other priorities stay valid.
+// Counts, per value, the instructions that still have to read it (plus one if
+// it leaves the computation), and per instruction the bytes of the values that
+// it is the last to read. A count drops to 1 once: then the value's readers are
+// gone through, and the one that remains frees more; all other priorities stay
+// valid.
 class ListOrder {
  public:
   ListOrder(HloComputation* computation, const HloDataflowAnalysis& dataflow,
@@ -34,7 +35,14 @@ class ListOrder {
     HloValueSet live_out =
         dataflow.GetFlattenedValueSet(computation->root_instruction());
     for (const HloValue* value : live_out.values()) {
-      ++uses_left_[value->id()];
+      ++values_[value->id()].uses_left;
+    }
+    for (auto& [inst, node] : nodes_) {
+      for (const HloValue* value : node.reads) {
+        if (values_.at(value->id()).uses_left == 1) {
+          node.bytes_freed += BytesOf(*value);
+        }
+      }
     }
   }
 
@@ -65,9 +73,16 @@ class ListOrder {
     HloInstruction* inst;
     int64_t waits = 0;
     int64_t bytes_defined = 0;
+    int64_t bytes_freed = 0;
+    bool is_scheduled = false;
     // Each once.
     std::vector<const HloValue*> reads;
     std::optional<Priority> priority;
+  };
+
+  struct Value {
+    int64_t uses_left = 0;
+    std::vector<const HloInstruction*> readers;
   };
 
   static bool CountsNothing(const HloInstruction& inst) {
@@ -83,23 +98,45 @@ class ListOrder {
                                              inst->operands().end())
             .size() +
         inst->control_predecessors().size());
-    absl::flat_hash_set<HloValue::Id> seen;
-    for (const HloInstruction* operand : inst->operands()) {
-      for (const auto& [index, set] :
-           dataflow_.GetInstructionValueSet(operand)) {
-        for (const HloValue* value : set.values()) {
-          if (!seen.insert(value->id()).second) continue;
-          node.reads.push_back(value);
-          ++uses_left_[value->id()];
-        }
-      }
-    }
+    AddReads(*inst, node);
     if (CountsNothing(*inst)) return;
     for (const auto& [index, set] : dataflow_.GetInstructionValueSet(inst)) {
       for (const HloValue* value : set.values()) {
         if (value->instruction() == inst && value->index() == index) {
           node.bytes_defined += size_function_(*value);
         }
+      }
+    }
+  }
+
+  int64_t BytesOf(const HloValue& value) const {
+    return CountsNothing(*value.instruction()) ? 0 : size_function_(value);
+  }
+
+  void AddReads(const HloInstruction& inst, Node& node) {
+    absl::flat_hash_set<HloValue::Id> seen;
+    const auto add = [&](const HloValueSet& set) {
+      for (const HloValue* value : set.values()) {
+        if (!seen.insert(value->id()).second) continue;
+        node.reads.push_back(value);
+        Value& read = values_[value->id()];
+        ++read.uses_left;
+        read.readers.push_back(&inst);
+      }
+    };
+    if (inst.opcode() == HloOpcode::kGetTupleElement) {
+      // The tuple itself, and what is handed on: not the other elements, each
+      // of which has an instruction like this one.
+      add(dataflow_.GetValueSet(inst.operand(0)));
+      for (const auto& [index, set] : dataflow_.GetInstructionValueSet(&inst)) {
+        add(set);
+      }
+      return;
+    }
+    for (const HloInstruction* operand : inst.operands()) {
+      for (const auto& [index, set] :
+           dataflow_.GetInstructionValueSet(operand)) {
+        add(set);
       }
     }
   }
@@ -114,14 +151,7 @@ class ListOrder {
     if (opcode == HloOpcode::kInfeed && !node.inst->infeed_config().empty()) {
       return std::numeric_limits<int>::min();
     }
-    int64_t freed = 0;
-    for (const HloValue* value : node.reads) {
-      if (uses_left_.at(value->id()) == 1 &&
-          !CountsNothing(*value->instruction())) {
-        freed += size_function_(*value);
-      }
-    }
-    return freed - node.bytes_defined;
+    return node.bytes_freed - node.bytes_defined;
   }
 
   Priority PriorityOf(const Node& node) {
@@ -139,9 +169,18 @@ class ListOrder {
   }
 
   void Schedule(const HloInstruction* inst) {
-    bool one_use_left = false;
-    for (const HloValue* value : nodes_.at(inst).reads) {
-      one_use_left |= --uses_left_.at(value->id()) == 1;
+    Node& scheduled = nodes_.at(inst);
+    scheduled.is_scheduled = true;
+    std::vector<Node*> freeing_more;
+    for (const HloValue* read : scheduled.reads) {
+      Value& value = values_.at(read->id());
+      if (--value.uses_left != 1) continue;
+      for (const HloInstruction* reader : value.readers) {
+        Node& node = nodes_.at(reader);
+        if (node.is_scheduled) continue;
+        node.bytes_freed += BytesOf(*read);
+        freeing_more.push_back(&node);
+      }
     }
     for (const HloInstruction* user : inst->users()) {
       if (--nodes_.at(user).waits == 0) MakeReady(user);
@@ -149,23 +188,7 @@ class ListOrder {
     for (const HloInstruction* after : inst->control_successors()) {
       if (--nodes_.at(after).waits == 0) MakeReady(after);
     }
-    if (!one_use_left) return;
-    // The last readers of something free more than they did.
-    for (const HloInstruction* operand : inst->operands()) {
-      if (!HoldsValueWithOneUseLeft(*operand)) continue;
-      for (const HloInstruction* user : operand->users()) {
-        Refresh(nodes_.at(user));
-      }
-    }
-  }
-
-  bool HoldsValueWithOneUseLeft(const HloInstruction& inst) const {
-    for (const auto& [index, set] : dataflow_.GetInstructionValueSet(&inst)) {
-      for (const HloValue* value : set.values()) {
-        if (uses_left_.at(value->id()) == 1) return true;
-      }
-    }
-    return false;
+    for (Node* node : freeing_more) Refresh(*node);
   }
 
   void Refresh(Node& node) {
@@ -181,7 +204,7 @@ class ListOrder {
   const HloDataflowAnalysis& dataflow_;
   const BufferValue::SizeFunction& size_function_;
   absl::flat_hash_map<const HloInstruction*, Node> nodes_;
-  absl::flat_hash_map<HloValue::Id, int64_t> uses_left_;
+  absl::flat_hash_map<HloValue::Id, Value> values_;
   // No two have the same third element, so that addresses decide nothing.
   absl::btree_set<Priority> ready_;
   int64_t clock_ = 0;

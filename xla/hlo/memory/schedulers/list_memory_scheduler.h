@@ -13,7 +13,8 @@ namespace xla {
 // configuration as early, such an infeed as late as possible. Parameters and
 // constants count nothing. What an instruction needs while it runs, and what
 // the computations that it calls need, is not looked at.
-// O((instructions + edges) log n) plus the elements of tuples at each reader.
+// O((instructions + edges) log n) plus the elements of tuples at each reader;
+// a get-tuple-element reads its element alone.
 class ListMemoryScheduler : public ComputationSchedulerAlgorithm {
  public:
   using ComputationSchedulerAlgorithm::ComputationSchedulerAlgorithm;
