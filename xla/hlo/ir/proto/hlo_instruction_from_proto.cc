@@ -187,21 +187,39 @@ size_t EndOfString(absl::string_view text) {
   return absl::string_view::npos;
 }
 
-// Whether the attribute prints as what a parser takes for one: a word, and
-// words, numbers, strings and brackets that close.
+bool IsWord(char c) {
+  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
+}
+
+// Whether a parser that keeps attributes it does not know finds the end of this
+// one at the character: a separator, a new line, the next instruction, or what
+// is no text.
+bool EndsAttribute(absl::string_view rest, char before, bool in_brackets) {
+  const char c = rest[0];
+  if (absl::StartsWith(rest, "//") || absl::StartsWith(rest, "/*")) return true;
+  if (in_brackets) {
+    return !absl::ascii_isprint(static_cast<unsigned char>(c)) && c != '\n';
+  }
+  return !(IsWord(c) || absl::StrContains("+-.%:<>?* ", c) ||
+           (c == '=' && before == '<')) ||
+         absl::StartsWith(rest, "ROOT");
+}
+
+// Whether the attribute prints as what such a parser reads: a word, and words,
+// numbers, strings and brackets that close.
 bool IsAttributeText(absl::string_view name, absl::string_view value) {
-  const auto is_word = [](char c) {
-    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
-  };
-  if (name.empty() || !absl::c_all_of(name, is_word) ||
-      absl::ascii_isdigit(static_cast<unsigned char>(name[0]))) {
+  if (name.empty() || value.empty() ||
+      !absl::c_all_of(
+          name, [](char c) { return IsWord(c) || c == '-' || c == '.'; }) ||
+      !(IsWord(name[0]) && !absl::ascii_isdigit(name[0])) ||
+      absl::StripAsciiWhitespace(value) != value) {
     return false;
   }
   std::string open;
   for (size_t i = 0; i < value.size(); ++i) {
     const char c = value[i];
     const size_t bracket = absl::string_view("([{)]}").find(c);
-    if (c == '"') {
+    if (c == '"' || c == '\'') {
       const size_t length = EndOfString(value.substr(i));
       if (length == absl::string_view::npos) return false;
       i += length - 1;
@@ -210,12 +228,12 @@ bool IsAttributeText(absl::string_view name, absl::string_view value) {
     } else if (bracket < 6) {
       if (open.empty() || open.back() != c) return false;
       open.pop_back();
-    } else if (!is_word(c) && !absl::StrContains("+-.%:<>?", c) &&
-               (open.empty() || !absl::StrContains(" ,=", c))) {
+    } else if (EndsAttribute(value.substr(i), i == 0 ? '\0' : value[i - 1],
+                             !open.empty())) {
       return false;
     }
   }
-  return open.empty() && !value.empty();
+  return open.empty();
 }
 
 // Everything that does not depend on the opcode.

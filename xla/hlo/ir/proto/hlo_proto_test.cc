@@ -486,6 +486,32 @@ TEST(HloProtoTest, MalformedProtosAreErrors) {
   }
 }
 
+TEST(HloProtoTest, UnknownAttributesThatPrintAsOneStay) {
+  HloModuleProto proto = MakeModuleOfAllFamilies()->ToProto();
+  const std::vector<std::string> values = {"3x3",        "{a=[1,2]<=[2]T(0)}",
+                                           "[2,2]<=[4]", "{mesh['x'=2]; @b}",
+                                           "\"}\"",      "a -1.5"};
+  HloInstructionProto* iota = FindInstruction(&proto, "iota");
+  for (const std::string& value : values) {
+    auto* attribute = iota->add_unknown_attributes();
+    attribute->set_name("new-thing");
+    attribute->set_value(value);
+  }
+  absl::StatusOr<std::unique_ptr<HloModule>> module = FromProto(proto);
+  ASSERT_TRUE(module.ok()) << module.status();
+  HloModuleProto again = (*module)->ToProto();
+  EXPECT_EQ(FindInstruction(&again, "iota")->unknown_attributes_size(),
+            static_cast<int>(values.size()));
+  for (const char* value :
+       {"", "a, b", "a=b", "a\nb", "a // b", "{ /* }", "{)}", "\"", "'", "}",
+        " a", "a ROOT", "a;", "{\1}"}) {
+    iota->mutable_unknown_attributes(0)->set_value(value);
+    EXPECT_EQ(FromProto(proto).status().code(),
+              absl::StatusCode::kInvalidArgument)
+        << value;
+  }
+}
+
 TEST(HloProtoTest, InvalidSchedulesAreErrors) {
   std::unique_ptr<HloModule> module = MakeSmallModule();
   HloSchedule schedule(module.get());
