@@ -41,6 +41,13 @@ bool ModuleParser::CheckOperandCount(const Draft& draft) {
   std::optional<int8_t> arity = HloOpcodeArity(draft.opcode);
   const int64_t count = draft.operands.size();
   if (!arity.has_value() || *arity == count) return true;
+  if (draft.opcode == HloOpcode::kConvolution &&
+      draft.values.Has(A::kSparsityConfig)) {
+    // Behind both sides, which elements of the sparse ones are stored.
+    const SparsityConfig& sparsity = draft.values.sparsity;
+    const int64_t most = 2 + sparsity.has_lhs() + sparsity.has_rhs();
+    if (count >= 2 && count <= most) return true;
+  }
   // Send and outfeed may once have gone without a token; fusions of a constant
   // have no operands. All else is a mistake.
   return Error(draft.opcode_loc,

@@ -682,6 +682,12 @@ TEST(HloParserModuleTest, PrintedForms) {
               plain),
       HasSubstr("sparsity_config={rhs={sparsity=2x4 dimension=2 stride=1 "
                 "idx=2}}"));
+  EXPECT_THAT(
+      Printed("f32[1,2,2,3] convolution(f32[1,4,4,16] broadcast(z), k, a), "
+              "window={size=3x3}, dim_labels=b01f_01io->b01f, "
+              "sparsity_config={rhs={sparsity=2x4 dimension=2 stride=1 idx=2}}",
+              plain),
+      HasSubstr("a), window={size=3x3}"));
 }
 
 TEST(HloParserModuleTest, CanonicalForms) {

@@ -171,8 +171,12 @@ Range CalleeRange(const HloInstruction& inst) {
 absl::Status CheckCounts(const HloInstruction& inst) {
   const int64_t operands = inst.operand_count();
   const std::optional<int8_t> arity = HloOpcodeArity(inst.opcode());
-  const Range range =
-      arity.has_value() ? Range{*arity, *arity} : OperandRange(inst);
+  Range range = arity.has_value() ? Range{*arity, *arity} : OperandRange(inst);
+  if (inst.opcode() == HloOpcode::kConvolution) {
+    // Behind both sides, which elements of the sparse ones are stored.
+    const SparsityConfig& sparsity = inst.sparsity_config();
+    range.high = 2 + sparsity.has_lhs() + sparsity.has_rhs();
+  }
   if (!range.Has(operands)) {
     return Broken(
         Invariant::V10, inst,

@@ -507,6 +507,10 @@ std::optional<OpShardingRule> GetOpShardingRule(const HloInstruction& inst,
     case HloOpcode::kScaledDot:
       return DotRule(inst, inst.dot_dimension_numbers());
     case HloOpcode::kConvolution:
+      if (inst.sparsity_config().has_lhs() ||
+          inst.sparsity_config().has_rhs()) {
+        return std::nullopt;
+      }
       return ConvolutionRule(inst);
     case HloOpcode::kSlice:
     case HloOpcode::kPad:

@@ -275,6 +275,10 @@ absl::StatusOr<HloInstruction*> PartitionConvolution(
 }
 
 absl::Status SpmdPartitioningVisitor::HandleConvolution(HloInstruction* hlo) {
+  // Tiles of stored elements are not those of the elements they stand for.
+  if (hlo->sparsity_config().has_lhs() || hlo->sparsity_config().has_rhs()) {
+    return DefaultAction(hlo);
+  }
   const DotConvolutionDimsInfo info =
       dot_as_convolution_util::ParseConvolutionDimsInfo(hlo);
   CreateShardedConvolutionFunctor create(hlo, info);
