@@ -6,6 +6,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/transforms/spmd/handler_util.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
@@ -14,6 +15,17 @@
 #include "xla/shape_util.h"
 
 namespace xla::spmd {
+namespace {
+
+// Whether a type of fractions has every whole number from 0 to `count`.
+bool IsExactUpTo(int64_t count, PrimitiveType type) {
+  const PrimitiveType real = primitive_util::IsComplexType(type)
+                                 ? primitive_util::ComplexComponentType(type)
+                                 : type;
+  return count <= int64_t{1} << primitive_util::SignificandWidth(real);
+}
+
+}  // namespace
 
 // If two or more operands agree on a sharding that differs from that of the
 // result, computing in theirs and resharding the result moves one array instead
@@ -109,26 +121,32 @@ absl::Status SpmdPartitioningVisitor::HandleConstant(HloInstruction* hlo) {
   return absl::OkStatus();
 }
 
-// A local iota plus the offset of the shard.
+// A local iota plus the offset of the shard: of integers first, where sums of
+// the type would round twice.
 absl::Status SpmdPartitioningVisitor::HandleIota(HloInstruction* hlo) {
   const HloSharding& sharding = hlo->sharding();
   if (!sharding.IsTiledLeaf()) return DefaultAction(hlo);
   const int64_t dim = hlo->dimensions(0);
   const Shape shape = MakePartitionedShape(hlo->shape(), sharding);
-  HloInstruction* iota =
-      b_.AddInstruction(hlo->CloneWithNewOperands(shape, {}));
-  if (sharding.dimension(dim) > 1) {
-    HloInstruction* offset = MakePartitionOffsets(
-        hlo->shape(), sharding, partition_id_, &b_, {dim})[dim];
-    if (shape.element_type() != S32) {
-      offset = b_.AddInstruction(HloInstruction::CreateConvert(
-          ShapeUtil::MakeShape(shape.element_type(), {}), offset));
-    }
-    iota = b_.AddInstruction(HloInstruction::CreateBinary(
-        shape, HloOpcode::kAdd, iota,
-        CreateBroadcast(offset, shape.dimensions(), &b_)));
+  if (sharding.dimension(dim) == 1) {
+    SetPartitionedHlo(hlo,
+                      b_.AddInstruction(hlo->CloneWithNewOperands(shape, {})));
+    return absl::OkStatus();
   }
-  SetPartitionedHlo(hlo, iota);
+  const PrimitiveType type = shape.element_type();
+  const bool rounds = !primitive_util::IsIntegralType(type) &&
+                      !IsExactUpTo(hlo->shape().dimensions(dim), type);
+  const Shape numbers =
+      rounds ? ShapeUtil::ChangeElementType(shape, S32) : shape;
+  HloInstruction* iota =
+      b_.AddInstruction(hlo->CloneWithNewOperands(numbers, {}));
+  HloInstruction* offset =
+      AddConvert(MakePartitionOffsets(hlo->shape(), sharding, partition_id_,
+                                      &b_, {dim})[dim],
+                 numbers.element_type(), &b_);
+  iota = AddBinary(HloOpcode::kAdd, iota,
+                   CreateBroadcast(offset, shape.dimensions(), &b_), &b_);
+  SetPartitionedHlo(hlo, AddConvert(iota, type, &b_));
   return absl::OkStatus();
 }
 
