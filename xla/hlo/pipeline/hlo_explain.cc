@@ -32,6 +32,7 @@
 #include "xla/hlo/memory/report/memory_report_builder.h"
 #include "xla/hlo/memory/report/remat_report.h"
 #include "xla/hlo/memory/report/xla_buffer_assignment.h"
+#include "xla/hlo/pipeline/compiled_memory.h"
 #include "xla/hlo/pipeline/explain_pages.h"
 #include "xla/hlo/pipeline/page/explain_kernels.h"
 #include "xla/hlo/pipeline/page/kernel_report.h"
@@ -80,6 +81,18 @@ bool IsAsXla(const HloExplainOptions &options) {
   return options.prepare.as == "xla-gpu";
 }
 
+// Whether plans are made for what XLA leaves of the module, which it has yet to
+// see.
+bool IsForCompiler(const HloExplainOptions &options,
+                   const PreparedModule &prepared) {
+  const HloRematerializationOptions &remat = options.fit_options.remat;
+  return (options.fit || options.budget_curve > 0) &&
+         remat.reader == PlanReader::kXlaGpu &&
+         remat.strategy == RematerializationAlgorithm::kPlan &&
+         !options.accounting.has_value() && options.prepare.as.empty() &&
+         !prepared.input.optimized();
+}
+
 // How bytes are counted unless the user says so: modules that keep order and
 // fusions get the memory that a compiler allocates for them as they stand.
 MemoryAccounting DefaultAccounting(const HloExplainOptions &options,
@@ -94,8 +107,9 @@ MemoryAccounting DefaultAccounting(const HloExplainOptions &options,
                      [](const HloInstruction *inst) {
                        return inst->opcode() == HloOpcode::kFusion;
                      });
-  return finished || IsAsXla(options) ? MemoryAccounting::kAllocated
-                                      : MemoryAccounting::kOurs;
+  return finished || IsAsXla(options) || IsForCompiler(options, prepared)
+             ? MemoryAccounting::kAllocated
+             : MemoryAccounting::kOurs;
 }
 
 // Makes the module fit, and reports what that takes.
@@ -435,6 +449,9 @@ absl::Status ExplainRead(const HloExplainOptions &given,
   if (found) prepared.input.set_file(path);
   options.fit_options.remat.accounting =
       options.accounting.value_or(DefaultAccounting(options, prepared));
+  if (IsForCompiler(options, prepared)) {
+    options.fit_options.remat.compiled = MemoryAfterXlaGpu(registry);
+  }
   const absl::Status unmet_before = prepared.unmet_limit;
   absl::Status status =
       options.fit ? FitPrepared(options, registry, limit, watch, prepared, out)

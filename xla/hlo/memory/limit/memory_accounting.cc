@@ -1,11 +1,13 @@
 #include "xla/hlo/memory/limit/memory_accounting.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "xla/hlo/analysis/alias_info.h"
@@ -92,6 +94,83 @@ bool IsNeverFree(const HloBuffer& buffer, const HloDataflowAnalysis& dataflow) {
   });
 }
 
+// Instructions looked at on the way back from a result.
+constexpr size_t kMaxOnTheWay = 64;
+
+// Finds arrays, each computed from the one before, that lead from an argument
+// to the result that takes its memory and are at least as large. The last run
+// of each of them reads a run of the one before, and so back to the argument:
+// at any time one of them is there, or the argument, or the result. Their
+// buffers are their own, so that nothing counts them elsewhere.
+class WayFinder {
+ public:
+  WayFinder(const HloAliasAnalysis& alias_analysis,
+            const RematSizeOptions& sizes)
+      : alias_analysis_(alias_analysis), sizes_(sizes) {}
+
+  // None of them is part of a way found before. Empty: there is none.
+  std::vector<const HloInstruction*> Find(const HloBuffer& buffer) {
+    if (buffer.values().size() != 2) return {};
+    const HloValue* argument = buffer.values()[0];
+    const HloValue* result = buffer.values()[1];
+    if (result->instruction()->opcode() == HloOpcode::kParameter) {
+      std::swap(argument, result);
+    }
+    const HloInstruction* last = result->instruction();
+    if (last->parent() != argument->instruction()->parent()) return {};
+    const int64_t bytes = sizes_.SizeOf(argument->shape());
+    // Breadth first; by instruction: its reader on the way.
+    absl::flat_hash_map<const HloInstruction*, const HloInstruction*> next;
+    std::vector<const HloInstruction*> queue = {last};
+    for (size_t i = 0; i < queue.size() && i < kMaxOnTheWay; ++i) {
+      for (const HloInstruction* operand : queue[i]->operands()) {
+        if (!operand->shape().IsArray()) continue;
+        const HloValueSet& values =
+            alias_analysis_.dataflow_analysis().GetValueSet(operand);
+        if (values.values().size() != 1) continue;
+        const HloValue* value = values.values().front();
+        if (value == argument) return Claim(queue[i], last, next);
+        const HloInstruction* inst = value->instruction();
+        if (inst->parent() == last->parent() && CanHold(*value, bytes) &&
+            !claimed_.contains(inst) && inst != last &&
+            next.emplace(inst, queue[i]).second) {
+          queue.push_back(inst);
+        }
+      }
+    }
+    return {};
+  }
+
+ private:
+  bool CanHold(const HloValue& value, int64_t bytes) const {
+    const HloInstruction& inst = *value.instruction();
+    if (!inst.shape().IsArray() ||
+        HloPredicateIsOp<HloOpcode::kConstant, HloOpcode::kParameter>(&inst) ||
+        sizes_.SizeOf(inst.shape()) < bytes) {
+      return false;
+    }
+    const HloBuffer& buffer = alias_analysis_.GetBufferContainingValue(value);
+    return buffer.values().size() == 1 &&
+           !alias_analysis_.BufferLivesOut(buffer);
+  }
+
+  std::vector<const HloInstruction*> Claim(
+      const HloInstruction* first, const HloInstruction* last,
+      const absl::flat_hash_map<const HloInstruction*, const HloInstruction*>&
+          next) {
+    std::vector<const HloInstruction*> way;
+    for (const HloInstruction* at = first; at != last; at = next.at(at)) {
+      way.push_back(at);
+      claimed_.insert(at);
+    }
+    return way;
+  }
+
+  const HloAliasAnalysis& alias_analysis_;
+  const RematSizeOptions& sizes_;
+  absl::flat_hash_set<const HloInstruction*> claimed_;
+};
+
 }  // namespace
 
 bool AbslParseFlag(absl::string_view text, MemoryAccounting* accounting,
@@ -156,6 +235,7 @@ absl::StatusOr<MemoryAlwaysThere> BytesAlwaysThere(
   TF_ASSIGN_OR_RETURN(std::unique_ptr<HloAliasAnalysis> alias_analysis,
                       HloAliasAnalysis::Run(&module, &alias_info));
   const HloDataflowAnalysis& dataflow = alias_analysis->dataflow_analysis();
+  WayFinder ways(*alias_analysis, sizes);
   for (const HloBuffer& buffer : alias_analysis->buffers()) {
     int64_t bytes = 0;
     bool argument = false, constant = false;
@@ -171,9 +251,15 @@ absl::StatusOr<MemoryAlwaysThere> BytesAlwaysThere(
     if (constant || (!argument && !result)) continue;
     there.total_bytes += bytes;
     if (argument) there.argument_bytes += bytes;
-    if (argument && (!result || IsNeverFree(buffer, dataflow))) {
+    if (!argument) continue;
+    if (!result || IsNeverFree(buffer, dataflow)) {
       there.throughout_bytes += bytes;
+      continue;
     }
+    const std::vector<const HloInstruction*> way = ways.Find(buffer);
+    if (way.empty()) continue;
+    there.throughout_bytes += bytes;
+    absl::c_copy(way, std::back_inserter(there.in_between));
   }
   return there;
 }

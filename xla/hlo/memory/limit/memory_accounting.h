@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/memory/accounting/remat_buffers.h"
 
@@ -50,9 +52,15 @@ struct MemoryAlwaysThere {
   // Arguments and results at once, those that share their memory counted once.
   int64_t total_bytes = 0;
   // The part of it that is live at all times, beside whatever else runs:
-  // arguments, but for those whose memory results take that are not computed
-  // directly from them.
+  // arguments, but for those whose memory results take while nothing of their
+  // size has to be there in between.
   int64_t throughout_bytes = 0;
+  // What has to be there in between, where results are not computed directly
+  // from the arguments whose memory they take: one of these arrays at a time,
+  // whatever runs again and in which order, and counted with the argument.
+  //
+  //   m = param; a = multiply(m, s); ROOT r = add(a, b), in m's memory → a
+  std::vector<const HloInstruction*> in_between;
 };
 
 // By the accounting of upstream arguments count nothing, and results are there

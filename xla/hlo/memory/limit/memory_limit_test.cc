@@ -138,6 +138,37 @@ ENTRY main {
   EXPECT_EQ(upstream->throughout_bytes, upstream->total_bytes);
 }
 
+// The result in p's memory is made by way of a and c, each of which is as large
+// as p; nothing as large as q is there beside d, and s has no way of its own.
+TEST(MemoryAccountingTest, SomethingIsThereBetweenAnArgumentAndItsResult) {
+  auto module = ParseAndReturnUnverifiedModule(R"(
+HloModule m, is_scheduled=true, input_output_alias={ {0}: (0, {}, must-alias), {1}: (1, {}, must-alias), {2}: (2, {}, must-alias) }
+ENTRY main {
+  p = f32[100]{0} parameter(0)
+  q = f32[1000]{0} parameter(1)
+  s = f32[50]{0} parameter(2)
+  a = f32[100]{0} negate(p)
+  w = f32[50]{0} slice(a), slice={[0:50]}
+  v = f32[50]{0} add(w, s)
+  c = f32[200]{0} concatenate(a, v, v), dimensions={0}
+  e = f32[100]{0} slice(c), slice={[0:100]}
+  d = f32[10]{0} slice(q), slice={[0:10]}
+  w0 = f32[] constant(0)
+  f = f32[1000]{0} pad(d, w0), padding=0_990
+  g = f32[50]{0} slice(c), slice={[0:50]}
+  ROOT r = (f32[100]{0}, f32[1000]{0}, f32[50]{0}) tuple(e, f, g)
+})");
+  ASSERT_TRUE(module.ok()) << module.status();
+  absl::StatusOr<MemoryAlwaysThere> there =
+      BytesAlwaysThere(**module, MemoryAccounting::kOurs);
+  ASSERT_TRUE(there.ok()) << there.status();
+  EXPECT_EQ(there->total_bytes, 400 + 4000 + 200 + 3 * 8);
+  EXPECT_EQ(there->throughout_bytes, 400);
+  ASSERT_EQ(there->in_between.size(), 2);
+  EXPECT_EQ(there->in_between[0]->name(), "a");
+  EXPECT_EQ(there->in_between[1]->name(), "c");
+}
+
 // Offsets are rounded up; the argument counts at all times, though its last
 // reader comes first; the result has memory of its own from the start, where
 // nothing of its size waits.

@@ -22,9 +22,30 @@ std::string HoldsFor(const RematReport& report) {
     return "backends that keep order and instructions; compilers that run "
            "their passes again need --for=xla-gpu or --for=xla-cpu";
   }
+  if (report.reader() == "xla-gpu" && report.accounting() == "allocated") {
+    return "xla-gpu, by what pipeline xla-gpu says that its passes leave "
+           "(--as=xla-gpu)";
+  }
   return report.reader() +
          ", whose passes keep the clones but redo fusion and scheduling: bytes "
          "will differ";
+}
+
+// Whether another plan could meet a limit that this one misses.
+std::string RuledOut(const RematReport& report) {
+  const double limit = report.limit_bytes();
+  if (report.always_there_bytes() > limit) {
+    return absl::StrCat(
+        ", nor does any plan: arguments and results alone take ",
+        HumanBytes(report.always_there_bytes()));
+  }
+  if (report.lower_bound_bytes() > limit) {
+    return absl::StrCat(
+        ", nor does any plan with these rewrites: they need at least ",
+        HumanBytes(report.lower_bound_bytes()));
+  }
+  return absl::StrCat(", though it is not ruled out: at least ",
+                      HumanBytes(report.lower_bound_bytes()), " are needed");
 }
 
 }  // namespace
@@ -39,7 +60,7 @@ std::string RematReportToText(const RematReport& report, int max_buffers) {
       report.met()
           ? ""
           : absl::StrCat(", ", HumanBytes(after_bytes - report.limit_bytes()),
-                         " too much"));
+                         " too much", RuledOut(report)));
   absl::StrAppendFormat(
       &out,
       "  cost       %+.2f %% time (%s), %+.2f %% flops, %+.2f %% bytes, %+d "
@@ -63,12 +84,9 @@ std::string RematReportToText(const RematReport& report, int max_buffers) {
   const ByteUnit unit(report.peak_before_bytes());
   absl::StrAppendFormat(&out,
                         "\n  at least   %s with the rewrites looked at; "
-                        "arguments and results alone take %s%s\n",
+                        "arguments and results alone take %s\n",
                         unit(report.lower_bound_bytes()),
-                        unit(report.always_there_bytes()),
-                        report.always_there_bytes() > report.limit_bytes()
-                            ? ": no plan meets this limit"
-                            : "");
+                        unit(report.always_there_bytes()));
   absl::StrAppendFormat(&out, "  holds for  %s\n", HoldsFor(report));
   if (report.met()) return out;
   absl::StrAppendFormat(&out,

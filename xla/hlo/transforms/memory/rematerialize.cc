@@ -98,6 +98,7 @@ absl::StatusOr<int64_t> PeakOf(const HloRematerializationOptions& options,
                                MemoryAccounting accounting,
                                const HloModule& module,
                                const ExecutionThreads& threads) {
+  if (options.compiled.has_value()) return options.compiled->bytes(module);
   return ScheduledPeakBytes(module, accounting, SizeOptions(options), threads);
 }
 
@@ -178,6 +179,35 @@ absl::StatusOr<bool> RunGreedyKeepingReads(
   return false;
 }
 
+// Steps of the offset search, which runs where simple orders do not fit.
+constexpr int64_t kHeapSearchSteps = 10'000;
+
+// The bytes in which all buffers of a scheduled module find places; any number
+// below the limit will do.
+absl::StatusOr<int64_t> HeapBytes(const HloRematerializationOptions& options,
+                                  int64_t limit_bytes,
+                                  const HloModule& module) {
+  AliasInfo alias_info;
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<HloAliasAnalysis> alias_analysis,
+                      HloAliasAnalysis::Run(&module, &alias_info));
+  TF_ASSIGN_OR_RETURN(
+      const MemoryTimeline timeline,
+      BuildMemoryTimeline(
+          module.schedule(), *alias_analysis, &alias_info,
+          [sizes = SizeOptions(options)](const BufferValue& value) {
+            return sizes.SizeOf(value.shape());
+          }));
+  packing::OffsetPlannerOptions search;
+  search.capacity = limit_bytes;
+  search.max_steps = kHeapSearchSteps;
+  TF_ASSIGN_OR_RETURN(
+      const packing::OffsetPlan plan,
+      packing::PlanOffsets(timeline.ToPackingProblem(), search));
+  return plan.solution.height;
+}
+
+// Plans that a compiler is asked about.
+constexpr int64_t kMaxCompiled = 24;
 constexpr int64_t kNoEnd = std::numeric_limits<int64_t>::max();
 // Limits on what an algorithm rewrites as one candidate of a plan; they amount
 // to seconds.
@@ -188,7 +218,18 @@ absl::StatusOr<RematPlanResult> RunPlan(
     const HloRematerializationOptions& options, int64_t limit_bytes,
     HloModule* module, const ExecutionThreads& threads) {
   RematPlanOptions plan = MakeRematPlanOptions(options, limit_bytes);
+  if (options.compiled.has_value()) {
+    TF_ASSIGN_OR_RETURN(plan.fused, options.compiled->fused(*module));
+  }
   plan.execution_threads.insert(threads.begin(), threads.end());
+  // The sum of what is live at one time is a lower bound of what a heap needs.
+  // Offloaded values have their place on the host.
+  if (options.accounting == MemoryAccounting::kOurs && !options.host_offload &&
+      !options.compiled.has_value()) {
+    plan.placed = [&options, limit_bytes](const HloModule& planned) {
+      return HeapBytes(options, limit_bytes, planned);
+    };
+  }
   if (!threads.empty() &&
       absl::c_any_of(module->computations(), [&](const HloComputation* c) {
         return !threads.contains(c->execution_thread());
@@ -224,73 +265,6 @@ absl::StatusOr<RematPlanResult> RunPlan(
     };
   }
   return PlanRematerialization(module, plan);
-}
-
-// If the heap exceeds the limit, planning is repeated for limits lowered by the
-// excess, at most this often.
-constexpr int kHeapRounds = 3;
-
-// Steps of the offset search, which runs where simple orders do not fit.
-constexpr int64_t kHeapSearchSteps = 10'000;
-
-// The bytes in which all buffers of a scheduled module find places; any number
-// below the limit will do.
-absl::StatusOr<int64_t> HeapBytes(const HloRematerializationOptions& options,
-                                  int64_t limit_bytes,
-                                  const HloModule& module) {
-  AliasInfo alias_info;
-  TF_ASSIGN_OR_RETURN(std::unique_ptr<HloAliasAnalysis> alias_analysis,
-                      HloAliasAnalysis::Run(&module, &alias_info));
-  TF_ASSIGN_OR_RETURN(
-      const MemoryTimeline timeline,
-      BuildMemoryTimeline(
-          module.schedule(), *alias_analysis, &alias_info,
-          [sizes = SizeOptions(options)](const BufferValue& value) {
-            return sizes.SizeOf(value.shape());
-          }));
-  packing::OffsetPlannerOptions search;
-  search.capacity = limit_bytes;
-  search.max_steps = kHeapSearchSteps;
-  TF_ASSIGN_OR_RETURN(
-      const packing::OffsetPlan plan,
-      packing::PlanOffsets(timeline.ToPackingProblem(), search));
-  return plan.solution.height;
-}
-
-// A plan whose buffers fit in the limit where they get their places, not only
-// by the sum of what is live at one time.
-//
-// The planner works on the sum of live bytes, a lower bound of what a heap
-// needs. If the packed heap exceeds the limit, the module is planned again from
-// the original with a limit lowered by the excess, a few times; each round
-// lowers it further.
-absl::StatusOr<RematPlanResult> RunPlanForHeap(
-    const HloRematerializationOptions& options, int64_t limit_bytes,
-    HloModule* module, const ExecutionThreads& threads) {
-  const std::unique_ptr<HloModule> original = module->Clone("");
-  int64_t target = limit_bytes;
-  TF_ASSIGN_OR_RETURN(RematPlanResult result,
-                      RunPlan(options, target, module, threads));
-  for (int round = 0; result.met; ++round) {
-    TF_ASSIGN_OR_RETURN(const int64_t heap,
-                        HeapBytes(options, limit_bytes, *module));
-    if (heap <= limit_bytes) return result;
-    target -= heap - limit_bytes;
-    std::unique_ptr<HloModule> copy = original->Clone("");
-    std::optional<RematPlanResult> again;
-    if (round < kHeapRounds && target > 0) {
-      TF_ASSIGN_OR_RETURN(again, RunPlan(options, target, copy.get(), threads));
-    }
-    if (!again.has_value() || !again->met) {
-      result.met = false;
-      result.peak_after_bytes = heap;
-      TF_ASSIGN_OR_RETURN(result.binding, FindBindingBuffers(*module));
-      return result;
-    }
-    result = *std::move(again);
-    TF_RETURN_IF_ERROR(remat_plan::ReplaceContents(std::move(copy), module));
-  }
-  return result;
 }
 
 }  // namespace
@@ -378,11 +352,18 @@ RematPlanOptions MakeRematPlanOptions(
   plan.fuse = options.fuse && !passes_follow;
   plan.reschedule = options.reschedule;
   plan.tie_clones = options.barriers || passes_follow;
-  if (options.accounting != MemoryAccounting::kUpstream) {
+  if (options.compiled.has_value()) {
+    // The order is the compiler's own.
+    plan.reschedule = false;
+    plan.peak = options.compiled->bytes;
+    plan.max_measured = kMaxCompiled;
+  } else if (options.accounting != MemoryAccounting::kUpstream) {
     plan.peak = [sizes = plan.sizes,
                  accounting = options.accounting](const HloModule& module) {
       return ScheduledPeakBytes(module, accounting, sizes);
     };
+  }
+  if (options.accounting != MemoryAccounting::kUpstream) {
     plan.always_there = [sizes = plan.sizes, accounting = options.accounting](
                             const HloModule& module) {
       return BytesAlwaysThere(module, accounting, sizes);
@@ -396,12 +377,7 @@ absl::StatusOr<RematPlanResult> Rematerialize(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
   if (options.strategy == RematerializationAlgorithm::kPlan) {
-    // Offloaded values have their place on the host.
-    const bool in_heap =
-        options.accounting == MemoryAccounting::kOurs && !options.host_offload;
-    return in_heap
-               ? RunPlanForHeap(options, limit_bytes, module, execution_threads)
-               : RunPlan(options, limit_bytes, module, execution_threads);
+    return RunPlan(options, limit_bytes, module, execution_threads);
   }
   RematPlanResult result;
   TF_ASSIGN_OR_RETURN(

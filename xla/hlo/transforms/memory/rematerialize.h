@@ -2,6 +2,8 @@
 #define XLA_HLO_TRANSFORMS_MEMORY_REMATERIALIZE_H_
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "absl/container/flat_hash_set.h"
@@ -41,6 +43,16 @@ bool AbslParseFlag(absl::string_view text, PlanReader* reader,
                    std::string* error);
 std::string AbslUnparseFlag(PlanReader reader);
 
+// What a compiler makes of modules that it is to take (compiled_memory.h).
+struct CompiledMemory {
+  // The bytes that it allocates for a module.
+  std::function<absl::StatusOr<int64_t>(const HloModule&)> bytes;
+  // Names of instructions that it computes inside of their readers.
+  std::function<absl::StatusOr<absl::flat_hash_set<std::string>>(
+      const HloModule&)>
+      fused;
+};
+
 struct HloRematerializationOptions {
   std::string memory_limit;
   MemoryAccounting accounting = MemoryAccounting::kOurs;
@@ -52,6 +64,9 @@ struct HloRematerializationOptions {
   bool reschedule = true;
   bool barriers = false;
   PlanReader reader = PlanReader::kBackend;
+  // Of the reader, if it is known: limits and peaks are then what it allocates,
+  // and plans are made for what it leaves.
+  std::optional<CompiledMemory> compiled;
   // For the other strategies; compress and host-offload, with their parameters,
   // also for plan.
   bool recompute = true;
@@ -138,8 +153,7 @@ RematPlanOptions MakeRematPlanOptions(
 // difference of the two peaks. Of these the result has `changed`, `met`, the
 // peaks and `method`; nothing else. By accounting `ours` a plan meets the limit
 // if its buffers find places in a heap of that size, as the memory report and
-// assign-offsets find them; where they do not, planning is repeated for a lower
-// limit.
+// assign-offsets find them.
 absl::StatusOr<RematPlanResult> Rematerialize(
     const HloRematerializationOptions& options, int64_t limit_bytes,
     HloModule* module,

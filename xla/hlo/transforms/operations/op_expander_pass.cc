@@ -26,6 +26,9 @@ absl::StatusOr<bool> OpExpanderPass::RunImpl(
     TF_RETURN_IF_ERROR(inst->parent()->ReplaceInstruction(inst, expanded));
     changed = true;
   }
+  if (changed && module->has_schedule()) {
+    TF_RETURN_IF_ERROR(module->schedule().Update(execution_threads));
+  }
   return changed;
 }
 

@@ -52,9 +52,11 @@ bool FromConstants(const HloInstruction& inst, int depth) {
 class Finder {
  public:
   Finder(absl::Span<HloInstruction* const> nodes,
-         absl::Span<const NodeId> program)
+         absl::Span<const NodeId> program,
+         const absl::flat_hash_set<std::string>* fused)
       : nodes_(nodes),
         program_(program),
+        fused_(fused),
         previous_(program.size(), kNone),
         last_read_(program.size(), kNone),
         reader_(program.size(), kNone) {
@@ -141,7 +143,8 @@ class Finder {
     }
   }
 
-  static bool CanWaitFor(const HloInstruction& inst) {
+  bool CanWaitFor(const HloInstruction& inst) const {
+    if (fused_ != nullptr && fused_->contains(inst.name())) return false;
     return inst.shape().IsArray() && inst.opcode() != HloOpcode::kParameter &&
            inst.opcode() != HloOpcode::kBroadcast &&
            !FromConstants(inst, kMaxDepth);
@@ -185,6 +188,7 @@ class Finder {
 
   const absl::Span<HloInstruction* const> nodes_;
   const absl::Span<const NodeId> program_;
+  const absl::flat_hash_set<std::string>* const fused_;
   absl::flat_hash_map<const HloInstruction*, NodeId> ids_;
   // By position: the run before of the same node; who reads what this run made
   // last; the first reader that is no clone, also by way of clones.
@@ -196,8 +200,9 @@ class Finder {
 }  // namespace
 
 std::vector<HloInstruction*> FindCloneTies(
-    absl::Span<HloInstruction* const> nodes, absl::Span<const NodeId> program) {
-  return Finder(nodes, program).Find();
+    absl::Span<HloInstruction* const> nodes, absl::Span<const NodeId> program,
+    const absl::flat_hash_set<std::string>* fused) {
+  return Finder(nodes, program, fused).Find();
 }
 
 // Lower is better; -1: never. Parameters are cheap to wait for, results of

@@ -2,8 +2,10 @@
 #define XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_CLONE_TIES_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/transforms/memory/remat/solver/remat_problem.h"
@@ -21,10 +23,12 @@ namespace xla::remat_plan {
 // That is the latest value that the first reader which is no clone reads
 // beside clones, if it comes after the last reader of the value as it was
 // before; else the latest value that is read after the clone; arrays of first
-// runs only. Linear in the program and its operands, of which a reader counts a
-// bounded number for each clone.
+// runs only, none of `fused`, as a barrier would keep it from being fused.
+// Linear in the program and its operands, of which a reader counts a bounded
+// number for each clone.
 std::vector<HloInstruction*> FindCloneTies(
-    absl::Span<HloInstruction* const> nodes, absl::Span<const NodeId> program);
+    absl::Span<HloInstruction* const> nodes, absl::Span<const NodeId> program,
+    const absl::flat_hash_set<std::string>* fused = nullptr);
 
 // How a barrier on an operand of a clone fits the module that results later;
 // the lowest is best, negative ones are out of the question.

@@ -15,12 +15,18 @@ namespace xla::remat_plan {
 namespace {
 
 // Whether results may lie in the memory of operands: kernels of libraries read
-// theirs to the end.
+// theirs to the end, and so do those that read elements out of place. Fusions,
+// loops and calls may, as far as is known.
 bool MayShareMemory(const HloInstruction& inst) {
   if (inst.opcode() == HloOpcode::kCustomCall) {
     return !inst.output_operand_aliasing().empty();
   }
-  return !HloPredicateIsOp<HloOpcode::kConvolution, HloOpcode::kDot>(&inst);
+  return !HloPredicateIsOp<
+      HloOpcode::kBroadcast, HloOpcode::kConcatenate, HloOpcode::kConvolution,
+      HloOpcode::kDot, HloOpcode::kDynamicSlice, HloOpcode::kGather,
+      HloOpcode::kPad, HloOpcode::kReduce, HloOpcode::kReduceWindow,
+      HloOpcode::kReshape, HloOpcode::kReverse, HloOpcode::kSelectAndScatter,
+      HloOpcode::kSlice, HloOpcode::kTranspose>(&inst);
 }
 
 // Maps instructions to nodes and positions of shapes to values. Instructions

@@ -2,8 +2,10 @@
 #define XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_COMPUTATION_PROBLEM_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -48,6 +50,9 @@ struct ApplyOptions {
   // Clones wait behind opt-barriers (clone_ties.h), for those who choose an
   // order of their own.
   bool tie_clones = false;
+  // Names of instructions that are fused into their readers, where nothing
+  // waits for them. Null: none is known. Must outlive the call.
+  const absl::flat_hash_set<std::string>* fused = nullptr;
 };
 
 // Makes a computation run a program of its problem, whose nodes are `nodes`:

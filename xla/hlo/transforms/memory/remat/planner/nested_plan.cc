@@ -62,7 +62,8 @@ NestedPlanner::NestedPlanner(const HloModule& module,
                              const HloCostAnalysis& cost,
                              const RematSizeOptions& sizes, int64_t effort,
                              bool reorder, bool in_place, int64_t* work,
-                             absl::flat_hash_set<std::string> threads)
+                             absl::flat_hash_set<std::string> threads,
+                             const absl::flat_hash_set<std::string>& fused)
     : module_(module),
       cost_(cost),
       sizes_(sizes),
@@ -73,38 +74,61 @@ NestedPlanner::NestedPlanner(const HloModule& module,
       threads_(std::move(threads)),
       placed_(IsPlacedByBackend(module)) {
   for (const HloComputation* computation : ComputationsThatRun(module)) {
-    AddComputation(computation);
+    AddComputation(computation, fused);
   }
 }
 
-// Called in post order, so that the callees' peaks and bounds are known. The
-// two lower bounds reuse LowerBoundBytes with internal_bytes temporarily
-// replaced by the callees' bounds.
-void NestedPlanner::AddComputation(const HloComputation* computation) {
+int64_t NestedPlanner::CalleeBytes(const HloInstruction& inst,
+                                   int64_t Computation::*bytes,
+                                   bool at_once) const {
+  int64_t sum = 0, most = 0;
+  if (!RunsComputations(inst)) return sum;
+  for (const HloComputation* callee : inst.called_computations()) {
+    auto it = computations_.find(callee);
+    if (it == computations_.end()) continue;
+    sum += (*it->second).*bytes;
+    most = std::max(most, (*it->second).*bytes);
+  }
+  return at_once ? sum : most;
+}
+
+int64_t NestedPlanner::BoundOf(const Computation& computation,
+                               RematProblem problem, bool in_place) const {
+  for (NodeId n : computation.callers) {
+    problem.nodes[n].internal_bytes =
+        CalleeBytes(*computation.problem.instructions[n],
+                    in_place ? &Computation::in_place_bound_bytes
+                             : &Computation::lower_bound_bytes,
+                    /*at_once=*/!in_place);
+  }
+  return LowerBoundBytes(problem, in_place);
+}
+
+// Called in post order, so that the callees' peaks and bounds are known.
+void NestedPlanner::AddComputation(
+    const HloComputation* computation,
+    const absl::flat_hash_set<std::string>& fused) {
   if (!module_.schedule().is_computation_scheduled(computation)) return;
   auto added = std::make_unique<Computation>();
-  const auto callee_bytes = [&](const HloInstruction& inst,
-                                int64_t Computation::*bytes, bool at_once) {
-    int64_t sum = 0, most = 0;
-    if (!RunsComputations(inst)) return sum;
-    for (const HloComputation* callee : inst.called_computations()) {
-      auto it = computations_.find(callee);
-      if (it == computations_.end()) continue;
-      sum += (*it->second).*bytes;
-      most = std::max(most, (*it->second).*bytes);
-    }
-    return at_once ? sum : most;
-  };
   added->problem = MakeComputationProblem(
       module_.schedule().sequence(computation),
       [&](const Shape& shape) { return sizes_.SizeOf(shape); },
       [&](const HloInstruction& inst) { return SecondsOf(cost_, inst); },
       [&](const HloInstruction& inst) {
-        return callee_bytes(inst, &Computation::peak_bytes, true);
+        return CalleeBytes(inst, &Computation::peak_bytes, /*at_once=*/true);
       },
       placed_);
   if (in_place_) FindInPlaceValues(&added->problem);
-  RematProblem& problem = added->problem.problem;
+  if (!fused.empty()) {
+    std::vector<bool> is_fused;
+    for (const HloInstruction* inst : added->problem.instructions) {
+      is_fused.push_back(fused.contains(inst->name()));
+    }
+    added->fused = std::make_unique<FusedValues>(std::move(added->problem),
+                                                 std::move(is_fused));
+    added->problem = added->fused->rest();
+  }
+  const RematProblem& problem = added->problem.problem;
   RematTrace trace;
   if (TraceProgram(problem, problem.order, &trace).ok()) {
     added->peak_bytes = trace.peak_bytes;
@@ -113,27 +137,26 @@ void NestedPlanner::AddComputation(const HloComputation* computation) {
     if (problem.nodes[n].internal_bytes == 0) continue;
     added->callers.push_back(static_cast<int32_t>(n));
   }
-  const auto bound = [&](int64_t Computation::*bytes, bool in_place) {
-    std::vector<int64_t> before;
-    for (NodeId n : added->callers) {
-      before.push_back(problem.nodes[n].internal_bytes);
-      problem.nodes[n].internal_bytes =
-          callee_bytes(*added->problem.instructions[n], bytes, !in_place);
-    }
-    const int64_t bound_bytes = LowerBoundBytes(problem, in_place);
-    for (size_t i = 0; i < before.size(); ++i) {
-      problem.nodes[added->callers[i]].internal_bytes = before[i];
-    }
-    return bound_bytes;
-  };
-  added->lower_bound_bytes = bound(&Computation::lower_bound_bytes, false);
-  added->in_place_bound_bytes = bound(&Computation::in_place_bound_bytes, true);
+  added->lower_bound_bytes = BoundOf(*added, problem, /*in_place=*/false);
+  added->in_place_bound_bytes = BoundOf(*added, problem, /*in_place=*/true);
   computations_[computation] = std::move(added);
 }
 
-int64_t NestedPlanner::LowerBound(bool in_place) {
+int64_t NestedPlanner::LowerBound(
+    bool in_place, absl::Span<const HloInstruction* const> counted) const {
   const Computation& entry = Get(module_.entry_computation());
-  return in_place ? entry.in_place_bound_bytes : entry.lower_bound_bytes;
+  if (counted.empty()) {
+    return in_place ? entry.in_place_bound_bytes : entry.lower_bound_bytes;
+  }
+  const absl::flat_hash_set<const HloInstruction*> arrays(counted.begin(),
+                                                          counted.end());
+  RematProblem problem = entry.problem.problem;
+  for (RematProblem::Value& value : problem.values) {
+    if (arrays.contains(entry.problem.instructions[value.node])) {
+      value.bytes = 0;
+    }
+  }
+  return BoundOf(entry, std::move(problem), in_place);
 }
 
 absl::StatusOr<NestedPlanner::Plan> NestedPlanner::PlanEntry(
@@ -323,12 +346,17 @@ absl::Status NestedPlanner::ApplyToClone(const Plan& plan,
     TF_RET_CHECK(old.size() == now.size());
     absl::flat_hash_map<const HloInstruction*, HloInstruction*> clone_of;
     for (size_t k = 0; k < old.size(); ++k) clone_of[old[k]] = now[k];
+    const Computation& of = Get(from[i]);
     std::vector<HloInstruction*> nodes;
-    for (const HloInstruction* inst : Get(from[i]).problem.instructions) {
+    for (const HloInstruction* inst : of.fused != nullptr
+                                          ? of.fused->instructions()
+                                          : of.problem.instructions) {
       nodes.push_back(clone_of.at(inst));
     }
+    const std::vector<NodeId> program =
+        of.fused != nullptr ? of.fused->Expand(it->second) : it->second;
     TF_RETURN_IF_ERROR(
-        ApplyProgram(nodes, it->second, options, to[i], &clone->schedule()));
+        ApplyProgram(nodes, program, options, to[i], &clone->schedule()));
   }
   return absl::OkStatus();
 }

@@ -12,11 +12,14 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
 #include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/memory/accounting/remat_buffers.h"
 #include "xla/hlo/transforms/memory/remat/planner/computation_problem.h"
+#include "xla/hlo/transforms/memory/remat/planner/fused_values.h"
 #include "xla/hlo/transforms/memory/remat/solver/remat_search.h"
 
 namespace xla::remat_plan {
@@ -35,11 +38,13 @@ class NestedPlanner {
   // planner. `*work` limits searches (remat_search.h); null: nothing does.
   // `threads`: whose computations may change, empty: of all threads;
   // `reorder`: programs may run in another order. `in_place`: results may take
-  // the memory of operands.
+  // the memory of operands. `fused`: names of instructions that will be
+  // computed inside of their readers (fused_values.h).
   NestedPlanner(const HloModule& module, const HloCostAnalysis& cost,
                 const RematSizeOptions& sizes, int64_t effort, bool reorder,
                 bool in_place, int64_t* work = nullptr,
-                absl::flat_hash_set<std::string> threads = {});
+                absl::flat_hash_set<std::string> threads = {},
+                const absl::flat_hash_set<std::string>& fused = {});
 
   struct Plan {
     // Seconds more than now, trip counts included; and the part of them that
@@ -64,7 +69,9 @@ class NestedPlanner {
   // No plan without rewriting loops needs less, result left out. `in_place`: by
   // no accounting that lets results take the memory of operands, that counts
   // one callee of an instruction at a time, and results when they are there.
-  int64_t LowerBound(bool in_place = false);
+  // `counted`: arrays of the entry that the caller counts already.
+  int64_t LowerBound(bool in_place,
+                     absl::Span<const HloInstruction* const> counted) const;
 
   // Rewrites a fresh clone of the module, and its schedule.
   absl::Status ApplyToClone(const Plan& plan, const ApplyOptions& options,
@@ -73,6 +80,8 @@ class NestedPlanner {
  private:
   struct Computation {
     ComputationProblem problem;
+    // Where the problem leaves out what is fused into readers.
+    std::unique_ptr<FusedValues> fused;
     std::vector<int32_t> callers;  // nodes with internal bytes
     int64_t peak_bytes = 0;
     int64_t lower_bound_bytes = 0;
@@ -82,7 +91,14 @@ class NestedPlanner {
   const Computation& Get(const HloComputation* computation) const {
     return *computations_.at(computation);
   }
-  void AddComputation(const HloComputation* computation);
+  void AddComputation(const HloComputation* computation,
+                      const absl::flat_hash_set<std::string>& fused);
+  // Of what an instruction runs: the sum, or the most that one of them needs.
+  int64_t CalleeBytes(const HloInstruction& inst, int64_t Computation::*bytes,
+                      bool at_once) const;
+  // LowerBoundBytes() with the bounds of callees for what these need.
+  int64_t BoundOf(const Computation& computation, RematProblem problem,
+                  bool in_place) const;
   // `useless_seconds`: as for the entry, launches included.
   absl::StatusOr<Plan> PlanComputation(const HloComputation* computation,
                                        int64_t limit_bytes,

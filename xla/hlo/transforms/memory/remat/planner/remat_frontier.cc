@@ -26,10 +26,18 @@ void Frontier::Offer(Candidate candidate) {
   by_peak_.emplace(peak, std::move(candidate));
 }
 
-Candidate* Frontier::BestFor(int64_t limit_bytes) {
-  if (by_peak_.empty()) return nullptr;
-  auto it = by_peak_.upper_bound(limit_bytes);
-  return &(it == by_peak_.begin() ? it : std::prev(it))->second;
+std::map<int64_t, Candidate>::const_iterator Frontier::Find(
+    int64_t limit_bytes) const {
+  const auto it = by_peak_.upper_bound(limit_bytes);
+  return it == by_peak_.begin() ? it : std::prev(it);
+}
+
+const Candidate* Frontier::BestFor(int64_t limit_bytes) const {
+  return by_peak_.empty() ? nullptr : &Find(limit_bytes)->second;
+}
+
+Candidate Frontier::TakeBestFor(int64_t limit_bytes) {
+  return std::move(by_peak_.extract(Find(limit_bytes)).mapped());
 }
 
 }  // namespace xla::remat_plan

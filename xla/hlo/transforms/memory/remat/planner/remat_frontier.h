@@ -16,13 +16,20 @@ struct Outcome {
   RematWork work;
 };
 
-// A rewritten module.
+// A rewritten module; without one, the module as it is.
 struct Candidate {
   Outcome outcome;
   std::string method;
   std::unique_ptr<HloModule> module;
   // Where the module is instead, if not null.
   std::unique_ptr<HloModule>* lender = nullptr;
+  // Whether its buffers were found places: outcome.peak_bytes is what they take
+  // where that is more than the limit.
+  bool placed = false;
+
+  const HloModule* rewritten() const {
+    return lender != nullptr ? lender->get() : module.get();
+  }
 };
 
 // Candidates none of which is dominated by another one in both memory and run
@@ -38,9 +45,16 @@ class Frontier {
 
   // The fastest that needs at most so many bytes; where there is none, the one
   // that needs least. Null without candidates.
-  Candidate* BestFor(int64_t limit_bytes);
+  const Candidate* BestFor(int64_t limit_bytes) const;
+
+  // The same, taken out. There must be candidates.
+  Candidate TakeBestFor(int64_t limit_bytes);
+
+  void Clear() { by_peak_.clear(); }
 
  private:
+  std::map<int64_t, Candidate>::const_iterator Find(int64_t limit_bytes) const;
+
   std::map<int64_t, Candidate> by_peak_;
 };
 

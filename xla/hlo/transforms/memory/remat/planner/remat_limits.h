@@ -1,27 +1,72 @@
 #ifndef XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_REMAT_LIMITS_H_
 #define XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_REMAT_LIMITS_H_
 
+#include <cstdint>
+#include <vector>
+
 #include "absl/status/status.h"
+#include "xla/hlo/transforms/memory/remat/planner/module_variant.h"
 #include "xla/hlo/transforms/memory/remat/planner/remat_planner.h"
 #include "xla/hlo/transforms/memory/remat/planner/remat_trials.h"
 
 namespace xla::remat_plan {
 
-// Searches plans for the caller's limit. Those for lower limits may cost less,
-// as they look at other variants, or need less than what misses this one:
+// Searches plans for a limit, and for others beside it: the solver is a
+// heuristic, and its result is not monotone in the limit. A plan for a lower
+// limit may turn out cheaper, and one for a higher limit may need less memory
+// than what a failed search for this limit returns.
 //
-//   limit 60 % of the peak: plans for 60, then for 50, 40, … % while these
-//   cost less; where 60 % is missed, for all tenths, then by halves. Where all
-//   plans are kept, then all of that for 50, 40, … % while these cost less, or
-//   for 70, 80, … % up to what is met.
+// Where all plans are kept, the limits are the same for all callers, in the
+// same order, so that callers who ask for different limits choose among the
+// same plans:
 //
-// At the end the other ways of the options are tried, here and below.
-absl::Status SearchAtLimit(const RematPlanOptions& options,
-                           RematTrials* trials);
+//   < 500 instructions     20 limits from the peak to the lower bound
+//   up to 5000             90, 80, 70, … % of the peak, down to the caller's;
+//                          further while that is missed or costly; no further
+//                          than the bound, or the first that is missed
+//
+// Then the caller's own, if it is none of these. In larger modules the caller's
+// limit comes first, then lower ones while these cost less.
+class LimitSearch {
+ public:
+  // Both must outlive this. The trials have started.
+  LimitSearch(const RematPlanOptions& options, RematTrials* trials);
 
-// Searches plans for limits that do not depend on the caller's: whoever asks
-// for a lower limit chooses among the same plans. For modules with a curve.
-absl::Status SearchCurve(const RematPlanOptions& options, RematTrials* trials);
+  // For a limit that no plan known meets; may come again for lower ones. Ends
+  // with the limit as the trials' target.
+  absl::Status Run(int64_t limit_bytes);
+
+ private:
+  absl::Status RunCurve(int64_t limit_bytes);
+  absl::Status RunShares(int64_t limit_bytes);
+
+  // The next of `limits_` that is worth a search.
+  bool HasNext() const;
+  absl::Status RunNext();
+  // Plans for one limit, and what one that is missed or costly takes besides.
+  absl::Status RunFor(int64_t limit_bytes);
+
+  // Whether the best plan adds much to the run time.
+  bool IsCostly() const;
+  // Plans for the limit in all variants, beside those known.
+  absl::Status PlanFor(int64_t limit_bytes);
+  absl::Status TryLowerLimits();
+  absl::Status TryJustBelow(const ModuleVariant& variant);
+  absl::Status TryOtherLimits(const ModuleVariant& variant);
+  absl::Status Descend(Prepared* prepared);
+  absl::Status Extend();
+
+  const RematPlanOptions& options_;
+  RematTrials& trials_;
+  // Shares of the peak in steps of 10 %, the highest first.
+  const std::vector<int64_t> shares_;
+  // Those that are the same for all callers, how many of them have been run,
+  // the last of these, and how many were missed, one after the other.
+  std::vector<int64_t> limits_;
+  size_t done_ = 0;
+  int64_t last_ = 0;
+  int missed_ = 0;
+};
 
 }  // namespace xla::remat_plan
 

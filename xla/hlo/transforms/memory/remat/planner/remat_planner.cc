@@ -17,6 +17,7 @@ namespace xla {
 namespace {
 
 using remat_plan::Candidate;
+using remat_plan::Outcome;
 using remat_plan::RematTrials;
 
 absl::Status CheckArguments(const HloModule& module,
@@ -32,20 +33,32 @@ absl::Status CheckArguments(const HloModule& module,
   return module.schedule().Verify();
 }
 
-// The best plan for the limit. Without a module, method "none": the module as
-// it is.
+// Where the buffers of a plan do not fit in the limit, plans are searched for
+// limits that are lower by the excess, at most this often.
+constexpr int kPlacedRounds = 3;
+
+// The best plan for the limit. Without a module: the module as it is.
 absl::StatusOr<Candidate> FindBest(const RematPlanOptions& options,
                                    RematTrials* trials) {
-  Candidate as_is{trials->base().outcome, "none"};
-  if (trials->Met()) return as_is;
-  TF_RETURN_IF_ERROR(trials->HasCurve()
-                         ? remat_plan::SearchCurve(options, trials)
-                         : remat_plan::SearchAtLimit(options, trials));
+  remat_plan::LimitSearch search(options, trials);
+  int64_t aim = options.limit_bytes;
+  for (int round = 0;; ++round) {
+    trials->SetTarget(aim);
+    if (!trials->Met()) TF_RETURN_IF_ERROR(search.Run(aim));
+    trials->SetTarget(options.limit_bytes);
+    TF_ASSIGN_OR_RETURN(const int64_t excess, trials->PlaceBest());
+    if (trials->Met() || excess == 0 || round == kPlacedRounds) break;
+    aim -= excess;
+    if (aim <= 0) break;
+  }
   Candidate best = trials->TakeBest();
   // More work for no less memory is no help.
-  const bool needs_less = best.module != nullptr &&
-                          best.outcome.peak_bytes < as_is.outcome.peak_bytes;
-  return needs_less ? std::move(best) : std::move(as_is);
+  const Outcome& as_is = trials->base().outcome;
+  const bool needs_less =
+      best.rewritten() != nullptr && best.outcome.peak_bytes < as_is.peak_bytes;
+  if (!needs_less) return Candidate{as_is, "none"};
+  if (best.lender != nullptr) best.module = std::move(*best.lender);
+  return best;
 }
 
 // Loops that are rewritten as far as possible need least.
@@ -68,7 +81,7 @@ absl::StatusOr<int64_t> RematLowerBound(const HloModule& module,
   RematTrials trials(module, options);
   TF_RETURN_IF_ERROR(trials.Start());
   TF_RETURN_IF_ERROR(LookAtLoops(options, &trials));
-  return std::min(trials.lower_bound_bytes(), trials.base().outcome.peak_bytes);
+  return std::min(trials.lower_bound_bytes(), trials.peak_before_bytes());
 }
 
 // All work happens on copies. The module itself changes in one step at the very
@@ -82,14 +95,18 @@ absl::StatusOr<RematPlanResult> PlanRematerialization(
 
   RematPlanResult result;
   result.method = best.method;
-  result.peak_before_bytes = trials.base().outcome.peak_bytes;
+  result.peak_before_bytes = trials.peak_before_bytes();
   result.peak_after_bytes = best.outcome.peak_bytes;
   result.met = result.peak_after_bytes <= options.limit_bytes;
   if (!result.met) TF_RETURN_IF_ERROR(LookAtLoops(options, &trials));
+  result.always_there = trials.always_there();
+  // The arrays are the module's, which may be replaced.
+  result.always_there.in_between.clear();
   // Others may find what none of the variants has.
   result.lower_bound_bytes =
-      std::min(trials.lower_bound_bytes(), result.peak_after_bytes);
-  result.always_there = trials.always_there();
+      trials.lower_bound_bytes() <= result.peak_after_bytes
+          ? trials.lower_bound_bytes()
+          : std::min(result.always_there.total_bytes, result.peak_after_bytes);
   result.work_before = trials.base().outcome.work;
   result.work_after = best.outcome.work;
   result.instructions_before = trials.instruction_count();

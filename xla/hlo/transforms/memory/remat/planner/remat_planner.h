@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +33,11 @@ struct RematPlanOptions {
   // memory of operands without later readers (in_place_values.h), and retries
   // where they do not.
   std::function<absl::StatusOr<int64_t>(const HloModule&)> peak;
+  // The bytes in which the buffers of a scheduled module find places, asked of
+  // the module as it is and of plans that would be returned: where these exceed
+  // the limit, they count, and plans that need less are looked for. Empty: the
+  // peak.
+  std::function<absl::StatusOr<int64_t>(const HloModule&)> placed;
   // The memory that no plan can save, counted in the same way; empty: the
   // result, at all times.
   std::function<absl::StatusOr<MemoryAlwaysThere>(const HloModule&)>
@@ -60,6 +67,13 @@ struct RematPlanOptions {
   // they are read (clone_ties.h), so that no later common subexpression
   // elimination, fusion or scheduler undoes them.
   bool tie_clones = false;
+  // Where `peak` is that of what a compiler makes of a module: names of
+  // instructions that it computes inside of their readers. Plans leave these
+  // out, and clones bring what is fused into them; the lower bound is what is
+  // always there.
+  std::optional<absl::flat_hash_set<std::string>> fused;
+  // How many plans `peak` is asked for.
+  int64_t max_measured = std::numeric_limits<int64_t>::max();
   // Other ways to rewrite a scheduled module for a limit in bytes, that cost
   // something; each gets a copy, and the best result of all is taken. Not asked
   // where a plan costs nothing.
@@ -74,7 +88,8 @@ struct RematPlanResult {
   int64_t peak_after_bytes = 0;
   // Permanent memory plus the largest need of a single instruction, of the
   // least of the variants tried: no plan that leaves instructions and loops as
-  // they are there can do with less. Never more than peak_after_bytes.
+  // they are there can do with less. Where one of `others` does, arguments and
+  // results. Never more than peak_after_bytes.
   int64_t lower_bound_bytes = 0;
   // Arguments and results: no plan at all can do with less.
   MemoryAlwaysThere always_there;
@@ -104,9 +119,10 @@ struct RematPlanResult {
 // no plan found meets the limit, the one that needs least memory, met=false.
 // In modules of less than 500 instructions the choice is, but for `others`,
 // made among plans that are the same for all limits: lower limits cost no less,
-// and need no more. In others of up to 5000, a limit that is missed is missed
-// by no more than a higher one that is a multiple of a tenth of the peak. Works
-// on copies, and gives the module the computations of
+// and need no more. In others of up to 5000 that goes for limits that are
+// multiples of a tenth of the peak, as far as they add more than a twentieth of
+// the run time or are missed (remat_limits.h). Works on copies, and gives the
+// module the computations of
 // the best one: what pointed into the module points nowhere then. Leaves the
 // module alone if it meets the limit, and on errors: InvalidArgument for a
 // negative limit, FailedPrecondition without schedule, those of `peak`.

@@ -302,6 +302,34 @@ TEST(RematPlannerTest, OtherSizes) {
   EXPECT_EQ(result->lower_bound_bytes % 10, 0);
 }
 
+// Where buffers take more than the peak, that is what counts: of the module as
+// it is, which meets the limit by its peak, and of what reaches lowest.
+TEST(RematPlannerTest, BuffersHaveToFindPlaces) {
+  auto module = Parse(kResiduals);
+  const int64_t peak = Peak(*module);
+  constexpr int64_t kLost = 100;
+  RematPlanOptions options;
+  options.placed = [](const HloModule& placed) { return Peak(placed) + kLost; };
+  const auto plan = [&](int64_t limit) {
+    std::unique_ptr<HloModule> copy = module->Clone("");
+    options.limit_bytes = limit;
+    auto result = PlanRematerialization(copy.get(), options);
+    EXPECT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(result->peak_before_bytes, peak);
+    EXPECT_EQ(result->met, Peak(*copy) + kLost <= limit);
+    EXPECT_EQ(result->peak_after_bytes,
+              Peak(*copy) + (result->met ? 0 : kLost));
+    return *result;
+  };
+  const RematPlanResult changed = plan(peak);
+  EXPECT_TRUE(changed.met);
+  EXPECT_TRUE(changed.changed);
+  EXPECT_FALSE(plan(peak + kLost).changed);
+  const RematPlanResult missed = plan(300);
+  EXPECT_FALSE(missed.met);
+  EXPECT_TRUE(plan(missed.peak_after_bytes).met);
+}
+
 TEST(RematPlannerTest, CseDoesNotUndoIt) {
   auto module = Parse(R"(
 HloModule waits, is_scheduled=true

@@ -53,21 +53,15 @@ absl::Status RematTrials::Start() {
   Prepared* base = prepared_.back().get();
   base->module = &module_;
   TF_RETURN_IF_ERROR(Analyze(base));
-  if (options_.always_there) {
-    TF_ASSIGN_OR_RETURN(always_there_, options_.always_there(module_));
-  } else {
-    always_there_.total_bytes = RematOutputBytes(module_, options_.sizes);
-    // Another accounting may count results when they are there.
-    if (!options_.peak) {
-      always_there_.throughout_bytes = always_there_.total_bytes;
-    }
-  }
+  TF_ASSIGN_OR_RETURN(always_there_, AlwaysThere(module_));
   if (IsPlacedByBackend(module_)) {
     TF_ASSIGN_OR_RETURN(lost_reads_, CountLostReads(module_));
   }
-  base->lower_bound_bytes = LowerBound(*base->planner);
+  base->lower_bound_bytes = LowerBound(always_there_, *base->planner);
   lower_bound_bytes_ = base->lower_bound_bytes;
   best_ = base->outcome;
+  peak_before_bytes_ = best_.peak_bytes;
+  frontier_.Offer({best_, "none"});
   return absl::OkStatus();
 }
 
@@ -79,13 +73,25 @@ absl::StatusOr<int64_t> RematTrials::Peak(const HloModule& module) const {
   return peak.bytes;
 }
 
+absl::StatusOr<MemoryAlwaysThere> RematTrials::AlwaysThere(
+    const HloModule& module) const {
+  if (options_.always_there) return options_.always_there(module);
+  MemoryAlwaysThere there;
+  there.total_bytes = RematOutputBytes(module, options_.sizes);
+  // Another accounting may count results when they are there.
+  if (!options_.peak) there.throughout_bytes = there.total_bytes;
+  return there;
+}
+
 // The caller's accounting may let results take the memory of operands. The
 // planner counts neither arguments nor results.
-int64_t RematTrials::LowerBound(NestedPlanner& planner) const {
-  return std::max(
-      always_there_.total_bytes,
-      always_there_.throughout_bytes +
-          planner.LowerBound(/*in_place=*/options_.peak != nullptr));
+int64_t RematTrials::LowerBound(const MemoryAlwaysThere& there,
+                                const NestedPlanner& planner) const {
+  if (options_.fused.has_value()) return there.total_bytes;
+  return std::max(there.total_bytes,
+                  there.throughout_bytes +
+                      planner.LowerBound(/*in_place=*/options_.peak != nullptr,
+                                         there.in_between));
 }
 
 absl::Status RematTrials::Analyze(Prepared* made) {
@@ -95,7 +101,8 @@ absl::Status RematTrials::Analyze(Prepared* made) {
   auto planner = std::make_unique<NestedPlanner>(
       *made->module, *made->cost, options_.sizes, options_.effort,
       options_.reschedule, /*in_place=*/options_.peak != nullptr, &work_,
-      options_.execution_threads);
+      options_.execution_threads,
+      options_.fused.value_or(absl::flat_hash_set<std::string>()));
   TF_ASSIGN_OR_RETURN(const NestedPlanner::Plan as_is,
                       planner->PlanEntry(std::numeric_limits<int64_t>::max()));
   made->uncounted_bytes = made->outcome.peak_bytes - as_is.peak_bytes;
@@ -120,7 +127,10 @@ absl::StatusOr<Prepared*> RematTrials::Prepare(const ModuleVariant& variant) {
   TF_RETURN_IF_ERROR(PrepareVariant(variant, options_.device, options_.move_out,
                                     made->rewritten.get()));
   TF_RETURN_IF_ERROR(Analyze(made));
-  lower_bound_bytes_ = std::min(lower_bound_bytes_, LowerBound(*made->planner));
+  TF_ASSIGN_OR_RETURN(const MemoryAlwaysThere there,
+                      AlwaysThere(*made->module));
+  lower_bound_bytes_ =
+      std::min(lower_bound_bytes_, LowerBound(there, *made->planner));
   return made;
 }
 
@@ -146,8 +156,7 @@ RematTrials::FindLoopVariants() {
 
 void RematTrials::SetTarget(int64_t limit_bytes) {
   target_ = limit_bytes;
-  Candidate* best = frontier_.BestFor(limit_bytes);
-  best_ = best != nullptr ? best->outcome : base().outcome;
+  best_ = frontier_.BestFor(limit_bytes)->outcome;
   for (auto& prepared : prepared_) prepared->seconds_for_limit.reset();
 }
 
@@ -163,9 +172,7 @@ bool RematTrials::IsBetter(const Outcome& a, const Outcome& b) const {
 
 bool RematTrials::LosesReads(const Candidate& candidate) const {
   if (!lost_reads_.has_value()) return false;
-  const HloModule* module = candidate.lender != nullptr
-                                ? candidate.lender->get()
-                                : candidate.module.get();
+  const HloModule* module = candidate.rewritten();
   if (module == nullptr) return false;
   const absl::StatusOr<int64_t> lost = CountLostReads(*module);
   return !lost.ok() || *lost > *lost_reads_;
@@ -175,12 +182,11 @@ void RematTrials::Offer(Candidate candidate) {
   const bool is_best = IsBetter(candidate.outcome, best_);
   const bool is_kept = KeepsAll() && !frontier_.Dominates(candidate.outcome);
   if ((is_best || is_kept) && LosesReads(candidate)) return;
-  if (is_best) best_ = candidate.outcome;
-  if (KeepsAll()) {
-    frontier_.Offer(std::move(candidate));
-  } else if (is_best) {
-    taken_ = std::move(candidate);
+  if (is_best) {
+    best_ = candidate.outcome;
+    if (!KeepsAll()) frontier_.Clear();
   }
+  if (is_best || is_kept) frontier_.Offer(std::move(candidate));
 }
 
 absl::Status RematTrials::TryOthers() {
@@ -203,11 +209,33 @@ absl::Status RematTrials::OfferModule(const std::string& method,
   return absl::OkStatus();
 }
 
-Candidate RematTrials::TakeBest() {
-  Candidate* kept = KeepsAll() ? frontier_.BestFor(target_) : &taken_;
-  Candidate best = kept != nullptr ? std::move(*kept) : Candidate();
-  if (best.lender != nullptr) best.module = std::move(*best.lender);
-  return best;
+absl::StatusOr<int64_t> RematTrials::PlaceBest() {
+  int64_t least_excess = 0;
+  while (options_.placed && !frontier_.BestFor(target_)->placed) {
+    Candidate best = frontier_.TakeBestFor(target_);
+    const bool met = best.outcome.peak_bytes <= target_;
+    const HloModule* module = best.rewritten();
+    TF_ASSIGN_OR_RETURN(const int64_t bytes,
+                        options_.placed(module != nullptr ? *module : module_));
+    if (bytes > target_) {
+      best.outcome.peak_bytes = std::max(best.outcome.peak_bytes, bytes);
+    }
+    best.placed = true;
+    const int64_t excess = best.outcome.peak_bytes - target_;
+    if (met && excess > 0) {
+      if (least_excess == 0 || excess < least_excess) least_excess = excess;
+      // No longer what a search may end with.
+      for (const std::unique_ptr<Prepared>& prepared : prepared_) {
+        if (module == nullptr ? prepared->module == &module_
+                              : prepared->module == module) {
+          prepared->outcome.peak_bytes = best.outcome.peak_bytes;
+        }
+      }
+    }
+    frontier_.Offer(std::move(best));
+  }
+  SetTarget(target_);
+  return least_excess;
 }
 
 double RematTrials::UselessSeconds() const {
@@ -219,6 +247,7 @@ absl::StatusOr<std::unique_ptr<HloModule>> RematTrials::Apply(
   std::unique_ptr<HloModule> copy = prepared.module->Clone("");
   ApplyOptions apply;
   apply.tie_clones = options_.tie_clones;
+  if (options_.fused.has_value()) apply.fused = &*options_.fused;
   TF_RETURN_IF_ERROR(prepared.planner->ApplyToClone(plan, apply, copy.get()));
   // What only instructions called that run no more: bodies of fusions.
   TF_RETURN_IF_ERROR(copy->RemoveUnusedComputations());
@@ -244,7 +273,8 @@ absl::StatusOr<Outcome> RematTrials::FindPrograms(int64_t limit,
           std::max<int64_t>(options_.effort, 1);
   const int64_t work_before = work_;
   int64_t aim = limit - prepared->uncounted_bytes;
-  for (int attempt = 0; attempt < kAims; ++attempt) {
+  for (int attempt = 0; attempt < kAims && measured_ < options_.max_measured;
+       ++attempt) {
     aim = std::max<int64_t>(aim, 0);
     TF_ASSIGN_OR_RETURN(
         NestedPlanner::Plan plan,
@@ -263,6 +293,7 @@ absl::StatusOr<Outcome> RematTrials::FindPrograms(int64_t limit,
     }
     TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> copy,
                         Apply(*prepared, plan));
+    ++measured_;
     TF_ASSIGN_OR_RETURN(const int64_t peak, Peak(*copy));
     TF_ASSIGN_OR_RETURN(const RematWork work,
                         ComputeRematWork(*copy, options_.device));

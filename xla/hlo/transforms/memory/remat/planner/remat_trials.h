@@ -50,6 +50,7 @@ class RematTrials {
   // The module as it is.
   const Prepared& base() const { return *prepared_.front(); }
   int64_t instruction_count() const { return instruction_count_; }
+  int64_t peak_before_bytes() const { return peak_before_bytes_; }
   // The least of all variants prepared.
   int64_t lower_bound_bytes() const { return lower_bound_bytes_; }
   const MemoryAlwaysThere& always_there() const { return always_there_; }
@@ -69,8 +70,7 @@ class RematTrials {
   int64_t target() const { return target_; }
   const Outcome& best() const { return best_; }
   bool Met() const { return best_.peak_bytes <= target_; }
-  // What plans are compared for, beside those known. Where not all are kept,
-  // before all trials only.
+  // What plans are compared for, beside those known.
   void SetTarget(int64_t limit_bytes);
   // Whether `a` is better for the target: meets it where `b` does not, needs
   // less if both miss it, takes less time otherwise.
@@ -95,13 +95,19 @@ class RematTrials {
   // options name, if plans have a cost. One that fails is no candidate.
   absl::Status TryOthers();
 
-  // The best one for the target, to be called last. Without a module: the
-  // module as it is.
-  Candidate TakeBest();
+  // Measures the best one for the target where its buffers lie, and looks on
+  // while that is more than the target and another one is better then. Returns
+  // by how much the least of those refused exceeds the target; 0: none was.
+  absl::StatusOr<int64_t> PlaceBest();
+
+  // The best one for the target, to be called last.
+  Candidate TakeBest() { return frontier_.TakeBestFor(target_); }
 
  private:
   absl::StatusOr<int64_t> Peak(const HloModule& module) const;
-  int64_t LowerBound(NestedPlanner& planner) const;
+  absl::StatusOr<MemoryAlwaysThere> AlwaysThere(const HloModule& module) const;
+  int64_t LowerBound(const MemoryAlwaysThere& there,
+                     const NestedPlanner& planner) const;
   // Peak, cost and problems of the module.
   absl::Status Analyze(Prepared* made);
   // Applies a plan to a copy of the prepared module.
@@ -120,6 +126,7 @@ class RematTrials {
   const HloModule& module_;
   const RematPlanOptions& options_;
   const int64_t instruction_count_;
+  int64_t peak_before_bytes_ = 0;
   int64_t lower_bound_bytes_ = 0;
   // CountLostReads() of a module that a backend has finished.
   std::optional<int64_t> lost_reads_;
@@ -128,9 +135,10 @@ class RematTrials {
   std::optional<std::vector<ModuleVariant>> loop_variants_;
   int64_t target_;
   Outcome best_;
-  // The candidate of best_, where not all are kept.
-  Candidate taken_;
+  // Where not all are kept, the candidate of best_ alone.
   Frontier frontier_;
+  // Plans whose peaks were asked for.
+  int64_t measured_ = 0;
   // Left for the search at hand, and what all have taken.
   int64_t work_ = 0;
   int64_t spent_ = 0;
