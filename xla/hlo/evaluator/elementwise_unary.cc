@@ -109,6 +109,7 @@ struct Expm1Op {
   static T Apply(T x) {
     if constexpr (is_complex_v<T>) {
       // exp(a + bi) - 1 without cancellation for small a and b.
+      if (x.imag() == 0) return T(std::expm1(x.real()), x.imag());
       const auto half_sine = std::sin(x.imag() / 2);
       return T(
           std::expm1(x.real()) * std::cos(x.imag()) - 2 * half_sine * half_sine,
