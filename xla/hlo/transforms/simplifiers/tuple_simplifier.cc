@@ -152,10 +152,16 @@ absl::StatusOr<bool> RunOnComputation(HloComputation* computation) {
        OperandsFirst(TuplesAndElements(computation),
                      computation->next_unique_instruction_internal_id())) {
     if (computation->IsMarkedAsDead(inst) || !IsForwarded(inst)) continue;
-    TF_RETURN_IF_ERROR(HandOnControlDependencies(inst, ForwardedValue(inst)));
-    TF_ASSIGN_OR_RETURN(bool replaced, computation->ReplaceInstruction(
-                                           inst, ForwardedValue(inst),
-                                           /*preserve_sharding=*/true));
+    HloInstruction* value = ForwardedValue(inst);
+    // What stays keeps its order, too.
+    if (inst->has_sharding() && value->has_sharding() &&
+        !value->has_compatible_sharding(inst)) {
+      continue;
+    }
+    TF_RETURN_IF_ERROR(HandOnControlDependencies(inst, value));
+    TF_ASSIGN_OR_RETURN(bool replaced,
+                        computation->ReplaceInstruction(
+                            inst, value, /*preserve_sharding=*/true));
     changed |= replaced;
   }
   return changed;
