@@ -1,6 +1,7 @@
 #include "xla/hlo/analysis/while_loop_analysis.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <string>
 #include <utility>
@@ -236,12 +237,20 @@ std::optional<int64_t> KnownTripCount(const HloInstruction* while_op) {
   const auto& fields = field->second.struct_value().fields();
   auto n = fields.find("n");
   if (n == fields.end()) return std::nullopt;
-  int64_t count = static_cast<int64_t>(n->second.number_value());
-  if (n->second.kind_case() == google::protobuf::Value::kStringValue &&
-      !absl::SimpleAtoi(n->second.string_value(), &count)) {
-    return std::nullopt;
+  int64_t count = 0;
+  if (n->second.kind_case() == google::protobuf::Value::kStringValue) {
+    if (!absl::SimpleAtoi(n->second.string_value(), &count)) {
+      return std::nullopt;
+    }
+  } else {
+    const double number = n->second.number_value();
+    if (!(number < 0x1p63) || number != std::trunc(number)) {
+      return std::nullopt;
+    }
+    count = static_cast<int64_t>(std::max(number, -1.0));
   }
-  return count;
+  // Nothing runs so often.
+  return count < 0 ? std::nullopt : std::optional<int64_t>(count);
 }
 
 // Executes the condition and the integer scalars it depends on. First the set

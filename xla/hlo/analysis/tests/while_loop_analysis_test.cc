@@ -315,9 +315,20 @@ ENTRY e {
   x = s32[] parameter(0)
   init = (s32[], s32[]) tuple(zero, x)
   v = (s32[], s32[]) while(init), condition=cond, body=body
+  n1 = (s32[], s32[]) while(init), condition=cond, body=body, backend_config={"known_trip_count":{"n":"-1"}}
+  n2 = (s32[], s32[]) while(init), condition=cond, body=body, backend_config={"known_trip_count":{"n":-1e300}}
+  n3 = (s32[], s32[]) while(init), condition=cond, body=body, backend_config={"known_trip_count":{"n":1e300}}
+  n4 = (s32[], s32[]) while(init), condition=cond, body=body, backend_config={"known_trip_count":{"n":2.5}}
+  n5 = (s32[], s32[]) while(init), condition=cond, body=body, backend_config={"known_trip_count":{"n":5}}
   ROOT w = (s32[], s32[]) while(init), condition=cond, body=body, backend_config={"known_trip_count":{"n":"17"}}
 })");
   EXPECT_EQ(ComputeWhileLoopTripCount(Inst(*module, "w")), 17);
+  EXPECT_EQ(ComputeWhileLoopTripCount(Inst(*module, "n5")), 5);
+  // Numbers that count no trips are as good as none.
+  for (const char* name : {"n1", "n2", "n3", "n4"}) {
+    EXPECT_EQ(ComputeWhileLoopTripCount(Inst(*module, name)), std::nullopt)
+        << name;
+  }
   const HloInstruction* v = Inst(*module, "v");
   EXPECT_EQ(ComputeWhileLoopTripCount(v), std::nullopt);
   EXPECT_EQ(GetLoopInductionVarTupleIdx(v), 0);
