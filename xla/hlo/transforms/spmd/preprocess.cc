@@ -79,15 +79,6 @@ bool HandsAddendsOn(const HloInstruction& hlo) {
          hlo.IsCustomCall("Sharding");
 }
 
-// The same value, to be sharded in another way.
-HloInstruction* AddSharding(HloInstruction* value,
-                            const HloSharding& sharding) {
-  HloInstruction* again = value->parent()->AddInstruction(
-      HloInstruction::CreateCustomCall(value->shape(), {value}, "Sharding"));
-  again->set_sharding(sharding);
-  return again;
-}
-
 // Addends are made of a sum, and summed up again, beside what
 // computes: handlers see neither.
 //
@@ -155,6 +146,14 @@ HloSharding DefaultSharding(const HloInstruction& hlo) {
 
 }  // namespace
 
+HloInstruction* AddSharding(HloInstruction* value,
+                            const HloSharding& sharding) {
+  HloInstruction* again = value->parent()->AddInstruction(
+      HloInstruction::CreateCustomCall(value->shape(), {value}, "Sharding"));
+  again->set_sharding(sharding);
+  return again;
+}
+
 bool SpmdPartitioner::CanSideEffectingHaveReplicatedSharding(
     const HloInstruction* hlo) {
   switch (hlo->opcode()) {
@@ -220,6 +219,7 @@ absl::Status SpmdPartitioner::PreprocessSharding(
       hlo->set_sharding(*std::move(sharding));
     }
     RETURN_IF_ERROR(SeparateAddends(computation));
+    RETURN_IF_ERROR(KeepDynamicSizesWhole(computation));
   }
   return absl::OkStatus();
 }

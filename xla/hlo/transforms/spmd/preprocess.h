@@ -10,11 +10,25 @@
 #include "absl/strings/string_view.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_input_output_alias_config.h"
+#include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/transforms/spmd/spmd_builder.h"
 
 namespace xla::spmd {
+
+// The same value, to be sharded in another way: a custom call "Sharding".
+HloInstruction* AddSharding(HloInstruction* value, const HloSharding& sharding);
+
+// A shard of a value of dynamic size would say of its own size only. Such
+// values are replicated, and so is all that their makers and readers have
+// beside them; readers' results are cut afterwards. Unimplemented where the
+// module itself takes or returns such a value in shards.
+//
+//   before: d = f32[<=8] set-dimension-size(p, n), sharding={devices=[4]<=[4]}
+//   after:  s = Sharding(p), sharding={replicated}
+//           d = f32[<=8] set-dimension-size(s, n), sharding={replicated}
+absl::Status KeepDynamicSizesWhole(HloComputation* computation);
 
 // Gives the parameters of what call, while and conditional call the shardings
 // of the arguments. `roots` says what shardings roots shall have: the entry its
