@@ -65,6 +65,7 @@ absl::Status LimitSearch::Run(int64_t limit_bytes) {
     trials_.SetTarget(limit_bytes);
     TF_RETURN_IF_ERROR(RunFor(limit_bytes));
   }
+  trials_.SetTarget(limit_bytes);
   return trials_.TryOthers();
 }
 
@@ -98,7 +99,8 @@ absl::Status LimitSearch::RunShares(int64_t limit_bytes) {
       !absl::c_linear_search(limits_, limit_bytes)) {
     TF_RETURN_IF_ERROR(RunFor(limit_bytes));
   }
-  while (HasNext() && (!trials_.Met() || IsCostly())) {
+  while (HasNext() &&
+         (!trials_.Met() || (IsCostly() && trials_.HasTimeForCurve()))) {
     TF_RETURN_IF_ERROR(RunNext());
     trials_.SetTarget(limit_bytes);
   }
@@ -141,10 +143,9 @@ absl::Status LimitSearch::RunFor(int64_t limit_bytes) {
   TF_RETURN_IF_ERROR(variants.Run());
   if (options_.effort < 1) return absl::OkStatus();
   if (!variants.Met()) return TryOtherLimits(variants.best_variant());
-  if (!trials_.KeepsAll() && !variants.IsGoodEnough()) {
-    TF_RETURN_IF_ERROR(TryLowerLimits());
-  }
-  return TryJustBelow(variants.best_variant());
+  const bool alone = !trials_.KeepsAll();
+  return alone && !variants.IsGoodEnough() ? TryLowerLimits()
+                                           : absl::OkStatus();
 }
 
 bool LimitSearch::IsCostly() const {
@@ -170,20 +171,6 @@ absl::Status LimitSearch::TryLowerLimits() {
   return absl::OkStatus();
 }
 
-// An expensive plan may become cheaper with a limit slightly below the real
-// one, which leads the greedy search along another path.
-absl::Status LimitSearch::TryJustBelow(const ModuleVariant& variant) {
-  if (trials_.IsLarge() || !IsCostly()) return absl::OkStatus();
-  TF_ASSIGN_OR_RETURN(Prepared * prepared, trials_.Prepare(variant));
-  const int64_t room = trials_.target() - trials_.lower_bound_bytes();
-  for (int part = 4; part <= 64; part *= 2) {
-    TF_RETURN_IF_ERROR(
-        trials_.FindPrograms(trials_.target() - room / part, prepared)
-            .status());
-  }
-  return absl::OkStatus();
-}
-
 // The limit was missed. Plans for lower shares may meet it nevertheless; plans
 // for shares between the limit and the lowest peak so far may at least come
 // closer.
@@ -200,19 +187,21 @@ absl::Status LimitSearch::TryOtherLimits(const ModuleVariant& variant) {
     if (share <= trials_.target()) break;
     TF_RETURN_IF_ERROR(trials_.FindPrograms(share, prepared).status());
   }
-  return Descend(prepared);
+  return Bisect(trials_.base().lower_bound_bytes, [&](int64_t limit) {
+    return trials_.FindPrograms(limit, prepared).status();
+  });
 }
 
-// Bisects between the lower bound and the lowest peak found. The limits
-// depend on the module only, not on which limit the caller missed.
-absl::Status LimitSearch::Descend(Prepared* prepared) {
-  int64_t missed = trials_.base().lower_bound_bytes;
+// Looks between what is known to be missed and the lowest peak found. These
+// limits depend on the module only, not on which one the caller missed.
+absl::Status LimitSearch::Bisect(
+    int64_t missed, absl::FunctionRef<absl::Status(int64_t)> plan_for) {
   for (int step = 0; step < kSteps && !trials_.Met(); ++step) {
     const int64_t least = trials_.best().peak_bytes;
     if (least - missed <= 1) break;
     if (trials_.IsLarge() && !trials_.HasTimeForLimits()) break;
     const int64_t limit = missed + (least - missed) / 2;
-    TF_RETURN_IF_ERROR(trials_.FindPrograms(limit, prepared).status());
+    TF_RETURN_IF_ERROR(plan_for(limit));
     if (trials_.best().peak_bytes > limit) missed = limit;
   }
   return absl::OkStatus();
@@ -229,15 +218,8 @@ absl::Status LimitSearch::Extend() {
     if (++above > kRungsAbove) break;
     TF_RETURN_IF_ERROR(PlanFor(*rung));
   }
-  int64_t missed = trials_.lower_bound_bytes();
-  for (int step = 0; step < kSteps; ++step) {
-    const int64_t least = trials_.best().peak_bytes;
-    if (least - missed <= 1) break;
-    const int64_t limit = missed + (least - missed) / 2;
-    TF_RETURN_IF_ERROR(PlanFor(limit));
-    if (trials_.best().peak_bytes > limit) missed = limit;
-  }
-  return absl::OkStatus();
+  return Bisect(trials_.lower_bound_bytes(),
+                [this](int64_t limit) { return PlanFor(limit); });
 }
 
 }  // namespace xla::remat_plan

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "xla/hlo/transforms/memory/remat/planner/module_variant.h"
 #include "xla/hlo/transforms/memory/remat/planner/remat_planner.h"
@@ -22,8 +23,9 @@ namespace xla::remat_plan {
 //
 //   < 500 instructions     20 limits from the peak to the lower bound
 //   up to 5000             90, 80, 70, … % of the peak, down to the caller's;
-//                          further while that is missed or costly; no further
-//                          than the bound, or the first that is missed
+//                          further while that is missed, or costly and not
+//                          too much was looked at; no further than the bound,
+//                          or the first that is missed
 //
 // Then the caller's own, if it is none of these. In larger modules the caller's
 // limit comes first, then lower ones while these cost less.
@@ -51,9 +53,9 @@ class LimitSearch {
   // Plans for the limit in all variants, beside those known.
   absl::Status PlanFor(int64_t limit_bytes);
   absl::Status TryLowerLimits();
-  absl::Status TryJustBelow(const ModuleVariant& variant);
   absl::Status TryOtherLimits(const ModuleVariant& variant);
-  absl::Status Descend(Prepared* prepared);
+  absl::Status Bisect(int64_t missed,
+                      absl::FunctionRef<absl::Status(int64_t)> plan_for);
   absl::Status Extend();
 
   const RematPlanOptions& options_;
