@@ -1,5 +1,6 @@
 #include "xla/hlo/transforms/memory/remat/planner/remat_limits.h"
 
+#include <algorithm>
 #include <iterator>
 
 #include "absl/algorithm/container.h"
@@ -116,19 +117,25 @@ bool LimitSearch::HasNext() const {
 }
 
 absl::Status LimitSearch::RunNext() {
-  last_ = limits_[done_++];
+  last_ = limits_[done_];
   if (trials_.HasCurve()) {
+    ++done_;
     trials_.SetTarget(last_);
     TF_RETURN_IF_ERROR(PlanFor(last_));
   } else {
-    // The bound is the last limit that is worth a search.
-    if (last_ < trials_.lower_bound_bytes()) {
-      last_ = trials_.lower_bound_bytes();
-      done_ = limits_.size();
-    }
+    // The bound is the last limit that is worth a search, unless variants that
+    // this one brings up have a lower one.
+    const int64_t bound = trials_.lower_bound_bytes();
+    const bool is_bound = last_ < bound;
+    last_ = std::max(last_, bound);
     trials_.SetTarget(last_);
     TF_RETURN_IF_ERROR(RunFor(last_));
     TF_RETURN_IF_ERROR(trials_.TryOthers());
+    if (!is_bound) {
+      ++done_;
+    } else if (trials_.lower_bound_bytes() == bound) {
+      done_ = limits_.size();
+    }
   }
   missed_ = trials_.Met() ? 0 : missed_ + 1;
   return absl::OkStatus();
