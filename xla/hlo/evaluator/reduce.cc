@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <complex>
 #include <cstdint>
 #include <optional>
@@ -104,16 +105,23 @@ struct Multiply {
     return x * y;
   }
 };
+// As of single elements: NaN wins, and -0 is less than 0.
 struct Minimum {
   template <typename T>
   static T Apply(T x, T y) {
-    return y < x || y != y ? y : x;
+    if constexpr (std::is_floating_point_v<T>) {
+      if (y != y || (y == x && std::signbit(y))) return y;
+    }
+    return y < x ? y : x;
   }
 };
 struct Maximum {
   template <typename T>
   static T Apply(T x, T y) {
-    return y > x || y != y ? y : x;
+    if constexpr (std::is_floating_point_v<T>) {
+      if (y != y || (y == x && !std::signbit(y))) return y;
+    }
+    return y > x ? y : x;
   }
 };
 struct And {
