@@ -57,6 +57,14 @@ absl::StatusOr<bool> RematerializationPass::RunImpl(
   TF_ASSIGN_OR_RETURN(
       const int64_t limit_bytes,
       RematerializationLimit(options_, *module, execution_threads));
+  TF_ASSIGN_OR_RETURN(const MemoryLimit limit,
+                      MemoryLimit::Parse(options_.memory_limit));
+  // Of what is live now: 100 % and more hold without a plan, also where buffers
+  // do not find places without gaps.
+  if (options_.strategy == RematerializationAlgorithm::kPlan &&
+      limit.is_share() && limit.BytesOf(100) >= 100) {
+    return false;
+  }
   const absl::flat_hash_set<std::string> names =
       fuel_ == nullptr ? absl::flat_hash_set<std::string>()
                        : InstructionNames(*module);
