@@ -38,13 +38,21 @@ bool OnlyPassesOperand(const HloUse& use) {
 
 }  // namespace
 
+LiveIntervals::LiveIntervals(const HloDataflowAnalysis& dataflow,
+                             const CopySites& sites, const ExecutionLine& line)
+    : dataflow_(dataflow), sites_(sites), line_(line) {
+  dataflow.module().input_output_alias_config().ForEachAlias(
+      [&](const ShapeIndex&, const HloInputOutputAliasConfig::Alias& alias) {
+        aliased_.insert({alias.parameter_number, alias.parameter_index});
+      });
+}
+
 bool LiveIntervals::IsReadOnly(const HloValue& value) const {
   const HloInstruction* def = value.defining_instruction();
   if (def->opcode() == HloOpcode::kConstant) return true;
   return def->opcode() == HloOpcode::kParameter &&
          def->parent()->IsEntryComputation() &&
-         !dataflow_.module().input_output_alias_config().ParameterHasAlias(
-             def->parameter_number(), value.defining_index());
+         !aliased_.contains({def->parameter_number(), value.defining_index()});
 }
 
 LiveIntervals::Time LiveIntervals::StartOf(const HloValue& value) const {

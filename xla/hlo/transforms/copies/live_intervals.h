@@ -1,12 +1,16 @@
 #ifndef XLA_HLO_TRANSFORMS_COPIES_LIVE_INTERVALS_H_
 #define XLA_HLO_TRANSFORMS_COPIES_LIVE_INTERVALS_H_
 
+#include <cstdint>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "xla/hlo/analysis/hlo_dataflow_analysis.h"
 #include "xla/hlo/analysis/hlo_value.h"
 #include "xla/hlo/transforms/copies/copy_sites.h"
 #include "xla/hlo/transforms/copies/execution_line.h"
+#include "xla/shape_util.h"
 
 namespace xla {
 
@@ -31,8 +35,7 @@ struct LiveInterval {
 class LiveIntervals {
  public:
   LiveIntervals(const HloDataflowAnalysis& dataflow, const CopySites& sites,
-                const ExecutionLine& line)
-      : dataflow_(dataflow), sites_(sites), line_(line) {}
+                const ExecutionLine& line);
 
   // Disjoint; at least one for what is on the line. O(uses * depth of calls).
   std::vector<LiveInterval> OfValue(const HloValue& value) const;
@@ -61,6 +64,8 @@ class LiveIntervals {
   const HloDataflowAnalysis& dataflow_;
   const CopySites& sites_;
   const ExecutionLine& line_;
+  // Parts of the entry's parameters that a result is aliased to.
+  absl::flat_hash_set<std::pair<int64_t, ShapeIndex>> aliased_;
 };
 
 }  // namespace xla
