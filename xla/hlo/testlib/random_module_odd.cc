@@ -96,7 +96,9 @@ void ChangeLayouts(ModuleState& state, HloComputation* computation) {
     }
     const bool fixed =
         absl::c_any_of(inst->users(), [](const HloInstruction* user) {
-          return user->opcode() == HloOpcode::kAsyncStart ||
+          // The parts of an all-to-all have one layout.
+          return user->opcode() == HloOpcode::kAllToAll ||
+                 user->opcode() == HloOpcode::kAsyncStart ||
                  user->opcode() == HloOpcode::kBitcast ||
                  user->opcode() == HloOpcode::kCopyStart;
         });

@@ -60,8 +60,12 @@ HloInstruction* AddZero(HloInstruction* inst) {
   return IsIntegral(inst) ? LeftIfRightIs(inst, 0) : nullptr;
 }
 
+// Not of complex numbers: (inf + 1i) · (1 + 0i) has inf · 0 in its imaginary
+// part.
 HloInstruction* MultiplyByOne(HloInstruction* inst) {
-  return LeftIfRightIs(inst, 1);
+  return primitive_util::IsComplexType(inst->shape().element_type())
+             ? nullptr
+             : LeftIfRightIs(inst, 1);
 }
 
 HloInstruction* MultiplyByZero(HloInstruction* inst) {
@@ -151,10 +155,10 @@ constexpr CanonicalizerRule kIdentityRules[] = {
 
     {"add-zero", "integer x + 0 → x", HloOpcode::kAdd, AddZero},
     {"subtract-zero", "integer x - 0 → x", HloOpcode::kSubtract, AddZero},
-    {"multiply-one", "x · 1 → x", HloOpcode::kMultiply, MultiplyByOne},
+    {"multiply-one", "real x · 1 → x", HloOpcode::kMultiply, MultiplyByOne},
     {"multiply-zero", "integer x · 0 → 0", HloOpcode::kMultiply,
      MultiplyByZero},
-    {"divide-one", "x / 1 → x", HloOpcode::kDivide, MultiplyByOne},
+    {"divide-one", "real x / 1 → x", HloOpcode::kDivide, MultiplyByOne},
     {"and-mask", "x & x, x & ~0 → x; x & 0 → 0", HloOpcode::kAnd, AndMask},
     {"or-mask", "x | x, x | 0 → x; x | ~0 → ~0", HloOpcode::kOr, OrMask},
     {"xor-zero", "x ^ 0 → x", HloOpcode::kXor, ZeroOnTheRight},

@@ -12,7 +12,9 @@
 #include "xla/backends/gpu/model/gpu_fusible.h"
 #include "xla/hlo/analysis/cost/gpu_devices.h"
 #include "xla/hlo/analysis/hlo_dfs_reachability.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -35,11 +37,14 @@ int64_t BytesOf(const HloInstruction& kernel) {
 
 // Results that lie where a parameter does wait for its other readers.
 bool UpdatesInPlace(const HloInstruction& kernel) {
-  return absl::c_any_of(
-      kernel.fused_instructions(), [](const HloInstruction* inst) {
-        return inst->opcode() == HloOpcode::kDynamicUpdateSlice ||
-               inst->opcode() == HloOpcode::kScatter;
-      });
+  return !Cast<HloFusionInstruction>(&kernel)
+              ->output_to_operand_aliasing()
+              .empty() ||
+         absl::c_any_of(
+             kernel.fused_instructions(), [](const HloInstruction* inst) {
+               return inst->opcode() == HloOpcode::kDynamicUpdateSlice ||
+                      inst->opcode() == HloOpcode::kScatter;
+             });
 }
 
 // Small kernels of one computation, and their sets.
