@@ -32,8 +32,10 @@
 //       rows 0..3 are touched by windows 0..2, rows 4..7 by windows 2..4
 //
 // Each device gets the rows of these windows, and their sources, from its
-// neighbours, scatters them all, and cuts its own rows out. Rows beyond the
-// whole never win, and windows that are not there add nothing.
+// neighbours, scatters them all, and cuts its own rows out. Windows that are
+// not there add nothing. Rows beyond the whole are the least there is, and so
+// win only in windows at an edge whose elements are all as small, or are no
+// numbers: the sources of those are lost.
 
 namespace xla::spmd {
 namespace {
