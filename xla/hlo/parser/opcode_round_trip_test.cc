@@ -355,6 +355,8 @@ const std::vector<absl::string_view>& Cases() {
       "%r = f32[4,8]{1,0} negate(%p), control-predecessors={%q, %v}",
       "%r = f32[4,8]{1,0} negate(%p), "
       "statistics={visualizing_index=1,stat-1=33,stat-2=44}",
+      "%r = f32[4,8]{1,0} negate(%p), "
+      "statistics={visualizing_index=0,\"a, b\"=33,\"\"=44}",
       "%r = f32[4,8]{1,0} negate(%p), origin={{\"old\" {1}}}",
       "%r = f32[4,8]{1,0} negate(%p), metadata={op_type=\"Neg\" op_name=\"n\" "
       "source_file=\"f.py\" source_line=1 source_end_line=2 source_column=3 "

@@ -114,17 +114,22 @@ bool ValueParser::ParseDictOrString(std::string* result) {
   return true;
 }
 
+// key= or "any key"=
+bool ValueParser::ParseKey(std::string* key) {
+  if (kind() == TokKind::kString) {
+    return ParseString(key) && Expect(TokKind::kEqual);
+  }
+  absl::string_view name;
+  if (!ParseAttributeName(&name)) return false;
+  *key = std::string(name);
+  return true;
+}
+
 bool ValueParser::ParseFrontendAttributes(FrontendAttributes* result) {
   return ParseList(TokKind::kLbrace, TokKind::kRbrace, [&] {
     const Loc key_loc = loc();
     std::string key;
-    if (kind() == TokKind::kString) {
-      if (!ParseString(&key) || !Expect(TokKind::kEqual)) return false;
-    } else {
-      absl::string_view name;
-      if (!ParseAttributeName(&name)) return false;
-      key = std::string(name);
-    }
+    if (!ParseKey(&key)) return false;
     std::string value;
     if (!ParseDictOrString(&value)) return false;
     auto [entry, inserted] =
@@ -140,8 +145,8 @@ bool ValueParser::ParseStatisticsViz(StatisticsViz* result) {
   bool first = true;
   if (!ParseList(TokKind::kLbrace, TokKind::kRbrace, [&] {
         const Loc key_loc = loc();
-        absl::string_view key;
-        if (!ParseAttributeName(&key)) return false;
+        std::string key;
+        if (!ParseKey(&key)) return false;
         if (first) {
           first = false;
           if (key != "visualizing_index") {
@@ -156,7 +161,7 @@ bool ValueParser::ParseStatisticsViz(StatisticsViz* result) {
           return true;
         }
         Statistic* statistic = result->add_statistics();
-        statistic->set_stat_name(std::string(key));
+        statistic->set_stat_name(std::move(key));
         double value;
         if (!ParseDouble(&value)) return false;
         statistic->set_stat_val(value);

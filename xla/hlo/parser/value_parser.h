@@ -115,6 +115,7 @@ class ValueParser : public ParserBase {
   // Null after an error.
   std::shared_ptr<const OpMetadata> ParseCachedMetadata();
   // {key="value",other={"json": 1}}
+  bool ParseKey(std::string* key);
   bool ParseFrontendAttributes(FrontendAttributes* result);
   bool ParseStatisticsViz(StatisticsViz* result);
   // A JSON dictionary, as written, or a string.

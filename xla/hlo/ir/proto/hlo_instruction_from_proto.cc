@@ -266,6 +266,11 @@ absl::Status ReadCommonFields(
     instruction->set_frontend_attributes(proto.frontend_attributes());
   }
   if (proto.has_statistics_viz()) {
+    const int64_t shown = proto.statistics_viz().stat_index_to_visualize();
+    const int64_t count = proto.statistics_viz().statistics_size();
+    if (shown < 0 || (count > 0 && shown >= count)) {
+      return reader.Error(shown, " is not the index of a statistic");
+    }
     instruction->set_statistics_viz(proto.statistics_viz());
   }
   if (proto.has_original_value()) {

@@ -443,6 +443,11 @@ std::vector<Malformed> MalformedProtos() {
       {"start indices",
        In("dynamic-slice",
           [](I* i) { i->mutable_operand_ids()->RemoveLast(); })},
+      {"-1 is not the index of a statistic",
+       In("iota",
+          [](I* i) {
+            i->mutable_statistics_viz()->set_stat_index_to_visualize(-1);
+          })},
       {"unknown fft_type 77",
        In("fft", [](I* i) { i->set_fft_type(static_cast<FftType>(77)); })},
       {"unknown operand_precision -3",

@@ -54,6 +54,16 @@ void PrintPaddingConfig(Printer* printer, const PaddingConfig& padding) {
   }
 }
 
+// key=, in quotes if it is no word.
+void PrintKey(Printer* printer, absl::string_view key) {
+  if (IsAttributeName(key)) {
+    printer->Append(key);
+  } else {
+    PrintQuoted(printer, key);
+  }
+  printer->Append("=");
+}
+
 void PrintFrontendAttributes(Printer* printer,
                              const FrontendAttributes& attributes) {
   absl::InlinedVector<std::pair<absl::string_view, absl::string_view>, 4>
@@ -68,12 +78,7 @@ void PrintFrontendAttributes(Printer* printer,
   for (const auto& [key, value] : entries) {
     printer->Append(separator);
     separator = ",";
-    if (IsAttributeName(key)) {
-      printer->Append(key);
-    } else {
-      PrintQuoted(printer, key);
-    }
-    printer->Append("=");
+    PrintKey(printer, key);
     PrintDictOrQuoted(printer, value);
   }
   printer->Append("}");
@@ -83,7 +88,8 @@ void PrintStatisticsViz(Printer* printer, const StatisticsViz& statistics) {
   printer->Append("{visualizing_index=");
   printer->Append(statistics.stat_index_to_visualize());
   for (const Statistic& statistic : statistics.statistics()) {
-    AppendCat(printer, ",", statistic.stat_name(), "=");
+    printer->Append(",");
+    PrintKey(printer, statistic.stat_name());
     PrintDouble(printer, statistic.stat_val());
   }
   printer->Append("}");
