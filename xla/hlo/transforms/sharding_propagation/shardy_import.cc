@@ -313,6 +313,13 @@ class Importer {
                 absl::StrCat("a sharding of ", value.rank, " dimensions for ",
                              ShapeUtil::HumanString(shape), ": ", value.text));
     }
+    // One partition is also what a module counts that says nothing of them.
+    const int64_t partitions = module_->config().num_partitions();
+    const absl::Status fits = value.sharding->Validate(
+        shape, partitions > 1 ? std::make_optional(partitions) : std::nullopt);
+    if (!fits.ok()) {
+      return At(inst, absl::StrCat(fits.message(), ": ", value.text));
+    }
     return value.sharding;
   }
 
