@@ -87,7 +87,13 @@ absl::Status SpmdPartitioningVisitor::HandleTopK(HloInstruction* hlo) {
                              Cast<HloTopKInstruction>(hlo)->largest();
   const Shape& values = hlo->shape().tuple_shapes(0);
   const Shape& places = hlo->shape().tuple_shapes(1);
+  // A custom call may claim to be one and return anything.
   const int64_t last = whole.dimensions().size() - 1;
+  if (last < 0 || !values.IsArray() || !places.IsArray() ||
+      !ShapeUtil::SameDimensions(values, places) ||
+      values.dimensions().size() != whole.dimensions().size()) {
+    return DefaultAction(hlo);
+  }
   const int64_t k = values.dimensions(last);
   const int64_t shard_size =
       MakePartitionedShape(whole, sharding).dimensions(last);
