@@ -187,6 +187,11 @@ absl::StatusOr<Value> EvaluateGather(const HloInstruction* instruction,
   TF_ASSIGN_OR_RETURN(Value result,
                       Value::Make(operand.type(), result_dims, context.budget));
   if (result.count() == 0) return result;
+  // Slices without elements, of which the result shows none: nothing is read.
+  if (absl::c_linear_search(sizes, 0)) {
+    std::fill_n(result.mutable_raw(), result.bytes(), 0);
+    return result;
+  }
   const DimensionVector result_strides = RowMajorStrides(result_dims);
   DimensionVector to;
   DimensionVector batch_strides;

@@ -153,6 +153,9 @@ ElementEmitter::Values ElementEmitter::Gather(const HloInstruction& hlo,
   const GatherDimensionNumbers& numbers = hlo.gather_dimension_numbers();
   const HloInstruction& array = *hlo.operand(0);
   const HloInstruction& starts = *hlo.operand(1);
+  if (absl::c_linear_search(hlo.gather_slice_sizes(), 0)) {
+    return absl::UnimplementedError("slices without elements");
+  }
   // Places of the result along batch dimensions, and along those of slices.
   Indices batch, offsets;
   for (size_t d = 0; d < indices.size(); ++d) {

@@ -24,6 +24,7 @@ bool CanSimplify(const HloGatherInstruction& gather) {
   return !gather.HasControlDependencies() &&
          !ShapeUtil::IsZeroElementArray(gather.shape()) &&
          !ShapeUtil::IsZeroElementArray(gather.operand(0)->shape()) &&
+         !absl::c_linear_search(gather.gather_slice_sizes(), 0) &&
          !gather.shape().is_dynamic() &&
          !gather.operand(0)->shape().is_dynamic() &&
          !gather.operand(1)->shape().is_dynamic() &&
