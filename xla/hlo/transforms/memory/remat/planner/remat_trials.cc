@@ -157,6 +157,7 @@ RematTrials::FindLoopVariants() {
 void RematTrials::SetTarget(int64_t limit_bytes) {
   target_ = limit_bytes;
   best_ = frontier_.BestFor(limit_bytes)->outcome;
+  useless_seconds_ = std::numeric_limits<double>::infinity();
   for (auto& prepared : prepared_) prepared->seconds_for_limit.reset();
 }
 
@@ -182,6 +183,10 @@ void RematTrials::Offer(Candidate candidate) {
   const bool is_best = IsBetter(candidate.outcome, best_);
   const bool is_kept = KeepsAll() && !frontier_.Dominates(candidate.outcome);
   if ((is_best || is_kept) && LosesReads(candidate)) return;
+  if (candidate.outcome.peak_bytes <= target_) {
+    useless_seconds_ =
+        std::min(useless_seconds_, candidate.outcome.work.seconds);
+  }
   if (is_best) {
     best_ = candidate.outcome;
     if (!KeepsAll()) frontier_.Clear();
@@ -238,10 +243,6 @@ absl::StatusOr<int64_t> RematTrials::PlaceBest() {
   return least_excess;
 }
 
-double RematTrials::UselessSeconds() const {
-  return Met() ? best_.work.seconds : std::numeric_limits<double>::infinity();
-}
-
 absl::StatusOr<std::unique_ptr<HloModule>> RematTrials::Apply(
     const Prepared& prepared, const NestedPlanner::Plan& plan) const {
   std::unique_ptr<HloModule> copy = prepared.module->Clone("");
@@ -263,10 +264,10 @@ absl::StatusOr<Outcome> RematTrials::FindPrograms(int64_t limit,
                                                   Prepared* prepared) {
   Outcome best = prepared->outcome;
   Offer({best, prepared->variant.Name(), nullptr, &prepared->rewritten});
-  const double useless_seconds = UselessSeconds() - best.work.seconds;
+  const double useless_seconds = useless_seconds_ - best.work.seconds;
   if (best.peak_bytes <= limit || useless_seconds <= 0) return best;
   if (limit < target_ && IsLarge() && !std::isinf(useless_seconds) &&
-      prepared->seconds_for_limit.value_or(0) >= UselessSeconds()) {
+      prepared->seconds_for_limit.value_or(0) >= useless_seconds_) {
     return best;
   }
   work_ = std::min(kWorkOfVariant, kWorkOfInstruction * instruction_count_) *

@@ -2,6 +2,7 @@
 #define XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_REMAT_TRIALS_H_
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -120,9 +121,6 @@ class RematTrials {
   // Whether a rewrite of a module that a backend has finished reads what has
   // been overwritten (lost_reads.h).
   bool LosesReads(const Candidate& candidate) const;
-  // The cost from which on a plan is useless, in seconds.
-  double UselessSeconds() const;
-
   const HloModule& module_;
   const RematPlanOptions& options_;
   const int64_t instruction_count_;
@@ -135,6 +133,10 @@ class RematTrials {
   std::optional<std::vector<ModuleVariant>> loop_variants_;
   int64_t target_;
   Outcome best_;
+  // The cost from which on a plan is useless: that of the best found since this
+  // is the target. Plans that others left behind may cost more than what a
+  // search finds once it is on its way, and do not end it.
+  double useless_seconds_ = std::numeric_limits<double>::infinity();
   // Where not all are kept, the candidate of best_ alone.
   Frontier frontier_;
   // Plans whose peaks were asked for.
