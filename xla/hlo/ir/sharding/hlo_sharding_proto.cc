@@ -151,6 +151,10 @@ absl::StatusOr<HloSharding> HloSharding::FromProto(const OpSharding& proto) {
 
 absl::StatusOr<HloSharding> HloSharding::FromProto(const OpSharding& proto,
                                                    bool allow_tuple) {
+  // The text has no group below 0.
+  if (proto.is_shard_group() && proto.shard_group_id() < 0) {
+    return Invalid(proto, "a negative shard group");
+  }
   const std::vector<OpMetadata> metadata(proto.metadata().begin(),
                                          proto.metadata().end());
   if (proto.has_named_sharding()) {

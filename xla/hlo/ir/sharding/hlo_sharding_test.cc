@@ -209,6 +209,10 @@ TEST(HloShardingTest, FromProtoReportsBadInput) {
   EXPECT_THAT(error(tile), HasSubstr("negative"));
   tile.set_tile_assignment_devices(0, 0);
   EXPECT_TRUE(HloSharding::FromProto(tile).ok());
+  tile.set_is_shard_group(true);
+  tile.set_shard_group_id(-1);
+  EXPECT_THAT(error(tile), HasSubstr("a negative shard group"));
+  tile.clear_is_shard_group();
   tile.add_last_tile_dims(OpSharding::MAXIMAL);
   EXPECT_THAT(error(tile), HasSubstr("manual, replicated or unreduced"));
   tile.add_last_tile_dims(OpSharding::MANUAL);
