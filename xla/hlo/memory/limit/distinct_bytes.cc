@@ -5,9 +5,11 @@
 
 namespace xla {
 
-std::pair<std::string, std::string> DistinctBytes(double a, double b) {
-  std::pair<std::string, std::string> texts(HumanBytes(a), HumanBytes(b));
-  if (texts.first != texts.second || a == b) return texts;
+std::pair<std::string, std::string> DistinctBytes(double a, double b,
+                                                  bool to_the_byte) {
+  const std::pair<std::string, std::string> human(HumanBytes(a), HumanBytes(b));
+  if (human.first != human.second || a == b) return human;
+  std::pair<std::string, std::string> texts = human;
   const std::string unit = texts.first.substr(texts.first.find(' ') + 1);
   double scale = 1;
   for (const char c : {'K', 'M', 'G', 'T', 'P', 'E'}) {
@@ -19,6 +21,7 @@ std::pair<std::string, std::string> DistinctBytes(double a, double b) {
       if (texts.first != texts.second) return texts;
     }
   }
+  if (!to_the_byte) return human;
   return {absl::StrFormat("%.0f B", a), absl::StrFormat("%.0f B", b)};
 }
 

@@ -12,7 +12,10 @@ namespace xla {
 //   1300000, 2600000 → "1.2 MiB",      "2.5 MiB"
 //   1300000, 1290000 → "1.24 MiB",     "1.23 MiB"
 //   1300000, 1300001 → "1300000 B",    "1300001 B"
-std::pair<std::string, std::string> DistinctBytes(double a, double b);
+//
+// Without `to_the_byte` those that three digits do not tell apart look alike.
+std::pair<std::string, std::string> DistinctBytes(double a, double b,
+                                                  bool to_the_byte = true);
 
 }  // namespace xla
 

@@ -27,6 +27,8 @@ TEST(DistinctBytesTest, MoreDigitsWhereTheyTellApart) {
 
 TEST(DistinctBytesTest, BytesWhereNothingElseDoes) {
   EXPECT_THAT(DistinctBytes(1300000, 1300001), Pair("1300000 B", "1300001 B"));
+  EXPECT_THAT(DistinctBytes(1300000, 1300001, /*to_the_byte=*/false),
+              Pair("1.2 MiB", "1.2 MiB"));
 }
 
 }  // namespace

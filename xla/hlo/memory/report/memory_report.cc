@@ -34,7 +34,8 @@ std::string Answer(const MemoryReport& report) {
                           ? report.allocated_bytes()
                           : std::max(report.peak_bytes(), report.heap_bytes());
   const double shown = allocated ? need : report.peak_bytes();
-  const auto [peak_text, limit_text] = DistinctBytes(shown, limit);
+  const auto [peak_text, limit_text] =
+      DistinctBytes(shown, limit, /*to_the_byte=*/!report.fits());
   std::string out =
       absl::StrCat(report.module(), ": ", peak_text,
                    allocated ? " allocated" : " at the peak",

@@ -52,7 +52,8 @@ std::string RuledOut(const RematReport& report) {
 
 std::string RematReportToText(const RematReport& report, int max_buffers) {
   const double after_bytes = report.peak_after_bytes();
-  const auto [after, limit] = DistinctBytes(after_bytes, report.limit_bytes());
+  const auto [after, limit] = DistinctBytes(after_bytes, report.limit_bytes(),
+                                            /*to_the_byte=*/!report.met());
   std::string out = absl::StrFormat(
       "%s: %s -> %s %s %s%s\n", report.module(),
       HumanBytes(report.peak_before_bytes()), after,
