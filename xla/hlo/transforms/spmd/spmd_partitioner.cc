@@ -185,6 +185,9 @@ absl::StatusOr<PassReport> SpmdPartitioner::FinishReport(
 
 namespace {
 
+// Collectives name each device; more would be the work and memory of minutes.
+constexpr int64_t kMaxDevices = int64_t{1} << 20;
+
 // The layouts of the whole values, or default ones, for the shapes of shards.
 ComputationLayout ShardedLayout(const ComputationLayout& before,
                                 const HloComputation& entry,
@@ -297,6 +300,11 @@ absl::StatusOr<bool> SpmdPartitioner::RunImpl(
                      " partitions of ", num_replicas_, " replicas"));
   }
   if (num_partitions_ == 1 || module->has_spmd_output_sharding()) return false;
+  if (num_replicas_ > kMaxDevices / num_partitions_) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "cannot partition for ", num_partitions_, " partitions of ",
+        num_replicas_, " replicas: at most ", kMaxDevices, " devices"));
+  }
   std::string missing;
   collective_ops_creator_ = WithNotedGaps(
       requested_creator_.has_value()
