@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/status/statusor.h"
 #include "xla/comparison_util.h"
-#include "xla/hlo/evaluator/hlo_evaluator.h"
+#include "xla/hlo/evaluator/run/init_values.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/utils/hlo_sharding_util.h"
@@ -134,32 +133,16 @@ std::optional<std::vector<Literal>> NeutralInputs(
     identity = CombinerIdentity(*reduction.to_apply());
     if (!identity.has_value()) return std::nullopt;
   }
-  std::vector<Literal> inits;
-  for (int64_t i = 0; i < inputs; ++i) {
-    const HloInstruction* init = reduction.operand(inputs + i);
-    if (!init->IsConstant() || init->literal().is_elided()) break;
-    inits.push_back(init->literal().Clone());
-  }
-  if (inits.size() == inputs) {
-    std::vector<const Literal*> twice;
-    for (const Literal& init : inits) twice.push_back(&init);
-    twice.insert(twice.end(), twice.begin(), twice.begin() + inputs);
-    absl::StatusOr<Literal> folded =
-        HloEvaluator().Evaluate(*reduction.to_apply(), twice);
-    if (folded.ok()) {
-      std::vector<Literal> parts;
-      if (inputs > 1) {
-        parts = folded->DecomposeTuple();
-      } else {
-        parts.push_back(*std::move(folded));
-      }
-      if (parts == inits) return inits;
+  std::vector<Literal> neutral;
+  if (InitMayRepeat(reduction)) {
+    for (int64_t i = 0; i < inputs; ++i) {
+      neutral.push_back(reduction.operand(inputs + i)->literal().Clone());
     }
+    return neutral;
   }
   if (!identity.has_value()) return std::nullopt;
-  inits.clear();
-  inits.push_back(*std::move(identity));
-  return inits;
+  neutral.push_back(*std::move(identity));
+  return neutral;
 }
 
 // A slice at a run-time position that may lie partly or wholly outside of the

@@ -7,12 +7,10 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/types/span.h"
-#include "xla/hlo/evaluator/hlo_evaluator.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/layout.h"
 #include "xla/layout_util.h"
-#include "xla/literal.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -201,30 +199,6 @@ absl::StatusOr<bool> RewriteReductions(
     RETURN_IF_ERROR(module->schedule().Update(execution_threads));
   }
   return changed;
-}
-
-bool InitMayRepeat(const HloInstruction& reduce) {
-  const int64_t count = reduce.operand_count() / 2;
-  std::vector<const Literal*> arguments;
-  for (int64_t i = 0; i < 2 * count; ++i) {
-    const HloInstruction* init = reduce.operand(count + i % count);
-    if (!init->IsConstant() || !init->literal().IsKnown()) return false;
-    arguments.push_back(&init->literal());
-  }
-  HloEvaluator evaluator;
-  absl::StatusOr<Literal> combined =
-      evaluator.Evaluate(*reduce.to_apply(), arguments);
-  if (!combined.ok()) return false;
-  std::vector<Literal> elements;
-  if (count == 1) {
-    elements.push_back(*std::move(combined));
-  } else {
-    elements = combined->DecomposeTuple();
-  }
-  for (int64_t i = 0; i < count; ++i) {
-    if (elements[i] != *arguments[i]) return false;
-  }
-  return true;
 }
 
 }  // namespace xla::gpu

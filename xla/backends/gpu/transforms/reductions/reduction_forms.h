@@ -32,11 +32,6 @@ std::vector<int64_t> PhysicalOrder(const HloInstruction& reduce);
 
 bool IsReduced(const HloInstruction& reduce, int64_t dim);
 
-// Whether the initial values may be met any number of times, as when parts are
-// reduced first: they are constants, and combined with themselves they are
-// themselves (a sum from 0, a maximum from anything).
-bool InitMayRepeat(const HloInstruction& reduce);
-
 }  // namespace xla::gpu
 
 #endif  // XLA_BACKENDS_GPU_TRANSFORMS_REDUCTIONS_REDUCTION_FORMS_H_

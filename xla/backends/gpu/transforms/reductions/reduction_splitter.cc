@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "xla/backends/gpu/transforms/reductions/reduction_forms.h"
+#include "xla/hlo/evaluator/run/init_values.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"

@@ -11,6 +11,7 @@
 #include "xla/backends/gpu/model/reduction_utils.h"
 #include "xla/backends/gpu/transforms/reductions/reduction_forms.h"
 #include "xla/hlo/analysis/cost/gpu_devices.h"
+#include "xla/hlo/evaluator/run/init_values.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"

@@ -73,8 +73,9 @@ class Writer {
 
   absl::Status Write(absl::Span<const NodeId> program) {
     std::vector<HloInstruction*> ties(program.size(), nullptr);
-    if (options_.tie_clones)
+    if (options_.tie_clones) {
       ties = FindCloneTies(nodes_, program, options_.fused);
+    }
     for (size_t i = 0; i < program.size(); ++i) {
       TF_RETURN_IF_ERROR(WriteRun(program[i], ties[i]));
     }
