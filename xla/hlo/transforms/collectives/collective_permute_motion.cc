@@ -223,8 +223,12 @@ absl::StatusOr<bool> RunOnLoop(HloInstruction* loop) {
   bool changed = false;
   std::optional<Counter> counter;
   for (int64_t i = 0; i < root->operand_count(); ++i) {
-    const std::optional<Chain> chain = ChainTo(root->mutable_operand(i));
-    if (!chain.has_value()) continue;
+    HloInstruction* end = root->mutable_operand(i);
+    const std::optional<Chain> chain = ChainTo(end);
+    // Of other elements it is needed where it is.
+    if (!chain.has_value() || absl::c_count(root->operands(), end) > 1) {
+      continue;
+    }
     HloInstruction* reader = OnlyReader(*body, i);
     if (reader == nullptr || reader->HasControlDependencies() ||
         reader->user_count() == 0 || IsReadOutside(*loop, i)) {

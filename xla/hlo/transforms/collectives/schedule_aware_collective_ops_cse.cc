@@ -170,7 +170,7 @@ absl::StatusOr<bool> RunOnComputation(
     for (Kept& earlier : kept[later->opcode()]) {
       const bool near =
           later->opcode() == HloOpcode::kCollectivePermute ||
-          earlier.lowest_user <= height + options.distance_threshold;
+          earlier.lowest_user - height <= options.distance_threshold;
       if (!near || !finder.Equal(earlier.inst, later)) continue;
       TF_RETURN_IF_ERROR(Replace(later, earlier.inst));
       earlier.lowest_user = std::min(earlier.lowest_user, lowest_user);
