@@ -3,33 +3,20 @@
 #include <cstdint>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
+#include "xla/hlo/transforms/spmd/spmd_visitor.h"
 
-namespace xla::spmd {
+namespace xla::spmd::detail {
 
-PartitionTrial::PartitionTrial(const SpmdPartitioningVisitor& visitor)
-    : module_(std::make_unique<HloModule>("trial", visitor.module()->config())),
-      visitor_(visitor.Clone()) {
-  visitor_->set_module(module_.get());
-}
-
-PartitionedHlo PartitionTrial::Shard(const PartitionedHlo& phlo) {
-  HloInstruction* parameter =
-      visitor_->builder()->AddInstruction(HloInstruction::CreateParameter(
-          parameters_, phlo.hlo()->shape(), absl::StrCat("p", parameters_)));
-  ++parameters_;
-  parameter->set_sharding(phlo.sharding());
-  return PartitionedHlo(parameter, phlo.base_shape(),
-                        visitor_->MakePartitioningState());
-}
-
-std::pair<int64_t, int64_t> PartitionTrial::Cost(HloInstruction* root) {
+std::pair<int64_t, int64_t> CostOfBuilt(HloInstruction* root,
+                                        SpmdPartitioningVisitor* visitor) {
   int64_t memory = 0, communication = 0;
-  SpmdPartitioner* partitioner = visitor_->partitioner();
+  SpmdPartitioner* partitioner = visitor->partitioner();
   HloComputation* computation =
-      module_->AddEntryComputation(visitor_->builder()->Build(root));
+      visitor->module()->AddEntryComputation(visitor->builder()->Build(root));
   for (HloInstruction* hlo : computation->instructions()) {
     memory += partitioner->MemoryCostInBytes(hlo);
     communication += partitioner->CommunicationCostInBytes(hlo);
@@ -37,4 +24,4 @@ std::pair<int64_t, int64_t> PartitionTrial::Cost(HloInstruction* root) {
   return {memory, communication};
 }
 
-}  // namespace xla::spmd
+}  // namespace xla::spmd::detail

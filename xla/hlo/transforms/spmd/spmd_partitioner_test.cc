@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +20,7 @@
 #include "xla/hlo/evaluator/run/sharded_meaning.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/parser/hlo_parser.h"
 #include "xla/hlo/testlib/hlo_hardware_independent_test_base.h"
@@ -316,6 +318,19 @@ class PricingVisitor : public SpmdPartitioningVisitor {
         [](SpmdPartitioningVisitor*) -> HloInstruction* { return nullptr; },
         self);
     EXPECT_EQ(none->first, std::numeric_limits<int64_t>::max());
+    // Of whatever container; builder and module are the trial's too.
+    auto last_of_a_list = EvaluatePartitionCost(
+        hlo,
+        [&](std::list<PartitionedHlo> shards, SpmdBuilder* trial_builder,
+            HloModule* trial, SpmdPartitioningVisitor* visitor) {
+          EXPECT_EQ(shards.front().hlo()->opcode(), HloOpcode::kParameter);
+          EXPECT_EQ(trial_builder, visitor->builder());
+          EXPECT_EQ(trial, visitor->module());
+          EXPECT_NE(trial, module());
+          return shards.back().Replicate().hlo();
+        },
+        std::list<PartitionedHlo>{lhs, rhs}, builder(), module(), self);
+    EXPECT_EQ(last_of_a_list->second, 6 * 4 * 4);
     return SpmdPartitioningVisitor::HandleDot(hlo);
   }
 };
