@@ -1,6 +1,7 @@
 #include "xla/hlo/transforms/spmd/factor_sharding.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -201,9 +202,11 @@ HloSharding AddendsAsTiles(const HloSharding& addends) {
   for (int64_t d = rank; d < addends.num_dimensions(); ++d) {
     if (d != dim) order.push_back(d);
   }
-  const TileAssignment tiles = addends.tile_assignment().Transpose(order);
-  return addends.num_dimensions() == rank + 1 ? HloSharding::Tile(tiles)
-                                              : HloSharding::PartialTile(tiles);
+  std::vector<OpSharding::Type> others;
+  absl::c_remove_copy(addends.subgroup_types(), std::back_inserter(others),
+                      OpSharding::UNREDUCED);
+  return HloSharding::Subgroup(addends.tile_assignment().Transpose(order),
+                               others);
 }
 
 ShardedSum SumAddends(HloInstruction* local, const HloSharding& factors,

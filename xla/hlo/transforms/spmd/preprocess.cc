@@ -34,10 +34,6 @@ absl::StatusOr<HloSharding> NormalizedLeaf(const HloSharding& named,
       named.UseNamedShardingLeaf() ? HloSharding::V3ToV2Sharding(named) : named;
   if (!HasUnreduced(leaf)) return leaf;
   if (!shape.IsArray()) return HloSharding::Replicate();
-  if (leaf.IsManualSubgroup()) {
-    return absl::UnimplementedError(absl::StrCat(
-        "unreduced sharding ", leaf.ToString(), " in a manual region"));
-  }
   return WithTilesOfAddends(leaf, shape.dimensions().size(), num_partitions);
 }
 
@@ -79,6 +75,35 @@ bool HandsAddendsOn(const HloInstruction& hlo) {
          hlo.IsCustomCall("Sharding");
 }
 
+// `value`, as addends where the sharding says so.
+absl::StatusOr<HloInstruction*> AsAddends(HloInstruction* value,
+                                          const HloSharding& sharding) {
+  if (!HasUnreduced(sharding)) return value;
+  if (value->shape().IsArray()) return AddSharding(value, sharding);
+  return absl::UnimplementedError(absl::StrCat(
+      "unreduced elements of a tuple in a tuple: ", value->ToString()));
+}
+
+// A tuple of the elements of a result, those as addends that shall be.
+absl::StatusOr<HloInstruction*> AddendsOfTuple(HloInstruction* hlo,
+                                               const HloSharding& sharding) {
+  HloComputation* computation = hlo->parent();
+  const Shape& shape = hlo->shape();
+  std::vector<HloInstruction*> elements;
+  for (int64_t i = 0; i < shape.tuple_shapes().size(); ++i) {
+    HloInstruction* element = computation->AddInstruction(
+        HloInstruction::CreateGetTupleElement(shape.tuple_shapes(i), hlo, i));
+    element->set_sharding(hlo->sharding().GetSubSharding(shape, {i}));
+    TF_ASSIGN_OR_RETURN(
+        element, AsAddends(element, sharding.GetSubSharding(shape, {i})));
+    elements.push_back(element);
+  }
+  HloInstruction* tuple =
+      computation->AddInstruction(HloInstruction::CreateTuple(elements));
+  tuple->set_sharding(sharding);
+  return tuple;
+}
+
 // Addends are made of a sum, and summed up again, beside what
 // computes: handlers see neither.
 //
@@ -89,10 +114,6 @@ bool HandsAddendsOn(const HloInstruction& hlo) {
 absl::Status SeparateAddends(HloComputation* computation) {
   for (HloInstruction* hlo : computation->MakeInstructionPostOrder()) {
     if (!HasUnreduced(hlo->sharding())) continue;
-    if (!hlo->shape().IsArray() && !HandsAddendsOn(*hlo)) {
-      return absl::UnimplementedError(
-          absl::StrCat("unreduced elements of a tuple: ", hlo->ToString()));
-    }
     if (hlo->shape().IsArray()) {
       const std::vector<HloInstruction*> users(hlo->users().begin(),
                                                hlo->users().end());
@@ -107,9 +128,14 @@ absl::Status SeparateAddends(HloComputation* computation) {
       }
     }
     if (HandsAddendsOn(*hlo)) continue;
-    HloInstruction* addends = AddSharding(hlo, hlo->sharding());
-    hlo->set_sharding(WithSums(hlo->sharding()));
-    RETURN_IF_ERROR(hlo->ReplaceAllUsesWith(addends));
+    const std::vector<HloInstruction*> users(hlo->users().begin(),
+                                             hlo->users().end());
+    const HloSharding sharding = hlo->sharding();
+    hlo->set_sharding(WithSums(sharding));
+    TF_ASSIGN_OR_RETURN(HloInstruction * addends,
+                        hlo->shape().IsTuple() ? AddendsOfTuple(hlo, sharding)
+                                               : AsAddends(hlo, sharding));
+    RETURN_IF_ERROR(hlo->ReplaceAllUsesWithDifferentShape(users, addends));
   }
   return absl::OkStatus();
 }
