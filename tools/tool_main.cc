@@ -132,9 +132,11 @@ void CheckFlagExists(const std::string& argument) {
     return;
   }
   std::vector<std::string> known;
-  for (const auto& [flag, unused] : OwnFlags()) known.push_back(flag);
-  std::cerr << "unknown flag --" << WithDashes(*name)
-            << DidYouMean(WithDashes(*name), known) << "\n";
+  for (const auto& [flag, unused] : OwnFlags()) {
+    known.push_back(absl::StrCat("--", flag));
+  }
+  const std::string flag = absl::StrCat("--", WithDashes(*name));
+  std::cerr << "unknown flag " << flag << DidYouMean(flag, known) << "\n";
   std::exit(kFailed);
 }
 

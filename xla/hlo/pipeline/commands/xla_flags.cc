@@ -58,9 +58,10 @@ bool IsField(const std::string& name) {
 std::string NearestField(const std::string& name) {
   std::vector<std::string> known;
   for (int i = 0; i < DebugOptions::descriptor()->field_count(); ++i) {
-    known.push_back(DebugOptions::descriptor()->field(i)->name());
+    known.push_back(
+        absl::StrCat("--", DebugOptions::descriptor()->field(i)->name()));
   }
-  std::string text = DidYouMean(name, known);
+  std::string text = DidYouMean(absl::StrCat("--", name), known);
   return absl::StartsWith(text, "; did") ? text : "";
 }
 

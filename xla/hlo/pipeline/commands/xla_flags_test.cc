@@ -82,8 +82,9 @@ TEST_F(ReadXlaFlagsTest, FlagsOfOtherProgramsArePassedOverInTheEnvironment) {
   EXPECT_FALSE(options->has_value());
   EXPECT_THAT(err_.str(),
               StartsWith("XLA_FLAGS: --xla_gpu_autotune_level is not known"));
-  EXPECT_THAT(err_.str(), HasSubstr("--xla_dump_ot is not known here and "
-                                    "passed over; did you mean xla_dump_to?"));
+  EXPECT_THAT(err_.str(),
+              HasSubstr("--xla_dump_ot is not known here and "
+                        "passed over; did you mean --xla_dump_to?"));
 }
 
 TEST_F(ReadXlaFlagsTest, SaysWhatIsWrong) {
@@ -95,7 +96,7 @@ TEST_F(ReadXlaFlagsTest, SaysWhatIsWrong) {
   EXPECT_THAT(ErrorOf("--xla_backend_optimization_level=x"),
               HasSubstr("XLA_FLAGS: --xla_backend_optimization_level: 'x' is"));
   EXPECT_THAT(ErrorOf(nullptr, {"--xla_dump_ot=x"}),
-              StrEq("unknown flag --xla_dump_ot; did you mean xla_dump_to?"));
+              StrEq("unknown flag --xla_dump_ot; did you mean --xla_dump_to?"));
   EXPECT_THAT(
       ErrorOf(nullptr, {"--xla_qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq"}),
       testing::EndsWith("qqqq"));

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "xla/hlo/analysis/byte_size.h"
 #include "xla/hlo/pipeline/diff/module_diff.h"
 #include "xla/hlo/pipeline/page/memory_page_builder.h"
@@ -62,6 +63,33 @@ std::string TimeRow(absl::string_view device, double before, double after) {
       Percent(before, after), device);
 }
 
+// One side of a difference: what stands around the byte where the sides begin
+// to differ, with "..." for the rest.
+std::string Around(absl::string_view side, size_t difference) {
+  constexpr size_t kBefore = 16, kAfter = 48;
+  const size_t begin = difference > kBefore ? difference - kBefore : 0;
+  const absl::string_view part =
+      side.substr(begin, difference + kAfter - begin);
+  return absl::StrCat(begin > 0 ? "..." : "", part,
+                      begin + part.size() < side.size() ? "..." : "");
+}
+
+// A line of ModuleDiff.header ("name: before -> after"). Layouts and aliases of
+// hundreds of parameters are shown where they begin to differ.
+std::string HeaderLine(absl::string_view line) {
+  constexpr size_t kLong = 160;
+  const size_t name = line.find(": "), arrow = line.find(" -> ");
+  if (line.size() <= kLong || arrow == line.npos) return std::string(line);
+  const absl::string_view before = line.substr(name + 2, arrow - name - 2);
+  const absl::string_view after = line.substr(arrow + 4);
+  const size_t difference =
+      std::mismatch(before.begin(), before.end(), after.begin(), after.end())
+          .first -
+      before.begin();
+  return absl::StrCat(line.substr(0, name), ": ", Around(before, difference),
+                      " -> ", Around(after, difference));
+}
+
 std::string Summary(const ModuleDiff& diff) {
   const ModuleDiff::Side& a = diff.before();
   const ModuleDiff::Side& b = diff.after();
@@ -74,7 +102,7 @@ std::string Summary(const ModuleDiff& diff) {
                     "\n");
   }
   for (const std::string& line : diff.header()) {
-    absl::StrAppend(&out, "  header: ", line, "\n");
+    absl::StrAppend(&out, "  header: ", HeaderLine(line), "\n");
   }
   absl::StrAppend(&out, "\n", BytesRow("peak", a.peak_bytes(), b.peak_bytes()),
                   BytesRow("with offsets", a.heap_bytes(), b.heap_bytes()),
