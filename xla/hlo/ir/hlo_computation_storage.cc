@@ -21,6 +21,25 @@
 #include "xla/status_macros.h"
 
 namespace xla {
+namespace {
+
+// Whether it is the end of an asynchronous operation of which a part before it
+// stays: its removal would leave a start without an end.
+bool EndsWhatStays(const HloInstruction& instruction,
+                   bool ignore_control_dependencies) {
+  if (!instruction.IsAsyncDone()) return false;
+  const HloInstruction* link = &instruction;
+  do {
+    link = link->operand(0);
+    if ((link->HasControlDependencies() && !ignore_control_dependencies) ||
+        link->HasSideEffect()) {
+      return true;
+    }
+  } while (link->opcode() == HloOpcode::kAsyncUpdate);
+  return false;
+}
+
+}  // namespace
 
 bool HloComputation::IsMarkedAsDead(const HloInstruction* inst) const {
   return inst->IsMarkedAsDead();
@@ -143,7 +162,9 @@ absl::Status HloComputation::RemoveInstructionAndUnusedOperands(
           !computation->IsSafelyRemovable(
               item, ignore_control_dependencies, computation_callers,
               remove_dead_parameters_from_entry_computation) ||
-          (item != instruction && item->HasSideEffect()) ||
+          (item != instruction &&
+           (item->HasSideEffect() ||
+            EndsWhatStays(*item, ignore_control_dependencies))) ||
           (item->opcode() == HloOpcode::kParameter &&
            !computation->CallersCanDropOperand(item->parameter_number()))) {
         continue;

@@ -561,6 +561,37 @@ TEST_F(HloInstructionTest, FrontendAttributes) {
   EXPECT_FALSE(p->has_frontend_attributes());
 }
 
+// The end of a chain stays if a link of it has to: a start needs an end.
+TEST_F(HloInstructionTest, NoRemovalTakesTheEndOfWhatStays) {
+  HloComputation::Builder body("body");
+  body.AddInstruction(Unary(HloOpcode::kExp, body.AddInstruction(Param(0))));
+  HloComputation* callee = Add(body, /*entry=*/false);
+  const Shape chain =
+      ShapeUtil::MakeTupleShape({ShapeUtil::MakeTupleShape({shape_}), shape_,
+                                 ShapeUtil::MakeShape(U32, {})});
+  HloComputation::Builder builder("entry");
+  auto* p = builder.AddInstruction(Param(0));
+  auto* start = builder.AddInstruction(
+      HloInstruction::CreateAsyncStart(chain, {p}, callee));
+  auto* update =
+      builder.AddInstruction(HloInstruction::CreateAsyncUpdate(chain, start));
+  auto* done =
+      builder.AddInstruction(HloInstruction::CreateAsyncDone(shape_, update));
+  auto* reader = builder.AddInstruction(Unary(HloOpcode::kNegate, done));
+  auto* root = builder.AddInstruction(Unary(HloOpcode::kSin, p));
+  HloComputation* entry = Add(builder, /*entry=*/true, root);
+  ASSERT_TRUE(p->AddControlDependencyTo(update).ok());
+
+  ASSERT_TRUE(entry->RemoveInstructionAndUnusedOperands(reader).ok());
+  EXPECT_EQ(entry->instruction_count(), 5);
+  EXPECT_TRUE(done->IsDead() && done->parent() == entry);
+
+  ASSERT_TRUE(update->DropAllControlDeps().ok());
+  reader = entry->AddInstruction(Unary(HloOpcode::kNegate, done));
+  ASSERT_TRUE(entry->RemoveInstructionAndUnusedOperands(reader).ok());
+  EXPECT_EQ(entry->instruction_count(), 2);
+}
+
 TEST_F(HloInstructionTest, LatestNonGteAncestor) {
   auto p = HloInstruction::CreateParameter(0, shape_, "p");
   auto inner = HloInstruction::CreateTuple({p.get(), p.get()});
