@@ -37,6 +37,9 @@ inline std::vector<int64_t> ToVector(
   return {field.begin(), field.end()};
 }
 
+// An error if the indices are none that text could say: from 0 to 2^31 - 1.
+absl::Status CheckOriginalArray(const OriginalArrayProto& proto);
+
 void AddAliasing(const OutputToOperandAliasing& aliasing,
                  HloInstructionProto* proto);
 
@@ -86,6 +89,7 @@ struct ProtoReader {
   Result ReadScan() const;
   Result ReadDomain() const;
   Result ReadDynamicIndex() const;
+  absl::Status CheckDimensionNumbers() const;
   Result ReadCustomCall() const;
   Result ReadFusion() const;
   Result ReadConditional() const;

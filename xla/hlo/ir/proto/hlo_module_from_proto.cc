@@ -25,6 +25,7 @@
 #include "xla/hlo/ir/hlo_original_value_recovery_table.h"
 #include "xla/hlo/ir/hlo_schedule.h"
 #include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/ir/proto/hlo_instruction_proto_internal.h"
 #include "xla/hlo/ir/proto/id_spellings.h"
 #include "xla/hlo/ir/stack_frames.h"
 #include "xla/service/hlo.pb.h"
@@ -212,6 +213,8 @@ absl::Status ReadExtras(const HloModuleProto& proto, HloModule* module) {
     module->set_original_value_recovery_table(std::move(table));
   }
   for (const DebugAttributeTableEntryProto& entry : proto.debug_attributes()) {
+    TF_RETURN_IF_ERROR(
+        hlo_proto_internal::CheckOriginalArray(entry.original_array()));
     const OriginalArray array =
         OriginalArray::FromProto(entry.original_array());
     for (const DebugAttributesProto& attributes : entry.debug_attributes()) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -111,6 +112,40 @@ Result ProtoReader::ReadKernel() const {
   }
 }
 
+// Convolutions have the verifier, which knows their shapes. Of a custom call
+// nothing is known but that dim_labels= must be able to say the numbers.
+absl::Status ProtoReader::CheckDimensionNumbers() const {
+  const ConvolutionDimensionNumbers& dnums =
+      proto.convolution_dimension_numbers();
+  // A side of at most ten spatial dimensions, a digit each; without a batch or
+  // feature dimension (-1) there is one without a role.
+  auto can_be_labels = [&](int64_t first, int64_t second,
+                           absl::Span<const int64_t> spatial) {
+    constexpr int64_t kMostDimensions = 1000;
+    std::vector<int64_t> dims(spatial.begin(), spatial.end());
+    for (int64_t dim : {first, second}) {
+      if (dim != -1) dims.push_back(dim);
+    }
+    absl::c_sort(dims);
+    return spatial.size() <= 10 &&
+           spatial.size() ==
+               static_cast<size_t>(dnums.input_spatial_dimensions_size()) &&
+           absl::c_adjacent_find(dims) == dims.end() &&
+           (dims.empty() ||
+            (dims.front() >= 0 && dims.back() < kMostDimensions));
+  };
+  return Check(can_be_labels(dnums.input_batch_dimension(),
+                             dnums.input_feature_dimension(),
+                             dnums.input_spatial_dimensions()) &&
+                   can_be_labels(dnums.kernel_input_feature_dimension(),
+                                 dnums.kernel_output_feature_dimension(),
+                                 dnums.kernel_spatial_dimensions()) &&
+                   can_be_labels(dnums.output_batch_dimension(),
+                                 dnums.output_feature_dimension(),
+                                 dnums.output_spatial_dimensions()),
+               "a dimension number is repeated, missing or out of range");
+}
+
 Result ProtoReader::ReadCustomCall() const {
   std::vector<Shape> operand_shapes;
   for (const ShapeProto& shape_proto : proto.operand_shapes_with_layout()) {
@@ -132,7 +167,9 @@ Result ProtoReader::ReadCustomCall() const {
     call->set_operand_shapes_with_layout(std::move(operand_shapes));
   }
   if (proto.has_window()) call->set_window(proto.window());
-  if (proto.has_convolution_dimension_numbers()) {
+  // An empty message says no more than none.
+  if (proto.convolution_dimension_numbers().ByteSizeLong() > 0) {
+    TF_RETURN_IF_ERROR(CheckDimensionNumbers());
     call->set_convolution_dimension_numbers(
         proto.convolution_dimension_numbers());
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,11 +10,16 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "google/protobuf/repeated_field.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_original_value.h"
 #include "xla/hlo/ir/hlo_original_value_recovery_table.h"
+#include "xla/hlo/ir/proto/hlo_instruction_proto_internal.h"
 #include "xla/service/hlo.pb.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -21,6 +27,16 @@
 #include "xla/xla_data.pb.h"
 
 namespace xla {
+namespace {
+
+// Whether text can say the index, too.
+bool IsShapeIndex(const google::protobuf::RepeatedField<int64_t>& index) {
+  return absl::c_all_of(index, [](int64_t i) {
+    return i >= 0 && i <= std::numeric_limits<int32_t>::max();
+  });
+}
+
+}  // namespace
 
 OriginalArrayProto OriginalArray::ToProto() const {
   OriginalArrayProto proto;
@@ -33,6 +49,17 @@ OriginalArray OriginalArray::FromProto(const OriginalArrayProto& proto) {
   return {proto.instruction_name(),
           ShapeIndex(proto.shape_index().begin(), proto.shape_index().end())};
 }
+
+namespace hlo_proto_internal {
+
+absl::Status CheckOriginalArray(const OriginalArrayProto& proto) {
+  if (IsShapeIndex(proto.shape_index())) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "no index into a shape: {", absl::StrJoin(proto.shape_index(), ","),
+      "} of \"", proto.instruction_name(), "\""));
+}
+
+}  // namespace hlo_proto_internal
 
 OriginalValueProto OriginalValue::ToProto() const {
   OriginalValueProto proto;
@@ -55,8 +82,9 @@ std::shared_ptr<OriginalValue> OriginalValue::FromProto(
   std::vector<Leaf> leaves;
   leaves.reserve(proto.elements_size());
   for (const OriginalValueElementProto& element : proto.elements()) {
-    for (int64_t i : element.shape_index()) {
-      if (i < 0) return nullptr;
+    if (!IsShapeIndex(element.shape_index()) ||
+        !IsShapeIndex(element.original_array().shape_index())) {
+      return nullptr;
     }
     std::optional<OriginalArray> array;
     if (element.has_original_array()) {
@@ -95,6 +123,10 @@ OriginalValueRecoveryTable::FromProto(
     const OriginalValueRecoveryTableProto& original_value_recovery_table) {
   OriginalValueRecoveryTable table;
   for (const auto& entry : original_value_recovery_table.entries()) {
+    for (const OriginalArrayProto* array :
+         {&entry.old_original_array(), &entry.new_original_array()}) {
+      TF_RETURN_IF_ERROR(hlo_proto_internal::CheckOriginalArray(*array));
+    }
     std::unique_ptr<HloModule> module;
     if (entry.has_recovery_module()) {
       // Modules with tables of their own would nest without limit.

@@ -476,9 +476,47 @@ std::vector<Malformed> MalformedProtos() {
   };
 }
 
+// Numbers that text could not say.
+std::vector<Malformed> MalformedNumbers() {
+  using I = HloInstructionProto;
+  return {
+      {"a dimension number is repeated",
+       In("custom-call",
+          [](I* i) {
+            auto* dims = i->mutable_convolution_dimension_numbers();
+            dims->set_input_feature_dimension(1);
+            dims->set_kernel_output_feature_dimension(1);
+          })},
+      {"a dimension number is repeated",
+       In("custom-call",
+          [](I* i) {
+            i->mutable_convolution_dimension_numbers()
+                ->add_input_spatial_dimensions(2);
+          })},
+      {"no index into a shape: {-1} of \"a\"",
+       [](HloModuleProto* m) {
+         auto* entry =
+             m->mutable_original_value_recovery_table()->add_entries();
+         entry->mutable_old_original_array()->set_instruction_name("a");
+         entry->mutable_old_original_array()->add_shape_index(-1);
+       }},
+      {"no index into a shape: {0,2147483648} of \"b\"",
+       [](HloModuleProto* m) {
+         auto* array = m->add_debug_attributes()->mutable_original_array();
+         array->set_instruction_name("b");
+         array->add_shape_index(0);
+         array->add_shape_index(int64_t{1} << 31);
+       }},
+  };
+}
+
 TEST(HloProtoTest, MalformedProtosAreErrors) {
   const HloModuleProto good = MakeModuleOfAllFamilies()->ToProto();
-  for (const Malformed& malformed : MalformedProtos()) {
+  std::vector<Malformed> cases = MalformedProtos();
+  for (Malformed& malformed : MalformedNumbers()) {
+    cases.push_back(std::move(malformed));
+  }
+  for (const Malformed& malformed : cases) {
     HloModuleProto proto = good;
     malformed.damage(&proto);
     absl::StatusOr<std::unique_ptr<HloModule>> module = FromProto(proto);

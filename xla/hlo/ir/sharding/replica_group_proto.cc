@@ -89,7 +89,9 @@ MeshAxesReplicaGroupList::CreateFromProto(
   if (!mesh.ok()) return mesh.status();
   std::vector<AxisRef> axes;
   for (const AxisRefProto& axis : proto.axes()) {
-    axes.push_back(AxisRef::FromProto(axis));
+    absl::StatusOr<AxisRef> part = AxisRef::CreateFromProto(axis);
+    if (!part.ok()) return part.status();
+    axes.push_back(*part);
   }
   return Create(*std::move(mesh), std::move(axes));
 }

@@ -187,6 +187,11 @@ TEST(ReplicaGroupTest, BadProtosAreErrors) {
       std::string(
           CollectiveDeviceListBase::CreateFromProto(proto).status().message()),
       HasSubstr("no axis 0"));
+  mesh->mutable_axes(0)->mutable_sub_axis_info()->set_size(0);
+  EXPECT_THAT(
+      std::string(
+          CollectiveDeviceListBase::CreateFromProto(proto).status().message()),
+      HasSubstr("part (0)0 of axis 0"));
   EXPECT_FALSE(MeshAxesReplicaGroupList::Create(Mesh({2, 2}, {"a", "b"}),
                                                 {Axis(0), Axis(0)})
                    .ok());
