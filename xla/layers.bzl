@@ -27,6 +27,7 @@ SIBLINGS = [
     ["hlo/ir"],
     ["hlo/parser"],
     ["hlo/verifier"],
+    ["hlo/verifier/visitors"],
     ["hlo/evaluator"],
     ["hlo/evaluator/io"],
     ["hlo/evaluator/devices"],
