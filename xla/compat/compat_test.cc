@@ -1,11 +1,14 @@
 // Each forwarding header gives the names that code written against its path
 // uses.
+#include <cerrno>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status_macros.h"
+#include "absl/strings/str_cat.h"
 #include "tsl/lib/gtl/map_util.h"
 #include "tsl/platform/env.h"
 #include "tsl/platform/errors.h"
@@ -28,10 +31,16 @@
 #include "xla/hlo/ir/hlo_module_metadata.h"
 #include "xla/hlo/ir/hlo_original_value_util.h"
 #include "xla/hlo/ir/hlo_reachability.h"
+#include "xla/hlo/transforms/simplifiers/dot_merger.h"
+#include "xla/hlo/transforms/simplifiers/gather_simplifier.h"
 #include "xla/hlo/transforms/simplifiers/hlo_element_type_converter.h"
+#include "xla/hlo/transforms/simplifiers/hlo_memory_scheduler.h"
 #include "xla/hlo/transforms/simplifiers/hlo_rematerialization.h"
+#include "xla/hlo/transforms/simplifiers/hlo_rematerialization_test_utils.h"
+#include "xla/hlo/transforms/simplifiers/sort_simplifier.h"
 #include "xla/hlo/utils/hlo_live_range.h"
 #include "xla/hlo/utils/hlo_matchers.h"
+#include "xla/protobuf_util.h"
 #include "xla/service/batchnorm_expander.h"
 #include "xla/service/buffer_value.h"
 #include "xla/service/call_graph.h"
@@ -40,6 +49,7 @@
 #include "xla/service/compilation_stats.h"
 #include "xla/service/computation_layout.h"
 #include "xla/service/computation_placer.h"
+#include "xla/service/conditional_simplifier.h"
 #include "xla/service/custom_call_sharding_helper.h"
 #include "xla/service/dot_as_convolution_util.h"
 #include "xla/service/flatten_call_graph.h"
@@ -64,11 +74,14 @@
 #include "xla/service/hlo_value.h"
 #include "xla/service/hlo_verifier.h"
 #include "xla/service/instruction_fusion.h"
+#include "xla/service/layout_assignment.h"
 #include "xla/service/logical_buffer.h"
 #include "xla/service/logical_buffer_analysis.h"
 #include "xla/service/multi_output_fusion.h"
 #include "xla/service/name_uniquer.h"
 #include "xla/service/pattern_matcher.h"
+#include "xla/service/scatter_simplifier.h"
+#include "xla/service/select_and_scatter_expander.h"
 #include "xla/service/shape_inference.h"
 #include "xla/service/sharding_propagation.h"
 #include "xla/service/sharding_remover.h"
@@ -90,6 +103,8 @@
 #include "xla/service/tuple_points_to_analysis.h"
 #include "xla/service/value_range.h"
 #include "xla/service/while_loop_analysis.h"
+#include "xla/service/while_loop_constant_sinking.h"
+#include "xla/service/while_loop_simplifier.h"
 #include "xla/stream_executor/device_description.h"
 #include "xla/test.h"
 #include "xla/test_helpers.h"
@@ -130,6 +145,16 @@ TEST(CompatTest, NamesAreWhereOpenXlaHasThem) {
   EXPECT_EQ(xla::sdy::kMeshesRoundTripAttr, "xla.sdy.meshes");
   EXPECT_TRUE(xla::spmd::ShardBarrierToPartitioner()
                   .CanSideEffectingHaveReplicatedSharding());
+  EXPECT_EQ(xla::DotMerger(/*max_size_to_merge=*/1024).name(), "dot-merger");
+  EXPECT_EQ(xla::GatherSimplifier().name(), "gather-simplifier");
+  EXPECT_EQ(xla::ScatterSimplifier().name(), "scatter-simplifier");
+  EXPECT_EQ(xla::SelectAndScatterExpander().name(),
+            "select-and-scatter-expander");
+  EXPECT_EQ(xla::SortSimplifier().name(), "simplify-sorts");
+  EXPECT_EQ(xla::ConditionalSimplifier().name(), "simplify-conditional");
+  EXPECT_EQ(xla::WhileLoopSimplifier().name(), "simplify-while-loops");
+  EXPECT_EQ(xla::WhileLoopConstantSinking(true, true).name(),
+            "while-loop-constant-sinking");
   TF_EXPECT_OK(absl::OkStatus());
 }
 
@@ -156,6 +181,22 @@ TEST(CompatTest, StatusesHaveOpenXlasHelpers) {
                                                   testing::HasSubstr("here")));
   int n = 1;
   EXPECT_EQ(CHECK_NOTNULL(&n), &n);
+}
+
+TEST(CompatTest, StatusesCarryPayloads) {
+  absl::Status status =
+      tsl::errors::NotFoundWithPayloads("no file", {{"a", "1"}, {"b", "2"}});
+  EXPECT_TRUE(tsl::errors::IsNotFound(status));
+  tsl::errors::InsertPayloads(status, {{"b", "3"}});
+  absl::Status copy = tsl::errors::Internal("broken");
+  tsl::errors::CopyPayloads(status, copy);
+  tsl::errors::AppendToMessage(&copy, "here");
+  EXPECT_THAT(tsl::errors::GetPayloads(copy),
+              testing::UnorderedElementsAre(testing::Pair("a", "1"),
+                                            testing::Pair("b", "3")));
+  EXPECT_TRUE(absl::IsNotFound(tsl::errors::IOError("x.txt", ENOENT)));
+  const tsl::StatusOr<int> error = copy;
+  EXPECT_EQ(error.status(), copy);
 }
 
 // A clock that tests wind.
@@ -219,6 +260,22 @@ TEST(CompatTest, ProtosAreReadAndCompared) {
   EXPECT_THAT(metadata, testing::Not(EqualsProto("op_name: 'a'")));
 }
 
+TEST(CompatTest, MessagesAreEqualByTheirBytes) {
+  using xla::protobuf_util::HaveSameSerialization;
+  using xla::protobuf_util::ProtobufHashBySerialization;
+  // Maps have no order of their own.
+  xla::FrontendAttributes a, b;
+  for (int i = 0; i < 100; ++i) {
+    (*a.mutable_map())[std::to_string(i)] = "x";
+    (*b.mutable_map())[std::to_string(99 - i)] = "x";
+  }
+  EXPECT_TRUE(HaveSameSerialization(a, b));
+  EXPECT_EQ(ProtobufHashBySerialization(a), ProtobufHashBySerialization(b));
+  (*b.mutable_map())["7"] = "y";
+  EXPECT_FALSE(HaveSameSerialization(a, b));
+  EXPECT_NE(ProtobufHashBySerialization(a), ProtobufHashBySerialization(b));
+}
+
 TEST(CompatTest, LiteralsAreExpected) {
   using xla::LiteralTestUtil;
   const xla::Literal literal = xla::LiteralUtil::CreateR1<float>({1, 2});
@@ -260,6 +317,72 @@ constexpr char kTwice[] = R"(
     b = f32[$size] negate(p)
     ROOT t = f32[$size] add(a, b)
   })";
+
+class LayoutTest : public xla::HloHardwareIndependentTestBase {
+ protected:
+  LayoutTest()
+      : HloHardwareIndependentTestBase(
+            /*verifier_layout_sensitive=*/true,
+            /*allow_mixed_precision_in_hlo_verifier=*/false,
+            xla::LayoutAssignment::InstructionCanChangeLayout) {}
+};
+
+TEST_F(LayoutTest, VerifiersAskWhatMayChangeLayouts) {
+  for (const auto& [operation, is_good] :
+       {std::pair("copy", true), std::pair("negate", false)}) {
+    TF_ASSERT_OK_AND_ASSIGN(
+        auto module, xla::ParseAndReturnUnverifiedModule(absl::StrCat(
+                         "ENTRY e { p = f32[4,8]{0,1} parameter(0) ",
+                         "ROOT r = f32[4,8]{1,0} ", operation, "(p) }")));
+    EXPECT_EQ(verifier().Run(module.get()).ok(), is_good) << operation;
+  }
+}
+
+class RematTest : public xla::RematerializationTestBase {
+ protected:
+  // Bytes that the module of this entry needs, before and after.
+  xla::HloRematerialization::RematerializationSizes Rematerialize(
+      xla::HloModule* module, int64_t limit) {
+    xla::HloTrivialScheduler scheduler;
+    EXPECT_IS_OK(scheduler.Run(module));
+    xla::HloCostAnalysis cost(
+        [](const xla::Shape& s) { return ByteSizeOf(s); });
+    xla::HloRematerialization::RematerializationSizes sizes;
+    xla::HloRematerialization remat(
+        xla::HloRematerialization::Options(
+            cost,
+            xla::HloRematerialization::RematerializationModeConfig(
+                /*recompute=*/true, /*compress=*/false, /*host_offload=*/false),
+            limit, /*block_size_limit=*/1, /*block_rematerialization_factor=*/1,
+            /*min_remat_size=*/0, /*compact_shape_function=*/nullptr),
+        sizes);
+    EXPECT_IS_OK(remat.Run(module));
+    return sizes;
+  }
+};
+
+TEST_F(RematTest, BroadcastsAreComputedAgain) {
+  auto module = CreateNewVerifiedModule();
+  xla::HloComputation* entry =
+      module->AddEntryComputation(MakeRematerializableComputation());
+  const auto sizes = Rematerialize(module.get(), 14 * 1024);
+  EXPECT_GT(sizes.before_bytes, 14 * 1024);
+  EXPECT_LE(sizes.after_bytes, 14 * 1024);
+  EXPECT_EQ(entry->instruction_count(), 9);
+}
+
+TEST_F(RematTest, LoopsRunBetweenTheReads) {
+  auto module = CreateNewVerifiedModule();
+  xla::HloComputation* condition =
+      module->AddEmbeddedComputation(MakeConditionComputation());
+  xla::HloComputation* body = module->AddEmbeddedComputation(
+      MakeRematerializableComputation(/*suffix=*/".body"));
+  module->AddEntryComputation(
+      MakeRematerializableWhileComputation(condition, body));
+  const auto sizes = Rematerialize(module.get(), 17 * 1024);
+  EXPECT_GT(sizes.before_bytes, 17 * 1024);
+  EXPECT_LE(sizes.after_bytes, 17 * 1024);
+}
 
 TEST_F(BaseTest, OptionsReachModules) {
   const xla::HloModuleConfig config = GetModuleConfigForTest(2, 3);

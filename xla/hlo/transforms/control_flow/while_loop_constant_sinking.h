@@ -2,6 +2,7 @@
 #define XLA_HLO_TRANSFORMS_CONTROL_FLOW_WHILE_LOOP_CONSTANT_SINKING_H_
 
 #include <cstdint>
+#include <limits>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
@@ -41,6 +42,13 @@ struct WhileLoopConstantSinkingOptions {
 class WhileLoopConstantSinking : public HloModulePass {
  public:
   WhileLoopConstantSinking() = default;
+  // As OpenXLA's: constants of any size, or scalars alone.
+  explicit WhileLoopConstantSinking(bool sink_broadcast_of_constants,
+                                    bool sink_only_scalar_constants = false) {
+    options_.broadcasts = sink_broadcast_of_constants;
+    options_.max_elements =
+        sink_only_scalar_constants ? 1 : std::numeric_limits<int64_t>::max();
+  }
   explicit WhileLoopConstantSinking(
       const WhileLoopConstantSinkingOptions& options)
       : options_(options) {}

@@ -46,6 +46,11 @@ struct DotMergerOptions {
 class DotMerger : public HloModulePass {
  public:
   DotMerger() = default;
+  // As OpenXLA's: two dots are enough.
+  explicit DotMerger(int64_t max_size_to_merge) {
+    options_.max_size_to_merge = max_size_to_merge;
+    options_.min_dots = 2;
+  }
   explicit DotMerger(const DotMergerOptions& options) : options_(options) {}
 
   absl::string_view name() const override { return "dot-merger"; }

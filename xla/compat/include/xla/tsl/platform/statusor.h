@@ -6,4 +6,8 @@
 #include "xla/status_macros.h"        // IWYU pragma: export
 #include "xla/tsl/platform/errors.h"  // IWYU pragma: export
 
+namespace tsl {
+using absl::StatusOr;
+}  // namespace tsl
+
 #endif  // XLA_COMPAT_INCLUDE_XLA_TSL_PLATFORM_STATUSOR_H_

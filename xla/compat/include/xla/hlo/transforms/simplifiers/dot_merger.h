@@ -1,0 +1,7 @@
+#ifndef XLA_COMPAT_INCLUDE_XLA_HLO_TRANSFORMS_SIMPLIFIERS_DOT_MERGER_H_
+#define XLA_COMPAT_INCLUDE_XLA_HLO_TRANSFORMS_SIMPLIFIERS_DOT_MERGER_H_
+
+// OpenXLA's path of this header, for code from outside.
+#include "xla/hlo/transforms/operations/dot_merger.h"  // IWYU pragma: export
+
+#endif  // XLA_COMPAT_INCLUDE_XLA_HLO_TRANSFORMS_SIMPLIFIERS_DOT_MERGER_H_

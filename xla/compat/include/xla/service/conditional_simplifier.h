@@ -1,0 +1,7 @@
+#ifndef XLA_COMPAT_INCLUDE_XLA_SERVICE_CONDITIONAL_SIMPLIFIER_H_
+#define XLA_COMPAT_INCLUDE_XLA_SERVICE_CONDITIONAL_SIMPLIFIER_H_
+
+// OpenXLA's path of this header, for code from outside.
+#include "xla/hlo/transforms/control_flow/conditional_simplifier.h"  // IWYU pragma: export
+
+#endif  // XLA_COMPAT_INCLUDE_XLA_SERVICE_CONDITIONAL_SIMPLIFIER_H_
