@@ -36,19 +36,27 @@ HaloPlan PlanHaloExchange(int64_t base_size, int64_t shard_size,
   HaloPlan plan;
   // [low, high) of the elements at hand.
   std::vector<std::pair<int64_t, int64_t>> needed;
-  int64_t pieces = 1;
+  bool from_left = false, from_elsewhere = false;
   for (int64_t i = 0; i < shards; ++i) {
     const int64_t start = intervals.start[i];
-    const int64_t low = std::clamp<int64_t>(start, 0, base_size);
+    const int64_t unread = intervals.unread.empty() ? 0 : intervals.unread[i];
+    const int64_t low = std::clamp<int64_t>(start + unread, 0, base_size);
     const int64_t high =
         std::clamp<int64_t>(start + intervals.needed[i], low, base_size);
     needed.push_back({low, high});
     plan.first.push_back(start < 0 ? -1
                                    : std::min(low / shard_size, shards - 1));
-    if (high > low) {
-      pieces =
-          std::max(pieces, (high - 1) / shard_size - plan.first.back() + 1);
+    if (i > 0 && high > low) {
+      (plan.first.back() == i - 1 ? from_left : from_elsewhere) = true;
     }
+  }
+  // Left neighbours are one piece for all: the first shard has none.
+  if (from_left && !from_elsewhere && plan.first[0] == 0) plan.first[0] = -1;
+  int64_t pieces = 1;
+  for (int64_t i = 0; i < shards; ++i) {
+    const auto [low, high] = needed[i];
+    if (high == low) continue;
+    pieces = std::max(pieces, (high - 1) / shard_size - plan.first[i] + 1);
   }
   for (int64_t q = 0; q < pieces; ++q) {
     HaloPlan::Piece piece;

@@ -13,10 +13,12 @@ namespace xla::spmd {
 
 // The window of each shard along one dimension: `size` elements from start[i]
 // on, counted in the whole, which it may exceed on both sides. Only the first
-// needed[i] of them are read.
+// needed[i] of them are read, less the first unread[i] (none where that is
+// empty).
 struct ShardIntervals {
   std::vector<int64_t> start;
   std::vector<int64_t> needed;
+  std::vector<int64_t> unread;
   int64_t size = 0;
 };
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -7,9 +8,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
-#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/transforms/spmd/factor_sharding.h"
 #include "xla/hlo/transforms/spmd/halo_exchange.h"
@@ -17,10 +16,6 @@
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
-#include "xla/hlo/utils/collectives/reduction_kind.h"
-#include "xla/literal.h"
-#include "xla/literal_util.h"
-#include "xla/primitive_util.h"
 #include "xla/util.h"
 #include "xla/window_util.h"
 
@@ -29,72 +24,21 @@
 // over, a shard of the result is made of all windows that touch it:
 //
 //   8 rows in 2 shards, windows of 3 with stride 2, low padding 1:
-//       rows 0..3 are touched by windows 0..2, rows 4..7 by windows 2..4
+//       rows 0..3 are touched by windows 0..2, rows 4..7 by windows 2..3
 //
 // Each device gets the rows of these windows, and their sources, from its
-// neighbours, scatters them all, and cuts its own rows out. Windows that are
-// not there add nothing. Rows beyond the whole are the least there is, and so
-// win only in windows at an edge whose elements are all as small, or are no
-// numbers: the sources of those are lost.
+// neighbours, scatters them all, and cuts its own rows out. No element may
+// stand for the padding of windows at edges, as it would be selected where all
+// others are as small, or are no numbers. So what a device has is a part of the
+// whole that begins a multiple of the stride behind its begin and ends such a
+// multiple before its end, with the padding of the whole. Windows of that part
+// that do not touch the shard find anything and scatter elsewhere.
 
 namespace xla::spmd {
 namespace {
 
-// What the two computations say that the padding needs.
-struct Padding {
-  // Wins against no element but its like.
-  Literal loser;
-  // Scattered into an element, it leaves it as it is.
-  Literal nothing;
-};
-
-// nullopt unless `select` compares its two parameters by size, and `scatter`
-// has an identity.
-std::optional<Padding> PaddingOf(const HloInstruction& hlo) {
-  const HloInstruction* compare = hlo.select()->root_instruction();
-  const PrimitiveType type = hlo.shape().element_type();
-  if (compare->opcode() != HloOpcode::kCompare ||
-      primitive_util::IsComplexType(type)) {
-    return std::nullopt;
-  }
-  for (const HloInstruction* operand : compare->operands()) {
-    if (operand->opcode() != HloOpcode::kParameter) return std::nullopt;
-  }
-  const bool swapped = compare->operand(0)->parameter_number() == 1;
-  if (compare->operand(0) == compare->operand(1)) return std::nullopt;
-  bool largest = false;
-  switch (compare->comparison_direction()) {
-    case ComparisonDirection::kGe:
-    case ComparisonDirection::kGt:
-      largest = !swapped;
-      break;
-    case ComparisonDirection::kLe:
-    case ComparisonDirection::kLt:
-      largest = swapped;
-      break;
-    default:
-      return std::nullopt;
-  }
-  const std::optional<ReductionKind> kind =
-      MatchReductionComputation(hlo.scatter());
-  if (!kind.has_value()) return std::nullopt;
-  std::optional<Literal> nothing = GetReductionIdentity(*kind, type);
-  if (!nothing.has_value()) return std::nullopt;
-  // -0 + 0 is 0, -0 + -0 is -0.
-  if (*kind == ReductionKind::SUM &&
-      primitive_util::IsFloatingPointType(type)) {
-    absl::StatusOr<Literal> negative =
-        LiteralUtil::CreateR0<float>(-0.0f).Convert(type);
-    if (!negative.ok()) return std::nullopt;
-    nothing = *std::move(negative);
-  }
-  return Padding{
-      largest ? LiteralUtil::MinValue(type) : LiteralUtil::MaxValue(type),
-      *std::move(nothing)};
-}
-
-// Along one dimension: the windows of each shard, the elements under them, and
-// where the shard stands among these.
+// Along one dimension: the part of each shard, what of it is read, and where
+// the shard stands in it. Sizes are 0 where no window touches anything.
 struct TouchingWindows {
   ShardIntervals sources;
   ShardIntervals data;
@@ -102,27 +46,56 @@ struct TouchingWindows {
 };
 
 TouchingWindows WindowsOfShards(const WindowDimension& window, int64_t size,
-                                int64_t shards) {
+                                int64_t windows, int64_t shards) {
   const int64_t shard = CeilOfRatio(size, shards);
   const int64_t stride = window.stride();
   const int64_t low = window.padding_low();
-  // Elements between two windows belong to the first of them.
-  const int64_t width = std::max(window.size(), stride);
   TouchingWindows result;
+  // The elements and windows that each needs.
+  std::vector<std::pair<int64_t, int64_t>> elements, touching;
+  // How many strides may be cut off at either end.
+  std::vector<int64_t> before;
+  int64_t cut = std::numeric_limits<int64_t>::max();
   for (int64_t i = 0; i < shards; ++i) {
-    const int64_t begin = shard * i;
+    const int64_t begin = std::min(size, shard * i);
     const int64_t end = std::min(size, shard * (i + 1));
-    const int64_t first = CeilOfRatio(begin + low - width + 1, stride);
-    const int64_t count =
-        begin < end ? FloorOfRatio(end - 1 + low, stride) + 1 - first : 0;
-    result.sources.start.push_back(first);
-    result.sources.needed.push_back(count);
-    result.sources.size = std::max(result.sources.size, count);
-    result.data.start.push_back(first * stride - low);
-    result.data.needed.push_back(count == 0 ? 0 : (count - 1) * stride + width);
-    result.offset.push_back(begin - result.data.start.back());
+    const int64_t first = std::max<int64_t>(
+        0, FloorOfRatio(begin + low - window.size(), stride) + 1);
+    const int64_t last =
+        begin == end
+            ? -1
+            : std::min(windows - 1, FloorOfRatio(end - 1 + low, stride));
+    elements.push_back({begin, end});
+    touching.push_back({first, std::max(first, last + 1)});
+    int64_t cut_low = begin / stride;
+    int64_t cut_high = (size - end) / stride;
+    if (last >= first) {
+      auto& [from, to] = elements.back();
+      from = std::clamp<int64_t>(first * stride - low, 0, begin);
+      to = std::clamp<int64_t>(last * stride - low + window.size(), end, size);
+      cut_low = std::min(from / stride, first);
+      cut_high = std::min((size - to) / stride, windows - 1 - last);
+      result.sources.size = windows;
+      result.data.size = size;
+    }
+    if (begin < end) cut = std::min(cut, cut_low + cut_high);
+    before.push_back(cut_low);
   }
-  result.data.size = (result.sources.size - 1) * stride + width;
+  if (result.sources.size == 0) return result;
+  result.sources.size -= cut;
+  result.data.size -= cut * stride;
+  for (int64_t i = 0; i < shards; ++i) {
+    const int64_t skipped = std::min(before[i], cut);
+    const auto [from, to] = elements[i];
+    const auto [first, end] = touching[i];
+    result.sources.start.push_back(skipped);
+    result.sources.unread.push_back(std::max<int64_t>(0, first - skipped));
+    result.sources.needed.push_back(std::max(first, end) - skipped);
+    result.data.start.push_back(skipped * stride);
+    result.data.unread.push_back(from - skipped * stride);
+    result.data.needed.push_back(to - skipped * stride);
+    result.offset.push_back(shard * i - skipped * stride);
+  }
   return result;
 }
 
@@ -139,16 +112,15 @@ absl::Status SpmdPartitioningVisitor::HandleSelectAndScatter(
   const Shape& whole = hlo->shape();
   const Shape& sources = hlo->operand(1)->shape();
   const int64_t rank = whole.dimensions().size();
-  const std::optional<Padding> padding = PaddingOf(*hlo);
   std::vector<int64_t> dims;
   std::vector<bool> slides;
   for (int64_t d = 0; d < rank; ++d) {
     const WindowDimension& window = hlo->window().dimensions(d);
     slides.push_back(!window_util::IsTrivialWindowDimension(window));
-    const bool fetches = padding.has_value() && window.base_dilation() == 1 &&
-                         window.window_dilation() == 1 &&
-                         !window.window_reversal();
-    dims.push_back(!slides[d] || fetches ? d : -1);
+    const bool dense = window.base_dilation() == 1 &&
+                       window.window_dilation() == 1 &&
+                       !window.window_reversal();
+    dims.push_back(!slides[d] || dense ? d : -1);
   }
   const FactorTensor data = {
       whole, GetPartitionedHlo(hlo->operand(0)).sharding(), dims};
@@ -165,9 +137,10 @@ absl::Status SpmdPartitioningVisitor::HandleSelectAndScatter(
   for (int64_t d = 0; d < rank; ++d) {
     const int64_t shards = ShardCountAtDim(*factors, d);
     if (slides[d] && shards > 1 &&
-        !CanFetch(WindowsOfShards(hlo->window().dimensions(d),
-                                  whole.dimensions(d), shards),
-                  whole.dimensions(d), sources.dimensions(d), shards)) {
+        !CanFetch(
+            WindowsOfShards(hlo->window().dimensions(d), whole.dimensions(d),
+                            sources.dimensions(d), shards),
+            whole.dimensions(d), sources.dimensions(d), shards)) {
       gathered.push_back(d);
     }
   }
@@ -178,32 +151,29 @@ absl::Status SpmdPartitioningVisitor::HandleSelectAndScatter(
   HloInstruction* local_data = Operand(hlo, 0, sharding);
   HloInstruction* local_source = Operand(hlo, 1, sharding);
   const PartitionedHlo::PartitioningState state = MakePartitioningState();
-  Window window = hlo->window();
   std::vector<std::pair<int64_t, TouchingWindows>> cut;
   for (int64_t d = 0; d < rank; ++d) {
     const int64_t shards = ShardCountAtDim(sharding, d);
     if (!slides[d] || shards == 1) continue;
-    TouchingWindows windows = WindowsOfShards(hlo->window().dimensions(d),
-                                              whole.dimensions(d), shards);
-    local_data = ExchangeIntervals(
-        local_data, sharding, d, whole.dimensions(d), windows.data,
-        CreateScalar(padding->loser.Clone(), &b_), state);
-    local_source = ExchangeIntervals(
-        local_source, sharding, d, sources.dimensions(d), windows.sources,
-        CreateScalar(padding->nothing.Clone(), &b_), state);
-    window.mutable_dimensions(d)->set_padding_low(0);
-    window.mutable_dimensions(d)->set_padding_high(0);
+    TouchingWindows windows =
+        WindowsOfShards(hlo->window().dimensions(d), whole.dimensions(d),
+                        sources.dimensions(d), shards);
+    local_data = ExchangeIntervals(local_data, sharding, d, whole.dimensions(d),
+                                   windows.data, /*pad_value=*/nullptr, state);
+    local_source =
+        ExchangeIntervals(local_source, sharding, d, sources.dimensions(d),
+                          windows.sources, /*pad_value=*/nullptr, state);
     cut.push_back({d, std::move(windows)});
   }
   HloInstruction* local = b_.AddInstruction(hlo->CloneWithNewOperands(
-      ShapeUtil::ChangeElementType(local_data->shape(), whole.element_type()),
+      local_data->shape(),
       {local_data, local_source, ReplicatedOperand(hlo, 2)}));
-  local->set_window(window);
   for (const auto& [d, windows] : cut) {
     const int64_t size =
         CeilOfRatio(whole.dimensions(d), ShardCountAtDim(sharding, d));
     const int64_t offset = windows.offset[0];
-    if (absl::c_count(windows.offset, offset) == windows.offset.size()) {
+    if (absl::c_count(windows.offset, offset) == windows.offset.size() &&
+        offset + size <= windows.data.size) {
       local = SliceDim(local, d, offset, offset + size, &b_);
       continue;
     }
