@@ -26,6 +26,18 @@ bool TakesOverName(const HloInstruction& old_instruction,
               new_instruction.custom_call_target());
 }
 
+// Whether others are sharded as the instruction is: bodies as loops, branches
+// as their conditional, arguments as parameters. It takes no sharding over but
+// that of its like.
+bool SharesSharding(const HloInstruction& old_instruction,
+                    const HloInstruction& new_instruction) {
+  if (old_instruction.opcode() == new_instruction.opcode()) return false;
+  return new_instruction.opcode() == HloOpcode::kWhile ||
+         new_instruction.opcode() == HloOpcode::kConditional ||
+         (new_instruction.opcode() == HloOpcode::kParameter &&
+          !new_instruction.parent()->IsEntryComputation());
+}
+
 // Gives the new instruction what only the old one has.
 void TakeOverAttributes(const HloInstruction& old_instruction,
                         HloInstruction* new_instruction,
@@ -47,6 +59,7 @@ void TakeOverAttributes(const HloInstruction& old_instruction,
         old_instruction.frontend_attributes());
   }
   if (old_instruction.has_sharding() && !new_instruction->has_sharding() &&
+      !SharesSharding(old_instruction, *new_instruction) &&
       old_instruction.shape().IsTuple() == new_instruction->shape().IsTuple()) {
     new_instruction->copy_sharding(&old_instruction);
   }
@@ -73,8 +86,9 @@ absl::StatusOr<bool> HloComputation::ReplaceInstructionWithDifferentShape(
   TF_RET_CHECK(old_instruction != new_instruction)
       << old_instruction->name() << " cannot replace itself";
   if (preserve_sharding && old_instruction->has_sharding() &&
-      new_instruction->has_sharding() &&
-      !new_instruction->has_compatible_sharding(old_instruction)) {
+      (new_instruction->has_sharding()
+           ? !new_instruction->has_compatible_sharding(old_instruction)
+           : SharesSharding(*old_instruction, *new_instruction))) {
     return false;
   }
   if (old_instruction->HasControlDependencies()) {
