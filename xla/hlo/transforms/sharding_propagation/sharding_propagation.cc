@@ -11,6 +11,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -137,6 +138,50 @@ void SeparateRoot(HloComputation* entry) {
   entry->set_root_instruction(result);
 }
 
+bool IsUneven(const HloInstruction& inst) {
+  if (!inst.has_sharding() || !inst.sharding().IsTiledLeaf()) return false;
+  for (int64_t d = 0; d < inst.sharding().TiledDataRank(); ++d) {
+    if (inst.shape().dimensions(d) % inst.sharding().dimension(d) != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+HloInstruction* AddCopy(HloInstruction* value) {
+  return value->parent()->AddInstruction(
+      HloInstruction::CreateUnary(value->shape(), HloOpcode::kCopy, value));
+}
+
+// Uneven shardings of what the caller sees may become replicated, those of
+// borders of manual regions may not: they say what is inside. So the caller
+// sees copies. `parameters`, by number: those that may change.
+absl::StatusOr<bool> SeparateBorders(
+    HloComputation* entry, bool result,
+    absl::FunctionRef<bool(int64_t)> parameters) {
+  bool separated = false;
+  HloInstruction* root = entry->root_instruction();
+  if (result && root->IsCustomCall("SPMDShardToFullShape") && IsUneven(*root)) {
+    entry->set_root_instruction(AddCopy(root));
+    separated = true;
+  }
+  for (HloInstruction* parameter : entry->parameter_instructions()) {
+    if (!parameters(parameter->parameter_number()) || !IsUneven(*parameter)) {
+      continue;
+    }
+    const std::vector<HloInstruction*> users(parameter->users().begin(),
+                                             parameter->users().end());
+    for (HloInstruction* user : users) {
+      if (!user->IsCustomCall("SPMDFullToShardShape")) continue;
+      HloInstruction* copy = AddCopy(parameter);
+      copy->set_sharding(parameter->sharding());
+      RETURN_IF_ERROR(parameter->ReplaceUseWith(user, copy));
+      separated = true;
+    }
+  }
+  return separated;
+}
+
 // Shardings say where they come from, or nothing says so.
 void SetMetadata(HloModule* module, const Threads& threads, bool propagate) {
   for (HloComputation* computation : module->computations(threads)) {
@@ -195,7 +240,11 @@ class PropagationRun {
       const Groups& as_groups, const Groups& like_groups) {
     HloInstruction* old_root = Entry()->root_instruction();
     if (!any_output_) SeparateRoot(Entry());
-    separated_ = Entry()->root_instruction() != old_root;
+    ASSIGN_OR_RETURN(const bool borders,
+                     SeparateBorders(Entry(), any_output_, [&](int64_t i) {
+                       return Any(parameter_flags_[i]);
+                     }));
+    separated_ = borders || Entry()->root_instruction() != old_root;
     Remember();
     RETURN_IF_ERROR(SpreadManualShardings(module_).status());
     // Values in manual regions may be sharded along the other axes.
