@@ -25,6 +25,7 @@
 #include "xla/hlo/pass/verifier_pass.h"
 #include "xla/hlo/transforms/collectives/canonicalize_all_gather_for_cse.h"
 #include "xla/hlo/transforms/collectives/collective_combiner.h"
+#include "xla/hlo/transforms/collectives/collective_dimension_major.h"
 #include "xla/hlo/transforms/collectives/collective_permute_motion.h"
 #include "xla/hlo/transforms/collectives/schedule_aware_collective_ops_cse.h"
 #include "xla/hlo/transforms/collectives/sharding_remover.h"

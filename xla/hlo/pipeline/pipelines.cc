@@ -101,8 +101,10 @@ constexpr GpuStep kGpuSteps[] = {
     {"select-and-scatter-expander", GpuPipeline::kXlaGpu},
     {kSimplifyControlFlow},
     {"while-loop-invariant-code-motion"},
-    {"if-partitions(all-gather-combiner,all-reduce-combiner,"
-     "reduce-scatter-combiner)"},
+    {"collective-dimension-major"},
+    {"all-gather-combiner"},
+    {"all-reduce-combiner"},
+    {"reduce-scatter-combiner"},
     {"fix(reshape-mover{reshape-of-1d-broadcast-is-cheap=true},slice-sinker,"
      "constant-folding,canonicalizer,hlo-cse,hlo-dce)"},
     {"dot-strength-reduction"},
@@ -236,6 +238,10 @@ constexpr OrderingConstraint kConstraints[] = {
      "dead instructions are not worth moving"},
     {"while-loop-invariant-code-motion", "priority-fusion",
      "instructions cannot be hoisted out of a fusion in the body"},
+    {"spmd-partitioning", "collective-dimension-major",
+     "a sharding says nothing about parts in memory"},
+    {"collective-dimension-major", "reduce-scatter-combiner",
+     "collectives along one dimension are combined"},
     {"spmd-partitioning", "all-gather-combiner",
      "the partitioner creates the collectives"},
     {"collective-permute-motion", "all-reduce-combiner",
