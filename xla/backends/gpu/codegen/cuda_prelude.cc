@@ -25,6 +25,7 @@ const char kCudaPrelude[] = R"cuda(#ifndef KIR_SHIM
 #endif
 
 using Index = long long;
+using UIndex = unsigned long long;
 
 #define KIR __device__ __forceinline__
 
@@ -102,45 +103,71 @@ template <class To, class From> KIR To kir_to(From v) {
   return KirCast<To, From>::Do(v);
 }
 
+// Integers wrap, whatever a compiler makes of signed ones that overflow; real
+// functions of integers are those of doubles; -0 has a sign too.
+template <class T> KIR T kir_wrap(T a) { return a; }
+KIR UIndex kir_wrap(Index a) { return UIndex(a); }
+template <class T> KIR double kir_real(T a) { return double(a); }
+KIR float kir_real(float a) { return a; }
+template <class T> KIR bool kir_is_minus(T a) { return a < 0; }
+KIR bool kir_is_minus(float a) { return signbit(a); }
+KIR bool kir_is_minus(double a) { return signbit(a); }
+template <class T> KIR T kir_power(T a, T b) {
+  if (b < 0) return a == 1 ? T(1) : a == T(-1) ? T(b % 2 == 0 ? 1 : -1) : T(0);
+  UIndex base = UIndex(a), result = 1;
+  for (UIndex e = UIndex(b); e != 0; e >>= 1) {
+    if (e & 1) result *= base;
+    base *= base;
+  }
+  return T(result);
+}
+KIR float kir_power(float a, float b) { return pow(a, b); }
+KIR double kir_power(double a, double b) { return pow(a, b); }
+template <class T> KIR T kir_remainder(T a, T b) {
+  return b == 0 ? a : b == T(-1) && T(-1) < T(0) ? T(0) : T(a % b);
+}
+KIR float kir_remainder(float a, float b) { return fmod(a, b); }
+KIR double kir_remainder(double a, double b) { return fmod(a, b); }
+
 #define KIR_UNARY(name, value) \
   template <class T> KIR T kir_##name(T a) { return T(value); }
 #define KIR_BINARY(name, value) \
   template <class T> KIR T kir_##name(T a, T b) { return T(value); }
-KIR_UNARY(neg, -a)
-KIR_UNARY(abs, a < 0 ? -a : a)
-KIR_UNARY(exp, exp(double(a)))
-KIR_UNARY(log, log(double(a)))
-KIR_UNARY(sqrt, sqrt(double(a)))
-KIR_UNARY(rsqrt, 1 / sqrt(double(a)))
-KIR_UNARY(rcp, 1 / double(a))
-KIR_UNARY(tanh, tanh(double(a)))
-KIR_UNARY(sin, sin(double(a)))
-KIR_UNARY(cos, cos(double(a)))
-KIR_UNARY(floor, floor(double(a)))
-KIR_UNARY(ceil, ceil(double(a)))
-KIR_UNARY(tan, tan(double(a)))
-KIR_UNARY(expm1, expm1(double(a)))
-KIR_UNARY(log1p, log1p(double(a)))
-KIR_UNARY(cbrt, cbrt(double(a)))
-KIR_UNARY(erf, erf(double(a)))
+KIR_UNARY(neg, -kir_wrap(a))
+KIR_UNARY(abs, kir_is_minus(a) ? -kir_wrap(a) : kir_wrap(a))
+KIR_UNARY(exp, exp(kir_real(a)))
+KIR_UNARY(log, log(kir_real(a)))
+KIR_UNARY(sqrt, sqrt(kir_real(a)))
+KIR_UNARY(rsqrt, 1 / sqrt(kir_real(a)))
+KIR_UNARY(rcp, 1 / kir_real(a))
+KIR_UNARY(tanh, tanh(kir_real(a)))
+KIR_UNARY(sin, sin(kir_real(a)))
+KIR_UNARY(cos, cos(kir_real(a)))
+KIR_UNARY(floor, floor(kir_real(a)))
+KIR_UNARY(ceil, ceil(kir_real(a)))
+KIR_UNARY(tan, tan(kir_real(a)))
+KIR_UNARY(expm1, expm1(kir_real(a)))
+KIR_UNARY(log1p, log1p(kir_real(a)))
+KIR_UNARY(cbrt, cbrt(kir_real(a)))
+KIR_UNARY(erf, erf(kir_real(a)))
 KIR_UNARY(sign, a > 0 ? T(1) : a < 0 ? T(-1) : a)
-KIR_UNARY(rint, rint(double(a)))
-KIR_UNARY(round, round(double(a)))
+KIR_UNARY(rint, rint(kir_real(a)))
+KIR_UNARY(round, round(kir_real(a)))
 KIR_UNARY(relu, a > 0 ? a : T(0))
-KIR_UNARY(sigmoid, 1 / (1 + exp(-double(a))))
+KIR_UNARY(sigmoid, 1 / (1 + exp(-kir_real(a))))
 KIR_UNARY(not, a == 0)
 KIR_UNARY(cast, a)
-KIR_BINARY(add, a + b)
-KIR_BINARY(sub, a - b)
-KIR_BINARY(mul, a * b)
+KIR_BINARY(add, kir_wrap(a) + kir_wrap(b))
+KIR_BINARY(sub, kir_wrap(a) - kir_wrap(b))
+KIR_BINARY(mul, kir_wrap(a) * kir_wrap(b))
 KIR_BINARY(div, a / b)
-KIR_BINARY(max, a != a || a > b ? a : b)
-KIR_BINARY(min, a != a || a < b ? a : b)
-KIR_BINARY(atan2, atan2(double(a), double(b)))
-KIR_BINARY(shl, b < 0 || b > 63 ? Index(0)
-                                : Index((unsigned long long)(a) << int(b)))
-KIR_BINARY(shr, b < 0 || b > 63 ? Index(a < 0 ? -1 : 0) : Index(a) >> int(b))
-KIR_BINARY(pow, pow(double(a), double(b)))
+KIR_BINARY(rem, kir_remainder(a, b))
+KIR_BINARY(max, a != a || a > b || (a == b && !kir_is_minus(a)) ? a : b)
+KIR_BINARY(min, a != a || a < b || (a == b && kir_is_minus(a)) ? a : b)
+KIR_BINARY(atan2, atan2(kir_real(a), kir_real(b)))
+KIR_BINARY(shl, b < 0 || b > 63 ? T(0) : T(UIndex(a) << int(b)))
+KIR_BINARY(shr, b < 0 || b > 63 ? T(a < 0 ? -1 : 0) : T(a >> int(b)))
+KIR_BINARY(pow, kir_power(a, b))
 KIR_BINARY(and, Index(a) & Index(b))
 KIR_BINARY(or, Index(a) | Index(b))
 KIR_BINARY(xor, Index(a) ^ Index(b))
@@ -149,16 +176,16 @@ KIR_BINARY(lt, a < b)
 KIR_BINARY(le, a <= b)
 KIR_BINARY(gt, a > b)
 KIR_BINARY(ge, a >= b)
-KIR Index kir_popcnt_bits(unsigned long long v) {
+KIR Index kir_popcnt_bits(UIndex v) {
   Index n = 0;
   for (; v != 0; v &= v - 1) ++n;
   return n;
 }
-KIR_UNARY(popcnt, kir_popcnt_bits((unsigned long long)(a)))
+KIR_UNARY(popcnt, kir_popcnt_bits(UIndex(a)))
 // Of a result of type To, and to one: what is beyond its ends becomes an end.
 template <class To, class T> KIR T kir_clz(T a) {
   Index n = 8 * sizeof(To);
-  for (unsigned long long v = (unsigned long long)(a); v != 0; v >>= 1) --n;
+  for (UIndex v = UIndex(a); v != 0; v >>= 1) --n;
   return T(n);
 }
 template <class To, class T> KIR To kir_saturate(T a) {
@@ -170,9 +197,6 @@ template <class To, class T> KIR To kir_saturate(T a) {
   if (double(a) <= (is_signed ? -double(max) - 1 : 0)) return To(is_signed ? -max - 1 : 0);
   return To(a);
 }
-KIR float kir_rem(float a, float b) { return fmod(double(a), double(b)); }
-KIR double kir_rem(double a, double b) { return fmod(a, b); }
-template <class T> KIR T kir_rem(T a, T b) { return b == 0 ? a : b == T(-1) ? T(0) : a % b; }
 template <class To, class T> KIR To kir_bits(T a) {
   static_assert(sizeof(To) == sizeof(T), "as many bits");
   To to;

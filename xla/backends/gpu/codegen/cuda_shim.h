@@ -35,15 +35,25 @@ using dim3 = kir_fibers::Dim3;
 #define blockDim (kir_fibers::Here().block_dim)
 #define gridDim (kir_fibers::Here().grid_dim)
 
+// With those of floats, as CUDA has them.
+using std::atan2;
+using std::cbrt;
 using std::ceil;
 using std::cos;
+using std::erf;
 using std::exp;
+using std::expm1;
 using std::floor;
 using std::fmod;
 using std::log;
+using std::log1p;
 using std::pow;
+using std::rint;
+using std::round;
+using std::signbit;
 using std::sin;
 using std::sqrt;
+using std::tan;
 using std::tanh;
 
 // A float of `exponent` and `mantissa` bits: to the nearest, ties to even. With

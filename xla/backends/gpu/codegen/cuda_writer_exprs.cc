@@ -77,8 +77,9 @@ bool IsInteger(kir::ElementType type) {
 
 namespace {
 
-// All digits that the number has.
+// All digits that the number has; -0 is no integer, which would lose its sign.
 std::string NumberText(double value) {
+  if (value == 0 && std::signbit(value)) return "-0.0";
   if (std::isinf(value)) return value > 0 ? "INFINITY" : "-INFINITY";
   for (int digits = 1;; ++digits) {
     const std::string text = absl::StrFormat("%.*g", digits, value);
@@ -168,6 +169,7 @@ std::string Writer::Text(const AffineExpr::AtomNode& atom) {
 
 std::string Writer::ComputeType(kir::ElementType type) const {
   if (type == kir::ElementType::kF64) return "double";
+  if (type == kir::ElementType::kU64) return "UIndex";
   return IsInteger(type) ? "Index" : "float";
 }
 
@@ -211,7 +213,8 @@ std::string Writer::ArithmeticType(const kir::Expr& expr) const {
     if (operand == nullptr) continue;
     const kir::ElementType type = kernel_.buffers[operand->buffer].type;
     if (type == kir::ElementType::kF64 ||
-        (IsInteger(widest) && !IsInteger(type))) {
+        (IsInteger(widest) &&
+         (!IsInteger(type) || type == kir::ElementType::kU64))) {
       widest = type;
     }
   }

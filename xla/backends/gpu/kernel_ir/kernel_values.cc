@@ -65,13 +65,17 @@ double Wrap(double value, int bits, bool is_signed) {
   if (!std::isfinite(value)) return 0;
   const double modulus = std::ldexp(1.0, bits);
   double v = std::fmod(std::trunc(value), modulus);
-  if (v < 0) v += modulus;
+  // Only what is outside moves: of 64 bits, sums would be rounded.
+  if (v < (is_signed ? -modulus / 2 : 0)) v += modulus;
   if (is_signed && v >= modulus / 2) v -= modulus;
   return v;
 }
 
+// The bits of a number of 64, with a sign or without.
 int64_t Integer(double v) {
-  return static_cast<int64_t>(std::max(-9.0e18, std::min(9.0e18, v)));
+  if (v >= 0x1p64) return -1;
+  if (v >= 0x1p63) return static_cast<int64_t>(static_cast<uint64_t>(v));
+  return static_cast<int64_t>(std::max(v, -0x1p63));
 }
 
 // Towards zero; at the ends of the type where it is beyond.
@@ -107,8 +111,27 @@ std::optional<double> ApplyInteger(absl::string_view op, double a, double b,
 
 double ShiftRight(double a, double b) {
   const bool out = b < 0 || b > 63;
-  return out ? (a < 0 ? -1.0 : 0.0)
-             : static_cast<double>(Integer(a) >> static_cast<int>(b));
+  if (out) return a < 0 ? -1.0 : 0.0;
+  if (a < 0) return static_cast<double>(Integer(a) >> static_cast<int>(b));
+  return static_cast<double>(static_cast<uint64_t>(Integer(a)) >>
+                             static_cast<int>(b));
+}
+
+// Of integers, 1 / a^-b towards zero where b is negative.
+double Power(double a, double b, ElementType type) {
+  if (IntegerBits(type) == 0) return std::pow(a, b);
+  if (b < 0) {
+    if (std::fabs(a) > 1 || a == 0) return 0;
+    return a == 1 || std::fmod(b, 2) == 0 ? 1 : -1;
+  }
+  auto base = static_cast<uint64_t>(Integer(a));
+  uint64_t result = 1;
+  for (auto e = static_cast<uint64_t>(b); e != 0; e >>= 1) {
+    if (e & 1) result *= base;
+    base *= base;
+  }
+  if (IsUnsigned(type)) return static_cast<double>(result);
+  return static_cast<double>(static_cast<int64_t>(result));
 }
 
 double CountBits(double v) {
@@ -148,8 +171,9 @@ double RoundToType(double value, ElementType type) {
     case ElementType::kU32:
       return Wrap(value, 32, false);
     case ElementType::kS64:
+      return Wrap(value, 64, true);
     case ElementType::kU64:
-      return std::trunc(value);
+      return Wrap(value, 64, false);
     case ElementType::kF16:
       return RoundSignificand(value, 11, -13, 65504, kInfinity);
     case ElementType::kBF16:
@@ -249,10 +273,15 @@ double ApplyKernelOp(absl::string_view op, absl::Span<const double> x,
   if (op == "mul") return a * b;
   if (op == "div") return a / b;
   if (op == "rem") return std::fmod(a, b);
-  // Both propagate NaN.
-  if (op == "max") return std::isnan(a) || a > b ? a : b;
-  if (op == "min") return std::isnan(a) || a < b ? a : b;
-  if (op == "pow") return std::pow(a, b);
+  // Both propagate NaN, and -0 is less than 0.
+  const bool same = a == b;
+  if (op == "max") {
+    return std::isnan(a) || a > b || (same && !std::signbit(a)) ? a : b;
+  }
+  if (op == "min") {
+    return std::isnan(a) || a < b || (same && std::signbit(a)) ? a : b;
+  }
+  if (op == "pow") return Power(a, b, type);
   if (op == "and") return static_cast<double>(Integer(a) & Integer(b));
   if (op == "or") return static_cast<double>(Integer(a) | Integer(b));
   if (op == "xor") return static_cast<double>(Integer(a) ^ Integer(b));

@@ -14,6 +14,7 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_opcode_groups.h"
 #include "xla/primitive_util.h"
+#include "xla/shape_util.h"
 #include "xla/status_macros.h"
 #include "xla/xla_data.pb.h"
 
@@ -132,6 +133,12 @@ absl::StatusOr<Operand> ElementEmitter::Element(const HloInstruction& hlo,
   if (hlo.opcode() == HloOpcode::kTuple) {
     return Element(*hlo.operand(tuple_index), indices);
   }
+  // What has no element is read under conditions that never hold.
+  if (hlo.shape().IsArray() && ShapeUtil::IsZeroElementArray(hlo.shape())) {
+    ASSIGN_OR_RETURN(const ElementType type,
+                     KernelType(hlo.shape().element_type()));
+    return builder_.Emit("full", type, {0.0});
+  }
   const Key key(&hlo, indices);
   if (const std::vector<Operand>* known = Find(key)) {
     return (*known)[tuple_index];
@@ -197,7 +204,8 @@ ElementEmitter::Values ElementEmitter::Compute(const HloInstruction& hlo,
     case HloOpcode::kPad:
       return Pad(hlo, indices);
     case HloOpcode::kConcatenate: {
-      ASSIGN_OR_RETURN(Operand value, Concatenate(hlo, indices, 0));
+      ASSIGN_OR_RETURN(Operand value,
+                       Concatenate(hlo, indices, 0, hlo.operand_count()));
       return std::vector<Operand>{value};
     }
     case HloOpcode::kDynamicSlice:

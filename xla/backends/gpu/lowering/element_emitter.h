@@ -88,7 +88,6 @@ class ElementEmitter {
   struct Scope {
     // Looked up, never walked: pointers order nothing that is written.
     std::map<Key, std::vector<kir::Operand>> values;
-    std::map<std::pair<const HloInstruction*, int64_t>, AffineExpr> starts;
   };
   using Values = absl::StatusOr<std::vector<kir::Operand>>;
 
@@ -101,6 +100,7 @@ class ElementEmitter {
   // element_emitter_arithmetic.cc
   Values Constant(const HloInstruction& hlo);
   Values Elementwise(const HloInstruction& hlo, const Indices& indices);
+  kir::Operand Integer(int64_t value, kir::ElementType type);
   absl::StatusOr<std::vector<kir::Operand>> OperandElements(
       const HloInstruction& hlo, const Indices& indices);
   absl::StatusOr<kir::Operand> Binary(const HloInstruction& hlo,
@@ -129,17 +129,24 @@ class ElementEmitter {
                                        kir::ElementType type);
 
   // element_emitter_movement.cc
+  using MakeElement = absl::FunctionRef<absl::StatusOr<kir::Operand>()>;
   absl::StatusOr<AffineExpr> Start(const HloInstruction& start,
-                                   const Indices& indices, int64_t limit);
-  // The element where the condition holds, else what `otherwise` computes.
-  absl::StatusOr<kir::Operand> Choose(
-      const ConditionalIndices& where, const HloInstruction& hlo,
-      absl::FunctionRef<absl::StatusOr<kir::Operand>()> otherwise);
+                                   const Indices& indices, int64_t least,
+                                   int64_t limit);
+  // What `then` computes where the condition holds, else what `otherwise` does.
+  absl::StatusOr<kir::Operand> Choose(const AffineExpr& condition,
+                                      PrimitiveType element_type,
+                                      MakeElement then, MakeElement otherwise);
+  // The element of the one that is chosen where the condition holds; where both
+  // are computed, at the nearest place that there is.
+  absl::StatusOr<kir::Operand> ElementWhere(const AffineExpr& condition,
+                                            const HloInstruction& hlo,
+                                            Indices indices);
   Values Iota(const HloInstruction& hlo, const Indices& indices);
   Values Pad(const HloInstruction& hlo, const Indices& indices);
   absl::StatusOr<kir::Operand> Concatenate(const HloInstruction& hlo,
                                            const Indices& indices,
-                                           int64_t first);
+                                           int64_t first, int64_t end);
   Values DynamicSlice(const HloInstruction& hlo, const Indices& indices);
   Values DynamicUpdateSlice(const HloInstruction& hlo, const Indices& indices);
   Values Gather(const HloInstruction& hlo, const Indices& indices);

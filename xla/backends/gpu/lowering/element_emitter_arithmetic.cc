@@ -122,8 +122,10 @@ ElementEmitter::Values ElementEmitter::Constant(const HloInstruction& hlo) {
   ASSIGN_OR_RETURN(const Literal number, hlo.literal().Convert(F64));
   const double value = *number.data<double>().begin();
   constexpr double kExact = int64_t{1} << 53;
-  if (IsInteger(TypeOf(hlo)) && (value >= kExact || value <= -kExact)) {
-    return NotLowered(hlo, "an integer of more than 53 bits");
+  if (IsInteger(TypeOf(hlo)) && std::abs(value) >= kExact) {
+    const int64_t bits = *hlo.literal().GetIntegralAsS64(
+        std::vector<int64_t>(hlo.shape().dimensions().size(), 0));
+    return std::vector<Operand>{Integer(bits, type)};
   }
   if (!std::isfinite(value)) {
     // .kir texts have finite numbers only.
@@ -131,6 +133,14 @@ ElementEmitter::Values ElementEmitter::Constant(const HloInstruction& hlo) {
     return std::vector<Operand>{builder_.Emit("div", type, {sign, 0.0})};
   }
   return std::vector<Operand>{builder_.Emit("full", type, {value})};
+}
+
+// The least number has no text as an integer, but is exact as a float.
+Operand ElementEmitter::Integer(int64_t value, ElementType type) {
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+  if (value != kLeast) return builder_.Emit("full", type, {AffineExpr(value)});
+  const Operand least = builder_.Emit("full", ElementType::kS64, {-0x1p63});
+  return builder_.Emit("cast", type, {least});
 }
 
 absl::StatusOr<std::vector<Operand>> ElementEmitter::OperandElements(
@@ -206,6 +216,11 @@ absl::StatusOr<Operand> ElementEmitter::Unary(const HloInstruction& hlo,
       return ReducePrecision(hlo, a, type);
     case HloOpcode::kBitcastConvert: {
       const PrimitiveType from = TypeOf(*hlo.operand(0));
+      if (IsInteger(from) && IsInteger(TypeOf(hlo)) &&
+          primitive_util::BitWidth(from) ==
+              primitive_util::BitWidth(TypeOf(hlo))) {
+        return builder_.Emit("cast", type, {a});
+      }
       // Of 64 bits, machines that compute in doubles would lose some.
       const auto has_bits = [](PrimitiveType t) {
         return t != PRED && primitive_util::BitWidth(t) <= 32 &&
@@ -273,6 +288,10 @@ absl::StatusOr<Operand> ElementEmitter::Binary(const HloInstruction& hlo,
                                                const Operand& a,
                                                const Operand& b,
                                                ElementType type) {
+  // The sum of two truths is one.
+  if (TypeOf(hlo) == PRED && hlo.opcode() == HloOpcode::kAdd) {
+    return builder_.Emit("or", type, {a, b});
+  }
   const absl::string_view op = BinaryOp(hlo.opcode());
   if (!op.empty()) return builder_.Emit(op, type, {a, b});
   switch (hlo.opcode()) {
@@ -280,7 +299,6 @@ absl::StatusOr<Operand> ElementEmitter::Binary(const HloInstruction& hlo,
     case HloOpcode::kRemainder:
       return Divide(hlo, a, b, type);
     case HloOpcode::kPower:
-      if (IsInteger(TypeOf(hlo))) return NotLowered(hlo, "of integers");
       return builder_.Emit("pow", type, {a, b});
     case HloOpcode::kShiftRightArithmetic:
     case HloOpcode::kShiftRightLogical: {
@@ -315,12 +333,10 @@ absl::StatusOr<Operand> ElementEmitter::Divide(const HloInstruction& hlo,
       builder_.Emit("eq", ElementType::kPred, {b, AffineExpr(0)});
   Operand avoided = is_zero;
   if (primitive_util::IsSignedIntegralType(TypeOf(hlo))) {
-    const int64_t least =
-        primitive_util::BitWidth(TypeOf(hlo)) == 64
-            ? std::numeric_limits<int64_t>::min()
-            : -(int64_t{1} << (primitive_util::BitWidth(TypeOf(hlo)) - 1));
+    const int64_t least = std::numeric_limits<int64_t>::min() >>
+                          (64 - primitive_util::BitWidth(TypeOf(hlo)));
     const Operand is_least =
-        builder_.Emit("eq", ElementType::kPred, {a, AffineExpr(least)});
+        builder_.Emit("eq", ElementType::kPred, {a, Integer(least, type)});
     const Operand is_minus_one =
         builder_.Emit("eq", ElementType::kPred, {b, AffineExpr(-1)});
     const Operand both =

@@ -10,6 +10,7 @@
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/literal.h"
+#include "xla/primitive_util.h"
 #include "xla/status_macros.h"
 
 namespace xla::gpu {
@@ -17,44 +18,46 @@ namespace xla::gpu {
 using kir::ElementType;
 using kir::Operand;
 
-//
 // If the condition is an expression of loop indices, it becomes a branch, which
 // computes only the side that is needed. If it depends on registers, both sides
-// are computed, the one on the left at clamped indices so that it stays in
-// bounds, and a select picks one.
-absl::StatusOr<Operand> ElementEmitter::Choose(
-    const ConditionalIndices& where, const HloInstruction& hlo,
-    absl::FunctionRef<absl::StatusOr<Operand>()> otherwise) {
-  if (where.condition.IsConstant()) {
-    return where.condition.IsConstant(0) ? otherwise()
-                                         : Element(hlo, where.indices);
+// are computed and a select picks one.
+absl::StatusOr<Operand> ElementEmitter::Choose(const AffineExpr& condition,
+                                               PrimitiveType element_type,
+                                               MakeElement then,
+                                               MakeElement otherwise) {
+  if (condition.IsConstant()) {
+    return condition.IsConstant(0) ? otherwise() : then();
   }
-  ASSIGN_OR_RETURN(const ElementType type,
-                   KernelType(hlo.shape().element_type()));
-  if (builder_.ReadsRegister(where.condition)) {
-    // Both are computed, the element at the nearest place there is.
-    Indices inside;
-    for (size_t d = 0; d < where.indices.size(); ++d) {
-      inside.push_back(Clamp(where.indices[d], hlo.shape().dimensions(d),
-                             builder_.ranges()));
-    }
-    ASSIGN_OR_RETURN(Operand a, Element(hlo, inside));
+  ASSIGN_OR_RETURN(const ElementType type, KernelType(element_type));
+  if (builder_.ReadsRegister(condition)) {
+    ASSIGN_OR_RETURN(Operand a, then());
     ASSIGN_OR_RETURN(Operand b, otherwise());
-    ASSIGN_OR_RETURN(kir::Argument condition, builder_.Number(where.condition));
-    return builder_.Emit("select", type, {condition, a, b});
+    ASSIGN_OR_RETURN(kir::Argument number, builder_.Number(condition));
+    return builder_.Emit("select", type, {number, a, b});
   }
   const Operand result = builder_.AddRegister(type);
-  const auto assign = [&](const absl::StatusOr<Operand>& value) {
-    if (value.ok()) builder_.EmitTo(result, "copy", {*value});
-    return value.status();
+  const auto assign = [&](MakeElement make) {
+    return InScope([&]() -> absl::Status {
+      ASSIGN_OR_RETURN(const Operand value, make());
+      builder_.EmitTo(result, "copy", {value});
+      return absl::OkStatus();
+    });
   };
   RETURN_IF_ERROR(builder_.If(
-      kir::Uniformity::kDivergent, where.condition,
-      [&] {
-        return InScope([&] { return assign(Element(hlo, where.indices)); });
-      },
-      [&] { return InScope([&] { return assign(otherwise()); }); }));
+      kir::Uniformity::kDivergent, condition, [&] { return assign(then); },
+      [&] { return assign(otherwise); }));
   return result;
+}
+
+absl::StatusOr<Operand> ElementEmitter::ElementWhere(
+    const AffineExpr& condition, const HloInstruction& hlo, Indices indices) {
+  if (builder_.ReadsRegister(condition)) {
+    for (size_t d = 0; d < indices.size(); ++d) {
+      indices[d] =
+          Clamp(indices[d], hlo.shape().dimensions(d), builder_.ranges());
+    }
+  }
+  return Element(hlo, indices);
 }
 
 ElementEmitter::Values ElementEmitter::Iota(const HloInstruction& hlo,
@@ -68,49 +71,70 @@ ElementEmitter::Values ElementEmitter::Iota(const HloInstruction& hlo,
 
 ElementEmitter::Values ElementEmitter::Pad(const HloInstruction& hlo,
                                            const Indices& indices) {
-  ASSIGN_OR_RETURN(
-      Operand value,
-      Choose(PadIndices(hlo, indices, builder_.ranges()), *hlo.operand(0),
-             [&] { return Element(*hlo.operand(1), {}); }));
+  const ConditionalIndices where = PadIndices(hlo, indices, builder_.ranges());
+  ASSIGN_OR_RETURN(Operand value,
+                   Choose(
+                       where.condition, hlo.shape().element_type(),
+                       [&] {
+                         return ElementWhere(where.condition, *hlo.operand(0),
+                                             where.indices);
+                       },
+                       [&] { return Element(*hlo.operand(1), {}); }));
   return std::vector<Operand>{value};
 }
 
+// The element that one of the operands from `first` to before `end` holds, by
+// halves.
 absl::StatusOr<Operand> ElementEmitter::Concatenate(const HloInstruction& hlo,
                                                     const Indices& indices,
-                                                    int64_t first) {
-  ConditionalIndices where =
-      ConcatenateIndices(hlo, first, indices, builder_.ranges());
-  if (first + 1 == hlo.operand_count()) where.condition = 1;
-  // Each operand is tried inside of the branch of the one before.
-  constexpr int64_t kMaxOperands = 64;
-  if (first == kMaxOperands) {
-    return NotLowered(hlo, "more than 64 operands");
+                                                    int64_t first,
+                                                    int64_t end) {
+  const int64_t along = hlo.concatenate_dimension();
+  const auto begin = [&](int64_t operand) {
+    int64_t place = 0;
+    for (int64_t k = 0; k < operand; ++k) {
+      place += hlo.operand(k)->shape().dimensions(along);
+    }
+    return place;
+  };
+  if (first + 1 == end) {
+    Indices places = indices;
+    places[along] = indices[along] - AffineExpr(begin(first));
+    return ElementWhere(indices[along], *hlo.operand(first), places);
   }
-  if (hlo.operand(first)->shape().dimensions(hlo.concatenate_dimension()) ==
-          0 &&
-      first + 1 < hlo.operand_count()) {
-    return Concatenate(hlo, indices, first + 1);
-  }
-  return Choose(where, *hlo.operand(first),
-                [&] { return Concatenate(hlo, indices, first + 1); });
+  const int64_t middle = (first + end) / 2;
+  const AffineExpr condition =
+      AffineExpr::Max(
+          0, AffineExpr::Min(1, AffineExpr(begin(middle)) - indices[along]))
+          .SimplifyIn(builder_.ranges());
+  return Choose(
+      condition, hlo.shape().element_type(),
+      [&] { return Concatenate(hlo, indices, first, middle); },
+      [&] { return Concatenate(hlo, indices, middle, end); });
 }
 
-// The number in [0, limit] nearest to an element of an array of indices.
+// The number in [least, limit] nearest to an element of an array of indices,
+// which no unsigned one is less than.
 absl::StatusOr<AffineExpr> ElementEmitter::Start(const HloInstruction& start,
                                                  const Indices& indices,
-                                                 int64_t limit) {
-  if (limit == 0) return AffineExpr(0);
+                                                 int64_t least, int64_t limit) {
+  if (limit == least) return AffineExpr(limit);
+  const bool is_signed =
+      primitive_util::IsSignedIntegralType(start.shape().element_type());
   if (start.opcode() == HloOpcode::kConstant && indices.empty() &&
       !start.literal().is_elided()) {
-    return AffineExpr(std::clamp<int64_t>(
-        start.literal().GetIntegralAsS64({}).value_or(0), 0, limit));
+    const int64_t value = start.literal().GetIntegralAsS64({}).value_or(0);
+    if (!is_signed && value < 0) return AffineExpr(limit);
+    return AffineExpr(std::clamp<int64_t>(value, least, limit));
   }
   ASSIGN_OR_RETURN(Operand value, Element(start, indices));
-  const Operand low =
-      builder_.Emit("max", ElementType::kS64, {value, AffineExpr(0)});
+  if (is_signed) {
+    value = builder_.Emit("max", ElementType::kS64, {value, AffineExpr(least)});
+  }
   const Operand high =
-      builder_.Emit("min", ElementType::kS64, {low, AffineExpr(limit)});
-  return builder_.NameRegister(high, 0, limit);
+      builder_.Emit("min", ElementType::kS64, {value, AffineExpr(limit)});
+  return builder_.NameRegister(
+      high, is_signed ? least : std::max<int64_t>(least, 0), limit);
 }
 
 ElementEmitter::Values ElementEmitter::DynamicSlice(const HloInstruction& hlo,
@@ -118,7 +142,7 @@ ElementEmitter::Values ElementEmitter::DynamicSlice(const HloInstruction& hlo,
   const HloInstruction& array = *hlo.operand(0);
   Indices places = indices;
   for (size_t d = 0; d < indices.size(); ++d) {
-    ASSIGN_OR_RETURN(AffineExpr start, Start(*hlo.operand(1 + d), {},
+    ASSIGN_OR_RETURN(AffineExpr start, Start(*hlo.operand(1 + d), {}, 0,
                                              array.shape().dimensions(d) -
                                                  hlo.shape().dimensions(d)));
     places[d] = places[d] + start;
@@ -135,16 +159,20 @@ ElementEmitter::Values ElementEmitter::DynamicUpdateSlice(
   ConditionalIndices where;
   for (size_t d = 0; d < indices.size(); ++d) {
     const int64_t size = update.shape().dimensions(d);
-    ASSIGN_OR_RETURN(AffineExpr start, Start(*hlo.operand(2 + d), {},
+    ASSIGN_OR_RETURN(AffineExpr start, Start(*hlo.operand(2 + d), {}, 0,
                                              hlo.shape().dimensions(d) - size));
     const AffineExpr place = indices[d] - start;
     where.condition = AffineExpr::Min(where.condition,
                                       Inside(place, size, builder_.ranges()));
     where.indices.push_back(place);
   }
-  ASSIGN_OR_RETURN(Operand value, Choose(where, update, [&] {
-                     return Element(*hlo.operand(0), indices);
-                   }));
+  where.condition = where.condition.SimplifyIn(builder_.ranges());
+  ASSIGN_OR_RETURN(
+      Operand value,
+      Choose(
+          where.condition, hlo.shape().element_type(),
+          [&] { return ElementWhere(where.condition, update, where.indices); },
+          [&] { return Element(*hlo.operand(0), indices); }));
   return std::vector<Operand>{value};
 }
 
@@ -153,9 +181,6 @@ ElementEmitter::Values ElementEmitter::Gather(const HloInstruction& hlo,
   const GatherDimensionNumbers& numbers = hlo.gather_dimension_numbers();
   const HloInstruction& array = *hlo.operand(0);
   const HloInstruction& starts = *hlo.operand(1);
-  if (absl::c_linear_search(hlo.gather_slice_sizes(), 0)) {
-    return absl::UnimplementedError("slices without elements");
-  }
   // Places of the result along batch dimensions, and along those of slices.
   Indices batch, offsets;
   for (size_t d = 0; d < indices.size(); ++d) {
@@ -185,7 +210,7 @@ ElementEmitter::Values ElementEmitter::Gather(const HloInstruction& hlo,
     if (vector_dim < static_cast<int64_t>(starts.shape().dimensions().size())) {
       at.insert(at.begin() + vector_dim, AffineExpr(k));
     }
-    ASSIGN_OR_RETURN(AffineExpr start, Start(starts, at,
+    ASSIGN_OR_RETURN(AffineExpr start, Start(starts, at, 0,
                                              array.shape().dimensions(d) -
                                                  hlo.gather_slice_sizes()[d]));
     places[d] = places[d] + start;

@@ -176,14 +176,10 @@ ElementEmitter::Values ElementEmitter::Scatter(const HloInstruction& hlo,
           static_cast<int64_t>(starts.shape().dimensions().size())) {
         element.insert(element.begin() + vector_dim, AffineExpr(k));
       }
-      ASSIGN_OR_RETURN(const Operand value, Element(starts, element));
       // Windows that are not inside as a whole are left out.
       const int64_t last = array.dimensions(d) - window[d];
-      const Operand low =
-          builder_.Emit("max", ElementType::kS64, {value, AffineExpr(-1)});
-      const Operand high =
-          builder_.Emit("min", ElementType::kS64, {low, AffineExpr(last + 1)});
-      const AffineExpr start = builder_.NameRegister(high, -1, last + 1);
+      ASSIGN_OR_RETURN(const AffineExpr start,
+                       Start(starts, element, -1, last + 1));
       condition = AffineExpr::Min(condition,
                                   Inside(start, last + 1, builder_.ranges()));
       offsets[d] = indices[d] - start;

@@ -100,21 +100,6 @@ absl::StatusOr<LoweredKernel> LowerTiles(const HloInstruction& hlo,
   return lowered;
 }
 
-// Kernels have buffers with elements in them; what has none is not computed, or
-// is what a reduction of nothing starts with.
-bool HasEmptyArray(const HloInstruction& hlo) {
-  std::vector<const Shape*> shapes = {&hlo.shape()};
-  for (const HloInstruction* operand : hlo.operands()) {
-    shapes.push_back(&operand->shape());
-  }
-  for (const Shape* shape : shapes) {
-    for (const Shape* leaf : ShapeUtil::FlattenTupleShape(*shape)) {
-      if (leaf->IsArray() && ShapeUtil::IsZeroElementArray(*leaf)) return true;
-    }
-  }
-  return false;
-}
-
 }  // namespace
 
 absl::Span<const KernelKind> KernelKinds() { return kKinds; }
@@ -125,9 +110,6 @@ absl::StatusOr<LoweredKernel> LowerFusion(
   if (threads < 1 || (threads & (threads - 1)) != 0) {
     return absl::InvalidArgumentError(
         absl::StrCat(threads, " threads of a block are not a power of two"));
-  }
-  if (HasEmptyArray(hlo)) {
-    return NotLowered(hlo, "an array without elements");
   }
   absl::Status refused;
   const bool moves = Has(hlo, HloOpcode::kDot) ||

@@ -208,26 +208,6 @@ ConditionalIndices PadIndices(const HloInstruction& pad, const Indices& indices,
   return result;
 }
 
-ConditionalIndices ConcatenateIndices(const HloInstruction& concatenate,
-                                      int64_t i, const Indices& indices,
-                                      const AffineExpr::Ranges& ranges) {
-  const int64_t along = concatenate.concatenate_dimension();
-  int64_t begin = 0;
-  for (int64_t k = 0; k < i; ++k) {
-    begin += concatenate.operand(k)->shape().dimensions(along);
-  }
-  const int64_t size = concatenate.operand(i)->shape().dimensions(along);
-  ConditionalIndices result;
-  result.indices = indices;
-  result.indices[along] = indices[along] - AffineExpr(begin);
-  // Earlier operands are not considered here.
-  result.condition =
-      AffineExpr::Max(
-          0, AffineExpr::Min(1, AffineExpr(begin + size) - indices[along]))
-          .SimplifyIn(ranges);
-  return result;
-}
-
 AffineExpr AddWindowIndex(const WindowDimension& window, int64_t size,
                           const AffineExpr& index, const AffineExpr& offset,
                           const AffineExpr::Ranges& ranges,

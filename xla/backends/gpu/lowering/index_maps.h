@@ -77,13 +77,8 @@ struct ConditionalIndices {
 // The element of the padded array.
 ConditionalIndices PadIndices(const HloInstruction& pad, const Indices& indices,
                               const AffineExpr::Ranges& ranges);
-// The element of operand `i`, given that no earlier operand of the concatenate
-// holds it.
-ConditionalIndices ConcatenateIndices(const HloInstruction& concatenate,
-                                      int64_t i, const Indices& indices,
-                                      const AffineExpr::Ranges& ranges);
-// The same along one dimension, of `size` elements: the index there; that it is
-// inside becomes a part of the condition.
+// That of a window along one dimension, of `size` elements: the index there;
+// that it is inside becomes a part of the condition.
 AffineExpr AddWindowIndex(const WindowDimension& window, int64_t size,
                           const AffineExpr& index, const AffineExpr& offset,
                           const AffineExpr::Ranges& ranges,

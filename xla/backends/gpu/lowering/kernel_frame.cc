@@ -26,10 +26,18 @@ absl::StatusOr<kir::BufferId> AddArray(const HloInstruction& hlo,
                                        KernelBuilder* builder) {
   if (!shape.IsArray()) return NotLowered(hlo, "a token in memory");
   if (shape.is_dynamic()) return NotLowered(hlo, "a dynamic shape");
+  if (shape.has_layout() && !shape.layout().tiles().empty()) {
+    return NotLowered(hlo, "tiles in its layout");
+  }
   const absl::StatusOr<kir::ElementType> type =
       KernelType(shape.element_type());
   RETURN_IF_ERROR(NotLowered(hlo, type.status()));
   return builder->AddParam(name, *type, MemoryExtents(shape));
+}
+
+// Without elements, which nothing computes and nothing reads.
+bool IsEmpty(const Shape& shape) {
+  return shape.IsArray() && ShapeUtil::IsZeroElementArray(shape);
 }
 
 // "p1" for an array, "p1_0" for the first element of a tuple.
@@ -74,6 +82,7 @@ absl::Status KernelFrame::AddArrays(const HloInstruction& hlo) {
   std::map<std::pair<const HloInstruction*, ShapeIndex>, kir::BufferId> arrays;
   for (int64_t i = 0; i < static_cast<int64_t>(inputs.size()); ++i) {
     for (const auto& leaf : ShapeUtil::GetLeafShapes(inputs[i]->shape())) {
+      if (IsEmpty(leaf.shape)) continue;
       ASSIGN_OR_RETURN(const kir::BufferId buffer,
                        AddArray(*inputs[i], leaf.shape,
                                 ArrayName("p", i, leaf.index), &builder_));
@@ -97,8 +106,11 @@ absl::Status KernelFrame::AddArrays(const HloInstruction& hlo) {
   }
   for (const HloInstruction* constant : body_) {
     if (constant->opcode() != HloOpcode::kConstant ||
-        constant->shape().dimensions().empty()) {
+        constant->shape().dimensions().empty() || IsEmpty(constant->shape())) {
       continue;
+    }
+    if (constant->literal().is_elided()) {
+      return NotLowered(*constant, "elided");
     }
     ASSIGN_OR_RETURN(
         const kir::BufferId buffer,
@@ -108,6 +120,7 @@ absl::Status KernelFrame::AddArrays(const HloInstruction& hlo) {
     lowered_.constants.push_back(constant);
   }
   for (const auto& leaf : ShapeUtil::GetLeafShapes(hlo.shape())) {
+    if (IsEmpty(leaf.shape)) continue;
     ASSIGN_OR_RETURN(const kir::BufferId buffer,
                      AddArray(hlo, leaf.shape,
                               absl::StrCat("out", results_.size()), &builder_));

@@ -4,10 +4,12 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -83,6 +85,28 @@ TEST(LoopLoweringTest, KernelsComputeWhatTheFusionDoes) {
            "lb = f32[40] broadcast(l), dimensions={}\n"
            "x = f32[40] multiply(r, lb)\ny = f32[40] multiply(s, lb)\n"
            "ROOT t = (f32[40], f32[40]) tuple(x, y)",
+           // Infinities tell the signs of zeros.
+           "p = f32[3] parameter(0)\nc = f32[3] constant({0, -0, -0})\n"
+           "d = f32[3] constant({-0, 0, -0})\no = f32[] constant(1)\n"
+           "ob = f32[3] broadcast(o), dimensions={}\n"
+           "m = f32[3] maximum(c, d)\nn = f32[3] minimum(c, d)\n"
+           "x = f32[3] divide(ob, m)\ny = f32[3] divide(ob, n)\n"
+           "s = f32[3] add(p, x)\n"
+           "ROOT t = (f32[3], f32[3]) tuple(s, y)",
+           "p = s32[4] parameter(0)\nc = s32[4] constant({-3, 2, 0, -1})\n"
+           "d = s32[4] constant({3, -1, 0, -5})\n"
+           "w = s32[4] power(c, d)\nv = s32[4] power(p, c)\n"
+           "ROOT t = (s32[4], s32[4]) tuple(w, v)",
+           // Nobody reads slices without elements.
+           "p = f32[6,5] parameter(0)\ni = s32[3] parameter(1)\n"
+           "z = f32[] constant(7)\n"
+           "g = f32[3,0,5] gather(p, i), offset_dims={1,2}, "
+           "collapsed_slice_dims={}, start_index_map={0}, "
+           "index_vector_dim=1, slice_sizes={0,5}\n"
+           "ROOT a = f32[3,2,5] pad(g, z), padding=0_0x1_1x0_0",
+           "p = f32[6] parameter(0)\nj = s32[] parameter(1)\n"
+           "u = f32[0] slice(p), slice={[6:6]}\n"
+           "ROOT d = f32[6] dynamic-update-slice(p, u, j)",
        }) {
     EXPECT_EQ(Compare(absl::StrCat("HloModule m\nENTRY e {\n", body, "\n}")),
               absl::OkStatus())
@@ -118,6 +142,19 @@ ENTRY e {
   ROOT t = (f32[4], f32[4], s32[4]) tuple(s, m, k)
 }
 )";
+  EXPECT_EQ(Compare(text), absl::OkStatus());
+}
+
+TEST(LoopLoweringTest, ManyArraysAreJoined) {
+  std::string text = "HloModule m\nENTRY e {\n  p = s32[2] parameter(0)\n";
+  std::string operands = "p";
+  for (int k = 1; k < 70; ++k) {
+    absl::StrAppend(&text, "  x", k, " = s32[", k % 3, "] constant({",
+                    absl::StrJoin(std::vector<int>(k % 3, k), ","), "})\n");
+    absl::StrAppend(&operands, ", x", k);
+  }
+  absl::StrAppend(&text, "  ROOT c = s32[71] concatenate(", operands,
+                  "), dimensions={0}\n}");
   EXPECT_EQ(Compare(text), absl::OkStatus());
 }
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -43,6 +44,14 @@ bool IsKernel(const HloInstruction& hlo) {
   return true;
 }
 
+bool IsEmpty(const Shape& shape) {
+  return absl::c_all_of(ShapeUtil::GetLeafShapes(shape),
+                        [](const ShapeUtil::IndexedShape& leaf) {
+                          return leaf.shape.IsArray() &&
+                                 ShapeUtil::IsZeroElementArray(leaf.shape);
+                        });
+}
+
 bool RunsComputations(const HloInstruction& hlo) {
   return hlo.opcode() == HloOpcode::kWhile ||
          hlo.opcode() == HloOpcode::kConditional ||
@@ -58,6 +67,10 @@ int64_t ArrayBytes(const Shape& shape) {
 }
 
 }  // namespace
+
+bool ComputesNothing(const HloInstruction& hlo) {
+  return LibraryCall(hlo) == nullptr && IsEmpty(hlo.shape());
+}
 
 const HloInstruction* LibraryCall(const HloInstruction& hlo) {
   if (hlo.opcode() == HloOpcode::kCustomCall ||
@@ -85,7 +98,7 @@ std::vector<const HloInstruction*> FindKernels(const HloModule& module) {
           if (seen.insert(called).second) queue.push_back(called);
         }
       }
-      if (IsKernel(*hlo)) kernels.push_back(hlo);
+      if (IsKernel(*hlo) && !ComputesNothing(*hlo)) kernels.push_back(hlo);
     }
   }
   return kernels;

@@ -32,9 +32,11 @@ struct ModuleLowering {
 
 // What runs as a kernel in the entry and in what it runs by loops, conditionals
 // and calls, operands first. What moves no data (tuples, bitcasts, control
-// flow) is no kernel, nor what the host knows (numbers of devices); what a
-// library computes is one.
+// flow, arrays without elements) is no kernel, nor what the host knows (numbers
+// of devices); what a library computes is one.
 std::vector<const HloInstruction*> FindKernels(const HloModule& module);
+// Results without elements, which no library is asked for.
+bool ComputesNothing(const HloInstruction& hlo);
 // The call or the collective that a library computes, alone or between slices
 // that one fusion with it holds; nullptr if there is none.
 const HloInstruction* LibraryCall(const HloInstruction& hlo);

@@ -297,10 +297,12 @@ absl::Status ReductionEmitter::Columns(int level, const Indices& row) {
       continue;
     }
     hero->neutral = false;
-    for (int64_t k = 0; k < hero->hlo->operand_count() / 2; ++k) {
+    const int64_t inputs = hero->hlo->operand_count() / 2;
+    for (int64_t k = 0; k < inputs; ++k) {
+      // Sums of narrow numbers can be wide.
       ASSIGN_OR_RETURN(
           const kir::ElementType type,
-          KernelType(hero->hlo->operand(k)->shape().element_type()));
+          KernelType(hero->hlo->operand(inputs + k)->shape().element_type()));
       hero->accumulators.push_back(builder_.AddRegister(type));
     }
   }

@@ -220,10 +220,17 @@ class ProgramWriter {
     return text;
   }
 
-  // "Run_NAME", with the called ones written before.
-  static std::string FunctionName(const HloComputation& computation) {
-    std::string name = "Run_";
-    for (char c : computation.name()) name += absl::ascii_isalnum(c) ? c : '_';
+  // "Run_NAME", with the called ones written before. Names that differ in what
+  // C++ does not know get numbers.
+  std::string FunctionName(const HloComputation& computation) {
+    std::string& name = function_names_[&computation];
+    if (!name.empty()) return name;
+    std::string base = "Run_";
+    for (char c : computation.name()) base += absl::ascii_isalnum(c) ? c : '_';
+    name = base;
+    for (int k = 1; !names_.insert(name).second; ++k) {
+      name = absl::StrCat(base, "_", k);
+    }
     return name;
   }
 
@@ -241,7 +248,7 @@ class ProgramWriter {
   }
 
   absl::StatusOr<std::string> Step(const HloInstruction& hlo) {
-    if (IsFree(hlo.opcode())) return std::string();
+    if (IsFree(hlo.opcode()) || ComputesNothing(hlo)) return std::string();
     switch (hlo.opcode()) {
       case HloOpcode::kConstant:
         return Constant(hlo);
@@ -370,6 +377,10 @@ class ProgramWriter {
   // Equal ones have one array.
   absl::StatusOr<std::string> ConstantName(const HloInstruction& hlo) {
     const Literal& literal = hlo.literal();
+    if (literal.is_elided()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "constant: the text has no elements of it, at ", hlo.name()));
+    }
     const std::string bytes(static_cast<const char*>(literal.untyped_data()),
                             ShapeUtil::ByteSizeOf(hlo.shape()));
     literal_bytes_ += bytes.size();
@@ -402,8 +413,7 @@ class ProgramWriter {
   }
 
   std::string Text(const HloModule& module, const CudaProgram& program,
-                   const std::string& inputs,
-                   const std::string& results) const {
+                   const std::string& inputs, const std::string& results) {
     const BufferAssignment::Stats& stats = memory_.assignment->GetStats();
     std::string text = absl::StrCat(
         "// ", module.name(), ": ", program.kernels, " kernels for ",
@@ -437,6 +447,8 @@ class ProgramWriter {
   absl::flat_hash_map<const HloInstruction*, int64_t> own_constants_;
   absl::flat_hash_map<std::string, std::string> literals_;
   absl::flat_hash_set<const HloComputation*> written_;
+  absl::flat_hash_map<const HloComputation*, std::string> function_names_;
+  absl::flat_hash_set<std::string> names_;
   std::string kernels_text_, functions_, arrays_, initial_, constants_text_;
   int64_t constants_bytes_ = 0;
   int64_t literal_bytes_ = 0;

@@ -89,6 +89,13 @@ bool MayOverwrite(const LoweredKernel& kernel, int64_t operand,
       (result - kernel.results.begin()));
   const Accesses accesses(kernel.kernel, read, written);
   if (accesses.reads().empty()) return true;
+  // Equal indices are equal places only in arrays alike.
+  const kir::Buffer& from = kernel.kernel.buffers[read];
+  const kir::Buffer& to = kernel.kernel.buffers[written];
+  if (kir::ElementBytes(from.type) != kir::ElementBytes(to.type) ||
+      from.extents != to.extents) {
+    return false;
+  }
   if (accesses.writes().size() != 1 || accesses.is_read_after_write()) {
     return false;
   }
