@@ -64,11 +64,14 @@ bool IsUnsigned(ElementType type) {
 double Wrap(double value, int bits, bool is_signed) {
   if (!std::isfinite(value)) return 0;
   const double modulus = std::ldexp(1.0, bits);
-  double v = std::fmod(std::trunc(value), modulus);
-  // Only what is outside moves: of 64 bits, sums would be rounded.
-  if (v < (is_signed ? -modulus / 2 : 0)) v += modulus;
-  if (is_signed && v >= modulus / 2) v -= modulus;
-  return v;
+  const double low = is_signed ? -modulus / 2 : 0;
+  const double end = low + modulus;
+  double v = std::trunc(value);
+  // Of 64 bits, the end stands for the number before it, which no double is.
+  if (v >= low && (v < end || (v == end && bits == 64))) return v;
+  v = std::fmod(v, modulus);
+  if (v < low) v += modulus;
+  return v >= end ? v - modulus : v;
 }
 
 // The bits of a number of 64, with a sign or without.

@@ -12,6 +12,7 @@
 #include "xla/backends/gpu/lowering/dot_lowering.h"
 #include "xla/backends/gpu/lowering/kernel_frame.h"
 #include "xla/backends/gpu/lowering/reduction_lowering.h"
+#include "xla/backends/gpu/lowering/sort_lowering.h"
 #include "xla/backends/gpu/lowering/transpose_lowering.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape.h"
@@ -26,6 +27,8 @@ constexpr KernelKind kKinds[] = {
      "a tile for each block, its operands through shared memory"},
     {"transpose", "neighbors are read that are not written as such",
      "tiles of 32 x 32 places through shared memory"},
+    {"sort", "rows are sorted that fit into shared memory",
+     "threads of a row exchange pairs in shared memory"},
     {"row-reduction", "reduced dimensions are the fastest in memory",
      "lanes next to each other share a row"},
     {"column-reduction", "reduced dimensions are not the fastest in memory",
@@ -33,7 +36,8 @@ constexpr KernelKind kKinds[] = {
     {"loop", "no threads share anything",
      "one thread for each element of a result"},
 };
-constexpr int kDot = 0, kTranspose = 1, kRow = 2, kColumn = 3, kLoop = 4;
+constexpr int kDot = 0, kTranspose = 1, kSort = 2, kRow = 3, kColumn = 4,
+              kLoop = 5;
 
 KernelPart MakePart(int kind, absl::string_view what) {
   KernelPart part;
@@ -50,7 +54,8 @@ bool Has(const HloInstruction& hlo, HloOpcode opcode) {
                         });
 }
 
-// Nothing shared: not of this kind. `moves`: dots and transposes by tiles too.
+// Nothing shared: not of this kind. `moves`: dots, transposes and sorts by
+// tiles too.
 absl::StatusOr<LoweredKernel> LowerTiles(const HloInstruction& hlo,
                                          const FusionLoweringOptions& options,
                                          bool moves, bool* any) {
@@ -64,6 +69,14 @@ absl::StatusOr<LoweredKernel> LowerTiles(const HloInstruction& hlo,
       parts.push_back(MakePart(
           kDot, absl::StrCat(group.heroes.size(), " of ", group.batch, " x ",
                              group.rows, " x ", group.columns, " places: ")));
+      parts.back().results = group.results;
+      for (int64_t k : group.results) written[k] = true;
+    }
+    for (const SortGroup& group : FindSortGroups(*frame, written)) {
+      RETURN_IF_ERROR(EmitSort(group, frame.get()));
+      parts.push_back(
+          MakePart(kSort, absl::StrCat(group.rows, " rows of ", group.elements,
+                                       " elements: ")));
       parts.back().results = group.results;
       for (int64_t k : group.results) written[k] = true;
     }
@@ -112,7 +125,8 @@ absl::StatusOr<LoweredKernel> LowerFusion(
         absl::StrCat(threads, " threads of a block are not a power of two"));
   }
   absl::Status refused;
-  const bool moves = Has(hlo, HloOpcode::kDot) ||
+  const bool sorts = Has(hlo, HloOpcode::kSort);
+  const bool moves = sorts || Has(hlo, HloOpcode::kDot) ||
                      Has(hlo, HloOpcode::kTranspose) ||
                      Has(hlo, HloOpcode::kCopy);
   const bool reduces = Has(hlo, HloOpcode::kReduce);
@@ -126,7 +140,11 @@ absl::StatusOr<LoweredKernel> LowerFusion(
   }
   LoopLoweringOptions loop;
   loop.threads_per_block = options.threads_per_block;
-  ASSIGN_OR_RETURN(LoweredKernel lowered, LowerLoop(hlo, loop));
+  absl::StatusOr<LoweredKernel> loops = LowerLoop(hlo, loop);
+  // No loop sorts, so the reason is that of the tiles.
+  if (!loops.ok() && sorts && !refused.ok()) return refused;
+  RETURN_IF_ERROR(loops.status());
+  LoweredKernel lowered = *std::move(loops);
   lowered.parts = {MakePart(kLoop, "")};
   for (size_t k = 0; k < lowered.results.size(); ++k) {
     lowered.parts[0].results.push_back(static_cast<int64_t>(k));

@@ -17,6 +17,8 @@
 //                     by element: tiles in shared memory            one shape
 //   transpose         neighbors are read that are not neighbors     one for
 //                     where they are written                        one shape
+//   sort              rows are sorted that fit into shared memory   one for
+//                                                                   one sort
 //   row-reduction     rows lie along memory, min_reduced elements   one for
 //                     or more: softmax, layer norm, sums            all rows of
 //   column-reduction  the same across memory                        one shape

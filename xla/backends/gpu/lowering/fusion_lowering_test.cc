@@ -290,6 +290,54 @@ ENTRY e {
   EXPECT_THAT(kinds_, ElementsAre("loop"));
 }
 
+TEST_F(FusionLoweringTest, RowsAreSortedWithWhatGoesAlong) {
+  // Many equals, which keep their order; rows of one element, of powers of two
+  // and of other sizes, by one warp and by several.
+  for (int64_t elements : {1, 2, 3, 17, 64, 100}) {
+    for (absl::string_view dims : {"0", "1"}) {
+      const std::string shape = dims == "0"
+                                    ? absl::StrCat("[", elements, ",5]{1,0}")
+                                    : absl::StrCat("[5,", elements, "]{0,1}");
+      EXPECT_EQ(
+          Compare(absl::StrCat(
+              "HloModule m\nless { a = s32[] parameter(0) b = s32[] "
+              "parameter(1) i = bf16[] parameter(2) j = bf16[] parameter(3) "
+              "ROOT c = pred[] compare(a, b), direction=GT }\n"
+              "ENTRY e {\n p = s32",
+              shape, " parameter(0)\n q = bf16", shape,
+              " parameter(1)\n n = s32[] constant(3)\n nb = s32", shape,
+              " broadcast(n), dimensions={}\n r = s32", shape,
+              " remainder(p, nb)\n s = (s32", shape, ", bf16", shape,
+              ") sort(r, q), dimensions={", dims, "}, to_apply=less\n k = s32",
+              shape, " get-tuple-element(s), index=0\n v = bf16", shape,
+              " get-tuple-element(s), index=1\n f = f32", shape,
+              " convert(k)\n ROOT t = (f32", shape, ", bf16", shape,
+              ") tuple(f, v)\n}")),
+          absl::OkStatus())
+          << elements << " along " << dims;
+      EXPECT_THAT(kinds_, ElementsAre("sort"));
+    }
+  }
+}
+
+TEST_F(FusionLoweringTest, LongRowsAreNotSorted) {
+  const absl::Status status = Compare(R"(
+HloModule m
+less {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = pred[] compare(a, b), direction=LT
+}
+ENTRY e {
+  p = f32[7000] parameter(0)
+  ROOT s = f32[7000] sort(p), dimensions={0}, to_apply=less
+})");
+  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              ::testing::HasSubstr("sort: rows of 7000 elements take 56000 "
+                                   "bytes of shared memory, in s"));
+}
+
 // In parts, which shards of the test share.
 class FusionLoweringPartTest : public FusionLoweringTest,
                                public ::testing::WithParamInterface<int64_t> {};

@@ -53,7 +53,7 @@ struct LoweredKernel {
 };
 
 // Unimplemented names opcode, reason and instruction for what one thread cannot
-// do for one element (sort, collectives, custom calls,
+// do for one element (sorts, collectives, custom calls,
 // complex numbers, packed elements), for dynamic shapes, and for kernels of
 // more than KernelBuilder::kMaxStatements statements.
 absl::StatusOr<LoweredKernel> LowerLoop(

@@ -1,0 +1,307 @@
+#include "xla/backends/gpu/lowering/sort_lowering.h"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "xla/backends/gpu/kernel_ir/kernel.h"
+#include "xla/backends/gpu/lowering/index_maps.h"
+#include "xla/backends/gpu/lowering/reduction_results.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape_util.h"
+#include "xla/status_macros.h"
+#include "xla/util.h"
+
+namespace xla::gpu {
+namespace {
+
+using kir::ElementType;
+using kir::Operand;
+
+constexpr int64_t kWarpLanes = 32;
+constexpr int64_t kMostBytes = 48 * 1024;
+
+class SortEmitter {
+ public:
+  SortEmitter(const SortGroup& group, KernelFrame* frame)
+      : group_(group),
+        sort_(*group.hero),
+        frame_(*frame),
+        builder_(frame->builder()),
+        emitter_(frame->emitter()),
+        shape_(group.hero->operand(0)->shape()),
+        along_(group.hero->dimensions(0)),
+        levels_(frame->body(), {group.hero}) {
+    while (width_ < group.elements) width_ *= 2;
+    lanes_ = std::max<int64_t>(1, std::min(frame->threads(), width_ / 2));
+    rows_per_block_ = frame->threads() / lanes_;
+  }
+
+  absl::Status Emit();
+
+ private:
+  absl::Status AddTiles();
+  // Calls `body` with the numbers up to `count` that are this lane's.
+  absl::Status Each(int64_t count,
+                    absl::FunctionRef<absl::Status(const AffineExpr&)> body);
+  // Names for the indices of that place in this row.
+  absl::Status Named(const AffineExpr& place,
+                     absl::FunctionRef<absl::Status(const Indices&)> body);
+  absl::Status Load();
+  // The pairs of one step, `apart` places from each other or, in halves of
+  // `size` places, mirrored.
+  absl::Status Step(int64_t size, int64_t apart);
+  absl::Status CompareAndSwap(const AffineExpr& left, const AffineExpr& right);
+  absl::Status Write();
+  void Join() {
+    builder_.EmitSync(lanes_ <= kWarpLanes ? kir::SyncScope::kWarp
+                                           : kir::SyncScope::kBlock);
+  }
+  Operand At(kir::BufferId tile, const AffineExpr& place) const {
+    Operand operand;
+    operand.buffer = tile;
+    operand.indices = {team_, place};
+    return operand;
+  }
+  Operand Value(kir::BufferId tile, const AffineExpr& place) {
+    const Operand from = At(tile, place);
+    return builder_.Emit("copy", builder_.TypeOf(from), {from});
+  }
+
+  const SortGroup& group_;
+  const HloInstruction& sort_;
+  KernelFrame& frame_;
+  KernelBuilder& builder_;
+  ElementEmitter& emitter_;
+  const Shape& shape_;
+  const int64_t along_;
+  const ReductionLevels levels_;
+  int64_t width_ = 1;  // the power of two from the elements of a row
+  int64_t lanes_ = 1;  // threads of a row
+  int64_t rows_per_block_ = 1;
+  // Of the operands, and the places that elements came from at last.
+  std::vector<kir::BufferId> tiles_;
+  AffineExpr team_, lane_, raw_row_;
+};
+
+absl::Status SortEmitter::AddTiles() {
+  std::vector<ElementType> types;
+  int64_t bytes = 0;
+  for (const HloInstruction* operand : sort_.operands()) {
+    ASSIGN_OR_RETURN(const ElementType type,
+                     KernelType(operand->shape().element_type()));
+    types.push_back(type);
+  }
+  types.push_back(ElementType::kS32);
+  for (ElementType type : types) {
+    bytes += kir::ElementBytes(type) * rows_per_block_ * group_.elements;
+  }
+  if (bytes > kMostBytes) {
+    return NotLowered(
+        sort_, absl::StrCat("rows of ", group_.elements, " elements take ",
+                            bytes, " bytes of shared memory"));
+  }
+  for (ElementType type : types) {
+    tiles_.push_back(
+        builder_.AddShared("s", type, {rows_per_block_, group_.elements}));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SortEmitter::Each(
+    int64_t count, absl::FunctionRef<absl::Status(const AffineExpr&)> body) {
+  const auto round = [&](const AffineExpr& index) {
+    const AffineExpr number =
+        (index * AffineExpr(lanes_) + lane_).SimplifyIn(builder_.ranges());
+    return frame_.Where(Inside(number, count, builder_.ranges()), [&] {
+      return builder_.Let("i", number, count, [&](const AffineExpr& name) {
+        return emitter_.InScope([&] { return body(name); });
+      });
+    });
+  };
+  const int64_t rounds = CeilOfRatio(count, lanes_);
+  if (rounds == 1) return round(0);
+  return builder_.Loop("u", kir::LoopKind::kSerial, 0, rounds, round);
+}
+
+absl::Status SortEmitter::Named(
+    const AffineExpr& place,
+    absl::FunctionRef<absl::Status(const Indices&)> body) {
+  std::vector<int64_t> dims, extents;
+  for (int64_t d : MemoryOrder(shape_)) {
+    if (d == along_) continue;
+    dims.push_back(d);
+    extents.push_back(shape_.dimensions(d));
+  }
+  const AffineExpr row = AffineExpr::Min(raw_row_, AffineExpr(group_.rows - 1))
+                             .SimplifyIn(builder_.ranges());
+  const Indices values = Delinearize(row, extents, builder_.ranges());
+  Indices places(shape_.dimensions().size());
+  places[along_] = place;
+  const std::function<absl::Status(size_t)> name =
+      [&](size_t k) -> absl::Status {
+    if (k == dims.size()) return body(places);
+    return builder_.Let("i", values[k], extents[k],
+                        [&](const AffineExpr& index) {
+                          places[dims[k]] = index;
+                          return name(k + 1);
+                        });
+  };
+  return name(0);
+}
+
+absl::Status SortEmitter::Load() {
+  return Each(group_.elements, [&](const AffineExpr& place) {
+    return Named(place, [&](const Indices& indices) -> absl::Status {
+      for (int64_t k = 0; k < sort_.operand_count(); ++k) {
+        ASSIGN_OR_RETURN(const Operand value,
+                         emitter_.Element(*sort_.operand(k), indices));
+        builder_.EmitTo(At(tiles_[k], place), "copy", {value});
+      }
+      builder_.EmitTo(At(tiles_.back(), place), "copy", {place});
+      return absl::OkStatus();
+    });
+  });
+}
+
+absl::Status SortEmitter::CompareAndSwap(const AffineExpr& left,
+                                         const AffineExpr& right) {
+  std::vector<Operand> a, b, forward, backward;
+  for (kir::BufferId tile : tiles_) {
+    a.push_back(Value(tile, left));
+    b.push_back(Value(tile, right));
+  }
+  for (size_t k = 0; k + 1 < tiles_.size(); ++k) {
+    forward.insert(forward.end(), {a[k], b[k]});
+    backward.insert(backward.end(), {b[k], a[k]});
+  }
+  ASSIGN_OR_RETURN(const std::vector<Operand> less,
+                   emitter_.Apply(*sort_.to_apply(), forward));
+  ASSIGN_OR_RETURN(const std::vector<Operand> greater,
+                   emitter_.Apply(*sort_.to_apply(), backward));
+  // Equals that have overtaken each other.
+  const Operand later =
+      builder_.Emit("lt", ElementType::kPred, {b.back(), a.back()});
+  const Operand not_less = builder_.Emit("not", ElementType::kPred, {less[0]});
+  const Operand tie =
+      builder_.Emit("and", ElementType::kPred, {not_less, later});
+  const Operand swap =
+      builder_.Emit("or", ElementType::kPred, {greater[0], tie});
+  for (size_t k = 0; k < tiles_.size(); ++k) {
+    builder_.EmitTo(At(tiles_[k], left), "select", {swap, b[k], a[k]});
+    builder_.EmitTo(At(tiles_[k], right), "select", {swap, a[k], b[k]});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SortEmitter::Step(int64_t size, int64_t apart) {
+  const bool mirrored = 2 * apart == size;
+  return Each(width_ / 2, [&](const AffineExpr& number) {
+    const AffineExpr group = AffineExpr::FloorDiv(number, AffineExpr(apart));
+    const AffineExpr within = AffineExpr::Mod(number, AffineExpr(apart));
+    const AffineExpr left = group * AffineExpr(2 * apart) + within;
+    const AffineExpr right =
+        mirrored ? group * AffineExpr(size) + AffineExpr(size - 1) - within
+                 : left + AffineExpr(apart);
+    const auto& ranges = builder_.ranges();
+    return frame_.Where(
+        Inside(right.SimplifyIn(ranges), group_.elements, ranges), [&] {
+          return builder_.Let(
+              "i", left.SimplifyIn(builder_.ranges()), group_.elements,
+              [&](const AffineExpr& i) {
+                return builder_.Let(
+                    "i", right.SimplifyIn(builder_.ranges()), group_.elements,
+                    [&](const AffineExpr& j) { return CompareAndSwap(i, j); });
+              });
+        });
+  });
+}
+
+absl::Status SortEmitter::Write() {
+  emitter_.Forbid(&sort_);
+  const absl::Cleanup allow = [this] { emitter_.AllowAll(); };
+  const auto write = [&](const Indices& indices) -> absl::Status {
+    std::vector<Operand> values;
+    for (int64_t k = 0; k < sort_.operand_count(); ++k) {
+      values.push_back(Value(tiles_[k], indices[along_]));
+    }
+    emitter_.Remember(sort_, indices, std::move(values));
+    for (int64_t k : group_.results) {
+      const KernelFrame::Result& result = frame_.results()[k];
+      const std::optional<ResultWay> way =
+          FindElementWay(result, shape_, levels_);
+      if (!way.has_value()) return NotLowered(*result.hlo, "of another shape");
+      RETURN_IF_ERROR(frame_.Store(
+          result, way->Follow(indices, result.shape, builder_.ranges())));
+    }
+    return absl::OkStatus();
+  };
+  return frame_.Where(
+      Inside(raw_row_, group_.rows, builder_.ranges()), [&]() -> absl::Status {
+        return Each(group_.elements, [&](const AffineExpr& place) {
+          return Named(place, write);
+        });
+      });
+}
+
+absl::Status SortEmitter::Emit() {
+  RETURN_IF_ERROR(AddTiles());
+  return frame_.Blocks(
+      CeilOfRatio(group_.rows, rows_per_block_),
+      [&](const AffineExpr& block, const AffineExpr& thread) -> absl::Status {
+        const auto& ranges = builder_.ranges();
+        lane_ = AffineExpr::Mod(thread, AffineExpr(lanes_)).SimplifyIn(ranges);
+        team_ =
+            AffineExpr::FloorDiv(thread, AffineExpr(lanes_)).SimplifyIn(ranges);
+        raw_row_ =
+            (block * AffineExpr(rows_per_block_) + team_).SimplifyIn(ranges);
+        RETURN_IF_ERROR(Load());
+        Join();
+        for (int64_t size = 2; size <= width_; size *= 2) {
+          for (int64_t apart = size / 2; apart > 0; apart /= 2) {
+            RETURN_IF_ERROR(Step(size, apart));
+            Join();
+          }
+        }
+        return Write();
+      });
+}
+
+}  // namespace
+
+std::vector<SortGroup> FindSortGroups(const KernelFrame& frame,
+                                      const std::vector<bool>& taken) {
+  std::vector<SortGroup> groups;
+  std::vector<bool> found = taken;
+  for (const HloInstruction* hlo : frame.body()) {
+    if (hlo->opcode() != HloOpcode::kSort) continue;
+    SortGroup group;
+    group.hero = hlo;
+    const Shape& shape = hlo->operand(0)->shape();
+    group.elements = shape.dimensions(hlo->dimensions(0));
+    if (group.elements == 0) continue;
+    group.rows = ShapeUtil::ElementsIn(shape) / group.elements;
+    const ReductionLevels levels(frame.body(), {hlo});
+    for (size_t k = 0; k < frame.results().size(); ++k) {
+      const KernelFrame::Result& result = frame.results()[k];
+      if (found[k] || levels.Of(*result.hlo) == 0 ||
+          !FindElementWay(result, shape, levels).has_value()) {
+        continue;
+      }
+      found[k] = true;
+      group.results.push_back(k);
+    }
+    if (!group.results.empty()) groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+absl::Status EmitSort(const SortGroup& group, KernelFrame* frame) {
+  return SortEmitter(group, frame).Emit();
+}
+
+}  // namespace xla::gpu

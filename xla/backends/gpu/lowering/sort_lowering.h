@@ -1,0 +1,47 @@
+#ifndef XLA_BACKENDS_GPU_LOWERING_SORT_LOWERING_H_
+#define XLA_BACKENDS_GPU_LOWERING_SORT_LOWERING_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "xla/backends/gpu/lowering/kernel_frame.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+
+// Sorts of rows that fit into shared memory, with all that is sorted along.
+//
+//   s = (f32[9,50], s32[9,50]) sort(x, iota), dimensions={1}
+//   ->  for rows of a block, places that threads of the row share
+//         keys[row][place] = x[row, place]    order[row][place] = place
+//         sync
+//         for each step of a bitonic network: pairs that are out of order
+//           change places                     sync
+//         out0[row, place] = keys[row][place]
+//
+// Merges begin with pairs that mirror each other, so that the lesser of a pair
+// always goes to the lesser place: what lies behind the end of a row would be
+// the greatest and stay there, and is left out. Equals keep their order, by the
+// places that they came from, whether the sort asks for it or not.
+
+namespace xla::gpu {
+
+struct SortGroup {
+  const HloInstruction* hero = nullptr;
+  std::vector<int64_t> results;    // by number
+  int64_t rows = 1, elements = 1;  // of a row
+};
+
+// The sorts, and the results that are computed from theirs element by element.
+// No result is in two of them, nor one that is taken.
+std::vector<SortGroup> FindSortGroups(const KernelFrame& frame,
+                                      const std::vector<bool>& taken);
+
+// The part of the kernel. Unimplemented where the rows of a block take more
+// shared memory than kernels may have unasked, and where a sort is read at
+// another place than the one that is written, besides what ElementEmitter
+// cannot compute.
+absl::Status EmitSort(const SortGroup& group, KernelFrame* frame);
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_LOWERING_SORT_LOWERING_H_
