@@ -316,7 +316,10 @@ absl::Status Writer::EmitExpr(const kir::Expr& expr,
                       ");"));
     return absl::OkStatus();
   } else if (op_class == kir::OpClass::kScatter) {
-    element = absl::StrCat(Name(output.buffer), "[Index(", in[1], ")]");
+    // As an integer, whatever type the values have.
+    const auto* at = std::get_if<kir::Operand>(&expr.arguments[1]);
+    element = absl::StrCat(Name(output.buffer), "[Index(",
+                           at != nullptr ? Element(*at) : in[1], ")]");
   }
   const auto* source = expr.arguments.empty()
                            ? nullptr

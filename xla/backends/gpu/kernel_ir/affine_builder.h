@@ -103,6 +103,12 @@ struct AffineBuilder {
     int64_t gcd;  // Of c and the remainder's coefficients.
   };
   static Split SplitBy(const AffineExpr& a, int64_t c);
+  // factor * high + low, with low in [0, factor) and factor a divisor of c.
+  struct LowPart {
+    AffineExpr high, low;
+    int64_t factor;
+  };
+  std::optional<LowPart> SplitOffLow(const AffineExpr& e, int64_t c) const;
 
   std::optional<Interval> Bounds(const AffineExpr& e) const;
   std::optional<Interval> AtomBounds(const AffineExpr::AtomNode& atom) const;

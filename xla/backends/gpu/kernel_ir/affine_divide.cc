@@ -37,6 +37,32 @@ AffineBuilder::Split AffineBuilder::SplitBy(const AffineExpr& a, int64_t c) {
   return {Finish(std::move(quotient)), Finish(std::move(remainder)), gcd};
 }
 
+// Where e is factor * high + low and 0 <= low < factor, for the largest factor
+// of a coefficient and of c that leaves such a rest.
+std::optional<AffineBuilder::LowPart> AffineBuilder::SplitOffLow(
+    const AffineExpr& e, int64_t c) const {
+  std::optional<LowPart> best;
+  for (const Term& candidate : Get(e).terms) {
+    const int64_t factor = std::gcd(candidate.coefficient, c);
+    if (factor == 1 || (best.has_value() && factor <= best->factor)) continue;
+    Rep high, low;
+    for (const Term& term : Get(e).terms) {
+      if (term.coefficient % factor == 0) {
+        high.terms.push_back({term.coefficient / factor, term.factors});
+      } else {
+        low.terms.push_back(term);
+      }
+    }
+    high.constant = FloorDivide(Get(e).constant, factor);
+    low.constant = FloorRemainder(Get(e).constant, factor);
+    const AffineExpr rest = Finish(std::move(low));
+    const std::optional<Interval> bounds = Bounds(rest);
+    if (!bounds.has_value() || bounds->lo < 0 || bounds->hi >= factor) continue;
+    best = {Finish(std::move(high)), rest, factor};
+  }
+  return best;
+}
+
 // Splits off multiples of c, which leaves coefficients smaller than c in
 // magnitude and a constant in [0, c). The remainder is then divided by the
 // common factor of c and all coefficients, replaced by a constant if its bounds
@@ -59,6 +85,11 @@ AffineExpr AffineBuilder::FloorDivConstant(const AffineExpr& a,
   if (std::optional<Interval> b = Bounds(remainder);
       b.has_value() && FloorDivide(b->lo, c) == FloorDivide(b->hi, c)) {
     return Add(quotient, Constant(FloorDivide(b->lo, c)));
+  }
+  // A part that is always less than what the others are multiples of decides
+  // nothing.
+  if (std::optional<LowPart> part = SplitOffLow(remainder, c)) {
+    return Add(quotient, FloorDivConstant(part->high, c / part->factor));
   }
   const Rep& r = Get(remainder);
   // (x / d + y) / c is (x + d*y) / (d*c).
@@ -163,6 +194,10 @@ AffineExpr AffineBuilder::ModConstant(const AffineExpr& a, int64_t c) const {
     if (CheckedMul(FloorDivide(b->lo, c), -c, &back)) {
       return Add(remainder, Constant(back));
     }
+  }
+  if (std::optional<LowPart> part = SplitOffLow(remainder, c)) {
+    return Add(Scale(ModConstant(part->high, c / part->factor), part->factor),
+               part->low);
   }
   // A remainder of a multiple of c inside does not matter.
   for (const Term& term : Get(remainder).terms) {

@@ -90,6 +90,13 @@ TEST(AffineExprTest, SimplifiesWithinRanges) {
   EXPECT_EQ(simplified("max(i, max(k, 4))"), "k");
   EXPECT_EQ(simplified("(4*j + i) / 4"), "j");
   EXPECT_EQ(simplified("(k + i) / 4"), "(i + k) / 4");
+  // What is less than a factor of all else decides nothing.
+  EXPECT_EQ(simplified("(32*j + tid.x) / 160"), "j / 5");
+  EXPECT_EQ(simplified("(32*j + tid.x) % 160"), "tid.x + 32*(j % 5)");
+  EXPECT_EQ(simplified("((32*j + tid.x) / 160) * 160 + (32*j + tid.x) % 160"),
+            "32*j + tid.x");
+  EXPECT_EQ(simplified("(16*j + tid.x) / 160"), "(16*j + tid.x) / 160");
+  EXPECT_EQ(simplified("(64*j + 4*tid.y + i) / 128"), "(16*j + tid.y) / 32");
   EXPECT_EQ(simplified("alignup(i + 1, 8)"), "8");
   const std::optional<AffineExpr::Interval> b =
       Parse("2*tid.x - i").Bounds(ranges);

@@ -417,8 +417,8 @@ bool SameExtents(const HloInstruction& a, const HloInstruction& b) {
 
 }  // namespace
 
-std::vector<DotGroup> FindDotGroups(const KernelFrame& frame,
-                                    int64_t min_depth) {
+std::vector<DotGroup> FindDotGroups(const KernelFrame& frame, int64_t min_depth,
+                                    const std::vector<bool>& taken) {
   std::set<const HloInstruction*> dots;
   for (const HloInstruction* hlo : frame.body()) {
     if (hlo->opcode() == HloOpcode::kDot && hlo->operand_count() == 2 &&
@@ -429,6 +429,7 @@ std::vector<DotGroup> FindDotGroups(const KernelFrame& frame,
   std::vector<DotGroup> groups;
   if (dots.empty()) return groups;
   for (size_t k = 0; k < frame.results().size(); ++k) {
+    if (taken[k]) continue;
     const KernelFrame::Result& result = frame.results()[k];
     const Reached reached = ReachDots(*result.hlo, frame.body(), dots);
     if (reached.dots.empty() || reached.reduction) continue;

@@ -41,9 +41,10 @@ struct DotGroup {
 };
 
 // Products of at least `min_depth` contracted places, and the results that are
-// computed from theirs element by element. No result is in two of them.
-std::vector<DotGroup> FindDotGroups(const KernelFrame& frame,
-                                    int64_t min_depth);
+// computed from theirs element by element. No result is in two of them, nor one
+// that is taken.
+std::vector<DotGroup> FindDotGroups(const KernelFrame& frame, int64_t min_depth,
+                                    const std::vector<bool>& taken);
 
 // The part of the kernel. Unimplemented where a product is read at another
 // place than the one that is written, besides what ElementEmitter cannot

@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -162,6 +164,24 @@ absl::StatusOr<Operand> ElementEmitter::Element(const HloInstruction& hlo,
   return value;
 }
 
+bool ElementEmitter::ReadsRegister(const Indices& indices) const {
+  return absl::c_any_of(indices, [this](const AffineExpr& index) {
+    return builder_.ReadsRegister(index);
+  });
+}
+
+absl::StatusOr<Operand> ElementEmitter::PlaceInMemory(const Shape& shape,
+                                                      const Indices& indices) {
+  AffineExpr number;
+  const std::vector<int64_t> strides = MemoryStrides(shape);
+  for (size_t d = 0; d < indices.size(); ++d) {
+    number = number + indices[d] * AffineExpr(strides[d]);
+  }
+  ASSIGN_OR_RETURN(const kir::Argument place, builder_.Number(number));
+  if (const auto* known = std::get_if<Operand>(&place)) return *known;
+  return builder_.Emit("copy", ElementType::kS64, {place});
+}
+
 absl::StatusOr<Operand> ElementEmitter::Load(const HloInstruction& hlo,
                                              kir::BufferId buffer,
                                              const Indices& indices) {
@@ -170,20 +190,26 @@ absl::StatusOr<Operand> ElementEmitter::Load(const HloInstruction& hlo,
   Operand array;
   array.buffer = buffer;
   array.indices = MemoryIndices(hlo.shape(), indices);
-  AffineExpr number;
-  bool reads_register = false;
-  const std::vector<int64_t> strides = MemoryStrides(hlo.shape());
-  for (size_t d = 0; d < indices.size(); ++d) {
-    reads_register |= builder_.ReadsRegister(indices[d]);
-    number = number + indices[d] * AffineExpr(strides[d]);
-  }
-  if (!reads_register) return builder_.Emit("copy", type, {array});
-  ASSIGN_OR_RETURN(kir::Argument place, builder_.Number(number));
-  if (!std::holds_alternative<Operand>(place)) {
-    place = builder_.Emit("copy", ElementType::kS64, {place});
-  }
+  if (!ReadsRegister(indices)) return builder_.Emit("copy", type, {array});
+  ASSIGN_OR_RETURN(const Operand place, PlaceInMemory(hlo.shape(), indices));
   for (AffineExpr& index : array.indices) index = 0;
   return builder_.Emit("gather", type, {array, place});
+}
+
+absl::Status ElementEmitter::StoreAt(kir::BufferId buffer, const Shape& shape,
+                                     const Indices& indices,
+                                     const Operand& value) {
+  Operand array;
+  array.buffer = buffer;
+  array.indices = MemoryIndices(shape, indices);
+  if (!ReadsRegister(indices)) {
+    builder_.EmitTo(array, "copy", {value});
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(const Operand place, PlaceInMemory(shape, indices));
+  for (AffineExpr& index : array.indices) index = 0;
+  builder_.EmitTo(array, "scatter", {value, place});
+  return absl::OkStatus();
 }
 
 ElementEmitter::Values ElementEmitter::Compute(const HloInstruction& hlo,

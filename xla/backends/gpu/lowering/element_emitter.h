@@ -55,6 +55,12 @@ class ElementEmitter {
     inputs_[hlo] = buffer;
   }
 
+  // The array; -1: it is in none.
+  kir::BufferId FindInput(const HloInstruction& hlo) const {
+    const auto input = inputs_.find(&hlo);
+    return input == inputs_.end() ? -1 : input->second;
+  }
+
   // Its elements are known where they were remembered, and are not computed by
   // one thread anywhere else; until AllowAll().
   void Forbid(const HloInstruction* hlo) { forbidden_.insert(hlo); }
@@ -64,6 +70,12 @@ class ElementEmitter {
   absl::StatusOr<kir::Operand> Element(const HloInstruction& hlo,
                                        const Indices& indices,
                                        int64_t tuple_index = 0);
+  // Where in the result of a dynamic-update-slice an element of its update is.
+  absl::StatusOr<Indices> UpdatedPlaces(const HloInstruction& hlo,
+                                        const Indices& indices);
+  // Writes one element of an array of that shape.
+  absl::Status StoreAt(kir::BufferId buffer, const Shape& shape,
+                       const Indices& indices, const kir::Operand& value);
   // Calls `body` with nothing of what it computes known outside.
   absl::Status InScope(absl::FunctionRef<absl::Status()> body);
   // The results of a computation on scalars.
@@ -92,6 +104,10 @@ class ElementEmitter {
   using Values = absl::StatusOr<std::vector<kir::Operand>>;
 
   const std::vector<kir::Operand>* Find(const Key& key) const;
+  // The element's number in memory, which values of the kernel decide.
+  absl::StatusOr<kir::Operand> PlaceInMemory(const Shape& shape,
+                                             const Indices& indices);
+  bool ReadsRegister(const Indices& indices) const;
   absl::StatusOr<kir::Operand> Load(const HloInstruction& hlo,
                                     kir::BufferId buffer,
                                     const Indices& indices);

@@ -151,6 +151,18 @@ ElementEmitter::Values ElementEmitter::DynamicSlice(const HloInstruction& hlo,
   return std::vector<Operand>{value};
 }
 
+absl::StatusOr<Indices> ElementEmitter::UpdatedPlaces(const HloInstruction& hlo,
+                                                      const Indices& indices) {
+  Indices places = indices;
+  for (size_t d = 0; d < indices.size(); ++d) {
+    const int64_t last =
+        hlo.shape().dimensions(d) - hlo.operand(1)->shape().dimensions(d);
+    ASSIGN_OR_RETURN(AffineExpr start, Start(*hlo.operand(2 + d), {}, 0, last));
+    places[d] = places[d] + start;
+  }
+  return places;
+}
+
 // An element of the result comes from the update if its index is inside of it,
 // and from the operand otherwise.
 ElementEmitter::Values ElementEmitter::DynamicUpdateSlice(

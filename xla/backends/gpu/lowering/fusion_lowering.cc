@@ -63,8 +63,19 @@ absl::StatusOr<LoweredKernel> LowerTiles(const HloInstruction& hlo,
                    KernelFrame::Make(hlo, options.threads_of_tiles));
   std::vector<KernelPart> parts;
   std::vector<bool> written(frame->results().size(), false);
+  for (const FusionLoweringOptions::InPlace& place : options.in_place) {
+    const KernelFrame::Result& result = frame->results()[place.result];
+    if (written[place.result] || !frame->IsUpdate(result, place.operand)) {
+      continue;
+    }
+    RETURN_IF_ERROR(frame->EmitUpdate(result));
+    parts.push_back(MakePart(kLoop, "the update alone, in place: "));
+    parts.back().results = {place.result};
+    written[place.result] = true;
+  }
   if (moves) {
-    for (const DotGroup& group : FindDotGroups(*frame, options.min_reduced)) {
+    for (const DotGroup& group :
+         FindDotGroups(*frame, options.min_reduced, written)) {
       RETURN_IF_ERROR(EmitDots(group, frame.get()));
       parts.push_back(MakePart(
           kDot, absl::StrCat(group.heroes.size(), " of ", group.batch, " x ",
@@ -131,7 +142,7 @@ absl::StatusOr<LoweredKernel> LowerFusion(
                      Has(hlo, HloOpcode::kCopy);
   const bool reduces = Has(hlo, HloOpcode::kReduce);
   for (const bool with_moves : {true, false}) {
-    if (with_moves ? !moves : !reduces) continue;
+    if (options.in_place.empty() && (with_moves ? !moves : !reduces)) continue;
     bool any = false;
     absl::StatusOr<LoweredKernel> tiles =
         LowerTiles(hlo, options, with_moves, &any);

@@ -2,6 +2,7 @@
 #define XLA_BACKENDS_GPU_LOWERING_FUSION_LOWERING_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -40,6 +41,14 @@ struct FusionLoweringOptions {
   int64_t min_reduced = 8;
   // Elements along both dimensions of a transpose that is tiled.
   int64_t min_transposed = 16;
+  // Results that lie where an operand lies, by numbers in
+  // LoweredKernel::results and ::operands. Of a dynamic-update-slice of that
+  // operand, only the update is written; whether the kernel still may overwrite
+  // its operands is for the caller to find out.
+  struct InPlace {
+    int64_t result, operand;
+  };
+  std::vector<InPlace> in_place;
 };
 
 struct KernelKind {

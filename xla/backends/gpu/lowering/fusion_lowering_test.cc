@@ -129,6 +129,27 @@ ENTRY e {
   EXPECT_THAT(kinds_, ElementsAre("row-reduction"));
 }
 
+// As a normalization is left by what splits its rows into heads.
+TEST_F(FusionLoweringTest, RowsAreReadThroughBitcastsOfTheirNumbers) {
+  EXPECT_EQ(Compare(absl::StrCat(kReducers, R"(
+ENTRY e {
+  p = bf16[8,60] parameter(0)
+  b = bf16[1,8,5,12] bitcast(p)
+  f = f32[1,8,5,12] convert(b)
+  q = f32[1,8,5,12] multiply(f, f)
+  c = f32[40,12] bitcast(q)
+  z = f32[] constant(0)
+  s = f32[40] reduce(c, z), dimensions={1}, to_apply=add
+  d = f32[1,8,5] bitcast(s)
+  r = f32[1,8,5] rsqrt(d)
+  m = f32[1,8,5,12] broadcast(r), dimensions={0,1,2}
+  n = f32[1,8,5,12] multiply(f, m)
+  ROOT o = bf16[1,8,5,12] convert(n)
+})")),
+            absl::OkStatus());
+  EXPECT_THAT(kinds_, ElementsAre("row-reduction"));
+}
+
 TEST_F(FusionLoweringTest, SeveralReductionsShareOneSetOfBarriers) {
   EXPECT_EQ(Compare(absl::StrCat(kReducers, R"(
 ENTRY e {

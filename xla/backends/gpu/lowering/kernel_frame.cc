@@ -173,24 +173,62 @@ absl::Status KernelFrame::Where(const AffineExpr& condition,
                      [] { return absl::OkStatus(); });
 }
 
-// One thread for each element of the result, numbered in memory order so that
-// neighbouring threads write neighbouring elements. The last block is guarded
-// only if it is not full.
-absl::Status KernelFrame::EmitLoop(const Result& result) {
-  const int64_t count = ShapeUtil::ElementsIn(result.shape);
+// The last block is guarded only if it is not full.
+absl::Status KernelFrame::Numbers(
+    int64_t count, absl::FunctionRef<absl::Status(const AffineExpr&)> body) {
   if (count == 0) return absl::OkStatus();
-  return Blocks(CeilOfRatio(count, threads_), [&](const AffineExpr& block,
-                                                  const AffineExpr& thread) {
-    const AffineExpr number = block * AffineExpr(threads_) + thread;
-    const auto store = [&]() -> absl::Status {
-      return Store(result,
-                   IndicesInMemory(number, result.shape, builder_.ranges()));
-    };
-    if (count % threads_ == 0) return store();
-    return Where(
-        AffineExpr::Max(0, AffineExpr::Min(1, AffineExpr(count) - number)),
-        store);
-  });
+  return Blocks(
+      CeilOfRatio(count, threads_),
+      [&](const AffineExpr& block, const AffineExpr& thread) -> absl::Status {
+        const AffineExpr number = block * AffineExpr(threads_) + thread;
+        if (count % threads_ == 0) return body(number);
+        return Where(
+            AffineExpr::Max(0, AffineExpr::Min(1, AffineExpr(count) - number)),
+            [&] { return body(number); });
+      });
+}
+
+// One thread for each element of the result, numbered in memory order so that
+// neighbouring threads write neighbouring elements.
+absl::Status KernelFrame::EmitLoop(const Result& result) {
+  return Numbers(
+      ShapeUtil::ElementsIn(result.shape), [&](const AffineExpr& number) {
+        return Store(result,
+                     IndicesInMemory(number, result.shape, builder_.ranges()));
+      });
+}
+
+bool KernelFrame::IsUpdate(const Result& result, int64_t operand) const {
+  const HloInstruction& hlo = *result.hlo;
+  if (hlo.opcode() != HloOpcode::kDynamicUpdateSlice) return false;
+  // As many elements are no less to write, and other parts may share them.
+  if (ShapeUtil::ElementsIn(hlo.operand(1)->shape()) ==
+      ShapeUtil::ElementsIn(result.shape)) {
+    return false;
+  }
+  // Parameters begin with the operands.
+  return emitter_.FindInput(*hlo.operand(0)) == operand &&
+         ShapeUtil::Equal(hlo.operand(0)->shape(), result.shape);
+}
+
+// Neighbouring threads write neighbouring elements of the result.
+absl::Status KernelFrame::EmitUpdate(const Result& result) {
+  const HloInstruction& update = *result.hlo->operand(1);
+  Shape part = result.shape;
+  for (size_t d = 0; d < part.dimensions().size(); ++d) {
+    part.set_dimensions(d, update.shape().dimensions(d));
+  }
+  return Numbers(
+      ShapeUtil::ElementsIn(part),
+      [&](const AffineExpr& number) -> absl::Status {
+        const Indices indices =
+            IndicesInMemory(number, part, builder_.ranges());
+        ASSIGN_OR_RETURN(const kir::Operand value,
+                         emitter_.Element(update, indices));
+        ASSIGN_OR_RETURN(const Indices places,
+                         emitter_.UpdatedPlaces(*result.hlo, indices));
+        return emitter_.StoreAt(result.buffer, result.shape, places, value);
+      });
 }
 
 absl::StatusOr<LoweredKernel> KernelFrame::Finish() {

@@ -53,6 +53,12 @@ class KernelFrame {
   // `body` under a condition that is 0 or 1, in a scope of its own.
   absl::Status Where(const AffineExpr& condition,
                      absl::FunctionRef<absl::Status()> body);
+  // Whether the result is that operand (by its number in the kernel) after a
+  // dynamic-update-slice.
+  bool IsUpdate(const Result& result, int64_t operand) const;
+  // A part with one thread for each element of the update, which writes nothing
+  // else of the result.
+  absl::Status EmitUpdate(const Result& result);
   // A part with one thread for each element of a result.
   absl::Status EmitLoop(const Result& result);
 
@@ -62,6 +68,9 @@ class KernelFrame {
   KernelFrame(const std::string& name, int64_t threads)
       : builder_(name), emitter_(&builder_), threads_(threads) {}
   absl::Status AddArrays(const HloInstruction& hlo);
+  // `body` with the number of each of `count` places, one for each thread.
+  absl::Status Numbers(int64_t count,
+                       absl::FunctionRef<absl::Status(const AffineExpr&)> body);
 
   KernelBuilder builder_;
   ElementEmitter emitter_;
