@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "xla/backends/gpu/kernel_ir/affine_expr.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 #include "xla/backends/gpu/kernel_ir/kernel_code.h"
 #include "xla/backends/gpu/kernel_ir/kernel_machine.h"
@@ -138,6 +141,7 @@ absl::StatusOr<KernelRun> RunKernel(
   // Behind the three of tid.* come those of the block, bdim.* and gdim.*.
   int64_t* const block = &code.initial[3];
   const int64_t* const grid = &code.initial[9];
+  if (!options.all_blocks) block[0] = options.block;
   KernelRun run;
   run.params = inputs;
   KernelRunOptions block_options = options;
@@ -161,13 +165,33 @@ absl::StatusOr<KernelRun> RunKernel(
   return run;
 }
 
+namespace {
+
+// The first block, and the first that skips a loop over blocks.
+std::set<int64_t> UnlikeBlocks(const kir::Kernel& kernel) {
+  std::set<int64_t> blocks = {0};
+  if (!kernel.launch.has_value()) return blocks;
+  const AffineExpr::Binding bindings = kernel.Bindings();
+  const std::optional<int64_t> grid =
+      kernel.launch->grid[0].Bind(bindings).AsConstant();
+  kir::ForEachStatement(kernel.body, [&](const kir::Statement& statement) {
+    const auto* loop = statement.As<kir::Loop>();
+    if (loop == nullptr || loop->kind != kir::LoopKind::kBidX) return;
+    const std::optional<int64_t> stop = loop->stop.Bind(bindings).AsConstant();
+    if (stop.has_value() && *stop > 0 && *stop < grid.value_or(0)) {
+      blocks.insert(*stop);
+    }
+  });
+  return blocks;
+}
+
 // Two independent tests for each seed: the shadow memory finds pairs of
 // conflicting accesses that nothing orders, even if this schedule happened to
 // execute them in the right order; and the results are compared with a run of
 // the same schedule in which no two buffers share memory, which finds wrong
 // addresses and lost values.
-absl::Status CheckRaces(const kir::Kernel& kernel, int seeds,
-                        KernelRunOptions options) {
+absl::Status CheckRacesOfBlock(const kir::Kernel& kernel, int seeds,
+                               KernelRunOptions options) {
   for (int seed = 1; seed <= seeds; ++seed) {
     options.own_memory = false;
     options.check_races = true;
@@ -190,6 +214,18 @@ absl::Status CheckRaces(const kir::Kernel& kernel, int seeds,
                          ": ", a, " and with memory of its own ", b));
       }
     }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckRaces(const kir::Kernel& kernel, int seeds,
+                        KernelRunOptions options) {
+  if (options.all_blocks) return CheckRacesOfBlock(kernel, seeds, options);
+  for (int64_t block : UnlikeBlocks(kernel)) {
+    options.block = block;
+    RETURN_IF_ERROR(CheckRacesOfBlock(kernel, seeds, options));
   }
   return absl::OkStatus();
 }

@@ -26,8 +26,9 @@ struct KernelRunOptions {
   bool own_memory = false;
   bool check_races = true;
   // Every block of the grid, one after another, on the same parameters; else
-  // the first one alone.
+  // one alone, whose number along x is `block`.
   bool all_blocks = false;
+  int64_t block = 0;
   // Instructions of all threads of all blocks together, and bytes of the
   // machine; -1: no limit.
   int64_t max_steps = int64_t{1} << 25;
@@ -52,9 +53,10 @@ absl::StatusOr<KernelRun> RunKernel(
     const std::vector<std::vector<double>>& inputs = {},
     const KernelRunOptions& options = {});
 
-// OK when `seeds` runs find no race and leave the same results as a run in
-// which every buffer has its own memory; else FailedPrecondition with what is
-// wrong.
+// Runs the first block and, where loops over blocks end before the grid does,
+// the first one that is in none of them. OK when `seeds` runs find no race and
+// leave the same results as a run in which every buffer has its own memory;
+// else FailedPrecondition with what is wrong.
 absl::Status CheckRaces(const kir::Kernel& kernel, int seeds = 2,
                         KernelRunOptions options = {});
 

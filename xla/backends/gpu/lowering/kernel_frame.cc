@@ -1,10 +1,12 @@
 #include "xla/backends/gpu/lowering/kernel_frame.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/memory/memory.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -38,6 +40,13 @@ absl::StatusOr<kir::BufferId> AddArray(const HloInstruction& hlo,
 // Without elements, which nothing computes and nothing reads.
 bool IsEmpty(const Shape& shape) {
   return shape.IsArray() && ShapeUtil::IsZeroElementArray(shape);
+}
+
+// Of a part; allocations are for all.
+int64_t BlocksOf(const kir::Statement& statement) {
+  const auto* loop = statement.As<kir::Loop>();
+  return loop == nullptr ? std::numeric_limits<int64_t>::max()
+                         : loop->stop.AsConstant().value_or(0);
 }
 
 // "p1" for an array, "p1_0" for the first element of a tuple.
@@ -237,6 +246,14 @@ absl::StatusOr<LoweredKernel> KernelFrame::Finish() {
   launch.grid = {AffineExpr(blocks_), AffineExpr(1), AffineExpr(1)};
   launch.block = {AffineExpr(threads_), AffineExpr(1), AffineExpr(1)};
   lowered_.kernel = builder_.Finish(launch);
+  // Parts of more blocks come first. Then a block that comes to a part has been
+  // in all parts before it, and has met their barriers: to a plan of shared
+  // memory, blocks that skip parts are blocks that stop earlier.
+  std::vector<kir::Statement>& body = lowered_.kernel.body;
+  absl::c_stable_sort(body,
+                      [](const kir::Statement& a, const kir::Statement& b) {
+                        return BlocksOf(a) > BlocksOf(b);
+                      });
   return std::move(lowered_);
 }
 
