@@ -41,6 +41,9 @@ ABSL_FLAG(std::optional<HloOptOptions::Emit>, emit, std::nullopt,
 ABSL_FLAG(std::string, around, "",
           "For --emit=dot: only what is near the instruction of this name.");
 ABSL_FLAG(int64_t, radius, 2, "For --around: so many arrows away, at most.");
+ABSL_FLAG(std::optional<bool>, print_large_constants, std::nullopt,
+          "Write constants of more than ten elements in full rather than as "
+          "'{...}'; unset: in files (-o), but not on standard output.");
 ABSL_FLAG(bool, emit_proto, false, "The same as --emit=pbtxt.");
 ABSL_FLAG(std::string, platform, "transforms",
           "Whose passes: 'transforms', those that need no hardware.");
@@ -126,9 +129,9 @@ const std::vector<xla::FlagGroup>& Groups() {
       {"What is read",
        {"format", "split-input", "lenient", "fill-elided-constants"}},
       {"What is written",
-       {"emit", "around", "radius", "o", "emit-proto", "report", "explain",
-        "explain-format", "explain-dot", "stats", "time", "print-before",
-        "print-after", "print-after-change", "reproducer"}},
+       {"emit", "around", "radius", "o", "print-large-constants", "emit-proto",
+        "report", "explain", "explain-format", "explain-dot", "stats", "time",
+        "print-before", "print-after", "print-after-change", "reproducer"}},
       {"What is checked",
        {"verify-each", "layout-sensitive", "check-changed", "check-equivalent",
         "max-equivalence-work", "equivalence-notes"}},
@@ -146,6 +149,7 @@ HloOptOptions OptionsFromFlags() {
   options.lenient = absl::GetFlag(FLAGS_lenient);
   options.fill_elided_constants = absl::GetFlag(FLAGS_fill_elided_constants);
   options.emit = absl::GetFlag(FLAGS_emit);
+  options.print_large_constants = absl::GetFlag(FLAGS_print_large_constants);
   options.around = absl::GetFlag(FLAGS_around);
   options.radius = absl::GetFlag(FLAGS_radius);
   if (absl::GetFlag(FLAGS_emit_proto)) {
@@ -202,7 +206,8 @@ int main(int argc, char** argv) {
       xla::InitTool(argc, argv, kUsage,
                     {{"split-input-file", "split-input"},
                      {"split_input_file", "split-input"},
-                     {"check-equivalent", "check-equivalent=1"}},
+                     {"check-equivalent", "check-equivalent=1"},
+                     {"print-large-constants", "print-large-constants=true"}},
                     Groups());
   xla::PassRegistry registry = xla::AllPasses();
   absl::Status status = xla::CheckPipelines(registry);

@@ -18,8 +18,10 @@
 #include "xla/backends/gpu/program/cuda_program.h"
 #include "xla/hlo/analysis/cost/gpu_devices.h"
 #include "xla/hlo/evaluator/run/module_meaning.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_partitions.h"
 #include "xla/hlo/ir/hlo_print_options.h"
 #include "xla/hlo/pass/fueled_pass.h"
@@ -214,10 +216,12 @@ HloVerifierOpts VerifierOptions(const HloOptOptions& options) {
   return opts;
 }
 
-std::string EmitModule(Emit emit, const HloModule& module) {
+std::string EmitModule(Emit emit, const HloModule& module,
+                       bool print_large_constants) {
   switch (emit) {
     case Emit::kHlo:
-      return module.ToString(HloPrintOptions::Default());
+      return module.ToString(
+          HloPrintOptions().set_print_large_constants(print_large_constants));
     case Emit::kShort:
       return module.ToString(HloPrintOptions::ShortParsable());
     case Emit::kProto:
@@ -233,6 +237,21 @@ std::string EmitModule(Emit emit, const HloModule& module) {
       return "";
   }
   return "";
+}
+
+// How many constants of the module its text leaves out by default, other than
+// those of which nothing is known.
+int64_t CountLargeConstants(const HloModule& module) {
+  int64_t count = 0;
+  for (const HloComputation* computation : module.computations()) {
+    for (const HloInstruction* inst : computation->instructions()) {
+      const auto* constant = DynCast<HloConstantInstruction>(inst);
+      count += constant != nullptr && constant->HasLiteral() &&
+               !constant->literal().is_elided() &&
+               absl::StrContains(constant->ToString(), "{...}");
+    }
+  }
+  return count;
 }
 
 // The neighborhood that --around asks for.
@@ -588,6 +607,9 @@ absl::Status RunHloOpt(const HloOptOptions& options,
     return absl::InvalidArgumentError(
         "--emit=cuda writes the program of one module into the folder -o");
   }
+  const bool print_large_constants =
+      options.print_large_constants.value_or(options.output != "-");
+  int64_t left_out = 0;
   std::vector<std::string> outputs;
   gpu::CudaProgram program;
   std::string report_text;
@@ -603,7 +625,11 @@ absl::Status RunHloOpt(const HloOptOptions& options,
       TF_ASSIGN_OR_RETURN(program, MakeProgram(options, **module));
     }
     if (options.around.empty()) {
-      outputs.push_back(EmitModule(emit, **module));
+      outputs.push_back(EmitModule(emit, **module, print_large_constants));
+      if (emit == Emit::kHlo && !options.print_large_constants.has_value() &&
+          !print_large_constants) {
+        left_out += CountLargeConstants(**module);
+      }
     } else {
       TF_ASSIGN_OR_RETURN(outputs.emplace_back(), DotAround(options, **module));
     }
@@ -627,6 +653,12 @@ absl::Status RunHloOpt(const HloOptOptions& options,
     }
   }
   if (!errors.empty()) return JoinErrors(errors);
+  if (left_out > 0) {
+    err << "note: the elements of " << left_out
+        << (left_out == 1 ? " constant are" : " constants are")
+        << " left out ('{...}'); -o FILE or --print-large-constants writes "
+           "them\n";
+  }
 
   // Reports take standard output unless the module is there.
   if (reports) {

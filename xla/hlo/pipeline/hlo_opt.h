@@ -62,6 +62,9 @@ struct HloOptOptions {
   // name (InstructionsAround()); empty: all.
   std::string around;
   int64_t radius = 2;
+  // Constants of more than ten elements in full, not as `{...}`. Unset: in
+  // files, so that they hold the module; not on standard output, with a note.
+  std::optional<bool> print_large_constants;
   // What upstream's tool calls the set of passes and the product: other values
   // than these need a compiler for one kind of hardware and are refused.
   std::string platform = "transforms";
