@@ -289,6 +289,11 @@ absl::StatusOr<SpmdReport> SpmdReport::Start(const HloModule& before,
   TF_ASSIGN_OR_RETURN(
       MeshCost cost,
       MeshCost::FromText(mesh.empty() ? absl::StrCat(devices) : mesh));
+  if (cost.num_devices() < devices) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("mesh '", mesh, "' has ", cost.num_devices(),
+                     " devices, module ", before.name(), " runs on ", devices));
+  }
   SpmdReport report(std::move(cost));
   TF_ASSIGN_OR_RETURN(const double peak, PeakBytes(before));
   report.proto_.set_peak_bytes_before(peak);

@@ -56,8 +56,8 @@ bool IsLargeEnough(const HloInstruction& dot, const Shape& counted,
                ShapeSizeInBytes(dot.operand(1)->shape()) >=
            *options.total_bytes_windowed_einsum_threshold;
   }
-  return ShapeSizeInBytes(counted) >= options.threshold_for_windowed_einsum_mib
-                                          << 20;
+  return ShapeSizeInBytes(counted) >> 20 >=
+         options.threshold_for_windowed_einsum_mib;
 }
 
 // If another user gathers the operand anyway, the ring saves nothing.
