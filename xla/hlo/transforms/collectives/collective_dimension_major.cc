@@ -42,15 +42,17 @@ std::optional<int64_t> DividedDimension(const HloInstruction& inst) {
   }
 }
 
-bool IsRowMajor(const Shape& shape) {
-  return shape.IsArray() &&
+// Whether a shape of the same dimensions in another order says all of it.
+bool IsPlain(const Shape& shape) {
+  return shape.IsArray() && shape.is_static() &&
          (!shape.has_layout() ||
-          LayoutUtil::IsMonotonicWithDim0Major(shape.layout()));
+          shape.layout() ==
+              LayoutUtil::GetDefaultLayoutForRank(shape.dimensions().size()));
 }
 
 bool CanMove(const HloInstruction& inst, int64_t dim) {
-  return inst.operand_count() == 1 && IsRowMajor(inst.shape()) &&
-         IsRowMajor(inst.operand(0)->shape()) && !inst.has_sharding() &&
+  return inst.operand_count() == 1 && IsPlain(inst.shape()) &&
+         IsPlain(inst.operand(0)->shape()) && !inst.has_sharding() &&
          !inst.HasControlDependencies() &&
          !Cast<HloCollectiveInstruction>(&inst)->constrain_layout() &&
          absl::c_any_of(inst.operand(0)->shape().dimensions().subspan(0, dim),

@@ -22,9 +22,9 @@ namespace xla {
 //           y = f32[8,4] transpose(s)
 //
 // Leaves alone: several operands, tuple forms of all-to-all, dimensions before
-// which all others have size 1, layouts other than row-major, constrained
-// layouts, control dependencies, modules that are not partitioned yet
-// (shardings). O(instructions).
+// which all others have size 1, layouts other than the default, dynamic sizes,
+// constrained layouts, control dependencies, modules that are not partitioned
+// yet (shardings). O(instructions).
 class CollectiveDimensionMajor : public HloModulePass {
  public:
   CollectiveDimensionMajor() = default;
