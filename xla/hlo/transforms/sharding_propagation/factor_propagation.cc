@@ -389,8 +389,9 @@ class Propagation {
       copy->set_sharding(inst->sharding());
       copy->set_metadata(inst->metadata());
       copy->set_frontend_attributes(inst->frontend_attributes());
-      CHECK_OK(
-          inst->parent()->ReplaceWithNewInstruction(inst, std::move(copy)));
+      CHECK_OK(inst->parent()->ReplaceWithNewInstruction(
+          inst, std::move(copy), /*preserve_sharding=*/false,
+          /*relay_control_dependency=*/true));
       changed = true;
     }
     return changed;

@@ -23,6 +23,7 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/named_sharding.h"
+#include "xla/hlo/transforms/sharding_propagation/sharding_annotations.h"
 #include "xla/hlo/transforms/sharding_propagation/shardy_constants.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
@@ -326,6 +327,7 @@ class ManualImporter {
     }
     Cast<HloCustomCallInstruction>(inst)->set_custom_call_has_side_effect(
         false);
+    RETURN_IF_ERROR(PassOrderOn(inst));
     return inst->parent()->RemoveInstruction(inst);
   }
 

@@ -122,6 +122,15 @@ bool IsShardBarrier(const HloInstruction& inst) {
   return inst.IsCustomCall({"ShardBarrierFrom", "ShardBarrierTo"});
 }
 
+absl::Status PassOrderOn(HloInstruction* annotation) {
+  for (HloInstruction* successor : annotation->control_successors()) {
+    for (HloInstruction* operand : annotation->operands()) {
+      RETURN_IF_ERROR(operand->AddControlDependencyTo(successor));
+    }
+  }
+  return annotation->SafelyDropAllControlDependencies();
+}
+
 absl::StatusOr<bool> RemoveShardBarriers(HloModule* module) {
   bool changed = false;
   for (HloComputation* computation : module->computations()) {
@@ -134,6 +143,7 @@ absl::StatusOr<bool> RemoveShardBarriers(HloModule* module) {
             " needs one operand of its own shape"));
       }
       RETURN_IF_ERROR(inst->ReplaceAllUsesWith(inst->mutable_operand(0)));
+      RETURN_IF_ERROR(PassOrderOn(inst));
       RETURN_IF_ERROR(computation->ForceRemoveInstruction(inst));
       changed = true;
     }

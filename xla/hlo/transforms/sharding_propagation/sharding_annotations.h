@@ -29,6 +29,10 @@ bool IsShardBarrier(const HloInstruction& inst);
 // Their users read their operands instead. Returns whether there were any.
 absl::StatusOr<bool> RemoveShardBarriers(HloModule* module);
 
+// Before an annotation goes: what waits for it waits for its operands and for
+// what it waits for, and it has no control dependencies any more.
+absl::Status PassOrderOn(HloInstruction* annotation);
+
 // The dimensions that a `Sharding` call leaves open: `unspecified_dims=[0,2]`
 // in its backend config. Nothing for malformed texts, which CheckAnnotation
 // reports.

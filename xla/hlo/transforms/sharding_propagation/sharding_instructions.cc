@@ -199,6 +199,7 @@ absl::StatusOr<bool> ProcessShardingInstruction(
         operand->set_sharding(sharding);
         if (grouped) join(operand, group);
         RETURN_IF_ERROR(inst->ReplaceAllUsesWith(operand));
+        RETURN_IF_ERROR(PassOrderOn(inst));
         RETURN_IF_ERROR(computation->RemoveInstruction(inst));
         continue;
       }
@@ -213,7 +214,11 @@ absl::StatusOr<bool> ProcessShardingInstruction(
       }
       if (!open.empty()) (*unspecified_dims)[added] = open;
       if (grouped) join(added, group);
-      RETURN_IF_ERROR(computation->ReplaceInstruction(inst, added));
+      RETURN_IF_ERROR(
+          computation
+              ->ReplaceInstruction(inst, added, /*preserve_sharding=*/false,
+                                   /*relay_control_dependency=*/true)
+              .status());
     }
   }
   return changed;

@@ -338,8 +338,9 @@ class Importer {
     constraint->set_metadata(inst->metadata());
     Cast<HloCustomCallInstruction>(inst)->set_custom_call_has_side_effect(
         false);
-    return inst->parent()->ReplaceWithNewInstruction(inst,
-                                                     std::move(constraint));
+    return inst->parent()->ReplaceWithNewInstruction(
+        inst, std::move(constraint), /*preserve_sharding=*/false,
+        /*relay_control_dependency=*/true);
   }
 
   // Whoever reads the member reads a constraint that belongs to the group.
@@ -359,6 +360,7 @@ class Importer {
                                     first->second->name(), " and ",
                                     member->name(), " of different shapes"));
     }
+    RETURN_IF_ERROR(PassOrderOn(inst));
     RETURN_IF_ERROR(computation->ForceRemoveInstruction(inst));
     HloInstruction* constraint =
         computation->AddInstruction(HloInstruction::CreateCustomCall(
@@ -397,7 +399,11 @@ class Importer {
     };
     if (allowed != kForward) add("ShardBarrierFrom");
     if (allowed != kBackward) add("ShardBarrierTo");
-    return computation->ReplaceInstruction(inst, value);
+    return computation
+        ->ReplaceInstruction(inst, value,
+                             /*preserve_sharding=*/false,
+                             /*relay_control_dependency=*/true)
+        .status();
   }
 
   HloModule* module_;
