@@ -61,7 +61,14 @@ std::vector<HloInstruction*> HloFusionInstruction::CloneBodyOf(
     HloInstruction* clone = computation->AddInstruction(
         inner->CloneWithNewOperands(inner->shape(), operands));
     for (const HloInstruction* predecessor : inner->control_predecessors()) {
-      CHECK_OK(clones.at(predecessor)->AddControlDependencyTo(clone));
+      if (auto it = clones.find(predecessor); it != clones.end()) {
+        CHECK_OK(it->second->AddControlDependencyTo(clone));
+        continue;
+      }
+      // The tuple, for which its elements stand.
+      for (const HloInstruction* element : predecessor->operands()) {
+        CHECK_OK(clones.at(element)->AddControlDependencyTo(clone));
+      }
     }
     clones[inner] = clone;
   }

@@ -187,6 +187,31 @@ TEST_F(FusionTest, MergeMultiOutputProducerIntoMultiOutput) {
   ExpectConsistent(module_);
 }
 
+// What waits for the producer's tuple waits for its elements.
+TEST_F(FusionTest, MergeKeepsTheOrderBehindATuple) {
+  Build();
+  entry_->AddInstruction(
+      HloInstruction::CreateUnary(shape_, HloOpcode::kLog, neg_));
+  HloFusionInstruction* producer = Fuse(exp_);
+  producer->FuseInstructionIntoMultiOutput(neg_);
+  ASSERT_TRUE(entry_->RemoveInstruction(neg_).ok());
+  ASSERT_TRUE(producer->IsMultiOutputFusion());
+  HloComputation* body = producer->fused_instructions_computation();
+  HloInstruction* late = body->AddInstruction(HloInstruction::CreateUnary(
+      shape_, HloOpcode::kCos, body->parameter_instruction(0)));
+  ASSERT_TRUE(body->root_instruction()->AddControlDependencyTo(late).ok());
+  HloFusionInstruction* consumer = Fuse(mul_);
+  consumer->MergeFusionInstructionIntoMultiOutput(producer);
+  int64_t found = 0;
+  for (const HloInstruction* inner : consumer->fused_instructions()) {
+    if (inner->opcode() != HloOpcode::kCos) continue;
+    ++found;
+    EXPECT_EQ(inner->control_predecessors().size(), 2);
+  }
+  EXPECT_EQ(found, 1);
+  ExpectConsistent(module_);
+}
+
 TEST_F(FusionTest, MergeAddsNoOutputThatIsThereOrGiven) {
   Build();
   // A producer with the outputs p0, v, v, all of which are read.
