@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -98,7 +99,8 @@ absl::StatusOr<HloInstruction*> AddPart(HloInstruction* fusion,
     root = body->AddInstruction(HloInstruction::CreateTuple(kept));
   }
   body->set_root_instruction(root, /*accept_different_shape=*/true);
-  TF_RETURN_IF_ERROR(body->RemoveInstructionAndUnusedOperands(all));
+  TF_RETURN_IF_ERROR(body->RemoveInstructionAndUnusedOperands(
+      all, /*cleanup=*/std::nullopt, /*ignore_control_dependencies=*/true));
   std::vector<HloInstruction*> operands;
   for (int64_t i = 0; i < body->num_parameters(); ++i) {
     if (!body->parameter_instruction(i)->IsDead()) {

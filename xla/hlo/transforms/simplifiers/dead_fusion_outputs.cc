@@ -1,6 +1,7 @@
 #include "xla/hlo/transforms/simplifiers/dead_fusion_outputs.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -82,7 +83,9 @@ absl::StatusOr<bool> RemoveDeadFusionOutputs(HloComputation* computation) {
       read->set_tuple_index(new_index[read->tuple_index()]);
     }
   }
-  TF_RETURN_IF_ERROR(computation->RemoveInstructionAndUnusedOperands(root));
+  // No order inside of a kernel keeps what nobody reads.
+  TF_RETURN_IF_ERROR(computation->RemoveInstructionAndUnusedOperands(
+      root, /*cleanup=*/std::nullopt, /*ignore_control_dependencies=*/true));
   return true;
 }
 

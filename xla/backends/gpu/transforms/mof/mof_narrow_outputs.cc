@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -513,7 +514,8 @@ absl::Status Narrower::ReadValue(const NarrowPart& part,
   HloInstruction* read = part.kernel->AddFusionOperand(value);
   for (HloInstruction* equal : part.values) {
     TF_RETURN_IF_ERROR(equal->ReplaceAllUsesWith(read));
-    TF_RETURN_IF_ERROR(body->RemoveInstructionAndUnusedOperands(equal));
+    TF_RETURN_IF_ERROR(body->RemoveInstructionAndUnusedOperands(
+        equal, /*cleanup=*/std::nullopt, /*ignore_control_dependencies=*/true));
   }
   return body->RemoveUnusedParametersFromFusedComputation();
 }

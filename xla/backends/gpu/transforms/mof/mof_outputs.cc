@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -45,7 +46,8 @@ absl::Status DropOutputs(HloInstruction* fusion,
     TF_RETURN_IF_ERROR(read->ReplaceAllUsesWithDifferentShape(fusion));
     TF_RETURN_IF_ERROR(fusion->parent()->RemoveInstruction(read));
   }
-  return body->RemoveInstructionAndUnusedOperands(root);
+  return body->RemoveInstructionAndUnusedOperands(
+      root, /*cleanup=*/std::nullopt, /*ignore_control_dependencies=*/true);
 }
 
 }  // namespace

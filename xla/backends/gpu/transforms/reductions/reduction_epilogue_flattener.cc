@@ -131,7 +131,9 @@ absl::Status Flatten(HloInstruction* fusion,
   HloInstruction* old_root = flat->fused_expression_root();
   HloInstruction* root = RebuildEpilogue(FindEpilogue(*flat, device));
   body->set_root_instruction(root, /*accept_different_shape=*/true);
-  TF_RETURN_IF_ERROR(body->RemoveInstructionAndUnusedOperands(old_root));
+  TF_RETURN_IF_ERROR(body->RemoveInstructionAndUnusedOperands(
+      old_root, /*cleanup=*/std::nullopt,
+      /*ignore_control_dependencies=*/true));
   *flat->mutable_shape() = root->shape();
   HloInstruction* view = computation->AddInstruction(
       HloInstruction::CreateBitcast(fusion->shape(), flat));
