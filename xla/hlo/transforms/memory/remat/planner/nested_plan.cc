@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/btree_map.h"
 #include "absl/types/span.h"
 #include "xla/hlo/analysis/while_loop_analysis.h"
@@ -23,9 +24,10 @@
 // the split and PlanComputation tries the shares 1, 0 and 1/2; recursion over
 // callees does the same one level down.
 //
-// Plans are memoized by (computation, limit). Results that missed the limit
-// while a bound on useful seconds applied are not stored, since another caller
-// might have accepted them.
+// Plans are memoized by computation and limit; the cheapest that fits serves,
+// whatever limit it was made for. Results that missed the limit while a bound
+// on useful seconds applied are not stored, since another caller might have
+// accepted them. Programs that were found serve later searches, too.
 
 namespace xla::remat_plan {
 namespace {
@@ -33,6 +35,9 @@ namespace {
 // What one more run of a short instruction costs at least, so that plans do not
 // repeat thousands of them for nothing.
 constexpr double kLaunchSeconds = 2e-8;
+
+// Programs of a computation that later searches begin with, too.
+constexpr size_t kKnownPrograms = 16;
 
 bool IsLaunched(const HloInstruction& inst) {
   return inst.opcode() != HloOpcode::kConstant;
@@ -170,25 +175,47 @@ absl::StatusOr<NestedPlanner::Plan> NestedPlanner::PlanEntry(
   return PlanComputation(entry, limit_bytes, useless_seconds + launches);
 }
 
-absl::StatusOr<RematProgram> NestedPlanner::Search(const RematProblem& problem,
-                                                   int64_t limit_bytes,
-                                                   double useless_seconds,
-                                                   int64_t room_bytes) const {
+absl::StatusOr<RematProgram> NestedPlanner::Search(
+    const HloComputation* computation, const RematProblem& problem,
+    int64_t limit_bytes, double useless_seconds) {
+  std::vector<std::vector<NodeId>>& known =
+      computations_.at(computation)->programs;
   RematSearchOptions options;
-  options.room_bytes = room_bytes;
+  options.room_bytes =
+      computation == module_.entry_computation() ? room_bytes_ : 0;
   options.limit_bytes = limit_bytes;
   options.useless_seconds = useless_seconds;
   options.effort = effort_;
   options.reorder = reorder_;
-  if (work_ == nullptr) return SearchProgram(problem, problem.order, options);
-  // Others may come after it.
-  const int64_t part = computations_.size() > 1 ? *work_ / 3 : *work_ / 3 * 2;
-  int64_t left = part;
-  options.work = &left;
+  options.known = known;
+  int64_t part = 0, left = 0;
+  if (work_ != nullptr) {
+    // Others may come after it.
+    part = computations_.size() > 1 ? *work_ / 3 : *work_ / 3 * 2;
+    left = part;
+    options.work = &left;
+  }
   TF_ASSIGN_OR_RETURN(RematProgram program,
                       SearchProgram(problem, problem.order, options));
-  *work_ -= part - left;
+  if (work_ != nullptr) *work_ -= part - left;
+  if (program.steps != problem.order &&
+      !absl::c_linear_search(known, program.steps)) {
+    if (known.size() == kKnownPrograms) known.erase(known.begin());
+    known.push_back(program.steps);
+  }
   return program;
+}
+
+NestedPlanner::Plan NestedPlanner::Cheapest(
+    const std::map<int64_t, Plan>& plans, Plan best, int64_t limit_bytes) {
+  for (const auto& [limit, plan] : plans) {
+    if (plan.peak_bytes > limit_bytes) continue;
+    if (best.peak_bytes > limit_bytes ||
+        plan.added_seconds < best.added_seconds) {
+      best = plan;
+    }
+  }
+  return best;
 }
 
 absl::StatusOr<NestedPlanner::Plan> NestedPlanner::PlanComputation(
@@ -202,8 +229,12 @@ absl::StatusOr<NestedPlanner::Plan> NestedPlanner::PlanComputation(
   // Limits that nothing meets are all the same.
   limit_bytes = std::max(limit_bytes, of.lower_bound_bytes);
   if (of.peak_bytes <= limit_bytes) return best;
-  auto known = known_.find({computation, limit_bytes});
-  if (known != known_.end()) return known->second;
+  const int64_t room = computation == module_.entry_computation()
+                           ? std::max(limit_bytes, room_bytes_)
+                           : limit_bytes;
+  std::map<int64_t, Plan>& plans = computations_.at(computation)->plans;
+  auto known = plans.find(limit_bytes);
+  if (known != plans.end()) return Cheapest(plans, known->second, room);
   bool first = true;
   for (double share : {1.0, 0.0, 0.5}) {
     // The next one is to cost less.
@@ -224,9 +255,9 @@ absl::StatusOr<NestedPlanner::Plan> NestedPlanner::PlanComputation(
   }
   // Others may take what is of no use to this caller.
   if (best.peak_bytes <= limit_bytes || std::isinf(useless_seconds)) {
-    known_[{computation, limit_bytes}] = best;
+    plans[limit_bytes] = best;
   }
-  return best;
+  return Cheapest(plans, std::move(best), room);
 }
 
 // Distributes the reduction over the callees in proportion to their peaks; all
@@ -299,8 +330,7 @@ absl::StatusOr<NestedPlanner::Plan> NestedPlanner::PlanWithShare(
   const auto search = [&]() {
     double useless = seconds + useless_seconds;
     for (const auto& [node, callees] : inner) useless -= callees.added_seconds;
-    return Search(problem, limit_bytes, useless,
-                  computation == module_.entry_computation() ? room_bytes_ : 0);
+    return Search(computation, problem, limit_bytes, useless);
   };
   if (share > 0) TF_RETURN_IF_ERROR(lower(share));
   TF_ASSIGN_OR_RETURN(RematProgram program, search());

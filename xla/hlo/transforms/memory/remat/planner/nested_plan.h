@@ -3,9 +3,9 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -83,6 +83,10 @@ class NestedPlanner {
     // Where the problem leaves out what is fused into readers.
     std::unique_ptr<FusedValues> fused;
     std::vector<int32_t> callers;  // nodes with internal bytes
+    // Found for whatever limits, the last ones.
+    std::vector<std::vector<NodeId>> programs;
+    // Made so far, by limit.
+    std::map<int64_t, Plan> plans;
     int64_t peak_bytes = 0;
     int64_t lower_bound_bytes = 0;
     int64_t in_place_bound_bytes = 0;
@@ -99,6 +103,9 @@ class NestedPlanner {
   // LowerBoundBytes() with the bounds of callees for what these need.
   int64_t BoundOf(const Computation& computation, RematProblem problem,
                   bool in_place) const;
+  // The cheapest of the plans that fit, or `best`, if none costs less.
+  static Plan Cheapest(const std::map<int64_t, Plan>& plans, Plan best,
+                       int64_t limit_bytes);
   // `useless_seconds`: as for the entry, launches included.
   absl::StatusOr<Plan> PlanComputation(const HloComputation* computation,
                                        int64_t limit_bytes,
@@ -112,11 +119,12 @@ class NestedPlanner {
   // is what they need together then.
   absl::StatusOr<Plan> LowerCallees(const HloInstruction& caller,
                                     int64_t bytes);
+  // Of a computation, whose problem may have other callees now.
   // `useless_seconds`: of the whole program.
-  absl::StatusOr<RematProgram> Search(const RematProblem& problem,
+  absl::StatusOr<RematProgram> Search(const HloComputation* computation,
+                                      const RematProblem& problem,
                                       int64_t limit_bytes,
-                                      double useless_seconds,
-                                      int64_t room_bytes) const;
+                                      double useless_seconds);
 
   const HloModule& module_;
   const HloCostAnalysis& cost_;
@@ -130,8 +138,6 @@ class NestedPlanner {
   int64_t room_bytes_ = 0;  // of the entry
   absl::flat_hash_map<const HloComputation*, std::unique_ptr<Computation>>
       computations_;
-  // Plans made so far, by limit.
-  absl::flat_hash_map<std::pair<const HloComputation*, int64_t>, Plan> known_;
 };
 
 }  // namespace xla::remat_plan

@@ -17,7 +17,7 @@ constexpr int kCurveRungs = 20;
 constexpr int kMissedRungs = 2;
 constexpr int kRungsAbove = 3;
 // Relative to the run time of the module as it is.
-constexpr double kCostly = 1.05;
+constexpr double kCostly = 1.001;
 
 // Computed the way a limit in percent is, so that such a limit is one of them.
 std::vector<int64_t> SharesOf(int64_t peak_bytes) {

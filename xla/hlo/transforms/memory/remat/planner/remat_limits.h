@@ -23,9 +23,9 @@ namespace xla::remat_plan {
 //
 //   < 500 instructions     20 limits from the peak to the lower bound
 //   up to 5000             90, 80, 70, … % of the peak, down to the caller's;
-//                          further while that is missed, or costly and not
-//                          too much was looked at; no further than the bound,
-//                          or the first that is missed
+//                          further while that is missed, or costs time and
+//                          not too much was looked at; no further than the
+//                          bound, or the first that is missed
 //
 // Then the caller's own, if it is none of these. In larger modules the caller's
 // limit comes first, then lower ones while these cost less.

@@ -270,13 +270,18 @@ absl::StatusOr<Outcome> RematTrials::FindPrograms(int64_t limit,
       prepared->seconds_for_limit.value_or(0) >= useless_seconds_) {
     return best;
   }
-  work_ = std::min(kWorkOfVariant, kWorkOfInstruction * instruction_count_) *
-          std::max<int64_t>(options_.effort, 1);
-  const int64_t work_before = work_;
+  const int64_t work =
+      std::min(kWorkOfVariant, kWorkOfInstruction * instruction_count_) *
+      std::max<int64_t>(options_.effort, 1);
+  work_ = work;
   int64_t aim = limit - prepared->uncounted_bytes;
   for (int attempt = 0; attempt < kAims && measured_ < options_.max_measured;
        ++attempt) {
     aim = std::max<int64_t>(aim, 0);
+    // An aim that is a little lower must not fail for want of work.
+    const int64_t added_work = std::max<int64_t>(0, work / 3 - work_);
+    work_ += added_work;
+    spent_ += added_work;
     TF_ASSIGN_OR_RETURN(
         NestedPlanner::Plan plan,
         prepared->planner->PlanEntry(
@@ -309,8 +314,10 @@ absl::StatusOr<Outcome> RematTrials::FindPrograms(int64_t limit,
     // and not only by a few bytes.
     aim -=
         excess + (attempt == 0 ? 0 : std::max(excess / 4, limit / kLeastStep));
+    // Not the same plan again.
+    aim = std::min(aim, plan.peak_bytes - 1);
   }
-  spent_ += work_before - work_ + kWorkOfTrial * instruction_count_;
+  spent_ += work - work_ + kWorkOfTrial * instruction_count_;
   if (limit == target_) {
     prepared->seconds_for_limit = best.peak_bytes <= limit
                                       ? best.work.seconds

@@ -213,6 +213,7 @@ class Searcher {
         bound_(LowerBoundBytes(problem)),
         limit_(std::max(options.limit_bytes, bound_)),
         room_bytes_(options.room_bytes),
+        known_(options.known),
         useless_seconds_(options.useless_seconds),
         work_(options.work != nullptr ? *options.work : no_end_) {}
 
@@ -221,7 +222,12 @@ class Searcher {
     seconds_ = best_.seconds;
     hopeless_seconds_ = MostSeconds(useless_seconds_, kHope);
     if (Met()) return std::move(best_);
+    // So that something is left for what is known already.
+    const int64_t reserve = known_.empty() ? 0 : work_ / kPartOfImproving;
+    work_ -= reserve;
     TF_RETURN_IF_ERROR(TryOrders());
+    work_ += reserve;
+    TF_RETURN_IF_ERROR(TryKnown());
     TF_RETURN_IF_ERROR(Improve());
     if (room_bytes_ <= limit_) return std::move(best_);
     return TakeBackRuns(problem_, std::move(best_), room_bytes_);
@@ -275,6 +281,39 @@ class Searcher {
     }
     if ((!Met() && !gave_up_ && effort_ > 0) || effort_ > 1) {
       TF_RETURN_IF_ERROR(TryEvicting());
+    }
+    return absl::OkStatus();
+  }
+
+  // Of the known programs the cheapest that fits, at any rate, and those that
+  // need a little more: a few more drops cost less than all of them found anew,
+  // and the work that is left may not be enough for that.
+  absl::Status TryKnown() {
+    std::vector<RematProgram> above;
+    std::optional<RematProgram> fitting;
+    for (const std::vector<NodeId>& steps : known_) {
+      work_ -= static_cast<int64_t>(steps.size());
+      absl::StatusOr<RematProgram> program = Trace(steps);
+      if (!program.ok()) continue;
+      if (program->peak_bytes > limit_) {
+        above.push_back(*std::move(program));
+      } else if (!fitting.has_value() || Better(*program, *fitting, limit_)) {
+        fitting = *std::move(program);
+      }
+    }
+    std::stable_sort(above.begin(), above.end(),
+                     [](const RematProgram& a, const RematProgram& b) {
+                       return a.peak_bytes < b.peak_bytes;
+                     });
+    if (above.size() > kKnownAbove) above.resize(kKnownAbove);
+    if (fitting.has_value()) {
+      if (Better(*fitting, best_, limit_)) best_ = *fitting;
+      above.push_back(*std::move(fitting));
+    }
+    for (RematProgram& program : above) {
+      if (work_ <= 0 || program.seconds > MostSeconds()) continue;
+      hopeless_ = false;
+      TF_RETURN_IF_ERROR(Try(std::move(program.steps), kNoSegments));
     }
     return absl::OkStatus();
   }
@@ -349,11 +388,9 @@ class Searcher {
     for (int variant = 0; variant < variants && (variant == 0 || work_ > 0);
          ++variant) {
       TF_RETURN_IF_ERROR(Try(start_, segment));
-      if (hopeless_ || (effort_ <= 1 && Met())) break;
-      if (variant == 0 && effort_ > 0 && !Met() && work_ > 0) {
-        TF_RETURN_IF_ERROR(TryLower());
-        if (Met() && effort_ <= 1) break;
-      }
+      if (hopeless_) break;
+      if (variant == 0 && effort_ > 0) TF_RETURN_IF_ERROR(TryLower());
+      if (effort_ <= 1 && Met()) break;
       // Segments for the next attempt: half the limit, then half of that, and
       // so on.
       segment = variant == 0 ? limit_ / 2 : segment / 2;
@@ -361,13 +398,25 @@ class Searcher {
     return absl::OkStatus();
   }
 
-  // Plans for a limit below the real one. Recomputation that needs a lot of
+  // Plans for limits below the real one. Recomputation that needs a lot of
   // memory itself is then placed elsewhere, and the result may fit the real
-  // limit.
+  // limit. Large values that would be dropped last, when small ones have been
+  // in vain, come first where more has to go; what the limit has room for is
+  // taken back.
   absl::Status TryLower() {
     const int64_t excess = best_.peak_bytes - limit_;
-    return Try(start_, kNoSegments,
-               std::max(bound_, limit_ - excess - excess / 2));
+    if (excess > 0 && work_ > 0) {
+      TF_RETURN_IF_ERROR(Try(start_, kNoSegments,
+                             std::max(bound_, limit_ - excess - excess / 2)));
+    }
+    for (int part : {16, 8, 4}) {
+      const int64_t lower = (limit_ - bound_) / part;
+      if (work_ <= 0 || hopeless_ || lower == 0 || (Met() && !IsCostly())) {
+        break;
+      }
+      TF_RETURN_IF_ERROR(Try(start_, kNoSegments, limit_ - lower));
+    }
+    return absl::OkStatus();
   }
 
   // Checkpointing with finer and finer segments: more checkpoints, and less to
@@ -490,6 +539,10 @@ class Searcher {
   // further; small problems always are.
   static constexpr double kWorthImproving = 1.02;
   static constexpr size_t kSmall = 2000;
+  // Part of the work that is left for known programs and improvements, and how
+  // many known ones that exceed the limit are tried.
+  static constexpr int64_t kPartOfImproving = 4;
+  static constexpr size_t kKnownAbove = 2;
   static constexpr int kImproveParts = 4;
   static constexpr int kImproveCycles = 3;
   // Part of the seconds added that another cycle is worth.
@@ -504,6 +557,7 @@ class Searcher {
   const int64_t bound_;
   const int64_t limit_;
   const int64_t room_bytes_;
+  const absl::Span<const std::vector<NodeId>> known_;
   double useless_seconds_;
   int64_t no_end_ = std::numeric_limits<int64_t>::max();
   int64_t& work_;

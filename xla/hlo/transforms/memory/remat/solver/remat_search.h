@@ -27,6 +27,10 @@ struct RematSearchOptions {
   // If more than the limit: what the program may need after all. Runs that
   // there is room for then are taken out, too.
   int64_t room_bytes = 0;
+  // Programs of the same nodes, say for other limits: tried as they are where
+  // they fit, with more drops where they do not. They end no other part of the
+  // search. Such as make no sense here (TraceProgram) are passed over.
+  absl::Span<const std::vector<NodeId>> known;
 };
 
 struct RematProgram {

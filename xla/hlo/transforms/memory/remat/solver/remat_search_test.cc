@@ -109,6 +109,39 @@ TEST(RematSearchTest, ReadsNothingThatIsOverwritten) {
   EXPECT_GT(lower, 50);
 }
 
+// What is known for another limit serves where there is no work left to find
+// anything, and a limit that is higher costs no more then. A program that makes
+// no sense is passed over.
+TEST(RematSearchTest, TakesWhatIsKnown) {
+  int helped = 0;
+  for (int seed = 0; seed < 8; ++seed) {
+    SCOPED_TRACE(seed);
+    const RematProblem problem = RandomProblem(seed, 60);
+    const int64_t peak = Original(problem).peak_bytes;
+    const RematProgram low = Search(problem, peak * 6 / 10);
+    const std::vector<std::vector<NodeId>> known = {{problem.order.back()},
+                                                    low.steps};
+    RematSearchOptions options;
+    options.limit_bytes = std::max(low.peak_bytes, peak * 7 / 10);
+    options.reorder = false;
+    int64_t work = 0;
+    options.work = &work;
+    auto alone = SearchProgram(problem, problem.order, options);
+    ASSERT_TRUE(alone.ok()) << alone.status();
+    work = 0;
+    options.known = known;
+    auto program = SearchProgram(problem, problem.order, options);
+    ASSERT_TRUE(program.ok()) << program.status();
+    EXPECT_LE(program->peak_bytes, options.limit_bytes);
+    EXPECT_LE(program->seconds, low.seconds);
+    helped +=
+        alone->peak_bytes > options.limit_bytes || alone->seconds > low.seconds
+            ? 1
+            : 0;
+  }
+  EXPECT_GT(helped, 0);
+}
+
 TEST(ExcessTreeTest, FollowsPointsAcrossTheLimit) {
   std::mt19937 random(1);
   std::vector<int64_t> bytes(37);
