@@ -109,7 +109,10 @@ std::optional<CheapRecipe> FindCheapRecipe(const HloInstruction* value,
       work.push_back(operand);
     }
   }
-  if (carried_bytes * options.carried_part > bytes) return std::nullopt;
+  if (static_cast<double>(carried_bytes) * options.carried_part >
+      static_cast<double>(bytes)) {
+    return std::nullopt;
+  }
   recipe.order = ReadersFirst(value, recipe.made);
   return recipe;
 }

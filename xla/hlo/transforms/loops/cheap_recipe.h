@@ -22,9 +22,9 @@ struct CheapRecipe {
 };
 
 struct CheapRecipeOptions {
-  // Carried operands may have up to the value's bytes divided by this.
-  // Parameters count nothing: they are there anyway.
-  int64_t carried_part = 4;
+  // Carried operands may have up to the value's bytes divided by this; half
+  // means twice the bytes. Parameters count nothing: they are there anyway.
+  double carried_part = 4;
   // Whether fusions may be recomputed, too.
   bool fusions = true;
 };

@@ -102,7 +102,7 @@ std::string Describe(const HloInstruction& reader,
 // Duplicates cheap producers into every reader, so that the large value itself
 // is never materialized; the originals die and are removed at the end.
 absl::StatusOr<std::vector<std::string>> FuseExpansions(int64_t min_bytes,
-                                                        int64_t carried_part,
+                                                        double carried_part,
                                                         int64_t max_fusions,
                                                         HloModule* module) {
   CheapRecipeOptions options;

@@ -10,22 +10,23 @@
 
 namespace xla::remat_plan {
 
-// Computes values that follow from smaller ones where they are read, inside of
-// the reader, so that they take no memory at all.
+// Computes values that follow from others, mostly smaller ones, where they are
+// read, inside of the reader, so that they take no memory at all.
 //
 //   b = broadcast(s); e = compare(b, iota()); y = select(e, x, z)
 //   → y = fusion(s, x, z) {b, iota, e, select}
 //
 // Readers are element-wise instructions, reductions and loop fusions. A reader
 // takes the whole recipe of an operand (cheap_recipe.h), back to values with at
-// most 1/`carried_part` of its bytes; each reader recomputes it. Values
-// below `min_bytes` stay, as does what others read as well. Fusions take their
-// readers' places in the schedule. Makes at most `max_fusions`, last readers
-// first, and returns for each what reads what: "y: e, b".
+// most 1/`carried_part` of its bytes (twice its bytes for 0.5); each reader
+// recomputes it. Values below `min_bytes` stay, as does what others read as
+// well. Fusions take their readers' places in the schedule. Makes at most
+// `max_fusions`, last readers first, and returns for each what reads what: "y:
+// e, b".
 //
 // O(instructions times the length of recipes).
 absl::StatusOr<std::vector<std::string>> FuseExpansions(int64_t min_bytes,
-                                                        int64_t carried_part,
+                                                        double carried_part,
                                                         int64_t max_fusions,
                                                         HloModule* module);
 

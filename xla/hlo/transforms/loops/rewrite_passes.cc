@@ -138,10 +138,10 @@ absl::StatusOr<std::vector<std::string>> FusionSplitting::Rewrite(
 
 absl::StatusOr<std::vector<std::string>> ExpansionFusion::Rewrite(
     int64_t max_rewrites, HloModule* module) {
-  if (options_.carried_part < 1) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "expansion-fusion: carried-part must be at least 1, found ",
-        options_.carried_part));
+  if (!(options_.carried_part > 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("expansion-fusion: carried-part must be above 0, found ",
+                     options_.carried_part));
   }
   TF_ASSIGN_OR_RETURN(const int64_t least,
                       LeastBytes(options_.min_bytes, *module));

@@ -144,7 +144,7 @@ class FusionSplitting : public RewritePass {
 struct ExpansionFusionOptions {
   // As of LoopRewriteOptions.
   int64_t min_bytes = 0;
-  int64_t carried_part = 4;
+  double carried_part = 4;
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
@@ -153,12 +153,12 @@ struct ExpansionFusionOptions {
           "of the peak memory");
     visit("carried-part", carried_part,
           "what a value is computed from has at most this part of its bytes: 4 "
-          "for a quarter");
+          "for a quarter, 0.5 for twice as many");
   }
 };
 
-// Fuses values that follow from smaller ones into their readers:
-// expansion_fusion.h.
+// Fuses values that follow from others, mostly smaller ones, into their
+// readers: expansion_fusion.h.
 //
 //   before: b = broadcast(s); y = multiply(b, x)
 //   after:  y = fusion(s, x) {b, multiply}

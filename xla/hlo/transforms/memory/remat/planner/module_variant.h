@@ -27,8 +27,9 @@ struct ModuleVariant {
   // Large results of fusions have fusions of their own (fusion_splitting.h).
   bool split = false;
   // Values that follow from others with this part of their bytes, or less, are
-  // computed in their readers (expansion_fusion.h); 0: none.
-  int fuse_part = 0;
+  // computed in their readers (expansion_fusion.h): 4 for a quarter, 0.5 for
+  // twice as many; 0: none.
+  double fuse_part = 0;
   // Another order, where that needs less (reschedule.h).
   bool reschedule = false;
   // Values wait elsewhere until the module fits in so many bytes, as far as

@@ -7,7 +7,10 @@
 namespace xla::remat_plan {
 namespace {
 
-constexpr int kFuseParts[] = {4, 2};
+// What values that are computed in their readers follow from: a quarter of
+// their bytes, half, one other value, two (parts of a softmax, of an
+// activation).
+constexpr double kFuseParts[] = {4, 2, 1, 0.5};
 // At effort 1, variants of large modules are not tried if a plan is within this
 // factor of the original run time.
 constexpr double kGoodEnough = 1.02;
@@ -35,7 +38,7 @@ absl::Status RematVariants::Run() {
   if (options_.reschedule) TF_RETURN_IF_ERROR(TryOtherOrder());
   TF_RETURN_IF_ERROR(TrySplitting());
   if (options_.fuse) {
-    for (int part : kFuseParts) {
+    for (double part : kFuseParts) {
       ModuleVariant variant = best_variant_;
       variant.fuse_part = part;
       TF_RETURN_IF_ERROR(Try(variant));
