@@ -51,8 +51,8 @@ namespace {
 absl::Status WriteModule(const HloModule &module, const std::string &path) {
   if (path.empty()) return absl::OkStatus();
   // It is there to be run: nothing is left out.
-  const std::string text = module.ToString(
-      HloPrintOptions().set_print_large_constants(true));
+  const std::string text =
+      module.ToString(HloPrintOptions().set_print_large_constants(true));
   return WriteFileOrStdout(path, absl::StrCat(text, "\n"));
 }
 
