@@ -69,6 +69,9 @@ std::vector<HloInstruction*> HloFusionInstruction::CloneBodyOf(
       for (const HloInstruction* element : predecessor->operands()) {
         CHECK_OK(clones.at(element)->AddControlDependencyTo(clone));
       }
+      for (const HloInstruction* before : predecessor->control_predecessors()) {
+        CHECK_OK(clones.at(before)->AddControlDependencyTo(clone));
+      }
     }
     clones[inner] = clone;
   }

@@ -47,6 +47,7 @@
 #include "xla/hlo/utils/module_file.h"
 #include "xla/hlo/verifier/hlo_verifier.h"
 #include "xla/hlo/verifier/verify_input.h"
+#include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
 namespace xla {
@@ -248,7 +249,8 @@ int64_t CountLargeConstants(const HloModule& module) {
       const auto* constant = DynCast<HloConstantInstruction>(inst);
       count += constant != nullptr && constant->HasLiteral() &&
                !constant->literal().is_elided() &&
-               absl::StrContains(constant->ToString(), "{...}");
+               (!constant->shape().IsArray() ||
+                ShapeUtil::ElementsIn(constant->shape()) > 10);
     }
   }
   return count;

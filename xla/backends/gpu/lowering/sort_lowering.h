@@ -21,7 +21,8 @@
 // Merges begin with pairs that mirror each other, so that the lesser of a pair
 // always goes to the lesser place: what lies behind the end of a row would be
 // the greatest and stay there, and is left out. Equals keep their order, by the
-// places that they came from, whether the sort asks for it or not.
+// places that they came from, whether the sort asks for it or not, unless
+// the comparison calls each less than the other, which is no order.
 
 namespace xla::gpu {
 

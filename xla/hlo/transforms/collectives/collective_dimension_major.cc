@@ -100,6 +100,7 @@ absl::Status MoveToFront(HloInstruction* inst, int64_t dim) {
       AlongTheFirst(*inst, Permuted(inst->shape(), perm), turned);
   moved->set_metadata(inst->metadata());
   moved->set_frontend_attributes(inst->frontend_attributes());
+  moved->CopyBackendConfigFrom(inst);
   HloInstruction* done =
       computation->AddInstruction(std::move(moved), inst->name());
   return computation->ReplaceWithNewInstruction(

@@ -153,20 +153,26 @@ HloInstruction* AddCopy(HloInstruction* value) {
       HloInstruction::CreateUnary(value->shape(), HloOpcode::kCopy, value));
 }
 
-// Uneven shardings of what the caller sees may become replicated, those of
-// borders of manual regions may not: they say what is inside. So the caller
-// sees copies. `parameters`, by number: those that may change.
+// Shardings of what the caller sees may change: uneven ones become replicated,
+// other readers cut further. Those of borders of manual regions may not: they
+// say what is inside. So the caller sees copies. `parameters`, by number: those
+// that may change.
 absl::StatusOr<bool> SeparateBorders(
     HloComputation* entry, bool result,
     absl::FunctionRef<bool(int64_t)> parameters) {
   bool separated = false;
   HloInstruction* root = entry->root_instruction();
-  if (result && root->IsCustomCall("SPMDShardToFullShape") && IsUneven(*root)) {
-    entry->set_root_instruction(AddCopy(root));
+  if (result && root->IsCustomCall("SPMDShardToFullShape") &&
+      root->has_sharding() && (IsUneven(*root) || root->user_count() > 0)) {
+    HloInstruction* copy = AddCopy(root);
+    copy->copy_sharding(root);
+    entry->set_root_instruction(copy);
     separated = true;
   }
   for (HloInstruction* parameter : entry->parameter_instructions()) {
-    if (!parameters(parameter->parameter_number()) || !IsUneven(*parameter)) {
+    if (!parameters(parameter->parameter_number()) ||
+        !parameter->has_sharding() || !parameter->shape().IsArray() ||
+        (!IsUneven(*parameter) && parameter->user_count() == 1)) {
       continue;
     }
     const std::vector<HloInstruction*> users(parameter->users().begin(),

@@ -12,7 +12,7 @@ namespace tsl::testing {
 // A folder for files of tests, which is there.
 inline std::string TmpDir() { return ::testing::TempDir(); }
 
-// That of --gtest_random_seed; the same in each run by default.
+// That of --gtest_random_seed; another one in each run by default.
 inline int RandomSeed() {
   return ::testing::UnitTest::GetInstance()->random_seed();
 }

@@ -86,7 +86,7 @@ std::vector<std::pair<int64_t, double>> BestForTenths(const HloModule& module,
   return best;
 }
 
-// Limits that are tenths of the peak, and are missed or cost much, end with the
+// Limits that are tenths of the peak, and are missed or cost time, end with the
 // same plans for all limits, so that a higher one costs no more than a lower
 // one, and a lower one needs no more than a higher one.
 TEST(RematLimitsTest, TenthsOfThePeakShareTheirPlans) {

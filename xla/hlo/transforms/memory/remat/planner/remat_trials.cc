@@ -28,7 +28,8 @@ constexpr int64_t kTiny = 500;
 // of the limit.
 constexpr int kAims = 4;
 constexpr int64_t kLeastStep = 512;
-// Search effort for one variant at effort 1: about a second.
+// Search effort for one variant at effort 1: about a second, and up to as much
+// again for further aims.
 constexpr int64_t kWorkOfVariant = 3'000'000;
 // ... or less, in small modules.
 constexpr int64_t kWorkOfInstruction = 1000;
