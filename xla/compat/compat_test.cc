@@ -36,7 +36,6 @@
 #include "xla/hlo/transforms/simplifiers/hlo_element_type_converter.h"
 #include "xla/hlo/transforms/simplifiers/hlo_memory_scheduler.h"
 #include "xla/hlo/transforms/simplifiers/hlo_rematerialization.h"
-#include "xla/hlo/transforms/simplifiers/hlo_rematerialization_test_utils.h"
 #include "xla/hlo/transforms/simplifiers/sort_simplifier.h"
 #include "xla/hlo/utils/hlo_live_range.h"
 #include "xla/hlo/utils/hlo_matchers.h"
@@ -336,52 +335,6 @@ TEST_F(LayoutTest, VerifiersAskWhatMayChangeLayouts) {
                          "ROOT r = f32[4,8]{1,0} ", operation, "(p) }")));
     EXPECT_EQ(verifier().Run(module.get()).ok(), is_good) << operation;
   }
-}
-
-class RematTest : public xla::RematerializationTestBase {
- protected:
-  // Bytes that the module of this entry needs, before and after.
-  xla::HloRematerialization::RematerializationSizes Rematerialize(
-      xla::HloModule* module, int64_t limit) {
-    xla::HloTrivialScheduler scheduler;
-    EXPECT_IS_OK(scheduler.Run(module));
-    xla::HloCostAnalysis cost(
-        [](const xla::Shape& s) { return ByteSizeOf(s); });
-    xla::HloRematerialization::RematerializationSizes sizes;
-    xla::HloRematerialization remat(
-        xla::HloRematerialization::Options(
-            cost,
-            xla::HloRematerialization::RematerializationModeConfig(
-                /*recompute=*/true, /*compress=*/false, /*host_offload=*/false),
-            limit, /*block_size_limit=*/1, /*block_rematerialization_factor=*/1,
-            /*min_remat_size=*/0, /*compact_shape_function=*/nullptr),
-        sizes);
-    EXPECT_IS_OK(remat.Run(module));
-    return sizes;
-  }
-};
-
-TEST_F(RematTest, BroadcastsAreComputedAgain) {
-  auto module = CreateNewVerifiedModule();
-  xla::HloComputation* entry =
-      module->AddEntryComputation(MakeRematerializableComputation());
-  const auto sizes = Rematerialize(module.get(), 14 * 1024);
-  EXPECT_GT(sizes.before_bytes, 14 * 1024);
-  EXPECT_LE(sizes.after_bytes, 14 * 1024);
-  EXPECT_EQ(entry->instruction_count(), 9);
-}
-
-TEST_F(RematTest, LoopsRunBetweenTheReads) {
-  auto module = CreateNewVerifiedModule();
-  xla::HloComputation* condition =
-      module->AddEmbeddedComputation(MakeConditionComputation());
-  xla::HloComputation* body = module->AddEmbeddedComputation(
-      MakeRematerializableComputation(/*suffix=*/".body"));
-  module->AddEntryComputation(
-      MakeRematerializableWhileComputation(condition, body));
-  const auto sizes = Rematerialize(module.get(), 17 * 1024);
-  EXPECT_GT(sizes.before_bytes, 17 * 1024);
-  EXPECT_LE(sizes.after_bytes, 17 * 1024);
 }
 
 TEST_F(BaseTest, OptionsReachModules) {
