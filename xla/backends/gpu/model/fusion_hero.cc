@@ -11,6 +11,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/utils/hlo_traversal.h"
@@ -187,6 +188,16 @@ Node FindHero(const Node& root) {
   return hero.value_or(root);
 }
 
+// Whether the walk of FindHero() could end anywhere but at its root: it costs
+// much more than a look at opcodes, and is asked whenever a fusion grows.
+bool MayHaveHero(const HloComputation& fused) {
+  return absl::c_any_of(fused.instructions(), [](const HloInstruction* instr) {
+    return instr->opcode() == HloOpcode::kReduce ||
+           instr->opcode() == HloOpcode::kTranspose ||
+           instr->opcode() == HloOpcode::kConcatenate;
+  });
+}
+
 }  // namespace
 
 std::string TransposeDescription::ToString() const {
@@ -266,7 +277,7 @@ HloInstructionAdaptor FindNonTrivialHero(const HloInstructionAdaptor& root) {
 }
 
 const HloInstruction& FindNonTrivialHero(const HloInstruction& root) {
-  if (!root.IsFused()) return root;
+  if (!root.IsFused() || !MayHaveHero(*root.parent())) return root;
   return *FindHero<const HloInstruction*>(&root);
 }
 
