@@ -2,16 +2,20 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
 #include "xla/hlo/analysis/hlo_buffer.h"
 #include "xla/hlo/analysis/hlo_dataflow_analysis.h"
 #include "xla/hlo/analysis/hlo_value.h"
 #include "xla/hlo/analysis/packing/offset_planner.h"
+#include "xla/hlo/analysis/packing/packing_problem.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -37,6 +41,28 @@ BufferSet BuffersOf(const HloInstruction& inst,
     }
   }
   return buffers;
+}
+
+// Placements that the search for lower heaps tries, a fraction of a second.
+constexpr int64_t kHeapSteps = 30'000;
+
+// Offsets of the buffers. Where the heap exceeds a limit that the live bytes
+// keep, the search goes on for the limit: it decides whether the module fits.
+absl::StatusOr<packing::OffsetPlan> PlanHeap(
+    const packing::PackingProblem& buffers, std::optional<int64_t> limit) {
+  packing::OffsetPlannerOptions options;
+  options.max_steps = kHeapSteps;
+  TF_ASSIGN_OR_RETURN(packing::OffsetPlan plan,
+                      packing::PlanOffsets(buffers, options));
+  if (!limit.has_value() || plan.solution.height <= *limit ||
+      plan.lower_bound > *limit) {
+    return plan;
+  }
+  packing::OffsetPlannerOptions within_limit;
+  within_limit.capacity = limit;
+  TF_ASSIGN_OR_RETURN(packing::OffsetPlan fitting,
+                      packing::PlanOffsets(buffers, within_limit));
+  return fitting.solution.height < plan.solution.height ? fitting : plan;
 }
 
 class Builder {
@@ -254,7 +280,7 @@ absl::StatusOr<BuiltMemoryReport> BuildMemoryReport(
   BuiltMemoryReport built;
   built.buffers = timeline.ToPackingProblem();
   TF_ASSIGN_OR_RETURN(packing::OffsetPlan plan,
-                      packing::PlanOffsets(built.buffers));
+                      PlanHeap(built.buffers, options.limit_bytes));
   Builder builder(schedule, alias_analysis, options, timeline);
   builder.Build(plan.solution.height, timeline.peak_bytes);
   built.kinds = builder.Kinds();

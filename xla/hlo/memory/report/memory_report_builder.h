@@ -50,8 +50,7 @@ struct BuiltMemoryReport {
 // height of a heap in which every buffer has an offset.
 //
 // `fits` compares allocated_bytes with the limit, or else the larger of peak
-// and heap. Errors as those
-// of BuildMemoryTimeline().
+// and heap. Errors as those of BuildMemoryTimeline().
 absl::StatusOr<BuiltMemoryReport> BuildMemoryReport(
     const ScheduleResult& schedule, const HloAliasAnalysis& alias_analysis,
     const MemoryReportOptions& options);
