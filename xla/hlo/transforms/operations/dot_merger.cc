@@ -1,13 +1,17 @@
 #include "xla/hlo/transforms/operations/dot_merger.h"
 
+#include <algorithm>
+#include <bitset>
+#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "xla/hlo/analysis/hlo_dfs_reachability.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -58,31 +62,18 @@ bool IsCandidate(const HloInstruction& dot, int64_t max_bytes) {
   return bytes <= max_bytes;
 }
 
-// Whether `b` can be merged with `a`, whose operand on the other side it has.
-bool AreAlike(const HloInstruction& a, const HloInstruction& b, int64_t side) {
-  if (a.shape().element_type() != b.shape().element_type() ||
-      a.operand(side)->shape().element_type() !=
-          b.operand(side)->shape().element_type() ||
-      a.dot_dimension_numbers().SerializeAsString() !=
-          b.dot_dimension_numbers().SerializeAsString() ||
-      a.precision_config().SerializeAsString() !=
-          b.precision_config().SerializeAsString() ||
-      !LayoutUtil::Equal(a.shape().layout(), b.shape().layout()) ||
-      !LayoutUtil::Equal(a.operand(side)->shape().layout(),
-                         b.operand(side)->shape().layout()) ||
-      a.operand(side)->shape().dimensions_size() !=
-          b.operand(side)->shape().dimensions_size()) {
-    return false;
-  }
-  const std::optional<int64_t> outer = OuterDimension(a, side);
-  if (!outer.has_value()) return false;
-  for (int64_t d = 0; d < a.operand(side)->shape().dimensions_size(); ++d) {
-    if (d != *outer && a.operand(side)->shape().dimensions(d) !=
-                           b.operand(side)->shape().dimensions(d)) {
-      return false;
-    }
-  }
-  return true;
+// What dots that are merged have in common, besides the operand that they
+// share; nullopt if the dot cannot be merged.
+std::optional<std::string> KindOf(const HloInstruction& dot, int64_t side) {
+  const std::optional<int64_t> outer = OuterDimension(dot, side);
+  if (!outer.has_value()) return std::nullopt;
+  Shape operand = dot.operand(side)->shape();
+  operand.set_dimensions(*outer, 0);
+  return absl::StrCat(operand.ToString(/*print_layout=*/true), " ",
+                      PrimitiveType_Name(dot.shape().element_type()), " ",
+                      LayoutUtil::HumanString(dot.shape().layout()), " ",
+                      dot.dot_dimension_numbers().SerializeAsString(), " ",
+                      dot.precision_config().SerializeAsString());
 }
 
 // One dot of all, and slices of it in their places.
@@ -122,46 +113,137 @@ absl::Status Merge(absl::Span<HloInstruction* const> dots, int64_t side) {
   return absl::OkStatus();
 }
 
-// Merges dots on `shared`, their operand on the side that is not `side`.
-absl::StatusOr<bool> MergeDotsOn(HloInstruction* shared, int64_t side,
-                                 const DotMergerOptions& options) {
-  std::vector<HloInstruction*> candidates;
+// Dots that are looked at together; more are taken by as many at a time, in the
+// order of the program, so that chains of them cost no square of their length.
+constexpr int kMaxTogether = 256;
+using DotSet = std::bitset<kMaxTogether>;
+
+// The instructions of a computation, operands first.
+class PostOrder {
+ public:
+  explicit PostOrder(HloComputation* computation)
+      : order_(computation->MakeInstructionPostOrder()) {
+    for (int i = 0; i < order_.size(); ++i) index_[order_[i]] = i;
+  }
+
+  int IndexOf(const HloInstruction* inst) const { return index_.at(inst); }
+
+  // For each dot the ones that it depends on.
+  std::vector<DotSet> Dependencies(
+      absl::Span<HloInstruction* const> dots) const;
+
+ private:
+  std::vector<HloInstruction*> order_;
+  absl::flat_hash_map<const HloInstruction*, int> index_;
+};
+
+std::vector<DotSet> PostOrder::Dependencies(
+    absl::Span<HloInstruction* const> dots) const {
+  int first = order_.size(), last = 0;
+  absl::flat_hash_map<const HloInstruction*, int> dot_numbers;
+  for (int i = 0; i < dots.size(); ++i) {
+    first = std::min(first, IndexOf(dots[i]));
+    last = std::max(last, IndexOf(dots[i]));
+    dot_numbers[dots[i]] = i;
+  }
+  // For each instruction between the first dot and the last, itself included.
+  std::vector<DotSet> reached_from(last + 1 - first);
+  std::vector<DotSet> result(dots.size());
+  for (int i = first; i <= last; ++i) {
+    DotSet& set = reached_from[i - first];
+    const auto add = [&](absl::Span<HloInstruction* const> before) {
+      for (const HloInstruction* one : before) {
+        const int index = IndexOf(one);
+        if (index >= first) set |= reached_from[index - first];
+      }
+    };
+    add(order_[i]->operands());
+    add(order_[i]->control_predecessors());
+    const auto number = dot_numbers.find(order_[i]);
+    if (number == dot_numbers.end()) continue;
+    result[number->second] = set;
+    set.set(number->second);
+  }
+  return result;
+}
+
+class Merger {
+ public:
+  Merger(HloComputation* computation, const DotMergerOptions& options)
+      : computation_(computation), options_(options) {}
+
+  // Merges dots on `shared`, their operand on the side that is not `side`.
+  absl::Status MergeDotsOn(HloInstruction* shared, int64_t side);
+  bool changed() const { return changed_; }
+
+ private:
+  bool AreEnough(int64_t dots) const {
+    return dots > 1 && dots >= options_.min_dots;
+  }
+  absl::Status MergeIndependent(absl::Span<HloInstruction* const> dots,
+                                int64_t side);
+
+  const PostOrder& post_order() {
+    if (!post_order_.has_value()) post_order_.emplace(computation_);
+    return *post_order_;
+  }
+
+  HloComputation* computation_;
+  const DotMergerOptions& options_;
+  std::optional<PostOrder> post_order_;  // of the graph as it is
+  bool changed_ = false;
+};
+
+// The first dot takes all that depend on none it has, then the first of the
+// rest does, and so on. The dots come in post order, so that whatever is passed
+// over depends on one that was taken, and nothing taken depends on it.
+absl::Status Merger::MergeIndependent(absl::Span<HloInstruction* const> dots,
+                                      int64_t side) {
+  const std::vector<DotSet> dependencies = post_order().Dependencies(dots);
+  DotSet rest;
+  for (int i = 0; i < dots.size(); ++i) rest.set(i);
+  while (AreEnough(rest.count())) {
+    std::vector<HloInstruction*> group;
+    DotSet members;
+    for (int i = 0; i < dots.size(); ++i) {
+      if (!rest[i] || (dependencies[i] & members).any()) continue;
+      group.push_back(dots[i]);
+      members.set(i);
+    }
+    rest &= ~members;
+    if (!AreEnough(group.size())) continue;
+    TF_RETURN_IF_ERROR(Merge(group, side));
+    changed_ = true;
+    post_order_.reset();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Merger::MergeDotsOn(HloInstruction* shared, int64_t side) {
+  absl::flat_hash_map<std::string, int> kinds;
+  std::vector<std::vector<HloInstruction*>> dots_of_kind;
   for (HloInstruction* user : shared->users()) {
-    if (IsCandidate(*user, options.max_size_to_merge) &&
-        user->operand(1 - side) == shared && user->operand(side) != shared) {
-      candidates.push_back(user);
+    if (!IsCandidate(*user, options_.max_size_to_merge) ||
+        user->operand(1 - side) != shared || user->operand(side) == shared) {
+      continue;
+    }
+    const std::optional<std::string> kind = KindOf(*user, side);
+    if (!kind.has_value()) continue;
+    const auto [it, is_new] = kinds.try_emplace(*kind, dots_of_kind.size());
+    if (is_new) dots_of_kind.emplace_back();
+    dots_of_kind[it->second].push_back(user);
+  }
+  for (std::vector<HloInstruction*>& dots : dots_of_kind) {
+    if (!AreEnough(dots.size())) continue;
+    absl::c_sort(dots, [&](HloInstruction* a, HloInstruction* b) {
+      return post_order().IndexOf(a) < post_order().IndexOf(b);
+    });
+    for (size_t i = 0; i < dots.size(); i += kMaxTogether) {
+      TF_RETURN_IF_ERROR(MergeIndependent(
+          absl::MakeSpan(dots).subspan(i, kMaxTogether), side));
     }
   }
-  const auto enough = [&](const std::vector<HloInstruction*>& dots) {
-    return static_cast<int64_t>(dots.size()) >= options.min_dots;
-  };
-  bool changed = false;
-  // Reachability in the current graph; reset whenever the graph changes.
-  std::unique_ptr<HloDfsReachability> reachability;
-  while (candidates.size() > 1 && enough(candidates)) {
-    if (reachability == nullptr) {
-      reachability = HloDfsReachability::Build(shared->parent());
-    }
-    std::vector<HloInstruction*> dots, rest;
-    for (HloInstruction* dot : candidates) {
-      const bool fits =
-          dots.empty()
-              ? OuterDimension(*dot, side).has_value()
-              : AreAlike(*dots[0], *dot, side) &&
-                    absl::c_none_of(dots, [&](const HloInstruction* other) {
-                      return reachability->IsConnected(dot, other);
-                    });
-      (fits ? dots : rest).push_back(dot);
-    }
-    if (dots.empty()) break;
-    if (dots.size() > 1 && enough(dots)) {
-      TF_RETURN_IF_ERROR(Merge(dots, side));
-      reachability = nullptr;
-      changed = true;
-    }
-    candidates = rest;
-  }
-  return changed;
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -172,13 +254,14 @@ absl::StatusOr<bool> DotMerger::RunImpl(
   bool changed = false;
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
+    Merger merger(computation, options_);
     for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
       if (computation->IsMarkedAsDead(inst)) continue;
       for (int64_t side = 0; side < kSides; ++side) {
-        TF_ASSIGN_OR_RETURN(bool merged, MergeDotsOn(inst, side, options_));
-        changed |= merged;
+        TF_RETURN_IF_ERROR(merger.MergeDotsOn(inst, side));
       }
     }
+    changed |= merger.changed();
   }
   if (changed && module->has_schedule()) {
     TF_RETURN_IF_ERROR(module->schedule().Update(execution_threads));
