@@ -128,10 +128,11 @@ absl::Status SpmdPartitioningVisitor::HandleShardingCustomCall(
         ShapeUtil::HumanString(shard), " under ", sharding.ToString(), ": ",
         hlo->ToString()));
   }
-  Finish(hlo,
-         b_.AddInstruction(HloInstruction::CreateUnary(shard, HloOpcode::kCopy,
-                                                       operand.hlo())),
-         sharding);
+  HloInstruction* copy = b_.AddInstruction(
+      HloInstruction::CreateUnary(shard, HloOpcode::kCopy, operand.hlo()));
+  // A device may have broadcast what no other one has.
+  if (!enters) b_.ForgetBroadcastDims(copy);
+  Finish(hlo, copy, sharding);
   return absl::OkStatus();
 }
 

@@ -56,6 +56,10 @@ class SpmdBuilder : public HloComputation::Builder {
     if (it == broadcast_dims_.end()) return std::nullopt;
     return &it->second;
   }
+  // For values of which other devices may repeat another element.
+  void ForgetBroadcastDims(const HloInstruction* hlo) {
+    broadcast_dims_.erase(hlo);
+  }
 
  private:
   void SetBroadcastDims(const HloInstruction* hlo);
