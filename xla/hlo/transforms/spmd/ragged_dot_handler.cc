@@ -5,6 +5,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "xla/comparison_util.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
@@ -14,14 +15,14 @@
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
-#include "xla/primitive_util.h"
 #include "xla/shape_util.h"
 
 // Ragged dots as loop nests: batch, contracting and other dimensions are
 // factors as in dots. Where the ragged dimension is cut, each device counts
 // anew how much of each group its shard has; where the groups are cut, as the
 // experts of a mixture, it has its own groups, and one more of zeros for what
-// lies before them.
+// lies before them, whose rows of lhs are zeros there as well: what is infinite
+// in them must not become NaN.
 
 namespace xla::spmd {
 namespace {
@@ -124,6 +125,24 @@ RaggedDotFactors FactorsOf(const HloInstruction& hlo, const HloSharding& lhs,
   return f;
 }
 
+// `lhs` with zeros in the rows of the first group.
+HloInstruction* WithoutFirstGroup(HloInstruction* lhs, HloInstruction* sizes,
+                                  const RaggedDotDimensionNumbers& numbers,
+                                  SpmdBuilder* b) {
+  const int64_t group_dim = sizes->shape().dimensions().size() - 1;
+  HloInstruction* first = SliceDim(sizes, group_dim, 0, 1, b);
+  first =
+      AddReshape(first, sizes->shape().dimensions().subspan(0, group_dim), b);
+  const Shape places =
+      ShapeUtil::ChangeElementType(lhs->shape(), sizes->shape().element_type());
+  HloInstruction* row = b->AddInstruction(
+      HloInstruction::CreateIota(places, numbers.lhs_ragged_dimensions(0)));
+  HloInstruction* end = b->AddInstruction(
+      HloInstruction::CreateBroadcast(places, first, SizedDims(numbers)));
+  return AddSelect(AddCompare(row, ComparisonDirection::kGe, end, b), {}, lhs,
+                   CreateZero(lhs->shape(), b), b);
+}
+
 HloInstruction* ClampTo(HloInstruction* x, int64_t high, SpmdBuilder* b) {
   const PrimitiveType type = x->shape().element_type();
   return b->AddInstruction(HloInstruction::CreateTernary(
@@ -219,26 +238,19 @@ absl::Status SpmdPartitioningVisitor::HandleRaggedDot(HloInstruction* hlo) {
   };
   HloInstruction* lhs = operand(0, f.lhs);
   HloInstruction* rhs = operand(1, f.rhs);
-  HloInstruction* sizes = operand(2, f.sizes);
-  sizes = AddConvert(
-      sizes,
-      primitive_util::BitWidth(sizes->shape().element_type()) > 32 ? S64 : S32,
-      &b_);
-  const PrimitiveType type = sizes->shape().element_type();
-  sizes = AddBinary(
-      HloOpcode::kMaximum, sizes,
-      CreateBroadcast(CreateR0(0, type, &b_), sizes->shape().dimensions(), &b_),
-      &b_);
-  auto offset = [&](int64_t factor, int64_t shard, PrimitiveType offset_type) {
+  // Groups end where the dimension does, whatever their sizes say.
+  HloInstruction* sizes =
+      ClampToS32(operand(2, f.sizes), f.lhs.shape.dimensions(f.ragged), &b_);
+  auto offset = [&](int64_t factor, int64_t shard) {
     std::vector<int64_t> table = OrdinalTable(*factors, factor);
     for (int64_t& ordinal : table) ordinal *= shard;
-    return TableLookup(table, offset_type, partition_id_, &b_);
+    return TableLookup(table, S32, partition_id_, &b_);
   };
   const int64_t ragged = f.lhs.factors[f.ragged];
   if (factors->dimension(ragged) > 1) {
     const int64_t length = lhs->shape().dimensions(f.ragged);
     sizes =
-        SizesInShard(sizes, offset(ragged, length, type), length,
+        SizesInShard(sizes, offset(ragged, length), length,
                      f.lhs.shape.dimensions(f.ragged), MakePartitioningState());
   }
   const HloSharding result_sharding = TensorSharding(*factors, f.result);
@@ -250,10 +262,12 @@ absl::Status SpmdPartitioningVisitor::HandleRaggedDot(HloInstruction* hlo) {
     const int64_t count = f.rhs_group >= 0
                               ? rhs->shape().dimensions(f.rhs_group)
                               : shape.dimensions(f.result_group);
-    sizes = SizesOfGroups(sizes, offset(group, count, S32), count,
+    sizes = SizesOfGroups(sizes, offset(group, count), count,
                           count * factors->dimension(group),
                           MakePartitioningState());
     if (f.rhs_group >= 0) {
+      lhs = WithoutFirstGroup(lhs, sizes, hlo->ragged_dot_dimension_numbers(),
+                              &b_);
       Shape none = rhs->shape();
       none.set_dimensions(f.rhs_group, 1);
       Shape more = rhs->shape();
