@@ -144,7 +144,8 @@ HloInstruction* SliceAt(HloInstruction* x, int64_t dim, HloInstruction* index,
   return AddReshape(slice, shape.dimensions(), b);
 }
 
-// Each output of the step is the carry of the same number.
+// Each output of the step is the carry of the same number, and slices of the
+// inputs may stand for carries.
 bool OutputsAreCarries(const Scan& scan) {
   const HloInstruction* root = scan.hlo->to_apply()->root_instruction();
   if (root->opcode() != HloOpcode::kTuple ||
@@ -152,7 +153,11 @@ bool OutputsAreCarries(const Scan& scan) {
     return false;
   }
   for (int64_t i = 0; i < scan.count; ++i) {
-    if (root->operand(i) != root->operand(scan.count + i)) return false;
+    if (root->operand(i) != root->operand(scan.count + i) ||
+        scan.hlo->inputs()[i]->shape().element_type() !=
+            scan.hlo->inits()[i]->shape().element_type()) {
+      return false;
+    }
   }
   return true;
 }
@@ -229,7 +234,7 @@ absl::Status SpmdPartitioningVisitor::HandleScan(HloInstruction* hlo) {
   const bool by_totals =
       ShardCountAtDim(sharding, scan->dim) > 1 &&
       scan->hlo->is_associative() == TRI_STATE_TRUE &&
-      OutputsAreCarries(*scan) &&
+      OutputsAreCarries(*scan) && whole.dimensions(scan->dim) > 0 &&
       whole.dimensions(scan->dim) % ShardCountAtDim(sharding, scan->dim) == 0;
   if (!by_totals) sharding = MoveTilesOff(whole, sharding, {scan->dim});
   if (!sharding.IsTiledLeaf() || sharding.NumTiles() == 1) {
