@@ -195,6 +195,8 @@ absl::StatusOr<HloInstruction*> PartitionConvolution(
     const Window& conv_window, HloInstruction* hlo, int64_t num_partitions,
     const SpmdPartitionerOptions& options, HloInstruction* partition_id,
     HloModule* module, SpmdBuilder* b) {
+  // There are no windows whose elements could be cut.
+  if (ShapeUtil::IsZeroElementArray(output_base_shape)) return nullptr;
   PartitionedHlo::PartitioningState state = lhs.state();
   state.partition_id = partition_id;
   state.module = module;
