@@ -153,8 +153,8 @@ absl::Status SpmdPartitioningVisitor::HandleGather(HloInstruction* hlo) {
   const HloSharding operand_sharding = TensorSharding(*factors, f.operand);
   const HloSharding result_sharding = TensorSharding(*factors, f.result);
   HloInstruction* local_operand = operand.Reshard(operand_sharding).hlo();
-  HloInstruction* local_indices =
-      indices.Reshard(TensorSharding(*factors, f.indices)).hlo();
+  const HloSharding indices_sharding = TensorSharding(*factors, f.indices);
+  HloInstruction* local_indices = indices.Reshard(indices_sharding).hlo();
   const Shape local_shape = MakePartitionedShape(hlo->shape(), result_sharding);
 
   const int64_t vector_dim =
@@ -197,11 +197,14 @@ absl::Status SpmdPartitioningVisitor::HandleGather(HloInstruction* hlo) {
     local_indices = StackIndexComponents(components, local_indices->shape(),
                                          vector_dim, &b_);
   }
-  // Clamped and shifted components need not be sorted any more.
+  // Components that were clamped or shifted need not be sorted any more, nor is
+  // what stands behind the last index of a padded shard.
   HloInstruction* local = b_.AddInstruction(HloInstruction::CreateGather(
       local_shape, local_operand, local_indices,
       gather->gather_dimension_numbers(), slice_sizes,
-      gather->indices_are_sorted() && is_here == nullptr));
+      gather->indices_are_sorted() && is_here == nullptr &&
+          components.size() < 2 &&
+          EvenlyPartitions(hlo->operand(1)->shape(), indices_sharding)));
   if (is_here != nullptr) {
     std::vector<int64_t> batch_dims, summed;
     for (int64_t d = 0; d < local_shape.dimensions().size(); ++d) {
