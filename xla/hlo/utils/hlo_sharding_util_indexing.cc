@@ -1,9 +1,12 @@
 #include "xla/hlo/utils/hlo_sharding_util_indexing.h"
 
+#include <cstdint>
+
 #include "absl/algorithm/container.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/utils/hlo_sharding_util.h"
+#include "xla/primitive_util.h"
 
 namespace xla {
 namespace hlo_sharding_util {
@@ -244,6 +247,15 @@ std::optional<DimensionVector> ThroughUnitReshape(
   return inner;
 }
 
+// Whether the type has all of the first `size` numbers: u8 counts to 255 and
+// begins anew.
+bool Counts(PrimitiveType type, int64_t size) {
+  if (!primitive_util::IsIntegralType(type)) return false;
+  const int bits = primitive_util::BitWidth(type) -
+                   (primitive_util::IsSignedIntegralType(type) ? 1 : 0);
+  return bits >= 63 || size <= int64_t{1} << bits;
+}
+
 // The dimension along which the value counts 0, 1, 2, ..., if it is an iota up
 // to data movement. `dims` maps the dimensions of the current instruction to
 // those of the value asked about; the walk follows broadcasts, transposes,
@@ -255,10 +267,12 @@ std::optional<int64_t> CountingDimension(const HloInstruction* at,
   for (int calls = 0; calls < kCallsLookedThrough;) {
     switch (at->opcode()) {
       case HloOpcode::kIota: {
-        const int64_t dim =
-            dims[Cast<HloIotaInstruction>(at)->iota_dimension()];
-        if (dim < 0) return std::nullopt;
-        return dim;
+        const int64_t iota_dim = Cast<HloIotaInstruction>(at)->iota_dimension();
+        if (dims[iota_dim] < 0 || !Counts(at->shape().element_type(),
+                                          at->shape().dimensions(iota_dim))) {
+          return std::nullopt;
+        }
+        return dims[iota_dim];
       }
       case HloOpcode::kBroadcast:
       case HloOpcode::kTranspose: {
