@@ -318,6 +318,9 @@ HloSharding InferDotOperandSharding(
 // element of the root, and per parameter or element of a single tuple
 // parameter.
 
+// No device has padding: tiles divide the dimensions that they cut, of all
+// elements of a tuple. True of untiled shardings.
+bool EvenlyPartitions(const Shape& shape, const HloSharding& sharding);
 // Entry parameters and results whose tiles would be uneven become replicated.
 void ReplicateBoundaryShardingsIfIndivisible(
     HloModule* module, absl::Span<const bool> process_output,

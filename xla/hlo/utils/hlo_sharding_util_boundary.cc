@@ -54,19 +54,12 @@ bool FlagOf(absl::Span<const bool> flags, size_t i) {
   return i < flags.size() && flags[i];
 }
 
-bool TilesAreEven(const Shape& shape, const HloSharding& sharding) {
-  if (!sharding.IsTiledLeaf() || !shape.IsArray()) return true;
-  for (int64_t d = 0; d < sharding.TiledDataRank(); ++d) {
-    if (shape.dimensions(d) % sharding.dimension(d) != 0) return false;
-  }
-  return true;
-}
-
 // Uneven leaves become replicated, among the top-level elements with a flag.
 void ReplicateUneven(HloInstruction* inst, absl::Span<const bool> flags) {
   if (!inst->has_sharding()) return;
   if (!inst->shape().IsTuple()) {
-    if (FlagOf(flags, 0) && !TilesAreEven(inst->shape(), inst->sharding())) {
+    if (FlagOf(flags, 0) &&
+        !EvenlyPartitions(inst->shape(), inst->sharding())) {
       inst->set_sharding(HloSharding::Replicate());
     }
     return;
@@ -78,7 +71,7 @@ void ReplicateUneven(HloInstruction* inst, absl::Span<const bool> flags) {
   for (size_t i = 0; i < inst->shape().tuple_shapes().size(); ++i) {
     for (const Shape* shape :
          ShapeUtil::FlattenTupleShape(inst->shape().tuple_shapes(i))) {
-      if (FlagOf(flags, i) && !TilesAreEven(*shape, leaves[leaf])) {
+      if (FlagOf(flags, i) && !EvenlyPartitions(*shape, leaves[leaf])) {
         leaves[leaf] = HloSharding::Replicate();
         changed = true;
       }
@@ -159,6 +152,25 @@ HloSharding InferDotOperandSharding(const HloInstruction* dot,
                                  sharding_of(dot->operand(1 - operand_index)),
                                  operand_index, dnums, consider_other_operand,
                                  may_combine_partial_sharding);
+}
+
+bool EvenlyPartitions(const Shape& shape, const HloSharding& sharding) {
+  if (shape.IsTuple()) {
+    for (int64_t i = 0; i < shape.tuple_shapes().size(); ++i) {
+      if (!EvenlyPartitions(shape.tuple_shapes(i),
+                            sharding.IsTuple()
+                                ? sharding.GetSubSharding(shape, {i})
+                                : sharding)) {
+        return false;
+      }
+    }
+    return true;
+  }
+  if (!shape.IsArray() || !sharding.IsTiledLeaf()) return true;
+  for (int64_t d = 0; d < sharding.TiledDataRank(); ++d) {
+    if (shape.dimensions(d) % sharding.dimension(d) != 0) return false;
+  }
+  return true;
 }
 
 void ReplicateBoundaryShardingsIfIndivisible(

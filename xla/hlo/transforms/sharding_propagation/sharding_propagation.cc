@@ -138,16 +138,6 @@ void SeparateRoot(HloComputation* entry) {
   entry->set_root_instruction(result);
 }
 
-bool IsUneven(const HloInstruction& inst) {
-  if (!inst.has_sharding() || !inst.sharding().IsTiledLeaf()) return false;
-  for (int64_t d = 0; d < inst.sharding().TiledDataRank(); ++d) {
-    if (inst.shape().dimensions(d) % inst.sharding().dimension(d) != 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
 HloInstruction* AddCopy(HloInstruction* value) {
   return value->parent()->AddInstruction(
       HloInstruction::CreateUnary(value->shape(), HloOpcode::kCopy, value));
@@ -160,10 +150,13 @@ HloInstruction* AddCopy(HloInstruction* value) {
 absl::StatusOr<bool> SeparateBorders(
     HloComputation* entry, bool result,
     absl::FunctionRef<bool(int64_t)> parameters) {
+  using hlo_sharding_util::EvenlyPartitions;
   bool separated = false;
   HloInstruction* root = entry->root_instruction();
   if (result && root->IsCustomCall("SPMDShardToFullShape") &&
-      root->has_sharding() && (IsUneven(*root) || root->user_count() > 0)) {
+      root->has_sharding() &&
+      (!EvenlyPartitions(root->shape(), root->sharding()) ||
+       root->user_count() > 0)) {
     HloInstruction* copy = AddCopy(root);
     copy->copy_sharding(root);
     entry->set_root_instruction(copy);
@@ -172,7 +165,8 @@ absl::StatusOr<bool> SeparateBorders(
   for (HloInstruction* parameter : entry->parameter_instructions()) {
     if (!parameters(parameter->parameter_number()) ||
         !parameter->has_sharding() || !parameter->shape().IsArray() ||
-        (!IsUneven(*parameter) && parameter->user_count() == 1)) {
+        (EvenlyPartitions(parameter->shape(), parameter->sharding()) &&
+         parameter->user_count() == 1)) {
       continue;
     }
     const std::vector<HloInstruction*> users(parameter->users().begin(),

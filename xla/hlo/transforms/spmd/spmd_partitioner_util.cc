@@ -83,25 +83,6 @@ Shape MakeNonPaddedShapeForGivenPartition(const Shape& shape,
   return sharding.TileShape(shape, partition_id);
 }
 
-bool EvenlyPartitions(const Shape& shape, const HloSharding& sharding) {
-  if (shape.IsTuple()) {
-    for (int64_t i = 0; i < shape.tuple_shapes().size(); ++i) {
-      if (!EvenlyPartitions(shape.tuple_shapes(i),
-                            sharding.IsTuple()
-                                ? sharding.GetSubSharding(shape, {i})
-                                : sharding)) {
-        return false;
-      }
-    }
-    return true;
-  }
-  if (!shape.IsArray()) return true;
-  for (int64_t d = 0; d < shape.dimensions().size(); ++d) {
-    if (shape.dimensions(d) % ShardCountAtDim(sharding, d) != 0) return false;
-  }
-  return true;
-}
-
 int64_t ShapeSizeInBytes(const Shape& shape) {
   if (shape.IsTuple()) {
     int64_t total = 0;

@@ -41,8 +41,6 @@ Shape MakePartitionedShape(const Shape& shape, const HloSharding& sharding);
 Shape MakeNonPaddedShapeForGivenPartition(const Shape& shape,
                                           const HloSharding& sharding,
                                           int64_t partition_id);
-// Some device has padding.
-bool EvenlyPartitions(const Shape& shape, const HloSharding& sharding);
 int64_t ShapeSizeInBytes(const Shape& shape);
 // Tiles along a dimension; 1 for untiled shardings.
 int64_t ShardCountAtDim(const HloSharding& sharding, int64_t dim);
@@ -232,6 +230,7 @@ std::optional<PadWithWrapPattern> FindPadWithWrapPattern(
 // OpenXLA has these here.
 using hlo_sharding_util::AlignGroupsWith;
 using hlo_sharding_util::AlignGroupsWithIfCompatible;
+using hlo_sharding_util::EvenlyPartitions;
 
 enum class DynamicUpdateSliceMethod {
   kDefault,
