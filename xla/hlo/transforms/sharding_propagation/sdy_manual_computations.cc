@@ -257,7 +257,15 @@ class ManualImporter {
         }
         expected.set_dimensions(d, (global.dimensions(d) + tiles - 1) / tiles);
       }
+      for (const std::string& axis : manual) {
+        if (named.mesh().FindAxis(axis).has_value()) continue;
+        return At(inst, absl::StrCat("no manual axis \"", axis, "\" in ",
+                                     sharding.ToString()));
+      }
     }
+    const absl::Status fits =
+        ValidateInModule(sharding, global, *inst.GetModule());
+    if (!fits.ok()) return At(inst, fits.message());
     if (ShapeUtil::Compatible(expected, local)) return absl::OkStatus();
     return At(inst,
               absl::StrCat("expected shards ", ShapeUtil::HumanString(expected),

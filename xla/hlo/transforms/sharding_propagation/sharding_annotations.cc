@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -20,6 +21,7 @@
 #include "xla/hlo/ir/mesh_and_axis.h"
 #include "xla/hlo/ir/named_sharding.h"
 #include "xla/hlo/ir/tile_assignment.h"
+#include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
@@ -129,6 +131,13 @@ absl::Status PassOrderOn(HloInstruction* annotation) {
     }
   }
   return annotation->SafelyDropAllControlDependencies();
+}
+
+absl::Status ValidateInModule(const HloSharding& sharding, const Shape& shape,
+                              const HloModule& module) {
+  const int64_t partitions = module.config().num_partitions();
+  return sharding.Validate(
+      shape, partitions > 1 ? std::make_optional(partitions) : std::nullopt);
 }
 
 absl::StatusOr<bool> RemoveShardBarriers(HloModule* module) {

@@ -10,6 +10,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/shape.h"
 
 namespace xla {
 
@@ -42,6 +43,12 @@ std::vector<int64_t> UnspecifiedDims(const HloInstruction& inst);
 // sharding fits its shape and is over *devices devices (0: not known yet; set
 // from the first that says it).
 absl::Status CheckAnnotation(const HloInstruction& inst, int64_t* devices);
+
+// InvalidArgument unless the sharding fits the shape and is over the devices of
+// the module; over any, where that has one partition, which is also what a
+// module counts that says nothing of them.
+absl::Status ValidateInModule(const HloSharding& sharding, const Shape& shape,
+                              const HloModule& module);
 
 // The sharding, open in all `rank` dimensions, of a value in the manual region
 // in which another value has `leaf`: manual along the same axes.

@@ -307,16 +307,13 @@ class Importer {
         rank == value.rank ? absl::StrJoin(value.priorities, ",")
                            : absl::StrJoin(std::vector<int64_t>(rank, 0), ","));
     if (!value.sharding) return std::optional<HloSharding>();
-    if (!value.sharding->UseNamedShardingLeaf()) return value.sharding;
-    if (rank != value.rank) {
+    if (value.sharding->UseNamedShardingLeaf() && rank != value.rank) {
       return At(inst,
                 absl::StrCat("a sharding of ", value.rank, " dimensions for ",
                              ShapeUtil::HumanString(shape), ": ", value.text));
     }
-    // One partition is also what a module counts that says nothing of them.
-    const int64_t partitions = module_->config().num_partitions();
-    const absl::Status fits = value.sharding->Validate(
-        shape, partitions > 1 ? std::make_optional(partitions) : std::nullopt);
+    const absl::Status fits =
+        ValidateInModule(*value.sharding, shape, *module_);
     if (!fits.ok()) {
       return At(inst, absl::StrCat(fits.message(), ": ", value.text));
     }
