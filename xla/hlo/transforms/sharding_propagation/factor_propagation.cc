@@ -418,7 +418,8 @@ absl::StatusOr<bool> FactorPropagation::RunImpl(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
   conflicts_.clear();
-  const bool tied = UnifyCalleeShardings(module, /*give_to_all=*/true);
+  bool tied = UnifyCalleeShardings(module, /*give_to_all=*/true);
+  tied |= AnnotateElementsAtBorders(module);
   ASSIGN_OR_RETURN(const bool changed,
                    Propagation(module, options_).Run(&conflicts_));
   SetKVMetric(module, "conflicts", conflicts_.size());

@@ -282,4 +282,36 @@ absl::StatusOr<bool> SpreadManualShardings(HloModule* module) {
   return changed;
 }
 
+bool AnnotateElementsAtBorders(HloModule* module) {
+  bool changed = false;
+  for (HloComputation* computation : module->computations()) {
+    for (HloInstruction* inst : computation->instructions()) {
+      if (!inst->IsCustomCall("SPMDFullToShardShape") ||
+          inst->operand_count() != 1) {
+        continue;
+      }
+      HloInstruction* element = inst->mutable_operand(0);
+      const HloInstruction* tuple = element;
+      ShapeIndex index;
+      while (tuple->opcode() == HloOpcode::kGetTupleElement &&
+             !tuple->has_sharding()) {
+        index.push_front(tuple->tuple_index());
+        tuple = tuple->operand(0);
+      }
+      // What does not fit is reported later, or has other leaves than values.
+      if (tuple == element || !tuple->has_sharding() ||
+          !tuple->sharding().IsTuple() ||
+          !tuple->sharding().Validate(tuple->shape()).ok()) {
+        continue;
+      }
+      HloSharding sharding =
+          tuple->sharding().GetSubSharding(tuple->shape(), index);
+      if (sharding.IsTuple() || sharding.IsUnknownLeaf()) continue;
+      element->set_sharding(std::move(sharding));
+      changed = true;
+    }
+  }
+  return changed;
+}
+
 }  // namespace xla

@@ -60,6 +60,11 @@ HloSharding OpenInManualRegion(const HloSharding& leaf, int64_t rank);
 // anything changed.
 absl::StatusOr<bool> SpreadManualShardings(HloModule* module);
 
+// Values that borders of manual regions read out of tuples get the shardings
+// that the tuples have, which say what is inside, as annotations of their own.
+// Returns whether there were any.
+bool AnnotateElementsAtBorders(HloModule* module);
+
 }  // namespace xla
 
 #endif  // XLA_HLO_TRANSFORMS_SHARDING_PROPAGATION_SHARDING_ANNOTATIONS_H_

@@ -440,6 +440,7 @@ absl::StatusOr<bool> ShardingPropagation::RunImpl(
     const bool kept = run.KeepScalarBroadcasts();
     return changed || kept || run.separated();
   }
+  changed |= AnnotateElementsAtBorders(module);
   absl::flat_hash_map<const HloInstruction*, std::vector<int64_t>> open;
   std::vector<HloSharding> root_shardings;
   absl::flat_hash_map<int64_t, HloSharding> parameter_shardings;
