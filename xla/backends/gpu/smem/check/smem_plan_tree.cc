@@ -418,12 +418,45 @@ std::vector<int> SmemPlanTree::Passed(int from, int to, int loop) const {
   return passed;
 }
 
+std::pair<int64_t, int64_t> SmemPlanTree::BlocksOf(
+    const kir::Loop& loop) const {
+  const std::optional<int64_t> start = loop.start.Bind(binding_).AsConstant();
+  const std::optional<int64_t> stop = loop.stop.Bind(binding_).AsConstant();
+  if (!start.has_value() || !stop.has_value() || !loop.step.IsConstant(1)) {
+    return {0, 0};
+  }
+  return {*start, *stop};
+}
+
+// A loop inside another may come round to what stands before it.
+bool SmemPlanTree::NoBlockSkips(int node) const {
+  const kir::Loop& loop = *LoopAt(node);
+  const auto [start, stop] = BlocksOf(loop);
+  const std::optional<int64_t> grid =
+      kernel_.launch.has_value()
+          ? kernel_.launch->grid[kir::BlockDimension(loop.kind)]
+                .Bind(binding_)
+                .AsConstant()
+          : std::nullopt;
+  if (start != 0 || !grid.has_value()) return false;
+  if (*grid <= stop) return true;
+  if (nodes_[node].parent >= 0) return false;
+  for (size_t i = nodes_[node].index + 1; i < roots_.size(); ++i) {
+    if (nodes_[roots_[i]].statement->As<kir::Alloc>() != nullptr) continue;
+    const kir::Loop* later = LoopAt(roots_[i]);
+    if (later == nullptr || later->kind != loop.kind) return false;
+    const auto [first, end] = BlocksOf(*later);
+    if (first >= end || first < start || end > stop) return false;
+  }
+  return true;
+}
+
 bool SmemPlanTree::SurelyRuns(int node) const {
   const kir::Loop* loop = LoopAt(node);
-  return loop != nullptr &&
-         (kir::ThreadDimension(loop->kind) >= 0 ||
-          kir::BlockDimension(loop->kind) >= 0 ||
-          (loop->stop - loop->start).AsConstant().value_or(0) > 0);
+  if (loop == nullptr) return false;
+  if (kir::ThreadDimension(loop->kind) >= 0) return true;
+  if (kir::BlockDimension(loop->kind) >= 0) return NoBlockSkips(node);
+  return (loop->stop - loop->start).AsConstant().value_or(0) > 0;
 }
 
 // The passed statements with everything inside of them; unless `all`, only what

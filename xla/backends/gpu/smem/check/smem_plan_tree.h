@@ -97,6 +97,10 @@ class SmemPlanTree {
   std::vector<bool> RunOnce(const Access& access, const AffineExpr& linear,
                             const std::vector<int>& loops) const;
   bool SurelyRuns(int node) const;
+  // The blocks of a loop over blocks, by number; where that is not known, none.
+  std::pair<int64_t, int64_t> BlocksOf(const kir::Loop& loop) const;
+  // Whether no block goes past the loop and does something later.
+  bool NoBlockSkips(int node) const;
   bool IsThreadDependent(const AffineExpr& e) const;
   void Build(const std::vector<kir::Statement>& body, int parent, int branch,
              std::vector<int>& children, bool all_meet);

@@ -280,10 +280,15 @@ TEST(SmemPlanCheckerTest, SeesWhatIsWrong) {
                      "%out[tid.x] = copy(%A[63-tid.x])\n",
                      between, "%B[tid.x] = copy(%in[tid.x])\n", read));
   };
-  EXPECT_EQ(CheckSmemPlan(kernel("sync block\n", "")), absl::OkStatus());
+  for (const char* between :
+       {"sync block\n", "for %b : bidx [0, 1) {\nsync block\n}\n"}) {
+    EXPECT_EQ(CheckSmemPlan(kernel(between, "")), absl::OkStatus()) << between;
+  }
+  // The only block is none of the loop's.
   for (const char* between : {"", "sync warp\n", "sync block group = load\n",
                               "if divergent (tid.x) {\nsync block\n}\n",
-                              "for %k : serial [0, 0) {\nsync block\n}\n"}) {
+                              "for %k : serial [0, 0) {\nsync block\n}\n",
+                              "for %b : bidx [1, 2) {\nsync block\n}\n"}) {
     EXPECT_TRUE(
         absl::StrContains(CheckSmemPlan(kernel(between, "")).message(), "P2"))
         << between;

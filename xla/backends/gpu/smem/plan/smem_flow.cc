@@ -149,8 +149,11 @@ void SmemFlow::BuildLoop(const kir::Loop& loop, int node, Context context) {
   const int dimension = kir::ThreadDimension(loop.kind);
   nodes_[node].repeats = !IsThreadOrBlock(loop.kind) && !IsAtomic(loop.kind) &&
                          nodes_[node].trips.value_or(2) > 1;
-  nodes_[node].surely_runs =
-      IsThreadOrBlock(loop.kind) || nodes_[node].trips.value_or(0) > 0;
+  nodes_[node].surely_runs = kir::BlockDimension(loop.kind) >= 0
+                                 ? BlocksSurelyRun(loop, node)
+                             : kir::ThreadDimension(loop.kind) >= 0
+                                 ? true
+                                 : nodes_[node].trips.value_or(0) > 0;
   if (dimension >= 0) {
     // By as many threads as the loop asks for; those that stay outside do not
     // come by its gaps.
@@ -179,6 +182,35 @@ void SmemFlow::BuildLoop(const kir::Loop& loop, int node, Context context) {
   Build(loop.body, body, context);
   ++num_positions_;  // The loop's end.
   varying_names_.erase(loop.index);
+}
+
+// Whether every block that comes to something behind the loop has been inside:
+// the loop has all blocks of the grid, or all that follows is in loops over
+// blocks that are among its own.
+bool SmemFlow::BlocksSurelyRun(const kir::Loop& loop, int node) const {
+  const int dimension = kir::BlockDimension(loop.kind);
+  if (!kernel_->launch.has_value() || !loop.start.IsConstant(0) ||
+      !loop.step.IsConstant(1)) {
+    return false;
+  }
+  const AffineExpr& blocks = kernel_->launch->grid[dimension];
+  const std::optional<int64_t> stop = loop.stop.AsConstant();
+  if (loop.stop == blocks ||
+      (stop.has_value() && blocks.AsConstant().value_or(*stop + 1) <= *stop)) {
+    return true;
+  }
+  if (!stop.has_value()) return false;
+  const auto within = [&](const kir::Statement& statement) {
+    const kir::Loop* other = statement.As<kir::Loop>();
+    return statement.As<kir::Alloc>() != nullptr ||
+           (other != nullptr && other->kind == loop.kind &&
+            other->start.IsConstant(0) && other->step.IsConstant(1) &&
+            other->stop.AsConstant().value_or(*stop + 1) <= *stop);
+  };
+  // In a loop that goes round, what is before it follows as well.
+  return Parent(node) < 0 &&
+         std::all_of(kernel_->body.begin() + nodes_[node].index + 1,
+                     kernel_->body.end(), within);
 }
 
 void SmemFlow::BuildIf(const kir::If& branch, int node, Context context) {

@@ -156,6 +156,7 @@ class SmemFlow {
              const Context& context);
   void BuildLoop(const kir::Loop& loop, int node, Context context);
   void BuildIf(const kir::If& branch, int node, Context context);
+  bool BlocksSurelyRun(const kir::Loop& loop, int node) const;
   void SummarizeBarriers(int node, const Context& context);
   int AddSequence(int owner);
   void FindVaryingBuffers();
