@@ -1,17 +1,20 @@
 #include "xla/backends/gpu/transforms/smem/kernel_config.h"
 
 #include <cstddef>
-#include <cstdint>
 
+#include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "google/protobuf/util/json_util.h"
+#include "xla/backends/gpu/transforms/smem/kernel_config.pb.h"
 
 namespace xla::gpu {
 namespace {
 
 constexpr absl::string_view kKey = "\"kernel_config\":";
 
+// As text, since the other entries have no message that keeps their order.
 // Without the entry, which holds no object itself, and one comma beside it.
 std::string WithoutEntry(absl::string_view config) {
   const size_t begin = config.find(kKey);
@@ -28,18 +31,30 @@ std::string WithoutEntry(absl::string_view config) {
 
 }  // namespace
 
-std::string KernelConfigText(const KernelPlan& plan, int registers) {
-  std::string text = absl::StrCat(kKey, "{\"kind\":\"", plan.kind, "\"");
-  const auto add = [&](absl::string_view name, int64_t value) {
-    absl::StrAppend(&text, ",\"", name, "\":\"", value, "\"");
-  };
-  add("blocks", plan.blocks);
-  add("threads", plan.threads);
-  add("shared_bytes", plan.shared_bytes);
-  add("barriers", plan.barriers);
-  if (registers > 0) add("registers", registers);
-  add("blocks_per_sm", plan.blocks_per_sm);
-  return absl::StrCat(text, "}");
+absl::StatusOr<std::string> KernelConfigText(const KernelPlan& plan,
+                                             int registers) {
+  BackendConfigWithKernel config;
+  KernelConfigProto& kernel = *config.mutable_kernel_config();
+  kernel.set_kind(plan.kind);
+  kernel.set_blocks(plan.blocks);
+  kernel.set_threads(plan.threads);
+  kernel.set_shared_bytes(plan.shared_bytes);
+  kernel.set_barriers(plan.barriers);
+  if (registers > 0) kernel.set_registers(registers);
+  kernel.set_blocks_per_sm(plan.blocks_per_sm);
+  google::protobuf::util::JsonPrintOptions options;
+  options.always_print_primitive_fields = true;
+  options.preserve_proto_field_names = true;
+  std::string json;
+  const auto status =
+      google::protobuf::util::MessageToJsonString(config, &json, options);
+  absl::string_view entry = json;
+  if (!status.ok() || !absl::ConsumePrefix(&entry, "{") ||
+      !absl::ConsumeSuffix(&entry, "}")) {
+    return absl::InternalError(absl::StrCat("the plan of a kernel to JSON: ",
+                                            std::string(status.message())));
+  }
+  return std::string(entry);
 }
 
 std::string WithKernelConfig(absl::string_view config,

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "xla/backends/gpu/lowering/kernel_planner.h"
 
@@ -14,8 +15,10 @@
 
 namespace xla::gpu {
 
-// `registers` of a thread; 0: not known, and not written.
-std::string KernelConfigText(const KernelPlan& plan, int registers);
+// `registers` of a thread; 0: not known, and not written. Internal where
+// protobuf cannot write it.
+absl::StatusOr<std::string> KernelConfigText(const KernelPlan& plan,
+                                             int registers);
 
 // The configuration with that entry, instead of one that it has; an empty one
 // is none yet. Configurations that are no objects stay as they are.

@@ -75,8 +75,9 @@ absl::StatusOr<bool> SharedMemoryPlanning::RunImpl(
     barriers += plan.barriers;
     inserted += plan.inserted_barriers;
     const std::string& config = kernel->raw_backend_config_string();
-    std::string with = WithKernelConfig(
-        config, KernelConfigText(plan, planner_options.registers));
+    ASSIGN_OR_RETURN(const std::string entry,
+                     KernelConfigText(plan, planner_options.registers));
+    std::string with = WithKernelConfig(config, entry);
     if (with == config) continue;
     changed = true;
     const_cast<HloInstruction*>(kernel)->set_raw_backend_config_string(
