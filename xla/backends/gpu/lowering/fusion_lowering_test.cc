@@ -341,6 +341,58 @@ TEST_F(FusionLoweringTest, RowsAreSortedWithWhatGoesAlong) {
   }
 }
 
+// What sorts take for an order, and what is none, however it is written.
+TEST_F(FusionLoweringTest, ComparatorsMustBeOrders) {
+  struct Case {
+    absl::string_view root;
+    absl::string_view error;  // empty: sorted
+  };
+  constexpr absl::string_view kBoth = "can hold for two elements both ways";
+  for (const Case& c : {
+           Case{"ROOT r = pred[] compare(b, a), direction=GT", ""},
+           {"ROOT r = pred[] compare(a, b), direction=LE", kBoth},
+           {"ROOT r = pred[] compare(a, b), direction=NE", kBoth},
+           {"x = pred[] compare(a, b), direction=GE\nROOT r = pred[] not(x)",
+            ""},
+           {"x = pred[] compare(a, b), direction=LT\n"
+            "y = pred[] compare(i, j), direction=GT\n"
+            "e = pred[] compare(b, a), direction=EQ\n"
+            "ROOT r = pred[] select(e, y, x)",
+            ""},
+           {"x = pred[] compare(a, b), direction=LT\n"
+            "y = pred[] compare(i, j), direction=LT\n"
+            "ROOT r = pred[] or(x, y)",
+            kBoth},
+           {"x = pred[] compare(a, b), direction=LT\n"
+            "y = pred[] compare(i, j), direction=LT\n"
+            "ROOT r = pred[] and(x, y)",
+            "is not transitive"},
+           {"n = f32[] negate(a)\nm = f32[] negate(b)\n"
+            "ROOT r = pred[] compare(n, m), direction=LT, type=TOTALORDER",
+            ""},
+           {"n = f32[] abs(a)\nROOT r = pred[] compare(n, b), direction=LT",
+            "compares no expression of both elements"},
+       }) {
+    const absl::Status status =
+        Compare(absl::StrCat("HloModule m\nless {\na = f32[] parameter(0)\n"
+                             "b = f32[] parameter(1)\ni = s32[] parameter(2)\n"
+                             "j = s32[] parameter(3)\n",
+                             c.root,
+                             "\n}\nENTRY e {\np = f32[3,9] parameter(0)\n"
+                             "q = s32[3,9] parameter(1)\n"
+                             "ROOT s = (f32[3,9], s32[3,9]) sort(p, q), "
+                             "dimensions={1}, to_apply=less\n}"));
+    if (c.error.empty()) {
+      EXPECT_EQ(status, absl::OkStatus()) << c.root;
+      continue;
+    }
+    EXPECT_TRUE(absl::IsUnimplemented(status)) << c.root << status;
+    EXPECT_THAT(std::string(status.message()),
+                ::testing::AllOf(::testing::HasSubstr("sort: its comparator"),
+                                 ::testing::HasSubstr(c.error)));
+  }
+}
+
 TEST_F(FusionLoweringTest, LongRowsAreNotSorted) {
   const absl::Status status = Compare(R"(
 HloModule m

@@ -11,6 +11,7 @@
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 #include "xla/backends/gpu/lowering/index_maps.h"
 #include "xla/backends/gpu/lowering/reduction_results.h"
+#include "xla/backends/gpu/lowering/sort_order.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -249,6 +250,7 @@ absl::Status SortEmitter::Write() {
 }
 
 absl::Status SortEmitter::Emit() {
+  RETURN_IF_ERROR(NotLowered(sort_, CheckOrder(*sort_.to_apply())));
   RETURN_IF_ERROR(AddTiles());
   return frame_.Blocks(
       CeilOfRatio(group_.rows, rows_per_block_),

@@ -21,8 +21,9 @@
 // Merges begin with pairs that mirror each other, so that the lesser of a pair
 // always goes to the lesser place: what lies behind the end of a row would be
 // the greatest and stay there, and is left out. Equals keep their order, by the
-// places that they came from, whether the sort asks for it or not, unless
-// the comparison calls each less than the other, which is no order.
+// places that they came from, whether the sort asks for it or not: the result
+// is the one stable result, since comparators that are no order are refused
+// (sort_order.h).
 
 namespace xla::gpu {
 
@@ -37,7 +38,8 @@ struct SortGroup {
 std::vector<SortGroup> FindSortGroups(const KernelFrame& frame,
                                       const std::vector<bool>& taken);
 
-// The part of the kernel. Unimplemented where the rows of a block take more
+// The part of the kernel. Unimplemented where the comparator is not known to be
+// an order, where the rows of a block take more
 // shared memory than kernels may have unasked, and where a sort is read at
 // another place than the one that is written, besides what ElementEmitter
 // cannot compute.
