@@ -103,6 +103,13 @@ template <class To, class From> KIR To kir_to(From v) {
   return KirCast<To, From>::Do(v);
 }
 
+// Neighbors in memory, as one access.
+template <class T, int N> struct alignas(sizeof(T) * N) KirVector { T v[N]; };
+template <int N, class T> KIR void kir_copy_vector(T* to, const T* from) {
+  *reinterpret_cast<KirVector<T, N>*>(to) =
+      *reinterpret_cast<const KirVector<T, N>*>(from);
+}
+
 // Integers wrap, whatever a compiler makes of signed ones that overflow; real
 // functions of integers are those of doubles; -0 has a sign too.
 template <class T> KIR T kir_wrap(T a) { return a; }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/container/btree_set.h"
@@ -222,7 +223,13 @@ absl::Status Writer::EmitAlloc(const kir::Alloc& alloc,
         statement.location,
         absl::StrCat("registers of size ", buffer.ElementCount().ToString()));
   }
-  Line(absl::StrCat(type, " ", name, "[", *elements, "] = {};"));
+  const std::string aligned =
+      buffer.vector_width.has_value()
+          ? absl::StrCat("alignas(",
+                         *buffer.vector_width * kir::ElementBytes(buffer.type),
+                         ") ")
+          : "";
+  Line(absl::StrCat(aligned, type, " ", name, "[", *elements, "] = {};"));
   // A reduction into what nothing was written to starts from its identity.
   std::string identity;
   kir::ForEachStatement(kernel_.body, [&](const kir::Statement& other) {
@@ -271,6 +278,11 @@ absl::Status Writer::EmitLoop(const kir::Loop& loop,
     Line("}");
     return absl::OkStatus();
   }
+  if (const std::optional<std::string> copy = VectorCopy(loop)) {
+    Line(absl::StrCat(
+        active == "true" ? "" : absl::StrCat("if (", active, ") "), *copy));
+    return absl::OkStatus();
+  }
   if (loop.kind == kir::LoopKind::kUnroll ||
       loop.kind == kir::LoopKind::kVectorize || loop.unroll) {
     Line("#pragma unroll");
@@ -287,6 +299,31 @@ absl::Status Writer::EmitLoop(const kir::Loop& loop,
   --indent_;
   Line("}");
   return absl::OkStatus();
+}
+
+std::optional<std::string> Writer::VectorCopy(const kir::Loop& loop) const {
+  const kir::Expr* copy =
+      loop.body.size() == 1 ? loop.body[0].As<kir::Expr>() : nullptr;
+  const int64_t width = loop.stop.AsConstant().value_or(1);
+  if (loop.kind != kir::LoopKind::kVectorize || copy == nullptr || width < 2 ||
+      !loop.start.IsConstant(0) || !loop.step.IsConstant(1) ||
+      copy->op != "copy" || copy->sync ||
+      copy->async != kir::AsyncKind::kNone) {
+    return std::nullopt;
+  }
+  const auto* from = std::get_if<kir::Operand>(&copy->arguments[0]);
+  const kir::Operand& to = copy->outputs[0];
+  if (from == nullptr ||
+      kernel_.buffers[from->buffer].type != kernel_.buffers[to.buffer].type) {
+    return std::nullopt;
+  }
+  const std::optional<std::string> target =
+      VectorAddress(to, loop.index, width);
+  const std::optional<std::string> source =
+      VectorAddress(*from, loop.index, width);
+  if (!target.has_value() || !source.has_value()) return std::nullopt;
+  return absl::StrCat("kir_copy_vector<", width, ">(", *target, ", ", *source,
+                      ");");
 }
 
 absl::Status Writer::EmitAsync(const kir::Async& async) {

@@ -1,6 +1,8 @@
 #ifndef XLA_BACKENDS_GPU_CODEGEN_CUDA_WRITER_H_
 #define XLA_BACKENDS_GPU_CODEGEN_CUDA_WRITER_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,6 +62,13 @@ class Writer {
   absl::Status EmitAlloc(const kir::Alloc& alloc,
                          const kir::Statement& statement);
   absl::Status EmitLoop(const kir::Loop& loop, const std::string& active);
+  // The copy of a vector, if the loop is one that takes one access.
+  std::optional<std::string> VectorCopy(const kir::Loop& loop) const;
+  // The address of the first of `width` aligned neighbors that the operand
+  // goes through with that index.
+  std::optional<std::string> VectorAddress(const kir::Operand& operand,
+                                           const std::string& index,
+                                           int64_t width) const;
   absl::Status EmitAsync(const kir::Async& async);
   std::string ComputeType(kir::ElementType type) const;
   std::string Element(const kir::Operand& operand) const;

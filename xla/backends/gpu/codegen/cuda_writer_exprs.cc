@@ -190,6 +190,32 @@ std::string Writer::Element(const kir::Operand& operand) const {
   return absl::StrCat(Name(operand.buffer), "[", Text(linear), "]");
 }
 
+// Parameters begin at multiples of 16 bytes, and arrays with a vector width at
+// multiples of that.
+std::optional<std::string> Writer::VectorAddress(const kir::Operand& operand,
+                                                 const std::string& index,
+                                                 int64_t width) const {
+  constexpr int64_t kMostBytes = 16;
+  const kir::Buffer& buffer = kernel_.buffers[operand.buffer];
+  const int64_t bytes = kir::ElementBytes(buffer.type) * width;
+  const bool aligned = buffer.is_param && buffer.memory == kir::Memory::kGlobal
+                           ? bytes <= kMostBytes && (bytes & (bytes - 1)) == 0
+                           : buffer.vector_width.value_or(1) == width;
+  if (!aligned || buffer.circular.has_value()) return std::nullopt;
+  AffineExpr number;
+  kir::Operand first = operand;
+  for (size_t d = 0; d < operand.indices.size(); ++d) {
+    number = number * buffer.extents[d] + operand.indices[d];
+    first.indices[d] = operand.indices[d].Substitute({{index, 0}});
+  }
+  const AffineExpr start = number.Substitute({{index, 0}});
+  if (number - start != AffineExpr::Symbol(index) ||
+      !AffineExpr::Mod(start, width).IsConstant(0)) {
+    return std::nullopt;
+  }
+  return absl::StrCat("&", Element(first));
+}
+
 std::string Writer::Load(const kir::Operand& operand, const std::string& type,
                          bool guarded) const {
   const std::string value =

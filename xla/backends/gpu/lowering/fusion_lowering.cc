@@ -11,12 +11,12 @@
 #include "absl/strings/str_replace.h"
 #include "xla/backends/gpu/lowering/dot_lowering.h"
 #include "xla/backends/gpu/lowering/kernel_frame.h"
+#include "xla/backends/gpu/lowering/overwriting.h"
 #include "xla/backends/gpu/lowering/reduction_lowering.h"
 #include "xla/backends/gpu/lowering/sort_lowering.h"
 #include "xla/backends/gpu/lowering/transpose_lowering.h"
+#include "xla/hlo/analysis/alias_info.h"
 #include "xla/hlo/ir/hlo_opcode.h"
-#include "xla/shape.h"
-#include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
 namespace xla::gpu {
@@ -54,26 +54,73 @@ bool Has(const HloInstruction& hlo, HloOpcode opcode) {
                         });
 }
 
-// Nothing shared: not of this kind. `moves`: dots, transposes and sorts by
-// tiles too.
-absl::StatusOr<LoweredKernel> LowerTiles(const HloInstruction& hlo,
-                                         const FusionLoweringOptions& options,
-                                         bool moves, bool* any) {
-  ASSIGN_OR_RETURN(std::unique_ptr<KernelFrame> frame,
-                   KernelFrame::Make(hlo, options.threads_of_tiles));
-  std::vector<KernelPart> parts;
-  std::vector<bool> written(frame->results().size(), false);
-  for (const FusionLoweringOptions::InPlace& place : options.in_place) {
-    const KernelFrame::Result& result = frame->results()[place.result];
-    if (written[place.result] || !frame->IsUpdate(result, place.operand)) {
+// Results that are updates of an operand where it lies.
+std::vector<LoweredKernel::InPlace> FindUpdates(const HloInstruction& hlo,
+                                                const KernelFrame& frame) {
+  std::vector<LoweredKernel::InPlace> places;
+  for (const auto& [source, output] :
+       AliasInfo().GetInPlaceInputOutputPairs(&hlo)) {
+    const auto result = absl::c_find(frame.result_indices(), output);
+    const auto operand = absl::c_find_if(
+        frame.operand_arrays(), [&source = source](const auto& array) {
+          return array.operand == source.operand_number &&
+                 array.index == source.operand_index;
+        });
+    if (result == frame.result_indices().end() ||
+        operand == frame.operand_arrays().end()) {
       continue;
     }
-    RETURN_IF_ERROR(frame->EmitUpdate(result));
+    const LoweredKernel::InPlace place = {
+        result - frame.result_indices().begin(),
+        operand - frame.operand_arrays().begin()};
+    if (frame.IsUpdate(frame.results()[place.result], place.operand)) {
+      places.push_back(place);
+    }
+  }
+  return places;
+}
+
+// Whether nothing that the kernel still reads is gone by then.
+bool MayUpdateInPlace(const LoweredKernel& kernel) {
+  return absl::c_all_of(
+      kernel.in_place, [&](const LoweredKernel::InPlace& place) {
+        const auto& [operand, index] = kernel.operands[place.operand];
+        return MayOverwrite(kernel, operand, index,
+                            kernel.results[place.result]);
+      });
+}
+
+std::string Neighbors(int64_t width) {
+  return width > 1 ? absl::StrCat(width, " neighbors a thread: ") : "";
+}
+
+// Which of the ways to compute a kernel are tried.
+struct Ways {
+  bool moves = false;    // dots, transposes and sorts by tiles
+  bool updates = false;  // in place
+};
+
+// Nothing shared and nothing in place: not of this kind.
+absl::StatusOr<LoweredKernel> LowerTiles(const HloInstruction& hlo,
+                                         const FusionLoweringOptions& options,
+                                         Ways ways, bool* any) {
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<KernelFrame> frame,
+      KernelFrame::Make(hlo, options.threads_of_tiles, options.device_threads));
+  std::vector<KernelPart> parts;
+  std::vector<bool> written(frame->results().size(), false);
+  std::vector<LoweredKernel::InPlace> in_place;
+  if (ways.updates) {
+    in_place = FindUpdates(hlo, *frame);
+    if (in_place.empty()) return LoweredKernel();
+  }
+  for (const LoweredKernel::InPlace& place : in_place) {
+    RETURN_IF_ERROR(frame->EmitUpdate(frame->results()[place.result]));
     parts.push_back(MakePart(kLoop, "the update alone, in place: "));
     parts.back().results = {place.result};
     written[place.result] = true;
   }
-  if (moves) {
+  if (ways.moves) {
     for (const DotGroup& group :
          FindDotGroups(*frame, options.min_reduced, written)) {
       RETURN_IF_ERROR(EmitDots(group, frame.get()));
@@ -105,7 +152,8 @@ absl::StatusOr<LoweredKernel> LowerTiles(const HloInstruction& hlo,
   *any = !groups.empty() || !parts.empty();
   if (!*any) return LoweredKernel();
   for (const ReductionGroup& group : groups) {
-    RETURN_IF_ERROR(EmitReductions(group, frame.get()));
+    RETURN_IF_ERROR(
+        EmitReductions(group, options.min_vector_columns, frame.get()));
     parts.push_back(
         MakePart(group.row ? kRow : kColumn,
                  absl::StrCat(group.heroes.size(), " over ", group.rows,
@@ -115,12 +163,14 @@ absl::StatusOr<LoweredKernel> LowerTiles(const HloInstruction& hlo,
   }
   for (size_t k = 0; k < written.size(); ++k) {
     if (written[k]) continue;
-    RETURN_IF_ERROR(frame->EmitLoop(frame->results()[k]));
-    parts.push_back(MakePart(kLoop, ""));
+    const KernelFrame::Result& result = frame->results()[k];
+    RETURN_IF_ERROR(frame->EmitLoop(result));
+    parts.push_back(MakePart(kLoop, Neighbors(frame->VectorWidth(result))));
     parts.back().results = {static_cast<int64_t>(k)};
   }
   ASSIGN_OR_RETURN(LoweredKernel lowered, frame->Finish());
   lowered.parts = std::move(parts);
+  lowered.in_place = std::move(in_place);
   return lowered;
 }
 
@@ -141,16 +191,21 @@ absl::StatusOr<LoweredKernel> LowerFusion(
                      Has(hlo, HloOpcode::kTranspose) ||
                      Has(hlo, HloOpcode::kCopy);
   const bool reduces = Has(hlo, HloOpcode::kReduce);
-  for (const bool with_moves : {true, false}) {
-    if (options.in_place.empty() && (with_moves ? !moves : !reduces)) continue;
+  const bool updates = Has(hlo, HloOpcode::kDynamicUpdateSlice);
+  for (const Ways ways :
+       {Ways{true, true}, Ways{false, true}, Ways{true}, Ways{}}) {
+    if (ways.updates ? !updates || (ways.moves && !moves)
+                     : (ways.moves ? !moves : !reduces)) {
+      continue;
+    }
     bool any = false;
-    absl::StatusOr<LoweredKernel> tiles =
-        LowerTiles(hlo, options, with_moves, &any);
-    if (tiles.ok() && any) return tiles;
+    absl::StatusOr<LoweredKernel> tiles = LowerTiles(hlo, options, ways, &any);
+    if (tiles.ok() && any && MayUpdateInPlace(*tiles)) return tiles;
     refused.Update(tiles.status());
   }
   LoopLoweringOptions loop;
   loop.threads_per_block = options.threads_per_block;
+  loop.device_threads = options.device_threads;
   absl::StatusOr<LoweredKernel> loops = LowerLoop(hlo, loop);
   // No loop sorts, so the reason is that of the tiles.
   if (!loops.ok() && sorts && !refused.ok()) return refused;

@@ -28,6 +28,12 @@
 //
 // Parts follow one another in one kernel, so that each finds the shared memory
 // of the one before free.
+//
+// A result that is a dynamic-update-slice of an operand, and has to lie where
+// that lies (AliasInfo), is written in place: the update alone
+// (LoweredKernel::in_place), unless the kernel would overwrite what it has
+// still to read. So the kernel is the same whoever asks, before and after
+// memory is planned.
 
 namespace xla::gpu {
 
@@ -41,14 +47,11 @@ struct FusionLoweringOptions {
   int64_t min_reduced = 8;
   // Elements along both dimensions of a transpose that is tiled.
   int64_t min_transposed = 16;
-  // Results that lie where an operand lies, by numbers in
-  // LoweredKernel::results and ::operands. Of a dynamic-update-slice of that
-  // operand, only the update is written; whether the kernel still may overwrite
-  // its operands is for the caller to find out.
-  struct InPlace {
-    int64_t result, operand;
-  };
-  std::vector<InPlace> in_place;
+  // Threads that a device has at once. A result of as many elements is computed
+  // several neighbors a thread (KernelFrame::VectorWidth), and so are rows of
+  // reductions of at least min_vector_columns elements.
+  int64_t device_threads = int64_t{1} << 18;
+  int64_t min_vector_columns = 1024;
 };
 
 struct KernelKind {

@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "xla/backends/gpu/kernel_ir/kernel.h"
 #include "xla/backends/gpu/lowering/lowering_test_util.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -32,9 +33,19 @@ class FusionLoweringTest : public ::testing::Test {
     options.threads_of_tiles = threads_;
     options.min_reduced = 2;
     options.min_transposed = min_transposed_;
+    options.device_threads = device_threads_;
+    options.min_vector_columns = min_vector_columns_;
     absl::StatusOr<LoweredKernel> lowered = LowerFusion(hlo, options);
     kinds_.clear();
+    vectors_ = 0;
     if (!lowered.ok()) return lowered;
+    updates_ = lowered->in_place.size();
+    kir::ForEachStatement(
+        lowered->kernel.body, [this](const kir::Statement& statement) {
+          const auto* loop = statement.As<kir::Loop>();
+          vectors_ +=
+              loop != nullptr && loop->kind == kir::LoopKind::kVectorize;
+        });
     for (const KernelPart& part : lowered->parts) {
       kinds_.push_back(std::string(part.kind));
       why_ = part.why;
@@ -48,6 +59,10 @@ class FusionLoweringTest : public ::testing::Test {
 
   int64_t threads_ = 128;
   int64_t min_transposed_ = 16;
+  int64_t device_threads_ = 1 << 18;
+  int64_t min_vector_columns_ = 1024;
+  int64_t vectors_ = 0;  // accesses of vectors
+  size_t updates_ = 0;   // in place
   std::vector<std::string> kinds_;
   std::string why_;
 };
@@ -341,6 +356,115 @@ TEST_F(FusionLoweringTest, RowsAreSortedWithWhatGoesAlong) {
   }
 }
 
+TEST_F(FusionLoweringTest, NeighborsAreReadAndWrittenAtOnce) {
+  device_threads_ = 1;
+  struct Case {
+    absl::string_view body;
+    int64_t vectors;
+  };
+  for (const Case& c : {
+           Case{"p = f32[6,12] parameter(0)\nq = bf16[12] parameter(1)\n"
+                "s = f32[] parameter(2)\nc = f32[12] convert(q)\n"
+                "b = f32[6,12] broadcast(c), dimensions={1}\n"
+                "t = f32[6,12] broadcast(s), dimensions={}\n"
+                "a = f32[6,12] add(p, b)\nROOT r = f32[6,12] multiply(a, t)",
+                3},
+           // Results of two widths, one of them in another order.
+           {"p = f64[4,10]{0,1} parameter(0)\n"
+            "n = f64[4,10]{0,1} negate(p)\nc = s8[4,10] convert(p)\n"
+            "ROOT t = (f64[4,10]{0,1}, s8[4,10]) tuple(n, c)",
+            3},
+           // Rows of 6 are no multiples of 4, pairs of neighbors are; what is
+           // under a condition stays alone.
+           {"p = f32[3,6] parameter(0)\nz = f32[] constant(7)\n"
+            "x = f32[5,10] pad(p, z), padding=1_1x2_2\n"
+            "ROOT n = f32[5,10] negate(x)",
+            1},
+           {"p = f32[5,7] parameter(0)\nROOT n = f32[5,7] negate(p)", 0},
+           {"p = f32[8,9] parameter(0)\n"
+            "ROOT s = f32[8,4] slice(p), slice={[0:8], [1:5]}",
+            1},
+           {"p = f32[6,8] parameter(0)\n"
+            "ROOT s = f32[3,8] slice(p), slice={[1:6:2], [0:8]}",
+            2},
+           {"p = f32[6,8] parameter(0)\n"
+            "ROOT s = f32[6,8] reverse(p), dimensions={1}",
+            1},
+       }) {
+    EXPECT_EQ(Compare(absl::StrCat("HloModule m\nENTRY e {\n", c.body, "\n}")),
+              absl::OkStatus());
+    EXPECT_EQ(vectors_, c.vectors) << c.body;
+  }
+}
+
+TEST_F(FusionLoweringTest, RowsAreTakenInVectors) {
+  min_vector_columns_ = 8;
+  // 15 rows are not all rows of the last block.
+  EXPECT_EQ(Compare(absl::StrCat(kReducers, R"(
+ENTRY e {
+  p = bf16[5,3,136] parameter(0)
+  f = f32[5,3,136] convert(p)
+  low = f32[] constant(-inf)
+  m = f32[5,3] reduce(f, low), dimensions={2}, to_apply=max
+  mb = f32[5,3,136] broadcast(m), dimensions={0,1}
+  d = f32[5,3,136] subtract(f, mb)
+  x = f32[5,3,136] exponential(d)
+  z = f32[] constant(0)
+  s = f32[5,3] reduce(x, z), dimensions={2}, to_apply=add
+  sb = f32[5,3,136] broadcast(s), dimensions={0,1}
+  ROOT v = f32[5,3,136] divide(x, sb)
+})")),
+            absl::OkStatus());
+  EXPECT_THAT(kinds_, ElementsAre("row-reduction"));
+  // The input three times, and the result.
+  EXPECT_EQ(vectors_, 4);
+  EXPECT_EQ(Compare(absl::StrCat(kReducers, R"(
+ENTRY e {
+  p = f32[5,6,10] parameter(0)
+  z = f32[] constant(0)
+  ROOT s = f32[5] reduce(p, z), dimensions={1,2}, to_apply=add
+})")),
+            absl::OkStatus());
+  EXPECT_EQ(vectors_, 1);
+  // An initial value that counts is taken with the first column.
+  EXPECT_EQ(Compare(absl::StrCat(kReducers, R"(
+ENTRY e {
+  p = f32[4,32] parameter(0)
+  z = f32[] constant(5)
+  ROOT s = f32[4] reduce(p, z), dimensions={1}, to_apply=add
+})")),
+            absl::OkStatus());
+  EXPECT_EQ(vectors_, 0);
+}
+
+TEST_F(FusionLoweringTest, UpdatesOfOperandsAreMadeInPlace) {
+  EXPECT_EQ(Compare(R"(
+HloModule m
+ENTRY e {
+  p = f32[6,5] parameter(0)
+  u = f32[2,3] parameter(1)
+  i = s32[] parameter(2)
+  j = s32[] constant(1)
+  n = f32[2,3] negate(u)
+  ROOT d = f32[6,5] dynamic-update-slice(p, n, i, j)
+})"),
+            absl::OkStatus());
+  EXPECT_EQ(updates_, 1);
+  // The second result reads what the first one is written over.
+  EXPECT_EQ(Compare(R"(
+HloModule m
+ENTRY e {
+  p = f32[6,5] parameter(0)
+  u = f32[2,3] parameter(1)
+  i = s32[] constant(1)
+  d = f32[6,5] dynamic-update-slice(p, u, i, i)
+  n = f32[6,5] negate(p)
+  ROOT t = (f32[6,5], f32[6,5]) tuple(d, n)
+})"),
+            absl::OkStatus());
+  EXPECT_EQ(updates_, 0);
+}
+
 // What sorts take for an order, and what is none, however it is written.
 TEST_F(FusionLoweringTest, ComparatorsMustBeOrders) {
   struct Case {
@@ -461,6 +585,8 @@ TEST_P(FusionLoweringPartTest, RandomReductions) {
     options.tuples = false;
     options.exact = true;
     threads_ = i % 2 == 0 ? 32 : 128;
+    device_threads_ = i % 4 < 2 ? 1 : 1 << 18;
+    min_vector_columns_ = i % 4 < 2 ? 2 : 1024;
     // Tiles are larger than all arrays, and machines run each place of them.
     min_transposed_ = i % 8 == 0 ? 2 : 16;
     std::unique_ptr<HloModule> module = RandomModule(i, options);
@@ -470,12 +596,14 @@ TEST_P(FusionLoweringPartTest, RandomReductions) {
         [this](const HloInstruction& hlo) { return Lower(hlo); });
     if (absl::IsUnimplemented(status)) continue;
     for (const std::string& kind : kinds_) ++kinds[kind];
+    kinds["vector"] += vectors_;
     if (status.ok()) continue;
     ++failed;
     ADD_FAILURE() << "seed " << i << ": " << status.message() << "\n" << before;
   }
   EXPECT_GT(kinds["row-reduction"], failed > 0 ? 0 : cases / kParts / 50);
   EXPECT_GT(kinds["column-reduction"], failed > 0 ? 0 : cases / kParts / 50);
+  EXPECT_GT(kinds["vector"], failed > 0 ? 0 : cases / kParts / 50);
 }
 
 }  // namespace

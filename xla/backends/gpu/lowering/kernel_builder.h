@@ -2,6 +2,7 @@
 #define XLA_BACKENDS_GPU_LOWERING_KERNEL_BUILDER_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,6 +69,14 @@ class KernelBuilder {
   absl::Status If(kir::Uniformity uniformity, const AffineExpr& predicate,
                   absl::FunctionRef<absl::Status()> then_body,
                   absl::FunctionRef<absl::Status()> else_body);
+  // A loop over `width` neighbors, a constant power of two, that is unrolled.
+  // Where all of them read or write `width` elements of a parameter that are
+  // next to each other, and the first one's number is a multiple of the width,
+  // that is one access of a vector, before or behind the loop
+  // (kernel_builder_vectors.cc). 1: `body` alone.
+  absl::Status Vector(
+      int64_t width,
+      absl::FunctionRef<absl::Status(const AffineExpr& neighbor)> body);
   // A name for a value in [0, extent): a loop that runs once.
   absl::Status Let(
       absl::string_view prefix, const AffineExpr& value, int64_t extent,
@@ -87,6 +96,23 @@ class KernelBuilder {
   kir::Kernel Finish(const kir::Launch& launch);
 
  private:
+  // Of a loop over neighbors: what is known of it, and what it becomes.
+  struct Neighbors {
+    std::string name;
+    int64_t width;
+    // What the names inside of it stand for.
+    AffineExpr::Substitution names;
+    std::vector<kir::Statement> before, behind;
+  };
+  void Widen(kir::Loop loop);
+  void WidenBranch(kir::If* branch, Neighbors* neighbors);
+  void WidenStatements(std::vector<kir::Statement>* body, Neighbors* neighbors);
+  std::optional<kir::Operand> VectorPlace(const kir::Operand& operand,
+                                          const Neighbors& neighbors) const;
+  kir::BufferId AddVector(kir::ElementType type, int64_t width);
+  kir::Statement CopyVector(const kir::Operand& to, const kir::Operand& from,
+                            const Neighbors& neighbors);
+
   absl::StatusOr<kir::Argument> Number(const AffineExpr::AtomNode& atom);
   void Add(kir::Statement statement);
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/memory/memory.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -21,6 +22,10 @@
 
 namespace xla::gpu {
 namespace {
+
+// Of one access of a thread, and elements that it takes at most.
+constexpr int64_t kVectorBytes = 16;
+constexpr int64_t kMostNeighbors = 4;
 
 absl::StatusOr<kir::BufferId> AddArray(const HloInstruction& hlo,
                                        const Shape& shape,
@@ -49,6 +54,25 @@ int64_t BlocksOf(const kir::Statement& statement) {
                          : loop->stop.AsConstant().value_or(0);
 }
 
+// What is no few statements for an element, or reads all over the operands.
+bool TakesALoop(const HloInstruction& hlo) {
+  constexpr int64_t kMostOperands = 10;
+  switch (hlo.opcode()) {
+    case HloOpcode::kConvolution:
+    case HloOpcode::kDot:
+    case HloOpcode::kReduce:
+    case HloOpcode::kReduceWindow:
+    case HloOpcode::kScatter:
+    case HloOpcode::kSelectAndScatter:
+    case HloOpcode::kSort:
+      return true;
+    case HloOpcode::kConcatenate:
+      return hlo.operand_count() > kMostOperands;
+    default:  // A few statements.
+      return false;
+  }
+}
+
 // "p1" for an array, "p1_0" for the first element of a tuple.
 std::string ArrayName(absl::string_view prefix, int64_t number,
                       const ShapeIndex& index) {
@@ -69,9 +93,9 @@ std::string KernelName(absl::string_view name) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<KernelFrame>> KernelFrame::Make(
-    const HloInstruction& hlo, int64_t threads) {
-  auto frame =
-      absl::WrapUnique(new KernelFrame(KernelName(hlo.name()), threads));
+    const HloInstruction& hlo, int64_t threads, int64_t device_threads) {
+  auto frame = absl::WrapUnique(
+      new KernelFrame(KernelName(hlo.name()), threads, device_threads));
   RETURN_IF_ERROR(frame->AddArrays(hlo));
   return frame;
 }
@@ -197,13 +221,51 @@ absl::Status KernelFrame::Numbers(
       });
 }
 
-// One thread for each element of the result, numbered in memory order so that
-// neighbouring threads write neighbouring elements.
+// Widens until 16 bytes of the widest array are one access. Arrays of no more
+// elements than the device has threads need each thread for itself.
+int64_t KernelFrame::VectorWidth(const Result& result) const {
+  const int64_t count = ShapeUtil::ElementsIn(result.shape);
+  if (count < device_threads_) return 1;
+  int64_t bytes =
+      ShapeUtil::ByteSizeOfPrimitiveType(result.shape.element_type());
+  std::vector<const HloInstruction*> stack = {result.hlo};
+  absl::flat_hash_set<const HloInstruction*> seen = {result.hlo};
+  while (!stack.empty()) {
+    const HloInstruction& hlo = *stack.back();
+    stack.pop_back();
+    if (emitter_.FindInput(hlo) >= 0) {
+      // Scalars are read once.
+      if (ShapeUtil::ElementsIn(hlo.shape()) == 1) continue;
+      bytes = std::max(bytes, ShapeUtil::ByteSizeOfPrimitiveType(
+                                  hlo.shape().element_type()));
+      continue;
+    }
+    if (TakesALoop(hlo)) return 1;
+    for (const HloInstruction* operand : hlo.operands()) {
+      if (seen.insert(operand).second) stack.push_back(operand);
+    }
+  }
+  int64_t width = 1;
+  while (width < kMostNeighbors && 2 * width * bytes <= kVectorBytes &&
+         count % (2 * width) == 0) {
+    width *= 2;
+  }
+  return width;
+}
+
+// Numbered in memory order, so that neighboring threads write neighbors.
 absl::Status KernelFrame::EmitLoop(const Result& result) {
+  const int64_t width = VectorWidth(result);
   return Numbers(
-      ShapeUtil::ElementsIn(result.shape), [&](const AffineExpr& number) {
-        return Store(result,
-                     IndicesInMemory(number, result.shape, builder_.ranges()));
+      ShapeUtil::ElementsIn(result.shape) / width,
+      [&](const AffineExpr& number) {
+        return builder_.Vector(width, [&](const AffineExpr& neighbor) {
+          return emitter_.InScope([&] {
+            return Store(result,
+                         IndicesInMemory(number * AffineExpr(width) + neighbor,
+                                         result.shape, builder_.ranges()));
+          });
+        });
       });
 }
 

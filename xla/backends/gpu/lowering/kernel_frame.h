@@ -33,13 +33,22 @@ class KernelFrame {
   };
 
   // `hlo`: a fusion, or an instruction that becomes a kernel by itself.
+  // `device_threads`: as of FusionLoweringOptions.
   static absl::StatusOr<std::unique_ptr<KernelFrame>> Make(
-      const HloInstruction& hlo, int64_t threads);
+      const HloInstruction& hlo, int64_t threads, int64_t device_threads);
 
   KernelBuilder& builder() { return builder_; }
   ElementEmitter& emitter() { return emitter_; }
   int64_t threads() const { return threads_; }
   const std::vector<Result>& results() const { return results_; }
+  // Their places in the result, and those of the kernel's arrays in its
+  // operands.
+  const std::vector<ShapeIndex>& result_indices() const {
+    return lowered_.results;
+  }
+  const std::vector<LoweredKernel::OperandArray>& operand_arrays() const {
+    return lowered_.operands;
+  }
   // The instructions of the kernel, operands first.
   const std::vector<const HloInstruction*>& body() const { return body_; }
 
@@ -59,14 +68,21 @@ class KernelFrame {
   // A part with one thread for each element of the update, which writes nothing
   // else of the result.
   absl::Status EmitUpdate(const Result& result);
-  // A part with one thread for each element of a result.
+  // Neighbors that one thread of a loop computes, so that it reads and writes
+  // them at once: a power of two. 1 where threads are few, where an element
+  // takes a loop, and where neighbors are too many bytes or not all full.
+  int64_t VectorWidth(const Result& result) const;
+  // A part with one thread for each vector of elements of a result.
   absl::Status EmitLoop(const Result& result);
 
   absl::StatusOr<LoweredKernel> Finish();
 
  private:
-  KernelFrame(const std::string& name, int64_t threads)
-      : builder_(name), emitter_(&builder_), threads_(threads) {}
+  KernelFrame(const std::string& name, int64_t threads, int64_t device_threads)
+      : builder_(name),
+        emitter_(&builder_),
+        threads_(threads),
+        device_threads_(device_threads) {}
   absl::Status AddArrays(const HloInstruction& hlo);
   // `body` with the number of each of `count` places, one for each thread.
   absl::Status Numbers(int64_t count,
@@ -74,7 +90,7 @@ class KernelFrame {
 
   KernelBuilder builder_;
   ElementEmitter emitter_;
-  const int64_t threads_;
+  const int64_t threads_, device_threads_;
   int64_t blocks_ = 1;
   std::vector<Result> results_;
   std::vector<const HloInstruction*> body_;

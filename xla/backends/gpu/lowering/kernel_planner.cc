@@ -80,6 +80,11 @@ std::string KernelFingerprint(const HloInstruction& hlo) {
     }
     return absl::StrCat(text, " ", hlo.ToString(options));
   }
+  // Where results must lie decides whether updates are made in place.
+  for (const auto& [result, operand] : hlo.output_operand_aliasing()) {
+    absl::StrAppend(&text, " ", result.ToString(), "=", operand.first,
+                    operand.second.ToString());
+  }
   return absl::StrCat(text, " ",
                       hlo.fused_instructions_computation()->ToString(options));
 }

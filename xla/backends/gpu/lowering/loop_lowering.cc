@@ -10,7 +10,8 @@ namespace xla::gpu {
 absl::StatusOr<LoweredKernel> LowerLoop(const HloInstruction& hlo,
                                         const LoopLoweringOptions& options) {
   ASSIGN_OR_RETURN(std::unique_ptr<KernelFrame> frame,
-                   KernelFrame::Make(hlo, options.threads_per_block));
+                   KernelFrame::Make(hlo, options.threads_per_block,
+                                     options.device_threads));
   for (const KernelFrame::Result& result : frame->results()) {
     RETURN_IF_ERROR(frame->EmitLoop(result));
   }

@@ -29,6 +29,7 @@ namespace xla::gpu {
 
 struct LoopLoweringOptions {
   int64_t threads_per_block = 128;
+  int64_t device_threads = int64_t{1} << 18;  // as of FusionLoweringOptions
 };
 
 // Results that one kind of lowering computes, one part of the kernel.
@@ -50,6 +51,12 @@ struct LoweredKernel {
   std::vector<OperandArray> operands;
   std::vector<const HloInstruction*> constants;
   std::vector<ShapeIndex> results;
+  // Results of which the kernel writes an update alone, by number, and the
+  // operands in whose memory they must lie, by place in `operands`.
+  struct InPlace {
+    int64_t result, operand;
+  };
+  std::vector<InPlace> in_place;
 };
 
 // Unimplemented names opcode, reason and instruction for what one thread cannot

@@ -215,7 +215,13 @@ TEST(LoopLoweringTest, RandomFusions) {
     std::unique_ptr<HloModule> module = RandomModule(i, options);
     const std::string before = module->ToString();
     const absl::Status status =
-        CompareWithEvaluator(module.get(), i, LowerForTest);
+        CompareWithEvaluator(module.get(), i, [i](const HloInstruction& hlo) {
+          LoopLoweringOptions options;
+          options.threads_per_block = 32;
+          // Half of them take neighbors at once.
+          if (i % 2 == 0) options.device_threads = 1;
+          return LowerLoop(hlo, options);
+        });
     if (absl::IsUnimplemented(status)) continue;
     ++lowered;
     if (status.ok()) continue;

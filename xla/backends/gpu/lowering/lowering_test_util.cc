@@ -22,6 +22,7 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/parser/hlo_parser.h"
 #include "xla/literal.h"
+#include "xla/shape_util.h"
 
 namespace xla::gpu {
 namespace {
@@ -95,6 +96,18 @@ absl::Status CompareWithEvaluator(HloModule* module, uint64_t seed,
   }
   for (const HloInstruction* constant : lowered->constants) {
     params.push_back(InMemory(constant->literal()));
+  }
+  // What a kernel leaves as it is lies there before.
+  if (!lowered->in_place.empty()) {
+    const size_t first = params.size();
+    for (const ShapeIndex& index : lowered->results) {
+      const int64_t elements = ShapeUtil::ElementsIn(
+          ShapeUtil::GetSubshape((*fusion)->shape(), index));
+      params.push_back(std::vector<double>(elements, -1));
+    }
+    for (const LoweredKernel::InPlace& place : lowered->in_place) {
+      params[first + place.result] = params[place.operand];
+    }
   }
   KernelRunOptions run_options;
   run_options.all_blocks = true;

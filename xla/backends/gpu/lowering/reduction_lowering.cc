@@ -80,7 +80,8 @@ bool IsNeutral(const HloInstruction& reduce) {
 // barrier; only stores are predicated.
 class ReductionEmitter {
  public:
-  ReductionEmitter(const ReductionGroup& group, KernelFrame* frame)
+  ReductionEmitter(const ReductionGroup& group, int64_t min_vector_columns,
+                   KernelFrame* frame)
       : group_(group),
         frame_(*frame),
         builder_(frame->builder()),
@@ -92,6 +93,7 @@ class ReductionEmitter {
           absl::c_linear_search(group.heroes[0]->dimensions(), d);
       (reduced ? reduced_ : kept_).push_back(d);
     }
+    ChooseWidth(min_vector_columns);
     ChooseThreads();
   }
 
@@ -111,6 +113,7 @@ class ReductionEmitter {
     ResultWay way;
   };
 
+  void ChooseWidth(int64_t min_vector_columns);
   void ChooseThreads();
   absl::Status EmitStage(int level);
   absl::Status Hoist(int level, const Indices& row);
@@ -150,6 +153,7 @@ class ReductionEmitter {
   const Shape& input_;
   const ReductionLevels levels_;
   std::vector<int64_t> kept_, reduced_;  // dimensions, the slowest first
+  int64_t width_ = 1;                    // columns that a lane takes at once
   int64_t lanes_ = 1;                    // threads of a row
   int64_t rows_per_block_ = 1;
   // This thread, its lane, and its row before it is clamped to the last.
@@ -159,16 +163,38 @@ class ReductionEmitter {
   std::map<const Hero*, std::vector<kir::BufferId>> partials_;
 };
 
+// As many neighbors as 16 bytes of the widest reduced array hold, up to 4. A
+// lane that begins with its first column takes columns one by one.
+void ReductionEmitter::ChooseWidth(int64_t min_vector_columns) {
+  constexpr int64_t kVectorBytes = 16, kMost = 4;
+  if (!group_.row || group_.columns < min_vector_columns ||
+      !absl::c_all_of(group_.heroes, [](const HloInstruction* hero) {
+        return IsNeutral(*hero);
+      })) {
+    return;
+  }
+  int64_t bytes = 1;
+  for (const HloInstruction* hero : group_.heroes) {
+    bytes = std::max(bytes, ShapeUtil::ByteSizeOfPrimitiveType(
+                                hero->operand(0)->shape().element_type()));
+  }
+  while (width_ < kMost && 2 * width_ * bytes <= kVectorBytes &&
+         input_.dimensions(reduced_.back()) % (2 * width_) == 0) {
+    width_ *= 2;
+  }
+}
+
 // The number of lanes trades work for each thread against the depth of the tree
 // and the number of idle threads.
 void ReductionEmitter::ChooseThreads() {
   const int64_t threads = frame_.threads();
-  const int64_t most = std::min(threads, PowerOfTwoUpTo(group_.columns));
+  const int64_t columns = group_.columns / width_;
+  const int64_t most = std::min(threads, PowerOfTwoUpTo(columns));
   if (group_.row) {
     // A few columns for each lane, but a warp for each row if it has so many;
     // more where there are too few rows for a block.
     lanes_ = most;
-    while (lanes_ > kWarp && lanes_ * 4 > group_.columns) lanes_ /= 2;
+    while (lanes_ > kWarp && lanes_ * 4 > columns) lanes_ /= 2;
     while (lanes_ < most && threads / lanes_ > group_.rows) lanes_ *= 2;
   } else {
     int64_t rows = std::min(threads, kWarp);
@@ -286,8 +312,9 @@ absl::Status ReductionEmitter::Column(int level, const Indices& row,
 }
 
 // Each lane accumulates columns lane, lane + lanes, lane + 2 * lanes, and so
-// on. If the initial value is not neutral, accumulators start from the first
-// column instead, and the initial value enters once, at the end.
+// on, or vectors of them. If the initial value is not neutral, accumulators
+// start from the first column instead, and the initial value enters once, at
+// the end.
 absl::Status ReductionEmitter::Columns(int level, const Indices& row) {
   bool first = false;
   for (Hero* hero : Heroes(level)) first |= !hero->neutral;
@@ -311,12 +338,17 @@ absl::Status ReductionEmitter::Columns(int level, const Indices& row) {
     RETURN_IF_ERROR(Column(level, row, lane_, true));
   }
   const int64_t begin = first ? 1 : 0;
-  const int64_t steps = CeilOfRatio(group_.columns, lanes_);
+  const int64_t vectors = group_.columns / width_;
+  const int64_t steps = CeilOfRatio(vectors, lanes_);
   const auto step = [&](const AffineExpr& index) {
-    const AffineExpr column =
+    const AffineExpr vector =
         (index * AffineExpr(lanes_) + lane_).SimplifyIn(builder_.ranges());
-    return frame_.Where(Inside(column, group_.columns, builder_.ranges()),
-                        [&] { return Column(level, row, column, false); });
+    return frame_.Where(Inside(vector, vectors, builder_.ranges()), [&] {
+      return builder_.Vector(width_, [&](const AffineExpr& neighbor) {
+        return Column(level, row, vector * AffineExpr(width_) + neighbor,
+                      false);
+      });
+    });
   };
   if (begin == steps) return absl::OkStatus();
   if (begin + 1 == steps) return step(begin);
@@ -466,8 +498,9 @@ absl::Status ReductionEmitter::Emit() {
 
 }  // namespace
 
-absl::Status EmitReductions(const ReductionGroup& group, KernelFrame* frame) {
-  return ReductionEmitter(group, frame).Emit();
+absl::Status EmitReductions(const ReductionGroup& group,
+                            int64_t min_vector_columns, KernelFrame* frame) {
+  return ReductionEmitter(group, min_vector_columns, frame).Emit();
 }
 
 }  // namespace xla::gpu

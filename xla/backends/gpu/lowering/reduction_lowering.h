@@ -47,9 +47,12 @@ std::vector<ReductionGroup> FindReductionGroups(const KernelFrame& frame,
                                                 int64_t min_columns,
                                                 std::vector<bool> taken);
 
-// The part of the kernel. Unimplemented where a reduction is read out of its
-// row, besides what ElementEmitter cannot compute.
-absl::Status EmitReductions(const ReductionGroup& group, KernelFrame* frame);
+// The part of the kernel. Rows along memory of at least `min_vector_columns`
+// elements are taken several neighbors a lane at once, if the number divides
+// them. Unimplemented where a reduction is read out of its row, besides what
+// ElementEmitter cannot compute.
+absl::Status EmitReductions(const ReductionGroup& group,
+                            int64_t min_vector_columns, KernelFrame* frame);
 
 }  // namespace xla::gpu
 

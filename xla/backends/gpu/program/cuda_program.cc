@@ -149,48 +149,32 @@ class ProgramWriter {
     emit.with_prelude = true;
     for (const ModuleLowering::Kernel& kernel : lowering.kernels) {
       if (IsMemcpy(*kernel.hlo)) continue;
-      ASSIGN_OR_RETURN(const LoweredKernel* const lowered, InPlace(kernel));
+      RETURN_IF_ERROR(CheckInPlace(kernel));
       ASSIGN_OR_RETURN(const SmemPlan plan,
-                       PlanSharedMemory(lowered->kernel, device_));
+                       PlanSharedMemory(kernel.lowered.kernel, device_));
       ASSIGN_OR_RETURN(const std::string text, EmitCuda(plan, emit));
       emit.with_prelude = false;
       absl::StrAppend(&kernels_text_, text);
-      kernels_[kernel.hlo] = lowered;
+      kernels_[kernel.hlo] = &kernel.lowered;
     }
     return absl::OkStatus();
   }
 
-  // The kernel that writes updates alone, where results lie in the memory of
-  // what they update and nothing that it reads is overwritten before.
-  absl::StatusOr<const LoweredKernel*> InPlace(
-      const ModuleLowering::Kernel& kernel) {
-    const LoweredKernel& whole = kernel.lowered;
-    FusionLoweringOptions options;
-    for (size_t k = 0; k < whole.results.size(); ++k) {
-      ASSIGN_OR_RETURN(const int64_t to,
-                       memory_.OffsetOf(kernel.hlo, whole.results[k]));
-      for (size_t i = 0; i < whole.operands.size(); ++i) {
-        const auto& [operand, index] = whole.operands[i];
-        ASSIGN_OR_RETURN(const int64_t from,
-                         memory_.OffsetOf(kernel.hlo->operand(operand), index));
-        if (from != to) continue;
-        options.in_place.push_back(
-            {static_cast<int64_t>(k), static_cast<int64_t>(i)});
-      }
+  // A kernel that writes an update alone finds the rest where it writes.
+  absl::Status CheckInPlace(const ModuleLowering::Kernel& kernel) const {
+    for (const LoweredKernel::InPlace& place : kernel.lowered.in_place) {
+      const auto& [operand, index] = kernel.lowered.operands[place.operand];
+      ASSIGN_OR_RETURN(const int64_t from,
+                       memory_.OffsetOf(kernel.hlo->operand(operand), index));
+      ASSIGN_OR_RETURN(
+          const int64_t to,
+          memory_.OffsetOf(kernel.hlo, kernel.lowered.results[place.result]));
+      if (from == to) continue;
+      return absl::InternalError(
+          absl::StrCat(kernel.hlo->name(), " updates operand ", operand,
+                       " in place, but the result does not lie there"));
     }
-    if (options.in_place.empty()) return &whole;
-    absl::StatusOr<LoweredKernel> lowered = LowerFusion(*kernel.hlo, options);
-    if (!lowered.ok()) return &whole;
-    for (const FusionLoweringOptions::InPlace& place : options.in_place) {
-      const auto& [operand, index] = lowered->operands[place.operand];
-      if (!MayOverwrite(*lowered, operand, index,
-                        lowered->results[place.result])) {
-        return &whole;
-      }
-    }
-    lowered->kernel.name = whole.kernel.name;
-    in_place_.push_back(std::make_unique<LoweredKernel>(*std::move(lowered)));
-    return in_place_.back().get();
+    return absl::OkStatus();
   }
 
   // `names` are the alternatives, most likely first.
@@ -478,7 +462,6 @@ class ProgramWriter {
   const HloSchedule* schedule_ = nullptr;
   // Looked up, never walked.
   absl::flat_hash_map<const HloInstruction*, const LoweredKernel*> kernels_;
-  std::vector<std::unique_ptr<LoweredKernel>> in_place_;
   absl::flat_hash_map<const HloInstruction*, int64_t> own_constants_;
   absl::flat_hash_map<std::string, std::string> literals_;
   absl::flat_hash_set<const HloComputation*> written_;

@@ -14,20 +14,10 @@
 
 namespace xla::gpu {
 
-// Whether the kernel still computes the same when the memory of the operand is
-// that of the result: each thread reads elements of the operand only where it
-// writes an element of the result, the same element and before that.
-//
-//   %v[0] = copy(%p0[b, t]); %out0[b, t] = copy(%v[0])       yes
-//   %v[0] = copy(%p0[t, b]); %out0[b, t] = copy(%v[0])       no
-//
-// `index` and `result_index`: of the array in the operand, and in the result.
-bool MayOverwrite(const LoweredKernel& kernel, int64_t operand,
-                  const ShapeIndex& index, const ShapeIndex& result_index);
-
 // What results of a module's kernels may be written over: what the default
-// rules say, where the kernels that are there can do it. A rule of thumb about
-// opcodes is not enough: a kernel may compute one result after the other.
+// rules say, where the kernels that are there can do it (overwriting.h). A rule
+// of thumb about opcodes is not enough: a kernel may compute one result after
+// the other.
 class KernelAliasInfo : public AliasInfo {
  public:
   // The lowering must outlive it.

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "xla/backends/gpu/lowering/overwriting.h"
 #include "xla/hlo/analysis/buffer_value.h"
 #include "xla/hlo/analysis/buffers/buffer_assigner.h"
 #include "xla/hlo/analysis/buffers/buffer_assignment_checker.h"

@@ -1,0 +1,181 @@
+// Neighbors that one thread computes, and their accesses at once:
+//
+//   before: for %j : unroll [0, 4) {
+//             %v0[0] = copy(%p0[4*t + j])
+//             %v1[0] = exp(%v0[0])
+//             %out0[4*t + j] = copy(%v1[0])
+//           }
+//   after:  for %j1 : vectorize [0, 4) { %v2[j1] = copy(%p0[4*t + j1]) }
+//           for %j : unroll [0, 4) {
+//             %v0[0] = copy(%v2[j])
+//             %v1[0] = exp(%v0[0])
+//             %v3[j] = copy(%v1[0])
+//           }
+//           for %j2 : vectorize [0, 4) { %out0[4*t + j2] = copy(%v3[j2]) }
+//
+// Legal because a thread reads no element of a result, and who writes a result
+// where an operand lies asks MayOverwrite of the kernel that comes out.
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "xla/backends/gpu/lowering/kernel_builder.h"
+#include "xla/status_macros.h"
+
+namespace xla::gpu {
+namespace {
+
+using kir::Operand;
+
+constexpr int64_t kVectorBytes = 16;
+
+// The loop that gives a value a name, which stands around a body alone.
+kir::Loop* OnlyName(std::vector<kir::Statement>& body) {
+  if (body.size() != 1) return nullptr;
+  kir::Loop* loop = body[0].As<kir::Loop>();
+  return loop != nullptr && loop->kind == kir::LoopKind::kSerial &&
+                 (loop->stop - loop->start).IsConstant(1)
+             ? loop
+             : nullptr;
+}
+
+template <typename Node>
+kir::Statement StatementOf(Node node) {
+  kir::Statement statement;
+  statement.node = std::move(node);
+  return statement;
+}
+
+}  // namespace
+
+absl::Status KernelBuilder::Vector(
+    int64_t width, absl::FunctionRef<absl::Status(const AffineExpr&)> body) {
+  if (width == 1) return body(0);
+  RETURN_IF_ERROR(Loop("j", kir::LoopKind::kUnroll, 0, width, body));
+  RETURN_IF_ERROR(status());
+  kir::Loop loop = std::move(*body_->back().As<kir::Loop>());
+  body_->pop_back();
+  Widen(std::move(loop));
+  return absl::OkStatus();
+}
+
+void KernelBuilder::Widen(kir::Loop loop) {
+  Neighbors neighbors;
+  neighbors.name = loop.index;
+  neighbors.width = *loop.stop.AsConstant();
+  std::vector<kir::Statement>* body = &loop.body;
+  while (kir::Loop* name = OnlyName(*body)) {
+    neighbors.names[name->index] = name->start.Substitute(neighbors.names);
+    body = &name->body;
+  }
+  WidenStatements(body, &neighbors);
+  for (kir::Statement& statement : neighbors.before) Add(std::move(statement));
+  Add(StatementOf(std::move(loop)));
+  for (kir::Statement& statement : neighbors.behind) Add(std::move(statement));
+}
+
+// Of a branch that all neighbors take or none does, the vectors are under its
+// condition: what it reads may lie behind the end of an array elsewhere.
+void KernelBuilder::WidenBranch(kir::If* branch, Neighbors* neighbors) {
+  const AffineExpr predicate = branch->predicate.Substitute(neighbors->names);
+  if (!branch->else_body.empty() || predicate.Mentions(neighbors->name)) return;
+  Neighbors inside = {
+      neighbors->name, neighbors->width, neighbors->names, {}, {}};
+  WidenStatements(&branch->then_body, &inside);
+  const auto guard = [&](std::vector<kir::Statement> body,
+                         std::vector<kir::Statement>* place) {
+    if (body.empty()) return;
+    kir::If guarded;
+    guarded.uniformity = branch->uniformity;
+    guarded.predicate = predicate;
+    guarded.then_body = std::move(body);
+    place->push_back(StatementOf(std::move(guarded)));
+  };
+  guard(std::move(inside.before), &neighbors->before);
+  guard(std::move(inside.behind), &neighbors->behind);
+}
+
+void KernelBuilder::WidenStatements(std::vector<kir::Statement>* body,
+                                    Neighbors* neighbors) {
+  for (kir::Statement& statement : *body) {
+    if (kir::If* branch = statement.As<kir::If>()) {
+      WidenBranch(branch, neighbors);
+      continue;
+    }
+    kir::Expr* expr = statement.As<kir::Expr>();
+    if (expr == nullptr || expr->op != "copy") continue;
+    auto* from = std::get_if<Operand>(&expr->arguments[0]);
+    Operand* to = &expr->outputs[0];
+    if (from == nullptr || TypeOf(*from) != TypeOf(*to)) continue;
+    const bool loads = IsRegister(*to);
+    if (IsRegister(*from) == loads) continue;
+    Operand* const outside = loads ? from : to;
+    const std::optional<Operand> place = VectorPlace(*outside, *neighbors);
+    if (!place.has_value()) continue;
+    Operand element;
+    element.buffer = AddVector(TypeOf(*outside), neighbors->width);
+    element.indices = {AffineExpr::Symbol(neighbors->name)};
+    *outside = element;
+    (loads ? neighbors->before : neighbors->behind)
+        .push_back(loads ? CopyVector(element, *place, *neighbors)
+                         : CopyVector(*place, element, *neighbors));
+  }
+}
+
+// The operand without names from inside of the loop, if neighbors are next to
+// each other in a parameter and the first is aligned.
+std::optional<Operand> KernelBuilder::VectorPlace(
+    const Operand& operand, const Neighbors& neighbors) const {
+  const kir::Buffer& buffer = kernel_.buffers[operand.buffer];
+  if (!buffer.is_param ||
+      kir::ElementBytes(buffer.type) * neighbors.width > kVectorBytes) {
+    return std::nullopt;
+  }
+  Operand place = operand;
+  AffineExpr number;
+  for (size_t d = 0; d < place.indices.size(); ++d) {
+    place.indices[d] =
+        place.indices[d].Substitute(neighbors.names).SimplifyIn(ranges_);
+    number = number * buffer.extents[d] + place.indices[d];
+  }
+  const AffineExpr first = number.Substitute({{neighbors.name, 0}});
+  if (!number.IsValid() ||
+      number - first != AffineExpr::Symbol(neighbors.name) ||
+      !AffineExpr::Mod(first, neighbors.width).IsConstant(0)) {
+    return std::nullopt;
+  }
+  return place;
+}
+
+kir::BufferId KernelBuilder::AddVector(kir::ElementType type, int64_t width) {
+  const kir::BufferId id = AddLocal(type, {width});
+  kernel_.buffers[id].vector_width = static_cast<int>(width);
+  return id;
+}
+
+kir::Statement KernelBuilder::CopyVector(const Operand& to, const Operand& from,
+                                         const Neighbors& neighbors) {
+  kir::Loop loop;
+  loop.index = absl::StrCat("j", names_++);
+  loop.kind = kir::LoopKind::kVectorize;
+  loop.stop = neighbors.width;
+  ranges_[loop.index] = {0, neighbors.width - 1};
+  const AffineExpr::Substitution name = {
+      {neighbors.name, AffineExpr::Symbol(loop.index)}};
+  const auto renamed = [&](Operand operand) {
+    for (AffineExpr& index : operand.indices) index = index.Substitute(name);
+    return operand;
+  };
+  kir::Expr copy;
+  copy.outputs.push_back(renamed(to));
+  copy.op = "copy";
+  copy.arguments.push_back(renamed(from));
+  loop.body.push_back(StatementOf(std::move(copy)));
+  return StatementOf(std::move(loop));
+}
+
+}  // namespace xla::gpu

@@ -1,0 +1,24 @@
+#ifndef XLA_BACKENDS_GPU_LOWERING_OVERWRITING_H_
+#define XLA_BACKENDS_GPU_LOWERING_OVERWRITING_H_
+
+#include <cstdint>
+
+#include "xla/backends/gpu/lowering/loop_lowering.h"
+#include "xla/shape_util.h"
+
+namespace xla::gpu {
+
+// Whether the kernel still computes the same when the memory of the operand is
+// that of the result: each thread reads elements of the operand only where it
+// writes an element of the result, the same element and before that.
+//
+//   %v[0] = copy(%p0[b, t]); %out0[b, t] = copy(%v[0])       yes
+//   %v[0] = copy(%p0[t, b]); %out0[b, t] = copy(%v[0])       no
+//
+// `index` and `result_index`: of the array in the operand, and in the result.
+bool MayOverwrite(const LoweredKernel& kernel, int64_t operand,
+                  const ShapeIndex& index, const ShapeIndex& result_index);
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_LOWERING_OVERWRITING_H_
