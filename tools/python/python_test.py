@@ -61,7 +61,7 @@ class ModuleTest(unittest.TestCase):
       hlo.load("/nowhere/m.hlo")
     with self.assertRaisesRegex(hlo.HloError, "did you mean cleanup"):
       hlo.load(MLP).run_pipeline("cleanpu")
-    with self.assertRaisesRegex(hlo.HloError, "no option is called 'limt'"):
+    with self.assertRaisesRegex(hlo.HloError, "unknown option 'limt'"):
       hlo.load(MLP).explain(limt="1GiB")
 
   def test_explain(self):

@@ -487,8 +487,9 @@ void DataflowBuilder::MakeValues() {
   }
 }
 
-// Whoever asks for the uses of one value looks at all users of the tuples it is
-// in; for the values of wide ones they are found here, together.
+// The uses of a value are found on demand, by visiting all users of the tuples
+// it is in. For the values of wide tuples, that would be quadratic: their uses
+// are found here, together.
 void DataflowBuilder::FindUsesInWideTuples() {
   constexpr int64_t kWide = 64;
   HloValue::TupleReaders readers;

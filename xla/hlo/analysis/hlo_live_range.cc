@@ -28,7 +28,7 @@ namespace {
 using Callees = absl::InlinedVector<const HloComputation*, 2>;
 
 // An asynchronous computation runs with the first link that has bound all
-// operands and the whole output, at latest with the done.
+// operands and the whole output, at the latest with the done.
 Callees CalleesOfLink(const HloInstruction* link) {
   const bool is_start = link->opcode() == HloOpcode::kAsyncStart;
   // Most updates bind nothing, and links know what they call by their start
@@ -199,7 +199,9 @@ absl::Status HloLiveRange::FlattenSchedule() {
     }
     HloInstruction* inst = (*frame.sequence)[frame.position++];
     if (inst->parent() != frame.computation) {
-      return BadSchedule(*frame.computation, "holds a stranger:", *inst);
+      return BadSchedule(
+          *frame.computation,
+          "contains an instruction of another computation:", *inst);
     }
     LogicalTime& time = times_[slots_.Add(inst)];
     if (time >= 0) return BadSchedule(*frame.computation, "repeats", *inst);

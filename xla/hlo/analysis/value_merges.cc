@@ -56,7 +56,7 @@ absl::Status ValueMerges::CompressForwards() {
       at = state_[at];
     }
     if (path.size() > state_.size()) {
-      return absl::InternalError("values are forwarded in a circle");
+      return absl::InternalError("values are forwarded in a cycle");
     }
     for (int32_t position : path) state_[position] = at;
     path.clear();

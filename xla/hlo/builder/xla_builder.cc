@@ -54,14 +54,17 @@ absl::StatusOr<HloInstruction*> XlaBuilder::Instruction(XlaOp op) const {
   if (op.builder_ != this) {
     return absl::InvalidArgumentError(
         op.IsUninitialized()
-            ? absl::StrCat("builder ", name_, ": an operation of no builder")
-            : absl::StrCat("builder ", name_, ": an operation of builder ",
+            ? absl::StrCat("builder ", name_,
+                           ": an operation without a builder")
+            : absl::StrCat("builder ", name_,
+                           ": an operation of another builder, ",
                            op.builder_->name()));
   }
   if (!op.valid()) return first_error_;
   if (op.handle_ >= static_cast<int64_t>(instructions_.size())) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "builder ", name_, ": an operation of what has been built"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("builder ", name_,
+                     ": an operation of a computation that has been built"));
   }
   return instructions_[op.handle_];
 }

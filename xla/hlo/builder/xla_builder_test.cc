@@ -216,7 +216,7 @@ TEST(XlaBuilderTest, TheFirstErrorIsReported) {
 
   XlaBuilder other("other");
   Add(Parameter(&other, 0, F32Of({3}), "x"), x);
-  EXPECT_THAT(Result(other), HasSubstr("an operation of builder b"));
+  EXPECT_THAT(Result(other), HasSubstr("an operation of another builder, b"));
 }
 
 TEST(XlaBuilderTest, ParametersHaveEachNumberOnce) {

@@ -143,7 +143,8 @@ XlaOp Parameter(XlaBuilder* builder, int64_t parameter_number,
                 const Shape& shape, const std::string& name) {
   return AddMade(builder, [&]() -> Made {
     if (parameter_number < 0) {
-      return InvalidArgument("a parameter has number %d", parameter_number);
+      return InvalidArgument("parameter number %d is negative",
+                             parameter_number);
     }
     TF_RETURN_IF_ERROR(ShapeUtil::ValidateShapeWithOptionalLayout(shape));
     return HloInstruction::CreateParameter(parameter_number, shape, name);
@@ -160,7 +161,7 @@ XlaOp Iota(XlaBuilder* builder, const Shape& shape, int64_t iota_dimension) {
   return AddMade(builder, [&]() -> Made {
     if (!shape.IsArray() || iota_dimension < 0 ||
         iota_dimension >= static_cast<int64_t>(shape.dimensions().size())) {
-      return InvalidArgument("%s has no dimension %d to count along",
+      return InvalidArgument("iota: %s has no dimension %d",
                              ShapeUtil::HumanString(shape), iota_dimension);
     }
     return HloInstruction::CreateIota(shape, iota_dimension);
@@ -409,7 +410,7 @@ XlaOp ConvGeneralDilated(XlaOp lhs, XlaOp rhs,
         for (int64_t d : dimension_numbers.kernel_spatial_dimensions()) {
           const Shape& kernel = operands[1]->shape();
           if (d < 0 || d >= static_cast<int64_t>(kernel.dimensions().size())) {
-            return InvalidArgument("a kernel %s has no dimension %d",
+            return InvalidArgument("kernel %s has no dimension %d",
                                    ShapeUtil::HumanString(kernel), d);
           }
           sizes.push_back(kernel.dimensions(d));

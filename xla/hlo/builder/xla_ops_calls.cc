@@ -164,7 +164,7 @@ XlaOp Sort(absl::Span<const XlaOp> operands, const XlaComputation& comparator,
     const int64_t rank = instructions[0]->shape().dimensions().size();
     const int64_t along = dimension == -1 ? rank - 1 : dimension;
     if (along < 0 || along >= rank) {
-      return InvalidArgument("a sort of %s along dimension %d",
+      return InvalidArgument("cannot sort %s along dimension %d",
                              ShapeUtil::HumanString(instructions[0]->shape()),
                              dimension);
     }

@@ -151,8 +151,8 @@ XlaOp SliceInDim(XlaOp operand, int64_t start_index, int64_t limit_index,
   return builder->ReportErrorOrReturn([&]() -> absl::StatusOr<XlaOp> {
     TF_ASSIGN_OR_RETURN(const Shape shape, builder->GetShape(operand));
     if (dimno < 0 || dimno >= static_cast<int64_t>(shape.dimensions().size())) {
-      return InvalidArgument("a slice along dimension %d of %s", dimno,
-                             ShapeUtil::HumanString(shape));
+      return InvalidArgument("cannot slice %s along dimension %d",
+                             ShapeUtil::HumanString(shape), dimno);
     }
     std::vector<int64_t> starts(shape.dimensions().size(), 0);
     std::vector<int64_t> limits(shape.dimensions().begin(),
@@ -279,7 +279,7 @@ XlaOp SetDimensionSize(XlaOp operand, XlaOp val, int64_t dimension) {
 
 XlaOp AfterAll(XlaBuilder* builder, absl::Span<const XlaOp> tokens) {
   return AddWith(builder, tokens, [](const Operands& operands) -> Made {
-    if (operands.empty()) return InvalidArgument("an after-all of nothing");
+    if (operands.empty()) return InvalidArgument("after-all needs an operand");
     return HloInstruction::CreateAfterAll(operands);
   });
 }

@@ -40,8 +40,8 @@ struct Features {
   double per_feature() const { return static_cast<double>(outer * inner); }
 };
 
-// Converts operands, of which the first (and of grad the last) are arrays and
-// the others vectors with a number per feature.
+// Converts operands: the first (of batch-norm-grad also the last) are arrays,
+// the others vectors with one element per feature.
 absl::StatusOr<Features> Prepare(const HloInstruction* instruction,
                                  absl::Span<Value> operands,
                                  KernelContext& context) {
@@ -58,7 +58,7 @@ absl::StatusOr<Features> Prepare(const HloInstruction* instruction,
   }
   for (Value& operand : operands) {
     if (operand.count() != shape.features && operand.count() != array.count()) {
-      return InvalidArgument("an operand of %d elements for %d features",
+      return InvalidArgument("an operand has %d elements for %d features",
                              operand.count(), shape.features);
     }
     TF_ASSIGN_OR_RETURN(operand,
@@ -146,7 +146,7 @@ absl::StatusOr<Value> EvaluateBatchNormGrad(const HloInstruction* instruction,
   TF_ASSIGN_OR_RETURN(const Features shape,
                       Prepare(instruction, operands, context));
   if (operands[4].dims() != operands[0].dims()) {
-    return InvalidArgument("gradient and operand differ in their dimensions");
+    return InvalidArgument("gradient and operand have different dimensions");
   }
   const double* x = operands[0].data<double>();
   const double* scale = operands[1].data<double>();

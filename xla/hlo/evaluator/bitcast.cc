@@ -103,7 +103,7 @@ absl::StatusOr<Value> EvaluateBitcastConvert(const HloInstruction* instruction,
   const Value& operand = operands[0];
   const PrimitiveType to = instruction->shape().element_type();
   if (!IsByteSized(operand.type()) || !IsByteSized(to)) {
-    // Bits are packed and unpacked where the conversion of literals does it.
+    // Converting literals packs and unpacks bits.
     TF_ASSIGN_OR_RETURN(Literal literal,
                         operand.ToLiteral(operand.StaticShape()));
     Shape shape = instruction->shape();

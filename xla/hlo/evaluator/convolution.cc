@@ -67,7 +67,7 @@ class Convolver {
   Value Run() && {
     const int64_t kernel_features = kernel_.dim(kernel_.rank() - 2);
     const int64_t output_features = kernel_.dims().back();
-    // One kind of groups is 1.
+    // At most one of the two counts is above 1.
     const int64_t groups = std::max(feature_groups_, batch_groups_);
     const int64_t group_outputs = output_features / groups;
     const int64_t depth = Product(window_dims_) * kernel_features;
@@ -158,7 +158,7 @@ absl::Status CheckOrder(absl::Span<const int64_t> order, int64_t rank) {
       return InvalidArgument("dim_labels do not match the operands");
   }
   if (static_cast<int64_t>(sorted.size()) != rank) {
-    return InvalidArgument("dim_labels of %d dimensions for rank %d",
+    return InvalidArgument("dim_labels name %d dimensions, but the rank is %d",
                            sorted.size(), rank);
   }
   return absl::OkStatus();
@@ -188,7 +188,7 @@ absl::StatusOr<Value> Solve(Problem problem, PrimitiveType type,
   DimensionVector output_dims = {problem.input.dim(0) / problem.batch_groups};
   for (size_t d = 0; d < problem.axes.size(); ++d) {
     if (problem.axes[d].size != problem.kernel.dim(d)) {
-      return InvalidArgument("the window and the kernel differ in size");
+      return InvalidArgument("the window and the kernel have different sizes");
     }
     output_dims.push_back(problem.axes[d].outputs);
   }

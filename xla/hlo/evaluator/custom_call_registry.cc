@@ -35,7 +35,7 @@ absl::StatusOr<Value> TopK(const HloCustomCallInstruction& call,
   if (operands.size() != 1 || !shape.IsTuple() ||
       shape.tuple_shapes_size() != 2 ||
       shape.tuple_shapes(0).dimensions().empty()) {
-    return InvalidArgument("a TopK of %d operands", operands.size());
+    return InvalidArgument("TopK has %d operands", operands.size());
   }
   const int64_t k = shape.tuple_shapes(0).dimensions().back();
   return TopKOfRows(operands[0], k, /*largest=*/true,

@@ -248,7 +248,7 @@ absl::StatusOr<Value> Device::ConstantValue(const HloInstruction* constant) {
                             /*borrow=*/true);
 }
 
-// Unless somebody has said what it means here.
+// Not if a handler is registered for the custom call.
 bool Device::ChangesManualRegion(const HloInstruction* inst) const {
   return (EntersManualRegion(inst) || LeavesManualRegion(inst)) &&
          custom_calls_->Find(
@@ -335,7 +335,7 @@ std::string Device::Position() const {
     const HloInstruction* inst = frame.plan->steps[frame.next].instruction;
     absl::StrAppend(&position, position.empty() ? "" : ", called from ", "%",
                     inst->name());
-    // An instruction that is evaluated alone may stand in no computation.
+    // An instruction that is evaluated alone may not be in a computation.
     if (frame.plan->computation != nullptr) {
       absl::StrAppend(&position, " in ", frame.plan->computation->name());
     }
@@ -371,8 +371,9 @@ absl::StatusOr<Value> Device::RunEmbedded(const HloComputation* computation,
   TF_RETURN_IF_ERROR(embedded.Start(computation, std::move(arguments)));
   TF_ASSIGN_OR_RETURN(State state, embedded.Run());
   if (state != State::kDone) {
-    return Unimplemented("%s in a computation that is applied to elements",
-                         HloOpcodeString(embedded.pending()->opcode()));
+    return Unimplemented(
+        "%s is not supported in computations that are applied to elements",
+        HloOpcodeString(embedded.pending()->opcode()));
   }
   steps_ = embedded.steps_;
   random_state_ = embedded.random_state_;

@@ -77,12 +77,12 @@ absl::Status Device::ExecuteControl(const HloInstruction* inst,
     case HloOpcode::kAsyncDone:
       return ExecuteAsync(inst, std::move(operands));
     default:  // An error.
-      return Unimplemented("the evaluator does not know the opcode %s",
+      return Unimplemented("the evaluator does not support opcode %s",
                            HloOpcodeString(inst->opcode()));
   }
 }
 
-// Not where the values inside are asked for, or given.
+// No program if values inside the fusion are observed or given.
 const LaneProgram* Device::LoopOf(const HloInstruction* fusion) {
   if (options_->observer || options_->constants || options_->given != nullptr) {
     return nullptr;
@@ -128,8 +128,8 @@ absl::Status Device::ReturnToWhile(Role role, Value result) {
 }
 
 // An async computation runs in the first link with all operands and the whole
-// output, at latest in the done. Between, the value of the chain is the tuple
-// of its operands, the result (nothing before it is there) and zeros for the
+// output, at the latest in the done. In between, the value of the chain is a
+// tuple of its operands, the result (empty until it is known) and zeros for the
 // context.
 absl::StatusOr<Value> Device::AsyncState(const HloInstruction* inst,
                                          Value operands, Value result) {

@@ -93,7 +93,7 @@ absl::StatusOr<Value> EvaluateDynamicUpdateSlice(
     KernelContext& context) {
   const Value& update = operands[1];
   if (update.type() != operands[0].type()) {
-    return InvalidArgument("the update is of another type");
+    return InvalidArgument("the update has a different element type");
   }
   TF_ASSIGN_OR_RETURN(
       DimensionVector starts,
@@ -132,7 +132,7 @@ absl::StatusOr<Value> EvaluateSetDimensionSize(
   }
   const Shape& shape = instruction->shape();
   if (size < 0 || size > shape.dimensions(d)) {
-    return InvalidArgument("size %d is not within the bound %d", size,
+    return InvalidArgument("size %d exceeds the bound %d", size,
                            shape.dimensions(d));
   }
   // A static result has its bound as its size, whatever the operand says.

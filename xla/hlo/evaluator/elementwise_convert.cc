@@ -234,7 +234,8 @@ void BitcastLanes(const void* const* in, void* out, int64_t n,
                   const LaneParams& params) {
   alignas(16) char elements[kLaneBlock * 16];
   StoreLanes(params.from, in[0], n, elements);
-  // Elements below a byte have undefined high bits in the other type's eyes.
+  // The high bits of elements of less than a byte are undefined in the other
+  // type.
   const int width = primitive_util::BitWidth(params.to);
   if (params.to == PRED) {
     for (int64_t i = 0; i < n; ++i) elements[i] = elements[i] != 0;

@@ -152,8 +152,8 @@ absl::StatusOr<Value> EvaluateFft(const HloInstruction* instruction,
   const int64_t rank = operands[0].rank();
   const int64_t transformed = lengths.size();
   if (transformed == 0 || transformed > rank) {
-    return InvalidArgument("%d transformed dimensions of %d", transformed,
-                           rank);
+    return InvalidArgument("%d dimensions to transform, but the operand has %d",
+                           transformed, rank);
   }
   if (operands[0].count() == 0 ||
       std::find(lengths.begin(), lengths.end(), 0) != lengths.end()) {
@@ -164,7 +164,7 @@ absl::StatusOr<Value> EvaluateFft(const HloInstruction* instruction,
     const bool is_half = type == IRFFT && i == transformed - 1;
     const int64_t due = is_half ? lengths[i] / 2 + 1 : lengths[i];
     if (operands[0].dim(rank - transformed + i) != due || lengths[i] <= 0) {
-      return InvalidArgument("dimension %d is not of size %d",
+      return InvalidArgument("dimension %d does not have size %d",
                              rank - transformed + i, due);
     }
   }

@@ -49,7 +49,7 @@ absl::StatusOr<Value> EvaluateFusionLoop(const LaneProgram& loop,
   }
   if (static_cast<int64_t>(shapes.size()) != loop.num_outputs() ||
       static_cast<int64_t>(operands.size()) != loop.num_inputs()) {
-    return InvalidArgument("the fusion and its computation differ");
+    return InvalidArgument("the fusion does not match its computation");
   }
   const int64_t n = ShapeUtil::ElementsIn(*shapes[0]);
   const int64_t block = LanesFor(loop, n);
@@ -60,8 +60,8 @@ absl::StatusOr<Value> EvaluateFusionLoop(const LaneProgram& loop,
     const Value& operand = operands[k];
     if (!operand.IsArray() || operand.type() != loop.input_type(k) ||
         (operand.rank() != 0 && operand.count() != n)) {
-      return InvalidArgument("operand %d is not as the computation takes it",
-                             k);
+      return InvalidArgument(
+          "operand %d does not match the parameter of the computation", k);
     }
     in.push_back(operand.rank() == 0 ? nullptr : operand.raw());
     if (operand.rank() == 0) machine.SpreadInput(k, operand.raw());
@@ -70,7 +70,8 @@ absl::StatusOr<Value> EvaluateFusionLoop(const LaneProgram& loop,
   for (size_t j = 0; j < shapes.size(); ++j) {
     if (shapes[j]->element_type() != loop.output_type(j) ||
         ShapeUtil::ElementsIn(*shapes[j]) != n) {
-      return InvalidArgument("result %d is not as the computation gives it", j);
+      return InvalidArgument(
+          "result %d does not match the result of the computation", j);
     }
     TF_ASSIGN_OR_RETURN(Value result,
                         Value::Make(shapes[j]->element_type(),

@@ -84,10 +84,10 @@ absl::StatusOr<Value> RunToEnd(Device& device) {
 
 // Marks a status as EvalErrorDetail::kDynamicValueDependence (payload type).
 constexpr absl::string_view kDynamicUrl = "hlo/evaluator/dynamic_value";
-// The most callers that are followed in search of a value.
+// Maximum number of callers followed in search of a value.
 constexpr int kMaxDetours = 200;
 
-// Parameters are what evaluations without arguments lack.
+// Without arguments, parameters have no values.
 absl::Status MarkDynamic(absl::Status status) {
   if (absl::IsFailedPrecondition(status)) {
     status.SetPayload(kDynamicUrl, absl::Cord("1"));
@@ -127,7 +127,8 @@ const HloInstruction* DetourOf(const HloInstruction* inst) {
              : nullptr;
 }
 
-// Detours among what `root` depends on, with where they lead.
+// The instructions that `root` depends on whose value is made elsewhere
+// (DetourOf), each with the instruction that makes it.
 std::vector<std::pair<const HloInstruction*, const HloInstruction*>>
 FindDetours(const HloInstruction* root,
             absl::FunctionRef<bool(const HloInstruction*)> is_given) {

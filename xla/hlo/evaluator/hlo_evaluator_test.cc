@@ -105,8 +105,8 @@ TEST(HloEvaluatorTest, Limits) {
   evaluator.set_max_steps(-1);
   evaluator.set_memory_limit_bytes(15);
   EXPECT_THAT(Text(evaluator.Evaluate(*module, {&a, &a})),
-              HasSubstr("multiply %m in e: 16 bytes more than the 0 live ones "
-                        "pass the limit of 15 bytes"));
+              HasSubstr("multiply %m in e: allocating 16 bytes beside the 0 "
+                        "live ones exceeds the limit of 15 bytes"));
 }
 
 TEST(HloEvaluatorTest, SingleInstructions) {

@@ -188,7 +188,7 @@ absl::StatusOr<int32_t> LaneCompiler::AddOp(const HloInstruction* inst,
           ? std::optional<LaneType>(LaneTypeOf(types[1]))
           : ResultLanes(inst, operand);
   if (!OperandsAgree(inst, types) || written.value_or(result) != result) {
-    return InvalidArgument("the types of %s do not go together",
+    return InvalidArgument("operand types of %s do not match",
                            HloOpcodeString(inst->opcode()));
   }
   op.opcode = inst->opcode();

@@ -41,8 +41,8 @@ void Fill(Value& array, const Value& scalar) {
 
 absl::Status CheckRank(const Value& operand, int64_t rank) {
   if (operand.rank() == rank) return absl::OkStatus();
-  return InvalidArgument("an operand of rank %d where %d is due",
-                         operand.rank(), rank);
+  return InvalidArgument("operand has rank %d, expected %d", operand.rank(),
+                         rank);
 }
 
 }  // namespace
@@ -92,7 +92,7 @@ absl::StatusOr<Value> EvaluateConcatenate(const HloInstruction* instruction,
       }
     }
     if (operand.type() != operands[0].type()) {
-      return InvalidArgument("the operands differ in their types");
+      return InvalidArgument("the operands have different element types");
     }
     dims[axis] += operand.dim(axis);
   }
@@ -117,7 +117,7 @@ absl::StatusOr<Value> EvaluateIota(const HloInstruction* instruction,
   if (axis < 0 || axis >= static_cast<int64_t>(shape.dimensions().size())) {
     return InvalidArgument("dimension %d is out of bounds", axis);
   }
-  // An empty array may still be long in the counted dimension.
+  // An empty array may still have a large iota dimension.
   if (absl::c_linear_search(shape.dimensions(), 0)) {
     return Value::Make(shape.element_type(), shape.dimensions(),
                        context.budget);
@@ -155,7 +155,7 @@ absl::StatusOr<Value> EvaluatePad(const HloInstruction* instruction,
   TF_RETURN_IF_ERROR(CheckRank(operand, config.dimensions_size()));
   TF_RETURN_IF_ERROR(CheckRank(operands[1], 0));
   if (operands[1].type() != operand.type()) {
-    return InvalidArgument("the padding value is of another type");
+    return InvalidArgument("the padding value has a different element type");
   }
   const int64_t rank = operand.rank();
   DimensionVector dims(rank);
@@ -200,7 +200,7 @@ absl::StatusOr<Value> EvaluateReshape(const HloInstruction* instruction,
   const Shape& shape = instruction->shape();
   DimensionVector dims(shape.dimensions().begin(), shape.dimensions().end());
   if (Product(dims) == operands[0].count()) return operands[0].Reshaped(dims);
-  // One dynamic dimension of the result takes what the others leave.
+  // One dynamic dimension of the result has the size that the others leave.
   int64_t open = -1;
   int64_t others = 1;
   for (size_t d = 0; d < dims.size(); ++d) {

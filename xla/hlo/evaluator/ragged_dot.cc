@@ -108,7 +108,7 @@ class RaggedDot {
       }
     }
     if (sizes.rank() != static_cast<int64_t>(dims.size()) + 1) {
-      return Unimplemented("group sizes of rank %d", sizes.rank());
+      return Unimplemented("group sizes have rank %d", sizes.rank());
     }
     return dims;
   }
@@ -123,8 +123,8 @@ class RaggedDot {
     DimensionVector part_dims = result.dims();
     part_dims[axis] = 1;
     if (sizes.dim(0) != lhs.dim(sized[0])) {
-      return InvalidArgument("group sizes for %d of %d slices", sizes.dim(0),
-                             lhs.dim(sized[0]));
+      return InvalidArgument("there are group sizes for %d of %d slices",
+                             sizes.dim(0), lhs.dim(sized[0]));
     }
     for (int64_t i = 0; i < sizes.dim(0); ++i) {
       TF_ASSIGN_OR_RETURN(Value left, Part(lhs, sized[0], i, 1, budget_));

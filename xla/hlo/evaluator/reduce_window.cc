@@ -182,7 +182,7 @@ absl::StatusOr<Value> EvaluateReduceWindow(const HloInstruction* instruction,
   for (size_t k = 0; k < n; ++k) {
     if (inputs[k].dims() != inputs[0].dims() || inits[k].rank() != 0 ||
         inits[k].type() != inputs[k].type()) {
-      return InvalidArgument("operands %d and %d do not go with the others", k,
+      return InvalidArgument("operands %d and %d do not match the others", k,
                              n + k);
     }
     signature.push_back(inputs[k].type());

@@ -182,7 +182,7 @@ absl::StatusOr<Value> EvaluateRngBitGenerator(const HloInstruction* instruction,
   const Shape& bits_shape = shape.tuple_shapes(1);
   const PrimitiveType type = bits_shape.element_type();
   if (!primitive_util::IsIntegralType(type)) {
-    return Unimplemented("random bits of type %s",
+    return Unimplemented("random bits of type %s are not supported",
                          primitive_util::LowercasePrimitiveTypeName(type));
   }
   const RandomAlgorithm algorithm =
@@ -190,7 +190,7 @@ absl::StatusOr<Value> EvaluateRngBitGenerator(const HloInstruction* instruction,
   TF_ASSIGN_OR_RETURN(Value state, StateWords(operands[0], context.budget));
   const bool threefry = algorithm == RNG_THREE_FRY;
   if (state.count() != 2 && (threefry || state.count() != 3)) {
-    return InvalidArgument("a state of %d words", state.count());
+    return InvalidArgument("the state has %d words", state.count());
   }
   uint64_t* words = state.mutable_data<uint64_t>();
   const bool wide = primitive_util::BitWidth(type) == 64;

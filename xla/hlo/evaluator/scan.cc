@@ -55,7 +55,7 @@ absl::StatusOr<Value> TakeStep(const Value& whole, int64_t axis, int64_t i,
 absl::Status PutStep(const Value& step, int64_t axis, int64_t i, Value& whole) {
   const DimensionVector dims = StepDims(whole.dims(), axis);
   if (!step.IsArray() || step.dims() != dims || step.type() != whole.type()) {
-    return InvalidArgument("a step of an output does not fit the output");
+    return InvalidArgument("the shape of a step does not match the output");
   }
   if (step.count() > 0) {
     CopyStridedBox(
@@ -88,7 +88,7 @@ absl::StatusOr<Value> EvaluateScan(const HloInstruction* instruction,
   }
   for (int64_t k = 0; k < inputs; ++k) {
     if (axis >= operands[k].rank() || operands[k].dim(axis) != steps) {
-      return InvalidArgument("operand %d has not %d steps", k, steps);
+      return InvalidArgument("operand %d does not have %d steps", k, steps);
     }
   }
   std::vector<Value> results;

@@ -37,7 +37,7 @@ absl::StatusOr<Value> EvaluateSelectAndScatter(
   const Value& init = operands[2];
   const PrimitiveType type = operand.type();
   if (source.type() != type || init.type() != type || init.rank() != 0) {
-    return InvalidArgument("operands differ in their types");
+    return InvalidArgument("the operands have different element types");
   }
   TF_RETURN_IF_ERROR(
       CheckSignature(instruction->select(), {type, type}, {PRED}));
@@ -49,7 +49,7 @@ absl::StatusOr<Value> EvaluateSelectAndScatter(
   for (int64_t d = 0; d < operand.rank(); ++d) {
     window_dims.push_back(axes[d].size);
     if (source.rank() != operand.rank() || axes[d].outputs != source.dim(d)) {
-      return InvalidArgument("the source does not have a value per window");
+      return InvalidArgument("the source does not have one value per window");
     }
   }
 

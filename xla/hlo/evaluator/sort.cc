@@ -29,7 +29,7 @@
 #include "xla/xla_data.pb.h"
 
 // sort and topk. Rows are sorted as permutations, always stably, by merging:
-// it calls the comparator n log n times and copes with any answers of it.
+// the comparator is called O(n log n) times, and may be inconsistent.
 
 namespace xla {
 namespace evaluator {
@@ -222,7 +222,7 @@ absl::StatusOr<Value> TopKOfRows(const Value& operand, int64_t k, bool largest,
                                  PrimitiveType index_type,
                                  MemoryBudget* budget) {
   if (operand.rank() == 0 || k < 0 || k > operand.dims().back()) {
-    return InvalidArgument("the %d first elements of fewer", k);
+    return InvalidArgument("k=%d exceeds the number of elements", k);
   }
   const int64_t n = operand.dims().back();
   DimensionVector dims = operand.dims();
@@ -236,7 +236,7 @@ absl::StatusOr<Value> TopKOfRows(const Value& operand, int64_t k, bool largest,
     const char* elements = operand.raw() + row * n * bytes;
     const std::optional<std::vector<int64_t>> keys =
         OrderKeys(operand.type(), elements, n, /*partial=*/false);
-    if (!keys.has_value()) return InvalidArgument("complex numbers in topk");
+    if (!keys.has_value()) return InvalidArgument("topk of complex numbers");
     std::iota(order.begin(), order.end(), 0);
     std::partial_sort(order.begin(), order.begin() + k, order.end(),
                       [&](int64_t a, int64_t b) {

@@ -210,8 +210,9 @@ absl::StatusOr<Value> BlockScaledDot(const HloCustomCallInstruction& call,
   const std::optional<DotDimensionNumbers> numbers =
       BlockScaledDotDimensions(call);
   if (!numbers.has_value()) {
-    return InvalidArgument("no block-scaled dot of two or three dimensions: %s",
-                           call.ToString());
+    return InvalidArgument(
+        "not a block-scaled dot of two or three dimensions: %s",
+        call.ToString());
   }
   return ScaledDotValues(operands[0], operands[1], operands[2], operands[3],
                          *numbers, call.shape().element_type(), nullptr);

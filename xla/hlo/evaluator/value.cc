@@ -116,8 +116,9 @@ DimensionVector RowMajorStrides(absl::Span<const int64_t> dims) {
 absl::Status MemoryBudget::Reserve(int64_t bytes) {
   if (bytes > limit_ - live_) {
     return ResourceExhausted(
-        "%d bytes more than the %d live ones pass the limit of %d bytes", bytes,
-        live_, limit_);
+        "allocating %d bytes beside the %d live ones exceeds the limit of %d "
+        "bytes",
+        bytes, live_, limit_);
   }
   live_ += bytes;
   peak_ = std::max(peak_, live_);
@@ -146,7 +147,7 @@ absl::StatusOr<Value> Value::Make(PrimitiveType type,
                                   absl::Span<const int64_t> dims,
                                   MemoryBudget* budget) {
   if (!primitive_util::IsArrayType(type)) {
-    return Internal("no array of type %s",
+    return Internal("not an array type: %s",
                     primitive_util::LowercasePrimitiveTypeName(type));
   }
   Value value;
@@ -170,7 +171,7 @@ absl::StatusOr<Value> Value::Make(PrimitiveType type,
   char* data = static_cast<char*>(std::malloc(bytes + 16));
   if (data == nullptr) {
     if (budget != nullptr) budget->Release(bytes);
-    return ResourceExhausted("no memory for %d bytes", bytes);
+    return ResourceExhausted("cannot allocate %d bytes", bytes);
   }
   value.buffer_ = std::make_shared<Buffer>(data, bytes, /*owned=*/true, budget);
   return value;
@@ -215,8 +216,8 @@ absl::StatusOr<Value> Value::FromLiteral(const LiteralBase& literal,
   if (!shape.IsArray()) return Token();
   if (literal.is_elided()) {
     return FailedPrecondition(
-        "the elements of a literal are elided; "
-        "--fill-elided-constants makes some up");
+        "the elements of a literal are elided; --fill-elided-constants makes "
+        "up values");
   }
   if (!literal.IsKnown()) {
     return FailedPrecondition("the elements of a literal are not known");
@@ -289,7 +290,7 @@ int64_t Value::Int64At(int64_t index) const {
     case S64:
       return data<int64_t>()[index];
     case U64:
-      // Sizes and indices beyond int64_t are beyond everything.
+      // Sizes and indices above int64_t exceed any dimension anyway.
       return static_cast<int64_t>(std::min<uint64_t>(
           data<uint64_t>()[index], std::numeric_limits<int64_t>::max()));
     default:

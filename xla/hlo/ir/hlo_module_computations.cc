@@ -52,8 +52,8 @@ HloComputation* HloModule::AddComputationInternal(
     added->names_are_registered_ = true;
   } else {
     computation_name_uniquer_.RegisterName(added->name());
-    // Registering instruction names costs as much as parsing them, so it waits
-    // until somebody asks for a new name.
+    // Registering instruction names costs as much as parsing them, so it is
+    // deferred until a new name is needed.
     added->names_are_registered_ = false;
     has_unregistered_names_ = true;
   }

@@ -31,8 +31,8 @@ absl::Status CheckOptions(const DebugOptions& options) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      "xla_disable_hlo_passes and xla_enable_hlo_passes_only are both set; one "
-      "of them says which passes run");
+      "xla_disable_hlo_passes and xla_enable_hlo_passes_only exclude each "
+      "other");
 }
 
 bool Names(const google::protobuf::RepeatedPtrField<std::string>& list,

@@ -279,7 +279,7 @@ TEST(HloPassPipelineTest, OptionsOfTheModuleSayWhatRuns) {
   EXPECT_THAT(*WhatRuns(options), ElementsAre("b"));
   options.add_xla_disable_hlo_passes("a");
   EXPECT_THAT(std::string(WhatRuns(options).status().message()),
-              HasSubstr("are both set"));
+              HasSubstr("exclude each other"));
   options.clear_xla_enable_hlo_passes_only();
   EXPECT_THAT(*WhatRuns(options), ElementsAre("b", "c"));
   options.add_xla_disable_hlo_passes("inner");

@@ -42,7 +42,7 @@ absl::Status UnknownOption(absl::string_view name,
   std::vector<std::string> names;
   for (const PassOptionInfo& option : known) names.push_back(option.name);
   return absl::InvalidArgumentError(
-      absl::StrCat("no option ", name, DidYouMean(name, names)));
+      absl::StrCat("unknown option ", name, DidYouMean(name, names)));
 }
 
 }  // namespace pass_options_internal

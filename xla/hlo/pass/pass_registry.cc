@@ -54,7 +54,7 @@ class PipelineParser {
     SkipSpace();
     size_t start = at_;
     absl::string_view name = Name();
-    if (name.empty()) return Error("expected the name of a pass");
+    if (name.empty()) return Error("expected a pass name");
     PassOptionText options;
     if (Consume('{')) TF_RETURN_IF_ERROR(ParseOptions(options));
     if (Consume('(')) return ParseGroup(pipeline, name, options, depth);
@@ -103,7 +103,7 @@ class PipelineParser {
     do {
       SkipSpace();
       absl::string_view name = Name();
-      if (name.empty()) return Error("expected the name of an option");
+      if (name.empty()) return Error("expected an option name");
       std::string value;
       if (Consume('=')) value = std::string(Value());
       options.settings.emplace_back(name, value);
@@ -189,7 +189,7 @@ absl::StatusOr<std::unique_ptr<HloPassInterface>> PassRegistry::MakePass(
       known.push_back(known_name);
     }
     return absl::InvalidArgumentError(
-        absl::StrCat("no pass ", name, DidYouMean(name, known)));
+        absl::StrCat("unknown pass ", name, DidYouMean(name, known)));
   }
   absl::StatusOr<std::unique_ptr<HloPassInterface>> pass =
       it->second.make(options);

@@ -151,9 +151,9 @@ absl::Status PassExplainer::AddPasses(HloPassPipeline* pipeline,
   for (const std::string& name : wanted) {
     if (explaining.count(name) > 0) continue;
     const std::string able =
-        explaining.empty()
-            ? "; no pass of the pipeline can"
-            : absl::StrCat("; able are ", absl::StrJoin(explaining, ", "));
+        explaining.empty() ? "; no pass of the pipeline explains itself"
+                           : absl::StrCat("; passes that do: ",
+                                          absl::StrJoin(explaining, ", "));
     const std::string nearest =
         explaining.empty()
             ? able
@@ -161,7 +161,7 @@ absl::Status PassExplainer::AddPasses(HloPassPipeline* pipeline,
                                                         explaining.end()));
     return absl::InvalidArgumentError(
         in_pipeline.count(name) > 0
-            ? absl::StrCat("pass ", name, " cannot explain itself", able)
+            ? absl::StrCat("pass ", name, " does not explain itself", able)
             : absl::StrCat("--explain: pass ", name, " is not in the pipeline",
                            nearest));
   }

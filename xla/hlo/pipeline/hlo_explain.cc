@@ -118,7 +118,7 @@ MemoryAccounting DefaultAccounting(const HloExplainOptions &options,
 absl::Status Fit(const HloExplainOptions &options, HloModule *module,
                  std::ostream &out) {
   absl::Status fits = FitModule(FitOptions(options), module, out);
-  // The best plan is worth having even where it does not suffice.
+  // The best plan is worth having even if it misses the limit.
   if (fits.ok() || absl::IsResourceExhausted(fits)) {
     TF_RETURN_IF_ERROR(WriteModule(*module, options.output));
     if (!options.jax.empty()) {
@@ -128,7 +128,7 @@ absl::Status Fit(const HloExplainOptions &options, HloModule *module,
   return fits;
 }
 
-// The modules of a folder of dumps, the one that is read for it first.
+// Lists the modules in a folder of dumps, the default one first.
 absl::Status ListModules(const std::string &folder, std::ostream &out) {
   TF_ASSIGN_OR_RETURN(const std::vector<DumpedModule> modules,
                       ListDumpedModules(folder));
@@ -140,7 +140,7 @@ absl::Status ListModules(const std::string &folder, std::ostream &out) {
   return absl::OkStatus();
 }
 
-// The scope of the figures for a module of several devices.
+// Says so if the figures are those of all devices together.
 std::string NoteOnDevices(const HloModule &module) {
   if (IsPartitioned(module)) return "";
   const int64_t devices = module.config().num_partitions() > 1
@@ -152,7 +152,7 @@ std::string NoteOnDevices(const HloModule &module) {
                                : absl::StrCat(" --num-partitions=", devices);
   return absl::StrCat("\nnote: this is the module of all ", devices,
                       " devices together; --as=gpu", flag,
-                      " says what one of them needs\n");
+                      " shows what one of them needs\n");
 }
 
 absl::Status ExplainCollectives(const HloExplainOptions &options,
@@ -186,16 +186,16 @@ absl::Status ExplainCollectives(const HloExplainOptions &options,
   return preparation.unmet_limit;
 }
 
-// Where pages go, and what kernels run on in them.
+// Where pages are written, and the device that their kernels are modelled on.
 ExplainPageOptions PageOptions(const HloExplainOptions &options) {
-  // Reports do not count upstream's way.
+  // Reports do not support accounting=upstream.
   const bool allocated =
       options.fit_options.remat.accounting == MemoryAccounting::kAllocated;
   return {options.html, options.perfetto, options.device, options.mesh,
           allocated ? MemoryAccounting::kAllocated : MemoryAccounting::kOurs};
 }
 
-// Whether standard output is not taken by a page.
+// Whether standard output is free for text.
 bool HasTextOutput(const HloExplainOptions &options) {
   return options.html != "-" && options.perfetto != "-";
 }
@@ -214,8 +214,8 @@ absl::Status ListKernels(const HloExplainOptions &options,
                                      *prepared.alias_analysis));
   if (!prepared.input.optimized() && options.prepare.as.empty()) {
     report.set_note(
-        "the module is from before optimization, so that every instruction "
-        "counts as a kernel; --as=gpu fuses them first");
+        "the module is not optimized, so every instruction counts as a kernel; "
+        "--as=gpu fuses them first");
   }
   if (options.json_text != nullptr) {
     TF_ASSIGN_OR_RETURN(*options.json_text, KernelReportToJson(report));
@@ -229,7 +229,7 @@ absl::Status ListKernels(const HloExplainOptions &options,
   return absl::OkStatus();
 }
 
-// What XLA itself allocated, where it said so beside the module and the order
+// What XLA itself allocated, if its dump is beside the module and the schedule
 // is still XLA's.
 std::string NoteOnXla(const HloExplainOptions &options,
                       const BuiltMemoryReport &built,
@@ -252,7 +252,7 @@ std::string NoteOnXla(const HloExplainOptions &options,
   return CompareWithXla(built.report, *assignment, options.max_buffers);
 }
 
-// The report in the forms that are asked for.
+// Writes the report in all formats that were asked for.
 absl::Status WriteReport(const HloExplainOptions &options,
                          const std::string &path, const HloModule &module,
                          const HloAliasAnalysis &alias_analysis,
@@ -275,15 +275,15 @@ absl::Status WriteReport(const HloExplainOptions &options,
                     MemoryPage());
 }
 
-// Says what limits would cost, with --limit that one, too.
+// The cost of limits from the peak down, and of --limit if it is given.
 absl::StatusOr<RematCurve> PriceLimits(const HloExplainOptions &options,
                                        ProgressWatch &watch,
                                        PreparedModule &prepared) {
   HloModule &module = *prepared.module;
-  // A copy: the page needs the order as well.
+  // A copy: the page needs the schedule, too.
   TF_RETURN_IF_ERROR(module.set_schedule(prepared.schedule.schedule));
-  watch.Phase("planning what to compute again, for each limit",
-              "a smaller --budget-curve or --fit-effort=0 take less");
+  watch.Phase("planning rematerialization for each limit",
+              "a smaller --budget-curve or --fit-effort=0 is faster");
   TF_ASSIGN_OR_RETURN(
       RematCurve curve,
       BuildBudgetCurve(FitOptions(options), options.budget_curve, module));
@@ -291,7 +291,7 @@ absl::StatusOr<RematCurve> PriceLimits(const HloExplainOptions &options,
   return curve;
 }
 
-// The same, written, and whether the limit can be met.
+// Writes those costs. ResourceExhausted if --limit cannot be met.
 absl::Status ReportPrices(const HloExplainOptions &options,
                           ProgressWatch &watch, PreparedModule &prepared,
                           std::ostream &out) {
@@ -317,7 +317,7 @@ absl::Status ReportPrices(const HloExplainOptions &options,
   return CheckBudgetCurve(curve);
 }
 
-// What --fit and --budget-curve say together; as JSON one object of both.
+// The reports of --budget-curve and --fit; as JSON, one object with both.
 std::string JoinReports(bool json, const std::string &curve,
                         const std::string &plan) {
   if (!json) return absl::StrCat(curve, "\n", plan);
@@ -325,7 +325,7 @@ std::string JoinReports(bool json, const std::string &curve,
                       ",\n\"fit\": ", absl::StripSuffix(plan, "\n"), "\n}\n");
 }
 
-// Plans how to fit, and says so; with a budget curve after that.
+// Plans how to fit and reports it, after the budget curve if there is one.
 absl::Status FitPrepared(const HloExplainOptions &options,
                          const PassRegistry &registry,
                          const std::optional<MemoryLimit> &limit,
@@ -349,8 +349,8 @@ absl::Status FitPrepared(const HloExplainOptions &options,
                       NeededBytes(page_options.accounting, prepared));
   TF_RETURN_IF_ERROR(
       module->set_schedule(std::move(prepared.schedule.schedule)));
-  watch.Phase("planning what to compute again",
-              "--strategy=peak-priority or --fit-effort=0 take less");
+  watch.Phase("planning rematerialization",
+              "--strategy=peak-priority or --fit-effort=0 is faster");
   std::ostringstream plan;
   const absl::Status fits = Fit(options, module, plan);
   watch.Stop();
@@ -372,7 +372,7 @@ absl::Status FitPrepared(const HloExplainOptions &options,
   return fits;
 }
 
-// Says where the memory of a prepared module goes.
+// Reports where the memory of a prepared module goes.
 absl::Status ReportPrepared(const HloExplainOptions &options,
                             const std::string &path,
                             const std::optional<MemoryLimit> &limit,
@@ -390,7 +390,7 @@ absl::Status ReportPrepared(const HloExplainOptions &options,
       report_options.allocated_bytes = needed;
     }
   }
-  watch.Phase("looking for offsets");
+  watch.Phase("planning offsets");
   AliasInfo alias_info;
   report_options.alias_info = &alias_info;
   report_options.curve = options.curve;
@@ -426,8 +426,8 @@ absl::Status ReportPrepared(const HloExplainOptions &options,
   return absl::OkStatus();
 }
 
-// `path`: where the module is from, empty for nowhere; `found`: the user named
-// another one, a folder.
+// `path`: the file of the module, empty if there is none; `found`: the user
+// named its folder instead.
 absl::Status ExplainRead(const HloExplainOptions &given,
                          const PassRegistry &registry, const std::string &path,
                          bool found, ProgressWatch &watch,
@@ -443,8 +443,8 @@ absl::Status ExplainRead(const HloExplainOptions &given,
   if (options.collectives) {
     return ExplainCollectives(options, registry, module->get(), out);
   }
-  watch.Phase("running passes and looking for an order",
-              "--effort=0 or --schedule=list take less");
+  watch.Phase("running passes and scheduling",
+              "--effort=0 or --schedule=list is faster");
   TF_ASSIGN_OR_RETURN(
       PreparedModule prepared,
       PrepareModule(std::move(*module), options.prepare, registry));
@@ -462,7 +462,7 @@ absl::Status ExplainRead(const HloExplainOptions &given,
           : ReportPrepared(options, path, limit, watch, prepared, out);
   if (status.ok()) status = unmet_before;
   if (status.ok() || absl::IsResourceExhausted(status)) {
-    // The analysis is of the module.
+    // The analysis refers to the module.
     prepared.alias_analysis.reset();
     *module = std::move(prepared.module);
   }
@@ -471,19 +471,19 @@ absl::Status ExplainRead(const HloExplainOptions &given,
 
 absl::Status CheckFlags(const HloExplainOptions &options) {
   if (!options.calibrate.empty() && options.timings.empty()) {
-    return absl::InvalidArgumentError(
-        "--calibrate needs the --timings that it is from");
+    return absl::InvalidArgumentError("--calibrate needs --timings");
   }
   if (!options.calibrate.empty() &&
       options.calibrate.find_first_of("/.") == std::string::npos) {
     return absl::InvalidArgumentError(
-        "--calibrate names a file with a '.' or '/' in it, as --device takes "
-        "it");
+        "--calibrate: the name of the file must contain a '.' or '/', so that "
+        "--device takes it for a file");
   }
   TF_RETURN_IF_ERROR(CheckNumbers(options));
   TF_RETURN_IF_ERROR(CheckDeviceFlag(options.device));
   if (!options.jax.empty() && !options.fit) {
-    return absl::InvalidArgumentError("--jax needs --fit: it writes that plan");
+    return absl::InvalidArgumentError(
+        "--jax needs --fit, whose plan it writes");
   }
   return CheckMeshFlag(options.mesh);
 }
@@ -494,7 +494,7 @@ absl::Status Explain(const HloExplainOptions &options,
   TF_RETURN_IF_ERROR(CheckFlags(options));
   if (options.list) return ListModules(path, out);
   if (!options.limit.empty()) {
-    // Before minutes are spent on the module.
+    // Fails before minutes are spent on the module.
     TF_RETURN_IF_ERROR(MemoryLimit::Parse(options.limit).status());
   }
   ProgressWatch watch(options.progress);

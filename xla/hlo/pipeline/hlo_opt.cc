@@ -48,13 +48,13 @@ absl::Status CheckPlatformAndStage(const HloOptOptions& options) {
   if (options.platform != "transforms") {
     return absl::InvalidArgumentError(absl::StrCat(
         "--platform=", options.platform,
-        ": expected 'transforms'; compilers for hardware are not part of this "
-        "tool, its GPU passes run by --passes and --pipeline"));
+        ": expected 'transforms'; this tool has no compilers for hardware, and "
+        "runs its GPU passes with --passes and --pipeline"));
   }
   if (options.stage != kHloOptStages) {
     return absl::InvalidArgumentError(
         absl::StrCat("--stage=", options.stage, ": expected '", kHloOptStages,
-                     "'; --emit chooses other forms of a module"));
+                     "'; --emit selects other output formats"));
   }
   return absl::OkStatus();
 }

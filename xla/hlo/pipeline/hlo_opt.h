@@ -41,7 +41,8 @@ struct HloOptOptions {
   std::string device;
   std::string memory_limit;
   std::string mesh;
-  // Partitions that modules count, whatever their headers say; 0: as they say.
+  // Number of partitions, overriding the headers of modules; 0: as in the
+  // header.
   int64_t num_partitions = 0;
 
   // The options of the modules' configs (see ReadXlaFlags); unset: none.
@@ -58,15 +59,15 @@ struct HloOptOptions {
 
   // How to write. Unset: hlo, or none where a report is asked for.
   std::optional<Emit> emit;
-  // Of kDot only what is `radius` arrows or fewer from the instruction of this
+  // For kDot: only what is at most `radius` edges from the instruction of this
   // name (InstructionsAround()); empty: all.
   std::string around;
   int64_t radius = 2;
   // Constants of more than ten elements in full, not as `{...}`. Unset: in
   // files, so that they hold the module; not on standard output, with a note.
   std::optional<bool> print_large_constants;
-  // What upstream's tool calls the set of passes and the product: other values
-  // than these need a compiler for one kind of hardware and are refused.
+  // The set of passes and the stage of OpenXLA's tool: other values than these
+  // need a hardware compiler and are refused.
   std::string platform = "transforms";
   std::string stage = "hlo";
   // "-" is standard output. Of kCuda, a folder for the program of one module.
@@ -77,14 +78,14 @@ struct HloOptOptions {
   bool verify_each = false;
   bool layout_sensitive = false;
   // Evaluate before and after each pass, with inputs of this many seeds, and
-  // fail passes that change what the module computes; 0: do not. With a cap
-  // (not -1), modules that take more than about so many operations are passed
-  // over. Why a module is, a line to standard error says or, if it is not
-  // empty, to the end of this file.
+  // fail passes that change what the module computes; 0: do not. Modules that
+  // take more than about max_equivalence_work operations are skipped (-1:
+  // none). Notes on what is skipped and why go to standard error, or are
+  // appended to equivalence_notes.
   int64_t check_equivalent = 0;
   int64_t max_equivalence_work = -1;
   std::string equivalence_notes;
-  // Fail passes that lie about whether they changed the module.
+  // Fail passes that change the module but report that they did not.
   bool check_changed = true;
 
   // Observation.

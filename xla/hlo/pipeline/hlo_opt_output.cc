@@ -122,10 +122,10 @@ absl::StatusOr<HloOptOutput> HloOptOutput::Create(const HloOptOptions& options,
       HasReports(options) && options.output == "-" ? Emit::kNone : Emit::kHlo);
   if (emit == Emit::kProto && module_count > 1) {
     return absl::InvalidArgumentError(
-        "--emit=proto writes one module; there are several inputs");
+        "--emit=proto writes a single module, but there are several inputs");
   }
   if (!options.around.empty() && emit != Emit::kDot) {
-    return absl::InvalidArgumentError("--around is for --emit=dot");
+    return absl::InvalidArgumentError("--around needs --emit=dot");
   }
   if (emit == Emit::kCuda && (module_count > 1 || options.output == "-")) {
     return absl::InvalidArgumentError(

@@ -60,7 +60,7 @@ absl::Status NoSuchPass(absl::string_view flag, absl::string_view name,
   absl::c_sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return absl::InvalidArgumentError(
-      absl::StrCat("--", flag, ": no pass of the pipeline is called ", name,
+      absl::StrCat("--", flag, ": the pipeline has no pass ", name,
                    DidYouMean(name, names)));
 }
 
@@ -98,8 +98,8 @@ absl::Status SetRewriteFuel(const PassFuel& fuel, HloPassPipeline& pipeline) {
   for (const auto& [name, left] : fuel.rewrites()) {
     if (SetRewriteFuel(pipeline, name, left)) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat("--fuel: no pass of the pipeline that is called ", name,
-                     " counts its rewrites"));
+        absl::StrCat("--fuel: the pipeline has no pass ", name,
+                     " that counts its rewrites"));
   }
   return absl::OkStatus();
 }
@@ -161,7 +161,7 @@ absl::Status HloOptRunner::AddExplainer() {
   if (options_.explain.empty()) {
     if (options_.explain_dot.empty()) return absl::OkStatus();
     return absl::InvalidArgumentError(
-        "--explain-dot needs --explain, which says of which passes");
+        "--explain-dot needs --explain, which names the passes");
   }
   TF_ASSIGN_OR_RETURN(
       explainer_,
@@ -265,10 +265,9 @@ void HloOptRunner::NoteDevices(const HloOptInput& input,
   AddPassNames(pipeline_, names);
   const int64_t devices = DevicesOfShardings(module);
   if (devices == 1 || !absl::c_linear_search(names, "if-partitions")) return;
-  err_ << input.parser_options.file_name() << ": note: shardings are over "
-       << devices << " devices, and the header counts one partition; with "
-       << "--num-partitions=" << devices
-       << " the module becomes that of one of them\n";
+  err_ << input.parser_options.file_name() << ": note: shardings refer to "
+       << devices << " devices, but the header declares one partition; "
+       << "--num-partitions=" << devices << " partitions the module\n";
 }
 
 void HloOptRunner::SetPartitions(const HloOptInput& input, HloModule& module) {
@@ -281,7 +280,7 @@ void HloOptRunner::SetPartitions(const HloOptInput& input, HloModule& module) {
   module.mutable_config().set_use_spmd_partitioning(partitions > 1);
   if (partitions > 1 && !HasShardings(module)) {
     err_ << input.parser_options.file_name()
-         << ": warning: nothing has a sharding, so that each of the "
+         << ": warning: no instruction has a sharding, so each of the "
          << partitions << " devices computes the whole module\n";
   }
 }

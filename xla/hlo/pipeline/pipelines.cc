@@ -399,7 +399,7 @@ absl::StatusOr<const NamedPipeline*> FindPipeline(absl::string_view name) {
     known.emplace_back(pipeline.name);
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("no pipeline ", name, DidYouMean(name, known)));
+      absl::StrCat("unknown pipeline ", name, DidYouMean(name, known)));
 }
 
 std::optional<size_t> Find(const std::vector<std::string>& names,

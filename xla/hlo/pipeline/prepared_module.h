@@ -17,23 +17,24 @@
 
 namespace xla {
 
-// A module of which the memory can be told: rewritten by what comes before
-// scheduling, with its aliases and an order.
+// A module whose memory can be reported: rewritten by the passes before
+// scheduling, with its aliases and a schedule.
 struct PrepareOptions {
-  // Which order the module runs in. Unset: its own where it has one, else best.
+  // The schedule of the module. Unset: its own if it has one, else best.
   std::optional<ScheduleAlgorithm> schedule;
   int64_t effort = BestMemoryScheduler::kDefaultEffort;
-  // Where the order has starts and dones of asynchronous operations.
+  // Where the schedule places starts and dones of asynchronous operations.
   AsyncPlacement async = AsyncPlacement::kAsScheduled;
   // Passes before scheduling, as text. Unset: the pipeline `prepare` for a
-  // module without a schedule, which inlines calls and removes what is dead;
-  // for one that has a schedule nothing, or `flatten-call-graph` where
-  // computations are shared.
+  // module without a schedule, which inlines calls and removes dead code; for
+  // one with a schedule none, or `flatten-call-graph` where computations are
+  // shared.
   std::optional<std::string> passes;
-  // A pipeline instead, such as "gpu": what a compiler would make of a module
-  // that no compiler has seen. Empty: none.
+  // A pipeline instead, such as "gpu": for modules that have not been compiled.
+  // Empty: none.
   std::string as;
-  // Partitions that the module counts, whatever its header says; 0: as it says.
+  // Number of partitions, overriding the header of the module; 0: as in the
+  // header.
   int64_t num_partitions = 0;
 };
 
@@ -41,8 +42,8 @@ struct PrepareOptions {
 struct Preparation {
   // As text; empty for nothing.
   std::string passes;
-  // ResourceExhausted where one of them missed a memory limit of its own: the
-  // module is the best it knows.
+  // ResourceExhausted if a pass missed its memory limit: the module is the best
+  // that it found.
   absl::Status unmet_limit;
 };
 
@@ -52,7 +53,7 @@ struct PreparedModule {
   MemoryReport::Input input;
   std::unique_ptr<HloAliasAnalysis> alias_analysis;
   ScheduleResult schedule;
-  // Of the passes: see Preparation.
+  // See Preparation::unmet_limit.
   absl::Status unmet_limit;
 };
 
@@ -61,7 +62,7 @@ struct PreparedModule {
 absl::StatusOr<std::unique_ptr<HloModule>> ReadVerifiedModule(
     const std::string& path);
 
-// Runs what comes before scheduling. InvalidArgument where both `as` and
+// Runs the passes before scheduling. InvalidArgument where both `as` and
 // `passes` are given.
 absl::StatusOr<Preparation> RunPreparation(const PrepareOptions& options,
                                            const PassRegistry& registry,

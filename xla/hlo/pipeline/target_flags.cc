@@ -24,7 +24,7 @@ absl::Status CheckDeviceFlag(absl::string_view device) {
   const absl::Status status = gpu::LoadGpuDevice(device).status();
   if (!absl::IsNotFound(status)) return status;
   return absl::InvalidArgumentError(
-      absl::StrCat("--device: no device is called ", device, ", and no file",
+      absl::StrCat("--device: unknown device ", device, " and no such file",
                    DidYouMean(device, gpu::GpuDeviceNames())));
 }
 

@@ -18,8 +18,7 @@ absl::Status CheckFlag(absl::string_view flag, int64_t value, int64_t least,
                        int64_t most = std::numeric_limits<int64_t>::max());
 absl::Status CheckFlag(absl::string_view flag, double value, double least,
                        double most = std::numeric_limits<double>::max());
-// Of flags of which -1 means that there is no limit; all else below 0 is a
-// mistake.
+// For flags where -1 means no limit; other negative values are errors.
 absl::Status CheckLimitFlag(absl::string_view flag, double value,
                             double most = std::numeric_limits<double>::max());
 

@@ -12,7 +12,7 @@ constexpr absl::string_view kFromJax =
     ".compile().as_text() after its passes";
 
 std::string Packed(absl::string_view by, absl::string_view unpack) {
-  return absl::StrCat("packed by ", by, "; unpack it: ", unpack,
+  return absl::StrCat("compressed by ", by, "; decompress it: ", unpack,
                       " FILE | TOOL - (standard input)");
 }
 
@@ -30,7 +30,7 @@ std::string ForeignFormatAdvice(absl::string_view contents) {
     return Packed("xz", "xzcat");
   }
   if (absl::StartsWith(contents, "PK\x03\x04")) {
-    return "a zip archive; unpack it and give one of its files";
+    return "a zip archive; extract it and pass one of its files";
   }
   if (absl::StartsWith(contents, "ML\xefR")) return std::string(kFromJax);
   const absl::string_view start = contents.substr(0, 4096);

@@ -33,7 +33,7 @@ TEST(ForeignFormatTest, ReadingSaysItWithTheFile) {
   const auto module = ReadModule("\x1f\x8b\x08 more", options);
   EXPECT_EQ(module.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(module.status().message()),
-              HasSubstr("step.hlo.gz: error: packed by gzip"));
+              HasSubstr("step.hlo.gz: error: compressed by gzip"));
 }
 
 }  // namespace

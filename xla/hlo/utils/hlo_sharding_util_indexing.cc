@@ -12,8 +12,8 @@ namespace xla {
 namespace hlo_sharding_util {
 namespace {
 
-// How many parameters, loops and calls are looked through on the way to an
-// iota: a chain of calls as deep as this is no index any more.
+// Maximum number of parameters, loops and calls followed on the way to an iota;
+// indices are not computed by deeper chains.
 constexpr int kCallsLookedThrough = 32;
 
 // Dimensions of `rank` that are not in `left_out`, in order.

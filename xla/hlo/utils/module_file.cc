@@ -27,8 +27,7 @@ constexpr size_t kGzipHeader = 10;
 constexpr size_t kGzipTrailer = 8;
 
 absl::Status Damaged(absl::string_view what) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("not what gzip wrote: ", what));
+  return absl::InvalidArgumentError(absl::StrCat("bad gzip file: ", what));
 }
 
 bool IsGzip(absl::string_view contents) {
@@ -118,11 +117,11 @@ int NumberOf(absl::string_view name) {
 }  // namespace
 
 absl::StatusOr<std::string> Gunzip(absl::string_view packed) {
-  if (!IsGzip(packed)) return Damaged("it begins otherwise");
+  if (!IsGzip(packed)) return Damaged("no gzip header");
   if (packed.size() < kGzipHeader + kGzipTrailer) {
     return Damaged("it ends early");
   }
-  if (packed[2] != 8) return Damaged("an unknown method of compression");
+  if (packed[2] != 8) return Damaged("unknown compression method");
   TF_ASSIGN_OR_RETURN(const size_t body, GzipBody(packed));
   const absl::string_view trailer = packed.substr(packed.size() - kGzipTrailer);
   const uint32_t size = LittleEndian(trailer.substr(4));
@@ -196,9 +195,9 @@ absl::StatusOr<ModuleFile> ReadModuleFile(const std::string& path) {
   absl::StatusOr<std::string> bytes =
       is_gzip ? Gunzip(file.contents) : Unzstd(file.contents, INT32_MAX);
   if (!bytes.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        file.name, ": error: ", is_gzip ? "" : "not what zstd wrote: ",
-        bytes.status().message()));
+    return absl::InvalidArgumentError(
+        absl::StrCat(file.name, ": error: ", is_gzip ? "" : "bad zstd file: ",
+                     bytes.status().message()));
   }
   file.contents = *std::move(bytes);
   return file;

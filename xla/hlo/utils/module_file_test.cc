@@ -61,7 +61,7 @@ TEST(ModuleFileTest, UnpacksAndNamesTheFile) {
   EXPECT_EQ(ReadModuleFile(path)->contents, "HloModule m\n");
   ASSERT_TRUE(WriteFileOrStdout(path, Packed("00", "").substr(0, 20)).ok());
   EXPECT_THAT(std::string(ReadModuleFile(path).status().message()),
-              HasSubstr("m.hlo.gz: error: not what gzip wrote: damaged"));
+              HasSubstr("m.hlo.gz: error: bad gzip file: damaged"));
 }
 
 TEST(ModuleFileTest, UnpacksWhatZstdPacked) {
@@ -74,7 +74,7 @@ TEST(ModuleFileTest, UnpacksWhatZstdPacked) {
   packed.back() ^= 1;
   ASSERT_TRUE(WriteFileOrStdout(path, packed).ok());
   EXPECT_THAT(std::string(ReadModuleFile(path).status().message()),
-              HasSubstr("m.hlo.zst: error: not what zstd wrote: damaged"));
+              HasSubstr("m.hlo.zst: error: bad zstd file: damaged"));
 }
 
 TEST(ModuleFileTest, TakesTheLargestOptimizedModuleOfAFolder) {

@@ -18,8 +18,8 @@ namespace xla {
 // Nothing is written of runs that end within `patience`.
 //
 //   ProgressWatch watch(&std::cerr);
-//   watch.Phase("planning what to compute again", "--fit-effort=0 takes less");
-//   → "17 s  planning what to compute again (--fit-effort=0 takes less)"
+//   watch.Phase("planning offsets", "--effort=0 is faster");
+//   → "17 s  planning offsets (--effort=0 is faster)"
 class ProgressWatch {
  public:
   // `out` outlives this and is written from a thread of its own; null: nothing

@@ -50,7 +50,7 @@ absl::StatusOr<Proto> Parse(absl::string_view text, absl::string_view file) {
   parser.RecordErrorsTo(&errors);
   if (!parser.ParseFromString(std::string(text), &proto)) {
     if (!errors.status().ok()) return errors.status();
-    return absl::InvalidArgumentError(absl::StrCat(file, ": no text proto"));
+    return absl::InvalidArgumentError(absl::StrCat(file, ": not a text proto"));
   }
   return proto;
 }
@@ -99,9 +99,10 @@ absl::StatusOr<DeviceDescription> GpuDeviceByName(absl::string_view name) {
   for (const GpuDeviceText& device : GpuDeviceTexts()) {
     if (device.name == lower) return GpuDeviceFromText(device.text, lower);
   }
-  return absl::NotFoundError(absl::StrCat(
-      "unknown device \"", name, "\"; known: ",
-      absl::StrJoin(GpuDeviceNames(), ", "), ", or a file of your own"));
+  return absl::NotFoundError(
+      absl::StrCat("unknown device \"", name,
+                   "\"; known: ", absl::StrJoin(GpuDeviceNames(), ", "),
+                   ", or the path of a device description"));
 }
 
 absl::StatusOr<DeviceDescription> GpuDeviceFromText(absl::string_view text,
@@ -140,7 +141,7 @@ absl::StatusOr<DeviceDescription> LoadGpuDevice(absl::string_view device) {
                          std::istreambuf_iterator<char>()};
   if (!file.good()) {
     return absl::NotFoundError(
-        absl::StrCat(device, ": the file of the device cannot be read"));
+        absl::StrCat(device, ": cannot read the device description"));
   }
   return GpuDeviceFromText(text, device);
 }

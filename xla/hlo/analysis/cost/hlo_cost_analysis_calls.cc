@@ -324,7 +324,7 @@ absl::Status HloCostAnalysis::HandleConditional(const HloInstruction* hlo) {
 }
 
 absl::Status HloCostAnalysis::HandleCustomCall(const HloInstruction* hlo) {
-  // What nobody knows moves its operands and results, and takes no time.
+  // An unknown call moves its operands and results, and takes no time.
   const std::optional<double> flops = LibraryCallFlops(*hlo);
   current_should_compute_bottleneck_time_ = flops.has_value();
   current_properties_.flops = flops.value_or(0);

@@ -52,7 +52,7 @@ absl::StatusOr<const Preset*> FindPreset(absl::string_view text,
   for (const Preset& preset : kPresets) {
     if (preset.name == name) return &preset;
   }
-  return Bad(text, absl::StrCat("no preset '", name, "'; there are ",
+  return Bad(text, absl::StrCat("unknown preset '", name, "'; known: ",
                                 absl::StrJoin(MeshCost::PresetNames(), ", ")));
 }
 
@@ -63,7 +63,7 @@ absl::StatusOr<std::vector<MeshCost::Axis>> ParseSizes(absl::string_view text,
   for (absl::string_view piece : absl::StrSplit(part, 'x')) {
     MeshCost::Axis axis;
     if (!absl::SimpleAtoi(piece, &axis.size) || axis.size < 1) {
-      return Bad(text, absl::StrCat("'", piece, "' is not a size of an axis"));
+      return Bad(text, absl::StrCat("'", piece, "' is not an axis size"));
     }
     if (axis.size > kMaxDevices / devices) return Bad(text, "too many devices");
     devices *= axis.size;
@@ -102,9 +102,11 @@ absl::Status ParseLinks(absl::string_view text, absl::string_view part,
         (fields.size() == 2 &&
          (!absl::SimpleAtod(fields[1], &axis.latency_seconds) ||
           !std::isfinite(axis.latency_seconds) || axis.latency_seconds < 0))) {
-      return Bad(text, absl::StrCat("'", links[i],
-                                    "' is not a link; say bytes/s, or bytes/s "
-                                    "and seconds as 50e9/8e-6"));
+      return Bad(
+          text,
+          absl::StrCat("'", links[i],
+                       "' is not a link; expected bytes per second, or bytes "
+                       "per second and latency in seconds, such as 50e9/8e-6"));
     }
   }
   return absl::OkStatus();

@@ -47,10 +47,10 @@ TEST(MeshCost, MalformedText) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     return std::string(status.message());
   };
-  EXPECT_THAT(error(""), HasSubstr("'' is not a size"));
-  EXPECT_THAT(error("2x0"), HasSubstr("'0' is not a size"));
-  EXPECT_THAT(error("2x-4"), HasSubstr("'-4' is not a size"));
-  EXPECT_THAT(error("2:cray"), HasSubstr("no preset 'cray'; there are h100"));
+  EXPECT_THAT(error(""), HasSubstr("'' is not an axis size"));
+  EXPECT_THAT(error("2x0"), HasSubstr("'0' is not an axis size"));
+  EXPECT_THAT(error("2x-4"), HasSubstr("'-4' is not an axis size"));
+  EXPECT_THAT(error("2:cray"), HasSubstr("unknown preset 'cray'; known: h100"));
   EXPECT_THAT(error("2x4@10"), HasSubstr("1 links for 2 axes"));
   EXPECT_THAT(error("2@0"), HasSubstr("'0' is not a link"));
   EXPECT_THAT(error("2@nan"), HasSubstr("'nan' is not a link"));

@@ -52,7 +52,7 @@ absl::Status CheckBlock(const AllocationBlock& block) {
     if (slice.size < 0) return Bad(block, "has a slice of negative size");
     if (slice.inclusive_start_time < block.inclusive_start_time ||
         slice.inclusive_start_time > block.end_time) {
-      return Bad(block, "has a slice that starts outside of its life");
+      return Bad(block, "has a slice that starts outside its live range");
     }
     total += slice.size;
   }

@@ -17,7 +17,7 @@
 namespace xla::packing {
 namespace {
 
-// Up to so many items a list of all that are placed is faster than a tree.
+// Up to this many items, a list of the placed ones is faster than a tree.
 constexpr int64_t kMaxListedItems = 1000;
 
 // Finds the smallest sufficient gap below blocks that are visited in ascending

@@ -332,7 +332,7 @@ TEST(PackingCsvTest, GroupsGetOneOffset) {
   auto problem = ParsePackingCsv(
       "id,lower,upper,size,group\na,0,1,4,3\nb,1,2,8,-1\na,4,5,4,3\n", "x.csv");
   EXPECT_THAT(std::string(problem.status().message()),
-              HasSubstr("id 'a' is that of line 2"));
+              HasSubstr("id 'a' is already used in line 2"));
   problem = ParsePackingCsv(
       "lower,upper,size,group\n0,1,4,3\n1,2,8,-1\n4,5,4,3\n", "x.csv");
   ASSERT_TRUE(problem.ok()) << problem.status();
@@ -358,12 +358,12 @@ TEST(PackingCsvTest, SaysWhereTheErrorIs) {
   EXPECT_THAT(error(absl::StrCat(header, "a,0,1,-3\n")),
               HasSubstr("x.csv:2:7: error: size is negative"));
   EXPECT_THAT(error(absl::StrCat(header, "a,0,1,3\na,0,1,3\n")),
-              HasSubstr("x.csv:3:1: error: id 'a' is that of line 2"));
+              HasSubstr("x.csv:3:1: error: id 'a' is already used in line 2"));
   EXPECT_THAT(error(absl::StrCat(header, "a,0,1\n")),
               HasSubstr("3 cells for 4 columns"));
   EXPECT_THAT(error("id,start,upper,size\n"),
               HasSubstr("x.csv:1:4: error: unknown column 'start'"));
-  EXPECT_THAT(error("id,lower,upper\n"), HasSubstr("no column 'size'"));
+  EXPECT_THAT(error("id,lower,upper\n"), HasSubstr("missing column 'size'"));
   EXPECT_THAT(error(""), HasSubstr("the file is empty"));
 }
 

@@ -68,14 +68,14 @@ absl::Status CsvReader::ReadHeader() {
                                       "alignment, group"));
     }
     if (std::find(columns_.begin(), columns_.end(), cell) != columns_.end()) {
-      return Error(cell, absl::StrCat("column '", cell, "' comes twice"));
+      return Error(cell, absl::StrCat("column '", cell, "' appears twice"));
     }
     columns_.emplace_back(cell);
   }
   for (absl::string_view needed : {"lower", "upper", "size"}) {
     if (std::find(columns_.begin(), columns_.end(), needed) == columns_.end()) {
       return Error(line_.substr(line_.size()),
-                   absl::StrCat("there is no column '", needed, "'"));
+                   absl::StrCat("missing column '", needed, "'"));
     }
   }
   return absl::OkStatus();
@@ -95,8 +95,9 @@ absl::Status CsvReader::ReadBuffer() {
       buffer.id = std::string(cells[c]);
       auto [it, is_new] = line_of_id_.emplace(buffer.id, line_number_);
       if (!is_new) {
-        return Error(cells[c], absl::StrCat("id '", cells[c],
-                                            "' is that of line ", it->second));
+        return Error(cells[c],
+                     absl::StrCat("id '", cells[c],
+                                  "' is already used in line ", it->second));
       }
       continue;
     }

@@ -53,12 +53,12 @@ absl::Status AppendPlaces(const Value& index, int64_t rank,
   }
   if (!index.IsTuple()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("start indices of no array of rank ", rank));
+        absl::StrCat("not start indices of an array of rank ", rank));
   }
   for (const Value& element : index.elements()) {
     if (!IsPlace(element, rank)) {
       return absl::InvalidArgumentError(
-          absl::StrCat("start indices of no array of rank ", rank));
+          absl::StrCat("not start indices of an array of rank ", rank));
     }
     TF_RETURN_IF_ERROR(AppendPlaces(element, rank, places));
   }
@@ -95,11 +95,11 @@ class InPlace {
   absl::StatusOr<Value> Result() const {
     if (source_[3] != own_[3]) {
       return absl::InvalidArgumentError(
-          "source and target disagree about where in the output");
+          "source and target disagree about the position in the output");
     }
     const bool tuple = source_[0].IsTuple();
     if (tuple != own_[1].IsTuple())
-      return absl::InvalidArgumentError("input and output differ");
+      return absl::InvalidArgumentError("input and output do not match");
     if (!tuple) return Array(0, 1, source_[0], own_[1], source_[2], own_[3]);
     const int64_t n = source_[0].element_count();
     for (const Value& value : {own_[1], source_[2], own_[3]}) {
@@ -125,7 +125,7 @@ class InPlace {
                               const Value& to) const {
     if (!input.IsArray() || !output.IsArray() ||
         input.type() != output.type()) {
-      return absl::InvalidArgumentError("input and output differ");
+      return absl::InvalidArgumentError("input and output do not match");
     }
     std::vector<DimensionVector> sources, targets;
     TF_RETURN_IF_ERROR(AppendPlaces(from, input.rank(), sources));
@@ -137,7 +137,7 @@ class InPlace {
         targets.size() != slices) {
       return absl::InvalidArgumentError(absl::StrCat(
           sizes.size(), " slice sizes for ", n, " arrays, ", sources.size(),
-          " places in and ", targets.size(), " out"));
+          " positions in the input and ", targets.size(), " in the output"));
     }
     TF_ASSIGN_OR_RETURN(Value result,
                         Value::MakeUnique(std::move(output), budget_));

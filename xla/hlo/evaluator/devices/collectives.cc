@@ -62,7 +62,7 @@ absl::StatusOr<Value> Combine(const HloComputation* computation,
                               CollectiveContext& context) {
   if (accumulator.dims() != x.dims() || accumulator.type() != x.type()) {
     return absl::InvalidArgumentError(
-        "the members' operands differ in size or type");
+        "the operands of the members have different sizes or types");
   }
   TF_ASSIGN_OR_RETURN(
       accumulator, Value::MakeUnique(std::move(accumulator), context.budget));
@@ -73,7 +73,7 @@ absl::StatusOr<Value> Combine(const HloComputation* computation,
         lanes->output_type(0) != x.type()) {
       return absl::UnimplementedError(absl::StrCat(
           "reduction of ", primitive_util::LowercasePrimitiveTypeName(x.type()),
-          " by a computation of other types"));
+          " by a computation of different types"));
     }
     LaneMachine machine(*lanes);
     for (int64_t i = 0; i < x.count(); i += kLaneBlock) {
@@ -309,8 +309,7 @@ absl::StatusOr<Results> CollectiveBroadcast(const HloInstruction* instruction,
     root = members[0].back().AsInt64();
     for (const Operands& operands : members) {
       if (operands.back().AsInt64() != root) {
-        return absl::InvalidArgumentError(
-            "the members disagree about the root");
+        return absl::InvalidArgumentError("the members have different roots");
       }
     }
     if (root < 0 || root >= static_cast<int64_t>(members.size())) {
@@ -351,7 +350,7 @@ absl::StatusOr<std::vector<Value>> EvaluateCollective(
       return CollectiveBroadcast(instruction, members);
     default:  // An error.
       return absl::UnimplementedError(absl::StrCat(
-          "no collective: ", HloOpcodeString(instruction->opcode())));
+          "not a collective: ", HloOpcodeString(instruction->opcode())));
   }
 }
 

@@ -35,9 +35,9 @@ using evaluator::Value;
 
 // One run. Devices take turns on one thread: each runs until it needs others
 // (RunAlone), and when all wait, groups whose members have all reached the same
-// collective exchange values (Meet) and go on. If nobody can go on, the run is
-// a deadlock and the error says who waits for whom. The schedule is
-// deterministic and does not depend on timing.
+// collective exchange values (Meet) and go on. If none can go on, the run is a
+// deadlock and the error says who waits for whom. The schedule is deterministic
+// and does not depend on timing.
 class LockstepEvaluator::Session {
  public:
   explicit Session(LockstepEvaluator& owner)
@@ -112,7 +112,7 @@ class LockstepEvaluator::Session {
                         ", partition ", grid_.partition(device), ")");
   }
 
-  // On one device there is nothing to say about which.
+  // With a single device, which one is obvious.
   absl::Status Named(int64_t device, absl::Status status) const {
     if (status.ok() || grid_.size() == 1) return status;
     return absl::Status(status.code(),
@@ -134,8 +134,9 @@ class LockstepEvaluator::Session {
     }
   }
 
-  // The value of what the device waits at if it needs nobody else's presence:
-  // its ids, messages that have arrived, infeeds. nullopt: it has to wait.
+  // The value of the instruction that the device waits at, if that needs no
+  // other device: ids, messages that have arrived, infeeds. nullopt: it has to
+  // wait.
   absl::StatusOr<std::optional<Value>> ValueAlone(int64_t d, Device& device) {
     const HloInstruction* instruction = device.pending();
     auto wrap = [](absl::StatusOr<Value> value)
@@ -320,7 +321,7 @@ class LockstepEvaluator::Session {
     return results;
   }
 
-  // No device can go on: says why the first that waits does.
+  // No device can go on: says why the first waiting one is waiting.
   absl::Status Deadlock() {
     for (int64_t d = 0; d < grid_.size(); ++d) {
       if (devices_[d]->state() != Device::State::kWaiting) continue;
@@ -419,8 +420,8 @@ absl::StatusOr<std::vector<Literal>> LockstepEvaluator::Run(
     absl::Span<const std::vector<const Literal*>> arguments) {
   if (static_cast<int64_t>(arguments.size()) != grid_.size()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("arguments for ", arguments.size(), " devices; there are ",
-                     grid_.size()));
+        absl::StrCat("got arguments for ", arguments.size(),
+                     " devices; there are ", grid_.size()));
   }
   if (!module_.has_entry_computation()) {
     return absl::InvalidArgumentError("the module has no entry computation");

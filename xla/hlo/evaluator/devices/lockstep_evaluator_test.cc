@@ -279,7 +279,8 @@ TEST(LockstepTest, PermuteInPlace) {
       HasSubstr("%ps: the slice of 3 at [2] is not within the input of 4"));
   EXPECT_THAT(
       Evaluate(1, 2, absl::Substitute(kStart, "1", "d"), 4).status.message(),
-      HasSubstr("%ps: source and target disagree about where in the output"));
+      HasSubstr(
+          "%ps: source and target disagree about the position in the output"));
 }
 
 TEST(LockstepTest, StartAndDone) {

@@ -59,7 +59,7 @@ absl::StatusOr<ManualTiles> TilesOf(const HloInstruction* call, bool enters,
   if (call->operand_count() != 1 || !call->shape().IsArray() ||
       !call->operand(0)->shape().IsArray()) {
     return absl::UnimplementedError(
-        "a manual region's border for other than one array");
+        "a manual region whose border is not a single array");
   }
   const HloInstruction* outside = enters ? call->operand(0) : call;
   const HloInstruction* inside = enters ? call : call->operand(0);
@@ -68,7 +68,8 @@ absl::StatusOr<ManualTiles> TilesOf(const HloInstruction* call, bool enters,
   TF_RETURN_IF_ERROR(tiles.sharding.Validate(outside->shape(), partitions));
   if (inside->shape().dimensions().size() !=
       outside->shape().dimensions().size()) {
-    return absl::InvalidArgumentError("the ranks inside and outside differ");
+    return absl::InvalidArgumentError(
+        "the shapes inside and outside the region have different ranks");
   }
   const bool subgroup =
       inside->has_sharding() && inside->sharding().IsManualSubgroup();
@@ -78,9 +79,10 @@ absl::StatusOr<ManualTiles> TilesOf(const HloInstruction* call, bool enters,
         tiles.sharding.IsTiledLeaf() ? tiles.sharding.dimension(i) : 1;
     const int64_t free = subgroup ? inside->sharding().dimension(i) : 1;
     if (all % free != 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "sharding ", tiles.sharding.ToString(), " outside of the region and ",
-          inside->sharding().ToString(), " in it"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("sharding ", tiles.sharding.ToString(),
+                       " outside the region does not go with ",
+                       inside->sharding().ToString(), " inside"));
     }
     tiles.free_tiles.push_back(free);
     tiles.whole.push_back(size);
@@ -192,7 +194,7 @@ absl::StatusOr<std::vector<Value>> LeaveManualRegion(
     return absl::FailedPreconditionError(
         absl::StrCat("devices ", group[owner->second], " and ", group[k],
                      " hold the same tile of sharding ",
-                     tiles.sharding.ToString(), " but other elements"));
+                     tiles.sharding.ToString(), " with different elements"));
   }
   return std::vector<Value>(group.size(), whole);
 }

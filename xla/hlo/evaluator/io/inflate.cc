@@ -41,7 +41,7 @@ class HuffmanCode {
     std::array<int, kMaxBits + 2> first{};
     for (int length = 1; length <= kMaxBits; ++length) {
       left = 2 * left - code.count_[length];
-      if (left < 0) return Damaged("a Huffman code with too many words");
+      if (left < 0) return Damaged("a Huffman code with too many codes");
       first[length + 1] = first[length] + code.count_[length];
     }
     code.symbols_.resize(lengths.size());
@@ -80,7 +80,7 @@ class Inflater {
           TF_RETURN_IF_ERROR(Dynamic());
           break;
         default:
-          return Damaged("an unknown kind of block");
+          return Damaged("unknown block type");
       }
     }
     if (static_cast<int64_t>(out_.size()) != size_) {
@@ -117,7 +117,7 @@ class Inflater {
       first = (first + count) << 1;
       word <<= 1;
     }
-    return Damaged("a word that is not in its Huffman code");
+    return Damaged("invalid Huffman code");
   }
 
   absl::Status Room(int64_t bytes) {
@@ -133,7 +133,8 @@ class Inflater {
     bit_count_ = 0;
     TF_ASSIGN_OR_RETURN(const int length, Bits(16));
     TF_ASSIGN_OR_RETURN(const int complement, Bits(16));
-    if ((length ^ 0xffff) != complement) return Damaged("a stored length");
+    if ((length ^ 0xffff) != complement)
+      return Damaged("length of a stored block");
     if (in_.size() - position_ < static_cast<size_t>(length)) {
       return Damaged("it ends early");
     }
@@ -178,7 +179,7 @@ class Inflater {
         continue;
       }
       if (symbol == 16 && lengths.empty())
-        return Damaged("a repeat of nothing");
+        return Damaged("a repeat code without a previous length");
       const uint8_t value = symbol == 16 ? lengths.back() : 0;
       static constexpr int kExtra[3] = {2, 3, 7};
       static constexpr int kBase[3] = {3, 3, 11};
@@ -209,7 +210,7 @@ class Inflater {
       TF_ASSIGN_OR_RETURN(const int distance_symbol, Symbol(distances));
       TF_ASSIGN_OR_RETURN(const int distance, Distance(distance_symbol));
       if (static_cast<size_t>(distance) > out_.size()) {
-        return Damaged("a reference to before the start");
+        return Damaged("a distance beyond the start of the data");
       }
       TF_RETURN_IF_ERROR(Room(length));
       // The copy may overlap with what it writes.
@@ -221,7 +222,7 @@ class Inflater {
 
   absl::StatusOr<int> Length(int symbol) {
     if (symbol == 285) return 258;
-    if (symbol > 285) return Damaged("an unknown length");
+    if (symbol > 285) return Damaged("invalid length code");
     const int code = symbol - 257;
     if (code < 8) return 3 + code;
     // Four codes for each number of extra bits.
@@ -231,7 +232,7 @@ class Inflater {
   }
 
   absl::StatusOr<int> Distance(int symbol) {
-    if (symbol > 29) return Damaged("an unknown distance");
+    if (symbol > 29) return Damaged("invalid distance code");
     if (symbol < 4) return 1 + symbol;
     const int extra = symbol / 2 - 1;
     TF_ASSIGN_OR_RETURN(const int more, Bits(extra));

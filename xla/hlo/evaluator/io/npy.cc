@@ -171,7 +171,7 @@ absl::StatusOr<PrimitiveType> ResolveType(const Header& header,
                             header.code.bytes, " bytes"));
   }
   if (expected == nullptr) {
-    return Bad("the elements are raw bytes, and it is not known of which type");
+    return Bad("the elements are raw bytes of unknown type");
   }
   const TypeCode wanted = CodeOf(expected->element_type());
   if (wanted.bytes != header.code.bytes) {
@@ -321,8 +321,8 @@ absl::StatusOr<Literal> NpzFile::Read(absl::string_view name,
     return absl::Status(literal.status().code(),
                         absl::StrCat(name, ": ", literal.status().message()));
   }
-  return absl::NotFoundError(absl::StrCat("no array '", name, "'; there are ",
-                                          absl::StrJoin(names(), ", ")));
+  return absl::NotFoundError(absl::StrCat(
+      "no array '", name, "'; known: ", absl::StrJoin(names(), ", ")));
 }
 
 absl::StatusOr<std::string> WriteNpz(

@@ -85,7 +85,8 @@ uint64_t XxHash64(absl::string_view bytes) {
   return hash ^ hash >> 32;
 }
 
-// What a code of a length or an offset stands for: this, and so many more bits.
+// What a code of a length or an offset stands for: a base value, and a number
+// of extra bits to add.
 struct Extra {
   uint32_t base;
   int bits;
@@ -152,7 +153,7 @@ class Frame {
     TF_ASSIGN_OR_RETURN(const uint64_t descriptor, TakeNumber(in, 1));
     const bool single_segment = (descriptor & 0x20) != 0;
     const bool has_checksum = (descriptor & 4) != 0;
-    if (descriptor & 8) return Damaged("an unknown kind of frame");
+    if (descriptor & 8) return Damaged("unknown frame type");
     if (!single_segment) TF_RETURN_IF_ERROR(Take(in, 1).status());
     static constexpr int kIdBytes[4] = {0, 1, 2, 4};
     TF_ASSIGN_OR_RETURN(const uint64_t dictionary,
@@ -175,7 +176,7 @@ class Frame {
     if (!has_checksum) return absl::OkStatus();
     TF_ASSIGN_OR_RETURN(const uint64_t checksum, TakeNumber(in, 4));
     if (static_cast<uint32_t>(XxHash64(content)) != checksum) {
-      return Damaged("its checksum");
+      return Damaged("checksum mismatch");
     }
     return absl::OkStatus();
   }
@@ -206,7 +207,7 @@ class Frame {
           break;
         }
         default:
-          return Damaged("an unknown kind of block");
+          return Damaged("unknown block type");
       }
     }
     return absl::OkStatus();
@@ -258,7 +259,8 @@ class Frame {
     if (type == kCoded) {
       TF_ASSIGN_OR_RETURN(huffman_, HuffmanTable::Read(&coded));
     }
-    if (!huffman_.has_value()) return Damaged("literals without a code");
+    if (!huffman_.has_value())
+      return Damaged("literals without a Huffman code");
     if (format == 0) return huffman_->Decode(coded, size, &literals_);
     return FourStreams(coded, size);
   }
@@ -291,7 +293,7 @@ class Frame {
       return Append(literals_);
     }
     TF_ASSIGN_OR_RETURN(const uint64_t modes, TakeNumber(&block, 1));
-    if (modes & 3) return Damaged("an unknown kind of sequences");
+    if (modes & 3) return Damaged("unknown sequence mode");
     for (int code = 0; code < 3; ++code) {
       TF_RETURN_IF_ERROR(ReadTable(code, modes >> (6 - 2 * code) & 3, &block));
     }
@@ -322,7 +324,8 @@ class Frame {
         break;
       }
       default:  // That of the block before.
-        if (!table.has_value()) return Damaged("a code before it is there");
+        if (!table.has_value())
+          return Damaged("a repeated table without a previous one");
     }
     return absl::OkStatus();
   }
@@ -377,7 +380,7 @@ class Frame {
 
   absl::Status Copy(uint64_t distance, int64_t length) {
     if (distance == 0 || distance > out_.size() - begin_) {
-      return Damaged("a reference to before the start");
+      return Damaged("an offset beyond the start of the data");
     }
     TF_RETURN_IF_ERROR(Room(length));
     // The copy may overlap with what it writes.
@@ -408,7 +411,7 @@ absl::StatusOr<std::string> Unzstd(absl::string_view compressed,
                                    int64_t max_size) {
   std::string out;
   while (!compressed.empty()) {
-    if (!IsZstd(compressed)) return Damaged("a frame begins otherwise");
+    if (!IsZstd(compressed)) return Damaged("a frame without the magic number");
     TF_ASSIGN_OR_RETURN(const uint64_t magic, TakeNumber(&compressed, 4));
     if (magic == kFrame) {
       TF_RETURN_IF_ERROR(Frame(max_size, &out).Read(&compressed));

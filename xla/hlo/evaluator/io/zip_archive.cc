@@ -103,7 +103,7 @@ absl::StatusOr<std::vector<Entry>> ReadDirectory(absl::string_view bytes) {
   uint64_t end = bytes.size() - kEndSize;
   const uint64_t lowest = end > 0xffff ? end - 0xffff : 0;
   while (fields.Get(end, 4) != kEndOfDirectory) {
-    if (end == lowest) return BadArchive("no directory at its end");
+    if (end == lowest) return BadArchive("no central directory");
     --end;
   }
   uint64_t count = fields.Get(end + 10, 2);
@@ -112,7 +112,7 @@ absl::StatusOr<std::vector<Entry>> ReadDirectory(absl::string_view bytes) {
       fields.Get(end - kLocator64Size, 4) == kLocator64) {
     const uint64_t end64 = fields.Get(end - kLocator64Size + 8, 8);
     if (fields.Get(end64, 4) != kEndOfDirectory64) {
-      return BadArchive("no 64-bit directory where one is announced");
+      return BadArchive("no zip64 directory");
     }
     count = fields.Get(end64 + 32, 8);
     position = fields.Get(end64 + 48, 8);
@@ -121,7 +121,7 @@ absl::StatusOr<std::vector<Entry>> ReadDirectory(absl::string_view bytes) {
   for (uint64_t i = 0; i < count; ++i) {
     if (!fields.Has(position, kCentralSize) ||
         fields.Get(position, 4) != kCentralHeader) {
-      return BadArchive(absl::StrCat("entry ", i, " of the directory"));
+      return BadArchive(absl::StrCat("entry ", i, " of the central directory"));
     }
     Entry entry;
     entry.flags = fields.Get(position + 8, 2);
@@ -147,7 +147,7 @@ absl::StatusOr<std::string> ReadMember(absl::string_view bytes,
   if ((entry.flags & 1) != 0) return BadArchive("it is encrypted");
   if (!fields.Has(entry.offset, kLocalSize) ||
       fields.Get(entry.offset, 4) != kLocalHeader) {
-    return BadArchive("no header where the directory says");
+    return BadArchive("no local header");
   }
   const uint64_t data = entry.offset + kLocalSize +
                         fields.Get(entry.offset + 26, 2) +
@@ -166,7 +166,7 @@ absl::StatusOr<std::string> ReadMember(absl::string_view bytes,
     return absl::UnimplementedError(
         absl::StrCat("zip compression method ", entry.method));
   }
-  if (Crc32(contents) != entry.crc) return BadArchive("its sum is wrong");
+  if (Crc32(contents) != entry.crc) return BadArchive("checksum mismatch");
   return contents;
 }
 

@@ -221,7 +221,8 @@ absl::StatusOr<Literal> GenerateParameter(const HloInstruction* parameter,
   return value;
 }
 
-// The worst value of a type, on this device.
+// A value that shows in any result computed from it; devices have different
+// ones.
 absl::StatusOr<Literal> Poison(PrimitiveType type, int64_t device) {
   if (IsComplexType(type) ||
       (IsFloatingPointType(type) && primitive_util::HasNaN(type))) {

@@ -104,7 +104,7 @@ absl::Status CopyBox(Literal& to, absl::Span<const int64_t> to_base,
   return to.CopySliceFrom(from, from_base, to_base, sizes);
 }
 
-// A part of an array as one of its own.
+// Copies a part of an array into a new array.
 absl::StatusOr<Literal> Cut(const LiteralSlice& from,
                             absl::Span<const int64_t> base,
                             absl::Span<const int64_t> sizes) {
@@ -292,8 +292,8 @@ absl::StatusOr<Literal> AssembleLiteral(
           const HloSharding& leaf_sharding) -> absl::Status {
         TF_ASSIGN_OR_RETURN(Literal array, Literal::Make(leaf));
         const std::vector<int64_t> zeros(leaf.dimensions().size(), 0);
-        // Backwards, so that the first device that holds a tile has the last
-        // word.
+        // Backwards, so that the first device that holds a tile decides its
+        // contents.
         for (size_t device = shards.size(); device-- > 0;) {
           const std::optional<Region> region =
               RegionOf(leaf, leaf_sharding, static_cast<int64_t>(device));

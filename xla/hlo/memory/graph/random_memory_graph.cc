@@ -27,7 +27,7 @@ class Random {
   std::mt19937 engine_;
 };
 
-// A part of a series-parallel order: steps nobody runs before, and after.
+// A part of a series-parallel order: its first and its last steps.
 struct Part {
   std::vector<Node> first;
   std::vector<Node> last;

@@ -81,7 +81,7 @@ OpScope ParseOpName(absl::string_view op_name) {
   std::vector<std::string> layers;
   for (size_t i = 0; i + 1 < std::max<size_t>(components.size(), 2); ++i) {
     absl::string_view component = components[i];
-    // transpose(jvp(x)) → x; the function that was compiled is no layer.
+    // transpose(jvp(x)) → x; the compiled function itself is not a layer.
     const bool is_program = i == 0 && absl::StartsWith(component, "jit(");
     while (absl::EndsWith(component, ")")) {
       const size_t open = component.find('(');

@@ -52,16 +52,17 @@ std::string Answer(const MemoryReport& report) {
   }
   if (report.fits()) return out;
   if (report.any_order_lower_bound_bytes() > limit) {
-    absl::StrAppend(&out, "  No order of these instructions fits: one needs ",
-                    HumanBytes(report.any_order_lower_bound_bytes()),
-                    " in any order.\n");
+    absl::StrAppend(
+        &out,
+        "  No order of these instructions fits: every order needs at least ",
+        HumanBytes(report.any_order_lower_bound_bytes()), ".\n");
   } else {
     absl::StrAppend(&out, "  The lower bound for any order is ",
                     HumanBytes(report.any_order_lower_bound_bytes()), ".\n");
   }
   absl::StrAppend(&out,
-                  "  --fit looks for values to compute again so that it fits; "
-                  "--budget-curve says what limits cost.\n");
+                  "  --fit looks for values to recompute so that it fits; "
+                  "--budget-curve shows what each limit costs.\n");
   return out;
 }
 
@@ -71,15 +72,15 @@ std::string Place(absl::string_view op_name, absl::string_view source) {
   return absl::StrCat(op_name, ", ", source);
 }
 
-// "  looked at: optimized, scheduled".
-std::string LookedAt(const MemoryReport::Input& input) {
+// "  input: optimized, scheduled".
+std::string InputLine(const MemoryReport::Input& input) {
   if (input.description().empty()) return "";
-  std::string text = absl::StrCat("  looked at: ", input.description());
+  std::string text = absl::StrCat("  input: ", input.description());
   if (!input.file().empty()) {
     absl::StrAppend(&text, ": ", input.file(), " (others: --list)");
   }
   if (!input.passes().empty()) {
-    absl::StrAppend(&text, "; first ran ", input.passes());
+    absl::StrAppend(&text, "; passes run: ", input.passes());
   }
   return absl::StrCat(text, "\n");
 }
@@ -94,7 +95,7 @@ std::string Summary(const MemoryReport& report) {
     if (!place.empty()) absl::StrAppend(&out, ", ", place);
     absl::StrAppend(&out, "\n");
   }
-  absl::StrAppend(&out, LookedAt(report.input()));
+  absl::StrAppend(&out, InputLine(report.input()));
   const ByteUnit unit(report.peak_bytes());
   absl::StrAppendFormat(&out, "\n  arguments   %10s   at the peak, of %s\n",
                         unit(report.peak_argument_bytes()),
@@ -243,7 +244,7 @@ std::string ShapeTable(const MemoryReport& report, int max_buffers) {
       [](const Sum& a, const Sum& b) { return a.bytes > b.bytes; });
   constexpr size_t kMost = 6;
   if (largest.size() > kMost) largest.resize(kMost);
-  std::string out = "\nby shape, all of them together\n";
+  std::string out = "\nall of them, by shape\n";
   for (const Sum& sum : largest) {
     absl::StrAppendFormat(&out, "  %10s %5.1f%%  %-15s %4d x %s\n",
                           HumanBytes(sum.bytes),

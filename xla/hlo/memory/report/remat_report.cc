@@ -19,12 +19,11 @@ constexpr int kBarWidth = 40;
 // For whom the plan holds.
 std::string HoldsFor(const RematReport& report) {
   if (report.reader().empty() || report.reader() == "backend") {
-    return "backends that keep order and instructions; compilers that run "
-           "their passes again need --for=xla-gpu or --for=xla-cpu";
+    return "backends that keep instructions and their order; compilers that "
+           "run their own passes need --for=xla-gpu or --for=xla-cpu";
   }
   if (report.reader() == "xla-gpu" && report.accounting() == "allocated") {
-    return "xla-gpu, by what pipeline xla-gpu says that its passes leave "
-           "(--as=xla-gpu)";
+    return "xla-gpu, as pipeline xla-gpu estimates its passes (--as=xla-gpu)";
   }
   return report.reader() +
          ", whose passes keep the clones but redo fusion and scheduling: bytes "
@@ -72,9 +71,8 @@ std::string RematReportToText(const RematReport& report, int max_buffers) {
       static_cast<int64_t>(report.instructions_added()));
   if (report.added_seconds() < 0 && report.added_flops() > 0 &&
       absl::StrContains(report.method(), "fuse")) {
-    absl::StrAppend(&out,
-                    "             fusing saves more time than computing again "
-                    "takes\n");
+    absl::StrAppend(
+        &out, "             fusion saves more time than recomputation costs\n");
   }
   absl::StrAppendFormat(&out, "  found by   %s (strategy %s, accounting %s)",
                         report.method(), report.strategy(),
@@ -84,7 +82,7 @@ std::string RematReportToText(const RematReport& report, int max_buffers) {
   }
   const ByteUnit unit(report.peak_before_bytes());
   absl::StrAppendFormat(&out,
-                        "\n  at least   %s with the rewrites looked at; "
+                        "\n  at least   %s with the rewrites considered; "
                         "arguments and results alone take %s\n",
                         unit(report.lower_bound_bytes()),
                         unit(report.always_there_bytes()));
@@ -92,10 +90,10 @@ std::string RematReportToText(const RematReport& report, int max_buffers) {
   if (report.met()) return out;
   absl::StrAppendFormat(&out,
                         "  reachable  %s, by --fit --limit=%.0f; "
-                        "--budget-curve says what other limits cost\n",
+                        "--budget-curve shows what other limits cost\n",
                         after, report.peak_after_bytes());
   if (report.binding().empty()) return out;
-  absl::StrAppend(&out, "  what stays, largest first:\n");
+  absl::StrAppend(&out, "  what remains, largest first:\n");
   const int count = std::min(max_buffers, report.binding_size());
   for (int i = 0; i < count; ++i) {
     const RematReport::Buffer& buffer = report.binding(i);
@@ -133,7 +131,8 @@ void AppendAnswerOfCurve(const RematCurve& curve, std::string* out) {
   for (const RematCurve::Point& point : curve.points()) {
     if (point.limit_bytes() == limit && point.met()) {
       absl::StrAppendFormat(
-          out, "fits in %s for %+.2f %% time; --fit -o FILE writes that\n",
+          out,
+          "fits in %s for %+.2f %% time; --fit -o FILE writes the module\n",
           HumanBytes(limit), 100 * point.added_seconds_fraction());
       return;
     }
@@ -147,7 +146,7 @@ void AppendAnswerOfCurve(const RematCurve& curve, std::string* out) {
 
 std::string RematCurveToText(const RematCurve& curve) {
   std::string out =
-      absl::StrFormat("%s: %s, at least %s with the rewrites looked at\n",
+      absl::StrFormat("%s: %s, at least %s with the rewrites considered\n",
                       curve.module(), HumanBytes(curve.peak_before_bytes()),
                       HumanBytes(curve.lower_bound_bytes()));
   double most = 0;
@@ -199,16 +198,18 @@ absl::StatusOr<std::string> RematCurveToJson(const RematCurve& curve) {
 
 std::string RematChoicesToText(const RematChoices& choices) {
   std::string out = absl::StrFormat(
-      "%s: %s: %s -> %s, %d values computed again\n", choices.pass(),
-      choices.module(), HumanBytes(choices.peak_before_bytes()),
-      HumanBytes(choices.peak_after_bytes()), choices.choices_size());
+      "%s: %s: %s -> %s, %d %s recomputed\n", choices.pass(), choices.module(),
+      HumanBytes(choices.peak_before_bytes()),
+      HumanBytes(choices.peak_after_bytes()), choices.choices_size(),
+      choices.choices_size() == 1 ? "value" : "values");
   for (const RematChoices::Choice& choice : choices.choices()) {
-    absl::StrAppendFormat(
-        &out,
-        "  %%%s %s %s: %s less from %%%s to %%%s, %d instructions; again from",
-        choice.clone(), choice.opcode(), choice.shape(),
-        HumanBytes(choice.bytes()), choice.freed_after(), choice.freed_until(),
-        static_cast<int64_t>(choice.freed_instructions()));
+    absl::StrAppendFormat(&out,
+                          "  %%%s %s %s: %s less from %%%s to %%%s, %d "
+                          "instructions; recomputed from",
+                          choice.clone(), choice.opcode(), choice.shape(),
+                          HumanBytes(choice.bytes()), choice.freed_after(),
+                          choice.freed_until(),
+                          static_cast<int64_t>(choice.freed_instructions()));
     for (const std::string& operand : choice.recomputed_from()) {
       absl::StrAppend(&out, " %", operand);
     }

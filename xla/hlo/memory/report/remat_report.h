@@ -24,7 +24,7 @@ absl::StatusOr<std::string> RematCurveToJson(const RematCurve& curve);
 // A line for each choice:
 //
 //   %a.remat exponential f32[64]: 256 B less from %b to %y, 12 instructions;
-//     again from %p for %r, 0.002 us
+//     recomputed from %p for %r, 0.002 us
 std::string RematChoicesToText(const RematChoices& choices);
 absl::StatusOr<std::string> RematChoicesToJson(const RematChoices& choices);
 

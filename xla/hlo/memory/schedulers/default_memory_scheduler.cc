@@ -18,7 +18,7 @@ absl::StatusOr<HloSchedule> DefaultMemoryScheduler::Run(
   TF_ASSIGN_OR_RETURN(HloSchedule schedule,
                       RunWithMetrics(module, alias_analysis, execution_threads,
                                      peak_memory, &metrics));
-  // NotFound where no pass runs, and there is nobody to tell.
+  // NotFound outside a pipeline, where nothing records metrics.
   module->metadata()->set_custom_metadata(metrics).IgnoreError();
   return schedule;
 }

@@ -125,7 +125,7 @@ class ListOrder {
       }
     };
     if (inst.opcode() == HloOpcode::kGetTupleElement) {
-      // The tuple itself, and what is handed on: not the other elements, each
+      // The tuple itself and the element that it returns: not the others, each
       // of which has an instruction like this one.
       add(dataflow_.GetValueSet(inst.operand(0)));
       for (const auto& [index, set] : dataflow_.GetInstructionValueSet(&inst)) {

@@ -36,12 +36,12 @@ absl::Status ChangedCheck::AfterPass(const PassEvent& event,
   if (changed && !*result) {
     return absl::InternalError(
         absl::StrCat("pass ", event.pass_name(),
-                     " changed the module and said that it did not"));
+                     " changed the module but reported that it did not"));
   }
   if (options_.fail_on_idle_change && !changed && *result) {
     return absl::InternalError(
         absl::StrCat("pass ", event.pass_name(),
-                     " said that it changed the module and did not"));
+                     " reported that it changed the module but did not"));
   }
   return absl::OkStatus();
 }

@@ -77,9 +77,10 @@ absl::Status CheckEquivalent::AfterPass(const PassEvent& event,
              difference.status());
       return absl::OkStatus();
     }
-    return absl::FailedPreconditionError(absl::StrCat(
-        "pass ", event.pass_name(), " made a module that cannot be evaluated: ",
-        difference.status().message()));
+    return absl::FailedPreconditionError(
+        absl::StrCat("pass ", event.pass_name(),
+                     " produced a module that cannot be evaluated: ",
+                     difference.status().message()));
   }
   if (!difference->has_value()) return absl::OkStatus();
   return absl::FailedPreconditionError(

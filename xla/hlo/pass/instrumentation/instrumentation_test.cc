@@ -159,7 +159,7 @@ TEST(ChangedCheckTest, FindsSilentAndIdleChanges) {
   auto module = Module();
   EXPECT_THAT(
       std::string(silent.Run(module.get()).status().message()),
-      HasSubstr("pass liar changed the module and said that it did not"));
+      HasSubstr("pass liar changed the module but reported that it did not"));
 
   ChangedCheck::Options options;
   options.fail_on_idle_change = true;
@@ -170,7 +170,7 @@ TEST(ChangedCheckTest, FindsSilentAndIdleChanges) {
       "boaster", [](HloModule*) { return absl::StatusOr<bool>(true); });
   module = Module();
   EXPECT_THAT(std::string(idle.Run(module.get()).status().message()),
-              HasSubstr("pass boaster said"));
+              HasSubstr("pass boaster reported"));
 }
 
 TEST(VerifyEachTest, FindsTheBreakingPass) {

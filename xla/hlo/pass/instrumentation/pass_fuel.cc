@@ -23,7 +23,7 @@ absl::StatusOr<std::unique_ptr<PassFuel>> PassFuel::Create(
     absl::string_view name = absl::StripAsciiWhitespace(parts.first);
     if (name.empty() || !absl::SimpleAtoi(parts.second, &count) || count < 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat("fuel: expected PASS=COUNT, found ", item));
+          absl::StrCat("--fuel: expected PASS=COUNT, found ", item));
     }
     if (absl::ConsumeSuffix(&name, ".rewrite")) {
       result->rewrites_[PassNameWithDashes(name)] =

@@ -15,10 +15,10 @@
 
 namespace xla {
 
-// Lets each named pass run only so many times, to bisect which run breaks a
-// module: `hlo-dce=3,hlo-cse=0` skips the fourth and later runs of hlo-dce and
-// every run of hlo-cse. `hlo-rematerialization.rewrite=17` lets all runs make
-// 17 rewrites together, where the pass is a FueledPass.
+// Limits how often each named pass runs, to bisect which run breaks a module:
+// `hlo-dce=3,hlo-cse=0` skips the fourth and later runs of hlo-dce and every
+// run of hlo-cse. `hlo-rematerialization.rewrite=17` lets all runs make 17
+// rewrites together, where the pass is a FueledPass.
 class PassFuel : public PassInstrumentation {
  public:
   // Errors: InvalidArgument where `text` is not a list of NAME=COUNT.

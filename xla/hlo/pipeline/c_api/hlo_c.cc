@@ -135,7 +135,7 @@ class Options {
         std::vector<std::string> names;
         for (const auto& entry : set_) names.push_back(entry.first);
         return absl::InvalidArgumentError(
-            absl::StrCat("no option is called '", option.first, "'",
+            absl::StrCat("unknown option '", option.first, "'",
                          DidYouMean(option.first, names)));
       }
       if (!it->second(option.second)) {
@@ -172,7 +172,7 @@ absl::StatusOr<std::string> Print(const HloModule& module,
   if (form == "pbtxt") return ModuleToTextProto(module);
   if (form != "hlo" && form != "short") {
     return absl::InvalidArgumentError(absl::StrCat(
-        "no form is called '", form, "'; there are hlo, short, proto, pbtxt"));
+        "unknown form '", form, "'; known: hlo, short, proto, pbtxt"));
   }
   HloPrintOptions options = form == "hlo" ? HloPrintOptions::Default()
                                           : HloPrintOptions::ShortParsable();

@@ -84,8 +84,7 @@ TEST(HloCTest, OptionsAreCheckedByNameAndValue) {
   hlo_module* result = nullptr;
   char *report = nullptr, *json = nullptr, *error = nullptr;
   EXPECT_EQ(hlo_opt(module, "pipelin=gpu", &result, &error), 1);
-  EXPECT_EQ(Take(error),
-            "no option is called 'pipelin'; did you mean pipeline?");
+  EXPECT_EQ(Take(error), "unknown option 'pipelin'; did you mean pipeline?");
   EXPECT_EQ(hlo_explain(module, "effort=much", nullptr, &report, &json, &error),
             1);
   EXPECT_EQ(Take(error), "option 'effort' cannot be 'much'");

@@ -10,7 +10,7 @@
 
 namespace xla {
 
-// The work of the hlo-reduce tool: cuts a module down to a small one that still
+// The work of the hlo-reduce tool: reduces a module to a small one that still
 // makes passes fail, makes them change its meaning, or makes a command fail.
 // The tool adds flags to it.
 struct HloReduceOptions {
@@ -31,7 +31,7 @@ struct HloReduceOptions {
   int64_t seeds = 2;
 
   int64_t max_attempts = 5000;
-  // After so many seconds the best module so far is taken; 0: no limit.
+  // Stops after this many seconds, with the best module so far; 0: no limit.
   double seconds = 0;
   // For kDiffers: operations and memory that one run may take; -1: any number
   // of operations.

@@ -35,7 +35,7 @@
 namespace xla {
 namespace {
 
-// Operations that take seconds, so that one wants to know about them.
+// Runs of this many operations take seconds: worth a progress report.
 constexpr double kLongRun = 1e9;
 
 using Arguments = std::vector<std::vector<const Literal*>>;
@@ -82,7 +82,7 @@ absl::StatusOr<int64_t> MemoryBytes(const HloRunOptions& options) {
   if (limit.is_share()) {
     return absl::InvalidArgumentError(
         absl::StrCat("memory limit '", options.memory_limit,
-                     "': a run has no peak to take a share of"));
+                     "': a run has no peak of which this could be a share"));
   }
   return limit.BytesOf(0);
 }

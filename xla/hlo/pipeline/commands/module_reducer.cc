@@ -117,7 +117,7 @@ class Reducer {
     std::unique_ptr<HloModule> first = module.Clone("");
     if (!interesting_(*first)) {
       return absl::FailedPreconditionError(
-          "the module does not show what it is to be reduced for");
+          "the module does not show the failure");
     }
     Try([](HloModule&, const HloCloneContext&) { return true; });
     bool changed = true;

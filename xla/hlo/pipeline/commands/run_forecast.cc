@@ -20,7 +20,7 @@
 namespace xla {
 namespace {
 
-// Moving so many bytes takes about as long as one operation.
+// Bytes whose transfer takes about as long as one operation.
 constexpr double kBytesPerOperation = 8;
 // Additional memory of a device.
 constexpr double kDeviceBytes = 4096;

@@ -92,8 +92,8 @@ absl::StatusOr<std::vector<std::string>> SplitEnvironment(
     }
   }
   if (quote != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "XLA_FLAGS: a ", std::string(1, quote), " is opened and not closed"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("XLA_FLAGS: a ", std::string(1, quote), " is not closed"));
   }
   if (inside) words.push_back(std::move(word));
   return words;
@@ -109,7 +109,7 @@ absl::Status ApplyEnvironment(absl::string_view text, DebugOptions* options,
     }
     const std::string name = NameOf(word);
     if (!IsField(name)) {
-      err << "XLA_FLAGS: --" << name << " is not known here and passed over"
+      err << "XLA_FLAGS: --" << name << " is unknown and ignored"
           << NearestField(name) << "\n";
       continue;
     }
@@ -137,7 +137,7 @@ absl::Status CheckPasses(absl::string_view name, const DebugOptions& options,
     if (std::find(known.begin(), known.end(), pass) != known.end()) continue;
     const std::string nearest = DidYouMean(pass, known);
     return absl::InvalidArgumentError(absl::StrCat(
-        "--", name, ": there is no pass '", pass, "'",
+        "--", name, ": unknown pass '", pass, "'",
         absl::StartsWith(nearest, "; did") ? nearest
                                            : "; see hlo-opt --list-passes"));
   }

@@ -96,9 +96,9 @@ std::string Summary(const ModuleDiff& diff) {
   std::string out = absl::StrCat(a.file(), " -> ", b.file(), ": ",
                                  diff.equal() ? "equal" : "different", "\n");
   if (a.looked_at() == b.looked_at()) {
-    absl::StrAppend(&out, "  looked at: both ", a.looked_at(), "\n");
+    absl::StrAppend(&out, "  input: both ", a.looked_at(), "\n");
   } else {
-    absl::StrAppend(&out, "  looked at: ", a.looked_at(), " -> ", b.looked_at(),
+    absl::StrAppend(&out, "  input: ", a.looked_at(), " -> ", b.looked_at(),
                     "\n");
   }
   for (const std::string& line : diff.header()) {
@@ -127,7 +127,7 @@ std::string Summary(const ModuleDiff& diff) {
       diff.same(), diff.in_changed_context(), diff.rewired(), diff.changed(),
       diff.removed(), diff.added());
   if (diff.order_differs()) {
-    absl::StrAppend(&out, "  they run in another order\n");
+    absl::StrAppend(&out, "  they run in a different order\n");
   }
   return out;
 }

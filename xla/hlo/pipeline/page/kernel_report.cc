@@ -80,9 +80,9 @@ std::string MeasuredLines(const KernelReport& report) {
       HumanSeconds(1e-6 * measured.modelled_microseconds()),
       100 * measured.median_error(), measured.rank_correlation());
   if (measured.unknown_size() > 0) {
-    absl::StrAppend(&out, "  note: ", measured.unknown_size(),
-                    " measured kernels are none of these, such as ",
-                    measured.unknown(0), "\n");
+    absl::StrAppend(&out, "  note: ", measured.unknown_size(), " measured ",
+                    measured.unknown_size() == 1 ? "kernel is" : "kernels are",
+                    " not in this module, such as ", measured.unknown(0), "\n");
   }
   if (report.has_calibration()) {
     const KernelReport::Calibration& c = report.calibration();

@@ -20,7 +20,7 @@ namespace {
 using ::stream_executor::ExecutionUnitDescriptionProto;
 using ::stream_executor::GpuDeviceInfoProto;
 
-// As programs call the kernel of an instruction.
+// The name that programs give the kernel of an instruction.
 std::string ProgramName(absl::string_view name) {
   std::string result(name);
   for (char& c : result) {
@@ -49,8 +49,8 @@ std::vector<double> Ranks(const std::vector<double>& values) {
   return ranks;
 }
 
-// Of ranks, Spearman's; 1 for a single kernel, and 0 where one side has equal
-// times only.
+// The correlation of ranks (Spearman's); 1 for a single kernel, 0 if all times
+// of one side are equal.
 double Correlation(const std::vector<double>& a, const std::vector<double>& b) {
   if (a.size() < 2) return 1;
   const double mean = 0.5 * (a.size() - 1);
@@ -68,7 +68,7 @@ struct Weighted {
   double weight;
 };
 
-// The least value that, with those below, has half of the weight.
+// The least value such that it and the smaller ones have half of the weight.
 double WeightedMedian(std::vector<Weighted> values) {
   absl::c_stable_sort(values, [](const Weighted& a, const Weighted& b) {
     return a.value < b.value;
@@ -93,7 +93,7 @@ absl::StatusOr<KernelTimings> ParseKernelTimings(absl::string_view json,
       std::string(json), &timings, options);
   if (!status.ok()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(file, ": not what a program's --timings writes: ",
+        absl::StrCat(file, ": not a file written by a program's --timings: ",
                      std::string(status.message())));
   }
   absl::flat_hash_set<std::string> names;
@@ -106,7 +106,7 @@ absl::StatusOr<KernelTimings> ParseKernelTimings(absl::string_view json,
     }
     if (!names.insert(kernel.name()).second) {
       return absl::InvalidArgumentError(
-          absl::StrCat(file, ": kernel '", kernel.name(), "' is there twice"));
+          absl::StrCat(file, ": kernel '", kernel.name(), "' appears twice"));
     }
   }
   return timings;
@@ -134,10 +134,10 @@ absl::StatusOr<KernelReport::Measured> CompareWithMeasured(
     const std::vector<MeasuredKernel>& kernels) {
   if (kernels.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "none of the ", timings.kernels_size(), " kernels that were measured",
-        " (of module ", timings.module(), ") is one of ",
-        page.memory().module(), ": passes and --device have to be those that ",
-        "the program was made with"));
+        "none of the ", timings.kernels_size(), " measured kernels",
+        " (of module ", timings.module(), ") is in ", page.memory().module(),
+        ": use the passes and --device that ",
+        "the program was compiled with"));
   }
   KernelReport::Measured result;
   result.set_device(timings.device());
@@ -185,8 +185,8 @@ absl::StatusOr<GpuDeviceInfoProto> CalibrateDevice(
   }
   if (memory.empty() && arithmetic.empty()) {
     return absl::FailedPreconditionError(
-        "no kernel takes longer than its launch, by the model and as it was "
-        "measured: larger ones are needed to say what the device's rates are");
+        "no kernel takes longer than its launch, both modelled and measured; "
+        "calibration needs larger kernels");
   }
   GpuDeviceInfoProto info = device.ToProto();
   if (!memory.empty()) {

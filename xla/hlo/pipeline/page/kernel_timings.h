@@ -16,8 +16,8 @@ namespace xla {
 // what the model of a device says of the same kernels.
 
 // Reads what the program wrote. InvalidArgument, with `file`, for what is not
-// such JSON, a kernel without a name or with a time that is not positive, and
-// a name that is there twice.
+// such JSON, a kernel without a name or with a time that is not positive, and a
+// name that appears twice.
 absl::StatusOr<KernelTimings> ParseKernelTimings(absl::string_view json,
                                                  absl::string_view file);
 
@@ -40,14 +40,14 @@ absl::StatusOr<KernelReport::Measured> CompareWithMeasured(
     const MemoryPage& page, const KernelTimings& timings,
     const std::vector<MeasuredKernel>& kernels);
 
-// `device` with the rates at which the model would have said what was measured:
+// `device` with the rates at which the model would predict the measured times:
 // memory bandwidth from kernels that wait for memory, clocks (of the cores and
 // of the units for matrices) from those that wait for arithmetic. Each rate is
-// scaled by the weighted median of modelled over measured time, launches set
-// aside; kernels that take no longer than their launch say nothing of rates. A
-// rate that no kernel says anything of stays.
+// scaled by the weighted median of modelled over measured time, after
+// subtracting launch overhead; kernels that take no longer than their launch
+// are ignored. A rate that no kernel depends on is kept.
 //
-// FailedPrecondition where no kernel says anything of any rate.
+// FailedPrecondition if no kernel determines any rate.
 absl::StatusOr<stream_executor::GpuDeviceInfoProto> CalibrateDevice(
     const MemoryPage& page, const std::vector<MeasuredKernel>& kernels,
     const stream_executor::DeviceDescription& device);

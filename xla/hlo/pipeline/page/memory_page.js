@@ -794,7 +794,7 @@ function showBudget() {
   $('budget').querySelector('.note').textContent =
       'Across: the peak; upwards: the time that its plan adds to the whole program, as modelled; below 0, fusing saves ' +
       'more than computing again costs. Limits met: ' + met.length + ' of ' + budget.points.length +
-      '. The smallest peak found is ' + size(found) + '; with the rewrites looked at none is below ' +
+      '. The smallest peak found is ' + size(found) + '; with the rewrites considered none is below ' +
       size(budget.lower_bound_bytes) + '.';
   table($('budget').querySelector('.table'), [
     {title: 'Limit', numeric: true, value: (p) => p.limit_bytes, text: (p) => size(p.limit_bytes)},

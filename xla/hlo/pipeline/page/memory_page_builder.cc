@@ -243,7 +243,7 @@ class Builder {
     const absl::StatusOr<CollectiveReport> report =
         BuildCollectiveReport(module_, mesh);
     if (!report.ok()) {
-      // Groups that do not fit the header say nothing against the memory.
+      // Groups that do not fit the header do not invalidate the memory report.
       table.set_note(Utf8(report.status().message()));
       return absl::OkStatus();
     }
@@ -258,7 +258,7 @@ class Builder {
     return absl::OkStatus();
   }
 
-  // Four digits are all that a model's figure is good for.
+  // A model's figures are not accurate to more than four digits.
   static double Rounded(double value) {
     double parsed = 0;
     return absl::SimpleAtod(absl::StrFormat("%.4g", value), &parsed) ? parsed

@@ -101,7 +101,7 @@ HloInstruction* OnlyReader(const HloComputation& body, int64_t index) {
   return reader;
 }
 
-// Whether somebody reads the element besides the body.
+// Whether anything outside the loop body reads the element.
 bool IsReadOutside(const HloInstruction& loop, int64_t index) {
   if (loop.IsRoot()) return true;
   auto reads = [&](const HloInstruction& state) {

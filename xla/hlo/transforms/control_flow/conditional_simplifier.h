@@ -12,7 +12,7 @@
 namespace xla {
 
 struct ConditionalSimplifierOptions {
-  // Branches of at most so many instructions, all elementwise and the like,
+  // Branches of at most this many instructions, all elementwise and the like,
   // become a select; 0: none.
   int64_t max_select_instructions = 16;
 
@@ -23,7 +23,8 @@ struct ConditionalSimplifierOptions {
   }
 };
 
-// Takes away conditionals that do not decide, and what they do not need.
+// Removes conditionals with a known outcome, and operands and results that are
+// not needed.
 //
 //   before: conditional(true, a, b), f, g              after: f(a)
 //   before: conditional(p, a, a), f, f                 after: f(a)
@@ -38,7 +39,7 @@ struct ConditionalSimplifierOptions {
 //
 // One after the other: a constant selector, or a single branch; branches that
 // compute the same of the same operands; both branches cheap and without side
-// effects; results that nobody reads; parts of operands that no branch reads.
+// effects; results without readers; parts of operands that no branch reads.
 // Legal because exactly one branch runs; an index out of range chooses the
 // last.
 //

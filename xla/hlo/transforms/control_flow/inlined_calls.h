@@ -15,12 +15,12 @@ namespace xla {
 //
 //   before: w = while(x), body=f     after: the instructions of f(x)
 //
-// Computations that nobody calls any more are removed from the module, so that
+// Computations without remaining callers are removed from the module, so that
 // those that the body calls have one caller again.
 absl::Status InlineInPlaceOf(HloInstruction* instruction,
                              HloComputation* callee, HloInstruction* operand);
 
-// Removes the computations that nobody calls, callers before callees.
+// Removes the computations without callers, callers before callees.
 absl::Status RemoveUncalledComputations(HloModule* module);
 
 // Whether the computation, or one that it calls, sends or receives.

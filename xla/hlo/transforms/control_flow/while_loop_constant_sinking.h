@@ -15,7 +15,7 @@ namespace xla {
 struct WhileLoopConstantSinkingOptions {
   // Broadcasts of scalar constants, too.
   bool broadcasts = true;
-  // Constants of at most so many elements: each reader gets one of its own.
+  // Constants of at most this many elements: each reader gets its own copy.
   int64_t max_elements = 64;
 
   template <typename Visitor>
@@ -26,14 +26,14 @@ struct WhileLoopConstantSinkingOptions {
   }
 };
 
-// Makes constants that loops carry in their bodies.
+// Sinks constants that loops carry into their bodies.
 //
 //   before: w = while((0, 5, z)), z = broadcast(0.0)
 //           condition: i < n             body: (i + 1, n, z), f(z)
 //   after:  condition: i < 5             body: z' = broadcast(0.0), f(z')
 //
-// Legal because the loop hands the element through unchanged. The element is
-// still carried; hlo-module-dce takes it away where nobody reads it. What is
+// Legal because the element passes through the loop unchanged. The element is
+// still carried; hlo-module-dce removes it if nothing else reads it. What is
 // constant then folds into kernels instead of being read from memory, and
 // bounds of loops become known.
 //

@@ -10,10 +10,10 @@
 namespace xla {
 
 struct WhileLoopInvariantCodeMotionOptions {
-  // A value moves out if it has at most this many times the bytes of what it is
-  // computed from; below 0: any size.
+  // Maximum ratio of the bytes of a hoisted value to the bytes of its operands;
+  // negative: any.
   double size_inflation_ratio = 1;
-  // Only what a kernel that reads it cannot compute on the way: products,
+  // Hoist only values that their consumers cannot recompute for free: products,
   // reductions, sorts and the like, and what has fewer bytes than its operands.
   bool expensive_only = true;
 
@@ -27,17 +27,17 @@ struct WhileLoopInvariantCodeMotionOptions {
   }
 };
 
-// Computes once, before a loop, what is the same in each trip.
+// Hoists loop-invariant instructions, to compute them once before the loop.
 //
 //   before: w = while((0, a, b)), body: d = dot(a, b), (i + 1, a, b), … d
 //   after:  d = dot(a, b)
 //           w = while((0, a, b, d)), body: (i + 1, a, b, d), … d
 //
-// Invariant are constants, elements that the loop hands through, and what is
-// computed from these. Of them those move that are read in the loop by others
-// and that pay; what they are computed from moves along. Legal because what
-// moves has no side effects, no order to keep, and no other devices to wait
-// for; a loop that never runs computes it for nothing.
+// Invariant are constants, elements that pass through the loop unchanged, and
+// what is computed from these. Those that have other users in the loop and are
+// worth it are moved, together with what they are computed from. Legal because
+// what moves has no side effects, no order to keep, and no other devices to
+// wait for; a loop that never runs computes it for nothing.
 //
 // Leaves alone: loops without a flat state (loop_state.h), those known to run
 // at most once, constants and what is made of them alone, collectives, random

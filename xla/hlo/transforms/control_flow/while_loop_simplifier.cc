@@ -68,7 +68,7 @@ absl::StatusOr<bool> ForwardInvariants(HloInstruction* loop) {
             ? init->mutable_operand(user->tuple_index())
             : computation->AddInstruction(HloInstruction::CreateGetTupleElement(
                   init, user->tuple_index()));
-    // The loop stays, even if nobody else reads it: it may have side effects.
+    // The loop stays even if nothing else reads it: it may have side effects.
     TF_ASSIGN_OR_RETURN(bool replaced,
                         computation->ReplaceInstruction(
                             user, value, /*preserve_sharding=*/false,

@@ -9,7 +9,7 @@
 
 namespace xla {
 
-// Takes away loops that do not loop, and what their state says twice.
+// Removes loops that run at most once, and duplicate elements of loop state.
 //
 //   before: w = while((0, x)), condition: i < 1, body: (i + 1, f(x))
 //   after:  (0 + 1, f(x))
@@ -22,11 +22,12 @@ namespace xla {
 //   before: w = while((0, 0)), body: (i + 1, j + 1), reads i and j
 //   after:  the same, reads i alone
 //
-// A loop that never runs is its initial state, one that runs once its body.
-// What a loop hands through unchanged is read where it came from. Of elements
-// that start equal and stay equal one is read; the others are then dead, which
-// hlo-module-dce takes away. Legal because trip counts are known exactly
-// (ComputeWhileLoopTripCount), and conditions compute nothing but a predicate.
+// A loop that never runs is replaced with its initial state, one that runs once
+// with its body. Elements that pass through the loop unchanged are read from
+// the initial state. Of elements that start and stay equal, one is read; the
+// others are then dead, and hlo-module-dce removes them. Legal because trip
+// counts are known exactly (ComputeWhileLoopTripCount), and conditions compute
+// nothing but a predicate.
 //
 // Leaves alone: loops whose condition has side effects, and those that send or
 // receive, whose channels are laid out for a loop. The last rule is for loops

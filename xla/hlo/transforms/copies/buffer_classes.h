@@ -33,7 +33,7 @@ class BufferClasses {
 
   // A number that all nodes of the buffer share, until one coalesces.
   int32_t BufferOf(int32_t node) { return Find(node); }
-  // Whether nobody may write where the node is.
+  // Whether the memory of the node must not be written.
   bool IsReadOnly(int32_t node) { return classes_[Find(node)].is_read_only; }
 
  private:

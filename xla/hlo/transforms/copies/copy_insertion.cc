@@ -69,7 +69,7 @@ class Copier {
   CopySites sites_;
   // By site.
   std::vector<bool> is_needed_;
-  // Of the entry's result.
+  // Copies of the entry's result.
   std::vector<CopySite> special_cases_;
 };
 
@@ -195,8 +195,8 @@ absl::Status Copier::CheckChains() const {
     }
     return absl::UnimplementedError(absl::StrCat(
         "copy-insertion: computation %", site.computation->name(),
-        " hands on what runs asynchronously, and element ",
-        site.index.ToString(), " of it would have to be copied meanwhile"));
+        " forwards the state of an asynchronous operation, and element ",
+        site.index.ToString(), " would have to be copied while it runs"));
   }
   return absl::OkStatus();
 }

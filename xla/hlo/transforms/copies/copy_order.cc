@@ -141,8 +141,8 @@ class WishFinder {
   Wishes wishes_;
 };
 
-// Kahn's algorithm; an instruction that somebody wishes to wait for others does
-// so while anything else is ready.
+// Kahn's algorithm; an instruction that should wait for others is delayed while
+// anything else is ready.
 std::vector<HloInstruction*> Ordered(const HloComputation& computation,
                                      const Wishes& wishes) {
   const std::vector<HloInstruction*> order =
@@ -234,7 +234,7 @@ class OrderKeeper {
     for (const HloValue* value : buffer.values()) {
       HloInstruction* def = value->defining_instruction();
       if (line_.Write(def) < 0) continue;
-      // Also where nobody reads it.
+      // Even if the value has no readers.
       TF_RETURN_IF_ERROR(KeepBefore(def, line_.Write(def) + 1));
       for (const HloUse& use : value->GetUses()) {
         HloInstruction* reader = use.instruction;

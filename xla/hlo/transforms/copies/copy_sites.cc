@@ -98,7 +98,7 @@ class SiteFinder {
   CopySites found_;
 };
 
-// A copy that only moves bytes, and that nobody orders or shards.
+// A copy that only moves bytes, without control dependencies or sharding.
 void SiteFinder::AddExisting(HloInstruction* copy) {
   const HloInstruction* operand = copy->operand(0);
   if (!copy->shape().IsArray() ||
@@ -196,7 +196,7 @@ void SiteFinder::SortResults(HloComputation* computation,
   for (size_t i = 0; i < count; ++i) {
     result_over.emplace(NodeOf(overwritten[i]), i);
   }
-  // Of each result the one that overwrites what it reads, which has to wait.
+  // For each result, the one that overwrites what it reads and has to wait.
   std::vector<int64_t> waits(count, -1);
   std::vector<int32_t> readers(count, 0);
   for (size_t i = 0; i < count; ++i) {

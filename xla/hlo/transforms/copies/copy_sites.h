@@ -37,7 +37,7 @@ struct CopySite {
   HloInstruction* instruction;
   HloComputation* computation;
   int64_t operand_number = 0;
-  // Of the operand, the result or the parameter; there is an array.
+  // Index of an array in the operand, the result or the parameter.
   ShapeIndex index;
   // Nodes (see CopySites): what is copied, and the copy.
   int32_t source = -1;

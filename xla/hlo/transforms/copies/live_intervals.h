@@ -41,8 +41,8 @@ class LiveIntervals {
   std::vector<LiveInterval> OfValue(const HloValue& value) const;
   std::vector<LiveInterval> OfCopy(const CopySite& site) const;
 
-  // Whether it is memory that nobody may write: a constant, a parameter of the
-  // entry that no result is aliased to.
+  // Whether the memory of the value must not be written: a constant, a
+  // parameter of the entry that no result is aliased to.
   bool IsReadOnly(const HloValue& value) const;
 
  private:

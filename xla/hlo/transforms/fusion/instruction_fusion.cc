@@ -302,7 +302,7 @@ FusionDecision InstructionFusion::ShouldFuse(HloInstruction* consumer,
 
 HloInstruction::FusionKind InstructionFusion::ChooseKind(
     const HloInstruction* producer, const HloInstruction* consumer) {
-  // Somebody has chosen already.
+  // An existing fusion has its kind already.
   for (const HloInstruction* hlo : {consumer, producer}) {
     if (hlo->opcode() == HloOpcode::kFusion) return hlo->fusion_kind();
   }

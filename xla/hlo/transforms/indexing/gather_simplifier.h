@@ -10,9 +10,9 @@
 
 namespace xla {
 
-// Writes gathers in one form, the one that XLA:GPU has an emitter for: rows of
-// index vectors, of which component i names dimension i, and a result of a
-// window of the operand per row.
+// Rewrites gathers into the canonical form that XLA:GPU has an emitter for:
+// rows of index vectors, of which component i names dimension i, and a result
+// of a window of the operand per row.
 //
 //   before: g = f32[5,2] gather(f32[7,3] p, s32[2] i), offset_dims={0},
 //               collapsed_slice_dims={1}, start_index_map={1},

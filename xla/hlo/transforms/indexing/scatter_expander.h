@@ -10,7 +10,7 @@
 
 namespace xla {
 
-// Makes updates in place of scatters that update a single window.
+// Replaces scatters of a single window with in-place updates.
 //
 //   before: s = f32[8,8] scatter(p, s32[1,2] i, f32[1,1,1] u), to_apply=add, …
 //   after:  o = f32[1,1] dynamic-slice(p, i[0], i[1])

@@ -10,9 +10,9 @@
 
 namespace xla {
 
-// Writes scatters in one form, the one that XLA:GPU has an emitter for: rows of
-// index vectors, of which component i names dimension i, and updates of a
-// window of the operand per row.
+// Rewrites scatters into the canonical form that XLA:GPU has an emitter for:
+// rows of index vectors, of which component i names dimension i, and updates of
+// a window of the operand per row.
 //
 //   before: s = f32[7,3] scatter(p, s32[2] i, f32[7,2] u),
 //               update_window_dims={0}, inserted_window_dims={1},

@@ -9,8 +9,8 @@
 
 namespace xla {
 
-// Writes select-and-scatter as a reduce-window that finds positions, and a
-// scatter that takes values there, as backends do that have no kernel for it.
+// Expands select-and-scatter into a reduce-window that finds positions and a
+// scatter to these positions, for backends that have no kernel for it.
 //
 //   before: s = f32[8] select-and-scatter(p, u, z), window={size=2 stride=2},
 //             select=ge, scatter=add

@@ -123,7 +123,7 @@ absl::StatusOr<PrimitiveType> ArrayType(const std::string& name) {
     return *type;
   }
   return absl::InvalidArgumentError(absl::StrCat(
-      "element-type-converter: '", name, "' is no type of numbers"));
+      "element-type-converter: '", name, "' is not a numeric type"));
 }
 
 }  // namespace

@@ -33,9 +33,9 @@ struct ReshapeMoverOptions {
 // it elsewhere. An instruction takes part if its operands are rearranged alike,
 // by an earlier instruction that takes part or by a reshape or a transpose, of
 // which there is one at least; or are constants and broadcasts, which are made
-// in the other shape. A reshape or transpose that somebody else reads would
-// stay, so that its readers do, too. Transposes do not move where more of them
-// would be needed behind than before.
+// in the other shape. A reshape or transpose with other readers would stay, so
+// its readers do, too. Transposes do not move where more of them would be
+// needed behind than before.
 //
 // Leaves alone: scalars, dynamic shapes, control dependencies, shardings,
 // copies, calls and random numbers. O(instructions + edges).

@@ -91,7 +91,7 @@ class Expansion {
   const PrimitiveType type_;
 };
 
-// Random bits, of blocks that nobody else gets.
+// Random bits, from blocks that no other instruction gets.
 HloInstruction* Expansion::Bits(PrimitiveType type) {
   constexpr int64_t kBlockBytes = 16;
   const Shape shape = ShapeUtil::ChangeElementType(rng_->shape(), type);

@@ -70,7 +70,7 @@ absl::Status Narrow(HloSortInstruction* sort, const std::vector<bool>& kept) {
   int64_t next = 0;
   for (int64_t i = 0; i < sort->operand_count(); ++i) {
     if (!kept[i]) {
-      // Nobody reads it.
+      // Not read.
       elements.push_back(sort->mutable_operand(i));
     } else if (shapes.size() == 1) {
       elements.push_back(narrow);

@@ -10,7 +10,7 @@
 namespace xla {
 
 struct BatchNormExpanderOptions {
-  // Which of the three opcodes become instructions.
+  // Which of the three opcodes are expanded.
   bool rewrite_training_op = true;
   bool rewrite_inference_op = true;
   bool rewrite_grad_op = true;
@@ -23,9 +23,10 @@ struct BatchNormExpanderOptions {
   }
 };
 
-// Writes batch normalization (Ioffe and Szegedy, 2015) as reduces, broadcasts
-// and elementwise instructions, which fuse with what makes and reads its
-// values. With n elements per feature, [] for a broadcast of one per feature:
+// Expands batch normalization (Ioffe and Szegedy, 2015) into reduces,
+// broadcasts and elementwise instructions, which fuse with producers and
+// consumers. With n elements per feature, [] for a broadcast of one per
+// feature:
 //
 //   before: (y, mean, var) = batch-norm-training(x, scale, offset)
 //   after:  k = slice(x), one value per feature; c = x - [k]; d = sum(c) / n

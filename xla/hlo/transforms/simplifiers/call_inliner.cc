@@ -237,7 +237,7 @@ bool CallInliner::ShouldInline(const CallGraph& call_graph,
       !IsInlineableComputation(instruction->to_apply())) {
     return false;
   }
-  // Whoever wrote it looks for a call.
+  // A backend config is meant for a call.
   if (instruction->has_backend_config()) return false;
   if (instruction->GetModule()->config().use_shardy_partitioner() &&
       IsManualBody(*instruction->to_apply())) {

@@ -83,8 +83,8 @@ absl::StatusOr<bool> RemoveDeadFusionOutputs(HloComputation* computation) {
       read->set_tuple_index(new_index[read->tuple_index()]);
     }
   }
-  // No order keeps what nobody reads any more, inside of the fusion or among
-  // what only the dead outputs needed outside of it.
+  // Control dependencies do not keep dead code alive, neither inside the fusion
+  // nor among what only the dead outputs needed outside of it.
   TF_RETURN_IF_ERROR(computation->RemoveInstructionAndUnusedOperands(
       root, /*cleanup=*/std::nullopt, /*ignore_control_dependencies=*/true));
   return true;

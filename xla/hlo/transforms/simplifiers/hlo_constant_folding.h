@@ -14,15 +14,15 @@
 namespace xla {
 
 struct HloConstantFoldingOptions {
-  // Also what gives more bytes than it reads: broadcasts, iotas, padding.
+  // Also fold results larger than their operands: broadcasts, iotas, padding.
   bool aggressive = false;
-  // Also arithmetic of floats and complex numbers.
+  // Also fold floating-point and complex arithmetic.
   bool fold_float_arithmetic = true;
-  // Copies to another layout stay.
+  // Keep copies that change the layout.
   bool is_layout_sensitive = false;
-  // Bytes of a result.
+  // Maximum bytes of a folded result.
   int64_t max_bytes = 1 << 20;
-  // Operations on elements of one instruction.
+  // Maximum scalar operations to fold one instruction.
   int64_t max_operations = 1 << 20;
 
   template <typename Visitor>
@@ -39,19 +39,19 @@ struct HloConstantFoldingOptions {
   }
 };
 
-// Computes at once what depends on nothing but constants.
+// Evaluates instructions that depend on constants only.
 //
 //   before: a = s32[3] constant({1, 2, 3}), b = s32[3] constant({4, 5, 6})
 //           c = s32[3] add(a, b)
 //   after:  c = s32[3] constant({5, 7, 9})
 //
-// What is uniform is computed once, and stays uniform:
+// Uniform values are computed once and stay uniform:
 //
 //   before: x = f32[8] broadcast(2), y = f32[8] broadcast(3)
 //           z = f32[8] multiply(x, y)
 //   after:  z = f32[8] broadcast(6)
 //
-// The evaluator computes; what it refuses stays. Legal because a value without
+// What the evaluator does not support stays. Legal because a value without
 // parameters is the same at each run; floats are rounded as the evaluator
 // rounds them, which a device may do otherwise in the last place.
 //

@@ -17,7 +17,8 @@ namespace xla {
 struct HloCseOptions {
   // Instructions whose results differ in layout are different.
   bool layout_sensitive = true;
-  // Instructions with control dependencies may go; the dependencies go too.
+  // Instructions with control dependencies may be merged; the dependencies are
+  // dropped.
   bool ignore_control_dependencies = false;
 
   template <typename Visitor>
@@ -44,9 +45,9 @@ inline constexpr char kRematerializedAttribute[] = "rematerialized";
 // replaced by it. Constants of equal shape and elements become one first.
 // O(instructions) expected.
 //
-// Leaves alone: side effects, optimization barriers (they stand where somebody
-// wants no merging), starts and dones of asynchronous operations, constants
-// whose elements the text elides, what is marked as rematerialized.
+// Leaves alone: side effects, optimization barriers (which are there to prevent
+// merging), starts and dones of asynchronous operations, constants whose
+// elements the text elides, what is marked as rematerialized.
 class HloCSE : public HloModulePass {
  public:
   using ComputationPredicate = absl::AnyInvocable<bool(const HloComputation*)>;

@@ -13,11 +13,11 @@
 namespace xla {
 
 struct HloDceOptions {
-  // Collectives whose results nothing reads may go.
+  // Remove collectives whose results are not used.
   bool remove_cross_partition_collective_ops = false;
-  // Parameters of called computations that nothing reads go, with the operands.
+  // Remove unused parameters of called computations, and their operands.
   bool use_call_analysis = false;
-  // So do those of the entry computation, which changes its signature.
+  // Remove unused entry parameters, too, which changes the signature.
   bool remove_dead_parameters_from_entry_computation = false;
 
   template <typename Visitor>

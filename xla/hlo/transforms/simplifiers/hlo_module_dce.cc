@@ -172,7 +172,7 @@ class ElementRemover {
     for (HloInstruction* user : users) {
       const int64_t index = new_index_[user->tuple_index()];
       if (index < 0) {
-        // Nobody reads it: in the body, only the root did.
+        // Not read any more: in the body, only the root did.
         TF_RETURN_IF_ERROR(state->parent()->RemoveInstruction(user));
       } else {
         user->set_tuple_index(index);

@@ -10,8 +10,8 @@
 namespace xla {
 
 struct HloModuleDceOptions {
-  // Dead elements leave the state of their loop. Otherwise they stay, and are
-  // handed through unchanged.
+  // Remove dead elements from the state of their loop. Otherwise they stay and
+  // are passed through unchanged.
   bool remove_elements = true;
 
   template <typename Visitor>
@@ -29,10 +29,10 @@ struct HloModuleDceOptions {
 //           ROOT get-tuple-element(w), index=1         ROOT … (w), index=1
 //
 // An element of a loop's state that counts neither for the result of the module
-// nor for a side effect (HloLivenessAnalysis) is first handed through the body
+// nor for a side effect (HloLivenessAnalysis) is first passed through the body
 // unchanged, so that what computed it is dead; then it is taken out of the
 // loop. Tuples are simplified and dead code is removed (HloDCE) afterwards.
-// Legal because nobody but the element itself read what it held.
+// Legal because only the element itself read its value.
 //
 // Leaves alone: whiles with frontend attribute xla_disable_while_loop_dce=
 // "true", those whose computations have other callers or whose body does not

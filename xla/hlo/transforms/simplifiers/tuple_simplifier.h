@@ -11,7 +11,7 @@
 namespace xla {
 
 struct TupleSimplifierOptions {
-  // Leaves the entry computation alone.
+  // Leave the entry computation unchanged.
   bool exclude_entry_computation = false;
 
   template <typename Visitor>
@@ -21,8 +21,8 @@ struct TupleSimplifierOptions {
   }
 };
 
-// Forwards what goes into a tuple to those who read it, and whole tuples that
-// are taken apart and put together again.
+// Forwards the elements of tuples to their users, and tuples that are rebuilt
+// from all of their elements.
 //
 //   before: t = tuple(a, b); x = get-tuple-element(t), index=1; use(x)
 //   after:  use(b)
