@@ -15,11 +15,11 @@
 #include "xla/status_macros.h"
 
 ABSL_FLAG(std::string, reports_from, "",
-          "A file that names further reports, one per line.");
+          "File that lists further reports, one per line.");
 ABSL_FLAG(std::string, text, "-", "File for the table as text.");
 ABSL_FLAG(std::string, csv, "", "File for the table as CSV.");
 ABSL_FLAG(std::string, root, "",
-          "Text to strip from names, with everything before it.");
+          "Text to strip from names, together with everything before it.");
 
 namespace {
 
@@ -64,7 +64,7 @@ absl::Status Run(std::vector<std::string> paths) {
 int main(int argc, char** argv) {
   std::vector<std::string> paths =
       xla::InitTool(argc, argv,
-                    "makes one table of many reports of hlo-explain --json\n\n"
+                    "tabulates reports of hlo-explain --json\n\n"
                     "  corpus-table *.json --csv=table.csv\n");
   if (paths.empty() && absl::GetFlag(FLAGS_reports_from).empty()) {
     std::cerr << "usage: corpus-table REPORT... [flags]; see corpus-table "

@@ -1,4 +1,4 @@
-// hlo-diff: says what differs between two HLO modules, and what that costs.
+// hlo-diff: shows what differs between two HLO modules, and what that costs.
 
 #include <cstdint>
 #include <iostream>
@@ -13,43 +13,42 @@
 
 ABSL_FLAG(
     std::optional<xla::ScheduleAlgorithm>, schedule, std::nullopt,
-    "The schedule that memory is reported for: list, dfs, postorder, bfs, "
-    "default, best or as-is; else each module's own, or best where it "
-    "has none.");
+    "Schedule whose memory is reported: list, dfs, postorder, bfs, default, "
+    "best or as-is. Default: each module's own, or best if it has none.");
 ABSL_FLAG(int64_t, effort, xla::BestMemoryScheduler::kDefaultEffort,
-          "How long --schedule=best searches, as hlo-explain does; 0: simple "
-          "orders only.");
+          "Search effort of --schedule=best; 0: simple heuristics only.");
 ABSL_FLAG(std::optional<std::string>, passes, std::nullopt,
-          "Passes before scheduling, over both modules.");
+          "Passes to run on both modules before scheduling.");
 ABSL_FLAG(std::string, as, "",
-          "Compare the results of a pipeline on the modules, such as gpu.");
+          "Compile both modules with a pipeline, such as gpu, and compare the "
+          "results.");
 ABSL_FLAG(std::string, device, "h100",
-          "The device whose rates say how long kernels take, a name or a "
-          "file.");
-ABSL_FLAG(std::string, mesh, "",
-          "The devices as a grid and its links, such as 2x4.");
-ABSL_FLAG(bool, json, false, "The comparison as JSON.");
-ABSL_FLAG(
-    std::string, html, "",
-    "Where to write the comparison as one page of HTML to look at: memory "
-    "over the program, before and after, and what changed.");
-ABSL_FLAG(int, max_rows, 10, "Rows of each table.");
+          "Device whose kernel times are modelled, a name or the path of a "
+          "description.");
+ABSL_FLAG(std::string, mesh, "", "Device mesh and its links, such as 2x4.");
+ABSL_FLAG(bool, json, false, "Write the comparison as JSON.");
+ABSL_FLAG(std::string, html, "",
+          "Where to write the comparison as an HTML page: memory over the "
+          "program before and after, and what changed.");
+ABSL_FLAG(int, max_rows, 10, "Maximum rows of each table.");
 
 int main(int argc, char** argv) {
   const std::vector<std::string> modules = xla::InitTool(
       argc, argv,
-      "says what differs between two modules\n\n"
-      "After an update, a flag or a change of a model: what it did to memory, "
-      "kernels\nand collectives, and why the peak changed. Modules "
-      "that differ only in\nnames and metadata are equal.\n\n"
+      "shows what differs between two modules\n\n"
+      "Reports what an update, a flag or a change of the model did to memory, "
+      "kernels\n"
+      "and collectives, and why the peak changed. Modules that differ only in "
+      "names\n"
+      "and metadata are equal.\n\n"
       "  hlo-diff before.hlo after.hlo\n"
       "  hlo-diff before.hlo after.hlo --as=gpu --device=h200\n"
       "  hlo-diff before.hlo after.hlo --json\n"
       "  hlo-diff before.hlo after.hlo --html=changes.html\n",
       /*aliases=*/{},
-      {{"What is looked at", {"as", "passes", "schedule", "effort"}},
-       {"What it runs on", {"device", "mesh"}},
-       {"What is written", {"json", "html", "max-rows"}}});
+      {{"Input and schedule", {"as", "passes", "schedule", "effort"}},
+       {"Device", {"device", "mesh"}},
+       {"Output", {"json", "html", "max-rows"}}});
   if (modules.size() != 2) {
     std::cerr << "usage: hlo-diff BEFORE AFTER [flags]; see hlo-diff --help\n";
     return xla::kFailed;

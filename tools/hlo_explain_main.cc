@@ -1,4 +1,4 @@
-// hlo-explain: says where the memory of an HLO module goes.
+// hlo-explain: explains where the memory of an HLO module goes.
 
 #include <unistd.h>
 
@@ -16,124 +16,121 @@
 
 using xla::HloExplainOptions;
 
-ABSL_FLAG(
-    std::optional<xla::ScheduleAlgorithm>, schedule, std::nullopt,
-    "The schedule to explain: list, dfs, postorder, bfs, default, best or "
-    "as-is. Default: the module's own, or best if it has none.");
+ABSL_FLAG(std::optional<xla::ScheduleAlgorithm>, schedule, std::nullopt,
+          "Schedule to explain: list, dfs, postorder, bfs, default, best or "
+          "as-is. Default: the module's own, or best if it has none.");
 ABSL_FLAG(int64_t, effort, xla::BestMemoryScheduler::kDefaultEffort,
-          "How long --schedule=best searches; 0: simple orders only.");
+          "Search effort of --schedule=best; 0: simple heuristics only.");
 ABSL_FLAG(xla::AsyncPlacement, async, xla::AsyncPlacement::kAsScheduled,
-          "Starts and dones of asynchronous operations: as-scheduled, or "
-          "overlap: starts early, dones late, synchronous pairs side by side.");
+          "Placement of asynchronous operations: as-scheduled, or overlap "
+          "(start early, finish late, run synchronous pairs concurrently).");
 ABSL_FLAG(std::optional<std::string>, passes, std::nullopt,
-          "Passes before scheduling; else those of the pipeline 'prepare', and "
-          "none for a module with a schedule.");
-ABSL_FLAG(
-    std::string, as, "",
-    "Explain what a pipeline makes of the module: gpu (ours), xla-gpu (about "
-    "what XLA makes of it, and allocates for it) or cpu; partitioned, fused, "
-    "scheduled, the module of one device.");
+          "Passes to run before scheduling. Default: those of pipeline "
+          "'prepare', or none if the module has a schedule.");
+ABSL_FLAG(std::string, as, "",
+          "Compile the module first, and explain the result on one device: gpu "
+          "(our pipeline), xla-gpu (approximately XLA:GPU and what it "
+          "allocates) or cpu (the same for XLA:CPU).");
 ABSL_FLAG(int64_t, num_partitions, 0,
           "Number of devices, overriding the module's header.");
 ABSL_FLAG(std::string, limit, "",
-          "The memory budget: bytes (16GiB), a share of the peak (80%) or a "
-          "device (h100); exit status 3 if the module does not fit.");
+          "Memory budget: bytes (16GiB), a share of the peak (80%) or a device "
+          "(h100); exit status 3 if the module does not fit.");
 ABSL_FLAG(std::string, memory_limit, "", "The same as --limit.");
-ABSL_FLAG(bool, json, false, "Report as JSON.");
-ABSL_FLAG(bool, curve, false, "Live bytes at every program point (JSON).");
+ABSL_FLAG(bool, json, false, "Write the report as JSON.");
+ABSL_FLAG(bool, curve, false,
+          "Include the live bytes at every program point (JSON).");
 ABSL_FLAG(int, max_buffers, 20,
-          "Rows to list: of buffers, kernels or collectives.");
-ABSL_FLAG(bool, seconds, true, "Say how long scheduling took.");
+          "Maximum rows of the tables of buffers, kernels and collectives.");
+ABSL_FLAG(bool, seconds, true, "Report how long scheduling took.");
 ABSL_FLAG(std::string, o, "",
           "Where to write the scheduled (with --fit: rewritten) module.");
 ABSL_FLAG(std::string, report_file, "-", "Where to write the report.");
-ABSL_FLAG(
-    bool, keep_going, false,
-    "With --json: report failures in the field 'error', and make the exit "
-    "status 0; for tables of many modules.");
+ABSL_FLAG(bool, keep_going, false,
+          "With --json: report failures in the field 'error' and exit with "
+          "status 0; for tables of many modules.");
 ABSL_FLAG(std::string, buffers, "",
-          "Where to write when each buffer is live, as CSV for hlo-pack.");
+          "Where to write the live range of each buffer, as CSV for hlo-pack.");
 ABSL_FLAG(std::string, html, "",
-          "Where to write the report as one page of HTML to look at: memory "
-          "over the program, buffers, kernels, collectives.");
+          "Where to write the report as an HTML page: memory over the program, "
+          "buffers, kernels, collectives.");
 ABSL_FLAG(std::string, perfetto, "",
           "Where to write the schedule as a trace for ui.perfetto.dev: kernels "
           "and collectives in modelled time, live bytes as a counter.");
 ABSL_FLAG(std::string, device, "h100",
-          "For --kernels, --html and --perfetto: the device that kernel times "
-          "are modelled on, a name or a file.");
+          "For --kernels, --html and --perfetto: the device whose kernel times "
+          "are modelled, a name or the path of a description.");
 ABSL_FLAG(bool, list, false,
-          "Name the modules of a folder that XLA dumped to, the one that is "
-          "read for it first.");
+          "List the modules in a folder written by --xla_dump_to; the first is "
+          "the one that is read by default.");
 ABSL_FLAG(bool, kernels, false,
-          "List the kernels instead, longest first and equal ones together: "
-          "modelled time on --device, bytes, share of the roofline.");
+          "Report the kernels instead, longest first, with equal ones in one "
+          "row: modelled time on --device, bytes, share of the roofline.");
 ABSL_FLAG(std::string, timings, "",
-          "What a CUDA program of this module measured (hlo-opt --emit=cuda; "
-          "program --timings=FILE): --kernels with both times side by side.");
+          "Kernel times measured by a CUDA program of this module (hlo-opt "
+          "--emit=cuda; program --timings=FILE), to compare with the model; "
+          "implies --kernels.");
 ABSL_FLAG(std::string, calibrate, "",
           "With --timings: where to write a description of --device with the "
-          "rates that were measured, for --device of any tool.");
+          "measured rates, for --device of any tool.");
 ABSL_FLAG(bool, collectives, false,
           "Report the communication of a partitioned module instead: bytes per "
           "device by kind, and the largest collectives.");
 ABSL_FLAG(std::string, mesh, "",
-          "For --collectives and --html: the device mesh and its links, "
-          "such as 2x4, "
-          "2x4:h100-multihost or 2x4@50e9/8e-6,450e9/2e-6.");
+          "For --collectives and --html: device mesh and its links, such as "
+          "2x4, 2x4:h100-multihost or 2x4@50e9/8e-6,450e9/2e-6.");
 ABSL_FLAG(bool, fit, false,
           "Rewrite the module so that it fits in --limit, and report what that "
           "costs.");
 ABSL_FLAG(std::string, jax, "",
           "Where to write the plan of --fit as Python for JAX: policies for "
-          "jax.checkpoint, and what to name for them.");
+          "jax.checkpoint, and the values to name for them.");
 ABSL_FLAG(int, budget_curve, 0,
-          "Number of limits, from the peak down, to price; with --limit that "
-          "one, too, and with --fit beside its plan.");
-ABSL_FLAG(bool, csv, false, "The curve as CSV.");
+          "Report the cost of this many limits from the peak down, and of "
+          "--limit if there is one.");
+ABSL_FLAG(bool, csv, false, "Write the budget curve as CSV.");
 ABSL_FLAG(xla::RematerializationAlgorithm, strategy,
           xla::RematerializationAlgorithm::kPlan,
-          "For --fit: plan, always-remat, peak-priority or baseline-2018.");
+          "Strategy: plan, always-remat, peak-priority or baseline-2018.");
 ABSL_FLAG(
     std::optional<xla::MemoryAccounting>, accounting, std::nullopt,
     "How bytes are counted for the limit: ours, upstream (OpenXLA's "
     "rematerialization; --fit only) or allocated (as its GPU compiler "
     "allocates them). Default: allocated for scheduled modules with fusions in "
     "their entry, which backends take as they are; ours for others.");
-ABSL_FLAG(int64_t, fit_effort, 1, "How long --strategy=plan searches.");
-ABSL_FLAG(bool, across_loops, true, "For plan: also rewrite loops.");
-ABSL_FLAG(bool, reschedule, true, "For plan: the schedule may change.");
+ABSL_FLAG(int64_t, fit_effort, 1, "Search effort of --strategy=plan.");
+ABSL_FLAG(bool, across_loops, true, "For plan: rewrite loops, too.");
+ABSL_FLAG(bool, reschedule, true, "For plan: allow another schedule.");
 ABSL_FLAG(bool, fuse, true,
-          "For plan: masks and broadcasts may be fused into their consumers.");
+          "For plan: allow fusing masks and broadcasts into their consumers.");
 ABSL_FLAG(bool, offload, false,
-          "For plan: values may be offloaded to host memory (space 5).");
+          "For plan: allow offloading values to host memory (space 5).");
 ABSL_FLAG(double, host_bandwidth, 25e9,
-          "For --offload: bytes per second, each way.");
+          "For --offload: bandwidth in each direction, bytes per second.");
 ABSL_FLAG(
     bool, barriers, false,
     "For plan: put recomputed values behind opt-barriers, so that CSE keeps "
     "them.");
 ABSL_FLAG(xla::PlanReader, for, xla::PlanReader::kBackend,
-          "For plan: what consumes the module: backend (order and instructions "
-          "stay), or xla-gpu or xla-cpu, which run all of their passes.");
+          "For plan: what compiles the rewritten module: backend (keeps instructions and their order), or xla-gpu or xla-cpu (run all of their passes).");
 
 namespace {
 
 constexpr char kUsage[] =
-    "says where the memory of a module goes\n\n"
-    "For a module that runs out of memory, or is about to: what is live at the "
-    "peak,\nwhich layers made it, whether it fits, and what to compute again "
-    "so that it does.\n\n"
+    "explains where the memory of a module goes\n\n"
+    "For modules that run out of memory: what is live at the peak, which "
+    "layers\n"
+    "produce it, whether it fits in a budget, and what to recompute so that it "
+    "does.\n\n"
     "  hlo-explain model.hlo\n"
-    "  hlo-explain dump/                        (of --xla_dump_to; others: "
+    "  hlo-explain dump/                        (from --xla_dump_to; see "
     "--list)\n"
     "  hlo-explain model.hlo --limit=16GiB\n"
-    "  hlo-explain model.hlo --as=gpu           (of a dump from before "
+    "  hlo-explain model.hlo --as=gpu           (for dumps from before "
     "optimization)\n"
-    "  hlo-explain model.hlo --as=xla-gpu       (about what XLA allocates for "
-    "it)\n"
-    "  hlo-explain model.hlo --as=cpu           (the same for XLA's CPU "
-    "backend)\n"
+    "  hlo-explain model.hlo --as=xla-gpu       (approximates what XLA "
+    "allocates)\n"
+    "  hlo-explain model.hlo --as=cpu           (the same for XLA:CPU)\n"
     "  hlo-explain model.hlo --as=gpu --kernels --device=h200\n"
     "  hlo-explain model.hlo --as=gpu --timings=measured.json\n"
     "  hlo-explain model.hlo --html=report.html\n"
@@ -147,16 +144,16 @@ constexpr char kUsage[] =
 
 const std::vector<xla::FlagGroup>& Groups() {
   static const auto* const groups = new std::vector<xla::FlagGroup>{
-      {"What is looked at",
+      {"Input and schedule",
        {"list", "as", "passes", "num-partitions", "schedule", "effort",
         "async"}},
-      {"The question",
+      {"Analysis",
        {"limit", "memory-limit", "fit", "budget-curve", "kernels", "timings",
         "collectives", "mesh", "device"}},
-      {"What is written",
+      {"Output",
        {"json", "curve", "csv", "max-buffers", "seconds", "report-file", "html",
         "perfetto", "buffers", "calibrate", "o", "jax", "keep-going"}},
-      {"How --fit works",
+      {"Options of --fit",
        {"strategy", "accounting", "fit-effort", "across-loops", "reschedule",
         "fuse", "offload", "host-bandwidth", "barriers", "for"}},
   };

@@ -19,96 +19,105 @@
 using xla::HloOptOptions;
 
 ABSL_FLAG(std::string, passes, "",
-          "Passes to run, e.g. 'hlo-dce,fix(hlo-cse{limit=3})'.");
-ABSL_FLAG(std::string, pipeline, "", "Named pipeline to run.");
+          "Passes to run, e.g. 'hlo-dce,fix{limit=3}(canonicalizer,hlo-cse)'; "
+          "with --pipeline, after its steps.");
+ABSL_FLAG(std::string, pipeline, "",
+          "Named pipeline to run; --list-pipeline=all lists them.");
 ABSL_FLAG(bool, list_passes, false, "List the passes with their options.");
 ABSL_FLAG(std::string, list_pipeline, "",
-          "Print a pipeline's steps and why they stand in this order; 'all' "
-          "names every pipeline.");
-ABSL_FLAG(
-    std::optional<xla::ModuleFormat>, format, std::nullopt,
-    "Format of the input: hlo, pb or pbtxt; else told from its contents.");
+          "Print the steps of a pipeline and the reasons for their order; "
+          "'all' lists the pipelines.");
+ABSL_FLAG(std::optional<xla::ModuleFormat>, format, std::nullopt,
+          "Format of the input: hlo, pb or pbtxt. Default: detected from its "
+          "contents.");
 ABSL_FLAG(bool, split_input, false,
-          "The input holds several modules between lines '// -----'.");
+          "The input holds several modules, separated by lines '// -----'.");
 ABSL_FLAG(bool, lenient, false,
-          "Keep unknown attributes, with a warning, rather than fail.");
+          "Keep unknown attributes and warn about them instead of failing.");
 ABSL_FLAG(bool, fill_elided_constants, false,
-          "Give constants that the text elides ('{...}') made-up elements.");
+          "Fill constants that the text elides ('{...}') with made-up values.");
 ABSL_FLAG(std::optional<HloOptOptions::Emit>, emit, std::nullopt,
           "What to write: hlo, short, proto, pbtxt, dot, kir (the kernels of a "
-          "module after --pipeline=gpu), cuda (a program, into the folder -o) "
+          "module, after --pipeline=gpu), cuda (a program, into the folder -o) "
           "or none.");
 ABSL_FLAG(std::string, around, "",
-          "For --emit=dot: only what is near the instruction of this name.");
-ABSL_FLAG(int64_t, radius, 2, "For --around: so many arrows away, at most.");
-ABSL_FLAG(std::optional<bool>, print_large_constants, std::nullopt,
-          "Write constants of more than ten elements in full rather than as "
-          "'{...}'; unset: in files (-o), but not on standard output.");
+          "For --emit=dot: draw only the neighborhood of the instruction with "
+          "this name.");
+ABSL_FLAG(int64_t, radius, 2,
+          "For --around: maximum distance from the instruction, in edges.");
+ABSL_FLAG(
+    std::optional<bool>, print_large_constants, std::nullopt,
+    "Write constants of more than ten elements in full instead of as '{...}'. "
+    "Default: in full in files (-o), elided on standard output.");
 ABSL_FLAG(bool, emit_proto, false, "The same as --emit=pbtxt.");
 ABSL_FLAG(std::string, platform, "transforms",
-          "Whose passes: 'transforms', those that need no hardware.");
-ABSL_FLAG(std::string, stage, "hlo", "What comes out; see --list-stages.");
+          "Only 'transforms', the passes that need no hardware, is available.");
+ABSL_FLAG(std::string, stage, "hlo", "Stage of the output; see --list-stages.");
 ABSL_FLAG(bool, list_stages, false, "List the values of --stage.");
 ABSL_FLAG(std::string, o, "-", "Output file.");
 ABSL_FLAG(HloOptOptions::Report, report, HloOptOptions::Report::kNone,
-          "What each pass did, instead of the module: text or json.");
+          "Write what each pass did instead of the module: text or json.");
 ABSL_FLAG(std::string, explain, "",
-          "Print why these passes did what they did, instead of the module: "
-          "PASS,...; lowering: which kernels there are, and why.");
+          "Print the decisions of these passes and the reasons instead of the "
+          "module: PASS,...; 'lowering' explains the kernels.");
 ABSL_FLAG(HloOptOptions::Report, explain_format, HloOptOptions::Report::kText,
           "For --explain: text or json.");
-ABSL_FLAG(
-    std::string, explain_dot, "",
-    "For --explain: write graphs before and after into this folder, as DOT "
-    "and as one SVG.");
+ABSL_FLAG(std::string, explain_dot, "",
+          "For --explain: write the graphs before and after to this folder, as "
+          "DOT and as one SVG.");
 ABSL_FLAG(std::string, device, "",
-          "The GPU of all passes that ask for one: a name, or the path of a "
-          "description.");
+          "Target GPU of all passes that model one: a name (h100) or the path "
+          "of a device description.");
 ABSL_FLAG(std::string, memory_limit, "",
-          "The limit of all passes that have one: bytes, as 16GiB, a share of "
-          "the present peak, as 80%, or a device, as h100; exit status 3 where "
-          "rematerialization misses it.");
+          "Limit of all passes that take one: bytes (16GiB), a share of the "
+          "current peak (80%) or a device (h100); exit status 3 if "
+          "rematerialization cannot meet it.");
 ABSL_FLAG(std::string, limit, "", "The same as --memory-limit.");
 ABSL_FLAG(int64_t, num_partitions, 0,
-          "Devices to partition for, whatever the header of a module says; "
-          "pipelines spmd and gpu do it. 0: as the header says.");
+          "Number of devices that pipelines spmd and gpu partition for, "
+          "overriding the module's header; 0: as in the header.");
 ABSL_FLAG(std::string, mesh, "",
-          "The devices and their links, for the partitioner's report: 2x4, "
+          "Device mesh and its links, for the partitioner's report: 2x4, "
           "2x4:h100-multihost.");
-ABSL_FLAG(bool, verify_each, false, "Verify after each pass that changes.");
-ABSL_FLAG(bool, layout_sensitive, false, "Verify layouts too.");
+ABSL_FLAG(bool, verify_each, false,
+          "Verify the module after each pass that changes it.");
+ABSL_FLAG(bool, layout_sensitive, false, "Verify layouts, too.");
 ABSL_FLAG(bool, check_changed, true,
-          "Fail passes that change the module and do not say so.");
-ABSL_FLAG(int64_t, check_equivalent, 0,
-          "Evaluate before and after each pass, with inputs of this many seeds "
-          "(1 if none is given), and fail passes that change the meaning.");
+          "Fail if a pass changes the module but reports that it did not.");
+ABSL_FLAG(
+    int64_t, check_equivalent, 0,
+    "Evaluate the module before and after each pass, on inputs from this many "
+    "seeds (1 if no number is given), and fail if the results differ.");
 ABSL_FLAG(int64_t, max_equivalence_work, -1,
-          "Skip modules that need more operations than this; -1: none.");
+          "For --check-equivalent: skip modules that take more operations than "
+          "this; -1: no limit.");
 ABSL_FLAG(std::string, equivalence_notes, "",
-          "Append what was skipped to this file instead of standard error.");
-ABSL_FLAG(bool, time, false, "Print the time of each pass.");
+          "For --check-equivalent: append notes on what was skipped to this "
+          "file instead of standard error.");
+ABSL_FLAG(bool, time, false, "Print the time each pass takes.");
 ABSL_FLAG(bool, stats, false, "Print what each pass did.");
 ABSL_FLAG(bool, print_after_change, false,
-          "Print the module after each pass that changed it.");
+          "Print the module after each pass that changes it.");
 ABSL_FLAG(std::string, print_before, "",
-          "Print the module before passes that match this expression.");
+          "Print the module before passes whose name matches this expression.");
 ABSL_FLAG(std::string, print_after, "",
-          "Print the module after passes that match this expression.");
+          "Print the module after passes whose name matches this expression.");
 ABSL_FLAG(std::string, fuel, "",
-          "Skip later runs of passes, to bisect: PASS=RUNS,..., or later "
-          "rewrites: hlo-rematerialization.rewrite=COUNT.");
+          "For bisection: run a pass only this often (PASS=RUNS,...), or let "
+          "it rewrite only this often (hlo-rematerialization.rewrite=COUNT).");
 ABSL_FLAG(std::string, reproducer, "",
-          "Where to write a text test when a pass fails.");
+          "Where to write a text test if a pass fails.");
 
 namespace {
 
 constexpr char kUsage[] =
     "runs passes on HLO modules\n\n"
-    "To read and convert modules, to clean them up, partition, fuse and "
-    "schedule them,\nto try one pass alone and see what it did and why.\n\n"
+    "Reads, converts and verifies modules, cleans them up, partitions, fuses "
+    "and\n"
+    "schedules them, or runs a single pass and reports what it did and why.\n\n"
     "  hlo-opt model.hlo --pipeline=cleanup --report=text\n"
     "  hlo-opt model.hlo --passes='hlo-cse,hlo-dce' -o out.hlo\n"
-    "  hlo-opt model.pb --emit=hlo              (a proto, to text)\n"
+    "  hlo-opt model.pb --emit=hlo              (from proto to text)\n"
     "  hlo-opt model.hlo --emit=dot --around=dot.7 --radius=3 | dot -Tsvg\n"
     "  hlo-opt model.hlo --pipeline=spmd --num-partitions=8\n"
     "  hlo-opt model.hlo --pipeline=gpu --device=h200 "
@@ -122,20 +131,19 @@ constexpr char kUsage[] =
 
 const std::vector<xla::FlagGroup>& Groups() {
   static const auto* const groups = new std::vector<xla::FlagGroup>{
-      {"What runs",
+      {"Passes",
        {"passes", "pipeline", "device", "memory-limit", "limit",
         "num-partitions", "mesh", "fuel"}},
-      {"What there is", {"list-passes", "list-pipeline", "list-stages"}},
-      {"What is read",
-       {"format", "split-input", "lenient", "fill-elided-constants"}},
-      {"What is written",
+      {"Lists", {"list-passes", "list-pipeline", "list-stages"}},
+      {"Input", {"format", "split-input", "lenient", "fill-elided-constants"}},
+      {"Output",
        {"emit", "around", "radius", "o", "print-large-constants", "emit-proto",
         "report", "explain", "explain-format", "explain-dot", "stats", "time",
         "print-before", "print-after", "print-after-change", "reproducer"}},
-      {"What is checked",
+      {"Checks",
        {"verify-each", "layout-sensitive", "check-changed", "check-equivalent",
         "max-equivalence-work", "equivalence-notes"}},
-      {"For scripts written for OpenXLA's tool", {"platform", "stage"}},
+      {"Compatibility with OpenXLA's hlo-opt", {"platform", "stage"}},
   };
   return *groups;
 }

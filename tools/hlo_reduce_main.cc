@@ -1,4 +1,4 @@
-// hlo-reduce: cuts a module down to a small one that still shows a failure.
+// hlo-reduce: reduces a module to a small one that still shows a failure.
 
 #include <cstdint>
 #include <iostream>
@@ -12,39 +12,43 @@
 
 using xla::HloReduceOptions;
 
-ABSL_FLAG(std::string, passes, "", "Passes that fail, as for hlo-opt.");
+ABSL_FLAG(std::string, passes, "", "Passes that fail, written as for hlo-opt.");
 ABSL_FLAG(std::string, pipeline, "", "Named pipeline that fails.");
 ABSL_FLAG(HloReduceOptions::Property, property,
           HloReduceOptions::Property::kFails,
-          "What the passes do: fails, or differs (change the meaning).");
-ABSL_FLAG(std::string, match, "", "Text that the error contains.");
-ABSL_FLAG(std::string, command, "",
-          "A shell command that fails on the module, whose file is {}.");
-ABSL_FLAG(int64_t, seeds, 2, "Seeds of inputs to find differences with.");
-ABSL_FLAG(int64_t, max_attempts, 5000, "Candidates to try.");
-ABSL_FLAG(double, seconds, HloReduceOptions().seconds,
-          "Stop after this time, with the best module so far; 0: no limit.");
+          "What to look for in the result of the passes: fails, or differs "
+          "(computes something else).");
+ABSL_FLAG(std::string, match, "", "Text that the error must contain.");
+ABSL_FLAG(
+    std::string, command, "",
+    "Shell command that fails on the module; {} stands for the module's file.");
+ABSL_FLAG(int64_t, seeds, 2,
+          "Number of seeds of inputs on which results are compared.");
+ABSL_FLAG(int64_t, max_attempts, 5000, "Maximum number of candidates to try.");
+ABSL_FLAG(
+    double, seconds, HloReduceOptions().seconds,
+    "Stop after this many seconds with the best module so far; 0: no limit.");
 ABSL_FLAG(double, max_flops, HloReduceOptions().max_flops,
           "For differs: maximum operations of a run; -1: no limit.");
 ABSL_FLAG(int64_t, max_memory_mib, HloReduceOptions().max_memory_mib,
-          "For differs: the memory budget for values, in MiB.");
+          "For differs: maximum memory for values, in MiB.");
 ABSL_FLAG(std::string, o, "-", "Output file.");
 
 int main(int argc, char** argv) {
   const std::vector<std::string> inputs = xla::InitTool(
       argc, argv,
-      "cuts a module down to a small one that still shows a failure\n\n"
-      "When a pass fails on a module, or changes what it computes, and the "
-      "module is too\nlarge to look at or to report.\n\n"
+      "reduces a module to a small one that still shows a failure\n\n"
+      "For modules on which a pass fails, or changes what they compute, and "
+      "that are\n"
+      "too large to inspect or to report.\n\n"
       "  hlo-reduce big.hlo --passes=my-pass -o small.hlo\n"
       "  hlo-reduce big.hlo --passes=my-pass --property=differs\n"
       "  hlo-reduce big.hlo --command='hlo-opt {} --passes=my-pass'\n",
       /*aliases=*/{},
-      {{"What fails",
+      {{"Failure",
         {"passes", "pipeline", "property", "match", "command", "seeds"}},
-       {"How much it may take",
-        {"seconds", "max-attempts", "max-flops", "max-memory-mib"}},
-       {"What is written", {"o"}}});
+       {"Limits", {"seconds", "max-attempts", "max-flops", "max-memory-mib"}},
+       {"Output", {"o"}}});
   if (inputs.size() != 1) {
     std::cerr << "usage: hlo-reduce MODULE [flags]; see hlo-reduce --help\n";
     return xla::kFailed;

@@ -15,18 +15,17 @@ ABSL_FLAG(std::string, inputs, "random:0",
           "Arguments: random:SEED, small:SEED (small integers), zeros, or a "
           ".npz file with arrays arg0, arg1, ...");
 ABSL_FLAG(int64_t, devices, 0,
-          "Number of devices; 0: replicas x partitions of the module.");
-ABSL_FLAG(int64_t, replicas, 0, "Number of replicas; 0: as the module says.");
-ABSL_FLAG(int64_t, partitions, 0,
-          "Number of partitions; 0: as the module says.");
+          "Number of devices; 0: the module's replicas x partitions.");
+ABSL_FLAG(int64_t, replicas, 0, "Number of replicas; 0: as in the module.");
+ABSL_FLAG(int64_t, partitions, 0, "Number of partitions; 0: as in the module.");
 ABSL_FLAG(std::string, compare, "",
           "A second module to run on the same arguments.");
 ABSL_FLAG(std::string, tolerance, "",
-          "Tolerance for results: exact, a number, or abs=..,rel=..,ulps=..; "
-          "else by element type.");
+          "Tolerance for results: exact, a number, or abs=..,rel=..,ulps=... "
+          "Default: by element type.");
 ABSL_FLAG(std::string, cuda, "",
-          "The folder of a CUDA program (hlo-opt --emit=cuda) to compile, run "
-          "and compare; on the host where no GPU is.");
+          "Folder of a CUDA program (hlo-opt --emit=cuda) to compile, run and "
+          "compare; without a GPU, it runs on the host.");
 ABSL_FLAG(bool, print, false, "Print the results.");
 ABSL_FLAG(std::string, o, "", "Write the results to this .npz file.");
 ABSL_FLAG(std::string, save_inputs, "",
@@ -37,33 +36,35 @@ ABSL_FLAG(double, max_flops, xla::HloRunOptions().max_flops,
           "Maximum estimated operations of a run: FLOPs, transcendentals and "
           "one per 8 bytes read or written; -1: no limit.");
 ABSL_FLAG(int64_t, max_memory_mib, xla::HloRunOptions().max_memory_mib,
-          "Memory for values of all devices, in MiB.");
+          "Maximum memory for the values of all devices, in MiB.");
 ABSL_FLAG(std::string, memory_limit, "",
-          "The same as a size, as 16GiB, or that of a device, as h100.");
+          "The same as a size (16GiB) or a device (h100).");
 ABSL_FLAG(bool, progress, isatty(STDERR_FILENO) != 0,
           "Report the estimated time and the progress of long runs on standard "
           "error; on by default if that is a terminal.");
 ABSL_FLAG(uint64_t, seed, 0, "Seed of rng instructions.");
 ABSL_FLAG(bool, fill_elided_constants, false,
-          "Give constants that the text elides ('{...}') made-up elements.");
+          "Fill constants that the text elides ('{...}') with made-up values.");
 
 int main(int argc, char** argv) {
   const std::vector<std::string> modules = xla::InitTool(
       argc, argv,
       "evaluates HLO modules\n\n"
-      "To see what a module computes, on one device or on all that it was "
-      "partitioned\nfor, and whether another module computes the same.\n\n"
+      "Computes the results of a module, on one device or on all devices that "
+      "it was\n"
+      "partitioned for, and checks whether another module computes the "
+      "same.\n\n"
       "  hlo-run model.hlo --print\n"
       "  hlo-run model.hlo --inputs=real.npz -o results.npz\n"
       "  hlo-run before.hlo --compare=after.hlo --tolerance=1e-5\n"
       "  hlo-run partitioned.hlo --devices=8\n",
       /*aliases=*/{},
-      {{"What is computed",
+      {{"Input",
         {"inputs", "seed", "fill-elided-constants", "devices", "replicas",
          "partitions"}},
-       {"What it is compared with", {"compare", "cuda", "tolerance"}},
-       {"What is written", {"print", "o", "save-inputs", "progress"}},
-       {"How much it may take",
+       {"Comparison", {"compare", "cuda", "tolerance"}},
+       {"Output", {"print", "o", "save-inputs", "progress"}},
+       {"Limits",
         {"max-steps", "max-flops", "max-memory-mib", "memory-limit"}}});
   if (modules.size() != 1) {
     std::cerr << "usage: hlo-run MODULE [flags]; see hlo-run --help\n";

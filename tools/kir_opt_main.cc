@@ -14,23 +14,25 @@
 using xla::gpu::KirOptOptions;
 
 ABSL_FLAG(KirOptOptions::Mode, mode, KirOptOptions::Mode::kPlan,
-          "plan: offsets by search and as few barriers as possible; stack: "
-          "what nvFuser does.");
+          "How memory is planned: plan (offsets by search, as few barriers as "
+          "possible) or stack (as nvFuser does).");
 ABSL_FLAG(std::string, passes, KirOptOptions().passes,
-          "Passes to run, of circular, matmul, alias, promote, plan, syncs; "
-          "none: read, verify and write.");
+          "Passes to run: circular, matmul, alias, promote, plan, syncs; none: "
+          "only read, verify and write.");
 ABSL_FLAG(std::optional<KirOptOptions::Emit>, emit, std::nullopt,
           "What to write: kir, cuda, svg or none.");
 ABSL_FLAG(KirOptOptions::Report, report, KirOptOptions::Report::kNone,
-          "What was planned: text or json.");
-ABSL_FLAG(bool, annotate, false, "Comments with positions and lives.");
+          "Write what was planned: text or json.");
+ABSL_FLAG(bool, annotate, false,
+          "Add comments with positions and live ranges.");
 ABSL_FLAG(std::string, o, "-", "Output file.");
 ABSL_FLAG(std::string, device, KirOptOptions().device,
-          "GPU whose limits hold, as sm_80 or A100.");
-ABSL_FLAG(std::string, threads, "", "Block instead of the kernel's: 32x4x1.");
+          "GPU whose limits apply, such as sm_80 or A100.");
+ABSL_FLAG(std::string, threads, "",
+          "Block dimensions, overriding the kernel's: 32x4x1.");
 ABSL_FLAG(std::string, bind, "", "Values of symbols: H=5,W=6.");
 ABSL_FLAG(std::optional<int64_t>, min_align, std::nullopt,
-          "Alignment in bytes of buffers that ask for none.");
+          "Alignment in bytes of buffers that do not specify one.");
 ABSL_FLAG(bool, allow_divergent_barriers, false,
           "Accept barriers that some threads may not reach.");
 ABSL_FLAG(xla::gpu::SmemPlanOptions::ReuseSyncs, reuse_syncs,
@@ -38,16 +40,17 @@ ABSL_FLAG(xla::gpu::SmemPlanOptions::ReuseSyncs, reuse_syncs,
           "Barriers inserted to reuse memory: auto, never or min-bytes.");
 ABSL_FLAG(std::optional<int>, max_reuse_syncs, std::nullopt,
           "Maximum number of barriers inserted to reuse memory.");
+ABSL_FLAG(bool, check_plan, false,
+          "Verify that buffers that share memory in the plan do not conflict.");
 ABSL_FLAG(
-    bool, check_plan, false,
-    "Verify that buffers which share memory in the plan do not conflict.");
-ABSL_FLAG(int, check_races, 0,
-          "Runs of the planned kernel on the race checker's machine.");
+    int, check_races, 0,
+    "Number of runs of the planned kernel on the race checker's machine.");
 ABSL_FLAG(int64_t, max_steps, KirOptOptions().max_steps,
-          "Steps that each run of --check-races, and the interpreter of "
-          "--cuda-main, may take; -1: no limit.");
-ABSL_FLAG(bool, cuda_main, false,
-          "A main() in the CUDA that compares with the interpreter.");
+          "Maximum steps of each run of --check-races, and of the interpreter "
+          "of --cuda-main; -1: no limit.");
+ABSL_FLAG(
+    bool, cuda_main, false,
+    "Add a main() to the CUDA source that compares it with the interpreter.");
 ABSL_FLAG(int, registers, 0,
           "Registers per thread, which limit occupancy; 0: ignored.");
 ABSL_FLAG(int64_t, split_cycles, KirOptOptions().split_cycles,
@@ -94,12 +97,12 @@ KirOptOptions OptionsFromFlags() {
 int main(int argc, char** argv) {
   std::vector<std::string> inputs = xla::InitTool(
       argc, argv, kUsage, /*aliases=*/{},
-      {{"What runs",
+      {{"Planning",
         {"passes", "mode", "device", "threads", "bind", "min-align",
          "reuse-syncs", "max-reuse-syncs", "registers", "split-cycles"}},
-       {"What is checked",
+       {"Checks",
         {"check-plan", "check-races", "max-steps", "allow-divergent-barriers"}},
-       {"What is written", {"emit", "o", "report", "annotate", "cuda-main"}}});
+       {"Output", {"emit", "o", "report", "annotate", "cuda-main"}}});
   if (inputs.empty()) {
     std::cerr << "usage: kir-opt INPUT... [flags]; see kir-opt --help\n";
     return xla::kFailed;

@@ -114,12 +114,12 @@ std::string Help(absl::string_view tool, absl::string_view usage,
     absl::StrAppend(&text, groups.empty() ? "\nFlags:\n" : "\nOther flags:\n");
   }
   for (const auto& [name, flag] : flags) AppendFlag(name, *flag, text);
-  absl::StrAppend(&text,
-                  "\nExit status: 0 done; 1 something cannot be read, written "
-                  "or done, or a\nflag is wrong; 2 internal error",
-                  has_limit ? ";\n3 a limit is not met" : "",
-                  absl::StrContains(usage, "equal") ? "; 4 modules differ" : "",
-                  ".\n");
+  absl::StrAppend(
+      &text,
+      "\nExit status: 0 success; 1 bad input, a bad flag or an operation "
+      "that failed;\n2 internal error",
+      has_limit ? "; 3 a limit is not met" : "",
+      absl::StrContains(usage, "equal") ? "; 4 modules differ" : "", ".\n");
   return text;
 }
 

@@ -1,6 +1,5 @@
 # Completes flags and files of the tools in bash: `source tools/completions/hlo.bash`.
-# Flags come from the tool's own --help, so they are those of the installed version;
-# passes, pipelines and what a flag takes come from the tool, too.
+# Flags and passes come from the installed tool itself.
 
 _hlo_tools() {
   local tool=${COMP_WORDS[0]} word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
@@ -16,7 +15,7 @@ _hlo_tools() {
       mapfile -t COMPREPLY < <(compgen -W "$("$tool" --list-passes 2> /dev/null | grep -o '^[a-z][a-z0-9-]*')" -- "$word")
       return ;;
     --pipeline | --list-pipeline | --as)
-      mapfile -t COMPREPLY < <(compgen -W "cleanup gpu inline prepare schedule spmd" -- "$word")
+      mapfile -t COMPREPLY < <(compgen -W "cleanup cpu gpu inline prepare schedule spmd xla-gpu" -- "$word")
       return ;;
     --device)
       mapfile -t COMPREPLY < <(compgen -W "a100 a6000 h100 h200 b200 mi300" -- "$word")

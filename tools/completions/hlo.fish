@@ -1,5 +1,5 @@
 # Completes flags and files of the tools in fish: copy to ~/.config/fish/conf.d.
-# Flags come from the tool's own --help, so they are those of the installed version.
+# Flags and passes come from the installed tool itself.
 
 function __hlo_flags
     set -l tool (commandline -opc)[1]
@@ -14,8 +14,8 @@ end
 
 for tool in hlo-opt hlo-explain hlo-diff hlo-run hlo-reduce hlo-pack kir-opt
     complete -c $tool -n 'string match -q -- "-*" (commandline -ct)' -a '(__hlo_flags)'
-    complete -c $tool -l pipeline -x -a 'cleanup gpu inline prepare schedule spmd'
-    complete -c $tool -l as -x -a 'cleanup gpu inline prepare schedule spmd'
+    complete -c $tool -l pipeline -x -a 'cleanup cpu gpu inline prepare schedule spmd xla-gpu'
+    complete -c $tool -l as -x -a 'cleanup cpu gpu inline prepare schedule spmd xla-gpu'
     complete -c $tool -l device -x -a 'a100 a6000 h100 h200 b200 mi300'
     complete -c $tool -l passes -x -a '(__hlo_passes)'
 end
