@@ -37,7 +37,7 @@ _SRC = attr.label(
     doc = "A file of HLO in any form that hlo-opt reads, or another target.",
 )
 
-_EXPLAIN_ARGS = attr.string_list(doc = "Further flags of hlo-explain, as --as=gpu.")
+_EXPLAIN_ARGS = attr.string_list(doc = "More flags of hlo-explain, such as --as=gpu.")
 
 def _explain(ctx, module, output, flags, mnemonic):
     args = ctx.actions.args()
@@ -163,12 +163,12 @@ same with the module verified and evaluated around each pass, which fails where
 a pass changes what it computes; `memory` and `html` as for hlo_module.""",
     attrs = {
         "src": _SRC,
-        "pipeline": attr.string(doc = "A named pipeline, as cleanup or gpu."),
-        "passes": attr.string(doc = "Or passes, as 'fix(hlo-cse,hlo-dce)'."),
-        "device": attr.string(doc = "The GPU of passes that ask for one, as h100."),
-        "memory_limit": attr.string(doc = "The limit of passes that have one, as 16GiB."),
-        "num_partitions": attr.int(doc = "Devices to partition for; 0: as the header says."),
-        "opt_args": attr.string_list(doc = "Further flags of hlo-opt."),
+        "pipeline": attr.string(doc = "A named pipeline, such as cleanup or gpu."),
+        "passes": attr.string(doc = "Passes, such as 'fix(hlo-cse,hlo-dce)'."),
+        "device": attr.string(doc = "Target GPU of all passes that model one, such as h100."),
+        "memory_limit": attr.string(doc = "Memory limit of all passes that take one, such as 16GiB."),
+        "num_partitions": attr.int(doc = "Number of devices, overriding the header; 0: as in the header."),
+        "opt_args": attr.string_list(doc = "More flags of hlo-opt."),
         "explain_args": _EXPLAIN_ARGS,
         "_explain": _tool(_EXPLAIN),
         "_opt": _tool(_OPT_TOOL),
@@ -281,8 +281,8 @@ A module that cannot be read is a row that says why; `strict` makes it an error.
 The output group `reports` holds the reports of single modules as JSON.""",
     attrs = {
         "srcs": attr.label_list(allow_files = True, mandatory = True),
-        "memory_limit": attr.string(doc = "Say which modules fit in it."),
-        "strict": attr.bool(doc = "Fail where a module cannot be read or does not fit."),
+        "memory_limit": attr.string(doc = "Report which modules fit in this limit."),
+        "strict": attr.bool(doc = "Fail if a module cannot be read or does not fit."),
         "explain_args": _EXPLAIN_ARGS,
         "_explain": _tool(_EXPLAIN),
         "_table": _tool(_TABLE),
