@@ -201,12 +201,36 @@ const HloInstruction* SameAtAllCalls(const HloInstruction* parameter,
   return found;
 }
 
-// What stands behind a parameter, a tuple's element or a copy; null for others.
+bool IsZero(const HloInstruction* at) {
+  if (at->opcode() == HloOpcode::kBroadcast) at = at->operand(0);
+  return at->IsConstant() && !at->literal().is_elided() &&
+         at->literal().IsAll(0);
+}
+
+// x of select(x < 0, .., x), which indices go through that may count from the
+// end; null for others. The same value where x is never negative.
+const HloInstruction* FromTheFront(const HloInstruction* select) {
+  const HloInstruction* x = select->operand(2);
+  const auto* compare = DynCast<HloCompareInstruction>(select->operand(0));
+  if (compare == nullptr || compare->operand(0) != x ||
+      compare->direction() != ComparisonDirection::kLt ||
+      !IsZero(compare->operand(1))) {
+    return nullptr;
+  }
+  return x;
+}
+
+// What stands behind a parameter, a tuple's element, an annotation or a copy;
+// null for others.
 const HloInstruction* SameValue(const HloInstruction* at,
                                 const CallGraph* call_graph) {
   switch (at->opcode()) {
     case HloOpcode::kCopy:
       return at->operand(0);
+    case HloOpcode::kCustomCall:
+      return at->IsCustomCall("Sharding") && at->operand_count() == 1
+                 ? at->operand(0)
+                 : nullptr;
     case HloOpcode::kParameter:
       return call_graph == nullptr ? nullptr
                                    : SameAtAllCalls(at, -1, *call_graph);
@@ -259,8 +283,8 @@ bool Counts(PrimitiveType type, int64_t size) {
 // The dimension along which the value counts 0, 1, 2, ..., if it is an iota up
 // to data movement. `dims` maps the dimensions of the current instruction to
 // those of the value asked about; the walk follows broadcasts, transposes,
-// reshapes of size-1 dimensions, copies and parameters with equal arguments at
-// all calls.
+// reshapes of size-1 dimensions, copies, annotations, what brings indices from
+// the end to the front, and parameters with equal arguments at all calls.
 std::optional<int64_t> CountingDimension(const HloInstruction* at,
                                          const CallGraph* call_graph) {
   DimensionVector dims = OtherDims(at->shape().dimensions().size(), {});
@@ -299,7 +323,9 @@ std::optional<int64_t> CountingDimension(const HloInstruction* at,
       }
       default:  // The same value elsewhere, or none that counts.
         ++calls;
-        at = SameValue(at, call_graph);
+        // What counts is not negative.
+        at = at->opcode() == HloOpcode::kSelect ? FromTheFront(at)
+                                                : SameValue(at, call_graph);
         if (at == nullptr || !at->shape().IsArray()) return std::nullopt;
     }
   }

@@ -202,6 +202,15 @@ ENTRY e {
   unit = s32[1,8,4,1] reshape(turned)
   mixed = s32[32] reshape(turned)
   z = s32[] constant(0)
+  zeros = s32[8] broadcast(z), dimensions={}
+  end = pred[8] compare(i, zeros), direction=LT
+  start = pred[8] compare(i, zeros), direction=GT
+  annotated = s32[8] custom-call(i), custom_call_target="Sharding"
+  front = s32[8] select(end, zeros, i)
+  back = s32[8] select(end, i, zeros)
+  neither = s32[8] select(start, zeros, i)
+  bytes = u8[256] iota(), iota_dimension=0
+  wrapped = u8[257] iota(), iota_dimension=0
   init = (s32[], s32[4,8], s32[4,8]) tuple(z, wide, wide)
   loop = (s32[], s32[4,8], s32[4,8]) while(init), condition=cond, body=body
   other = s32[4,8] parameter(0)
@@ -223,6 +232,12 @@ ENTRY e {
   EXPECT_EQ(along("c0"), 1);
   EXPECT_EQ(along("other"), -1);
   EXPECT_EQ(along("b"), -1);
+  EXPECT_EQ(along("annotated"), 0);
+  EXPECT_EQ(along("front"), 0);
+  EXPECT_EQ(along("back"), -1);
+  EXPECT_EQ(along("neither"), -1);
+  EXPECT_EQ(along("bytes"), 0);
+  EXPECT_EQ(along("wrapped"), -1);
 }
 
 TEST(HloShardingUtilIndexingTest, FormatsThereAndBack) {
