@@ -373,9 +373,11 @@ class PropagationRun {
   void Restore(HloInstruction* inst, const std::vector<bool>& flags) {
     if (!inst->has_sharding() || flags.empty()) return;
     const auto given = given_.find(inst);
-    if (!Any(flags) && given == given_.end()) {
-      inst->clear_sharding();
-      return;
+    if (given == given_.end()) {
+      if (!Any(flags)) return inst->clear_sharding();
+    } else if (HloPredicateIsOp<HloOpcode::kOutfeed, HloOpcode::kSend,
+                                HloOpcode::kRecv>(inst)) {
+      return;  // It has the leaves of what is sent, and nothing changed it.
     }
     std::vector<HloSharding> parts;
     for (size_t i = 0; i < flags.size(); ++i) {
