@@ -10,6 +10,7 @@
 #include "absl/log/check.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "xla/hlo/ir/hlo_async_chain.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_clone_context.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -24,19 +25,29 @@ namespace xla {
 namespace {
 
 // Whether it is the end of an asynchronous operation of which a part before it
-// stays: its removal would leave a start without an end.
+// stays, for what keeps it or for other readers: its removal would leave a
+// start without an end.
 bool EndsWhatStays(const HloInstruction& instruction,
                    bool ignore_control_dependencies) {
   if (!instruction.IsAsyncDone()) return false;
-  const HloInstruction* link = &instruction;
-  do {
-    link = link->operand(0);
-    if ((link->HasControlDependencies() && !ignore_control_dependencies) ||
-        link->HasSideEffect()) {
-      return true;
+  const auto stays = [&](const HloInstruction& link) {
+    return link.user_count() > 1 || link.IsRoot() || link.HasSideEffect() ||
+           (link.HasControlDependencies() && !ignore_control_dependencies);
+  };
+  const HloInstruction* link = instruction.operand(0);
+  while (!stays(*link) && !link->IsAsyncStart()) {
+    if (link->opcode() == HloOpcode::kGetTupleElement &&
+        link->operand(0)->opcode() == HloOpcode::kTuple &&
+        !stays(*link->operand(0))) {
+      link = link->operand(0)->operand(link->tuple_index());
+    } else if (link->opcode() == HloOpcode::kAsyncUpdate ||
+               ForwardsAsyncState(*link)) {
+      link = link->operand(0);
+    } else {
+      return true;  // It started in another computation.
     }
-  } while (link->opcode() == HloOpcode::kAsyncUpdate);
-  return false;
+  }
+  return stays(*link);
 }
 
 }  // namespace

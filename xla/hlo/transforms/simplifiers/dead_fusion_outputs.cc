@@ -19,7 +19,8 @@ bool CanDropOutputs(const HloInstruction& fusion) {
   if (fusion.IsRoot() || fusion.user_count() == 0 || fusion.IsCustomFusion() ||
       fusion.HasControlDependencies() ||
       !fusion.output_operand_aliasing().empty() ||
-      root->opcode() != HloOpcode::kTuple || root->has_sharding()) {
+      root->opcode() != HloOpcode::kTuple || root->has_sharding() ||
+      root->user_count() != 0) {
     return false;
   }
   return absl::c_all_of(fusion.users(), [](const HloInstruction* user) {

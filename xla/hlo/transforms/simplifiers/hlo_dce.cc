@@ -6,6 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/base/prefetch.h"
 #include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_async_chain.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/transforms/simplifiers/dead_fusion_outputs.h"
 #include "xla/hlo/transforms/simplifiers/dead_parameters.h"
@@ -42,19 +43,16 @@ class DeadInstructionRemover {
 
   // Removes what is dead of those considered, and operands that become dead.
   absl::Status RemoveAll() {
+    bool removed = false;
     while (!work_.empty()) {
       HloInstruction* inst = work_.back();
       work_.pop_back();
-      HloComputation* computation = inst->parent();
-      // An operand may be listed once for each use that went.
-      if (computation == nullptr || computation->IsMarkedAsDead(inst)) continue;
-      if (!CanGo(*inst)) continue;
-      absl::InlinedVector<HloInstruction*, 4> operands(inst->operands().begin(),
-                                                       inst->operands().end());
-      TF_RETURN_IF_ERROR(computation->ForceRemoveInstruction(inst));
-      changed_ = true;
-      for (HloInstruction* operand : operands) {
-        if (operand->user_count() == 0) Consider(operand);
+      TF_ASSIGN_OR_RETURN(const bool removed_it, RemoveIfDead(inst));
+      removed |= removed_it;
+      // Ends whose last fellow reader may have gone.
+      if (work_.empty() && removed) {
+        work_.swap(kept_ends_);
+        removed = false;
       }
     }
     return absl::OkStatus();
@@ -63,6 +61,26 @@ class DeadInstructionRemover {
   bool changed() const { return changed_; }
 
  private:
+  absl::StatusOr<bool> RemoveIfDead(HloInstruction* inst) {
+    HloComputation* computation = inst->parent();
+    // An operand may be listed once for each use that went.
+    if (computation == nullptr || computation->IsMarkedAsDead(inst)) {
+      return false;
+    }
+    if (!CanGo(*inst)) {
+      if (inst->IsAsyncDone()) kept_ends_.push_back(inst);
+      return false;
+    }
+    absl::InlinedVector<HloInstruction*, 4> operands(inst->operands().begin(),
+                                                     inst->operands().end());
+    TF_RETURN_IF_ERROR(computation->ForceRemoveInstruction(inst));
+    changed_ = true;
+    for (HloInstruction* operand : operands) {
+      if (operand->user_count() == 0) Consider(operand);
+    }
+    return true;
+  }
+
   bool CanGo(const HloInstruction& inst) const {
     if (inst.user_count() != 0 || inst.IsRoot() ||
         inst.opcode() == HloOpcode::kParameter ||
@@ -87,13 +105,24 @@ class DeadInstructionRemover {
   // with it.
   bool EndsWhatStays(const HloInstruction& inst) const {
     if (!inst.IsAsyncDone()) return false;
-    for (const HloInstruction* part = inst.operand(0);;
-         part = part->operand(0)) {
-      if (part->HasControlDependencies() || HasLastingEffect(*part)) {
-        return true;
+    const auto stays = [this](const HloInstruction& link) {
+      return link.user_count() > 1 || link.IsRoot() ||
+             link.HasControlDependencies() || HasLastingEffect(link);
+    };
+    const HloInstruction* link = inst.operand(0);
+    while (!stays(*link) && !link->IsAsyncStart()) {
+      if (link->opcode() == HloOpcode::kGetTupleElement &&
+          link->operand(0)->opcode() == HloOpcode::kTuple &&
+          !stays(*link->operand(0))) {
+        link = link->operand(0)->operand(link->tuple_index());
+      } else if (link->opcode() == HloOpcode::kAsyncUpdate ||
+                 ForwardsAsyncState(*link)) {
+        link = link->operand(0);
+      } else {
+        return true;  // It started in another computation.
       }
-      if (part->opcode() != HloOpcode::kAsyncUpdate) return false;
     }
+    return stays(*link);
   }
 
   // A dangling annotation says something about its operand as long as that
@@ -130,6 +159,8 @@ class DeadInstructionRemover {
 
   const HloDceOptions& options_;
   std::vector<HloInstruction*> work_;
+  // Ends of asynchronous operations that could not go when they were looked at.
+  std::vector<HloInstruction*> kept_ends_;
   bool changed_ = false;
 };
 
