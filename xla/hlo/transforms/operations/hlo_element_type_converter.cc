@@ -49,6 +49,7 @@ bool ReadsBits(const HloInstruction& inst, PrimitiveType from,
     case HloOpcode::kPopulationCount:
     case HloOpcode::kShiftRightArithmetic:
     case HloOpcode::kShiftRightLogical:
+    case HloOpcode::kStochasticConvert:  // As many as the random bits are.
       return true;
     case HloOpcode::kReducePrecision:
       // Types of other exponents have other subnormal numbers.
@@ -145,6 +146,8 @@ absl::StatusOr<bool> HloElementTypeConverter::RunImpl(
   bool changed = false;
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
+    // It is one operation.
+    if (computation->IsAsyncComputation()) continue;
     for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
       const bool reads =
           absl::c_any_of(inst->operands(), [&](const HloInstruction* operand) {

@@ -32,9 +32,9 @@ struct HloElementTypeConverterOptions {
 // Parameters, constants, tuples and their elements keep their types, and so
 // does what applies or calls computations, whose bodies are rewritten instead.
 // What reads bits (bitcasts, bitcast-converts, random bits, shifts to the
-// right, counts of bits, reduce-precision for another exponent), custom calls,
-// asynchronous instructions and transfers are left alone. Neighbouring converts
-// stay for other passes. O(instructions).
+// right, counts of bits, reduce-precision for another exponent, stochastic
+// converts), custom calls, asynchronous operations and transfers are left
+// alone. Neighbouring converts stay for other passes. O(instructions).
 class HloElementTypeConverter : public HloModulePass {
  public:
   HloElementTypeConverter(PrimitiveType eliminate_type,

@@ -13,6 +13,8 @@ absl::StatusOr<bool> OpExpanderPass::RunImpl(
   std::vector<HloInstruction*> matches;
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
+    // It is one operation.
+    if (computation->IsAsyncComputation()) continue;
     for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
       if (InstructionMatchesPattern(inst)) matches.push_back(inst);
     }
