@@ -423,6 +423,9 @@ absl::StatusOr<bool> FactorPropagation::RunImpl(
   ASSIGN_OR_RETURN(const bool changed,
                    Propagation(module, options_).Run(&conflicts_));
   SetKVMetric(module, "conflicts", conflicts_.size());
+  if (changed && module->has_schedule()) {
+    RETURN_IF_ERROR(module->schedule().Update());
+  }
   return tied || changed;
 }
 

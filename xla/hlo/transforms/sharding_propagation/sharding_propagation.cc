@@ -440,6 +440,9 @@ absl::StatusOr<bool> ShardingPropagation::RunImpl(
   if (cse_prevention_only_) {
     RETURN_IF_ERROR(run.Propagate({}, {}, {}).status());
     const bool kept = run.KeepScalarBroadcasts();
+    if (module->has_schedule()) {
+      RETURN_IF_ERROR(module->schedule().Update());
+    }
     return changed || kept || run.separated();
   }
   changed |= AnnotateElementsAtBorders(module);
@@ -463,6 +466,9 @@ absl::StatusOr<bool> ShardingPropagation::RunImpl(
   ASSIGN_OR_RETURN(const bool removed, RemoveShardBarriers(module));
   RETURN_IF_ERROR(hlo_sharding_util::CanonicalizeLayoutAfterShardingPropagation(
       module, to_output_, to_parameters_));
+  if ((changed || removed) && module->has_schedule()) {
+    RETURN_IF_ERROR(module->schedule().Update());
+  }
   return changed || removed;
 }
 

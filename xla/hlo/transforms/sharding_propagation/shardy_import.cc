@@ -418,7 +418,11 @@ class Importer {
 absl::StatusOr<bool> ShardyImport::RunImpl(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
-  return Importer(module).Run();
+  ASSIGN_OR_RETURN(const bool changed, Importer(module).Run());
+  if (changed && module->has_schedule()) {
+    RETURN_IF_ERROR(module->schedule().Update());
+  }
+  return changed;
 }
 
 }  // namespace xla
