@@ -145,11 +145,16 @@ SpmdPartitioningVisitor::CreateReplicaGroups(
 
 absl::Status SpmdPartitioningVisitor::CheckSharding(
     const HloInstruction* hlo) const {
-  if (HandsOn(hlo)) return absl::OkStatus();
-  for (const HloInstruction* operand : hlo->operands()) {
+  const bool is_tuple = hlo->opcode() == HloOpcode::kTuple;
+  if (HandsOn(hlo) && !is_tuple) return absl::OkStatus();
+  for (int64_t i = 0; i < hlo->operand_count(); ++i) {
+    const HloInstruction* operand = hlo->operand(i);
     if (!operand->shape().IsArray()) continue;
+    const HloSharding wanted =
+        is_tuple ? hlo->sharding().GetSubSharding(hlo->shape(), {i})
+                 : hlo->sharding();
     const bool manual = operand->sharding().IsManual();
-    if (manual == hlo->sharding().IsManual()) continue;
+    if (manual == wanted.IsManual()) continue;
     // Replicated values may enter a manual region.
     if (!manual && operand->sharding().IsReplicated()) continue;
     return absl::InvalidArgumentError(absl::StrCat(
