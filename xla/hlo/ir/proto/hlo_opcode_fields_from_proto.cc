@@ -31,8 +31,14 @@ namespace hlo_proto_internal {
 using Result = ProtoReader::Result;
 
 Result ProtoReader::ReadConstant() const {
+  // The elements are those of a size that is known.
+  TF_RETURN_IF_ERROR(Check(
+      !shape.is_dynamic() &&
+          (!proto.has_literal() || proto.literal().dynamic_sizes().empty()),
+      "a constant has no dynamic dimensions"));
   if (!proto.has_literal()) {
-    return HloInstruction::CreateConstant(Literal::CreateElided(shape));
+    return std::make_unique<HloConstantInstruction>(
+        Literal::CreateElided(shape), shape);
   }
   // A tuple may hold elements that are not known beside others that are.
   const bool prohibit_empty = prohibit_empty_literal && !shape.IsTuple();

@@ -177,6 +177,16 @@ TEST(HloProtoTest, ElidedConstantsHaveNoLiteral) {
       HloInstruction::CreateFromProto(proto, {});
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_TRUE((*again)->literal().is_elided());
+  EXPECT_EQ((*again)->shape(), elided->shape());
+
+  // Where the layout is not set, it stays so.
+  HloInstructionProto no_layout = proto;
+  no_layout.mutable_shape()->clear_layout();
+  again = HloInstruction::CreateFromProto(no_layout, {});
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_FALSE((*again)->shape().has_layout());
+  no_layout.mutable_shape()->set_is_dynamic_dimension(0, true);
+  EXPECT_FALSE(HloInstruction::CreateFromProto(no_layout, {}).ok());
 
   // A literal with nothing but a shape is an error, or elided on request.
   *proto.mutable_literal()->mutable_shape() = proto.shape();

@@ -246,6 +246,7 @@ absl::StatusOr<Shape> KernelGradientShape(const Shape& lhs, const Shape& rhs,
   TF_RETURN_IF_ERROR(ExpectOutput(rhs.dimensions().size(), conv));
   TF_RETURN_IF_ERROR(ExpectKernel(conv.rank(), conv));
   TF_RETURN_IF_ERROR(ExpectPositiveGroups(conv));
+  TF_RETURN_IF_ERROR(ExpectSlidingWindow(conv.window, "convolution"));
   Size batch = SizeOf(lhs, conv.dnums.input_batch_dimension());
   Size feature = SizeOf(lhs, conv.dnums.input_feature_dimension());
   const int64_t gradients = rhs.dimensions(conv.dnums.output_batch_dimension());

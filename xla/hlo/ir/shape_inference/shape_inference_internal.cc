@@ -188,6 +188,21 @@ absl::StatusOr<PrimitiveType> ProductType(
   return Upcast(type, preferred);
 }
 
+absl::Status ExpectSlidingWindow(const Window& window, absl::string_view what) {
+  for (int i = 0; i < window.dimensions_size(); ++i) {
+    const WindowDimension& dim = window.dimensions(i);
+    if (dim.size() <= 0 || dim.stride() <= 0 || dim.base_dilation() < 1 ||
+        dim.window_dilation() < 1) {
+      return InvalidArgumentStrCat(
+          what, ": size, stride and dilations of window dimension ", i,
+          " must be positive: size ", dim.size(), ", stride ", dim.stride(),
+          ", base dilation ", dim.base_dilation(), ", window dilation ",
+          dim.window_dilation());
+    }
+  }
+  return absl::OkStatus();
+}
+
 // The number of window positions in each dimension. With the dilated extent of
 // n elements, (n - 1) * dilation + 1, or 0 for n = 0, it is (padded base extent
 // - window extent) / stride + 1, or 0 if the window does not fit. Arithmetic
@@ -201,17 +216,10 @@ absl::StatusOr<Shape> WindowOutput(const Shape& base, const Window& window,
                                  window.dimensions_size(), " dimensions, but ",
                                  Str(base), " has ", rank);
   }
+  TF_RETURN_IF_ERROR(ExpectSlidingWindow(window, what));
   ArrayBuilder result;
   for (int64_t i = 0; i < rank; ++i) {
     const WindowDimension& dim = window.dimensions(i);
-    if (dim.size() <= 0 || dim.stride() <= 0 || dim.base_dilation() < 1 ||
-        dim.window_dilation() < 1) {
-      return InvalidArgumentStrCat(
-          what, ": size, stride and dilations of window dimension ", i,
-          " must be positive: size ", dim.size(), ", stride ", dim.stride(),
-          ", base dilation ", dim.base_dilation(), ", window dilation ",
-          dim.window_dilation());
-    }
     Size size = SizeOf(base, i);
     if (!IsUnbounded(size.size)) {
       const auto dilated = [](int64_t bound, int64_t dilation) {

@@ -90,6 +90,9 @@ absl::StatusOr<PrimitiveType> ProductType(
     const Shape& lhs, const Shape& rhs, std::optional<PrimitiveType> preferred,
     absl::string_view what, bool mixes_kinds = false);
 
+// Sizes, strides and dilations of a window are positive.
+absl::Status ExpectSlidingWindow(const Window& window, absl::string_view what);
+
 // The window slid over `base`, whose rank it must have. `what` is the opcode.
 absl::StatusOr<Shape> WindowOutput(const Shape& base, const Window& window,
                                    PrimitiveType type, absl::string_view what);

@@ -254,6 +254,11 @@ TEST(ShapeInferenceConvolutionKindTest, GradientOfTheKernel) {
   EXPECT_THAT(Conv("f32[1,6,6,2]", "f32[1,4,3]", Square(3, 0, 1), dims,
                    CONVOLUTION_KIND_WGRAD),
               Error("rank 3"));
+  Window backwards = Square(3, 0, 1);
+  backwards.mutable_dimensions(1)->set_stride(-1);
+  EXPECT_THAT(Conv("f32[1,6,6,2]", "f32[1,4,4,3]", backwards, dims,
+                   CONVOLUTION_KIND_WGRAD),
+              Error("window dimension 1 must be positive"));
 }
 
 TEST(ShapeInferenceConvolutionKindTest, SparseOperandsCountAsDense) {

@@ -442,10 +442,13 @@ absl::StatusOr<NamedSharding> NamedSharding::CreateFromProto(
     return absl::InvalidArgumentError(
         absl::StrCat("unknown reduction operator ", op, " of a sharding"));
   }
+  // Of nothing that is unreduced there is no reduction.
+  const ReductionOp reduction =
+      unreduced.empty() ? ReductionOp::kSum : static_cast<ReductionOp>(op);
   return Create(
       *std::move(mesh), dims, replicated, unreduced, manual,
       std::vector<OpMetadata>(proto.metadata().begin(), proto.metadata().end()),
-      static_cast<ReductionOp>(op));
+      reduction);
 }
 
 NamedSharding NamedSharding::FromProto(const NamedShardingProto& proto) {

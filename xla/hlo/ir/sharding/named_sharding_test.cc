@@ -246,6 +246,12 @@ TEST(NamedShardingTest, RoundTripsThroughProto) {
   NamedShardingProto bad = named.ToProto();
   bad.mutable_unreduced_axes(0)->set_mesh_axis_index(0);
   EXPECT_FALSE(NamedSharding::CreateFromProto(bad).ok());
+  // A reduction of nothing is none.
+  NamedShardingProto reduced = named.ToProto();
+  reduced.clear_unreduced_axes();
+  const auto none = NamedSharding::CreateFromProto(reduced);
+  ASSERT_TRUE(none.ok()) << none.status();
+  EXPECT_EQ(none->reduction_op(), ReductionOp::kSum);
 }
 
 TEST(NamedShardingTest, TiledForm) {
