@@ -319,8 +319,6 @@ HloInstruction* InstructionFusion::AddFusionInstruction(
   }
   HloInstruction* fusion = computation->AddInstruction(
       HloInstruction::CreateFusion(consumer->shape(), kind, consumer));
-  fusion->fused_instructions_computation()->SetExecutionThread(
-      computation->execution_thread());
   CHECK_OK(computation
                ->ReplaceInstruction(consumer, fusion,
                                     /*preserve_sharding=*/true,

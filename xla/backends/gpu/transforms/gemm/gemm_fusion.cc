@@ -121,6 +121,7 @@ absl::Status MakeFusion(const Gemm& gemm, bool upstream) {
   GemmBody body(gemm);
   HloComputation* fused =
       computation->parent()->AddEmbeddedComputation(body.Build());
+  fused->SetExecutionThread(computation->execution_thread());
   HloInstruction* fusion = computation->AddInstruction(
       HloInstruction::CreateFusion(fused->root_instruction()->shape(),
                                    HloInstruction::FusionKind::kCustom,

@@ -440,6 +440,7 @@ HloInstruction* Narrower::MakeKernel(const NarrowPart& part) {
   }
   HloComputation* body =
       computation_->parent()->AddEmbeddedComputation(builder.Build(last));
+  body->SetExecutionThread(computation_->execution_thread());
   HloInstruction* kernel =
       computation_->AddInstruction(HloInstruction::CreateFusion(
           last->shape(), HloInstruction::FusionKind::kLoop, operands, body));

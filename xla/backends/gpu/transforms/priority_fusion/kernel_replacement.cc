@@ -90,6 +90,7 @@ HloInstruction* AddFusionFor(HloInstruction* hlo,
                              std::unique_ptr<HloComputation> body) {
   HloComputation* computation = hlo->parent();
   const Shape shape = body->root_instruction()->shape();
+  body->SetExecutionThread(computation->execution_thread());
   HloInstruction* fusion =
       computation->AddInstruction(HloInstruction::CreateFusion(
           shape, kind, hlo->operands(),

@@ -102,6 +102,7 @@ HloInstruction* Rewriter::MakeFusion(const RowKernel& kernel) {
   }
   HloComputation* body =
       computation_->parent()->AddEmbeddedComputation(builder.Build(result));
+  body->SetExecutionThread(computation_->execution_thread());
   HloInstruction* fusion =
       computation_->AddInstruction(HloInstruction::CreateFusion(
           result->shape(), HloInstruction::FusionKind::kCustom, operands, body,
