@@ -2,7 +2,7 @@
 
 #include <cstdint>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -137,13 +137,14 @@ absl::StatusOr<DeviceDescription> LoadGpuDevice(absl::string_view device) {
     return GpuDeviceByName(device);
   }
   std::ifstream file{std::string(device), std::ios::binary};
-  const std::string text{std::istreambuf_iterator<char>(file),
-                         std::istreambuf_iterator<char>()};
-  if (!file.good()) {
+  // A folder opens, too, and then has no contents.
+  std::stringstream text;
+  text << file.rdbuf();
+  if (!file.good() || !text.good()) {
     return absl::NotFoundError(
         absl::StrCat(device, ": cannot read the device description"));
   }
-  return GpuDeviceFromText(text, device);
+  return GpuDeviceFromText(text.str(), device);
 }
 
 }  // namespace xla::gpu
