@@ -142,6 +142,17 @@ Target ProtoTarget(const std::vector<std::string>& texts) {
           }};
 }
 
+// Modules change as modules, or as text.
+Target RewriteTarget(std::vector<std::string> seeds) {
+  Target target = TextTarget(PipelineRunsOnText, std::move(seeds));
+  target.next = [as_text = target.next](std::string text,
+                                        std::mt19937_64& random) {
+    return random() % 4 == 0 ? as_text(std::move(text), random)
+                             : MutatePipelineText(std::move(text), random);
+  };
+  return target;
+}
+
 Target PassesTarget() {
   std::vector<std::string> seeds = {"fix(hlo-cse{layout-sensitive=true})",
                                     "a{limit=80%,device=h100}"};
@@ -177,7 +188,7 @@ std::optional<Target> MakeTarget(absl::string_view name,
     return TextTarget(VerifiesAndRoundTrips, std::move(seeds));
   }
   if (name == "rewrite") {
-    return TextTarget(PipelineRunsOnText, std::move(seeds));
+    return RewriteTarget(std::move(seeds));
   }
   if (name == "kir") {
     return TextTarget(gpu::kir::KernelsRoundTrip, std::move(seeds));

@@ -1,22 +1,33 @@
 #ifndef XLA_HLO_PIPELINE_TESTS_PIPELINE_FUZZ_TARGET_H_
 #define XLA_HLO_PIPELINE_TESTS_PIPELINE_FUZZ_TARGET_H_
 
+#include <random>
+#include <string>
+
 #include "absl/strings/string_view.h"
 
 namespace xla {
 
 // Takes any bytes as the seed and the options of a random module (see
-// random_module.h) and the choice of a pipeline, and dies unless the pipeline
-// runs and leaves modules that verify after every pass. Errors that say what is
-// not there (Unimplemented) or does not fit (ResourceExhausted) are none of
-// that. Returns whether it ran to its end.
+// random_module.h), changed further by MutateModule, and the choice of a
+// pipeline, and dies unless the pipeline runs and leaves modules that verify
+// after every pass. Errors that say what is not there (Unimplemented) or does
+// not fit (ResourceExhausted) are none of that, nor, where the module was
+// changed, any but Internal ones. Returns whether it ran to its end.
 bool PipelineRunsOnRandomModule(absl::string_view bytes);
 
-// Reads HLO text. If it is a module that verifies, runs a pipeline on it, which
-// one its length says, and dies of an Internal error or of a module in between
-// that does not verify. Other errors are fine. Returns whether it ran to its
-// end.
+// Reads HLO text whose first line says what runs, as flags of hlo-opt do:
+// `// --passes=hlo-cse,hlo-dce` or `// --pipeline=gpu`; without one it is
+// cleanup. If it is a module that verifies, runs that and dies of an Internal
+// error, of a module in between that does not verify, or where a small module
+// computes something else afterwards. Other errors are fine. Returns whether it
+// ran to its end.
 bool PipelineRunsOnText(absl::string_view text);
+
+// Makes a text for PipelineRunsOnText from another one: often other passes, any
+// that are registered, some with odd options, and a module that MutateModule
+// has changed. Text that is no module stays.
+std::string MutatePipelineText(std::string text, std::mt19937_64& random);
 
 // Takes any bytes as passes with options, as --passes does, and makes them.
 // Returns whether they are some; dies of an error without a message.
