@@ -241,6 +241,22 @@ absl::Status CleanUp(HloModule* module) {
   return dce.Run(module).status();
 }
 
+// What is not partitioned (what runs asynchronously) is computed as a whole,
+// and has no shards that a manual region could take.
+absl::Status CheckHasNoBorders(const HloComputation& computation) {
+  for (const HloInstruction* hlo : computation.instructions()) {
+    if (!hlo->IsCustomCall({"SPMDFullToShardShape", "SPMDShardToFullShape"})) {
+      continue;
+    }
+    return absl::UnimplementedError(absl::StrCat(hlo->custom_call_target(),
+                                                 " in an asynchronous "
+                                                 "computation: ",
+                                                 hlo->name(), " in ",
+                                                 computation.name()));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 // Callees first: a caller needs the partitioned callee. The sharding of each
@@ -263,7 +279,10 @@ absl::Status SpmdPartitioner::PartitionComputations(HloModule* module,
       /*visit_unreachable_nodes=*/false));
   for (HloComputation* computation : callees_first) {
     auto it = roots.find(computation);
-    if (it == roots.end()) continue;
+    if (it == roots.end()) {
+      RETURN_IF_ERROR(CheckHasNoBorders(*computation));
+      continue;
+    }
     const HloSharding root_sharding = it->second;
     RETURN_IF_ERROR(PartitionComputation(computation, root_sharding,
                                          &next_channel_id, logger, *call_graph)

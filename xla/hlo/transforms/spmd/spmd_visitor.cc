@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_report.h"
+#include "xla/shape_tree.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
@@ -147,14 +149,15 @@ absl::Status SpmdPartitioningVisitor::CheckSharding(
     const HloInstruction* hlo) const {
   const bool is_tuple = hlo->opcode() == HloOpcode::kTuple;
   if (HandsOn(hlo) && !is_tuple) return absl::OkStatus();
+  std::optional<ShapeTree<HloSharding>> parts;
+  if (is_tuple) parts = hlo->sharding().GetAsShapeTree(hlo->shape());
   for (int64_t i = 0; i < hlo->operand_count(); ++i) {
     const HloInstruction* operand = hlo->operand(i);
     if (!operand->shape().IsArray()) continue;
-    const HloSharding wanted =
-        is_tuple ? hlo->sharding().GetSubSharding(hlo->shape(), {i})
-                 : hlo->sharding();
     const bool manual = operand->sharding().IsManual();
-    if (manual == wanted.IsManual()) continue;
+    const bool becomes_manual =
+        is_tuple ? parts->element({i}).IsManual() : hlo->sharding().IsManual();
+    if (manual == becomes_manual) continue;
     // Replicated values may enter a manual region.
     if (!manual && operand->sharding().IsReplicated()) continue;
     return absl::InvalidArgumentError(absl::StrCat(
