@@ -32,6 +32,13 @@ std::string ForeignFormatAdvice(absl::string_view contents) {
   if (absl::StartsWith(contents, "PK\x03\x04")) {
     return "a zip archive; extract it and pass one of its files";
   }
+  if (absl::StartsWith(contents, "\xef\xbb\xbf")) {
+    return "begins with a byte order mark; HLO is UTF-8 without one";
+  }
+  if (absl::StartsWith(contents, "\xff\xfe") ||
+      absl::StartsWith(contents, "\xfe\xff")) {
+    return "UTF-16; HLO is UTF-8";
+  }
   if (absl::StartsWith(contents, "ML\xefR")) return std::string(kFromJax);
   const absl::string_view start = contents.substr(0, 4096);
   if (!absl::StrContains(start, "HloModule") &&

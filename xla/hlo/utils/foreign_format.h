@@ -8,8 +8,9 @@
 namespace xla {
 
 // What to do with a file that holds a module in a form that is not HLO: packed
-// by gzip, zstd or as an archive, or StableHLO as text or bytecode. A line
-// without the file's name; empty for everything else. Looks at the first 4 KiB.
+// by gzip, zstd or as an archive, StableHLO as text or bytecode, or text in
+// another encoding than plain UTF-8. A line without the file's name; empty for
+// everything else. Looks at the first 4 KiB.
 //
 //   "\x1f\x8b…"                   → "packed by gzip; unpack it: zcat FILE | …"
 //   "module @jit_f { func.func …" → "StableHLO, not HLO; JAX writes HLO with …"

@@ -14,6 +14,9 @@ using ::testing::HasSubstr;
 TEST(ForeignFormatTest, SaysWhatToDo) {
   EXPECT_THAT(ForeignFormatAdvice("\x1f\x8b\x08"), HasSubstr("zcat FILE"));
   EXPECT_THAT(ForeignFormatAdvice("\x28\xb5\x2f\xfd"), HasSubstr("zstdcat"));
+  EXPECT_THAT(ForeignFormatAdvice("\xef\xbb\xbfHloModule m"),
+              HasSubstr("byte order mark"));
+  EXPECT_THAT(ForeignFormatAdvice("\xff\xfeH"), HasSubstr("UTF-16"));
   EXPECT_THAT(ForeignFormatAdvice("ML\xefR\x01"), HasSubstr("as_text"));
   EXPECT_THAT(ForeignFormatAdvice("#loc = loc(unknown)\nmodule @jit_f {\n"
                                   "  func.func public @main("),
