@@ -249,6 +249,12 @@ HloInstruction* Detour(HloInstruction* inst, Picker& pick) {
     case 6:
       return ThroughFusion(inst, pick);
     case 7: {
+      // A tuple of tuples may be the state of something asynchronous, which
+      // nothing but its next link may read.
+      if (inst->shape().IsTuple() && !inst->shape().tuple_shapes().empty() &&
+          inst->shape().tuple_shapes(0).IsTuple()) {
+        return nullptr;
+      }
       HloInstruction* token = Add(inst, HloInstruction::CreateToken());
       return Add(inst, HloInstruction::CreateAddDependency(inst, token));
     }
