@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""Random fusions, compiled for the host, against the evaluator.
+
+usage: random_kernels.py TOOLS [--first=SEED] [--modules=N] [--fusions=40]
+                         [--cxx=COMMAND] [--keep=FOLDER]
+
+TOOLS is the folder with hlo-opt, hlo-run and kir-opt, built with -c opt. Each
+module has many fusions of one kernel each, since most of a compiler's time goes
+into headers: parameters of odd sizes, all element types and mixed layouts;
+every value that nobody reads is a result, and so are some others, so that
+kernels have heroes of several kinds. Kernels are planned, their plans checked,
+run on the kernel machine (no race), and their CUDA, compiled by the host's
+compiler, must compute what the evaluator does. Fusions that have no lowering
+are left out, and counted by reason.
+
+Exit status 1: something differs; FOLDER keeps the module.
+"""
+
+import argparse
+import collections
+import math
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+from random_steps import Steps
+from random_values import FLOATS, INTEGERS
+
+SIZES = [1, 2, 3, 5, 7, 13, 17, 32, 33, 40, 64]
+
+
+class Fusion(Steps):
+
+  def generate(self):
+    """Parameters and 3 to 14 values; at most 60 tries."""
+    dims = None
+    form = self.random.random()
+    if form < 0.04:  # As many elements as a device has threads.
+      dims = [self.random.choice([512, 514]), 516]
+      self.most = 1 << 19
+    elif form < 0.16:  # Long rows.
+      dims = [self.random.choice([1, 3, 5]),
+              self.random.choice([1024, 1028, 1030])]
+    for number in range(self.random.randint(1, 3)):
+      if dims is None or (number > 0 and self.random.random() < 0.6):
+        dims = [self.random.choice(SIZES)
+                for _ in range(self.random.choice([1, 2, 2, 3, 3, 4]))]
+        while math.prod(dims) > 3000:
+          dims[self.random.randrange(len(dims))] = self.random.choice([1, 2, 3])
+      kind = self.random.choice(FLOATS[:2] * 3 + FLOATS + INTEGERS +
+                                ["pred", "f32", "f32", "s32"])
+      shape = self.shape(kind, dims)
+      self.parameters.append(shape)
+      self.lines.append(f"  p{number} = {shape} parameter({number})")
+      self.pool.append((f"p{number}", kind, tuple(dims)))
+    hero = self.random.choice([None, None, Steps.dot, Steps.reduce,
+                               Steps.transpose])
+    wanted = self.random.randint(3, 14)
+    for _ in range(60):
+      if self.names >= wanted:
+        break
+      # What is behind a sort is often read at other places than it is written.
+      sorts = Steps.SORTS if self.random.random() < 0.2 else []
+      steps = Steps.ALL + sorts + ([hero] * 8 if hero else [])
+      self.random.choice(steps)(self, *self.pick())
+
+  def results(self):
+    """Names and shapes of what nobody reads, and of some that are read."""
+    text = "\n".join(self.lines)
+    made = [value[0] for value in self.pool if value[0][0] == "v"]
+    read = {name for name in made if f"{name}," in text or f"{name})" in text}
+    extra = self.random.sample(sorted(read),
+                               min(len(read), self.random.choice([0, 0, 1, 2])))
+    names = [name for name in made if name not in read or name in extra]
+    shapes = {line.split()[0]: line.split()[2] for line in self.lines}
+    return [(name, shapes[name]) for name in names]
+
+
+def called_text(opcode, kind):
+  """What reductions and sorts apply to two values."""
+  result, order = kind, ""
+  if opcode == "compare":
+    result, order = "pred", ", direction=LT"
+    order += ", type=TOTALORDER" if kind in FLOATS else ""
+  return (f"{opcode}_{kind}_of {{ a = {kind}[] parameter(0) "
+          f"b = {kind}[] parameter(1) "
+          f"ROOT c = {result}[] {opcode}(a, b){order} }}")
+
+
+def module_text(seed, fusions, without):
+  """A module of that many fusions, side by side, but those numbers."""
+  reducers, computations, parameters, entry, results = set(), [], [], [], []
+  for number in range(fusions):
+    fusion = Fusion(random.Random(f"{seed}.{number}"))
+    fusion.generate()
+    values = fusion.results()
+    if not values or number in without:
+      continue
+    shape = "(" + ", ".join(s for _, s in values) + ")"
+    root = ", ".join(n for n, _ in values)
+    computations.append("\n".join(
+        [f"body{number} {{"] + fusion.lines +
+        [f"  ROOT r = {shape} tuple({root})", "}"]))
+    reducers |= fusion.reducers
+    first = len(parameters)
+    parameters += fusion.parameters
+    operands = ", ".join(f"a{k}" for k in range(first, len(parameters)))
+    entry.append(f"  k{number} = {shape} fusion({operands}), kind=kLoop, "
+                 f"calls=body{number}")
+    for k, (_, part) in enumerate(values):
+      entry.append(f"  o{number}_{k} = {part} get-tuple-element(k{number}), "
+                   f"index={k}")
+      results.append((f"o{number}_{k}", part))
+  lines = [f"HloModule random_{seed}"]
+  lines += [called_text(opcode, kind) for opcode, kind in sorted(reducers)]
+  lines += computations + ["ENTRY e {"]
+  lines += [f"  a{k} = {shape} parameter({k})"
+            for k, shape in enumerate(parameters)]
+  lines += entry + [
+      f"  ROOT t = ({', '.join(s for _, s in results)}) "
+      f"tuple({', '.join(n for n, _ in results)})", "}"]
+  return "\n".join(lines) + "\n"
+
+
+def run(command):
+  return subprocess.run(command, capture_output=True, text=True)
+
+
+class Checker:
+  """Modules by their seeds."""
+
+  def __init__(self, args, folder):
+    self.args = args
+    self.folder = folder
+    self.kernels = 0
+    self.refused = collections.Counter()
+
+  def tool(self, name, *rest):
+    return run([os.path.join(self.args.tools, name)] + list(rest))
+
+  def emit(self, seed, path):
+    """Writes module and program; what is wrong, or None."""
+    without = set()
+    while True:
+      with open(path + ".hlo", "w") as file:
+        file.write(module_text(seed, self.args.fusions, without))
+      emitted = self.tool("hlo-opt", path + ".hlo",
+                          "--passes=hlo-memory-scheduler", "--emit=cuda", "-o",
+                          path + ".d")
+      if emitted.returncode == 0:
+        self.kernels += self.args.fusions - len(without)
+        return None
+      reasons = re.findall(r"^  k(\d+): (.*)$", emitted.stderr, re.M)
+      if not reasons or "cannot be lowered" not in emitted.stderr:
+        return emitted.stderr
+      for number, reason in reasons:
+        without.add(int(number))
+        self.refused[re.sub(r", in [^,]*$", "", reason)] += 1
+
+  def check(self, seed, path):
+    """What is wrong with the module, or None."""
+    wrong = self.emit(seed, path)
+    if wrong is not None:
+      return wrong
+    kir = path + ".kir"
+    steps = [
+        lambda: self.tool("hlo-opt", path + ".hlo",
+                          "--passes=hlo-memory-scheduler", "--emit=kir", "-o",
+                          kir),
+        lambda: self.tool("kir-opt", kir, "--check-plan", "--check-races=2",
+                          "-o", os.devnull),
+        lambda: run(self.args.cxx.split() + [
+            "-std=c++17", "-O0", "-w", "-fwrapv", "-fno-strict-aliasing",
+            "-include", path + ".d/host_shim.h", "-x", "c++", "-o",
+            path + ".d/host", path + ".d/program.cu"]),
+        lambda: self.tool("hlo-run", path + ".hlo", "--cuda=" + path + ".d",
+                          f"--inputs=random:{seed}"),
+    ]
+    for step in steps:
+      done = step()
+      if done.returncode != 0:
+        return done.stderr + done.stdout
+    return None
+
+
+def main():
+  parser = argparse.ArgumentParser()
+  parser.add_argument("tools")
+  parser.add_argument("--first", type=int, default=0)
+  parser.add_argument("--modules", type=int, default=50)
+  parser.add_argument("--fusions", type=int, default=40)
+  parser.add_argument("--cxx", default="c++")
+  parser.add_argument("--keep")
+  args = parser.parse_args()
+  failed = 0
+  with tempfile.TemporaryDirectory() as temporary:
+    folder = args.keep or temporary
+    os.makedirs(folder, exist_ok=True)
+    checker = Checker(args, folder)
+    for seed in range(args.first, args.first + args.modules):
+      wrong = checker.check(seed, os.path.join(folder, f"m{seed}"))
+      failed += wrong is not None
+      print(f"module {seed}: {'equal' if wrong is None else wrong[:2000]}",
+            flush=True)
+    print(f"{args.modules} modules, {checker.kernels} kernels, {failed} modules"
+          " with something wrong")
+    for reason, number in checker.refused.most_common():
+      print(f"{number:5} not lowered: {reason}")
+  return 1 if failed else 0
+
+
+if __name__ == "__main__":
+  sys.exit(main())

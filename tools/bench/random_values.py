@@ -1,0 +1,84 @@
+"""Values of random fusions as text, for random_kernels.py."""
+
+import math
+
+FLOATS = ["f32", "bf16", "f16", "f64", "f8e5m2", "f8e4m3fn"]
+INTEGERS = ["s32", "u8", "s8", "s16", "u32", "s64", "u64", "u16"]
+
+
+def braces(numbers):
+  return "{" + ",".join(str(n) for n in numbers) + "}"
+
+
+class Values:
+  """A fused computation, instruction by instruction."""
+
+  def __init__(self, random):
+    self.random = random
+    self.lines = []
+    self.pool = []  # (name, type, dims) of what may be read
+    self.reducers = set()  # (opcode, type)
+    self.names = 0
+    self.most = 6000  # elements of a value
+    self.parameters = []  # shapes as text
+
+  def layout(self, rank, odd):
+    order = list(range(rank))[::-1]
+    if rank > 1 and self.random.random() < odd:
+      self.random.shuffle(order)
+    return braces(order) if rank else ""
+
+  @staticmethod
+  def plain(dims):
+    return braces(range(len(dims) - 1, -1, -1))
+
+  def shape(self, kind, dims, layout=None):
+    if layout is None:
+      layout = self.layout(len(dims), 0.3)
+    return f"{kind}[{','.join(str(d) for d in dims)}]{layout}"
+
+  def add(self, kind, dims, text, layout=None, read=True):
+    """The new value, unless it would have too many elements."""
+    if math.prod(dims) > self.most or len(dims) > 5:
+      return None
+    name = f"v{self.names}"
+    self.names += 1
+    self.lines.append(f"  {name} = {self.shape(kind, dims, layout)} {text}")
+    if read:
+      self.pool.append((name, kind, tuple(dims)))
+    return (name, kind, tuple(dims))
+
+  def constant(self, kind, value):
+    return self.add(kind, (), f"constant({value})", read=False)
+
+  def scalar(self, kind):
+    if kind == "pred":
+      values = ["true", "false"]
+    elif kind in FLOATS:
+      values = ["0", "-0", "1", "-1", "2", "0.5"]
+      values += [] if kind == "f8e4m3fn" else ["inf", "-inf"]
+    else:
+      values = [0, 1, 2, 3] + ([-1, -2] if kind[0] == "s" else [])
+    return self.constant(kind, self.random.choice(values))
+
+  def filled(self, kind, dims, scalar):
+    return self.add(kind, dims, f"broadcast({scalar[0]}), dimensions={{}}",
+                    read=False)
+
+  def pick(self, fits=lambda value: True):
+    found = [value for value in self.pool if fits(value)]
+    if not found:
+      return None
+    recent = self.random.random() < 0.7
+    return self.random.choice(found[-8:] if recent else found)
+
+  def peer(self, value):
+    """A value of the same type and dims."""
+    found = [other for other in self.pool if other[1:] == value[1:]]
+    if self.random.random() < 0.8:
+      return self.random.choice(found)
+    return self.filled(value[1], value[2], self.scalar(value[1]))
+
+  def reducer(self, opcode, kind):
+    self.reducers.add((opcode, kind))
+    return f"{opcode}_{kind}_of"
