@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/substitute.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
@@ -450,6 +451,24 @@ ENTRY e {
 })"),
             absl::OkStatus());
   EXPECT_EQ(updates_, 1);
+  // What is written over is read before, by the thread that does it.
+  constexpr absl::string_view kReads = R"(
+HloModule m
+ENTRY e {
+  p = f32[6,5] parameter(0)
+  u = f32[2,3] parameter(1)
+  i = s32[] parameter(2)
+  j = s32[] constant(1)
+  k = s32[] add(i, j)
+  s = f32[2,3] dynamic-slice(p, $0, j), dynamic_slice_sizes={2,3}
+  a = f32[2,3] add(s, u)
+  ROOT d = f32[6,5] dynamic-update-slice(p, a, k, j)
+})";
+  EXPECT_EQ(Compare(absl::Substitute(kReads, "k")), absl::OkStatus());
+  EXPECT_EQ(updates_, 1);
+  // Another thread does it.
+  EXPECT_EQ(Compare(absl::Substitute(kReads, "i")), absl::OkStatus());
+  EXPECT_EQ(updates_, 0);
   // The second result reads what the first one is written over.
   EXPECT_EQ(Compare(R"(
 HloModule m

@@ -1,6 +1,8 @@
 #include "xla/backends/gpu/lowering/overwriting.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -20,6 +22,72 @@ struct Access {
   std::vector<const kir::Loop*> loops;
   bool is_whole = false;  // an index that is computed: any element
   const kir::Loop* vector = nullptr;
+  const Operand* number = nullptr;  // of the element, if it is a register's
+};
+
+// What registers hold that are assigned once.
+class Registers {
+ public:
+  explicit Registers(const kir::Kernel& kernel)
+      : kernel_(kernel),
+        assigned_(kernel.buffers.size(), nullptr),
+        often_(kernel.buffers.size(), false) {
+    kir::ForEachStatement(kernel.body, [&](const Statement& statement) {
+      const auto* expr = statement.As<kir::Expr>();
+      if (expr == nullptr) return;
+      for (const Operand& output : expr->outputs) {
+        often_[output.buffer] =
+            often_[output.buffer] || assigned_[output.buffer] != nullptr;
+        assigned_[output.buffer] = expr;
+      }
+    });
+  }
+
+  // Whether both hold the same for a thread, as far as their instructions tell:
+  // the same ones on the same values. O(instructions behind them).
+  bool Same(const Operand& a, const Operand& b) {
+    if (a == b && !often_[a.buffer] && assigned_[a.buffer] == nullptr) {
+      return true;  // of a parameter that nothing writes
+    }
+    if (a.indices != b.indices || !IsOneAssignment(a) || !IsOneAssignment(b)) {
+      return false;
+    }
+    if (a.buffer == b.buffer) return true;
+    const auto [known, is_new] = same_.try_emplace({a.buffer, b.buffer}, false);
+    if (is_new) {
+      const bool same = Same(*assigned_[a.buffer], *assigned_[b.buffer]);
+      same_[{a.buffer, b.buffer}] = same;
+      return same;
+    }
+    return known->second;
+  }
+
+ private:
+  bool IsOneAssignment(const Operand& operand) const {
+    const kir::Buffer& buffer = kernel_.buffers[operand.buffer];
+    return buffer.memory == kir::Memory::kLocal &&
+           buffer.ElementCount().IsConstant(1) && !often_[operand.buffer] &&
+           assigned_[operand.buffer] != nullptr;
+  }
+
+  bool Same(const kir::Expr& a, const kir::Expr& b) {
+    return a.op == b.op && a.outputs.size() == 1 && b.outputs.size() == 1 &&
+           kernel_.buffers[a.outputs[0].buffer].type ==
+               kernel_.buffers[b.outputs[0].buffer].type &&
+           std::equal(a.arguments.begin(), a.arguments.end(),
+                      b.arguments.begin(), b.arguments.end(),
+                      [this](const kir::Argument& x, const kir::Argument& y) {
+                        const auto* p = std::get_if<Operand>(&x);
+                        const auto* q = std::get_if<Operand>(&y);
+                        return p != nullptr && q != nullptr ? Same(*p, *q)
+                                                            : x == y;
+                      });
+  }
+
+  const kir::Kernel& kernel_;
+  std::vector<const kir::Expr*> assigned_;  // by buffer
+  std::vector<bool> often_;
+  std::map<std::pair<kir::BufferId, kir::BufferId>, bool> same_;
 };
 
 // The elements are the same ones, whatever the names of the vectors' loops.
@@ -73,11 +141,13 @@ class Accesses {
       const auto* operand = std::get_if<Operand>(&argument);
       if (operand == nullptr || operand->buffer != read_) continue;
       reads_.push_back(At(*operand, expr.op != "copy"));
+      if (expr.op == "gather") reads_.back().number = Number(expr);
       is_read_after_write_ |= !writes_.empty();
     }
     for (const Operand& output : expr.outputs) {
       if (output.buffer == written_) {
         writes_.push_back(At(output, expr.op == "scatter"));
+        if (expr.op == "scatter") writes_.back().number = Number(expr);
       }
       // What is written to the operand itself, nobody expects.
       if (output.buffer == read_) writes_.push_back(At(output, true));
@@ -85,12 +155,16 @@ class Accesses {
   }
 
   Access At(const Operand& place, bool is_whole) const {
-    Access access{&place, loops_, is_whole, nullptr};
+    Access access{&place, loops_, is_whole, nullptr, nullptr};
     if (!loops_.empty() && loops_.back()->kind == kir::LoopKind::kVectorize) {
       access.vector = loops_.back();
       access.loops.pop_back();
     }
     return access;
+  }
+
+  static const Operand* Number(const kir::Expr& expr) {
+    return std::get_if<Operand>(&expr.arguments[1]);
   }
 
   const kir::BufferId read_, written_;
@@ -130,10 +204,16 @@ bool MayOverwrite(const LoweredKernel& kernel, int64_t operand,
     return false;
   }
   const Access& write = accesses.writes()[0];
-  if (write.is_whole) return false;
+  Registers registers(kernel.kernel);
+  const auto same_place = [&](const Access& read) {
+    if (!read.is_whole && !write.is_whole) return SamePlaces(read, write);
+    // A thread writes one element of its own, and reads that one.
+    return read.number != nullptr && write.number != nullptr &&
+           registers.Same(*read.number, *write.number);
+  };
   return std::all_of(accesses.reads().begin(), accesses.reads().end(),
                      [&](const Access& read) {
-                       return !read.is_whole && SamePlaces(read, write) &&
+                       return same_place(read) &&
                               read.loops.size() >= write.loops.size() &&
                               std::equal(write.loops.begin(), write.loops.end(),
                                          read.loops.begin());

@@ -14,6 +14,8 @@ namespace xla::gpu {
 //
 //   %v[0] = copy(%p0[b, t]); %out0[b, t] = copy(%v[0])       yes
 //   %v[0] = copy(%p0[t, b]); %out0[b, t] = copy(%v[0])       no
+//   %v[0] = gather(%p0[0], %i[0]); %out0[0] = scatter(%v[0], %j[0])
+//                     where both numbers are computed the same way: yes
 //
 // `index` and `result_index`: of the array in the operand, and in the result.
 bool MayOverwrite(const LoweredKernel& kernel, int64_t operand,
