@@ -19,8 +19,9 @@
 // serves all of them. No pointer is __restrict__: buffers share bytes. Barriers
 // inside expressions are met by all threads, also those beyond a thread loop's
 // extent. Bulk transfers are copies by one thread, and their waits barriers of
-// the block; vectorized loops are unrolled, and the compiler joins the
-// accesses.
+// the block. A vectorized loop that copies aligned neighbors, from or to a
+// parameter or an array with that vector width, is one access; others are
+// unrolled. Parameters begin at multiples of 16 bytes.
 //
 // Compiles with nvcc -std=c++17, and as C++ behind a header that declares the
 // CUDA names (cuda_shim.h).

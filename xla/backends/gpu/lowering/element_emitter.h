@@ -91,6 +91,12 @@ class ElementEmitter {
                           absl::Span<const kir::Operand> values);
   absl::StatusOr<std::vector<kir::Operand>> EndReduction(
       const HloInstruction& hlo, absl::Span<const kir::Operand> accumulators);
+  // Whether the first value, of an element of the instruction's operand, is
+  // before the second one in the total order of its type.
+  absl::StatusOr<kir::Operand> CompareTotal(const HloInstruction& hlo,
+                                            ComparisonDirection direction,
+                                            const kir::Operand& a,
+                                            const kir::Operand& b);
   // Registers the value of the element, valid from here on in this scope.
   void Remember(const HloInstruction& hlo, const Indices& indices,
                 std::vector<kir::Operand> values);

@@ -353,13 +353,21 @@ absl::StatusOr<Operand> ElementEmitter::Divide(const HloInstruction& hlo,
 absl::StatusOr<Operand> ElementEmitter::Compare(const HloInstruction& hlo,
                                                 const Operand& a,
                                                 const Operand& b) {
-  if (hlo.comparison_order() == Comparison::Order::kTotal &&
-      primitive_util::IsFloatingPointType(TypeOf(*hlo.operand(0)))) {
-    ASSIGN_OR_RETURN(const Operand x, TotalOrder(hlo, a));
-    ASSIGN_OR_RETURN(const Operand y, TotalOrder(hlo, b));
-    return Compare(hlo.comparison_direction(), x, y);
+  if (hlo.comparison_order() == Comparison::Order::kTotal) {
+    return CompareTotal(hlo, hlo.comparison_direction(), a, b);
   }
   return Compare(hlo.comparison_direction(), a, b);
+}
+
+absl::StatusOr<Operand> ElementEmitter::CompareTotal(
+    const HloInstruction& hlo, ComparisonDirection direction, const Operand& a,
+    const Operand& b) {
+  if (!primitive_util::IsFloatingPointType(TypeOf(*hlo.operand(0)))) {
+    return Compare(direction, a, b);
+  }
+  ASSIGN_OR_RETURN(const Operand x, TotalOrder(hlo, a));
+  ASSIGN_OR_RETURN(const Operand y, TotalOrder(hlo, b));
+  return Compare(direction, x, y);
 }
 
 // The bits as a signed number, those of negative floats turned around.

@@ -90,10 +90,6 @@ bool MayUpdateInPlace(const LoweredKernel& kernel) {
       });
 }
 
-std::string Neighbors(int64_t width) {
-  return width > 1 ? absl::StrCat(width, " neighbors a thread: ") : "";
-}
-
 // Which of the ways to compute a kernel are tried.
 struct Ways {
   bool moves = false;    // dots, transposes and sorts by tiles
@@ -165,8 +161,12 @@ absl::StatusOr<LoweredKernel> LowerTiles(const HloInstruction& hlo,
     if (written[k]) continue;
     const KernelFrame::Result& result = frame->results()[k];
     RETURN_IF_ERROR(frame->EmitLoop(result));
-    parts.push_back(MakePart(kLoop, Neighbors(frame->VectorWidth(result))));
+    parts.push_back(MakePart(kLoop, ""));
     parts.back().results = {static_cast<int64_t>(k)};
+    if (const int64_t width = frame->VectorWidth(result); width > 1) {
+      parts.back().why =
+          absl::StrCat("one thread for each ", width, " neighbors of a result");
+    }
   }
   ASSIGN_OR_RETURN(LoweredKernel lowered, frame->Finish());
   lowered.parts = std::move(parts);
@@ -186,7 +186,7 @@ absl::StatusOr<LoweredKernel> LowerFusion(
         absl::StrCat(threads, " threads of a block are not a power of two"));
   }
   absl::Status refused;
-  const bool sorts = Has(hlo, HloOpcode::kSort);
+  const bool sorts = Has(hlo, HloOpcode::kSort) || Has(hlo, HloOpcode::kTopK);
   const bool moves = sorts || Has(hlo, HloOpcode::kDot) ||
                      Has(hlo, HloOpcode::kTranspose) ||
                      Has(hlo, HloOpcode::kCopy);

@@ -536,6 +536,26 @@ TEST_F(FusionLoweringTest, ComparatorsMustBeOrders) {
   }
 }
 
+TEST_F(FusionLoweringTest, TheFirstOfSortedRows) {
+  for (absl::string_view type : {"f32", "bf16", "s32", "u8"}) {
+    for (absl::string_view largest : {"true", "false"}) {
+      EXPECT_EQ(
+          Compare(absl::StrCat(
+              "HloModule m\nENTRY e {\n  p = ", type,
+              "[3,70] parameter(0)\n  n = ", type, "[3,70] add(p, p)\n  t = (",
+              type, "[3,5], s32[3,5]) topk(n), k=5, largest=", largest,
+              "\n  v = ", type,
+              "[3,5] get-tuple-element(t), index=0\n"
+              "  i = s32[3,5] get-tuple-element(t), index=1\n  m = ",
+              type, "[3,5] negate(v)\n  ROOT r = (", type,
+              "[3,5], s32[3,5]) tuple(m, i)\n}")),
+          absl::OkStatus())
+          << type << " " << largest;
+      EXPECT_THAT(kinds_, ElementsAre("sort"));
+    }
+  }
+}
+
 TEST_F(FusionLoweringTest, LongRowsAreNotSorted) {
   const absl::Status status = Compare(R"(
 HloModule m

@@ -8,10 +8,14 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 #include "xla/backends/gpu/lowering/index_maps.h"
 #include "xla/backends/gpu/lowering/reduction_results.h"
 #include "xla/backends/gpu/lowering/sort_order.h"
+#include "xla/comparison_util.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
+#include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -26,6 +30,21 @@ using kir::Operand;
 constexpr int64_t kWarpLanes = 32;
 constexpr int64_t kMostBytes = 48 * 1024;
 
+bool IsSort(const HloInstruction& hlo) {
+  return hlo.opcode() == HloOpcode::kSort || hlo.opcode() == HloOpcode::kTopK;
+}
+
+int64_t SortedDimension(const HloInstruction& hlo) {
+  return hlo.opcode() == HloOpcode::kSort
+             ? hlo.dimensions(0)
+             : hlo.operand(0)->shape().dimensions().size() - 1;
+}
+
+// Of each result, which may have fewer elements along rows than the operands.
+const Shape& PlaceShape(const HloInstruction& hlo) {
+  return hlo.shape().IsTuple() ? hlo.shape().tuple_shapes(0) : hlo.shape();
+}
+
 class SortEmitter {
  public:
   SortEmitter(const SortGroup& group, KernelFrame* frame)
@@ -35,7 +54,8 @@ class SortEmitter {
         builder_(frame->builder()),
         emitter_(frame->emitter()),
         shape_(group.hero->operand(0)->shape()),
-        along_(group.hero->dimensions(0)),
+        along_(SortedDimension(*group.hero)),
+        written_(PlaceShape(*group.hero).dimensions(along_)),
         levels_(frame->body(), {group.hero}) {
     while (width_ < group.elements) width_ *= 2;
     lanes_ = std::max<int64_t>(1, std::min(frame->threads(), width_ / 2));
@@ -57,6 +77,10 @@ class SortEmitter {
   // `size` places, mirrored.
   absl::Status Step(int64_t size, int64_t apart);
   absl::Status CompareAndSwap(const AffineExpr& left, const AffineExpr& right);
+  // Whether the elements of one place go before those of the other.
+  absl::StatusOr<Operand> Before(absl::Span<const Operand> a,
+                                 absl::Span<const Operand> b);
+  absl::StatusOr<std::vector<Operand>> Results(const AffineExpr& place);
   absl::Status Write();
   void Join() {
     builder_.EmitSync(lanes_ <= kWarpLanes ? kir::SyncScope::kWarp
@@ -80,6 +104,7 @@ class SortEmitter {
   ElementEmitter& emitter_;
   const Shape& shape_;
   const int64_t along_;
+  const int64_t written_;  // elements of a row
   const ReductionLevels levels_;
   int64_t width_ = 1;  // the power of two from the elements of a row
   int64_t lanes_ = 1;  // threads of a row
@@ -171,32 +196,59 @@ absl::Status SortEmitter::Load() {
 
 absl::Status SortEmitter::CompareAndSwap(const AffineExpr& left,
                                          const AffineExpr& right) {
-  std::vector<Operand> a, b, forward, backward;
+  std::vector<Operand> a, b;
   for (kir::BufferId tile : tiles_) {
     a.push_back(Value(tile, left));
     b.push_back(Value(tile, right));
   }
-  for (size_t k = 0; k + 1 < tiles_.size(); ++k) {
-    forward.insert(forward.end(), {a[k], b[k]});
-    backward.insert(backward.end(), {b[k], a[k]});
-  }
-  ASSIGN_OR_RETURN(const std::vector<Operand> less,
-                   emitter_.Apply(*sort_.to_apply(), forward));
-  ASSIGN_OR_RETURN(const std::vector<Operand> greater,
-                   emitter_.Apply(*sort_.to_apply(), backward));
+  ASSIGN_OR_RETURN(const Operand less, Before(a, b));
+  ASSIGN_OR_RETURN(const Operand greater, Before(b, a));
   // Equals that have overtaken each other.
   const Operand later =
       builder_.Emit("lt", ElementType::kPred, {b.back(), a.back()});
-  const Operand not_less = builder_.Emit("not", ElementType::kPred, {less[0]});
+  const Operand not_less = builder_.Emit("not", ElementType::kPred, {less});
   const Operand tie =
       builder_.Emit("and", ElementType::kPred, {not_less, later});
-  const Operand swap =
-      builder_.Emit("or", ElementType::kPred, {greater[0], tie});
+  const Operand swap = builder_.Emit("or", ElementType::kPred, {greater, tie});
   for (size_t k = 0; k < tiles_.size(); ++k) {
     builder_.EmitTo(At(tiles_[k], left), "select", {swap, b[k], a[k]});
     builder_.EmitTo(At(tiles_[k], right), "select", {swap, a[k], b[k]});
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<Operand> SortEmitter::Before(absl::Span<const Operand> a,
+                                            absl::Span<const Operand> b) {
+  if (const auto* topk = DynCast<HloTopKInstruction>(&sort_)) {
+    return emitter_.CompareTotal(
+        sort_,
+        topk->largest() ? ComparisonDirection::kGt : ComparisonDirection::kLt,
+        a[0], b[0]);
+  }
+  std::vector<Operand> pairs;
+  for (int64_t k = 0; k < sort_.operand_count(); ++k) {
+    pairs.insert(pairs.end(), {a[k], b[k]});
+  }
+  ASSIGN_OR_RETURN(const std::vector<Operand> less,
+                   emitter_.Apply(*sort_.to_apply(), pairs));
+  return less[0];
+}
+
+absl::StatusOr<std::vector<Operand>> SortEmitter::Results(
+    const AffineExpr& place) {
+  std::vector<Operand> values;
+  for (int64_t k = 0; k < sort_.operand_count(); ++k) {
+    values.push_back(Value(tiles_[k], place));
+  }
+  if (sort_.opcode() == HloOpcode::kTopK) {
+    ASSIGN_OR_RETURN(const ElementType type,
+                     KernelType(sort_.shape().tuple_shapes(1).element_type()));
+    const Operand from = Value(tiles_.back(), place);
+    values.push_back(type == builder_.TypeOf(from)
+                         ? from
+                         : builder_.Emit("cast", type, {from}));
+  }
+  return values;
 }
 
 absl::Status SortEmitter::Step(int64_t size, int64_t apart) {
@@ -226,31 +278,30 @@ absl::Status SortEmitter::Write() {
   emitter_.Forbid(&sort_);
   const absl::Cleanup allow = [this] { emitter_.AllowAll(); };
   const auto write = [&](const Indices& indices) -> absl::Status {
-    std::vector<Operand> values;
-    for (int64_t k = 0; k < sort_.operand_count(); ++k) {
-      values.push_back(Value(tiles_[k], indices[along_]));
-    }
+    ASSIGN_OR_RETURN(std::vector<Operand> values, Results(indices[along_]));
     emitter_.Remember(sort_, indices, std::move(values));
     for (int64_t k : group_.results) {
       const KernelFrame::Result& result = frame_.results()[k];
       const std::optional<ResultWay> way =
-          FindElementWay(result, shape_, levels_);
+          FindElementWay(result, PlaceShape(sort_), levels_);
       if (!way.has_value()) return NotLowered(*result.hlo, "of another shape");
       RETURN_IF_ERROR(frame_.Store(
           result, way->Follow(indices, result.shape, builder_.ranges())));
     }
     return absl::OkStatus();
   };
-  return frame_.Where(
-      Inside(raw_row_, group_.rows, builder_.ranges()), [&]() -> absl::Status {
-        return Each(group_.elements, [&](const AffineExpr& place) {
-          return Named(place, write);
-        });
-      });
+  return frame_.Where(Inside(raw_row_, group_.rows, builder_.ranges()),
+                      [&]() -> absl::Status {
+                        return Each(written_, [&](const AffineExpr& place) {
+                          return Named(place, write);
+                        });
+                      });
 }
 
 absl::Status SortEmitter::Emit() {
-  RETURN_IF_ERROR(NotLowered(sort_, CheckOrder(*sort_.to_apply())));
+  if (sort_.opcode() == HloOpcode::kSort) {
+    RETURN_IF_ERROR(NotLowered(sort_, CheckOrder(*sort_.to_apply())));
+  }
   RETURN_IF_ERROR(AddTiles());
   return frame_.Blocks(
       CeilOfRatio(group_.rows, rows_per_block_),
@@ -280,18 +331,18 @@ std::vector<SortGroup> FindSortGroups(const KernelFrame& frame,
   std::vector<SortGroup> groups;
   std::vector<bool> found = taken;
   for (const HloInstruction* hlo : frame.body()) {
-    if (hlo->opcode() != HloOpcode::kSort) continue;
+    if (!IsSort(*hlo)) continue;
     SortGroup group;
     group.hero = hlo;
     const Shape& shape = hlo->operand(0)->shape();
-    group.elements = shape.dimensions(hlo->dimensions(0));
+    group.elements = shape.dimensions(SortedDimension(*hlo));
     if (group.elements == 0) continue;
     group.rows = ShapeUtil::ElementsIn(shape) / group.elements;
     const ReductionLevels levels(frame.body(), {hlo});
     for (size_t k = 0; k < frame.results().size(); ++k) {
       const KernelFrame::Result& result = frame.results()[k];
       if (found[k] || levels.Of(*result.hlo) == 0 ||
-          !FindElementWay(result, shape, levels).has_value()) {
+          !FindElementWay(result, PlaceShape(*hlo), levels).has_value()) {
         continue;
       }
       found[k] = true;

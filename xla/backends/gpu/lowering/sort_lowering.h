@@ -8,7 +8,8 @@
 #include "xla/backends/gpu/lowering/kernel_frame.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
-// Sorts of rows that fit into shared memory, with all that is sorted along.
+// Sorts of rows that fit into shared memory, with all that is sorted along, and
+// the first elements of sorted rows (topk).
 //
 //   s = (f32[9,50], s32[9,50]) sort(x, iota), dimensions={1}
 //   ->  for rows of a block, places that threads of the row share
@@ -28,9 +29,9 @@
 namespace xla::gpu {
 
 struct SortGroup {
-  const HloInstruction* hero = nullptr;
-  std::vector<int64_t> results;    // by number
-  int64_t rows = 1, elements = 1;  // of a row
+  const HloInstruction* hero = nullptr;  // a sort or a topk
+  std::vector<int64_t> results;          // by number
+  int64_t rows = 1, elements = 1;        // of a row
 };
 
 // The sorts, and the results that are computed from theirs element by element.
