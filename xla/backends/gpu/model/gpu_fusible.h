@@ -179,10 +179,13 @@ FusionDecision FusionHeroesAreCompatible(
 // Heroes are compatible, and the kernels run over the same shape: of the
 // operand of an unnested reduction or tiled transpose, else of the hero itself.
 // Equal but for the type, or bitcasts of each other. The first form: of kernels
-// whose heroes are known.
+// whose heroes are known; with rows_join_tiles a transpose that moves rows as
+// they are, of at least a memory transaction each, goes with a tiled transpose:
+// what has a tile at hand can write its rows elsewhere as well.
 FusionDecision HeroesRunAlike(const HloInstruction& hero1,
                               const HloInstruction& hero2,
-                              const se::DeviceDescription& device_info);
+                              const se::DeviceDescription& device_info,
+                              bool rows_join_tiles);
 FusionDecision ShapesCompatibleForMultiOutputFusion(
     const HloInstruction& instr1, const HloInstruction& instr2,
     const se::DeviceDescription& device_info);

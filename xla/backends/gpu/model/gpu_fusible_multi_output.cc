@@ -10,6 +10,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/utils/fusion_decision.h"
+#include "xla/primitive_util.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 
@@ -59,32 +60,32 @@ const Shape& LoopShape(const HloInstruction& hero,
   return hero.shape();
 }
 
-}  // namespace
-
-const HloInstruction* GetRealHeroForMultiOutputFusion(
-    const HloInstruction& instr, const se::DeviceDescription& device_info) {
-  if (instr.opcode() != HloOpcode::kFusion) return &instr;
-  const auto outputs = GetOutputsOfFusible(instr);
-  for (const HloInstruction* output : outputs) {
-    if (const HloInstruction* hero = RealHero(*output, device_info)) {
-      return hero;
-    }
+// A transpose without tiles that keeps the minor dimension in place: it moves
+// rows as they are, of at least what one access to memory takes.
+bool MovesRows(const HloInstruction& hero,
+               const se::DeviceDescription& device_info) {
+  if (hero.opcode() != HloOpcode::kTranspose ||
+      GetDescriptionForTiledTransposeEmitter(hero).has_value() ||
+      !hero.shape().has_layout() || TransposesMinorDimension(&hero)) {
+    return false;
   }
-  return outputs.empty() ? instr.fused_expression_root() : outputs[0];
-}
-
-bool IsOutputOfHero(const HloInstruction& output,
-                    const se::DeviceDescription& device_info) {
-  return RealHero(output, device_info) != nullptr;
+  for (int64_t dim : hero.shape().layout().minor_to_major()) {
+    const int64_t elements = hero.shape().dimensions(dim);
+    if (elements == 1) continue;
+    return elements * primitive_util::BitWidth(hero.shape().element_type()) >=
+           8 * device_info.dram_to_l2_transaction_size_bytes();
+  }
+  return false;
 }
 
 // Outputs of one kernel share its loop. Two reductions must have the same shape
 // in memory, two tiled transposes the same description, and kernels of
 // different kinds do not mix. If one fusion reads the other, a tiled transpose
 // must in addition remain the hero after merging.
-FusionDecision FusionHeroesAreCompatible(
-    const HloInstruction* hero1, const HloInstruction* hero2,
-    const se::DeviceDescription& device_info) {
+FusionDecision CheckHeroes(const HloInstruction* hero1,
+                           const HloInstruction* hero2,
+                           const se::DeviceDescription& device_info,
+                           bool rows_join_tiles) {
   const bool reduction1 =
       IsReductionFromOrToContiguousDimensions(*hero1, device_info);
   const bool reduction2 =
@@ -111,8 +112,11 @@ FusionDecision FusionHeroesAreCompatible(
   }
   const bool nested1 = hero1->opcode() == HloOpcode::kTranspose && !tiled1;
   const bool nested2 = hero2->opcode() == HloOpcode::kTranspose && !tiled2;
-  if ((nested1 && (tiled2 || reduction2)) ||
-      (nested2 && (tiled1 || reduction1))) {
+  const bool rows_and_tiles =
+      rows_join_tiles && ((tiled2 && MovesRows(*hero1, device_info)) ||
+                          (tiled1 && MovesRows(*hero2, device_info)));
+  if (!rows_and_tiles && ((nested1 && (tiled2 || reduction2)) ||
+                          (nested2 && (tiled1 || reduction1)))) {
     return FusionDecision::Forbid(
         "a transpose that is not tiled, and a tiled transpose or a reduction");
   }
@@ -129,10 +133,37 @@ FusionDecision FusionHeroesAreCompatible(
   return FusionDecision::Allow();
 }
 
+}  // namespace
+
+const HloInstruction* GetRealHeroForMultiOutputFusion(
+    const HloInstruction& instr, const se::DeviceDescription& device_info) {
+  if (instr.opcode() != HloOpcode::kFusion) return &instr;
+  const auto outputs = GetOutputsOfFusible(instr);
+  for (const HloInstruction* output : outputs) {
+    if (const HloInstruction* hero = RealHero(*output, device_info)) {
+      return hero;
+    }
+  }
+  return outputs.empty() ? instr.fused_expression_root() : outputs[0];
+}
+
+bool IsOutputOfHero(const HloInstruction& output,
+                    const se::DeviceDescription& device_info) {
+  return RealHero(output, device_info) != nullptr;
+}
+
+FusionDecision FusionHeroesAreCompatible(
+    const HloInstruction* hero1, const HloInstruction* hero2,
+    const se::DeviceDescription& device_info) {
+  return CheckHeroes(hero1, hero2, device_info, /*rows_join_tiles=*/false);
+}
+
 FusionDecision HeroesRunAlike(const HloInstruction& hero1,
                               const HloInstruction& hero2,
-                              const se::DeviceDescription& device_info) {
-  RETURN_IF_NOT_FUSIBLE(FusionHeroesAreCompatible(&hero1, &hero2, device_info));
+                              const se::DeviceDescription& device_info,
+                              bool rows_join_tiles) {
+  RETURN_IF_NOT_FUSIBLE(
+      CheckHeroes(&hero1, &hero2, device_info, rows_join_tiles));
 
   const Shape& shape1 = LoopShape(hero1, device_info);
   const Shape& shape2 = LoopShape(hero2, device_info);
@@ -155,7 +186,7 @@ FusionDecision ShapesCompatibleForMultiOutputFusion(
     const se::DeviceDescription& device_info) {
   return HeroesRunAlike(*GetRealHeroForMultiOutputFusion(instr1, device_info),
                         *GetRealHeroForMultiOutputFusion(instr2, device_info),
-                        device_info);
+                        device_info, /*rows_join_tiles=*/false);
 }
 
 FusionDecision CanEmitInputFusedScatter(const HloInstruction& producer,

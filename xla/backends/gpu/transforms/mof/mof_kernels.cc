@@ -286,8 +286,8 @@ FusionDecision MofKernels::CanFuseSiblings(const HloInstruction* parent,
   if (left.has_update_as_root || right.has_update_as_root) {
     return FusionDecision::Forbid("a dynamic-update-slice is a root");
   }
-  RETURN_IF_NOT_FUSIBLE(
-      HeroesRunAlike(*left.hero, *right.hero, *context_.device));
+  RETURN_IF_NOT_FUSIBLE(HeroesRunAlike(
+      *left.hero, *right.hero, *context_.device, context_.rows_join_tiles));
   RETURN_IF_NOT_FUSIBLE(CanWriteTogether(left.outputs, right.outputs));
   if (parent != nullptr && ReadDisjointSlices(*parent, *a, *b)) {
     return FusionDecision::Forbid(absl::StrCat(
@@ -301,8 +301,9 @@ FusionDecision MofKernels::CanFuseSiblings(const HloInstruction* parent,
 
 FusionDecision MofKernels::CanFuseProducer(const HloInstruction* producer,
                                            const HloInstruction* consumer) {
-  RETURN_IF_NOT_FUSIBLE(HeroesRunAlike(
-      *LoopOf(producer).hero, *LoopOf(consumer).hero, *context_.device));
+  RETURN_IF_NOT_FUSIBLE(HeroesRunAlike(*LoopOf(producer).hero,
+                                       *LoopOf(consumer).hero, *context_.device,
+                                       /*rows_join_tiles=*/false));
   RETURN_IF_NOT_FUSIBLE(
       CanWriteTogether(LoopOf(producer).outputs, LoopOf(consumer).outputs));
   RETURN_IF_NOT_FUSIBLE(
@@ -329,8 +330,9 @@ FusionDecision MofKernels::CanFuseOutputs(const HloInstruction* producer,
   if (producer->fused_expression_root()->opcode() != HloOpcode::kTuple) {
     return FusionDecision::Forbid("one operation makes all its results");
   }
-  RETURN_IF_NOT_FUSIBLE(HeroesRunAlike(
-      *LoopOf(producer).hero, *LoopOf(consumer).hero, *context_.device));
+  RETURN_IF_NOT_FUSIBLE(HeroesRunAlike(*LoopOf(producer).hero,
+                                       *LoopOf(consumer).hero, *context_.device,
+                                       /*rows_join_tiles=*/false));
   RETURN_IF_NOT_FUSIBLE(
       CanWriteTogether(LoopOf(producer).outputs, LoopOf(consumer).outputs));
   if (!context_.alias_info->GetInPlaceInputOutputPairs(producer).empty()) {

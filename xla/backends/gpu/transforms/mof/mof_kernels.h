@@ -27,6 +27,8 @@ struct MofContext {
   const GpuAliasInfo* alias_info;
   GpuPerformanceModel* model;
   FusionInfoCache* cache;
+  // HeroesRunAlike, of siblings.
+  bool rows_join_tiles;
   // Names of instructions that stay as they are.
   const absl::flat_hash_set<std::string>* banned;
   // Null: not reported.

@@ -303,8 +303,9 @@ FusionDecision Narrower::CanHost(const HloInstruction& host,
       return FusionDecision::Forbid("a small operand is computed too late");
     }
   }
-  RETURN_IF_NOT_FUSIBLE(
-      HeroesRunAlike(hero, *part.values.front(), *context_.device));
+  RETURN_IF_NOT_FUSIBLE(HeroesRunAlike(hero, *part.values.front(),
+                                       *context_.device,
+                                       /*rows_join_tiles=*/false));
   const int64_t arguments = host.operand_count() +
                             static_cast<int64_t>(GetOutputSizeOfFusible(host)) +
                             added;

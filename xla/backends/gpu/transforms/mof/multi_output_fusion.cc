@@ -56,6 +56,7 @@ absl::Status MultiOutputFusion::Fuse(
       alias_info_ != nullptr ? alias_info_ : &default_alias_info;
   context.model = &model;
   context.cache = &cache;
+  context.rows_join_tiles = options_.rows_join_tiles;
   context.banned = &banned;
   context.explanation = explanation;
   for (HloComputation* computation :

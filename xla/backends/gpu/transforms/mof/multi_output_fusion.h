@@ -39,6 +39,7 @@ struct MultiOutputFusionOptions {
   double memory_weight = 0;
   std::string memory_limit;
   bool narrow_outputs = true;
+  bool rows_join_tiles = true;
   ScheduleAlgorithm schedule = ScheduleAlgorithm::kBest;
   int64_t schedule_effort = 0;
 
@@ -57,6 +58,9 @@ struct MultiOutputFusionOptions {
     visit("narrow-outputs", narrow_outputs,
           "let a kernel also write what later kernels derive from its values, "
           "where that result is smaller");
+    visit("rows-join-tiles", rows_join_tiles,
+          "let a transpose that moves whole rows share the kernel of a tiled "
+          "transpose of the same values");
     visit("schedule", schedule, "schedule whose peak memory-limit bounds");
     visit("schedule-effort", schedule_effort, "search effort of schedule=best");
   }
@@ -94,13 +98,14 @@ class MultiOutputFusion : public HloModulePass, public ExplainingPass {
  public:
   explicit MultiOutputFusion(MultiOutputFusionOptions options = {})
       : options_(std::move(options)) {}
-  // As OpenXLA's, which knows no narrow outputs; the shape size function is not
-  // needed. `alias_info` must outlive the pass.
+  // As OpenXLA's, which knows neither narrow outputs nor rows with tiles; the
+  // shape size function is not needed. `alias_info` must outlive the pass.
   MultiOutputFusion(const se::DeviceDescription& device_info,
                     const GpuAliasInfo* alias_info,
                     HloCostAnalysis::ShapeSizeFunction shape_size_function)
       : device_info_(device_info), alias_info_(alias_info) {
     options_.narrow_outputs = false;
+    options_.rows_join_tiles = false;
   }
 
   absl::string_view name() const override { return "multi-output-fusion"; }
