@@ -20,7 +20,10 @@
 // Tiles through reshapes: groups of dimensions that hold the same elements on
 // both sides are matched (CommonFactors). Within a group a tile must be one
 // contiguous run of elements (RunOf), which the other side's dimensions then
-// have to express as {1, ..., part, whole, ...} (SplitRun).
+// have to express as {1, ..., part, whole, ...} (SplitRun). Tiling compilers
+// round sizes up to powers of two and insist that the rounded tile is such a
+// run on both sides: a row of 40, held as 64, goes through no reshape of whole
+// rows.
 
 namespace xla::gpu {
 namespace {
@@ -39,8 +42,14 @@ bool IsWhole(const TileDimension& part, int64_t dimension) {
 // part, whole, whole}.
 struct Run {
   int64_t elements = 1;
+  // As the compiler holds them: what goes beyond has to be one run, too.
+  int64_t padded = 1;
   uint64_t along = 0;
 };
+
+int64_t Padded(int64_t size) {
+  return static_cast<int64_t>(absl::bit_ceil(static_cast<uint64_t>(size)));
+}
 
 // nullopt if they are none, or if runs overlap what the dimensions hold.
 std::optional<Run> RunOf(absl::Span<const int64_t> dimensions,
@@ -55,14 +64,15 @@ std::optional<Run> RunOf(absl::Span<const int64_t> dimensions,
       return std::nullopt;
     }
     run.along |= tile[d].along;
-    if (!partial && IsWhole(tile[d], dimensions[d])) {
-      run.elements *= dimensions[d];
-      continue;
-    }
-    if (partial && tile[d].size != 1) return std::nullopt;
-    if (!partial) ragged = dimensions[d] % tile[d].size != 0;
+    const bool whole = !partial && IsWhole(tile[d], dimensions[d]);
+    const int64_t size = whole ? dimensions[d] : tile[d].size;
+    if (size > 1 && run.padded != run.elements) return std::nullopt;
+    run.elements *= size;
+    run.padded *= Padded(size);
+    if (whole) continue;
+    if (partial && size != 1) return std::nullopt;
+    if (!partial) ragged = dimensions[d] % size != 0;
     partial = true;
-    run.elements *= tile[d].size;
   }
   return run;
 }
@@ -73,6 +83,7 @@ bool SplitRun(const Run& run, absl::Span<const int64_t> dimensions,
               Tile* result) {
   Tile reversed;
   int64_t rest = run.elements;
+  int64_t padded = run.padded;
   int64_t more = 1;
   for (int64_t dimension : dimensions) more *= dimension;
   for (size_t d = dimensions.size(); d-- > 0;) {
@@ -81,11 +92,16 @@ bool SplitRun(const Run& run, absl::Span<const int64_t> dimensions,
     TileDimension part;
     if (rest >= dimension) {
       if (rest % dimension != 0) return false;
+      if (padded % dimension != 0 && more > 1) return false;
       part.size = dimension;
       rest /= dimension;
+      padded /= dimension;
     } else {
       // The last run of the last dimension may be cut off.
-      if (rest > 1 && dimension % rest != 0 && more > 1) return false;
+      if (rest > 1 && more > 1 &&
+          (dimension % rest != 0 || dimension % padded != 0)) {
+        return false;
+      }
       part.size = rest;
       rest = 1;
       part.along = run.along;

@@ -212,17 +212,24 @@ TEST(TileTest, ReshapesOfDimensionsOfOne) {
   EXPECT_EQ(CountTiles("f32[4,6]", "f32[1,4,1,6] reshape(p)"), 24);
 }
 
-// f32[24] in tiles that are rows of 6, parts of one, or several: 1, 2, 3, 6,
-// 12, 18, 24. Others go over the end of a row.
+// f32[32] in tiles that are rows of 8, parts of one, or several: 1, 2, 4, 8,
+// 16, 24, 32. Others go over the end of a row.
 TEST(TileTest, SplittingReshape) {
-  EXPECT_EQ(CountTiles("f32[4,6]", "f32[24] reshape(p)"), 7);
+  EXPECT_EQ(CountTiles("f32[4,8]", "f32[32] reshape(p)"), 7);
 }
 
-// Rows of 6 that are whole, or of which one has a part.
+// Rows of 8 that are whole, or of which one has a part.
 TEST(TileTest, MergingReshape) {
-  // Tiles within one row have 1, 2, 3 or 6 elements; tiles of whole rows have
+  // Tiles within one row have 1, 2, 4 or 8 elements; tiles of whole rows have
   // 2, 3 or 4 rows.
-  EXPECT_EQ(CountTiles("f32[24]", "f32[4,6] reshape(p)"), 4 + 3);
+  EXPECT_EQ(CountTiles("f32[32]", "f32[4,8] reshape(p)"), 4 + 3);
+}
+
+// Rows of 6 are held as 8: two of them are no run, but parts of one are.
+TEST(TileTest, RowsThatAreNoPowersOfTwo) {
+  EXPECT_EQ(CountTiles("f32[24]", "f32[4,6] reshape(p)"), 4);
+  // 1 and 2; 3 are held as 4, which goes over the end of a row.
+  EXPECT_EQ(CountTiles("f32[4,6]", "f32[24] reshape(p)"), 2);
 }
 
 TEST(TileTest, NoTile) {
