@@ -1,5 +1,7 @@
 #include "xla/backends/gpu/transforms/priority_fusion/convolution_body.h"
 
+#include "absl/algorithm/container.h"
+#include "absl/log/check.h"
 #include "absl/strings/str_cat.h"
 #include "xla/backends/gpu/model/reduction_utils.h"
 #include "xla/literal_util.h"
@@ -84,15 +86,43 @@ std::unique_ptr<HloComputation> ConvolutionBody::WindowGradient(
         Binary(HloOpcode::kMultiply, ImageAt(starts, steps, counts), other_));
   } while (Next(sizes, &tap));
   const int64_t kept = dnums_.input_batch_dimension();
-  std::vector<int64_t> dimensions;
+  std::vector<int64_t> all;
   for (int64_t d = 0; d < other_->shape().dimensions_size(); ++d) {
-    if (d != kept) dimensions.push_back(d);
+    if (d != kept) all.push_back(d);
   }
-  const Shape sum = ShapeUtil::MakeShapeWithDescendingLayout(
-      type_, {other_->shape().dimensions(kept)});
+  std::vector<int64_t> of_image(dnums_.kernel_spatial_dimensions().begin(),
+                                dnums_.kernel_spatial_dimensions().end());
+  absl::c_sort(of_image);
+  HloInstruction* refused = nullptr;
+  for (const std::vector<int64_t>& dimensions : {all, of_image}) {
+    HloInstruction* reduce = SumsOver(dimensions, products, adds);
+    // Nothing splits what is in a fusion: a block has to finish each sum.
+    if (IsReductionFromOrToContiguousDimensions(*reduce, device) &&
+        ReductionIsRaceFree(*ReductionDimensionsOf(*reduce), device)) {
+      std::unique_ptr<HloComputation> body = builder_.Build(reduce);
+      if (refused != nullptr) CHECK_OK(body->RemoveInstruction(refused));
+      return body;
+    }
+    refused = reduce;
+    if (of_image.empty()) break;
+  }
+  return nullptr;
+}
+
+// A reduction of each of the products over `dimensions`.
+HloInstruction* ConvolutionBody::SumsOver(
+    const std::vector<int64_t>& dimensions,
+    const std::vector<HloInstruction*>& products, Additions* adds) {
+  std::vector<int64_t> sizes;
+  for (int64_t d = 0; d < other_->shape().dimensions_size(); ++d) {
+    if (!absl::c_linear_search(dimensions, d)) {
+      sizes.push_back(other_->shape().dimensions(d));
+    }
+  }
+  const Shape sum = ShapeUtil::MakeShapeWithDescendingLayout(type_, sizes);
   const int64_t count = static_cast<int64_t>(products.size());
   HloComputation* add = adds->Get(type_, count);
-  HloInstruction* reduce = builder_.AddInstruction(
+  return builder_.AddInstruction(
       count == 1
           ? HloInstruction::CreateReduce(sum, products[0], zero_, dimensions,
                                          add)
@@ -100,10 +130,6 @@ std::unique_ptr<HloComputation> ConvolutionBody::WindowGradient(
                 ShapeUtil::MakeTupleShape(std::vector<Shape>(count, sum)),
                 products, std::vector<HloInstruction*>(count, zero_),
                 dimensions, add));
-  if (!IsReductionFromOrToContiguousDimensions(*reduce, device)) {
-    return nullptr;
-  }
-  return builder_.Build(reduce);
 }
 
 std::vector<int64_t> ConvolutionBody::WindowSizes() const {

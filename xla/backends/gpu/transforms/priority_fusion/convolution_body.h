@@ -24,13 +24,18 @@ class ConvolutionBody {
   explicit ConvolutionBody(const HloConvolutionInstruction& convolution);
   std::unique_ptr<HloComputation> Depthwise();
   // A tuple of sums, by element of the window, each of one value for each
-  // feature. Null: the device has no use for such a reduction.
+  // feature; or, where these are more than a block can add up, for each feature
+  // of each image, in the order of the dimensions that the image has them in.
+  // Null: the device has no use for such reductions.
   std::unique_ptr<HloComputation> WindowGradient(
       Additions* adds, const stream_executor::DeviceDescription& device);
   // The window sizes of the result of a gradient.
   std::vector<int64_t> WindowSizes() const;
 
  private:
+  HloInstruction* SumsOver(const std::vector<int64_t>& dimensions,
+                           const std::vector<HloInstruction*>& products,
+                           Additions* adds);
   HloInstruction* Binary(HloOpcode opcode, HloInstruction* a,
                          HloInstruction* b);
   HloInstruction* Padded(HloInstruction* image);

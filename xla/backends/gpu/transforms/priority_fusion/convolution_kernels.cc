@@ -13,6 +13,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/literal_util.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
@@ -183,7 +184,8 @@ class ConvolutionReplacer {
     HloInstruction* sums = AddFusionFor(hlo, HloInstruction::FusionKind::kInput,
                                         std::move(computation));
     if (IsMuchSlower(*sums, *hlo)) return Remove(sums);
-    return Finish(hlo, Assembled(*hlo, sums, body.WindowSizes()),
+    return Finish(hlo,
+                  Assembled(*hlo, OverImages(*hlo, sums), body.WindowSizes()),
                   "the image need not be written for a reduction");
   }
 
@@ -193,6 +195,39 @@ class ConvolutionReplacer {
         computation_->AddInstruction(std::move(instruction));
     added->set_metadata_ptr(like.metadata_ptr());
     return added;
+  }
+
+  // Sums of images added up, if they are not yet.
+  HloInstruction* OverImages(const HloInstruction& hlo, HloInstruction* sums) {
+    const bool single = sums->shape().IsArray();
+    const Shape& part = single ? sums->shape() : sums->shape().tuple_shapes(0);
+    if (part.dimensions_size() == 1) return sums;
+    const auto& dnums =
+        Cast<HloConvolutionInstruction>(&hlo)->convolution_dimension_numbers();
+    const int64_t images =
+        dnums.input_feature_dimension() < dnums.input_batch_dimension() ? 0 : 1;
+    const int64_t count = single ? 1 : sums->shape().tuple_shapes_size();
+    HloInstruction* zero = Add(
+        HloInstruction::CreateConstant(LiteralUtil::Zero(part.element_type())),
+        hlo);
+    std::vector<HloInstruction*> parts = {sums};
+    if (!single) {
+      parts.clear();
+      for (int64_t i = 0; i < count; ++i) {
+        parts.push_back(
+            Add(HloInstruction::CreateGetTupleElement(sums, i), hlo));
+      }
+    }
+    const Shape sum = ShapeUtil::MakeShapeWithDescendingLayout(
+        part.element_type(), {part.dimensions(1 - images)});
+    HloComputation* add = adds_.Get(part.element_type(), count);
+    return Add(
+        single ? HloInstruction::CreateReduce(sum, sums, zero, {images}, add)
+               : HloInstruction::CreateReduce(
+                     ShapeUtil::MakeTupleShape(std::vector<Shape>(count, sum)),
+                     parts, std::vector<HloInstruction*>(count, zero), {images},
+                     add),
+        hlo);
   }
 
   // Sums by element of the window in the place of the gradient's elements.

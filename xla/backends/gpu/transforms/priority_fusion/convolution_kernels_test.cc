@@ -47,6 +47,8 @@ class RandomConvolution {
 
   std::string WindowGradient() {
     DrawDimensions();
+    // More than one block adds up, where their places are neighbors.
+    if (Between(0, 3) == 0) images_ += 8;
     const std::vector<std::string> image = Shuffled("bf");
     std::vector<std::string> other = image;
     for (std::string& label : other) {
