@@ -26,7 +26,7 @@ bool SameOrder(const Shape& a, const Shape& b) {
 // Whether what stands at operand `i` goes, element by element, into the same
 // elements of `user`.
 bool KeepsPlace(const HloInstruction& user, int64_t i) {
-  if (user.opcode() == HloOpcode::kBitcast ||
+  if (user.IsEffectiveBitcast() ||
       user.opcode() == HloOpcode::kGetTupleElement) {
     return true;
   }

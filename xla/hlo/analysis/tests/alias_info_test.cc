@@ -454,6 +454,20 @@ TEST(GpuAliasInfoTest, ElementwiseFusions) {
                         "n = f32[8,4] reverse(a), dimensions={0}\n"
                         "ROOT s = add(n, b)"),
             false);
+  // Reshapes that move nothing are bitcasts, too.
+  EXPECT_EQ(GpuMayAlias(kLoop, R"(
+      c = f32[8,4]{1,0} abs(a)
+      k = f32[2,4,1,4]{3,2,1,0} reshape(c)
+      n = f32[2,4,1,4]{3,2,1,0} negate(k)
+      m = f32[8,4]{1,0} reshape(n)
+      ROOT s = f32[8,4]{1,0} add(m, b))"),
+            true);
+  EXPECT_EQ(GpuMayAlias(kLoop, R"(
+      c = f32[8,4]{1,0} abs(a)
+      k = f32[4,8]{1,0} transpose(c), dimensions={1,0}
+      m = f32[8,4]{1,0} reshape(k)
+      ROOT s = f32[8,4]{1,0} add(m, b))"),
+            false);
   // The operand does not get there at all.
   EXPECT_EQ(GpuMayAlias(kLoop, "ROOT s = negate(b)"), false);
 }
