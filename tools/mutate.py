@@ -1,27 +1,27 @@
 #!/usr/bin/env python3
-"""Measures tests by mutants: small faults put into sources, one at a time.
+"""Mutation testing: puts small faults into sources, one at a time.
 
 usage: tools/mutate.py --tests='TARGET…' [flags] SOURCE.cc…
        tools/mutate.py --target=NAME,… [flags]   those of tools/mutation/targets.txt
 
 A mutant is one operator, constant or condition changed in one place, say
   if (bytes <= limit)   →   if (bytes < limit)
-or one statement left out. The sample is drawn by --seed from all mutants of the
-sources, spread evenly over their lines, so that two runs measure the same;
---list prints it and runs nothing.
+or one statement removed. --seed draws a sample of all mutants, spread evenly over
+the lines of the sources; runs with the same seed are comparable. --list prints
+the sample without running it.
 
-All of them go into one build, each behind its number (tools/mutation/), in a
-copy of the checkout (--workspace, kept between runs); the checkout itself is not
-changed. Mutants that do not compile so are left out. Then the tests (Bazel
-targets, separated by blanks; -TARGET is not run) run once without a mutant,
-which also tells the mutants that each comes by, and once for each of those, the
-quick tests first. A mutant is caught when a test fails, or takes five times the
-processor time and five seconds more.
+All mutants are compiled into one build, each enabled by its number
+(tools/mutation/), in a copy of the checkout (--workspace, kept between runs).
+Mutants that do not compile are dropped. The tests (Bazel targets, separated by
+blanks; -TARGET is excluded) run once without a mutant, which records the mutants
+that each test reaches, and then once for each of these, quick tests first. A
+mutant is caught if a test fails, or takes five times the processor time and five
+seconds more.
 
-Survivors are printed as file:line with the line before and after. Those known to
-mean the same program, or to cost only time, stand in tools/mutate_known.txt with
-the reason, and are counted apart. Exit status 1 where the share caught is below
---aim percent.
+Survivors are printed as file:line with the line before and after. Equivalent
+mutants, and those that only cost time, are listed in tools/mutate_known.txt with
+the reason, and counted separately. The exit status is 1 if fewer than --aim
+percent are caught.
 """
 
 import argparse

@@ -4,12 +4,12 @@
 usage: readme_commands.py README.md TOOLS EXAMPLES [--list]
 
 TOOLS is the folder of hlo-opt and the others, EXAMPLES that of this repository.
-Commands run in one folder, in README's order: what one writes, a later one
-reads. Files that README only names (model.hlo, dump/) stand for those of
-STANDS_FOR. A command fails where it ends with another status than 0, or than
-the one that its comment names ("exit status 3", "4 where not"), and where it
-takes more than two minutes. Commands of NOT_HERE need what a test has not, and
-are listed. Exit status 1 where a command fails.
+Commands run in one folder, in README's order, so that later ones can read what
+earlier ones write. Files that README only names (model.hlo, dump/) are made as
+STANDS_FOR says. A command fails if it takes more than two minutes or exits with
+a status other than 0 or the one that its comment names ("exit status 3",
+"4 where not"). Commands of NOT_HERE need something that is not available, and
+are only listed. The exit status is 1 if a command fails.
 """
 
 import argparse

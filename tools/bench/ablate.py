@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What each tuning constant and strategy of the solvers buys.
+"""Ablation: what each tuning constant and strategy of the solvers contributes.
 
 usage: tools/bench/ablate.py [--solver=NAME] [--only=REGEX] [--random=N]
            [--minutes=N] [--bazel=COMMAND] [--workspace=FOLDER] MODULE.hlo…
@@ -7,8 +7,8 @@ usage: tools/bench/ablate.py [--solver=NAME] [--only=REGEX] [--random=N]
 Each constexpr number of the solver's .cc files (those that house.py counts) is
 halved and doubled, each call of one of its strategies (Try…, Improve…) left
 out, one at a time: all in one build of a copy of the checkout, chosen by an
-environment variable (tools/mutation). Constants that a constant expression
-needs do not compile so; they are listed, and stay.
+environment variable (tools/mutation). Constants used in constant
+expressions cannot be changed this way; they are listed and skipped.
 
   rematerialization  plans for 90 to 50 % of the modules' peaks and for N random
                      modules: limits met, seconds added, bytes of the peaks,
@@ -18,8 +18,8 @@ needs do not compile so; they are listed, and stay.
   shared memory      the kernels of smem's testdata and N random ones: bytes and
                      barriers of plans, bytes of plans for the least bytes
 
-A table: constant, change, and by how much each figure differs from that of the
-solver as it is; nothing, where no figure does.
+Prints a table of constants and changes, with the difference of each figure from
+that of the unchanged solver (empty if there is none).
 """
 
 import argparse

@@ -1,29 +1,29 @@
 #!/usr/bin/env python3
-"""Prints what GPU fusion makes of modules: kernels, bytes, times, peaks.
+"""Prints the effect of GPU fusion on modules: kernels, bytes, times, peaks.
 
 usage: tools/bench/fusion.py [--device=NAME] [--mof=PASS] FILE…
        tools/bench/fusion.py [--device=NAME] --scaling [--count]
        tools/bench/fusion.py --kernels=N FILE…
-       FUSION_BINARY=…: instead of building one
+       FUSION_BINARY=…: use this binary instead of building one
 
-Builds //tools/bench:fusion with -c opt and runs it once per file. Each figure
-stands before fusion, after priority fusion and after multi-output fusion.
-Before fusion is also before batch normalizations are expanded: each is then a
-kernel that reads each operand and writes each result once; the floor is that of
-the expanded module. Bytes are what the cost model says that kernels read and
-write, each computation counted once; the lower bound reads each parameter and
-writes each result once; the floor is what no fusion around the kernels of
-libraries (dots, …) does without: their bytes, and one write and read of what
-they give and take (below it: dots and convolutions that became loops, masks
-written for later kernels).
---kernels: instead, the N kernels with the most bytes in the end, and what they
-read and write.
---scaling: instead of files, synthetic modules of 1,000 to 100,000 instructions,
-with the exponent that fits their times: training steps, random graphs, readers
-of one value, and loops that are results. Times rise faster than work does as
-modules outgrow one cache after the other, and differ from run to run; --count:
-the machine instructions of both passes instead, by valgrind, to 30,000
-instructions, the same on any machine (a quarter of an hour).
+Builds //tools/bench:fusion with -c opt and runs it once per file. There are
+figures before fusion, after priority fusion and after multi-output fusion.
+Before fusion, batch normalizations are not expanded yet: each counts as a kernel
+that reads its operands and writes its results once; the floor is that of the
+expanded module. Bytes are those that kernels read and write by the cost model,
+with each computation counted once. The lower bound reads each parameter and
+writes each result once. The floor is the least that fusion can reach around
+library kernels (dots, …): their bytes, and one write and read of their operands
+and results. (Dots and convolutions that become loops, and masks written for
+later kernels, can go below it.)
+--kernels: prints the N kernels with the most bytes after fusion instead, with
+what they read and write.
+--scaling: instead of files, synthetic modules of 1,000 to 100,000 instructions
+(training steps, random graphs, many users of one value, loops as results), and
+the exponent that fits their times. Times grow faster than the work as modules
+outgrow one cache after the other, and vary between runs. --count: counts machine
+instructions with valgrind instead, for up to 30,000 instructions; they are the
+same on every machine (takes about 15 minutes).
 """
 
 import csv

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""A table of modules: which of their kernels are lowered, and why others not.
+"""Prints which kernels of modules are lowered, and why others are not.
 
 usage: lowered.py HLO_OPT MODULE.hlo... [--device=NAME]
 
-HLO_OPT is the binary of //tools:hlo-opt, built with -c opt. Figures are of
-modules after the pipeline `gpu`: kernels that have a .kir text, of all that no
-library computes, by number and by the bytes that they read and write, and their
-parts by kind. Below, reasons of kernels that have none, and of parts that are
-loops because tiles refused them, are counted over all modules.
-Exit status 1: less than 95 % of the bytes of some module.
+HLO_OPT is the binary of //tools:hlo-opt, built with -c opt. For
+modules after pipeline `gpu`, the table has the share of kernels that have .kir
+text, of all kernels that no library computes, by number and by bytes read and
+written, and their parts by kind. Below it are, over all modules, the reasons why
+kernels are not lowered, and why parts are loops instead of tiled.
+The exit status is 1 if less than 95 % of the bytes of a module are lowered.
 """
 
 import collections

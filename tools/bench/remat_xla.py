@@ -1,26 +1,27 @@
 #!/usr/bin/env python3
-"""A table of limits by what XLA allocates: which ones plans meet there.
+"""Prints which limits plans meet by what XLA allocates.
 
 usage: remat_xla.py HLO_EXPLAIN MODULE.hlo... --target-config=FILE [flags]
        remat_xla.py HLO_EXPLAIN MODULE.hlo... --for=xla-cpu [flags]
        remat_xla.py HLO_EXPLAIN MODULE.hlo... --for=backend --judge=COMMAND
 
 HLO_EXPLAIN is the binary of //tools:hlo-explain, built with -c opt. Limits are
-shares of what XLA allocates for each module as it is: temporaries, arguments
-and outputs, what these two share once (tools/interop/xla_memory.py). The last
-form is for scheduled modules from the end of XLA's pipeline.
+shares of what XLA allocates for the unchanged module: temporaries, arguments
+and outputs, shared bytes counted once (tools/interop/xla_memory.py). The last
+form is for optimized, scheduled modules.
 
   --limits=90,80,70,60,50   percent
-  --rounds=5                plans at most for a limit (hlo_fit_xla.py)
-  --timeout=SECONDS         of one plan and of one compilation (600)
-  --judge=COMMAND           asks this what is allocated (xla_memory.py)
+  --rounds=5                maximum number of plans for a limit (hlo_fit_xla.py)
+  --timeout=SECONDS         limit per plan and per compilation (600)
+  --judge=COMMAND           command that measures the allocation (xla_memory.py)
 
-Per limit: bytes that XLA allocates for the module as it is and with the plan,
-in MB, met or not, or ruled out: below what the plans' own bound says; for how
-many percent more XLA allocates than the plan promised (of modules that it takes
-as they are), added seconds in percent by our model, plans made. Plans for other
-limits of the same module serve, too, so that a lower limit never ends above a
-higher one. Exit status 1: an error, or a plan that needs more than its promise.
+Per limit: bytes that XLA allocates for the unchanged module and with the plan,
+in MB; whether the limit is met or ruled out by the planner's lower bound; the
+percentage by which XLA allocates more than the plan predicted (for modules that
+the backend does not change); added time in percent by our model; plans made.
+Plans for other limits of the same module count, too, so that a lower limit never
+ends above a higher one. The exit status is 1 after an error, or if a plan needs
+more than predicted.
 """
 
 import argparse

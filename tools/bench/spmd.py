@@ -1,29 +1,29 @@
 #!/usr/bin/env python3
-"""A table of partitioned modules: what their devices send each other.
+"""Prints a table of partitioned modules and their communication.
 
 usage: spmd.py HLO_OPT MODULE.hlo|FOLDER... [flags]
        spmd.py HLO_OPT --scaling=8,64,1024,8192
 
-HLO_OPT is the binary of //tools:hlo-opt, built with -c opt. Of a folder, all
-modules in it that count several partitions and that no partitioner made.
+HLO_OPT is the binary of //tools:hlo-opt, built with -c opt. For a
+folder, all modules in it with several partitions that are not partitioned yet.
 
-  --partitions=N     instead of what the headers say
-  --mesh=2x4         the grid of devices, for seconds (hlo-opt --mesh)
+  --partitions=N     overrides the headers
+  --mesh=2x4         device mesh, for times (hlo-opt --mesh)
   --against=FILE.csv lines `module,partitions,kind,count_with_trips,
-                     bytes_per_device,...` of another partitioner, or
-                     `model,partitions,..,all_reduce,all_gather,..` with counts
-                     alone, to stand beside; names of modules are those of the
+                     bytes_per_device,...` of another partitioner to
+                     compare with, or `model,partitions,..,all_reduce,
+                     all_gather,..` with counts only; modules are named as their
                      files
-  --scaling=N,...    instead of modules: one training step of two layers, cut
-                     over so many devices
+  --scaling=N,...    instead of modules: a training step of two layers,
+                     partitioned over these numbers of devices
 
-Per module: bytes per device, of the other partitioner, the ratio, the lower
-bound, values that are made whole (because shardings ask, because that is the
-cheapest, or because no rule cuts what reads them), the peak per device, and
-milliseconds of propagation and partitioning, these also as microseconds per
-instruction of the module, beside the other's where FILE.csv has them. By kind: collectives, how
-often they run (in loops once per trip), bytes per device, and what the other
-has. Last the geometric mean of the ratios.
+Per module: bytes per device, those of the other partitioner, their ratio, the
+lower bound, values that are replicated (because shardings require it, because
+it is cheapest, or because no rule partitions their users), peak per device,
+milliseconds of propagation and partitioning (also as microseconds per
+instruction), with the other partitioner's if FILE.csv has them. By kind:
+number of collectives, runs (in loops once per trip), bytes per device, and the
+other partitioner's. Last, the geometric mean of the ratios.
 """
 
 import csv

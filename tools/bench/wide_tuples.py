@@ -4,9 +4,9 @@
   ./bazelw build -c opt //tools:hlo-opt
   tools/bench/wide_tuples.py [--tool=bazel-bin/tools/hlo-opt] [SIZES...]
 
-Everything that visits all elements of a tuple for each of its readers is
-quadratic here. Prints user seconds and the exponent between neighboring sizes:
-near 1 is what is wanted.
+Code that visits all elements of a tuple for each of its users is quadratic
+here. Prints user seconds and the exponent between neighboring sizes, which
+should be close to 1.
 """
 
 import argparse

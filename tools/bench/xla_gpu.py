@@ -1,29 +1,29 @@
 #!/usr/bin/env python3
-"""A table of modules as XLA:GPU compiles them and as pipeline gpu does.
+"""Compares pipeline gpu with XLA:GPU, module by module.
 
 usage: xla_gpu.py HLO_OPT KERNEL_COUNT [MODULE...]
 
 HLO_OPT and KERNEL_COUNT are the binaries of //tools:hlo-opt and
 //tools/bench:kernel_count, built with -c opt. HLO_CORPUS is a folder of modules:
-NAME.hlo, and of some in its folder upstream/gpu what XLA:GPU had right before
-fusion, NAME.before_fusion.hlo, and right after, NAME.after_fusion.hlo. Without
-MODULE all of these that have all three; examples/NAME.hlo serves where the
+NAME.hlo, and in its folder upstream/gpu, for some of them, XLA:GPU's modules
+right before fusion, NAME.before_fusion.hlo, and after it, NAME.after_fusion.hlo.
+Without MODULE, all modules that have all three; examples/NAME.hlo is used if the
 folder has no such module.
 
-Two comparisons, both of what fusion leaves, before scheduling:
+Two comparisons, both after fusion and before scheduling:
 
   alike   our fusion passes on XLA's own module before fusion
   whole   pipeline gpu, up to fusion, on the module as a framework wrote it
 
 Per module: kernels and bytes of XLA, counted by KERNEL_COUNT on both sides
-(loops as often as they run; copies apart), the ratio of ours to these, and
-milliseconds of our fusion passes. Last the geometric means of the ratios, but
-for modules with loops of which the analysis cannot tell how often they run.
+(with trip counts; copies separately), the ratio of ours to XLA's, and
+milliseconds of our fusion passes. Last, the geometric means of the ratios,
+without modules that have loops of unknown trip count.
 
-  --figures=FILE.csv  figures of XLA for modules without these texts: lines
+  --figures=FILE.csv  XLA's figures for modules without these texts: lines
                       `module,xla_kernels_after_fusion,xla_bytes_after_fusion`
-  --keep=FOLDER       leave our modules there
-  --timeout=SECONDS   of one module (300)
+  --keep=FOLDER       keep our modules in this folder
+  --timeout=SECONDS   limit per module (300)
 """
 
 import csv

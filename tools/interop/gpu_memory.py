@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Holds `hlo-explain --as=xla-gpu` against what XLA:GPU allocates.
+"""Compares `hlo-explain --as=xla-gpu` with what XLA:GPU allocates.
 
 usage: gpu_memory.py HLO_EXPLAIN (--judge=COMMAND | --figures=FILE) MODULE...
 
-Per module: bytes that XLA allocates and bytes that hlo-explain says, both of
-arguments, results and temporaries together (what they share once) and of
+Per module: bytes that XLA allocates and bytes that hlo-explain reports, for
+arguments, results and temporaries together (shared bytes counted once) and for
 temporaries alone, with the differences in percent.
 
   --judge=COMMAND   with the module's path as last argument it prints a line of
@@ -14,10 +14,10 @@ temporaries alone, with the differences in percent.
   --figures=FILE    such lines from an earlier run instead, with `module`, the
                     name of the file
   --as=PIPELINE     xla-gpu
-  --partitions=N    devices that the module counts (1)
-  --aim=PERCENT     exit status 1 where a module is further apart
+  --partitions=N    number of devices of the module (1)
+  --aim=PERCENT     exit status 1 if a module differs by more
 
-A judge that answers with an error, or not at all, fails its module.
+If the command reports an error, or nothing, the module fails.
 """
 
 import argparse

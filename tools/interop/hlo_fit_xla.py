@@ -1,27 +1,27 @@
 #!/usr/bin/env python3
-"""Makes a module fit in a limit by what XLA allocates for it.
+"""Makes a module fit in a limit, measured by what XLA allocates for it.
 
 usage: hlo_fit_xla.py HLO_EXPLAIN MODULE.hlo --limit=BYTES|SHARE% [flags]
 
 HLO_EXPLAIN is the binary of //tools:hlo-explain, built with -c opt. Plans with
-`hlo-explain --fit --for=…`, asks XLA what it allocates for the result, corrects
-the limit of the plan by the difference and plans again. A share is of what XLA
-allocates for the module as it is: temporaries, arguments and outputs, what
-these two share once.
+`hlo-explain --fit --for=…`, measures what XLA allocates for the result, corrects
+the limit by the difference and plans again. A share refers to what XLA allocates
+for the unchanged module: temporaries, arguments and outputs, shared bytes
+counted once.
 
   --for=xla-gpu            or xla-cpu; or backend: the module is scheduled, its
                            order and instructions stay as they are
-  --target-config=FILE     of xla-gpu: what the GPU is like (xla_memory.py)
-  --judge=COMMAND          asks this what is allocated (xla_memory.py); for
-                           backend always
-  --rounds=5               plans at most
-  -o FILE                  where the module goes: the cheapest that XLA finds
-                           room for in the limit, or the one of fewest bytes;
-                           the module as it is where no plan needs fewer
-  --timeout=SECONDS        of one plan and of one compilation (600)
-  --json                   the rounds, too
+  --target-config=FILE     for xla-gpu: description of the GPU (xla_memory.py)
+  --judge=COMMAND          command that measures the allocation (xla_memory.py);
+                           required for backend
+  --rounds=5               maximum number of plans
+  -o FILE                  output file: the cheapest module that meets the limit,
+                           else the one with the fewest bytes; unchanged if no
+                           plan needs fewer
+  --timeout=SECONDS        limit per plan and per compilation (600)
+  --json                   report as JSON, with all rounds
 
-Exit status 3 where no plan meets the limit, as of hlo-explain.
+Exit status 3 if no plan meets the limit, as for hlo-explain.
 """
 
 import argparse

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds this project against XLA itself, as JAX's package jaxlib has it.
+"""Compares this project with XLA itself, from JAX's package jaxlib.
 
 usage: interop.py --hlo-opt=BIN --hlo-run=BIN [--random-hlo=BIN --count=N]
                   [--pipelines=NAME,...] [--jobs=N] MODULE...
@@ -12,9 +12,9 @@ For each module, and for N random ones:
   NAME    and computes the same after hlo-opt --pipeline=NAME
 
 Prints a line per failure and a table; exit status 1 if anything failed. XLA runs
-in processes of its own; modules that kill it (it divides -2^31 by -1 when it
-folds constants, for one) are counted as such and are nobody's failure here.
-Where jaxlib is not installed the script says so, and exits with status 0.
+in separate processes; modules that crash it (for example, it divides -2^31 by -1
+when folding constants) are counted separately, not as failures. If jaxlib is not
+installed, the script says so and exits with status 0.
 """
 
 import argparse

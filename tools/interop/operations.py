@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Holds hlo-run against XLA on CPU, operation by operation, on odd values.
+"""Compares hlo-run with XLA on CPU, operation by operation, on unusual values.
 
 usage: operations.py --hlo-run=BIN [--only=WORD,...]
 
 Some 2,500 operations: every element type, with zeros of both signs, infinities,
 NaN, the ends of integers, shifts by more than the width; windows that are
-padded, cut, dilated and turned round; indices out of bounds; orders of NaN;
+padded, cut, dilated and reversed; indices out of bounds; orders of NaN;
 random bits.
 
-Prints a line per difference, and how many results are equal. Exit status 1 if
-anything differs but what KNOWN lists, with why XLA on CPU is no judge of it. XLA
-runs in a process of its own, and goes on behind a module that kills it.
+Prints a line per difference, and how many results are equal. The exit status is
+1 if there are differences that KNOWN does not list (with the reason why XLA on
+CPU is not a reference for them). XLA runs in a separate process, which continues
+after a module that crashes it.
 """
 
 import argparse

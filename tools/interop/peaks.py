@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Holds hlo-explain's peaks against what XLA:CPU allocates for JAX programs.
+"""Compares hlo-explain's peaks with what XLA:CPU allocates for JAX programs.
 
 usage: peaks.py --hlo-explain=BIN [--aim=PERCENT] [--aim-before=PERCENT]
 
-Compiles five programs with XLA:CPU, which dumps each module after its passes,
-with an order, beside its buffer assignment. hlo-explain reads the folder and
-says what that module needs; XLA's figure is the sum of its allocations, but for
-constants and what threads keep on their stacks. With --as=cpu it says so of the
-module from before XLA's passes. Prints a table; exit status 1 where the two are
-further apart than --aim (0.5 %), or than is KNOWN, or for --as=cpu than
---aim-before (10 %). Without JAX the script says so, and exits with status 0.
+Compiles five programs with XLA:CPU, which dumps each optimized, scheduled module
+with its buffer assignment. hlo-explain reads the folder and reports what that
+module needs; XLA's figure is the sum of its allocations, without constants and
+thread-local buffers. With --as=cpu, hlo-explain does the same for the module
+before XLA's passes. Prints a table; the exit status is 1 if the two differ by
+more than --aim (0.5 %), or than is KNOWN, or with --as=cpu by more than
+--aim-before (10 %). Without JAX, the script says so and exits with status 0.
 """
 
 import argparse

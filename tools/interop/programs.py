@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Holds pipelines against JAX, program by program.
+"""Compares pipelines with JAX, program by program.
 
 usage: programs.py --hlo-opt=BIN --hlo-run=BIN [--only=WORD,...]
                    [--pipelines=raw,cleanup,gpu,xla-gpu,cpu,spmd]
 
 Some 330 small programs, as people write them: jax.numpy, lax, neural network
 functions, random numbers, gathers and scatters, loops, gradients. JAX lowers and
-runs each; hlo-run computes the same module (`raw`), and what hlo-opt makes of it.
+runs each; hlo-run evaluates the same module (`raw`), and the results of hlo-opt.
 
-Prints a line per difference, and how many results are equal. Exit status 1 if
-anything differs but what KNOWN lists.
+Prints a line per difference, and how many results are equal. The exit status is
+1 if there are differences that KNOWN does not list.
 """
 
 import argparse

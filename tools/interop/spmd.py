@@ -4,19 +4,18 @@
 usage: spmd.py --hlo-opt=BIN --hlo-run=BIN [--random-hlo=BIN --count=N]
                [--devices=8] [--jobs=N] [--seconds=120] MODULE...
 
-For each module, which says how it is cut (--pipeline=spmd), and for N random
-ones under random shardings (--passes=spmd-partitioning):
+For each module, with its own shardings (--pipeline=spmd), and for N random ones
+with random shardings (--passes=spmd-partitioning):
 
   whole   on all devices hlo-run computes the shards of the whole module's
           results (--check-equivalent)
   value   XLA (on CPU) computes on each device what hlo-run computes there
 
-XLA would partition a module of several partitions once more; so what it is given
-counts replicas instead, with `replica-id` for `partition-id`. Each module has a
-process of its own and so many seconds; what XLA:CPU does not implement is left out
-of the count. Prints a line per failure as soon as it is known, how far it is after
-every ten modules (on standard error), and a table; exit status 1 if anything
-failed.
+XLA would partition a module with several partitions again, so it is given one
+with replicas instead, and `replica-id` for `partition-id`. Each module runs in
+its own process, for at most --seconds; what XLA:CPU does not implement is not
+counted. Prints a line per failure as it occurs, progress after every ten modules
+(on standard error), and a table; the exit status is 1 if anything failed.
 """
 
 import argparse

@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""Says what XLA allocates for modules, without running them.
+"""Prints what XLA allocates for modules, without running them.
 
 usage: xla_memory.py MODULE.hlo... --for=xla-gpu --target-config=FILE
        xla_memory.py MODULE.hlo... --for=xla-cpu
        xla_memory.py MODULE.hlo... --judge=COMMAND
 
-Compiles each module with all of XLA's passes, in a process of its own, since
-XLA ends the process on what it does not like. For a GPU that takes the CUDA
-plugin of JAX (pip install 'jax[cuda12]') and what the GPU is like, a
-GpuTargetConfigProto as text, but neither a GPU nor a driver.
+Compiles each module with all of XLA's passes, in a separate process, since XLA
+aborts on some errors. For GPUs this needs the CUDA plugin of JAX (pip install
+'jax[cuda12]') and a description of the GPU, a GpuTargetConfigProto as text, but
+neither a GPU nor a driver.
 
-  --timeout=SECONDS   of one module (600)
-  --judge=COMMAND     asks this instead: with the module's path as last
-                      argument it prints a line of JSON that holds temp_size,
+  --timeout=SECONDS   limit per module (600)
+  --judge=COMMAND     command to run instead: given the module's path as last
+                      argument, it prints a line of JSON with temp_size,
                       argument_size, output_size and alias_size in bytes, or
-                      error. For scheduled modules that only XLA's backend is
-                      to see, which JAX does not offer
+                      error. For scheduled modules that only XLA's backend
+                      should compile, which JAX does not offer
 
 Prints a line of JSON per module: bytes of arguments, outputs, what these two
 share (alias), temporaries (temp), and all together (total); or `error`.

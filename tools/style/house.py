@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""Prints the figures of the house: how the sources are laid out, and how large.
+"""Prints metrics of the sources: their layout, sizes, comments and tests.
 
 usage: tools/style/house.py [ROOT] [--json] [--list=FIGURE]
 
-One line a figure. --list=FIGURE says what stands behind one: the edges, cycles,
-files, functions, constants or switches it counts, the largest first. For what a
-change does, compare two checkouts. Mutants caught by the tests are a measurement
-of minutes for each package, tools/mutate.py.
+One line per figure. --list=FIGURE lists what it counts: edges, cycles, files,
+functions, constants or switches, the largest first. Compare two checkouts to see
+the effect of a change. For the share of mutants that tests catch, which takes
+minutes for each package, see tools/mutate.py.
 
-  edges that climb     dependencies against xla/layers.bzl (layer_check.py)
+  edges that climb     dependencies that violate xla/layers.bzl (layer_check.py)
   cycles of packages   groups of packages whose files include each other
   opcode switches      `switch` statements over opcodes, and those with a
-                       `default`, where the compiler misses a new opcode; in its
-                       line they say what becomes of it (opcode_check.py)
-  names without a user declared in headers, and used by tests and outside code at
-                       most (header_names.py)
+                       `default`, which hide a new opcode from the compiler; a
+                       comment says how it is handled (opcode_check.py)
+  names without a user declared in headers, and used only by tests or outside code
+                       (header_names.py)
   tuning constants     constexpr numbers in the .cc files of solvers
 """
 

@@ -3,14 +3,14 @@
 
 usage: layer_check.py ROOT
 
-xla/layers.bzl holds the order. Of every edge between two packages under xla/:
-a library looks at its own layer and at those before it; within a layer, at
-folders of an earlier line of SIBLINGS (a folder that stands in no line is a
-finding). Tests may look at siblings, not at later layers. The packages of
-OBSERVERS see everything, and nobody else sees them but tests.
+xla/layers.bzl holds the order. A library under xla/ may depend on its own layer
+and on earlier ones; within a layer, on folders of an earlier line of SIBLINGS (a
+folder that is in no line is a finding). Tests may depend on siblings, but not on
+later layers. The packages of OBSERVERS may depend on everything, and only tests
+may depend on them.
 
-The libraries that are public are those in public.txt beside this file, which is
-what README promises to other projects.
+The public libraries must be those in public.txt beside this file, which README
+promises to other projects.
 """
 
 import ast
