@@ -129,7 +129,7 @@ def run(command, comment, folder, environment):
 
 
 def main():
-  parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1])
+  parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].replace("usage: ", "", 1).replace("%", "%%"))
   parser.add_argument("readme")
   parser.add_argument("tools")
   parser.add_argument("examples")

@@ -146,7 +146,7 @@ def scaling(binary, sizes):
 def main():
   arguments = [a for a in sys.argv[1:] if not a.startswith("--")]
   options = dict(a[2:].split("=", 1) for a in sys.argv[1:]
-                 if a.startswith("--"))
+                 if a.startswith("--") and "=" in a)
   if not arguments:
     print(__doc__)
     return 1

@@ -173,7 +173,7 @@ def check_reader_flags(parser, options):
 
 
 def main():
-  parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1])
+  parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].replace("usage: ", "", 1).replace("%", "%%"))
   parser.add_argument("hlo_explain")
   parser.add_argument("module")
   parser.add_argument("--limit", required=True)

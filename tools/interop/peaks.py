@@ -148,7 +148,7 @@ def measure(name, hlo_explain):
 
 
 def main():
-  parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1])
+  parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].replace("usage: ", "", 1).replace("%", "%%"))
   parser.add_argument("--hlo-explain")
   parser.add_argument("--aim", type=float, default=0.5)
   parser.add_argument("--aim-before", type=float, default=10)
