@@ -49,7 +49,7 @@ function bufferName(b) {
 }
 function keeper(b) {
   if (buffers.kept_by[b] >= 0) return '%' + nameOf(buffers.kept_by[b]);
-  return kindOf(b) === 'temporary' ? 'nobody reads it' : 'the caller';
+  return kindOf(b) === 'temporary' ? 'no reader' : 'the caller';
 }
 const groupOf = (i) => layerOf(i) || opcodeOf(i);
 
@@ -527,7 +527,7 @@ function showLive() {
     {title: 'Kind', tight: true, value: (g) => g.kind, text: (g) => g.kind},
     {title: 'Shape', mono: true, value: (g) => g.shape, text: (g) => g.shape},
     {title: 'Source', value: (g) => sourceOf(buffers.instruction[g.members[0]]), text: groupSource},
-  ], liveGroups(), {members: (g) => g.members.slice(0, 200).map(memberCells), nothing: 'Nothing that is shown is live here.'});
+  ], liveGroups(), {members: (g) => g.members.slice(0, 200).map(memberCells), nothing: 'None of the selected buffers is live here.'});
 }
 
 const range = (length) => Array.from({length}, (unused, i) => i);
@@ -584,7 +584,7 @@ function showKernels() {
      text: (g) => g.members.length > 1 ? g.members.length + ' × %' + nameOf(first(g)) : '%' + nameOf(first(g))},
     {title: 'Operations', value: (g) => g.operations, text: (g) => g.operations},
     {title: 'Made by', value: (g) => layerOf(first(g)), text: (g) => shortPlace(first(g))},
-  ], kernelGroups(), {members: (g) => g.members.slice(0, 200).map(member), nothing: 'No kernel is found.'});
+  ], kernelGroups(), {members: (g) => g.members.slice(0, 200).map(member), nothing: 'No kernel matches.'});
 }
 
 function showCollectives() {
@@ -604,7 +604,7 @@ function showCollectives() {
     {title: 'Kind', value: (c) => collectives.kind[c], text: (c) => strings[collectives.kind[c]]},
     {title: 'Instruction', mono: true, value: (c) => nameOf(collectives.instruction[c]), text: (c) => '%' + nameOf(collectives.instruction[c])},
     {title: 'Made by', value: (c) => place(collectives.instruction[c]), text: (c) => shortPlace(collectives.instruction[c])},
-  ], rows.filter((c) => isFound(collectives.instruction[c])), {nothing: 'No collective is found.'});
+  ], rows.filter((c) => isFound(collectives.instruction[c])), {nothing: 'No collective matches.'});
 }
 
 function showComputations() {
@@ -792,8 +792,8 @@ function showBudget() {
   const met = budget.points.filter((point) => point.met);
   const found = plans.length ? plans[0].peak_bytes : budget.peak_before_bytes;
   $('budget').querySelector('.note').textContent =
-      'Across: the peak; upwards: the time that its plan adds to the whole program, as modelled; below 0, fusing saves ' +
-      'more than computing again costs. Limits met: ' + met.length + ' of ' + budget.points.length +
+      'Horizontal: peak memory; vertical: modelled time that the plan adds to the whole program; below 0, fusion saves ' +
+      'more than recomputation costs. Limits met: ' + met.length + ' of ' + budget.points.length +
       '. The smallest peak found is ' + size(found) + '; with the rewrites considered none is below ' +
       size(budget.lower_bound_bytes) + '.';
   table($('budget').querySelector('.table'), [
@@ -850,7 +850,7 @@ function showDiff() {
   $('diff').querySelector('.note').textContent = [
     a.file + ' → ' + b.file + (diff.equal ? ': equal but for names' : ''),
     changed(a.looked_at, b.looked_at), diff.equal ? '' : 'instructions: ' + matched,
-    diff.order_differs ? 'they run in another order' : '', ...diff.header,
+    diff.order_differs ? 'they run in a different order' : '', ...diff.header,
   ].filter(Boolean).join(' · ');
   table($('sums'), [
     {title: 'What', value: (r) => r.name, text: (r) => r.name},
@@ -939,7 +939,7 @@ function showSums() {
   const input = memory.input || {};
   $('facts').textContent = [
     amount(memory.instruction_count) + ' instructions', input.description,
-    input.passes ? 'first ran ' + input.passes : '',
+    input.passes ? 'passes run: ' + input.passes : '',
     'order: ' + memory.schedule_algorithm +
         (memory.schedule_winner && memory.schedule_winner !== memory.schedule_algorithm ? ' (' + memory.schedule_winner + ')' : ''),
   ].filter(Boolean).join(' · ');
