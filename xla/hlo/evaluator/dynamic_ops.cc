@@ -132,7 +132,7 @@ absl::StatusOr<Value> EvaluateSetDimensionSize(
   }
   const Shape& shape = instruction->shape();
   if (size < 0 || size > shape.dimensions(d)) {
-    return InvalidArgument("size %d exceeds the bound %d", size,
+    return InvalidArgument("size %d is not between 0 and the bound %d", size,
                            shape.dimensions(d));
   }
   // A static result has its bound as its size, whatever the operand says.

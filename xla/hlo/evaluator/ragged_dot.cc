@@ -108,7 +108,8 @@ class RaggedDot {
       }
     }
     if (sizes.rank() != static_cast<int64_t>(dims.size()) + 1) {
-      return Unimplemented("group sizes have rank %d", sizes.rank());
+      return Unimplemented("group sizes of rank %d are not supported",
+                           sizes.rank());
     }
     return dims;
   }

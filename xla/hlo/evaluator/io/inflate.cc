@@ -41,7 +41,7 @@ class HuffmanCode {
     std::array<int, kMaxBits + 2> first{};
     for (int length = 1; length <= kMaxBits; ++length) {
       left = 2 * left - code.count_[length];
-      if (left < 0) return Damaged("a Huffman code with too many codes");
+      if (left < 0) return Damaged("an oversubscribed Huffman code");
       first[length + 1] = first[length] + code.count_[length];
     }
     code.symbols_.resize(lengths.size());
@@ -133,8 +133,9 @@ class Inflater {
     bit_count_ = 0;
     TF_ASSIGN_OR_RETURN(const int length, Bits(16));
     TF_ASSIGN_OR_RETURN(const int complement, Bits(16));
-    if ((length ^ 0xffff) != complement)
+    if ((length ^ 0xffff) != complement) {
       return Damaged("length of a stored block");
+    }
     if (in_.size() - position_ < static_cast<size_t>(length)) {
       return Damaged("it ends early");
     }

@@ -259,8 +259,9 @@ class Frame {
     if (type == kCoded) {
       TF_ASSIGN_OR_RETURN(huffman_, HuffmanTable::Read(&coded));
     }
-    if (!huffman_.has_value())
+    if (!huffman_.has_value()) {
       return Damaged("literals without a Huffman code");
+    }
     if (format == 0) return huffman_->Decode(coded, size, &literals_);
     return FourStreams(coded, size);
   }
@@ -324,8 +325,9 @@ class Frame {
         break;
       }
       default:  // That of the block before.
-        if (!table.has_value())
+        if (!table.has_value()) {
           return Damaged("a repeated table without a previous one");
+        }
     }
     return absl::OkStatus();
   }
