@@ -216,7 +216,12 @@ HloSchedule ChooseOrder(const HloModule& module,
 
 namespace {
 
-// The values of one buffer, by when they are written.
+// Makes every order of the module as good as the given one. For each value of a
+// buffer, its readers are tied to come before the next write to the buffer; the
+// two are lifted to their ancestors in one computation. All these dependencies
+// agree with the given order, so they cannot make a cycle, and it is enough to
+// leave out those that followed from the module before: what others of them
+// imply does no harm.
 class OrderKeeper {
  public:
   OrderKeeper(const HloAliasAnalysis& aliases, const ExecutionLine& line)
@@ -295,6 +300,7 @@ class OrderKeeper {
   const ExecutionLine& line_;
   // As it was before dependencies were added.
   Reachability reachability_;
+  // When the values of the buffer are written, and by what.
   std::vector<std::pair<Time, HloInstruction*>> writes_;
   absl::flat_hash_set<std::pair<HloInstruction*, HloInstruction*>> added_;
   bool changed_ = false;

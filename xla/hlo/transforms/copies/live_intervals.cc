@@ -62,8 +62,12 @@ LiveIntervals::Time LiveIntervals::StartOf(const HloValue& value) const {
   return line_.Write(value.defining_instruction());
 }
 
-// From the read up to where the value is defined: out of each computation on
-// the way to its caller.
+// Adds the interval from `start`, where the value is defined, to a read, which
+// may be in a computation that is called later: the read is lifted from caller
+// to caller. A value from outside a loop is read again in its next trip, and so
+// lives to the end of the loop. In a conditional it lives from the start of the
+// branch to the read, and before the conditional, but not in the other
+// branches: these are two intervals.
 void LiveIntervals::AddRead(Time start, const HloComputation* computation,
                             Time time,
                             std::vector<LiveInterval>* intervals) const {
@@ -144,6 +148,9 @@ std::vector<LiveInterval> LiveIntervals::OfValue(const HloValue& value) const {
   return WithHolds(computation, Joined(std::move(intervals)));
 }
 
+// What an asynchronous chain computes runs beside the instructions between its
+// start and its done, in no order with them: a hold from start to done takes
+// the place of the intervals there.
 std::vector<LiveInterval> LiveIntervals::WithHolds(
     const HloComputation* computation,
     std::vector<LiveInterval> intervals) const {

@@ -39,6 +39,14 @@ bool RearrangeAlike(const HloInstruction& a, const HloInstruction& b) {
           a.dimensions() == b.dimensions());
 }
 
+// Decides for all instructions of a computation together. FindHow assumes, in
+// post order, that every instruction sinks whose operands are rearranged alike
+// or can be. That fails where a rearrangement has readers that do not sink: it
+// would stay, and nothing would be gained. CheckReaders drops the other readers
+// of such a rearrangement, and Drop what counted on them, so that the greatest
+// set remains that meets both conditions. Transposes are then weighed by groups
+// that can only sink together (Link, a union-find): a group sinks if it leaves
+// no more transposes behind it than it removes.
 class ReshapeMoves {
  public:
   ReshapeMoves(HloComputation* computation, const ReshapeMoverOptions& options)
