@@ -46,7 +46,14 @@ std::string DidYouMean(absl::string_view name,
     }
   }
   if (!best.empty()) return absl::StrCat("; did you mean ", best, "?");
-  return absl::StrCat("; known: ", absl::StrJoin(known, ", "));
+  // Longer lists, such as those of all instructions, are not readable.
+  constexpr size_t kMostListed = 100;
+  const size_t listed = std::min(known.size(), kMostListed);
+  return absl::StrCat(
+      "; known: ", absl::StrJoin(known.begin(), known.begin() + listed, ", "),
+      listed < known.size()
+          ? absl::StrCat(" and ", known.size() - listed, " more")
+          : "");
 }
 
 }  // namespace xla

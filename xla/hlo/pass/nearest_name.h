@@ -9,7 +9,7 @@
 namespace xla {
 
 // Returns `; did you mean X?` for the known name with the least edit distance
-// to `name`, or `; known: a, b, …` where none is near.
+// to `name`, or if none is near `; known: a, b, …`, with at most 100 names.
 std::string DidYouMean(absl::string_view name,
                        const std::vector<std::string>& known);
 

@@ -3,20 +3,25 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/parser/hlo_parser.h"
 #include "xla/hlo/pass/hlo_pass_interface.h"
+#include "xla/hlo/pass/nearest_name.h"
 
 namespace xla {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 enum class Color { kRed, kBlue };
 bool AbslParseFlag(absl::string_view text, Color* color, std::string* error) {
@@ -155,6 +160,18 @@ TEST(PassRegistryTest, ErrorsSayWhereAndWhat) {
   EXPECT_THAT(ErrorOf("fix{limit=0}(idle)"), HasSubstr("at least 1"));
   EXPECT_THAT(ErrorOf("paint{dry"), HasSubstr("expected '}'"));
   EXPECT_THAT(ErrorOf("idle,,idle"), HasSubstr("expected a pass name"));
+}
+
+TEST(DidYouMeanTest, ListsAHundredNamesAtMost) {
+  std::vector<std::string> known;
+  for (int i = 0; i < 100; ++i) known.push_back(absl::StrCat("name", i));
+  const std::string all = DidYouMean("x", known);
+  EXPECT_THAT(all, StartsWith("; known: name0, name1, "));
+  EXPECT_THAT(all, EndsWith(", name98, name99"));
+  known.push_back("name100");
+  known.push_back("name101");
+  EXPECT_EQ(DidYouMean("x", known), absl::StrCat(all, " and 2 more"));
+  EXPECT_EQ(DidYouMean("nam101", known), "; did you mean name101?");
 }
 
 TEST(PassRegistryTest, DeepNestingIsAnError) {

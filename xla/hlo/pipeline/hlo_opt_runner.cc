@@ -104,11 +104,17 @@ absl::Status SetRewriteFuel(const PassFuel& fuel, HloPassPipeline& pipeline) {
   return absl::OkStatus();
 }
 
-// InvalidArgument where an expression matches no pass.
+// InvalidArgument where the value of a flag is not a regular expression, or
+// matches no pass.
 absl::Status CheckExpression(absl::string_view flag, const std::string& text,
                              const std::vector<std::string>& names) {
+  if (text.empty()) return absl::OkStatus();
   const RE2 expression(text, RE2::Quiet);
-  if (text.empty() || !expression.ok()) return absl::OkStatus();
+  if (!expression.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--", flag, ": not a regular expression: ", text, ": ",
+                     expression.error()));
+  }
   for (const std::string& name : names) {
     if (RE2::FullMatch(name, expression) ||
         RE2::FullMatch(absl::StrReplaceAll(name, {{"-", "_"}}), expression)) {
