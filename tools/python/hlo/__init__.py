@@ -2,11 +2,11 @@
 
   import hlo
   module = hlo.from_jax(step, params, batch)     # or hlo.load("dump/")
-  module.explain(limit="h100")                   # a page, in a notebook
+  module.explain(limit="h100")                   # in a notebook: as a web page
 
-Modules do not change: what rewrites one returns another. Work is done by the
-library of the command-line tools, without Python's lock and without a device.
-Problems are HloError, with file, line and column where there are some.
+Modules are immutable: rewriting one returns another. The work is done by the
+library of the command-line tools, without holding Python's lock and without a
+device. Errors are HloError, with file, line and column if they are known.
 """
 
 import html as _html
@@ -24,7 +24,7 @@ __version__ = _metadata.version("hlo")
 
 
 def _frame(page):
-  """A page of its own inside of a notebook's."""
+  """An inline frame that shows the page in a notebook."""
   return (f'<iframe srcdoc="{_html.escape(page)}" width="100%" height="720" '
           'style="border:0"></iframe>')
 
@@ -38,11 +38,11 @@ def _page(module, options):
 
 
 class Report(dict):
-  """What the JSON report of hlo-explain holds, such as report["peak_bytes"].
+  """The JSON report of hlo-explain as a dict, such as report["peak_bytes"].
 
-  `text` is the report to read, `fits` whether the limit is met (None: there is
-  none), `module` the module that it is of: scheduled, after `as_`. The page
-  that a notebook shows is made when it is asked for.
+  `text` is the report as text, `fits` says whether the limit is met (None: there
+  is none), and `module` is the explained module: scheduled, after `as_`. The
+  page for notebooks is made on demand.
   """
 
   def __init__(self, figures, text, module, met, options):
@@ -57,9 +57,9 @@ class Report(dict):
     return int(self["peak_bytes"])
 
   def html(self):
-    """The report as one page of HTML."""
+    """The report as an HTML page."""
     if self._page is None:
-      # The module is as it was explained: its order stands, no pass runs.
+      # The module as it was explained: it keeps its schedule, no pass runs.
       options = {name: value for name, value in self._options.items()
                  if name in ("limit", "device", "mesh")}
       self._page = _page(self.module, options)
@@ -92,7 +92,7 @@ class Fit(dict):
     return int(self["peak_after_bytes"])
 
   def html(self):
-    """The rewritten module's memory as one page of HTML."""
+    """The memory of the rewritten module as an HTML page."""
     return _page(self.module, {"limit": int(self["limit_bytes"])})
 
   def __repr__(self):
@@ -110,7 +110,7 @@ class Diff(dict):
     self.text, self.equal = text, equal
 
   def __bool__(self):
-    """Whether there is a difference, as of a list of them."""
+    """True if there are differences, as for a list of them."""
     return not self.equal
 
   def __repr__(self):
@@ -158,20 +158,20 @@ class Module:
     return _native.print_(self._handle, "proto")
 
   def save(self, path):
-    """Writes HLO text, or a proto where the path ends with .pb."""
+    """Writes HLO text, or a proto if the path ends with .pb."""
     data = _native.print_(self._handle,
                           "proto" if _os.fspath(path).endswith(".pb") else "hlo")
     with open(path, "wb") as file:
       file.write(data)
 
   def explain(self, limit=None, as_=None, schedule=None, device=None, **options):
-    """Where the memory goes; options are the flags of hlo-explain."""
+    """Reports where the memory goes; options are flags of hlo-explain."""
     options.update(limit=limit, as_=as_, schedule=schedule, device=device)
     text, figures, module, met = _native.explain(self._handle, options)
     return Report(_json.loads(figures), text, Module(module), met, options)
 
   def kernels(self, as_=None, device=None, **options):
-    """What runs by itself, as a dict: rows with time, bytes, roofline."""
+    """The kernels as a dict: rows with time, bytes, roofline."""
     options.update(as_=as_, device=device, kernels=True)
     return _json.loads(_native.explain(self._handle, options)[1])
 
@@ -191,16 +191,16 @@ class Module:
     return Module(_native.opt(self._handle, {**options, "passes": passes})[0])
 
   def partition(self, num_partitions=None, mesh=None):
-    """The module of one device, by the shardings that this one has."""
+    """The module that each device runs, by the shardings of this one."""
     return self.run_pipeline("spmd", num_partitions=num_partitions, mesh=mesh)
 
   def evaluate(self, *arguments, seed=0, devices=None, **options):
-    """The results for numpy arrays (none: made up), by the evaluator.
+    """Evaluates the module on numpy arrays; without arguments, on generated ones.
 
-    An array for each parameter, a (nested) tuple or list for one that is a
-    tuple. Of a module of several devices all of them get the same arguments,
-    and a list of their results comes back. A result that is a tuple is a list of
-    its arrays, those of tuples inside of it one after the other.
+    Pass an array for each parameter, and a (nested) tuple or list for a tuple
+    parameter. If the module runs on several devices, all of them get the same
+    arguments, and the result is a list with one entry per device. A tuple result
+    is returned as a flat list of its arrays.
     """
     import numpy as np
     with _tempfile.TemporaryDirectory() as folder:
@@ -240,7 +240,7 @@ def _flatten(np, name, argument, arrays):
 
 
 def _typed(np, array):
-  """numpy's files call bfloat16 two bytes of nothing in particular."""
+  """Restores bfloat16, which numpy files store as two untyped bytes."""
   if array.dtype != np.dtype("V2"):
     return array
   try:
@@ -251,7 +251,7 @@ def _typed(np, array):
 
 
 def _gather(results):
-  """Arrays by names as out, out.0, out.0@1, as a caller wants them."""
+  """Arranges arrays named out, out.0 or out.0@1 by device and element."""
   devices = {}
   for name, array in results.items():
     leaf, _, device = name.partition("@")
@@ -266,26 +266,26 @@ def _gather(results):
 
 
 def load(path, num_partitions=0):
-  """The module of a file, packed or not, or of a folder of --xla_dump_to.
+  """Loads a module from a file, which may be compressed, or a --xla_dump_to folder.
 
-  HLO text, protos and snapshots are told by their contents. num_partitions:
-  devices that it counts, where its header does not say so.
+  HLO text, protos and snapshots are recognized by their contents.
+  num_partitions overrides the number of partitions in the header.
   """
   return Module(_native.read(path, num_partitions))
 
 
 def parse(data, name="<string>", num_partitions=0):
-  """The module of HLO text or of the bytes of a proto."""
+  """Parses HLO text or the bytes of a proto."""
   if isinstance(data, str):
     data = data.encode()
   return Module(_native.parse(data, name, num_partitions))
 
 
 def from_jax(fn, *args, compiled=False, **kwargs):
-  """The module of a function of JAX, before or after XLA optimizes it.
+  """The module of a JAX function, before or after XLA optimizes it.
 
-  `fn` is a function, what jax.jit makes of one, or what lower() or compile()
-  return. Arguments may be shapes (jax.ShapeDtypeStruct), sharded too.
+  `fn` is a function, or the result of jax.jit, lower() or compile(). Arguments
+  may be shapes (jax.ShapeDtypeStruct), also with shardings.
   """
   if hasattr(fn, "runtime_executable"):  # compile()
     return _from_executable(fn)
@@ -297,7 +297,7 @@ def from_jax(fn, *args, compiled=False, **kwargs):
     lowered = fn.lower(*args, **kwargs)
   if compiled:
     return _from_executable(lowered.compile())
-  # The number of devices stands in StableHLO only.
+  # Only StableHLO has the number of devices.
   attributes = lowered.compiler_ir("stablehlo").operation.attributes
   partitions = (attributes["mhlo.num_partitions"].value
                 if "mhlo.num_partitions" in attributes else 0)

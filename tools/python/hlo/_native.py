@@ -1,6 +1,6 @@
 """The shared library's functions, with Python's types and exceptions.
 
-ctypes gives up the interpreter's lock for as long as a function runs.
+ctypes releases the interpreter lock while a function runs.
 """
 
 import ctypes
@@ -11,7 +11,7 @@ DONE, FAILED, LIMIT_MISSED, DIFFERENT = 0, 1, 3, 4
 
 
 class HloError(Exception):
-  """What cannot be read or done, and where: file, line and column or None."""
+  """An error and its place: file, line and column, or None."""
 
   def __init__(self, message):
     super().__init__(message)
@@ -54,7 +54,7 @@ _run = _declare("hlo_run", ctypes.c_char_p, ctypes.c_char_p, _out, _error)
 
 
 class Handle:
-  """A module on the other side, released with its last reference."""
+  """A module of the library, released with its last reference."""
 
   def __init__(self, pointer):
     self.pointer = pointer
@@ -64,7 +64,7 @@ class Handle:
 
 
 def _take(text, size=None):
-  """The bytes of a text that a function handed out."""
+  """The bytes of a text that a function returned."""
   if not text:
     return b""
   data = (ctypes.string_at(text) if size is None
@@ -124,7 +124,7 @@ def describe(handle):
 
 
 def opt(handle, options):
-  """The module that passes make, and whether they met their limits."""
+  """The module after passes, and whether they met their limits."""
   made, error = _Handle(), _Text()
   status = _opt(handle.pointer, _options(options), made, error)
   _check(status, error, LIMIT_MISSED)
@@ -132,7 +132,7 @@ def opt(handle, options):
 
 
 def explain(handle, options):
-  """Report, JSON, the module that they are of, and whether it met its limit."""
+  """Report, JSON, the explained module, and whether it met its limit."""
   made, text, json, error = _Handle(), _Text(), _Text(), _Text()
   status = _explain(handle.pointer, _options(options), made, text, json, error)
   _check(status, error, LIMIT_MISSED)
