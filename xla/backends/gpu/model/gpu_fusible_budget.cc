@@ -129,9 +129,10 @@ int64_t SharedMemoryUsage(const HloInstruction& instr,
   return bytes;
 }
 
-// First a bound that needs no sets; the exact count of distinct operands is
-// made only if that fails. A consumer that takes in its producer without
-// gaining operands is always accepted.
+// First bounds that need no sets; the exact count of distinct operands is made
+// only if these fail. A consumer that takes in its producer without gaining
+// operands is always accepted: with at most one operand of its own, which takes
+// the producer's place, that is certain.
 FusionDecision FusionFitsInParameterLimit(const HloInstruction& instr1,
                                           const HloInstruction& instr2,
                                           bool is_consumer_producer_fusion) {
@@ -140,6 +141,9 @@ FusionDecision FusionFitsInParameterLimit(const HloInstruction& instr1,
   // Either they share an operand or one of them is an operand of the other.
   if (instr1.operand_count() + instr2.operand_count() - 1 + outputs <=
       kMaxOperandsAndOutputsPerFusion) {
+    return FusionDecision::Allow();
+  }
+  if (is_consumer_producer_fusion && instr2.operand_count() <= 1) {
     return FusionDecision::Allow();
   }
   absl::flat_hash_set<const HloInstruction*> operands(instr1.operands().begin(),
