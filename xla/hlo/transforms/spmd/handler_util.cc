@@ -80,6 +80,7 @@ HloInstruction* ClampToS32(HloInstruction* index, int64_t limit,
   if (value_bits < 62) {
     limit = std::min(limit, (int64_t{1} << value_bits) - 1);
   }
+  CheckIndex(limit, b);
   HloInstruction* clamped = b->AddInstruction(HloInstruction::CreateTernary(
       shape, HloOpcode::kClamp, Number(0, shape, b), index,
       Number(limit, shape, b)));

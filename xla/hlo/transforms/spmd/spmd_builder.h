@@ -11,6 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -56,6 +57,11 @@ class SpmdBuilder : public HloComputation::Builder {
     if (it == broadcast_dims_.end()) return std::nullopt;
     return &it->second;
   }
+  // The first thing that instructions cannot say, for who visits: helpers that
+  // build them go on with any value.
+  const absl::Status& status() const { return status_; }
+  void Fail(const absl::Status& status) { status_.Update(status); }
+
   // For values of which other devices may repeat another element.
   void ForgetBroadcastDims(const HloInstruction* hlo) {
     broadcast_dims_.erase(hlo);
@@ -64,6 +70,7 @@ class SpmdBuilder : public HloComputation::Builder {
  private:
   void SetBroadcastDims(const HloInstruction* hlo);
 
+  absl::Status status_;
   HloInstruction* visiting_hlo_ = nullptr;
   absl::flat_hash_map<HloInstruction*, std::vector<HloInstruction*>>
       instructions_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -10,6 +11,8 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/log/check.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -188,7 +191,18 @@ HloSharding ReplicatedOnAllDims(const HloSharding& sharding) {
                          std::vector<int64_t>(sharding.TiledDataRank(), -1));
 }
 
+void CheckIndex(int64_t value, SpmdBuilder* b) {
+  if (std::numeric_limits<int32_t>::min() <= value &&
+      value <= std::numeric_limits<int32_t>::max()) {
+    return;
+  }
+  b->Fail(absl::UnimplementedError(
+      absl::StrCat("cuts of dimensions with such indices as ", value,
+                   ", which s32 does not have")));
+}
+
 HloInstruction* CreateR0(int64_t value, PrimitiveType type, SpmdBuilder* b) {
+  if (type == S32) CheckIndex(value, b);
   Literal literal = LiteralUtil::CreateR0<int64_t>(value);
   return b->AddInstruction(
       HloInstruction::CreateConstant(literal.Convert(type).value()));
@@ -224,6 +238,7 @@ HloInstruction* TableLookup(absl::Span<const int64_t> table, PrimitiveType type,
   if (absl::c_all_of(table, [&](int64_t x) { return x == table[0]; })) {
     return CreateR0(table[0], type, b);
   }
+  if (type == S32) CheckIndex(*absl::c_max_element(table), b);
   const Shape scalar = ShapeUtil::MakeShape(type, {});
   if (std::optional<int64_t> k = Multiplier(table)) {
     HloInstruction* index =

@@ -62,7 +62,11 @@ HloSharding ReplicatedOnAllDims(const HloSharding& sharding);
 
 // --- Small instructions.
 
+// S32, of which indices into shards are, has to have the value, else the
+// builder fails.
 HloInstruction* CreateR0(int64_t value, PrimitiveType type, SpmdBuilder* b);
+// Fails the builder unless S32 has the value.
+void CheckIndex(int64_t value, SpmdBuilder* b);
 // What T may be below: where instructions are added.
 template <typename T>
 using IsCompOrCompBuilder =

@@ -187,6 +187,16 @@ absl::Status SpmdPartitioningVisitor::Postprocess(HloInstruction* hlo) {
   return absl::OkStatus();
 }
 
+namespace {
+
+absl::Status At(const HloInstruction& hlo, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat("partitioning ", hlo.name(),
+                                                  " in ", hlo.parent()->name(),
+                                                  ": ", status.message()));
+}
+
+}  // namespace
+
 // Rebuilds the computation for one device. In post order, each instruction is
 // replaced by code for its shard, which reads its operands in the sharding it
 // needs (inserting communication where that differs from the one they have) and
@@ -198,12 +208,8 @@ absl::StatusOr<bool> SpmdPartitioningVisitor::DoPartition(
     RETURN_IF_ERROR(Preprocess(hlo));
     const bool manual = hlo->sharding().IsManual() && !HandsOn(hlo);
     absl::Status status = manual ? HandleManual(hlo) : hlo->Visit(this);
-    if (!status.ok()) {
-      return absl::Status(
-          status.code(),
-          absl::StrCat("partitioning ", hlo->name(), " in ",
-                       computation->name(), ": ", status.message()));
-    }
+    status.Update(b_.status());
+    if (!status.ok()) return At(*hlo, status);
     TF_RET_CHECK(partitioned_instructions_.contains(hlo)) << hlo->ToString();
     RETURN_IF_ERROR(Postprocess(hlo));
   }
@@ -212,6 +218,7 @@ absl::StatusOr<bool> SpmdPartitioningVisitor::DoPartition(
   Explain(WhyWhole::kAsked);
   HloInstruction* new_root =
       GetPartitionedHlo(root).Reshard(root_sharding).hlo();
+  if (!b_.status().ok()) return At(*root, b_.status());
   b_.set_visiting_hlo(nullptr);
   HloComputation* new_computation =
       module_->AddEmbeddedComputation(b_.Build(new_root));

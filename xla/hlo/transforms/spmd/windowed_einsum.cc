@@ -456,6 +456,8 @@ WindowedDotLoop EmitWindowedDot(
     HloInstruction* rhs, RingForm form,
     const PartitionedHlo::PartitioningState& state) {
   SpmdBuilder* b = state.b;
+  // Also where the loop counts.
+  CheckIndex(ring.window * ring.count, b);
   RingState s = {{lhs, rhs}, nullptr, nullptr};
   for (int64_t i = 0; i < 2; ++i) {
     const int64_t dim = ring.operand_dims[i];
