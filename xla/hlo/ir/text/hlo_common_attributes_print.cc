@@ -123,7 +123,8 @@ void PrintCalledComputations(const HloInstruction& inst,
       computations.One("scatter", inst.scatter());
       return;
     case HloOpcode::kConditional:
-      if (inst.operand(0) != nullptr && called.size() == 2 &&
+      if (inst.operand_count() > 0 && inst.operand(0) != nullptr &&
+          called.size() == 2 &&
           inst.operand(0)->shape().element_type() == PRED) {
         computations.One("true_computation", called[0]);
         computations.One("false_computation", called[1]);

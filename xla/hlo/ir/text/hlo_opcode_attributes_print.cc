@@ -249,8 +249,11 @@ void HloCompareInstruction::PrintExtraAttributesImpl(
     AttributePrinter& printer, const HloPrintOptions& options) const {
   PrintAttribute(printer,
                  "direction=", ComparisonDirectionToString(direction()));
-  if (type() !=
-      Comparison::DefaultComparisonType(operand(0)->shape().element_type())) {
+  // What is taken apart or not verified may have no such operand.
+  const bool has_array = operand_count() > 0 && operand(0) != nullptr &&
+                         operand(0)->shape().IsArray();
+  if (!has_array || type() != Comparison::DefaultComparisonType(
+                                  operand(0)->shape().element_type())) {
     PrintAttribute(printer, "type=", ComparisonTypeToString(type()));
   }
 }

@@ -212,6 +212,33 @@ TEST(HloPrintTest, AttributesOfAllFamilies) {
   }
 }
 
+// What is taken out of a module has a text, too, for messages.
+TEST(HloPrintTest, InstructionsWithoutOperandsOfAllFamilies) {
+  std::unique_ptr<HloModule> module = MakeModuleOfAllFamilies();
+  HloComputation* entry = module->entry_computation();
+  std::vector<HloInstruction*> order = entry->MakeInstructionPostOrder();
+  int removed = 0;
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    HloInstruction* inst = *it;
+    inst->DetachFromOperandsAndUsers();
+    EXPECT_TRUE(absl::StrContains(inst->ToString(), inst->name()));
+    if (inst->IsRoot() || inst->opcode() == HloOpcode::kParameter) continue;
+    ASSERT_TRUE(inst->DropAllControlDeps().ok());
+    ASSERT_TRUE(entry->ForceRemoveInstruction(inst).ok()) << inst->name();
+    EXPECT_TRUE(absl::StrContains(inst->ToString(), inst->name()));
+    ++removed;
+  }
+  EXPECT_GT(removed, 50);
+}
+
+TEST(HloPrintTest, ComparesOfWhatCannotBeComparedHaveAText) {
+  std::unique_ptr<HloInstruction> token = HloInstruction::CreateToken();
+  std::unique_ptr<HloInstruction> compare = HloInstruction::CreateCompare(
+      ShapeUtil::MakeShape(PRED, {}), token.get(), token.get(),
+      Comparison::Direction::kLt, Comparison::Type::kSigned);
+  EXPECT_TRUE(absl::StrContains(compare->ToString(), "type=SIGNED"));
+}
+
 TEST(HloPrintTest, AsyncSugarHidesTheWrappedComputation) {
   std::unique_ptr<HloModule> module = MakeModuleOfAllFamilies();
   const auto lines =
