@@ -142,7 +142,7 @@ HloInstruction* ThroughLoop(HloInstruction* inst, Picker& pick) {
                     state, module->AddEmbeddedComputation(condition.Build()),
                     module->AddEmbeddedComputation(body.Build()), init));
   return Add(inst, HloInstruction::CreateGetTupleElement(
-                       loop, pick.OneIn(3) ? parts.size() - 1 : 1));
+                       loop, parts.back() == inst ? parts.size() - 1 : 1));
 }
 
 HloInstruction* ThroughAsync(HloInstruction* inst, Picker& pick) {
