@@ -25,6 +25,7 @@ Exit status 3 if no plan meets the limit, as for hlo-explain.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import shutil
@@ -52,6 +53,7 @@ class Fitter:
     self.hlo_explain, self.path, self.reader = hlo_explain, path, reader
     self.target_config, self.timeout = target_config, timeout
     self.judge = judge
+    self.answers = {}
     self.measured = self.measure(path)
     if "error" in self.measured:
       raise RuntimeError(f"XLA does not take {path}: {self.measured['error']}")
@@ -59,8 +61,13 @@ class Fitter:
     self.points = []
 
   def measure(self, path):
-    return xla_memory.measure(path, self.reader, self.target_config,
-                              self.timeout, self.judge)
+    """XLA's answer; limits that nothing meets often end in the same module."""
+    with open(path, "rb") as file:
+      key = hashlib.sha256(file.read()).digest()
+    if key not in self.answers:
+      self.answers[key] = xla_memory.measure(
+          path, self.reader, self.target_config, self.timeout, self.judge)
+    return self.answers[key]
 
   def plan(self, limit, way, output):
     """The report of one plan, whose module goes to `output`."""
