@@ -206,8 +206,10 @@ absl::StatusOr<int64_t> HeapBytes(const HloRematerializationOptions& options,
   return plan.solution.height;
 }
 
-// Plans that a compiler is asked about.
+// Plans that a compiler is asked about: more of small modules.
 constexpr int64_t kMaxCompiled = 24;
+constexpr int64_t kMaxCompiledOfSmall = 48;
+constexpr int64_t kSmall = 1500;
 constexpr int64_t kNoEnd = std::numeric_limits<int64_t>::max();
 // Limits on what an algorithm rewrites as one candidate of a plan; they amount
 // to seconds.
@@ -220,6 +222,9 @@ absl::StatusOr<RematPlanResult> RunPlan(
   RematPlanOptions plan = MakeRematPlanOptions(options, limit_bytes);
   if (options.compiled.has_value()) {
     TF_ASSIGN_OR_RETURN(plan.fused, options.compiled->fused(*module));
+    plan.max_measured = module->instruction_count() <= kSmall
+                            ? kMaxCompiledOfSmall
+                            : kMaxCompiled;
   }
   plan.execution_threads.insert(threads.begin(), threads.end());
   // The sum of what is live at one time is a lower bound of what a heap needs.
@@ -356,7 +361,6 @@ RematPlanOptions MakeRematPlanOptions(
     // The order is the compiler's own.
     plan.reschedule = false;
     plan.peak = options.compiled->bytes;
-    plan.max_measured = kMaxCompiled;
   } else if (options.accounting != MemoryAccounting::kUpstream) {
     plan.peak = [sizes = plan.sizes,
                  accounting = options.accounting](const HloModule& module) {

@@ -5,6 +5,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/status/statusor.h"
+#include "xla/hlo/transforms/memory/remat/planner/remat_measured.h"
 #include "xla/hlo/transforms/memory/remat/planner/remat_variants.h"
 #include "xla/status_macros.h"
 
@@ -58,7 +59,10 @@ LimitSearch::LimitSearch(const RematPlanOptions& options, RematTrials* trials)
 }
 
 absl::Status LimitSearch::Run(int64_t limit_bytes) {
-  if (trials_.HasCurve()) {
+  TF_ASSIGN_OR_RETURN(const bool by_aims, SearchesAims());
+  if (by_aims) {
+    TF_RETURN_IF_ERROR(MeasuredSearch(options_, &trials_).Run(limit_bytes));
+  } else if (trials_.HasCurve()) {
     TF_RETURN_IF_ERROR(RunCurve(limit_bytes));
   } else if (trials_.KeepsAll()) {
     TF_RETURN_IF_ERROR(RunShares(limit_bytes));
@@ -68,6 +72,16 @@ absl::Status LimitSearch::Run(int64_t limit_bytes) {
   }
   trials_.SetTarget(limit_bytes);
   return trials_.TryOthers();
+}
+
+// Loops come in variants: one aim for each takes what may be measured. A plan
+// for a large module takes too long for many.
+absl::StatusOr<bool> LimitSearch::SearchesAims() {
+  if (!trials_.IsCompiled() || !trials_.KeepsAll()) return false;
+  if (!options_.across_loops) return true;
+  TF_ASSIGN_OR_RETURN(const std::vector<ModuleVariant>* loops,
+                      trials_.FindLoopVariants());
+  return loops->empty();
 }
 
 absl::Status LimitSearch::RunCurve(int64_t limit_bytes) {

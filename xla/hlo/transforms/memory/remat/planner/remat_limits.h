@@ -6,6 +6,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "xla/hlo/transforms/memory/remat/planner/module_variant.h"
 #include "xla/hlo/transforms/memory/remat/planner/remat_planner.h"
 #include "xla/hlo/transforms/memory/remat/planner/remat_trials.h"
@@ -28,7 +29,8 @@ namespace xla::remat_plan {
 //                          bound, or the first that is missed
 //
 // Then the caller's own, if it is none of these. In larger modules the caller's
-// limit comes first, then lower ones while these cost less.
+// limit comes first, then lower ones while these cost less. Where a compiler
+// measures plans, it is the only one, if that makes sense (remat_measured.h).
 class LimitSearch {
  public:
   // Both must outlive this. The trials have started.
@@ -39,6 +41,8 @@ class LimitSearch {
   absl::Status Run(int64_t limit_bytes);
 
  private:
+  // Whether all that may be measured is for one limit.
+  absl::StatusOr<bool> SearchesAims();
   absl::Status RunCurve(int64_t limit_bytes);
   absl::Status RunShares(int64_t limit_bytes);
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -102,6 +103,42 @@ TEST(RematLimitsTest, TenthsOfThePeakShareTheirPlans) {
   EXPECT_EQ(BestForTenths(*module, tenths(3)), low);
   // Plans for high limits were found on the way, and cost less.
   EXPECT_LT(low.front().second, low.back().second);
+}
+
+// A compiler that finds room for plans of about 60 % of the peak, and needs
+// half as much again for all others: plans for lower and lower aims pass it by.
+TEST(MeasuredSearchTest, FindsTheAimThatACompilerLikes) {
+  const std::unique_ptr<HloModule> module = MakeLayers();
+  auto peak = ComputeRematPeak(*module, module->schedule());
+  ASSERT_TRUE(peak.ok()) << peak.status();
+  const int64_t as_is = peak->bytes;
+  const auto share = [&](int percent) { return as_is * percent / 100; };
+  int measured = 0;
+  RematPlanOptions options;
+  options.reschedule = options.fuse = false;
+  options.fused.emplace();
+  options.max_measured = 24;
+  options.peak = [&](const HloModule& planned) -> absl::StatusOr<int64_t> {
+    ++measured;
+    auto now = ComputeRematPeak(planned, planned.schedule());
+    if (!now.ok()) return now.status();
+    const int64_t bytes = now->bytes;
+    const bool likes_it = bytes >= share(55) && bytes <= share(65);
+    return likes_it || bytes >= as_is ? bytes : bytes + share(50);
+  };
+  for (const int percent : {90, 80, 70}) {
+    SCOPED_TRACE(percent);
+    const std::unique_ptr<HloModule> copy = module->Clone("");
+    options.limit_bytes = share(percent);
+    measured = 0;
+    auto result = PlanRematerialization(copy.get(), options);
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_TRUE(result->met);
+    EXPECT_GE(result->peak_after_bytes, share(55));
+    EXPECT_LE(result->peak_after_bytes, share(65));
+    // And the module as it is.
+    EXPECT_LE(measured, options.max_measured + 1);
+  }
 }
 
 // A plan for a lower limit serves a higher one that it costs less for: asked

@@ -121,7 +121,8 @@ struct RematPlanResult {
 // made among plans that are the same for all limits: lower limits cost no less,
 // and need no more. In others of up to 5000 that goes for limits that are
 // multiples of a tenth of the peak, as far as they add more than a thousandth
-// of the run time or are missed (remat_limits.h). Works on copies, and gives
+// of the run time or are missed (remat_limits.h). Where a compiler measures
+// plans, each limit has its own. Works on copies, and gives
 // the module the computations of the best one: what pointed into the module
 // points nowhere then. Leaves the module alone if it meets the limit, and on
 // errors: InvalidArgument for a negative limit, FailedPrecondition without

@@ -258,6 +258,55 @@ absl::StatusOr<std::unique_ptr<HloModule>> RematTrials::Apply(
   return copy;
 }
 
+int64_t RematTrials::WorkOfSearch() const {
+  return std::min(kWorkOfVariant, kWorkOfInstruction * instruction_count_) *
+         std::max<int64_t>(options_.effort, 1);
+}
+
+absl::StatusOr<Trial> RematTrials::TryAim(int64_t aim_bytes,
+                                          double useless_seconds,
+                                          int64_t room_bytes,
+                                          Prepared* prepared) {
+  TF_ASSIGN_OR_RETURN(
+      const NestedPlanner::Plan plan,
+      prepared->planner->PlanEntry(aim_bytes, useless_seconds, room_bytes));
+  const double added_seconds = plan.added_seconds - plan.launch_seconds;
+  Trial trial{
+      plan.peak_bytes,
+      {plan.peak_bytes + prepared->uncounted_bytes, prepared->outcome.work}};
+  trial.outcome.work.seconds += added_seconds;
+  // A plan that misses a lower limit may still be the best for the target.
+  if (added_seconds >= useless_seconds ||
+      (trial.outcome.peak_bytes > target_ && !std::isinf(useless_seconds))) {
+    return trial;
+  }
+  trial.tried_out = true;
+  const auto key = std::make_pair(plan.peak_bytes, plan.added_seconds);
+  const auto known = prepared->measured.find(key);
+  if (known != prepared->measured.end()) {
+    trial.outcome = known->second;
+    return trial;
+  }
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> copy, Apply(*prepared, plan));
+  ++measured_;
+  TF_ASSIGN_OR_RETURN(trial.outcome.peak_bytes, Peak(*copy));
+  TF_ASSIGN_OR_RETURN(trial.outcome.work,
+                      ComputeRematWork(*copy, options_.device));
+  if (IsCompiled()) prepared->measured[key] = trial.outcome;
+  prepared->most_uncounted_bytes =
+      std::max(prepared->most_uncounted_bytes,
+               trial.outcome.peak_bytes - plan.peak_bytes);
+  Offer({trial.outcome, prepared->variant.Name(), std::move(copy)});
+  return trial;
+}
+
+absl::StatusOr<Trial> RematTrials::TryAim(int64_t aim_bytes,
+                                          Prepared* prepared) {
+  work_ = WorkOfSearch();
+  return TryAim(aim_bytes, useless_seconds_ - prepared->outcome.work.seconds,
+                /*room_bytes=*/0, prepared);
+}
+
 // Plans, applies and measures up to kAims times. The first retry lowers the aim
 // by exactly the excess; later ones by at least a fraction more, because an aim
 // that moves by a few bytes usually yields the same plan.
@@ -271,52 +320,30 @@ absl::StatusOr<Outcome> RematTrials::FindPrograms(int64_t limit,
       prepared->seconds_for_limit.value_or(0) >= useless_seconds_) {
     return best;
   }
-  const int64_t work =
-      std::min(kWorkOfVariant, kWorkOfInstruction * instruction_count_) *
-      std::max<int64_t>(options_.effort, 1);
+  const int64_t work = WorkOfSearch();
   work_ = work;
   int64_t aim = limit - prepared->uncounted_bytes;
-  for (int attempt = 0; attempt < kAims && measured_ < options_.max_measured;
-       ++attempt) {
+  for (int attempt = 0; attempt < kAims && CanMeasure() > 0; ++attempt) {
     aim = std::max<int64_t>(aim, 0);
     // An aim that is a little lower must not fail for want of work.
     const int64_t added_work = std::max<int64_t>(0, work / 3 - work_);
     work_ += added_work;
     spent_ += added_work;
     TF_ASSIGN_OR_RETURN(
-        NestedPlanner::Plan plan,
-        prepared->planner->PlanEntry(
-            aim, useless_seconds,
-            limit < target_ ? target_ - prepared->most_uncounted_bytes : 0));
-    const double added_seconds = plan.added_seconds - plan.launch_seconds;
-    Outcome untried{plan.peak_bytes + prepared->uncounted_bytes,
-                    prepared->outcome.work};
-    untried.work.seconds += added_seconds;
-    // A plan that misses a lower limit may still be the best for the target.
-    if (added_seconds >= useless_seconds ||
-        (untried.peak_bytes > target_ && !std::isinf(useless_seconds))) {
-      if (IsBetter(untried, best)) best = untried;
-      break;
-    }
-    TF_ASSIGN_OR_RETURN(std::unique_ptr<HloModule> copy,
-                        Apply(*prepared, plan));
-    ++measured_;
-    TF_ASSIGN_OR_RETURN(const int64_t peak, Peak(*copy));
-    TF_ASSIGN_OR_RETURN(const RematWork work,
-                        ComputeRematWork(*copy, options_.device));
-    const Outcome outcome{peak, work};
-    prepared->most_uncounted_bytes =
-        std::max(prepared->most_uncounted_bytes, peak - plan.peak_bytes);
-    if (IsBetter(outcome, best)) best = outcome;
-    Offer({outcome, prepared->variant.Name(), std::move(copy)});
-    const int64_t excess = peak - limit;
-    if (excess <= 0 || plan.peak_bytes > aim || aim == 0) break;
+        const Trial trial,
+        TryAim(aim, useless_seconds,
+               limit < target_ ? target_ - prepared->most_uncounted_bytes : 0,
+               prepared));
+    if (IsBetter(trial.outcome, best)) best = trial.outcome;
+    if (!trial.tried_out) break;
+    const int64_t excess = trial.outcome.peak_bytes - limit;
+    if (excess <= 0 || trial.planned_bytes > aim || aim == 0) break;
     // What it counts elsewhere is known now; where that is not enough, more,
     // and not only by a few bytes.
     aim -=
         excess + (attempt == 0 ? 0 : std::max(excess / 4, limit / kLeastStep));
     // Not the same plan again.
-    aim = std::min(aim, plan.peak_bytes - 1);
+    aim = std::min(aim, trial.planned_bytes - 1);
   }
   spent_ += work - work_ + kWorkOfTrial * instruction_count_;
   if (limit == target_) {

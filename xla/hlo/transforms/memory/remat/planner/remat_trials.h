@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -33,8 +35,19 @@ struct Prepared {
   int64_t uncounted_bytes = 0;
   int64_t most_uncounted_bytes = 0;
   int64_t lower_bound_bytes = 0;
+  // Where a compiler measures: outcomes of plans by what these are to take, in
+  // bytes and seconds.
+  std::map<std::pair<int64_t, double>, Outcome> measured;
   // Seconds of the plan for the target: infinite if it is not met.
   std::optional<double> seconds_for_limit;
+};
+
+// What planning for an aim has led to.
+struct Trial {
+  int64_t planned_bytes = 0;  // by the problem: uncounted bytes are left out
+  Outcome outcome;
+  // Otherwise the outcome is what was planned, which is of no use.
+  bool tried_out = false;
 };
 
 // Tries out plans on copies of a module, and keeps the best of them: for the
@@ -67,6 +80,10 @@ class RematTrials {
   // Modules of which all that is found is kept, for whatever limit: those that
   // are not large.
   bool KeepsAll() const;
+  // Whether a compiler says what plans take, and of how many it can still be
+  // asked.
+  bool IsCompiled() const { return options_.fused.has_value(); }
+  int64_t CanMeasure() const { return options_.max_measured - measured_; }
 
   int64_t target() const { return target_; }
   const Outcome& best() const { return best_; }
@@ -92,6 +109,10 @@ class RematTrials {
   // much as that.
   absl::StatusOr<Outcome> FindPrograms(int64_t limit_bytes, Prepared* prepared);
 
+  // One plan of those: for an aim, which is a limit without what the problem
+  // does not count.
+  absl::StatusOr<Trial> TryAim(int64_t aim_bytes, Prepared* prepared);
+
   // Rewrites copies of the module for the target in the other ways that the
   // options name, if plans have a cost. One that fails is no candidate.
   absl::Status TryOthers();
@@ -111,6 +132,9 @@ class RematTrials {
                      const NestedPlanner& planner) const;
   // Peak, cost and problems of the module.
   absl::Status Analyze(Prepared* made);
+  // Useless where it adds `useless_seconds`; `room_bytes`: as for PlanEntry().
+  absl::StatusOr<Trial> TryAim(int64_t aim_bytes, double useless_seconds,
+                               int64_t room_bytes, Prepared* prepared);
   // Applies a plan to a copy of the prepared module.
   absl::StatusOr<std::unique_ptr<HloModule>> Apply(
       const Prepared& prepared, const NestedPlanner::Plan& plan) const;
@@ -121,6 +145,9 @@ class RematTrials {
   // Whether a rewrite of a module that a backend has finished reads what has
   // been overwritten (lost_reads.h).
   bool LosesReads(const Candidate& candidate) const;
+  // For the search of one variant.
+  int64_t WorkOfSearch() const;
+
   const HloModule& module_;
   const RematPlanOptions& options_;
   const int64_t instruction_count_;
