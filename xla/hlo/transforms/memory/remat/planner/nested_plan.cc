@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -216,6 +217,25 @@ NestedPlanner::Plan NestedPlanner::Cheapest(
     }
   }
   return best;
+}
+
+void NestedPlanner::Forget(const Plan& plan) {
+  const auto has_one = [&](const Plan& other) {
+    return absl::c_any_of(plan.programs, [&](const auto& program) {
+      const auto it = other.programs.find(program.first);
+      return it != other.programs.end() && it->second == program.second;
+    });
+  };
+  for (auto& [computation, of] : computations_) {
+    for (auto it = of->plans.begin(); it != of->plans.end();) {
+      it = has_one(it->second) ? of->plans.erase(it) : std::next(it);
+    }
+    const auto program = plan.programs.find(computation);
+    if (program == plan.programs.end()) continue;
+    std::vector<std::vector<NodeId>>& known = of->programs;
+    known.erase(std::remove(known.begin(), known.end(), program->second),
+                known.end());
+  }
 }
 
 absl::StatusOr<NestedPlanner::Plan> NestedPlanner::PlanComputation(

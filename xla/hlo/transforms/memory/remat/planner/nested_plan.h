@@ -66,6 +66,10 @@ class NestedPlanner {
       double useless_seconds = std::numeric_limits<double>::infinity(),
       int64_t room_bytes = 0);
 
+  // For plans that are refused though they fit: neither they nor plans with one
+  // of their programs serve later limits, unless they are found anew.
+  void Forget(const Plan& plan);
+
   // No plan without rewriting loops needs less, result left out. `in_place`: by
   // no accounting that lets results take the memory of operands, that counts
   // one callee of an instruction at a time, and results when they are there.

@@ -141,45 +141,67 @@ TEST(MeasuredSearchTest, FindsTheAimThatACompilerLikes) {
   }
 }
 
-// A plan for a lower limit serves a higher one that it costs less for: asked
-// again, limits that have been planned for before get what has come up since.
-TEST(NestedPlannerTest, PlansServeOtherLimits) {
-  int planned = 0, better = 0;
-  for (uint64_t seed = 0; seed < 12; ++seed) {
-    SCOPED_TRACE(seed);
+// A planner for a small random module.
+class NestedPlannerTest : public ::testing::Test {
+ protected:
+  void Start(uint64_t seed) {
     RandomModuleOptions random;
     random.steps = 60;
-    const std::unique_ptr<HloModule> module = RandomModule(seed, random);
-    HloSchedule schedule(module.get());
-    for (HloComputation* computation : module->MakeNonfusionComputations()) {
+    planner_ = nullptr;
+    module_ = RandomModule(seed, random);
+    HloSchedule schedule(module_.get());
+    for (HloComputation* computation : module_->MakeNonfusionComputations()) {
       schedule.set_sequence(computation,
                             computation->MakeInstructionPostOrder());
     }
-    ASSERT_TRUE(module->set_schedule(std::move(schedule)).ok());
-    auto cost = remat_plan::CostOfModule(*module, DefaultRematDevice());
+    ASSERT_TRUE(module_->set_schedule(std::move(schedule)).ok());
+    auto cost = remat_plan::CostOfModule(*module_, DefaultRematDevice());
     ASSERT_TRUE(cost.ok()) << cost.status();
-    const RematSizeOptions sizes;
-    int64_t work = 0;
-    remat_plan::NestedPlanner planner(*module, **cost, sizes, /*effort=*/1,
-                                      /*reorder=*/true, /*in_place=*/false,
-                                      &work);
-    auto as_is = planner.PlanEntry(std::numeric_limits<int64_t>::max());
+    cost_ = *std::move(cost);
+    planner_ = std::make_unique<remat_plan::NestedPlanner>(
+        *module_, *cost_, sizes_, /*effort=*/1, /*reorder=*/true,
+        /*in_place=*/false, &work_);
+    auto as_is = planner_->PlanEntry(std::numeric_limits<int64_t>::max());
     ASSERT_TRUE(as_is.ok()) << as_is.status();
-    const auto plan_for = [&](int percent) {
-      work = 20'000;
-      auto plan = planner.PlanEntry(as_is->peak_bytes * percent / 100);
-      EXPECT_TRUE(plan.ok()) << plan.status();
-      return *std::move(plan);
-    };
+    peak_bytes_ = as_is->peak_bytes;
+  }
+
+  int64_t Share(int percent) const { return peak_bytes_ * percent / 100; }
+
+  remat_plan::NestedPlanner::Plan PlanFor(int percent) {
+    work_ = 20'000;
+    auto plan = planner_->PlanEntry(Share(percent));
+    EXPECT_TRUE(plan.ok()) << plan.status();
+    return *std::move(plan);
+  }
+
+  remat_plan::NestedPlanner& planner() { return *planner_; }
+
+ private:
+  std::unique_ptr<HloModule> module_;
+  std::unique_ptr<HloCostAnalysis> cost_;
+  const RematSizeOptions sizes_;
+  int64_t work_ = 0;
+  std::unique_ptr<remat_plan::NestedPlanner> planner_;
+  int64_t peak_bytes_ = 0;
+};
+
+// A plan for a lower limit serves a higher one that it costs less for: asked
+// again, limits that have been planned for before get what has come up since.
+TEST_F(NestedPlannerTest, PlansServeOtherLimits) {
+  int planned = 0, better = 0;
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    SCOPED_TRACE(seed);
+    ASSERT_NO_FATAL_FAILURE(Start(seed));
     std::vector<double> first;
     for (int percent = 95; percent >= 35; percent -= 5) {
-      first.push_back(plan_for(percent).added_seconds);
+      first.push_back(PlanFor(percent).added_seconds);
     }
     // From the lowest limit up.
     double most = std::numeric_limits<double>::infinity();
     for (int percent = 35; percent <= 95; percent += 5) {
-      const auto plan = plan_for(percent);
-      if (plan.peak_bytes <= as_is->peak_bytes * percent / 100) {
+      const auto plan = PlanFor(percent);
+      if (plan.peak_bytes <= Share(percent)) {
         EXPECT_LE(plan.added_seconds, most);
         most = plan.added_seconds;
         ++planned;
@@ -190,6 +212,30 @@ TEST(NestedPlannerTest, PlansServeOtherLimits) {
   }
   EXPECT_GT(planned, 40);
   EXPECT_GT(better, 0);
+}
+
+// A plan that was refused does not come back because it is the cheapest that is
+// known.
+TEST_F(NestedPlannerTest, ForgottenPlansServeNoOtherLimits) {
+  int served = 0;
+  for (uint64_t seed = 0; seed < 12; ++seed) {
+    SCOPED_TRACE(seed);
+    ASSERT_NO_FATAL_FAILURE(Start(seed));
+    std::vector<double> first;
+    for (int percent = 95; percent >= 35; percent -= 5) {
+      first.push_back(PlanFor(percent).added_seconds);
+    }
+    for (int percent = 35; percent <= 95; percent += 5) {
+      const auto plan = PlanFor(percent);
+      if (plan.added_seconds < first.back()) {
+        ++served;
+        planner().Forget(plan);
+        EXPECT_GT(PlanFor(percent).added_seconds, plan.added_seconds);
+      }
+      first.pop_back();
+    }
+  }
+  EXPECT_GT(served, 0);
 }
 
 }  // namespace

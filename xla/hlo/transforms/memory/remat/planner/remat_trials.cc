@@ -180,10 +180,10 @@ bool RematTrials::LosesReads(const Candidate& candidate) const {
   return !lost.ok() || *lost > *lost_reads_;
 }
 
-void RematTrials::Offer(Candidate candidate) {
+bool RematTrials::Offer(Candidate candidate) {
   const bool is_best = IsBetter(candidate.outcome, best_);
   const bool is_kept = KeepsAll() && !frontier_.Dominates(candidate.outcome);
-  if ((is_best || is_kept) && LosesReads(candidate)) return;
+  if ((is_best || is_kept) && LosesReads(candidate)) return false;
   if (candidate.outcome.peak_bytes <= target_) {
     useless_seconds_ =
         std::min(useless_seconds_, candidate.outcome.work.seconds);
@@ -193,6 +193,7 @@ void RematTrials::Offer(Candidate candidate) {
     if (!KeepsAll()) frontier_.Clear();
   }
   if (is_best || is_kept) frontier_.Offer(std::move(candidate));
+  return true;
 }
 
 absl::Status RematTrials::TryOthers() {
@@ -296,7 +297,11 @@ absl::StatusOr<Trial> RematTrials::TryAim(int64_t aim_bytes,
   prepared->most_uncounted_bytes =
       std::max(prepared->most_uncounted_bytes,
                trial.outcome.peak_bytes - plan.peak_bytes);
-  Offer({trial.outcome, prepared->variant.Name(), std::move(copy)});
+  if (!Offer({trial.outcome, prepared->variant.Name(), std::move(copy)})) {
+    prepared->planner->Forget(plan);
+    trial.tried_out = false;
+    trial.outcome = prepared->outcome;
+  }
   return trial;
 }
 

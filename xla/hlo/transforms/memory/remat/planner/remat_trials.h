@@ -46,7 +46,8 @@ struct Prepared {
 struct Trial {
   int64_t planned_bytes = 0;  // by the problem: uncounted bytes are left out
   Outcome outcome;
-  // Otherwise the outcome is what was planned, which is of no use.
+  // Otherwise the outcome is what was planned, which is of no use, or, if what
+  // was planned lost reads, that of the module.
   bool tried_out = false;
 };
 
@@ -138,7 +139,8 @@ class RematTrials {
   // Applies a plan to a copy of the prepared module.
   absl::StatusOr<std::unique_ptr<HloModule>> Apply(
       const Prepared& prepared, const NestedPlanner::Plan& plan) const;
-  void Offer(Candidate candidate);
+  // Returns whether it reads what it should.
+  bool Offer(Candidate candidate);
   // The result of another way to rewrite a copy of the module.
   absl::Status OfferModule(const std::string& method,
                            std::unique_ptr<HloModule> module);
