@@ -105,8 +105,9 @@ TEST(RematLimitsTest, TenthsOfThePeakShareTheirPlans) {
   EXPECT_LT(low.front().second, low.back().second);
 }
 
-// A compiler that finds room for plans of about 60 % of the peak, and needs
-// half as much again for all others: plans for lower and lower aims pass it by.
+// A compiler that finds room for plans of about 65 % of the peak, and needs
+// half of the peak more for all others: plans for tenths of it, and for what
+// these exceed the limit by, pass that by.
 TEST(MeasuredSearchTest, FindsTheAimThatACompilerLikes) {
   const std::unique_ptr<HloModule> module = MakeLayers();
   auto peak = ComputeRematPeak(*module, module->schedule());
@@ -123,7 +124,7 @@ TEST(MeasuredSearchTest, FindsTheAimThatACompilerLikes) {
     auto now = ComputeRematPeak(planned, planned.schedule());
     if (!now.ok()) return now.status();
     const int64_t bytes = now->bytes;
-    const bool likes_it = bytes >= share(55) && bytes <= share(65);
+    const bool likes_it = bytes >= share(63) && bytes <= share(68);
     return likes_it || bytes >= as_is ? bytes : bytes + share(50);
   };
   for (const int percent : {90, 80, 70}) {
@@ -134,8 +135,8 @@ TEST(MeasuredSearchTest, FindsTheAimThatACompilerLikes) {
     auto result = PlanRematerialization(copy.get(), options);
     ASSERT_TRUE(result.ok()) << result.status();
     EXPECT_TRUE(result->met);
-    EXPECT_GE(result->peak_after_bytes, share(55));
-    EXPECT_LE(result->peak_after_bytes, share(65));
+    EXPECT_GE(result->peak_after_bytes, share(63));
+    EXPECT_LE(result->peak_after_bytes, share(68));
     // And the module as it is.
     EXPECT_LE(measured, options.max_measured + 1);
   }
