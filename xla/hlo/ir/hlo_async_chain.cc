@@ -261,6 +261,30 @@ std::vector<HloInstruction*> AsyncStateConsumers(
   return consumers;
 }
 
+const HloInstruction* AsyncLinkThatStays(
+    const HloInstruction& done,
+    absl::FunctionRef<bool(const HloInstruction&)> stays) {
+  const HloInstruction* link = done.operand(0);
+  ShapeIndex index;  // of the state in what `link` makes
+  while (!stays(*link)) {
+    if (link->opcode() == HloOpcode::kParameter) return link;
+    if (link->opcode() == HloOpcode::kGetTupleElement) {
+      index = InsideElement(link->tuple_index(), index);
+      link = link->operand(0);
+    } else if (link->opcode() == HloOpcode::kTuple && !index.empty()) {
+      link = link->operand(index.front());
+      index = OutsideElement(index);
+    } else if (link->opcode() == HloOpcode::kWhile ||
+               link->opcode() == HloOpcode::kAsyncUpdate ||
+               ForwardsAsyncState(*link)) {
+      link = link->operand(0);
+    } else {
+      return nullptr;
+    }
+  }
+  return link;
+}
+
 bool IsCompleteAsyncState(const Shape& state, const HloComputation& callee) {
   return state.IsTuple() && state.tuple_shapes_size() >= 2 &&
          state.tuple_shapes(0).IsTuple() &&

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/shape.h"
 
@@ -33,6 +34,14 @@ HloInstruction* AsyncStateProducer(const HloInstruction* value);
 // before those in its next iteration.
 std::vector<HloInstruction*> AsyncStateConsumers(
     const HloInstruction* producer);
+
+// Of the links that hand on the state which the end `done` takes, the first
+// that `stays` says will be there when `done` is removed; null if there is
+// none, so that nothing is left without an end. A state that comes in through a
+// parameter stays; one that a call or branch makes goes with it.
+const HloInstruction* AsyncLinkThatStays(
+    const HloInstruction& done,
+    absl::FunctionRef<bool(const HloInstruction&)> stays);
 
 // Whether a state of this shape has all operands of `callee` and its whole
 // output: the first such link of a chain runs it, at latest the done.

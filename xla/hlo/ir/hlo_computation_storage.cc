@@ -30,24 +30,12 @@ namespace {
 bool EndsWhatStays(const HloInstruction& instruction,
                    bool ignore_control_dependencies) {
   if (!instruction.IsAsyncDone()) return false;
-  const auto stays = [&](const HloInstruction& link) {
-    return link.user_count() > 1 || link.IsRoot() || link.HasSideEffect() ||
-           (link.HasControlDependencies() && !ignore_control_dependencies);
-  };
-  const HloInstruction* link = instruction.operand(0);
-  while (!stays(*link) && !link->IsAsyncStart()) {
-    if (link->opcode() == HloOpcode::kGetTupleElement &&
-        link->operand(0)->opcode() == HloOpcode::kTuple &&
-        !stays(*link->operand(0))) {
-      link = link->operand(0)->operand(link->tuple_index());
-    } else if (link->opcode() == HloOpcode::kAsyncUpdate ||
-               ForwardsAsyncState(*link)) {
-      link = link->operand(0);
-    } else {
-      return true;  // It started in another computation.
-    }
-  }
-  return stays(*link);
+  return AsyncLinkThatStays(instruction, [&](const HloInstruction& link) {
+           return link.user_count() > 1 || link.IsRoot() ||
+                  link.HasSideEffect() ||
+                  (link.HasControlDependencies() &&
+                   !ignore_control_dependencies);
+         }) != nullptr;
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/base/prefetch.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_async_chain.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -32,7 +34,8 @@ bool IsCollective(HloOpcode opcode) {
 // A worklist algorithm: removing an instruction may leave operands without
 // users, which are considered next. Each instruction is removed once and
 // considered at most once for each use, so the time is linear in the number of
-// edges.
+// edges. The end of an asynchronous operation of which an earlier link has
+// other readers waits for the last of these to go.
 class DeadInstructionRemover {
  public:
   explicit DeadInstructionRemover(const HloDceOptions& options)
@@ -43,17 +46,10 @@ class DeadInstructionRemover {
 
   // Removes what is dead of those considered, and operands that become dead.
   absl::Status RemoveAll() {
-    bool removed = false;
     while (!work_.empty()) {
       HloInstruction* inst = work_.back();
       work_.pop_back();
-      TF_ASSIGN_OR_RETURN(const bool removed_it, RemoveIfDead(inst));
-      removed |= removed_it;
-      // Ends whose last fellow reader may have gone.
-      if (work_.empty() && removed) {
-        work_.swap(kept_ends_);
-        removed = false;
-      }
+      TF_RETURN_IF_ERROR(RemoveIfDead(inst));
     }
     return absl::OkStatus();
   }
@@ -61,15 +57,16 @@ class DeadInstructionRemover {
   bool changed() const { return changed_; }
 
  private:
-  absl::StatusOr<bool> RemoveIfDead(HloInstruction* inst) {
+  absl::Status RemoveIfDead(HloInstruction* inst) {
     HloComputation* computation = inst->parent();
     // An operand may be listed once for each use that went.
     if (computation == nullptr || computation->IsMarkedAsDead(inst)) {
-      return false;
+      return absl::OkStatus();
     }
-    if (!CanGo(*inst)) {
-      if (inst->IsAsyncDone()) kept_ends_.push_back(inst);
-      return false;
+    if (!CanGo(*inst)) return absl::OkStatus();
+    if (const HloInstruction* link = LinkThatStays(*inst)) {
+      waiting_ends_[link].push_back(inst);
+      return absl::OkStatus();
     }
     absl::InlinedVector<HloInstruction*, 4> operands(inst->operands().begin(),
                                                      inst->operands().end());
@@ -77,8 +74,13 @@ class DeadInstructionRemover {
     changed_ = true;
     for (HloInstruction* operand : operands) {
       if (operand->user_count() == 0) Consider(operand);
+      if (operand->user_count() != 1 || waiting_ends_.empty()) continue;
+      const auto ends = waiting_ends_.find(operand);
+      if (ends == waiting_ends_.end()) continue;
+      work_.insert(work_.end(), ends->second.begin(), ends->second.end());
+      waiting_ends_.erase(ends);
     }
-    return true;
+    return absl::OkStatus();
   }
 
   bool CanGo(const HloInstruction& inst) const {
@@ -98,31 +100,16 @@ class DeadInstructionRemover {
       return false;
     }
     if (inst.IsCustomCall("Sharding") && AnnotatesLiveValue(inst)) return false;
-    return !HasLastingEffect(inst) && !EndsWhatStays(inst);
+    return !HasLastingEffect(inst);
   }
 
-  // Whether it is the end of an asynchronous operation whose start cannot go
-  // with it.
-  bool EndsWhatStays(const HloInstruction& inst) const {
-    if (!inst.IsAsyncDone()) return false;
-    const auto stays = [this](const HloInstruction& link) {
+  // Of the end of an asynchronous operation: the link that cannot go with it.
+  const HloInstruction* LinkThatStays(const HloInstruction& inst) const {
+    if (!inst.IsAsyncDone()) return nullptr;
+    return AsyncLinkThatStays(inst, [this](const HloInstruction& link) {
       return link.user_count() > 1 || link.IsRoot() ||
              link.HasControlDependencies() || HasLastingEffect(link);
-    };
-    const HloInstruction* link = inst.operand(0);
-    while (!stays(*link) && !link->IsAsyncStart()) {
-      if (link->opcode() == HloOpcode::kGetTupleElement &&
-          link->operand(0)->opcode() == HloOpcode::kTuple &&
-          !stays(*link->operand(0))) {
-        link = link->operand(0)->operand(link->tuple_index());
-      } else if (link->opcode() == HloOpcode::kAsyncUpdate ||
-                 ForwardsAsyncState(*link)) {
-        link = link->operand(0);
-      } else {
-        return true;  // It started in another computation.
-      }
-    }
-    return stays(*link);
+    });
   }
 
   // A dangling annotation says something about its operand as long as that
@@ -159,8 +146,9 @@ class DeadInstructionRemover {
 
   const HloDceOptions& options_;
   std::vector<HloInstruction*> work_;
-  // Ends of asynchronous operations that could not go when they were looked at.
-  std::vector<HloInstruction*> kept_ends_;
+  // Ends of asynchronous operations, by the link that keeps them.
+  absl::flat_hash_map<const HloInstruction*, std::vector<HloInstruction*>>
+      waiting_ends_;
   bool changed_ = false;
 };
 
