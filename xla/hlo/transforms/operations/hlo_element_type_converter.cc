@@ -146,8 +146,10 @@ absl::StatusOr<bool> HloElementTypeConverter::RunImpl(
   bool changed = false;
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
-    // It is one operation.
-    if (computation->IsAsyncComputation()) continue;
+    // On the main thread it has to stay one operation.
+    if (computation->IsAsyncComputation() && computation->IsMainThread()) {
+      continue;
+    }
     for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
       const bool reads =
           absl::c_any_of(inst->operands(), [&](const HloInstruction* operand) {

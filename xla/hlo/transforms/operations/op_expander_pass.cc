@@ -13,8 +13,10 @@ absl::StatusOr<bool> OpExpanderPass::RunImpl(
   std::vector<HloInstruction*> matches;
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
-    // It is one operation.
-    if (computation->IsAsyncComputation()) continue;
+    // On the main thread it has to stay one operation.
+    if (computation->IsAsyncComputation() && computation->IsMainThread()) {
+      continue;
+    }
     for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
       if (InstructionMatchesPattern(inst)) matches.push_back(inst);
     }
