@@ -2,7 +2,7 @@
 
 #include <cstdint>
 #include <fstream>
-#include <sstream>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -137,14 +137,15 @@ absl::StatusOr<DeviceDescription> LoadGpuDevice(absl::string_view device) {
     return GpuDeviceByName(device);
   }
   std::ifstream file{std::string(device), std::ios::binary};
-  // A folder opens, too, and then has no contents.
-  std::stringstream text;
-  text << file.rdbuf();
-  if (!file.good() || !text.good()) {
-    return absl::NotFoundError(
-        absl::StrCat(device, ": cannot read the device description"));
-  }
-  return GpuDeviceFromText(text.str(), device);
+  const std::string unreadable =
+      absl::StrCat(device, ": cannot read the device description");
+  if (!file.is_open()) return absl::NotFoundError(unreadable);
+  // A folder can be opened, but not read.
+  file.peek();
+  if (file.bad()) return absl::InvalidArgumentError(unreadable);
+  const std::string text{std::istreambuf_iterator<char>(file),
+                         std::istreambuf_iterator<char>()};
+  return GpuDeviceFromText(text, device);
 }
 
 }  // namespace xla::gpu
