@@ -137,8 +137,11 @@ HloInstruction* WithoutFirstGroup(HloInstruction* lhs, HloInstruction* sizes,
       ShapeUtil::ChangeElementType(lhs->shape(), sizes->shape().element_type());
   HloInstruction* row = b->AddInstruction(
       HloInstruction::CreateIota(places, numbers.lhs_ragged_dimensions(0)));
-  HloInstruction* end = b->AddInstruction(
-      HloInstruction::CreateBroadcast(places, first, SizedDims(numbers)));
+  // Sizes of rank 1 are those of all places.
+  const std::vector<int64_t> dims =
+      group_dim == 0 ? std::vector<int64_t>() : SizedDims(numbers);
+  HloInstruction* end =
+      b->AddInstruction(HloInstruction::CreateBroadcast(places, first, dims));
   return AddSelect(AddCompare(row, ComparisonDirection::kGe, end, b), {}, lhs,
                    CreateZero(lhs->shape(), b), b);
 }
