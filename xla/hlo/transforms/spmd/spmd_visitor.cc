@@ -155,11 +155,13 @@ absl::Status SpmdPartitioningVisitor::CheckSharding(
     const HloInstruction* operand = hlo->operand(i);
     if (!operand->shape().IsArray()) continue;
     const bool manual = operand->sharding().IsManual();
-    const bool becomes_manual =
-        is_tuple ? parts->element({i}).IsManual() : hlo->sharding().IsManual();
-    if (manual == becomes_manual) continue;
+    const HloSharding& part = is_tuple ? parts->element({i}) : hlo->sharding();
+    if (manual == part.IsManual()) continue;
     // Replicated values may enter a manual region.
     if (!manual && operand->sharding().IsReplicated()) continue;
+    // A tuple says {replicated} of values that nothing is said of, as loops do
+    // of counters in a manual region: no value changes its shape.
+    if (is_tuple && part.IsReplicated()) continue;
     return absl::InvalidArgumentError(absl::StrCat(
         "manual and other shardings meet outside of SPMDFullToShardShape and "
         "SPMDShardToFullShape: ",
