@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
@@ -22,6 +22,7 @@
 #include "xla/hlo/ir/named_sharding.h"
 #include "xla/hlo/ir/tile_assignment.h"
 #include "xla/shape.h"
+#include "xla/shape_tree.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
@@ -284,6 +285,10 @@ absl::StatusOr<bool> SpreadManualShardings(HloModule* module) {
 
 bool AnnotateElementsAtBorders(HloModule* module) {
   bool changed = false;
+  // By tuple: a large one is read at many borders.
+  absl::flat_hash_map<const HloInstruction*,
+                      std::optional<ShapeTree<HloSharding>>>
+      trees;
   for (HloComputation* computation : module->computations()) {
     for (HloInstruction* inst : computation->instructions()) {
       if (!inst->IsCustomCall("SPMDFullToShardShape") ||
@@ -298,16 +303,19 @@ bool AnnotateElementsAtBorders(HloModule* module) {
         index.push_front(tuple->tuple_index());
         tuple = tuple->operand(0);
       }
-      // What does not fit is reported later, or has other leaves than values.
-      if (tuple == element || !tuple->has_sharding() ||
-          !tuple->sharding().IsTuple() ||
-          !tuple->sharding().Validate(tuple->shape()).ok()) {
+      if (tuple == element || element->shape().IsTuple() ||
+          !tuple->has_sharding() || !tuple->sharding().IsTuple()) {
         continue;
       }
-      HloSharding sharding =
-          tuple->sharding().GetSubSharding(tuple->shape(), index);
-      if (sharding.IsTuple() || sharding.IsUnknownLeaf()) continue;
-      element->set_sharding(std::move(sharding));
+      const auto [it, is_new] = trees.try_emplace(tuple);
+      // What does not fit is reported later, or has other leaves than values.
+      if (is_new && tuple->sharding().Validate(tuple->shape()).ok()) {
+        it->second = tuple->sharding().GetAsShapeTree(tuple->shape());
+      }
+      if (!it->second.has_value()) continue;
+      const HloSharding& sharding = it->second->element(index);
+      if (sharding.IsUnknownLeaf()) continue;
+      element->set_sharding(sharding);
       changed = true;
     }
   }
