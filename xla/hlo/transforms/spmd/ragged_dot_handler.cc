@@ -1,4 +1,5 @@
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -153,10 +154,9 @@ HloInstruction* ClampTo(HloInstruction* x, int64_t high, SpmdBuilder* b) {
       CreateR0(high, type, b)));
 }
 
-// Where each group ends, counted from the start of the first, of sizes that
-// lie along the last dimension.
-HloInstruction* GroupEnds(HloInstruction* sizes, HloModule* module,
-                          SpmdBuilder* b) {
+// The sum of sizes along the last dimension, up to and with each.
+HloInstruction* RunningSum(HloInstruction* sizes, HloModule* module,
+                           SpmdBuilder* b) {
   const Shape& shape = sizes->shape();
   const int64_t rank = shape.dimensions().size();
   Window window;
@@ -174,6 +174,29 @@ HloInstruction* GroupEnds(HloInstruction* sizes, HloModule* module,
       MakeBinaryAdd(shape.element_type(), module)));
 }
 
+// Where groups start and end, counted from the start of the first, none beyond
+// `whole`.
+struct GroupBounds {
+  HloInstruction* starts;
+  HloInstruction* ends;
+};
+
+// Of sizes in [0, whole] of S32 that lie along the last dimension, which is not
+// empty.
+GroupBounds BoundsOf(HloInstruction* sizes, int64_t whole,
+                     const PartitionedHlo::PartitioningState& state) {
+  SpmdBuilder* b = state.b;
+  CheckIndex(whole, b);
+  const int64_t groups = sizes->shape().dimensions().back();
+  // Sizes may say more than there is.
+  const bool fits = whole <= std::numeric_limits<int32_t>::max() / groups;
+  sizes = AddConvert(sizes, fits ? S32 : S64, b);
+  HloInstruction* ends = RunningSum(sizes, state.module, b);
+  HloInstruction* starts = AddBinary(HloOpcode::kSubtract, ends, sizes, b);
+  return {AddConvert(ClampTo(starts, whole, b), S32, b),
+          AddConvert(ClampTo(ends, whole, b), S32, b)};
+}
+
 // x less a scalar.
 HloInstruction* Minus(HloInstruction* x, HloInstruction* scalar,
                       SpmdBuilder* b) {
@@ -186,25 +209,25 @@ HloInstruction* SizesInShard(HloInstruction* sizes, HloInstruction* offset,
                              int64_t length, int64_t whole,
                              const PartitionedHlo::PartitioningState& state) {
   SpmdBuilder* b = state.b;
-  HloInstruction* ends = GroupEnds(sizes, state.module, b);
-  HloInstruction* starts = AddBinary(HloOpcode::kSubtract, ends, sizes, b);
+  const GroupBounds bounds = BoundsOf(sizes, whole, state);
   auto within = [&](HloInstruction* x) {
-    return ClampTo(Minus(ClampTo(x, whole, b), offset, b), length, b);
+    return ClampTo(Minus(x, offset, b), length, b);
   };
-  return AddBinary(HloOpcode::kSubtract, within(ends), within(starts), b);
+  return AddBinary(HloOpcode::kSubtract, within(bounds.ends),
+                   within(bounds.starts), b);
 }
 
-// The sizes of `count` groups from `offset` on, after the sum of those before.
+// The sizes of `count` groups from `offset` on, after the sum of those before,
+// at most `whole`.
 HloInstruction* SizesOfGroups(HloInstruction* sizes, HloInstruction* offset,
-                              int64_t count, int64_t padded,
+                              int64_t count, int64_t padded, int64_t whole,
                               const PartitionedHlo::PartitioningState& state) {
   SpmdBuilder* b = state.b;
   const int64_t dim = sizes->shape().dimensions().size() - 1;
   Shape shape = sizes->shape();
   shape.set_dimensions(dim, padded);
   sizes = PadToShape(sizes, shape, b);
-  HloInstruction* starts = AddBinary(
-      HloOpcode::kSubtract, GroupEnds(sizes, state.module, b), sizes, b);
+  HloInstruction* starts = BoundsOf(sizes, whole, state).starts;
   std::vector<HloInstruction*> at(dim + 1, CreateR0(0, S32, b));
   at[dim] = offset;
   auto cut = [&](HloInstruction* x, int64_t length) {
@@ -222,7 +245,9 @@ HloInstruction* SizesOfGroups(HloInstruction* sizes, HloInstruction* offset,
 }  // namespace
 
 absl::Status SpmdPartitioningVisitor::HandleRaggedDot(HloInstruction* hlo) {
-  if (hlo->ragged_dot_dimension_numbers().lhs_ragged_dimensions_size() != 1) {
+  // Without groups there are no windows to add sizes up in.
+  if (hlo->ragged_dot_dimension_numbers().lhs_ragged_dimensions_size() != 1 ||
+      ShapeUtil::IsZeroElementArray(hlo->operand(2)->shape())) {
     return DefaultAction(hlo);
   }
   const RaggedDotFactors f =
@@ -265,9 +290,9 @@ absl::Status SpmdPartitioningVisitor::HandleRaggedDot(HloInstruction* hlo) {
     const int64_t count = f.rhs_group >= 0
                               ? rhs->shape().dimensions(f.rhs_group)
                               : shape.dimensions(f.result_group);
-    sizes = SizesOfGroups(sizes, offset(group, count), count,
-                          count * factors->dimension(group),
-                          MakePartitioningState());
+    sizes = SizesOfGroups(
+        sizes, offset(group, count), count, count * factors->dimension(group),
+        lhs->shape().dimensions(f.ragged), MakePartitioningState());
     if (f.rhs_group >= 0) {
       lhs = WithoutFirstGroup(lhs, sizes, hlo->ragged_dot_dimension_numbers(),
                               &b_);
