@@ -15,6 +15,7 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/literal.h"
 #include "xla/literal_util.h"
+#include "xla/primitive_util.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/xla_data.pb.h"
@@ -22,16 +23,6 @@
 namespace xla {
 namespace module_mutator_internal {
 namespace {
-
-using InstructionPtr = std::unique_ptr<HloInstruction>;
-
-HloInstruction* Add(HloInstruction* beside, InstructionPtr instruction) {
-  return beside->parent()->AddInstruction(std::move(instruction));
-}
-
-HloInstruction* Constant(HloInstruction* beside, Literal literal) {
-  return Add(beside, HloInstruction::CreateConstant(std::move(literal)));
-}
 
 HloInstruction* OddValue(HloInstruction* beside, Picker& pick) {
   switch (pick.Below(4)) {
@@ -225,6 +216,9 @@ HloInstruction* ThroughArray(HloInstruction* inst, Picker& pick) {
                                                      which, inst, inst));
     }
     default:
+      if (!primitive_util::IsFloatingPointType(shape.element_type())) {
+        return nullptr;
+      }
       return Add(inst, HloInstruction::CreateReducePrecision(
                            shape, inst, /*exponent_bits=*/11,
                            /*mantissa_bits=*/52));
@@ -232,6 +226,15 @@ HloInstruction* ThroughArray(HloInstruction* inst, Picker& pick) {
 }
 
 }  // namespace
+
+HloInstruction* Add(HloInstruction* beside,
+                    std::unique_ptr<HloInstruction> instruction) {
+  return beside->parent()->AddInstruction(std::move(instruction));
+}
+
+HloInstruction* Constant(HloInstruction* beside, Literal literal) {
+  return Add(beside, HloInstruction::CreateConstant(std::move(literal)));
+}
 
 HloInstruction* Detour(HloInstruction* inst, Picker& pick) {
   switch (pick.Below(14)) {

@@ -2,12 +2,14 @@
 #define XLA_HLO_TESTLIB_MUTATOR_MODULE_DETOURS_H_
 
 #include <cstddef>
+#include <memory>
 #include <random>
 #include <vector>
 
 #include "absl/log/check.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/literal.h"
 #include "xla/shape.h"
 
 // The instructions that module_mutator.h adds.
@@ -31,6 +33,11 @@ class Picker {
  private:
   std::mt19937_64& random_;
 };
+
+// Both add to the computation of `beside`.
+HloInstruction* Add(HloInstruction* beside,
+                    std::unique_ptr<HloInstruction> instruction);
+HloInstruction* Constant(HloInstruction* beside, Literal literal);
 
 // Adds instructions that read `inst` and give a value equal to it, of its
 // shape; null where the one that was drawn does not fit the shape.

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/log/check.h"
 #include "absl/strings/string_view.h"
 #include "xla/hlo/ir/computation_layout.h"
@@ -194,15 +193,15 @@ void Mutator::Shard() {
 // other instructions.
 void Mutator::AddDetour() {
   HloInstruction* inst = PickInstruction();
+  // Not the detour itself.
+  const std::vector<HloInstruction*> users(inst->users().begin(),
+                                           inst->users().end());
   HloInstruction* other = Detour(inst, pick_);
   if (other == nullptr) return;
   HloComputation* computation = inst->parent();
   const bool was_root = inst->IsRoot();
-  for (HloInstruction* user : std::vector<HloInstruction*>(
-           inst->users().begin(), inst->users().end())) {
-    // The detour itself comes behind what was there.
-    const bool was_there = absl::c_linear_search(order_, user);
-    if (was_there && pick_.OneIn(2)) {
+  for (HloInstruction* user : users) {
+    if (pick_.OneIn(2)) {
       CHECK_OK(inst->ReplaceUseWithDifferentShape(user, other));
     }
   }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <random>
 #include <set>
 #include <string>
 
@@ -9,8 +10,11 @@
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/testlib/mutator/module_detours.h"
 #include "xla/hlo/testlib/random_module.h"
 #include "xla/hlo/verifier/hlo_verifier.h"
+#include "xla/primitive_util.h"
 
 namespace xla {
 namespace {
@@ -28,6 +32,30 @@ TEST(ModuleMutatorTest, TheSameSeedMakesTheSameModule) {
     EXPECT_EQ(Mutated(seed, 3)->ToString(), Mutated(seed, 3)->ToString());
     EXPECT_NE(Mutated(seed, 3)->ToString(), Mutated(seed, 0)->ToString());
   }
+}
+
+TEST(ModuleMutatorTest, DetoursGiveTheShapeOfTheirValue) {
+  std::mt19937_64 random(0);
+  module_mutator_internal::Picker pick(random);
+  std::set<HloOpcode> met;
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    const std::unique_ptr<HloModule> module = Mutated(seed, 1);
+    for (HloInstruction* inst :
+         module->entry_computation()->MakeInstructionPostOrder()) {
+      const HloInstruction* detour =
+          module_mutator_internal::Detour(inst, pick);
+      if (detour == nullptr) continue;
+      met.insert(detour->opcode());
+      EXPECT_EQ(detour->shape(), inst->shape()) << inst->ToString();
+      if (detour->opcode() == HloOpcode::kReducePrecision) {
+        EXPECT_TRUE(
+            primitive_util::IsFloatingPointType(detour->shape().element_type()))
+            << inst->ToString();
+      }
+    }
+  }
+  EXPECT_TRUE(met.count(HloOpcode::kGetTupleElement));
+  EXPECT_TRUE(met.count(HloOpcode::kReducePrecision));
 }
 
 // What the header promises does come about, in modules that verify.

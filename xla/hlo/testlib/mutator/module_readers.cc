@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -27,16 +26,6 @@
 namespace xla {
 namespace module_mutator_internal {
 namespace {
-
-using InstructionPtr = std::unique_ptr<HloInstruction>;
-
-HloInstruction* Add(HloInstruction* beside, InstructionPtr instruction) {
-  return beside->parent()->AddInstruction(std::move(instruction));
-}
-
-HloInstruction* Constant(HloInstruction* beside, Literal literal) {
-  return Add(beside, HloInstruction::CreateConstant(std::move(literal)));
-}
 
 // The whole of it, as if its size could be less.
 HloInstruction* Dynamic(HloInstruction* inst, Picker& pick) {
