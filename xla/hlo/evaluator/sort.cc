@@ -222,7 +222,8 @@ absl::StatusOr<Value> TopKOfRows(const Value& operand, int64_t k, bool largest,
                                  PrimitiveType index_type,
                                  MemoryBudget* budget) {
   if (operand.rank() == 0 || k < 0 || k > operand.dims().back()) {
-    return InvalidArgument("k=%d exceeds the number of elements", k);
+    return InvalidArgument(
+        "k=%d is not between 0 and the size of the last dimension", k);
   }
   const int64_t n = operand.dims().back();
   DimensionVector dims = operand.dims();

@@ -139,10 +139,8 @@ void HloCallableInstruction::StartCalledComputation(HloInstruction* root,
       root->CloneWithNewOperands(root->shape(), inner_operands));
   AppendOperands(unique);
   AppendComputation(module->AddEmbeddedComputation(builder.Build(clone)));
-  if (root->parent() != nullptr) {
-    called_computations().front()->SetExecutionThread(
-        root->parent()->execution_thread());
-  }
+  called_computations().front()->SetExecutionThread(
+      root->parent()->execution_thread());
   set_metadata_ptr(root->metadata_ptr());
 }
 

@@ -18,7 +18,7 @@ namespace xla {
 
 // What hlo-opt writes: modules in the form of HloOptOptions::emit, and reports
 // on the passes. Collects both module by module and writes them at the end, so
-// that a failure writes nothing.
+// that a failure writes neither; --stats and --time alone are written at once.
 class HloOptOutput {
  public:
   // `options` must outlive the result. InvalidArgument where the form does not
@@ -29,7 +29,7 @@ class HloOptOutput {
   absl::Status AddModule(const HloModule& module);
 
   // The reports on the passes over the module added last. `explainer` is null
-  // if no explanation was asked for.
+  // if no explanation was asked for. --stats and --time go to `err` at once.
   absl::Status AddReports(const PipelineReport& report,
                           const PassExplainer* explainer, std::ostream& err);
 

@@ -318,8 +318,8 @@ HloSharding InferDotOperandSharding(
 // element of the root, and per parameter or element of a single tuple
 // parameter.
 
-// No device has padding: tiles divide the dimensions that they cut, of all
-// elements of a tuple. True of untiled shardings.
+// No device has padding: tiles divide the dimensions that they cut, in all
+// elements of a tuple; true for untiled shardings.
 bool EvenlyPartitions(const Shape& shape, const HloSharding& sharding);
 // Entry parameters and results whose tiles would be uneven become replicated.
 void ReplicateBoundaryShardingsIfIndivisible(

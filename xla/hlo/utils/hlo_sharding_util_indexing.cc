@@ -207,8 +207,8 @@ bool IsZero(const HloInstruction* at) {
          at->literal().IsAll(0);
 }
 
-// x of select(x < 0, .., x), which indices go through that may count from the
-// end; null for others. The same value where x is never negative.
+// x of select(x < 0, .., x), the usual wrapping of negative indices; null for
+// others. The same value where x is never negative.
 const HloInstruction* FromTheFront(const HloInstruction* select) {
   const HloInstruction* x = select->operand(2);
   const auto* compare = DynCast<HloCompareInstruction>(select->operand(0));

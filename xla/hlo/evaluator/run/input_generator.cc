@@ -221,8 +221,8 @@ absl::StatusOr<Literal> GenerateParameter(const HloInstruction* parameter,
   return value;
 }
 
-// A value that shows in any result computed from it; devices have different
-// ones.
+// A value that shows in any result computed from it: NaN or, of a type without
+// one, the largest on even devices and the smallest on odd ones.
 absl::StatusOr<Literal> Poison(PrimitiveType type, int64_t device) {
   if (IsComplexType(type) ||
       (IsFloatingPointType(type) && primitive_util::HasNaN(type))) {

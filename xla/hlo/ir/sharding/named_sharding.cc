@@ -442,7 +442,7 @@ absl::StatusOr<NamedSharding> NamedSharding::CreateFromProto(
     return absl::InvalidArgumentError(
         absl::StrCat("unknown reduction operator ", op, " of a sharding"));
   }
-  // Of nothing that is unreduced there is no reduction.
+  // Without unreduced axes there is no reduction operator.
   const ReductionOp reduction =
       unreduced.empty() ? ReductionOp::kSum : static_cast<ReductionOp>(op);
   return Create(

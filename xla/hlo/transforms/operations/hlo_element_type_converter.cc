@@ -49,7 +49,8 @@ bool ReadsBits(const HloInstruction& inst, PrimitiveType from,
     case HloOpcode::kPopulationCount:
     case HloOpcode::kShiftRightArithmetic:
     case HloOpcode::kShiftRightLogical:
-    case HloOpcode::kStochasticConvert:  // As many as the random bits are.
+    // The random operand must be as wide.
+    case HloOpcode::kStochasticConvert:
       return true;
     case HloOpcode::kReducePrecision:
       // Types of other exponents have other subnormal numbers.

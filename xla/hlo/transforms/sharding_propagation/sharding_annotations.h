@@ -45,8 +45,8 @@ std::vector<int64_t> UnspecifiedDims(const HloInstruction& inst);
 absl::Status CheckAnnotation(const HloInstruction& inst, int64_t* devices);
 
 // InvalidArgument unless the sharding fits the shape and is over the devices of
-// the module; over any, where that has one partition, which is also what a
-// module counts that says nothing of them.
+// the module; any number of devices is accepted if the module has one
+// partition, the default.
 absl::Status ValidateInModule(const HloSharding& sharding, const Shape& shape,
                               const HloModule& module);
 
