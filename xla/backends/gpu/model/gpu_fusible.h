@@ -186,6 +186,10 @@ FusionDecision HeroesRunAlike(const HloInstruction& hero1,
                               const HloInstruction& hero2,
                               const se::DeviceDescription& device_info,
                               bool rows_join_tiles);
+// Whether the transposes that a kernel writes are tiled or move such rows, so
+// that rows_join_tiles may be asked about its hero.
+bool TransposesRowsOrTiles(const HloInstruction& kernel,
+                           const se::DeviceDescription& device_info);
 FusionDecision ShapesCompatibleForMultiOutputFusion(
     const HloInstruction& instr1, const HloInstruction& instr2,
     const se::DeviceDescription& device_info);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "xla/backends/gpu/model/fusion_hero.h"
 #include "xla/backends/gpu/model/gpu_fusible.h"
@@ -156,6 +157,16 @@ FusionDecision FusionHeroesAreCompatible(
     const HloInstruction* hero1, const HloInstruction* hero2,
     const se::DeviceDescription& device_info) {
   return CheckHeroes(hero1, hero2, device_info, /*rows_join_tiles=*/false);
+}
+
+bool TransposesRowsOrTiles(const HloInstruction& kernel,
+                           const se::DeviceDescription& device_info) {
+  return absl::c_all_of(
+      GetOutputsOfFusible(kernel), [&](const HloInstruction* output) {
+        return output->opcode() != HloOpcode::kTranspose ||
+               GetDescriptionForTiledTransposeEmitter(*output).has_value() ||
+               MovesRows(*output, device_info);
+      });
 }
 
 FusionDecision HeroesRunAlike(const HloInstruction& hero1,

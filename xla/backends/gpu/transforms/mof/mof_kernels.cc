@@ -286,8 +286,11 @@ FusionDecision MofKernels::CanFuseSiblings(const HloInstruction* parent,
   if (left.has_update_as_root || right.has_update_as_root) {
     return FusionDecision::Forbid("a dynamic-update-slice is a root");
   }
-  RETURN_IF_NOT_FUSIBLE(HeroesRunAlike(
-      *left.hero, *right.hero, *context_.device, context_.rows_join_tiles));
+  const bool rows_join_tiles = context_.rows_join_tiles &&
+                               TransposesRowsOrTiles(*a, *context_.device) &&
+                               TransposesRowsOrTiles(*b, *context_.device);
+  RETURN_IF_NOT_FUSIBLE(HeroesRunAlike(*left.hero, *right.hero,
+                                       *context_.device, rows_join_tiles));
   RETURN_IF_NOT_FUSIBLE(CanWriteTogether(left.outputs, right.outputs));
   if (parent != nullptr && ReadDisjointSlices(*parent, *a, *b)) {
     return FusionDecision::Forbid(absl::StrCat(
