@@ -212,6 +212,11 @@ absl::StatusOr<LoweredKernel> LowerFusion(
   RETURN_IF_ERROR(loops.status());
   LoweredKernel lowered = *std::move(loops);
   lowered.parts = {MakePart(kLoop, "")};
+  if (lowered.vector_width > 1) {
+    lowered.parts[0].why =
+        absl::StrCat("one thread for up to ", lowered.vector_width,
+                     " neighbors of a result");
+  }
   for (size_t k = 0; k < lowered.results.size(); ++k) {
     lowered.parts[0].results.push_back(static_cast<int64_t>(k));
   }

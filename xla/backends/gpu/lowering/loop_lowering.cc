@@ -1,5 +1,7 @@
 #include "xla/backends/gpu/lowering/loop_lowering.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 
 #include "xla/backends/gpu/lowering/kernel_frame.h"
@@ -12,10 +14,14 @@ absl::StatusOr<LoweredKernel> LowerLoop(const HloInstruction& hlo,
   ASSIGN_OR_RETURN(std::unique_ptr<KernelFrame> frame,
                    KernelFrame::Make(hlo, options.threads_per_block,
                                      options.device_threads));
+  int64_t width = 1;
   for (const KernelFrame::Result& result : frame->results()) {
     RETURN_IF_ERROR(frame->EmitLoop(result));
+    width = std::max(width, frame->VectorWidth(result));
   }
-  return frame->Finish();
+  ASSIGN_OR_RETURN(LoweredKernel lowered, frame->Finish());
+  lowered.vector_width = width;
+  return lowered;
 }
 
 }  // namespace xla::gpu

@@ -57,6 +57,8 @@ struct LoweredKernel {
     int64_t result, operand;
   };
   std::vector<InPlace> in_place;
+  // Of LowerLoop: neighbors that a thread computes at most.
+  int64_t vector_width = 1;
 };
 
 // Unimplemented names opcode, reason and instruction for what one thread cannot
