@@ -171,7 +171,7 @@ class Checker:
                           "--passes=hlo-memory-scheduler", "--emit=kir", "-o",
                           kir),
         lambda: self.tool("kir-opt", kir, "--check-plan", "--check-races=2",
-                          "-o", os.devnull),
+                          "--max-steps=-1", "-o", os.devnull),
         lambda: run(self.args.cxx.split() + [
             "-std=c++17", "-O0", "-w", "-fwrapv", "-fno-strict-aliasing",
             "-include", path + ".d/host_shim.h", "-x", "c++", "-o",
