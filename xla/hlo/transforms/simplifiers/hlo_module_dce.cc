@@ -194,6 +194,8 @@ class ElementRemover {
     if (!tuple.sharding().IsTuple()) return tuple.sharding();
     std::vector<HloSharding> leaves;
     for (int64_t i : kept_) {
+      // Of an empty tuple there is nothing to say, beside other elements.
+      if (ShapeUtil::GetLeafCount(tuple.shape().tuple_shapes(i)) == 0) continue;
       HloSharding element = tuple.sharding().GetSubSharding(tuple.shape(), {i});
       if (element.IsTuple()) {
         leaves.insert(leaves.end(), element.tuple_elements().begin(),
@@ -202,6 +204,7 @@ class ElementRemover {
         leaves.push_back(element);
       }
     }
+    if (leaves.empty()) leaves.push_back(HloSharding::Replicate());
     return HloSharding::Tuple(Shrunk(tuple.shape()), leaves);
   }
 
