@@ -260,7 +260,7 @@ absl::StatusOr<bool> ConditionalSimplifier::RunImpl(
   bool changed = false;
   // Inner ones first: a branch that is inlined takes simple ones along.
   for (HloComputation* computation :
-       module->MakeComputationPostOrder(execution_threads)) {
+       MakeCalledPostOrder(module, execution_threads)) {
     if (computation->IsFusionComputation()) continue;
     std::vector<HloInstruction*> order =
         computation->MakeInstructionPostOrder();

@@ -1,8 +1,10 @@
 #include "xla/hlo/transforms/control_flow/inlined_calls.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/transforms/simplifiers/call_inliner.h"
 #include "xla/status_macros.h"
@@ -32,6 +34,29 @@ absl::Status RemoveUncalledComputations(HloModule* module) {
     }
   }
   return absl::OkStatus();
+}
+
+std::vector<HloComputation*> MakeCalledPostOrder(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  const std::vector<HloComputation*> order = module->MakeComputationPostOrder();
+  absl::flat_hash_set<const HloComputation*> called = {
+      module->entry_computation()};
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    if (!called.contains(*it)) continue;
+    for (const HloInstruction* inst : (*it)->instructions()) {
+      called.insert(inst->called_computations().begin(),
+                    inst->called_computations().end());
+    }
+  }
+  std::vector<HloComputation*> result =
+      module->MakeComputationPostOrder(execution_threads);
+  result.erase(std::remove_if(result.begin(), result.end(),
+                              [&](const HloComputation* computation) {
+                                return !called.contains(computation);
+                              }),
+               result.end());
+  return result;
 }
 
 bool Communicates(const HloComputation& computation) {

@@ -1,6 +1,8 @@
 #ifndef XLA_HLO_TRANSFORMS_CONTROL_FLOW_INLINED_CALLS_H_
 #define XLA_HLO_TRANSFORMS_CONTROL_FLOW_INLINED_CALLS_H_
 
+#include <vector>
+
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -22,6 +24,13 @@ absl::Status InlineInPlaceOf(HloInstruction* instruction,
 
 // Removes the computations without callers, callers before callees.
 absl::Status RemoveUncalledComputations(HloModule* module);
+
+// The computations of these threads that the entry runs, callees first. Visited
+// in this order, none has gone before its turn: what a rewrite makes uncalled
+// is called by what it changes.
+std::vector<HloComputation*> MakeCalledPostOrder(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads);
 
 // Whether the computation, or one that it calls, sends or receives.
 bool Communicates(const HloComputation& computation);

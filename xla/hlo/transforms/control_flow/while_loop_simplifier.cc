@@ -178,7 +178,7 @@ absl::StatusOr<bool> WhileLoopSimplifier::RunImpl(
   bool changed = false;
   // Inner loops first: those of a body that is inlined are simple by then.
   for (HloComputation* computation :
-       module->MakeComputationPostOrder(execution_threads)) {
+       MakeCalledPostOrder(module, execution_threads)) {
     if (computation->IsFusionComputation()) continue;
     for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
       if (inst->opcode() != HloOpcode::kWhile) continue;
