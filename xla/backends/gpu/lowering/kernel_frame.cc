@@ -221,8 +221,8 @@ absl::Status KernelFrame::Numbers(
       });
 }
 
-// Widens until 16 bytes of the widest array are one access. Arrays of no more
-// elements than the device has threads need each thread for itself.
+// Widens until 16 bytes of the widest array are one access. Arrays of fewer
+// elements than the device has threads get a thread for each.
 int64_t KernelFrame::VectorWidth(const Result& result) const {
   const int64_t count = ShapeUtil::ElementsIn(result.shape);
   if (count < device_threads_) return 1;

@@ -39,7 +39,7 @@ absl::Status RemoveUncalledComputations(HloModule* module) {
 std::vector<HloComputation*> MakeCalledPostOrder(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
-  const std::vector<HloComputation*> order = module->MakeComputationPostOrder();
+  std::vector<HloComputation*> order = module->MakeComputationPostOrder();
   absl::flat_hash_set<const HloComputation*> called = {
       module->entry_computation()};
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
@@ -49,14 +49,14 @@ std::vector<HloComputation*> MakeCalledPostOrder(
                     inst->called_computations().end());
     }
   }
-  std::vector<HloComputation*> result =
-      module->MakeComputationPostOrder(execution_threads);
-  result.erase(std::remove_if(result.begin(), result.end(),
-                              [&](const HloComputation* computation) {
-                                return !called.contains(computation);
-                              }),
-               result.end());
-  return result;
+  const auto is_left_out = [&](const HloComputation* computation) {
+    return !called.contains(computation) ||
+           (!execution_threads.empty() &&
+            !execution_threads.contains(computation->execution_thread()));
+  };
+  order.erase(std::remove_if(order.begin(), order.end(), is_left_out),
+              order.end());
+  return order;
 }
 
 bool Communicates(const HloComputation& computation) {

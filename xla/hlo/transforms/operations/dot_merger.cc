@@ -114,7 +114,7 @@ absl::Status Merge(absl::Span<HloInstruction* const> dots, int64_t side) {
 }
 
 // Dots that are looked at together; more are taken by as many at a time, in the
-// order of the program, so that chains of them cost no square of their length.
+// order of the program: of chains, each look then walks a part of the program.
 constexpr int kMaxTogether = 256;
 using DotSet = std::bitset<kMaxTogether>;
 

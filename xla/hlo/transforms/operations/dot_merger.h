@@ -40,9 +40,9 @@ struct DotMergerOptions {
 // differ in that alone. In no pipeline: a library multiplies as fast where the
 // operands lie, and on a transformer's training step the copies moved 9 % more
 // bytes than the common operand saved. Leaves alone: sparse dots and dots of
-// dynamic shapes or with control dependencies. Of more than 256 dots on one
-// operand each 256 are merged apart. O(instructions) per operand with dots that
-// can be merged.
+// dynamic shapes or with control dependencies. Of more than 256 dots of one
+// kind on one operand each 256, in the order of the program, are merged apart.
+// O(instructions) for each kind, and for each 256 dots of it.
 class DotMerger : public HloModulePass {
  public:
   DotMerger() = default;

@@ -147,7 +147,7 @@ absl::StatusOr<bool> HloElementTypeConverter::RunImpl(
   bool changed = false;
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
-    // On the main thread it has to stay one operation.
+    // What runs asynchronously on the main thread has to stay one operation.
     if (computation->IsAsyncComputation() && computation->IsMainThread()) {
       continue;
     }

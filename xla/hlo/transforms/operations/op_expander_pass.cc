@@ -13,7 +13,7 @@ absl::StatusOr<bool> OpExpanderPass::RunImpl(
   std::vector<HloInstruction*> matches;
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
-    // On the main thread it has to stay one operation.
+    // What runs asynchronously on the main thread has to stay one operation.
     if (computation->IsAsyncComputation() && computation->IsMainThread()) {
       continue;
     }
