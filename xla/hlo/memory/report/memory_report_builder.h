@@ -21,7 +21,9 @@ struct MemoryReportOptions {
   // As the schedule was computed with.
   const AliasInfo* alias_info = nullptr;
   BufferValue::SizeFunction size_function;
-  // Bytes that there are; unset: not asked.
+  // Bytes that there are; unset: not asked. A heap that exceeds them is
+  // searched for longer, so that it may come out lower than where nothing is
+  // asked.
   std::optional<int64_t> limit_bytes;
   // Bytes counted by kAllocated, where they are asked for: what is compared
   // with the limit; else that is the larger of peak and heap.

@@ -12,8 +12,8 @@ namespace xla {
 // random_module.h), changed further by MutateModule, and the choice of a
 // pipeline, and dies unless the pipeline runs and leaves modules that verify
 // after every pass. Errors that say what is not there (Unimplemented) or does
-// not fit (ResourceExhausted) are allowed; after mutations, all errors but
-// Internal ones are. Returns whether it ran to its end.
+// not fit (ResourceExhausted) are allowed; after mutations, all errors are but
+// Internal ones and the verifier's. Returns whether it ran to its end.
 bool PipelineRunsOnRandomModule(absl::string_view bytes);
 
 // Reads HLO text whose first line says what runs, as flags of hlo-opt do:
