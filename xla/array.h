@@ -136,7 +136,7 @@ class Array {
       next = static_cast<T>(next + static_cast<T>(1));
     }
   }
-  // The same, back to `value` after every `length` elements.
+  // The same, restarting at `value` every `length` elements.
   void FillRepeatedIota(const T& value, int64_t length) {
     for (int64_t i = 0; i < num_elements(); ++i) {
       values_[i] =
@@ -296,8 +296,8 @@ class Array {
   }
   bool operator!=(const Array<T>& other) const { return !(*this == other); }
 
-  // The part with starts[d] <= index[d] < limits[d]. What lies outside of the
-  // array is `out_of_bounds_value`, or forbidden.
+  // The part with starts[d] <= index[d] < limits[d]. Elements outside the array
+  // are `out_of_bounds_value`; without it they are not allowed.
   Array<T> Slice(absl::Span<const int64_t> starts,
                  absl::Span<const int64_t> limits,
                  std::optional<T> out_of_bounds_value = std::nullopt) const {
@@ -325,7 +325,7 @@ class Array {
     return result;
   }
 
-  // Writes `from` at `start_indices`, inside of the array.
+  // Writes `from` at `start_indices`; it must fit into the array.
   void UpdateSlice(const Array<T>& from,
                    absl::Span<const int64_t> start_indices) {
     CHECK_EQ(from.num_dimensions(), num_dimensions());
@@ -349,7 +349,7 @@ class Array {
     sizes_.assign(new_dimensions.begin(), new_dimensions.end());
   }
 
-  // Dimension i of the result is dimension permutation[i] of what it was.
+  // New dimension i is old dimension permutation[i].
   void TransposeDimensions(absl::Span<const int64_t> permutation) {
     TransposeDimensionsImpl<int64_t>(permutation);
   }
@@ -373,8 +373,8 @@ class Array {
     std::string text;
     const int64_t rank = num_dimensions();
     Index index(rank, 0);
-    // An array without elements prints the brackets and commas that are left
-    // when dimensions of size 0 count as 1.
+    // An array without elements prints the brackets and commas that remain if
+    // dimensions of size 0 are taken as 1.
     const auto last = [&](int64_t i) { return dim(i) == 0 ? 0 : dim(i) - 1; };
     int64_t places = 1;
     for (int64_t i = 0; i < rank; ++i) places *= last(i) + 1;
@@ -486,7 +486,7 @@ class Array {
     return position;
   }
 
-  // To the next index in row-major order, the first one after the last.
+  // Advances to the next index in row-major order, from the last to the first.
   void Advance(Index& index) const {
     for (int64_t d = num_dimensions() - 1; d >= 0; --d) {
       if (++index[d] < sizes_[d]) return;

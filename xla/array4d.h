@@ -71,7 +71,7 @@ class Array4D : public Array<T> {
       return value(p, z);
     });
   }
-  // Each y-x matrix holds its own number, counted from 0.
+  // Each y-x matrix is filled with its number, counted from 0.
   void FillWithMinorDimNum() {
     FillFrom([&](int64_t p, int64_t z, int64_t y, int64_t x) {
       return static_cast<T>(p * depth() + z);

@@ -39,7 +39,7 @@ constexpr int Log2Ceiling(T x) {
   return x == 0 ? -1 : absl::bit_width(static_cast<T>(x - 1));
 }
 
-// How many bits below the sign bit equal it.
+// The number of bits below the sign bit that equal it.
 template <typename T>
 constexpr int CountLeadingSignBits(T x) {
   static_assert(std::is_signed_v<T>, "T is a signed integer");
@@ -143,7 +143,7 @@ constexpr int NanPayloadBits() {
   }
 }
 
-// The payload that marks a NaN as quiet and holds nothing else.
+// The payload of a quiet NaN without other bits.
 template <typename T>
 constexpr uint64_t QuietNanWithoutPayload() {
   constexpr int kBits = NanPayloadBits<T>();

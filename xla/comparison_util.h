@@ -21,7 +21,7 @@
 namespace xla {
 
 // A comparison of two numbers of one type: the direction, the type, and for
-// floating point numbers the order, which says what NaN and -0 mean.
+// floating point numbers the order, which determines how NaN and -0 compare.
 class Comparison {
  public:
   enum class Order : uint8_t {
@@ -37,7 +37,7 @@ class Comparison {
 
   enum class Direction : uint8_t { kEq, kNe, kGe, kGt, kLe, kLt };
 
-  // The older way to say type and order.
+  // The older encoding of type and order.
   enum class Type : uint8_t { kFloat, kFloatTotalOrder, kSigned, kUnsigned };
 
   Comparison() = delete;
@@ -91,8 +91,8 @@ class Comparison {
   std::string ToString(std::string prefix1 = ".", std::string prefix2 = ".",
                        std::string prefix3 = ".") const;
 
-  // The comparison as a function on the native type, without regard to order:
-  // on keys that have the right one already.
+  // The comparison as a function on the native type, ignoring the order: for
+  // keys already mapped to it.
   template <typename T>
   absl::FunctionRef<bool(T, T)> GetComparator() const {
     return *ComparatorOf<T>(dir_);
@@ -111,7 +111,7 @@ class Comparison {
     return ComparatorOf<T>(dir_)(a, b);
   }
 
-  // The type that a comparison without one has.
+  // The type of a comparison that does not specify one.
   static Comparison::Type DefaultComparisonType(PrimitiveType type);
 
   template <typename H>

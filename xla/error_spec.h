@@ -5,7 +5,7 @@
 
 namespace xla {
 
-// How far floating-point results may be off: an element passes when
+// The tolerance of floating-point results: an element passes when
 // |actual - expected| <= abs or |actual - expected| / |expected| <= rel.
 struct ErrorSpec {
   explicit ErrorSpec(float aabs, float arel = 0) : abs(aabs), rel(arel) {}
@@ -24,8 +24,8 @@ struct ErrorSpec {
 
   // NaN matches only NaN; relaxed, any value passes where NaN is expected.
   bool relaxed_nans = false;
-  // Infinities match only themselves, unless an actual infinity is fine where a
-  // number is expected, or a number where an infinity is expected.
+  // Infinities match only themselves, unless an actual infinity is allowed
+  // where a number is expected, or a number where an infinity is expected.
   bool more_infs_ok = false;
   bool fewer_infs_ok = false;
 };

@@ -48,9 +48,9 @@ XLA_DEFINE_ERROR(Unknown)
 #undef XLA_DEFINE_ERROR_WITH_STRCAT
 #undef XLA_DEFINE_ERROR_WITH_STRFORMAT
 
-// Returns `prior` with `context` put before ("context: message") or after
-// ("message: context") its message. The code and payloads stay. `prior` must
-// not be OK.
+// Returns `prior` with `context` before ("context: message") or after
+// ("message: context") its message. The code and payloads are kept. `prior`
+// must not be OK.
 absl::Status AddStatus(absl::Status prior, absl::string_view context);
 absl::Status AppendStatus(absl::Status prior, absl::string_view context);
 

@@ -15,7 +15,7 @@ class Fingerprinter {
  public:
   Fingerprinter() = default;
 
-  // How data are cut into calls does not matter.
+  // The result does not depend on how data are split into calls.
   void Update(absl::string_view data);
   // The fingerprint of all data so far.
   uint64_t Finish() const;
@@ -23,7 +23,7 @@ class Fingerprinter {
  private:
   uint64_t state_ = 0x9e3779b97f4a7c15u;
   uint64_t length_ = 0;
-  // Bytes that do not fill a block yet.
+  // Bytes of an incomplete block.
   char pending_[16] = {};
 };
 

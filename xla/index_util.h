@@ -22,7 +22,7 @@ class IndexUtil {
       const Shape& shape, absl::Span<const int64_t> minor_to_major,
       absl::Span<const int64_t> multi_index);
 
-  // The way back. Pre: 0 <= linear_index < number of elements.
+  // The inverse. Pre: 0 <= linear_index < number of elements.
   static DimensionVector LinearIndexToMultidimensionalIndex(
       const Shape& shape, int64_t linear_index);
 

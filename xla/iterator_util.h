@@ -138,7 +138,7 @@ class WithIndex {
         std::pair<size_t, decltype(*std::declval<NestedIterator>())>;
     using value_type = reference;
     using difference_type = std::ptrdiff_t;
-    // Holds the pair that operator-> gives access to.
+    // Holds the pair that operator-> points to.
     struct pointer {
       reference pair;
       reference* operator->() { return &pair; }

@@ -20,7 +20,7 @@ namespace xla {
 class Shape;
 
 // One level of tiling: the extents, major to minor, of the boxes into which the
-// minor-most dimensions of an array are cut. `T(8,128)` in text.
+// minor-most dimensions of an array are divided. `T(8,128)` in text.
 class Tile {
  public:
   // A dimension that is merged into the next more minor one before tiling; `*`
@@ -68,7 +68,7 @@ class Tile {
 
 using TileVector = absl::InlinedVector<Tile, 3>;
 
-// Cuts one logical dimension into pieces that live in separate buffers;
+// Splits one logical dimension into pieces that are in separate buffers;
 // `split_indices` are the first indices of every piece but the first.
 // `SC(0:3)` in text.
 class SplitConfig {
@@ -117,8 +117,8 @@ class SplitConfig {
   absl::InlinedVector<int64_t, 1> split_indices_;
 };
 
-// How the elements of an array lie in memory: the order of its dimensions, and
-// rarely more (tiles, memory space, ...).
+// How the elements of an array are laid out in memory: the order of its
+// dimensions, and rarely more (tiles, memory space, ...).
 //
 // 64 bytes. The dimension order of arrays of rank <= InlineRank() is inline;
 // everything else is in one out-of-line record that most layouts do not have.
@@ -164,7 +164,7 @@ class Layout {
   void Print(Printer* printer) const;
   std::string ToString() const;
 
-  // Compares two layouts, leaving out what the Ignore* functions name.
+  // Compares two layouts except for the properties named by Ignore* calls.
   class Equal {
    public:
     Equal() = default;
@@ -229,7 +229,7 @@ class Layout {
   DimensionVector* mutable_minor_to_major() { return &minor_to_major_; }
 
   // Removes one logical dimension and renumbers those after it; a split of the
-  // removed dimension goes with it.
+  // removed dimension is removed too.
   Layout& DeleteDimension(int dim_to_delete);
 
   absl::Span<const Tile> tiles() const { return extra().tiles; }
@@ -288,7 +288,7 @@ class Layout {
   }
   void clear_split_configs();
 
-  // The shape that is really allocated, where it differs from the logical one.
+  // The shape actually allocated, if it differs from the logical one.
   bool has_physical_shape() const { return extra().physical_shape != nullptr; }
   const Shape& physical_shape() const;
   Shape* mutable_physical_shape();
@@ -303,7 +303,7 @@ class Layout {
   }
 
   // True if the layout is its dimension order and nothing else: no tiles, no
-  // memory space, etc. The quick way past all rare cases.
+  // memory space, etc. A fast check that excludes all rare cases.
   bool is_plain() const {
     return extra_ == nullptr || ExtraEqual(*extra_, DefaultExtra(), 0);
   }
@@ -359,7 +359,7 @@ class Layout {
                                                  int depth);
 
   // A record equal to the default one adds nothing, so that layouts that
-  // compare equal hash alike. The physical shape is left out.
+  // compare equal hash alike. The physical shape is not hashed.
   template <typename H>
   H HashExtra(H h) const {
     const Extra& e = *extra_;

@@ -57,7 +57,7 @@ class LayoutUtil {
   static absl::Status ValidateLayoutInShape(const Shape& shape,
                                             bool allow_missing_layouts = false);
   // InvalidArgument unless `layout` fits the array `shape`, whose own layout is
-  // not looked at.
+  // ignored.
   static absl::Status ValidateLayoutForShape(const Layout& layout,
                                              const Shape& shape);
 
@@ -77,7 +77,7 @@ class LayoutUtil {
   static bool HasAnyLayout(const Shape& shape);
   static bool HasLayout(const ProgramShape& program_shape);
 
-  // True if an array of the shape says how many bits its elements take.
+  // True if the layout of some array sets the bits of an element.
   static bool HasCustomElementSizeInBits(const Shape& shape);
 
   static bool Equal(const Layout& lhs, const Layout& rhs);
@@ -108,7 +108,7 @@ class LayoutUtil {
                                        absl::Span<const int64_t> dims);
 
   // The layout with one logical dimension moved to the most major (minor)
-  // place; the others keep their order.
+  // position; the others keep their order.
   static Layout MoveDimToMajor(const Layout& layout, int64_t dim);
   static Layout MoveDimToMinor(const Layout& layout, int64_t dim);
 

@@ -58,7 +58,7 @@ class Literal : public MutableLiteralBase {
 
   // The elements of a tuple as literals of their own; this becomes a nil tuple.
   std::vector<Literal> DecomposeTuple();
-  // Moves one subtree out. What is left of it here has no buffers.
+  // Moves one subtree out, which leaves the one here without buffers.
   Literal SubLiteral(ShapeIndexView shape_index);
 
   // Reads the form that Serialize writes.
@@ -90,8 +90,8 @@ class Literal : public MutableLiteralBase {
   Piece root_piece_;
 };
 
-// A literal that writes into memory, or into a subtree of a literal, that
-// somebody else owns and keeps alive. Copies write to the same memory.
+// A literal that writes into memory, or into a subtree of a literal, owned by
+// others, who must keep it alive. Copies write to the same memory.
 class MutableBorrowingLiteral : public MutableLiteralBase {
  public:
   MutableBorrowingLiteral();
@@ -134,7 +134,7 @@ class LiteralSlice : public LiteralBase {
   const Piece* root_piece_;
 };
 
-// A literal that reads memory which somebody else owns and keeps alive.
+// A literal that reads memory owned by others, who must keep it alive.
 class BorrowingLiteral : public LiteralBase {
  public:
   BorrowingLiteral();

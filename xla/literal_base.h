@@ -156,7 +156,7 @@ class LiteralBase {
   }
   bool IsEqualAt(absl::Span<const int64_t> multi_index, complex128 value) const;
 
-  // The element as a wider type; absent for element types outside it:
+  // The element as a wider type; absent for other element types:
   // GetIntegralAsS64 takes PRED and integers, GetAsDouble those and floats,
   // GetAsComplex128 all. 64-bit integers round in the latter two; a u64 beyond
   // int64 wraps in the first.
@@ -269,7 +269,7 @@ class LiteralBase {
                    const ShapeIndex& shape_index = {}) const;
   Literal Relayout(const Shape& shape_with_layout) const;
 
-  // Dynamic sizes made into static bounds, and back into given bounds.
+  // Turns dynamic sizes into static bounds, and back with the given bounds.
   Literal ToStatic() const;
   Literal ToBoundedDynamic(const Shape& bounded_shape) const;
 
@@ -293,8 +293,8 @@ class LiteralBase {
   bool IsKnown(const ShapeIndex& shape_index = {}) const {
     return piece(shape_index).IsKnown();
   }
-  // Whether the literal, or an array in it, stands for elements that its source
-  // left out (`constant({...})`).
+  // Whether the elements of the literal, or of an array in it, were elided in
+  // its source (`constant({...})`).
   bool is_elided(const ShapeIndex& shape_index = {}) const {
     return piece(shape_index).IsElided();
   }

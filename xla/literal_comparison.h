@@ -14,25 +14,26 @@ namespace xla {
 namespace literal_comparison {
 
 // Compares literals and explains the first differences. All errors are
-// InvalidArgument; they say where in a tuple, at which index, and what both
-// elements are. Layouts never matter.
+// InvalidArgument and give the place in a tuple, the index, and both elements.
+// Layouts never matter.
 
-// Which dimensions, types and tuple structure differ; OK for compatible shapes.
+// OK for compatible shapes, else an error that lists the dimensions, types and
+// tuple structure that differ.
 absl::Status EqualShapes(const Shape& expected, const Shape& actual);
 
 // Equal shapes, dynamic sizes and elements, bit for bit, except that any NaN
 // equals any NaN.
 absl::Status Equal(const LiteralSlice& expected, const LiteralSlice& actual);
 
-// Told of every array that fails: what both are, which elements are off (a PRED
-// literal of their shape), and where the array is.
+// Called for every array that fails, with both arrays, the mismatched elements
+// (a PRED literal of their shape), and the array's index.
 using MiscompareCallback = std::function<void(
     const LiteralSlice& expected, const LiteralSlice& actual,
     const LiteralSlice& mismatches, const ShapeIndex& shape_index)>;
 
-// As Equal, but floating-point and complex elements may be off as `error`
-// allows (complex: the absolute value of the difference). The error counts the
-// mismatches and shows the worst; `detailed_message` shows more of them.
+// As Equal, but floating-point and complex elements may differ within `error`
+// (complex: by the absolute value of the difference). The status counts the
+// mismatches and shows the worst; with `detailed_message` it shows more.
 absl::Status Near(const LiteralSlice& expected, const LiteralSlice& actual,
                   const ErrorSpec& error,
                   std::optional<bool> detailed_message = std::nullopt,

@@ -82,7 +82,7 @@ class MutableLiteralBase : public LiteralBase {
   absl::Status SetFromDouble(absl::Span<const int64_t> multi_index,
                              double value);
 
-  // Replaces each valid element by what the function returns for it.
+  // Replaces each valid element by the function's value for it.
   template <typename NativeT>
   void MutableEachCell(absl::FunctionRef<NativeT(
                            absl::Span<const int64_t> indices, NativeT value)>
@@ -132,7 +132,7 @@ class MutableLiteralBase : public LiteralBase {
   template <typename NativeT>
   void PopulateWithValue(NativeT value);
 
-  // A tuple that takes the values of `elements`, which become nil tuples.
+  // A tuple of the values of `elements`, which become nil tuples.
   static Literal MoveIntoTuple(absl::Span<Literal> elements);
   // InvalidArgument for a bad shape or a wrong number of values. Arrays without
   // any values are an error, or elided when `prohibit_empty_literal` is false.

@@ -10,8 +10,8 @@
 namespace xla {
 namespace literal_internal {
 
-// Whether elements take less than a byte each where elements are packed. PRED
-// does so in the packed form, though it is a byte for bitcasts.
+// Whether packed elements take less than a byte each. PRED does, although it
+// takes a byte in bitcasts.
 bool IsPackable(PrimitiveType type);
 
 // Bytes of `count` packed elements.
@@ -21,13 +21,13 @@ int64_t PackedBytes(PrimitiveType type, int64_t count);
 // into the lowest bits), all others as little-endian bytes.
 std::string PackElements(PrimitiveType type, const char* src, int64_t count);
 
-// The way back, from exactly PackedBytes(type, count) bytes.
+// The inverse, from exactly PackedBytes(type, count) bytes.
 void UnpackElements(PrimitiveType type, absl::Span<const char> packed,
                     int64_t count, char* dest);
 
 // Turns arbitrary bytes into native elements: sub-byte integers are
 // sign-extended from their low bits, spare bits of narrow floats are cleared,
-// nonzero PRED bytes become 1. Other types stay.
+// nonzero PRED bytes become 1. Other types are unchanged.
 void NormalizeElements(PrimitiveType type, char* elements, int64_t count);
 
 // Reverses the bytes of each of `count` elements on big-endian machines, where

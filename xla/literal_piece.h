@@ -36,9 +36,9 @@ class LiteralPiece {
   // Whether the elements of an array are known.
   enum class ArrayValueState : uint8_t {
     kKnown = 0,         // there are elements, possibly not allocated yet
-    kUnknown = 1,       // a value that some analysis could not compute
-    kUndetermined = 2,  // a value that no analysis has looked at yet
-    kElided = 3,        // fixed elements that the source of the value left out
+    kUnknown = 1,       // a value that an analysis could not compute
+    kUndetermined = 2,  // a value that no analysis has visited yet
+    kElided = 3,        // fixed elements that were elided in the source
   };
 
   LiteralPiece() = default;
@@ -95,7 +95,7 @@ class LiteralPiece {
         return nullptr;
     }
   }
-  // Points the array at memory of somebody else.
+  // Makes the array use memory owned by others.
   void set_buffer(char* buffer);
   // Allocates total_bytes_dense() zeroed bytes; dynamic sizes start as the
   // bounds. ResourceExhausted when the size overflows or memory is short.
@@ -104,7 +104,7 @@ class LiteralPiece {
   // The subshape has just become dynamic: elements move to a buffer that holds
   // dynamic sizes as well.
   void MakeRoomForDynamicSizes();
-  // Takes the buffer (not the shape, not the children) of `from`.
+  // Moves the buffer (not the shape or the children) here from `from`.
   void MoveDataFrom(LiteralPiece& from);
 
   // Sizes of an array, in elements and bytes.
@@ -128,7 +128,7 @@ class LiteralPiece {
   }
   DynamicSizeType GetDynamicSize(int64_t dim_index) const;
   void SetDynamicSize(int64_t dim_index, DynamicSizeType size);
-  // The sizes that are in use: dynamic sizes where dynamic, else bounds.
+  // The sizes in use: dynamic sizes where dynamic, else bounds.
   DimensionVector valid_dimensions() const;
 
   // Typed access; NativeT must be the native type of the element type.

@@ -28,9 +28,9 @@
 
 namespace xla {
 
-// Makes literals. Where nothing else is said, layouts are descending and a
-// wrong argument (a ragged list, a type without the wanted value) is a
-// programming error that fails a CHECK.
+// Makes literals. Unless stated otherwise, layouts are descending and a wrong
+// argument (a ragged list, a type without the wanted value) is a programming
+// error that fails a CHECK.
 class LiteralUtil {
  public:
   LiteralUtil() = delete;
@@ -155,7 +155,7 @@ class LiteralUtil {
     return MakeScalarMatrixR2<NativeT>(size, static_cast<NativeT>(1));
   }
   // m x n; the element at (i, j) is scale * (i + j / 10^d), d the decimal
-  // digits of n, so that it tells its position.
+  // digits of n, so that it encodes its position.
   template <typename NativeT>
   static Literal CreateFingerprintMatixR2(int64_t m, int64_t n,
                                           NativeT scale = NativeT(1));

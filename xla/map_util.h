@@ -14,7 +14,7 @@
 
 namespace xla {
 
-// The value of a key that is there.
+// The value of a key that must be present.
 template <class Collection>
 const typename Collection::value_type::second_type& FindOrDie(
     const Collection& collection,
@@ -43,7 +43,7 @@ MaybeFind(const Collection& collection,
   return std::cref(it->second);
 }
 
-// The value of the key, or `value`, which then outlives the result.
+// The value of the key, or `value`, which must outlive the result.
 template <class Collection>
 const typename Collection::value_type::second_type& FindOrDefault(
     const Collection& collection,
@@ -53,7 +53,7 @@ const typename Collection::value_type::second_type& FindOrDefault(
   return it == collection.end() ? value : it->second;
 }
 
-// Inserts a key, or an element of a set, that is not there.
+// Inserts a key, or an element of a set, that must be absent.
 template <typename Collection, typename Key, typename Value>
 void InsertOrDie(Collection* const collection, Key&& key, Value&& value) {
   auto result = collection->insert(typename Collection::value_type(
@@ -70,7 +70,7 @@ bool ContainsKey(const Collection& collection, const Key& key) {
   return collection.find(key) != collection.end();
 }
 
-// Predicates for algorithms. The container outlives them.
+// Predicates for algorithms. The container must outlive them.
 template <typename Key, typename Value>
 auto IsKeyIn(const absl::flat_hash_map<Key, Value>& map) {
   return [&map](const Key& key) { return map.contains(key); };

@@ -16,8 +16,8 @@
 #include "xla/util.h"
 #include "xla/xla_data.pb.h"
 
-// Facts about the element types (PrimitiveType), and ways from one to its
-// native C++ type and back. All queries are constant time.
+// Properties of the element types (PrimitiveType), and conversions to and from
+// native C++ types. All queries are constant time.
 
 namespace xla {
 namespace primitive_util {
@@ -226,7 +226,7 @@ constexpr bool IsSubByteNonPredType(PrimitiveType type) {
 
 // Bits of information; 1 for PRED.
 int BitWidth(PrimitiveType type);
-// Bits that an element takes where elements are packed: 8 for PRED and F6.
+// Bits of an element where elements are packed: 8 for PRED and F6.
 int StorageBitWidth(PrimitiveType type);
 // Bytes that an unpacked element takes.
 int ByteWidth(PrimitiveType type);
@@ -246,7 +246,7 @@ bool HasPositiveZero(PrimitiveType type);
 
 // ---- Related types ----------------------------------------------------------
 
-// PRIMITIVE_TYPE_INVALID where there is none of that width.
+// PRIMITIVE_TYPE_INVALID if there is none of that width.
 constexpr PrimitiveType UnsignedIntegralTypeForBitWidth(int64_t src_bitwidth) {
   switch (src_bitwidth) {
     case 1:
@@ -307,14 +307,14 @@ constexpr PrimitiveType ComplexType(PrimitiveType base_type) {
 
 // The one that keeps more of the values: complex over real; then the larger
 // range and the longer significand of floating point over integers; then the
-// wider; then signed. The lower enum number where all that is equal.
+// wider; then signed; then the one with the lower enum number.
 PrimitiveType HigherPrecisionType(PrimitiveType a, PrimitiveType b);
 
 // Whether converting any value (infinities, NaN and -0 too) from `from_type` to
-// `to_type` and back gives it again.
+// `to_type` and back preserves it.
 bool CastPreservesValues(PrimitiveType from_type, PrimitiveType to_type);
 
-// Whether x is a value of the integral type `ty`.
+// Whether the integral type `ty` can represent x.
 bool FitsInIntegralType(int64_t x, PrimitiveType ty);
 
 // Whether NativeT can hold every value of `type`, being its native type.
@@ -329,12 +329,12 @@ constexpr bool CanRepresent(PrimitiveType type) {
 
 // ---- Names ------------------------------------------------------------------
 
-// "f32", "pred", "tuple", "opaque", ...; "invalid" for what is no type.
+// "f32", "pred", "tuple", "opaque", ...; "invalid" for other numbers.
 const std::string& LowercasePrimitiveTypeName(PrimitiveType s);
-// The way back; InvalidArgument for other names.
+// The inverse; InvalidArgument for other names.
 absl::StatusOr<PrimitiveType> StringToPrimitiveType(
     absl::string_view lower_name);
-// The same without an error text: PRIMITIVE_TYPE_INVALID for other names.
+// The same, but PRIMITIVE_TYPE_INVALID for other names.
 PrimitiveType PrimitiveTypeFromName(absl::string_view lower_name);
 bool IsPrimitiveTypeName(absl::string_view name);
 

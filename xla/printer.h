@@ -27,8 +27,8 @@ class Printer {
   Printer(const Printer&) = delete;
   Printer& operator=(const Printer&) = delete;
 
-  // Whether only a hash of the text is wanted, so that separators matter only
-  // as far as they keep texts apart.
+  // Whether the text is only hashed, so that separators are needed only to keep
+  // texts distinct.
   bool is_hasher() const { return is_hasher_; }
 
   // Appends text, an integer or anything absl::AlphaNum takes.
@@ -64,17 +64,17 @@ class Printer {
     cursor_ = std::to_chars(cursor_, limit_, value).ptr;
   }
 
-  // Appends "1,2,3", after a comma if `leading_comma`. A hasher takes the
-  // numbers as they are.
+  // Appends "1,2,3", after a comma if `leading_comma`. A hasher hashes the
+  // numbers directly.
   void AppendInt64List(absl::Span<const int64_t> list, bool leading_comma);
 
  protected:
   explicit Printer(bool is_hasher = false) : is_hasher_(is_hasher) {}
 
-  // Makes [cursor_, limit_) hold at least `size` bytes (1 <= size <= 32). What
-  // is before cursor_ has been written.
+  // Makes [cursor_, limit_) hold at least `size` bytes (1 <= size <= 32). Bytes
+  // before cursor_ have been written.
   virtual void Refill(size_t size) = 0;
-  // Appends text that is larger than the room left.
+  // Appends text that is larger than the remaining room.
   virtual void AppendSlow(absl::string_view text) = 0;
 
   char* cursor_ = nullptr;
@@ -109,7 +109,7 @@ class StringPrinter : public Printer {
   std::string buffer_;
 };
 
-// Prints to a cord: no text is moved once it is written.
+// Prints to a cord, so that text is not moved once written.
 class CordPrinter : public Printer {
  public:
   CordPrinter();
@@ -127,8 +127,8 @@ class CordPrinter : public Printer {
   absl::Cord cord_;
 };
 
-// Prints to a 64-bit fingerprint of the text, which depends on neither how it
-// was cut into Append calls nor on the machine. The name is historical: the
+// Prints to a 64-bit fingerprint of the text, independent of the machine and of
+// how the text was split into Append calls. The name is historical: the
 // function is that of xla/fingerprint.h.
 class HighwayHashPrinter : public Printer {
  public:

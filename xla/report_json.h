@@ -8,12 +8,12 @@
 
 namespace xla {
 
-// The JSON that tools print of a report: indented, names as in the .proto, and
-// fields at their defaults too, so that a reader finds each key.
+// The JSON that tools print for a report: indented, with names as in the
+// .proto, including fields with default values, so that readers find every key.
 //
 // Before: SourceContext{}.  After: "{\n \"file_name\": \"\"\n}\n"; 64-bit
 // integers are strings, as in all of protobuf's JSON. Internal, with the
-// report's type, where protobuf cannot write it.
+// report's type, if protobuf cannot write it.
 absl::StatusOr<std::string> ReportToJson(
     const google::protobuf::Message& report);
 

@@ -23,8 +23,8 @@ namespace xla {
 // The type of a value: an array (element type, dimensions, perhaps a layout), a
 // tuple of shapes, a token, an opaque value, or a buffer around an array.
 //
-// A buffer answers the questions about arrays with the array inside it, unless
-// a function says otherwise.
+// Queries about arrays apply to the array inside a buffer, unless stated
+// otherwise.
 //
 // 128 bytes; an array of rank <= 6 with a plain layout allocates nothing, and a
 // move never does. A moved-from shape is like a default-constructed one.
@@ -131,7 +131,7 @@ class Shape {
     return !is_dynamic_dimension(dimension);
   }
   void set_dynamic_dimension(int dimension, bool is_dynamic);
-  // One flag per dimension; empty for shapes that are no arrays.
+  // One flag per dimension; empty for shapes that are not arrays.
   absl::Span<const bool> dynamic_dimensions() const {
     const Shape& a = array();
     return absl::MakeConstSpan(a.dynamic_data(), a.rank_);
@@ -148,10 +148,10 @@ class Shape {
   PrimitiveType element_type() const {
     return static_cast<PrimitiveType>(array().type_);
   }
-  // A change to another kind of shape drops what that kind does not have.
+  // A change to another kind of shape drops the fields that kind does not have.
   void set_element_type(PrimitiveType value);
 
-  // Sizes (bounds where dynamic); empty for shapes that are no arrays.
+  // Sizes (bounds where dynamic); empty for shapes that are not arrays.
   absl::Span<const int64_t> dimensions() const {
     const Shape& a = array();
     return absl::MakeConstSpan(a.dims_data(), a.rank_);
@@ -166,7 +166,7 @@ class Shape {
   int64_t dimensions_minor(int index) const {
     return dimensions(layout().minor_to_major(index));
   }
-  // Without `is_dynamic`, a dimension stays as dynamic as it was.
+  // Without `is_dynamic`, the dimension's dynamic flag is unchanged.
   void set_dimensions(int index, int64_t size,
                       std::optional<bool> is_dynamic = std::nullopt);
   void set_dimensions_minor(int index, int64_t size,
@@ -185,7 +185,7 @@ class Shape {
     CHECK(storage_ == Storage::kTuple) << "not a tuple shape";
     return &tuple_;
   }
-  // 0 for shapes that are no tuples.
+  // 0 for shapes that are not tuples.
   int tuple_shapes_size() const {
     return storage_ == Storage::kTuple ? tuple_.size() : 0;
   }
@@ -207,7 +207,7 @@ class Shape {
     CHECK(has_layout()) << "the shape has no layout";
     return array().layout_;
   }
-  // Makes an empty layout where there is none.
+  // Adds an empty layout if there is none.
   Layout* mutable_layout();
   void clear_layout();
 
@@ -217,7 +217,7 @@ class Shape {
   void Clear() { *this = Shape(); }
   void Swap(Shape* other) { std::swap(*this, *other); }
 
-  // Compares two shapes, leaving out what the Ignore* functions name.
+  // Compares two shapes except for the properties named by Ignore* calls.
   class Equal {
    public:
     Equal() = default;
@@ -336,7 +336,8 @@ class Shape {
   void CopyStorage(const Shape& other);
   void MoveStorage(Shape& other) noexcept;
   void DestroyStorage();
-  // Makes a shape whose storage was taken or freed a default-constructed one.
+  // Resets a shape whose storage was moved or freed to a default-constructed
+  // one.
   void Reset() {
     type_ = PRIMITIVE_TYPE_INVALID;
     storage_ = Storage::kInline;

@@ -16,8 +16,8 @@
 
 namespace xla {
 
-// Facts about reshapes and transposes of arrays, and which of them leave memory
-// alone. Part of ShapeUtil; callers name that class.
+// Properties of reshapes and transposes of arrays, and which of them leave
+// memory unchanged. Part of ShapeUtil; callers name that class.
 //
 // A reshape keeps the row-major order of logical elements, a transpose permutes
 // dimensions, and both are bitcasts if every element stays at its address.
@@ -29,8 +29,8 @@ class ShapeBitcast {
     std::vector<int64_t> deleted_dimensions;
     std::vector<int64_t> inserted_dimensions;
   };
-  // If two arrays differ only by dimensions of size 1: those of `shape_pre`
-  // that are gone, and those of `shape_post` that are new.
+  // If two arrays differ only by dimensions of size 1: the dimensions deleted
+  // from `shape_pre` and those inserted in `shape_post`.
   static std::optional<ShapeEqualityDescriptor>
   InsertedOrDeleted1SizedDimensions(const Shape& shape_pre,
                                     const Shape& shape_post);
@@ -60,7 +60,8 @@ class ShapeBitcast {
   static bool IsReshapeOrTransposeBitcast(const Shape& a, const Shape& b,
                                           bool ignore_element_type = false);
 
-  // The dimensions of the transpose that a bitcast is; nullopt if it is none.
+  // The dimensions of the transpose equivalent to a bitcast; nullopt if there
+  // is none.
   static std::optional<std::vector<int64_t>>
   DeduceTransposeDimensionsForBitcast(const Shape& input_shape,
                                       const Shape& output_shape);
@@ -120,7 +121,7 @@ class ShapeBitcast {
       absl::InlinedVector<int64_t, 3>& permutation);
 
   // Bytes between neighbours in each dimension of an array without tiles (each
-  // element at its unpacked size). InvalidArgument if there is no such thing.
+  // element at its unpacked size). InvalidArgument if they are not defined.
   static absl::Status UnpackedByteStrides(const Shape& shape,
                                           absl::Span<int64_t> strides);
   // The same; nullopt instead of an error.

@@ -27,7 +27,7 @@ class ShapeIndexIteration {
       absl::FunctionRef<absl::StatusOr<bool>(absl::Span<const int64_t>)>;
   using ForEachVisitorFunctionNoStatus =
       absl::FunctionRef<bool(absl::Span<const int64_t>)>;
-  // The second argument is the number of the thread, or -1.
+  // The second argument is the thread's number, or -1.
   using ForEachParallelVisitorFunction =
       absl::FunctionRef<absl::StatusOr<bool>(absl::Span<const int64_t>, int)>;
 

@@ -12,8 +12,8 @@
 
 namespace xla {
 
-// The layouts of a parameter or result: a shape whose layouts matter, some of
-// which may not be set yet.
+// The layouts of a parameter or result: a shape whose layouts may be partly
+// unset.
 class ShapeLayout {
  public:
   explicit ShapeLayout(const Shape& shape) : shape_(shape) {}
@@ -22,16 +22,16 @@ class ShapeLayout {
   absl::Status AssignLayoutToShape(Shape* to_shape) const;
 
   // True if `shape` is compatible and has these layouts. Memory spaces are part
-  // of layouts. `ignore_fully_empty_tiling`: tiles are left out if one of the
+  // of layouts. `ignore_fully_empty_tiling`: tiles are ignored if one of the
   // two shapes has none anywhere.
   bool MatchesLayoutInShape(const Shape& shape,
                             bool minor_to_major_only = false,
                             bool ignore_fully_empty_tiling = false) const;
 
-  // Takes the layouts of a compatible shape; InvalidArgument otherwise.
+  // Copies the layouts of a compatible shape; InvalidArgument otherwise.
   absl::Status CopyLayoutFromShape(const Shape& other_shape);
 
-  // Removes layouts, everywhere or below one element.
+  // Removes layouts, of the whole shape or of one element.
   void Clear();
   void Clear(ShapeIndexView shape_index);
   void ClearTiles();
@@ -42,7 +42,7 @@ class ShapeLayout {
   // Makes all dimensions static.
   void ClearDynamicShape() { shape_.clear_dynamic_dimensions(); }
 
-  // The layout of a shape that is no tuple and has one.
+  // The layout of a shape that is not a tuple and has one.
   const Layout& layout() const;
   // True if all arrays have layouts.
   bool LayoutIsSet() const;

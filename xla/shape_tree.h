@@ -23,8 +23,8 @@ namespace xla {
 
 namespace internal {
 
-// Where the subshapes of a shape are in pre-order. Shapes that are no tuples,
-// and tuples of leaves, need no table at all.
+// The pre-order positions of a shape's subshapes. Shapes that are not tuples,
+// and tuples of leaves, need no table.
 class ShapeTreeIndex {
  public:
   ShapeTreeIndex() = default;
@@ -240,7 +240,7 @@ class ShapeTree {
         *this, 0, [&](Node& node) { return func(node.first, &node.second); });
   }
 
-  // A tree of the same shape with func of every value.
+  // A tree of the same shape with func applied to every value.
   template <typename U>
   ShapeTree<U> Map(absl::FunctionRef<U(const T&)> func) const {
     ShapeTree<U> result(shape_);
@@ -293,7 +293,7 @@ class ShapeTree {
   template <typename U>
   friend class ShapeTree;
 
-  // Iterates over nodes, or over those that are leaves.
+  // Iterates over all nodes, or over leaves only.
   template <typename NodePtr, bool kLeavesOnly>
   class Iterator {
    public:
@@ -360,7 +360,7 @@ class ShapeTree {
     int64_t position_ = 0;
   };
 
-  // An owner that owns nothing, for borrowed shapes.
+  // An empty owner, for borrowed shapes.
   static std::shared_ptr<const Shape> Unowned() { return nullptr; }
 
   template <typename... Init>

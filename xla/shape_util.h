@@ -32,8 +32,8 @@ namespace xla {
 
 using ShapeIndexView = absl::Span<const int64_t>;
 
-// Where an element is in a nested tuple: {} is the whole shape, {1,0} the first
-// element of the second element.
+// The position of an element in a nested tuple: {} is the whole shape, {1,0}
+// the first element of the second element.
 struct ShapeIndex : public absl::InlinedVector<int64_t, 2> {
   using InlinedVector::InlinedVector;
 
@@ -88,22 +88,22 @@ class ShapeUtil : public ShapeBitcast, public ShapeIndexIteration {
   }
   // Sum over the arrays of a tuple.
   static int64_t ElementsInRecursive(const Shape& shape);
-  // True if an array of the shape has this element type, or the shape is it.
+  // True if an array of the shape, or the shape itself, has this element type.
   static bool HasPrimitiveType(const Shape& shape,
                                PrimitiveType primitive_type);
   static bool IsZeroElementArray(const Shape& shape);
 
-  // Bytes of a value: of an array its elements, of a tuple its table of
-  // pointers alone (pointer_size must be given), of a token 0, of an opaque
-  // value one pointer.
+  // Bytes of a value: the elements of an array, the table of pointers of a
+  // tuple (pointer_size must be given), 0 for a token, one pointer for an
+  // opaque value.
   static int64_t ByteSizeOf(const Shape& shape, int64_t pointer_size = -1);
-  // Bytes of all arrays of the shape; tables of pointers count nothing.
+  // Bytes of all arrays of the shape, without tables of pointers.
   static int64_t ByteSizeOfElementsRecursive(const Shape& shape);
   static int64_t ByteSizeOfPrimitiveType(PrimitiveType primitive_type);
   static int64_t ByteSizeOfTupleIndexTable(const Shape& shape,
                                            int64_t pointer_size);
-  // Bytes of the elements of an array, densely packed; heeds the element size
-  // of the layout, not its tiles.
+  // Bytes of the elements of an array, densely packed; respects the element
+  // size of the layout, not its tiles.
   static int64_t ByteSizeOfElements(const Shape& shape);
   // Bytes of the buffer of an array, with tile and tail padding and the
   // metadata prefix; of the largest piece, if the layout splits the array.
@@ -133,7 +133,7 @@ class ShapeUtil : public ShapeBitcast, public ShapeIndexIteration {
 
   // --- Comparisons ---------------------------------------------------------
 
-  // Arrays with the same sizes; dynamic or not, of whatever element type.
+  // Arrays with the same sizes, dynamic or not, of any element types.
   static bool SameDimensions(const Shape& lhs, const Shape& rhs);
   static bool SameRank(const Shape& lhs, const Shape& rhs);
   static bool SameElementType(const Shape& lhs, const Shape& rhs) {
@@ -142,7 +142,7 @@ class ShapeUtil : public ShapeBitcast, public ShapeIndexIteration {
   // Any two floating-point types count as the same.
   static bool SameElementTypeIgnoringFpPrecision(const Shape& a,
                                                  const Shape& b);
-  // The type of higher precision of two that both float, or are equal.
+  // The type of higher precision of two floating-point or equal types.
   static PrimitiveType HigherPrecisionElementType(const Shape& a,
                                                   const Shape& b);
 
@@ -158,7 +158,7 @@ class ShapeUtil : public ShapeBitcast, public ShapeIndexIteration {
   static bool Equal(const Shape& lhs, const Shape& rhs);
   static bool EqualIgnoringElementType(const Shape& lhs, const Shape& rhs);
   static bool EqualIgnoringFpPrecision(const Shape& lhs, const Shape& rhs);
-  // The same tuple structure, whatever the leaves are.
+  // The same tuple structure, with any leaves.
   static bool EqualStructure(const Shape& lhs, const Shape& rhs);
   // True if `expected_prefix` is equal to `shape` or, for tuples, each of its
   // elements is a prefix of the element at the same place.
@@ -167,7 +167,7 @@ class ShapeUtil : public ShapeBitcast, public ShapeIndexIteration {
                            equal_fn = Shape::Equal());
 
   // True if `dynamic_shape` has the rank of `bounded_shape` and no dimension
-  // larger than there; the second form goes through tuples.
+  // larger than there; the second form also compares tuples.
   static bool DynamicArrayShapeIsCompatible(const xla::Shape& dynamic_shape,
                                             const xla::Shape& bounded_shape);
   static bool DynamicShapeIsCompatible(const xla::Shape& dynamic_shape,
@@ -296,7 +296,8 @@ class ShapeUtil : public ShapeBitcast, public ShapeIndexIteration {
                                     Shape* shape);
 
   // InvalidArgument for shapes with sizes or types out of range, layouts that
-  // do not fit, or 2^63 bytes or more. The first form wants layouts everywhere.
+  // do not fit, or 2^63 bytes or more. The first form requires layouts
+  // everywhere.
   static absl::Status ValidateShape(const Shape& shape);
   static absl::Status ValidateShapeWithOptionalLayout(const Shape& shape);
 
@@ -370,7 +371,7 @@ class ShapeUtil : public ShapeBitcast, public ShapeIndexIteration {
   static absl::StatusOr<const Shape*> TryGetSubshape(const Shape& shape,
                                                      ShapeIndexView index);
   static Shape* GetMutableSubshape(Shape* shape, ShapeIndexView index);
-  // Leaves are subshapes that are no tuples.
+  // Leaves are subshapes that are not tuples.
   static bool IsLeafIndex(const Shape& shape, const ShapeIndex& index);
   static int64_t GetLeafCount(const Shape& shape);
   static int64_t GetLeafCountTuple(const Shape& shape);

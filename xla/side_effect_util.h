@@ -1,7 +1,7 @@
 #ifndef XLA_SIDE_EFFECT_UTIL_H_
 #define XLA_SIDE_EFFECT_UTIL_H_
 
-// Keys and values of frontend attributes that tools agree on.
+// Well-known keys and values of frontend attributes.
 
 namespace xla {
 

@@ -9,8 +9,8 @@ namespace xla {
 
 // Copies the box `dims` of elements of `element_bytes` bytes from `src` to
 // `dest`. Strides are in elements per dimension; a source stride of 0 repeats.
-// The ranges must not overlap. Runs of contiguous elements are copied with
-// memcpy, transposes go in cache-sized tiles; no allocation per element.
+// The ranges must not overlap. Contiguous elements are copied with memcpy,
+// transposes in cache-sized tiles; no allocation per element.
 void CopyStridedBox(char* dest, absl::Span<const int64_t> dest_strides,
                     const char* src, absl::Span<const int64_t> src_strides,
                     absl::Span<const int64_t> dims, int64_t element_bytes);

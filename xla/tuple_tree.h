@@ -37,12 +37,12 @@ class TupleTree {
     }
 
     bool IsLeaf() const { return is_leaf_; }
-    // Of leaves only.
+    // Only for leaves.
     const T& value() const {
       CHECK(is_leaf_);
       return value_;
     }
-    // None in leaves.
+    // Empty for leaves.
     const std::vector<Node>& children() const { return children_; }
 
    private:

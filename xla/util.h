@@ -96,7 +96,7 @@ struct DivMod {
   T quotient;
   T modulo;
 };
-// Quotient rounded down, and the remainder, which has the divisor's sign.
+// The quotient rounded down, and the remainder, which has the divisor's sign.
 template <typename T>
 constexpr DivMod<T> FloorDivMod(T dividend, T divisor) {
   const T quotient = FloorOfRatio(dividend, divisor);
@@ -118,7 +118,7 @@ inline int64_t Product(absl::Span<const int64_t> xs) {
 std::vector<int64_t> ElemwiseProduct(absl::Span<const int64_t> a,
                                      absl::Span<const int64_t> b);
 
-// The digits of `n` in the number system whose digit i counts to bounds[i];
+// The digits of `n` in the mixed radix number system with bases bounds[i];
 // the last digit is the least significant. Digits with bound 0 or less are 0.
 template <typename Container = std::vector<int64_t>>
 Container ToMixedRadix(int64_t n, absl::Span<const int64_t> bounds) {
@@ -149,7 +149,7 @@ constexpr std::underlying_type_t<T> to_underlying(T value) noexcept {
 absl::InlinedVector<std::pair<int64_t, int64_t>, 8> CommonFactors(
     absl::Span<const int64_t> a, absl::Span<const int64_t> b);
 
-// The fate of the dimensions of `from_sizes` in a reshape to `to_sizes`.
+// How a reshape to `to_sizes` maps the dimensions of `from_sizes`.
 struct ConvertedDimensionNumbers {
   // Given dimensions that the result keeps as `to_dimensions`...
   DimensionVector transformed_from_dimensions;
@@ -238,7 +238,8 @@ void EraseAt(C* c, int64_t index) {
   c->erase(c->begin() + index);
 }
 
-// Removes the first element equal to `value`, which must be there / if there.
+// Removes the first element equal to `value`, which must be present / if
+// present.
 template <typename T>
 void EraseElementFromVector(std::vector<T>* container, const T& value) {
   auto it = absl::c_find(*container, value);
@@ -289,8 +290,8 @@ std::unique_ptr<Derived> unique_ptr_down_cast(std::unique_ptr<Base> ptr) {
 }
 
 // Packs integers of 1, 2 or 4 bits, one per byte of `input` in its low bits,
-// into bytes of `output`, the first into the low bits; and the way back, which
-// leaves the unused high bits of each byte 0. The size of the packed side is
+// into bytes of `output`, the first into the low bits; and the inverse, which
+// sets the unused high bits of each byte to 0. The size of the packed side is
 // at least ceil(count * bits / 8).
 void PackIntN(int bits_per_element, absl::Span<const char> input,
               absl::Span<char> output);
@@ -332,9 +333,9 @@ std::string VectorString(const std::initializer_list<T>& c) {
 // The common indentation of the lines of `original` replaced.
 std::string Reindent(absl::string_view original, absl::string_view indentation);
 
-// Text from which parsing recovers the value bit for bit, NaN payloads too
-// ("nan", "-nan", "nan(0x123)"). float and double: 6 or 15 digits where they
-// are enough, else 9 or 17; narrower types: their max_digits10.
+// Text that parses back to the same bits, NaN payloads included ("nan", "-nan",
+// "nan(0x123)"). float and double: 6 or 15 digits where they are enough, else 9
+// or 17; narrower types: their max_digits10.
 std::string RoundTripFpToString(float value);
 std::string RoundTripFpToString(double value);
 std::string RoundTripFpToString(bfloat16 value);
@@ -355,7 +356,7 @@ std::string RoundTripFpToString(float4_e2m1fn value);
 std::string HumanReadableNumFlops(double flops, double nanoseconds);
 std::string HumanReadableNumTranscendentalOps(double trops, double nanoseconds);
 
-// The name with everything that a file system may reject made '_'.
+// The name with all characters that a file system may reject replaced by '_'.
 std::string SanitizeFileName(std::string file_name);
 
 // Replaces each run of `separator` in the name.

@@ -21,11 +21,11 @@ Window MakeWindow(absl::Span<const int64_t> sizes,
 // Pads dimension i by sizes[i] on both sides.
 PaddingConfig MakeSymmetricPadding(absl::Span<const int64_t> sizes);
 
-// "(size=3,stride=2,padding_low=1)": what differs from the default.
+// "(size=3,stride=2,padding_low=1)": fields that differ from the default.
 std::string ToString(const WindowDimension& dim);
 // "size=3x3 stride=2x2 pad=1_1x1_1 lhs_dilate=.. rhs_dilate=..
-// rhs_reversal=..": what differs from the default in any dimension, as in HLO
-// text.
+// rhs_reversal=..": fields that differ from the default in any dimension, as in
+// HLO text.
 std::string ToString(const Window& window);
 
 bool HasStride(const Window& window);
@@ -46,7 +46,7 @@ bool IsTrivialWindowDimension(const WindowDimension& window_dimension);
 
 // The extent of `bound` elements with dilation - 1 holes between them.
 int64_t DilatedBound(int64_t bound, int64_t dilation);
-// How many windows fit at multiples of `stride`.
+// The number of windows that fit at multiples of `stride`.
 int64_t StridedBound(int64_t bound, int64_t window_size, int64_t stride);
 
 }  // namespace window_util

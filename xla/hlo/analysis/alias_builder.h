@@ -35,8 +35,8 @@ class AliasBuilder {
   absl::Status AddWhile(const HloInstruction* loop);
   absl::Status AddConditional(const HloInstruction* conditional);
   absl::Status AddInPlacePairs(const HloInstruction* inst);
-  // Operands of asynchronous chains that are bound after the start, also where
-  // the chain crosses calls.
+  // Finds operands of asynchronous chains that are bound after the start, also
+  // in chains that cross calls.
   void FindChains();
   absl::Status AddLateOperands(const HloInstruction* start);
   absl::Status AddLatePairs(const HloInstruction* start);
@@ -44,11 +44,11 @@ class AliasBuilder {
                        const HloInstruction* operand,
                        const HloOperandIndex& source);
 
-  // Values at both positions are in one buffer. FailedPrecondition where there
-  // are values of several callers.
+  // Puts the values at both positions into one buffer. FailedPrecondition if
+  // there are values of several callers.
   absl::Status Unite(const HloInstruction* a, const ShapeIndex& a_index,
                      const HloInstruction* b, const ShapeIndex& b_index);
-  // At all indices; only those of arrays if the structures differ.
+  // The same at all indices; only those of arrays if the structures differ.
   absl::Status UniteAll(const HloInstruction* a, const HloInstruction* b);
 
   int32_t Root(int32_t value);

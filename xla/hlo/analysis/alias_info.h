@@ -12,7 +12,7 @@
 namespace xla {
 
 // Which outputs of an instruction share memory with its operands: must, may,
-// must not. Backends override what they do otherwise.
+// must not. Backends override these rules where theirs differ.
 //
 //   u = f32[8] dynamic-update-slice(x, y, i)   operand 0 {} = output {}, must
 //   a = f32[8] add(x, y)                       no opinion
@@ -24,12 +24,12 @@ class AliasInfo {
   AliasInfo() = default;
   virtual ~AliasInfo() = default;
 
-  // Whether GetInPlaceInputOutputPairs(user) says so.
+  // Whether GetInPlaceInputOutputPairs(user) has this pair.
   bool MustAlias(const HloInstruction* operand, const ShapeIndex& operand_index,
                  const HloInstruction* user,
                  const ShapeIndex& user_index) const;
 
-  // Operands that are updated in place, if not the backend then by default:
+  // Operands that are updated in place. Unless the backend has its own list:
   //   dynamic-update-slice, set-dimension-size: operand 0; ragged-all-to-all:
   //   operand 1; scatter: the operands that are updated; all-reduce-start: all;
   //   collective-permute(-start) with destination buffers (4 operands, of which
@@ -44,7 +44,7 @@ class AliasInfo {
   std::vector<InPlacePair> GetInPlaceInputOutputPairs(
       const HloInstruction* user) const;
 
-  // Whether the output may be put where the operand is, if nothing needs the
+  // Whether the output may reuse the operand's memory if nothing needs the
   // operand afterwards; nullopt leaves it to the rules of
   // HloDataflowAnalysis::CanShareOperandBufferWithUser. `operand` is an operand
   // of `user`.
@@ -64,14 +64,14 @@ class AliasInfo {
 
  private:
   std::vector<InPlacePair> FusionPairs(const HloInstruction* fusion) const;
-  // The last update that makes `output` of the fusion in the memory of a
-  // parameter, and that parameter; null if it is made otherwise.
+  // The last update that computes `output` of the fusion in the memory of a
+  // parameter, and that parameter; null if there is none.
   const HloInstruction* TraceUpdates(const HloInstruction* fusion,
                                      const ShapeIndex& output,
                                      HloOperandIndex* source) const;
 };
 
-// Follows tuple as long as the index leads on, then get-tuple-element: stops at
+// Follows tuple instructions along the index, then get-tuple-elements; stops at
 // the tuple that the last of these selects from. O(instructions on the way).
 //
 //   t = tuple(a, b); g = get-tuple-element(t), index=1; r = tuple(g)

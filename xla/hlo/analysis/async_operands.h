@@ -17,8 +17,9 @@ struct AsyncOperand {
   HloInstruction* instruction() const { return link->mutable_operand(operand); }
 };
 
-// By parameter number; as many as the links that the start reaches within its
-// computation bind. Operand 0 of a later link is the chain. O(links + result).
+// By parameter number; covers the parameters bound by links that the start
+// reaches within its computation. Operand 0 of a later link is the chain.
+// O(links + result).
 std::vector<AsyncOperand> AsyncOperands(HloInstruction* start);
 
 }  // namespace xla

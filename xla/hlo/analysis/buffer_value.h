@@ -36,7 +36,7 @@ class BufferValue {
   HloInstruction* instruction() const { return instruction_; }
   const ShapeIndex& index() const { return index_; }
 
-  // The colour that was set; else the memory space of the layout; else 0.
+  // The colour that was set, else the memory space of the layout, else 0.
   Color color() const;
   void set_color(Color color) { color_ = color; }
   bool has_color() const { return color_ != kNoColor; }
@@ -55,7 +55,7 @@ class BufferValue {
   // `name{1,0}` with the id.
   std::string ToString() const;
 
-  // `size_fn` is asked for arrays and, as all others, for tuples.
+  // Calls `size_fn` for arrays and for tuples.
   LogicalBufferProto ToProto(const SizeFunction& size_fn) const;
   static LogicalBufferProto::Location ToLocationProto(
       const HloInstruction& instruction, const ShapeIndex& index);

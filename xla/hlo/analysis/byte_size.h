@@ -12,8 +12,8 @@ namespace xla {
 // "12.3 GiB"; bytes below 1 KiB as "12 B".
 std::string HumanBytes(double bytes);
 
-// Sizes that a reader adds up or compares, all in the unit of the largest and
-// with three digits or more of it:
+// Formats sizes that are to be added up or compared, all in the unit of the
+// largest, which gets at least three digits:
 //
 //   const ByteUnit unit(1884000);  // MiB
 //   unit(1884000) → "1.80 MiB", unit(844000) → "0.80 MiB", unit(0) → "0 B"
@@ -31,10 +31,10 @@ class ByteUnit {
 // "12.3 us", "4.56 ms", "7.89 s".
 std::string HumanSeconds(double seconds);
 
-// The bytes that a text says: a number, which may have a fraction, and a unit:
+// Parses a number of bytes: a number, which may have a fraction, and a unit:
 // none or B, KiB … EiB (powers of 1024), KB … EB (of 1000), K … E (of 1024).
-// "16GiB", "1.5e9", "80 MB". InvalidArgument for all else, for numbers below 0
-// and for 2^63 and more.
+// "16GiB", "1.5e9", "80 MB". InvalidArgument for anything else, negative
+// numbers, and 2^63 or more.
 absl::StatusOr<int64_t> ParseByteSize(absl::string_view text);
 
 }  // namespace xla

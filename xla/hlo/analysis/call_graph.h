@@ -44,7 +44,7 @@ class CallSite {
 
  private:
   HloInstruction* instruction_;
-  // Shared by the copies that each of a thousand branches keeps.
+  // Shared by the copies that the branches of a conditional keep.
   std::shared_ptr<const std::vector<HloComputation*>> called_computations_;
   CallContext context_;
 };
@@ -78,7 +78,7 @@ class CallGraphNode {
 
   CallContext context() const { return context_; }
 
-  // Calls on the longest chain from a computation that nothing calls.
+  // Length of the longest call chain from a computation without callers.
   int depth() const { return depth_; }
 
   absl::string_view ToString() const { return computation_->name(); }
@@ -96,7 +96,7 @@ class CallGraphNode {
   int depth_ = 0;
 };
 
-// Which computation calls which. A snapshot: it does not follow later rewrites.
+// Which computation calls which. A snapshot: later rewrites are not reflected.
 //
 //   ENTRY main { … while(x), condition=cond, body=a … }
 //   → nodes main (depth 0), cond, a (depth 1), control flow
@@ -113,7 +113,7 @@ class CallGraph {
       const HloModule* module,
       const absl::flat_hash_set<absl::string_view>& execution_threads = {});
 
-  // The computation must be of the module and of the threads built for.
+  // The computation must belong to the module and to the threads covered.
   const CallGraphNode& GetNode(const HloComputation* computation) const;
   CallGraphNode& GetNode(const HloComputation* computation);
 
@@ -121,7 +121,7 @@ class CallGraph {
   const std::vector<CallGraphNode>& nodes() const { return nodes_; }
 
   // Visits callees before callers, each node once; those that the entry does
-  // not reach last, if at all. The first error ends the visit.
+  // not reach come last, if at all. The first error ends the visit.
   absl::Status VisitNodes(VisitorFunction visitor_func,
                           bool visit_unreachable_nodes = true) const;
   // The same; returns whether any visit returned true.
@@ -129,27 +129,27 @@ class CallGraph {
       ChangedVisitorFunction visitor_func,
       bool visit_unreachable_nodes = true) const;
 
-  // Whether every chain of calls that leads to `b` passes `a`. O(V + E).
+  // Whether every call chain to `b` passes through `a`. O(V + E).
   bool Dominates(const HloComputation* a, const HloComputation* b) const;
 
   // Whether `a` calls `b`, directly or through others; a reaches a. O(V + E).
   bool CanReach(const HloComputation* a, const HloComputation* b) const;
 
-  // Whether `instruction` lies in `computation` or only in what that calls.
+  // Whether `instruction` is in `computation`, or called only from there.
   bool InstructionIsNestedIn(const HloInstruction* instruction,
                              const HloComputation* computation) const {
     return Dominates(computation, instruction->parent());
   }
 
   // Walks up the call sites of `a` and `b` to two instructions of one
-  // computation; `a` or `b` themselves where they already stand there. Null and
-  // null if a computation on the way has no caller or several (an async
-  // computation takes its first).
+  // computation; `a` or `b` themselves if they are already in it. Null and null
+  // if a computation on the way has no caller or several (an async computation
+  // takes its first).
   std::pair<HloInstruction*, HloInstruction*> NearestAncestorsInSameComputation(
       HloInstruction* a, HloInstruction* b) const;
 
-  // The instructions nearest to all of `instructions` along users and, from
-  // roots, call sites; those among `instructions` themselves if there are any.
+  // The nearest common ancestors of `instructions` along users and, from roots,
+  // call sites; those among `instructions` themselves if there are any.
   absl::flat_hash_set<const HloInstruction*> NearestCommonAncestorInstructions(
       std::vector<const HloInstruction*> instructions);
 
@@ -158,11 +158,11 @@ class CallGraph {
       std::vector<const HloComputation*> computations);
 
   // Whether no computation is both embedded and control flow, and those of
-  // control flow have one caller each (async computations may have more).
+  // control flow have a single caller (async computations may have more).
   bool IsFlattened() const;
 
   // Whether bodies, conditions and branches of whiles and conditionals are all
-  // different and called from nowhere else.
+  // distinct and have no other callers.
   bool IsFlatOnControlFlow() const;
 
   // The instructions that call `c`.

@@ -20,9 +20,9 @@
 
 namespace xla {
 
-// The rules of HloDataflowAnalysis: what each opcode passes on, and where
-// values meet. Positions are numbered callees first, operands first, and in
-// pre-order of the shape.
+// The rules of HloDataflowAnalysis: what each opcode forwards, and where values
+// meet. Positions are numbered callees first, operands first, and in pre-order
+// of the shape.
 class DataflowBuilder {
  public:
   struct Options {
@@ -55,24 +55,26 @@ class DataflowBuilder {
     return analysis_.slots_.FirstSlot(computation) >= 0;
   }
 
-  // At and below `to` of inst is what is at and below all sources; `phi`: with
-  // a phi where they differ. InvalidArgument if structures differ.
+  // The values at and below `to` of inst are those at and below all sources;
+  // with `phi`, a phi where they differ. InvalidArgument if structures differ.
   absl::Status Flow(const HloInstruction* inst, const ShapeIndex& to,
                     absl::Span<const Source> sources, bool phi = false);
   // The same for one source, if the structures are equal; else false.
   bool FlowIfSame(const HloInstruction* inst, const ShapeIndex& to,
                   const HloInstruction* source, const ShapeIndex& from);
 
-  // Whether instructions of this opcode never pass anything on.
+  // Whether instructions of this opcode never forward operands.
   static bool OnlyDefines(HloOpcode opcode);
   absl::Status Handle(const HloInstruction* inst);
   absl::Status HandleParameters(const HloComputation* computation);
-  // What calls of `site` pass as parameter `number` of the computation.
+  // Adds what the calls of `site` pass as parameter `number` of the
+  // computation.
   absl::Status AddSources(const CallSite& site,
                           const HloComputation* computation, int64_t number,
                           Sources* sources);
   // The branches of a conditional that are `computation`; found for all its
-  // computations at once, as one that has thousands is asked for each.
+  // computations at once, because a conditional with thousands is queried for
+  // each.
   const std::vector<int32_t>& BranchesThatAre(
       const HloInstruction* conditional, const HloComputation* computation);
   absl::Status HandleCalls(const HloInstruction* inst);
@@ -81,8 +83,8 @@ class DataflowBuilder {
   std::optional<Source> AsyncLeafSource(const HloInstruction* link,
                                         const ShapeIndex& index) const;
 
-  // What passes over all instructions ask, so that most of them need not be
-  // looked at again.
+  // Facts that passes over all instructions need, cached so that most
+  // instructions are read once.
   struct Entry {
     HloInstruction* instruction;
     int32_t slot;

@@ -5,8 +5,9 @@
 
 namespace xla {
 
-// Whether what comes from the instruction is only ever used element by element
-// in its computation: each element of a result needs that element of it alone.
+// Whether everything computed from the instruction, within its computation,
+// uses it element by element: each element of a result needs only the same
+// element of it.
 //
 //   p → negate → add(·, q) → root: yes; p → reverse → root: no
 //

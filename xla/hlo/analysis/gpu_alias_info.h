@@ -22,15 +22,15 @@ namespace gpu {
 //   f = s32[8] fusion(x), kind=kLoop     x is f32[8], the fusion converts it:
 //   → f may be where x is
 //
-// A fusion's output may be where a parameter is if both are arrays of the same
-// number of elements and bits per element, and inside only elementwise
-// instructions and bitcasts lead from the one to the outputs: then a thread
-// reads an element before it writes that element. Reductions are through before
-// other outputs are written. Updates in place are followed on their target, and
-// where they read the part that they write (a dynamic-slice of equal indices),
-// if they are the only output on the way; scatters and sorts of several
-// operands have each result where its own operand is. Collectives may work in
-// place on each operand.
+// A fusion's output may reuse the memory of a parameter if both are arrays of
+// the same number of elements and bits per element, and only elementwise
+// instructions and bitcasts lead from the parameter to the outputs: then a
+// thread reads an element before it writes that element. Reductions finish
+// before other outputs are written. Updates in place are followed on their
+// target, and where they read the part that they write (a dynamic-slice of
+// equal indices), if they are the only output on the way; scatters and sorts of
+// several operands have each result in the memory of its own operand.
+// Collectives may work in place on each operand.
 class GpuAliasInfo : public AliasInfo {
  public:
   GpuAliasInfo() = default;

@@ -29,11 +29,11 @@ namespace xla {
 // place as alias_info says; the module's input-output aliases. Union-find over
 // values; near-linear in positions.
 //
-// A computation that several call instructions call is analysed once for all
-// (see HloDataflowAnalysis): its parameters then have the buffers of all
-// callers. Where a rule would put values of different callers into one buffer,
-// no answer is right for each call, and Run says FailedPrecondition:
-// FlattenCallGraph comes first.
+// A computation with several call sites is analysed once for all of them (see
+// HloDataflowAnalysis): its parameters then have the buffers of all callers. If
+// a rule would put values of different callers into one buffer, no answer is
+// right for each call, and Run returns FailedPrecondition: run FlattenCallGraph
+// first.
 class HloAliasAnalysis {
  public:
   // `alias_info` may be null (defaults), and is not used after Run.
@@ -50,7 +50,7 @@ class HloAliasAnalysis {
     return buffers_[buffer_id];
   }
 
-  // There must be exactly one at this position.
+  // There must be exactly one buffer at this position.
   const HloBuffer& GetUniqueBufferAt(const HloInstruction* instruction,
                                      const ShapeIndex& index = {}) const;
   const HloBuffer& GetUniqueBufferAt(const HloPosition& position) const {

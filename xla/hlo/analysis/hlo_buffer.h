@@ -12,8 +12,8 @@
 
 namespace xla {
 
-// A container in memory for one or more values, which may not be given separate
-// memory: those of a while loop, of updates in place, of aliased parameters.
+// A memory container for one or more values that must share memory: those of a
+// while loop, of updates in place, of aliased parameters.
 class HloBuffer {
  public:
   using Id = int64_t;

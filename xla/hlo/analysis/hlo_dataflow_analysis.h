@@ -33,24 +33,24 @@ namespace xla {
 //     at {1} are x; w{0} and both parameters at {0} are phis of i and i+1
 //   → without: these hold the set {i, i+1}
 //
-// Algorithm: every (instruction, index) defines a value, passes one other
-// position on, or is a place where several meet. Passing on is resolved by path
-// compression; meeting places by strongly connected components, sources first,
-// where those in which only one value meets vanish (Braun et al., Simple and
-// Efficient Construction of SSA Form, 2013, section 3.2), so that phis are
-// minimal. Near-linear in positions plus the sizes of the sets.
+// Algorithm: every (instruction, index) defines a value, forwards one other
+// position, or merges several. Forwarding is resolved by path compression;
+// merges by strongly connected components, sources first, eliminating those
+// that only one value enters (Braun et al., Simple and Efficient Construction
+// of SSA Form, 2013, section 3.2), so that phis are minimal. Near-linear in
+// positions plus the sizes of the sets.
 //
 // Legal on any module without recursion. A computation called from several
-// places has at its parameters the values of all of them, and its result is one
-// value at all calls: facts of any call, not of each. FlattenCallGraph makes
-// them exact.
+// places has the values of all of them at its parameters, and its result is one
+// value at all calls: the facts hold for some call, not for each.
+// FlattenCallGraph makes them exact.
 //
 // A snapshot: instructions added later have no values.
 class HloDataflowAnalysis {
  public:
   // ssa_form: phis instead of sets. bitcast_defines_value: a bitcast is a value
   // of its own. execution_threads: of the module, only these (empty: all); what
-  // other threads return is defined where it arrives. Without
+  // other threads return is defined where it is received. Without
   // propagate_through_calls, call instructions and the parameters of their
   // computations define values.
   //
@@ -66,13 +66,14 @@ class HloDataflowAnalysis {
   // Whether exactly one value is at this position, and defined there.
   bool ValueIsDefinedAt(const HloInstruction* instruction,
                         const ShapeIndex& index = {}) const;
-  // It must be.
+  // Pre: ValueIsDefinedAt.
   const HloValue& GetValueDefinedAt(const HloInstruction* instruction,
                                     const ShapeIndex& index = {}) const;
   HloValue& GetValueDefinedAt(const HloInstruction* instruction,
                               const ShapeIndex& index = {});
 
-  // Whether the instruction was there in Run, and is of the threads asked for.
+  // Whether the instruction existed in Run and belongs to the requested
+  // threads.
   bool HasValues(const HloInstruction* instruction) const {
     return slots_.Find(instruction) >= 0;
   }
@@ -109,7 +110,7 @@ class HloDataflowAnalysis {
   int64_t value_count() const { return static_cast<int64_t>(values_.size()); }
   // By id. Ids follow the order: callees first, operands first.
   const std::vector<HloValue*>& values() const { return values_; }
-  // An id that no value has or gets.
+  // An id different from those of all values.
   HloValue::Id NewValueId() { return next_value_id_++; }
 
   const CallGraph& call_graph() const { return *call_graph_; }
@@ -117,18 +118,18 @@ class HloDataflowAnalysis {
 
   std::string ToString() const;
 
-  // Whether `user`, which has `operand` as operand, surely does not read what
-  // the operand holds at `index`: it only passes it on, or is a loop fusion
-  // whose parameter nothing reads there.
+  // Whether `user`, which has `operand` as an operand, provably does not read
+  // the operand at `index`: it only forwards it, or is a loop fusion whose
+  // parameter nothing reads there.
   bool DoesNotUseOperandBuffer(const HloInstruction* operand,
                                const ShapeIndex& index,
                                const HloInstruction* user) const;
 
-  // Whether the output of `user` at `user_index` may be written where the value
-  // of its operand is, given that nothing needs the operand afterwards. No for
-  // constants; yes where alias_info says that they must; then what the backend
-  // says; else shapes must be equal and `user` must read each element before it
-  // writes it: elementwise instructions, fusions of such, add(dot, x) output
+  // Whether the output of `user` at `user_index` may overwrite the value of its
+  // operand, given that nothing needs the operand afterwards. False for
+  // constants; true if alias_info says that they must alias; then the backend
+  // decides; else shapes must be equal and `user` must read each element before
+  // it writes it: elementwise instructions, fusions of such, add(dot, x) output
   // fusions, while, conditional, updates, sort, calls of such.
   bool CanShareOperandBufferWithUser(HloInstruction* operand,
                                      const ShapeIndex& operand_index,
@@ -136,11 +137,11 @@ class HloDataflowAnalysis {
                                      const ShapeIndex& user_index,
                                      const AliasInfo* alias_info) const;
 
-  // Opcodes whose values are there only when the second is through.
+  // Opcodes whose values are available only once the matching done has run.
   static bool IsAsynchronousOperationStart(HloOpcode opcode);
   static bool IsAsynchronousOperationDone(HloOpcode opcode);
 
-  // Those of AliasInfo, without a backend.
+  // The default pairs of AliasInfo, without a backend.
   static std::vector<std::pair<HloOperandIndex, ShapeIndex>>
   GetInPlaceInputOutputPairs(const HloInstruction* instruction);
 
@@ -155,9 +156,9 @@ class HloDataflowAnalysis {
   const HloModule& module_;
   std::unique_ptr<CallGraph> call_graph_;
   InstructionSlots slots_;
-  // By slot; nothing for holes and computations of other threads.
+  // By slot; nullopt for holes and computations of other threads.
   std::vector<std::optional<InstructionValueSet>> value_sets_;
-  // Addresses must not change.
+  // Stable addresses.
   StableVector<HloValue> storage_;
   std::vector<HloValue*> values_;
   HloValue::Id next_value_id_ = 0;

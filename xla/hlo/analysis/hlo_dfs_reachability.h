@@ -16,14 +16,14 @@ namespace xla {
 //
 //   a = op(p); b = op(a); c = op(p)      p 0, a 1, b 2, c 3
 //
-// a reaches b if a walk from b against the edges, through what stands after a
-// only, comes to a. Memory 4 N bytes, Build O(N + E), a query O(what stands
-// between a and b), O(1) where b stands before a. The edges are those of the
-// graph at the time of the query: when instructions go or are replaced (see
-// OnInstructionReplaced) the rest need not be computed anew, as long as new
-// edges lead from earlier to later instructions.
+// a reaches b if a walk from b against the edges, through instructions after a
+// only, arrives at a. Memory 4 N bytes, Build O(N + E), a query O(instructions
+// between a and b), O(1) if b comes before a. The edges are those of the graph
+// at the time of the query: after removals and replacements (see
+// OnInstructionReplaced) nothing need be recomputed, as long as new edges lead
+// from earlier to later instructions.
 //
-// HloReachabilityMap is the one for many queries on a computation.
+// Prefer HloReachabilityMap for many queries on one computation.
 class HloDfsReachability {
  public:
   static std::unique_ptr<HloDfsReachability> Build(
@@ -36,7 +36,7 @@ class HloDfsReachability {
   // One of them reaches the other.
   bool IsConnected(const HloInstruction* a, const HloInstruction* b) const;
 
-  // `current` stands where `previous` stood, which is present no more.
+  // `current` takes the position of `previous`, which is no longer present.
   void OnInstructionReplaced(const HloInstruction* previous,
                              const HloInstruction* current);
 

@@ -30,24 +30,25 @@ namespace xla {
 //   3 c = log(p)         [3, 4]
 //   4 ROOT d = add(b, c) [4, 5]   what leaves the computation lives to its end
 //
-// The line: computations are laid out where they are called, before the
-// instruction that calls them; a while's condition comes before its body; what
-// an asynchronous chain calls comes before the first link that has bound all
-// operands and the whole output, at latest before the done. The time of an
-// instruction is its place on the line. A range is closed; a
+// The time line: computations are laid out where they are called, before the
+// instruction that calls them; a while's condition comes before its body; the
+// computation of an asynchronous chain comes before the first link that has
+// bound all operands and the whole output, at the latest before the done. The
+// time of an instruction is its place on the line. A range is closed; a
 // computation that ends before time t has end t, and so has what leaves it.
 //
-// Ends: the last use. A call is no use of its operands, what it calls is; a
-// while uses them until its body starts, an asynchronous start until it is done
-// (its tuple passes them on). Starts: parameters when their computation starts.
-// What an asynchronous computation, or what it calls, defines lives until the
-// chain is done: it runs beside everything that its caller does meanwhile.
-// Entry parameters that no output is aliased to live to the end of the module.
-// Values of one HloBuffer follow one another: where two would overlap the
-// earlier one ends when the later one starts, which takes over its end.
+// Ends: the last use. A call does not use its operands, the computation it
+// calls does; a while uses them until its body starts, an asynchronous start
+// until its done (its tuple forwards them). Starts: parameters start with their
+// computation. Values defined in an asynchronous computation, or in
+// computations it calls, live until the chain is done: they run in parallel to
+// everything that the caller does meanwhile. Entry parameters that no output is
+// aliased to live to the end of the module. Values of one HloBuffer follow one
+// another: if two would overlap, the earlier one ends when the later one
+// starts, which inherits its end.
 //
-// Computations with several callers (see FlattenCallGraph) are laid out where
-// they are called first, and every call of them counts as a use.
+// Computations with several callers (see FlattenCallGraph) are laid out at the
+// first call, and every call of them counts as a use.
 // O(positions + uses + values log values).
 class HloLiveRange {
  public:
@@ -56,8 +57,8 @@ class HloLiveRange {
   struct TimeBound {
     LogicalTime start;
     LogicalTime end;
-    // Where the value is seen when it ends: at the last operand that is read,
-    // or at the root through which it leaves.
+    // The position of the value at its end: that of the last operand read, or
+    // the root through which it leaves.
     HloPosition end_position;
 
     friend bool operator==(const TimeBound& a, const TimeBound& b) {
@@ -124,7 +125,7 @@ class HloLiveRange {
         module_scoped_analysis_(module_scoped_analysis) {}
 
   absl::Status FlattenSchedule();
-  // Every instruction of a computation on the line stands on it.
+  // Checks that every instruction of a computation on the line is on it.
   absl::Status CheckNothingIsMissing() const;
   // Fills runs_until_. O(line * depth of asynchronous calls in each other).
   void FindConcurrentCode();
@@ -132,14 +133,14 @@ class HloLiveRange {
   TimeBound RangeOf(const HloValue& value, LogicalTime start) const;
   void SeparateAliasedValues();
 
-  // Whether what the caller calls is laid out right before it.
+  // Whether the computations called are laid out right before the caller.
   bool CalleesAreInline(const HloInstruction* caller) const;
   // -1 if it is off the line.
   LogicalTime TimeOf(const HloInstruction* instruction) const {
     const int32_t slot = slots_.Find(instruction);
     return slot < 0 ? -1 : times_[slot];
   }
-  // -1 for a use that is off the line or does not count.
+  // -1 for a use that is off the line or not counted.
   LogicalTime TimeOfUse(const HloUse& use) const;
 
   const HloSchedule& schedule_;
@@ -154,8 +155,8 @@ class HloLiveRange {
   // Slots for the instructions on the line.
   InstructionSlots slots_;
   std::vector<LogicalTime> times_;
-  // By time: when the asynchronous call is done that runs the instruction; -1
-  // for all others. Empty if there is no such call.
+  // By time: the done of the asynchronous call that runs the instruction; -1
+  // for others. Empty without such calls.
   std::vector<LogicalTime> runs_until_;
   // By id of the value; start -1 for those that are not defined on the line.
   std::vector<TimeBound> ranges_;

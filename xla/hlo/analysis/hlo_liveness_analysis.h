@@ -25,9 +25,9 @@ namespace xla {
 //                                                dead if only itself reads it
 //
 // Finer than counting users: an element of a loop's state that only feeds its
-// own next value is dead. Works backwards from the live ends, element by
+// own next value is dead. Propagates backwards from the live ends, element by
 // element through tuple, get-tuple-element, while, conditional and call; all
-// other instructions need all of their operands. A while that runs needs its
+// other instructions need all of their operands. A live while needs its
 // condition.
 //
 // O(subshapes of live values + operands + calls).
@@ -36,8 +36,8 @@ class HloLivenessAnalysis {
   static absl::StatusOr<std::unique_ptr<HloLivenessAnalysis>> Run(
       const HloModule& module);
 
-  // False for instructions that the analysis has not seen. If any part of a
-  // value is live, so is {}.
+  // False for instructions unknown to the analysis. If any part of a value is
+  // live, so is {}.
   bool IsLive(const HloInstruction* instruction,
               const ShapeIndex& shape_index) const;
 
@@ -53,11 +53,11 @@ class HloLivenessAnalysis {
 
   void Mark(const HloInstruction* inst, const ShapeIndex& index);
   void MarkAll(const HloInstruction* inst);
-  // What runs a computation runs.
+  // Marks the callers of a live computation.
   void MarkCallers(const HloComputation* computation);
-  // An instruction is live for the first time.
+  // Called when an instruction becomes live.
   void PropagateExecution(const HloInstruction* inst);
-  // One more part of its value is.
+  // Called when another part of its value becomes live.
   void PropagateIndex(const HloInstruction* inst, const ShapeIndex& index);
   void PropagateParameter(const HloInstruction* parameter,
                           const ShapeIndex& index);

@@ -21,18 +21,18 @@
 namespace xla {
 
 // What is known about the order in which the instructions of a module run, and
-// what follows for the lives of values.
+// what that implies for the live ranges of values.
 //
-// Two instructions are compared where the calls that lead to them part: at
-// their nearest ancestors in one computation. If these are two instructions,
-// their order (by dependencies, or by a schedule) is the answer; if it is one,
-// a while or a conditional may still tell:
+// Two instructions are compared where their call chains diverge: at their
+// nearest ancestors in one computation. If these are two instructions, their
+// order (by dependencies, or by a schedule) is the answer; if they are the same
+// instruction, a while or a conditional may still order them:
 //
 //   x = call(…), to_apply=A    y = call(x), to_apply=B
 //   all of A and x come before all of B and y; x and what A holds have no order
 //
-// Needs a flattened call graph to say much. A query walks up the call chains,
-// O(depth), and asks the subclass once or twice.
+// Precise only on a flattened call graph. A query walks up the call chains,
+// O(depth), and queries the subclass once or twice.
 class HloOrdering {
  public:
   explicit HloOrdering(const HloModule* module)
@@ -55,7 +55,7 @@ class HloOrdering {
     kRunExclusiveAfter,
     // a starts after b ends.
     kRunAfter,
-    // Nothing is known, or one of the two runs inside the other.
+    // Unknown, or one of the two runs inside the other.
     kUnordered,
   };
   ExecutionConstraint GetExecutionConstraint(const HloInstruction* a,
@@ -64,25 +64,25 @@ class HloOrdering {
   // a is before b in one of the three ways above.
   bool ExecutesBefore(const HloInstruction* a, const HloInstruction* b) const;
 
-  // Value a is there before b is. Parameters are there when their computation
-  // starts; the phi at a while is there when its body has run.
+  // Value a is defined before b. Parameters are defined when their computation
+  // starts, the phi at a while when its body has run.
   bool IsDefinedBefore(const HloValue& a, const HloValue& b) const;
 
-  // All of `uses` are over when `value` begins. A use by the very instruction
-  // that defines the value is if the two may share memory, or if the caller
-  // says so by use_is_always_before_def_in_same_instr.
+  // All of `uses` end before `value` starts. A use by the instruction that
+  // defines the value does if the two may share memory, or if the caller says
+  // so by use_is_always_before_def_in_same_instr.
   bool UsesBeforeValueDefinition(
       absl::Span<const HloUse* const> uses, const HloValue& value,
       const HloDataflowAnalysis& dataflow, const AliasInfo* alias_info,
       bool use_is_always_before_def_in_same_instr = false) const;
 
-  // a and b may live at the same time.
+  // a and b may be live at the same time.
   bool MayInterfere(const HloValue& a, const HloValue& b,
                     const HloDataflowAnalysis& dataflow,
                     const AliasInfo* alias_info) const;
 
-  // a is dead when b begins. Never if a leaves the module, or a computation
-  // that b is defined in.
+  // a is dead when b starts. False if a leaves the module, or a computation in
+  // which b is defined.
   bool LiveRangeStrictlyBefore(
       const HloValue& a, const HloValue& b, const HloDataflowAnalysis& dataflow,
       const AliasInfo* alias_info,
@@ -105,7 +105,7 @@ class HloOrdering {
   std::unique_ptr<CallGraph> call_graph_;
 
  private:
-  // Whether `inst` is in `computation` or in what that calls, and only there.
+  // Whether `inst` is in `computation` or called only from there.
   bool IsNestedIn(const HloInstruction* inst,
                   const HloComputation* computation) const;
   bool UseIsBeforeValueDefinition(
@@ -114,7 +114,7 @@ class HloOrdering {
       bool use_is_always_before_def_in_same_instr) const;
 };
 
-// An order given by what must run before what, for each computation.
+// An order given by predecessors, for each computation.
 class PredecessorHloOrdering : public HloOrdering {
  public:
   ~PredecessorHloOrdering() override = default;
@@ -146,7 +146,7 @@ class PredecessorHloOrdering : public HloOrdering {
       predecessors_;
 };
 
-// The order that operands and control dependencies force: holds for every
+// The order implied by operands and control dependencies, which holds in every
 // schedule.
 class DependencyHloOrdering : public PredecessorHloOrdering {
  public:
@@ -156,8 +156,8 @@ class DependencyHloOrdering : public PredecessorHloOrdering {
   std::string ToString() const override;
 };
 
-// The order of a schedule. The root of a computation ends last wherever it
-// stands: its value leaves the computation at its end.
+// The order of a schedule. The root of a computation ends last regardless of
+// its position, because its value leaves the computation at its end.
 class SequentialHloOrdering : public HloOrdering {
  public:
   explicit SequentialHloOrdering(const HloSchedule& schedule);
@@ -176,7 +176,7 @@ class SequentialHloOrdering : public HloOrdering {
                                        const HloInstruction* b) const override;
 
   const HloSchedule schedule_;
-  // Position in the sequence by local id; -1 for what is not scheduled.
+  // Position in the sequence by local id; -1 if not scheduled.
   absl::flat_hash_map<const HloComputation*, std::vector<int32_t>> order_;
 };
 

@@ -35,12 +35,12 @@ namespace xla {
 //    them at once and cut short the walks of the others (see
 //    ReachabilityLabels).
 //
-// Updates say what has changed in the graph; in dense form they cost as many
-// rows as they change. In sparse form ranks are computed anew by the first
+// Updates report changes of the graph; in dense form they cost one row
+// operation per changed row. In sparse form, ranks are recomputed by the first
 // query after an edge that contradicts them.
 //
-// Instructions are found by local id: of one computation, and no Cleanup()
-// between. Not thread safe.
+// Instructions are found by local id, so all must belong to one computation,
+// without Cleanup() in between. Not thread safe.
 class HloReachabilityMap {
  public:
   using Index = size_t;
@@ -68,7 +68,7 @@ class HloReachabilityMap {
     void OrUpdatePartial(const std::vector<std::pair<size_t, Word>>& diff) {
       for (const auto& [i, word] : diff) ptr_[i] |= word;
     }
-    // The unions of the words that differ, with their positions.
+    // Appends the unions of the words that differ, with their positions.
     void GetDifferingWordUnions(
         const BitSet& other,
         std::vector<std::pair<size_t, Word>>& diff_buffer) const;
@@ -98,9 +98,9 @@ class HloReachabilityMap {
       const HloComputation* computation,
       size_t max_dense_bytes = kMaxDenseBytes);
 
-  // An instruction is reached from what `add_dependencies` appends to the
-  // vector for it, instead of operands and control predecessors. Dependencies
-  // must come before it in the post order.
+  // The predecessors of an instruction are those that `add_dependencies`
+  // appends to the vector for it, instead of operands and control predecessors.
+  // They must come before it in the post order.
   static std::unique_ptr<HloReachabilityMap> BuildWithRestrictions(
       const HloComputation* computation,
       absl::FunctionRef<void(const HloInstruction*,
@@ -108,9 +108,9 @@ class HloReachabilityMap {
           add_dependencies,
       size_t max_dense_bytes = kMaxDenseBytes);
 
-  // `instruction` is reached from itself and from what reaches one of `inputs`,
-  // and from nothing else. Returns whether that is new. Instructions that it
-  // reaches do not follow in dense form.
+  // Sets the predecessors of `instruction` to itself and everything that
+  // reaches one of `inputs`. Returns whether they changed. In dense form,
+  // instructions that it reaches are not updated.
   bool SetReachabilityToUnion(absl::Span<const HloInstruction* const> inputs,
                               const HloInstruction* instruction);
   void FastSetReachabilityToUnion(
@@ -122,26 +122,26 @@ class HloReachabilityMap {
   // CHECKs that the instruction is present.
   Index GetIndex(const HloInstruction* instruction) const;
 
-  // a reaches b; nothing follows for others in dense form.
+  // Makes a reach b; in dense form, other instructions are not updated.
   void SetReachable(const HloInstruction* a, const HloInstruction* b) {
     SetReachable(GetIndex(a), GetIndex(b));
   }
   void SetReachable(Index a, Index b);
 
-  // After the operands or control predecessors of `instruction` have changed:
-  // takes them anew, and updates all that it reaches.
+  // Called after the operands or control predecessors of `instruction` changed:
+  // updates it and all instructions that it reaches.
   void UpdateReachabilityThroughInstruction(const HloInstruction* instruction);
 
-  // The same for all keys of the map and what they map to, in one sweep: for
-  // edges that were added between a key and an instruction of its set.
+  // The same for all keys of the map in one sweep, after edges were added
+  // between a key and instructions of its set.
   void UpdateMultipleInstructions(
       const absl::flat_hash_map<const HloInstruction*,
                                 absl::flat_hash_set<const HloInstruction*>>&
           to_update);
 
-  // `left` and `right`, which must not be connected, become one: what reaches
-  // either reaches both and all that both reach. Touches only what exactly one
-  // of them reaches.
+  // Merges `left` and `right`, which must not be connected: everything that
+  // reaches either now reaches both and everything that either reaches. Touches
+  // only instructions reached by exactly one of them.
   void UpdateReachabilityForMerge(const HloInstruction* left,
                                   const HloInstruction* right);
 
@@ -181,7 +181,8 @@ class HloReachabilityMap {
                   instructions_.size());
   }
   void Register(const HloInstruction* instruction, Index index);
-  // Row := union of the rows of inputs, and self. `scratch` is one row.
+  // Sets the row to the union of the rows of inputs and itself. `scratch` is
+  // one row.
   bool SetRow(absl::Span<const Index> inputs, Index index, BitSet scratch);
   // Operands and control predecessors that are present.
   void AppendPredecessors(const HloInstruction* instruction,
@@ -214,7 +215,8 @@ class HloReachabilityMap {
   std::vector<int32_t> index_of_;
   // Dense: rows.
   std::vector<std::vector<BitSet::Word>> blocks_;
-  // Sparse: by index. Merged instructions name the one that stands for both.
+  // Sparse: by index. Merged instructions refer to the one that represents
+  // both.
   struct Node {
     int32_t merged_into = -1;
     int32_t merged_count = 1;
@@ -226,9 +228,9 @@ class HloReachabilityMap {
   mutable bool ranks_are_stale_ = false;
   // Labels by rank; present only while they match the current graph.
   mutable std::optional<ReachabilityLabels> labels_;
-  // By queries, since the last update.
+  // Steps walked by queries since the last update.
   mutable size_t steps_walked_ = 0;
-  // By index: the last query that came there.
+  // By index: the last query that visited the node.
   mutable std::vector<uint32_t> seen_by_;
   mutable uint32_t query_ = 0;
 };

@@ -83,8 +83,8 @@ struct HloUse {
 std::ostream& operator<<(std::ostream& out, const HloUse& use);
 
 // A value of dataflow analysis: defined once, by an instruction at an index of
-// its shape or as the phi where several values meet, and seen at all positions
-// that it flows to.
+// its shape or as the phi where several values meet, and present at all
+// positions that it flows to.
 class HloValue : public BufferValue {
  public:
   using Positions = absl::InlinedVector<HloPosition, 1>;
@@ -95,7 +95,7 @@ class HloValue : public BufferValue {
 
   HloValue(Id id, HloInstruction* instruction, const ShapeIndex& index,
            bool is_phi = false);
-  // For those who know whether the instruction is the root of the entry.
+  // For callers that know whether the instruction is the root of the entry.
   HloValue(Id id, HloInstruction* instruction, const ShapeIndex& index,
            bool is_phi, bool is_root_of_entry)
       : BufferValue(instruction, index, id),
@@ -105,7 +105,7 @@ class HloValue : public BufferValue {
   HloValue(const HloValue&) = delete;
   HloValue& operator=(const HloValue&) = delete;
 
-  // Positions besides the defining one. Before the first GetUses().
+  // Positions other than the defining one. Must precede the first GetUses().
   void SetPositions(absl::Span<const HloPosition> positions);
   void AddPosition(HloInstruction* instruction, const ShapeIndex& index);
 
@@ -118,19 +118,19 @@ class HloValue : public BufferValue {
   // The defining position, then the others in the order of analysis.
   const Positions& positions() const { return positions_; }
 
-  // Reads by instructions at all positions. What passes a value on without
-  // looking at it (a get-tuple-element but for {}, a tuple) is no use; calls,
-  // whiles and conditionals are. Found at the first call, which takes
-  // O(positions + their users' operands); safe to call from many threads.
+  // Reads by instructions at all positions. Forwarding a value without reading
+  // it is not a use (tuple, and get-tuple-element except of {}); calls, whiles
+  // and conditionals are. Computed by the first call, which takes O(positions +
+  // their users' operands); thread-safe.
   absl::Span<const HloUse> GetUses() const;
 
-  // Of instructions with wide tuples: the users that may read an element or
-  // return it, without the get-tuple-elements that only pass one on.
+  // For instructions with wide tuples: the users that may read or return an
+  // element, without the get-tuple-elements that only forward one.
   using TupleReaders =
       absl::flat_hash_map<const HloInstruction*, std::vector<HloInstruction*>>;
-  // Finds the uses now, and at instructions that `readers` knows among these
-  // alone: were the values of N elements to look at all users of their tuple,
-  // which are N as well, all together would take O(N²).
+  // Finds the uses now; at instructions in `readers`, searches only those
+  // users. If each of the N elements of a tuple searched all of its N users,
+  // the total would be O(N²).
   void FindUsesAmong(const TupleReaders& readers);
 
   bool IsRootOf(const HloComputation* computation) const;
@@ -166,12 +166,12 @@ class HloValueSet {
   explicit HloValueSet(absl::Span<const HloValue* const> values);
   explicit HloValueSet(const absl::flat_hash_set<const HloValue*>& values);
 
-  // Whether the set changed.
+  // Returns whether the set changed.
   bool AssignUnionOf(absl::Span<const HloValueSet* const> inputs);
 
   const std::vector<const HloValue*>& values() const { return values_; }
 
-  // Whether it is new.
+  // Returns whether it is new.
   bool AddValue(const HloValue* value);
   void Clear() { values_.clear(); }
   std::vector<const HloValue*> TakeValues() {
@@ -203,9 +203,10 @@ class InstructionValueSet : public ShapeTree<HloValueSet> {
   explicit InstructionValueSet(const Shape* shape)
       : ShapeTree<HloValueSet>(shape) {}
 
-  // Unions of sets of this shape, index by index. Whether anything changed.
+  // Sets each index to the union of the inputs' sets there. Returns whether
+  // anything changed.
   bool AssignUnionOf(absl::Span<const InstructionValueSet* const> inputs);
-  // Assigns what `input` holds at and below `input_index`.
+  // Assigns the values of `input` at and below `input_index`.
   bool AssignUnionOf(const InstructionValueSet& input,
                      ShapeIndexView input_index);
 

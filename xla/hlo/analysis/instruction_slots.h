@@ -13,9 +13,9 @@
 
 namespace xla {
 
-// Fetches what analyses ask of each instruction: opcode, parent, operands, kind
-// of shape. Instructions lie apart in memory; a walk over many that fetches
-// some steps ahead does not wait for it.
+// Prefetches the fields of an instruction that analyses read: opcode, parent,
+// operands, kind of shape. Instructions are scattered in memory; a walk over
+// many that prefetches a few steps ahead avoids waiting for it.
 inline void PrefetchInstruction(const HloInstruction* instruction) {
   const char* bytes = reinterpret_cast<const char*>(instruction);
   __builtin_prefetch(bytes);
@@ -25,9 +25,9 @@ inline void PrefetchInstruction(const HloInstruction* instruction) {
 inline constexpr size_t kInstructionsAhead = 12;
 
 // Numbers the instructions of a module, or of some of its computations, so that
-// analyses keep their facts in arrays: slot = first slot of the computation +
-// local id. A snapshot; instructions that come later have no slot, and local
-// ids that change (HloComputation::Cleanup) make it invalid.
+// analyses can keep facts in arrays: slot = first slot of the computation +
+// local id. A snapshot: instructions added later have no slot, and changing
+// local ids (HloComputation::Cleanup) invalidates it.
 //
 // Building takes O(instructions), a look-up is two array reads.
 class InstructionSlots {
@@ -35,7 +35,7 @@ class InstructionSlots {
   InstructionSlots() = default;
   explicit InstructionSlots(const HloModule& module);
   explicit InstructionSlots(const std::vector<HloComputation*>& computations);
-  // Numbers for the computations, whose instructions are then added one by one.
+  // Slots for the computations, whose instructions are then added one by one.
   static InstructionSlots Empty(
       const std::vector<HloComputation*>& computations);
 
@@ -47,10 +47,10 @@ class InstructionSlots {
     return slot;
   }
 
-  // All slots are smaller; holes included.
+  // Upper bound of slots; includes holes.
   int32_t size() const { return static_cast<int32_t>(instructions_.size()); }
 
-  // -1 for an instruction that was not there.
+  // -1 for an unknown instruction.
   int32_t Find(const HloInstruction* instruction) const {
     const HloComputation* computation = instruction->parent();
     if (computation == nullptr) return -1;
@@ -65,7 +65,7 @@ class InstructionSlots {
     return slot;
   }
 
-  // Null where the slot is a hole.
+  // Null if the slot is a hole.
   HloInstruction* instruction(int32_t slot) const {
     return instructions_[slot];
   }

@@ -10,7 +10,7 @@
 namespace xla {
 
 // Calls fn(HloInstruction*) for the instructions of a computation, in the order
-// of storage, fetching ahead. It may not add or remove any.
+// of storage, with prefetching. fn must not add or remove instructions.
 template <typename Fn>
 void ForEachInstruction(HloComputation* computation, Fn fn) {
   auto ahead = computation->instructions().begin();

@@ -7,21 +7,19 @@
 
 namespace xla {
 
-// The custom calls that XLA:GPU makes of dots and convolutions. They return
-// their result and the workspace that the library asked for, which nobody
-// reads:
+// The custom calls that XLA:GPU makes from dots and convolutions. They return
+// their result and a workspace for the library, which is never read:
 //
 //   y = (bf16[64,32], s8[4096]) custom-call(a, b),
 //       custom_call_target="__cublas$lt$matmul"
 
-// Whether the call computes its results from its operands and does nothing
-// else: another run gives the same bits, and no operand is overwritten. Not
-// those that add in any order (__cudnn$convBackwardFilter).
+// Whether the call is a pure function of its operands: another run gives the
+// same bits, and no operand is overwritten. Excludes calls that add in an
+// undefined order (__cudnn$convBackwardFilter).
 bool IsPureLibraryCall(const HloInstruction& inst);
 
 // Floating point operations, two for each multiplication and addition;
-// nullopt for calls that are not such a dot or convolution, or whose attributes
-// do not say it.
+// nullopt for other calls, and if the attributes do not determine it.
 std::optional<double> LibraryCallFlops(const HloInstruction& inst);
 
 }  // namespace xla

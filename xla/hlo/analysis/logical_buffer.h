@@ -5,8 +5,8 @@
 
 namespace xla {
 
-// A buffer as points-to analysis sees it: (instruction, shape index) of an
-// instruction that makes new memory there instead of passing on an operand's.
+// A buffer in points-to analysis: (instruction, shape index) where the
+// instruction defines new memory instead of forwarding an operand's.
 class LogicalBuffer : public BufferValue {
  public:
   LogicalBuffer(HloInstruction* instruction, const ShapeIndex& index, Id id)

@@ -15,17 +15,17 @@
 
 namespace xla {
 
-// The buffers that the instructions of a module define, without where they are
-// seen: at each index of a result that points-to analysis (see
-// TuplePointsToAnalysis) does not find to be an operand's.
+// The buffers that the instructions of a module define, without their aliases:
+// one for each index of a result that points-to analysis (see
+// TuplePointsToAnalysis) does not attribute to an operand.
 //
 //   c = f32[8] constant(…)       defines c{}
 //   t = tuple(c, c)              defines t{}
 //   g = get-tuple-element(t)     defines nothing
 //
-// What a fusion writes into an operand (output_to_operand_aliasing) is a buffer
-// of its own, unless `alias_buffer_across_dataflow`: then it is the operand's.
-// With it, that holds for custom calls as well.
+// The output that a fusion writes into an operand (output_to_operand_aliasing)
+// is a buffer of its own, unless `alias_buffer_across_dataflow`: then it is the
+// operand's, and likewise for custom calls.
 //
 // A snapshot. Linear in the number of indices of all shapes.
 class LogicalBufferAnalysis {
@@ -40,7 +40,7 @@ class LogicalBufferAnalysis {
   absl::StatusOr<LogicalBuffer*> GetBuffer(HloInstruction* instruction,
                                            const ShapeIndex& index) const;
 
-  // By id; computations as the module has them, operands before users.
+  // By id; computations in the module's order, operands before users.
   const std::vector<std::unique_ptr<LogicalBuffer>>& logical_buffers() const {
     return logical_buffers_;
   }

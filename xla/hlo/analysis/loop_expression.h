@@ -22,11 +22,11 @@ namespace xla {
 //   → the next value of element {0} is {0} + 1
 //
 // Follows values through tuples, copies, calls, fusions and, where the state
-// passes an element on unchanged, out of the loop to its initial value, to
+// carries an element unchanged, out of the loop to its initial value, to
 // callers and outer loops. Gives up (nullopt) beyond a depth of 64 steps.
 class LoopExpressions {
  public:
-  // coefficient * element + offset; without element a constant.
+  // coefficient * element + offset; a constant if there is no element.
   struct Affine {
     std::optional<ShapeIndex> element;
     int64_t coefficient = 0;
@@ -34,7 +34,7 @@ class LoopExpressions {
   };
   // Values of elements of the state.
   using State = absl::btree_map<ShapeIndex, int64_t>;
-  // Instructions that are taken for constants.
+  // Instructions treated as constants.
   using KnownValues = absl::flat_hash_map<const HloInstruction*, int64_t>;
 
   // `known` may be null, and must outlive this.
@@ -54,12 +54,12 @@ class LoopExpressions {
   Place Next(const ShapeIndex& element) const;
   Place Operand(const Place& place, int64_t number) const;
 
-  // Goes back to where the value comes from: a parameter of condition or body,
-  // or an instruction that computes.
+  // Traces a value to its origin: a parameter of condition or body, or an
+  // instruction that computes it.
   Place Trace(Place place) const;
 
-  // Integers only, modulo 2 to the width of the place's type: the value is that
-  // of the function where the type can hold it (FitsType).
+  // Integers only, modulo 2 to the width of the place's type: exact where the
+  // type can hold the value (FitsType).
   std::optional<Affine> AffineOf(const Place& place) const;
 
   // The element has the same value in all iterations.
@@ -93,8 +93,8 @@ class LoopExpressions {
   const KnownValues* known_;
 };
 
-// `value` as the type holds it: wrapped around to its width. Nullopt for types
-// that are no integers of at most 64 bits or pred, and for what int64_t cannot
+// `value` wrapped around to the width of the type. Nullopt for types other than
+// pred and integers of at most 64 bits, and for results that int64_t cannot
 // hold.
 std::optional<int64_t> WrapToType(int64_t value, PrimitiveType type);
 

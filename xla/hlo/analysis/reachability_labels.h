@@ -9,8 +9,8 @@
 
 namespace xla {
 
-// Labels of the nodes of an acyclic graph, by which most questions whether one
-// reaches another are answered without a walk.
+// Labels of the nodes of an acyclic graph that answer most reachability queries
+// without a walk.
 //
 // A node knows
 //  - its depth and height (edges of the longest paths that end and begin
@@ -21,7 +21,7 @@ namespace xla {
 //    it and the first that it reaches (Jagadish: A Compression Technique to
 //    Materialize Transitive Closure, 1990). What meets on a path is reached.
 //
-// Networks are a few long paths with short branches, so that little is left.
+// Networks are a few long paths with short branches, so few queries are left.
 // Build O(nodes + edges), 88 bytes a node; a query O(1).
 class ReachabilityLabels {
  public:
@@ -58,7 +58,7 @@ class ReachabilityLabels {
 
   void SetRanks();
   void SetBounds();
-  // Chooses the longest path of nodes that are on none.
+  // Adds the longest path through nodes that are on no path yet.
   void AddPath(int32_t path);
   void SetPlaces();
 
@@ -70,7 +70,7 @@ class ReachabilityLabels {
   }
 
   std::vector<Label> labels_;
-  // While the labels are made: edges by node.
+  // Edges by node, only while labels are being computed.
   std::vector<int32_t> first_input_;
   std::vector<int32_t> inputs_;
 };

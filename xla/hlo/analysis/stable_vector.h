@@ -9,8 +9,8 @@
 
 namespace xla {
 
-// A sequence that grows at its end and whose elements never move. They lie in
-// blocks of 256, one after the other, for fast walks over many small elements.
+// A sequence that grows at its end and whose elements never move. They are
+// stored in blocks of 256, for fast iteration over many small elements.
 template <typename T>
 class StableVector {
  public:

@@ -27,9 +27,9 @@
 
 namespace xla {
 
-// Which logical buffers an instruction's value is made of: for every index of
-// its shape a list of buffers, and the tuple instructions that may have made
-// the tuple there.
+// The logical buffers of an instruction's value: for every index of its shape a
+// list of buffers, and the tuple instructions that may have made the tuple
+// there.
 class PointsToSet {
  public:
   // In the order of buffer ids.
@@ -74,7 +74,7 @@ class PointsToSet {
 
   // Whether some index has more than one buffer.
   bool IsAmbiguous() const;
-  // Whether no buffer stands at two indices.
+  // Whether no buffer is at two indices.
   bool IsDistinct() const;
 
   // Number of different buffers at all indices.
@@ -87,8 +87,8 @@ class PointsToSet {
   // Each buffer once per index.
   void AddPointedToBuffer(const LogicalBuffer& buffer, const ShapeIndex& index);
 
-  // The tuple instructions whose table of pointers may stand at `index`; empty
-  // if unknown, or no tuple.
+  // The tuple instructions whose table of pointers may be at `index`; empty if
+  // unknown or not a tuple.
   const SourceSet& tuple_sources(const ShapeIndex& index) const {
     return tree_.element(index).tuple_sources;
   }
@@ -143,8 +143,8 @@ class PointsToSet {
   ShapeTree<Elem> tree_;
 };
 
-// An (instruction, index) where a buffer is seen: where it is defined, or where
-// it was passed on to.
+// An (instruction, index) where a buffer is present: where it is defined, or
+// where it was forwarded to.
 class BufferAlias {
  public:
   BufferAlias(HloInstruction* instruction, const ShapeIndex& index)
@@ -169,19 +169,19 @@ class BufferAlias {
 std::ostream& operator<<(std::ostream& out, const BufferAlias& buffer_alias);
 
 // Custom calls that mark where an outlined call begins and ends. The first
-// packs its operands like a tuple, the second passes its operand on.
+// packs its operands like a tuple, the second forwards its operand.
 inline constexpr absl::string_view kCallMarkerBeforeTarget =
     "__xla_internal_call_marker_before";
 inline constexpr absl::string_view kCallMarkerAfterTarget =
     "__xla_internal_call_marker_after";
 
-// Which buffers values are made of, within each computation by itself.
+// The buffers of values, within each computation separately.
 //
 //   c = f32[8] constant(…)       defines c{}
 //   t = tuple(c, c)              defines t{}, {0} and {1} are c{}
 //   g = get-tuple-element(t)     is c{}
 //
-// Most instructions define all their indices. These pass operands on:
+// Most instructions define all their indices. These forward operands:
 //   tuple (elements), get-tuple-element, bitcast, domain, add-dependency,
 //   opt-barrier; copy (all but {}: it is shallow); copy-start ({1}) and -done;
 //   send ({0}), recv-done ({0}); async chains (operands, and from link to link;
@@ -189,7 +189,7 @@ inline constexpr absl::string_view kCallMarkerAfterTarget =
 //   which holds for the whole chain); fusion (output_to_operand_aliasing);
 //   call markers.
 // Call, while, conditional and other custom calls define their results: nothing
-// flows between computations. Fused computations are analysed by themselves.
+// flows between computations. Fused computations are analysed separately.
 //
 // A snapshot: instructions that are added later have no points-to set. One pass
 // over all instructions; time and memory are linear in the number of indices of
@@ -204,7 +204,7 @@ class TuplePointsToAnalysis {
   static absl::StatusOr<std::unique_ptr<TuplePointsToAnalysis>> Run(
       const HloModule* module);
 
-  // The instruction must have been there in Run, as in all functions below.
+  // The instruction must have existed in Run, as in all functions below.
   const PointsToSet& GetPointsToSet(
       const HloInstruction* hlo_instruction) const;
 
@@ -218,7 +218,7 @@ class TuplePointsToAnalysis {
   absl::StatusOr<const LogicalBuffer*> GetBufferDefinedAt(
       const HloInstruction* instruction, const ShapeIndex& index) const;
 
-  // All places where the buffer is seen, the defining one included.
+  // All positions of the buffer, the defining one included.
   const BufferAliasVector& GetBufferAliases(const LogicalBuffer& buffer) const;
 
   const BufferDefinitionVector& GetBuffersDefinedByInstruction(
@@ -226,12 +226,13 @@ class TuplePointsToAnalysis {
   bool InstructionDefinesBufferAtIndex(const HloInstruction* instruction,
                                        const ShapeIndex& index) const;
 
-  // Internal if the buffer is not at the place where it is defined.
+  // Internal if the buffer is not at its defining position.
   absl::Status VerifyBuffer(const LogicalBuffer& buffer) const;
 
-  // Whether `user`, which has `operand` as operand, surely does not read the
-  // buffer at `index` of it: a get-tuple-element reads only {}; a loop fusion
-  // reads nothing of a parameter that nothing inside uses but such users.
+  // Whether `user`, which has `operand` as an operand, provably does not read
+  // the buffer at `index` of it: a get-tuple-element reads only {}; a loop
+  // fusion reads nothing of a parameter whose users inside do not read it
+  // either.
   bool DoesNotUseOperandBuffer(const HloInstruction* operand,
                                const ShapeIndex& index,
                                const HloInstruction* user) const;
@@ -248,10 +249,10 @@ class TuplePointsToAnalysis {
 
   const HloModule* module_;
   InstructionSlots slots_;
-  // By slot; nothing where the slot is a hole.
+  // By slot; nullopt for holes.
   std::vector<std::optional<PointsToSet>> points_to_;
   std::vector<BufferDefinitionVector> defined_;
-  // By id. Addresses must not change.
+  // By id; addresses are stable.
   StableVector<LogicalBuffer> buffers_;
   std::vector<BufferAliasVector> aliases_;
 };

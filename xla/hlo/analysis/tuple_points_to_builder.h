@@ -15,19 +15,19 @@
 namespace xla {
 
 // The rules of TuplePointsToAnalysis, for the instructions of one computation:
-// what each opcode passes on; the rest it defines.
+// what each opcode forwards; it defines the rest.
 class PointsToBuilder {
  public:
   explicit PointsToBuilder(TuplePointsToAnalysis* analysis)
       : analysis_(*analysis) {}
 
-  // Operands first.
+  // Called for operands first.
   absl::Status Handle(HloInstruction* inst);
-  // After the last instruction.
+  // Called after the last instruction.
   void Finish();
 
  private:
-  // An output of an async chain that is an operand which a later link binds.
+  // An output of an async chain that aliases an operand bound by a later link.
   struct LateAlias {
     ShapeIndex output;
     const HloInstruction* link;
@@ -37,7 +37,7 @@ class PointsToBuilder {
 
   PointsToSet& SetOf(const HloInstruction* inst);
 
-  // Puts what `source` points to at and below `from` at and below `to`.
+  // Copies the points-to sets of `source` at and below `from` to `to`.
   absl::Status Forward(HloInstruction* inst, const ShapeIndex& to,
                        const HloInstruction* source, const ShapeIndex& from);
   // The same for an operand, given by number.
@@ -47,23 +47,24 @@ class PointsToBuilder {
   // source, for all i of inst's shape at `to`.
   void ForwardCompatible(HloInstruction* inst, const HloInstruction* source,
                          const ShapeIndex& from);
-  // Indices without buffers get new ones, but for those that `late` fills in.
+  // Indices without buffers get new ones, except those that `late` fills in.
   void DefineRest(HloInstruction* inst, absl::Span<const LateAlias> late = {});
 
   absl::Status HandleOpcode(HloInstruction* inst);
   absl::Status HandleCustomCall(HloInstruction* inst);
   absl::Status HandleAsyncStart(HloInstruction* inst);
   absl::Status HandleAsyncUpdate(HloInstruction* inst);
-  // Outputs of the chain of `start` that operands of later links will be.
+  // Outputs of the chain of `start` that alias operands of later links.
   static std::vector<LateAlias> LateAliases(const HloInstruction* start);
-  // What of the start's list comes true with what this link shows.
+  // Applies the aliases of the start's list for the output that this link
+  // shows.
   absl::Status ForwardShown(HloInstruction* link);
-  // Puts the operand at `to` of this link and of those before it.
+  // Forwards the operand to `to` of this link and of earlier ones.
   absl::Status BindLate(HloInstruction* link, const ShapeIndex& to,
                         int64_t operand, const ShapeIndex& from);
 
   TuplePointsToAnalysis& analysis_;
-  // What later links bind, of the chains that start here.
+  // Late aliases of the chains that start here.
   std::deque<std::vector<LateAlias>> chains_;
   absl::flat_hash_map<const HloInstruction*, const std::vector<LateAlias>*>
       chain_of_;

@@ -9,11 +9,11 @@
 
 namespace xla {
 
-// Where values meet: the graph behind dataflow analysis, without instructions.
+// The graph behind dataflow analysis, without instructions: where values meet.
 //
 // Nodes are positions 0..n-1. A position defines a value (the initial state),
-// forwards one other position, or merges several. Resolve finds which values
-// are at which position:
+// forwards one other position, or merges several. Resolve finds the values at
+// each position:
 //
 //   0: defines   1: merges {0, 2}   2: forwards 1   3: merges {1, 4}  4:
 //   defines → with phis 1 and 2 are {0}, as nothing else ever gets there, and 3
@@ -32,13 +32,13 @@ class ValueMerges {
 
   void Define(int32_t position) { state_[position] = kDefines; }
   void Forward(int32_t position, int32_t source) { state_[position] = source; }
-  // `phi`: a phi of several values stands here; else it is the set of them.
+  // With `phi`, several values give a phi; without, the set of them.
   void Merge(int32_t position, absl::Span<const int32_t> sources, bool phi);
 
-  // Internal if positions forward one another in a circle. Once.
+  // Internal if positions forward one another in a cycle. Call once.
   absl::Status Resolve();
 
-  // After Resolve: the position that defines the one value here, or is its phi;
+  // After Resolve: the position that defines the only value here, or its phi;
   // -1 if there are several.
   int32_t Unique(int32_t position) const {
     const int32_t state = state_[position];
@@ -47,11 +47,11 @@ class ValueMerges {
     const Node& node = merges_[MergeOf(state)];
     return node.set < 0 ? node.position : -1;
   }
-  // Where Unique is -1: all of them, ascending.
+  // If Unique is -1: all of them, ascending.
   absl::Span<const int32_t> Values(int32_t position) const {
     return sets_[merges_[MergeOf(state_[position])].set];
   }
-  // Whether a phi stands here.
+  // Whether there is a phi here.
   bool IsPhi(int32_t position) const {
     return IsMerge(state_[position]) && Unique(position) == position;
   }
@@ -67,9 +67,9 @@ class ValueMerges {
     bool phi;
     int32_t first_source;
     int32_t end_source;
-    // What replaces it, a root position; itself while nothing does.
+    // The root position that replaces it; itself if none does.
     int32_t result;
-    // Number of its set; -1 if the result says all.
+    // Number of its set; -1 if `result` suffices.
     int32_t set = -1;
   };
   using Component = std::vector<int32_t>;
@@ -85,8 +85,8 @@ class ValueMerges {
   // Strongly connected components of the merges listed, sources first.
   std::vector<Component> Components(const std::vector<int32_t>& merges);
   void RemoveRedundant();
-  // Replaces the component's merges by the one value that enters it, if it is
-  // one; else returns those that no value enters from outside directly.
+  // Replaces the component's merges by the only value that enters it, if there
+  // is one; else returns those that no outside value enters directly.
   std::vector<int32_t> Reduce(const Component& component);
   void BuildSets();
 

@@ -55,7 +55,7 @@ class ConstantValue {
 };
 
 // The possible values of an integer: min, min + step, ..., max. The maximum or
-// the step may be unknown. Linear: it takes these values one after the other.
+// the step may be unknown. Linear: it takes these values in order.
 class Range {
  public:
   // Unknown: no values.
@@ -104,8 +104,8 @@ class Range {
   bool empty_ = false;
 };
 
-// The range of an integer scalar (or pred), from the ranges of what it is
-// computed from; empty if unknown.
+// The range of an integer scalar (or pred), from the ranges of its inputs;
+// empty if unknown.
 //
 //   i = 0 … 8, step 2                            known
 //   add(multiply(i, 3), constant(1))             min: 1, max: 25, step: 6
@@ -113,12 +113,13 @@ class Range {
 //
 // Follows arithmetic, minimum, maximum, clamp, comparisons, select, converts,
 // shifts, and and or, copies and reshapes, elements of tuples, the induction
-// variable of a loop in its body, and, given a dataflow analysis, values out of
-// called computations. What may wrap around is unknown; an unknown maximum is
-// taken not to. A range stays linear where the other operand is one value.
+// variable of a loop in its body, and, given a dataflow analysis, results of
+// called computations. Values that may wrap around are unknown; an unknown
+// maximum is assumed not to. A range stays linear if the other operand is a
+// single value.
 //
-// `known_ranges` goes before all that, and grows by what is found out.
-// O(instructions that are reached), without recursion.
+// `known_ranges` takes precedence, and ranges found are added to it.
+// O(instructions reached), without recursion.
 Range RecursivelyIdentifyRange(
     const HloInstruction* instr,
     absl::flat_hash_map<const HloInstruction*, Range>& known_ranges,

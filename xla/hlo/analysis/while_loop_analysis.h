@@ -12,7 +12,7 @@
 
 namespace xla {
 
-// How often whiles run, and over what.
+// Trip counts and induction variables of whiles.
 //
 //   init = tuple(0, x)                              GetLoopInductionVarTupleIdx
 //   0 body: tuple(get-tuple-element(p, 0) + 2, …)     trip count 5 cond:
@@ -20,13 +20,13 @@ namespace xla {
 //
 // Values are followed through tuples, copies, converts, calls, fusions,
 // loop-invariant elements of the state, calling computations and outer loops.
-// All take O(instructions of condition and body) at most. `while_op` must be a
-// while.
+// All functions take O(instructions of condition and body) at most. `while_op`
+// must be a while.
 
-// Times that the body runs, if that does not depend on data: from a
+// How often the body runs, if that does not depend on data: from a
 // known_trip_count in the backend config; else by arithmetic, if the condition
-// compares an element that grows or shrinks by a constant with a constant; else
-// by running condition and integer scalars for at most max_brute_force_iters
+// compares an element that changes by a constant with a constant; else by
+// evaluating condition and integer scalars for at most max_brute_force_iters
 // iterations. Nullopt if unknown, or if the element would overflow.
 std::optional<int64_t> ComputeWhileLoopTripCount(
     const HloInstruction* while_op, int64_t max_brute_force_iters = 128);
@@ -36,7 +36,7 @@ std::optional<int64_t> ComputeWhileLoopTripCountUpperBound(
     const HloInstruction* while_op);
 
 // The element of the state that alone decides when the loop ends, and whose
-// next value depends on nothing but itself.
+// next value depends only on itself.
 std::optional<int64_t> GetLoopInductionVarTupleIdx(
     const HloInstruction* while_op);
 // Instructions of the map whose range is a single value count as constants.
@@ -44,10 +44,10 @@ std::optional<int64_t> GetLoopInductionVarTupleIdxWithKnownValues(
     const HloInstruction* while_op,
     const absl::flat_hash_map<const HloInstruction*, Range>& known_values);
 
-// Other elements of the state, integer scalars, that change by additions,
-// subtractions and multiplications with constants only; the one that decides,
-// too, if the loop goes on while it equals something: the get-tuple-elements of
-// the body's parameter that read them.
+// The get-tuple-elements of the body's parameter that read other elements of
+// the state, integer scalars, that change only by additions, subtractions and
+// multiplications with constants; includes the induction variable if the loop
+// continues while it equals something.
 std::vector<const HloInstruction*> GetAuxiliaryLoopInductionVars(
     const HloInstruction* while_op);
 
@@ -57,8 +57,8 @@ std::optional<int64_t> MatchTrivialLoopTripCount(const HloInstruction* while_op,
                                                  int64_t indvar_tuple_idx,
                                                  const Literal& indvar_init);
 
-// The values that the induction variable has in the body. Nullopt if the trip
-// count is not known by arithmetic, or 0.
+// The values of the induction variable in the body. Nullopt if the trip count
+// is not known by arithmetic, or 0.
 std::optional<Range> MatchTrivialLoopRange(const HloInstruction* while_op);
 std::optional<Range> MatchLoopRangeWithKnownValues(
     const HloInstruction* while_op, int64_t induction_var_idx,

@@ -19,12 +19,12 @@ namespace xla {
 absl::StatusOr<std::string> BackendConfigToRawString(
     const google::protobuf::Message& proto);
 
-// The backend config of an instruction: a text that only the backend
-// understands, mostly the JSON form of a proto message.
+// The backend config of an instruction: text that only the backend understands,
+// usually the JSON form of a proto message.
 //
-// A text is kept verbatim, whatever it holds, and parsed when a message is
-// asked for; the message of the last request is kept. A config given as a
-// message is turned into text when the text is asked for. Thread safe for
+// Text is kept verbatim, whatever it holds, and parsed only when a message is
+// requested; the last message is cached. A config set as a message is converted
+// to text only when the text is requested. Thread safe for
 // const use; copies share nothing.
 class BackendConfigWrapper {
  public:
@@ -63,7 +63,7 @@ class BackendConfigWrapper {
   const std::string& RawStringLocked() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // Either may be absent, not both unless the config is empty.
+  // Either may be absent; both are only if the config is empty.
   mutable absl::Mutex mutex_;
   mutable bool has_raw_string_ ABSL_GUARDED_BY(mutex_) = false;
   mutable std::string raw_string_ ABSL_GUARDED_BY(mutex_);

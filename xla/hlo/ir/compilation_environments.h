@@ -16,19 +16,19 @@
 
 namespace xla {
 
-// Extra compilation settings, at most one message per message type. A type that
-// is asked for and absent is there from then on: with its default value, or as
-// the function registered for the type makes it.
+// Extra compilation settings, at most one message per message type. Requesting
+// a type that is absent adds it: with its default value, or as made by the
+// function registered for the type.
 class CompilationEnvironments {
  public:
-  // Turns a message that is added, or null where a type is asked for that is
-  // not there, into the one that is kept.
+  // Maps an added message (null: a type was requested that is absent) to the
+  // one that is kept.
   using ProcessNewEnvFn = std::function<
       absl::StatusOr<std::unique_ptr<::google::protobuf::Message>>(
           std::unique_ptr<::google::protobuf::Message>)>;
 
   // From now on new messages of this type go through `process_new_env`, in all
-  // objects of the process. The last function of a type counts.
+  // objects of the process. The last function registered for a type wins.
   static void RegisterProcessNewEnvFn(
       const ::google::protobuf::Descriptor* descriptor,
       ProcessNewEnvFn process_new_env);
@@ -47,7 +47,7 @@ class CompilationEnvironments {
   // Adds a message. A second one of the same type is an error unless equal.
   absl::Status AddEnv(std::unique_ptr<::google::protobuf::Message> env);
 
-  // Dies if the type's function refuses to make a message of its own.
+  // CHECK-fails if the type's function returns an error for null.
   template <typename T>
   T& GetMutableEnv() {
     static_assert(std::is_base_of<::google::protobuf::Message, T>::value);

@@ -53,11 +53,11 @@ class DfsHloVisitorBase {
   HLO_OPCODE_LIST(XLA_DECLARE_HANDLER)
 #undef XLA_DECLARE_HANDLER
 
-  // Called with the root after all instructions were visited, if the walk was
-  // asked to.
+  // Called with the root after all instructions have been visited, if the walk
+  // requests it.
   virtual absl::Status FinishVisit(HloInstructionPtr root) = 0;
 
-  // kVisiting: on the walk's stack, operands not done yet.
+  // kVisiting: on the walk's stack, its operands not finished yet.
   enum VisitState { kNotVisited = 0, kVisiting = 1, kVisited = 2 };
 
   // `id` is an instruction's unique id. O(1).

@@ -49,12 +49,12 @@ using ConstDfsHloVisitorWithDefault =
     DfsHloVisitorWithDefaultBase<const HloInstruction*>;
 
 // Base of passes that rewrite one instruction at a time: overridden handlers
-// call the Replace* helpers, which also keep changed() true to the facts.
+// call the Replace* helpers, which also keep changed() up to date.
 class DfsHloRewriteVisitor : public DfsHloVisitorWithDefault {
  public:
   // Visits the non-fusion computations of the threads (empty: all), callees
-  // first, and returns changed(). Computations and instructions added on the
-  // way are not visited unless they become operands of unvisited ones.
+  // first, and returns changed(). Computations and instructions added during
+  // the walk are not visited unless they become operands of unvisited ones.
   absl::StatusOr<bool> RunOnModule(
       HloModule* module,
       const absl::flat_hash_set<absl::string_view>& execution_threads = {}) {
@@ -74,8 +74,8 @@ class DfsHloRewriteVisitor : public DfsHloVisitorWithDefault {
   bool changed() const { return changed_; }
 
  protected:
-  // Replace all uses of the old instruction and remove it and operands that
-  // die with it; see HloComputation.
+  // Replace all uses of the old instruction and remove it, along with operands
+  // that this leaves dead; see HloComputation.
   absl::Status ReplaceWithNewInstruction(
       HloInstruction* old_instruction,
       std::unique_ptr<HloInstruction> new_instruction) {

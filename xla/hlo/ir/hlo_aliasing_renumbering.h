@@ -14,8 +14,9 @@
 
 namespace xla {
 
-// After operands of `caller` got other numbers: `new_number` maps the old ones,
-// to nullopt where an operand is gone, whose aliasing goes with it.
+// Updates aliasing after the operands of `caller` were renumbered: `new_number`
+// maps old numbers to new ones, or to nullopt for a removed operand, whose
+// aliasing is removed too.
 inline void RenumberAliasedOperands(
     HloCallableInstruction* caller,
     absl::FunctionRef<std::optional<int64_t>(int64_t)> new_number) {
@@ -29,7 +30,8 @@ inline void RenumberAliasedOperands(
   caller->set_output_to_operand_aliasing(std::move(aliasing));
 }
 
-// After the single output of `caller` became element 0 of a tuple.
+// Updates aliasing after the single output of `caller` became element 0 of a
+// tuple.
 inline void PrefixAliasedOutputs(HloCallableInstruction* caller) {
   if (caller->output_to_operand_aliasing().empty()) return;
   auto aliasing = caller->output_to_operand_aliasing();

@@ -7,9 +7,9 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/shape.h"
 
-// The state of an asynchronous chain on its way from link to link. It may lie
-// in tuples, pass barriers, copies and annotations, and enter and leave loops,
-// calls and branches:
+// Follows the state of an asynchronous chain from link to link. The state may
+// be an element of a tuple, pass through barriers, copies and annotations, and
+// enter and leave loops, calls and branches:
 //
 //   s = ((f32[4]), f32[4]) async-start(x), calls=f
 //   t = tuple(s, i)
@@ -18,16 +18,16 @@
 //   d = f32[4] async-done(g)        // state comes from s
 //
 // Only paths that keep the state whole are followed. Each place is visited
-// once, so that loops end the search.
+// once, so the search ends on loops.
 
 namespace xla {
 
-// Whether the state leaves `inst` as it came in through operand 0, in the same
+// Whether `inst` returns the state in its operand 0 unchanged, in the same
 // computation.
 bool ForwardsAsyncState(const HloInstruction& inst);
 
-// The async-start or async-update whose state `value` is, or null. Where
-// several may be, the one before a loop comes before those in it.
+// The async-start or async-update whose state `value` is, or null. If there are
+// several, one before a loop is preferred to those inside it.
 HloInstruction* AsyncStateProducer(const HloInstruction* value);
 
 // The updates and dones that take the state of `producer`; those after a loop
@@ -35,16 +35,16 @@ HloInstruction* AsyncStateProducer(const HloInstruction* value);
 std::vector<HloInstruction*> AsyncStateConsumers(
     const HloInstruction* producer);
 
-// Of the links that hand on the state which the end `done` takes, the first
-// that `stays` says will be there when `done` is removed; null if there is
-// none, so that nothing is left without an end. A state that comes in through a
-// parameter stays; one that a call or branch makes goes with it.
+// Following the state that `done` takes backwards, the first instruction that
+// outlives `done` according to `stays`, and would thus be left without an end;
+// null if there is none. A parameter always outlives it; a state made inside a
+// call or branch is removed with that.
 const HloInstruction* AsyncLinkThatStays(
     const HloInstruction& done,
     absl::FunctionRef<bool(const HloInstruction&)> stays);
 
-// Whether a state of this shape has all operands of `callee` and its whole
-// output: the first such link of a chain runs it, at latest the done.
+// Whether a state of this shape holds all operands of `callee` and its whole
+// output: the first such link of a chain, at the latest the done, runs it.
 bool IsCompleteAsyncState(const Shape& state, const HloComputation& callee);
 
 // Whether `part` is what a chain may show of `whole` so far: nothing, (); all

@@ -28,7 +28,7 @@ T* Cast(HloInstruction* instr) {
   return const_cast<T*>(Cast<T>(const_cast<const HloInstruction*>(instr)));
 }
 
-// Null if the instruction is no T; it must not be null itself.
+// Null if the instruction is not a T; it must not be null itself.
 template <class T, EnableIfDerivedFromHlo<T>* = nullptr>
 const T* DynCast(const HloInstruction* i) {
   CHECK(i != nullptr);
@@ -40,7 +40,7 @@ T* DynCast(HloInstruction* i) {
   return T::ClassOf(i) ? static_cast<T*>(i) : nullptr;
 }
 
-// Null if the instruction is null or no T.
+// Null if the instruction is null or not a T.
 template <class T, EnableIfDerivedFromHlo<T>* = nullptr>
 const T* DynCastOrNull(const HloInstruction* i) {
   return i != nullptr ? DynCast<T>(i) : nullptr;

@@ -12,9 +12,9 @@ class HloComputation;
 class HloInstruction;
 class HloModule;
 
-// Remembers which instruction and computation is the clone of which while a
-// module, a computation or an instruction is cloned. Cloned callees are added
-// to module(). Of several clones the last one counts.
+// Maps originals to their clones while a module, a computation or an
+// instruction is cloned. Cloned callees are added to module(). If an original
+// is cloned several times, the last clone wins.
 class HloCloneContext {
  public:
   // `suffix` is appended to the names of cloned computations.

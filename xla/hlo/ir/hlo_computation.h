@@ -62,9 +62,9 @@ class HloComputation {
   HloComputation(const HloComputation&) = delete;
   HloComputation& operator=(const HloComputation&) = delete;
 
-  // Adds an instruction that is no parameter. Its name is made unique in the
-  // module; new_name, if not empty, replaces it before. Metadata and frontend
-  // attributes are set if given.
+  // Adds an instruction that is not a parameter. Its name is made unique in the
+  // module, after new_name, if not empty, has replaced it. Metadata and
+  // frontend attributes are set if given.
   HloInstruction* AddInstruction(std::unique_ptr<HloInstruction> instruction,
                                  absl::string_view new_name = "");
   HloInstruction* AddInstruction(std::unique_ptr<HloInstruction> instruction,
@@ -89,22 +89,22 @@ class HloComputation {
   // of a fused computation; uses move over.
   HloInstruction* ReplaceParameter(int64_t param_no,
                                    std::unique_ptr<HloInstruction> instruction);
-  // For parameters without users of fused computations; the callers' operands
-  // are the callers' business.
+  // Only for parameters of fused computations, without users; adjusting the
+  // callers' operands is up to the caller.
   absl::Status RemoveParameter(int64_t param_no);
   // Remove all parameters without users.
   absl::Status RemoveUnusedParametersFromFusedComputation();
   absl::Status RemoveUnusedParametersFromAnyComputation();
   // Removes a parameter without users and the operand each caller passes for
   // it; those operands are appended to released_operands. FailedPrecondition if
-  // some caller is no fusion, call or async-start, or aliases the operand;
-  // nothing is changed then. The shapes of async chains follow.
+  // some caller is not a fusion, call or async-start, or aliases the operand;
+  // nothing changes in that case. The shapes of async chains are updated.
   absl::Status RemoveUnusedParameterAndOperands(
       int64_t param_no,
       std::vector<HloInstruction*>* released_operands = nullptr);
   // `instruction` is a parameter with number num_parameters(). AddParameter is
   // for fused computations, AddEntryComputationParameter for the entry
-  // computation, whose layout in the module's config grows along.
+  // computation, whose layout in the module's config is extended.
   HloInstruction* AddParameter(std::unique_ptr<HloInstruction> instruction);
   HloInstruction* AddEntryComputationParameter(
       std::unique_ptr<HloInstruction> instruction);
@@ -143,9 +143,10 @@ class HloComputation {
 
   // Removes a dead instruction and then, transitively, its operands that became
   // dead, are removable and have no side effect. `cleanup` is called with each
-  // before it goes. With ignore_control_dependencies predecessors are
-  // connected to successors before an instruction goes. `computation_callers`
-  // allows parameters of called computations to go, with the callers' operands.
+  // before its removal. With ignore_control_dependencies, predecessors are
+  // connected to successors before an instruction is removed.
+  // `computation_callers` also allows the removal of parameters of called
+  // computations, with the callers' operands.
   absl::Status RemoveInstructionAndUnusedOperands(
       HloInstruction* instruction,
       std::optional<absl::FunctionRef<void(HloInstruction*)>> cleanup =
@@ -154,39 +155,39 @@ class HloComputation {
       std::optional<CallersFn> computation_callers = std::nullopt,
       bool remove_dead_parameters_from_entry_computation = false);
 
-  // False if control dependencies hold the instruction (unless ignored) or if
-  // it is a parameter. A parameter may go
+  // False if the instruction has control dependencies (unless ignored) or is a
+  // parameter. A parameter is removable
   // - from a fused computation,
   // - if computation_callers is given, there are callers and all are fusion,
   //   call or async-start,
-  // - from the entry computation if asked for.
+  // - from the entry computation, if requested.
   bool IsSafelyRemovable(
       const HloInstruction* instruction, bool ignore_control_dependency = false,
       std::optional<CallersFn> computation_callers = std::nullopt,
       bool remove_dead_parameters_from_entry_computation = false) const;
 
-  // True if the instruction was removed and waits for Cleanup().
+  // True if the instruction was removed and is deleted by the next Cleanup().
   bool IsMarkedAsDead(const HloInstruction* inst) const;
 
   // Deletes removed instructions and makes local ids dense, in the same order.
   // Keeps the module's schedule up to date. O(slots) if anything was removed,
   // else O(1).
   void Cleanup();
-  // Cleanup, and then numbers the instructions along the post order.
+  // Cleanup(), then renumbers the instructions in post order.
   void CanonicalizeLocalIds();
 
   // --- Replacement ----------------------------------------------------------
 
   // Replaces all uses of the old instruction by the new one and removes the old
   // one with its unused operands (remove_unused_operands) or alone. The new one
-  // takes over what it lacks: metadata, the frontend attributes of an
-  // instruction of the same shape (preserve_frontend_attributes), the name if
-  // it replaces one that goes away.
+  // inherits what it lacks: metadata, the frontend attributes of an instruction
+  // of the same shape (preserve_frontend_attributes), and the name if the old
+  // one is removed.
   //
   // With preserve_sharding: takes the old sharding if the new one has none, and
   // gives up (false, nothing changed) if the shardings differ. With
-  // relay_control_dependency: takes over control dependencies; without, having
-  // some means false and no change.
+  // relay_control_dependency: inherits control dependencies; without it, an old
+  // instruction that has some is not replaced (false, nothing changed).
   absl::StatusOr<bool> ReplaceInstruction(
       HloInstruction* old_instruction, HloInstruction* new_instruction,
       bool preserve_sharding, bool relay_control_dependency = false,
@@ -195,7 +196,7 @@ class HloComputation {
   // The same; an instruction with control dependencies is an error.
   absl::Status ReplaceInstruction(HloInstruction* old_instruction,
                                   HloInstruction* new_instruction);
-  // Shapes may differ; the users have to cope.
+  // As above, but shapes may differ: the users must accept the new one.
   absl::StatusOr<bool> ReplaceInstructionWithDifferentShape(
       HloInstruction* old_instruction, HloInstruction* new_instruction,
       bool preserve_sharding, bool relay_control_dependency = false,
@@ -203,7 +204,8 @@ class HloComputation {
       bool preserve_frontend_attributes = true);
   absl::Status ReplaceInstructionWithDifferentShape(
       HloInstruction* old_instruction, HloInstruction* new_instruction);
-  // Adds the new instruction, then as above. Not done is an error.
+  // Adds the new instruction, then as above, but failing to replace is an
+  // error.
   absl::Status ReplaceWithNewInstruction(
       HloInstruction* old_instruction,
       std::unique_ptr<HloInstruction> new_instruction,
@@ -223,13 +225,14 @@ class HloComputation {
   // --- Names and ids --------------------------------------------------------
 
   absl::string_view name() const { return name_; }
-  // For names that are meant to stay; the rest goes through UniquifyName.
+  // For names that must be kept as they are; all others go through
+  // UniquifyName.
   void SetAndSanitizeName(absl::string_view name);
   void UniquifyName(NameUniquer* name_uniquer);
   // Makes the name unique among the module's computations.
   void UniquifyName(HloModule* module);
 
-  // -1 as long as the computation belongs to no module. Instruction ids have
+  // -1 while the computation belongs to no module. Instruction ids have
   // it as their upper half.
   int64_t unique_id() const { return unique_id_; }
   void SetUniqueId(int64_t id);
@@ -287,15 +290,15 @@ class HloComputation {
   using ConstInstructionSequence =
       tsl::gtl::iterator_range<HloInstructionUnwrappingConstIterator>;
 
-  // All instructions in storage order. Adding and removing instructions keeps
-  // iterators usable; those added meanwhile are not reached.
+  // All instructions in storage order. Iterators survive additions and
+  // removals; instructions added during the iteration are not visited.
   ConstInstructionSequence instructions() const {
     return Slots<HloInstructionUnwrappingConstIterator>(&instructions_);
   }
   InstructionSequence instructions() {
     return Slots<HloInstructionUnwrappingIterator>(&instructions_);
   }
-  // The same, with the opcode at hand.
+  // The same with each instruction's opcode, which needs no access to it.
   tsl::gtl::iterator_range<HloInstructionIterator> instructions_with_info() {
     return Slots<HloInstructionIterator>(&instructions_);
   }
@@ -315,7 +318,7 @@ class HloComputation {
   // The part that `instruction` depends on, itself included.
   std::vector<HloInstruction*> MakeInstructionPostOrderFrom(
       HloInstruction& instruction) const;
-  // Reshapes stand as early as their operands allow.
+  // Reshapes come as early as their operands allow.
   std::vector<HloInstruction*> MakeInstructionPostOrderWithReshapeFirst() const;
   // Calls `func` in the order of MakeInstructionPostOrder. The function may add
   // and remove instructions.
@@ -359,7 +362,7 @@ class HloComputation {
       HloInstruction* instruction,
       const ShapeTree<bool>* indices_to_copy = nullptr,
       ShapeTree<HloInstruction*>* copies_added = nullptr);
-  // The same with any "copy".
+  // The same with copies made by the given function.
   absl::StatusOr<HloInstruction*> DeepCopyInstructionWithCustomCopier(
       HloInstruction* instruction,
       absl::FunctionRef<HloInstruction*(HloInstruction* leaf,
@@ -431,8 +434,9 @@ class HloComputation {
 
   // A copy named `<name>.<suffix>` with storage in the same order, for the
   // context's module (without context: for this one). Callees that belong to
-  // another module are cloned into it, once per context; of the others only
-  // fused and async computations are cloned, as they have one caller.
+  // another module are cloned into it, once per context; of the others, only
+  // fused and async computations are cloned, because they must have a single
+  // caller.
   std::unique_ptr<HloComputation> Clone(const std::string& suffix = "clone",
                                         HloCloneContext* context = nullptr);
   // Also the clones along the module's schedule of this computation, empty if
@@ -484,7 +488,7 @@ class HloComputation {
   // there is none.
   HloInstruction* FusionInstruction() const;
   bool IsAsyncComputation() const;
-  // Neither the entry computation nor called.
+  // Not the entry computation and not called.
   bool IsDeadComputation() const {
     return !IsEntryComputation() && callers_.empty();
   }
@@ -505,12 +509,12 @@ class HloComputation {
   using CountByComputation =
       absl::btree_map<HloComputation*, int, UniqueIdComparator>;
 
-  // How often instructions of this computation refer to each callee / the other
-  // way round. A while with body == condition counts twice.
+  // The number of references from this computation to each callee / from each
+  // caller to this one. A while with body == condition counts twice.
   CountByComputation callee_computations() const;
   CountByComputation caller_computations() const;
 
-  // Instructions that call this, each once, by unique id.
+  // Instructions that call this, each once, ordered by unique id.
   absl::InlinedVector<HloInstruction*, 1> caller_instructions(
       std::optional<HloOpcode> caller_opcode = std::nullopt) const;
   // The caller with that opcode if there is exactly one.
@@ -535,8 +539,7 @@ class HloComputation {
             Iterator(Wrapped(list, size, size))};
   }
 
-  // Takes the instruction in and registers its callees. Does not look at its
-  // name.
+  // Adds the instruction and registers its callees. Leaves its name alone.
   HloInstruction* AppendInstruction(HloInstruction* instruction);
   HloInstruction* AddInstructionInternal(
       std::unique_ptr<HloInstruction> instruction);
@@ -548,7 +551,7 @@ class HloComputation {
 
   absl::Status RemoveInstructionImpl(HloInstruction* instruction,
                                      bool ignore_safety_check);
-  // Whether every caller passes the parameter as an operand it can do without.
+  // Whether every caller can drop the operand it passes for the parameter.
   bool CallersCanDropOperand(int64_t param_no) const;
   absl::Status RemoveUnusedParametersImpl(bool allow_non_fusion);
 
@@ -564,8 +567,8 @@ class HloComputation {
                      bool ignore_channel_id_values,
                      bool ignore_execution_thread) const;
 
-  // Moves all but the first of the instructions, users first, into the
-  // computation that `caller` calls and lets it take the first one's place.
+  // Moves all instructions (users first) but the first into the computation
+  // that `caller` calls, and replaces the first by `caller`.
   void AppendInstructionsIntoCalledComputation(
       absl::Span<HloInstruction* const> instructions_to_append,
       HloInstruction* caller);

@@ -19,7 +19,7 @@ namespace xla {
 class HloComputation;
 
 // Collects the instructions of a computation; known as HloComputation::Builder.
-// Those that are never built into one are deleted with the builder.
+// Instructions that are never built into one are deleted with the builder.
 class HloComputationBuilder {
  public:
   explicit HloComputationBuilder(absl::string_view name) : name_(name) {}
@@ -73,8 +73,8 @@ class HloComputationMetadataBuilder {
   std::shared_ptr<const OpMetadata> metadata_;
 };
 
-// The post order of a computation, computed anew only after a change has been
-// recorded; known as HloComputation::CachingPostOrder.
+// The post order of a computation, recomputed only after a recorded change;
+// known as HloComputation::CachingPostOrder.
 class HloComputationCachingPostOrder {
  public:
   explicit HloComputationCachingPostOrder(const HloComputation* computation)

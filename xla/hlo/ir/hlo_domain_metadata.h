@@ -13,8 +13,8 @@ namespace xla {
 
 class HloInstruction;
 
-// The attribute that a kDomain instruction separates: an attribute that differs
-// between its operand side and its user side, for instance a sharding.
+// An attribute whose value differs between the operand side and the user side
+// of a kDomain instruction, for instance a sharding.
 class DomainMetadata {
  public:
   // A connected region of instructions bounded by kDomain instructions.
@@ -41,7 +41,7 @@ class DomainMetadata {
   // Consistent with Matches.
   virtual size_t Hash() const = 0;
 
-  // The value as it stands in HLO text.
+  // The value as in HLO text.
   virtual std::string ToString() const = 0;
 };
 

@@ -22,8 +22,8 @@ namespace xla {
 class HloModule;
 
 // Which output buffers of a module are written into the buffers of which entry
-// parameters. Each output index aliases at most one parameter index and the
-// other way round. Text form: `{ {0}: (1, {2}, may-alias), ... }`.
+// parameters. Each output index aliases at most one parameter index and vice
+// versa. Text form: `{ {0}: (1, {2}, may-alias), ... }`.
 class HloInputOutputAliasConfig {
  public:
   // kMayAlias: the caller may still pass a buffer that is not donated; the
@@ -163,7 +163,7 @@ class HloBufferDonorConfig {
   HloBufferDonorConfig& operator=(HloBufferDonorConfig&& other) noexcept;
   ~HloBufferDonorConfig();
 
-  // Adding twice and removing what is not there are no errors.
+  // Adding a donor twice or removing an absent one has no effect.
   absl::Status AddBufferDonor(int64_t param_number,
                               const ShapeIndex& param_index);
   absl::Status RemoveBufferDonor(int64_t param_number,

@@ -54,7 +54,7 @@ class HloInstruction;
 class HloModule;
 class HloPayloadDeduplicator;
 
-// How ToProto writes what many instructions share.
+// How ToProto writes data that many instructions share.
 struct HloProtoOptions {
   bool deduplicate_backend_config = false;
   bool deduplicate_metadata = false;
@@ -81,9 +81,9 @@ class HloInstructionInfo {
 
 using HloInstructionList = std::vector<HloInstructionInfo>;
 
-// Walks a range of a list, past its holes. Keeps positions, not pointers:
-// adding to the list or removing from it while walking is fine; what is added
-// is not visited.
+// Iterates over a range of a list, skipping its holes. Keeps positions, not
+// pointers: the list may be added to or removed from during the iteration;
+// added elements are not visited.
 template <typename UnderlyingList>
 class HloInstructionIteratorBase {
  public:
@@ -183,11 +183,12 @@ using HloInstructionUnwrappingConstIterator =
 // and its attributes.
 //
 // The graph is kept both ways: an instruction knows its operands, and each
-// operand its users, once each however often they use it. All changes of
-// operands go through methods that keep both ends, in constant time per edge.
+// operand its users, each once no matter how often they use it. All changes of
+// operands go through methods that update both ends, in constant time per edge.
 // Attributes that only some opcodes have live in subclasses
 // (hlo_instructions.h); the accessors here forward to them and CHECK that the
-// opcode has the attribute. What most instructions lack is out of line.
+// opcode has the attribute. Attributes that most instructions lack are stored
+// out of line.
 //
 // Instructions are made by the Create methods, which do not check shapes, and
 // are then given to a computation, which owns them. They are not copyable.
@@ -206,8 +207,8 @@ class HloInstruction {
   HloInstruction(const HloInstruction&) = delete;
   HloInstruction& operator=(const HloInstruction&) = delete;
 
-  // Cuts all edges: operands forget this user, users get a null operand in its
-  // place, and control neighbors forget it. For destruction.
+  // Removes all edges: this user from its operands, this operand from its users
+  // (null takes its place), and control edges. For destruction.
   void DetachFromOperandsAndUsers();
 
   // Adds `derived_instruction` to this instruction's computation after giving
@@ -220,7 +221,7 @@ class HloInstruction {
 
   // Errors: unknown opcode, ids absent from the maps, attributes that the
   // opcode needs and the proto lacks. `instruction_map` and `computation_map`
-  // go from ids in the proto to what has been made for them.
+  // map ids in the proto to the objects made for them.
   static absl::StatusOr<std::unique_ptr<HloInstruction>> CreateFromProto(
       const HloInstructionProto& proto,
       const absl::flat_hash_map<int64_t, HloInstruction*>& instruction_map,
@@ -289,8 +290,8 @@ class HloInstruction {
       const Shape& shape, HloInstruction* operand, FftType fft_type,
       absl::Span<const int64_t> fft_length);
 
-  // Asynchronous execution of `async_computation`, which all instructions of
-  // the chain start, update..., done share:
+  // Asynchronous execution of `async_computation`, shared by all instructions
+  // of the chain start, update..., done:
   //
   //   s = ((operands), results, context) async-start(operands), calls=c
   //   u = (same) async-update(s)
@@ -305,7 +306,7 @@ class HloInstruction {
       const Shape& shape, HloInstruction* operand,
       std::optional<HloOpcode> async_wrapped_opcode = std::nullopt,
       HloComputation* async_computation = nullptr);
-  // operands[0] is the chain; the others are operands bound late.
+  // operands[0] is the chain's state; the others are operands bound late.
   static std::unique_ptr<HloInstruction> CreateAsyncUpdate(
       const Shape& shape, absl::Span<HloInstruction* const> operands,
       std::optional<HloOpcode> async_wrapped_opcode = std::nullopt,
@@ -346,7 +347,8 @@ class HloInstruction {
       const Shape& shape, HloInstruction* operand, int exponent_bits,
       int mantissa_bits);
 
-  // Collectives. Those that take `replica_groups` build a list of lists of it.
+  // Collectives. Those that take `replica_groups` build a list of lists from
+  // it.
   static std::unique_ptr<HloInstruction> CreateAllGather(
       const Shape& shape, absl::Span<HloInstruction* const> operands,
       int64_t all_gather_dimension,
@@ -523,8 +525,8 @@ class HloInstruction {
       absl::Span<HloInstruction* const> init_values,
       absl::Span<const int64_t> dimensions_to_reduce,
       HloComputation* reduce_computation);
-  // Reduces the elements of a tuple, which it takes apart: the tuple must
-  // have a computation, which gets the get-tuple-elements.
+  // Reduces the elements of a tuple: the get-tuple-elements that read them are
+  // added to the tuple's computation, which it must have.
   static std::unique_ptr<HloInstruction> CreateReduce(
       const Shape& shape, HloInstruction* tuple_of_instructions,
       absl::Span<HloInstruction* const> init_values,
@@ -561,8 +563,8 @@ class HloInstruction {
       const Shape& shape, HloInstruction* operand,
       absl::Span<const int64_t> broadcast_dimensions);
   // Broadcasts in the sense of implicit broadcasting: dimensions of size one
-  // are stretched (reshaped away first), scalars are spread. `adder` takes the
-  // instructions in between.
+  // are stretched (reshaped away first), scalars are broadcast. `adder` adds
+  // the intermediate instructions to a computation.
   static std::unique_ptr<HloInstruction> CreateBroadcastSequence(
       const Shape& output_shape, HloInstruction* operand,
       absl::FunctionRef<HloInstruction*(std::unique_ptr<HloInstruction>)>
@@ -633,7 +635,7 @@ class HloInstruction {
   static std::unique_ptr<HloInstruction> CreateCall(
       const Shape& shape, absl::Span<HloInstruction* const> operands,
       HloComputation* computation);
-  // A call that stands for a higher-level operation `name`, of which the
+  // A call that represents a higher-level operation `name`, of which the
   // computation is one implementation.
   static std::unique_ptr<HloInstruction> CreateCompositeCall(
       const Shape& shape, HloInstruction* decomposition_root,
@@ -656,7 +658,7 @@ class HloInstruction {
       absl::Span<HloComputation* const> called_computations,
       absl::string_view custom_call_target, std::string opaque = "",
       CustomCallApiVersion api_version = API_VERSION_ORIGINAL);
-  // With layouts that the call wants its operands in.
+  // With the layouts in which the call requires its operands.
   static std::unique_ptr<HloInstruction> CreateCustomCall(
       const Shape& shape, absl::Span<HloInstruction* const> operands,
       absl::string_view custom_call_target,
@@ -701,10 +703,10 @@ class HloInstruction {
   bool IsRoot() const { return is_root_; }
   void MarkAsRoot() { is_root_ = true; }
   void MarkAsNonRoot() { is_root_ = false; }
-  // No users and not root. Side effects are not looked at.
+  // No users and not root. Side effects are ignored.
   bool IsDead() const { return users_.empty() && !is_root_; }
 
-  // A side effect of the instruction itself, not of what it calls.
+  // A side effect of the instruction itself, not of the computations it calls.
   bool HasSideEffectNoRecurse() const;
   bool HasSideEffect() const;
 
@@ -724,8 +726,8 @@ class HloInstruction {
   absl::InlinedVector<int64_t, 4> OperandIndices(
       const HloInstruction* operand) const;
 
-  // Each user once, in the order in which they came; the last takes the place
-  // of one that goes.
+  // Each user once, in the order of addition, except that the last takes the
+  // place of a removed one.
   int64_t user_count() const { return users_.size(); }
   const PtrVec<HloInstruction*>& users() const { return users_.vec(); }
   // Position of `user` in users(), which must hold it. Constant time.
@@ -737,12 +739,12 @@ class HloInstruction {
 
   // --- Control dependencies -------------------------------------------------
 
-  // This instruction before `instruction`, both of one computation. Each edge
-  // is held once.
+  // Orders this instruction before `instruction`, both of one computation. Each
+  // edge is stored once.
   absl::Status AddControlDependencyTo(HloInstruction* instruction);
   absl::Status RemoveControlDependencyTo(HloInstruction* instruction);
   absl::Status DropAllControlDeps();
-  // Drops all, after tying each predecessor to each successor.
+  // Drops all, after connecting each predecessor to each successor.
   absl::Status SafelyDropAllControlDependencies();
   bool HasControlDependencies() const;
   bool HasSuccessorControlDependencies() const;
@@ -842,10 +844,10 @@ class HloInstruction {
 
   // Inlines the fusion into its computation and removes it.
   absl::Status Defuse();
-  // Moves `instruction` out of this fusion's computation, into the computation
-  // of the fusion, and its value back in as a new operand. What it depends on
-  // within the fusion is computed outside as well. Returns the instruction
-  // outside.
+  // Moves `instruction` out of this fusion's computation into the computation
+  // that holds the fusion, and passes its value in as a new operand. Its
+  // dependencies within the fusion are cloned outside as well. Returns the
+  // instruction outside.
   absl::StatusOr<HloInstruction*> UnfuseInstruction(
       HloInstruction* instruction);
 
@@ -867,9 +869,9 @@ class HloInstruction {
   // --- Visitors -------------------------------------------------------------
 
   // Visits what this instruction depends on, operands and control predecessors
-  // first, each once; an explicit stack, so that depth is no limit. Then
-  // FinishVisit, if `call_finish_visit`. Fails on a cycle.
-  // `cross_computation`: computations called are visited before their callers.
+  // first, each once, on an explicit stack, so that depth is not limited. Then
+  // FinishVisit, if `call_finish_visit`. Fails on a cycle. `cross_computation`:
+  // called computations are visited before their callers.
   template <typename HloInstructionPtr>
   absl::Status Accept(DfsHloVisitorBase<HloInstructionPtr>* visitor,
                       bool call_finish_visit = true,
@@ -898,16 +900,16 @@ class HloInstruction {
     return const_cast<HloInstruction*>(this)->Visit(visitor);
   }
 
-  // Follows get-tuple-elements up: the instruction whose value this is a part
-  // of, and which part.
+  // Follows get-tuple-elements to the instruction whose value this is a part
+  // of, and returns the index of the part.
   std::pair<const HloInstruction*, ShapeIndex> LatestNonGteAncestorAndIndex()
       const;
   std::pair<HloInstruction*, ShapeIndex> LatestNonGteAncestorAndIndex();
   const HloInstruction* LatestNonGteAncestor() const;
   HloInstruction* LatestNonGteAncestor();
 
-  // Moves no data: bitcast, or a transpose or reshape that keeps the bytes
-  // (and, for the second form, is that opcode).
+  // Moves no data: bitcast, or a transpose or reshape that keeps the bytes in
+  // place (and, for the second form, has that opcode).
   bool IsEffectiveBitcast() const;
   bool IsEffectiveBitcast(HloOpcode opcode) const;
   // Async instruction on the given thread.
@@ -944,7 +946,7 @@ class HloInstruction {
   const PtrVec<HloComputation*>& branch_computations() const;
   int32_t branch_count() const;
   HloComputation* branch_computation(int32_t b) const;
-  // First branch that is `computation`; -1 if there is none.
+  // Index of the first branch that is `computation`; -1 if there is none.
   int32_t branch_index(HloComputation* computation) const;
   void set_branch_computation(int b, HloComputation* computation);
 
@@ -958,12 +960,12 @@ class HloInstruction {
   std::string ToString(const HloPrintOptions& options) const;
   // Without shape, attributes and operand shapes: %add = add(%x, %y).
   std::string ToShortString() const;
-  // With names from the map where options ask for canonical names.
+  // With names from the map if the options request canonical names.
   void PrintWithCanonicalNameMap(Printer* printer,
                                  const HloPrintOptions& options,
                                  CanonicalNameMap* canonical_name_map) const;
 
-  // Prints attributes one by one, separators before each but the first.
+  // Prints attributes one by one, with a separator before each but the first.
   class AttributePrinter {
    public:
     // `next_printer` writes a separator where one is due.
@@ -996,8 +998,8 @@ class HloInstruction {
   bool IsInputFusion() const;
   bool IsOutputFusion() const;
   bool IsCustomFusion() const;
-  // May become part of a fusion: no side effects, no control flow, no
-  // parameter; a random number generator only with at most one user.
+  // May become part of a fusion: no side effects, no control flow, not a
+  // parameter; a random number generator only if it has at most one user.
   bool IsFusible() const;
 
   bool IsCustomCall(absl::string_view target) const;
@@ -1008,8 +1010,8 @@ class HloInstruction {
   bool IsAllowedAsyncIntermediary() const;
 
   // Result element i depends on element i of this operand (of every operand)
-  // alone. Looks into loop fusions; dynamic-update-slice is elementwise on
-  // operand 0.
+  // alone. Inspects the bodies of loop fusions; dynamic-update-slice is
+  // elementwise on operand 0.
   bool IsElementwiseOnOperand(int64_t operand_idx) const;
   bool IsElementwise() const;
   // By opcode alone.
@@ -1057,14 +1059,15 @@ class HloInstruction {
   // --- Cloning --------------------------------------------------------------
 
   // Gives `derived_instruction` this instruction's metadata, frontend
-  // attributes, statistics, and its sharding if the shapes are of one kind.
+  // attributes, statistics, and its sharding if the shapes are of the same
+  // kind.
   void SetupDerivedInstruction(HloInstruction* derived_instruction) const;
 
   // A copy with the same operands, named NAME.suffix (numbers and suffixes do
   // not pile up: x.clone becomes x.clone2), in no computation. Control edges
   // are not copied. The computation of a fusion or async-start belongs to it
-  // alone and is cloned; others are shared, unless `context`, which learns who
-  // became what, has clones of them or belongs to another module.
+  // alone and is cloned; others are shared, unless `context` has clones of them
+  // or belongs to another module. All clones are recorded in `context`.
   std::unique_ptr<HloInstruction> Clone(
       const std::string& suffix = "clone",
       HloCloneContext* context = nullptr) const;
@@ -1089,8 +1092,8 @@ class HloInstruction {
   // Id of the computation and local id in one number; -1 before the
   // instruction has a local id. Unique in a module.
   int64_t unique_id() const;
-  // Slot in the computation's list of instructions: dense, fit to index arrays
-  // with, and the same until HloComputation::Cleanup; -1 before there is one.
+  // Slot in the computation's list of instructions: dense, suited to indexing
+  // arrays, and fixed until HloComputation::Cleanup; -1 before there is one.
   int32_t local_id() const { return local_id_; }
   static int64_t CalculateUniqueId(int32_t computation_unique_id,
                                    int32_t instruction_local_id);
@@ -1099,7 +1102,7 @@ class HloInstruction {
 
   const HloComputation* parent() const { return parent_; }
   HloComputation* parent() { return parent_; }
-  // Null while the instruction or its computation has no home.
+  // Null while the instruction is in no computation, or that in no module.
   HloModule* GetModule() const;
 
   // --- Backend config -------------------------------------------------------
@@ -1110,8 +1113,8 @@ class HloInstruction {
   template <typename T>
   using EnableIfProto = typename std::enable_if_t<
       std::is_base_of<google::protobuf::Message, T>::value>;
-  // The config as a message; a clear one if there is no config, an error if
-  // the text is not ConfigProto's JSON.
+  // The config as a message: empty if there is no config, an error if the text
+  // is not ConfigProto's JSON.
   template <typename ConfigProto, EnableIfProto<ConfigProto>* = nullptr>
   absl::StatusOr<ConfigProto> backend_config() const {
     ConfigProto proto;
@@ -1144,9 +1147,9 @@ class HloInstruction {
   // --- Frontend attributes, statistics, accuracy ----------------------------
 
   void set_frontend_attributes(FrontendAttributes frontend_attributes);
-  // Adds those whose keys are not there yet.
+  // Adds those whose keys are absent.
   void add_frontend_attributes(FrontendAttributes frontend_attributes);
-  // False if the key is there already; its value stays then.
+  // False, without effect, if the key is present.
   bool add_frontend_attribute(const std::string& key, const std::string& value);
   size_t erase_frontend_attribute(absl::string_view key);
   void set_frontend_attribute(absl::string_view key, absl::string_view value);
@@ -1155,7 +1158,7 @@ class HloInstruction {
   std::optional<std::string> get_frontend_attribute(
       absl::string_view key) const;
 
-  // A call that stands for a higher-level operation.
+  // Whether this call represents a higher-level operation.
   void set_is_composite(bool is_composite);
   bool is_composite() const { return rare().is_composite; }
 
@@ -1173,8 +1176,8 @@ class HloInstruction {
   void set_statistics_viz(StatisticsViz statistics_viz);
   const StatisticsViz& statistics_viz() const;
 
-  // Attributes that the parser did not know, as (name, text of the value), to
-  // be printed again as they were.
+  // Attributes unknown to the parser, as (name, text of the value), printed as
+  // they were read.
   const std::vector<std::pair<std::string, std::string>>& unknown_attributes()
       const;
   void add_unknown_attribute(std::string name, std::string value);
@@ -1210,7 +1213,7 @@ class HloInstruction {
   // Innermost frame first; empty without a stack frame id.
   std::vector<HloStackFrame> GetStackTraceFromMetadata() const;
   std::string GetStackTraceStringFromMetadata(int indent = 0) const;
-  // A reference that is good until this instruction is copied from.
+  // The reference is valid until this instruction's metadata is copied.
   OpMetadata& mutable_metadata();
 
   // --- Original value -------------------------------------------------------
@@ -1219,14 +1222,15 @@ class HloInstruction {
     return rare().original_value;
   }
   void set_original_value(std::shared_ptr<OriginalValue> original_value);
-  // Takes the value over if the shapes' leaves match; `clone`: a copy of it.
+  // Adopts the original value of `instruction` if the shapes' leaves match;
+  // `clone`: a copy of it.
   void CopyOriginalValue(const HloInstruction* instruction, bool clone = false,
                          bool issue_warning = false);
 
   // --- Ordering of users ----------------------------------------------------
 
-  // Gives users and control edges the order that their originals have at
-  // `sorted_instruction`; map_fn goes from originals to copies.
+  // Puts users and control edges in the order that their originals have at
+  // `sorted_instruction`; map_fn maps originals to copies.
   void SortInstructionUsersAndControlLists(
       const MappedPtrContainerSorter<HloInstruction>::MapPtrFn& map_fn,
       const HloInstruction& sorted_instruction);
@@ -1352,8 +1356,8 @@ class HloInstruction {
   HloOpcode async_wrapped_opcode() const;
   absl::string_view async_execution_thread() const;
   void set_async_execution_thread(absl::string_view async_execution_thread);
-  // async-start and async-update, whose value goes on in the chain; and their
-  // counterparts, async-update and async-done.
+  // async-start and async-update, which produce the chain's state /
+  // async-update and async-done, which consume it.
   bool IsAsyncProducer() const;
   bool IsAsyncConsumer() const;
   // Whether any kind of asynchronous pair starts or ends here: async-start,
@@ -1375,7 +1379,7 @@ class HloInstruction {
       std::vector<std::pair<ShapeIndex, std::pair<int64_t, ShapeIndex>>>
           aliasing);
 
-  // Operands forget this user; the operands stay listed.
+  // Removes this user from its operands, which stay in the list.
   void DetachFromOperands();
 
  protected:
@@ -1395,8 +1399,8 @@ class HloInstruction {
   void RemoveOperandAt(int index) {
     operands_.erase(operands_.begin() + index);
   }
-  // Takes the operands at the given positions (ascending) out of the list;
-  // they keep this instruction as user where they are used elsewhere.
+  // Removes the operands at the given positions (ascending); an operand that is
+  // still used at another position keeps this instruction as a user.
   void RemoveOperandsAtAscendingIndices(
       absl::Span<const int> ascending_indices);
 
@@ -1407,18 +1411,19 @@ class HloInstruction {
   virtual bool IsElementwiseImpl(
       const std::optional<int64_t>& operand_idx) const;
 
-  // Operands between the parentheses; constants print their literal there, and
-  // parameters their number.
+  // Prints the operands between the parentheses; for constants the literal, for
+  // parameters the number.
   virtual void PrintOperandsWithCanonicalNameMap(
       Printer* printer, const HloPrintOptions& options,
       CanonicalNameMap* canonical_name_map) const;
 
-  // Attributes of the subclass. The base class prints those of any opcode.
+  // Prints the attributes of the subclass. Those of all opcodes are printed by
+  // the base class.
   virtual void PrintExtraAttributesImpl(AttributePrinter& printer,
                                         const HloPrintOptions& options) const {}
 
-  // Compares what subclasses add, given equal opcodes. This one, which the
-  // others end with, compares called computations and result accuracies.
+  // Compares what subclasses add, given equal opcodes. Overrides end by calling
+  // this one, which compares called computations and result accuracies.
   virtual bool IdenticalSlowPath(
       const HloInstruction& other,
       absl::FunctionRef<bool(const HloComputation*, const HloComputation*)>
@@ -1445,7 +1450,7 @@ class HloInstruction {
       bool ignore_channel_id_values,
       bool ignore_commutative_operand_order) const;
 
-  // Makes a unary, binary, ... instruction without attributes.
+  // Makes an instruction without attributes, with any number of operands.
   static std::unique_ptr<HloInstruction> CreateNary(
       const Shape& shape, HloOpcode opcode,
       absl::Span<HloInstruction* const> operands);
@@ -1457,7 +1462,7 @@ class HloInstruction {
   void ClearLocalId() { local_id_ = -1; }
   void set_parent(HloComputation* computation) { parent_ = computation; }
 
-  // Marks of HloComputation's deferred deletion.
+  // For HloComputation's deferred deletion.
   void MarkAsDead() { marked_as_dead_ = true; }
   bool IsMarkedAsDead() const { return marked_as_dead_; }
 
@@ -1534,7 +1539,7 @@ class HloInstruction {
   Users users_;
   std::unique_ptr<Rare> rare_;
   std::shared_ptr<const HloSharding> sharding_;
-  // Shared between copies; replaced, never changed, while shared.
+  // Shared between copies; copied before a change while shared.
   std::shared_ptr<const OpMetadata> metadata_;
   Shape shape_;
   std::string name_;
@@ -1585,7 +1590,7 @@ absl::StatusOr<CustomCallApiVersion> StringToCustomCallApiVersion(
 
 // Unary opcodes that take a result_accuracy attribute.
 bool IsUnaryOpWithResultAccuracy(HloOpcode opcode);
-// Tolerances are not negative, the mode is known.
+// Whether tolerances are not negative and the mode is known.
 bool IsValidResultAccuracy(const ResultAccuracy& result_accuracy);
 
 // --- Ordered containers

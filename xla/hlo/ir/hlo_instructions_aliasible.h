@@ -9,7 +9,7 @@
 
 namespace xla {
 
-// Mixin of those whose outputs may share buffers with their operands.
+// Mixin for instructions whose outputs may share buffers with their operands.
 class HloAliasible {
  public:
   // Pairs of an output index and (operand number, index in the operand).

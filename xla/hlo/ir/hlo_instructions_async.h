@@ -24,9 +24,9 @@
 namespace xla {
 
 // A link of the chain async-start, async-update..., async-done. All links call
-// the same computation, which belongs to the chain: a fused-like wrapper around
-// one instruction, or anything else. A link finds the others through operand 0
-// and users, also where the state passes tuples, barriers, copies, loops and
+// the same computation, which belongs to the chain: a wrapper around one
+// instruction, or anything else. A link finds the others through operand 0 and
+// users, even if the state passes through tuples, barriers, copies, loops and
 // calls between them (hlo_async_chain.h).
 //
 // Start and updates have the shape ((operands so far), output so far,
@@ -38,23 +38,24 @@ namespace xla {
 //   d = f32[4] async-done(u)
 class HloAsyncInstruction : public HloInstruction {
  public:
-  // Chain without a reachable start: the opcode and computation are given.
+  // For chains whose start is not reachable: the opcode and computation are
+  // given.
   HloAsyncInstruction(HloOpcode opcode, const Shape& shape,
                       absl::Span<HloInstruction* const> operands,
                       std::optional<HloOpcode> async_wrapped_opcode,
                       HloComputation* async_computation = nullptr);
 
-  // Null if the chain has no computation that can be reached.
+  // Null if the chain's computation is not reachable.
   HloComputation* async_wrapped_computation() const;
   // Root of the computation.
   HloInstruction* async_wrapped_instruction() const;
   HloOpcode async_wrapped_opcode() const;
   virtual absl::string_view async_execution_thread() const;
-  // Also of the computation and of all that it calls.
+  // Also sets that of the computation and of all computations it calls.
   virtual void set_async_execution_thread(
       absl::string_view async_execution_thread) {}
 
-  // Null where there is no such link, or none that can be found.
+  // Null if there is no such link, or it is not reachable.
   HloAsyncInstruction* async_chain_start() const;
   HloAsyncInstruction* async_chain_done() const;
   HloAsyncInstruction* async_chain_next() const;
@@ -68,9 +69,9 @@ class HloAsyncInstruction : public HloInstruction {
 
   // Whether the wrapped computation has a side effect.
   bool HasSideEffect() const;
-  // After the shape of this link changed, or of a bound operand: later updates
-  // show the operands bound so far and the output that the link before shows,
-  // and may have bound more of it; the done has the output's shape.
+  // Brings later links up to date after the shape of this link or of a bound
+  // operand changed: updates get the operands bound so far and at least the
+  // output of the previous link; the done gets the output's shape.
   void UpdateChainShapes();
   void ToProto(HloInstructionProto* proto) const override;
   static bool ClassOf(const HloInstruction* hlo) {
@@ -97,11 +98,11 @@ class HloAsyncInstruction : public HloInstruction {
 
   bool DirectlyFollowsLink() const;
 
-  // Where the start cannot be asked.
+  // Set if the start is not reachable.
   std::optional<HloOpcode> async_wrapped_opcode_;
 };
 
-// The start of a chain, which alone knows the thread.
+// The start of a chain, which alone stores the thread.
 class HloAsyncStartInstruction : public HloAsyncInstruction,
                                  public HloAliasible {
  public:
@@ -112,8 +113,9 @@ class HloAsyncStartInstruction : public HloAsyncInstruction,
       HloComputation* async_computation,
       absl::string_view async_execution_thread = kMainExecutionThread);
 
-  // One operand more, for it one parameter more of the computation, which is
-  // returned. Only the start's shape grows; UpdateChainShapes() does the rest.
+  // Adds an operand and a parameter of the computation for it, which is
+  // returned. Only the start's shape grows; UpdateChainShapes() updates the
+  // rest.
   HloInstruction* AddCallOperand(HloInstruction* new_operand);
   std::unique_ptr<HloInstruction> CloneWithNewOperandsAndComputation(
       const Shape& shape, absl::Span<HloInstruction* const> new_operands,
@@ -144,7 +146,7 @@ class HloAsyncStartInstruction : public HloAsyncInstruction,
   std::string async_execution_thread_ = kMainExecutionThread;
 };
 
-// Operand 0 is the chain, the others are operands that are bound late.
+// Operand 0 is the chain's state, the others are operands bound late.
 class HloAsyncUpdateInstruction : public HloAsyncInstruction,
                                   public HloAliasible {
  public:

@@ -28,8 +28,8 @@
 
 namespace xla {
 
-// Base of those that call a computation of instructions they may take in and
-// give up: fusion, call, custom-call.
+// Base of instructions that call a computation and can move instructions into
+// it: fusion, call, custom-call.
 //
 //   before: a = exp(x)  f = fusion(a, y), calls={p0, p1: add(p0, p1)}
 //   f.AppendInstructionIntoCalledComputation(a)
@@ -56,19 +56,19 @@ class HloCallableInstruction : public HloInstruction, public HloAliasible {
                          HloComputation* decomposition, const std::string& name,
                          const std::string& attributes, int64_t version);
 
-  // One operand more, and for it one parameter more of the computation, which
-  // is returned.
+  // Adds an operand and a parameter of the computation for it, which is
+  // returned.
   HloInstruction* AddCallOperand(HloInstruction* new_operand);
-  // Clones the instruction into the computation, in place of the parameter that
-  // stood for it; it is no operand any more. With `add_output`, its value
-  // becomes an output, which its other users then read through a new
+  // Clones the instruction into the computation in place of the parameter that
+  // represented it; it is then no longer an operand. With `add_output`, its
+  // value becomes an output, which its other users read through a new
   // get-tuple-element, so that the original is dead. Returns the clone.
   HloInstruction* AppendInstructionIntoCalledComputation(
       HloInstruction* instruction_to_append, bool add_output = false);
   virtual HloInstruction* CloneAndAppendInstructionIntoCalledComputation(
       HloInstruction* instruction_to_append, bool add_output = false);
 
-  // The computations, or their clones if the context makes or has clones.
+  // The called computations, or their clones if the context has or makes them.
   absl::InlinedVector<HloComputation*, 1> GetOrCloneCalledComputations(
       HloCloneContext* context) const;
   // There must be exactly one.
@@ -92,8 +92,8 @@ class HloCallableInstruction : public HloInstruction, public HloAliasible {
   virtual std::string default_called_computation_name() const = 0;
   // Makes a computation of a clone of `root` alone, and takes root's operands.
   void StartCalledComputation(HloInstruction* root, absl::string_view prefix);
-  // The parameter that stands for `operand`, which becomes an operand if it is
-  // none.
+  // The parameter that represents `operand`, which becomes an operand if it is
+  // not one yet.
   HloInstruction* ParameterFor(HloInstruction* operand);
   // A clone in the computation that reads parameters for its operands.
   HloInstruction* CloneIntoCalledComputation(const HloInstruction* instruction);
@@ -114,9 +114,9 @@ class HloCallableInstruction : public HloInstruction, public HloAliasible {
 //   before: a = fusion(x), calls=A   b = fusion(a, y), calls=B
 //   after:  b = fusion(y, x), calls=B with A's instructions, a stays for others
 //
-// The forms IntoMultiOutput make the producer's value (every output that is
-// used outside) an output of this fusion as well, through which other users
-// read it, so that the producer goes away.
+// The IntoMultiOutput variants also make the producer's value (every output
+// used outside) an output of this fusion, which other users then read, so that
+// the producer becomes dead.
 class HloFusionInstruction : public HloCallableInstruction {
  public:
   HloFusionInstruction(const Shape& shape, FusionKind fusion_kind,
@@ -157,7 +157,7 @@ class HloFusionInstruction : public HloCallableInstruction {
   bool IsMultiOutputFusion() const;
   FusionKind fusion_kind() const { return fusion_kind_; }
   void set_fusion_kind(FusionKind kind) { fusion_kind_ = kind; }
-  // Operands that occur twice are left once, with one parameter.
+  // Merges repeated operands and their parameters into one.
   absl::Status DeduplicateFusionOperands();
   // New operand i is old operand permutation[i].
   absl::Status PermuteFusionOperands(absl::Span<const int64_t> permutation);

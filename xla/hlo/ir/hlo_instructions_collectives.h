@@ -18,13 +18,13 @@
 #include "xla/shape.h"
 #include "xla/xla_data.pb.h"
 
-// Instructions that talk to other devices or to the host. Include
+// Instructions that communicate with other devices or the host. Include
 // hlo_instructions.h for all.
 
 namespace xla {
 
-// Base of those that may talk over a channel. Communicating instructions of
-// one channel id belong together.
+// Base of instructions that may use a channel. Instructions with the same
+// channel id communicate with each other.
 class HloChannelInstruction : public HloInstruction {
  public:
   std::optional<int64_t> channel_id() const { return channel_id_; }
@@ -100,7 +100,7 @@ class HloSendInstruction : public HloSendRecvInstruction {
 
 class HloSendDoneInstruction : public HloSendRecvInstruction {
  public:
-  // Takes the channel of the send.
+  // Uses the channel of the send.
   HloSendDoneInstruction(HloSendInstruction* operand, bool is_host_transfer);
   HloSendDoneInstruction(HloInstruction* operand,
                          std::optional<int64_t> channel_id,
@@ -145,7 +145,7 @@ class HloRecvDoneInstruction : public HloSendRecvInstruction {
       HloCloneContext* context) const override;
 };
 
-// Base of those that work in groups of devices.
+// Base of instructions that work in groups of devices.
 class HloCollectiveInstruction : public HloChannelInstruction {
  public:
   const std::vector<ReplicaGroup>& replica_groups() const {
@@ -157,7 +157,8 @@ class HloCollectiveInstruction : public HloChannelInstruction {
   void set_device_list(std::shared_ptr<CollectiveDeviceListBase> device_list) {
     device_list_ = std::move(device_list);
   }
-  // The layouts of operands and result must stay: other modules rely on them.
+  // The layouts of operands and result must not change: other modules rely on
+  // them.
   bool constrain_layout() const { return constrain_layout_; }
   // The channel id of collectives over partitions, where its value is
   // arbitrary.

@@ -24,7 +24,7 @@
 
 namespace xla {
 
-// A call of something outside HLO. `opaque` is the raw backend config.
+// A call of code outside HLO. `opaque` is the raw backend config.
 class HloCustomCallInstruction : public HloCallableInstruction {
  public:
   HloCustomCallInstruction(const Shape& shape,
@@ -97,7 +97,7 @@ class HloCustomCallInstruction : public HloCallableInstruction {
   bool HasLiteral() const { return literal_ != nullptr; }
   const PrecisionConfig& precision_config() const { return precision_config_; }
   PrecisionConfig* mutable_precision_config() { return &precision_config_; }
-  // The call fixed the layouts of its operands and result.
+  // The call prescribes the layouts of its operands and result.
   bool layout_constrained() const { return layout_constrained_; }
   const std::vector<Shape>& operand_shapes_with_layout() const {
     CHECK(layout_constrained_);
@@ -116,7 +116,7 @@ class HloCustomCallInstruction : public HloCallableInstruction {
   }
   CustomCallApiVersion api_version() const { return api_version_; }
 
-  // Whatever a backend keeps with the call; not cloned, printed or compared.
+  // Data that a backend stores with the call; not cloned, printed or compared.
   class PerInstructionStorage {
    public:
     virtual ~PerInstructionStorage() = default;

@@ -30,7 +30,7 @@
 
 namespace xla {
 
-// Base of those whose attribute is a list of dimensions, dimensions={...}.
+// Base of instructions with a list of dimensions, dimensions={...}.
 class HloDimensionsInstruction : public HloInstruction {
  public:
   absl::Span<const int64_t> dimensions() const override { return dimensions_; }
@@ -336,7 +336,7 @@ class HloTransposeInstruction : public HloDimensionsInstruction {
  public:
   HloTransposeInstruction(const Shape& shape, HloInstruction* operand,
                           absl::Span<const int64_t> dimensions);
-  // Transposes of rank 2 that swap the dimensions.
+  // True for rank 2 with the dimensions swapped.
   bool IsRank2Transpose() const;
   static bool ClassOf(const HloInstruction* hlo) {
     return hlo->opcode() == HloOpcode::kTranspose;
@@ -363,11 +363,11 @@ class HloBroadcastInstruction : public HloDimensionsInstruction {
 };
 
 // A constant. Clones share the literal until one of them changes it. A constant
-// may have lost its literal (DropLiteral, or none in a proto).
+// may have no literal (after DropLiteral, or if a proto had none).
 class HloConstantInstruction : public HloInstruction {
  public:
   explicit HloConstantInstruction(Literal literal);
-  // With a layout of its own in `shape`.
+  // With the layout of `shape`.
   HloConstantInstruction(Literal literal, const Shape& shape);
   HloConstantInstruction(std::shared_ptr<Literal> literal, const Shape& shape);
   explicit HloConstantInstruction(const Shape& shape);
@@ -410,9 +410,10 @@ class HloParameterInstruction : public HloInstruction {
   HloParameterInstruction(int64_t parameter_number, const Shape& shape,
                           absl::string_view name);
   int64_t parameter_number() const { return parameter_number_; }
-  // For the computation, which numbers its parameters.
+  // Called by the computation, which numbers its parameters.
   void set_parameter_number(int64_t number) { parameter_number_ = number; }
-  // One flag per leaf: all replicas get the same value. Absent: not known.
+  // One flag per leaf: whether all replicas get the same value. Absent:
+  // unknown.
   void set_parameter_replicated_at_leaf_buffers(
       absl::Span<const bool> parameter_replicated_at_leaf_buffers);
   void set_parameter_replicated_at_leaf_buffers(

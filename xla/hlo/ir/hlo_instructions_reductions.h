@@ -149,7 +149,7 @@ class HloReduceWindowInstruction : public HloInstruction {
   absl::InlinedVector<const Shape*, 2> input_shapes() const;
   absl::InlinedVector<const Shape*, 2> init_value_shapes() const;
   absl::InlinedVector<const Shape*, 2> output_shapes() const;
-  // Those in which the window does anything.
+  // Dimensions in which the window is not trivial.
   std::vector<int64_t> non_trivial_window_dimensions() const;
   void ToProto(HloInstructionProto* proto) const override;
   static bool ClassOf(const HloInstruction* hlo) {

@@ -68,12 +68,13 @@ namespace xla {
 // Value of a custom field in the module header.
 using NumericOrString = std::variant<std::string, int64_t, double>;
 
-// A program: computations, one of which is the entry, and what goes with them
-// (config, schedule, aliasing, ...). Owns all of it.
+// A program: computations, one of which is the entry, and the data that goes
+// with them (config, schedule, aliasing, ...), all owned by it.
 //
 // Names of instructions and of computations are unique in the module when they
-// come from Add* functions. AddComputation alone keeps names as they are (text
-// may use one name in two computations); later names differ from them too.
+// come from Add* functions. Only AddComputation keeps names as they are (text
+// may use one name in two computations); names added later differ from them
+// too.
 class HloModule : public HloModuleAttributes {
  public:
   HloModule(const std::string& name, HloModuleConfig config);
@@ -88,22 +89,22 @@ class HloModule : public HloModuleAttributes {
 
   // --- Computations ---------------------------------------------------------
 
-  // The layout in the config, if it has none, becomes the default one
-  // (WithLayouts: that of the computation's shapes).
+  // If the config has no layout, sets the default one (WithLayouts: that of the
+  // computation's shapes).
   HloComputation* AddEntryComputation(
       std::unique_ptr<HloComputation> computation);
   HloComputation* AddEntryComputationWithLayouts(
       std::unique_ptr<HloComputation> computation);
   HloComputation* AddEmbeddedComputation(
       std::unique_ptr<HloComputation> computation);
-  // Keeps names and, if it has one that is free, the computation's id.
+  // Keeps names and, if it is free, the computation's id.
   HloComputation* AddComputation(std::unique_ptr<HloComputation> computation,
                                  bool is_entry);
   HloComputation* AddComputationAndUnifyNamesAndIds(
       std::unique_ptr<HloComputation> computation, bool is_entry);
 
-  // Makes a computation of this module the entry; the config's layout and the
-  // alias configs start anew.
+  // Makes a computation of this module the entry; resets the config's layout
+  // and the alias configs.
   void ReplaceEntryComputation(HloComputation* entry_computation);
 
   // The computation must not be the entry, nor be called by live ones. It stays
@@ -125,12 +126,12 @@ class HloModule : public HloModuleAttributes {
       const absl::flat_hash_map<HloComputation*, HloComputation*>&
           replacements);
 
-  // Takes over all computations. If `module` has an entry, it becomes the entry
-  // of this module. The other module is empty then.
+  // Moves all computations of `module` here, which leaves it empty. Its entry,
+  // if any, becomes the entry of this module.
   void MoveComputationsFrom(HloModule* module, bool make_names_unique = false);
 
-  // Deep copies, with everything that goes with the module. Storage order and
-  // local ids are those of the original. An empty suffix keeps the name.
+  // Deep copies, including everything that belongs to the module. Storage order
+  // and local ids are those of the original. An empty suffix keeps the name.
   std::unique_ptr<HloModule> Clone(
       const std::string& suffix = "clone",
       std::optional<const HloModuleConfig> config = std::nullopt) const;
@@ -148,7 +149,7 @@ class HloModule : public HloModuleAttributes {
   }
   bool has_entry_computation() const { return entry_computation_ != nullptr; }
 
-  // All computations, in the order of addition. Those added while iterating may
+  // All computations, in the order of addition. Adding computations may
   // invalidate iterators.
   tsl::gtl::iterator_range<FilteringUnwrappingIterator<
       std::vector<std::unique_ptr<HloComputation>>::const_iterator,
@@ -164,7 +165,7 @@ class HloModule : public HloModuleAttributes {
     return MakeFilteringUnwrappingIteratorRange(computations_.begin(),
                                                 computations_.end(), &IsLive);
   }
-  // Those of the given threads; an empty set stands for all.
+  // Those of the given threads; an empty set means all.
   tsl::gtl::iterator_range<FilteringUnwrappingIterator<
       std::vector<std::unique_ptr<HloComputation>>::const_iterator,
       std::function<bool(const HloComputation*)>>>
@@ -248,7 +249,7 @@ class HloModule : public HloModuleAttributes {
   }
 
   // The config is shared between modules until it is changed. The reference of
-  // mutable_config() is good until the next call of shared_config() or
+  // mutable_config() is valid until the next call of shared_config() or
   // set_config().
   HloModuleConfig& mutable_config();
   const HloModuleConfig& config() const { return *config_; }
@@ -372,7 +373,7 @@ class HloModule : public HloModuleAttributes {
     buffer_donor_config_ = std::move(config);
   }
 
-  // Fails if the schedule is of another module or does not verify.
+  // Fails if the schedule belongs to another module or does not verify.
   absl::Status set_schedule(HloSchedule schedule);
   void clear_schedule() { schedule_.reset(); }
   bool has_schedule() const { return schedule_.has_value(); }
@@ -389,8 +390,8 @@ class HloModule : public HloModuleAttributes {
 
   const HloModuleMetadata& metadata() const { return metadata_; }
   HloModuleMetadata* metadata() { return &metadata_; }
-  // Moves the metadata to a module that was made of this one; this one's starts
-  // anew, with the same canonical id.
+  // Moves the metadata to a module made from this one; leaves fresh metadata
+  // with the same canonical id.
   void MoveMetadataToModule(HloModule* module);
   CompilationEnvironments& comp_envs() const { return *comp_envs_; }
 
@@ -403,12 +404,12 @@ class HloModule : public HloModuleAttributes {
   }
   const StackFrames& stack_frames() const { return stack_frames_; }
   StackFrames& mutable_stack_frames() { return stack_frames_; }
-  // Moves the instructions' stack frame ids from the table `index_proto` to
-  // this module's table, which grows as needed. Invalid ids become 0.
+  // Translates the instructions' stack frame ids from the table `index_proto`
+  // to this module's table, which grows as needed. Invalid ids become 0.
   void CanonicalizeStackFrameIds(const StackFrameIndexProto& index_proto);
 
-  // Ends a phase of changes: Cleanup(), and memory that only changes need is
-  // given back.
+  // Ends a phase of changes: Cleanup(), and frees memory that only changes
+  // need.
   void Finalize();
 
   using OriginalValueRecoveryTable = xla::OriginalValueRecoveryTable;
@@ -422,7 +423,7 @@ class HloModule : public HloModuleAttributes {
     original_value_recovery_table_ = std::move(table);
   }
 
-  // Results of analyses that are kept with the module, by content key.
+  // Results of analyses cached with the module, by content key.
   class CacheEntry {
    public:
     virtual ~CacheEntry() = default;
@@ -436,7 +437,7 @@ class HloModule : public HloModuleAttributes {
     if (it == cache_.end()) return nullptr;
     return std::dynamic_pointer_cast<T>(it->second);
   }
-  // False, without effect, if there is one and overwrite is not set.
+  // False, without effect, if the key is present and overwrite is not set.
   template <typename T>
   bool SetCacheEntry(std::shared_ptr<T> entry, bool overwrite = false) {
     absl::MutexLock lock(&cache_mutex_);
@@ -461,10 +462,10 @@ class HloModule : public HloModuleAttributes {
       std::unique_ptr<HloComputation> computation, bool is_entry, Naming naming,
       bool preserve_entry_layouts);
   absl::Status RemoveComputationAt(int64_t position);
-  // Adjusts layout, aliases and donors; parameters above shift down.
+  // Adjusts layout, aliases and donors; later parameters shift down.
   void EntryParameterRemoved(int64_t param_no);
   size_t ContentHash() const;
-  // Copies what is neither computation nor config.
+  // Copies everything other than computations and config.
   void CloneExtrasTo(HloModule* module, const HloCloneContext& context) const;
 
   std::string name_;

@@ -34,8 +34,8 @@ using LayoutCanonicalizationCallback =
 // HloModule that a clone simply copies.
 class HloModuleAttributes {
  public:
-  // Not inline, like other members with containers: nearly every file would
-  // compile them.
+  // Not inline, like other members with containers, which nearly every file
+  // would otherwise compile.
   HloModuleAttributes();
 
   void set_frontend_attributes(FrontendAttributes frontend_attributes) {
@@ -132,7 +132,7 @@ class HloModuleAttributes {
   }
   std::string autofdo_fingerprint() const { return autofdo_fingerprint_; }
 
-  // Requests to log an original array when the program runs.
+  // Requests to log original arrays when the program runs.
   struct DebugAttributes {
     enum class DebugLogMode { kNone, kDefault, kFusionDebugger };
     DebugLogMode log_mode = DebugLogMode::kNone;

@@ -24,15 +24,15 @@
 
 namespace xla {
 
-// Whether a run records fusion decisions, and at what grain.
+// Whether fusion decisions are recorded, and at what granularity.
 enum class FusionConfigCollection {
   kOff,
   kPerEdge,
   kPerNode,
 };
 
-// Everything about a compilation that is not in the HLO: entry layout, replicas
-// and partitions, devices, effort, debug options. A value type.
+// Everything that determines a compilation besides the HLO: entry layout,
+// replicas and partitions, devices, effort, debug options. A value type.
 class HloModuleConfig {
  public:
   // Entry parameter (leaf) whose updated value is returned as an output (leaf)
@@ -169,7 +169,7 @@ class HloModuleConfig {
   }
   absl::string_view device_type() const { return device_type_; }
 
-  // Text that differs between configs whose compilations may differ.
+  // Text that is different for configs whose compilations may differ.
   std::string compilation_cache_key() const;
 
   const DebugOptions& debug_options() const { return debug_options_; }
@@ -305,7 +305,7 @@ class HloModuleConfig {
     return &memory_space_assignment_config_;
   }
 
-  // How often the analyses of a pass may still run; -1 is unlimited.
+  // How many more times the analyses of a pass may run; -1 is unlimited.
   int64_t GetAnalysisAllowance(absl::string_view pass_name) const;
   void SetAnalysisAllowance(absl::string_view pass_name, int64_t allowance);
   void clear_analysis_allowance_map() { analysis_allowance_map_.clear(); }
@@ -340,8 +340,8 @@ class HloModuleConfig {
     partition_size_ = partition_size;
   }
 
-  // Whether the channel id of a collective means more than its presence, as it
-  // does between modules that are not SPMD.
+  // Whether the value of a collective's channel id matters, not only its
+  // presence, as it does between modules that are not SPMD.
   bool ChannelIdSensitive() const;
 
   // KiB; 0 if unused.

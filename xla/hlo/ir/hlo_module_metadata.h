@@ -67,17 +67,17 @@ class HloModuleMetadata {
   // Time in microseconds since the epoch; replaceable for tests.
   using Clock = std::function<int64_t()>;
 
-  // Without a clock the system's is used.
+  // Without a clock, the system's is used.
   explicit HloModuleMetadata(Clock clock = nullptr);
-  // Asks anything that tells the time, as OpenXLA's tsl::Env does, which has to
-  // outlive this and what is copied from it.
+  // Uses any object with NowMicros(), such as OpenXLA's tsl::Env, which must
+  // outlive this and its copies.
   template <typename Env, typename = decltype(std::declval<Env>().NowMicros())>
   explicit HloModuleMetadata(Env* env)
       : HloModuleMetadata(
             Clock([env] { return static_cast<int64_t>(env->NowMicros()); })) {}
 
-  // Copies the records and the clock. The passes that run in `other` do not
-  // run in the copy.
+  // Copies the records and the clock. Passes running in `other` are not running
+  // in the copy.
   HloModuleMetadata(const HloModuleMetadata& other);
   HloModuleMetadata& operator=(const HloModuleMetadata& other);
   ~HloModuleMetadata();
@@ -86,7 +86,7 @@ class HloModuleMetadata {
 
   // Starts the record of a pass and makes it current.
   void RecordPassStart();
-  // Closes the current record. NotFound if no pass runs.
+  // Closes the current record. NotFound if no pass is running.
   absl::Status RecordPassEnd();
 
   const std::optional<HloModuleMetadataProto>& prepartitioning_metadata()
@@ -109,8 +109,8 @@ class HloModuleMetadata {
     module_metadata_.add_partitioned_module_ids(id);
   }
 
-  // The following change the record of the current pass and are NotFound if
-  // no pass runs.
+  // The following change the record of the current pass; NotFound if no pass is
+  // running.
   absl::Status set_custom_metadata(const ::google::protobuf::Message& message);
   absl::Status set_key_value_metric(const std::string& key, int64_t value);
   absl::StatusOr<int64_t> current_pass_id();
@@ -121,7 +121,7 @@ class HloModuleMetadata {
   absl::Status set_current_pass_module_id(int64_t module_id);
   absl::Status add_current_pass_module_group_module_id(int64_t module_id);
 
-  // Forgets all pass records; the passes that run stay.
+  // Drops all pass records but those of running passes.
   void ClearPassMetadata();
 
   absl::StatusOr<HloPassMetadata*> GetCurrentHloPassMetadata();

@@ -8,12 +8,12 @@
 
 namespace xla {
 
-// The fields of `metadata` as they stand between the braces of `metadata={}`:
+// Prints the fields of `metadata` as between the braces of `metadata={}`:
 //
 //   op_type="a" op_name="b" source_file="f.py" source_line=3 stack_frame_id=7
 //
-// Fields with default values are left out. With `only_op_name`, the last
-// component of op_name alone.
+// Fields with default values are omitted. With `only_op_name`, prints only the
+// last component of op_name.
 void PrintOpMetadata(Printer* printer, const OpMetadata& metadata,
                      bool only_op_name = false);
 

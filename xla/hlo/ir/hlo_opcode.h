@@ -30,7 +30,7 @@ absl::string_view HloOpcodeString(HloOpcode opcode);
 // Neither allocates nor hashes on success.
 absl::StatusOr<HloOpcode> StringToHloOpcode(absl::string_view opcode_name);
 
-// The same, without making an error: nullopt if there is no such opcode.
+// The same, but nullopt if there is no such opcode.
 std::optional<HloOpcode> TryStringToHloOpcode(absl::string_view opcode_name);
 
 inline std::ostream& operator<<(std::ostream& os, HloOpcode opcode) {
@@ -42,7 +42,7 @@ void AbslStringify(Sink& sink, HloOpcode opcode) {
   sink.Append(HloOpcodeString(opcode));
 }
 
-// Whether `opcode` is one of `opcodes`. Of instructions, HloPredicateIsOp().
+// Whether `opcode` is one of `opcodes`. For instructions, HloPredicateIsOp().
 template <HloOpcode... opcodes>
 constexpr bool HloOpcodeIsOneOf(HloOpcode opcode) {
   return ((opcode == opcodes) || ...);
@@ -65,7 +65,7 @@ bool HloOpcodeIsAsync(HloOpcode opcode);
 bool HloOpcodeIsBinaryCommutative(HloOpcode opcode);
 
 // One result element per element of every operand, at the same index. Some
-// opcodes need a look at the instruction too: see HloInstruction.
+// opcodes depend on the instruction too: see HloInstruction.
 bool HloOpcodeIsElementwiseUnary(HloOpcode opcode);
 bool HloOpcodeIsElementwiseBinary(HloOpcode opcode);
 bool HloOpcodeIsElementwise(HloOpcode opcode);
@@ -73,7 +73,7 @@ bool HloOpcodeIsElementwise(HloOpcode opcode);
 // Computes a transcendental or algebraic function, expensive on every device.
 bool HloOpcodeIsTranscendental(HloOpcode opcode);
 
-// Has a side effect whatever its attributes say.
+// Has a side effect regardless of its attributes.
 bool HloOpcodeAlwaysHasSideEffect(HloOpcode opcode);
 
 inline constexpr uint32_t HloOpcodeCount() {
@@ -84,8 +84,8 @@ inline constexpr uint32_t HloOpcodeCount() {
 static_assert(HloOpcodeCount() == 133 && HloOpcodeCount() < 256,
               "HloOpcode is held in one byte");
 
-// How an instruction calls its computations: per element or as part of its
-// own work (embedded), or as steps of the program (control flow).
+// How an instruction calls its computations: per element or as part of its own
+// operation (embedded), or as steps of the program (control flow).
 enum class CallContext {
   kEmbedded,
   kControlFlow,

@@ -3,7 +3,7 @@
 
 #include "xla/hlo/ir/hlo_opcode.h"
 
-// Groups of opcodes as case labels, for switches that leave none out:
+// Groups of opcodes as case labels, for exhaustive switches:
 //
 //   switch (opcode) {
 //     case HloOpcode::kCopy:
@@ -14,10 +14,10 @@
 //       return false;
 //   }
 //
-// Such a switch has no default, so that the compiler names a new opcode which
-// it does not decide. An opcode is in exactly one of the small groups, or in
-// none: bitcast, copy, custom-call, fusion, get-tuple-element and tuple stand
-// for themselves. The large groups at the end are made of small ones.
+// Such a switch has no default, so the compiler reports a new opcode that it
+// does not handle. An opcode is in exactly one of the small groups, or in none:
+// bitcast, copy, custom-call, fusion, get-tuple-element and tuple are listed by
+// name. The large groups at the end are unions of small ones.
 
 // clang-format off
 
@@ -57,7 +57,7 @@
 #define XLA_ANY_CHOICE \
   HloOpcode::kClamp: case HloOpcode::kCompare: case HloOpcode::kSelect
 
-// Elements at other places, which attributes and shapes determine.
+// Moves elements to places determined by attributes and shapes.
 #define XLA_ANY_REARRANGEMENT                                                \
   HloOpcode::kBroadcast: case HloOpcode::kConcatenate: case HloOpcode::kPad: \
   case HloOpcode::kReshape: case HloOpcode::kReverse:                        \
@@ -68,12 +68,12 @@
   HloOpcode::kDynamicReshape: case HloOpcode::kGetDimensionSize: \
   case HloOpcode::kSetDimensionSize
 
-// Elements at places that operands determine.
+// Moves elements to or from places determined by operands.
 #define XLA_ANY_INDEXED                                          \
   HloOpcode::kDynamicSlice: case HloOpcode::kDynamicUpdateSlice: \
   case HloOpcode::kGather: case HloOpcode::kScatter
 
-// Apply a computation to elements of arrays.
+// Applies a computation to elements of arrays.
 #define XLA_ANY_REDUCTION                                                  \
   HloOpcode::kMap: case HloOpcode::kReduce: case HloOpcode::kReduceWindow: \
   case HloOpcode::kScan: case HloOpcode::kSelectAndScatter:                \
@@ -88,7 +88,7 @@
   HloOpcode::kBatchNormGrad: case HloOpcode::kBatchNormInference: \
   case HloOpcode::kBatchNormTraining
 
-// Algorithms that one kernel of a library runs.
+// Algorithms that run as one library kernel.
 #define XLA_ANY_LIBRARY_CALL                                         \
   HloOpcode::kCholesky: case HloOpcode::kFft: case HloOpcode::kTopK: \
   case HloOpcode::kTriangularSolve
@@ -102,11 +102,11 @@
 #define XLA_ANY_SOURCE \
   HloOpcode::kConstant: case HloOpcode::kIota: case HloOpcode::kParameter
 
-// Run computations once, several times or not at all.
+// Runs computations once, several times or not at all.
 #define XLA_ANY_CONTROL_FLOW \
   HloOpcode::kCall: case HloOpcode::kConditional: case HloOpcode::kWhile
 
-// Pass operands on, and restrict orders or shardings.
+// Returns operands unchanged, and restricts orders or shardings.
 #define XLA_ANY_ORDERING                                \
   HloOpcode::kAddDependency: case HloOpcode::kAfterAll: \
   case HloOpcode::kDomain: case HloOpcode::kOptimizationBarrier
@@ -122,7 +122,7 @@
   HloOpcode::kAllGatherStart: case HloOpcode::kAllReduceStart: \
   case HloOpcode::kCollectivePermuteStart
 
-// The two halves of asynchronous ones.
+// The two halves of asynchronous collectives.
 #define XLA_ANY_COLLECTIVE_DONE                              \
   HloOpcode::kAllGatherDone: case HloOpcode::kAllReduceDone: \
   case HloOpcode::kCollectivePermuteDone
@@ -141,11 +141,11 @@
   HloOpcode::kRecv: case HloOpcode::kRecvDone: case HloOpcode::kSend: \
   case HloOpcode::kSendDone
 
-// Queues of the host.
+// Host queues.
 #define XLA_ANY_FEED \
   HloOpcode::kInfeed: case HloOpcode::kOutfeed
 
-// Which device runs the program.
+// Ids of the device that runs the program.
 #define XLA_ANY_DEVICE_ID \
   HloOpcode::kPartitionId: case HloOpcode::kReplicaId
 
@@ -153,14 +153,14 @@
 
 // --- Groups of groups ---
 
-// Elementwise by trait, but for copies, which may be of tuples.
+// Elementwise by trait, except copies, which may be of tuples.
 #define XLA_ANY_ELEMENTWISE     \
   XLA_ANY_UNARY_FUNCTION:       \
   case XLA_ANY_CONVERSION:      \
   case XLA_ANY_BINARY_FUNCTION: \
   case XLA_ANY_CHOICE
 
-// Computes nothing but where elements go.
+// Only moves elements.
 #define XLA_ANY_MOVEMENT     \
   XLA_ANY_REARRANGEMENT:     \
   case XLA_ANY_DYNAMIC_SIZE: \
@@ -174,7 +174,7 @@
   case XLA_ANY_LIBRARY_CALL: \
   case XLA_ANY_RANDOM
 
-// All that may wait for something outside of the kernels of one device.
+// May wait for something outside the kernels of one device.
 #define XLA_ANY_COMMUNICATION    \
   XLA_ANY_COLLECTIVE:            \
   case XLA_ANY_COLLECTIVE_START: \
@@ -194,8 +194,7 @@ namespace xla {
 
 namespace hlo_opcode_internal {
 
-// Compiles if every opcode is in one group or stands for itself, and none in
-// two.
+// Compiles only if every opcode is in exactly one group or listed by name here.
 constexpr bool IsInOneGroup(HloOpcode opcode) {
   switch (opcode) {
     case HloOpcode::kBitcast:

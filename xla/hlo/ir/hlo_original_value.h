@@ -44,14 +44,14 @@ struct OriginalArray {
   }
 };
 
-// Which arrays of the unoptimized program an instruction's value stands for,
-// leaf by leaf.
+// Which arrays of the unoptimized program an instruction's value corresponds
+// to, leaf by leaf.
 class OriginalValue {
  public:
-  // A leaf and what it stands for; nullopt if that is lost.
+  // A leaf and its array; nullopt if that is lost.
   using Leaf = std::pair<ShapeIndex, std::optional<OriginalArray>>;
 
-  // All leaves of `shape`, standing for nothing yet.
+  // All leaves of `shape`, without arrays.
   explicit OriginalValue(const Shape& shape);
   // The leaves of a tree.
   explicit OriginalValue(TupleTree<std::optional<OriginalArray>>::Node root);
@@ -71,21 +71,21 @@ class OriginalValue {
       ShapeIndexView index) const;
   std::optional<OriginalArray>* mutable_original_array(ShapeIndexView index);
 
-  // No leaf stands for anything.
+  // No leaf has an array.
   bool IsEmpty() const;
   // The leaves are those of `shape` (always true for synthetic calls).
   bool IsCompatibleWith(const Shape& shape) const;
 
   // `{"a"}`, `({"a"}, {"b" {1}}, {})` or `[synthetic_call]`, that is: what
-  // stands inside the braces of the attribute origin={...}.
+  // is printed inside the braces of the attribute origin={...}.
   std::string ToString() const;
   OriginalValueProto ToProto() const;
   static std::shared_ptr<OriginalValue> FromProto(
       const OriginalValueProto& proto);
 
-  // The value of an instruction of the unoptimized program itself. Values pass
+  // The original value of an instruction of the unoptimized program. It passes
   // through get-tuple-element, tuple and opt-barrier unchanged; null if their
-  // operands have none. `prefix` goes before the name.
+  // operands have none. `prefix` is prepended to the name.
   static std::shared_ptr<OriginalValue> CreateFromInstruction(
       const HloInstruction* instruction, absl::string_view prefix = "");
 
@@ -110,14 +110,14 @@ inline std::ostream& operator<<(std::ostream& out, const OriginalValue& value) {
   return out << value.ToString();
 }
 
-// Gives `dest` the original value of `src` if the leaves match; a tuple passes
-// no value to an array and the other way round.
+// Gives `dest` the original value of `src` if the leaves match; never from a
+// tuple to an array or vice versa.
 void CopyOriginalValue(const HloInstruction* src, HloInstruction* dest);
 
 // Gives `dest`, a tuple, the values of those elements of the tuple `src` that
 // became elements of it: element i of `src` is element new_index_of.at(i) of
-// `dest`. Other elements of `dest`, and those whose leaves differ, stand for
-// nothing. Does nothing if `src` has no value.
+// `dest`. Other elements of `dest`, and those whose leaves differ, get no
+// arrays. Does nothing if `src` has no value.
 void CopyOriginalValue(
     const HloInstruction* src, HloInstruction* dest,
     const absl::flat_hash_map<int64_t, int64_t>& new_index_of);

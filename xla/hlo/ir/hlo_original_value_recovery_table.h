@@ -45,8 +45,8 @@ class OriginalValueRecoveryTable {
 
   // Records that new_inst replaces old_inst, for every leaf with an original
   // array. Leaves of new_inst without one get a placeholder array. Without a
-  // function the arrays are equal; where it returns nullopt nothing is
-  // recorded, and a null module again stands for equality.
+  // function the arrays are equal; if it returns nullopt, nothing is recorded,
+  // and a null module also means that the arrays are equal.
   void AddRecoveryComputation(
       const HloInstruction* old_inst, HloInstruction* new_inst,
       std::function<std::optional<std::unique_ptr<HloModule>>(
@@ -65,7 +65,7 @@ class OriginalValueRecoveryTable {
 
   bool empty() const { return table_.empty(); }
   size_t size() const { return table_.size(); }
-  // An entry that is there already stays.
+  // Keeps an existing entry.
   void emplace(const OriginalArray& old_original_array,
                std::pair<OriginalArray, std::unique_ptr<HloModule>>&&
                    recovery_computation);

@@ -7,21 +7,21 @@
 
 namespace xla {
 
-// A partitioner made the module: it is that of one device of several. Such
-// modules record the shardings of their results, or the name of their entry
-// ends in "_spmd".
+// A partitioner made the module, so it is the program of one device of several.
+// Such modules record the shardings of their results, or the name of their
+// entry ends in "_spmd".
 bool IsPartitioned(const HloModule& module);
 
-// Something says how the module is cut: an instruction has a sharding, or the
-// module has meshes of Shardy. O(instructions).
+// Some instruction has a sharding, or the module has meshes of Shardy.
+// O(instructions).
 bool HasShardings(const HloModule& module);
 
-// The most devices that a sharding of an instruction is over; 1 if none is over
-// several. O(instructions).
+// The largest number of devices in a sharding of an instruction; at least 1.
+// O(instructions).
 int64_t DevicesOfShardings(const HloModule& module);
 
-// The module counts several partitions, says how something is cut, and no
-// partitioner was there yet: each of its devices is given the whole arguments.
+// The module has several partitions and shardings but has not been partitioned:
+// each device still gets the whole arguments.
 bool IsToBePartitioned(const HloModule& module);
 
 }  // namespace xla

@@ -12,14 +12,14 @@
 
 namespace xla {
 
-// The table HloModuleProto.payloads: byte strings that many instructions share,
-// each once. An id is a position in the table, counted from `base`: where the
-// table of a module continues another one, the size of that one.
+// The table HloModuleProto.payloads: byte strings shared by many instructions,
+// each stored once. An id is a position in the table, counted from `base`: 0,
+// or the size of the table that this one continues.
 class HloPayloadDeduplicator {
  public:
   explicit HloPayloadDeduplicator(int64_t base = 0) : base_(base) {}
 
-  // The id of a payload, which joins the table if it is new.
+  // The id of a payload, which is added to the table if it is new.
   int64_t Deduplicate(absl::string_view payload) {
     auto [it, inserted] = ids_.try_emplace(
         std::string(payload), base_ + static_cast<int64_t>(ids_.size()));
@@ -30,7 +30,8 @@ class HloPayloadDeduplicator {
     return Deduplicate(config.GetRawString());
   }
 
-  // What joined since the last call, in order of ids. The ids stay.
+  // The payloads added since the last call, in order of ids. The ids remain
+  // valid.
   std::vector<std::string> TakePayloads() {
     return std::exchange(payloads_, {});
   }

@@ -21,9 +21,9 @@ inline absl::string_view PrintName(absl::string_view name, bool print_ids) {
 //
 //   HloPrintOptions::Default().set_print_large_constants(true)
 //
-// What reads back. Text printed under Default(), ShortParsable() and Lossless()
-// parses again. Lossless() is the only preset that keeps everything; the others
-// drop what the comment of the preset says.
+// Text printed under Default(), ShortParsable() and Lossless() can be parsed.
+// Only Lossless() keeps everything; the comment of each other preset says what
+// it drops.
 class HloPrintOptions {
  public:
   // How a called computation appears inside the line of its caller.
@@ -34,8 +34,8 @@ class HloPrintOptions {
     kNonSequentialBodies  // Body for everything but while, conditional, call.
   };
 
-  // Whether the entry computation is introduced by ENTRY. Modules always print
-  // their computations with the keyword.
+  // Whether the entry computation starts with ENTRY. Modules always print their
+  // computations with the keyword.
   enum class PrintComputationMode {
     kComputationOnly,
     kComputationWithEntryKeyword
@@ -144,9 +144,9 @@ class HloPrintOptions {
   XLA_HLO_PRINT_OPTION(bool, print_result_shape, true)
   XLA_HLO_PRINT_OPTION(bool, print_operand_shape, false)
   XLA_HLO_PRINT_OPTION(bool, print_operand_names, true)
-  // Every how many operands an /*index=N*/ comment stands; 0 means never.
+  // An /*index=N*/ comment is printed every that many operands; 0 means never.
   XLA_HLO_PRINT_OPTION(int64_t, print_operand_index_annotation_interval, 5)
-  // Names with the part from the first '.' on.
+  // Names with the part after the first '.'.
   XLA_HLO_PRINT_OPTION(bool, print_ids, true)
   // (param: shape, ...) -> shape in the header of a computation.
   XLA_HLO_PRINT_OPTION(bool, print_program_shape, true)
@@ -155,7 +155,7 @@ class HloPrintOptions {
   // Everything between the operands and the metadata.
   XLA_HLO_PRINT_OPTION(bool, print_extra_attributes, true)
   // `call-start(...)` instead of `async-start(...), calls=%wrapped`; wrapped
-  // computations of one instruction are then left out of the module's text.
+  // computations of one instruction are then omitted from the module's text.
   XLA_HLO_PRINT_OPTION(bool, syntax_sugar_async_ops, true)
   XLA_HLO_PRINT_OPTION(bool, print_frontend_attributes, true)
   // Instructions are named tmp_N.
@@ -167,17 +167,17 @@ class HloPrintOptions {
   XLA_HLO_PRINT_OPTION(bool, is_in_nested_computation, false)
   // `} // name` after computations of more than five instructions.
   XLA_HLO_PRINT_OPTION(bool, print_name_after_closing_brace, false)
-  // Replica groups as the list of lists, whatever form they have.
+  // Replica groups as a list of lists, whatever their form.
   XLA_HLO_PRINT_OPTION(bool, print_full_replica_group_list, false)
   // Mesh replica groups rewritten so that no axis is split.
   XLA_HLO_PRINT_OPTION(bool, print_replica_groups_without_subaxes, false)
   XLA_HLO_PRINT_OPTION(bool, print_parameter_number, true)
   XLA_HLO_PRINT_OPTION(bool, print_channel_id, true)
   // source_file= and source_line= of the innermost frame instead of
-  // stack_frame_id=; the tables are then left out.
+  // stack_frame_id=; the tables are then omitted.
   XLA_HLO_PRINT_OPTION(bool, print_inline_stack_frames, false)
   // Operands that are get-tuple-elements print as `tuple#1`, and their own
-  // lines are left out unless they are roots. This loses the names, shardings,
+  // lines are omitted unless they are roots. This loses the names, shardings,
   // metadata and schedule positions of the get-tuple-elements.
   XLA_HLO_PRINT_OPTION(bool, compact_gte, false)
 #undef XLA_HLO_PRINT_OPTION

@@ -40,7 +40,7 @@ class HloInstructionSequence {
   void push_back(HloInstruction* instruction);
   void reserve(int64_t size);
 
-  // Removes the instruction; nothing happens if it is absent.
+  // Removes the instruction; no effect if it is absent.
   void remove_instruction(HloInstruction* instruction);
   // Removes all for which `predicate` holds. O(n) in all.
   void RemoveIf(absl::FunctionRef<bool(const HloInstruction*)> predicate);
@@ -61,8 +61,8 @@ class HloInstructionSequence {
     return instruction_sequence_;
   }
 
-  // Unique ids of instructions(), as they were when the instructions came in;
-  // update_id_sequence() takes them anew after ids have changed. They outlive
+  // Unique ids of instructions() at the time they were added;
+  // update_id_sequence() refreshes them after ids have changed. They outlive
   // the instructions.
   const std::vector<int64_t>& ids() const { return id_sequence_; }
   void update_id_sequence();
@@ -123,7 +123,7 @@ class HloSchedule {
 
   // The computation must be scheduled.
   void remove_computation(const HloComputation* computation);
-  // Nothing happens if the computation is not scheduled.
+  // No effect if the computation is not scheduled.
   void remove_instruction(const HloComputation* computation,
                           HloInstruction* instruction);
   // The computation must be scheduled.
@@ -136,19 +136,19 @@ class HloSchedule {
   // computation of `execution_threads` (empty: all) inserts its new
   // instructions as soon as all operands and control predecessors are placed
   // (those without any go to the front). Instructions whose order contradicts a
-  // dependency are taken out and placed anew the same way. The order of all
-  // others stays.
+  // dependency are removed and reinserted the same way. All others keep their
+  // order.
   //
   // Computations of those threads that were not scheduled get a sequence;
-  // sequences of other threads are left alone. Near-linear in instructions plus
+  // sequences of other threads are unchanged. Near-linear in instructions plus
   // edges.
   absl::Status Update(
       const absl::flat_hash_set<absl::string_view>& execution_threads = {});
 
-  // Checks that for each thread with a scheduled computation every non-fusion
-  // computation has a sequence, that each sequence holds the instructions of
-  // its computation, all and once, and that operands and control predecessors
-  // come before their users. Internal error that names the offender.
+  // Checks that every non-fusion computation of each thread with a scheduled
+  // computation has a sequence, that each sequence holds every instruction of
+  // its computation exactly once, and that operands and control predecessors
+  // come before their users. The Internal error names the offender.
   absl::Status Verify() const;
   // The same for one computation.
   absl::Status Verify(const HloComputation* computation) const;

@@ -50,7 +50,7 @@ namespace xla {
 // sorted. Tiles are ceil(size / tiles) long, so trailing ones may be short or
 // empty.
 //
-// A named leaf answers every query as its tiled form does. It is equal to no
+// A named leaf answers every query as its tiled form does. It never equals a
 // tiled sharding; compare V3ToV2Sharding() forms to ignore names.
 class HloSharding {
  public:
@@ -103,7 +103,7 @@ class HloSharding {
   static HloSharding Tuple(const Shape& tuple_shape,
                            absl::Span<const HloSharding> shardings);
   static HloSharding FlatTuple(std::vector<HloSharding> sub_shardings);
-  // `sharding` (no tuple) for every leaf of the shape.
+  // `sharding` (not a tuple) for every leaf of the shape.
   static HloSharding SingleTuple(const Shape& tuple_shape,
                                  const HloSharding& sharding);
   // SingleTuple for tuple shapes, else `sharding` itself.
@@ -111,10 +111,10 @@ class HloSharding {
   // Implicit, and for any NamedSharding value.
   HloSharding(NamedSharding named_sharding);  // NOLINT
 
-  // A tiling from parts as they stand in text or proto, checked:
-  // InvalidArgument for devices that repeat or (V1) have negative numbers, bad
-  // subgroup types, or fewer dimensions than subgroups. One device in all gives
-  // {replicated} unless a subgroup type is given.
+  // A tiling from its parts in text or proto, validated: InvalidArgument for
+  // devices that repeat or (V1) have negative numbers, bad subgroup types, or
+  // fewer dimensions than subgroups. One device in all gives {replicated}
+  // unless a subgroup type is given.
   static absl::StatusOr<HloSharding> MakeTiled(
       TileAssignment tile_assignment, bool replicate_on_last_tile_dim,
       absl::Span<const OpSharding::Type> subgroup_types,
@@ -130,13 +130,13 @@ class HloSharding {
   // --- Named <-> tiled.
 
   static HloSharding V3ToV2Sharding(const NamedSharding& named_sharding);
-  // Leaf by leaf; tiled leaves stay.
+  // Leaf by leaf; tiled leaves are unchanged.
   static HloSharding V3ToV2Sharding(const HloSharding& sharding);
   // Axes are named axis_0, axis_1, ..., one per factor of the iota rule; V1
   // assignments without a rule keep their devices as device_ids. CHECK-fails
   // for tuples, {unknown}, {manual} and {unreduced}, which name no mesh.
   static NamedSharding ToNamedSharding(const HloSharding& sharding);
-  // Leaf by leaf; {unknown}, {manual} and {unreduced} stay.
+  // Leaf by leaf; {unknown}, {manual} and {unreduced} are unchanged.
   static HloSharding ToV3Sharding(const HloSharding& sharding);
 
   // --- Text: see the class comment. Shard groups and a reduction operator
@@ -151,7 +151,7 @@ class HloSharding {
   absl::Status Validate(const Shape& shape,
                         std::optional<int64_t> num_devices = {}) const;
 
-  // --- Kinds. On a tuple, the forms without `Leaf` ask all elements.
+  // --- Kinds. On a tuple, the variants without `Leaf` test all elements.
 
   bool UseNamedShardingLeaf() const { return named_sharding_ != nullptr; }
   ReductionOp reduction_op() const { return reduction_op_; }
@@ -392,7 +392,7 @@ class HloSharding {
                                                bool allow_tuple);
   static absl::StatusOr<HloSharding> TiledFromProto(const OpSharding& proto);
 
-  // Some tiling gives a list of devices, and no rule.
+  // Some tiling lists its devices instead of giving a rule.
   bool ListsDevices() const {
     if (IsTuple()) {
       return std::any_of(

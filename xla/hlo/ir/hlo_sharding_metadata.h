@@ -47,10 +47,10 @@ class ShardingMetadata : public DomainMetadata {
       const DomainMetadata* metadata);
 
   // Makes the shardings of `domain`'s instructions agree with its boundary:
-  // with `metadata` given every unsharded instruction of the domain takes that
-  // sharding; without, it takes that of its sharded operands (passed through
-  // operands first) as long as they agree, after kDomain entries have lent
-  // their user side. Tuple elements are projected by get-tuple-element.
+  // if `metadata` is given, every unsharded instruction of the domain gets that
+  // sharding; otherwise each gets that of its sharded operands, operands first,
+  // if they agree, starting from the user side of the kDomain entries. Tuple
+  // elements are projected by get-tuple-element.
   static absl::Status NormalizeShardingDomain(
       const DomainMetadata::Domain& domain, const DomainMetadata* metadata);
 
@@ -63,7 +63,7 @@ class ShardingMetadata : public DomainMetadata {
 // the same one share it.
 class ShardingDomainCreator {
  public:
-  // `root` is what stands before the operand's existing domains, if any.
+  // `root` is the value before the operand's existing domains, if any.
   HloInstruction* operator()(HloInstruction* instruction, HloInstruction* root,
                              HloInstruction* operand);
 

@@ -9,15 +9,15 @@
 
 namespace xla {
 
-// An instruction of each family of attributes, in one entry computation; their
-// names are those of their opcodes. Not a program that computes anything.
+// One instruction of each family of attributes, named by its opcode, in one
+// entry computation. Not meant to compute anything.
 std::unique_ptr<HloModule> MakeModuleOfAllFamilies();
 
-// Gives the module what may go with any module (schedule, aliasing, stack
-// frames, ...), and its entry's root what may go with any instruction.
+// Adds everything that any module may have (schedule, aliasing, stack frames,
+// ...), and to its entry's root everything that any instruction may have.
 void Decorate(HloModule* module);
 
-// add(a, b) of two f32[4] parameters, with a scalar reduction `sum` besides.
+// add(a, b) of two f32[4] parameters, and a scalar reduction `sum`.
 std::unique_ptr<HloModule> MakeSmallModule();
 
 }  // namespace xla

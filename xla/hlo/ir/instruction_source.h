@@ -9,9 +9,8 @@ namespace xla {
 
 // Where in the user's code the instruction comes from, as "file:line": the
 // innermost frame of its stack trace that names a file, else the source file of
-// its metadata (without ":line" where none is known). Empty if neither is
-// there. Safe on modules that were not verified: of traces that never end the
-// first 256 frames count.
+// its metadata (without ":line" if unknown). Empty if it has neither. Safe on
+// unverified modules: only the first 256 frames of a trace are considered.
 std::string InstructionSource(const HloInstruction& instruction);
 
 }  // namespace xla

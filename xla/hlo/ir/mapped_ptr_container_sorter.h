@@ -13,13 +13,13 @@
 
 namespace xla {
 
-// Gives a container of pointers the order of another one.
+// Sorts a container of pointers into the order of another one.
 //
-// Copies of a graph are made operands first, so that lists of users come out
-// in another order than in the original. With `map_ptr` from an element of
+// Copies of a graph are made operands first, so lists of users may be in
+// another order than in the original. With `map_ptr` from an element of
 // `ordered` to its copy (null if it has none), Sort reorders `unordered` so
-// that copies stand in the order of their originals; elements that are nobody's
-// copy keep their order and follow. Linear time apart from hashing.
+// that copies are in the order of their originals; elements that are not copies
+// follow in their present order. Linear time apart from hashing.
 template <typename T>
 class MappedPtrContainerSorter {
  public:

@@ -137,9 +137,9 @@ class AxisRef {
   bool CanCoexistWithoutOverlap(const AxisRef& other) const {
     return CanCoexist(other) && !Overlaps(other);
   }
-  // The longest major part of this one that `other` leaves free: all of it
-  // where they do not overlap; nullopt when `other` begins no later, or cuts
-  // the axis elsewhere.
+  // The longest major part of this one that does not overlap `other`: all of it
+  // if they do not overlap; nullopt if `other` begins no later, or cuts the
+  // axis elsewhere.
   std::optional<AxisRef> GetPrefixWithoutOverlap(const AxisRef& other) const;
   // True if `other` follows this part of the same axis immediately.
   bool CanMerge(const AxisRef& other) const;
@@ -187,8 +187,8 @@ std::vector<AxisRef> MergeAdjacentAxes(absl::Span<const AxisRef> axes,
 void MergeAxes(std::vector<AxisRef>& axes, const Mesh& mesh);
 void SortAndMergeAxes(std::vector<AxisRef>& axes, const Mesh& mesh);
 
-// Cuts `axes` off before the first place that overlaps one of `others`; of the
-// axis at that place the free major part stays. True if something was cut.
+// Truncates `axes` before the first one that overlaps one of `others`; the free
+// major part of that axis is kept. True if anything was removed.
 bool TruncateAxesByRemovingOverlaps(std::vector<AxisRef>& axes,
                                     absl::Span<const AxisRef> others);
 

@@ -10,7 +10,7 @@
 
 namespace xla {
 
-// Hands out names that were never handed out before.
+// Returns names that it has never returned before.
 //
 // A name splits into a root and a numeric id: `add.12` is ("add", 12), `add` is
 // ("add", 0). A request gets exactly the name it asks for while that is free,
@@ -34,7 +34,7 @@ class NameUniquer {
   // prefix is sanitized first; an empty prefix counts as "name".
   std::string GetUniqueName(absl::string_view prefix = "");
 
-  // Marks `name` as taken, as it is. Returns false if it was taken before.
+  // Marks `name` as taken, without sanitizing. False if it was taken before.
   bool RegisterName(absl::string_view name);
 
   // Returns `name` with every character that HLO names cannot hold replaced by

@@ -28,8 +28,8 @@ const char* ReductionOpToString(ReductionOp op);
 //
 //   {mesh['x'=2,'y'=4], [{'x'}, {'y':(1)2, ?}], unreduced={'y':(2)2}}
 //
-// `?` marks a dimension that propagation may cut further (open). Axes that are
-// named nowhere replicate the value implicitly.
+// `?` marks a dimension that propagation may cut further (open). The value is
+// implicitly replicated over axes that are not named.
 class NamedSharding {
  public:
   class DimensionSharding {
@@ -56,8 +56,8 @@ class NamedSharding {
 
     // Adds the other's axes behind these and merges neighbours.
     void Append(const DimensionSharding& other, const Mesh& mesh);
-    // Takes the major axes that cut the dimension into `size` pieces off, and
-    // returns them. nullopt, and no change, when no prefix has that size.
+    // Removes the major axes that cut the dimension into `size` pieces, and
+    // returns them. nullopt, and no change, if no prefix has that size.
     std::optional<DimensionSharding> Slice(const Mesh& mesh, int64_t size);
     // True if the other dimension is cut as this one and perhaps further, over
     // devices in the same order.
@@ -146,7 +146,7 @@ class NamedSharding {
   bool IsUnreduced() const;
   // Several devices, but not all, hold the same part of the value.
   bool HasPartialReplication() const;
-  // Axes, and parts of axes, that are named nowhere; sorted.
+  // Axes, and parts of axes, that are not named; sorted.
   std::vector<AxisRef> GetImplicitlyReplicatedAxes() const;
   // IsReplicated() or IsUnreduced(), and no dimension is open: the mesh does
   // not matter. Such a sharding equals the tiled one of that kind.
@@ -210,8 +210,8 @@ class NamedSharding {
 absl::Status VerifyNamedSharding(const NamedSharding& sharding);
 
 namespace test_utils {
-// A sharding from names of axes, as tests write it; CHECK-fails for names that
-// the mesh has not.
+// A sharding from names of axes, for tests; CHECK-fails for names that are not
+// in the mesh.
 NamedSharding FromAxisNames(
     Mesh mesh, absl::Span<const std::vector<std::string>> dim_shardings,
     absl::Span<const std::string> replicated_axes = {},

@@ -20,9 +20,9 @@ namespace xla {
 //
 // The word is kEmpty for an empty vector, the element itself for one element,
 // and otherwise the address of a heap block with kBigTag in its low bits, which
-// no pointer to anything aligned has. Pointers to bytes, which may have any
-// bits, are always in a block. Iterators are plain pointers; every change of
-// size invalidates them.
+// aligned pointers never have. Pointers to bytes, which may have any bits, are
+// always in a block. Iterators are plain pointers; every change of size
+// invalidates them.
 template <class T>
 class PtrVec {
   static_assert(std::is_pointer<T>::value, "PtrVec holds pointers");
@@ -179,7 +179,7 @@ class PtrVec {
   static bool HasBigTag(T x) {
     return (reinterpret_cast<uintptr_t>(x) & kTagMask) == kBigTag;
   }
-  // Elements that are not stored in the word.
+  // Elements that cannot be stored in the word.
   static bool Reserved(T x) {
     return kPointsToBytes || x == Empty() || HasBigTag(x);
   }

@@ -33,14 +33,14 @@ enum class CollectiveDeviceListVersion {
 };
 
 // The groups of devices (or replicas) that take part in a collective together.
-// Groups are computed from the compact forms only when asked for, once.
+// Groups are computed from the compact forms on first use and cached.
 // Const members may be called concurrently.
 class CollectiveDeviceListBase {
  public:
   virtual ~CollectiveDeviceListBase() = default;
 
   virtual int64_t num_replica_groups() const = 0;
-  // -1 for groups of different sizes, 0 when there is no group.
+  // -1 for groups of different sizes, 0 if there are no groups.
   virtual int64_t num_devices_per_group() const = 0;
   virtual int64_t num_total_devices() const {
     return num_replica_groups() * num_devices_per_group();
@@ -131,7 +131,7 @@ class MeshAxesReplicaGroupList : public CollectiveDeviceListBase {
   void Print(Printer* printer) const override;
   void Print(Printer* printer, const HloPrintOptions& options) const override;
 
-  // The same groups over a mesh whose axes are the parts: no sub-axes left.
+  // The same groups over a mesh whose axes are the parts, so without sub-axes.
   // Parts of axis 'a' get the names 'a_0', 'a_1', ..., major first.
   MeshAxesReplicaGroupList CanonicalizeWithoutSubaxes() const;
 

@@ -22,7 +22,7 @@ class HloInstruction;
 //
 // Every function checks its arguments completely and returns InvalidArgument
 // that names the rule and the shapes; none CHECK-fails on bad input. Opcodes
-// whose result cannot be told from these (parameter, constant, iota, fusion,
+// whose result does not follow from these (parameter, constant, iota, fusion,
 // custom-call, send, recv, infeed, rng, bitcast, copy-start, scan) have no
 // function here.
 //
@@ -48,8 +48,8 @@ class ShapeInference {
   static absl::StatusOr<Shape> InferUnaryOpShape(HloOpcode opcode,
                                                  const Shape& shape);
   // Operands of the same rank must have the same sizes, or 1 in one of them.
-  // With `broadcast_dimensions`, the operand of lower rank stands at those
-  // dimensions of the other; a scalar needs none.
+  // `broadcast_dimensions` maps the dimensions of the operand of lower rank to
+  // those of the other; a scalar needs none.
   static absl::StatusOr<Shape> InferBinaryOpShape(
       HloOpcode opcode, const Shape& lhs, const Shape& rhs,
       absl::Span<const int64_t> broadcast_dimensions);
@@ -89,8 +89,8 @@ class ShapeInference {
     return InferVariadicOpShape(opcode, shapes);
   }
 
-  // The shape that all but scalars have; nullopt when no shape is a scalar or
-  // all are. InvalidArgument when two shapes that are no scalars differ.
+  // The common shape of all non-scalars; nullopt if no shape is a scalar or all
+  // are. InvalidArgument if two non-scalars differ.
   static absl::StatusOr<std::optional<Shape>> InferScalarBroadcastShape(
       absl::Span<const Shape> shapes);
 

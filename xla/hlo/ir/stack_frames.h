@@ -19,8 +19,8 @@ namespace xla {
 // names its caller as parent. Equal frames have equal ids.
 //
 // Ids are 1-based everywhere, 0 is "none", both here and in the proto (the text
-// form prints parent_frame_id + 1; that is the printer's and the parser's
-// business).
+// form prints parent_frame_id + 1; only the printer and the parser deal with
+// that).
 class StackFrames {
  public:
   StackFrames();
@@ -31,8 +31,8 @@ class StackFrames {
   ~StackFrames();
 
   // Checks that every id is in range, that parent chains end and that no two
-  // entries of a table are equal, else InvalidArgument. The tables are kept as
-  // they are: ids in `proto` stay valid.
+  // entries of a table are equal, else InvalidArgument. The tables are not
+  // changed: ids in `proto` stay valid.
   // O(size of the table).
   static absl::StatusOr<StackFrames> FromProto(StackFrameIndexProto proto);
   // The same for tables that may hold equal entries, as some dumps do.
@@ -60,8 +60,8 @@ class StackFrames {
   //
   //   prefix main<-run, suffix f<-g  ==>  main<-run<-f<-g
   //
-  // Returns the other one if one is absent, and `suffix` itself if `prefix` is
-  // already its prefix. O(depth of suffix).
+  // Returns the other one if one is absent, and `suffix` if `prefix` is already
+  // its prefix. O(depth of suffix).
   StackFrameId Concatenate(StackFrameId prefix, StackFrameId suffix);
 
   bool empty() const { return proto_.stack_frames().empty(); }
@@ -71,8 +71,8 @@ class StackFrames {
   // (file name id, function name id, line, column, end line, end column).
   using LocationKey = std::tuple<int, int, int, int, int, int>;
 
-  // Fills the maps below from proto_ when the first frame is added: tables that
-  // are only read never pay for them.
+  // Fills the maps below from proto_ when the first frame is added, so that
+  // tables that are only read do without them.
   void BuildMaps();
   int InternName(absl::string_view name,
                  absl::flat_hash_map<std::string, int>& ids,

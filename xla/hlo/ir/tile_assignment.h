@@ -21,7 +21,7 @@
 
 namespace xla {
 
-// A device array given by a rule, not by its elements:
+// A device array given by a rule rather than by its elements:
 //
 //   arange(product(reshape_dims)).reshape(reshape_dims)
 //                                .transpose(transpose_perm).reshape(dims)
@@ -34,7 +34,8 @@ namespace xla {
 // are equal, which costs O(rank), never O(devices).
 class IotaTileAssignment {
  public:
-  // Bounds what a few characters of input can make array() allocate (128 MiB).
+  // Limits how much array() can allocate for a few characters of input (128
+  // MiB).
   static constexpr int64_t kMaxElements = int64_t{1} << 24;
 
   // The identity: element i of the flattened array is device i.
@@ -206,7 +207,7 @@ class TileAssignment {
   // The elements if they have been computed, else nullptr.
   const Array<int64_t>* array_ptr() const;
   std::shared_ptr<const Array<int64_t>> shared_array() const;
-  // A fresh copy of the elements.
+  // A new copy of the elements.
   std::shared_ptr<Array<int64_t>> shared_array_clone() const;
 
   // A V2 value of the same array where a rule exists, else *this.

@@ -10,9 +10,9 @@
 
 namespace xla::hlo_text {
 
-// Every attribute that an instruction can have, with its text. Sections tell
-// how the value is written; within the section of one form, values are stored
-// side by side (see AttributeValues).
+// Every attribute that an instruction can have, with its text. There is one
+// section per form of value; the values of a section are stored side by side
+// (see AttributeValues).
 //
 //   V(enumerator, "text")
 #define HLO_INT_ATTRIBUTES(V)                                   \
@@ -103,7 +103,7 @@ namespace xla::hlo_text {
   V(kOutfeedConfig, "outfeed_config")        \
   V(kAsyncExecutionThread, "async_execution_thread")
 
-// Those with a form of their own.
+// Attributes with a form of their own.
 #define HLO_SPECIAL_ATTRIBUTES(V)                            \
   V(kEpsilon, "epsilon")                                     \
   V(kSlice, "slice")                                         \
@@ -209,7 +209,7 @@ const AttributeRules& RulesFor(HloOpcode opcode);
 
 absl::string_view AttributeText(Attribute attribute);
 
-// nullopt if there is no such attribute. O(length of the text).
+// nullopt for an unknown attribute. O(length of the text).
 std::optional<Attribute> AttributeFromText(absl::string_view text);
 
 // The texts of a set, in the order of the table.

@@ -11,8 +11,8 @@
 
 namespace xla {
 
-// A text and where it came from; turns pointers into the text into lines and
-// columns. Does not own the text.
+// A text and its origin; converts pointers into the text to lines and columns.
+// Does not own the text.
 class SourceText {
  public:
   // `first_line` is the number of the first line, for pieces of a larger file.
@@ -54,8 +54,8 @@ std::string RenderDiagnostic(const SourceText& source, const char* location,
                              absl::string_view severity,
                              absl::string_view message);
 
-// Collects what went wrong while a text is read. At most kMaxErrors errors are
-// kept; readers stop at `full()`.
+// Collects errors and warnings while a text is read. At most kMaxErrors errors
+// are kept; readers stop at `full()`.
 class DiagnosticSink {
  public:
   static constexpr int kMaxErrors = 20;
@@ -64,7 +64,7 @@ class DiagnosticSink {
   explicit DiagnosticSink(const SourceText* source) : source_(source) {}
 
   // Both return false, so that parsers can `return sink.Error(...)`. An error
-  // at the place of the previous one is dropped: it is its consequence.
+  // at the place of the previous one is dropped as its consequence.
   bool Error(const char* location, absl::string_view message);
   bool Warning(const char* location, absl::string_view message);
 

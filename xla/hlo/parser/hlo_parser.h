@@ -76,15 +76,15 @@ class HloParserOptions {
   int max_recursion_depth() const { return max_recursion_depth_; }
 
   // Attributes that the opcode does not have are a warning, and kept with the
-  // instruction as they stand in the text. Default: false, an error.
+  // instruction verbatim. Default: false, an error.
   HloParserOptions& set_allow_unknown_attributes(bool value) {
     allow_unknown_attributes_ = value;
     return *this;
   }
   bool allow_unknown_attributes() const { return allow_unknown_attributes_; }
 
-  // Name for messages, and the number of the first line if the text is a piece
-  // of that file.
+  // File name for messages, and the number of the first line if the text is a
+  // piece of that file.
   HloParserOptions& set_file_name(absl::string_view value) {
     file_name_ = std::string(value);
     return *this;
@@ -160,8 +160,8 @@ ParseCollectiveDeviceListBase(absl::string_view str);
 // f32[2] {1, 2}: a shape and its elements
 absl::StatusOr<Literal> ParseLiteral(absl::string_view str);
 
-// Parses into a module that exists already, for callers that make their own
-// subclass of HloModule.
+// Parses into an existing module, for callers with their own subclass of
+// HloModule.
 class HloParser {
  public:
   // `str` must outlive the parser.
@@ -187,11 +187,11 @@ struct HloTextPiece {
   int64_t first_line;  // of the piece in the file, 1-based
 };
 
-// Cuts a text at lines that hold nothing but `// -----`. Pieces of blanks and
-// comments alone are left out.
+// Splits a text at lines that hold only `// -----`. Pieces with only blanks and
+// comments are dropped.
 std::vector<HloTextPiece> SplitInput(absl::string_view text);
 
-// Removes the prefix that logging puts before every line,
+// Removes the prefix that logging adds to every line,
 // `I0822 10:00:00.000000   123 file.cc:45] `, and lines around the module that
 // are other log output. Text whose first line has no such prefix is returned
 // as it is.

@@ -17,7 +17,7 @@
 namespace xla::hlo_text {
 
 // The contents of the line `HloModule name, attribute=value, ...`. Kept until
-// the computations are known, which it is checked against.
+// it can be checked against the computations.
 struct ModuleParser::Header {
   struct Alias {
     Loc loc;

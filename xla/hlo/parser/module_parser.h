@@ -32,7 +32,7 @@
 
 namespace xla::hlo_text {
 
-// The attributes of one instruction. What was not seen holds old values.
+// The attributes of one instruction. Attributes not seen hold stale values.
 struct AttributeValues {
   AttributeSet seen;
   int64_t scalars[kFirstIntsAttribute];  // integers, flags, enumerators
@@ -99,9 +99,9 @@ struct AttributeValues {
   }
 };
 
-// HLO text to a module. Computations are read in the order of the text; one
-// that is named before it is defined is read at that moment, and skipped where
-// it stands.
+// Parses HLO text into a module. Computations are read in the order of the
+// text; one that is referenced before its definition is read at that point, and
+// skipped later.
 class ModuleParser : public ValueParser {
  public:
   ModuleParser(const SourceText* source, const HloParserOptions& options);
@@ -112,7 +112,7 @@ class ModuleParser : public ValueParser {
  private:
   struct Draft;
 
-  // A start like `dot-start()` whose operation is made when the chain is known:
+  // A start like `dot-start()` whose operation is made once the chain is known;
   // its computation is empty until then.
   struct LateWrapper {
     std::unique_ptr<Draft> draft;
@@ -139,7 +139,7 @@ class ModuleParser : public ValueParser {
     // Places of parameters 0, 1, ...; null: not seen yet.
     std::vector<Loc> parameters;
     int64_t parameter_count = 0;
-    // Operands that are not defined become parameters.
+    // Undefined operands become parameters.
     bool is_single_instruction = false;
     std::vector<LateWrapper> late_wrappers;
   };
@@ -211,7 +211,7 @@ class ModuleParser : public ValueParser {
   bool ParseComputation();
   bool ParseSignature(const Shape** result, Loc* result_loc);
   bool ParseInstructions(Scope* scope, bool recover);
-  // Builds what has been read; null after an error.
+  // Builds the computation that has been read; null after an error.
   HloComputation* FinishComputation(Scope* scope, Loc name_loc);
   bool CheckParameters(const Scope& scope, Loc name_loc);
   bool ParseExecutionThread(std::string* thread);
@@ -257,7 +257,7 @@ class ModuleParser : public ValueParser {
                             std::vector<HloComputation*>* result);
   bool ParseUnknownAttribute(Draft* draft, absl::string_view name,
                              Loc name_loc);
-  // Text of a value whose form is not known.
+  // Text of a value of unknown form.
   bool SkipValue(absl::string_view* text);
   const AttributeSet& AllowedAttributes(const Draft& draft);
 
@@ -276,8 +276,8 @@ class ModuleParser : public ValueParser {
   PrecisionConfig PrecisionOf(const Draft& draft, int operands);
 
   // build_data_movement.cc, build_kernel.cc, build_call.cc,
-  // build_communication.cc: opcodes by topic. They clear `handled` where the
-  // opcode is not theirs.
+  // build_communication.cc: opcodes by topic. They clear `handled` for opcodes
+  // of other topics.
   std::unique_ptr<HloInstruction> BuildDataMovement(const Draft& draft,
                                                     bool* handled);
   std::unique_ptr<HloInstruction> BuildKernel(const Draft& draft,
@@ -321,25 +321,25 @@ class ModuleParser : public ValueParser {
   // Values of the caller's config.
   std::optional<ComputationLayout> layout_from_config_;
 
-  // Finished computations, callees first, and who they are in the text.
+  // Finished computations, callees first, and their names in the text.
   std::vector<std::unique_ptr<HloComputation>> computations_;
   absl::flat_hash_map<absl::string_view, HloComputation*> computations_by_name_;
   HloComputation* entry_ = nullptr;
   Loc entry_loc_ = nullptr;
-  // The last one in the text, which is the entry if none is marked.
+  // The last computation in the text, which is the entry if none is marked.
   HloComputation* last_ = nullptr;
   Loc last_loc_ = nullptr;
   // Those without a name in the text.
   absl::flat_hash_set<const HloComputation*> unnamed_computations_;
 
-  // Set when an error leaves no place to go on from.
+  // Set after an error from which parsing cannot resume.
   bool give_up_ = false;
-  // Names whose definition failed: uses fail without another message.
+  // Names whose definition failed: their uses fail without a message.
   absl::flat_hash_set<absl::string_view> failed_instructions_;
   absl::flat_hash_set<absl::string_view> failed_computations_;
 
-  // Where the computations that are not read yet begin (made on first need),
-  // those that are being read, and those read ahead with their ends.
+  // Where computations not read yet begin (indexed on first use), those being
+  // read, and those read ahead with their ends.
   bool is_indexed_ = false;
   Loc body_loc_ = nullptr;
   absl::flat_hash_map<absl::string_view, Loc> index_;

@@ -19,12 +19,12 @@ namespace xla::hlo_text {
 
 using IntVector = absl::InlinedVector<int64_t, 6>;
 
-// Ground floor of the parser: one token of lookahead, messages, nesting limits,
+// Base of the parser: one token of lookahead, messages, nesting limits,
 // numbers, words and lists.
 //
-// Conventions of all Parse functions: they start with the first token of what
-// they read as the current one and end with the token behind it; they return
-// false after having reported what is wrong.
+// Conventions of all Parse functions: on entry the current token is the first
+// of the construct, on exit the one after it; they return false after reporting
+// an error.
 class ParserBase {
  public:
   using Loc = HloLexer::LocTy;
@@ -43,7 +43,7 @@ class ParserBase {
   bool ExpectEnd();
 
  protected:
-  // Counts one level of nesting while it lives.
+  // Counts one level of nesting during its lifetime.
   class Nesting {
    public:
     explicit Nesting(ParserBase* parser) : parser_(parser) {
@@ -56,7 +56,7 @@ class ParserBase {
     }
 
    private:
-    // Below this depth the stack is not looked at.
+    // Below this depth the stack is not checked.
     static constexpr int kUncheckedDepth = 4;
     ParserBase* parser_;
   };
@@ -153,7 +153,7 @@ class ParserBase {
   bool CheckDepth();
 
   int depth_ = 0;
-  // Lowest stack address that may be used; null: not known yet.
+  // Lowest stack address that may be used; null: unknown yet.
   const char* stack_limit_ = nullptr;
 };
 

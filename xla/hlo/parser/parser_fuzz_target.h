@@ -5,9 +5,9 @@
 
 namespace xla::hlo_text {
 
-// Parses any bytes as HLO. If they are a module, prints it, and dies unless the
-// printed text is a module that prints the same again. Returns whether it is
-// one. The property behind both the fuzzer and the mutation test.
+// Parses any bytes as HLO. If they are a module, prints it and CHECK-fails
+// unless the printed text parses to a module that prints the same. Returns
+// whether they are. The property that the fuzzer and the mutation test check.
 bool ParsesAndRoundTrips(absl::string_view text);
 
 }  // namespace xla::hlo_text

@@ -26,9 +26,9 @@
 
 namespace xla::hlo_text {
 
-// Values that have been parsed, by the text that they were parsed from. HLO
-// repeats the same shapes, shardings, groups and metadata over and over; a
-// second look costs one hash of the text.
+// A cache of parsed values by their text. HLO repeats the same shapes,
+// shardings, groups and metadata over and over; a repetition costs one hash of
+// the text.
 template <typename Value>
 class TextCache {
  public:
@@ -37,7 +37,7 @@ class TextCache {
     auto it = values_.find(text);
     return it == values_.end() ? nullptr : it->second;
   }
-  // `text` must outlive the cache. The result stays where it is.
+  // `text` must outlive the cache. The result stays valid.
   const Value* Add(absl::string_view text, Value value) {
     storage_.push_back(std::move(value));
     values_[text] = &storage_.back();
@@ -142,7 +142,7 @@ class ValueParser : public ParserBase {
 
  protected:
   // Parses a value that starts with a bracket through a cache of shared
-  // pointers: parse() makes one.
+  // pointers; parse() makes one on a miss.
   template <typename Value, typename Parse>
   std::shared_ptr<Value> ThroughCache(TextCache<std::shared_ptr<Value>>* cache,
                                       Parse parse) {

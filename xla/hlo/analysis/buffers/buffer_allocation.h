@@ -34,12 +34,13 @@ class BufferAllocation {
   int64_t size() const { return size_; }  // bytes
   BufferValue::Color color() const { return color_; }
   void set_color(BufferValue::Color color) { color_ = color; }
-  // Which of several blocks of a colour it is, where the memory of a colour is
-  // split (see BufferAssigner).
+  // The number of the block among those of its colour, if the memory of a
+  // colour is split (see BufferAssigner).
   int64_t page_id() const { return page_id_; }
   void set_page_id(int64_t page) { page_id_ = page; }
 
-  // Memory of a computation that may run many times at once, as reducers do.
+  // Memory of a computation that may run many times concurrently, such as a
+  // reducer.
   bool is_thread_local() const { return is_thread_local_; }
   void set_is_thread_local(bool value) { is_thread_local_ = value; }
 
@@ -47,7 +48,7 @@ class BufferAllocation {
   bool is_tuple() const { return is_tuple_; }
   void set_is_tuple(bool value) { is_tuple_ = value; }
 
-  // Whether other values may be put where a value no longer lives.
+  // Whether the memory of dead values may be reused for others.
   bool is_reusable() const {
     return !is_thread_local_ && !is_tuple_ && !is_constant_;
   }
@@ -77,7 +78,7 @@ class BufferAllocation {
   bool is_constant() const { return is_constant_; }
   void set_constant(bool value) { is_constant_ = value; }
 
-  // Whether the module's result is, or may be, in it.
+  // Whether it holds, or may hold, part of the module's result.
   bool maybe_live_out() const { return maybe_live_out_; }
   void set_maybe_live_out(bool value) { maybe_live_out_ = value; }
 
@@ -147,8 +148,8 @@ class BufferAllocation {
     // FailedPrecondition for the empty slice.
     absl::StatusOr<buffer_assignment::BufferAllocationSliceProto> ToProto()
         const;
-    // A slice of the allocation at the index that the proto says; OutOfRange if
-    // there is none or the slice is not inside it.
+    // A slice of the allocation at the proto's index; OutOfRange if there is
+    // none or the slice is not inside it.
     static absl::StatusOr<Slice> FromProto(
         const buffer_assignment::BufferAllocationSliceProto& proto,
         absl::Span<const BufferAllocation> buffer_allocations);
@@ -167,11 +168,11 @@ class BufferAllocation {
   // The value must be in it.
   Slice GetSlice(const HloValue& buffer) const;
 
-  // size() less the most of it that was live at one time, in bytes.
+  // size() minus the most bytes of it live at one time.
   int64_t fragmentation_bytes() const { return fragmentation_bytes_; }
   void set_fragmentation_bytes(int64_t bytes) { fragmentation_bytes_ = bytes; }
 
-  // How its values were packed, for those with more than one.
+  // How its values were packed, for allocations with more than one.
   void AddHeapTrace(const HeapSimulatorTrace& heap_trace) {
     heap_traces_.push_back(heap_trace);
     heap_traces_.back().set_buffer_allocation_index(index_);
@@ -179,15 +180,16 @@ class BufferAllocation {
   const std::vector<HeapSimulatorTrace>& HeapTraces() const {
     return heap_traces_;
   }
-  // The values that are live when most of it is taken, by id. Without live
-  // ranges the largest, of equal ones the last.
+  // The values live when most of it is in use, by id. Without live ranges only
+  // the largest value, among equal ones the last.
   const std::vector<const HloValue*>& PeakMemoryLogicalBuffers() const {
     return peak_buffers_;
   }
-  // Values of another colour than its own, by id.
+  // Values whose colour differs from its own, by id.
   std::vector<const HloValue*> CrossColorBuffers() const;
 
-  // One line with what it is; with its values, one a line; these alone.
+  // One line that describes it; the same with its values, one a line; only
+  // these.
   std::string ToShortString(bool human_readable_size = false) const;
   std::string ToString() const;
   std::string ValuesToString() const;

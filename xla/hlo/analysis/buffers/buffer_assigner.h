@@ -31,10 +31,10 @@
 namespace xla {
 
 // The computations whose values need memory: global ones, which the entry
-// reaches by calls, whiles, conditionals and asynchronous calls, and thread
-// local ones, which run many times at once (of reduces, maps, sorts, …). Those
-// of fusions need none. Callees come before callers. FailedPrecondition for a
-// computation that is both.
+// reaches through calls, whiles, conditionals and asynchronous calls, and
+// thread-local ones, which run many times concurrently (those of reduces, maps,
+// sorts, …). Those of fusions need none. Callees come before callers.
+// FailedPrecondition for a computation that is both.
 absl::Status GatherComputationsByAllocationType(
     const HloModule* module,
     std::vector<const HloComputation*>* thread_local_computations,
@@ -45,39 +45,41 @@ absl::Status GatherComputationsByAllocationType(
 //   p = parameter(0); a = negate(p); b = reverse(a); ROOT c = add(b, b)
 //   → allocation 0: p; allocation 1: c, and b before it; allocation 2 (temp): a
 //
-// Allocations of their own: entry parameters, constants (if asked for), tables
-// of tuples, values of thread-local computations, results of the module. Memory
-// of results, and of parameters that results are aliased to, is lent to
-// temporaries while it is not needed: first to operands that the result is
-// written over, then to others, the largest first, each in the smallest that it
+// Entry parameters, constants (if requested), tables of tuples, values of
+// thread-local computations and results of the module have allocations of their
+// own. Memory of results, and of parameters that results are aliased to, is
+// lent to temporaries while it is free: first to operands that the result
+// overwrites, then to others, the largest first, each in the smallest that it
 // fits into.
 //
-// With an ordering that has a sequence for each global computation, all else of
-// one colour goes into one allocation, packed over the live ranges, where
-// outputs share the memory of operands that end as HeapSimulator says.
-// Without one, buffers in turn look for an allocation none of whose values may
-// live at the same time: first that of an operand, then the smallest that are
-// large enough, at most 256 of them (with FAST_MERGE 16). Values of one
-// computation that meet no calls are compared with two of what an allocation
-// holds (see ValueChains), others with all, and up to 4096 of them for each
-// buffer. Near-linear both ways.
+// With an ordering that has a sequence for each global computation, all other
+// values of one colour go into one allocation, packed by live ranges; outputs
+// reuse the memory of operands that end, as in HeapSimulator. Without one, each
+// buffer tries allocations in turn until it finds one without values that may
+// be live at the same time: first that of an operand, then the smallest that
+// are large enough, at most 256 of them (16 with FAST_MERGE). Values of one
+// computation that take no part in calls are compared with two values of an
+// allocation (see ValueChains), others with all, up to 4096 of them for each
+// buffer. Both ways are near-linear.
 //
-// Colours are written to the layouts of what has memory, as memory spaces: that
-// changes the module where a colorer does not say what layouts say.
+// Colours are written to the layouts as memory spaces, which changes the module
+// if a colorer disagrees with the layouts.
 //
 // The module needs a flattened call graph.
 class BufferAssigner {
  public:
   using Colorer =
       std::function<absl::Status(HloAliasAnalysis*, const HloOrdering&)>;
-  // Whether a buffer of that colour may be put into an allocation that exists.
+  // Whether a buffer of that colour may be put into an existing allocation.
   using CanUseAllocation =
       std::function<bool(const BufferAllocation&, BufferValue::Color)>;
-  // Whether what is defined there must not be in memory that leaves the module.
+  // Whether the value defined there must not be in memory that leaves the
+  // module.
   using MustNotLiveOut = std::function<bool(
       const HloAliasAnalysis&, const HloInstruction*, const ShapeIndex&)>;
-  // For a colour, computations whose temporaries are kept apart from others'.
-  // They share one heap: those that do not run at the same time reuse it.
+  // For a colour, computations whose temporaries are kept apart from those of
+  // others. They share one heap, which those that do not run at the same time
+  // reuse.
   using PrivateStacks = absl::flat_hash_map<BufferValue::Color,
                                             std::vector<const HloComputation*>>;
   using Algorithm = buffer_assignment::BufferAssignmentAlgorithmProto;
@@ -85,7 +87,7 @@ class BufferAssigner {
       buffer_assignment::AssignmentAlgorithmForComputationsWithoutOrderingProto;
   using Heap = GlobalDecreasingSizeBestFitHeap<HloValue>;
 
-  // Which buffers are put into memory first; ties by id.
+  // The order in which buffers are placed; ties by id.
   enum BufferOrder {
     kBiggestFirst,
     kTopological,     // as their first values are defined
@@ -105,9 +107,9 @@ class BufferAssigner {
         preset_assignments;
     // Null: none. Must outlive the run.
     const PrivateStacks* private_stacks = nullptr;
-    // Orders temporaries for best fit, in place of any algorithm.
+    // Orders temporaries for best fit, instead of the algorithm selected.
     Heap::BufferIntervalCompare heap_buffer_interval_compare;
-    // How the blocks are filled where the memory of a colour is split (see
+    // How the blocks are filled if the memory of a colour is split (see
     // BufferAssignment::multiheap_size_constraint_per_heap).
     Heap::PackingStrategy multi_page_strategy = Heap::kSpatial;
     std::optional<BufferAssignment::BufferIsolationOptions> isolation_options;
@@ -116,29 +118,30 @@ class BufferAssigner {
     UnorderedAlgorithm::Value
         assignment_algorithm_for_computations_without_ordering =
             UnorderedAlgorithm::DEFAULT;
-    // Tried as well where enable_fallback is set, and without a schedule the
-    // allocations of some colour exceed its memory limit: the smaller is taken.
+    // Tried as well if enable_fallback is set, there is no schedule, and the
+    // allocations of some colour exceed its memory limit: the smaller result is
+    // used.
     UnorderedAlgorithm::Value
         fallback_algorithm_for_computations_without_ordering =
             UnorderedAlgorithm::DEFAULT;
     // Values of this colour are views of others and get no memory.
     std::optional<BufferValue::Color> dus_view_color;
     BufferOrder buffer_order = kBiggestFirst;
-    // For temporaries of a schedule; and which to try where it exceeds the
-    // memory limit and enable_fallback is set: the smaller heap is taken.
+    // For temporaries of a schedule, and the one to try if it exceeds the
+    // memory limit and enable_fallback is set: the smaller heap is used.
     Algorithm::Value buffer_assignment_algorithm = Algorithm::DEFAULT;
     Algorithm::Value fallback_algorithm = Algorithm::DEFAULT;
     bool enable_fallback = false;
-    // Bytes of a memory space; null: no limit. To exceed it is no error.
+    // Bytes of a memory space; null: no limit. Exceeding it is not an error.
     std::function<int64_t(BufferValue::Color)> color_memory_limit;
   };
 
   // Only allocations of its own colour.
   static CanUseAllocation DefaultCanUseAllocation();
-  // Also buffers of one colour in allocations of another.
+  // Also allows buffers of one colour in allocations of another.
   static CanUseAllocation AllowCrossColorReuse(BufferValue::Color from_color,
                                                BufferValue::Color to_color);
-  // Fixes the colours that values have by their layouts; 0 for tuples.
+  // Sets the colours of values from their layouts; 0 for tuples.
   static Colorer DefaultColorer();
   // OpenXLA's FAST_MERGE for computations without ordering. Both must outlive
   // the result.
@@ -166,15 +169,15 @@ class BufferAssigner {
       BufferValue::AlignmentFunction color_alignment);
 
   // Puts the buffer at the start of the allocation if that is large enough, of
-  // a colour that it may use, not read-only, and holds nothing that may live at
-  // the same time. A result takes only memory of its own size. A copy does not
-  // go where what it copies is.
+  // a colour that it may use, not read-only, and holds nothing that may be live
+  // at the same time. A result takes only memory of exactly its size. A copy is
+  // not put into the memory of its operand.
   absl::StatusOr<bool> MaybeAssignBuffer(BufferAllocation* allocation,
                                          const HloBuffer& buffer,
                                          BufferAssignment* assignment);
 
-  // The rest of the colour's limit beyond its allocations, in bytes; INT64_MAX
-  // without one.
+  // The colour's limit minus its allocations, in bytes; INT64_MAX without a
+  // limit.
   int64_t GetMemoryLimit(const BufferAssignment& assignment,
                          BufferValue::Color color) const;
 

@@ -51,9 +51,9 @@ class BufferAssignment {
     int64_t total_allocation_bytes = 0;
   };
 
-  // Which values get memory of their own to find wrong writes.
+  // Which values get memory of their own, to find out-of-bounds writes.
   struct BufferIsolationOptions {
-    // Which come first; null: by id.
+    // The order of values; null: by id.
     std::function<bool(const HloValue*, const HloValue*)> hlo_value_compare;
     buffer_assignment::BufferIsolationConfig config;
   };
@@ -61,10 +61,10 @@ class BufferAssignment {
   const std::vector<BufferAllocation>& Allocations() const {
     return allocations_;
   }
-  // Leaves none. Those that are taken name no values, which go with the
-  // analyses.
+  // Leaves none. The allocations returned have no values, since these belong to
+  // the analyses.
   std::vector<BufferAllocation> TakeAllocations();
-  // The index must be below Allocations().size().
+  // Pre: index < Allocations().size().
   const BufferAllocation& GetAllocation(BufferAllocation::Index index) const {
     return allocations_[index];
   }
@@ -74,8 +74,8 @@ class BufferAssignment {
   }
 
   // The largest size of a block of a colour that has several, in bytes; 0 if
-  // the memory of a colour is not split. The size of a page, where the module's
-  // config has one, or what its debug options say.
+  // the memory of a colour is not split. This is the page size of the module's
+  // config, if set, else that of its debug options.
   uint64_t multiheap_size_constraint_per_heap() const {
     const HloModuleConfig& config = module_->config();
     if (config.page_size_kib() > 0) {
@@ -100,18 +100,18 @@ class BufferAssignment {
   bool HasTopLevelAllocation(const HloInstruction* instruction) const {
     return HasAllocationAt(instruction, {});
   }
-  // It must have one.
+  // Pre: it has one.
   const BufferAllocation& GetAssignedAllocation(const HloValue& value) const {
     return allocations_[allocation_of_value_[value.id()]];
   }
   const BufferAllocation& GetAssignedAllocation(const HloBuffer& buffer) const {
     return GetAssignedAllocation(*buffer.values()[0]);
   }
-  // That of the unique slice there; null if there is none.
+  // The allocation of the unique slice there; null if there is none.
   const BufferAllocation* GetInstructionAllocation(
       const HloInstruction* hlo, const ShapeIndex& shape_index) const;
 
-  // The slices of all values that may be there.
+  // The slices of all values that may be at the position.
   std::set<BufferAllocation::Slice> GetAllSlices(
       const HloInstruction* instruction, const ShapeIndex& index) const;
   // FailedPrecondition, naming the instruction, if there are none or several.
@@ -140,7 +140,7 @@ class BufferAssignment {
                            const HloInstruction* hlo_b) const {
     return SharesSliceAtIndex(hlo_a, {}, hlo_b, {});
   }
-  // Whether no slices of the two at any index overlap.
+  // Whether the slices of the two are disjoint at all indices.
   bool HaveDisjointSlices(const HloInstruction* hlo_a,
                           const HloInstruction* hlo_b) const;
 
@@ -165,7 +165,7 @@ class BufferAssignment {
   std::string ValuesToString() const;
   // Sizes by kind, and by colour.
   std::string StatsString(const AliasInfo* alias_info) const;
-  // That and the largest allocations with their largest values.
+  // The same with the largest allocations and their largest values.
   std::string ToVerboseString(const AliasInfo* alias_info,
                               size_t max_buffers_to_show) const;
   // Sizes by kind; then allocations in the order of size, each with its largest
@@ -174,7 +174,7 @@ class BufferAssignment {
                                 int64_t more_than_k = 50,
                                 bool print_shape_layout = false) const;
   // The same as a message: for each colour its bytes and its allocations,
-  // largest first, with the sum of their sizes so far and its percentage of the
+  // largest first, each with the cumulative size and its percentage of the
   // colour's bytes; where their values are defined, largest first; and the text
   // of the instruction that defines the largest.
   MemoryUsageReportProto GetMemoryUsageReportProto(
@@ -186,23 +186,23 @@ class BufferAssignment {
   BufferAssignmentProto ToProto() const;
   void ToProto(BufferAssignmentProto* proto) const { *proto = ToProto(); }
   // The assignment that was written for this module, whose instructions must
-  // have kept their ids. InvalidArgument, naming what does not fit, if not.
+  // have kept their ids. InvalidArgument, naming the mismatch, otherwise.
   // `alias_info` may be null (defaults).
   static absl::StatusOr<std::unique_ptr<BufferAssignment>> FromProto(
       const BufferAssignmentProto& proto, const HloModule* module,
       BufferValue::SizeFunction buffer_size, const AliasInfo* alias_info);
 
-  // For those who fill an assignment. References to allocations hold until the
-  // next is made.
+  // For code that builds an assignment. References to allocations are valid
+  // until the next is made.
   BufferAllocation* NewEmptyAllocation(int64_t size, BufferValue::Color color);
   BufferAllocation* GetMutableAllocation(BufferAllocation::Index index) {
     return &allocations_[index];
   }
-  // Puts a value without an allocation into one.
+  // Adds a value, which must not have an allocation, to one.
   void AddAssignment(BufferAllocation* allocation, const HloValue& value,
                      int64_t offset);
   void ClearAllocations();
-  // Computes the statistics, and what is live at the peak of scratch memory.
+  // Computes the statistics and the values live at the peak of scratch memory.
   void Finalize();
 
  private:

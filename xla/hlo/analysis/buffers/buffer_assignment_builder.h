@@ -25,7 +25,7 @@
 
 namespace xla {
 
-// Fills one assignment; see BufferAssigner for what it does.
+// Builds one assignment; see BufferAssigner.
 class BufferAssignmentBuilder {
  public:
   BufferAssignmentBuilder(BufferAssigner* assigner,
@@ -44,7 +44,7 @@ class BufferAssignmentBuilder {
   absl::Status Run();
 
  private:
-  // What one heap holds: a colour, and 0 for its private stacks, else -1.
+  // The key of a heap: a colour, and 0 for its private stacks, else -1.
   using HeapKey = std::pair<BufferValue::Color, int64_t>;
 
   struct Kind {
@@ -56,17 +56,19 @@ class BufferAssignmentBuilder {
   };
 
   absl::Status CheckSizes() const;
-  // The schedule that the ordering has, and live ranges if it is complete.
+  // Takes the schedule of the ordering, and computes live ranges if it is
+  // complete.
   absl::Status FindLiveRanges();
   absl::Status AssignPresets();
   std::vector<const HloBuffer*> OrderedBuffers() const;
   Kind KindOf(const HloBuffer& buffer) const;
   absl::Status AssignBuffer(const HloBuffer& buffer);
-  // Without a schedule: into an allocation that is there; into this one.
+  // Without a schedule: puts the buffer into some existing allocation / into
+  // this one.
   absl::StatusOr<bool> Reuse(const HloBuffer& buffer);
   absl::StatusOr<bool> TryAllocation(BufferAllocation* allocation,
                                      const HloBuffer& buffer);
-  // Whether one of the two is a copy of the other, which stays apart from it.
+  // Whether one is a copy of the other and must not share its memory.
   bool IsCopy(const HloValue& a, const HloValue& b) const;
   void AssignAlone(const HloBuffer& buffer, BufferValue::Color color,
                    const Kind& kind);
@@ -91,7 +93,7 @@ class BufferAssignmentBuilder {
   std::unique_ptr<BufferAllocationsManagerForComputationsWithoutOrdering>
       reuse_;
   std::optional<ValueChains> chains_;
-  // Comparisons that are left for the buffer at hand.
+  // Comparisons left for the current buffer.
   int64_t budget_ = 0;
   // In the order of buffers.
   std::vector<std::pair<const HloBuffer*, HeapKey>> temporaries_;

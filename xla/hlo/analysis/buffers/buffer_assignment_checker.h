@@ -7,13 +7,13 @@
 
 namespace xla {
 
-// Whether no two values that live at the same time overlap in memory, unless
-// they are one buffer, or the later is written over an operand that ends there
-// and alias rules allow it; and whether every value lies in its allocation.
-// When values live is told by the live range of a schedule; without one, two
-// may live at the same time where the ordering does not exclude it. Shares no
-// code with the assigner; O(values²) per allocation at worst. Internal, naming
-// both values, if not.
+// Checks that no two values live at the same time overlap in memory, unless
+// they are one buffer, or the later overwrites an operand that ends there and
+// alias rules allow it; and that every value is inside its allocation. With a
+// schedule, the times are those of live ranges; without one, any two values
+// that the ordering does not separate may be live at the same time. Shares no
+// code with the assigner; O(values²) per allocation at worst. Internal error,
+// naming both values, otherwise.
 absl::Status CheckBufferAssignment(const BufferAssignment& assignment,
                                    const AliasInfo* alias_info);
 

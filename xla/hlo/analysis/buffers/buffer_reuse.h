@@ -12,33 +12,33 @@
 
 namespace xla {
 
-// Which allocations a buffer may try where the order of instructions is not
-// known, and values are compared one by one. Named as in OpenXLA.
+// Which allocations a buffer may try if the order of instructions is unknown
+// and values are compared one by one. Named as in OpenXLA.
 class BufferAllocationsManagerForComputationsWithoutOrdering {
  public:
   BufferAllocationsManagerForComputationsWithoutOrdering() = default;
   virtual ~BufferAllocationsManagerForComputationsWithoutOrdering() = default;
 
-  // A parameter's, which an output is aliased to.
+  // Registers the allocation of a parameter that an output is aliased to.
   virtual void RegisterAliasedEntryParameterAllocation(
       BufferAllocation::Index index) = 0;
 
-  // Whether the buffer, of `required_size` bytes, was put into a registered
-  // allocation.
+  // Tries to put the buffer, of `required_size` bytes, into a registered
+  // allocation; returns whether it did.
   virtual absl::StatusOr<bool> TryAssignToExistingAllocation(
       const HloBuffer* hlo_buffer, int64_t required_size) = 0;
 
-  // The allocation was made for the buffer.
+  // Registers an allocation made for the buffer.
   virtual void RegisterNewAllocation(const HloBuffer* hlo_buffer,
                                      BufferAllocation::Index index) = 0;
 };
 
-// Puts a buffer into an allocation if it can be there.
+// Puts a buffer into an allocation if it fits; returns whether it did.
 using TryAllocation = absl::AnyInvocable<absl::StatusOr<bool>(
     BufferAllocation*, const HloBuffer&)>;
 
-// Tries allocations that are large enough, smallest first, of equal sizes the
-// latest first: 256, or 16 if `fast`.
+// Tries at most 256 allocations (16 if `fast`) that are large enough, smallest
+// first, among equal sizes the latest first.
 std::unique_ptr<BufferAllocationsManagerForComputationsWithoutOrdering>
 CreateBufferReuse(BufferAssignment* assignment, TryAllocation try_allocation,
                   bool fast);

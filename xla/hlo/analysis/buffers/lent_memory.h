@@ -17,30 +17,30 @@
 
 namespace xla {
 
-// Whether the allocation may hold a buffer of that colour, as far as that does
-// not depend on what else it holds: kind, colour, size; memory of results not
-// what must not leave the module.
+// Whether the allocation may hold a buffer of that colour, apart from conflicts
+// with its other values: compares kind, colour and size, and excludes values
+// that must not leave the module from memory of results.
 bool MayHold(const BufferAllocation& allocation, const HloBuffer& buffer,
              BufferValue::Color color, const BufferAssignment& assignment,
              const BufferAssigner::Options& options);
 
-// The memory of results, and of parameters that results are aliased to, at
-// times at which it holds nothing. Needs a schedule; without one there is none.
-// Queries O(log values) for each of at most 256 allocations.
+// The memory of results, and of parameters that results are aliased to, while
+// it is free. Empty without a schedule. Queries O(log values) for each of at
+// most 256 allocations.
 class LentMemory {
  public:
   LentMemory(BufferAssignment* assignment, const AliasInfo* alias_info,
              const BufferAssigner::Options& options);
 
-  // Puts operands that a result can be written over into its allocation, and
-  // operands of these.
+  // Puts operands that a result can overwrite into its allocation, and in turn
+  // their operands.
   void LendToOperandsOfResults();
   // Puts the buffer at the start of the smallest allocation that is large
-  // enough and free while it lives, if there is one.
+  // enough and free during its live range, if there is one.
   void LendTo(const HloBuffer& buffer, BufferValue::Color color);
 
  private:
-  // Start → end of what an allocation holds.
+  // Start → end of the live ranges in an allocation.
   using Busy = std::map<int64_t, int64_t>;
 
   const HloValue* ReusableOperand(const HloValue& value) const;
@@ -52,7 +52,7 @@ class LentMemory {
   const AliasInfo* alias_info_;
   const BufferAssigner::Options& options_;
   absl::flat_hash_map<BufferAllocation::Index, Busy> busy_;
-  // Size and index; of equal sizes, those of results first made come first.
+  // Size and index; among equal sizes, those of earlier results come first.
   std::vector<std::pair<int64_t, BufferAllocation::Index>> by_size_;
 };
 

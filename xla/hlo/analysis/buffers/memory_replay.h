@@ -11,11 +11,11 @@
 
 namespace xla {
 
-// A read of a value after another value of the same HloBuffer was written: what
-// aliases, in-place updates and loops force into one place is live twice, as an
-// argument that a loop changes and that is read after the loop. No assignment
-// can be right then: the module lacks a copy, which compilers insert before
-// they assign buffers.
+// A read of a value after another value of the same HloBuffer was written, for
+// instance of an argument that a loop changes and that is read after the loop.
+// Aliases, in-place updates and loops force both values into one place, so no
+// assignment can be correct: the module lacks a copy, which compilers insert
+// before they assign buffers.
 struct MissingCopy {
   const HloInstruction* reader = nullptr;
   const HloValue* value = nullptr;
@@ -23,17 +23,18 @@ struct MissingCopy {
 };
 
 // Runs a scheduled module on labelled memory: every instruction marks the bytes
-// of its results with their values, and every read asks whether the bytes of
-// the operand still bear its mark. Loops run twice, and every branch of a
-// conditional. Knows nothing of live ranges, so that it checks those, too. It
-// does not see an instruction that may not write over its own operand (the
-// other checker, CheckBufferAssignment, does).
+// of its results with their values, and every read checks that the bytes of the
+// operand still bear its mark. Loops run twice, and every branch of a
+// conditional runs. Does not use live ranges, and thus checks these too. It
+// does not detect an instruction that must not overwrite its own operand
+// (CheckBufferAssignment does).
 //
-// Internal, naming the instruction and the value, for a read of bytes that a
-// value of another HloBuffer was written to, and for values that should be in
-// one place, as the state of a loop, and are not. Missing copies are no errors;
-// each pair of reader and value is appended to `missing_copies`, if given,
-// once. Linear in the instructions that run, times the logarithm of the marks.
+// Internal error, naming the instruction and the value, for a read of bytes
+// overwritten by a value of another HloBuffer, and for values that must be in
+// one place, such as the state of a loop, but are not. Missing copies are not
+// errors; each pair of reader and value is appended once to `missing_copies`,
+// if given. Linear in the instructions that run, times the logarithm of the
+// marks.
 absl::Status ReplayBufferAssignment(
     const BufferAssignment& assignment, const HloSchedule& schedule,
     std::vector<MissingCopy>* missing_copies = nullptr);

@@ -14,10 +14,9 @@
 
 namespace xla::memory_space_assignment {
 
-// Places that are decided before buffer assignment runs, by a pass that plans a
-// memory space by hand, say a scratchpad. Buffer assignment makes one
-// allocation for each memory space named here and takes the offsets as they
-// are.
+// Offsets chosen before buffer assignment runs, by a pass that plans a memory
+// space itself, for instance a scratchpad. Buffer assignment makes one
+// allocation for each memory space named here and uses the offsets unchanged.
 class PresetAssignments {
  public:
   // Facts about one memory space.
@@ -26,13 +25,13 @@ class PresetAssignments {
     HeapSimulatorTrace heap_trace;
   };
 
-  // The values that are seen at `position` lie at `chunk` of the memory space
-  // that they have as their colour.
+  // Places the values at `position` at `chunk` of the memory space given by
+  // their colour.
   void add_chunk(const HloPosition& position, const HeapChunk& chunk) {
     chunks_.emplace_back(position, chunk);
   }
 
-  // Added when asked for first.
+  // Added on first use.
   AssignmentInformation* assignment_information_for_space(
       int64_t memory_space) {
     for (auto& [space, information] : assignment_info_) {

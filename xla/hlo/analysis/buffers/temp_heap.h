@@ -21,9 +21,9 @@ std::unique_ptr<HeapAlgorithm<HloValue>> MakeTempHeap(
     const BufferAssigner::Options& options, int64_t alignment,
     int64_t memory_limit, uint64_t max_block_size);
 
-// Moves the buffers that the options choose above all others, each with its
-// padding; values of one buffer stay together. Returns by how many bytes the
-// heap grows.
+// Moves the buffers selected by the options above all others, each with its
+// padding; values of one buffer stay together. Returns the number of bytes that
+// the heap grows by.
 int64_t IsolateBuffers(const BufferAssignment::BufferIsolationOptions& options,
                        BufferValue::Color color, int64_t alignment,
                        const HloAliasAnalysis& alias_analysis,

@@ -16,33 +16,33 @@
 
 namespace xla {
 
-// The contents of allocations, for deciding whether another value can be there
-// where no order of the instructions is known.
+// The contents of allocations, for deciding whether another value can be added
+// when the order of instructions is unknown.
 //
 //   a = op(p); b = op(a); c = op(b); d = op(p)
 //   an allocation with a and c: for b, only its neighbours a and c are looked
 //   at; d may live together with either
 //
-// Plain values, those that live in one computation and meet no call, while,
+// Plain values, those of one computation that take no part in a call, while,
 // conditional or asynchronous instruction, follow one another in an allocation:
-// all readers of one come before the next. That is transitive, so that a plain
-// value has to be compared only with the two that come before and after it in a
-// topological order. All other pairs, and the values of buffers that hold
-// several, which may overlap, are compared one by one.
+// all readers of one come before the next. That is transitive, so a plain value
+// has to be compared only with its two neighbours in a topological order. All
+// other pairs, and values of buffers with several, which may overlap, are
+// compared one by one.
 class ValueChains {
  public:
   using Relation = absl::AnyInvocable<bool(const HloValue&, const HloValue&)>;
 
   // `conflict`: whether two values may not share memory. `is_before`: whether
-  // the second may be written where the first was, once that is no longer read;
-  // of plain values without a conflict, the one that comes first in topological
-  // order is before the other.
+  // the second may overwrite the first once that is no longer read; of two
+  // plain values without a conflict, the first in topological order is before
+  // the other.
   ValueChains(const HloModule& module, Relation conflict, Relation is_before);
 
-  // The allocation holds the buffer, at offset 0, from now on.
+  // Adds the buffer to the allocation, at offset 0.
   void Add(BufferAllocation::Index allocation, const HloBuffer& buffer);
 
-  // Values that were added.
+  // The number of values added.
   int64_t NumValues(BufferAllocation::Index allocation) const;
 
   // Whether no value of the buffer conflicts with one that the allocation
@@ -52,11 +52,11 @@ class ValueChains {
             int64_t* budget);
 
  private:
-  // By place in the topological order.
+  // By position in the topological order.
   using Chain = absl::btree_map<int32_t, std::vector<const HloValue*>>;
   struct Contents {
     int64_t num_values = 0;
-    // Few: a vector in the order of the first value of each.
+    // Few, hence a vector, in the order of the first value of each.
     std::vector<std::pair<const HloComputation*, Chain>> chains;
     std::vector<const HloValue*> others;
   };
@@ -64,17 +64,17 @@ class ValueChains {
   // Facts about a value.
   struct Facts {
     const HloValue* value = nullptr;
-    // The computation that a plain value lives in; else null.
+    // The computation of a plain value; null for others.
     const HloComputation* home = nullptr;
     int32_t place = -1;  // there
   };
 
   static const HloComputation* HomeOf(const HloValue& value);
-  // Caches the facts of the last value, which is usually tried many times in a
-  // row.
+  // Caches the facts of the last value, which is usually queried many times in
+  // a row.
   const Facts& FactsOf(const HloValue& value);
   bool Conflicts(const HloValue& value, const HloValue& held, int64_t* budget);
-  // A plain value into a chain of its home.
+  // Whether a plain value fits into a chain of its computation.
   bool FitsInto(const Chain& chain, const HloValue& value, int64_t* budget);
   bool ValueFits(const Contents& contents, const HloValue& value,
                  int64_t* budget);

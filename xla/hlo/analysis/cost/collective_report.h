@@ -13,7 +13,7 @@
 
 namespace xla {
 
-// What the devices of a partitioned module say to each other.
+// The communication between the devices of a partitioned module.
 //
 //   step: 96.0 KiB per device in 12 collectives, 3.1 us
 //     all-reduce          8    64.0 KiB
@@ -25,7 +25,7 @@ namespace xla {
 struct CollectiveUse {
   const HloInstruction* instruction;
   CollectiveKind kind;
-  // How often it runs: the product of the trips of the loops that it is in.
+  // How often it runs: the product of the trip counts of the enclosing loops.
   double runs = 1;
   // The cost of one run on rings (see mesh_cost.h).
   CollectiveCost cost;
@@ -47,18 +47,18 @@ struct CollectiveReport {
   std::vector<CollectiveUse> uses;
   std::map<CollectiveKind, CollectiveTotal> by_kind;
   CollectiveTotal total;
-  // Loops with collectives whose trips are not known; they count once.
+  // Loops with collectives and unknown trip counts; they count once.
   std::vector<const HloInstruction*> unknown_loops;
 };
 
-// Every collective that the entry computation leads to; all branches of a
+// Every collective reachable from the entry computation; all branches of a
 // conditional count. The module must outlive the report. Errors: those of
 // MeshCost::Cost.
 absl::StatusOr<CollectiveReport> BuildCollectiveReport(const HloModule& module,
                                                        const MeshCost& mesh);
 
-// The picture above, with this many rows of collectives, of which equal ones
-// for one operation of the model are one; -1: all.
+// The table above with at most this many rows of collectives (-1: all); equal
+// ones of one operation of the model share a row.
 std::string CollectiveReportToText(const CollectiveReport& report,
                                    int64_t max_rows);
 // {"module", "partitions", "replicas", "mesh", "bytes_per_device", "seconds",

@@ -10,15 +10,16 @@
 
 namespace xla {
 
-// How often every computation runs in one run of the entry: loops as often as
-// their trip counts say, all branches of a conditional. O(instructions).
+// How often every computation runs in one run of the entry: loop bodies as
+// often as their trip counts, all branches of a conditional once.
+// O(instructions).
 class ComputationRuns {
  public:
   explicit ComputationRuns(const HloModule& module);
 
-  // 0 for what the entry does not lead to.
+  // 0 for computations that the entry does not reach.
   double Of(const HloComputation* computation) const;
-  // Loops whose trip counts are not known; they count once.
+  // Loops with unknown trip counts; they count once.
   const std::vector<const HloInstruction*>& unknown_loops() const {
     return unknown_loops_;
   }

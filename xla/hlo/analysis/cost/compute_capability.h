@@ -11,7 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "xla/hlo/analysis/cost/device_description.pb.h"
 
-// What GPUs of a generation can do, by the vendors' own numbers: plain values.
+// Capabilities of GPU generations, numbered as by their vendors: plain values.
 
 namespace stream_executor {
 
@@ -21,7 +21,7 @@ class SemanticVersion {
   constexpr SemanticVersion() = default;
   constexpr SemanticVersion(unsigned major, unsigned minor, unsigned patch)
       : major_(major), minor_(minor), patch_(patch) {}
-  // Errors: not three numbers with points in between.
+  // Errors: not three numbers separated by dots.
   static absl::StatusOr<SemanticVersion> ParseFromString(absl::string_view str);
   std::string ToString() const;
 
@@ -108,7 +108,7 @@ class RocmComputeCapability {
   const std::string& gcn_arch_name() const { return gcn_arch_name_; }
   // The name up to the first colon.
   std::string gfx_version() const;
-  // Instinct, with 64 threads to a wave; other ones are Radeon.
+  // Instinct, with 64 threads per wave; others are Radeon.
   bool gfx9_mi100_or_later() const;
 
   std::string ToString() const { return gcn_arch_name_; }
@@ -157,7 +157,7 @@ class GpuComputeCapability {
   bool IsCuda() const { return cuda_compute_capability() != nullptr; }
   bool IsRocm() const { return rocm_compute_capability() != nullptr; }
   bool IsOneAPI() const { return oneapi_compute_capability() != nullptr; }
-  // Null if it is another one.
+  // Null if it holds another kind.
   const CudaComputeCapability* cuda_compute_capability() const {
     return std::get_if<CudaComputeCapability>(&value_);
   }

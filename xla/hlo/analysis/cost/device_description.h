@@ -35,7 +35,7 @@ struct BlockDim {
   uint64_t x, y, z;
 };
 
-// How fast the scalar or the matrix units of one core are, by element type.
+// The speed of the scalar or matrix units of one core, by element type.
 class ExecutionUnitDescription {
  public:
   struct RateInfo {
@@ -58,7 +58,7 @@ class ExecutionUnitDescription {
   std::optional<RateInfo> GetRateInfo(xla::PrimitiveType dtype) const;
 
   ExecutionUnitDescriptionProto ToProto() const;
-  // Errors: a number that is no element type.
+  // Errors: a number that is not an element type.
   static absl::StatusOr<ExecutionUnitDescription> FromProto(
       const ExecutionUnitDescriptionProto& proto);
 
@@ -73,7 +73,7 @@ class ExecutionUnitDescription {
   std::map<xla::PrimitiveType, RateInfo> rate_infos_;
 };
 
-// The links between devices of one machine room.
+// The links between devices of one cluster.
 struct DeviceInterconnectInfo {
   int active_links = 0;
   std::string cluster_uuid;
@@ -92,8 +92,8 @@ struct DeviceInterconnectInfo {
       const DeviceInterconnectInfoProto& proto);
 };
 
-// What a GPU is made of: a plain record, with the units that its name or the
-// comment says. "Core" is a streaming multiprocessor or compute unit. Sizes are
+// The hardware of a GPU as a plain record; units are in the name or the
+// comment. A "core" is a streaming multiprocessor or compute unit. Sizes are
 // bytes, bandwidths bytes per second, limits counts. Unset fields are 0 or
 // empty.
 //
@@ -125,7 +125,7 @@ class DeviceDescription {
  private:                                                              \
   SemanticVersion field##_;
 
-  // Who it is.
+  // Identity.
   XLA_DEVICE_OBJECT(std::string, device_vendor)
   XLA_DEVICE_OBJECT(std::string, name)
   XLA_DEVICE_OBJECT(std::string, model_str)
@@ -138,11 +138,11 @@ class DeviceDescription {
   XLA_DEVICE_VERSION(dnn_version)
   XLA_DEVICE_VERSION(cub_version)
   XLA_DEVICE_VALUE(int, numa_node)
-  // Computing.
+  // Compute.
   XLA_DEVICE_VALUE(int, core_count)
   XLA_DEVICE_VALUE(int, fpus_per_core)
   XLA_DEVICE_VALUE(float, clock_rate_ghz)
-  // What a launch may ask for.
+  // Launch limits.
   XLA_DEVICE_OBJECT(ThreadDim, thread_dim_limit)
   XLA_DEVICE_OBJECT(BlockDim, block_dim_limit)
   XLA_DEVICE_VALUE(int64_t, threads_per_block_limit)
@@ -171,7 +171,7 @@ class DeviceDescription {
 #undef XLA_DEVICE_VERSION
 
  public:
-  // Null where it is not known.
+  // Null if unknown.
   const ExecutionUnitDescription* scalar_unit_description() const {
     return scalar_unit_ ? &*scalar_unit_ : nullptr;
   }
@@ -185,8 +185,8 @@ class DeviceDescription {
     matrix_unit_ = std::move(description);
   }
 
-  // For a device of another vendor these return a capability that no device
-  // has.
+  // For a device of another vendor these return a capability that does not
+  // exist.
   CudaComputeCapability cuda_compute_capability() const;
   RocmComputeCapability rocm_compute_capability() const;
   OneAPIComputeCapability oneapi_compute_capability() const;
@@ -199,19 +199,18 @@ class DeviceDescription {
   void set_block_dim_limit_y(int64_t limit) { block_dim_limit_.y = limit; }
   void set_block_dim_limit_z(int64_t limit) { block_dim_limit_.z = limit; }
 
-  // What one core takes from its first-level cache; bytes that a read of one
-  // element brings from memory; transactions per clock of the whole device
-  // between L2 and the cores. By vendor and generation: no data sheet has them
-  // as one number (NVIDIA's tuning guides: 32-byte sectors, two at once since
-  // Volta; AMD: 64-byte channels).
+  // Bytes of a core's first-level cache; bytes fetched from memory to read one
+  // element; transactions per clock between L2 and all cores. By vendor and
+  // generation, since no data sheet gives them as one number (NVIDIA's tuning
+  // guides: 32-byte sectors, two at once since Volta; AMD: 64-byte channels).
   int64_t l1_cache_size_per_SM() const;
   int64_t dram_to_l2_transaction_size_bytes() const;
   int64_t memory_transactions_per_clock() const;
 
   GpuDeviceInfoProto ToProto() const;
   std::string ToString() const;
-  // Errors: versions that are none, element types that are none. Fields left
-  // out keep their defaults.
+  // Errors: invalid versions or element types. Absent fields keep their
+  // defaults.
   static absl::StatusOr<DeviceDescription> FromProto(
       const GpuDeviceInfoProto& proto);
 
@@ -223,12 +222,12 @@ class DeviceDescription {
   }
   enum class CompareOptions {
     kIgnoreVersionNumbers,
-    // Also what differs from one board of a model to the next.
+    // Also the fields that differ between boards of one model.
     kPortable,
   };
   bool EqualsTo(const DeviceDescription& other,
                 absl::Span<const CompareOptions> compare_options = {}) const;
-  // Without what names one board: bus, node, links.
+  // Without the fields that identify one board: bus, node, links.
   DeviceDescription DeviceSpecificFieldsCleared() const;
 
  private:
@@ -239,11 +238,11 @@ class DeviceDescription {
 // `compute_capability=9.0`
 std::string MakeComputeCapabilityAttributeString(const DeviceDescription& desc);
 
-// A block of this shape may be launched.
+// Whether a block of this shape may be launched.
 bool ThreadDimOk(const DeviceDescription& device_description,
                  const ThreadDim& thread_dim);
 
-// Blocks of the greatest size that give each of the elements a thread.
+// Blocks of the largest size that give every element a thread.
 void CalculateDimensionality(const DeviceDescription& device_description,
                              int64_t element_count, int64_t* threads_per_block,
                              int64_t* block_count);

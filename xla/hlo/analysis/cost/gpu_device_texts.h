@@ -6,7 +6,7 @@
 
 namespace xla::gpu {
 
-// The files devices/NAME.textproto, as the build puts them into the binary.
+// The files devices/NAME.textproto, embedded by the build.
 struct GpuDeviceText {
   absl::string_view name;
   absl::string_view text;

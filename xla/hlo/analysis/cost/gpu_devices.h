@@ -15,8 +15,8 @@ namespace xla::gpu {
 // where they come from.
 std::vector<std::string> GpuDeviceNames();
 
-// The device called `name`, case ignored. NotFound, with the names that there
-// are, if there is none.
+// The device called `name`, ignoring case. NotFound, listing the known names,
+// if there is none.
 absl::StatusOr<stream_executor::DeviceDescription> GpuDeviceByName(
     absl::string_view name);
 

@@ -21,22 +21,22 @@
 
 namespace xla {
 
-// What instructions cost: operations, transcendentals, bytes read and written,
-// and seconds at the rates of a device. A visitor: give it to
-// HloComputation::Accept, then ask for totals or single instructions.
+// The cost of instructions: operations, transcendentals, bytes read and
+// written, and seconds at the rates of a device. A visitor: pass it to
+// HloComputation::Accept, then query totals or single instructions.
 //
 //   d = f32[64,32] dot(f32[64,128], f32[128,32])   2 * 64 * 32 * 128 flops,
 //                                                  4 * (8192 + 4096 + 2048) B
 //
 // Operations: one per element of an elementwise result; dot and convolution two
-// per multiplication that does not meet padding; reduce, reduce-window, map,
-// scatter and the like what they apply, as often as they do; data movement
-// none. Bytes: all operands and results, but slices and gathers read what they
-// return, updates touch what they update, and tuples, bitcasts, parameters and
-// constants move nothing. A fusion moves what its parameters are read for and
-// its outputs. Called computations count where they are called: call once,
-// while once or (option) as often as it runs, conditional the worse of its
-// branches, property by property.
+// per multiplication that does not involve padding; reduce, reduce-window, map,
+// scatter and the like those of the computation they apply, times the number of
+// applications; data movement none. Bytes: all operands and results, but slices
+// and gathers read what they return, updates touch what they update, and
+// tuples, bitcasts, parameters and constants move nothing. A fusion moves the
+// bytes read of its parameters and its outputs. Called computations count where
+// they are called: call once, while once or (option) trip count times,
+// conditional the maximum of its branches, property by property.
 //
 // Seconds: the greatest of property / rate and minimal latency over all
 // properties with a rate; sums for calls.
@@ -69,10 +69,10 @@ class HloCostAnalysis : public ConstDfsHloVisitor {
     Properties per_second_rates;
     // Seconds that an instruction takes at least for a property, if it has it.
     Properties min_latencies_seconds;
-    // Several reads of one fusion parameter count as many times.
+    // Repeated reads of one fusion parameter count each time.
     bool count_multiple_input_accesses = false;
-    // A while costs its body as often as it runs, if that is known, instead of
-    // once; and if not, this many times.
+    // A while costs its body trip count times instead of once, or, if that is
+    // unknown, this many times.
     bool multiply_by_trip_count = false;
     int64_t unknown_trip_count = 1;
 
@@ -187,8 +187,8 @@ class HloCostAnalysis : public ConstDfsHloVisitor {
   XLA_COST_HANDLER(HandleConditional);
 #undef XLA_COST_HANDLER
 
-  // After an instruction has gone / has changed: totals follow. Its computation
-  // must be the one that was given to Accept.
+  // Updates totals after an instruction was removed / changed. Its computation
+  // must be the one passed to Accept.
   absl::Status RemoveInstruction(const HloInstruction* instruction);
   absl::Status RevisitInstruction(const HloInstruction* instruction);
 
@@ -224,7 +224,7 @@ class HloCostAnalysis : public ConstDfsHloVisitor {
                                 ShapeIndex index = {}) const;
   double optimal_seconds(const HloInstruction& hlo) const;
 
-  // From and to memory, or only the space with this number.
+  // From and to all memory, or only the given memory space.
   int64_t GetBytesRead(
       const HloInstruction& hlo,
       std::optional<int64_t> memory_space = std::nullopt) const;
@@ -245,7 +245,7 @@ class HloCostAnalysis : public ConstDfsHloVisitor {
                                               const ShapeIndex& index = {});
   static std::string GetOutputBytesAccessedKey(const ShapeIndex& index = {});
 
-  // Multiplications with padding and between dilated elements do not count.
+  // Multiplications by padding or by the holes of dilation are not counted.
   static int64_t GetConvolutionFlops(const HloInstruction* convolution);
   static int64_t GetConvolutionFlops(const HloInstruction* convolution,
                                      const Shape& lhs_shape,
@@ -269,7 +269,7 @@ class HloCostAnalysis : public ConstDfsHloVisitor {
   // Bytes of the arrays in a shape.
   int64_t TotalBytes(const Shape& shape) const;
 
-  // Handlers work on these.
+  // Set by handlers.
   Properties current_properties_;
   // Postprocess computes the seconds from the other properties.
   bool current_should_compute_bottleneck_time_ = true;
@@ -283,10 +283,11 @@ class HloCostAnalysis : public ConstDfsHloVisitor {
   // the other operands.
   absl::Status MovePart(const HloInstruction* hlo, int64_t operand, double read,
                         double written);
-  // What a computation costs without its bytes and seconds, `count` times.
+  // Adds `count` times the cost of a computation without bytes and seconds.
   absl::Status AddApplied(HloComputation* computation, double count);
   int64_t FusionOutputBytes(const HloInstruction* output) const;
-  // Of each element of a fusion's tuple, and of tuples in it; their sum.
+  // Sets the output bytes of each element of a fusion's tuple, nested ones
+  // included; returns their sum.
   double SetTupleOutputBytes(const HloInstruction* root);
   void SetUtilizations(const HloComputation* fused);
   int64_t ReadBytes(const HloInstruction* value, int depth) const;

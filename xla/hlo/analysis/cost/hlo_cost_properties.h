@@ -12,7 +12,7 @@
 
 namespace xla {
 
-// What one instruction costs, or many together, by name. Absent is 0.
+// The cost of one instruction, or of many together, by name. Absent means 0.
 //
 //   "flops"                 floating point and integer operations
 //   "transcendentals"       elements of exponential, logarithm and the like
@@ -65,13 +65,13 @@ class HloCostProperties {
   }
   void set_output_bytes_accessed(const ShapeIndex& shape_index, double value);
 
-  // Adds `factor` times the totals of `other`: everything but what is about
-  // one operand or output, and utilization.
+  // Adds `factor` times the totals of `other`: all properties except those of
+  // single operands and outputs, and utilization.
   void AddTotals(const HloCostProperties& other, double factor = 1);
   // The greater of each total.
   void MaxTotals(const HloCostProperties& other);
 
-  // `flops 12, bytes accessed 40`; others after their names if asked for.
+  // `flops 12, bytes accessed 40`; others by name if requested.
   std::string ToString(bool print_named_properties = false) const;
 
   double flops = 0;

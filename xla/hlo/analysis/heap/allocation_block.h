@@ -9,7 +9,7 @@
 
 namespace xla {
 
-// A part of a block that has memory from a time of its own on.
+// A part of a block with a start time of its own.
 struct AllocatedSlice {
   int64_t size = 0;    // bytes
   int64_t offset = 0;  // bytes
@@ -25,7 +25,7 @@ struct AllocatedSlice {
   }
 };
 
-// A block that gets its memory slice by slice.
+// The slices of a block that gets its memory slice by slice.
 struct SlicedAllocationData {
   // Adjacent: each begins where the one before it ends.
   std::vector<AllocatedSlice> slices_sorted_by_offset;
@@ -39,8 +39,8 @@ struct SlicedAllocationData {
   }
 };
 
-// A block of memory with a lifetime and nothing of HLO about it: what heap
-// algorithms place that are not run on a module.
+// A block of memory with a lifetime, independent of HLO, for heap algorithms
+// that do not run on a module.
 struct AllocationBlock {
   int64_t inclusive_start_time = 0;
   int64_t end_time = 0;         // included, too
@@ -48,10 +48,10 @@ struct AllocationBlock {
   int64_t offset = -1;          // bytes; where it is now
   int64_t initial_offset = -1;  // bytes; where it was, if anywhere
   int64_t id = 0;
-  // The next of a ring of blocks that must have one offset; null: alone.
+  // The next of a ring of blocks that must have the same offset; null: none.
   AllocationBlock* next_colocated = nullptr;
-  // If it is sliced: where the slices were, and where RepackAllocationBlocks
-  // put them.
+  // If sliced: the slices before repacking / as placed by
+  // RepackAllocationBlocks.
   std::optional<SlicedAllocationData> original_slice_data;
   std::optional<SlicedAllocationData> repacked_slice_data;
 

@@ -10,9 +10,9 @@
 
 namespace xla {
 
-// Finds new offsets for blocks that have offsets already, so that all of them
-// fit into a smaller heap: what to do when a heap that was filled block by
-// block is full although its live bytes are not.
+// Finds new offsets for blocks that already have offsets, so that all of them
+// fit into a smaller heap: for a heap filled block by block that has run out of
+// space through fragmentation.
 //
 //   a: time [0, 9] 4 bytes at 4; b: time [5, 9] 4 bytes at 12; max_size 8
 //   → true; a at 0, b at 4

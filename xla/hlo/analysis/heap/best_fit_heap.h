@@ -21,8 +21,8 @@ namespace xla {
 
 class HloValue;
 
-// Records the lifetime of every buffer, and which share one chunk. Time is the
-// number of calls so far. Base of the algorithms that pack at the end.
+// Records the lifetime of every buffer, and which buffers share one chunk. Time
+// is the number of calls so far. Base of the algorithms that pack in Finish().
 template <typename BufferType>
 class IntervalRecordingHeap : public HeapAlgorithm<BufferType> {
  public:
@@ -70,8 +70,8 @@ class IntervalRecordingHeap : public HeapAlgorithm<BufferType> {
   absl::flat_hash_map<const BufferType*, const BufferType*> canonical_;
 };
 
-// Packs the buffers at the end. Sharing buffers have the chunk of the largest
-// of them. What the strategies do is ours, their names are OpenXLA's:
+// Packs the buffers in Finish(). Sharing buffers get the chunk of the largest
+// of them. The names of the strategies are OpenXLA's, the algorithms our own:
 // - kSpatial, kTemporal, kCustom: best fit in the order of decreasing size,
 //   decreasing lifetime, or a comparison of the caller; ties by the other of
 //   the first two, then by time. Each buffer goes to the bottom of the smallest
@@ -133,9 +133,9 @@ class GlobalDecreasingSizeBestFitHeap
   absl::StatusOr<std::vector<int64_t>> Pack(const std::vector<int64_t>& indices,
                                             int64_t limit) const;
 
-  // Chunks that are not taken while the interval and those that it shares with
-  // live, and that hold its size; the last, which holds max_colocation_size
-  // (bytes), has no end (INT64_MAX).
+  // Chunks that are free while the interval and those it shares with are live,
+  // and that hold its size; the last, which holds max_colocation_size (bytes),
+  // is unbounded (INT64_MAX).
   FreeChunks MakeFreeChunks(const BufferInterval& buffer_interval,
                             int64_t max_colocation_size) const;
   // At the preferred offset (bytes; negative: none) if that is free, else where
@@ -147,8 +147,8 @@ class GlobalDecreasingSizeBestFitHeap
   std::vector<Chunk> FindChunkCandidates(
       const SlicedBufferInterval& sliced_buffer_interval,
       int64_t preferred_offset = -1) const;
-  // Takes the chunk; puts it into `result` for the interval's buffer. A chunk
-  // with a negative size (Chunk::size) takes nothing.
+  // Marks the chunk as taken and adds it to `result` for the interval's buffer.
+  // A chunk with a negative size (Chunk::size) takes nothing.
   void CommitChunk(const BufferInterval& buffer_interval, Chunk chunk,
                    HeapResult& result);
   // The same with a result of the heap's own, result_.
@@ -178,9 +178,9 @@ class GlobalDecreasingSizeBestFitHeap
   const SliceTimePermutationIterator::Ty permutations_;
 };
 
-// The same with heaps of limited size (bytes): what does not fit into the first
-// goes to the second, and so on. A buffer above the limit gets a heap of its
-// own that is as large as it must be.
+// The same with heaps of limited size (bytes): buffers that do not fit into the
+// first go to the second, and so on. A buffer above the limit gets a heap of
+// its own, as large as needed.
 template <typename BufferType>
 class ConstrainedGlobalDecreasingSizeBestFitHeap
     : public GlobalDecreasingSizeBestFitHeap<BufferType> {

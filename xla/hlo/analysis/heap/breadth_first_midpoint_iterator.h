@@ -12,7 +12,7 @@ namespace xla {
 //   for (it.Begin(); !it.End(); it.Next()) use(it.value());
 //   [1, 5] → 3, 2, 5, 1, 4
 //
-// A new iterator is at the first, too.
+// A new iterator is at the first integer without Begin().
 class BreadthFirstMidpointIterator {
  public:
   BreadthFirstMidpointIterator(int start, int end)

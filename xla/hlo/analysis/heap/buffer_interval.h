@@ -21,9 +21,9 @@ struct BufferIntervalOf {
   int64_t size = -1;  // bytes
   int64_t start = -1;
   int64_t end = -1;
-  // Buffers that were allocated with ShareWith this one.
+  // Buffers that were allocated by ShareWith with this one.
   absl::InlinedVector<const BufferType*, 2> colocations;
-  // False for those.
+  // False for buffers allocated by ShareWith.
   bool need_allocation = false;
   // The first start and the last end of this one and those that share with it;
   // set by Finish().
@@ -31,8 +31,8 @@ struct BufferIntervalOf {
   int64_t max_colocation_end_time = -1;
 };
 
-// A buffer that gets its memory slice by slice, each from a time of its own on,
-// all until its end. GlobalDecreasingSizeBestFitHeap::SlicedBufferInterval.
+// A buffer that gets its memory slice by slice, each from its own start time to
+// the buffer's end. GlobalDecreasingSizeBestFitHeap::SlicedBufferInterval.
 //
 //   Slice({3, 5}); UpdateInclusiveSliceStartTimes({10, 20})
 //   → 3 bytes and, right above them, 5; one of the two is there from time 10
@@ -42,8 +42,8 @@ class SlicedBufferIntervalOf {
  public:
   using BufferInterval = BufferIntervalOf<BufferType>;
 
-  // One slice, which may not be changed. `full_buffer_interval` must outlive
-  // the result, here and below.
+  // A single slice, read-only. `full_buffer_interval` must outlive the result,
+  // here and below.
   static const SlicedBufferIntervalOf CreateConstInterval(
       const BufferInterval& full_buffer_interval) {
     return SlicedBufferIntervalOf(full_buffer_interval, nullptr);
@@ -53,12 +53,12 @@ class SlicedBufferIntervalOf {
     return SlicedBufferIntervalOf(full_buffer_interval, &full_buffer_interval);
   }
 
-  // Cuts the buffer; the sizes (bytes) add up to its size. All slices start
-  // when it starts. None: as one slice.
+  // Slices the buffer; the sizes (bytes) must add up to its size. All slices
+  // start when it starts. No sizes: one slice.
   void Slice(absl::Span<const int64_t> slice_sizes_sorted_by_offset);
 
-  // Ascending, as many as slices. The buffer starts when its first slice does.
-  // An exclusive time is the last one at which the slice is not there.
+  // Ascending, one per slice. The buffer starts when its first slice does. An
+  // exclusive time is the last one before the slice starts.
   void UpdateInclusiveSliceStartTimes(
       const std::vector<int64_t>& inclusive_start_times);
   void UpdateExclusiveSliceStartTimes(
@@ -72,10 +72,10 @@ class SlicedBufferIntervalOf {
   }
   std::vector<int64_t> inclusive_start_times() const;
 
-  // From the start time of that rank on until the next: what is free then may
-  // hold a slice, if it is as large as the smallest and free at all later
-  // times, too. The last one is the whole buffer until its end, with those that
-  // share its offset.
+  // The interval from the start time of that rank to the next: chunks that are
+  // free then, at least as large as the smallest slice, and free at all later
+  // times may hold a slice. The last one is the whole buffer until its end,
+  // with those that share its offset.
   const BufferInterval& IntervalForMakeFreeChunks(int64_t slice_time) const {
     return intervals_[slice_time];
   }

@@ -11,7 +11,7 @@
 
 namespace xla {
 
-// A chunk that is taken in the closed interval of time [start, end].
+// A chunk that is in use in the closed interval of time [start, end].
 struct BufferIntervalTreeNode {
   std::string ToString() const;
 
@@ -25,12 +25,12 @@ struct BufferIntervalTreeNode {
   uint64_t priority = 0;
 };
 
-// The chunks of a heap and when they are taken. Finds those that are taken
-// during an interval of time.
+// The chunks of a heap and when they are in use. Finds those in use during an
+// interval of time.
 //
 // An interval tree: a treap over start times (Seidel, Aragon 1996) in which
 // every node knows the last end below it. Priorities are a fixed sequence of
-// scrambled numbers, so that shapes are the same on every run. Add and Remove
+// scrambled numbers, so that the tree is the same in every run. Add and Remove
 // O(log n) expected; a query that finds k chunks O(k + log n).
 class BufferIntervalTree {
  public:
@@ -42,12 +42,13 @@ class BufferIntervalTree {
 
   // start <= end.
   void Add(int64_t start, int64_t end, const Chunk& chunk);
-  // One that was added with exactly this; false if there is none.
+  // Removes an entry added with exactly these arguments; false if there is
+  // none.
   bool Remove(int64_t start, int64_t end, const Chunk& chunk);
   void Clear();
 
-  // Calls `fn` on the nodes taken at some time of [start, end], by start; of
-  // equal starts, those added first come first.
+  // Calls `fn` on the nodes in use at some time of [start, end], by start;
+  // among equal starts, those added first come first.
   void ApplyToNodesOverlappingInTime(
       int64_t start, int64_t end,
       absl::FunctionRef<void(const BufferIntervalTreeNode*)> fn) const;
@@ -59,9 +60,9 @@ class BufferIntervalTree {
   int NumChunksOverlappingInTime(int64_t start, int64_t end) const;
   std::vector<Chunk> ChunksOverlappingInTime(int64_t start, int64_t end) const;
 
-  // The bytes that are taken at each time of [start, end].
+  // The bytes in use at each time of [start, end].
   std::vector<int64_t> MemoryUsedInInterval(int64_t start, int64_t end) const;
-  // The highest end of a chunk taken in [start, end]; 0 if there is none.
+  // The highest end of a chunk in use in [start, end]; 0 if there is none.
   int64_t HeapSizeInInterval(int64_t start, int64_t end) const;
 
   // A picture: a line per `group_size` bytes, highest first, a column per time;

@@ -14,7 +14,7 @@
 
 namespace xla {
 
-// Decides where buffers go, from a sequence of Alloc and Free in the order of
+// Places buffers, given a sequence of Alloc and Free calls in the order of
 // time. Every buffer is allocated once and freed once, with the same size.
 template <typename BufferType>
 class HeapAlgorithm {
@@ -28,26 +28,26 @@ class HeapAlgorithm {
   virtual void Alloc(const BufferType* buffer, int64_t size) = 0;
   virtual void Free(const BufferType* buffer, int64_t size) = 0;
 
-  // Allocates `buffer` where `share_with` is, which is freed by then unless the
-  // two hold the same value.
+  // Allocates `buffer` in the memory of `share_with`, which must have been
+  // freed unless the two hold the same value.
   virtual void ShareWith(const BufferType* buffer, const BufferType* share_with,
                          int64_t size) {
     Alloc(buffer, size);
   }
 
-  // Tells that the computations `instruction` calls take that many bytes while
-  // it runs, where they are not part of the simulation.
+  // Reports the bytes that computations called by `instruction` take while it
+  // runs, if they are not part of the simulation.
   virtual void AccountForSubcomputationMemory(
       const HloInstruction* instruction, int64_t alloc_size_by_instruction) {}
 
-  // After the last Free. FailedPrecondition if buffers were not all freed.
+  // Called after the last Free. FailedPrecondition if some buffer was not
+  // freed.
   virtual absl::StatusOr<Result> Finish() = 0;
 };
 
-// Counts live bytes: the heap that an algorithm without fragmentation has.
-// Buffers that share are one block, as large as the largest of them that has
-// lived since the block was last free. The result has a size and no chunks.
-// O(1) per call.
+// Counts live bytes: the heap size of an algorithm without fragmentation.
+// Buffers that share are one block, as large as the largest of them since the
+// block was last free. The result has a size but no chunks. O(1) per call.
 template <typename BufferType>
 class NoFragmentationStatsHeap : public HeapAlgorithm<BufferType> {
  public:
@@ -75,8 +75,8 @@ class NoFragmentationStatsHeap : public HeapAlgorithm<BufferType> {
   int64_t max_heap_size_ = 0;
 };
 
-// Runs several algorithms and takes the result of the smallest heap; of equal
-// ones the first. Takes the vector over.
+// Runs several algorithms and returns the result with the smallest heap, the
+// first among equal ones. Takes ownership of the algorithms.
 template <typename BufferType>
 class ChooseBestHeapAlgorithm : public HeapAlgorithm<BufferType> {
  public:

@@ -41,10 +41,10 @@ struct HeapChunk {
 
 std::ostream& operator<<(std::ostream& stream, const HeapChunk& chunk);
 
-// One heap: where its buffers are. HeapSimulator::HeapResult.
+// The chunks of one heap. HeapSimulator::HeapResult.
 template <typename BufferType>
 struct HeapResultOf {
-  // The size that the heap has with this chunk too.
+  // The size of the heap with this chunk added.
   int64_t UpdatedHeapSize(const HeapChunk& chunk) const {
     return std::max(heap_size, chunk.chunk_end());
   }

@@ -21,8 +21,8 @@
 
 namespace xla {
 
-// Replays the lives of the values of a scheduled module or computation against
-// a heap algorithm: at each time of HloLiveRange, values that start there are
+// Replays the live ranges of a scheduled module or computation against a heap
+// algorithm: at each time of HloLiveRange, values that start there are
 // allocated, then those that end there are freed.
 //
 //   a = negate(p); b = exp(a)     → alloc p, alloc a, share b with a, …
@@ -30,11 +30,11 @@ namespace xla {
 // A value shares the chunk of
 // - the values before it of its HloBuffer (updates in place, loops);
 // - else an operand that ends where it starts, if alias rules let its
-//   instruction write over that operand, neither is in a buffer with other
-//   values, and the instruction is no copy.
-// Constants are left out unless asked for. Computations that control flow calls
+//   instruction overwrite that operand, neither is in a buffer with other
+//   values, and the instruction is not a copy.
+// Constants are excluded unless requested. Computations called by control flow
 // are part of the time line; those of fusions, reductions and the like take no
-// memory. Near-linear in values and uses, and what the algorithm takes.
+// memory. Near-linear in values and uses, plus the cost of the algorithm.
 class HeapSimulator {
  public:
   using Chunk = HeapChunk;
@@ -44,17 +44,17 @@ class HeapSimulator {
   using Result = HeapSimulationOf<BufferType>;
 
   struct Options {
-    // Whether an output may take the chunk of an operand that ends.
+    // Whether an output may reuse the chunk of an operand that ends.
     bool may_reuse_operand_buffers = true;
     // Whether constants take memory.
     bool alloc_constants = false;
-    // If set, only these do.
+    // If set, only these values take memory.
     const absl::flat_hash_set<const HloValue*>* buffers_to_assign = nullptr;
   };
 
-  // The least bytes that any heap needs for the module in this order: the most
-  // that are live at one time. 0 for an empty schedule. `size_function` is not
-  // null, here and below.
+  // The fewest bytes that any heap needs for the module in this order: the most
+  // live at one time. 0 for an empty schedule. `size_function` is not null,
+  // here and below.
   static absl::StatusOr<int64_t> MinimumMemoryForModule(
       const HloSchedule& schedule, const HloAliasAnalysis& alias_analysis,
       const AliasInfo* alias_info,
@@ -77,7 +77,8 @@ class HeapSimulator {
       const BufferValue::SizeFunction* size_fn,
       const Options& options = DefaultOptions());
 
-  // One computation; with `schedule` together with what it calls.
+  // The same for one computation; with `schedule`, including the computations
+  // it calls.
   static absl::StatusOr<Result<HloValue>> Run(
       std::unique_ptr<HeapAlgorithm<HloValue>> algorithm,
       const HloComputation& computation,

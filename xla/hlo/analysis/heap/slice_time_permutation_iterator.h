@@ -12,13 +12,13 @@
 
 namespace xla {
 
-// Enumerates which slice of a block, by offset, starts when.
+// Enumerates assignments of start times to the slices of a block, by offset.
 //
 //   {2, 0, 1}: the slice of the lowest offset starts last, the middle one
 //   first: elements are ranks of start times
 //
-// Permutations that equal start times make indistinguishable are given once,
-// the first of them.
+// Of permutations that equal start times make indistinguishable, only the first
+// is returned.
 class SliceTimePermutationIterator {
  public:
   enum class Ty {
@@ -35,8 +35,8 @@ class SliceTimePermutationIterator {
       Ty ty, absl::Span<const int64_t> inclusive_slice_start_times);
 
   // For a block whose slices keep their sizes and start times: slices of one
-  // size may change places. Null stands for a block without slices, which has
-  // the one permutation {0}.
+  // size may change places. Null means a block without slices, which has the
+  // one permutation {0}.
   static std::unique_ptr<SliceTimePermutationIterator> CreateForRepack(
       Ty ty, const SlicedAllocationData* original_sliced_allocation);
 

@@ -16,7 +16,7 @@
 namespace xla {
 
 // Finds a place for a block that gets its memory slice by slice: which slice,
-// by offset, starts when, and where the block lies.
+// by offset, starts when, and the block's offset.
 //
 //   time ↑   free from time 1 on:      [0, 30)
 //            free from time 0 on:      [10, 20)
@@ -34,7 +34,7 @@ class SlicedAllocationFinder {
   using FreeChunks = absl::btree_map<int64_t, int64_t, std::greater<int64_t>>;
   // The chunk of each slice, by start time; then one that lies above the
   // highest slice and holds what blocks at the same offset need beyond it,
-  // which may have no bytes. Empty if there is no place.
+  // which may have no bytes. Empty if nothing fits.
   using ChunksSortedBySliceTime = std::vector<Chunk>;
 
   // A part of a free chunk with the first start time from which on it is free.
@@ -58,9 +58,9 @@ class SlicedAllocationFinder {
     // `[0,30): [0,10) from 1, [10,20) from 0, [20,30) from 1`
     std::string ToString() const;
 
-    // `free_chunk` is free from that start time on, which comes right before
-    // the earliest so far. What of it is not in the chunk, or not free at the
-    // time after, does not count.
+    // Adds `free_chunk`, which is free from that start time, the one right
+    // before the earliest so far. Only the part inside the chunk that is also
+    // free at the next time is used.
     void Update(const Chunk& free_chunk, int64_t free_chunk_slice_time);
 
     Chunk chunk;
@@ -78,8 +78,8 @@ class SlicedAllocationFinder {
   // `slice_sizes_sorted_by_offset`, `max_colocation_size` (the largest of the
   // blocks at this offset; -1: no more than the slices have),
   // `preferred_offset` (negative: none) and `alignment` (positive) in bytes.
-  // `is_offset_allowed` is asked for the aligned offsets of each interval that
-  // suits, from the lowest on, until one is.
+  // `is_offset_allowed` is called for the aligned offsets of each suitable
+  // interval, from the lowest on, until it returns true.
   SlicedAllocationFinder(
       absl::Span<const FreeChunks> free_chunks_per_slice_time,
       std::vector<int64_t> slice_sizes_sorted_by_offset,
@@ -89,13 +89,13 @@ class SlicedAllocationFinder {
       absl::AnyInvocable<bool(int64_t) const> is_offset_allowed =
           &AllOffsetsAllowed);
 
-  // At the preferred offset if that is possible; else in the smallest chunk,
-  // of those that are free from the last start time on, that it fits into; of
-  // equal ones the lowest; there as low as can be. Permutations in the order of
-  // the iterator.
+  // At the preferred offset if possible; else in the smallest chunk free from
+  // the last start time on that it fits into, the lowest among equal ones;
+  // there as low as possible. Permutations are tried in the order of the
+  // iterator.
   ChunksSortedBySliceTime Find() const;
 
-  // At this offset. It need not be aligned.
+  // The same at this offset, which need not be aligned.
   ChunksSortedBySliceTime FindForOffset(int64_t offset) const;
 
   // The chunks that are free from the last start time on.
@@ -103,7 +103,7 @@ class SlicedAllocationFinder {
 
   // One line per start time, latest first.
   std::string FreeChunksToAsciiArt() const;
-  // What is looked for, and MakeFreeChunkRoots(), lowest first.
+  // The request, and MakeFreeChunkRoots(), lowest first.
   std::string ToString() const;
 
  private:
@@ -126,8 +126,8 @@ class SlicedAllocationFinder {
   const absl::AnyInvocable<bool(int64_t) const> is_offset_allowed_;
 };
 
-// What `taken` leaves free of [0, end), in chunks that begin at multiples of
-// `alignment` and hold `size`; the one above all that is taken must hold
+// The parts of [0, end) outside `taken`, in chunks that begin at multiples of
+// `alignment` and hold `size`; the one above everything taken must hold
 // `room_on_top` as well. All in bytes.
 SlicedAllocationFinder::FreeChunks FreeChunksBetween(
     std::vector<HeapChunk> taken, int64_t size, int64_t alignment,

@@ -12,7 +12,7 @@ namespace xla::packing {
 
 struct CanonicalSearchOptions {
   // Placements to try, over all restarts. The result depends on nothing else
-  // unless the deadline strikes first.
+  // unless the deadline expires first.
   int64_t max_steps = 1'000'000;
   absl::Time deadline = absl::InfiniteFuture();
 };

@@ -8,19 +8,19 @@
 
 namespace xla::packing {
 
-// Two ways to place items in O(n log n), for modules of which no one looks at
-// the last percent. Both return the offset, in units, of each item. Items with
-// fixed offsets are not supported; an item with several ranges takes all
-// sections between them.
+// Two ways to place items in O(n log n), where the last percent does not
+// matter. Both return the offset, in units, of each item. Items with fixed
+// offsets are not supported; an item with several ranges takes all sections
+// between them.
 
-// In the order of time, as an allocator would do while the program runs: at the
-// bottom of the smallest gap that is large enough, or on top. What ends is
-// merged with the gaps beside it.
+// In the order of time, like an allocator while the program runs: at the bottom
+// of the smallest gap that is large enough, or on top. The memory of items that
+// end is merged with adjacent gaps.
 std::vector<int64_t> PackByMerging(const PackingItems& items);
 
-// Splits time in halves: what lives across the middle goes lowest, longest
-// first, each item as low as what is placed so far allows; then each half in
-// the same way. Long lives form the floor, short ones fill the top.
+// Splits time in halves: items live across the middle go lowest, longest first,
+// each as low as those already placed allow; then each half in the same way.
+// Long live ranges form the floor, short ones fill the top.
 std::vector<int64_t> PackBySplitting(const PackingItems& items);
 
 }  // namespace xla::packing

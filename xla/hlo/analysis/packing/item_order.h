@@ -30,9 +30,8 @@ class ItemOrder {
   std::vector<int> Sorted(absl::Span<const OrderKey> keys,
                           std::vector<int> part) const;
 
-  // The same with up to that fraction of noise on what is sorted by, and with
-  // more load, in units, on each section. The same state of `random` gives the
-  // same order.
+  // The same with up to that fraction of noise on the keys, and with more load,
+  // in units, on each section. The same state of `random` gives the same order.
   std::vector<int> SortedWithNoise(absl::Span<const OrderKey> keys,
                                    std::vector<int> part, double noise,
                                    const std::vector<double>& more_load,

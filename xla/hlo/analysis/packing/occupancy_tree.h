@@ -9,16 +9,15 @@
 
 namespace xla::packing {
 
-// Which offsets are taken during which sections.
+// Which offsets are in use during which sections.
 //
 //   Add([0, 2), 0-4); Add([1, 3), 6-8)
 //   → taken during [0, 1): 0-4; during [1, 2) and [0, 3): 0-4 and 6-8
 //
-// A segment tree over the sections (Bentley 1977). A node knows what is taken
-// during all of its sections, and what is taken during some of them, each as a
-// list of extents that neither overlap nor touch. Packings leave few gaps, so
-// that these lists are short: Add and TakenDuring look at O(log sections) of
-// them.
+// A segment tree over the sections (Bentley 1977). A node stores the extents in
+// use during all of its sections and those in use during some of them, each as
+// a list of extents that neither overlap nor touch. Packings leave few gaps, so
+// these lists are short: Add and TakenDuring visit O(log sections) of them.
 class OccupancyTree {
  public:
   // Offsets [begin, end), in units.
@@ -46,7 +45,7 @@ class OccupancyTree {
   static void Insert(const Extent& extent, Extents& extents);
   // Adds to taken_.
   void Unite(const Extents& extents);
-  // `node` stands for the sections [begin, end). Recursion is as deep as the
+  // `node` covers the sections [begin, end). Recursion depth is that of the
   // tree: log2 of the sections.
   void Add(int node, int begin, int end, const SectionRange& range,
            const Extent& extent);

@@ -14,14 +14,14 @@ struct OffsetPlannerOptions {
   // Bytes within which any packing will do. Unset: as low as the budget allows.
   std::optional<int64_t> capacity;
   // Budget of the exact search, in placements tried; some 300,000 a second. The
-  // result depends on nothing else unless the deadline strikes first.
+  // result depends on nothing else unless the deadline expires first.
   int64_t max_steps = 300'000;
   absl::Time deadline = absl::InfiniteFuture();
 };
 
 struct OffsetPlan {
   PackingSolution solution;
-  // No packing is lower: the most live bytes, or what the search has proven.
+  // No packing is lower: the most live bytes, or a bound proven by the search.
   int64_t lower_bound = 0;
 };
 
@@ -31,7 +31,7 @@ struct OffsetPlan {
 // kMaxExactBuffers, down to the capacity or, by bisection, towards the lower
 // bound. Ends as soon as the capacity or the bound is met.
 //
-// InvalidArgument for an invalid problem; not reaching the capacity is no
+// InvalidArgument for an invalid problem; exceeding the capacity is not an
 // error. Buffers with fixed offsets that overlap one another are reported as
 // FailedPrecondition.
 absl::StatusOr<OffsetPlan> PlanOffsets(

@@ -9,9 +9,9 @@
 
 namespace xla::packing {
 
-// Whether `solution` is a packing of `problem` within `capacity` bytes. Shares
-// no code with the planner: it sweeps over time and keeps the live blocks in
-// order of their offsets, O(n log n).
+// Checks that `solution` is a packing of `problem` within `capacity` bytes.
+// Shares no code with the planner: sweeps over time and keeps the live blocks
+// in order of their offsets, O(n log n).
 //
 // FailedPrecondition, naming the buffers, where two that are live at the same
 // time overlap in memory, an offset is negative, unaligned, not the fixed one

@@ -9,20 +9,21 @@
 
 namespace xla::packing {
 
-// Reads buffers as the public benchmarks give them, one a line, live in
+// Reads buffers in the format of the public benchmarks, one a line, live in
 // [lower, upper), size in bytes:
 //
 //   id,lower,upper,size
 //   b1,0,3,4
 //
 // The header names the columns, in any order; `alignment` and `group` (buffers
-// of one group >= 0 get one offset) may be among them. Other columns are not
-// understood. Empty lines are skipped. InvalidArgument with file:line:col, the
-// line and a caret.
+// of one group >= 0 get one offset) are optional. Other columns are errors.
+// Empty lines are skipped. InvalidArgument with file:line:col, the line and a
+// caret.
 absl::StatusOr<PackingProblem> ParsePackingCsv(absl::string_view text,
                                                absl::string_view file_name);
 
-// What ParsePackingCsv reads. Ids are made unique by appending positions.
+// The format that ParsePackingCsv reads. Ids are made unique by appending
+// positions.
 std::string PackingProblemToCsv(const PackingProblem& problem);
 
 // Columns id, lower, upper, size and `offset`, in bytes, in the order of the

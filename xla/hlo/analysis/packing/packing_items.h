@@ -16,7 +16,7 @@ struct SectionRange {
   int hi = 0;
 };
 
-// A unit that gets one offset: a buffer, or the buffers of a colocation group.
+// A unit with one offset: a buffer, or the buffers of a colocation group.
 struct PackingItem {
   int64_t size = 0;                             // in units
   int64_t alignment = 1;                        // in units
@@ -29,10 +29,10 @@ struct PackingItem {
   int hi() const { return ranges.back().hi; }
 };
 
-// A problem as the solvers see it: time is cut into sections, of which only
-// those are kept whose set of live buffers is no subset of a neighbour's;
-// bytes become multiples of the greatest common divisor; groups become items;
-// buffers of no bytes are left out.
+// A problem in the form that the solvers use: time is divided into sections, of
+// which only those are kept whose set of live buffers is not a subset of a
+// neighbour's; bytes become multiples of the greatest common divisor; groups
+// become items; empty buffers are dropped.
 struct PackingItems {
   std::vector<PackingItem> items;
   int num_sections = 0;

@@ -51,7 +51,7 @@ int64_t MaxLoad(const PackingProblem& problem);
 int64_t HeightOf(const PackingProblem& problem,
                  const std::vector<int64_t>& offsets);
 
-// How messages name a buffer: its id, or its position.
+// The name of a buffer in messages: its id, or its position.
 std::string BufferName(const PackingProblem& problem, int64_t index);
 
 }  // namespace xla::packing

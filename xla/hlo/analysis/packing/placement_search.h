@@ -30,11 +30,11 @@ class PlacementSearch {
   int64_t offset(int item) const { return base_[item]; }
   int64_t steps() const { return steps_; }
   bool timed_out() const { return timed_out_; }
-  // How often the bound has failed in each section.
+  // The number of failures of the bound in each section.
   std::vector<int64_t>& failures() { return failures_; }
 
  private:
-  // Items at or below this (offset, rank) have been passed over.
+  // Items at or below this (offset, rank) have been skipped.
   struct Threshold {
     int64_t offset;
     int rank;
@@ -45,7 +45,7 @@ class PlacementSearch {
            (base_[item] == threshold.offset && rank_[item] <= threshold.rank);
   }
 
-  // Items that are still to be placed, by rank, and sections around them.
+  // Items still to be placed, by rank, and sections around them.
   struct Open {
     std::vector<int> items;
     SectionRange sections;
@@ -59,7 +59,7 @@ class PlacementSearch {
   bool HasUnplacedTwinBefore(int item) const;
 
   // Raises bounds after a placement or a new threshold. False if they show that
-  // the open items cannot be placed any more.
+  // the open items no longer fit.
   bool Bound(const Open& open, const Threshold& threshold);
   bool BoundPassedOver(int item);
   bool BoundSections(const SectionRange& sections);
@@ -75,7 +75,7 @@ class PlacementSearch {
   bool Place(int item);
   void AddToSections(int item, int sign);
 
-  // Changes to be taken back.
+  // Changes to be undone on backtracking.
   struct Change {
     enum Kind { kPlaced, kBase, kLowest, kFloor } kind;
     int index;

@@ -17,8 +17,8 @@ class RangeTree {
 
   // The least rank whose range lies within `window`, or -1.
   int LeastWithin(const SectionRange& window) const;
-  // The same among ranks below `bound` that `accept` takes, which is asked for
-  // each that may be the answer.
+  // The same among ranks below `bound` for which `accept` returns true; it is
+  // called for each candidate.
   int LeastWithin(const SectionRange& window, int bound,
                   absl::FunctionRef<bool(int rank)> accept) const;
 
@@ -32,7 +32,7 @@ class RangeTree {
     int parent;
     int left = -1;  // -1: a leaf
     int right = -1;
-    // Around the ranges that it was built with.
+    // Bounding box of the ranges it was built with.
     int min_lo, max_lo, min_hi, max_hi;
     int least;  // rank that is still there; kNone if none is
   };

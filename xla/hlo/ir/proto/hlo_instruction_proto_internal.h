@@ -37,7 +37,7 @@ inline std::vector<int64_t> ToVector(
   return {field.begin(), field.end()};
 }
 
-// An error if the indices are none that text could say: from 0 to 2^31 - 1.
+// An error unless the indices can be written in text: from 0 to 2^31 - 1.
 absl::Status CheckOriginalArray(const OriginalArrayProto& proto);
 
 void AddAliasing(const OutputToOperandAliasing& aliasing,
@@ -45,8 +45,7 @@ void AddAliasing(const OutputToOperandAliasing& aliasing,
 
 // An instruction proto whose references have been looked up and whose shape and
 // operand count have been checked. The functions below make the instruction;
-// they are grouped as the files are, and return null for opcodes of the other
-// groups.
+// there is one group per file, which returns null for opcodes of other groups.
 struct ProtoReader {
   using Result = absl::StatusOr<std::unique_ptr<HloInstruction>>;
 

@@ -11,15 +11,14 @@
 namespace xla {
 namespace hlo_proto_internal {
 
-// Ids of instructions are a number in the computation, and perhaps that of the
-// computation above 32 bits; references to them may be written the other way.
-// For each id, the ways to write it that mean no other one:
+// The id of an instruction is a number in its computation, with or without the
+// computation's id in the upper 32 bits; references may use the other form.
+// Maps each id to its unambiguous other forms:
 //
 //   instruction 5 of computation 2, id 0x200000005:  {5}
 //   the same, id 5:                                  {0x200000005}
 //
-// Empty where all references are written as the ids are, which costs a look at
-// each.
+// Empty if all references use the form of the ids. Linear in references.
 inline absl::flat_hash_map<int64_t, std::vector<int64_t>> OtherSpellings(
     const HloComputationProto& proto) {
   if (proto.instructions().empty()) return {};

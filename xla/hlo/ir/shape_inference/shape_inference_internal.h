@@ -41,8 +41,8 @@ inline bool Agree(int64_t a, int64_t b) {
 // static size.
 Size Merge(Size a, Size b);
 
-// Results of arithmetic on sizes; nullopt for ?; saturated where int64_t does
-// not suffice, which makes a shape that no function accepts as valid.
+// Arithmetic on sizes; nullopt for ?; saturates on overflow, which gives a
+// shape that no function accepts as valid.
 int64_t SaturatedAdd(int64_t a, int64_t b);
 int64_t SaturatedMul(int64_t a, int64_t b);
 
@@ -68,7 +68,7 @@ class ArrayBuilder {
 absl::Status ExpectArray(const Shape& shape, absl::string_view what);
 absl::Status ExpectScalar(const Shape& shape, absl::string_view what);
 absl::Status ExpectIntegralScalar(const Shape& shape, absl::string_view what);
-// Each in [0, rank), none twice.
+// Each in [0, rank), without repetition.
 absl::Status ExpectDimensions(absl::Span<const int64_t> dims, int64_t rank,
                               absl::string_view what);
 absl::Status ExpectDimension(int64_t dim, int64_t rank, absl::string_view what);

@@ -23,8 +23,8 @@ inline absl::Span<const int64_t> AsSpan(
 // `0_0x1_1`, or `0_0_0x1_1_2` when some dimension has interior padding.
 void PrintPaddingConfig(Printer* printer, const PaddingConfig& padding);
 
-// `{a="text",b={raw}}`: in order of keys; values that are dictionaries stand as
-// they are.
+// `{a="text",b={raw}}`: in order of keys; values that are dictionaries are
+// printed unchanged.
 void PrintFrontendAttributes(Printer* printer,
                              const FrontendAttributes& attributes);
 
@@ -39,7 +39,7 @@ void PrintTolerance(Printer* printer,
 void PrintResultAccuracy(Printer* printer, const ResultAccuracy& accuracy);
 
 // `{lhs={num_non_zero=2,block_size=4,dimension=1,stride=1,idx=2},rhs={...}}`:
-// a side that is not sparse is left out.
+// a side that is not sparse is omitted.
 void PrintSparsityConfig(Printer* printer, const SparsityConfig& config);
 
 // `{highest,default}`

@@ -94,7 +94,7 @@ void PrintComputationName(Printer* printer, const HloPrintOptions& options,
 void PrintTypedLiteral(Printer* printer, const Literal& literal,
                        const HloPrintOptions& options);
 
-// fprop, dgrad or wgrad; "unset" for a kind that is not known.
+// fprop, dgrad or wgrad; "unset" for an unknown kind.
 absl::string_view ConvolutionKindToString(ConvolutionKind kind);
 
 // --- Instructions and computations
@@ -110,24 +110,24 @@ void PrintAttributes(const HloInstruction& inst, AttributePrinter& attributes,
 bool PrintsAsAsyncSugar(const HloInstruction& inst,
                         const HloPrintOptions& options);
 
-// A computation that is named nowhere in the text: all its callers print as
-// sugar.
+// A computation that does not appear in the text, because all its callers print
+// as sugar.
 bool IsHiddenBySugar(const HloComputation& computation,
                      const HloPrintOptions& options);
 
-// A get-tuple-element whose line is left out: users print `tuple#1`.
+// A get-tuple-element whose line is omitted: users print `tuple#1`.
 bool IsFoldedGte(const HloInstruction& inst, const HloPrintOptions& options);
 
 // Computations in the order of text and proto: depth first from the entry.
 //
 // That order follows the order of instructions, which parsing a scheduled
-// module changes to that of the schedule. So that its text stays what it is, a
-// scheduled module prints as it is stored, unless `canonical`, if callees are
-// stored before callers and the entry last, as the parser does it.
+// module changes to that of the schedule. To keep its text stable, a scheduled
+// module is printed in storage order, unless `canonical`, if callees are stored
+// before callers and the entry last, as the parser does.
 std::vector<HloComputation*> ComputationsInPrintingOrder(
     const HloModule& module, bool canonical);
 
-// A computation with the names of the map. `entry` puts ENTRY before it.
+// Prints a computation with the names of the map, after ENTRY if `entry`.
 void PrintComputation(Printer* printer, const HloComputation& computation,
                       const HloPrintOptions& options,
                       absl::Span<const HloInstruction* const> order,

@@ -26,13 +26,13 @@ void PrintBracedInts(Printer* printer, absl::Span<const int64_t> values);
 void PrintDouble(Printer* printer, double value);
 void PrintFloat(Printer* printer, float value);
 
-// Whether `text` is one dictionary that the lexer takes as it stands after
+// Whether `text` is one dictionary that the lexer accepts verbatim after
 // `attribute=`: it starts with '{', ends with the matching '}', and its quotes
 // are closed. Braces inside strings do not count. Linear time.
 bool IsBalancedDict(absl::string_view text);
 
-// A value as the lexer takes it: itself if it is a balanced dictionary, else
-// quoted and escaped.
+// Prints a value in a form the lexer accepts: verbatim if it is a balanced
+// dictionary, else quoted and escaped.
 void PrintDictOrQuoted(Printer* printer, absl::string_view text);
 
 // `json` with the members of every object in order of their keys and without

@@ -21,15 +21,14 @@ namespace xla {
 // Peaks of computations, bytes, without what their callers hold.
 using ComputationPeaks = absl::flat_hash_map<const HloComputation*, int64_t>;
 
-// The MemoryGraph of a computation. A node stands for the instruction of the
-// same index.
+// The MemoryGraph of a computation. Node i represents instructions[i].
 struct HloMemoryGraph {
   MemoryGraph graph;
   std::vector<HloInstruction*> instructions;  // in post order
-  std::vector<const HloValue*> values;        // what each Value stands for
+  std::vector<const HloValue*> values;        // the HloValue of each Value
 
-  // The node order of a sequence of all instructions; InvalidArgument, with the
-  // instruction, if one is missing, repeated or of another computation.
+  // The node order of a sequence of all instructions; InvalidArgument, naming
+  // the instruction, if one is missing, repeated or from another computation.
   absl::StatusOr<std::vector<MemoryGraph::Node>> ToNodes(
       absl::Span<HloInstruction* const> sequence) const;
   std::vector<HloInstruction*> ToInstructions(
@@ -37,7 +36,7 @@ struct HloMemoryGraph {
 };
 
 // Translates dataflow and buffers of a computation, so that replaying an order
-// gives what HeapSimulator without fragmentation says of it:
+// gives the peak that HeapSimulator without fragmentation finds for it:
 //   - each value of the dataflow analysis that the computation defines, or that
 //     calls return, is a value; its HloBuffer is its buffer. Constants take no
 //     memory here.
@@ -49,7 +48,7 @@ struct HloMemoryGraph {
 //     may in fact need them for a part of their time only);
 //   - `callees` has the peaks of computations that while, conditional, call
 //     and async-start run; other computations run without memory of their own.
-// Values that the computation has from outside are counted by the caller.
+// Values from outside the computation are counted by the caller.
 //
 // Near-linear in positions. InvalidArgument, with an instruction, for cyclic
 // control dependencies and sizes beyond 2^62 bytes in all.
@@ -58,13 +57,12 @@ absl::StatusOr<HloMemoryGraph> BuildMemoryGraph(
     const AliasInfo* alias_info, const BufferValue::SizeFunction& size_function,
     const ComputationPeaks& callees);
 
-// An error that names an instruction of `computation` that waits for itself
-// through operands and control dependencies; OK if there is none.
-// O(instructions
+// An error naming an instruction of `computation` on a cycle of operands and
+// control dependencies; OK if there is none. O(instructions
 // + edges).
 absl::Status CheckNoCycle(const HloComputation& computation);
 
-// The computations that run when `instruction` does, and hold memory then.
+// The computations that run with `instruction` and hold memory meanwhile.
 absl::Span<HloComputation* const> ComputationsRunBy(
     const HloInstruction& instruction);
 

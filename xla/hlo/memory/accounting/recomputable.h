@@ -5,13 +5,13 @@
 
 namespace xla {
 
-// Whether another run of the instruction gives the same values, and nothing but
-// readers can tell that it ran: no side effects, no control dependencies, no
-// meeting of devices, no unknown code, here or in what it calls.
+// Whether another run of the instruction gives the same values and is not
+// observable otherwise: no side effects, control dependencies, communication or
+// unknown code, here or in the computations it calls.
 bool IsRecomputable(const HloInstruction& instruction);
 
-// Whether an instruction only gives values other names, so that it follows
-// them: get-tuple-element, bitcast and tuple, without control dependencies.
+// Whether an instruction only renames values and thus costs nothing to repeat:
+// get-tuple-element, bitcast and tuple, without control dependencies.
 bool IsRenaming(const HloInstruction& instruction);
 
 }  // namespace xla

@@ -21,25 +21,25 @@ namespace xla {
 //   p = param; a = f(p); w = while(a) {body: 30 B}; ROOT r = g(w)
 //   → at w: a and what runs inside (30 B); r, the result, counts at all times
 //
-// A value lives from the instruction that makes it to its last reader, through
-// whatever forwards it. Parameters and what leaves a computation count nothing
-// inside it. A while goes on in the buffers of its operand. While an
-// instruction runs, the peaks of all computations that it calls come on top
-// (while, call, conditional, async-start; not fusions and reducers). The
-// module's whole result is added once.
+// A value is live from its definition to its last reader, including readers of
+// instructions that forward it. Parameters and results of a computation are not
+// counted inside it. A while reuses the buffers of its operand. While an
+// instruction runs, the peaks of all computations that it calls (while, call,
+// conditional, async-start; not fusions and reducers) are added. The module's
+// result is added once.
 struct RematPeak {
   struct OfComputation {
     int64_t bytes = 0;
-    // The first instruction with so many; null: none needs anything.
+    // The first instruction at the peak; null if nothing needs memory.
     const HloInstruction* at = nullptr;
   };
 
-  // With the result.
+  // Including the result.
   int64_t bytes = 0;
   // Bytes of the module's result, including tuple index tables.
   int64_t output_bytes = 0;
-  // Where the peak is: an instruction of the entry, then one in the callee of
-  // it that needs most, and so on inwards. Empty if nothing needs memory.
+  // Where the peak is: an instruction of the entry, then one in its callee with
+  // the highest peak, and so on inwards. Empty if nothing needs memory.
   std::vector<const HloInstruction*> at;
   // All computations that hold memory of their own, without results.
   absl::flat_hash_map<const HloComputation*, OfComputation> computations;
@@ -52,8 +52,9 @@ std::vector<HloComputation*> ComputationsThatRun(
     const absl::flat_hash_set<absl::string_view>& execution_threads = {});
 
 // InvalidArgument if a computation that runs has no sequence or one that
-// contradicts its operands. The keys of `beside` count nothing where they are
-// called. O(indices of all shapes). What was built for that goes to `buffers`.
+// contradicts its operands. Computations that are keys of `beside` are not
+// counted where they are called. O(indices of all shapes). `buffers`, if given,
+// gets the data built for this.
 absl::StatusOr<RematPeak> ComputeRematPeak(
     const HloModule& module, const HloSchedule& schedule,
     const RematSizeOptions& options = {},
@@ -65,8 +66,8 @@ absl::StatusOr<RematPeak> ComputeRematPeak(
 int64_t RematOutputBytes(const HloModule& module,
                          const RematSizeOptions& options = {});
 
-// The peak of one computation, given the peaks of its callees; callees that are
-// missing count as zero.
+// The peak of one computation, given the peaks of its callees; missing callees
+// count as zero.
 absl::StatusOr<RematPeak::OfComputation> ComputeRematPeakOfComputation(
     const HloInstructionSequence& sequence, const RematSizeOptions& options,
     const absl::flat_hash_map<const HloComputation*, RematPeak::OfComputation>&

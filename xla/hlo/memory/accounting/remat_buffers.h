@@ -29,10 +29,10 @@ struct RematSizeOptions {
   // Empty: densely packed elements, pointers of 8 bytes. Dynamic dimensions
   // count with their bounds.
   std::function<int64_t(const Shape&)> shape_size;
-  // Arrays whose layout names this memory space count nothing.
+  // Arrays whose layout names this memory space are not counted.
   int64_t host_memory_space = Layout::kHostMemorySpace;
 
-  // Whether it is in that memory space, and the bytes it counts.
+  // Whether the shape is in that memory space / the bytes it counts for.
   bool IsOnHost(const Shape& shape) const;
   int64_t SizeOf(const Shape& shape) const;
 };
@@ -44,27 +44,27 @@ struct RematBuffer {
   int64_t bytes = 0;
   // Bytes of its shape.
   int64_t shape_bytes = 0;
-  // A parameter, live out or in host memory: others count it.
+  // A parameter, live out or in host memory: not counted here.
   bool elsewhere = false;
   bool live_out = false;
-  // Somebody reads it through more than bitcasts and get-tuple-elements: in a
-  // tuple handed to a call, in a loop's state.
+  // Some reader gets it by more than bitcasts and get-tuple-elements: in a
+  // tuple passed to a call, in a loop's state.
   bool indirect = false;
-  // An element of an element of its definer.
+  // An element of an element of the defining instruction.
   bool nested = false;
-  // Those that read it, in their order, each once.
+  // Its readers in execution order, each once.
   absl::InlinedVector<RematItemId, 2> users;
 };
 
-// Whether the computations that the instruction calls need memory beside it.
+// Whether the computations that the instruction calls need memory in addition.
 bool RunsComputations(const HloInstruction& instruction);
 
-// What an async-update has from its operands: `count` positions of its shape in
-// pre-order, from `to` on, are those of operand number `operand` from `from`
-// on.
+// The parts of an async-update's value that come from its operands: `count`
+// positions of its shape in pre-order, from `to` on, are those of operand
+// number `operand` from `from` on.
 //   u = ((f32[4]), f32[4], u32[]) async-update(s)   {}, {0}, {0,0}, {1} of s
 // Contexts (elements 2 and up) are the update's own, unless it aliases them;
-// operands that it is the first to bind are passed on whole. O(shape).
+// operands that it binds are passed on whole. O(shape).
 void ForEachPassedOnByUpdate(
     const HloInstruction& update,
     absl::FunctionRef<void(int32_t to, int64_t operand, int32_t from,
@@ -85,12 +85,12 @@ class RematBuffers {
  public:
   struct Item {
     HloInstruction* instruction = nullptr;
-    // Buffers it makes: numbers in a row.
+    // The buffers it defines have consecutive ids.
     RematBufferId first_defined = 0;
     int32_t defined_count = 0;
-    // Whether it calls computations that need memory beside it.
+    // Whether it calls computations that need memory in addition.
     bool runs_computations = false;
-    // What clones change goes on to be so.
+    // Kept up to date when clones change it.
     bool has_control_predecessors = false;
     bool has_control_successors = false;
     // Its value, index by index in pre-order.
@@ -128,12 +128,12 @@ class RematBuffers {
                                                           : -1;
   }
 
-  // Takes in an instruction whose operands are known: its item, what it defines
-  // and forwards, and what it reads (of which it becomes no user).
+  // Adds an instruction whose operands are known: its item, the buffers it
+  // defines and forwards, and those it reads (without becoming their user).
   absl::StatusOr<RematItemId> AddItem(HloInstruction* instruction);
 
-  // Takes down anew what an item reads and forwards after its operands have
-  // changed. What it defines, and users, stay.
+  // Updates what an item reads and forwards after its operands have changed.
+  // The buffers it defines, and users, stay.
   absl::Status UpdateOperands(RematItemId id);
 
   // Bytes of a shape as options say, host memory 0.
@@ -156,8 +156,8 @@ class RematBuffers {
   // its result.
   View Forwarded(const HloInstruction* instruction) const;
   View MakeOutputs(RematItemId id);
-  // Buffers that take the place of some of those that DefineAll would make:
-  // calls fn(first index in pre-order, view).
+  // Buffers that replace some of those that DefineAll would make: calls
+  // fn(first index in pre-order, view).
   template <typename Fn>
   void ForEachPassedOn(const HloInstruction* instruction, const Fn& fn) const;
   void CollectUses(RematItemId id);

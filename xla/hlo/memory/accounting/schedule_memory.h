@@ -25,8 +25,8 @@ namespace xla {
 std::vector<HloComputation*> ComputationsWithMemory(const HloModule& module);
 
 // Chooses orders bottom up: calls `choose` for each of ComputationsWithMemory,
-// with its graph, in which callees already have the peaks of their chosen
-// orders. Returns the peak of the entry.
+// with its graph, in which callees have the peaks of their chosen orders.
+// Returns the peak of the entry.
 absl::StatusOr<int64_t> ForEachComputationMemory(
     const HloModule& module, const HloAliasAnalysis& alias_analysis,
     const AliasInfo* alias_info, const BufferValue::SizeFunction& size_function,

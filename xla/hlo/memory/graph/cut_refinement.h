@@ -15,11 +15,11 @@ namespace xla {
 //
 //   | …before… P …after… |   ==>   | run with least live | P | the rest |
 //
-// The step P at the peak of a stretch moves to the point where least is live
-// (MemoryCutter); both sides are stretches of their own. Stretches below
-// `target` stay as they are; a cut step that cannot get lower raises the
-// target. Other steps may rise: repeat with the result, or from elsewhere.
-// O(cuts * (stretch + flow)); ends when `*steps` is used up.
+// The step P at the peak of a stretch moves to the point where the fewest bytes
+// are live (MemoryCutter); both sides then become stretches of their own.
+// Stretches below `target` stay as they are; a cut step that cannot get lower
+// raises the target. Other steps may rise: repeat with the result, or from
+// elsewhere. O(cuts * (stretch + flow)); ends when `*steps` is used up.
 class CutRefiner {
  public:
   explicit CutRefiner(const MemoryGraph& graph)
@@ -32,7 +32,7 @@ class CutRefiner {
     // Among the steps above the target, cut at the one whose own needs are
     // largest rather than at the peak.
     bool by_need = false;
-    // For each cut: whether steps that fit on both sides go before it.
+    // For each cut: whether steps that fit on either side go before it.
     absl::FunctionRef<bool()> largest;
   };
 
@@ -47,8 +47,8 @@ class CutRefiner {
   // Runs the stretch; returns its worst step, and that one's bytes in `peak`.
   int32_t RunToPeak(const std::vector<MemoryGraph::Node>& order,
                     Stretch stretch, int64_t* peak);
-  // The step above `target` whose own needs are largest; replay_ stands before
-  // the stretch.
+  // The step above `target` whose own needs are largest; replay_ is positioned
+  // before the stretch.
   int32_t NeediestAbove(const std::vector<MemoryGraph::Node>& order,
                         Stretch stretch, int64_t target);
   void TakeBack(const std::vector<MemoryGraph::Node>& order, Stretch stretch);

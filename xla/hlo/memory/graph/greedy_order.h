@@ -7,8 +7,8 @@
 
 namespace xla {
 
-// How a greedy order chooses among ready steps. All take steps first that never
-// add memory.
+// How a greedy order chooses among ready steps. All rules first take steps that
+// never add memory.
 enum class GreedyRule {
   // The step that leaves the least memory live.
   kLeastMemory,
@@ -17,15 +17,14 @@ enum class GreedyRule {
   kFreeingThenDeepest,
 };
 
-// Runs, step by step, the ready step that the rule likes best; of equals the
-// one that became ready last. O((nodes + edges) log nodes) for steps with few
+// Repeatedly runs the ready step that the rule prefers; among equals, the one
+// that became ready last. O((nodes + edges) log nodes) for steps with few
 // values.
 std::vector<MemoryGraph::Node> GreedyOrder(const MemoryGraph& graph,
                                            GreedyRule rule);
 
-// The topological order that keeps steps as near as it can to `key` (one per
-// node): always the ready step with the lowest key. O((nodes + edges) log
-// nodes).
+// The topological order closest to ascending `key` (one per node): always runs
+// the ready step with the lowest key. O((nodes + edges) log nodes).
 std::vector<MemoryGraph::Node> OrderByKey(const MemoryGraph& graph,
                                           const std::vector<int32_t>& key);
 

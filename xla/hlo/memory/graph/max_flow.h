@@ -7,7 +7,7 @@
 
 namespace xla {
 
-// A smallest cut between two vertices of a directed graph: Dinic's algorithm
+// A minimum cut between two vertices of a directed graph: Dinic's algorithm
 // (1970), O(V^2 E) at worst, near-linear on the sparse networks of schedulers.
 class MaxFlow {
  public:
@@ -21,15 +21,16 @@ class MaxFlow {
   }
   void AddEdge(int32_t from, int32_t to, int64_t capacity);
 
-  // Returns the capacity of a smallest cut; kInfinite or more: there is none.
-  // `steps`, if given, is lowered by the edges looked at; once it is below
-  // zero the search ends and the result is not a cut.
+  // Returns the capacity of a minimum cut; kInfinite or more: there is none.
+  // `steps`, if given, is decremented for each edge visited; once it is
+  // negative, the search ends and the result is not a cut.
   int64_t Run(int32_t source, int32_t sink, int64_t* steps = nullptr);
 
-  // After Run(): whether the vertex is on the source's side of the smallest
-  // such side.
+  // After Run(): whether the vertex is on the source's side of the minimum cut
+  // whose source side is smallest.
   bool OnSourceSide(int32_t vertex) const { return level_[vertex] >= 0; }
-  // After Run(): the vertices on the sink's side of the smallest such side.
+  // After Run(): the vertices on the sink's side of the minimum cut whose sink
+  // side is smallest.
   std::vector<bool> SinkSide(int32_t sink) const;
 
  private:
@@ -40,7 +41,7 @@ class MaxFlow {
   };
 
   bool FindLevels(int32_t source, int32_t sink);
-  // Pushes one path's worth of flow, 0 if there is none.
+  // Pushes flow along one augmenting path; 0 if there is none.
   int64_t Augment(int32_t source, int32_t sink);
 
   std::vector<int32_t> first_;

@@ -10,44 +10,44 @@
 
 namespace xla {
 
-// The moment at which a step can run with the least memory around it.
+// Finds when a step can run with the fewest other bytes live.
 //
 // Bytes live between two steps are a submodular function of the set of steps
 // already run: the sum over values of [defined, and not all uses done]. Its
-// minimum over all sets that hold what the step depends on, and nothing that
-// depends on it, is a minimum cut (values are the hyperedges, dependencies
-// edges of infinite capacity). Two uses:
-//   - that minimum and what the step itself needs is a bound for any order;
+// minimum over all sets that hold the step's ancestors and none of its
+// descendants is a minimum cut (values are hyperedges, dependencies edges of
+// infinite capacity). It serves two purposes:
+//   - that minimum plus the step's own needs is a lower bound for any order;
 //   - with the set run first, then the step, then the rest, each in the order
 //     they had, the step's own peak is the least there is.
 class MemoryCutter {
  public:
   enum class Mode {
-    // Each value counts for itself. Values of one buffer that are live at once
-    // count twice.
+    // Values are counted separately, so those of one buffer that are live at
+    // once count twice.
     kEstimate,
-    // Never more than the real memory, whatever the order.
+    // Never above the actual memory, whatever the order.
     kLowerBound,
   };
   MemoryCutter(const MemoryGraph& graph, Mode mode);
 
   // Takes a stretch of a valid order and its step at `position`; `replay` has
-  // run what comes before the stretch. Reorders the stretch to: a set with
-  // least bytes live, the step, the rest. Of several sets it takes the largest
-  // or the smallest. Returns the step's new position, or -1 without changes
-  // when `*steps` (lowered by the work done) ran out.
+  // run everything before the stretch. Reorders the stretch to: a set after
+  // which the fewest bytes are live, the step, the rest. If there are several
+  // sets, takes the largest or the smallest. Returns the step's new position,
+  // or -1 without changes if `*steps` (decremented by the work done) ran out.
   int32_t Cut(const MemoryReplay& replay, absl::Span<MemoryGraph::Node> stretch,
               int32_t position, bool largest, int64_t* steps);
 
-  // The least that any order has live when `order[position]` runs, and what it
-  // needs then, bytes. `order` is a valid order of the whole graph. In mode
+  // The fewest bytes that any order has live while `order[position]` runs, its
+  // own needs included. `order` is a valid order of the whole graph. In mode
   // kLowerBound this is a bound for the peak of any order. -1 if `*steps` ran
   // out.
   int64_t LeastPeakAt(absl::Span<const MemoryGraph::Node> order,
                       int32_t position, int64_t* steps);
 
  private:
-  // Something that is live from its definition to the last of its uses.
+  // A value, live from its definition to its last use.
   struct Item {
     int64_t size;
     MemoryGraph::Node def;
@@ -59,8 +59,8 @@ class MemoryCutter {
 
   void AddItem(const MemoryGraph::ValueInfo& info,
                absl::Span<const MemoryGraph::Node> uses);
-  // Sets side_ for the stretch around `node`: what must run before it and after
-  // it, and the rest, which goes to open_ too.
+  // Sets side_ for the stretch around `node`: which steps must run before it
+  // and which after it; the others are also collected in open_.
   void Divide(absl::Span<const MemoryGraph::Node> stretch,
               MemoryGraph::Node node);
   // Moves open steps to the sides. Returns false if out of steps.

@@ -10,14 +10,14 @@
 
 namespace xla {
 
-// One computation as its scheduler sees it: steps, the order between them, and
-// the memory that they hold. It knows nothing of HLO, so that solvers can be
+// A computation as seen by a scheduler: steps, the dependencies between them,
+// and the memory that they hold. Independent of HLO, so that solvers can be
 // checked by brute force.
 //
-// Memory is counted per buffer. A buffer has one or more values (those that
-// must share their memory) and takes its size while any of them is live. A
-// value is live from the step that defines it, or from the start, to its last
-// use, its definition at the earliest, or to the end.
+// Memory is counted per buffer. A buffer has one or more values (which must
+// share its memory) and takes its size while any of them is live. A value is
+// live from the step that defines it, or from the start, to its last use (or
+// its definition, if it has none), or to the end.
 //
 // A step has three phases:
 //   1. values handed over to it that nothing uses later end; then it takes
@@ -36,7 +36,7 @@ class MemoryGraph {
 
   struct Use {
     int32_t id;  // the value, in lists of a node; the node, in those of a value
-    // The step takes the value over: its memory counts in `extra`.
+    // The step takes ownership: the value's memory counts in `extra`.
     bool handed_over;
   };
   struct ValueInfo {
@@ -45,7 +45,7 @@ class MemoryGraph {
     Node def;
     bool live_out;
   };
-  // `result`, defined by the step, may take the place of `operand`.
+  // `result`, defined by the step, may reuse the memory of `operand`.
   struct Sharing {
     Value operand;
     Value result;
@@ -58,14 +58,14 @@ class MemoryGraph {
   Value AddValue(Buffer buffer, Node def);
   void AddUse(Value value, Node node, bool handed_over = false);
   void SetLiveOut(Value value) { values_[value].live_out = true; }
-  // Only values that are alone in their buffers may share, and operands that
-  // the step does not take over.
+  // Both values must be alone in their buffers, and the operand must not be
+  // handed over to the step.
   void AllowSharing(Node node, Value operand, Value result);
   void set_extra(Node node, int64_t extra) { extra_[node] = extra; }
 
-  // Ends construction and makes the lists below available; sorts them and drops
-  // what is listed twice. InvalidArgument if the dependencies have a cycle or
-  // all sizes together exceed 2^62 bytes.
+  // Ends construction and makes the lists below available, sorted and without
+  // duplicates. InvalidArgument if the dependencies have a cycle or all sizes
+  // together exceed 2^62 bytes.
   absl::Status Finish();
 
   int32_t node_count() const { return static_cast<int32_t>(extra_.size()); }
@@ -75,7 +75,7 @@ class MemoryGraph {
   int64_t extra(Node node) const { return extra_[node]; }
   int64_t size(Buffer buffer) const { return sizes_[buffer]; }
   const ValueInfo& value(Value value) const { return values_[value]; }
-  // How many values the buffer has.
+  // The number of values of the buffer.
   int32_t values_in(Buffer buffer) const { return values_in_[buffer]; }
 
   absl::Span<const Node> predecessors(Node node) const {
@@ -133,7 +133,7 @@ class MemoryReplay {
  public:
   explicit MemoryReplay(const MemoryGraph& graph);
 
-  // Back to before the first step.
+  // Returns to before the first step.
   void Reset();
 
   // Bytes live now: before the first step, or after the last one run.
@@ -143,14 +143,14 @@ class MemoryReplay {
   bool IsLive(MemoryGraph::Buffer buffer) const {
     return live_values_[buffer] > 0;
   }
-  // Whether the value is live and nobody but `node` uses it from here on.
+  // Whether the value is live and has a single use left.
   bool EndsAt(MemoryGraph::Value value) const { return uses_left_[value] == 1; }
 
-  // Runs a ready step, returns the bytes live at its worst moment. O(degree).
+  // Runs a ready step and returns the most bytes live during it. O(degree).
   int64_t Run(MemoryGraph::Node node);
-  // What Run() would return, and in `after` what live() would be then.
+  // What Run() would return; `after` is set to what live() would be then.
   int64_t Peek(MemoryGraph::Node node, int64_t* after);
-  // Takes the last step back.
+  // Undoes the last step.
   void Undo(MemoryGraph::Node node);
 
  private:
@@ -162,7 +162,7 @@ class MemoryReplay {
   std::vector<int32_t> live_values_;  // per buffer
 };
 
-// What an order needs.
+// The peak of an order.
 struct MemoryPeak {
   int64_t bytes = 0;
   // Index in the order of the (first) step with the peak; -1 before the first.
@@ -170,7 +170,8 @@ struct MemoryPeak {
 };
 
 // The peak of `order`, which holds every node once, predecessors first.
-// O(nodes + edges). With `profile`, also the worst moment of each step.
+// O(nodes + edges). `profile`, if given, gets the most bytes live during each
+// step.
 MemoryPeak ReplayPeak(const MemoryGraph& graph,
                       absl::Span<const MemoryGraph::Node> order,
                       std::vector<int64_t>* profile = nullptr);

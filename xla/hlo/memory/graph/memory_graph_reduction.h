@@ -13,26 +13,26 @@ namespace xla {
 //   a ──► n ──► e ──► d      a: 8 bytes, read by n only     {a n e} ──► d
 //   (n, e: element-wise)                              ==>
 //
-// Runs of steps that some best order has side by side become one step:
+// Steps that are adjacent in some best order become one step:
 //   - a step with one predecessor that never adds memory runs right after it;
 //   - a step with one successor whose operands are never larger than its
 //     results runs right before it;
 //   - steps without predecessors and memory run first.
-// Repeats until none fits. Where no step shares an operand's memory the best
-// peak stays the same; a merged step does not see that a result could take the
-// place of an operand with further users, so that then the peak of a reduced
-// order may be above that of the expanded one, never below. What is live before
-// the first step, and ends there, does not count. O((nodes + edges) log nodes).
+// Repeats until no rule applies. If no step reuses an operand's memory, the
+// best peak stays the same; a merged step ignores that a result could reuse an
+// operand with further users, so the peak of a reduced order may then be above
+// that of the expanded one, but never below. Values live before the first step
+// that end there are not counted. O((nodes + edges) log nodes).
 class MemoryGraphReduction {
  public:
   explicit MemoryGraphReduction(const MemoryGraph& graph);
 
   const MemoryGraph& graph() const { return graph_; }
 
-  // The order of the original graph that an order of graph() stands for.
+  // The order of the original graph that an order of graph() represents.
   std::vector<MemoryGraph::Node> Expand(
       absl::Span<const MemoryGraph::Node> order) const;
-  // An order of graph() that is as near as it gets to one of the original.
+  // An order of graph() as close as possible to one of the original.
   std::vector<MemoryGraph::Node> Project(
       absl::Span<const MemoryGraph::Node> order) const;
 

@@ -9,21 +9,21 @@
 
 namespace xla {
 
-// A lower bound for all orders, and the step that causes it.
+// A lower bound for all orders, and the step that attains it.
 struct MemoryBound {
   int64_t bytes = 0;
   // The step that needs it; kStart: the values live at the start.
   MemoryGraph::Node node = MemoryGraph::kStart;
 };
 
-// The bytes that each step needs in any order: what it reads and makes, what it
-// takes besides, and what is live throughout. O(nodes + edges).
+// The bytes that each step needs in any order: its operands and results, its
+// `extra`, and the values live throughout. O(nodes + edges).
 std::vector<int64_t> StepLowerBounds(const MemoryGraph& graph);
 
 // A lower bound for the peak of any order: the largest of StepLowerBounds, and
-// of minimum cuts (MemoryCutter) at some steps: those that need most and those
-// where `order` has most. Looks at about `steps` edges at most; 0: no cuts, and
-// `order` may be empty.
+// of minimum cuts (MemoryCutter) at some steps: those with the largest needs
+// and those where `order` has the most bytes live. Visits about `steps` edges
+// at most; 0: no cuts, and `order` may be empty.
 MemoryBound AnyOrderLowerBound(const MemoryGraph& graph,
                                absl::Span<const MemoryGraph::Node> order,
                                int64_t steps);

@@ -11,15 +11,15 @@
 
 namespace xla {
 
-// An order to begin with.
+// An order to start from.
 struct NamedOrder {
   std::string name;
   std::vector<MemoryGraph::Node> order;
 };
 
 struct FoundOrder {
-  // Where the order comes from: a name of the beginning, greedy, cuts, exact,
-  // series-parallel.
+  // Where the order comes from: the name of a known order, or greedy, cuts,
+  // exact, series-parallel.
   std::string algorithm;
   std::vector<MemoryGraph::Node> order;
   int64_t peak_bytes = 0;
@@ -27,7 +27,7 @@ struct FoundOrder {
   MemoryBound lower_bound;
 };
 
-// Looks for an order with a low peak, never worse than the best of `known` (all
+// Searches for an order with a low peak, never above the best of `known` (all
 // valid orders).
 //
 //   1. the known orders and greedy ones;

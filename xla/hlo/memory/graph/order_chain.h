@@ -40,7 +40,7 @@ namespace xla {
 class OrderChain {
  public:
   struct Segment {
-    // Bytes at the worst moment and at the end over those before.
+    // Bytes live at most and at the end, relative to the start.
     int64_t hill;
     int64_t valley;
     // First and last step; the pool links them.
@@ -65,13 +65,13 @@ class OrderChain {
   // and by `valley` in all.
   OrderChain(int32_t step, int64_t hill, int64_t valley);
 
-  // Adds the steps of `other`, which ends up empty, after those of this.
+  // Moves the steps of `other`, which becomes empty, after those of this.
   void Append(OrderChain* other, Pool* pool);
-  // Adds them without an order between the two.
+  // Moves them here without an order between the two.
   void Merge(OrderChain* other);
 
   std::vector<Segment> segments() const;
-  // Bytes at the worst moment over those before the chain.
+  // The most bytes live during the chain, relative to its start.
   int64_t Hill() const;
 
  private:
@@ -85,7 +85,7 @@ class OrderChain {
       return {rises, rises ? a.valley - a.hill : a.hill, a.first};
     }
   };
-  // Whether a segment that comes first in the chain should do so.
+  // Whether two segments that follow each other in the chain are in order.
   static bool InOrder(const Segment& first, const Segment& second);
   static Segment Join(const Segment& first, const Segment& second, Pool* pool);
 

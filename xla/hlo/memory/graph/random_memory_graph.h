@@ -8,11 +8,11 @@
 
 namespace xla {
 
-// Graphs for tests of orders. Same seed, same graph.
+// Random graphs for tests, determined by the seed.
 
-// A graph with everything: shared operands, values in place, live-in, live-out
-// and handed-over values, called computations, control dependencies. Every
-// other seed has results that may take an operand's place.
+// A graph with every feature: shared operands, values in place, live-in,
+// live-out and handed-over values, called computations, control dependencies.
+// Every other seed has results that may take an operand's place.
 MemoryGraph RandomMemoryGraph(uint32_t seed, int32_t nodes);
 
 // Each step but the last makes one value, which one later step uses.
@@ -22,7 +22,7 @@ MemoryGraph RandomMemoryTree(uint32_t seed, int32_t nodes);
 // user, or a user after all others (as a residual connection has).
 MemoryGraph RandomSeriesParallelGraph(uint32_t seed, int32_t nodes);
 
-// 0, 1, 2, …, which is an order of the graphs above.
+// 0, 1, 2, …, a valid order of the graphs above.
 std::vector<MemoryGraph::Node> IdentityOrder(const MemoryGraph& graph);
 
 // The lowest peak of any order, by exact search of at most 64 nodes; -1 if it

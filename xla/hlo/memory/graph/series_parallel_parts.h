@@ -13,7 +13,7 @@
 
 namespace xla {
 
-// Conclusions from a graph about the order of its steps, a few steps deep.
+// Facts about the order of a graph's steps, from searches of limited depth.
 class StepRelations {
  public:
   StepRelations(const MemoryGraph& graph, int32_t max_visits);
@@ -21,23 +21,22 @@ class StepRelations {
   // Some topological order.
   absl::Span<const MemoryGraph::Node> order() const { return order_; }
   // The user of the value that runs after all its other users in any order; -1
-  // if there is none, or it is not known.
+  // if there is none, or it is unknown.
   MemoryGraph::Node LastUser(MemoryGraph::Value value);
-  // Predecessors of the step without those that another one implies, as far as
-  // known.
+  // Predecessors of the step, without those known to be implied by another one.
   std::vector<MemoryGraph::Node> Predecessors(MemoryGraph::Node node);
   // Per step: whether it changes memory by the same amounts in any order.
   std::vector<bool> FixedSteps();
 
  private:
-  // Marks what comes before the steps, no further than the step at
-  // `first_rank` of the order. Returns false if that is too much.
+  // Marks the ancestors of the steps, back to the step at `first_rank` of the
+  // order. Returns false if there are too many.
   bool MarkBefore(absl::Span<const MemoryGraph::Node> nodes,
                   int32_t first_rank);
   bool IsMarked(MemoryGraph::Node node) const {
     return mark_[node] == current_mark_;
   }
-  // Whether each value of the buffer ends where the next one begins.
+  // Whether each value of the buffer ends where the next one starts.
   bool IsPassedOn(std::vector<MemoryGraph::Value>& values);
 
   const MemoryGraph& graph_;
@@ -68,8 +67,7 @@ class SeriesParallelParts {
 
  private:
   using Node = MemoryGraph::Node;
-  // Parts that stand on one side of another, with a sum of hashes to find equal
-  // sets.
+  // The parts on one side of another, with a sum of hashes to find equal sets.
   struct Neighbours {
     void Insert(Node node);
     void Erase(Node node);
@@ -79,11 +77,11 @@ class SeriesParallelParts {
 
   void Enqueue(Node part);
   void EnqueueAll(const absl::btree_set<Node>& parts);
-  // Merges the part with others as long as that goes.
+  // Merges the part with others until none fits.
   bool MergeInSeries(Node part);
   bool MergeTwin(Node part);
   void Join(Node first, Node second);
-  // `part` takes the place of `old` in the lists of its neighbours.
+  // Replaces `old` by `part` in the lists of its neighbours.
   void TakePlace(Node part, Node old, bool before);
 
   std::vector<bool> fixed_;

@@ -11,7 +11,7 @@
 namespace xla {
 
 // A smaller graph with the same best peak: trees and series-parallel parts
-// become chains, in the order that is best for them wherever they stand.
+// become chains, in the order that is best for them in any context.
 //
 //       ╭─► b ─► c ─╮
 //   a ──┤           ├─► e ──► f    ==>   {a b} ──► {c d e} ──► f
@@ -19,7 +19,7 @@ namespace xla {
 //
 // A part is a set of steps that all have the same relation to every other step
 // (all before it, all after it, or neither), made from single steps by
-//   - u ──► v, where v is all that waits for u and u all that v waits for;
+//   - u ──► v, where v is u's only successor and u is v's only predecessor;
 //   - u and v with the same predecessors and the same successors;
 // edges that a longer path implies do not count. The order of a part does not
 // matter to the others, nor theirs to it, as long as each of its steps changes
@@ -31,7 +31,7 @@ namespace xla {
 // If all is one part the chain is an order with the lowest peak there is.
 // Steps that may be the last users of a value beside others stay as they are.
 // Whether one user of a value comes after all others, and whether an edge is
-// implied, is looked up to kMaxVisits steps back, else taken for "no".
+// implied, is searched up to kMaxVisits steps back, and "no" beyond.
 // O((nodes + edges) * log^2(nodes) + nodes * kMaxVisits).
 class SeriesParallelReduction {
  public:
@@ -40,14 +40,14 @@ class SeriesParallelReduction {
   explicit SeriesParallelReduction(const MemoryGraph& graph);
 
   const MemoryGraph& graph() const { return graph_; }
-  // Whether graph() has one order only, which is then best.
+  // Whether graph() has a single order, which is then best.
   bool is_chain() const { return is_chain_; }
 
-  // The order of the original graph that an order of graph() stands for; the
+  // The order of the original graph that an order of graph() represents; the
   // peak is the same.
   std::vector<MemoryGraph::Node> Expand(
       absl::Span<const MemoryGraph::Node> order) const;
-  // An order of graph() that is as near as it gets to one of the original.
+  // An order of graph() as close as possible to one of the original.
   std::vector<MemoryGraph::Node> Project(
       absl::Span<const MemoryGraph::Node> order) const;
   // The only order of graph() if is_chain().

@@ -13,7 +13,7 @@ namespace xla {
 //   1300000, 1290000 → "1.24 MiB",     "1.23 MiB"
 //   1300000, 1300001 → "1300000 B",    "1300001 B"
 //
-// Without `to_the_byte` those that three digits do not tell apart look alike.
+// Without `to_the_byte`, sizes equal in three digits are printed alike.
 std::pair<std::string, std::string> DistinctBytes(double a, double b,
                                                   bool to_the_byte = true);
 

@@ -14,8 +14,8 @@
 
 namespace xla {
 
-// How the bytes are counted that a limit is compared with. `ours` is the
-// default everywhere.
+// How the bytes compared with a limit are counted. `ours` is the default
+// everywhere.
 enum class MemoryAccounting {
   // As schedulers and the memory report do (schedule_memory.h): arguments live
   // until their last reader, results may reuse operands.
@@ -43,27 +43,27 @@ absl::StatusOr<int64_t> ScheduledPeakBytes(
     const RematSizeOptions& sizes = {},
     const absl::flat_hash_set<absl::string_view>& execution_threads = {});
 
-// The bytes that no schedule and no rewrite of a module's inside can save.
+// The bytes that no schedule and no rewrite inside the module can save.
 //
 //   p = param; q = param; a = f(p, q); ROOT t = (a, q)
 //   → ours: arguments p + q, total p + q + a + table, throughout p
 struct MemoryAlwaysThere {
   int64_t argument_bytes = 0;
-  // Arguments and results at once, those that share their memory counted once.
+  // Arguments and results together; those that share memory count once.
   int64_t total_bytes = 0;
-  // The part of it that is live at all times, beside whatever else runs:
-  // arguments, but for those whose memory results take while nothing of their
-  // size has to be there in between.
+  // The part of it that is live at all times: arguments, except those whose
+  // memory results reuse without an array of their size being needed in
+  // between.
   int64_t throughout_bytes = 0;
-  // What has to be there in between, where results are not computed directly
-  // from the arguments whose memory they take: one of these arrays at a time,
-  // whatever runs again and in which order, and counted with the argument.
+  // The arrays needed in between, where a result is not computed directly from
+  // the argument whose memory it reuses: one of these is live at some time in
+  // any order, even with recomputation, in addition to the argument.
   //
   //   m = param; a = multiply(m, s); ROOT r = add(a, b), in m's memory → a
   std::vector<const HloInstruction*> in_between;
 };
 
-// By the accounting of upstream arguments count nothing, and results are there
+// In the upstream accounting, arguments are not counted, and results are live
 // at all times. Linear in positions; errors of alias analysis.
 absl::StatusOr<MemoryAlwaysThere> BytesAlwaysThere(
     const HloModule& module, MemoryAccounting accounting,

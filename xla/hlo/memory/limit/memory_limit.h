@@ -11,7 +11,7 @@
 
 namespace xla {
 
-// How much memory a module may use, as users say it to tools and passes:
+// How much memory a module may use, as given to tools and passes:
 //
 //   16GiB   bytes, with the units of ParseByteSize()
 //   80%     a share of the module's present peak
@@ -25,14 +25,14 @@ class MemoryLimit {
   // for devices whose description has no memory size.
   static absl::StatusOr<MemoryLimit> Parse(absl::string_view text);
 
-  // Whether it depends on the module's peak.
+  // Whether it is relative to the module's peak.
   bool is_share() const { return percent_ >= 0; }
 
   // The limit of a module that needs `peak_bytes` now.
   int64_t BytesOf(int64_t peak_bytes) const;
 
-  // How the limit comes about, where its bytes do not say so: "h100: 80.0 GiB
-  // less 2 % for driver and runtime"; else empty.
+  // The origin of a limit that is not given in bytes: "h100: 80.0 GiB less 2 %
+  // for driver and runtime"; else empty.
   const std::string& origin() const { return origin_; }
 
  private:

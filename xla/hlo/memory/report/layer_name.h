@@ -8,8 +8,8 @@
 namespace xla {
 
 // The layer of a model that an instruction belongs to, from the name that the
-// framework gave it: what equal layers have in common, so that they are one row
-// of a report and not one each.
+// framework gave it. Equal layers have the same name, so that they share one
+// row of a report.
 //
 //   jit(step)/transpose(jvp(Model))/block_7/mlp/dot_general
 //     → Model/block_*/mlp (backward)
@@ -17,7 +17,7 @@ namespace xla {
 //   params['layers'][3]['gate']                                →
 //   params/layers/*/gate jit(step)/mul → mul
 //
-// Transformations of JAX, loops and the primitive at the end go; numbers become
+// Drops JAX transformations, loops and the primitive at the end; numbers become
 // '*' unless letters follow them (conv2d). Of names joined by ';' the first
 // counts. Empty for an empty name. O(length).
 std::string LayerName(absl::string_view op_name);
@@ -37,7 +37,7 @@ struct OpScope {
 };
 OpScope ParseOpName(absl::string_view op_name);
 
-// What equal layers have in common: numbers become '*'.
+// The common name of equal layers: numbers become '*'.
 std::string WithoutNumbers(absl::string_view layer);
 
 }  // namespace xla

@@ -12,8 +12,8 @@ namespace xla {
 
 // The two forms of a MemoryReport.
 //
-// Text answers first: what the peak is, whether it fits, why not; then where
-// the bytes are, largest first, and the curve over the program:
+// The text starts with the answer: the peak, whether it fits, why not; then
+// where the bytes are, largest first, and the curve over the program:
 //
 //   step: 12.0 GiB at the peak: fits in 16.0 GiB, 4.0 GiB to spare
 //     at %add.7, jit(step)/mlp/add, model.py:12

@@ -18,19 +18,19 @@
 namespace xla {
 
 struct MemoryReportOptions {
-  // As the schedule was computed with.
+  // The one the schedule was computed with.
   const AliasInfo* alias_info = nullptr;
   BufferValue::SizeFunction size_function;
-  // Bytes that there are; unset: not asked. A heap that exceeds them is
-  // searched for longer, so that it may come out lower than where nothing is
-  // asked.
+  // Available bytes; unset: no limit. If the heap exceeds them, the search for
+  // a smaller one takes longer, so the result may be lower than without a
+  // limit.
   std::optional<int64_t> limit_bytes;
-  // Bytes counted by kAllocated, where they are asked for: what is compared
-  // with the limit; else that is the larger of peak and heap.
+  // Bytes counted by kAllocated, if requested: they are compared with the limit
+  // instead of the larger of peak and heap.
   std::optional<int64_t> allocated_bytes;
   // Fill MemoryReport.curve.
   bool curve = false;
-  // Say how long scheduling took; off for reproducible reports.
+  // Report how long scheduling took; off for reproducible reports.
   bool seconds = true;
 };
 
@@ -40,19 +40,19 @@ struct BuiltMemoryReport {
   std::vector<double> curve;
   // The intervals that need offsets, over the ticks of the MemoryTimeline.
   packing::PackingProblem buffers;
-  // The time line that the report is of; for each of its intervals the offset
-  // and MemoryReport.Buffer.kind.
+  // The time line that the report describes; for each of its intervals the
+  // offset and MemoryReport.Buffer.kind.
   MemoryTimeline timeline;
   std::vector<int64_t> offsets;
   std::vector<std::string> kinds;
 };
 
-// Says where the memory of a module goes when it runs in `schedule`: the peak
-// and what is live there, what arguments, outputs and temporaries take, and the
-// height of a heap in which every buffer has an offset.
+// Reports where the memory of a module goes when it runs in `schedule`: the
+// peak and what is live there, the bytes of arguments, outputs and temporaries,
+// and the height of a heap in which every buffer has an offset.
 //
 // `fits` compares allocated_bytes with the limit, or else the larger of peak
-// and heap. Errors as those of BuildMemoryTimeline().
+// and heap. Errors are those of BuildMemoryTimeline().
 absl::StatusOr<BuiltMemoryReport> BuildMemoryReport(
     const ScheduleResult& schedule, const HloAliasAnalysis& alias_analysis,
     const MemoryReportOptions& options);

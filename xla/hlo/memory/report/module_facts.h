@@ -6,9 +6,9 @@
 
 namespace xla {
 
-// Facts about the module as it was given, before anything ran: a figure of a
-// module that no compiler has seen, or of all devices together, is another one
-// than that of what runs.
+// Facts about the module as given, before any pass: figures of a module that no
+// compiler has optimized, or of all devices together, are not those of the
+// program that runs.
 //
 //   HloModule step, is_scheduled=true, num_partitions=8 … fusion …
 //     → "optimized, scheduled, the module of one of 8 devices"

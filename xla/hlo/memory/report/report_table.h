@@ -19,7 +19,7 @@ struct NamedReport {
 // Reads what MemoryReportToJson() wrote. InvalidArgument for anything else.
 absl::StatusOr<MemoryReport> MemoryReportFromJson(absl::string_view json);
 
-// Highest peak first, and what has no report at the end, with the reason:
+// Highest peak first; modules without a report at the end, with the reason:
 //
 //         peak  temporaries  instructions  fits  module
 //      1.8 MiB    824.0 KiB           982   yes  transformer_train.hlo
@@ -28,7 +28,7 @@ absl::StatusOr<MemoryReport> MemoryReportFromJson(absl::string_view json);
 std::string ReportTableToText(std::vector<NamedReport> reports);
 
 // One line a module, in the given order, below a line of names; bytes are
-// whole numbers, what a report does not say is empty.
+// whole numbers; fields absent from a report are empty.
 std::string ReportTableToCsv(const std::vector<NamedReport>& reports);
 
 }  // namespace xla

@@ -11,8 +11,8 @@
 
 namespace xla {
 
-// What XLA itself allocated for a module, as it says in the file
-// …-buffer-assignment.txt that --xla_dump_to leaves beside the module.
+// What XLA itself allocated for a module, from the file …-buffer-assignment.txt
+// that --xla_dump_to writes beside the module.
 struct XlaBufferAssignment {
   enum class Kind { kArgument, kOutput, kTemporary, kConstant, kThreadLocal };
   struct Value {
@@ -39,15 +39,15 @@ struct XlaBufferAssignment {
 absl::StatusOr<XlaBufferAssignment> ParseXlaBufferAssignment(
     absl::string_view text, absl::string_view file);
 
-// The path of the assignment of a module of that path; "" for paths that are
-// not named as XLA names its dumps.
+// The path of the assignment of the module at a path; "" for paths that are not
+// named like XLA's dumps.
 //
 //   d/module_0001.jit_f.cpu_after_optimizations.txt
 //     → d/module_0001.jit_f.cpu_after_optimizations-buffer-assignment.txt
 std::string XlaBufferAssignmentPath(absl::string_view module_path);
 
 // How XLA's bytes differ from a report of the same module in the same order,
-// and which buffers at the report's peak lie in common memory there:
+// and which buffers at the report's peak share memory in XLA's assignment:
 //
 //   XLA allocated 2.27 MiB, 5.3 % less than the 2.40 MiB above
 //     arguments 1.58 MiB, outputs 0.00 MiB, temporaries 0.69 MiB

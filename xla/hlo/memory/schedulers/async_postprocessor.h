@@ -12,7 +12,7 @@ namespace xla {
 
 // Where a scheduler puts starts and dones of asynchronous operations.
 enum class AsyncPlacement {
-  kAsScheduled,  // where memory wants them
+  kAsScheduled,  // where memory is lowest
   kOverlap,      // see OverlapAsync()
 };
 
@@ -24,8 +24,8 @@ std::string AbslUnparseFlag(AsyncPlacement placement);
 // Null for kAsScheduled.
 SchedulerPostprocessor MakeAsyncPostprocessor(AsyncPlacement placement);
 
-// Moves starts and dones so that transfers overlap with computation, as GPU
-// schedules want it; all else keeps its order.
+// Moves starts and dones so that transfers overlap with computation, as suits
+// GPUs; all other instructions keep their order.
 //
 //   a                          a
 //   b                          start(a)   as soon as what it waits for has run
@@ -35,13 +35,12 @@ SchedulerPostprocessor MakeAsyncPostprocessor(AsyncPlacement placement);
 //   use(done)                  use(done)
 //
 // A pair that is marked as synchronous (IsSynchronous) overlaps with nothing:
-// its start moves down to its done. What moves are starts and dones of
-// all-gather, all-reduce, collective-permute, copies and async operations, and
-// custom calls whose schedule attribute asks for it; send and recv stay, since
-// their order may matter to the other side. Operands and control dependencies
-// are heeded. A start or done moves across others as far as it can, so that
-// what is in flight holds more memory than the order had. O(instructions +
-// edges).
+// its start moves down to its done. Starts and dones of all-gather, all-reduce,
+// collective-permute, copies and async operations move, and custom calls whose
+// schedule attribute requests it; send and recv stay, since their order may
+// matter to the other side. Operands and control dependencies are respected. A
+// start or done moves as far as it can, so transfers in flight hold more memory
+// than in the given order. O(instructions + edges).
 HloInstructionSequence OverlapAsync(const HloInstructionSequence& sequence);
 
 // Whether the backend config of the start says that nothing may run between it

@@ -14,18 +14,18 @@ namespace xla {
 
 // The scheduler of this project: never above DefaultMemoryScheduler.
 //
-// Works bottom up: callees first, so that a while or call counts with the peak
-// that its body has by then. Each computation starts from the orders of list,
-// DFS and post-order schedulers and looks for a better one with FindOrder():
-// exact on small computations and series-parallel parts, cuts of least memory
-// on the others. Orders are chosen per computation. Control dependencies,
-// values in place and aliases are heeded; asynchronous starts and dones are
-// ordinary steps that hold memory between them. A postprocessor may move them:
-// the order is chosen then that is best after it, and never above that of
-// DefaultMemoryScheduler with the same one.
+// Works bottom up: callees first, so that a while or call counts with the final
+// peak of its body. Each computation starts from the orders of list, DFS and
+// post-order schedulers and looks for a better one with FindOrder(): exact on
+// small computations and series-parallel parts, cuts of least memory on the
+// others. Orders are chosen per computation. Control dependencies, values in
+// place and aliases are respected; asynchronous starts and dones are ordinary
+// steps that hold memory between them. If a postprocessor moves them, the order
+// that is best afterwards is chosen, never above that of DefaultMemoryScheduler
+// with the same postprocessor.
 //
-// Same input, same schedule: `effort` is in millions of edges looked at, not
-// seconds. 0: the portfolio only, O(n log n).
+// Deterministic: `effort` is in millions of edges visited, not seconds. 0: the
+// portfolio only, O(n log n).
 class BestMemoryScheduler : public ModuleSchedulerAlgorithm {
  public:
   static constexpr int64_t kDefaultEffort = 100;
@@ -55,7 +55,7 @@ class BestMemoryScheduler : public ModuleSchedulerAlgorithm {
       const absl::flat_hash_set<absl::string_view>& execution_threads,
       int64_t* peak_memory) const override;
 
-  // The same, with more to say.
+  // The same, with a report.
   absl::StatusOr<HloSchedule> RunWithReport(
       HloModule* module, const HloAliasAnalysis& alias_analysis,
       const absl::flat_hash_set<absl::string_view>& execution_threads,

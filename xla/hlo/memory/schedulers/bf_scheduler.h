@@ -6,7 +6,7 @@
 namespace xla {
 
 // Breadth first: instructions in the order in which they become ready, so that
-// as much as can runs side by side. O(instructions + edges).
+// as many as possible can run in parallel. O(instructions + edges).
 class BFScheduler : public ComputationSchedulerAlgorithm {
  public:
   using ComputationSchedulerAlgorithm::ComputationSchedulerAlgorithm;

@@ -37,7 +37,7 @@ struct ScheduleOptions {
   ScheduleAlgorithm algorithm = ScheduleAlgorithm::kBest;
   // For kBest: see BestMemoryScheduler.
   int64_t effort = BestMemoryScheduler::kDefaultEffort;
-  // Reorders each sequence before it counts; empty: nothing does.
+  // Applied to each sequence before its peak is computed; may be empty.
   SchedulerPostprocessor postprocessor;
   // Bytes of a value; if empty, DefaultSizeFunction().
   BufferValue::SizeFunction size_function;
@@ -57,21 +57,21 @@ struct ScheduleResult {
   // The entry instruction that needs that much in any order; null: what is live
   // from the start.
   const HloInstruction* lower_bound_instruction = nullptr;
-  // The one that was asked for.
+  // The requested one.
   ScheduleAlgorithm algorithm = ScheduleAlgorithm::kBest;
-  // Which one made the entry's order. Of kDefault: list, dfs or postorder; of
-  // kBest also greedy, cuts, exact, series-parallel; else as asked for.
+  // Which one made the entry's order. For kDefault: list, dfs or postorder; for
+  // kBest also greedy, cuts, exact, series-parallel; else the requested one.
   std::string winner;
   // Wall time, without alias analysis.
   double seconds = 0;
 };
 
-// Schedules the module and says what the schedule needs; does not change the
+// Schedules the module and reports what the schedule needs; does not change the
 // module. Errors are those of ScheduleModule; FailedPrecondition for kAsIs if
 // the module has no schedule.
 absl::StatusOr<ScheduleResult> ComputeSchedule(HloModule* module,
                                                const ScheduleOptions& options);
-// The same with an alias analysis that is there already.
+// The same with an existing alias analysis.
 absl::StatusOr<ScheduleResult> ComputeSchedule(
     HloModule* module, const HloAliasAnalysis& alias_analysis,
     const ScheduleOptions& options);

@@ -17,7 +17,7 @@ namespace xla {
 
 // Runs ListMemoryScheduler, DFSMemoryScheduler and PostOrderScheduler on the
 // whole module and keeps the schedule with the lowest peak, the first of equal
-// ones. As XLA's scheduler of this name. Fails where all of them do.
+// ones, like XLA's scheduler of this name. Fails if all of them do.
 class DefaultMemoryScheduler : public ModuleSchedulerAlgorithm {
  public:
   DefaultMemoryScheduler(const AliasInfo* alias_info,
@@ -35,14 +35,13 @@ class DefaultMemoryScheduler : public ModuleSchedulerAlgorithm {
         dfs_(alias_info, size_function, postprocessor),
         post_order_(alias_info, size_function, postprocessor) {}
 
-  // Records MemorySchedulerMetrics in the metadata of the pass that runs, if
-  // one does.
+  // Records MemorySchedulerMetrics in the metadata of the running pass, if any.
   absl::StatusOr<HloSchedule> Run(
       HloModule* module, const HloAliasAnalysis& alias_analysis,
       const absl::flat_hash_set<absl::string_view>& execution_threads,
       int64_t* peak_memory) const override;
 
-  // The same without a record; says in `metrics` what each scheduler reached.
+  // The same without a record; `metrics` gets the peak of each scheduler.
   absl::StatusOr<HloSchedule> RunWithMetrics(
       HloModule* module, const HloAliasAnalysis& alias_analysis,
       const absl::flat_hash_set<absl::string_view>& execution_threads,

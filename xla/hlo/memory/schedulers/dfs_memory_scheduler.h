@@ -5,12 +5,12 @@
 
 namespace xla {
 
-// Post order, where the operand with more behind it comes first.
+// Post order in which the operand with more behind it is visited first.
 //
-// "More" is: more users beyond the first of all that it depends on, then more
-// bytes defined by all that, then the lesser name. Both sums count what is
-// reached on several paths several times, up to all instructions and up to all
-// bytes so far. O((instructions + edges) log degree).
+// "More" is: more extra users (beyond the first) of its ancestors, then more
+// bytes defined by them, then the lesser name. Both sums count an ancestor once
+// per path, capped at all instructions and all bytes so far. O((instructions +
+// edges) log degree).
 class DFSMemoryScheduler : public ComputationSchedulerAlgorithm {
  public:
   using ComputationSchedulerAlgorithm::ComputationSchedulerAlgorithm;

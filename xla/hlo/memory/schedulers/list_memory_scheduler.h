@@ -5,16 +5,16 @@
 
 namespace xla {
 
-// Greedy list scheduling: of the instructions that are ready, always the one
-// that frees most over what it defines; then the one with most users, then the
-// one that became ready last.
+// Greedy list scheduling: picks the ready instruction that frees the most bytes
+// net of those it defines; then the one with most users, then the one that
+// became ready last.
 //
-// Results of at most one element go as soon as they can; an outfeed that has a
-// configuration as early, such an infeed as late as possible. Parameters and
-// constants count nothing. What an instruction needs while it runs, and what
-// the computations that it calls need, is not looked at.
+// Results of at most one element are scheduled as early as possible; so is an
+// outfeed with a configuration, and such an infeed as late as possible.
+// Parameters and constants are not counted. Memory needed while an instruction
+// runs, including that of called computations, is ignored.
 // O((instructions + edges) log n) plus the elements of tuples at each reader;
-// a get-tuple-element reads its element alone.
+// a get-tuple-element reads only its element.
 class ListMemoryScheduler : public ComputationSchedulerAlgorithm {
  public:
   using ComputationSchedulerAlgorithm::ComputationSchedulerAlgorithm;

@@ -17,8 +17,8 @@
 
 namespace xla {
 
-// Reorders a sequence that a scheduler made (asynchronous starts and dones,
-// say); what comes back must be a legal order of the same instructions.
+// Reorders a sequence made by a scheduler (for instance asynchronous starts and
+// dones); must return a valid order of the same instructions.
 using SchedulerPostprocessor =
     std::function<HloInstructionSequence(const HloInstructionSequence&)>;
 
@@ -44,10 +44,10 @@ class ModuleSchedulerAlgorithm {
   const AliasInfo* alias_info_;
 };
 
-// An algorithm that looks at one computation at a time.
+// An algorithm that schedules one computation at a time.
 class ComputationSchedulerAlgorithm : public ModuleSchedulerAlgorithm {
  public:
-  // The size function is not owned in the first form, and must outlive the
+  // In the first form the size function is not owned and must outlive the
   // algorithm.
   ComputationSchedulerAlgorithm(const AliasInfo* alias_info,
                                 const BufferValue::SizeFunction* size_function,
@@ -99,8 +99,7 @@ absl::StatusOr<HloSchedule> ScheduleModule(
     const absl::flat_hash_set<absl::string_view>& execution_threads = {},
     int64_t* peak_memory = nullptr);
 
-// The bytes of arrays with 8-byte pointers in tuples; what schedulers use where
-// nothing else is given.
+// The bytes of arrays, with 8-byte pointers in tuples; the schedulers' default.
 BufferValue::SizeFunction DefaultSizeFunction();
 
 }  // namespace xla

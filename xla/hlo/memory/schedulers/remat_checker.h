@@ -10,8 +10,8 @@
 namespace xla {
 
 // Replays the module's schedule and returns the most bytes live at once, the
-// result included: the number that ComputeRematPeak() stands for, found another
-// way (points-to analysis and intervals) and without code in common. Pointers
+// result included: the figure that ComputeRematPeak() returns, found another
+// way (points-to analysis and intervals) and without sharing code. Pointers
 // take 8 bytes, host memory nothing. FailedPrecondition if the module has no
 // schedule or cannot run that way.
 absl::StatusOr<int64_t> ReplayRematPeak(const HloModule& module);

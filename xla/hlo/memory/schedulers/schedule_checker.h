@@ -7,13 +7,12 @@
 
 namespace xla {
 
-// Replays a schedule and says whether the module can run that way: from the
+// Replays a schedule and checks that the module can run that way: from the
 // entry, every computation that a control-flow instruction runs has a sequence
-// (unless its thread has none at all); a sequence holds the instructions of its
-// computation, each once; nothing runs before its operands and control
-// predecessors, nothing after it has run twice. Shares no code with the
-// schedulers. FailedPrecondition that names the instruction. O(instructions +
-// edges).
+// (unless its thread has none at all); a sequence holds every instruction of
+// its computation exactly once, after its operands and control predecessors.
+// Shares no code with the schedulers. FailedPrecondition that names the
+// instruction. O(instructions + edges).
 absl::Status CheckSchedule(const HloModule& module,
                            const HloSchedule& schedule);
 

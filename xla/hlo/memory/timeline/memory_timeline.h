@@ -16,26 +16,26 @@
 
 namespace xla {
 
-// A scheduled module as one line of time, with the times at which each buffer
-// is live. The computations that a while, conditional or call runs take their
-// place in the line where it runs, once each, one after the other.
+// A scheduled module as one time line, with the times at which each buffer is
+// live. The computations that a while, conditional or call runs are laid out
+// where it runs, once each, one after the other.
 //
 //   a = param; b = f(a); c = while(b), body { x; y }
 //     → a f | x y | c            (each instruction has one or two ticks)
 //
-// The most live bytes of a tick is the PeakOfSchedule().
+// The maximum of live bytes over all ticks is PeakOfSchedule().
 //
-// Linear in instructions run. Where calls of shared computations would make the
-// line longer than kMaxTicks, calls of the entry are not entered: what they
-// hold is then one interval without a value.
+// Linear in instructions run. If calls of shared computations would make the
+// line longer than kMaxTicks, calls of the entry are not entered: the memory
+// they hold is then one interval without a value.
 struct MemoryTimeline {
   static constexpr int64_t kMaxTicks = int64_t{1} << 22;
 
   struct Interval {
-    // The value that was live first, and its buffer; null: see above.
+    // The value that is live first, and its buffer; null: see above.
     const HloValue* value = nullptr;
     const HloBuffer* buffer = nullptr;
-    // Where it was live first.
+    // Where it is live first.
     const HloInstruction* at = nullptr;
     int64_t bytes = 0;
     int64_t begin = 0;  // ticks: live in [begin, end)
@@ -50,8 +50,8 @@ struct MemoryTimeline {
   int64_t peak_bytes = 0;
   int64_t peak_tick = 0;  // the first one with the peak
 
-  // Offsets to find for the intervals, of the same indices. What lies in one
-  // HloBuffer gets one offset, unless it is live twice at a time.
+  // The problem of finding offsets for the intervals, with the same indices.
+  // Intervals of one HloBuffer get one offset, unless they overlap in time.
   packing::PackingProblem ToPackingProblem() const;
 };
 
