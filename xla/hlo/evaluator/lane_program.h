@@ -102,14 +102,12 @@ class LaneMachine {
   explicit LaneMachine(const LaneProgram& program,
                        int64_t max_lanes = kLaneBlock);
 
-  // The lanes of an input, to be filled before Run (or read in place from
-  // elsewhere by SetInput, until the next SetInput).
+  // The lanes of an input, to be filled before Run.
   void* Input(int64_t i) { return own_[i]; }
-  void SetInput(int64_t i, const void* lanes) { at_[i] = lanes; }
   // From and to elements in memory. LoadInput reads in place where it can.
   void LoadInput(int64_t i, const void* elements, int64_t n);
   void StoreOutput(int64_t i, void* elements, int64_t n) const;
-  // The same element for all lanes, until the next SetInput.
+  // The same element for all lanes, until the next LoadInput.
   void SpreadInput(int64_t i, const void* element);
 
   // Where an output of a program of one operation goes, instead of a register.

@@ -1,7 +1,6 @@
 #ifndef XLA_HLO_EVALUATOR_LANE_TYPES_H_
 #define XLA_HLO_EVALUATOR_LANE_TYPES_H_
 
-#include <complex>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -22,21 +21,6 @@ using LaneOf = std::conditional_t<
     std::conditional_t<is_specialized_floating_point_v<T>, float,
                        std::conditional_t<std::numeric_limits<T>::is_signed,
                                           int64_t, uint64_t>>>;
-
-template <LaneType kLane>
-using NativeLane = std::conditional_t<
-    kLane == LaneType::kPred, bool,
-    std::conditional_t<
-        kLane == LaneType::kS64, int64_t,
-        std::conditional_t<
-            kLane == LaneType::kU64, uint64_t,
-            std::conditional_t<
-                kLane == LaneType::kF32, float,
-                std::conditional_t<
-                    kLane == LaneType::kF64, double,
-                    std::conditional_t<kLane == LaneType::kC64,
-                                       std::complex<float>,
-                                       std::complex<double>>>>>>>;
 
 // Loops over one operation, a struct with a static Apply.
 template <typename Op, typename T, typename R = T>

@@ -24,7 +24,6 @@ namespace xla {
 namespace evaluator {
 
 enum class LaneType : uint8_t { kPred, kS64, kU64, kF32, kF64, kC64, kC128 };
-inline constexpr int kLaneTypes = 7;
 
 LaneType LaneTypeOf(PrimitiveType type);
 int64_t LaneBytes(LaneType type);

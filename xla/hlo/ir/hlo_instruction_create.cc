@@ -1,29 +1,20 @@
-// Factories of instructions, other than collectives.
+// Factories of instructions with attributes, other than calls and collectives.
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/algorithm/container.h"
-#include "absl/container/inlined_vector.h"
-#include "absl/functional/function_ref.h"
 #include "absl/log/check.h"
-#include "absl/memory/memory.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "xla/comparison_util.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
-#include "xla/hlo/ir/hlo_opcode.h"
-#include "xla/hlo/ir/replica_group.h"
 #include "xla/literal.h"
-#include "xla/service/hlo.pb.h"
 #include "xla/shape.h"
-#include "xla/shape_util.h"
 #include "xla/xla_data.pb.h"
 
 namespace xla {
@@ -318,54 +309,6 @@ HloPtr HloInstruction::CreateDomain(
       std::move(user_side_metadata));
 }
 
-// A fusion stands for what its root stands for.
-HloPtr HloInstruction::CreateFusion(const Shape& shape, FusionKind fusion_kind,
-                                    HloInstruction* fused_root,
-                                    absl::string_view prefix) {
-  HloPtr fusion = std::make_unique<HloFusionInstruction>(shape, fusion_kind,
-                                                         fused_root, prefix);
-  fusion->CopyOriginalValue(fused_root);
-  return fusion;
-}
-
-HloPtr HloInstruction::CreateFusion(const Shape& shape, FusionKind fusion_kind,
-                                    absl::Span<HloInstruction* const> operands,
-                                    HloComputation* fusion_computation,
-                                    absl::string_view prefix) {
-  HloPtr fusion = std::make_unique<HloFusionInstruction>(
-      shape, fusion_kind, operands, fusion_computation, prefix);
-  fusion->CopyOriginalValue(fusion_computation->root_instruction());
-  return fusion;
-}
-
-HloPtr HloInstruction::CreateCall(const Shape& shape,
-                                  HloInstruction* called_computation_root) {
-  return std::make_unique<HloCallInstruction>(shape, called_computation_root);
-}
-
-HloPtr HloInstruction::CreateCall(const Shape& shape,
-                                  absl::Span<HloInstruction* const> operands,
-                                  HloComputation* computation) {
-  return std::make_unique<HloCallInstruction>(shape, operands, computation);
-}
-
-HloPtr HloInstruction::CreateCompositeCall(const Shape& shape,
-                                           HloInstruction* decomposition_root,
-                                           const std::string& name,
-                                           const std::string& attributes,
-                                           int64_t version) {
-  return std::make_unique<HloCallInstruction>(shape, decomposition_root, name,
-                                              attributes, version);
-}
-
-HloPtr HloInstruction::CreateCompositeCall(
-    const Shape& shape, absl::Span<HloInstruction* const> operands,
-    HloComputation* decomposition, const std::string& name,
-    const std::string& attributes, int64_t version) {
-  return std::make_unique<HloCallInstruction>(shape, operands, decomposition,
-                                              name, attributes, version);
-}
-
 HloPtr HloInstruction::CreateReverse(const Shape& shape,
                                      HloInstruction* operand,
                                      absl::Span<const int64_t> dimensions) {
@@ -416,145 +359,6 @@ HloPtr HloInstruction::CreateGetTupleElement(HloInstruction* operand,
   return std::make_unique<HloGetTupleElementInstruction>(
       operand->shape().tuple_shapes(index), operand, index);
 }
-
-// --- Instructions without attributes
-// ------------------------------------------
-
-HloPtr HloInstruction::CreateNary(const Shape& shape, HloOpcode opcode,
-                                  absl::Span<HloInstruction* const> operands) {
-  auto instruction = absl::WrapUnique(new HloInstruction(opcode, shape));
-  instruction->AppendOperands(operands);
-  return instruction;
-}
-
-HloPtr HloInstruction::CreateUnary(
-    const Shape& shape, HloOpcode opcode, HloInstruction* operand,
-    std::optional<ResultAccuracy> result_accuracy) {
-  CHECK(HloOpcodeArity(opcode) == 1 || HloOpcodeIsVariadic(opcode))
-      << opcode << " is not unary";
-  HloPtr instruction = CreateNary(shape, opcode, {operand});
-  if (result_accuracy.has_value()) {
-    CHECK(IsUnaryOpWithResultAccuracy(opcode))
-        << opcode << " has no result accuracy";
-    CHECK(IsValidResultAccuracy(*result_accuracy))
-        << "invalid accuracy: " << result_accuracy->ShortDebugString();
-    instruction->set_result_accuracy(*std::move(result_accuracy));
-  }
-  return instruction;
-}
-
-HloPtr HloInstruction::CreateBinary(const Shape& shape, HloOpcode opcode,
-                                    HloInstruction* lhs, HloInstruction* rhs) {
-  CHECK_EQ(HloOpcodeArity(opcode).value_or(2), 2) << opcode << " is not binary";
-  return CreateNary(shape, opcode, {lhs, rhs});
-}
-
-HloPtr HloInstruction::CreateTernary(const Shape& shape, HloOpcode opcode,
-                                     HloInstruction* lhs, HloInstruction* rhs,
-                                     HloInstruction* ehs) {
-  CHECK_EQ(HloOpcodeArity(opcode).value_or(3), 3)
-      << opcode << " is not ternary";
-  return CreateNary(shape, opcode, {lhs, rhs, ehs});
-}
-
-HloPtr HloInstruction::CreateVariadic(
-    const Shape& shape, HloOpcode opcode,
-    absl::Span<HloInstruction* const> operands) {
-  CHECK(HloOpcodeIsVariadic(opcode)) << opcode << " is not variadic";
-  return CreateNary(shape, opcode, operands);
-}
-
-HloPtr HloInstruction::CreateReplicaId(const Shape& shape) {
-  return CreateNary(shape, HloOpcode::kReplicaId, {});
-}
-
-HloPtr HloInstruction::CreatePartitionId(const Shape& shape) {
-  return CreateNary(shape, HloOpcode::kPartitionId, {});
-}
-
-HloPtr HloInstruction::CreateConvert(const Shape& shape,
-                                     HloInstruction* operand) {
-  return CreateNary(shape, HloOpcode::kConvert, {operand});
-}
-
-HloPtr HloInstruction::CreateBitcast(const Shape& shape,
-                                     HloInstruction* operand) {
-  return CreateNary(shape, HloOpcode::kBitcast, {operand});
-}
-
-HloPtr HloInstruction::CreateBitcastConvert(const Shape& shape,
-                                            HloInstruction* operand) {
-  return CreateNary(shape, HloOpcode::kBitcastConvert, {operand});
-}
-
-HloPtr HloInstruction::CreateStochasticConvert(const Shape& shape,
-                                               HloInstruction* operand,
-                                               HloInstruction* random) {
-  return CreateNary(shape, HloOpcode::kStochasticConvert, {operand, random});
-}
-
-HloPtr HloInstruction::CreateTuple(absl::Span<HloInstruction* const> elements) {
-  std::vector<const Shape*> shapes;
-  shapes.reserve(elements.size());
-  for (const HloInstruction* element : elements)
-    shapes.push_back(&element->shape());
-  return CreateNary(ShapeUtil::MakeTupleShapeWithPtrs(shapes),
-                    HloOpcode::kTuple, elements);
-}
-
-HloPtr HloInstruction::CreateAfterAll(
-    absl::Span<HloInstruction* const> operands) {
-  CHECK(!operands.empty());
-  return CreateNary(ShapeUtil::MakeTokenShape(), HloOpcode::kAfterAll,
-                    operands);
-}
-
-HloPtr HloInstruction::CreateToken() {
-  return CreateNary(ShapeUtil::MakeTokenShape(), HloOpcode::kAfterAll, {});
-}
-
-HloPtr HloInstruction::CreateAddDependency(HloInstruction* data_operand,
-                                           HloInstruction* token_operand) {
-  return CreateNary(data_operand->shape(), HloOpcode::kAddDependency,
-                    {data_operand, token_operand});
-}
-
-HloPtr HloInstruction::CreateWhile(const Shape& shape,
-                                   HloComputation* condition,
-                                   HloComputation* body, HloInstruction* init) {
-  HloPtr instruction = CreateNary(shape, HloOpcode::kWhile, {init});
-  // In the order of kBodyComputationIndex and kConditionComputationIndex.
-  instruction->AppendComputation(body);
-  instruction->AppendComputation(condition);
-  return instruction;
-}
-
-HloPtr HloInstruction::CreateConditional(const Shape& shape,
-                                         HloInstruction* pred,
-                                         HloInstruction* true_computation_arg,
-                                         HloComputation* true_computation,
-                                         HloInstruction* false_computation_arg,
-                                         HloComputation* false_computation) {
-  return CreateConditional(shape, pred, {true_computation, false_computation},
-                           {true_computation_arg, false_computation_arg});
-}
-
-HloPtr HloInstruction::CreateConditional(
-    const Shape& shape, HloInstruction* branch_index,
-    absl::Span<HloComputation* const> branch_computations,
-    absl::Span<HloInstruction* const> branch_computation_args) {
-  CHECK_EQ(branch_computations.size(), branch_computation_args.size());
-  HloPtr instruction =
-      CreateNary(shape, HloOpcode::kConditional, {branch_index});
-  instruction->AppendOperands(branch_computation_args);
-  for (HloComputation* computation : branch_computations) {
-    instruction->AppendComputation(computation);
-  }
-  return instruction;
-}
-
-// --- Instructions with attributes, from other arguments
-// -----------------------
 
 HloPtr HloInstruction::CreateConvolve(
     const Shape& shape, absl::Span<HloInstruction* const> operands,
@@ -642,156 +446,6 @@ HloPtr HloInstruction::CreateScatter(
   return std::make_unique<HloScatterInstruction>(
       shape, args, update_computation, scatter_dim_numbers, indices_are_sorted,
       unique_indices);
-}
-
-HloPtr HloInstruction::CreateCustomCall(
-    const Shape& shape, absl::Span<HloInstruction* const> operands,
-    absl::string_view custom_call_target, std::string opaque,
-    CustomCallApiVersion api_version) {
-  return std::make_unique<HloCustomCallInstruction>(
-      shape, operands, custom_call_target, std::move(opaque), api_version);
-}
-
-HloPtr HloInstruction::CreateCustomCall(
-    const Shape& shape, absl::Span<HloInstruction* const> operands,
-    HloComputation* to_apply, absl::string_view custom_call_target,
-    std::string opaque, CustomCallApiVersion api_version) {
-  return std::make_unique<HloCustomCallInstruction>(
-      shape, operands, to_apply, custom_call_target, std::move(opaque),
-      api_version);
-}
-
-HloPtr HloInstruction::CreateCustomCall(
-    const Shape& shape, absl::Span<HloInstruction* const> operands,
-    absl::Span<HloComputation* const> called_computations,
-    absl::string_view custom_call_target, std::string opaque,
-    CustomCallApiVersion api_version) {
-  return std::make_unique<HloCustomCallInstruction>(
-      shape, operands, called_computations, custom_call_target,
-      std::move(opaque), api_version);
-}
-
-HloPtr HloInstruction::CreateCustomCall(
-    const Shape& shape, absl::Span<HloInstruction* const> operands,
-    absl::string_view custom_call_target,
-    absl::Span<const Shape> operand_shapes_with_layout, std::string opaque,
-    CustomCallApiVersion api_version) {
-  return std::make_unique<HloCustomCallInstruction>(
-      shape, operands, custom_call_target, std::move(opaque),
-      operand_shapes_with_layout, api_version);
-}
-
-HloPtr HloInstruction::CreateCustomCall(
-    const Shape& shape, absl::Span<HloInstruction* const> operands,
-    HloComputation* to_apply, absl::string_view custom_call_target,
-    absl::Span<const Shape> operand_shapes_with_layout, std::string opaque,
-    CustomCallApiVersion api_version) {
-  return std::make_unique<HloCustomCallInstruction>(
-      shape, operands, to_apply, custom_call_target, std::move(opaque),
-      operand_shapes_with_layout, api_version);
-}
-
-// --- Async
-// --------------------------------------------------------------------
-
-namespace {
-
-// Names a link of a chain as its sugar is: after the wrapped operation.
-HloPtr NamedAfterWrapped(std::unique_ptr<HloAsyncInstruction> link) {
-  absl::string_view step = HloOpcodeString(link->opcode());
-  step.remove_prefix(absl::string_view("async").size());
-  const HloInstruction* holder = link.get();
-  if (holder->called_computations().empty() && holder->operand_count() > 0) {
-    holder = holder->operand(0);
-  }
-  if (holder == nullptr || !holder->IsAsynchronous()) return link;
-  if (!holder->called_computations().empty()) {
-    const HloInstruction* root =
-        holder->called_computations()[0]->root_instruction();
-    link->SetAndSanitizeName(
-        absl::StrCat(HloOpcodeString(root->opcode()), step));
-    return link;
-  }
-  // Behind an update: chains are long, and its name says what it is of.
-  const size_t end = holder->name().rfind("-update");
-  if (end != absl::string_view::npos) {
-    link->SetAndSanitizeName(absl::StrCat(holder->name().substr(0, end), step));
-  }
-  return link;
-}
-
-}  // namespace
-
-HloPtr HloInstruction::CreateAsyncStart(
-    const Shape& shape, absl::Span<HloInstruction* const> operands,
-    HloComputation* async_computation,
-    absl::string_view async_execution_thread) {
-  return NamedAfterWrapped(std::make_unique<HloAsyncStartInstruction>(
-      HloOpcode::kAsyncStart, shape, operands, async_computation,
-      async_execution_thread));
-}
-
-HloPtr HloInstruction::CreateAsyncUpdate(
-    const Shape& shape, HloInstruction* operand,
-    std::optional<HloOpcode> async_wrapped_opcode,
-    HloComputation* async_computation) {
-  return CreateAsyncUpdate(shape, absl::MakeConstSpan(&operand, 1),
-                           async_wrapped_opcode, async_computation);
-}
-
-HloPtr HloInstruction::CreateAsyncUpdate(
-    const Shape& shape, absl::Span<HloInstruction* const> operands,
-    std::optional<HloOpcode> async_wrapped_opcode,
-    HloComputation* async_computation) {
-  return NamedAfterWrapped(std::make_unique<HloAsyncUpdateInstruction>(
-      shape, operands, async_wrapped_opcode, async_computation));
-}
-
-HloPtr HloInstruction::CreateAsyncDone(
-    const Shape& shape, HloInstruction* operand,
-    std::optional<HloOpcode> async_wrapped_opcode,
-    HloComputation* async_computation) {
-  return NamedAfterWrapped(std::make_unique<HloAsyncInstruction>(
-      HloOpcode::kAsyncDone, shape, absl::MakeConstSpan(&operand, 1),
-      async_wrapped_opcode, async_computation));
-}
-
-// --- Broadcast sequences
-// ------------------------------------------------------
-
-HloPtr HloInstruction::CreateBroadcastSequence(
-    const Shape& output_shape, HloInstruction* operand,
-    absl::FunctionRef<HloInstruction*(HloPtr)> adder) {
-  const Shape& input = operand->shape();
-  CHECK(ShapeUtil::IsScalar(input) ||
-        input.dimensions().size() == output_shape.dimensions().size());
-  Shape broadcast_shape =
-      ShapeUtil::ChangeElementType(output_shape, input.element_type());
-  auto derive = [&](HloPtr instruction) {
-    operand->SetupDerivedInstruction(instruction.get());
-    return instruction;
-  };
-  if (ShapeUtil::IsScalar(input)) {
-    return derive(CreateBroadcast(broadcast_shape, operand, {}));
-  }
-  // f32[4,1] -> f32[4] -> f32[4,8], along dimension 0.
-  std::vector<int64_t> dimensions;
-  std::vector<int64_t> kept_sizes;
-  for (int64_t i = 0; i < static_cast<int64_t>(input.dimensions().size());
-       ++i) {
-    if (input.dimensions(i) == output_shape.dimensions(i)) {
-      dimensions.push_back(i);
-      kept_sizes.push_back(input.dimensions(i));
-    } else {
-      CHECK_EQ(input.dimensions(i), 1);
-    }
-  }
-  HloInstruction* kept = operand;
-  if (dimensions.size() != input.dimensions().size()) {
-    kept = adder(derive(CreateReshape(
-        ShapeUtil::MakeShape(input.element_type(), kept_sizes), operand)));
-  }
-  return derive(CreateBroadcast(broadcast_shape, kept, dimensions));
 }
 
 }  // namespace xla

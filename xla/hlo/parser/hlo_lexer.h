@@ -95,8 +95,6 @@ class HloLexer {
   }
   // Writes a kString, escapes resolved, to `out`; false if one is malformed.
   bool GetString(std::string* out) const;
-  // True if a kString holds backslashes.
-  bool HasEscapes() const { return has_escapes_; }
 
   // For kInt. Values above 2^63-1 have IsUnsigned64() and wrap around.
   int64_t GetInt64Val() const { return int_value_; }

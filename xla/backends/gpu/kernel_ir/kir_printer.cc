@@ -245,9 +245,4 @@ std::string PrintKernels(absl::Span<const Kernel> kernels,
   return absl::StrJoin(texts, "\n");
 }
 
-std::string PrintStatement(const Kernel& kernel, const Statement& statement) {
-  KirPrintOptions options;
-  return Printer(kernel, options).Header(statement);
-}
-
 }  // namespace xla::gpu::kir

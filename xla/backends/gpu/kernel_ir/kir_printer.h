@@ -25,8 +25,6 @@ std::string PrintKernel(const Kernel& kernel,
 // With an empty line between two kernels.
 std::string PrintKernels(absl::Span<const Kernel> kernels,
                          const KirPrintOptions& options = {});
-// One statement on one line, without the bodies of loops and ifs.
-std::string PrintStatement(const Kernel& kernel, const Statement& statement);
 
 }  // namespace xla::gpu::kir
 

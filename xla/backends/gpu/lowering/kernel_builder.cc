@@ -133,21 +133,6 @@ Operand KernelBuilder::Emit(absl::string_view op, ElementType type,
   return output;
 }
 
-void KernelBuilder::Redirect(const Operand& from, const Operand& output) {
-  kir::Expr* last = body_->empty() ? nullptr : body_->back().As<kir::Expr>();
-  if (last == nullptr || !(last->outputs[0] == from)) {
-    EmitTo(output, "copy", {from});
-    return;
-  }
-  last->outputs[0] = output;
-  // The register was the last one that was asked for.
-  if (from.buffer + 1 == static_cast<int>(kernel_.buffers.size())) {
-    kernel_.buffers.pop_back();
-    allocs_.pop_back();
-    --registers_;
-  }
-}
-
 absl::Status KernelBuilder::Loop(
     absl::string_view prefix, kir::LoopKind kind, const AffineExpr& start,
     const AffineExpr& stop,

@@ -54,9 +54,6 @@ class KernelBuilder {
   // The same into a new register.
   kir::Operand Emit(absl::string_view op, kir::ElementType type,
                     std::vector<kir::Argument> arguments);
-  // If the last statement computed this register: it computes `output` now, and
-  // the register is not used again. Else a copy.
-  void Redirect(const kir::Operand& from, const kir::Operand& output);
 
   void EmitSync(kir::SyncScope scope);
 

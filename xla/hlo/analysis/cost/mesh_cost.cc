@@ -231,11 +231,6 @@ absl::StatusOr<MeshCost> MeshCost::FromText(absl::string_view text,
   return MeshCost(std::move(axes));
 }
 
-absl::StatusOr<MeshCost> MeshCost::FromPreset(absl::string_view preset,
-                                              int64_t num_devices) {
-  return FromText(absl::StrCat(num_devices), preset);
-}
-
 std::string MeshCost::ToString() const {
   return absl::StrJoin(axes_, "x", [](std::string* out, const Axis& axis) {
     absl::StrAppend(out, axis.size);

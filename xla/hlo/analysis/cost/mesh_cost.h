@@ -68,9 +68,6 @@ class MeshCost {
   // with the part that is wrong, otherwise.
   static absl::StatusOr<MeshCost> FromText(
       absl::string_view text, absl::string_view default_preset = "h100-nvlink");
-  // One axis of `num_devices`.
-  static absl::StatusOr<MeshCost> FromPreset(absl::string_view preset,
-                                             int64_t num_devices);
   static std::vector<std::string> PresetNames();
 
   explicit MeshCost(std::vector<Axis> axes);

@@ -250,30 +250,6 @@ absl::StatusOr<std::vector<Literal>> GenerateInputs(
   return inputs;
 }
 
-absl::Status PoisonPadding(Literal& literal,
-                           absl::Span<const int64_t> valid_dimensions,
-                           int64_t device) {
-  const Shape& shape = literal.shape();
-  if (!shape.IsArray() ||
-      shape.dimensions().size() != valid_dimensions.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("no padding of rank ", valid_dimensions.size(), " in ",
-                     ShapeUtil::HumanString(shape)));
-  }
-  TF_ASSIGN_OR_RETURN(const Literal poison,
-                      Poison(shape.element_type(), device));
-  ShapeUtil::ForEachIndex(shape, [&](absl::Span<const int64_t> index) {
-    for (size_t d = 0; d < index.size(); ++d) {
-      if (index[d] >= valid_dimensions[d]) {
-        literal.CopyElementFrom(poison, {}, index);
-        break;
-      }
-    }
-    return true;
-  });
-  return absl::OkStatus();
-}
-
 absl::StatusOr<Literal> PoisonLiteral(const Shape& shape, int64_t device) {
   TF_ASSIGN_OR_RETURN(Literal literal, Literal::Make(shape));
   for (const ShapeUtil::IndexedShape& leaf : ShapeUtil::GetLeafShapes(shape)) {

@@ -4,9 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/literal.h"
 #include "xla/shape.h"
@@ -52,14 +50,9 @@ struct InputOptions {
 absl::StatusOr<std::vector<Literal>> GenerateInputs(
     const HloModule& module, const InputOptions& options = InputOptions());
 
-// Overwrites the elements that lie outside `valid_dimensions` (none of which is
-// more than the dimension) with values that must not reach results: NaN for
-// floats that have it, and the extremes of the type, different on each device.
-// InvalidArgument unless it is an array of that rank.
-absl::Status PoisonPadding(Literal& literal,
-                           absl::Span<const int64_t> valid_dimensions,
-                           int64_t device);
-// A literal that is poison all over: what a device holds that owns no part.
+// A literal for a device that owns no part of a value. Its elements must not
+// reach results: NaN for floats that have it, else an extreme of the type that
+// differs between devices.
 absl::StatusOr<Literal> PoisonLiteral(const Shape& shape, int64_t device);
 
 }  // namespace xla

@@ -31,7 +31,6 @@ class RunForecast {
 
   double operations() const { return operations_; }
   double argument_bytes() const { return argument_bytes_; }
-  double result_bytes() const { return result_bytes_; }
 
   // ResourceExhausted, with both figures and the instruction that takes most.
   // max_operations: -1 for no limit.

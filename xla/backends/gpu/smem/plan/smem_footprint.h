@@ -68,9 +68,6 @@ class SmemFootprints {
   // iteration. The writes must run before the read.
   bool Covers(absl::Span<const int> writes, int read, int loop) const;
 
-  // Bytes of the buffer under the kernel's bindings; -1 when unbound.
-  int64_t BufferBytes(kir::BufferId buffer) const { return bytes_[buffer]; }
-
  private:
   Owners Enumerate(int access, const FixedLoops& fixed) const;
   // The elements' set as text, free of the names of loops; empty: not told.

@@ -90,14 +90,6 @@ RematItemId RematMemoryTracker::FirstUnplacedUser(RematBufferId id) const {
       [this](RematItemId user) { return placed(user); });
 }
 
-RematItemId RematMemoryTracker::LastPlacedUser(RematBufferId id) const {
-  const auto& users = buffers_.buffer(id).users;
-  const auto at =
-      std::partition_point(users.begin(), users.end(),
-                           [this](RematItemId user) { return placed(user); });
-  return at == users.begin() ? kNoRematItem : *(at - 1);
-}
-
 absl::StatusOr<RematItemId> RematMemoryTracker::AddItem(
     HloInstruction* instruction) {
   return buffers_.AddItem(instruction);

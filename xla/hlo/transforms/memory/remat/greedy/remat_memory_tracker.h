@@ -69,8 +69,6 @@ class RematMemoryTracker {
   int32_t unfinished(RematBufferId buffer) const;
   // The first user that is not placed; kNoRematItem if all are.
   RematItemId FirstUnplacedUser(RematBufferId buffer) const;
-  // The last user that is placed; kNoRematItem if none is.
-  RematItemId LastPlacedUser(RematBufferId buffer) const;
 
   // Takes in an instruction that has no place in the list yet. Its uses begin
   // with AddUses, when it has one.
