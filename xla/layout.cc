@@ -50,6 +50,7 @@ void Tile::Print(Printer* printer) const {
     if (dimension == kCombineDimension) {
       printer->Append("*");
     } else {
+      if (dimension < 0) printer->Append("Invalid value ");
       printer->Append(dimension);
     }
   }

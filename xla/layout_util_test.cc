@@ -30,6 +30,8 @@ Shape Tiled(std::vector<int64_t> dims, std::vector<int64_t> order,
 TEST(LayoutTest, PlainLayoutPrintsItsOrder) {
   EXPECT_EQ(LayoutUtil::MakeLayout({0, 2, 1}).ToString(), "{0,2,1}");
   EXPECT_EQ(Layout().ToString(), "{}");
+  EXPECT_EQ(Layout({1, 0}, {Tile({-2, 55})}).ToString(),
+            "{1,0:T(Invalid value -2,55)}");
 }
 
 TEST(LayoutTest, EveryFieldPrintsInFixedOrder) {
