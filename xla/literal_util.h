@@ -257,6 +257,18 @@ absl::StatusOr<Literal> MakeFakeLiteral(
     std::optional<uint64_t> index_known_zeroes = std::nullopt,
     std::function<double(std::minstd_rand0*)> float_generator = nullptr);
 
+// The array of which `values` holds config.num_non_zero elements of each block
+// of config.block_size along config.dimension; `indices`, integers of the same
+// dimensions, are the places of the values in their blocks. Elements without a
+// value are zero, and zeros may stand for values that a block lacks, at any
+// index. In the layout of `values`.
+//   2x4, {5, 6, 7, 0} at {0, 3, 1, 0} -> {5, 0, 0, 6, 0, 7, 0, 0}
+// InvalidArgument for shapes that do not fit, indices outside of their block
+// and two values in one place; Unimplemented for a stride above 1.
+absl::StatusOr<Literal> MaterializeSparseOperand(
+    const LiteralSlice& values, const LiteralSlice& indices,
+    const SparsityConfig::TensorSparsityConfig& config);
+
 }  // namespace xla
 
 #include "xla/literal_util_templates.h"  // IWYU pragma: export

@@ -18,6 +18,7 @@
 #include "xla/primitive_util.h"
 #include "xla/shape_util.h"
 #include "xla/types.h"
+#include "xla/xla_data.pb.h"
 
 namespace xla {
 namespace {
@@ -177,6 +178,75 @@ TEST(LiteralUtilTest, RandomLiteralsComeFromTheirEngine) {
   EXPECT_FALSE(LiteralUtil::CreateRandomLiteral(ShapeUtil::MakeShape(S32, {1}),
                                                 &engine, 0.0, 1.0)
                    .ok());
+}
+
+SparsityConfig::TensorSparsityConfig Sparsity(int64_t stored, int64_t block,
+                                              int64_t dimension) {
+  SparsityConfig::TensorSparsityConfig config;
+  config.set_num_non_zero(stored);
+  config.set_block_size(block);
+  config.set_dimension(dimension);
+  config.set_stride(1);
+  return config;
+}
+
+TEST(MaterializeSparseOperandTest, PutsValuesWhereTheirIndicesSay) {
+  // Zeros are no values: they may share an index with one.
+  const auto dense = MaterializeSparseOperand(
+      LiteralUtil::CreateR1<bfloat16>(
+          {bfloat16(5), bfloat16(6), bfloat16(7), bfloat16(0)}),
+      LiteralUtil::CreateR1<s4>({s4(0), s4(3), s4(1), s4(1)}),
+      Sparsity(2, 4, 0));
+  ASSERT_TRUE(dense.ok()) << dense.status();
+  EXPECT_EQ(dense->ToString(), "bf16[8] {5, 0, 0, 6, 0, 7, 0, 0}");
+
+  const auto columns = MaterializeSparseOperand(
+      LiteralUtil::CreateR2WithLayout<int32_t>({{1, 2}, {3, 4}},
+                                               LayoutUtil::MakeLayout({0, 1})),
+      LiteralUtil::CreateR2<uint8_t>({{1, 0}, {0, 1}}), Sparsity(1, 2, 0));
+  ASSERT_TRUE(columns.ok()) << columns.status();
+  EXPECT_EQ(*columns,
+            LiteralUtil::CreateR2<int32_t>({{0, 2}, {1, 0}, {3, 0}, {0, 4}}));
+  EXPECT_EQ(columns->shape().layout(), LayoutUtil::MakeLayout({0, 1}));
+
+  const auto empty = MaterializeSparseOperand(LiteralUtil::CreateR1<float>({}),
+                                              LiteralUtil::CreateR1<int>({}),
+                                              Sparsity(2, 4, 0));
+  ASSERT_TRUE(empty.ok()) << empty.status();
+  EXPECT_EQ(empty->element_count(), 0);
+}
+
+TEST(MaterializeSparseOperandTest, RefusesWhatDoesNotFit) {
+  const Literal values = LiteralUtil::CreateR1<float>({5, 6});
+  const auto code = [&](const Literal& indices,
+                        const SparsityConfig::TensorSparsityConfig& config) {
+    return MaterializeSparseOperand(values, indices, config).status().code();
+  };
+  const Literal indices = LiteralUtil::CreateR1<int32_t>({0, 1});
+  EXPECT_EQ(code(indices, Sparsity(2, 4, 0)), absl::StatusCode::kOk);
+  EXPECT_EQ(code(indices, Sparsity(2, 4, 1)),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code(indices, Sparsity(3, 4, 0)),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code(indices, Sparsity(2, 1, 0)),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code(indices, Sparsity(0, 4, 0)),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code(indices, Sparsity(1, int64_t{1} << 62, 0)),
+            absl::StatusCode::kInvalidArgument);
+  for (const Literal& bad : {
+           LiteralUtil::CreateR1<int32_t>({0, 4}),     // outside of the block
+           LiteralUtil::CreateR1<int32_t>({-1, 1}),    // outside of the block
+           LiteralUtil::CreateR1<int32_t>({2, 2}),     // two in one place
+           LiteralUtil::CreateR1<int32_t>({0, 1, 2}),  // too many
+           LiteralUtil::CreateR1<float>({0, 1}),       // no integers
+       }) {
+    EXPECT_EQ(code(bad, Sparsity(2, 4, 0)), absl::StatusCode::kInvalidArgument)
+        << bad;
+  }
+  SparsityConfig::TensorSparsityConfig strided = Sparsity(2, 4, 0);
+  strided.set_stride(2);
+  EXPECT_EQ(code(indices, strided), absl::StatusCode::kUnimplemented);
 }
 
 TEST(MakeFakeLiteralTest, RespectsItsConstraints) {

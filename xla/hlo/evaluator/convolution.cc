@@ -18,6 +18,8 @@
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/literal.h"
+#include "xla/literal_util.h"
 #include "xla/shape.h"
 #include "xla/status_macros.h"
 #include "xla/util.h"
@@ -305,14 +307,49 @@ absl::StatusOr<Orders> MakeOrders(const ConvolutionDimensionNumbers& dims,
   return orders;
 }
 
+// Replaces a factor of which some elements of each block are stored by all of
+// it.
+absl::Status MakeDense(absl::Span<Value> operands, int64_t factor,
+                       const SparsityConfig::TensorSparsityConfig& sparsity,
+                       MemoryBudget* budget) {
+  const int64_t places = sparsity.idx();
+  if (places < 2 || places >= static_cast<int64_t>(operands.size())) {
+    return InvalidArgument(
+        "the indices of a sparse factor are operand %d of a convolution of %d",
+        places, operands.size());
+  }
+  const Value& values = operands[factor];
+  // The budget knows nothing of literals: this refuses what is too large.
+  TF_ASSIGN_OR_RETURN(
+      const Value room,
+      Value::Make(
+          values.type(),
+          {values.count() / std::max<int64_t>(sparsity.num_non_zero(), 1),
+           std::max<int64_t>(sparsity.block_size(), 1)},
+          budget));
+  TF_ASSIGN_OR_RETURN(const Literal stored,
+                      values.ToLiteral(values.StaticShape()));
+  TF_ASSIGN_OR_RETURN(
+      const Literal indices,
+      operands[places].ToLiteral(operands[places].StaticShape()));
+  TF_ASSIGN_OR_RETURN(const Literal dense,
+                      MaterializeSparseOperand(stored, indices, sparsity));
+  TF_ASSIGN_OR_RETURN(operands[factor],
+                      Value::FromLiteral(dense, budget, /*borrow=*/false));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<Value> EvaluateConvolution(const HloInstruction* instruction,
                                           absl::Span<Value> operands,
                                           KernelContext& context) {
-  if (operands.size() != 2 || instruction->sparsity_config().has_lhs() ||
-      instruction->sparsity_config().has_rhs()) {
-    return Unimplemented("a sparse convolution");
+  const SparsityConfig& sparsity = instruction->sparsity_config();
+  if (sparsity.has_lhs()) {
+    TF_RETURN_IF_ERROR(MakeDense(operands, 0, sparsity.lhs(), context.budget));
+  }
+  if (sparsity.has_rhs()) {
+    TF_RETURN_IF_ERROR(MakeDense(operands, 1, sparsity.rhs(), context.budget));
   }
   const ConvolutionKind kind =
       Cast<HloConvolutionInstruction>(instruction)->convolution_kind();
