@@ -327,6 +327,7 @@ class ManualImporter {
                                : Rename(inst, value, shape,
                                         "SPMDShardToFullShape", local, global));
     }
+    RETURN_IF_ERROR(PassOrderOn(inst));
     if (!is_tuple) {
       RETURN_IF_ERROR(inst->ReplaceAllUsesWith(results[0]));
     } else {
@@ -335,7 +336,6 @@ class ManualImporter {
     }
     Cast<HloCustomCallInstruction>(inst)->set_custom_call_has_side_effect(
         false);
-    RETURN_IF_ERROR(PassOrderOn(inst));
     return inst->parent()->RemoveInstruction(inst);
   }
 

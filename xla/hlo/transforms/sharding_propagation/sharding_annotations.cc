@@ -131,6 +131,11 @@ absl::Status PassOrderOn(HloInstruction* annotation) {
       RETURN_IF_ERROR(operand->AddControlDependencyTo(successor));
     }
   }
+  for (HloInstruction* predecessor : annotation->control_predecessors()) {
+    for (HloInstruction* user : annotation->users()) {
+      RETURN_IF_ERROR(predecessor->AddControlDependencyTo(user));
+    }
+  }
   return annotation->SafelyDropAllControlDependencies();
 }
 
@@ -152,8 +157,8 @@ absl::StatusOr<bool> RemoveShardBarriers(HloModule* module) {
             "instruction ", inst->name(), ": ", inst->custom_call_target(),
             " needs one operand of its own shape"));
       }
-      RETURN_IF_ERROR(inst->ReplaceAllUsesWith(inst->mutable_operand(0)));
       RETURN_IF_ERROR(PassOrderOn(inst));
+      RETURN_IF_ERROR(inst->ReplaceAllUsesWith(inst->mutable_operand(0)));
       RETURN_IF_ERROR(computation->ForceRemoveInstruction(inst));
       changed = true;
     }

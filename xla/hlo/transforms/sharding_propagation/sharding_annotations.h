@@ -30,8 +30,9 @@ bool IsShardBarrier(const HloInstruction& inst);
 // Their users read their operands instead. Returns whether there were any.
 absl::StatusOr<bool> RemoveShardBarriers(HloModule* module);
 
-// Before an annotation goes: what waits for it waits for its operands and for
-// what it waits for, and it has no control dependencies any more.
+// Before an annotation goes and its users read something else: what waits for
+// it waits for its operands and for what it waits for, as do its users, and it
+// has no control dependencies any more.
 absl::Status PassOrderOn(HloInstruction* annotation);
 
 // The dimensions that a `Sharding` call leaves open: `unspecified_dims=[0,2]`

@@ -198,8 +198,8 @@ absl::StatusOr<bool> ProcessShardingInstruction(
            (operand->has_sharding() && operand->sharding() == sharding))) {
         operand->set_sharding(sharding);
         if (grouped) join(operand, group);
-        RETURN_IF_ERROR(inst->ReplaceAllUsesWith(operand));
         RETURN_IF_ERROR(PassOrderOn(inst));
+        RETURN_IF_ERROR(inst->ReplaceAllUsesWith(operand));
         RETURN_IF_ERROR(computation->RemoveInstruction(inst));
         continue;
       }

@@ -6,6 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
@@ -297,6 +298,27 @@ absl::Status ShareShardingsWithCallees(
   return absl::OkStatus();
 }
 
+namespace {
+
+// Takes one fusion apart: all of it waits for what the fusion waits for.
+absl::Status DefuseInOrder(HloInstruction* fusion) {
+  HloComputation* computation = fusion->parent();
+  const std::vector<HloInstruction*> before = fusion->control_predecessors();
+  if (before.empty()) return fusion->Defuse();
+  const absl::flat_hash_set<const HloInstruction*> others(
+      computation->instructions().begin(), computation->instructions().end());
+  RETURN_IF_ERROR(fusion->Defuse());
+  for (HloInstruction* inner : computation->instructions()) {
+    if (others.contains(inner)) continue;
+    for (HloInstruction* predecessor : before) {
+      RETURN_IF_ERROR(predecessor->AddControlDependencyTo(inner));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::Status DefuseAll(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
@@ -333,7 +355,7 @@ absl::Status DefuseAll(
           root->opcode() != HloOpcode::kParameter) {
         root->set_sharding(hlo->sharding());
       }
-      RETURN_IF_ERROR(hlo->Defuse());
+      RETURN_IF_ERROR(DefuseInOrder(hlo));
     }
   }
   return absl::OkStatus();

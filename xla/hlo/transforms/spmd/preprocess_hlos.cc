@@ -182,6 +182,19 @@ std::unique_ptr<HloInstruction> PadOfSlice(const HloInstruction* slice) {
       const_cast<HloInstruction*>(pad->operand(1)), config);
 }
 
+// Whether `hlo`, or what would go with it, has a place in an order that one
+// instruction for all of them would leave.
+bool HasPlaceInOrder(const HloInstruction* hlo) {
+  if (hlo->HasControlDependencies()) return true;
+  return absl::c_any_of(hlo->operands(), [](const HloInstruction* side) {
+    while (side->IsElementwise() && side->operand_count() == 1 &&
+           !side->HasControlDependencies()) {
+      side = side->operand(0);
+    }
+    return side->HasControlDependencies();
+  });
+}
+
 }  // namespace
 
 std::optional<int64_t> FindRotateRightPattern(const HloInstruction* concat) {
@@ -229,6 +242,7 @@ absl::Status SpmdPartitioner::PreprocessHlos(
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
     for (HloInstruction* hlo : computation->MakeInstructionPostOrder()) {
+      if (HasPlaceInOrder(hlo)) continue;
       std::unique_ptr<HloInstruction> merged;
       if (hlo->opcode() == HloOpcode::kConcatenate) {
         merged = RotationOf(hlo);

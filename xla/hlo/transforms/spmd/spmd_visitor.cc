@@ -225,6 +225,7 @@ absl::StatusOr<bool> SpmdPartitioningVisitor::DoPartition(
   HloComputation* new_computation =
       module_->AddEmbeddedComputation(b_.Build(new_root));
   new_computation->SetExecutionThread(computation->execution_thread());
+  RETURN_IF_ERROR(KeepControlDependencies(*computation, new_computation));
   RETURN_IF_ERROR(DoCodeMotionForWindowedDotGeneralLoops(new_computation));
   module_->ReplaceComputations({{computation, new_computation}});
   return changed_;

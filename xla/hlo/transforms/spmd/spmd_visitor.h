@@ -235,6 +235,10 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   absl::Status HandleShardingCustomCall(HloInstruction* hlo);
   absl::Status HandleInternalCall(HloInstruction* hlo);
   absl::Status CheckSharding(const HloInstruction* hlo) const;
+  // What waits for others in `whole`, of which `partitioned` was made, waits
+  // for what became of them.
+  absl::Status KeepControlDependencies(const HloComputation& whole,
+                                       HloComputation* partitioned);
 
   bool changed_ = false;
   HloModule* module_;

@@ -44,6 +44,7 @@ struct CheapValue {
 constexpr int64_t kMaxSteps = 32;
 
 bool IsCheap(const HloInstruction* hlo, const Shape& value) {
+  if (hlo->HasControlDependencies()) return false;
   switch (hlo->opcode()) {
     case HloOpcode::kBroadcast:
     case HloOpcode::kIota:
@@ -160,6 +161,15 @@ HloComputation* OverNewState(HloComputation* computation, const Shape& state,
   return module->AddEmbeddedComputation(b.Build(clones.at(root)));
 }
 
+// A loop that others wait for, or that waits, stays as it is.
+bool HasPlaceInOrder(const HloInstruction& loop) {
+  const auto waits = [](const HloInstruction* hlo) {
+    return hlo->HasControlDependencies();
+  };
+  return waits(&loop) || absl::c_any_of(loop.operands(), waits) ||
+         absl::c_any_of(loop.users(), waits);
+}
+
 // The loop rewritten to carry the leaves of a cheap element instead of the
 // element; nullptr if the element is not cheap.
 HloInstruction* WithoutElement(HloInstruction* loop, int64_t element) {
@@ -206,6 +216,7 @@ HloInstruction* WithoutElement(HloInstruction* loop, int64_t element) {
 absl::Status SpmdPartitioningVisitor::DoCodeMotionForWindowedDotGeneralLoops(
     HloComputation* computation) {
   for (WindowedDotGeneralLoop& loop : windowed_dot_general_loops_) {
+    if (HasPlaceInOrder(*loop.while_loop)) continue;
     for (int64_t operand : {0, 1}) {
       const bool stays = loop.operands_sharded_at_contracting_dims ||
                          operand != loop.windowed_operand;

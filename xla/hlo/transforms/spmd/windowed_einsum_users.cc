@@ -181,6 +181,13 @@ std::optional<Users> MovableUsers(HloInstruction* loop) {
     users.result = last->users()[0];
   }
   if (users.dim < 0 || !CollectReaders(loop, &users)) return std::nullopt;
+  for (const auto* group :
+       {&users.writes, &users.elementwise, &users.reduces, &users.broadcasts}) {
+    for (const HloInstruction* hlo : *group) {
+      if (hlo->HasControlDependencies()) return std::nullopt;
+    }
+  }
+  if (users.result->HasControlDependencies()) return std::nullopt;
   return users;
 }
 

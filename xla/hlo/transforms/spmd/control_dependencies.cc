@@ -1,0 +1,154 @@
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/transforms/spmd/spmd_visitor.h"
+#include "xla/hlo/utils/hlo_query.h"
+#include "xla/status_macros.h"
+
+// An instruction that others wait for becomes several steps, as do those. Each
+// step that reads no other one of its instruction waits for each step of the
+// other that is read by none of it.
+//
+//   before: a = f32[8] add(x, y), sharding={replicated}
+//           b = f32[8] negate(z), sharding={devices=[2]<=[2]},
+//               control-predecessors={a}
+//   after:  g = f32[8] all-gather(x)
+//           a = f32[8] add(g, y)
+//           b = f32[4] negate(z), control-predecessors={a}
+//
+// Steps are made in the order in which instructions are visited, those that
+// others wait for first, so that there are no cycles.
+
+namespace xla::spmd {
+namespace {
+
+using Steps = std::vector<HloInstruction*>;
+using StepSet = absl::flat_hash_set<const HloInstruction*>;
+
+void Append(const Steps& from, Steps* to) {
+  for (HloInstruction* step : from) {
+    if (!absl::c_linear_search(*to, step)) to->push_back(step);
+  }
+}
+
+// `roots` and all that they read.
+StepSet Needed(std::vector<const HloInstruction*> roots) {
+  StepSet needed(roots.begin(), roots.end());
+  while (!roots.empty()) {
+    const HloInstruction* reader = roots.back();
+    roots.pop_back();
+    for (const HloInstruction* operand : reader->operands()) {
+      if (needed.insert(operand).second) roots.push_back(operand);
+    }
+  }
+  return needed;
+}
+
+bool IsThereFromTheStart(const HloInstruction& hlo) {
+  return HloPredicateIsOp<HloOpcode::kConstant, HloOpcode::kParameter>(&hlo);
+}
+
+// Of what was made for an instruction, what will stay: without constants,
+// unless it is one itself.
+Steps StepsThatStay(const Steps& made, const StepSet& needed) {
+  Steps staying, steps;
+  for (HloInstruction* step : made) {
+    if (!needed.contains(step)) continue;
+    staying.push_back(step);
+    if (!IsThereFromTheStart(*step)) steps.push_back(step);
+  }
+  return steps.empty() ? staying : steps;
+}
+
+// Those that no other one reads, and those that read no other one.
+Steps LastOf(const Steps& steps) {
+  const StepSet all(steps.begin(), steps.end());
+  Steps last;
+  for (HloInstruction* step : steps) {
+    if (absl::c_none_of(step->users(), [&](const HloInstruction* user) {
+          return all.contains(user);
+        })) {
+      last.push_back(step);
+    }
+  }
+  return last;
+}
+Steps FirstOf(const Steps& steps) {
+  const StepSet all(steps.begin(), steps.end());
+  Steps first;
+  for (HloInstruction* step : steps) {
+    if (absl::c_none_of(step->operands(), [&](const HloInstruction* operand) {
+          return all.contains(operand);
+        })) {
+      first.push_back(step);
+    }
+  }
+  return first;
+}
+
+}  // namespace
+
+absl::Status SpmdPartitioningVisitor::KeepControlDependencies(
+    const HloComputation& whole, HloComputation* partitioned) {
+  const std::vector<HloInstruction*> order = whole.MakeInstructionPostOrder();
+  if (absl::c_none_of(order, [](const HloInstruction* hlo) {
+        return hlo->HasControlDependencies();
+      })) {
+    return absl::OkStatus();
+  }
+  // What is dead must not stay for the sake of its place in the order, unless
+  // what it was made from stays for that as well.
+  std::vector<const HloInstruction*> roots = {partitioned->root_instruction()};
+  for (const HloInstruction* step : partitioned->instructions()) {
+    if (step->HasSideEffect() &&
+        !hlo_query::IsCollectiveCommunicationOp(step->opcode())) {
+      roots.push_back(step);
+    }
+  }
+  for (const HloInstruction* hlo : order) {
+    if (hlo->HasControlDependencies() && hlo->user_count() == 0) {
+      roots.push_back(GetPartitionedHlo(hlo).hlo());
+    }
+  }
+  const StepSet needed = Needed(std::move(roots));
+
+  // The steps that must be done before an instruction, and those with which it
+  // is done. One of which nothing is left hands on what it waits for.
+  absl::flat_hash_map<const HloInstruction*, Steps> handed_on, done;
+  for (HloInstruction* hlo : order) {
+    const Steps steps = StepsThatStay(b_.derived_instructions(hlo), needed);
+    Steps before;
+    for (const HloInstruction* predecessor : hlo->control_predecessors()) {
+      Append(done.at(predecessor), &before);
+    }
+    for (const HloInstruction* operand : hlo->operands()) {
+      auto it = handed_on.find(operand);
+      if (it != handed_on.end()) Append(it->second, &before);
+    }
+    if (!steps.empty()) {
+      for (HloInstruction* step : FirstOf(steps)) {
+        for (HloInstruction* predecessor : before) {
+          RETURN_IF_ERROR(predecessor->AddControlDependencyTo(step));
+        }
+      }
+      done[hlo] = LastOf(steps);
+      continue;
+    }
+    Steps ends = before;
+    for (const HloInstruction* operand : hlo->operands()) {
+      if (!IsThereFromTheStart(*operand)) Append(done.at(operand), &ends);
+    }
+    if (!before.empty()) handed_on[hlo] = std::move(before);
+    done[hlo] = std::move(ends);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace xla::spmd
