@@ -14,6 +14,7 @@
 #include "xla/hlo/transforms/spmd/dot_factors.h"
 #include "xla/hlo/transforms/spmd/factor_sharding.h"
 #include "xla/hlo/transforms/spmd/handler_util.h"
+#include "xla/hlo/transforms/spmd/kernel_parts.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
@@ -229,17 +230,27 @@ absl::StatusOr<HloInstruction*> PartitionConvolution(
   const HloSharding result_sharding = TensorSharding(*factors, f.result);
   Window window = conv_window;
   std::vector<SpatialCut> lhs_cuts, rhs_cuts;
+  std::vector<KernelShards> kernel_shards;
   for (const auto& dim : info.conv_spatial_dims) {
     WindowDimension* wd = window.mutable_dimensions(dim.spatial_dim);
     if (absl::c_linear_search(summed, dim.spatial_dim)) {
       const int64_t tiles = factors->dimension(f.lhs.factors[dim.lhs]);
       if (tiles == 1) continue;
+      KernelShards kernel{dim.spatial_dim, dim.rhs, wd->size(), 0, {}};
       if (options.conv_halo_exchange_always_on_lhs ||
           !KernelMeetsLhsShards(*hlo, dim, tiles, *wd)) {
         lhs_cuts.push_back(LhsOfKernelShards(*hlo, dim, tiles, wd));
       } else {
         rhs_cuts.push_back(KernelOfLhsShards(*hlo, dim, tiles, wd));
+        kernel.start = rhs_cuts.back().intervals.start;
       }
+      kernel.size = wd->size();
+      if (kernel.start.empty()) {
+        for (int64_t i = 0; i < tiles; ++i) {
+          kernel.start.push_back(i * kernel.size);
+        }
+      }
+      kernel_shards.push_back(std::move(kernel));
       continue;
     }
     const int64_t tiles = ShardCountAtDim(result_sharding, dim.output);
@@ -264,9 +275,9 @@ absl::StatusOr<HloInstruction*> PartitionConvolution(
   local_rhs->set_sharding(TensorSharding(*factors, f.rhs));
   TF_ASSIGN_OR_RETURN(
       HloInstruction * local,
-      create_sharded_conv.CreateSharded(
-          PartitionedHlo(local_lhs, lhs.base_shape(), state),
-          PartitionedHlo(local_rhs, rhs.base_shape(), state), b, window));
+      ConvolveByKernelParts(PartitionedHlo(local_lhs, lhs.base_shape(), state),
+                            PartitionedHlo(local_rhs, rhs.base_shape(), state),
+                            kernel_shards, window, create_sharded_conv));
   local = CutWindowResult(local, result_sharding, output_base_shape, windows,
                           state);
   ShardedSum sum = SumAddends(local, *factors, f.result, f.contracting, state);
