@@ -484,10 +484,28 @@ ENTRY e {
   EXPECT_EQ(updates_, 0);
 }
 
+// A comparator that looks at remainders of i and j, one after the other.
+std::string OneAfterTheOther(int keys) {
+  std::string text = "z = pred[] constant(false)\n";
+  std::string rest = "z";
+  for (int k = keys; k-- > 0;) {
+    absl::StrAppend(
+        &text, absl::Substitute("c$0 = s32[] constant($1)\n"
+                                "i$0 = s32[] remainder(i, c$0)\n"
+                                "j$0 = s32[] remainder(j, c$0)\n"
+                                "e$0 = pred[] compare(i$0, j$0), direction=EQ\n"
+                                "l$0 = pred[] compare(i$0, j$0), direction=LT\n"
+                                "$3r$0 = pred[] select(e$0, $2, l$0)\n",
+                                k, k + 2, rest, k == 0 ? "ROOT " : ""));
+    rest = absl::StrCat("r", k);
+  }
+  return text;
+}
+
 // What sorts take for an order, and what is none, however it is written.
 TEST_F(FusionLoweringTest, ComparatorsMustBeOrders) {
   struct Case {
-    absl::string_view root;
+    std::string root;
     absl::string_view error;  // empty: sorted
   };
   constexpr absl::string_view kBoth = "can hold for two elements both ways";
@@ -515,6 +533,33 @@ TEST_F(FusionLoweringTest, ComparatorsMustBeOrders) {
             ""},
            {"n = f32[] abs(a)\nROOT r = pred[] compare(n, b), direction=LT",
             "compares no expression of both elements"},
+           // One truth of each element, and the other way around.
+           {"z = f32[] constant(0)\n"
+            "n = pred[] compare(a, z), direction=LT\n"
+            "m = pred[] compare(b, z), direction=LT\n"
+            "k = pred[] not(n)\nROOT r = pred[] and(k, m)",
+            ""},
+           {"z = f32[] constant(0)\n"
+            "n = pred[] compare(a, z), direction=LT\n"
+            "m = pred[] compare(b, z), direction=LT\n"
+            "x = pred[] compare(i, j), direction=LT\n"
+            "y = pred[] compare(i, j), direction=GT\n"
+            "l = pred[] compare(n, m), direction=GT\n"
+            "d = pred[] xor(n, m)\nw = pred[] select(n, x, y)\n"
+            "ROOT r = pred[] select(d, l, w)",
+            ""},
+           {"z = f32[] constant(0)\n"
+            "n = pred[] compare(a, z), direction=LT\nROOT r = pred[] not(n)",
+            kBoth},
+           {"z = f32[] constant(0)\n"
+            "n = pred[] compare(a, z), direction=LT\n"
+            "m = pred[] compare(b, z), direction=LT\n"
+            "x = pred[] compare(i, j), direction=LT\n"
+            "k = pred[] not(n)\nl = pred[] and(k, m)\n"
+            "ROOT r = pred[] or(l, x)",
+            kBoth},
+           {OneAfterTheOther(6), ""},
+           {OneAfterTheOther(11), "is one of too many comparisons"},
        }) {
     const absl::Status status =
         Compare(absl::StrCat("HloModule m\nless {\na = f32[] parameter(0)\n"

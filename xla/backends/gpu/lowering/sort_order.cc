@@ -1,10 +1,10 @@
 #include "xla/backends/gpu/lowering/sort_order.h"
 
-#include <array>
 #include <cstddef>
+#include <memory>
+#include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
@@ -14,13 +14,15 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/literal.h"
 #include "xla/status_macros.h"
+#include "xla/xla_data.pb.h"
 
 namespace xla::gpu {
 namespace {
 
-constexpr size_t kMostKeys = 4;
 // Of a comparator, as a tree.
 constexpr int kMostNodes = 1 << 8;
+// Ways in which two elements can differ: 10 keys, if none is a truth.
+constexpr size_t kMostCases = 1 << 16;
 
 // Parameters 2k are of the first element, 2k + 1 of the second.
 enum class Side { kNone, kFirst, kSecond, kBoth };
@@ -30,21 +32,102 @@ absl::Status Unknown(const HloInstruction& hlo, absl::string_view reason) {
       "its comparator is not known to be an order: ", hlo.name(), " ", reason));
 }
 
-// The ranks of three elements in all ways, equals included: 0 for the least.
-std::vector<std::array<int, 3>> Rankings() {
-  std::vector<std::array<int, 3>> rankings;
-  for (int code = 0; code < 27; ++code) {
-    const std::array<int, 3> ranks = {code / 9, code / 3 % 3, code % 3};
-    // Ranks without gaps, so that each way is there once.
-    const int most = *absl::c_max_element(ranks);
-    bool dense = true;
-    for (int rank = 0; rank < most; ++rank) {
-      dense &= absl::c_linear_search(ranks, rank);
-    }
-    if (dense) rankings.push_back(ranks);
+// What an order looks at, one expression of each element: how two of them
+// compare, or the two truths. -0 and 0 are equal in one order of floats and not
+// in another, so that these are two keys.
+struct Key {
+  const HloInstruction* value;  // of one of them
+  ComparisonOrder order;
+  bool is_truth;
+
+  // A case's digit: 0 where the first is less, 1, 2 where it is greater; of
+  // truths, the first one's times two and the second one's.
+  int digits() const { return is_truth ? 4 : 3; }
+  int less() const { return is_truth ? 1 : 0; }
+  int greater() const { return 2; }
+  bool IsEqual(int digit) const {
+    return is_truth ? digit == 0 || digit == 3 : digit == 1;
   }
-  return rankings;
-}
+  // Of the elements the other way around.
+  int Mirrored(int digit) const {
+    return IsEqual(digit) ? digit : less() + greater() - digit;
+  }
+};
+
+// Whether a function of the digits of all keys is true, by the number of the
+// case, of which the first key has the least digit.
+using Table = std::vector<bool>;
+
+// Tells orders from other functions. By Arrow's theorem, one that is transitive
+// whatever numbers are compared looks at one key after the other: the first
+// decides unless it is equal, and then the next.
+class TableChecker {
+ public:
+  TableChecker(const std::vector<Key>& keys, const Table& table)
+      : keys_(keys), table_(table), digits_(keys.size(), kAny) {}
+
+  // Whether no two elements are each less than the other.
+  bool IsAsymmetric() const {
+    for (size_t number = 0; number < table_.size(); ++number) {
+      size_t mirrored = 0, place = 1, rest = number;
+      for (const Key& key : keys_) {
+        mirrored += place * key.Mirrored(static_cast<int>(rest % key.digits()));
+        place *= key.digits();
+        rest /= key.digits();
+      }
+      if (table_[number] && table_[mirrored]) return false;
+    }
+    return true;
+  }
+
+  // Of the cases that have the digits: whether the other keys make an order.
+  bool IsOrder() {
+    if (All(false)) return true;
+    for (size_t k = 0; k < keys_.size(); ++k) {
+      if (digits_[k] != kAny || !Decides(k)) continue;
+      for (int digit = 0; digit < keys_[k].digits(); ++digit) {
+        if (!keys_[k].IsEqual(digit)) continue;
+        digits_[k] = digit;
+        const bool is_order = IsOrder();
+        digits_[k] = kAny;
+        if (!is_order) return false;
+      }
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr int kAny = -1;
+
+  bool Decides(size_t k) {
+    const auto all = [&](int digit, bool value) {
+      digits_[k] = digit;
+      const bool result = All(value);
+      digits_[k] = kAny;
+      return result;
+    };
+    const Key& key = keys_[k];
+    return (all(key.less(), true) && all(key.greater(), false)) ||
+           (all(key.greater(), true) && all(key.less(), false));
+  }
+
+  bool All(bool value) const { return All(value, keys_.size(), 0); }
+  // `number`: of the digits from `end` on.
+  bool All(bool value, size_t end, size_t number) const {
+    if (end == 0) return table_[number] == value;
+    const Key& key = keys_[end - 1];
+    for (int digit = 0; digit < key.digits(); ++digit) {
+      if (digits_[end - 1] != kAny && digits_[end - 1] != digit) continue;
+      if (!All(value, end - 1, number * key.digits() + digit)) return false;
+    }
+    return true;
+  }
+
+  const std::vector<Key>& keys_;
+  const Table& table_;
+  std::vector<int> digits_;
+};
 
 class OrderChecker {
  public:
@@ -53,27 +136,25 @@ class OrderChecker {
     SideOf(root, &nodes);
     if (nodes > kMostNodes) return Unknown(root, "is too large");
     RETURN_IF_ERROR(Collect(root));
-    ranks_.resize(keys_.size());
-    return CheckRanks(root, 0);
+    TableChecker checker(keys_, TableOf(root));
+    if (!checker.IsAsymmetric()) {
+      return Unknown(root, "can hold for two elements both ways");
+    }
+    if (!checker.IsOrder()) return Unknown(root, "is not transitive");
+    return absl::OkStatus();
   }
 
  private:
-  // What is compared, of the first element. -0 and 0 are equal in one order and
-  // not in another, so that these are two.
-  struct Key {
-    const HloInstruction* first;
-    ComparisonOrder order;
-  };
-  struct Comparison {
+  // The part of an element that an instruction reads.
+  struct Reading {
     size_t key;
-    bool swapped;  // the second element is on the left
+    bool swapped;   // of the second element, or with it on the left
+    bool compares;  // both elements
   };
 
   // Finds what is compared, and refuses what is no comparison.
   absl::Status Collect(const HloInstruction& hlo) {
-    if (!seen_.insert(&hlo).second) {
-      return absl::OkStatus();
-    }
+    if (!seen_.insert(&hlo).second) return absl::OkStatus();
     switch (hlo.opcode()) {
       case HloOpcode::kAnd:
       case HloOpcode::kNot:
@@ -87,12 +168,17 @@ class OrderChecker {
       case HloOpcode::kConstant:
         return hlo.literal().is_elided() ? Unknown(hlo, "is elided")
                                          : absl::OkStatus();
-      case HloOpcode::kCompare:
-        return AddComparison(hlo);
       default:  // No logic.
-        return Unknown(
-            hlo, absl::StrCat("is of opcode ", HloOpcodeString(hlo.opcode())));
+        break;
     }
+    int nodes = 0;
+    const Side side = SideOf(hlo, &nodes);
+    if (side == Side::kFirst || side == Side::kSecond) {
+      return AddTruth(hlo, side);
+    }
+    if (hlo.opcode() == HloOpcode::kCompare) return AddComparison(hlo);
+    return Unknown(
+        hlo, absl::StrCat("is of opcode ", HloOpcodeString(hlo.opcode())));
   }
 
   absl::Status AddComparison(const HloInstruction& hlo) {
@@ -107,18 +193,37 @@ class OrderChecker {
       return Unknown(hlo, "compares no expression of both elements");
     }
     const bool swapped = side == Side::kSecond;
-    const HloInstruction& first = swapped ? right : left;
-    size_t key = 0;
-    while (key < keys_.size() &&
-           (keys_[key].order != hlo.comparison_order() ||
-            !Alike(*keys_[key].first, first, /*mirrored=*/false))) {
-      ++key;
+    const bool is_truth = left.shape().element_type() == PRED;
+    return Add({keys_.size(), swapped, true}, hlo,
+               {swapped ? &right : &left,
+                is_truth ? ComparisonOrder::kTotal : hlo.comparison_order(),
+                is_truth});
+  }
+
+  // A truth of one element alone.
+  absl::Status AddTruth(const HloInstruction& hlo, Side side) {
+    return Add({keys_.size(), side == Side::kSecond, false}, hlo,
+               {&hlo, ComparisonOrder::kTotal, /*is_truth=*/true});
+  }
+
+  // The reading's key is this one, unless an earlier one is the same.
+  absl::Status Add(Reading reading, const HloInstruction& hlo, const Key& key) {
+    for (size_t k = 0; k < keys_.size(); ++k) {
+      const Key& known = keys_[k];
+      if (known.is_truth == key.is_truth && known.order == key.order &&
+          (Alike(*known.value, *key.value, /*mirrored=*/false) ||
+           Alike(*known.value, *key.value, /*mirrored=*/true))) {
+        reading.key = k;
+      }
     }
-    if (key == keys_.size()) keys_.push_back({&first, hlo.comparison_order()});
-    if (keys_.size() > kMostKeys) {
-      return Unknown(hlo, absl::StrCat("is one of more than ", kMostKeys));
+    if (reading.key == keys_.size()) {
+      keys_.push_back(key);
+      cases_ *= key.digits();
     }
-    comparisons_[&hlo] = {key, swapped};
+    if (cases_ > kMostCases) {
+      return Unknown(hlo, "is one of too many comparisons");
+    }
+    readings_[&hlo] = reading;
     return absl::OkStatus();
   }
 
@@ -151,75 +256,78 @@ class OrderChecker {
                        });
   }
 
-  // Whether element i is less than element j, by the ranks.
-  bool IsLess(const HloInstruction& hlo, int i, int j) const {
-    switch (hlo.opcode()) {
-      case HloOpcode::kAnd:
-        return IsLess(*hlo.operand(0), i, j) && IsLess(*hlo.operand(1), i, j);
-      case HloOpcode::kOr:
-        return IsLess(*hlo.operand(0), i, j) || IsLess(*hlo.operand(1), i, j);
-      case HloOpcode::kXor:
-        return IsLess(*hlo.operand(0), i, j) != IsLess(*hlo.operand(1), i, j);
-      case HloOpcode::kNot:
-        return !IsLess(*hlo.operand(0), i, j);
-      case HloOpcode::kSelect:
-        return IsLess(*hlo.operand(IsLess(*hlo.operand(0), i, j) ? 1 : 2), i,
-                      j);
-      case HloOpcode::kConstant:
-        return hlo.literal().IsAll(1);
-      default:  // Collect has seen to it that this is a comparison.
-        break;
+  bool Read(const HloInstruction& hlo, size_t number) const {
+    const Reading& reading = readings_.at(&hlo);
+    for (size_t k = 0; k < reading.key; ++k) number /= keys_[k].digits();
+    const Key& key = keys_[reading.key];
+    int digit = static_cast<int>(number % key.digits());
+    if (!reading.compares) {
+      return (reading.swapped ? digit & 1 : digit >> 1) != 0;
     }
-    const Comparison& comparison = comparisons_.at(&hlo);
-    const std::array<int, 3>& ranks = ranks_[comparison.key];
-    const int left = ranks[comparison.swapped ? j : i];
-    const int right = ranks[comparison.swapped ? i : j];
+    if (reading.swapped) digit = key.Mirrored(digit);
+    const bool equal = key.IsEqual(digit), less = digit == key.less();
     switch (hlo.comparison_direction()) {
       case ComparisonDirection::kEq:
-        return left == right;
+        return equal;
       case ComparisonDirection::kNe:
-        return left != right;
+        return !equal;
       case ComparisonDirection::kGe:
-        return left >= right;
+        return !less;
       case ComparisonDirection::kGt:
-        return left > right;
+        return !less && !equal;
       case ComparisonDirection::kLe:
-        return left <= right;
+        return less || equal;
       case ComparisonDirection::kLt:
-        return left < right;
+        return less;
     }
     return false;
   }
 
-  absl::Status CheckRanks(const HloInstruction& root, size_t key) {
-    static const auto& rankings =
-        *new std::vector<std::array<int, 3>>(Rankings());
-    if (key < keys_.size()) {
-      for (const std::array<int, 3>& ranks : rankings) {
-        ranks_[key] = ranks;
-        RETURN_IF_ERROR(CheckRanks(root, key + 1));
+  static bool Logic(const HloInstruction& hlo,
+                    const std::vector<const Table*>& in, size_t number) {
+    const auto at = [&](int k) { return (*in[k])[number]; };
+    switch (hlo.opcode()) {
+      case HloOpcode::kAnd:
+        return at(0) && at(1);
+      case HloOpcode::kOr:
+        return at(0) || at(1);
+      case HloOpcode::kXor:
+        return at(0) != at(1);
+      case HloOpcode::kNot:
+        return !at(0);
+      case HloOpcode::kSelect:
+        return at(at(0) ? 1 : 2);
+      case HloOpcode::kConstant:
+        return hlo.literal().IsAll(1);
+      default:  // Collect has seen to it that there is no other.
+        return false;
+    }
+  }
+
+  const Table& TableOf(const HloInstruction& hlo) {
+    const auto [known, added] = tables_.try_emplace(&hlo);
+    if (!added) return *known->second;
+    std::vector<const Table*> in;
+    if (readings_.find(&hlo) == readings_.end()) {
+      for (const HloInstruction* operand : hlo.operands()) {
+        in.push_back(&TableOf(*operand));
       }
-      return absl::OkStatus();
     }
-    // 0 and 1 are any two elements, as 2 is any third.
-    const bool less = IsLess(root, 0, 1), greater = IsLess(root, 1, 0);
-    if (less && greater) {
-      return Unknown(root, "can hold for two elements both ways");
+    auto table = std::make_unique<Table>(cases_);
+    for (size_t number = 0; number < cases_; ++number) {
+      (*table)[number] = readings_.find(&hlo) != readings_.end()
+                             ? Read(hlo, number)
+                             : Logic(hlo, in, number);
     }
-    const bool third = IsLess(root, 1, 2), back = IsLess(root, 2, 1);
-    const bool all = IsLess(root, 0, 2), none = IsLess(root, 2, 0);
-    const bool equal = !less && !greater && !third && !back;
-    if ((less && third && !all) || (equal && (all || none))) {
-      return Unknown(root, "is not transitive");
-    }
-    return absl::OkStatus();
+    return *(tables_[&hlo] = std::move(table));
   }
 
   // Looked up only.
   absl::flat_hash_set<const HloInstruction*> seen_;
-  absl::flat_hash_map<const HloInstruction*, Comparison> comparisons_;
+  absl::flat_hash_map<const HloInstruction*, Reading> readings_;
+  absl::flat_hash_map<const HloInstruction*, std::unique_ptr<Table>> tables_;
   std::vector<Key> keys_;
-  std::vector<std::array<int, 3>> ranks_;
+  size_t cases_ = 1;
 };
 
 }  // namespace

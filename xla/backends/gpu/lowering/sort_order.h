@@ -15,13 +15,15 @@ namespace xla::gpu {
 //   compare(p0, p1), direction=LE        both ways of equals: none
 //
 // Comparisons of one expression of both elements are taken for numbers that are
-// greater, less or equal, and all cases of three elements are tried. NaNs are
-// none of that where the comparison is no total order: where a sort puts them
-// is left to it, here and wherever else one is run.
+// greater, less or equal, and what is asked of one element alone for a truth;
+// all cases of those are tried. NaNs are none of that where the comparison is
+// no total order: where a sort puts them is left to it, here and wherever else
+// one is run.
 //
 // Unimplemented says what is wrong, or that the comparator has other
 // instructions than comparisons, and, or, xor, not and select of them, or
-// compares more than 4 things.
+// compares more than 10 things (of truths, 8). Linear in the cases, 3 for each
+// comparison and 4 for each truth, times the instructions.
 absl::Status CheckOrder(const HloComputation& comparator);
 
 }  // namespace xla::gpu
