@@ -267,6 +267,32 @@ class Planner {
     if (state->opcode() == HloOpcode::kTuple) uses->push_back({state, i});
   }
 
+  // Results of a conditional that one of its branches has as one value twice,
+  // or as a value and its update in place, are in one place whatever branch
+  // runs. That branch hands on copies.
+  static void AddUsesByBranches(const MissingCopy& copy,
+                                std::vector<Use>* uses) {
+    const HloInstruction* conditional = copy.value->defining_instruction();
+    if (conditional->opcode() != HloOpcode::kConditional ||
+        copy.written->defining_instruction() != conditional) {
+      return;
+    }
+    for (HloComputation* branch : conditional->called_computations()) {
+      HloInstruction* root = branch->root_instruction();
+      if (root->opcode() != HloOpcode::kTuple) continue;
+      for (const HloValue* value : {copy.value, copy.written}) {
+        if (value->defining_index().size() != 1) continue;
+        const int64_t i = value->defining_index()[0];
+        // What only the tuple reads, nothing else updates.
+        const HloInstruction* element = root->operand(i);
+        if (element->user_count() > 1 ||
+            root->OperandIndices(element).size() > 1) {
+          uses->push_back({root, i});
+        }
+      }
+    }
+  }
+
   // Unless it is the first of this plan, an earlier one may have done it.
   absl::Status Mend(const MissingCopy& copy, bool is_first) {
     // Addresses in tuples are known: nobody reads the tables.
@@ -274,7 +300,10 @@ class Planner {
     // The schedule and the operands are this module's own.
     auto* reader = const_cast<HloInstruction*>(copy.reader);
     std::vector<Use> uses;
-    if (reader->opcode() == HloOpcode::kParameter) {
+    AddUsesByBranches(copy, &uses);
+    if (!uses.empty()) {
+      // Those of both results are the same branch's.
+    } else if (reader->opcode() == HloOpcode::kParameter) {
       for (HloInstruction* call : reader->parent()->caller_instructions()) {
         AddUsesByCall(call, copy.value, &uses);
         AddUseByLoop(call, copy.value, &uses);

@@ -4,10 +4,10 @@ namespace xla::gpu {
 
 const char kProgramRuntime[] = R"cuda(
 #ifndef __CUDACC_RTC__
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -78,6 +78,23 @@ static void Took(const char* name) {
 
 // ---- arrays in .npz files ----
 
+// Of a folder, streams would open and then throw.
+static std::string ReadFile(const std::string& path) {
+  std::FILE* file = std::fopen(path.c_str(), "rb");
+  std::string bytes;
+  char part[1 << 16];
+  while (file != nullptr) {
+    const size_t read = std::fread(part, 1, sizeof(part), file);
+    bytes.append(part, read);
+    if (read < sizeof(part)) break;
+  }
+  if (file == nullptr || std::ferror(file)) {
+    Fail("cannot read " + path + ": " + std::strerror(errno));
+  }
+  std::fclose(file);
+  return bytes;
+}
+
 // An input or a result: the names it may have, NumPy's type, the extents, the
 // order in memory (the fastest dimension first) and the place.
 struct Array {
@@ -118,7 +135,7 @@ static std::string After(const std::string& header, const char* key) {
 
 static Npy ParseNpy(const std::string& name, const char* data, Index bytes) {
   if (bytes < 10 || std::memcmp(data, "\x93NUMPY", 6) != 0) {
-    Fail(name + " is no .npy array");
+    Fail(name + " is not an .npy array");
   }
   const int length_bytes = data[6] == 1 ? 2 : 4;
   const Index begin = 8 + length_bytes + Little(data + 8, length_bytes);
@@ -152,7 +169,7 @@ static std::map<std::string, Npy> ParseNpz(const std::string& path,
   std::map<std::string, Npy> arrays;
   Index end = Index(zip.size()) - 22;
   while (end >= 0 && zip.compare(end, 4, "PK\5\6") != 0) --end;
-  if (end < 0) Fail(path + " is no .npz file");
+  if (end < 0) Fail(path + " is not an .npz file");
   Index count = Little(&zip[end + 10], 2), at = Little(&zip[end + 16], 4);
   if (at == 0xffffffff && end >= 20) {
     const Index wide = Little(&zip[end - 20 + 8], 8);
@@ -250,7 +267,7 @@ static std::vector<char> InMemory(const Array& array,
     Reorder(array, npy.fortran, npy.data, bytes.data(), true);
     return bytes;
   }
-  Fail("there is no array " + array.names[0]);
+  Fail("the inputs have no array " + array.names[0]);
 }
 
 static void Append(std::string& text, Index value, int bytes) {
@@ -364,10 +381,7 @@ int main(int argc, char** argv) {
                  " [--repeat=TIMES]\n", argv[0]);
     return 2;
   }
-  std::ifstream in(paths[0], std::ios::binary);
-  if (!in) Fail("cannot read " + paths[0]);
-  const std::string zip((std::istreambuf_iterator<char>(in)),
-                        std::istreambuf_iterator<char>());
+  const std::string zip = ReadFile(paths[0]);
   const std::map<std::string, Npy> file = ParseNpz(paths[0], zip);
   std::vector<std::vector<char>> inputs;
   for (const Array& array : kInputs) inputs.push_back(InMemory(array, file));
