@@ -21,7 +21,9 @@
 // extent. Bulk transfers are copies by one thread, and their waits barriers of
 // the block. A vectorized loop that copies aligned neighbors, from or to a
 // parameter or an array with that vector width, is one access; others are
-// unrolled. Parameters begin at multiples of 16 bytes.
+// unrolled. Parameters that are read or written so must be aligned to the bytes
+// of the vectors, at most 16, as memory from cudaMalloc is: the launch checks
+// it and returns cudaErrorMisalignedAddress.
 //
 // Compiles with nvcc -std=c++17, and as C++ behind a header that declares the
 // CUDA names (cuda_shim.h).

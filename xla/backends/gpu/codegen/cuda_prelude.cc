@@ -307,6 +307,17 @@ KIR void kir_cluster_sync() {
 #endif
 
 #ifndef __CUDACC_RTC__
+// Where threads read or write vectors, their address must be a multiple of the
+// vector's bytes: memory from cudaMalloc is, a part of an array may not be.
+inline bool kir_is_aligned(const char* kernel, const char* name,
+                           const void* pointer, int bytes) {
+  if ((unsigned long long)(pointer) % bytes == 0) return true;
+  std::fprintf(stderr,
+               "%s: %s is not aligned to %d bytes, which its vectors need\n",
+               kernel, name, bytes);
+  return false;
+}
+
 // Asks for more than 48 KiB where needed; says what is there when it is not
 // enough.
 inline cudaError_t kir_reserve(const void* kernel, Index bytes) {

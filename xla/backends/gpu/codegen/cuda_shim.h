@@ -141,7 +141,11 @@ inline void kir_fence_async_proxy() {}
 inline void kir_fence_wgmma() {}
 inline void kir_cluster_sync() { kir_fibers::BlockBarrier(); }
 
-enum cudaError_t { cudaSuccess, cudaErrorInvalidValue };
+enum cudaError_t {
+  cudaSuccess,
+  cudaErrorInvalidValue,
+  cudaErrorMisalignedAddress
+};
 using cudaStream_t = int;
 enum { cudaDevAttrMaxSharedMemoryPerBlockOptin };
 enum { cudaFuncAttributeMaxDynamicSharedMemorySize };

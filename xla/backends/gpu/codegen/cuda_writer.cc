@@ -301,7 +301,7 @@ absl::Status Writer::EmitLoop(const kir::Loop& loop,
   return absl::OkStatus();
 }
 
-std::optional<std::string> Writer::VectorCopy(const kir::Loop& loop) const {
+std::optional<std::string> Writer::VectorCopy(const kir::Loop& loop) {
   const kir::Expr* copy =
       loop.body.size() == 1 ? loop.body[0].As<kir::Expr>() : nullptr;
   const int64_t width = loop.stop.AsConstant().value_or(1);
@@ -317,13 +317,18 @@ std::optional<std::string> Writer::VectorCopy(const kir::Loop& loop) const {
       kernel_.buffers[from->buffer].type != kernel_.buffers[to.buffer].type) {
     return std::nullopt;
   }
-  const std::optional<std::string> target =
-      VectorAddress(to, loop.index, width);
-  const std::optional<std::string> source =
-      VectorAddress(*from, loop.index, width);
+  const std::optional<kir::Operand> target = VectorPlace(to, loop.index, width);
+  const std::optional<kir::Operand> source =
+      VectorPlace(*from, loop.index, width);
   if (!target.has_value() || !source.has_value()) return std::nullopt;
-  return absl::StrCat("kir_copy_vector<", width, ">(", *target, ", ", *source,
-                      ");");
+  for (const kir::Operand& place : {*target, *source}) {
+    const kir::Buffer& buffer = kernel_.buffers[place.buffer];
+    if (!buffer.is_param) continue;
+    int64_t& bytes = aligned_[place.buffer];
+    bytes = std::max(bytes, width * kir::ElementBytes(buffer.type));
+  }
+  return absl::StrCat("kir_copy_vector<", width, ">(&", Element(*target), ", &",
+                      Element(*source), ");");
 }
 
 absl::Status Writer::EmitAsync(const kir::Async& async) {

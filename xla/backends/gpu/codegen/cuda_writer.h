@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -63,12 +64,12 @@ class Writer {
                          const kir::Statement& statement);
   absl::Status EmitLoop(const kir::Loop& loop, const std::string& active);
   // The copy of a vector, if the loop is one that takes one access.
-  std::optional<std::string> VectorCopy(const kir::Loop& loop) const;
-  // The address of the first of `width` aligned neighbors that the operand
-  // goes through with that index.
-  std::optional<std::string> VectorAddress(const kir::Operand& operand,
-                                           const std::string& index,
-                                           int64_t width) const;
+  std::optional<std::string> VectorCopy(const kir::Loop& loop);
+  // The first of `width` aligned neighbors that the operand goes through with
+  // that index.
+  std::optional<kir::Operand> VectorPlace(const kir::Operand& operand,
+                                          const std::string& index,
+                                          int64_t width) const;
   absl::Status EmitAsync(const kir::Async& async);
   std::string ComputeType(kir::ElementType type) const;
   std::string Element(const kir::Operand& operand) const;
@@ -95,6 +96,8 @@ class Writer {
   int indent_ = 0;
   int flags_ = 0;
   absl::btree_set<kir::BufferId> written_;
+  // Bytes that the addresses of parameters must be multiples of.
+  absl::btree_map<kir::BufferId, int64_t> aligned_;
   std::vector<std::string> serial_;  // indices of serial loops around
 };
 

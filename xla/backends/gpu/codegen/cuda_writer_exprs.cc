@@ -17,6 +17,7 @@
 #include "xla/backends/gpu/codegen/cuda_writer.h"
 #include "xla/backends/gpu/kernel_ir/affine_expr.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
+#include "xla/backends/gpu/kernel_ir/kernel_vectors.h"
 #include "xla/backends/gpu/kernel_ir/kir_ops.h"
 #include "xla/status_macros.h"
 
@@ -190,30 +191,18 @@ std::string Writer::Element(const kir::Operand& operand) const {
   return absl::StrCat(Name(operand.buffer), "[", Text(linear), "]");
 }
 
-// Parameters begin at multiples of 16 bytes, and arrays with a vector width at
+// Parameters begin at multiples of vectors, and arrays with a vector width at
 // multiples of that.
-std::optional<std::string> Writer::VectorAddress(const kir::Operand& operand,
-                                                 const std::string& index,
-                                                 int64_t width) const {
-  constexpr int64_t kMostBytes = 16;
+std::optional<kir::Operand> Writer::VectorPlace(const kir::Operand& operand,
+                                                const std::string& index,
+                                                int64_t width) const {
   const kir::Buffer& buffer = kernel_.buffers[operand.buffer];
-  const int64_t bytes = kir::ElementBytes(buffer.type) * width;
-  const bool aligned = buffer.is_param && buffer.memory == kir::Memory::kGlobal
-                           ? bytes <= kMostBytes && (bytes & (bytes - 1)) == 0
-                           : buffer.vector_width.value_or(1) == width;
+  const bool aligned =
+      buffer.is_param && buffer.memory == kir::Memory::kGlobal
+          ? kir::IsVector(kir::ElementBytes(buffer.type) * width)
+          : buffer.vector_width.value_or(1) == width;
   if (!aligned || buffer.circular.has_value()) return std::nullopt;
-  AffineExpr number;
-  kir::Operand first = operand;
-  for (size_t d = 0; d < operand.indices.size(); ++d) {
-    number = number * buffer.extents[d] + operand.indices[d];
-    first.indices[d] = operand.indices[d].Substitute({{index, 0}});
-  }
-  const AffineExpr start = number.Substitute({{index, 0}});
-  if (number - start != AffineExpr::Symbol(index) ||
-      !AffineExpr::Mod(start, width).IsConstant(0)) {
-    return std::nullopt;
-  }
-  return absl::StrCat("&", Element(first));
+  return kir::FirstOfVector(buffer, operand, index, width);
 }
 
 std::string Writer::Load(const kir::Operand& operand, const std::string& type,

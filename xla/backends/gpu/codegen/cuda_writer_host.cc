@@ -70,6 +70,12 @@ void Writer::EmitLaunch() {
   Line(absl::StrCat("cudaError_t launch_", name, "(", parameters,
                     parameters.empty() ? "" : ", ", "cudaStream_t stream) {"));
   ++indent_;
+  for (const auto& [buffer, alignment] : aligned_) {
+    const std::string pointer = Name(buffer);
+    Line(absl::StrCat("if (!kir_is_aligned(\"", name, "\", \"", pointer, "\", ",
+                      pointer, ", ", alignment,
+                      ")) return cudaErrorMisalignedAddress;"));
+  }
   Line(absl::StrCat("const Index bytes = ", Text(plan_.total), ";"));
   Line(absl::StrCat("cudaError_t error = kir_reserve((const void*)", name,
                     "_kernel, bytes);"));

@@ -400,8 +400,9 @@ absl::Status BindKernel(absl::string_view bind, absl::string_view threads,
   if (threads.empty()) return absl::OkStatus();
   std::vector<absl::string_view> extents = absl::StrSplit(threads, 'x');
   if (extents.size() > 3) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "error: a block has up to 3 extents, not '", threads, "'"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("error: a block has at most 3 extents, but '", threads,
+                     "' has ", extents.size()));
   }
   if (!kernel.launch.has_value()) {
     kernel.launch.emplace();

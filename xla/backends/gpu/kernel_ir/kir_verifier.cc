@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "xla/backends/gpu/kernel_ir/affine_expr.h"
+#include "xla/backends/gpu/kernel_ir/kernel_vectors.h"
 #include "xla/backends/gpu/kernel_ir/kir_ops.h"
 #include "xla/status_macros.h"
 
@@ -135,7 +136,7 @@ class Verifier {
     }
     if (b.vector_width.has_value() &&
         (!IsPowerOfTwo(*b.vector_width) ||
-         *b.vector_width * ElementBytes(b.type) > 16)) {
+         *b.vector_width * ElementBytes(b.type) > kVectorBytes)) {
       return Error("K5", b.location,
                    absl::StrCat("vectors of ", *b.vector_width, " ",
                                 ElementTypeName(b.type),

@@ -160,10 +160,10 @@ absl::StatusOr<LoweredKernel> LowerTiles(const HloInstruction& hlo,
   for (size_t k = 0; k < written.size(); ++k) {
     if (written[k]) continue;
     const KernelFrame::Result& result = frame->results()[k];
-    RETURN_IF_ERROR(frame->EmitLoop(result));
+    ASSIGN_OR_RETURN(const int64_t width, frame->EmitLoop(result));
     parts.push_back(MakePart(kLoop, ""));
     parts.back().results = {static_cast<int64_t>(k)};
-    if (const int64_t width = frame->VectorWidth(result); width > 1) {
+    if (width > 1) {
       parts.back().why =
           absl::StrCat("one thread for each ", width, " neighbors of a result");
     }

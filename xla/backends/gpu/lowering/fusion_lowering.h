@@ -48,7 +48,7 @@ struct FusionLoweringOptions {
   // Elements along both dimensions of a transpose that is tiled.
   int64_t min_transposed = 16;
   // Threads that a device has at once. A result of as many elements is computed
-  // several neighbors a thread (KernelFrame::VectorWidth), and so are rows of
+  // several neighbors a thread (KernelFrame::EmitLoop), and so are rows of
   // reductions of at least min_vector_columns elements.
   int64_t device_threads = int64_t{1} << 18;
   int64_t min_vector_columns = 1024;

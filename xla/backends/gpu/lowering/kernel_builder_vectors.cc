@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "xla/backends/gpu/kernel_ir/kernel_vectors.h"
 #include "xla/backends/gpu/lowering/kernel_builder.h"
 #include "xla/status_macros.h"
 
@@ -30,8 +31,6 @@ namespace xla::gpu {
 namespace {
 
 using kir::Operand;
-
-constexpr int64_t kVectorBytes = 16;
 
 // The loop that gives a value a name, which stands around a body alone.
 kir::Loop* OnlyName(std::vector<kir::Statement>& body) {
@@ -132,20 +131,15 @@ std::optional<Operand> KernelBuilder::VectorPlace(
     const Operand& operand, const Neighbors& neighbors) const {
   const kir::Buffer& buffer = kernel_.buffers[operand.buffer];
   if (!buffer.is_param ||
-      kir::ElementBytes(buffer.type) * neighbors.width > kVectorBytes) {
+      !kir::IsVector(kir::ElementBytes(buffer.type) * neighbors.width)) {
     return std::nullopt;
   }
   Operand place = operand;
-  AffineExpr number;
-  for (size_t d = 0; d < place.indices.size(); ++d) {
-    place.indices[d] =
-        place.indices[d].Substitute(neighbors.names).SimplifyIn(ranges_);
-    number = number * buffer.extents[d] + place.indices[d];
+  for (AffineExpr& index : place.indices) {
+    index = index.Substitute(neighbors.names).SimplifyIn(ranges_);
   }
-  const AffineExpr first = number.Substitute({{neighbors.name, 0}});
-  if (!number.IsValid() ||
-      number - first != AffineExpr::Symbol(neighbors.name) ||
-      !AffineExpr::Mod(first, neighbors.width).IsConstant(0)) {
+  if (!kir::FirstOfVector(buffer, place, neighbors.name, neighbors.width)
+           .has_value()) {
     return std::nullopt;
   }
   return place;

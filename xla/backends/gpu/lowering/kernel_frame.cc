@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "xla/backends/gpu/kernel_ir/kernel_vectors.h"
 #include "xla/backends/gpu/lowering/index_maps.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -22,10 +23,6 @@
 
 namespace xla::gpu {
 namespace {
-
-// Of one access of a thread, and elements that it takes at most.
-constexpr int64_t kVectorBytes = 16;
-constexpr int64_t kMostNeighbors = 4;
 
 absl::StatusOr<kir::BufferId> AddArray(const HloInstruction& hlo,
                                        const Shape& shape,
@@ -221,8 +218,8 @@ absl::Status KernelFrame::Numbers(
       });
 }
 
-// Widens until 16 bytes of the widest array are one access. Arrays of fewer
-// elements than the device has threads get a thread for each.
+// By the widest array. Arrays of fewer elements than the device has threads get
+// a thread for each.
 int64_t KernelFrame::VectorWidth(const Result& result) const {
   const int64_t count = ShapeUtil::ElementsIn(result.shape);
   if (count < device_threads_) return 1;
@@ -245,18 +242,13 @@ int64_t KernelFrame::VectorWidth(const Result& result) const {
       if (seen.insert(operand).second) stack.push_back(operand);
     }
   }
-  int64_t width = 1;
-  while (width < kMostNeighbors && 2 * width * bytes <= kVectorBytes &&
-         count % (2 * width) == 0) {
-    width *= 2;
-  }
-  return width;
+  return kir::NeighborsOfThread(bytes, count);
 }
 
 // Numbered in memory order, so that neighboring threads write neighbors.
-absl::Status KernelFrame::EmitLoop(const Result& result) {
+absl::StatusOr<int64_t> KernelFrame::EmitLoop(const Result& result) {
   const int64_t width = VectorWidth(result);
-  return Numbers(
+  RETURN_IF_ERROR(Numbers(
       ShapeUtil::ElementsIn(result.shape) / width,
       [&](const AffineExpr& number) {
         return builder_.Vector(width, [&](const AffineExpr& neighbor) {
@@ -266,7 +258,8 @@ absl::Status KernelFrame::EmitLoop(const Result& result) {
                                          result.shape, builder_.ranges()));
           });
         });
-      });
+      }));
+  return width;
 }
 
 bool KernelFrame::IsUpdate(const Result& result, int64_t operand) const {

@@ -68,12 +68,10 @@ class KernelFrame {
   // A part with one thread for each element of the update, which writes nothing
   // else of the result.
   absl::Status EmitUpdate(const Result& result);
-  // Neighbors that one thread of a loop computes, so that it reads and writes
-  // them at once: a power of two. 1 where threads are few, where an element
-  // takes a loop, and where neighbors are too many bytes or not all full.
-  int64_t VectorWidth(const Result& result) const;
-  // A part with one thread for each vector of elements of a result.
-  absl::Status EmitLoop(const Result& result);
+  // A part with one thread for each element of a result, or for several
+  // neighbors, which it reads and writes at once. Their number: 1 where threads
+  // are few, and where an element takes a loop.
+  absl::StatusOr<int64_t> EmitLoop(const Result& result);
 
   absl::StatusOr<LoweredKernel> Finish();
 
@@ -84,6 +82,7 @@ class KernelFrame {
         threads_(threads),
         device_threads_(device_threads) {}
   absl::Status AddArrays(const HloInstruction& hlo);
+  int64_t VectorWidth(const Result& result) const;
   // `body` with the number of each of `count` places, one for each thread.
   absl::Status Numbers(int64_t count,
                        absl::FunctionRef<absl::Status(const AffineExpr&)> body);

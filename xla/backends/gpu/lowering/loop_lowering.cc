@@ -16,8 +16,8 @@ absl::StatusOr<LoweredKernel> LowerLoop(const HloInstruction& hlo,
                                      options.device_threads));
   int64_t width = 1;
   for (const KernelFrame::Result& result : frame->results()) {
-    RETURN_IF_ERROR(frame->EmitLoop(result));
-    width = std::max(width, frame->VectorWidth(result));
+    ASSIGN_OR_RETURN(const int64_t neighbors, frame->EmitLoop(result));
+    width = std::max(width, neighbors);
   }
   ASSIGN_OR_RETURN(LoweredKernel lowered, frame->Finish());
   lowered.vector_width = width;

@@ -11,6 +11,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "xla/backends/gpu/kernel_ir/kernel_vectors.h"
 #include "xla/backends/gpu/lowering/index_maps.h"
 #include "xla/backends/gpu/lowering/reduction_results.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -163,10 +164,9 @@ class ReductionEmitter {
   std::map<const Hero*, std::vector<kir::BufferId>> partials_;
 };
 
-// As many neighbors as 16 bytes of the widest reduced array hold, up to 4. A
-// lane that begins with its first column takes columns one by one.
+// By the widest reduced array. A lane that begins with its first column takes
+// columns one by one.
 void ReductionEmitter::ChooseWidth(int64_t min_vector_columns) {
-  constexpr int64_t kVectorBytes = 16, kMost = 4;
   if (!group_.row || group_.columns < min_vector_columns ||
       !absl::c_all_of(group_.heroes, [](const HloInstruction* hero) {
         return IsNeutral(*hero);
@@ -178,10 +178,7 @@ void ReductionEmitter::ChooseWidth(int64_t min_vector_columns) {
     bytes = std::max(bytes, ShapeUtil::ByteSizeOfPrimitiveType(
                                 hero->operand(0)->shape().element_type()));
   }
-  while (width_ < kMost && 2 * width_ * bytes <= kVectorBytes &&
-         input_.dimensions(reduced_.back()) % (2 * width_) == 0) {
-    width_ *= 2;
-  }
+  width_ = kir::NeighborsOfThread(bytes, input_.dimensions(reduced_.back()));
 }
 
 // The number of lanes trades work for each thread against the depth of the tree

@@ -68,8 +68,8 @@ class Walker {
     if (buffer.memory == kir::Memory::kLocal &&
         !buffer.ElementCount().IsConstant()) {
       notes_.push_back(absl::StrCat("%", buffer.name,
-                                    " is not looked at: a local buffer whose "
-                                    "size is known at launch only"));
+                                    " has no life here: its size is known only "
+                                    "at launch"));
       return;
     }
     AllocLiveness alloc;
