@@ -22,6 +22,7 @@ import math
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -135,7 +136,8 @@ class Checker:
   def __init__(self, args, folder):
     self.args = args
     self.folder = folder
-    self.kernels = 0
+    self.kernels = 0  # that are equal
+    self.emitted = 0  # of the module at hand
     self.refused = collections.Counter()
 
   def tool(self, name, *rest):
@@ -151,7 +153,7 @@ class Checker:
                           "--passes=hlo-memory-scheduler", "--emit=cuda", "-o",
                           path + ".d")
       if emitted.returncode == 0:
-        self.kernels += self.args.fusions - len(without)
+        self.emitted = self.args.fusions - len(without)
         return None
       reasons = re.findall(r"^  k(\d+): (.*)$", emitted.stderr, re.M)
       if not reasons or "cannot be lowered" not in emitted.stderr:
@@ -183,6 +185,7 @@ class Checker:
       done = step()
       if done.returncode != 0:
         return done.stderr + done.stdout
+    self.kernels += self.emitted
     return None
 
 
@@ -195,20 +198,25 @@ def main():
   parser.add_argument("--cxx", default="c++")
   parser.add_argument("--keep")
   args = parser.parse_args()
-  failed = 0
+  # Whoever stops a long run is told what it found.
+  signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+  failed, done = 0, 0
   with tempfile.TemporaryDirectory() as temporary:
     folder = args.keep or temporary
     os.makedirs(folder, exist_ok=True)
     checker = Checker(args, folder)
-    for seed in range(args.first, args.first + args.modules):
-      wrong = checker.check(seed, os.path.join(folder, f"m{seed}"))
-      failed += wrong is not None
-      print(f"module {seed}: {'equal' if wrong is None else wrong[:2000]}",
-            flush=True)
-    print(f"{args.modules} modules, {checker.kernels} kernels, {failed} modules"
-          " with something wrong")
-    for reason, number in checker.refused.most_common():
-      print(f"{number:5} not lowered: {reason}")
+    try:
+      for seed in range(args.first, args.first + args.modules):
+        wrong = checker.check(seed, os.path.join(folder, f"m{seed}"))
+        failed += wrong is not None
+        done += 1
+        print(f"module {seed}: {'equal' if wrong is None else wrong[:2000]}",
+              flush=True)
+    finally:
+      print(f"{done} of {args.modules} modules, {checker.kernels} kernels equal, "
+            f"{failed} modules with something wrong")
+      for reason, number in checker.refused.most_common():
+        print(f"{number:5} not lowered: {reason}", flush=True)
   return 1 if failed else 0
 
 
