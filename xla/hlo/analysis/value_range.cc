@@ -20,6 +20,13 @@
 #include "xla/shape_util.h"
 #include "xla/xla_data.pb.h"
 
+// Interval arithmetic. Bounds are computed exactly, in integers twice as wide
+// as the widest type, and only then compared with the type: a result that does
+// not fit may wrap around, which no interval describes, and is unknown. Sources
+// come before what is computed from them, on a stack of its own: chains in
+// unrolled loops are long. An instruction whose sources lead back to it counts
+// as unknown at that point, which ends the search in a loop's state.
+
 namespace xla {
 namespace {
 

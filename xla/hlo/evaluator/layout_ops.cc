@@ -17,7 +17,11 @@
 #include "xla/xla_data.pb.h"
 
 // Instructions that move elements to places known beforehand: each is a few
-// strided copies.
+// copies of a box, whose source and destination are an offset and a stride for
+// each dimension. A broadcast reads with stride 0, reverse with a negative one,
+// slice and pad multiply a stride by their step, transpose permutes strides.
+// Where the strides of the source come out as those of a dense array of the
+// result's dimensions, nothing moves: the result shares the operand's memory.
 
 namespace xla {
 namespace evaluator {

@@ -22,6 +22,17 @@
 #include "xla/shape_util.h"
 #include "xla/xla_data.pb.h"
 
+// Asynchronous chains have two spellings. async-start names the computation
+// that it runs; the short form, dot-start(x, y), leaves it out, and the parser
+// makes a computation of that one operation.
+//
+// A start may bind some of the operands and show a part of the result, and
+// leave the others to updates. Then neither the shapes of the operation's
+// operands nor that of its result are known before the rest of the chain has
+// been read. Such a start gets an empty computation (ReserveWrapper) and keeps
+// its draft, from which the operation is made once all of the enclosing
+// computation is there (FinishLateWrappers).
+
 namespace xla::hlo_text {
 
 using A = Attribute;

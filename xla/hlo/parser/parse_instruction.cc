@@ -19,6 +19,13 @@
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 
+// An instruction is read into a Draft first and made from that (build_*.cc),
+// because attributes come after the operands, but the constructors of most
+// subclasses take both. Drafts are reused, one for each level of nesting. Names
+// are looked up in the text of the computation as views of it. An instruction
+// that fails is noted, so that those which use it fail without an error of
+// their own, and one run of the parser reports independent errors only.
+
 namespace xla::hlo_text {
 namespace {
 

@@ -28,6 +28,12 @@
 #include "xla/types.h"
 #include "xla/xla_data.pb.h"
 
+// Elements are parsed into the buffer of a literal in row-major order, whatever
+// layout the shape asks for: text is row major, so that elements are appended,
+// and Relayout() moves them at the end where the layouts differ. The buffer is
+// allocated only once the rest of the text is long enough to fill it, so that
+// `f32[1000000000] constant({1})` is an error and not four gigabytes.
+
 namespace xla::hlo_text {
 namespace {
 

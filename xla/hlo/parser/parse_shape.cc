@@ -15,6 +15,13 @@
 #include "xla/shape_util.h"
 #include "xla/xla_data.pb.h"
 
+// Every instruction has a shape, and most shapes of a module are written many
+// times. So the end of a shape is found by counting brackets, without making
+// tokens, and its text is looked up in a cache first; only a text that is new
+// is parsed. The scan need not be exact: what is stored is what the parser has
+// read, under that text, so that a scan that ends elsewhere only misses the
+// cache.
+
 namespace xla::hlo_text {
 namespace {
 

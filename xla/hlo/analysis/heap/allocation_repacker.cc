@@ -144,6 +144,10 @@ absl::StatusOr<bool> PackWithoutSlices(std::vector<Group>& groups,
   return plan->solution.height <= max_size;
 }
 
+// Groups with slices are not for the offset planner: which slice starts when is
+// part of what is looked for, so that their lives are not known before they
+// have a place.
+//
 // Best fit of groups in the given order, where the slices of a sliced group may
 // start at different times. The finder returns one chunk per slice, and
 // possibly an empty one on top for colocated blocks that are larger.

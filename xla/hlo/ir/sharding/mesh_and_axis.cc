@@ -26,6 +26,14 @@
 #include "xla/printer.h"
 #include "xla/xla_data.pb.h"
 
+// An axis of size n is a range of numbers, and a part (p)s of it one digit of
+// these numbers in a mixed radix: p is the product of the radices above the
+// digit, p * s that of those down to it. So a part covers the interval [p, p *
+// s) of products, two parts of an axis overlap where their intervals do, and
+// one radix has digits for both exactly where the ends of the intervals,
+// sorted, divide each other in turn. Those of (1)2 and (1)3 of an axis of size
+// 6 do not: no reshape of the mesh has dimensions for both.
+
 namespace xla {
 
 Mesh::Mesh(int64_t device_id) : device_assignment_(device_id), maximal_(true) {

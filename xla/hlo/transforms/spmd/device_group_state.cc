@@ -21,6 +21,13 @@
 #include "xla/hlo/utils/hlo_sharding_util_indexing.h"
 #include "xla/util.h"
 
+// A partitioner of groups is the ordinary one with another view of the devices:
+// partition ids become places in the group, and a collective over places
+// becomes one over all groups at once, each with its own devices in those
+// places (InEveryGroup). So the code that reshards a value or emits halos need
+// not know that it runs inside a group, and a dimension at a time can be taken
+// out of a problem by grouping along it.
+
 namespace xla::spmd {
 namespace {
 

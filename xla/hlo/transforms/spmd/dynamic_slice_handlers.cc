@@ -122,6 +122,10 @@ HloInstruction* RowOfOwner(const HloInstruction* hlo,
 
 }  // namespace
 
+// What is compared: gathering a sliced dimension sends the whole of it; keeping
+// it cut costs a sum over its shards of something as large as the slice, of
+// which all but the owner's part are zeros.
+//
 // A dimension of which one element is taken stays cut: its owner sends the
 // element to all. So does one dimension of a short slice. Other sliced
 // dimensions are gathered.

@@ -17,6 +17,13 @@
 #include "xla/shape_util.h"
 #include "xla/util.h"
 
+// A halo of at most one shard comes from the next shard, a longer one from
+// several. ExchangeHalo sends, for each distance between sender and receiver,
+// the part of a shard that any receiver at that distance can need: the same
+// slice on all devices, as SPMD code has one shape for all, cut to the longest
+// halo. The first shard's left halo and the last one's right halo have no
+// sender and do not count for that maximum.
+
 namespace xla::spmd {
 namespace {
 

@@ -126,6 +126,10 @@ void TakePlan(const RematCurve::Point& from, RematCurve::Point* to) {
   to->set_met(to->peak_bytes() <= limit);
 }
 
+// The planner is a heuristic: the plan for a lower limit may cost less than the
+// one that was found for a higher limit, and a limit that was missed may be met
+// by the plan for another one. A curve must not show either.
+//
 // Lets plans serve other limits, of points from the highest limit down: higher
 // ones where they cost less, lower ones where no plan fits.
 void ShareAlongCurve(std::vector<RematCurve::Point>* points) {
