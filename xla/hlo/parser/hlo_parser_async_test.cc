@@ -213,6 +213,28 @@ TEST(HloParserAsyncTest, OperandsMayBeBoundLate) {
             "OK");
 }
 
+TEST(HloParserAsyncTest, SugarPrintsWhereTheChainTellsTheRest) {
+  const auto printed = [](absl::string_view lines) {
+    auto module = ParseAndReturnUnverifiedModule(Text(lines));
+    return module.ok() ? (*module)->ToString(HloPrintOptions::ShortParsable())
+                       : std::string(module.status().message());
+  };
+  const std::string whole = printed(
+      "s = ((f32[4]), (), s32[]) add-start(p)\n"
+      "u = ((f32[4], f32[4]), f32[4], s32[]) add-update(s, q)\n"
+      "ROOT d = f32[4] add-done(u)");
+  EXPECT_THAT(whole, HasSubstr("s = ((f32[4]{0}), (), s32[]) add-start(p)\n"));
+  EXPECT_THAT(whole, HasSubstr("s32[]) add-update(s, q)\n"));
+  EXPECT_THAT(whole, testing::Not(HasSubstr("s_computation")));
+  EXPECT_THAT(printed("s = ((), ()) call-start(), to_apply=w\n"
+                      "u = ((f32[4]), f32[4]) call-update(s, p)\n"
+                      "ROOT d = f32[4] call-done(u)"),
+              HasSubstr("s = ((), ()) call-start(), to_apply=w\n"));
+  // Nothing says what the second operand is.
+  EXPECT_THAT(printed("ROOT s = ((f32[4]), ()) async-start(p), calls=two"),
+              HasSubstr("async-start(p), calls=two"));
+}
+
 // `op(types of the parameters) -> type` of what the first start calls.
 std::string Wrapped(absl::string_view lines) {
   auto module = ParseAndReturnUnverifiedModule(Text(lines));

@@ -2,9 +2,12 @@
 // asynchronous instructions print.
 
 #include <cstdint>
+#include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
@@ -14,6 +17,7 @@
 #include "xla/hlo/ir/text/hlo_attribute_printer.h"
 #include "xla/hlo/ir/text/hlo_instruction_print_internal.h"
 #include "xla/printer.h"
+#include "xla/shape.h"
 #include "xla/xla_data.pb.h"
 
 namespace xla {
@@ -189,6 +193,38 @@ void PrintControlPredecessors(const HloInstruction& inst,
   });
 }
 
+// Whether text without the computation lets a reader build it again: its
+// parameters are what the start binds, or where later links bind the rest, what
+// the chain has bound at its end; its result is that of the chain.
+bool ChainTellsComputation(const HloInstruction& start,
+                           const HloComputation& computation) {
+  if (start.operand_count() == computation.num_parameters()) return true;
+  const auto is_state = [](const Shape& shape) {
+    return shape.IsTuple() && shape.tuple_shapes_size() >= 2 &&
+           shape.tuple_shapes(0).IsTuple();
+  };
+  const Shape* state = &start.shape();
+  if (!is_state(*state)) return false;
+  const Shape* result = &state->tuple_shapes(1);
+  for (const HloAsyncInstruction* link :
+       Cast<HloAsyncInstruction>(&start)->GetAsyncChain()) {
+    if (link->parent() != start.parent()) return false;
+    if (link->opcode() == HloOpcode::kAsyncDone) {
+      result = &link->shape();
+    } else {
+      state = &link->shape();
+      if (!is_state(*state)) return false;
+      result = &state->tuple_shapes(1);
+    }
+  }
+  const std::vector<Shape>& bound = state->tuple_shapes(0).tuple_shapes();
+  return *result == computation.root_instruction()->shape() &&
+         absl::c_equal(bound, computation.parameter_instructions(),
+                       [](const Shape& shape, const HloInstruction* parameter) {
+                         return shape == parameter->shape();
+                       });
+}
+
 }  // namespace
 
 bool PrintsAsAsyncSugar(const HloInstruction& inst,
@@ -210,9 +246,9 @@ bool PrintsAsAsyncSugar(const HloInstruction& inst,
       !start->output_operand_aliasing().empty()) {
     return false;
   }
-  return start->operand_count() == computation->num_parameters() &&
-         computation->CanExpandIntoSingleInstruction() &&
-         !HasNativeAsyncForm(wrapped->opcode());
+  return computation->CanExpandIntoSingleInstruction() &&
+         !HasNativeAsyncForm(wrapped->opcode()) &&
+         ChainTellsComputation(*start, *computation);
 }
 
 bool IsHiddenBySugar(const HloComputation& computation,
