@@ -246,7 +246,7 @@ const std::vector<absl::string_view>& Cases() {
       "%r = c64[4,8]{1,0} fft(%c), fft_type=FFT, fft_length={8}",
       "%r = f32[8,8]{1,0} cholesky(%sq), lower=true",
       "%r = f32[8,8]{1,0} triangular-solve(%sq, %sq), left_side=true, "
-      "lower=true, transpose_a=NO_TRANSPOSE, unit_diagonal=true",
+      "lower=true, unit_diagonal=true, transpose_a=NO_TRANSPOSE",
       "%r = (f32[4,8]{1,0}, f32[8]{0}, f32[8]{0}) batch-norm-training(%p, %v, "
       "%v), epsilon=0.001, feature_index=1",
       "%r = f32[4,8]{1,0} batch-norm-inference(%p, %v, %v, %v, %v), "

@@ -114,9 +114,9 @@ void HloTriangularSolveInstruction::PrintExtraAttributesImpl(
   const TriangularSolveOptions& solve = triangular_solve_options();
   PrintFlag(printer, "left_side=true", solve.left_side());
   PrintFlag(printer, "lower=true", solve.lower());
+  PrintFlag(printer, "unit_diagonal=true", solve.unit_diagonal());
   PrintAttribute(printer, "transpose_a=",
                  TriangularSolveOptions::Transpose_Name(solve.transpose_a()));
-  PrintFlag(printer, "unit_diagonal=true", solve.unit_diagonal());
 }
 
 void HloCholeskyInstruction::PrintExtraAttributesImpl(
