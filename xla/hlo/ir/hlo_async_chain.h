@@ -6,6 +6,7 @@
 #include "absl/functional/function_ref.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/shape.h"
+#include "xla/shape_util.h"
 
 // Follows the state of an asynchronous chain from link to link. The state may
 // be an element of a tuple, pass through barriers, copies and annotations, and
@@ -29,6 +30,21 @@ bool ForwardsAsyncState(const HloInstruction& inst);
 // The async-start or async-update whose state `value` is, or null. If there are
 // several, one before a loop is preferred to those inside it.
 HloInstruction* AsyncStateProducer(const HloInstruction* value);
+
+// Where a state is: the value of `inst`, or the part of a tuple at `index`.
+struct AsyncStatePlace {
+  const HloInstruction* inst;
+  ShapeIndex index;
+};
+
+// Where the state that `start` makes goes, `start` itself first; also of starts
+// and dones that have opcodes of their own.
+std::vector<AsyncStatePlace> AsyncStatePlaces(const HloInstruction* start);
+
+// Where the state `value` comes from, as far as it can be followed: starts and
+// updates; anything else is no state.
+std::vector<const HloInstruction*> AsyncStateOrigins(
+    const HloInstruction* value);
 
 // The updates and dones that take the state of `producer`; those after a loop
 // before those in its next iteration.

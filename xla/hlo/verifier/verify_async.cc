@@ -2,10 +2,14 @@
 #include <optional>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_async_chain.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -26,31 +30,66 @@ bool PassesOn(const HloInstruction& inst) {
          inst.IsAllowedAsyncIntermediary() || ForwardsAsyncState(inst);
 }
 
-// Nothing was started before the program.
-bool IsGivenToProgram(const HloInstruction& inst) {
+// A parameter of a computation that nothing calls, so that nobody can say what
+// it is given; but nothing was started before the program.
+bool MayBeGiven(const HloInstruction& inst) {
   return inst.opcode() == HloOpcode::kParameter &&
-         inst.parent()->IsEntryComputation();
+         inst.parent()->caller_instructions().empty() &&
+         !inst.parent()->IsEntryComputation();
 }
 
-// At most one user is a link, and all others pass the state on.
-template <typename IsNextLink>
-absl::Status CheckFinishedOnce(const HloInstruction& inst,
-                               IsNextLink is_next_link) {
-  int64_t links = 0;
-  for (const HloInstruction* user : inst.users()) {
-    if (is_next_link(*user)) {
-      ++links;
-    } else if (!PassesOn(*user)) {
-      return Broken(Invariant::V139, inst,
-                    absl::StrCat("%", user->name(), ", a ",
-                                 HloOpcodeString(user->opcode()), ", uses it"));
+// Whatever gives the state that `inst` takes is a start that fits it.
+template <typename IsStart>
+absl::Status CheckOrigins(const HloInstruction& inst,
+                          absl::string_view expected, IsStart is_start) {
+  for (const HloInstruction* origin : AsyncStateOrigins(inst.operand(0))) {
+    if (!is_start(*origin) && !MayBeGiven(*origin)) {
+      return Broken(Invariant::V140, inst,
+                    absl::StrCat("expected ", expected, ", found ",
+                                 HloOpcodeString(origin->opcode())));
     }
   }
-  if (links > 1 || inst.IsDead()) {
-    return Broken(Invariant::V139, inst,
-                  absl::StrCat("found ", links, " ends"));
-  }
   return absl::OkStatus();
+}
+
+// Wherever the state of `inst` goes, whole, links take it and what passes it
+// on; links once in each computation: one in a loop may do so, and one behind
+// it. Returns whether there is one.
+template <typename IsNextLink>
+absl::StatusOr<bool> CheckFinishedOnce(const HloInstruction& inst,
+                                       absl::Span<const AsyncStatePlace> places,
+                                       IsNextLink is_next_link) {
+  absl::flat_hash_map<const HloComputation*, int64_t> links;
+  for (const auto& [holder, index] : places) {
+    if (!index.empty()) continue;
+    for (const HloInstruction* user : holder->users()) {
+      if (user->operand(0) == holder && is_next_link(*user)) {
+        if (const int64_t count = ++links[user->parent()]; count > 1) {
+          return Broken(Invariant::V139, inst,
+                        absl::StrCat("found ", count, " ends"));
+        }
+      } else if (!PassesOn(*user)) {
+        return Broken(
+            Invariant::V139, inst,
+            absl::StrCat("%", user->name(), ", a ",
+                         HloOpcodeString(user->opcode()), ", uses it"));
+      }
+    }
+  }
+  return !links.empty();
+}
+
+absl::Status FoundNoEnd(const HloInstruction& start) {
+  return Broken(Invariant::V139, start, "found 0 ends");
+}
+
+// A result of the program or of a computation that nothing calls may be ended
+// elsewhere.
+bool LeavesModule(absl::Span<const AsyncStatePlace> places) {
+  return absl::c_any_of(places, [](const AsyncStatePlace& place) {
+    return place.inst->IsRoot() &&
+           place.inst->parent()->caller_instructions().empty();
+  });
 }
 
 std::optional<HloOpcode> DoneOf(HloOpcode start) {
@@ -95,21 +134,19 @@ std::optional<HloOpcode> StartOf(HloOpcode done) {
 
 absl::Status CheckStartAndDone(const HloInstruction& inst) {
   if (const std::optional<HloOpcode> done = DoneOf(inst.opcode())) {
-    return CheckFinishedOnce(inst, [&](const HloInstruction& user) {
-      return user.opcode() == *done;
-    });
+    const std::vector<AsyncStatePlace> places = AsyncStatePlaces(&inst);
+    TF_ASSIGN_OR_RETURN(
+        const bool ends,
+        CheckFinishedOnce(inst, places, [&](const HloInstruction& user) {
+          return user.opcode() == *done;
+        }));
+    return ends || LeavesModule(places) ? absl::OkStatus() : FoundNoEnd(inst);
   }
   const std::optional<HloOpcode> start = StartOf(inst.opcode());
   if (!start.has_value()) return absl::OkStatus();
-  const HloInstruction& operand = *inst.operand(0);
-  if (operand.opcode() == *start ||
-      (PassesOn(operand) && !IsGivenToProgram(operand) &&
-       operand.opcode() != HloOpcode::kTuple)) {
-    return absl::OkStatus();
-  }
-  return Broken(Invariant::V140, inst,
-                absl::StrCat("expected ", HloOpcodeString(*start), ", found ",
-                             HloOpcodeString(operand.opcode())));
+  return CheckOrigins(
+      inst, HloOpcodeString(*start),
+      [&](const HloInstruction& origin) { return origin.opcode() == *start; });
 }
 
 namespace {
@@ -138,19 +175,14 @@ absl::Status CheckReachesDone(const HloInstruction& start) {
       }
     }
   }
-  if (!ends.empty()) return absl::OkStatus();
-  return Broken(Invariant::V139, start, "found 0 ends");
+  return ends.empty() ? FoundNoEnd(start) : absl::OkStatus();
 }
 
 // All links call computations of one content, on one thread.
 absl::Status CheckComesFromLink(const HloInstruction& inst) {
-  const HloInstruction& operand = *inst.operand(0);
-  if (!operand.IsAsyncProducer() &&
-      (!PassesOn(operand) || IsGivenToProgram(operand))) {
-    return Broken(Invariant::V140, inst,
-                  absl::StrCat("expected async-start or async-update, found ",
-                               HloOpcodeString(operand.opcode())));
-  }
+  TF_RETURN_IF_ERROR(CheckOrigins(
+      inst, "async-start or async-update",
+      [](const HloInstruction& origin) { return origin.IsAsyncProducer(); }));
   if (!inst.has_called_computations()) return absl::OkStatus();
   const HloInstruction* start =
       Cast<HloAsyncInstruction>(&inst)->async_chain_start();
@@ -216,9 +248,12 @@ absl::Status CheckStartedComputation(const HloInstruction& start) {
 
 absl::Status CheckAsyncLink(const HloInstruction& inst) {
   if (inst.IsAsyncProducer()) {
-    TF_RETURN_IF_ERROR(CheckFinishedOnce(inst, [&](const HloInstruction& user) {
-      return user.IsAsyncConsumer() && user.operand(0) == &inst;
-    }));
+    TF_ASSIGN_OR_RETURN(const bool ends,
+                        CheckFinishedOnce(inst, AsyncStatePlaces(&inst),
+                                          [](const HloInstruction& user) {
+                                            return user.IsAsyncConsumer();
+                                          }));
+    if (!ends) return FoundNoEnd(inst);
   }
   if (inst.IsAsyncConsumer()) return CheckComesFromLink(inst);
   TF_RETURN_IF_ERROR(CheckReachesDone(inst));
