@@ -73,6 +73,14 @@ HloInstruction* HloInstruction::AddInstruction(
 
 namespace {
 
+// The sharding of an outfeed is not of its token, but of what it feeds.
+bool FeedTheSame(const HloInstruction& a, const HloInstruction& b) {
+  return a.opcode() == HloOpcode::kOutfeed &&
+         b.opcode() == HloOpcode::kOutfeed && a.operand(0) != nullptr &&
+         b.operand(0) != nullptr &&
+         ShapeUtil::Compatible(a.operand(0)->shape(), b.operand(0)->shape());
+}
+
 // Whether every leaf of a tiled sharding has as many dimensions as the part of
 // the shape that it is for.
 bool LeafRanksFit(const HloSharding& sharding, const Shape& shape) {
@@ -101,7 +109,7 @@ bool LeafRanksFit(const HloSharding& sharding, const Shape& shape) {
 void HloInstruction::SetupDerivedInstruction(
     HloInstruction* derived_instruction) const {
   if (ShapeUtil::CompatibleKind(shape_, derived_instruction->shape()) &&
-      (!has_sharding() ||
+      (!has_sharding() || FeedTheSame(*this, *derived_instruction) ||
        LeafRanksFit(sharding(), derived_instruction->shape()))) {
     if (has_sharding()) derived_instruction->copy_sharding(this);
   } else {

@@ -110,8 +110,11 @@ HloSendDoneInstruction::HloSendDoneInstruction(
 HloPtr HloSendDoneInstruction::CloneWithNewOperandsImpl(
     const Shape& shape, Operands new_operands, HloCloneContext*) const {
   CHECK_EQ(new_operands.size(), 1);
-  return std::make_unique<HloSendDoneInstruction>(new_operands[0], channel_id(),
-                                                  is_host_transfer());
+  auto clone = std::make_unique<HloSendDoneInstruction>(
+      new_operands[0], channel_id(), is_host_transfer());
+  // Of a send that gives (data, token) it may give both.
+  *clone->mutable_shape() = shape;
+  return clone;
 }
 
 HloRecvInstruction::HloRecvInstruction(const Shape& shape,

@@ -32,8 +32,11 @@ absl::StatusOr<bool> WholeGraphManualPass::RunImpl(
         call_graph->GetNode(computation).context() != CallContext::kEmbedded;
     for (HloInstruction* inst : computation->instructions()) {
       if (control_flow && MustBeManual(*inst)) {
-        const HloSharding manual =
-            HloSharding::Single(inst->shape(), HloSharding::Manual());
+        // An outfeed's is that of what it feeds.
+        const HloSharding manual = HloSharding::Single(
+            inst->opcode() == HloOpcode::kOutfeed ? inst->operand(0)->shape()
+                                                  : inst->shape(),
+            HloSharding::Manual());
         if (inst->has_sharding() && inst->sharding() == manual) continue;
         inst->set_sharding(manual);
         changed = true;

@@ -353,6 +353,11 @@ class Propagation {
       HloSharding result = HloSharding::Replicate();
       if (!inst->shape().IsTuple()) {
         result = LeafResult(first, *inst, 0);
+        // Of what is fed, and not of the token.
+        if (inst->opcode() == HloOpcode::kOutfeed) {
+          result = HloSharding::Single(inst->operand(0)->shape(),
+                                       HloSharding::Replicate());
+        }
       } else {
         std::vector<HloSharding> parts;
         for (size_t i = 0; i < leaves.size(); ++i) {
@@ -383,7 +388,10 @@ class Propagation {
   bool ReplaceShardingCalls() {
     bool changed = false;
     for (HloInstruction* inst : graph_.instructions()) {
-      if (!IsSharding(*inst) || inst->operand_count() != 1) continue;
+      if (!IsSharding(*inst) || inst->operand_count() != 1 ||
+          !ShapeUtil::Compatible(inst->shape(), inst->operand(0)->shape())) {
+        continue;
+      }
       std::unique_ptr<HloInstruction> copy = HloInstruction::CreateUnary(
           inst->shape(), HloOpcode::kCopy, inst->mutable_operand(0));
       copy->set_sharding(inst->sharding());

@@ -161,6 +161,12 @@ absl::Status RelayControlDependencies(
   return absl::OkStatus();
 }
 
+bool IsLoopOrBranch(const HloComputation& computation) {
+  return absl::c_any_of(
+      computation.caller_instructions(),
+      HloPredicateIsOp<HloOpcode::kWhile, HloOpcode::kConditional>);
+}
+
 }  // namespace
 
 absl::StatusOr<CallInliner::InlinedInstructionMap> CallInliner::Inline(
@@ -196,6 +202,12 @@ absl::StatusOr<CallInliner::InlinedInstructionMap> CallInliner::Inline(
   }
   TF_RETURN_IF_ERROR(RelayControlDependencies(call, body, map));
   HloInstruction* result = map.at(callee->root_instruction());
+  if (call->IsRoot() && !call->has_sharding() && result->has_sharding() &&
+      IsLoopOrBranch(*caller)) {
+    // The loop or conditional may be sharded otherwise.
+    result = caller->AddInstruction(
+        HloInstruction::CreateUnary(result->shape(), HloOpcode::kCopy, result));
+  }
   const std::vector<HloInstruction*> operands(call->operands().begin(),
                                               call->operands().end());
   TF_RETURN_IF_ERROR(call->ReplaceAllUsesWith(result));
