@@ -182,17 +182,31 @@ absl::StatusOr<bool> SeparateBorders(
   return separated;
 }
 
+// Whether all leaves of a sharding say where they come from (or none do).
+bool AllHaveMetadata(const HloSharding& sharding, bool have) {
+  if (!sharding.IsTuple()) return sharding.metadata().empty() != have;
+  return absl::c_all_of(
+      sharding.tuple_elements(),
+      [&](const HloSharding& leaf) { return leaf.metadata().empty() != have; });
+}
+
 // Shardings say where they come from, or nothing says so.
-void SetMetadata(HloModule* module, const Threads& threads, bool propagate) {
+bool SetMetadata(HloModule* module, const Threads& threads, bool propagate) {
+  bool changed = false;
   for (HloComputation* computation : module->computations(threads)) {
     for (HloInstruction* inst : computation->instructions()) {
-      if (!inst->has_sharding()) continue;
+      if (!inst->has_sharding() ||
+          AllHaveMetadata(inst->sharding(), propagate)) {
+        continue;
+      }
+      changed = true;
       inst->set_sharding(
           propagate ? inst->sharding().WithMetadata({inst->metadata()},
                                                     /*overwrite=*/false)
                     : inst->sharding().WithoutMetadata());
     }
   }
+  return changed;
 }
 
 bool ClearCsePrevention(HloModule* module, const Threads& threads) {
@@ -458,7 +472,7 @@ absl::StatusOr<bool> ShardingPropagation::RunImpl(
                                  &root_shardings, &parameter_shardings,
                                  /*instruction_to_shard_group_id=*/nullptr,
                                  &as_groups, &like_groups, to_parameters_));
-  SetMetadata(module, execution_threads, propagate_metadata_);
+  changed |= SetMetadata(module, execution_threads, propagate_metadata_);
   ASSIGN_OR_RETURN(const bool spread,
                    run.Propagate(open, as_groups, like_groups));
   changed |= processed || spread;

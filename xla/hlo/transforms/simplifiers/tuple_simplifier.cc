@@ -145,6 +145,18 @@ absl::Status HandOnControlDependencies(HloInstruction* inst,
   return absl::OkStatus();
 }
 
+// Whether `value` may stand for `inst` with the sharding that `inst` has.
+// Loops, branches and parameters of callees are sharded as others are.
+bool TakesSharding(const HloInstruction& inst, const HloInstruction& value) {
+  if (!inst.has_sharding()) return true;
+  if (value.has_sharding()) return value.has_compatible_sharding(&inst);
+  if (value.opcode() == inst.opcode()) return true;
+  return HloPredicateIsNotOp<HloOpcode::kWhile, HloOpcode::kConditional>(
+             &value) &&
+         (value.opcode() != HloOpcode::kParameter ||
+          value.parent()->IsEntryComputation());
+}
+
 absl::StatusOr<bool> RunOnComputation(HloComputation* computation) {
   bool changed = false;
   // Operands first: a chain of tuples is forwarded link by link.
@@ -154,10 +166,7 @@ absl::StatusOr<bool> RunOnComputation(HloComputation* computation) {
     if (computation->IsMarkedAsDead(inst) || !IsForwarded(inst)) continue;
     HloInstruction* value = ForwardedValue(inst);
     // What stays keeps its order, too.
-    if (inst->has_sharding() && value->has_sharding() &&
-        !value->has_compatible_sharding(inst)) {
-      continue;
-    }
+    if (!TakesSharding(*inst, *value)) continue;
     TF_RETURN_IF_ERROR(HandOnControlDependencies(inst, value));
     TF_ASSIGN_OR_RETURN(bool replaced,
                         computation->ReplaceInstruction(

@@ -314,6 +314,7 @@ absl::Status Fuser::FuseConstants() {
     }
     if (constant->IsDead()) {
       TF_RETURN_IF_ERROR(computation_->RemoveInstruction(constant));
+      changed_ = true;
     }
   }
   return absl::OkStatus();
