@@ -219,7 +219,9 @@ std::vector<HloInstruction*> HloCallableInstruction::AddOutputs(
       CHECK_OK(ReplaceAllUsesWithDifferentShape(element));
     }
   }
+  // Of fewer leaves than there are now.
   clear_sharding();
+  tuple->clear_sharding();
 
   std::vector<HloInstruction*> elements;
   for (HloInstruction* output : inner) {

@@ -9,6 +9,8 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/transforms/simplifiers/kept_elements.h"
+#include "xla/shape.h"
 #include "xla/status_macros.h"
 
 namespace xla {
@@ -56,11 +58,13 @@ absl::StatusOr<bool> RemoveDeadFusionOutputs(HloComputation* computation) {
     kept[read->tuple_index()] = true;
   }
   std::vector<HloInstruction*> outputs;
+  std::vector<int64_t> old_index;
   std::vector<int64_t> new_index(root->operand_count(), -1);
   for (int64_t i = 0; i < root->operand_count(); ++i) {
     HloInstruction* output = root->mutable_operand(i);
     if (!kept[i] && !output->HasSideEffect()) continue;
     new_index[i] = static_cast<int64_t>(outputs.size());
+    old_index.push_back(i);
     outputs.push_back(output);
   }
   if (outputs.size() == static_cast<size_t>(root->operand_count()))
@@ -72,7 +76,14 @@ absl::StatusOr<bool> RemoveDeadFusionOutputs(HloComputation* computation) {
       absl::c_any_of(fusion->users(), [](const HloInstruction* read) {
         return !read->control_predecessors().empty();
       });
-  if (outputs.size() == 1 && !reads_wait) {
+  const bool unwraps = outputs.size() == 1 && !reads_wait;
+  if (fusion->has_sharding()) {
+    const Shape& shape = fusion->shape();
+    fusion->set_sharding(
+        unwraps ? fusion->sharding().GetSubSharding(shape, {old_index[0]})
+                : ShardingOfElements(fusion->sharding(), shape, old_index));
+  }
+  if (unwraps) {
     TF_RETURN_IF_ERROR(UnwrapOnlyOutput(fusion, outputs[0]));
   } else {
     HloInstruction* new_root =

@@ -151,6 +151,12 @@ bool IsRepeatedOnPurpose(const HloInstruction& inst) {
          inst.get_frontend_attribute(kRematerializedAttribute).has_value();
 }
 
+// Two buffers of one value are two: each has one owner.
+bool HasBuffer(const Shape& shape) {
+  if (!shape.IsTuple()) return shape.IsBuffer();
+  return absl::c_any_of(shape.tuple_shapes(), HasBuffer);
+}
+
 }  // namespace
 
 bool HloCSE::ShouldEliminateInstruction(const HloInstruction* instruction) {
@@ -185,7 +191,7 @@ bool HloCSE::ShouldEliminateInstruction(const HloInstruction* instruction) {
     case XLA_ANY_DEVICE_ID:
       break;
   }
-  return !instruction->HasSideEffect();
+  return !instruction->HasSideEffect() && !HasBuffer(instruction->shape());
 }
 
 absl::Status HloCSE::Replace(HloInstruction* instruction, HloInstruction* by) {

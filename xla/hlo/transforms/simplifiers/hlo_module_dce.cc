@@ -10,10 +10,9 @@
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
-#include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
+#include "xla/hlo/transforms/simplifiers/kept_elements.h"
 #include "xla/hlo/transforms/simplifiers/tuple_simplifier.h"
-#include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
 namespace xla {
@@ -161,7 +160,8 @@ class ElementRemover {
         HloInstruction::CreateTuple(elements), tuple->name());
     result->set_metadata(tuple->metadata());
     if (tuple->has_sharding()) {
-      result->set_sharding(Sharding(*tuple));
+      result->set_sharding(
+          ShardingOfElements(tuple->sharding(), tuple->shape(), kept_));
     }
     return result;
   }
@@ -178,34 +178,13 @@ class ElementRemover {
         user->set_tuple_index(index);
       }
     }
-    if (state->has_sharding()) state->set_sharding(Sharding(*state));
-    state->set_original_value(nullptr);
-    *state->mutable_shape() = Shrunk(state->shape());
-    return absl::OkStatus();
-  }
-
-  Shape Shrunk(const Shape& shape) const {
-    std::vector<Shape> shapes;
-    for (int64_t i : kept_) shapes.push_back(shape.tuple_shapes(i));
-    return ShapeUtil::MakeTupleShape(shapes);
-  }
-
-  HloSharding Sharding(const HloInstruction& tuple) const {
-    if (!tuple.sharding().IsTuple()) return tuple.sharding();
-    std::vector<HloSharding> leaves;
-    for (int64_t i : kept_) {
-      // Of an empty tuple there is nothing to say, beside other elements.
-      if (ShapeUtil::GetLeafCount(tuple.shape().tuple_shapes(i)) == 0) continue;
-      HloSharding element = tuple.sharding().GetSubSharding(tuple.shape(), {i});
-      if (element.IsTuple()) {
-        leaves.insert(leaves.end(), element.tuple_elements().begin(),
-                      element.tuple_elements().end());
-      } else {
-        leaves.push_back(element);
-      }
+    if (state->has_sharding()) {
+      state->set_sharding(
+          ShardingOfElements(state->sharding(), state->shape(), kept_));
     }
-    if (leaves.empty()) leaves.push_back(HloSharding::Replicate());
-    return HloSharding::Tuple(Shrunk(tuple.shape()), leaves);
+    state->set_original_value(nullptr);
+    *state->mutable_shape() = ShapeOfElements(state->shape(), kept_);
+    return absl::OkStatus();
   }
 
   // By old index; -1 for elements that go.
