@@ -160,12 +160,16 @@ class ConvolutionReplacer {
     ConvolutionBody body(*Cast<HloConvolutionInstruction>(hlo));
     HloInstruction* fusion =
         AddFusionFor(hlo, HloInstruction::FusionKind::kLoop, body.Depthwise());
-    if (IsMuchSlower(*fusion, *hlo)) return Remove(fusion);
+    if (IsMuchSlower({fusion}, *hlo)) return Remove(fusion);
     return Finish(hlo, fusion, "each feature has a window of its own");
   }
 
-  bool IsMuchSlower(const HloInstruction& fusion, const HloInstruction& hlo) {
-    const absl::Duration time = model_.EstimateRunTime(fusion).time;
+  bool IsMuchSlower(const std::vector<const HloInstruction*>& kernels,
+                    const HloInstruction& hlo) {
+    absl::Duration time;
+    for (const HloInstruction* kernel : kernels) {
+      time += model_.EstimateRunTime(*kernel).time;
+    }
     return time > kMaxSlowdown * model_.EstimateRunTime(hlo).time;
   }
 
@@ -183,10 +187,32 @@ class ConvolutionReplacer {
     if (computation == nullptr) return absl::OkStatus();
     HloInstruction* sums = AddFusionFor(hlo, HloInstruction::FusionKind::kInput,
                                         std::move(computation));
-    if (IsMuchSlower(*sums, *hlo)) return Remove(sums);
-    return Finish(hlo,
-                  Assembled(*hlo, OverImages(*hlo, sums), body.WindowSizes()),
+    HloInstruction* over_images = OverImages(*hlo, sums);
+    std::vector<const HloInstruction*> kernels = {sums};
+    if (over_images != sums) kernels.push_back(over_images);
+    if (IsMuchSlower(kernels, *hlo)) {
+      if (over_images != sums) {
+        TF_RETURN_IF_ERROR(RemoveReduction(over_images, sums));
+      }
+      return Remove(sums);
+    }
+    return Finish(hlo, Assembled(*hlo, over_images, body.WindowSizes()),
                   "the image need not be written for a reduction");
+  }
+
+  // With what else was made for it, but the sums themselves.
+  absl::Status RemoveReduction(HloInstruction* reduction,
+                               const HloInstruction* sums) {
+    model_.Invalidate(*reduction);
+    const HloInstruction::InstructionVector made = reduction->operands();
+    TF_RETURN_IF_ERROR(computation_->RemoveInstruction(reduction));
+    absl::flat_hash_set<const HloInstruction*> removed = {sums};
+    for (HloInstruction* operand : made) {
+      if (removed.insert(operand).second) {
+        TF_RETURN_IF_ERROR(computation_->RemoveInstruction(operand));
+      }
+    }
+    return absl::OkStatus();
   }
 
   HloInstruction* Add(std::unique_ptr<HloInstruction> instruction,

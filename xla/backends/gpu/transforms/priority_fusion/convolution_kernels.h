@@ -32,8 +32,8 @@ namespace xla::gpu {
 //           g = reshape(concatenate(s#0, … s#8))
 //
 // Sums of more places than a block adds up are made for each image and added up
-// by a second reduction; what is too much for a block even so stays a
-// convolution.
+// by a second reduction, which is part of the price; what is too much for a
+// block even so stays a convolution.
 //
 // The first if all who read the image or all who read the result may be fused;
 // the second if all who read the image may: then that need not be written.
