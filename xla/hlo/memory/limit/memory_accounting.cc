@@ -200,6 +200,18 @@ std::string AbslUnparseFlag(MemoryAccounting accounting) {
   return "";
 }
 
+std::unique_ptr<AliasInfo> MakeAliasInfo(MemoryAccounting accounting) {
+  switch (accounting) {
+    case MemoryAccounting::kOurs:
+      return std::make_unique<AliasInfo>();
+    case MemoryAccounting::kUpstream:
+      return nullptr;
+    case MemoryAccounting::kAllocated:
+      return std::make_unique<AllocatingAliasInfo>();
+  }
+  return nullptr;
+}
+
 absl::StatusOr<int64_t> ScheduledPeakBytes(
     const HloModule& module, MemoryAccounting accounting,
     const RematSizeOptions& sizes,

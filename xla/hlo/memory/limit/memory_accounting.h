@@ -2,12 +2,14 @@
 #define XLA_HLO_MEMORY_LIMIT_MEMORY_ACCOUNTING_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "xla/hlo/analysis/alias_info.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/memory/accounting/remat_buffers.h"
@@ -34,6 +36,10 @@ enum class MemoryAccounting {
 bool AbslParseFlag(absl::string_view text, MemoryAccounting* accounting,
                    std::string* error);
 std::string AbslUnparseFlag(MemoryAccounting accounting);
+
+// Which results take the memory of operands without later readers, as
+// ScheduledPeakBytes counts; null for upstream's, which knows of none.
+std::unique_ptr<AliasInfo> MakeAliasInfo(MemoryAccounting accounting);
 
 // The peak of a scheduled module, in bytes. `execution_threads` matter to
 // upstream's accounting only. InvalidArgument where the schedule is not one of

@@ -366,6 +366,7 @@ RematPlanOptions MakeRematPlanOptions(
                  accounting = options.accounting](const HloModule& module) {
       return ScheduledPeakBytes(module, accounting, sizes);
     };
+    plan.in_place = MakeAliasInfo(options.accounting);
   }
   if (options.accounting != MemoryAccounting::kUpstream) {
     plan.always_there = [sizes = plan.sizes, accounting = options.accounting](

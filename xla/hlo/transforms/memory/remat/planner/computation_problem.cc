@@ -76,18 +76,9 @@ class Builder {
     return static_cast<size_t>(ShapeUtil::SubshapeCount(shape));
   }
 
-  // First place of a tuple's element in pre-order.
-  static size_t PlaceOfElement(const Shape& tuple, int64_t index) {
-    size_t place = 1;
-    for (int64_t i = 0; i < index; ++i) {
-      place += IndexCount(tuple.tuple_shapes(i));
-    }
-    return place;
-  }
-
   Points Element(const HloInstruction& tuple, int64_t index) {
     const Points& points = points_[&tuple];
-    const auto first = points.begin() + PlaceOfElement(tuple.shape(), index);
+    const auto first = points.begin() + PlaceOf(tuple.shape(), {index});
     return Points(first, first + IndexCount(tuple.shape().tuple_shapes(index)));
   }
 
@@ -135,7 +126,7 @@ class Builder {
         }
         break;
       case HloOpcode::kCopyStart:
-        take(PlaceOfElement(inst.shape(), 1), points_[inst.operand(0)]);
+        take(PlaceOf(inst.shape(), {1}), points_[inst.operand(0)]);
         break;
       case HloOpcode::kCopyDone:
         take(0, Element(*inst.operand(0), 0));
@@ -219,6 +210,19 @@ class Builder {
 };
 
 }  // namespace
+
+int64_t PlaceOf(const Shape& shape, const ShapeIndex& index) {
+  const Shape* at = &shape;
+  int64_t place = 0;
+  for (int64_t element : index) {
+    ++place;
+    for (int64_t i = 0; i < element; ++i) {
+      place += ShapeUtil::SubshapeCount(at->tuple_shapes(i));
+    }
+    at = &at->tuple_shapes(element);
+  }
+  return place;
+}
 
 ComputationProblem MakeComputationProblem(
     const HloInstructionSequence& sequence,

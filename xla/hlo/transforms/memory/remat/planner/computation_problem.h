@@ -15,6 +15,7 @@
 #include "xla/hlo/ir/hlo_schedule.h"
 #include "xla/hlo/transforms/memory/remat/solver/remat_problem.h"
 #include "xla/shape.h"
+#include "xla/shape_util.h"
 
 namespace xla::remat_plan {
 
@@ -31,6 +32,10 @@ struct ComputationProblem {
   RematProblem problem;
   std::vector<HloInstruction*> instructions;  // of each node
 };
+
+// The place of a shape index in pre-order: that of a value among those of its
+// node.
+int64_t PlaceOf(const Shape& shape, const ShapeIndex& index);
 
 // What the backend's module overwrites in place (`placed`,
 // overwritten_values.h) is marked as such: updates, loops' state, and arguments

@@ -1,20 +1,24 @@
 #ifndef XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_IN_PLACE_VALUES_H_
 #define XLA_HLO_TRANSFORMS_MEMORY_REMAT_PLANNER_IN_PLACE_VALUES_H_
 
+#include "xla/hlo/analysis/alias_info.h"
 #include "xla/hlo/transforms/memory/remat/planner/computation_problem.h"
 
 namespace xla::remat_plan {
 
 // Finds results that may take the memory of values that are not read
-// afterwards, as the report of the memory analysis counts them: those of
-// elementwise instructions, of fusions that use an operand element by element,
-// of updates; of operands' own results alone, not of what only renames them.
+// afterwards, as `alias_info` says, or, where it has no opinion, as the report
+// of the memory analysis counts them: those of elementwise instructions, of
+// fusions that use an operand element by element; of operands' own results
+// alone, not of what only renames them. Those of updates, and of library calls
+// that add to an operand, whatever renames it.
 //
 //   e = exp(x); r = reduce(e)      → e lies where x was
 //   e = exp(x); s = subtract(x, e) → s lies where x was, e does not
 //
 // O(operands, and for fusions their instructions per operand).
-void FindInPlaceValues(ComputationProblem* problem);
+void FindInPlaceValues(const AliasInfo& alias_info,
+                       ComputationProblem* problem);
 
 }  // namespace xla::remat_plan
 

@@ -1,13 +1,17 @@
 #include "xla/hlo/transforms/memory/remat/planner/in_place_values.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "xla/hlo/analysis/alias_info.h"
+#include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/parser/hlo_parser.h"
 #include "xla/shape_util.h"
 
@@ -42,7 +46,8 @@ update {
 
 // "result:operand" of an entry computation whose first parameters are
 // p (f32[64]), u (f32[1]), i (s32[]).
-std::vector<std::string> InPlace(const std::string& body) {
+std::vector<std::string> InPlace(const std::string& body,
+                                 const AliasInfo& alias_info = AliasInfo()) {
   auto module = ParseAndReturnUnverifiedModule(absl::StrCat(
       "HloModule m, is_scheduled=true\n", kFused,
       "ENTRY main {\n  p = f32[64]{0} parameter(0)\n  u = f32[1]{0} "
@@ -55,7 +60,7 @@ std::vector<std::string> InPlace(const std::string& body) {
       [](const Shape& shape) { return ShapeUtil::ByteSizeOf(shape, 8); },
       [](const HloInstruction&) { return 1.0; },
       [](const HloInstruction&) { return int64_t{0}; });
-  FindInPlaceValues(&problem);
+  FindInPlaceValues(alias_info, &problem);
   std::vector<std::string> found;
   const auto name = [&](ValueId value) {
     return problem.instructions[problem.problem.values[value].node]->name();
@@ -110,6 +115,40 @@ TEST(InPlaceValuesTest, Updates) {
   ROOT c = f32[64]{0} fusion(b, w, i), kind=kLoop, calls=update
 )"),
               ElementsAre("b:a", "c:b"));
+}
+
+TEST(InPlaceValuesTest, UpdatesOfWhatIsRenamed) {
+  EXPECT_THAT(InPlace(R"(
+  a = f32[64]{0} negate(p)
+  r = f32[8,8]{1,0} bitcast(a)
+  b = (f32[8,8]{1,0}, s8[16]{0}) custom-call(u, r), custom_call_target="gemm",
+    output_to_operand_aliasing={{0}: (1, {})}
+  t = (f32[64]{0}, f32[64]{0}) fusion(p, p), kind=kLoop, calls=two
+  g = f32[64]{0} get-tuple-element(t), index=1
+  ROOT c = f32[64]{0} dynamic-update-slice(g, u, i)
+)"),
+              ElementsAre("b:a", "c:t"));
+}
+
+class ReverseInPlace : public AliasInfo {
+ public:
+  std::optional<bool> MayAlias(const HloInstruction* operand,
+                               const ShapeIndex& operand_index,
+                               const HloInstruction* user,
+                               const ShapeIndex& user_index) const override {
+    return user->opcode() == HloOpcode::kReverse;
+  }
+};
+
+TEST(InPlaceValuesTest, WhatAliasInfoSays) {
+  EXPECT_THAT(InPlace(R"(
+  a = f32[64]{0} negate(p)
+  b = f32[64]{0} exponential(a)
+  c = s32[64]{0} reverse(b), dimensions={0}
+  ROOT d = s32[64]{0} negate(c)
+)",
+                      ReverseInPlace()),
+              ElementsAre("c:b"));
 }
 
 TEST(InPlaceValuesTest, Fusions) {

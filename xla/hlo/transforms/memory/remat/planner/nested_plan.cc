@@ -67,7 +67,8 @@ double TripsOf(const HloInstruction& inst) {
 NestedPlanner::NestedPlanner(const HloModule& module,
                              const HloCostAnalysis& cost,
                              const RematSizeOptions& sizes, int64_t effort,
-                             bool reorder, bool in_place, int64_t* work,
+                             bool reorder, const AliasInfo* in_place,
+                             int64_t* work,
                              absl::flat_hash_set<std::string> threads,
                              const absl::flat_hash_set<std::string>& fused)
     : module_(module),
@@ -124,7 +125,7 @@ void NestedPlanner::AddComputation(
         return CalleeBytes(inst, &Computation::peak_bytes, /*at_once=*/true);
       },
       placed_);
-  if (in_place_) FindInPlaceValues(&added->problem);
+  if (in_place_ != nullptr) FindInPlaceValues(*in_place_, &added->problem);
   if (!fused.empty()) {
     std::vector<bool> is_fused;
     for (const HloInstruction* inst : added->problem.instructions) {

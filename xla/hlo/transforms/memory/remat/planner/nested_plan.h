@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "xla/hlo/analysis/alias_info.h"
 #include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -34,15 +35,15 @@ namespace xla::remat_plan {
 // multiply what inner ones cost.
 class NestedPlanner {
  public:
-  // The module, its schedule, the analysis and `sizes` must outlive the
-  // planner. `*work` limits searches (remat_search.h); null: nothing does.
+  // The module, its schedule, the analysis, `sizes` and `in_place` must outlive
+  // the planner. `*work` limits searches (remat_search.h); null: nothing does.
   // `threads`: whose computations may change, empty: of all threads;
-  // `reorder`: programs may run in another order. `in_place`: results may take
-  // the memory of operands. `fused`: names of instructions that will be
-  // computed inside of their readers (fused_values.h).
+  // `reorder`: programs may run in another order. `in_place`: which results may
+  // take the memory of operands, null: none. `fused`: names of instructions
+  // that will be computed inside of their readers (fused_values.h).
   NestedPlanner(const HloModule& module, const HloCostAnalysis& cost,
                 const RematSizeOptions& sizes, int64_t effort, bool reorder,
-                bool in_place, int64_t* work = nullptr,
+                const AliasInfo* in_place, int64_t* work = nullptr,
                 absl::flat_hash_set<std::string> threads = {},
                 const absl::flat_hash_set<std::string>& fused = {});
 
@@ -135,7 +136,7 @@ class NestedPlanner {
   const RematSizeOptions& sizes_;
   const int64_t effort_;
   const bool reorder_;
-  const bool in_place_;
+  const AliasInfo* const in_place_;
   int64_t* const work_;
   const absl::flat_hash_set<std::string> threads_;
   const bool placed_;       // IsPlacedByBackend()

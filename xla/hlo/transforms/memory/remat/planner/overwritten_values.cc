@@ -14,20 +14,6 @@
 namespace xla::remat_plan {
 namespace {
 
-// The place of a shape index in pre-order.
-int64_t PlaceOf(const Shape& shape, const ShapeIndex& index) {
-  const Shape* at = &shape;
-  int64_t place = 0;
-  for (int64_t element : index) {
-    ++place;
-    for (int64_t i = 0; i < element; ++i) {
-      place += ShapeUtil::SubshapeCount(at->tuple_shapes(i));
-    }
-    at = &at->tuple_shapes(element);
-  }
-  return place;
-}
-
 // Whether the body hands an element of its state on as it is.
 bool IsInvariant(const HloInstruction& loop, int64_t element) {
   const HloInstruction* root = loop.while_body()->root_instruction();

@@ -161,7 +161,7 @@ class NestedPlannerTest : public ::testing::Test {
     cost_ = *std::move(cost);
     planner_ = std::make_unique<remat_plan::NestedPlanner>(
         *module_, *cost_, sizes_, /*effort=*/1, /*reorder=*/true,
-        /*in_place=*/false, &work_);
+        /*in_place=*/nullptr, &work_);
     auto as_is = planner_->PlanEntry(std::numeric_limits<int64_t>::max());
     ASSERT_TRUE(as_is.ok()) << as_is.status();
     peak_bytes_ = as_is->peak_bytes;

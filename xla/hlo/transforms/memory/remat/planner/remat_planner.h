@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "xla/hlo/analysis/alias_info.h"
 #include "xla/hlo/analysis/cost/hlo_cost_analysis.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -33,6 +35,8 @@ struct RematPlanOptions {
   // memory of operands without later readers (in_place_values.h), and retries
   // where they do not.
   std::function<absl::StatusOr<int64_t>(const HloModule&)> peak;
+  // Which of them do so, by that accounting.
+  std::shared_ptr<const AliasInfo> in_place = std::make_shared<AliasInfo>();
   // The bytes in which the buffers of a scheduled module find places, asked of
   // the module as it is and of plans that would be returned: where these exceed
   // the limit, they count, and plans that need less are looked for. Empty: the

@@ -101,8 +101,8 @@ absl::Status RematTrials::Analyze(Prepared* made) {
   made->outcome.work = RematWorkOf(*made->cost);
   auto planner = std::make_unique<NestedPlanner>(
       *made->module, *made->cost, options_.sizes, options_.effort,
-      options_.reschedule, /*in_place=*/options_.peak != nullptr, &work_,
-      options_.execution_threads,
+      options_.reschedule, options_.peak ? options_.in_place.get() : nullptr,
+      &work_, options_.execution_threads,
       options_.fused.value_or(absl::flat_hash_set<std::string>()));
   TF_ASSIGN_OR_RETURN(const NestedPlanner::Plan as_is,
                       planner->PlanEntry(std::numeric_limits<int64_t>::max()));
