@@ -18,12 +18,13 @@ uint64_t Fold(uint64_t a, uint64_t b) {
   return absl::Uint128High64(product) ^ absl::Uint128Low64(product);
 }
 
+// Written out, not as a loop, compilers take it for a single load.
 uint64_t Load(const char* p) {
-  unsigned char bytes[8];
-  std::memcpy(bytes, p, 8);
-  uint64_t result = 0;
-  for (int i = 7; i >= 0; --i) result = (result << 8) | bytes[i];
-  return result;
+  const auto byte = [p](int i) {
+    return uint64_t{static_cast<unsigned char>(p[i])} << (8 * i);
+  };
+  return byte(0) | byte(1) | byte(2) | byte(3) | byte(4) | byte(5) | byte(6) |
+         byte(7);
 }
 
 // Adding the state to the second factor keeps a block that zeroes the first

@@ -11,17 +11,35 @@
 #include "absl/types/span.h"
 
 namespace xla {
+namespace {
+
+constexpr size_t kBytesOfInt64 = 8;
+
+// The lowest byte first, on every machine. Written out, not as a loop,
+// compilers take it for a single store.
+void Store(uint64_t value, char* bytes) {
+  bytes[0] = static_cast<char>(value);
+  bytes[1] = static_cast<char>(value >> 8);
+  bytes[2] = static_cast<char>(value >> 16);
+  bytes[3] = static_cast<char>(value >> 24);
+  bytes[4] = static_cast<char>(value >> 32);
+  bytes[5] = static_cast<char>(value >> 40);
+  bytes[6] = static_cast<char>(value >> 48);
+  bytes[7] = static_cast<char>(value >> 56);
+}
+
+}  // namespace
 
 void Printer::AppendInt64List(absl::Span<const int64_t> list,
                               bool leading_comma) {
   if (is_hasher_) {
     AppendInt(list.size());
     for (int64_t value : list) {
-      char bytes[8];
-      for (int i = 0; i < 8; ++i) {
-        bytes[i] = static_cast<char>(static_cast<uint64_t>(value) >> (8 * i));
+      if (static_cast<size_t>(limit_ - cursor_) < kBytesOfInt64) {
+        Refill(kBytesOfInt64);
       }
-      AppendView(absl::string_view(bytes, 8));
+      Store(static_cast<uint64_t>(value), cursor_);
+      cursor_ += kBytesOfInt64;
     }
     return;
   }

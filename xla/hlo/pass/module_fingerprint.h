@@ -7,9 +7,9 @@
 
 namespace xla {
 
-// Returns a hash of everything that the module's text says, metadata and names
-// included: equal modules have equal fingerprints on every machine. Costs one
-// print of the module, without storing it.
+// Returns a hash of everything that the module's text says under
+// HloPrintOptions::Default(), metadata and names included: equal texts have
+// equal fingerprints on every machine. Costs about half a print of the module.
 uint64_t ModuleFingerprint(const HloModule& module);
 
 }  // namespace xla

@@ -25,6 +25,7 @@ namespace {
 constexpr size_t kMinInstructionsForTrailer = 5;
 
 void PrintIndent(Printer* printer, int levels) {
+  if (printer->is_hasher()) return;
   static constexpr absl::string_view kSpaces = "                ";
   size_t width = 2 * static_cast<size_t>(levels > 0 ? levels : 0);
   while (width > 0) {
@@ -61,7 +62,8 @@ void PrintComputation(Printer* printer, const HloComputation& computation,
     if (entry) printer->Append("ENTRY ");
     PrintComputationName(printer, options, computation, names);
     printer->Append(" ");
-    if (options.print_program_shape()) {
+    // To a hash the body says it.
+    if (options.print_program_shape() && !printer->is_hasher()) {
       PrintSignature(printer, computation, options);
       printer->Append(" ");
     }
@@ -90,7 +92,7 @@ void PrintComputation(Printer* printer, const HloComputation& computation,
     PrintQuoted(printer, computation.execution_thread());
   }
   if (!is_inline && options.print_name_after_closing_brace() &&
-      order.size() > kMinInstructionsForTrailer) {
+      order.size() > kMinInstructionsForTrailer && !printer->is_hasher()) {
     AppendCat(printer, " // ", computation.name());
   }
 }

@@ -115,14 +115,20 @@ OpMetadata WithFrame(const HloInstruction& inst) {
 // fields that text has no words for.
 void PrintMetadata(Printer* printer, const HloInstruction& inst,
                    const HloPrintOptions& options) {
-  if (!inst.has_metadata()) return;
   const OpMetadata& metadata = inst.metadata();
-  const bool inlines =
-      options.print_inline_stack_frames() && metadata.stack_frame_id() != 0;
-  const std::string text =
-      inlines && !options.print_metadata_only_op_name()
-          ? OpMetadataToString(WithFrame(inst))
-          : OpMetadataToString(metadata, options.print_metadata_only_op_name());
+  const bool only_op_name = options.print_metadata_only_op_name();
+  const bool inlines = options.print_inline_stack_frames() && !only_op_name &&
+                       metadata.stack_frame_id() != 0;
+  // A hash need not know beforehand that nothing is left.
+  if (printer->is_hasher() && !inlines) {
+    printer->Append(", metadata={");
+    PrintOpMetadata(printer, metadata, only_op_name);
+    printer->Append("}");
+    return;
+  }
+  if (!inst.has_metadata()) return;
+  const std::string text = inlines ? OpMetadataToString(WithFrame(inst))
+                                   : OpMetadataToString(metadata, only_op_name);
   if (!text.empty()) AppendCat(printer, ", metadata={", text, "}");
 }
 

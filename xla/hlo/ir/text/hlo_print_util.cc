@@ -192,6 +192,11 @@ void PrintEscaped(Printer* printer, absl::string_view text) {
 }
 
 void PrintQuoted(Printer* printer, absl::string_view text) {
+  // A length ends a text as well as a quote does, and nothing is escaped.
+  if (printer->is_hasher()) {
+    AppendCat(printer, text.size(), ":", text);
+    return;
+  }
   printer->Append("\"");
   PrintEscaped(printer, text);
   printer->Append("\"");
