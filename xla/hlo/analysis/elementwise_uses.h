@@ -1,6 +1,8 @@
 #ifndef XLA_HLO_ANALYSIS_ELEMENTWISE_USES_H_
 #define XLA_HLO_ANALYSIS_ELEMENTWISE_USES_H_
 
+#include <cstdint>
+
 #include "xla/hlo/ir/hlo_instruction.h"
 
 namespace xla {
@@ -13,6 +15,16 @@ namespace xla {
 //
 // O(instructions that it reaches).
 bool OnlyElementwiseUses(const HloInstruction* instruction);
+
+// The same in the fusion of parameter `number`, whether its outputs may be
+// where that operand is. Input fusions are made around reductions, which have
+// read an element when its thread writes what else is made of it; so there
+// bitcasts and reductions are let through, but nothing that spreads what they
+// give.
+//
+//   p → add(·, q) → root {1}, → reshape → reduce → root {0}: yes
+//   p → reduce → broadcast → add(·, p) → root: no
+bool OnlyElementwiseUsesInFusion(const HloInstruction& fusion, int64_t number);
 
 }  // namespace xla
 

@@ -55,7 +55,7 @@ bool FusionCanShare(const HloDataflowAnalysis& dataflow,
     const bool can =
         fusion.IsLoopFusion() || fusion.IsInputFusion() ||
                 fusion.IsCustomFusion()
-            ? OnlyElementwiseUses(fusion.fused_parameter(number))
+            ? OnlyElementwiseUsesInFusion(fusion, number)
             : fusion.IsOutputFusion() &&
                   IsAddendOfRoot(dataflow, fusion, number, operand_index);
     if (!can) return false;

@@ -102,6 +102,51 @@ TEST_F(SharingTest, LoopFusions) {
   EXPECT_FALSE(CanShare("x", {}, "f", {}));
 }
 
+// What else a reduction's kernel writes may be where it reads; not what waits
+// for the sum, nor a reduction that a loop computes where it likes.
+TEST_F(SharingTest, ReductionsWithOtherOutputs) {
+  auto call = [](absl::string_view kind) {
+    return absl::StrCat("g = f32[8,4] parameter(4)\n",
+                        "ROOT f = (f32[8,4], f32[8]) fusion(g), kind=", kind,
+                        ", calls=fused");
+  };
+  const absl::string_view summed = R"(
+    plus { c = f32[] parameter(0) d = f32[] parameter(1) ROOT added = add(c, d) }
+    fused {
+      a = f32[8,4] parameter(0)
+      n = negate(a)
+      r = f32[8,2,2] reshape(n)
+      z = f32[] constant(0)
+      m = f32[8] reduce(r, z), dimensions={1,2}, to_apply=plus
+      ROOT t = tuple(n, m)
+    })";
+  Load(call("kInput"), summed);
+  EXPECT_TRUE(CanShare("g", {}, "f", {0}));
+  EXPECT_FALSE(CanShare("g", {}, "f", {1}));
+  Load(call("kLoop"), summed);
+  EXPECT_FALSE(CanShare("g", {}, "f", {0}));
+  Load(call("kInput"), R"(
+    plus { c = f32[] parameter(0) d = f32[] parameter(1) ROOT added = add(c, d) }
+    fused {
+      a = f32[8,4] parameter(0)
+      z = f32[] constant(0)
+      m = f32[8] reduce(a, z), dimensions={1}, to_apply=plus
+      b = f32[8,4] broadcast(m), dimensions={0}
+      n = subtract(a, b)
+      ROOT t = tuple(n, m)
+    })");
+  EXPECT_FALSE(CanShare("g", {}, "f", {0}));
+  // A bitcast that only renames puts other elements side by side.
+  Load(R"(g = f32[4,4] parameter(4)
+      ROOT f = f32[4,4] fusion(g), kind=kInput, calls=fused)",
+       R"(fused {
+      a = f32[4,4]{1,0} parameter(0)
+      b = f32[4,4]{0,1} bitcast(a)
+      ROOT n = f32[4,4]{1,0} subtract(a, b)
+    })");
+  EXPECT_FALSE(CanShare("g", "f"));
+}
+
 TEST_F(SharingTest, OutputFusions) {
   const absl::string_view call =
       "g = f32[4,4] parameter(4)\n h = f32[4,4] parameter(5)\n"

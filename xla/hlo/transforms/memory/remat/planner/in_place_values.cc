@@ -40,7 +40,7 @@ bool MayOverwrite(const HloInstruction& inst, const ShapeIndex& index,
     case HloOpcode::kFusion:
       return (inst.IsLoopFusion() || inst.IsInputFusion()) &&
              absl::c_all_of(indices, [&](int64_t i) {
-               return OnlyElementwiseUses(inst.fused_parameter(i));
+               return OnlyElementwiseUsesInFusion(inst, i);
              });
     default:  // Elementwise opcodes alone.
       return absl::c_all_of(
