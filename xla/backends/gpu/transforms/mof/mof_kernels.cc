@@ -68,18 +68,12 @@ bool KeepsOrder(const HloInstruction& output) {
   return true;
 }
 
-// Whether the epilogue behind the hero reads anything but the hero.
-bool ReadsBesides(const HloInstruction& output, const HloInstruction& hero) {
-  std::vector<const HloInstruction*> stack = {&output};
-  absl::flat_hash_set<const HloInstruction*> seen = {&output};
-  while (!stack.empty()) {
-    const HloInstruction* value = stack.back();
-    stack.pop_back();
-    if (value == &hero) continue;
-    if (value->operand_count() == 0) return true;
-    for (const HloInstruction* operand : value->operands()) {
-      if (seen.insert(operand).second) stack.push_back(operand);
-    }
+// Whether what follows the hero is no chain of instructions of one operand: a
+// code generator follows no others from the result to its reduction.
+bool IsCombined(const HloInstruction& output, const HloInstruction& hero) {
+  for (const HloInstruction* value = &output; value != &hero;
+       value = value->operand(0)) {
+    if (value->operand_count() != 1) return true;
   }
   return false;
 }
@@ -101,7 +95,7 @@ OutputKinds KindsOfOutputs(const HloInstruction& kernel,
     kinds.reshaped_reduction |=
         hero.opcode() == HloOpcode::kReduce && hero.shape().IsArray() &&
         (!ShapeUtil::SameDimensions(hero.shape(), output->shape()) ||
-         ReadsBesides(*output, hero));
+         IsCombined(*output, hero));
   }
   return kinds;
 }
