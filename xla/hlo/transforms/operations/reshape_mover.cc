@@ -20,13 +20,22 @@
 namespace xla {
 namespace {
 
-// A reshape or transpose that may move.
+// A reshape or transpose of a constant, which is one in other dimensions.
+bool IsConstantInOtherDimensions(const HloInstruction& inst) {
+  return (inst.opcode() == HloOpcode::kReshape ||
+          inst.opcode() == HloOpcode::kTranspose) &&
+         inst.operand(0)->opcode() == HloOpcode::kConstant;
+}
+
+// A reshape or transpose that may move. One of a constant is no reason to move
+// anything: it would be needed again on the way back.
 bool IsRearrangement(const HloInstruction& inst) {
   if (inst.opcode() != HloOpcode::kReshape &&
       inst.opcode() != HloOpcode::kTranspose) {
     return false;
   }
   return IsMovableArray(inst) && inst.operand(0)->shape().is_static() &&
+         !IsConstantInOtherDimensions(inst) &&
          !ShapeUtil::IsEffectiveScalar(inst.shape());
 }
 
@@ -89,7 +98,10 @@ class ReshapeMoves {
     if (operand.HasControlDependencies() || operand.has_sharding()) {
       return false;
     }
-    if (operand.opcode() == HloOpcode::kConstant) return true;
+    if (operand.opcode() == HloOpcode::kConstant ||
+        IsConstantInOtherDimensions(operand)) {
+      return true;
+    }
     if (operand.opcode() != HloOpcode::kBroadcast) return false;
     if (ShapeUtil::IsScalar(operand.operand(0)->shape())) return true;
     if (how.opcode() == HloOpcode::kReshape) {

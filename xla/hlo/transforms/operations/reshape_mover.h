@@ -32,10 +32,10 @@ struct ReshapeMoverOptions {
 // Legal because an elementwise instruction does to each element what it does to
 // it elsewhere. An instruction takes part if its operands are rearranged alike,
 // by an earlier instruction that takes part or by a reshape or a transpose, of
-// which there is one at least; or are constants and broadcasts, which are made
-// in the other shape. A reshape or transpose with other readers would stay, so
-// its readers do, too. Transposes do not move where more of them would be
-// needed behind than before.
+// which there is one at least; or are constants, rearranged or not, and
+// broadcasts, which are made in the other shape. A reshape or transpose with
+// other readers would stay, so its readers do, too. Transposes do not move
+// where more of them would be needed behind than before.
 //
 // Leaves alone: scalars, dynamic shapes, control dependencies, shardings,
 // copies, calls and random numbers. O(instructions + edges).
