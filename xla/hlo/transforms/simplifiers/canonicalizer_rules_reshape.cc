@@ -146,7 +146,28 @@ HloInstruction* ReverseOfReverse(HloInstruction* inst) {
   return outer_dims == inner_dims && HasShapeOf(inst, x) ? x : nullptr;
 }
 
+HloInstruction* ReduceOfNothing(HloInstruction* inst) {
+  const int64_t count = inst->operand_count() / 2;
+  if (!ShapeUtil::IsZeroElementArray(inst->operand(0)->shape()) ||
+      !inst->operand(0)->shape().is_static()) {
+    return nullptr;
+  }
+  std::vector<HloInstruction*> results;
+  for (int64_t i = 0; i < count; ++i) {
+    const Shape& shape =
+        inst->shape().IsTuple() ? inst->shape().tuple_shapes(i) : inst->shape();
+    results.push_back(inst->AddInstruction(HloInstruction::CreateBroadcast(
+        shape, inst->mutable_operand(count + i), {})));
+  }
+  return inst->shape().IsTuple()
+             ? inst->AddInstruction(HloInstruction::CreateTuple(results))
+             : results[0];
+}
+
 constexpr CanonicalizerRule kReshapeRules[] = {
+    {"reduce-of-nothing",
+     "reduce(x, init) where x has no elements → broadcast(init)",
+     HloOpcode::kReduce, ReduceOfNothing},
     {"reshape-nothing", "reshape(x) of the same shape → x", HloOpcode::kReshape,
      OperandIfSameShape},
     {"reshape-of-reshape", "reshape(reshape(x)) → reshape(x)",
