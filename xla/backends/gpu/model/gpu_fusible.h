@@ -83,6 +83,9 @@ bool TransposesMinorDimension(const HloInstruction* instr);
 // Opcodes whose results hold elements of operands elsewhere, or those of a
 // window: a thread that needs some of the result computes them where it is.
 bool MovesElements(HloOpcode opcode);
+// Elementwise, and kernels have it: not stochastic-convert, whose results in
+// floats nothing takes apart.
+bool IsElementwiseInKernels(const HloInstruction& instr);
 // Whether a bitcast between arrays keeps the width of the elements.
 bool KeepsElementWidth(const HloInstruction& bitcast);
 

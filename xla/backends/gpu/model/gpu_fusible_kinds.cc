@@ -57,7 +57,7 @@ bool HasUnnestedReductionRoot(const HloInstruction& fusion,
 // Loop-fusible as producer and consumer alike.
 bool IsUniversallyLoopFusible(const HloInstruction& instr) {
   if (instr.opcode() == HloOpcode::kFusion) return instr.IsLoopFusion();
-  if (instr.IsElementwise() && instr.operand_count() > 0) return true;
+  if (IsElementwiseInKernels(instr) && instr.operand_count() > 0) return true;
   if (instr.opcode() == HloOpcode::kBitcast) return KeepsElementWidth(instr);
   return MovesElements(instr.opcode());
 }
@@ -70,6 +70,11 @@ bool MovesElements(HloOpcode opcode) {
       HloOpcode::kDynamicUpdateSlice, HloOpcode::kGather, HloOpcode::kPad,
       HloOpcode::kReduceWindow, HloOpcode::kReshape, HloOpcode::kReverse,
       HloOpcode::kSlice, HloOpcode::kTranspose>(opcode);
+}
+
+bool IsElementwiseInKernels(const HloInstruction& instr) {
+  return instr.IsElementwise() &&
+         instr.opcode() != HloOpcode::kStochasticConvert;
 }
 
 bool KeepsElementWidth(const HloInstruction& bitcast) {

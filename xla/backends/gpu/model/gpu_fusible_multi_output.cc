@@ -263,7 +263,7 @@ bool IsFusibleAsMultiOutputFusionRoot(
   }
   return IsInputFusibleReduction(instr, device_info) ||
          IsInputFusibleTranspose(instr) || instr.IsLoopFusion() ||
-         (instr.IsElementwise() && instr.operand_count() > 0);
+         (IsElementwiseInKernels(instr) && instr.operand_count() > 0);
 }
 
 }  // namespace gpu

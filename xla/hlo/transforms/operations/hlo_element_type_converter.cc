@@ -92,8 +92,21 @@ HloInstruction* ConvertedTo(HloInstruction* value, const Shape& shape) {
   return value->AddInstruction(HloInstruction::CreateTuple(elements));
 }
 
-absl::Status Convert(HloInstruction* inst, PrimitiveType from,
-                     PrimitiveType to) {
+absl::StatusOr<PrimitiveType> ArrayType(const std::string& name) {
+  absl::StatusOr<PrimitiveType> type =
+      primitive_util::StringToPrimitiveType(name);
+  // Nothing else can be what selects and branches read.
+  if (type.ok() && primitive_util::IsArrayType(*type) && *type != PRED) {
+    return *type;
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "element-type-converter: '", name, "' is not a numeric type"));
+}
+
+}  // namespace
+
+absl::Status ComputeInType(PrimitiveType to, PrimitiveType from,
+                           HloInstruction* inst) {
   std::vector<HloInstruction*> operands;
   for (HloInstruction* operand : inst->operands()) {
     operands.push_back(
@@ -116,19 +129,6 @@ absl::Status Convert(HloInstruction* inst, PrimitiveType from,
   return inst->parent()->ReplaceInstruction(inst,
                                             ConvertedTo(wide, inst->shape()));
 }
-
-absl::StatusOr<PrimitiveType> ArrayType(const std::string& name) {
-  absl::StatusOr<PrimitiveType> type =
-      primitive_util::StringToPrimitiveType(name);
-  // Nothing else can be what selects and branches read.
-  if (type.ok() && primitive_util::IsArrayType(*type) && *type != PRED) {
-    return *type;
-  }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "element-type-converter: '", name, "' is not a numeric type"));
-}
-
-}  // namespace
 
 HloElementTypeConverter::HloElementTypeConverter(
     PrimitiveType eliminate_type, PrimitiveType replace_with_type) {
@@ -160,7 +160,7 @@ absl::StatusOr<bool> HloElementTypeConverter::RunImpl(
           (!reads && !HasType(inst->shape(), from))) {
         continue;
       }
-      TF_RETURN_IF_ERROR(Convert(inst, from, to));
+      TF_RETURN_IF_ERROR(ComputeInType(to, from, inst));
       changed = true;
     }
   }

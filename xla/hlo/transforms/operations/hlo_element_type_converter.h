@@ -4,8 +4,10 @@
 #include <string>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/pass/hlo_pass_interface.h"
 #include "xla/xla_data.pb.h"
@@ -22,6 +24,12 @@ struct HloElementTypeConverterOptions {
     visit("replace-with", replace_with, "element type to compute in instead");
   }
 };
+
+// Computes an instruction that only numbers matter to in `to` where its
+// operands or results are of type `from`, between converts. O(operands and
+// results).
+absl::Status ComputeInType(PrimitiveType to, PrimitiveType from,
+                           HloInstruction* inst);
 
 // Lets nothing but converts compute in one element type, for backends that
 // store it only.

@@ -120,7 +120,7 @@ FusionDecision FusionRules::IsOfFusibleKind(const HloInstruction& hlo) const {
   const bool fusible =
       hlo.opcode() == HloOpcode::kBitcast
           ? KeepsElementWidth(hlo)
-          : hlo.IsElementwise() || IsFusibleOpcode(hlo.opcode());
+          : IsElementwiseInKernels(hlo) || IsFusibleOpcode(hlo.opcode());
   if (!fusible || !hlo.IsFusible()) {
     return FusionDecision::Forbid(
         absl::StrCat(HloOpcodeString(hlo.opcode()), " does not fuse"));
