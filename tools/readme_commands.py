@@ -129,7 +129,8 @@ def run(command, comment, folder, environment):
 
 
 def main():
-  parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].replace("usage: ", "", 1).replace("%", "%%"))
+  parser = argparse.ArgumentParser(usage=argparse.SUPPRESS, description=__doc__,
+                                   formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument("readme")
   parser.add_argument("tools")
   parser.add_argument("examples")

@@ -92,7 +92,8 @@ def table_of(path, options, limits):
 
 
 def main():
-  parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].replace("usage: ", "", 1).replace("%", "%%"))
+  parser = argparse.ArgumentParser(usage=argparse.SUPPRESS, description=__doc__,
+                                   formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument("hlo_explain")
   parser.add_argument("modules", nargs="+")
   hlo_fit_xla.add_reader_flags(parser)

@@ -180,7 +180,8 @@ def check_reader_flags(parser, options):
 
 
 def main():
-  parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].replace("usage: ", "", 1).replace("%", "%%"))
+  parser = argparse.ArgumentParser(usage=argparse.SUPPRESS, description=__doc__,
+                                   formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument("hlo_explain")
   parser.add_argument("module")
   parser.add_argument("--limit", required=True)

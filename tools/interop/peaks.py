@@ -148,7 +148,8 @@ def measure(name, hlo_explain):
 
 
 def main():
-  parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].replace("usage: ", "", 1).replace("%", "%%"))
+  parser = argparse.ArgumentParser(usage=argparse.SUPPRESS, description=__doc__,
+                                   formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument("--hlo-explain")
   parser.add_argument("--aim", type=float, default=0.5)
   parser.add_argument("--aim-before", type=float, default=10)

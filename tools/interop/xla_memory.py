@@ -140,7 +140,8 @@ def measure(path, reader, target_config=None, timeout=600, judge=None):
 
 
 def main():
-  parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].replace("usage: ", "", 1).replace("%", "%%"))
+  parser = argparse.ArgumentParser(usage=argparse.SUPPRESS, description=__doc__,
+                                   formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument("modules", nargs="+")
   parser.add_argument("--for", dest="reader", choices=("xla-gpu", "xla-cpu"))
   parser.add_argument("--judge")

@@ -100,24 +100,6 @@ std::optional<Affine> Combine(HloOpcode opcode, const Affine& a,
   }
 }
 
-bool Compare(ComparisonDirection direction, int64_t a, int64_t b) {
-  switch (direction) {
-    case ComparisonDirection::kEq:
-      return a == b;
-    case ComparisonDirection::kNe:
-      return a != b;
-    case ComparisonDirection::kGe:
-      return a >= b;
-    case ComparisonDirection::kGt:
-      return a > b;
-    case ComparisonDirection::kLe:
-      return a <= b;
-    case ComparisonDirection::kLt:
-      return a < b;
-  }
-  return false;
-}
-
 // The result of an operation on scalars before it is wrapped.
 std::optional<int64_t> Apply(const HloInstruction& inst,
                              const std::vector<int64_t>& x) {
@@ -168,7 +150,7 @@ std::optional<int64_t> Apply(const HloInstruction& inst,
     case HloOpcode::kConvert:
       return inst.shape().element_type() == PRED ? x[0] != 0 : x[0];
     case HloOpcode::kCompare:
-      return Compare(inst.comparison_direction(), x[0], x[1]);
+      return Comparison(inst.comparison_direction(), S64).Compare(x[0], x[1]);
     default:  // Unknown.
       return std::nullopt;
   }

@@ -116,24 +116,6 @@ std::optional<Bound> BoundOf(const LoopExpressions& loop,
   return bound;
 }
 
-bool Holds(ComparisonDirection direction, absl::int128 a, absl::int128 b) {
-  switch (direction) {
-    case ComparisonDirection::kEq:
-      return a == b;
-    case ComparisonDirection::kNe:
-      return a != b;
-    case ComparisonDirection::kGe:
-      return a >= b;
-    case ComparisonDirection::kGt:
-      return a > b;
-    case ComparisonDirection::kLe:
-      return a <= b;
-    case ComparisonDirection::kLt:
-      return a < b;
-  }
-  return true;
-}
-
 // Whether the body stores a constant for which the comparison is false: then
 // no second iteration follows, whatever the loop starts with.
 bool EndsAfterOneIteration(const LoopExpressions& loop,
@@ -163,8 +145,8 @@ bool EndsAfterOneIteration(const LoopExpressions& loop,
     if (!value.has_value()) return false;
     values[i] = *value;
   }
-  return is_stored &&
-         !Holds(comparison.inst->comparison_direction(), values[0], values[1]);
+  return is_stored && !Comparison(comparison.inst->comparison_direction(), S64)
+                           .Compare(values[0], values[1]);
 }
 
 // How often the body runs with exact arithmetic; nullopt if forever. For `!=`

@@ -68,42 +68,9 @@ int RangeTree::Build(int begin, int end, int parent, bool split_by_lo) {
   return index;
 }
 
-int RangeTree::LeastWithin(const SectionRange& window) const {
-  if (nodes_.empty()) return -1;
-  int best = kNone;
-  int stack[2 * kMaxDepth];
-  int size = 0;
-  stack[size++] = 0;
-  while (size > 0) {
-    const Node& node = nodes_[stack[--size]];
-    if (node.least >= best || node.max_lo < window.lo ||
-        node.min_hi > window.hi) {
-      continue;
-    }
-    if (node.min_lo >= window.lo && node.max_hi <= window.hi) {
-      best = node.least;
-    } else if (node.left < 0) {
-      for (int o = node.begin; o < node.end; ++o) {
-        const int rank = order_[o];
-        if (rank < best && !removed_[rank] && ranges_[rank].lo >= window.lo &&
-            ranges_[rank].hi <= window.hi) {
-          best = rank;
-        }
-      }
-    } else {
-      const bool left_first =
-          nodes_[node.left].least < nodes_[node.right].least;
-      stack[size++] = left_first ? node.right : node.left;
-      stack[size++] = left_first ? node.left : node.right;
-    }
-  }
-  return best == kNone ? -1 : best;
-}
-
-// With a predicate a subtree that lies entirely in the window cannot be decided
-// by its least rank alone, so the search goes down to the leaves.
-int RangeTree::LeastWithin(const SectionRange& window, int bound,
-                           absl::FunctionRef<bool(int rank)> accept) const {
+template <bool kTakesSubtrees, typename Accept>
+int RangeTree::Search(const SectionRange& window, int bound,
+                      Accept accept) const {
   if (nodes_.empty()) return -1;
   int best = bound;
   int stack[2 * kMaxDepth];
@@ -115,7 +82,10 @@ int RangeTree::LeastWithin(const SectionRange& window, int bound,
         node.min_hi > window.hi) {
       continue;
     }
-    if (node.left < 0) {
+    if (kTakesSubtrees && node.min_lo >= window.lo &&
+        node.max_hi <= window.hi) {
+      best = node.least;
+    } else if (node.left < 0) {
       for (int o = node.begin; o < node.end; ++o) {
         const int rank = order_[o];
         if (rank < best && !removed_[rank] && ranges_[rank].lo >= window.lo &&
@@ -123,13 +93,25 @@ int RangeTree::LeastWithin(const SectionRange& window, int bound,
           best = rank;
         }
       }
-      continue;
+    } else {
+      const bool left_first =
+          nodes_[node.left].least < nodes_[node.right].least;
+      stack[size++] = left_first ? node.right : node.left;
+      stack[size++] = left_first ? node.left : node.right;
     }
-    const bool left_first = nodes_[node.left].least < nodes_[node.right].least;
-    stack[size++] = left_first ? node.right : node.left;
-    stack[size++] = left_first ? node.left : node.right;
   }
   return best == bound ? -1 : best;
+}
+
+int RangeTree::LeastWithin(const SectionRange& window) const {
+  return Search<true>(window, kNone, [](int) { return true; });
+}
+
+// With a predicate a subtree that lies entirely in the window cannot be decided
+// by its least rank alone, so the search goes down to the leaves.
+int RangeTree::LeastWithin(const SectionRange& window, int bound,
+                           absl::FunctionRef<bool(int rank)> accept) const {
+  return Search<false>(window, bound, accept);
 }
 
 // Repairs the least rank on the path to the root.

@@ -38,6 +38,10 @@ class RangeTree {
   };
 
   int Build(int begin, int end, int parent, bool split_by_lo);
+  // `kTakesSubtrees`: the least rank of a subtree inside the window is taken
+  // without asking `accept`.
+  template <bool kTakesSubtrees, typename Accept>
+  int Search(const SectionRange& window, int bound, Accept accept) const;
 
   std::vector<SectionRange> ranges_;
   std::vector<int> order_;    // ranks, each node's together

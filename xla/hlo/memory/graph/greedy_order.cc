@@ -118,4 +118,27 @@ std::vector<Node> OrderByKey(const MemoryGraph& graph,
   return order;
 }
 
+std::vector<Node> ExpandMembers(absl::Span<const std::vector<Node>> members,
+                                absl::Span<const Node> order) {
+  std::vector<Node> result;
+  for (Node node : order) {
+    result.insert(result.end(), members[node].begin(), members[node].end());
+  }
+  return result;
+}
+
+std::vector<Node> ProjectOntoMembers(
+    const MemoryGraph& graph, absl::Span<const std::vector<Node>> members,
+    absl::Span<const Node> order) {
+  std::vector<int32_t> position(order.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    position[order[i]] = static_cast<int32_t>(i);
+  }
+  std::vector<int32_t> key(graph.node_count());
+  for (Node node = 0; node < graph.node_count(); ++node) {
+    key[node] = position[members[node].back()];
+  }
+  return OrderByKey(graph, key);
+}
+
 }  // namespace xla

@@ -28,6 +28,19 @@ std::vector<MemoryGraph::Node> GreedyOrder(const MemoryGraph& graph,
 std::vector<MemoryGraph::Node> OrderByKey(const MemoryGraph& graph,
                                           const std::vector<int32_t>& key);
 
+// For a graph whose node i represents the steps members[i] of another, in this
+// order: the steps of an order of its nodes.
+std::vector<MemoryGraph::Node> ExpandMembers(
+    absl::Span<const std::vector<MemoryGraph::Node>> members,
+    absl::Span<const MemoryGraph::Node> order);
+
+// Conversely, the order of `graph` closest to an order of the steps: nodes are
+// sorted by the position of their last member. O(steps + edges log nodes).
+std::vector<MemoryGraph::Node> ProjectOntoMembers(
+    const MemoryGraph& graph,
+    absl::Span<const std::vector<MemoryGraph::Node>> members,
+    absl::Span<const MemoryGraph::Node> order);
+
 }  // namespace xla
 
 #endif  // XLA_HLO_MEMORY_GRAPH_GREEDY_ORDER_H_

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -363,24 +364,13 @@ void MemoryGraphReduction::AddMergedValues(const Pairs& pairs,
 std::vector<Node> MemoryGraphReduction::Expand(
     absl::Span<const Node> order) const {
   std::vector<Node> result = first_;
-  for (Node node : order) {
-    result.insert(result.end(), members_[node].begin(), members_[node].end());
-  }
+  absl::c_copy(ExpandMembers(members_, order), std::back_inserter(result));
   return result;
 }
 
-// The key of a merged step is the place of its last member in the given order.
 std::vector<Node> MemoryGraphReduction::Project(
     absl::Span<const Node> order) const {
-  std::vector<int32_t> position(order.size());
-  for (size_t i = 0; i < order.size(); ++i) {
-    position[order[i]] = static_cast<int32_t>(i);
-  }
-  std::vector<int32_t> key(graph_.node_count());
-  for (Node node = 0; node < graph_.node_count(); ++node) {
-    key[node] = position[members_[node].back()];
-  }
-  return OrderByKey(graph_, key);
+  return ProjectOntoMembers(graph_, members_, order);
 }
 
 }  // namespace xla

@@ -137,24 +137,12 @@ SeriesParallelReduction::SeriesParallelReduction(const MemoryGraph& graph) {
 
 std::vector<Node> SeriesParallelReduction::Expand(
     absl::Span<const Node> order) const {
-  std::vector<Node> result;
-  for (Node node : order) {
-    result.insert(result.end(), members_[node].begin(), members_[node].end());
-  }
-  return result;
+  return ExpandMembers(members_, order);
 }
 
 std::vector<Node> SeriesParallelReduction::Project(
     absl::Span<const Node> order) const {
-  std::vector<int32_t> position(order.size());
-  for (size_t i = 0; i < order.size(); ++i) {
-    position[order[i]] = static_cast<int32_t>(i);
-  }
-  std::vector<int32_t> key(graph_.node_count());
-  for (Node node = 0; node < graph_.node_count(); ++node) {
-    key[node] = position[members_[node].back()];
-  }
-  return OrderByKey(graph_, key);
+  return ProjectOntoMembers(graph_, members_, order);
 }
 
 std::vector<Node> SeriesParallelReduction::ChainOrder() const {

@@ -214,18 +214,9 @@ PrimitiveType IntegerOfBits(PrimitiveType type) {
   if (!primitive_util::IsFloatingPointType(type)) {
     return primitive_util::IsComplexType(type) ? PRIMITIVE_TYPE_INVALID : type;
   }
-  switch (primitive_util::BitWidth(type)) {
-    case 8:
-      return U8;
-    case 16:
-      return U16;
-    case 32:
-      return U32;
-    case 64:
-      return U64;
-    default:
-      return PRIMITIVE_TYPE_INVALID;
-  }
+  const int width = primitive_util::BitWidth(type);
+  return width < 8 ? PRIMITIVE_TYPE_INVALID
+                   : primitive_util::UnsignedIntegralTypeForBitWidth(width);
 }
 
 HloInstruction* GatherGroups(HloInstruction* shard, const Shape& whole,

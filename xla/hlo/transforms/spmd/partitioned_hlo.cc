@@ -1,7 +1,6 @@
 #include "xla/hlo/transforms/spmd/partitioned_hlo.h"
 
 #include <cstdint>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,11 +11,11 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/transforms/spmd/handler_util.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/literal.h"
 #include "xla/literal_util.h"
-#include "xla/primitive_util.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/xla_data.pb.h"
@@ -146,28 +145,6 @@ HloInstruction* PartitionedHlo::ReplicatePartial(
   return Reshard(ReplicatedOnDims(sharding(), dims)).hlo();
 }
 
-namespace {
-
-// An integer type of the same width, if the elements are floats whose negative
-// zeros and payloads a sum would not keep.
-std::optional<PrimitiveType> BitsType(PrimitiveType type) {
-  if (!primitive_util::IsFloatingPointType(type)) return std::nullopt;
-  switch (primitive_util::BitWidth(type)) {
-    case 8:
-      return U8;
-    case 16:
-      return U16;
-    case 32:
-      return U32;
-    case 64:
-      return U64;
-    default:
-      return std::nullopt;
-  }
-}
-
-}  // namespace
-
 // A broadcast as an all-reduce: one device contributes its value, all others
 // contribute zeros. Floats are summed as integers of the same width, which
 // preserves every bit pattern.
@@ -176,11 +153,12 @@ PartitionedHlo PartitionedHlo::Broadcast() const {
   const int64_t device = sharding().GetUniqueDevice();
   HloInstruction* value = hlo_;
   const PrimitiveType type = hlo_->shape().element_type();
-  const std::optional<PrimitiveType> bits = BitsType(type);
+  const PrimitiveType bits = IntegerOfBits(type);
+  const bool as_bits = bits != PRIMITIVE_TYPE_INVALID && bits != type;
   const auto dims = hlo_->shape().dimensions();
-  if (bits.has_value()) {
+  if (as_bits) {
     value = b->AddInstruction(HloInstruction::CreateBitcastConvert(
-        ShapeUtil::MakeShape(*bits, dims), value));
+        ShapeUtil::MakeShape(bits, dims), value));
   }
   HloInstruction* id = CreateR0(device, U32, b);
   HloInstruction* is_source = b->AddInstruction(HloInstruction::CreateCompare(
@@ -192,7 +170,7 @@ PartitionedHlo PartitionedHlo::Broadcast() const {
   HloInstruction* sum = state_.collective_ops_creator.create_all_reduce(
       b, masked, MakeBinaryAdd(value->shape().element_type(), state_.module),
       CollectiveDeviceList(), NewChannel());
-  if (bits.has_value()) {
+  if (as_bits) {
     sum = b->AddInstruction(
         HloInstruction::CreateBitcastConvert(hlo_->shape(), sum));
   }
