@@ -123,12 +123,46 @@ std::string Help(absl::string_view tool, absl::string_view usage,
   return text;
 }
 
-// Ends the program where an argument names no flag.
-void CheckFlagExists(const std::string& argument) {
+// Ends the program if the flag does not take the value that the argument gives
+// it, or else the next one (null: there is none).
+void CheckFlagValue(const std::string& argument, const char* next,
+                    absl::CommandLineFlag* flag) {
+  const std::string name = absl::StrCat(flag->Name().size() == 1 ? "-" : "--",
+                                        WithDashes(flag->Name()));
+  const size_t equals = argument.find('=');
+  std::string value;
+  if (equals != std::string::npos) {
+    value = argument.substr(equals + 1);
+  } else if (flag->IsOfType<bool>()) {
+    return;
+  } else if (next != nullptr) {
+    value = next;
+  } else {
+    std::cerr << name << " needs a value: " << name << "=...\n";
+    std::exit(kFailed);
+  }
+  std::string error;
+  if (flag->ParseFrom(value, &error)) return;
+  // absl puts its own spelling of the flag before the reason.
+  const std::string own =
+      absl::StrCat("specified for flag '", flag->Name(), "'");
+  const size_t reason = error.find(own);
+  std::cerr << name << "=" << value << ": not a valid value"
+            << (reason == std::string::npos ? ""
+                                            : error.substr(reason + own.size()))
+            << "\n";
+  std::exit(kFailed);
+}
+
+// Ends the program if an argument names no flag, or gives it a wrong value.
+void CheckFlag(const std::string& argument, const char* next) {
   const std::optional<std::string> name = FlagName(argument);
-  if (!name.has_value() || absl::FindCommandLineFlag(*name) != nullptr ||
-      (absl::StartsWith(*name, "no") &&
-       absl::FindCommandLineFlag(name->substr(2)) != nullptr)) {
+  if (!name.has_value()) return;
+  if (absl::CommandLineFlag* flag = absl::FindCommandLineFlag(*name)) {
+    return CheckFlagValue(argument, next, flag);
+  }
+  if (absl::StartsWith(*name, "no") &&
+      absl::FindCommandLineFlag(name->substr(2)) != nullptr) {
     return;
   }
   std::vector<std::string> known;
@@ -158,7 +192,9 @@ std::vector<std::string> InitTool(int argc, char** argv,
       help |= argument == "--help" || argument == "--h" ||
               argument == "--helpfull" || argument == "--helpshort";
       version |= argument == "--version";
-      if (!help && !version && argument != "--") CheckFlagExists(argument);
+      if (!help && !version && argument != "--") {
+        CheckFlag(argument, i + 1 < argc ? argv[i + 1] : nullptr);
+      }
     }
     normalized.push_back(std::move(argument));
   }

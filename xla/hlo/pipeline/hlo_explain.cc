@@ -140,8 +140,9 @@ absl::Status ListModules(const std::string &folder, std::ostream &out) {
   return absl::OkStatus();
 }
 
-// Says so if the figures are those of all devices together.
-std::string NoteOnDevices(const HloModule &module) {
+// Says so if the module is that of all devices together, and that `--as` shows
+// what `shown` says.
+std::string NoteOnDevices(const HloModule &module, absl::string_view shown) {
   if (IsPartitioned(module)) return "";
   const int64_t devices = module.config().num_partitions() > 1
                               ? module.config().num_partitions()
@@ -151,8 +152,8 @@ std::string NoteOnDevices(const HloModule &module) {
                                ? ""
                                : absl::StrCat(" --num-partitions=", devices);
   return absl::StrCat("\nnote: this is the module of all ", devices,
-                      " devices together; --as=gpu", flag,
-                      " shows what one of them needs\n");
+                      " devices together; --as=gpu", flag, " shows ", shown,
+                      "\n");
 }
 
 absl::Status ExplainCollectives(const HloExplainOptions &options,
@@ -180,8 +181,11 @@ absl::Status ExplainCollectives(const HloExplainOptions &options,
   if (options.json_text != nullptr) {
     *options.json_text = CollectiveReportToJson(report);
   }
-  out << (options.json ? CollectiveReportToJson(report)
-                       : CollectiveReportToText(report, options.max_buffers));
+  out << (options.json
+              ? CollectiveReportToJson(report)
+              : absl::StrCat(
+                    CollectiveReportToText(report, options.max_buffers),
+                    NoteOnDevices(*module, "their collectives")));
   TF_RETURN_IF_ERROR(WriteModule(*module, options.output));
   return preparation.unmet_limit;
 }
@@ -261,7 +265,8 @@ absl::Status WriteReport(const HloExplainOptions &options,
   text_options.max_buffers = options.max_buffers;
   const std::string text =
       absl::StrCat(MemoryReportToText(built.report, built.curve, text_options),
-                   NoteOnDevices(module), NoteOnXla(options, built, path));
+                   NoteOnDevices(module, "what one of them needs"),
+                   NoteOnXla(options, built, path));
   if (options.json_text != nullptr) {
     TF_ASSIGN_OR_RETURN(*options.json_text, MemoryReportToJson(built.report));
   }
@@ -438,7 +443,8 @@ absl::Status ExplainRead(const HloExplainOptions &given,
   if (!options.limit.empty()) {
     TF_ASSIGN_OR_RETURN(limit, MemoryLimit::Parse(options.limit));
   } else if (options.fit) {
-    return absl::InvalidArgumentError("--fit needs a --limit");
+    return absl::InvalidArgumentError(
+        "--fit needs a --limit, such as --limit=80% or --limit=h100");
   }
   if (options.collectives) {
     return ExplainCollectives(options, registry, module->get(), out);

@@ -187,6 +187,14 @@ absl::StatusOr<std::unique_ptr<HloModule>> ReadModule(
         absl::StrCat(options.file_name(), ": error: ", advice));
   }
   if (format == ModuleFormat::kHlo) {
+    // A parser would blame some word of it.
+    if (!contents.empty() && !absl::StrContains(contents, "HloModule") &&
+        !absl::StrContains(contents, '=')) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          options.file_name(),
+          ": error: not HLO text, which begins with `HloModule NAME` and has a "
+          "line `name = shape opcode(operands)` for each instruction"));
+    }
     return ParseAndReturnUnverifiedModule(contents, HloModuleConfig(), options);
   }
   const std::string& file_name = options.file_name();

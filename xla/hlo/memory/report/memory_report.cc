@@ -243,13 +243,24 @@ std::string ShapeTable(const MemoryReport& report, int max_buffers) {
       largest.begin(), largest.end(),
       [](const Sum& a, const Sum& b) { return a.bytes > b.bytes; });
   constexpr size_t kMost = 6;
-  if (largest.size() > kMost) largest.resize(kMost);
+  const double peak_percent = 100 / std::max(report.peak_bytes(), 1.0);
   std::string out = "\nall of them, by shape\n";
-  for (const Sum& sum : largest) {
+  Sum rest;
+  for (size_t i = 0; i < largest.size(); ++i) {
+    const Sum& sum = largest[i];
+    if (i >= kMost) {
+      rest.bytes += sum.bytes;
+      rest.count += sum.count;
+      continue;
+    }
     absl::StrAppendFormat(&out, "  %10s %5.1f%%  %-15s %4d x %s\n",
-                          HumanBytes(sum.bytes),
-                          100 * sum.bytes / std::max(report.peak_bytes(), 1.0),
+                          HumanBytes(sum.bytes), peak_percent * sum.bytes,
                           sum.kind, sum.count, Shorten(sum.shape, 60));
+  }
+  if (rest.count > 0) {
+    absl::StrAppendFormat(&out, "  %10s %5.1f%%  the other %d\n",
+                          HumanBytes(rest.bytes), peak_percent * rest.bytes,
+                          rest.count);
   }
   return out;
 }

@@ -73,6 +73,22 @@ TEST(MemoryReportTest, SmallBuffersAreSummed) {
   EXPECT_THAT(MemoryReportToText(Report(), {}), Not(HasSubstr("by shape")));
 }
 
+TEST(MemoryReportTest, ShapesAddUpToAllBuffers) {
+  MemoryReport report = Report();
+  for (int i = 0; i < 8; ++i) {
+    MemoryReport::Buffer* buffer = report.add_live_at_peak();
+    buffer->set_name(std::string("c.") + std::to_string(i));
+    buffer->set_shape(std::string("f32[") + std::to_string(9 - i) + "]");
+    buffer->set_bytes((9 - i) << 10);
+    buffer->set_kind("temporary");
+  }
+  MemoryReportTextOptions options;
+  options.max_buffers = 1;
+  // Five of the eight new shapes have rows: 4, 3 and 2 KiB are left.
+  EXPECT_THAT(MemoryReportToText(report, {}, options),
+              HasSubstr("1 x f32[5]\n     9.0 KiB   0.3%  the other 3\n"));
+}
+
 TEST(MemoryReportTest, EqualLayersAreOneRow) {
   MemoryReport report = Report();
   for (int i = 0; i < 3; ++i) {

@@ -193,7 +193,8 @@ absl::Status VerifyRewritten(HloModule* module) {
 absl::Status FitModule(const HloFitOptions& options, HloModule* module,
                        std::ostream& out) {
   if (options.remat.memory_limit.empty()) {
-    return absl::InvalidArgumentError("--fit needs a --limit");
+    return absl::InvalidArgumentError(
+        "--fit needs a --limit, such as --limit=80% or --limit=h100");
   }
   TF_ASSIGN_OR_RETURN(const int64_t limit_bytes,
                       RematerializationLimit(options.remat, *module));
