@@ -474,6 +474,18 @@ TEST(HloParserModuleTest, MissingLayoutsAreFilledOrNot) {
       bare->entry_computation()->root_instruction()->shape().has_layout());
 }
 
+TEST(HloParserModuleTest, OutfeedShapesHaveLayoutsAsOthersDo) {
+  const std::string text =
+      "HloModule m\nENTRY e {\n p = (f32[4,8], s32[]) parameter(0)\n"
+      " t = token[] after-all()\n"
+      " ROOT o = token[] outfeed(p, t), outfeed_shape=(f32[4,8], s32[])\n}\n";
+  EXPECT_THAT(Parse(text)->ToString(),
+              HasSubstr("outfeed_shape=(f32[4,8]{1,0}, s32[])"));
+  EXPECT_THAT(Parse(text, HloParserOptions().set_fill_missing_layouts(false))
+                  ->ToString(),
+              HasSubstr("outfeed_shape=(f32[4,8], s32[])"));
+}
+
 TEST(HloParserModuleTest, EntryLayoutsComeFromTheHeader) {
   auto module = Parse(
       "HloModule m, entry_computation_layout={(f32[4,8]{0,1})->f32[4,8]{1,0}}\n"

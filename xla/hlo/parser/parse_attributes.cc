@@ -145,8 +145,12 @@ bool ModuleParser::ParseSpecialAttribute(Scope* scope, Draft* draft,
       return ParseSourceTargetPairs(&values.source_target_pairs);
     case Attribute::kMode:
       return ParseMode(&values);
-    case Attribute::kOutfeedShape:
-      return ParseShape(&values.outfeed_shape);
+    case Attribute::kOutfeedShape: {
+      const Shape* shape = ParseCachedShape(options_.fill_missing_layouts());
+      if (shape == nullptr) return false;
+      values.outfeed_shape = *shape;
+      return true;
+    }
     case Attribute::kDomain:
       return ParseDomain(&values);
     case Attribute::kParameterReplication:
