@@ -21,10 +21,10 @@ bool IsFirstNameCharacter(unsigned char c) {
   return absl::ascii_isalpha(c) || c == '_';
 }
 
-// Names that would read as a type. "tuple" is none in text.
+// Names that would read as a type. "tuple" and "buffer" are none in text.
 bool IsTypeName(absl::string_view name) {
   // The longest type name is "f8e4m3b11fnuz".
-  return name.size() <= 13 && name != "tuple" &&
+  return name.size() <= 13 && name != "tuple" && name != "buffer" &&
          primitive_util::IsPrimitiveTypeName(name);
 }
 

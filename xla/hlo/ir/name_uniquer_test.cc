@@ -104,6 +104,7 @@ TEST(NameUniquerTest, Sanitizing) {
   EXPECT_EQ(NameUniquer::GetSanitizedName("__xla_ok"), "__xla_ok");
   EXPECT_EQ(NameUniquer::GetSanitizedName("f32"), "f32_");
   EXPECT_EQ(NameUniquer::GetSanitizedName("tuple"), "tuple");
+  EXPECT_EQ(NameUniquer::GetSanitizedName("buffer"), "buffer");
 }
 
 TEST(NameUniquerTest, SanitizingTwiceChangesNothing) {
