@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "google/protobuf/unknown_field_set.h"
 #include "xla/comparison_util.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -51,6 +52,27 @@ Result ProtoReader::ReadConstant() const {
   return std::make_unique<HloConstantInstruction>(std::move(literal), shape);
 }
 
+namespace {
+
+// Versions later than this schema write the order of floats into a field of its
+// own and leave comparison_type out: without it TOTAL would read as PARTIAL.
+bool HasTotalOrder(const HloInstructionProto& proto) {
+  constexpr int kComparisonOrder = 102;
+  const google::protobuf::UnknownFieldSet& later =
+      proto.GetReflection()->GetUnknownFields(proto);
+  for (int i = 0; i < later.field_count(); ++i) {
+    const google::protobuf::UnknownField& field = later.field(i);
+    if (field.number() == kComparisonOrder &&
+        field.type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED &&
+        field.length_delimited() == "TOTAL") {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 Result ProtoReader::ReadCompare() const {
   TF_ASSIGN_OR_RETURN(
       ComparisonDirection direction,
@@ -61,6 +83,10 @@ Result ProtoReader::ReadCompare() const {
   }
   TF_RETURN_IF_ERROR(
       Check(operands[0]->shape().IsArray(), "operands are not arrays"));
+  if (!type.has_value() && ShapeUtil::ElementIsFloating(operands[0]->shape()) &&
+      HasTotalOrder(proto)) {
+    type = Comparison::Type::kFloatTotalOrder;
+  }
   return HloInstruction::CreateCompare(shape, operands[0], operands[1],
                                        direction, type);
 }

@@ -10,7 +10,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
+#include "google/protobuf/unknown_field_set.h"
 #include "gtest/gtest.h"
+#include "xla/comparison_util.h"
 #include "xla/hlo/ir/backend_config.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -104,6 +106,31 @@ TEST(HloProtoTest, IdsOfAnotherNumberingBecomeLocal) {
   module = FromProto(*remapped);
   ASSERT_TRUE(module.ok()) << module.status();
   EXPECT_EQ((*module)->ToString(), MakeSmallModule()->ToString());
+}
+
+TEST(HloProtoTest, OrderOfALaterVersionIsTheType) {
+  HloModule module("m", HloModuleConfig());
+  HloComputation::Builder builder("e");
+  HloInstruction* p = builder.AddInstruction(
+      HloInstruction::CreateParameter(0, ShapeUtil::MakeShape(F32, {4}), "p"));
+  builder.AddInstruction(HloInstruction::CreateCompare(
+      ShapeUtil::MakeShape(PRED, {4}), p, p, ComparisonDirection::kLt));
+  module.AddEntryComputation(builder.Build());
+  const auto read = [&](const char* order) {
+    HloModuleProto proto = module.ToProto();
+    for (HloInstructionProto& inst :
+         *proto.mutable_computations(0)->mutable_instructions()) {
+      if (inst.opcode() != "compare") continue;
+      inst.clear_comparison_type();
+      inst.GetReflection()->MutableUnknownFields(&inst)->AddLengthDelimited(
+          102, order);
+    }
+    const auto result = FromProto(proto);
+    EXPECT_TRUE(result.ok()) << result.status();
+    return (*result)->entry_computation()->root_instruction()->ToString();
+  };
+  EXPECT_TRUE(absl::StrContains(read("TOTAL"), "LT, type=TOTALORDER"));
+  EXPECT_FALSE(absl::StrContains(read("PARTIAL"), "type="));
 }
 
 TEST(HloProtoTest, IdsMayBeSparseAndReferencesShort) {
