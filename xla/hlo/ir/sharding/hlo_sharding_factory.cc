@@ -106,9 +106,9 @@ int SubgroupRank(OpSharding::Type type) {
   switch (type) {
     case OpSharding::MANUAL:
       return 0;
-    case OpSharding::REPLICATED:
-      return 1;
     case OpSharding::UNREDUCED:
+      return 1;
+    case OpSharding::REPLICATED:
       return 2;
     default:
       return -1;
@@ -192,33 +192,36 @@ HloSharding HloSharding::Subgroup(
   const int64_t data_rank =
       assignment.num_dimensions() - static_cast<int64_t>(subgroup_types.size());
   CHECK_GE(data_rank, 0) << assignment.ToString();
-  // Data dimensions stay, subgroup dimensions are sorted by type and merged.
+  // Data dimensions stay, subgroup dimensions are sorted by type and merged;
+  // groups of one device are none.
   absl::InlinedVector<int, 8> perm(assignment.num_dimensions());
   std::iota(perm.begin(), perm.end(), 0);
   const auto type_of = [&](int dim) { return subgroup_types[dim - data_rank]; };
   std::stable_sort(perm.begin() + data_rank, perm.end(), [&](int a, int b) {
     return SubgroupRank(type_of(a)) < SubgroupRank(type_of(b));
   });
+  const int64_t tiles = assignment.num_elements();
   absl::InlinedVector<int64_t, 8> dims;
   std::vector<OpSharding::Type> types;
   for (int64_t i = 0; i < static_cast<int64_t>(perm.size()); ++i) {
     const int64_t size = assignment.dim(perm[i]);
     if (i < data_rank) {
       dims.push_back(size);
-    } else if (types.empty() || types.back() != type_of(perm[i])) {
-      CHECK_GE(SubgroupRank(type_of(perm[i])), 0) << type_of(perm[i]);
-      types.push_back(type_of(perm[i]));
+      continue;
+    }
+    const OpSharding::Type type = type_of(perm[i]);
+    CHECK_GE(SubgroupRank(type), 0) << type;
+    if (size == 1 && tiles > 1) continue;
+    if (types.empty() || types.back() != type) {
+      types.push_back(type);
       dims.push_back(size);
     } else {
       dims.back() *= size;
     }
   }
-  const int64_t tiles = assignment.num_elements();
-  for (size_t i = 0; i < types.size(); ++i) {
-    if (types[i] == OpSharding::MANUAL && tiles > 1 &&
-        dims[data_rank + i] == tiles) {
-      return Manual(metadata);
-    }
+  if (tiles > 1 && types.size() == 1 && types[0] == OpSharding::MANUAL &&
+      dims.back() == tiles) {
+    return Manual(metadata);
   }
   TileAssignment ordered =
       std::is_sorted(perm.begin(), perm.end())
@@ -227,24 +230,10 @@ HloSharding HloSharding::Subgroup(
   if (ordered.dimensions() != absl::MakeConstSpan(dims)) {
     ordered = ordered.Reshape(dims);
   }
-  const auto replicated =
-      std::find(types.begin(), types.end(), OpSharding::REPLICATED);
-  if (types.size() == 1 && replicated != types.end()) {
-    return PartialTile(ordered, metadata);
-  }
-  if (replicated == types.end() - 1) {
+  if (types.empty()) return Tile(std::move(ordered), metadata);
+  if (types.back() == OpSharding::REPLICATED) {
+    if (types.size() == 1) return PartialTile(ordered, metadata);
     ordered = SortReplicationGroups(ordered);
-  } else if (replicated != types.end()) {
-    // Sort with the replicated dimension moved to the end and back.
-    std::vector<int> to_end(dims.size());
-    std::iota(to_end.begin(), to_end.end(), 0);
-    const int64_t at = data_rank + (replicated - types.begin());
-    std::rotate(to_end.begin() + at, to_end.begin() + at + 1, to_end.end());
-    std::vector<int> back(to_end.size());
-    for (size_t i = 0; i < to_end.size(); ++i) {
-      back[to_end[i]] = static_cast<int>(i);
-    }
-    ordered = SortReplicationGroups(ordered.Transpose(to_end)).Transpose(back);
   }
   HloSharding result = Tile(std::move(ordered), metadata);
   result.subgroup_types_ = std::move(types);

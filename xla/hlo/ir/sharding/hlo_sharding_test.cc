@@ -10,6 +10,7 @@
 
 #include "absl/hash/hash.h"
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "xla/array.h"
 #include "xla/hlo/ir/tile_assignment.h"
 #include "xla/xla_data.pb.h"
@@ -181,13 +182,41 @@ TEST(HloShardingTest, SubgroupCanonicalForms) {
   EXPECT_TRUE(merged.HasPartialReplication());
 }
 
+TEST(HloShardingTest, SubgroupsOfOneDeviceAreNone) {
+  const auto text = [](absl::Span<const int64_t> dims,
+                       const std::vector<OpSharding::Type>& types) {
+    return HloSharding::Subgroup(TileAssignment(dims), types).ToString();
+  };
+  EXPECT_EQ(text({2, 1}, {OpSharding::MANUAL}), "{devices=[2]<=[2]}");
+  EXPECT_EQ(text({2, 1, 3}, {OpSharding::REPLICATED, OpSharding::UNREDUCED}),
+            "{devices=[2,3]<=[6] last_tile_dims={unreduced}}");
+  EXPECT_EQ(text({2, 1, 4}, {OpSharding::REPLICATED, OpSharding::MANUAL}),
+            "{devices=[2,4]<=[8] last_tile_dims={manual}}");
+  EXPECT_EQ(text({2, 1, 2}, {OpSharding::MANUAL, OpSharding::REPLICATED}),
+            "{devices=[2,2]<=[4] last_tile_dim_replicate}");
+  EXPECT_EQ(text({1, 6, 1}, {OpSharding::REPLICATED, OpSharding::MANUAL}),
+            "{replicated}");
+  EXPECT_EQ(text({1, 1, 6}, {OpSharding::UNREDUCED, OpSharding::MANUAL}),
+            "{manual}");
+}
+
+TEST(HloShardingTest, ReplicatedSubgroupIsTheLast) {
+  EXPECT_EQ(HloSharding::Subgroup(TileAssignment({1, 2, 3, 5}),
+                                  {OpSharding::REPLICATED,
+                                   OpSharding::UNREDUCED, OpSharding::MANUAL})
+                .ToString(),
+            "{devices=[1,5,3,2]<=[2,3,5]T(2,1,0) "
+            "last_tile_dims={manual, unreduced, replicated}}");
+}
+
 TEST(HloShardingTest, ReplicatedSubgroupBeforeUnreducedIsSorted) {
   const std::vector<OpSharding::Type> types = {OpSharding::REPLICATED,
                                                OpSharding::UNREDUCED};
   // Group members (dim 1) come as {2,0} and {3,1}.
   Array<int64_t> array({{{2, 3}, {0, 1}}, {{4, 5}, {6, 7}}});
   const HloSharding sharding = HloSharding::Subgroup(array, types);
-  EXPECT_EQ(sharding.tile_assignment(), TileAssignment({2, 2, 2}));
+  EXPECT_EQ(sharding.tile_assignment(),
+            TileAssignment({2, 2, 2}, {2, 2, 2}, {0, 2, 1}));
   EXPECT_TRUE(sharding.IsUnreducedSubgroup());
 }
 
