@@ -343,8 +343,8 @@ double GpuPerformanceModel::FusedIrSize(const HloInstruction& producer,
   const KernelCost& inner = costs_.Get(producer);
   const KernelCost& outer = costs_.Get(consumer);
   double copies = 0;
-  for (int64_t i = 0; i < consumer.operand_count(); ++i) {
-    if (consumer.operand(i) == &producer) copies += outer.operands[i].copies();
+  for (int64_t i : costs_.PositionsOf(producer, consumer)) {
+    copies += outer.operands[i].copies();
   }
   return outer.ir_size + inner.ir_size * copies;
 }

@@ -33,6 +33,8 @@ constexpr size_t kMaxAccesses = 8;
 constexpr int kMaxFusionDepth = 16;
 // Up to here a list of operands is searched, beyond it is hashed.
 constexpr size_t kMaxSearched = 12;
+// An index of fewer operands costs more than looking through them.
+constexpr int64_t kManyOperands = 32;
 
 // The distinct operands of a hypothetical kernel. Short lists are searched
 // linearly; long ones switch to a hash table.
@@ -78,23 +80,6 @@ class OperandList {
   KernelCostWithOperands result_;
   absl::flat_hash_map<const HloInstruction*, size_t> positions_;
 };
-
-// How a kernel reads an operand, wherever it has it.
-OperandCost ReadsOf(const HloInstruction& kernel, const KernelCost& cost,
-                    const HloInstruction* operand) {
-  OperandCost reads;
-  for (int64_t i = 0; i < kernel.operand_count(); ++i) {
-    if (kernel.operand(i) != operand) continue;
-    for (const ValueAccess& access : cost.operands[i].accesses) {
-      reads.Add(access);
-    }
-    if (cost.operands[i].in_place) {
-      reads.in_place = true;
-      reads.kept_bytes = cost.operands[i].kept_bytes;
-    }
-  }
-  return reads;
-}
 
 bool IsAtPlace0(const OperandCost& reads) {
   return !reads.accesses.empty() && reads.accesses[0].place == 0;
@@ -246,6 +231,45 @@ const KernelCost& KernelCosts::Get(const HloInstruction& kernel) {
 
 // The cost of the pair and only the operands that change, so that callers can
 // update sums incrementally.
+KernelCosts::Positions KernelCosts::PositionsOf(
+    const HloInstruction& operand, const HloInstruction& kernel) const {
+  if (&kernel == indexed_) {
+    const auto known = positions_.find(&operand);
+    return known == positions_.end() ? Positions() : known->second;
+  }
+  Positions positions;
+  for (int64_t i = 0; i < kernel.operand_count(); ++i) {
+    if (kernel.operand(i) == &operand) positions.push_back(i);
+  }
+  return positions;
+}
+
+void KernelCosts::IndexOperands(const HloInstruction* kernel) {
+  indexed_ = nullptr;
+  positions_.clear();
+  if (kernel == nullptr || kernel->operand_count() < kManyOperands) return;
+  indexed_ = kernel;
+  for (int64_t i = 0; i < kernel->operand_count(); ++i) {
+    positions_[kernel->operand(i)].push_back(i);
+  }
+}
+
+OperandCost KernelCosts::ReadsOf(const HloInstruction& kernel,
+                                 const KernelCost& cost,
+                                 const HloInstruction& operand) const {
+  OperandCost reads;
+  for (int64_t i : PositionsOf(operand, kernel)) {
+    for (const ValueAccess& access : cost.operands[i].accesses) {
+      reads.Add(access);
+    }
+    if (cost.operands[i].in_place) {
+      reads.in_place = true;
+      reads.kept_bytes = cost.operands[i].kept_bytes;
+    }
+  }
+  return reads;
+}
+
 PairCost KernelCosts::OfPair(const HloInstruction& producer,
                              const HloInstruction& consumer, bool keep_output) {
   const KernelCost& inner = Get(producer);
@@ -253,7 +277,7 @@ PairCost KernelCosts::OfPair(const HloInstruction& producer,
   PairCost pair;
   KernelCost& cost = pair.cost;
   cost.bytes_written = outer.bytes_written;
-  pair.removed = ReadsOf(consumer, outer, &producer);
+  pair.removed = ReadsOf(consumer, outer, producer);
   OperandCost reads = pair.removed;
   if (reads.in_place) {
     // Values that were left out before have to be computed and written now.
@@ -285,7 +309,7 @@ PairCost KernelCosts::OfPair(const HloInstruction& producer,
       changed = &pair.operands.emplace_back();
       changed->operand = operand;
       if (consumer.IsUserOf(operand)) {
-        changed->before = ReadsOf(consumer, outer, operand);
+        changed->before = ReadsOf(consumer, outer, *operand);
       }
       changed->after = changed->before;
     }

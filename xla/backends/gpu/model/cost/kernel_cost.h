@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/container/node_hash_map.h"
 #include "xla/backends/gpu/model/cost/instruction_flops.h"
@@ -146,6 +147,14 @@ class KernelCosts {
   KernelCostWithOperands Siblings(const HloInstruction& a,
                                   const HloInstruction& b);
 
+  // Where `kernel` reads `operand`, in order. O(operands), or O(places) between
+  // IndexOperands(&kernel) and IndexOperands(nullptr), when no operand of it
+  // may be replaced: to price a kernel with each of its many producers.
+  using Positions = absl::InlinedVector<int64_t, 2>;
+  Positions PositionsOf(const HloInstruction& operand,
+                        const HloInstruction& kernel) const;
+  void IndexOperands(const HloInstruction* kernel);
+
   // After a kernel has changed or before it goes.
   void Invalidate(const HloInstruction& kernel) { costs_.erase(&kernel); }
   // Spares the walk over a fusion that Fused has priced before it was made. No
@@ -154,6 +163,9 @@ class KernelCosts {
 
  private:
   KernelCost Compute(const HloInstruction& kernel);
+  // How a kernel of that cost reads an operand, wherever it has it.
+  OperandCost ReadsOf(const HloInstruction& kernel, const KernelCost& cost,
+                      const HloInstruction& operand) const;
   // After 2^31 places the first ones come again: nothing that old is compared.
   int32_t NewPlace() {
     if (last_place_ == std::numeric_limits<int32_t>::max()) last_place_ = 0;
@@ -162,6 +174,8 @@ class KernelCosts {
 
   const stream_executor::DeviceDescription* device_;
   absl::node_hash_map<const HloInstruction*, KernelCost> costs_;
+  const HloInstruction* indexed_ = nullptr;
+  absl::flat_hash_map<const HloInstruction*, Positions> positions_;
   InstructionFlops flops_;
   int32_t last_place_ = 0;
   int depth_ = 0;

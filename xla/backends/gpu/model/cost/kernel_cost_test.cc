@@ -218,6 +218,28 @@ ENTRY e {
   EXPECT_FALSE(broadcast.cost.operands[0].accesses[0].coalesced);
 }
 
+// Also of values that a kernel reads twice or not at all.
+TEST(KernelCostTest, AnIndexFindsOperandsWhereTheyAre) {
+  std::string lines, operands = "p0, p7";
+  for (int i = 0; i < 40; ++i) {
+    absl::StrAppend(&lines, "p", i, " = f32[4] parameter(", i, ")\n");
+    absl::StrAppend(&operands, ", p", i);
+  }
+  auto module = Parse(absl::StrCat("HloModule m\nENTRY e {\n", lines,
+                                   "n = f32[4] negate(p7)\n"
+                                   "c = f32[168] concatenate(",
+                                   operands, "), dimensions={0}\n",
+                                   "ROOT t = tuple(c, n)\n}"));
+  const HloInstruction& kernel = *Find(*module, "c");
+  KernelCosts costs;
+  const KernelCosts::Positions twice = {1, 9}, none;
+  for (int round = 0; round < 2; ++round) {
+    EXPECT_EQ(costs.PositionsOf(*Find(*module, "p7"), kernel), twice);
+    EXPECT_EQ(costs.PositionsOf(*Find(*module, "n"), kernel), none);
+    costs.IndexOperands(&kernel);
+  }
+}
+
 TEST(KernelCostTest, SiblingsShareWhatTheyReadAtOnePlace) {
   auto module = Parse(R"(HloModule m
 ENTRY e {

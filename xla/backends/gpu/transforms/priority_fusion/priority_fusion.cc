@@ -245,10 +245,12 @@ absl::Status Fuser::FuseIntoConsumers(HloInstruction* producer) {
     }
   }
   for (size_t i = 0; i < fusions.size(); ++i) {
+    model_.costs().IndexOperands(fusions[i]);
     for (HloInstruction* operand : fusions[i]->unique_operands()) {
       if (operand == producer) continue;
       queue_->ChangeConsumer(operand, consumers[i], fusions[i]);
     }
+    model_.costs().IndexOperands(nullptr);
     queue_->Update(fusions[i]);
   }
   return absl::OkStatus();
