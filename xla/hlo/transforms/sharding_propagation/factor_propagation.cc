@@ -95,7 +95,7 @@ class Propagation {
         if (!inst->shape().IsArray()) {
           return absl::InvalidArgumentError(
               absl::StrCat("instruction ", inst->name(), " of sharding group ",
-                           id, " is no array"));
+                           id, " is not an array"));
         }
         if (!ShapeUtil::SameDimensions(first->shape(), inst->shape())) {
           return absl::InvalidArgumentError(absl::StrCat(

@@ -34,7 +34,7 @@ ENTRY e {
 )");
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("instruction o of sharding group 3 is no array"));
+              HasSubstr("instruction o of sharding group 3 is not an array"));
 }
 
 TEST(FactorPropagationTest, ShardingsFitShapes) {

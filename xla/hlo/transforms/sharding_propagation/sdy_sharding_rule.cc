@@ -137,7 +137,7 @@ class RuleParser : public SdyLexer {
       do {
         ASSIGN_OR_RETURN(const int number, Factor());
         OpShardingRule::Factor& factor = rule_.factors[number];
-        if (factor.size == 0) return Error("a factor of no tensor");
+        if (factor.size == 0) return Error("a factor that no tensor has");
         if (blocks ? factor.blocked : factor.kind != Kind::kPassThrough) {
           return Error("a factor is listed twice");
         }
@@ -215,7 +215,7 @@ absl::StatusOr<std::optional<OpShardingRule>> GivenShardingRule(
       fits = SizesFit(*rule, tensor.dims[d], leaves[t]->dimensions(d));
     }
     if (!fits) {
-      return error(absl::StrCat("value ", t, " of its sharding rule is no ",
+      return error(absl::StrCat("value ", t, " of its sharding rule is not ",
                                 ShapeUtil::HumanString(*leaves[t]), ": ",
                                 *text));
     }

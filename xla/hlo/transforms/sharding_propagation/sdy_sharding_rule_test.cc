@@ -48,7 +48,7 @@ TEST(SdyShardingRuleTest, WhatItRefuses) {
   refuses("#sdy.op_sharding_rule<([i])->([i]) {i=0}>", "positive");
   refuses("#sdy.op_sharding_rule<([i])->([i]) {i=2, i=2}>", "two sizes");
   refuses("#sdy.op_sharding_rule<([i])->([i]) {i=2} reduction={j}>",
-          "a factor of no tensor");
+          "a factor that no tensor has");
   refuses(
       "#sdy.op_sharding_rule<([i])->([i]) {i=2} reduction={i} "
       "permutation={i}>",
@@ -78,9 +78,9 @@ TEST(SdyShardingRuleTest, WhatFitsAnInstruction) {
   EXPECT_EQ(given("#sdy.op_sharding_rule<([i, j])->([ij]) {i=8, j=4}>"),
             "([i,j])->([ij]) {i=8,j=4}");
   EXPECT_THAT(given("#sdy.op_sharding_rule<([i, j])->([ij]) {i=8, j=5}>"),
-              HasSubstr("value 0 of its sharding rule is no f32[8,4]"));
+              HasSubstr("value 0 of its sharding rule is not f32[8,4]"));
   EXPECT_THAT(given("#sdy.op_sharding_rule<([ij])->([ij]) {i=8, j=4}>"),
-              HasSubstr("value 0 of its sharding rule is no f32[8,4]"));
+              HasSubstr("value 0 of its sharding rule is not f32[8,4]"));
   EXPECT_THAT(given("#sdy.op_sharding_rule<([i, j], [])->([ij]) {i=8, j=4}>"),
               HasSubstr("a sharding rule of 2 operands and 1 results for"));
   EXPECT_THAT(given("rule"), HasSubstr("instruction c: expected"));

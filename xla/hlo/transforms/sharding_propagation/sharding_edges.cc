@@ -61,14 +61,6 @@ bool ConcatenatesArguments(const HloInstruction& concat) {
   return true;
 }
 
-int64_t LeafOfElement(const Shape& tuple, int64_t element) {
-  int64_t leaf = 0;
-  for (int64_t i = 0; i < element; ++i) {
-    leaf += NumLeaves(tuple.tuple_shapes(i));
-  }
-  return leaf;
-}
-
 // The sharding of tensor `to` of the rule whose tiles are those of `from`,
 // along the dimensions that correspond; others become replicas.
 //
@@ -285,6 +277,31 @@ const HloInstruction* CalleeParameter(const HloInstruction& caller,
 
 }  // namespace
 
+const std::vector<int64_t>& TupleIndex::FirstLeaves(
+    const HloInstruction& tuple) {
+  auto [it, added] = first_leaves_.try_emplace(&tuple);
+  if (added) {
+    int64_t leaf = 0;
+    for (const Shape& element : tuple.shape().tuple_shapes()) {
+      it->second.push_back(leaf);
+      leaf += NumLeaves(element);
+    }
+    it->second.push_back(leaf);
+  }
+  return it->second;
+}
+
+const std::vector<int64_t>& TupleIndex::Uses(const HloInstruction& user,
+                                             const HloInstruction& operand) {
+  auto [it, added] = uses_.try_emplace(&user);
+  if (added) {
+    for (int64_t i = 0; i < user.operand_count(); ++i) {
+      it->second[user.operand(i)].push_back(i);
+    }
+  }
+  return it->second[&operand];
+}
+
 const HloSharding* ReadInstruction(const HloInstruction* inst, int64_t leaf) {
   if (!inst->has_sharding()) return nullptr;
   const HloSharding* sharding = &inst->sharding();
@@ -396,7 +413,7 @@ std::vector<LeafSharding> FromOperands(const HloInstruction& inst,
     }
     case HloOpcode::kGetTupleElement: {
       const int64_t first =
-          LeafOfElement(inst.operand(0)->shape(), inst.tuple_index());
+          context.tuples->FirstLeaves(*inst.operand(0))[inst.tuple_index()];
       const int64_t leaves = NumLeaves(inst.shape());
       for (int64_t i = 0; i < leaves; ++i) copy(inst.operand(0), first + i, i);
       return found;
@@ -432,25 +449,21 @@ std::vector<LeafSharding> FromUser(const HloInstruction& inst,
     const HloSharding* sharding = reader(from, leaf);
     if (sharding != nullptr) found.push_back({to, *sharding});
   };
-  const int64_t leaves = NumLeaves(inst.shape());
   if (user.opcode() == HloOpcode::kGetTupleElement) {
-    const int64_t first = LeafOfElement(inst.shape(), user.tuple_index());
+    const int64_t first = context.tuples->FirstLeaves(inst)[user.tuple_index()];
     for (int64_t i = 0; i < NumLeaves(user.shape()); ++i) {
       copy(&user, i, first + i);
     }
     return found;
   }
-  int64_t tuple_leaf = 0;
-  for (int64_t k = 0; k < user.operand_count(); ++k) {
-    const int64_t first = tuple_leaf;
-    if (user.opcode() == HloOpcode::kTuple) {
-      tuple_leaf += NumLeaves(user.operand(k)->shape());
-    }
-    if (user.operand(k) != &inst) continue;
+  const int64_t leaves = NumLeaves(inst.shape());
+  for (int64_t k : context.tuples->Uses(user, inst)) {
     switch (user.opcode()) {
-      case HloOpcode::kTuple:
+      case HloOpcode::kTuple: {
+        const int64_t first = context.tuples->FirstLeaves(user)[k];
         for (int64_t i = 0; i < leaves; ++i) copy(&user, first + i, i);
         break;
+      }
       case HloOpcode::kCall:
       case HloOpcode::kConditional: {
         const HloInstruction* parameter = CalleeParameter(user, k);

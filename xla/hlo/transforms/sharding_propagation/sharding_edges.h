@@ -2,8 +2,10 @@
 #define XLA_HLO_TRANSFORMS_SHARDING_PROPAGATION_SHARDING_EDGES_H_
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_sharding.h"
@@ -24,12 +26,32 @@ struct LeafSharding {
   HloSharding sharding;
 };
 
+// What each element of a tuple asks of all of it, found once for each tuple, of
+// a module that does not change.
+class TupleIndex {
+ public:
+  // The first leaf of each element of a tuple, and the number of leaves.
+  const std::vector<int64_t>& FirstLeaves(const HloInstruction& tuple);
+  // Which operands of `user` are `operand`.
+  const std::vector<int64_t>& Uses(const HloInstruction& user,
+                                   const HloInstruction& operand);
+
+ private:
+  absl::flat_hash_map<const HloInstruction*, std::vector<int64_t>>
+      first_leaves_;
+  absl::flat_hash_map<
+      const HloInstruction*,
+      absl::flat_hash_map<const HloInstruction*, std::vector<int64_t>>>
+      uses_;
+};
+
 struct Context {
   // See ShardingPropagation.
   int64_t level = 0;
   bool is_spmd = false;
   // May be null.
   const CustomCallShardingHelper* helper = nullptr;
+  std::shared_ptr<TupleIndex> tuples = std::make_shared<TupleIndex>();
 };
 
 // Reads what the instructions themselves carry. Null for instructions without

@@ -39,6 +39,15 @@ bool KeepsGiven(const HloInstruction& inst) {
                           HloOpcode::kRecv, HloOpcode::kRecvDone>(&inst);
 }
 
+// Looks at no more users than it takes: each element of a tuple asks.
+bool HasOneNonRootUser(const HloInstruction& inst) {
+  int64_t count = 0;
+  for (const HloInstruction* user : inst.users()) {
+    if (!user->IsRoot() && ++count > 1) return false;
+  }
+  return count == 1;
+}
+
 }  // namespace
 
 ShardingSpread::ShardingSpread(
@@ -232,7 +241,13 @@ void ShardingSpread::TouchAround(const HloInstruction* inst) {
   for (const HloInstruction* argument : it->second) backward(argument);
 }
 
-void ShardingSpread::Touch(int node) { TouchAround(nodes_[node].inst); }
+void ShardingSpread::TouchImproved() {
+  for (int node : improved_) {
+    nodes_[node].improved = false;
+    TouchAround(nodes_[node].inst);
+  }
+  improved_.clear();
+}
 
 std::optional<HloSharding> ShardingSpread::Improved(
     int node, int64_t leaf, const HloSharding& from) const {
@@ -258,22 +273,27 @@ std::optional<HloSharding> ShardingSpread::Improved(
   }
   return hlo_sharding_util::ReturnImprovedShardingImpl(
       from, old ? &*old : nullptr, *shapes_[index], merge,
-      /*allow_aggressive_resharding=*/ComputeNonRootUsers(inst) == 1);
+      /*allow_aggressive_resharding=*/HasOneNonRootUser(*inst));
 }
 
 // Offers a sharding to one leaf, and to all leaves tied to it if it is
-// accepted. Everything that reads one of them is marked for a visit.
+// accepted.
 bool ShardingSpread::Improve(int node, int64_t leaf, const HloSharding& from) {
   std::optional<HloSharding> improved = Improved(node, leaf, from);
   if (!improved) return false;
+  const auto note = [this](int changed) {
+    if (!std::exchange(nodes_[changed].improved, true)) {
+      improved_.push_back(changed);
+    }
+  };
   leaves_[nodes_[node].first_leaf + leaf] = improved;
-  Touch(node);
+  note(node);
   if (nodes_[node].tie < 0) return true;
   for (int other : ties_[nodes_[node].tie]) {
     const int64_t index = nodes_[other].first_leaf + leaf;
     if (other == node || fixed_[index]) continue;
     leaves_[index] = improved;
-    Touch(other);
+    note(other);
   }
   return true;
 }
@@ -289,14 +309,16 @@ bool ShardingSpread::Forward(int node) {
     changed |= Improve(node, found.leaf, found.sharding);
   }
   const auto it = arguments_.find(inst);
-  if (it == arguments_.end() || context_.level < 1) return changed;
-  for (const HloInstruction* argument : it->second) {
-    for (int64_t leaf = 0; leaf < nodes_[node].num_leaves; ++leaf) {
-      if (const HloSharding* sharding = Read(argument, leaf)) {
-        changed |= Improve(node, leaf, HloSharding(*sharding));
+  if (it != arguments_.end() && context_.level >= 1) {
+    for (const HloInstruction* argument : it->second) {
+      for (int64_t leaf = 0; leaf < nodes_[node].num_leaves; ++leaf) {
+        if (const HloSharding* sharding = Read(argument, leaf)) {
+          changed |= Improve(node, leaf, HloSharding(*sharding));
+        }
       }
     }
   }
+  TouchImproved();
   return changed;
 }
 
@@ -312,6 +334,7 @@ bool ShardingSpread::Backward(int node) {
       changed |= Improve(node, found.leaf, found.sharding);
     }
   }
+  TouchImproved();
   return changed;
 }
 
@@ -331,6 +354,7 @@ bool ShardingSpread::ShareInGroups() {
     if (!best) continue;
     for (int node : group) changed |= Improve(node, 0, *best);
   }
+  TouchImproved();
   return changed;
 }
 
@@ -381,7 +405,7 @@ void ShardingSpread::MakeCommon(const std::vector<HloInstruction*>& members) {
     const int64_t index = nodes_[it->second].first_leaf;
     leaves_[index] = common;
     fixed_[index] = true;
-    Touch(it->second);
+    TouchAround(member);
   }
 }
 

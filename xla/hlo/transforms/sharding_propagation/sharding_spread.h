@@ -51,12 +51,16 @@ class ShardingSpread {
     int tie = -1;
     bool touched_forward = true;
     bool touched_backward = true;
+    // Is among improved_.
+    bool improved = false;
   };
 
   void AddNode(HloInstruction* inst);
   void AddTie(const std::vector<const HloInstruction*>& members);
-  void Touch(int node);
+  // Marks for a visit what reads the sharding of `inst`; once for all leaves
+  // that have been improved.
   void TouchAround(const HloInstruction* inst);
+  void TouchImproved();
   bool Improve(int node, int64_t leaf, const HloSharding& from);
   std::optional<HloSharding> Improved(int node, int64_t leaf,
                                       const HloSharding& from) const;
@@ -69,6 +73,7 @@ class ShardingSpread {
   std::vector<Node> nodes_;
   std::vector<std::optional<HloSharding>> leaves_;
   std::vector<bool> fixed_;
+  std::vector<int> improved_;
   std::vector<const Shape*> shapes_;
   std::vector<std::vector<int>> ties_;
   std::vector<std::vector<int>> groups_;

@@ -68,7 +68,8 @@ absl::StatusOr<InternalCall> ParseSlices(const OpaqueAttributes& attributes,
   if (call.starts.size() != rank || call.limits.size() != rank ||
       call.strides.size() != rank) {
     return absl::InvalidArgumentError(
-        absl::StrCat("slices of rank ", rank, " have other numbers of limits"));
+        absl::StrCat("start_indices, limit_indices and strides need ", rank,
+                     " numbers each"));
   }
   for (size_t d = 0; d < rank; ++d) {
     const int64_t moves = static_cast<int64_t>(d) == call.dim ? amount : 0;
@@ -110,7 +111,7 @@ absl::StatusOr<InternalCall> ParseCall(const HloInstruction& hlo) {
   if (hlo.custom_call_target() == "_SPMDInternalOp_MultiSlice") {
     return ParseSlices(attributes, operand, std::move(call));
   }
-  if (n == 0) return absl::UnimplementedError("a dimension of no elements");
+  if (n == 0) return absl::UnimplementedError("the dimension has no elements");
   call.result_size = n;
   if (hlo.custom_call_target() == "_SPMDInternalOp_RotateRight") {
     TF_ASSIGN_OR_RETURN(const int64_t amount,

@@ -45,7 +45,8 @@ absl::StatusOr<HloSharding> Normalized(const HloSharding& sharding,
   if (!shape.IsTuple()) {
     if (sharding.IsTuple()) {
       if (sharding.tuple_elements().size() != 1) {
-        return absl::InvalidArgumentError("a tuple sharding of no tuple");
+        return absl::InvalidArgumentError(
+            "this is a sharding of a tuple, and the value is not one");
       }
       return NormalizedLeaf(sharding.tuple_elements()[0], shape,
                             num_partitions);
@@ -216,7 +217,8 @@ absl::Status SpmdPartitioner::PreprocessSharding(
       if (hlo->opcode() == HloOpcode::kCustomCall &&
           absl::StartsWith(hlo->custom_call_target(), "xla.sdy.")) {
         return absl::InvalidArgumentError(absl::StrCat(
-            "left over: import shardings of Shardy first: ", hlo->ToString()));
+            "a custom call of Shardy is left; run shardy-import first: ",
+            hlo->ToString()));
       }
       if (hlo->HasSideEffectNoRecurse() &&
           !CanSideEffectingHaveReplicatedSharding(hlo) &&

@@ -147,13 +147,6 @@ HloInstruction* WithoutFirstGroup(HloInstruction* lhs, HloInstruction* sizes,
                    CreateZero(lhs->shape(), b), b);
 }
 
-HloInstruction* ClampTo(HloInstruction* x, int64_t high, SpmdBuilder* b) {
-  const PrimitiveType type = x->shape().element_type();
-  return b->AddInstruction(HloInstruction::CreateTernary(
-      x->shape(), HloOpcode::kClamp, CreateR0(0, type, b), x,
-      CreateR0(high, type, b)));
-}
-
 // The sum of sizes along the last dimension, up to and with each.
 HloInstruction* RunningSum(HloInstruction* sizes, HloModule* module,
                            SpmdBuilder* b) {
@@ -193,8 +186,7 @@ GroupBounds BoundsOf(HloInstruction* sizes, int64_t whole,
   sizes = AddConvert(sizes, fits ? S32 : S64, b);
   HloInstruction* ends = RunningSum(sizes, state.module, b);
   HloInstruction* starts = AddBinary(HloOpcode::kSubtract, ends, sizes, b);
-  return {AddConvert(ClampTo(starts, whole, b), S32, b),
-          AddConvert(ClampTo(ends, whole, b), S32, b)};
+  return {ClampToS32(starts, whole, b), ClampToS32(ends, whole, b)};
 }
 
 // x less a scalar.
@@ -211,7 +203,7 @@ HloInstruction* SizesInShard(HloInstruction* sizes, HloInstruction* offset,
   SpmdBuilder* b = state.b;
   const GroupBounds bounds = BoundsOf(sizes, whole, state);
   auto within = [&](HloInstruction* x) {
-    return ClampTo(Minus(x, offset, b), length, b);
+    return ClampToS32(Minus(x, offset, b), length, b);
   };
   return AddBinary(HloOpcode::kSubtract, within(bounds.ends),
                    within(bounds.starts), b);

@@ -238,7 +238,10 @@ HloInstruction* TableLookup(absl::Span<const int64_t> table, PrimitiveType type,
   if (absl::c_all_of(table, [&](int64_t x) { return x == table[0]; })) {
     return CreateR0(table[0], type, b);
   }
-  if (type == S32) CheckIndex(*absl::c_max_element(table), b);
+  if (type == S32) {
+    CheckIndex(*absl::c_max_element(table), b);
+    CheckIndex(*absl::c_min_element(table), b);
+  }
   const Shape scalar = ShapeUtil::MakeShape(type, {});
   if (std::optional<int64_t> k = Multiplier(table)) {
     HloInstruction* index =
