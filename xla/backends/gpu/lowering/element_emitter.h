@@ -34,8 +34,8 @@
 namespace xla::gpu {
 
 // The type of registers and arrays that hold elements of this one.
-// Unimplemented for complex numbers, less than a byte, and floats of eight bits
-// other than f8e4m3fn and f8e5m2.
+// Unimplemented for complex numbers, which are pairs (complex_parts.h), less
+// than a byte, and floats of eight bits other than f8e4m3fn and f8e5m2.
 absl::StatusOr<kir::ElementType> KernelType(PrimitiveType type);
 
 // "OPCODE: REASON, in NAME".

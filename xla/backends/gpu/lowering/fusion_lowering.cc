@@ -54,10 +54,15 @@ bool Has(const HloInstruction& hlo, HloOpcode opcode) {
                         });
 }
 
-// Results that are updates of an operand where it lies.
-std::vector<LoweredKernel::InPlace> FindUpdates(const HloInstruction& hlo,
-                                                const KernelFrame& frame) {
-  std::vector<LoweredKernel::InPlace> places;
+// A result of a frame that is an update of an operand where it lies.
+struct Update {
+  int64_t result;  // of the frame
+  LoweredKernel::InPlace place;
+};
+
+std::vector<Update> FindUpdates(const HloInstruction& hlo,
+                                const KernelFrame& frame) {
+  std::vector<Update> updates;
   for (const auto& [source, output] :
        AliasInfo().GetInPlaceInputOutputPairs(&hlo)) {
     const auto result = absl::c_find(frame.result_indices(), output);
@@ -73,11 +78,14 @@ std::vector<LoweredKernel::InPlace> FindUpdates(const HloInstruction& hlo,
     const LoweredKernel::InPlace place = {
         result - frame.result_indices().begin(),
         operand - frame.operand_arrays().begin()};
-    if (frame.IsUpdate(frame.results()[place.result], place.operand)) {
-      places.push_back(place);
+    for (size_t k = 0; k < frame.results().size(); ++k) {
+      if (frame.results()[k].array == place.result &&
+          frame.IsUpdate(frame.results()[k], place.operand)) {
+        updates.push_back({static_cast<int64_t>(k), place});
+      }
     }
   }
-  return places;
+  return updates;
 }
 
 // Whether nothing that the kernel still reads is gone by then.
@@ -105,16 +113,16 @@ absl::StatusOr<LoweredKernel> LowerTiles(const HloInstruction& hlo,
       KernelFrame::Make(hlo, options.threads_of_tiles, options.device_threads));
   std::vector<KernelPart> parts;
   std::vector<bool> written(frame->results().size(), false);
-  std::vector<LoweredKernel::InPlace> in_place;
+  std::vector<Update> updates;
   if (ways.updates) {
-    in_place = FindUpdates(hlo, *frame);
-    if (in_place.empty()) return LoweredKernel();
+    updates = FindUpdates(hlo, *frame);
+    if (updates.empty()) return LoweredKernel();
   }
-  for (const LoweredKernel::InPlace& place : in_place) {
-    RETURN_IF_ERROR(frame->EmitUpdate(frame->results()[place.result]));
+  for (const Update& update : updates) {
+    RETURN_IF_ERROR(frame->EmitUpdate(frame->results()[update.result]));
     parts.push_back(MakePart(kLoop, "the update alone, in place: "));
-    parts.back().results = {place.result};
-    written[place.result] = true;
+    parts.back().results = {update.result};
+    written[update.result] = true;
   }
   if (ways.moves) {
     for (const DotGroup& group :
@@ -160,9 +168,16 @@ absl::StatusOr<LoweredKernel> LowerTiles(const HloInstruction& hlo,
   for (size_t k = 0; k < written.size(); ++k) {
     if (written[k]) continue;
     const KernelFrame::Result& result = frame->results()[k];
-    ASSIGN_OR_RETURN(const int64_t width, frame->EmitLoop(result));
+    const bool both = result.part == 0 && !written[k + 1];
+    ASSIGN_OR_RETURN(
+        const int64_t width,
+        frame->EmitLoop(result, both ? &frame->results()[k + 1] : nullptr));
     parts.push_back(MakePart(kLoop, ""));
     parts.back().results = {static_cast<int64_t>(k)};
+    if (both) {
+      parts.back().results.push_back(static_cast<int64_t>(k + 1));
+      written[k + 1] = true;
+    }
     if (width > 1) {
       parts.back().why =
           absl::StrCat("one thread for each ", width, " neighbors of a result");
@@ -170,7 +185,9 @@ absl::StatusOr<LoweredKernel> LowerTiles(const HloInstruction& hlo,
   }
   ASSIGN_OR_RETURN(LoweredKernel lowered, frame->Finish());
   lowered.parts = std::move(parts);
-  lowered.in_place = std::move(in_place);
+  for (const Update& update : updates) {
+    lowered.in_place.push_back(update.place);
+  }
   return lowered;
 }
 

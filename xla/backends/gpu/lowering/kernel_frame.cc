@@ -14,9 +14,12 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "xla/backends/gpu/kernel_ir/kernel_vectors.h"
+#include "xla/backends/gpu/lowering/complex_parts.h"
 #include "xla/backends/gpu/lowering/index_maps.h"
 #include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/primitive_util.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 #include "xla/util.h"
@@ -93,11 +96,19 @@ absl::StatusOr<std::unique_ptr<KernelFrame>> KernelFrame::Make(
     const HloInstruction& hlo, int64_t threads, int64_t device_threads) {
   auto frame = absl::WrapUnique(
       new KernelFrame(KernelName(hlo.name()), threads, device_threads));
-  RETURN_IF_ERROR(frame->AddArrays(hlo));
+  if (!HasComplex(hlo)) {
+    RETURN_IF_ERROR(frame->AddArrays(hlo, hlo.shape()));
+    return frame;
+  }
+  ASSIGN_OR_RETURN(std::shared_ptr<const HloModule> real, WithoutComplex(hlo));
+  RETURN_IF_ERROR(frame->AddArrays(
+      *real->entry_computation()->root_instruction(), hlo.shape()));
+  frame->lowered_.real = std::move(real);
   return frame;
 }
 
-absl::Status KernelFrame::AddArrays(const HloInstruction& hlo) {
+absl::Status KernelFrame::AddArrays(const HloInstruction& hlo,
+                                    const Shape& shape) {
   const HloInstruction* root = &hlo;
   absl::Span<HloInstruction* const> inputs = hlo.operands();
   body_ = {&hlo};
@@ -149,20 +160,45 @@ absl::Status KernelFrame::AddArrays(const HloInstruction& hlo) {
     emitter_.AddInput(constant, buffer);
     lowered_.constants.push_back(constant);
   }
-  for (const auto& leaf : ShapeUtil::GetLeafShapes(hlo.shape())) {
+  return AddResults(hlo, *root, shape);
+}
+
+absl::Status KernelFrame::AddResults(const HloInstruction& hlo,
+                                     const HloInstruction& root,
+                                     const Shape& shape) {
+  for (const auto& leaf : ShapeUtil::GetLeafShapes(shape)) {
     if (IsEmpty(leaf.shape)) continue;
-    ASSIGN_OR_RETURN(const kir::BufferId buffer,
-                     AddArray(hlo, leaf.shape,
-                              absl::StrCat("out", results_.size()), &builder_));
-    const HloInstruction* computes = root;
-    ShapeIndex index = leaf.index;
-    while (!index.empty() && computes->opcode() == HloOpcode::kTuple) {
-      computes = computes->operand(index.front());
-      index.pop_front();
+    const bool is_complex =
+        leaf.shape.IsArray() &&
+        primitive_util::IsComplexType(leaf.shape.element_type());
+    const std::string name = absl::StrCat("out", lowered_.results.size());
+    kir::BufferId buffer = -1;
+    for (int64_t part = is_complex ? 0 : -1; part < (is_complex ? 2 : 0);
+         ++part) {
+      // Layouts are those of the result that everybody else sees.
+      Shape of_part = leaf.shape;
+      ShapeIndex index = leaf.index;
+      if (is_complex) {
+        index.push_back(part);
+        of_part = ShapeUtil::ChangeElementType(
+            leaf.shape,
+            primitive_util::ComplexComponentType(leaf.shape.element_type()));
+      }
+      if (part <= 0) {
+        Shape pairs = of_part;
+        if (is_complex) ShapeUtil::AppendMinorDimension(2, &pairs);
+        ASSIGN_OR_RETURN(buffer, AddArray(hlo, pairs, name, &builder_));
+      }
+      const HloInstruction* computes = &root;
+      while (!index.empty() && computes->opcode() == HloOpcode::kTuple) {
+        computes = computes->operand(index.front());
+        index.pop_front();
+      }
+      if (index.size() > 1) return NotLowered(*computes, "a tuple of tuples");
+      results_.push_back({computes, index.empty() ? 0 : index[0], of_part,
+                          buffer, static_cast<int64_t>(lowered_.results.size()),
+                          part});
     }
-    if (index.size() > 1) return NotLowered(*computes, "a tuple of tuples");
-    results_.push_back(
-        {computes, index.empty() ? 0 : index[0], leaf.shape, buffer});
     lowered_.results.push_back(leaf.index);
   }
   return absl::OkStatus();
@@ -174,6 +210,7 @@ absl::Status KernelFrame::Store(const Result& result, const Indices& indices) {
   kir::Operand place;
   place.buffer = result.buffer;
   place.indices = MemoryIndices(result.shape, indices);
+  if (result.part >= 0) place.indices.push_back(result.part);
   builder_.EmitTo(place, "copy", {value});
   return absl::OkStatus();
 }
@@ -246,19 +283,23 @@ int64_t KernelFrame::VectorWidth(const Result& result) const {
 }
 
 // Numbered in memory order, so that neighboring threads write neighbors.
-absl::StatusOr<int64_t> KernelFrame::EmitLoop(const Result& result) {
-  const int64_t width = VectorWidth(result);
-  RETURN_IF_ERROR(Numbers(
-      ShapeUtil::ElementsIn(result.shape) / width,
-      [&](const AffineExpr& number) {
-        return builder_.Vector(width, [&](const AffineExpr& neighbor) {
-          return emitter_.InScope([&] {
-            return Store(result,
-                         IndicesInMemory(number * AffineExpr(width) + neighbor,
-                                         result.shape, builder_.ranges()));
-          });
-        });
-      }));
+absl::StatusOr<int64_t> KernelFrame::EmitLoop(const Result& result,
+                                              const Result* second) {
+  const int64_t width = second != nullptr ? 1 : VectorWidth(result);
+  RETURN_IF_ERROR(
+      Numbers(ShapeUtil::ElementsIn(result.shape) / width,
+              [&](const AffineExpr& number) {
+                return builder_.Vector(width, [&](const AffineExpr& neighbor) {
+                  return emitter_.InScope([&]() -> absl::Status {
+                    const Indices indices =
+                        IndicesInMemory(number * AffineExpr(width) + neighbor,
+                                        result.shape, builder_.ranges());
+                    RETURN_IF_ERROR(Store(result, indices));
+                    return second == nullptr ? absl::OkStatus()
+                                             : Store(*second, indices);
+                  });
+                });
+              }));
   return width;
 }
 

@@ -30,6 +30,9 @@ class KernelFrame {
     int64_t tuple_index;        // which element, if that is a tuple
     Shape shape;
     kir::BufferId buffer;
+    int64_t array;  // its place in result_indices()
+    // Of complex numbers: which part of the pairs in the buffer; else -1.
+    int64_t part = -1;
   };
 
   // `hlo`: a fusion, or an instruction that becomes a kernel by itself.
@@ -41,8 +44,8 @@ class KernelFrame {
   ElementEmitter& emitter() { return emitter_; }
   int64_t threads() const { return threads_; }
   const std::vector<Result>& results() const { return results_; }
-  // Their places in the result, and those of the kernel's arrays in its
-  // operands.
+  // The places of their arrays in the result, and those of the kernel's arrays
+  // in its operands.
   const std::vector<ShapeIndex>& result_indices() const {
     return lowered_.results;
   }
@@ -70,8 +73,9 @@ class KernelFrame {
   absl::Status EmitUpdate(const Result& result);
   // A part with one thread for each element of a result, or for several
   // neighbors, which it reads and writes at once. Their number: 1 where threads
-  // are few, and where an element takes a loop.
-  absl::StatusOr<int64_t> EmitLoop(const Result& result);
+  // are few, and where an element takes a loop. `second`: the other part of
+  // complex numbers, if the threads compute both.
+  absl::StatusOr<int64_t> EmitLoop(const Result& result, const Result* second);
 
   absl::StatusOr<LoweredKernel> Finish();
 
@@ -81,7 +85,10 @@ class KernelFrame {
         emitter_(&builder_),
         threads_(threads),
         device_threads_(device_threads) {}
-  absl::Status AddArrays(const HloInstruction& hlo);
+  // `shape`: of the result, before complex numbers were split.
+  absl::Status AddArrays(const HloInstruction& hlo, const Shape& shape);
+  absl::Status AddResults(const HloInstruction& hlo, const HloInstruction& root,
+                          const Shape& shape);
   int64_t VectorWidth(const Result& result) const;
   // `body` with the number of each of `count` places, one for each thread.
   absl::Status Numbers(int64_t count,

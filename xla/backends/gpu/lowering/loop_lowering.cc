@@ -16,7 +16,10 @@ absl::StatusOr<LoweredKernel> LowerLoop(const HloInstruction& hlo,
                                      options.device_threads));
   int64_t width = 1;
   for (const KernelFrame::Result& result : frame->results()) {
-    ASSIGN_OR_RETURN(const int64_t neighbors, frame->EmitLoop(result));
+    if (result.part == 1) continue;
+    ASSIGN_OR_RETURN(
+        const int64_t neighbors,
+        frame->EmitLoop(result, result.part == 0 ? &result + 1 : nullptr));
     width = std::max(width, neighbors);
   }
   ASSIGN_OR_RETURN(LoweredKernel lowered, frame->Finish());

@@ -2,6 +2,7 @@
 #define XLA_BACKENDS_GPU_LOWERING_LOOP_LOWERING_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
 #include "xla/shape_util.h"
 
 // A fusion, or an instruction that becomes a kernel, as kernel IR: one thread
@@ -57,14 +59,17 @@ struct LoweredKernel {
     int64_t result, operand;
   };
   std::vector<InPlace> in_place;
+  // The kernel on real numbers that was lowered, of one with complex numbers:
+  // holds the constants.
+  std::shared_ptr<const HloModule> real;
   // Of LowerLoop: neighbors that a thread computes at most.
   int64_t vector_width = 1;
 };
 
 // Unimplemented names opcode, reason and instruction for what one thread cannot
-// do for one element (sorts, collectives, custom calls,
-// complex numbers, packed elements), for dynamic shapes, and for kernels of
-// more than KernelBuilder::kMaxStatements statements.
+// do for one element (sorts, collectives, custom calls, packed elements), for
+// dynamic shapes, and for kernels of more than KernelBuilder::kMaxStatements
+// statements. Complex numbers are pairs (complex_parts.h).
 absl::StatusOr<LoweredKernel> LowerLoop(
     const HloInstruction& hlo, const LoopLoweringOptions& options = {});
 

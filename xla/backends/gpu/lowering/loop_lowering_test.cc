@@ -162,13 +162,13 @@ TEST(LoopLoweringTest, WhatIsNotLoweredSaysWhy) {
   const absl::Status status = Compare(R"(
 HloModule m
 ENTRY e {
-  p = c64[4] parameter(0)
-  ROOT n = c64[4] negate(p)
+  p = f4e2m1fn[4] parameter(0)
+  ROOT n = f4e2m1fn[4] negate(p)
 }
 )");
   EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("parameter: elements of type c64, in p"));
+              HasSubstr("parameter: elements of type f4e2m1fn, in p"));
 }
 
 TEST(LoopLoweringTest, RandomFusions) {

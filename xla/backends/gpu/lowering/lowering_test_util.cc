@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
@@ -22,6 +23,7 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/parser/hlo_parser.h"
 #include "xla/literal.h"
+#include "xla/primitive_util.h"
 #include "xla/shape_util.h"
 
 namespace xla::gpu {
@@ -29,6 +31,14 @@ namespace {
 
 // Elements in the order of memory.
 std::vector<double> InMemory(const LiteralBase& literal) {
+  if (primitive_util::IsComplexType(literal.shape().element_type())) {
+    const absl::StatusOr<Literal> numbers = literal.Convert(C128);
+    std::vector<double> pairs;
+    for (const complex128& number : numbers->data<complex128>()) {
+      pairs.insert(pairs.end(), {number.real(), number.imag()});
+    }
+    return pairs;
+  }
   const absl::StatusOr<Literal> numbers = literal.Convert(F64);
   const absl::Span<const double> data = numbers->data<double>();
   return {data.begin(), data.end()};
@@ -101,9 +111,8 @@ absl::Status CompareWithEvaluator(HloModule* module, uint64_t seed,
   if (!lowered->in_place.empty()) {
     const size_t first = params.size();
     for (const ShapeIndex& index : lowered->results) {
-      const int64_t elements = ShapeUtil::ElementsIn(
-          ShapeUtil::GetSubshape((*fusion)->shape(), index));
-      params.push_back(std::vector<double>(elements, -1));
+      params.push_back(InMemory(LiteralSlice(*expected, index)));
+      absl::c_fill(params.back(), -1);
     }
     for (const LoweredKernel::InPlace& place : lowered->in_place) {
       params[first + place.result] = params[place.operand];

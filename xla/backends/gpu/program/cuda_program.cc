@@ -68,7 +68,8 @@ std::string NumpyType(PrimitiveType type) {
       break;
   }
   if (primitive_util::IsF8Type(type)) return "|V1";
-  const char kind = primitive_util::IsFloatingPointType(type)      ? 'f'
+  const char kind = primitive_util::IsComplexType(type)            ? 'c'
+                    : primitive_util::IsFloatingPointType(type)    ? 'f'
                     : primitive_util::IsUnsignedIntegralType(type) ? 'u'
                                                                    : 'i';
   return absl::StrFormat("%c%c%d", bytes == 1 ? '|' : '<', kind, bytes);
