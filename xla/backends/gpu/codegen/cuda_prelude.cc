@@ -226,6 +226,14 @@ KIR_COMBINER(KirMul, a * b, T(1))
 KIR_COMBINER(KirMax, a > b ? a : b, T(-INFINITY))
 KIR_COMBINER(KirMin, a < b ? a : b, T(INFINITY))
 
+// Sums of signed numbers are those of unsigned ones.
+template <class T> KIR void kir_atomic_add(T* p, T v) { atomicAdd(p, v); }
+KIR void kir_atomic_add(long long* p, long long v) {
+  atomicAdd((unsigned long long*)p, (unsigned long long)v);
+}
+template <class T> KIR void kir_atomic_max(T* p, T v) { atomicMax(p, v); }
+template <class T> KIR void kir_atomic_min(T* p, T v) { atomicMin(p, v); }
+
 // Over the lanes that come by; every lane gets the result.
 template <class T, class Op> KIR T kir_warp_reduce(T v) {
   const unsigned mask = __activemask();

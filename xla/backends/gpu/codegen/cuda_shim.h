@@ -117,6 +117,19 @@ T __shfl_sync(unsigned mask, T v, int lane) {
   kir_fibers::Shuffle(mask, lane, &v, &result, sizeof(T));
   return result;
 }
+// Threads take turns.
+template <class T>
+void atomicAdd(T* p, T v) {
+  *p += v;
+}
+template <class T>
+void atomicMax(T* p, T v) {
+  if (*p < v) *p = v;
+}
+template <class T>
+void atomicMin(T* p, T v) {
+  if (v < *p) *p = v;
+}
 inline void __pipeline_commit() {}
 inline void __pipeline_wait_prior(int) {}
 inline void __pipeline_memcpy_async(void* to, const void* from, size_t bytes) {

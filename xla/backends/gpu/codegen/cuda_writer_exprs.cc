@@ -335,6 +335,23 @@ absl::Status Writer::EmitExpr(const kir::Expr& expr,
     const auto* at = std::get_if<kir::Operand>(&expr.arguments[1]);
     element = absl::StrCat(Name(output.buffer), "[Index(",
                            at != nullptr ? Element(*at) : in[1], ")]");
+    if (in.size() > 2) {
+      guard = absl::StrCat("if (", active == "true" ? "" : active + " && ",
+                           in[2], " != 0) ");
+    }
+    if (const kir::Combiner combiner = kir::OpCombiner(expr.op);
+        combiner != kir::Combiner::kNone) {
+      if (combiner == kir::Combiner::kMul || !IsInteger(target.type) ||
+          kir::ElementBytes(target.type) < 4) {
+        return Unimplemented(
+            statement.location,
+            absl::StrCat(expr.op, " of ", kir::ElementTypeName(target.type)));
+      }
+      Line(absl::StrCat(guard, "kir_atomic_", kir::CombinerOp(combiner), "(&",
+                        element, ", kir_to<", TypeName(target.type), ">(",
+                        in[0], "));"));
+      return absl::OkStatus();
+    }
   }
   const auto* source = expr.arguments.empty()
                            ? nullptr

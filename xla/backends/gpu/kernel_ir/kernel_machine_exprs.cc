@@ -97,7 +97,17 @@ absl::Status Machine::Finish(int t, const CodeInstruction& i,
       Place at = places[0];
       at.element = std::clamp<int64_t>(static_cast<int64_t>(in[1]), 0,
                                        code_.elements[at.buffer] - 1);
-      Store(t, at, in[0], i);
+      if (in.size() > 2 && in[2] == 0) break;
+      if (combiner == kir::Combiner::kNone) {
+        Store(t, at, in[0], i);
+        break;
+      }
+      // Threads of the machine take turns.
+      const double before = Load(t, at, i);
+      Store(t, at,
+            ApplyKernelOp(kir::CombinerOp(combiner), {before, in[0]},
+                          kernel_.buffers[at.buffer].type),
+            i);
       break;
     }
     default:

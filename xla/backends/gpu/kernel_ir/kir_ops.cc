@@ -46,6 +46,10 @@ Combiner OpCombiner(absl::string_view op) {
   return static_cast<Combiner>(it - std::begin(kCombiners));
 }
 
+absl::string_view CombinerOp(Combiner combiner) {
+  return kCombiners[static_cast<int>(combiner)];
+}
+
 const OpInfo* FindOp(absl::string_view op) {
   absl::string_view base = op.substr(0, op.find('.'));
   for (const OpInfo& info : kOps) {

@@ -15,7 +15,7 @@ enum class OpClass {
   kTransposeCopy,  // a copy that permutes dimensions
   kFill,           // constants, iota
   kDifficult,      // pad, reshape, slice, gather, …: any re-indexing
-  kScatter,
+  kScatter,  // to a place that the second argument tells, if the third is true
   kBroadcast,
   kExpand,
   kReduce,      // output = combine(output, input)
@@ -41,6 +41,8 @@ struct OpInfo {
 // such operation or its combiner is missing, unknown or too much.
 const OpInfo* FindOp(absl::string_view op);
 Combiner OpCombiner(absl::string_view op);
+// "add"; empty for none.
+absl::string_view CombinerOp(Combiner combiner);
 // The known name nearest to a mistyped one, or nothing.
 absl::string_view NearestOp(absl::string_view op);
 absl::Span<const OpInfo> AllOps();

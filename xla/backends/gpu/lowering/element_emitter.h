@@ -73,6 +73,15 @@ class ElementEmitter {
   // Where in the result of a dynamic-update-slice an element of its update is.
   absl::StatusOr<Indices> UpdatedPlaces(const HloInstruction& hlo,
                                         const Indices& indices);
+  // Where in the result of a scatter an element of its updates goes: a number
+  // in memory, and whether the update's window is inside as a whole, since it
+  // is left out if not.
+  struct ScatterPlace {
+    kir::Operand place;
+    kir::Argument inside;
+  };
+  absl::StatusOr<ScatterPlace> PlaceOfUpdate(const HloInstruction& hlo,
+                                             const Indices& indices);
   // Writes one element of an array of that shape.
   absl::Status StoreAt(kir::BufferId buffer, const Shape& shape,
                        const Indices& indices, const kir::Operand& value);

@@ -14,7 +14,8 @@
 // Convolutions and scatters of one thread: an element of the result asks what
 // there is for it, rather than an update where it goes. That needs no atomics,
 // and the order is the evaluator's; what it costs is that each element looks at
-// all indices of a scatter.
+// all indices of a scatter. Where that is too much, or the order does not
+// matter, updates go where they belong (kernel_frame_updates.cc).
 
 namespace xla::gpu {
 
@@ -120,6 +121,87 @@ absl::Status ElementEmitter::Combine(const HloComputation& combiner,
   return absl::OkStatus();
 }
 
+namespace {
+
+bool IsAmong(const google::protobuf::RepeatedField<int64_t>& list, int64_t d) {
+  return absl::c_linear_search(list, d);
+}
+
+// Windows of a scatter, by dimension of the array: how many elements they have
+// along it, and where the dimension is in the updates, or -1.
+struct ScatterWindows {
+  std::vector<int64_t> extents, at;
+};
+
+ScatterWindows WindowsOf(const HloScatterInstruction& scatter) {
+  const ScatterDimensionNumbers& numbers = scatter.scatter_dimension_numbers();
+  const Shape& update = scatter.scatter_updates()[0]->shape();
+  const size_t rank =
+      scatter.scatter_operands()[0]->shape().dimensions().size();
+  ScatterWindows windows{std::vector<int64_t>(rank, 1),
+                         std::vector<int64_t>(rank, -1)};
+  int next = 0;
+  for (int64_t d = 0; d < static_cast<int64_t>(rank); ++d) {
+    if (IsAmong(numbers.inserted_window_dims(), d) ||
+        IsAmong(numbers.input_batching_dims(), d)) {
+      continue;
+    }
+    windows.at[d] = numbers.update_window_dims(next++);
+    windows.extents[d] = update.dimensions(windows.at[d]);
+  }
+  return windows;
+}
+
+// Where the index of a row has its number `k`.
+Indices PlaceOfIndex(const HloScatterInstruction& scatter, const Indices& row,
+                     int k) {
+  const int64_t vector_dim =
+      scatter.scatter_dimension_numbers().index_vector_dim();
+  const Shape& starts = scatter.scatter_indices()->shape();
+  Indices place = row;
+  if (vector_dim < static_cast<int64_t>(starts.dimensions().size())) {
+    place.insert(place.begin() + vector_dim, AffineExpr(k));
+  }
+  return place;
+}
+
+}  // namespace
+
+absl::StatusOr<ElementEmitter::ScatterPlace> ElementEmitter::PlaceOfUpdate(
+    const HloInstruction& hlo, const Indices& indices) {
+  const auto& scatter = *Cast<HloScatterInstruction>(&hlo);
+  const ScatterDimensionNumbers& numbers = scatter.scatter_dimension_numbers();
+  const Shape& array = scatter.scatter_operands()[0]->shape();
+  const ScatterWindows windows = WindowsOf(scatter);
+  const int64_t vector_dim = numbers.index_vector_dim();
+  Indices row;
+  for (int64_t d = 0; d < static_cast<int64_t>(indices.size()); ++d) {
+    if (!IsAmong(numbers.update_window_dims(), d)) row.push_back(indices[d]);
+  }
+  Indices places(windows.extents.size());
+  for (size_t d = 0; d < places.size(); ++d) {
+    if (windows.at[d] >= 0) places[d] = indices[windows.at[d]];
+  }
+  for (int k = 0; k < numbers.input_batching_dims().size(); ++k) {
+    const int64_t d = numbers.scatter_indices_batching_dims(k);
+    places[numbers.input_batching_dims(k)] = row[d < vector_dim ? d : d - 1];
+  }
+  AffineExpr inside = 1;
+  for (int k = 0; k < numbers.scatter_dims_to_operand_dims().size(); ++k) {
+    const int64_t d = numbers.scatter_dims_to_operand_dims(k);
+    const int64_t count = array.dimensions(d) - windows.extents[d] + 1;
+    ASSIGN_OR_RETURN(const AffineExpr start,
+                     Start(*scatter.scatter_indices(),
+                           PlaceOfIndex(scatter, row, k), -1, count));
+    inside = AffineExpr::Min(inside, Inside(start, count, builder_.ranges()));
+    places[d] = places[d] + Clamp(start, count, builder_.ranges());
+  }
+  ScatterPlace result;
+  ASSIGN_OR_RETURN(result.place, PlaceInMemory(array, places));
+  ASSIGN_OR_RETURN(result.inside, builder_.Number(inside));
+  return result;
+}
+
 ElementEmitter::Values ElementEmitter::Scatter(const HloInstruction& hlo,
                                                const Indices& indices) {
   const auto& scatter = *Cast<HloScatterInstruction>(&hlo);
@@ -127,28 +209,14 @@ ElementEmitter::Values ElementEmitter::Scatter(const HloInstruction& hlo,
   const HloInstruction& starts = *scatter.scatter_indices();
   const Shape& array = scatter.scatter_operands()[0]->shape();
   const Shape& update = scatter.scatter_updates()[0]->shape();
-  const auto is_among = [](const auto& list, int64_t d) {
-    return absl::c_linear_search(list, d);
-  };
-  // Windows: their extents by dimension of the array, and where each dimension
-  // is in the update.
-  std::vector<int64_t> window(indices.size(), 1), at(indices.size(), -1);
-  int next = 0;
-  for (int64_t d = 0; d < static_cast<int64_t>(window.size()); ++d) {
-    if (is_among(numbers.inserted_window_dims(), d) ||
-        is_among(numbers.input_batching_dims(), d)) {
-      continue;
-    }
-    at[d] = numbers.update_window_dims(next++);
-    window[d] = update.dimensions(at[d]);
-  }
+  const auto [window, at] = WindowsOf(scatter);
   // Where the indices are: dimensions that batches fix have one place.
   const int64_t vector_dim = numbers.index_vector_dim();
   std::vector<int64_t> extents;
   for (int64_t d = 0;
        d < static_cast<int64_t>(starts.shape().dimensions().size()); ++d) {
     if (d == vector_dim) continue;
-    extents.push_back(is_among(numbers.scatter_indices_batching_dims(), d)
+    extents.push_back(IsAmong(numbers.scatter_indices_batching_dims(), d)
                           ? 1
                           : starts.shape().dimensions(d));
   }
@@ -171,15 +239,11 @@ ElementEmitter::Values ElementEmitter::Scatter(const HloInstruction& hlo,
     Indices offsets = indices;
     for (int k = 0; k < numbers.scatter_dims_to_operand_dims().size(); ++k) {
       const int64_t d = numbers.scatter_dims_to_operand_dims(k);
-      Indices element = row;
-      if (vector_dim <
-          static_cast<int64_t>(starts.shape().dimensions().size())) {
-        element.insert(element.begin() + vector_dim, AffineExpr(k));
-      }
       // Windows that are not inside as a whole are left out.
       const int64_t last = array.dimensions(d) - window[d];
-      ASSIGN_OR_RETURN(const AffineExpr start,
-                       Start(starts, element, -1, last + 1));
+      ASSIGN_OR_RETURN(
+          const AffineExpr start,
+          Start(starts, PlaceOfIndex(scatter, row, k), -1, last + 1));
       condition = AffineExpr::Min(condition,
                                   Inside(start, last + 1, builder_.ranges()));
       offsets[d] = indices[d] - start;
@@ -187,7 +251,7 @@ ElementEmitter::Values ElementEmitter::Scatter(const HloInstruction& hlo,
     std::vector<Operand> values;
     Indices place(update.dimensions().size());
     for (size_t d = 0; d < window.size(); ++d) {
-      if (is_among(numbers.input_batching_dims(), static_cast<int64_t>(d))) {
+      if (IsAmong(numbers.input_batching_dims(), static_cast<int64_t>(d))) {
         continue;
       }
       condition = AffineExpr::Min(
@@ -198,8 +262,7 @@ ElementEmitter::Values ElementEmitter::Scatter(const HloInstruction& hlo,
     }
     size_t next_row = 0;
     for (int64_t d = 0; d < static_cast<int64_t>(place.size()); ++d) {
-      if (!is_among(numbers.update_window_dims(), d))
-        place[d] = row[next_row++];
+      if (!IsAmong(numbers.update_window_dims(), d)) place[d] = row[next_row++];
     }
     for (const HloInstruction* operand : scatter.scatter_updates()) {
       ASSIGN_OR_RETURN(Operand value, Element(*operand, place));

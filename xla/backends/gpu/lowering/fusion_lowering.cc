@@ -208,7 +208,8 @@ absl::StatusOr<LoweredKernel> LowerFusion(
                      Has(hlo, HloOpcode::kTranspose) ||
                      Has(hlo, HloOpcode::kCopy);
   const bool reduces = Has(hlo, HloOpcode::kReduce);
-  const bool updates = Has(hlo, HloOpcode::kDynamicUpdateSlice);
+  const bool updates =
+      Has(hlo, HloOpcode::kDynamicUpdateSlice) || Has(hlo, HloOpcode::kScatter);
   for (const Ways ways :
        {Ways{true, true}, Ways{false, true}, Ways{true}, Ways{}}) {
     if (ways.updates ? !updates || (ways.moves && !moves)

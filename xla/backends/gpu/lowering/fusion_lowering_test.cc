@@ -678,7 +678,100 @@ ENTRY e {
 })");
   EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
   EXPECT_THAT(std::string(status.message()),
-              ::testing::StartsWith("asin: of complex numbers, in a"));
+              ::testing::StartsWith("asin: no formula on the parts of complex "
+                                    "numbers, in a"));
+}
+
+// Updates go where they belong, as far as their order does not matter or one
+// thread keeps it; the rest of the operand stays.
+TEST_F(FusionLoweringTest, ScattersWriteTheirUpdates) {
+  constexpr absl::string_view kModule = R"(
+HloModule m
+add { a = $0[] parameter(0) b = $0[] parameter(1) ROOT c = $0[] add(a, b) }
+most { a = $0[] parameter(0) b = $0[] parameter(1)
+       ROOT c = $0[] maximum(a, b) }
+last { a = $0[] parameter(0) ROOT b = $0[] parameter(1) }
+ENTRY e {
+$1
+})";
+  struct Case {
+    absl::string_view type;
+    std::string body;
+    size_t updates;
+  };
+  const std::string rows =
+      "u = $0[6,3] parameter(1)\nn = $0[6,3] negate(u)\n"
+      "ROOT s = $0[$1,3] scatter(p, i, n), update_window_dims={1}, "
+      "inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
+      "index_vector_dim=1, to_apply=$2";
+  const std::string differ =
+      "p = $0[9,3] parameter(0)\n"
+      "i = s32[6,1] constant({{1}, {4}, {8}, {-1}, {9}, {0}})\n";
+  const std::string meet =
+      "p = $0[$1,3] parameter(0)\n"
+      "i = s32[6,1] constant({{1}, {4}, {1}, {-1}, {$1}, {4}})\n";
+  const auto body = [](absl::string_view text, absl::string_view type,
+                       int64_t size, absl::string_view apply) {
+    return absl::Substitute(text, type, size, apply);
+  };
+  for (const Case& c : {
+           // No two indices are equal.
+           Case{"bf16",
+                body(differ + rows, "bf16", 9, "add, unique_indices=true"), 1},
+           {"f32", body(differ + rows, "f32", 9, "last, unique_indices=true"),
+            1},
+           // By atomics.
+           {"s32", body(meet + rows, "s32", 9, "add"), 1},
+           {"s64", body(meet + rows, "s64", 9, "most"), 1},
+           // In order, of results with more than 2^20 elements.
+           {"f32", body(meet + rows, "f32", 400000, "add"), 1},
+           {"f32", body(meet + rows, "f32", 400000, "last"), 1},
+           {"f32",
+            "p = f32[3,400000] parameter(0)\n"
+            "i = s32[3,2,1] constant({{{1}, {1}}, {{3}, {400000}}, {{0}, "
+            "{2}}})\nu = f32[3,2] parameter(1)\n"
+            "ROOT s = f32[3,400000] scatter(p, i, u), update_window_dims={}, "
+            "inserted_window_dims={1}, scatter_dims_to_operand_dims={1}, "
+            "input_batching_dims={0}, scatter_indices_batching_dims={0}, "
+            "index_vector_dim=2, to_apply=add",
+            1},
+           // Windows that overlap are as good as indices that meet.
+           {"s32",
+            "p = s32[6,7] parameter(0)\n"
+            "i = s32[2,3] constant({{1, 2, 3}, {2, 3, 6}})\n"
+            "u = s32[2,3,3] parameter(1)\n"
+            "ROOT s = s32[6,7] scatter(p, i, u), update_window_dims={0,1}, "
+            "inserted_window_dims={}, scatter_dims_to_operand_dims={0,1}, "
+            "index_vector_dim=0, unique_indices=true, to_apply=add",
+            1},
+           {"f32",
+            "p = f32[6,7] parameter(0)\n"
+            "i = s32[2,3] constant({{1, 2, 3}, {2, 3, 6}})\n"
+            "u = f32[2,3,3] parameter(1)\n"
+            "ROOT s = f32[6,7] scatter(p, i, u), update_window_dims={0,1}, "
+            "inserted_window_dims={}, scatter_dims_to_operand_dims={0,1}, "
+            "index_vector_dim=0, unique_indices=true, to_apply=add",
+            0},
+           // A small result is searched; so is one whose atomics would round.
+           {"f32", body(meet + rows, "f32", 9, "add"), 0},
+           {"s16", body(meet + rows, "s16", 9, "add"), 0},
+       }) {
+    EXPECT_EQ(Compare(absl::Substitute(kModule, c.type, c.body)),
+              absl::OkStatus())
+        << c.body;
+    EXPECT_EQ(updates_, c.updates) << c.body;
+  }
+  // Somebody else reads the operand.
+  EXPECT_EQ(Compare(absl::Substitute(kModule, "s32", R"(
+p = s32[9] parameter(0)
+i = s32[2,1] constant({{1}, {1}})
+u = s32[2] parameter(1)
+s = s32[9] scatter(p, i, u), update_window_dims={}, inserted_window_dims={0},
+    scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add
+n = s32[9] negate(p)
+ROOT t = (s32[9], s32[9]) tuple(s, n))")),
+            absl::OkStatus());
+  EXPECT_EQ(updates_, 0);
 }
 
 TEST_F(FusionLoweringTest, TheFirstOfSortedRows) {

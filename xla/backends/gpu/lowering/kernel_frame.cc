@@ -303,39 +303,6 @@ absl::StatusOr<int64_t> KernelFrame::EmitLoop(const Result& result,
   return width;
 }
 
-bool KernelFrame::IsUpdate(const Result& result, int64_t operand) const {
-  const HloInstruction& hlo = *result.hlo;
-  if (hlo.opcode() != HloOpcode::kDynamicUpdateSlice) return false;
-  // As many elements are no less to write, and other parts may share them.
-  if (ShapeUtil::ElementsIn(hlo.operand(1)->shape()) ==
-      ShapeUtil::ElementsIn(result.shape)) {
-    return false;
-  }
-  // Parameters begin with the operands.
-  return emitter_.FindInput(*hlo.operand(0)) == operand &&
-         ShapeUtil::Equal(hlo.operand(0)->shape(), result.shape);
-}
-
-// Neighbouring threads write neighbouring elements of the result.
-absl::Status KernelFrame::EmitUpdate(const Result& result) {
-  const HloInstruction& update = *result.hlo->operand(1);
-  Shape part = result.shape;
-  for (size_t d = 0; d < part.dimensions().size(); ++d) {
-    part.set_dimensions(d, update.shape().dimensions(d));
-  }
-  return Numbers(
-      ShapeUtil::ElementsIn(part),
-      [&](const AffineExpr& number) -> absl::Status {
-        const Indices indices =
-            IndicesInMemory(number, part, builder_.ranges());
-        ASSIGN_OR_RETURN(const kir::Operand value,
-                         emitter_.Element(update, indices));
-        ASSIGN_OR_RETURN(const Indices places,
-                         emitter_.UpdatedPlaces(*result.hlo, indices));
-        return emitter_.StoreAt(result.buffer, result.shape, places, value);
-      });
-}
-
 absl::StatusOr<LoweredKernel> KernelFrame::Finish() {
   RETURN_IF_ERROR(builder_.status());
   kir::Launch launch;

@@ -66,7 +66,7 @@ class KernelFrame {
   absl::Status Where(const AffineExpr& condition,
                      absl::FunctionRef<absl::Status()> body);
   // Whether the result is that operand (by its number in the kernel) after a
-  // dynamic-update-slice.
+  // dynamic-update-slice, or after a scatter that is no search (scatter_way.h).
   bool IsUpdate(const Result& result, int64_t operand) const;
   // A part with one thread for each element of the update, which writes nothing
   // else of the result.
@@ -90,6 +90,11 @@ class KernelFrame {
   absl::Status AddResults(const HloInstruction& hlo, const HloInstruction& root,
                           const Shape& shape);
   int64_t VectorWidth(const Result& result) const;
+  absl::Status EmitScatter(const Result& result);
+  // `body` in loops over dimensions of an array.
+  absl::Status Steps(const Shape& shape, const std::vector<int64_t>& dims,
+                     size_t next, Indices* indices,
+                     absl::FunctionRef<absl::Status(const Indices&)> body);
   // `body` with the number of each of `count` places, one for each thread.
   absl::Status Numbers(int64_t count,
                        absl::FunctionRef<absl::Status(const AffineExpr&)> body);

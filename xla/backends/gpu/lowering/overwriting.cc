@@ -8,6 +8,7 @@
 
 #include "xla/backends/gpu/kernel_ir/affine_expr.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
+#include "xla/backends/gpu/kernel_ir/kir_ops.h"
 
 namespace xla::gpu {
 namespace {
@@ -146,8 +147,10 @@ class Accesses {
     }
     for (const Operand& output : expr.outputs) {
       if (output.buffer == written_) {
-        writes_.push_back(At(output, expr.op == "scatter"));
-        if (expr.op == "scatter") writes_.back().number = Number(expr);
+        const bool scatters =
+            kir::FindOp(expr.op)->op_class == kir::OpClass::kScatter;
+        writes_.push_back(At(output, scatters));
+        if (scatters) writes_.back().number = Number(expr);
       }
       // What is written to the operand itself, nobody expects.
       if (output.buffer == read_) writes_.push_back(At(output, true));

@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "xla/backends/gpu/model/cost/instruction_flops.h"
+#include "xla/backends/gpu/model/scatter_way.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -107,8 +108,9 @@ double ReadsOfOperand(const HloInstruction& hlo, int64_t i) {
       return i < half ? result * WindowElements(hlo.window()) / operand
                       : result / operand;
     case HloOpcode::kScatter:
-      return i < half ? Elements(hlo.operand(half + 1 + i)->shape()) / operand
-                      : 1;
+      return ScatterReads(
+          hlo, i,
+          WayOfScatter(hlo) != ScatterWay::kSearch && IsUpdateInPlace(hlo));
     default:  // Reads each element once.
       return 1;
   }

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "absl/log/check.h"
@@ -238,6 +240,45 @@ TEST(KernelCostTest, AnIndexFindsOperandsWhereTheyAre) {
     EXPECT_EQ(costs.PositionsOf(*Find(*module, "n"), kernel), none);
     costs.IndexOperands(&kernel);
   }
+}
+
+// Prices are those of the kernels that there are (scatter_way.h).
+TEST(KernelCostTest, ScattersAreUpdatesOrSearches) {
+  const auto cost_of = [](absl::string_view type, int64_t rows,
+                          absl::string_view apply) {
+    auto module = Parse(absl::StrCat(
+        "HloModule m\nadd { a = ", type, "[] parameter(0) b = ", type,
+        "[] parameter(1) ROOT c = ", type,
+        "[] add(a, b) }\nENTRY e {\np = ", type, "[", rows,
+        ",4] parameter(0)\ni = s32[6,1] parameter(1)\nu = ", type,
+        "[6,4] parameter(2)\nROOT s = ", type, "[", rows,
+        ",4] scatter(p, i, u), update_window_dims={1}, "
+        "inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
+        "index_vector_dim=1, to_apply=",
+        apply, "\n}"));
+    KernelCosts costs;
+    return costs.Get(*Find(*module, "s"));
+  };
+  for (const auto& [type, rows, apply, threads] :
+       {std::tuple("f32", 50, "add, unique_indices=true", 6 * 4),
+        std::tuple("s32", 50, "add", 6 * 4),
+        std::tuple("f32", 300000, "add", 4)}) {
+    const KernelCost cost = cost_of(type, rows, apply);
+    EXPECT_EQ(cost.bytes_written, 6 * 4 * 4) << type << rows;
+    EXPECT_EQ(cost.iterations, threads) << type << rows;
+    EXPECT_TRUE(cost.operands[0].in_place) << type << rows;
+    EXPECT_EQ(cost.operands[2].utilization(), 1) << type << rows;
+  }
+  const KernelCost update = cost_of("s32", 50, "add");
+  const KernelCost search = cost_of("f32", 50, "add");
+  EXPECT_EQ(search.bytes_written, 50 * 4 * 4);
+  EXPECT_EQ(search.iterations, 50 * 4);
+  EXPECT_FALSE(search.operands[0].in_place);
+  EXPECT_EQ(search.operands[0].utilization(), 1);
+  // Each element of the result looks at all indices.
+  EXPECT_EQ(search.operands[1].utilization(), 50 * 4);
+  EXPECT_EQ(search.operands[2].utilization(), 50);
+  EXPECT_EQ(search.flops, 50 * update.flops);
 }
 
 TEST(KernelCostTest, SiblingsShareWhatTheyReadAtOnePlace) {

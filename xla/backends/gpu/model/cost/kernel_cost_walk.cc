@@ -11,6 +11,7 @@
 #include "xla/backends/gpu/model/cost/instruction_flops.h"
 #include "xla/backends/gpu/model/fusion_hero.h"
 #include "xla/backends/gpu/model/reduction_utils.h"
+#include "xla/backends/gpu/model/scatter_way.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_opcode_groups.h"
@@ -37,7 +38,8 @@ double Elements(const Shape& shape) {
 
 // How often, on average, an element of operand `i` is read to compute the
 // result once; less than 1 for slices, more than 1 for broadcasts and windows.
-double ReadsPerElement(const HloInstruction& hlo, int64_t i) {
+// `in_place`: of an output that is written where operand 0 lies.
+double ReadsPerElement(const HloInstruction& hlo, int64_t i, bool in_place) {
   const double operand = std::max(Elements(hlo.operand(i)->shape()), 1.0);
   const double result = Elements(hlo.shape());
   switch (hlo.opcode()) {
@@ -56,11 +58,7 @@ double ReadsPerElement(const HloInstruction& hlo, int64_t i) {
                  ? result * WindowElements(hlo.window()) / operand
                  : 1;
     case HloOpcode::kScatter:
-      return i < hlo.operand_count() / 2
-                 ? Elements(
-                       hlo.operand(hlo.operand_count() / 2 + 1 + i)->shape()) /
-                       operand
-                 : 1;
+      return ScatterReads(hlo, i, in_place);
     default:  // Reads each element once.
       return 1;
   }
@@ -133,7 +131,11 @@ const HloInstruction* SkipBitcasts(const HloInstruction* value) {
 // An output that is written where operand 0, which comes from outside of the
 // fusion, lies.
 bool IsUpdateInPlace(const HloInstruction& output) {
-  if (output.opcode() != HloOpcode::kDynamicUpdateSlice) return false;
+  if (output.opcode() == HloOpcode::kScatter) {
+    if (WayOfScatter(output) == ScatterWay::kSearch) return false;
+  } else if (output.opcode() != HloOpcode::kDynamicUpdateSlice) {
+    return false;
+  }
   if (!output.IsFused()) return true;
   return SkipBitcasts(output.operand(0))->opcode() == HloOpcode::kParameter;
 }
@@ -241,12 +243,10 @@ void KernelCostWalk::RunOver(const Shape& shape) {
 // In-place updates write the update only, and run over its elements.
 void KernelCostWalk::WriteOutput(const HloInstruction& output) {
   const HloInstruction* last = SkipBitcasts(&output);
-  if (last->opcode() == HloOpcode::kScatter) {
-    const int64_t count = last->operand_count() / 2;
-    for (int64_t i = 0; i < count; ++i) {
-      cost_.bytes_written += Bytes(last->operand(count + 1 + i)->shape());
-    }
-    RunOver(last->operand(count + 1)->shape());
+  if (IsUpdateInPlace(*last) && last->opcode() == HloOpcode::kScatter) {
+    cost_.bytes_written += Bytes(last->operand(2)->shape());
+    cost_.iterations =
+        std::max(cost_.iterations, static_cast<double>(ScatterThreads(*last)));
     return;
   }
   if (IsUpdateInPlace(*last)) {
@@ -317,7 +317,10 @@ void KernelCostWalk::Visit(const HloInstruction& hlo, const OperandCost& reads,
     coalesced &= read.coalesced;
     nested_coalesced &= read.nested_coalesced;
   }
-  cost_.flops += utilization * flops_->Of(hlo);
+  const bool in_place = is_output && IsUpdateInPlace(hlo);
+  const bool is_scatter = hlo.opcode() == HloOpcode::kScatter;
+  cost_.flops += utilization * flops_->Of(hlo) *
+                 (is_scatter ? ScatterRepeats(hlo, in_place) : 1);
   cost_.ir_size += copies * IrSize(hlo);
   const bool hero =
       !reads.accesses.empty() && reads.accesses[0].place == 0 && IsHero(hlo);
@@ -325,12 +328,11 @@ void KernelCostWalk::Visit(const HloInstruction& hlo, const OperandCost& reads,
     cost_.has_hero = true;
     RunOver(hlo.operand(0)->shape());
   }
-  const bool in_place = is_output && IsUpdateInPlace(hlo);
   for (int64_t i = 0; i < hlo.operand_count(); ++i) {
     const HloInstruction& operand = *hlo.operand(i);
     OperandCost* read = slot(i);
     if (read == nullptr) continue;
-    if (i == 0 && in_place) {
+    if (i == 0 && in_place && !is_scatter) {
       read->in_place = true;
       read->kept_bytes =
           Bytes(operand.shape()) - Bytes(hlo.operand(1)->shape());
@@ -353,7 +355,7 @@ void KernelCostWalk::Visit(const HloInstruction& hlo, const OperandCost& reads,
     access.utilization =
         (hlo.opcode() == HloOpcode::kBroadcast ? reads.utilization_by_place()
                                                : utilization) *
-        ReadsPerElement(hlo, i);
+        ReadsPerElement(hlo, i, in_place);
     access.copies = copies;
     if (hero && reads.accesses.size() == 1 &&
         operand.shape().dimensions_size() > 0) {
@@ -370,8 +372,7 @@ void KernelCostWalk::Visit(const HloInstruction& hlo, const OperandCost& reads,
     } else {
       read->Add(access);
     }
-    if (hlo.opcode() == HloOpcode::kScatter && is_output &&
-        i < hlo.operand_count() / 2) {
+    if (i == 0 && in_place) {
       read->in_place = true;
       read->kept_bytes = Bytes(operand.shape());
     }

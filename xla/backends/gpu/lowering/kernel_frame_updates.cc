@@ -1,0 +1,143 @@
+// Parts of kernels that write an update where an operand lies, and leave the
+// rest of it as it is.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "xla/backends/gpu/kernel_ir/kir_ops.h"
+#include "xla/backends/gpu/lowering/index_maps.h"
+#include "xla/backends/gpu/lowering/kernel_frame.h"
+#include "xla/backends/gpu/model/scatter_way.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape_util.h"
+#include "xla/status_macros.h"
+
+namespace xla::gpu {
+
+bool KernelFrame::IsUpdate(const Result& result, int64_t operand) const {
+  const HloInstruction& hlo = *result.hlo;
+  // Parameters begin with the operands.
+  const bool is_of_operand =
+      hlo.operand_count() > 0 &&
+      emitter_.FindInput(*hlo.operand(0)) == operand &&
+      ShapeUtil::Equal(hlo.operand(0)->shape(), result.shape);
+  if (hlo.opcode() == HloOpcode::kScatter) {
+    return is_of_operand && WayOfScatter(hlo) != ScatterWay::kSearch;
+  }
+  if (hlo.opcode() != HloOpcode::kDynamicUpdateSlice) return false;
+  // As many elements are no less to write, and other parts may share them.
+  if (ShapeUtil::ElementsIn(hlo.operand(1)->shape()) ==
+      ShapeUtil::ElementsIn(result.shape)) {
+    return false;
+  }
+  return is_of_operand;
+}
+
+// Neighbouring threads write neighbouring elements of the result.
+absl::Status KernelFrame::EmitUpdate(const Result& result) {
+  if (result.hlo->opcode() == HloOpcode::kScatter) return EmitScatter(result);
+  const HloInstruction& update = *result.hlo->operand(1);
+  Shape part = result.shape;
+  for (size_t d = 0; d < part.dimensions().size(); ++d) {
+    part.set_dimensions(d, update.shape().dimensions(d));
+  }
+  return Numbers(
+      ShapeUtil::ElementsIn(part),
+      [&](const AffineExpr& number) -> absl::Status {
+        const Indices indices =
+            IndicesInMemory(number, part, builder_.ranges());
+        ASSIGN_OR_RETURN(const kir::Operand value,
+                         emitter_.Element(update, indices));
+        ASSIGN_OR_RETURN(const Indices places,
+                         emitter_.UpdatedPlaces(*result.hlo, indices));
+        return emitter_.StoreAt(result.buffer, result.shape, places, value);
+      });
+}
+
+namespace {
+
+// The operation of atomics that applies a scatter's computation.
+std::string AtomicOp(const HloScatterInstruction& scatter) {
+  switch (scatter.to_apply()->root_instruction()->opcode()) {
+    case HloOpcode::kMaximum:
+      return "atomic.max";
+    case HloOpcode::kMinimum:
+      return "atomic.min";
+    default:  // There are no others.
+      return "atomic.add";
+  }
+}
+
+}  // namespace
+
+// A thread has one element of the updates, or in order those of one place in
+// all windows.
+absl::Status KernelFrame::EmitScatter(const Result& result) {
+  const auto& scatter = *Cast<HloScatterInstruction>(result.hlo);
+  const ScatterDimensionNumbers& numbers = scatter.scatter_dimension_numbers();
+  const ScatterWay way = WayOfScatter(scatter);
+  const HloInstruction& updates = *scatter.scatter_updates()[0];
+  const int64_t vector_dim = numbers.index_vector_dim();
+  Shape threads = updates.shape();
+  std::vector<int64_t> steps;  // dimensions that one thread goes along
+  int64_t row = 0;
+  for (int64_t d = 0; d < static_cast<int64_t>(threads.dimensions().size());
+       ++d) {
+    if (absl::c_linear_search(numbers.update_window_dims(), d)) continue;
+    const int64_t of_indices = row < vector_dim ? row : row + 1;
+    ++row;
+    if (way != ScatterWay::kInOrder ||
+        absl::c_linear_search(numbers.scatter_indices_batching_dims(),
+                              of_indices)) {
+      continue;
+    }
+    steps.push_back(d);
+    threads.set_dimensions(d, 1);
+  }
+  const auto update = [&](const Indices& indices) -> absl::Status {
+    ASSIGN_OR_RETURN(const kir::Operand value,
+                     emitter_.Element(updates, indices));
+    ASSIGN_OR_RETURN(const ElementEmitter::ScatterPlace at,
+                     emitter_.PlaceOfUpdate(scatter, indices));
+    kir::Operand array;
+    array.buffer = result.buffer;
+    array.indices.resize(MemoryExtents(result.shape).size(), 0);
+    if (way == ScatterWay::kAtomic) {
+      builder_.EmitTo(array, AtomicOp(scatter), {value, at.place, at.inside});
+      return absl::OkStatus();
+    }
+    const kir::Operand before =
+        builder_.Emit("gather", builder_.TypeOf(array), {array, at.place});
+    ASSIGN_OR_RETURN(const std::vector<kir::Operand> combined,
+                     emitter_.Apply(*scatter.to_apply(), {before, value}));
+    builder_.EmitTo(array, "scatter", {combined[0], at.place, at.inside});
+    return absl::OkStatus();
+  };
+  return Numbers(ShapeUtil::ElementsIn(threads), [&](const AffineExpr& number) {
+    Indices indices = IndicesInMemory(number, threads, builder_.ranges());
+    return Steps(updates.shape(), steps, 0, &indices, update);
+  });
+}
+
+absl::Status KernelFrame::Steps(
+    const Shape& shape, const std::vector<int64_t>& dims, size_t next,
+    Indices* indices, absl::FunctionRef<absl::Status(const Indices&)> body) {
+  if (next == dims.size()) {
+    return emitter_.InScope([&] { return body(*indices); });
+  }
+  return builder_.Loop("r", kir::LoopKind::kSerial, 0,
+                       shape.dimensions(dims[next]),
+                       [&](const AffineExpr& index) {
+                         (*indices)[dims[next]] = index;
+                         return Steps(shape, dims, next + 1, indices, body);
+                       });
+}
+
+}  // namespace xla::gpu

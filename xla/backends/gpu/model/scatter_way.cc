@@ -1,0 +1,113 @@
+#include "xla/backends/gpu/model/scatter_way.h"
+
+#include <algorithm>
+
+#include "absl/algorithm/container.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape_util.h"
+#include "xla/xla_data.pb.h"
+
+namespace xla::gpu {
+namespace {
+
+const HloScatterInstruction& AsScatter(const HloInstruction& hlo) {
+  return *Cast<HloScatterInstruction>(&hlo);
+}
+
+// Whether windows that do not begin in one place have no element in common:
+// they have one element along each dimension that indices are for.
+bool AreWindowsApart(const HloScatterInstruction& scatter) {
+  const ScatterDimensionNumbers& numbers = scatter.scatter_dimension_numbers();
+  return absl::c_all_of(numbers.scatter_dims_to_operand_dims(), [&](int64_t d) {
+    return absl::c_linear_search(numbers.inserted_window_dims(), d);
+  });
+}
+
+// Sums wrap, and bounds stay, whatever comes first.
+bool HasAtomics(const HloScatterInstruction& scatter) {
+  const HloInstruction& root = *scatter.to_apply()->root_instruction();
+  switch (scatter.shape().element_type()) {
+    case S32:
+    case U32:
+    case S64:
+    case U64:
+      break;
+    default:  // None, or their sums depend on the order.
+      return false;
+  }
+  return (root.opcode() == HloOpcode::kAdd ||
+          root.opcode() == HloOpcode::kMaximum ||
+          root.opcode() == HloOpcode::kMinimum) &&
+         root.operand(0)->opcode() == HloOpcode::kParameter &&
+         root.operand(1)->opcode() == HloOpcode::kParameter &&
+         root.operand(0) != root.operand(1);
+}
+
+// Elements of an update: of the dimensions that one thread each is for.
+int64_t WindowElements(const HloScatterInstruction& scatter) {
+  const ScatterDimensionNumbers& numbers = scatter.scatter_dimension_numbers();
+  const Shape& updates = scatter.scatter_updates()[0]->shape();
+  int64_t elements = 1;
+  for (int64_t d : numbers.update_window_dims()) {
+    elements *= updates.dimensions(d);
+  }
+  for (int64_t d : numbers.scatter_indices_batching_dims()) {
+    elements *= scatter.scatter_indices()->shape().dimensions(d);
+  }
+  return elements;
+}
+
+}  // namespace
+
+ScatterWay WayOfScatter(const HloInstruction& hlo) {
+  constexpr int64_t kManyElements = int64_t{1} << 20;
+  const HloScatterInstruction& scatter = AsScatter(hlo);
+  if (scatter.scatter_operand_count() != 1) return ScatterWay::kSearch;
+  const bool apart = AreWindowsApart(scatter);
+  if (apart && scatter.unique_indices()) return ScatterWay::kUnique;
+  if (HasAtomics(scatter)) return ScatterWay::kAtomic;
+  if (apart && ShapeUtil::ElementsIn(scatter.shape()) >= kManyElements) {
+    return ScatterWay::kInOrder;
+  }
+  return ScatterWay::kSearch;
+}
+
+int64_t ScatterThreads(const HloInstruction& hlo) {
+  const HloScatterInstruction& scatter = AsScatter(hlo);
+  return WayOfScatter(hlo) == ScatterWay::kInOrder
+             ? WindowElements(scatter)
+             : ShapeUtil::ElementsIn(scatter.scatter_updates()[0]->shape());
+}
+
+double ScatterReads(const HloInstruction& hlo, int64_t i, bool in_place) {
+  const HloScatterInstruction& scatter = AsScatter(hlo);
+  const int64_t count = scatter.scatter_operand_count();
+  const double updates =
+      ShapeUtil::ElementsIn(scatter.scatter_updates()[0]->shape());
+  const double array = std::max<double>(
+      1, ShapeUtil::ElementsIn(scatter.scatter_operands()[0]->shape()));
+  if (i < count) return in_place ? updates / array : 1;
+  if (in_place) return 1;
+  // Searching reads, for each element of the result, all indices, and of each
+  // update the element that would be its own.
+  double elements = 1;
+  if (i == count) {
+    for (int64_t d : scatter.scatter_dimension_numbers().update_window_dims()) {
+      elements *= scatter.scatter_updates()[0]->shape().dimensions(d);
+    }
+  }
+  return ScatterRepeats(hlo, in_place) * std::max(1.0, elements);
+}
+
+double ScatterRepeats(const HloInstruction& hlo, bool in_place) {
+  const HloScatterInstruction& scatter = AsScatter(hlo);
+  if (in_place) return 1;
+  const double array =
+      ShapeUtil::ElementsIn(scatter.scatter_operands()[0]->shape());
+  return std::max(1.0, array / std::max<int64_t>(1, WindowElements(scatter)));
+}
+
+}  // namespace xla::gpu

@@ -1,0 +1,41 @@
+#ifndef XLA_BACKENDS_GPU_MODEL_SCATTER_WAY_H_
+#define XLA_BACKENDS_GPU_MODEL_SCATTER_WAY_H_
+
+#include <cstdint>
+
+#include "xla/hlo/ir/hlo_instruction.h"
+
+namespace xla::gpu {
+
+// How a kernel computes a scatter, for its price and for its lowering.
+enum class ScatterWay {
+  // Where the operand lies, the rest of which stays:
+  kUnique,   // one thread for each element of the updates: no two of them meet
+  kAtomic,   // the same by atomics: in any order, the numbers are the same
+  kInOrder,  // one thread for each element of a window, from update to update
+  // One thread for each element of the result, which looks at all indices.
+  kSearch,
+};
+
+// All ways give what the updates give one after the other. The first three are
+// for the result of a kernel, if its operand comes from outside of the fusion.
+//
+//   scatter(f32[50000,768] p, s32[4096,1], f32[4096,768]), add     kInOrder
+//   the same, unique_indices=true                                  kUnique
+//   scatter(s32[100] p, s32[4096,1], s32[4096]), add               kAtomic
+//   scatter(f32[100] p, s32[4096,1], f32[4096]), add               kSearch
+//
+// In order, few threads take many steps, which pays where searching is work for
+// more threads than a device has, and for more than it has a few times.
+ScatterWay WayOfScatter(const HloInstruction& scatter);
+
+// Threads of a scatter that is computed where its operand lies.
+int64_t ScatterThreads(const HloInstruction& scatter);
+// How often, on average, an element of operand `i` is read.
+double ScatterReads(const HloInstruction& scatter, int64_t i, bool in_place);
+// How often the computation is applied to an element of the updates.
+double ScatterRepeats(const HloInstruction& scatter, bool in_place);
+
+}  // namespace xla::gpu
+
+#endif  // XLA_BACKENDS_GPU_MODEL_SCATTER_WAY_H_
