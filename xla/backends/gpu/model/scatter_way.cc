@@ -21,9 +21,23 @@ const HloScatterInstruction& AsScatter(const HloInstruction& hlo) {
 // they have one element along each dimension that indices are for.
 bool AreWindowsApart(const HloScatterInstruction& scatter) {
   const ScatterDimensionNumbers& numbers = scatter.scatter_dimension_numbers();
-  return absl::c_all_of(numbers.scatter_dims_to_operand_dims(), [&](int64_t d) {
-    return absl::c_linear_search(numbers.inserted_window_dims(), d);
-  });
+  const Shape& array = scatter.scatter_operands()[0]->shape();
+  const Shape& updates = scatter.scatter_updates()[0]->shape();
+  int next = 0;
+  for (int64_t d = 0; d < static_cast<int64_t>(array.dimensions().size());
+       ++d) {
+    if (absl::c_linear_search(numbers.inserted_window_dims(), d) ||
+        absl::c_linear_search(numbers.input_batching_dims(), d)) {
+      continue;
+    }
+    const int64_t extent =
+        updates.dimensions(numbers.update_window_dims(next++));
+    if (extent != 1 &&
+        absl::c_linear_search(numbers.scatter_dims_to_operand_dims(), d)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 // Sums wrap, and bounds stay, whatever comes first.
