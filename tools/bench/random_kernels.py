@@ -28,7 +28,7 @@ import sys
 import tempfile
 
 from random_steps import Steps
-from random_values import FLOATS, INTEGERS
+from random_values import COMPLEX, FLOATS, INTEGERS, NARROW
 
 SIZES = [1, 2, 3, 5, 7, 13, 17, 32, 33, 40, 64]
 
@@ -52,6 +52,7 @@ class Fusion(Steps):
         while math.prod(dims) > 3000:
           dims[self.random.randrange(len(dims))] = self.random.choice([1, 2, 3])
       kind = self.random.choice(FLOATS[:2] * 3 + FLOATS + INTEGERS +
+                                NARROW + COMPLEX * 2 +
                                 ["pred", "f32", "f32", "s32"])
       shape = self.shape(kind, dims)
       self.parameters.append(shape)

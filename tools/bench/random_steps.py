@@ -7,13 +7,16 @@ dots.
 
 import math
 
-from random_values import FLOATS, INTEGERS, Values, braces
+from random_values import COMPLEX, FLOATS, INTEGERS, NARROW, Values, braces
 
 WIDE = ["f32", "f64", "s32", "u8", "s8", "s16", "u32", "s64", "u64", "u16"]
 UNARY = {
     "float": ["negate", "abs", "sign", "floor", "ceil", "exponential", "tanh",
               "logistic", "sqrt", "round-nearest-even", "cosine"],
     "integer": ["negate", "not", "sign", "popcnt", "count-leading-zeros"],
+    "narrow": ["negate", "not", "sign"],
+    # What is finite: infinite parts are another matter.
+    "complex": ["negate", "sign"],
     "pred": ["not"],
 }
 BINARY = {
@@ -22,12 +25,17 @@ BINARY = {
     "integer": ["add", "subtract", "multiply", "maximum", "minimum", "and",
                 "or", "xor", "divide", "remainder", "shift-left",
                 "shift-right-logical", "shift-right-arithmetic"],
+    "narrow": ["add", "subtract", "multiply", "maximum", "minimum", "and",
+               "or", "xor", "divide", "remainder", "shift-left",
+               "shift-right-logical", "shift-right-arithmetic"],
+    "complex": ["add", "subtract", "multiply"],
     "pred": ["and", "or", "xor"],
 }
 
 
 def family(kind):
   return ("float" if kind in FLOATS else "pred" if kind == "pred" else
+          "narrow" if kind in NARROW else "complex" if kind in COMPLEX else
           "integer")
 
 
@@ -35,6 +43,11 @@ class Steps(Values):
   """Each step takes a value and adds what is made of it, where it can be."""
 
   def unary(self, name, kind, dims):
+    if kind in COMPLEX and self.random.random() < 0.4:
+      part = "f32" if kind == "c64" else "f64"
+      opcode = self.random.choice(["abs", "real", "imag"])
+      self.add(part, dims, f"{opcode}({name})")
+      return
     choice = UNARY[family(kind)] + (["abs"] if kind[0] == "s" else [])
     self.add(kind, dims, f"{self.random.choice(choice)}({name})")
 
@@ -45,17 +58,20 @@ class Steps(Values):
 
   def select(self, name, kind, dims):
     other = self.peer((name, kind, dims))
-    direction = self.random.choice(["EQ", "NE", "LT", "GE", "GT", "LE"])
+    direction = self.random.choice(["EQ", "NE"] if kind in COMPLEX else
+                                   ["EQ", "NE", "LT", "GE", "GT", "LE"])
     less = self.add("pred", dims,
                     f"compare({name}, {other[0]}), direction={direction}")
     self.add(kind, dims, f"select({less[0]}, {name}, {other[0]})")
 
   def convert(self, name, kind, dims):
-    to = self.random.choice(FLOATS[:4] + INTEGERS + ["pred"])
+    to = self.random.choice(COMPLEX if kind in COMPLEX else
+                            FLOATS[:4] + INTEGERS + NARROW + COMPLEX +
+                            ["pred"])
     self.add(to, dims, f"convert({name})")
 
   def clamp(self, name, kind, dims):
-    if kind != "pred":
+    if kind != "pred" and kind not in COMPLEX:
       low, high = self.scalar(kind), self.scalar(kind)
       self.add(kind, dims, f"clamp({low[0]}, {name}, {high[0]})")
 
@@ -182,13 +198,15 @@ class Steps(Values):
              f"index_vector_dim=1, slice_sizes={braces(sizes)}")
 
   def scatter(self, name, kind, dims):
-    exact = kind == "f32" or kind not in FLOATS
+    exact = kind == "f32" or kind not in FLOATS + COMPLEX
     if not dims or not exact or not 0 < math.prod(dims) <= 600:
       return
     indices = self.pick(lambda v: v[1] in ("s32", "u32", "u8", "s64") and
                         len(v[2]) == 1 and 0 < v[2][0] < 9)
+    unique = ""
     if indices is None:
       indices = self.add("s32", (3,), "iota(), iota_dimension=0")
+      unique = "unique_indices=true, "
     along = self.random.randrange(len(dims))
     sizes = [indices[2][0]] + [d for k, d in enumerate(dims) if k != along]
     update = self.filled(kind, sizes, self.scalar(kind))
@@ -199,23 +217,27 @@ class Steps(Values):
                f"update_window_dims={braces(range(1, len(dims)))}, "
                f"inserted_window_dims={{{along}}}, "
                f"scatter_dims_to_operand_dims={{{along}}}, index_vector_dim=1, "
-               f"to_apply={self.reducer(opcode, kind)}")
+               f"{unique}to_apply={self.reducer(opcode, kind)}")
 
   def start_value(self, opcode, kind):
     lowest = "-inf" if kind in FLOATS else "0"
     highest = "inf" if kind in FLOATS else "7"
+    if kind in COMPLEX:
+      return self.constant(
+          kind, "(0, 0)" if opcode == "add" else "(1, 0)")[0]
     values = {"add": ["0", "0", "0", "5"], "multiply": ["1", "1", "2"],
               "maximum": [lowest], "minimum": [highest],
               "and": ["true", "false"], "or": ["false", "true"]}
     return self.constant(kind, self.random.choice(values[opcode]))[0]
 
   def reduce(self, name, kind, dims):
-    if not dims or (kind not in WIDE and kind != "pred"):
+    if not dims or kind not in WIDE + COMPLEX + ["pred"]:
       return
     along = sorted(self.random.sample(range(len(dims)),
                                       self.random.randint(1, len(dims))))
     opcode = self.random.choice(
         ["and", "or"] if kind == "pred" else
+        ["add", "multiply"] if kind in COMPLEX else
         ["add", "maximum", "minimum", "multiply"])
     self.add(kind, [d for k, d in enumerate(dims) if k not in along],
              f"reduce({name}, {self.start_value(opcode, kind)}), "
@@ -259,14 +281,15 @@ class Steps(Values):
     self.add(kind, dims, f"divide({power[0]}, {total})")
 
   def sort(self, name, kind, dims):
-    if not dims or kind == "f64" or math.prod(dims) == 0:
+    if not dims or kind in ["f64"] + COMPLEX or math.prod(dims) == 0:
       return
     self.add(kind, dims, f"sort({name}), "
              f"dimensions={{{self.random.randrange(len(dims))}}}, "
              f"to_apply={self.reducer('compare', kind)}", self.plain(dims))
 
   def topk(self, name, kind, dims):
-    if not dims or kind in ("f64", "pred") or math.prod(dims) == 0:
+    if (not dims or kind in ["f64", "pred"] + COMPLEX or
+        math.prod(dims) == 0):
       return
     most = self.random.randint(1, dims[-1])
     sizes = list(dims[:-1]) + [most]
@@ -291,6 +314,7 @@ class Steps(Values):
     if math.prod(sizes) * dims[along] > 200000:
       return
     to = self.random.choice([kind, "f32"]) if kind in FLOATS[1:3] else kind
+    to = f"{kind[0]}32" if kind in NARROW else to
     self.add(to, sizes, f"dot({name}, {other[0]}), "
              f"lhs_contracting_dims={{{along}}}, "
              f"rhs_contracting_dims={{{with_along}}}")

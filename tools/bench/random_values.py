@@ -4,6 +4,8 @@ import math
 
 FLOATS = ["f32", "bf16", "f16", "f64", "f8e5m2", "f8e4m3fn"]
 INTEGERS = ["s32", "u8", "s8", "s16", "u32", "s64", "u64", "u16"]
+NARROW = ["s4", "u4", "s2", "u2"]
+COMPLEX = ["c64", "c128"]
 
 
 def braces(numbers):
@@ -35,6 +37,9 @@ class Values:
   def shape(self, kind, dims, layout=None):
     if layout is None:
       layout = self.layout(len(dims), 0.3)
+      # Elements share bytes.
+      if kind in NARROW and dims and self.random.random() < 0.5:
+        layout = layout[:-1] + f":E({kind[1:]})}}"
     return f"{kind}[{','.join(str(d) for d in dims)}]{layout}"
 
   def add(self, kind, dims, text, layout=None, read=True):
@@ -54,6 +59,10 @@ class Values:
   def scalar(self, kind):
     if kind == "pred":
       values = ["true", "false"]
+    elif kind in COMPLEX:
+      values = ["(0, 0)", "(1, -2)", "(0.5, 1)", "(-1, 0)"]
+    elif kind in NARROW:
+      values = [0, 1] + ([-1, -2] if kind[0] == "s" else [2, 3])
     elif kind in FLOATS:
       values = ["0", "-0", "1", "-1", "2", "0.5"]
       values += [] if kind == "f8e4m3fn" else ["inf", "-inf"]
