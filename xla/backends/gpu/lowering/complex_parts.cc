@@ -30,10 +30,8 @@ bool IsComplex(const Shape& shape) {
 }
 
 bool HasComplexArray(const Shape& shape) {
-  return absl::c_any_of(ShapeUtil::GetLeafShapes(shape),
-                        [](const ShapeUtil::IndexedShape& leaf) {
-                          return IsComplex(leaf.shape);
-                        });
+  return shape.IsTuple() ? absl::c_any_of(shape.tuple_shapes(), HasComplexArray)
+                         : IsComplex(shape);
 }
 
 Shape PartShape(const Shape& shape) {
@@ -141,7 +139,7 @@ class Splitter {
   HloInstruction* Clone(const HloInstruction& hlo, const Shape& shape,
                         int part);
   absl::StatusOr<PartsOf> Complex(const HloInstruction& hlo);
-  absl::StatusOr<PartsOf> Convert(const HloInstruction& hlo);
+  PartsOf Convert(const HloInstruction& hlo);
   absl::StatusOr<PartsOf> Reduce(const HloInstruction& hlo);
   // The sums of products, of all four parts.
   PartsOf Product(const HloInstruction& hlo);
@@ -247,6 +245,7 @@ absl::StatusOr<PartsOf> Splitter::Complex(const HloInstruction& hlo) {
           Add(HloInstruction::CreateConstant(PartOf(hlo.literal(), 1)))};
       return result;
     case HloOpcode::kConvert:
+      if (!IsComplex(hlo.shape())) break;
       return Convert(hlo);
     case HloOpcode::kConvolution:
     case HloOpcode::kDot:
@@ -302,25 +301,18 @@ absl::StatusOr<PartsOf> Splitter::Complex(const HloInstruction& hlo) {
   return NotLowered(hlo, "no formula on the parts of complex numbers");
 }
 
-absl::StatusOr<PartsOf> Splitter::Convert(const HloInstruction& hlo) {
+// Nothing but real() and imag() makes real numbers of complex ones.
+PartsOf Splitter::Convert(const HloInstruction& hlo) {
   PartsOf result;
   const PartsOf& from = Value(hlo.operand(0));
-  const auto convert = [&](const Shape& shape, HloInstruction* part) {
+  const Shape shape = PartShape(hlo.shape());
+  const auto convert = [&](HloInstruction* part) {
     return Add(HloInstruction::CreateConvert(shape, part));
   };
-  if (from.real != nullptr) {
-    result.parts.re = convert(PartShape(hlo.shape()), from.real);
-    result.parts.im = arithmetic_.Number(0, result.parts.re);
-  } else if (IsComplex(hlo.shape())) {
-    const Shape shape = PartShape(hlo.shape());
-    result.parts = {convert(shape, from.parts.re),
-                    convert(shape, from.parts.im)};
-  } else if (hlo.shape().element_type() == PRED) {
-    HloInstruction* zero = arithmetic_.Number(0, from.parts.re);
-    result.real = arithmetic_.NotEqual(from.parts, {zero, zero});
-  } else {
-    result.real = convert(hlo.shape(), from.parts.re);
-  }
+  result.parts.re = convert(from.real != nullptr ? from.real : from.parts.re);
+  result.parts.im = from.real != nullptr
+                        ? arithmetic_.Number(0, result.parts.re)
+                        : convert(from.parts.im);
   return result;
 }
 

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "xla/backends/gpu/lowering/loop_lowering.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_opcode_groups.h"
 #include "xla/primitive_util.h"
@@ -35,8 +36,12 @@ absl::StatusOr<ElementType> KernelType(PrimitiveType type) {
   switch (type) {
     case PRED:
       return ElementType::kPred;
+    case S2:
+    case S4:
     case S8:
       return ElementType::kS8;
+    case U2:
+    case U4:
     case U8:
       return ElementType::kU8;
     case S16:
@@ -185,6 +190,7 @@ absl::StatusOr<Operand> ElementEmitter::PlaceInMemory(const Shape& shape,
 absl::StatusOr<Operand> ElementEmitter::Load(const HloInstruction& hlo,
                                              kir::BufferId buffer,
                                              const Indices& indices) {
+  if (PackedBits(hlo.shape()) > 0) return LoadPacked(hlo, buffer, indices);
   ASSIGN_OR_RETURN(const ElementType type,
                    KernelType(hlo.shape().element_type()));
   Operand array;
@@ -194,6 +200,49 @@ absl::StatusOr<Operand> ElementEmitter::Load(const HloInstruction& hlo,
   ASSIGN_OR_RETURN(const Operand place, PlaceInMemory(hlo.shape(), indices));
   for (AffineExpr& index : array.indices) index = 0;
   return builder_.Emit("gather", type, {array, place});
+}
+
+absl::StatusOr<Operand> ElementEmitter::LoadPacked(const HloInstruction& hlo,
+                                                   kir::BufferId buffer,
+                                                   const Indices& indices) {
+  ASSIGN_OR_RETURN(const ElementType type,
+                   KernelType(hlo.shape().element_type()));
+  const int64_t bits = PackedBits(hlo.shape());
+  const AffineExpr of_byte(8 / bits);
+  Operand array, byte;
+  array.buffer = buffer;
+  kir::Argument shift;
+  if (ReadsRegister(indices)) {
+    ASSIGN_OR_RETURN(const Operand place, PlaceInMemory(hlo.shape(), indices));
+    array.indices = {0};
+    byte = builder_.Emit(
+        "gather", ElementType::kU8,
+        {array, builder_.Emit("div", ElementType::kS64, {place, of_byte})});
+    shift = builder_.Emit(
+        "mul", ElementType::kS64,
+        {builder_.Emit("rem", ElementType::kS64, {place, of_byte}),
+         AffineExpr(bits)});
+  } else {
+    AffineExpr place;
+    const std::vector<int64_t> strides = MemoryStrides(hlo.shape());
+    for (size_t d = 0; d < indices.size(); ++d) {
+      place = place + indices[d] * AffineExpr(strides[d]);
+    }
+    array.indices = {
+        AffineExpr::FloorDiv(place, of_byte).SimplifyIn(builder_.ranges())};
+    byte = builder_.Emit("copy", ElementType::kU8, {array});
+    shift = (AffineExpr::Mod(place, of_byte) * AffineExpr(bits))
+                .SimplifyIn(builder_.ranges());
+  }
+  const Operand low = builder_.Emit("shr", ElementType::kU8, {byte, shift});
+  return Narrow(builder_.Emit("cast", type, {low}), hlo.shape().element_type());
+}
+
+Operand ElementEmitter::Narrow(const Operand& value, PrimitiveType type) {
+  const AffineExpr above(8 - primitive_util::BitWidth(type));
+  const ElementType byte = builder_.TypeOf(value);
+  return builder_.Emit("shr", byte,
+                       {builder_.Emit("shl", byte, {value, above}), above});
 }
 
 absl::Status ElementEmitter::StoreAt(kir::BufferId buffer, const Shape& shape,

@@ -34,8 +34,9 @@
 namespace xla::gpu {
 
 // The type of registers and arrays that hold elements of this one.
-// Unimplemented for complex numbers, which are pairs (complex_parts.h), less
-// than a byte, and floats of eight bits other than f8e4m3fn and f8e5m2.
+// Unimplemented for complex numbers, which are pairs (complex_parts.h), floats
+// of less than a byte, and those of eight bits other than f8e4m3fn and f8e5m2.
+// Integers of less than a byte are in a byte of their own, with their sign.
 absl::StatusOr<kir::ElementType> KernelType(PrimitiveType type);
 
 // "OPCODE: REASON, in NAME".
@@ -158,6 +159,12 @@ class ElementEmitter {
   absl::StatusOr<kir::Operand> Convert(const HloInstruction& hlo,
                                        const kir::Operand& a,
                                        kir::ElementType type);
+
+  // The number that the type has of these bits, in a byte of its own.
+  kir::Operand Narrow(const kir::Operand& value, PrimitiveType type);
+  absl::StatusOr<kir::Operand> LoadPacked(const HloInstruction& hlo,
+                                          kir::BufferId buffer,
+                                          const Indices& indices);
 
   // element_emitter_movement.cc
   using MakeElement = absl::FunctionRef<absl::StatusOr<kir::Operand>()>;

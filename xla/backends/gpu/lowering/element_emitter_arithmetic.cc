@@ -30,6 +30,11 @@ bool IsInteger(PrimitiveType type) {
   return primitive_util::IsIntegralType(type);
 }
 
+// Of less than a byte: results are cut to their bits.
+bool IsNarrowInteger(PrimitiveType type) {
+  return IsInteger(type) && primitive_util::BitWidth(type) < 8;
+}
+
 // The type with the same bits and no sign.
 PrimitiveType Unsigned(PrimitiveType type) {
   return primitive_util::UnsignedIntegralTypeForBitWidth(
@@ -186,6 +191,8 @@ ElementEmitter::Values ElementEmitter::Elementwise(const HloInstruction& hlo,
       if (in.size() == 2) value = Binary(hlo, in[0], in[1], type);
   }
   RETURN_IF_ERROR(value.status());
+  if (IsNarrowInteger(TypeOf(hlo)))
+    return std::vector<Operand>{Narrow(*value, TypeOf(hlo))};
   return std::vector<Operand>{*value};
 }
 
@@ -205,6 +212,9 @@ absl::StatusOr<Operand> ElementEmitter::Unary(const HloInstruction& hlo,
     }
     case HloOpcode::kPopulationCount:
     case HloOpcode::kClz: {
+      if (IsNarrowInteger(TypeOf(hlo))) {
+        return NotLowered(hlo, "of less than a byte");
+      }
       ASSIGN_OR_RETURN(const ElementType bits,
                        KernelType(Unsigned(TypeOf(hlo))));
       const Operand value = builder_.Emit("cast", bits, {a});
@@ -305,12 +315,12 @@ absl::StatusOr<Operand> ElementEmitter::Binary(const HloInstruction& hlo,
       // The sign goes along in a type that has one.
       const bool logical = hlo.opcode() == HloOpcode::kShiftRightLogical;
       const int width = primitive_util::BitWidth(TypeOf(hlo));
-      ASSIGN_OR_RETURN(
-          const ElementType bits,
-          KernelType(
-              logical ? primitive_util::UnsignedIntegralTypeForBitWidth(width)
-                      : primitive_util::SignedIntegralTypeForBitWidth(width)));
-      const Operand value = builder_.Emit("cast", bits, {a});
+      const PrimitiveType shifted =
+          logical ? primitive_util::UnsignedIntegralTypeForBitWidth(width)
+                  : primitive_util::SignedIntegralTypeForBitWidth(width);
+      ASSIGN_OR_RETURN(const ElementType bits, KernelType(shifted));
+      Operand value = builder_.Emit("cast", bits, {a});
+      if (IsNarrowInteger(shifted)) value = Narrow(value, shifted);
       const Operand amount = builder_.Emit("cast", bits, {b});
       return builder_.Emit("cast", type,
                            {builder_.Emit("shr", bits, {value, amount})});
@@ -424,7 +434,16 @@ absl::StatusOr<Operand> ElementEmitter::Convert(const HloInstruction& hlo,
   }
   const bool saturates =
       IsInteger(TypeOf(hlo)) && primitive_util::IsFloatingPointType(from);
-  return builder_.Emit(saturates ? "saturate" : "cast", type, {a});
+  Operand value = builder_.Emit(saturates ? "saturate" : "cast", type, {a});
+  if (saturates && IsNarrowInteger(TypeOf(hlo))) {
+    const bool has_sign = primitive_util::IsSignedIntegralType(TypeOf(hlo));
+    const int64_t end = int64_t{1} << (primitive_util::BitWidth(TypeOf(hlo)) -
+                                       (has_sign ? 1 : 0));
+    value =
+        builder_.Emit("max", type, {value, AffineExpr(has_sign ? -end : 0)});
+    value = builder_.Emit("min", type, {value, AffineExpr(end - 1)});
+  }
+  return value;
 }
 
 }  // namespace xla::gpu

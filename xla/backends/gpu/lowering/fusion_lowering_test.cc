@@ -612,9 +612,9 @@ TEST_F(FusionLoweringTest, ComplexNumbersArePairs) {
              "e = $1[3,5] abs(p)\nl = $1[3,5] real(q)\n"
              "c = $0[3,5] complex(e, l)\nk = pred[3,5] compare(e, l), "
              "direction=LT\nROOT s = $0[3,5] select(k, c, p)",
-             "e = bf16[3,5] convert(p)\nl = $0[3,5] convert(e)\n"
-             "o = pred[3,5] convert(p)\n"
-             "ROOT t = ($0[3,5], pred[3,5]) tuple(l, o)",
+             "e = $1[3,5] real(p)\nh = bf16[3,5] convert(e)\n"
+             "l = $0[3,5] convert(h)\nw = c128[3,5] convert(q)\n"
+             "ROOT t = ($0[3,5], c128[3,5]) tuple(l, w)",
              "t = $0[5,3] transpose(p), dimensions={1,0}\n"
              "r = $0[3,5] reshape(t)\nc = $0[6,5] concatenate(r, q), "
              "dimensions={0}\nv = $0[6,5] reverse(c), dimensions={1}\n"
@@ -634,6 +634,8 @@ TEST_F(FusionLoweringTest, ComplexNumbersArePairs) {
              "t = $0[5,3] transpose(q), dimensions={1,0}\n"
              "ROOT d = $0[3,3] dot(p, t), lhs_contracting_dims={1}, "
              "rhs_contracting_dims={0}",
+             "z = $0[] constant((0, 1))\nr = $0[] reduce(p, z), "
+             "dimensions={0,1}, to_apply=sum\nROOT n = $0[] negate(r)",
              "m = $0[3,5] multiply(p, q)\nROOT b = $0[15] bitcast(m)",
              "r = $1[3,5] real(p)\nROOT b = $1[15] bitcast(r)",
              "i = $0[3,5] iota(), iota_dimension=1\n"
@@ -735,6 +737,16 @@ $1
             "input_batching_dims={0}, scatter_indices_batching_dims={0}, "
             "index_vector_dim=2, to_apply=add",
             1},
+           // What the simplifier of scatters makes of rows.
+           {"f32",
+            "p = f32[400000,3] parameter(0)\n"
+            "i = s32[4,1] constant({{1}, {3}, {1}, {400000}})\n"
+            "u = f32[4,1,3] parameter(1)\n"
+            "ROOT s = f32[400000,3] scatter(p, i, u), "
+            "update_window_dims={1,2}, inserted_window_dims={}, "
+            "scatter_dims_to_operand_dims={0}, index_vector_dim=1, "
+            "to_apply=add",
+            1},
            // Windows that overlap are as good as indices that meet.
            {"s32",
             "p = s32[6,7] parameter(0)\n"
@@ -772,6 +784,56 @@ n = s32[9] negate(p)
 ROOT t = (s32[9], s32[9]) tuple(s, n))")),
             absl::OkStatus());
   EXPECT_EQ(updates_, 0);
+}
+
+// Several elements share a byte of memory, which one thread writes; each has
+// one of its own in registers.
+TEST_F(FusionLoweringTest, PackedIntegers) {
+  for (absl::string_view type : {"s4", "u4", "s2", "u2"}) {
+    const absl::string_view bits = type.substr(1);
+    for (absl::string_view body : {
+             // Memory of both kinds; a last byte that is not full.
+             "a = $0[3,5] add(p, q)\nm = $0[3,5] multiply(a, q)\n"
+             "ROOT s = $0[3,5]{1,0:E($1)} subtract(m, p)",
+             "d = $0[3,5] divide(p, q)\nr = $0[3,5] remainder(p, q)\n"
+             "ROOT t = ($0[3,5]{0,1:E($1)}, $0[3,5]) tuple(d, r)",
+             "n = $0[3,5]{1,0:E($1)} negate(p)\nx = $0[3,5] not(q)\n"
+             "ROOT t = ($0[3,5]{1,0:E($1)}, $0[3,5]) tuple(n, x)",
+             "l = $0[3,5] shift-left(p, q)\n"
+             "a = $0[3,5] shift-right-arithmetic(p, q)\n"
+             "r = $0[3,5] shift-right-logical(p, q)\n"
+             "ROOT t = ($0[3,5], $0[3,5]{1,0:E($1)}, $0[3,5]) tuple(l, a, r)",
+             "f = f32[3,5] convert(p)\nh = f32[] constant(9.7)\n"
+             "b = f32[3,5] broadcast(h), dimensions={}\n"
+             "m = f32[3,5] multiply(f, b)\n"
+             "ROOT s = $0[3,5]{1,0:E($1)} convert(m)",
+             "w = s32[3,5] convert(p)\nv = s32[3,5] multiply(w, w)\n"
+             "n = $0[3,5] convert(v)\nl = pred[3,5] compare(n, q), "
+             "direction=LT\nROOT s = $0[3,5]{1,0:E($1)} select(l, p, q)",
+             "t = $0[5,3] transpose(p), dimensions={1,0}\n"
+             "c = $0[5,6] concatenate(t, t), dimensions={1}\n"
+             "ROOT s = $0[5,4]{0,1:E($1)} slice(c), slice={[0:5], [1:5]}",
+             "ROOT s = $0[2,3]{1,0:E($1)} dynamic-slice(p, i, j), "
+             "dynamic_slice_sizes={2,3}",
+             "u = $0[2,3] slice(q), slice={[0:2], [0:3]}\n"
+             "ROOT s = $0[3,5]{1,0:E($1)} dynamic-update-slice(p, u, i, j)",
+             "w = f32[3,5] convert(p)\nz = f32[] constant(0)\n"
+             "ROOT r = f32[3] reduce(w, z), dimensions={1}, to_apply=sum",
+             "w = bf16[3,5] convert(p)\nv = bf16[3,5] convert(q)\n"
+             "ROOT d = bf16[3,3] dot(w, v), lhs_contracting_dims={1}, "
+             "rhs_contracting_dims={1}",
+         }) {
+      const absl::Status status = Compare(absl::Substitute(
+          absl::StrCat("HloModule m\nsum {\na = f32[] parameter(0)\nb = f32[] "
+                       "parameter(1)\nROOT c = f32[] add(a, b)\n}\nENTRY e {\n"
+                       "p = $0[3,5]{0,1:E($1)} parameter(0)\nq = $0[3,5] "
+                       "parameter(1)\ni = s32[] parameter(2)\nj = s32[] "
+                       "parameter(3)\n",
+                       body, "\n}"),
+          type, bits));
+      EXPECT_EQ(status, absl::OkStatus()) << type << "\n" << body;
+    }
+  }
 }
 
 TEST_F(FusionLoweringTest, TheFirstOfSortedRows) {

@@ -39,7 +39,40 @@ absl::StatusOr<kir::BufferId> AddArray(const HloInstruction& hlo,
   const absl::StatusOr<kir::ElementType> type =
       KernelType(shape.element_type());
   RETURN_IF_ERROR(NotLowered(hlo, type.status()));
+  const PrimitiveType element = shape.element_type();
+  const int64_t bits =
+      shape.has_layout() ? shape.layout().element_size_in_bits() : 0;
+  if (PackedBits(shape) > 0 && primitive_util::IsIntegralType(element) &&
+      bits == primitive_util::BitWidth(element)) {
+    return builder->AddParam(
+        name, kir::ElementType::kU8,
+        {CeilOfRatio<int64_t>(ShapeUtil::ElementsIn(shape) * bits, 8)});
+  }
+  if (bits != 0 && bits != 8 * primitive_util::ByteWidth(element)) {
+    return NotLowered(hlo, absl::StrCat("elements of ", bits, " bits"));
+  }
   return builder->AddParam(name, *type, MemoryExtents(shape));
+}
+
+// Sums in a byte are not cut to fewer bits.
+absl::Status CheckNarrow(const HloInstruction& hlo) {
+  const PrimitiveType type = hlo.shape().element_type();
+  if (!primitive_util::IsIntegralType(type) ||
+      primitive_util::BitWidth(type) >= 8) {
+    return absl::OkStatus();
+  }
+  switch (hlo.opcode()) {
+    case HloOpcode::kConstant:
+      return PackedBits(hlo.shape()) > 0
+                 ? NotLowered(hlo, "packed elements of a constant")
+                 : absl::OkStatus();
+    case HloOpcode::kConvolution:
+    case HloOpcode::kDot:
+    case HloOpcode::kIota:
+      return NotLowered(hlo, "results of less than a byte");
+    default:  // Cut by who computes an element.
+      return absl::OkStatus();
+  }
 }
 
 // Without elements, which nothing computes and nothing reads.
@@ -118,6 +151,9 @@ absl::Status KernelFrame::AddArrays(const HloInstruction& hlo,
     inputs = fused.parameter_instructions();
     const auto order = fused.MakeInstructionPostOrder();
     body_.assign(order.begin(), order.end());
+  }
+  for (const HloInstruction* inner : body_) {
+    if (inner->shape().IsArray()) RETURN_IF_ERROR(CheckNarrow(*inner));
   }
   // Looked up only.
   std::map<std::pair<const HloInstruction*, ShapeIndex>, kir::BufferId> arrays;
@@ -205,12 +241,19 @@ absl::Status KernelFrame::AddResults(const HloInstruction& hlo,
 }
 
 absl::Status KernelFrame::Store(const Result& result, const Indices& indices) {
+  if (PackedBits(result.shape) > 0) {
+    return NotLowered(*result.hlo, "threads share bytes of the result");
+  }
   ASSIGN_OR_RETURN(const kir::Operand value,
                    emitter_.Element(*result.hlo, indices, result.tuple_index));
   kir::Operand place;
   place.buffer = result.buffer;
   place.indices = MemoryIndices(result.shape, indices);
-  if (result.part >= 0) place.indices.push_back(result.part);
+  if (result.part >= 0) {
+    // A pair alone is an array of two.
+    if (result.shape.dimensions().empty()) place.indices.clear();
+    place.indices.push_back(result.part);
+  }
   builder_.EmitTo(place, "copy", {value});
   return absl::OkStatus();
 }
@@ -285,6 +328,10 @@ int64_t KernelFrame::VectorWidth(const Result& result) const {
 // Numbered in memory order, so that neighboring threads write neighbors.
 absl::StatusOr<int64_t> KernelFrame::EmitLoop(const Result& result,
                                               const Result* second) {
+  if (PackedBits(result.shape) > 0) {
+    RETURN_IF_ERROR(EmitPacked(result));
+    return 1;
+  }
   const int64_t width = second != nullptr ? 1 : VectorWidth(result);
   RETURN_IF_ERROR(
       Numbers(ShapeUtil::ElementsIn(result.shape) / width,
@@ -301,6 +348,45 @@ absl::StatusOr<int64_t> KernelFrame::EmitLoop(const Result& result,
                 });
               }));
   return width;
+}
+
+// A thread has all elements of its byte. Behind the last element the bits are
+// that one's again.
+absl::Status KernelFrame::EmitPacked(const Result& result) {
+  const int64_t bits = PackedBits(result.shape), of_byte = 8 / bits;
+  const int64_t count = ShapeUtil::ElementsIn(result.shape);
+  constexpr kir::ElementType kByte = kir::ElementType::kU8;
+  return Numbers(CeilOfRatio(count, of_byte), [&](const AffineExpr& number) {
+    return emitter_.InScope([&]() -> absl::Status {
+      kir::Operand byte;
+      for (int64_t k = 0; k < of_byte; ++k) {
+        AffineExpr element = number * AffineExpr(of_byte) + AffineExpr(k);
+        if (count % of_byte != 0) {
+          element = AffineExpr::Min(element, AffineExpr(count - 1))
+                        .SimplifyIn(builder_.ranges());
+        }
+        ASSIGN_OR_RETURN(const kir::Operand value,
+                         emitter_.Element(*result.hlo,
+                                          IndicesInMemory(element, result.shape,
+                                                          builder_.ranges()),
+                                          result.tuple_index));
+        const kir::Operand low =
+            builder_.Emit("and", kByte,
+                          {builder_.Emit("cast", kByte, {value}),
+                           AffineExpr((int64_t{1} << bits) - 1)});
+        byte = k == 0 ? low
+                      : builder_.Emit(
+                            "or", kByte,
+                            {byte, builder_.Emit("shl", kByte,
+                                                 {low, AffineExpr(k * bits)})});
+      }
+      kir::Operand place;
+      place.buffer = result.buffer;
+      place.indices = {number};
+      builder_.EmitTo(place, "copy", {byte});
+      return absl::OkStatus();
+    });
+  });
 }
 
 absl::StatusOr<LoweredKernel> KernelFrame::Finish() {

@@ -90,6 +90,8 @@ class KernelFrame {
   absl::Status AddResults(const HloInstruction& hlo, const HloInstruction& root,
                           const Shape& shape);
   int64_t VectorWidth(const Result& result) const;
+  // A loop over the bytes of a result whose elements share them.
+  absl::Status EmitPacked(const Result& result);
   absl::Status EmitScatter(const Result& result);
   // `body` in loops over dimensions of an array.
   absl::Status Steps(const Shape& shape, const std::vector<int64_t>& dims,

@@ -23,6 +23,7 @@ namespace xla::gpu {
 
 bool KernelFrame::IsUpdate(const Result& result, int64_t operand) const {
   const HloInstruction& hlo = *result.hlo;
+  if (PackedBits(result.shape) > 0) return false;
   // Parameters begin with the operands.
   const bool is_of_operand =
       hlo.operand_count() > 0 &&

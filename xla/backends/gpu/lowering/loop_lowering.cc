@@ -9,6 +9,12 @@
 
 namespace xla::gpu {
 
+int PackedBits(const Shape& shape) {
+  if (!shape.IsArray() || !shape.has_layout()) return 0;
+  const int64_t bits = shape.layout().element_size_in_bits();
+  return bits > 0 && bits < 8 ? static_cast<int>(bits) : 0;
+}
+
 absl::StatusOr<LoweredKernel> LowerLoop(const HloInstruction& hlo,
                                         const LoopLoweringOptions& options) {
   ASSIGN_OR_RETURN(std::unique_ptr<KernelFrame> frame,

@@ -66,10 +66,15 @@ struct LoweredKernel {
   int64_t vector_width = 1;
 };
 
+// Bits of an element in memory where several share a byte, 4 of
+// s4[8]{0:E(4)}; else 0. The first one has the lowest bits.
+int PackedBits(const Shape& shape);
+
 // Unimplemented names opcode, reason and instruction for what one thread cannot
-// do for one element (sorts, collectives, custom calls, packed elements), for
-// dynamic shapes, and for kernels of more than KernelBuilder::kMaxStatements
-// statements. Complex numbers are pairs (complex_parts.h).
+// do for one element (sorts, collectives, custom calls, floats of less than a
+// byte), for dynamic shapes, and for kernels of more than
+// KernelBuilder::kMaxStatements statements. Complex numbers are pairs
+// (complex_parts.h).
 absl::StatusOr<LoweredKernel> LowerLoop(
     const HloInstruction& hlo, const LoopLoweringOptions& options = {});
 

@@ -14,6 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "xla/backends/gpu/codegen/cuda_emitter.h"
+#include "xla/backends/gpu/lowering/loop_lowering.h"
 #include "xla/backends/gpu/lowering/module_lowering.h"
 #include "xla/backends/gpu/program/kernel_alias_info.h"
 #include "xla/backends/gpu/program/program_memory.h"
@@ -196,9 +197,9 @@ class ProgramWriter {
                         absl::StrAppend(out, "\"", absl::CEscape(name), "\"");
                       }),
         "}, \"", NumpyType(shape.element_type()), "\", ",
-        primitive_util::ByteWidth(shape.element_type()), ", {",
-        absl::StrJoin(shape.dimensions(), ", "), "}, {",
-        absl::StrJoin(minor_to_major, ", "), "}, ", offset, "},\n");
+        primitive_util::ByteWidth(shape.element_type()), ", ",
+        PackedBits(shape), ", {", absl::StrJoin(shape.dimensions(), ", "),
+        "}, {", absl::StrJoin(minor_to_major, ", "), "}, ", offset, "},\n");
   }
 
   absl::StatusOr<std::string> Inputs(const HloModule& module) const {
@@ -396,6 +397,10 @@ class ProgramWriter {
   // Equal ones have one array.
   absl::StatusOr<std::string> ConstantName(const HloInstruction& hlo) {
     const Literal& literal = hlo.literal();
+    if (PackedBits(hlo.shape()) > 0) {
+      return absl::UnimplementedError(
+          absl::StrCat("constant: packed elements, at ", hlo.name()));
+    }
     if (literal.is_elided()) {
       return absl::FailedPreconditionError(absl::StrCat(
           "constant: the text has no elements of it, at ", hlo.name()));

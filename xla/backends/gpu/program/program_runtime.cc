@@ -95,12 +95,14 @@ static std::string ReadFile(const std::string& path) {
   return bytes;
 }
 
-// An input or a result: the names it may have, NumPy's type, the extents, the
-// order in memory (the fastest dimension first) and the place.
+// An input or a result: the names it may have, NumPy's type, the bits of an
+// element in memory if several share a byte, the extents, the order in memory
+// (the fastest dimension first) and the place.
 struct Array {
   std::vector<std::string> names;
   std::string type;
   Index element_bytes;
+  int packed_bits;
   std::vector<Index> extents;
   std::vector<int> minor_to_major;
   Index offset;
@@ -111,7 +113,34 @@ struct Array {
     return count;
   }
   Index Bytes() const { return Count() * element_bytes; }
+  Index MemoryBytes() const {
+    return packed_bits == 0 ? Bytes() : (Count() * packed_bits + 7) / 8;
+  }
 };
+
+// Elements that share bytes, the first one in the lowest bits, and elements
+// with a byte each, whose sign goes along.
+static std::vector<char> Packed(const Array& array, std::vector<char> bytes) {
+  const int bits = array.packed_bits;
+  if (bits == 0) return bytes;
+  std::vector<char> packed(array.MemoryBytes());
+  for (Index i = 0; i < Index(bytes.size()); ++i) {
+    packed[i * bits / 8] |= (bytes[i] & ((1 << bits) - 1)) << i * bits % 8;
+  }
+  return packed;
+}
+static std::vector<char> Unpacked(const Array& array, std::vector<char> packed) {
+  const int bits = array.packed_bits, above = 8 - bits;
+  if (bits == 0) return packed;
+  std::vector<char> bytes(array.Count());
+  for (Index i = 0; i < Index(bytes.size()); ++i) {
+    const unsigned char high = (unsigned char)packed[i * bits / 8]
+                               << (above - i * bits % 8);
+    bytes[i] = array.type[1] == 'u' ? char(high >> above)
+                                    : char((signed char)high >> above);
+  }
+  return bytes;
+}
 
 struct Npy {
   std::string type;
@@ -265,7 +294,7 @@ static std::vector<char> InMemory(const Array& array,
     }
     std::vector<char> bytes(array.Bytes());
     Reorder(array, npy.fortran, npy.data, bytes.data(), true);
-    return bytes;
+    return Packed(array, std::move(bytes));
   }
   Fail("the inputs have no array " + array.names[0]);
 }
@@ -396,7 +425,7 @@ int main(int argc, char** argv) {
     times = run > 0 ? &taken : nullptr;
     WriteConstants();
     for (size_t i = 0; i < inputs.size(); ++i) {
-      Write(kInputs[i].offset, inputs[i].data(), kInputs[i].Bytes());
+      Write(kInputs[i].offset, inputs[i].data(), inputs[i].size());
     }
     RunModule();
     Check(cudaStreamSynchronize(stream), "run");
@@ -405,10 +434,10 @@ int main(int argc, char** argv) {
 
   std::vector<std::pair<std::string, std::string>> npys;
   for (const Array& array : kResults) {
-    std::vector<char> bytes(array.Bytes());
+    std::vector<char> bytes(array.MemoryBytes());
     Check(cudaMemcpy(bytes.data(), memory + array.offset, bytes.size(),
                      cudaMemcpyDeviceToHost), "read");
-    npys.push_back({array.names[0], NpyOf(array, bytes.data())});
+    npys.push_back({array.names[0], NpyOf(array, Unpacked(array, std::move(bytes)).data())});
   }
   WriteNpz(paths[1], npys);
   Check(cudaFree(memory), "memory");
