@@ -22,6 +22,9 @@
 
 namespace xla::spmd {
 
+struct PiecePlan;
+struct ReshardPlan;
+
 class SpmdPartitioner;
 
 // A value of the original module as one device of several has it: an
@@ -153,7 +156,11 @@ class PartitionedHlo {
   std::optional<PartitionedHlo> ReshardRepeated(
       const HloSharding& target) const;
   // By the steps of PlanReshard (reshard_plan.h).
-  std::optional<PartitionedHlo> ReshardByPlan(const HloSharding& target) const;
+  PartitionedHlo ReshardByPlan(const ReshardPlan& plan,
+                               const HloSharding& target) const;
+  // By the rounds of PlanPieces (reshard_pieces.h).
+  PartitionedHlo ReshardByPieces(const PiecePlan& plan,
+                                 const HloSharding& target) const;
   // Shards to the devices on which a target of equally many tiles wants them.
   PartitionedHlo ReshardWithCollectivePermute(const HloSharding& target) const;
   // The whole, and of it the shard.

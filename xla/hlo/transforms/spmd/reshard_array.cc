@@ -8,6 +8,8 @@
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/tile_assignment.h"
 #include "xla/hlo/transforms/spmd/partitioned_hlo.h"
+#include "xla/hlo/transforms/spmd/reshard_pieces.h"
+#include "xla/hlo/transforms/spmd/reshard_plan.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_report.h"
@@ -29,13 +31,58 @@ HloSharding InDeviceOrder(const HloSharding& sharding) {
                        : HloSharding::Subgroup(ordered, types);
 }
 
+bool HaveTheSameTiles(const HloSharding& a, const HloSharding& b) {
+  return a.IsTiledLeaf() && b.IsTiledLeaf() &&
+         a.subgroup_types() == b.subgroup_types() &&
+         a.tile_assignment().dimensions() == b.tile_assignment().dimensions();
+}
+
+// What a device receives where ReshardArray finds no plan.
+double BytesWithoutPlan(const Shape& shape, const HloSharding& from,
+                        const HloSharding& to) {
+  if (std::optional<ReshardPlan> plan = PlanReshard(shape, from, to)) {
+    return plan->bytes;
+  }
+  const double shard = ShapeSizeInBytes(MakePartitionedShape(shape, from));
+  if (HaveTheSameTiles(from, to)) return shard;
+  const HloSharding ordered = InDeviceOrder(from);
+  if (ordered != from) return shard + BytesWithoutPlan(shape, ordered, to);
+  const HloSharding ordered_target = InDeviceOrder(to);
+  if (ordered_target != to) {
+    return BytesWithoutPlan(shape, from, ordered_target) +
+           ShapeSizeInBytes(MakePartitionedShape(shape, to));
+  }
+  return shard * (from.NumTiles() - 1);
+}
+
+// Pieces, where they are less than all else: half of what a plan with a gather
+// takes, as there may be more of them than steps.
+std::optional<PiecePlan> PiecesThatPay(const Shape& shape,
+                                       const HloSharding& from,
+                                       const HloSharding& to,
+                                       const std::optional<ReshardPlan>& plan) {
+  const bool gathers = !plan.has_value() ||
+                       absl::c_any_of(plan->steps, [](const ReshardStep& step) {
+                         return step.kind == ReshardStep::Kind::kAllGather;
+                       });
+  if (!gathers || !to.IsTiledLeaf()) return std::nullopt;
+  std::optional<PiecePlan> pieces = PlanPieces(shape, from, to);
+  if (!pieces.has_value()) return std::nullopt;
+  const bool pays = plan.has_value()
+                        ? 2 * pieces->bytes <= plan->bytes
+                        : pieces->bytes < BytesWithoutPlan(shape, from, to);
+  if (!pays) pieces.reset();
+  return pieces;
+}
+
 }  // namespace
 
 // Tries, in order of cost: a value of fewer dimensions, if elements are
-// repeated along the others; a plan of collectives found by search; a
-// permutation, if both shardings have the same tiles on different devices; a
-// permutation to devices in order on either side, after which a plan may exist;
-// and as a last resort gathering the whole array and slicing it.
+// repeated along the others; pieces, if they are less than a plan that gathers;
+// a plan of collectives found by search; a permutation, if both shardings have
+// the same tiles on different devices; a permutation to devices in order on
+// either side, after which a plan may exist; and as a last resort gathering the
+// whole array and slicing it.
 PartitionedHlo PartitionedHlo::ReshardArray(
     const HloSharding& target, std::optional<Literal> pad_value) const {
   if (pad_value.has_value()) {
@@ -45,15 +92,16 @@ PartitionedHlo PartitionedHlo::ReshardArray(
   if (std::optional<PartitionedHlo> moved = ReshardRepeated(target)) {
     return *std::move(moved);
   }
-  if (std::optional<PartitionedHlo> moved = ReshardByPlan(target)) {
-    return *std::move(moved);
-  }
-  const bool both = sharding().IsTiledLeaf() && target.IsTiledLeaf() &&
-                    sharding().subgroup_types() == target.subgroup_types();
-  if (both && sharding().tile_assignment().dimensions() ==
-                  target.tile_assignment().dimensions()) {
+  const std::optional<ReshardPlan> plan =
+      PlanReshard(base_shape_, sharding(), target);
+  if (!plan.has_value() && HaveTheSameTiles(sharding(), target)) {
     return ReshardWithCollectivePermute(target);
   }
+  if (std::optional<PiecePlan> pieces =
+          PiecesThatPay(base_shape_, sharding(), target, plan)) {
+    return ReshardByPieces(*pieces, target);
+  }
+  if (plan.has_value()) return ReshardByPlan(*plan, target);
   // Tiles may stand on devices in no order. Manual regions keep theirs.
   if (sharding().IsTiledLeaf() && target.IsTiledLeaf() &&
       !sharding().IsManualSubgroup() && !target.IsManualSubgroup()) {

@@ -225,12 +225,9 @@ void Mover::Permute(const CutAxes& before, const CutAxes& after) {
 
 }  // namespace
 
-std::optional<PartitionedHlo> PartitionedHlo::ReshardByPlan(
-    const HloSharding& target) const {
-  const std::optional<ReshardPlan> plan =
-      PlanReshard(base_shape_, sharding(), target);
-  if (!plan.has_value()) return std::nullopt;
-  HloInstruction* moved = Mover(*plan, *this).Run();
+PartitionedHlo PartitionedHlo::ReshardByPlan(const ReshardPlan& plan,
+                                             const HloSharding& target) const {
+  HloInstruction* moved = Mover(plan, *this).Run();
   if (moved == hlo_) {
     moved = state_.b->AddInstruction(
         HloInstruction::CreateUnary(hlo_->shape(), HloOpcode::kCopy, hlo_));

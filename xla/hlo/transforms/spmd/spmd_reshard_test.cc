@@ -110,6 +110,9 @@ TEST_P(SpmdReshardTest, AllPairs) {
 INSTANTIATE_TEST_SUITE_P(Devices, SpmdReshardTest,
                          ::testing::Combine(::testing::Values(2, 3, 4, 6, 8),
                                             ::testing::Values(1, 2, 3)));
+INSTANTIATE_TEST_SUITE_P(Twelve, SpmdReshardTest,
+                         ::testing::Combine(::testing::Values(12),
+                                            ::testing::Values(1, 2)));
 
 }  // namespace
 }  // namespace xla::spmd
