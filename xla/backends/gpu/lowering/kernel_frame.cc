@@ -153,7 +153,9 @@ absl::Status KernelFrame::AddArrays(const HloInstruction& hlo,
     body_.assign(order.begin(), order.end());
   }
   for (const HloInstruction* inner : body_) {
-    if (inner->shape().IsArray()) RETURN_IF_ERROR(CheckNarrow(*inner));
+    if (inner->shape().IsArray()) {
+      RETURN_IF_ERROR(CheckNarrow(*inner));
+    }
   }
   // Looked up only.
   std::map<std::pair<const HloInstruction*, ShapeIndex>, kir::BufferId> arrays;

@@ -1,3 +1,5 @@
+#include "xla/hlo/transforms/spmd/reshard_pieces.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -11,7 +13,6 @@
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/transforms/spmd/handler_util.h"
 #include "xla/hlo/transforms/spmd/partitioned_hlo.h"
-#include "xla/hlo/transforms/spmd/reshard_pieces.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/shape_util.h"
 #include "xla/util.h"
