@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/flags/flag.h"
+#include "absl/status/status.h"
 #include "tools/tool_main.h"
 #include "xla/hlo/pipeline/commands/hlo_run.h"
 
@@ -52,8 +53,8 @@ int main(int argc, char** argv) {
       "evaluates HLO modules\n\n"
       "Computes the results of a module, on one device or on all devices that "
       "it was\n"
-      "partitioned for, and checks whether another module computes the "
-      "same.\n\n"
+      "partitioned for, and checks whether those of another module are "
+      "equal.\n\n"
       "  hlo-run model.hlo --print\n"
       "  hlo-run model.hlo --inputs=real.npz -o results.npz\n"
       "  hlo-run before.hlo --compare=after.hlo --tolerance=1e-5\n"
@@ -88,5 +89,7 @@ int main(int argc, char** argv) {
   if (absl::GetFlag(FLAGS_progress)) options.progress = &std::cerr;
   options.seed = absl::GetFlag(FLAGS_seed);
   options.fill_elided_constants = absl::GetFlag(FLAGS_fill_elided_constants);
-  return xla::ExitStatus(xla::RunHloRun(options, modules[0], std::cout));
+  const absl::Status status = xla::RunHloRun(options, modules[0], std::cout);
+  const int failed = xla::ExitStatus(status);
+  return absl::IsAborted(status) ? xla::kDifferent : failed;
 }

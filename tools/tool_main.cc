@@ -119,7 +119,8 @@ std::string Help(absl::string_view tool, absl::string_view usage,
       "\nExit status: 0 success; 1 bad input, a bad flag or an operation "
       "that failed;\n2 internal error",
       has_limit ? "; 3 a limit is not met" : "",
-      absl::StrContains(usage, "equal") ? "; 4 modules differ" : "", ".\n");
+      absl::StrContains(usage, "equal") ? "; 4 modules or results differ" : "",
+      ".\n");
   return text;
 }
 

@@ -259,7 +259,7 @@ absl::Status Compare(const HloRunOptions& options, const HloModule& module,
     const std::string first =
         FirstDivergence(module, *other, arguments, meaning);
     if (!first.empty()) absl::StrAppend(&text, "\n  first differs: ", first);
-    return absl::FailedPreconditionError(text);
+    return absl::AbortedError(text);
   }
   out << "equal; " << errors.ToString() << "\n";
   return absl::OkStatus();
@@ -284,7 +284,7 @@ absl::Status CompareProgram(const HloRunOptions& options,
           ? FindDifference(expected[0], run.result, *tolerance, &errors)
           : FindDifferenceByType(expected[0], run.result, 1, &errors));
   if (difference.has_value()) {
-    return absl::FailedPreconditionError(absl::StrCat(
+    return absl::AbortedError(absl::StrCat(
         path, " and ", options.cuda, ", run ", run.where,
         ", differ: ", difference->ToString(), "\n  ", errors.ToString()));
   }

@@ -64,7 +64,7 @@ struct HloRunOptions {
 };
 
 // Runs. Results go to `out`, in a few lines unless asked for more. Errors name
-// file or instruction; results that differ are FailedPrecondition, with the
+// file or instruction; results that differ are Aborted, with the
 // first element that does, the largest errors and the instruction where it
 // begins; ResourceExhausted for limits that are not met.
 absl::Status RunHloRun(const HloRunOptions& options, const std::string& module,

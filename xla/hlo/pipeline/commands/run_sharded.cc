@@ -70,8 +70,8 @@ absl::Status CompareSharded(const ShardedRun& run, const HloModule& module,
   TF_ASSIGN_OR_RETURN(const std::optional<std::string> difference,
                       meaning->DifferenceFrom(other, shardings, &errors));
   if (difference.has_value()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        run.path, " and ", run.other_path, " differ: ", *difference));
+    return absl::AbortedError(absl::StrCat(run.path, " and ", run.other_path,
+                                           " differ: ", *difference));
   }
   out << run.other_path << ": shards of "
       << ShapeUtil::HumanString(module.result_shape()) << " on "

@@ -30,7 +30,7 @@ struct ShardedRun {
 
 // Runs a module once per replica, and the program of one device on all of them
 // with the arguments split; see ShardedMeaning. Says "equal" on `out`, or
-// fails with the first difference (FailedPrecondition).
+// fails with the first difference (Aborted).
 absl::Status CompareSharded(const ShardedRun& run, const HloModule& module,
                             const HloModule& other, std::ostream& out);
 

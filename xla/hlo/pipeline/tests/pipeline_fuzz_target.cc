@@ -142,10 +142,13 @@ std::string RandomPassesLine(std::mt19937_64& random) {
                         pipelines[random() % pipelines.size()].name, "\n");
   }
   std::vector<std::string> passes;
-  for (int n = 1 + random() % 3; n > 0; --n) {
+  const size_t count = 1 + random() % 3;
+  while (passes.size() < count) {
     const auto& entries = Registry().entries();
     const auto& [name, entry] =
         *std::next(entries.begin(), random() % entries.size());
+    // Asked for more than modules have to fulfil, it refuses them, rightly.
+    if (name == "hlo-verifier") continue;
     std::vector<std::string> options;
     for (const PassOptionInfo& option : entry.options) {
       if (random() % 4 != 0) continue;
@@ -225,7 +228,10 @@ bool PipelineRunsOnText(absl::string_view text) {
   CHECK(!absl::IsInternal(status) && !absl::StartsWith(status.message(), "[V"))
       << status << "\n"
       << text;
-  if (!status.ok() || !meaning.ok()) return status.ok();
+  // Arguments and results of what was partitioned are shards, also where these
+  // have the shapes of the whole.
+  const bool is_partitioned = (*module)->has_spmd_output_sharding();
+  if (!status.ok() || !meaning.ok() || is_partitioned) return status.ok();
   const auto difference = (*meaning)->DifferenceFrom(**module);
   CHECK(difference.ok() || absl::IsUnimplemented(difference.status()) ||
         absl::IsFailedPrecondition(difference.status()))
