@@ -68,7 +68,10 @@ std::string NumpyType(PrimitiveType type) {
     default:
       break;
   }
-  if (primitive_util::IsF8Type(type)) return "|V1";
+  // ml_dtypes has them, and NumPy knows no more of them than their bytes.
+  if (primitive_util::IsF8Type(type) || primitive_util::BitWidth(type) < 8) {
+    return "|V1";
+  }
   const char kind = primitive_util::IsComplexType(type)            ? 'c'
                     : primitive_util::IsFloatingPointType(type)    ? 'f'
                     : primitive_util::IsUnsignedIntegralType(type) ? 'u'
@@ -198,8 +201,11 @@ class ProgramWriter {
                       }),
         "}, \"", NumpyType(shape.element_type()), "\", ",
         primitive_util::ByteWidth(shape.element_type()), ", ",
-        PackedBits(shape), ", {", absl::StrJoin(shape.dimensions(), ", "),
-        "}, {", absl::StrJoin(minor_to_major, ", "), "}, ", offset, "},\n");
+        PackedBits(shape), ", ",
+        primitive_util::IsSignedIntegralType(shape.element_type()) ? "true"
+                                                                   : "false",
+        ", {", absl::StrJoin(shape.dimensions(), ", "), "}, {",
+        absl::StrJoin(minor_to_major, ", "), "}, ", offset, "},\n");
   }
 
   absl::StatusOr<std::string> Inputs(const HloModule& module) const {

@@ -96,13 +96,14 @@ static std::string ReadFile(const std::string& path) {
 }
 
 // An input or a result: the names it may have, NumPy's type, the bits of an
-// element in memory if several share a byte, the extents, the order in memory
-// (the fastest dimension first) and the place.
+// element in memory if several share a byte and whether these are signed, the
+// extents, the order in memory (the fastest dimension first) and the place.
 struct Array {
   std::vector<std::string> names;
   std::string type;
   Index element_bytes;
   int packed_bits;
+  bool is_signed;
   std::vector<Index> extents;
   std::vector<int> minor_to_major;
   Index offset;
@@ -136,8 +137,8 @@ static std::vector<char> Unpacked(const Array& array, std::vector<char> packed) 
   for (Index i = 0; i < Index(bytes.size()); ++i) {
     const unsigned char high = (unsigned char)packed[i * bits / 8]
                                << (above - i * bits % 8);
-    bytes[i] = array.type[1] == 'u' ? char(high >> above)
-                                    : char((signed char)high >> above);
+    bytes[i] = array.is_signed ? char((signed char)high >> above)
+                               : char(high >> above);
   }
   return bytes;
 }
