@@ -53,15 +53,15 @@ TEST(HloShardingTest, TextOfEachKind) {
   }
   EXPECT_THAT(
       text,
-      ElementsAre(
-          "{replicated}", "{maximal device=0}", "{maximal device=3}",
-          "{manual}", "{unknown}", "{unreduced}", "{devices=[2,2]2,3,5,7}",
-          "{devices=[2,2]<=[4]}", "{devices=[4,4,1]<=[4,2,2]T(1,0,2)}",
-          "{devices=[2,1,2]<=[4] last_tile_dim_replicate}",
-          "{devices=[2,2]0,3,1,2 last_tile_dim_replicate}",
-          "{devices=[2,2,2,2]<=[16] last_tile_dims={manual, replicated, "
-          "unreduced}}",
-          "{{replicated}, {devices=[2]<=[2]}}"));
+      ElementsAre("{replicated}", "{maximal device=0}", "{maximal device=3}",
+                  "{manual}", "{unknown}", "{unreduced}",
+                  "{devices=[2,2]2,3,5,7}", "{devices=[2,2]<=[4]}",
+                  "{devices=[4,4,1]<=[4,2,2]T(1,0,2)}",
+                  "{devices=[2,1,2]<=[4] last_tile_dim_replicate}",
+                  "{devices=[2,2]0,3,1,2 last_tile_dim_replicate}",
+                  "{devices=[2,2,2,2]<=[4,2,2]T(0,2,1) last_tile_dims={manual, "
+                  "unreduced, replicated}}",
+                  "{{replicated}, {devices=[2]<=[2]}}"));
 }
 
 TEST(HloShardingTest, LongTuplesCountTheirElementsInComments) {
