@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape.h"
@@ -26,23 +27,57 @@ bool KeepsPlace(const HloInstruction& user, int64_t i) {
            from.layout().minor_to_major() == to.layout().minor_to_major()));
 }
 
-bool OnlyElementwiseUses(const HloInstruction* instruction,
-                         bool reductions_read_first) {
+bool IsOutput(const HloInstruction& inst) {
+  return inst.IsRoot() ||
+         absl::c_any_of(inst.users(), [](const HloInstruction* user) {
+           return user->IsRoot() && user->opcode() == HloOpcode::kTuple;
+         });
+}
+
+// A value that follows from the parameter, by way of a reduction or not.
+struct Follower {
+  const HloInstruction* inst;
+  bool is_reduced;
+};
+
+bool MayBeWrittenOver(const HloInstruction& parameter) {
+  absl::flat_hash_set<const HloInstruction*> seen[2];
+  std::vector<Follower> work = {{&parameter, false}};
+  bool reaches_output = false;
+  while (!work.empty()) {
+    const auto [inst, is_reduced] = work.back();
+    work.pop_back();
+    reaches_output |= !is_reduced && IsOutput(*inst);
+    for (const HloInstruction* user : inst->users()) {
+      const bool reduces = user->opcode() == HloOpcode::kReduce;
+      for (int64_t i : user->OperandIndices(inst)) {
+        if (user->opcode() == HloOpcode::kTuple) break;
+        // All threads read an initial value.
+        if (reduces ? i >= user->operand_count() / 2 : !KeepsPlace(*user, i)) {
+          return false;
+        }
+      }
+      const bool user_is_reduced = is_reduced || reduces;
+      if (seen[user_is_reduced].insert(user).second) {
+        work.push_back({user, user_is_reduced});
+      }
+    }
+  }
+  return reaches_output;
+}
+
+}  // namespace
+
+bool OnlyElementwiseUses(const HloInstruction* instruction) {
   absl::flat_hash_set<const HloInstruction*> seen = {instruction};
   std::vector<const HloInstruction*> work = {instruction};
   while (!work.empty()) {
     const HloInstruction* inst = work.back();
     work.pop_back();
     for (const HloInstruction* user : inst->users()) {
-      const bool passes =
-          user->opcode() == HloOpcode::kTuple ||
-          (reductions_read_first && user->opcode() == HloOpcode::kReduce);
       for (int64_t i : user->OperandIndices(inst)) {
-        if (passes) break;
-        if (reductions_read_first ? !KeepsPlace(*user, i)
-                                  : !user->IsElementwiseOnOperand(i)) {
-          return false;
-        }
+        if (user->opcode() == HloOpcode::kTuple) break;
+        if (!user->IsElementwiseOnOperand(i)) return false;
       }
       if (seen.insert(user).second) work.push_back(user);
     }
@@ -50,15 +85,10 @@ bool OnlyElementwiseUses(const HloInstruction* instruction,
   return true;
 }
 
-}  // namespace
-
-bool OnlyElementwiseUses(const HloInstruction* instruction) {
-  return OnlyElementwiseUses(instruction, /*reductions_read_first=*/false);
-}
-
 bool OnlyElementwiseUsesInFusion(const HloInstruction& fusion, int64_t number) {
-  return OnlyElementwiseUses(fusion.fused_parameter(number),
-                             /*reductions_read_first=*/fusion.IsInputFusion());
+  const HloInstruction* parameter = fusion.fused_parameter(number);
+  return fusion.IsInputFusion() ? MayBeWrittenOver(*parameter)
+                                : OnlyElementwiseUses(parameter);
 }
 
 }  // namespace xla

@@ -20,10 +20,12 @@ bool OnlyElementwiseUses(const HloInstruction* instruction);
 // where that operand is. Input fusions are made around reductions, which have
 // read an element when its thread writes what else is made of it; so there
 // bitcasts and reductions are let through, but nothing that spreads what they
-// give.
+// give; and an output has to follow from the operand without a reduction, for
+// its threads to read what they write over.
 //
 //   p → add(·, q) → root {1}, → reshape → reduce → root {0}: yes
 //   p → reduce → broadcast → add(·, p) → root: no
+//   p → reduce → root {0}; q → root {1}: no
 bool OnlyElementwiseUsesInFusion(const HloInstruction& fusion, int64_t number);
 
 }  // namespace xla

@@ -124,7 +124,8 @@ class FusionSharing {
         return true;
       case HloOpcode::kReduce:
         if (fusion_.fusion_kind() == HloInstruction::FusionKind::kInput) {
-          if (&user == output_) return false;
+          // All threads read an initial value.
+          if (&user == output_ || i >= user.operand_count() / 2) return false;
           Visit(&user, is_slice);
           return true;
         }

@@ -136,6 +136,36 @@ TEST_F(SharingTest, ReductionsWithOtherOutputs) {
       ROOT t = tuple(n, m)
     })");
   EXPECT_FALSE(CanShare("g", {}, "f", {0}));
+  // What else is written follows from another operand.
+  Load(
+      R"(g = f32[8,4] parameter(4)
+      h = f32[8,4] parameter(5)
+      ROOT f = (f32[8,4], f32[8]) fusion(g, h), kind=kInput, calls=fused)",
+      R"(plus { c = f32[] parameter(0) d = f32[] parameter(1) ROOT added = add(c, d) }
+    fused {
+      a = f32[8,4] parameter(0)
+      b = f32[8,4] parameter(1)
+      z = f32[] constant(0)
+      m = f32[8] reduce(a, z), dimensions={1}, to_apply=plus
+      n = negate(b)
+      ROOT t = tuple(n, m)
+    })");
+  EXPECT_FALSE(CanShare("g", {}, "f", {0}));
+  EXPECT_TRUE(CanShare("h", {}, "f", {0}));
+  // All threads read where the sums begin.
+  Load(
+      R"(g = f32[4] parameter(4)
+      h = f32[] parameter(5)
+      ROOT f = (f32[], f32[]) fusion(g, h), kind=kInput, calls=fused)",
+      R"(plus { c = f32[] parameter(0) d = f32[] parameter(1) ROOT added = add(c, d) }
+    fused {
+      a = f32[4] parameter(0)
+      z = f32[] parameter(1)
+      m = f32[] reduce(a, z), dimensions={0}, to_apply=plus
+      n = negate(z)
+      ROOT t = tuple(n, m)
+    })");
+  EXPECT_FALSE(CanShare("h", {}, "f", {0}));
   // A bitcast that only renames puts other elements side by side.
   Load(R"(g = f32[4,4] parameter(4)
       ROOT f = f32[4,4] fusion(g), kind=kInput, calls=fused)",
