@@ -152,12 +152,21 @@ HloInstruction* ReduceOfNothing(HloInstruction* inst) {
       !inst->operand(0)->shape().is_static()) {
     return nullptr;
   }
+  const auto shape_of = [&](int64_t i) -> const Shape& {
+    return inst->shape().IsTuple() ? inst->shape().tuple_shapes(i)
+                                   : inst->shape();
+  };
+  for (int64_t i = 0; i < count; ++i) {
+    // Results may be of another precision.
+    if (inst->operand(count + i)->shape().element_type() !=
+        shape_of(i).element_type()) {
+      return nullptr;
+    }
+  }
   std::vector<HloInstruction*> results;
   for (int64_t i = 0; i < count; ++i) {
-    const Shape& shape =
-        inst->shape().IsTuple() ? inst->shape().tuple_shapes(i) : inst->shape();
     results.push_back(inst->AddInstruction(HloInstruction::CreateBroadcast(
-        shape, inst->mutable_operand(count + i), {})));
+        shape_of(i), inst->mutable_operand(count + i), {})));
   }
   return inst->shape().IsTuple()
              ? inst->AddInstruction(HloInstruction::CreateTuple(results))
