@@ -33,6 +33,11 @@ bool IsNarrowFloat(const HloInstruction* operand) {
          primitive_util::BitWidth(type) < kNarrowestArithmetic;
 }
 
+bool IsReducingCollective(const HloInstruction* caller) {
+  return HloPredicateIsOp<HloOpcode::kAllReduce, HloOpcode::kAllReduceStart,
+                          HloOpcode::kReduceScatter>(caller);
+}
+
 }  // namespace
 
 absl::StatusOr<bool> FloatNormalization::RunImpl(
@@ -41,8 +46,11 @@ absl::StatusOr<bool> FloatNormalization::RunImpl(
   bool changed = false;
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
-    // What runs asynchronously on the main thread has to stay one operation.
-    if (computation->IsAsyncComputation() && computation->IsMainThread()) {
+    // What runs asynchronously on the main thread has to stay one operation,
+    // and what collectives apply is known by its one operation.
+    if ((computation->IsAsyncComputation() && computation->IsMainThread()) ||
+        absl::c_any_of(computation->caller_instructions(),
+                       IsReducingCollective)) {
       continue;
     }
     for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {

@@ -18,8 +18,8 @@ namespace xla {
 //   after:  f8e5m2[4] convert(f32[4] add(f32[4] convert(a), f32[4] convert(b)))
 //
 // Each value is rounded where it was before. What moves elements, chooses
-// between them or converts them, dots, convolutions, collectives and fusions
-// are left alone. O(instructions).
+// between them or converts them, dots, convolutions, collectives with what they
+// apply, and fusions are left alone. O(instructions).
 class FloatNormalization : public HloModulePass {
  public:
   absl::string_view name() const override { return "float-normalization"; }
