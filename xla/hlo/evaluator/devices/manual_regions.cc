@@ -71,8 +71,9 @@ absl::StatusOr<ManualTiles> TilesOf(const HloInstruction* call, bool enters,
     return absl::InvalidArgumentError(
         "the shapes inside and outside the region have different ranks");
   }
+  // Manual axes of one device are not in the sharding.
   const bool subgroup =
-      inside->has_sharding() && inside->sharding().IsManualSubgroup();
+      inside->has_sharding() && inside->sharding().IsTiledLeaf();
   for (size_t i = 0; i < outside->shape().dimensions().size(); ++i) {
     const int64_t size = outside->shape().dimensions(i);
     const int64_t all =

@@ -1,6 +1,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -74,6 +75,17 @@ bool KeepsToShards(const HloInstruction& hlo, const HloSharding& sharding,
   return true;
 }
 
+// Along axes of one device, of which shardings say nothing.
+bool IsAmongSingleDevices(const HloInstruction& hlo) {
+  const auto groups = Cast<HloCollectiveInstruction>(&hlo)
+                          ->device_list()
+                          ->flattened_replica_groups();
+  return !groups.empty() &&
+         absl::c_all_of(groups, [](const std::vector<int64_t>& group) {
+           return group.size() == 1;
+         });
+}
+
 }  // namespace
 
 absl::Status SpmdPartitioningVisitor::CollectiveOfShards(HloInstruction* hlo,
@@ -123,7 +135,7 @@ absl::Status SpmdPartitioningVisitor::HandleCollectivePermute(
 
 absl::Status SpmdPartitioningVisitor::HandleAllReduce(HloInstruction* hlo) {
   if (!hlo->channel_id().has_value() || hlo->sharding().IsManualSubgroup() ||
-      hlo->sharding().IsReplicated()) {
+      hlo->sharding().IsReplicated() || IsAmongSingleDevices(*hlo)) {
     return CollectiveOfShards(hlo, -1);
   }
   return absl::InvalidArgumentError(absl::StrCat(

@@ -149,7 +149,7 @@ HloSharding MapShardingDims(const HloSharding& sharding,
     perm.push_back(d);
     replication *= sharding.dimension(d);
   }
-  // Beside manual subgroups, one of a single copy would be another sharding.
+  // Of one device alone, a subgroup of a single copy would be another sharding.
   std::vector<OpSharding::Type> types;
   if (replication > 1) {
     sizes.push_back(replication);
