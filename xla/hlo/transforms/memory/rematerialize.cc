@@ -366,9 +366,9 @@ RematPlanOptions MakeRematPlanOptions(
                  accounting = options.accounting](const HloModule& module) {
       return ScheduledPeakBytes(module, accounting, sizes);
     };
-    plan.in_place = MakeAliasInfo(options.accounting);
   }
   if (options.accounting != MemoryAccounting::kUpstream) {
+    plan.in_place = MakeAliasInfo(options.accounting);
     plan.always_there = [sizes = plan.sizes, accounting = options.accounting](
                             const HloModule& module) {
       return BytesAlwaysThere(module, accounting, sizes);
