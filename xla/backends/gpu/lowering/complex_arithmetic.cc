@@ -124,10 +124,15 @@ ComplexParts ComplexArithmetic::Divide(const ComplexParts& a,
                 {Div(a.re, b.re), Div(a.im, b.re)}, quotient);
 }
 
+// Real numbers stay real, also where their power is infinite.
+HloInstruction* ComplexArithmetic::ImagOfExp(const ComplexParts& a) {
+  return Select(Compare(a.im, ComparisonDirection::kEq, Number(0, a.im)), a.im,
+                Mul(Do(HloOpcode::kExp, a.re), Do(HloOpcode::kSin, a.im)));
+}
+
 ComplexParts ComplexArithmetic::Exp(const ComplexParts& a) {
-  HloInstruction* size = Do(HloOpcode::kExp, a.re);
-  return {Mul(size, Do(HloOpcode::kCos, a.im)),
-          Mul(size, Do(HloOpcode::kSin, a.im))};
+  return {Mul(Do(HloOpcode::kExp, a.re), Do(HloOpcode::kCos, a.im)),
+          ImagOfExp(a)};
 }
 
 ComplexParts ComplexArithmetic::Log(const ComplexParts& a) {
@@ -150,29 +155,39 @@ ComplexParts ComplexArithmetic::Sqrt(const ComplexParts& a) {
   return Select(Compare(t, ComparisonDirection::kEq, zero), {zero, a.im}, root);
 }
 
-// Without cancellation for small numbers: sinh = (m + m / (m + 1)) / 2 and
-// cosh = 1 + m² / (m + 1) / 2, of m = exp(|a|) - 1.
+// Of numbers up to 1 without cancellation, (m + m / (m + 1)) / 2 with
+// m = exp(|a|) - 1. Of larger ones (h² - 1 / h²) / 2 with h = exp(|a| / 2),
+// which is finite where the result is.
 HloInstruction* ComplexArithmetic::Sinh(HloInstruction* a) {
-  HloInstruction* m = Do(HloOpcode::kExpm1, Do(HloOpcode::kAbs, a));
+  HloInstruction *one = Number(1, a), *half = Number(0.5, a);
+  HloInstruction* positive = Do(HloOpcode::kAbs, a);
+  HloInstruction* m = Do(HloOpcode::kExpm1, positive);
+  HloInstruction* small = Mul(half, Add(m, Div(m, Add(m, one))));
+  HloInstruction* h = Do(HloOpcode::kExp, Mul(half, positive));
+  HloInstruction* large = Sub(Mul(Mul(half, h), h), Div(half, Mul(h, h)));
   HloInstruction* size =
-      Mul(Number(0.5, a), Add(m, Div(m, Add(m, Number(1, a)))));
+      Select(Compare(positive, ComparisonDirection::kGt, one), large, small);
   return Select(Compare(a, ComparisonDirection::kLt, Number(0, a)),
                 Do(HloOpcode::kNegate, size), size);
 }
 
+// (h² + 1 / h²) / 2, with the same h.
 HloInstruction* ComplexArithmetic::Cosh(HloInstruction* a) {
-  HloInstruction* e = Do(HloOpcode::kExp, Do(HloOpcode::kAbs, a));
-  return Mul(Number(0.5, a), Add(e, Div(Number(1, a), e)));
+  HloInstruction* half = Number(0.5, a);
+  HloInstruction* h = Do(HloOpcode::kExp, Mul(half, Do(HloOpcode::kAbs, a)));
+  return Add(Mul(Mul(half, h), h), Div(half, Mul(h, h)));
 }
 
+// 1 - tanh² is 1 / cosh², which is no difference.
 ComplexParts ComplexArithmetic::Tanh(const ComplexParts& a) {
   HloInstruction* one = Number(1, a.re);
   HloInstruction* t = Do(HloOpcode::kTanh, a.re);
   HloInstruction* u = Do(HloOpcode::kTan, a.im);
   HloInstruction *tt = Mul(t, t), *uu = Mul(u, u);
+  HloInstruction* sech = Div(one, Cosh(a.re));
   HloInstruction* divisor = Add(one, Mul(tt, uu));
   return {Div(Mul(t, Add(one, uu)), divisor),
-          Div(Mul(u, Sub(one, tt)), divisor)};
+          Div(Mul(u, Mul(sech, sech)), divisor)};
 }
 
 // tan(a) = -i tanh(i a)
@@ -186,7 +201,7 @@ ComplexParts ComplexArithmetic::Expm1(const ComplexParts& a) {
   HloInstruction* square = Mul(half_sine, half_sine);
   return {Sub(Mul(Do(HloOpcode::kExpm1, a.re), Do(HloOpcode::kCos, a.im)),
               Add(square, square)),
-          Mul(Do(HloOpcode::kExp, a.re), Do(HloOpcode::kSin, a.im))};
+          ImagOfExp(a)};
 }
 
 // Small numbers by |1 + a|² = 1 + (re (2 + re) + im²).
@@ -202,6 +217,17 @@ ComplexParts ComplexArithmetic::Log1p(const ComplexParts& a) {
                  Do(HloOpcode::kAbs, a.im)),
               ComparisonDirection::kLt, half);
   return {Select(is_small, small, large), Do(HloOpcode::kAtan2, a.im, more)};
+}
+
+// 1 / (1 + exp(-a)) or exp(a) / (1 + exp(a)): the power is no larger than 1.
+ComplexParts ComplexArithmetic::Logistic(const ComplexParts& a) {
+  const ComplexParts one = Number(1, 0, a);
+  HloInstruction* is_less =
+      Compare(a.re, ComparisonDirection::kLt, Number(0, a.re));
+  const ComplexParts power =
+      Exp(Select(is_less, a,
+                 {Do(HloOpcode::kNegate, a.re), Do(HloOpcode::kNegate, a.im)}));
+  return Divide(Select(is_less, power, one), Add(one, power));
 }
 
 // 1 where the exponent is 0 or the base 1; of 0, 0 for positive real exponents.
@@ -245,11 +271,8 @@ std::optional<ComplexParts> ComplexArithmetic::Unary(HloOpcode opcode,
       return Log(a);
     case HloOpcode::kLog1p:
       return Log1p(a);
-    case HloOpcode::kLogistic: {
-      const ComplexParts one = Number(1, 0, a);
-      return Divide(one, Add(one, Exp({Do(HloOpcode::kNegate, a.re),
-                                       Do(HloOpcode::kNegate, a.im)})));
-    }
+    case HloOpcode::kLogistic:
+      return Logistic(a);
     case HloOpcode::kNegate:
       return ComplexParts{Do(HloOpcode::kNegate, a.re),
                           Do(HloOpcode::kNegate, a.im)};

@@ -23,9 +23,12 @@ struct ComplexParts {
 //
 //   Binary(kMultiply, {a, b}, {c, d})  ->  {a*c - b*d, a*d + b*c}
 //
-// Finite results are those of the evaluator but for rounding. Products with an
-// infinite part are not: C++ looks for an infinite result where the formula
-// gives NaN, and nobody here does.
+// Finite results are those of the evaluator but for rounding, except quotients
+// by infinite divisors, and what is infinite before the last step: abs, log and
+// sqrt of numbers whose size exceeds the type's maximum; exp, sine and cosine
+// where exp(re) or cosh(im) does. Products with an infinite part differ too:
+// C++ looks for an infinite result where the formula gives NaN, and nobody here
+// does.
 class ComplexArithmetic {
  public:
   explicit ComplexArithmetic(HloComputation::Builder* builder)
@@ -77,12 +80,13 @@ class ComplexArithmetic {
   ComplexParts Sub(const ComplexParts& a, const ComplexParts& b);
   ComplexParts Multiply(const ComplexParts& a, const ComplexParts& b);
   ComplexParts Divide(const ComplexParts& a, const ComplexParts& b);
+  HloInstruction* ImagOfExp(const ComplexParts& a);
   ComplexParts Exp(const ComplexParts& a);
   ComplexParts Log(const ComplexParts& a);
   ComplexParts Sqrt(const ComplexParts& a);
   ComplexParts Expm1(const ComplexParts& a);
   ComplexParts Log1p(const ComplexParts& a);
-
+  ComplexParts Logistic(const ComplexParts& a);
   ComplexParts Tan(const ComplexParts& a);
   ComplexParts Tanh(const ComplexParts& a);
   ComplexParts Power(const ComplexParts& a, const ComplexParts& b);

@@ -281,6 +281,12 @@ absl::StatusOr<PartsOf> Splitter::Complex(const HloInstruction& hlo) {
     case HloOpcode::kSubtract:
     case HloOpcode::kTranspose: {
       if (!IsComplex(hlo.shape())) break;
+      // Of numbers of another type, the bits of a pair are no parts.
+      if (hlo.opcode() == HloOpcode::kBitcast &&
+          hlo.operand(0)->shape().element_type() !=
+              hlo.shape().element_type()) {
+        break;
+      }
       const Shape shape = PartShape(hlo.shape());
       result.parts.re = Clone(hlo, shape, 0);
       result.parts.im = Clone(hlo, shape, 1);

@@ -191,8 +191,9 @@ ElementEmitter::Values ElementEmitter::Elementwise(const HloInstruction& hlo,
       if (in.size() == 2) value = Binary(hlo, in[0], in[1], type);
   }
   RETURN_IF_ERROR(value.status());
-  if (IsNarrowInteger(TypeOf(hlo)))
+  if (IsNarrowInteger(TypeOf(hlo))) {
     return std::vector<Operand>{Narrow(*value, TypeOf(hlo))};
+  }
   return std::vector<Operand>{*value};
 }
 

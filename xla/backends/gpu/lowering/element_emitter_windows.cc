@@ -209,7 +209,8 @@ ElementEmitter::Values ElementEmitter::Scatter(const HloInstruction& hlo,
   const HloInstruction& starts = *scatter.scatter_indices();
   const Shape& array = scatter.scatter_operands()[0]->shape();
   const Shape& update = scatter.scatter_updates()[0]->shape();
-  const auto [window, at] = WindowsOf(scatter);
+  const ScatterWindows windows = WindowsOf(scatter);
+  const std::vector<int64_t>&window = windows.extents, &at = windows.at;
   // Where the indices are: dimensions that batches fix have one place.
   const int64_t vector_dim = numbers.index_vector_dim();
   std::vector<int64_t> extents;

@@ -640,6 +640,12 @@ TEST_F(FusionLoweringTest, ComplexNumbersArePairs) {
              "r = $1[3,5] real(p)\nROOT b = $1[15] bitcast(r)",
              "i = $0[3,5] iota(), iota_dimension=1\n"
              "ROOT a = $0[3,5] add(i, p)",
+             // Powers that are infinite, or their squares are.
+             "n = $0[3,5] negate(p)\nc = $0[7] constant({(-100, 0), (100, 0), "
+             "(-1000, 0), (1000, 0), (-100, -1), (1, 89), (-2, 0.5)})\n"
+             "l = $0[7] logistic(c)\ne = $0[7] exponential(c)\n"
+             "s = $0[7] sine(c)\n"
+             "ROOT t = ($0[3,5], $0[7], $0[7], $0[7]) tuple(n, l, e, s)",
          }) {
       const absl::Status status = Compare(absl::Substitute(
           absl::StrCat(
@@ -670,18 +676,21 @@ ENTRY e {
   EXPECT_THAT(kinds_, ElementsAre("row-reduction"));
 }
 
-// What has no formula on parts is named.
+// What has no formula on parts is named, as are pairs that are made of the bits
+// of one number.
 TEST_F(FusionLoweringTest, NoFormulaOfComplexNumbers) {
-  const absl::Status status = Compare(R"(
-HloModule m
-ENTRY e {
-  p = c64[4] parameter(0)
-  ROOT a = c64[4] asin(p)
-})");
-  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
-  EXPECT_THAT(std::string(status.message()),
-              ::testing::StartsWith("asin: no formula on the parts of complex "
-                                    "numbers, in a"));
+  for (absl::string_view body : {
+           "p = c64[4] parameter(0)\nROOT a = c64[4] asin(p)",
+           "p = f64[4]{0} parameter(0)\nROOT a = c64[4]{0} bitcast(p)",
+           "p = c64[4]{0} parameter(0)\nROOT a = f64[4]{0} bitcast(p)",
+       }) {
+    const absl::Status status =
+        Compare(absl::StrCat("HloModule m\nENTRY e {\n", body, "\n}"));
+    EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
+    EXPECT_THAT(std::string(status.message()),
+                ::testing::HasSubstr(
+                    ": no formula on the parts of complex numbers, in a"));
+  }
 }
 
 // Updates go where they belong, as far as their order does not matter or one
@@ -764,7 +773,7 @@ $1
             "inserted_window_dims={}, scatter_dims_to_operand_dims={0,1}, "
             "index_vector_dim=0, unique_indices=true, to_apply=add",
             0},
-           // A small result is searched; so is one whose atomics would round.
+           // A small result is searched; so is one that has no atomics.
            {"f32", body(meet + rows, "f32", 9, "add"), 0},
            {"s16", body(meet + rows, "s16", 9, "add"), 0},
        }) {
