@@ -165,6 +165,9 @@ constexpr BadCase kBadCases[] = {
      "7:3: error: K1: %s is not allocated here"},
     {"  arrive %A", "4:3: error: K10: %A is not a barrier"},
     {"  fence garden", "4:3: error: K10: unknown fence 'garden'"},
+    {"  alloc %l : local f32[1]\n  %l[0] = atomic.add(%A[0], 0)",
+     "5:3: error: K12: atomics are on global or shared memory, and %l is "
+     "local"},
 };
 
 TEST(KirTextTest, ErrorsSayWhere) {

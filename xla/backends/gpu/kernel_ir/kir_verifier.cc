@@ -348,6 +348,14 @@ class Verifier {
     }
     for (const Operand& output : expr.outputs) {
       RETURN_IF_ERROR(VerifyOperand(output));
+      const Buffer& b = kernel_.buffers[output.buffer];
+      if (info->name == "atomic" && b.memory != Memory::kGlobal &&
+          b.memory != Memory::kShared) {
+        return Error(
+            "K12", output.location,
+            absl::StrCat("atomics are on global or shared memory, and ",
+                         Name(output.buffer), " is ", MemoryName(b.memory)));
+      }
       MarkWritten(output.buffer);
     }
     if (expr.mbarrier.has_value()) {

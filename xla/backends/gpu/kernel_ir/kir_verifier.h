@@ -21,6 +21,7 @@
 //   K9  memory of the kernel's own is written before it is read
 //   K10 mbarrier operations name shared u64 buffers and are known
 //   K11 a block has 1 to 1,024 threads
+//   K12 atomics are on global or shared memory
 //
 // Errors are InvalidArgument, with the number of the rule and the place. O(size
 // of the kernel).

@@ -17,6 +17,8 @@
 #include "xla/backends/gpu/lowering/transpose_lowering.h"
 #include "xla/hlo/analysis/alias_info.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/primitive_util.h"
+#include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
 namespace xla::gpu {
@@ -235,8 +237,13 @@ absl::StatusOr<LoweredKernel> LowerFusion(
         absl::StrCat("one thread for up to ", lowered.vector_width,
                      " neighbors of a result");
   }
-  for (size_t k = 0; k < lowered.results.size(); ++k) {
-    lowered.parts[0].results.push_back(static_cast<int64_t>(k));
+  int64_t next = 0;
+  for (const ShapeIndex& index : lowered.results) {
+    const Shape& array = ShapeUtil::GetSubshape(hlo.shape(), index);
+    lowered.parts[0].results.push_back(next++);
+    if (primitive_util::IsComplexType(array.element_type())) {
+      lowered.parts[0].results.push_back(next++);
+    }
   }
   if (!refused.ok()) {
     absl::StrAppend(&lowered.parts[0].why, "; ",

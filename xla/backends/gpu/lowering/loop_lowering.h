@@ -38,6 +38,8 @@ struct LoopLoweringOptions {
 struct KernelPart {
   absl::string_view kind;  // "loop", "row-reduction", …
   std::string why;
+  // By number: an array of complex numbers counts as two, the real and the
+  // imaginary part (KernelFrame::results()).
   std::vector<int64_t> results;
 };
 

@@ -7,6 +7,7 @@
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/primitive_util.h"
 #include "xla/shape_util.h"
 #include "xla/xla_data.pb.h"
 
@@ -76,10 +77,20 @@ int64_t WindowElements(const HloScatterInstruction& scatter) {
 
 }  // namespace
 
+bool IsWrittenWhole(const Shape& shape) {
+  if (!shape.IsArray()) return false;
+  if (primitive_util::IsComplexType(shape.element_type())) return true;
+  if (!shape.has_layout()) return false;
+  const int64_t bits = shape.layout().element_size_in_bits();
+  return bits > 0 && bits < 8;
+}
+
 ScatterWay WayOfScatter(const HloInstruction& hlo) {
   constexpr int64_t kManyElements = int64_t{1} << 20;
   const HloScatterInstruction& scatter = AsScatter(hlo);
-  if (scatter.scatter_operand_count() != 1) return ScatterWay::kSearch;
+  if (scatter.scatter_operand_count() != 1 || IsWrittenWhole(scatter.shape())) {
+    return ScatterWay::kSearch;
+  }
   const bool apart = AreWindowsApart(scatter);
   if (apart && scatter.unique_indices()) return ScatterWay::kUnique;
   if (HasAtomics(scatter)) return ScatterWay::kAtomic;

@@ -50,6 +50,7 @@ bool KeepsPlace(const HloInstruction& hlo, int64_t i) {
 
 // An output that is written where operand 0 lies in memory.
 bool IsUpdateInPlace(const HloInstruction& hlo) {
+  if (IsWrittenWhole(hlo.shape())) return false;
   const HloInstruction* target = hlo.operand(0);
   while (target->opcode() == HloOpcode::kBitcast) target = target->operand(0);
   if (hlo.IsFused() && target->opcode() != HloOpcode::kParameter) return false;

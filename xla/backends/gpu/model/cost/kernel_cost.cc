@@ -229,8 +229,6 @@ const KernelCost& KernelCosts::Get(const HloInstruction& kernel) {
   return costs_.emplace(&kernel, std::move(cost)).first->second;
 }
 
-// The cost of the pair and only the operands that change, so that callers can
-// update sums incrementally.
 KernelCosts::Positions KernelCosts::PositionsOf(
     const HloInstruction& operand, const HloInstruction& kernel) const {
   if (&kernel == indexed_) {
@@ -270,6 +268,8 @@ OperandCost KernelCosts::ReadsOf(const HloInstruction& kernel,
   return reads;
 }
 
+// The cost of the pair and only the operands that change, so that callers can
+// update sums incrementally.
 PairCost KernelCosts::OfPair(const HloInstruction& producer,
                              const HloInstruction& consumer, bool keep_output) {
   const KernelCost& inner = Get(producer);

@@ -185,6 +185,20 @@ ENTRY e {
       costs.Fused(*Find(*plain, "n"), *Find(*plain, "d"));
   EXPECT_EQ(fused.cost.bytes_written, 64 * 128 * 4);
   EXPECT_EQ(fused.operands.size(), 3);
+  // So it is if kernels have no threads of its elements.
+  for (absl::string_view type : {"c64", "s4"}) {
+    const std::string layout = type == "s4" ? "{1,0:E(4)}" : "{1,0}";
+    const std::string array = absl::StrCat(type, "[64,128]", layout);
+    auto whole = Fusion(
+        absl::StrCat("u = ", type, "[1,128]", layout,
+                     " broadcast(p1), dimensions={}\nz = s32[] constant(0)\n",
+                     "ROOT d = ", array, " dynamic-update-slice(p0, u, z, z)"),
+        array, absl::StrCat(type, "[]"), array);
+    KernelCosts of_type;
+    const KernelCost& of_whole = of_type.Get(*Find(*whole, "fusion"));
+    EXPECT_FALSE(of_whole.operands[0].in_place) << type;
+    EXPECT_GT(of_whole.bytes_written, 63 * 128 / 2) << type;
+  }
 }
 
 TEST(KernelCostTest, PairsCostWhatTheirFusionsDo) {

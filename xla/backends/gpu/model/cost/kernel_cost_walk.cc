@@ -133,7 +133,8 @@ const HloInstruction* SkipBitcasts(const HloInstruction* value) {
 bool IsUpdateInPlace(const HloInstruction& output) {
   if (output.opcode() == HloOpcode::kScatter) {
     if (WayOfScatter(output) == ScatterWay::kSearch) return false;
-  } else if (output.opcode() != HloOpcode::kDynamicUpdateSlice) {
+  } else if (output.opcode() != HloOpcode::kDynamicUpdateSlice ||
+             IsWrittenWhole(output.shape())) {
     return false;
   }
   if (!output.IsFused()) return true;
