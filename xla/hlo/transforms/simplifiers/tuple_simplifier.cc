@@ -146,10 +146,12 @@ absl::Status HandOnControlDependencies(HloInstruction* inst,
 }
 
 // Whether `value` may stand for `inst` with the sharding that `inst` has.
-// Loops, branches and parameters of callees are sharded as others are.
+// Loops, branches, and parameters and roots of callees are sharded as others
+// are.
 bool TakesSharding(const HloInstruction& inst, const HloInstruction& value) {
   if (!inst.has_sharding()) return true;
   if (value.has_sharding()) return value.has_compatible_sharding(&inst);
+  if (value.IsRoot() && !value.parent()->IsEntryComputation()) return false;
   if (value.opcode() == inst.opcode()) return true;
   return HloPredicateIsNotOp<HloOpcode::kWhile, HloOpcode::kConditional>(
              &value) &&
