@@ -11,7 +11,9 @@
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/stack_frames.h"
+#include "xla/shape_util.h"
 #include "xla/status_macros.h"
+#include "xla/xla_data.pb.h"
 
 namespace xla {
 namespace {
@@ -167,6 +169,25 @@ bool IsLoopOrBranch(const HloComputation& computation) {
       HloPredicateIsOp<HloOpcode::kWhile, HloOpcode::kConditional>);
 }
 
+// What stands for the call. The loop or conditional that a call is the root of
+// may be sharded otherwise than the result of the callee.
+HloInstruction* ShardedAsCall(const HloInstruction& call,
+                              HloInstruction* result) {
+  if (!call.IsRoot() || !result->has_sharding() ||
+      (call.has_sharding() && call.sharding() == result->sharding()) ||
+      !IsLoopOrBranch(*call.parent())) {
+    return result;
+  }
+  if (ShapeUtil::HasPrimitiveType(result->shape(), BUFFER)) {
+    result->clear_sharding();  // Buffers cannot be copied.
+    return result;
+  }
+  HloInstruction* copy = result->parent()->AddInstruction(
+      HloInstruction::CreateUnary(result->shape(), HloOpcode::kCopy, result));
+  if (call.has_sharding()) copy->copy_sharding(&call);
+  return copy;
+}
+
 }  // namespace
 
 absl::StatusOr<CallInliner::InlinedInstructionMap> CallInliner::Inline(
@@ -201,13 +222,8 @@ absl::StatusOr<CallInliner::InlinedInstructionMap> CallInliner::Inline(
     map[inst] = inlined;
   }
   TF_RETURN_IF_ERROR(RelayControlDependencies(call, body, map));
-  HloInstruction* result = map.at(callee->root_instruction());
-  if (call->IsRoot() && !call->has_sharding() && result->has_sharding() &&
-      IsLoopOrBranch(*caller)) {
-    // The loop or conditional may be sharded otherwise.
-    result = caller->AddInstruction(
-        HloInstruction::CreateUnary(result->shape(), HloOpcode::kCopy, result));
-  }
+  HloInstruction* result =
+      ShardedAsCall(*call, map.at(callee->root_instruction()));
   const std::vector<HloInstruction*> operands(call->operands().begin(),
                                               call->operands().end());
   TF_RETURN_IF_ERROR(call->ReplaceAllUsesWith(result));
