@@ -83,12 +83,14 @@ absl::Status FoundNoEnd(const HloInstruction& start) {
   return Broken(Invariant::V139, start, "found 0 ends");
 }
 
-// A result of the program or of a computation that nothing calls may be ended
-// elsewhere.
-bool LeavesModule(absl::Span<const AsyncStatePlace> places) {
+// A result of the program, of a computation that nothing calls or of what an
+// asynchronous chain runs may be ended elsewhere.
+bool LeavesSearch(absl::Span<const AsyncStatePlace> places) {
   return absl::c_any_of(places, [](const AsyncStatePlace& place) {
     return place.inst->IsRoot() &&
-           place.inst->parent()->caller_instructions().empty();
+           absl::c_none_of(place.inst->parent()->caller_instructions(),
+                           HloPredicateIsOp<HloOpcode::kCall, HloOpcode::kWhile,
+                                            HloOpcode::kConditional>);
   });
 }
 
@@ -140,13 +142,17 @@ absl::Status CheckStartAndDone(const HloInstruction& inst) {
         CheckFinishedOnce(inst, places, [&](const HloInstruction& user) {
           return user.opcode() == *done;
         }));
-    return ends || LeavesModule(places) ? absl::OkStatus() : FoundNoEnd(inst);
+    return ends || LeavesSearch(places) ? absl::OkStatus() : FoundNoEnd(inst);
   }
   const std::optional<HloOpcode> start = StartOf(inst.opcode());
   if (!start.has_value()) return absl::OkStatus();
-  return CheckOrigins(
-      inst, HloOpcodeString(*start),
-      [&](const HloInstruction& origin) { return origin.opcode() == *start; });
+  return CheckOrigins(inst, HloOpcodeString(*start),
+                      [&](const HloInstruction& origin) {
+                        // A group of several is started by what an asynchronous
+                        // chain runs.
+                        return origin.opcode() == *start ||
+                               origin.opcode() == HloOpcode::kAsyncDone;
+                      });
 }
 
 namespace {
