@@ -1,6 +1,8 @@
 #include "xla/hlo/ir/hlo_async_walk.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -15,6 +17,10 @@
 
 namespace xla::async_walk {
 namespace {
+
+// Calls in calls in calls are followed along this many of their paths to a
+// place, so that their number stays bounded.
+constexpr size_t kMaxPathsOfCalls = 256;
 
 bool CallsWhatItPassesOn(const HloInstruction& inst) {
   return inst.opcode() == HloOpcode::kCall ||
@@ -48,7 +54,7 @@ void AddStateSourcesOfParameter(const StatePlace& place,
           }
         }
         break;
-      default:  // No other caller takes asynchronous states.
+      default:  // Of no other caller is it known what becomes of states.
         break;
     }
   }
@@ -190,14 +196,19 @@ void WalkState(
     const HloInstruction* from,
     absl::FunctionRef<std::vector<StatePlace>(const StatePlace&)> next,
     absl::FunctionRef<bool(const StatePlace&)> visit) {
-  std::set<StatePlace> seen;
+  std::map<StatePlace, std::set<std::vector<const HloInstruction*>>> seen;
   std::vector<StatePlace> work = {{from, {}, {}}};
   while (!work.empty()) {
     StatePlace place = std::move(work.back());
     work.pop_back();
     // Operands are null where they were detached.
     if (place.inst == nullptr) continue;
-    if (!seen.insert(place).second) continue;
+    std::set<std::vector<const HloInstruction*>>& paths = seen[place];
+    if (paths.size() >= kMaxPathsOfCalls && !place.calls.empty()) {
+      // Any call further out may be the one.
+      place.calls = {place.calls.back()};
+    }
+    if (!paths.insert(place.calls).second) continue;
     if (visit(place)) return;
     std::vector<StatePlace> following = next(place);
     absl::c_reverse(following);

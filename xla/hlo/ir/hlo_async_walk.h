@@ -16,7 +16,7 @@ namespace xla::async_walk {
 
 // A place, and the calls that the search is in: what went into a computation
 // that several call comes out of the same call. Empty where the search began in
-// the computation, which any of them may call.
+// the computation, or has come by too many paths: any of them may call it then.
 struct StatePlace {
   const HloInstruction* inst;
   ShapeIndex index;
@@ -43,8 +43,7 @@ struct StatePlace {
     return calls.empty() || calls.back() == caller;
   }
 
-  // By the innermost call alone, so that calls in calls in calls are not
-  // searched along all their paths.
+  // By the innermost call alone: WalkState tells those further out apart.
   friend bool operator<(const StatePlace& a, const StatePlace& b) {
     if (a.inst != b.inst) return Before(a.inst, b.inst);
     if (a.call() != b.call()) return Before(a.call(), b.call());
@@ -70,8 +69,9 @@ ShapeIndex OutsideElement(const ShapeIndex& index);
 std::vector<StatePlace> StateSourcesOf(const StatePlace& place);
 std::vector<StatePlace> StateTargetsOf(const StatePlace& place);
 
-// Depth first from `from`, each place once, so that loops do not trap it, until
-// `visit` says that it has seen enough. `next` is one of the two above.
+// Depth first from `from`, each place once by each path of calls, of which it
+// tells a bounded number apart, so that loops do not trap it, until `visit`
+// says that it has seen enough. `next` is one of the two above.
 void WalkState(
     const HloInstruction* from,
     absl::FunctionRef<std::vector<StatePlace>(const StatePlace&)> next,
