@@ -24,7 +24,9 @@
 //           b = f32[4] negate(z), control-predecessors={a}
 //
 // Steps are made in the order in which instructions are visited, those that
-// others wait for first, so that there are no cycles.
+// others wait for first, so that there are no cycles. The last steps of a root,
+// which bring it to the sharding of its computation, are made after all others,
+// and nothing waits for them.
 
 namespace xla::spmd {
 namespace {
@@ -96,7 +98,8 @@ Steps FirstOf(const Steps& steps) {
 }  // namespace
 
 absl::Status SpmdPartitioningVisitor::KeepControlDependencies(
-    const HloComputation& whole, HloComputation* partitioned) {
+    const HloComputation& whole, size_t own_steps,
+    HloComputation* partitioned) {
   const std::vector<HloInstruction*> order = whole.MakeInstructionPostOrder();
   if (absl::c_none_of(order, [](const HloInstruction* hlo) {
         return hlo->HasControlDependencies();
@@ -123,7 +126,11 @@ absl::Status SpmdPartitioningVisitor::KeepControlDependencies(
   // is done. One of which nothing is left hands on what it waits for.
   absl::flat_hash_map<const HloInstruction*, Steps> handed_on, done;
   for (HloInstruction* hlo : order) {
-    const Steps steps = StepsThatStay(b_.derived_instructions(hlo), needed);
+    Steps made = b_.derived_instructions(hlo);
+    Steps first = FirstOf(StepsThatStay(made, needed));
+    if (hlo == whole.root_instruction()) made.resize(own_steps);
+    const Steps own = StepsThatStay(made, needed);
+    Append(FirstOf(own), &first);
     Steps before;
     for (const HloInstruction* predecessor : hlo->control_predecessors()) {
       Append(done.at(predecessor), &before);
@@ -132,13 +139,13 @@ absl::Status SpmdPartitioningVisitor::KeepControlDependencies(
       auto it = handed_on.find(operand);
       if (it != handed_on.end()) Append(it->second, &before);
     }
-    if (!steps.empty()) {
-      for (HloInstruction* step : FirstOf(steps)) {
-        for (HloInstruction* predecessor : before) {
-          RETURN_IF_ERROR(predecessor->AddControlDependencyTo(step));
-        }
+    for (HloInstruction* step : first) {
+      for (HloInstruction* predecessor : before) {
+        RETURN_IF_ERROR(predecessor->AddControlDependencyTo(step));
       }
-      done[hlo] = LastOf(steps);
+    }
+    if (!own.empty()) {
+      done[hlo] = LastOf(own);
       continue;
     }
     Steps ends = before;

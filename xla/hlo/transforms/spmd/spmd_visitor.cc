@@ -216,6 +216,7 @@ absl::StatusOr<bool> SpmdPartitioningVisitor::DoPartition(
     RETURN_IF_ERROR(Postprocess(hlo));
   }
   HloInstruction* root = computation->root_instruction();
+  const size_t own_steps = b_.derived_instructions(root).size();
   b_.set_visiting_hlo(root);
   Explain(WhyWhole::kAsked);
   HloInstruction* new_root =
@@ -225,7 +226,8 @@ absl::StatusOr<bool> SpmdPartitioningVisitor::DoPartition(
   HloComputation* new_computation =
       module_->AddEmbeddedComputation(b_.Build(new_root));
   new_computation->SetExecutionThread(computation->execution_thread());
-  RETURN_IF_ERROR(KeepControlDependencies(*computation, new_computation));
+  RETURN_IF_ERROR(
+      KeepControlDependencies(*computation, own_steps, new_computation));
   RETURN_IF_ERROR(DoCodeMotionForWindowedDotGeneralLoops(new_computation));
   module_->ReplaceComputations({{computation, new_computation}});
   return changed_;

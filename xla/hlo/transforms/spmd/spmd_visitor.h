@@ -236,8 +236,10 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   absl::Status HandleInternalCall(HloInstruction* hlo);
   absl::Status CheckSharding(const HloInstruction* hlo) const;
   // What waits for others in `whole`, of which `partitioned` was made, waits
-  // for what became of them.
+  // for what became of them. Of the root, the first `own_steps` are meant: the
+  // others bring it to the sharding of the computation, after all else.
   absl::Status KeepControlDependencies(const HloComputation& whole,
+                                       size_t own_steps,
                                        HloComputation* partitioned);
 
   bool changed_ = false;
