@@ -302,6 +302,19 @@ absl::Status ShareShardingsWithCallees(
 
 namespace {
 
+// A fusion that hands an operand on would leave nothing that could wait, or be
+// waited for, in its place: it gets a copy to do so.
+void KeepPlaceInOrder(HloInstruction* fusion) {
+  HloInstruction* root = fusion->fused_expression_root();
+  if (root->opcode() != HloOpcode::kParameter ||
+      !fusion->HasControlDependencies()) {
+    return;
+  }
+  HloComputation* fused = fusion->fused_instructions_computation();
+  fused->set_root_instruction(fused->AddInstruction(
+      HloInstruction::CreateUnary(root->shape(), HloOpcode::kCopy, root)));
+}
+
 // Takes one fusion apart: all of it waits for what the fusion waits for.
 absl::Status DefuseInOrder(HloInstruction* fusion) {
   HloComputation* computation = fusion->parent();
@@ -328,6 +341,7 @@ absl::Status DefuseAll(
        module->MakeNonfusionComputations(execution_threads)) {
     for (HloInstruction* hlo : computation->MakeInstructionPostOrder()) {
       if (hlo->opcode() != HloOpcode::kFusion) continue;
+      KeepPlaceInOrder(hlo);
       // Values as large as a result lie where it does.
       std::vector<const Shape*> shapes;
       std::vector<HloSharding> shardings;
