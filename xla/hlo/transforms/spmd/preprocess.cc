@@ -320,11 +320,11 @@ absl::Status DefuseInOrder(HloInstruction* fusion) {
   HloComputation* computation = fusion->parent();
   const std::vector<HloInstruction*> before = fusion->control_predecessors();
   if (before.empty()) return fusion->Defuse();
-  const absl::flat_hash_set<const HloInstruction*> others(
-      computation->instructions().begin(), computation->instructions().end());
+  const int32_t first = computation->next_unique_instruction_internal_id();
   RETURN_IF_ERROR(fusion->Defuse());
-  for (HloInstruction* inner : computation->instructions()) {
-    if (others.contains(inner)) continue;
+  const int32_t end = computation->next_unique_instruction_internal_id();
+  for (int32_t id = first; id < end; ++id) {
+    HloInstruction* inner = computation->GetInstructionWithLocalId(id);
     for (HloInstruction* predecessor : before) {
       RETURN_IF_ERROR(predecessor->AddControlDependencyTo(inner));
     }
