@@ -34,11 +34,20 @@ namespace {
 using Steps = std::vector<HloInstruction*>;
 using StepSet = absl::flat_hash_set<const HloInstruction*>;
 
-void Append(const Steps& from, Steps* to) {
-  for (HloInstruction* step : from) {
-    if (!absl::c_linear_search(*to, step)) to->push_back(step);
+// Steps in the order in which they came, each once.
+class DistinctSteps {
+ public:
+  void Append(const Steps& from) {
+    for (HloInstruction* step : from) {
+      if (all_.insert(step).second) steps_.push_back(step);
+    }
   }
-}
+  const Steps& steps() const { return steps_; }
+
+ private:
+  Steps steps_;
+  StepSet all_;
+};
 
 // `roots` and all that they read.
 StepSet Needed(std::vector<const HloInstruction*> roots) {
@@ -127,20 +136,20 @@ absl::Status SpmdPartitioningVisitor::KeepControlDependencies(
   absl::flat_hash_map<const HloInstruction*, Steps> handed_on, done;
   for (HloInstruction* hlo : order) {
     Steps made = b_.derived_instructions(hlo);
-    Steps first = FirstOf(StepsThatStay(made, needed));
+    DistinctSteps first, before;
+    first.Append(FirstOf(StepsThatStay(made, needed)));
     if (hlo == whole.root_instruction()) made.resize(own_steps);
     const Steps own = StepsThatStay(made, needed);
-    Append(FirstOf(own), &first);
-    Steps before;
+    first.Append(FirstOf(own));
     for (const HloInstruction* predecessor : hlo->control_predecessors()) {
-      Append(done.at(predecessor), &before);
+      before.Append(done.at(predecessor));
     }
     for (const HloInstruction* operand : hlo->operands()) {
       auto it = handed_on.find(operand);
-      if (it != handed_on.end()) Append(it->second, &before);
+      if (it != handed_on.end()) before.Append(it->second);
     }
-    for (HloInstruction* step : first) {
-      for (HloInstruction* predecessor : before) {
+    for (HloInstruction* step : first.steps()) {
+      for (HloInstruction* predecessor : before.steps()) {
         RETURN_IF_ERROR(predecessor->AddControlDependencyTo(step));
       }
     }
@@ -148,12 +157,12 @@ absl::Status SpmdPartitioningVisitor::KeepControlDependencies(
       done[hlo] = LastOf(own);
       continue;
     }
-    Steps ends = before;
+    DistinctSteps ends = before;
     for (const HloInstruction* operand : hlo->operands()) {
-      if (!IsThereFromTheStart(*operand)) Append(done.at(operand), &ends);
+      if (!IsThereFromTheStart(*operand)) ends.Append(done.at(operand));
     }
-    if (!before.empty()) handed_on[hlo] = std::move(before);
-    done[hlo] = std::move(ends);
+    if (!before.steps().empty()) handed_on[hlo] = before.steps();
+    done[hlo] = ends.steps();
   }
   return absl::OkStatus();
 }
