@@ -83,6 +83,19 @@ std::optional<Turns> TurnsOf(const HloInstruction* concat) {
   return Turns{x, left, at - start - n - left};
 }
 
+// Whether `hlo`, or what would go with it, has a place in an order that one
+// instruction for all of them would leave.
+bool HasPlaceInOrder(const HloInstruction* hlo) {
+  if (hlo->HasControlDependencies()) return true;
+  return absl::c_any_of(hlo->operands(), [](const HloInstruction* side) {
+    while (side->IsElementwise() && side->operand_count() == 1 &&
+           !side->HasControlDependencies()) {
+      side = side->operand(0);
+    }
+    return side->HasControlDependencies();
+  });
+}
+
 // concatenate(slice(x, [n-2:n]), slice(x, [0:n-2])) → x rotated right by 2
 // concatenate(slice(x, [n-1:n]), x, slice(x, [0:2])) → x wrapped by 1 and 2
 std::unique_ptr<HloInstruction> RotationOf(const HloInstruction* concat) {
@@ -118,6 +131,7 @@ std::unique_ptr<HloInstruction> ModifiedWrapOf(HloInstruction* concat) {
   if (pattern->lhs_slice_start + left != n || pattern->rhs_slice_start != 0) {
     return nullptr;
   }
+  if (HasPlaceInOrder(concat)) return nullptr;
   auto add = [&](std::unique_ptr<HloInstruction> instruction) {
     instruction->set_sharding(concat->sharding());
     instruction->set_metadata(concat->metadata());
@@ -182,19 +196,6 @@ std::unique_ptr<HloInstruction> PadOfSlice(const HloInstruction* slice) {
       const_cast<HloInstruction*>(pad->operand(1)), config);
 }
 
-// Whether `hlo`, or what would go with it, has a place in an order that one
-// instruction for all of them would leave.
-bool HasPlaceInOrder(const HloInstruction* hlo) {
-  if (hlo->HasControlDependencies()) return true;
-  return absl::c_any_of(hlo->operands(), [](const HloInstruction* side) {
-    while (side->IsElementwise() && side->operand_count() == 1 &&
-           !side->HasControlDependencies()) {
-      side = side->operand(0);
-    }
-    return side->HasControlDependencies();
-  });
-}
-
 }  // namespace
 
 std::optional<int64_t> FindRotateRightPattern(const HloInstruction* concat) {
@@ -242,14 +243,13 @@ absl::Status SpmdPartitioner::PreprocessHlos(
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
     for (HloInstruction* hlo : computation->MakeInstructionPostOrder()) {
-      if (HasPlaceInOrder(hlo)) continue;
       std::unique_ptr<HloInstruction> merged;
       if (hlo->opcode() == HloOpcode::kConcatenate) {
         merged = RotationOf(hlo);
         if (merged == nullptr) merged = ModifiedWrapOf(hlo);
       }
       if (hlo->opcode() == HloOpcode::kSlice) merged = PadOfSlice(hlo);
-      if (merged == nullptr) continue;
+      if (merged == nullptr || HasPlaceInOrder(hlo)) continue;
       merged->set_sharding(hlo->sharding());
       merged->set_metadata(hlo->metadata());
       HloInstruction* added = computation->AddInstruction(std::move(merged));
