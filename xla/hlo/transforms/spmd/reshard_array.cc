@@ -55,6 +55,9 @@ double BytesWithoutPlan(const Shape& shape, const HloSharding& from,
   return shard * (from.NumTiles() - 1);
 }
 
+// In place of one gather, more rounds than these must halve what is received.
+constexpr int64_t kMostRounds = 4;
+
 // Pieces, where they are less than all else: half of what a plan with a gather
 // takes, as there may be more of them than steps.
 std::optional<PiecePlan> PiecesThatPay(const Shape& shape,
@@ -68,9 +71,14 @@ std::optional<PiecePlan> PiecesThatPay(const Shape& shape,
   if (!gathers || !to.IsTiledLeaf()) return std::nullopt;
   std::optional<PiecePlan> pieces = PlanPieces(shape, from, to);
   if (!pieces.has_value()) return std::nullopt;
-  const bool pays = plan.has_value()
-                        ? 2 * pieces->bytes <= plan->bytes
-                        : pieces->bytes < BytesWithoutPlan(shape, from, to);
+  const int64_t moves = absl::c_count_if(
+      pieces->rounds,
+      [](const PieceRound& round) { return !round.pairs.empty(); });
+  const bool halves = plan.has_value() || moves > kMostRounds;
+  const double others =
+      plan.has_value() ? plan->bytes : BytesWithoutPlan(shape, from, to);
+  const bool pays =
+      halves ? 2 * pieces->bytes <= others : pieces->bytes < others;
   if (!pays) pieces.reset();
   return pieces;
 }
