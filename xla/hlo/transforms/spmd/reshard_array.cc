@@ -68,7 +68,7 @@ std::optional<PiecePlan> PiecesThatPay(const Shape& shape,
                        absl::c_any_of(plan->steps, [](const ReshardStep& step) {
                          return step.kind == ReshardStep::Kind::kAllGather;
                        });
-  if (!gathers || !to.IsTiledLeaf()) return std::nullopt;
+  if (!gathers) return std::nullopt;
   std::optional<PiecePlan> pieces = PlanPieces(shape, from, to);
   if (!pieces.has_value()) return std::nullopt;
   const int64_t moves = absl::c_count_if(

@@ -124,8 +124,9 @@ bool CollectPieces(const Shape& shape, const TilesOfDevices& source,
 
 // Which pieces travel together, the largest ones first: where the pieces of a
 // round would become no larger by more than it would take to send this one
-// alone.
-std::vector<std::vector<Piece>> RoundsOf(std::vector<Piece> pieces) {
+// alone. Nullopt: more rounds than a plan may have.
+std::optional<std::vector<std::vector<Piece>>> RoundsOf(
+    std::vector<Piece> pieces) {
   absl::c_stable_sort(pieces, [](const Piece& a, const Piece& b) {
     return a.Volume() > b.Volume();
   });
@@ -155,6 +156,7 @@ std::vector<std::vector<Piece>> RoundsOf(std::vector<Piece> pieces) {
     }
     if (best < 0) {
       best = rounds.size();
+      if (best == kMaxRounds) return std::nullopt;
       rounds.emplace_back();
       sizes.emplace_back();
       for (size_t d = 0; d < piece.low.size(); ++d) {
@@ -224,7 +226,10 @@ std::optional<PiecePlan> PlanPieces(const Shape& base_shape,
   }
   PiecePlan plan;
   if (!kept.empty()) plan.rounds.push_back(RoundOf(kept, from, to));
-  for (const std::vector<Piece>& together : RoundsOf(std::move(moved))) {
+  const std::optional<std::vector<std::vector<Piece>>> rounds =
+      RoundsOf(std::move(moved));
+  if (!rounds.has_value()) return std::nullopt;
+  for (const std::vector<Piece>& together : *rounds) {
     plan.rounds.push_back(RoundOf(together, from, to));
     plan.bytes += VolumeOf(plan.rounds.back().dims) *
                   ShapeUtil::ByteSizeOfPrimitiveType(base_shape.element_type());
@@ -263,18 +268,21 @@ PartitionedHlo PartitionedHlo::ReshardByPieces(
   }
   HloInstruction* result = CreateZero(room, b);
   for (const PieceRound& round : plan.rounds) {
-    std::vector<HloInstruction*> from, to;
+    std::vector<HloInstruction*> to;
     for (int64_t d = 0; d < rank; ++d) {
       std::vector<int64_t> places = round.to[d];
       for (size_t id = 0; id < places.size(); ++id) {
         if (!round.receives[id]) places[id] = d == 0 ? -round.dims[0] : 0;
         places[id] += before[d];
       }
-      from.push_back(TableLookup(round.from[d], S32, state_.partition_id, b));
       to.push_back(TableLookup(places, S32, state_.partition_id, b));
     }
     HloInstruction* piece = hlo_;
     if (!absl::c_equal(hlo_->shape().dimensions(), round.dims)) {
+      std::vector<HloInstruction*> from;
+      for (const std::vector<int64_t>& places : round.from) {
+        from.push_back(TableLookup(places, S32, state_.partition_id, b));
+      }
       piece = b->AddInstruction(HloInstruction::CreateDynamicSlice(
           ShapeUtil::MakeShape(shard.element_type(), round.dims), hlo_, from,
           round.dims));
