@@ -35,8 +35,9 @@ struct PiecePlan {
   double bytes = 0;
 };
 
-// Nullopt where that would take many rounds, and between shardings that are not
-// tiled or manual along some axes.
+// Nullopt if it takes more than 12 rounds or 1024 pieces, of scalars and arrays
+// without elements, on more than 64 devices, and unless both shardings are of
+// tiles and copies alone. O(pieces * rounds).
 std::optional<PiecePlan> PlanPieces(const Shape& base_shape,
                                     const HloSharding& source,
                                     const HloSharding& target);
