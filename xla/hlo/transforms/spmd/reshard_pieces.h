@@ -37,7 +37,7 @@ struct PiecePlan {
 
 // Nullopt if it takes more than 12 rounds or 1024 pieces, of scalars and arrays
 // without elements, on more than 64 devices, and unless both shardings are of
-// tiles and copies alone. O(pieces * rounds).
+// tiles and copies alone. O(pieces^2).
 std::optional<PiecePlan> PlanPieces(const Shape& base_shape,
                                     const HloSharding& source,
                                     const HloSharding& target);
