@@ -34,6 +34,9 @@ namespace {
 
 using dot_as_convolution_util::DotConvolutionDimsInfo;
 
+// Where moving the kernel would take more, the left operand moves.
+constexpr int64_t kMostKernelParts = 4;
+
 // Elements along a spatial dimension that the shards of an operand become.
 struct SpatialCut {
   int64_t dim;
@@ -237,15 +240,25 @@ absl::StatusOr<HloInstruction*> PartitionConvolution(
       const int64_t tiles = factors->dimension(f.lhs.factors[dim.lhs]);
       if (tiles == 1) continue;
       KernelShards kernel{dim.spatial_dim, dim.rhs, wd->size(), 0, {}};
-      if (options.conv_halo_exchange_always_on_lhs ||
-          !KernelMeetsLhsShards(*hlo, dim, tiles, *wd)) {
-        lhs_cuts.push_back(LhsOfKernelShards(*hlo, dim, tiles, wd));
-      } else {
-        rhs_cuts.push_back(KernelOfLhsShards(*hlo, dim, tiles, wd));
-        kernel.start = rhs_cuts.back().intervals.start;
+      std::optional<SpatialCut> moved;
+      WindowDimension moved_window = *wd;
+      if (!options.conv_halo_exchange_always_on_lhs &&
+          KernelMeetsLhsShards(*hlo, dim, tiles, *wd)) {
+        moved = KernelOfLhsShards(*hlo, dim, tiles, &moved_window);
+        kernel.start = moved->intervals.start;
+        kernel.size = moved_window.size();
+        if (MostKernelParts(kernel, lhs.base_shape().element_type()) >
+            kMostKernelParts) {
+          moved.reset();
+        }
       }
-      kernel.size = wd->size();
-      if (kernel.start.empty()) {
+      if (moved.has_value()) {
+        rhs_cuts.push_back(*std::move(moved));
+        *wd = moved_window;
+      } else {
+        lhs_cuts.push_back(LhsOfKernelShards(*hlo, dim, tiles, wd));
+        kernel.size = wd->size();
+        kernel.start.clear();
         for (int64_t i = 0; i < tiles; ++i) {
           kernel.start.push_back(i * kernel.size);
         }

@@ -28,15 +28,21 @@ struct KernelPart {
   std::vector<bool> owned;
 };
 
-// The parts of `part` along one dimension more.
-std::vector<KernelPart> PartsAlong(const KernelPart& part,
-                                   const KernelShards& shards,
-                                   const std::vector<int64_t>& ordinals) {
+// Where parts begin and end: wherever what some device has does.
+std::set<int64_t> BoundsOfParts(const KernelShards& shards) {
   std::set<int64_t> bounds = {0, shards.size};
   for (int64_t start : shards.start) {
     bounds.insert(std::clamp<int64_t>(-start, 0, shards.size));
     bounds.insert(std::clamp<int64_t>(shards.whole - start, 0, shards.size));
   }
+  return bounds;
+}
+
+// The parts of `part` along one dimension more.
+std::vector<KernelPart> PartsAlong(const KernelPart& part,
+                                   const KernelShards& shards,
+                                   const std::vector<int64_t>& ordinals) {
+  const std::set<int64_t> bounds = BoundsOfParts(shards);
   std::vector<KernelPart> parts;
   for (auto low = bounds.begin(); std::next(low) != bounds.end(); ++low) {
     KernelPart finer = part;
@@ -62,13 +68,17 @@ void NarrowWindow(int64_t low, int64_t high, WindowDimension* dim) {
   dim->set_size(high - low);
 }
 
-bool HasZeroTimesSomethingElse(const PartitionedHlo& operand) {
-  const PrimitiveType type = operand.base_shape().element_type();
+bool HasZeroTimesSomethingElse(PrimitiveType type) {
   return primitive_util::IsFloatingPointType(type) ||
          primitive_util::IsComplexType(type);
 }
 
 }  // namespace
+
+int64_t MostKernelParts(const KernelShards& shards, PrimitiveType type) {
+  if (!HasZeroTimesSomethingElse(type)) return 1;
+  return static_cast<int64_t>(BoundsOfParts(shards).size()) - 1;
+}
 
 absl::StatusOr<HloInstruction*> ConvolveByKernelParts(
     const PartitionedHlo& lhs, const PartitionedHlo& rhs,
@@ -76,7 +86,8 @@ absl::StatusOr<HloInstruction*> ConvolveByKernelParts(
     const CreateShardedConvolutionFunctor& create_sharded_conv) {
   const PartitionedHlo::PartitioningState& state = lhs.state();
   SpmdBuilder* b = state.b;
-  if (shards.empty() || !HasZeroTimesSomethingElse(lhs)) {
+  if (shards.empty() ||
+      !HasZeroTimesSomethingElse(lhs.base_shape().element_type())) {
     return create_sharded_conv.CreateSharded(lhs, rhs, b, window);
   }
   const int64_t devices = rhs.sharding().tile_assignment().num_elements();

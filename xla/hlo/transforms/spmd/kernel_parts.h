@@ -32,11 +32,17 @@ struct KernelShards {
 //       convolution(x, kernel[0:2]) +
 //       convolution(select(device is 0, x, 0), kernel[2:3])
 //
-// Integers, and kernels that devices have whole parts of, stay in one.
+// Integers, and kernels that devices have whole parts of, stay in one. Where
+// the kernel moves to shards of the left operand, there may be as many parts as
+// tiles: at more than 4 along a dimension, convolution_handler.cc lets the left
+// operand move instead, which takes 2 at most.
 absl::StatusOr<HloInstruction*> ConvolveByKernelParts(
     const PartitionedHlo& lhs, const PartitionedHlo& rhs,
     absl::Span<const KernelShards> shards, const Window& window,
     const CreateShardedConvolutionFunctor& create_sharded_conv);
+
+// A bound of the parts along one dimension.
+int64_t MostKernelParts(const KernelShards& shards, PrimitiveType type);
 
 }  // namespace xla::spmd
 
