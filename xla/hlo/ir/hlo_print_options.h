@@ -146,7 +146,7 @@ class HloPrintOptions {
   XLA_HLO_PRINT_OPTION(bool, print_operand_names, true)
   // An /*index=N*/ comment is printed every that many operands; 0 means never.
   XLA_HLO_PRINT_OPTION(int64_t, print_operand_index_annotation_interval, 5)
-  // Names with the part after the first '.'.
+  // Names with the part from the first '.' on.
   XLA_HLO_PRINT_OPTION(bool, print_ids, true)
   // (param: shape, ...) -> shape in the header of a computation.
   XLA_HLO_PRINT_OPTION(bool, print_program_shape, true)

@@ -44,11 +44,11 @@ namespace xla {
 // empty tuple carries one leaf.
 //
 // Factories bring tilings to canonical form: subgroup dimensions of one type
-// merge and stand in the order manual, replicated, unreduced; a lone replicated
-// one becomes last_tile_dim_replicate, goes at extent 1, and with no data
-// dimension cut becomes {replicated}; members of a replication group are
-// sorted. Tiles are ceil(size / tiles) long, so trailing ones may be short or
-// empty.
+// merge and stand in the order manual, unreduced, replicated; those of extent 1
+// go, unless there is one device in all; a lone replicated one becomes
+// last_tile_dim_replicate, and with no data dimension cut {replicated}; members
+// of a replication group are sorted. Tiles are ceil(size / tiles) long, so
+// trailing ones may be short or empty.
 //
 // A named leaf answers every query as its tiled form does. It never equals a
 // tiled sharding; compare V3ToV2Sharding() forms to ignore names.
@@ -92,7 +92,8 @@ class HloSharding {
   static HloSharding PartialTile(
       Array<int64_t> tile_assignment_last_dim_replicate,
       absl::Span<const OpMetadata> metadata = {});
-  // One type of {REPLICATED, MANUAL, UNREDUCED} per trailing dimension.
+  // One type of {REPLICATED, MANUAL, UNREDUCED} per trailing dimension; the
+  // result may have fewer, in the canonical form.
   static HloSharding Subgroup(const TileAssignment& tile_assignment,
                               absl::Span<const OpSharding::Type> subgroup_types,
                               absl::Span<const OpMetadata> metadata = {});

@@ -35,7 +35,8 @@ struct ReshapeMoverOptions {
 // which there is one at least; or are constants, rearranged or not, and
 // broadcasts, which are made in the other shape. A reshape or transpose with
 // other readers would stay, so its readers do, too. Transposes do not move
-// where more of them would be needed behind than before.
+// where more of them would be needed behind than before (those of constants do
+// not count).
 //
 // Leaves alone: scalars, dynamic shapes, control dependencies, shardings,
 // copies, calls and random numbers. O(instructions + edges).
