@@ -197,6 +197,10 @@ inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t n, int,
   std::memmove(to, from, n);
   return cudaSuccess;
 }
+inline cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+  *stream = 0;
+  return cudaSuccess;
+}
 inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
 
 using cudaEvent_t = std::chrono::steady_clock::time_point*;

@@ -4,6 +4,7 @@ namespace xla::gpu {
 
 const char kProgramRuntime[] = R"cuda(
 #ifndef __CUDACC_RTC__
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -27,7 +28,7 @@ static void Check(cudaError_t error, const char* what) {
 // ---- the one allocation ----
 
 static char* memory = nullptr;
-static cudaStream_t stream = 0;
+static cudaStream_t stream;
 
 struct Address {
   char* p;
@@ -52,28 +53,83 @@ template <class T> static T Read(Index from) {
   return value;
 }
 
+// ---- graphs ----
+
+static bool use_graphs = true;
+
+// Runs steps in which the host waits for nothing. The second time they become a
+// graph, since the first one loads what they need; graphs inside of others are
+// part of them.
+static void Play(void (*steps)()) {
+#ifndef KIR_SHIM
+  static bool is_capturing = false;
+  static std::map<void (*)(), cudaGraphExec_t> graphs;
+  const auto [place, is_first] = graphs.insert({steps, nullptr});
+  if (use_graphs && !is_capturing && !is_first) {
+    if (place->second == nullptr) {
+      cudaGraph_t graph;
+      is_capturing = true;
+      Check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed),
+            "graph");
+      steps();
+      Check(cudaStreamEndCapture(stream, &graph), "graph");
+      is_capturing = false;
+      Check(cudaGraphInstantiate(&place->second, graph, 0), "graph");
+      Check(cudaGraphDestroy(graph), "graph");
+    }
+    Check(cudaGraphLaunch(place->second, stream), "graph");
+    return;
+  }
+#endif
+  steps();
+}
+
 // ---- times ----
 
-struct Time { double microseconds = 0; long long launches = 0; };
-static std::map<std::string, Time>* times = nullptr;  // null: not taken
+static double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// Microseconds of launches by name; null: not taken.
+static std::map<std::string, std::vector<double>>* times = nullptr;
 static cudaEvent_t time_begin, time_end;
 
-#define RUN(name, launch)                                          \
-  do {                                                             \
-    if (times != nullptr) {                                        \
-      Check(cudaEventRecord(time_begin, stream), "event");         \
-    }                                                              \
-    Check(launch, name);                                           \
-    if (times != nullptr) Took(name);                              \
-  } while (0)
-static void Took(const char* name) {
+static void Begin() { Check(cudaEventRecord(time_begin, stream), "event"); }
+// Microseconds since Begin().
+static double End(const char* what) {
   float milliseconds = 0;
-  Check(cudaEventRecord(time_end, stream), name);
-  Check(cudaEventSynchronize(time_end), name);
-  Check(cudaEventElapsedTime(&milliseconds, time_begin, time_end), name);
-  Time& time = (*times)[name];
-  time.microseconds += 1e3 * milliseconds;
-  ++time.launches;
+  Check(cudaEventRecord(time_end, stream), what);
+  Check(cudaEventSynchronize(time_end), what);
+  Check(cudaEventElapsedTime(&milliseconds, time_begin, time_end), what);
+  return 1e3 * milliseconds;
+}
+
+#define RUN(name, launch)                                 \
+  do {                                                    \
+    if (times != nullptr) Begin();                        \
+    Check(launch, name);                                  \
+    if (times != nullptr) (*times)[name].push_back(End(name)); \
+  } while (0)
+
+// What events add to the time of one launch: that of an empty kernel, less what
+// it takes where many follow one another.
+__global__ void kir_nothing(int) {}
+static double Overhead() {
+#ifdef KIR_SHIM
+  return 0;
+#else
+  std::vector<double> one, many;
+  for (int run = 0; run < 20; ++run) {
+    Begin();
+    KIR_LAUNCH(kir_nothing, 1, 32, 0, stream, 0);
+    one.push_back(End("nothing"));
+    Begin();
+    for (int k = 0; k < 100; ++k) KIR_LAUNCH(kir_nothing, 1, 32, 0, stream, 0);
+    many.push_back(End("nothing") / 100);
+  }
+  return std::max(0.0, Median(one) - Median(many));
+#endif
 }
 
 // ---- arrays in .npz files ----
@@ -378,22 +434,55 @@ static void WriteNpz(const std::string& path,
 
 const char kProgramMain[] = R"cuda(
 #ifndef __CUDACC_RTC__
-static void WriteTimes(const std::string& path) {
+static void WriteTimes(const std::string& path, double overhead, double step) {
   cudaDeviceProp properties;
   Check(cudaGetDeviceProperties(&properties, 0), "device");
   std::ofstream out(path);
   out << "{\n  \"module\": \"" << kModule << "\",\n  \"device\": \""
-      << properties.name << "\",\n  \"kernels\": [";
+      << properties.name << "\",\n  \"step_microseconds\": " << step
+      << ",\n  \"kernels\": [";
   const char* separator = "\n";
-  for (const auto& [name, time] : *times) {
+  for (const auto& [name, values] : *times) {
     out << separator << "    {\"name\": \"" << name << "\", \"launches\": "
-        << time.launches << ", \"microseconds\": "
-        << time.microseconds / double(time.launches) << "}";
+        << values.size() << ", \"microseconds\": "
+        << std::max(0.0, Median(values) - overhead) << "}";
     separator = ",\n";
   }
   out << "\n  ]\n}\n";
   out.close();
   if (!out) Fail("cannot write " + path);
+}
+
+// Runs the module, whose inputs may be written over.
+static void RunOnce(const std::vector<std::vector<char>>& inputs,
+                    double* microseconds) {
+  WriteConstants();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Write(kInputs[i].offset, inputs[i].data(), inputs[i].size());
+  }
+  Check(cudaStreamSynchronize(stream), "inputs");
+  Begin();
+  RunModule();
+  *microseconds = End("run");
+}
+
+// Each kernel by itself, then whole steps, the last of which leaves the results.
+static void TakeTimes(const std::vector<std::vector<char>>& inputs, int repeat,
+                      const std::string& path) {
+  std::map<std::string, std::vector<double>> taken;
+  std::vector<double> steps(repeat);
+  double unused = 0;
+  const double overhead = Overhead();
+  const bool with_graphs = use_graphs;
+  use_graphs = false;
+  times = &taken;
+  for (int run = 0; run < repeat; ++run) RunOnce(inputs, &unused);
+  times = nullptr;
+  use_graphs = with_graphs;
+  RunOnce(inputs, &unused);  // makes the graphs
+  for (double& step : steps) RunOnce(inputs, &step);
+  times = &taken;
+  WriteTimes(path, overhead, Median(steps));
 }
 
 int main(int argc, char** argv) {
@@ -404,11 +493,23 @@ int main(int argc, char** argv) {
     const std::string arg = argv[i];
     if (arg.compare(0, 10, "--timings=") == 0) timings = arg.substr(10);
     else if (arg.compare(0, 9, "--repeat=") == 0) repeat = std::atoi(&arg[9]);
+    else if (arg == "--graphs=0") use_graphs = false;
+#ifdef KIR_PRODUCTS
+    else if (arg == "--products=own") own_products = true;
+    else if (arg == "--tf32") use_tf32 = true;
+    else if (arg.compare(0, 12, "--workspace=") == 0) workspace_bytes = std::atoll(&arg[12]);
+#endif
     else paths.push_back(arg);
   }
   if (paths.size() != 2 || repeat < 1) {
     std::fprintf(stderr, "usage: %s INPUTS.npz RESULTS.npz [--timings=FILE.json]"
-                 " [--repeat=TIMES]\n", argv[0]);
+                 " [--repeat=TIMES] [--graphs=0]%s\n", argv[0],
+#ifdef KIR_PRODUCTS
+                 " [--products=own] [--tf32] [--workspace=BYTES]"
+#else
+                 ""
+#endif
+                 );
     return 2;
   }
   const std::string zip = ReadFile(paths[0]);
@@ -416,22 +517,13 @@ int main(int argc, char** argv) {
   std::vector<std::vector<char>> inputs;
   for (const Array& array : kInputs) inputs.push_back(InMemory(array, file));
 
+  Check(cudaStreamCreate(&stream), "stream");
   Check(cudaMalloc((void**)&memory, kMemoryBytes), "memory");
-  std::map<std::string, Time> taken;
   Check(cudaEventCreate(&time_begin), "event");
   Check(cudaEventCreate(&time_end), "event");
-  // The first run warms up.
-  const int runs = timings.empty() ? 1 : repeat + 1;
-  for (int run = 0; run < runs; ++run) {
-    times = run > 0 ? &taken : nullptr;
-    WriteConstants();
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      Write(kInputs[i].offset, inputs[i].data(), inputs[i].size());
-    }
-    RunModule();
-    Check(cudaStreamSynchronize(stream), "run");
-  }
-  if (!timings.empty()) WriteTimes(timings);
+  double unused = 0;
+  RunOnce(inputs, &unused);
+  if (!timings.empty()) TakeTimes(inputs, repeat, timings);
 
   std::vector<std::pair<std::string, std::string>> npys;
   for (const Array& array : kResults) {

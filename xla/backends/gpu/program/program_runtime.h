@@ -8,8 +8,10 @@ namespace xla::gpu {
 // launches of the module; kProgramMain goes behind those.
 extern const char kProgramRuntime[];
 extern const char kProgramMain[];
+// Behind kProgramRuntime, where there are `Product`s (library_dot.h).
+extern const char kProgramProducts[];
 
-// cuda_shim.h and cuda_fibers.h as one file.
+// cuda_fibers.h, cuda_shim.h and cublas_shim.h as one file.
 extern const char kHostShim[];
 
 }  // namespace xla::gpu

@@ -1,0 +1,195 @@
+#include "xla/backends/gpu/program/library_dot.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_format.h"
+#include "absl/types/span.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape.h"
+
+namespace xla::gpu {
+namespace {
+
+constexpr int64_t kMinMultiplications = int64_t{1} << 20;
+
+char TypeOf(PrimitiveType type) {
+  switch (type) {
+    case F16:
+      return 'e';
+    case BF16:
+      return 'b';
+    case F32:
+      return 'f';
+    case F64:
+      return 'd';
+    case C64:
+      return 'F';
+    case C128:
+      return 'D';
+    default:
+      return 0;
+  }
+}
+
+// Distance in elements of neighbors along each dimension.
+std::vector<int64_t> Strides(const Shape& shape) {
+  std::vector<int64_t> strides(shape.dimensions().size());
+  int64_t stride = 1;
+  for (int64_t dimension : shape.layout().minor_to_major()) {
+    strides[dimension] = stride;
+    stride *= shape.dimensions(dimension);
+  }
+  return strides;
+}
+
+// The dimensions of one role in the two arrays that have it, as one.
+struct Role {
+  int64_t extent = 1;
+  int64_t strides[2] = {0, 0};
+};
+
+std::optional<Role> Merge(const Shape& a, const Shape& b,
+                          absl::Span<const int64_t> a_dimensions,
+                          absl::Span<const int64_t> b_dimensions) {
+  const std::vector<int64_t> a_strides = Strides(a), b_strides = Strides(b);
+  struct Dimension {
+    int64_t extent, strides[2];
+  };
+  std::vector<Dimension> dimensions;
+  for (size_t i = 0; i < a_dimensions.size(); ++i) {
+    const int64_t extent = a.dimensions(a_dimensions[i]);
+    if (extent == 1) continue;
+    dimensions.push_back(
+        {extent, {a_strides[a_dimensions[i]], b_strides[b_dimensions[i]]}});
+  }
+  absl::c_sort(dimensions, [](const Dimension& x, const Dimension& y) {
+    return x.strides[0] < y.strides[0];
+  });
+  Role role;
+  for (const Dimension& dimension : dimensions) {
+    for (int side = 0; side < 2; ++side) {
+      if (role.extent == 1) {
+        role.strides[side] = dimension.strides[side];
+      } else if (dimension.strides[side] != role.strides[side] * role.extent) {
+        return std::nullopt;
+      }
+    }
+    role.extent *= dimension.extent;
+  }
+  return role;
+}
+
+// The library takes matrices one of whose distances is 1, and the other a
+// leading dimension that fits into an int and spans the first.
+bool IsMatrix(const LibraryDot::Matrix& matrix, int64_t rows, int64_t columns) {
+  const int64_t row = rows == 1 ? 0 : matrix.row;
+  const int64_t column = columns == 1 ? 0 : matrix.column;
+  if (std::max(row, column) > std::numeric_limits<int32_t>::max()) return false;
+  if (column <= 1 && (rows == 1 || row >= columns)) return true;
+  return row <= 1 && (columns == 1 || column >= rows);
+}
+
+std::vector<int64_t> FreeDimensions(const Shape& shape,
+                                    absl::Span<const int64_t> batch,
+                                    absl::Span<const int64_t> contracting) {
+  std::vector<int64_t> dimensions;
+  for (int64_t d = 0; d < shape.dimensions().size(); ++d) {
+    if (absl::c_linear_search(batch, d)) continue;
+    if (!absl::c_linear_search(contracting, d)) dimensions.push_back(d);
+  }
+  return dimensions;
+}
+
+// The next `count` dimensions of the result, which has batch, rows and columns
+// one behind the other.
+std::vector<int64_t> Next(int64_t count, int64_t* first) {
+  std::vector<int64_t> dimensions;
+  for (; count > 0; --count) dimensions.push_back((*first)++);
+  return dimensions;
+}
+
+bool HasTypes(const LibraryDot& dot) {
+  const char operand = dot.lhs.type, result = dot.result.type;
+  if (operand == 0 || dot.rhs.type != operand) return false;
+  return result == operand ||
+         (result == 'f' && (operand == 'e' || operand == 'b'));
+}
+
+}  // namespace
+
+std::string LibraryDot::ToString() const {
+  std::string text =
+      absl::StrFormat("{%d, %d, %d, %d, %s", batch, rows, columns, depth,
+                      is_exact ? "true" : "false");
+  for (const Matrix& matrix : {lhs, rhs, result}) {
+    absl::StrAppendFormat(&text, ", {'%c', %d, %d, %d}", matrix.type,
+                          matrix.batch, matrix.row, matrix.column);
+  }
+  return text + "}";
+}
+
+std::optional<LibraryDot> MakeLibraryDot(const HloInstruction& dot) {
+  if (dot.opcode() != HloOpcode::kDot || dot.operand_count() != 2 ||
+      dot.precision_config().algorithm() != PrecisionConfig::ALG_UNSET) {
+    return std::nullopt;
+  }
+  const Shape& lhs = dot.operand(0)->shape();
+  const Shape& rhs = dot.operand(1)->shape();
+  const DotDimensionNumbers& numbers = dot.dot_dimension_numbers();
+  const auto& lhs_batch = numbers.lhs_batch_dimensions();
+  const auto& rhs_batch = numbers.rhs_batch_dimensions();
+  const auto& lhs_contracting = numbers.lhs_contracting_dimensions();
+  const auto& rhs_contracting = numbers.rhs_contracting_dimensions();
+  const std::vector<int64_t> lhs_free =
+      FreeDimensions(lhs, lhs_batch, lhs_contracting);
+  const std::vector<int64_t> rhs_free =
+      FreeDimensions(rhs, rhs_batch, rhs_contracting);
+
+  int64_t next = 0;
+  const std::vector<int64_t> result_batch = Next(lhs_batch.size(), &next);
+  const std::vector<int64_t> result_rows = Next(lhs_free.size(), &next);
+  const std::vector<int64_t> result_columns = Next(rhs_free.size(), &next);
+  const std::optional<Role> batch = Merge(lhs, rhs, lhs_batch, rhs_batch);
+  const std::optional<Role> result =
+      Merge(lhs, dot.shape(), lhs_batch, result_batch);
+  const std::optional<Role> rows =
+      Merge(lhs, dot.shape(), lhs_free, result_rows);
+  const std::optional<Role> columns =
+      Merge(rhs, dot.shape(), rhs_free, result_columns);
+  const std::optional<Role> depth =
+      Merge(lhs, rhs, lhs_contracting, rhs_contracting);
+  if (!batch || !result || !rows || !columns || !depth) return std::nullopt;
+
+  LibraryDot library;
+  for (int precision : dot.precision_config().operand_precision()) {
+    library.is_exact |= precision != PrecisionConfig::DEFAULT;
+  }
+  library.batch = batch->extent;
+  library.rows = rows->extent;
+  library.columns = columns->extent;
+  library.depth = depth->extent;
+  library.lhs = {TypeOf(lhs.element_type()), batch->strides[0],
+                 rows->strides[0], depth->strides[0]};
+  library.rhs = {TypeOf(rhs.element_type()), batch->strides[1],
+                 depth->strides[1], columns->strides[0]};
+  library.result = {TypeOf(dot.shape().element_type()), result->strides[1],
+                    rows->strides[1], columns->strides[1]};
+  const double multiplications =
+      double(library.batch) * library.rows * library.columns * library.depth;
+  const int64_t largest =
+      std::max({library.batch, library.rows, library.columns, library.depth});
+  if (multiplications < kMinMultiplications ||
+      largest > std::numeric_limits<int32_t>::max() || !HasTypes(library) ||
+      !IsMatrix(library.lhs, library.rows, library.depth) ||
+      !IsMatrix(library.rhs, library.depth, library.columns) ||
+      !IsMatrix(library.result, library.rows, library.columns)) {
+    return std::nullopt;
+  }
+  return library;
+}
+
+}  // namespace xla::gpu
