@@ -9,6 +9,7 @@
 #include "xla/backends/gpu/transforms/horizontal/horizontal_fusion.h"
 #include "xla/backends/gpu/transforms/layouts/bitcast_reshapes.h"
 #include "xla/backends/gpu/transforms/layouts/copy_remover.h"
+#include "xla/backends/gpu/transforms/layouts/dot_layouts.h"
 #include "xla/backends/gpu/transforms/layouts/transpose_layouts.h"
 #include "xla/backends/gpu/transforms/mof/multi_output_fusion.h"
 #include "xla/backends/gpu/transforms/priority_fusion/kernel_replacement_passes.h"

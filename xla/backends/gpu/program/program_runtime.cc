@@ -445,7 +445,7 @@ static void WriteTimes(const std::string& path, double overhead, double step) {
   for (const auto& [name, values] : *times) {
     out << separator << "    {\"name\": \"" << name << "\", \"launches\": "
         << values.size() << ", \"microseconds\": "
-        << std::max(0.0, Median(values) - overhead) << "}";
+        << std::max(0.1, Median(values) - overhead) << "}";
     separator = ",\n";
   }
   out << "\n  ]\n}\n";

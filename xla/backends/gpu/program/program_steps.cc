@@ -9,7 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "xla/backends/gpu/lowering/module_lowering.h"
-#include "xla/backends/gpu/program/library_dot.h"
+#include "xla/backends/gpu/model/library_dot.h"
 #include "xla/hlo/analysis/while_loop_analysis.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape_util.h"

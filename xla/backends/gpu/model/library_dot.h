@@ -1,11 +1,12 @@
-#ifndef XLA_BACKENDS_GPU_PROGRAM_LIBRARY_DOT_H_
-#define XLA_BACKENDS_GPU_PROGRAM_LIBRARY_DOT_H_
+#ifndef XLA_BACKENDS_GPU_MODEL_LIBRARY_DOT_H_
+#define XLA_BACKENDS_GPU_MODEL_LIBRARY_DOT_H_
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/shape.h"
 
 // A dot as the library's (cuBLASLt's) product of two batches of matrices, each
 // with one distance in memory per batch, row and column.
@@ -30,7 +31,7 @@ struct LibraryDot {
   bool is_exact = false;  // an operand's precision is more than the default
   Matrix lhs, rhs, result;
 
-  // As the initializer that program_runtime.h's `Product` takes.
+  // As the initializer of a `Product` in CUDA programs.
   std::string ToString() const;
 };
 
@@ -40,6 +41,10 @@ struct LibraryDot {
 // do not make one.
 std::optional<LibraryDot> MakeLibraryDot(const HloInstruction& dot);
 
+// The same with operands that lie otherwise.
+std::optional<LibraryDot> MakeLibraryDot(const HloInstruction& dot,
+                                         const Shape& lhs, const Shape& rhs);
+
 }  // namespace xla::gpu
 
-#endif  // XLA_BACKENDS_GPU_PROGRAM_LIBRARY_DOT_H_
+#endif  // XLA_BACKENDS_GPU_MODEL_LIBRARY_DOT_H_

@@ -1,4 +1,4 @@
-#include "xla/backends/gpu/program/library_dot.h"
+#include "xla/backends/gpu/model/library_dot.h"
 
 #include <algorithm>
 #include <limits>
@@ -9,7 +9,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_opcode.h"
-#include "xla/shape.h"
 
 namespace xla::gpu {
 namespace {
@@ -133,12 +132,17 @@ std::string LibraryDot::ToString() const {
 }
 
 std::optional<LibraryDot> MakeLibraryDot(const HloInstruction& dot) {
-  if (dot.opcode() != HloOpcode::kDot || dot.operand_count() != 2 ||
+  if (dot.opcode() != HloOpcode::kDot) return std::nullopt;
+  return MakeLibraryDot(dot, dot.operand(0)->shape(), dot.operand(1)->shape());
+}
+
+std::optional<LibraryDot> MakeLibraryDot(const HloInstruction& dot,
+                                         const Shape& lhs, const Shape& rhs) {
+  if (dot.operand_count() != 2 || !lhs.has_layout() || !rhs.has_layout() ||
+      !dot.shape().has_layout() ||
       dot.precision_config().algorithm() != PrecisionConfig::ALG_UNSET) {
     return std::nullopt;
   }
-  const Shape& lhs = dot.operand(0)->shape();
-  const Shape& rhs = dot.operand(1)->shape();
   const DotDimensionNumbers& numbers = dot.dot_dimension_numbers();
   const auto& lhs_batch = numbers.lhs_batch_dimensions();
   const auto& rhs_batch = numbers.rhs_batch_dimensions();

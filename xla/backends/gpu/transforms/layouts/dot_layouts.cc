@@ -1,0 +1,175 @@
+#include "xla/backends/gpu/transforms/layouts/dot_layouts.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/types/span.h"
+#include "xla/backends/gpu/model/library_dot.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/layout_util.h"
+#include "xla/shape.h"
+#include "xla/shape_util.h"
+#include "xla/status_macros.h"
+
+namespace xla::gpu {
+namespace {
+
+// Of a copy, for each byte that it reads or writes.
+constexpr double kMinMultiplicationsPerByte = 16;
+
+// An operand's dimensions by what they stand for, as the dot's numbers name
+// them.
+struct Roles {
+  std::vector<int64_t> batch, contracting, free;
+};
+
+Roles RolesOf(const HloInstruction& dot, int64_t operand) {
+  const DotDimensionNumbers& numbers = dot.dot_dimension_numbers();
+  const auto& batch = operand == 0 ? numbers.lhs_batch_dimensions()
+                                   : numbers.rhs_batch_dimensions();
+  const auto& contracting = operand == 0 ? numbers.lhs_contracting_dimensions()
+                                         : numbers.rhs_contracting_dimensions();
+  Roles roles{{batch.begin(), batch.end()},
+              {contracting.begin(), contracting.end()},
+              {}};
+  for (int64_t d = 0; d < dot.operand(operand)->shape().dimensions_size();
+       ++d) {
+    if (!absl::c_linear_search(roles.batch, d) &&
+        !absl::c_linear_search(roles.contracting, d)) {
+      roles.free.push_back(d);
+    }
+  }
+  return roles;
+}
+
+// Positions in the list `dims` of dimensions of `shape`, in the order in which
+// they lie in memory, the slowest first.
+std::vector<int64_t> MemoryOrder(const Shape& shape,
+                                 absl::Span<const int64_t> dims) {
+  std::vector<int64_t> positions;
+  const auto& minor_to_major = shape.layout().minor_to_major();
+  for (size_t i = minor_to_major.size(); i-- > 0;) {
+    const auto found = absl::c_find(dims, minor_to_major[i]);
+    if (found != dims.end()) positions.push_back(found - dims.begin());
+  }
+  return positions;
+}
+
+std::vector<int64_t> Range(int64_t first, int64_t count) {
+  std::vector<int64_t> range;
+  for (int64_t i = 0; i < count; ++i) range.push_back(first + i);
+  return range;
+}
+
+// The operand as a library call takes it: batches and free dimensions as they
+// follow one another in the result, contracted ones as in `other`, the other
+// operand's shape; the free or the contracted ones are contiguous.
+Shape LibraryShape(const HloInstruction& dot, int64_t operand,
+                   const Shape& other, bool is_free_last) {
+  const Roles roles = RolesOf(dot, operand), others = RolesOf(dot, 1 - operand);
+  const int64_t batches = roles.batch.size();
+  const int64_t first_free =
+      batches + (operand == 0 ? 0 : int64_t(others.free.size()));
+  std::vector<int64_t> batch, free, contracting;
+  for (int64_t i : MemoryOrder(dot.shape(), Range(0, batches))) {
+    batch.push_back(roles.batch[i]);
+  }
+  for (int64_t i :
+       MemoryOrder(dot.shape(), Range(first_free, roles.free.size()))) {
+    free.push_back(roles.free[i]);
+  }
+  for (int64_t i : MemoryOrder(other, others.contracting)) {
+    contracting.push_back(roles.contracting[i]);
+  }
+  std::vector<int64_t> order = batch;
+  const std::vector<int64_t>& middle = is_free_last ? contracting : free;
+  const std::vector<int64_t>& last = is_free_last ? free : contracting;
+  order.insert(order.end(), middle.begin(), middle.end());
+  order.insert(order.end(), last.begin(), last.end());
+  absl::c_reverse(order);
+  Shape shape = dot.operand(operand)->shape();
+  *shape.mutable_layout() = LayoutUtil::MakeLayout(order);
+  shape.mutable_layout()->set_memory_space(
+      dot.operand(operand)->shape().layout().memory_space());
+  return shape;
+}
+
+bool MayCopy(const HloInstruction& operand) {
+  const Shape& shape = operand.shape();
+  return shape.IsArray() && shape.is_static() && shape.has_layout() &&
+         shape.layout().tiles().empty() &&
+         shape.layout().element_size_in_bits() == 0;
+}
+
+// How an operand should lie; none: as it does.
+struct Copies {
+  std::optional<Shape> shapes[2];
+  int64_t bytes = 0;  // that are read and written
+};
+
+// The fewest bytes that make a library call of the dot.
+std::optional<Copies> FindCopies(const HloInstruction& dot) {
+  const Shape& lhs = dot.operand(0)->shape();
+  const Shape& rhs = dot.operand(1)->shape();
+  std::optional<Copies> best;
+  for (int mask = 1; mask < 4; ++mask) {
+    Copies copies;
+    Shape shapes[2] = {lhs, rhs};
+    for (int64_t operand : {0, 1}) {
+      if ((mask >> operand & 1) == 0) continue;
+      // Where both are copied, the second follows the first.
+      shapes[operand] =
+          LibraryShape(dot, operand, shapes[1 - operand], operand == 1);
+      copies.shapes[operand] = shapes[operand];
+      copies.bytes += 2 * ShapeUtil::ByteSizeOf(shapes[operand]);
+    }
+    if (best.has_value() && best->bytes <= copies.bytes) continue;
+    const std::optional<LibraryDot> library =
+        MakeLibraryDot(dot, shapes[0], shapes[1]);
+    if (!library.has_value()) continue;
+    const double multiplications = double(library->batch) * library->rows *
+                                   library->columns * library->depth;
+    if (multiplications < kMinMultiplicationsPerByte * copies.bytes) continue;
+    best = copies;
+  }
+  return best;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> DotLayouts::RunImpl(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  bool changed = false;
+  for (HloComputation* computation :
+       module->MakeNonfusionComputations(execution_threads)) {
+    for (HloInstruction* dot : computation->MakeInstructionPostOrder()) {
+      if (dot->opcode() != HloOpcode::kDot || dot->operand_count() != 2 ||
+          !MayCopy(*dot->operand(0)) || !MayCopy(*dot->operand(1)) ||
+          MakeLibraryDot(*dot).has_value()) {
+        continue;
+      }
+      const std::optional<Copies> copies = FindCopies(*dot);
+      if (!copies.has_value()) continue;
+      for (int64_t operand : {0, 1}) {
+        if (!copies->shapes[operand].has_value()) continue;
+        HloInstruction* copy =
+            computation->AddInstruction(HloInstruction::CreateUnary(
+                *copies->shapes[operand], HloOpcode::kCopy,
+                dot->mutable_operand(operand)));
+        RETURN_IF_ERROR(dot->ReplaceOperandWith(operand, copy));
+      }
+      changed = true;
+    }
+  }
+  if (changed && module->has_schedule()) {
+    RETURN_IF_ERROR(module->schedule().Update(execution_threads));
+  }
+  return changed;
+}
+
+}  // namespace xla::gpu
