@@ -247,6 +247,10 @@ absl::Status SpmdPartitioner::PreprocessSharding(
       }
       hlo->set_sharding(*std::move(sharding));
     }
+  }
+  RETURN_IF_ERROR(KeepStatesAndBuffersUndivided(module, execution_threads));
+  for (HloComputation* computation :
+       module->MakeNonfusionComputations(execution_threads)) {
     RETURN_IF_ERROR(SeparateAddends(computation));
     RETURN_IF_ERROR(KeepDynamicSizesWhole(computation));
   }
@@ -315,6 +319,35 @@ void KeepPlaceInOrder(HloInstruction* fusion) {
       HloInstruction::CreateUnary(root->shape(), HloOpcode::kCopy, root)));
 }
 
+// Values as large as a result lie where it does.
+void ShareShardingWithFused(HloInstruction* fusion) {
+  if (!fusion->has_sharding()) return;
+  const std::vector<const Shape*> shapes =
+      ShapeUtil::FlattenTupleShape(fusion->shape());
+  const std::vector<HloSharding> shardings =
+      fusion->sharding().IsTuple()
+          ? fusion->sharding().tuple_elements()
+          : std::vector<HloSharding>(shapes.size(), fusion->sharding());
+  for (HloInstruction* inner : fusion->fused_instructions()) {
+    if (inner->has_sharding() || !inner->shape().IsArray() ||
+        inner->opcode() == HloOpcode::kParameter) {
+      continue;
+    }
+    for (size_t i = 0; i < shapes.size() && i < shardings.size(); ++i) {
+      if (!shapes[i]->IsArray() ||
+          !ShapeUtil::SameDimensions(inner->shape(), *shapes[i])) {
+        continue;
+      }
+      inner->set_sharding(shardings[i]);
+      break;
+    }
+  }
+  HloInstruction* root = fusion->fused_expression_root();
+  if (!root->has_sharding() && root->opcode() != HloOpcode::kParameter) {
+    root->set_sharding(fusion->sharding());
+  }
+}
+
 // Takes one fusion apart: all of it waits for what the fusion waits for.
 absl::Status DefuseInOrder(HloInstruction* fusion) {
   HloComputation* computation = fusion->parent();
@@ -339,39 +372,18 @@ absl::Status DefuseAll(
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
-    for (HloInstruction* hlo : computation->MakeInstructionPostOrder()) {
-      if (hlo->opcode() != HloOpcode::kFusion) continue;
-      KeepPlaceInOrder(hlo);
-      // Values as large as a result lie where it does.
-      std::vector<const Shape*> shapes;
-      std::vector<HloSharding> shardings;
-      if (hlo->has_sharding()) {
-        shapes = ShapeUtil::FlattenTupleShape(hlo->shape());
-        shardings =
-            hlo->sharding().IsTuple()
-                ? hlo->sharding().tuple_elements()
-                : std::vector<HloSharding>(shapes.size(), hlo->sharding());
+    // Those in fusions come out with them, and are next.
+    while (true) {
+      std::vector<HloInstruction*> fusions;
+      for (HloInstruction* hlo : computation->MakeInstructionPostOrder()) {
+        if (hlo->opcode() == HloOpcode::kFusion) fusions.push_back(hlo);
       }
-      for (HloInstruction* inner : hlo->fused_instructions()) {
-        if (inner->has_sharding() || !inner->shape().IsArray() ||
-            inner->opcode() == HloOpcode::kParameter) {
-          continue;
-        }
-        for (size_t i = 0; i < shapes.size() && i < shardings.size(); ++i) {
-          if (!shapes[i]->IsArray() ||
-              !ShapeUtil::SameDimensions(inner->shape(), *shapes[i])) {
-            continue;
-          }
-          inner->set_sharding(shardings[i]);
-          break;
-        }
+      if (fusions.empty()) break;
+      for (HloInstruction* fusion : fusions) {
+        KeepPlaceInOrder(fusion);
+        ShareShardingWithFused(fusion);
+        RETURN_IF_ERROR(DefuseInOrder(fusion));
       }
-      HloInstruction* root = hlo->fused_expression_root();
-      if (hlo->has_sharding() && !root->has_sharding() &&
-          root->opcode() != HloOpcode::kParameter) {
-        root->set_sharding(hlo->sharding());
-      }
-      RETURN_IF_ERROR(DefuseInOrder(hlo));
     }
   }
   return absl::OkStatus();

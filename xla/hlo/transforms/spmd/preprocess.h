@@ -30,6 +30,23 @@ HloInstruction* AddSharding(HloInstruction* value, const HloSharding& sharding);
 //           d = f32[<=8] set-dimension-size(s, n), sharding={replicated}
 absl::Status KeepDynamicSizesWhole(HloComputation* computation);
 
+// The state of an asynchronous operation, and a buffer that is changed in
+// place, must reach the reader whole, not as a tuple of resharded elements or
+// as a copy. Wherever they go they have one sharding: {manual} where that is
+// the sharding of all that make them, else {replicated}. What takes one and has
+// a sharding at odds with it is resharded afterwards. Each instruction has a
+// sharding. About linear in the instructions that hold such values.
+//
+//   before: s = ((f32[8]), f32[8], u32[]) async-start(x), sharding as x's
+//           ROOT d = f32[8] async-done(s), sharding={manual}
+//   after:  s = ((f32[8]), f32[8], u32[]) async-start(x),
+//               sharding={{replicated}, {replicated}, {replicated}}
+//           d = f32[8] async-done(s), sharding={replicated}
+//           ROOT r = f32[8] Sharding(d), sharding={manual}
+absl::Status KeepStatesAndBuffersUndivided(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads);
+
 // Gives the parameters of what call, while and conditional call the shardings
 // of the arguments. `roots` says what shardings roots shall have: the entry its
 // own, bodies those of their whiles, conditions none (all devices must take the
@@ -46,8 +63,8 @@ absl::Status ShareShardingsWithCallees(
     HloModule* module,
     absl::flat_hash_map<const HloComputation*, HloSharding>* roots);
 
-// Takes fusions apart: what they compute is partitioned, not they. Instructions
-// as large as the fusion get its sharding.
+// Takes fusions apart, and those in them: what they compute is partitioned, not
+// they. Instructions as large as the fusion get its sharding.
 //
 //   before: f = f32[8] fusion(x), calls={negate}, sharding={devices=[2]<=[2]}
 //   after:  n = f32[8] negate(x), sharding={devices=[2]<=[2]}

@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "absl/log/check.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
@@ -88,6 +90,14 @@ PartitionedHlo PartitionedHlo::ReshardNoCache(
   // Tokens are everywhere; what is manual is no longer ours to move.
   if (!base_shape_.IsArray() || target.IsManualLeaf() ||
       sharding().IsManualLeaf()) {
+    if (!ShapeUtil::Compatible(MakePartitionedShape(base_shape_, target),
+                               hlo_->shape())) {
+      state_.b->Fail(absl::InvalidArgumentError(absl::StrCat(
+          "manual and other shardings meet outside of SPMDFullToShardShape and "
+          "SPMDShardToFullShape: ",
+          ShapeUtil::HumanString(base_shape_), " has ", sharding().ToString(),
+          ", its reader wants ", target.ToString())));
+    }
     return Relabel(*this, target);
   }
   if (sharding() != target && (UnreducedDim(sharding()).has_value() ||
