@@ -19,11 +19,27 @@ bool MustBeManual(const HloInstruction& inst) {
          inst.HasSideEffectNoRecurse();
 }
 
+bool HasBorders(
+    const HloModule& module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  for (const HloComputation* computation :
+       module.computations(execution_threads)) {
+    for (const HloInstruction* inst : computation->instructions()) {
+      if (inst->IsCustomCall(
+              {"SPMDFullToShardShape", "SPMDShardToFullShape"})) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 absl::StatusOr<bool> WholeGraphManualPass::RunImpl(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  if (HasBorders(*module, execution_threads)) return false;
   const std::unique_ptr<CallGraph> call_graph =
       CallGraph::Build(module, execution_threads);
   bool changed = false;

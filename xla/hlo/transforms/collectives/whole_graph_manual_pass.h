@@ -20,7 +20,9 @@ namespace xla {
 //
 // Parameters, roots, partition ids, collectives and what has side effects are
 // manual in computations of the control flow; nothing else has a sharding
-// afterwards. O(instructions).
+// afterwards. A module with borders of manual regions (SPMDFullToShardShape,
+// SPMDShardToFullShape) is that of all devices outside of them, and stays as it
+// is. O(instructions).
 class WholeGraphManualPass : public HloModulePass {
  public:
   WholeGraphManualPass() = default;
