@@ -49,6 +49,10 @@ std::optional<std::string> Attribute(const HloInstruction& inst,
   return it->second;
 }
 
+bool IsBorder(const HloInstruction& inst) {
+  return inst.IsCustomCall({"SPMDFullToShardShape", "SPMDShardToFullShape"});
+}
+
 // The dimensions in `unspecified_dims=[0,2]`; nothing for other texts.
 absl::StatusOr<std::vector<int64_t>> DimsToOpen(const HloInstruction& inst) {
   std::vector<int64_t> dims;
@@ -232,6 +236,13 @@ class Importer {
                             HloOpcode::kSend, HloOpcode::kSendDone,
                             HloOpcode::kRecv, HloOpcode::kRecvDone>(inst) &&
         (!keeps_shardings_ || text)) {
+      if (IsBorder(*inst) && inst->has_sharding() && !text) {
+        return At(*inst,
+                  absl::StrCat(inst->custom_call_target(),
+                               " has a meaning by its sharding= only, which "
+                               "counts for nothing beside Shardy's texts; ",
+                               sdy::kImportMhloShardings, " keeps it"));
+      }
       inst->clear_sharding();
     }
     RETURN_IF_ERROR(GivenShardingRule(*inst).status());

@@ -34,7 +34,8 @@ namespace xla {
 //
 // InvalidArgument names the instruction and the text for malformed attributes,
 // unknown meshes and axes, ranks and numbers of shardings that do not match,
-// and sharding groups of different shapes.
+// sharding groups of different shapes, and borders of manual regions
+// (SPMDFullToShardShape, SPMDShardToFullShape) that would lose `sharding=`.
 class ShardyImport : public HloModulePass {
  public:
   absl::string_view name() const override { return "shardy-import"; }
