@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "xla/comparison_util.h"
+#include "xla/hlo/ir/hlo_async_chain.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -236,8 +238,33 @@ HloInstruction* Constant(HloInstruction* beside, Literal literal) {
   return Add(beside, HloInstruction::CreateConstant(std::move(literal)));
 }
 
+bool HoldsAsyncState(const HloInstruction& inst) {
+  if (!inst.shape().IsTuple()) return false;
+  for (const HloComputation* computation : inst.GetModule()->computations()) {
+    for (const HloInstruction* start : computation->instructions()) {
+      if (!start->IsAsyncProducer() &&
+          !HloPredicateIsOp<
+              HloOpcode::kAllGatherStart, HloOpcode::kAllReduceStart,
+              HloOpcode::kCollectivePermuteStart, HloOpcode::kCopyStart,
+              HloOpcode::kRecv, HloOpcode::kSend>(start)) {
+        continue;
+      }
+      if (absl::c_any_of(AsyncStatePlaces(start),
+                         [&](const AsyncStatePlace& place) {
+                           return place.inst == &inst;
+                         })) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 HloInstruction* Detour(HloInstruction* inst, Picker& pick) {
-  switch (pick.Below(14)) {
+  // What is no link of a chain may pass its state on, in these ways.
+  constexpr size_t kPassOn[] = {0, 1, 2, 3, 4, 8, 9, 10};
+  switch (HoldsAsyncState(*inst) ? kPassOn[pick.Below(std::size(kPassOn))]
+                                 : pick.Below(14)) {
     case 0:
     case 1:
       return ThroughTuple(inst, pick);
@@ -252,12 +279,6 @@ HloInstruction* Detour(HloInstruction* inst, Picker& pick) {
     case 6:
       return ThroughFusion(inst, pick);
     case 7: {
-      // A tuple of tuples may be the state of something asynchronous, which
-      // nothing but its next link may read.
-      if (inst->shape().IsTuple() && !inst->shape().tuple_shapes().empty() &&
-          inst->shape().tuple_shapes(0).IsTuple()) {
-        return nullptr;
-      }
       HloInstruction* token = Add(inst, HloInstruction::CreateToken());
       return Add(inst, HloInstruction::CreateAddDependency(inst, token));
     }

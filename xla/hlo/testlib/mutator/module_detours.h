@@ -39,6 +39,10 @@ HloInstruction* Add(HloInstruction* beside,
                     std::unique_ptr<HloInstruction> instruction);
 HloInstruction* Constant(HloInstruction* beside, Literal literal);
 
+// Whether `inst` is or holds the state of something asynchronous, which links
+// of its chain read and what hands it on, and nothing else may.
+bool HoldsAsyncState(const HloInstruction& inst);
+
 // Adds instructions that read `inst` and give a value equal to it, of its
 // shape; null where the one that was drawn does not fit the shape.
 HloInstruction* Detour(HloInstruction* inst, Picker& pick);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/log/check.h"
 #include "absl/strings/string_view.h"
 #include "xla/hlo/ir/computation_layout.h"
@@ -24,6 +25,7 @@ namespace xla {
 namespace {
 
 using module_mutator_internal::Detour;
+using module_mutator_internal::HoldsAsyncState;
 using module_mutator_internal::Picker;
 
 constexpr std::pair<absl::string_view, absl::string_view> kAttributes[] = {
@@ -47,6 +49,12 @@ constexpr std::pair<absl::string_view, absl::string_view> kAttributes[] = {
 
 constexpr absl::string_view kBackendConfigs[] = {"", "{}", "{\"a\":1}",
                                                  "no json", "[1]"};
+
+bool ReadsAsyncState(const HloInstruction& inst) {
+  return absl::c_any_of(inst.operands(), [](const HloInstruction* operand) {
+    return HoldsAsyncState(*operand);
+  });
+}
 
 class Mutator {
  public:
@@ -136,14 +144,17 @@ void Mutator::AddControlDependency() {
 
 void Mutator::AddDeadInstruction() {
   HloInstruction* inst = PickInstruction();
-  if (inst->opcode() == HloOpcode::kParameter) return;
+  if (inst->opcode() == HloOpcode::kParameter || ReadsAsyncState(*inst) ||
+      HoldsAsyncState(*inst)) {
+    return;
+  }
   HloInstruction* copy = inst->parent()->AddInstruction(inst->Clone());
   if (pick_.OneIn(3)) CHECK_OK(inst->AddControlDependencyTo(copy));
 }
 
 void Mutator::RepeatOperand() {
   HloInstruction* inst = PickInstruction();
-  if (inst->operand_count() == 0) return;
+  if (inst->operand_count() == 0 || ReadsAsyncState(*inst)) return;
   const int64_t number = pick_.Below(inst->operand_count());
   // Mostly one of its own: f(a, b) becomes f(a, a).
   std::vector<HloInstruction*> others;
@@ -151,7 +162,7 @@ void Mutator::RepeatOperand() {
     if (other == inst) break;
     if (other != inst->operand(number) &&
         other->shape() == inst->operand(number)->shape() &&
-        (inst->IsUserOf(other) || pick_.OneIn(4))) {
+        !HoldsAsyncState(*other) && (inst->IsUserOf(other) || pick_.OneIn(4))) {
       others.push_back(other);
     }
   }
@@ -213,6 +224,7 @@ void Mutator::AddDetour() {
 // Something odd reads a value; nobody reads that, or what may have effects.
 void Mutator::AddReader() {
   HloInstruction* inst = PickInstruction();
+  if (HoldsAsyncState(*inst)) return;
   HloInstruction* reader = module_mutator_internal::OddReader(inst, pick_);
   if (reader == nullptr || pick_.OneIn(3)) return;
   const Shape shape = module_mutator_internal::OddShape(pick_);
@@ -232,7 +244,7 @@ void Mutator::GrowRoot() {
   std::vector<HloInstruction*> parts = {root};
   for (int n = 1 + pick_.Below(3); n > 0; --n) {
     HloInstruction* part = pick_.From(order_);
-    if (pick_.OneIn(3)) {
+    if (pick_.OneIn(3) && !HoldsAsyncState(*part)) {
       HloInstruction* reader = module_mutator_internal::OddReader(part, pick_);
       if (reader != nullptr) part = reader;
     }
