@@ -91,6 +91,7 @@ PropagationGraph::PropagationGraph(const HloModule* module) {
     }
   }
   for (const HloInstruction* inst : instructions_) AddRules(inst, *calls);
+  first_of_elements_.clear();
   AddGroups();
   rules_of_.resize(tensors_.size());
   for (size_t r = 0; r < rules_.size(); ++r) {
@@ -119,8 +120,22 @@ void PropagationGraph::AddTensors(HloInstruction* inst) {
   }
 }
 
+int PropagationGraph::FirstTensorOfElement(const HloInstruction* tuple,
+                                           int64_t element) {
+  const auto [it, is_new] = first_of_elements_.try_emplace(tuple);
+  if (is_new) {
+    int tensor = FirstTensor(tuple);
+    for (const Shape& shape : tuple->shape().tuple_shapes()) {
+      it->second.push_back(tensor);
+      tensor += static_cast<int>(NumLeaves(shape));
+    }
+  }
+  return it->second[element];
+}
+
 void PropagationGraph::AddIdentity(const HloInstruction* inst,
-                                   std::vector<int> tensors, int num_operands) {
+                                   std::vector<int> tensors, int num_operands,
+                                   bool operands_used_once) {
   const Shape& shape = *tensors_[tensors[0]].shape;
   if (!shape.IsArray() || shape.dimensions().empty()) return;
   for (int tensor : tensors) {
@@ -129,7 +144,7 @@ void PropagationGraph::AddIdentity(const HloInstruction* inst,
   OpShardingRule rule =
       IdentityRule(shape, static_cast<int>(tensors.size()), num_operands);
   rules_.push_back({inst, std::move(rule), std::move(tensors),
-                    RuleClass::kDataFlow, OperandsUsedOnce(*inst)});
+                    RuleClass::kDataFlow, operands_used_once});
 }
 
 void PropagationGraph::AddGroups() {
@@ -153,12 +168,13 @@ void PropagationGraph::TieAll(const HloInstruction* inst,
   for (const HloInstruction* value : values) {
     if (!Contains(value) || NumLeaves(value->shape()) != leaves) return;
   }
+  const bool operands_used_once = OperandsUsedOnce(*inst);
   for (int64_t leaf = 0; leaf < leaves; ++leaf) {
     std::vector<int> tensors;
     for (const HloInstruction* value : values) {
       tensors.push_back(FirstTensor(value) + static_cast<int>(leaf));
     }
-    AddIdentity(inst, std::move(tensors), num_operands);
+    AddIdentity(inst, std::move(tensors), num_operands, operands_used_once);
   }
 }
 
@@ -167,25 +183,25 @@ void PropagationGraph::AddRules(const HloInstruction* inst,
   switch (inst->opcode()) {
     case HloOpcode::kTuple: {
       int leaf = FirstTensor(inst);
+      const bool operands_used_once = OperandsUsedOnce(*inst);
       for (const HloInstruction* operand : inst->operands()) {
         for (int64_t i = 0; i < NumLeaves(operand->shape()); ++i) {
           AddIdentity(inst,
-                      {FirstTensor(operand) + static_cast<int>(i), leaf++}, 1);
+                      {FirstTensor(operand) + static_cast<int>(i), leaf++}, 1,
+                      operands_used_once);
         }
       }
       return;
     }
     case HloOpcode::kGetTupleElement: {
-      int from = FirstTensor(inst->operand(0));
-      for (int64_t i = 0; i < inst->tuple_index(); ++i) {
-        from += static_cast<int>(
-            NumLeaves(inst->operand(0)->shape().tuple_shapes(i)));
-      }
+      const int from =
+          FirstTensorOfElement(inst->operand(0), inst->tuple_index());
+      const bool operands_used_once = OperandsUsedOnce(*inst);
       for (int64_t i = 0; i < NumLeaves(inst->shape()); ++i) {
         AddIdentity(inst,
                     {from + static_cast<int>(i),
                      FirstTensor(inst) + static_cast<int>(i)},
-                    1);
+                    1, operands_used_once);
       }
       return;
     }

@@ -71,11 +71,12 @@ class PropagationGraph {
 
  private:
   void AddTensors(HloInstruction* inst);
+  int FirstTensorOfElement(const HloInstruction* tuple, int64_t element);
   void AddRules(const HloInstruction* inst, const CallGraph& calls);
   // Members of a sharding group are one value.
   void AddGroups();
   void AddIdentity(const HloInstruction* inst, std::vector<int> tensors,
-                   int num_operands);
+                   int num_operands, bool operands_used_once);
   // Ties all leaves of several instructions of one shape.
   void TieAll(const HloInstruction* inst,
               const std::vector<const HloInstruction*>& values,
@@ -86,6 +87,9 @@ class PropagationGraph {
   std::vector<std::vector<int>> rules_of_;
   std::vector<HloInstruction*> instructions_;
   absl::flat_hash_map<const HloInstruction*, int> first_;
+  // Of tuples, while rules are added.
+  absl::flat_hash_map<const HloInstruction*, std::vector<int>>
+      first_of_elements_;
 };
 
 }  // namespace xla

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instructions.h"
@@ -291,8 +292,17 @@ const std::vector<int64_t>& TupleIndex::FirstLeaves(
   return it->second;
 }
 
-const std::vector<int64_t>& TupleIndex::Uses(const HloInstruction& user,
-                                             const HloInstruction& operand) {
+absl::InlinedVector<int64_t, 2> TupleIndex::Uses(
+    const HloInstruction& user, const HloInstruction& operand) {
+  // Fewer are searched faster than a map of them is made.
+  constexpr int64_t kManyOperands = 16;
+  if (user.operand_count() < kManyOperands) {
+    absl::InlinedVector<int64_t, 2> uses;
+    for (int64_t i = 0; i < user.operand_count(); ++i) {
+      if (user.operand(i) == &operand) uses.push_back(i);
+    }
+    return uses;
+  }
   auto [it, added] = uses_.try_emplace(&user);
   if (added) {
     for (int64_t i = 0; i < user.operand_count(); ++i) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_sharding.h"
@@ -33,15 +34,16 @@ class TupleIndex {
   // The first leaf of each element of a tuple, and the number of leaves.
   const std::vector<int64_t>& FirstLeaves(const HloInstruction& tuple);
   // Which operands of `user` are `operand`.
-  const std::vector<int64_t>& Uses(const HloInstruction& user,
-                                   const HloInstruction& operand);
+  absl::InlinedVector<int64_t, 2> Uses(const HloInstruction& user,
+                                       const HloInstruction& operand);
 
  private:
   absl::flat_hash_map<const HloInstruction*, std::vector<int64_t>>
       first_leaves_;
-  absl::flat_hash_map<
-      const HloInstruction*,
-      absl::flat_hash_map<const HloInstruction*, std::vector<int64_t>>>
+  // Of users with many operands, where each of these stands.
+  absl::flat_hash_map<const HloInstruction*,
+                      absl::flat_hash_map<const HloInstruction*,
+                                          absl::InlinedVector<int64_t, 2>>>
       uses_;
 };
 
