@@ -106,9 +106,9 @@ class Device {
   std::string Position() const;
   int64_t steps() const { return steps_; }
 
-  // Runs `computation` to its end here and now, for an instruction that applies
-  // a computation which is no lane program. Unimplemented if it stops for
-  // other devices, ResourceExhausted if such instructions nest too deep.
+  // Runs `computation` to its end synchronously, for an instruction that
+  // applies a computation that is not a lane program. Unimplemented if it waits
+  // for other devices, ResourceExhausted if such instructions nest too deeply.
   absl::StatusOr<Value> RunEmbedded(const HloComputation* computation,
                                     std::vector<Value> arguments);
 

@@ -5,9 +5,10 @@
 
 namespace xla {
 
-// A pass that is to bring a module under a limit. Missing it is no failure of
-// the pass: the module that it leaves is right, and the best it knows; but
-// whoever runs the pass has to hear of it. Found among passes by dynamic_cast.
+// A pass that is meant to bring a module under a limit. Missing it is not a
+// failure of the pass: the module that it leaves is correct, and the best one
+// found; but the caller of the pass must be told. Found among passes by
+// dynamic_cast.
 //
 //   pipeline.Run(module) …; status = pass->TakeUnmetLimit();
 class LimitedPass {

@@ -48,7 +48,7 @@ struct Value {
   PrimitiveType type() const { return shape().element_type(); }
 };
 
-// Whether it has dimensions: is no scalar.
+// Whether it has dimensions, that is, is not a scalar.
 inline bool HasRank(const Value& value) {
   return !value.shape().dimensions().empty();
 }

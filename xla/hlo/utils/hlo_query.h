@@ -64,8 +64,8 @@ bool AllOperandsAreParametersOrConstantsWithSingleUser(
 bool AllOperandsAreParameters(const HloInstruction& instruction);
 bool AllOperandsAreConstants(const HloInstruction& instruction);
 
-// The first instruction at or above `instr` that is no bitcast, bitcast-convert
-// or convert.
+// The first instruction at or above `instr` that is not a bitcast,
+// bitcast-convert or convert.
 const HloInstruction* StripCastLike(const HloInstruction* instr);
 
 // --- Search

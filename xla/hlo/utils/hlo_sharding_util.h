@@ -142,7 +142,7 @@ HloSharding FindCommonSharding(
     absl::Span<const HloSharding> shardings,
     std::optional<HloSharding> default_sharding = std::nullopt);
 // `from` if it improves on *to_improved (null: none yet), or their merge.
-// `allow_aggressive_resharding` accepts a merge that is no refinement of
+// `allow_aggressive_resharding` accepts a merge that is not a refinement of
 // *to_improved.
 std::optional<HloSharding> ReturnImprovedShardingImpl(
     HloSharding from, const HloSharding* to_improved,

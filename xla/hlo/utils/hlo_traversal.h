@@ -105,7 +105,7 @@ class HloFusionAdaptor {
   // two results is there twice.
   absl::InlinedVector<HloInstructionAdaptor, 2> GetRoots() const;
   // The instructions outside that are used, each once; the parameters of a
-  // computation that is no fusion's.
+  // computation that is not a fusion's.
   absl::InlinedVector<const HloInstruction*, 2> GetParameters() const;
   // Operands first. Without what is passed through.
   absl::InlinedVector<HloInstructionAdaptor, 2> MakeInstructionPostOrder()

@@ -6,15 +6,15 @@
 
 namespace xla::gpu {
 
-// Makes what a copy of the module has become the module's program: what was
-// tried need not be done again.
+// Moves what a copy of the module has become into the module itself, so that
+// work done on the copy need not be repeated.
 //
 //   before: module: ENTRY e {…}          copy, by Clone(""): ENTRY e {fused…}
 //   after:  module: ENTRY e {fused…}     copy: nothing
 //
-// The module keeps its config, aliases and donors; its schedule goes, and so do
-// its computations and instructions: pointers to them are no longer good. Names
-// are those of the copy. O(instructions).
+// The module keeps its config, aliases and donors. Its schedule, computations
+// and instructions are destroyed: pointers to them dangle. Names are those of
+// the copy. O(instructions).
 absl::Status AdoptComputations(HloModule* copy, HloModule* module);
 
 }  // namespace xla::gpu

@@ -26,8 +26,8 @@ struct FusionGroup {
 // The peak memory of a scheduled module.
 struct FusionPeak {
   int64_t bytes = 0;
-  // If `bytes` is above the limit that was asked about: values that are live at
-  // the peak, by what makes them and by what reads them last.
+  // The values live at the peak, by their producer and their last reader.
+  // Filled in only if `bytes` exceeds the limit that was asked about.
   struct Held {
     const HloInstruction* instruction;
     int64_t bytes;
@@ -35,15 +35,15 @@ struct FusionPeak {
   std::vector<Held> held;
 };
 
-// Schedules the module, without changing it, and says what it needs.
+// Computes the peak of the module's schedule without changing the module.
 using FusionPeakFunction = std::function<absl::StatusOr<FusionPeak>(
     HloModule* module, int64_t limit_bytes)>;
 
-// Instructions that must not be fused for a limit to hold, and what was found
-// on the way.
+// Instructions that must not be fused for the limit to hold, and what was
+// learned on the way.
 struct FusionMemoryPlan {
   absl::flat_hash_set<std::string> banned;
-  // Fusions that were taken back: their members, and why.
+  // Fusions that were undone: their members, and why.
   struct Undone {
     std::vector<std::string> members;
     int64_t held_bytes;  // at the peak
@@ -57,29 +57,29 @@ struct FusionMemoryPlan {
   std::unique_ptr<HloModule> fused;
 };
 
-// Fuses the module, without what is banned; appends what it has made.
+// Fuses the module except for banned instructions; appends the fusions made.
 using FuseFunction = std::function<absl::Status(
     HloModule* module, const absl::flat_hash_set<std::string>& banned,
     std::vector<FusionGroup>* groups)>;
 
-// Finds a set of bans with which the peak of the fused and scheduled module is
-// at most the greater one of the limit and the unfused module's peak.
+// Finds bans under which the peak of the fused and scheduled module is at most
+// the limit or the unfused module's peak, whichever is greater.
 //
-// Fuses copies of the module. While the peak is too high, takes back the
-// fusions that hold the most at the peak, as results or as what they are the
-// last to read, until what they hold is as much as the excess, twice that in
-// the next round, and so on. Where that does not help, as the schedule has
-// become another one elsewhere, it takes back all and makes parts of them
-// again, smaller and smaller ones, as long as the limit holds. At most 40
-// copies, fusions and schedules, fewer of large modules.
+// Fuses copies of the module. While the peak is too high, undoes the fusions
+// that hold the most bytes at the peak, as results or as operands that they are
+// the last to read: enough of them to hold as much as the excess, in the next
+// round twice as much, and so on. If that does not help, because the new
+// schedule peaks elsewhere, undoes all of them and redoes subsets, smaller and
+// smaller ones, as long as the limit holds. Makes at most 40 copies, fusions
+// and schedules; fewer for large modules.
 //
-// `limit` is as MemoryLimit::Parse() reads it, shares are of the unfused
+// `limit` is parsed by MemoryLimit::Parse(); percentages are of the unfused
 // module's peak. Errors: of that text, and those of `peak` and `fuse`.
 absl::StatusOr<FusionMemoryPlan> PlanForMemoryLimit(
     HloModule* module, absl::string_view limit, const FusionPeakFunction& peak,
     const FuseFunction& fuse);
 
-// Records each fusion that was taken back.
+// Records each fusion that was undone.
 void ExplainUndone(const FusionMemoryPlan& plan,
                    FusionExplanation* explanation);
 

@@ -8,14 +8,14 @@
 
 namespace xla::gpu {
 
-// A list of numbers in which items move, and that tells in O(1) which of two
+// A list of numbers that supports moving items and tells in O(1) which of two
 // comes first.
 //
-// Items have ascending labels. Where there is no room left between two of them,
-// the smallest surroundings that are sparse enough get new labels, evenly: less
-// than (2 / 1.3)^i items among 2^i labels (M. Bender et al., "Two simplified
-// algorithms for maintaining order in a list", ESA 2002). Amortized O(log n)
-// labels per item that is put anywhere.
+// Items have ascending labels. Where no label is free between two neighbors,
+// the smallest sparse enough range around them is relabeled evenly: one with
+// fewer than (2 / 1.3)^i items among 2^i labels (M. Bender et al., "Two
+// simplified algorithms for maintaining order in a list", ESA 2002). Amortized
+// O(log n) labels per inserted item.
 class LabeledList {
  public:
   using Item = int32_t;
@@ -26,24 +26,24 @@ class LabeledList {
   bool IsBefore(Item a, Item b) const { return labels_[a] < labels_[b]; }
   // front() before the first one.
   Item Previous(Item item) const { return previous_[item]; }
-  // Stands before all items and is none.
+  // A sentinel before all items; not an item itself.
   Item front() const { return front_; }
 
   void Remove(Item item);
-  // Items that have been removed, in their order, to right after `place`, an
-  // item or front().
+  // Inserts `items`, which must have been removed, in this order right after
+  // `place`, an item or front().
   void InsertAfter(absl::Span<const Item> items, Item place);
-  // `item`, which has been removed, takes the place of `old`, which goes.
+  // `item`, which must have been removed, takes the place of `old`, which
+  // leaves the list.
   void Replace(Item old, Item item);
 
-  // How often an item has got a label.
+  // How many labels have been assigned in all.
   int64_t labels_given() const { return labels_given_; }
 
  private:
-  // Gives labels to the `count` items from `first` on, as multiples of `step`
-  // from `label` on.
+  // Labels the `count` items from `first` on with `label`, `label` + `step`, …
   void Label(Item first, int64_t count, int64_t label, int64_t step);
-  // Makes room around `first` … `last`, `count` items without labels.
+  // Makes room around `first` … `last`, the `count` items without labels.
   void LabelSurroundings(Item first, Item last, int64_t count);
 
   // A ring of the items and front_.

@@ -10,13 +10,13 @@
 
 namespace xla::gpu {
 
-// The peak memory of the schedule that ComputeSchedule makes of the module, and
-// the values that are live there if it is above `limit_bytes`. The module stays
-// as it is. Errors are those of alias analysis and of scheduling.
+// The peak memory of the schedule that ComputeSchedule finds for the module,
+// and the values live there if the peak exceeds `limit_bytes`. The module is
+// left unchanged. Errors are those of alias analysis and of scheduling.
 absl::StatusOr<FusionPeak> ScheduledPeak(HloModule* module, int64_t limit_bytes,
                                          const ScheduleOptions& options);
 
-// The same as a function of module and limit.
+// The same as a FusionPeakFunction.
 FusionPeakFunction ScheduledPeakFunction(ScheduleAlgorithm algorithm,
                                          int64_t effort);
 

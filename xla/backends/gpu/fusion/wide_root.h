@@ -11,17 +11,17 @@
 
 namespace xla::gpu {
 
-// Takes a wide root tuple apart while what it reads is replaced one by one:
-// each time its operands are searched for the old value, which is quadratic in
-// results.
+// Splits a wide root tuple while its operands are replaced one by one: each
+// replacement searches the operands for the old value, which is quadratic in
+// the number of results.
 //
 //   before: ROOT t = tuple(a, b, c, d, …)
 //   Split:  ROOT t = tuple(tuple(a, b, …), tuple(c, d, …), …)
-//   Join:   as before, with what stands in their places by then
+//   Join:   as before, with the operands as they are by then
 //
-// The module is not valid in between: others expect the root's shape. Leaves
-// alone roots of up to kMaxResults operands, those that are read or have
-// control dependencies or a sharding, and modules with a schedule. O(results).
+// The module is invalid in between: callers expect the root's shape. Leaves
+// alone roots of at most kMaxResults operands, roots that are read or that have
+// control dependencies or a sharding, and scheduled modules. O(results).
 class WideRoot {
  public:
   static constexpr int64_t kMaxResults = 1024;

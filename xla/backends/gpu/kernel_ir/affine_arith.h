@@ -5,8 +5,8 @@
 
 namespace xla::gpu {
 
-// int64_t arithmetic that says when it overflows: `*result` is set and true
-// returned, or false.
+// int64_t arithmetic with overflow checks: sets `*result` and returns true, or
+// returns false.
 inline bool CheckedAdd(int64_t a, int64_t b, int64_t* result) {
   return !__builtin_add_overflow(a, b, result);
 }
@@ -14,8 +14,8 @@ inline bool CheckedMul(int64_t a, int64_t b, int64_t* result) {
   return !__builtin_mul_overflow(a, b, result);
 }
 
-// The quotient rounded towards -infinity, and what it leaves: in [0, b). `b`
-// must be positive.
+// The quotient rounded towards -infinity, and the remainder, which is in [0,
+// b). `b` must be positive.
 inline int64_t FloorDivide(int64_t a, int64_t b) {
   return a / b - (a % b < 0 ? 1 : 0);
 }

@@ -25,8 +25,8 @@ struct AffineExpr::Rep {
   int64_t size = 0;
 };
 
-// Builds normal forms. `ranges`, where given, decides divisions, remainders,
-// min and max beyond what holds for all values.
+// Builds normal forms. `ranges`, if given, decides divisions, remainders, min
+// and max that are not decided for all values.
 struct AffineBuilder {
   using Rep = AffineExpr::Rep;
   using Atom = AffineExpr::Atom;
@@ -50,7 +50,7 @@ struct AffineBuilder {
   }
   static AffineExpr Overflow() { return Fail("index expression overflows"); }
 
-  // The operand that swallows the operation, if one does; failures first.
+  // The operand that absorbs the operation, if there is one; failures first.
   static const AffineExpr* Poison(const AffineExpr& a, const AffineExpr& b) {
     if (!a.status().ok()) return &a;
     if (!b.status().ok()) return &b;
@@ -92,7 +92,7 @@ struct AffineBuilder {
   // By degree, higher first, then by the factors.
   static int CompareFactors(const std::vector<Atom>& a,
                             const std::vector<Atom>& b);
-  // The factors of `a` that `b` lacks, when `b`'s are all among them.
+  // The factors of `a` without those of `b`, if `a` has all of these.
   static std::optional<std::vector<Atom>> DivideFactors(
       const std::vector<Atom>& a, const std::vector<Atom>& b);
 

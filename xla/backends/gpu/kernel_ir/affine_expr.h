@@ -25,20 +25,22 @@ namespace xla::gpu {
 //   H*W - W*H            ->  0               4*i + 2*i           ->  6*i
 //   (8*j + i) / 8        ->  j + i / 8       (8*j + i) % 8       ->  i % 8
 //   (i / 4) / 8          ->  i / 32          (H*W) / W           ->  H
-//   ceildiv(8*H + 1, 8)  ->  H + 1           (x + 127) & ~127    ->  alignup(x,
-//   128) min(i, i + 3)        ->  i               alignup(12, 16)     ->  16
+//   ceildiv(8*H + 1, 8)  ->  H + 1           min(i, i + 3)       ->  i
+//   (x + 127) & ~127     ->  alignup(x, 128)
+//   alignup(12, 16)      ->  16
 //
 // so two expressions with the same normal form are equal for all bindings.
 // `/` and `%` are floor division and its remainder (C's where the dividend is
 // not negative); ceildiv and alignup ask for a positive second operand.
 //
-// Two values are no numbers: Unknown() (the `?` of the text format) and the
-// result of an operation that overflowed int64_t, divided by the constant zero
-// or outgrew kMaxTerms, kMaxDepth or kMaxSize. Both swallow what they are
-// combined with; status() tells them. Values are immutable and cheap to copy.
+// Two kinds of values are not numbers: Unknown() (the `?` of the text format)
+// and the result of an operation that overflowed int64_t, divided by the
+// constant zero or exceeded kMaxTerms, kMaxDepth or kMaxSize. Both absorb what
+// they are combined with; status() tells them apart. Values are immutable and
+// cheap to copy.
 class AffineExpr {
  public:
-  // Bounds of one expression: terms of a sum, operations inside operations, and
+  // Limits of one expression: terms of a sum, nesting depth of operations, and
   // symbols and operations in all, written out as a tree.
   static constexpr int kMaxTerms = 1024;
   static constexpr int kMaxDepth = 64;
@@ -129,8 +131,8 @@ class AffineExpr {
   // constant last: "H - i - 1", "4*tid.x + i / 2", "ceildiv(H, 4)".
   std::string ToString() const;
 
-  // ---- For those who walk expressions (emitters, compiled evaluation)
-  // --------
+  // ---- Traversal, for emitters and compiled evaluation
+  // -----------------------
 
   struct AtomNode;
   using Atom = std::shared_ptr<const AtomNode>;
@@ -172,8 +174,8 @@ absl::StatusOr<AffineExpr> ParseAffineExpr(absl::string_view text);
 // inner loops: a postfix program over their values.
 class AffineProgram {
  public:
-  // NotFound names a symbol of `expr` that `slots` lacks; InvalidArgument when
-  // `expr` is no number.
+  // NotFound names a symbol of `expr` that `slots` lacks; InvalidArgument if
+  // `expr` is not a number.
   static absl::StatusOr<AffineProgram> Compile(
       const AffineExpr& expr, absl::Span<const std::string> slots);
 

@@ -15,8 +15,8 @@
 #include "absl/strings/string_view.h"
 #include "xla/backends/gpu/kernel_ir/affine_expr.h"
 
-// A GPU kernel as loops over buffers: what the shared-memory planner reads and
-// rewrites, and what CUDA is written from.
+// A GPU kernel as loops over buffers: the form that the shared-memory planner
+// reads and rewrites, and from which CUDA is generated.
 //
 //   kernel @copy {
 //     launch grid(1, 1, 1) block(32, 1, 1)

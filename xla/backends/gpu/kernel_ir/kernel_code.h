@@ -12,9 +12,9 @@
 #include "xla/backends/gpu/kernel_ir/kir_ops.h"
 
 // A kernel as a flat list of instructions with jumps, for machines that run
-// many threads side by side: a thread's state is an instruction and its
-// registers. Index expressions are compiled against one list of slots: tid.*,
-// bid.*, bdim.*, gdim.*, symbols, then one per loop.
+// many threads side by side: a thread's state is its current instruction and
+// its registers. Index expressions are compiled against one list of slots:
+// tid.*, bid.*, bdim.*, gdim.*, symbols, then one per loop.
 
 namespace xla::gpu {
 
@@ -33,9 +33,9 @@ struct CodeArgument {
 
 struct CodeInstruction {
   enum class Op {
-    kLoopBegin,  // sets the index; to `target` when there is no iteration
-    kLoopEnd,    // steps the index; to `target` while there is another one
-    kIf,         // to `target` when the predicate is 0
+    kLoopBegin,  // sets the index; jumps to `target` if there is no iteration
+    kLoopEnd,    // advances the index; jumps to `target` if iterations remain
+    kIf,         // jumps to `target` if the predicate is 0
     kJump,
     kAlloc,
     kExpr,
@@ -52,13 +52,14 @@ struct CodeInstruction {
   std::vector<AffineProgram> programs;  // loop: start, stop; if: predicate
   int64_t step = 1;
   // A thread loop with a barrier in an expression inside: threads beyond its
-  // extent pass through to join that barrier.
+  // extent pass through it to join that barrier.
   bool joins_from_outside = false;
   std::vector<CodeOperand> outputs;
   std::vector<CodeArgument> arguments;
   const kir::OpInfo* info = nullptr;
   std::vector<int> loop_slots;  // of serial loops around, for instances
-  // In a branch or a loop over threads: which threads come here, values tell.
+  // In a branch or a loop over threads: which threads get here depends on
+  // values.
   bool of_some_threads = false;
 };
 
@@ -74,8 +75,8 @@ struct KernelCode {
   std::vector<std::vector<int64_t>> extents;
 };
 
-// `kernel` must stay where it is. Errors where something has no number under
-// the bindings of the kernel.
+// `kernel` must not move. An error if something is not a number under the
+// bindings of the kernel.
 absl::StatusOr<KernelCode> CompileKernel(const kir::Kernel& kernel);
 
 }  // namespace xla::gpu

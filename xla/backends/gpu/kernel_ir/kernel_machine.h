@@ -17,9 +17,10 @@
 #include "xla/backends/gpu/kernel_ir/race_checker.h"
 #include "xla/backends/gpu/kernel_ir/smem_shadow.h"
 
-// The machine that race_checker.h runs one block on. kernel_machine.cc has its
-// memory and the flow of control, kernel_machine_exprs.cc what expressions do,
-// kernel_machine_syncs.cc barriers, transfers and what lets waiting threads go.
+// The machine on which race_checker.h runs a block. kernel_machine.cc has its
+// memory and control flow, kernel_machine_exprs.cc evaluates expressions,
+// kernel_machine_syncs.cc handles barriers, transfers and the release of
+// waiting threads.
 
 namespace xla::gpu::kernel_machine {
 
@@ -39,10 +40,11 @@ struct Thread {
   enum class State { kReady, kBlock, kWarp, kMbarrier, kArriveWait, kDone };
   State state = State::kReady;
   int pc = 0;
-  // Index of the instruction at which a thread that joins from outside counts
-  // again; -1: it counts.
+  // Index of the instruction at which a thread that joins from outside
+  // participates again; -1: it participates.
   int outside_until = -1;
-  // A barrier of an expression was passed; its results are to be written.
+  // The thread has passed a barrier inside an expression whose results are
+  // still to be written.
   bool resume = false;
   std::vector<double> inputs;  // of that expression
   double result = 0;
@@ -72,7 +74,7 @@ class Machine {
   absl::StatusOr<KernelRun> Run(const std::vector<std::vector<double>>& inputs);
 
  private:
-  // The buffer whose memory it is in.
+  // The buffer in whose memory it lies.
   kir::BufferId Storage(kir::BufferId id) const;
   absl::Status PlaceBuffers();
   void FillParams(const std::vector<std::vector<double>>& inputs);
@@ -122,7 +124,7 @@ class Machine {
   std::vector<Thread> threads_;
   absl::flat_hash_map<kir::BufferId, Barrier> barriers_;
   absl::flat_hash_map<const CodeInstruction*, kir::BufferId> workspaces_;
-  // Bulk transfers that one thread started for all: instances seen.
+  // Bulk transfers that one thread started on behalf of all: instances seen.
   absl::flat_hash_set<uint64_t> started_;
 };
 

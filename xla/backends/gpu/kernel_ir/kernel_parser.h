@@ -15,9 +15,9 @@
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 #include "xla/backends/gpu/kernel_ir/kir_cursor.h"
 
-// One kernel of a .kir text, by recursive descent; kir_parser.h has the
+// Parses one kernel of a .kir text by recursive descent; kir_parser.h has the
 // grammar. kernel_parser.cc reads declarations and expressions,
-// kernel_parser_statements.cc what stands in bodies.
+// kernel_parser_statements.cc statements.
 
 namespace xla::gpu::kir {
 

@@ -13,15 +13,15 @@ namespace xla::gpu {
 // The value as a buffer of this type holds it.
 double RoundToType(double value, kir::ElementType type);
 
-// Element-wise operations, and those that hand one element on (copy, pad, …).
+// Elementwise operations, and those that pass on one element (copy, pad, …).
 // `type` is that of the result: sums, products and shifts of integers wrap as
-// the type does, however large they are on the way.
+// the type does, however large intermediate values are.
 double ApplyKernelOp(absl::string_view op, absl::Span<const double> arguments,
                      kir::ElementType type);
 
-// Operation `bits`: what the bits of the value in a buffer of type `from` are
-// in one of type `to`. f32 and integers of as many bits; NaN has one payload.
-// Other types hand the value on.
+// Operation `bits`: reinterprets the bits of a value of type `from` as type
+// `to`. For f32 and integers of as many bits; NaN has one payload. With other
+// types the value passes unchanged.
 double ReinterpretBits(double value, kir::ElementType from,
                        kir::ElementType to);
 

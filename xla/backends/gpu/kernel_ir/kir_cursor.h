@@ -14,9 +14,9 @@
 #include "xla/backends/gpu/kernel_ir/affine_expr.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 
-// A place in a .kir text: the tokens that the parser asks for, one at a time.
-// Comments and blanks are skipped within a line; a new line is a token, since
-// statements end there. Errors name file, line and column, and show the line.
+// A position in a .kir text, which is read token by token. Comments and blanks
+// are skipped within a line; a newline is a token, since it ends a statement.
+// Errors name file, line and column, and show the line.
 
 namespace xla::gpu::kir {
 
@@ -31,15 +31,15 @@ class KirCursor {
   absl::Status Error(absl::string_view message);  // at the next token
   absl::Status ErrorAt(size_t offset, absl::string_view message) const;
 
-  // Skips empty lines and lines of comments too.
+  // Skips empty lines and comment lines too.
   void SkipLines();
   bool AtEnd();  // of the text
   bool AtLineEnd();
 
-  // The next token as people would call it: "'for'", "end of line", …
+  // The next token as messages name it: "'for'", "end of line", …
   std::string Describe();
 
-  // A character or word, if it comes next.
+  // Consumes a character or word if it comes next.
   bool Eat(absl::string_view punctuation);
   bool EatWord(absl::string_view word);
   absl::Status Expect(absl::string_view punctuation);

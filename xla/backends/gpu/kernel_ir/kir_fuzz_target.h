@@ -5,9 +5,10 @@
 
 namespace xla::gpu::kir {
 
-// Parses any bytes as kernels. If they are, verifies and prints them, and dies
-// unless the printed text is kernels that print the same again. Returns whether
-// they were kernels. The property behind the fuzzer and the mutation test.
+// Parses arbitrary bytes as kernels. If that succeeds, verifies and prints
+// them, and dies unless the printed text parses to kernels that print the same.
+// Returns whether the bytes parsed. The property behind the fuzzer and the
+// mutation test.
 bool KernelsRoundTrip(absl::string_view text);
 
 }  // namespace xla::gpu::kir

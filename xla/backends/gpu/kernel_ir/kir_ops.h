@@ -15,7 +15,7 @@ enum class OpClass {
   kTransposeCopy,  // a copy that permutes dimensions
   kFill,           // constants, iota
   kDifficult,      // pad, reshape, slice, gather, …: any re-indexing
-  kScatter,  // to a place that the second argument tells, if the third is true
+  kScatter,  // writes where the second argument says, if the third is true
   kBroadcast,
   kExpand,
   kReduce,      // output = combine(output, input)
@@ -34,11 +34,11 @@ struct OpInfo {
   int min_arguments;
   int max_arguments;
   int outputs;
-  bool combines;  // the name goes on with ".add", ".mul", ".max" or ".min"
+  bool combines;  // the name continues with ".add", ".mul", ".max" or ".min"
 };
 
-// The row of an operation as written ("reduce.add"), or null when there is no
-// such operation or its combiner is missing, unknown or too much.
+// The row of an operation as written ("reduce.add"); null if there is no such
+// operation, or its combiner is missing, unknown or superfluous.
 const OpInfo* FindOp(absl::string_view op);
 Combiner OpCombiner(absl::string_view op);
 // "add"; empty for none.

@@ -48,7 +48,7 @@ inline constexpr int kMaxKirDepth = 200;
 // `file` is the name for messages.
 absl::StatusOr<std::vector<Kernel>> ParseKernels(
     absl::string_view text, absl::string_view file = "<input>");
-// A text of exactly one kernel.
+// Parses a text of exactly one kernel.
 absl::StatusOr<Kernel> ParseKernel(absl::string_view text,
                                    absl::string_view file = "<input>");
 

@@ -7,22 +7,22 @@
 #include "absl/types/span.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 
-// Kernels as canonical .kir text: declarations first (sym, launch, param, id,
-// option), one statement a line, two blanks a level, attributes in one order,
-// expressions in normal form. Parsing the text gives an equal kernel, and
-// printing that gives the same bytes.
+// Prints kernels as canonical .kir text: declarations first (sym, launch,
+// param, id, option), one statement per line, indented by two spaces per level,
+// attributes in a fixed order, expressions in normal form. Parsing the text
+// gives an equal kernel, and printing that gives the same bytes.
 
 namespace xla::gpu::kir {
 
 struct KirPrintOptions {
-  // Text of a comment after a statement, or after the brace that closes a loop
-  // (`end`); empty for none.
+  // The comment to print after a statement, or after the brace that closes a
+  // loop (`end`); empty: none.
   std::function<std::string(const Statement& statement, bool end)> comment;
 };
 
 std::string PrintKernel(const Kernel& kernel,
                         const KirPrintOptions& options = {});
-// With an empty line between two kernels.
+// Separates kernels by an empty line.
 std::string PrintKernels(absl::Span<const Kernel> kernels,
                          const KirPrintOptions& options = {});
 

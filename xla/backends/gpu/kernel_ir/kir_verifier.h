@@ -29,7 +29,7 @@
 namespace xla::gpu::kir {
 
 struct KirVerifierOptions {
-  // Skips K8, for planners that are to prove that they do not trust them.
+  // Skips K8, to show that a planner does not rely on divergent barriers.
   bool allow_divergent_barriers = false;
 };
 

@@ -10,10 +10,10 @@
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 
 // Runs one block of a kernel on a machine of its own: every thread has its own
-// program counter, a random one goes on at each turn, transfers complete as
-// late as their wait lets them, and a shadow of shared memory (smem_shadow.h)
-// tells each access that nothing orders. It knows nothing of how memory was
-// planned: it sees addresses and barriers in the kernel.
+// program counter, a random thread advances at each step, transfers complete as
+// late as waits allow, and a shadow of shared memory (smem_shadow.h) reports
+// each access that nothing orders. It does not know how memory was planned: it
+// sees only the addresses and barriers of the kernel.
 //
 // Races do not depend on the order that the threads happened to run in; values
 // do only where there are races. O(steps * threads that read a byte).
@@ -22,15 +22,15 @@ namespace xla::gpu {
 
 struct KernelRunOptions {
   uint64_t seed = 0;  // of the order of threads
-  // Every buffer has memory of its own, whatever its address.
+  // Gives every buffer its own memory, whatever its address.
   bool own_memory = false;
   bool check_races = true;
-  // Every block of the grid, one after another, on the same parameters; else
-  // one alone, whose number along x is `block`.
+  // Runs every block of the grid, one after another, on the same parameters;
+  // otherwise only the one whose number along x is `block`.
   bool all_blocks = false;
   int64_t block = 0;
-  // Instructions of all threads of all blocks together, and bytes of the
-  // machine; -1: no limit.
+  // Limits of the instructions of all threads of all blocks together, and of
+  // the bytes of the machine; -1: no limit.
   int64_t max_steps = int64_t{1} << 25;
   int64_t max_bytes = int64_t{1} << 29;
 };
@@ -43,20 +43,20 @@ struct KernelRun {
 };
 
 // `inputs`: initial values per parameter; missing ones are small numbers that
-// depend on place and parameter. Errors: no numbers for sizes or indices, an
-// operation that is not modelled (Unimplemented), barriers that some threads
-// never meet (FailedPrecondition), an index outside of its buffer (OutOfRange),
-// more steps or bytes than the options allow (ResourceExhausted). Bytes, and
-// the steps that loops with known bounds take, are counted before the run.
+// depend on position and parameter. Errors: sizes or indices that are not
+// numbers, an operation that is not modelled (Unimplemented), barriers that
+// some threads never reach (FailedPrecondition), an index out of bounds
+// (OutOfRange), more steps or bytes than the options allow (ResourceExhausted).
+// Bytes, and the steps of loops with known bounds, are counted before the run.
 absl::StatusOr<KernelRun> RunKernel(
     const kir::Kernel& kernel,
     const std::vector<std::vector<double>>& inputs = {},
     const KernelRunOptions& options = {});
 
-// Runs the first block and, where loops over blocks end before the grid does,
-// the first one that is in none of them. OK when `seeds` runs find no race and
-// leave the same results as a run in which every buffer has its own memory;
-// else FailedPrecondition with what is wrong.
+// Runs the first block and, if loops over blocks end before the grid does, the
+// first block outside of all of them. OK if `seeds` runs find no race and leave
+// the same results as a run in which every buffer has its own memory; otherwise
+// FailedPrecondition, which says what is wrong.
 absl::Status CheckRaces(const kir::Kernel& kernel, int seeds = 2,
                         KernelRunOptions options = {});
 

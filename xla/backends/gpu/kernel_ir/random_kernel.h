@@ -8,11 +8,11 @@
 // Random kernels for tests of planners: shared buffers of several element types
 // that are filled, read by other threads and filled again, in loops up to three
 // deep, with barriers at random places (missing ones are for the planner to
-// find), loops that never run, branches that some threads take and such that
-// all or none do.
+// find), loops that never run, and branches that are taken by some threads, or
+// by all or none.
 //
-// What they read was written; each statement writes a byte once, or the same
-// value in all threads. The same seed gives the same kernel.
+// Kernels read only what they have written; each statement writes a byte once,
+// or the same value in all threads. The same seed gives the same kernel.
 
 namespace xla::gpu {
 
@@ -20,7 +20,7 @@ struct RandomKernelOptions {
   int max_buffers = 10;
   int max_depth = 3;
   int max_threads = 64;
-  // Stages in a row, each with a buffer of its own, for kernels of many.
+  // A chain of stages, each with its own buffer, for kernels with many buffers.
   bool chain = false;
 };
 

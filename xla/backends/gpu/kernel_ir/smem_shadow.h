@@ -8,16 +8,16 @@
 #include "absl/container/btree_set.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 
-// The state of every byte of shared memory while a kernel runs: who wrote
-// it last, for which buffer, and who read it since. An access that is not
-// ordered behind those it collides with is a race, whatever order the threads
-// happened to run in. Ordered means: the same thread; or a barrier of the
-// block, or of their warp, between the two; or an arrive before and a wait
-// after; for a transfer, behind its completion; and a proxy fence after an
-// ordinary access before the async proxy touches the byte.
+// The state of every byte of shared memory while a kernel runs: which thread
+// wrote it last, for which buffer, and which threads have read it since. An
+// access that is not ordered after those it conflicts with is a race, whatever
+// order the threads happened to run in. Ordered means: by the same thread; or
+// separated by a barrier of the block, or of their warp; or by an arrive before
+// and a wait after; for a transfer, after its completion; and with a proxy
+// fence between an ordinary access and a later one by the async proxy.
 //
 // Threads that run one statement and write the same value to the same byte of
-// one buffer do not race, and each finds there what it wrote.
+// one buffer do not race, and each reads back what it wrote.
 
 namespace xla::gpu {
 
@@ -46,11 +46,11 @@ class SmemShadow {
   void BlockBarrier() { ++block_epoch_; }
   void WarpBarrier(int warp) { ++warp_epoch_[warp]; }
   void ProxyFence(int thread) { fence_[thread] = ++clock_[thread]; }
-  // The thread's present, for a later Acquire() by another.
+  // The thread's current time, for a later Acquire() by another thread.
   int Release(int thread) { return ++clock_[thread]; }
   void Acquire(int thread, int from, int clock);
-  // A transfer that `thread` starts; `joined`: every thread that waits for it
-  // is ordered, not the starting thread alone.
+  // Starts a transfer of `thread`. `joined`: it orders every thread that waits
+  // for it, not only the one that started it.
   int StartTransfer(int thread, bool joined);
   void CompleteTransfer(int transfer, int thread);
 
@@ -80,7 +80,7 @@ class SmemShadow {
   };
 
   Record Now(const ShadowAccess& access);
-  // Why `earlier` is not ordered before an access of `thread`; null: it is.
+  // Why `earlier` is not ordered before an access of `thread`; null if it is.
   const char* Unordered(const Record& earlier, const ShadowAccess& now) const;
   void Report(const char* what, const char* why, const ShadowAccess& now,
               kir::BufferId other);

@@ -23,19 +23,19 @@ struct ComplexParts {
 //
 //   Binary(kMultiply, {a, b}, {c, d})  ->  {a*c - b*d, a*d + b*c}
 //
-// Finite results are those of the evaluator but for rounding, except quotients
-// by infinite divisors, and what is infinite before the last step: abs, log and
-// sqrt of numbers whose size exceeds the type's maximum; exp, sine and cosine
-// where exp(re) or cosh(im) does. Products with an infinite part differ too:
-// C++ looks for an infinite result where the formula gives NaN, and nobody here
-// does.
+// Finite results are those of the evaluator up to rounding, except for
+// quotients by infinite divisors and where an intermediate value overflows:
+// abs, log and sqrt of numbers whose magnitude exceeds the type's maximum; exp,
+// sine and cosine where exp(re) or cosh(im) does. Products with an infinite
+// part differ too: C++ recovers an infinite result where the formula gives NaN;
+// here the NaN stays.
 class ComplexArithmetic {
  public:
   explicit ComplexArithmetic(HloComputation::Builder* builder)
       : builder_(*builder) {}
 
-  // Results have the dimensions and the layout of this array. Operands may lie
-  // otherwise in memory.
+  // Results have the dimensions and the layout of this array. Operands may have
+  // other layouts.
   void SetShape(const Shape& shape) { shape_ = shape; }
 
   // Of one operand or two; nullopt for what has no formula here.
@@ -43,10 +43,10 @@ class ComplexArithmetic {
   std::optional<ComplexParts> Binary(HloOpcode opcode, const ComplexParts& a,
                                      const ComplexParts& b);
   HloInstruction* Abs(const ComplexParts& a);
-  // Whether both parts are equal, or either is not.
+  // Whether both parts are equal, or at least one differs.
   HloInstruction* Equal(const ComplexParts& a, const ComplexParts& b);
   HloInstruction* NotEqual(const ComplexParts& a, const ComplexParts& b);
-  // An array of that number, of the type of another.
+  // An array filled with `value`, of the type of `like`.
   HloInstruction* Number(double value, const HloInstruction* like);
 
  private:
@@ -71,7 +71,7 @@ class ComplexArithmetic {
   ComplexParts Select(HloInstruction* pred, const ComplexParts& a,
                       const ComplexParts& b);
   ComplexParts Number(double re, double im, const ComplexParts& like);
-  // -0 as well.
+  // True of -0 as well.
   HloInstruction* IsNegative(HloInstruction* a);
   HloInstruction* Sinh(HloInstruction* a);
   HloInstruction* Cosh(HloInstruction* a);

@@ -8,8 +8,8 @@
 #include "xla/backends/gpu/lowering/kernel_frame.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
-// Matrix products by tiles: a block computes a tile of the result, and reads
-// what it multiplies through shared memory.
+// Matrix products by tiles: a block computes a tile of the result and reads its
+// operands through shared memory.
 //
 //   d = f32[70,50] dot(x, y), rhs = f32[70,50] negate(d)
 //   ->  for a tile of 16 x 16 places in each block
@@ -21,16 +21,18 @@
 //           sync
 //         out = -sums                               where the place exists
 //
-// An element of an operand is computed once for a tile, whatever the operand is
-// made of, and read from memory in the order in which it lies there; tiles that
-// this fills across their rows have one element of padding a row, so that no
-// two lanes meet in a bank. Places of a thread are apart by as many as there
-// are threads in that direction, so that neighbors read and write neighbors.
-// Where a tile has fewer places than the block has threads, threads take
-// different contracted places of one sum, and join in shared memory.
+// An element of an operand is computed once per tile, whatever the operand is
+// computed from, and read from memory in the order in which it lies there;
+// tiles that this fills across their rows are padded by one element per row, so
+// that no two lanes hit the same bank. The places of a thread are as far apart
+// as there are threads in that direction, so that neighboring threads read and
+// write neighboring elements. If a tile has fewer places than the block has
+// threads, threads take different contracted places of one sum and combine
+// their sums in shared memory.
 //
-// Several products of the same extents whose results meet are summed one after
-// the other by the same threads; the shared memory of the first is free then.
+// Several products of the same extents whose results are combined are summed
+// one after the other by the same threads; the shared memory of the first is
+// free by then.
 
 namespace xla::gpu {
 
@@ -40,14 +42,14 @@ struct DotGroup {
   int64_t batch = 1, rows = 1, columns = 1;   // of the products
 };
 
-// Products of at least `min_depth` contracted places, and the results that are
-// computed from theirs element by element. No result is in two of them, nor one
-// that is taken.
+// Groups of products of at least `min_depth` contracted places, and the results
+// computed elementwise from them. No result is in two groups, or in a group if
+// it is taken already.
 std::vector<DotGroup> FindDotGroups(const KernelFrame& frame, int64_t min_depth,
                                     const std::vector<bool>& taken);
 
-// The part of the kernel. Unimplemented where a product is read at another
-// place than the one that is written, besides what ElementEmitter cannot
+// Emits this part of the kernel. Unimplemented where a product is read at
+// another place than the one written, and for what ElementEmitter cannot
 // compute.
 absl::Status EmitDots(const DotGroup& group, KernelFrame* frame);
 

@@ -19,29 +19,29 @@
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
-// Emits the code of one thread for one element of a value: it computes the
-// elements of the operands that this takes, and those of theirs.
+// Emits the code of one thread that computes one element of a value, and with
+// it the elements of operands that it depends on, recursively.
 //
 //   n = negate(transpose(x))  element [i, j]  ->  %v0[0] = copy(%x[j, i])
 //                                                 %v1[0] = neg(%v0[0])
 //
-// An element is computed once in a scope (the body of a kernel, of a loop, of a
-// branch), however many ask for it. Reductions, windows and dots become loops
-// of that thread.
+// Within a scope (the body of a kernel, loop or branch) an element is computed
+// once, however many instructions read it. Reductions, windows and dots become
+// loops of that thread.
 //
-// Unimplemented names opcode, reason and instruction.
+// Unimplemented errors name opcode, reason and instruction.
 
 namespace xla::gpu {
 
-// The type of registers and arrays that hold elements of this one.
+// The type of registers and arrays that hold elements of this type.
 // Unimplemented for complex numbers, which are pairs (complex_parts.h), floats
-// of less than a byte, and those of eight bits other than f8e4m3fn and f8e5m2.
-// Integers of less than a byte are in a byte of their own, with their sign.
+// of less than a byte, and 8-bit floats other than f8e4m3fn and f8e5m2.
+// Integers of less than a byte take a whole byte, sign-extended.
 absl::StatusOr<kir::ElementType> KernelType(PrimitiveType type);
 
 // "OPCODE: REASON, in NAME".
 absl::Status NotLowered(const HloInstruction& hlo, absl::string_view reason);
-// The reason of a part of the instruction's code, as one of the instruction.
+// Attributes a refusal of part of the instruction's code to the instruction.
 absl::Status NotLowered(const HloInstruction& hlo, const absl::Status& reason);
 
 class ElementEmitter {
@@ -50,33 +50,34 @@ class ElementEmitter {
     scopes_.emplace_back();
   }
 
-  // An array that is read from memory: an operand of the kernel, a constant of
-  // several elements.
+  // Declares an array that is read from memory: an operand of the kernel, or a
+  // constant of several elements.
   void AddInput(const HloInstruction* hlo, kir::BufferId buffer) {
     inputs_[hlo] = buffer;
   }
 
-  // The array; -1: it is in none.
+  // The buffer of the array; -1 if it is in none.
   kir::BufferId FindInput(const HloInstruction& hlo) const {
     const auto input = inputs_.find(&hlo);
     return input == inputs_.end() ? -1 : input->second;
   }
 
-  // Its elements are known where they were remembered, and are not computed by
-  // one thread anywhere else; until AllowAll().
+  // Elements of `hlo` are known only where they were remembered; no thread may
+  // compute them by itself, until AllowAll().
   void Forbid(const HloInstruction* hlo) { forbidden_.insert(hlo); }
   void AllowAll() { forbidden_.clear(); }
 
-  // One element; of element `tuple_index` where the value is a tuple.
+  // One element; of element `tuple_index` if the value is a tuple.
   absl::StatusOr<kir::Operand> Element(const HloInstruction& hlo,
                                        const Indices& indices,
                                        int64_t tuple_index = 0);
-  // Where in the result of a dynamic-update-slice an element of its update is.
+  // The indices, in the result of a dynamic-update-slice, of an element of its
+  // update.
   absl::StatusOr<Indices> UpdatedPlaces(const HloInstruction& hlo,
                                         const Indices& indices);
-  // Where in the result of a scatter an element of its updates goes: a number
-  // in memory, and whether the update's window is inside as a whole, since it
-  // is left out if not.
+  // Where in the result of a scatter an element of its updates goes: its linear
+  // position in memory, and whether the whole window of the update is in
+  // bounds; otherwise it is skipped.
   struct ScatterPlace {
     kir::Operand place;
     kir::Argument inside;
@@ -86,14 +87,14 @@ class ElementEmitter {
   // Writes one element of an array of that shape.
   absl::Status StoreAt(kir::BufferId buffer, const Shape& shape,
                        const Indices& indices, const kir::Operand& value);
-  // Calls `body` with nothing of what it computes known outside.
+  // Calls `body` in a scope: what it computes is not known outside.
   absl::Status InScope(absl::FunctionRef<absl::Status()> body);
-  // The results of a computation on scalars.
+  // The results of applying a computation to scalars.
   absl::StatusOr<std::vector<kir::Operand>> Apply(
       const HloComputation& computation, absl::Span<const kir::Operand> args);
 
-  // For reductions that threads share: the accumulators with their initial
-  // values, one more element, and the results in the reduction's types.
+  // For reductions that threads share: initializes the accumulators, adds one
+  // element, and converts the results to the reduction's types.
   absl::StatusOr<std::vector<kir::Operand>> BeginReduction(
       const HloInstruction& hlo);
   absl::Status Accumulate(const HloInstruction& hlo,
@@ -101,26 +102,27 @@ class ElementEmitter {
                           absl::Span<const kir::Operand> values);
   absl::StatusOr<std::vector<kir::Operand>> EndReduction(
       const HloInstruction& hlo, absl::Span<const kir::Operand> accumulators);
-  // Whether the first value, of an element of the instruction's operand, is
-  // before the second one in the total order of its type.
+  // Whether the first value, an element of the instruction's operand, precedes
+  // the second one in the total order of its type.
   absl::StatusOr<kir::Operand> CompareTotal(const HloInstruction& hlo,
                                             ComparisonDirection direction,
                                             const kir::Operand& a,
                                             const kir::Operand& b);
-  // Registers the value of the element, valid from here on in this scope.
+  // Records the value of the element, which is valid from here on in this
+  // scope.
   void Remember(const HloInstruction& hlo, const Indices& indices,
                 std::vector<kir::Operand> values);
 
  private:
   using Key = std::pair<const HloInstruction*, Indices>;
   struct Scope {
-    // Looked up, never walked: pointers order nothing that is written.
+    // Looked up, never iterated: no output depends on pointers.
     std::map<Key, std::vector<kir::Operand>> values;
   };
   using Values = absl::StatusOr<std::vector<kir::Operand>>;
 
   const std::vector<kir::Operand>* Find(const Key& key) const;
-  // The element's number in memory, which values of the kernel decide.
+  // The element's linear position in memory, which values of the kernel decide.
   absl::StatusOr<kir::Operand> PlaceInMemory(const Shape& shape,
                                              const Indices& indices);
   bool ReadsRegister(const Indices& indices) const;
@@ -160,7 +162,7 @@ class ElementEmitter {
                                        const kir::Operand& a,
                                        kir::ElementType type);
 
-  // The number that the type has of these bits, in a byte of its own.
+  // The value that these bits have in the type, in a byte of its own.
   kir::Operand Narrow(const kir::Operand& value, PrimitiveType type);
   absl::StatusOr<kir::Operand> LoadPacked(const HloInstruction& hlo,
                                           kir::BufferId buffer,
@@ -171,12 +173,13 @@ class ElementEmitter {
   absl::StatusOr<AffineExpr> Start(const HloInstruction& start,
                                    const Indices& indices, int64_t least,
                                    int64_t limit);
-  // What `then` computes where the condition holds, else what `otherwise` does.
+  // What `then` computes if the condition holds, otherwise what `otherwise`
+  // does.
   absl::StatusOr<kir::Operand> Choose(const AffineExpr& condition,
                                       PrimitiveType element_type,
                                       MakeElement then, MakeElement otherwise);
-  // The element of the one that is chosen where the condition holds; where both
-  // are computed, at the nearest place that there is.
+  // The element of the array that the condition selects; where both are
+  // computed, indices out of bounds are clamped.
   absl::StatusOr<kir::Operand> ElementWhere(const AffineExpr& condition,
                                             const HloInstruction& hlo,
                                             Indices indices);
@@ -205,13 +208,14 @@ class ElementEmitter {
   absl::StatusOr<kir::Operand> IsSelected(const HloInstruction& hlo,
                                           const Indices& window,
                                           const Indices& offsets);
-  // The accumulators become what the combiner makes of them and the values,
-  // where the condition holds.
+  // Combines the accumulators with the values by the combiner, where the
+  // condition holds.
   absl::Status Combine(const HloComputation& combiner,
                        const kir::Argument& condition,
                        absl::Span<const kir::Operand> accumulators,
                        absl::Span<const kir::Operand> values);
-  // `body` under a condition that no value of the kernel decides.
+  // Emits `body` under a condition that does not depend on values of the
+  // kernel.
   absl::Status If(const HloInstruction& hlo, const AffineExpr& condition,
                   absl::FunctionRef<absl::Status()> body);
 

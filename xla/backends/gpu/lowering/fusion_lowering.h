@@ -11,45 +11,46 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 
 // A fusion, or an instruction that becomes a kernel, as kernel IR, by the kind
-// that its results ask for.
+// that its results call for.
 //
 //   kind              when                                          parts
-//   dot               results are made of matrix products, element  one for
-//                     by element: tiles in shared memory            one shape
-//   transpose         neighbors are read that are not neighbors     one for
-//                     where they are written                        one shape
-//   sort              rows are sorted that fit into shared memory   one for
-//                                                                   one sort
-//   row-reduction     rows lie along memory, min_reduced elements   one for
-//                     or more: softmax, layer norm, sums            all rows of
-//   column-reduction  the same across memory                        one shape
-//   loop              everything else                               one a
-//   result
+//   dot               results are computed elementwise from matrix  one per
+//                     products: tiles in shared memory              shape
+//   transpose         neighbors are read that are not neighbors     one per
+//                     where they are written                        shape
+//   sort              rows are sorted that fit into shared memory   one per
+//                                                                   sort
+//   row-reduction     rows lie along memory, min_reduced elements   one per
+//                     or more: softmax, layer norm, sums            shape of
+//   column-reduction  the same across memory                        the rows
+//   loop              everything else                               one per
+//                                                                   result
 //
-// Parts follow one another in one kernel, so that each finds the shared memory
-// of the one before free.
+// Parts follow one another in one kernel, so that each reuses the shared memory
+// of the one before.
 //
-// A result that is a dynamic-update-slice of an operand, and has to lie where
-// that lies (AliasInfo), is written in place: the update alone
-// (LoweredKernel::in_place), unless the kernel would overwrite what it has
-// still to read. So the kernel is the same whoever asks, before and after
-// memory is planned.
+// A result that is a dynamic-update-slice of an operand and must share its
+// memory (AliasInfo) is written in place: only the update is written
+// (LoweredKernel::in_place), unless that would overwrite what the kernel has
+// still to read. The kernel is therefore the same before and after memory is
+// planned.
 
 namespace xla::gpu {
 
 struct FusionLoweringOptions {
-  // Threads per block of kernels that are loops, and of all other kinds; the
-  // latter is a power of two.
+  // Threads per block of loop kernels, and of all other kinds; the latter is a
+  // power of two.
   int64_t threads_per_block = 128;
   int64_t threads_of_tiles = 256;
-  // Elements of a reduction that threads share: with fewer, one thread has done
-  // it before others are heard of.
+  // Least length of a reduction that threads share; a shorter one is faster in
+  // a single thread.
   int64_t min_reduced = 8;
-  // Elements along both dimensions of a transpose that is tiled.
+  // Least extent of both dimensions of a transpose that is tiled.
   int64_t min_transposed = 16;
-  // Threads that a device has at once. A result of as many elements is computed
-  // several neighbors a thread (KernelFrame::EmitLoop), and so are rows of
-  // reductions of at least min_vector_columns elements.
+  // Threads that a device runs at once. In a result of at least as many
+  // elements, a thread computes several neighbors (KernelFrame::EmitLoop), and
+  // so it does in reductions whose rows have at least min_vector_columns
+  // elements.
   int64_t device_threads = int64_t{1} << 18;
   int64_t min_vector_columns = 1024;
 };
@@ -61,8 +62,8 @@ struct KernelKind {
 absl::Span<const KernelKind> KernelKinds();
 
 // Where a kind refuses, loops compute the whole kernel, and its part says why.
-// Unimplemented as of LowerLoop; InvalidArgument for threads that are no power
-// of two.
+// Unimplemented as in LowerLoop; InvalidArgument if the number of threads is
+// not a power of two.
 absl::StatusOr<LoweredKernel> LowerFusion(
     const HloInstruction& hlo, const FusionLoweringOptions& options = {});
 

@@ -14,19 +14,21 @@
 #include "xla/backends/gpu/kernel_ir/affine_expr.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 
-// Writes the body of a kernel statement by statement. Registers are allocated
-// at its top, in the order in which they were asked for, and have one element.
+// Builds the body of a kernel statement by statement. Registers hold one
+// element and are allocated at the top, in the order in which they were
+// requested.
 //
-// An integer register can stand in index expressions under a name of its own
-// (NameRegister), which no .kir text knows: before such an expression indexes a
-// buffer, Number() computes it in registers, and `gather` reads through it.
+// An integer register can appear in index expressions under a name
+// (NameRegister), which is unknown to .kir text: before such an expression
+// indexes a buffer, Number() computes it in registers, and `gather` reads
+// through it.
 
 namespace xla::gpu {
 
 class KernelBuilder {
  public:
-  // Statements and registers that a kernel may have: beyond, compiling it takes
-  // longer than running several.
+  // Limit of the statements and registers of a kernel: beyond it, compiling the
+  // kernel takes longer than running several.
   static constexpr int kMaxStatements = 1 << 14;
 
   explicit KernelBuilder(absl::string_view name) { kernel_.name = name; }
@@ -37,7 +39,7 @@ class KernelBuilder {
   kir::BufferId AddShared(absl::string_view prefix, kir::ElementType type,
                           const std::vector<int64_t>& extents);
   kir::Operand AddRegister(kir::ElementType type);
-  // An array of each thread, which loops that are unrolled keep in registers.
+  // A local array of each thread, which unrolled loops keep in registers.
   kir::BufferId AddLocal(kir::ElementType type,
                          const std::vector<int64_t>& extents);
 
@@ -57,8 +59,8 @@ class KernelBuilder {
 
   void EmitSync(kir::SyncScope scope);
 
-  // What `body` emits becomes the body of a loop over a new name with this
-  // prefix, or of a branch.
+  // What `body` emits becomes the body of a loop over a new index whose name
+  // has this prefix, or of a branch.
   absl::Status Loop(
       absl::string_view prefix, kir::LoopKind kind, const AffineExpr& start,
       const AffineExpr& stop,
@@ -66,20 +68,20 @@ class KernelBuilder {
   absl::Status If(kir::Uniformity uniformity, const AffineExpr& predicate,
                   absl::FunctionRef<absl::Status()> then_body,
                   absl::FunctionRef<absl::Status()> else_body);
-  // A loop over `width` neighbors, a constant power of two, that is unrolled.
-  // Where all of them read or write `width` elements of a parameter that are
-  // next to each other, and the first one's number is a multiple of the width,
-  // that is one access of a vector, before or behind the loop
-  // (kernel_builder_vectors.cc). 1: `body` alone.
+  // An unrolled loop over `width` neighbors, a constant power of two. Where all
+  // iterations read or write `width` adjacent elements of a parameter, and the
+  // position of the first one is a multiple of the width, that becomes a single
+  // vector access before or after the loop (kernel_builder_vectors.cc). Width
+  // 1: `body` alone.
   absl::Status Vector(
       int64_t width,
       absl::FunctionRef<absl::Status(const AffineExpr& neighbor)> body);
-  // A name for a value in [0, extent): a loop that runs once.
+  // Names a value in [0, extent): a loop that runs once.
   absl::Status Let(
       absl::string_view prefix, const AffineExpr& value, int64_t extent,
       absl::FunctionRef<absl::Status(const AffineExpr& index)> body);
 
-  // The register's value, between lo and hi, in index expressions.
+  // The register's value, which is between lo and hi, for index expressions.
   AffineExpr NameRegister(const kir::Operand& reg, int64_t lo, int64_t hi);
   // Whether it reads a named register.
   bool ReadsRegister(const AffineExpr& expr) const;
@@ -87,9 +89,9 @@ class KernelBuilder {
   absl::StatusOr<kir::Argument> Number(const AffineExpr& expr);
 
   const AffineExpr::Ranges& ranges() const { return ranges_; }
-  // A statement could not be added (kMaxStatements).
+  // An error if a statement could not be added (kMaxStatements).
   absl::Status status() const;
-  // The kernel. Ends the building.
+  // Returns the kernel; nothing can be added afterwards.
   kir::Kernel Finish(const kir::Launch& launch);
 
  private:

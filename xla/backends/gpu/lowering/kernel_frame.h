@@ -16,10 +16,10 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/shape.h"
 
-// The common frame of all kinds of kernels: parameters for the operands,
-// for constants of several elements and for the results, and who computes them.
-// Parts of different kinds can follow one another in one kernel, each over its
-// own results; all have the same threads.
+// The frame that all kinds of kernels have in common: parameters for the
+// operands, for constants of several elements and for the results, and the
+// threads that compute them. Parts of different kinds can follow one another in
+// one kernel, each with its own results; all have the same threads.
 
 namespace xla::gpu {
 
@@ -44,8 +44,8 @@ class KernelFrame {
   ElementEmitter& emitter() { return emitter_; }
   int64_t threads() const { return threads_; }
   const std::vector<Result>& results() const { return results_; }
-  // The places of their arrays in the result, and those of the kernel's arrays
-  // in its operands.
+  // Positions of the result's arrays in the kernel's result, and of the
+  // operands' arrays in its operands.
   const std::vector<ShapeIndex>& result_indices() const {
     return lowered_.results;
   }
@@ -57,24 +57,25 @@ class KernelFrame {
 
   // Writes that element of a result.
   absl::Status Store(const Result& result, const Indices& indices);
-  // A part: `blocks` blocks of all threads.
+  // A part of the kernel: `blocks` blocks of all threads.
   absl::Status Blocks(int64_t blocks,
                       absl::FunctionRef<absl::Status(const AffineExpr& block,
                                                      const AffineExpr& thread)>
                           body);
-  // `body` under a condition that is 0 or 1, in a scope of its own.
+  // Emits `body` under a condition that is 0 or 1, in its own scope.
   absl::Status Where(const AffineExpr& condition,
                      absl::FunctionRef<absl::Status()> body);
   // Whether the result is that operand (by its number in the kernel) after a
-  // dynamic-update-slice, or after a scatter that is no search (scatter_way.h).
+  // dynamic-update-slice, or after a scatter that is not a search
+  // (scatter_way.h).
   bool IsUpdate(const Result& result, int64_t operand) const;
-  // A part with one thread for each element of the update, which writes nothing
-  // else of the result.
+  // A part with one thread per element of the update, which writes nothing else
+  // of the result.
   absl::Status EmitUpdate(const Result& result);
-  // A part with one thread for each element of a result, or for several
-  // neighbors, which it reads and writes at once. Their number: 1 where threads
-  // are few, and where an element takes a loop. `second`: the other part of
-  // complex numbers, if the threads compute both.
+  // A part with one thread per element of a result, or per several neighbors,
+  // which it reads and writes at once. Returns how many: 1 if there are few
+  // threads, or if an element takes a loop. `second`: the other part of complex
+  // numbers, if the threads compute both.
   absl::StatusOr<int64_t> EmitLoop(const Result& result, const Result* second);
 
   absl::StatusOr<LoweredKernel> Finish();
@@ -85,19 +86,19 @@ class KernelFrame {
         emitter_(&builder_),
         threads_(threads),
         device_threads_(device_threads) {}
-  // `shape`: of the result, before complex numbers were split.
+  // `shape`: that of the result before complex numbers were split.
   absl::Status AddArrays(const HloInstruction& hlo, const Shape& shape);
   absl::Status AddResults(const HloInstruction& hlo, const HloInstruction& root,
                           const Shape& shape);
   int64_t VectorWidth(const Result& result) const;
-  // A loop over the bytes of a result whose elements share them.
+  // A loop over the bytes of a result in which elements share bytes.
   absl::Status EmitPacked(const Result& result);
   absl::Status EmitScatter(const Result& result);
-  // `body` in loops over dimensions of an array.
+  // Emits `body` in loops over dimensions of an array.
   absl::Status Steps(const Shape& shape, const std::vector<int64_t>& dims,
                      size_t next, Indices* indices,
                      absl::FunctionRef<absl::Status(const Indices&)> body);
-  // `body` with the number of each of `count` places, one for each thread.
+  // Emits `body` with the number of each of `count` places, one per thread.
   absl::Status Numbers(int64_t count,
                        absl::FunctionRef<absl::Status(const AffineExpr&)> body);
 

@@ -12,9 +12,9 @@
 #include "xla/hlo/analysis/cost/device_description.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
-// What kernels need of a multiprocessor: each is lowered, once for all that
-// compute the same; its shared memory is planned and the plan checked, once for
-// all that use it in the same way (kernel_skeleton.h).
+// What kernels need of a multiprocessor. Each kernel is lowered once for all
+// that compute the same; its shared memory is planned, and the plan checked,
+// once for all that use it in the same way (kernel_skeleton.h).
 
 namespace xla::gpu {
 
@@ -26,7 +26,7 @@ struct KernelPlan {
   int64_t blocks = 0;
   int64_t threads = 0;  // of a block
   int64_t shared_bytes = 0;
-  // The most bytes alive at once, and what its buffers come to side by side.
+  // The most bytes live at once, and the sum of its buffers' sizes.
   int64_t live_bytes = 0;
   int64_t separate_bytes = 0;
   int64_t barriers = 0;           // statements that are barriers of the block
@@ -52,8 +52,7 @@ class KernelPlanner {
   // Valid while the planner lives.
   const KernelPlan& Plan(const HloInstruction& hlo);
 
-  // Kernels that were lowered, of those that were asked for, and plans that
-  // were made for them.
+  // Kernels lowered, of those asked for, and plans made for them.
   int64_t lowered() const { return plans_.size(); }
   int64_t planned() const { return skeletons_.size(); }
   const GpuDevice& device() const { return device_; }
@@ -73,8 +72,8 @@ class KernelPlanner {
 // without names.
 std::string KernelFingerprint(const HloInstruction& hlo);
 
-// The multiprocessor of a device: of its generation if that is a known one,
-// else as the description says.
+// The multiprocessor of a device: that of its generation if it is a known one,
+// otherwise as the description says.
 GpuDevice GpuDeviceOf(const se::DeviceDescription& description);
 
 }  // namespace xla::gpu

@@ -14,7 +14,7 @@
 #include "xla/shape_util.h"
 
 // A fusion, or an instruction that becomes a kernel, as kernel IR: one thread
-// for each element of each result, next to each other in memory.
+// per element of each result, in memory order.
 //
 //   before: f = f32[2,3] fusion(p), calls={ negate(transpose(p)) }
 //   after:  kernel @f {
@@ -34,7 +34,7 @@ struct LoopLoweringOptions {
   int64_t device_threads = int64_t{1} << 18;  // as of FusionLoweringOptions
 };
 
-// Results that one kind of lowering computes, one part of the kernel.
+// Results that one kind of lowering computes, as one part of the kernel.
 struct KernelPart {
   absl::string_view kind;  // "loop", "row-reduction", …
   std::string why;
@@ -55,21 +55,21 @@ struct LoweredKernel {
   std::vector<OperandArray> operands;
   std::vector<const HloInstruction*> constants;
   std::vector<ShapeIndex> results;
-  // Results of which the kernel writes an update alone, by number, and the
-  // operands in whose memory they must lie, by place in `operands`.
+  // Results of which the kernel writes only an update, by number, and the
+  // operands whose memory they must share, by position in `operands`.
   struct InPlace {
     int64_t result, operand;
   };
   std::vector<InPlace> in_place;
-  // The kernel on real numbers that was lowered, of one with complex numbers:
-  // holds the constants.
+  // If the kernel has complex numbers: the kernel on real numbers that was
+  // lowered instead; it holds the constants.
   std::shared_ptr<const HloModule> real;
-  // Of LowerLoop: neighbors that a thread computes at most.
+  // Set by LowerLoop: the most neighbors that a thread computes.
   int64_t vector_width = 1;
 };
 
-// Bits of an element in memory where several share a byte, 4 of
-// s4[8]{0:E(4)}; else 0. The first one has the lowest bits.
+// Bits per element in memory where several elements share a byte, 4 for
+// s4[8]{0:E(4)}; otherwise 0. The first element has the lowest bits.
 int PackedBits(const Shape& shape);
 
 // Unimplemented names opcode, reason and instruction for what one thread cannot

@@ -11,17 +11,17 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 
-// A lowering against the evaluator: the module's entry becomes one fusion, the
-// fusion a kernel, which is verified and planned; its plan is checked, and it
-// runs, as planned, on the kernel machine.
+// Compares a lowering with the evaluator: the module's entry becomes one
+// fusion, the fusion a kernel, which is verified and planned; its plan is
+// checked, and it runs, as planned, on the kernel machine.
 
 namespace xla::gpu {
 
 using Lower =
     std::function<absl::StatusOr<LoweredKernel>(const HloInstruction&)>;
 
-// OK where results are equal and no two threads race. Unimplemented where the
-// module cannot be lowered, or evaluated. Changes the module.
+// OK if results are equal and no two threads race. Unimplemented if the module
+// cannot be lowered or evaluated. Changes the module.
 absl::Status CompareWithEvaluator(HloModule* module, uint64_t seed,
                                   const Lower& lower);
 absl::Status CompareWithEvaluator(absl::string_view text, const Lower& lower);

@@ -23,29 +23,29 @@ struct ModuleLowering {
   };
   std::vector<Kernel> kernels;
 
-  // .kir text: each kernel behind its parts' kinds and reasons, or a comment
-  // that says why it is none, and at the end how many there are, of which
-  // kinds, and what share of the bytes they move. Custom calls
-  // are counted apart: libraries compute them.
+  // As .kir text: each kernel after the kinds and reasons of its parts, or a
+  // comment that says why there is none; at the end, how many there are, of
+  // which kinds, and their share of the bytes moved. Custom calls are counted
+  // separately: libraries compute them.
   std::string ToString() const;
 };
 
-// What runs as a kernel in the entry and in what it runs by loops, conditionals
-// and calls, operands first. What moves no data (tuples, bitcasts, control
-// flow, arrays without elements) is no kernel, nor what the host knows (numbers
-// of devices); what a library computes is one.
+// Everything that runs as a kernel in the entry and in the loops, conditionals
+// and calls that it runs, operands first. Instructions that move no data
+// (tuples, bitcasts, control flow, arrays without elements) are not kernels,
+// nor are values known to the host (numbers of devices); library calls are.
 std::vector<const HloInstruction*> FindKernels(const HloModule& module);
-// Results without elements, which no library is asked for.
+// Whether its results have no elements, so that no library is called for it.
 bool ComputesNothing(const HloInstruction& hlo);
-// The call or the collective that a library computes, alone or between slices
-// that one fusion with it holds; nullptr if there is none.
+// The library's call or collective: the instruction itself, or the one that a
+// fusion holds between slices; nullptr if there is none.
 const HloInstruction* LibraryCall(const HloInstruction& hlo);
 
-// What it reads and writes: bytes of operands and results.
+// Bytes of its operands and results, which it reads and writes.
 int64_t KernelBytes(const HloInstruction& hlo);
 
-// Lowers the kernels of a module; each gets a name of its own. What a library
-// computes, or nothing here can compute, is left out.
+// Lowers the kernels of a module, each under a name of its own. Leaves out what
+// a library computes and what cannot be computed here.
 ModuleLowering LowerModule(const HloModule& module,
                            const FusionLoweringOptions& options = {});
 

@@ -8,16 +8,16 @@
 
 namespace xla::gpu {
 
-// Whether the kernel still computes the same when the memory of the operand is
-// that of the result: each thread reads elements of the operand only where it
-// writes an element of the result, the same element and before that.
+// Whether the kernel computes the same if the operand shares memory with the
+// result: each thread reads only those elements of the operand that it writes
+// in the result, and reads them before it writes them.
 //
 //   %v[0] = copy(%p0[b, t]); %out0[b, t] = copy(%v[0])       yes
 //   %v[0] = copy(%p0[t, b]); %out0[b, t] = copy(%v[0])       no
 //   %v[0] = gather(%p0[0], %i[0]); %out0[0] = scatter(%v[0], %j[0])
 //                     where both numbers are computed the same way: yes
 //
-// `index` and `result_index`: of the array in the operand, and in the result.
+// Positions of the array in the operand (`index`) and in the result.
 bool MayOverwrite(const LoweredKernel& kernel, int64_t operand,
                   const ShapeIndex& index, const ShapeIndex& result_index);
 

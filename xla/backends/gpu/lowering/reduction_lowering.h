@@ -8,8 +8,8 @@
 #include "xla/backends/gpu/lowering/kernel_frame.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
-// Reductions that threads share, and what is computed with their results along
-// the same rows. A row is what one element of a reduction's result is made of.
+// Reductions shared by threads, and what is computed from their results along
+// the same rows. A row is the elements that are reduced to one element.
 //
 //   m = reduce-max(x), s = reduce-add(exp(x - broadcast(m)))
 //   root = exp(x - broadcast(m)) / broadcast(s)
@@ -19,19 +19,19 @@
 //       stage 1: the same for the sum, with m known
 //       stage 2: the row is written, with m and s known
 //
-// Where the reduced dimensions are the fastest in memory, lanes of a row are
-// neighbors ("row"); else neighbors are elements of the result ("column"), so
-// that threads read next to each other either way.
+// If the reduced dimensions vary fastest in memory, the lanes of a row are
+// neighbors ("row"); otherwise neighboring threads take neighboring elements of
+// the result ("column"), so that reads are coalesced either way.
 //
-// Legal because reductions may be computed in any order; a reduction whose
-// initial value may not be taken more than once begins with first elements and
-// takes it at the end.
+// Legal because reductions may be computed in any order. A reduction whose
+// initial value must not be combined more than once starts from the first
+// elements and applies the initial value at the end.
 
 namespace xla::gpu {
 
 // Reductions over the same dimensions of arrays of one shape, and the results
-// that the part of the kernel with them writes: of the shape of the reductions'
-// operands or of their results, as far as the number of elements goes.
+// that their part of the kernel writes: those with as many elements as the
+// reductions' operands or their results.
 struct ReductionGroup {
   std::vector<const HloInstruction*> heroes;  // operands first
   std::vector<int64_t> results;               // by number
@@ -41,16 +41,17 @@ struct ReductionGroup {
   int64_t columns = 1;  // elements of each row
 };
 
-// Those of at least `min_columns` elements a row; the one with most elements
-// first. No result is in two of them, nor one that is taken.
+// Groups with rows of at least `min_columns` elements, the one with most
+// elements first. No result is in two groups, or in a group if it is taken
+// already.
 std::vector<ReductionGroup> FindReductionGroups(const KernelFrame& frame,
                                                 int64_t min_columns,
                                                 std::vector<bool> taken);
 
-// The part of the kernel. Rows along memory of at least `min_vector_columns`
-// elements are taken several neighbors a lane at once, if the number divides
-// them. Unimplemented where a reduction is read out of its row, besides what
-// ElementEmitter cannot compute.
+// Emits this part of the kernel. Lanes take several neighbors at once of rows
+// along memory that have at least `min_vector_columns` elements, if their
+// number divides the row. Unimplemented where a reduction is read outside of
+// its row, and for what ElementEmitter cannot compute.
 absl::Status EmitReductions(const ReductionGroup& group,
                             int64_t min_vector_columns, KernelFrame* frame);
 

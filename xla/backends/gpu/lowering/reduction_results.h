@@ -12,13 +12,13 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/shape.h"
 
-// How what a kernel writes hangs together with its reductions.
+// How the results of a kernel depend on its reductions.
 
 namespace xla::gpu {
 
-// How many of some reductions lie one behind the other on the way to an
-// instruction. What has level n can be computed once all reductions whose
-// operands are of lower levels are known.
+// How many of the given reductions precede an instruction, one feeding the
+// next. Level n can be computed once all reductions whose operands have lower
+// levels are known.
 class ReductionLevels {
  public:
   // `body`: operands first.
@@ -32,14 +32,15 @@ class ReductionLevels {
   std::map<const HloInstruction*, int> levels_;  // looked up only
 };
 
-// Which element of a kernel's result belongs to an element of a reduction's
+// Which element of a kernel's result corresponds to an element of a reduction's
 // operand (`full`) or of its result.
 struct ResultWay {
   bool full = false;
-  // Instructions that only move elements, and which operand they move; the last
-  // one first. The operand of the last has the shape of the element's place.
+  // Instructions that only move elements, with the operand that each of them
+  // moves; the last one first. The operand of the last has the shape of the
+  // element's place.
   std::vector<std::pair<const HloInstruction*, int64_t>> steps;
-  // Instead of steps: elements in order of their numbers.
+  // Instead of steps: elements correspond by their linear position.
   bool by_number = false;
   std::vector<int64_t> extents;  // of the place
 
@@ -47,13 +48,13 @@ struct ResultWay {
                  const AffineExpr::Ranges& ranges) const;
 };
 
-// Nothing where the numbers of elements differ from both.
+// Nothing if the number of elements matches neither.
 std::optional<ResultWay> FindResultWay(const KernelFrame::Result& result,
                                        const HloInstruction& reduce,
                                        const ReductionLevels& levels);
 
-// The same for elements of an array that is no reduction's, of which `levels`
-// knows.
+// The same for elements of an array that is not a reduction's but known to
+// `levels`.
 std::optional<ResultWay> FindElementWay(const KernelFrame::Result& result,
                                         const Shape& place,
                                         const ReductionLevels& levels);

@@ -8,7 +8,7 @@
 #include "xla/backends/gpu/lowering/kernel_frame.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
-// Sorts of rows that fit into shared memory, with all that is sorted along, and
+// Sorts of rows that fit into shared memory, with everything sorted along, and
 // the first elements of sorted rows (topk).
 //
 //   s = (f32[9,50], s32[9,50]) sort(x, iota), dimensions={1}
@@ -19,12 +19,12 @@
 //           change places                     sync
 //         out0[row, place] = keys[row][place]
 //
-// Merges begin with pairs that mirror each other, so that the lesser of a pair
-// always goes to the lesser place: what lies behind the end of a row would be
-// the greatest and stay there, and is left out. Equals keep their order, by the
-// places that they came from, whether the sort asks for it or not: the result
-// is the one stable result, since comparators that are no order are refused
-// (sort_order.h).
+// Merges begin with mirrored pairs, so that the lesser of a pair always moves
+// to the lower place: places past the end of a row would hold the greatest
+// elements and keep them, so they are left out. Equal elements keep their
+// order, by the places they came from, whether the sort asks for it or not: the
+// result is the one stable result, since comparators that are not an order are
+// refused (sort_order.h).
 
 namespace xla::gpu {
 
@@ -34,16 +34,15 @@ struct SortGroup {
   int64_t rows = 1, elements = 1;        // of a row
 };
 
-// The sorts, and the results that are computed from theirs element by element.
-// No result is in two of them, nor one that is taken.
+// The sorts, and the results computed elementwise from theirs. No result is in
+// two groups, or in a group if it is taken already.
 std::vector<SortGroup> FindSortGroups(const KernelFrame& frame,
                                       const std::vector<bool>& taken);
 
-// The part of the kernel. Unimplemented where the comparator is not known to be
-// an order, where the rows of a block take more
-// shared memory than kernels may have unasked, and where a sort is read at
-// another place than the one that is written, besides what ElementEmitter
-// cannot compute.
+// Emits this part of the kernel. Unimplemented where the comparator is not
+// known to be an order, where the rows of a block take more shared memory than
+// kernels may have unasked, where a sort is read at another place than the one
+// written, and for what ElementEmitter cannot compute.
 absl::Status EmitSort(const SortGroup& group, KernelFrame* frame);
 
 }  // namespace xla::gpu

@@ -6,24 +6,26 @@
 
 namespace xla::gpu {
 
-// OK where a sort's comparator is known to be an order: of two elements at most
-// one is less, and what is less than the less, or equal to it, stays so. Then
-// there is one stable result, whatever network or merge computes it.
+// OK if a sort's comparator is known to be a strict weak order: at most one of
+// two elements is less than the other, and what is less than, or equivalent to,
+// the lesser is less, too. Then there is one stable result, whatever network or
+// merge computes it.
 //
 //   lt = compare(p0, p1), direction=LT                           an order
 //   or(lt(p0, p1), and(eq(p0, p1), lt(p2, p3)))                  an order
 //   compare(p0, p1), direction=LE        both ways of equals: none
 //
-// Comparisons of one expression of both elements are taken for numbers that are
-// greater, less or equal, and what is asked of one element alone for a truth;
-// all cases of those are tried. NaNs are none of that where the comparison is
-// no total order: where a sort puts them is left to it, here and wherever else
-// one is run.
+// A comparison of one expression of both elements is modelled by numbers that
+// are greater, less or equal, and a condition on one element alone by a truth
+// value; all cases are tried. NaNs are outside of this model unless the
+// comparison is a total order: where they end up is left to the sort, as it is
+// wherever else one runs.
 //
-// Unimplemented says what is wrong, or that the comparator has other
-// instructions than comparisons, and, or, xor, not and select of them, or
-// compares more than 10 things (of truths, 8). Linear in the cases, 3 for each
-// comparison and 4 for each truth, times the instructions.
+// Unimplemented says what is wrong: the comparator is not an order, has
+// instructions other than comparisons, and, or, xor, not and select of them, or
+// compares more than 10 things (8 of truth values). Linear in the number of
+// cases, a factor of 3 for each comparison and of 4 for each truth value, times
+// the instructions.
 absl::Status CheckOrder(const HloComputation& comparator);
 
 }  // namespace xla::gpu

@@ -8,8 +8,8 @@
 #include "xla/backends/gpu/lowering/kernel_frame.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
-// Transposes, and copies into another layout, by tiles: threads next to each
-// other read next to each other, and write next to each other.
+// Transposes, and copies into another layout, by tiles: neighboring threads
+// read neighboring elements and write neighboring elements.
 //
 //   t = f32[100,70] transpose(f32[70,100] x), out = negate(t)
 //   ->  for a tile of 32 x 32 places in each block
@@ -17,28 +17,28 @@
 //         sync
 //         out[row, column] = -tile[row][column]  neighbors along columns
 //
-// Rows of the tile have one element of padding, so that no two lanes meet in a
-// bank either way. Places past the end are read at the end and not written.
+// Rows of the tile are padded by one element, so that no two lanes hit the same
+// bank either way. Reads past the end are clamped; nothing is written there.
 
 namespace xla::gpu {
 
 struct TransposeGroup {
   std::vector<const HloInstruction*> heroes;  // none reads another
   std::vector<int64_t> results;               // by number
-  // Dimensions of the heroes' results in which neighbors in memory differ: of
-  // what is read, and of what is written.
+  // The dimensions of the heroes' results along which neighbors in memory lie,
+  // where they are read and where they are written.
   int64_t read_fast = 0, write_fast = 0;
 };
 
-// Those whose two dimensions have `min_extent` elements or more, and the
-// results that are computed from theirs element by element. No result is in two
-// of them, nor one that is taken.
+// Groups whose two dimensions have at least `min_extent` elements, and the
+// results computed elementwise from theirs. No result is in two groups, or in a
+// group if it is taken already.
 std::vector<TransposeGroup> FindTransposeGroups(const KernelFrame& frame,
                                                 int64_t min_extent,
                                                 const std::vector<bool>& taken);
 
-// The part of the kernel. Unimplemented where a transpose is read at another
-// place than the one that is written, besides what ElementEmitter cannot
+// Emits this part of the kernel. Unimplemented where a transpose is read at
+// another place than the one written, and for what ElementEmitter cannot
 // compute.
 absl::Status EmitTransposes(const TransposeGroup& group, KernelFrame* frame);
 

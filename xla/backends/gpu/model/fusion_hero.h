@@ -34,7 +34,7 @@ struct TransposeDescription {
   std::string ToString() const;
 };
 
-// Describes a transpose that pays for tiling; nullopt for any other
+// Describes a transpose for which tiling pays; nullopt for any other
 // instruction. After normalization, with `bits` per element:
 //  - the minor dimension stays: elements of bits * minor <= 64 bits are moved
 //    as one, if 16 bytes or more of them lie together on both sides;

@@ -31,16 +31,17 @@ namespace gpu {
 
 // Most operands and outputs of a fusion: kernel arguments.
 inline constexpr int64_t kMaxOperandsAndOutputsPerFusion = 96;
-// Most unnested reductions of a fusion: each takes registers of every thread.
+// Maximum number of unnested reductions of a fusion: each takes registers of
+// every thread.
 inline constexpr int64_t kMaxUnnestedReductionsPerFusion = 8;
 
-// Remembers what budgets ask for, per instruction. Thread safe.
+// Caches what budgets ask for, per instruction. Thread-safe.
 class FusionInfoCache {
  public:
   explicit FusionInfoCache(const se::DeviceDescription& device_info)
       : device_info_(device_info) {}
 
-  // After the instruction has changed or gone.
+  // Call after the instruction has changed or gone.
   void Invalidate(const HloInstruction* instr);
   // Sets the figures of a fusion from those of the two that were merged into
   // it, to save walking its instructions.
@@ -69,8 +70,7 @@ std::vector<HloComputation*> GetFusibleComputations(
 
 int64_t MaxOperandsAndOutputsPerFusion();
 
-// --- Transposes (gpu_fusible_kinds.cc)
-// ---------------------------------------
+// --- Transposes (gpu_fusible_kinds.cc) --------------------------------------
 
 // A copy, or a transpose that moves data; a fusion that has one.
 bool IsPhysicallyTransposing(const HloInstruction& instr);
@@ -80,11 +80,11 @@ bool TransposesMinorDimension(const HloInstruction* instr);
 
 // --- Kinds (gpu_fusible_kinds.cc) -------------------------------------------
 
-// Opcodes whose results hold elements of operands elsewhere, or those of a
-// window: a thread that needs some of the result computes them where it is.
+// Opcodes whose results hold elements of operands at other places, or those of
+// a window: a thread computes the elements that it needs where it needs them.
 bool MovesElements(HloOpcode opcode);
-// Elementwise, and kernels have it: not stochastic-convert, whose results in
-// floats nothing takes apart.
+// Elementwise and supported in kernels: not stochastic-convert, whose float
+// results no pass decomposes.
 bool IsElementwiseInKernels(const HloInstruction& instr);
 // Whether a bitcast between arrays keeps the width of the elements.
 bool KeepsElementWidth(const HloInstruction& bitcast);
@@ -117,8 +117,7 @@ HloInstruction::FusionKind ChooseFusionKind(
 
 bool IsGenericTritonFusion(const HloInstruction& instr);
 
-// --- Outputs (gpu_fusible_outputs.cc)
-// ----------------------------------------
+// --- Outputs (gpu_fusible_outputs.cc) ---------------------------------------
 
 // Each user of `instr`, get-tuple-elements being passed through, is `consumer`
 // or the root.
@@ -157,8 +156,7 @@ FusionDecision FusionFitsInBudget(const HloInstruction& instr1,
                                   bool is_consumer_producer_fusion = false,
                                   FusionInfoCache* cache = nullptr);
 
-// --- Multi-output fusion (gpu_fusible_multi_output.cc)
-// -----------------------
+// --- Multi-output fusion (gpu_fusible_multi_output.cc) ----------------------
 
 // The instruction that decides how the fusion runs: the first output with an
 // unnested reduction or tiled transpose as hero: that hero; if there is none,
@@ -197,8 +195,9 @@ FusionDecision ShapesCompatibleForMultiOutputFusion(
     const HloInstruction& instr1, const HloInstruction& instr2,
     const se::DeviceDescription& device_info);
 
-// Not into the results of a scatter; of a scatter's operands not what it
-// updates in place, nor what reads that.
+// Not allowed: fusing a scatter into readers of its results; fusing into a
+// scatter the operand that it updates in place, or anything that reads that
+// operand.
 FusionDecision CanEmitInputFusedScatter(const HloInstruction& producer,
                                         const HloInstruction& consumer);
 
@@ -208,16 +207,17 @@ FusionDecision IsProducerMultiOutputFusible(
     const HloInstruction& producer, const GpuAliasInfo* alias_info,
     const se::DeviceDescription& device_info);
 
-// May be an output of a multi-output fusion: an unnested reduction, a tiled
-// transpose, a loop fusion, or elementwise. Scatters, output fusions and custom
-// fusions not.
+// Whether it may be an output of a multi-output fusion: an unnested reduction,
+// a tiled transpose, a loop fusion, or elementwise. Not scatters, output
+// fusions and custom fusions.
 bool IsFusibleAsMultiOutputFusionRoot(const HloInstruction& instr,
                                       const se::DeviceDescription& device_info);
 
 // --- Loops (gpu_fusible_unroll.cc) ------------------------------------------
 
-// Has what is long in itself: a dot, a sort, a variadic reduce, a reduce-window
-// over more than 8 elements, a concatenate of more than 10 operands.
+// Whether it contains something expensive: a dot, a sort, a variadic reduce, a
+// reduce-window over more than 8 elements, a concatenate of more than 10
+// operands.
 bool MayCausePerformanceDropIfUnrolled(const HloFusionAdaptor& fusion);
 
 // Most elements that a thread computes: 4. From compute capability 10 on up to

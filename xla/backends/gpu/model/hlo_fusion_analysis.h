@@ -51,7 +51,7 @@ class HloFusionSpec {
   }
   HloInstructionAdaptor fusion_hero(int64_t i) const { return heroes_[i]; }
 
-  // A concatenation that gets no kernel of its own is no hero: its root is.
+  // A concatenation without a kernel of its own is not a hero: its root is.
   void DropConcatenateHeroes();
 
  private:
@@ -65,7 +65,7 @@ class HloFusionSpec {
 //   fused { p0 = ..  r = reduce(exp(p0), 0)  ROOT n = negate(r) }
 //   → kReduction, root n, hero r
 //
-// Looks at the instructions when asked, which must not change meanwhile.
+// Inspects the instructions on demand; they must not change meanwhile.
 class HloFusionAnalysis {
  public:
   enum class EmitterFusionKind {

@@ -10,33 +10,34 @@ namespace xla::gpu {
 
 // How a kernel computes a scatter, for its price and for its lowering.
 enum class ScatterWay {
-  // Where the operand lies, the rest of which stays:
-  kUnique,   // one thread for each element of the updates: no two of them meet
-  kAtomic,   // the same by atomics: in any order, the numbers are the same
-  kInOrder,  // one thread for each element of a window, from update to update
-  // One thread for each element of the result, which looks at all indices.
+  // In the memory of the operand, the rest of which stays:
+  kUnique,   // one thread per element of the updates: all write to different
+             // places
+  kAtomic,   // the same with atomics: exact in any order
+  kInOrder,  // one thread per element of a window, one update after another
+  // One thread per element of the result, which looks at all indices.
   kSearch,
 };
 
-// All ways give what the updates give one after the other. The first three are
-// for the result of a kernel, if its operand comes from outside of the fusion
-// and it is not written whole.
+// All give the result of applying the updates one after another. The first
+// three are for results of a kernel whose operand comes from outside of the
+// fusion and that are not written whole.
 //
 //   scatter(f32[50000,768] p, s32[4096,1], f32[4096,768]), add     kInOrder
 //   the same, unique_indices=true                                  kUnique
 //   scatter(s32[100] p, s32[4096,1], s32[4096]), add               kAtomic
 //   scatter(f32[100] p, s32[4096,1], f32[4096]), add               kSearch
 //
-// In order, few threads take many steps. That pays where a search has more
-// elements than a device has threads, several times over: from 2^20 elements
-// on, since an H100 runs 270,336 threads at a time.
+// In order, few threads take many steps. That pays where a search has several
+// times more elements than a device has threads: from 2^20 elements on, since
+// an H100 runs 270,336 threads at a time.
 ScatterWay WayOfScatter(const HloInstruction& scatter);
 
 // Whether kernels write all of such a result, whatever is updated: complex
-// numbers are computed by part, and packed ones share bytes.
+// numbers are computed in two parts, and packed ones share bytes.
 bool IsWrittenWhole(const Shape& shape);
 
-// Threads of a scatter that is computed where its operand lies.
+// Threads of a scatter that is computed in the memory of its operand.
 int64_t ScatterThreads(const HloInstruction& scatter);
 // How often, on average, an element of operand `i` is read.
 double ScatterReads(const HloInstruction& scatter, int64_t i, bool in_place);

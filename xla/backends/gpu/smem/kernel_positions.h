@@ -7,8 +7,8 @@
 #include "absl/types/span.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 
-// Numbers the statements of a kernel, so that lives and barriers can be told as
-// integers.
+// Numbers the statements of a kernel, so that live ranges and barriers can be
+// expressed as integers.
 //
 //   kernel @k {            // 0: the kernel
 //     alloc %A : …         // 1
@@ -20,9 +20,10 @@
 //     }                    //    an if has no number for its end
 //   }                      // 7: the kernel's end
 //
-// Statements count in pre-order. A loop is trivial when no code is written for
-// it, or code that every thread runs once: it has numbers as well, but what
-// happens in it counts as if it stood around it. O(size of the kernel).
+// Statements are numbered in pre-order. A loop is trivial if no code is
+// generated for it, or code that every thread runs once: it has numbers as
+// well, but its body counts as if it stood outside of it. O(size of the
+// kernel).
 
 namespace xla::gpu {
 
@@ -67,24 +68,24 @@ class KernelPositions {
   absl::flat_hash_map<int, int> end_of_;
 };
 
-// A statement to put in where `anchor` stands: before that statement, or, when
-// a loop or the kernel ends there, as the last of its body.
+// A statement to insert at `anchor`: before the statement there or, if a loop
+// or the kernel ends there, as the last of its body.
 struct Insertion {
   int anchor = 0;
   kir::Statement statement;
 };
 
-// A copy of `kernel` with the statements put in; those of one anchor in their
-// order. `insertions` are sorted by anchor.
+// A copy of `kernel` with the statements inserted; those of one anchor in the
+// given order. `insertions` are sorted by anchor.
 kir::Kernel InsertStatements(const kir::Kernel& kernel,
                              const KernelPositions& positions,
                              absl::Span<const Insertion> insertions);
-// Where in the copy that stands which was at `position`.
+// The position in the copy of the statement that was at `position`.
 int ShiftedPosition(absl::Span<const Insertion> insertions, int position);
-// By position in the copy, whose original ends at `end`: where that stood in
-// the original, for insertions their anchor.
+// By position in the copy, whose original ends at `end`: the position in the
+// original; for insertions, their anchor.
 std::vector<int> OriginsOf(absl::Span<const Insertion> insertions, int end);
-// Where in the copy the insertion with this index stands.
+// The position in the copy of the insertion with this index.
 int InsertedPosition(absl::Span<const Insertion> insertions, int index);
 
 }  // namespace xla::gpu

@@ -34,12 +34,12 @@ struct GpuDevice {
   // Bytes one block takes from its multiprocessor.
   int64_t Footprint(int64_t shared_bytes) const;
   // Blocks of `threads` threads and `shared_bytes` bytes that one
-  // multiprocessor holds at a time; 0 when not even one fits. `registers` per
-  // thread, 0: not looked at.
+  // multiprocessor holds at a time; 0 if not even one fits. `registers` per
+  // thread; 0: ignored.
   int BlocksPerSm(int64_t shared_bytes, int threads, int registers = 0) const;
   // The most bytes a block may use so that `blocks` of them still fit one
-  // multiprocessor; -1 when not even 0 bytes do. The inverse of BlocksPerSm in
-  // shared memory alone: between two such steps fewer bytes gain nothing.
+  // multiprocessor; -1 if not even 0 bytes do. The inverse of BlocksPerSm in
+  // shared memory alone: between two such steps, saving bytes gains nothing.
   int64_t OccupancyStep(int blocks) const;
 };
 

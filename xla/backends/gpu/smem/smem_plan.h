@@ -33,11 +33,11 @@ struct SmemBufferPlan {
   // included; last < first when it is never accessed.
   int first = 0;
   int last = -1;
-  // Other buffers of shared memory that some of its bytes overlap.
+  // Other buffers of shared memory that overlap it in some bytes.
   std::vector<kir::BufferId> shares_with;
 };
 
-// A statement that the planner put in.
+// A statement that the planner inserted.
 struct SmemSync {
   enum class Kind {
     kBlock,
@@ -53,13 +53,13 @@ struct SmemSync {
   Reason reason = Reason::kReuse;
   int position = 0;         // of the statement, in `planned`
   int before_position = 0;  // in the given kernel: of what follows it
-  std::string why;          // for people: which hazards it covers
+  std::string why;          // readable: the hazards that it covers
 };
 
 absl::string_view SmemSyncKindName(SmemSync::Kind kind);        // "block", …
 absl::string_view SmemSyncReasonName(SmemSync::Reason reason);  // "reuse", …
 
-// A pair of buffers that share bytes, and why that is no race.
+// A pair of buffers that share bytes, and why that is not a race.
 struct SmemHazard {
   kir::BufferId earlier = -1;
   kir::BufferId later = -1;
@@ -75,22 +75,22 @@ struct SmemPlan {
   int64_t base_bytes = 0;  // of the reduction workspace below all buffers
   // Most bytes alive at once, by the lives this planner sees.
   int64_t lower_bound_bytes = 0;
-  // Least total known to be reachable, where an exact search finished.
+  // Least total known to be reachable, if an exact search finished.
   std::optional<int64_t> optimum_bytes;
   std::vector<SmemBufferPlan> buffers;  // in order of allocation
   std::vector<SmemSync> syncs;          // what was inserted, by position
-  // The fewest block barriers that can be inserted for these addresses, where
-  // that is known.
+  // The fewest block barriers that can be inserted for these addresses, if that
+  // is known.
   std::optional<int> optimum_syncs;
   // Block barriers in `planned`: those inserted and those given; and how often
   // one block meets them, by the trip counts of the loops around.
   int syncs_total = 0;
   int64_t dynamic_syncs = 0;
   std::vector<SmemHazard> hazards;
-  std::vector<std::string> notes;  // what else a person wants to know
+  std::vector<std::string> notes;  // anything else worth knowing
 
   // Block barriers inserted so that memory can be reused; those that data
-  // dependences ask for in any case (RAW, WAR) do not count.
+  // dependences require in any case (RAW, WAR) do not count.
   int syncs_inserted() const;
   // Block barriers inserted for whatever reason.
   int NewBlockSyncs() const;

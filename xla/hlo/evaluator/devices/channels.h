@@ -32,9 +32,9 @@ struct HostQueues {
 //
 // A send and a recv of one channel belong together. Who sends to whom says the
 // frontend attribute _xla_send_recv_source_target_pairs="{{0,1},{1,2}}" of
-// each, in partition ids (replica ids where there is one partition). Without it
-// a recv takes the oldest message of another device that no one has taken. A
-// device that is no target receives zeros; what is sent by one that is no
+// each, in partition ids (replica ids if there is one partition). Without it a
+// recv takes the oldest message of another device that has not been taken. A
+// device that is not a target receives zeros; what a device sends that is not a
 // source is lost. The k-th recv of a device gets the k-th message, even if its
 // recv-done comes later.
 class Channels {

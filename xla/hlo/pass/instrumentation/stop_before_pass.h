@@ -18,7 +18,8 @@ class FailureRecorder : public PassInstrumentation {
   absl::Status BeforePass(const PassEvent& event,
                           const HloModule& module) override;
 
-  // The last pass that began, or -1. A pipeline is no culprit: its passes are.
+  // The last pass that began, or -1. Pipelines are not reported: their passes
+  // are.
   int index() const { return index_; }
   const std::string& text() const { return text_; }
 

@@ -28,11 +28,11 @@ std::vector<std::string> TakeXlaFlags(int* argc, char** argv);
 // are none. Flags in the environment are separated by spaces; values may stand
 // in quotes.
 //
-// InvalidArgument, naming the flag and the nearest one that there is, for flags
-// of the command line that do not exist or name no pass of the registry, for
-// wrong values, and for what is no flag at all. The environment may be meant
-// for another program: its flags that are not known here are passed over, and
-// `err` says so. It also says which flags of the command line have no effect.
+// InvalidArgument, naming the flag and the nearest existing one, for flags of
+// the command line that do not exist or do not name a registered pass, for
+// wrong values, and for arguments that are not flags. The environment may be
+// meant for another program: its unknown flags are skipped, and `err` says so.
+// It also lists flags of the command line that have no effect.
 absl::StatusOr<std::optional<DebugOptions>> ReadXlaFlags(
     const char* environment, absl::Span<const std::string> flags,
     const PassRegistry& registry, std::ostream& err);

@@ -26,7 +26,7 @@ bool PipelineRunsOnText(absl::string_view text);
 
 // Makes a text for PipelineRunsOnText from another one: often other passes, any
 // that are registered, some with odd options, and a module that MutateModule
-// has changed. Text that is no module stays.
+// has changed. Text that is not a module stays.
 std::string MutatePipelineText(std::string text, std::mt19937_64& random);
 
 // Takes any bytes as passes with options, as --passes does, and makes them.

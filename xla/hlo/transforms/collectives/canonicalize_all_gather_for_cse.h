@@ -18,8 +18,8 @@ namespace xla {
 //           g = f32[1,8,8] reshape(h)
 //
 // The new all-gather has a channel of its own. Leaves alone: several operands,
-// a gathered dimension that has size 1 before (where it lies among dimensions
-// of size 1 says nothing), constrained layouts, control dependencies.
+// a gathered dimension that had size 1 (its position among other dimensions of
+// size 1 is ambiguous), constrained layouts, control dependencies.
 // O(instructions).
 class CanonicalizeAllGatherForCSE : public HloModulePass {
  public:

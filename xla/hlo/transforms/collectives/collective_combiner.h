@@ -13,10 +13,10 @@
 namespace xla {
 
 struct CollectiveCombinerOptions {
-  // Bytes that one collective moves, operands or results, whichever are more:
-  // what is above stays as it is, and nothing grows beyond it.
+  // Maximum bytes of a combined collective, of its operands or of its results,
+  // whichever are more; larger ones stay as they are.
   int64_t combine_threshold_in_bytes = 30 * 1024 * 1024;
-  // Operands of one collective, at most.
+  // Maximum number of operands of a combined collective.
   int64_t combine_threshold_count = 256;
 
   template <typename Visitor>
@@ -28,7 +28,7 @@ struct CollectiveCombinerOptions {
   }
 };
 
-// Makes one collective of several small ones.
+// Combines several small collectives into one.
 //
 //   before: x = f32[8] all-reduce(a), to_apply=add
 //           y = f32[4] all-reduce(b), to_apply=add
@@ -36,13 +36,13 @@ struct CollectiveCombinerOptions {
 //           x = get-tuple-element(t), index=0
 //           y = get-tuple-element(t), index=1
 //
-// Devices meet once instead of twice. Combined are collectives of one opcode,
-// element type, set of groups, reduction and dimension, none of which depends
-// on another; those that stand close to each other in a post order first, and
-// not across a limit. Legal because a collective with several operands does to
-// each what it would do alone, and all devices run the same program. Leaves
-// alone: asynchronous pairs, control dependencies, layouts that are
-// constrained. O(collectives × instructions between them).
+// Devices synchronize once instead of twice. Combined are collectives of one
+// opcode, element type, set of groups, reduction and dimension, none of which
+// depends on another; those that are close to each other in a post order first,
+// and not beyond a limit. Legal because a collective with several operands does
+// to each what it would do alone, and all devices run the same program. Leaves
+// alone: asynchronous pairs, control dependencies, constrained layouts.
+// O(collectives × instructions between them).
 class CollectiveCombiner : public HloModulePass {
  protected:
   CollectiveCombiner(HloOpcode opcode, const CollectiveCombinerOptions& options)

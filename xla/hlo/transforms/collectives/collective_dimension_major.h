@@ -11,10 +11,10 @@ namespace xla {
 
 // Makes the dimension that an all-gather, reduce-scatter or all-to-all divides
 // among devices the outermost one: libraries such as NCCL send and receive
-// contiguous parts of a buffer. The transposes are what XLA gets as copies when
-// it assigns layouts; those behind are mostly fused with what reads them, those
-// before a convolution's or dot's result are kernels, and that result is in
-// memory twice.
+// contiguous parts of a buffer. XLA gets these transposes as copies when it
+// assigns layouts. Those after the collective mostly fuse with its readers;
+// those before it are kernels if a convolution or a dot produces the operand,
+// which then is in memory twice.
 //
 //   before: y = f32[8,4] reduce-scatter(f32[8,16] x), dimensions={1}
 //   after:  t = f32[16,8] transpose(x)

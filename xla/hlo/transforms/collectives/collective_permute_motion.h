@@ -19,12 +19,13 @@ namespace xla {
 //                 ROOT (i + 1, y)
 //
 // f: at most 8 elementwise instructions with one use each, whose other operands
-// do not change in the loop. Legal if nothing else looks at the element: one
-// get-tuple-element in the body, none in the condition or behind the loop; and
-// if the first iteration can be told: the initial value of some scalar integer
-// is constant and each iteration adds a constant, which does not bring it back
-// before the loop ends (with an unknown number of iterations: 1 or -1 on 32
-// bits or more). Permutes stay unique, so channels stay. O(instructions).
+// do not change in the loop. Legal if nothing else reads the element: one
+// get-tuple-element in the body, none in the condition or after the loop; and
+// if the first iteration can be recognized: some scalar integer has a constant
+// initial value, and each iteration adds a constant to it that does not bring
+// it back to that value before the loop ends (with an unknown number of
+// iterations: 1 or -1 on 32 bits or more). Permutes stay unique, so channels
+// stay. O(instructions).
 class CollectivePermuteMotion : public HloModulePass {
  public:
   CollectivePermuteMotion() = default;

@@ -12,10 +12,10 @@
 namespace xla {
 
 struct ScheduleAwareCollectiveOpsCseOptions {
-  // How far, in instructions on a path to the root, a value may be kept for a
-  // reader that would otherwise communicate again.
+  // Maximum distance, in instructions on a path to the root, over which a value
+  // is kept for a reader that would otherwise communicate again.
   int64_t distance_threshold = 0;
-  // Collectives without a channel instead of those with one.
+  // Handles collectives without a channel instead of those with one.
   bool for_replicas = false;
 
   template <typename Visitor>
@@ -28,8 +28,8 @@ struct ScheduleAwareCollectiveOpsCseOptions {
   }
 };
 
-// Replaces a collective by an equal earlier one, where that one's result is
-// still in use not far away: communicated bytes against memory.
+// Replaces a collective with an equal earlier one whose result is still in use
+// nearby: trades communicated bytes against memory.
 //
 //   before: g = all-gather(x), channel_id=1; y = f(g)
 //           h = all-gather(x), channel_id=2; z = k(h, y)
@@ -39,8 +39,8 @@ struct ScheduleAwareCollectiveOpsCseOptions {
 // dimensions of size 1; all-reduces of equal updates of a broadcast constant,
 // which is how all-gathers are emulated; and collective-permutes, always and at
 // any distance. The height of an instruction is the length of the longest path
-// from it to an instruction without users; a collective serves a lower one if
-// it has a user at most `distance_threshold` higher than that one. Leaves
+// from it to an instruction without users; a collective replaces a lower one if
+// one of its users is at most `distance_threshold` higher than that one. Leaves
 // alone: constrained layouts, control dependencies. O(instructions + pairs of
 // candidates of the same opcode).
 class ScheduleAwareCollectiveOpsCSE : public HloModulePass {

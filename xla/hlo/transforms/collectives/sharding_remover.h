@@ -9,7 +9,8 @@
 
 namespace xla {
 
-// Takes the custom calls of sharding out of a module of one partition.
+// Removes the custom calls that express sharding from a module of one
+// partition.
 //
 //   before: s = f32[8] custom-call(a), custom_call_target="Sharding",
 //           sharding={devices=[2]<=[2]}; use(s)
@@ -17,11 +18,11 @@ namespace xla {
 //
 // The same with SPMDFullToShardShape, SPMDShardToFullShape, ShardBarrierFrom,
 // ShardBarrierTo, xla.sdy.FuncResultSharding and xla.sdy.PropagationBarrier;
-// xla.sdy.ShardingGroup, which has no result, goes. For one device these mean
-// nothing. Shardings of other instructions stay. O(instructions).
+// xla.sdy.ShardingGroup, which has no result, is removed. On one device these
+// mean nothing. Shardings of other instructions stay. O(instructions).
 //
-// InvalidArgument: a call whose result differs in shape from its operand, as
-// those of a module for several partitions do.
+// InvalidArgument if a call's result differs in shape from its operand, as in
+// modules for several partitions.
 class ShardingRemover : public HloModulePass {
  public:
   absl::string_view name() const override { return "sharding-remover"; }

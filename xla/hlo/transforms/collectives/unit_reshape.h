@@ -11,7 +11,7 @@ namespace xla {
 
 // Reshapes that only add or drop dimensions of size 1.
 
-// The first value at or above `inst` that is no such reshape.
+// The first value at or above `inst` that is not such a reshape.
 HloInstruction* SkipUnitReshapes(HloInstruction* inst);
 
 // The dimension of `to` that is dimension `dim` of `from`, where the two differ

@@ -9,8 +9,8 @@
 
 namespace xla {
 
-// Says that the module is already that of one device of several, so that a
-// partitioner leaves it alone.
+// Marks the module as already being the program of one of several devices, so
+// that a partitioner leaves it alone.
 //
 //   before: a = f32[8] parameter(0), sharding={replicated}
 //           r = f32[8] all-reduce(a); ROOT n = negate(r)

@@ -12,8 +12,8 @@
 namespace xla {
 
 struct ConditionalSimplifierOptions {
-  // Branches of at most this many instructions, all elementwise and the like,
-  // become a select; 0: none.
+  // Branches of at most this many instructions, all of them elementwise or as
+  // cheap, become a select; 0: none.
   int64_t max_select_instructions = 16;
 
   template <typename Visitor>
@@ -37,10 +37,10 @@ struct ConditionalSimplifierOptions {
 //   before: conditional(p, (a, b), c), f reads a alone
 //   after:  conditional(p, (a), c)
 //
-// One after the other: a constant selector, or a single branch; branches that
-// compute the same of the same operands; both branches cheap and without side
+// In this order: a constant selector, or a single branch; branches that compute
+// the same from the same operands; both branches cheap and without side
 // effects; results without readers; parts of operands that no branch reads.
-// Legal because exactly one branch runs; an index out of range chooses the
+// Legal because exactly one branch runs; an index out of range selects the
 // last.
 //
 // Leaves alone: conditionals whose branches have other callers, or communicate

@@ -12,8 +12,8 @@
 
 namespace xla {
 
-// Puts the body of `callee`, on `operand`, in place of an instruction that runs
-// it exactly once.
+// Replaces an instruction that runs `callee` exactly once with the body of
+// `callee`, applied to `operand`.
 //
 //   before: w = while(x), body=f     after: the instructions of f(x)
 //
@@ -25,9 +25,9 @@ absl::Status InlineInPlaceOf(HloInstruction* instruction,
 // Removes the computations without callers, callers before callees.
 absl::Status RemoveUncalledComputations(HloModule* module);
 
-// The computations of these threads that the entry runs, callees first. Visited
-// in this order, none has gone before its turn: what a rewrite makes uncalled
-// is called by what it changes.
+// The computations of these threads that the entry runs, callees first. When
+// they are visited in this order, none is removed before its turn: what a
+// rewrite leaves uncalled is called by the computation it changes.
 std::vector<HloComputation*> MakeCalledPostOrder(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads);
@@ -35,7 +35,7 @@ std::vector<HloComputation*> MakeCalledPostOrder(
 // Whether the computation, or one that it calls, sends or receives.
 bool Communicates(const HloComputation& computation);
 
-// Makes the schedule, if the module has one, fit the changed computations.
+// Updates the module's schedule, if it has one, to the changed computations.
 absl::Status UpdateScheduleIfAny(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads);

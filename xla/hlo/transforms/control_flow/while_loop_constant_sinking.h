@@ -15,7 +15,7 @@ namespace xla {
 struct WhileLoopConstantSinkingOptions {
   // Broadcasts of scalar constants, too.
   bool broadcasts = true;
-  // Constants of at most this many elements: each reader gets its own copy.
+  // Largest constant, in elements, that is sunk: each reader gets its own copy.
   int64_t max_elements = 64;
 
   template <typename Visitor>
@@ -33,16 +33,16 @@ struct WhileLoopConstantSinkingOptions {
 //   after:  condition: i < 5             body: z' = broadcast(0.0), f(z')
 //
 // Legal because the element passes through the loop unchanged. The element is
-// still carried; hlo-module-dce removes it if nothing else reads it. What is
-// constant then folds into kernels instead of being read from memory, and
-// bounds of loops become known.
+// still carried; hlo-module-dce removes it if nothing else reads it. Constants
+// can then fold into kernels instead of being read from memory, and bounds of
+// loops become known.
 //
 // Leaves alone: loops without a flat state (loop_state.h), literals above
 // max_elements. O(reads of states).
 class WhileLoopConstantSinking : public HloModulePass {
  public:
   WhileLoopConstantSinking() = default;
-  // As OpenXLA's: constants of any size, or scalars alone.
+  // OpenXLA's signature: constants of any size, or scalars alone.
   explicit WhileLoopConstantSinking(bool sink_broadcast_of_constants,
                                     bool sink_only_scalar_constants = false) {
     options_.broadcasts = sink_broadcast_of_constants;

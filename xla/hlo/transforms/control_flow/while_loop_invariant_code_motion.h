@@ -14,7 +14,7 @@ struct WhileLoopInvariantCodeMotionOptions {
   // negative: any.
   double size_inflation_ratio = 1;
   // Hoist only values that their consumers cannot recompute for free: products,
-  // reductions, sorts and the like, and what has fewer bytes than its operands.
+  // reductions, sorts and the like, and values smaller than their operands.
   bool expensive_only = true;
 
   template <typename Visitor>
@@ -34,14 +34,14 @@ struct WhileLoopInvariantCodeMotionOptions {
 //           w = while((0, a, b, d)), body: (i + 1, a, b, d), … d
 //
 // Invariant are constants, elements that pass through the loop unchanged, and
-// what is computed from these. Those that have other users in the loop and are
-// worth it are moved, together with what they are computed from. Legal because
-// what moves has no side effects, no order to keep, and no other devices to
-// wait for; a loop that never runs computes it for nothing.
+// whatever is computed from these. Invariant instructions that have other users
+// in the loop and are worth it are moved, together with what they are computed
+// from. Legal because they have no side effects, no order to keep, and no other
+// devices to wait for; if the loop never runs, they are computed in vain.
 //
 // Leaves alone: loops without a flat state (loop_state.h), those known to run
-// at most once, constants and what is made of them alone, collectives, random
-// numbers. O(instructions).
+// at most once, constants and whatever is computed from constants alone,
+// collectives, random numbers. O(instructions).
 class WhileLoopInvariantCodeMotion : public HloModulePass {
  public:
   WhileLoopInvariantCodeMotion() = default;

@@ -30,9 +30,9 @@ namespace xla {
 // nothing but a predicate.
 //
 // Leaves alone: loops whose condition has side effects, and those that send or
-// receive, whose channels are laid out for a loop. The last rule is for loops
-// with a flat state (loop_state.h). O(instructions + pairs of elements of a
-// state that start equal).
+// receive, whose channels are made for a loop. The last rule is for loops with
+// a flat state (loop_state.h). O(instructions + pairs of elements of a state
+// with equal initial values).
 class WhileLoopSimplifier : public HloModulePass {
  public:
   absl::string_view name() const override { return "simplify-while-loops"; }

@@ -14,14 +14,14 @@
 
 namespace xla {
 
-// Which nodes are in one buffer: starts with what `sites` unites, then
-// coalesces the two sides of each copy that is not needed.
+// Which nodes share a buffer: starts with what `sites` unites, then coalesces
+// the two sides of each copy that is not needed.
 //
 // Coalescing of copies as in translation out of SSA form (Boissinot et al.,
 // Revisiting Out-of-SSA Translation for Correctness, Code Quality, and
 // Efficiency, 2009): a class keeps the live intervals of its nodes in a search
-// tree, and two classes become one if none overlap. The smaller one is put into
-// the larger one, which makes O(n log^2 n) for all that succeed.
+// tree, and two classes become one if none overlap. The smaller class is merged
+// into the larger one: O(n log^2 n) for all successful merges.
 class BufferClasses {
  public:
   BufferClasses(const HloDataflowAnalysis& dataflow,
@@ -31,15 +31,15 @@ class BufferClasses {
   // Whether the two sides of the copy are, or have now become, one buffer.
   bool TryCoalesce(const CopySite& site);
 
-  // A number that all nodes of the buffer share, until one coalesces.
+  // A number shared by all nodes of the buffer, valid until one coalesces.
   int32_t BufferOf(int32_t node) { return Find(node); }
-  // Whether the memory of the node must not be written.
+  // Whether the memory of the node must not be overwritten.
   bool IsReadOnly(int32_t node) { return classes_[Find(node)].is_read_only; }
 
  private:
   using Time = ExecutionLine::Time;
-  // In place of a node: that of any value which a chain computes. Two that
-  // start together are one.
+  // Stands for any value that an asynchronous chain computes. Two that start
+  // together are one.
   static constexpr int32_t kHold = -1;
   struct Lives {
     Time end;
@@ -52,11 +52,11 @@ class BufferClasses {
     bool is_filled = false;
   };
 
-  // The root of the node's class; fills the class of a node at first sight.
+  // The root of the node's class; initializes the class on first use.
   int32_t Find(int32_t node);
   void Fill(int32_t node);
   bool Unite(int32_t a, int32_t b);
-  // Whether `b`, which starts after `a` ends, may be right behind it.
+  // Whether `b`, which starts after `a` ends, may directly follow it.
   bool MayFollow(const Lives& a, Time b_start, const Lives& b) const;
   bool MayInterfere(const Class& small, const Class& large) const;
 

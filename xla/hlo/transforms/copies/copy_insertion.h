@@ -13,40 +13,41 @@
 
 namespace xla {
 
-// Copies arrays so that values that must be in one buffer (see
-// HloAliasAnalysis: state of loops, results of branches, aliased parameters,
-// updates in place) do not live there at the same time, and takes away copies
-// that this does not need.
+// Copies arrays so that values that must share a buffer (see HloAliasAnalysis:
+// state of loops, results of branches, aliased parameters, updates in place)
+// are not live in it at the same time, and removes copies that are not needed
+// for that.
 //
 //   before: w = while(t); y = add(x, x)          x is element 0 of t, and the
 //   after:  c = copy(x); w = while(tuple(c, …))  body computes a new one
 //           y = add(x, x)
 //
-// 1. Sites: with a copy at each (before what updates in place, of what a body,
-//    a branch or the entry returns, of the state that a body reads) no two
-//    values of a buffer interfere. They are not made yet.
+// 1. Sites: with a copy at each (before updates in place, of what a body, a
+//    branch or the entry returns, of the state that a body reads) no two values
+//    of a buffer interfere. They are not inserted yet.
 // 2. For each site, those in inner loops and of many bytes first: source and
-//    copy become one buffer unless a live interval of the one overlaps one of
-//    the other. Copies that the module has already are sites as well.
-// 3. What is left is copied. Then results of the entry that are constants,
-//    parameters without an alias, or in the buffer of another result.
+//    copy share a buffer unless a live interval of one overlaps one of the
+//    other. Copies that the module has already are sites as well.
+// 3. Values are copied at the remaining sites. Then results of the entry that
+//    are constants, parameters without an alias, or in another result's buffer.
 //
 // The order is that of the schedule, which stays valid. A module without one
-// gets control dependencies instead: lives are compared in an order in which
-// values are read before they are overwritten, as far as that can be, and
-// readers of a value are then tied to come before the next one in its buffer.
-// So every later schedule is right, and needs no more copies.
+// gets control dependencies instead: live ranges are compared in an order in
+// which values are read before they are overwritten, as far as possible, and
+// readers of a value are then constrained to run before the next value in its
+// buffer is written. So every later schedule is correct and needs no more
+// copies.
 //
 // Near-linear: O(n log^2 n) where coalescing succeeds (see BufferClasses).
 // FailedPrecondition unless the call graph is flat on control flow;
 // Unimplemented where the state of an asynchronous chain that crosses a loop
 // cannot stay in one place.
 //
-// Leaves alone: tuples themselves, fusions inside, operands that asynchronous
-// chains bind after their start, dead computations.
+// Leaves alone: tuples themselves, the insides of fusions, operands that
+// asynchronous chains bind after their start, dead computations.
 class CopyInsertion : public HloModulePass {
  public:
-  // Without a backend's rules.
+  // With the default rules, no backend's.
   CopyInsertion() : alias_info_(&default_alias_info_) {}
   // `alias_info` must outlive the pass. OpenXLA's second parameter limits an
   // analysis that this one does without.
@@ -57,8 +58,8 @@ class CopyInsertion : public HloModulePass {
 
   absl::string_view name() const override { return "copy-insertion"; }
 
-  // Only takes copies away: those of equal layout whose source and result can
-  // be in one buffer.
+  // Only removes copies: those of equal layout whose source and result can
+  // share a buffer.
   absl::Status RemoveUnnecessaryCopies(
       HloModule* module,
       const absl::flat_hash_set<absl::string_view>& execution_threads = {},

@@ -10,22 +10,23 @@
 
 namespace xla {
 
-// An order of all computations of control flow in which what overwrites a value
-// comes after the value's other readers, wherever operands and control
-// dependencies allow it: then no copy is needed.
+// An order of all computations of control flow in which an instruction that
+// overwrites a value comes after the value's other readers, wherever operands
+// and control dependencies allow it: then no copy is needed.
 //
 //   u = dynamic-update-slice(x, ...); r = negate(x)      →  x, r, u
 //
-// Topological sort in which such wishes count until nothing else is ready;
-// otherwise the post order stays. O(instructions log instructions + wishes).
+// A topological sort that respects these preferences until nothing else is
+// ready; otherwise the post order is kept. O(instructions log instructions +
+// preferences).
 HloSchedule ChooseOrder(const HloModule& module,
                         const HloDataflowAnalysis& dataflow,
                         const CopySites& sites);
 
-// Adds the control dependencies that keep every other order from making values
-// of one buffer interfere that do not in `order`: each reader of a value runs
-// before the next value of its buffer is written. None where operands say so
-// already. Returns whether there are new ones.
+// Adds the control dependencies that keep values of one buffer that do not
+// interfere in `order` from interfering in any other order: each reader of a
+// value runs before the next value of its buffer is written. None where
+// operands imply it already. Returns whether any was added.
 absl::StatusOr<bool> KeepOrderOfBuffers(HloModule* module,
                                         const HloSchedule& order,
                                         const AliasInfo& alias_info);

@@ -47,7 +47,7 @@ struct CopySite {
   int64_t write = -1;
 };
 
-// The sites of a module and what shares memory in any case.
+// The sites of a module, and what shares memory in any case.
 //
 // Nodes are what lives in memory: those below `num_values` are the values of
 // the dataflow analysis by id, then comes one for each site. That of a kOperand
@@ -56,7 +56,7 @@ struct CopySite {
 struct CopySites {
   int32_t num_values = 0;
   std::vector<CopySite> sites;
-  // Pairs of nodes that are one buffer by themselves.
+  // Pairs of nodes that share a buffer in any case.
   std::vector<std::pair<int32_t, int32_t>> united;
 
   // Sites by where they are, each list in the order of execution.
@@ -76,9 +76,9 @@ struct CopySites {
 
 // Finds the sites of the computations of `execution_threads` (empty: all) that
 // the entry reaches through control flow. Without `with_new`, only kExisting
-// ones: what they would separate is united. `dataflow` is in SSA form, the call
-// graph flat. Linear in leaves of whiles, conditionals, aliases and updates in
-// place.
+// ones; what the others would separate is united. `dataflow` is in SSA form,
+// the call graph flat. Linear in leaves of whiles, conditionals, aliases and
+// updates in place.
 CopySites FindCopySites(
     const HloDataflowAnalysis& dataflow, const AliasInfo& alias_info,
     const absl::flat_hash_set<absl::string_view>& execution_threads,

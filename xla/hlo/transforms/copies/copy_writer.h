@@ -18,7 +18,7 @@
 
 namespace xla {
 
-// Makes copies in a module, and keeps an order of it up to date:
+// Inserts copies into a module, and keeps an order of it up to date:
 //
 //   before: w = while(t)
 //   after:  g = get-tuple-element(t), index=1; c = copy(g)
@@ -31,14 +31,16 @@ class CopyWriter {
   explicit CopyWriter(HloSchedule* order) : order_(order) {}
 
   // The sites of one instruction, parameter or computation, in the order in
-  // which the copies are made; all of one kind, kOperand ones of one operand.
+  // which their copies are inserted; all of one kind, kOperand sites of one
+  // operand.
   absl::Status WriteOperand(absl::Span<const CopySite* const> sites);
   absl::Status WriteResult(absl::Span<const CopySite* const> sites);
   absl::Status WriteParameter(absl::Span<const CopySite* const> sites);
-  // The readers of a kExisting copy read what it copies.
+  // Lets the readers of a kExisting copy read what it copies.
   absl::Status Remove(HloInstruction* copy);
 
-  // Puts the new instructions into the order, and removes what lost its users.
+  // Adds the new instructions to the order, and removes those that lost their
+  // users.
   absl::Status Finish();
 
   bool changed() const { return !touched_.empty(); }

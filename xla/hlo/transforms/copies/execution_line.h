@@ -13,8 +13,8 @@
 
 namespace xla {
 
-// When each instruction of a scheduled module reads its operands and when it
-// writes its result, on one line of times that are all different:
+// When each instruction of a scheduled module reads its operands and writes its
+// result, on one line of distinct times:
 //
 //   computation starts: its parameters are there
 //   copies of parameters: read, write
@@ -36,9 +36,9 @@ class ExecutionLine {
   struct Span {
     Time start = -1;
     Time end = -1;
-    // Who calls it; null for the entry.
+    // Its caller; null for the entry.
     HloInstruction* caller = nullptr;
-    // Loops around it.
+    // Nesting depth of loops around it.
     int depth = 0;
   };
   // Null for a computation that is off the line.

@@ -18,13 +18,14 @@ namespace xla {
 struct LiveInterval {
   ExecutionLine::Time start;
   ExecutionLine::Time end;
-  // From the start of an asynchronous chain until it is done, for all that it
-  // computes: it runs beside the rest, but what is in it one after the other.
+  // From the start of an asynchronous chain until it is done, for everything
+  // that it computes: it runs concurrently with the rest, but its own
+  // instructions run one after the other.
   bool is_hold = false;
 };
 
-// When the nodes of `sites` hold something that is still read, if there is a
-// copy at each site.
+// When the nodes of `sites` hold a value that is still to be read, if there is
+// a copy at each site.
 //
 //   x = ...                 x [write of x, read of the copy before u]
 //   u = dynamic-update-slice(x, ...)
@@ -41,7 +42,7 @@ class LiveIntervals {
   std::vector<LiveInterval> OfValue(const HloValue& value) const;
   std::vector<LiveInterval> OfCopy(const CopySite& site) const;
 
-  // Whether the memory of the value must not be written: a constant, a
+  // Whether the memory of the value must not be overwritten: a constant, or a
   // parameter of the entry that no result is aliased to.
   bool IsReadOnly(const HloValue& value) const;
 

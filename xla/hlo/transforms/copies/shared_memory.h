@@ -10,7 +10,7 @@
 
 namespace xla {
 
-// For tests of copy insertion; both share no code with it.
+// For tests of copy insertion; neither shares code with it.
 
 // Whether values of one buffer of the alias analysis may be live at the same
 // time in the order of the module's schedule, as HloOrdering tells; whether a
@@ -26,10 +26,10 @@ struct SharedMemoryOptions {
 };
 
 // Runs the module in the order of its schedule, with one piece of memory for
-// each buffer of the alias analysis: a loop's state is passed by being where it
-// is, and what reads a value that has been overwritten reads something else.
-// Internal if an instruction may not write where its operand is, if constants
-// or parameters without an alias have other bytes in the end.
+// each buffer of the alias analysis: a loop's state is passed by staying where
+// it is, and reading a value that has been overwritten gives a wrong value.
+// Internal if an instruction may not write where its operand is, or if
+// constants or parameters without an alias have changed in the end.
 absl::StatusOr<Literal> EvaluateInSharedMemory(
     const HloModule& module, absl::Span<const Literal> arguments,
     const AliasInfo& alias_info,

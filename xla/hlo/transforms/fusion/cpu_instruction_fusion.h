@@ -11,18 +11,18 @@
 namespace xla {
 namespace cpu {
 
-// Fuses what a CPU computes in one loop over the elements of a result: the
-// fusion of instruction_fusion.h, among fewer opcodes.
+// Fuses what a CPU computes in one loop over the elements of a result:
+// instruction_fusion.h, restricted to fewer opcodes.
 //
 //   before: e = exponential(p); n = negate(e); r = reduce(n, z)
 //   after:  f = fusion(p), calls={negate(exponential(p0))}; r = reduce(f, z)
 //
-// Loops hold elementwise instructions and those that say where an element comes
-// from: broadcast, concatenate, dynamic-slice, dynamic-update-slice, gather,
-// iota, pad, reshape, reverse, slice, transpose. Products, convolutions,
-// reductions, windows, scatters and sorts have loops of their own, with their
-// operands and results in memory: a kernel reads such operands many times or
-// out of order. That is what makes a CPU's peak higher than a GPU's.
+// Loops hold elementwise instructions and those that only tell where an element
+// comes from: broadcast, concatenate, dynamic-slice, dynamic-update-slice,
+// gather, iota, pad, reshape, reverse, slice, transpose. Products,
+// convolutions, reductions, windows, scatters and sorts have loops of their
+// own, with their operands and results in memory: they read operands many times
+// or out of order. That is what makes a CPU's peak higher than a GPU's.
 //
 // Leaves alone what instruction_fusion.h does.
 class CpuInstructionFusion : public InstructionFusion {

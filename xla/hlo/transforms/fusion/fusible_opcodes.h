@@ -7,18 +7,18 @@
 
 namespace xla {
 
-// May be computed inside of a fusion, its result being read there: makes an
-// array from arrays, has no side effect and is no communication, custom call or
-// custom fusion. Constants only with one element.
+// Whether it may be computed inside of a fusion where its result is read: it
+// computes an array from arrays, has no side effect and is not a communication,
+// a custom call or a custom fusion. Constants only with one element.
 bool MayBeFused(const HloInstruction& instruction);
 
-// The same for the root of a fusion, which may make several arrays.
+// The same for the root of a fusion, which may return several arrays.
 bool MayBeFusionRoot(const HloInstruction& instruction);
 
-// Takes longer to compute than to read: more than plain arithmetic.
+// Whether it takes longer to compute than to read: more than plain arithmetic.
 bool IsExpensiveToRepeat(const HloInstruction& instruction);
 
-// Work that grows faster than its result: never worth doing twice.
+// Whether its work grows faster than its result: never worth doing twice.
 bool IsHeavy(const HloInstruction& instruction);
 
 }  // namespace xla

@@ -5,8 +5,8 @@
 
 namespace xla {
 
-// `producer` reaches `consumer` through other instructions too, so that one
-// that is both would reach itself. O(what consumer depends on).
+// Whether `producer` also reaches `consumer` through other instructions, so
+// that fusing the two would close a cycle. O(what consumer depends on).
 bool HasIndirectPath(const HloInstruction* producer,
                      const HloInstruction* consumer);
 

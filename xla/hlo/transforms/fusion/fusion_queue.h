@@ -9,8 +9,8 @@
 
 namespace xla {
 
-// Decides which edges of a computation InstructionFusion looks at, in which
-// order, and is told what became of them.
+// Decides which edges of a computation InstructionFusion considers, in which
+// order, and is told the outcome.
 class FusionQueue {
  public:
   FusionQueue() = default;
@@ -29,7 +29,7 @@ class FusionQueue {
   virtual void OnFusingInstruction(HloInstruction* fusion,
                                    HloInstruction* original_producer,
                                    HloInstruction* original_consumer) {}
-  // The two are not fused.
+  // Called when the two are not fused.
   virtual void NotFusingInstruction(HloInstruction* producer,
                                     HloInstruction* consumer) {}
   // Before an instruction is removed from the computation.

@@ -40,19 +40,20 @@ struct InstructionFusionOptions {
 //   before: e = exp(p); n = negate(e); r = add(n, q)
 //   after:  r = fusion(p, q), calls={add(negate(exp(p0)), p1)}
 //
-// Consumers in reverse post order; each takes in its producers, the nearest
-// first, then theirs, and so on: when a producer's turn comes, all of its users
-// have had theirs. A producer with several users is computed again in each of
-// them if that is cheap: broadcasts, converts to a wider type, what has at most
-// one operand of its own rank and is not expensive; or if all of its users can
-// take it in, so that it goes away, and it is not a dot, sort or the like, nor
-// read by an instruction that also waits for it through one that cannot fuse.
-// Without may_duplicate, broadcasts and widening converts are still computed
-// again: they cost less than reading their results.
+// Consumers are visited in reverse post order; each takes in its producers, the
+// nearest first, then theirs, and so on: when a producer's turn comes, all of
+// its users have had theirs. A producer with several users is duplicated into
+// each of them if that is cheap: broadcasts, converts to a wider type,
+// instructions with at most one operand of their own rank that are not
+// expensive; or if all of its users can take it in, so that it disappears, and
+// it is not a dot, sort or the like, nor read by an instruction that also
+// depends on it through one that cannot fuse. Without may_duplicate, broadcasts
+// and widening converts are still duplicated: they cost less than reading their
+// results.
 //
-// O((instructions + edges) log) for bodies of bounded size; an edge is looked
-// at once. Bounds of a fusion: 256 operands and 512 instructions, 64 if it
-// computes something again.
+// O((instructions + edges) log) for bodies of bounded size; each edge is
+// considered once. Limits of a fusion: 256 operands and 512 instructions, 64 if
+// it duplicates anything.
 //
 // Leaves alone: roots as producers; expensive producers whose elements the
 // consumer reads more than once; what would read a buffer while it is updated
@@ -61,11 +62,11 @@ struct InstructionFusionOptions {
 // dependencies; computations called by anything but while, conditional and
 // call. A schedule is brought up to date.
 //
-// Subclasses override ShouldFuse and the like to know more about a backend.
+// Subclasses override ShouldFuse and others with knowledge of a backend.
 class InstructionFusion : public HloModulePass {
  public:
-  // `alias_info` must outlive the pass. `config_collection_mode`: adds what was
-  // fused to the module's configuration, a list per computation (see
+  // `alias_info` must outlive the pass. `config_collection_mode`: records what
+  // was fused in the module's configuration, one list per computation (see
   // reverse_post_order_queue.h).
   explicit InstructionFusion(
       std::function<bool(const HloInstruction& instruction)> is_expensive,
@@ -77,8 +78,9 @@ class InstructionFusion : public HloModulePass {
 
   absl::string_view name() const override { return "fusion"; }
 
-  // Computing it a second time costs more than reading its result: functions
-  // that are not plain arithmetic, divisions, reductions, matrix products, ...
+  // Whether computing it a second time costs more than reading its result:
+  // functions beyond plain arithmetic, divisions, reductions, matrix products,
+  // ...
   static bool IsExpensive(const HloInstruction& instruction);
 
   static FusionDecision ShouldFuseInPlaceOp(
@@ -87,8 +89,8 @@ class InstructionFusion : public HloModulePass {
       std::optional<const InPlaceFusionOptions> in_place_fusion_options =
           std::nullopt);
 
-  // Called, element by element, by something that is not control flow: scan,
-  // sort, map, reduce, scatter and so on; or asynchronously.
+  // Whether it is called element by element, by something other than control
+  // flow (scan, sort, map, reduce, scatter and so on), or asynchronously.
   static bool IsEmbeddedComputation(const HloComputation* computation);
 
  protected:
@@ -107,33 +109,34 @@ class InstructionFusion : public HloModulePass {
   virtual std::unique_ptr<FusionQueue> GetFusionQueue(
       HloComputation* computation);
 
-  // Whether operand `operand_index` of `consumer` should be fused into it, as
-  // long as the pass has not found that it would be computed again in vain.
+  // Whether operand `operand_index` of `consumer` should be fused into it,
+  // provided that the pass has not found that this would duplicate it in vain.
   virtual FusionDecision ShouldFuse(HloInstruction* consumer,
                                     int64_t operand_index);
   FusionDecision ShouldFuse(HloInstruction* consumer, int64_t operand_index,
                             const InPlaceDecider& in_place_decider);
-  // The same for keeping the operand as an output of the fusion. The default
-  // never wants that.
+  // The same for keeping the operand as an output of the fusion. Never, by
+  // default.
   virtual FusionDecision ShouldFuseIntoMultiOutput(HloInstruction* consumer,
                                                    int64_t operand_index) {
     return FusionDecision::Forbid("this pass makes no multi-output fusions");
   }
-  // The default: that of the consumer, else that of the producer, else kLoop.
+  // By default that of the consumer, otherwise that of the producer, or kLoop.
   virtual HloInstruction::FusionKind ChooseKind(const HloInstruction* producer,
                                                 const HloInstruction* consumer);
-  // Brings the producer into an existing fusion; returns its clone there, or
-  // the fusion if the producer is a fusion itself.
+  // Fuses the producer into an existing fusion; returns its clone there, or the
+  // fusion if the producer is a fusion itself.
   virtual HloInstruction* FuseInstruction(HloInstruction* fusion_instruction,
                                           HloInstruction* producer);
-  // Makes the consumer a fusion unless it is one. Returns the fusion.
+  // Turns the consumer into a fusion unless it is one, and fuses. Returns the
+  // fusion.
   virtual HloInstruction* Fuse(HloInstruction* producer,
                                HloInstruction* consumer,
                                HloComputation* computation);
   virtual HloInstruction* FuseIntoMultiOutput(HloInstruction* producer,
                                               HloInstruction* consumer,
                                               HloComputation* computation);
-  // The consumer as a fusion of the kind that is right for both.
+  // The consumer as a fusion of the kind suitable for both.
   HloInstruction* AddFusionInstruction(HloInstruction* producer,
                                        HloInstruction* consumer,
                                        HloComputation* computation);
@@ -141,7 +144,7 @@ class InstructionFusion : public HloModulePass {
   // At most one operand, counting one that occurs twice once, has as many
   // dimensions as the result.
   static bool EffectivelyAtMostUnary(const HloInstruction& instruction);
-  // Cheap to compute again, whatever its users do.
+  // Whether it is cheap to duplicate, whatever its users do.
   bool IsAlwaysDuplicable(const HloInstruction& instruction) const;
 
   bool is_expensive(const HloInstruction& instruction) const {
@@ -154,12 +157,12 @@ class InstructionFusion : public HloModulePass {
   using InstructionSet = absl::flat_hash_set<const HloInstruction*>;
 
   absl::StatusOr<bool> RunOnComputation(HloComputation* computation);
-  // Fuses the first of the operands that should be.
+  // Fuses the first operand for which ShouldFuse holds.
   absl::StatusOr<bool> FuseOneOperand(HloInstruction* consumer,
                                       const std::vector<int64_t>& operands,
                                       HloComputation* computation,
                                       FusionQueue* queue);
-  // Producers with several users that must not be computed again: not always
+  // Producers with several users that must not be duplicated: not always
   // duplicable, and not all users can take them in.
   InstructionSet FindNotDuplicable(
       const std::vector<HloInstruction*>& post_order);

@@ -16,28 +16,27 @@
 
 namespace xla {
 
-// Fuses instructions that read the same value: it is read once.
+// Fuses instructions that read the same value, so that it is read once.
 //
 //   before: f = fusion(p, q), calls=F   m = multiply(p, q)
 //   after:  f = fusion(p, q), calls={tuple(F, multiply(p0, p1))}, with its
 //           elements instead of f and m
 //
-// Pairs of users of a value, by what they share, the greatest first, the oldest
-// first among equals. A pair that is fused inherits the pairs of both. Users of
-// one value are looked at in slices of 128, so that a value with many users
-// takes 128 times their number, not the square.
+// Considers pairs of users of a value, ordered by the bytes they share,
+// greatest first, the oldest first among equals. A fused pair inherits the
+// pairs of both. Users of one value are considered in slices of 128, so that a
+// value with many users takes 128 times their number, not the square.
 //
-// Legal if neither reaches the other (a map that is updated with each fusion,
-// never built again), both loop over the same shape, at least one is a loop
-// fusion already and the other one too or elementwise, and neither updates in
-// place what they share. Bound: 1,024 operands and outputs.
-// O(pairs * (log + operands of the smaller)), and O(instructions) for each
-// fusion of what leads to other candidates.
+// Legal if neither reaches the other (reachability is updated with each fusion,
+// never rebuilt), both loop over the same shape, at least one is a loop fusion
+// already and the other one too or elementwise, and neither updates in place
+// what they share. Limit: 1,024 operands and outputs. O(pairs * (log + operands
+// of the smaller)), and O(instructions) per fusion for updating reachability.
 //
 // Leaves alone: what InstructionFusion leaves alone, and other kinds of fusion.
-// A schedule is brought up to date.
+// Updates a schedule.
 //
-// Subclasses override the protected methods to know more about a backend.
+// Subclasses override the protected methods with knowledge of a backend.
 class MultiOutputFusion : public HloModulePass {
  public:
   MultiOutputFusion() = default;
@@ -50,19 +49,19 @@ class MultiOutputFusion : public HloModulePass {
       HloModule* module,
       const absl::flat_hash_set<absl::string_view>& execution_threads) override;
 
-  // May take part.
+  // Whether it may take part.
   virtual bool IsFusible(HloInstruction* instr);
-  // Worth reading once: an array of more than one element.
+  // Whether it is worth reading once: an array of more than one element.
   virtual bool IsProfitableOperand(HloInstruction* instr);
-  // Both loop over the same elements.
+  // Whether both loop over the same elements.
   virtual bool ShapesCompatibleForFusion(HloInstruction* instr1,
                                          HloInstruction* instr2);
-  // KiB that are read once instead of twice, rounded up; 0: not worth it.
+  // KiB read once instead of twice, rounded up; 0: not worth it.
   virtual int64_t GetProfit(HloInstruction* instr1, HloInstruction* instr2);
-  // All else that must hold but for cycles.
+  // All other conditions except cycles.
   virtual FusionDecision LegalToFuse(HloInstruction* instr1,
                                      HloInstruction* instr2);
-  // Makes one fusion of both and returns it. The other one may be left dead.
+  // Merges both into one fusion and returns it. The other one may be left dead.
   virtual HloInstruction* Fuse(HloInstruction* instr1, HloInstruction* instr2);
 
  private:

@@ -12,9 +12,9 @@
 
 namespace xla {
 
-// Consumers in reverse post order; the operands of each, and of what it takes
-// in, from the last to the first in post order, each once, one at a time. When
-// an operand is offered, its users in the fusion are there already.
+// Consumers in reverse post order; for each, its operands and those of what it
+// takes in, from the last to the first in post order, each once, one at a time.
+// When an operand is offered, its users in the fusion are already there.
 // O(edges log operands).
 class ReversePostOrderQueue : public FusionQueue {
  public:
@@ -40,7 +40,7 @@ class ReversePostOrderQueue : public FusionQueue {
  private:
   void AddCandidates(const HloInstruction* instruction);
 
-  // Null where an instruction is gone.
+  // Null for instructions that have been removed.
   std::vector<HloInstruction*> post_order_;
   // By local id; -1 for instructions that were not there at the start.
   std::vector<int32_t> position_;

@@ -11,8 +11,8 @@
 namespace xla {
 
 // Rewrites gathers into the canonical form that XLA:GPU has an emitter for:
-// rows of index vectors, of which component i names dimension i, and a result
-// of a window of the operand per row.
+// rows of index vectors, whose component i indexes dimension i, and one window
+// of the operand per row in the result.
 //
 //   before: g = f32[5,2] gather(f32[7,3] p, s32[2] i), offset_dims={0},
 //               collapsed_slice_dims={1}, start_index_map={1},

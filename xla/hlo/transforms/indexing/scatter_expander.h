@@ -17,10 +17,11 @@ namespace xla {
 //           n = f32[1,1] add(o, f32[1,1] reshape(u))
 //           s = f32[8,8] dynamic-update-slice(p, n, i[0], i[1])
 //
-// A window that would not lie within the operand changes nothing: unless the
-// indices are constants, `n` becomes select(in bounds, n, o). Legal because one
-// window has nothing to collide with. Such an update fuses with what makes `u`
-// and what reads the result, and needs no atomic operations.
+// A window that does not lie within the operand changes nothing: unless the
+// indices are constants, `n` becomes select(in bounds, n, o). Legal because a
+// single window cannot collide with another one. Such an update fuses with the
+// producer of `u` and the readers of the result, and needs no atomic
+// operations.
 //
 // For scatters as scatter-simplifier leaves them, with one index vector of s32
 // or s64, one operand, and an update computation of elementwise instructions.

@@ -11,8 +11,8 @@
 namespace xla {
 
 // Rewrites scatters into the canonical form that XLA:GPU has an emitter for:
-// rows of index vectors, of which component i names dimension i, and updates of
-// a window of the operand per row.
+// rows of index vectors, whose component i indexes dimension i, and one window
+// of updates per row.
 //
 //   before: s = f32[7,3] scatter(p, s32[2] i, f32[7,2] u),
 //               update_window_dims={0}, inserted_window_dims={1},

@@ -19,15 +19,15 @@ namespace xla {
 //           b = f32[8] broadcast(z)
 //           s = f32[8] scatter(b, reshape(w.1), u), to_apply=add
 //
-// `pick` keeps the earlier of two elements while `select` says so, and gives
-// way where the position is -1, which stands for padding and for no element so
-// far. A window of nothing but padding yields -1, and scatters of positions out
-// of bounds change nothing. Values are those of select-and-scatter, but for the
+// `pick` keeps the earlier of two elements while `select` says so, and yields
+// where the position is -1, which stands for padding and for no element so far.
+// A window of nothing but padding yields -1, and scatters to positions out of
+// bounds change nothing. Values are those of select-and-scatter, except for the
 // order of updates where windows overlap, which is the scatter's.
 //
-// With n dimensions, n iotas of the operand's size and n + 1 results of the
-// windows': where memory is asked for, this is what most of it is for.
-// O(rank + size of `select`) instructions each.
+// With n dimensions, this takes n iotas of the operand's size and n + 1 results
+// of the windows' size, which dominate the memory. O(rank + size of `select`)
+// instructions each.
 //
 // Leaves alone: dynamic or empty shapes, dimensions of 2^31 or more, those with
 // shardings or control dependencies, and a `select` that calls computations.

@@ -10,22 +10,22 @@
 
 namespace xla::remat_plan {
 
-// How a large value follows from small ones by instructions that cost next to
-// nothing: broadcasts, iotas, converts, transposes, element-wise ones.
+// How a large value is computed from small ones by instructions that cost next
+// to nothing: broadcasts, iotas, converts, transposes, elementwise ones.
 //
 //   m = compare(broadcast(p), iota())  → made: m, broadcast, iota; carried: p
 struct CheapRecipe {
   absl::flat_hash_set<const HloInstruction*> made;
   absl::flat_hash_set<const HloInstruction*> carried;
-  // `made`, readers before what they read.
+  // The `made` instructions, readers before what they read.
   std::vector<const HloInstruction*> order;
 };
 
 struct CheapRecipeOptions {
-  // Carried operands may have up to the value's bytes divided by this; half
-  // means twice the bytes. Parameters count nothing: they are there anyway.
+  // Carried operands may have up to the value's bytes divided by this; 0.5
+  // means twice the bytes. Parameters do not count: they are there anyway.
   double carried_part = 4;
-  // Whether fusions may be recomputed, too.
+  // Whether fusions may be recomputed as well.
   bool fusions = true;
 };
 
@@ -35,9 +35,8 @@ int64_t BytesOf(const HloInstruction* inst);
 // Whether the value is a parameter or an element of one.
 bool IsParameterRead(const HloInstruction* inst);
 
-// Goes back from `value` as long as what is carried stays small; nullopt if
-// that leads nowhere. O(instructions that it looks at), of which there are at
-// most 64.
+// Traces `value` back as long as what is carried stays small; nullopt if that
+// leads nowhere. O(instructions visited), at most 64.
 std::optional<CheapRecipe> FindCheapRecipe(
     const HloInstruction* value, const CheapRecipeOptions& options = {});
 

@@ -10,19 +10,19 @@
 
 namespace xla::remat_plan {
 
-// Computes values that follow from others, mostly smaller ones, where they are
-// read, inside of the reader, so that they take no memory at all.
+// Computes values that are derived from others, mostly smaller ones, inside of
+// their readers, so that they take no memory at all.
 //
 //   b = broadcast(s); e = compare(b, iota()); y = select(e, x, z)
 //   → y = fusion(s, x, z) {b, iota, e, select}
 //
-// Readers are element-wise instructions, reductions and loop fusions. A reader
+// Readers are elementwise instructions, reductions and loop fusions. A reader
 // takes the whole recipe of an operand (cheap_recipe.h), back to values with at
 // most 1/`carried_part` of its bytes (twice its bytes for 0.5); each reader
-// recomputes it. Values below `min_bytes` stay, as does what others read as
+// recomputes it. Values below `min_bytes` stay, as do those that others read as
 // well. Fusions take their readers' places in the schedule. Makes at most
-// `max_fusions`, last readers first, and returns for each what reads what: "y:
-// e, b".
+// `max_fusions`, last readers first, and returns for each what it computes
+// inside: "y: e, b".
 //
 // O(instructions times the length of recipes).
 absl::StatusOr<std::vector<std::string>> FuseExpansions(int64_t min_bytes,

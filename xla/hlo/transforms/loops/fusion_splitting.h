@@ -10,20 +10,21 @@
 
 namespace xla::remat_plan {
 
-// Gives each large result of a multi-output fusion a fusion of its own, so that
-// it can be computed when it is read, and again without the others.
+// Splits each large result of a multi-output fusion into a fusion of its own,
+// so that it can be computed when it is read, and recomputed without the
+// others.
 //
 //   f = (f32[n], f32[n], f32[]) fusion(x, y) {a(x), b(x, y), s(y)}
 //   → a = f32[n] fusion(x); b = f32[n] fusion(x, y); s = f32[] fusion(y)
 //
-// In computations that are scheduled, where the fusion was: loop and input
-// fusions whose results are arrays read one by one, at least two of them; not
-// those that write in place, hand on an operand, compute a result of the whole
-// computation (it may lie where an argument was) or have control dependencies.
-// Results of less than `min_bytes` stay together; what nobody reads is not
-// computed any more. Updates the schedule. Splits the first `max_fusions` of
-// those, callees first, and returns their names. Linear in the fusions' bodies
-// times their results.
+// In scheduled computations, at the place of the fusion: loop and input fusions
+// whose results are arrays read one by one, at least two of them; not those
+// that write in place, pass on an operand, compute a result of the whole
+// computation (it may share an argument's memory) or have control dependencies.
+// Results of less than `min_bytes` stay together; unread results are no longer
+// computed. Updates the schedule. Splits the first `max_fusions`, callees
+// first, and returns their names. Linear in the fusions' bodies times their
+// results.
 absl::StatusOr<std::vector<std::string>> SplitFusions(int64_t min_bytes,
                                                       int64_t max_fusions,
                                                       HloModule* module);

@@ -14,20 +14,20 @@
 
 namespace xla::remat_plan {
 
-// A stack that one loop writes and another one reads: what a layer leaves for
-// its backward pass, when layers are scanned.
+// A stack that one loop writes and another one reads: what a layer saves for
+// its backward pass when layers are scanned.
 //
 //   forward, trip i:   x = f(w[i], h); stack[i] = x;  …
 //   backward, trip j:  … x = stack[j] …
 //
-// The stack can go where x follows from what the backward loop has or can get:
+// The stack can be dropped if the backward loop can compute x from what it has
+// or can get:
 //
 //   backward, trip j:  … x = f(w[j], h_stack[j]) …
 //
-// namely from other stacks of the same loop, from what does not change in the
-// forward loop (also slices of it), from constants and the number of the trip.
-// The forward loop must count trips from 0 by 1 and write stack[i] in trip i,
-// for all i.
+// namely from other stacks of the same loop, from invariants of the forward
+// loop (also slices of them), from constants and the trip number. The forward
+// loop must count trips from 0 by 1 and write stack[i] in trip i, for all i.
 struct LoopResidual {
   HloInstruction* forward = nullptr;
   HloInstruction* backward = nullptr;
@@ -36,14 +36,13 @@ struct LoopResidual {
   int64_t bytes = 0;
 };
 
-// All stacks of the module for which the loops have the right form, in the
-// order of the schedule.
+// All stacks of the module whose loops have the right form, in schedule order.
 std::vector<LoopResidual> FindLoopResiduals(const HloModule& module);
 
-// An order in which stacks can be dropped, one after the other: least seconds
-// per byte first, given that those before it are gone. Those that cannot be
-// dropped any more are left out. Numbers are those of FindLoopResiduals().
-// `seconds`: of one run of an instruction.
+// An order in which stacks can be dropped one after another: least seconds per
+// byte first, given that those before it are gone. Leaves out those that cannot
+// be dropped any more. Numbers are those of FindLoopResiduals(). `seconds`: of
+// one run of an instruction.
 std::vector<int> OrderOfDrops(
     absl::Span<const LoopResidual> residuals,
     absl::FunctionRef<double(const HloInstruction&)> seconds);
@@ -53,7 +52,7 @@ std::vector<int> OrderOfDrops(
 absl::StatusOr<std::vector<int>> OrderOfDrops(
     const HloModule& module, const HloCostAnalysis::Options& device);
 
-// Drops the stacks with these numbers, which must be a beginning of
+// Drops the stacks with these numbers, which must be a prefix of
 // OrderOfDrops(), and updates the schedule.
 absl::Status DropLoopResiduals(absl::Span<const int> drops, HloModule* module);
 

@@ -14,7 +14,7 @@
 
 namespace xla::remat_plan {
 
-// A value that a loop only passes through, although its body could compute it.
+// A value that a loop merely carries, although its body could compute it.
 //
 //   m = broadcast(c); w = while(tuple(m, …))    m waits through the loop
 //   → w = while(tuple(c, …)), body: m = broadcast(c)
@@ -22,9 +22,9 @@ namespace xla::remat_plan {
 //   t = transpose(p); w = while(tuple(t, …)), body: dynamic-slice(t, i)
 //   → w = while(tuple(p, …)), body: transpose(dynamic-slice(p, i))
 //
-// The body makes it from what it is made of, back to values that take no room
-// (parameters) or little; if it reads it by slices of one place in the first
-// dimension, only those.
+// The body recomputes it, back to values that take no memory (parameters) or
+// little; if it only reads slices of it at one position in the first dimension,
+// only those slices.
 struct LoopInvariant {
   HloInstruction* loop = nullptr;
   int64_t element = 0;
@@ -33,8 +33,8 @@ struct LoopInvariant {
   double seconds = 0;
 };
 
-// Invariants of all loops that can be sunk, cheapest per byte first. Values
-// below `min_bytes` are not looked at. `seconds`: of one run of an instruction.
+// All loop invariants that can be sunk, cheapest per byte first. Values below
+// `min_bytes` are skipped. `seconds`: of one run of an instruction.
 std::vector<LoopInvariant> FindLoopInvariants(
     const HloModule& module, int64_t min_bytes,
     absl::FunctionRef<double(const HloInstruction&)> seconds);
@@ -44,7 +44,7 @@ absl::StatusOr<std::vector<LoopInvariant>> FindLoopInvariants(
     const HloModule& module, int64_t min_bytes,
     const HloCostAnalysis::Options& device);
 
-// Sinks invariants as found, and updates the schedule.
+// Sinks the given invariants, and updates the schedule.
 absl::Status SinkLoopInvariants(absl::Span<const LoopInvariant> invariants,
                                 HloModule* module);
 

@@ -22,7 +22,7 @@ namespace xla::remat_plan {
 // The module's schedule has to be updated after changes.
 class LoopState {
  public:
-  // Nullopt if the while is of another kind.
+  // Nullopt if the while does not have this form.
   static std::optional<LoopState> Match(HloInstruction* loop);
 
   HloInstruction* loop() const { return loop_; }
@@ -34,34 +34,34 @@ class LoopState {
   }
   int64_t size() const { return init()->operand_count(); }
 
-  // The element is passed on unchanged.
+  // Whether the element is passed on unchanged.
   bool IsInvariant(int64_t element) const;
   // The element that the instruction reads of `state`; nullopt: none.
   static std::optional<int64_t> ElementOf(const HloInstruction* inst,
                                           const HloInstruction* state);
 
-  // Readers of the element: in the body, the tuple at its end apart; in the
+  // Readers of the element: in the body, except the tuple at its end; in the
   // condition; of the loop's result.
   std::vector<HloInstruction*> BodyReaders(int64_t element) const;
   bool ConditionReads(int64_t element) const;
   std::vector<HloInstruction*> ResultReaders(int64_t element) const;
-  // The element of the result leaves the computation as it is.
+  // Whether the element of the result is a result of the computation as it is.
   bool IsResultRoot(int64_t element) const;
 
   // A get-tuple-element of the body's state.
   HloInstruction* BodyElement(int64_t element);
 
-  // Hands `value`, of the computation of the loop, through the loop, unless
-  // that happens already; returns the element.
+  // Passes `value`, of the loop's computation, through the loop, unless that is
+  // done already; returns the element.
   absl::StatusOr<int64_t> Append(HloInstruction* value);
 
-  // Makes the body hand an element on as it came in.
+  // Makes the body pass an element on unchanged.
   absl::Status PassOn(int64_t element) {
     return SetBodyResult(element, BodyElement(element));
   }
 
-  // Replaces an element that is not read any more by a dummy scalar.
-  // FailedPrecondition if somebody does.
+  // Replaces an element that is no longer read with a dummy scalar.
+  // FailedPrecondition if it has readers.
   absl::Status Blank(int64_t element);
 
  private:

@@ -10,8 +10,8 @@
 
 namespace xla {
 
-// Where nothing else is said, recomputation is priced for a data-center GPU:
-// 67e12 flops, 4e12 transcendentals and 3.35e12 bytes a second.
+// Unless stated otherwise, recomputation is priced for a data-center GPU: 67e12
+// flops, 4e12 transcendentals and 3.35e12 bytes per second.
 HloCostAnalysis::Options DefaultRematDevice();
 
 namespace remat_plan {
@@ -21,7 +21,7 @@ namespace remat_plan {
 absl::StatusOr<std::unique_ptr<HloCostAnalysis>> CostOfModule(
     const HloModule& module, HloCostAnalysis::Options device);
 
-// The bytes from which on a value of a scheduled module is worth a rewrite: a
+// Least bytes of a value for which a rewrite of a scheduled module pays: a
 // 2000th of the peak. Errors: those of the peak.
 absl::StatusOr<int64_t> WorthwhileBytes(const HloModule& module);
 

@@ -23,8 +23,8 @@
 namespace xla {
 
 // A pass that makes a list of independent rewrites of a scheduled module and
-// keeps the schedule up to date. FailedPrecondition without a schedule. Fuel is
-// a number of rewrites; the report lists them, one a line.
+// keeps the schedule up to date. FailedPrecondition without a schedule. Fuel
+// counts rewrites; the report lists them, one per line.
 class RewritePass : public HloModulePass,
                     public ReportingPass,
                     public FueledPass {
@@ -41,13 +41,13 @@ class RewritePass : public HloModulePass,
       const absl::flat_hash_set<absl::string_view>& execution_threads) override;
 
  private:
-  // Makes at most `max_rewrites` and says of each what it changed.
+  // Makes at most `max_rewrites` and returns a description of each.
   virtual absl::StatusOr<std::vector<std::string>> Rewrite(
       int64_t max_rewrites, HloModule* module) = 0;
 
-  // Null: all there is to do.
+  // Null: unlimited.
   std::shared_ptr<int64_t> fuel_;
-  // Those of all runs since the report was started.
+  // Rewrites of all runs since the report was started.
   std::vector<std::string> reported_;
 };
 
@@ -67,10 +67,10 @@ class LoopUnfusing : public RewritePass {
 };
 
 struct LoopRewriteOptions {
-  // Below this many bytes values stay where they are; 0: below a 2000th of the
-  // module's peak.
+  // Values of fewer bytes stay where they are; 0: a 2000th of the module's
+  // peak.
   int64_t min_bytes = 0;
-  // What prices recomputation.
+  // The device for which recomputation is priced.
   HloCostAnalysis::Options device = DefaultRematDevice();
 
   template <typename Visitor>
@@ -81,14 +81,14 @@ struct LoopRewriteOptions {
   }
 };
 
-// Computes stacks that a forward loop leaves for a backward one again in the
+// Recomputes stacks that a forward loop saves for a backward one in the
 // backward loop, the least seconds per byte first: loop_residuals.h.
 //
 //   before: forward: x = f(h); stack[i] = x;  backward: … x = stack[j] …
 //   after:  forward: x = f(h);                backward: … x = f(h_stack[j]) …
 //
-// A rewrite is one stack. Stack accesses inside of fusions are not seen:
-// loop-unfusing comes before.
+// A rewrite is one stack. Stack accesses inside of fusions are not recognized:
+// run loop-unfusing first.
 class LoopResiduals : public RewritePass {
  public:
   explicit LoopResiduals(HloCostAnalysis::Options device = DefaultRematDevice())
@@ -102,7 +102,7 @@ class LoopResiduals : public RewritePass {
   HloCostAnalysis::Options device_;
 };
 
-// Computes invariants of loops in their bodies, the least seconds per byte
+// Sinks invariants of loops into their bodies, the least seconds per byte
 // first: loop_sinking.h.
 //
 //   before: m = broadcast(c); w = while(tuple(m, …))
@@ -122,7 +122,8 @@ class LoopSinking : public RewritePass {
   LoopRewriteOptions options_;
 };
 
-// Gives each large result of a fusion a fusion of its own: fusion_splitting.h.
+// Splits large results of a fusion into fusions of their own:
+// fusion_splitting.h.
 //
 //   before: f = (f32[n], f32[n]) fusion(x, y) {a(x), b(x, y)}
 //   after:  a = f32[n] fusion(x); b = f32[n] fusion(x, y)
@@ -157,8 +158,8 @@ struct ExpansionFusionOptions {
   }
 };
 
-// Fuses values that follow from others, mostly smaller ones, into their
-// readers: expansion_fusion.h.
+// Fuses values derived from others, mostly smaller ones, into their readers:
+// expansion_fusion.h.
 //
 //   before: b = broadcast(s); y = multiply(b, x)
 //   after:  y = fusion(s, x) {b, multiply}

@@ -23,8 +23,8 @@ struct AssignOffsetsOptions {
   }
 };
 
-// Finds memory for the buffers of a scheduled module (buffer_assigner.h), as
-// the last step of a pipeline, which shows its total memory.
+// Assigns memory to the buffers of a scheduled module (buffer_assigner.h), as
+// the last step of a pipeline, which reports its total memory.
 //
 //   before: HloModule m, is_scheduled=true
 //   after:  the same, and in the report:
@@ -34,9 +34,9 @@ struct AssignOffsetsOptions {
 //   fragmentation_bytes   of them, what the live ranges would not need
 //   allocations           their number
 //
-// Leaves the module as it is. Errors: FailedPrecondition without a schedule,
-// InvalidArgument for an alignment that is none, those of the assigner; and
-// what the checker (buffer_assignment_checker.h) finds wrong.
+// Leaves the module unchanged. Errors: FailedPrecondition without a schedule,
+// InvalidArgument for an invalid alignment, those of the assigner, and those of
+// the checker (buffer_assignment_checker.h).
 class AssignOffsets : public HloModulePass {
  public:
   explicit AssignOffsets(AssignOffsetsOptions options = {})

@@ -9,7 +9,7 @@
 
 namespace xla {
 
-// Takes the schedule away; says whether there was one.
+// Removes the schedule; returns whether there was one.
 //
 //   before: HloModule m, is_scheduled=true   after: HloModule m
 class HloDescheduler : public HloModulePass {

@@ -25,7 +25,7 @@
 namespace xla {
 
 struct HloMemorySchedulerOptions {
-  // as-is is no choice here.
+  // as-is is not valid here.
   ScheduleAlgorithm algorithm = ScheduleAlgorithm::kBest;
   // For algorithm best, in millions of edge visits; 0: portfolio only.
   int64_t effort = BestMemoryScheduler::kDefaultEffort;
@@ -49,8 +49,8 @@ struct HloMemorySchedulerOptions {
 //           …any order…             …the order in which instructions run…
 //
 // Every non-fusion computation gets a sequence; an older schedule is dropped.
-// Instructions stay as they are. Says that it changed the module unless the new
-// schedule equals the old one. Needs a flat call graph where values meet (see
+// Instructions are unchanged. Reports a change unless the new schedule equals
+// the old one. Needs a flat call graph wherever values share buffers (see
 // HloAliasAnalysis).
 class HloMemoryScheduler : public HloModulePass {
  public:

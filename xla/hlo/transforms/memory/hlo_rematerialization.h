@@ -26,7 +26,7 @@
 
 namespace xla {
 
-// Makes a scheduled module need less memory: values that would wait for a late
+// Reduces the memory of a scheduled module: values that would wait for a late
 // reader are recomputed, kept in a compact form, or sent to the host meanwhile.
 //
 //   before: x = f(a); y = g(x); …; z = h(x)            (x waits)
@@ -34,15 +34,15 @@ namespace xla {
 //
 // Bytes are those of RematPeak (remat_accounting.h): buffers of the entry and
 // of the computations that run, parameters 0, the module's result once. Entry
-// first, then what it calls, each with what the caller leaves. The algorithms,
+// first, then its callees, each within what the caller leaves. The algorithms,
 // their cost and complexity: remat_algorithm.h, remat_candidates.h; the
-// rewrites: remat_rewriter.h, remat_offload.h. Nothing changes where the limit
-// holds. It may be missed: a warning and `sizes` say so.
+// rewrites: remat_rewriter.h, remat_offload.h. Nothing changes if the limit
+// holds already. It may be missed: a warning and `sizes` say so.
 //
-// Needs a schedule and gives one back; dead code goes. Runs last: a later
-// common subexpression elimination would undo it. Stays: side effects, calls,
-// custom calls, loops, constants, asynchronous chains, what leaves a
-// computation or is read inside tuples that are passed on.
+// Requires a schedule and returns one; removes dead code. Runs last: a later
+// common subexpression elimination would undo it. Not rematerialized: side
+// effects, calls, custom calls, loops, constants, asynchronous chains, and
+// values that leave a computation or are read inside tuples that are passed on.
 //
 // Errors: FailedPrecondition without a schedule; InvalidArgument for a schedule
 // that does not fit, a negative limit, a block size below 1, host offload
@@ -54,9 +54,9 @@ class HloRematerialization : public HloModulePass {
   using CompactShapeFunction =
       std::function<absl::StatusOr<Shape>(const Shape&)>;
 
-  // Bytes of the module, -1 as long as the pass has not run. After: what the
-  // schedule needs by a new count. OpenXLA gives what kAlwaysRemat's walk saw,
-  // which is more where later choices make room at points it had passed.
+  // Bytes of the module; -1 if the pass has not run. After: recounted from the
+  // final schedule. OpenXLA reports what kAlwaysRemat's walk saw, which is more
+  // if later choices make room at points it had passed.
   struct RematerializationSizes {
     int64_t before_bytes = -1;
     int64_t after_bytes = -1;
@@ -129,9 +129,9 @@ class HloRematerialization : public HloModulePass {
     const ShapeSizeFunction size_function;
     // The limit for the whole module, including its result.
     int64_t memory_limit_bytes;
-    // Instructions in a block, at most (kPeakPriority: powers of 2), and how
-    // much longer than for single ones to search for blocks: see
-    // RematSearchLimits.
+    // Maximum number of instructions in a block (kPeakPriority: powers of 2),
+    // and how much more work than single instructions a search for blocks may
+    // take: see RematSearchLimits.
     int block_size_limit;
     float block_rematerialization_factor;
     // Instructions that define fewer bytes do not begin a block.
@@ -139,15 +139,16 @@ class HloRematerialization : public HloModulePass {
     CompactShapeFunction compact_shape_function;
     // Needed for host_offload.
     std::optional<HostMemoryOffloadConfig> host_memory_offload_config;
-    // Computations that run beside the entry, so many times at once. The
-    // greatest peak times count of them is taken off the limit.
+    // Computations that run concurrently with the entry, with the number of
+    // copies running at once. The greatest peak times count of them is
+    // subtracted from the limit.
     absl::flat_hash_map<HloComputation*, int64_t> async_computation_parallelism;
     RematAlgorithm remat_algorithm;
-    // As first published in 2018: single instructions, whose one array all
+    // As first published in 2018: single instructions, whose only array all
     // readers read directly.
     bool direct_uses_only = false;
-    // Gives up, with what it has, after so many instructions have been made to
-    // read other values.
+    // Gives up, keeping what it has, after this many instructions have been
+    // redirected to other values.
     int64_t max_uses_rewritten = std::numeric_limits<int64_t>::max();
     // Log a warning where the limit is not met.
     bool warn_if_missed = true;
@@ -166,8 +167,8 @@ class HloRematerialization : public HloModulePass {
 
   absl::string_view name() const override { return "rematerialization"; }
 
-  // A channel id that no instruction of the module of the last run has, which
-  // must not be gone.
+  // A channel id that no instruction uses in the module of the last run, which
+  // must still exist.
   int64_t NextChannelId();
 
   // Bytes of a computation with its callees, result left out, after the last
@@ -193,7 +194,7 @@ class HloRematerialization : public HloModulePass {
   // lowered the peak by less than 1 % in some sub-pass.
   bool warned_too_long() const { return warned_too_long_; }
   bool warned_slow_progress() const { return warned_slow_progress_; }
-  // As if the pass had started then.
+  // Pretends that the pass started then.
   void set_start_time(absl::Time start) { start_time_ = start; }
 
  protected:
@@ -204,7 +205,7 @@ class HloRematerialization : public HloModulePass {
  private:
   absl::Status CheckOptions(const HloModule& module) const;
   void PreparePolicy();
-  // Bytes to keep free for what runs beside the entry.
+  // Bytes to keep free for computations that run concurrently with the entry.
   absl::StatusOr<int64_t> AsyncBytes(const HloModule& module) const;
   // Nothing is changed if it fails.
   absl::StatusOr<bool> Rewrite(HloModule* module, int64_t limit_bytes,

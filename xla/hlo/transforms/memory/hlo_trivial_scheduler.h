@@ -10,7 +10,7 @@
 namespace xla {
 
 // Gives the module the schedule in which it prints anyway: the post order of
-// each computation. No look at memory; O(instructions + edges).
+// each computation. Ignores memory; O(instructions + edges).
 //
 //   before: HloModule m   after: HloModule m, is_scheduled=true
 class HloTrivialScheduler : public HloModulePass {

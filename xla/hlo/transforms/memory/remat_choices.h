@@ -10,15 +10,15 @@
 
 namespace xla {
 
-// The clones of a scheduled module, which rematerialization has marked, in the
+// The clones of a scheduled module that rematerialization has marked, in the
 // order of computations and schedules.
 //
 //   a = f(p); b = g(a); …; y = k(x); a.remat = f(p); r = h(a.remat, y)
 //   → a: from b to a.remat, again from p for r
 //
-// Clones whose originals are gone are said to be free from the computation's
-// start. Linear in the module; errors of the cost analysis. Peaks and names of
-// pass and module are left to the caller.
+// Clones whose originals are gone count as freed from the start of the
+// computation. Linear in the module; errors of the cost analysis. The caller
+// fills in peaks and names of pass and module.
 absl::StatusOr<RematChoices> FindRematChoices(
     const HloModule& module, const HloCostAnalysis::Options& device,
     absl::FunctionRef<int64_t(const Shape&)> bytes);

@@ -14,7 +14,7 @@ namespace xla {
 absl::flat_hash_set<std::string> InstructionNames(const HloModule& module);
 
 // Keeps the first `*fuel` clones that rematerialization made, callees first and
-// in the order in which they run, and takes the others back:
+// in execution order, and undoes the others:
 //
 //   fuel 1: x = f(a); …; x.remat = f(a); g(x.remat); …; x.remat2 = f(a);
 //           h(x.remat2)
@@ -23,8 +23,8 @@ absl::flat_hash_set<std::string> InstructionNames(const HloModule& module);
 // A clone is an instruction that is not among `names_before`, is called
 // NAME.remat…, and is identical to the first scheduled one of that name, up to
 // operands that are clones themselves: its readers may then read either. Clones
-// with control dependencies stay. What is not read any more is removed. Takes
-// the clones that it keeps off `*fuel`; returns how many it took back.
+// with control dependencies stay. Removes what is no longer read. Subtracts the
+// clones kept from `*fuel`; returns how many it undid.
 //
 // The other rewrites of rematerialization (orders, fusions with readers,
 // residuals of loops, transfers) stay as they are. O(instructions).

@@ -26,12 +26,12 @@
 #include "xla/hlo/parser/hlo_parser.h"
 #include "xla/hlo/transforms/memory/hlo_rematerialization.h"
 
-// What the tests of rematerialization share. Cases with numbers are those that
+// Shared by the tests of rematerialization. Numbered cases are those that
 // OpenXLA's pass is tested with: 2, 3, 8, 11, 13-20, 22-25, 28, 30 and 32 are
-// in testdata, the others in the tests in C++.
+// in testdata, the others in the C++ tests.
 namespace xla::remat_test {
 
-// A value that waits for the last but one instruction; $0 makes names.
+// A value kept for the second to last instruction; $0 prefixes names.
 inline constexpr char kLateReader[] = R"(
   param$0 = f32[1]{0} parameter(0)
   reshape$0 = f32[] reshape(param$0)
@@ -58,7 +58,8 @@ inline constexpr char kCompressible[] = R"(
   ROOT r = f32[1]{0} add(flat, cut)
 )";
 
-// A loop that finds a broadcast of 4 KiB live; $0 makes names, $1 is its body.
+// A loop during which a broadcast of 4 KiB is live; $0 prefixes names, $1 is
+// its body.
 inline constexpr char kLoop[] = R"(
 no$0 {
   p = f32[1]{0} parameter(0)
@@ -106,7 +107,7 @@ struct Trial {
   HloCostAnalysis cost;
   HloRematerialization::RematerializationSizes sizes;
   std::unique_ptr<HloRematerialization::Options> options;
-  // The callback fails when it has been called so often; -1: never.
+  // The callback fails on the call after this many; -1: never.
   int64_t calls_before_error = -1;
   // Names of what the callback got.
   std::vector<std::pair<std::string, std::string>> pairs;

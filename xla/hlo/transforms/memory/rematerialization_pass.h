@@ -25,12 +25,12 @@ namespace xla {
 //
 // What they do, leave alone and refuse: hlo_rematerialization.h. A run that
 // misses the limit leaves the best plan found and returns OK; TakeUnmetLimit()
-// says what is missing.
+// returns what is missing.
 //
-// Its report lists every value that is computed again: remat_choices.h.
+// Its report lists every recomputed value: remat_choices.h.
 //
-// With fuel it makes the first clones of its plan only, and all other rewrites
-// of it: remat_fuel.h.
+// With fuel it makes only the first clones of its plan, and all of its other
+// rewrites: remat_fuel.h.
 class RematerializationPass : public HloModulePass,
                               public LimitedPass,
                               public ReportingPass,
@@ -60,9 +60,9 @@ class RematerializationPass : public HloModulePass,
  private:
   HloRematerializationOptions options_;
   absl::Status unmet_limit_;
-  // Where a report is asked for, before the run; 0 without a schedule.
+  // The peak before the run, if a report is requested; 0 without a schedule.
   int64_t reported_peak_bytes_ = 0;
-  // Null: all there is to do.
+  // Null: unlimited.
   std::shared_ptr<int64_t> fuel_;
 };
 

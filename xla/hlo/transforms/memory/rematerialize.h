@@ -27,8 +27,8 @@ bool AbslParseFlag(absl::string_view text,
                    RematerializationAlgorithm* algorithm, std::string* error);
 std::string AbslUnparseFlag(RematerializationAlgorithm algorithm);
 
-// Who takes a module with a plan, and what the plan has to look like for it to
-// hold there.
+// Which compiler receives a module with a plan, and what the plan must look
+// like to hold there.
 enum class PlanReader {
   // Keeps order and instructions, as backends do with scheduled modules.
   kBackend,
@@ -43,7 +43,7 @@ bool AbslParseFlag(absl::string_view text, PlanReader* reader,
                    std::string* error);
 std::string AbslUnparseFlag(PlanReader reader);
 
-// What a compiler makes of modules that it is to take (compiled_memory.h).
+// What a compiler makes of the modules that it receives (compiled_memory.h).
 struct CompiledMemory {
   // The bytes that it allocates for a module.
   std::function<absl::StatusOr<int64_t>(const HloModule&)> bytes;
@@ -64,7 +64,7 @@ struct HloRematerializationOptions {
   bool reschedule = true;
   bool barriers = false;
   PlanReader reader = PlanReader::kBackend;
-  // Of the reader, if it is known: limits and peaks are then what it allocates,
+  // The reader's, if it is known: limits and peaks are then what it allocates,
   // and plans are made for what it leaves.
   std::optional<CompiledMemory> compiled;
   // For the other strategies; compress and host-offload, with their parameters,
@@ -148,12 +148,12 @@ RematPlanOptions MakeRematPlanOptions(
 
 // Rewrites a scheduled module so that it needs at most `limit_bytes`, whatever
 // `options.memory_limit` says: the work of the pass hlo-rematerialization and
-// of `hlo-explain --fit`. Strategies of OpenXLA count as OpenXLA does; where
-// that is not the accounting asked for, they get a limit that is lower by the
-// difference of the two peaks. Of these the result has `changed`, `met`, the
-// peaks and `method`; nothing else. By accounting `ours` a plan meets the limit
-// if its buffers find places in a heap of that size, as the memory report and
-// assign-offsets find them.
+// of `hlo-explain --fit`. OpenXLA's strategies count as OpenXLA does; if that
+// is not the accounting asked for, their limit is lowered by the difference of
+// the two peaks. Their result has `changed`, `met`, the peaks and `method`
+// only. With accounting `ours` a plan meets the limit if its buffers can be
+// placed in a heap of that size, as the memory report and assign-offsets place
+// them.
 absl::StatusOr<RematPlanResult> Rematerialize(
     const HloRematerializationOptions& options, int64_t limit_bytes,
     HloModule* module,

@@ -12,10 +12,11 @@
 namespace xla {
 
 struct DotMergerOptions {
-  // Bytes of operands and result of a dot that is merged. The other operands
-  // are copied side by side, which pays where starting a kernel takes longer.
+  // Maximum bytes of operands and result of a dot that is merged. The other
+  // operands are copied side by side, which pays if launching a kernel takes
+  // longer.
   int64_t max_size_to_merge = 1 << 20;
-  // Fewer dots on one operand stay: the copy is a kernel, too.
+  // Fewer dots on one operand are not merged: the copy is a kernel, too.
   int64_t min_dots = 3;
 
   template <typename Visitor>
@@ -26,7 +27,7 @@ struct DotMergerOptions {
   }
 };
 
-// Makes one product of several small ones that have an operand in common.
+// Merges several small dots that have an operand in common into one.
 //
 //   before: f32[8,4] dot(x, a), f32[8,6] dot(x, b), f32[8,2] dot(x, c)
 //   after:  d = f32[8,12] dot(x, concatenate(a, b, c))
@@ -36,17 +37,17 @@ struct DotMergerOptions {
 // results is the same sum of products; the dots must not depend on each other.
 //
 // Merged are dots of equal types, precision and dimension numbers whose other
-// operands have a single dimension that is neither a batch nor summed up, and
-// differ in that alone. In no pipeline: a library multiplies as fast where the
-// operands lie, and on a transformer's training step the copies moved 9 % more
-// bytes than the common operand saved. Leaves alone: sparse dots and dots of
-// dynamic shapes or with control dependencies. Of more than 256 dots of one
-// kind on one operand each 256, in the order of the program, are merged apart.
-// O(instructions) for each kind, and for each 256 dots of it.
+// operands have a single dimension that is neither batch nor contracting, and
+// differ in that dimension only. Not in any pipeline: a library multiplies just
+// as fast where the operands are, and on a transformer's training step the
+// copies moved 9 % more bytes than the common operand saved. Leaves alone:
+// sparse dots, dots of dynamic shapes and those with control dependencies. Of
+// more than 256 dots of one kind on one operand, each 256 in program order are
+// merged separately. O(instructions) per kind and per 256 dots of it.
 class DotMerger : public HloModulePass {
  public:
   DotMerger() = default;
-  // As OpenXLA's: two dots are enough.
+  // OpenXLA's signature: two dots are enough.
   explicit DotMerger(int64_t max_size_to_merge) {
     options_.max_size_to_merge = max_size_to_merge;
     options_.min_dots = 2;

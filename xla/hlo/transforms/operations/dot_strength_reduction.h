@@ -9,29 +9,29 @@
 
 namespace xla {
 
-// Writes dots that are no matrix products as what they are, so that they fuse
-// with what makes and reads their values.
+// Rewrites dots that are not matrix products as what they are, so that they
+// fuse with the producers and readers of their values.
 //
-// Nothing is summed up: a product of broadcast values.
+// Nothing is contracted: a product of broadcast values.
 //
 //   before: d = f32[16,8] dot(f32[16] a, f32[8,16] b), lhs_batch_dims={0},
 //           rhs_batch_dims={1}
 //   after:  d = f32[16,8] multiply(broadcast(a), transpose(b))
 //
-// Everything is summed up but batches: a reduction. Floats of less than 32 bits
-// are multiplied and summed up as f32 and rounded once, as a dot's are.
+// Everything but batch dimensions is contracted: a reduction. Floats of less
+// than 32 bits are multiplied and summed as f32 and rounded once, like a dot's.
 //
 //   before: d = f32[16] dot(f32[16,8] a, f32[16,8] b), lhs_batch_dims={0},
 //           rhs_batch_dims={0}, lhs_contracting_dims={1},
 //           rhs_contracting_dims={1}
 //   after:  d = f32[16] reduce(multiply(a, b), 0), dimensions={1}
 //
-// Dimensions of size 1 count as none. Legal because each element is the same
-// sum of the same products; sums of floats may associate otherwise.
+// Dimensions of size 1 are ignored. Legal because each element is the same sum
+// of the same products; sums of floats may associate differently.
 //
-// Leaves alone: dots with an algorithm, of operands of two types, of types that
-// no multiplication holds exactly (bf16 to f16), of pred, of dynamic or empty
-// shapes, sparse ones, values in other than the default layout, and control
+// Leaves alone: dots with an algorithm, with operands of two types, with types
+// whose products no type holds exactly (bf16 to f16), of pred, of dynamic or
+// empty shapes, sparse ones, values in non-default layouts, and control
 // dependencies. O(instructions).
 class DotStrengthReduction : public HloModulePass {
  public:

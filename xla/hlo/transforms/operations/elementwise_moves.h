@@ -6,14 +6,14 @@
 
 namespace xla {
 
-// What passes share that make elementwise instructions anew in other shapes.
+// Helpers of passes that recreate elementwise instructions in other shapes.
 
-// An array of static shape that nothing ties to its place: no sharding, no
-// control dependencies.
+// An array of static shape that can be moved: it has no sharding and no control
+// dependencies.
 bool IsMovableArray(const HloInstruction& inst);
 
-// An elementwise instruction on arrays of its own dimensions that does to each
-// element what it does to it elsewhere. No copies, calls and random numbers.
+// An elementwise instruction on arrays of its own dimensions whose elements do
+// not depend on their position. No copies, calls and random numbers.
 bool IsMovableElementwise(const HloInstruction& inst);
 
 // The elements of `shape` in the dimensions and layout of `like`.

@@ -9,17 +9,17 @@
 
 namespace xla {
 
-// Lets nothing compute in floats of fewer than 16 bits, which GPUs store,
-// convert and multiply in matrices only: elementwise arithmetic reads and
+// Avoids computing in floats of fewer than 16 bits, which GPUs only store,
+// convert and multiply in matrices: elementwise arithmetic still reads and
 // writes them, but is done in f32, and so is that of the computations that
 // reductions apply.
 //
 //   before: f8e5m2[4] add(a, b)
 //   after:  f8e5m2[4] convert(f32[4] add(f32[4] convert(a), f32[4] convert(b)))
 //
-// Each value is rounded where it was before. What moves elements, chooses
-// between them or converts them, dots, convolutions, collectives with what they
-// apply, and fusions are left alone. O(instructions).
+// Each value is rounded where it was before. Leaves alone: instructions that
+// move elements, select between them or convert them, dots, convolutions,
+// collectives with the computations they apply, and fusions. O(instructions).
 class FloatNormalization : public HloModulePass {
  public:
   absl::string_view name() const override { return "float-normalization"; }

@@ -25,24 +25,25 @@ struct HloElementTypeConverterOptions {
   }
 };
 
-// Computes an instruction that only numbers matter to in `to` where its
-// operands or results are of type `from`, between converts. O(operands and
-// results).
+// Computes an instruction that depends only on numeric values in type `to`
+// where its operands or results have type `from`, between converts. O(operands
+// and results).
 absl::Status ComputeInType(PrimitiveType to, PrimitiveType from,
                            HloInstruction* inst);
 
-// Lets nothing but converts compute in one element type, for backends that
-// store it only.
+// Lets nothing but converts compute in one element type, for backends that can
+// only store it.
 //
 //   before: bf16[4] add(a, b)
 //   after:  bf16[4] convert(f32[4] add(f32[4] convert(a), f32[4] convert(b)))
 //
-// Parameters, constants, tuples and their elements keep their types, and so
-// does what applies or calls computations, whose bodies are rewritten instead.
-// What reads bits (bitcasts, bitcast-converts, random bits, shifts to the
-// right, counts of bits, reduce-precision for another exponent, stochastic
-// converts), custom calls, asynchronous operations and transfers are left
-// alone. Neighbouring converts stay for other passes. O(instructions).
+// Parameters, constants, tuples and their elements keep their types, and so do
+// instructions that apply or call computations, whose bodies are rewritten
+// instead. Leaves alone: instructions that read bits (bitcasts,
+// bitcast-converts, random bits, shifts to the right, counts of bits,
+// reduce-precision for another exponent, stochastic converts), custom calls,
+// asynchronous operations and transfers. Adjacent converts are left to other
+// passes. O(instructions).
 class HloElementTypeConverter : public HloModulePass {
  public:
   HloElementTypeConverter(PrimitiveType eliminate_type,
@@ -54,7 +55,7 @@ class HloElementTypeConverter : public HloModulePass {
   absl::string_view name() const override { return "element-type-converter"; }
 
  protected:
-  // InvalidArgument if an option names no type of numbers.
+  // InvalidArgument if an option does not name a numeric type.
   absl::StatusOr<bool> RunImpl(
       HloModule* module,
       const absl::flat_hash_set<absl::string_view>& execution_threads) override;

@@ -10,18 +10,18 @@
 
 namespace xla {
 
-// A pass that writes instructions of some kind as others, each by itself. What
-// a derived pass finds in the module when it starts is replaced, in the order
-// of computations and, within one, operands before users; what it makes is not
-// looked at again. Leaves alone what stands in fusions.
+// A pass that replaces instructions of some kind with others, each by itself.
+// The instructions that match when a derived pass starts are replaced, in the
+// order of computations and, within one, operands before users; the results are
+// not examined again. Leaves alone the insides of fusions.
 class OpExpanderPass : public HloModulePass {
  protected:
   // Whether the pass replaces the instruction.
   virtual bool InstructionMatchesPattern(HloInstruction* instruction) = 0;
 
-  // Returns what stands for the instruction, in its computation and of its
-  // shape; null if that is the instruction itself after all. The instruction
-  // must be left where it is.
+  // Returns the replacement, in the instruction's computation and of its shape;
+  // null keeps the instruction after all. The instruction itself must be left
+  // where it is.
   virtual absl::StatusOr<HloInstruction*> ExpandInstruction(
       HloInstruction* instruction) = 0;
 

@@ -10,8 +10,8 @@
 namespace xla {
 
 struct ReshapeMoverOptions {
-  // A broadcast of one dimension may be made in the other shape, which takes a
-  // reshape of the broadcast.
+  // A broadcast of one dimension may be recreated in the other shape, which
+  // takes a reshape of the broadcast.
   bool reshape_of_1d_broadcast_is_cheap = false;
 
   template <typename Visitor>
@@ -21,7 +21,7 @@ struct ReshapeMoverOptions {
   }
 };
 
-// Moves reshapes and transposes behind elementwise instructions, where they
+// Moves reshapes and transposes down past elementwise instructions, where they
 // meet others and become fewer.
 //
 //   before: a = f32[8,4] reshape(x), b = f32[8,4] reshape(y), x and y f32[32]
@@ -29,14 +29,13 @@ struct ReshapeMoverOptions {
 //   after:  d = f32[32] add(x, y)
 //           c = f32[8,4] reshape(d)
 //
-// Legal because an elementwise instruction does to each element what it does to
-// it elsewhere. An instruction takes part if its operands are rearranged alike,
-// by an earlier instruction that takes part or by a reshape or a transpose, of
-// which there is one at least; or are constants, rearranged or not, and
-// broadcasts, which are made in the other shape. A reshape or transpose with
-// other readers would stay, so its readers do, too. Transposes do not move
-// where more of them would be needed behind than before (those of constants do
-// not count).
+// Legal because an elementwise instruction treats each element alike wherever
+// it is. An instruction takes part if its operands are rearranged alike, by an
+// earlier instruction that takes part or by a reshape or a transpose, of which
+// there is at least one; or are constants, rearranged or not, and broadcasts,
+// which are recreated in the other shape. A reshape or transpose with other
+// readers would stay, so its readers do, too. Transposes do not move if more of
+// them would be needed after than before (those of constants do not count).
 //
 // Leaves alone: scalars, dynamic shapes, control dependencies, shardings,
 // copies, calls and random numbers. O(instructions + edges).

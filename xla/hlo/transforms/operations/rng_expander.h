@@ -8,11 +8,11 @@
 
 namespace xla {
 
-// Draws the numbers of rng from blocks of Philox-4x32 (Salmon et al., Parallel
-// Random Numbers: As Easy as 1, 2, 3, 2011), for backends that have no source
-// of their own. The key is the seed of the module's config; the number of the
-// first block is the device's state, which moves on by the blocks that are
-// used, so that no two instructions and no two runs draw the same.
+// Generates the numbers of rng from blocks of Philox-4x32 (Salmon et al.,
+// Parallel Random Numbers: As Easy as 1, 2, 3, 2011), for backends that have no
+// source of their own. The key is the seed of the module's config; the number
+// of the first block is the device's state, which advances by the blocks that
+// are used, so that no two instructions and no two runs draw the same numbers.
 //
 //   before: r = f32[2,3] rng(a, b), distribution=rng_uniform
 //   after:  n = u64[2] rng-get-and-update-state(), delta=2
@@ -27,8 +27,8 @@ namespace xla {
 // (b - a) / 2^64; a where b = a.
 //
 // O(1) instructions each. Leaves alone: fusions, dynamic shapes, results with a
-// sharding (the partitioner knows rng, and draws each shard), complex types,
-// normal numbers that are no floats.
+// sharding (the partitioner handles rng, and draws each shard), complex types,
+// normal numbers that are not floats.
 class RngExpander : public OpExpanderPass {
  public:
   absl::string_view name() const override { return "rng-expander"; }

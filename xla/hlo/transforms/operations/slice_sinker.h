@@ -9,21 +9,21 @@
 
 namespace xla {
 
-// Computes once on whole values what is computed on their slices one by one.
+// Computes once, on whole values, what is computed on several of their slices.
 //
 //   before: a = f32[4] add(slice(x) [0:4], slice(y) [0:4])
 //           b = f32[6] add(slice(x) [4:10], slice(y) [4:10])
 //   after:  c = f32[10] add(x, y)
 //           a = slice(c) [0:4], b = slice(c) [4:10]
 //
-// Legal because an elementwise instruction does to each element what it does to
-// it elsewhere. Instructions are merged that do the same to equal slices of the
-// same values, where two or more of them together compute as many elements as
-// the values have, at least. What reads the slices of the result follows.
+// Legal because an elementwise instruction treats each element alike wherever
+// it is. Merges instructions that do the same to equal slices of the same
+// values, if two or more of them together compute at least as many elements as
+// the values have. Readers of the results follow.
 //
 // Leaves alone: dynamic shapes, control dependencies, shardings, copies, calls
-// and random numbers. O(instructions + edges), of operations that are moved
-// once for each.
+// and random numbers. O(instructions + edges) for operations that are moved
+// once each.
 class SliceSinker : public HloModulePass {
  public:
   absl::string_view name() const override { return "slice-sinker"; }

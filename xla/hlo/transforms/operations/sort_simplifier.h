@@ -9,16 +9,17 @@
 
 namespace xla {
 
-// Takes operands out of sorts that neither the comparison nor anybody behind
-// the sort reads.
+// Removes operands from sorts that neither the comparison nor any reader of the
+// sort uses.
 //
 //   before: s = (f32[8], s32[8]) sort(k, v), to_apply=less(k0, k1, v0, v1)
 //           get-tuple-element(s), index=0
 //   after:  f32[8] sort(k), to_apply=less'(k0, k1)
 //
-// A sort along a dimension of size 1 is its operands. Legal because what a
-// comparison does not read does not decide about the order. Leaves alone: sorts
-// whose result is used as a whole, and control dependencies. O(instructions).
+// A sort along a dimension of size 1 is replaced with its operands. Legal
+// because the order does not depend on operands that the comparison does not
+// read. Leaves alone: sorts whose result is used as a whole, and control
+// dependencies. O(instructions).
 class SortSimplifier : public HloModulePass {
  public:
   absl::string_view name() const override { return "simplify-sorts"; }

@@ -8,18 +8,18 @@
 
 namespace xla {
 
-// Writes stochastic-converts to integers as arithmetic, for backends whose
-// kernels have no such instruction.
+// Decomposes stochastic-converts to integers into arithmetic, for backends
+// whose kernels do not support them.
 //
 //   before: r = s8[4] stochastic-convert(f32[4] x, u32[4] bits)
 //   after:  m = floor(|x|)
 //           up = bits < convert(ceil((|x| - m) * 2^32))
 //           r = convert(x < 0 ? -(m + up) : m + up)
 //
-// Each step is exact, so that x rounds up for as many of the bits as its
-// fraction says. Types of fewer than 32 bits are computed in f32. What is cut
-// off, infinities and NaN are the convert's. Leaves alone: results that are
-// floats, dynamic shapes, fusions. O(1) instructions each.
+// Each step is exact, so that x rounds up for the share of the bits that equals
+// its fraction. Types of fewer than 32 bits are computed in f32. Out-of-range
+// values, infinities and NaN behave as in a convert. Leaves alone: float
+// results, dynamic shapes, fusions. O(1) instructions each.
 class StochasticConvertDecomposer : public OpExpanderPass {
  public:
   absl::string_view name() const override {

@@ -22,13 +22,12 @@ struct VariadicOpSplitterOptions {
   }
 };
 
-// Takes concatenations apart that have more operands than a kernel has
-// parameters.
+// Splits concatenations that have more operands than a kernel has parameters.
 //
 //   before: concatenate(a, b, c, d, e), max-operands=2
 //   after:  concatenate(concatenate(concatenate(a, b), concatenate(c, d)), e)
 //
-// Operands in their order, as a tree of the least depth: every value is written
+// Operands stay in order, in a tree of the least depth: every value is written
 // once per level. O(operands).
 class VariadicOpSplitter : public HloModulePass {
  public:

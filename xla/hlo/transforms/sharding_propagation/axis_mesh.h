@@ -15,19 +15,19 @@ namespace xla {
 using AxisList = std::vector<int>;
 using AxisMask = uint32_t;
 
-// How the axes of a mesh cut one array. Axes that stand nowhere replicate it.
+// How the axes of a mesh cut one array. Axes that do not appear replicate it.
 struct TensorSharding {
   std::vector<AxisList> dims;
   // Dimensions that propagation may cut further, at the minor end.
   std::vector<bool> open;
-  // Axes that may not cut the array, and those over which it is a sum.
+  // Axes that may not cut the array, and axes over which it is a sum.
   AxisMask replicated = 0;
   AxisMask unreduced = 0;
-  // Axes along which devices have values of their own, in a manual region.
+  // Axes along which each device has values of its own, in a manual region.
   AxisMask manual = 0;
   ReductionOp reduction_op = ReductionOp::kSum;
 
-  // Axes that stand somewhere.
+  // Axes that appear anywhere.
   AxisMask Used() const;
 };
 
@@ -38,8 +38,9 @@ struct TensorSharding {
 class AxisMesh {
  public:
   // Finds axes that serve all of `shardings` (leaves, named or tiled, over one
-  // number of devices), first ones first; others do not translate. Orders of
-  // devices that no rule gives serve too if all shardings share one.
+  // number of devices), the first ones taking precedence; shardings that they
+  // do not serve cannot be translated. Irregular device orders are supported if
+  // all shardings share one.
   static AxisMesh Build(absl::Span<const HloSharding> shardings);
 
   const std::vector<int64_t>& sizes() const { return sizes_; }
@@ -49,7 +50,7 @@ class AxisMesh {
   int64_t Extent(const AxisList& axes) const;
 
   // nullopt for one device, manual, unknown and tuple shardings, ranks that
-  // differ from `rank`, and devices in an order that the axes do not give.
+  // differ from `rank`, and device orders that the axes cannot express.
   // Dimensions of tiled shardings are closed, those of named ones as they say.
   std::optional<TensorSharding> Translate(const HloSharding& sharding,
                                           int64_t rank) const;
@@ -57,7 +58,7 @@ class AxisMesh {
   HloSharding ToHloSharding(const TensorSharding& sharding) const;
 
  private:
-  // The tiles with devices renamed to their positions in base_.
+  // The tiles with devices renumbered by their positions in base_.
   std::optional<TileAssignment> InBaseOrder(const TileAssignment& tiles) const;
   // The axes of each tile dimension.
   std::optional<std::vector<AxisList>> AxesOfDims(

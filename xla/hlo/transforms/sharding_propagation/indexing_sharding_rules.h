@@ -7,9 +7,9 @@
 
 namespace xla {
 
-// Rules of instructions that read or write where indices say. A dimension that
-// indices count through (an iota), or that is named a batching one, is one
-// factor of operand, indices and result:
+// Rules of instructions that read or write at indices. A dimension that indices
+// enumerate (an iota), or that is a batching dimension, is one factor of
+// operand, indices and result:
 //
 //   f32[8,4] operand, s32[8,1] indices = iota → f32[8,4]
 //       ([i,j],[i,-])->([i,j]) {i=8,j=4}
@@ -17,7 +17,7 @@ namespace xla {
 // `calls`: to look through parameters for iotas; may be null.
 OpShardingRule GatherShardingRule(const HloInstruction& gather,
                                   const CallGraph* calls);
-// Where only indices are cut, the results are addends of updates.
+// If only indices are cut, the results are partial sums of updates.
 OpShardingRule ScatterShardingRule(const HloInstruction& scatter,
                                    const CallGraph* calls);
 

@@ -12,14 +12,14 @@
 
 namespace xla {
 
-// Which dimensions of an instruction's operands and results are one loop.
+// Which dimensions of an instruction's operands and results are the same loop.
 //
 //   dot([i,k], [k,j]) → [i,j]        i=8 j=16 k=4, k is a reduction
 //   reshape([ij,k]) → [i,jk]         a dimension may hold several factors
 //
-// A tensor that is cut along a factor can be computed on cut along the same
-// factor of the others, without moving data (for a reduction: but for adding up
-// the pieces).
+// If a tensor is cut along a factor, the instruction can be computed on pieces
+// cut along the same factor of the others, without moving data (except, for a
+// reduction, for summing the pieces).
 struct OpShardingRule {
   enum class Kind {
     kPassThrough,
@@ -37,8 +37,8 @@ struct OpShardingRule {
     // Axes do not spread along it.
     bool blocked = false;
   };
-  // Factors per dimension, major first; dimensions without are never cut by
-  // propagation.
+  // Factors per dimension, major first; propagation never cuts dimensions
+  // without factors.
   struct Tensor {
     std::vector<std::vector<int>> dims;
   };
@@ -55,8 +55,8 @@ struct OpShardingRule {
 // The rule of an instruction whose operands and result are arrays (the result
 // of a variadic reduce, sort or scatter may be a tuple of arrays). nullopt for
 // those that have none: sources, side effects, control flow, tuples, and
-// opcodes whose dimensions do not correspond. `calls`: to find out what indices
-// are that come from outside of a computation; may be null. O(rank).
+// opcodes whose dimensions do not correspond. `calls`: for tracing indices that
+// come from outside of a computation; may be null. O(rank).
 std::optional<OpShardingRule> GetOpShardingRule(
     const HloInstruction& inst, const CallGraph* calls = nullptr);
 

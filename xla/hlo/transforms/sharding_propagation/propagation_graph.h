@@ -23,25 +23,25 @@ enum class RuleClass {
   kOther,
 };
 
-// An instruction's rule with the tensors it speaks of.
+// An instruction's rule with the tensors that it applies to.
 struct RuleInstance {
   const HloInstruction* inst;
   OpShardingRule rule;
   // Numbers of tensors, as in rule.tensors.
   std::vector<int> tensors;
   RuleClass rule_class;
-  // No operand but scalars has other users.
+  // No operand except scalars has other users.
   bool operands_used_once;
-  // Barriers let axes through one way only, or none.
+  // Barriers let axes through one way only, or not at all.
   bool goes_forward = true;
   bool goes_backward = true;
 };
 
 // The arrays of a module, one tensor per leaf of each instruction, and the
-// rules between them. Covers the entry and what loops, branches and calls run;
-// not fusions, and not what reductions and the like apply to elements. Rules
-// that instructions bring along (sdy_sharding_rule.h) count instead of those of
-// their opcodes.
+// rules between them. Covers the entry and everything that loops, branches and
+// calls run; not fusions, and not the computations that reductions and the like
+// apply to elements. Rules given by instructions (sdy_sharding_rule.h) take
+// precedence over those of their opcodes.
 class PropagationGraph {
  public:
   explicit PropagationGraph(const HloModule* module);
@@ -55,7 +55,7 @@ class PropagationGraph {
 
   const std::vector<Tensor>& tensors() const { return tensors_; }
   const std::vector<RuleInstance>& rules() const { return rules_; }
-  // The numbers of the rules that speak of a tensor, ascending.
+  // The numbers of the rules that apply to a tensor, ascending.
   const std::vector<int>& rules_of(int tensor) const {
     return rules_of_[tensor];
   }

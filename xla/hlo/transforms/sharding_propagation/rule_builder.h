@@ -22,10 +22,10 @@ class RuleBuilder {
   void Map(int tensor, int64_t dim, int factor) {
     rule_.tensors[tensor].dims[dim].push_back(factor);
   }
-  // One factor on dimension `dims[i]` of tensor i; -1: not on that tensor.
-  // Where sizes differ, as for slices and pads, the factor has the greatest
-  // common divisor of all sizes and counts as a permutation, since shards do
-  // not line up.
+  // One factor on dimension `dims[i]` of tensor i; -1: not on that tensor. If
+  // sizes differ, as for slices and pads, the factor has the greatest common
+  // divisor of all sizes and is a permutation factor, since shards do not line
+  // up.
   void MapAll(absl::Span<const int64_t> dims);
 
   int num_tensors() const { return static_cast<int>(rule_.tensors.size()); }

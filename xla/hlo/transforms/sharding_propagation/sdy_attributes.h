@@ -19,8 +19,8 @@ namespace xla {
 inline constexpr absl::string_view kSdyMeshes = sdy::kMeshesRoundTripAttr;
 inline constexpr absl::string_view kSdySharding = "xla.sdy.sharding";
 
-// A mesh, or the device of a maximal one; an empty mesh has no axes and stands
-// for any.
+// A mesh, or the device of a maximal one; an empty mesh has no axes and matches
+// any.
 struct SdyMesh {
   Mesh mesh;
   bool empty = false;
@@ -31,8 +31,9 @@ using SdyMeshes = std::map<std::string, SdyMesh>;
 
 // A sharding as Shardy writes it.
 struct SdySharding {
-  // nullopt if every dimension is open on an empty mesh: nothing is said. Else
-  // replicated, one device, or named, where open dimensions are marked.
+  // nullopt if every dimension is open on an empty mesh, which says nothing.
+  // Otherwise replicated, one device, or named, where open dimensions are
+  // marked.
   std::optional<HloSharding> sharding;
   // Rank of the list of dimensions.
   int64_t rank = 0;
@@ -42,10 +43,10 @@ struct SdySharding {
   std::string text;
 };
 
-// Shardy's attribute texts. Quotes may be plain or escaped (`\"`, `\22`).
-// Everything malformed is InvalidArgument with the text and the position:
-// syntax, unknown meshes and axes, axes used twice, sub-axes that do not divide
-// their axis, device lists that are no permutation.
+// Parse Shardy's attribute texts. Quotes may be plain or escaped (`\"`, `\22`).
+// Malformed texts are InvalidArgument with the text and the position: syntax,
+// unknown meshes and axes, axes used twice, sub-axes that do not divide their
+// axis, device lists that are not a permutation.
 //
 //   {mesh = #sdy.mesh<["a"=2, "b"=4], device_ids=[...]>}
 absl::StatusOr<SdyMeshes> ParseSdyMeshes(absl::string_view text);

@@ -11,8 +11,8 @@
 namespace xla {
 
 // The tokens of Shardy's attribute texts, for the parsers that derive from it.
-// Spaces count for nothing; quotes may be plain or escaped (`\"`, `\22`).
-// Errors are InvalidArgument with the text and the position.
+// Spaces are ignored; quotes may be plain or escaped (`\"`, `\22`). Errors are
+// InvalidArgument with the text and the position.
 class SdyLexer {
  public:
   explicit SdyLexer(absl::string_view text);
@@ -30,7 +30,7 @@ class SdyLexer {
   absl::StatusOr<std::string> Name();
 
   const std::string& text() const { return text_; }
-  // What was not read yet.
+  // The rest of the text.
   absl::string_view rest() const { return rest_; }
   void Skip(size_t length) { rest_.remove_prefix(length); }
 

@@ -7,8 +7,8 @@
 
 namespace xla {
 
-// Writes what Shardy calls manual computations (JAX: shard_map) as manual
-// regions, which partitioners know:
+// Rewrites what Shardy calls manual computations (JAX: shard_map) as manual
+// regions, which partitioners support:
 //
 //   before: l = f32[4] custom-call(x), "xla.sdy.GlobalToLocalShape",
 //                                     in_shardings [{"a"}], manual_axes {"a"}
@@ -20,13 +20,13 @@ namespace xla {
 //           m = f32[4] custom-call(r), "Sharding", manual={"a"}
 //           y = f32[8] custom-call(m), "SPMDShardToFullShape", sharding=[{"a"}]
 //
-// Shardings inside a body, which name the other axes only, become manual along
-// these; where all axes of the mesh are manual, {manual}. Bodies may hold
-// manual computations along further axes. What stands between annotations, and
-// open dimensions of values that enter and leave, is left to propagation.
+// Shardings inside a body, which name only the other axes, become manual along
+// these; if all axes of the mesh are manual, {manual}. Bodies may contain
+// manual computations along further axes. Instructions between annotations, and
+// open dimensions of values that enter and leave, are left to propagation.
 //
-// InvalidArgument names the instruction: attributes that are malformed or
-// missing, counts of shardings and shapes of shards that do not fit.
+// InvalidArgument names the instruction if attributes are malformed or missing,
+// or if counts of shardings or shapes of shards do not match.
 absl::Status ImportManualComputations(HloModule* module,
                                       const SdyMeshes& meshes);
 

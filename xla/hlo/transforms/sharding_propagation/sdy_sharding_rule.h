@@ -15,13 +15,13 @@ namespace xla {
 //   #sdy.op_sharding_rule<([ij, k])->([i, jk]) {i=2, j=4, k=4} reduction={k}>
 //
 // InvalidArgument with text and position: syntax, factors without a size, lists
-// that name a factor twice.
+// that contain a factor twice.
 absl::StatusOr<OpShardingRule> ParseSdyShardingRule(absl::string_view text);
 
-// The rule that an instruction has in its frontend attribute
-// xla.sdy.sharding_rule, in place of what its opcode says: so custom calls say
-// how they may be cut. nullopt without one. InvalidArgument names the
-// instruction where the text is malformed or does not fit operands and result.
+// The rule in an instruction's frontend attribute xla.sdy.sharding_rule, which
+// overrides that of its opcode: this is how custom calls specify how they may
+// be cut. nullopt without one. InvalidArgument names the instruction if the
+// text is malformed or does not match operands and result.
 absl::StatusOr<std::optional<OpShardingRule>> GivenShardingRule(
     const HloInstruction& inst);
 

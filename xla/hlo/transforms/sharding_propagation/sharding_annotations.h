@@ -24,25 +24,25 @@ inline constexpr absl::string_view kShardingPriorities = "sharding_priorities";
 absl::StatusOr<std::vector<std::vector<int64_t>>> ShardingPriorities(
     const HloInstruction& inst);
 
-// ShardBarrierFrom, from which no sharding goes on to its users, or
-// ShardBarrierTo, from which none goes back to its operand.
+// ShardBarrierFrom, which stops shardings from spreading to its users, or
+// ShardBarrierTo, which stops them from spreading to its operand.
 bool IsShardBarrier(const HloInstruction& inst);
-// Their users read their operands instead. Returns whether there were any.
+// Lets their users read their operands instead. Returns whether there were any.
 absl::StatusOr<bool> RemoveShardBarriers(HloModule* module);
 
-// Before an annotation goes and its users read something else: what waits for
-// it waits for its operands and for what it waits for, as do its users, and it
-// has no control dependencies any more.
+// Call before an annotation is removed and its users redirected: its control
+// successors and its users then wait for its operands and for its control
+// predecessors, and it has no control dependencies any more.
 absl::Status PassOrderOn(HloInstruction* annotation);
 
 // The dimensions that a `Sharding` call leaves open: `unspecified_dims=[0,2]`
-// in its backend config. Nothing for malformed texts, which CheckAnnotation
+// in its backend config. Empty for malformed texts, which CheckAnnotation
 // reports.
 std::vector<int64_t> UnspecifiedDims(const HloInstruction& inst);
 
 // InvalidArgument with instruction, sharding and shape unless the instruction's
 // sharding fits its shape and is over *devices devices (0: not known yet; set
-// from the first that says it).
+// by the first sharding that tells).
 absl::Status CheckAnnotation(const HloInstruction& inst, int64_t* devices);
 
 // InvalidArgument unless the sharding fits the shape and is over the devices of
@@ -55,14 +55,14 @@ absl::Status ValidateInModule(const HloSharding& sharding, const Shape& shape,
 // in which another value has `leaf`: manual along the same axes.
 HloSharding OpenInManualRegion(const HloSharding& leaf, int64_t rank);
 
-// Makes manual what is computed from manual values, from SPMDFullToShardShape
-// to SPMDShardToFullShape, through loops and calls: {manual}, or, where the
-// region is manual along some axes only, open along the others. Returns whether
-// anything changed.
+// Makes everything manual that is computed from manual values, from
+// SPMDFullToShardShape to SPMDShardToFullShape, through loops and calls:
+// {manual} or, if the region is manual along some axes only, open along the
+// others. Returns whether anything changed.
 absl::StatusOr<bool> SpreadManualShardings(HloModule* module);
 
-// Values that borders of manual regions read out of tuples get the shardings
-// that the tuples have, which say what is inside, as annotations of their own.
+// Gives values that borders of manual regions read out of tuples the shardings
+// that the tuples have, which describe the inside, as annotations of their own.
 // Returns whether there were any.
 bool AnnotateElementsAtBorders(HloModule* module);
 

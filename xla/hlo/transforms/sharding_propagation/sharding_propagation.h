@@ -26,8 +26,8 @@
 namespace xla {
 
 // Whether the instruction took or improved a sharding from its operands.
-// `may_combine_partial_sharding`: two partially replicated shardings become
-// their common refinement where there is one.
+// `may_combine_partial_sharding`: two partially replicated shardings are
+// combined into their common refinement if there is one.
 bool InferDotShardingFromOperands(
     HloInstruction* instruction, const CallGraph& call_graph,
     const dot_as_convolution_util::DotConvolutionDimsInfo& dnums,
@@ -39,18 +39,18 @@ bool InferConvolutionShardingFromOperands(HloInstruction* instruction,
 bool InferReduceShardingFromOperand(HloInstruction* instruction,
                                     bool may_combine_partial_sharding,
                                     bool is_spmd);
-// The sharding of a broadcast's operand for which it moves no data; nullopt if
-// the broadcast has none that is tiled.
+// The sharding of a broadcast's operand that requires no data movement; nullopt
+// if the broadcast does not have a tiled one.
 std::optional<HloSharding> InferBroadcastOperandSharding(
     const HloInstruction& instruction, bool is_spmd = true);
 
 // Users that are not the root of their computation.
 int64_t ComputeNonRootUsers(const HloInstruction* instr);
 
-// Takes in the `Sharding` custom calls. With replace_sharding_with_copy each
+// Processes the `Sharding` custom calls. With replace_sharding_with_copy each
 // becomes a copy that carries the sharding; otherwise its users read the
 // operand, which takes the sharding. An operand without a sharding takes it in
-// any case, but for entry parameters that are not allowed to. Fills
+// any case, except for entry parameters that are not allowed to. Fills
 //
 //   unspecified_dims                 dimensions that a call leaves open
 //                                    (`unspecified_dims=[1]`), by the copy
@@ -60,7 +60,7 @@ int64_t ComputeNonRootUsers(const HloInstruction* instr);
 //                                    `shard_as 3`, `shard_like 3`
 //
 // Pointers to maps may be null, except for the first three. Shard groups are
-// taken out of the shardings. InvalidArgument for malformed calls; returns
+// removed from the shardings. InvalidArgument for malformed calls; returns
 // whether anything changed.
 absl::StatusOr<bool> ProcessShardingInstruction(
     HloModule* module,
@@ -105,16 +105,16 @@ struct ShardingPropagationOptions {
 };
 
 // Spreads given shardings over a module, step by step along edges between
-// instructions, the safe ones first.
+// instructions, the safest ones first.
 //
 //   before: x = f32[8,4] parameter(0), sharding={devices=[2,1]<=[2]}
 //           n = f32[8,4] negate(x)
 //           r = f32[8] reduce(n, zero), dimensions={1}
 //   after:  n and r have {devices=[2,1]<=[2]} and {devices=[2]<=[2]}
 //
-// Level 0 passes what keeps its elements in place, 1 everything but broadcasts,
-// 2 goes back through broadcasts, 3 also forward; each level runs to a fixed
-// point, from operands to users and back:
+// Level 0 crosses instructions that keep elements in place, 1 everything except
+// broadcasts, 2 also goes backward through broadcasts, 3 also forward; each
+// level runs to a fixed point, from operands to users and back:
 //
 //   instruction                                  forward    backward from
 //   elementwise, copy, reshape, transpose,
@@ -129,22 +129,22 @@ struct ShardingPropagationOptions {
 //   * 0 where the operands are tiled reshapes of parameters
 //
 // A sharding is replaced by one that has more tiles, or by a common refinement
-// (is_spmd, from level 1). Given shardings stay, except of parameters and
-// outputs where allowed, and {unknown}. States of loops, results of branches
-// and of calls have one sharding with what they stand for. Members of shard_as
-// groups end up with what they have in common; shard_like groups share, but
-// keep their own. Custom calls ShardBarrierFrom (nothing goes forward) and
-// ShardBarrierTo (nothing goes back) are taken out afterwards. Entry parameters
-// and results that found tiles do not divide become replicated; so do unknown
-// shardings.
+// (is_spmd, from level 1). Given shardings stay, except those of parameters and
+// outputs if allowed, and {unknown}. States of loops, results of branches and
+// of calls share one sharding with the values they stand for. Members of
+// shard_as groups end up with what they have in common; shard_like groups
+// share, but keep their own. The custom calls ShardBarrierFrom (nothing goes
+// forward) and ShardBarrierTo (nothing goes back) are removed afterwards. Entry
+// parameters and results whose dimensions the tiles found do not divide become
+// replicated; so do unknown shardings.
 //
-// The flags for outputs (parameters) are one, or one per element of the root
-// (per parameter, or per element of a single tuple parameter).
-// cse_prevention_only: afterwards only broadcasts of scalars keep what they
-// got, marked in their metadata; the next other run clears it.
+// The flags for outputs (parameters) are a single one, or one per element of
+// the root (per parameter, or per element of a single tuple parameter).
+// cse_prevention_only: afterwards only broadcasts of scalars keep the sharding
+// found, marked in their metadata; the next other run clears it.
 //
 // O(instructions + improvements) per level. Deterministic. InvalidArgument for
-// shardings that do not fit their shapes and flags of wrong number.
+// shardings that do not fit their shapes and for a wrong number of flags.
 class ShardingPropagation : public HloModulePass {
  public:
   using ComputationMap =
@@ -165,13 +165,13 @@ class ShardingPropagation : public HloModulePass {
 
   absl::string_view name() const override { return "sharding-propagation"; }
 
-  // For HloDomainVerifier and its like: what enters and leaves a domain of
+  // For HloDomainVerifier and the like: what enters and leaves a domain of
   // tiled sharding takes it; other domains are normalized as usual.
   static absl::Status NormalizeDomain(const DomainMetadata::Domain& domain,
                                       const DomainMetadata* metadata);
 
-  // One step back: what `user` says of its operand `instruction` at that
-  // level, if anything.
+  // One step backward: the sharding that `user` suggests for its operand
+  // `instruction` at that level, if any.
   static std::optional<HloSharding> GetShardingFromUser(
       const HloInstruction& instruction, const HloInstruction& user,
       int64_t aggressiveness, bool is_spmd, const CallGraph& call_graph,

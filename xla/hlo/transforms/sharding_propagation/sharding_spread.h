@@ -15,8 +15,8 @@
 
 namespace xla {
 
-// The fixed point of ShardingPropagation. Holds the sharding of every leaf of
-// every instruction outside the module, until Write.
+// The fixed point of ShardingPropagation. Keeps the sharding of every leaf of
+// every instruction outside of the module until Write.
 class ShardingSpread {
  public:
   ShardingSpread(
@@ -24,23 +24,23 @@ class ShardingSpread {
       const absl::flat_hash_set<absl::string_view>& execution_threads,
       const sharding_edges::Context& context);
 
-  // This leaf keeps what it has.
+  // Fixes the sharding of this leaf.
   void Fix(const HloInstruction* inst, int64_t leaf);
-  // All leaves that have a sharding keep it.
+  // Fixes all leaves that have a sharding.
   void FixGiven(const HloInstruction* inst);
-  // Only these dimensions may be cut further.
+  // Lets only these dimensions be cut further.
   void Open(const HloInstruction* inst, std::vector<int64_t> dims);
-  // Arrays that share what they find.
+  // Arrays that share the shardings found for any of them.
   void AddGroup(const std::vector<HloInstruction*>& members);
-  // Gives control flow and what it stands for what one of them has. To be
-  // called once, before the first level.
+  // Gives control flow and the values it stands for the sharding that any of
+  // them has. Call once, before the first level.
   void Tie();
 
   // Runs a level to its fixed point.
   void RunLevel(int64_t level);
   // Sets all members to what they have in common.
   void MakeCommon(const std::vector<HloInstruction*>& members);
-  // Puts the shardings into the module; true if it changed.
+  // Writes the shardings into the module; returns whether it changed.
   bool Write();
 
  private:
@@ -57,8 +57,8 @@ class ShardingSpread {
 
   void AddNode(HloInstruction* inst);
   void AddTie(const std::vector<const HloInstruction*>& members);
-  // Marks for a visit what reads the sharding of `inst`; once for all leaves
-  // that have been improved.
+  // Schedules a visit of everything that reads the sharding of `inst`; once for
+  // all leaves that have been improved.
   void TouchAround(const HloInstruction* inst);
   void TouchImproved();
   bool Improve(int node, int64_t leaf, const HloSharding& from);
@@ -79,7 +79,7 @@ class ShardingSpread {
   std::vector<std::vector<int>> groups_;
   absl::flat_hash_map<const HloInstruction*, int> node_of_;
   absl::flat_hash_map<const HloInstruction*, std::vector<int64_t>> open_;
-  // Parameters of calls and branches, with the operands that they are.
+  // Parameters of calls and branches, with their operands.
   absl::flat_hash_map<const HloInstruction*, std::vector<const HloInstruction*>>
       arguments_;
 };

@@ -3,8 +3,8 @@
 
 #include "absl/strings/string_view.h"
 
-// Targets of custom calls, attributes and computations by which Shardy's
-// programs are written as HLO.
+// Targets of custom calls, attributes and computations that represent Shardy's
+// programs in HLO.
 
 namespace xla::sdy {
 

@@ -9,8 +9,8 @@
 
 namespace xla {
 
-// Turns Shardy's frontend attributes into named shardings, so that what follows
-// reads one kind of annotation.
+// Converts Shardy's frontend attributes to named shardings, so that later
+// passes read one kind of annotation.
 //
 //   before: HloModule m, frontend_attributes={
 //             xla.sdy.meshes={mesh = #sdy.mesh<["a"=2]>}}
@@ -20,17 +20,17 @@ namespace xla {
 //           p = f32[8] parameter(0), sharding={mesh['a'=2], [{'a', ?}]}
 //
 // A module without Shardy's attributes is left alone. In one that has them,
-// shardings that stand in `sharding=` count for nothing and are removed, except
-// at infeed, outfeed, send and recv; FuncResultSharding becomes `Sharding`,
-// whose unspecified_dims are opened; manual computations become manual regions
+// shardings in `sharding=` are ignored and removed, except at infeed, outfeed,
+// send and recv; FuncResultSharding becomes `Sharding`, whose unspecified_dims
+// are opened; manual computations become manual regions
 // (sdy_manual_computations.h); a sharding group becomes `Sharding` calls with
-// {unknown shard_as ID}, which stand between the members and their users; a
-// propagation barrier becomes ShardBarrierFrom, ShardBarrierTo or both.
-// Priorities of dimensions go into the frontend attribute sharding_priorities.
-// The module's xla.sdy.tuple_args_shardings and tuple_results_shardings, lists
-// of one sharding per leaf, take the place of what entry parameters and root
-// say themselves. xla.sdy.import_mhlo_shardings keeps `sharding=` where no text
-// of Shardy's stands beside it. O(instructions).
+// {unknown shard_as ID} between the members and their users; a propagation
+// barrier becomes ShardBarrierFrom, ShardBarrierTo or both. Priorities of
+// dimensions go into the frontend attribute sharding_priorities. The module's
+// xla.sdy.tuple_args_shardings and tuple_results_shardings, lists of one
+// sharding per leaf, override those of entry parameters and root.
+// xla.sdy.import_mhlo_shardings keeps `sharding=` on instructions without a
+// Shardy attribute. O(instructions).
 //
 // InvalidArgument names the instruction and the text for malformed attributes,
 // unknown meshes and axes, ranks and numbers of shardings that do not match,

@@ -44,17 +44,18 @@ struct BatchNormExpanderOptions {
 // The two sums of an opcode read the same values: multi-output fusion makes
 // them one pass. The shift by a value from the data costs no pass and bounds
 // the cancellation in var, wherever the mean is: (k - mean)^2 <= n * var (Chan,
-// Golub and LeVeque 1983, shifted data). Where there may be no such value (a
-// dynamic or empty dimension is reduced), k is the mean, by a pass before.
+// Golub and LeVeque 1983, shifted data). If there may be no such value (a
+// dynamic or empty dimension is reduced), k is the mean, computed in an extra
+// pass.
 //
-// Sums are in f32, or f64 if an operand is; narrower types are converted where
-// they are read, and the results back. Dimensions say their sizes by
-// get-dimension-size, so that dynamic ones count what they hold; the
-// canonicalizer makes those of static ones constants.
+// Sums are in f32, or f64 if an operand is; narrower types are converted when
+// they are read, and the results converted back. Sizes of dimensions come from
+// get-dimension-size, so that dynamic ones count their actual elements; the
+// canonicalizer turns those of static ones into constants.
 //
 // Readers of elements of the result read the value itself; others get a tuple.
 // Metadata, frontend attributes, shardings (per element of the result) and
-// control dependencies are carried over. O(1) instructions per opcode.
+// control dependencies are preserved. O(1) instructions per opcode.
 //
 // Leaves alone fusions, unbounded dimensions, and shardings that hold for whole
 // results only (unreduced, unknown, manual or unreduced subgroups).

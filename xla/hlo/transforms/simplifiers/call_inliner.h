@@ -25,7 +25,7 @@ struct CallInlinerOptions {
   bool single_call_site = false;
   // Inlined instructions get the call's op_name in front of their own.
   bool propagate_metadata = true;
-  // A module that would hold more instructions than this is refused.
+  // Modules that would then hold more instructions than this are rejected.
   int64_t max_instructions = 10'000'000;
 
   template <typename Visitor>
@@ -39,17 +39,18 @@ struct CallInlinerOptions {
   }
 };
 
-// Replaces calls by the bodies of what they call.
+// Replaces calls with the bodies of their callees.
 //
 //   before: f(x) { ROOT n = negate(x) }   main: c = call(a), to_apply=f; use(c)
 //   after:                                main: n = negate(a); use(n)
 //
-// Callees first, so that each body is inlined with nothing left to inline. What
+// Callees first, so that each inlined body has nothing left to inline. Whatever
 // had to run before or after the call runs before or after all of the body.
-// Computations that nothing calls any more are removed.
+// Computations without callers are removed.
 //
-// Frontend attributes of the call go to all of the body, its op_name and its
-// stack before theirs. Operands that nothing else reads are removed.
+// Frontend attributes of the call are added to all of the body; its op_name and
+// its stack are prefixed to theirs. Operands that nothing else reads are
+// removed.
 //
 // Leaves alone: calls with frontend attribute inlineable="false" or "xla_late"
 // or _xla_stream_annotation, those with a backend_config, manual computations
@@ -68,14 +69,14 @@ class CallInliner : public HloModulePass {
   // ("xla_early"), late ("xla_late"), or by the first inliner that runs.
   enum class FrontendInlinePolicy { kXlaEarly, kXlaLate, kAuto };
 
-  // Instructions of the callee and what stands for them in the caller.
+  // Instructions of the callee and their counterparts in the caller.
   using InlinedInstructionMap =
       absl::flat_hash_map<HloInstruction*, HloInstruction*>;
   using OverridePolicy = std::function<InlineOverridePolicy(
       const CallGraph&, const HloInstruction*)>;
 
-  // In bytes. An op_name that would become longer with the call's in front of
-  // it stays as it is: those of calls in calls add up.
+  // In bytes. An op_name that would exceed it with the call's prefixed stays as
+  // it is: prefixes of nested calls add up.
   static constexpr int64_t kMaxOpNameSize = 10 * 1024;
 
   // Inlines one call, which is removed; its computation stays.
@@ -106,7 +107,8 @@ class CallInliner : public HloModulePass {
 
   absl::string_view name() const override { return "call-inliner"; }
 
-  // Runs and adds to `inline_map`, if given, what was inlined where.
+  // Runs and adds to `inline_map`, if given, which instructions were inlined
+  // where.
   absl::StatusOr<bool> RunWithInlineMap(
       HloModule* module, std::optional<InlinedInstructionMap*> inline_map,
       const absl::flat_hash_set<absl::string_view>& execution_threads);
@@ -127,7 +129,7 @@ class CallInliner : public HloModulePass {
   std::optional<OverridePolicy> override_policy_;
 };
 
-// Whether a computation can stand in place of a call of it.
+// Whether a computation can be inlined in place of a call.
 bool IsInlineableComputation(HloComputation* computation);
 
 // A module with every call inlined, beside the original.

@@ -24,17 +24,17 @@ struct CanonicalizerOptions {
   }
 };
 
-// Applies local rewrites until none fits.
+// Applies local rewrites until none applies.
 //
 //   before: a = reshape(x); b = reshape(a); c = multiply(b, broadcast(1))
 //   after:  b = reshape(x)
 //
-// The rules are a table (canonicalizer_rules.h), grouped by topic in files of
-// their own. Each replaces an instruction by one of the same shape and the same
+// The rules are a table (canonicalizer_rules.h), grouped by topic in separate
+// files. Each replaces an instruction with one of the same shape and the same
 // value, bit for bit, floating point included (so x + 0.0 stays: it changes
 // -0.0), and makes the graph smaller or its form more uniform, so that the
-// rewriting ends. A worklist in post order; each rewrite puts the users of what
-// it made back on it. O(instructions + rewrites · users).
+// rewriting ends. A worklist in post order; each rewrite puts the users of its
+// result back on it. O(instructions + rewrites · users).
 //
 // Leaves alone: side effects, control dependencies, results of other shapes or
 // layouts, values whose sharding differs from their replacement's, constants
@@ -47,7 +47,7 @@ class Canonicalizer : public HloModulePass {
   absl::string_view name() const override { return "canonicalizer"; }
 
  protected:
-  // InvalidArgument if the options leave out a rule that there is not.
+  // InvalidArgument if the options leave out a rule that does not exist.
   absl::StatusOr<bool> RunImpl(
       HloModule* module,
       const absl::flat_hash_set<absl::string_view>& execution_threads) override;
@@ -55,7 +55,7 @@ class Canonicalizer : public HloModulePass {
  private:
   absl::StatusOr<bool> RunOnComputation(HloComputation* computation);
 
-  // What the options call a rule that there is not; empty: nothing.
+  // The nonexistent rule that the options name; empty: none.
   std::string unknown_;
   // Rules by opcode.
   std::vector<std::vector<const CanonicalizerRule*>> rules_;

@@ -10,15 +10,15 @@
 
 namespace xla {
 
-// One local rewrite: of instructions of one opcode.
+// One local rewrite of instructions of one opcode.
 struct CanonicalizerRule {
   absl::string_view name;
   // The rewrite, as before → after.
   absl::string_view what;
   HloOpcode opcode;
-  // Returns what stands for the instruction (an existing instruction, or one
-  // that it has just added to the computation), or null where it does not fit.
-  // It must not add anything where it returns null.
+  // Returns the replacement (an existing instruction, or one that it has just
+  // added to the computation), or null if the rule does not apply. It must not
+  // add anything if it returns null.
   HloInstruction* (*apply)(HloInstruction*);
 };
 
@@ -34,11 +34,11 @@ absl::Span<const CanonicalizerRule> TypeRules();
 // broadcast or reshape of one.
 bool IsAllConstant(const HloInstruction* inst, int8_t value);
 
-// Whether both give the same type, dimensions and layout.
+// Whether both have the same type, dimensions and layout.
 bool HasShapeOf(const HloInstruction* inst, const HloInstruction* other);
 
-// The first operand if `inst` gives its shape, else null: a rule for what then
-// changes nothing.
+// The first operand if it has the shape of `inst`, otherwise null: a rule for
+// instructions that then change nothing.
 HloInstruction* OperandIfSameShape(HloInstruction* inst);
 
 }  // namespace xla

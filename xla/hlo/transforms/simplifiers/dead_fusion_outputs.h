@@ -12,10 +12,11 @@ namespace xla {
 //   before: f = (s, t, u) fusion(…), root tuple(a, b, c); reads 0 and 2
 //   after:  f = (s, u) fusion(…), root tuple(a, c); reads 0 and 1
 //
-// A single remaining output needs no tuple: its readers read the fusion, which
-// are custom, have control dependencies, alias outputs to operands, have a
-// sharded root, or a user that is no get-tuple-element; outputs with side
-// effects. Returns whether anything changed.
+// A single remaining output needs no tuple: its readers read the fusion itself.
+// Leaves alone fusions that are custom, have control dependencies, alias
+// outputs to operands, or have a sharded root or a user that is not a
+// get-tuple-element; and outputs with side effects. Returns whether anything
+// changed.
 absl::StatusOr<bool> RemoveDeadFusionOutputs(HloComputation* computation);
 
 }  // namespace xla

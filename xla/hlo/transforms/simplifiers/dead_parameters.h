@@ -16,17 +16,16 @@ struct DeadParameterOptions {
   bool of_entry = false;
 };
 
-// Removes parameters of `computation` that nothing reads, with the operands
-// that its callers bind to them; `operand_freed` is told of each such operand.
+// Removes unread parameters of `computation`, with the operands that its
+// callers bind to them; `operand_freed` is called for each such operand.
 //
 //   before: call(a, b), to_apply=f; f(x, y) = negate(x)
 //   after:  call(a), to_apply=f; f(x) = negate(x)
 //
 // Leaves alone: parameters with control dependencies, computations with callers
-// of other kinds (while, reduce, …), operands that an output aliases, entry
-// parameters that an output aliases. Of the entry, the layout, the donors, the
-// aliases and the parameters' shardings are renumbered. Returns whether
-// anything changed.
+// of other kinds (while, reduce, …), operands and entry parameters that an
+// output aliases. For the entry, the layout, the donors, the aliases and the
+// parameters' shardings are renumbered. Returns whether anything changed.
 absl::StatusOr<bool> RemoveDeadParameters(
     HloComputation* computation, const DeadParameterOptions& options,
     absl::FunctionRef<void(HloInstruction*)> operand_freed);

@@ -17,7 +17,7 @@ namespace xla {
 struct FlattenCallGraphOptions {
   // Computations that only `call` instructions call stay shared.
   bool skip_cloning_for_calls = false;
-  // A module that would hold more instructions than this is refused.
+  // Modules that would then hold more instructions than this are rejected.
   int64_t max_instructions = 10'000'000;
 
   template <typename Visitor>
@@ -35,21 +35,21 @@ struct FlattenCallGraphOptions {
 //           b = call(y), to_apply=f                 b = call(y),
 //           to_apply=f.clone
 //
-// Computations are looked at callees first. Of the instructions that refer to
+// Computations are processed callees first. Of the instructions that refer to
 // one, in the order of their unique ids, the first keeps it, unless it refers
 // to it more than once (a while with body == condition); every other reference
-// gets a clone. What a clone calls is cloned with it, all the way down, so that
-// one call site each holds for the clones, too. The links of an asynchronous
-// chain count as one instruction.
+// gets a clone. A clone's callees are cloned with it, recursively, so that
+// clones have one call site each, too. The links of an asynchronous chain count
+// as one instruction.
 //
-// Analyses that tell what a value is inside a callee need this: a value of a
-// callee with two call sites would stand for two. Clones of scheduled
-// computations are scheduled alike, so a scheduled module stays scheduled.
+// Analyses of values inside of callees require this: a value of a callee with
+// two call sites would stand for two. Clones of scheduled computations are
+// scheduled alike, so a scheduled module stays scheduled.
 //
-// Leaves alone: computations for which the handler returns true; those of
-// threads that are not asked for. ResourceExhausted, and no change, if the
-// module would grow beyond max_instructions (calls of calls can double it at
-// each level). O(instructions + calls, after).
+// Leaves alone: computations for which the handler returns true, and those of
+// threads that are not requested. ResourceExhausted, and no change, if the
+// module would grow beyond max_instructions (nested calls can double it at each
+// level). O(instructions + calls, after).
 class FlattenCallGraph : public HloModulePass {
  public:
   // The handler says which computations stay shared.
@@ -61,7 +61,7 @@ class FlattenCallGraph : public HloModulePass {
   explicit FlattenCallGraph(const FlattenCallGraphOptions& options);
   ~FlattenCallGraph() override = default;
 
-  // A handler: whether `call` instructions, and nothing else, call it.
+  // A handler: whether only `call` instructions call it.
   static bool SkipCloningForCalls(const HloComputation& computation);
 
   absl::string_view name() const override { return "flatten-call-graph"; }

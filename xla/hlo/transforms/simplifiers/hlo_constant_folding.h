@@ -51,15 +51,15 @@ struct HloConstantFoldingOptions {
 //           z = f32[8] multiply(x, y)
 //   after:  z = f32[8] broadcast(6)
 //
-// What the evaluator does not support stays. Legal because a value without
-// parameters is the same at each run; floats are rounded as the evaluator
-// rounds them, which a device may do otherwise in the last place.
+// What the evaluator does not support stays. Legal because a value that does
+// not depend on parameters is the same in each run; floats are rounded as the
+// evaluator rounds them, from which a device may differ in the last place.
 //
 // Leaves alone: random numbers, side effects, control dependencies and flow,
 // calls, fusions and their bodies, custom calls, asynchronous and communicating
-// instructions, tuples, dynamic shapes, optimization barriers and what is
-// behind them, constants whose elements the text elides, and results that have
-// more bytes than operands, are larger than a limit or take more operations.
+// instructions, tuples, dynamic shapes, optimization barriers and what depends
+// on them, constants whose elements the text elides, and results that have more
+// bytes than operands, exceed a limit or take more operations than allowed.
 // O(instructions and what is computed).
 class HloConstantFolding : public HloModulePass {
  public:

@@ -14,7 +14,8 @@
 namespace xla {
 
 struct HloConstantSplitterOptions {
-  // Not only constants but all that is computed from nothing else.
+  // Splits not only constants but everything that is computed from constants
+  // alone.
   bool split_expressions = false;
 
   template <typename Visitor>
@@ -27,21 +28,21 @@ struct HloConstantSplitterOptions {
 // Gives each reader of a constant a constant of its own.
 //
 //   before: c = constant(1); x = add(a, c); y = multiply(b, c)
-//   after:  c = constant(1); x = add(a, c); c.1 = constant(1); y = multiply(b,
-//   c.1)
+//   after:  c = constant(1); x = add(a, c)
+//           c.1 = constant(1); y = multiply(b, c.1)
 //
 // With split_expressions also constant expressions: broadcasts, iotas, slices,
-// converts and element-wise operations of constants, cloned as a whole for each
-// reader outside, and for each of two expressions that share a part. What
-// differs per reader can then be fused, sharded or placed per reader. The first
+// converts and elementwise operations of constants, cloned as a whole for each
+// outside reader, and for each of two expressions that share a part. The clones
+// can then be fused, sharded or placed differently for each reader. The first
 // reader keeps the original; sharding and metadata are cloned along. Random
-// numbers are no constants, though they may be drawn from nothing else.
+// numbers are not constants, even if they depend on nothing else.
 // O(instructions + clones).
 class HloConstantSplitter : public HloModulePass {
  public:
   using Constraint = std::function<bool(const HloInstruction*)>;
 
-  // Constants and expressions for which `extra_constraints` is false stay.
+  // Constants and expressions for which `extra_constraints` is false are kept.
   explicit HloConstantSplitter(
       bool split_expressions = false,
       Constraint extra_constraints = [](const HloInstruction*) { return true; })

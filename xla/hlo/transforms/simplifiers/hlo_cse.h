@@ -30,8 +30,8 @@ struct HloCseOptions {
   }
 };
 
-// The frontend attribute of instructions that repeat others on purpose, as
-// rematerialization makes them.
+// The frontend attribute of instructions that deliberately repeat others, as
+// rematerialization does.
 inline constexpr char kRematerializedAttribute[] = "rematerialized";
 
 // Common subexpression elimination.
@@ -45,16 +45,16 @@ inline constexpr char kRematerializedAttribute[] = "rematerialized";
 // replaced by it. Constants of equal shape and elements become one first.
 // O(instructions) expected.
 //
-// Leaves alone: side effects, optimization barriers (which are there to prevent
+// Leaves alone: side effects, optimization barriers (which exist to prevent
 // merging), starts and dones of asynchronous operations, constants whose
-// elements the text elides, what is marked as rematerialized.
+// elements the text elides, instructions marked as rematerialized.
 class HloCSE : public HloModulePass {
  public:
   using ComputationPredicate = absl::AnyInvocable<bool(const HloComputation*)>;
   using InstructionPredicate = absl::AnyInvocable<bool(const HloInstruction*)>;
 
-  // Each predicate, where given, must hold for what is to be looked at,
-  // eliminated or combined; `should_eliminate_instruction` takes the place of
+  // Each predicate, if given, must hold for instructions to be considered,
+  // eliminated or combined; `should_eliminate_instruction` replaces
   // ShouldEliminateInstruction.
   explicit HloCSE(bool is_layout_sensitive,
                   bool ignore_control_dependencies = false,
@@ -74,7 +74,7 @@ class HloCSE : public HloModulePass {
 
   absl::StatusOr<bool> RunOnComputation(HloComputation* computation);
 
-  // Whether an equal earlier instruction may stand for this one.
+  // Whether an equal earlier instruction may replace this one.
   static bool ShouldEliminateInstruction(const HloInstruction* instruction);
 
  protected:

@@ -45,11 +45,11 @@ struct HloDceOptions {
 // parameters of fusions that nothing reads, on request those of other callees;
 // computations that the entry does not reach. A second run changes nothing.
 //
-// Stays: parameters, what has control dependencies, side effects; a sharding
-// annotation that dangles on a live value, which propagation reads; a while
-// with frontend attribute xla_disable_while_loop_dce="true". A custom call
-// `tpu_custom_call` with xla_allow_dce_side_effecting_op="true" may go although
-// it has a side effect.
+// Kept: parameters, control dependencies, side effects; a sharding annotation
+// without users on a live value, which propagation reads; a while with frontend
+// attribute xla_disable_while_loop_dce="true". A custom call `tpu_custom_call`
+// with xla_allow_dce_side_effecting_op="true" may be removed although it has a
+// side effect.
 //
 // O(instructions + edges). The schedule is kept up to date.
 class HloDCE : public HloModulePass {
@@ -65,8 +65,8 @@ class HloDCE : public HloModulePass {
 
   absl::string_view name() const override { return "hlo-dce"; }
 
-  // Runs on one computation. With `call_graph` (which is not consulted beyond
-  // its presence) parameters that nothing reads go from callers too.
+  // Runs on one computation. If `call_graph` is given (its contents are not
+  // consulted), unread parameters are removed from callers too.
   static absl::StatusOr<bool> RunOnComputation(
       HloComputation* computation,
       bool remove_cross_partition_collective_ops = false,

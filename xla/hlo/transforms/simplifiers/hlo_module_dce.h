@@ -28,17 +28,17 @@ struct HloModuleDceOptions {
 //           w = while(tuple(0, a, b))                  w = while(tuple(0, a))
 //           ROOT get-tuple-element(w), index=1         ROOT … (w), index=1
 //
-// An element of a loop's state that counts neither for the result of the module
-// nor for a side effect (HloLivenessAnalysis) is first passed through the body
-// unchanged, so that what computed it is dead; then it is taken out of the
-// loop. Tuples are simplified and dead code is removed (HloDCE) afterwards.
-// Legal because only the element itself read its value.
+// An element of a loop's state that contributes neither to the result of the
+// module nor to a side effect (HloLivenessAnalysis) is first passed through the
+// body unchanged, so that its computation becomes dead; then it is removed from
+// the loop. Tuples are simplified and dead code is removed (HloDCE) afterwards.
+// Legal because only the element itself reads its value.
 //
 // Leaves alone: whiles with frontend attribute xla_disable_while_loop_dce=
 // "true", those whose computations have other callers or whose body does not
-// end in a tuple. Elements stay in the state where a tuple is used as a whole,
-// or where the backend config names one of them by its number.
-// O(subshapes of live values + instructions). Schedules are kept up to date.
+// end in a tuple. Elements stay in the state if a tuple is used as a whole, or
+// if the backend config refers to one of them by number. O(subshapes of live
+// values + instructions). Schedules are kept up to date.
 class HloModuleDCE : public HloModulePass {
  public:
   HloModuleDCE() = default;

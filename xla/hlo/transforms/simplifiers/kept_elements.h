@@ -7,15 +7,15 @@
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/shape.h"
 
-// Tuples that lose elements.
+// Tuples from which elements are removed.
 
 namespace xla {
 
-// The tuple of the elements of `tuple` that `kept` names, in this order.
+// The tuple of the elements of `tuple` listed in `kept`, in this order.
 Shape ShapeOfElements(const Shape& tuple, absl::Span<const int64_t> kept);
 
-// The sharding of such a tuple, made of that of `tuple`. One that is not of
-// leaves stays as it is.
+// The sharding of such a tuple, derived from that of `tuple`. A sharding
+// without leaves stays as it is.
 HloSharding ShardingOfElements(const HloSharding& sharding, const Shape& tuple,
                                absl::Span<const int64_t> kept);
 

@@ -21,8 +21,8 @@ struct TupleSimplifierOptions {
   }
 };
 
-// Forwards the elements of tuples to their users, and tuples that are rebuilt
-// from all of their elements.
+// Forwards the elements of tuples to their users, and replaces tuples that are
+// rebuilt from all of their elements.
 //
 //   before: t = tuple(a, b); x = get-tuple-element(t), index=1; use(x)
 //   after:  use(b)
@@ -30,10 +30,10 @@ struct TupleSimplifierOptions {
 //   before: u = tuple(gte(t, 0), gte(t, 1)); use(u)     (t has two elements)
 //   after:  use(t)
 //
-// Legal because a tuple only names its elements; control dependencies go to the
-// value, or to its readers where it is older than what came before. Leaves
-// alone tuples of another shape (layouts included). One post-order walk per
-// computation; what is not read any more is removed.
+// Legal because a tuple only names its elements; control dependencies move to
+// the value, or to its readers if the value is older than what the instruction
+// waited for. Leaves alone tuples of another shape (layouts included). One
+// post-order walk per computation; what is no longer read is removed.
 class TupleSimplifier : public HloModulePass {
  public:
   TupleSimplifier() = default;

@@ -9,11 +9,12 @@
 #include "xla/xla_data.pb.h"
 
 // A convolution that is a product in all its dimensions
-// (dot_as_convolution_util.h), on two parts of an operand at once: operands
-// have one more dimension, of two, in front of the dimension `*_concat_dim`
-// that was cut (-1: the operand is whole, and has a last dimension of one
-// instead where the other's dimension is not contracting and no batch). The new
-// dimension is one more spatial dimension of the same kind.
+// (dot_as_convolution_util.h), computed on two parts of an operand at once:
+// operands have an additional dimension, of size two, in front of the dimension
+// `*_concat_dim` that was cut (-1: the operand is whole; it gets a last
+// dimension of size one instead if the other's dimension is neither contracting
+// nor a batch). The new dimension is an additional spatial dimension of the
+// same kind.
 //
 //   lhs f32[8,6], rhs f32[6,4], contracting, both cut in two:
 //     lhs f32[8,2,3], rhs f32[2,3,4], window {size=.. 2}
@@ -29,9 +30,9 @@ Window GenNewWindow(const HloInstruction* original_dot,
                     int64_t rhs_concat_dim, bool windowed_at_contracting_dims,
                     bool windowed_at_batch_dims);
 
-// The dimensions. `*_to_output_indices`: where a dimension of an operand is in
-// the result, in front of which the new dimension goes; of contracting ones it
-// is the last of `new_dot_shape`, of one.
+// The dimension numbers. `*_to_output_indices`: the position of an operand's
+// dimension in the result, in front of which the new dimension goes; for
+// contracting dimensions it is the last one of `new_dot_shape`, of size one.
 ConvolutionDimensionNumbers GenNewConvDNums(
     const HloInstruction* original_dot, const HloInstruction* dot_lhs,
     const HloInstruction* dot_rhs, int64_t lhs_concat_dim,

@@ -25,7 +25,7 @@ absl::StatusOr<std::unique_ptr<HloInstruction>> CreateShardedConvolution(
     HloInstruction* sharded_lhs_hlo, HloInstruction* sharded_rhs_hlo,
     const Window& conv_window);
 
-// That, added to a builder; subclasses make something else of shards.
+// The same, added to a builder; subclasses compute something else from shards.
 class CreateShardedConvolutionFunctor {
  public:
   CreateShardedConvolutionFunctor(
@@ -44,9 +44,9 @@ class CreateShardedConvolutionFunctor {
 };
 
 // The shard of a convolution under `output_sharding`, with the collectives that
-// takes; nullptr where nothing is cut and every device computes all.
-// `original_hlo` says what its dimensions are, and its users whether addends
-// need a sum.
+// it needs; nullptr if nothing is cut and every device computes all.
+// `original_hlo` provides the roles of its dimensions, and its users decide
+// whether partial sums need a reduction.
 absl::StatusOr<HloInstruction*> PartitionConvolution(
     const PartitionedHlo& lhs, const PartitionedHlo& rhs,
     const Shape& output_base_shape, const HloSharding& output_sharding,

@@ -11,7 +11,7 @@
 
 namespace xla::spmd {
 
-// The elements of `input` moved up along `dim` by `amount`, those beyond the
+// Moves the elements of `input` up along `dim` by `amount`, those beyond the
 // end to the beginning: a custom call that the partitioner turns into one
 // collective-permute per distance.
 //
@@ -19,8 +19,8 @@ namespace xla::spmd {
 std::unique_ptr<HloInstruction> CreateCustomCallSPMDInternal_RotateRight(
     HloInstruction* input, int64_t dim, int64_t amount);
 
-// The shards of a product whose operands' blocks have scales, as a custom call
-// (xla/hlo/evaluator/block_scaled_dot.h).
+// The shards of a scaled dot (whose operands' blocks have scales), as a custom
+// call (xla/hlo/evaluator/block_scaled_dot.h).
 class CreateShardedScaledDotFunctor final : public CreateShardedDotFunctor {
  public:
   CreateShardedScaledDotFunctor(HloCustomCallInstruction* block_scaled_dot,

@@ -13,9 +13,9 @@
 #include "xla/hlo/utils/hlo_sharding_util.h"
 #include "xla/shape.h"
 
-// Partitioning within groups of devices, as if each group were all there is: a
-// sharding of a group, hlo_sharding_util::GroupedSharding::sharding, is over
-// ids 0..k-1, the places in the group.
+// Partitioning within groups of devices, as if each group were the whole
+// machine: a group's sharding, hlo_sharding_util::GroupedSharding::sharding, is
+// over ids 0..k-1, the positions in the group.
 //
 //   groups {{0,1},{2,3}}, f32[8] {devices=[4]<=[4]}
 //     → base shape f32[4], {devices=[2]<=[2]}, id of device 3: 1,
@@ -28,36 +28,36 @@ Shape GetPerGroupBaseShape(
     const hlo_sharding_util::GroupedSharding& grouped_sharding,
     const Shape& original_base_shape);
 
-// U32: the place of each device in its group.
+// U32: the position of each device in its group.
 HloInstruction* GetInGroupPartitionId(
     HloInstruction* partition_id,
     const hlo_sharding_util::DeviceGroupTileAssignment& device_groups,
     SpmdBuilder* b);
 
-// Collectives named by places run in every group. What was moved within groups
-// is remembered in a cache of its own (ReshardCache::groupd_caches).
+// Collectives named by positions run in every group. Values moved within groups
+// are cached separately (ReshardCache::groupd_caches).
 PartitionedHlo::PartitioningState CreatePerGroupPartitioningState(
     const PartitionedHlo::PartitioningState& state,
     const hlo_sharding_util::DeviceGroupTileAssignment& device_groups,
     SpmdBuilder* b);
 
-// The part of each group of a value that all have whole; groups stand at the
+// Each group's part of a value that all devices have whole; groups are at the
 // coordinates of `group_dims`, row-major, group_dim_sizes[i] of them along one.
-// Zeros stand beyond the end.
+// Padded with zeros beyond the end.
 HloInstruction* PerGroupSliceFromReplicated(
     HloInstruction* replicated, HloInstruction* partition_id,
     const hlo_sharding_util::DeviceGroupTileAssignment& device_groups,
     absl::Span<const int64_t> group_dims,
     absl::Span<const int64_t> group_dim_sizes, SpmdBuilder* b);
 
-// Cut dimensions of `sharding` whose tiles lie on these groups, whatever the
-// order of groups or within them; the fewest. O(2^cut dimensions * devices).
+// Cut dimensions of `sharding` whose tiles coincide with these groups, in any
+// order of groups and within groups; the fewest. O(2^cut dimensions * devices).
 std::optional<std::vector<int64_t>> FindMatchingPartitionedDimsForGrouping(
     const HloSharding& sharding,
     const hlo_sharding_util::DeviceGroupTileAssignment& device_groups);
 
-// As many tiles as `sharding` has, on devices such that those which share
-// coordinates along `sharding_dims` also do along `reference_dims` of
+// A sharding with as many tiles as `sharding`, on devices such that those that
+// share coordinates along `sharding_dims` also do along `reference_dims` of
 // `reference`.
 //
 //   {devices=[2,2]<=[4]}, {1}, {devices=[2,2]<=[4]}, {0}
@@ -67,8 +67,8 @@ HloSharding AlignShardingOnDims(const HloSharding& sharding,
                                 const HloSharding& reference,
                                 absl::Span<const int64_t> reference_dims);
 
-// For a value of `target_shape`: dimension target_dims[i] cut as source_dims[i]
-// is, others whole.
+// For a value of `target_shape`: dimension target_dims[i] is cut as
+// source_dims[i] is, the others are whole.
 HloSharding CreateMatchingShardingOnDims(const Shape& target_shape,
                                          const HloSharding& source_sharding,
                                          absl::Span<const int64_t> target_dims,
@@ -78,10 +78,10 @@ struct GatherScatterParallelDimSharding {
   HloSharding indices_sharding;
   HloSharding operand_sharding;
 };
-// Shardings under which both are cut alike, by the same devices, along their
-// parallel dimensions: as the one is that has more tiles there. It stays as it
-// is; of the other's tiles along further dimensions those stay that fit in.
-// nullopt where neither is cut there.
+// Shardings that cut both alike, on the same devices, along their parallel
+// dimensions: like the one that has more tiles there, which is unchanged; of
+// the other's tiles along further dimensions, those that fit are kept. nullopt
+// if neither is cut there.
 std::optional<GatherScatterParallelDimSharding>
 GatherScatterOperandsShardedAcrossParallelDims(
     const HloInstruction& operand, const HloInstruction& indices,

@@ -11,13 +11,13 @@
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/replica_group.h"
 
-// Groups of devices that tiles of a sharding make.
+// Groups of devices formed by the tiles of a sharding.
 
 namespace xla::spmd {
 
 // The devices that differ only along `replication_dims` (tile dimensions, also
-// those of subgroups), in the order of their tiles. By a rule where the tiles
-// follow one; mesh axes are not written, whatever the last argument is.
+// those of subgroups), in the order of their tiles. As an iota if the tiles
+// follow one; never as mesh axes, whatever the last argument is.
 std::unique_ptr<CollectiveDeviceListBase> GetPartitionGroupsForReplication(
     const HloSharding& sharding, absl::Span<const int64_t> replication_dims,
     bool enable_rgv3 = true);
@@ -30,7 +30,7 @@ std::unique_ptr<CollectiveDeviceListBase> GetPartitionGroupsAcrossTargetDims(
     const HloSharding& sharding, absl::Span<const int64_t> target_dims,
     absl::Span<const int64_t> group_sizes, bool enable_rgv3 = true);
 
-// Whether the groups hold the same devices, in whatever order.
+// Whether the groups hold the same devices, in any order.
 bool SameGroups(const CollectiveDeviceListBase& a,
                 const CollectiveDeviceListBase& b);
 
@@ -44,9 +44,9 @@ MeshAxesReplicaGroupList ExpandPartitionGroupListAcrossReplicas(
     const MeshAxesReplicaGroupList& partition_group_list, int64_t num_replicas,
     int64_t num_partitions);
 
-// Tiles as many as those of the target, which cut those of the partial tiling
-// further, so that each device keeps a part of what it has; nullopt where the
-// numbers of tiles do not divide.
+// A sharding with as many tiles as the target, whose tiles subdivide those of
+// the partial tiling, so that each device keeps a part of what it has; nullopt
+// if the numbers of tiles do not divide.
 //
 //   {devices=[2,1,4]<=[8] last_tile_dim_replicate}, {devices=[2,4]...}
 //       → {devices=[2,4]<=[8]}
@@ -59,7 +59,7 @@ bool CanReshardWithCollectivePermute(const HloSharding& source,
                                      const HloSharding& target);
 
 // Pairs of dimensions that exchange their tiles on the way from one tiling to
-// the other; nullopt where that does not lead there.
+// the other; nullopt if such exchanges do not lead there.
 //
 //   {devices=[4,1]}, {devices=[1,4]} → {{0, 1}}
 std::optional<std::vector<std::pair<int64_t, int64_t>>>

@@ -28,30 +28,30 @@ struct DotFactors {
 // Each batch, contracting and non-contracting dimension is a factor. Those of
 // the result come first, under their own numbers; so do sliding dimensions,
 // which the left operand shares with the result. Sliding dimensions of
-// `summed_spatial` (numbers of the window) are contracting instead: the kernel
-// is cut there.
+// `summed_spatial` (window dimension numbers) are contracting instead: the
+// kernel is cut there.
 DotFactors DotFactorsOf(
     const HloInstruction& hlo,
     const dot_as_convolution_util::DotConvolutionDimsInfo& info,
     const HloSharding& lhs, const HloSharding& rhs,
     absl::Span<const int64_t> summed_spatial = {});
 
-// The unreduced sharding, to be reduced by `op`, in which all users of a value,
-// which itself has the sharding of the sum, want it; nullopt where there are
-// others.
+// The unreduced sharding, to be reduced by `op`, that all users of a value
+// want, where the value itself has the sharding of the sum; nullopt if they
+// want different ones.
 std::optional<HloSharding> AddendsWanted(const HloInstruction& hlo,
                                          ReductionOp op = ReductionOp::kSum);
 
-// An upper bound where windows meet padding.
+// An upper bound if windows meet padding.
 double MultiplyAdds(
     const HloInstruction& hlo,
     const dot_as_convolution_util::DotConvolutionDimsInfo& info);
 
-// Dimensions of a tensor that are summed up.
+// Dimensions of a tensor that are contracted.
 std::vector<int64_t> AddendDims(const FactorTensor& tensor,
                                 absl::Span<const int64_t> contracting);
 
-// The shard of an operand in which addends beyond the whole are zero.
+// The shard of an operand whose padding along contracted dimensions is zero.
 HloInstruction* ZeroPadded(const PartitionedHlo& phlo,
                            const FactorTensor& tensor,
                            absl::Span<const int64_t> contracting);

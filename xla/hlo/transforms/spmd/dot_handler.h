@@ -12,11 +12,12 @@
 
 namespace xla::spmd {
 
-// Makes the product of two shards, for HandleDotHelper: operands are cut alike
-// along what they share, and zero in the padding of contracting dimensions. The
-// product has the shape of the result's shard, or of an addend of it.
+// Multiplies two shards, for HandleDotHelper: operands are cut alike along the
+// dimensions they share, and zero in the padding of contracting dimensions. The
+// product has the shape of the result's shard, or of a partial sum of it.
 //
-// What SetCustomCreateSharded is given comes first; it may call CreateSharded.
+// What SetCustomCreateSharded is given takes precedence; it may call
+// CreateSharded.
 class CreateShardedFunctorBase {
  public:
   using Custom = std::function<absl::StatusOr<HloInstruction*>(

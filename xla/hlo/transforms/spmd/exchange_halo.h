@@ -13,19 +13,19 @@
 #include "xla/hlo/transforms/spmd/spmd_builder.h"
 #include "xla/shape.h"
 
-// Shards with a part of their neighbours. Sizes of halos are functions of the
-// ordinal of the shard; negative ones take elements of the shard away.
+// Shards extended by parts of their neighbors. Sizes of halos are functions of
+// the shard's ordinal; negative ones remove elements of the shard.
 
 namespace xla::spmd {
 
 // Each shard between a left and a right halo, which are as long as the longest
-// that a shard with a neighbour on that side needs:
+// that a shard with a neighbor on that side needs:
 //
 //   shards of 4, left 1, right ordinal * 1 of 3 shards  →  1 + 4 + 1 elements
 //
-// What a shard does not need, and what lies beyond the first and last shard,
-// may be anything. One collective-permute per neighbour that is reached.
-// nullopt where a halo would be longer than all other shards together, or
+// Elements that a shard does not need, and those beyond the first and last
+// shard, are unspecified. One collective-permute per neighbor that is reached.
+// nullopt if a halo would be longer than all other shards together, or if
 // nothing of the shard would be left.
 std::optional<HloInstruction*> ExchangeHalo(
     HloInstruction* hlo, const OffsetCalculation& left_halo_size_function,
@@ -33,7 +33,7 @@ std::optional<HloInstruction*> ExchangeHalo(
     const HloSharding& target,
     const SPMDCollectiveOpsCreator& collective_ops_creator,
     int64_t* next_channel_id, SpmdBuilder* b);
-// Along each dimension, one after the other: corners come with them.
+// Along each dimension, one after the other, which includes corners.
 std::optional<HloInstruction*> ExchangeHalo(
     HloInstruction* hlo,
     std::vector<OffsetCalculation> left_halo_size_functions,
@@ -43,9 +43,9 @@ std::optional<HloInstruction*> ExchangeHalo(
     int64_t* next_channel_id, SpmdBuilder* b);
 
 // The shard of ordinal i with its own halos, left(i) + size + right(i)
-// elements, at the low end; results are as long as the longest, and may hold
-// anything behind. Elements outside of `base_shape` are `pad_value` (a scalar),
-// or anything. `shard_ordinal` is a scalar of integers.
+// elements, at the low end; results are as long as the longest, and their
+// remaining elements are unspecified. Elements outside of `base_shape` are
+// `pad_value` (a scalar), or unspecified. `shard_ordinal` is an integer scalar.
 HloInstruction* ExchangeHaloCompact(
     HloInstruction* hlo, const Shape& base_shape,
     const OffsetCalculation& left_halo_size_function,
@@ -56,11 +56,11 @@ HloInstruction* ExchangeHaloCompact(
     int64_t* next_channel_id, SpmdBuilder* b);
 
 // `shard_size_with_halo` elements of each shard, from left(i) before it on. The
-// whole stands at `explicit_left_padding_on_full_shape` of a padded whole of
+// whole is at `explicit_left_padding_on_full_shape` of a padded whole of
 // `padded_full_shape_size` elements, of which shard i gets those from
-// `offset_on_padded_shape` (a scalar of S32) on; what is outside of the whole
-// becomes `pad_value` if `mask_invalid_region` or `force_mask_in_compact`, else
-// may be anything. nullopt where gathering would send no more.
+// `offset_on_padded_shape` (a scalar of S32) on; elements outside of the whole
+// become `pad_value` if `mask_invalid_region` or `force_mask_in_compact`,
+// otherwise they are unspecified. nullopt if gathering would send no more.
 std::optional<HloInstruction*> ExchangeHaloAndGetValidData(
     HloInstruction* hlo, const Shape& base_shape,
     const OffsetCalculation& left_halo_size_function,

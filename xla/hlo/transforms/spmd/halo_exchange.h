@@ -12,9 +12,9 @@
 namespace xla::spmd {
 
 // The window of each shard along one dimension: `size` elements from start[i]
-// on, counted in the whole, which it may exceed on both sides. Only the first
-// needed[i] of them are read, less the first unread[i] (none where that is
-// empty).
+// on, in coordinates of the whole, which it may exceed on both sides. Only the
+// first needed[i] of them are read, except for the first unread[i] (all are if
+// that is empty).
 struct ShardIntervals {
   std::vector<int64_t> start;
   std::vector<int64_t> needed;
@@ -27,9 +27,8 @@ struct ShardIntervals {
 //   shards 0..3 of 4 elements, start -1, 3, 7, 11, size 6
 //       → one element from the left neighbour, one from the right one
 //
-// Each interval is covered by pieces, whole shards one after the other; a piece
-// that is not the shard's own is sent in rounds, in each of which no shard
-// sends twice.
+// Each interval is covered by pieces, consecutive whole shards; a piece that is
+// not the shard's own is sent in rounds, in each of which no shard sends twice.
 struct HaloPlan {
   struct Round {
     // Ordinals.
@@ -42,35 +41,35 @@ struct HaloPlan {
     bool own = false;
   };
   std::vector<Piece> pieces;
-  // The shard of which piece 0 consists, of each receiver; -1: the one before
-  // the first, so that neighbours on one side are one piece for all.
+  // By receiver, the shard that piece 0 consists of; -1: the one before the
+  // first, so that neighbors on one side are one piece for all.
   std::vector<int64_t> first;
-  // Elements that a shard receives at most.
+  // Maximum number of elements that a shard receives.
   int64_t received = 0;
 };
 
 HaloPlan PlanHaloExchange(int64_t base_size, int64_t shard_size,
                           const ShardIntervals& intervals);
 
-// Nullopt where gathering the dimension would send no more. `shard` is tiled
-// like `sharding` along `dim`, of `base_size` elements in the whole; other
-// dimensions may have any size. Elements outside of the whole may be anything,
+// Nullopt if gathering the dimension would send no more. `shard` is tiled like
+// `sharding` along `dim`, of `base_size` elements in the whole; other
+// dimensions may have any size. Elements outside of the whole are unspecified,
 // or `pad_value` (a scalar).
 std::optional<HloInstruction*> FetchIntervals(
     HloInstruction* shard, const HloSharding& sharding, int64_t dim,
     int64_t base_size, const ShardIntervals& intervals,
     HloInstruction* pad_value, const PartitionedHlo::PartitioningState& state);
 
-// The same, whatever it sends, of shards of any length that each begin at their
-// ordinal times that. `shard_ordinal`, a scalar of integers, spares looking the
-// ordinal up by state.partition_id, which may then be null.
+// The same, whatever it sends, for shards of any length, each of which begins
+// at its ordinal times that length. `shard_ordinal`, an integer scalar, saves
+// looking up the ordinal by state.partition_id, which may then be null.
 HloInstruction* ExchangeIntervals(
     HloInstruction* shard, const HloSharding& sharding, int64_t dim,
     int64_t base_size, const ShardIntervals& intervals,
     HloInstruction* pad_value, const PartitionedHlo::PartitioningState& state,
     HloInstruction* shard_ordinal = nullptr);
 
-// Whether FetchIntervals gives something.
+// Whether FetchIntervals returns a value.
 bool CanFetchIntervals(int64_t base_size, int64_t num_shards,
                        const ShardIntervals& intervals);
 

@@ -24,7 +24,7 @@ namespace xla::spmd {
 // lhs opcode rhs, elementwise, in the type of lhs.
 HloInstruction* AddBinary(HloOpcode opcode, HloInstruction* lhs,
                           HloInstruction* rhs, SpmdBuilder* b);
-// lhs < rhs and so on: PRED of the same dimensions.
+// lhs < rhs and so on: PRED, with the same dimensions.
 HloInstruction* AddCompare(HloInstruction* lhs, ComparisonDirection direction,
                            HloInstruction* rhs, SpmdBuilder* b);
 // inst itself if it has that type.
@@ -38,28 +38,28 @@ HloInstruction* AddSelect(HloInstruction* mask,
                           SpmdBuilder* b);
 // low <= x < high of integers; `high` is a number.
 HloInstruction* IsInRange(HloInstruction* x, int64_t high, SpmdBuilder* b);
-// Integers of any type, brought into [0, limit], as S32.
+// Integers of any type, clamped to [0, limit], as S32.
 HloInstruction* ClampToS32(HloInstruction* index, int64_t limit,
                            SpmdBuilder* b);
 
 // The identity of a combiner of one instruction: x such that combining it with
-// any y gives y bit by bit. nullopt if there is none, or the computation has
+// any y gives y bit by bit. nullopt if there is none, or if the computation has
 // another form.
 std::optional<Literal> CombinerIdentity(const HloComputation& combiner);
 
-// Of a reduce or reduce-window, a value for each input that changes nothing
-// beside the init values, however often it is folded in: for padding, and for
-// devices that do not count the init values. These are the init values
-// themselves where folding them in again changes nothing, else the identity of
-// the reducer. nullopt where none are known: several inputs with other init
-// values, or a single one with a reducer that no all-reduce knows.
+// For a reduce or reduce-window, a value for each input that changes nothing
+// beside the init values, however often it is combined: for padding, and for
+// devices that do not contribute the init values. These are the init values
+// themselves if combining them again changes nothing, otherwise the identity of
+// the reducer. nullopt if none are known: several inputs with other init
+// values, or a single one whose reducer all-reduce does not support.
 //
 //   sum from 0 → 0; sum from 2 → -0; maximum from 3 → 3
 //   (smallest, sum) from (inf, 0) → (inf, 0); from (inf, 2) → nullopt
 std::optional<std::vector<Literal>> NeutralInputs(
     const HloInstruction& reduction);
 
-// Elements shift, shift + 1, .. along `dim`, `size` of them; anything where
+// Elements shift, shift + 1, .. along `dim`, `size` of them; unspecified where
 // there are none. `shift` is a scalar of S32.
 HloInstruction* WindowAt(HloInstruction* inst, int64_t dim,
                          HloInstruction* shift, int64_t size, SpmdBuilder* b);
@@ -76,12 +76,12 @@ HloSharding MoveTilesOff(const Shape& shape, const HloSharding& sharding,
                          absl::Span<const int64_t> dims,
                          absl::Span<const int64_t> fixed_dims = {});
 
-// The type whose sums keep every bit of values that stand beside zeros, or
-// INVALID: unsigned integers for floating point, where -0 + 0 is 0.
+// The type in which sums with zeros keep every bit of a value, or INVALID:
+// unsigned integers for floating point, where -0 + 0 is 0.
 PrimitiveType IntegerOfBits(PrimitiveType type);
 
 // The shards of each group side by side along `dim`, in the shape `whole`: an
-// all-gather, or, where the creator has none, an all-reduce of shards between
+// all-gather or, if the creator has none, an all-reduce of shards padded with
 // zeros.
 HloInstruction* GatherGroups(HloInstruction* shard, const Shape& whole,
                              int64_t dim,
@@ -90,9 +90,9 @@ HloInstruction* GatherGroups(HloInstruction* shard, const Shape& whole,
                              const PartitionedHlo::PartitioningState& state);
 
 // Among the devices that differ along `dims` of `sharding`, exactly one owns
-// each element of `local` (`is_owner`, whose dimensions are `owner_dims` of
-// it; null: those of all others are zero); all of them get the owner's element,
-// bit by bit.
+// each element of `local` (`is_owner`, whose dimensions are `owner_dims` of it;
+// null: the elements of all others are zero); all of them get the owner's
+// element, bit by bit.
 HloInstruction* AllReduceOfOwners(
     HloInstruction* local, HloInstruction* is_owner,
     absl::Span<const int64_t> owner_dims, const HloSharding& sharding,

@@ -12,12 +12,12 @@
 #include "xla/hlo/transforms/spmd/spmd_partitioner_options.h"
 #include "xla/shape.h"
 
-// Index vectors of gathers and scatters, which lie along `vector_dim` of the
-// indices; a vector_dim equal to the rank means scalars.
+// Index vectors of gathers and scatters, along `vector_dim` of the indices; a
+// vector_dim equal to the rank means scalars.
 
 namespace xla::spmd {
 
-// The factors of a loop nest along which each method cuts.
+// The factors of a loop nest that each method cuts.
 using MethodFactors =
     std::map<GatherScatterPartitioningMethod, std::vector<int64_t>>;
 std::vector<int64_t> FactorsOfMethods(

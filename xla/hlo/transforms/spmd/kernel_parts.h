@@ -14,7 +14,7 @@
 namespace xla::spmd {
 
 // Along one spatial dimension, the elements of the kernel that devices have:
-// `size` from start[ordinal] on. Those before 0 and behind `whole` are zeros.
+// `size` from start[ordinal] on. Those before 0 and beyond `whole` are zeros.
 struct KernelShards {
   int64_t spatial_dim;
   int64_t rhs_dim;
@@ -23,25 +23,25 @@ struct KernelShards {
   std::vector<int64_t> start;
 };
 
-// The convolution of shards, whose zeros in the kernel may meet elements of the
-// left operand: where those are infinite or no numbers, a product with zero is
-// no number either. So what only some devices have of the kernel is a
-// convolution of its own, for which the others have zeros on both sides.
+// The convolution of shards in which zeros of the kernel may meet elements of
+// the left operand: if those are infinite or NaN, a product with zero is NaN.
+// So the part of the kernel that only some devices have is a separate
+// convolution, for which the others have zeros on both sides.
 //
 //   a kernel of 5 on 2 devices, 3 and 2 elements and a zero:
 //       convolution(x, kernel[0:2]) +
 //       convolution(select(device is 0, x, 0), kernel[2:3])
 //
-// Integers, and kernels that devices have whole parts of, stay in one. Where
-// the kernel moves to shards of the left operand, there may be as many parts as
-// tiles: at more than 4 along a dimension, convolution_handler.cc lets the left
-// operand move instead, which takes 2 at most.
+// Integers, and kernels of which devices have whole parts, stay in one. If the
+// kernel moves to shards of the left operand, there may be as many parts as
+// tiles: with more than 4 along a dimension, convolution_handler.cc moves the
+// left operand instead, which takes at most 2.
 absl::StatusOr<HloInstruction*> ConvolveByKernelParts(
     const PartitionedHlo& lhs, const PartitionedHlo& rhs,
     absl::Span<const KernelShards> shards, const Window& window,
     const CreateShardedConvolutionFunctor& create_sharded_conv);
 
-// A bound of the parts along one dimension.
+// An upper bound on the number of parts along one dimension.
 int64_t MostKernelParts(const KernelShards& shards, PrimitiveType type);
 
 }  // namespace xla::spmd

@@ -9,7 +9,7 @@
 #include "xla/hlo/transforms/spmd/spmd_builder.h"
 
 // Numbers that depend on the ordinal of a shard: at compile time for all
-// shards, and as instructions for the one at hand.
+// shards, and as instructions for the current one.
 
 namespace xla::spmd {
 
@@ -36,14 +36,15 @@ class MultiplyAddDivideOffsetCalculation {
 
   // The same for every shard.
   bool IsConstant() const { return multiplier_ == 0; }
-  // Divides by what all three have in common; a constant gets divisor 1.
+  // Divides by the greatest common divisor of all three; a constant gets
+  // divisor 1.
   void Simplify();
 
   int64_t Calculate(int64_t shard_ordinal) const;
   // `shard_ordinal` is a scalar of S32, and so is the result.
   HloInstruction* Calculate(HloInstruction* shard_ordinal,
                             SpmdBuilder* b) const;
-  // Over the ordinals [start, limit), of which there is one at least.
+  // Over the ordinals [start, limit), which must not be empty.
   int64_t MaxInRange(int64_t start_ordinal, int64_t limit_ordinal) const;
 
  private:
@@ -59,7 +60,7 @@ class OffsetCalculation {
  public:
   // 0.
   OffsetCalculation() = default;
-  // Implicit, so that functions of ordinals can be written as their term.
+  // Implicit, so that functions of ordinals can be written as a single term.
   OffsetCalculation(  // NOLINT
       const MultiplyAddDivideOffsetCalculation& copy_from)
       : term_(copy_from) {}
@@ -74,14 +75,14 @@ class OffsetCalculation {
 
   OffsetCalculation operator-(const OffsetCalculation& other) const;
   OffsetCalculation operator+(const OffsetCalculation& other) const;
-  // Whether both are written the same way, not merely equal in value.
+  // Whether both have the same form, not merely equal values.
   bool operator==(const OffsetCalculation& other) const;
   bool IsConstant() const;
 
   int64_t Calculate(int64_t shard_ordinal) const;
   HloInstruction* Calculate(HloInstruction* shard_ordinal,
                             SpmdBuilder* b) const;
-  // O(limit - start) where it is not one term.
+  // O(limit - start) unless it is a single term.
   int64_t MaxInRange(int64_t start_ordinal, int64_t limit_ordinal) const;
 
  private:

@@ -10,10 +10,10 @@
 #include "xla/hlo/transforms/spmd/spmd_builder.h"
 #include "xla/shape.h"
 
-// Between a sharding with few tiles, which several devices hold, and one whose
-// tiles are parts of those, of sizes that do not divide. The numbers of tiles
-// along each dimension do divide; devices along the dimensions follow the
-// sharding with fewer tiles.
+// Converts between a sharding with few tiles, which several devices hold, and
+// one whose tiles are parts of those, of sizes that do not divide. The numbers
+// of tiles along each dimension do divide; devices along the dimensions follow
+// the sharding with fewer tiles.
 
 namespace xla::spmd {
 
@@ -23,8 +23,8 @@ namespace xla::spmd {
 //   7 elements, 2 tiles → 4   [0 1 2 3] [4 5 6 ?]  →  as it is
 //   5 elements, 2 tiles → 4   [0 1 2] [3 4 ?]  →  [0 1 2 3] [4 ? ? ?]
 //
-// Elements beyond the whole may be anything. nullopt where gathering the
-// dimension would send no more.
+// Elements beyond the whole are unspecified. nullopt if gathering the dimension
+// would send no more.
 std::optional<HloInstruction*> PadFromPartialReplicateShape(
     HloInstruction* hlo, const Shape& base_shape,
     const HloSharding& src_sharding, const HloSharding& dst_sharding,

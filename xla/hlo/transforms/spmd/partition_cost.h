@@ -19,8 +19,8 @@
 
 namespace xla::spmd {
 
-// A way to partition an instruction is tried in a module of its own: arguments
-// of the function that does it are replaced by their like there.
+// A way to partition an instruction is tried in a separate module: arguments of
+// the function that does it are replaced with counterparts there.
 namespace detail {
 
 template <typename T>
@@ -83,7 +83,7 @@ template <typename T>
 using IsNotIterablePartitionedHloContainer =
     std::enable_if_t<!IsIterablePartitionedHloContainerType<std::decay_t<T>>{}>;
 
-// A parameter in the place of the shard.
+// A parameter in place of the shard.
 template <typename Arg, typename = IsPartitionedHlo<Arg>>
 std::decay_t<Arg> FakePartitionedHlo(Arg&& phlo, HloModule* module,
                                      int* parameter_count,
@@ -99,7 +99,7 @@ std::decay_t<Arg> FakePartitionedHlo(Arg&& phlo, HloModule* module,
   return PartitionedHlo(parameter, phlo.base_shape(), state);
 }
 
-// The same for each, of containers that a pair of iterators makes.
+// The same for each element of a container that can be built from iterators.
 template <typename Arg, typename = IsIterablePartitionedHloContainer<Arg>>
 std::decay_t<Arg> FakeIterablePartitionedHloContainer(
     Arg&& phlo_container, HloModule* module, int* parameter_count,
@@ -129,7 +129,7 @@ std::decay_t<Arg> FakeHloModule(Arg&& module, HloModule* fake_module) {
   return fake_module;
 }
 
-// Whichever of these fits; other arguments as they are.
+// Whichever of these applies; other arguments are passed unchanged.
 template <typename Arg>
 std::decay_t<Arg> ArgModifier(Arg&& arg, HloModule* module,
                               int* parameter_count,
@@ -151,7 +151,7 @@ std::decay_t<Arg> ArgModifier(Arg&& arg, HloModule* module,
   }
 }
 
-// The first visitor among the arguments; InvalidArgument where there is none.
+// The first visitor among the arguments; InvalidArgument if there is none.
 template <typename Arg, typename... Args>
 absl::StatusOr<SpmdPartitioningVisitor*> FindSpmdPartitioningVisitor(
     Arg&& arg, Args&&... args) {
@@ -165,8 +165,9 @@ absl::StatusOr<SpmdPartitioningVisitor*> FindSpmdPartitioningVisitor(
   }
 }
 
-// Bytes of memory and of communication of all that the visitor's builder has
-// added, by the partitioner's MemoryCostInBytes and CommunicationCostInBytes.
+// Bytes of memory and of communication of everything that the visitor's builder
+// has added, by the partitioner's MemoryCostInBytes and
+// CommunicationCostInBytes.
 std::pair<int64_t, int64_t> CostOfBuilt(HloInstruction* root,
                                         SpmdPartitioningVisitor* visitor);
 
@@ -174,7 +175,7 @@ std::pair<int64_t, int64_t> CostOfBuilt(HloInstruction* root,
 
 // What `partition_method(args...)`, which returns an instruction, its status,
 // or null, would add: bytes of memory and of communication. The largest numbers
-// where it returns null; InvalidArgument without a visitor among the arguments.
+// if it returns null; InvalidArgument without a visitor among the arguments.
 //
 //   EvaluatePartitionCost(hlo, GatherThenDot, hlo, lhs, rhs, visitor)
 template <typename F, typename... Args>

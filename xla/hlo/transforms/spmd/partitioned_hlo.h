@@ -27,20 +27,20 @@ struct ReshardPlan;
 
 class SpmdPartitioner;
 
-// A value of the original module as one device of several has it: an
+// A value of the original module as one of several devices has it: an
 // instruction of the shape of a shard, which carries the sharding, and the
 // shape of the whole.
 //
 // Shards are equally long, ceil(size / tiles); elements of a trailing shard
-// that lie beyond the whole may be anything. Who mixes elements along a sharded
-// dimension calls PadWithValue first. Devices stand in the order of the tile
-// assignment, whatever it is; nothing may take the partition id for the number
+// beyond the whole are unspecified. Code that combines elements along a sharded
+// dimension must call PadWithValue first. Devices are in the order of the tile
+// assignment, whatever it is; the partition id must not be taken for the number
 // of a tile.
 class PartitionedHlo {
  public:
   // What ReshardAsWindowedInput returns: the operand of the local instruction,
-  // its window, and where to cut the shard out of the local result, one scalar
-  // per dimension, where that is needed.
+  // its window, and, if needed, where to cut the shard out of the local result,
+  // one scalar per dimension.
   struct WindowedInputShardReturnValue {
     HloInstruction* sharded_input;
     Window shard_window;
@@ -50,12 +50,12 @@ class PartitionedHlo {
   struct ReshardCache {
     struct PerHloCache {
       absl::flat_hash_map<HloSharding, PartitionedHlo> reshard_cache;
-      // Sharding, window, and the text of what else decides.
+      // Sharding, window, and everything else that matters, as text.
       std::vector<std::tuple<HloSharding, Window, std::string,
                              WindowedInputShardReturnValue>>
           window_reshard_cache;
     };
-    // References to its values stay good.
+    // References to its values stay valid.
     absl::node_hash_map<HloInstruction*, PerHloCache> per_hlo_cache;
     // By the text of a grouping of devices.
     absl::flat_hash_map<std::string, std::unique_ptr<ReshardCache>>
@@ -79,14 +79,14 @@ class PartitionedHlo {
   // With this one's base shape, state and, unless it has one, sharding.
   PartitionedHlo CloneWithNewHlo(HloInstruction* hlo) const;
 
-  // The value under another sharding. Elements beyond the whole may be
-  // anything, or `pad_value`. To {manual} from a replicated value: the value
+  // The value under another sharding. Elements beyond the whole are
+  // unspecified, or `pad_value`. To {manual} from a replicated value: the value
   // itself.
   PartitionedHlo Reshard(const HloSharding& target,
                          std::optional<Literal> pad_value = std::nullopt) const;
 
-  // Elements beyond the whole become `pad_value` (a scalar). Those of
-  // `left_padded_dims` stand at the low end.
+  // Elements beyond the whole become `pad_value` (a scalar). The padding of
+  // `left_padded_dims` is at the low end.
   PartitionedHlo PadWithValue(
       HloInstruction* pad_value,
       absl::Span<const int64_t> left_padded_dims = {},
@@ -101,11 +101,12 @@ class PartitionedHlo {
       absl::Span<const int64_t> dims,
       absl::Span<const int64_t> left_padded_dims = {}) const;
 
-  // What shards under `target` of a result read through `window`, one window
+  // What shards of a result under `target` read through `window`, one window
   // dimension per dimension of the value. Elements outside of the whole are
   // `pad_value` (a scalar) if `mask_invalid_region` or `force_mask_in_compact`,
-  // else anything. nullopt where gathering would send no more, or where dilated
-  // operands under striding windows need another padding on each device.
+  // otherwise unspecified. nullopt if gathering would send no more, or if
+  // dilated operands under strided windows need different padding on each
+  // device.
   //
   //   f32[8] {devices=[2]<=[2]}, window of 3, padding 1_1
   //       → f32[6] with one element of the neighbour, and one of padding
@@ -117,7 +118,7 @@ class PartitionedHlo {
   // The whole value on every device, or, of a sharding with manual subgroups,
   // on every device of a subgroup.
   PartitionedHlo Replicate() const;
-  // Whole along `dims`, as it is along the others.
+  // Whole along `dims`, unchanged along the others.
   HloInstruction* ReplicatePartial(absl::Span<const int64_t> dims) const;
 
   void AddReshardCache(const HloSharding& sharding, const PartitionedHlo& phlo);
@@ -150,9 +151,9 @@ class PartitionedHlo {
   // From or to an unreduced sharding.
   PartitionedHlo ReshardAddends(const HloSharding& target,
                                 std::optional<Literal> pad_value) const;
-  // Of a value with equal elements along some dimensions (SpmdBuilder), one of
-  // each moves and is repeated there. Nullopt where there are none, or each
-  // device has its shard already.
+  // For a value with equal elements along some dimensions (SpmdBuilder): moves
+  // one of each, and repeats it at the destination. Nullopt if there are none,
+  // or if each device has its shard already.
   std::optional<PartitionedHlo> ReshardRepeated(
       const HloSharding& target) const;
   // By the steps of PlanReshard (reshard_plan.h).
@@ -161,11 +162,12 @@ class PartitionedHlo {
   // By the rounds of PlanPieces (reshard_pieces.h).
   PartitionedHlo ReshardByPieces(const PiecePlan& plan,
                                  const HloSharding& target) const;
-  // Shards to the devices on which a target of equally many tiles wants them.
+  // Sends shards to the devices where a target of equally many tiles wants
+  // them.
   PartitionedHlo ReshardWithCollectivePermute(const HloSharding& target) const;
-  // The whole, and of it the shard.
+  // Gathers the whole and cuts the shard out of it.
   PartitionedHlo GatherAndCut(const HloSharding& target) const;
-  // A single device's value for all.
+  // Sends a single device's value to all.
   PartitionedHlo Broadcast() const;
 
   HloInstruction* hlo_;

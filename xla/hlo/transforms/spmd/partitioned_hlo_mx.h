@@ -13,14 +13,14 @@
 
 namespace xla::spmd {
 
-// Whether an even cut of `size` elements into `tiles` goes between the blocks
-// of a dimension that has `blocks` scales; one scale for all goes with any cut.
+// Whether cutting `size` elements evenly into `tiles` cuts between the blocks
+// of a dimension that has `blocks` scales; a single scale allows any cut.
 //
 //   size 12, 4 blocks, 2 tiles: yes; 3 tiles: no, 4 elements are 4/3 blocks
 bool CutsBetweenBlocks(int64_t size, int64_t blocks, int64_t tiles);
 
 // The sharding of the scales of values that have `sharding`: not cut along
-// dimensions that have one scale, nor where tiles would end within a block.
+// dimensions that have one scale, nor if tiles would end within a block.
 HloSharding ScaleSharding(const HloSharding& sharding, const Shape& operand,
                           const Shape& scale);
 

@@ -21,29 +21,29 @@ struct DeviceAxis {
   int64_t stride;
 };
 
-// Which axes, major ones first, cut each dimension of a value. Along the others
-// devices hold copies, except along manual ones.
+// Which axes, major ones first, cut each dimension of a value. Devices hold
+// copies along the other axes, except along manual ones.
 using CutAxes = std::vector<std::vector<int>>;
 
-// One step from a sharding to another. Where the tiles before a step do not
-// consist of whole tiles after it, or the other way round (6 elements in 2 and
-// in 4 tiles), neighbours exchange halos first or last.
+// One step from a sharding to another. If the tiles before a step do not
+// consist of whole tiles after it, or vice versa (6 elements in 2 and in 4
+// tiles), neighbors exchange halos first or last.
 struct ReshardStep {
   enum class Kind {
     // A dimension has more axes: each device cuts its part out.
     kSlice,
-    // The last axes of a dimension go: parts are gathered.
+    // The last axes of a dimension are removed: parts are gathered.
     kAllGather,
     // The last axes of some dimensions become the last ones of others.
     kAllToAll,
-    // The same numbers of tiles, on other devices.
+    // The same numbers of tiles, on different devices.
     kPermute,
   };
   Kind kind;
   CutAxes after;
 };
 
-// The axes of a dimension beyond those with which both lists begin.
+// The axes of a dimension beyond the common prefix of both lists.
 struct CutChange {
   std::vector<int> lost, gained;
 };
@@ -65,7 +65,7 @@ struct ReshardPlan {
   std::vector<int> manual_axes;
   CutAxes before;
   std::vector<ReshardStep> steps;
-  // What a device receives.
+  // Bytes that a device receives.
   double bytes = 0;
 
   // Steps other than slices.
@@ -79,9 +79,9 @@ struct ReshardPlan {
   std::vector<int64_t> Coordinates(absl::Span<const int> some_axes) const;
 };
 
-// Nullopt where the two do not cut devices along common axes (lists of devices
-// in no order, or such sizes as [2,3] and [3,2] of 6), or too many steps would
-// have to be looked at. Both are leaves, replicated or tiled.
+// Nullopt if the two do not cut devices along common axes (irregular lists of
+// devices, or sizes such as [2,3] and [3,2] of 6), or if too many steps would
+// have to be examined. Both are leaves, replicated or tiled.
 std::optional<ReshardPlan> PlanReshard(const Shape& base_shape,
                                        const HloSharding& source,
                                        const HloSharding& target);

@@ -8,10 +8,10 @@
 
 namespace xla::spmd {
 
-// A dimension whose end meets its beginning, and what shards of a result read
-// of it: shard i has elements (i * step + offset + t) mod n, t in [0, size).
-// Only those of results below `result_size` are needed (t counts on from there
-// as it does inside a shard).
+// A dimension that wraps around, and what shards of a result read of it: shard
+// i has elements (i * step + offset + t) mod n, t in [0, size). Only those of
+// results below `result_size` are needed (t counts on from there as it does
+// inside a shard).
 //
 //   n = 6 on 3 devices, step 2, offset -1, size 2: [5 0] [1 2] [3 4]
 struct RingWindow {
@@ -22,8 +22,8 @@ struct RingWindow {
   int64_t result_size = 0;
 };
 
-// Neighbours send what a shard lacks; where `operand` is whole along the
-// dimension, slices of it.
+// Neighbors send what a shard lacks; if `operand` is whole along the dimension,
+// slices it.
 HloInstruction* FetchRingWindow(const PartitionedHlo& operand,
                                 const RingWindow& window);
 

@@ -13,8 +13,8 @@ inline constexpr char kShardBarrierFrom[] = "ShardBarrierFrom";
 inline constexpr char kShardBarrierTo[] = "ShardBarrierTo";
 
 // Identities through which shardings propagate one way only.
-// ShardingPropagation takes them out in the end; a partitioner that meets one
-// returns an error.
+// ShardingPropagation removes them in the end; the partitioner returns an error
+// if it meets one.
 class ShardBarrierPartitioner : public CustomCallPartitioner {
  public:
   bool IsCustomCallShardable(const HloInstruction* instruction) const override {

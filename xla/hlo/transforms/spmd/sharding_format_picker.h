@@ -9,7 +9,7 @@
 
 namespace xla::test_only {
 
-// Writes all shardings in one form, for tests that run in every form.
+// Converts all shardings to one form, for tests that run in every form.
 //
 //   kV1            before: {devices=[2,2]<=[4]}
 //                  after:  {devices=[2,2]0,1,2,3}

@@ -22,8 +22,8 @@
 namespace xla::spmd {
 
 // Collects the instructions of a partitioned computation. While an instruction
-// of the original is visited, what is added takes over its metadata and
-// frontend attributes (never its sharding) and is listed as derived from it.
+// of the original is visited, added instructions take over its metadata and
+// frontend attributes (never its sharding) and are listed as derived from it.
 class SpmdBuilder : public HloComputation::Builder {
  public:
   SpmdBuilder(absl::string_view name, HloInstruction* hlo)
@@ -35,8 +35,8 @@ class SpmdBuilder : public HloComputation::Builder {
   HloInstruction* AddInstruction(
       std::unique_ptr<HloInstruction> instruction) override;
 
-  // Empty for one that was visited and gave nothing; CHECK-fails for one that
-  // was not visited.
+  // Empty for an instruction that was visited without adding any; CHECK-fails
+  // for one that was not visited.
   const std::vector<HloInstruction*>& derived_instructions(
       HloInstruction* hlo) const {
     return instructions_.at(hlo);
@@ -50,19 +50,19 @@ class SpmdBuilder : public HloComputation::Builder {
   HloInstruction* visiting_hlo() const { return visiting_hlo_; }
 
   // Dimensions along which all elements of a created instruction are equal;
-  // nullopt where nothing is known.
+  // nullopt if that is not known.
   std::optional<const absl::flat_hash_set<int64_t>*> BroadcastDimsForCreatedHlo(
       const HloInstruction* hlo) const {
     auto it = broadcast_dims_.find(hlo);
     if (it == broadcast_dims_.end()) return std::nullopt;
     return &it->second;
   }
-  // The first thing that instructions cannot say, for who visits: helpers that
-  // build them go on with any value.
+  // The first error that could not be expressed in instructions, for the
+  // visitor: helpers that build instructions continue with an arbitrary value.
   const absl::Status& status() const { return status_; }
   void Fail(const absl::Status& status) { status_.Update(status); }
 
-  // For values of which other devices may repeat another element.
+  // For values that repeat a different element on different devices.
   void ForgetBroadcastDims(const HloInstruction* hlo) {
     broadcast_dims_.erase(hlo);
   }
@@ -78,10 +78,10 @@ class SpmdBuilder : public HloComputation::Builder {
       broadcast_dims_;
 };
 
-// Makes the collectives of a partitioned module. Groups and pairs are of
+// Creates the collectives of a partitioned module. Groups and pairs are of
 // partition ids; a creator for a module of several replicas repeats them for
-// each replica. Null create_all_gather and create_reduce_scatter say that there
-// is no such collective: all-reduces stand in for them.
+// each replica. A null create_all_gather or create_reduce_scatter means that
+// this collective is unavailable: all-reduces replace it.
 struct SPMDCollectiveOpsCreator {
   std::function<HloInstruction*(SpmdBuilder*)> create_partition_id;
 

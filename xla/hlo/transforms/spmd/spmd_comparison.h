@@ -8,7 +8,7 @@
 #include "xla/hlo/testlib/random_module.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 
-// Partitioned programs against the whole, by running both; for tests.
+// Compares partitioned programs with the whole by running both; for tests.
 
 namespace xla::spmd {
 
@@ -28,8 +28,8 @@ struct Comparison {
 
 // Runs the pass on a copy of `whole`, which has shardings, verifies the copy,
 // and runs it on all devices, with poison wherever a shard has no elements.
-// Not run: what the evaluator does not know (Unimplemented). `exact`: every bit
-// is the same; else up to what another order of evaluation does.
+// Skipped if the evaluator does not support it (Unimplemented). `exact`: every
+// bit is equal; otherwise up to differences caused by the order of evaluation.
 Comparison PartitionAndCompare(const HloModule& whole, uint64_t seed,
                                int64_t devices, int64_t replicas,
                                SpmdPartitioner& pass, bool exact = true);

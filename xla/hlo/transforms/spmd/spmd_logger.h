@@ -11,7 +11,7 @@
 
 namespace xla::spmd {
 
-// Which arrays are large, before and after partitioning, and which original
+// Which arrays are large, before and after partitioning, and the original
 // instructions they come from.
 class SpmdLogger {
  public:
@@ -25,10 +25,10 @@ class SpmdLogger {
   static std::string ReportAfterPartition(const HloModule& module,
                                           int64_t report_instruction_count);
 
-  // `group` came out of `hlo`.
+  // Records that `group` was created from `hlo`.
   void RegisterLogEntry(HloInstruction* hlo,
                         const std::vector<HloInstruction*>& group);
-  // The entries with the largest arrays first.
+  // The report, entries with the largest arrays first.
   std::string MakeReport();
 
  private:

@@ -33,7 +33,7 @@
 
 namespace xla::spmd {
 
-// The pass by name.
+// The options of the pass as text.
 struct SpmdPartitioningPassOptions {
   // 0: as the module says.
   int64_t num_partitions = 0;
@@ -109,9 +109,9 @@ struct SpmdPartitioningPassOptions {
   }
 };
 
-// The module of one device of several out of the module of the whole: each
-// instruction computes its shard, and collectives move what shards need of each
-// other.
+// Turns the module of the whole into the program of one of several devices:
+// each instruction computes its shard, and collectives move what shards need of
+// each other.
 //
 //   before: a = f32[8,4] parameter(0), sharding={devices=[2,1]<=[2]}
 //           ROOT r = f32[4] reduce(a, 0), dimensions={0},
@@ -120,19 +120,20 @@ struct SpmdPartitioningPassOptions {
 //           s = f32[4] reduce(a, 0), dimensions={0}
 //           ROOT r = f32[4] all-reduce(s), replica_groups={{0,1}}
 //
-// Instructions without a sharding count as replicated. A computation is visited
-// once, in post order; handlers (HandleX of SpmdPartitioningVisitor) bring the
-// operands under shardings for which the instruction is local, clone it in the
-// shape of a shard, and bring the result under the sharding it shall have. What
-// no handler knows is computed whole on every device and cut.
+// Instructions without a sharding are taken as replicated. A computation is
+// visited once, in post order; handlers (HandleX of SpmdPartitioningVisitor)
+// bring the operands to shardings under which the instruction is local, clone
+// it in the shape of a shard, and bring the result to the sharding that it must
+// have. Instructions without a handler are computed whole on every device and
+// cut.
 //
-// A module that is partitioned already (it has an spmd_output_sharding) stays
-// as it is.
+// A module that has been partitioned already (it has an spmd_output_sharding)
+// is left unchanged.
 //
 // Errors (InvalidArgument, naming instruction, sharding and shape): shardings
-// that fit neither the shape nor the number of devices, side effects without a
-// sharding, entry parameters and results that are sharded where the signature
-// may not change, partition-id outside of manual regions.
+// that do not fit the shape or the number of devices, side effects without a
+// sharding, entry parameters and results that are sharded although the
+// signature may not change, partition-id outside of manual regions.
 class SpmdPartitioner : public HloModulePass, public ReportingPass {
  public:
   // 0: as the module's config says.
@@ -146,11 +147,11 @@ class SpmdPartitioner : public HloModulePass, public ReportingPass {
 
   absl::string_view name() const override { return "spmd-partitioning"; }
 
-  // Notes the shardings of entry parameters and root in the module; each must
+  // Records the shardings of entry parameters and root in the module; each must
   // have one.
   static void RecordInputsOutputsSharding(HloModule* module);
 
-  // Replaces the computation by its partitioned form, whose root has
+  // Replaces the computation with its partitioned form, whose root has
   // `root_sharding`.
   absl::StatusOr<bool> PartitionComputation(HloComputation* computation,
                                             const HloSharding& root_sharding,
@@ -158,8 +159,8 @@ class SpmdPartitioner : public HloModulePass, public ReportingPass {
                                             SpmdLogger* logger,
                                             const CallGraph& call_graph);
 
-  // The shards of `operand` put together along `selected_dims`, one all-gather
-  // per dimension, minor ones first; padding is still there.
+  // The shards of `operand` concatenated along `selected_dims`, one all-gather
+  // per dimension, minor ones first; the padding is kept.
   virtual HloInstruction* AllGatherShards(
       SpmdBuilder* b, HloInstruction* operand, const HloSharding& sharding,
       int64_t* next_channel_id, absl::Span<const int64_t> selected_dims,
@@ -183,18 +184,18 @@ class SpmdPartitioner : public HloModulePass, public ReportingPass {
       int64_t* next_channel_id, SpmdLogger* logger,
       SpmdPartitionerOptions options, const CallGraph& call_graph);
 
-  // For the choice between methods: bytes of operands and result, and bytes
-  // that a collective sends.
+  // For choosing between methods: bytes of operands and result, and bytes that
+  // a collective sends.
   virtual int64_t MemoryCostInBytes(HloInstruction* hlo);
   virtual int64_t CommunicationCostInBytes(HloInstruction* hlo);
 
-  // The largest arrays before and after, and what they come from.
+  // The largest arrays before and after, and their origins.
   const std::string& report() const { return report_; }
 
   // Every reshard, and totals (spmd_report.proto).
   absl::Status StartReport(const HloModule& before) override;
   absl::StatusOr<PassReport> FinishReport(const HloModule& after) override;
-  // Null unless a report is asked for.
+  // Null unless a report is requested.
   SpmdReport* running_report() {
     return running_report_.has_value() ? &*running_report_ : nullptr;
   }
@@ -202,8 +203,8 @@ class SpmdPartitioner : public HloModulePass, public ReportingPass {
   const SpmdPartitionerOptions& options() const { return options_; }
   int64_t num_partitions() const { return num_partitions_; }
   int64_t num_replicas() const { return num_replicas_; }
-  // Whether collectives name their groups by axes of a mesh. They do so by
-  // lists and iotas.
+  // Whether collectives name their groups by axes of a mesh. They use lists and
+  // iotas.
   bool enable_rgv3() const { return false; }
   const absl::flat_hash_set<absl::string_view>& execution_threads() const {
     return execution_threads_;
@@ -218,8 +219,8 @@ class SpmdPartitioner : public HloModulePass, public ReportingPass {
   virtual absl::Status PreprocessSharding(
       HloModule* module,
       const absl::flat_hash_set<absl::string_view>& execution_threads);
-  // Rotations written as slices and a concatenate, and slices of what was
-  // padded, become one instruction each where their dimension is cut.
+  // Rotations written as slices and a concatenate, and slices of padded values,
+  // become one instruction each if their dimension is cut.
   virtual absl::Status PreprocessHlos(
       HloModule* module,
       const absl::flat_hash_set<absl::string_view>& execution_threads);
@@ -237,7 +238,7 @@ class SpmdPartitioner : public HloModulePass, public ReportingPass {
   int64_t requested_partitions_;
   int64_t requested_replicas_;
   std::optional<SPMDCollectiveOpsCreator> requested_creator_;
-  // Those of the module at hand.
+  // Those of the current module.
   HloModule* module_ = nullptr;
   int64_t num_partitions_ = 0;
   int64_t num_replicas_ = 0;

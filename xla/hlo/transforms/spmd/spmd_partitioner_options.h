@@ -17,12 +17,12 @@ enum class GatherScatterPartitioningMethod {
 };
 
 struct SpmdPartitionerOptions {
-  // Where both operands of a convolution are tiled spatially, halos of the left
+  // If both operands of a convolution are tiled spatially, halos of the left
   // one are exchanged; false: of the right one.
   bool conv_halo_exchange_always_on_lhs = true;
   // Lines per report of SpmdLogger.
   int64_t report_instruction_count = 5;
-  // A dot becomes a loop over windows of an operand of at least that many MiB,
+  // A dot becomes a loop over windows of an operand of at least this many MiB,
   // counted before partitioning.
   int64_t threshold_for_windowed_einsum_mib = 256;
   // Two steps of such a loop per iteration.
@@ -32,28 +32,28 @@ struct SpmdPartitionerOptions {
   bool bidirectional_windowed_einsum = false;
   // Parameters and results of the entry take the shapes of shards.
   bool allow_module_signature_change = false;
-  // Then layouts of parameters and results become the default ones.
+  // In addition, layouts of parameters and results become the default ones.
   bool allow_module_layout_signature_change = false;
   // Keep the results of reshards to fewer tiles for other users.
   bool cache_all_gather = true;
-  // Where either operand of a dot could travel, the one with more steps, not
-  // the one with more bytes.
+  // If either operand of a dot could travel, choose the one with more steps,
+  // not the one with more bytes.
   bool choose_faster_windowed_einsum_over_mem = false;
-  // Make the loop even where another user gathers the same operand.
+  // Make the loop even if another user gathers the same operand.
   bool skip_checking_windowed_einsum_users = false;
-  // The forms of the loop that are permitted.
+  // Which forms of the loop are permitted.
   bool enable_windowed_einsum_for_all_gather = true;
   bool enable_windowed_einsum_for_reduce_scatter = true;
-  // A dynamic slice of one row of a sharded stack: its owner broadcasts it, if
-  // there are at most so many devices.
+  // For a dynamic slice of one row of a sharded stack, the owner broadcasts it
+  // if there are at most as many devices as the option below says.
   bool enable_dynamic_slice_collective_broadcast = false;
   int64_t max_dynamic_slice_collective_broadcast_partitions = 32;
-  // No loop where an operand feeds one already.
+  // No loop if an operand already feeds one.
   bool disable_ag_rewrite_for_multiple_consumers = false;
   // Loops inside groups, for operands sharded in two dimensions.
   bool partial_windowed_einsum = false;
-  // Dimensions that these methods can cut are cut, whatever it costs; prices
-  // decide on the others.
+  // Dimensions that these methods can cut are cut at any cost; prices decide on
+  // the others.
   std::vector<GatherScatterPartitioningMethod>
       preferred_gather_partition_methods = {
           GatherScatterPartitioningMethod::kExplicitBatch,
@@ -62,12 +62,13 @@ struct SpmdPartitionerOptions {
       preferred_scatter_partition_methods = {
           GatherScatterPartitioningMethod::kExplicitBatch,
           GatherScatterPartitioningMethod::kIndexParallel};
-  // Instead of the threshold in MiB: bytes of both operands together.
+  // Overrides the threshold in MiB: bytes of both operands together.
   std::optional<int64_t> total_bytes_windowed_einsum_threshold;
-  // No loop for more devices.
+  // No loop for more devices than this.
   int64_t max_windowed_einsum_iteration = 32;
-  // False: shardings of operands and result agree already, or it is an error;
-  // gathers, scatters, and dots for which no loop is permitted, move nothing.
+  // False: shardings of operands and result must agree already, otherwise it is
+  // an error; gathers, scatters, and dots for which no loop is permitted, move
+  // nothing.
   bool need_resolve_conflicts = true;
 };
 

@@ -49,9 +49,9 @@ std::optional<int64_t> UniqueTiledDim(const HloSharding& sharding);
 // Shard size times number of shards.
 Shape GetPaddedShapeForUnevenPartitioning(const Shape& base_shape,
                                           const HloSharding& sharding);
-// Dimension i is tiled as dimension source_dims[i] of `sharding` is (-1: not at
-// all), by the same devices. Those of tiles left out hold copies. Manual
-// subgroups stay; untiled shardings stay as they are.
+// Dimension i is tiled as dimension source_dims[i] of `sharding` (-1: not at
+// all), by the same devices. Devices of tiles left out hold copies. Manual
+// subgroups stay; untiled shardings are unchanged.
 HloSharding MapShardingDims(const HloSharding& sharding,
                             absl::Span<const int64_t> source_dims);
 // Not tiled along `dims` (all: along any); devices of the tiles hold copies.
@@ -62,12 +62,12 @@ HloSharding ReplicatedOnAllDims(const HloSharding& sharding);
 
 // --- Small instructions.
 
-// S32, of which indices into shards are, has to have the value, else the
-// builder fails.
+// `value` must be representable in S32, the type of indices into shards;
+// otherwise the builder fails.
 HloInstruction* CreateR0(int64_t value, PrimitiveType type, SpmdBuilder* b);
-// Fails the builder unless S32 has the value.
+// Fails the builder unless the value is representable in S32.
 void CheckIndex(int64_t value, SpmdBuilder* b);
-// What T may be below: where instructions are added.
+// The types that T may be below: where instructions are added.
 template <typename T>
 using IsCompOrCompBuilder =
     typename std::enable_if_t<std::is_same_v<HloComputation, T> ||
@@ -97,8 +97,8 @@ HloInstruction* CreateLastWithType(PrimitiveType type, T* b) {
   return b->AddInstruction(
       HloInstruction::CreateConstant(LiteralUtil::MaxValue(type)));
 }
-// literal_creator(value, element type), a scalar, as often as the shape has
-// elements; tuples element by element.
+// literal_creator(value, element type), a scalar, broadcast to the shape;
+// tuples element by element.
 template <typename T, typename = IsCompOrCompBuilder<T>>
 HloInstruction* CreateConstantBase(const Shape& shape, Literal value, T* b,
                                    Literal (*literal_creator)(Literal,
@@ -121,7 +121,7 @@ HloInstruction* CreateConstantBase(const Shape& shape, Literal value, T* b,
       ShapeUtil::MakeShape(shape.element_type(), shape.dimensions()), scalar,
       {}));
 }
-// The scalar `value`, as often as the shape has elements.
+// The scalar `value`, broadcast to the shape.
 template <typename T, typename = IsCompOrCompBuilder<T>>
 HloInstruction* CreateConstant(const Shape& shape, Literal value, T* b) {
   return CreateConstantBase(
@@ -145,8 +145,9 @@ HloInstruction* CreateBroadcast(HloInstruction* scalar,
                                 absl::Span<const int64_t> dims, SpmdBuilder* b);
 // a + b, a or b of two scalars.
 HloComputation* MakeBinaryAdd(PrimitiveType type, HloModule* module);
-// Table[ordinal]: a constant where all are equal, a product where they are
-// multiples, else an element of a constant. `ordinal` is a scalar of U32.
+// table[ordinal]: a constant if all entries are equal, a product if they are
+// multiples of the ordinal, otherwise an element of a constant. `ordinal` is a
+// scalar of U32.
 HloInstruction* TableLookup(absl::Span<const int64_t> table, PrimitiveType type,
                             HloInstruction* ordinal, SpmdBuilder* b);
 template <typename NativeT>
@@ -155,7 +156,7 @@ HloInstruction* TableLookup(absl::Span<const NativeT> table, PrimitiveType type,
   const std::vector<int64_t> values(table.begin(), table.end());
   return TableLookup(values, type, ordinal, b);
 }
-// How much every dimension is padded at its end, up to `padded_shape`.
+// The padding at the end of every dimension up to `padded_shape`.
 PaddingConfig HighPaddingTo(const Shape& shape, const Shape& padded_shape);
 // High padding up to `padded_shape`, with zero or `value`.
 template <typename T, typename = IsCompOrCompBuilder<T>>
@@ -177,50 +178,50 @@ HloInstruction* PadBaseShapeBeforeUnevenTiledSharding(
                     GetPaddedShapeForUnevenPartitioning(hlo->shape(), sharding),
                     b, std::move(value));
 }
-// Low elements up to the dimensions given; `hlo` itself where nothing goes.
+// The low elements, up to the given dimensions; `hlo` itself if those are all.
 HloInstruction* SliceTo(HloInstruction* hlo, absl::Span<const int64_t> dims,
                         SpmdBuilder* b);
 HloInstruction* AddReshape(HloInstruction* hlo, absl::Span<const int64_t> dims,
                            SpmdBuilder* b);
 HloInstruction* AddTranspose(HloInstruction* hlo,
                              absl::Span<const int64_t> perm, SpmdBuilder* b);
-// S32 scalars of the first element of each device's shard, one per dimension
-// (0 for those not in `dims`, unless that is empty).
+// The start of each device's shard, an S32 scalar per dimension (0 for those
+// not in `dims`, unless that is empty).
 std::vector<HloInstruction*> MakePartitionOffsets(
     const Shape& shape, const HloSharding& sharding,
     HloInstruction* partition_id, SpmdBuilder* b,
     absl::Span<const int64_t> dims = {});
-// S32 scalars: the number of each device's tile along each dimension.
+// The number of each device's tile along each dimension, as S32 scalars.
 std::vector<HloInstruction*> MakeTiledPartitionOrdinals(
     const HloSharding& sharding, HloInstruction* partition_id, SpmdBuilder* b);
 // The ordinal of each device along `dim`.
 std::vector<int64_t> OrdinalTable(const HloSharding& sharding, int64_t dim);
-// A copy of the shard, with its sharding, that no cache knows.
+// A copy of the shard, with its sharding, that is in no cache.
 PartitionedHlo MakeACopyAndReturnItsPartitionedHlo(const PartitionedHlo& phlo,
                                                    SpmdBuilder* b);
 
 // --- What instructions read.
 
-// The first k elements along `slice_dim`; `hlo` itself where those are all.
+// The first k elements along `slice_dim`; `hlo` itself if those are all.
 HloInstruction* SliceFirstK(HloInstruction* hlo, SpmdBuilder* builder,
                             int64_t slice_dim, int64_t k);
 // The k of a sort whose first operand is sharded along the sorted dimension and
 // whose users read only the first k elements of each row.
 std::optional<int64_t> GetKValueInTopKWhenPartitionSortDim(HloInstruction* hlo);
 
-// Whether a comparator of sorts holds for a > b of floats with NaNs in their
-// place: a compare in total order, or of the bits as integers whose order that
-// is, a negative number's as s32 max - bits.
+// Whether a sort's comparator computes a > b for floats with a total order of
+// NaNs: a compare in total order, or of the bits as integers with that order,
+// in which negative numbers are s32 max - bits.
 bool IsNanSafeGt(HloComputation* computation);
 
 // By how much concatenate(slice(x), slice(x)) rotates x towards higher indices,
-// where it does and x or the result is cut along that dimension.
+// if it does and x or the result is cut along that dimension.
 //
 //   concatenate(x[n-2:n], x[0:n-2]) → 2
 std::optional<int64_t> FindRotateRightPattern(const HloInstruction* concat);
 
-// concatenate(f(slice(x)), x, g(slice(x))): x between parts of itself, where x
-// or the result is cut along that dimension.
+// concatenate(f(slice(x)), x, g(slice(x))): x between parts of itself, if x or
+// the result is cut along that dimension.
 struct PadWithWrapPattern {
   int64_t lhs_slice_start;
   int64_t rhs_slice_start;
@@ -231,7 +232,7 @@ struct PadWithWrapPattern {
 std::optional<PadWithWrapPattern> FindPadWithWrapPattern(
     const HloInstruction* concat);
 
-// OpenXLA has these here.
+// OpenXLA declares these here.
 using hlo_sharding_util::AlignGroupsWith;
 using hlo_sharding_util::AlignGroupsWithIfCompatible;
 using hlo_sharding_util::EvenlyPartitions;
@@ -240,14 +241,14 @@ enum class DynamicUpdateSliceMethod {
   kDefault,
   // All of the update lies in one shard along each cut slice dimension.
   kUpdateOnASinglePartition,
-  // Where it lies is known for all cut slice dimensions.
+  // Its position is known for all cut slice dimensions.
   kAllPartitionedSliceDimsHaveConstantIndices,
 };
 struct DynamicUpdateSliceAnalysis {
   DynamicUpdateSliceMethod method = DynamicUpdateSliceMethod::kDefault;
-  // Dimensions along which the update is shorter.
+  // Dimensions along which the update is smaller.
   std::vector<int64_t> slice_dims;
-  // Those of slice_dims that the sharding of `hlo` partitions.
+  // Those of slice_dims that the sharding of `hlo` cuts.
   std::vector<int64_t> partitioned_slice_dims;
 };
 DynamicUpdateSliceAnalysis AnalyzeDynamicUpdateSlice(const HloInstruction* hlo);

@@ -9,16 +9,16 @@
 
 namespace xla::spmd {
 
-// Takes scatters apart whose indices, put together of two, hide that each of
-// them counts along a dimension and could stay where it is.
+// Splits scatters whose concatenated indices hide that each part enumerates a
+// dimension and could stay where it is.
 //
 //   before: s = scatter(add(a, b), concatenate(i1, i2), concatenate(u1, u2)),
 //           to_apply=add
 //   after:  s1 = scatter(add(a, b), i1, u1), s = scatter(s1, i2, u2)
 //
-// where the concatenates lie along a batch of indices, i1 and i2 have the same
-// dimension counted by an iota, and one of them is cut along it. A pass before
-// spmd-partitioning; O(instructions).
+// where the concatenates are along a batch dimension of the indices, i1 and i2
+// have the same dimension enumerated by an iota, and one of them is cut along
+// it. A pass to run before spmd-partitioning; O(instructions).
 class SpmdPrepare : public HloModulePass {
  public:
   SpmdPrepare() = default;

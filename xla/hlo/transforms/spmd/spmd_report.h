@@ -21,7 +21,7 @@
 
 namespace xla::spmd {
 
-// The bytes that the device that lacks most of its shard under `to` has to
+// The bytes that the device that lacks most of its shard under `to` must
 // receive if devices have their shards under `from`, whatever the algorithm.
 //
 //   f32[8,8]  {devices=[4,1]<=[4]} → {devices=[1,4]<=[4]}   64 B - 16 B
@@ -31,13 +31,13 @@ namespace xla::spmd {
 double ReshardLowerBound(const Shape& base_shape, const HloSharding& from,
                          const HloSharding& to);
 
-// Why a value is made whole on every device (SpmdReportProto::Replications).
+// Why a value is replicated on every device (SpmdReportProto::Replications).
 enum class WhyWhole { kAsked, kCheapest, kNoRule };
 
-// Collects what a run of the partitioner moves.
+// Collects the data movement of a run of the partitioner.
 class SpmdReport {
  public:
-  // Reshards that are kept, those that come first.
+  // Number of reshards that are kept, the first ones.
   static constexpr int kMaxReshards = 10000;
 
   // `mesh` as MeshCost::FromText reads it; empty: one axis of all devices.
@@ -45,18 +45,18 @@ class SpmdReport {
                                           const std::string& mesh,
                                           int64_t devices);
 
-  // Of what is recorded from now on. kAsked is taken for kNoRule where
-  // shardings do not ask.
+  // For what is recorded from now on. kAsked counts as kNoRule if shardings do
+  // not ask for it.
   void set_why_whole(WhyWhole why) { why_whole_ = why; }
 
-  // For the sake of `visited`, an instruction of the module before, `source`
-  // became `result`, under the shardings that they carry.
+  // Records that `source` became `result`, under the shardings that they carry,
+  // in order to partition `visited`, an instruction of the original module.
   void RecordReshard(const HloInstruction* visited, const Shape& base_shape,
                      const HloInstruction* source,
                      const HloInstruction* result);
 
   // The dot `visited` became a ring (windowed_einsum.h), around which parts of
-  // what `travels` names go in `hops` collective-permutes like `hop`.
+  // what `travels` names are sent in `hops` collective-permutes like `hop`.
   void RecordRing(const HloInstruction* visited, absl::string_view travels,
                   const HloInstruction* hop, int64_t hops);
 
@@ -65,17 +65,17 @@ class SpmdReport {
  private:
   explicit SpmdReport(MeshCost mesh) : mesh_(std::move(mesh)) {}
 
-  // How often the computation of an instruction of the module before runs.
+  // How often the computation of an instruction of the original module runs.
   double RunsOf(const HloInstruction* visited);
 
-  // Counts a reshard that replicates, for the sake of `visited` (or null).
+  // Counts a reshard that replicates, on behalf of `visited` (or null).
   void RecordWhyWhole(const HloInstruction* visited, const Shape& base_shape,
                       SpmdReportProto::Reshard& reshard);
 
   MeshCost mesh_;
   WhyWhole why_whole_ = WhyWhole::kAsked;
-  // Run counts of the original module, taken at the first record: by then each
-  // call has a computation of its own, and none is replaced yet.
+  // Run counts of the original module, computed at the first record: by then
+  // each call has a computation of its own, and none has been replaced yet.
   std::optional<ComputationRuns> runs_;
   // By shape and shardings.
   absl::flat_hash_map<std::string, double> lower_bounds_;

@@ -33,7 +33,7 @@ enum class WhyWhole;
 struct DotFactors;
 
 // Visits a computation in post order and builds its partitioned form. A handler
-// calls SetPartitionedHlo exactly once, with an instruction that has the
+// must call SetPartitionedHlo exactly once, with an instruction that has the
 // sharding of the original.
 class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
  public:
@@ -44,12 +44,12 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
       SpmdPartitionerOptions options, SpmdPartitioner* partitioner,
       const CallGraph& call_graph);
 
-  // Without what was visited, and with a builder of its own.
+  // Copies without visited instructions, and with a separate builder.
   SpmdPartitioningVisitor(const SpmdPartitioningVisitor& src);
   virtual std::unique_ptr<SpmdPartitioningVisitor> Clone() const;
 
   // Operands whole on every device (or on the one device of the instruction),
-  // the instruction as it is, the result cut.
+  // the instruction unchanged, the result cut.
   absl::Status DefaultAction(HloInstruction* hlo) override;
 
   absl::Status HandleAllGather(HloInstruction* hlo) override;
@@ -98,20 +98,21 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   absl::Status HandleTuple(HloInstruction* hlo) override;
   absl::Status HandleWhile(HloInstruction* hlo) override;
 
-  // A dot, or what multiplies as one, by `create_sharded_dot` on shards.
+  // A dot, or an instruction equivalent to one, by `create_sharded_dot` on
+  // shards.
   absl::Status HandleDotHelper(
       HloInstruction* hlo,
       const dot_as_convolution_util::DotConvolutionDimsInfo& dims_mapping,
       const CreateShardedFunctorBase& create_sharded_dot);
-  // Under the sharding that all operands have, else under that of the result.
+  // Under the sharding that all operands have, otherwise that of the result.
   absl::Status HandleElementwise(HloInstruction* hlo);
   // As if `dims_to_replicate` of operands and result were not sharded: their
-  // tiles move to another dimension, or go.
+  // tiles move to another dimension or are dropped.
   absl::Status HandleElementwiseWithDimsToReplicate(
       HloInstruction* hlo, absl::Span<const int64_t> dims_to_replicate);
-  // On its device alone; the others get zeros.
+  // On its device alone; the others have zeros.
   absl::Status HandleSingleDevice(const HloInstruction* hlo);
-  // As it is, on shards.
+  // Unchanged, on shards.
   absl::Status HandleManual(HloInstruction* hlo);
 
   absl::Status Preprocess(HloInstruction* hlo) override;
@@ -130,7 +131,7 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   PartitionedHlo::PartitioningState MakePartitioningState();
   SpmdBuilder* builder() { return &b_; }
 
-  // Visits, and puts the result in the place of the computation.
+  // Visits the computation and replaces it with the result.
   absl::StatusOr<bool> DoPartition(HloComputation* computation,
                                    const HloSharding& root_sharding);
 
@@ -215,29 +216,30 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   std::vector<WindowedDotGeneralLoop> windowed_dot_general_loops_;
 
  private:
-  // In the report, of what is made whole from now on.
+  // Sets the reason that the report gives for values replicated from now on.
   void Explain(WhyWhole why);
-  // On one device; the others get zeros.
+  // On one device; the others have zeros.
   HloInstruction* OnOneDevice(const HloInstruction* hlo, int64_t device);
   absl::Status ReduceInTwoStages(HloInstruction* hlo,
                                  const std::vector<HloInstruction*>& operands,
                                  const HloSharding& sharding,
                                  const HloSharding& result_sharding);
-  // False where it is not done so.
+  // False if this method does not apply.
   absl::StatusOr<bool> SortFirstOfEachPart(HloInstruction* hlo,
                                            const HloSharding& sharding,
                                            int64_t dim);
   // Where options forbid it: an operand travels around a ring already, for
   // another dot.
   bool FeedsWindowedDot(const HloInstruction* dot);
-  // False where it is no ring.
+  // False if it does not become a ring.
   bool HandleDotAsRing(HloInstruction* hlo, const DotFactors& f);
   absl::Status HandleShardingCustomCall(HloInstruction* hlo);
   absl::Status HandleInternalCall(HloInstruction* hlo);
   absl::Status CheckSharding(const HloInstruction* hlo) const;
-  // What waits for others in `whole`, of which `partitioned` was made, waits
-  // for what became of them. Of the root, the first `own_steps` are meant: the
-  // others bring it to the sharding of the computation, after all else.
+  // What waits for others in `whole`, from which `partitioned` was made, waits
+  // for their counterparts. For the root, only the first `own_steps` are meant:
+  // the others bring it to the sharding of the computation, after everything
+  // else.
   absl::Status KeepControlDependencies(const HloComputation& whole,
                                        size_t own_steps,
                                        HloComputation* partitioned);
@@ -251,7 +253,7 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   SpmdBuilder b_;
   HloInstruction* partition_id_;
   PartitionedHlo::ReshardCache reshard_cache_;
-  // Node map: references that GetPartitionedHlo returned stay good.
+  // A node map: references that GetPartitionedHlo returned stay valid.
   absl::node_hash_map<const HloInstruction*, PartitionedHlo>
       partitioned_instructions_;
   // Operands, before partitioning, whose shards travel for a windowed dot.

@@ -19,7 +19,8 @@
 namespace xla::spmd {
 
 // The partitioner of modules that keep the state of a random generator. The
-// state begins with a constant, so each device keeps its own, and all the same:
+// state begins with a constant, so that each device has its own, identical
+// copy:
 //
 //   before: s = u64[2] rng-get-and-update-state(), sharding={replicated}
 //   after:  s = u64[2] rng-get-and-update-state()

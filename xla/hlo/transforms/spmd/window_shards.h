@@ -16,11 +16,11 @@
 
 namespace xla::spmd {
 
-// Along one dimension, result element r reads positions
-// [r * stride - low, r * stride - low + width) of the operand, of which element
-// e stands at position e * base_dilation.
+// Along one dimension, result element r reads positions [r * stride - low, r *
+// stride - low + width) of the operand, whose element e is at position e *
+// base_dilation.
 struct WindowDim {
-  // Not just element r for r.
+  // Whether it reads anything other than element r for r.
   bool moves = false;
   int64_t low = 0;
   int64_t stride = 1;
@@ -30,8 +30,8 @@ struct WindowDim {
 
 WindowDim WindowDimOf(const WindowDimension& dim);
 
-// The elements that a shard of the result reads, and the padding under which
-// the local instruction makes it of that.
+// The elements that a shard of the result reads, and the padding with which the
+// local instruction computes the shard from them.
 //
 //   result of 8 in 2 shards, width 3, low 1: elements [-1, 5) and [3, 9),
 //   no padding
@@ -41,29 +41,29 @@ struct WindowShards {
   ShardIntervals intervals;
   int64_t padding_low = 0;
   int64_t padding_high = 0;
-  // Elements of the local result, and where the shard stands in it; all 0
-  // where they are one and the same.
+  // Elements of the local result, and the position of the shard in it; all 0 if
+  // the two are the same.
   int64_t result_size = 0;
   std::vector<int64_t> result_start;
 
   bool CutsResult() const;
 };
 
-// Whether shards of the result can be made of intervals: dilated operands under
-// windows that stride may need other padding on each device.
+// Whether shards of the result can be computed from intervals: dilated operands
+// under strided windows may need different padding on each device.
 bool CanShardWindows(const WindowDim& window, int64_t result_size,
                      int64_t shards);
 WindowShards ShardWindows(const WindowDim& window, int64_t result_size,
                           int64_t shards);
 
 // The sharding of operand and result: that of the operand if it is cut, without
-// the cuts along dimensions whose intervals are better gathered.
+// cuts along dimensions whose intervals are better gathered.
 HloSharding ShardingOfWindows(const HloSharding& operand_sharding,
                               const Shape& operand, const Shape& result,
                               absl::Span<const WindowDim> windows);
 
 // The operand with the intervals along dimensions that move and are cut.
-// Elements outside of the whole are `pad_value` (a scalar), or anything.
+// Elements outside of the whole are `pad_value` (a scalar), or unspecified.
 HloInstruction* FetchWindows(const PartitionedHlo& operand, const Shape& result,
                              absl::Span<const WindowDim> windows,
                              HloInstruction* pad_value);

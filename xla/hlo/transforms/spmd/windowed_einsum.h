@@ -26,30 +26,30 @@ namespace xla::spmd {
 //   scatter: lhs f32[m,k/P], rhs f32[k/P,n], result f32[m,n/P]: P dots
 //            f32[m,k/P] x f32[k/P,n/P], the sums travel
 //
-// A ring is of all devices, or (option partial_windowed_einsum) of groups, as
-// for f32[b/2,s/4,k] x f32[k,n/4] on eight devices: two rings of four.
+// A ring consists of all devices or (option partial_windowed_einsum) of groups,
+// as for f32[b/2,s/4,k] x f32[k,n/4] on eight devices: two rings of four.
 struct WindowedDot {
-  // Sums travel; else shards of the operand `moving`.
+  // Whether sums travel; otherwise shards of the operand `moving`.
   bool scatters = false;
   int64_t moving = 0;
-  // Those of the operands, which are brought there first.
+  // The shardings of the operands, to which they are brought first.
   std::array<HloSharding, 2> shardings = {HloSharding::Replicate(),
                                           HloSharding::Replicate()};
-  // Elements of a window, along the dimensions given; -1: taken whole.
+  // Elements of a window, along the given dimensions; -1: taken whole.
   int64_t window = 0;
   std::array<int64_t, 2> operand_dims = {-1, -1};
-  // Windows of the result; -1: they are summed up.
+  // The dimension of the result that windows cut; -1: they are summed.
   int64_t result_dim = -1;
-  // Windows, and devices of each ring.
+  // The number of windows, and of devices of each ring.
   int64_t count = 0;
   // The number of the window that each device has, by device.
   std::vector<int64_t> ordinal;
-  // Each device sends to the one before it, whose window is its own less one.
+  // Each device sends to the previous one, whose window number is one less.
   std::vector<std::pair<int64_t, int64_t>> pairs;
 };
 
 // Whether `dot`, whose factors are given with the shardings that its operands
-// have and its result shall have, becomes a ring. That takes
+// have and its result must have, becomes a ring. The conditions are
 //  - gather: an operand cut as the result is, and along one more dimension by
 //    the devices that would hold copies of it;
 //  - scatter: both operands cut alike along one contracting dimension, the
@@ -58,7 +58,7 @@ struct WindowedDot {
 //    _xla_collective_matmul="none";
 //  - no other reader that gathers the operand anyway: one that is a dot, or
 //    whose own sharding is not tiled (options may skip that).
-// Where either operand could travel, it is the larger one, or, with
+// If either operand could travel, it is the larger one or, with
 // choose_faster_windowed_einsum_over_mem, the one whose ring is longer.
 std::optional<WindowedDot> ChooseWindowedDot(
     const HloInstruction& dot, int64_t num_factors, const FactorTensor& lhs,
@@ -70,8 +70,8 @@ struct WindowedDotLoop {
   // In the shape of the shard under the sharding of the dot.
   HloInstruction* result;
   // Its state: lhs, rhs, result, number of the window, iteration; with both
-  // directions also what travels back and the number of its window. Null where
-  // all steps are outside of a loop.
+  // directions also what travels back and the number of its window. Null if all
+  // steps are outside of a loop.
   HloInstruction* while_loop;
   // One of the collective-permutes, which are all alike, and how many each
   // device runs: one less than the windows.
@@ -79,9 +79,9 @@ struct WindowedDotLoop {
   int64_t hops = 0;
 };
 
-// How a ring runs: both ways at once, half the windows each (an even number of
-// them), and so many steps per iteration. The first or last step, and what does
-// not fill an iteration, are outside of the loop.
+// How a ring runs: in both directions at once, half the windows each (an even
+// number of them), and the number of steps per iteration. The first or last
+// step, and steps that do not fill an iteration, are outside of the loop.
 struct RingForm {
   bool both_ways = false;
   int64_t steps = 1;
@@ -94,9 +94,9 @@ WindowedDotLoop EmitWindowedDot(HloInstruction* dot, const WindowedDot& ring,
                                 RingForm form,
                                 const PartitionedHlo::PartitioningState& state);
 
-// What reads the result of a ring of which windows of the result are filled
-// moves into the ring (windowed_einsum_users.cc), if that is elementwise
-// instructions and reduces only. The new loop; null where nothing moves.
+// Moves readers of the result of a ring in which windows of the result are
+// filled into the ring (windowed_einsum_users.cc), if they are elementwise
+// instructions and reduces only. Returns the new loop; null if nothing moves.
 HloInstruction* MoveUsersIntoRing(HloInstruction* loop);
 
 }  // namespace xla::spmd

@@ -13,8 +13,8 @@
 #include "xla/xla_data.pb.h"
 
 // Slices and pads of sharded values, for handlers of custom calls: first the
-// elements that each shard of the result reads (PartitionedHlo::
-// ReshardAsWindowedInput), then the local instruction.
+// elements that each shard of the result reads
+// (PartitionedHlo::ReshardAsWindowedInput), then the local instruction.
 
 namespace xla::spmd {
 
@@ -24,7 +24,7 @@ ReshardDataForSlicing(absl::Span<const int64_t> strides,
                       absl::Span<const int64_t> limits,
                       PartitionedHlo to_reshard,
                       const HloSharding& target_sharding, SpmdBuilder* b);
-// The shard under `target_sharding` of the slice, whose whole is `base_shape`.
+// The shard of the slice, whose whole is `base_shape`, under `target_sharding`.
 HloInstruction* SliceDataFromWindowReshard(
     const PartitionedHlo::WindowedInputShardReturnValue& reshard_operand,
     absl::Span<const int64_t> strides, const Shape& base_shape,
@@ -33,7 +33,7 @@ HloInstruction* SliceDataFromWindowReshard(
 std::optional<PartitionedHlo::WindowedInputShardReturnValue> ReshardDataForPad(
     HloInstruction* pad_value, PaddingConfig pc, PartitionedHlo to_reshard,
     const HloSharding& target_sharding, SpmdBuilder* b);
-// The shard; where dynamic_slice_index_on_output is given, more than the shard,
+// The shard; if dynamic_slice_index_on_output is given, more than the shard,
 // which begins there.
 HloInstruction* PadDataFromWindowReshard(
     const PartitionedHlo::WindowedInputShardReturnValue& reshard_operand,

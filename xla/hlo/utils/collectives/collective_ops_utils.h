@@ -40,7 +40,7 @@ bool IsNonFusionCollective(const HloInstruction* instruction);
 // Also a fusion with one of these in it.
 bool IsCollective(const HloInstruction* instruction);
 // Whether a collective ends in another instruction, its done. Starts and
-// wrappers do; InvalidArgument for what is no collective.
+// wrappers do; InvalidArgument for what is not a collective.
 absl::StatusOr<bool> IsAsyncCollective(const HloInstruction* instruction);
 bool IsRaggedAllToAllOrAsyncStartRaggedAllToAll(
     const HloInstruction* instruction);
@@ -213,7 +213,7 @@ struct AsyncCollectiveConfig {
 //
 //   {"replica_groups":[[0,1],[2,3]],"channel_id":7,"tiled":true}
 //
-// InvalidArgument for what is no such object; other names are skipped.
+// InvalidArgument for what is not such an object; other names are skipped.
 absl::StatusOr<AsyncCollectiveConfig> ParseAsyncCollectiveConfig(
     absl::string_view config_json_str);
 std::string SerializeAsyncCollectiveConfig(const AsyncCollectiveConfig& config);

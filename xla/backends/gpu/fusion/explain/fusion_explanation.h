@@ -35,8 +35,8 @@ struct FusionRecord {
   // Why not, in words and figures: "shared memory: 49536 > 49152 B".
   std::string reason;
 
-  // Its metrics. Bytes of device memory that kernels read and write less; bytes
-  // that stay live longer; the model's times; shared memory of the fusion in
+  // Metrics: bytes of device memory that kernels no longer read or write; bytes
+  // that stay live longer; times by the model; shared memory of the fusion, in
   // bytes.
   std::optional<int64_t> saved_bytes;
   std::optional<int64_t> held_bytes;
@@ -45,12 +45,12 @@ struct FusionRecord {
   std::optional<int64_t> shared_memory_bytes;
 };
 
-// Collects what a pass decided, so that it can be asked for.
+// Collects the decisions of a pass, for --explain.
 //
 //   if (explanation_ != nullptr) explanation_->Record({…});
 //
-// A pass holds a pointer to one, which is null unless somebody wants to know;
-// filling in a record is then not worth its time.
+// A pass holds a pointer to one, null unless explanations were requested;
+// without it no time is spent on filling in records.
 class FusionExplanation {
  public:
   static constexpr size_t kMaxRecords = 10000;
@@ -73,11 +73,11 @@ class FusionExplanation {
 class ExplainingPass {
  public:
   virtual ~ExplainingPass() = default;
-  // Records from now on go there; null: nowhere. Must outlive the runs.
+  // Records go there from now on; null discards them. Must outlive the runs.
   virtual void set_explanation(FusionExplanation* explanation) = 0;
 };
 
-// A line a record, fusions before refusals, which are grouped by reason:
+// One line per record, fusions before refusals; refusals are grouped by reason:
 //
 //   multi-output-fusion: 1 fused, 2 refused
 //   fused:

@@ -10,19 +10,19 @@
 
 namespace xla::gpu {
 
-// Instructions of a module to be drawn; those in fusions come with these.
+// Instructions of a module to draw; a fusion is drawn with its instructions.
 struct FusionPicture {
   const HloModule* module;
   absl::flat_hash_set<const HloInstruction*> shown;
 };
 
-// The picture, as SVG, of what a fusion pass has done: what it found on the
-// left, what it left on the right. Each kernel is a box, a fusion one with its
+// Draws, as SVG, what a fusion pass did: the module before it on the left,
+// after it on the right. Each kernel is a box, a fusion a box with its
 // instructions inside; arrows run from operands to users. Fusions with several
-// outputs stand out. The first kMaxInstructions of each side; of a fusion with
-// more than kMaxFused instructions only the number.
+// outputs are highlighted. Draws the first kMaxInstructions of each side; for a
+// fusion of more than kMaxFused instructions, only their number.
 //
-// Needs no other tool. The same text for the same modules.
+// Needs no other tool. Deterministic.
 std::string FusionsToSvg(absl::string_view title, const FusionPicture& before,
                          const FusionPicture& after);
 

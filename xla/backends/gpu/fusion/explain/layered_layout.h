@@ -12,24 +12,24 @@ struct LayeredLayout {
     double x = 0;
     double y = 0;
   };
-  // By node: its upper left corner.
+  // By node: the position of its upper left corner.
   std::vector<Point> corners;
-  // By edge: from the lower side of one node to the upper side of the other
-  // one, through the gaps between nodes of the layers in between.
+  // By edge: from the lower side of one node to the upper side of the other,
+  // through the gaps between the nodes of the layers in between.
   std::vector<std::vector<Point>> paths;
   double width = 0;
   double height = 0;
 };
 
-// Draws boxes of `sizes` (width, height) and `edges` between them, from lower
-// to higher numbers, which must be valid.
+// Lays out boxes of `sizes` (width, height) and `edges` between them. Each edge
+// must lead from a lower to a higher number, both valid.
 //
 // After K. Sugiyama, S. Tagawa, M. Toda, "Methods for visual understanding of
-// hierarchical system structures" (1981): the layer of a node is that of its
-// last predecessor plus one, nodes without predecessors move down to their
-// first reader; an edge takes a place in each layer that it crosses; a fixed
-// number of sweeps orders layers by the mean place of neighbors, and then moves
-// nodes under and over these. O(sweeps * (nodes + layers crossed) * log).
+// hierarchical system structures" (1981): a node lies one layer below its last
+// predecessor; nodes without predecessors move down to their first reader; an
+// edge takes a place in each layer that it crosses; a fixed number of sweeps
+// orders each layer by the mean position of its nodes' neighbors and then moves
+// nodes below and above those. O(sweeps * (nodes + layers crossed) * log).
 LayeredLayout LayOutLayers(const std::vector<std::pair<double, double>>& sizes,
                            const std::vector<std::pair<int, int>>& edges);
 

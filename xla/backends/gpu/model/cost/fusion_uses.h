@@ -12,7 +12,7 @@ namespace xla::gpu {
 
 // How often the code of a fusion computes an instruction of its body.
 struct BodyUses {
-  // One reader that asks for elements at places of its own. Elementwise
+  // A reader that asks for elements at a place of its own. Elementwise
   // instructions ask where their own readers do, outputs where the kernel runs.
   struct Place {
     const HloInstruction* reader = nullptr;  // null: the kernel
@@ -34,16 +34,16 @@ struct BodyUses {
 //   r = reverse(e)       e is emitted for r and for d, once each
 //   d = add(e, r)
 //
-// `of_inner` gives those of a fusion in the body. Where readers have more than
-// 64 places, they count as one. O(edges).
+// `of_inner` returns the uses in a fusion inside of the body. Readers with more
+// than 64 places count as one. O(edges).
 absl::flat_hash_map<const HloInstruction*, BodyUses> FindBodyUses(
     const HloInstruction& fusion,
     absl::FunctionRef<BodyUses(const HloInstruction& fusion, int64_t operand)>
         of_inner);
 
-// How often an element of operand `i` is read, on average, to compute the
-// result once: of what lies in memory, an update in place reads nothing. 1 for
-// fusions.
+// How often, on average, an element of operand `i` is read to compute the
+// result once. An array in memory is not read where it is updated in place. 1
+// for fusions.
 double ReadsOfOperand(const HloInstruction& hlo, int64_t i);
 
 }  // namespace xla::gpu

@@ -13,11 +13,11 @@
 
 namespace xla::gpu {
 
-// HloCostAnalysis with what generated GPU kernels do, as OpenXLA's class of
-// this name counts it: three operations per element of an elementwise
-// instruction, and fusions that compute and read a value as often as their code
-// does, not once. (The fusion passes here decide by GpuPerformanceModel, which
-// weighs operations.)
+// HloCostAnalysis for generated GPU kernels, as OpenXLA's class of this name
+// counts: three operations per element of an elementwise instruction, and
+// fusions that compute and read a value as often as their code does, not once.
+// (The fusion passes here decide by GpuPerformanceModel, which weighs
+// operations.)
 //
 //   f { p = f32[8] parameter(0)   e = f32[8] exponential(p)
 //       ROOT b = f32[8,100] broadcast(e) }
@@ -42,10 +42,10 @@ class GpuHloCostAnalysis : public HloCostAnalysis {
   absl::Status HandleReduce(const HloInstruction* reduce) override;
   absl::Status HandleCustomCall(const HloInstruction* custom_call) override;
 
-  // Instructions of the kernel, parameters included, those of a fusion's body
-  // once for each reader that asks for other elements.
+  // Instructions of the kernel, parameters included; those of a fusion's body
+  // count once for each reader that asks for other elements.
   int64_t IrSize(const HloInstruction& kernel);
-  // A fusion of both would emit too many of them.
+  // Whether a fusion of both would emit too many of them.
   bool ProducerConsumerMergedTooLarge(const HloInstruction& producer,
                                       const HloInstruction& consumer);
   // How often the fusion reads an element of the operand.
@@ -54,12 +54,13 @@ class GpuHloCostAnalysis : public HloCostAnalysis {
   // used by readers that ask for the same elements of both.
   float CommonElementwiseUtilization(const HloInstruction* a,
                                      const HloInstruction* b);
-  // Bytes that a device gets from others, or sends to them, in a collective or
-  // the start of an asynchronous one; 0 for everything else. What it has itself
-  // is not sent: (g-1)/g of a gathered, scattered or exchanged value in groups
-  // of g. An all-reduce counts its operands once, however often they travel.
+  // Bytes that a device receives from others, or sends to them, in a collective
+  // or the start of an asynchronous one; 0 for everything else. A device's own
+  // part is not sent: (g-1)/g of a gathered, scattered or exchanged value in
+  // groups of g. An all-reduce counts its operands once, however often they
+  // travel.
   int64_t BytesTransferred(const HloInstruction& hlo) const;
-  // To be called before a kernel goes or after it has changed.
+  // Call before a kernel is removed or after it has changed.
   void Invalidate(const HloInstruction& kernel) { uses_.erase(&kernel); }
 
  protected:

@@ -14,12 +14,11 @@
 
 namespace xla::gpu {
 
-// The work and run time of a kernel. All zero for instructions that are no
-// kernel.
+// The work and run time of a kernel. All zero for instructions that are not
+// kernels.
 struct EstimateRunTimeData {
   double flops = 0;
-  // From and to the device's memory; repeated reads that caches serve do not
-  // count.
+  // To and from device memory; repeated reads served by caches do not count.
   double bytes_read = 0;
   double bytes_written = 0;
   absl::Duration read_time;
@@ -27,7 +26,7 @@ struct EstimateRunTimeData {
   absl::Duration compute_time;
   // Reads, writes and computation together, without the launch.
   absl::Duration exec_time;
-  // The launch and exec_time; 0 for what is no kernel.
+  // The launch plus exec_time; 0 for what is not a kernel.
   absl::Duration time;
 
   double bytes() const { return bytes_read + bytes_written; }
@@ -51,8 +50,8 @@ struct EstimateRunTimeData {
 // calls is priced by itself) cost nothing. Dots, convolutions, sorts and custom
 // calls take what the device's peak rates say.
 //
-// Estimates of a fusion that does not exist cost O(operands of the pair), also
-// when both are large: see KernelCosts. Results are kept until Invalidate.
+// Estimates of a hypothetical fusion take O(operands of the pair), even if both
+// are large: see KernelCosts. Results are kept until Invalidate.
 class GpuPerformanceModel {
  public:
   struct RunTimes {
@@ -83,7 +82,7 @@ class GpuPerformanceModel {
                                         const HloInstruction& consumer);
 
   // The producer and all `consumers` as they are, and the consumers with the
-  // producer inside of each.
+  // producer fused into each.
   RunTimes EstimateRunTimes(const HloInstruction& producer,
                             absl::Span<const HloInstruction* const> consumers);
 
@@ -104,7 +103,7 @@ class GpuPerformanceModel {
   KernelCostWithOperands CostOfMerged(const HloInstruction& a,
                                       const HloInstruction& b);
 
-  // Two kernels, none of which reads the other's result, in one.
+  // Two kernels, neither of which reads the other's result, as one.
   EstimateRunTimeData EstimateSiblingsTime(const HloInstruction& a,
                                            const HloInstruction& b);
   RunTimes EstimateRunTimesForSiblings(const HloInstruction& a,
@@ -112,7 +111,8 @@ class GpuPerformanceModel {
   // Bytes of shared operands that are read once instead of twice.
   double SiblingBytesSaved(const HloInstruction& a, const HloInstruction& b);
 
-  // The instruction has changed or goes. Its neighbors need no call.
+  // Call when the instruction has changed or is about to be removed. Its
+  // neighbors need no call.
   void Invalidate(const HloInstruction& instruction);
 
   // Instructions that a fusion of both emits; the limit for one kernel.
@@ -129,7 +129,7 @@ class GpuPerformanceModel {
   const stream_executor::DeviceDescription& device() const { return device_; }
 
   static absl::Duration LaunchOverhead() { return absl::Microseconds(1); }
-  // Sets exec_time and time by the other times.
+  // Computes exec_time and time from the other times.
   static void AddExecTime(EstimateRunTimeData* data);
 
   // The estimate for a cost.
@@ -157,7 +157,7 @@ class GpuPerformanceModel {
                         const HloInstruction* first_operand) const;
   double ReadSeconds(const OperandCost& reads, const Shape& shape,
                      double bandwidth) const;
-  // Fills in the times but for reads.
+  // Fills in all times except those of reads.
   void AddTimes(const KernelCost& cost, const HloInstruction* first_operand,
                 double read_seconds, EstimateRunTimeData* data) const;
 

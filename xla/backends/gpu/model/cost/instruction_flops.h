@@ -9,17 +9,17 @@
 
 namespace xla::gpu {
 
-// Operations that a GPU does for one element of an elementwise opcode, an
-// addition being one: what the CUDA C++ Programming Guide's tables of
-// instruction throughput (per core and clock) and of math functions (steps of
-// their polynomials) amount to. Types of 64 bits take longer, complex ones
-// several real operations; 0 for opcodes that compute nothing.
+// Operations of a GPU per element of an elementwise opcode, where an addition
+// is one: derived from the CUDA C++ Programming Guide's tables of instruction
+// throughput (per core and clock) and of math functions (steps of their
+// polynomials). 64-bit types take longer, complex ones several real operations;
+// 0 for opcodes that compute nothing.
 double FlopsPerElement(HloOpcode opcode, PrimitiveType type);
 
 // Elements that a window covers, those of its padding and holes too.
 double WindowElements(const Window& window);
 
-// Operations of whole instructions. Called computations are looked at once.
+// Operations of whole instructions. Each called computation is visited once.
 class InstructionFlops {
  public:
   // Operations of the instruction itself: none for data movement; a reduction

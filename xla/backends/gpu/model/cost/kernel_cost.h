@@ -22,8 +22,8 @@ namespace xla::gpu {
 // 0 is that of the elements the kernel runs over: its result, or what its
 // reduction reads.
 //
-// Reads a few elements away from a place, as slices and padding make them for
-// each element of a window, are one access, too: one that is `near` that place.
+// Reads a few elements away from a place, such as the slices and padding for
+// the elements of a window, are one access, too: one that is `near` that place.
 struct ValueAccess {
   int32_t place = 0;
   // If near: the place.
@@ -44,12 +44,12 @@ struct ValueAccess {
 static_assert(sizeof(ValueAccess) == 32);
 
 struct OperandCost {
-  // Few: beyond a handful they are added up.
+  // Usually one: beyond a handful they are added up.
   absl::InlinedVector<ValueAccess, 1> accesses;
-  // The kernel overwrites parts of it where it lies.
+  // The kernel overwrites parts of it in place.
   bool in_place = false;
-  // The part of it that is not overwritten, in bytes: read and written if it
-  // does not lie there because the kernel computes it.
+  // Bytes of the part that is not overwritten: read and written if the kernel
+  // computes the operand, which is then not in memory.
   int64_t kept_bytes = 0;
 
   double utilization() const;
@@ -58,7 +58,8 @@ struct OperandCost {
   // The place that all are at or near; nullopt if they are apart.
   std::optional<int32_t> center() const;
   double copies() const;
-  // Each element once, for the element of the result that is in its place.
+  // Whether each element is read once, for the element of the result at its
+  // place.
   bool IsReadAlongTheResult() const {
     return !in_place && accesses.size() == 1 && accesses[0].place == 0 &&
            accesses[0].utilization <= 1;
@@ -69,22 +70,22 @@ struct OperandCost {
   void AddToWindow(const ValueAccess& access);
 };
 
-// The work of an instruction that runs as one kernel: enough to tell what a
-// kernel made of two of them does, without making it.
+// The work of an instruction that runs as one kernel: enough to predict that of
+// a kernel made of two of them, without making it.
 struct KernelCost {
-  // Operations, weighted by opcode and type (see instruction_flops.h), each as
-  // often as it is done.
+  // Operations, weighted by opcode and type (see instruction_flops.h), counted
+  // as often as they are executed.
   double flops = 0;
   // Elements that the kernel runs over.
   double iterations = 0;
   int64_t bytes_written = 0;
   // Instructions that a code generator emits.
   double ir_size = 0;
-  // The kernel is made around a reduction or a transpose.
+  // The kernel is built around a reduction or a transpose.
   bool has_hero = false;
   // A dot, a convolution, a custom call and the like: not generated.
   bool is_library = false;
-  // No kernel: a parameter, a constant, a tuple, a bitcast, control flow.
+  // Not a kernel: a parameter, a constant, a tuple, a bitcast, control flow.
   bool is_free = false;
   // By position.
   std::vector<OperandCost> operands;
@@ -115,13 +116,13 @@ struct PairCost {
 // fusion for the first request, then O(1).
 class KernelCosts {
  public:
-  // Without a device each reduction is a kernel made for reductions, and none
-  // is a loop. The device must outlive this.
+  // Without a device every reduction is a kernel built for reductions, never a
+  // loop. The device must outlive this.
   explicit KernelCosts(
       const stream_executor::DeviceDescription* device = nullptr)
       : device_(device) {}
 
-  // Stays where it is until Invalidate.
+  // Valid until Invalidate.
   const KernelCost& Get(const HloInstruction& kernel);
 
   // The same with each operand once.
@@ -157,8 +158,8 @@ class KernelCosts {
 
   // After a kernel has changed or before it goes.
   void Invalidate(const HloInstruction& kernel) { costs_.erase(&kernel); }
-  // Spares the walk over a fusion that Fused has priced before it was made. No
-  // effect but Invalidate if the operands are other ones.
+  // Saves the walk over a fusion whose cost Fused has computed before it was
+  // made. If the operands differ, it only invalidates.
   void Set(const HloInstruction& kernel, KernelCostWithOperands cost);
 
  private:
@@ -166,7 +167,7 @@ class KernelCosts {
   // How a kernel of that cost reads an operand, wherever it has it.
   OperandCost ReadsOf(const HloInstruction& kernel, const KernelCost& cost,
                       const HloInstruction& operand) const;
-  // After 2^31 places the first ones come again: nothing that old is compared.
+  // Wraps around after 2^31 places: places that old are not compared any more.
   int32_t NewPlace() {
     if (last_place_ == std::numeric_limits<int32_t>::max()) last_place_ = 0;
     return ++last_place_;

@@ -37,7 +37,7 @@ class KernelCostWalk {
   KernelCost OfInstruction(const HloInstruction& instruction);
 
  private:
-  // Adds what an instruction costs that is read as `reads` says, and how it
+  // Adds the cost of an instruction that is read as `reads` says, and how it
   // reads its operands to their slots. `is_output`: of the kernel.
   void Visit(const HloInstruction& instruction, const OperandCost& reads,
              bool is_output, absl::FunctionRef<OperandCost*(int64_t)> slot);

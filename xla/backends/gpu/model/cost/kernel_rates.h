@@ -8,21 +8,21 @@ namespace xla::gpu {
 // Rates of generated kernels, derived from a device's description; the formulas
 // are GpuPerformanceModel's.
 
-// Operations a second of so many blocks of so many threads.
+// Operations per second of `blocks` blocks of `threads` threads.
 double ComputeRate(double blocks, double threads,
                    const stream_executor::DeviceDescription& device);
 
-// Bytes a second that so many blocks can read from memory.
+// Bytes per second that `blocks` blocks can read from memory.
 double ReadRate(double blocks,
                 const stream_executor::DeviceDescription& device);
 
-// Bytes a second at which an operand of so many bytes, which comes from memory
-// at `read_rate`, is read again: more if a cache holds it.
+// Bytes per second at which an operand of `bytes` bytes, which comes from
+// memory at `read_rate`, is read again: more if a cache holds it.
 double RereadRate(double bytes, double read_rate,
                   const stream_executor::DeviceDescription& device);
 
-// The same for what neighboring threads read at about the same time: from the
-// nearest cache, however large it is.
+// The same for what neighboring threads read at about the same time: it comes
+// from the nearest cache, however large the operand is.
 double NearRate(double read_rate);
 
 }  // namespace xla::gpu

@@ -44,7 +44,7 @@ int64_t PaddedTileElements(const Tile& tile);
 
 // The part of operand `i` that is needed to compute a tile of the result.
 // Unimplemented, with the opcode, for instructions that are not tiled, and
-// where what is needed is no tile, as it may be with reshapes.
+// where what is needed is not a tile, which reshapes can cause.
 absl::StatusOr<Tile> TileOfOperand(const HloInstruction& hlo, int64_t i,
                                    const Tile& tile);
 

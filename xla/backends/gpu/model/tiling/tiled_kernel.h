@@ -20,7 +20,7 @@ namespace xla::gpu {
 // The tile that a program computes or reads of one value.
 struct TiledValue {
   const HloInstruction* hlo = nullptr;
-  // From memory: computed outside of the kernel.
+  // Read from memory: computed outside of the kernel.
   bool is_read = false;
   Tile tile;
   // Indices of the values it is computed from, by operand.
@@ -32,8 +32,8 @@ struct TiledKernel {
   int64_t programs = 1;
   // Tiles of the result, by its dimension.
   absl::InlinedVector<int64_t, 4> counts;
-  // The work of each program, operands first. A value of which it needs several
-  // tiles is there several times.
+  // The work of one program, operands first. A value of which it needs several
+  // tiles appears several times.
   std::vector<TiledValue> values;
   // The values that the kernel writes, by output.
   std::vector<int32_t> outputs;
@@ -42,9 +42,9 @@ struct TiledKernel {
   int64_t ProgramsAlong(uint64_t dimensions) const;
 };
 
-// A fusion that exists or is considered, as a tiling compiler (Triton) would
-// make it: each program computes one tile of the result, and of all else what
-// that takes.
+// A fusion, existing or hypothetical, as a tiling compiler (Triton) would
+// compile it: each program computes one tile of the result and whatever that
+// takes of other values.
 //
 //   softmax f32[127,125]:  tiles of 1 x 125: 127 programs, each reads one row
 //                          tiles of 1 x 25: 635, each reads a row all the same

@@ -27,7 +27,7 @@ struct BlockLevelParameters {
   int32_t num_stages = 1;
 };
 
-// Makes it a fusion of a tiling compiler: kind=kCustom, backend_config=
+// Turns it into a fusion of a tiling compiler: kind=kCustom, backend_config=
 //   {"fusion_backend_config":{"kind":"__triton","block_level_fusion_config":
 //     {"num_warps":"4","output_tiles":[{"sizes":["1","128"]}],…}}}
 absl::Status SetBlockLevelParameters(const BlockLevelParameters& parameters,
@@ -65,13 +65,13 @@ class TiledPerformanceModel {
   absl::StatusOr<TiledRunTimeData> TryFindBestTilingForFusion(
       const HloFusionAdaptor& fusion);
 
-  // Whether that is OK, mostly in O(instructions).
+  // Whether there is such a tiling, usually in O(instructions).
   absl::Status CanTile(const HloFusionAdaptor& fusion);
 
   // A given tiling; ResourceExhausted if it needs too many registers.
   absl::StatusOr<TiledRunTimeData> EstimateRunTime(const TiledKernel& tiled);
 
-  // How often a search looked for tilings rather than remember them.
+  // How many searches looked for tilings instead of reusing a result.
   int64_t searches() const { return searches_; }
 
  private:

@@ -44,11 +44,11 @@
 // The source of bulk stores in a main loop is written again s - p iterations
 // later: the loop ends with a commit and a wait that keeps s - p - 1 groups.
 //
-// The loop is the innermost serial one around all that writes the buffer; it
-// counts from 0 by 1. What reads the buffer behind the loop finds the stage of
-// its last iteration. What loads is every expression all of whose results are
-// circular buffers of the loop. Buffers with a prefetch distance of 0 get their
-// stage index only. InvalidArgument, with its place, for other loops, for
+// The loop is the innermost serial one around all writes to the buffer; it
+// counts from 0 by 1. Reads after the loop find the stage of its last
+// iteration. Loads are the expressions all of whose results are circular
+// buffers of the loop. Buffers with a prefetch distance of 0 only get their
+// stage index. InvalidArgument, with its place, for other loops, for
 // buffers of one loop that disagree, and for loops that commit or wait
 // themselves. O(size of the kernel).
 
@@ -58,14 +58,14 @@ struct CircularSplit {
   kir::Kernel kernel;
   // Whose loads and reads the split loops order.
   std::vector<kir::BufferId> buffers;
-  // By position in `kernel`: the position in the given one that the statement
-  // or end stems from; 0 for what is new.
+  // By position in `kernel`: the position in the given kernel that the
+  // statement or end originates from; 0 for what is new.
   std::vector<int> origins;
 };
 
 absl::StatusOr<CircularSplit> SplitCircularLoops(const kir::Kernel& kernel);
 
-// Gives bulk loads that name no mbarrier one of their own.
+// Gives bulk loads without an mbarrier one of their own.
 //
 //   before: for %i : bulk … {               after: alloc %S_bar : shared u64[1]
 //             %S[i] = … {async=bulk_load}          mbarrier.init %S_bar(1)
@@ -74,9 +74,9 @@ absl::StatusOr<CircularSplit> SplitCircularLoops(const kir::Kernel& kernel);
 //                                                  for %i : bulk … {
 //                                                    … {async=bulk_load mbar=…}
 //                                                  }
-//                                                  mbarrier.wait_parity
-//                                                  %S_bar(0) mbarrier.inval
-//                                                  %S_bar sync block
+//                                                mbarrier.wait_parity %S_bar(0)
+//                                                mbarrier.inval %S_bar
+//                                                sync block
 //
 // For a circular buffer the allocation, init and inval stand around its loop,
 // with one barrier a stage; the one of iteration k is number k % stages.

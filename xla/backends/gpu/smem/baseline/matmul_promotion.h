@@ -8,8 +8,8 @@
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 #include "xla/backends/gpu/smem/smem_device.h"
 
-// Whether a matmul buys a barrier so that its epilogue tile takes the place of
-// the operand tiles: nvFuser's heuristic as of April 2026.
+// Whether a matmul pays for a barrier so that its epilogue tile can reuse the
+// memory of the operand tiles: nvFuser's heuristic as of April 2026.
 //
 //   before: alloc %A : shared f16[64, 64] circ(6, 5)
 //   after:  alloc %A : shared f16[64, 64] promote circ(6, 5)
@@ -45,10 +45,10 @@ MatmulDecision DecideMatmulPromotion(const MatmulSmem& smem,
                                      const MatmulLimits& limits);
 
 // Finds the operands of the kernel's mma and the tile that its result is
-// written to, decides, and sets `promote` on the operands or clears it. `option
-// registers = N` (of a thread) and `option ignore_occupancy = 1` count. What
-// was decided is added to `note`. InvalidArgument when the kernel is no matmul
-// or sizes are not bound to numbers.
+// written to, decides, and sets or clears `promote` on the operands. Honours
+// `option registers = N` (of a thread) and `option ignore_occupancy = 1`. The
+// decision is added to `note`. InvalidArgument if the kernel is not a matmul or
+// sizes are not bound to numbers.
 absl::StatusOr<MatmulDecision> ApplyMatmulPromotion(const GpuDevice& device,
                                                     kir::Kernel& kernel,
                                                     std::string* note);

@@ -11,7 +11,7 @@
 #include "xla/backends/gpu/smem/kernel_positions.h"
 #include "xla/backends/gpu/smem/smem_plan.h"
 
-// Barriers and waits that data dependences ask for, whatever the addresses:
+// Barriers and waits that data dependences require, whatever the addresses:
 // what nvFuser inserts after it has assigned memory.
 //
 //   before: %A[x, y] = …          after: %A[x, y] = …

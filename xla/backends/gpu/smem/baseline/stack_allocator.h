@@ -21,9 +21,9 @@ namespace xla::gpu {
 // planner has a stricter notion.
 bool IsStackBarrier(const kir::Statement& statement);
 
-// Effective lives of shared allocations that are no aliases: first write of
-// its own, last read of its own and of its aliasers. By buffer; empty
-// intervals ({-1, -1}) for all others.
+// Effective lives of shared allocations that are not aliases: from their own
+// first write to the last read of themselves and of their aliasers. By buffer;
+// empty intervals ({-1, -1}) for all others.
 std::vector<LiveInterval> EffectiveLives(const StackLiveness& liveness,
                                          const AliasResult& aliases,
                                          const kir::Kernel& kernel);
@@ -45,7 +45,7 @@ std::vector<int> PromotionBarriers(const kir::Kernel& kernel,
 // else `option min_align`, else 128.
 int64_t StackAlignment(const kir::Kernel& kernel, const kir::Buffer& buffer);
 
-// Sets Buffer::address of every shared buffer that is no alias.
+// Sets Buffer::address of every shared buffer that is not an alias.
 //
 // Buffers wait from their first write on. At a barrier those that are waiting
 // are pushed, longest life first, and whatever ended its life is popped from

@@ -49,14 +49,14 @@ struct AllocLiveness {
   LiveInterval inner;
   LiveInterval outer;
   // A serial loop reads the same elements in every iteration ("serial broadcast
-  // resolution"): the inner interval says too little to alias by.
+  // resolution"): the inner interval is too short to decide aliasing.
   bool inner_aliasing_disabled = false;
 };
 
 class StackLiveness {
  public:
-  // Local and shared allocations are tracked, but not those that are aliases
-  // already, nor local ones whose size is no number (a note tells).
+  // Tracks local and shared allocations except those that are aliases already
+  // and local ones whose size is not a number (a note says so).
   // InvalidArgument, with its place, for a read before any write.
   static absl::StatusOr<StackLiveness> Compute(
       const kir::Kernel& kernel, const KernelPositions& positions);

@@ -9,16 +9,16 @@
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 #include "xla/backends/gpu/smem/smem_plan.h"
 
-// Plans shared memory the way nvFuser did in April 2026: the measure for the
-// default planner, and one of its candidates.
+// Plans shared memory the way nvFuser did in April 2026: the baseline that the
+// default planner is compared with, and one of its candidates.
 //
 //   analyse -> alias (stack_alias.h) -> barriers for promoted buffers
 //   (stack_allocator.h) -> when one was inserted, analyse again -> addresses
 //   -> RAW, WAR and asynchronous syncs (required_syncs.h)
 //
-// It repeats that compiler's decisions also where they are not sound: lives
+// It repeats that compiler's decisions even where they are unsound: live ranges
 // that are lost when the analysis runs a second time, barriers that not all
-// threads meet, transfers in flight. Run the race checker over what it plans.
+// threads reach, transfers in flight. Run the race checker on its plans.
 
 namespace xla::gpu {
 
@@ -31,8 +31,8 @@ struct StackPlanOptions {
   std::optional<int64_t> min_align;
 };
 
-// InvalidArgument, with its place, for sizes that have no number under the
-// bindings of the kernel and for buffers that are read before they are written
+// InvalidArgument, with its place, for sizes that are not numbers under the
+// bindings of the kernel, and for buffers that are read before they are written
 // or never written.
 absl::StatusOr<SmemPlan> PlanSharedMemoryAsStack(
     const kir::Kernel& kernel, const StackPlanOptions& options = {});

@@ -13,7 +13,7 @@
 // value passes from one to another.
 //
 // Dimensions 0 to 2 are those of the block (tid.x, tid.y, tid.z), 3 to 5 those
-// of the grid (bid.x, bid.y, bid.z). A dimension of extent 1 is not there.
+// of the grid (bid.x, bid.y, bid.z). A dimension of extent 1 does not exist.
 
 namespace xla::gpu {
 
@@ -32,7 +32,7 @@ class ThreadMapping {
   bool IsParallel(int position, const kir::Operand& operand,
                   int dimension) const;
   // Whether one thread stands for all in the dimension: the statement is not
-  // parallel there, and what it computes goes to shared or global memory or to
+  // parallel there, and its results go to shared or global memory or to
   // registers that only such statements read.
   bool IsRedundant(int position, int dimension) const;
 

@@ -4,31 +4,31 @@
 #include "absl/status/status.h"
 #include "xla/backends/gpu/smem/smem_plan.h"
 
-// Checks a plan without running it, from the planned kernel alone: what the
-// planner thought, its lives, arcs and reasons, is not looked at.
+// Checks a plan without running it, from the planned kernel alone: the
+// planner's live ranges, arcs and reasons are not consulted.
 //
 //   P1  an address is a multiple of the alignment asked for, and every buffer
 //       ends below the total
-//   P2  two buffers whose bytes overlap: for each access a of one and b of the
-//       other, a write among them, on every way from a to b (in one iteration
-//       of the loops around both, or around the back edge of one of them) all
-//       threads meet, behind the wait for a if it is a transfer and behind a
-//       fence if b comes by another proxy; or no two threads touch a common
-//       byte with them; or only threads of one warp do, and the warp meets
-//   P3  and each read finds its own buffer: on every way from a write of the
-//       other one to it lies a write of its own to all that it reads
+//   P2  for two buffers whose bytes overlap, and each access a of one and b of
+//       the other, one of them a write: on every path from a to b (in one
+//       iteration of the loops around both, or around the back edge of one of
+//       them) all threads synchronize, after the wait for a if it is a transfer
+//       and after a fence if b uses another proxy; or no two threads touch a
+//       common byte; or only threads of one warp do, and the warp synchronizes
+//   P3  each read finds its own buffer: every path from a write of the other
+//       buffer to the read has a write of its own buffer to all that it reads
 //
-// Ways are statements in program order. A barrier counts where the whole block
-// comes by: outside of branches that split a block, in loops that surely run by
-// bounds that are numbers. Bytes are enumerated over threads and iterations
-// under the kernel's bindings; what cannot be enumerated counts as all bytes,
-// by all threads.
+// Paths are statements in program order. A barrier counts if the whole block
+// reaches it: outside of branches that split a block, in loops that surely run
+// because their bounds are numbers. Bytes are enumerated over threads and
+// iterations under the kernel's bindings; what cannot be enumerated counts as
+// all bytes, touched by all threads.
 //
 // FailedPrecondition names the condition, both statements and the file's line.
-// Sound, not complete: a plan that it refuses may be right for a reason that
-// takes more than this. Races inside one buffer, and whether a reduction finds
-// what it is to add to, are not its business (race_checker.h). O(accesses^2 *
-// loops + points of their footprints).
+// Sound but not complete: it may refuse a plan that is correct for reasons
+// beyond these rules. Races inside one buffer, and whether a reduction finds
+// the value that it adds to, are checked elsewhere (race_checker.h).
+// O(accesses^2 * loops + points of their footprints).
 
 namespace xla::gpu {
 

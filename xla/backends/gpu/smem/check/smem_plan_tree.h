@@ -18,7 +18,7 @@
 
 namespace xla::gpu::smem_check {
 
-// Instead of a thread.
+// Values that stand in for a thread.
 constexpr int kNobody = -1, kSeveral = -2;
 
 // A statement in the tree; children of an if: then, else.
@@ -27,7 +27,7 @@ struct Node {
   int parent = -1;
   int branch = 0;        // of the parent
   int index = 0;         // in that branch
-  bool all_meet = true;  // the whole block comes by, equally often
+  bool all_meet = true;  // the whole block gets here, equally often
   std::vector<std::vector<int>> branches;
 };
 
@@ -38,13 +38,13 @@ struct Access {
   const kir::Operand* operand = nullptr;  // null: all bytes, all threads
   kir::AsyncKind async = kir::AsyncKind::kNone;
   std::optional<kir::BufferId> mbarrier;
-  bool accumulates = false;  // reads what it is to add to
+  bool accumulates = false;  // reads the value that it adds to
   bool proxy() const {
     return async != kir::AsyncKind::kNone && async != kir::AsyncKind::kCp;
   }
 };
 
-// Per element of a buffer: who touches it.
+// Per element of a buffer: which threads touch it.
 struct Owners {
   bool known = false;
   std::vector<int> thread, warp;
@@ -54,25 +54,26 @@ using Held = std::vector<std::pair<int, int64_t>>;  // (loop node, value)
 
 class SmemPlanTree {
  public:
-  // `kernel` must stay.
+  // `kernel` must outlive this.
   explicit SmemPlanTree(const kir::Kernel& kernel);
 
  protected:
   const kir::Loop* LoopAt(int node) const;
   bool Holds(int outer, int inner) const;
-  // Whether some branch that splits the block is around.
+  // Whether it is inside of a branch that splits the block.
   bool InBranch(int node) const;
 
-  // Bytes under the kernel's bindings; -1 where there is no number.
+  // Bytes under the kernel's bindings; -1 if they are not a number.
   int64_t AddressOf(kir::BufferId b) const;
   int64_t BytesOf(kir::BufferId b) const;
   // Whether two different buffers have bytes in common.
   bool Overlap(kir::BufferId x, kir::BufferId y) const;
-  // All elements of an access, with some loops held at one value; or those
-  // alone that it takes `surely`. A branch's predicate is evaluated.
+  // All elements of an access, with some loops held at one value; with
+  // `surely`, only those that it certainly touches. A branch's predicate is
+  // evaluated.
   Owners Enumerate(const Access& access, const Held& held, bool surely) const;
-  // How far apart the threads are that meet in a byte: 0 only with itself, 1 in
-  // a warp, 2 in the block; -1: no byte is common to the accesses.
+  // How far apart the threads are that touch a common byte: 0 one thread only,
+  // 1 in a warp, 2 in the block; -1: the accesses have no byte in common.
   int Distance(int a, int b) const;
 
   // Loops around both that may run them again.
@@ -82,7 +83,8 @@ class SmemPlanTree {
   // Statements passed as a whole from behind `from` to `to`, in order; around
   // the back edge of `loop` when it is not -1.
   std::vector<int> Passed(int from, int to, int loop) const;
-  // Every statement that surely runs inside the passed ones, in order; or all.
+  // Every statement that surely runs inside the passed ones, in order; with
+  // `all`, every statement.
   void Flatten(const std::vector<int>& passed, bool all,
                std::vector<int>& flat) const;
 
@@ -92,14 +94,14 @@ class SmemPlanTree {
   std::vector<Access> accesses_;
 
  private:
-  // Of the loops around an access, outermost first: one iteration has the same
-  // elements as all. `linear`: the access's element.
+  // For the loops around an access, outermost first: whether one iteration
+  // touches the same elements as all. `linear`: the access's element.
   std::vector<bool> RunOnce(const Access& access, const AffineExpr& linear,
                             const std::vector<int>& loops) const;
   bool SurelyRuns(int node) const;
-  // The blocks of a loop over blocks, by number; where that is not known, none.
+  // The blocks of a loop over blocks, by number; empty if that is not known.
   std::pair<int64_t, int64_t> BlocksOf(const kir::Loop& loop) const;
-  // Whether no block goes past the loop and does something later.
+  // Whether no block skips the loop and does something later.
   bool NoBlockSkips(int node) const;
   bool IsThreadDependent(const AffineExpr& e) const;
   void Build(const std::vector<kir::Statement>& body, int parent, int branch,

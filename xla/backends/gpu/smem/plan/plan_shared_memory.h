@@ -10,7 +10,7 @@
 #include "xla/backends/gpu/smem/smem_plan.h"
 
 // Plans the shared memory of a kernel: addresses, and every barrier, wait and
-// fence that data or the reuse of bytes asks for.
+// fence that data or the reuse of bytes requires.
 //
 //   %A[x] = …; r = -%A[y]; %B[x] = pad(r); …
 //     ->  alloc %A : shared f32[7] addr(0); alloc %B : shared f32[8] addr(0)
@@ -27,13 +27,13 @@
 //      fences (smem_insert.h), in halves where that pays
 //
 // Legal because two accesses to a common byte, one of them a write, are by one
-// thread, or have a barrier that the whole block meets on every way between
-// them, behind the completion of transfers and the fence where proxies change.
-// Overlap that no barrier buys: bytes of a single thread (or warp), read off
-// the accesses' footprints at the final addresses.
+// thread, or every path between them has a barrier of the whole block, after
+// the completion of transfers and the fence where proxies change. Bytes that
+// only a single thread (or warp) touches overlap without a barrier; this is
+// read off the accesses' footprints at the final addresses.
 //
 // Symbols: proofs hold for all their values; addresses are numbers under the
-// bindings and expressions over the symbols that are as safe for any others.
+// bindings and expressions over the symbols that are safe for all other values.
 
 namespace xla::gpu {
 
@@ -44,7 +44,7 @@ struct SmemPlanOptions {
     kMinBytes,  // whatever saves bytes
   };
   ReuseSyncs reuse_syncs = ReuseSyncs::kAuto;
-  // At most so many barriers for reuse.
+  // Maximum number of barriers for reuse.
   std::optional<int> max_reuse_syncs;
   // Alignment of buffers that ask for none, in bytes; over `option min_align`.
   // Without either: the element's, the vector's and the transfer's own.
@@ -53,7 +53,7 @@ struct SmemPlanOptions {
   int exact_up_to = 10;
   // Per thread; bounds blocks per multiprocessor. 0: not looked at.
   int registers = 0;
-  // Barriers in divergent code are taken, and not trusted.
+  // Accepts barriers in divergent code, without relying on them.
   bool allow_divergent_barriers = false;
   // Loops of circular buffers are split, and bulk loads that name no mbarrier
   // get one, before anything else (circular_buffering.h).
@@ -62,14 +62,15 @@ struct SmemPlanOptions {
   bool global_syncs = true;
   // Arrays in registers share slots (register_slots.h).
   bool register_slots = true;
-  // Barriers are split into arrive and wait where a thread has so many cycles
-  // to do in between (smem_split_barriers.h). 0: never.
+  // Splits barriers into arrive and wait where a thread has at least this many
+  // cycles of work in between (smem_split_barriers.h). 0: never.
   int64_t split_cycles = 512;
 };
 
 // InvalidArgument, with its place, for kernels that do not verify and for sizes
-// that have no number under the bindings. ResourceExhausted, with requested and
-// available bytes and the three largest buffers, when the device is too small.
+// that are not numbers under the bindings. ResourceExhausted, with requested
+// and available bytes and the three largest buffers, if the device is too
+// small.
 absl::StatusOr<SmemPlan> PlanSharedMemory(const kir::Kernel& kernel,
                                           const GpuDevice& device,
                                           const SmemPlanOptions& options = {});

@@ -13,19 +13,20 @@
 //   alloc %T4 : local f32[4]            alloc %T4 : local f32[4] alias %T1
 //   T1; P = f(T1); T2 = g(P); T3 = h(T2); T4 = k(T3); … = T4
 //
-// A slot is a set of arrays, however many (a stack of aliases has one hop); all
-// of them are references to the one that is allocated first. They have the same
-// element type; the first one is at least as large as any (sizes in normal
-// form, so f32[H, W] is as large as f32[W, H]), is visible where the others are
-// allocated, and has vectors as wide as theirs. An array that is not suited is
+// A slot is a set of any number of arrays (stack_alias.h stops at one hop); all
+// are references to the one allocated first. They have the same element type;
+// the first one is at least as large as any other (sizes in normal form, so
+// f32[H, W] is as large as f32[W, H]), is visible where the others are
+// allocated, and has vectors as wide as theirs. An array that does not fit is
 // passed over for the next one.
 //
-// Lives are positions of statements (kernel_positions.h) from the first to the
-// last access, stretched over every loop around that may repeat, unless all
-// accesses are in the loop and each read finds what the same iteration wrote: a
-// write that surely runs, by the threads that read, of the same elements. An
-// array that is read before it is so written, or that a reduction starts from
-// its identity, lives from its allocation on and is nobody's reference.
+// Live ranges are positions of statements (kernel_positions.h) from the first
+// to the last access, extended over every loop around that may repeat, unless
+// all accesses are in the loop and each read finds what the same iteration
+// wrote: a write of the same elements that surely runs, by the threads that
+// read. An array that is read before it is so written, or that a reduction
+// starts from its identity, lives from its allocation on and is not made a
+// reference to another.
 //
 // No barrier matters, since a thread has registers of its own. Arrays of one
 // element are left to the compiler; so are those with an alias. Slots are
@@ -44,8 +45,8 @@ struct RegisterSlots {
 // bytes reported, and not in what is decided.
 RegisterSlots AssignRegisterSlots(kir::Kernel& kernel);
 
-// The life that an array is given, closed; first > last when nothing touches
-// it. For reports.
+// The live range of an array, closed; first > last if nothing touches it. For
+// reports.
 struct RegisterLife {
   int first = 0, last = -1;
 };

@@ -22,8 +22,8 @@
 //     %B[i] = %A[i]    node 2
 //   }
 //
-// Nothing here depends on what launch symbols are bound to, except the weights
-// of gaps and the trips of loops that are said to be estimates. O(size of the
+// Nothing here depends on the bindings of launch symbols, except the weights of
+// gaps and the trips of loops that are marked as estimates. O(size of the
 // kernel).
 
 namespace xla::gpu {
@@ -44,8 +44,8 @@ struct FlowNode {
   int position = 0;
   int last = 0;
   std::vector<int> sequences;  // loop: its body; if: both branches
-  // Whether whoever runs the statement surely passes a barrier of the whole
-  // block inside it, or at least one of the warp.
+  // Whether a thread that runs the statement surely passes a barrier of the
+  // whole block inside it, or at least one of the warp.
   bool block_barrier = false;
   bool warp_barrier = false;
 
@@ -60,9 +60,10 @@ struct FlowNode {
 struct FlowGap {
   int sequence = 0;
   int index = 0;
-  bool block_meets = true;  // every thread of the block comes by, equally often
-  bool warp_meets = true;   // every thread of a warp that comes by at all
-  int64_t weight = 1;       // how often, by the estimated trips
+  bool block_meets =
+      true;                // every thread of the block gets here, equally often
+  bool warp_meets = true;  // every thread of a warp that has any thread here
+  int64_t weight = 1;      // how often, by the estimated trips
 };
 
 // One operand in shared memory, or in global memory that the kernel both reads
@@ -81,9 +82,9 @@ struct FlowAccess {
   // Scratch bytes of such an expression itself.
   bool workspace = false;
   // The same bytes and the same value in every thread of the block, so that
-  // threads overwrite each other with the value that is there already.
+  // threads overwrite each other with the value that is already there.
   bool redundant = false;
-  // Whether it may touch bytes that its indices do not tell.
+  // Whether it may touch bytes beyond those its indices name.
   bool anywhere = false;
   // Runs whenever the sequence of its outermost statement does.
   bool unconditional = true;
@@ -95,8 +96,8 @@ struct FlowAccess {
 
 class SmemFlow {
  public:
-  // `kernel` must stay where it is. `workspaces` are the scratch buffers of its
-  // expressions with a barrier, in program order. InvalidArgument when the
+  // `kernel` must not move. `workspaces` are the scratch buffers of its
+  // expressions with a barrier, in program order. InvalidArgument if the
   // block's size is not known.
   static absl::StatusOr<SmemFlow> Create(
       const kir::Kernel& kernel, std::vector<kir::BufferId> workspaces = {});
@@ -134,7 +135,7 @@ class SmemFlow {
   // Whether the element depends on the thread that makes the access.
   bool IndexVaries(const FlowAccess& access) const;
 
-  // Whether no loop or branch around keeps a thread of the block away.
+  // Whether no loop or branch around it excludes a thread of the block.
   bool RunByAllThreads(int node) const;
 
   // The loop whose iterations take the stages of a circular buffer in turn, the

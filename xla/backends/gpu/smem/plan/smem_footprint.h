@@ -16,11 +16,11 @@
 //   %Y[4*tid.x + i]                               element e: thread e / 4
 //   %A[i], i in [0, H)                            every element: all threads
 //
-// Accesses whose indices are numbers once threads and loops are, are enumerated
-// (at most kMaxPoints points each); any other may be any thread's at any
-// element. That is what decides whether two accesses need a barrier of the
-// block, one of the warp, or none at all since each thread meets only its own
-// bytes, in program order.
+// Accesses whose indices are numbers once threads and loops are known are
+// enumerated (at most kMaxPoints points each); any other access may be by any
+// thread at any element. This decides whether two accesses need a barrier of
+// the block, one of the warp, or none at all since each thread touches only its
+// own bytes, in program order.
 
 namespace xla::gpu {
 
@@ -39,14 +39,15 @@ class SmemFootprints {
  public:
   static constexpr int64_t kMaxPoints = int64_t{1} << 18;
 
-  // `flow` must stay.
+  // `flow` must outlive this.
   explicit SmemFootprints(const SmemFlow& flow);
 
   // Per element of the buffer: the thread (and its warp) that touches it;
-  // kNobody, or kSeveral.
+  // kNobody if none does, kSeveral if several do.
   static constexpr int16_t kNobody = -1, kSeveral = -2;
   struct Owners {
-    bool known = false;  // else: kSeveral everywhere, and perhaps nobody
+    bool known = false;  // otherwise kSeveral everywhere, and some elements may
+                         // be untouched
     std::vector<int16_t> thread, warp;
     int64_t first = 0, last = -1;  // elements touched lie in between
   };
@@ -56,8 +57,9 @@ class SmemFootprints {
   // With some loops held; unknown when the indices cannot be enumerated.
   Owners At(int access, const FixedLoops& fixed) const;
 
-  // The farthest threads t != u such that `a` of t and `b` of u meet in a byte,
-  // with the buffers at these addresses. Over all iterations of all loops.
+  // The largest distance between threads t != u such that `a` of t and `b` of u
+  // touch a common byte, with the buffers at these addresses. Over all
+  // iterations of all loops.
   ThreadConflict Between(int a, int64_t address_a, int b,
                          int64_t address_b) const;
   // The same for two accesses of one buffer with loops held.
@@ -70,7 +72,8 @@ class SmemFootprints {
 
  private:
   Owners Enumerate(int access, const FixedLoops& fixed) const;
-  // The elements' set as text, free of the names of loops; empty: not told.
+  // The set of elements as text, independent of loop names; empty if it is not
+  // known.
   std::string SetKey(int access, int loop) const;
   // Whether each iteration of `loop` runs the access, as far as branches and
   // loops that its indices do not mention are concerned.

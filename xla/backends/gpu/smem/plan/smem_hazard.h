@@ -9,8 +9,8 @@
 #include "xla/backends/gpu/smem/plan/smem_flow.h"
 #include "xla/backends/gpu/smem/plan/smem_footprint.h"
 
-// Pairs of accesses that something must order, and the places where a barrier
-// would.
+// Pairs of accesses that need an order, and the places where a barrier would
+// give them one.
 //
 //   for %i {        gap 2        carried by %i: the read of one iteration and
 //     %A[x] = ...                the write of the next. A barrier at gap 4 or
@@ -19,9 +19,10 @@
 //   }               gap 4
 //
 // An arc runs from one access to a later one: in the same iteration of all
-// common loops, or around the back edge of one of them. Every gap it lists is
-// passed on each way along the arc; so is every barrier it counts: one in a
-// branch, in a loop that may not run or of a part of the block is not.
+// common loops, or around the back edge of one of them. Every path along the
+// arc passes each gap that it lists, and each barrier that it counts: barriers
+// in a branch, in a loop that may not run or of a part of the block do not
+// count.
 
 namespace xla::gpu {
 
@@ -44,7 +45,7 @@ class SmemHazards {
  public:
   SmemHazards(const SmemFlow& flow, const SmemFootprints& footprints);
 
-  // Barriers that the kernel does not have but is to get count too.
+  // Counts barriers, too, that the kernel does not have yet but will get.
   void SetExtraBarriers(const std::vector<int>& block_gaps,
                         const std::vector<int>& warp_gaps = {});
 

@@ -11,13 +11,13 @@
 #include "xla/backends/gpu/smem/smem_plan.h"
 
 // The synchronization to insert into a kernel once addresses are known: for all
-// arcs between bytes that really are common, the fewest barriers of the block,
-// those of warps that are left, waits for transfers in flight and fences before
-// the async proxy takes over. Assign, then sync.
+// arcs between bytes that really overlap, the fewest barriers of the block,
+// barriers of warps for the rest, waits for transfers in flight and fences
+// before the async proxy takes over. Assign, then sync.
 
 namespace xla::gpu {
 
-// Statements to put in one gap; those that are set stand in this order.
+// Statements to insert in one gap; those that are set, in this order.
 struct SmemGapInsertion {
   struct AsyncWait {
     bool commit = false;  // nothing was committed since the transfer

@@ -7,8 +7,8 @@
 #include "xla/backends/gpu/smem/plan/smem_flow.h"
 #include "xla/backends/gpu/smem/plan/smem_footprint.h"
 
-// When the bytes of a shared buffer must stay, over all of its accesses and per
-// iteration of loops:
+// When the bytes of a shared buffer must be kept, over all of its accesses and
+// per iteration of loops:
 //
 //   for %i : serial [0, 8) {        A: 2..4    a new A every iteration, since
 //     %A[tid.x] = ...     // 2                 each read is written before, in
@@ -19,10 +19,10 @@
 //   }                     // 7
 //
 // A read is traced to the shortest run of statements before it whose writes
-// cover all it reads; where one iteration does not hold such a run, the bytes
-// stay for the whole loop. Between two such runs the buffer is dead although it
-// is used again later. Every access, also a write that nothing reads, is part
-// of the life. O(accesses^2) coverage tests per buffer.
+// cover all it reads; if one iteration does not contain such a run, the bytes
+// are kept for the whole loop. Between two such runs the buffer is dead
+// although it is used again later. Every access, even a write that nothing
+// reads, is part of the live range. O(accesses^2) coverage tests per buffer.
 
 namespace xla::gpu {
 

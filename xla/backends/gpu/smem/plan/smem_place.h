@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-// Addresses for buffers of which some may overlap and others must not: dynamic
-// storage allocation on a conflict graph, with alignments.
+// Addresses for buffers of which some pairs may overlap and others must not:
+// dynamic storage allocation on a conflict graph, with alignments.
 //
 // Heuristics place the buffers one by one at the lowest address that is free,
 // in several orders (size; size * conflicts; conflicts; as given; alignment),

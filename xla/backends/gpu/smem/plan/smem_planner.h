@@ -25,7 +25,7 @@
 #include "xla/backends/gpu/smem/smem_plan.h"
 
 // The steps of PlanSharedMemory. smem_planner.cc decides, smem_planner_build.cc
-// writes down what was decided.
+// builds the plan from the decisions.
 
 namespace xla::gpu {
 
@@ -51,7 +51,7 @@ class SmemPlanner {
   void AddWorkspaces();
   absl::Status CollectItems(std::vector<SmemLife> lives);
 
-  // What the stack makes of it: one candidate among others.
+  // The addresses of the stack allocator: one candidate among others.
   std::vector<int64_t> StackAddresses() const;
   bool IsSettled(const SmemArc& arc) const;
   void NoteRace(int a, int b, absl::string_view why);

@@ -12,19 +12,19 @@
 #include "xla/backends/gpu/smem/plan/smem_liveness.h"
 #include "xla/backends/gpu/smem/plan/smem_place.h"
 
-// Which barriers to add, and the addresses they allow: the trade of bytes
+// Which barriers to add, and the addresses they allow: a tradeoff of bytes
 // against barriers.
 //
 //   A 28 | B 32 | C 36 bytes, each read before the next is written, no barrier,
 //   alignment 128:   0 added: 284   1 added: 156 (before C)   2 added: 36
 //
-// Two buffers may overlap when their lives are apart and every arc between them
-// passes a barrier, old or new. With few buffers and few useful places for
-// barriers all sets of places are tried; with more, sets grow one place at a
-// time; with very many, only two ends are computed: no added barriers, and
-// placement as if barriers were free, followed by the fewest that make it
-// right. The places cover the required arcs (races inside one buffer) in any
-// case, wherever among the admissible ones that helps reuse most.
+// Two buffers may overlap if their live ranges are disjoint and every arc
+// between them passes a barrier, old or new. With few buffers and few useful
+// places for barriers all sets of places are tried; with more, sets grow one
+// place at a time; with very many, only the two extremes are computed: no added
+// barriers, and a placement as if barriers were free, followed by the fewest
+// that make it correct. In any case the places cover the required arcs (races
+// inside one buffer), at whichever admissible places help reuse most.
 
 namespace xla::gpu {
 
@@ -38,7 +38,7 @@ struct SmemItem {
 struct SmemChoice {
   std::vector<int> gaps;  // of new block barriers, the required ones among them
   int64_t weight = 0;     // how often they are met
-  int extra = 0;          // more of them than races inside buffers ask for
+  int extra = 0;          // beyond those that races inside buffers require
   std::vector<int64_t> addresses;  // by item
   int64_t total = 0;
   bool optimal = false;  // the least total for these barriers
@@ -47,7 +47,7 @@ struct SmemChoice {
 struct SmemSearchOptions {
   int exact_up_to = 10;  // buffers placed by exhaustive search
   int max_extra = 1 << 20;
-  // Addresses by item that somebody else found: taken where they are right and
+  // Addresses by item from another planner: used where they are valid and
   // better. Empty: none.
   std::vector<int64_t> seed;
 };
@@ -55,7 +55,7 @@ struct SmemSearchOptions {
 class SmemSearch {
  public:
   // `required`: arcs within buffers that no barrier of the kernel covers and
-  // that need one of the block. All references must stay.
+  // that need one of the block. All references must outlive this.
   SmemSearch(const SmemFlow& flow, SmemHazards& hazards,
              const std::vector<SmemItem>& items,
              const std::vector<SmemArc>& required, int64_t lower_bound,

@@ -8,7 +8,7 @@
 #include "xla/backends/gpu/smem/plan/smem_hazard.h"
 #include "xla/backends/gpu/smem/plan/smem_insert.h"
 
-// Barriers that stand in two halves, where threads have work to do between the
+// Splits barriers into two halves where threads have work to do between the
 // access that must come first and the one that must come after.
 //
 //   … = %A[…]                          … = %A[…]
@@ -21,13 +21,14 @@
 // covers, find the runs of gaps that lie on all of those arcs and take the run
 // with the most work; the arrival moves to its start and the wait to its end.
 // Nothing else may rely on the barrier: no wait for transfers, no fence. It is
-// split when a thread has at least `min_cycles` to do in between and on each of
-// the arcs one side is not the whole block (else all are about equally late).
+// split if a thread has at least `min_cycles` of work in between and, on each
+// of the arcs, one side is not the whole block (otherwise all threads are about
+// equally late).
 //
 // All threads arrive and all wait, so that phases alternate in loops too. The
-// mbarrier takes 8 bytes that nothing shares, and is set up at the kernel's
-// start: that must be seen by all before the first arrival, so some other
-// barrier must stand between, or one is added, which pays in loops only.
+// mbarrier takes 8 bytes of its own and is initialized at the kernel's start,
+// which all threads must see before the first arrival: some other barrier must
+// stand between, or one is added, which pays in loops only.
 
 namespace xla::gpu {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 // The cheapest set of points that hits every arc: where to put barriers so that
-// each hazard has one on its way.
+// each hazard passes one.
 //
 //   arcs {3..5, 9..9}, {4..7}, {8..8, 9..9}; weights 1 but for 9, which is in a
 //   loop and weighs 16  ->  points 5 and 8, cost 2
@@ -33,7 +33,7 @@ struct StabSolution {
   bool optimal = true;
 };
 
-// Among the cheapest sets, one of the fewest points.
+// Among the cheapest sets, one with the fewest points.
 StabSolution SolveStab(const StabProblem& problem);
 
 // The points worth trying: the last usable one of each range of each arc.

@@ -9,7 +9,7 @@
 #include "xla/backends/gpu/smem/smem_device.h"
 #include "xla/backends/gpu/smem/smem_plan.h"
 
-// A plan of shared memory as a message, as JSON and as text for people.
+// A plan of shared memory as a message, as JSON and as readable text.
 
 namespace xla::gpu {
 

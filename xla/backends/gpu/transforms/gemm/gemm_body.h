@@ -22,15 +22,15 @@ struct Gemm {
   bool has_batch;
   // Batch, rows, columns.
   std::vector<int64_t> result_dims;
-  // What is computed with it, in order (gemm_epilogue.h).
+  // The instructions fused after it, in order (gemm_epilogue.h).
   std::vector<HloInstruction*> epilogue;
 };
 
 // The size of the dimension of that kind, which the operand must have.
 int64_t SizeOf(const GemmOperand& operand, DotDimensionKind kind);
 
-// The computation of a fusion for it: slices and conversions of operands, the
-// dot of matrices, and in the dot's own shape what follows it.
+// The computation of its fusion: slices and conversions of operands, the dot of
+// matrices, and the epilogue in the dot's own shape.
 class GemmBody {
  public:
   // It must outlive the body.
@@ -43,8 +43,8 @@ class GemmBody {
   // after Build().
   const std::vector<HloInstruction*>& operands() const { return operands_; }
 
-  // The smallest power of two that is sensible for any dot and covers `size`,
-  // or the largest sensible one.
+  // The smallest power of two that is a sensible tile of any dot and covers
+  // `size`, or the largest sensible one.
   static int64_t TileOf(int64_t size);
 
  private:

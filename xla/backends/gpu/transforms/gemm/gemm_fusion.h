@@ -26,8 +26,8 @@ struct GemmFusionOptions {
 };
 
 // Lets a dot read slices and converted values where they are in memory, instead
-// of a copy that a kernel of its own makes for it. The dot becomes a kernel of
-// a tiling compiler.
+// of a copy made by a separate kernel. The dot becomes a kernel of a tiling
+// compiler.
 //
 //   before: w = f32[24,64,64] parameter(0)
 //           s = f32[1,64,64] dynamic-slice(w, i, 0, 0)
@@ -38,25 +38,26 @@ struct GemmFusionOptions {
 // For dots whose operands are matrices in memory, or batches of them (the
 // operand may have more dimensions; see gemm_operand.h), whose slices cut whole
 // rows or columns or pick one of several matrices. Only where that saves time:
-// a copy is not written and not read again, and its kernel is not started
-// (where several dots read a slice, and nobody else, each has its share of
-// that); but a dot by a library is counted 25 % faster than one by a compiler.
-// So large dots, which take longer to compute than to read, stay as they are.
+// a copy is neither written nor read again, and its kernel is not launched (if
+// several dots, and nothing else, read a slice, each gets its share of that);
+// but a library's dot is assumed to be 25 % faster than a compiler's. So large
+// dots, which take longer to compute than to read, stay as they are.
 //
-// upstream: what OpenXLA's pass makes of dots if it does not ask a library. The
-// fusion has kind "__triton_gemm", which no other kernel fuses with, and ends
-// with what follows the dot element by element, as far as nobody else reads it:
+// upstream: what OpenXLA's pass makes of dots that it does not hand to a
+// library. The fusion has kind "__triton_gemm", which no other kernel fuses
+// with, and ends with the elementwise instructions after the dot that nothing
+// else reads:
 //
 //   before: d = f32[32,64] dot(x, y), …
 //           r = f32[32,64] subtract(p, multiply(d, broadcast(0.1)))
 //   after:  r = f32[32,64] fusion(x, y, p), kind=kCustom, calls={d, r}
 //
-// It may be written over p. A transpose of the result exchanges the operands.
+// It may overwrite p. A transpose of the result exchanges the operands.
 //
-// Leaves alone: products with vectors; copies that others than dots read, that
-// several dots read in another type, or that would fuse with what makes their
-// source; types other than f16, bf16 and f32; algorithms that are asked for;
-// control dependencies. O(instructions).
+// Leaves alone: products with vectors; copies with readers other than dots,
+// that several dots read in another type, or that would fuse with the producer
+// of their source; types other than f16, bf16 and f32; dots with a requested
+// algorithm; control dependencies. O(instructions).
 class GemmFusion : public HloModulePass {
  public:
   explicit GemmFusion(GemmFusionOptions options = {})

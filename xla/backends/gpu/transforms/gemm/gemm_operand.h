@@ -48,13 +48,14 @@ struct GemmOperand {
   bool IsComputed() const { return !cuts.empty() || !types.empty(); }
 };
 
-// nullopt where dimensions of a kind do not lie together in memory, or there is
-// no free or no contracting one. Without slices, what cuts one is the source.
+// nullopt if the dimensions of a kind are not adjacent in memory, or if there
+// is no free or no contracting one. Without slices, the instruction that would
+// cut is the source.
 std::optional<GemmOperand> FindGemmOperand(const HloDotInstruction& dot,
                                            int64_t operand, bool with_slices);
 
-// Whether the value is in memory in any case: nothing that would fuse with a
-// reader makes it.
+// Whether the value is in memory in any case: its producer would not fuse with
+// a reader.
 bool IsInMemory(const HloInstruction& value);
 
 }  // namespace xla::gpu

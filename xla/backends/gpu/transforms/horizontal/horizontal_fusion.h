@@ -16,10 +16,10 @@ namespace xla::gpu {
 struct HorizontalFusionOptions {
   // A GPU by name, or the path of a description.
   std::string device = "h100";
-  // Bytes that a kernel reads and writes, at most: below, starting it takes
-  // longer than running it.
+  // Largest number of bytes that a kernel reads and writes: below, launching it
+  // takes longer than running it.
   int64_t max_bytes = 1 << 20;
-  // Kernels that become one, at most.
+  // Largest number of kernels that are merged into one.
   int64_t max_kernels = 16;
 
   template <typename Visitor>
@@ -32,8 +32,8 @@ struct HorizontalFusionOptions {
   }
 };
 
-// Makes one kernel of small ones that have nothing to do with each other but
-// run over the same shape, as those of an optimizer's updates do.
+// Merges small independent kernels that run over the same shape, such as those
+// of an optimizer's updates.
 //
 //   before: u = f32[8] fusion(p, g), kind=kLoop, calls={subtract}
 //           v = f32[8] fusion(q, h), kind=kLoop, calls={subtract}
@@ -41,13 +41,13 @@ struct HorizontalFusionOptions {
 //               calls={tuple(subtract, subtract)}
 //           u = get-tuple-element(t), index=0, v = …, index=1
 //
-// multi-output-fusion has merged kernels that read the same values before; what
-// is merged here saves the time to start kernels, no bytes. Legal where none
-// of the kernels depends on another, and where multi-output fusion may merge
-// them (gpu_fusible.h): alike heroes, one shape, few parameters. Tried are the
-// kernels of one kind and shape that follow each other in a post order, 32 at a
-// time, so that results do not wait for far ones. Leaves alone: custom kernels,
-// updates in place, control dependencies. O(instructions) per merged kernel.
+// multi-output-fusion has already merged kernels that read the same values;
+// this pass saves launches, not bytes. Legal where none of the kernels depends
+// on another, and where multi-output fusion may merge them (gpu_fusible.h):
+// alike heroes, one shape, few parameters. Considers the kernels of one kind
+// and shape that follow each other in a post order, 32 at a time, so that
+// results do not wait for far ones. Leaves alone: custom kernels, updates in
+// place, control dependencies. O(instructions) per merged kernel.
 class HorizontalFusion : public HloModulePass {
  protected:
   HorizontalFusion(HloInstruction::FusionKind kind,

@@ -9,16 +9,16 @@
 
 namespace xla::gpu {
 
-// Makes bitcasts of reshapes and transposes that leave every element where it
-// is in memory: they would be kernels that copy, and results with buffers of
-// their own.
+// Turns reshapes and transposes that leave every element where it is in memory
+// into bitcasts: otherwise they would be kernels that copy, and their results
+// would have buffers of their own.
 //
 //   before: r = f32[8,56,56,256]{3,2,1,0} reshape(f32[8,56,56,32,8] x)
 //   after:  r = f32[8,56,56,256]{3,2,1,0} bitcast(x)
 //
-// Leaves alone: those within fusions, where they cost nothing; shapes without
-// layouts or with dynamic dimensions; control dependencies. A schedule stays.
-// O(instructions).
+// Leaves alone: those inside of fusions, where they cost nothing; shapes
+// without layouts or with dynamic dimensions; control dependencies. Keeps a
+// schedule. O(instructions).
 class BitcastReshapes : public HloModulePass {
  public:
   absl::string_view name() const override { return "bitcast-reshapes"; }

@@ -9,8 +9,8 @@
 
 namespace xla::gpu {
 
-// Takes copies away that change nothing: partitioners and frameworks leave them
-// where a value changes hands, and they part kernels that could fuse.
+// Removes copies that change nothing: partitioners and frameworks leave them
+// where a value changes hands, and they separate kernels that could fuse.
 //
 //   before: d = f32[8,8] dot(x, y)
 //           c = f32[8,8] copy(d)

@@ -18,17 +18,17 @@ namespace xla::gpu {
 using MemoryOrder = std::vector<int64_t>;
 
 MemoryOrder OrderOf(const Shape& shape);
-// The same but for where dimensions of size 1 stand.
+// The same up to the positions of dimensions of size 1.
 bool SameOrder(const Shape& shape, absl::Span<const int64_t> a,
                absl::Span<const int64_t> b);
-// How the result of a transpose lies if it is its operand, renamed; and the
-// other way round.
+// The order of a transpose's result if it is its operand, relabeled; and the
+// inverse.
 MemoryOrder ResultOrder(const HloInstruction& transpose,
                         absl::Span<const int64_t> operand_order);
 MemoryOrder OperandOrder(const HloInstruction& transpose,
                          absl::Span<const int64_t> result_order);
 
-// Spreads a new memory order of one value to all values that have to have it,
+// Spreads a new memory order of one value to all values that must then have it,
 // too. Values are arrays and elements of tuples.
 class LayoutSpread {
  public:
@@ -39,15 +39,15 @@ class LayoutSpread {
 
   explicit LayoutSpread(const Loops& loops) : loops_(loops) {}
 
-  // Whether the array may lie so; false also after an earlier false.
+  // Whether the array may have this order; false also after an earlier false.
   bool Start(HloInstruction* array, MemoryOrder order);
 
   // The order of an array after the change.
   MemoryOrder After(const HloInstruction& array) const;
-  // Transposes that the change touches, in no particular order but always the
-  // same.
+  // Transposes affected by the change, in an unspecified but deterministic
+  // order.
   std::vector<HloInstruction*> Transposes() const;
-  // Carries the change out.
+  // Carries out the change.
   void Apply();
 
  private:
@@ -56,7 +56,7 @@ class LayoutSpread {
 
   static const Shape& ShapeOf(const Value& value);
   bool Add(HloInstruction* instruction, int64_t element, MemoryOrder order);
-  // Whether what makes the value, and what reads it, can have it so.
+  // Whether the value's producer and readers accept this order.
   bool Visit(const Value& value, const MemoryOrder& order);
   bool VisitDefinition(const Value& value, const MemoryOrder& order);
   bool VisitUser(HloInstruction* user, int64_t operand,

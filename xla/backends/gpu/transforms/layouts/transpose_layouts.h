@@ -9,9 +9,9 @@
 
 namespace xla::gpu {
 
-// Turns transposes into layouts: where the values that carry the result of a
-// transpose, or its operand, may lie in memory as the other one does, nothing
-// has to move.
+// Turns transposes into layouts: if the values that carry the result of a
+// transpose, or its operand, can take the memory order of the other one,
+// nothing has to move.
 //
 //   before: w = f32[512,40,128] parameter(0)
 //           t = f32[40,512,128]{2,1,0} transpose(w), dimensions={1,0,2}

@@ -15,9 +15,9 @@ namespace xla::gpu {
 //                              at a's place, if y is there by then: b's result
 //                              waits, y goes earlier
 //
-// the smaller one of the two, at least 0. Places are those of the post order.
-// Parameters and constants count nothing, they are live anyway.
-// O(operands * readers, at most kMaxReaders of each).
+// The smaller one of the two, at least 0. Places are those of the post order.
+// Parameters and constants do not count: they are live anyway. O(operands *
+// readers, at most kMaxReaders of each).
 int64_t HeldBytes(const MofKernels& kernels, const HloInstruction& a,
                   const HloInstruction& b);
 

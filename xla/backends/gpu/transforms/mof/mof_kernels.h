@@ -40,7 +40,7 @@ struct OutputKinds {
   // A reduction's result in other dimensions, reshape(reduce(x)), or computed
   // with other values, divide(reduce(x), y).
   bool reshaped_reduction = false;
-  // One that neither a reduction nor a tiled transpose makes.
+  // An output computed neither by a reduction nor by a tiled transpose.
   bool loop = false;
 };
 OutputKinds KindsOfOutputs(const HloInstruction& kernel,
@@ -48,9 +48,9 @@ OutputKinds KindsOfOutputs(const HloInstruction& kernel,
 FusionDecision CanWriteTogether(const OutputKinds& a, const OutputKinds& b);
 
 // The kernels of one computation while they are fused: which may be, and the
-// rewriting. Dependencies are kept in a ContractedDag, in which get-tuple-
-// elements of fusions stand where these do, unless control dependencies hold
-// them.
+// rewriting. Dependencies are kept in a ContractedDag, in which
+// get-tuple-elements are represented by their fusions, unless control
+// dependencies pin them.
 class MofKernels {
  public:
   using Node = ContractedDag::Node;
@@ -68,15 +68,15 @@ class MofKernels {
   HloInstruction* KernelOf(Node node) const {
     return kernels_[dag_.Find(node)];
   }
-  // Has become part of a fusion.
+  // Whether it has become part of a fusion.
   bool IsGone(const HloInstruction* instruction) const {
     return computation_->IsMarkedAsDead(instruction);
   }
-  // Where a kernel can run at the earliest, in steps of the post order.
+  // The earliest place of a kernel, in steps of the post order.
   int64_t Position(Node node) const { return positions_[dag_.Find(node)]; }
 
-  // May take part as a root: eligible, with readers, all of them get-tuple-
-  // elements if it has several results; not banned.
+  // Whether it may become a root: eligible, with readers, all of them
+  // get-tuple-elements if it has several results; not banned.
   FusionDecision CanBeRoot(const HloInstruction* instruction) const;
   FusionDecision CanBeProducer(const HloInstruction* instruction) const;
 
@@ -88,17 +88,17 @@ class MofKernels {
   // A refusal here is permanent, whatever else is fused into the two.
   FusionDecision CanFuseProducer(const HloInstruction* producer,
                                  const HloInstruction* consumer);
-  // The same of a producer that has several outputs. Those that the consumer
-  // reads must be loops of their kernel, in memory order, and read element by
+  // The same for a producer with several outputs. Those that the consumer reads
+  // must be loops of their kernel, in memory order, and read element by
   // element, so that the consumer finds them in a register.
   FusionDecision CanFuseOutputs(const HloInstruction* producer,
                                 const HloInstruction* consumer);
-  // It is not slower, and somebody else reads the producer too or the consumer
-  // has several outputs anyway.
+  // The fusion is not slower, and either the producer has other readers or the
+  // consumer has several outputs anyway.
   FusionDecision IsWorthFusing(const HloInstruction* producer,
                                const HloInstruction* consumer);
 
-  // No room for another output.
+  // There is no room for another output.
   bool IsFull(const HloInstruction* kernel) const;
 
   // The number of elements that a kernel runs over: pairs with different ones
@@ -112,8 +112,8 @@ class MofKernels {
   static const HloInstruction* ProducerOf(const HloInstruction& a,
                                           const HloInstruction& b);
 
-  // Rewrites. Return the fusion that has both. A producer may have several
-  // outputs; those that nothing else reads go.
+  // Rewrites. They return the fusion that has both. A producer may have several
+  // outputs; those that nothing else reads are removed.
   HloInstruction* FuseSiblings(HloInstruction* into, HloInstruction* sibling);
   HloInstruction* FuseProducer(HloInstruction* producer,
                                HloInstruction* consumer);
@@ -124,12 +124,12 @@ class MofKernels {
  private:
   // The part of CanBeRoot that no other kernel changes.
   FusionDecision IsEligible(const HloInstruction* instruction) const;
-  // Reason why a path forbids the merge; Allow() if there is none.
+  // The reason why a path forbids the merge; Allow() if there is none.
   FusionDecision CheckCycle(const HloInstruction* a, const HloInstruction* b,
                             bool allow_direct) const;
   // A fusion of `plain` alone in its place.
   HloInstruction* Wrap(HloInstruction* plain, HloInstruction::FusionKind kind);
-  // `gone`, which must have no readers left, is part of `fusion` now.
+  // `gone`, which must have no readers left, becomes part of `fusion`.
   void Absorb(HloInstruction* fusion, Node fusion_node, Node gone_node);
   void Forget(const HloInstruction* kernel);
   // The iteration space of a kernel, by its outputs.
@@ -141,8 +141,8 @@ class MofKernels {
     int64_t elements = 0;
     OutputKinds outputs;
   };
-  // Kept from one fusion of siblings to the next, for a look at all outputs for
-  // each pair would be quadratic.
+  // Cached from one fusion of siblings to the next, since looking at all
+  // outputs for each pair would be quadratic.
   Loop LoopOf(const HloInstruction* kernel);
   Loop FindLoop(const HloInstruction& kernel) const;
   // The estimate for the fusion of two before it is made.
@@ -168,12 +168,12 @@ class MofKernels {
   mutable std::vector<bool> eligible_;
 };
 
-// The slice through which alone a kernel reads an operand; null if it reads it
+// The only slice through which a kernel reads an operand; null if it reads it
 // in another way, too.
 const HloInstruction* OnlySliceOf(const HloInstruction& kernel,
                                   const HloInstruction& operand);
 // Each of the kernels reads `parent` through one slice only, and the slices
-// have no index in common (strides apart).
+// have no index in common (ignoring strides).
 bool ReadDisjointSlices(const HloInstruction& parent, const HloInstruction& a,
                         const HloInstruction& b);
 

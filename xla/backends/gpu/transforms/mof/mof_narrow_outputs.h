@@ -11,8 +11,8 @@
 
 namespace xla::gpu {
 
-// Lets a kernel that has a value at hand write what a later kernel wants of it,
-// if that is smaller.
+// Lets a kernel that already has a value write the smaller value that a later
+// kernel derives from it.
 //
 //   before: y = f32[n] fusion(x): maximum(x, 0)
 //           …
@@ -27,18 +27,17 @@ namespace xla::gpu {
 // the large operands, the one that saves the most (the first in post order
 // among equals); all readers come later in that order, so no cycle can arise.
 // The two must be fusible under the rules of any fusion (gpu_fusible.h: loops,
-// budgets), move fewer bytes
-// with what reads the value, and take no more time by the model. A result of
-// the kernel that nothing else reads any more goes.
+// budgets), together move fewer bytes than before, and take no more time by the
+// model. A result of the kernel that has no readers left is removed.
 //
-// Rounds until nothing is left to do, at most kMaxNarrowRounds; the most bytes
-// first. O(instructions * kMaxNarrowChain) for a round and O(size) of the two
-// kernels for an output.
+// Repeats until nothing is left to do, at most kMaxNarrowRounds times; the most
+// bytes first. O(instructions * kMaxNarrowChain) per round and O(size) of the
+// two kernels per output.
 //
 // Leaves alone: custom fusions, roots, updates in place, control dependencies,
-// and all if the context bans kNarrowOutputs. Adds to `groups` (null: to none)
-// a member of that name for each kernel that has got an output, and keeps those
-// that are there up to date. Returns the number of outputs.
+// and everything if the context bans kNarrowOutputs. Adds to `groups` (null:
+// nowhere) a member of that name for each kernel that has gained an output, and
+// keeps existing groups up to date. Returns the number of outputs.
 absl::StatusOr<int64_t> AddNarrowOutputs(HloComputation* computation,
                                          const MofContext& context,
                                          std::vector<FusionGroup>* groups);

@@ -9,8 +9,8 @@
 
 namespace xla::gpu {
 
-// A value inside of a fusion that takes less room than what it is computed
-// from, element by element:
+// A value inside of a fusion that is smaller than what it is computed from,
+// elementwise:
 //
 //   kernel = fusion(x, g): select(x > 0, g, 0)      value: x > 0
 struct NarrowPart {
@@ -18,8 +18,8 @@ struct NarrowPart {
   // Equal instructions of the kernel; the first one is that of chain.back().
   std::vector<HloInstruction*> values;
   // The instructions that compute the value, operands first, without
-  // parameters. Operands are parameters and instructions of earlier steps:
-  // where the kernel computes a value twice, the first one.
+  // parameters. Operands are parameters and instructions of earlier steps; of a
+  // value that the kernel computes twice, the first.
   struct Step {
     HloInstruction* instruction;
     std::vector<HloInstruction*> operands;
@@ -32,9 +32,9 @@ struct NarrowPart {
   // The members of `small` and `large` that nothing else in the kernel reads;
   // at least one of them is in `large`.
   std::vector<HloInstruction*> absorbed;
-  // How the kernel reads the value, as it reads what is absorbed now.
+  // How the kernel would read the value: as it now reads what is absorbed.
   OperandCost reads;
-  // Bytes that the kernel reads less if it reads the value instead.
+  // Bytes saved by reading the value instead.
   double saved_bytes = 0;
   // A hash of the chain: equal for equal chains over equal kernel operands.
   size_t hash = 0;
@@ -43,10 +43,10 @@ struct NarrowPart {
 // Most instructions of a chain.
 inline constexpr size_t kMaxNarrowChain = 16;
 
-// Those of a fusion with saved_bytes above 0 that are no outputs, in order, and
-// of which all large operands are at hand. `cost`: of the fusion; `at_hand`: by
-// operand of the fusion, whether another kernel makes or reads it.
-// O(instructions), and O(kMaxNarrowChain) for each that may be one.
+// The parts of a fusion with saved_bytes above 0 that are not outputs, in
+// order, and all of whose large operands are at hand. `cost`: of the fusion;
+// `at_hand`: by operand of the fusion, whether another kernel produces or reads
+// it. O(instructions), and O(kMaxNarrowChain) for each candidate.
 std::vector<NarrowPart> FindNarrowParts(HloInstruction* fusion,
                                         const KernelCost& cost,
                                         const std::vector<bool>& at_hand);

@@ -7,8 +7,8 @@
 
 namespace xla::gpu {
 
-// Most candidates that are refused for one kernel, one after another, before
-// the rest of them is left alone.
+// Number of candidates refused for one kernel in a row after which the rest of
+// them is skipped.
 inline constexpr int kMaxRefusals = 128;
 
 // Fuses in OpenXLA's order: from the last value to the first, the readers of a
@@ -16,8 +16,8 @@ inline constexpr int kMaxRefusals = 128;
 // fusions.
 //
 // Readers: fusions with several outputs first, then fusions, then others; the
-// first of a pair must be a fusion. A producer goes to the first reader of the
-// best kind for which it may.
+// first of a pair must be a fusion. A producer is fused into the first reader
+// of the best kind that allows it.
 //
 // Readers are compared within classes of equal element counts, so that the work
 // is near linear: O(readers * kMaxRefusals) at worst.
@@ -28,14 +28,16 @@ int64_t FuseFirstCome(MofKernels* kernels);
 // `memory_weight` bytes. Siblings that are both plain instructions may become a
 // fusion. Returns the number of fusions.
 //
-// A kernel that has several outputs already still goes into what reads one of
-// them (MofKernels::CanFuseOutputs). Otherwise the order would decide what can
-// be fused at all: of a -> b -> c, with other readers of a and b, the pair a, b
-// would keep c out; and a sibling would keep a kernel from all that reads it.
+// A kernel that already has several outputs can still be fused into a reader of
+// one of them (MofKernels::CanFuseOutputs). Otherwise the order would decide
+// what can be fused at all: in a -> b -> c, with other readers of a and b,
+// fusing a and b would exclude c; and a sibling would exclude a kernel from all
+// of its readers.
 //
-// A pair that is in the queue has an upper bound as its price: the sum of what
-// both kernels saved with the third one before they became one. It is priced
-// when its turn comes, and waits again if another one is better now.
+// A pair in the queue has an upper bound as its price: the sum of what both
+// kernels saved with the third one before they became one. It is priced exactly
+// when its turn comes, and goes back to the queue if another pair is better by
+// then.
 //
 // A reader of a value is paired with at most kMaxPartners others of its class.
 // O(n * kMaxPartners * log n) in readers n.

@@ -34,11 +34,10 @@ class ValueNumbers {
 //   after:  f = s fusion(p), root exp(p); f is read twice, and p
 //
 // Readers of an output that equals an earlier one, by opcode, attributes and
-// equal operands all the way, read that one; readers of an operand that is
-// passed through read the operand; outputs that nothing reads go. Layouts
-// count. Leaves alone what has side effects, and fusions whose tuple somebody
-// reads as a whole. Returns the number of outputs that went. O(instructions in
-// it).
+// recursively equal operands, read that one; readers of an operand that is
+// passed through read the operand; unread outputs are removed. Layouts count.
+// Leaves alone instructions with side effects, and fusions whose tuple is read
+// as a whole. Returns the number of outputs removed. O(instructions in it).
 absl::StatusOr<int64_t> RemoveDuplicateOutputs(HloInstruction* fusion);
 
 }  // namespace xla::gpu

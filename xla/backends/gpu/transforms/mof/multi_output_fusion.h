@@ -27,7 +27,7 @@ namespace xla::gpu {
 enum class MofOrder {
   kFirstCome,  // OpenXLA's
   kSavings,    // what saves the most bytes first
-  kBest,       // the one of both that leaves the faster kernels
+  kBest,       // whichever of the two yields the faster kernels
 };
 // first-come, savings, best.
 bool AbslParseFlag(absl::string_view text, MofOrder* order, std::string* error);
@@ -66,8 +66,8 @@ struct MultiOutputFusionOptions {
   }
 };
 
-// Fuses kernels that read the same values, or of which one reads the other's
-// result that others need too, into kernels with several outputs.
+// Fuses kernels that read the same values, or a producer that has other readers
+// with one of them, into kernels with several outputs.
 //
 //   before: a = fusion(p), calls=mul      after: m = (s, t) fusion(p), root
 //           b = fusion(p), calls=div                 tuple(mul, div)
@@ -77,23 +77,23 @@ struct MultiOutputFusionOptions {
 // are compatible if gpu_fusible.h says so, fit in the budgets of the device,
 // close no cycle, and are not slower by GpuPerformanceModel. Orders:
 // mof_order.h; `best` tries both on copies and takes the faster result by the
-// model. Dependencies are kept as kernels merge (contracted_dag.h), nothing is
+// model. Dependencies are updated as kernels merge (contracted_dag.h), never
 // rebuilt. No output is computed twice. Near-linear in instructions. What was
-// fused on a copy becomes the module (adopt_computations.h): with order=best or
-// a limit, pointers to its instructions are no longer good.
+// fused on a copy replaces the module's contents (adopt_computations.h): with
+// order=best or a limit, pointers to its instructions dangle afterwards.
 //
-// Then, with narrow-outputs, what kernels write is chosen anew: a mask or a
-// narrower type that a later kernel makes of large values may be written by an
-// earlier kernel that has them at hand (mof_narrow_outputs.h).
+// Then, with narrow-outputs, it revises what kernels write: a mask or a
+// narrower value that a later kernel derives from large ones may be written by
+// an earlier kernel that already has them (mof_narrow_outputs.h).
 //
 // With memory-limit: the peak of the scheduled module stays at or below the
-// greater one of the limit and the unfused peak; fusions that hold too much are
-// taken back (fusion_memory_limit.h).
+// limit or the unfused peak, whichever is greater; fusions that hold too much
+// are undone (fusion_memory_limit.h).
 //
 // Leaves alone: constants, custom fusions, scatters, updates in place as
-// siblings, readers of scalars, computations that are not kernels' (reducers).
-// The module's schedule goes. Errors: an unknown or malformed device, a limit
-// that is none, and under a limit those of scheduling.
+// siblings, readers of scalars, computations that do not run as kernels
+// (reducers). Drops the module's schedule. Errors: an unknown or malformed
+// device, an invalid limit, and under a limit those of scheduling.
 class MultiOutputFusion : public HloModulePass, public ExplainingPass {
  public:
   explicit MultiOutputFusion(MultiOutputFusionOptions options = {})
@@ -124,8 +124,8 @@ class MultiOutputFusion : public HloModulePass, public ExplainingPass {
     int64_t duplicate_outputs = 0;
     int64_t narrow_outputs = 0;
   };
-  // A copy of the module that is fused in one of the orders, before a limit
-  // takes fusions back.
+  // A copy of the module that is fused in one of the orders, before fusions are
+  // undone for a limit.
   struct Tried {
     std::unique_ptr<HloModule> module;  // null: nothing was copied
     std::vector<FusionGroup> groups;
@@ -136,7 +136,7 @@ class MultiOutputFusion : public HloModulePass, public ExplainingPass {
   absl::StatusOr<Tried> TryBothOrders(
       const HloModule& module, const se::DeviceDescription& device,
       const absl::flat_hash_set<absl::string_view>& execution_threads) const;
-  // Takes fusions of `tried` back until the limit holds.
+  // Undoes fusions of `tried` until the limit holds.
   absl::StatusOr<FusionMemoryPlan> KeepToLimit(
       HloModule* module, const se::DeviceDescription& device,
       const absl::flat_hash_set<absl::string_view>& execution_threads,

@@ -16,17 +16,16 @@
 
 namespace xla::gpu {
 
-// The body of a fusion that takes the place of a depthwise convolution or of
-// the gradient of its windows (see convolution_kernels.h). One body is built
-// from one of these.
+// The body of a fusion that replaces a depthwise convolution or the gradient of
+// its windows (see convolution_kernels.h). Each object builds one body.
 class ConvolutionBody {
  public:
   explicit ConvolutionBody(const HloConvolutionInstruction& convolution);
   std::unique_ptr<HloComputation> Depthwise();
-  // A tuple of sums, by element of the window, each of one value for each
-  // feature; or, where these are more than a block can add up, for each feature
-  // of each image, in the order of the dimensions that the image has them in.
-  // Null: the device has no use for such reductions.
+  // A tuple of sums, one per element of the window, each with one value per
+  // feature; or, if these are more than a block can add up, one per feature of
+  // each image, in the order that the image's dimensions have. Null: the device
+  // cannot make use of such reductions.
   std::unique_ptr<HloComputation> WindowGradient(
       Additions* adds, const stream_executor::DeviceDescription& device);
   // The window sizes of the result of a gradient.
@@ -44,7 +43,7 @@ class ConvolutionBody {
   HloInstruction* ImageAt(absl::Span<const int64_t> starts,
                           absl::Span<const int64_t> steps,
                           absl::Span<const int64_t> counts);
-  // One weight for each feature, for all elements of the result.
+  // One weight per feature, for all elements of the result.
   HloInstruction* WeightsAt(absl::Span<const int64_t> tap, const Shape& shape);
 
   const HloConvolutionInstruction& convolution_;

@@ -13,10 +13,10 @@
 
 namespace xla::gpu {
 
-// Makes fusions of depthwise convolutions, in which no feature depends on
-// another one: a matrix unit is no help with those, they are as fast as memory,
-// and so is a loop, which can fuse with what makes the image and with what
-// reads the result.
+// Turns depthwise convolutions, in which no feature depends on another one,
+// into fusions: matrix units do not help there, so that they are bound by
+// memory, and a loop is as fast and can fuse with the producer of the image and
+// with the readers of the result.
 //
 //   before: c = f32[n,c,h,w] convolution(x, y), feature_group_count=c
 //   after:  c = f32[n,c,h,w] fusion(x, y)
@@ -31,22 +31,23 @@ namespace xla::gpu {
 //           { reduce(slice(pad(x)) * d, …) over images and places }
 //           g = reshape(concatenate(s#0, … s#8))
 //
-// Sums of more places than a block adds up are made for each image and added up
-// by a second reduction, which is part of the price; what is too much for a
-// block even so stays a convolution.
+// Sums over more places than a block can add up are computed per image and
+// added up by a second reduction, which is part of the price; what is too much
+// for a block even then stays a convolution.
 //
-// The first if all who read the image or all who read the result may be fused;
-// the second if all who read the image may: then that need not be written.
+// The first applies if all readers of the image or all readers of the result
+// can be fused; the second if all readers of the image can, so that the image
+// need not be written.
 //
-// Types: f16, bf16, f32, f64; 16 bits are added up in f32. Leaves alone:
+// Types: f16, bf16, f32, f64; 16-bit values are summed in f32. Leaves alone:
 // windows of more than 32 elements, banned names, layouts other than the
 // default one, results whose dimensions are in another order than those of the
-// image, several features of the result for one of the image. The fusion (of
-// the second: what it is put together by) has the convolution's name, shape and
-// metadata.
+// image, several features of the result per feature of the image. The fusion
+// (in the second case, the instruction that assembles the result) has the
+// convolution's name, shape and metadata.
 //
-// Returns the number of convolutions that went; of those `fuel`, unless null,
-// is how many may go, and it is reduced by them. O(instructions + edges).
+// Returns the number of convolutions replaced. `fuel`, unless null, limits it
+// and is reduced by it. O(instructions + edges).
 absl::StatusOr<int64_t> MakeConvolutionsFusible(
     HloComputation* computation, GpuPerformanceModel* model,
     const absl::flat_hash_set<std::string>& banned, FusionRules* rules,

@@ -13,8 +13,8 @@
 
 namespace xla::gpu {
 
-// Makes fusions of dots that no matrix unit is needed for, so that what makes
-// their operands and what reads their results can fuse with them.
+// Turns dots that do not need a matrix unit into fusions, so that their
+// operands' producers and the readers of their results can fuse with them.
 //
 //   before: d = f32[m,n] dot(x, y)        x: f32[m,1], y: f32[1,n]
 //   after:  d = f32[m,n] fusion(x, y)     multiply(broadcast, broadcast)
@@ -24,18 +24,19 @@ namespace xla::gpu {
 //   after:  d = f32[m,1] fusion(e, y)     reduce(multiply(e, broadcast))
 //
 // The first: dots that sum nothing up. Each element of the result is one
-// product, and the dot is as fast as memory; so is the loop. The second:
-// products of a matrix with a vector, if a kernel that may be fused makes the
-// matrix, only such dots and kernels that may be fused read it, and the
-// reduction is worth a kernel of its own: then the matrix need not be written.
+// product, so the dot is bound by memory; a loop is as fast. The second:
+// products of a matrix with a vector, if the matrix is computed by a kernel
+// that can be fused, only such dots and kernels that can be fused read it, and
+// the reduction is worth a kernel of its own: then the matrix need not be
+// written.
 //
-// Types: f16, bf16, f32, f64; sums of 16 bits are added up in f32. Leaves
-// alone: banned names, layouts other than the default one, dots whose algorithm
-// or result type asks for more than that, and those whose operands would have
-// to be transposed. The fusion has the dot's name, shape and metadata.
+// Types: f16, bf16, f32, f64; 16-bit values are summed in f32. Leaves alone:
+// banned names, layouts other than the default one, dots whose algorithm or
+// result type asks for more than that, and those whose operands would have to
+// be transposed. The fusion has the dot's name, shape and metadata.
 //
-// Returns the number of dots that went; of those `fuel`, unless null, is how
-// many may go, and it is reduced by them. O(instructions + edges).
+// Returns the number of dots replaced. `fuel`, unless null, limits it and is
+// reduced by it. O(instructions + edges).
 absl::StatusOr<int64_t> MakeDotsFusible(
     HloComputation* computation,
     const stream_executor::DeviceDescription& device,

@@ -6,19 +6,19 @@
 
 namespace xla::gpu {
 
-// Makes `consumer` compute its operand `producer` inside, as a fusion of
-// `kind`, and returns the fusion:
-//  - the consumer, if that is a fusion, else a new one in its place;
-//  - the producer, if that is a fusion which nothing else reads and which is
-//    larger than the consumer: it takes the consumer in instead, and its place.
-// O(the smaller one) then, O(producer) otherwise. The producer stays, unless it
-// is returned, whether it is read or not.
+// Fuses `producer` into its reader `consumer`, as a fusion of `kind`, and
+// returns the fusion:
+//  - the consumer, if it is a fusion, otherwise a new one that replaces it;
+//  - the producer, if it is a fusion that nothing else reads and that is larger
+//    than the consumer: then the consumer is fused into it, and replaced by it.
+// O(size of the smaller one) in that case, O(producer) otherwise. The producer
+// stays, unless it is returned, whether it is still read or not.
 absl::StatusOr<HloInstruction*> FusePair(HloInstruction* producer,
                                          HloInstruction* consumer,
                                          HloInstruction::FusionKind kind);
 
-// The same as a custom fusion that also gives the producer's result to its
-// other users, by get-tuple-elements. The producer stays without users.
+// The same as a custom fusion that also returns the producer's result to its
+// other users, through get-tuple-elements. The producer stays, without users.
 absl::StatusOr<HloInstruction*> FusePairIntoMultiOutput(
     HloInstruction* producer, HloInstruction* consumer);
 

@@ -8,7 +8,7 @@
 
 namespace xla::gpu {
 
-// Which instructions of a computation follow from which, while they are fused.
+// Which instructions of a computation depend on which, while they are fused.
 //
 //   p → u → c, p → c    p cannot go into c and stay u's operand: c would be
 //                       there before and after u
@@ -17,23 +17,23 @@ class FusionOrder {
   explicit FusionOrder(const HloComputation& computation);
 
   // Whether the producer can become a result of its consumer's kernel without a
-  // cycle. False for what has come since by other ways than fusion.
+  // cycle. False for instructions that were added by other means than fusion.
   bool CanMerge(const HloInstruction& producer,
                 const HloInstruction& consumer) const;
 
-  // A consumer computes a producer inside, which may stay for others. `fusion`:
-  // what the consumer has become.
+  // The producer has been fused into a consumer; it may stay for others.
+  // `fusion`: what the consumer has become.
   void Fused(const HloInstruction& producer, const HloInstruction& consumer,
              const HloInstruction& fusion);
-  // The producer is a result of the fusion now; CanMerge was true.
+  // The producer has become a result of the fusion; CanMerge was true.
   void Merged(const HloInstruction& producer, const HloInstruction& consumer,
               const HloInstruction& fusion);
 
-  // Those that read it have it inside now.
+  // It has been fused into all of its readers.
   void Remove(const HloInstruction& instruction);
 
  private:
-  // kNone if it is not known.
+  // kNone if it is unknown.
   ContractedDag::Node NodeOf(const HloInstruction& instruction) const;
 
   absl::flat_hash_map<const HloInstruction*, ContractedDag::Node> nodes_;

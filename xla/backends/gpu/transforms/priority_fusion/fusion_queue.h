@@ -16,33 +16,33 @@
 
 namespace xla::gpu {
 
-// The producers that may be fused into all of their consumers but bitcasts, the
-// one that saves the most time first.
+// The producers that can be fused into all of their consumers except bitcasts,
+// the one that saves the most time first.
 //
 //   priority(p) = time(p) + sum over consumers c of (time(c) - time(p in c))
 //
-// without time(p) if bitcasts keep p. Bitcasts save an infinite time. Those
-// that would cost time are not in the queue.
+// without time(p) if bitcasts keep p alive. Bitcasts save an infinite time.
+// Producers whose fusion would cost time are not in the queue.
 //
 // With multi-output fusions of a tiling compiler, also producers that only one
-// consumer of 16 at most can take, as results of what they are fused into:
+// of at most 16 consumers can take, as results of the fusion:
 //
 //   priority(p) = time(p) + time(c) - time(p in c, p written)
 //
-// The saving of each pair is kept. When a consumer changes, a producer loses
-// one pair and gains one; when a consumer cannot take the producer, the others
-// are not looked at until that one changes.
+// The saving of each pair is cached. When a consumer changes, a producer loses
+// one pair and gains one; if a consumer cannot take the producer, the others
+// are not examined until that one changes.
 class FusionQueue {
  public:
-  // All must outlive this. `order`: null without multi-output fusions.
+  // All must outlive this. `order` is null without multi-output fusions.
   FusionQueue(FusionRules* rules, TiledFusions* times,
               const FusionOrder* order = nullptr)
       : rules_(*rules), times_(*times), order_(order) {}
 
-  // Prices a producer anew, with all its consumers.
+  // Reprices a producer with all its consumers.
   void Update(HloInstruction* producer);
   // `old_consumer`, which read the producer, has become `new_consumer`; null if
-  // it reads it no longer. They may be the same instruction, with more in it.
+  // it no longer reads it. They may be the same instruction, with more inside.
   void ChangeConsumer(HloInstruction* producer,
                       const HloInstruction* old_consumer,
                       const HloInstruction* new_consumer);
@@ -51,17 +51,19 @@ class FusionQueue {
   // The producer may have gone already.
   void Remove(const HloInstruction* producer);
 
-  // The next fusion: the producer into all its consumers but bitcasts, or,
-  // if `only_consumer` is not null, into that one, and stays a result.
+  // The next fusion: the producer into all its consumers except bitcasts or, if
+  // `only_consumer` is not null, into that one, while staying a result.
   struct Fusion {
     HloInstruction* producer = nullptr;
     HloInstruction* only_consumer = nullptr;
   };
-  // Takes the first one out; without a producer if there is none.
+  // Removes and returns the first one; it has no producer if the queue is
+  // empty.
   Fusion Pop();
 
-  // Calls `fn` with producers that stayed and the consumer and reason for it
-  // (without consumer if all of them could take it, but slower by `loss`).
+  // Calls `fn` with each producer that was not fused, and the consumer and
+  // reason for it (no consumer if all of them could take it, but slower by
+  // `loss`).
   void ForEachRefusal(
       absl::FunctionRef<void(const HloInstruction& producer,
                              const HloInstruction* consumer,

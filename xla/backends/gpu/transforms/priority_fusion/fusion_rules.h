@@ -15,16 +15,16 @@
 
 namespace xla::gpu {
 
-// A bitcast by whatever name, of elements of the same width: no kernel needs to
-// be fused with it to read through it.
+// A bitcast under any name, of elements of the same width: a kernel can read
+// through it without fusing with it.
 bool IsTransparentBitcast(const HloInstruction& instruction);
 
-// Which producers may be computed inside of which consumers.
+// Which producers may be fused into which consumers.
 //
 // Both must be of a fusible kind: elementwise, bitcasts that keep the width of
-// elements, iota, movement of data, reduce, reduce-window, scatter, fusions
-// that are not custom; the consumer no bitcast. What is to be a tiling
-// compiler's must have a tiling (tiled_fusions.h). Otherwise, in this order:
+// elements, iota, data movement, reduce, reduce-window, scatter, fusions that
+// are not custom; the consumer must not be a bitcast. A pair for a tiling
+// compiler must have a tiling (tiled_fusions.h). Otherwise, in this order:
 //  - a scatter's result stays, and so do the operand it updates in place and
 //    what reads that one;
 //  - of reductions of 16 elements or more, one does not feed another one;
@@ -50,34 +50,35 @@ class FusionRules {
         tiled_(*tiled),
         budget_cache_(device) {}
 
-  // Whether it may be fused with any other one, as producer / as consumer.
+  // Whether it may be fused with anything, as producer / as consumer.
   FusionDecision CanBeProducer(const HloInstruction& producer);
   FusionDecision CanBeConsumer(const HloInstruction& consumer);
 
-  // Whether two may be fused. Both passed the checks above, and the second
-  // reads the first.
+  // Whether the two may be fused. Both must have passed the checks above, and
+  // the second reads the first.
   FusionDecision CanFuse(const HloInstruction& producer,
                          const HloInstruction& consumer);
-  // The same where the producer stays a result: for tiling compilers only.
+  // The same if the producer stays a result: for tiling compilers only.
   FusionDecision CanFuseIntoMultiOutput(const HloInstruction& producer,
                                         const HloInstruction& consumer);
 
-  // The name of the fusion of both.
+  // The kind of the fusion of both.
   HloInstruction::FusionKind ChooseKind(const HloInstruction& producer,
                                         const HloInstruction& consumer);
 
   // The contents of a kernel.
   struct Contents {
     bool reduce = false;
-    // One that adds up 16 elements or more.
+    // A reduction of 16 elements or more.
     bool long_reduce = false;
-    // Kernels of their own kind.
+    // Instructions that get kernels of their own kind.
     bool transpose = false;
     bool concatenate = false;
     bool scatter = false;
     // Something that may be an update in place.
     bool updates = false;
-    // Random numbers: all readers see the same ones, so they are drawn once.
+    // Random numbers: they must be drawn once, since all readers see the same
+    // ones.
     bool random = false;
     bool needs_analysis() const {
       return reduce || transpose || concatenate || scatter;
@@ -85,11 +86,11 @@ class FusionRules {
   };
   Contents ContentsOfPair(const HloInstruction& producer,
                           const HloInstruction& consumer);
-  // Spares a look at a fusion that has the contents of two.
+  // Spares the inspection of a fusion that has the contents of two.
   void Set(const HloInstruction& fusion, const Contents& contents) {
     contents_[&fusion] = contents;
   }
-  // After the instruction has changed or before it goes.
+  // Call after the instruction has changed or before it is removed.
   void Invalidate(const HloInstruction& instruction);
 
  private:

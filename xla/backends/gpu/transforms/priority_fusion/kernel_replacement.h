@@ -17,11 +17,11 @@
 
 namespace xla::gpu {
 
-// An array that lies in memory in the order of its dimensions, of a fixed size.
+// An array of fixed size whose dimensions are in memory order.
 bool HasDefaultLayout(const Shape& shape);
 
-// The type that products of elements of `type` are added up in: f32 for 16
-// bits.
+// The type in which products of elements of `type` are summed: f32 for 16-bit
+// types.
 PrimitiveType SumType(PrimitiveType type);
 // Whether the product has a type that loops multiply (f16, bf16, f32 or f64)
 // and its operands have the same type or, for f32, a 16-bit one.
@@ -31,14 +31,14 @@ bool HasFloatTypes(const HloInstruction& product);
 HloInstruction* Converted(HloComputation::Builder* builder,
                           HloInstruction* value, PrimitiveType type);
 
-// Nobody needs the value in memory if all who read it are kernels that may be
-// fused; `becomes_one`: of those that are none yet.
+// Whether the value need not be in memory since all of its readers are kernels
+// that can be fused; `becomes_one`: of those that are not kernels yet.
 bool CanSpareValue(
     const HloInstruction& value, FusionRules* rules,
     absl::FunctionRef<bool(const HloInstruction& user)> becomes_one);
 
-// Additions for reductions in a module, one for each type; those that are not
-// called go with the last call of RemoveUnused.
+// Addition computations for reductions in a module, one per type; RemoveUnused,
+// called last, removes those that are not called.
 class Additions {
  public:
   explicit Additions(HloModule* module) : module_(module) {}
@@ -56,12 +56,12 @@ class Additions {
   std::vector<Known> known_;
 };
 
-// A fusion of that body with the operands of `hlo` and its metadata.
+// A fusion with that body, the operands of `hlo` and its metadata.
 HloInstruction* AddFusionFor(HloInstruction* hlo,
                              HloInstruction::FusionKind kind,
                              std::unique_ptr<HloComputation> body);
 
-// `value` takes the place of `hlo`, which goes, and its name.
+// Replaces `hlo`, which is removed, with `value`, which takes its name.
 absl::Status PutInPlace(HloInstruction* hlo, HloInstruction* value,
                         FusionRules* rules);
 

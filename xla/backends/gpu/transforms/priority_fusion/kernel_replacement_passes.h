@@ -29,14 +29,14 @@ struct KernelReplacementOptions {
   }
 };
 
-// Turns library calls into fusions that compute the same.
+// Replaces library calls with fusions that compute the same.
 //
 //   before: d = f32[m,n] dot(x, y)        x: f32[m,1], y: f32[1,n]
 //   after:  d = f32[m,n] fusion(x, y)     multiply(broadcast, broadcast)
 //
-// PriorityFusion does so before it fuses; these are its first steps alone.
-// Computations are those that run as kernels do (not reducers, comparators,
-// fused ones). The module's schedule goes where something changed. Errors: an
+// PriorityFusion does this before it fuses; these are only its first steps.
+// Runs on computations that run as kernels do (not reducers, comparators, fused
+// ones). The module's schedule is dropped if anything changed. Errors: an
 // unknown or malformed device.
 //
 // A rewrite, for fuel, is one library call.
@@ -60,7 +60,7 @@ class KernelReplacementPass : public HloModulePass,
       const absl::flat_hash_set<absl::string_view>& execution_threads) override;
 
  private:
-  // Returns how many calls went; fuel is null for all.
+  // Returns the number of calls replaced; null fuel is unlimited.
   virtual absl::StatusOr<int64_t> Replace(HloComputation* computation,
                                           GpuPerformanceModel* model,
                                           FusionRules* rules,
@@ -69,7 +69,7 @@ class KernelReplacementPass : public HloModulePass,
 
   KernelReplacementOptions options_;
   FusionExplanation* explanation_ = nullptr;
-  // Null: all there is to do.
+  // Null: unlimited.
   std::shared_ptr<int64_t> fuel_;
 };
 

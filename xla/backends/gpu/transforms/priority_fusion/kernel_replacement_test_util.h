@@ -17,8 +17,8 @@
 
 namespace xla::gpu {
 
-// Fuses the module, which must then be valid and compute what it did; whether
-// there is no instruction of that opcode any more.
+// Fuses the module, which must then be valid and compute the same as before.
+// Returns whether it has no instruction of that opcode any more.
 inline bool BecomesFusion(const std::string& text, absl::string_view opcode) {
   auto original = ParseAndReturnUnverifiedModule(text);
   EXPECT_TRUE(original.ok()) << original.status() << text;

@@ -67,32 +67,30 @@ struct PriorityFusionOptions {
 //           n = negate(e)                  l = fusion(p), calls={log(exp)}
 //           l = log(e)
 //
-// A queue holds the producers that may go into all consumers, by the time that
-// GpuPerformanceModel says is saved (ties: the newest first). The first one is
-// fused; the consumers, their operands and nothing else are priced anew, from
-// costs of pairs that are kept (fusion_queue.h). Bitcasts go first; a consumer
-// that is a bitcast keeps the producer alive for itself. Constants of one
-// element come last, into whatever may hold them.
+// A queue holds the producers that can be fused into all of their consumers,
+// ordered by the time saved according to GpuPerformanceModel (ties: the newest
+// first). The first one is fused; only its consumers and their operands are
+// repriced, from cached costs of pairs (fusion_queue.h). Bitcasts go first; a
+// consumer that is a bitcast keeps the producer alive for itself. Constants of
+// one element come last, into whatever can hold them.
 //
-// Dots and convolutions that no matrix unit is needed for become fusions first
-// (dot_kernels.h, convolution_kernels.h).
-// Fusions of a tiling compiler ("__triton") take in what they can be tiled
-// with, and are written the best tiling (tiled_fusions.h). What may be fused
-// into what, and why not: fusion_rules.h. A producer that one consumer cannot
-// take stays as it is: its result is in memory anyway. Near-linear: O(log n)
-// for the queue, O(operands) for a price, and each instruction is cloned where
-// it is computed.
+// Dots and convolutions that do not need a matrix unit become fusions first
+// (dot_kernels.h, convolution_kernels.h). Fusions of a tiling compiler
+// ("__triton") take in what they can be tiled with, and get the best tiling
+// (tiled_fusions.h). What may be fused into what, and why not: fusion_rules.h.
+// A producer that one consumer cannot take stays as it is: its result is in
+// memory anyway. Near-linear: O(log n) for the queue, O(operands) for a price,
+// and each instruction is cloned into the kernels that compute it.
 //
 // With memory-limit: the peak of the scheduled module stays at or below the
-// greater one of the limit and the unfused peak; fusions that hold too much are
-// not made (fusion_memory_limit.h).
+// limit or the unfused peak, whichever is greater; fusions that hold too much
+// are not made (fusion_memory_limit.h).
 //
 // Leaves alone: roots, custom fusions of other kinds and those that update an
-// operand in place, multi-output fusions as producers, large constants, what
-// has control dependencies, computations that are not kernels' (reducers,
-// comparators, called ones). The module's schedule goes. Errors: an unknown or
-// malformed device, a limit that is none, and under a limit those of
-// scheduling.
+// operand in place, multi-output fusions as producers, large constants, control
+// dependencies, computations that do not run as kernels (reducers, comparators,
+// called ones). Drops the module's schedule. Errors: an unknown or malformed
+// device, an invalid limit, and under a limit those of scheduling.
 class PriorityFusion : public HloModulePass, public ExplainingPass {
  public:
   explicit PriorityFusion(PriorityFusionOptions options = {})
@@ -103,8 +101,8 @@ class PriorityFusion : public HloModulePass, public ExplainingPass {
                           const AliasInfo* alias_info = nullptr)
       : device_(device), alias_info_(alias_info) {}
 
-  // As OpenXLA's. Costs are priced in one thread, with repeated reads counted,
-  // and dots and convolutions stay what they are: only the device and
+  // OpenXLA's signature. Costs are computed in one thread, with repeated reads
+  // counted, and dots and convolutions stay what they are: only the device and
   // `alias_info` matter.
   PriorityFusion(tsl::thread::ThreadPool* thread_pool,
                  const stream_executor::DeviceDescription& device,

@@ -19,22 +19,22 @@
 namespace xla::gpu {
 
 struct TiledFusionOptions {
-  // Also makes fusions of a tiling compiler where neither of a pair is one.
+  // Also makes fusions of a tiling compiler if neither of a pair is one.
   bool heroless = false;
-  // A producer that others read, too, may go into the one consumer that can
+  // A producer with other readers may be fused into the one consumer that can
   // take it, and stays a result.
   bool multi_output = false;
 };
 
-// Who makes the kernel of a pair, the usual code generators or a tiling
-// compiler ("__triton"), and how long kernels of both take.
+// Whether the usual code generators or a tiling compiler ("__triton") generate
+// the kernel of a pair, and how long kernels of both kinds take.
 //
 //   before: a = negate(p)                 after: t = fusion(p), kind=kCustom,
 //           t = fusion(a), "__triton"              backend_config={… tiles …}
 //           ROOT b = exponential(t)
 //
-// What the one fusion of a pair is made by, the pair is made by. A pair of a
-// tiling compiler's must have a tiling that fits into registers.
+// If one of a pair is a fusion of either kind, so is the pair. A pair of a
+// tiling compiler must have a tiling that fits into registers.
 class TiledFusions {
  public:
   // All must outlive this.
@@ -45,10 +45,10 @@ class TiledFusions {
 
   const TiledFusionOptions& options() const { return options_; }
 
-  // A fusion that may take others in: of kind __triton, and free to change.
+  // A fusion that can take in others: of kind __triton, and free to change.
   bool IsTiled(const HloInstruction& kernel) const;
   // Whether the kernel of both would be a tiling compiler's: one of them is, or
-  // both may be and a tiling is possible.
+  // both may be and a tiling exists.
   bool IsTiledPair(const HloInstruction& producer,
                    const HloInstruction& consumer);
 
@@ -65,16 +65,16 @@ class TiledFusions {
                                         const HloInstruction& consumer,
                                         bool keep_output);
 
-  // The best tiling of a pair that CanTile; before it is fused.
+  // The best tiling of a pair that passes CanTile; before it is fused.
   absl::StatusOr<TiledRunTimeData> TilingOfPair(const HloInstruction& producer,
                                                 const HloInstruction& consumer,
                                                 bool keep_output);
-  // Makes a fusion a tiling compiler's. `tiling`: of the pair that it was; in
-  // the fusion the same values may come in another order, which may need more
+  // Turns a fusion into a tiling compiler's. `tiling`: of the pair that it was;
+  // the fusion may order the same values differently, which may need more
   // registers.
   absl::Status Tile(const TiledRunTimeData& tiling, HloInstruction* fusion);
 
-  // After the kernel has changed or before it goes.
+  // Call after the kernel has changed or before it is removed.
   void Invalidate(const HloInstruction& kernel);
 
  private:
@@ -84,7 +84,7 @@ class TiledFusions {
     bool keep_output = false;
     std::unique_ptr<HloFusionAdaptor> fusion;
     absl::Status possible;
-    // The best tiling; searched when it is asked for.
+    // The best tiling, searched for on demand.
     std::optional<absl::StatusOr<TiledRunTimeData>> best;
   };
   Pair& OfPair(const HloInstruction& producer, const HloInstruction& consumer,
@@ -95,7 +95,7 @@ class TiledFusions {
   GpuPerformanceModel& emitted_;
   TiledPerformanceModel tiled_;
   absl::node_hash_map<const HloInstruction*, EstimateRunTimeData> times_;
-  // A pair is asked about several times in a row.
+  // Pairs are asked about several times in a row.
   std::optional<Pair> last_;
 };
 

@@ -9,14 +9,14 @@
 
 namespace xla::gpu {
 
-// Takes dimensions of size 1 out of reductions.
+// Removes dimensions of size 1 from reductions.
 //
 //   before: r = f32[1,4] reduce(f32[1,8,1,4] a, 0), dimensions={1,2}
 //   after:  b = f32[8,4] bitcast(a)
 //           s = f32[4] reduce(b, 0), dimensions={0}
 //           r = f32[1,4] bitcast(s)
 //
-// Variadic ones too. Leaves alone what reduces nothing but such dimensions.
+// Variadic ones too. Leaves alone reductions of such dimensions only.
 class ReductionDegenerateDimRemover : public HloModulePass {
  public:
   absl::string_view name() const override {

@@ -9,7 +9,7 @@
 
 namespace xla::gpu {
 
-// Makes neighboring dimensions that are all reduced, or all kept, one.
+// Merges neighboring dimensions that are all reduced, or all kept, into one.
 //
 //   before: r = f32[2,3] reduce(f32[2,3,4,5] a, 0), dimensions={2,3}
 //   after:  b = f32[6,20] bitcast(a)

@@ -21,8 +21,8 @@ struct ReductionEpilogueFlattenerOptions {
   }
 };
 
-// Lets kernels that reduce write results in the dimensions of the reduction;
-// who reads them in other ones does so through a bitcast.
+// Lets reduction kernels write results in the dimensions of the reduction;
+// readers in other dimensions use a bitcast.
 //
 //   before: f = bf16[4,8,1] fusion(x), kind=kInput, calls=
 //             r = f32[32] reduce(…)
@@ -33,14 +33,14 @@ struct ReductionEpilogueFlattenerOptions {
 //             ROOT c = bf16[32] convert(r)
 //           f = bf16[4,8,1] bitcast(g)
 //
-// Code generators write several results in one kernel where they are in the
-// dimensions of its reduction (mof_kernels.h), so that more kernels can be one.
+// Code generators can write several results in one kernel if they have the
+// dimensions of its reduction (mof_kernels.h), so this lets more kernels merge.
 // Between reduction and result may be reshapes that move nothing, bitcasts,
-// elementwise instructions of one operand, and those of another one that is a
-// scalar, broadcast. Leaves alone: reductions that several blocks of threads
-// add up (no code generator writes their results but by atomic operations),
-// several results, results that something else in the kernel reads, control
-// dependencies, fusions that work in place. O(instructions).
+// elementwise instructions of one operand, and those with another operand that
+// is a broadcast scalar. Leaves alone: reductions that several blocks of
+// threads add up (code generators write their results only by atomic
+// operations), several results, results that something else in the kernel
+// reads, control dependencies, fusions that work in place. O(instructions).
 class ReductionEpilogueFlattener : public HloModulePass {
  public:
   explicit ReductionEpilogueFlattener(

@@ -13,14 +13,14 @@
 
 namespace xla::gpu {
 
-// Dimensions of what is reduced, gathered into those of its new form; the new
-// ones are in this order, and in row-major layout. Every old dimension of a
-// size other than 1 stands in one group; dimensions of a group are neighbors in
+// The dimensions of a reduction's operand, grouped into those of its new form,
+// which are in this order and in row-major layout. Every old dimension of a
+// size other than 1 is in one group; dimensions of a group are adjacent in
 // memory, major first, and all reduced or all kept.
 using DimensionGroups = std::vector<std::vector<int64_t>>;
 
 // Rewrites reductions outside of fusions into the form that `groups` gives
-// (empty: leave it), with bitcasts before and behind. Whether any was.
+// (empty: leave it), with bitcasts before and after. Returns whether any was.
 absl::StatusOr<bool> RewriteReductions(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads,

@@ -9,16 +9,16 @@
 
 namespace xla::gpu {
 
-// Brings the dimensions of what is reduced into the order in which they lie in
-// memory, as kernels expect them.
+// Puts the dimensions of a reduction's operand into memory order, as kernels
+// expect them.
 //
 //   before: r = f32[8]{0} reduce(f32[8,4]{0,1} a, 0), dimensions={1}
 //   after:  b = f32[4,8]{1,0} bitcast(a)
 //           r = f32[8]{0} reduce(b, 0), dimensions={0}
 //
-// Moves nothing, but for a copy of the result where its layout is another one
-// than that of its operand. Operands of a variadic reduction that lie otherwise
-// than the first are copied.
+// Moves nothing, except for a copy of the result if its layout differs from
+// that of its operand. Operands of a variadic reduction whose layout differs
+// from the first operand's are copied.
 class ReductionLayoutNormalizer : public HloModulePass {
  public:
   absl::string_view name() const override {

@@ -24,19 +24,19 @@ struct ReductionSplitterOptions {
   }
 };
 
-// Takes a reduction of dimensions with others between them apart, the longest
-// one first: blocks of threads share the work of a row or of columns, while
+// Splits a reduction of dimensions with others between them, the longest one
+// first: blocks of threads share the work of a row or of columns, while
 // otherwise each thread reduces all elements of a result.
 //
 //   before: r = f32[8,32] reduce(f32[8,3136,32,8] a, 0), dimensions={1,3}
 //   after:  s = f32[8,32,8] reduce(a, 0), dimensions={1}
 //           r = f32[8,32] reduce(s, 0), dimensions={2}
 //
-// Legal because a reduction may associate and commute as it likes, and its
-// initial value may be met several times (InitMayRepeat). Reductions are in the
-// form that reduction_dimension_grouper.h leaves: neighbors are one dimension.
-// Leaves alone: others, variadic ones, those of which no dimension is long, and
-// those that control dependencies order.
+// Legal because reductions are associative and commutative by definition, and
+// the initial value may be combined several times (InitMayRepeat). Reductions
+// are in the form that reduction_dimension_grouper.h leaves: neighbors are one
+// dimension. Leaves alone: other and variadic reductions, those without a long
+// dimension, and those with control dependencies.
 class ReductionSplitter : public HloModulePass {
  public:
   explicit ReductionSplitter(ReductionSplitterOptions options = {})

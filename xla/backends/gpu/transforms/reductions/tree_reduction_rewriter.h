@@ -24,19 +24,20 @@ struct TreeReductionRewriterOptions {
 };
 
 // Splits reductions that one block of threads cannot finish, so that no atomic
-// operations are needed and what reads the result may stand in the same kernel.
+// operations are needed and readers of the result can be in the same kernel.
 //
 //   before: r = f32[] reduce(f32[1000000] a, 0), dimensions={0}
 //   after:  b = f32[1000,1000] bitcast(a)
 //           s = f32[1000] reduce(b, 0), dimensions={1}
 //           r = f32[] reduce(s, 0), dimensions={0}
 //
-// The length is cut near its root, where two factors are both near it, else
-// padded with the initial value. Rows of many parts ([parts, kept, minor]) are
-// reduced part by part first. Columns, and several values at once, likewise.
-// Only reductions whose initial value may be met more than once, as it gives
-// itself with itself (a sum from 0, a maximum from anything). Operands are in
-// the form that reduction_dimension_grouper.h leaves.
+// The length is split near its square root if two factors are close to it, and
+// otherwise padded with the initial value. Rows of many parts ([parts, kept,
+// minor]) are reduced part by part first. Columns, and several values at once,
+// likewise. Only reductions whose initial value may be combined more than once,
+// because combined with itself it is unchanged (a sum from 0, a maximum from
+// anything). Operands are in the form that reduction_dimension_grouper.h
+// leaves.
 class TreeReductionRewriter : public HloModulePass {
  public:
   explicit TreeReductionRewriter(const TreeReductionRewriterOptions& options)

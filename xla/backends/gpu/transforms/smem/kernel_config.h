@@ -7,8 +7,8 @@
 #include "absl/strings/string_view.h"
 #include "xla/backends/gpu/lowering/kernel_planner.h"
 
-// What a backend_config says about the kernel of an instruction: one flat
-// object beside whatever else is there. Numbers are texts, as in all configs.
+// What a backend_config says about the kernel of an instruction: a flat object
+// beside other entries. Numbers are strings, as in all configs.
 //
 //   {"kernel_config":{"kind":"row-reduction","blocks":"3","threads":"256",
 //    "shared_bytes":"1024","barriers":"3","blocks_per_sm":"8"}}

@@ -15,8 +15,8 @@
 namespace xla::gpu {
 
 // What became of the kernels of a module, one line for all that compute the
-// same, by the name of the first; what has no lowering, with its reason, and
-// what libraries compute:
+// same, under the name of the first; those without a lowering, with the reason,
+// and those that libraries compute:
 //
 //   shared-memory-planning: m: 4 of 5 kernels lowered, 90.0 % of their bytes,
 //       beside 1 call of a library
@@ -30,7 +30,7 @@ namespace xla::gpu {
 //     %call (1 kernel): f
 class LoweringReport {
  public:
-  // Plans are told apart by their address, so that all must be of one planner.
+  // Plans are identified by address, so they must all come from one planner.
   void AddKernel(const HloInstruction& kernel, const KernelPlan& plan);
   // A kernel with a call of a library (LibraryCall).
   void AddCall(const HloInstruction& kernel, const HloInstruction& call);

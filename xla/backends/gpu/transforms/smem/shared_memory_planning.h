@@ -37,8 +37,8 @@ struct SharedMemoryPlanningOptions {
   }
 };
 
-// Finds addresses and barriers in the kernel of each fusion, and of each other
-// instruction that becomes a kernel, and writes down what it launches.
+// Finds addresses and barriers for the kernel of each fusion, and of each other
+// instruction that becomes a kernel, and records what it launches.
 //
 //   before: s = f32[3,600] fusion(p), kind=kInput, calls=softmax
 //   after:  the same, backend_config={"kernel_config":{
@@ -54,14 +54,13 @@ struct SharedMemoryPlanningOptions {
 // separate_bytes (of all kernels), barriers, inserted_barriers. Near-linear in
 // the module.
 //
-// Asked to explain itself (--explain, by its name or as `lowering`): for each
-// different kernel what kind it is and why, or why it has no lowering
-// (lowering_report.h).
+// With --explain (by its name or as `lowering`): for each distinct kernel its
+// kind and the reason, or why it has no lowering (lowering_report.h).
 //
 // Leaves alone what libraries compute and what has no lowering yet. Errors: an
-// unknown device; ResourceExhausted, with the kernel's name, where a block
-// needs more than the device grants; what the planner or the checker finds
-// wrong, with the kernel's name.
+// unknown device; ResourceExhausted, with the kernel's name, if a block needs
+// more than the device grants; errors of the planner or the checker, with the
+// kernel's name.
 class SharedMemoryPlanning : public HloModulePass, public ReportingPass {
  public:
   explicit SharedMemoryPlanning(SharedMemoryPlanningOptions options = {})

@@ -8,26 +8,27 @@
 
 namespace xla::gpu {
 
-// Instructions that might become one kernel: all but the last one are read by
-// others of them only. Operands come first.
+// Instructions that might become one kernel: all except the last one are read
+// only by others of them. Operands come first.
 using RowKernel = std::vector<HloInstruction*>;
 
 // Instructions computed from scalar constants alone: each kernel gets its own
 // copy.
 bool IsUniformConstant(const HloInstruction& instruction);
 
-// The largest such sets of a computation in which a reduction's result goes
-// back to what is reduced, in the order of their results. None has an
-// instruction in common with another one. O(instructions).
+// The largest such sets of a computation in which a reduction's result is
+// combined with what is reduced, in the order of their results. They are
+// disjoint. O(instructions).
 std::vector<RowKernel> FindRowKernels(const HloComputation& computation);
 
-// Without what comes before the first reductions, but for what only these read.
+// Without the instructions before the first reductions that have other readers.
 RowKernel WithoutProducers(const RowKernel& kernel);
 
-// Without what comes after the last use of a reduction's broadcast result.
+// Without the instructions after the last use of a reduction's broadcast
+// result.
 RowKernel WithoutReaders(const RowKernel& kernel);
 
-// How many reductions are the longest chain of them.
+// The number of reductions in the longest chain of them.
 int ReductionsInARow(const RowKernel& kernel);
 
 }  // namespace xla::gpu

@@ -23,9 +23,9 @@ struct SoftmaxRewriterTritonOptions {
   }
 };
 
-// Makes one kernel of what reduces rows and goes back to the rows with the
-// result: softmax, layer norm and their like. A program of a tiling compiler
-// keeps its rows in registers and reads them once.
+// Makes one kernel of instructions that reduce rows and combine the result with
+// the rows again: softmax, layer norm and the like. A program of a tiling
+// compiler keeps its rows in registers and reads them once.
 //
 //   before: m = f32[127] reduce(x, -inf), dimensions={1}, to_apply=max
 //           b = f32[127,125] broadcast(m), dimensions={0}
@@ -40,10 +40,10 @@ struct SoftmaxRewriterTritonOptions {
 // then without what follows the last row-wise use of one. Several reductions in
 // sequence, as in layer norm, become one kernel.
 //
-// Leaves alone: what has no such form, reductions of several dimensions or not
-// of the minor one, rows of less than 16 elements, a single row, what a tiling
-// makes slower than kernels of their own for each reduction, control
-// dependencies, side effects. Reductions are in the form that
+// Leaves alone: instructions without such a form, reductions of several
+// dimensions or not of the minor one, rows of less than 16 elements, a single
+// row, kernels that would be slower than a separate kernel per reduction,
+// control dependencies, side effects. Reductions are in the form that
 // reduction_dimension_grouper.h leaves, and not yet split. O(instructions) and
 // the search for tilings.
 class SoftmaxRewriterTriton : public HloModulePass {

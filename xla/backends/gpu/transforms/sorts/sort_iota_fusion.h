@@ -9,18 +9,17 @@
 
 namespace xla::gpu {
 
-// Lets sorts count the positions that they sort themselves.
+// Lets sorts generate the positions that they sort along.
 //
 //   before: i = s32[8,64] broadcast(s32[64] iota()), dimensions={1}
 //           sort(k, i), dimensions={1}
 //   after:  fusion(k), kind=kCustom { sort(k, s32[8,64] iota()) }
 //
-// An argsort then neither writes nor reads the positions in front of it: the
-// kernel that loads the keys makes them. Legal because an iota depends on
-// nothing; it stays for whoever else reads it. Fused are positions along the
-// dimension that is sorted, as values of a sort and not as its keys. Leaves
-// alone: sorts with control dependencies, and those in fusions.
-// O(instructions).
+// An argsort then neither writes nor reads the positions beforehand: the kernel
+// that loads the keys generates them. Legal because an iota depends on nothing;
+// it stays for its other readers. Fuses positions along the sorted dimension,
+// as values of a sort and not as its keys. Leaves alone: sorts with control
+// dependencies, and those inside of fusions. O(instructions).
 class SortIotaFusion : public HloModulePass {
  public:
   absl::string_view name() const override { return "sort-iota-fusion"; }

@@ -19,32 +19,31 @@ struct HloFitOptions {
   // The limit, and how to meet it.
   HloRematerializationOptions remat;
   bool json = false;
-  // Takes FitModule's report as JSON beside; null: not wanted.
+  // Receives FitModule's report as JSON; null: not wanted.
   std::string* json_text = nullptr;
   bool csv = false;
   int max_buffers = 20;
-  // Leave wall times out, for reproducible output.
+  // Include wall times; false makes the output reproducible.
   bool seconds = true;
 };
 
-// Rewrites a scheduled module so that it fits, and reports what that took.
-// ResourceExhausted, after the report, if it does not fit then.
+// Rewrites a scheduled module so that it fits, and reports the cost.
+// ResourceExhausted, after the report, if it still does not fit.
 absl::Status FitModule(const HloFitOptions& options, HloModule* module,
                        std::ostream& out);
 
-// What `points` limits, evenly spaced from the peak down to the lower bound,
-// would take. A plan for a lower limit serves a higher one if it is cheaper, so
-// that costs never fall with the limit. With options.remat.memory_limit, that
-// limit is one of the points, where it is between those two. The module stays
-// as it is.
+// The cost of `points` limits, evenly spaced from the peak down to the lower
+// bound. A plan for a lower limit is used for a higher one if it is cheaper, so
+// that costs never fall with the limit. options.remat.memory_limit, if set and
+// between those two, is one of the points. The module is left unchanged.
 absl::StatusOr<RematCurve> BuildBudgetCurve(const HloFitOptions& options,
                                             int points,
                                             const HloModule& module);
 
-// ResourceExhausted if none of the plans meets the limit that was named.
+// ResourceExhausted if none of the plans meets the limit that was given.
 absl::Status CheckBudgetCurve(const RematCurve& curve);
 
-// As text, or as the options say.
+// As text, or as the options specify.
 absl::Status PrintBudgetCurve(const HloFitOptions& options,
                               const RematCurve& curve, std::ostream& out);
 

@@ -7,26 +7,26 @@
 
 namespace xla {
 
-// The plan of a rewritten module for the JAX program that the module came from,
-// as Python to paste: what to name with checkpoint_name, and for each layer a
-// policy for jax.checkpoint that keeps those values and computes the rest
-// again.
+// Translates the plan of a rewritten module to the JAX program that the module
+// came from, as Python to paste: what to name with checkpoint_name, and for
+// each layer a policy for jax.checkpoint that saves those values and recomputes
+// the rest.
 //
 //   forward:   d = dot(x, w); h = tanh(d)             (of layer block_0/mlp)
 //   backward:  h.remat = tanh(d); g = multiply(h.remat, dy)
 //   → LAYERS = {"block_0/mlp": save_only_these_names("mlp_dot_general_12")}
 //
 // Layers are scopes of op_name (ParseOpName()): flax modules, jax.named_scope.
-// Those named are the ones of whose forward pass something is computed again in
-// the backward pass, told by rematerialization's marks. Kept of them is what
-// clones or the backward pass of the same layer read, directly or from the
-// stacks of a loop; what other layers read are their arguments, which
-// jax.checkpoint keeps in any case. Layers that differ only in numbers and keep
-// the same are one entry, if nothing is left out of it. A name ends with the
-// line where the value is made, if that is known.
+// Listed are the layers of whose forward pass something is recomputed in the
+// backward pass, according to rematerialization's marks. Saved are the values
+// that clones or the backward pass of the same layer read, directly or from the
+// stacks of a loop; values read by other layers are their arguments, which
+// jax.checkpoint saves in any case. Layers that differ only in numbers and save
+// the same values become one entry, if it covers all of them. A name ends with
+// the source line of the value, if it is known.
 //
-// Deterministic; linear in the module and the readers of its values. Where
-// nothing is computed again for a gradient, Python that says so.
+// Deterministic; linear in the module and the readers of its values. If nothing
+// is recomputed for a gradient, returns Python that says so.
 std::string JaxPolicies(const HloModule& module);
 
 }  // namespace xla

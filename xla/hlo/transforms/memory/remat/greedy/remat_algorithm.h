@@ -25,14 +25,14 @@
 namespace xla {
 
 struct RematSearchLimits {
-  // Instructions in a block, at most.
+  // Maximum number of instructions in a block.
   int32_t block_size_limit = 1;
   // kAlwaysRemat gives up on blocks of several instructions at a point after
   // this many times the work that single ones took there.
   double block_effort_factor = 1;
-  // Both give up, with what they have, after they have made so many
-  // instructions read other values. Where each pick has many readers, as the
-  // zeros of a chain of rectifiers have, that is quadratic else.
+  // Both give up, keeping what they have, after redirecting this many
+  // instructions to other values. Without it, picks with many readers, such as
+  // the zeros of a chain of rectifiers, take quadratic time.
   int64_t max_uses_rewritten = std::numeric_limits<int64_t>::max();
 };
 
@@ -41,16 +41,16 @@ struct RematSearchLimits {
 //
 // AlwaysRemat walks through the schedule once. Where more is live than the
 // limit, it takes the best block (RematCandidates), first among single
-// instructions, then among blocks of 2, 3–4, 5–8 … until enough has gone or
-// nothing is left to take; and if that is not enough and the instruction runs
+// instructions, then among blocks of 2, 3–4, 5–8 … until enough is freed or
+// nothing is left to take; if that is not enough and the instruction runs
 // computations, these are walked through, each once in all, with what is left.
 //
 // PeakPriority goes to the instruction with the highest peak, takes blocks
-// there (of 1, then 1–2, 1–4, … up to the block size limit) until it is below
-// what it was, measures again, and so on until the limit holds or nothing
-// changes. Clones are not cloned again, and what several instructions of a
-// block read again counts for each. Better where few instructions make the
-// peak.
+// there (of 1, then 1–2, 1–4, … up to the block size limit) until the peak
+// there is lower than before, measures again, and so on until the limit holds
+// or nothing changes. Clones are not cloned again, and a value that several
+// instructions of a block would read again counts once for each. Better if few
+// instructions cause the peak.
 //
 // AlwaysRemat is O(n + steps over the limit + Σ over picks of (operands and
 // readers touched) log n), where a full search for each pick would be O(picks ·
@@ -58,9 +58,8 @@ struct RematSearchLimits {
 // √n))), however far the peaks lie apart: heights (RematPeakIndex) and
 // candidates (RematPeakCandidates) are known at all points. With host offload
 // it searches all instructions before a peak anew.
-//
-// All changes of the module go through the policy's edits: as long as Commit
-// has not been called, they can be undone.
+// All changes of the module go through the policy's edits: they can be undone
+// until Commit is called.
 class RematAlgorithm {
  public:
   // Calls nested deeper than this are left alone.
@@ -69,7 +68,7 @@ class RematAlgorithm {
   using Peaks =
       absl::flat_hash_map<const HloComputation*, RematPeak::OfComputation>;
 
-  // Peaks of all computations that count, as measured before, and what was
+  // Peaks of all computations that count, as measured before, and the data
   // built for that.
   RematAlgorithm(RematPolicy* policy, const RematSearchLimits& limits,
                  Peaks peaks, RematBuffersByComputation buffers)
@@ -91,22 +90,22 @@ class RematAlgorithm {
     return it == peaks_.end() ? 0 : it->second.bytes;
   }
 
-  // Removes what is not read any more, and lets the module's schedule follow.
+  // Removes what is no longer read, and updates the module's schedule.
   void Commit(HloModule* module);
-  // Peaks after the commit, counted anew: not what the walks saw. Callees come
-  // first; only those that have been measured before count. Wrong if others
-  // have changed the module since.
+  // Peaks after the commit, recounted rather than as the walks saw them.
+  // Callees come first; only those that have been measured before count. Wrong
+  // if the module has been changed by others since.
   const Peaks& MeasureAgain(const std::vector<HloComputation*>& computations);
 
   int64_t rematerialized() const { return rematerialized_; }
   int64_t net_added() const { return net_added_; }
   int32_t largest_block() const { return largest_block_; }
-  // Some sub-pass of PeakPriority lowered the peak by less than 1 %.
+  // Whether some sub-pass of PeakPriority lowered the peak by less than 1 %.
   bool slow_progress() const { return slow_progress_; }
 
  private:
-  // A computation that has been walked through, and what goes on from one visit
-  // to the next.
+  // A computation that has been walked through, and the state kept from one
+  // visit to the next.
   struct Walk {
     std::unique_ptr<RematComputation> state;
     bool changed = false;
@@ -119,19 +118,19 @@ class RematAlgorithm {
 
   Walk& WalkOf(HloComputation* computation);
   bool GaveUp() const { return uses_rewritten_ > limits_.max_uses_rewritten; }
-  // Bytes of what an instruction runs.
+  // Bytes of the computations that an instruction runs.
   int64_t CalleeBytes(const HloInstruction& inst) const;
-  // Blocks that turn out to free nothing are denylisted.
+  // Blocks that turn out to free nothing are put on a denylist.
   absl::Status Apply(RematComputation& state, RematCandidateSource& candidates,
                      const RematCandidate& candidate);
-  // Takes blocks at the point reached until no more than the limit is live.
+  // Takes blocks at the current point until no more than the limit is live.
   absl::StatusOr<bool> ReduceHere(RematComputation& state,
                                   RematCandidates& candidates,
                                   int64_t limit_bytes, int64_t callee_bytes);
-  // One round of PeakPriority; nothing changed: false.
+  // One round of PeakPriority; false if nothing changed.
   absl::StatusOr<bool> LowerPeak(Walk& walk, RematItemId at,
                                  int64_t limit_bytes, int depth);
-  // Takes blocks at the point reached until less is live than before.
+  // Takes blocks at the current point until less is live than before.
   absl::StatusOr<bool> TakeAtPeak(Walk& walk, int64_t limit_bytes,
                                   int64_t callee_bytes);
   // Walks through the computation once more.

@@ -18,14 +18,14 @@ namespace xla {
 // Which block of placed instructions to take next, at each point of a walk.
 //
 // An index over the placed instructions, one per range of block sizes: a tree
-// of minima, in which only those blocks are looked at again whose buffers came
-// to life, died or changed readers since the last question. A question is
-// O(log n) and O(size of the block) for each such change, while every pick of a
-// full search looks at all n. The tracker may walk on meanwhile, but not jump.
+// of minima, in which only those blocks are re-evaluated whose buffers came to
+// life, died or changed readers since the last query. A query takes O(log n)
+// and O(size of the block) for each such change, while a full search looks at
+// all n for every pick. The tracker may advance meanwhile, but not jump.
 class RematCandidates : public RematCandidateSource {
  public:
-  // `limit_bytes` is what costs are relative to. With `count_effort` EffortOf
-  // can be asked.
+  // `limit_bytes` is what costs are relative to. `count_effort` enables
+  // EffortOf.
   RematCandidates(RematComputation* state, int64_t limit_bytes,
                   bool count_effort = true);
   ~RematCandidates() override;

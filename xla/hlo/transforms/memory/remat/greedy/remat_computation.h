@@ -22,7 +22,7 @@
 
 namespace xla {
 
-// How values leave and come back, at which rates (bytes a second).
+// How values go to the host and back, and at which rates (bytes per second).
 struct RematHostMemory {
   int64_t memory_space = 0;
   double to_host_bytes_per_second = 0;
@@ -43,25 +43,25 @@ struct RematPolicy {
   // Seconds of instructions; needed for host_offload.
   HloCostAnalysis* cost_analysis = nullptr;
 
-  // Only arrays that nothing reads through another instruction.
+  // Only arrays that are not read through another instruction.
   bool direct_uses_only = false;
-  // Clones made by this pass are not recomputed once more.
+  // Clones made by this pass are not recomputed again.
   bool never_clone_clones = false;
-  // Reads of operands that are smaller than the value do not pull a clone to
-  // earlier places.
+  // Reads of operands smaller than the value do not pull a clone to earlier
+  // places.
   bool ignore_small_operands = false;
-  // What several instructions of a block read again counts against it for each
-  // of them, so that blocks are taken later.
+  // A value that several instructions of a block would read again counts
+  // against the block once for each of them, so that it is taken later.
   bool count_each_read = false;
 
-  // Everything done to the module goes through it.
+  // All changes of the module go through it.
   RematEdits edits;
   absl::AnyInvocable<absl::Status(HloInstruction*, HloInstruction*)>
       on_rematerialized = nullptr;
 };
 
-// One computation while it is rewritten: its buffers, its order, the point that
-// the walk has reached, and what must not be touched (again).
+// One computation while it is rewritten: its buffers, its order, the current
+// point of the walk, and what must not be touched (again).
 class RematComputation {
  public:
   // InvalidArgument for a sequence that contradicts operands.
@@ -86,7 +86,7 @@ class RematComputation {
     return buffers_.item(item).instruction;
   }
 
-  // Whether recomputing is possible and means the same: not for parameters,
+  // Whether it can be recomputed with the same meaning: not parameters,
   // constants, calls, custom calls, control flow, side effects, copies that
   // change no layout (copy insertion put them there), collectives with
   // constrained layouts.
@@ -94,8 +94,8 @@ class RematComputation {
     if (flags_[item].rematerializable < 0) FindRematerializable(item);
     return flags_[item].rematerializable > 0;
   }
-  // Starts and dones of asynchronous chains: as there is one start and one
-  // done, they can only come later, not twice.
+  // Starts and dones of asynchronous chains: since there is one start and one
+  // done, they can only be moved later, not duplicated.
   bool only_moves(RematItemId item) {
     return rematerializable(item) && flags_[item].only_moves;
   }
@@ -106,26 +106,26 @@ class RematComputation {
   bool is_move(RematItemId item) const { return flags_[item].is_move; }
   void set_is_move(RematItemId item) { flags_[item].is_move = true; }
 
-  // Takes an instruction in that was added to the computation. Clones may be
-  // candidates themselves; other new instructions are denylisted.
+  // Registers an instruction that was added to the computation. Clones may
+  // become candidates themselves; other new instructions are denylisted.
   absl::StatusOr<RematItemId> AddNewItem(HloInstruction* instruction);
 
-  // Out of the list because nothing reads it. It is part of the computation
-  // until the edits are committed.
+  // Removed from the list because nothing reads it. It is part of the
+  // computation until the edits are committed.
   bool dropped(const HloInstruction* instruction) const {
     const RematItemId item = buffers_.Find(instruction);
     return item >= 0 && flags_[item].dropped;
   }
-  // Whether it is the root, or somebody reads it who is not dropped.
+  // Whether it is the root, or has a reader that is not dropped.
   bool IsRead(const HloInstruction* instruction) const;
-  // To be looked at by DropUnread.
+  // Marks it for inspection by DropUnread.
   void MayBeUnread(const HloInstruction* instruction) {
     const RematItemId item = buffers_.Find(instruction);
     if (item >= 0) may_be_unread_.push_back(item);
   }
-  // Removes from the list the unread ones of those that lost a reader and
-  // what these read in turn; not parameters, nor what has control dependencies
-  // or side effects. None may be in progress.
+  // Removes instructions that lost a reader and are now unread, and their
+  // operands in turn, from the list; not parameters, nor instructions with
+  // control dependencies or side effects. None may be in progress.
   void DropUnread();
 
   // Bytes of all buffers that it defines.
@@ -138,7 +138,7 @@ class RematComputation {
   // take no time. Empty unless values may go to the host.
   std::vector<double>& start_seconds() { return start_seconds_; }
   double total_seconds() const { return total_seconds_; }
-  // Called for a new item once it has its place in the list.
+  // Call for a new item once it has its place in the list.
   void TakeNoTime(RematItemId item);
 
   // The instructions in their order now.

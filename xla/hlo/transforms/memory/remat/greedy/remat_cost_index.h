@@ -7,8 +7,8 @@
 
 namespace xla {
 
-// Costs in a row, most of them absent; the least is at hand, the first one of
-// several.
+// A row of costs, most of them absent, that returns the least one, the first of
+// several equal ones.
 //
 //   Set(3, 7), Set(5, 2), Set(9, 2)  →  Best() = 5
 //

@@ -18,35 +18,34 @@
 
 namespace xla {
 
-// Changes of a module that can be taken back until they are committed.
+// Changes of a module that can be undone until they are committed.
 //
 //   Add(c); ReplaceOperand(z, 0, c); Drop(x)      z reads c, x is still there
 //   Undo()                                        z reads x, c has gone
 //   Commit()                                      x has gone
 //
-// Instructions are added and read others at once, but are removed at the end,
-// and the module's schedule stays as it is until then. O(1) an edit.
+// Instructions are added and operands replaced at once; removals are deferred
+// to the commit, and so is the update of the module's schedule. O(1) per edit.
 class RematEdits {
  public:
   // Adds an instruction, under a name if that is given.
   HloInstruction* Add(HloComputation* computation,
                       std::unique_ptr<HloInstruction> instruction,
                       absl::string_view name = "");
-  // Adds `original` once more, as `name.remat`, with computations of its own
-  // where it has such, which run in the order of those of the original, a
-  // channel of its own, and all control dependencies.
+  // Clones `original` as `name.remat`, with clones of its computations, which
+  // run in the same order as the originals, a channel of its own, and all
+  // control dependencies.
   absl::StatusOr<HloInstruction*> AddClone(HloInstruction* original);
   absl::Status ReplaceOperand(HloInstruction* user, int64_t operand,
                               HloInstruction* now);
-  // Nobody but what has been dropped before reads it.
+  // Only instructions dropped before may read it.
   void Drop(HloInstruction* instruction) { dropped_.push_back(instruction); }
 
-  // Removes what was dropped, and computations that nothing calls any more, and
-  // gives those that were added their sequences.
-  // Cannot fail: users are dropped before what they read, and nothing comes to
-  // read or to wait for what has been dropped.
+  // Removes what was dropped, and computations without callers, and adds
+  // sequences for new ones. Cannot fail: users are dropped before what they
+  // read, and nothing starts to read or to wait for a dropped instruction.
   void Commit(HloModule* module);
-  // Takes all back, but for names and ids that have been given away.
+  // Undoes all edits, except for names and ids already given out.
   absl::Status Undo();
 
   // A channel id that no instruction of the module has.
@@ -61,7 +60,8 @@ class RematEdits {
     int64_t operand_number = 0;
   };
 
-  // Lets computations that a clone calls run in the order of the original's.
+  // Lets computations that a clone calls run in the same order as the
+  // original's.
   void ScheduleClones(const HloCloneContext& context,
                       const HloSchedule& schedule);
 

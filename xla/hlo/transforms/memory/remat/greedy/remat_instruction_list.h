@@ -13,9 +13,9 @@ namespace xla {
 //
 //   0 1 2 3; InsertBefore(4, 2)  →  0 1 4 2 3,  Precedes(1, 4), Precedes(4, 2)
 //
-// Each item has a label between those of its neighbors; where there is no room
-// for one, all labels are made anew. Insertion is O(1) but for that, which
-// happens after at least 20 insertions at one place.
+// Each item has a label between those of its neighbors; if no label is free,
+// all items are relabeled. Insertion is O(1) apart from that, which happens
+// only after at least 20 insertions at one place.
 class RematInstructionList {
  public:
   // Holds items 0 … count - 1.

@@ -12,36 +12,36 @@
 
 namespace xla {
 
-// A point in a computation, from which one walks on or jumps elsewhere, and the
-// bytes that are live there, while instructions after (and copies before) it
-// come and change.
+// A point in a computation, which can advance or jump, and the bytes live
+// there, while instructions after it (and copies before it) are added and
+// changed.
 //
 //   Begin(a)  a is placed: its buffers live
 //   End(a)    buffers whose last reader it was die
 //
-// What is placed, live or ended follows from places in the list alone. Users of
-// a buffer are kept in the order of the list, so that those that have ended are
-// a prefix. Begin and End are O(operands), jumps O(1); uses are added and
-// dropped in O(users) moves, that is a memmove.
+// Whether an item is placed, live or ended follows from positions in the list
+// alone. Users of a buffer are kept in list order, so that those that have
+// ended are a prefix. Begin and End are O(operands), jumps O(1); adding and
+// dropping a use takes O(users) moves, that is, a memmove.
 class RematMemoryTracker {
  public:
   // Buffers and list must outlive the tracker. Starts before the first item.
   RematMemoryTracker(RematBuffers* buffers, RematInstructionList* list);
 
-  // Back before the first item, with the items there are now.
+  // Moves back before the first item, with the current items.
   void Restart();
 
   void Begin(RematItemId item);
   void End(RematItemId item);
 
-  // An item in progress, or after the last one that has ended; before the first
-  // item.
+  // At an item in progress, after the last one that has ended, or before the
+  // first item.
   struct Point {
     RematItemId last_placed = kNoRematItem;
     bool in_progress = false;
   };
   const Point& point() const { return point_; }
-  // What is live there is for the caller to say.
+  // The caller must know what is live there.
   void JumpTo(const Point& point, int64_t memory_usage) {
     point_ = point;
     memory_usage_ = memory_usage;
@@ -49,7 +49,7 @@ class RematMemoryTracker {
 
   // Live bytes; between Begin and End those of operands and results.
   int64_t memory_usage() const { return memory_usage_; }
-  // The same, counted anew. O(buffers).
+  // The same, recounted. O(buffers).
   int64_t CountLiveBytes() const;
   RematItemId in_progress() const {
     return point_.in_progress ? point_.last_placed : kNoRematItem;
@@ -70,29 +70,30 @@ class RematMemoryTracker {
   // The first user that is not placed; kNoRematItem if all are.
   RematItemId FirstUnplacedUser(RematBufferId buffer) const;
 
-  // Takes in an instruction that has no place in the list yet. Its uses begin
-  // with AddUses, when it has one.
+  // Registers an instruction that has no place in the list yet. Its uses begin
+  // with AddUses, once it has one.
   absl::StatusOr<RematItemId> AddItem(HloInstruction* instruction);
   // Records a new item whose place is before the point.
   void NoteEnded(RematItemId item) {
     if (record_) events_.items.push_back(item);
   }
 
-  // The item reads / no longer reads what its `used` says. Unplaced, or ended.
+  // The item reads / no longer reads what its `used` says. It is unplaced, or
+  // ended.
   void AddUses(RematItemId item);
   void DropUses(RematItemId item);
 
-  // Calls of AddUses so far: how much has been rewritten.
+  // Calls of AddUses so far, which measure how much has been rewritten.
   int64_t uses_added() const { return uses_added_; }
 
-  // Takes an item, ended or not begun, out of the list: it is not placed, and
-  // reads nothing until it has a new place and AddUses. Nobody that is placed
-  // may read it.
+  // Takes an item that has ended or not begun out of the list: it is not
+  // placed, and reads nothing until it has a new place and AddUses. No placed
+  // item may read it.
   void TakeOut(RematItemId item);
 
   // Buffers that have died, come to life or changed users since the last call,
-  // and items that have been placed or taken back since then, or have another
-  // neighbor.
+  // and items that have been placed, taken out or given another neighbor since
+  // then.
   struct Events {
     std::vector<RematBufferId> liveness;
     std::vector<RematBufferId> users;
@@ -107,8 +108,8 @@ class RematMemoryTracker {
   // Off at first.
   void RecordEvents(bool on) { record_ = on; }
 
-  // Buffers whose readers have changed, and items that may have got, changed or
-  // lost their place or a neighbor, wherever the point is.
+  // Buffers whose readers have changed, and items whose place or neighbors may
+  // have changed, wherever the point is.
   struct Rewrites {
     std::vector<RematBufferId> buffers;
     std::vector<RematItemId> items;
@@ -119,7 +120,7 @@ class RematMemoryTracker {
       items.clear();
     }
   };
-  // Until StopRecording, which must come before the object goes.
+  // Until StopRecording, which must be called before the object is destroyed.
   void RecordRewrites(Rewrites* rewrites) { rewrites_.push_back(rewrites); }
   void StopRecording(const Rewrites* rewrites);
 

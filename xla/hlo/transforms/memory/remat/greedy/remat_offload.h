@@ -9,7 +9,7 @@
 
 namespace xla {
 
-// A value spends the time between two reads in the memory of the host.
+// A value spends the time between two reads in host memory.
 //
 //   x = …; …; y = f(x); …            …             …; z = g(x)
 //   x = …; s = copy-start(x); …; y = f(x); d = copy-done(s); …;
@@ -17,14 +17,14 @@ namespace xla {
 //
 // A copy takes bytes / rate seconds, in which other instructions run, whose
 // seconds are those of HloCostAnalysis; instructions that this pass has added
-// take none. The copy to the host begins with the value and must have ended
-// when the point reached comes; the copy back begins after that point, as late
-// as it can, and ends right before the first read. One array, read by nothing
+// take none. The copy to the host begins with the value and must have ended at
+// the current point; the copy back begins after that point, as late as it can,
+// and ends right before the first read. For single arrays that nothing reads
 // through another instruction.
 
-// Bytes of device memory freed at the point reached; 0 if it does not fit. If
-// it may fit later, when the copy to the host can have ended, `ready_seconds`
-// is when, otherwise -1. O(readers).
+// Bytes of device memory freed at the current point; 0 if the copies do not
+// fit. If they may fit later, `ready_seconds` is set to the time when the copy
+// to the host can have ended, otherwise to -1. O(readers).
 int64_t BytesFreedByOffload(RematComputation& state, RematItemId item,
                             double* ready_seconds);
 

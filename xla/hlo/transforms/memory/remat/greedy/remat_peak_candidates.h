@@ -13,23 +13,24 @@
 
 namespace xla {
 
-// Which block to take next, at points in any order.
+// Which block to take next, at points visited in any order.
 //
 //   a = …; b = f(a) [last reader of a]; c = g(b); …; z = h(b)
 //   b is worth its bytes - a's from c to z: one piece of time
 //
-// What a block is worth changes where one of its buffers is read for the first
-// or last time, or one of its operands' dies. Between these, it is a piece with
-// one cost. A tree over the instructions that were there at the start holds the
-// pieces, each in the O(log n) nodes that make it up; the nodes on the way to a
-// point have all pieces there, the cheapest first. New instructions belong to
-// the place of the one before them, so that pieces may seem longer than they
-// are, and what the instruction in progress reads is in pieces, too: what is
-// taken is asked for its price at the point itself.
+// The value of a block changes where one of its buffers is read for the first
+// or last time, or one of its operands' dies. Between these points it is a
+// piece with a constant cost. A tree over the initial instructions holds the
+// pieces, each in the O(log n) nodes that make it up; the nodes on the path to
+// a point have all pieces there, the cheapest first. New instructions belong to
+// the slot of the one before them, so that pieces may seem longer than they
+// are, and operands of the instruction in progress are in pieces, too: a block
+// is repriced at the point itself before it is taken.
 //
-// Building is O(pieces log² n); a question O(log² n) for each piece of a block
+// Building takes O(pieces log² n); a query O(log² n) for each piece of a block
 // that has changed since the last one, and O(log n) for each one looked at.
-// Copies to the host, whose worth depends on more than buffers, are not known.
+// Copies to the host, whose value depends on more than buffers, are not
+// included.
 class RematPeakCandidates : public RematCandidateSource {
  public:
   // `limit_bytes` is what costs are relative to.
@@ -44,7 +45,7 @@ class RematPeakCandidates : public RematCandidateSource {
   void Invalidate(RematItemId item) override { changed_.push_back(item); }
 
  private:
-  // The cheaper comes first, of equal ones the one that runs first.
+  // The cheaper one comes first; of equal ones, the one that runs first.
   struct Entry {
     int64_t cost;
     int32_t slot;
@@ -54,7 +55,7 @@ class RematPeakCandidates : public RematCandidateSource {
       return a.slot != b.slot ? a.slot < b.slot : a.item < b.item;
     }
   };
-  // Values of the blocks that begin at an item, slot by slot.
+  // Values of the blocks that begin at an item, by slot.
   struct Piece {
     int32_t from = 0;
     int32_t to = 0;
@@ -83,7 +84,7 @@ class RematPeakCandidates : public RematCandidateSource {
   Range& RangeFor(int32_t min_size, int32_t max_size);
 
   void Update(Range& range, RematItemId item);
-  // Where the worth of a block that begins there changes.
+  // The points at which the value of a block that begins there changes.
   void CollectPoints(RematItemId first, int32_t max_size);
   void AddPointsOf(RematItemId item, bool in_block);
   template <typename Fn>
@@ -94,7 +95,7 @@ class RematPeakCandidates : public RematCandidateSource {
   std::vector<std::unique_ptr<Range>> ranges_;
   RematMemoryTracker::Rewrites rewrites_;
   std::vector<RematItemId> changed_;
-  // Places in the tree: they never go down from item to item of the list.
+  // Slots of the tree; they never decrease along the list.
   int32_t slots_ = 0;
   std::vector<int32_t> slot_;  // per item
   std::vector<End> ends_;      // per buffer

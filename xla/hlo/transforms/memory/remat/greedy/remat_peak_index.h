@@ -11,34 +11,34 @@
 
 namespace xla {
 
-// Where a computation needs most, while it is rewritten.
+// Where a computation needs the most memory, while it is rewritten.
 //
 //   bytes at an item = Σ of the items before (opened - closed)
 //                      + opened + inside
 //
-// opened: what it defines; closed: what dies after it; inside: what runs in it.
-// A buffer is opened by its definer and closed by its last reader, so that a
-// rewrite changes few items. These stand in chunks of about √n, each with its
-// sum and its highest prefix; what a rewrite has touched is counted anew with
-// the next question.
+// opened: what it defines; closed: what dies after it; inside: the computations
+// that run in it. A buffer is opened by its definer and closed by its last
+// reader, so that a rewrite changes few items. Items are kept in chunks of
+// about √n, each with its sum and its highest prefix; what a rewrite has
+// touched is recounted at the next query.
 //
-// Building is O(n), a question O(√n) for each buffer and item touched since the
+// Building takes O(n), a query O(√n) for each buffer and item touched since the
 // last one, and O(√n).
 class RematPeakIndex {
  public:
-  // `inside` gives the bytes of what an item runs; it is asked about items that
-  // run computations only. The computation must outlive the index.
+  // `inside` returns the bytes of the computations that an item runs; it is
+  // called only for items that run any. The computation must outlive the index.
   RematPeakIndex(RematComputation* state,
                  absl::FunctionRef<int64_t(const HloInstruction&)> inside);
   ~RematPeakIndex();
   RematPeakIndex(const RematPeakIndex&) = delete;
   RematPeakIndex& operator=(const RematPeakIndex&) = delete;
 
-  // What items run has changed.
+  // The bytes inside of items have changed.
   void UpdateInside(absl::FunctionRef<int64_t(const HloInstruction&)> inside);
 
-  // The first item that needs most, and the bytes; kNoRematItem and 0 if none
-  // needs any.
+  // The first item with the highest need, and its bytes; kNoRematItem and 0 if
+  // no item needs any.
   RematItemId Highest(int64_t* bytes);
 
  private:

@@ -12,26 +12,26 @@
 
 namespace xla::remat_plan {
 
-// What clones of a program wait for, so that no later pass makes one value of a
-// clone and its original again, and no scheduler runs the clone early: by
-// position in the program, null where a run is the first of its node, or where
-// there is nothing to wait for.
+// What the clones of a program wait for, so that no later pass merges a clone
+// with its original again, and no scheduler runs the clone early: by position
+// in the program, null for the first run of a node, or if there is nothing to
+// wait for.
 //
 //   a = f(p); b = g(a); …; e = k(d); a = f(p); r = h(a, e)
 //   → the second a waits for e, which r reads anyway
 //
-// That is the latest value that the first reader which is no clone reads
-// beside clones, if it comes after the last reader of the value as it was
-// before; else the latest value that is read after the clone; arrays of first
-// runs only, none of `fused`, as a barrier would keep it from being fused.
-// Linear in the program and its operands, of which a reader counts a bounded
-// number for each clone.
+// That is the latest value among those that the first non-clone reader reads
+// beside clones, if it comes after the last previous reader of the value;
+// otherwise the latest value that is read after the clone; only arrays of first
+// runs, none of `fused`, since a barrier would keep it from being fused. Linear
+// in the program and its operands, of which a reader considers a bounded number
+// for each clone.
 std::vector<HloInstruction*> FindCloneTies(
     absl::Span<HloInstruction* const> nodes, absl::Span<const NodeId> program,
     const absl::flat_hash_set<std::string>* fused = nullptr);
 
-// How a barrier on an operand of a clone fits the module that results later;
-// the lowest is best, negative ones are out of the question.
+// How well a barrier on an operand of a clone suits the final module; the
+// lowest is best, negative ones are ruled out.
 //
 //   0 arguments and loop state, which are there in any case
 //   1 results of what is never fused into readers, as of dots

@@ -24,17 +24,18 @@ namespace xla::remat_plan {
 //   p = param; a = f(p); t = tuple(a, p); w = while(t); g = gte(w), 0; h(g)
 //   → nodes p, a, w, h; w reads a and p, and its values lie in theirs
 //
-// Nodes are instructions but what only renames values: get-tuple-element,
-// bitcast, tuple. A value is one array or tuple table of a node's result.
-// Bytes are those of rematerialization's accounting (remat_accounting.h): 0 for
-// parameters and outputs; tables of tuples that rename are left out.
+// Nodes are instructions except those that only rename values:
+// get-tuple-element, bitcast, tuple. A value is one array or tuple table of a
+// node's result. Bytes are those of rematerialization's accounting
+// (remat_accounting.h): 0 for parameters and outputs; tables of tuples that
+// only rename are left out.
 struct ComputationProblem {
   RematProblem problem;
   std::vector<HloInstruction*> instructions;  // of each node
 };
 
-// The place of a shape index in pre-order: that of a value among those of its
-// node.
+// The position of a shape index in pre-order: that of a value among those of
+// its node.
 int64_t PlaceOf(const Shape& shape, const ShapeIndex& index);
 
 // What the backend's module overwrites in place (`placed`,
@@ -52,18 +53,18 @@ ComputationProblem MakeComputationProblem(
     bool placed = false);
 
 struct ApplyOptions {
-  // Clones wait behind opt-barriers (clone_ties.h), for those who choose an
-  // order of their own.
+  // Clones wait behind opt-barriers (clone_ties.h), for compilers that choose
+  // an order of their own.
   bool tie_clones = false;
-  // Names of instructions that are fused into their readers, where nothing
-  // waits for them. Null: none is known. Must outlive the call.
+  // Names of instructions that are fused into their readers if nothing waits
+  // for them. Null: unknown. Must outlive the call.
   const absl::flat_hash_set<std::string>* fused = nullptr;
 };
 
 // Makes a computation run a program of its problem, whose nodes are `nodes`:
-// more runs of a node are clones, named X.remat and marked for common
+// repeated runs of a node are clones, named X.remat and marked for common
 // subexpression elimination; tuples, bitcasts and get-tuple-elements follow
-// what they rename; what runs no more is removed. Sets the sequence of the
+// what they rename; what no longer runs is removed. Sets the sequence of the
 // schedule. Linear in the program and its operands.
 absl::Status ApplyProgram(absl::Span<HloInstruction* const> nodes,
                           absl::Span<const NodeId> program,

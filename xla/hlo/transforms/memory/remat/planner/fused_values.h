@@ -11,19 +11,19 @@
 namespace xla::remat_plan {
 
 // A problem without the values that a compiler will compute inside of their
-// readers, where they take no memory, and the way back from its programs.
+// readers, where they take no memory, and the conversion of its programs back.
 //
 //   a = f(p); b = g(a); c = h(b, p)     b is fused into c
 //   → nodes p, a, c; c reads a and p
 //   program  p a c c  →  p a b c b c
 //
-// Who runs again has what is fused into it run again, too, so that each clone
+// A node that runs again also reruns what is fused into it, so that each clone
 // can be a kernel of its own.
 class FusedValues {
  public:
-  // `fused`: by node of the problem. Nodes stay that may not run again, that
-  // have several values or shared memory, that call others or leave the
-  // computation; so do those whose readers would read too much.
+  // `fused`: by node of the problem. Nodes are kept if they may not run again,
+  // have several values or shared memory, call computations or leave the
+  // computation, or if their readers would read too much.
   FusedValues(ComputationProblem whole, std::vector<bool> fused);
 
   // The problem without them.

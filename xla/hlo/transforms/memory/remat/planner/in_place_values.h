@@ -7,11 +7,11 @@
 namespace xla::remat_plan {
 
 // Finds results that may take the memory of values that are not read
-// afterwards, as `alias_info` says, or, where it has no opinion, as the report
-// of the memory analysis counts them: those of elementwise instructions, of
-// fusions that use an operand element by element; of operands' own results
-// alone, not of what only renames them. Those of updates, and of library calls
-// that add to an operand, whatever renames it.
+// afterwards, as `alias_info` says or, if it has no opinion, as the report of
+// the memory analysis counts them: results of elementwise instructions, of
+// fusions that use an operand elementwise; only of operands' own results, not
+// of instructions that merely rename them. Results of updates, and of library
+// calls that add to an operand, count through renaming, too.
 //
 //   e = exp(x); r = reduce(e)      → e lies where x was
 //   e = exp(x); s = subtract(x, e) → s lies where x was, e does not

@@ -8,11 +8,11 @@
 
 namespace xla::remat_plan {
 
-// How many reads of a scheduled module find another value where the one that
-// they ask for was: what is updated in place, or a loop's state, is read after
-// it has changed. Compilers insert copies for them; a module that a backend has
-// finished (overwritten_values.h) gets none any more, so that a rewrite must
-// not add such reads.
+// How many reads of a scheduled module find another value in place of the one
+// they ask for: a value updated in place, or a loop's state, is read after it
+// has changed. Compilers insert copies for them; a module that a backend has
+// finished (overwritten_values.h) gets none any more, so a rewrite must not add
+// such reads.
 //
 //   x = param(0); u = dynamic-update-slice(x, v, i); x.remat = negate(x)
 //   → 1

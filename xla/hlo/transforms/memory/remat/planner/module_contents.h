@@ -11,7 +11,7 @@ namespace xla::remat_plan {
 // Gives `module` the computations and the schedule of `rewritten`, a scheduled
 // rewritten clone of it. What belongs to the module itself stays: name, ids,
 // configuration, aliases of parameters and results. Pointers to the
-// instructions of `rewritten` stay good, those to the old ones of `module` do
+// instructions of `rewritten` stay valid, those to the old ones of `module` do
 // not. Linear in the schedule.
 absl::Status ReplaceContents(std::unique_ptr<HloModule> rewritten,
                              HloModule* module);

@@ -18,11 +18,12 @@ namespace xla::remat_plan {
 struct ModuleVariant {
   static constexpr int kAll = 1 << 20;
 
-  // Stacked residuals that are computed again in the loop that reads them, the
-  // cheapest first (loop_residuals.h), after stack accesses have come out of
-  // fusions (loop_unfusing.h).
+  // Number of stacked residuals that are recomputed in the loop that reads
+  // them, the cheapest first (loop_residuals.h), after stack accesses have been
+  // taken out of fusions (loop_unfusing.h).
   int drops = 0;
-  // Invariants that loops make themselves, the cheapest first (loop_sinking.h).
+  // Number of invariants that loops compute themselves, the cheapest first
+  // (loop_sinking.h).
   int sinks = 0;
   // Large results of fusions have fusions of their own (fusion_splitting.h).
   bool split = false;
@@ -30,10 +31,10 @@ struct ModuleVariant {
   // computed in their readers (expansion_fusion.h): 4 for a quarter, 0.5 for
   // twice as many; 0: none.
   double fuse_part = 0;
-  // Another order, where that needs less (reschedule.h).
+  // Reschedules if that needs less (reschedule.h).
   bool reschedule = false;
-  // Values wait elsewhere until the module fits in so many bytes, as far as
-  // that is possible; -1: none does.
+  // Values are moved out until the module fits in this many bytes, as far as
+  // possible; -1: none are.
   int64_t move_out_limit = -1;
 
   bool operator==(const ModuleVariant& other) const {
@@ -47,16 +48,16 @@ struct ModuleVariant {
   std::string Name() const;
 };
 
-// Variants that differ in drops and sinks only, the ones that take most first;
-// those that rewrite nothing are left out.
+// Variants that differ in drops and sinks only, the ones with most first;
+// without those that rewrite nothing.
 absl::StatusOr<std::vector<ModuleVariant>> LoopVariants(
     const HloModule& module, const HloCostAnalysis::Options& device);
 
-// Makes values of a module wait elsewhere until it fits in the bytes given.
+// Moves values of a module out until it fits in the given bytes.
 using MoveOut = std::function<absl::Status(int64_t limit_bytes, HloModule*)>;
 
-// Rewrites a scheduled module. FailedPrecondition where a part of the variant
-// has nothing to do.
+// Rewrites a scheduled module. FailedPrecondition if a part of the variant has
+// nothing to do.
 absl::Status PrepareVariant(const ModuleVariant& variant,
                             const HloCostAnalysis::Options& device,
                             const MoveOut& move_out, HloModule* module);

@@ -25,22 +25,22 @@
 
 namespace xla::remat_plan {
 
-// Programs for the computations of a scheduled module that run one another.
+// Programs for the computations of a scheduled module that call each other.
 //
 //   entry: a; while(w) {body}; b      limit of body = limit - what is live at w
 //
-// Where a step is over the limit, the computations that it runs and the one
-// that it is in can both give way. The share of the excess that falls to the
-// inner ones is tried in a few shares; the cheapest is taken. Trip counts
-// multiply what inner ones cost.
+// Where a step exceeds the limit, either the computations that it runs or the
+// one that contains it can be reduced. A few shares of the excess are tried for
+// the inner ones; the cheapest result is taken. Trip counts multiply the cost
+// of inner computations.
 class NestedPlanner {
  public:
   // The module, its schedule, the analysis, `sizes` and `in_place` must outlive
-  // the planner. `*work` limits searches (remat_search.h); null: nothing does.
-  // `threads`: whose computations may change, empty: of all threads;
-  // `reorder`: programs may run in another order. `in_place`: which results may
-  // take the memory of operands, null: none. `fused`: names of instructions
-  // that will be computed inside of their readers (fused_values.h).
+  // the planner. `*work` limits searches (remat_search.h); null: unlimited.
+  // `threads`: whose computations may change, empty: all; `reorder`: programs
+  // may run in another order. `in_place`: which results may take the memory of
+  // operands, null: none. `fused`: names of instructions that will be computed
+  // inside of their readers (fused_values.h).
   NestedPlanner(const HloModule& module, const HloCostAnalysis& cost,
                 const RematSizeOptions& sizes, int64_t effort, bool reorder,
                 const AliasInfo* in_place, int64_t* work = nullptr,
@@ -48,8 +48,8 @@ class NestedPlanner {
                 const absl::flat_hash_set<std::string>& fused = {});
 
   struct Plan {
-    // Seconds more than now, trip counts included; and the part of them that
-    // only stands for starting what runs again.
+    // Added seconds, trip counts included; and the part of them that is only
+    // launches of repeated runs.
     double added_seconds = 0;
     double launch_seconds = 0;
     int64_t peak_bytes = 0;
@@ -57,24 +57,26 @@ class NestedPlanner {
     absl::flat_hash_map<const HloComputation*, std::vector<NodeId>> programs;
   };
 
-  // For the entry, with a limit that leaves the result out. Plans that add
-  // `useless_seconds`, launches left out, are of no use: where others are not
-  // to be expected, one that needs too much may come back. `room_bytes`: what
-  // a plan may need after all, if more (remat_search.h); for one limit always
-  // the same.
+  // For the entry, with a limit that excludes the result. Plans that add
+  // `useless_seconds`, launches excluded, are useless: if no others can be
+  // expected, the result may exceed the limit. `room_bytes`: what a plan may
+  // need in the end, if that is more (remat_search.h); always the same for one
+  // limit.
   absl::StatusOr<Plan> PlanEntry(
       int64_t limit_bytes,
       double useless_seconds = std::numeric_limits<double>::infinity(),
       int64_t room_bytes = 0);
 
-  // For plans that are refused though they fit: neither they nor plans with one
-  // of their programs serve later limits, unless they are found anew.
+  // For plans that are rejected although they fit: neither they nor plans with
+  // one of their programs are used for later limits, unless they are found
+  // again.
   void Forget(const Plan& plan);
 
-  // No plan without rewriting loops needs less, result left out. `in_place`: by
-  // no accounting that lets results take the memory of operands, that counts
-  // one callee of an instruction at a time, and results when they are there.
-  // `counted`: arrays of the entry that the caller counts already.
+  // No plan that leaves loops as they are needs less, result excluded.
+  // `in_place`: no accounting needs less that lets results take the memory of
+  // operands, and counts one callee of an instruction at a time and results
+  // only once they exist. `counted`: arrays of the entry that the caller counts
+  // already.
   int64_t LowerBound(bool in_place,
                      absl::Span<const HloInstruction* const> counted) const;
 
@@ -85,12 +87,12 @@ class NestedPlanner {
  private:
   struct Computation {
     ComputationProblem problem;
-    // Where the problem leaves out what is fused into readers.
+    // If the problem leaves out what is fused into readers.
     std::unique_ptr<FusedValues> fused;
     std::vector<int32_t> callers;  // nodes with internal bytes
-    // Found for whatever limits, the last ones.
+    // The last ones found, for whatever limits.
     std::vector<std::vector<NodeId>> programs;
-    // Made so far, by limit.
+    // Plans made so far, by limit.
     std::map<int64_t, Plan> plans;
     int64_t peak_bytes = 0;
     int64_t lower_bound_bytes = 0;
@@ -102,21 +104,21 @@ class NestedPlanner {
   }
   void AddComputation(const HloComputation* computation,
                       const absl::flat_hash_set<std::string>& fused);
-  // Of what an instruction runs: the sum, or the most that one of them needs.
+  // Of the computations that an instruction runs: the sum, or the maximum.
   int64_t CalleeBytes(const HloInstruction& inst, int64_t Computation::*bytes,
                       bool at_once) const;
-  // LowerBoundBytes() with the bounds of callees for what these need.
+  // LowerBoundBytes() with the bounds of callees instead of their needs.
   int64_t BoundOf(const Computation& computation, RematProblem problem,
                   bool in_place) const;
-  // The cheapest of the plans that fit, or `best`, if none costs less.
+  // The cheapest of the plans that fit, or `best` if none costs less.
   static Plan Cheapest(const std::map<int64_t, Plan>& plans, Plan best,
                        int64_t limit_bytes);
   // `useless_seconds`: as for the entry, launches included.
   absl::StatusOr<Plan> PlanComputation(const HloComputation* computation,
                                        int64_t limit_bytes,
                                        double useless_seconds);
-  // With `share` of the excess given to callees; what then still exceeds the
-  // limit for this computation, too.
+  // With `share` of the excess assigned to callees, and what then still exceeds
+  // the limit to this computation.
   absl::StatusOr<Plan> PlanWithShare(const HloComputation* computation,
                                      int64_t limit_bytes, double share,
                                      double useless_seconds);

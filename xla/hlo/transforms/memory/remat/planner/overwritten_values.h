@@ -11,13 +11,14 @@
 
 namespace xla::remat_plan {
 
-// Whether XLA's backend has finished the module: it holds library calls or
+// Whether XLA's backend has finished the module: it contains library calls or
 // fusions that have been configured. No copies are inserted any more, so that
-// what works in place overwrites its operand, whoever reads that later.
+// instructions that work in place overwrite their operand even if it is read
+// later.
 bool IsPlacedByBackend(const HloModule& module);
 
 // Marks what instructions of such a module overwrite
-// (RematProblem::Value::overwritten_by), so that nothing is made again from it
+// (RematProblem::Value::overwritten_by), so that nothing is recomputed from it
 // afterwards.
 //
 //   x = param(0); y = f(x); u = dynamic-update-slice(x, v, i); g(y)
@@ -25,11 +26,11 @@ bool IsPlacedByBackend(const HloModule& module);
 //
 // Overwritten are operands that are updated in place (alias_info.h), elements
 // of a loop's state that its body changes (around the loop, and inside once the
-// next state is made), and arguments whose memory results take
+// next state is computed), and arguments whose memory results take
 // (input_output_alias). Values that the module itself reads afterwards are not:
-// they lie elsewhere. `points`: of an instruction, its values by index of
-// its shape, in pre-order; -1: none. O(indices of all shapes), and values that
-// share their memory with an overwritten one.
+// they are stored elsewhere. `points`: of an instruction, its values by index
+// of its shape, in pre-order; -1: none. O(indices of all shapes), and values
+// that share their memory with an overwritten one.
 using ValuesOf =
     absl::FunctionRef<const std::vector<ValueId>&(const HloInstruction*)>;
 void MarkOverwrittenValues(ValuesOf points, const HloInstruction& root,

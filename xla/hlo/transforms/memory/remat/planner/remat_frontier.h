@@ -16,15 +16,15 @@ struct Outcome {
   RematWork work;
 };
 
-// A rewritten module; without one, the module as it is.
+// A rewritten module, or, without one, the module as it is.
 struct Candidate {
   Outcome outcome;
   std::string method;
   std::unique_ptr<HloModule> module;
-  // Where the module is instead, if not null.
+  // The module's current owner, if not null.
   std::unique_ptr<HloModule>* lender = nullptr;
-  // Whether its buffers were found places: outcome.peak_bytes is what they take
-  // where that is more than the limit.
+  // Whether its buffers were placed: outcome.peak_bytes is what the placement
+  // takes if that exceeds the limit.
   bool placed = false;
 
   const HloModule* rewritten() const {
@@ -32,22 +32,22 @@ struct Candidate {
   }
 };
 
-// Candidates none of which is dominated by another one in both memory and run
-// time. For falling limits, the candidates found need less memory and take
-// longer.
+// The Pareto frontier of candidates: none is dominated by another one in both
+// memory and run time. As the limit falls, the candidates need less memory and
+// take longer.
 class Frontier {
  public:
-  // O(log n) and what goes for it.
+  // O(log n) and the candidates it displaces.
   void Offer(Candidate candidate);
 
-  // Whether one that is known needs no more memory and takes no longer.
+  // Whether a known candidate needs no more memory and takes no longer.
   bool Dominates(const Outcome& outcome) const;
 
-  // The fastest that needs at most so many bytes; where there is none, the one
+  // The fastest that needs at most this many bytes; if there is none, the one
   // that needs least. Null without candidates.
   const Candidate* BestFor(int64_t limit_bytes) const;
 
-  // The same, taken out. There must be candidates.
+  // The same, removed from the frontier. There must be candidates.
   Candidate TakeBestFor(int64_t limit_bytes);
 
   void Clear() { by_peak_.clear(); }

@@ -13,14 +13,13 @@
 
 namespace xla::remat_plan {
 
-// Searches plans for a limit, and for others beside it: the solver is a
-// heuristic, and its result is not monotone in the limit. A plan for a lower
-// limit may turn out cheaper, and one for a higher limit may need less memory
-// than what a failed search for this limit returns.
+// Searches plans for a limit, and for other limits besides: the solver is a
+// heuristic whose result is not monotone in the limit. A plan for a lower limit
+// may turn out cheaper, and one for a higher limit may need less memory than
+// what a failed search for this limit returns.
 //
-// Where all plans are kept, the limits are the same for all callers, in the
-// same order, so that callers who ask for different limits choose among the
-// same plans:
+// If all plans are kept, the limits are the same for all callers, in the same
+// order, so that callers with different limits choose among the same plans:
 //
 //   < 500 instructions     20 limits from the peak to the lower bound
 //   up to 5000             90, 80, 70, … % of the peak, down to the caller's;
@@ -28,33 +27,34 @@ namespace xla::remat_plan {
 //                          not too much was looked at; no further than the
 //                          bound, or the first that is missed
 //
-// Then the caller's own, if it is none of these. In larger modules the caller's
-// limit comes first, then lower ones while these cost less. Where a compiler
-// measures plans, it is the only one, if that makes sense (remat_measured.h).
+// Then the caller's own, if it is not one of these. In larger modules the
+// caller's limit comes first, then lower ones while these cost less. If a
+// compiler measures plans, it is the only one, if that is sensible
+// (remat_measured.h).
 class LimitSearch {
  public:
   // Both must outlive this. The trials have started.
   LimitSearch(const RematPlanOptions& options, RematTrials* trials);
 
-  // For a limit that no plan known meets; may come again for lower ones. Ends
-  // with the limit as the trials' target.
+  // For a limit that no known plan meets; can be called again for lower ones.
+  // Leaves the limit as the trials' target.
   absl::Status Run(int64_t limit_bytes);
 
  private:
-  // Whether all that may be measured is for one limit.
+  // Whether all measurements are spent on one limit.
   absl::StatusOr<bool> SearchesAims();
   absl::Status RunCurve(int64_t limit_bytes);
   absl::Status RunShares(int64_t limit_bytes);
 
-  // The next of `limits_` that is worth a search.
+  // Whether one of `limits_` is left that is worth a search.
   bool HasNext() const;
   absl::Status RunNext();
-  // Plans for one limit, and what one that is missed or costly takes besides.
+  // Plans for one limit, and further attempts if it is missed or costly.
   absl::Status RunFor(int64_t limit_bytes);
 
   // Whether the best plan adds much to the run time.
   bool IsCostly() const;
-  // Plans for the limit in all variants, beside those known.
+  // Plans for the limit in all variants, in addition to those known.
   absl::Status PlanFor(int64_t limit_bytes);
   absl::Status TryLowerLimits();
   absl::Status TryOtherLimits(const ModuleVariant& variant);
@@ -64,10 +64,10 @@ class LimitSearch {
 
   const RematPlanOptions& options_;
   RematTrials& trials_;
-  // Shares of the peak in steps of 10 %, the highest first.
+  // Percentages of the peak in steps of 10 %, the highest first.
   const std::vector<int64_t> shares_;
-  // Those that are the same for all callers, how many of them have been run,
-  // the last of these, and how many were missed, one after the other.
+  // Limits common to all callers, how many of them have been run, the last of
+  // these, and how many in a row were missed.
   std::vector<int64_t> limits_;
   size_t done_ = 0;
   int64_t last_ = 0;

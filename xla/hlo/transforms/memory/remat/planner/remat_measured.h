@@ -13,12 +13,13 @@
 
 namespace xla::remat_plan {
 
-// Searches plans for a limit where a compiler says what they take
-// (RematPlanOptions::fused). That follows only roughly from what was planned:
-// an instruction that runs again may be fused into others, or keep others from
-// being fused, and the lowest plans rarely take least. So plans for aims all
-// over the range are measured first, then such between those that came nearest
-// to the limit, or fit and cost least, until no more may be asked for.
+// Searches plans for a limit if a compiler measures them
+// (RematPlanOptions::fused). The measurements only roughly follow the plans: an
+// instruction that runs again may be fused into others, or keep others from
+// being fused, and the plans with the lowest aims rarely need least. So plans
+// for aims across the whole range are measured first, then plans between those
+// that came nearest to the limit, or fit and cost least, until the number of
+// measurements is used up.
 //
 //   measured |      x                        o: fits
 //            | x         x
@@ -30,30 +31,29 @@ class MeasuredSearch {
   // Both must outlive this. The trials have started.
   MeasuredSearch(const RematPlanOptions& options, RematTrials* trials);
 
-  // Rewrites no loops. Ends with the limit as the trials' target.
+  // Does not rewrite loops. Leaves the limit as the trials' target.
   absl::Status Run(int64_t limit_bytes);
 
  private:
-  // What an aim has led to.
+  // The outcome of an aim.
   struct Sample {
     int64_t aim_bytes = 0;
     Trial trial;
   };
 
-  // Plans for aims of equal distances, the highest first.
+  // Plans for equally spaced aims, the highest first.
   absl::Status TryRange();
-  // A plan for an aim between two of those. Returns whether there was one that
-  // is worth it.
+  // A plan for an aim between two of those. Returns whether one was worth it.
   absl::StatusOr<bool> TryBetween();
-  // What a plan between samples `i` and the next may come to: bytes, as if
-  // these changed by at most two per byte of aim, or, where a plan that fits is
+  // What a plan between samples `i` and the next may achieve: bytes, assuming
+  // that they change by at most two per byte of aim or, if a plan that fits is
   // known, seconds and bytes over the limit, both relative; less is better.
-  // Nothing where aims are too close.
+  // Nothing if the aims are too close.
   std::optional<double> Promise(size_t i) const;
-  // An aim between samples `i` and the next: half way, as far as the plan of
-  // the first does not serve.
+  // An aim between samples `i` and the next: the middle of the part that the
+  // plan of the first does not serve.
   int64_t AimBetween(size_t i) const;
-  // The result comes before sample `place`.
+  // Inserts the result before sample `place`.
   absl::StatusOr<Trial> Try(int64_t aim_bytes, size_t place);
 
   const RematPlanOptions& options_;

@@ -22,7 +22,7 @@
 
 namespace xla::remat_plan {
 
-// A module after the rewrites of a variant, and what is known of it.
+// A module after the rewrites of a variant, and what is known about it.
 struct Prepared {
   ModuleVariant variant;
   std::unique_ptr<HloModule> rewritten;
@@ -31,35 +31,35 @@ struct Prepared {
   std::unique_ptr<HloCostAnalysis> cost;
   std::unique_ptr<NestedPlanner> planner;
   // The part of the peak that the planner's problems leave out, and the largest
-  // such part that any plan has shown.
+  // such part seen in any plan.
   int64_t uncounted_bytes = 0;
   int64_t most_uncounted_bytes = 0;
   int64_t lower_bound_bytes = 0;
-  // Where a compiler measures: outcomes of plans by what these are to take, in
-  // bytes and seconds.
+  // If a compiler measures: outcomes of plans by their planned bytes and
+  // seconds.
   std::map<std::pair<int64_t, double>, Outcome> measured;
-  // Seconds of the plan for the target: infinite if it is not met.
+  // Seconds of the plan for the target; infinite if it is not met.
   std::optional<double> seconds_for_limit;
 };
 
-// What planning for an aim has led to.
+// The result of planning for an aim.
 struct Trial {
   int64_t planned_bytes = 0;  // by the problem: uncounted bytes are left out
   Outcome outcome;
-  // Otherwise the outcome is what was planned, which is of no use, or, if what
-  // was planned lost reads, that of the module.
+  // If false, the outcome is the planned one, which is useless, or, if the plan
+  // lost reads, that of the module.
   bool tried_out = false;
 };
 
-// Tries out plans on copies of a module, and keeps the best of them: for the
-// target, a limit in bytes, or, where the module has a curve, for all limits.
+// Tries plans on copies of a module, and keeps the best of them: for the
+// target, a limit in bytes, or, if the module has a curve, for all limits.
 class RematTrials {
  public:
   // Both must outlive this.
   RematTrials(const HloModule& module, const RematPlanOptions& options);
 
-  // Looks at the module as it is. To be called first, and once; errors: those
-  // of the peak, and of instructions without a cost.
+  // Analyzes the module as it is. Call first, and once; errors: those of the
+  // peak, and of instructions without a cost.
   absl::Status Start();
 
   // The module as it is.
@@ -74,56 +74,57 @@ class RematTrials {
   bool HasTimeForLimits() const;
   bool HasTimeForCurve() const;
 
-  // Modules in which what a lower limit may bring by chance is not looked for.
+  // Whether the module is too large to search for chance results of lower
+  // limits.
   bool IsLarge() const;
-  // Modules in which plans for many limits take no time.
+  // Whether the module is so small that plans for many limits take no time.
   bool HasCurve() const;
-  // Modules of which all that is found is kept, for whatever limit: those that
-  // are not large.
+  // Whether all results are kept, for whatever limit: in modules that are not
+  // large.
   bool KeepsAll() const;
-  // Whether a compiler says what plans take, and of how many it can still be
-  // asked.
+  // Whether a compiler measures plans, and how many more it can measure.
   bool IsCompiled() const { return options_.fused.has_value(); }
   int64_t CanMeasure() const { return options_.max_measured - measured_; }
 
   int64_t target() const { return target_; }
   const Outcome& best() const { return best_; }
   bool Met() const { return best_.peak_bytes <= target_; }
-  // What plans are compared for, beside those known.
+  // The limit for which plans are compared, in addition to those known.
   void SetTarget(int64_t limit_bytes);
-  // Whether `a` is better for the target: meets it where `b` does not, needs
+  // Whether `a` is better for the target: meets it while `b` does not, needs
   // less if both miss it, takes less time otherwise.
   bool IsBetter(const Outcome& a, const Outcome& b) const;
 
-  // Those that the module has, found once (module_variant.h).
+  // The loop variants of the module, found once (module_variant.h).
   absl::StatusOr<const std::vector<ModuleVariant>*> FindLoopVariants();
 
-  // Rewrites a copy of the module, once per variant. FailedPrecondition where
-  // that has nothing to do.
+  // Rewrites a copy of the module, once per variant. FailedPrecondition if
+  // there is nothing to do.
   absl::StatusOr<Prepared*> Prepare(const ModuleVariant& variant);
 
   // Finds programs for a prepared module and tries them out; returns the best
   // outcome for the target. The abstract problem leaves small tables out, and
-  // may count in another way than the caller's peak does: aims lower by what is
-  // too much, a few times. Plans that cost no less than the best one are not
-  // tried out. For a lower limit than the target, what is found may need as
-  // much as that.
+  // may count differently from the caller's peak: the aim is lowered by the
+  // excess, a few times. Plans that cost no less than the best one are not
+  // tried. For a limit lower than the target, the result may need as much as
+  // the target.
   absl::StatusOr<Outcome> FindPrograms(int64_t limit_bytes, Prepared* prepared);
 
-  // One plan of those: for an aim, which is a limit without what the problem
-  // does not count.
+  // One such plan: for an aim, which is a limit minus what the problem does not
+  // count.
   absl::StatusOr<Trial> TryAim(int64_t aim_bytes, Prepared* prepared);
 
   // Rewrites copies of the module for the target in the other ways that the
-  // options name, if plans have a cost. One that fails is no candidate.
+  // options provide, if plans have a cost. A rewrite that fails is not a
+  // candidate.
   absl::Status TryOthers();
 
-  // Measures the best one for the target where its buffers lie, and looks on
-  // while that is more than the target and another one is better then. Returns
-  // by how much the least of those refused exceeds the target; 0: none was.
+  // Measures the placement of the best one for the target, and continues with
+  // the next best while it exceeds the target. Returns by how much the least of
+  // those rejected exceeds the target; 0: none was rejected.
   absl::StatusOr<int64_t> PlaceBest();
 
-  // The best one for the target, to be called last.
+  // The best one for the target; call last.
   Candidate TakeBest() { return frontier_.TakeBestFor(target_); }
 
  private:
@@ -133,19 +134,19 @@ class RematTrials {
                      const NestedPlanner& planner) const;
   // Peak, cost and problems of the module.
   absl::Status Analyze(Prepared* made);
-  // Useless where it adds `useless_seconds`; `room_bytes`: as for PlanEntry().
+  // Useless if it adds `useless_seconds`; `room_bytes`: as for PlanEntry().
   absl::StatusOr<Trial> TryAim(int64_t aim_bytes, double useless_seconds,
                                int64_t room_bytes, Prepared* prepared);
   // Applies a plan to a copy of the prepared module.
   absl::StatusOr<std::unique_ptr<HloModule>> Apply(
       const Prepared& prepared, const NestedPlanner::Plan& plan) const;
-  // Returns whether it reads what it should.
+  // Returns whether it reads the values that it should.
   bool Offer(Candidate candidate);
   // The result of another way to rewrite a copy of the module.
   absl::Status OfferModule(const std::string& method,
                            std::unique_ptr<HloModule> module);
-  // Whether a rewrite of a module that a backend has finished reads what has
-  // been overwritten (lost_reads.h).
+  // Whether a rewrite of a module that a backend has finished reads overwritten
+  // values (lost_reads.h).
   bool LosesReads(const Candidate& candidate) const;
   // For the search of one variant.
   int64_t WorkOfSearch() const;
@@ -162,15 +163,15 @@ class RematTrials {
   std::optional<std::vector<ModuleVariant>> loop_variants_;
   int64_t target_;
   Outcome best_;
-  // The cost from which on a plan is useless: that of the best found since this
-  // is the target. Plans that others left behind may cost more than what a
-  // search finds once it is on its way, and do not end it.
+  // The cost from which on a plan is useless: that of the best one found since
+  // this has been the target. Plans left over from other targets may cost more
+  // than what a search finds once it is under way, and do not end it.
   double useless_seconds_ = std::numeric_limits<double>::infinity();
-  // Where not all are kept, the candidate of best_ alone.
+  // Unless all are kept, only the candidate of best_.
   Frontier frontier_;
   // Plans whose peaks were asked for.
   int64_t measured_ = 0;
-  // Left for the search at hand, and what all have taken.
+  // Work left for the current search, and work done by all.
   int64_t work_ = 0;
   int64_t spent_ = 0;
 };

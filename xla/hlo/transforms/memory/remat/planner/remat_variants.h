@@ -12,8 +12,8 @@
 
 namespace xla::remat_plan {
 
-// Plans for one limit, in all variants of the module: one part of a variant
-// after the other, each beside the best of the parts before.
+// Plans for one limit, in all variants of the module: the parts of a variant
+// one after another, each combined with the best of the parts before.
 //
 //   plan → fuse+plan → residuals+fuse+plan → residuals+reschedule+fuse+plan …
 class RematVariants {
@@ -28,9 +28,9 @@ class RematVariants {
   bool Met() const { return best_.peak_bytes <= trials_.target(); }
   const ModuleVariant& best_variant() const { return best_variant_; }
 
-  // Whether other variants, or lower limits, are not worth looking at: in large
-  // modules only. In others, what they bring at a lower limit they are to bring
-  // here, too.
+  // Whether other variants, or lower limits, are not worth trying: in large
+  // modules only. In others, gains found at a lower limit must be found here,
+  // too.
   bool IsGoodEnough() const;
 
  private:

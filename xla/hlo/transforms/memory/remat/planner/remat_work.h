@@ -25,7 +25,8 @@ RematWork RematWorkOf(const HloCostAnalysis& cost);
 absl::StatusOr<RematWork> ComputeRematWork(
     const HloModule& module, const HloCostAnalysis::Options& device);
 
-// A buffer that no plan found gets rid of, where the most memory is needed.
+// A buffer that no plan found removes at the point where the most memory is
+// needed.
 struct RematBindingBuffer {
   const HloInstruction* instruction = nullptr;
   int64_t bytes = 0;

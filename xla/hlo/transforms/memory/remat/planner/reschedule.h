@@ -6,11 +6,11 @@
 
 namespace xla::remat_plan {
 
-// Gives a scheduled module the order of BestMemoryScheduler, where that needs
-// less by rematerialization's accounting. In modules that the backend has
-// finished (overwritten_values.h) computations keep their order where another
-// one would read what has been overwritten. FailedPrecondition where nothing is
-// gained; errors of ComputeSchedule.
+// Gives a scheduled module the order of BestMemoryScheduler if that needs less
+// by rematerialization's accounting. In modules that the backend has finished
+// (overwritten_values.h) computations keep their order if another one would
+// read overwritten values. FailedPrecondition if nothing is gained; errors of
+// ComputeSchedule.
 absl::Status RescheduleForMemory(HloModule* module);
 
 }  // namespace xla::remat_plan

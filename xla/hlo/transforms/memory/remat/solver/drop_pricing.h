@@ -10,10 +10,10 @@
 
 namespace xla::remat_plan {
 
-// Value of what comes back at no cost, in seconds, where prices are compared.
+// Price of what can be restored at no cost, in seconds, for comparisons.
 inline constexpr double kLeastSeconds = 1e-9;
 
-// One way to free memory: what to run again, where.
+// One way to free memory: what to rerun, and where.
 struct Drop {
   struct Run {
     NodeId node;
@@ -21,13 +21,13 @@ struct Drop {
   };
   int32_t position = 0;   // where the runs are inserted
   std::vector<Run> runs;  // dependencies first
-  // The run that may become useless: of the dropped value.
+  // The run that may become useless: that of the dropped value.
   int32_t old_run = 0;
   int64_t transient_bytes = 0;
   double seconds = 0;
-  // Bytes times steps over the limit that become free.
+  // Bytes times steps over the limit that are freed.
   double relief = 0;
-  // The part of the relief that is needed, if the excess is less than the
+  // The fraction of the relief that is needed, if the excess is less than the
   // value's size.
   double needed = 1;
 
@@ -43,18 +43,18 @@ struct Drop {
 // little.
 class DropPricing {
  public:
-  // At most `segment_bytes` may lie before one step for later ones. `*work`
-  // goes down by the values looked at.
+  // At most `segment_bytes` may be kept before one step for later ones. `*work`
+  // is reduced by the values looked at.
   DropPricing(const RematProblem& problem, const RematState& state,
               int64_t limit, int64_t segment_bytes, int64_t* work);
 
-  // Dropping `value` before its reader at position `use`. False if that is not
-  // possible or frees nothing. `price`: what relief is worth at this time,
-  // seconds per byte and step.
+  // Drops `value` before its reader at position `use`. False if that is not
+  // possible or frees nothing. `price`: the current worth of relief, seconds
+  // per byte and step.
   bool Price(ValueId value, int32_t use, double price, Drop* drop);
 
  private:
-  // The cost of something in the making.
+  // The cost of a plan in progress.
   struct Account {
     double seconds = 0;
     double burden = 0;  // bytes times steps over the limit
@@ -62,11 +62,11 @@ class DropPricing {
   };
 
   bool InPlan(NodeId node) const { return plan_stamp_[node] == stamp_; }
-  // Plans a run of `node` at the position, with what it needs.
+  // Plans a run of `node` at the position, with everything it needs.
   bool PlanRun(NodeId node, int depth);
-  // Makes sure that `value` can be read at the position.
+  // Ensures that `value` can be read at the position.
   bool PlanRead(ValueId value, int depth);
-  // Bytes times steps over the limit if `bytes` are live in [first, last] too.
+  // Bytes times steps over the limit if `bytes` more are live in [first, last].
   double Burden(int64_t bytes, int32_t first, int32_t last) const;
   void Undo(size_t size, const Account& account);
   int64_t TransientBytes();

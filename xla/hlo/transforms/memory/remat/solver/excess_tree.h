@@ -8,11 +8,11 @@
 
 namespace xla::remat_plan {
 
-// Bytes at each point of a line, of which some are over a limit. A segment tree
+// Bytes at each point of a line, some of them over a limit. A segment tree
 // whose nodes know the least of the points over the limit and the most of the
 // others: a point changes sides only when one of the two crosses the limit, so
-// that each change of side costs O(log n), and all else is O(log n) a call.
-// Leaves are blocks of points, so that the tree stays in the cache.
+// that each change of side costs O(log n), and everything else is O(log n) per
+// call. Leaves are blocks of points, so that the tree stays in the cache.
 class ExcessTree {
  public:
   struct Summary {

@@ -9,22 +9,22 @@
 
 namespace xla::remat_plan {
 
-// The program with what comes before its peak cut into segments: of each, only
-// what later segments read waits for what comes after the peak; the rest runs
-// once more, at one go, before the first step there that reads any of it.
+// The program with the part before its peak cut into segments: of each, only
+// what later segments read is kept for the part after the peak; the rest runs
+// once more, all at once, before the first step there that reads any of it.
 //
 //   a b c d | D C B A   (D reads d and c, C reads c and b, …)
 //   → a b c d | D C a b B A   with segments {a, b} and {c, d}
 //
-// Segments end where they hold about `segment_bytes` that would go, at the
-// place nearby that the fewest bytes cross. As in Chen et al., "Training deep
-// nets with sublinear memory cost", 2016, for any graph. `start` runs no node
-// twice. Linear in steps and their reads.
+// Segments end where they hold about `segment_bytes` that would be freed, at
+// the nearby place crossed by the fewest bytes. As in Chen et al., "Training
+// deep nets with sublinear memory cost", 2016, for any graph. `start` runs no
+// node twice. Linear in steps and their reads.
 std::vector<NodeId> CheckpointedProgram(const RematProblem& problem,
                                         const RematTrace& start,
                                         int64_t segment_bytes);
 
-// Bytes that CheckpointedProgram() can make go.
+// Bytes that CheckpointedProgram() can free.
 int64_t BytesBeforePeak(const RematProblem& problem, const RematTrace& start);
 
 }  // namespace xla::remat_plan

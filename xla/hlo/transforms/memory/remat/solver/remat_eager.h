@@ -8,20 +8,20 @@
 
 namespace xla::remat_plan {
 
-// The program in another order: what makes less than it helps to free runs as
-// soon as it can.
+// The program in another order: steps that make less than they help to free run
+// as soon as they can.
 //
 //   d = …; e = f(d, x); … ; w = g(d, x)     (d and x wait for w)
 //   → d = …; e = f(d, x); w = g(d, x); …
 //
-// A step helps to free a part of each value that it reads, one of as many as
-// there are readers left; it may come early together with the next few steps,
-// if these read nothing else that is not there. Where gradients of weights are
-// scheduled behind all others, what they read waits all the while, and what
-// would come back for one reader comes back for two.
+// A step helps to free a part of each value that it reads, 1 / (its remaining
+// readers); it may run early together with the next few steps, if these read
+// nothing else that is unavailable. If gradients of weights are scheduled after
+// all others, what they read is kept all the while, and a value that would be
+// recomputed for one reader is recomputed for two.
 //
-// Only steps that may run again, call nothing and work in no other value's
-// memory move; `start` runs no node twice. O(readers times their operands).
+// Only steps move that may run again, call nothing and do not work in another
+// value's memory; `start` runs no node twice. O(readers times their operands).
 std::vector<NodeId> EagerProgram(const RematProblem& problem,
                                  absl::Span<const NodeId> start);
 

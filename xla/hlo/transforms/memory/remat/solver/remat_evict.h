@@ -17,20 +17,21 @@ enum class EvictionPrice {
   kTime,             // 1 / steps until read
 };
 
-// Runs `start` in a memory of `limit_bytes`: where a step needs more room,
-// values of the lowest price go, and come back, with what they need, when a
-// step reads them.
+// Runs `start` in a memory of `limit_bytes`: if a step needs more room, the
+// values of the lowest price are evicted, and recomputed, with what they need,
+// when a step reads them.
 //
 //   0 1 2 3(0)   with room for two values: 0 1 2 0 3
 //
 // After Kirisame et al., "Dynamic tensor rematerialization", 2021, but knowing
-// when each value is read next. Meets tight limits where choices one by one get
-// stuck, seldom at the least cost: what it returns is to be improved, and its
-// peak to be counted anew. Nullopt if it runs more than a few times the steps
-// of `start`. `*work` goes down by what it looks at; it gives up at 0.
+// when each value is read next. Meets tight limits where one choice at a time
+// gets stuck, though seldom at the least cost: its result is meant to be
+// improved, and its peak to be recounted. Nullopt if it runs more than a few
+// times the steps of `start`. `*work` is reduced by the values looked at; it
+// gives up at 0.
 //
-// O(log n) for each run and each value that goes, times the short chains
-// looked at for prices.
+// O(log n) per run and per evicted value, times the short chains looked at for
+// prices.
 std::optional<std::vector<NodeId>> EvictingProgram(
     const RematProblem& problem, absl::Span<const NodeId> start,
     int64_t limit_bytes, EvictionPrice price, int64_t* work);

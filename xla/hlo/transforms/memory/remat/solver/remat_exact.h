@@ -10,11 +10,11 @@
 namespace xla::remat_plan {
 
 // The program of least seconds that meets the limit and runs nodes for the
-// first time in the order of the problem, repeats and delays apart; nullopt if
-// there is none, or if `max_states` do not suffice to know. Shortest path over
-// (nodes passed, nodes whose values are live), so for small problems: of at
-// most kMaxExactNodes nodes, where no value lies in the memory of another or is
-// overwritten.
+// first time in the order of the problem, apart from repeats and delays;
+// nullopt if there is none, or if `max_states` do not suffice to find out.
+// Shortest path over (nodes passed, nodes whose values are live), so only for
+// small problems: of at most kMaxExactNodes nodes, in which no value shares the
+// memory of another or is overwritten.
 inline constexpr int kMaxExactNodes = 16;
 
 std::optional<std::vector<NodeId>> ExactProgram(const RematProblem& problem,

@@ -18,18 +18,19 @@ struct RematSearchOptions {
   int64_t effort = 1;
   // Steps may come earlier than in `start` (remat_eager.h).
   bool reorder = true;
-  // Goes down by what the search looks at; at 0 it ends with what it has. Null:
-  // no end.
+  // Reduced by what the search looks at; at 0 it ends with what it has. Null:
+  // unlimited.
   int64_t* work = nullptr;
-  // Programs of at least this cost are of no use: gives up where there are no
-  // others to be expected.
+  // Programs of at least this cost are useless: gives up if no others can be
+  // expected.
   double useless_seconds = std::numeric_limits<double>::infinity();
-  // If more than the limit: what the program may need after all. Runs that
-  // there is room for then are taken out, too.
+  // If more than the limit: what the program may need in the end. Runs that
+  // this leaves room for are removed, too.
   int64_t room_bytes = 0;
-  // Programs of the same nodes, say for other limits: tried as they are where
-  // they fit, with more drops where they do not. They end no other part of the
-  // search. Such as make no sense here (TraceProgram) are passed over.
+  // Programs of the same nodes, for example for other limits: tried as they are
+  // where they fit, with more drops where they do not. They do not end any
+  // other part of the search. Those that are not valid here (TraceProgram) are
+  // skipped.
   absl::Span<const std::vector<NodeId>> known;
 };
 
@@ -39,28 +40,29 @@ struct RematProgram {
   double seconds = 0;
 };
 
-// A program with a peak of at most the limit at little cost, or, where none is
+// A program with a peak of at most the limit at little cost or, if none is
 // found, one with the lowest peak found; `start` if that meets the limit.
-// Limits below LowerBoundBytes() are taken for that.
+// Limits below LowerBoundBytes() are raised to that.
 //
 // A value is dropped between two readers and recomputed before the second one,
 // from what is live there, from what is kept longer for it, and from what is
-// recomputed for it in turn; a run that serves later readers may come earlier
-// instead. The price of a choice is seconds per byte and step over the limit
-// that it frees. Cheapest first, from a heap whose entries are priced anew when
-// they come up (prices only rise); at the end, runs that the limit has room for
-// are taken out again, the most seconds per byte first.
+// recomputed for it in turn; a run that serves later readers may be moved
+// earlier instead. The price of a choice is seconds per byte and step over the
+// limit that it frees. Cheapest first, from a heap whose entries are repriced
+// when they come up (prices only rise); at the end, runs that the limit has
+// room for are removed again, the most seconds per byte first.
 //
-// What may lie before one step for later ones is bounded (segments as in Chen
-// et al., "Training deep nets with sublinear memory cost", 2016); the bounds
-// are the variants that are tried. Interval view of the problem: Bartan et al.,
-// "MOCCASIN", 2023; price: Kirisame et al., "Dynamic tensor
-// rematerialization", 2021. Where choices one by one get stuck, programs that
-// evict and recompute on demand (remat_evict.h) are tried and improved, and
-// small problems solved exactly (remat_exact.h). All of it begins with the
-// start in an eager order (remat_eager.h), then with the start itself. At the
-// end a quarter of what runs again is taken out at a time, and other drops are
-// chosen for the excess at that time (iterated greedy: Ruiz and Stützle, 2007).
+// The bytes kept before one step for later ones are bounded (segments as in
+// Chen et al., "Training deep nets with sublinear memory cost", 2016); the
+// bounds are the variants that are tried. Interval view of the problem: Bartan
+// et al., "MOCCASIN", 2023; price: Kirisame et al., "Dynamic tensor
+// rematerialization", 2021. Where one choice at a time gets stuck, programs
+// that evict and recompute on demand (remat_evict.h) are tried and improved,
+// and small problems are solved exactly (remat_exact.h). All of it is done
+// first from the start in an eager order (remat_eager.h), then from the start
+// itself. At the end a quarter of the repeated runs is removed at a time, and
+// other drops are chosen for the resulting excess (iterated greedy: Ruiz and
+// Stützle, 2007).
 //
 // Near-linear: O(log n) for each choice and each reader looked at.
 absl::StatusOr<RematProgram> SearchProgram(const RematProblem& problem,

@@ -12,15 +12,16 @@
 
 namespace xla::remat_plan {
 
-// A program that is being changed: runs of nodes come and go at positions of a
-// line, and the bytes live at each position are known at any time.
+// A program that is being changed: runs of nodes are inserted and removed at
+// positions of a line, and the bytes live at each position are known at any
+// time.
 //
-// Step s of the program at the start lies at position 2s+1; what is inserted
-// before it, at 2s, where all that lies there runs in dependency order. What
-// runs and dies at a position 2s takes room there as the search says
-// (AddTransient). What lies in the memory of another value takes room of its
-// own from the next position on: exact unless the other one is read later, too;
-// else never too little. What is inserted takes no memory of what it reads.
+// Step s of the initial program is at position 2s+1; runs inserted before it
+// are at 2s, in dependency order. Values that are computed and die at a
+// position 2s take room there as the search says (AddTransient). A value that
+// shares the memory of another takes room of its own from the next position on:
+// exact unless the other one is read later, too, and then never too little.
+// Inserted runs take no memory of their operands.
 class RematState {
  public:
   // Ascending; nearly always few.
@@ -42,28 +43,27 @@ class RematState {
   // Last run at or before `position`, first one after it; -1: none.
   int32_t RunAtOrBefore(NodeId node, int32_t position) const;
   int32_t RunAfter(NodeId node, int32_t position) const;
-  // Last reader of what the run at `run` has left; `run` if there is none.
+  // Last reader of the value from the run at `run`; `run` if there is none.
   int32_t LastUse(ValueId value, int32_t run) const;
   // Last reader before `use` of the same run's value, or the run itself.
   int32_t UseBefore(ValueId value, int32_t run, int32_t use) const;
-  // Whether what the run at `run` has left of a value is overwritten before
-  // `position`.
+  // Whether the value from the run at `run` is overwritten before `position`.
   bool IsOverwritten(ValueId value, int32_t run, int32_t position) const;
-  // First position at which a value that `run` makes takes room.
+  // First position at which a value computed by `run` takes room.
   int32_t FirstPosition(ValueId value, int32_t run) const {
     return problem_.values[value].alias_of >= 0 ? run + 1 : run;
   }
 
   // A run of `node`, which must be recomputable, at an even position.
   void Insert(NodeId node, int32_t position);
-  // Takes a run away. Its readers read from the one before.
+  // Removes a run. Its readers then read from the one before.
   void Remove(NodeId node, int32_t position);
-  // Removes unread runs, from this one on to those that only it reads; returns
-  // the seconds saved.
+  // Removes this run if it is unread, then operands' runs that only it read;
+  // returns the seconds saved.
   double RemoveIfUseless(NodeId node, int32_t position);
-  // Whether somebody reads a value of this run.
+  // Whether a value of this run is read.
   bool IsRead(NodeId node, int32_t position) const;
-  // At least `bytes` are needed besides at an even position.
+  // At least `bytes` are needed in addition at an even position.
   void AddTransient(int32_t position, int64_t bytes);
 
   double seconds() const { return seconds_; }
@@ -72,9 +72,9 @@ class RematState {
   std::vector<NodeId> Program() const;
 
  private:
-  // Positions that the run at `run` takes room for; false if none.
+  // Positions at which the run at `run` takes room; false if none.
   bool Room(ValueId value, int32_t run, int32_t* first, int32_t* last) const;
-  // Adds (or takes away) what the runs in [first, last], and the one before
+  // Adds (or subtracts) what the runs in [first, last], and the one before
   // them, hold of a value.
   void Count(ValueId value, int32_t first, int32_t last, int sign);
   // The values that may take the memory of each value; may be empty.
@@ -82,7 +82,8 @@ class RematState {
   // Counts which of them do, after a change of its runs or readers.
   void UpdateInPlace(ValueId operand);
   bool IsInPlace(ValueId value, int32_t run) const;
-  // Counts (or no longer) that a value is made where its operand was.
+  // Counts, or stops counting, that a value is computed in its operand's
+  // memory.
   void SetInPlace(ValueId value, int32_t run, bool in_place);
   // Live bytes of each position at the start.
   std::vector<int64_t> LiveBytes() const;
