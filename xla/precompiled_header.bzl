@@ -3,8 +3,8 @@
 Two thirds of the time that a small file takes to compile go into the headers of
 instructions and what they include. `cc.bzl` has GCC read them precompiled:
 `-include NAME.h`, with NAME.h.gch beside it, which is a file or a folder of some.
-GCC takes one of the same flags. That is on by .bazelrc (`--define=pch=on`), for
-this repository alone.
+GCC takes one of the same flags. That is on by .bazelrc (`--define=pch=on`), here
+and in examples/consumer; other projects may set it, too.
 """
 
 load("@bazel_tools//tools/build_defs/cc:action_names.bzl", "CPP_COMPILE_ACTION_NAME")
