@@ -27,6 +27,31 @@ bool IsExactUpTo(int64_t count, PrimitiveType type) {
 
 }  // namespace
 
+// A local iota plus the offset of the shard: of integers first, where sums of
+// the type would round twice.
+HloInstruction* AddIota(const HloInstruction* iota, const HloSharding& sharding,
+                        HloInstruction* partition_id, SpmdBuilder* b) {
+  const int64_t dim = iota->dimensions(0);
+  const Shape shape = MakePartitionedShape(iota->shape(), sharding);
+  if (ShardCountAtDim(sharding, dim) == 1) {
+    return b->AddInstruction(iota->CloneWithNewOperands(shape, {}));
+  }
+  const PrimitiveType type = shape.element_type();
+  const bool rounds = !primitive_util::IsIntegralType(type) &&
+                      !IsExactUpTo(iota->shape().dimensions(dim), type);
+  const Shape numbers =
+      rounds ? ShapeUtil::ChangeElementType(shape, S32) : shape;
+  HloInstruction* offset =
+      AddConvert(MakePartitionOffsets(iota->shape(), sharding, partition_id, b,
+                                      {dim})[dim],
+                 numbers.element_type(), b);
+  HloInstruction* sum =
+      AddBinary(HloOpcode::kAdd,
+                b->AddInstruction(iota->CloneWithNewOperands(numbers, {})),
+                CreateBroadcast(offset, shape.dimensions(), b), b);
+  return AddConvert(sum, type, b);
+}
+
 // If two or more operands agree on a sharding that differs from that of the
 // result, computing in theirs and resharding the result moves one array instead
 // of several.
@@ -121,32 +146,9 @@ absl::Status SpmdPartitioningVisitor::HandleConstant(HloInstruction* hlo) {
   return absl::OkStatus();
 }
 
-// A local iota plus the offset of the shard: of integers first, where sums of
-// the type would round twice.
 absl::Status SpmdPartitioningVisitor::HandleIota(HloInstruction* hlo) {
-  const HloSharding& sharding = hlo->sharding();
-  if (!sharding.IsTiledLeaf()) return DefaultAction(hlo);
-  const int64_t dim = hlo->dimensions(0);
-  const Shape shape = MakePartitionedShape(hlo->shape(), sharding);
-  if (sharding.dimension(dim) == 1) {
-    SetPartitionedHlo(hlo,
-                      b_.AddInstruction(hlo->CloneWithNewOperands(shape, {})));
-    return absl::OkStatus();
-  }
-  const PrimitiveType type = shape.element_type();
-  const bool rounds = !primitive_util::IsIntegralType(type) &&
-                      !IsExactUpTo(hlo->shape().dimensions(dim), type);
-  const Shape numbers =
-      rounds ? ShapeUtil::ChangeElementType(shape, S32) : shape;
-  HloInstruction* iota =
-      b_.AddInstruction(hlo->CloneWithNewOperands(numbers, {}));
-  HloInstruction* offset =
-      AddConvert(MakePartitionOffsets(hlo->shape(), sharding, partition_id_,
-                                      &b_, {dim})[dim],
-                 numbers.element_type(), &b_);
-  iota = AddBinary(HloOpcode::kAdd, iota,
-                   CreateBroadcast(offset, shape.dimensions(), &b_), &b_);
-  SetPartitionedHlo(hlo, AddConvert(iota, type, &b_));
+  if (!hlo->sharding().IsTiledLeaf()) return DefaultAction(hlo);
+  SetPartitionedHlo(hlo, AddIota(hlo, hlo->sharding(), partition_id_, &b_));
   return absl::OkStatus();
 }
 

@@ -146,6 +146,29 @@ std::optional<std::vector<Literal>> NeutralInputs(
   return neutral;
 }
 
+bool HasLastInOrder(PrimitiveType type) {
+  return primitive_util::IsIntegralType(type) || type == F16 || type == BF16 ||
+         type == F32 || type == F64;
+}
+
+HloInstruction* LastInOrder(PrimitiveType type, bool largest_first,
+                            SpmdBuilder* b) {
+  if (primitive_util::IsIntegralType(type)) {
+    return CreateScalar(largest_first ? LiteralUtil::MinValue(type)
+                                      : LiteralUtil::MaxValue(type),
+                        b);
+  }
+  if (!HasLastInOrder(type)) return nullptr;
+  // NaNs of all ones, negative and positive.
+  const int width = primitive_util::BitWidth(type);
+  const PrimitiveType bits =
+      largest_first ? primitive_util::UnsignedIntegralTypeForBitWidth(width)
+                    : primitive_util::SignedIntegralTypeForBitWidth(width);
+  return b->AddInstruction(HloInstruction::CreateBitcastConvert(
+      ShapeUtil::MakeShape(type, {}),
+      CreateScalar(LiteralUtil::MaxValue(bits), b)));
+}
+
 // A slice at a run-time position that may lie partly or wholly outside of the
 // array, with zeros there. Padding by the window size on both sides makes every
 // position with any overlap valid; the clamping of dynamic-slice takes care of

@@ -59,6 +59,13 @@ std::optional<Literal> CombinerIdentity(const HloComputation& combiner);
 std::optional<std::vector<Literal>> NeutralInputs(
     const HloInstruction& reduction);
 
+// Whether a type has a value that comes after every element in total order.
+bool HasLastInOrder(PrimitiveType type);
+// That value, or, if `largest_first`, the one that comes before every element;
+// null where there is none. A scalar.
+HloInstruction* LastInOrder(PrimitiveType type, bool largest_first,
+                            SpmdBuilder* b);
+
 // Elements shift, shift + 1, .. along `dim`, `size` of them; unspecified where
 // there are none. `shift` is a scalar of S32.
 HloInstruction* WindowAt(HloInstruction* inst, int64_t dim,
@@ -68,6 +75,10 @@ HloInstruction* WindowAt(HloInstruction* inst, int64_t dim,
 // those are all.
 HloInstruction* SliceDim(HloInstruction* inst, int64_t dim, int64_t low,
                          int64_t high, SpmdBuilder* b, int64_t stride = 1);
+
+// The shard of an iota of the module under a tiled or replicated sharding.
+HloInstruction* AddIota(const HloInstruction* iota, const HloSharding& sharding,
+                        HloInstruction* partition_id, SpmdBuilder* b);
 
 // Shards whose tiles along `dims` go elsewhere: to the first other dimension
 // that takes them without padding, and is not in `fixed_dims`, else they become

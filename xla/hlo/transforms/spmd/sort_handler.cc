@@ -13,11 +13,14 @@
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/transforms/spmd/column_sort.h"
 #include "xla/hlo/transforms/spmd/handler_util.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
+#include "xla/hlo/transforms/spmd/spmd_report.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
 #include "xla/hlo/utils/pattern_matcher.h"
+#include "xla/primitive_util.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
@@ -163,8 +166,45 @@ absl::StatusOr<bool> SpmdPartitioningVisitor::SortFirstOfEachPart(
   return true;
 }
 
+bool SpmdPartitioningVisitor::SortInColumns(HloInstruction* hlo,
+                                            const HloSharding& sharding) {
+  const auto& sort = *Cast<HloSortInstruction>(hlo);
+  const int64_t dim = sort.sort_dimension();
+  const HloSharding wanted = hlo->sharding().IsTuple()
+                                 ? hlo->sharding().tuple_elements()[0]
+                                 : hlo->sharding();
+  const int64_t parts = ShardCountAtDim(sharding, dim);
+  if (parts == 1 || ShardCountAtDim(wanted, dim) != parts) return false;
+  const std::optional<ColumnSort> plan = PlanColumnSort(sort, sharding);
+  if (!plan.has_value()) return false;
+  double gathered_bits = 0;
+  for (const HloInstruction* operand : hlo->operands()) {
+    if (operand->opcode() != HloOpcode::kIota &&
+        ShardCountAtDim(GetPartitionedHlo(operand).sharding(), dim) > 1) {
+      gathered_bits += (parts - 1) * primitive_util::BitWidth(
+                                         operand->shape().element_type());
+    }
+  }
+  if (plan->bits >= gathered_bits) {
+    Explain(WhyWhole::kCheapest);
+    return false;
+  }
+  std::vector<HloInstruction*> operands;
+  for (int64_t i = 0; i < hlo->operand_count(); ++i) {
+    operands.push_back(Operand(hlo, i, sharding));
+  }
+  const std::vector<HloInstruction*> sorted =
+      EmitColumnSort(*plan, sort, operands, sharding, MakePartitioningState());
+  Finish(hlo,
+         hlo->shape().IsTuple()
+             ? b_.AddInstruction(HloInstruction::CreateTuple(sorted))
+             : sorted[0],
+         HloSharding::Single(hlo->shape(), sharding));
+  return true;
+}
+
 // Rows are sorted where they are; tiles along the sorted dimension move to
-// another one, and if none takes them rows are gathered.
+// another one. If none takes them, rows are sorted in columns or gathered.
 absl::Status SpmdPartitioningVisitor::HandleSort(HloInstruction* hlo) {
   const HloSharding& wanted = hlo->sharding();
   if (wanted.UniqueDevice().has_value()) return HandleSingleDevice(hlo);
@@ -178,8 +218,14 @@ absl::Status SpmdPartitioningVisitor::HandleSort(HloInstruction* hlo) {
     TF_ASSIGN_OR_RETURN(const bool done,
                         SortFirstOfEachPart(hlo, sharding, dim));
     if (done) return absl::OkStatus();
+    const HloSharding moved =
+        MoveTilesOff(hlo->operand(0)->shape(), sharding, {dim});
+    if (moved.NumTiles() < sharding.NumTiles() &&
+        SortInColumns(hlo, sharding)) {
+      return absl::OkStatus();
+    }
+    sharding = moved;
   }
-  sharding = MoveTilesOff(hlo->operand(0)->shape(), sharding, {dim});
   if (!sharding.IsTiledLeaf() || sharding.NumTiles() == 1) {
     return DefaultAction(hlo);
   }

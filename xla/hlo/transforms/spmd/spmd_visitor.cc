@@ -18,6 +18,8 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/replica_group.h"
+#include "xla/hlo/ir/sharding/unreduced_sharding.h"
+#include "xla/hlo/transforms/spmd/handler_util.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_report.h"
@@ -236,11 +238,26 @@ absl::StatusOr<bool> SpmdPartitioningVisitor::DoPartition(
 HloInstruction* SpmdPartitioningVisitor::Operand(HloInstruction* hlo,
                                                  int64_t index,
                                                  const HloSharding& sharding) {
-  return GetPartitionedHlo(hlo->operand(index)).Reshard(sharding).hlo();
+  const HloInstruction* operand = hlo->operand(index);
+  const PartitionedHlo& shard = GetPartitionedHlo(operand);
+  if (operand->opcode() == HloOpcode::kIota && shard.sharding() != sharding &&
+      shard.sharding().IsTiledLeaf() && !UnreducedDim(sharding).has_value() &&
+      (sharding.IsTiledLeaf() || sharding.IsReplicatedLeaf())) {
+    HloInstruction* iota = AddIota(operand, sharding, partition_id_, &b_);
+    iota->set_sharding(sharding);
+    return iota;
+  }
+  return shard.Reshard(sharding).hlo();
 }
 
 HloInstruction* SpmdPartitioningVisitor::ReplicatedOperand(HloInstruction* hlo,
                                                            int64_t index) {
+  const HloSharding& sharding =
+      GetPartitionedHlo(hlo->operand(index)).sharding();
+  if (hlo->operand(index)->opcode() == HloOpcode::kIota &&
+      sharding.IsTiledLeaf()) {
+    return Operand(hlo, index, ReplicatedOnAllDims(sharding));
+  }
   return GetPartitionedHlo(hlo->operand(index)).Replicate().hlo();
 }
 

@@ -203,7 +203,8 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   // A collective on shards, among devices that have the same one, with the cuts
   // along `dim` (-1: none) moved to other dimensions; else the default action.
   absl::Status CollectiveOfShards(HloInstruction* hlo, int64_t dim);
-  // The operand under `sharding`, for handlers that clone.
+  // The operand under `sharding`, for handlers that clone. An iota is made
+  // there, not moved.
   HloInstruction* Operand(HloInstruction* hlo, int64_t index,
                           const HloSharding& sharding);
   // The operand whole on every device of the (sub)group.
@@ -228,6 +229,10 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   absl::StatusOr<bool> SortFirstOfEachPart(HloInstruction* hlo,
                                            const HloSharding& sharding,
                                            int64_t dim);
+  // Of rows that no other dimension takes and that stay cut (column_sort.h).
+  // False where it is not done so, because gathering moves no more, or there
+  // is no way.
+  bool SortInColumns(HloInstruction* hlo, const HloSharding& sharding);
   // Where options forbid it: an operand travels around a ring already, for
   // another dot.
   bool FeedsWindowedDot(const HloInstruction* dot);

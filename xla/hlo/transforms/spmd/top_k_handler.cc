@@ -14,7 +14,6 @@
 #include "xla/hlo/transforms/spmd/handler_util.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
-#include "xla/literal_util.h"
 #include "xla/primitive_util.h"
 #include "xla/shape_util.h"
 
@@ -23,26 +22,6 @@
 
 namespace xla::spmd {
 namespace {
-
-// A value that comes after every element in total order, or before it; nullptr
-// for types that have no such value. A scalar.
-HloInstruction* LastInOrder(PrimitiveType type, bool largest_first,
-                            SpmdBuilder* b) {
-  if (primitive_util::IsIntegralType(type)) {
-    return CreateScalar(largest_first ? LiteralUtil::MinValue(type)
-                                      : LiteralUtil::MaxValue(type),
-                        b);
-  }
-  if (type != F16 && type != BF16 && type != F32 && type != F64) return nullptr;
-  // NaNs of all ones, negative and positive.
-  const int width = primitive_util::BitWidth(type);
-  const PrimitiveType bits =
-      largest_first ? primitive_util::UnsignedIntegralTypeForBitWidth(width)
-                    : primitive_util::SignedIntegralTypeForBitWidth(width);
-  return b->AddInstruction(HloInstruction::CreateBitcastConvert(
-      ShapeUtil::MakeShape(type, {}),
-      CreateScalar(LiteralUtil::MaxValue(bits), b)));
-}
 
 // a before b of pairs (value, place) by value alone, in total order.
 HloComputation* TotalOrder(PrimitiveType value, PrimitiveType place,
