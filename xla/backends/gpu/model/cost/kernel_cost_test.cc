@@ -50,6 +50,36 @@ std::unique_ptr<HloModule> Fusion(absl::string_view body,
       " fusion(x, y), kind=kLoop, calls=f\n}"));
 }
 
+// A program of a custom fusion keeps a row: what is computed of it, or read, is
+// so once, whatever reads it.
+TEST(KernelCostTest, CustomFusionsKeepTheirRows) {
+  const auto flops_and_reads = [](absl::string_view kind) {
+    auto module = Fusion(
+        "s = f32[64] reduce(p0, p1), dimensions={1}, to_apply=add\n"
+        "b = f32[64,128] broadcast(s), dimensions={0}\n"
+        "d = f32[64,128] subtract(p0, b)\n"
+        "q = f32[64,128] multiply(d, d)\n"
+        "t = f32[64] reduce(q, p1), dimensions={1}, to_apply=add\n"
+        "c = f32[64,128] broadcast(t), dimensions={0}\n"
+        "ROOT r = f32[64,128] multiply(d, c)");
+    HloInstruction* fusion = Find(*module, "fusion");
+    if (kind == "custom") {
+      fusion->set_fusion_kind(HloInstruction::FusionKind::kCustom);
+    }
+    KernelCosts costs;
+    const KernelCost& cost = costs.Get(*fusion);
+    return std::pair(cost.flops, cost.operands[0].utilization());
+  };
+  const auto [custom_flops, custom_reads] = flops_and_reads("custom");
+  const auto [loop_flops, loop_reads] = flops_and_reads("loop");
+  EXPECT_EQ(custom_reads, 1);
+  EXPECT_GT(loop_reads, 128);
+  // Two sums and three elementwise operations, by weight.
+  EXPECT_LT(custom_flops, 10 * 64 * 128);
+  EXPECT_GT(custom_flops, 3 * 64 * 128);
+  EXPECT_GT(loop_flops, 128 * custom_flops);
+}
+
 TEST(KernelCostTest, ElementwiseUsesOfAValueAreOneRead) {
   auto module = Fusion(
       "e = f32[64,128] exponential(p0)\n"

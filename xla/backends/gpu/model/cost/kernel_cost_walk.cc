@@ -209,6 +209,22 @@ Runner RunnerOf(HloOpcode opcode) {
   return Runner::kGeneratedKernel;
 }
 
+// Of a value that the programs of a custom fusion keep, as they keep a row: it
+// is computed, or read, once for all that read it at its place.
+OperandCost ReadsOfKept(const OperandCost& reads, bool is_parameter) {
+  ValueAccess kept = reads.accesses[0];
+  for (const ValueAccess& access : reads.accesses) {
+    kept.utilization = std::max(kept.utilization, access.utilization);
+    kept.coalesced |= access.coalesced;
+    kept.nested_coalesced |= access.nested_coalesced;
+  }
+  if (!is_parameter) kept.utilization = std::min(kept.utilization, 1.0);
+  kept.copies = 1;
+  OperandCost result = reads;
+  result.accesses = {kept};
+  return result;
+}
+
 }  // namespace
 
 bool IsFreeOfCost(const HloInstruction& instruction) {
@@ -428,10 +444,13 @@ KernelCost KernelCostWalk::OfFusion(const HloInstruction& fusion) {
   }
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
     const HloInstruction& hlo = **it;
-    const OperandCost hlo_reads = reads[hlo.local_id()];
-    if (hlo_reads.accesses.empty() || hlo.opcode() == HloOpcode::kParameter) {
-      continue;
+    const bool is_parameter = hlo.opcode() == HloOpcode::kParameter;
+    if (reads[hlo.local_id()].accesses.empty()) continue;
+    if (cost_.is_library) {
+      reads[hlo.local_id()] = ReadsOfKept(reads[hlo.local_id()], is_parameter);
     }
+    if (is_parameter) continue;
+    const OperandCost hlo_reads = reads[hlo.local_id()];
     Visit(hlo, hlo_reads, is_output[hlo.local_id()], [&](int64_t i) {
       const HloInstruction* operand = hlo.operand(i);
       // Bitcasts of what is updated in place read nothing, either.
