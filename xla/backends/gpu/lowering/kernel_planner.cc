@@ -16,7 +16,6 @@
 #include "xla/backends/gpu/smem/baseline/stack_planner.h"
 #include "xla/backends/gpu/smem/check/smem_plan_checker.h"
 #include "xla/backends/gpu/smem/plan/plan_shared_memory.h"
-#include "xla/backends/gpu/smem/smem_plan.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_print_options.h"
@@ -50,13 +49,18 @@ std::string Reasons(const LoweredKernel& lowered) {
   return absl::StrJoin(reasons, "; ");
 }
 
-absl::StatusOr<SmemPlan> PlanMemory(const kir::Kernel& kernel,
-                                    const GpuDevice& device,
-                                    const KernelPlannerOptions& options) {
-  if (!options.stack) {
-    SmemPlanOptions plan_options;
-    plan_options.registers = options.registers;
-    return PlanSharedMemory(kernel, device, plan_options);
+}  // namespace
+
+absl::StatusOr<SmemPlan> PlanKernelMemory(const kir::Kernel& kernel,
+                                          const GpuDevice& device,
+                                          SmemMode mode, int registers) {
+  if (mode != SmemMode::kStack) {
+    SmemPlanOptions options;
+    options.registers = registers;
+    if (mode == SmemMode::kNoReuseSyncs) {
+      options.reuse_syncs = SmemPlanOptions::ReuseSyncs::kNever;
+    }
+    return PlanSharedMemory(kernel, device, options);
   }
   absl::StatusOr<SmemPlan> plan = PlanSharedMemoryAsStack(kernel);
   if (plan.ok() && plan->total_bytes > device.shared_per_block_max) {
@@ -66,8 +70,6 @@ absl::StatusOr<SmemPlan> PlanMemory(const kir::Kernel& kernel,
   }
   return plan;
 }
-
-}  // namespace
 
 std::string KernelFingerprint(const HloInstruction& hlo) {
   const HloPrintOptions options = HloPrintOptions::Fingerprint()
@@ -97,7 +99,8 @@ const KernelPlan& KernelPlanner::Plan(const HloInstruction& hlo) {
 
 KernelPlan KernelPlanner::PlanSkeleton(const kir::Kernel& skeleton) const {
   KernelPlan result;
-  absl::StatusOr<SmemPlan> plan = PlanMemory(skeleton, device_, options_);
+  absl::StatusOr<SmemPlan> plan =
+      PlanKernelMemory(skeleton, device_, options_.mode, options_.registers);
   result.status = plan.status();
   if (plan.ok() && options_.check) result.status = CheckSmemPlan(*plan);
   if (!result.status.ok()) return result;

@@ -6,9 +6,11 @@
 
 #include "absl/container/node_hash_map.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 #include "xla/backends/gpu/lowering/fusion_lowering.h"
 #include "xla/backends/gpu/smem/smem_device.h"
+#include "xla/backends/gpu/smem/smem_plan.h"
 #include "xla/hlo/analysis/cost/device_description.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
@@ -17,6 +19,17 @@
 // once for all that use it in the same way (kernel_skeleton.h).
 
 namespace xla::gpu {
+
+// By live ranges, with barriers so that buffers can share memory; by live
+// ranges without any; or as a stack allocator does, whose kernels may race
+// (stack_planner.h). The last two are there for comparison.
+enum class SmemMode { kLiveRanges, kNoReuseSyncs, kStack };
+
+// ResourceExhausted where the device grants a block less. `registers` of a
+// thread; 0: not known.
+absl::StatusOr<SmemPlan> PlanKernelMemory(const kir::Kernel& kernel,
+                                          const GpuDevice& device,
+                                          SmemMode mode, int registers = 0);
 
 struct KernelPlan {
   absl::Status status;  // the rest is there if it is OK
@@ -36,9 +49,9 @@ struct KernelPlan {
 
 struct KernelPlannerOptions {
   FusionLoweringOptions lowering;
-  bool stack = false;  // as a stack allocator plans
-  bool check = true;   // check plans
-  int registers = 0;   // of a thread; 0: not known
+  SmemMode mode = SmemMode::kLiveRanges;
+  bool check = true;  // check plans
+  int registers = 0;  // of a thread; 0: not known
 };
 
 class KernelPlanner {

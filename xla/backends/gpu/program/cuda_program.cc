@@ -10,6 +10,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "xla/backends/gpu/codegen/cuda_emitter.h"
+#include "xla/backends/gpu/lowering/kernel_config.h"
+#include "xla/backends/gpu/lowering/kernel_planner.h"
 #include "xla/backends/gpu/lowering/module_lowering.h"
 #include "xla/backends/gpu/program/kernel_alias_info.h"
 #include "xla/backends/gpu/program/program_arrays.h"
@@ -17,8 +19,8 @@
 #include "xla/backends/gpu/program/program_memory.h"
 #include "xla/backends/gpu/program/program_runtime.h"
 #include "xla/backends/gpu/program/program_steps.h"
-#include "xla/backends/gpu/smem/plan/plan_shared_memory.h"
 #include "xla/backends/gpu/smem/smem_device.h"
+#include "xla/backends/gpu/smem/smem_plan.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/utils/file_util.h"
 #include "xla/status_macros.h"
@@ -108,8 +110,11 @@ class ProgramWriter {
     for (const ModuleLowering::Kernel& kernel : lowering.kernels) {
       if (IsMemcpy(*kernel.hlo)) continue;
       RETURN_IF_ERROR(CheckInPlace(kernel));
-      ASSIGN_OR_RETURN(const SmemPlan plan,
-                       PlanSharedMemory(kernel.lowered.kernel, device_));
+      ASSIGN_OR_RETURN(
+          const SmemPlan plan,
+          PlanKernelMemory(
+              kernel.lowered.kernel, device_,
+              SmemModeOf(kernel.hlo->raw_backend_config_string())));
       ASSIGN_OR_RETURN(const std::string text, EmitCuda(plan, emit));
       emit.with_prelude = false;
       absl::StrAppend(&kernels_text_, text);

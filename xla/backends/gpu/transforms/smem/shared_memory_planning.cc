@@ -4,9 +4,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "xla/backends/gpu/lowering/kernel_config.h"
 #include "xla/backends/gpu/lowering/kernel_planner.h"
 #include "xla/backends/gpu/lowering/module_lowering.h"
-#include "xla/backends/gpu/transforms/smem/kernel_config.h"
 #include "xla/hlo/analysis/cost/device_description.h"
 #include "xla/hlo/analysis/cost/gpu_devices.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -40,7 +40,9 @@ absl::StatusOr<bool> SharedMemoryPlanning::RunImpl(
   ASSIGN_OR_RETURN(const se::DeviceDescription description,
                    LoadGpuDevice(options_.device));
   KernelPlannerOptions planner_options;
-  planner_options.stack = options_.stack;
+  planner_options.mode = options_.stack          ? SmemMode::kStack
+                         : !options_.reuse_syncs ? SmemMode::kNoReuseSyncs
+                                                 : SmemMode::kLiveRanges;
   planner_options.check = options_.check;
   planner_options.registers = static_cast<int>(options_.registers);
   KernelPlanner planner(GpuDeviceOf(description), planner_options);
@@ -76,7 +78,8 @@ absl::StatusOr<bool> SharedMemoryPlanning::RunImpl(
     inserted += plan.inserted_barriers;
     const std::string& config = kernel->raw_backend_config_string();
     ASSIGN_OR_RETURN(const std::string entry,
-                     KernelConfigText(plan, planner_options.registers));
+                     KernelConfigText(plan, planner_options.registers,
+                                      planner_options.mode));
     std::string with = WithKernelConfig(config, entry);
     if (with == config) continue;
     changed = true;

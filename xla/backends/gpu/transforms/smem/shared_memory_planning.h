@@ -20,6 +20,7 @@ namespace xla::gpu {
 struct SharedMemoryPlanningOptions {
   std::string device = "h100";
   bool stack = false;
+  bool reuse_syncs = true;
   bool check = true;
   int64_t registers = 0;
 
@@ -28,7 +29,10 @@ struct SharedMemoryPlanningOptions {
     visit("device", device, "GPU name, or path to a device description");
     visit("stack", stack,
           "plan like a stack allocator instead of by live ranges, for "
-          "comparison");
+          "comparison: its kernels may race");
+    visit("reuse-syncs", reuse_syncs,
+          "insert barriers so that buffers can share memory; not used if "
+          "stack");
     visit("check", check,
           "verify every plan with a checker independent of the planner");
     visit("registers", registers,

@@ -1,4 +1,4 @@
-#include "xla/backends/gpu/transforms/smem/kernel_config.h"
+#include "xla/backends/gpu/lowering/kernel_config.h"
 
 #include <cstddef>
 
@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "google/protobuf/util/json_util.h"
-#include "xla/backends/gpu/transforms/smem/kernel_config.pb.h"
+#include "xla/backends/gpu/lowering/kernel_config.pb.h"
 
 namespace xla::gpu {
 namespace {
@@ -32,7 +32,7 @@ std::string WithoutEntry(absl::string_view config) {
 }  // namespace
 
 absl::StatusOr<std::string> KernelConfigText(const KernelPlan& plan,
-                                             int registers) {
+                                             int registers, SmemMode mode) {
   BackendConfigWithKernel config;
   KernelConfigProto& kernel = *config.mutable_kernel_config();
   kernel.set_kind(plan.kind);
@@ -42,6 +42,8 @@ absl::StatusOr<std::string> KernelConfigText(const KernelPlan& plan,
   kernel.set_barriers(plan.barriers);
   if (registers > 0) kernel.set_registers(registers);
   kernel.set_blocks_per_sm(plan.blocks_per_sm);
+  if (mode == SmemMode::kStack) kernel.set_plan("stack");
+  if (mode == SmemMode::kNoReuseSyncs) kernel.set_plan("no-reuse-syncs");
   google::protobuf::util::JsonPrintOptions options;
   options.always_print_primitive_fields = true;
   options.preserve_proto_field_names = true;
@@ -55,6 +57,19 @@ absl::StatusOr<std::string> KernelConfigText(const KernelPlan& plan,
                                             std::string(status.message())));
   }
   return std::string(entry);
+}
+
+SmemMode SmemModeOf(absl::string_view config) {
+  BackendConfigWithKernel parsed;
+  google::protobuf::util::JsonParseOptions options;
+  options.ignore_unknown_fields = true;
+  const auto status = google::protobuf::util::JsonStringToMessage(
+      std::string(config), &parsed, options);
+  const std::string& plan = parsed.kernel_config().plan();
+  if (!status.ok()) return SmemMode::kLiveRanges;
+  return plan == "stack"            ? SmemMode::kStack
+         : plan == "no-reuse-syncs" ? SmemMode::kNoReuseSyncs
+                                    : SmemMode::kLiveRanges;
 }
 
 std::string WithKernelConfig(absl::string_view config,

@@ -1,5 +1,5 @@
-#ifndef XLA_BACKENDS_GPU_TRANSFORMS_SMEM_KERNEL_CONFIG_H_
-#define XLA_BACKENDS_GPU_TRANSFORMS_SMEM_KERNEL_CONFIG_H_
+#ifndef XLA_BACKENDS_GPU_LOWERING_KERNEL_CONFIG_H_
+#define XLA_BACKENDS_GPU_LOWERING_KERNEL_CONFIG_H_
 
 #include <string>
 
@@ -18,7 +18,10 @@ namespace xla::gpu {
 // `registers` of a thread; 0: not known, and not written. Internal where
 // protobuf cannot write it.
 absl::StatusOr<std::string> KernelConfigText(const KernelPlan& plan,
-                                             int registers);
+                                             int registers, SmemMode mode);
+
+// How the kernel of an instruction with that configuration is planned.
+SmemMode SmemModeOf(absl::string_view config);
 
 // The configuration with that entry, instead of one that it has; an empty one
 // is none yet. Configurations that are no objects stay as they are.
@@ -26,4 +29,4 @@ std::string WithKernelConfig(absl::string_view config, absl::string_view entry);
 
 }  // namespace xla::gpu
 
-#endif  // XLA_BACKENDS_GPU_TRANSFORMS_SMEM_KERNEL_CONFIG_H_
+#endif  // XLA_BACKENDS_GPU_LOWERING_KERNEL_CONFIG_H_
