@@ -29,13 +29,30 @@ using UIndex = unsigned long long;
 
 #define KIR __device__ __forceinline__
 
-KIR Index kir_div(Index a, Index b) { return a / b - (a % b < 0); }
-KIR Index kir_mod(Index a, Index b) { Index r = a % b; return r < 0 ? r + b : r; }
-KIR Index kir_min(Index a, Index b) { return a < b ? a : b; }
-KIR Index kir_max(Index a, Index b) { return a > b ? a : b; }
-KIR Index kir_and(Index a, Index b) { return a & b; }
-__host__ KIR Index kir_align(Index a, Index b) { return (a + b - 1) / b * b; }
-KIR bool kir_inside(Index i, Index n) { return i >= 0 && i < n; }
+#define KIR_INDEX template <class A, class B> __host__ KIR
+KIR_INDEX auto kir_floor_div(A a, B b) { return a / b - (a % b < 0); }
+KIR_INDEX auto kir_floor_mod(A a, B b) {
+  const auto r = a % b;
+  return r < 0 ? r + b : r;
+}
+// The same of what is not negative, by a positive number.
+template <class T> struct KirUnsigned { using Type = UIndex; };
+template <> struct KirUnsigned<int> { using Type = unsigned; };
+KIR_INDEX auto kir_quotient(A a, B b) {
+  using Signed = decltype(a + b);
+  using Type = typename KirUnsigned<Signed>::Type;
+  return Signed(Type(a) / Type(b));
+}
+KIR_INDEX auto kir_rest(A a, B b) {
+  using Signed = decltype(a + b);
+  using Type = typename KirUnsigned<Signed>::Type;
+  return Signed(Type(a) % Type(b));
+}
+KIR_INDEX auto kir_least(A a, B b) { return a < b ? a : b; }
+KIR_INDEX auto kir_most(A a, B b) { return a > b ? a : b; }
+KIR_INDEX auto kir_masked(A a, B b) { return a & b; }
+KIR_INDEX auto kir_align(A a, B b) { return (a + b - 1) / b * b; }
+KIR_INDEX bool kir_inside(A i, B n) { return i >= 0 && i < n; }
 KIR int kir_thread() {
   return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
 }
@@ -114,6 +131,7 @@ template <int N, class T> KIR void kir_copy_vector(T* to, const T* from) {
 // functions of integers are those of doubles; -0 has a sign too.
 template <class T> KIR T kir_wrap(T a) { return a; }
 KIR UIndex kir_wrap(Index a) { return UIndex(a); }
+KIR unsigned kir_wrap(int a) { return unsigned(a); }
 template <class T> KIR double kir_real(T a) { return double(a); }
 KIR float kir_real(float a) { return a; }
 template <class T> KIR bool kir_is_minus(T a) { return a < 0; }
@@ -171,6 +189,19 @@ KIR_BINARY(div, a / b)
 KIR_BINARY(rem, kir_remainder(a, b))
 KIR_BINARY(max, a != a || a > b || (a == b && !kir_is_minus(a)) ? a : b)
 KIR_BINARY(min, a != a || a < b || (a == b && kir_is_minus(a)) ? a : b)
+#if __CUDA_ARCH__ >= 800
+// One instruction: a NaN stays one, and 0 is more than -0.
+template <> KIR float kir_max(float a, float b) {
+  float r;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  return r;
+}
+template <> KIR float kir_min(float a, float b) {
+  float r;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  return r;
+}
+#endif
 KIR_BINARY(atan2, atan2(kir_real(a), kir_real(b)))
 KIR_BINARY(shl, b < 0 || b > 63 ? T(0) : T(UIndex(a) << int(b)))
 KIR_BINARY(shr, b < 0 || b > 63 ? T(a < 0 ? -1 : 0) : T(a >> int(b)))
@@ -223,8 +254,8 @@ template <class T> KIR T kir_clamp(T lo, T x, T hi) {
   };
 KIR_COMBINER(KirAdd, a + b, T(0))
 KIR_COMBINER(KirMul, a * b, T(1))
-KIR_COMBINER(KirMax, a > b ? a : b, T(-INFINITY))
-KIR_COMBINER(KirMin, a < b ? a : b, T(INFINITY))
+KIR_COMBINER(KirMax, kir_max<T>(a, b), T(-INFINITY))
+KIR_COMBINER(KirMin, kir_min<T>(a, b), T(INFINITY))
 
 // Sums of signed numbers are those of unsigned ones.
 template <class T> KIR void kir_atomic_add(T* p, T v) { atomicAdd(p, v); }
@@ -234,16 +265,25 @@ KIR void kir_atomic_add(long long* p, long long v) {
 template <class T> KIR void kir_atomic_max(T* p, T v) { atomicMax(p, v); }
 template <class T> KIR void kir_atomic_min(T* p, T v) { atomicMin(p, v); }
 
-// Over the lanes that come by; every lane gets the result.
+// Over all lanes of a warp, which come by together; every lane gets the result.
+template <class T, class Op> KIR T kir_full_warp_reduce(T v) {
+  for (int d = 16; d > 0; d /= 2) {
+    const T other = __shfl_xor_sync(~0u, v, d);
+    v = Op::template Apply<T>(v, other);
+  }
+  return v;
+}
+// The same over the lanes that come by.
 template <class T, class Op> KIR T kir_warp_reduce(T v) {
   const unsigned mask = __activemask();
-  const int lane = kir_thread() & 31;
-  T all = Op::template Identity<T>();
+  T all = v;
+  bool is_first = true;
   for (int k = 0; k < 32; ++k) {
     const T other = __shfl_sync(mask, v, k);
-    if (mask >> k & 1) all = Op::template Apply<T>(all, other);
+    if ((mask >> k & 1) == 0) continue;
+    all = is_first ? other : Op::template Apply<T>(all, other);
+    is_first = false;
   }
-  (void)lane;
   return all;
 }
 

@@ -117,6 +117,12 @@ T __shfl_sync(unsigned mask, T v, int lane) {
   kir_fibers::Shuffle(mask, lane, &v, &result, sizeof(T));
   return result;
 }
+template <class T>
+T __shfl_xor_sync(unsigned mask, T v, int distance) {
+  const dim3& t = threadIdx;
+  const int thread = t.x + blockDim.x * (t.y + blockDim.y * t.z);
+  return __shfl_sync(mask, v, (thread & 31) ^ distance);
+}
 // Threads take turns.
 template <class T>
 void atomicAdd(T* p, T v) {

@@ -137,15 +137,6 @@ absl::Status Writer::Body(const std::vector<kir::Statement>& body,
   return absl::OkStatus();
 }
 
-bool Writer::HasSync(const std::vector<kir::Statement>& body) {
-  bool found = false;
-  kir::ForEachStatement(body, [&](const kir::Statement& statement) {
-    const kir::Expr* expr = statement.As<kir::Expr>();
-    found |= expr != nullptr && expr->sync;
-  });
-  return found;
-}
-
 absl::Status Writer::One(const kir::Statement& statement,
                          const std::string& active) {
   if (const auto* alloc = statement.As<kir::Alloc>()) {
@@ -155,9 +146,14 @@ absl::Status Writer::One(const kir::Statement& statement,
     return EmitLoop(*loop, active);
   }
   if (const auto* branch = statement.As<kir::If>()) {
-    Line(absl::StrCat("if (", active == "true" ? "" : active + " && ", "(",
-                      Text(branch->predicate), ") != 0) {"));
+    const std::string taken = index_.Truth(branch->predicate);
+    Line(absl::StrCat(
+        "if (",
+        active == "true" ? taken : absl::StrCat(active, " && (", taken, ")"),
+        ") {"));
     ++indent_;
+    const bool is_uniform = branch->uniformity == kir::Uniformity::kUniform;
+    divergent_ += is_uniform ? 0 : 1;
     RETURN_IF_ERROR(Body(branch->then_body, "true"));
     --indent_;
     if (!branch->else_body.empty()) {
@@ -166,6 +162,7 @@ absl::Status Writer::One(const kir::Statement& statement,
       RETURN_IF_ERROR(Body(branch->else_body, active));
       --indent_;
     }
+    divergent_ -= is_uniform ? 0 : 1;
     Line("}");
     return absl::OkStatus();
   }
@@ -246,58 +243,158 @@ absl::Status Writer::EmitAlloc(const kir::Alloc& alloc,
   return absl::OkStatus();
 }
 
+absl::Status Writer::Inside(const kir::Loop& loop, const std::string& active) {
+  index_.Open(loop);
+  const absl::Status status = Body(loop.body, active);
+  index_.Close(loop);
+  return status;
+}
+
 absl::Status Writer::EmitLoop(const kir::Loop& loop,
                               const std::string& active) {
-  const std::string index = SymbolName(loop.index);
-  const int thread = kir::ThreadDimension(loop.kind);
-  const int block = kir::BlockDimension(loop.kind);
-  if (thread >= 0 || block >= 0) {
-    const char* axis[] = {"x", "y", "z"};
-    Line(absl::StrCat("{"));
-    ++indent_;
-    Line(absl::StrCat("const Index ", index, " = ", Text(loop.start),
-                      " + Index(", thread >= 0 ? "threadIdx." : "blockIdx.",
-                      axis[thread >= 0 ? thread : block], ") * ",
-                      Text(loop.step), ";"));
-    const std::string inside = absl::StrCat(index, " < ", Text(loop.stop));
-    if (HasSync(loop.body)) {
-      // All threads go through, for the barriers inside.
-      const std::string flag = absl::StrCat("active_", ++flags_);
-      Line(absl::StrCat("const bool ", flag, " = ",
-                        active == "true" ? "" : active + " && ", inside, ";"));
-      RETURN_IF_ERROR(Body(loop.body, flag));
-    } else {
-      Line(absl::StrCat("if (", active == "true" ? "" : active + " && ", inside,
-                        ") {"));
-      ++indent_;
-      RETURN_IF_ERROR(Body(loop.body, "true"));
-      --indent_;
-      Line("}");
-    }
-    --indent_;
-    Line("}");
-    return absl::OkStatus();
+  if (kir::ThreadDimension(loop.kind) >= 0 ||
+      kir::BlockDimension(loop.kind) >= 0) {
+    return EmitParallel(loop, active);
   }
   if (const std::optional<std::string> copy = VectorCopy(loop)) {
     Line(absl::StrCat(
         active == "true" ? "" : absl::StrCat("if (", active, ") "), *copy));
     return absl::OkStatus();
   }
-  if (loop.kind == kir::LoopKind::kUnroll ||
-      loop.kind == kir::LoopKind::kVectorize || loop.unroll) {
-    Line("#pragma unroll");
-  }
-  const bool keep = active != "true" && HasSync(loop.body);
-  Line(absl::StrCat(
-      active == "true" || keep ? "" : absl::StrCat("if (", active, ") "),
-      "for (Index ", index, " = ", Text(loop.start), "; ", index, " < ",
-      Text(loop.stop), "; ", index, " += ", Text(loop.step), ") {"));
+  return EmitSerial(loop, active);
+}
+
+absl::Status Writer::EmitParallel(const kir::Loop& loop,
+                                  const std::string& active) {
+  const std::string index = index_.SymbolName(loop.index);
+  const std::string number = absl::StrCat(
+      index_.SymbolName(std::string(kir::ParallelIndexName(loop.kind))),
+      loop.step.IsConstant(1) ? ""
+                              : absl::StrCat(" * (", Text(loop.step), ")"));
+  Line(absl::StrCat("{  // ", kir::LoopKindName(loop.kind)));
   ++indent_;
-  serial_.push_back(loop.index);
-  RETURN_IF_ERROR(Body(loop.body, keep ? active : "true"));
-  serial_.pop_back();
+  Line(absl::StrCat(
+      "const ", index_.type(), " ", index, " = ",
+      loop.start.IsConstant(0) ? "" : absl::StrCat(Text(loop.start), " + "),
+      number, ";"));
+  std::string inside = absl::StrCat(index, " < ", Text(loop.stop));
+  if (index_.AllTakePart(loop)) inside = "true";
+  std::string both = active == "true"   ? inside
+                     : inside == "true" ? active
+                                        : absl::StrCat(active, " && ", inside);
+  // Blocks skip as a whole.
+  const bool may_differ =
+      both != "true" && kir::ThreadDimension(loop.kind) >= 0;
+  divergent_ += may_differ ? 1 : 0;
+  if (both == "true") {
+    RETURN_IF_ERROR(Inside(loop, "true"));
+  } else if (HasSync(loop.body)) {
+    // All threads go through, for the barriers inside.
+    const std::string flag = absl::StrCat("active_", ++flags_);
+    Line(absl::StrCat("const bool ", flag, " = ", both, ";"));
+    RETURN_IF_ERROR(Inside(loop, flag));
+  } else {
+    Line(absl::StrCat("if (", both, ") {"));
+    ++indent_;
+    RETURN_IF_ERROR(Inside(loop, "true"));
+    --indent_;
+    Line("}");
+  }
+  divergent_ -= may_differ ? 1 : 0;
   --indent_;
   Line("}");
+  return absl::OkStatus();
+}
+
+namespace {
+
+// A loop of so many statements, all its iterations together, is written out; of
+// a longer one as many iterations as that makes, at most eight, so that their
+// loads are on the way before the first value is needed.
+constexpr int64_t kMostUnrolled = 128;
+constexpr int64_t kMostRounds = 8;
+
+std::optional<int64_t> Trips(const kir::Loop& loop) {
+  const std::optional<int64_t> length = (loop.stop - loop.start).AsConstant();
+  const std::optional<int64_t> step = loop.step.AsConstant();
+  if (!length.has_value() || step.value_or(0) < 1) return std::nullopt;
+  return *length <= 0 ? 0 : (*length - 1) / *step + 1;
+}
+
+// Statements that run, written out; more than kMostUnrolled where threads wait
+// for one another.
+int64_t Weight(const std::vector<kir::Statement>& body) {
+  int64_t weight = 0;
+  for (const kir::Statement& statement : body) {
+    if (weight > kMostUnrolled) break;
+    if (const auto* loop = statement.As<kir::Loop>()) {
+      const std::optional<int64_t> trips = Trips(*loop);
+      weight += trips.has_value()
+                    ? std::min(*trips, kMostUnrolled + 1) * Weight(loop->body)
+                    : kMostUnrolled + 1;
+    } else if (const auto* branch = statement.As<kir::If>()) {
+      weight += 1 + Weight(branch->then_body) + Weight(branch->else_body);
+    } else if (const auto* expr = statement.As<kir::Expr>()) {
+      weight += expr->sync ? kMostUnrolled + 1 : 1;
+    } else if (statement.As<kir::Alloc>() == nullptr) {
+      weight += kMostUnrolled + 1;
+    }
+  }
+  return std::min(weight, kMostUnrolled + 1);
+}
+
+// "#pragma unroll" and how often; empty where it is left to the compiler.
+std::string Unrolled(const kir::Loop& loop) {
+  if (loop.kind == kir::LoopKind::kUnroll ||
+      loop.kind == kir::LoopKind::kVectorize || loop.unroll) {
+    return "#pragma unroll";
+  }
+  const std::optional<int64_t> trips = Trips(loop);
+  const int64_t weight = Weight(loop.body);
+  if (!trips.has_value() || weight < 1 || weight > kMostUnrolled) return "";
+  if (*trips <= kMostUnrolled / weight) return "#pragma unroll";
+  int64_t rounds = kMostRounds;
+  while (rounds > kMostUnrolled / weight) rounds /= 2;
+  return rounds < 2 ? "" : absl::StrCat("#pragma unroll ", rounds);
+}
+
+}  // namespace
+
+absl::Status Writer::EmitSerial(const kir::Loop& loop,
+                                const std::string& active) {
+  const std::string index = index_.SymbolName(loop.index);
+  const bool keep = active != "true" && HasSync(loop.body);
+  const bool guarded = active != "true" && !keep;
+  if (guarded) {
+    Line(absl::StrCat("if (", active, ") {"));
+    ++indent_;
+  }
+  if (Trips(loop) == 1) {
+    Line("{");
+    ++indent_;
+    Line(absl::StrCat("const ", index_.type(), " ", index, " = ",
+                      Text(loop.start), ";"));
+  } else {
+    if (const std::string unrolled = Unrolled(loop); !unrolled.empty()) {
+      Line(unrolled);
+    }
+    Line(absl::StrCat("for (", index_.type(), " ", index, " = ",
+                      Text(loop.start), "; ", index, " < ", Text(loop.stop),
+                      "; ", index, " += ", Text(loop.step), ") {"));
+    ++indent_;
+  }
+  const bool may_differ = !Trips(loop).has_value() || guarded;
+  divergent_ += may_differ ? 1 : 0;
+  serial_.push_back(loop.index);
+  RETURN_IF_ERROR(Inside(loop, keep ? active : "true"));
+  serial_.pop_back();
+  divergent_ -= may_differ ? 1 : 0;
+  --indent_;
+  Line("}");
+  if (guarded) {
+    --indent_;
+    Line("}");
+  }
   return absl::OkStatus();
 }
 

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "xla/backends/gpu/codegen/cuda_emitter.h"
+#include "xla/backends/gpu/codegen/cuda_index.h"
 #include "xla/backends/gpu/kernel_ir/affine_expr.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 #include "xla/backends/gpu/kernel_ir/kir_ops.h"
@@ -33,7 +34,10 @@ std::string CombinerName(kir::Combiner combiner);
 class Writer {
  public:
   Writer(const SmemPlan& plan, const CudaEmitOptions& options)
-      : plan_(plan), kernel_(plan.planned), options_(options) {}
+      : plan_(plan),
+        kernel_(plan.planned),
+        options_(options),
+        index_(plan.planned) {}
 
   absl::StatusOr<std::string> Emit();
 
@@ -48,9 +52,7 @@ class Writer {
 
   void CollectWritten();
   std::string Name(kir::BufferId id) const;
-  static std::string SymbolName(const std::string& name);
-  static std::string Text(const AffineExpr& e);
-  static std::string Text(const AffineExpr::AtomNode& atom);
+  std::string Text(const AffineExpr& e) const { return index_.Text(e); }
   std::string Parameters() const;
   absl::Status DeclareShared();
 
@@ -58,11 +60,15 @@ class Writer {
   absl::Status DeclareBarriers();
   absl::Status Body(const std::vector<kir::Statement>& body,
                     const std::string& active);
-  static bool HasSync(const std::vector<kir::Statement>& body);
   absl::Status One(const kir::Statement& statement, const std::string& active);
   absl::Status EmitAlloc(const kir::Alloc& alloc,
                          const kir::Statement& statement);
   absl::Status EmitLoop(const kir::Loop& loop, const std::string& active);
+  // A loop over threads or blocks; one over numbers.
+  absl::Status EmitParallel(const kir::Loop& loop, const std::string& active);
+  absl::Status EmitSerial(const kir::Loop& loop, const std::string& active);
+  // The statements, with the loop's index in scope.
+  absl::Status Inside(const kir::Loop& loop, const std::string& active);
   // The copy of a vector, if the loop is one that takes one access.
   std::optional<std::string> VectorCopy(const kir::Loop& loop);
   // The first of `width` aligned neighbors that the operand goes through with
@@ -79,11 +85,18 @@ class Writer {
                                   const std::string& type) const;
   std::string Value(const kir::Expr& expr, const std::vector<std::string>& in,
                     const std::string& type, const std::string& element) const;
+  // The element that the expression's value is, where nothing is computed and
+  // no type is changed.
+  std::optional<std::string> Unchanged(const kir::Expr& expr) const;
+  // Whether ints give the same result as Index.
+  bool IsShort(const kir::Expr& expr) const;
   // The element type of an expression's arithmetic.
   std::string ArithmeticType(const kir::Expr& expr) const;
   absl::Status EmitExpr(const kir::Expr& expr, const kir::Statement& statement,
                         const std::string& active);
 
+  // Whether all lanes of each warp come by here.
+  bool WarpsAreWhole() const;
   // Whether threads share memory or meet at barriers.
   bool ThreadsWait() const;
   void EmitLaunch();
@@ -92,9 +105,12 @@ class Writer {
   const SmemPlan& plan_;
   const kir::Kernel& kernel_;
   const CudaEmitOptions& options_;
+  IndexWriter index_;
   std::string text_;
   int indent_ = 0;
   int flags_ = 0;
+  // Statements around that some lanes of a warp may not come by.
+  int divergent_ = 0;
   absl::btree_set<kir::BufferId> written_;
   // Bytes that the addresses of parameters must be multiples of.
   absl::btree_map<kir::BufferId, int64_t> aligned_;

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
@@ -115,59 +116,6 @@ std::string Writer::Name(kir::BufferId id) const {
   return absl::StrCat(prefix, absl::StrReplaceAll(buffer.name, {{".", "_"}}));
 }
 
-std::string Writer::SymbolName(const std::string& name) {
-  static constexpr std::pair<absl::string_view, absl::string_view> kKnown[] = {
-      {"tid.", "threadIdx."},
-      {"bid.", "blockIdx."},
-      {"bdim.", "blockDim."},
-      {"gdim.", "gridDim."}};
-  for (const auto& [prefix, cuda] : kKnown) {
-    if (absl::StartsWith(name, prefix)) {
-      return absl::StrCat("Index(", cuda, name.substr(prefix.size()), ")");
-    }
-  }
-  return absl::StrCat("i_", absl::StrReplaceAll(name, {{".", "_"}}));
-}
-
-std::string Writer::Text(const AffineExpr& e) {
-  std::string text;
-  for (const AffineExpr::Term& term : e.terms()) {
-    if (!text.empty()) text += " + ";
-    std::string product;
-    if (term.coefficient != 1) {
-      product = term.coefficient < 0
-                    ? absl::StrCat("Index(", term.coefficient, ")")
-                    : absl::StrCat(term.coefficient);
-    }
-    for (const AffineExpr::Atom& atom : term.factors) {
-      absl::StrAppend(&product, product.empty() ? "" : " * ", Text(*atom));
-    }
-    text += product;
-  }
-  if (e.terms().empty() || e.constant() != 0) {
-    if (text.empty()) return absl::StrCat(e.constant());
-    absl::StrAppend(&text, e.constant() < 0 ? " - " : " + ",
-                    e.constant() < 0 ? -e.constant() : e.constant());
-  }
-  return text;
-}
-
-std::string Writer::Text(const AffineExpr::AtomNode& atom) {
-  using AtomOp = AffineExpr::Op;
-  if (atom.op == AtomOp::kSymbol) return SymbolName(atom.name);
-  const char* name = atom.op == AtomOp::kFloorDiv  ? "kir_div"
-                     : atom.op == AtomOp::kMod     ? "kir_mod"
-                     : atom.op == AtomOp::kMin     ? "kir_min"
-                     : atom.op == AtomOp::kMax     ? "kir_max"
-                     : atom.op == AtomOp::kAlignUp ? "kir_align"
-                                                   : "kir_and";
-  std::string text = Text(atom.args[0]);
-  for (size_t i = 1; i < atom.args.size(); ++i) {
-    text = absl::StrCat(name, "(", text, ", ", Text(atom.args[i]), ")");
-  }
-  return text;
-}
-
 std::string Writer::ComputeType(kir::ElementType type) const {
   if (type == kir::ElementType::kF64) return "double";
   if (type == kir::ElementType::kU64) return "UIndex";
@@ -221,7 +169,31 @@ std::string Writer::Load(const kir::Operand& operand, const std::string& type,
                       type, "(0))");
 }
 
+bool Writer::IsShort(const kir::Expr& expr) const {
+  // Of what is cut to 32 bits, the lower bits come from lower bits alone;
+  // comparisons and choices see the same values.
+  static constexpr absl::string_view kOps[] = {
+      "copy", "cast", "add", "sub", "mul", "neg", "max", "min",    "and",
+      "or",   "xor",  "not", "eq",  "lt",  "le",  "gt",  "select", "ge"};
+  const auto is_short = [](kir::ElementType type) {
+    return IsInteger(type) && kir::ElementBytes(type) <= 4 &&
+           type != kir::ElementType::kU32;
+  };
+  return absl::c_linear_search(kOps, expr.op) &&
+         is_short(kernel_.buffers[expr.outputs[0].buffer].type) &&
+         absl::c_all_of(expr.arguments, [&](const kir::Argument& argument) {
+           if (const auto* operand = std::get_if<kir::Operand>(&argument)) {
+             return is_short(kernel_.buffers[operand->buffer].type);
+           }
+           if (const auto* number = std::get_if<double>(&argument)) {
+             return std::fabs(*number) < 1 << 30;
+           }
+           return index_.IsNarrow();
+         });
+}
+
 std::string Writer::ArithmeticType(const kir::Expr& expr) const {
+  if (IsShort(expr)) return "int";
   kir::ElementType widest = kernel_.buffers[expr.outputs[0].buffer].type;
   for (const kir::Argument& argument : expr.arguments) {
     const auto* operand = std::get_if<kir::Operand>(&argument);
@@ -259,6 +231,14 @@ std::vector<std::string> Writer::Inputs(const kir::Expr& expr,
   return in;
 }
 
+bool Writer::WarpsAreWhole() const {
+  int64_t threads = 1;
+  for (const std::optional<int64_t>& extent : kernel_.BlockExtents()) {
+    threads *= extent.value_or(1);
+  }
+  return divergent_ == 0 && threads % 32 == 0;
+}
+
 // The C++ expression for a single result, given its inputs.
 std::string Writer::Value(const kir::Expr& expr,
                           const std::vector<std::string>& in,
@@ -271,8 +251,9 @@ std::string Writer::Value(const kir::Expr& expr,
       return absl::StrCat(combiner, "::Apply<", type, ">(", before, ", ", in[0],
                           ")");
     case kir::OpClass::kWarpReduce:
-      return absl::StrCat("kir_warp_reduce<", type, ", ", combiner, ">(", in[0],
-                          ")");
+      return absl::StrCat(
+          WarpsAreWhole() ? "kir_full_warp_reduce<" : "kir_warp_reduce<", type,
+          ", ", combiner, ">(", in[0], ")");
     case kir::OpClass::kMma:
       return absl::StrCat(in.size() > 2 ? in[2] : before, " + ", in[0], " * ",
                           in[1]);
@@ -286,6 +267,35 @@ std::string Writer::Value(const kir::Expr& expr,
                           absl::StrJoin(in, ", "), ")");
     default:
       return in[0];
+  }
+}
+
+std::optional<std::string> Writer::Unchanged(const kir::Expr& expr) const {
+  const kir::ElementType type = kernel_.buffers[expr.outputs[0].buffer].type;
+  // The operand, if it is an element of the result's type.
+  const auto element = [&](size_t k) {
+    const auto* from = k < expr.arguments.size()
+                           ? std::get_if<kir::Operand>(&expr.arguments[k])
+                           : nullptr;
+    return from != nullptr && kernel_.buffers[from->buffer].type == type
+               ? from
+               : nullptr;
+  };
+  if (element(0) == nullptr) return std::nullopt;
+  switch (kir::FindOp(expr.op)->op_class) {
+    case kir::OpClass::kCopy:
+    case kir::OpClass::kTransposeCopy:
+    case kir::OpClass::kBroadcast:
+    case kir::OpClass::kScatter:
+      return Element(*element(0));
+    default: {
+      const auto* at = expr.op == "gather"
+                           ? std::get_if<kir::Operand>(&expr.arguments[1])
+                           : nullptr;
+      if (at == nullptr) return std::nullopt;
+      return absl::StrCat(Name(element(0)->buffer), "[Index(", Element(*at),
+                          ")]");
+    }
   }
 }
 
@@ -364,8 +374,13 @@ absl::Status Writer::EmitExpr(const kir::Expr& expr,
                       "));"));
     return absl::OkStatus();
   }
-  Line(absl::StrCat(guard, element, " = kir_to<", TypeName(target.type), ">(",
-                    Value(expr, in, type, element), ");"));
+  const std::optional<std::string> unchanged = Unchanged(expr);
+  Line(absl::StrCat(guard, element, " = ",
+                    unchanged.has_value()
+                        ? *unchanged
+                        : absl::StrCat("kir_to<", TypeName(target.type), ">(",
+                                       Value(expr, in, type, element), ")"),
+                    ";"));
   return absl::OkStatus();
 }
 

@@ -26,7 +26,7 @@ std::string Writer::Parameters() const {
                      TypeName(buffer.type), "* ", Name(static_cast<int>(b))));
   }
   for (const kir::Symbol& symbol : kernel_.symbols) {
-    list.push_back(absl::StrCat("Index ", SymbolName(symbol.name)));
+    list.push_back(absl::StrCat("Index ", index_.SymbolName(symbol.name)));
   }
   return absl::StrJoin(list, ", ");
 }
@@ -49,6 +49,7 @@ bool Writer::ThreadsWait() const {
 }
 
 void Writer::EmitLaunch() {
+  const IndexWriter host;
   const std::string name = kernel_.name;
   std::vector<std::string> arguments;
   for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
@@ -57,13 +58,13 @@ void Writer::EmitLaunch() {
     }
   }
   for (const kir::Symbol& symbol : kernel_.symbols) {
-    arguments.push_back(SymbolName(symbol.name));
+    arguments.push_back(host.SymbolName(symbol.name));
   }
   std::array<std::string, 3> grid = {"1", "1", "1"}, block = {"1", "1", "1"};
   if (kernel_.launch.has_value()) {
     for (int d = 0; d < 3; ++d) {
-      grid[d] = Text(kernel_.launch->grid[d]);
-      block[d] = Text(kernel_.launch->block[d]);
+      grid[d] = host.Text(kernel_.launch->grid[d]);
+      block[d] = host.Text(kernel_.launch->block[d]);
     }
   }
   const std::string parameters = Parameters();
@@ -76,7 +77,7 @@ void Writer::EmitLaunch() {
                       pointer, ", ", alignment,
                       ")) return cudaErrorMisalignedAddress;"));
   }
-  Line(absl::StrCat("const Index bytes = ", Text(plan_.total), ";"));
+  Line(absl::StrCat("const Index bytes = ", host.Text(plan_.total), ";"));
   Line(absl::StrCat("cudaError_t error = kir_reserve((const void*)", name,
                     "_kernel, bytes);"));
   Line("if (error != cudaSuccess) return error;");
