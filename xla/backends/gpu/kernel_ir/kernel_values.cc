@@ -313,9 +313,9 @@ double ApplyCombiner(kir::Combiner combiner, double a, double b) {
     case kir::Combiner::kMul:
       return a * b;
     case kir::Combiner::kMax:
-      return std::max(a, b);
+      return std::isnan(a) ? a : std::isnan(b) ? b : std::max(a, b);
     case kir::Combiner::kMin:
-      return std::min(a, b);
+      return std::isnan(a) ? a : std::isnan(b) ? b : std::min(a, b);
     default:
       return a + b;
   }

@@ -4,12 +4,15 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "xla/backends/gpu/kernel_ir/kernel_vectors.h"
 #include "xla/backends/gpu/lowering/index_maps.h"
@@ -123,6 +126,11 @@ class ReductionEmitter {
                       bool first);
   absl::Status Combine(int level);
   absl::Status Halve(int level, int64_t distance);
+  // How "warp" combines the hero's partial results; empty: it does not.
+  static std::string WarpOp(const Hero& hero, kir::ElementType type);
+  // The lanes of a row, 32 or more, join through shuffles, and their warps in
+  // shared memory. False where some hero's values combine otherwise.
+  absl::StatusOr<bool> JoinByWarps(const std::vector<Hero*>& heroes);
   absl::Status WriteRows();
   absl::Status Write(const Output& output, const Indices& places);
 
@@ -164,8 +172,8 @@ class ReductionEmitter {
   std::map<const Hero*, std::vector<kir::BufferId>> partials_;
 };
 
-// By the widest reduced array. A lane that begins with its first column takes
-// columns one by one.
+// By the widest array of a whole row that is read or written. A lane that
+// begins with its first column takes columns one by one.
 void ReductionEmitter::ChooseWidth(int64_t min_vector_columns) {
   if (!group_.row || group_.columns < min_vector_columns ||
       !absl::c_all_of(group_.heroes, [](const HloInstruction* hero) {
@@ -173,10 +181,30 @@ void ReductionEmitter::ChooseWidth(int64_t min_vector_columns) {
       })) {
     return;
   }
+  const int64_t elements = ShapeUtil::ElementsIn(input_);
   int64_t bytes = 1;
-  for (const HloInstruction* hero : group_.heroes) {
-    bytes = std::max(bytes, ShapeUtil::ByteSizeOfPrimitiveType(
-                                hero->operand(0)->shape().element_type()));
+  const auto look = [&](const Shape& shape) {
+    if (ShapeUtil::ElementsIn(shape) != elements) return;
+    bytes = std::max(bytes,
+                     ShapeUtil::ByteSizeOfPrimitiveType(shape.element_type()));
+  };
+  std::vector<const HloInstruction*> stack(group_.heroes.begin(),
+                                           group_.heroes.end());
+  for (int64_t k : group_.results) {
+    look(frame_.results()[k].shape);
+    stack.push_back(frame_.results()[k].hlo);
+  }
+  std::set<const HloInstruction*> seen(stack.begin(), stack.end());
+  while (!stack.empty()) {
+    const HloInstruction* hlo = stack.back();
+    stack.pop_back();
+    if (emitter_.FindInput(*hlo) >= 0) {
+      look(hlo->shape());
+      continue;
+    }
+    for (const HloInstruction* operand : hlo->operands()) {
+      if (seen.insert(operand).second) stack.push_back(operand);
+    }
   }
   width_ = kir::NeighborsOfThread(bytes, input_.dimensions(reduced_.back()));
 }
@@ -383,10 +411,87 @@ absl::Status ReductionEmitter::Halve(int level, int64_t distance) {
       });
 }
 
+std::string ReductionEmitter::WarpOp(const Hero& hero, kir::ElementType type) {
+  const HloInstruction& root = *hero.hlo->to_apply()->root_instruction();
+  if (hero.accumulators.size() != 1 || root.operand_count() != 2 ||
+      root.operand(0)->opcode() != HloOpcode::kParameter ||
+      root.operand(1)->opcode() != HloOpcode::kParameter ||
+      root.operand(0) == root.operand(1) || type != kir::ElementType::kF32) {
+    return "";
+  }
+  switch (root.opcode()) {
+    case HloOpcode::kAdd:
+      return "add";
+    case HloOpcode::kMultiply:
+      return "mul";
+    case HloOpcode::kMaximum:
+      return "max";
+    case HloOpcode::kMinimum:
+      return "min";
+    default:  // No such operation of a warp.
+      return "";
+  }
+}
+
+absl::StatusOr<bool> ReductionEmitter::JoinByWarps(
+    const std::vector<Hero*>& heroes) {
+  if (!group_.row || lanes_ < kWarp) return false;
+  for (const Hero* hero : heroes) {
+    if (WarpOp(*hero, builder_.TypeOf(hero->accumulators[0])).empty()) {
+      return false;
+    }
+  }
+  const int64_t warps = lanes_ / kWarp;
+  for (Hero* hero : heroes) {
+    const kir::ElementType type = builder_.TypeOf(hero->accumulators[0]);
+    const std::string op = WarpOp(*hero, type);
+    hero->accumulators = {builder_.Emit(absl::StrCat("warp_reduce.", op), type,
+                                        {hero->accumulators[0]})};
+  }
+  if (warps == 1) return true;
+  const auto& ranges = builder_.ranges();
+  const AffineExpr warp =
+      AffineExpr::FloorDiv(thread_, AffineExpr(kWarp)).SimplifyIn(ranges);
+  for (Hero* hero : heroes) {
+    partials_[hero] = {
+        builder_.AddShared("s", builder_.TypeOf(hero->accumulators[0]),
+                           {frame_.threads() / kWarp})};
+  }
+  RETURN_IF_ERROR(frame_.Where(
+      Inside(AffineExpr::Mod(thread_, kWarp).SimplifyIn(ranges), 1, ranges),
+      [&] {
+        for (Hero* hero : heroes) {
+          builder_.EmitTo(Partial(partials_[hero][0], warp), "copy",
+                          {hero->accumulators[0]});
+        }
+        return absl::OkStatus();
+      }));
+  builder_.EmitSync(kir::SyncScope::kBlock);
+  const AffineExpr first =
+      (AffineExpr::FloorDiv(thread_, AffineExpr(lanes_)) * AffineExpr(warps))
+          .SimplifyIn(ranges);
+  for (Hero* hero : heroes) {
+    const kir::ElementType type = builder_.TypeOf(hero->accumulators[0]);
+    const std::string op = WarpOp(*hero, type);
+    Operand all;
+    for (int64_t w = 0; w < warps; ++w) {
+      const Operand part = builder_.Emit(
+          "copy", type, {Partial(partials_[hero][0], first + AffineExpr(w))});
+      all = w == 0 ? part : builder_.Emit(op, type, {all, part});
+    }
+    hero->accumulators = {all};
+  }
+  return true;
+}
+
 absl::Status ReductionEmitter::Combine(int level) {
   const std::vector<Hero*> heroes = Heroes(level);
   if (heroes.empty()) return absl::OkStatus();
-  if (lanes_ > 1) {
+  bool joined = lanes_ == 1;
+  if (!joined) {
+    ASSIGN_OR_RETURN(joined, JoinByWarps(heroes));
+  }
+  if (!joined) {
     for (Hero* hero : heroes) {
       for (const Operand& value : hero->accumulators) {
         const kir::BufferId id =
