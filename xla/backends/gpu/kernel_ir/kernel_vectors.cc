@@ -12,7 +12,7 @@ bool IsVector(int64_t bytes) {
 }
 
 int64_t NeighborsOfThread(int64_t element_bytes, int64_t count) {
-  constexpr int64_t kMost = 4;
+  constexpr int64_t kMost = 8;
   int64_t width = 1;
   while (width < kMost && 2 * width * element_bytes <= kVectorBytes &&
          count % (2 * width) == 0) {

@@ -19,7 +19,7 @@ inline constexpr int64_t kVectorBytes = 16;
 // Whether an access can have this many bytes.
 bool IsVector(int64_t bytes);
 
-// How many of `count` elements a thread takes at once: at most 4, no more bytes
+// How many of `count` elements a thread takes at once: at most 8, no more bytes
 // than a vector, and equally many in all threads.
 int64_t NeighborsOfThread(int64_t element_bytes, int64_t count);
 

@@ -167,18 +167,18 @@ absl::StatusOr<LoweredKernel> LowerTiles(const HloInstruction& hlo,
     parts.back().results = group.results;
     for (int64_t k : group.results) written[k] = true;
   }
+  std::vector<const KernelFrame::Result*> results;
   for (size_t k = 0; k < written.size(); ++k) {
-    if (written[k]) continue;
-    const KernelFrame::Result& result = frame->results()[k];
-    const bool both = result.part == 0 && !written[k + 1];
-    ASSIGN_OR_RETURN(
-        const int64_t width,
-        frame->EmitLoop(result, both ? &frame->results()[k + 1] : nullptr));
+    if (!written[k]) results.push_back(&frame->results()[k]);
+  }
+  absl::Span<const KernelFrame::Result* const> left = results;
+  while (!left.empty()) {
+    const auto loop = left.first(KernelFrame::Together(left));
+    left.remove_prefix(loop.size());
+    ASSIGN_OR_RETURN(const int64_t width, frame->EmitLoop(loop));
     parts.push_back(MakePart(kLoop, ""));
-    parts.back().results = {static_cast<int64_t>(k)};
-    if (both) {
-      parts.back().results.push_back(static_cast<int64_t>(k + 1));
-      written[k + 1] = true;
+    for (const KernelFrame::Result* result : loop) {
+      parts.back().results.push_back(result - frame->results().data());
     }
     if (width > 1) {
       parts.back().why =

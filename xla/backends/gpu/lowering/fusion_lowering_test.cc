@@ -370,27 +370,50 @@ TEST_F(FusionLoweringTest, NeighborsAreReadAndWrittenAtOnce) {
                 "t = f32[6,12] broadcast(s), dimensions={}\n"
                 "a = f32[6,12] add(p, b)\nROOT r = f32[6,12] multiply(a, t)",
                 3},
-           // Results of two widths, one of them in another order.
+           // Results of two widths, one of them in another order: what it is
+           // made of is read one by one.
            {"p = f64[4,10]{0,1} parameter(0)\n"
             "n = f64[4,10]{0,1} negate(p)\nc = s8[4,10] convert(p)\n"
             "ROOT t = (f64[4,10]{0,1}, s8[4,10]) tuple(n, c)",
-            3},
-           // Rows of 6 are no multiples of 4, pairs of neighbors are; what is
-           // under a condition stays alone.
+            2},
+           // What is under a condition, or begins anywhere, is read one by one;
+           // then the threads of a block take neighbors instead.
            {"p = f32[3,6] parameter(0)\nz = f32[] constant(7)\n"
             "x = f32[5,10] pad(p, z), padding=1_1x2_2\n"
             "ROOT n = f32[5,10] negate(x)",
-            1},
+            0},
            {"p = f32[5,7] parameter(0)\nROOT n = f32[5,7] negate(p)", 0},
            {"p = f32[8,9] parameter(0)\n"
             "ROOT s = f32[8,4] slice(p), slice={[0:8], [1:5]}",
-            1},
+            0},
            {"p = f32[6,8] parameter(0)\n"
             "ROOT s = f32[3,8] slice(p), slice={[1:6:2], [0:8]}",
             2},
            {"p = f32[6,8] parameter(0)\n"
             "ROOT s = f32[6,8] reverse(p), dimensions={1}",
-            1},
+            0},
+           // Eight of two bytes.
+           {"p = bf16[6,8] parameter(0)\nROOT n = bf16[6,8] negate(p)", 2},
+           // Results of the same elements are computed together, from what is
+           // read once.
+           {"p = f32[6,8] parameter(0)\nq = f32[6,8] parameter(1)\n"
+            "s = f32[6,8] add(p, q)\nt = f32[6,8] multiply(s, q)\n"
+            "u = pred[6,8] compare(p, q), direction=LT\n"
+            "ROOT r = (f32[6,8], f32[6,8], pred[6,8]) tuple(s, t, u)",
+            5},
+           // The same one by one, in several rounds, the last not full.
+           {"p = f32[33,5] parameter(0)\nq = f32[5] parameter(1)\n"
+            "b = f32[33,5] broadcast(q), dimensions={1}\n"
+            "s = f32[33,5] add(p, b)\nt = bf16[33,5] convert(s)\n"
+            "ROOT r = (f32[33,5], bf16[33,5]) tuple(s, t)",
+            0},
+           // More results than are computed together.
+           {"p = f32[16] parameter(0)\na = f32[16] negate(p)\n"
+            "b = f32[16] add(p, a)\nc = f32[16] add(p, b)\n"
+            "d = f32[16] add(p, c)\ne = f32[16] add(p, d)\n"
+            "ROOT r = (f32[16], f32[16], f32[16], f32[16], f32[16]) "
+            "tuple(a, b, c, d, e)",
+            7},
        }) {
     EXPECT_EQ(Compare(absl::StrCat("HloModule m\nENTRY e {\n", c.body, "\n}")),
               absl::OkStatus());

@@ -101,6 +101,14 @@ void KernelBuilder::Add(kir::Statement statement) {
   if (++statements_ <= kMaxStatements) body_->push_back(std::move(statement));
 }
 
+void KernelBuilder::Undo(const Mark& mark) {
+  kernel_.buffers.resize(mark.buffers);
+  allocs_.resize(mark.allocs);
+  body_->resize(mark.statements);
+  named_.resize(mark.named);
+  statements_ = mark.added;
+}
+
 absl::Status KernelBuilder::status() const {
   if (statements_ <= kMaxStatements) return absl::OkStatus();
   return absl::UnimplementedError(absl::StrCat(

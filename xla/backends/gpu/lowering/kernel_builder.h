@@ -1,8 +1,10 @@
 #ifndef XLA_BACKENDS_GPU_LOWERING_KERNEL_BUILDER_H_
 #define XLA_BACKENDS_GPU_LOWERING_KERNEL_BUILDER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -76,6 +78,22 @@ class KernelBuilder {
   absl::Status Vector(
       int64_t width,
       absl::FunctionRef<absl::Status(const AffineExpr& neighbor)> body);
+  // Bytes of the parameters that neighbors of the last Vector() read at once,
+  // and of those that they read one by one, at places that differ.
+  int64_t bytes_at_once() const { return bytes_at_once_; }
+  int64_t bytes_one_by_one() const { return bytes_one_by_one_; }
+
+  // What was built so far, to which Undo() goes back: from the same body.
+  struct Mark {
+    size_t buffers, allocs, statements, named;
+    int added;
+  };
+  Mark Here() const {
+    return {kernel_.buffers.size(), allocs_.size(), body_->size(),
+            named_.size(), statements_};
+  }
+  void Undo(const Mark& mark);
+
   // Names a value in [0, extent): a loop that runs once.
   absl::Status Let(
       absl::string_view prefix, const AffineExpr& value, int64_t extent,
@@ -106,6 +124,10 @@ class KernelBuilder {
   void Widen(kir::Loop loop);
   void WidenBranch(kir::If* branch, Neighbors* neighbors);
   void WidenStatements(std::vector<kir::Statement>* body, Neighbors* neighbors);
+  // Adds up what the statements read one by one. `varying`: names of indices
+  // that differ between neighbors.
+  void CountReads(const std::vector<kir::Statement>& body,
+                  std::set<std::string>* varying);
   std::optional<kir::Operand> VectorPlace(const kir::Operand& operand,
                                           const Neighbors& neighbors) const;
   kir::BufferId AddVector(kir::ElementType type, int64_t width);
@@ -120,6 +142,7 @@ class KernelBuilder {
   std::vector<kir::Statement>* body_ = &kernel_.body;
   AffineExpr::Ranges ranges_;
   std::vector<std::pair<std::string, kir::Operand>> named_;
+  int64_t bytes_at_once_ = 0, bytes_one_by_one_ = 0;
   int names_ = 0;
   int registers_ = 0;
   int shared_ = 0;

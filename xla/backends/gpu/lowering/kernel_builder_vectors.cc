@@ -18,10 +18,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "xla/backends/gpu/kernel_ir/kernel_vectors.h"
 #include "xla/backends/gpu/lowering/kernel_builder.h"
@@ -49,6 +52,15 @@ kir::Statement StatementOf(Node node) {
   return statement;
 }
 
+int64_t BytesOf(const kir::Buffer& buffer) {
+  return buffer.Bytes().AsConstant().value_or(0);
+}
+
+bool MentionsAny(const AffineExpr& e, const std::set<std::string>& names) {
+  return absl::c_any_of(
+      names, [&](const std::string& name) { return e.Mentions(name); });
+}
+
 }  // namespace
 
 absl::Status KernelBuilder::Vector(
@@ -71,7 +83,10 @@ void KernelBuilder::Widen(kir::Loop loop) {
     neighbors.names[name->index] = name->start.Substitute(neighbors.names);
     body = &name->body;
   }
+  bytes_at_once_ = bytes_one_by_one_ = 0;
   WidenStatements(body, &neighbors);
+  std::set<std::string> varying = {neighbors.name};
+  CountReads(loop.body, &varying);
   for (kir::Statement& statement : neighbors.before) Add(std::move(statement));
   Add(StatementOf(std::move(loop)));
   for (kir::Statement& statement : neighbors.behind) Add(std::move(statement));
@@ -115,6 +130,7 @@ void KernelBuilder::WidenStatements(std::vector<kir::Statement>* body,
     Operand* const outside = loads ? from : to;
     const std::optional<Operand> place = VectorPlace(*outside, *neighbors);
     if (!place.has_value()) continue;
+    if (loads) bytes_at_once_ += BytesOf(kernel_.buffers[outside->buffer]);
     Operand element;
     element.buffer = AddVector(TypeOf(*outside), neighbors->width);
     element.indices = {AffineExpr::Symbol(neighbors->name)};
@@ -122,6 +138,33 @@ void KernelBuilder::WidenStatements(std::vector<kir::Statement>* body,
     (loads ? neighbors->before : neighbors->behind)
         .push_back(loads ? CopyVector(element, *place, *neighbors)
                          : CopyVector(*place, element, *neighbors));
+  }
+}
+
+void KernelBuilder::CountReads(const std::vector<kir::Statement>& body,
+                               std::set<std::string>* varying) {
+  for (const kir::Statement& statement : body) {
+    if (const auto* loop = statement.As<kir::Loop>()) {
+      if (MentionsAny(loop->start, *varying)) varying->insert(loop->index);
+      CountReads(loop->body, varying);
+    } else if (const auto* branch = statement.As<kir::If>()) {
+      CountReads(branch->then_body, varying);
+      CountReads(branch->else_body, varying);
+    } else if (const auto* expr = statement.As<kir::Expr>()) {
+      for (const kir::Argument& argument : expr->arguments) {
+        const auto* operand = std::get_if<Operand>(&argument);
+        if (operand == nullptr) continue;
+        const kir::Buffer& buffer = kernel_.buffers[operand->buffer];
+        if (!buffer.is_param) continue;
+        // What a gather reads depends on values.
+        if (expr->op == "gather" ||
+            absl::c_any_of(operand->indices, [&](const AffineExpr& index) {
+              return MentionsAny(index, *varying);
+            })) {
+          bytes_one_by_one_ += BytesOf(buffer);
+        }
+      }
+    }
   }
 }
 

@@ -242,12 +242,16 @@ absl::Status KernelFrame::AddResults(const HloInstruction& hlo,
   return absl::OkStatus();
 }
 
-absl::Status KernelFrame::Store(const Result& result, const Indices& indices) {
+absl::StatusOr<kir::Operand> KernelFrame::Value(const Result& result,
+                                                const Indices& indices) {
   if (PackedBits(result.shape) > 0) {
     return NotLowered(*result.hlo, "threads share bytes of the result");
   }
-  ASSIGN_OR_RETURN(const kir::Operand value,
-                   emitter_.Element(*result.hlo, indices, result.tuple_index));
+  return emitter_.Element(*result.hlo, indices, result.tuple_index);
+}
+
+void KernelFrame::Write(const Result& result, const Indices& indices,
+                        const kir::Operand& value) {
   kir::Operand place;
   place.buffer = result.buffer;
   place.indices = MemoryIndices(result.shape, indices);
@@ -257,6 +261,11 @@ absl::Status KernelFrame::Store(const Result& result, const Indices& indices) {
     place.indices.push_back(result.part);
   }
   builder_.EmitTo(place, "copy", {value});
+}
+
+absl::Status KernelFrame::Store(const Result& result, const Indices& indices) {
+  ASSIGN_OR_RETURN(const kir::Operand value, Value(result, indices));
+  Write(result, indices, value);
   return absl::OkStatus();
 }
 
@@ -300,15 +309,38 @@ absl::Status KernelFrame::Numbers(
       });
 }
 
+int64_t KernelFrame::Together(absl::Span<const Result* const> results) {
+  // Values of several results at a time take as many registers.
+  constexpr int64_t kMost = 4;
+  const Shape& first = results[0]->shape;
+  int64_t count = 1;
+  if (PackedBits(first) > 0) return count;
+  for (; count < static_cast<int64_t>(results.size()); ++count) {
+    const Result& next = *results[count];
+    const bool is_second = next.part == 1;
+    if ((count >= kMost && !is_second) || PackedBits(next.shape) > 0 ||
+        next.shape.dimensions() != first.dimensions() ||
+        MemoryOrder(next.shape) != MemoryOrder(first)) {
+      break;
+    }
+  }
+  return count;
+}
+
 // By the widest array. Arrays of fewer elements than the device has threads get
 // a thread for each.
-int64_t KernelFrame::VectorWidth(const Result& result) const {
-  const int64_t count = ShapeUtil::ElementsIn(result.shape);
-  if (count < device_threads_) return 1;
-  int64_t bytes =
-      ShapeUtil::ByteSizeOfPrimitiveType(result.shape.element_type());
-  std::vector<const HloInstruction*> stack = {result.hlo};
-  absl::flat_hash_set<const HloInstruction*> seen = {result.hlo};
+int64_t KernelFrame::ElementsOfThread(
+    absl::Span<const Result* const> results) const {
+  if (ShapeUtil::ElementsIn(results[0]->shape) < device_threads_) return 1;
+  int64_t bytes = 1;
+  std::vector<const HloInstruction*> stack;
+  absl::flat_hash_set<const HloInstruction*> seen;
+  for (const Result* result : results) {
+    if (result->part >= 0) return 1;
+    bytes = std::max(bytes, ShapeUtil::ByteSizeOfPrimitiveType(
+                                result->shape.element_type()));
+    if (seen.insert(result->hlo).second) stack.push_back(result->hlo);
+  }
   while (!stack.empty()) {
     const HloInstruction& hlo = *stack.back();
     stack.pop_back();
@@ -324,32 +356,108 @@ int64_t KernelFrame::VectorWidth(const Result& result) const {
       if (seen.insert(operand).second) stack.push_back(operand);
     }
   }
-  return kir::NeighborsOfThread(bytes, count);
+  return kir::NeighborsOfThread(bytes, kir::kVectorBytes);
+}
+
+absl::StatusOr<int64_t> KernelFrame::EmitLoop(
+    absl::Span<const Result* const> results) {
+  const Shape& shape = results[0]->shape;
+  if (PackedBits(shape) > 0) {
+    RETURN_IF_ERROR(EmitPacked(*results[0]));
+    return 1;
+  }
+  const int64_t most = ElementsOfThread(results);
+  int64_t width = most;
+  while (ShapeUtil::ElementsIn(shape) % width != 0) width /= 2;
+  if (width > 1 || most == 1) {
+    const KernelBuilder::Mark mark = builder_.Here();
+    const int64_t blocks = blocks_;
+    RETURN_IF_ERROR(EmitNeighbors(results, width));
+    if (most == 1 || builder_.bytes_one_by_one() <= builder_.bytes_at_once()) {
+      return width;
+    }
+    builder_.Undo(mark);
+    blocks_ = blocks;
+  }
+  RETURN_IF_ERROR(EmitRounds(results, most));
+  return 1;
 }
 
 // Numbered in memory order, so that neighboring threads write neighbors.
-absl::StatusOr<int64_t> KernelFrame::EmitLoop(const Result& result,
-                                              const Result* second) {
-  if (PackedBits(result.shape) > 0) {
-    RETURN_IF_ERROR(EmitPacked(result));
-    return 1;
+absl::Status KernelFrame::EmitNeighbors(absl::Span<const Result* const> results,
+                                        int64_t width) {
+  const Shape& shape = results[0]->shape;
+  return Numbers(
+      ShapeUtil::ElementsIn(shape) / width, [&](const AffineExpr& number) {
+        return builder_.Vector(width, [&](const AffineExpr& neighbor) {
+          return emitter_.InScope([&]() -> absl::Status {
+            const Indices indices =
+                IndicesInMemory(number * AffineExpr(width) + neighbor, shape,
+                                builder_.ranges());
+            std::vector<kir::Operand> values;
+            for (const Result* result : results) {
+              ASSIGN_OR_RETURN(values.emplace_back(), Value(*result, indices));
+            }
+            for (size_t k = 0; k < results.size(); ++k) {
+              Write(*results[k], indices, values[k]);
+            }
+            return absl::OkStatus();
+          });
+        });
+      });
+}
+
+// Neighboring threads have neighbors in each round; all loads come before the
+// first store, which might change what they read as far as a compiler knows.
+absl::Status KernelFrame::EmitRounds(absl::Span<const Result* const> results,
+                                     int64_t rounds) {
+  const Shape& shape = results[0]->shape;
+  const int64_t count = ShapeUtil::ElementsIn(shape);
+  const int64_t of_block = rounds * threads_;
+  std::vector<kir::Operand> values;
+  for (const Result* result : results) {
+    ASSIGN_OR_RETURN(const kir::ElementType type,
+                     KernelType(result->shape.element_type()));
+    values.emplace_back().buffer = builder_.AddLocal(type, {rounds});
   }
-  const int64_t width = second != nullptr ? 1 : VectorWidth(result);
-  RETURN_IF_ERROR(
-      Numbers(ShapeUtil::ElementsIn(result.shape) / width,
-              [&](const AffineExpr& number) {
-                return builder_.Vector(width, [&](const AffineExpr& neighbor) {
-                  return emitter_.InScope([&]() -> absl::Status {
-                    const Indices indices =
-                        IndicesInMemory(number * AffineExpr(width) + neighbor,
-                                        result.shape, builder_.ranges());
-                    RETURN_IF_ERROR(Store(result, indices));
-                    return second == nullptr ? absl::OkStatus()
-                                             : Store(*second, indices);
-                  });
+  const auto value = [&](size_t k, const AffineExpr& round) {
+    kir::Operand place = values[k];
+    place.indices = {round};
+    return place;
+  };
+  return Blocks(
+      CeilOfRatio(count, of_block),
+      [&](const AffineExpr& block, const AffineExpr& thread) -> absl::Status {
+        const auto each = [&](absl::FunctionRef<absl::Status(const Indices&,
+                                                             const AffineExpr&)>
+                                  body) {
+          return builder_.Loop(
+              "u", kir::LoopKind::kUnroll, 0, rounds,
+              [&](const AffineExpr& round) {
+                const AffineExpr number = block * AffineExpr(of_block) +
+                                          round * AffineExpr(threads_) + thread;
+                return Where(Inside(number, count, builder_.ranges()), [&] {
+                  return body(IndicesInMemory(number, shape, builder_.ranges()),
+                              round);
                 });
-              }));
-  return width;
+              });
+        };
+        RETURN_IF_ERROR(each([&](const Indices& indices,
+                                 const AffineExpr& round) -> absl::Status {
+          for (size_t k = 0; k < results.size(); ++k) {
+            ASSIGN_OR_RETURN(const kir::Operand computed,
+                             Value(*results[k], indices));
+            builder_.EmitTo(value(k, round), "copy", {computed});
+          }
+          return absl::OkStatus();
+        }));
+        return each([&](const Indices& indices, const AffineExpr& round) {
+          for (size_t k = 0; k < results.size(); ++k) {
+            Write(*results[k], indices, value(k, round));
+          }
+          return absl::OkStatus();
+        });
+      });
 }
 
 // A thread has all elements of its byte. Behind the last element the bits are

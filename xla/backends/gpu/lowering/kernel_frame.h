@@ -9,6 +9,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 #include "xla/backends/gpu/lowering/element_emitter.h"
 #include "xla/backends/gpu/lowering/kernel_builder.h"
@@ -72,11 +73,17 @@ class KernelFrame {
   // A part with one thread per element of the update, which writes nothing else
   // of the result.
   absl::Status EmitUpdate(const Result& result);
-  // A part with one thread per element of a result, or per several neighbors,
-  // which it reads and writes at once. Returns how many: 1 if there are few
-  // threads, or if an element takes a loop. `second`: the other part of complex
-  // numbers, if the threads compute both.
-  absl::StatusOr<int64_t> EmitLoop(const Result& result, const Result* second);
+  // How many results, from the first of these on, one loop computes together:
+  // of the same elements in the same order in memory, both parts of complex
+  // numbers among them.
+  static int64_t Together(absl::Span<const Result* const> results);
+  // A part with one thread per element of results that are computed together,
+  // or per several: neighbors, which it reads and writes at once, or, where no
+  // vector has them, elements as far apart as the block has threads, all of
+  // which it reads before it writes any. Returns the number of neighbors, or 1.
+  // A thread has one element if there are few threads, or if an element takes a
+  // loop.
+  absl::StatusOr<int64_t> EmitLoop(absl::Span<const Result* const> results);
 
   absl::StatusOr<LoweredKernel> Finish();
 
@@ -90,8 +97,17 @@ class KernelFrame {
   absl::Status AddArrays(const HloInstruction& hlo, const Shape& shape);
   absl::Status AddResults(const HloInstruction& hlo, const HloInstruction& root,
                           const Shape& shape);
-  int64_t VectorWidth(const Result& result) const;
-  // A loop over the bytes of a result in which elements share bytes.
+  absl::StatusOr<kir::Operand> Value(const Result& result,
+                                     const Indices& indices);
+  void Write(const Result& result, const Indices& indices,
+             const kir::Operand& value);
+  // How many elements a thread may have, by their bytes; 1: no more than one.
+  int64_t ElementsOfThread(absl::Span<const Result* const> results) const;
+  absl::Status EmitNeighbors(absl::Span<const Result* const> results,
+                             int64_t width);
+  absl::Status EmitRounds(absl::Span<const Result* const> results,
+                          int64_t rounds);
+  // A loop over the bytes of a result whose elements share them.
   absl::Status EmitPacked(const Result& result);
   absl::Status EmitScatter(const Result& result);
   // Emits `body` in loops over dimensions of an array.

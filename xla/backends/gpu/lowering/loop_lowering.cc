@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
+#include "absl/types/span.h"
 #include "xla/backends/gpu/lowering/kernel_frame.h"
 #include "xla/status_macros.h"
 
@@ -21,12 +23,17 @@ absl::StatusOr<LoweredKernel> LowerLoop(const HloInstruction& hlo,
                    KernelFrame::Make(hlo, options.threads_per_block,
                                      options.device_threads));
   int64_t width = 1;
+  std::vector<const KernelFrame::Result*> results;
   for (const KernelFrame::Result& result : frame->results()) {
-    if (result.part == 1) continue;
-    ASSIGN_OR_RETURN(
-        const int64_t neighbors,
-        frame->EmitLoop(result, result.part == 0 ? &result + 1 : nullptr));
+    results.push_back(&result);
+  }
+  absl::Span<const KernelFrame::Result* const> left = results;
+  while (!left.empty()) {
+    const int64_t together = KernelFrame::Together(left);
+    ASSIGN_OR_RETURN(const int64_t neighbors,
+                     frame->EmitLoop(left.first(together)));
     width = std::max(width, neighbors);
+    left.remove_prefix(together);
   }
   ASSIGN_OR_RETURN(LoweredKernel lowered, frame->Finish());
   lowered.vector_width = width;

@@ -176,6 +176,24 @@ class Accesses {
   bool is_read_after_write_ = false;
 };
 
+// An access of a loop that is written out, as the one access of a vector that
+// is as far from its neighbors as the loop makes it.
+Access OfAllRounds(const Access& access) {
+  Access all = access;
+  if (all.vector == nullptr && !all.loops.empty() &&
+      all.loops.back()->kind == kir::LoopKind::kUnroll) {
+    all.vector = all.loops.back();
+    all.loops.pop_back();
+  }
+  return all;
+}
+
+bool IsInside(const Access& inner, const Access& outer) {
+  return inner.loops.size() >= outer.loops.size() &&
+         std::equal(outer.loops.begin(), outer.loops.end(),
+                    inner.loops.begin());
+}
+
 }  // namespace
 
 bool MayOverwrite(const LoweredKernel& kernel, int64_t operand,
@@ -214,12 +232,17 @@ bool MayOverwrite(const LoweredKernel& kernel, int64_t operand,
     return read.number != nullptr && write.number != nullptr &&
            registers.Same(*read.number, *write.number);
   };
+  const Access all_writes = OfAllRounds(write);
   return std::all_of(accesses.reads().begin(), accesses.reads().end(),
                      [&](const Access& read) {
-                       return same_place(read) &&
-                              read.loops.size() >= write.loops.size() &&
-                              std::equal(write.loops.begin(), write.loops.end(),
-                                         read.loops.begin());
+                       if (same_place(read) && IsInside(read, write)) {
+                         return true;
+                       }
+                       // Rounds of reads before rounds of writes.
+                       const Access all_reads = OfAllRounds(read);
+                       return !read.is_whole && !write.is_whole &&
+                              SamePlaces(all_reads, all_writes) &&
+                              all_reads.loops == all_writes.loops;
                      });
 }
 
