@@ -28,7 +28,7 @@ constexpr KernelKind kKinds[] = {
     {"dot", "matrix products, element by element",
      "a tile for each block, its operands through shared memory"},
     {"transpose", "neighbors are read that are not written as such",
-     "tiles of 32 x 32 places through shared memory"},
+     "square tiles through shared memory"},
     {"sort", "rows are sorted that fit into shared memory",
      "threads of a row exchange pairs in shared memory"},
     {"row-reduction", "reduced dimensions are the fastest in memory",

@@ -13,6 +13,7 @@
 #include "xla/backends/gpu/lowering/index_maps.h"
 #include "xla/backends/gpu/lowering/reduction_results.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape_util.h"
 #include "xla/status_macros.h"
 #include "xla/util.h"
 
@@ -21,7 +22,31 @@ namespace {
 
 using kir::Operand;
 
-constexpr int64_t kTile = 32;
+// Places along each side of a tile. A warp reads and writes 128 bytes at once
+// where elements have four, and of narrower ones two rows of a large tile;
+// small arrays are cut smaller, into a tile for each multiprocessor and more.
+int64_t TileOf(const TransposeGroup& group) {
+  constexpr int64_t kSmall = 32, kLarge = 64, kMinTiles = 512;
+  const Shape& shape = group.heroes[0]->shape();
+  int64_t tiles = 1;
+  for (int64_t d = 0; d < static_cast<int64_t>(shape.dimensions().size());
+       ++d) {
+    const bool is_tiled = d == group.read_fast || d == group.write_fast;
+    if (is_tiled && shape.dimensions(d) < kLarge) return kSmall;
+    tiles *= is_tiled ? CeilOfRatio(shape.dimensions(d), kLarge)
+                      : shape.dimensions(d);
+  }
+  const bool is_narrow =
+      absl::c_all_of(group.heroes, [](const HloInstruction* hero) {
+        return ShapeUtil::ByteSizeOfPrimitiveType(
+                   hero->shape().element_type()) < 4;
+      });
+  // Each has a tile of its own.
+  constexpr size_t kMostHeroes = 4;
+  return is_narrow && tiles >= kMinTiles && group.heroes.size() <= kMostHeroes
+             ? kLarge
+             : kSmall;
+}
 
 class TransposeEmitter {
  public:
@@ -31,6 +56,7 @@ class TransposeEmitter {
         builder_(frame->builder()),
         emitter_(frame->emitter()),
         shape_(group.heroes[0]->shape()),
+        tile_(TileOf(group)),
         levels_(frame->body(), group.heroes) {}
 
   absl::Status Emit();
@@ -47,7 +73,7 @@ class TransposeEmitter {
   absl::Status Read(const HloInstruction& hero, kir::BufferId tile);
   absl::Status Write();
   AffineExpr Corner(int64_t dim) const {
-    return corner_[dim] * AffineExpr(kTile);
+    return corner_[dim] * AffineExpr(tile_);
   }
   static Operand At(kir::BufferId buffer, const AffineExpr& row,
                     const AffineExpr& column) {
@@ -62,6 +88,7 @@ class TransposeEmitter {
   KernelBuilder& builder_;
   ElementEmitter& emitter_;
   const Shape& shape_;
+  const int64_t tile_;
   const ReductionLevels levels_;
   std::vector<kir::BufferId> tiles_;  // of the heroes
   AffineExpr thread_;
@@ -72,23 +99,22 @@ absl::Status TransposeEmitter::Rounds(
     absl::FunctionRef<absl::Status(const AffineExpr&, const AffineExpr&)>
         body) {
   const int64_t threads = frame_.threads();
-  constexpr int64_t kPlaces = kTile * kTile;
+  const int64_t places = tile_ * tile_;
   const auto round = [&](const AffineExpr& index) {
     const AffineExpr number = index * AffineExpr(threads) + thread_;
     return emitter_.InScope([&] {
-      return body(AffineExpr::Mod(number, AffineExpr(kTile))
+      return body(AffineExpr::Mod(number, AffineExpr(tile_))
                       .SimplifyIn(builder_.ranges()),
-                  AffineExpr::FloorDiv(number, AffineExpr(kTile))
+                  AffineExpr::FloorDiv(number, AffineExpr(tile_))
                       .SimplifyIn(builder_.ranges()));
     });
   };
-  if (threads > kPlaces) {
-    return frame_.Where(Inside(thread_, kPlaces, builder_.ranges()),
+  if (threads > places) {
+    return frame_.Where(Inside(thread_, places, builder_.ranges()),
                         [&] { return round(0); });
   }
-  if (threads == kPlaces) return round(0);
-  return builder_.Loop("u", kir::LoopKind::kUnroll, 0, kPlaces / threads,
-                       round);
+  if (threads == places) return round(0);
+  return builder_.Loop("u", kir::LoopKind::kUnroll, 0, places / threads, round);
 }
 
 absl::Status TransposeEmitter::Named(
@@ -175,14 +201,16 @@ absl::Status TransposeEmitter::Emit() {
   for (const HloInstruction* hero : group_.heroes) {
     ASSIGN_OR_RETURN(const kir::ElementType type,
                      KernelType(hero->shape().element_type()));
-    tiles_.push_back(builder_.AddShared("s", type, {kTile, kTile + 1}));
+    // Rows are apart by one bank more than there are.
+    const int64_t padding = std::max<int64_t>(1, 4 / kir::ElementBytes(type));
+    tiles_.push_back(builder_.AddShared("s", type, {tile_, tile_ + padding}));
   }
   std::vector<int64_t> extents;
   int64_t blocks = 1;
   for (int64_t d = 0; d < static_cast<int64_t>(shape_.dimensions().size());
        ++d) {
     const bool tiled = d == group_.read_fast || d == group_.write_fast;
-    extents.push_back(tiled ? CeilOfRatio(shape_.dimensions(d), kTile)
+    extents.push_back(tiled ? CeilOfRatio(shape_.dimensions(d), tile_)
                             : shape_.dimensions(d));
     blocks *= extents.back();
   }

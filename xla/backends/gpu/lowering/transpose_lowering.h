@@ -12,12 +12,13 @@
 // read neighboring elements and write neighboring elements.
 //
 //   t = f32[100,70] transpose(f32[70,100] x), out = negate(t)
-//   ->  for a tile of 32 x 32 places in each block
+//   ->  for a tile of 32 x 32 places in each block (64 x 64
+//         where elements of less than four bytes fill enough of them)
 //         tile[row][column] = x[column, row]     neighbors along rows of t
 //         sync
 //         out[row, column] = -tile[row][column]  neighbors along columns
 //
-// Rows of the tile are padded by one element, so that no two lanes hit the same
+// Rows of the tile are padded by four bytes, so that no two lanes hit the same
 // bank either way. Reads past the end are clamped; nothing is written there.
 
 namespace xla::gpu {
