@@ -154,12 +154,16 @@ absl::Status DotEmitter::Load(const Hero& hero, int side, kir::BufferId tile,
         Inside(contracted, depth, builder_.ranges()), [&]() -> absl::Status {
           return Named(
               hero, hero.shape.sides[side], numbers,
-              [&](const Indices& indices) -> absl::Status {
-                ASSIGN_OR_RETURN(
-                    const Operand element,
-                    emitter_.Element(*hero.hlo->operand(side), indices));
-                builder_.EmitTo(value, "copy", {element});
-                return absl::OkStatus();
+              [&](const Indices& values) -> absl::Status {
+                const HloInstruction& operand = *hero.hlo->operand(side);
+                const ConditionalIndices where = hero.shape.Element(
+                    side, operand.shape(), values, builder_.ranges());
+                return frame_.Where(where.condition, [&]() -> absl::Status {
+                  ASSIGN_OR_RETURN(const Operand element,
+                                   emitter_.Element(operand, where.indices));
+                  builder_.EmitTo(value, "copy", {element});
+                  return absl::OkStatus();
+                });
               });
         }));
     builder_.EmitTo(At(tile, {k, place}), "copy", {value});
@@ -404,15 +408,14 @@ Reached ReachDots(const HloInstruction& result,
   return reached;
 }
 
-bool SameExtents(const HloInstruction& a, const HloInstruction& b) {
-  return a.shape().dimensions() == b.shape().dimensions() &&
-         MemoryOrder(a.shape()) == MemoryOrder(b.shape()) &&
-         a.dot_dimension_numbers().lhs_batch_dimensions_size() ==
-             b.dot_dimension_numbers().lhs_batch_dimensions_size() &&
-         a.operand(0)->shape().dimensions().size() -
-                 a.dot_dimension_numbers().lhs_contracting_dimensions_size() ==
-             b.operand(0)->shape().dimensions().size() -
-                 b.dot_dimension_numbers().lhs_contracting_dimensions_size();
+bool SameExtents(const DotShape& a, const DotShape& b) {
+  for (int role : {DotShape::kBatch, DotShape::kRow, DotShape::kColumn}) {
+    if (a.extents[role] != b.extents[role]) return false;
+  }
+  return std::equal(a.result.begin(), a.result.end(), b.result.begin(),
+                    b.result.end(), [](const auto& x, const auto& y) {
+                      return x.role == y.role && x.part == y.part;
+                    });
 }
 
 }  // namespace
@@ -421,7 +424,7 @@ std::vector<DotGroup> FindDotGroups(const KernelFrame& frame, int64_t min_depth,
                                     const std::vector<bool>& taken) {
   std::set<const HloInstruction*> dots;
   for (const HloInstruction* hlo : frame.body()) {
-    if (hlo->opcode() == HloOpcode::kDot && hlo->operand_count() == 2 &&
+    if (HasDotShape(*hlo) &&
         IsTile(*hlo, MakeDotShape(*hlo, frame.body()), min_depth)) {
       dots.insert(hlo);
     }
@@ -438,10 +441,12 @@ std::vector<DotGroup> FindDotGroups(const KernelFrame& frame, int64_t min_depth,
       if (reached.dots.count(hlo) > 0) group.heroes.push_back(hlo);
     }
     const HloInstruction& first = *group.heroes[0];
+    const DotShape shape = MakeDotShape(first, frame.body());
     const ReductionLevels levels(frame.body(), group.heroes);
     if (!FindElementWay(result, first.shape(), levels).has_value() ||
         absl::c_any_of(group.heroes, [&](const HloInstruction* hero) {
-          return levels.OfOperands(*hero) > 0 || !SameExtents(first, *hero);
+          return levels.OfOperands(*hero) > 0 ||
+                 !SameExtents(shape, MakeDotShape(*hero, frame.body()));
         })) {
       continue;
     }
@@ -452,7 +457,6 @@ std::vector<DotGroup> FindDotGroups(const KernelFrame& frame, int64_t min_depth,
       known->results.push_back(k);
       continue;
     }
-    const DotShape shape = MakeDotShape(first, frame.body());
     group.batch = shape.Count(DotShape::kBatch);
     group.rows = shape.Count(DotShape::kRow);
     group.columns = shape.Count(DotShape::kColumn);

@@ -30,6 +30,9 @@
 // threads, threads take different contracted places of one sum and combine
 // their sums in shared memory.
 //
+// A convolution whose features all belong together is such a product
+// (dot_shape.h); places outside its input count as zeros.
+//
 // Several products of the same extents whose results are combined are summed
 // one after the other by the same threads; the shared memory of the first is
 // free by then.

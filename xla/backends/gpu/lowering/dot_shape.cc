@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 
 namespace xla::gpu {
 namespace {
@@ -21,8 +22,104 @@ int64_t DotShape::Count(int role) const {
   return count;
 }
 
+ConditionalIndices DotShape::Element(int side, const Shape& operand,
+                                     const Indices& values,
+                                     const AffineExpr::Ranges& ranges) const {
+  ConditionalIndices where;
+  size_t next = 0;
+  for (size_t d = 0; d < operand.dimensions().size(); ++d) {
+    const AffineExpr value = values[next++];
+    if (side == 1 || windows.empty() || !windows[d].has_value()) {
+      where.indices.push_back(value);
+    } else {
+      where.indices.push_back(AddWindowIndex(*windows[d], operand.dimensions(d),
+                                             value, values[next++], ranges,
+                                             &where.condition));
+    }
+  }
+  where.condition = where.condition.SimplifyIn(ranges);
+  return where;
+}
+
+bool HasDotShape(const HloInstruction& hlo) {
+  if (hlo.opcode() == HloOpcode::kDot) return hlo.operand_count() == 2;
+  return hlo.opcode() == HloOpcode::kConvolution && hlo.operand_count() == 2 &&
+         hlo.feature_group_count() == 1 && hlo.batch_group_count() == 1;
+}
+
+namespace {
+
+// The contracted places lie as the input's fastest dimensions do, windows or
+// features, so that threads that take one after the other read neighbors.
+DotShape MakeConvolutionShape(const HloInstruction& hlo,
+                              absl::Span<const HloInstruction* const> body) {
+  DotShape shape;
+  const ConvolutionDimensionNumbers& dims = hlo.convolution_dimension_numbers();
+  const HloInstruction& input = *hlo.operand(0);
+  const HloInstruction& kernel = *hlo.operand(1);
+  const int64_t rank = hlo.shape().dimensions().size();
+  shape.result.resize(rank);
+  for (int64_t d : MemoryOrder(hlo.shape())) {
+    const int role = d == dims.output_feature_dimension() ? DotShape::kColumn
+                                                          : DotShape::kRow;
+    shape.result[d] = {role, static_cast<int64_t>(shape.extents[role].size())};
+    shape.extents[role].push_back(hlo.shape().dimensions(d));
+  }
+  const std::vector<int64_t> long_dims = LongDimensions(hlo.shape());
+  shape.row_is_fast = !long_dims.empty() &&
+                      shape.result[long_dims.back()].role == DotShape::kRow;
+  const int64_t fast = FastDimension(input, body);
+  const bool feature_is_fast = fast == dims.input_feature_dimension();
+  const int64_t spatial = dims.input_spatial_dimensions().size();
+  // The contracted part of the features, and of each spatial dimension.
+  const int64_t feature_part = feature_is_fast ? spatial : 0;
+  const auto window_part = [&](int64_t k) {
+    return DotShape::Dimension{DotShape::kDepth, k + (feature_is_fast ? 0 : 1)};
+  };
+  std::vector<int64_t>& depth = shape.extents[DotShape::kDepth];
+  for (const WindowDimension& window : hlo.window().dimensions()) {
+    depth.push_back(window.size());
+  }
+  depth.insert(
+      depth.begin() + feature_part,
+      kernel.shape().dimensions(dims.kernel_input_feature_dimension()));
+  shape.windows.resize(rank);
+  for (int64_t d = 0; d < rank; ++d) {
+    const auto along = absl::c_find(dims.input_spatial_dimensions(), d);
+    if (d == dims.input_batch_dimension()) {
+      shape.sides[0].push_back(shape.result[dims.output_batch_dimension()]);
+    } else if (d == dims.input_feature_dimension()) {
+      shape.sides[0].push_back({DotShape::kDepth, feature_part});
+    } else {
+      const int64_t k = along - dims.input_spatial_dimensions().begin();
+      shape.windows[d] = hlo.window().dimensions(k);
+      shape.sides[0].push_back(shape.result[dims.output_spatial_dimensions(k)]);
+      shape.sides[0].push_back(window_part(k));
+    }
+  }
+  for (int64_t d = 0; d < rank; ++d) {
+    const auto along = absl::c_find(dims.kernel_spatial_dimensions(), d);
+    shape.sides[1].push_back(
+        d == dims.kernel_output_feature_dimension()
+            ? shape.result[dims.output_feature_dimension()]
+        : d == dims.kernel_input_feature_dimension()
+            ? DotShape::Dimension{DotShape::kDepth, feature_part}
+            : window_part(along - dims.kernel_spatial_dimensions().begin()));
+  }
+  shape.depth_is_fast[0] = feature_is_fast;
+  const int64_t kernel_fast = FastDimension(kernel, body);
+  shape.depth_is_fast[1] =
+      kernel_fast >= 0 && shape.sides[1][kernel_fast].role == DotShape::kDepth;
+  return shape;
+}
+
+}  // namespace
+
 DotShape MakeDotShape(const HloInstruction& dot,
                       absl::Span<const HloInstruction* const> body) {
+  if (dot.opcode() == HloOpcode::kConvolution) {
+    return MakeConvolutionShape(dot, body);
+  }
   DotShape shape;
   const DotDimensionNumbers& numbers = dot.dot_dimension_numbers();
   shape.result.resize(dot.shape().dimensions().size());

@@ -3,14 +3,21 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "xla/backends/gpu/lowering/index_maps.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/shape.h"
+#include "xla/xla_data.pb.h"
 
-// A dot as a batch of matrix products, and the tiles in which a block computes
-// it.
+// A dot or a convolution as a batch of matrix products, and the tiles in which
+// a block computes it.
+//
+//   r = f32[32,56,56,64] convolution(f32[32,56,56,16] a, f32[3,3,16,64] k)
+//     ->  32*56*56 rows, 64 columns, 3*3*16 contracted places; row [n, y, x] of
+//         the left matrix has a[n, y + i, x + j, c] at the place [i, j, c]
 
 namespace xla::gpu {
 
@@ -25,7 +32,11 @@ struct DotShape {
   };
 
   std::array<std::vector<int64_t>, 4> extents;
-  std::vector<Dimension> sides[2];  // of each dimension of an operand
+  // Of each dimension of an operand; of one that a window goes along two, where
+  // the window is and the place in it.
+  std::vector<Dimension> sides[2];
+  // Of the dimensions of a convolution's input: the window along it.
+  std::vector<std::optional<WindowDimension>> windows;
   std::vector<Dimension> result;
   // Whether neighbors in memory differ in the contracted index, by operand,
   // and, in the result, in the row.
@@ -33,9 +44,18 @@ struct DotShape {
   bool row_is_fast = false;
 
   int64_t Count(int role) const;
+  // The element of the operand that values of its `sides` tell.
+  ConditionalIndices Element(int side, const Shape& operand,
+                             const Indices& values,
+                             const AffineExpr::Ranges& ranges) const;
 };
 
-// `body`: the instructions of the kernel; operands from outside lie in memory.
+// Whether there is such a shape: of a convolution, where all features belong
+// together.
+bool HasDotShape(const HloInstruction& hlo);
+
+// Before: HasDotShape(). `body`: the instructions of the kernel; what they read
+// lies in memory.
 DotShape MakeDotShape(const HloInstruction& dot,
                       absl::Span<const HloInstruction* const> body);
 

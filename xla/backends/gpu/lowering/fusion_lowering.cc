@@ -25,7 +25,7 @@ namespace xla::gpu {
 namespace {
 
 constexpr KernelKind kKinds[] = {
-    {"dot", "matrix products, element by element",
+    {"dot", "matrix products and convolutions, element by element",
      "a tile for each block, its operands through shared memory"},
     {"transpose", "neighbors are read that are not written as such",
      "square tiles through shared memory"},
@@ -206,9 +206,9 @@ absl::StatusOr<LoweredKernel> LowerFusion(
   }
   absl::Status refused;
   const bool sorts = Has(hlo, HloOpcode::kSort) || Has(hlo, HloOpcode::kTopK);
-  const bool moves = sorts || Has(hlo, HloOpcode::kDot) ||
-                     Has(hlo, HloOpcode::kTranspose) ||
-                     Has(hlo, HloOpcode::kCopy);
+  const bool moves =
+      sorts || Has(hlo, HloOpcode::kDot) || Has(hlo, HloOpcode::kConvolution) ||
+      Has(hlo, HloOpcode::kTranspose) || Has(hlo, HloOpcode::kCopy);
   const bool reduces = Has(hlo, HloOpcode::kReduce);
   const bool updates =
       Has(hlo, HloOpcode::kDynamicUpdateSlice) || Has(hlo, HloOpcode::kScatter);

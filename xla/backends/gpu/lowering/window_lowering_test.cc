@@ -1,12 +1,15 @@
-// Convolutions, scatters and select-and-scatters of one thread for an element.
+// Convolutions, scatters and select-and-scatters of one thread for an element;
+// convolutions as tiles of products.
 
 #include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
+#include "xla/backends/gpu/lowering/fusion_lowering.h"
 #include "xla/backends/gpu/lowering/loop_lowering.h"
 #include "xla/backends/gpu/lowering/lowering_test_util.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -58,6 +61,60 @@ TEST(WindowLoweringTest, Convolutions) {
            "dim_labels=b0f_0io->b0f, batch_group_count=2",
        }) {
     EXPECT_EQ(Compare(attributes), absl::OkStatus()) << attributes;
+  }
+}
+
+TEST(WindowLoweringTest, ConvolutionsAreProducts) {
+  struct Case {
+    absl::string_view body;
+    absl::string_view kind = "dot";
+  };
+  for (const Case& c : {
+           // Features are neighbors, with padding and what follows.
+           Case{"x = f32[2,5,6,4] parameter(0)\n"
+                "k = f32[3,3,4,5] parameter(1)\n"
+                "n = f32[2,5,6,4] negate(x)\n"
+                "c = f32[2,5,6,5] convolution(n, k), window={size=3x3 "
+                "pad=1_1x1_1}, dim_labels=b01f_01io->b01f\n"
+                "ROOT r = f32[2,5,6,5] exponential(c)"},
+           // Columns of the image are, with strides and dilated kernels.
+           {"x = bf16[2,3,9,8] parameter(0)\nk = bf16[5,3,3,2] parameter(1)\n"
+            "ROOT c = bf16[2,5,4,5] convolution(x, k), window={size=3x2 "
+            "stride=2x2 pad=0_0x1_2 rhs_dilate=1x2}, "
+            "dim_labels=bf01_oi01->bf01"},
+           // Gradient of the input: holes in the input, the kernel reversed.
+           {"x = f32[2,4,5] parameter(0)\nk = f32[3,6,5] parameter(1)\n"
+            "ROOT c = f32[2,7,6] convolution(x, k), window={size=3 pad=1_1 "
+            "lhs_dilate=2 rhs_reversal=1}, dim_labels=b0f_0oi->b0f"},
+           // Gradient of the kernel: batches are contracted.
+           {"x = f32[4,9,3] parameter(0)\ny = f32[4,7,5] parameter(1)\n"
+            "ROOT c = f32[3,3,5] convolution(x, y), window={size=7}, "
+            "dim_labels=f0b_i0o->b0f"},
+           {"x = s32[3,4,6] parameter(0)\nk = s32[2,6,7] parameter(1)\n"
+            "ROOT c = s32[3,3,7] convolution(x, k), window={size=2}, "
+            "dim_labels=b0f_0io->b0f"},
+           // Groups of features are no one product.
+           {"x = f32[2,6,4] parameter(0)\nk = f32[3,2,4] parameter(1)\n"
+            "ROOT c = f32[2,4,4] convolution(x, k), window={size=3}, "
+            "dim_labels=b0f_0io->b0f, feature_group_count=2",
+            "loop"},
+       }) {
+    std::string kind;
+    EXPECT_EQ(CompareWithEvaluator(
+                  absl::StrCat("HloModule m\nENTRY e {\n", c.body, "\n}"),
+                  [&](const HloInstruction& hlo) {
+                    FusionLoweringOptions options;
+                    options.threads_of_tiles = 128;
+                    options.min_reduced = 2;
+                    absl::StatusOr<LoweredKernel> lowered =
+                        LowerFusion(hlo, options);
+                    if (lowered.ok())
+                      kind = std::string(lowered->parts[0].kind);
+                    return lowered;
+                  }),
+              absl::OkStatus())
+        << c.body;
+    EXPECT_EQ(kind, c.kind) << c.body;
   }
 }
 
