@@ -11,7 +11,7 @@ prepare  on any machine: the program of each module in each variant (default,
          the evaluator's results (if that takes less than --evaluate=60 seconds
          and --carry=8e6 bytes; else inputs are drawn later and XLA is the
          judge), predicted times of kernels, predicted peak. Copies itself into
-         DIR. --nvcc=COMMAND: builds the programs here, for that machine to run.
+         DIR, beside what is there already. --nvcc=COMMAND: builds the programs here, for that machine to run.
          --dry-run: compiles them with what is there (nvcc or NVRTC, and the
          host's compiler) and prints the plan of what would be measured.
 measure  on a machine with a GPU, nvcc and Python with NumPy; jax and torch are
@@ -41,6 +41,7 @@ def main():
   for tool in ("hlo-opt", "hlo-run", "hlo-explain"):
     p.add_argument("--" + tool, required=True)
   p.add_argument("-o", required=True)
+  p.add_argument("--variants", default="default,no-mof,no-reuse,stack")
   p.add_argument("--dry-run", action="store_true")
   p.add_argument("--limit", type=float, default=300)
   p.add_argument("--evaluate", type=float, default=60)
@@ -54,6 +55,7 @@ def main():
   p.add_argument("--build-limit", type=float, default=240)
   p.add_argument("--compile-limit", type=float, default=90)
   p.add_argument("--jobs", type=int, default=8)
+  p.add_argument("--worker-jobs", type=int, default=4)
   p.add_argument("--repeat", type=int, default=20)
   p.add_argument("--only", default="")
   p.add_argument("--without", default="")

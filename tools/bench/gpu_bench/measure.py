@@ -3,6 +3,7 @@
 import concurrent.futures
 import json
 import os
+import threading
 import time
 
 from gpu_bench import arrays
@@ -16,6 +17,7 @@ class Measuring:
   def __init__(self, flags):
     self.flags = flags
     self.end = time.time() + flags.budget
+    self.lock = threading.Lock()
     self.out = {"repeat": flags.repeat, "facts": {}, "modules": {}, "steps": []}
 
   def step(self, name, limit, action, least=2):
@@ -30,11 +32,12 @@ class Measuring:
       except Exception as e:  # One failure must not stop the others.
         error = f"{type(e).__name__}: {e}" if not isinstance(
             e, RuntimeError) else str(e)
-    self.out["steps"].append({"name": name, "seconds": time.time() - begin,
-                              **({"error": error} if error else {})})
-    print(f"{time.time() - begin:7.1f} s  {name}"
-          f"{': FAILED: ' + error[:600] if error else ''}", flush=True)
-    self.flush()
+    with self.lock:
+      self.out["steps"].append({"name": name, "seconds": time.time() - begin,
+                                **({"error": error} if error else {})})
+      print(f"{time.time() - begin:7.1f} s  {name}"
+            f"{': FAILED: ' + error[:600] if error else ''}", flush=True)
+      self.flush()
     return answer
 
   def flush(self):
@@ -91,36 +94,44 @@ def folder_of(m, module, *rest):
 def build_all(m, modules):
   """Programs by (module, variant), workers by (kind, module)."""
   flags, paths, workers = m.flags, {}, {}
-  with concurrent.futures.ThreadPoolExecutor(flags.jobs) as pool:
+  with concurrent.futures.ThreadPoolExecutor(flags.jobs) as pool, \
+      concurrent.futures.ThreadPoolExecutor(flags.worker_jobs) as worker_pool:
     begun = {(module["name"], variant): pool.submit(
         machine.build_host if flags.host else machine.build,
         folder_of(m, module, variant, "program.cu"), flags.nvcc,
         flags.build_limit)
              for module, variant, _ in programs(modules)}
-    for module in modules:
-      inputs = folder_of(m, module, "inputs.npz")
-      default = module["variants"].get("default", {})
-      if not os.path.exists(inputs) and "inputs" in default:
-        m.step(f"draw inputs of {module['name']}", 60,
-               lambda limit: arrays.draw_inputs(default["inputs"], inputs))
-      kinds = [("xla", folder_of(m, module, "module.hlo"))]
-      if module["name"] in TORCH_EXAMPLES:
-        kinds.append(("torch", module["name"]))
-      for kind, what in kinds:
-        if kind in flags.without.split(","):
-          continue
-        worker = m.step(
-            f"compile {module['name']} with {kind}", flags.compile_limit,
-            lambda limit: machine.Worker(kind, what, inputs, folder_of(
-                m, module, kind + ".npz"), limit))
-        if worker:
-          workers[kind, module["name"]] = worker
+    for found in worker_pool.map(lambda module: begin_workers(m, module),
+                                 modules):
+      workers.update(found)
     for key, future in begun.items():
-      path = m.step(f"build {' '.join(key)}", flags.build_limit,
-                    lambda limit: future.result(limit))
+      path = m.step(f"build {' '.join(key)}", flags.build_limit, future.result)
       if path:
         paths[key] = path
   return paths, workers
+
+
+def begin_workers(m, module):
+  """The inputs, if there are none, and what compiles the module elsewhere."""
+  name, workers = module["name"], {}
+  inputs = folder_of(m, module, "inputs.npz")
+  default = module["variants"].get("default", {})
+  if not os.path.exists(inputs) and "inputs" in default:
+    m.step(f"draw inputs of {name}", 60,
+           lambda limit: arrays.draw_inputs(default["inputs"], inputs))
+  kinds = [("xla", folder_of(m, module, "module.hlo"))]
+  if name in TORCH_EXAMPLES:
+    kinds.append(("torch", name))
+  for kind, what in kinds:
+    if kind in m.flags.without.split(","):
+      continue
+    worker = m.step(f"compile {name} with {kind}", m.flags.compile_limit,
+                    lambda limit, kind=kind, what=what: machine.Worker(
+                        kind, what, inputs,
+                        folder_of(m, module, kind + ".npz"), limit))
+    if worker:
+      workers[kind, name] = worker
+  return workers
 
 
 def run_program(m, module, variant, program):

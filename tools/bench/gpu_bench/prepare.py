@@ -81,10 +81,10 @@ def prepare_module(flags, path):
   os.makedirs(folder, exist_ok=True)
   shutil.copy(path, os.path.join(folder, "module.hlo"))
   module = {"name": name, "variants": {}, "judge": "hlo-run"}
-  for variant, options in VARIANTS.items():
+  for variant in flags.variants.split(","):
     try:
       module["variants"][variant] = prepare_variant(
-          flags, path, os.path.join(folder, variant), options)
+          flags, path, os.path.join(folder, variant), VARIANTS[variant])
       same = [other for other in module["variants"] if other != variant and
               same_program(os.path.join(folder, other),
                            os.path.join(folder, variant))]
@@ -121,11 +121,17 @@ def same_program(a, b):
 
 def prepare(flags):
   os.makedirs(flags.o, exist_ok=True)
-  modules = []
+  manifest = os.path.join(flags.o, "manifest.json")
+  modules, before = [], []
+  if os.path.exists(manifest):
+    with open(manifest) as file:
+      before = json.load(file)["modules"]
+  names = {stem(path) for path in flags.modules}
+  before = [module for module in before if module["name"] not in names]
   for path in flags.modules:
     modules.append(prepare_module(flags, path))
-    with open(os.path.join(flags.o, "manifest.json"), "w") as file:
-      json.dump({"modules": modules}, file, indent=1)
+    with open(manifest, "w") as file:
+      json.dump({"modules": before + modules}, file, indent=1)
     line = [f"{modules[-1]['name']}: judge {modules[-1]['judge']}"]
     for variant, facts in modules[-1]["variants"].items():
       line.append(f"{variant} " + (
