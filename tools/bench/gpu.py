@@ -58,6 +58,7 @@ def main():
   p.add_argument("--worker-jobs", type=int, default=4)
   p.add_argument("--repeat", type=int, default=20)
   p.add_argument("--only", default="")
+  p.add_argument("--skip", default="")
   p.add_argument("--without", default="")
   p.add_argument("--sanitize-bytes", type=float, default=1e8)
   p.add_argument("--nvcc", default="nvcc")

@@ -58,7 +58,8 @@ def measure(flags):
   m = Measuring(flags)
   with open(os.path.join(flags.folder, "manifest.json")) as file:
     modules = [module for module in json.load(file)["modules"]
-               if not flags.only or module["name"] in flags.only.split(",")]
+               if (not flags.only or module["name"] in flags.only.split(","))
+               and module["name"] not in flags.skip.split(",")]
   m.out["modules"] = {
       module["name"]: {"judge": module["judge"], "variants": {
           v: {k: f[k] for k in f if k not in ("inputs", "results")}

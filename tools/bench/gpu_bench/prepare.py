@@ -105,8 +105,8 @@ def prepare_module(flags, path):
       raise RuntimeError("inputs and results are too large to carry")
   except RuntimeError as error:
     module["judge"], module["not_evaluated"] = "xla", str(error)[:300]
-    for file in files:
-      if os.path.exists(os.path.join(folder, file)):
+    for file in os.listdir(folder):
+      if file.startswith(files):  # Parts of them, too.
         os.remove(os.path.join(folder, file))
   return module
 
