@@ -82,6 +82,7 @@ def measure(flags):
     worker.close()
   judge_all(m, modules)
   check_all(m, modules, paths)
+  m.flush()
   print("done; what failed: " +
         ("; ".join(s["name"] for s in m.out["steps"] if "error" in s) or
          "nothing"))
