@@ -64,16 +64,20 @@ HloInstruction* FetchSpatial(const PartitionedHlo& operand,
   HloInstruction* local =
       operand.Reshard(sharding).PadWithZeroOnSpecifiedDims(masked).hlo();
   SpmdBuilder* b = operand.state().b;
+  // Halos first: they come from any device that has a shard, while all of those
+  // have the same of it.
   for (int64_t i = 0; i < cuts.size(); ++i) {
+    if (!has_halos[i]) continue;
     const auto& [dim, intervals] = cuts[i];
-    if (has_halos[i]) {
-      HloInstruction* zero = CreateZero(
-          ShapeUtil::MakeShape(local->shape().element_type(), {}), b);
-      local = *FetchIntervals(local, sharding, dim,
-                              operand.base_shape().dimensions(dim), intervals,
-                              zero, operand.state());
-      continue;
-    }
+    HloInstruction* zero =
+        CreateZero(ShapeUtil::MakeShape(local->shape().element_type(), {}), b);
+    local = *FetchIntervals(local, sharding, dim,
+                            operand.base_shape().dimensions(dim), intervals,
+                            zero, operand.state());
+  }
+  for (int64_t i = 0; i < cuts.size(); ++i) {
+    if (has_halos[i]) continue;
+    const auto& [dim, intervals] = cuts[i];
     std::vector<int64_t> table;
     for (int64_t ordinal : ordinals[i]) {
       table.push_back(intervals.start[ordinal]);
