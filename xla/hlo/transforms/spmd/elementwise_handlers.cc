@@ -1,4 +1,5 @@
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -6,6 +7,8 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/ir/sharding/unreduced_sharding.h"
+#include "xla/hlo/transforms/spmd/factor_sharding.h"
 #include "xla/hlo/transforms/spmd/handler_util.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
@@ -23,6 +26,13 @@ bool IsExactUpTo(int64_t count, PrimitiveType type) {
                                  ? primitive_util::ComplexComponentType(type)
                                  : type;
   return count <= int64_t{1} << primitive_util::SignificandWidth(real);
+}
+
+// Replicated or tiled, and not in parts of another meaning.
+bool IsPriced(const HloSharding& sharding) {
+  return sharding.IsReplicatedLeaf() ||
+         (sharding.IsTiledLeaf() && sharding.SubgroupManualDim() < 0 &&
+          !UnreducedDim(sharding).has_value());
 }
 
 }  // namespace
@@ -52,29 +62,77 @@ HloInstruction* AddIota(const HloInstruction* iota, const HloSharding& sharding,
   return AddConvert(sum, type, b);
 }
 
-// If two or more operands agree on a sharding that differs from that of the
-// result, computing in theirs and resharding the result moves one array instead
-// of several.
+// Where least moves: under the sharding of the result, or under that of an
+// operand, after which the result moves instead.
+//
+//   pred[8] {replicated} compare(f32[8] {devices=[4]<=[4]}, f32[8]
+//   {replicated})
+//       → compared in shards, and a gather of 8 bytes instead of 32
 absl::Status SpmdPartitioningVisitor::HandleElementwise(HloInstruction* hlo) {
   // A copy of a tuple.
   if (!hlo->shape().IsArray()) return HandleOptimizationBarrier(hlo);
-  const HloSharding* common = nullptr;
-  int64_t arrays = 0;
+  std::vector<std::pair<const HloInstruction*, const HloSharding*>> arrays;
   for (const HloInstruction* operand : hlo->operands()) {
     if (!ShapeUtil::SameDimensions(operand->shape(), hlo->shape())) continue;
-    const HloSharding& sharding = GetPartitionedHlo(operand).sharding();
-    ++arrays;
-    if (common != nullptr && *common != sharding) {
-      return LocalWithSharding(hlo, hlo->sharding());
+    arrays.push_back({operand, &GetPartitionedHlo(operand).sharding()});
+  }
+  const HloSharding& wanted = hlo->sharding();
+  if (arrays.empty()) return LocalWithSharding(hlo, wanted);
+  const HloSharding& first = *arrays[0].second;
+  const bool alike = absl::c_all_of(
+      arrays, [&](const auto& array) { return *array.second == first; });
+  if (alike && first == wanted) return LocalWithSharding(hlo, wanted);
+  if (alike && arrays.size() > 1) {
+    // One result moves rather than all operands.
+    const HloSharding common =
+        first.IsSingleDeviceLeaf() || first.IsManualLeaf() ? wanted : first;
+    return LocalWithSharding(hlo, common);
+  }
+  if (!IsPriced(wanted) || !absl::c_all_of(arrays, [](const auto& array) {
+        return IsPriced(*array.second);
+      })) {
+    return LocalWithSharding(hlo, wanted);
+  }
+  const auto bytes = [&](const HloSharding& sharding) {
+    int64_t sum = ReshardBytes(hlo->shape(), sharding, wanted);
+    for (const auto& [operand, from] : arrays) {
+      if (operand->opcode() == HloOpcode::kIota) continue;
+      sum += ReshardBytes(operand->shape(), *from, sharding);
     }
-    common = &sharding;
+    return sum;
+  };
+  const HloSharding* best = &wanted;
+  int64_t fewest = bytes(wanted);
+  for (const auto& [operand, sharding] : arrays) {
+    const int64_t moved = bytes(*sharding);
+    if (moved < fewest) {
+      best = sharding;
+      fewest = moved;
+    }
   }
-  // Several operands that agree: one result moves rather than all of them.
-  if (arrays < 2 || common->IsSingleDeviceLeaf() || common->IsManualLeaf()) {
-    return LocalWithSharding(hlo, hlo->sharding());
+  return LocalWithSharding(hlo, HloSharding(*best));
+}
+
+// The size of the whole, which no device has to look at.
+absl::Status SpmdPartitioningVisitor::HandleGetDimensionSize(
+    HloInstruction* hlo) {
+  const Shape& shape = hlo->operand(0)->shape();
+  if (shape.is_dynamic_dimension(hlo->dimension()) ||
+      hlo->sharding().UniqueDevice().has_value()) {
+    return DefaultAction(hlo);
   }
-  const HloSharding sharding = *common;
-  return LocalWithSharding(hlo, sharding);
+  Finish(hlo, CreateR0(shape.dimensions(hlo->dimension()), S32, &b_),
+         ReplicatedOnAllDims(hlo->sharding()));
+  return absl::OkStatus();
+}
+
+absl::Status SpmdPartitioningVisitor::HandleAddDependency(HloInstruction* hlo) {
+  if (hlo->sharding().UniqueDevice().has_value()) return DefaultAction(hlo);
+  HloInstruction* value = Operand(hlo, 0, hlo->sharding());
+  SetPartitionedHlo(hlo,
+                    b_.AddInstruction(hlo->CloneWithNewOperands(
+                        value->shape(), {value, ReplicatedOperand(hlo, 1)})));
+  return absl::OkStatus();
 }
 
 absl::Status SpmdPartitioningVisitor::HandleElementwiseWithDimsToReplicate(

@@ -52,6 +52,7 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   // the instruction unchanged, the result cut.
   absl::Status DefaultAction(HloInstruction* hlo) override;
 
+  absl::Status HandleAddDependency(HloInstruction* hlo) override;
   absl::Status HandleAllGather(HloInstruction* hlo) override;
   absl::Status HandleAllReduce(HloInstruction* hlo) override;
   absl::Status HandleAllToAll(HloInstruction* hlo) override;
@@ -71,6 +72,7 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   absl::Status HandleDynamicUpdateSlice(HloInstruction* hlo) override;
   absl::Status HandleFft(HloInstruction* hlo) override;
   absl::Status HandleGather(HloInstruction* hlo) override;
+  absl::Status HandleGetDimensionSize(HloInstruction* hlo) override;
   absl::Status HandleGetTupleElement(HloInstruction* hlo) override;
   absl::Status HandleInfeed(HloInstruction* hlo) override;
   absl::Status HandleIota(HloInstruction* hlo) override;
@@ -104,7 +106,7 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
       HloInstruction* hlo,
       const dot_as_convolution_util::DotConvolutionDimsInfo& dims_mapping,
       const CreateShardedFunctorBase& create_sharded_dot);
-  // Under the sharding that all operands have, otherwise that of the result.
+  // Under the sharding that all operands have, otherwise where fewest bytes move.
   absl::Status HandleElementwise(HloInstruction* hlo);
   // As if `dims_to_replicate` of operands and result were not sharded: their
   // tiles move to another dimension or are dropped.
