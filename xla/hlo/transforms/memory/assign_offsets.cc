@@ -1,7 +1,11 @@
 #include "xla/hlo/transforms/memory/assign_offsets.h"
 
+#include <cstddef>
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "xla/hlo/analysis/alias_info.h"
@@ -9,11 +13,56 @@
 #include "xla/hlo/analysis/buffers/buffer_assigner.h"
 #include "xla/hlo/analysis/buffers/buffer_assignment.h"
 #include "xla/hlo/analysis/buffers/buffer_assignment_checker.h"
+#include "xla/hlo/analysis/hlo_alias_analysis.h"
+#include "xla/hlo/analysis/hlo_live_range.h"
 #include "xla/hlo/analysis/hlo_ordering.h"
+#include "xla/hlo/analysis/hlo_value.h"
+#include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
 namespace xla {
+namespace {
+
+std::string Name(const HloValue& value) {
+  const HloInstruction* instruction = value.instruction();
+  return absl::StrCat(
+      "%", instruction->name(),
+      instruction->shape().IsTuple() ? value.index().ToString() : "");
+}
+
+// The values of one buffer are one piece of memory, so that each must be dead
+// when the next is written. Neighbors in time suffice: what lives past a later
+// one lives past the next.
+absl::Status CheckCopies(const BufferAssignment& assignment,
+                         const AliasInfo* alias_info) {
+  if (!assignment.HasHloLiveRange()) return absl::OkStatus();
+  const auto& ranges = assignment.hlo_live_range().buffer_live_ranges();
+  for (const HloBuffer& buffer : assignment.alias_analysis().buffers()) {
+    std::vector<const HloValue*> values;
+    for (const HloValue* value : buffer.values()) {
+      if (value->shape().IsArray() && ranges.contains(value)) {
+        values.push_back(value);
+      }
+    }
+    absl::c_stable_sort(values, [&](const HloValue* a, const HloValue* b) {
+      return ranges.at(a).start < ranges.at(b).start;
+    });
+    for (size_t i = 1; i < values.size(); ++i) {
+      if (assignment.hlo_ordering().MayInterfere(*values[i - 1], *values[i],
+                                                 assignment.dataflow_analysis(),
+                                                 alias_info)) {
+        return absl::FailedPreconditionError(absl::StrCat(
+            "module ", assignment.module().name(), " needs copies: ",
+            Name(*values[i - 1]), " is needed after ", Name(*values[i]),
+            " is written in the same memory; run copy-insertion first"));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::StatusOr<bool> AssignOffsets::RunImpl(
     HloModule* module,
@@ -39,6 +88,7 @@ absl::StatusOr<bool> AssignOffsets::RunImpl(
           &alias_info, [alignment](BufferValue::Color) { return alignment; },
           {}));
   if (options_.check) {
+    TF_RETURN_IF_ERROR(CheckCopies(*assignment, &alias_info));
     TF_RETURN_IF_ERROR(CheckBufferAssignment(*assignment, &alias_info));
   }
   const BufferAssignment::Stats& stats = assignment->GetStats();
