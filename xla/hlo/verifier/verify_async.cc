@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -16,9 +15,9 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/verifier/async_ends.h"
 #include "xla/hlo/verifier/invariant.h"
 #include "xla/hlo/verifier/module_checks.h"
-#include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
 namespace xla::verifier {
@@ -53,67 +52,13 @@ absl::Status CheckOrigins(const HloInstruction& inst,
   return absl::OkStatus();
 }
 
-// Where a link takes its state from, within its computation: an element of
-// `giver`.
-struct TakenFrom {
-  const HloInstruction* giver;
-  ShapeIndex index;
-};
-
-TakenFrom TakesFrom(const HloInstruction& link) {
-  TakenFrom from = {link.operand(0), {}};
-  while (true) {
-    const HloInstruction& giver = *from.giver;
-    if (giver.opcode() == HloOpcode::kGetTupleElement) {
-      from.index.push_front(giver.tuple_index());
-      from.giver = giver.operand(0);
-    } else if (giver.opcode() == HloOpcode::kTuple && !from.index.empty() &&
-               from.index.front() < giver.operand_count()) {
-      from.giver = giver.operand(from.index.front());
-      from.index.pop_front();
-    } else if (ForwardsAsyncState(giver) ||
-               (giver.opcode() == HloOpcode::kAsyncUpdate &&
-                giver.operand_count() > 0)) {
-      from.giver = giver.operand(0);
-    } else {
-      return from;
-    }
-  }
-}
-
-// The links that may take one state, by computation: one in each, as one in a
-// loop may do so, and one behind it. What a loop starts in several iterations
-// leaves it in several elements, which have a link each.
-class Ends {
- public:
-  // Whether `link` does not take what another has taken.
-  bool Add(const HloInstruction& link) {
-    const TakenFrom from = TakesFrom(link);
-    std::vector<TakenFrom>& others = taken_[link.parent()];
-    const bool is_new = absl::c_all_of(others, [&](const TakenFrom& other) {
-      return from.giver->opcode() == HloOpcode::kWhile &&
-             other.giver == from.giver && other.index != from.index;
-    });
-    others.push_back(from);
-    return is_new;
-  }
-  int64_t CountIn(const HloComputation* computation) const {
-    auto it = taken_.find(computation);
-    return it == taken_.end() ? 0 : it->second.size();
-  }
-  bool empty() const { return taken_.empty(); }
-
- private:
-  absl::flat_hash_map<const HloComputation*, std::vector<TakenFrom>> taken_;
-};
-
 // Wherever the state of `inst` goes, whole, links take it, once each, and what
 // passes it on. Returns whether there is a link.
 template <typename IsNextLink>
 absl::StatusOr<bool> CheckFinishedOnce(const HloInstruction& inst,
                                        absl::Span<const AsyncStatePlace> places,
                                        IsNextLink is_next_link) {
-  Ends links;
+  AsyncEnds links;
   for (const auto& [holder, index] : places) {
     if (!index.empty()) continue;
     for (const HloInstruction* user : holder->users()) {
@@ -220,7 +165,7 @@ namespace {
 // call boundaries; linear in what it visits.
 absl::Status CheckReachesDone(const HloInstruction& start) {
   absl::flat_hash_set<const HloInstruction*> seen = {&start};
-  Ends ends;
+  AsyncEnds ends;
   std::vector<const HloInstruction*> work = {&start};
   while (!work.empty()) {
     const HloInstruction* link = work.back();

@@ -4,6 +4,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "xla/hlo/ir/hlo_async_chain.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -58,20 +59,26 @@ absl::Status CommunicationCheck::VisitTransfer(const HloInstruction& inst) {
   if (opcode != HloOpcode::kSendDone && opcode != HloOpcode::kRecvDone) {
     return absl::OkStatus();
   }
-  const auto* start = DynCast<HloSendRecvInstruction>(inst.operand(0));
-  // It may be in another computation.
-  if (start == nullptr) return absl::OkStatus();
   const auto& done = *Cast<HloSendRecvInstruction>(&inst);
+  // It may be in a computation that nothing calls yet, or on one of several
+  // ways, as in front of a loop and in it.
+  const HloSendRecvInstruction* start = nullptr;
+  for (const HloInstruction* origin : AsyncStateOrigins(inst.operand(0))) {
+    const auto* other = DynCast<HloSendRecvInstruction>(origin);
+    if (other == nullptr) continue;
+    if (other->channel_id() == done.channel_id() &&
+        other->is_host_transfer() == done.is_host_transfer()) {
+      return absl::OkStatus();
+    }
+    start = other;
+  }
+  if (start == nullptr) return absl::OkStatus();
   auto text = [](const HloSendRecvInstruction& transfer) {
     const std::optional<int64_t> channel = transfer.channel_id();
     return absl::StrCat(
         channel.has_value() ? absl::StrCat("channel ", *channel) : "no channel",
         transfer.is_host_transfer() ? " to the host" : "");
   };
-  if (start->channel_id() == done.channel_id() &&
-      start->is_host_transfer() == done.is_host_transfer()) {
-    return absl::OkStatus();
-  }
   return Broken(
       Invariant::V164, inst,
       absl::StrCat("expected ", text(*start), ", found ", text(done)));

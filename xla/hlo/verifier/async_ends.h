@@ -1,0 +1,45 @@
+#ifndef XLA_HLO_VERIFIER_ASYNC_ENDS_H_
+#define XLA_HLO_VERIFIER_ASYNC_ENDS_H_
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/shape_util.h"
+
+namespace xla::verifier {
+
+// The links that may take the state of one start, by computation: one in each,
+// as one in a loop may do so, and one behind it. What a loop starts in several
+// iterations leaves it in several elements, which have a link each, though
+// perhaps behind further loops:
+//
+//   w = while(t), …               // two are in flight
+//   a = get-tuple-element(w), index=1
+//   b = get-tuple-element(w), index=2
+//   c = async-done(a)
+//   v = while(tuple(b)), …        // hands it on
+//   d = async-done(get-tuple-element(v), index=0)
+class AsyncEnds {
+ public:
+  // Whether `link` does not take what another has taken.
+  bool Add(const HloInstruction& link);
+  int64_t CountIn(const HloComputation* computation) const;
+  bool empty() const { return taken_.empty(); }
+
+ private:
+  // Loops of the computation that a state has come through, and in which of
+  // their elements.
+  using Loops = absl::flat_hash_map<const HloInstruction*,
+                                    absl::flat_hash_set<ShapeIndex>>;
+
+  absl::flat_hash_map<const HloComputation*, std::vector<Loops>> taken_;
+};
+
+}  // namespace xla::verifier
+
+#endif  // XLA_HLO_VERIFIER_ASYNC_ENDS_H_
