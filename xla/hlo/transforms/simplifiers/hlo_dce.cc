@@ -1,11 +1,14 @@
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/base/prefetch.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_async_chain.h"
@@ -35,7 +38,8 @@ bool IsCollective(HloOpcode opcode) {
 // users, which are considered next. Each instruction is removed once and
 // considered at most once for each use, so the time is linear in the number of
 // edges. The end of an asynchronous operation of which an earlier link has
-// other readers waits for the last of these to go.
+// other readers waits for the last of these to go, or until all of them are
+// such ends.
 class DeadInstructionRemover {
  public:
   explicit DeadInstructionRemover(const HloDceOptions& options)
@@ -65,22 +69,42 @@ class DeadInstructionRemover {
     }
     if (!CanGo(*inst)) return absl::OkStatus();
     if (const HloInstruction* link = LinkThatStays(*inst)) {
+      if (!waiting_.insert(inst).second) return absl::OkStatus();
       waiting_ends_[link].push_back(inst);
+      if (!GoesWith(*link, waiting_ends_[link])) return absl::OkStatus();
+      for (HloInstruction* end : TakeEnds(link)) {
+        TF_RETURN_IF_ERROR(Remove(end));
+      }
       return absl::OkStatus();
     }
+    return Remove(inst);
+  }
+
+  absl::Status Remove(HloInstruction* inst) {
     absl::InlinedVector<HloInstruction*, 4> operands(inst->operands().begin(),
                                                      inst->operands().end());
-    TF_RETURN_IF_ERROR(computation->ForceRemoveInstruction(inst));
+    TF_RETURN_IF_ERROR(inst->parent()->ForceRemoveInstruction(inst));
     changed_ = true;
     for (HloInstruction* operand : operands) {
       if (operand->user_count() == 0) Consider(operand);
-      if (operand->user_count() != 1 || waiting_ends_.empty()) continue;
+      if (waiting_ends_.empty()) continue;
       const auto ends = waiting_ends_.find(operand);
-      if (ends == waiting_ends_.end()) continue;
-      work_.insert(work_.end(), ends->second.begin(), ends->second.end());
-      waiting_ends_.erase(ends);
+      if (ends == waiting_ends_.end() ||
+          operand->user_count() > static_cast<int64_t>(ends->second.size())) {
+        continue;
+      }
+      const std::vector<HloInstruction*> again = TakeEnds(operand);
+      work_.insert(work_.end(), again.begin(), again.end());
     }
     return absl::OkStatus();
+  }
+
+  std::vector<HloInstruction*> TakeEnds(const HloInstruction* link) {
+    const auto it = waiting_ends_.find(link);
+    std::vector<HloInstruction*> ends = std::move(it->second);
+    waiting_ends_.erase(it);
+    for (const HloInstruction* end : ends) waiting_.erase(end);
+    return ends;
   }
 
   bool CanGo(const HloInstruction& inst) const {
@@ -89,10 +113,7 @@ class DeadInstructionRemover {
         inst.HasControlDependencies()) {
       return false;
     }
-    if (inst.opcode() == HloOpcode::kWhile &&
-        HasTrueAttribute(inst, "xla_disable_while_loop_dce")) {
-      return false;
-    }
+    if (IsKeptLoop(inst)) return false;
     if (inst.opcode() == HloOpcode::kAfterAll &&
         absl::c_any_of(inst.operands(), [](const HloInstruction* operand) {
           return operand->HasSideEffect();
@@ -103,12 +124,37 @@ class DeadInstructionRemover {
     return !HasLastingEffect(inst);
   }
 
+  static bool IsKeptLoop(const HloInstruction& inst) {
+    return inst.opcode() == HloOpcode::kWhile &&
+           HasTrueAttribute(inst, "xla_disable_while_loop_dce");
+  }
+
   // Of the end of an asynchronous operation: the link that cannot go with it.
   const HloInstruction* LinkThatStays(const HloInstruction& inst) const {
     if (!inst.IsAsyncDone()) return nullptr;
     return AsyncLinkThatStays(inst, [this](const HloInstruction& link) {
-      return link.user_count() > 1 || link.IsRoot() ||
-             link.HasControlDependencies() || HasLastingEffect(link);
+      return link.user_count() > 1 || StaysUnread(link);
+    });
+  }
+
+  bool StaysUnread(const HloInstruction& link) const {
+    return link.IsRoot() || link.HasControlDependencies() || IsKeptLoop(link) ||
+           HasLastingEffect(link);
+  }
+
+  // Whether the link, a loop with several states, goes once `ends` have gone,
+  // each of which takes one of them, and nothing in front of it stays.
+  bool GoesWith(const HloInstruction& link,
+                absl::Span<HloInstruction* const> ends) const {
+    if (link.user_count() != static_cast<int64_t>(ends.size()) ||
+        link.opcode() == HloOpcode::kParameter || StaysUnread(link)) {
+      return false;
+    }
+    return absl::c_all_of(ends, [&](const HloInstruction* end) {
+      return AsyncLinkThatStays(*end, [&](const HloInstruction& other) {
+               return (&other != &link && other.user_count() > 1) ||
+                      StaysUnread(other);
+             }) == nullptr;
     });
   }
 
@@ -149,6 +195,8 @@ class DeadInstructionRemover {
   // Ends of asynchronous operations, by the link that keeps them.
   absl::flat_hash_map<const HloInstruction*, std::vector<HloInstruction*>>
       waiting_ends_;
+  // All of them.
+  absl::flat_hash_set<const HloInstruction*> waiting_;
   bool changed_ = false;
 };
 
