@@ -93,26 +93,41 @@ void VisitSources(const Element& element, Visitor visit) {
 
 }  // namespace
 
+bool AsyncEnds::Differ(const Sources& a, const Sources& b) {
+  bool share_loop = false;
+  for (const auto& [loop, elements] : a.loops) {
+    const auto it = b.loops.find(loop);
+    if (it == b.loops.end()) continue;
+    share_loop = true;
+    const absl::flat_hash_set<ShapeIndex>& others = it->second;
+    if (absl::c_none_of(elements, [&](const ShapeIndex& element) {
+          return others.contains(element);
+        })) {
+      return true;
+    }
+  }
+  return !share_loop && !a.may_be_others && !b.may_be_others &&
+         absl::c_none_of(a.starts, [&](const HloInstruction* start) {
+           return b.starts.contains(start);
+         });
+}
+
 bool AsyncEnds::Add(const HloInstruction& link) {
-  Loops loops;
+  Sources sources;
   VisitSources({link.operand(0), {}}, [&](const Element& source) {
     if (source.inst->opcode() == HloOpcode::kWhile) {
-      loops[source.inst].insert(source.index);
+      sources.loops[source.inst].insert(source.index);
+    } else if (HloPredicateIsOp<HloOpcode::kCall, HloOpcode::kConditional,
+                                HloOpcode::kParameter>(source.inst)) {
+      sources.may_be_others = true;
+    } else {
+      sources.starts.insert(source.inst);
     }
   });
-  std::vector<Loops>& others = taken_[link.parent()];
-  const auto differs_from = [&](const Loops& other) {
-    return absl::c_any_of(loops, [&](const auto& entry) {
-      const auto& [loop, elements] = entry;
-      const auto it = other.find(loop);
-      return it != other.end() &&
-             absl::c_none_of(elements, [&](const ShapeIndex& element) {
-               return it->second.contains(element);
-             });
-    });
-  };
-  const bool is_new = absl::c_all_of(others, differs_from);
-  others.push_back(std::move(loops));
+  std::vector<Sources>& others = taken_[link.parent()];
+  const bool is_new = absl::c_all_of(
+      others, [&](const Sources& other) { return Differ(sources, other); });
+  others.push_back(std::move(sources));
   return is_new;
 }
 

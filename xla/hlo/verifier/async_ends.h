@@ -24,6 +24,9 @@ namespace xla::verifier {
 //   c = async-done(a)
 //   v = while(tuple(b)), …        // hands it on
 //   d = async-done(get-tuple-element(v), index=0)
+//
+// Nor are those behind two loops that share a body of one state, unless that
+// may have gone into both.
 class AsyncEnds {
  public:
   // Whether `link` does not take what another has taken.
@@ -32,12 +35,18 @@ class AsyncEnds {
   bool empty() const { return taken_.empty(); }
 
  private:
-  // Loops of the computation that a state has come through, and in which of
-  // their elements.
-  using Loops = absl::flat_hash_map<const HloInstruction*,
-                                    absl::flat_hash_set<ShapeIndex>>;
+  // What a state may be in its computation.
+  struct Sources {
+    // Loops that it has come through, and in which of their elements.
+    absl::flat_hash_map<const HloInstruction*, absl::flat_hash_set<ShapeIndex>>
+        loops;
+    absl::flat_hash_set<const HloInstruction*> starts;
+    // Whether it may be that of a caller, or handed on by a call.
+    bool may_be_others = false;
+  };
+  static bool Differ(const Sources& a, const Sources& b);
 
-  absl::flat_hash_map<const HloComputation*, std::vector<Loops>> taken_;
+  absl::flat_hash_map<const HloComputation*, std::vector<Sources>> taken_;
 };
 
 }  // namespace xla::verifier
