@@ -16,6 +16,7 @@
 #include "xla/hlo/transforms/loops/loop_residuals.h"
 #include "xla/hlo/transforms/loops/loop_sinking.h"
 #include "xla/hlo/transforms/loops/loop_unfusing.h"
+#include "xla/hlo/transforms/loops/narrow_values.h"
 #include "xla/report_json.h"
 #include "xla/status_macros.h"
 
@@ -134,6 +135,13 @@ absl::StatusOr<std::vector<std::string>> FusionSplitting::Rewrite(
   TF_ASSIGN_OR_RETURN(const int64_t least,
                       LeastBytes(options_.min_bytes, *module));
   return remat_plan::SplitFusions(least, max_rewrites, module);
+}
+
+absl::StatusOr<std::vector<std::string>> NarrowValues::Rewrite(
+    int64_t max_rewrites, HloModule* module) {
+  TF_ASSIGN_OR_RETURN(const int64_t least,
+                      LeastBytes(options_.min_bytes, *module));
+  return remat_plan::KeepNarrowValues(least, max_rewrites, module);
 }
 
 absl::StatusOr<std::vector<std::string>> ExpansionFusion::Rewrite(

@@ -142,6 +142,26 @@ class FusionSplitting : public RewritePass {
   LoopRewriteOptions options_;
 };
 
+// Keeps masks and their like instead of larger values that they are made of:
+// narrow_values.h.
+//
+//   before: x; …; d = fusion(x, g) {select(x > 0, g, 0)}
+//   after:  x; m = fusion(x) {x > 0}; …; d = fusion(m, g) {select(m, g, 0)}
+//
+// A rewrite is one value that is kept.
+class NarrowValues : public RewritePass {
+ public:
+  explicit NarrowValues(LoopRewriteOptions options = {})
+      : options_(std::move(options)) {}
+  absl::string_view name() const override { return "narrow-values"; }
+
+ private:
+  absl::StatusOr<std::vector<std::string>> Rewrite(int64_t max_rewrites,
+                                                   HloModule* module) override;
+
+  LoopRewriteOptions options_;
+};
+
 struct ExpansionFusionOptions {
   // As of LoopRewriteOptions.
   int64_t min_bytes = 0;

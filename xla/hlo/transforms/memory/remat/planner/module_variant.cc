@@ -12,10 +12,10 @@
 
 // Variants are module rewrites that open up memory the solver alone cannot
 // reach: values that loops carry from the forward to the backward pass
-// (residuals), loop invariants that a loop only passes through, cheap
-// fusions with several results apart, cheap expansions fused into their
-// readers, and a fresh schedule. They are applied in this order because each
-// may create candidates for the next.
+// (residuals), loop invariants that a loop only passes through, cheap fusions
+// with several results apart, masks kept instead of what they are made of,
+// cheap expansions fused into their readers, and a fresh schedule. They are
+// applied in this order because each may create candidates for the next.
 
 namespace xla::remat_plan {
 namespace {
@@ -42,6 +42,7 @@ std::string ModuleVariant::Name() const {
   if (drops > 0) name += "residuals+";
   if (sinks > 0) name += "invariants+";
   if (split) name += "split+";
+  if (narrow) name += "narrow+";
   if (fuse_part > 0) name += "fuse+";
   if (reschedule) name += "reschedule+";
   if (move_out_limit >= 0) name += "move-out+";
@@ -100,6 +101,12 @@ absl::Status PrepareVariant(const ModuleVariant& variant,
         const bool split,
         RunWithFuel(FusionSplitting(options), ModuleVariant::kAll, module));
     if (!split) return NothingToDo("no fusion to split");
+  }
+  if (variant.narrow) {
+    TF_ASSIGN_OR_RETURN(
+        const bool narrowed,
+        RunWithFuel(NarrowValues(), ModuleVariant::kAll, module));
+    if (!narrowed) return NothingToDo("no values to keep");
   }
   if (variant.fuse_part > 0) {
     ExpansionFusionOptions options;

@@ -27,6 +27,9 @@ struct ModuleVariant {
   int sinks = 0;
   // Large results of fusions have fusions of their own (fusion_splitting.h).
   bool split = false;
+  // Masks, and what else takes less memory than the values that it is made of,
+  // are kept instead of these (narrow_values.h).
+  bool narrow = false;
   // Values that follow from others with this part of their bytes, or less, are
   // computed in their readers (expansion_fusion.h): 4 for a quarter, 0.5 for
   // twice as many; 0: none.
@@ -39,8 +42,8 @@ struct ModuleVariant {
 
   bool operator==(const ModuleVariant& other) const {
     return drops == other.drops && sinks == other.sinks &&
-           split == other.split && fuse_part == other.fuse_part &&
-           reschedule == other.reschedule &&
+           split == other.split && narrow == other.narrow &&
+           fuse_part == other.fuse_part && reschedule == other.reschedule &&
            move_out_limit == other.move_out_limit;
   }
 

@@ -56,7 +56,8 @@ struct RematPlanOptions {
   // May reorder instructions if that needs less.
   bool reschedule = true;
   // May compute values that follow from smaller ones inside of fusions with
-  // their readers: broadcasts, iotas, masks, converts.
+  // their readers: broadcasts, iotas, masks, converts. And may keep what
+  // fusions make of larger values instead of these: masks of activations.
   bool fuse = true;
   // Moves values to the host, or into a compact layout, until the module needs
   // at most the given bytes by rematerialization's accounting, as far as that

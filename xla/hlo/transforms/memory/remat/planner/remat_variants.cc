@@ -34,6 +34,7 @@ absl::Status RematVariants::Run() {
   }
   TF_RETURN_IF_ERROR(Try({}, /*always=*/true));
   if (options_.effort < 1 || IsGoodEnough()) return absl::OkStatus();
+  if (options_.fuse) TF_RETURN_IF_ERROR(TryNarrowValues());
   if (options_.across_loops) TF_RETURN_IF_ERROR(TryLoops());
   if (options_.reschedule) TF_RETURN_IF_ERROR(TryOtherOrder());
   TF_RETURN_IF_ERROR(TrySplitting());
@@ -87,6 +88,7 @@ absl::Status RematVariants::TryLoops() {
   const ModuleVariant beside = best_variant_;
   for (ModuleVariant variant : *loops) {
     variant.split = beside.split;
+    variant.narrow = beside.narrow;
     variant.fuse_part = beside.fuse_part;
     variant.reschedule = beside.reschedule;
     TF_RETURN_IF_ERROR(Try(variant));
@@ -97,6 +99,13 @@ absl::Status RematVariants::TryLoops() {
 absl::Status RematVariants::TryOtherOrder() {
   ModuleVariant variant = best_variant_;
   variant.reschedule = true;
+  return Try(variant);
+}
+
+// Costs next to nothing, as fusions do: all else may build on it.
+absl::Status RematVariants::TryNarrowValues() {
+  ModuleVariant variant = best_variant_;
+  variant.narrow = true;
   return Try(variant);
 }
 

@@ -37,6 +37,7 @@ class RematVariants {
   // A variant may fail where others succeed: only the base, which rewrites
   // nothing, must not fail.
   absl::Status Try(const ModuleVariant& variant, bool always = false);
+  absl::Status TryNarrowValues();
   absl::Status TryLoops();
   absl::Status TryOtherOrder();
   absl::Status TrySplitting();
