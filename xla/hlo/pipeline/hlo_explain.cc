@@ -156,6 +156,18 @@ std::string NoteOnDevices(const HloModule &module, absl::string_view shown) {
                       "\n");
 }
 
+// Names the flag that fuses a module first, if nothing has and no flag says
+// what to run.
+std::string NoteOnFusion(const HloExplainOptions &options,
+                         const MemoryReport::Input &input) {
+  if (input.optimized() || input.scheduled() || options.prepare.passes ||
+      !options.prepare.as.empty()) {
+    return "";
+  }
+  return "\nnote: nothing is fused yet; --as=gpu or --as=cpu compiles the "
+         "module first\n";
+}
+
 absl::Status ExplainCollectives(const HloExplainOptions &options,
                                 const PassRegistry &registry, HloModule *module,
                                 std::ostream &out) {
@@ -263,10 +275,11 @@ absl::Status WriteReport(const HloExplainOptions &options,
                          const BuiltMemoryReport &built, std::ostream &out) {
   MemoryReportTextOptions text_options;
   text_options.max_buffers = options.max_buffers;
+  std::string note = NoteOnDevices(module, "what one of them needs");
+  if (note.empty()) note = NoteOnFusion(options, built.report.input());
   const std::string text =
       absl::StrCat(MemoryReportToText(built.report, built.curve, text_options),
-                   NoteOnDevices(module, "what one of them needs"),
-                   NoteOnXla(options, built, path));
+                   note, NoteOnXla(options, built, path));
   if (options.json_text != nullptr) {
     TF_ASSIGN_OR_RETURN(*options.json_text, MemoryReportToJson(built.report));
   }

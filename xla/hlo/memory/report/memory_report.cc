@@ -1,7 +1,6 @@
 #include "xla/hlo/memory/report/memory_report.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <string>
@@ -12,7 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "xla/hlo/analysis/byte_size.h"
 #include "xla/hlo/memory/limit/distinct_bytes.h"
-#include "xla/hlo/memory/report/layer_name.h"
+#include "xla/hlo/memory/report/layer_groups.h"
 #include "xla/report_json.h"
 
 namespace xla {
@@ -66,12 +65,6 @@ std::string Answer(const MemoryReport& report) {
   return out;
 }
 
-std::string Place(absl::string_view op_name, absl::string_view source) {
-  if (op_name.empty()) return std::string(source);
-  if (source.empty()) return std::string(op_name);
-  return absl::StrCat(op_name, ", ", source);
-}
-
 // "  input: optimized, scheduled".
 std::string InputLine(const MemoryReport::Input& input) {
   if (input.description().empty()) return "";
@@ -91,7 +84,7 @@ std::string Summary(const MemoryReport& report) {
     absl::StrAppend(&out, "  at %", report.peak_instruction(), " (",
                     report.peak_opcode(), ") in %", report.peak_computation());
     const std::string place =
-        Place(report.peak_op_name(), report.peak_source());
+        PlaceText(report.peak_op_name(), report.peak_source());
     if (!place.empty()) absl::StrAppend(&out, ", ", place);
     absl::StrAppend(&out, "\n");
   }
@@ -138,50 +131,24 @@ std::string Shorten(absl::string_view text, size_t width) {
   return absl::StrCat(text.substr(0, width - 3), "...");
 }
 
-// Buffers of one kind and shape that equal layers of the model made.
-struct Group {
-  const MemoryReport::Buffer* first;
-  std::string layer;
-  bool one_source = true;
-  int count = 0;
-  double bytes = 0;
-};
+using BufferGroup = LayerGroup<MemoryReport::Buffer>;
 
-// Most bytes first; else in the order of their first buffers.
-std::vector<Group> GroupsAtPeak(const MemoryReport& report) {
-  std::map<std::array<std::string, 3>, size_t> indices;
-  std::vector<Group> groups;
-  for (const MemoryReport::Buffer& buffer : report.live_at_peak()) {
-    std::string layer = LayerName(buffer.op_name());
-    if (layer.empty()) layer = buffer.opcode();
-    const auto [it, is_new] = indices.emplace(
-        std::array<std::string, 3>{layer, buffer.kind(), buffer.shape()},
-        groups.size());
-    if (is_new) groups.push_back({&buffer, std::move(layer)});
-    Group& group = groups[it->second];
-    group.one_source &= buffer.source() == group.first->source();
-    ++group.count;
-    group.bytes += buffer.bytes();
-  }
-  std::stable_sort(
-      groups.begin(), groups.end(),
-      [](const Group& a, const Group& b) { return a.bytes > b.bytes; });
-  return groups;
+std::vector<BufferGroup> GroupsAtPeak(const MemoryReport& report) {
+  return GroupByLayer<MemoryReport::Buffer>(
+      report.live_at_peak(),
+      [](const MemoryReport::Buffer& buffer) { return buffer.kind(); });
 }
 
 // "%dot.3{1}" of one buffer, "24 x 2.0 MiB" of several.
-std::string Members(const Group& group) {
-  if (group.count > 1) {
-    return absl::StrCat(group.count, " x ", HumanBytes(group.first->bytes()));
-  }
-  return absl::StrCat(
-      "%", group.first->name(),
-      group.first->shape_index() == "{}" ? "" : group.first->shape_index());
+std::string Members(const BufferGroup& group) {
+  const std::string& index = group.first->shape_index();
+  return absl::StrCat(group.Members(),
+                      group.count > 1 || index == "{}" ? "" : index);
 }
 
 std::string LiveTable(const MemoryReport& report, int max_groups) {
   if (report.live_at_peak().empty()) return "";
-  const std::vector<Group> groups = GroupsAtPeak(report);
+  const std::vector<BufferGroup> groups = GroupsAtPeak(report);
   std::string out = absl::StrCat(
       "\nlive at the peak: ", report.live_at_peak_size(), " buffers");
   if (groups.size() < static_cast<size_t>(report.live_at_peak_size())) {
@@ -193,7 +160,7 @@ std::string LiveTable(const MemoryReport& report, int max_groups) {
   double rest = 0;
   int rest_count = 0;
   for (size_t i = 0; i < groups.size(); ++i) {
-    const Group& group = groups[i];
+    const BufferGroup& group = groups[i];
     const MemoryReport::Buffer& buffer = *group.first;
     if (i >= static_cast<size_t>(max_groups)) {
       rest += group.bytes;
@@ -204,9 +171,7 @@ std::string LiveTable(const MemoryReport& report, int max_groups) {
         "  %10s %5.1f%%  %-15s %-28s %-30s %s", HumanBytes(group.bytes),
         100 * group.bytes / std::max(report.peak_bytes(), 1.0), buffer.kind(),
         Shorten(Members(group), 28), Shorten(buffer.shape(), 30),
-        group.count == 1
-            ? Place(buffer.op_name(), buffer.source())
-            : Place(group.layer, group.one_source ? buffer.source() : ""));
+        PlaceOf(group));
     line.erase(line.find_last_not_of(' ') + 1);
     absl::StrAppend(&out, line, "\n");
   }

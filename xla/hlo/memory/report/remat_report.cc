@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "xla/hlo/analysis/byte_size.h"
 #include "xla/hlo/memory/limit/distinct_bytes.h"
+#include "xla/hlo/memory/report/layer_groups.h"
 #include "xla/report_json.h"
 
 namespace xla {
@@ -45,6 +46,36 @@ std::string RuledOut(const RematReport& report) {
   }
   return absl::StrCat(", though it is not ruled out: at least ",
                       HumanBytes(report.lower_bound_bytes()), " are needed");
+}
+
+// The buffers live at the peak of a plan that misses the limit, those of equal
+// layers in one row.
+std::string WhatRemains(const RematReport& report, int max_rows) {
+  std::string out = "  what remains, largest first:\n";
+  double rest = 0;
+  int rest_count = 0;
+  int rows = 0;
+  for (const LayerGroup<RematReport::Buffer>& group :
+       GroupByLayer<RematReport::Buffer>(
+           report.binding(), [](const RematReport::Buffer& buffer) {
+             return absl::StrCat(buffer.opcode(), " ", buffer.bytes());
+           })) {
+    if (rows++ >= max_rows) {
+      rest += group.bytes;
+      rest_count += group.count;
+      continue;
+    }
+    const std::string place = PlaceOf(group);
+    absl::StrAppendFormat(&out, "    %10s  %s %s %s%s%s\n",
+                          HumanBytes(group.bytes), group.Members(),
+                          group.first->opcode(), group.first->shape(),
+                          place.empty() ? "" : ", ", place);
+  }
+  if (rest_count > 0) {
+    absl::StrAppendFormat(&out, "    %10s  the other %d\n", HumanBytes(rest),
+                          rest_count);
+  }
+  return out;
 }
 
 }  // namespace
@@ -93,24 +124,7 @@ std::string RematReportToText(const RematReport& report, int max_buffers) {
                         "--budget-curve shows what other limits cost\n",
                         after, report.peak_after_bytes());
   if (report.binding().empty()) return out;
-  absl::StrAppend(&out, "  what remains, largest first:\n");
-  const int count = std::min(max_buffers, report.binding_size());
-  for (int i = 0; i < count; ++i) {
-    const RematReport::Buffer& buffer = report.binding(i);
-    absl::StrAppendFormat(&out, "    %10s  %%%s %s %s",
-                          HumanBytes(buffer.bytes()), buffer.name(),
-                          buffer.opcode(), buffer.shape());
-    if (!buffer.op_name().empty()) {
-      absl::StrAppend(&out, ", ", buffer.op_name());
-    }
-    if (!buffer.source().empty()) absl::StrAppend(&out, ", ", buffer.source());
-    absl::StrAppend(&out, "\n");
-  }
-  if (count < report.binding_size()) {
-    absl::StrAppendFormat(&out, "    and %d more\n",
-                          report.binding_size() - count);
-  }
-  return out;
+  return absl::StrCat(out, WhatRemains(report, max_buffers));
 }
 
 absl::StatusOr<std::string> RematReportToJson(const RematReport& report) {
