@@ -34,10 +34,11 @@ struct AssignOffsetsOptions {
 //   fragmentation_bytes   of them, what the live ranges would not need
 //   allocations           their number
 //
-// Leaves the module unchanged. Errors: FailedPrecondition without a schedule, or,
-// naming both, where values that must share a buffer are needed at the same time
-// (copy-insertion keeps them apart); InvalidArgument for an invalid alignment,
-// those of the assigner, and those of the checker (buffer_assignment_checker.h).
+// Leaves the module unchanged. Errors: FailedPrecondition without a schedule,
+// or, naming both, where values that must share a buffer are needed at the same
+// time (copy-insertion keeps them apart); InvalidArgument for an invalid
+// alignment, those of the assigner, and those of the checker
+// (buffer_assignment_checker.h).
 class AssignOffsets : public HloModulePass {
  public:
   explicit AssignOffsets(AssignOffsetsOptions options = {})

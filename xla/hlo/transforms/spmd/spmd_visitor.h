@@ -106,7 +106,8 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
       HloInstruction* hlo,
       const dot_as_convolution_util::DotConvolutionDimsInfo& dims_mapping,
       const CreateShardedFunctorBase& create_sharded_dot);
-  // Under the sharding that all operands have, otherwise where fewest bytes move.
+  // Under the sharding that all operands have, otherwise where fewest bytes
+  // move.
   absl::Status HandleElementwise(HloInstruction* hlo);
   // As if `dims_to_replicate` of operands and result were not sharded: their
   // tiles move to another dimension or are dropped.
