@@ -199,8 +199,13 @@ def report(flags):
   print("### What each variant buys\n")
   report_variants(modules)
   failed = [s for s in out["steps"] if "error" in s]
+  late = [s for s in failed if s["error"] == "no time left"]
   if failed:
     print("### What failed\n")
     for step in failed:
-      print(f"- {step['name']}: {step['error'].splitlines()[-1][:200]}")
+      if step not in late:
+        print(f"- {step['name']}: {step['error'].splitlines()[-1][:200]}")
+    if late:
+      print(f"- {len(late)} steps for which no time was left, the first one: "
+            f"{late[0]['name']}")
   return 0
