@@ -50,7 +50,7 @@ a { x = f32[] parameter(0)
  call = f32[] call(x), to_apply=c
  ROOT while = f32[] while(call), condition=cond, body=b }
 ENTRY entry { x = f32[] parameter(0)
- ROOT while = f32[] while(x), condition=cond, body=a })";
+ ROOT outer = f32[] while(x), condition=cond, body=a })";
 
 TEST(CallGraphTest, Singleton) {
   auto module = Parse("HloModule m\nENTRY e { ROOT x = f32[] parameter(0) }");
@@ -207,7 +207,7 @@ TEST(CallGraphTest, ComplexGraph) {
 TEST(CallGraphTest, NearestAncestorsInSameComputation) {
   auto module = Parse(kComplex);
   auto graph = CallGraph::Build(module.get());
-  HloInstruction* entry_while = Inst(*module, "entry", "while");
+  HloInstruction* entry_while = Inst(*module, "entry", "outer");
   HloInstruction* a_call = Inst(*module, "a", "call");
   HloInstruction* a_while = Inst(*module, "a", "while");
   HloInstruction* b_map = Inst(*module, "b", "map");

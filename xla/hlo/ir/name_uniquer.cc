@@ -6,6 +6,7 @@
 #include "absl/log/check.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "xla/primitive_util.h"
@@ -77,22 +78,13 @@ void NameUniquer::Split(absl::string_view name, absl::string_view* root,
                         int64_t* id) const {
   *root = name;
   *id = 0;
-  constexpr size_t kMaxDigits = 18;  // of which every number fits
-  size_t first_digit = name.size();
-  while (first_digit > 0 && absl::ascii_isdigit(name[first_digit - 1])) {
-    --first_digit;
-  }
-  const absl::string_view digits = name.substr(first_digit);
-  // Id 0 is the bare root, so that ".0" is part of the root, as is any number
-  // that would not be written that way.
-  if (digits.empty() || digits.size() > kMaxDigits || digits[0] == '0' ||
-      first_digit <= separator_.size() ||
-      !absl::EndsWith(name.substr(0, first_digit), separator_)) {
+  const size_t end = name.rfind(separator_);
+  int64_t value;
+  if (end == absl::string_view::npos || end == 0 ||
+      !absl::SimpleAtoi(name.substr(end + separator_.size()), &value)) {
     return;
   }
-  int64_t value = 0;
-  for (char c : digits) value = 10 * value + (c - '0');
-  *root = name.substr(0, first_digit - separator_.size());
+  *root = name.substr(0, end);
   *id = value;
 }
 
@@ -124,13 +116,11 @@ std::string NameUniquer::GetUniqueName(absl::string_view prefix) {
   int64_t id;
   Split(prefix, &root, &id);
   const int64_t unique_id = GeneratorFor(root).RegisterId(id);
-  if (unique_id > 0) return absl::StrCat(root, separator_, unique_id);
-  if (id == 0) return std::string(root);
-  // The number asked for is taken and 0 is free. The bare root may be a name of
-  // another root (x.7 for x.7.1), and ".0" is a root of its own.
-  std::string zeroth = absl::StrCat(root, separator_, 0);
-  if (GeneratorFor(zeroth).MarkUsed(0)) return zeroth;
-  return absl::StrCat(root, separator_, GeneratorFor(root).RegisterId(0));
+  // `x` and `x.0` are one name, written as it was asked for. For `x.7.1` that
+  // is never the bare root, which would be a name of the root `x`.
+  const bool had_id = root.size() < prefix.size();
+  if (unique_id == 0 && !had_id) return std::string(root);
+  return absl::StrCat(root, separator_, unique_id);
 }
 
 }  // namespace xla

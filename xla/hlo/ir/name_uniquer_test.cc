@@ -27,17 +27,38 @@ TEST(NameUniquerTest, KeepsNumbersThatAreFree) {
   EXPECT_EQ(uniquer.GetUniqueName("add.1"), "add.5");
 }
 
+// What XLA itself answers, as jaxlib 0.12 has it.
+TEST(NameUniquerTest, NumbersAreReadWhateverTheirForm) {
+  NameUniquer uniquer(".");
+  EXPECT_EQ(uniquer.GetUniqueName("x.007"), "x.7");
+  EXPECT_EQ(uniquer.GetUniqueName("x.7"), "x.0");
+  EXPECT_EQ(uniquer.GetUniqueName("x"), "x.1");
+  EXPECT_EQ(uniquer.GetUniqueName("y"), "y");
+  EXPECT_EQ(uniquer.GetUniqueName("y.0"), "y.1");
+  EXPECT_EQ(uniquer.GetUniqueName("z.00"), "z.0");
+  EXPECT_EQ(uniquer.GetUniqueName("z"), "z.1");
+  EXPECT_EQ(uniquer.GetUniqueName("w.-5"), "w.-5");
+  EXPECT_EQ(uniquer.GetUniqueName("w.-5"), "w.0");
+  EXPECT_EQ(uniquer.GetUniqueName("v..1"), "v..1");
+  EXPECT_EQ(uniquer.GetUniqueName("v..1"), "v..0");
+  EXPECT_EQ(uniquer.GetUniqueName("u.9223372036854775807"),
+            "u.9223372036854775807");
+  EXPECT_EQ(uniquer.GetUniqueName("u.9223372036854775807"), "u.0");
+}
+
 TEST(NameUniquerTest, SuffixesThatAreNoNumbersBelongToTheRoot) {
   NameUniquer uniquer(".");
   EXPECT_EQ(uniquer.GetUniqueName("x.remat"), "x.remat");
   EXPECT_EQ(uniquer.GetUniqueName("x.remat"), "x.remat.1");
   EXPECT_EQ(uniquer.GetUniqueName("x.remat.1"), "x.remat.2");
-  EXPECT_EQ(uniquer.GetUniqueName("x.0"), "x.0");
-  EXPECT_EQ(uniquer.GetUniqueName("x.0"), "x.0.1");
-  EXPECT_EQ(uniquer.GetUniqueName("x.01"), "x.01");
-  EXPECT_EQ(uniquer.GetUniqueName("x.-5"), "x.-5");
-  EXPECT_EQ(uniquer.GetUniqueName("x.99999999999999999999"),
-            "x.99999999999999999999");
+  EXPECT_EQ(uniquer.GetUniqueName("x.0x1"), "x.0x1");
+  EXPECT_EQ(uniquer.GetUniqueName("x.0x1"), "x.0x1.1");
+  EXPECT_EQ(uniquer.GetUniqueName("x."), "x.");
+  EXPECT_EQ(uniquer.GetUniqueName("x."), "x..1");
+  EXPECT_EQ(uniquer.GetUniqueName("x.9223372036854775808"),
+            "x.9223372036854775808");
+  EXPECT_EQ(uniquer.GetUniqueName("x.9223372036854775808"),
+            "x.9223372036854775808.1");
   EXPECT_EQ(uniquer.GetUniqueName("x"), "x");
 }
 
@@ -47,7 +68,7 @@ TEST(NameUniquerTest, ATakenNumberNeverYieldsTheBareRoot) {
   EXPECT_EQ(uniquer.GetUniqueName("x.7.1"), "x.7.1");
   EXPECT_EQ(uniquer.GetUniqueName("x.7.1"), "x.7.0");
   EXPECT_EQ(uniquer.GetUniqueName("x.7.1"), "x.7.2");
-  EXPECT_EQ(uniquer.GetUniqueName("x.7.0"), "x.7.0.1");
+  EXPECT_EQ(uniquer.GetUniqueName("x.7.0"), "x.7.3");
   EXPECT_EQ(uniquer.GetUniqueName("add.3"), "add.3");
   EXPECT_EQ(uniquer.GetUniqueName("add.3"), "add.0");
   EXPECT_EQ(uniquer.GetUniqueName("add"), "add.1");

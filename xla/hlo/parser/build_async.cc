@@ -39,6 +39,9 @@ using A = Attribute;
 
 namespace {
 
+// Of the computation that a short form stands for.
+constexpr absl::string_view kWrapperName = "async_wrapped";
+
 // ((operands), results, context...)
 bool IsChainShape(const Shape& shape) {
   return shape.IsTuple() && shape.tuple_shapes_size() >= 2 &&
@@ -154,21 +157,20 @@ HloComputation* ModuleParser::WrapInComputation(Draft* draft) {
   if (values.Has(A::kStatistics)) {
     wrapped->set_statistics_viz(values.statistics);
   }
-  computations_.push_back(std::move(computation));
-  unnamed_computations_.insert(computations_.back().get());
-  return computations_.back().get();
+  computations_.push_back({std::move(computation), draft->loc});
+  return computations_.back().computation.get();
 }
 
 // The same draft, seen as the operation itself.
 std::unique_ptr<HloComputation> ModuleParser::Wrap(
     Draft* draft, absl::Span<const Shape* const> operand_shapes,
     const Shape& result) {
-  HloComputation::Builder builder(absl::StrCat(draft->name, "_computation"));
+  HloComputation::Builder builder(kWrapperName);
   absl::InlinedVector<HloInstruction*, 8> parameters;
   for (const Shape* shape : operand_shapes) {
     const int64_t number = parameters.size();
-    parameters.push_back(builder.AddInstruction(HloInstruction::CreateParameter(
-        number, *shape, absl::StrCat("param_", number))));
+    parameters.push_back(builder.AddInstruction(
+        HloInstruction::CreateParameter(number, *shape, "async_param")));
   }
   const Shape* chain_shape = draft->shape;
   draft->operands.swap(parameters);
@@ -187,11 +189,10 @@ std::unique_ptr<HloComputation> ModuleParser::Wrap(
 
 // The computation of a start until that of the operation takes its place.
 HloComputation* ModuleParser::ReserveWrapper(const Draft& draft) {
-  HloComputation::Builder builder(absl::StrCat(draft.name, "_computation"));
+  HloComputation::Builder builder(kWrapperName);
   builder.AddInstruction(HloInstruction::CreateTuple({}));
-  computations_.push_back(builder.Build());
-  HloComputation* computation = computations_.back().get();
-  unnamed_computations_.insert(computation);
+  computations_.push_back({builder.Build(), draft.loc});
+  HloComputation* computation = computations_.back().computation.get();
   late_opcodes_[computation] = draft.opcode;
   return computation;
 }
@@ -276,10 +277,10 @@ bool ModuleParser::FinishLateWrapper(Draft* draft, HloInstruction* start) {
   start->set_async_execution_thread(
       std::string(start->async_execution_thread()));
   late_opcodes_.erase(reserved);
-  unnamed_computations_.erase(reserved);
-  unnamed_computations_.insert(owned);
-  for (std::unique_ptr<HloComputation>& slot : computations_) {
-    if (slot.get() == reserved) slot = std::move(computation);
+  for (FinishedComputation& slot : computations_) {
+    if (slot.computation.get() == reserved) {
+      slot.computation = std::move(computation);
+    }
   }
   return true;
 }

@@ -41,7 +41,7 @@ other {
 two {
   x = f32[4] parameter(0)
   y = f32[4] parameter(1)
-  ROOT s = add(x, y)
+  ROOT sum = add(x, y)
 }
 
 none {
@@ -225,7 +225,7 @@ TEST(HloParserAsyncTest, SugarPrintsWhereTheChainTellsTheRest) {
       "ROOT d = f32[4] add-done(u)");
   EXPECT_THAT(whole, HasSubstr("s = ((f32[4]{0}), (), s32[]) add-start(p)\n"));
   EXPECT_THAT(whole, HasSubstr("s32[]) add-update(s, q)\n"));
-  EXPECT_THAT(whole, testing::Not(HasSubstr("s_computation")));
+  EXPECT_THAT(whole, testing::Not(HasSubstr("async_wrapped")));
   EXPECT_THAT(printed("s = ((), ()) call-start(), to_apply=w\n"
                       "u = ((f32[4]), f32[4]) call-update(s, p)\n"
                       "ROOT d = f32[4] call-done(u)"),

@@ -308,16 +308,73 @@ TEST(HloParserModuleTest, TheLastInstructionIsTheRootIfNoneIsMarked) {
   EXPECT_EQ(module->entry_computation()->root_instruction()->name(), "z");
 }
 
-TEST(HloParserModuleTest, NamesAreUniquePerComputation) {
-  auto module = Parse(
-      "HloModule m\na {\n x = f32[] parameter(0)\n}\n"
-      "ENTRY b {\n x = f32[] parameter(0)\n"
-      " ROOT y = call(x), to_apply=a\n}\n");
-  for (const HloComputation* computation : module->computations()) {
-    EXPECT_NE(
-        const_cast<HloComputation*>(computation)->GetInstructionWithName("x"),
-        nullptr);
+// The names of the instructions, computation by computation.
+std::vector<std::vector<std::string>> AllNames(const HloModule& module) {
+  std::vector<std::vector<std::string>> names;
+  for (const HloComputation* computation : module.computations()) {
+    names.push_back(Names(*computation));
   }
+  return names;
+}
+
+// As XLA itself names them: in the order of the text.
+TEST(HloParserModuleTest, NamesBecomeUniqueInTheModule) {
+  auto module = Parse(
+      "HloModule m\na { x = f32[] parameter(0)\n x.1 = negate(x)\n"
+      " ROOT y = negate(x.1) }\n"
+      "b { x = f32[] parameter(0)\n ROOT x.07 = add(x, negate(x)) }\n"
+      "ENTRY e { x = f32[] parameter(0)\n y = call(x), to_apply=a\n"
+      " x.7 = negate(y)\n negate.anon = f32[] negate(x.7)\n"
+      " ROOT y.2 = call(negate.anon), to_apply=b,"
+      " control-predecessors={x.7} }");
+  EXPECT_THAT(
+      AllNames(*module),
+      ElementsAre(ElementsAre("x", "x.1", "y"),
+                  ElementsAre("x.2", "negate.anon", "x.7"),
+                  ElementsAre("x.3", "y.1", "x.4", "negate.anon.1", "y.2")));
+  const HloInstruction* root = module->entry_computation()->root_instruction();
+  EXPECT_EQ(root->operand(0)->name(), "negate.anon.1");
+  EXPECT_EQ(root->control_predecessors()[0]->name(), "x.4");
+  // Once unique, they stay.
+  const std::string text = module->ToString();
+  EXPECT_EQ(Parse(text)->ToString(), text);
+}
+
+TEST(HloParserModuleTest, NamesFollowTheTextWhereComputationsAreReadAhead) {
+  auto module = Parse(
+      "HloModule m\nENTRY e { x = f32[] parameter(0)\n"
+      " y = call(x), to_apply=a\n ROOT z = call(y), to_apply={\n"
+      "  x = f32[] parameter(0) } }\n"
+      "a { x = f32[] parameter(0)\n ROOT y = negate(x) }\n");
+  HloComputation* body = module->GetComputationWithName("_");
+  ASSERT_NE(body, nullptr);
+  EXPECT_THAT(Names(*body), ElementsAre("x"));
+  EXPECT_THAT(Names(*module->entry_computation()),
+              ElementsAre("x.1", "y", "z"));
+  EXPECT_THAT(Names(*module->GetComputationWithName("a")),
+              ElementsAre("x.2", "y.1"));
+}
+
+TEST(HloParserModuleTest, NamesOfComputationsBecomeUnique) {
+  auto module = Parse(
+      "HloModule m\na.01 { x = f32[] parameter(0) }\n"
+      "a.1 { y = f32[] parameter(0) }\n"
+      "ENTRY a { z = f32[] parameter(0)\n u = call(z), to_apply=a.01\n"
+      " v = call(u), to_apply={ w = f32[] parameter(0) }\n"
+      " ROOT r = call(v), to_apply={ t = f32[] parameter(0) } }");
+  std::vector<std::string> names;
+  for (const HloComputation* computation : module->computations()) {
+    names.emplace_back(computation->name());
+  }
+  EXPECT_THAT(names, ElementsAre("a.1", "a.0", "_", "_.1", "a.2"));
+}
+
+// Messages have the names of the text.
+TEST(HloParserModuleTest, ErrorsHaveTheNamesOfTheText) {
+  auto module = ParseAndReturnUnverifiedModule(
+      "HloModule m\na { x = f32[] parameter(0) }\n"
+      "ENTRY e { x = f32[] parameter(0)\n ROOT y = f32[] negate(f32[2] x) }");
+  EXPECT_THAT(module.status().message(), HasSubstr("operand 'x' has shape"));
 }
 
 TEST(HloParserModuleTest, ForwardReferences) {
@@ -372,7 +429,7 @@ ENTRY e {
     { x = f32[] parameter(0) }, {x = f32[] parameter(0) ROOT y = negate(x)} }
 })");
   EXPECT_EQ(module->computation_count(), 5);
-  EXPECT_NE(module->GetComputationWithName("r_to_apply"), nullptr);
+  EXPECT_NE(module->GetComputationWithName("_.1"), nullptr);
   const std::string text = module->ToString();
   EXPECT_EQ(Parse(text)->ToString(), text);
   // Canonical text has all bodies in place.

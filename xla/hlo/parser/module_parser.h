@@ -101,7 +101,8 @@ struct AttributeValues {
 
 // Parses HLO text into a module. Computations are read in the order of the
 // text; one that is referenced before its definition is read at that point, and
-// skipped later.
+// skipped later. While reading, instructions have their names in the text, or
+// several a made-up one; in the end names become unique in the module.
 class ModuleParser : public ValueParser {
  public:
   ModuleParser(const SourceText* source, const HloParserOptions& options);
@@ -131,9 +132,6 @@ class ModuleParser : public ValueParser {
     // The instruction created for `tuple#0`.
     absl::flat_hash_map<std::pair<HloInstruction*, int64_t>, HloInstruction*>
         tuple_elements;
-    // Generated names of instructions that have none in the text.
-    absl::flat_hash_set<std::string> made_up_names;
-    absl::flat_hash_map<HloOpcode, int64_t> nested_operands;
     HloInstruction* root = nullptr;
     Loc root_loc = nullptr;
     // Places of parameters 0, 1, ...; null: not seen yet.
@@ -142,6 +140,11 @@ class ModuleParser : public ValueParser {
     // Undefined operands become parameters.
     bool is_single_instruction = false;
     std::vector<LateWrapper> late_wrappers;
+  };
+
+  struct FinishedComputation {
+    std::unique_ptr<HloComputation> computation;
+    Loc end;  // in the text
   };
 
   // How an asynchronous chain is written.
@@ -182,6 +185,7 @@ class ModuleParser : public ValueParser {
   bool ParseSingleInstruction();
   bool StartsComputation();
   bool FinishModule(HloModule* module);
+  void MakeNamesUnique();
   bool SetEntryLayout(HloModule* module);
   bool SetAliases(HloModule* module);
   bool SetSchedule(HloModule* module);
@@ -216,12 +220,9 @@ class ModuleParser : public ValueParser {
   bool CheckParameters(const Scope& scope, Loc name_loc);
   bool ParseExecutionThread(std::string* thread);
   void SkipToNextInstruction(Loc from);
-  // Name or body; a body gets the name owner_what.
-  bool ParseComputationReference(absl::string_view owner,
-                                 absl::string_view what,
-                                 HloComputation** result);
-  bool ParseInlineComputation(absl::string_view owner, absl::string_view what,
-                              HloComputation** result);
+  // Name or body.
+  bool ParseComputationReference(HloComputation** result);
+  bool ParseInlineComputation(HloComputation** result);
   bool ParseForwardReference(absl::string_view name, Loc name_loc,
                              HloComputation** result);
   void IndexComputations();
@@ -253,8 +254,7 @@ class ModuleParser : public ValueParser {
   bool ParseMode(AttributeValues* values);
   bool ParseDomain(AttributeValues* values);
   bool ParseControlPredecessors(Scope* scope, AttributeValues* values);
-  bool ParseComputationList(absl::string_view owner, absl::string_view what,
-                            std::vector<HloComputation*>* result);
+  bool ParseComputationList(std::vector<HloComputation*>* result);
   bool ParseUnknownAttribute(Draft* draft, absl::string_view name,
                              Loc name_loc);
   // Text of a value of unknown form.
@@ -322,15 +322,13 @@ class ModuleParser : public ValueParser {
   std::optional<ComputationLayout> layout_from_config_;
 
   // Finished computations, callees first, and their names in the text.
-  std::vector<std::unique_ptr<HloComputation>> computations_;
+  std::vector<FinishedComputation> computations_;
   absl::flat_hash_map<absl::string_view, HloComputation*> computations_by_name_;
   HloComputation* entry_ = nullptr;
   Loc entry_loc_ = nullptr;
   // The last computation in the text, which is the entry if none is marked.
   HloComputation* last_ = nullptr;
   Loc last_loc_ = nullptr;
-  // Those without a name in the text.
-  absl::flat_hash_set<const HloComputation*> unnamed_computations_;
 
   // Set after an error from which parsing cannot resume.
   bool give_up_ = false;

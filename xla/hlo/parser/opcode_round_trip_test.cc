@@ -43,13 +43,13 @@ constexpr absl::string_view kPrelude = R"(HloModule m
   ROOT %both = (f32[], f32[]) tuple(%sum, %sum)
 }
 
-%keep_going (state: (f32[4,8], f32[])) -> pred[] {
-  %state = (f32[4,8]{1,0}, f32[]) parameter(0)
+%keep_going (asked: (f32[4,8], f32[])) -> pred[] {
+  %asked = (f32[4,8]{1,0}, f32[]) parameter(0)
   ROOT %no = pred[] constant(false)
 }
 
-%body (state: (f32[4,8], f32[])) -> (f32[4,8], f32[]) {
-  ROOT %state = (f32[4,8]{1,0}, f32[]) parameter(0)
+%body (kept: (f32[4,8], f32[])) -> (f32[4,8], f32[]) {
+  ROOT %kept = (f32[4,8]{1,0}, f32[]) parameter(0)
 }
 
 %negated (x: f32[4,8]) -> f32[4,8] {

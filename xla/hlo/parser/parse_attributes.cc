@@ -89,7 +89,6 @@ bool ModuleParser::ParseAttribute(Scope* scope, Draft* draft,
   }
   if (number < kFirstStringAttribute) {
     return ParseComputationReference(
-        draft->name, AttributeText(attribute),
         &values.computations[number - kFirstComputationAttribute]);
   }
   if (number < kFirstSpecialAttribute) {
@@ -127,11 +126,9 @@ bool ModuleParser::ParseSpecialAttribute(Scope* scope, Draft* draft,
     case Attribute::kPadding:
       return ParsePaddingConfig(&values.padding);
     case Attribute::kBranchComputations:
-      return ParseComputationList(draft->name, "branch",
-                                  &values.branch_computations);
+      return ParseComputationList(&values.branch_computations);
     case Attribute::kCalledComputations:
-      return ParseComputationList(draft->name, "callee",
-                                  &values.called_computations);
+      return ParseComputationList(&values.called_computations);
     case Attribute::kOperandLayoutConstraints:
       return ParseBracedShapes(&values.operand_layouts);
     case Attribute::kOutputToOperandAliasing:
@@ -285,15 +282,11 @@ bool ModuleParser::ParseControlPredecessors(Scope* scope,
   });
 }
 
-bool ModuleParser::ParseComputationList(absl::string_view owner,
-                                        absl::string_view what,
-                                        std::vector<HloComputation*>* result) {
+bool ModuleParser::ParseComputationList(std::vector<HloComputation*>* result) {
   result->clear();
   return ParseList(TokKind::kLbrace, TokKind::kRbrace, [&] {
     HloComputation* computation;
-    if (!ParseComputationReference(owner, what, &computation)) {
-      return false;
-    }
+    if (!ParseComputationReference(&computation)) return false;
     result->push_back(computation);
     return true;
   });

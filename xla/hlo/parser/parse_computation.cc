@@ -208,16 +208,13 @@ HloComputation* ModuleParser::FinishComputation(Scope* scope, Loc name_loc) {
   if (!CheckParameters(*scope, name_loc) || !FinishLateWrappers(scope)) {
     return nullptr;
   }
-  computations_.push_back(scope->builder.Build(root));
-  return computations_.back().get();
+  computations_.push_back(
+      {scope->builder.Build(root), lexer_.GetPreviousEndLoc()});
+  return computations_.back().computation.get();
 }
 
-bool ModuleParser::ParseComputationReference(absl::string_view owner,
-                                             absl::string_view what,
-                                             HloComputation** result) {
-  if (kind() == TokKind::kLbrace) {
-    return ParseInlineComputation(owner, what, result);
-  }
+bool ModuleParser::ParseComputationReference(HloComputation** result) {
+  if (kind() == TokKind::kLbrace) return ParseInlineComputation(result);
   const Loc name_loc = loc();
   absl::string_view name;
   if (!ParseWord("a computation", &name)) return false;
@@ -229,22 +226,18 @@ bool ModuleParser::ParseComputationReference(absl::string_view owner,
   return ParseForwardReference(name, name_loc, result);
 }
 
-bool ModuleParser::ParseInlineComputation(absl::string_view owner,
-                                          absl::string_view what,
-                                          HloComputation** result) {
+bool ModuleParser::ParseInlineComputation(HloComputation** result) {
   Nesting nesting(this);
   if (!nesting.ok()) return false;
   const Loc start = loc();
-  auto scope = std::make_unique<Scope>(absl::StrCat(owner, "_", what));
+  auto scope = std::make_unique<Scope>("_");
   Next();
   if (!ParseInstructions(scope.get(), /*recover=*/false) ||
       !Expect(TokKind::kRbrace)) {
     return false;
   }
   *result = FinishComputation(scope.get(), start);
-  if (*result == nullptr) return false;
-  unnamed_computations_.insert(*result);
-  return true;
+  return *result != nullptr;
 }
 
 // Reads a computation that is defined further down in the text.

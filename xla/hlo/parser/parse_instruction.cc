@@ -355,14 +355,9 @@ bool ModuleParser::ParseNestedOperand(Scope* scope, const Shape* shape,
   if (!ParseRightHandSide(scope, draft, /*nested=*/true)) return false;
   std::unique_ptr<HloInstruction> instruction = Build(draft);
   if (instruction == nullptr) return false;
-  const std::string base =
-      absl::StrCat(HloOpcodeString(draft->opcode), ".anon");
-  std::string name;
-  do {
-    const int64_t number = scope->nested_operands[draft->opcode]++;
-    name = number == 0 ? base : absl::StrCat(base, ".", number);
-  } while (!scope->made_up_names.insert(name).second);
-  *result = scope->builder.AddInstruction(std::move(instruction), name);
+  *result = scope->builder.AddInstruction(
+      std::move(instruction),
+      absl::StrCat(HloOpcodeString(draft->opcode), ".anon"));
   KeepLateWrapper(scope, draft, *result);
   return true;
 }
@@ -380,15 +375,9 @@ bool ModuleParser::ParseTupleElements(Scope* scope, HloInstruction** operand) {
   }
   HloInstruction*& element = scope->tuple_elements[{*operand, index}];
   if (element == nullptr) {
-    const std::string base = absl::StrCat((*operand)->name(), "_", index);
-    std::string name = base;
-    for (int64_t i = 1; scope->instructions.contains(name) ||
-                        !scope->made_up_names.insert(name).second;
-         ++i) {
-      name = absl::StrCat(base, ".", i);
-    }
     element = scope->builder.AddInstruction(
-        HloInstruction::CreateGetTupleElement(*operand, index), name);
+        HloInstruction::CreateGetTupleElement(*operand, index),
+        absl::StrCat((*operand)->name(), "_", index));
   }
   *operand = element;
   return true;

@@ -5,11 +5,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "xla/hlo/ir/computation_layout.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_input_output_alias_config.h"
@@ -124,33 +126,77 @@ bool ModuleParser::ParseSingleInstruction() {
   return last_ != nullptr;
 }
 
+namespace {
+
+// True if no name comes twice and all are written as a NameUniquer would write
+// them, so that it would change none: asking it costs as much as the rest of
+// the parser.
+bool AreUniqueAndPlain(absl::Span<HloComputation* const> computations) {
+  size_t count = 0;
+  for (const HloComputation* computation : computations) {
+    count += computation->instruction_count();
+  }
+  absl::flat_hash_set<absl::string_view> names;
+  names.reserve(count);
+  for (const HloComputation* computation : computations) {
+    for (const HloInstruction* instruction : computation->instructions()) {
+      const absl::string_view name = instruction->name();
+      // x.0 may be x, and x.07 is x.7.
+      const size_t dot = name.rfind('.');
+      const bool is_plain = dot == absl::string_view::npos ||
+                            dot + 1 == name.size() ||
+                            (name[dot + 1] != '0' && name[dot + 1] != '-');
+      if (!is_plain || !names.insert(name).second) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+// Text may give one name to instructions of several computations. The first in
+// the text keeps it; the next are x.1, x.2, ...
+void ModuleParser::MakeNamesUnique() {
+  std::vector<FinishedComputation*> in_text_order;
+  for (FinishedComputation& finished : computations_) {
+    in_text_order.push_back(&finished);
+  }
+  // A computation counts where it ends, after those that are made for it.
+  absl::c_stable_sort(in_text_order, [](const auto* a, const auto* b) {
+    return a->end < b->end;
+  });
+  std::vector<HloComputation*> computations;
+  NameUniquer computation_names(/*separator=*/".");
+  for (const FinishedComputation* finished : in_text_order) {
+    computations.push_back(finished->computation.get());
+    computations.back()->UniquifyName(&computation_names);
+  }
+  if (AreUniqueAndPlain(computations)) return;
+  NameUniquer names(/*separator=*/".");
+  for (HloComputation* computation : computations) {
+    for (HloInstruction* instruction : computation->instructions()) {
+      instruction->UniquifyName(&names);
+    }
+  }
+}
+
 // Moves the computations into the module and applies the header.
 bool ModuleParser::FinishModule(HloModule* module) {
   HloComputation* entry = entry_ != nullptr ? entry_ : last_;
   if (entry == nullptr) return Error(loc(), "the module has no computations");
-  absl::flat_hash_set<std::string> names;
-  for (const auto& computation : computations_) {
-    if (!unnamed_computations_.contains(computation.get())) {
-      names.insert(std::string(computation->name()));
-    }
-  }
-  for (std::unique_ptr<HloComputation>& computation : computations_) {
-    if (unnamed_computations_.contains(computation.get())) {
-      std::string name(computation->name());
-      for (int i = 1; !names.insert(name).second; ++i) {
-        name = absl::StrCat(computation->name(), ".", i);
-      }
-      computation->SetAndSanitizeName(name);
-    }
-    const bool is_entry = computation.get() == entry;
-    module->AddComputation(std::move(computation), is_entry);
+  // A module without a name is called like its entry in the text.
+  const std::string entry_name(entry->name());
+  MakeNamesUnique();
+  for (FinishedComputation& finished : computations_) {
+    const bool is_entry = finished.computation.get() == entry;
+    module->AddComputation(std::move(finished.computation), is_entry);
   }
   computations_.clear();
   if (header_->name.has_value()) {
     // As protos do, so that a module named like a type comes back from one.
     module->set_name(NameUniquer::GetSanitizedName(*header_->name));
   } else if (module->name().empty()) {
-    module->set_name(absl::StrCat("module_", entry->name()));
+    module->set_name(absl::StrCat("module_", entry_name));
   }
   HloModuleConfig& config = module->mutable_config();
   if (header_->alias_passthrough_params.has_value()) {

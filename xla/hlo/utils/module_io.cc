@@ -248,8 +248,9 @@ absl::StatusOr<std::unique_ptr<HloModule>> ReadModuleFromFile(
 
 namespace {
 
-// Text allows one name in several computations; OpenXLA reads only protos in
-// which names are unique in the module. The first keeps its name.
+// A module that was read from a proto may have one name in several
+// computations; OpenXLA reads only protos in which names are unique. The first
+// keeps its name.
 //
 //   s, s -> s, s.1
 HloProto ToExchangeProto(const HloModule& module) {

@@ -22,13 +22,13 @@ using ::testing::StartsWith;
 
 constexpr char kComputations[] = R"(
 HloModule m, replica_count=$0, num_partitions=$1
-add { a = s32[] parameter(0) b = s32[] parameter(1) ROOT r = s32[] add(a, b) }
+add { a = s32[] parameter(0) b = s32[] parameter(1) ROOT sum = s32[] add(a, b) }
 sub { a = s32[] parameter(0) b = s32[] parameter(1)
-  ROOT r = s32[] subtract(a, b) }
+  ROOT difference = s32[] subtract(a, b) }
 // Not a straight line of scalars: is interpreted element by element.
 slow { a = s32[] parameter(0) b = s32[] parameter(1)
   c = s32[1] broadcast(a), dimensions={} d = s32[] reshape(c)
-  ROOT r = s32[] add(d, b) }
+  ROOT slow_sum = s32[] add(d, b) }
 )";
 
 struct Outcome {

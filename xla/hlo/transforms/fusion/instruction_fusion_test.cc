@@ -68,9 +68,9 @@ TEST(FusionDecisionTest, CombinesReasons) {
 TEST(InPlaceFusionTest, RelaxedRule) {
   std::unique_ptr<HloModule> module = Parse(R"(
 HloModule m
-fused { b = f32[8] parameter(0) i = s32[] parameter(1) c = f32[2] parameter(2)
-  s = f32[2] dynamic-slice(b, i), dynamic_slice_sizes={2}
-  r = f32[2] reverse(c), dimensions={0} ROOT a = f32[2] add(s, r) }
+fused { p = f32[8] parameter(0) q = s32[] parameter(1) t = f32[2] parameter(2)
+  s = f32[2] dynamic-slice(p, q), dynamic_slice_sizes={2}
+  r = f32[2] reverse(t), dimensions={0} ROOT a = f32[2] add(s, r) }
 ENTRY main {
   b = f32[8] parameter(0)
   i = s32[] parameter(1)
@@ -96,9 +96,9 @@ ENTRY main {
 TEST(InPlaceFusionTest, ConsumerMovesElements) {
   std::unique_ptr<HloModule> module = Parse(R"(
 HloModule m
-fused { b = f32[8] parameter(0) i = s32[] parameter(1) n = f32[8] parameter(2)
-  s = f32[2] slice(n), slice={[4:6]}
-  ROOT u = f32[8] dynamic-update-slice(b, s, i) }
+fused { p = f32[8] parameter(0) q = s32[] parameter(1) t = f32[8] parameter(2)
+  s = f32[2] slice(t), slice={[4:6]}
+  ROOT u = f32[8] dynamic-update-slice(p, s, q) }
 ENTRY main {
   b = f32[8] parameter(0)
   i = s32[] parameter(1)

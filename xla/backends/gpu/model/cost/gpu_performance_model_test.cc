@@ -229,7 +229,7 @@ ENTRY e {
 
 TEST_F(GpuPerformanceModelTest, ReductionIntoBroadcastIsSlowerFused) {
   Parse(R"(HloModule m
-add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] add(a, b) }
+add { p = f32[] parameter(0) q = f32[] parameter(1) ROOT o = f32[] add(p, q) }
 ENTRY e {
   x = f32[4096,4096] parameter(0)
   z = f32[] parameter(1)

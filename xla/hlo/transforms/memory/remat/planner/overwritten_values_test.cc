@@ -89,11 +89,11 @@ TEST(OverwrittenValuesTest, StateOfLoops) {
 HloModule m, is_scheduled=true
 body {
   p = (f32[8]{0}, f32[8]{0}) parameter(0)
-  a = f32[8]{0} get-tuple-element(p), index=0
-  b = f32[8]{0} get-tuple-element(p), index=1
-  y = f32[8]{0} negate(a)
-  n = f32[8]{0} add(a, y)
-  ROOT r = (f32[8]{0}, f32[8]{0}) tuple(n, b)
+  old = f32[8]{0} get-tuple-element(p), index=0
+  other = f32[8]{0} get-tuple-element(p), index=1
+  y = f32[8]{0} negate(old)
+  n = f32[8]{0} add(old, y)
+  ROOT state = (f32[8]{0}, f32[8]{0}) tuple(n, other)
 }
 condition {
   p = (f32[8]{0}, f32[8]{0}) parameter(0)
@@ -101,7 +101,7 @@ condition {
 }
 called {
   q = f32[8]{0} parameter(0)
-  ROOT f = f32[8]{0} negate(q)
+  ROOT negated = f32[8]{0} negate(q)
 }
 ENTRY e {
   x = f32[8]{0} parameter(0)
