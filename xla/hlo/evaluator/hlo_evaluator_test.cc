@@ -356,9 +356,9 @@ TEST(HloEvaluatorTest, EveryTypeComputesOrSaysThatItDoesNot) {
 TEST(DeviceTest, StopsInLoopsWhereOtherDevicesAreConcerned) {
   const auto module = Parse(R"(
 add {
-  x = s32[] parameter(0)
-  y = s32[] parameter(1)
-  ROOT s = s32[] add(x, y)
+  left = s32[] parameter(0)
+  right = s32[] parameter(1)
+  ROOT sum = s32[] add(left, right)
 }
 c {
   s = (s32[], s32[]) parameter(0)

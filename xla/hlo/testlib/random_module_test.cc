@@ -16,7 +16,9 @@
 namespace xla {
 namespace {
 
-// Verifies, prints, parses, prints; the two texts must be equal.
+// Verifies, prints, parses, prints; the two texts must be equal but for names,
+// since a short form does not tell those inside of it, and once they are read
+// the text stays as it is.
 void CheckModule(uint64_t seed, const RandomModuleOptions& options) {
   const HloPrintOptions print =
       HloPrintOptions().set_print_large_constants(true);
@@ -28,7 +30,13 @@ void CheckModule(uint64_t seed, const RandomModuleOptions& options) {
       ParseAndReturnUnverifiedModule(text);
   ASSERT_TRUE(parsed.ok()) << "seed " << seed << ": " << parsed.status() << "\n"
                            << text;
-  ASSERT_EQ((*parsed)->ToString(print), text) << "seed " << seed;
+  const HloPrintOptions canonical = HloPrintOptions::Canonical();
+  ASSERT_EQ((*parsed)->ToString(canonical), module->ToString(canonical))
+      << "seed " << seed;
+  const std::string again = (*parsed)->ToString(print);
+  parsed = ParseAndReturnUnverifiedModule(again);
+  ASSERT_TRUE(parsed.ok()) << "seed " << seed << ": " << parsed.status();
+  ASSERT_EQ((*parsed)->ToString(print), again) << "seed " << seed;
 }
 
 void CheckModules(int64_t count, const RandomModuleOptions& options) {

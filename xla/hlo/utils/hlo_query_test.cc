@@ -293,7 +293,7 @@ ENTRY e {
 TEST(HloQueryTest, ChangeTilingCopyFusion) {
   auto fusion = [](absl::string_view to, absl::string_view body) {
     return Parse(
-        absl::StrCat("f {\n  p = f32[8,8]{1,0} parameter(0)\n  ROOT r = ", to,
+        absl::StrCat("f {\n  p = f32[8,8]{1,0} parameter(0)\n  ROOT c = ", to,
                      " ", body, R"((p)
 }
 ENTRY e {

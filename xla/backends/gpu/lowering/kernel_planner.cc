@@ -62,7 +62,11 @@ absl::StatusOr<SmemPlan> PlanKernelMemory(const kir::Kernel& kernel,
     }
     return PlanSharedMemory(kernel, device, options);
   }
-  absl::StatusOr<SmemPlan> plan = PlanSharedMemoryAsStack(kernel);
+  // Its aliases are for values of whole tensors: a thread of these kernels
+  // reads what others wrote, also where it only copies.
+  StackPlanOptions options;
+  options.alias = false;
+  absl::StatusOr<SmemPlan> plan = PlanSharedMemoryAsStack(kernel, options);
   if (plan.ok() && plan->total_bytes > device.shared_per_block_max) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "shared memory of ", plan->total_bytes, " bytes, and ", device.name,

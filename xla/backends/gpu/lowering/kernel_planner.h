@@ -23,6 +23,7 @@ namespace xla::gpu {
 // By live ranges, with barriers so that buffers can share memory; by live
 // ranges without any; or as a stack allocator does, whose kernels may race
 // (stack_planner.h). The last two are there for comparison.
+// kStack: without aliases.
 enum class SmemMode { kLiveRanges, kNoReuseSyncs, kStack };
 
 // ResourceExhausted where the device grants a block less. `registers` of a

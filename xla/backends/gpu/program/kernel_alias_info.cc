@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "xla/backends/gpu/lowering/overwriting.h"
+#include "xla/backends/gpu/model/library_dot.h"
 
 namespace xla::gpu {
 
@@ -18,14 +19,21 @@ const LoweredKernel* KernelAliasInfo::Find(const HloInstruction* hlo) const {
   return found == kernels_.end() ? nullptr : found->second;
 }
 
+bool KernelAliasInfo::MayOverwrite(const HloInstruction* hlo, int64_t operand,
+                                   const ShapeIndex& operand_index,
+                                   const ShapeIndex& result) const {
+  const LoweredKernel* kernel = Find(hlo);
+  return kernel != nullptr && !MakeLibraryDot(*hlo).has_value() &&
+         gpu::MayOverwrite(*kernel, operand, operand_index, result);
+}
+
 std::optional<bool> KernelAliasInfo::MayAlias(
     const HloInstruction* operand, const ShapeIndex& operand_index,
     const HloInstruction* user, const ShapeIndex& user_index) const {
-  const LoweredKernel* kernel = Find(user);
-  if (kernel == nullptr) return std::nullopt;
+  if (Find(user) == nullptr) return std::nullopt;
   for (int64_t i = 0; i < user->operand_count(); ++i) {
     if (user->operand(i) == operand &&
-        !MayOverwrite(*kernel, i, operand_index, user_index)) {
+        !MayOverwrite(user, i, operand_index, user_index)) {
       return false;
     }
   }
@@ -35,13 +43,12 @@ std::optional<bool> KernelAliasInfo::MayAlias(
 std::optional<std::vector<AliasInfo::InPlacePair>>
 KernelAliasInfo::GetNonDefaultInPlaceInputOutputPairs(
     const HloInstruction* user) const {
-  const LoweredKernel* kernel = Find(user);
-  if (kernel == nullptr) return std::nullopt;
+  if (Find(user) == nullptr) return std::nullopt;
   std::vector<InPlacePair> pairs = AliasInfo().GetInPlaceInputOutputPairs(user);
   pairs.erase(std::remove_if(pairs.begin(), pairs.end(),
                              [&](const InPlacePair& pair) {
                                return !MayOverwrite(
-                                   *kernel, pair.first.operand_number,
+                                   user, pair.first.operand_number,
                                    pair.first.operand_index, pair.second);
                              }),
               pairs.end());

@@ -26,6 +26,12 @@ class KernelAliasInfo : public AliasInfo {
   // Null for what is no kernel, or not lowered.
   const LoweredKernel* Find(const HloInstruction* hlo) const;
 
+  // Whether that result may lie where that operand does: of a dot that the
+  // library multiplies (library_dot.h), never.
+  bool MayOverwrite(const HloInstruction* hlo, int64_t operand,
+                    const ShapeIndex& operand_index,
+                    const ShapeIndex& result) const;
+
   std::optional<bool> MayAlias(const HloInstruction* operand,
                                const ShapeIndex& operand_index,
                                const HloInstruction* user,

@@ -9,7 +9,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "xla/backends/gpu/lowering/overwriting.h"
 #include "xla/hlo/analysis/buffer_value.h"
 #include "xla/hlo/analysis/buffers/buffer_assigner.h"
 #include "xla/hlo/analysis/buffers/buffer_assignment_checker.h"
@@ -349,7 +348,7 @@ class Planner {
     if (adder_.IsNew(read)) return false;
     for (const ShapeIndex& index : kernel.results) {
       if (assignment_->SharesSliceAtIndex(hlo, index, read, array.index) &&
-          !MayOverwrite(kernel, array.operand, array.index, index)) {
+          !aliases_.MayOverwrite(hlo, array.operand, array.index, index)) {
         return true;
       }
     }

@@ -25,8 +25,8 @@ namespace xla::gpu {
 namespace {
 
 constexpr absl::string_view kReducers = R"(
-add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }
-max { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT m = f32[] maximum(a, b) }
+add { x = f32[] parameter(0)  y = f32[] parameter(1)  ROOT sum = f32[] add(x, y) }
+max { v = f32[] parameter(0)  w = f32[] parameter(1)  ROOT top = f32[] maximum(v, w) }
 )";
 
 class TiledPerformanceModelTest : public testing::Test {

@@ -139,7 +139,8 @@ class Enumerator {
         programs.start = compile(loop->start);
         programs.stop = compile(loop->stop);
         if (!programs.start.has_value() || !programs.stop.has_value()) {
-          // The same where the block alone tells where it begins.
+          // Nor is the index of a loop that runs, from a start that is not
+          // compiled: what mentions it is not compiled either.
           if ((loop->stop - loop->start).AsConstant().value_or(0) > 0) continue;
           return false;
         }

@@ -23,24 +23,24 @@ using ::testing::IsEmpty;
 
 constexpr char kFused[] = R"(
 both {
-  a = f32[64]{0} parameter(0)
-  b = f32[64]{0} parameter(1)
-  n = f32[64]{0} negate(a)
-  r = f32[64]{0} reverse(b), dimensions={0}
-  ROOT s = f32[64]{0} add(n, r)
+  fa = f32[64]{0} parameter(0)
+  fb = f32[64]{0} parameter(1)
+  fn = f32[64]{0} negate(fa)
+  fr = f32[64]{0} reverse(fb), dimensions={0}
+  ROOT fs = f32[64]{0} add(fn, fr)
 }
 two {
-  a = f32[64]{0} parameter(0)
-  b = f32[64]{0} parameter(1)
-  n = f32[64]{0} negate(a)
-  m = f32[64]{0} multiply(a, b)
-  ROOT t = (f32[64]{0}, f32[64]{0}) tuple(n, m)
+  ga = f32[64]{0} parameter(0)
+  gb = f32[64]{0} parameter(1)
+  gn = f32[64]{0} negate(ga)
+  gm = f32[64]{0} multiply(ga, gb)
+  ROOT gt = (f32[64]{0}, f32[64]{0}) tuple(gn, gm)
 }
 update {
-  a = f32[64]{0} parameter(0)
-  u = f32[1]{0} parameter(1)
-  i = s32[] parameter(2)
-  ROOT d = f32[64]{0} dynamic-update-slice(a, u, i)
+  ha = f32[64]{0} parameter(0)
+  hu = f32[1]{0} parameter(1)
+  hi = s32[] parameter(2)
+  ROOT hd = f32[64]{0} dynamic-update-slice(ha, hu, hi)
 }
 )";
 
