@@ -12,11 +12,11 @@
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 #include "xla/backends/gpu/lowering/index_maps.h"
 #include "xla/backends/gpu/lowering/reduction_results.h"
-#include "xla/backends/gpu/lowering/sort_order.h"
 #include "xla/comparison_util.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/utils/comparator_order.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 #include "xla/util.h"
@@ -300,7 +300,8 @@ absl::Status SortEmitter::Write() {
 
 absl::Status SortEmitter::Emit() {
   if (sort_.opcode() == HloOpcode::kSort) {
-    RETURN_IF_ERROR(NotLowered(sort_, CheckOrder(*sort_.to_apply())));
+    RETURN_IF_ERROR(NotLowered(
+        sort_, CheckComparatorOrder(*sort_.to_apply(), FloatOrders::kAll)));
   }
   RETURN_IF_ERROR(AddTiles());
   return frame_.Blocks(

@@ -24,7 +24,7 @@
 // elements and keep them, so they are left out. Equal elements keep their
 // order, by the places they came from, whether the sort asks for it or not: the
 // result is the one stable result, since comparators that are not an order are
-// refused (sort_order.h).
+// refused (comparator_order.h).
 
 namespace xla::gpu {
 

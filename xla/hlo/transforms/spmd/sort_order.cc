@@ -3,101 +3,20 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "xla/comparison_util.h"
-#include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
-#include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
+#include "xla/hlo/utils/comparator_order.h"
 #include "xla/shape_util.h"
 
 namespace xla::spmd {
 namespace {
-
-// Proves orders, from the root of a comparator down.
-class OrderProof {
- public:
-  // One key: f(a) < f(b) or f(a) > f(b). Several: that, or equal and the order
-  // of the others.
-  bool IsOrder(const HloInstruction* hlo) {
-    if (IsKey(hlo)) return true;
-    if (hlo->opcode() == HloOpcode::kSelect) {
-      return IsKey(hlo->operand(2)) &&
-             IsEqualityOf(hlo->operand(0), hlo->operand(2)) &&
-             IsOrder(hlo->operand(1));
-    }
-    if (hlo->opcode() != HloOpcode::kOr) return false;
-    for (int64_t i : {0, 1}) {
-      const HloInstruction* both = hlo->operand(1 - i);
-      if (!IsKey(hlo->operand(i)) || both->opcode() != HloOpcode::kAnd) {
-        continue;
-      }
-      for (int64_t j : {0, 1}) {
-        if (IsEqualityOf(both->operand(j), hlo->operand(i))) {
-          return IsOrder(both->operand(1 - j));
-        }
-      }
-    }
-    return false;
-  }
-
- private:
-  // NaNs have no place in the other order of floats.
-  static const HloCompareInstruction* AsCompare(const HloInstruction* hlo) {
-    const auto* compare = DynCast<HloCompareInstruction>(hlo);
-    return compare == nullptr || compare->type() == Comparison::Type::kFloat
-               ? nullptr
-               : compare;
-  }
-  bool IsKey(const HloInstruction* hlo) {
-    const HloCompareInstruction* compare = AsCompare(hlo);
-    return compare != nullptr &&
-           (compare->direction() == ComparisonDirection::kLt ||
-            compare->direction() == ComparisonDirection::kGt) &&
-           (Mirrored(hlo->operand(0), hlo->operand(1)) ||
-            Mirrored(hlo->operand(1), hlo->operand(0)));
-  }
-  static bool IsEqualityOf(const HloInstruction* hlo,
-                           const HloInstruction* key) {
-    const HloCompareInstruction* compare = AsCompare(hlo);
-    return compare != nullptr &&
-           compare->direction() == ComparisonDirection::kEq &&
-           compare->type() == Cast<HloCompareInstruction>(key)->type() &&
-           ((hlo->operand(0) == key->operand(0) &&
-             hlo->operand(1) == key->operand(1)) ||
-            (hlo->operand(0) == key->operand(1) &&
-             hlo->operand(1) == key->operand(0)));
-  }
-  // y is the function of b that x is of a.
-  bool Mirrored(const HloInstruction* x, const HloInstruction* y) {
-    if (x->opcode() == HloOpcode::kParameter) {
-      return y->opcode() == HloOpcode::kParameter &&
-             x->parameter_number() % 2 == 0 &&
-             y->parameter_number() == x->parameter_number() + 1;
-    }
-    auto [known, is_new] = mirrored_.try_emplace(std::make_pair(x, y), false);
-    if (!is_new) return known->second;
-    const bool result =
-        (x->opcode() == HloOpcode::kConstant || x->IsElementwise()) &&
-        x->opcode() != HloOpcode::kRng && x->called_computations().empty() &&
-        x->Identical(*y,
-                     [this](const HloInstruction* a, const HloInstruction* b) {
-                       return Mirrored(a, b);
-                     });
-    mirrored_[{x, y}] = result;
-    return result;
-  }
-
-  absl::flat_hash_map<std::pair<const HloInstruction*, const HloInstruction*>,
-                      bool>
-      mirrored_;
-};
 
 // The value of `less` of two elements, each given by its parameters.
 HloInstruction* AddLess(const HloComputation& less,
@@ -122,7 +41,7 @@ HloInstruction* AddLess(const HloComputation& less,
 }  // namespace
 
 bool IsStrictWeakOrder(const HloComputation& less) {
-  return OrderProof().IsOrder(less.root_instruction());
+  return CheckComparatorOrder(less, FloatOrders::kTotalOnly).ok();
 }
 
 std::optional<OrderOfValues> AsOrderOfValues(const HloComputation& less) {
@@ -162,23 +81,26 @@ HloComputation* OrderTiesByNumber(const HloComputation& less, int64_t numbers,
     return b.AddInstruction(
         HloInstruction::CreateCompare(pred, x, y, direction));
   };
-  const auto select = [&](HloInstruction* if_true, HloInstruction* x,
+  const auto binary = [&](HloInstruction* x, HloOpcode opcode,
                           HloInstruction* y) {
-    return b.AddInstruction(
-        HloInstruction::CreateTernary(pred, HloOpcode::kSelect, if_true, x, y));
+    return b.AddInstruction(HloInstruction::CreateBinary(pred, opcode, x, y));
   };
-  HloInstruction* is_less = AddLess(less, ab, &b);
   HloInstruction* a = ab[2 * numbers];
   HloInstruction* other = ab[2 * numbers + 1];
+  HloInstruction* is_not_greater = b.AddInstruction(HloInstruction::CreateUnary(
+      pred, HloOpcode::kNot, AddLess(less, ba, &b)));
   HloInstruction* root =
-      select(compare(is_less, ComparisonDirection::kEq, AddLess(less, ba, &b)),
-             compare(a, ComparisonDirection::kLt, other), is_less);
+      binary(AddLess(less, ab, &b), HloOpcode::kOr,
+             binary(is_not_greater, HloOpcode::kAnd,
+                    compare(a, ComparisonDirection::kLt, other)));
   if (no_element.has_value()) {
     HloInstruction* none = CreateR0WithType(number_type, *no_element, &b);
+    HloInstruction* a_is_none = compare(a, ComparisonDirection::kEq, none);
     HloInstruction* b_is_none = compare(other, ComparisonDirection::kEq, none);
-    root = select(compare(compare(a, ComparisonDirection::kEq, none),
-                          ComparisonDirection::kEq, b_is_none),
-                  root, b_is_none);
+    // Of two truths, CheckComparatorOrder knows logic but no comparison.
+    root = b.AddInstruction(HloInstruction::CreateTernary(
+        pred, HloOpcode::kSelect, binary(a_is_none, HloOpcode::kXor, b_is_none),
+        b_is_none, root));
   }
   return module->AddEmbeddedComputation(b.Build(root));
 }

@@ -12,10 +12,8 @@
 
 namespace xla::spmd {
 
-// Whether `less` is known to be a strict weak order for all elements, so that
-// any way of sorting by it and then by position gives the same result: one key
-// or several, each the same elementwise function of a and of b, compared as
-// integers or in the total order of floats.
+// Whether `less` is known to be a strict weak order for all elements, NaNs too,
+// so that any way of sorting by it and then by position gives the same result.
 //
 //   a0 < b0, total order               → yes
 //   a0 < b0, floats, where NaN may be  → no
@@ -28,10 +26,13 @@ bool IsStrictWeakOrder(const HloComputation& less);
 enum class OrderOfValues { kSmallestFirst, kLargestFirst };
 std::optional<OrderOfValues> AsOrderOfValues(const HloComputation& less);
 
-// `less` in `module`, but elements of which none is before the other, or both
-// are, come in the order of the operand `numbers`, integers of the type
-// `number_type`. That is one of the operands, or the one behind the last.
-// Elements whose number is `no_element` come behind all others.
+// `less`, a strict weak order, in `module`, but elements of which none is
+// before the other come in the order of the operand `numbers`, integers of the
+// type `number_type`. That is one of the operands, or one more after the last.
+// Elements whose number is `no_element` come after all others.
+//
+//   a0 < b0, numbers = 1
+//     → a0 < b0 or (not b0 < a0 and a1 < b1)
 HloComputation* OrderTiesByNumber(const HloComputation& less, int64_t numbers,
                                   PrimitiveType number_type,
                                   std::optional<int64_t> no_element,

@@ -1,4 +1,4 @@
-#include "xla/backends/gpu/lowering/sort_order.h"
+#include "xla/hlo/utils/comparator_order.h"
 
 #include <cstddef>
 #include <memory>
@@ -10,13 +10,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "xla/comparison_util.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
+#include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/literal.h"
 #include "xla/status_macros.h"
 #include "xla/xla_data.pb.h"
 
-namespace xla::gpu {
+namespace xla {
 namespace {
 
 // Of a comparator, as a tree.
@@ -30,6 +33,11 @@ enum class Side { kNone, kFirst, kSecond, kBoth };
 absl::Status Unknown(const HloInstruction& hlo, absl::string_view reason) {
   return absl::UnimplementedError(absl::StrCat(
       "its comparator is not known to be an order: ", hlo.name(), " ", reason));
+}
+
+bool IsKnown(const HloInstruction& constant) {
+  return Cast<HloConstantInstruction>(&constant)->HasLiteral() &&
+         !constant.literal().is_elided();
 }
 
 // What an order looks at, one expression of each element: how two of them
@@ -131,6 +139,8 @@ class TableChecker {
 
 class OrderChecker {
  public:
+  explicit OrderChecker(FloatOrders floats) : floats_(floats) {}
+
   absl::Status Check(const HloInstruction& root) {
     int nodes = 0;
     SideOf(root, &nodes);
@@ -166,8 +176,7 @@ class OrderChecker {
         }
         return absl::OkStatus();
       case HloOpcode::kConstant:
-        return hlo.literal().is_elided() ? Unknown(hlo, "is elided")
-                                         : absl::OkStatus();
+        return IsKnown(hlo) ? absl::OkStatus() : Unknown(hlo, "is elided");
       default:  // No logic.
         break;
     }
@@ -183,6 +192,10 @@ class OrderChecker {
 
   absl::Status AddComparison(const HloInstruction& hlo) {
     const HloInstruction &left = *hlo.operand(0), &right = *hlo.operand(1);
+    if (floats_ == FloatOrders::kTotalOnly &&
+        Cast<HloCompareInstruction>(&hlo)->type() == Comparison::Type::kFloat) {
+      return Unknown(hlo, "has no place for NaNs");
+    }
     int nodes = 0;
     const Side side = SideOf(left, &nodes);
     const Side other = SideOf(right, &nodes);
@@ -227,12 +240,31 @@ class OrderChecker {
     return absl::OkStatus();
   }
 
+  // Whether it gives equal values of equal operands, whenever and on whatever
+  // device it runs.
+  static bool IsExpression(const HloInstruction& hlo) {
+    if (!hlo.called_computations().empty()) return false;
+    switch (hlo.opcode()) {
+      case HloOpcode::kBitcast:
+      case HloOpcode::kBroadcast:
+      case HloOpcode::kReshape:
+        return true;
+      case HloOpcode::kConstant:
+        return IsKnown(hlo);
+      case HloOpcode::kRng:
+        return false;
+      default:  // Functions of their operands alone, if elementwise.
+        return hlo.IsElementwise();
+    }
+  }
+
+  // Each node of the tree counts, and no more than kMostNodes are looked at.
   Side SideOf(const HloInstruction& hlo, int* nodes) const {
     if (++*nodes > kMostNodes) return Side::kBoth;
     if (hlo.opcode() == HloOpcode::kParameter) {
       return hlo.parameter_number() % 2 == 0 ? Side::kFirst : Side::kSecond;
     }
-    if (!hlo.called_computations().empty()) return Side::kBoth;
+    if (!IsExpression(hlo)) return Side::kBoth;
     Side side = Side::kNone;
     for (const HloInstruction* operand : hlo.operands()) {
       const Side next = SideOf(*operand, nodes);
@@ -242,7 +274,8 @@ class OrderChecker {
     return side;
   }
 
-  // `mirrored`: of the other element.
+  // `mirrored`: of the other element. Of sides that read one element each, so
+  // that what they share reads none.
   bool Alike(const HloInstruction& a, const HloInstruction& b,
              bool mirrored) const {
     if (a.opcode() != b.opcode()) return false;
@@ -307,21 +340,21 @@ class OrderChecker {
   const Table& TableOf(const HloInstruction& hlo) {
     const auto [known, added] = tables_.try_emplace(&hlo);
     if (!added) return *known->second;
+    const bool reads = readings_.contains(&hlo);
     std::vector<const Table*> in;
-    if (readings_.find(&hlo) == readings_.end()) {
+    if (!reads) {
       for (const HloInstruction* operand : hlo.operands()) {
         in.push_back(&TableOf(*operand));
       }
     }
     auto table = std::make_unique<Table>(cases_);
     for (size_t number = 0; number < cases_; ++number) {
-      (*table)[number] = readings_.find(&hlo) != readings_.end()
-                             ? Read(hlo, number)
-                             : Logic(hlo, in, number);
+      (*table)[number] = reads ? Read(hlo, number) : Logic(hlo, in, number);
     }
     return *(tables_[&hlo] = std::move(table));
   }
 
+  const FloatOrders floats_;
   // Looked up only.
   absl::flat_hash_set<const HloInstruction*> seen_;
   absl::flat_hash_map<const HloInstruction*, Reading> readings_;
@@ -332,8 +365,9 @@ class OrderChecker {
 
 }  // namespace
 
-absl::Status CheckOrder(const HloComputation& comparator) {
-  return OrderChecker().Check(*comparator.root_instruction());
+absl::Status CheckComparatorOrder(const HloComputation& comparator,
+                                  FloatOrders floats) {
+  return OrderChecker(floats).Check(*comparator.root_instruction());
 }
 
-}  // namespace xla::gpu
+}  // namespace xla
