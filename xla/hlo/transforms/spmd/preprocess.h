@@ -33,9 +33,11 @@ absl::Status KeepDynamicSizesWhole(HloComputation* computation);
 // The state of an asynchronous operation, and a buffer that is changed in
 // place, must reach the reader whole, not as a tuple of resharded elements or
 // as a copy. Wherever they go they have one sharding: {manual} where that is
-// the sharding of all that make them, else {replicated}. What takes one and has
-// a sharding at odds with it is resharded afterwards. Each instruction has a
-// sharding. About linear in the instructions that hold such values.
+// the sharding of all that make them, else {replicated}. Those that a tuple
+// holds side by side may differ. What takes one and has a sharding at odds with
+// it is resharded afterwards. Each instruction has a sharding. Linear in the
+// instructions and the elements of their tuples, but quadratic in the states
+// that one tuple holds, each of which is followed by itself.
 //
 //   before: s = ((f32[8]), f32[8], u32[]) async-start(x), sharding as x's
 //           ROOT d = f32[8] async-done(s), sharding={manual}

@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -35,20 +36,20 @@ bool TakesState(const HloInstruction& hlo) {
                           HloOpcode::kCopyDone>(&hlo);
 }
 
-bool HasBuffer(const Shape& shape) {
-  return shape.IsTuple() ? absl::c_any_of(shape.tuple_shapes(), HasBuffer)
-                         : shape.IsBuffer();
+std::vector<ShapeIndex> BuffersIn(const Shape& shape) {
+  std::vector<ShapeIndex> parts;
+  ShapeUtil::ForEachSubshape(shape,
+                             [&](const Shape& part, const ShapeIndex& index) {
+                               if (part.IsBuffer()) parts.push_back(index);
+                             });
+  return parts;
 }
 
-// Where buffers are handed on; what else has them reads or makes them.
-bool HandsBuffersOn(const HloInstruction& hlo) {
-  return HloPredicateIsOp<HloOpcode::kCall, HloOpcode::kGetTupleElement,
-                          HloOpcode::kParameter, HloOpcode::kTuple,
-                          HloOpcode::kWhile>(&hlo);
-}
+// The value of an instruction, or the part of a tuple at an index.
+using Part = std::pair<HloInstruction*, ShapeIndex>;
 
-// The values that must not be divided, in groups that share a sharding: all
-// those that an instruction holds, and those they come from and go to.
+// The parts that must not be divided, in groups that share a sharding: those
+// that come from one another, and all that one instruction makes or takes.
 class UndividedValues {
  public:
   void AddStatesOf(HloInstruction* maker);
@@ -62,29 +63,35 @@ class UndividedValues {
     if (parts_[holder].empty()) holders_.push_back(holder);
     parts_[holder].push_back(index);
   }
-  HloInstruction* GroupOf(HloInstruction* hlo);
-  void Join(HloInstruction* a, HloInstruction* b) {
-    groups_[GroupOf(a)] = GroupOf(b);
+  Part GroupOf(const Part& part);
+  void Join(const Part& a, const Part& b) { groups_[GroupOf(a)] = GroupOf(b); }
+  // The parts of values of one shape, one by one.
+  void JoinEach(HloInstruction* a, HloInstruction* b,
+                const std::vector<ShapeIndex>& parts) {
+    for (const ShapeIndex& part : parts) Join({a, part}, {b, part});
   }
-  void SetSharding(HloInstruction* holder, const HloSharding& leaf);
+  HloSharding LeafOf(const Part& part);
+  void SetSharding(HloInstruction* holder);
   absl::Status SetShardingOfTaker(HloInstruction* taker,
                                   const HloSharding& leaf);
 
-  // A forest; roots stand for groups.
-  absl::flat_hash_map<HloInstruction*, HloInstruction*> groups_;
-  // In order: what holds such values, what makes them, and what takes them
+  // A forest; roots stand for groups. {} is also what makes or takes.
+  absl::flat_hash_map<Part, Part> groups_;
+  // In order: what holds such parts, what makes them, and what takes them
   // without making another.
   Instructions holders_, makers_, takers_;
   absl::flat_hash_map<HloInstruction*, std::vector<ShapeIndex>> parts_;
+  // Whether all that make the parts of a group are manual.
+  absl::flat_hash_map<Part, bool> is_manual_;
 };
 
-HloInstruction* UndividedValues::GroupOf(HloInstruction* hlo) {
-  HloInstruction* root = hlo;
+Part UndividedValues::GroupOf(const Part& part) {
+  Part root = part;
   for (auto it = groups_.find(root); it != groups_.end() && it->second != root;
        it = groups_.find(root)) {
     root = it->second;
   }
-  while (hlo != root) hlo = std::exchange(groups_[hlo], root);
+  for (Part at = part; at != root;) at = std::exchange(groups_[at], root);
   return root;
 }
 
@@ -93,49 +100,87 @@ void UndividedValues::AddStatesOf(HloInstruction* maker) {
   for (const auto& [place, index] : AsyncStatePlaces(maker)) {
     HloInstruction* holder = const_cast<HloInstruction*>(place);
     AddPart(holder, index);
-    Join(holder, maker);
+    Join({holder, index}, {maker, {}});
     if (!index.empty()) continue;
     for (HloInstruction* user : holder->users()) {
       if (user->operand(0) != holder || !TakesState(*user)) continue;
-      Join(user, maker);
+      Join({user, {}}, {maker, {}});
       if (!MakesState(*user)) takers_.push_back(user);
     }
   }
 }
 
+// Follows buffers from the operands of `hlo` to its value and its callees.
 void UndividedValues::AddBuffersOf(HloInstruction* hlo) {
-  if (!HasBuffer(hlo->shape())) return;
-  ShapeUtil::ForEachSubshape(hlo->shape(),
-                             [&](const Shape& part, const ShapeIndex& index) {
-                               if (part.IsBuffer()) AddPart(hlo, index);
-                             });
-  if (!HandsBuffersOn(*hlo)) makers_.push_back(hlo);
-  for (HloInstruction* user : hlo->users()) {
-    Join(user, hlo);
-    if (!HasBuffer(user->shape()) && !HandsBuffersOn(*user)) {
-      takers_.push_back(user);
-    }
-    if (!HloPredicateIsOp<HloOpcode::kCall, HloOpcode::kWhile>(user)) continue;
-    for (HloComputation* callee : user->called_computations()) {
-      for (HloInstruction* parameter : callee->parameter_instructions()) {
-        if (HasBuffer(parameter->shape())) Join(parameter, user);
+  const std::vector<ShapeIndex> parts = BuffersIn(hlo->shape());
+  for (const ShapeIndex& part : parts) AddPart(hlo, part);
+  switch (hlo->opcode()) {
+    case HloOpcode::kCall:
+      for (int64_t i = 0; i < hlo->operand_count(); ++i) {
+        JoinEach(hlo->mutable_operand(i),
+                 hlo->to_apply()->parameter_instruction(i),
+                 BuffersIn(hlo->operand(i)->shape()));
       }
-      HloInstruction* root = callee->root_instruction();
-      if (HasBuffer(root->shape())) Join(root, user);
+      JoinEach(hlo, hlo->to_apply()->root_instruction(), parts);
+      return;
+    case HloOpcode::kGetTupleElement:
+      for (const ShapeIndex& part : parts) {
+        ShapeIndex whole = part;
+        whole.push_front(hlo->tuple_index());
+        Join({hlo->mutable_operand(0), whole}, {hlo, part});
+      }
+      return;
+    case HloOpcode::kParameter:
+      return;
+    case HloOpcode::kTuple:
+      for (const ShapeIndex& part : parts) {
+        Join({hlo->mutable_operand(part.front()),
+              ShapeIndex(part.begin() + 1, part.end())},
+             {hlo, part});
+      }
+      return;
+    case HloOpcode::kWhile:
+      for (HloInstruction* other :
+           {hlo->mutable_operand(0), hlo->while_body()->root_instruction(),
+            hlo->while_body()->parameter_instruction(0),
+            hlo->while_condition()->parameter_instruction(0)}) {
+        JoinEach(hlo, other, parts);
+      }
+      return;
+    default:  // Takes buffers, or makes them, maybe of those.
+      break;
+  }
+  bool takes = false;
+  for (HloInstruction* operand : hlo->operands()) {
+    for (const ShapeIndex& part : BuffersIn(operand->shape())) {
+      Join({operand, part}, {hlo, {}});
+      takes = true;
     }
+  }
+  for (const ShapeIndex& part : parts) Join({hlo, part}, {hlo, {}});
+  if (!parts.empty()) {
+    makers_.push_back(hlo);
+  } else if (takes) {
+    takers_.push_back(hlo);
   }
 }
 
-void UndividedValues::SetSharding(HloInstruction* holder,
-                                  const HloSharding& leaf) {
+HloSharding UndividedValues::LeafOf(const Part& part) {
+  const auto it = is_manual_.find(GroupOf(part));
+  return it != is_manual_.end() && it->second ? HloSharding::Manual()
+                                              : HloSharding::Replicate();
+}
+
+void UndividedValues::SetSharding(HloInstruction* holder) {
   const Shape& shape = holder->shape();
   const std::vector<ShapeIndex>& parts = parts_.at(holder);
-  if (absl::c_any_of(parts, [](const ShapeIndex& at) { return at.empty(); })) {
-    holder->set_sharding(HloSharding::Single(shape, leaf));
+  if (absl::c_linear_search(parts, ShapeIndex())) {
+    holder->set_sharding(HloSharding::Single(shape, LeafOf({holder, {}})));
     return;
   }
   ShapeTree<HloSharding> tree = holder->sharding().GetAsShapeTree(shape);
   for (const ShapeIndex& part : parts) {
+    const HloSharding leaf = LeafOf({holder, part});
     ShapeUtil::ForEachSubshape(ShapeUtil::GetSubshape(shape, part),
                                [&](const Shape&, const ShapeIndex& inside) {
                                  ShapeIndex index = part;
@@ -160,21 +205,16 @@ absl::Status UndividedValues::SetShardingOfTaker(HloInstruction* taker,
 }
 
 absl::Status UndividedValues::SetShardings() {
-  absl::flat_hash_map<const HloInstruction*, bool> is_manual;
   for (HloInstruction* maker : makers_) {
-    bool& all = is_manual.try_emplace(GroupOf(maker), true).first->second;
+    bool& all =
+        is_manual_.try_emplace(GroupOf({maker, {}}), true).first->second;
     all = all && maker->sharding().IsManual();
   }
-  const auto leaf_of = [&](HloInstruction* hlo) {
-    const auto it = is_manual.find(GroupOf(hlo));
-    return it != is_manual.end() && it->second ? HloSharding::Manual()
-                                               : HloSharding::Replicate();
-  };
-  for (HloInstruction* holder : holders_) SetSharding(holder, leaf_of(holder));
+  for (HloInstruction* holder : holders_) SetSharding(holder);
   absl::flat_hash_set<const HloInstruction*> done;
   for (HloInstruction* taker : takers_) {
     if (!done.insert(taker).second) continue;
-    RETURN_IF_ERROR(SetShardingOfTaker(taker, leaf_of(taker)));
+    RETURN_IF_ERROR(SetShardingOfTaker(taker, LeafOf({taker, {}})));
   }
   return absl::OkStatus();
 }
