@@ -1,5 +1,6 @@
 #include "xla/hlo/transforms/spmd/column_sort.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -44,6 +45,11 @@ std::optional<int64_t> CountingOperand(const HloSortInstruction& sort) {
   return std::nullopt;
 }
 
+// The shards, as intervals of the row of padded columns.
+ShardIntervals Parts(const ColumnSort& plan) {
+  return RetiledIntervals(plan.row_size, plan.parts, plan.part_size);
+}
+
 // Emits the steps; every step is done for all operands.
 class ColumnSorter {
  public:
@@ -56,6 +62,7 @@ class ColumnSorter {
         state_(state),
         b_(state.b),
         values_(std::move(operands)),
+        results_(values_.size()),
         less_(sort.to_apply()),
         groups_(GetPartitionGroupsForReplication(sharding, {plan.dim})),
         ordinal_(MakeTiledPartitionOrdinals(sharding, state.partition_id,
@@ -84,12 +91,12 @@ class ColumnSorter {
     for (HloInstruction*& value : values_) value = GiveBack(value);
     Sort(values_);
     SortBetween();
+    values_.resize(results_);
     if (plan_.column_size != plan_.part_size) {
       for (HloInstruction*& value : values_) {
-        value = ExchangeIntervals(
-            value, sharding_, plan_.dim, plan_.column_size * plan_.parts,
-            RetiledIntervals(plan_.row_size, plan_.parts, plan_.part_size),
-            nullptr, state_);
+        value = ExchangeIntervals(value, sharding_, plan_.dim,
+                                  plan_.column_size * plan_.parts, Parts(plan_),
+                                  nullptr, state_);
       }
     }
     return std::move(values_);
@@ -98,8 +105,8 @@ class ColumnSorter {
  private:
   int64_t Channel() { return (*state_.next_channel_id)++; }
 
-  // The place of each element of the shard in its row, that of what is none
-  // behind the last.
+  // The place in its row of each element of the shard; the length of the row
+  // for what lies past its end.
   HloInstruction* Numbers(const Shape& whole) {
     const Shape shape =
         ShapeUtil::ChangeElementType(values_[0]->shape(), plan_.number_type);
@@ -119,7 +126,8 @@ class ColumnSorter {
         b_);
   }
 
-  // Without numbers, what is behind the whole is the last in order.
+  // Without numbers, what lies past the end of the row becomes the last value
+  // in the order.
   void MaskKeys(const HloSortInstruction& sort) {
     const Shape& whole = sort.operand(0)->shape();
     padding_ = LastInOrder(
@@ -181,7 +189,7 @@ class ColumnSorter {
         b_, {value}, *groups_, Channel(), plan_.dim);
   }
 
-  // Each device gets that of the one before it (by 1) or behind it (by -1).
+  // Each device gets the value of the one before it (by 1) or after it (by -1).
   HloInstruction* Shift(HloInstruction* value, int64_t by) {
     std::vector<std::pair<int64_t, int64_t>> pairs;
     for (const auto& row : groups_->flattened_replica_groups()) {
@@ -206,7 +214,7 @@ class ColumnSorter {
     HloInstruction* is_first = Is(0);
     HloInstruction* is_last = Is(plan_.parts - 1);
     for (int64_t i = 0; i < values_.size(); ++i) {
-      // The first device has nothing before it, the last one nothing behind.
+      // There is no device before the first one, and none after the last one.
       HloInstruction* low =
           AddSelect(is_first, {}, SliceDim(values_[i], dim, 0, half, b_),
                     SliceDim(between[i], dim, size - half, size, b_), b_);
@@ -234,6 +242,7 @@ class ColumnSorter {
   const PartitionedHlo::PartitioningState& state_;
   SpmdBuilder* b_;
   std::vector<HloInstruction*> values_;
+  const size_t results_;
   HloComputation* less_;
   HloInstruction* padding_ = nullptr;
   std::unique_ptr<CollectiveDeviceListBase> groups_;
@@ -255,9 +264,14 @@ std::optional<ColumnSort> PlanColumnSort(const HloSortInstruction& sort,
       !IsStrictWeakOrder(*sort.to_apply())) {
     return std::nullopt;
   }
+  double bits = 0;
   for (const HloInstruction* operand : sort.operands()) {
-    plan.bits += primitive_util::BitWidth(operand->shape().element_type());
+    bits += primitive_util::BitWidth(operand->shape().element_type());
   }
+  // Back from columns to shards.
+  plan.bits = bits * PlanHaloExchange(plan.column_size * plan.parts,
+                                      plan.column_size, Parts(plan))
+                         .received;
   if (!AsOrderOfValues(*sort.to_apply()).has_value() ||
       (plan.has_padding() &&
        !HasLastInOrder(sort.operand(0)->shape().element_type()))) {
@@ -266,12 +280,13 @@ std::optional<ColumnSort> PlanColumnSort(const HloSortInstruction& sort,
       plan.number_type = sort.operand(*plan.numbers)->shape().element_type();
     } else {
       plan.numbers = sort.operand_count();
-      plan.bits += primitive_util::BitWidth(plan.number_type);
+      bits += primitive_util::BitWidth(plan.number_type);
     }
   }
   // Two all-to-alls, and two halves to a neighbour.
   const double columns = 2.0 * (plan.parts - 1) / plan.parts + 1;
-  plan.bits *= columns * plan.column_size / plan.part_size;
+  plan.bits += bits * columns * plan.column_size;
+  plan.bits /= plan.part_size;
   return plan;
 }
 
@@ -279,10 +294,7 @@ std::vector<HloInstruction*> EmitColumnSort(
     const ColumnSort& plan, const HloSortInstruction& sort,
     std::vector<HloInstruction*> operands, const HloSharding& sharding,
     const PartitionedHlo::PartitioningState& state) {
-  std::vector<HloInstruction*> sorted =
-      ColumnSorter(plan, sort, std::move(operands), sharding, state).Run();
-  sorted.resize(sort.operand_count());
-  return sorted;
+  return ColumnSorter(plan, sort, std::move(operands), sharding, state).Run();
 }
 
 }  // namespace xla::spmd

@@ -11,22 +11,27 @@
 #include "xla/hlo/transforms/spmd/partitioned_hlo.h"
 #include "xla/xla_data.pb.h"
 
-// Sorts of rows that are cut along the sorted dimension, by collectives of
-// fixed shapes: Leighton's columnsort. The shards of a row, one behind the
-// other, are the columns of a matrix of c rows and s columns:
+// Sorts rows that are cut along the sorted dimension, by collectives of fixed
+// shapes: Leighton's columnsort. The shards of a row, in their order, are the s
+// columns of a matrix; each is padded to a multiple of s, c elements:
 //
-//   1. sort columns          2. deal: element k of a column to column k mod s
-//   3. sort columns          4. give back: row by row, c elements to a column
-//   5. sort columns          6. sort the end of each with the beginning of the
-//                               next
+//   1. sort each column      2. deal: element k of a column to column k mod s
+//   3. sort each column      4. give back: row by row, c elements to a column
+//   5. sort each column      6. sort the second half of each column together
+//                               with the first half of the next
 //
-// That is the order, by the 0-1 principle: behind 1, columns are zeros and then
-// ones, so that each deals to any two columns numbers of zeros that differ by 1
-// at most, and all columns together ones that differ by s. Behind 3 and 4, what
-// is not in order lies in s rows, s * s elements one behind the other. If that
-// is half of a column at most, a column or two neighbouring halves hold it all,
-// and 5 and 6 put it in order. A device receives less than three times its
-// shard, however many devices there are.
+// This sorts the row, by the 0-1 principle, which looks at rows of zeros and
+// ones only. After step 1 each column has its zeros first, so it deals numbers
+// of zeros to any two columns that differ by at most 1, and s columns deal
+// numbers that differ by at most s. After steps 3 and 4, what is out of order
+// therefore lies within s consecutive rows, s * s consecutive elements. If
+// these are no more than half a column, they lie in one column or in two
+// neighbouring halves, and step 5 or 6 puts them in order.
+//
+// A device receives less than three columns in steps 2, 4 and 6, however many
+// devices there are. Where columns are longer than shards, the sorted elements
+// move once more, to the shards that they belong to: less than s * s elements,
+// half a column, for each device.
 
 namespace xla::spmd {
 
@@ -38,9 +43,10 @@ struct ColumnSort {
   // Elements of a shard, and with padding up to a multiple of `parts`.
   int64_t part_size = 0;
   int64_t column_size = 0;
-  // The operand that says where in its row an element was, to keep the order of
-  // equal ones and to know padding; one behind the last is made for it. Nullopt
-  // where equal elements are the same, and the last value that there is pads.
+  // The operand that says where in its row an element was, which keeps equal
+  // elements in order and tells padding from elements; if there is none, one
+  // more is made, after the last. Nullopt where equal elements are the same in
+  // every bit, and padding is the last value in the order.
   std::optional<int64_t> numbers;
   PrimitiveType number_type = S32;
   // What each device receives, for each element of its shard along `dim`.
@@ -49,13 +55,14 @@ struct ColumnSort {
   bool has_padding() const { return row_size != column_size * parts; }
 };
 
-// How to sort shards under `sharding`, of which `dim` has several tiles.
-// Nullopt where the comparator is not known to be an order, or shards are
-// shorter than twice the square of the number of devices of a row.
+// How to sort shards under `sharding`, which cuts the sorted dimension. Nullopt
+// where the comparator is not known to be an order, or columns are shorter than
+// twice the square of the number of devices of a row.
 std::optional<ColumnSort> PlanColumnSort(const HloSortInstruction& sort,
                                          const HloSharding& sharding);
 
-// The sorted shards, of `operands`, the shards of those of `sort`.
+// Sorts `operands`, the shards of the operands of `sort`, and returns the
+// shards of its results.
 std::vector<HloInstruction*> EmitColumnSort(
     const ColumnSort& plan, const HloSortInstruction& sort,
     std::vector<HloInstruction*> operands, const HloSharding& sharding,

@@ -128,9 +128,9 @@ std::optional<int64_t> GetKValueInTopKWhenPartitionSortDim(
 }
 
 // Where only the first k elements of each row are read, each device sorts its
-// part, and the k firsts of all parts are sorted again. They are concatenated
-// in the order of the parts, so that a stable sort stays stable. Elements
-// behind the first k are never read.
+// part, and the first k of all parts are sorted again. They are concatenated
+// in the order of the parts, so that a stable sort stays stable. Elements after
+// the first k are never read.
 absl::StatusOr<bool> SpmdPartitioningVisitor::SortFirstOfEachPart(
     HloInstruction* hlo, const HloSharding& sharding, int64_t dim) {
   const Shape& whole = hlo->operand(0)->shape();
@@ -170,11 +170,11 @@ bool SpmdPartitioningVisitor::SortInColumns(HloInstruction* hlo,
                                             const HloSharding& sharding) {
   const auto& sort = *Cast<HloSortInstruction>(hlo);
   const int64_t dim = sort.sort_dimension();
-  const HloSharding wanted = hlo->sharding().IsTuple()
-                                 ? hlo->sharding().tuple_elements()[0]
-                                 : hlo->sharding();
   const int64_t parts = ShardCountAtDim(sharding, dim);
-  if (parts == 1 || ShardCountAtDim(wanted, dim) != parts) return false;
+  if (parts == 1 ||
+      hlo->sharding() != HloSharding::Single(hlo->shape(), sharding)) {
+    return false;
+  }
   const std::optional<ColumnSort> plan = PlanColumnSort(sort, sharding);
   if (!plan.has_value()) return false;
   double gathered_bits = 0;

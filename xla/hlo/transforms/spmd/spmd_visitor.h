@@ -232,9 +232,9 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
   absl::StatusOr<bool> SortFirstOfEachPart(HloInstruction* hlo,
                                            const HloSharding& sharding,
                                            int64_t dim);
-  // Of rows that no other dimension takes and that stay cut (column_sort.h).
-  // False where it is not done so, because gathering moves no more, or there
-  // is no way.
+  // Sorts rows that stay cut along the sorted dimension (column_sort.h). False,
+  // and nothing is done, where that is impossible, a result is wanted
+  // otherwise, or gathering the rows moves no more.
   bool SortInColumns(HloInstruction* hlo, const HloSharding& sharding);
   // Where options forbid it: an operand travels around a ring already, for
   // another dot.
