@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "xla/comparison_util.h"
 #include "xla/hlo/ir/hlo_async_chain.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -39,7 +39,7 @@ HloInstruction* OddValue(HloInstruction* beside, Picker& pick) {
   }
 }
 
-// (x, odd values)[0], after whatever may happen to the tuple.
+// Element 0 of (x, odd values); the tuple may be copied or nested before.
 HloInstruction* ThroughTuple(HloInstruction* inst, Picker& pick) {
   std::vector<HloInstruction*> parts = {inst};
   for (size_t n = pick.Below(3); n > 0; --n) {
@@ -62,7 +62,7 @@ HloInstruction* ThroughTuple(HloInstruction* inst, Picker& pick) {
   return Add(inst, HloInstruction::CreateGetTupleElement(tuple, 0));
 }
 
-// { ROOT x = parameter(0) } or one that says the same at greater length.
+// { ROOT x = parameter(0) }, maybe with a copy.
 HloComputation* Identity(HloInstruction* inst, Picker& pick, bool just_root) {
   HloComputation::Builder builder("odd_identity");
   HloInstruction* parameter = builder.AddInstruction(
@@ -95,7 +95,7 @@ HloInstruction* ThroughConditional(HloInstruction* inst, Picker& pick) {
                        inst->shape(), selector, inst, first, inst, second));
 }
 
-// while (i < n) { ++i }: the value is carried, and so is what is odd.
+// while (i < n) { ++i } that carries the value, and maybe an odd one.
 HloInstruction* ThroughLoop(HloInstruction* inst, Picker& pick) {
   HloInstruction* zero = Constant(inst, LiteralUtil::CreateR0<int32_t>(0));
   std::vector<HloInstruction*> parts = {zero, inst};
@@ -164,7 +164,7 @@ HloInstruction* ThroughAsync(HloInstruction* inst, Picker& pick) {
   return Add(inst, HloInstruction::CreateAsyncDone(shape, start));
 }
 
-// Instructions on arrays that give the same array.
+// An instruction that gives the array that it reads.
 HloInstruction* ThroughArray(HloInstruction* inst, Picker& pick) {
   const Shape& shape = inst->shape();
   if (!shape.IsArray() || shape.is_dynamic()) return nullptr;
@@ -238,9 +238,10 @@ HloInstruction* Constant(HloInstruction* beside, Literal literal) {
   return Add(beside, HloInstruction::CreateConstant(std::move(literal)));
 }
 
-bool HoldsAsyncState(const HloInstruction& inst) {
-  if (!inst.shape().IsTuple()) return false;
-  for (const HloComputation* computation : inst.GetModule()->computations()) {
+absl::flat_hash_set<const HloInstruction*> AsyncStateHolders(
+    const HloModule& module) {
+  absl::flat_hash_set<const HloInstruction*> holders;
+  for (const HloComputation* computation : module.computations()) {
     for (const HloInstruction* start : computation->instructions()) {
       if (!start->IsAsyncProducer() &&
           !HloPredicateIsOp<
@@ -249,22 +250,19 @@ bool HoldsAsyncState(const HloInstruction& inst) {
               HloOpcode::kRecv, HloOpcode::kSend>(start)) {
         continue;
       }
-      if (absl::c_any_of(AsyncStatePlaces(start),
-                         [&](const AsyncStatePlace& place) {
-                           return place.inst == &inst;
-                         })) {
-        return true;
+      for (const AsyncStatePlace& place : AsyncStatePlaces(start)) {
+        holders.insert(place.inst);
       }
     }
   }
-  return false;
+  return holders;
 }
 
-HloInstruction* Detour(HloInstruction* inst, Picker& pick) {
-  // What is no link of a chain may pass its state on, in these ways.
+HloInstruction* Detour(HloInstruction* inst, bool holds_state, Picker& pick) {
+  // Those that hand a state on, whole.
   constexpr size_t kPassOn[] = {0, 1, 2, 3, 4, 8, 9, 10};
-  switch (HoldsAsyncState(*inst) ? kPassOn[pick.Below(std::size(kPassOn))]
-                                 : pick.Below(14)) {
+  switch (holds_state ? kPassOn[pick.Below(std::size(kPassOn))]
+                      : pick.Below(14)) {
     case 0:
     case 1:
       return ThroughTuple(inst, pick);

@@ -6,8 +6,10 @@
 #include <random>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/log/check.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/literal.h"
 #include "xla/shape.h"
@@ -39,13 +41,16 @@ HloInstruction* Add(HloInstruction* beside,
                     std::unique_ptr<HloInstruction> instruction);
 HloInstruction* Constant(HloInstruction* beside, Literal literal);
 
-// Whether `inst` is or holds the state of something asynchronous, which links
-// of its chain read and what hands it on, and nothing else may.
-bool HoldsAsyncState(const HloInstruction& inst);
+// The instructions whose values are or hold the state of something
+// asynchronous. The links of its chain read it, and what hands it on to them;
+// nothing else may.
+absl::flat_hash_set<const HloInstruction*> AsyncStateHolders(
+    const HloModule& module);
 
 // Adds instructions that read `inst` and give a value equal to it, of its
-// shape; null where the one that was drawn does not fit the shape.
-HloInstruction* Detour(HloInstruction* inst, Picker& pick);
+// shape; null where the one that was drawn does not fit the shape. If `inst`
+// `holds_state`, only those are drawn that hand it on.
+HloInstruction* Detour(HloInstruction* inst, bool holds_state, Picker& pick);
 
 // Adds an instruction that reads `inst` and gives anything: another type, fewer
 // or no elements, a dynamic size, a token; null where it does not fit.

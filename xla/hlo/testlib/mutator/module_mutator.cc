@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/log/check.h"
 #include "absl/strings/string_view.h"
 #include "xla/hlo/ir/computation_layout.h"
@@ -24,8 +25,8 @@
 namespace xla {
 namespace {
 
+using module_mutator_internal::AsyncStateHolders;
 using module_mutator_internal::Detour;
-using module_mutator_internal::HoldsAsyncState;
 using module_mutator_internal::Picker;
 
 constexpr std::pair<absl::string_view, absl::string_view> kAttributes[] = {
@@ -49,12 +50,6 @@ constexpr std::pair<absl::string_view, absl::string_view> kAttributes[] = {
 
 constexpr absl::string_view kBackendConfigs[] = {"", "{}", "{\"a\":1}",
                                                  "no json", "[1]"};
-
-bool ReadsAsyncState(const HloInstruction& inst) {
-  return absl::c_any_of(inst.operands(), [](const HloInstruction* operand) {
-    return HoldsAsyncState(*operand);
-  });
-}
 
 class Mutator {
  public:
@@ -86,9 +81,20 @@ class Mutator {
   void PickComputation();
   HloInstruction* PickInstruction();
 
+  bool HoldsAsyncState(const HloInstruction* inst) const {
+    return state_holders_.contains(inst);
+  }
+  bool ReadsAsyncState(const HloInstruction* inst) const {
+    return absl::c_any_of(inst->operands(), [&](const HloInstruction* operand) {
+      return HoldsAsyncState(operand);
+    });
+  }
+
   std::mt19937_64 random_;
   HloModule* const module_;
   Picker pick_;
+  // Before the change that is being made.
+  absl::flat_hash_set<const HloInstruction*> state_holders_;
   std::vector<HloInstruction*> order_;
 };
 
@@ -127,6 +133,7 @@ void Mutator::ChangeOne() {
       &Mutator::ChangeDevices,
       &Mutator::MoveEntry,
   };
+  state_holders_ = AsyncStateHolders(*module_);
   (this->*kChanges[pick_.Below(std::size(kChanges))])();
 }
 
@@ -144,8 +151,8 @@ void Mutator::AddControlDependency() {
 
 void Mutator::AddDeadInstruction() {
   HloInstruction* inst = PickInstruction();
-  if (inst->opcode() == HloOpcode::kParameter || ReadsAsyncState(*inst) ||
-      HoldsAsyncState(*inst)) {
+  if (inst->opcode() == HloOpcode::kParameter || ReadsAsyncState(inst) ||
+      HoldsAsyncState(inst)) {
     return;
   }
   HloInstruction* copy = inst->parent()->AddInstruction(inst->Clone());
@@ -154,7 +161,7 @@ void Mutator::AddDeadInstruction() {
 
 void Mutator::RepeatOperand() {
   HloInstruction* inst = PickInstruction();
-  if (inst->operand_count() == 0 || ReadsAsyncState(*inst)) return;
+  if (inst->operand_count() == 0 || ReadsAsyncState(inst)) return;
   const int64_t number = pick_.Below(inst->operand_count());
   // Mostly one of its own: f(a, b) becomes f(a, a).
   std::vector<HloInstruction*> others;
@@ -162,7 +169,7 @@ void Mutator::RepeatOperand() {
     if (other == inst) break;
     if (other != inst->operand(number) &&
         other->shape() == inst->operand(number)->shape() &&
-        !HoldsAsyncState(*other) && (inst->IsUserOf(other) || pick_.OneIn(4))) {
+        !HoldsAsyncState(other) && (inst->IsUserOf(other) || pick_.OneIn(4))) {
       others.push_back(other);
     }
   }
@@ -207,7 +214,7 @@ void Mutator::AddDetour() {
   // Not the detour itself.
   const std::vector<HloInstruction*> users(inst->users().begin(),
                                            inst->users().end());
-  HloInstruction* other = Detour(inst, pick_);
+  HloInstruction* other = Detour(inst, HoldsAsyncState(inst), pick_);
   if (other == nullptr) return;
   HloComputation* computation = inst->parent();
   const bool was_root = inst->IsRoot();
@@ -224,7 +231,7 @@ void Mutator::AddDetour() {
 // Something odd reads a value; nobody reads that, or what may have effects.
 void Mutator::AddReader() {
   HloInstruction* inst = PickInstruction();
-  if (HoldsAsyncState(*inst)) return;
+  if (HoldsAsyncState(inst)) return;
   HloInstruction* reader = module_mutator_internal::OddReader(inst, pick_);
   if (reader == nullptr || pick_.OneIn(3)) return;
   const Shape shape = module_mutator_internal::OddShape(pick_);
@@ -244,7 +251,7 @@ void Mutator::GrowRoot() {
   std::vector<HloInstruction*> parts = {root};
   for (int n = 1 + pick_.Below(3); n > 0; --n) {
     HloInstruction* part = pick_.From(order_);
-    if (pick_.OneIn(3) && !HoldsAsyncState(*part)) {
+    if (pick_.OneIn(3) && !HoldsAsyncState(part)) {
       HloInstruction* reader = module_mutator_internal::OddReader(part, pick_);
       if (reader != nullptr) part = reader;
     }

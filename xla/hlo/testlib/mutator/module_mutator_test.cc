@@ -44,10 +44,11 @@ TEST(ModuleMutatorTest, DetoursGiveTheShapeOfTheirValue) {
   std::set<HloOpcode> met;
   for (uint64_t seed = 0; seed < 50; ++seed) {
     const std::unique_ptr<HloModule> module = Mutated(seed, 1);
+    const auto holders = module_mutator_internal::AsyncStateHolders(*module);
     for (HloInstruction* inst :
          module->entry_computation()->MakeInstructionPostOrder()) {
       const HloInstruction* detour =
-          module_mutator_internal::Detour(inst, pick);
+          module_mutator_internal::Detour(inst, holders.contains(inst), pick);
       if (detour == nullptr) continue;
       met.insert(detour->opcode());
       EXPECT_EQ(detour->shape(), inst->shape()) << inst->ToString();
@@ -62,7 +63,7 @@ TEST(ModuleMutatorTest, DetoursGiveTheShapeOfTheirValue) {
   EXPECT_TRUE(met.count(HloOpcode::kReducePrecision));
 }
 
-// What of all that the header promises a module has.
+// Which of the rare things that the header lists are in a module.
 std::set<std::string> Rarities(const HloModule& module) {
   std::set<std::string> met;
   if (module.has_schedule()) met.insert("schedule");
@@ -91,7 +92,7 @@ std::set<std::string> Rarities(const HloModule& module) {
   return met;
 }
 
-// All that comes about, in modules that verify; most of it by mutation alone.
+// All of them come about, in modules that verify, and most by mutation alone.
 TEST(ModuleMutatorTest, MakesWhatIsLegalAndRare) {
   HloVerifierOpts verify;
   verify.allow_mixed_precision = true;
@@ -115,8 +116,8 @@ TEST(ModuleMutatorTest, MakesWhatIsLegalAndRare) {
                        "sharding", "side effect", "tuple through a barrier"}));
 }
 
-// Nothing but links and what hands it on reads the state of a copy, and it ends
-// once.
+// The state of a copy is read only by its end and by what hands it on, and it
+// is ended once.
 TEST(ModuleMutatorTest, LeavesAsynchronousStateLegal) {
   for (uint64_t seed = 0; seed < 300; ++seed) {
     const auto module = ParseAndReturnUnverifiedModule(R"(HloModule m

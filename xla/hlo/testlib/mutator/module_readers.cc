@@ -71,7 +71,7 @@ HloInstruction* OddReader(HloInstruction* inst, Picker& pick) {
   if (shape.IsToken()) {
     return Add(inst, HloInstruction::CreateAfterAll({inst, inst}));
   }
-  if (!shape.IsArray()) return Detour(inst, pick);
+  if (!shape.IsArray()) return Detour(inst, /*holds_state=*/false, pick);
   constexpr PrimitiveType kTypes[] = {PRED, S4,   U4,  S8,  U8,  S32,   S64,
                                       F16,  BF16, F32, F64, C64, F8E5M2};
   const int64_t rank = shape.dimensions().size();
