@@ -25,8 +25,8 @@ namespace xla::gpu {
 namespace {
 
 constexpr absl::string_view kReducers = R"(
-add { x = f32[] parameter(0)  y = f32[] parameter(1)  ROOT sum = f32[] add(x, y) }
-max { v = f32[] parameter(0)  w = f32[] parameter(1)  ROOT top = f32[] maximum(v, w) }
+add { a1 = f32[] parameter(0)  a2 = f32[] parameter(1)  ROOT sum = f32[] add(a1, a2) }
+max { m1 = f32[] parameter(0)  m2 = f32[] parameter(1)  ROOT top = f32[] maximum(m1, m2) }
 )";
 
 class TiledPerformanceModelTest : public testing::Test {
