@@ -308,6 +308,7 @@ void HloLiveRange::ComputeRanges() {
   const std::vector<HloValue*>& values =
       alias_analysis_.dataflow_analysis().values();
   ranges_.resize(values.size(), {-1, -1, {}});
+  own_ends_.resize(values.size(), -1);
   for (size_t i = 0; i < values.size(); ++i) {
     PrefetchForRange(values, i);
     const HloValue* value = values[i];
@@ -318,6 +319,7 @@ void HloLiveRange::ComputeRanges() {
       start = computation_span_times_.at(def->parent()).start;
     }
     ranges_[value->id()] = RangeOf(*value, start);
+    own_ends_[value->id()] = ranges_[value->id()].end;
   }
 }
 

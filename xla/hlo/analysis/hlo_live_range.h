@@ -99,6 +99,10 @@ class HloLiveRange {
   absl::flat_hash_map<const HloValue*, TimeBound>& buffer_live_ranges() {
     return buffer_live_ranges_;
   }
+  // The end of a value that has a range, were it alone in its HloBuffer.
+  LogicalTime OwnEnd(const HloValue& value) const {
+    return own_ends_[value.id()];
+  }
 
   // [start, end) of each computation on the line.
   const absl::flat_hash_map<const HloComputation*, TimeBound>&
@@ -160,6 +164,7 @@ class HloLiveRange {
   std::vector<LogicalTime> runs_until_;
   // By id of the value; start -1 for those that are not defined on the line.
   std::vector<TimeBound> ranges_;
+  std::vector<LogicalTime> own_ends_;  // By value, as the ranges were.
   mutable absl::once_flag instruction_schedule_is_made_;
   mutable absl::flat_hash_map<const HloInstruction*, LogicalTime>
       instruction_schedule_;

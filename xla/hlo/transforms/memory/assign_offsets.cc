@@ -1,6 +1,6 @@
 #include "xla/hlo/transforms/memory/assign_offsets.h"
 
-#include <cstddef>
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,12 +32,18 @@ std::string Name(const HloValue& value) {
 }
 
 // The values of one buffer are one piece of memory, so that each must be dead
-// when the next is written. Neighbors in time suffice: what lives past a later
-// one lives past the next.
+// when a later one is written. Neighbors in time do not suffice: what one
+// branch of a conditional overwrites may be read in the next.
+//
+// Those that have ended need no question, which takes long where there are many
+// branches. Only what a computation with several callers defines is written at
+// other times, too.
 absl::Status CheckCopies(const BufferAssignment& assignment,
                          const AliasInfo* alias_info) {
   if (!assignment.HasHloLiveRange()) return absl::OkStatus();
-  const auto& ranges = assignment.hlo_live_range().buffer_live_ranges();
+  const HloLiveRange& live_range = assignment.hlo_live_range();
+  const auto& ranges = live_range.buffer_live_ranges();
+  const bool is_flat = assignment.hlo_ordering().call_graph().IsFlattened();
   for (const HloBuffer& buffer : assignment.alias_analysis().buffers()) {
     std::vector<const HloValue*> values;
     for (const HloValue* value : buffer.values()) {
@@ -48,15 +54,26 @@ absl::Status CheckCopies(const BufferAssignment& assignment,
     absl::c_stable_sort(values, [&](const HloValue* a, const HloValue* b) {
       return ranges.at(a).start < ranges.at(b).start;
     });
-    for (size_t i = 1; i < values.size(); ++i) {
-      if (assignment.hlo_ordering().MayInterfere(*values[i - 1], *values[i],
-                                                 assignment.dataflow_analysis(),
-                                                 alias_info)) {
-        return absl::FailedPreconditionError(absl::StrCat(
-            "module ", assignment.module().name(), " needs copies: ",
-            Name(*values[i - 1]), " is needed after ", Name(*values[i]),
-            " is written in the same memory; run copy-insertion first"));
+    std::vector<const HloValue*> live;
+    for (const HloValue* value : values) {
+      if (is_flat) {
+        const HloLiveRange::LogicalTime start = ranges.at(value).start;
+        live.erase(std::remove_if(live.begin(), live.end(),
+                                  [&](const HloValue* earlier) {
+                                    return live_range.OwnEnd(*earlier) < start;
+                                  }),
+                   live.end());
       }
+      for (const HloValue* earlier : live) {
+        if (assignment.hlo_ordering().MayInterfere(
+                *earlier, *value, assignment.dataflow_analysis(), alias_info)) {
+          return absl::FailedPreconditionError(absl::StrCat(
+              "module ", assignment.module().name(), " needs copies: ",
+              Name(*earlier), " is needed after ", Name(*value),
+              " is written in the same memory; run copy-insertion first"));
+        }
+      }
+      live.push_back(value);
     }
   }
   return absl::OkStatus();
