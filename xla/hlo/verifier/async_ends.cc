@@ -55,28 +55,35 @@ Element SourceOfElement(Element element) {
 
 using Visitor = absl::FunctionRef<void(const Element&)>;
 
-void VisitSources(const Element& element, Visitor visit);
+void VisitSources(const Element& element, InitialElements& found,
+                  Visitor visit);
 
 // The elements of the initial value that the state in an element behind the
-// loop may come from: in the loop it may move to another.
-std::vector<ShapeIndex> InitialElements(const HloInstruction& loop,
-                                        const ShapeIndex& last) {
+// loop may come from: in the loop it may move to another. The reference is
+// valid until the next call.
+const std::vector<ShapeIndex>& FindInitialElements(const HloInstruction& loop,
+                                                   const ShapeIndex& last,
+                                                   InitialElements& found) {
+  const HloComputation* body = loop.while_body();
+  const auto it = found.find({body, last});
+  if (it != found.end()) return it->second;
   std::vector<ShapeIndex> elements = {last};
   for (size_t i = 0; i < elements.size(); ++i) {
-    const Element next = {loop.while_body()->root_instruction(), elements[i]};
-    VisitSources(next, [&](const Element& source) {
+    const Element next = {body->root_instruction(), elements[i]};
+    VisitSources(next, found, [&](const Element& source) {
       if (source.inst->opcode() == HloOpcode::kParameter &&
           !absl::c_linear_search(elements, source.index)) {
         elements.push_back(source.index);
       }
     });
   }
-  return elements;
+  return found.try_emplace({body, last}, std::move(elements)).first->second;
 }
 
 // Where the state in an element may come from in its computation: `visit` is
 // told of each once, loops that it leaves and what is before them.
-void VisitSources(const Element& element, Visitor visit) {
+void VisitSources(const Element& element, InitialElements& found,
+                  Visitor visit) {
   absl::flat_hash_set<Element> seen;
   std::vector<Element> work = {element};
   while (!work.empty()) {
@@ -85,8 +92,9 @@ void VisitSources(const Element& element, Visitor visit) {
     if (!seen.insert(source).second) continue;
     visit(source);
     if (source.inst->opcode() != HloOpcode::kWhile) continue;
-    for (ShapeIndex& index : InitialElements(*source.inst, source.index)) {
-      work.push_back({source.inst->operand(0), std::move(index)});
+    for (const ShapeIndex& index :
+         FindInitialElements(*source.inst, source.index, found)) {
+      work.push_back({source.inst->operand(0), index});
     }
   }
 }
@@ -114,16 +122,17 @@ bool AsyncEnds::Differ(const Sources& a, const Sources& b) {
 
 bool AsyncEnds::Add(const HloInstruction& link) {
   Sources sources;
-  VisitSources({link.operand(0), {}}, [&](const Element& source) {
-    if (source.inst->opcode() == HloOpcode::kWhile) {
-      sources.loops[source.inst].insert(source.index);
-    } else if (HloPredicateIsOp<HloOpcode::kCall, HloOpcode::kConditional,
-                                HloOpcode::kParameter>(source.inst)) {
-      sources.may_be_others = true;
-    } else {
-      sources.starts.insert(source.inst);
-    }
-  });
+  VisitSources(
+      {link.operand(0), {}}, initial_elements_, [&](const Element& source) {
+        if (source.inst->opcode() == HloOpcode::kWhile) {
+          sources.loops[source.inst].insert(source.index);
+        } else if (HloPredicateIsOp<HloOpcode::kCall, HloOpcode::kConditional,
+                                    HloOpcode::kParameter>(source.inst)) {
+          sources.may_be_others = true;
+        } else {
+          sources.starts.insert(source.inst);
+        }
+      });
   std::vector<Sources>& others = taken_[link.parent()];
   const bool is_new = absl::c_all_of(
       others, [&](const Sources& other) { return Differ(sources, other); });

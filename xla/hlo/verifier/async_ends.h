@@ -13,6 +13,12 @@
 
 namespace xla::verifier {
 
+// The elements of its initial value that the state in an element behind a loop
+// may come from, by the body of the loop and that element.
+using InitialElements =
+    absl::flat_hash_map<std::pair<const HloComputation*, ShapeIndex>,
+                        std::vector<ShapeIndex>>;
+
 // The links that may take the state of one start, by computation: one in each,
 // as one in a loop may do so, and one behind it. What a loop starts in several
 // iterations leaves it in several elements, which have a link each, though
@@ -47,6 +53,9 @@ class AsyncEnds {
   static bool Differ(const Sources& a, const Sources& b);
 
   absl::flat_hash_map<const HloComputation*, std::vector<Sources>> taken_;
+  // What has been found: loops that share a body nested in others that do would
+  // otherwise be searched as often as they run, not as they are written.
+  InitialElements initial_elements_;
 };
 
 }  // namespace xla::verifier

@@ -162,7 +162,9 @@ namespace {
 // and one behind it for each that is in flight.
 //
 // A forward search over everything that may carry the state, across loop and
-// call boundaries; linear in what it visits.
+// call boundaries, which visits each instruction once. From each end it goes
+// back to what may have started it; where a state in an element behind a loop
+// comes from is found once for each body and element.
 absl::Status CheckReachesDone(const HloInstruction& start) {
   absl::flat_hash_set<const HloInstruction*> seen = {&start};
   AsyncEnds ends;
