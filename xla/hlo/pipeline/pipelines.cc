@@ -243,6 +243,8 @@ constexpr OrderingConstraint kConstraints[] = {
      "a copy would be fused with what reads it"},
     {"copy-insertion", "hlo-memory-scheduler",
      "values are read before something is written over them"},
+    {"copy-insertion", "assign-offsets",
+     "what cannot share memory with what it is handed on to is copied"},
     {"simplify-while-loops", "simplify-conditional",
      "a predicate may become constant once the loop around it is gone"},
     {"simplify-conditional", "hlo-module-dce",
