@@ -1,6 +1,7 @@
 #include "xla/hlo/transforms/loops/narrow_values.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -90,17 +91,44 @@ bool IsOnlyFor(const HloInstruction& parameter, const HloInstruction& value,
 // Whether a fusion may get its value from outside: results stay inside.
 bool MayBeRead(const HloInstruction& value) {
   return value.shape().IsArray() && value.operand_count() > 0 &&
-         !value.IsDead() && !value.IsRoot() &&
+         !value.IsRoot() &&
          absl::c_none_of(value.users(), [](const HloInstruction* user) {
            return user->IsRoot() && user->opcode() == HloOpcode::kTuple;
          });
+}
+
+// Whether the root needs all instructions but parameters. As there are no
+// cycles, it does if no other ends a path of users.
+bool HasNothingDead(const HloComputation& body) {
+  return absl::c_all_of(body.instructions(), [](const HloInstruction* inst) {
+    return inst->opcode() == HloOpcode::kParameter ||
+           inst->IsRoot() == (inst->user_count() == 0);
+  });
 }
 
 bool IsReader(const HloInstruction& inst) {
   return inst.opcode() == HloOpcode::kFusion &&
          (inst.IsLoopFusion() || inst.IsInputFusion()) &&
          !inst.HasControlDependencies() &&
-         inst.output_operand_aliasing().empty();
+         inst.output_operand_aliasing().empty() &&
+         HasNothingDead(*inst.fused_instructions_computation());
+}
+
+// Whether the result of an instruction may be, or contain, the memory of an
+// array that it reads. Those of bitcasts always are.
+bool MayHoldOperands(const HloInstruction& inst) {
+  switch (inst.opcode()) {
+    case HloOpcode::kAddDependency:
+    case HloOpcode::kCall:
+    case HloOpcode::kConditional:
+    case HloOpcode::kOptimizationBarrier:
+    case HloOpcode::kSend:
+    case HloOpcode::kTuple:
+    case HloOpcode::kWhile:
+      return true;
+    default:  // Others make results of their own, but for starts.
+      return inst.IsAsyncStart();
+  }
 }
 
 const HloInstruction* BehindBitcasts(const HloInstruction* inst) {
@@ -114,6 +142,17 @@ struct Narrow {
   int64_t after = 0;  // the place in the sequence that it comes after
 };
 
+// Where the last two readers of a value are, itself or behind bitcasts.
+struct Readers {
+  int64_t last = -1;
+  int64_t before_last = -1;  // maybe as `last`
+
+  void Add(int64_t place) {
+    if (place > last) std::swap(place, last);
+    before_last = std::max(before_last, place);
+  }
+};
+
 // The values of one computation, and where in its sequence they come.
 class Keeper {
  public:
@@ -121,8 +160,13 @@ class Keeper {
       : min_bytes_(min_bytes), computation_(computation), schedule_(*schedule) {
     sequence_ = schedule_.sequence(computation).instructions();
     added_.resize(sequence_.size());
-    for (size_t i = 0; i < sequence_.size(); ++i) {
-      place_[sequence_[i]] = static_cast<int64_t>(i);
+    steps_before_.push_back(0);
+    for (const HloInstruction* inst : sequence_) {
+      place_[inst] = static_cast<int64_t>(place_.size());
+      const bool is_step = !IsRenaming(*inst) &&
+                           inst->opcode() != HloOpcode::kConstant &&
+                           inst->opcode() != HloOpcode::kParameter;
+      steps_before_.push_back(steps_before_.back() + is_step);
     }
   }
 
@@ -148,7 +192,7 @@ class Keeper {
 
  private:
   // A value to keep for the fusion, the outermost first.
-  std::optional<Narrow> Find(const HloInstruction& fusion) const {
+  std::optional<Narrow> Find(const HloInstruction& fusion) {
     if (!IsReader(fusion)) return std::nullopt;
     const std::vector<HloInstruction*> inside =
         fusion.fused_instructions_computation()->MakeInstructionPostOrder();
@@ -165,7 +209,7 @@ class Keeper {
   // Where the value is computed if it is kept; nothing: that is of no use.
   std::optional<int64_t> PlaceFor(const HloInstruction& fusion,
                                   const HloInstruction& value,
-                                  const Cone& cone) const {
+                                  const Cone& cone) {
     int64_t after = -1, freed_bytes = 0;
     for (int64_t number : cone.parameters) {
       const HloInstruction* operand = fusion.operand(number);
@@ -190,43 +234,54 @@ class Keeper {
   // The place of the last instruction that reads the operand before the fusion
   // does, or of the operand; nothing if it is there longer than the fusion.
   std::optional<int64_t> LastOtherReader(const HloInstruction& operand,
-                                         const HloInstruction& fusion) const {
+                                         const HloInstruction& fusion) {
     const HloInstruction* made = BehindBitcasts(&operand);
     if (IsParameterRead(made) || made->opcode() == HloOpcode::kConstant) {
       return std::nullopt;
     }
-    int64_t last = place_.at(made);
+    const Readers& readers = ReadersOf(made);
+    // One of them is the fusion. What is kept for another may be as late.
+    if (readers.last > place_.at(&fusion) ||
+        readers.before_last >= place_.at(&fusion)) {
+      return std::nullopt;
+    }
+    return std::max(place_.at(made), readers.before_last);
+  }
+
+  // The last are nowhere (INT64_MAX) if its memory may outlive all of them.
+  const Readers& ReadersOf(const HloInstruction* made) {
+    const auto [it, is_new] = readers_.try_emplace(made);
+    Readers& readers = it->second;
+    if (!is_new) return readers;
     std::vector<const HloInstruction*> names = {made};
     while (!names.empty()) {
       const HloInstruction* name = names.back();
       names.pop_back();
-      if (name->IsRoot()) return std::nullopt;
+      if (name->IsRoot()) readers.Add(std::numeric_limits<int64_t>::max());
       for (const HloInstruction* user : name->users()) {
-        if (user == &fusion) continue;
-        if (user->opcode() == HloOpcode::kTuple ||
-            place_.at(user) > place_.at(&fusion)) {
-          return std::nullopt;
-        }
-        last = std::max(last, place_.at(user));
+        readers.Add(MayHoldOperands(*user) ? std::numeric_limits<int64_t>::max()
+                                           : place_.at(user));
         if (user->opcode() == HloOpcode::kBitcast) names.push_back(user);
       }
     }
-    return last;
+    return readers;
   }
 
+  // Whether anything takes time between the two places.
   bool RunsSomething(int64_t after, int64_t before) const {
-    return std::any_of(
-        sequence_.begin() + after + 1, sequence_.begin() + before,
-        [](const HloInstruction* inst) {
-          return !IsRenaming(*inst) && inst->opcode() != HloOpcode::kConstant &&
-                 inst->opcode() != HloOpcode::kParameter;
-        });
+    return after < before && steps_before_[after + 1] < steps_before_[before];
   }
 
   absl::Status Keep(const Narrow& narrow, HloInstruction* fusion,
                     std::vector<std::string>* kept) {
     TF_ASSIGN_OR_RETURN(HloInstruction * made, MakeOutside(narrow, fusion));
     place_[made] = narrow.after;
+    for (const HloInstruction* operand : made->operands()) {
+      // The fusion may still read it, and counts until the end if it does not:
+      // no earlier reader is the last one then, as `made` comes after it.
+      const auto it = readers_.find(BehindBitcasts(operand));
+      if (it != readers_.end()) it->second.Add(narrow.after);
+    }
     added_[narrow.after].push_back(made);
     kept->push_back(absl::StrCat(
         fusion->name(), ": ", narrow.value->name(), " of ",
@@ -272,7 +327,10 @@ class Keeper {
   HloComputation* const computation_;
   HloSchedule& schedule_;
   std::vector<HloInstruction*> sequence_;  // as it was
+  std::vector<int64_t> steps_before_;      // each place, and the end
   absl::flat_hash_map<const HloInstruction*, int64_t> place_;
+  // Of values that were asked about; too late where a fusion stopped reading.
+  absl::flat_hash_map<const HloInstruction*, Readers> readers_;
   std::vector<std::vector<HloInstruction*>> added_;  // after each of them
 };
 

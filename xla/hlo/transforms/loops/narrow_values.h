@@ -17,15 +17,19 @@ namespace xla::remat_plan {
 //   → x = f32[n] …; y = maximum(x, 0); m = pred[n] fusion(x) {x > 0}; …;
 //     d = fusion(m, g) {select(m, g, 0)}
 //
-// Looks at loop and input fusions without control dependencies in computations
-// that are scheduled. What is kept is element-wise, and follows from operands
-// of which at least one, of `min_bytes` or more, is read for nothing else then:
-// no parameter, not a part of the result, and not read after the fusion.
-// It is computed after the last other reader of these, in a loop fusion; where
-// nothing runs between that and the fusion, all stays as it is. Updates the
-// schedule. Keeps at most `max_values`, last readers first, and returns for
-// each its reader, its name there, and the operands: "d: gt of x".
-// O(instructions times the length of what is kept).
+// Looks at loop and input fusions without control dependencies or dead
+// instructions in computations that are scheduled. What is kept is
+// element-wise, and follows from operands of which at least one, of `min_bytes`
+// or more, is read for nothing else then: no parameter, not a part of the
+// result, not read after the fusion, and not by what may hold it on: tuples,
+// calls, loops, conditionals, barriers, sends and starts. (Where the operand
+// itself is the result of one of these, what else reads the same memory is not
+// asked.) It is computed after the last other reader of these, in a loop
+// fusion; where nothing runs between that and the fusion, all stays as it is.
+// Updates the schedule. Keeps at most `max_values`, last readers first, and
+// returns for each its reader, its name there, and the operands: "d: gt of x".
+// O(instructions), and for each fusion and each value kept O(instructions in
+// the fusion times its operands).
 absl::StatusOr<std::vector<std::string>> KeepNarrowValues(int64_t min_bytes,
                                                           int64_t max_values,
                                                           HloModule* module);
