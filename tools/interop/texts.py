@@ -13,13 +13,14 @@ Each file may hold several modules, split at lines `// -----`. A module is
   ours      read by hlo-opt alone
   theirs    read by XLA alone
   crashed   ended XLA's process
+  failed    ended hlo-opt by a signal, or had no answer from it in time
 
 Tables of stack frames are left out of the comparison, as XLA numbers frames by
 another order. Prints the first --show differences of each kind and a table. The
 exit status is 1 if a module whose name (file#number) --known does not match is
-of one of the kinds names, print, ours and theirs. XLA answers each module in a
-process of its own. If jaxlib is not installed, the script says so and exits with
-status 0.
+of one of the kinds names, print, ours and theirs, or if any is of kind failed.
+XLA answers each module in a process of its own. If jaxlib is not installed, the
+script says so and exits with status 0.
 """
 
 import argparse
@@ -40,7 +41,7 @@ except ImportError as error:
 
 SECONDS = 60  # for one module
 WRONG = ("names", "print", "ours", "theirs")
-KINDS = ("same", *WRONG, "verifier", "refused", "crashed")
+KINDS = ("same", *WRONG, "verifier", "refused", "crashed", "failed")
 
 
 def modules_of(path):
@@ -77,9 +78,11 @@ def answer_of_ours(hlo_opt, text):
     result = subprocess.run([hlo_opt, "-"], input=text, capture_output=True,
                             text=True, timeout=SECONDS)
   except subprocess.TimeoutExpired:
-    return "refused", f"no answer in {SECONDS} s"
+    return "failed", f"no answer in {SECONDS} s"
   if result.returncode == 0:
     return "read", result.stdout
+  if result.returncode < 0:
+    return "failed", f"signal {-result.returncode}: {result.stderr}"
   kind = "verifier" if re.search(r"\[V\d+\]", result.stderr) else "refused"
   return kind, result.stderr
 
@@ -104,6 +107,8 @@ def first_line(text):
 
 def judge(ours, theirs):
   """(kind, what differs first)."""
+  if ours[0] == "failed":
+    return "failed", "\n  ours   " + first_line(ours[1])
   if theirs[0] == "crashed":
     return "crashed", theirs[1]
   if ours[0] == "read" and theirs[0] == "read":
@@ -140,10 +145,10 @@ def main():
     for (name, _), our_answer, their_answer in zip(modules, ours, theirs):
       kind, difference = judge(our_answer, their_answer)
       counts[kind] += 1
-      if kind not in WRONG and kind != "crashed":
+      if kind not in (*WRONG, "crashed", "failed"):
         continue
       is_known = re.search(options.known, name)
-      failed += kind in WRONG and not is_known
+      failed += kind == "failed" or (kind in WRONG and not is_known)
       if counts[kind] <= options.show:
         print(f"{name}: {kind}{' (known)' if is_known else ''}: {difference}",
               flush=True)
