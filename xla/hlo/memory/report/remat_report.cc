@@ -65,7 +65,12 @@ std::string WhatRemains(const RematReport& report, int max_rows) {
       rest_count += group.count;
       continue;
     }
-    const std::string place = PlaceOf(group);
+    // Layers without a name have that of the opcode, which is there already.
+    const bool is_named =
+        group.count == 1 || group.layer != group.first->opcode();
+    const std::string place = is_named           ? PlaceOf(group)
+                              : group.one_source ? group.first->source()
+                                                 : "";
     absl::StrAppendFormat(&out, "    %10s  %s %s %s%s%s\n",
                           HumanBytes(group.bytes), group.Members(),
                           group.first->opcode(), group.first->shape(),
