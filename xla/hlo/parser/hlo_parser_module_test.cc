@@ -335,7 +335,7 @@ TEST(HloParserModuleTest, NamesBecomeUniqueInTheModule) {
   const HloInstruction* root = module->entry_computation()->root_instruction();
   EXPECT_EQ(root->operand(0)->name(), "negate.anon.1");
   EXPECT_EQ(root->control_predecessors()[0]->name(), "x.4");
-  // Once unique, they stay.
+  // Once unique, they stay, as no short form hides names here.
   const std::string text = module->ToString();
   EXPECT_EQ(Parse(text)->ToString(), text);
 }

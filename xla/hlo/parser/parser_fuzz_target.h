@@ -6,8 +6,10 @@
 namespace xla::hlo_text {
 
 // Parses any bytes as HLO. If they are a module, prints it and CHECK-fails
-// unless the printed text parses to a module that prints the same. Returns
-// whether they are. The property that the fuzzer and the mutation test check.
+// unless the printed text parses to a module, and the print of that to one that
+// prints the same. (The first two may differ in names, as short forms hide
+// some.) Returns whether they are. The property that the fuzzer and the
+// mutation test check.
 bool ParsesAndRoundTrips(absl::string_view text);
 
 }  // namespace xla::hlo_text
