@@ -13,8 +13,10 @@ namespace xla {
 // Returns names that it has never returned before.
 //
 // A name splits into a root and a numeric id: `add.12` is ("add", 12), `add` is
-// ("add", 0). A request gets exactly the name it asks for while that is free,
-// else the root with the smallest id not yet tried:
+// ("add", 0). So are names with other spellings of an id: `x.007` is ("x", 7),
+// `x.0` is ("x", 0), `w.-5` is ("w", -5). A request gets exactly the name it
+// asks for while root and id are free, but for a plain spelling of the id
+// (`x.7` for `x.007`); else the root with the smallest id not yet tried:
 //
 //   add -> add, add -> add.1, add.3 -> add.3, add -> add.2, add -> add.4
 //
@@ -59,8 +61,8 @@ class NameUniquer {
     absl::flat_hash_set<int64_t> used_;
   };
 
-  // Splits off a numeric id. Leading zeros, signs, overflow and an empty root
-  // make the whole name the root.
+  // Splits off a numeric id, which may have a sign and leading zeros. Overflow
+  // and an empty root make the whole name the root.
   void Split(absl::string_view name, absl::string_view* root,
              int64_t* id) const;
 

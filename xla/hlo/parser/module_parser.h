@@ -101,8 +101,9 @@ struct AttributeValues {
 
 // Parses HLO text into a module. Computations are read in the order of the
 // text; one that is referenced before its definition is read at that point, and
-// skipped later. While reading, instructions have their names in the text, or
-// several a made-up one; in the end names become unique in the module.
+// skipped later. While the text is read, instructions have the names that it
+// gives them; where it gives none, one is made up, which several may have. At
+// the end names become unique in the module.
 class ModuleParser : public ValueParser {
  public:
   ModuleParser(const SourceText* source, const HloParserOptions& options);

@@ -31,8 +31,8 @@ using InitialElements =
 //   v = while(tuple(b)), …        // hands it on
 //   d = async-done(get-tuple-element(v), index=0)
 //
-// Nor are those behind two loops that share a body of one state, unless that
-// may have gone into both.
+// Two links behind two loops that share a body do not take the state of one
+// start either, unless that state may have gone into both loops.
 class AsyncEnds {
  public:
   // Whether `link` does not take what another has taken.
