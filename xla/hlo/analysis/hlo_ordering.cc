@@ -50,6 +50,28 @@ bool IsControlFlow(HloOpcode opcode) {
          opcode == HloOpcode::kCall || opcode == HloOpcode::kAsyncStart;
 }
 
+// The computation called by `caller` that `inst` is nested in; null if there is
+// none. Climbs from the instruction: a conditional may have many branches.
+const HloComputation* CalleeAround(const CallGraph& graph,
+                                   const HloInstruction* caller,
+                                   const HloInstruction* inst) {
+  const HloComputation* current = inst->parent();
+  while (true) {
+    const CallGraphNode& node = graph.GetNode(current);
+    if (node.caller_callsites().empty()) return nullptr;
+    if (node.caller_callsites().size() > 1 && !current->IsAsyncComputation()) {
+      break;
+    }
+    const HloInstruction* call = node.caller_callsites()[0].instruction();
+    if (call == caller) return current;
+    current = call->parent();
+  }
+  for (const HloComputation* callee : caller->called_computations()) {
+    if (graph.Dominates(callee, current)) return callee;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 // --- Order of instructions
@@ -100,15 +122,13 @@ ExecutionConstraint HloOrdering::GetExecutionConstraint(
     return ExecutionConstraint::kRunBeforeEnd;
   }
   if (a_ancestor->opcode() == HloOpcode::kConditional) {
-    int a_branch = -1;
-    int b_branch = -1;
-    for (int i = 0; i < a_ancestor->branch_count(); ++i) {
-      if (IsNestedIn(a, a_ancestor->branch_computation(i))) a_branch = i;
-      if (IsNestedIn(b, a_ancestor->branch_computation(i))) b_branch = i;
-    }
-    if (a_branch >= 0 && b_branch >= 0 && a_branch != b_branch) {
-      return a_branch < b_branch ? ExecutionConstraint::kRunExclusiveBefore
-                                 : ExecutionConstraint::kRunExclusiveAfter;
+    const HloComputation* a_branch = CalleeAround(*call_graph_, a_ancestor, a);
+    const HloComputation* b_branch = CalleeAround(*call_graph_, a_ancestor, b);
+    if (a_branch != nullptr && b_branch != nullptr && a_branch != b_branch) {
+      const auto branches = a_ancestor->called_computations();
+      return absl::c_find(branches, a_branch) < absl::c_find(branches, b_branch)
+                 ? ExecutionConstraint::kRunExclusiveBefore
+                 : ExecutionConstraint::kRunExclusiveAfter;
     }
   }
   return ExecutionConstraint::kUnordered;
@@ -153,10 +173,7 @@ bool HloOrdering::IsDefinedBefore(const HloValue& a, const HloValue& b) const {
   // Values defined by a while, conditional or call exist when its callees have
   // run.
   if (IsControlFlow(b_def->opcode()) &&
-      absl::c_any_of(b_def->called_computations(),
-                     [&](const HloComputation* callee) {
-                       return IsNestedIn(a_def, callee);
-                     })) {
+      CalleeAround(*call_graph_, b_def, a_def) != nullptr) {
     return true;
   }
   return ExecutesBefore(a_def, b_def);
@@ -177,10 +194,7 @@ bool HloOrdering::UseIsBeforeValueDefinition(
   // A caller passes its operands when its callees start; what they do with
   // it is counted as their uses.
   if (IsControlFlow(user->opcode()) &&
-      absl::c_any_of(user->called_computations(),
-                     [&](const HloComputation* callee) {
-                       return IsNestedIn(def, callee);
-                     })) {
+      CalleeAround(*call_graph_, user, def) != nullptr) {
     return true;
   }
   // Operands of an asynchronous chain are read until it is done.
@@ -205,10 +219,7 @@ bool HloOrdering::UseIsBeforeValueDefinition(
   // and so after uses in there.
   return IsControlFlow(def->opcode()) &&
          def->opcode() != HloOpcode::kAsyncStart &&
-         absl::c_any_of(def->called_computations(),
-                        [&](const HloComputation* callee) {
-                          return IsNestedIn(end, callee);
-                        });
+         CalleeAround(*call_graph_, def, end) != nullptr;
 }
 
 bool HloOrdering::UsesBeforeValueDefinition(
