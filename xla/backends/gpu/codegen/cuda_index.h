@@ -45,7 +45,7 @@ class IndexWriter {
     opened_.pop_back();
   }
   // Whether all threads, or all blocks, that are launched have an iteration of
-  // the loop: nobody needs to ask.
+  // the loop, so that none has to test for it.
   bool AllTakePart(const kir::Loop& loop) const;
 
   std::string Text(const AffineExpr& e) const;
@@ -60,7 +60,7 @@ class IndexWriter {
   // which Leave() puts back.
   std::optional<Interval> Enter(const kir::Loop& loop);
   void Leave(const kir::Loop& loop, const std::optional<Interval>& hidden);
-  // Of the index of a thread or block before anybody asks whether it takes
+  // Of the index of a thread or block before it is tested whether it takes
   // part.
   std::optional<Interval> Launched(const kir::Loop& loop) const;
 

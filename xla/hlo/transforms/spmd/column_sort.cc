@@ -163,14 +163,7 @@ class ColumnSorter {
     HloInstruction* sorted = b_->AddInstruction(HloInstruction::CreateSort(
         shapes.size() == 1 ? shapes[0] : ShapeUtil::MakeTupleShape(shapes),
         plan_.dim, values, less_, /*is_stable=*/false));
-    if (shapes.size() == 1) {
-      values[0] = sorted;
-      return;
-    }
-    for (int64_t i = 0; i < values.size(); ++i) {
-      values[i] = b_->AddInstruction(
-          HloInstruction::CreateGetTupleElement(shapes[i], sorted, i));
-    }
+    values = Elements(sorted, b_);
   }
 
   HloInstruction* Deal(HloInstruction* value) {

@@ -20,14 +20,6 @@
 namespace xla::spmd {
 namespace {
 
-// Whether a type of fractions has every whole number from 0 to `count`.
-bool IsExactUpTo(int64_t count, PrimitiveType type) {
-  const PrimitiveType real = primitive_util::IsComplexType(type)
-                                 ? primitive_util::ComplexComponentType(type)
-                                 : type;
-  return count <= int64_t{1} << primitive_util::SignificandWidth(real);
-}
-
 // Replicated or tiled, and not in parts of another meaning.
 bool IsPriced(const HloSharding& sharding) {
   return sharding.IsReplicatedLeaf() ||
@@ -36,31 +28,6 @@ bool IsPriced(const HloSharding& sharding) {
 }
 
 }  // namespace
-
-// A local iota plus the offset of the shard: of integers first, where sums of
-// the type would round twice.
-HloInstruction* AddIota(const HloInstruction* iota, const HloSharding& sharding,
-                        HloInstruction* partition_id, SpmdBuilder* b) {
-  const int64_t dim = iota->dimensions(0);
-  const Shape shape = MakePartitionedShape(iota->shape(), sharding);
-  if (ShardCountAtDim(sharding, dim) == 1) {
-    return b->AddInstruction(iota->CloneWithNewOperands(shape, {}));
-  }
-  const PrimitiveType type = shape.element_type();
-  const bool rounds = !primitive_util::IsIntegralType(type) &&
-                      !IsExactUpTo(iota->shape().dimensions(dim), type);
-  const Shape numbers =
-      rounds ? ShapeUtil::ChangeElementType(shape, S32) : shape;
-  HloInstruction* offset =
-      AddConvert(MakePartitionOffsets(iota->shape(), sharding, partition_id, b,
-                                      {dim})[dim],
-                 numbers.element_type(), b);
-  HloInstruction* sum =
-      AddBinary(HloOpcode::kAdd,
-                b->AddInstruction(iota->CloneWithNewOperands(numbers, {})),
-                CreateBroadcast(offset, shape.dimensions(), b), b);
-  return AddConvert(sum, type, b);
-}
 
 // Where least moves: under the sharding of the result, or under that of an
 // operand, after which the result moves instead.

@@ -58,6 +58,14 @@ HloInstruction* Number(int64_t value, const Shape& like, SpmdBuilder* b) {
                          like.dimensions(), b);
 }
 
+// Whether a type of fractions has every whole number from 0 to `count`.
+bool IsExactUpTo(int64_t count, PrimitiveType type) {
+  const PrimitiveType real = primitive_util::IsComplexType(type)
+                                 ? primitive_util::ComplexComponentType(type)
+                                 : type;
+  return count <= int64_t{1} << primitive_util::SignificandWidth(real);
+}
+
 }  // namespace
 
 HloInstruction* IsInRange(HloInstruction* x, int64_t high, SpmdBuilder* b) {
@@ -167,6 +175,41 @@ HloInstruction* LastInOrder(PrimitiveType type, bool largest_first,
   return b->AddInstruction(HloInstruction::CreateBitcastConvert(
       ShapeUtil::MakeShape(type, {}),
       CreateScalar(LiteralUtil::MaxValue(bits), b)));
+}
+
+// A local iota plus the offset of the shard: of integers first, where sums of
+// the type would round twice.
+HloInstruction* AddIota(const HloInstruction* iota, const HloSharding& sharding,
+                        HloInstruction* partition_id, SpmdBuilder* b) {
+  const int64_t dim = iota->dimensions(0);
+  const Shape shape = MakePartitionedShape(iota->shape(), sharding);
+  if (ShardCountAtDim(sharding, dim) == 1) {
+    return b->AddInstruction(iota->CloneWithNewOperands(shape, {}));
+  }
+  const PrimitiveType type = shape.element_type();
+  const bool rounds = !primitive_util::IsIntegralType(type) &&
+                      !IsExactUpTo(iota->shape().dimensions(dim), type);
+  const Shape numbers =
+      rounds ? ShapeUtil::ChangeElementType(shape, S32) : shape;
+  HloInstruction* offset =
+      AddConvert(MakePartitionOffsets(iota->shape(), sharding, partition_id, b,
+                                      {dim})[dim],
+                 numbers.element_type(), b);
+  HloInstruction* sum =
+      AddBinary(HloOpcode::kAdd,
+                b->AddInstruction(iota->CloneWithNewOperands(numbers, {})),
+                CreateBroadcast(offset, shape.dimensions(), b), b);
+  return AddConvert(sum, type, b);
+}
+
+std::vector<HloInstruction*> Elements(HloInstruction* result, SpmdBuilder* b) {
+  if (!result->shape().IsTuple()) return {result};
+  std::vector<HloInstruction*> elements;
+  for (int64_t i = 0; i < result->shape().tuple_shapes().size(); ++i) {
+    elements.push_back(b->AddInstruction(HloInstruction::CreateGetTupleElement(
+        result->shape().tuple_shapes(i), result, i)));
+  }
+  return elements;
 }
 
 // A slice at a run-time position that may lie partly or wholly outside of the

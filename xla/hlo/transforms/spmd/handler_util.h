@@ -76,6 +76,9 @@ HloInstruction* WindowAt(HloInstruction* inst, int64_t dim,
 HloInstruction* SliceDim(HloInstruction* inst, int64_t dim, int64_t low,
                          int64_t high, SpmdBuilder* b, int64_t stride = 1);
 
+// The elements of a tuple; of an array, itself.
+std::vector<HloInstruction*> Elements(HloInstruction* result, SpmdBuilder* b);
+
 // The shard of an iota of the module under a tiled or replicated sharding.
 HloInstruction* AddIota(const HloInstruction* iota, const HloSharding& sharding,
                         HloInstruction* partition_id, SpmdBuilder* b);

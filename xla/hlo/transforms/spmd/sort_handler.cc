@@ -65,16 +65,6 @@ HloInstruction* SortOf(const HloInstruction* sort,
       operands));
 }
 
-std::vector<HloInstruction*> Elements(HloInstruction* result, SpmdBuilder* b) {
-  if (!result->shape().IsTuple()) return {result};
-  std::vector<HloInstruction*> elements;
-  for (int64_t i = 0; i < result->shape().tuple_shapes().size(); ++i) {
-    elements.push_back(b->AddInstruction(HloInstruction::CreateGetTupleElement(
-        result->shape().tuple_shapes(i), result, i)));
-  }
-  return elements;
-}
-
 }  // namespace
 
 bool IsNanSafeGt(HloComputation* computation) {
