@@ -190,6 +190,16 @@ KIR_BINARY(rem, kir_remainder(a, b))
 KIR_BINARY(max, a != a || a > b || (a == b && !kir_is_minus(a)) ? a : b)
 KIR_BINARY(min, a != a || a < b || (a == b && kir_is_minus(a)) ? a : b)
 #if __CUDA_ARCH__ >= 800
+// To two units in the last place, without a branch.
+template <> KIR float kir_div(float a, float b) {
+  float r;
+  asm("div.full.f32 %0, %1, %2;" : "=f"(r) : "f"(a), "f"(b));
+  return r;
+}
+template <> KIR float kir_rsqrt(float a) { return rsqrtf(a); }
+template <> KIR float kir_sigmoid(float a) {
+  return kir_div<float>(1, 1 + expf(-a));
+}
 // One instruction: a NaN stays one, and 0 is more than -0.
 template <> KIR float kir_max(float a, float b) {
   float r;
@@ -265,22 +275,24 @@ KIR void kir_atomic_add(long long* p, long long v) {
 template <class T> KIR void kir_atomic_max(T* p, T v) { atomicMax(p, v); }
 template <class T> KIR void kir_atomic_min(T* p, T v) { atomicMin(p, v); }
 
-// Over all lanes of a warp, which come by together; every lane gets the result.
-template <class T, class Op> KIR T kir_full_warp_reduce(T v) {
-  for (int d = 16; d > 0; d /= 2) {
+// Over all lanes of a warp, or over each kLanes neighbors of them, which come
+// by together; every lane gets its result.
+template <class T, class Op, int kLanes = 32> KIR T kir_full_warp_reduce(T v) {
+  for (int d = kLanes / 2; d > 0; d /= 2) {
     const T other = __shfl_xor_sync(~0u, v, d);
     v = Op::template Apply<T>(v, other);
   }
   return v;
 }
 // The same over the lanes that come by.
-template <class T, class Op> KIR T kir_warp_reduce(T v) {
+template <class T, class Op, int kLanes = 32> KIR T kir_warp_reduce(T v) {
   const unsigned mask = __activemask();
+  const int mine = (kir_thread() & 31) / kLanes;
   T all = v;
   bool is_first = true;
   for (int k = 0; k < 32; ++k) {
     const T other = __shfl_sync(mask, v, k);
-    if ((mask >> k & 1) == 0) continue;
+    if ((mask >> k & 1) == 0 || k / kLanes != mine) continue;
     all = is_first ? other : Op::template Apply<T>(all, other);
     is_first = false;
   }

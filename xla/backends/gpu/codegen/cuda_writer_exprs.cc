@@ -253,7 +253,11 @@ std::string Writer::Value(const kir::Expr& expr,
     case kir::OpClass::kWarpReduce:
       return absl::StrCat(
           WarpsAreWhole() ? "kir_full_warp_reduce<" : "kir_warp_reduce<", type,
-          ", ", combiner, ">(", in[0], ")");
+          ", ", combiner,
+          in.size() > 1
+              ? absl::StrCat(", ", kir::LanesOfWarpReduce(expr).value_or(32))
+              : "",
+          ">(", in[0], ")");
     case kir::OpClass::kMma:
       return absl::StrCat(in.size() > 2 ? in[2] : before, " + ", in[0], " * ",
                           in[1]);

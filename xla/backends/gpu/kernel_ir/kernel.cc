@@ -246,6 +246,21 @@ absl::Status Kernel::ErrorAt(SourceLocation location, absl::string_view message,
   return absl::Status(code, text);
 }
 
+std::optional<int> LanesOfWarpReduce(const Expr& expr) {
+  if (expr.arguments.size() < 2) return 32;
+  int64_t lanes = 0;
+  if (const auto* number = std::get_if<double>(&expr.arguments[1])) {
+    lanes = *number >= 1 && *number <= 32 ? static_cast<int64_t>(*number) : 0;
+    if (static_cast<double>(lanes) != *number) return std::nullopt;
+  } else if (const auto* e = std::get_if<AffineExpr>(&expr.arguments[1])) {
+    lanes = e->AsConstant().value_or(0);
+  }
+  if (lanes < 1 || lanes > 32 || (lanes & (lanes - 1)) != 0) {
+    return std::nullopt;
+  }
+  return static_cast<int>(lanes);
+}
+
 void ForEachStatement(const std::vector<Statement>& body,
                       absl::FunctionRef<void(const Statement&)> visit) {
   for (const Statement& statement : body) {

@@ -296,6 +296,11 @@ struct Kernel {
   AffineExpr::Binding Bindings() const;
 };
 
+// Lanes that a warp reduction combines: 32, or as many neighbors as its second
+// argument says, a constant power of two up to 32; nothing where that is
+// something else.
+std::optional<int> LanesOfWarpReduce(const Expr& expr);
+
 // Calls `visit` on every statement, pre-order, then-bodies before else-bodies.
 void ForEachStatement(const std::vector<Statement>& body,
                       absl::FunctionRef<void(const Statement&)> visit);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -223,6 +224,23 @@ void Machine::ReleaseExpr(const std::vector<int>& group,
   const kir::Expr& expr = *i.statement->As<kir::Expr>();
   const kir::Combiner combiner = kir::OpCombiner(expr.op);
   const bool scan = i.info->op_class == kir::OpClass::kScan;
+  if (i.info->op_class == kir::OpClass::kWarpReduce) {
+    // A group of the threads is of one warp.
+    const int lanes = kir::LanesOfWarpReduce(expr).value_or(32);
+    std::map<int, double> sums;
+    for (int t : group) {
+      if (threads_[t].inputs.empty()) continue;
+      double& sum =
+          sums.try_emplace(t / lanes, CombinerIdentity(combiner)).first->second;
+      sum = ApplyCombiner(combiner, sum, threads_[t].inputs[0]);
+    }
+    for (int t : group) {
+      threads_[t].resume = true;
+      threads_[t].state = Thread::State::kReady;
+      if (!threads_[t].inputs.empty()) threads_[t].result = sums[t / lanes];
+    }
+    return;
+  }
   double sum = CombinerIdentity(combiner);
   std::vector<double> sorted;
   for (int t : group) {

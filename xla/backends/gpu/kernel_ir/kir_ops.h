@@ -18,10 +18,12 @@ enum class OpClass {
   kScatter,  // writes where the second argument says, if the third is true
   kBroadcast,
   kExpand,
-  kReduce,      // output = combine(output, input)
-  kWarpReduce,  // combines over the lanes of a warp; each lane gets the result
-  kWelford,     // mean, M2, count
-  kScan,        // scan, sort, topk: hold a barrier
+  kReduce,  // output = combine(output, input)
+  // Combines over the lanes of a warp, or over each group of as many neighbors
+  // as the second argument says; each lane gets the result.
+  kWarpReduce,
+  kWelford,  // mean, M2, count
+  kScan,     // scan, sort, topk: hold a barrier
   kMma,
 };
 

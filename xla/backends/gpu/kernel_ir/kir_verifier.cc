@@ -332,6 +332,12 @@ class Verifier {
       return Error("K2", location,
                    absl::StrCat("unknown operation '", expr.op, "'"));
     }
+    if (info->op_class == OpClass::kWarpReduce &&
+        !LanesOfWarpReduce(expr).has_value()) {
+      return Error(
+          "K2", location,
+          absl::StrCat("'", expr.op, "' combines 1, 2, 4, 8, 16 or 32 lanes"));
+    }
     for (const Argument& argument : expr.arguments) {
       if (const AffineExpr* e = std::get_if<AffineExpr>(&argument)) {
         RETURN_IF_ERROR(VerifyNames(*e, location));
