@@ -223,6 +223,15 @@ class DotBody {
   HloInstruction* parameters_[2];
 };
 
+// Whether the product reads so large a matrix that nothing else takes time, and
+// has so many elements that a reduction keeps the device busy.
+bool WaitsForMatrix(const HloInstruction& dot, const DotForm& form) {
+  constexpr int64_t kMinMatrix = int64_t{1} << 20, kMinResult = 2048;
+  return ShapeUtil::ElementsIn(dot.operand(*form.matrix)->shape()) >=
+             kMinMatrix &&
+         ShapeUtil::ElementsIn(dot.shape()) >= kMinResult;
+}
+
 class DotReplacer {
  public:
   DotReplacer(HloComputation* computation, const DeviceDescription& device,
@@ -242,7 +251,10 @@ class DotReplacer {
       if (banned_.contains(hlo->name())) continue;
       const std::optional<DotForm> form = FormOf(*hlo);
       if (!form.has_value()) continue;
-      if (form->matrix.has_value() && !SparesMatrix(*hlo, *form)) continue;
+      if (form->matrix.has_value() && !SparesMatrix(*hlo, *form) &&
+          !WaitsForMatrix(*hlo, *form)) {
+        continue;
+      }
       TF_RETURN_IF_ERROR(Replace(hlo, *form));
     }
     TF_RETURN_IF_ERROR(adds_.RemoveUnused());
@@ -287,9 +299,10 @@ class DotReplacer {
     record.computation = std::string(computation_->name());
     record.producer = name;
     record.fused = true;
-    record.reason = form.matrix.has_value()
-                        ? "the matrix need not be written for a reduction"
-                        : "sums nothing up";
+    record.reason = !form.matrix.has_value() ? "sums nothing up"
+                    : WaitsForMatrix(*fusion, form)
+                        ? "a reduction reads the matrix as fast as memory"
+                        : "the matrix need not be written for a reduction";
     explanation_->Record(std::move(record));
     return absl::OkStatus();
   }
