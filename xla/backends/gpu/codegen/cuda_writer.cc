@@ -310,8 +310,8 @@ namespace {
 
 // A loop of so many statements, all its iterations together, is written out; of
 // a longer one as many iterations as that makes, at most eight, so that their
-// loads are on the way before the first value is needed.
-constexpr int64_t kMostUnrolled = 128;
+// loads are on the way before the first value is needed. A vector is one.
+constexpr int64_t kMostUnrolled = 192;
 constexpr int64_t kMostRounds = 8;
 
 std::optional<int64_t> Trips(const kir::Loop& loop) {
@@ -328,7 +328,8 @@ int64_t Weight(const std::vector<kir::Statement>& body) {
   for (const kir::Statement& statement : body) {
     if (weight > kMostUnrolled) break;
     if (const auto* loop = statement.As<kir::Loop>()) {
-      const std::optional<int64_t> trips = Trips(*loop);
+      const std::optional<int64_t> trips =
+          loop->kind == kir::LoopKind::kVectorize ? 1 : Trips(*loop);
       weight += trips.has_value()
                     ? std::min(*trips, kMostUnrolled + 1) * Weight(loop->body)
                     : kMostUnrolled + 1;

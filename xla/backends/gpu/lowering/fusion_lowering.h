@@ -52,7 +52,7 @@ struct FusionLoweringOptions {
   // so it does in reductions whose rows have at least min_vector_columns
   // elements.
   int64_t device_threads = int64_t{1} << 18;
-  int64_t min_vector_columns = 1024;
+  int64_t min_vector_columns = 32;
 };
 
 struct KernelKind {

@@ -379,7 +379,14 @@ absl::StatusOr<int64_t> KernelFrame::EmitLoop(
     builder_.Undo(mark);
     blocks_ = blocks;
   }
-  RETURN_IF_ERROR(EmitRounds(results, most));
+  // Elements one by one take more of them to keep the memory busy.
+  constexpr int64_t kMostRounds = 8;
+  int64_t rounds = most;
+  while (rounds < kMostRounds && most > 1 && results.size() == 1 &&
+         ShapeUtil::ElementsIn(shape) >= 4 * rounds * device_threads_) {
+    rounds *= 2;
+  }
+  RETURN_IF_ERROR(EmitRounds(results, rounds));
   return 1;
 }
 

@@ -44,6 +44,7 @@ class KernelFrame {
   KernelBuilder& builder() { return builder_; }
   ElementEmitter& emitter() { return emitter_; }
   int64_t threads() const { return threads_; }
+  int64_t device_threads() const { return device_threads_; }
   const std::vector<Result>& results() const { return results_; }
   // Positions of the result's arrays in the kernel's result, and of the
   // operands' arrays in its operands.

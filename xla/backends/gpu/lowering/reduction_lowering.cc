@@ -1,232 +1,42 @@
 #include "xla/backends/gpu/lowering/reduction_lowering.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
-#include <set>
-#include <string>
-#include <utility>
+#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "xla/backends/gpu/kernel_ir/kernel_vectors.h"
+#include "xla/backends/gpu/lowering/column_lowering.h"
 #include "xla/backends/gpu/lowering/index_maps.h"
-#include "xla/backends/gpu/lowering/reduction_results.h"
-#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/backends/gpu/lowering/reduction_emitter.h"
 #include "xla/hlo/ir/hlo_opcode.h"
-#include "xla/literal.h"
-#include "xla/literal_util.h"
 #include "xla/status_macros.h"
 #include "xla/util.h"
 
 namespace xla::gpu {
-namespace {
 
 using kir::Operand;
 
-constexpr int64_t kWarp = 32;
-
-int64_t PowerOfTwoUpTo(int64_t number) {
-  int64_t power = 1;
-  while (power * 2 <= number) power *= 2;
-  return power;
-}
-
-// Whether the initial value may be taken any number of times.
-bool IsNeutral(const HloInstruction& reduce) {
-  const HloInstruction& root = *reduce.to_apply()->root_instruction();
-  const HloInstruction& init = *reduce.operand(reduce.operand_count() - 1);
-  if (reduce.operand_count() != 2 || root.operand_count() != 2 ||
-      root.operand(0)->opcode() != HloOpcode::kParameter ||
-      root.operand(1)->opcode() != HloOpcode::kParameter ||
-      root.operand(0) == root.operand(1) ||
-      init.opcode() != HloOpcode::kConstant || init.literal().is_elided()) {
-    return false;
+ReductionEmitter::ReductionEmitter(const ReductionGroup& group,
+                                   int64_t min_vector_columns,
+                                   KernelFrame* frame)
+    : group_(group),
+      frame_(*frame),
+      builder_(frame->builder()),
+      emitter_(frame->emitter()),
+      input_(group.heroes[0]->operand(0)->shape()),
+      levels_(frame->body(), group.heroes) {
+  for (int64_t d : MemoryOrder(input_)) {
+    const bool reduced =
+        absl::c_linear_search(group.heroes[0]->dimensions(), d);
+    (reduced ? reduced_ : kept_dims_).push_back(d);
   }
-  const PrimitiveType type = init.shape().element_type();
-  switch (root.opcode()) {
-    case HloOpcode::kAdd:
-    case HloOpcode::kOr:
-    case HloOpcode::kXor:
-      return init.literal().IsAll(0);
-    case HloOpcode::kMultiply:
-      return init.literal().IsAll(1);
-    case HloOpcode::kMaximum:
-      return init.literal().IsAll(LiteralUtil::MinValue(type));
-    case HloOpcode::kMinimum:
-      return init.literal().IsAll(LiteralUtil::MaxValue(type));
-    default:  // No known neutral element.
-      return false;
-  }
-}
-
-// Emits one kernel for a group of reductions over the same dimensions of arrays
-// of one shape, together with the element-wise code around them.
-//
-// The input is a matrix: kept dimensions number its rows, reduced dimensions
-// its columns. A team of `lanes_` threads (a power of two) handles a row, and a
-// block holds `rows_per_block_` rows. Row reductions (the reduced dimensions
-// vary fastest in memory) put neighbouring threads on neighbouring columns;
-// column reductions put them on neighbouring rows. In both cases the threads of
-// a warp read neighbouring addresses.
-//
-// Reductions may depend on each other's results (as in softmax: maximum, then
-// sum of exponentials). They are emitted level by level: at each level every
-// thread loops over its columns and accumulates in registers, then the lanes of
-// a row combine their partial results in a tree through shared memory, after
-// which the results are known to all lanes for the next level. Rows are clamped
-// to the last one rather than skipped, so that every thread reaches every
-// barrier; only stores are predicated.
-class ReductionEmitter {
- public:
-  ReductionEmitter(const ReductionGroup& group, int64_t min_vector_columns,
-                   KernelFrame* frame)
-      : group_(group),
-        frame_(*frame),
-        builder_(frame->builder()),
-        emitter_(frame->emitter()),
-        input_(group.heroes[0]->operand(0)->shape()),
-        levels_(frame->body(), group.heroes) {
-    for (int64_t d : MemoryOrder(input_)) {
-      const bool reduced =
-          absl::c_linear_search(group.heroes[0]->dimensions(), d);
-      (reduced ? reduced_ : kept_).push_back(d);
-    }
-    ChooseWidth(min_vector_columns);
-    ChooseThreads();
-  }
-
-  absl::Status Emit();
-
- private:
-  struct Hero {
-    const HloInstruction* hlo;
-    int level;  // of its operands
-    bool neutral;
-    std::vector<Operand> accumulators;
-    std::vector<Operand> result;  // once it is known
-  };
-  struct Output {
-    const KernelFrame::Result* result;
-    int level;
-    ResultWay way;
-  };
-
-  void ChooseWidth(int64_t min_vector_columns);
-  void ChooseThreads();
-  absl::Status EmitStage(int level);
-  absl::Status Hoist(int level, const Indices& row);
-  absl::Status Columns(int level, const Indices& row);
-  absl::Status Column(int level, const Indices& row, const AffineExpr& column,
-                      bool first);
-  absl::Status Combine(int level);
-  absl::Status Halve(int level, int64_t distance);
-  // How "warp" combines the hero's partial results; empty: it does not.
-  static std::string WarpOp(const Hero& hero, kir::ElementType type);
-  // The lanes of a row, 32 or more, join through shuffles, and their warps in
-  // shared memory. False where some hero's values combine otherwise.
-  absl::StatusOr<bool> JoinByWarps(const std::vector<Hero*>& heroes);
-  absl::Status WriteRows();
-  absl::Status Write(const Output& output, const Indices& places);
-
-  // Calls `body` with indices into the reductions' results.
-  absl::Status InRow(absl::FunctionRef<absl::Status(const Indices&)> body);
-  // Names for the indices that a number stands for along `dims`; they are set
-  // in `places`.
-  absl::Status Named(absl::Span<const int64_t> dims, const AffineExpr& number,
-                     Indices* places, absl::FunctionRef<absl::Status()> body);
-  Operand Partial(int id, const AffineExpr& thread) const {
-    Operand place;
-    place.buffer = id;
-    place.indices = {thread};
-    return place;
-  }
-  std::vector<Hero*> Heroes(int level) {
-    std::vector<Hero*> result;
-    for (Hero& hero : heroes_) {
-      if (hero.level == level) result.push_back(&hero);
-    }
-    return result;
-  }
-  void Join(int64_t distance);
-
-  const ReductionGroup& group_;
-  KernelFrame& frame_;
-  KernelBuilder& builder_;
-  ElementEmitter& emitter_;
-  const Shape& input_;
-  const ReductionLevels levels_;
-  std::vector<int64_t> kept_, reduced_;  // dimensions, the slowest first
-  int64_t width_ = 1;                    // columns that a lane takes at once
-  int64_t lanes_ = 1;                    // threads of a row
-  int64_t rows_per_block_ = 1;
-  // This thread, its lane, and its row before it is clamped to the last.
-  AffineExpr thread_, lane_, raw_row_;
-  std::vector<Hero> heroes_;
-  std::vector<Output> outputs_;
-  std::map<const Hero*, std::vector<kir::BufferId>> partials_;
-};
-
-// By the widest array of a whole row that is read or written. A lane that
-// begins with its first column takes columns one by one.
-void ReductionEmitter::ChooseWidth(int64_t min_vector_columns) {
-  if (!group_.row || group_.columns < min_vector_columns ||
-      !absl::c_all_of(group_.heroes, [](const HloInstruction* hero) {
-        return IsNeutral(*hero);
-      })) {
-    return;
-  }
-  const int64_t elements = ShapeUtil::ElementsIn(input_);
-  int64_t bytes = 1;
-  const auto look = [&](const Shape& shape) {
-    if (ShapeUtil::ElementsIn(shape) != elements) return;
-    bytes = std::max(bytes,
-                     ShapeUtil::ByteSizeOfPrimitiveType(shape.element_type()));
-  };
-  std::vector<const HloInstruction*> stack(group_.heroes.begin(),
-                                           group_.heroes.end());
-  for (int64_t k : group_.results) {
-    look(frame_.results()[k].shape);
-    stack.push_back(frame_.results()[k].hlo);
-  }
-  std::set<const HloInstruction*> seen(stack.begin(), stack.end());
-  while (!stack.empty()) {
-    const HloInstruction* hlo = stack.back();
-    stack.pop_back();
-    if (emitter_.FindInput(*hlo) >= 0) {
-      look(hlo->shape());
-      continue;
-    }
-    for (const HloInstruction* operand : hlo->operands()) {
-      if (seen.insert(operand).second) stack.push_back(operand);
-    }
-  }
-  width_ = kir::NeighborsOfThread(bytes, input_.dimensions(reduced_.back()));
-}
-
-// The number of lanes trades work for each thread against the depth of the tree
-// and the number of idle threads.
-void ReductionEmitter::ChooseThreads() {
-  const int64_t threads = frame_.threads();
-  const int64_t columns = group_.columns / width_;
-  const int64_t most = std::min(threads, PowerOfTwoUpTo(columns));
-  if (group_.row) {
-    // A few columns for each lane, but a warp for each row if it has so many;
-    // more where there are too few rows for a block.
-    lanes_ = most;
-    while (lanes_ > kWarp && lanes_ * 4 > columns) lanes_ /= 2;
-    while (lanes_ < most && threads / lanes_ > group_.rows) lanes_ *= 2;
-  } else {
-    int64_t rows = std::min(threads, kWarp);
-    while (rows > 1 && rows / 2 >= group_.rows) rows /= 2;
-    lanes_ = std::min(most, threads / rows);
-  }
-  rows_per_block_ = threads / lanes_;
+  ChooseWidth(min_vector_columns);
 }
 
 absl::Status ReductionEmitter::Named(absl::Span<const int64_t> dims,
@@ -253,10 +63,10 @@ absl::Status ReductionEmitter::InRow(
                              .SimplifyIn(builder_.ranges());
   return emitter_.InScope([&]() -> absl::Status {
     Indices places(input_.dimensions().size());
-    return Named(kept_, row, &places, [&]() -> absl::Status {
+    return Named(kept_dims_, row, &places, [&]() -> absl::Status {
       Indices indices;
       for (size_t d = 0; d < places.size(); ++d) {
-        if (absl::c_linear_search(kept_, static_cast<int64_t>(d))) {
+        if (absl::c_linear_search(kept_dims_, static_cast<int64_t>(d))) {
           indices.push_back(places[d]);
         }
       }
@@ -287,7 +97,7 @@ absl::Status ReductionEmitter::Hoist(int level, const Indices& row) {
   for (const HloInstruction* hlo : frame_.body()) {
     if (hlo->opcode() != HloOpcode::kBroadcast || levels_.Of(*hlo) != level ||
         hlo->shape().dimensions() != input_.dimensions() ||
-        hlo->operand(0)->shape().dimensions().size() != kept_.size() ||
+        hlo->operand(0)->shape().dimensions().size() != kept_dims_.size() ||
         !absl::c_is_sorted(hlo->dimensions()) ||
         absl::c_any_of(reduced_, [&](int64_t d) {
           return absl::c_linear_search(hlo->dimensions(), d);
@@ -299,17 +109,35 @@ absl::Status ReductionEmitter::Hoist(int level, const Indices& row) {
   return absl::OkStatus();
 }
 
+Indices ReductionEmitter::PlacesIn(const HloInstruction& hlo,
+                                   const Indices& places) const {
+  if (hlo.shape().dimensions() == input_.dimensions()) return places;
+  AffineExpr number;
+  for (size_t d = 0; d < places.size(); ++d) {
+    number = number * AffineExpr(input_.dimensions(d)) + places[d];
+  }
+  return Delinearize(number.SimplifyIn(builder_.ranges()),
+                     hlo.shape().dimensions(), builder_.ranges());
+}
+
 absl::Status ReductionEmitter::Column(int level, const Indices& row,
-                                      const AffineExpr& column, bool first) {
+                                      const AffineExpr& column,
+                                      const AffineExpr& slot, bool first) {
   Indices places(input_.dimensions().size());
   size_t next = 0;
   for (size_t d = 0; d < places.size(); ++d) {
-    if (absl::c_linear_search(kept_, static_cast<int64_t>(d))) {
+    if (absl::c_linear_search(kept_dims_, static_cast<int64_t>(d))) {
       places[d] = row[next++];
     }
   }
   return emitter_.InScope([&] {
     return Named(reduced_, column, &places, [&]() -> absl::Status {
+      for (const Kept& kept : kept_) {
+        if (kept.level < level) {
+          emitter_.Remember(*kept.hlo, PlacesIn(*kept.hlo, places),
+                            {Element(kept.elements, slot)});
+        }
+      }
       for (Hero* hero : Heroes(level)) {
         std::vector<Operand> values;
         for (size_t k = 0; k < hero->accumulators.size(); ++k) {
@@ -325,6 +153,13 @@ absl::Status ReductionEmitter::Column(int level, const Indices& row,
         for (size_t k = 0; k < values.size(); ++k) {
           builder_.EmitTo(hero->accumulators[k], "copy", {values[k]});
         }
+      }
+      for (const Kept& kept : kept_) {
+        if (kept.level != level) continue;
+        ASSIGN_OR_RETURN(
+            const Operand value,
+            emitter_.Element(*kept.hlo, PlacesIn(*kept.hlo, places)));
+        builder_.EmitTo(Element(kept.elements, slot), "copy", {value});
       }
       for (const Output& output : outputs_) {
         if (output.level == level && output.way.full) {
@@ -360,9 +195,8 @@ absl::Status ReductionEmitter::Columns(int level, const Indices& row) {
   }
   // Each lane has a first column.
   if (first) {
-    RETURN_IF_ERROR(Column(level, row, lane_, true));
+    RETURN_IF_ERROR(Column(level, row, lane_, 0, true));
   }
-  const int64_t begin = first ? 1 : 0;
   const int64_t vectors = group_.columns / width_;
   const int64_t steps = CeilOfRatio(vectors, lanes_);
   const auto step = [&](const AffineExpr& index) {
@@ -371,162 +205,29 @@ absl::Status ReductionEmitter::Columns(int level, const Indices& row) {
     return frame_.Where(Inside(vector, vectors, builder_.ranges()), [&] {
       return builder_.Vector(width_, [&](const AffineExpr& neighbor) {
         return Column(level, row, vector * AffineExpr(width_) + neighbor,
-                      false);
+                      index * AffineExpr(width_) + neighbor, false);
       });
     });
   };
-  if (begin == steps) return absl::OkStatus();
-  if (begin + 1 == steps) return step(begin);
-  return builder_.Loop("k", kir::LoopKind::kSerial, begin, steps, step);
+  // The last step may be that of some lanes only. What is kept has to stay in
+  // registers, which nothing indexes at run time.
+  const kir::LoopKind kind =
+      kept_.empty() ? kir::LoopKind::kSerial : kir::LoopKind::kUnroll;
+  const int64_t begin = first ? 1 : 0, whole = vectors / lanes_;
+  if (begin + 1 == whole) {
+    RETURN_IF_ERROR(step(begin));
+  } else if (begin < whole) {
+    RETURN_IF_ERROR(builder_.Loop("k", kind, begin, whole, step));
+  }
+  return whole < steps ? step(whole) : absl::OkStatus();
 }
 
-void ReductionEmitter::Join(int64_t distance) {
-  const bool warp = group_.row && distance * 2 <= kWarp;
-  builder_.EmitSync(warp ? kir::SyncScope::kWarp : kir::SyncScope::kBlock);
-}
-
-// One level of the tree: the first `distance` lanes of each row take in the
-// partial results of the lanes `distance` further on.
-absl::Status ReductionEmitter::Halve(int level, int64_t distance) {
-  const AffineExpr other =
-      thread_ + AffineExpr(group_.row ? distance : distance * rows_per_block_);
-  return frame_.Where(
-      Inside(lane_, distance, builder_.ranges()), [&]() -> absl::Status {
-        for (Hero* hero : Heroes(level)) {
-          const std::vector<kir::BufferId>& partials = partials_[hero];
-          std::vector<Operand> values;
-          for (size_t k = 0; k < partials.size(); ++k) {
-            values.push_back(
-                builder_.Emit("copy", builder_.TypeOf(hero->accumulators[k]),
-                              {Partial(partials[k], other)}));
-          }
-          RETURN_IF_ERROR(
-              emitter_.Accumulate(*hero->hlo, hero->accumulators, values));
-          for (size_t k = 0; k < partials.size(); ++k) {
-            builder_.EmitTo(Partial(partials[k], thread_), "copy",
-                            {hero->accumulators[k]});
-          }
-        }
-        return absl::OkStatus();
-      });
-}
-
-std::string ReductionEmitter::WarpOp(const Hero& hero, kir::ElementType type) {
-  const HloInstruction& root = *hero.hlo->to_apply()->root_instruction();
-  if (hero.accumulators.size() != 1 || root.operand_count() != 2 ||
-      root.operand(0)->opcode() != HloOpcode::kParameter ||
-      root.operand(1)->opcode() != HloOpcode::kParameter ||
-      root.operand(0) == root.operand(1) || type != kir::ElementType::kF32) {
-    return "";
-  }
-  switch (root.opcode()) {
-    case HloOpcode::kAdd:
-      return "add";
-    case HloOpcode::kMultiply:
-      return "mul";
-    case HloOpcode::kMaximum:
-      return "max";
-    case HloOpcode::kMinimum:
-      return "min";
-    default:  // No such operation of a warp.
-      return "";
-  }
-}
-
-absl::StatusOr<bool> ReductionEmitter::JoinByWarps(
-    const std::vector<Hero*>& heroes) {
-  if (!group_.row || lanes_ < kWarp) return false;
-  for (const Hero* hero : heroes) {
-    if (WarpOp(*hero, builder_.TypeOf(hero->accumulators[0])).empty()) {
-      return false;
-    }
-  }
-  const int64_t warps = lanes_ / kWarp;
-  for (Hero* hero : heroes) {
-    const kir::ElementType type = builder_.TypeOf(hero->accumulators[0]);
-    const std::string op = WarpOp(*hero, type);
-    hero->accumulators = {builder_.Emit(absl::StrCat("warp_reduce.", op), type,
-                                        {hero->accumulators[0]})};
-  }
-  if (warps == 1) return true;
-  const auto& ranges = builder_.ranges();
-  const AffineExpr warp =
-      AffineExpr::FloorDiv(thread_, AffineExpr(kWarp)).SimplifyIn(ranges);
-  for (Hero* hero : heroes) {
-    partials_[hero] = {
-        builder_.AddShared("s", builder_.TypeOf(hero->accumulators[0]),
-                           {frame_.threads() / kWarp})};
-  }
-  RETURN_IF_ERROR(frame_.Where(
-      Inside(AffineExpr::Mod(thread_, kWarp).SimplifyIn(ranges), 1, ranges),
-      [&] {
-        for (Hero* hero : heroes) {
-          builder_.EmitTo(Partial(partials_[hero][0], warp), "copy",
-                          {hero->accumulators[0]});
-        }
-        return absl::OkStatus();
-      }));
-  builder_.EmitSync(kir::SyncScope::kBlock);
-  const AffineExpr first =
-      (AffineExpr::FloorDiv(thread_, AffineExpr(lanes_)) * AffineExpr(warps))
-          .SimplifyIn(ranges);
-  for (Hero* hero : heroes) {
-    const kir::ElementType type = builder_.TypeOf(hero->accumulators[0]);
-    const std::string op = WarpOp(*hero, type);
-    Operand all;
-    for (int64_t w = 0; w < warps; ++w) {
-      const Operand part = builder_.Emit(
-          "copy", type, {Partial(partials_[hero][0], first + AffineExpr(w))});
-      all = w == 0 ? part : builder_.Emit(op, type, {all, part});
-    }
-    hero->accumulators = {all};
-  }
-  return true;
-}
-
-absl::Status ReductionEmitter::Combine(int level) {
-  const std::vector<Hero*> heroes = Heroes(level);
-  if (heroes.empty()) return absl::OkStatus();
-  bool joined = lanes_ == 1;
-  if (!joined) {
-    ASSIGN_OR_RETURN(joined, JoinByWarps(heroes));
-  }
-  if (!joined) {
-    for (Hero* hero : heroes) {
-      for (const Operand& value : hero->accumulators) {
-        const kir::BufferId id =
-            builder_.AddShared("s", builder_.TypeOf(value), {frame_.threads()});
-        partials_[hero].push_back(id);
-        builder_.EmitTo(Partial(id, thread_), "copy", {value});
-      }
-    }
-    for (int64_t distance = lanes_ / 2; distance > 0; distance /= 2) {
-      Join(distance);
-      RETURN_IF_ERROR(Halve(level, distance));
-    }
-    Join(lanes_ / 2);
-    const AffineExpr first =
-        (group_.row ? thread_ - lane_
-                    : AffineExpr::Mod(thread_, rows_per_block_))
-            .SimplifyIn(builder_.ranges());
-    for (Hero* hero : heroes) {
-      for (size_t k = 0; k < hero->accumulators.size(); ++k) {
-        hero->accumulators[k] =
-            builder_.Emit("copy", builder_.TypeOf(hero->accumulators[k]),
-                          {Partial(partials_[hero][k], first)});
-      }
-    }
-  }
-  for (Hero* hero : heroes) {
-    if (!hero->neutral) {
-      ASSIGN_OR_RETURN(const std::vector<Operand> initial,
-                       emitter_.BeginReduction(*hero->hlo));
-      RETURN_IF_ERROR(
-          emitter_.Accumulate(*hero->hlo, initial, hero->accumulators));
-      hero->accumulators = initial;
-    }
-    ASSIGN_OR_RETURN(hero->result,
-                     emitter_.EndReduction(*hero->hlo, hero->accumulators));
+absl::Status ReductionEmitter::AddKept() {
+  const int64_t steps = CeilOfRatio(group_.columns / width_, lanes_);
+  for (Kept& kept : kept_) {
+    ASSIGN_OR_RETURN(const kir::ElementType type,
+                     KernelType(kept.hlo->shape().element_type()));
+    kept.elements = builder_.AddLocal(type, {steps * width_});
   }
   return absl::OkStatus();
 }
@@ -578,6 +279,9 @@ absl::Status ReductionEmitter::Emit() {
     if (way->full) last = std::max(last, level);
     outputs_.push_back({&result, level, *way});
   }
+  FindKept(last);
+  ChooseThreads();
+  RETURN_IF_ERROR(AddKept());
   return frame_.Blocks(
       CeilOfRatio(group_.rows, rows_per_block_),
       [&](const AffineExpr& block, const AffineExpr& thread) -> absl::Status {
@@ -598,10 +302,11 @@ absl::Status ReductionEmitter::Emit() {
       });
 }
 
-}  // namespace
-
 absl::Status EmitReductions(const ReductionGroup& group,
                             int64_t min_vector_columns, KernelFrame* frame) {
+  if (const auto tile = FindColumnTile(group, *frame)) {
+    return EmitColumns(group, *tile, frame);
+  }
   return ReductionEmitter(group, min_vector_columns, frame).Emit();
 }
 

@@ -14,9 +14,10 @@
 //   m = reduce-max(x), s = reduce-add(exp(x - broadcast(m)))
 //   root = exp(x - broadcast(m)) / broadcast(s)
 //   ->  stage 0: each thread takes the columns lane, lane + lanes, … of its row
-//                to its maximum; the lanes of a row join theirs in shared
-//                memory, halves to halves
-//       stage 1: the same for the sum, with m known
+//                to its maximum, and keeps them in registers if there are not
+//                too many; the lanes of a row join theirs, those of a warp by
+//                shuffles, others in shared memory
+//       stage 1: the same for the sum, with m known, from what is kept
 //       stage 2: the row is written, with m and s known
 //
 // If the reduced dimensions vary fastest in memory, the lanes of a row are
@@ -50,8 +51,10 @@ std::vector<ReductionGroup> FindReductionGroups(const KernelFrame& frame,
 
 // Emits this part of the kernel. Lanes take several neighbors at once of rows
 // along memory that have at least `min_vector_columns` elements, if their
-// number divides the row. Unimplemented where a reduction is read outside of
-// its row, and for what ElementEmitter cannot compute.
+// number divides the row; of rows across memory, see column_lowering.h.
+// Unimplemented where a
+// reduction is read outside of its row, and for what ElementEmitter cannot
+// compute.
 absl::Status EmitReductions(const ReductionGroup& group,
                             int64_t min_vector_columns, KernelFrame* frame);
 
