@@ -56,6 +56,69 @@ int64_t BytesOf(const kir::Buffer& buffer) {
   return buffer.Bytes().AsConstant().value_or(0);
 }
 
+// The only atom of an expression that is nothing else.
+const AffineExpr::AtomNode* OnlyAtom(const AffineExpr& e) {
+  return e.constant() == 0 && e.terms().size() == 1 &&
+                 e.terms()[0].coefficient == 1 &&
+                 e.terms()[0].factors.size() == 1
+             ? e.terms()[0].factors[0].get()
+             : nullptr;
+}
+
+// The argument of min or max beside that constant, if there are these two.
+const AffineExpr* Beside(const AffineExpr::AtomNode& atom, AffineExpr::Op op,
+                         int64_t constant) {
+  if (atom.op != op || atom.args.size() != 2) return nullptr;
+  if (atom.args[0].IsConstant(constant)) return &atom.args[1];
+  return atom.args[1].IsConstant(constant) ? &atom.args[0] : nullptr;
+}
+
+// The expression of which the atom is 1 where it is positive and 0 elsewhere.
+const AffineExpr* PositiveOf(const AffineExpr::AtomNode& atom,
+                             const AffineExpr::Ranges& ranges) {
+  using Op = AffineExpr::Op;
+  const AffineExpr* least = Beside(atom, Op::kMin, 1);
+  const AffineExpr* most = Beside(atom, Op::kMax, 0);
+  if (least != nullptr) {
+    const auto* inner = OnlyAtom(*least);
+    const AffineExpr* e =
+        inner == nullptr ? nullptr : Beside(*inner, Op::kMax, 0);
+    if (e != nullptr) return e;
+    const auto bounds = least->Bounds(ranges);
+    return bounds.has_value() && bounds->lo >= 0 ? least : nullptr;
+  }
+  if (most == nullptr) return nullptr;
+  const auto* inner = OnlyAtom(*most);
+  return inner == nullptr ? nullptr : Beside(*inner, Op::kMin, 1);
+}
+
+// Whether the condition is the same for all values of a name in [0, width): its
+// tests compare the name with places at multiples of the width.
+//
+//   max(0, min(1, 4096 - 4*t - j)), 0 <= j < 4     yes: as for j = 0
+bool IsSameForAll(const AffineExpr& e, const std::string& name, int64_t width,
+                  const AffineExpr::Ranges& ranges) {
+  if (!e.Mentions(name)) return true;
+  const auto is_same = [&](const AffineExpr::Atom& atom) {
+    if (atom->op == AffineExpr::Op::kSymbol) return atom->name != name;
+    if (const AffineExpr* positive = PositiveOf(*atom, ranges)) {
+      const AffineExpr first = positive->Substitute({{name, 0}});
+      const AffineExpr symbol = AffineExpr::Symbol(name);
+      if (*positive - first == symbol) {
+        return AffineExpr::Mod(first - AffineExpr(1), width).IsConstant(0);
+      }
+      return first - *positive == symbol &&
+             AffineExpr::Mod(first, width).IsConstant(0);
+    }
+    return absl::c_all_of(atom->args, [&](const AffineExpr& argument) {
+      return IsSameForAll(argument, name, width, ranges);
+    });
+  };
+  return absl::c_all_of(e.terms(), [&](const AffineExpr::Term& term) {
+    return absl::c_all_of(term.factors, is_same);
+  });
+}
+
 bool MentionsAny(const AffineExpr& e, const std::set<std::string>& names) {
   return absl::c_any_of(
       names, [&](const std::string& name) { return e.Mentions(name); });
@@ -95,22 +158,33 @@ void KernelBuilder::Widen(kir::Loop loop) {
 // Of a branch that all neighbors take or none does, the vectors are under its
 // condition: what it reads may lie behind the end of an array elsewhere.
 void KernelBuilder::WidenBranch(kir::If* branch, Neighbors* neighbors) {
-  const AffineExpr predicate = branch->predicate.Substitute(neighbors->names);
-  if (!branch->else_body.empty() || predicate.Mentions(neighbors->name)) return;
-  Neighbors inside = {
+  AffineExpr predicate =
+      branch->predicate.Substitute(neighbors->names).SimplifyIn(ranges_);
+  if (!IsSameForAll(predicate, neighbors->name, neighbors->width, ranges_)) {
+    return;
+  }
+  predicate = predicate.Substitute({{neighbors->name, 0}}).SimplifyIn(ranges_);
+  branch->predicate = predicate;
+  Neighbors taken = {
       neighbors->name, neighbors->width, neighbors->names, {}, {}};
-  WidenStatements(&branch->then_body, &inside);
-  const auto guard = [&](std::vector<kir::Statement> body,
+  Neighbors otherwise = taken;
+  WidenStatements(&branch->then_body, &taken);
+  WidenStatements(&branch->else_body, &otherwise);
+  const auto guard = [&](std::vector<kir::Statement> then_body,
+                         std::vector<kir::Statement> else_body,
                          std::vector<kir::Statement>* place) {
-    if (body.empty()) return;
+    if (then_body.empty() && else_body.empty()) return;
     kir::If guarded;
     guarded.uniformity = branch->uniformity;
     guarded.predicate = predicate;
-    guarded.then_body = std::move(body);
+    guarded.then_body = std::move(then_body);
+    guarded.else_body = std::move(else_body);
     place->push_back(StatementOf(std::move(guarded)));
   };
-  guard(std::move(inside.before), &neighbors->before);
-  guard(std::move(inside.behind), &neighbors->behind);
+  guard(std::move(taken.before), std::move(otherwise.before),
+        &neighbors->before);
+  guard(std::move(taken.behind), std::move(otherwise.behind),
+        &neighbors->behind);
 }
 
 void KernelBuilder::WidenStatements(std::vector<kir::Statement>* body,
