@@ -22,30 +22,52 @@ namespace {
 
 using kir::Operand;
 
-// Places along each side of a tile. A warp reads and writes 128 bytes at once
-// where elements have four, and of narrower ones two rows of a large tile;
-// small arrays are cut smaller, into a tile for each multiprocessor and more.
-int64_t TileOf(const TransposeGroup& group) {
-  constexpr int64_t kSmall = 32, kLarge = 64, kMinTiles = 512;
+constexpr int64_t kSmallTile = 32, kLargeTile = 64;
+constexpr int64_t kBankBytes = 4;  // of shared memory
+
+int64_t WidestHero(const TransposeGroup& group) {
+  int64_t bytes = 1;
+  for (const HloInstruction* hero : group.heroes) {
+    bytes = std::max(bytes, ShapeUtil::ByteSizeOfPrimitiveType(
+                                hero->shape().element_type()));
+  }
+  return bytes;
+}
+
+// Places along each side of a tile. A large one has more loads on the way, and
+// rows of narrow elements that are as long as a warp reads or writes at once;
+// small arrays are cut smaller, into several tiles for each multiprocessor.
+int64_t TileOf(const TransposeGroup& group, const KernelFrame& frame) {
+  // Each hero has a tile of its own.
+  constexpr size_t kMostNarrow = 4, kMostHeroes = 2;
   const Shape& shape = group.heroes[0]->shape();
   int64_t tiles = 1;
   for (int64_t d = 0; d < static_cast<int64_t>(shape.dimensions().size());
        ++d) {
     const bool is_tiled = d == group.read_fast || d == group.write_fast;
-    if (is_tiled && shape.dimensions(d) < kLarge) return kSmall;
-    tiles *= is_tiled ? CeilOfRatio(shape.dimensions(d), kLarge)
+    if (is_tiled && shape.dimensions(d) < kLargeTile) return kSmallTile;
+    tiles *= is_tiled ? CeilOfRatio(shape.dimensions(d), kLargeTile)
                       : shape.dimensions(d);
   }
-  const bool is_narrow =
-      absl::c_all_of(group.heroes, [](const HloInstruction* hero) {
-        return ShapeUtil::ByteSizeOfPrimitiveType(
-                   hero->shape().element_type()) < 4;
-      });
-  // Each has a tile of its own.
-  constexpr size_t kMostHeroes = 4;
-  return is_narrow && tiles >= kMinTiles && group.heroes.size() <= kMostHeroes
-             ? kLarge
-             : kSmall;
+  const int64_t bytes = WidestHero(group);
+  const bool is_narrow = bytes < kBankBytes;
+  const int64_t threads = tiles * frame.threads() * (is_narrow ? 2 : 1);
+  return bytes <= kBankBytes && threads >= frame.device_threads() &&
+                 group.heroes.size() <= (is_narrow ? kMostNarrow : kMostHeroes)
+             ? kLargeTile
+             : kSmallTile;
+}
+
+// How many neighbors of narrow elements a thread reads, and writes, at once:
+// as many as make up a word of a bank of shared memory.
+int64_t NeighborsOf(const TransposeGroup& group, int64_t tile) {
+  if (tile < kLargeTile) return 1;
+  int64_t width = kBankBytes / WidestHero(group);
+  const Shape& shape = group.heroes[0]->shape();
+  for (int64_t d : {group.read_fast, group.write_fast}) {
+    while (shape.dimensions(d) % width != 0) width /= 2;
+  }
+  return width;
 }
 
 class TransposeEmitter {
@@ -56,17 +78,20 @@ class TransposeEmitter {
         builder_(frame->builder()),
         emitter_(frame->emitter()),
         shape_(group.heroes[0]->shape()),
-        tile_(TileOf(group)),
+        tile_(TileOf(group, *frame)),
+        width_(NeighborsOf(group, tile_)),
         levels_(frame->body(), group.heroes) {}
 
   absl::Status Emit();
 
  private:
-  // Calls `body` with the places of this thread: `fast` and `slow` places from
-  // the corner of the tile, neighbors being neighbors in `fast`.
-  absl::Status Rounds(absl::FunctionRef<absl::Status(const AffineExpr& fast,
-                                                     const AffineExpr& slow)>
-                          body);
+  // Calls `body` with the places of this thread, `width_` neighbors at once:
+  // `first * width_ + neighbor` and `slow` places from the corner of the tile,
+  // threads next to each other being so in `first`.
+  using Place = absl::FunctionRef<absl::Status(const AffineExpr& first,
+                                               const AffineExpr& neighbor,
+                                               const AffineExpr& slow)>;
+  absl::Status Rounds(Place body);
   // Names for indices; then `body`.
   absl::Status Named(const Indices& values,
                      absl::FunctionRef<absl::Status(const Indices&)> body);
@@ -89,24 +114,25 @@ class TransposeEmitter {
   ElementEmitter& emitter_;
   const Shape& shape_;
   const int64_t tile_;
+  const int64_t width_;
   const ReductionLevels levels_;
   std::vector<kir::BufferId> tiles_;  // of the heroes
   AffineExpr thread_;
   Indices corner_;  // of the block: in tiles along the two dimensions
 };
 
-absl::Status TransposeEmitter::Rounds(
-    absl::FunctionRef<absl::Status(const AffineExpr&, const AffineExpr&)>
-        body) {
+absl::Status TransposeEmitter::Rounds(Place body) {
   const int64_t threads = frame_.threads();
-  const int64_t places = tile_ * tile_;
+  const int64_t row = tile_ / width_, places = row * tile_;
   const auto round = [&](const AffineExpr& index) {
     const AffineExpr number = index * AffineExpr(threads) + thread_;
-    return emitter_.InScope([&] {
-      return body(AffineExpr::Mod(number, AffineExpr(tile_))
-                      .SimplifyIn(builder_.ranges()),
-                  AffineExpr::FloorDiv(number, AffineExpr(tile_))
-                      .SimplifyIn(builder_.ranges()));
+    const AffineExpr first = AffineExpr::Mod(number, AffineExpr(row));
+    const AffineExpr slow = AffineExpr::FloorDiv(number, AffineExpr(row));
+    return builder_.Vector(width_, [&](const AffineExpr& neighbor) {
+      return emitter_.InScope([&] {
+        return body(first.SimplifyIn(builder_.ranges()), neighbor,
+                    slow.SimplifyIn(builder_.ranges()));
+      });
     });
   };
   if (threads > places) {
@@ -137,21 +163,25 @@ absl::Status TransposeEmitter::Named(
 
 absl::Status TransposeEmitter::Read(const HloInstruction& hero,
                                     kir::BufferId tile) {
-  return Rounds([&](const AffineExpr& fast,
+  return Rounds([&](const AffineExpr& first, const AffineExpr& neighbor,
                     const AffineExpr& slow) -> absl::Status {
     Indices places = corner_;
-    const auto place = [&](int64_t d, const AffineExpr& offset) {
-      places[d] = AffineExpr::Min(Corner(d) + offset,
-                                  AffineExpr(shape_.dimensions(d) - 1));
+    // Beyond the last one, it is that one again.
+    const auto place = [&](int64_t d, const AffineExpr& offset, int64_t width) {
+      return AffineExpr::Min(corner_[d] * AffineExpr(tile_ / width) + offset,
+                             AffineExpr(shape_.dimensions(d) / width - 1)) *
+             AffineExpr(width);
     };
-    place(group_.read_fast, fast);
-    place(group_.write_fast, slow);
+    places[group_.read_fast] =
+        place(group_.read_fast, first, width_) + neighbor;
+    places[group_.write_fast] = place(group_.write_fast, slow, 1);
     return Named(places, [&](const Indices& indices) -> absl::Status {
       ASSIGN_OR_RETURN(
           const Operand value,
           emitter_.Element(*hero.operand(0),
                            MapIndices(hero, 0, indices, builder_.ranges())));
-      builder_.EmitTo(At(tile, slow, fast), "copy", {value});
+      builder_.EmitTo(At(tile, slow, first * AffineExpr(width_) + neighbor),
+                      "copy", {value});
       return absl::OkStatus();
     });
   });
@@ -160,8 +190,9 @@ absl::Status TransposeEmitter::Read(const HloInstruction& hero,
 absl::Status TransposeEmitter::Write() {
   for (const HloInstruction* hero : group_.heroes) emitter_.Forbid(hero);
   const absl::Cleanup allow = [this] { emitter_.AllowAll(); };
-  return Rounds([&](const AffineExpr& fast,
+  return Rounds([&](const AffineExpr& first, const AffineExpr& neighbor,
                     const AffineExpr& slow) -> absl::Status {
+    const AffineExpr fast = first * AffineExpr(width_) + neighbor;
     Indices places = corner_;
     places[group_.read_fast] = Corner(group_.read_fast) + slow;
     places[group_.write_fast] = Corner(group_.write_fast) + fast;
@@ -189,10 +220,9 @@ absl::Status TransposeEmitter::Write() {
       }
       return absl::OkStatus();
     };
-    return frame_.Where(inside, [&] {
-      return Named(places, [&](const Indices& indices) {
-        return emitter_.InScope([&] { return write(indices); });
-      });
+    // The names are in bounds where the condition holds.
+    return Named(places, [&](const Indices& indices) {
+      return frame_.Where(inside, [&] { return write(indices); });
     });
   });
 }
@@ -201,8 +231,11 @@ absl::Status TransposeEmitter::Emit() {
   for (const HloInstruction* hero : group_.heroes) {
     ASSIGN_OR_RETURN(const kir::ElementType type,
                      KernelType(hero->shape().element_type()));
-    // Rows are apart by one bank more than there are.
-    const int64_t padding = std::max<int64_t>(1, 4 / kir::ElementBytes(type));
+    // Rows are apart by one bank more than there are; or, where a thread takes
+    // a bank's word of neighbors, one of each row, by one element more.
+    const int64_t padding =
+        width_ > 1 ? 1
+                   : std::max<int64_t>(1, kBankBytes / kir::ElementBytes(type));
     tiles_.push_back(builder_.AddShared("s", type, {tile_, tile_ + padding}));
   }
   std::vector<int64_t> extents;
