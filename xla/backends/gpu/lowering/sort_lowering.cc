@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/functional/function_ref.h"
@@ -14,9 +15,11 @@
 #include "xla/backends/gpu/lowering/reduction_results.h"
 #include "xla/comparison_util.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
+#include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/utils/comparator_order.h"
+#include "xla/primitive_util.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 #include "xla/util.h"
@@ -29,6 +32,8 @@ using kir::Operand;
 
 constexpr int64_t kWarpLanes = 32;
 constexpr int64_t kMostBytes = 48 * 1024;
+// Elements from one place to the next that no other has a bank in common with.
+constexpr int64_t kBanks = 32;
 
 bool IsSort(const HloInstruction& hlo) {
   return hlo.opcode() == HloOpcode::kSort || hlo.opcode() == HloOpcode::kTopK;
@@ -45,6 +50,28 @@ const Shape& PlaceShape(const HloInstruction& hlo) {
   return hlo.shape().IsTuple() ? hlo.shape().tuple_shapes(0) : hlo.shape();
 }
 
+// Whether equal elements need not be told apart by the places they came from:
+// nobody sees which one is which.
+bool AreEqualsTheSame(const HloInstruction& hlo) {
+  return hlo.opcode() == HloOpcode::kSort && hlo.operand_count() == 1 &&
+         (!Cast<HloSortInstruction>(&hlo)->is_stable() ||
+          (primitive_util::IsIntegralType(
+               hlo.operand(0)->shape().element_type()) &&
+           hlo.to_apply()->root_instruction()->opcode() ==
+               HloOpcode::kCompare &&
+           hlo.to_apply()->instruction_count() == 3));
+}
+
+// Steps of the network that a thread takes in registers, between two visits of
+// shared memory. Each one more doubles a thread's elements, and the code.
+int StepsOfVisit(const HloInstruction& hlo, bool keeps_places) {
+  const int64_t code = hlo.opcode() == HloOpcode::kSort
+                           ? hlo.to_apply()->instruction_count()
+                           : kBanks;
+  if (!keeps_places && code <= 8) return 3;
+  return hlo.operand_count() <= 2 && code <= 16 ? 2 : 1;
+}
+
 class SortEmitter {
  public:
   SortEmitter(const SortGroup& group, KernelFrame* frame)
@@ -56,9 +83,13 @@ class SortEmitter {
         shape_(group.hero->operand(0)->shape()),
         along_(SortedDimension(*group.hero)),
         written_(PlaceShape(*group.hero).dimensions(along_)),
+        keeps_places_(!AreEqualsTheSame(*group.hero)),
         levels_(frame->body(), {group.hero}) {
     while (width_ < group.elements) width_ *= 2;
-    lanes_ = std::max<int64_t>(1, std::min(frame->threads(), width_ / 2));
+    // Rows of another length leave pairs out.
+    if (width_ == group.elements) steps_ = StepsOfVisit(sort_, keeps_places_);
+    while ((int64_t{1} << steps_) > width_ && steps_ > 1) --steps_;
+    lanes_ = std::max<int64_t>(1, std::min(frame->threads(), width_ >> steps_));
     rows_per_block_ = frame->threads() / lanes_;
   }
 
@@ -77,6 +108,16 @@ class SortEmitter {
   // `size` places, mirrored.
   absl::Status Step(int64_t size, int64_t apart);
   absl::Status CompareAndSwap(const AffineExpr& left, const AffineExpr& right);
+  // The elements of two places, of all tiles, in order.
+  using Elements = std::vector<Operand>;
+  absl::Status Exchange(Elements* left, Elements* right);
+  // `steps` steps in registers, the first of them of pairs `apart` places from
+  // each other in halves of `size` places; 0 apart: all steps of rows of
+  // 2^steps.
+  absl::Status Visit(int64_t size, int64_t apart, int64_t steps);
+  // Takes a merge's steps of `elements`, the mirrored one first if it is one.
+  absl::Status Merge(std::vector<Elements>* elements, bool mirrored);
+  absl::Status Visits();
   // Whether the elements of one place go before those of the other.
   absl::StatusOr<Operand> Before(absl::Span<const Operand> a,
                                  absl::Span<const Operand> b);
@@ -89,7 +130,10 @@ class SortEmitter {
   Operand At(kir::BufferId tile, const AffineExpr& place) const {
     Operand operand;
     operand.buffer = tile;
-    operand.indices = {team_, place};
+    operand.indices = {
+        team_, steps_ == 1
+                   ? place
+                   : place + AffineExpr::FloorDiv(place, AffineExpr(kBanks))};
     return operand;
   }
   Operand Value(kir::BufferId tile, const AffineExpr& place) {
@@ -105,11 +149,14 @@ class SortEmitter {
   const Shape& shape_;
   const int64_t along_;
   const int64_t written_;  // elements of a row
+  const bool keeps_places_;
   const ReductionLevels levels_;
   int64_t width_ = 1;  // the power of two from the elements of a row
   int64_t lanes_ = 1;  // threads of a row
   int64_t rows_per_block_ = 1;
-  // Of the operands, and the places that elements came from at last.
+  int64_t steps_ = 1;  // of a visit
+  // Of the operands, and the places that elements came from at last, unless
+  // nobody sees them.
   std::vector<kir::BufferId> tiles_;
   AffineExpr team_, lane_, raw_row_;
 };
@@ -122,9 +169,11 @@ absl::Status SortEmitter::AddTiles() {
                      KernelType(operand->shape().element_type()));
     types.push_back(type);
   }
-  types.push_back(ElementType::kS32);
+  if (keeps_places_) types.push_back(ElementType::kS32);
+  const int64_t elements =
+      group_.elements + (steps_ == 1 ? 0 : group_.elements / kBanks);
   for (ElementType type : types) {
-    bytes += kir::ElementBytes(type) * rows_per_block_ * group_.elements;
+    bytes += kir::ElementBytes(type) * rows_per_block_ * elements;
   }
   if (bytes > kMostBytes) {
     return NotLowered(
@@ -133,7 +182,7 @@ absl::Status SortEmitter::AddTiles() {
   }
   for (ElementType type : types) {
     tiles_.push_back(
-        builder_.AddShared("s", type, {rows_per_block_, group_.elements}));
+        builder_.AddShared("s", type, {rows_per_block_, elements}));
   }
   return absl::OkStatus();
 }
@@ -188,31 +237,137 @@ absl::Status SortEmitter::Load() {
                          emitter_.Element(*sort_.operand(k), indices));
         builder_.EmitTo(At(tiles_[k], place), "copy", {value});
       }
-      builder_.EmitTo(At(tiles_.back(), place), "copy", {place});
+      if (keeps_places_) {
+        builder_.EmitTo(At(tiles_.back(), place), "copy", {place});
+      }
       return absl::OkStatus();
     });
   });
 }
 
+absl::Status SortEmitter::Exchange(Elements* left, Elements* right) {
+  const Elements a = *left, b = *right;
+  ASSIGN_OR_RETURN(Operand swap, Before(b, a));
+  if (keeps_places_) {
+    ASSIGN_OR_RETURN(const Operand less, Before(a, b));
+    // Equals that have overtaken each other.
+    const Operand later =
+        builder_.Emit("lt", ElementType::kPred, {b.back(), a.back()});
+    const Operand not_less = builder_.Emit("not", ElementType::kPred, {less});
+    const Operand tie =
+        builder_.Emit("and", ElementType::kPred, {not_less, later});
+    swap = builder_.Emit("or", ElementType::kPred, {swap, tie});
+  }
+  for (size_t k = 0; k < tiles_.size(); ++k) {
+    const ElementType type = builder_.TypeOf(a[k]);
+    (*left)[k] = builder_.Emit("select", type, {swap, b[k], a[k]});
+    (*right)[k] = builder_.Emit("select", type, {swap, a[k], b[k]});
+  }
+  return absl::OkStatus();
+}
+
 absl::Status SortEmitter::CompareAndSwap(const AffineExpr& left,
                                          const AffineExpr& right) {
-  std::vector<Operand> a, b;
+  Elements a, b;
   for (kir::BufferId tile : tiles_) {
     a.push_back(Value(tile, left));
     b.push_back(Value(tile, right));
   }
-  ASSIGN_OR_RETURN(const Operand less, Before(a, b));
-  ASSIGN_OR_RETURN(const Operand greater, Before(b, a));
-  // Equals that have overtaken each other.
-  const Operand later =
-      builder_.Emit("lt", ElementType::kPred, {b.back(), a.back()});
-  const Operand not_less = builder_.Emit("not", ElementType::kPred, {less});
-  const Operand tie =
-      builder_.Emit("and", ElementType::kPred, {not_less, later});
-  const Operand swap = builder_.Emit("or", ElementType::kPred, {greater, tie});
+  RETURN_IF_ERROR(Exchange(&a, &b));
   for (size_t k = 0; k < tiles_.size(); ++k) {
-    builder_.EmitTo(At(tiles_[k], left), "select", {swap, b[k], a[k]});
-    builder_.EmitTo(At(tiles_[k], right), "select", {swap, a[k], b[k]});
+    builder_.EmitTo(At(tiles_[k], left), "copy", {a[k]});
+    builder_.EmitTo(At(tiles_[k], right), "copy", {b[k]});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SortEmitter::Merge(std::vector<Elements>* elements,
+                                bool mirrored) {
+  const size_t count = elements->size();
+  for (size_t apart = count / 2; apart > 0; apart /= 2) {
+    for (size_t k = 0; k < count; ++k) {
+      if ((k & apart) != 0) continue;
+      const size_t other =
+          mirrored && 2 * apart == count ? count - 1 - k : k + apart;
+      RETURN_IF_ERROR(Exchange(&(*elements)[k], &(*elements)[other]));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// A thread's elements are as far apart as the pairs of the last step, in the
+// order of their places. Of a merge that begins with mirrored pairs, the upper
+// half of them lies as far from the end of its places as the lower half lies
+// from their begin.
+absl::Status SortEmitter::Visit(int64_t size, int64_t apart, int64_t steps) {
+  const int64_t count = int64_t{1} << steps, half = count / 2;
+  const bool mirrored = 2 * apart == size;
+  const int64_t distance = apart == 0 ? 1 : apart / half;
+  return Each(width_ / count, [&](const AffineExpr& number) {
+    const AffineExpr block =
+        AffineExpr::FloorDiv(number, AffineExpr(distance)) *
+        AffineExpr(count * distance);
+    const AffineExpr within = AffineExpr::Mod(number, AffineExpr(distance));
+    const AffineExpr last =
+        mirrored ? block + AffineExpr(size - 1) - within : block + within;
+    const auto take = [&](const AffineExpr& low,
+                          const AffineExpr& high) -> absl::Status {
+      std::vector<AffineExpr> places;
+      for (int64_t k = 0; k < count; ++k) {
+        places.push_back(mirrored && k >= half
+                             ? high - AffineExpr((count - 1 - k) * distance)
+                             : low + AffineExpr(k * distance));
+      }
+      std::vector<Elements> elements(count);
+      for (int64_t k = 0; k < count; ++k) {
+        for (kir::BufferId tile : tiles_) {
+          elements[k].push_back(Value(tile, places[k]));
+        }
+      }
+      if (apart > 0) {
+        RETURN_IF_ERROR(Merge(&elements, mirrored));
+      } else {
+        for (int64_t part = 2; part <= count; part *= 2) {
+          for (int64_t first = 0; first < count; first += part) {
+            std::vector<Elements> some(elements.begin() + first,
+                                       elements.begin() + first + part);
+            RETURN_IF_ERROR(Merge(&some, /*mirrored=*/true));
+            std::copy(some.begin(), some.end(), elements.begin() + first);
+          }
+        }
+      }
+      for (int64_t k = 0; k < count; ++k) {
+        for (size_t tile = 0; tile < tiles_.size(); ++tile) {
+          builder_.EmitTo(At(tiles_[tile], places[k]), "copy",
+                          {elements[k][tile]});
+        }
+      }
+      return absl::OkStatus();
+    };
+    const auto& ranges = builder_.ranges();
+    return builder_.Let(
+        "i", (block + within).SimplifyIn(ranges), group_.elements,
+        [&](const AffineExpr& low) {
+          if (!mirrored) return take(low, low);
+          return builder_.Let(
+              "i", last.SimplifyIn(ranges), group_.elements,
+              [&](const AffineExpr& high) { return take(low, high); });
+        });
+  });
+}
+
+absl::Status SortEmitter::Visits() {
+  const int64_t first = int64_t{1} << steps_;
+  RETURN_IF_ERROR(Visit(first, 0, steps_));
+  Join();
+  for (int64_t size = 2 * first; size <= width_; size *= 2) {
+    for (int64_t apart = size / 2; apart > 0;) {
+      int64_t steps = 0, rest = apart;
+      for (; steps < steps_ && rest > 0; rest /= 2) ++steps;
+      RETURN_IF_ERROR(Visit(size, apart, steps));
+      Join();
+      apart = rest;
+    }
   }
   return absl::OkStatus();
 }
@@ -315,6 +470,10 @@ absl::Status SortEmitter::Emit() {
             (block * AffineExpr(rows_per_block_) + team_).SimplifyIn(ranges);
         RETURN_IF_ERROR(Load());
         Join();
+        if (steps_ > 1) {
+          RETURN_IF_ERROR(Visits());
+          return Write();
+        }
         for (int64_t size = 2; size <= width_; size *= 2) {
           for (int64_t apart = size / 2; apart > 0; apart /= 2) {
             RETURN_IF_ERROR(Step(size, apart));

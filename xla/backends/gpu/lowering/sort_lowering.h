@@ -21,10 +21,14 @@
 //
 // Merges begin with mirrored pairs, so that the lesser of a pair always moves
 // to the lower place: places past the end of a row would hold the greatest
-// elements and keep them, so they are left out. Equal elements keep their
-// order, by the places they came from, whether the sort asks for it or not: the
-// result is the one stable result, since comparators that are not an order are
-// refused (comparator_order.h).
+// elements and keep them, so they are left out. Of rows whose length is a power
+// of two a thread takes up to three steps in registers, on up to eight elements
+// as far apart as these steps' pairs, between two visits of shared memory.
+//
+// Equal elements keep their order, by the places they came from, whether the
+// sort asks for it or not, unless nothing goes along that could tell them
+// apart: the result is the one stable result, since comparators that are not an
+// order are refused (comparator_order.h).
 
 namespace xla::gpu {
 
