@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -81,6 +82,8 @@ class ReductionEmitter {
 
   absl::Status AddKept();
   absl::Status EmitStage(int level);
+  std::optional<Indices> SpreadPlaces(const HloInstruction& broadcast,
+                                      const Indices& row) const;
   absl::Status Hoist(int level, const Indices& row);
   absl::Status Columns(int level, const Indices& row);
   // `slot`: which one of the thread's columns it is.

@@ -15,6 +15,7 @@
 #include "xla/backends/gpu/lowering/index_maps.h"
 #include "xla/backends/gpu/lowering/reduction_emitter.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape_util.h"
 #include "xla/status_macros.h"
 #include "xla/util.h"
 
@@ -90,21 +91,57 @@ absl::Status ReductionEmitter::Write(const Output& output,
       });
 }
 
+// The element of a value of a row that the broadcast spreads along the row's
+// columns; nothing for other broadcasts.
+std::optional<Indices> ReductionEmitter::SpreadPlaces(
+    const HloInstruction& broadcast, const Indices& row) const {
+  const Shape& value = broadcast.operand(0)->shape();
+  if (!absl::c_is_sorted(broadcast.dimensions())) return std::nullopt;
+  if (broadcast.shape().dimensions() == input_.dimensions()) {
+    if (value.dimensions().size() == kept_dims_.size() &&
+        absl::c_none_of(reduced_, [&](int64_t d) {
+          return absl::c_linear_search(broadcast.dimensions(), d);
+        })) {
+      return row;
+    }
+    return std::nullopt;
+  }
+  // By number: the columns are what comes after the dimensions of the value.
+  int64_t columns = 1;
+  for (int64_t d = broadcast.shape().dimensions().size() - 1;
+       d >= 0 && !absl::c_linear_search(broadcast.dimensions(), d); --d) {
+    columns *= broadcast.shape().dimensions(d);
+  }
+  if (columns != group_.columns ||
+      ShapeUtil::ElementsIn(value) != group_.rows ||
+      ShapeUtil::ElementsIn(broadcast.shape()) !=
+          group_.rows * group_.columns ||
+      (!kept_dims_.empty() &&
+       *absl::c_max_element(kept_dims_) > *absl::c_min_element(reduced_))) {
+    return std::nullopt;
+  }
+  AffineExpr number;
+  size_t next = 0;
+  for (int64_t d = 0; d < input_.dimensions().size(); ++d) {
+    if (!absl::c_linear_search(kept_dims_, d)) continue;
+    number = number * AffineExpr(input_.dimensions(d)) + row[next++];
+  }
+  return Delinearize(number.SimplifyIn(builder_.ranges()), value.dimensions(),
+                     builder_.ranges());
+}
+
 // Computes values derived from results of reductions before they are broadcast
 // along columns.
 absl::Status ReductionEmitter::Hoist(int level, const Indices& row) {
   if (level == 0) return absl::OkStatus();
   for (const HloInstruction* hlo : frame_.body()) {
-    if (hlo->opcode() != HloOpcode::kBroadcast || levels_.Of(*hlo) != level ||
-        hlo->shape().dimensions() != input_.dimensions() ||
-        hlo->operand(0)->shape().dimensions().size() != kept_dims_.size() ||
-        !absl::c_is_sorted(hlo->dimensions()) ||
-        absl::c_any_of(reduced_, [&](int64_t d) {
-          return absl::c_linear_search(hlo->dimensions(), d);
-        })) {
+    if (hlo->opcode() != HloOpcode::kBroadcast || levels_.Of(*hlo) == 0 ||
+        levels_.Of(*hlo) > level) {
       continue;
     }
-    RETURN_IF_ERROR(emitter_.Element(*hlo->operand(0), row).status());
+    if (const auto places = SpreadPlaces(*hlo, row)) {
+      RETURN_IF_ERROR(emitter_.Element(*hlo->operand(0), *places).status());
+    }
   }
   return absl::OkStatus();
 }

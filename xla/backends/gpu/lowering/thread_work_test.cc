@@ -47,7 +47,7 @@ class ThreadWorkTest : public ::testing::Test {
   }
 
   void Count(const kir::Kernel& kernel) {
-    reads_ = writes_ = barriers_ = groups_ = shared_ = 0;
+    reads_ = writes_ = barriers_ = groups_ = shared_ = roots_ = 0;
     for (const kir::Buffer& buffer : kernel.buffers) {
       shared_ += buffer.memory == kir::Memory::kShared;
     }
@@ -55,6 +55,12 @@ class ThreadWorkTest : public ::testing::Test {
       const auto* sync = statement.As<kir::Sync>();
       barriers_ += sync != nullptr && sync->scope == kir::SyncScope::kBlock;
       const auto* loop = statement.As<kir::Loop>();
+      if (loop != nullptr && loop->kind == kir::LoopKind::kUnroll) {
+        kir::ForEachStatement(loop->body, [&](const kir::Statement& inner) {
+          const auto* expr = inner.As<kir::Expr>();
+          roots_ += expr != nullptr && expr->op == "sqrt";
+        });
+      }
       if (loop != nullptr && loop->kind == kir::LoopKind::kVectorize) {
         const auto* copy = loop->body[0].As<kir::Expr>();
         const bool writes = kernel.buffers[copy->outputs[0].buffer].is_param;
@@ -69,8 +75,10 @@ class ThreadWorkTest : public ::testing::Test {
   int64_t threads_ = 128;
   int64_t device_threads_ = 1;
   // Of the last kernel: vectors that are read and written, barriers of the
-  // block, reductions of a part of a warp, arrays in shared memory.
+  // block, reductions of a part of a warp, arrays in shared memory, and square
+  // roots of each column.
   int64_t reads_ = 0, writes_ = 0, barriers_ = 0, groups_ = 0, shared_ = 0;
+  int64_t roots_ = 0;
 };
 
 std::string Softmax(absl::string_view shape, absl::string_view rows,
@@ -106,10 +114,12 @@ TEST_F(ThreadWorkTest, RowsStayInRegisters) {
   z = f32[] constant(0)
   s = f32[6] reduce(g, z), dimensions={1}, to_apply=add
   t = f32[1,6] bitcast(s)
-  b = f32[1,6,128] broadcast(t), dimensions={0,1}
+  q = f32[1,6] sqrt(t)
+  b = f32[1,6,128] broadcast(q), dimensions={0,1}
   ROOT d = f32[1,6,128] divide(f, b))"),
             absl::OkStatus());
   EXPECT_EQ(reads_, 1);
+  EXPECT_EQ(roots_, 0);
   // Elements one by one.
   EXPECT_EQ(CompareRows(Softmax("[7,45]", "[7]", "0", "1")), absl::OkStatus());
   EXPECT_EQ(shared_, 0);
