@@ -7,6 +7,8 @@ namespace xla::gpu {
 // (floor division), element-wise operations, reductions over warps and blocks,
 // mbarriers as inline PTX, and what the host side needs.
 extern const char kCudaPrelude[];
+// The part of it for products of fragments, behind the other one.
+extern const char kCudaMmaPrelude[];
 
 }  // namespace xla::gpu
 

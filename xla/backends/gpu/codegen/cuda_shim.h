@@ -22,6 +22,7 @@
 #define __device__
 #define __host__
 #define __shared__
+#define __constant__ static
 #define __forceinline__ inline
 #define __align__(n) __attribute__((aligned(n)))
 #define KIR_STATIC_SHARED static
@@ -123,6 +124,33 @@ T __shfl_xor_sync(unsigned mask, T v, int distance) {
   const int thread = t.x + blockDim.x * (t.y + blockDim.y * t.z);
   return __shfl_sync(mask, v, (thread & 31) ^ distance);
 }
+// What a warp multiplies: each lane sees what the others have, which wait.
+template <int M, int N, bool exact, class T>
+void kir_warp_mma(float* c, const T* a, const T* b) {
+  static const T* left[32][32];
+  static const T* right[32][32];
+  constexpr int kRow = 16 / sizeof(T);  // elements that a lane has of a row
+  const dim3& t = threadIdx;
+  const int thread = t.x + blockDim.x * (t.y + blockDim.y * t.z);
+  const int warp = thread / 32, lane = thread % 32;
+  left[warp][lane] = a;
+  right[warp][lane] = b;
+  __syncwarp();
+  for (int k = 0; k < M * N * 4; ++k) {
+    const int i = k / 4 / N, j = k / 4 % N, r = k % 4 / 2, q = k % 2;
+    double sum = c[k];
+    for (int quarter = 0; quarter < 4; ++quarter) {
+      const T* row = left[warp][lane / 4 * 4 + quarter] + (i * 2 + r) * kRow;
+      const T* column =
+          right[warp][(lane % 4 * 2 + q) * 4 + quarter] + j * kRow;
+      for (int v = 0; v < kRow; ++v) {
+        sum += double(float(row[v])) * double(float(column[v]));
+      }
+    }
+    c[k] = float(sum);
+  }
+  __syncwarp();
+}
 // Threads take turns.
 template <class T>
 void atomicAdd(T* p, T v) {
@@ -198,6 +226,11 @@ inline cudaError_t cudaMemcpy(void* to, const void* from, size_t n, int) {
   return cudaSuccess;
 }
 
+template <class T>
+cudaError_t cudaMemcpyToSymbol(T& to, const void* from, size_t n) {
+  std::memcpy(&to, from, n);
+  return cudaSuccess;
+}
 inline cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t n, int,
                                    cudaStream_t) {
   std::memmove(to, from, n);

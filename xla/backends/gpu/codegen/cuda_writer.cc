@@ -34,6 +34,7 @@ absl::StatusOr<std::string> Writer::Emit() {
   if (options_.with_prelude) {
     Raw("#ifndef KIR_PRELUDE\n#define KIR_PRELUDE\n");
     Raw(kCudaPrelude);
+    Raw(kCudaMmaPrelude);
     Raw("#endif  // KIR_PRELUDE\n");
   }
   Raw(absl::StrCat("\n// Shared memory: ", plan_.total.ToString(), " bytes, ",

@@ -92,6 +92,9 @@ class Writer {
   bool IsShort(const kir::Expr& expr) const;
   // The element type of an expression's arithmetic.
   std::string ArithmeticType(const kir::Expr& expr) const;
+  absl::Status EmitWarpMma(const kir::Expr& expr,
+                           const kir::Statement& statement,
+                           const std::string& active);
   absl::Status EmitExpr(const kir::Expr& expr, const kir::Statement& statement,
                         const std::string& active);
 

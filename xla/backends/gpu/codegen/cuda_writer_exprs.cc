@@ -20,6 +20,7 @@
 #include "xla/backends/gpu/kernel_ir/kernel.h"
 #include "xla/backends/gpu/kernel_ir/kernel_vectors.h"
 #include "xla/backends/gpu/kernel_ir/kir_ops.h"
+#include "xla/backends/gpu/kernel_ir/warp_mma.h"
 #include "xla/status_macros.h"
 
 namespace xla::gpu::cuda {
@@ -148,7 +149,7 @@ std::optional<kir::Operand> Writer::VectorPlace(const kir::Operand& operand,
   const bool aligned =
       buffer.is_param && buffer.memory == kir::Memory::kGlobal
           ? kir::IsVector(kir::ElementBytes(buffer.type) * width)
-          : buffer.vector_width.value_or(1) == width;
+          : buffer.vector_width.value_or(1) % width == 0;
   if (!aligned || buffer.circular.has_value()) return std::nullopt;
   return kir::FirstOfVector(buffer, operand, index, width);
 }
@@ -303,12 +304,34 @@ std::optional<std::string> Writer::Unchanged(const kir::Expr& expr) const {
   }
 }
 
+absl::Status Writer::EmitWarpMma(const kir::Expr& expr,
+                                 const kir::Statement& statement,
+                                 const std::string& active) {
+  std::string why;
+  const std::optional<kir::WarpMma> mma = kir::FindWarpMma(kernel_, expr, &why);
+  if (!mma.has_value() || !WarpsAreWhole() || active != "true") {
+    return Unimplemented(
+        statement.location,
+        absl::StrCat(expr.op, " of ",
+                     mma.has_value() ? "part of a warp" : why));
+  }
+  Line(absl::StrCat(
+      "kir_warp_mma<", mma->down, ", ", mma->across, ", ",
+      mma->is_exact ? "true" : "false", ">(", Name(expr.outputs[0].buffer),
+      ", ", Name(std::get<kir::Operand>(expr.arguments[0]).buffer), ", ",
+      Name(std::get<kir::Operand>(expr.arguments[1]).buffer), ");"));
+  return absl::OkStatus();
+}
+
 absl::Status Writer::EmitExpr(const kir::Expr& expr,
                               const kir::Statement& statement,
                               const std::string& active) {
   const kir::OpClass op_class = kir::FindOp(expr.op)->op_class;
   if (op_class == kir::OpClass::kScan) {
     return Unimplemented(statement.location, expr.op);
+  }
+  if (op_class == kir::OpClass::kWarpMma) {
+    return EmitWarpMma(expr, statement, active);
   }
   const kir::Operand& output = expr.outputs[0];
   const kir::Buffer& target = kernel_.buffers[output.buffer];

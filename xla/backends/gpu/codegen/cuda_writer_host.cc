@@ -40,7 +40,8 @@ bool Writer::ThreadsWait() const {
             statement.As<kir::Async>() != nullptr ||
             (expr != nullptr &&
              (expr->sync || expr->async != kir::AsyncKind::kNone ||
-              kir::FindOp(expr->op)->op_class == kir::OpClass::kWarpReduce));
+              kir::FindOp(expr->op)->op_class == kir::OpClass::kWarpReduce ||
+              kir::FindOp(expr->op)->op_class == kir::OpClass::kWarpMma));
   });
   for (const kir::Buffer& buffer : kernel_.buffers) {
     wait |= buffer.memory == kir::Memory::kShared;

@@ -109,6 +109,15 @@ class Machine {
   void Arrive(int t, kir::BufferId barrier);
   absl::StatusOr<bool> Unblock();
   void ReleaseExpr(const std::vector<int>& group, const CodeInstruction& i);
+  // Of products of fragments: the elements of one array, and the whole warp's
+  // sums.
+  absl::StatusOr<std::vector<double>> ReadFragment(int t,
+                                                   const CodeInstruction& i,
+                                                   const CodeOperand& operand,
+                                                   int64_t count);
+  absl::Status RunWarpMma(int t, const CodeInstruction& i);
+  absl::Status ReleaseWarpMma(const std::vector<int>& group,
+                              const CodeInstruction& i);
   absl::StatusOr<bool> UnblockWarps();
   bool UnblockMbarriers();
 

@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -11,6 +14,7 @@
 #include "xla/backends/gpu/kernel_ir/kernel_machine.h"
 #include "xla/backends/gpu/kernel_ir/kernel_values.h"
 #include "xla/backends/gpu/kernel_ir/kir_ops.h"
+#include "xla/backends/gpu/kernel_ir/warp_mma.h"
 #include "xla/status_macros.h"
 
 namespace xla::gpu::kernel_machine {
@@ -139,6 +143,7 @@ absl::Status Machine::RunExpr(int t, const CodeInstruction& i) {
   const kir::Expr& expr = *i.statement->As<kir::Expr>();
   const bool outside = thread.outside_until >= 0;
   const bool scan = i.info->op_class == kir::OpClass::kScan;
+  if (i.info->op_class == kir::OpClass::kWarpMma) return RunWarpMma(t, i);
   if (expr.sync || scan || i.info->op_class == kir::OpClass::kWarpReduce) {
     if (!thread.resume) {
       thread.inputs.clear();
@@ -214,6 +219,87 @@ absl::Status Machine::Transfer(int t, const CodeInstruction& i) {
     barriers_[*expr.mbarrier].loads.push_back(transfer);
   } else {
     threads_[t].pending.push_back({transfer, expr.async, false, 0});
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<double>> Machine::ReadFragment(
+    int t, const CodeInstruction& i, const CodeOperand& operand,
+    int64_t count) {
+  ASSIGN_OR_RETURN(Place place, Find(operand, t, i));
+  if (place.element < 0 ||
+      place.element + count > code_.elements[place.buffer]) {
+    return ErrorAt(i, absl::StatusCode::kOutOfRange,
+                   "a fragment is out of bounds");
+  }
+  std::vector<double> values;
+  for (; count > 0; --count, ++place.element) {
+    values.push_back(Load(t, place, i));
+  }
+  return values;
+}
+
+// Of two visits the first brings both factors and the sums before, the second
+// takes the sums away.
+absl::Status Machine::RunWarpMma(int t, const CodeInstruction& i) {
+  Thread& thread = threads_[t];
+  const bool outside = thread.outside_until >= 0;
+  std::string why;
+  const std::optional<kir::WarpMma> mma =
+      kir::FindWarpMma(kernel_, *i.statement->As<kir::Expr>(), &why);
+  if (!mma.has_value() || outside) {
+    return ErrorAt(i, absl::StatusCode::kFailedPrecondition,
+                   outside ? "a lane of the warp takes no part" : why);
+  }
+  if (!thread.resume) {
+    thread.inputs.clear();
+    for (const auto& [operand, count] :
+         {std::pair(&i.arguments[0].operand, mma->lhs_elements()),
+          std::pair(&i.arguments[1].operand, mma->rhs_elements()),
+          std::pair(&i.outputs[0], mma->sum_elements())}) {
+      ASSIGN_OR_RETURN(const std::vector<double> values,
+                       ReadFragment(t, i, *operand, count));
+      thread.inputs.insert(thread.inputs.end(), values.begin(), values.end());
+    }
+    thread.state = Thread::State::kWarp;
+    return absl::OkStatus();
+  }
+  thread.resume = false;
+  ++thread.pc;
+  ASSIGN_OR_RETURN(Place place, Find(i.outputs[0], t, i));
+  for (double sum : thread.inputs) {
+    Store(t, place, sum, i);
+    ++place.element;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Machine::ReleaseWarpMma(const std::vector<int>& group,
+                                     const CodeInstruction& i) {
+  if (group.size() != kir::WarpMma::kLanes) {
+    return ErrorAt(
+        i, absl::StatusCode::kFailedPrecondition,
+        absl::StrCat(group.size(), " lanes of a warp multiply fragments"));
+  }
+  std::string why;
+  const kir::WarpMma mma =
+      *kir::FindWarpMma(kernel_, *i.statement->As<kir::Expr>(), &why);
+  std::vector<std::vector<double>> lhs, rhs, sums;
+  for (int t : group) {
+    auto next = threads_[t].inputs.begin();
+    for (const auto& [list, count] : {std::pair(&lhs, mma.lhs_elements()),
+                                      std::pair(&rhs, mma.rhs_elements()),
+                                      std::pair(&sums, mma.sum_elements())}) {
+      list->emplace_back(next, next + count);
+      next += count;
+    }
+  }
+  kir::MultiplyFragments(mma, lhs, rhs, &sums);
+  for (size_t k = 0; k < group.size(); ++k) {
+    Thread& thread = threads_[group[k]];
+    thread.inputs = std::move(sums[k]);
+    thread.resume = true;
+    thread.state = Thread::State::kReady;
   }
   return absl::OkStatus();
 }

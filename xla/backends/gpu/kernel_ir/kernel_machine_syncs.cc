@@ -129,6 +129,8 @@ absl::StatusOr<bool> Machine::UnblockWarps() {
         threads_[t].state = Thread::State::kReady;
         ++threads_[t].pc;
       }
+    } else if (i.info->op_class == kir::OpClass::kWarpMma) {
+      RETURN_IF_ERROR(ReleaseWarpMma(group, i));
     } else {
       ReleaseExpr(group, i);
     }

@@ -24,7 +24,8 @@ enum class OpClass {
   kWarpReduce,
   kWelford,  // mean, M2, count
   kScan,     // scan, sort, topk: hold a barrier
-  kMma,
+  kMma,      // of one element: output += a * b
+  kWarpMma,  // of the fragments of a warp (warp_mma.h)
 };
 
 // How the values of a reduction or a scan are combined.

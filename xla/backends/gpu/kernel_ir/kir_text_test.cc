@@ -168,6 +168,12 @@ constexpr BadCase kBadCases[] = {
     {"  alloc %l : local f32[1]\n  %l[0] = atomic.add(%A[0], 0)",
      "5:3: error: K12: atomics are on global or shared memory, and %l is "
      "local"},
+    {"  alloc %a : local f16[1, 2, 8]\n  alloc %b : local f16[1, 4]\n"
+     "  alloc %c : local f32[1, 1, 2, 2]\n  %a[0, 0, 0] = full(0.0)\n"
+     "  %b[0, 0] = full(0.0)\n"
+     "  %c[0, 0, 0, 0] = warp_mma(%a[0, 0, 0], %b[0, 0])",
+     "9:3: error: K13: no warp_mma: in registers it takes [n, 2, 8] and [m, "
+     "8]"},
 };
 
 TEST(KirTextTest, ErrorsSayWhere) {

@@ -14,6 +14,7 @@
 #include "xla/backends/gpu/kernel_ir/affine_expr.h"
 #include "xla/backends/gpu/kernel_ir/kernel_vectors.h"
 #include "xla/backends/gpu/kernel_ir/kir_ops.h"
+#include "xla/backends/gpu/kernel_ir/warp_mma.h"
 #include "xla/status_macros.h"
 
 namespace xla::gpu::kir {
@@ -364,6 +365,9 @@ class Verifier {
       }
       MarkWritten(output.buffer);
     }
+    if (info->op_class == OpClass::kWarpMma) {
+      RETURN_IF_ERROR(VerifyWarpMma(expr, location, context));
+    }
     if (expr.mbarrier.has_value()) {
       RETURN_IF_ERROR(VerifyBarrier(*expr.mbarrier, location));
     }
@@ -375,6 +379,20 @@ class Verifier {
       return Error("K8", location,
                    absl::StrCat("not every thread meets this barrier: ",
                                 context.block_diverges));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status VerifyWarpMma(const Expr& expr, SourceLocation location,
+                             const Context& context) {
+    std::string why;
+    if (!FindWarpMma(kernel_, expr, &why).has_value()) {
+      return Error("K13", location, absl::StrCat("no warp_mma: ", why));
+    }
+    if (!context.warp_diverges.empty()) {
+      return Error("K13", location,
+                   absl::StrCat("not every lane of the warp comes by: ",
+                                context.warp_diverges));
     }
     return absl::OkStatus();
   }

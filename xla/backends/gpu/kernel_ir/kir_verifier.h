@@ -22,6 +22,7 @@
 //   K10 mbarrier operations name shared u64 buffers and are known
 //   K11 a block has 1 to 1,024 threads
 //   K12 atomics are on global or shared memory
+//   K13 whole warps multiply fragments, which are as in warp_mma.h
 //
 // Errors are InvalidArgument, with the number of the rule and the place. O(size
 // of the kernel).

@@ -2,17 +2,17 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/cleanup/cleanup.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "xla/backends/gpu/lowering/dot_results.h"
 #include "xla/backends/gpu/lowering/dot_shape.h"
 #include "xla/backends/gpu/lowering/index_maps.h"
+#include "xla/backends/gpu/lowering/matrix_lowering.h"
 #include "xla/backends/gpu/lowering/reduction_results.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/primitive_util.h"
@@ -103,24 +103,9 @@ absl::Status DotEmitter::Named(
     const Hero& hero, absl::Span<const DotShape::Dimension> dims,
     const std::array<AffineExpr, 4>& numbers,
     absl::FunctionRef<absl::Status(const Indices&)> body) {
-  std::array<Indices, 4> parts;
-  for (int role = 0; role < 4; ++role) {
-    parts[role] = Delinearize(numbers[role].SimplifyIn(builder_.ranges()),
-                              hero.shape.extents[role], builder_.ranges());
-  }
-  Indices indices;
-  const std::function<absl::Status()> next = [&]() -> absl::Status {
-    if (indices.size() == dims.size()) return body(indices);
-    const auto [role, part] = dims[indices.size()];
-    return builder_.Let("i", parts[role][part], hero.shape.extents[role][part],
-                        [&](const AffineExpr& index) {
-                          indices.push_back(index);
-                          const absl::Status status = next();
-                          indices.pop_back();
-                          return status;
-                        });
-  };
-  return next();
+  return NamePlaces(hero.shape, dims,
+                    hero.shape.Parts(numbers, builder_.ranges()), &builder_,
+                    body);
 }
 
 // Rows and columns past the end are those of the last; contracted places past
@@ -287,32 +272,7 @@ absl::Status DotEmitter::EmitHero(const Hero& hero) {
 }
 
 absl::Status DotEmitter::Write() {
-  std::vector<const HloInstruction*> dots;
-  for (const Hero& hero : heroes_) {
-    dots.push_back(hero.hlo);
-    emitter_.Forbid(hero.hlo);
-  }
-  const absl::Cleanup allow = [this] { emitter_.AllowAll(); };
-  const ReductionLevels levels(frame_.body(), dots);
-  const auto write = [&](const Indices& indices, const AffineExpr& i,
-                         const AffineExpr& j) -> absl::Status {
-    for (const Hero& hero : heroes_) {
-      ASSIGN_OR_RETURN(const ElementType type,
-                       KernelType(hero.hlo->shape().element_type()));
-      emitter_.Remember(*hero.hlo, indices,
-                        {builder_.Emit(type == hero.sum_type ? "copy" : "cast",
-                                       type, {At(hero.sums, {i, j})})});
-    }
-    for (int64_t k : group_.results) {
-      const KernelFrame::Result& result = frame_.results()[k];
-      const std::optional<ResultWay> way =
-          FindElementWay(result, dots[0]->shape(), levels);
-      if (!way.has_value()) return NotLowered(*result.hlo, "of another shape");
-      RETURN_IF_ERROR(frame_.Store(
-          result, way->Follow(indices, result.shape, builder_.ranges())));
-    }
-    return absl::OkStatus();
-  };
+  DotResults results(group_, &frame_);
   return Places([&](const AffineExpr& i, const AffineExpr& j) {
     const AffineExpr row =
         first_row_ + i * AffineExpr(tile_.threads_down()) + down_;
@@ -323,11 +283,14 @@ absl::Status DotEmitter::Write() {
         AffineExpr::Min(Inside(row, group_.rows, builder_.ranges()),
                         Inside(column, group_.columns, builder_.ranges())));
     return frame_.Where(inside, [&] {
-      return Named(
-          heroes_[0], heroes_[0].shape.result, {batch_, row, column, 0},
-          [&](const Indices& indices) {
-            return emitter_.InScope([&] { return write(indices, i, j); });
-          });
+      return Named(heroes_[0], heroes_[0].shape.result,
+                   {batch_, row, column, 0}, [&](const Indices& indices) {
+                     std::vector<Operand> sums;
+                     for (const Hero& hero : heroes_) {
+                       sums.push_back(At(hero.sums, {i, j}));
+                     }
+                     return results.Write(indices, sums);
+                   });
     });
   });
 }
@@ -467,6 +430,9 @@ std::vector<DotGroup> FindDotGroups(const KernelFrame& frame, int64_t min_depth,
 }
 
 absl::Status EmitDots(const DotGroup& group, KernelFrame* frame) {
+  if (const std::optional<MatrixTile> tile = FindMatrixTile(group, *frame)) {
+    return EmitMatrixProducts(group, *tile, frame);
+  }
   return DotEmitter(group, frame).Emit();
 }
 

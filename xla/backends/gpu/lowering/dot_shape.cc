@@ -22,6 +22,16 @@ int64_t DotShape::Count(int role) const {
   return count;
 }
 
+std::array<Indices, 4> DotShape::Parts(const std::array<AffineExpr, 4>& numbers,
+                                       const AffineExpr::Ranges& ranges) const {
+  std::array<Indices, 4> parts;
+  for (int role = 0; role < 4; ++role) {
+    parts[role] =
+        Delinearize(numbers[role].SimplifyIn(ranges), extents[role], ranges);
+  }
+  return parts;
+}
+
 ConditionalIndices DotShape::Element(int side, const Shape& operand,
                                      const Indices& values,
                                      const AffineExpr::Ranges& ranges) const {

@@ -44,6 +44,9 @@ struct DotShape {
   bool row_is_fast = false;
 
   int64_t Count(int role) const;
+  // The indices that the numbers of these roles stand for.
+  std::array<Indices, 4> Parts(const std::array<AffineExpr, 4>& numbers,
+                               const AffineExpr::Ranges& ranges) const;
   // The element of the operand that values of its `sides` tell.
   ConditionalIndices Element(int side, const Shape& operand,
                              const Indices& values,

@@ -174,6 +174,7 @@ absl::Status KernelBuilder::Let(
   return Loop(prefix, kir::LoopKind::kSerial, value, value + AffineExpr(1),
               [&](const AffineExpr& index) {
                 ranges_[*index.AsSymbol()] = {0, extent - 1};
+                values_[*index.AsSymbol()] = value.Substitute(values_);
                 return body(index);
               });
 }

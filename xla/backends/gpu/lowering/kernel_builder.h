@@ -40,6 +40,10 @@ class KernelBuilder {
   // Its name is the prefix and a number.
   kir::BufferId AddShared(absl::string_view prefix, kir::ElementType type,
                           const std::vector<int64_t>& extents);
+  // Accesses of so many neighbors in an array of threads or of a block.
+  void SetVectorWidth(kir::BufferId id, int64_t width) {
+    kernel_.buffers[id].vector_width = static_cast<int>(width);
+  }
   kir::Operand AddRegister(kir::ElementType type);
   // A local array of each thread, which unrolled loops keep in registers.
   kir::BufferId AddLocal(kir::ElementType type,
@@ -141,6 +145,7 @@ class KernelBuilder {
   std::vector<kir::Statement> allocs_;
   std::vector<kir::Statement>* body_ = &kernel_.body;
   AffineExpr::Ranges ranges_;
+  AffineExpr::Substitution values_;  // of what Let() named
   std::vector<std::pair<std::string, kir::Operand>> named_;
   int64_t bytes_at_once_ = 0, bytes_one_by_one_ = 0;
   int names_ = 0;

@@ -255,11 +255,16 @@ std::optional<Operand> KernelBuilder::VectorPlace(
   for (AffineExpr& index : place.indices) {
     index = index.Substitute(neighbors.names).SimplifyIn(ranges_);
   }
-  if (!kir::FirstOfVector(buffer, place, neighbors.name, neighbors.width)
-           .has_value()) {
-    return std::nullopt;
+  const auto is_vector = [&] {
+    return kir::FirstOfVector(buffer, place, neighbors.name, neighbors.width)
+        .has_value();
+  };
+  if (is_vector()) return place;
+  // What names around stand for may tell that it is aligned.
+  for (AffineExpr& index : place.indices) {
+    index = index.Substitute(values_).SimplifyIn(ranges_);
   }
-  return place;
+  return is_vector() ? std::optional<Operand>(place) : std::nullopt;
 }
 
 kir::BufferId KernelBuilder::AddVector(kir::ElementType type, int64_t width) {

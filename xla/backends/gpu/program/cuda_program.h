@@ -24,7 +24,7 @@
 //           }
 //
 //   ./program INPUTS.npz RESULTS.npz [--timings=FILE.json] [--repeat=TIMES]
-//             [--graphs=0] [--products=own] [--tf32] [--workspace=BYTES]
+//             [--graphs=0] [--tf32] [--products=own] [--workspace=BYTES]
 //
 // --timings has the median microseconds of a whole step and of each kernel,
 // less what measuring adds. Launches between which the host waits for nothing

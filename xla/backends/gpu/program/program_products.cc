@@ -29,7 +29,6 @@ struct Product {
 #endif
 
 static bool own_products = false;  // --products=own: never the library
-static bool use_tf32 = false;      // --tf32: f32 by 19 of its bits
 static Index workspace_bytes = 0;  // --workspace=BYTES: for its sums
 static char* workspace = nullptr;
 

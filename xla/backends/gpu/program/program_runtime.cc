@@ -56,6 +56,7 @@ template <class T> static T Read(Index from) {
 // ---- graphs ----
 
 static bool use_graphs = true;
+static bool use_tf32 = false;  // --tf32: f32 by 19 of its bits
 
 // Runs steps in which the host waits for nothing. The second time they become a
 // graph, since the first one loads what they need; graphs inside of others are
@@ -494,18 +495,18 @@ int main(int argc, char** argv) {
     if (arg.compare(0, 10, "--timings=") == 0) timings = arg.substr(10);
     else if (arg.compare(0, 9, "--repeat=") == 0) repeat = std::atoi(&arg[9]);
     else if (arg == "--graphs=0") use_graphs = false;
+    else if (arg == "--tf32") use_tf32 = true;
 #ifdef KIR_PRODUCTS
     else if (arg == "--products=own") own_products = true;
-    else if (arg == "--tf32") use_tf32 = true;
     else if (arg.compare(0, 12, "--workspace=") == 0) workspace_bytes = std::atoll(&arg[12]);
 #endif
     else paths.push_back(arg);
   }
   if (paths.size() != 2 || repeat < 1) {
     std::fprintf(stderr, "usage: %s INPUTS.npz RESULTS.npz [--timings=FILE.json]"
-                 " [--repeat=TIMES] [--graphs=0]%s\n", argv[0],
+                 " [--repeat=TIMES] [--graphs=0] [--tf32]%s\n", argv[0],
 #ifdef KIR_PRODUCTS
-                 " [--products=own] [--tf32] [--workspace=BYTES]"
+                 " [--products=own] [--workspace=BYTES]"
 #else
                  ""
 #endif
@@ -518,6 +519,7 @@ int main(int argc, char** argv) {
   for (const Array& array : kInputs) inputs.push_back(InMemory(array, file));
 
   Check(cudaStreamCreate(&stream), "stream");
+  Check(kir_allow_tf32(use_tf32), "tf32");
   Check(cudaMalloc((void**)&memory, kMemoryBytes), "memory");
   Check(cudaEventCreate(&time_begin), "event");
   Check(cudaEventCreate(&time_end), "event");

@@ -123,11 +123,17 @@ class Finder {
     for (const kir::Argument& argument : expr.arguments) {
       if (const auto* operand = std::get_if<kir::Operand>(&argument)) {
         add(*operand, false, true);
-        // Data tell what a gather reads.
-        if (expr.op == "gather") arrays_[operand->buffer].from_alloc = true;
+        // Data tell what a gather reads; fragments are read as a whole.
+        if (expr.op == "gather" || op == kir::OpClass::kWarpMma) {
+          arrays_[operand->buffer].from_alloc = true;
+        }
       }
     }
     for (const kir::Operand& output : expr.outputs) {
+      if (op == kir::OpClass::kWarpMma) {
+        add(output, false, true);
+        arrays_[output.buffer].from_alloc = true;
+      }
       if (accumulates) add(output, false, true);
       add(output, true,
           op != kir::OpClass::kScatter && expr.async == kir::AsyncKind::kNone);
