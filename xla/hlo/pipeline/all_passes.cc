@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "xla/backends/gpu/transforms/gemm/convolution_dots.h"
 #include "xla/backends/gpu/transforms/gemm/gemm_fusion.h"
 #include "xla/backends/gpu/transforms/horizontal/horizontal_fusion.h"
 #include "xla/backends/gpu/transforms/layouts/bitcast_reshapes.h"

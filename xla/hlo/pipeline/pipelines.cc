@@ -110,6 +110,7 @@ constexpr GpuStep kGpuSteps[] = {
     {"fix(reshape-mover{reshape-of-1d-broadcast-is-cheap=true},slice-sinker,"
      "constant-folding,canonicalizer,hlo-cse,hlo-dce)"},
     {"dot-strength-reduction"},
+    {"convolution-dots", GpuPipeline::kGpu},
     {"simplify-sorts"},
     {"variadic-op-splitter"},
     {"copy-remover"},

@@ -1,0 +1,210 @@
+#include "xla/backends/gpu/transforms/gemm/convolution_dots.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/utils/scalar_computation.h"
+#include "xla/literal_util.h"
+#include "xla/shape.h"
+#include "xla/shape_util.h"
+#include "xla/status_macros.h"
+#include "xla/util.h"
+#include "xla/xla_data.pb.h"
+
+namespace xla::gpu {
+namespace {
+
+// Tiles that occupy a device, and the places of one.
+constexpr int64_t kBlocks = 128, kTile = 128 * 64;
+
+class Rewriter {
+ public:
+  explicit Rewriter(HloInstruction* convolution)
+      : hlo_(convolution),
+        computation_(convolution->parent()),
+        dims_(convolution->convolution_dimension_numbers()) {}
+
+  // The product, or null.
+  HloInstruction* Rewrite() {
+    if (hlo_->feature_group_count() != 1 || hlo_->batch_group_count() != 1 ||
+        hlo_->operand_count() != 2 ||
+        absl::c_any_of(hlo_->window().dimensions(), [](const auto& w) {
+          return w.padding_low() != 0 || w.padding_high() != 0 ||
+                 w.base_dilation() != 1 || w.window_dilation() != 1;
+        })) {
+      return nullptr;
+    }
+    if (absl::c_all_of(hlo_->window().dimensions(), [](const auto& w) {
+          return w.size() == 1 && w.stride() == 1;
+        })) {
+      return OfEachPlace();
+    }
+    for (int k = 0; k < hlo_->window().dimensions_size(); ++k) {
+      const WindowDimension& w = hlo_->window().dimensions(k);
+      if (w.window_reversal() ||
+          w.size() != input().dimensions(dims_.input_spatial_dimensions(k))) {
+        return nullptr;
+      }
+    }
+    return OfWholeImages();
+  }
+
+ private:
+  const Shape& input() const { return hlo_->operand(0)->shape(); }
+  const Shape& kernel() const { return hlo_->operand(1)->shape(); }
+  HloInstruction* Add(std::unique_ptr<HloInstruction> instruction) {
+    HloInstruction* added =
+        computation_->AddInstruction(std::move(instruction));
+    added->set_metadata_ptr(hlo_->metadata_ptr());
+    return added;
+  }
+  HloInstruction* Reshape(std::vector<int64_t> dimensions,
+                          HloInstruction* operand) {
+    const Shape shape =
+        ShapeUtil::MakeShape(operand->shape().element_type(), dimensions);
+    return ShapeUtil::SameDimensions(shape, operand->shape())
+               ? operand
+               : Add(HloInstruction::CreateReshape(shape, operand));
+  }
+
+  HloInstruction* OfEachPlace() {
+    // What the result has of the input, in the input's order.
+    std::vector<int64_t> places(input().dimensions_size(), -1);
+    places[dims_.input_batch_dimension()] = dims_.output_batch_dimension();
+    for (int k = 0; k < dims_.input_spatial_dimensions_size(); ++k) {
+      places[dims_.input_spatial_dimensions(k)] =
+          dims_.output_spatial_dimensions(k);
+    }
+    int64_t next = 0;
+    for (int64_t d = 0; d < static_cast<int64_t>(places.size()); ++d) {
+      if (d != dims_.input_feature_dimension() && places[d] != next++) {
+        return nullptr;
+      }
+    }
+    const int64_t in = dims_.kernel_input_feature_dimension();
+    const int64_t out = dims_.kernel_output_feature_dimension();
+    HloInstruction* matrix = Reshape({kernel().dimensions(std::min(in, out)),
+                                      kernel().dimensions(std::max(in, out))},
+                                     hlo_->mutable_operand(1));
+    DotDimensionNumbers numbers;
+    numbers.add_lhs_contracting_dimensions(dims_.input_feature_dimension());
+    numbers.add_rhs_contracting_dimensions(in < out ? 0 : 1);
+    return Add(HloInstruction::CreateDot(hlo_->shape(),
+                                         hlo_->mutable_operand(0), matrix,
+                                         numbers, hlo_->precision_config()));
+  }
+
+  // An operand, with images in `batches`, and its dimensions for the product.
+  struct Side {
+    HloInstruction* operand;
+    int64_t images = 0;
+    std::vector<int64_t> contracting;
+  };
+  Side MakeSide(int number, int64_t images, int64_t batches) {
+    Side side{hlo_->mutable_operand(number)};
+    const auto& spatial = number == 0 ? dims_.input_spatial_dimensions()
+                                      : dims_.kernel_spatial_dimensions();
+    const Shape& shape = side.operand->shape();
+    std::vector<int64_t> sizes(shape.dimensions().begin(),
+                               shape.dimensions().end());
+    const bool splits = batches > 1 && batches < sizes[images];
+    if (splits) {
+      sizes[images] /= batches;
+      sizes.insert(sizes.begin() + images, batches);
+      side.operand = Reshape(sizes, side.operand);
+    }
+    side.images = images;
+    if (batches == 1) side.contracting.push_back(images);
+    if (splits) side.contracting.push_back(images + 1);
+    for (int64_t d : spatial) {
+      side.contracting.push_back(d + (splits && d > images ? 1 : 0));
+    }
+    return side;
+  }
+
+  HloInstruction* OfWholeImages() {
+    const int64_t rows = input().dimensions(dims_.input_batch_dimension());
+    const int64_t columns =
+        kernel().dimensions(dims_.kernel_output_feature_dimension());
+    const int64_t images = input().dimensions(dims_.input_feature_dimension());
+    // Where the result has columns first, the product of the transposes.
+    const bool swaps =
+        dims_.output_feature_dimension() < dims_.output_batch_dimension();
+    const PrimitiveType type = hlo_->shape().element_type();
+    int64_t batches = 1;
+    if (type == F32) {
+      const int64_t tiles = CeilOfRatio(rows * columns, kTile);
+      while (batches < images && batches * tiles < kBlocks) {
+        ++batches;
+        while (images % batches != 0) ++batches;
+      }
+    }
+    Side sides[] = {
+        MakeSide(0, dims_.input_feature_dimension(), batches),
+        MakeSide(1, dims_.kernel_input_feature_dimension(), batches)};
+    if (swaps) std::swap(sides[0], sides[1]);
+    DotDimensionNumbers numbers;
+    for (int64_t d : sides[0].contracting) {
+      numbers.add_lhs_contracting_dimensions(d);
+    }
+    for (int64_t d : sides[1].contracting) {
+      numbers.add_rhs_contracting_dimensions(d);
+    }
+    std::vector<int64_t> sizes = {swaps ? columns : rows,
+                                  swaps ? rows : columns};
+    if (batches > 1) {
+      numbers.add_lhs_batch_dimensions(sides[0].images);
+      numbers.add_rhs_batch_dimensions(sides[1].images);
+      sizes.insert(sizes.begin(), batches);
+    }
+    HloInstruction* product = Add(HloInstruction::CreateDot(
+        ShapeUtil::MakeShape(type, sizes), sides[0].operand, sides[1].operand,
+        numbers, hlo_->precision_config()));
+    if (batches > 1) {
+      HloComputation* add = hlo_->GetModule()->AddEmbeddedComputation(
+          MakeScalarComputation(HloOpcode::kAdd, type, "add"));
+      product = Add(HloInstruction::CreateReduce(
+          ShapeUtil::MakeShape(type, {sizes[1], sizes[2]}), product,
+          Add(HloInstruction::CreateConstant(LiteralUtil::Zero(type))), {0},
+          add));
+    }
+    return ShapeUtil::SameDimensions(product->shape(), hlo_->shape())
+               ? product
+               : Add(HloInstruction::CreateReshape(hlo_->shape(), product));
+  }
+
+  HloInstruction* hlo_;
+  HloComputation* computation_;
+  const ConvolutionDimensionNumbers& dims_;
+};
+
+}  // namespace
+
+absl::StatusOr<bool> ConvolutionDots::RunImpl(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  bool changed = false;
+  for (HloComputation* computation :
+       module->MakeNonfusionComputations(execution_threads)) {
+    for (HloInstruction* hlo : computation->MakeInstructionPostOrder()) {
+      if (hlo->opcode() != HloOpcode::kConvolution) continue;
+      HloInstruction* product = Rewriter(hlo).Rewrite();
+      if (product == nullptr) continue;
+      RETURN_IF_ERROR(computation->ReplaceInstruction(hlo, product));
+      changed = true;
+    }
+  }
+  if (changed && module->has_schedule()) {
+    RETURN_IF_ERROR(module->schedule().Update(execution_threads));
+  }
+  return changed;
+}
+
+}  // namespace xla::gpu
