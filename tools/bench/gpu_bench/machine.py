@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -128,12 +129,76 @@ def sanitize(tool, program, inputs, results, limit):
           **({} if clean else {"found": result.stdout[:6000]})}
 
 
+def build_tracer(folder, cupti, limit):
+  """trace_main.cc with CUPTI out of a folder of include/ and lib/."""
+  folder = os.path.join(folder, "gpu_bench")
+  library = os.path.join(cupti, "lib", "libcupti.so.13")
+  run(["g++", "-std=c++17", "-O1", "-fPIC", "-shared", "-I",
+       os.path.join(cupti, "include"), "-o", os.path.join(folder, "libtrace.so"),
+       os.path.join(folder, "trace_main.cc"), library], limit)
+  shutil.copy(library, folder)
+
+
+def tracer(folder):
+  """The library that trace_main.cc becomes, if it was built; else None."""
+  path = os.path.join(folder, "gpu_bench", "libtrace.so")
+  return os.path.abspath(path) if os.path.exists(path) else None
+
+
+def traced(library, path, limit, command):
+  """What trace_main.cc says of a program's kernels, in the order in which they ran.
+
+  {"kernels": {name: {us: median as played from graphs, us_alone: outside of
+  them, launches: in a step, blocks, ...}}, "gap": median microseconds between
+  two of a graph}. Names are those of programs; those of a library's kernels are
+  its own, cut off.
+  """
+  folder = os.path.dirname(library)
+  env = dict(os.environ, CUDA_INJECTION64_PATH=library, TRACE_FILE=path,
+             LD_LIBRARY_PATH=folder + os.pathsep +
+             os.environ.get("LD_LIBRARY_PATH", ""))
+  if os.path.exists(path):
+    os.remove(path)
+  run(command, limit, env=env)
+  with open(path) as file:
+    records = [line.split() for line in file]
+  records = sorted(([r[0], *map(int, r[-8:])] for r in records
+                    if len(r) >= 9), key=lambda r: r[1])
+  kernels, gaps = {}, []
+  for before, record in zip([None] + records, records):
+    name, begin, end, graph, *rest = record
+    k = kernels.setdefault(demangled(name), {"graph": [], "alone": []})
+    k["graph" if graph else "alone"].append((end - begin) / 1e3)
+    k.update(zip(("blocks", "threads", "registers", "local_bytes",
+                  "shared_bytes"), rest))
+    if graph and before is not None and before[3] == graph:
+      gaps.append((begin - before[2]) / 1e3)
+  kernels.pop("kir_nothing", None)
+  for k in kernels.values():
+    graph, alone = k.pop("graph"), k.pop("alone")
+    # The first one loads the code.
+    k["alone_us"] = statistics.median(alone[1:] or alone) if alone else None
+    k["us"] = statistics.median(graph) if graph else k["alone_us"]
+    k["times"] = len(graph or alone)
+    k["least_us"] = min(graph or alone)
+  return {"kernels": kernels,
+          "gap_us": statistics.median(gaps) if gaps else None}
+
+
+def demangled(name):
+  """`_Z8f_kernelPKf…` -> `f`."""
+  found = re.match(r"_Z(\d+)", name)
+  if found:
+    name = name[found.end():found.end() + int(found.group(1))]
+  return re.sub(r"_kernel$", "", name)
+
+
 def kernel_counters(program, inputs, results, limit):
   """{kernel: {us, bytes, ...}}: its launches' medians."""
   out = run(["ncu", "--clock-control", "none", "--cache-control", "none",
              "--csv", "--metrics", ",".join(COUNTERS), "--print-units", "base",
-             program, inputs, results, f"--timings={results}.json",
-             "--repeat=1", "--graphs=0"], limit)
+             # Without --timings, which launches empty kernels, too.
+             program, inputs, results, "--graphs=0"], limit)
   lines = out.splitlines()
   start = next(i for i, line in enumerate(lines) if line.startswith('"ID"'))
   found = {}

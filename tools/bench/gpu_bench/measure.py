@@ -67,21 +67,22 @@ def measure(flags):
       for module in modules}
   m.out["facts"] = m.step("facts", 20, machine.facts) or {}
   paths, workers = build_all(m, modules)
+  check_all(m, modules, paths)
   if not flags.host:
     m.out["floor"] = m.step("copy bandwidth", 60,
                             lambda limit: machine.run_floor(
                                 os.path.join(flags.folder, "gpu_bench",
                                              "floor.cu"), flags.nvcc, limit))
-  for module, variant, facts_ in programs(modules):
+  for module, variant, f in programs(modules):
     if (module["name"], variant) in paths:
-      run_program(m, module, variant, paths[module["name"], variant])
+      run_program(m, module, variant, f, paths[module["name"], variant])
   for (kind, name), worker in workers.items():
     found = m.step(f"{kind} {name}", 90, worker.time)
     if found:
       m.module(name)[kind] = found
     worker.close()
   judge_all(m, modules)
-  check_all(m, modules, paths)
+  count_all(m, modules, paths)
   m.flush()
   print("done; what failed: " +
         ("; ".join(s["name"] for s in m.out["steps"] if "error" in s) or
@@ -136,28 +137,58 @@ def begin_workers(m, module):
   return workers
 
 
-def run_program(m, module, variant, program):
+def repeats(flags, facts):
+  """Steps that are timed: fewer of what takes long to write inputs of."""
+  if facts["memory_bytes"] > 2e8:
+    return min(flags.repeat, 5)
+  return min(flags.repeat, 10) if facts["memory_bytes"] > 2e7 else flags.repeat
+
+
+def run_program(m, module, variant, facts, program):
+  """Steps; kernel by kernel under the tracer; results beside the judge's."""
   name = module["name"]
   inputs = folder_of(m, module, "inputs.npz")
   results = folder_of(m, module, variant, "results.npz")
   timings = folder_of(m, module, variant, "timings.json")
+  repeat = repeats(m.flags, facts)
 
   def action(key, *options):
     def timed(limit):
       run([program, inputs, results, f"--timings={timings}",
-           f"--repeat={m.flags.repeat}", *options], limit)
+           f"--repeat={repeat}", *options], limit)
       with open(timings) as file:
-        m.variant(name, variant)[key] = json.load(file)
+        m.variant(name, variant)[key] = {**json.load(file), "repeat": repeat}
     return timed
 
-  m.step(f"run {name} {variant} without graphs", 60,
-         action("no_graphs", "--graphs=0"))
-  m.step(f"run {name} {variant}", 60, action("timings"))
+  tracer = None if m.flags.host else machine.tracer(m.flags.folder)
+  if facts["kernels"] > m.flags.graphs_from:
+    m.step(f"run {name} {variant} without graphs", 60,
+           action("no_graphs", "--graphs=0"))
+  if not tracer or facts["kernels"] > m.flags.graphs_from or \
+      facts["memory_bytes"] < m.flags.traced_only:
+    m.step(f"run {name} {variant}", 60, action("timings"))
+  if tracer:
+    trace = folder_of(m, module, variant, "trace.txt")
+
+    def traced(limit):
+      kernels = machine.traced(tracer, trace, limit, [
+          program, inputs, results, f"--timings={timings}",
+          f"--repeat={min(repeat, 7)}"])
+      m.variant(name, variant)["trace"] = kernels
+      if "timings" not in m.variant(name, variant):
+        with open(timings) as file:
+          m.variant(name, variant)["timings"] = {
+              **json.load(file), "repeat": min(repeat, 7), "traced": True}
+
+    m.step(f"trace {name} {variant}", 60, traced)
   expected = folder_of(m, module, "expected.npz")
   if os.path.exists(expected) and os.path.exists(results):
     errors = m.step(f"compare {name} {variant}", 60,
                     lambda limit: arrays.compare(expected, results, arrays.TOLERANCE))
     m.variant(name, variant)["errors"] = errors
+  if module["judge"] == "xla" and "xla" in m.flags.without.split(",") and \
+      os.path.exists(results):
+    os.remove(results)  # Nobody will look at it.
 
 
 def judge_all(m, modules):
@@ -182,25 +213,43 @@ def judge_all(m, modules):
 
 
 def check_all(m, modules, paths):
-  """Sanitizers and counters, which take long: small programs first."""
-  if m.flags.host:
+  """Sanitizers, several at once: what takes long first."""
+  flags = m.flags
+  if flags.host or not flags.sanitize_bytes:
+    return
+  todo = [(kind, module, variant) for module, variant, f in sorted(
+      programs(modules), key=lambda item: -item[2]["kernels"])
+          for kind in ("racecheck", "memcheck")
+          if (module["name"], variant) in paths and
+          f["memory_bytes"] <= flags.sanitize_bytes]
+
+  def check(item):
+    kind, module, variant = item
+    results = folder_of(m, module, variant, kind + ".npz")
+    answer = m.step(
+        f"{kind} {module['name']} {variant}", flags.check_limit,
+        lambda limit: machine.sanitize(
+            kind, paths[module["name"], variant],
+            folder_of(m, module, "inputs.npz"), results, limit))
+    with m.lock:
+      m.variant(module["name"], variant)[kind] = answer
+
+  with concurrent.futures.ThreadPoolExecutor(flags.check_jobs) as pool:
+    list(pool.map(check, todo))
+
+
+def count_all(m, modules, paths):
+  """Counters, which take long: small programs first."""
+  if m.flags.host or m.flags.no_counters:
     return
   todo = [(module, variant, f) for module, variant, f in programs(modules)
-          if (module["name"], variant) in paths]
-  todo.sort(key=lambda item: (item[1] != "default", item[2]["kernels"],
-                              item[2]["memory_bytes"]))
-  for kind, action in (
-      ("memcheck", lambda *a: machine.sanitize("memcheck", *a)),
-      ("racecheck", lambda *a: machine.sanitize("racecheck", *a)),
-      ("counters", machine.kernel_counters)):
-    for module, variant, f in todo:
-      if kind == "counters" and variant != "default":
-        continue
-      if f["memory_bytes"] > m.flags.sanitize_bytes and kind != "counters":
-        continue
-      results = folder_of(m, module, variant, "checked.npz")
-      answer = m.step(
-          f"{kind} {module['name']} {variant}", 60, lambda limit: action(
-              paths[module["name"], variant],
-              folder_of(m, module, "inputs.npz"), results, limit))
-      m.variant(module["name"], variant)[kind] = answer
+          if (module["name"], variant) in paths and variant == "default"]
+  todo.sort(key=lambda item: (item[2]["kernels"] < m.flags.graphs_from,
+                              item[2]["kernels"], item[2]["memory_bytes"]))
+  for module, variant, _ in todo:
+    results = folder_of(m, module, variant, "checked.npz")
+    m.variant(module["name"], variant)["counters"] = m.step(
+        f"counters {module['name']} {variant}", m.flags.count_limit,
+        lambda limit: machine.kernel_counters(
+            paths[module["name"], variant],
+            folder_of(m, module, "inputs.npz"), results, limit))

@@ -71,7 +71,6 @@ def prepare_variant(flags, path, folder, options):
   explained = json.loads(run([flags.hlo_explain, optimized, "--json"],
                              flags.limit))
   variant["peak_bytes"] = int(explained["peak_bytes"])
-  os.remove(optimized)
   return variant
 
 
@@ -97,6 +96,9 @@ def prepare_module(flags, path):
         break
   files = ("inputs.npz", "expected.npz")
   try:
+    if module["variants"]["default"].get("memory_bytes", 0) > \
+        flags.evaluate_bytes:
+      raise RuntimeError("too large to be evaluated")
     run([flags.hlo_run, path, "--inputs=random:0", "--partitions=1",
          f"--save-inputs={folder}/inputs.npz", "-o", f"{folder}/expected.npz"],
         flags.evaluate)
@@ -145,6 +147,8 @@ def prepare(flags):
   sources = [os.path.join(flags.o, module["name"], variant, "program.cu")
              for module, variant, _ in programs(modules)]
   sources.append(os.path.join(flags.o, "gpu_bench", "floor.cu"))
+  if flags.cupti:
+    machine.build_tracer(flags.o, flags.cupti, flags.limit)
   for source in sources if flags.nvcc else []:
     try:
       machine.build(source, flags.nvcc, flags.limit)

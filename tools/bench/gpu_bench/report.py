@@ -47,7 +47,16 @@ def ours(variant, key="timings"):
 
 
 def kernel_times(variant):
-  """{name: us}: by counters, else as the program says."""
+  """{name: us}: as traced, by counters, or else as the program says."""
+  traced = variant.get("trace")
+  if traced:
+    times = {name: k["us"] for name, k in traced["kernels"].items()}
+    # A product is its library's kernels.
+    own = {k["name"] for k in variant.get("timings", {}).get("kernels", [])}
+    products, others = own - times.keys(), times.keys() - own
+    if len(products) == 1 and others:
+      times[products.pop()] = sum(times[name] for name in others)
+    return times
   counted = variant.get("counters")
   if counted:
     return {name: k["us"] for name, k in counted.items()}
@@ -60,12 +69,13 @@ def ratio(a, b):
   return number(a / b, 2) if a and b else "-"
 
 
-def report_steps(modules, repeat):
+def report_steps(modules, usual):
   rows = []
   for name, module in modules.items():
     default = module["variants"].get("default", {})
     xla, torch = module.get("xla", {}), module.get("torch", {})
     us, timings = ours(default), default.get("timings", {})
+    repeat = timings.get("repeat", usual)
     launches = [k["launches"] / repeat for k in timings.get("kernels", [])]
     times = kernel_times(default)
     in_kernels = sum(times.get(k["name"], 0) * k["launches"] / repeat
