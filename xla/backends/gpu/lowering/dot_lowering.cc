@@ -289,7 +289,8 @@ absl::Status DotEmitter::Write() {
                      for (const Hero& hero : heroes_) {
                        sums.push_back(At(hero.sums, {i, j}));
                      }
-                     return results.Write(indices, sums);
+                     return results.Write(
+                         heroes_[0].shape.ResultElement(indices), sums);
                    });
     });
   });

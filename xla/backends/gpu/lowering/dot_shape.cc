@@ -39,7 +39,10 @@ ConditionalIndices DotShape::Element(int side, const Shape& operand,
   size_t next = 0;
   for (size_t d = 0; d < operand.dimensions().size(); ++d) {
     const AffineExpr value = values[next++];
-    if (side == 1 || windows.empty() || !windows[d].has_value()) {
+    if (static_cast<int64_t>(d) == grouped[side]) {
+      where.indices.push_back(value * AffineExpr(group_size[side]) +
+                              values[next++]);
+    } else if (side == 1 || windows.empty() || !windows[d].has_value()) {
       where.indices.push_back(value);
     } else {
       where.indices.push_back(AddWindowIndex(*windows[d], operand.dimensions(d),
@@ -51,10 +54,30 @@ ConditionalIndices DotShape::Element(int side, const Shape& operand,
   return where;
 }
 
+Indices DotShape::ResultElement(const Indices& values) const {
+  Indices indices;
+  for (size_t next = 0; next < values.size(); ++next) {
+    AffineExpr value = values[next];
+    if (static_cast<int64_t>(indices.size()) == grouped[2]) {
+      value = value * AffineExpr(group_size[2]) + values[++next];
+    }
+    indices.push_back(value);
+  }
+  return indices;
+}
+
 bool HasDotShape(const HloInstruction& hlo) {
+  // Fewer features of a group: each element by itself is as fast.
+  constexpr int64_t kMinFeatures = 8;
   if (hlo.opcode() == HloOpcode::kDot) return hlo.operand_count() == 2;
-  return hlo.opcode() == HloOpcode::kConvolution && hlo.operand_count() == 2 &&
-         hlo.feature_group_count() == 1 && hlo.batch_group_count() == 1;
+  if (hlo.opcode() != HloOpcode::kConvolution || hlo.operand_count() != 2 ||
+      hlo.batch_group_count() != 1) {
+    return false;
+  }
+  const int64_t features = hlo.shape().dimensions(
+      hlo.convolution_dimension_numbers().output_feature_dimension());
+  return hlo.feature_group_count() == 1 ||
+         features / hlo.feature_group_count() >= kMinFeatures;
 }
 
 namespace {
@@ -68,16 +91,31 @@ DotShape MakeConvolutionShape(const HloInstruction& hlo,
   const HloInstruction& input = *hlo.operand(0);
   const HloInstruction& kernel = *hlo.operand(1);
   const int64_t rank = hlo.shape().dimensions().size();
-  shape.result.resize(rank);
-  for (int64_t d : MemoryOrder(hlo.shape())) {
-    const int role = d == dims.output_feature_dimension() ? DotShape::kColumn
-                                                          : DotShape::kRow;
-    shape.result[d] = {role, static_cast<int64_t>(shape.extents[role].size())};
-    shape.extents[role].push_back(hlo.shape().dimensions(d));
+  const int64_t groups = hlo.feature_group_count();
+  const DotShape::Dimension group = {DotShape::kBatch, 0};
+  if (groups > 1) {
+    shape.extents[DotShape::kBatch] = {groups};
+    shape.grouped = {dims.input_feature_dimension(),
+                     dims.kernel_output_feature_dimension(),
+                     dims.output_feature_dimension()};
   }
+  std::vector<DotShape::Dimension> result(rank);
+  for (int64_t d : MemoryOrder(hlo.shape())) {
+    const bool is_feature = d == dims.output_feature_dimension();
+    const int role = is_feature ? DotShape::kColumn : DotShape::kRow;
+    result[d] = {role, static_cast<int64_t>(shape.extents[role].size())};
+    shape.extents[role].push_back(hlo.shape().dimensions(d) /
+                                  (is_feature ? groups : 1));
+  }
+  for (int64_t d = 0; d < rank; ++d) {
+    if (d == shape.grouped[2]) shape.result.push_back(group);
+    shape.result.push_back(result[d]);
+  }
+  shape.group_size[1] = shape.group_size[2] =
+      hlo.shape().dimensions(dims.output_feature_dimension()) / groups;
   const std::vector<int64_t> long_dims = LongDimensions(hlo.shape());
-  shape.row_is_fast = !long_dims.empty() &&
-                      shape.result[long_dims.back()].role == DotShape::kRow;
+  shape.row_is_fast =
+      !long_dims.empty() && result[long_dims.back()].role == DotShape::kRow;
   const int64_t fast = FastDimension(input, body);
   const bool feature_is_fast = fast == dims.input_feature_dimension();
   const int64_t spatial = dims.input_spatial_dimensions().size();
@@ -90,28 +128,30 @@ DotShape MakeConvolutionShape(const HloInstruction& hlo,
   for (const WindowDimension& window : hlo.window().dimensions()) {
     depth.push_back(window.size());
   }
-  depth.insert(
-      depth.begin() + feature_part,
-      kernel.shape().dimensions(dims.kernel_input_feature_dimension()));
+  shape.group_size[0] =
+      kernel.shape().dimensions(dims.kernel_input_feature_dimension());
+  depth.insert(depth.begin() + feature_part, shape.group_size[0]);
   shape.windows.resize(rank);
   for (int64_t d = 0; d < rank; ++d) {
     const auto along = absl::c_find(dims.input_spatial_dimensions(), d);
     if (d == dims.input_batch_dimension()) {
-      shape.sides[0].push_back(shape.result[dims.output_batch_dimension()]);
+      shape.sides[0].push_back(result[dims.output_batch_dimension()]);
     } else if (d == dims.input_feature_dimension()) {
+      if (groups > 1) shape.sides[0].push_back(group);
       shape.sides[0].push_back({DotShape::kDepth, feature_part});
     } else {
       const int64_t k = along - dims.input_spatial_dimensions().begin();
       shape.windows[d] = hlo.window().dimensions(k);
-      shape.sides[0].push_back(shape.result[dims.output_spatial_dimensions(k)]);
+      shape.sides[0].push_back(result[dims.output_spatial_dimensions(k)]);
       shape.sides[0].push_back(window_part(k));
     }
   }
   for (int64_t d = 0; d < rank; ++d) {
     const auto along = absl::c_find(dims.kernel_spatial_dimensions(), d);
+    if (d == shape.grouped[1]) shape.sides[1].push_back(group);
     shape.sides[1].push_back(
         d == dims.kernel_output_feature_dimension()
-            ? shape.result[dims.output_feature_dimension()]
+            ? result[dims.output_feature_dimension()]
         : d == dims.kernel_input_feature_dimension()
             ? DotShape::Dimension{DotShape::kDepth, feature_part}
             : window_part(along - dims.kernel_spatial_dimensions().begin()));
@@ -119,7 +159,7 @@ DotShape MakeConvolutionShape(const HloInstruction& hlo,
   shape.depth_is_fast[0] = feature_is_fast;
   const int64_t kernel_fast = FastDimension(kernel, body);
   shape.depth_is_fast[1] =
-      kernel_fast >= 0 && shape.sides[1][kernel_fast].role == DotShape::kDepth;
+      kernel_fast >= 0 && kernel_fast != dims.kernel_output_feature_dimension();
   return shape;
 }
 

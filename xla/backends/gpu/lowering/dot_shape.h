@@ -18,6 +18,8 @@
 //   r = f32[32,56,56,64] convolution(f32[32,56,56,16] a, f32[3,3,16,64] k)
 //     ->  32*56*56 rows, 64 columns, 3*3*16 contracted places; row [n, y, x] of
 //         the left matrix has a[n, y + i, x + j, c] at the place [i, j, c]
+//
+// Groups of features are a batch of products.
 
 namespace xla::gpu {
 
@@ -33,11 +35,15 @@ struct DotShape {
 
   std::array<std::vector<int64_t>, 4> extents;
   // Of each dimension of an operand; of one that a window goes along two, where
-  // the window is and the place in it.
+  // the window is and the place in it; of features in groups two, the group and
+  // the place in it.
   std::vector<Dimension> sides[2];
   // Of the dimensions of a convolution's input: the window along it.
   std::vector<std::optional<WindowDimension>> windows;
-  std::vector<Dimension> result;
+  std::vector<Dimension> result;  // likewise
+  // Of the operands and the result: the dimension that has groups, or -1, and
+  // how many features a group has there.
+  std::array<int64_t, 3> grouped = {-1, -1, -1}, group_size = {1, 1, 1};
   // Whether neighbors in memory differ in the contracted index, by operand,
   // and, in the result, in the row.
   bool depth_is_fast[2] = {false, false};
@@ -51,10 +57,12 @@ struct DotShape {
   ConditionalIndices Element(int side, const Shape& operand,
                              const Indices& values,
                              const AffineExpr::Ranges& ranges) const;
+  // The same of the result.
+  Indices ResultElement(const Indices& values) const;
 };
 
-// Whether there is such a shape: of a convolution, where all features belong
-// together.
+// Whether there is such a shape: of a convolution, where features belong
+// together, or in groups that are worth a product each.
 bool HasDotShape(const HloInstruction& hlo);
 
 // Before: HasDotShape(). `body`: the instructions of the kernel; what they read

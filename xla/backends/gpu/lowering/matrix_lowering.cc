@@ -168,11 +168,13 @@ MatrixEmitter::Hero MatrixEmitter::MakeHero(const HloInstruction& hlo) {
     if (extents.empty() || extents[side.fast_part] % tile_.vector() != 0) {
       continue;
     }
-    // Dimensions that a window goes along have two entries, and no chunks.
+    // Dimensions that a window goes along have two entries, and no chunks;
+    // those of groups have two, of which the second counts.
     size_t next = 0;
     for (size_t d = 0; d < side.operand->shape().dimensions().size(); ++d) {
       const bool windowed = number == 0 && !hero.shape.windows.empty() &&
                             hero.shape.windows[d].has_value();
+      if (static_cast<int64_t>(d) == hero.shape.grouped[number]) ++next;
       const auto [role, part] = hero.shape.sides[number][next];
       if (!windowed && role == side.fast_role && part == side.fast_part) {
         side.fast_dimension = static_cast<int64_t>(d);
@@ -448,7 +450,7 @@ absl::Status MatrixEmitter::Write() {
             for (const Hero& hero : heroes_) {
               sums.push_back(At(hero.sums, {i, j, r, q}));
             }
-            return results.Write(indices, sums);
+            return results.Write(shape.ResultElement(indices), sums);
           });
     };
     if (pairs) {

@@ -23,6 +23,8 @@ namespace {
 
 // Tiles that occupy a device, and the places of one.
 constexpr int64_t kBlocks = 128, kTile = 128 * 64;
+// Of what a group sums up.
+constexpr int64_t kMinDepth = 512;
 
 class Rewriter {
  public:
@@ -31,8 +33,14 @@ class Rewriter {
         computation_(convolution->parent()),
         dims_(convolution->convolution_dimension_numbers()) {}
 
-  // The product, or null.
+  // What the convolution's value is computed by instead, or null.
   HloInstruction* Rewrite() {
+    HloInstruction* product = MakeProduct();
+    return product != nullptr ? product : InGroups();
+  }
+
+ private:
+  HloInstruction* MakeProduct() {
     if (hlo_->feature_group_count() != 1 || hlo_->batch_group_count() != 1 ||
         hlo_->operand_count() != 2 ||
         absl::c_any_of(hlo_->window().dimensions(), [](const auto& w) {
@@ -56,7 +64,6 @@ class Rewriter {
     return OfWholeImages();
   }
 
- private:
   const Shape& input() const { return hlo_->operand(0)->shape(); }
   const Shape& kernel() const { return hlo_->operand(1)->shape(); }
   HloInstruction* Add(std::unique_ptr<HloInstruction> instruction) {
@@ -129,6 +136,83 @@ class Rewriter {
     return side;
   }
 
+  static int64_t Batches(int64_t places, int64_t images) {
+    const int64_t tiles = CeilOfRatio(places, kTile);
+    int64_t batches = 1;
+    while (batches < images && batches * tiles < kBlocks) {
+      ++batches;
+      while (images % batches != 0) ++batches;
+    }
+    return batches;
+  }
+
+  // The gradient of a filter of several elements.
+  HloInstruction* InGroups() {
+    const PrimitiveType type = hlo_->shape().element_type();
+    if (hlo_->feature_group_count() != 1 || hlo_->batch_group_count() != 1 ||
+        hlo_->operand_count() != 2 || type != F32 ||
+        kernel().element_type() != type || input().element_type() != type) {
+      return nullptr;
+    }
+    int64_t window = 1, places = 1;
+    for (int k = 0; k < hlo_->window().dimensions_size(); ++k) {
+      window *= hlo_->window().dimensions(k).size();
+      places *= hlo_->shape().dimensions(dims_.output_spatial_dimensions(k));
+    }
+    const int64_t images = input().dimensions(dims_.input_feature_dimension());
+    const int64_t groups =
+        Batches(ShapeUtil::ElementsIn(hlo_->shape()), images);
+    if (window <= places || groups == 1 ||
+        window * images / groups < kMinDepth) {
+      return nullptr;
+    }
+    // The kernel's images become groups of features of the result.
+    const int64_t in = dims_.kernel_input_feature_dimension();
+    const int64_t out = dims_.kernel_output_feature_dimension();
+    std::vector<int64_t> sizes(kernel().dimensions().begin(),
+                               kernel().dimensions().end());
+    const int64_t features = sizes[out];
+    sizes[in] /= groups;
+    std::vector<int64_t> split = sizes, moved, order;
+    split.insert(split.begin() + in, groups);
+    for (int64_t d = 0; d < static_cast<int64_t>(sizes.size()); ++d) {
+      if (d == out) {
+        order.push_back(in);
+        moved.push_back(groups);
+      }
+      order.push_back(d + (d >= in ? 1 : 0));
+      moved.push_back(sizes[d]);
+    }
+    sizes[out] *= groups;
+    HloInstruction* filter =
+        Reshape(sizes, Add(HloInstruction::CreateTranspose(
+                           ShapeUtil::MakeShape(type, moved),
+                           Reshape(split, hlo_->mutable_operand(1)), order)));
+    const int64_t feature = dims_.output_feature_dimension();
+    std::vector<int64_t> results(hlo_->shape().dimensions().begin(),
+                                 hlo_->shape().dimensions().end());
+    results[feature] *= groups;
+    HloInstruction* sums =
+        Add(hlo_->CloneWithNewOperands(ShapeUtil::MakeShape(type, results),
+                                       {hlo_->mutable_operand(0), filter}));
+    sums->set_feature_group_count(groups);
+    results[feature] = features;
+    results.insert(results.begin() + feature, groups);
+    return Sum(Reshape(results, sums), feature, hlo_->shape());
+  }
+
+  // Adds up one dimension.
+  HloInstruction* Sum(HloInstruction* parts, int64_t dimension,
+                      const Shape& shape) {
+    const PrimitiveType type = shape.element_type();
+    HloComputation* add = hlo_->GetModule()->AddEmbeddedComputation(
+        MakeScalarComputation(HloOpcode::kAdd, type, "add"));
+    return Add(HloInstruction::CreateReduce(
+        shape, parts,
+        Add(HloInstruction::CreateConstant(LiteralUtil::Zero(type))),
+        {dimension}, add));
+  }
+
   HloInstruction* OfWholeImages() {
     const int64_t rows = input().dimensions(dims_.input_batch_dimension());
     const int64_t columns =
@@ -138,14 +222,7 @@ class Rewriter {
     const bool swaps =
         dims_.output_feature_dimension() < dims_.output_batch_dimension();
     const PrimitiveType type = hlo_->shape().element_type();
-    int64_t batches = 1;
-    if (type == F32) {
-      const int64_t tiles = CeilOfRatio(rows * columns, kTile);
-      while (batches < images && batches * tiles < kBlocks) {
-        ++batches;
-        while (images % batches != 0) ++batches;
-      }
-    }
+    const int64_t batches = type == F32 ? Batches(rows * columns, images) : 1;
     Side sides[] = {
         MakeSide(0, dims_.input_feature_dimension(), batches),
         MakeSide(1, dims_.kernel_input_feature_dimension(), batches)};
@@ -168,12 +245,8 @@ class Rewriter {
         ShapeUtil::MakeShape(type, sizes), sides[0].operand, sides[1].operand,
         numbers, hlo_->precision_config()));
     if (batches > 1) {
-      HloComputation* add = hlo_->GetModule()->AddEmbeddedComputation(
-          MakeScalarComputation(HloOpcode::kAdd, type, "add"));
-      product = Add(HloInstruction::CreateReduce(
-          ShapeUtil::MakeShape(type, {sizes[1], sizes[2]}), product,
-          Add(HloInstruction::CreateConstant(LiteralUtil::Zero(type))), {0},
-          add));
+      product =
+          Sum(product, 0, ShapeUtil::MakeShape(type, {sizes[1], sizes[2]}));
     }
     return ShapeUtil::SameDimensions(product->shape(), hlo_->shape())
                ? product

@@ -33,8 +33,19 @@ namespace xla::gpu {
 // each of 32 images), and the sums of f32 are added up. Images come in several
 // batches as x = f32[4,8,…] reshape(f32[32,…]) where fewer batches are enough.
 //
-// Leaves alone: convolutions in groups, with padding or strides, and those
-// whose result has the dimensions of the product in another order.
+// The gradients of larger filters are as few long sums: there images are groups
+// of features, which are a batch of products to our kernels (dot_shape.h).
+//
+//   before: g = f32[3,3,64,64] convolution(x, d), window={size=56x56
+//   pad=1_1x1_1},
+//             dim_labels=f01b_i01o->01bf
+//   after:  t = f32[1,56,56,32,64] transpose(f32[32,1,56,56,64] reshape(d)), …
+//           r = f32[1,56,56,2048] reshape(t)
+//           c = f32[3,3,64,2048] convolution(x, r), feature_group_count=32, …
+//           g = reduce(f32[3,3,64,32,64] reshape(c), 0), dimensions={3}, …
+//
+// Leaves alone otherwise: convolutions in groups, with padding or strides, and
+// those whose result has the dimensions of the product in another order.
 // O(instructions).
 class ConvolutionDots : public HloModulePass {
  public:
