@@ -62,6 +62,8 @@ def main():
   p.add_argument("--only", default="")
   p.add_argument("--skip", default="")
   p.add_argument("--without", default="")
+  p.add_argument("--others-for", default="")
+  p.add_argument("--tf32", action="store_true")
   p.add_argument("--sanitize-bytes", type=float, default=1e8)
   p.add_argument("--check-jobs", type=int, default=8)
   p.add_argument("--check-limit", type=float, default=60)

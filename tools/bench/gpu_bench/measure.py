@@ -3,6 +3,7 @@
 import concurrent.futures
 import json
 import os
+import re
 import threading
 import time
 
@@ -66,8 +67,13 @@ def measure(flags):
           for v, f in module["variants"].items()}}
       for module in modules}
   m.out["facts"] = m.step("facts", 20, machine.facts) or {}
-  paths, workers = build_all(m, modules)
-  check_all(m, modules, paths)
+  with concurrent.futures.ThreadPoolExecutor(flags.worker_jobs) as pool:
+    list(pool.map(lambda module: draw_inputs(m, module), modules))
+    begun = [pool.submit(begin_workers, m, module) for module in modules]
+    paths = build_all(m, modules)
+    check_all(m, modules, paths)
+    workers = {key: worker for future in begun
+               for key, worker in future.result().items()}
   if not flags.host:
     m.out["floor"] = m.step("copy bandwidth", 60,
                             lambda limit: machine.run_floor(
@@ -95,33 +101,36 @@ def folder_of(m, module, *rest):
 
 
 def build_all(m, modules):
-  """Programs by (module, variant), workers by (kind, module)."""
-  flags, paths, workers = m.flags, {}, {}
-  with concurrent.futures.ThreadPoolExecutor(flags.jobs) as pool, \
-      concurrent.futures.ThreadPoolExecutor(flags.worker_jobs) as worker_pool:
+  """Programs by (module, variant)."""
+  flags, paths = m.flags, {}
+  with concurrent.futures.ThreadPoolExecutor(flags.jobs) as pool:
     begun = {(module["name"], variant): pool.submit(
         machine.build_host if flags.host else machine.build,
         folder_of(m, module, variant, "program.cu"), flags.nvcc,
         flags.build_limit)
              for module, variant, _ in programs(modules)}
-    for found in worker_pool.map(lambda module: begin_workers(m, module),
-                                 modules):
-      workers.update(found)
     for key, future in begun.items():
       path = m.step(f"build {' '.join(key)}", flags.build_limit, future.result)
       if path:
         paths[key] = path
-  return paths, workers
+  return paths
 
 
-def begin_workers(m, module):
-  """The inputs, if there are none, and what compiles the module elsewhere."""
-  name, workers = module["name"], {}
+def draw_inputs(m, module):
+  """Those that were not brought along."""
   inputs = folder_of(m, module, "inputs.npz")
   default = module["variants"].get("default", {})
   if not os.path.exists(inputs) and "inputs" in default:
-    m.step(f"draw inputs of {name}", 60,
+    m.step(f"draw inputs of {module['name']}", 60,
            lambda limit: arrays.draw_inputs(default["inputs"], inputs))
+
+
+def begin_workers(m, module):
+  """What compiles the module elsewhere, while other steps run."""
+  name, workers = module["name"], {}
+  if not re.search(m.flags.others_for, name):
+    return workers
+  inputs = folder_of(m, module, "inputs.npz")
   kinds = [("xla", folder_of(m, module, "module.hlo"))]
   if name in TORCH_EXAMPLES:
     kinds.append(("torch", name))
@@ -181,14 +190,30 @@ def run_program(m, module, variant, facts, program):
               **json.load(file), "repeat": min(repeat, 7), "traced": True}
 
     m.step(f"trace {name} {variant}", 60, traced)
+    if m.flags.tf32 and multiplies_f32(program + ".cu"):
+
+      def traced_tf32(limit):
+        m.variant(name, variant)["tf32"] = machine.traced(
+            tracer, trace + ".tf32", limit, [
+                program, inputs, results + ".tf32", f"--timings={timings}",
+                f"--repeat={min(repeat, 7)}", "--tf32"])
+
+      m.step(f"trace {name} {variant} with --tf32", 60, traced_tf32)
   expected = folder_of(m, module, "expected.npz")
   if os.path.exists(expected) and os.path.exists(results):
     errors = m.step(f"compare {name} {variant}", 60,
                     lambda limit: arrays.compare(expected, results, arrays.TOLERANCE))
     m.variant(name, variant)["errors"] = errors
-  if module["judge"] == "xla" and "xla" in m.flags.without.split(",") and \
-      os.path.exists(results):
+  if module["judge"] == "xla" and os.path.exists(results) and \
+      ("xla" in m.flags.without.split(",") or
+       not re.search(m.flags.others_for, name)):
     os.remove(results)  # Nobody will look at it.
+
+
+def multiplies_f32(source):
+  """Whether a program asks the library for products of f32."""
+  with open(source) as file:
+    return re.search(r"kProducts\[\] = \{[^;]*\{'f'", file.read()) is not None
 
 
 def judge_all(m, modules):

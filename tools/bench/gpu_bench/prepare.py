@@ -11,7 +11,7 @@ from gpu_bench import machine
 from gpu_bench.common import programs, run, stem
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-DEVICES = ("h100", "h200")
+DEVICES = ("h100", "h200", "h200_measured")
 REUSE_OFF = "--passes=shared-memory-planning{reuse-syncs=false}"
 STACK = "--passes=shared-memory-planning{stack=true}"
 VARIANTS = {

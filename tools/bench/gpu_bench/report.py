@@ -119,23 +119,30 @@ def report_equal(modules):
 # Kernels end no sooner, whatever they do: what the model says of shorter ones
 # is not about memory or arithmetic.
 LONG = 5.0  # us
+# Others wait for memory, or should.
+ARITHMETIC = ("dot", "convolution", "sort", "custom-call")
+# What is smaller stays in L2 from one step to the next.
+L2_BYTES = 60 * 2**20
 
 
 def report_kernels(modules, device, bandwidth):
   rows, everything, all_bound, slow = [], [], [], []
+  cached, calibrated = [], []
   for name, module in modules.items():
     default = module["variants"].get("default", {})
     predicted = default.get("predicted", {}).get(device, {})
+    measured = default.get("predicted", {}).get(device + "_measured", {})
     both, bound = [], []
     for kernel, us in kernel_times(default).items():
       p = predicted.get(kernel)
       if p is None:
         continue
       both.append((p["us"], us))
+      if kernel in measured:
+        calibrated.append((measured[kernel]["us"], us))
       least = p["bytes"] / bandwidth * 1e6 if bandwidth else 0
-      # By the model it waits for memory.
-      if p["us"] > LONG and least > 0.7 * p["us"]:
-        bound.append(least / us)
+      if least > LONG and p["opcode"] not in ARITHMETIC:
+        (bound if p["bytes"] > L2_BYTES else cached).append(least / us)
         slow.append((least / us, us, f"{name} {kernel}", p["bytes"]))
     everything += both
     all_bound += bound
@@ -143,6 +150,10 @@ def report_kernels(modules, device, bandwidth):
   rows.append(row_of("all", everything, all_bound))
   long = [(p, m) for p, m in everything if m > LONG]
   rows.append(row_of(f"all above {LONG:.0f} us", long, []))
+  if calibrated:
+    rows.append(row_of(f"all, by {device}_measured", calibrated, []))
+  if cached:
+    rows.append(row_of("what fits into L2", [], cached))
   table(["module", "kernels", "predicted / measured (median)",
          "median error", "rank correlation", "bound by memory",
          "share of copy bandwidth (median)", "(least)"], rows)
@@ -152,15 +163,31 @@ def report_kernels(modules, device, bandwidth):
 
 
 def row_of(name, both, bound):
-  if not both:
+  if not both and not bound:
     return [name] + ["-"] * 7
-  return [name, str(len(both)),
-          number(statistics.median(p / m for p, m in both), 2),
-          number(statistics.median(abs(p / m - 1) for p, m in both), 2),
-          number(spearman([p for p, _ in both], [m for _, m in both]), 3),
+  errors = [abs(p / m - 1) for p, m in both]
+  return [name, str(len(both)) if both else "-",
+          number(statistics.median(p / m for p, m in both) if both else None, 2),
+          number(statistics.median(errors) if both else None, 2),
+          number(spearman([p for p, _ in both], [m for _, m in both])
+                 if both else None, 3),
           str(len(bound)),
           number(statistics.median(bound), 2) if bound else "-",
           number(min(bound), 2) if bound else "-"]
+
+
+def report_tf32(modules):
+  """Products of f32, as such and by 19 of its bits."""
+  rows = []
+  for name, module in modules.items():
+    default = module["variants"].get("default", {})
+    if not default.get("tf32"):
+      continue
+    plain, rounded = (sum(k["us"] * k["times"] for k in t["kernels"].values()) /
+                      max(k["times"] for k in t["kernels"].values())
+                      for t in (default["trace"], default["tf32"]))
+    rows.append([name, number(plain), number(rounded), ratio(rounded, plain)])
+  table(["module", "kernels, us", "with --tf32", "ratio"], rows)
 
 
 def report_variants(modules):
@@ -206,6 +233,9 @@ def report(flags):
   report_equal(modules)
   print("### Kernels\n")
   report_kernels(modules, device, bandwidth)
+  if any(m["variants"].get("default", {}).get("tf32") for m in modules.values()):
+    print("### Products by tf32\n")
+    report_tf32(modules)
   print("### What each variant buys\n")
   report_variants(modules)
   failed = [s for s in out["steps"] if "error" in s]
