@@ -14,6 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "xla/backends/gpu/lowering/kernel_prices.h"
 #include "xla/backends/gpu/model/cost/gpu_performance_model.h"
 #include "xla/hlo/analysis/cost/collective_report.h"
 #include "xla/hlo/analysis/cost/computation_runs.h"
@@ -186,14 +187,13 @@ class Builder {
 
   absl::Status FillKernels() {
     TF_ASSIGN_OR_RETURN(const auto device, gpu::LoadGpuDevice(options_.device));
-    gpu::GpuPerformanceModel model(device);
+    gpu::KernelPrices prices(device);
     const ComputationRuns runs(module_);
     std::vector<Kernel> kernels;
     absl::flat_hash_map<const HloInstruction*, bool> seen;
     for (const HloInstruction* inst : timeline_.ticks) {
       if (inst == nullptr || !seen.emplace(inst, true).second) continue;
-      Kernel kernel{inst, runs.Of(inst->parent()),
-                    model.EstimateRunTime(*inst)};
+      Kernel kernel{inst, runs.Of(inst->parent()), prices.Of(*inst)};
       if (kernel.cost.time > absl::ZeroDuration() && kernel.runs > 0) {
         kernels.push_back(std::move(kernel));
       }
