@@ -10,9 +10,9 @@
 
 namespace xla::gpu {
 
-// The devices that are built in, sorted: a100, a6000, b200, h100, h200, mi210,
-// mi300, mi350, rx7900, v100. devices/NAME.textproto holds the figures and
-// where they come from.
+// The devices that are built in, sorted: a100, a6000, b200, h100, h200,
+// h200_measured, mi210, mi300, mi350, rx7900, v100. devices/NAME.textproto
+// holds the figures and where they come from.
 std::vector<std::string> GpuDeviceNames();
 
 // The device called `name`, ignoring case. NotFound, listing the known names,
