@@ -8,6 +8,7 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/utils/hlo_query.h"
+#include "xla/hlo/utils/manual_region.h"
 
 namespace xla {
 namespace {
@@ -25,10 +26,7 @@ bool HasBorders(
   for (const HloComputation* computation :
        module.computations(execution_threads)) {
     for (const HloInstruction* inst : computation->instructions()) {
-      if (inst->IsCustomCall(
-              {"SPMDFullToShardShape", "SPMDShardToFullShape"})) {
-        return true;
-      }
+      if (IsManualBorder(*inst)) return true;
     }
   }
   return false;

@@ -27,6 +27,7 @@
 #include "xla/hlo/transforms/sharding_propagation/sdy_sharding_rule.h"
 #include "xla/hlo/transforms/sharding_propagation/sharding_annotations.h"
 #include "xla/hlo/transforms/sharding_propagation/shardy_constants.h"
+#include "xla/hlo/utils/manual_region.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
@@ -285,11 +286,11 @@ class Propagation {
   // as inside of the region: along open dimensions the inside decides.
   void AlignBorders() {
     for (const HloInstruction* inst : graph_.instructions()) {
-      const bool enters = inst->IsCustomCall("SPMDFullToShardShape");
-      if ((!enters && !inst->IsCustomCall("SPMDShardToFullShape")) ||
-          inst->operand_count() != 1 || !inst->shape().IsArray()) {
+      if (!IsManualBorder(*inst) || inst->operand_count() != 1 ||
+          !inst->shape().IsArray()) {
         continue;
       }
+      const bool enters = EntersManualRegion(*inst);
       const HloInstruction* outside = enters ? inst->operand(0) : inst;
       if (enters && (!IsSharding(*outside) || outside->user_count() != 1)) {
         continue;

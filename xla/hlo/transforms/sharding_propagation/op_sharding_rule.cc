@@ -17,6 +17,7 @@
 #include "xla/hlo/ir/hlo_opcode_groups.h"
 #include "xla/hlo/transforms/sharding_propagation/indexing_sharding_rules.h"
 #include "xla/hlo/transforms/sharding_propagation/rule_builder.h"
+#include "xla/hlo/utils/manual_region.h"
 #include "xla/shape_util.h"
 #include "xla/window_util.h"
 #include "xla/xla_data.pb.h"
@@ -389,8 +390,7 @@ Rule BorderRule(const HloInstruction& inst) {
 }
 
 Rule CustomCallRule(const HloInstruction& inst) {
-  if (inst.IsCustomCall({"SPMDFullToShardShape", "SPMDShardToFullShape"}) &&
-      inst.operand_count() == 1) {
+  if (IsManualBorder(inst) && inst.operand_count() == 1) {
     return BorderRule(inst);
   }
   if (inst.IsCustomCall({"Sharding", "LayoutConstraint", "MoveToHost",

@@ -21,6 +21,7 @@
 #include "xla/hlo/ir/mesh_and_axis.h"
 #include "xla/hlo/ir/named_sharding.h"
 #include "xla/hlo/ir/tile_assignment.h"
+#include "xla/hlo/utils/manual_region.h"
 #include "xla/shape.h"
 #include "xla/shape_tree.h"
 #include "xla/shape_util.h"
@@ -63,10 +64,7 @@ bool MakeManual(HloInstruction* inst, const HloSharding& leaf) {
 // A leaf of the manual region in which the instruction stands, by its
 // neighbours.
 std::optional<HloSharding> ManualRegionOf(const HloInstruction& inst) {
-  if (inst.has_sharding() ||
-      inst.IsCustomCall({"SPMDShardToFullShape", "SPMDFullToShardShape"})) {
-    return std::nullopt;
-  }
+  if (inst.has_sharding() || IsManualBorder(inst)) return std::nullopt;
   std::optional<HloSharding> leaf;
   for (const HloInstruction* operand : inst.operands()) {
     leaf = ManualLeaf(*operand);
@@ -78,9 +76,7 @@ std::optional<HloSharding> ManualRegionOf(const HloInstruction& inst) {
   // Constants that only the region reads.
   for (const HloInstruction* user : inst.users()) {
     leaf = ManualLeaf(*user);
-    if (!leaf.has_value() || user->IsCustomCall("SPMDFullToShardShape")) {
-      return std::nullopt;
-    }
+    if (!leaf.has_value() || EntersManualRegion(*user)) return std::nullopt;
   }
   return leaf;
 }
@@ -296,10 +292,7 @@ bool AnnotateElementsAtBorders(HloModule* module) {
       trees;
   for (HloComputation* computation : module->computations()) {
     for (HloInstruction* inst : computation->instructions()) {
-      if (!inst->IsCustomCall("SPMDFullToShardShape") ||
-          inst->operand_count() != 1) {
-        continue;
-      }
+      if (!EntersManualRegion(*inst) || inst->operand_count() != 1) continue;
       HloInstruction* element = inst->mutable_operand(0);
       const HloInstruction* tuple = element;
       ShapeIndex index;

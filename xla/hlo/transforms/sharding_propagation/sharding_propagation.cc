@@ -24,6 +24,7 @@
 #include "xla/hlo/transforms/sharding_propagation/sharding_edges.h"
 #include "xla/hlo/transforms/sharding_propagation/sharding_spread.h"
 #include "xla/hlo/utils/hlo_sharding_util.h"
+#include "xla/hlo/utils/manual_region.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
@@ -153,8 +154,7 @@ absl::StatusOr<bool> SeparateBorders(
   using hlo_sharding_util::EvenlyPartitions;
   bool separated = false;
   HloInstruction* root = entry->root_instruction();
-  if (result && root->IsCustomCall("SPMDShardToFullShape") &&
-      root->has_sharding() &&
+  if (result && LeavesManualRegion(*root) && root->has_sharding() &&
       (!EvenlyPartitions(root->shape(), root->sharding()) ||
        root->user_count() > 0)) {
     HloInstruction* copy = AddCopy(root);
@@ -172,7 +172,7 @@ absl::StatusOr<bool> SeparateBorders(
     const std::vector<HloInstruction*> users(parameter->users().begin(),
                                              parameter->users().end());
     for (HloInstruction* user : users) {
-      if (!user->IsCustomCall("SPMDFullToShardShape")) continue;
+      if (!EntersManualRegion(*user)) continue;
       HloInstruction* copy = AddCopy(parameter);
       copy->set_sharding(parameter->sharding());
       RETURN_IF_ERROR(parameter->ReplaceUseWith(user, copy));

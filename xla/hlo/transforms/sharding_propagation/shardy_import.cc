@@ -28,6 +28,7 @@
 #include "xla/hlo/transforms/sharding_propagation/sdy_sharding_rule.h"
 #include "xla/hlo/transforms/sharding_propagation/sharding_annotations.h"
 #include "xla/hlo/transforms/sharding_propagation/shardy_constants.h"
+#include "xla/hlo/utils/manual_region.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -47,10 +48,6 @@ std::optional<std::string> Attribute(const HloInstruction& inst,
   const auto it = map.find(std::string(key));
   if (it == map.end()) return std::nullopt;
   return it->second;
-}
-
-bool IsBorder(const HloInstruction& inst) {
-  return inst.IsCustomCall({"SPMDFullToShardShape", "SPMDShardToFullShape"});
 }
 
 // The dimensions in `unspecified_dims=[0,2]`; nothing for other texts.
@@ -236,7 +233,7 @@ class Importer {
                             HloOpcode::kSend, HloOpcode::kSendDone,
                             HloOpcode::kRecv, HloOpcode::kRecvDone>(inst) &&
         (!keeps_shardings_ || text)) {
-      if (IsBorder(*inst) && inst->has_sharding() && !text) {
+      if (IsManualBorder(*inst) && inst->has_sharding() && !text) {
         return At(*inst,
                   absl::StrCat(inst->custom_call_target(),
                                " has a meaning by its sharding= only, which "

@@ -21,6 +21,7 @@
 #include "xla/hlo/transforms/spmd/spmd_visitor.h"
 #include "xla/hlo/utils/custom_call_sharding_helper.h"
 #include "xla/hlo/utils/hlo_sharding_util.h"
+#include "xla/hlo/utils/manual_region.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
@@ -106,7 +107,7 @@ absl::StatusOr<Border> WithEqualTiles(Border border, const Shape& inside) {
 absl::Status SpmdPartitioningVisitor::HandleShardingCustomCall(
     HloInstruction* hlo) {
   PartitionedHlo operand = GetPartitionedHlo(hlo->operand(0));
-  const bool enters = hlo->custom_call_target() == "SPMDFullToShardShape";
+  const bool enters = EntersManualRegion(*hlo);
   if (enters && operand.sharding().IsSingleDeviceLeaf()) {
     operand = operand.Replicate();
   }
@@ -142,9 +143,7 @@ absl::Status SpmdPartitioningVisitor::HandleCustomCall(HloInstruction* hlo) {
           GetCustomCallPartitioner(target)) {
     return registered->Partition(this, hlo);
   }
-  if (target == "SPMDFullToShardShape" || target == "SPMDShardToFullShape") {
-    return HandleShardingCustomCall(hlo);
-  }
+  if (IsManualBorder(*hlo)) return HandleShardingCustomCall(hlo);
   if (target == "Sharding") {
     PartitionedHlo moved =
         GetPartitionedHlo(hlo->operand(0)).Reshard(hlo->sharding());

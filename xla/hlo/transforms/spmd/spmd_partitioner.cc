@@ -26,6 +26,7 @@
 #include "xla/hlo/transforms/spmd/preprocess.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
 #include "xla/hlo/utils/hlo_query.h"
+#include "xla/hlo/utils/manual_region.h"
 #include "xla/shape_layout.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -245,9 +246,7 @@ absl::Status CleanUp(HloModule* module) {
 // and has no shards that a manual region could take.
 absl::Status CheckHasNoBorders(const HloComputation& computation) {
   for (const HloInstruction* hlo : computation.instructions()) {
-    if (!hlo->IsCustomCall({"SPMDFullToShardShape", "SPMDShardToFullShape"})) {
-      continue;
-    }
+    if (!IsManualBorder(*hlo)) continue;
     return absl::UnimplementedError(absl::StrCat(hlo->custom_call_target(),
                                                  " in an asynchronous "
                                                  "computation: ",
