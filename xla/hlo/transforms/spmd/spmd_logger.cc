@@ -27,21 +27,8 @@ std::string Bytes(int64_t bytes) {
   return absl::StrFormat("%.*f%s", unit == 0 ? 0 : 1, value, kUnits[unit]);
 }
 
-void SortByBytes(std::vector<std::pair<int64_t, std::string>>* entries) {
-  std::stable_sort(
-      entries->begin(), entries->end(),
-      [](const auto& a, const auto& b) { return a.first > b.first; });
-}
-
-std::string Lines(std::vector<std::pair<int64_t, std::string>> entries,
-                  int64_t count) {
-  SortByBytes(&entries);
-  std::string text;
-  for (size_t i = 0; i < entries.size() && i < count; ++i) {
-    absl::StrAppend(&text, "  ", Bytes(entries[i].first), " : ",
-                    entries[i].second, "\n");
-  }
-  return text;
+void AppendLine(int64_t bytes, const std::string& entry, std::string* text) {
+  absl::StrAppend(text, "  ", Bytes(bytes), " : ", entry, "\n");
 }
 
 }  // namespace
@@ -50,18 +37,24 @@ template <typename F>
 std::string SpmdLogger::ReportMemoryUsage(const HloModule& module,
                                           const F& filter,
                                           int64_t report_instruction_count) {
-  std::vector<std::pair<int64_t, std::string>> entries;
+  std::vector<std::pair<int64_t, const HloInstruction*>> entries;
   for (const HloComputation* computation : module.MakeNonfusionComputations()) {
     for (const HloInstruction* hlo : computation->instructions()) {
       if (!hlo->shape().IsArray() ||
           ShapeUtil::IsEffectiveScalar(hlo->shape()) || !filter(hlo)) {
         continue;
       }
-      entries.emplace_back(ShapeUtil::ByteSizeOf(hlo->shape()),
-                           hlo->ToString());
+      entries.emplace_back(ShapeUtil::ByteSizeOf(hlo->shape()), hlo);
     }
   }
-  return Lines(std::move(entries), report_instruction_count);
+  std::stable_sort(
+      entries.begin(), entries.end(),
+      [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text;
+  for (int64_t i = 0; i < entries.size() && i < report_instruction_count; ++i) {
+    AppendLine(entries[i].first, entries[i].second->ToString(), &text);
+  }
+  return text;
 }
 
 std::string SpmdLogger::ReportBeforePartition(
@@ -93,20 +86,31 @@ std::string SpmdLogger::ReportAfterPartition(const HloModule& module,
 void SpmdLogger::RegisterLogEntry(HloInstruction* hlo,
                                   const std::vector<HloInstruction*>& group) {
   if (disabled_) return;
-  std::string text = hlo->ToString();
   int64_t most = -1;
   for (const HloInstruction* derived : group) {
-    if (!derived->shape().IsArray()) continue;
-    const int64_t bytes = ShapeUtil::ByteSizeOf(derived->shape());
-    most = std::max(most, bytes);
-    absl::StrAppend(&text, "\n    ", Bytes(bytes), " : ", derived->ToString());
+    if (derived->shape().IsArray()) {
+      most = std::max(most, ShapeUtil::ByteSizeOf(derived->shape()));
+    }
   }
-  entries_.emplace_back(most, std::move(text));
+  const auto place = std::upper_bound(
+      entries_.begin(), entries_.end(), most,
+      [](int64_t bytes, const auto& entry) { return bytes > entry.first; });
+  if (place - entries_.begin() >= report_instruction_count_) return;
+  std::string text = hlo->ToString();
+  for (const HloInstruction* derived : group) {
+    if (!derived->shape().IsArray()) continue;
+    absl::StrAppend(&text, "\n    ",
+                    Bytes(ShapeUtil::ByteSizeOf(derived->shape())), " : ",
+                    derived->ToString());
+  }
+  entries_.insert(place, {most, std::move(text)});
+  if (entries_.size() > report_instruction_count_) entries_.pop_back();
 }
 
 std::string SpmdLogger::MakeReport() {
-  return absl::StrCat("The largest arrays by their origin\n",
-                      Lines(entries_, report_instruction_count_));
+  std::string text = "The largest arrays by their origin\n";
+  for (const auto& [bytes, entry] : entries_) AppendLine(bytes, entry, &text);
+  return text;
 }
 
 }  // namespace xla::spmd

@@ -36,7 +36,8 @@ class SpmdLogger {
   static std::string ReportMemoryUsage(const HloModule& module, const F& filter,
                                        int64_t report_instruction_count);
 
-  // Bytes of the largest array, or -1, and the text.
+  // Bytes of the largest array, or -1, and the text; the largest first, equal
+  // ones as they were recorded. No more than are reported: texts take time.
   std::vector<std::pair<int64_t, std::string>> entries_;
   int64_t report_instruction_count_;
   bool disabled_;
