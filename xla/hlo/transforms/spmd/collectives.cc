@@ -21,12 +21,48 @@
 
 namespace xla::spmd {
 
-HloInstruction* SpmdPartitioner::AllGatherShards(
+namespace {
+
+// Those that are cut, minor ones last.
+std::vector<int64_t> CutDims(absl::Span<const int64_t> dims,
+                             const HloSharding& sharding) {
+  std::vector<int64_t> cut;
+  for (int64_t d : dims) {
+    if (ShardCountAtDim(sharding, d) > 1) cut.push_back(d);
+  }
+  absl::c_sort(cut);
+  return cut;
+}
+
+// [tiles.., dims..] → [.., tile * dim, ..]: tile i of `tiles` in front of
+// dimension cut[i].
+HloInstruction* MergeTiles(HloInstruction* gathered,
+                           absl::Span<const int64_t> cut,
+                           absl::Span<const int64_t> tiles,
+                           absl::Span<const int64_t> shard, SpmdBuilder* b) {
+  const int64_t count = cut.size(), rank = shard.size();
+  std::vector<int64_t> split(tiles.begin(), tiles.end());
+  split.insert(split.end(), shard.begin(), shard.end());
+  std::vector<int64_t> order, merged(shard.begin(), shard.end());
+  for (int64_t d = 0, i = 0; d < rank; ++d) {
+    if (i < count && cut[i] == d) {
+      merged[d] *= tiles[i];
+      order.push_back(i++);
+    }
+    order.push_back(count + d);
+  }
+  return AddReshape(AddTranspose(AddReshape(gathered, split, b), order, b),
+                    merged, b);
+}
+
+}  // namespace
+
+std::pair<HloInstruction*, HloInstruction*>
+SpmdPartitioner::AllGatherShardsInternal(
     SpmdBuilder* b, HloInstruction* operand, const HloSharding& sharding,
     int64_t* next_channel_id, absl::Span<const int64_t> selected_dims,
-    const SPMDCollectiveOpsCreator& collectives_creator) {
-  std::vector<int64_t> dims(selected_dims.begin(), selected_dims.end());
-  absl::c_sort(dims, [](int64_t x, int64_t y) { return x > y; });
+    const SPMDCollectiveOpsCreator& collectives_creator, bool per_dim_ag) {
+  std::vector<int64_t> dims = CutDims(selected_dims, sharding);
   const PartitionedHlo::PartitioningState state = {
       b,
       module_,
@@ -38,16 +74,46 @@ HloInstruction* SpmdPartitioner::AllGatherShards(
       next_channel_id,
       /*reshard_cache=*/nullptr,
       this};
-  HloInstruction* result = operand;
-  for (int64_t d : dims) {
-    if (ShardCountAtDim(sharding, d) == 1) continue;
-    Shape shape = result->shape();
-    shape.set_dimensions(d, shape.dimensions(d) * sharding.dimension(d));
-    result = GatherGroups(result, shape, d,
-                          *GetPartitionGroupsForReplication(sharding, {d}),
-                          (*next_channel_id)++, state);
+  auto gather = [&](HloInstruction* value, int64_t dim, int64_t tiles,
+                    absl::Span<const int64_t> over) {
+    Shape shape = value->shape();
+    shape.set_dimensions(dim, shape.dimensions(dim) * tiles);
+    return GatherGroups(value, shape, dim,
+                        *GetPartitionGroupsForReplication(sharding, over),
+                        (*next_channel_id)++, state);
+  };
+  if (!per_dim_ag && dims.size() > 1) {
+    const Shape& shard = operand->shape();
+    std::vector<int64_t> one(shard.dimensions().begin(),
+                             shard.dimensions().end());
+    one.insert(one.begin(), 1);
+    std::vector<int64_t> tiles;
+    int64_t all = 1;
+    for (int64_t d : dims) {
+      tiles.push_back(sharding.dimension(d));
+      all *= tiles.back();
+    }
+    HloInstruction* gathered =
+        gather(AddReshape(operand, one, b), 0, all, dims);
+    return {MergeTiles(gathered, dims, tiles, shard.dimensions(), b), gathered};
   }
-  return result;
+  HloInstruction* result = operand;
+  HloInstruction* last = nullptr;
+  absl::c_reverse(dims);
+  for (int64_t d : dims) {
+    result = last = gather(result, d, sharding.dimension(d), {d});
+  }
+  return {result, last};
+}
+
+HloInstruction* SpmdPartitioner::AllGatherShards(
+    SpmdBuilder* b, HloInstruction* operand, const HloSharding& sharding,
+    int64_t* next_channel_id, absl::Span<const int64_t> selected_dims,
+    const SPMDCollectiveOpsCreator& collectives_creator) {
+  return AllGatherShardsInternal(b, operand, sharding, next_channel_id,
+                                 selected_dims, collectives_creator,
+                                 /*per_dim_ag=*/true)
+      .first;
 }
 
 HloInstruction* SpmdPartitioner::AllGatherShards(SpmdBuilder* b,
@@ -60,19 +126,32 @@ HloInstruction* SpmdPartitioner::AllGatherShards(SpmdBuilder* b,
                          collective_ops_creator_);
 }
 
+HloInstruction* SpmdPartitioner::AllReduceAlongShardingDimsInternal(
+    SpmdBuilder* b, HloInstruction* operand, const HloSharding& sharding,
+    int64_t* next_channel_id, absl::Span<const int64_t> selected_dims,
+    const SPMDCollectiveOpsCreator& collectives_creator,
+    HloComputation* reduction, bool per_dim_ar) {
+  std::vector<int64_t> dims = CutDims(selected_dims, sharding);
+  if (dims.empty()) return operand;
+  auto reduce = [&](HloInstruction* value, absl::Span<const int64_t> over) {
+    return collectives_creator.create_all_reduce(
+        b, value, reduction, *GetPartitionGroupsForReplication(sharding, over),
+        (*next_channel_id)++);
+  };
+  if (!per_dim_ar) return reduce(operand, dims);
+  absl::c_reverse(dims);
+  for (int64_t d : dims) operand = reduce(operand, {d});
+  return operand;
+}
+
 HloInstruction* SpmdPartitioner::AllReduceAlongShardingDims(
     SpmdBuilder* b, HloInstruction* operand, const HloSharding& sharding,
     int64_t* next_channel_id, absl::Span<const int64_t> selected_dims,
     const SPMDCollectiveOpsCreator& collectives_creator,
     HloComputation* reduction) {
-  std::vector<int64_t> dims;
-  for (int64_t d : selected_dims) {
-    if (ShardCountAtDim(sharding, d) > 1) dims.push_back(d);
-  }
-  if (dims.empty()) return operand;
-  return collectives_creator.create_all_reduce(
-      b, operand, reduction, *GetPartitionGroupsForReplication(sharding, dims),
-      (*next_channel_id)++);
+  return AllReduceAlongShardingDimsInternal(
+      b, operand, sharding, next_channel_id, selected_dims, collectives_creator,
+      reduction, /*per_dim_ar=*/false);
 }
 
 SPMDCollectiveOpsCreator WithNotedGaps(SPMDCollectiveOpsCreator creator,

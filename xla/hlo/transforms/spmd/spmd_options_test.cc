@@ -1,9 +1,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -103,6 +105,28 @@ TEST(SpmdOptionsTest, PreferredMethodsOfScattersGoFirst) {
   options.preferred_scatter_partition_methods = {
       GatherScatterPartitioningMethod::kTrivialSlicedOperand};
   EXPECT_THAT(Partitioned(kScatter, options), Not(HasSubstr("all-reduce(")));
+}
+
+// Two that need p whole.
+TEST(SpmdOptionsTest, GatheredValuesAreKeptUnlessTheOptionSaysOtherwise) {
+  constexpr absl::string_view text = R"(
+HloModule m, num_partitions=2
+ENTRY e {
+  p = f32[8,8] parameter(0), sharding={devices=[2,1]<=[2]}
+  f = f32[8,8] custom-call(p), custom_call_target="f", sharding={replicated}
+  g = f32[8,8] custom-call(p), custom_call_target="g", sharding={replicated}
+  ROOT t = (f32[8,8], f32[8,8]) tuple(f, g), sharding={{replicated}, {replicated}}
+}
+)";
+  const auto gathers = [&](bool cache) {
+    SpmdPartitionerOptions options = Defaults();
+    options.cache_all_gather = cache;
+    const std::vector<std::string> parts =
+        absl::StrSplit(Partitioned(text, options), " all-gather(");
+    return parts.size() - 1;
+  };
+  EXPECT_EQ(gathers(true), 1);
+  EXPECT_EQ(gathers(false), 2);
 }
 
 TEST(SpmdOptionsTest, LayoutsOfTheEntryStayUnlessTheOptionSaysOtherwise) {

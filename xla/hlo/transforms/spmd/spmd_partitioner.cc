@@ -37,7 +37,11 @@ SpmdPartitioner::SpmdPartitioner(int64_t num_partitions, int64_t num_replicas,
                                  SpmdPartitionerOptions options)
     : options_(std::move(options)),
       requested_partitions_(num_partitions),
-      requested_replicas_(num_replicas) {}
+      requested_replicas_(num_replicas),
+      num_partitions_(num_partitions),
+      num_replicas_(num_replicas),
+      collective_ops_creator_(
+          GetDefaultCollectiveOpsCreator(num_partitions, num_replicas)) {}
 
 SpmdPartitioner::SpmdPartitioner(
     int64_t num_partitions, int64_t num_replicas,
@@ -46,7 +50,10 @@ SpmdPartitioner::SpmdPartitioner(
     : options_(std::move(options)),
       requested_partitions_(num_partitions),
       requested_replicas_(num_replicas),
-      requested_creator_(std::move(collective_ops_creator)) {}
+      requested_creator_(std::move(collective_ops_creator)),
+      num_partitions_(num_partitions),
+      num_replicas_(num_replicas),
+      collective_ops_creator_(*requested_creator_) {}
 
 SpmdPartitioner::SpmdPartitioner(const SpmdPartitioningPassOptions& options)
     : requested_partitions_(options.num_partitions),

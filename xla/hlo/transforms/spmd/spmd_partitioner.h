@@ -25,6 +25,7 @@
 #include "xla/hlo/pass/reporting_pass.h"
 #include "xla/hlo/transforms/spmd/partitioned_hlo.h"
 #include "xla/hlo/transforms/spmd/partitioned_hlo_mx.h"  // IWYU pragma: export
+#include "xla/hlo/transforms/spmd/spmd_adapters.h"       // IWYU pragma: export
 #include "xla/hlo/transforms/spmd/spmd_builder.h"
 #include "xla/hlo/transforms/spmd/spmd_logger.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_options.h"
@@ -158,6 +159,10 @@ class SpmdPartitioner : public HloModulePass, public ReportingPass {
                                             int64_t* next_channel_id,
                                             SpmdLogger* logger,
                                             const CallGraph& call_graph);
+  absl::StatusOr<bool> PartitionComputation(HloComputation* computation,
+                                            const HloSharding& root_sharding,
+                                            int64_t* next_channel_id,
+                                            SpmdLogger* logger);
 
   // The shards of `operand` concatenated along `selected_dims`, one all-gather
   // per dimension, minor ones first; the padding is kept.
@@ -227,6 +232,24 @@ class SpmdPartitioner : public HloModulePass, public ReportingPass {
   virtual bool CanSideEffectingHaveReplicatedSharding(
       const HloInstruction* hlo);
 
+  // For other forms of the collectives above: one per dimension, minor ones
+  // first, or a single one, which all-gathers need a transpose for.
+  //
+  //   f32[4,4] {devices=[2,2]<=[4]}, at once: f32[1,2,2] → all-gather
+  //   f32[4,2,2]
+  //     → reshape f32[2,2,2,2] → transpose → reshape f32[4,4]
+  //
+  // Returns the gathered value and the last all-gather (null if there is none).
+  std::pair<HloInstruction*, HloInstruction*> AllGatherShardsInternal(
+      SpmdBuilder* b, HloInstruction* operand, const HloSharding& sharding,
+      int64_t* next_channel_id, absl::Span<const int64_t> selected_dims,
+      const SPMDCollectiveOpsCreator& collectives_creator, bool per_dim_ag);
+  HloInstruction* AllReduceAlongShardingDimsInternal(
+      SpmdBuilder* b, HloInstruction* operand, const HloSharding& sharding,
+      int64_t* next_channel_id, absl::Span<const int64_t> selected_dims,
+      const SPMDCollectiveOpsCreator& collectives_creator,
+      HloComputation* reduction, bool per_dim_ar);
+
   SpmdPartitionerOptions options_;
 
  private:
@@ -238,7 +261,7 @@ class SpmdPartitioner : public HloModulePass, public ReportingPass {
   int64_t requested_partitions_;
   int64_t requested_replicas_;
   std::optional<SPMDCollectiveOpsCreator> requested_creator_;
-  // Those of the current module.
+  // Those of the current module; before Run, as the constructor was told.
   HloModule* module_ = nullptr;
   int64_t num_partitions_ = 0;
   int64_t num_replicas_ = 0;

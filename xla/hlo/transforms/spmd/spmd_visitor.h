@@ -2,6 +2,7 @@
 #define XLA_HLO_TRANSFORMS_SPMD_SPMD_VISITOR_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -31,6 +32,7 @@ class CreateShardedFunctorBase;
 class SpmdPartitioner;
 enum class WhyWhole;
 struct DotFactors;
+struct DotGeneralDimsMapping;
 
 // Visits a computation in post order and builds its partitioned form. A handler
 // must call SetPartitionedHlo exactly once, with an instruction that has the
@@ -106,6 +108,12 @@ class SpmdPartitioningVisitor : public DfsHloVisitorWithDefault {
       HloInstruction* hlo,
       const dot_as_convolution_util::DotConvolutionDimsInfo& dims_mapping,
       const CreateShardedFunctorBase& create_sharded_dot);
+  // The same, as of 2020 (spmd_adapters.h); the product becomes no ring.
+  absl::Status HandleDotHelper(
+      HloInstruction* hlo, const DotGeneralDimsMapping& dims_mapping,
+      const std::function<absl::StatusOr<HloInstruction*>(
+          HloInstruction* lhs, HloInstruction* rhs, SpmdBuilder* b)>&
+          create_sharded_dot);
   // Under the sharding that all operands have, otherwise where fewest bytes
   // move.
   absl::Status HandleElementwise(HloInstruction* hlo);
