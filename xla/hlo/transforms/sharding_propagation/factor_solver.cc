@@ -254,23 +254,26 @@ bool FactorSolver::ApplyAgreed(const RuleInstance& rule, Round round) {
 }
 
 // Conflicts are resolved by size: resharding a large tensor costs more than
-// resharding a small one.
+// resharding a small one, and, of equally large ones, bringing small shards to
+// the tiles of large ones more than the reverse.
 bool FactorSolver::ApplyWanted(const RuleInstance& rule, Round round) {
   changed_.clear();
   projected_ = Project(rule);
   const int count = static_cast<int>(rule.tensors.size());
-  // Larger tensors decide before smaller ones.
-  std::vector<std::tuple<int64_t, int, int>> order;
+  // Larger tensors decide before smaller ones, then those in more shards.
+  std::vector<std::tuple<int64_t, int64_t, int, int>> order;
   for (int t = 0; t < count; ++t) {
     if (!IsSource(rule.tensors[t], round)) continue;
     const Shape& shape = *graph_.tensors()[rule.tensors[t]].shape;
+    int64_t shards = 1;
+    for (const AxisList& axes : projected_[t]) shards *= mesh_.Extent(axes);
     for (int f = 0; f < static_cast<int>(rule.rule.factors.size()); ++f) {
       if (projected_[t][f].empty()) continue;
-      order.push_back({-ShapeUtil::ByteSizeOf(shape), t, f});
+      order.push_back({-ShapeUtil::ByteSizeOf(shape), -shards, t, f});
     }
   }
   absl::c_sort(order);
-  for (const auto& [bytes, source, f] : order) {
+  for (const auto& [bytes, shards, source, f] : order) {
     const AxisList wanted = projected_[source][f];
     for (int t = 0; t < count; ++t) {
       if (t == source || Find(rule.rule.tensors[t], f).dim < 0 ||
