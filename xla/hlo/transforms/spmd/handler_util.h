@@ -42,6 +42,17 @@ HloInstruction* IsInRange(HloInstruction* x, int64_t high, SpmdBuilder* b);
 HloInstruction* ClampToS32(HloInstruction* index, int64_t limit,
                            SpmdBuilder* b);
 
+// Whether devices have different parts of a value.
+inline bool IsCut(const HloSharding& sharding) {
+  return sharding.IsTiledLeaf() && sharding.NumTiles() > 1;
+}
+
+// The sharding of an instruction, or, if that cuts nothing, the other one.
+inline const HloSharding& CuttingSharding(const HloInstruction& hlo,
+                                          const HloSharding& operand) {
+  return IsCut(hlo.sharding()) || !IsCut(operand) ? hlo.sharding() : operand;
+}
+
 // The identity of a combiner of one instruction: x such that combining it with
 // any y gives y bit by bit. nullopt if there is none, or if the computation has
 // another form.
