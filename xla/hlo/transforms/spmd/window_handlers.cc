@@ -9,6 +9,7 @@
 #include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_sharding.h"
+#include "xla/hlo/transforms/spmd/cumulative_windows.h"
 #include "xla/hlo/transforms/spmd/factor_sharding.h"
 #include "xla/hlo/transforms/spmd/halo_exchange.h"
 #include "xla/hlo/transforms/spmd/handler_util.h"
@@ -24,6 +25,27 @@
 // an interval of the operand along each dimension.
 
 namespace xla::spmd {
+namespace {
+
+// Along which shards stay where they are, although windows reach through all of
+// them: what gathers would send more of.
+std::vector<CumulativeWindow> CumulativeCuts(const HloInstruction& hlo,
+                                             const HloSharding& sharding) {
+  std::vector<CumulativeWindow> result;
+  const Shape& whole = hlo.operand(0)->shape();
+  for (int64_t d = 0; d < whole.dimensions().size(); ++d) {
+    const int64_t size = whole.dimensions(d);
+    const auto window = CumulativeWindowOf(hlo.window().dimensions(d), d, size);
+    const int64_t shards = ShardCountAtDim(sharding, d);
+    if (window.has_value() && shards > 1 && CeilOfRatio(size, shards) > 1) {
+      result.push_back(*window);
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
 absl::Status SpmdPartitioningVisitor::HandleSlice(HloInstruction* hlo) {
   PartitionedHlo& operand = GetPartitionedHlo(hlo->operand(0));
   if (!operand.sharding().IsTiledLeaf()) return DefaultAction(hlo);
@@ -105,10 +127,17 @@ absl::Status SpmdPartitioningVisitor::HandleReduceWindow(HloInstruction* hlo) {
   for (int64_t d = 0; d < rank; ++d) {
     windows[d] = WindowDimOf(hlo->window().dimensions(d));
   }
-  HloSharding sharding =
-      ShardingOfWindows(operand.sharding(), whole, result, windows);
   // Elements outside of the whole are in the windows of shards.
   const std::optional<std::vector<Literal>> neutral = NeutralInputs(*hlo);
+  std::vector<CumulativeWindow> cumulative;
+  if (neutral.has_value()) {
+    cumulative = CumulativeCuts(*hlo, operand.sharding());
+  }
+  for (const CumulativeWindow& cut : cumulative) {
+    windows[cut.dim].moves = false;
+  }
+  HloSharding sharding =
+      ShardingOfWindows(operand.sharding(), whole, result, windows);
   if (!neutral.has_value()) {
     std::vector<int64_t> moved;
     for (int64_t d = 0; d < rank; ++d) {
@@ -130,14 +159,31 @@ absl::Status SpmdPartitioningVisitor::HandleReduceWindow(HloInstruction* hlo) {
     sizes[d] = shard.result_size;
   }
   const int64_t inputs = hlo->operand_count() / 2;
+  std::vector<int64_t> not_cumulative;
+  for (int64_t d = 0; d < rank; ++d) {
+    if (absl::c_none_of(cumulative, [d](const CumulativeWindow& cut) {
+          return cut.dim == d;
+        })) {
+      not_cumulative.push_back(d);
+    }
+  }
   std::vector<HloInstruction*> operands;
   for (int64_t i = 0; i < inputs; ++i) {
-    const PartitionedHlo moved =
-        GetPartitionedHlo(hlo->operand(i)).Reshard(sharding);
+    PartitionedHlo moved = GetPartitionedHlo(hlo->operand(i)).Reshard(sharding);
     HloInstruction* outside = neutral.has_value()
                                   ? CreateScalar((*neutral)[i].Clone(), &b_)
                                   : nullptr;
+    if (!cumulative.empty()) {
+      moved = moved.PadWithValue(outside, {}, not_cumulative);
+    }
     operands.push_back(FetchWindows(moved, result, windows, outside));
+  }
+  for (const CumulativeWindow& cut : cumulative) {
+    operands = WithTotals(operands, *neutral, hlo->to_apply(), cut, sharding,
+                          MakePartitioningState());
+    SetCumulativeWindow(sizes[cut.dim], cut.from_end,
+                        window.mutable_dimensions(cut.dim));
+    ++sizes[cut.dim];
   }
   for (int64_t i = 0; i < inputs; ++i) {
     operands.push_back(ReplicatedOperand(hlo, inputs + i));
@@ -152,6 +198,11 @@ absl::Status SpmdPartitioningVisitor::HandleReduceWindow(HloInstruction* hlo) {
       b_.AddInstruction(hlo->CloneWithNewOperands(shape, operands));
   local->set_window(window);
   const auto cut = [&](HloInstruction* array) {
+    for (const auto& [dim, from_end] : cumulative) {
+      const int64_t size = sizes[dim] - 1;
+      array = SliceDim(array, dim, from_end ? 0 : 1, from_end ? size : size + 1,
+                       &b_);
+    }
     return CutWindowResult(array, sharding, result, windows, operand.state());
   };
   if (!tuple) {
