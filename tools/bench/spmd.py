@@ -14,6 +14,9 @@ folder, all modules in it with several partitions that are not partitioned yet.
                      compare with, or `model,partitions,..,all_reduce,
                      all_gather,..` with counts only; modules are named as their
                      files
+  --xla=PYTHON       compare with XLA's own partitioner, by this Python, which
+                     has jaxlib (tools/interop/python.sh prints one); hlo-explain
+                     must be beside HLO_OPT
   --scaling=N,...    instead of modules: a training step of two layers,
                      partitioned over these numbers of devices
 
@@ -23,7 +26,8 @@ it is cheapest, or because no rule partitions their users), peak per device,
 milliseconds of propagation and partitioning (also as microseconds per
 instruction), with the other partitioner's if FILE.csv has them. By kind:
 number of collectives, runs (in loops once per trip), bytes per device, and the
-other partitioner's. Last, the geometric mean of the ratios.
+other partitioner's. Last, the geometric mean of the ratios (of modules for which
+both send something), and the sums over the modules that both partition.
 """
 
 import csv
@@ -108,6 +112,35 @@ def theirs_of(path):
   return theirs, counts, times
 
 
+def theirs_of_xla(python, binary, paths):
+  """The same, of XLA itself."""
+  tools = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+  with tempfile.NamedTemporaryFile("r", suffix=".csv") as file:
+    explain = os.path.join(os.path.dirname(os.path.abspath(binary)),
+                           "hlo-explain")
+    subprocess.run([python, os.path.join(tools, "interop", "xla_spmd.py"),
+                    f"--hlo-explain={explain}", "-o", file.name, *paths],
+                   check=True)
+    return theirs_of(file.name)
+
+
+def sums(rows):
+  """A table by kind of [(our collectives, bytes of theirs)]."""
+  print(f"{len(rows)} modules{'count':>10}{'runs':>10}{'bytes':>14}"
+        f"{'other':>14}")
+  all_ours = all_theirs = 0
+  for kind in KINDS:
+    entries = [ours.get(kind, {}) for ours, _ in rows]
+    ours = sum(e.get("bytes_per_device", 0) for e in entries)
+    theirs = sum(other.get(kind, 0) for _, other in rows)
+    all_ours += ours
+    all_theirs += theirs
+    print(f"  {kind:20}{sum(e.get('count', 0) for e in entries):6.0f}"
+          f"{sum(e.get('runs', 0) for e in entries):10.0f}"
+          f"{human(ours):>14}{human(theirs):>14}")
+  print(f"  {'all':36}{human(all_ours):>14}{human(all_theirs):>14}")
+
+
 def two_layers(devices):
   """The text of a step that is cut over batches and columns."""
   rows = 2 if devices < 64 else 8
@@ -159,9 +192,12 @@ def main():
     flags.append(f"--num-partitions={options['partitions']}")
   if "mesh" in options:
     flags.append(f"--mesh={options['mesh']}")
+  paths = list(modules_of(paths))
   theirs, counts, times = theirs_of(options.get("against"))
-  ratios = []
-  for path in modules_of(paths):
+  if "xla" in options:
+    theirs.update(theirs_of_xla(options["xla"], binary, paths)[0])
+  ratios, rows = [], []
+  for path in paths:
     name = os.path.splitext(os.path.basename(path))[0]
     try:
       report = partitioned(binary, path, flags)
@@ -176,8 +212,11 @@ def main():
     other = theirs.get(name)
     if other:
       total = sum(other.values())
-      ratios.append(ours / total)
-      line += f", other {human(total)}, ratio {ours / total:.3f}"
+      rows.append((report["collectives"], other))
+      line += f", other {human(total)}"
+      if total > 0 and ours > 0:
+        ratios.append(ours / total)
+        line += f", ratio {ours / total:.3f}"
     whys = ", ".join(f"{count} {why}"
                      for why, count in report["replications"].items())
     print(f"{line}, at least {human(report['lower_bound_bytes_per_device'])}, "
@@ -206,6 +245,8 @@ def main():
   if ratios:
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
     print(f"geometric mean of {len(ratios)} ratios: {mean:.3f}")
+  if len(rows) > 1:
+    sums(rows)
   return 0
 
 
