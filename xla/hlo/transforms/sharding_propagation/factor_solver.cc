@@ -100,6 +100,24 @@ bool FactorSolver::IsTarget(const RuleInstance& rule, int position, int factor,
              : direction.forward && rule.goes_forward;
 }
 
+bool FactorSolver::MayApply(const RuleInstance& rule, Round round) const {
+  if (round < kPassThrough) {
+    const bool flows = rule.rule_class == RuleClass::kDataFlow ||
+                       rule.rule_class == RuleClass::kElementwise;
+    if (!flows && rule.rule_class != RuleClass::kDynamicSlice) return false;
+    if (flows && round == kFlowOneUse && !rule.operands_used_once) return false;
+  }
+  bool has_axes = false, has_target = false;
+  for (int tensor : rule.tensors) {
+    if (states_[tensor].blocked) continue;
+    has_target |= graph_.tensors()[tensor].constant == (round == kConstants);
+    has_axes |=
+        absl::c_any_of(states_[tensor].sharding.dims,
+                       [](const AxisList& axes) { return !axes.empty(); });
+  }
+  return has_axes && has_target;
+}
+
 // Distributes the axes of each dimension over its factors, major first: an axis
 // belongs to the first factor that is not used up yet. Stops where an axis does
 // not divide what is left of a factor.
@@ -314,6 +332,7 @@ bool FactorSolver::RunToFixedPoint(Round round, bool wanted) {
       if (!dirty_[r]) continue;
       dirty_[r] = false;
       const RuleInstance& rule = graph_.rules()[r];
+      if (!MayApply(rule, round)) continue;
       if (!(wanted ? ApplyWanted(rule, round) : ApplyAgreed(rule, round))) {
         continue;
       }

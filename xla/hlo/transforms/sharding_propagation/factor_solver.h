@@ -55,6 +55,10 @@ class FactorSolver {
   Direction DirectionOf(const RuleInstance& rule, int factor,
                         Round round) const;
 
+  // Whether the rule could do anything in this round: some tensor has axes, and
+  // some other may take them. Most have nothing to do most of the time.
+  bool MayApply(const RuleInstance& rule, Round round) const;
+
   // The axes on each factor of each tensor of the rule.
   using FactorAxes = std::vector<std::vector<AxisList>>;
   FactorAxes Project(const RuleInstance& rule) const;
