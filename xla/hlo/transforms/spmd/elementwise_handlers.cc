@@ -105,8 +105,10 @@ absl::Status SpmdPartitioningVisitor::HandleAddDependency(HloInstruction* hlo) {
 absl::Status SpmdPartitioningVisitor::HandleElementwiseWithDimsToReplicate(
     HloInstruction* hlo, absl::Span<const int64_t> dims_to_replicate) {
   if (!hlo->sharding().IsTiledLeaf()) return DefaultAction(hlo);
-  return LocalWithSharding(
-      hlo, ReplicatedOnDims(hlo->sharding(), dims_to_replicate));
+  const HloSharding sharding =
+      MoveTilesOff(hlo->shape(), hlo->sharding(), dims_to_replicate);
+  return IsCut(sharding) ? LocalWithSharding(hlo, sharding)
+                         : DefaultAction(hlo);
 }
 
 absl::Status SpmdPartitioningVisitor::HandleBitcastConvert(

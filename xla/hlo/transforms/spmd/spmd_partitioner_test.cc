@@ -344,6 +344,35 @@ TEST_F(SpmdPartitionerTest, CostOfATrial) {
               op::Dot(op::Parameter(0), op::AllGather(op::Parameter(1))));
 }
 
+// Rows of which each device has all elements.
+class RowsVisitor : public SpmdPartitioningVisitor {
+ public:
+  using SpmdPartitioningVisitor::SpmdPartitioningVisitor;
+  absl::Status HandleCholesky(HloInstruction* hlo) override {
+    return HandleElementwiseWithDimsToReplicate(hlo, {1, 2});
+  }
+};
+
+TEST_F(SpmdPartitionerTest, TilesOfDimsToReplicateMove) {
+  PartitionerOf<RowsVisitor> partitioner(2, 1, Options());
+  auto module = MakePartitionedModule(R"(
+HloModule m
+ENTRY e {
+  x = f32[8,1,1] parameter(0), sharding={devices=[2,1,1]<=[2]}
+  b = f32[8,1,1] abs(x), sharding={devices=[2,1,1]<=[2]}
+  b0 = f32[] constant(1), sharding={replicated}
+  p = f32[8,2,2] pad(b, b0), padding=0_0x0_1x0_1, sharding={devices=[1,2,1]<=[2]}
+  ROOT c = f32[8,2,2] cholesky(p), lower=true, sharding={devices=[1,2,1]<=[2]}
+}
+)",
+                                      partitioner);
+  ASSERT_NE(module, nullptr);
+  const HloInstruction* factor = hlo_query::FindInstruction(
+      module->entry_computation(), HloOpcode::kCholesky);
+  ASSERT_NE(factor, nullptr);
+  EXPECT_THAT(factor, op::Shape("f32[4,2,2]"));
+}
+
 // Says what windows shards get.
 class WindowFunctor : public CreateShardedConvolutionFunctor {
  public:
