@@ -1,14 +1,39 @@
 #include "xla/hlo/evaluator/run/init_values.h"
 
+#include <cmath>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "xla/hlo/evaluator/hlo_evaluator.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/literal.h"
+#include "xla/shape_util.h"
 
 namespace xla {
+namespace {
+
+// Without evaluating: a sum from 0, a maximum or minimum from any number.
+bool IsKnownToRepeat(const HloComputation& combiner, const Literal& init) {
+  const HloInstruction* root = combiner.root_instruction();
+  if (root->operand_count() != 2 || root->operand(0) == root->operand(1) ||
+      root->operand(0)->opcode() != HloOpcode::kParameter ||
+      root->operand(1)->opcode() != HloOpcode::kParameter ||
+      !ShapeUtil::Equal(root->shape(), init.shape())) {
+    return false;
+  }
+  const std::optional<double> value = init.GetAsDouble({});
+  if (!value.has_value() || std::isnan(*value)) return false;
+  return root->opcode() == HloOpcode::kMaximum ||
+         root->opcode() == HloOpcode::kMinimum ||
+         (root->opcode() == HloOpcode::kAdd && *value == 0);
+}
+
+}  // namespace
 
 bool InitMayRepeat(const HloInstruction& reduction) {
   const int64_t count = reduction.operand_count() / 2;
@@ -20,6 +45,9 @@ bool InitMayRepeat(const HloInstruction& reduction) {
       return false;
     }
     arguments.push_back(&init->literal());
+  }
+  if (count == 1 && IsKnownToRepeat(*reduction.to_apply(), *arguments[0])) {
+    return true;
   }
   HloEvaluator evaluator;
   absl::StatusOr<Literal> combined =

@@ -63,6 +63,13 @@ bool KeepsAddends(const HloSharding& factors, int64_t cut,
                         *result.addends, {*UnreducedDim(*result.addends)}));
 }
 
+// Where tensors agree, as they mostly do, all candidates are one.
+void AddIfNew(HloSharding candidate, std::vector<HloSharding>* candidates) {
+  if (!absl::c_linear_search(*candidates, candidate)) {
+    candidates->push_back(std::move(candidate));
+  }
+}
+
 // The shardings of the factors that leave the result in the addends that are
 // wanted: one for each summed factor that is long enough.
 void AddCandidatesOfAddends(int64_t num_factors,
@@ -85,7 +92,7 @@ void AddCandidatesOfAddends(int64_t num_factors,
       tiles.factors.resize(rank);
       tiles.factors.push_back(factor);
       std::optional<HloSharding> factors = FactorSharding(num_factors, tiles);
-      if (factors.has_value()) candidates->push_back(*std::move(factors));
+      if (factors.has_value()) AddIfNew(*std::move(factors), candidates);
     }
   }
 }
@@ -263,7 +270,7 @@ std::optional<HloSharding> ChooseFactorSharding(
   std::vector<HloSharding> candidates;
   for (const FactorTensor& tensor : tensors) {
     std::optional<HloSharding> factors = FactorSharding(num_factors, tensor);
-    if (factors.has_value()) candidates.push_back(*factors);
+    if (factors.has_value()) AddIfNew(*std::move(factors), &candidates);
   }
   AddCandidatesOfAddends(num_factors, tensors, summed, &candidates);
   // Pairs, and everything merged in order.
@@ -274,11 +281,11 @@ std::optional<HloSharding> ChooseFactorSharding(
       if (i == j) continue;
       HloSharding pair = candidates[i];
       if (hlo_sharding_util::MergeShardingIfCompatible(candidates[j], &pair)) {
-        candidates.push_back(pair);
+        AddIfNew(std::move(pair), &candidates);
       }
       hlo_sharding_util::MergeShardingIfCompatible(candidates[j], &all);
     }
-    candidates.push_back(all);
+    AddIfNew(std::move(all), &candidates);
   }
   const int64_t merged = candidates.size();
   for (int64_t i = 0; i < merged; ++i) {
@@ -286,7 +293,7 @@ std::optional<HloSharding> ChooseFactorSharding(
       if (candidates[i].dimension(d) == 1) continue;
       HloSharding coarser = ReplicatedOnDims(candidates[i], {d});
       if (coarser.IsTiledLeaf() && coarser.NumTiles() > 1) {
-        candidates.push_back(std::move(coarser));
+        AddIfNew(std::move(coarser), &candidates);
       }
     }
   }
