@@ -17,6 +17,8 @@ folder, all modules in it with several partitions that are not partitioned yet.
   --xla=PYTHON       compare with XLA's own partitioner, by this Python, which
                      has jaxlib (tools/interop/python.sh prints one); hlo-explain
                      must be beside HLO_OPT
+  --same-shardings   with --xla: partition what XLA has propagated shardings in,
+                     which may be other ones than the module's
   --scaling=N,...    instead of modules: a training step of two layers,
                      partitioned over these numbers of devices
 
@@ -30,16 +32,22 @@ other partitioner's. Last, the geometric mean of the ratios (of modules for whic
 both send something), and the sums over the modules that both partition.
 """
 
+import atexit
 import csv
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 
 KINDS = ("all-gather", "reduce-scatter", "all-reduce", "all-to-all",
          "collective-permute", "collective-broadcast")
+
+NOTHING = {"collectives": {}, "replications": {}, "bytes_per_device": 0,
+           "lower_bound_bytes_per_device": 0, "full_replications": 0,
+           "peak_bytes_per_device": 0, "seconds": 0}
 
 
 def run(command):
@@ -51,8 +59,7 @@ def run(command):
 
 def milliseconds(binary, path, flags):
   """Of propagation, and of partitioning."""
-  report = json.loads(run([binary, path, "--pipeline=spmd", "--report=json",
-                           "--time", *flags]))
+  report = json.loads(run([binary, path, "--report=json", "--time", *flags]))
   return [1000 * sum(entry["seconds"] for entry in report["passes"]
                      if entry["name"] == name)
           for name in ("factor-propagation", "spmd-partitioning")]
@@ -63,11 +70,11 @@ def instructions_in(binary, path):
 
 
 def partitioned(binary, path, flags):
-  report = json.loads(run([binary, path, "--pipeline=spmd",
-                           "--explain=spmd-partitioning",
+  report = json.loads(run([binary, path, "--explain=spmd-partitioning",
                            "--explain-format=json", *flags]))
   reports = report.get("reports", [])
-  return reports[0] if reports else None
+  # What is 0 or empty is left out.
+  return {**NOTHING, **reports[0]} if reports else None
 
 
 def human(size):
@@ -112,14 +119,15 @@ def theirs_of(path):
   return theirs, counts, times
 
 
-def theirs_of_xla(python, binary, paths):
-  """The same, of XLA itself."""
+def theirs_of_xla(python, binary, paths, before):
+  """The same, of XLA itself, which leaves what it partitions in `before`."""
   tools = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
   with tempfile.NamedTemporaryFile("r", suffix=".csv") as file:
     explain = os.path.join(os.path.dirname(os.path.abspath(binary)),
                            "hlo-explain")
     subprocess.run([python, os.path.join(tools, "interop", "xla_spmd.py"),
-                    f"--hlo-explain={explain}", "-o", file.name, *paths],
+                    f"--hlo-explain={explain}", "-o", file.name,
+                    f"--before={before}", *paths],
                    check=True)
     return theirs_of(file.name)
 
@@ -169,9 +177,10 @@ def scaling(binary, sizes):
     with tempfile.NamedTemporaryFile("w", suffix=".hlo") as file:
       file.write(two_layers(devices))
       file.flush()
-      report = partitioned(binary, file.name, [])
-      spread, cut = milliseconds(binary, file.name, [])
-      after = run([binary, file.name, "--pipeline=spmd", "-o", "-"])
+      flags = ["--pipeline=spmd"]
+      report = partitioned(binary, file.name, flags)
+      spread, cut = milliseconds(binary, file.name, flags)
+      after = run([binary, file.name, *flags, "-o", "-"])
     print(f"{devices:8}{after.count(' = '):14}{spread:10.2f} ms{cut:11.2f} ms"
           f"{human(report['bytes_per_device']):>16}")
 
@@ -187,7 +196,8 @@ def main():
   if "scaling" in options:
     scaling(binary, [int(n) for n in options["scaling"].split(",")])
     return 0
-  flags = []
+  same = "--same-shardings" in sys.argv
+  flags = ["--passes=spmd-partitioning" if same else "--pipeline=spmd"]
   if "partitions" in options:
     flags.append(f"--num-partitions={options['partitions']}")
   if "mesh" in options:
@@ -195,7 +205,11 @@ def main():
   paths = list(modules_of(paths))
   theirs, counts, times = theirs_of(options.get("against"))
   if "xla" in options:
-    theirs.update(theirs_of_xla(options["xla"], binary, paths)[0])
+    before = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, before)
+    theirs.update(theirs_of_xla(options["xla"], binary, paths, before)[0])
+    if same:
+      paths = list(modules_of([before]))
   ratios, rows = [], []
   for path in paths:
     name = os.path.splitext(os.path.basename(path))[0]

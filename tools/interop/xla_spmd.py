@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Partitions modules with XLA itself, without devices, and prints what that sends.
 
-usage: xla_spmd.py --hlo-explain=BIN [-o FILE.csv] [--keep=FOLDER]
-                   [--jobs=N] [--seconds=120] MODULE.hlo...
+usage: xla_spmd.py --hlo-explain=BIN [-o FILE.csv] [--before=FOLDER]
+                   [--after=FOLDER] [--jobs=N] [--seconds=120] MODULE.hlo...
 
 The lines of the table, for tools/bench/spmd.py --against:
 
@@ -14,7 +14,8 @@ GSPMD); what hlo-explain says of that module's collectives is printed. Each
 module has a process of its own, which ends as soon as it is partitioned, or after
 --seconds. Modules that XLA does not partition are named on standard error.
 
---keep: where to leave the partitioned modules, NAME.hlo.
+--before, --after: where to leave the modules that XLA has propagated shardings
+in, and partitioned, as NAME.hlo.
 """
 
 import argparse
@@ -67,9 +68,9 @@ def compile_in_this_process(path):
       mlir, xla_client.DeviceList(tuple(device_list)), options)
 
 
-def dumped(folder):
-  """The module after partitioning; the entry's is the only one that has it."""
-  found = glob.glob(os.path.join(folder, "*.after_spmd-partitioning.*.txt"))
+def dumped(folder, when="after"):
+  """The module before or after partitioning."""
+  found = glob.glob(os.path.join(folder, f"*.{when}_spmd-partitioning.*txt"))
   return found[0] if found else None
 
 
@@ -111,8 +112,9 @@ def judge(options, path):
     result, error = partition(path, folder, options.seconds)
     if error:
       return [], f"{name}: {error}"
-    if options.keep:
-      result = shutil.copy(result, os.path.join(options.keep, name + ".hlo"))
+    for kept, when in ((options.before, "before"), (options.after, "after")):
+      if kept:
+        shutil.copy(dumped(folder, when), os.path.join(kept, name + ".hlo"))
     explain = subprocess.run(
         [options.hlo_explain, result, "--collectives", "--json"],
         capture_output=True, text=True)
@@ -137,7 +139,8 @@ def main():
   parser = argparse.ArgumentParser()
   parser.add_argument("--hlo-explain")
   parser.add_argument("-o", "--output")
-  parser.add_argument("--keep")
+  parser.add_argument("--before")
+  parser.add_argument("--after")
   parser.add_argument("--jobs", type=int, default=os.cpu_count())
   parser.add_argument("--seconds", type=float, default=120)
   parser.add_argument("--compile", help=argparse.SUPPRESS)
@@ -146,8 +149,8 @@ def main():
   if options.compile:
     compile_in_this_process(options.compile)
     return 0
-  if options.keep:
-    os.makedirs(options.keep, exist_ok=True)
+  for folder in filter(None, (options.before, options.after)):
+    os.makedirs(folder, exist_ok=True)
   output = open(options.output, "w") if options.output else sys.stdout
   print(COLUMNS, file=output)
   failed = 0
