@@ -49,7 +49,7 @@ def compile_in_this_process(path):
   shardy = "xla.sdy." in text
   if shardy:
     # Not read then, but they would make XLA take the module for one of GSPMD.
-    text = re.sub(r", sharding=\{[^{}]*\}", "", text)
+    text = re.sub(r", sharding=\{(?:[^{}]|\{[^{}]*\})*\}", "", text)
   module = xla_client.hlo.hlo_module_from_text(text)
   mlir = xla_client._xla.mlir.xla_computation_to_mlir_module(
       xla_client.hlo.XlaComputation(module.as_serialized_hlo_module_proto()))
