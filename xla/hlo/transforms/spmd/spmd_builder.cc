@@ -16,6 +16,7 @@
 #include "xla/hlo/ir/replica_group.h"
 #include "xla/literal_util.h"
 #include "xla/shape_util.h"
+#include "xla/util.h"
 
 namespace xla::spmd {
 
@@ -35,6 +36,52 @@ HloInstruction* SpmdBuilder::AddInstruction(
   SetBroadcastDims(hlo);
   return hlo;
 }
+
+namespace {
+
+// What repeated dimensions become by a reshape: from the major end of what is
+// split or merged together, as far as sizes divide.
+//
+//   [6 repeated, 5] → [2, 15]: dimension 0
+std::vector<int64_t> RepeatedEnd(absl::Span<const int64_t> from,
+                                 absl::Span<const int64_t> to,
+                                 const absl::flat_hash_set<int64_t>& repeated,
+                                 int64_t first_from, int64_t first_to) {
+  int64_t copies = 1;
+  for (int64_t d = 0; d < from.size(); ++d) {
+    if (!repeated.contains(first_from + d)) break;
+    copies *= from[d];
+  }
+  std::vector<int64_t> dims;
+  for (int64_t d = 0; d < to.size() && copies % to[d] == 0; ++d) {
+    if (to[d] > 1) dims.push_back(first_to + d);
+    copies /= to[d];
+  }
+  return dims;
+}
+
+absl::flat_hash_set<int64_t> ReshapedDims(
+    absl::Span<const int64_t> from, absl::Span<const int64_t> to,
+    const absl::flat_hash_set<int64_t>& repeated) {
+  absl::flat_hash_set<int64_t> dims;
+  for (int64_t d = 0; d < from.size(); ++d) {
+    // One element of a shard says nothing about those of other shards, which
+    // what it is merged with would be taken for.
+    if (from[d] == 0 || (from[d] == 1 && !repeated.contains(d))) return dims;
+  }
+  const auto factors = CommonFactors(from, to);
+  for (size_t i = 0; i + 1 < factors.size(); ++i) {
+    const auto [a, b] = factors[i];
+    const auto [a_end, b_end] = factors[i + 1];
+    for (int64_t d : RepeatedEnd(from.subspan(a, a_end - a),
+                                 to.subspan(b, b_end - b), repeated, a, b)) {
+      dims.insert(d);
+    }
+  }
+  return dims;
+}
+
+}  // namespace
 
 // Tracks the dimensions along which all elements of an instruction are equal,
 // as they follow from broadcasts. Resharding along such dimensions needs no
@@ -69,6 +116,13 @@ void SpmdBuilder::SetBroadcastDims(const HloInstruction* hlo) {
           dims.insert(d);
         }
       }
+      break;
+    }
+    case HloOpcode::kReshape: {
+      auto it = known(hlo->operand(0));
+      if (it == broadcast_dims_.end()) return;
+      dims = ReshapedDims(hlo->operand(0)->shape().dimensions(),
+                          hlo->shape().dimensions(), it->second);
       break;
     }
     case HloOpcode::kSlice:

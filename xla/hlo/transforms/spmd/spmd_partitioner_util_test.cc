@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/substitute.h"
@@ -146,6 +147,29 @@ TEST(SmallInstructionsTest, ForBuildersAndComputations) {
   EXPECT_EQ(
       TableLookup<int32_t>(std::vector<int32_t>{0, 7}, S32, id, &b)->opcode(),
       HloOpcode::kMultiply);
+}
+
+// Along which dimensions elements are equal, by name of the test's reshapes.
+TEST(SmallInstructionsTest, RepeatedDimensionsOfReshapes) {
+  SpmdBuilder b("b", /*hlo=*/nullptr);
+  HloInstruction* p = b.AddInstruction(
+      HloInstruction::CreateParameter(0, ShapeUtil::MakeShape(F32, {5}), "p"));
+  HloInstruction* rows = b.AddInstruction(HloInstruction::CreateBroadcast(
+      ShapeUtil::MakeShape(F32, {6, 5}), p, {1}));
+  const auto repeated = [&](std::vector<int64_t> dims) {
+    const auto known = b.BroadcastDimsForCreatedHlo(AddReshape(rows, dims, &b));
+    return known.has_value() ? **known : absl::flat_hash_set<int64_t>();
+  };
+  EXPECT_EQ(repeated({3, 2, 5}), (absl::flat_hash_set<int64_t>{0, 1}));
+  EXPECT_EQ(repeated({2, 15}), (absl::flat_hash_set<int64_t>{0}));
+  EXPECT_EQ(repeated({6, 1, 5}), (absl::flat_hash_set<int64_t>{0}));
+  EXPECT_EQ(repeated({5, 6}), absl::flat_hash_set<int64_t>());
+  EXPECT_EQ(repeated({30}), absl::flat_hash_set<int64_t>());
+  // One row of a shard, beside others elsewhere.
+  HloInstruction* row = AddReshape(p, {1, 5}, &b);
+  rows = b.AddInstruction(HloInstruction::CreateBroadcast(
+      ShapeUtil::MakeShape(F32, {1, 5, 4}), row, {0, 1}));
+  EXPECT_EQ(repeated({5, 4}), absl::flat_hash_set<int64_t>());
 }
 
 TEST(WrapPatternTest, PartsOfAnArrayAroundIt) {
