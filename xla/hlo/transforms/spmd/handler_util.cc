@@ -285,26 +285,27 @@ PrimitiveType IntegerOfBits(PrimitiveType type) {
                    : primitive_util::UnsignedIntegralTypeForBitWidth(width);
 }
 
-HloInstruction* GatherGroups(HloInstruction* shard, const Shape& whole,
-                             int64_t dim,
-                             const CollectiveDeviceListBase& groups,
-                             int64_t channel_id,
-                             const PartitionedHlo::PartitioningState& state) {
-  const SPMDCollectiveOpsCreator& creator = state.collective_ops_creator;
+namespace {
+
+// Shards at their places in zeros of the shape `whole`, added up; shards that
+// begin beyond it count for nothing. Without floating point, whose sums would
+// lose the sign of zeros.
+HloInstruction* SumOfPlaced(HloInstruction* shard, const Shape& whole,
+                            int64_t dim, const CollectiveDeviceListBase& groups,
+                            int64_t channel_id,
+                            const PartitionedHlo::PartitioningState& state) {
   SpmdBuilder* b = state.b;
-  if (creator.create_all_gather != nullptr) {
-    return creator.create_all_gather(b, shard, whole, groups, channel_id, dim);
-  }
+  const int64_t size = shard->shape().dimensions(dim);
   const auto members = groups.flattened_replica_groups();
-  int64_t devices = 0;
-  for (const auto& group : members) devices += group.size();
+  int64_t devices = 0, longest = 0;
+  for (const auto& group : members) {
+    devices += group.size();
+    longest = std::max<int64_t>(longest, group.size());
+  }
   std::vector<int64_t> starts(devices, 0);
   for (const auto& group : members) {
-    for (int64_t i = 0; i < group.size(); ++i) {
-      starts[group[i]] = i * shard->shape().dimensions(dim);
-    }
+    for (int64_t i = 0; i < group.size(); ++i) starts[group[i]] = i * size;
   }
-  // Sums of floating point would lose the sign of zeros.
   const PrimitiveType type = shard->shape().element_type();
   const PrimitiveType bits = IntegerOfBits(type);
   Shape shape = whole;
@@ -315,17 +316,61 @@ HloInstruction* GatherGroups(HloInstruction* shard, const Shape& whole,
     shard = b->AddInstruction(
         HloInstruction::CreateBitcastConvert(shard_shape, shard));
   }
-  std::vector<HloInstruction*> at(whole.dimensions().size(),
-                                  CreateR0(0, S32, b));
-  at[dim] = TableLookup(starts, S32, state.partition_id, b);
-  HloInstruction* placed =
-      b->AddInstruction(HloInstruction::CreateDynamicUpdateSlice(
-          shape, CreateZero(shape, b), shard, at));
-  HloInstruction* sum = creator.create_all_reduce(
+  HloInstruction* start = TableLookup(starts, S32, state.partition_id, b);
+  if (longest * size > whole.dimensions(dim)) {
+    shard = AddSelect(AddCompare(start, ComparisonDirection::kLt,
+                                 CreateR0(whole.dimensions(dim), S32, b), b),
+                      {}, shard, CreateZero(shard->shape(), b), b);
+  }
+  HloInstruction* placed = shard;
+  if (!ShapeUtil::SameDimensions(shape, shard->shape())) {
+    std::vector<HloInstruction*> at(whole.dimensions().size(),
+                                    CreateR0(0, S32, b));
+    at[dim] = start;
+    placed = b->AddInstruction(HloInstruction::CreateDynamicUpdateSlice(
+        shape, CreateZero(shape, b), shard, at));
+  }
+  HloInstruction* sum = state.collective_ops_creator.create_all_reduce(
       b, placed, MakeBinaryAdd(shape.element_type(), state.module), groups,
       channel_id);
   if (bits == PRIMITIVE_TYPE_INVALID) return sum;
   return b->AddInstruction(HloInstruction::CreateBitcastConvert(whole, sum));
+}
+
+}  // namespace
+
+HloInstruction* GatherGroups(HloInstruction* shard, const Shape& whole,
+                             int64_t dim,
+                             const CollectiveDeviceListBase& groups,
+                             int64_t channel_id,
+                             const PartitionedHlo::PartitioningState& state) {
+  const SPMDCollectiveOpsCreator& creator = state.collective_ops_creator;
+  if (creator.create_all_gather != nullptr) {
+    return creator.create_all_gather(state.b, shard, whole, groups, channel_id,
+                                     dim);
+  }
+  return SumOfPlaced(shard, whole, dim, groups, channel_id, state);
+}
+
+bool FewHaveElements(int64_t base_size, int64_t shard_size, int64_t shards,
+                     PrimitiveType type) {
+  return base_size > 0 && 2 * CeilOfRatio(base_size, shard_size) < shards &&
+         IntegerOfBits(type) != PRIMITIVE_TYPE_INVALID;
+}
+
+HloInstruction* GatherShards(HloInstruction* shard, int64_t base_size,
+                             int64_t dim, int64_t shards,
+                             const CollectiveDeviceListBase& groups,
+                             int64_t channel_id,
+                             const PartitionedHlo::PartitioningState& state) {
+  const int64_t size = shard->shape().dimensions(dim);
+  Shape whole = shard->shape();
+  if (FewHaveElements(base_size, size, shards, whole.element_type())) {
+    whole.set_dimensions(dim, RoundUpTo(base_size, size));
+    return SumOfPlaced(shard, whole, dim, groups, channel_id, state);
+  }
+  whole.set_dimensions(dim, size * shards);
+  return GatherGroups(shard, whole, dim, groups, channel_id, state);
 }
 
 HloInstruction* AllReduceOfOwners(

@@ -114,6 +114,19 @@ HloInstruction* GatherGroups(HloInstruction* shard, const Shape& whole,
                              int64_t channel_id,
                              const PartitionedHlo::PartitioningState& state);
 
+// Whether adding up the shards that have elements sends less than a gather of
+// all: where less than half of them have any. Not of types whose sums may
+// change a bit.
+bool FewHaveElements(int64_t base_size, int64_t shard_size, int64_t shards,
+                     PrimitiveType type);
+// GatherGroups of shards of a value of `base_size` elements along `dim`, or
+// such a sum; at least those elements.
+HloInstruction* GatherShards(HloInstruction* shard, int64_t base_size,
+                             int64_t dim, int64_t shards,
+                             const CollectiveDeviceListBase& groups,
+                             int64_t channel_id,
+                             const PartitionedHlo::PartitioningState& state);
+
 // Among the devices that differ along `dims` of `sharding`, exactly one owns
 // each element of `local` (`is_owner`, whose dimensions are `owner_dims` of it;
 // null: the elements of all others are zero); all of them get the owner's

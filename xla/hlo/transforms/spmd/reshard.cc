@@ -10,6 +10,7 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/sharding/unreduced_sharding.h"
+#include "xla/hlo/transforms/spmd/factor_sharding.h"
 #include "xla/hlo/transforms/spmd/partitioned_hlo.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner.h"
 #include "xla/hlo/transforms/spmd/spmd_partitioner_util.h"
@@ -32,6 +33,17 @@ PartitionedHlo Relabel(const PartitionedHlo& value,
   return PartitionedHlo(copy, value.base_shape(), value.state());
 }
 
+// Whether tiles, and no addends or manual values, come from other devices.
+bool MovesTiles(const Shape& shape, const HloSharding& from,
+                const HloSharding& to) {
+  const auto is_plain = [](const HloSharding& sharding) {
+    return sharding.IsTiledLeaf() && !sharding.IsManualSubgroup() &&
+           !UnreducedDim(sharding).has_value();
+  };
+  return shape.IsArray() && is_plain(from) && is_plain(to) &&
+         ReshardBytes(shape, from, to) > 0;
+}
+
 }  // namespace
 
 PartitionedHlo PartitionedHlo::Reshard(const HloSharding& raw_target,
@@ -48,6 +60,12 @@ PartitionedHlo PartitionedHlo::Reshard(const HloSharding& raw_target,
   if (!pad_value.has_value()) {
     auto it = cache.find(target);
     if (it != cache.end()) return it->second;
+    // Devices that have the whole, too, cut their shards out of it.
+    it = cache.find(HloSharding::Replicate());
+    if (it != cache.end() && MovesTiles(base_shape_, sharding(), target)) {
+      const PartitionedHlo whole = it->second;
+      return whole.Reshard(target);
+    }
   }
   const bool padded = pad_value.has_value();
   PartitionedHlo result = ReshardNoCache(target, std::move(pad_value));
@@ -105,7 +123,10 @@ PartitionedHlo PartitionedHlo::ReshardNoCache(
     return ReshardAddends(target, std::move(pad_value));
   }
   if (sharding().IsSingleDeviceLeaf()) {
-    return Broadcast().Reshard(target, std::move(pad_value));
+    // Once for all that want it.
+    const PartitionedHlo whole =
+        target.IsReplicatedLeaf() ? Broadcast() : Replicate();
+    return whole.Reshard(target, std::move(pad_value));
   }
   if (target.IsSingleDeviceLeaf()) return Relabel(Replicate(), target);
   // Values held everywhere by one who says so in other words.

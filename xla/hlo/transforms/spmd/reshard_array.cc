@@ -7,6 +7,8 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/tile_assignment.h"
+#include "xla/hlo/transforms/spmd/device_groups.h"
+#include "xla/hlo/transforms/spmd/handler_util.h"
 #include "xla/hlo/transforms/spmd/partitioned_hlo.h"
 #include "xla/hlo/transforms/spmd/reshard_pieces.h"
 #include "xla/hlo/transforms/spmd/reshard_plan.h"
@@ -173,10 +175,20 @@ PartitionedHlo PartitionedHlo::GatherAndCut(const HloSharding& target) const {
   HloInstruction* whole = hlo_;
   if (sharding().IsTiledLeaf()) {
     std::vector<int64_t> tiled;
-    for (int64_t d = 0; d < sharding().TiledDataRank(); ++d) {
-      if (sharding().dimension(d) > 1) tiled.push_back(d);
+    for (int64_t d = sharding().TiledDataRank() - 1; d >= 0; --d) {
+      const int64_t shards = sharding().dimension(d);
+      if (shards == 1) continue;
+      const int64_t size = base_shape_.dimensions(d);
+      if (!FewHaveElements(size, hlo_->shape().dimensions(d), shards,
+                           hlo_->shape().element_type())) {
+        tiled.push_back(d);
+        continue;
+      }
+      whole = GatherShards(whole, size, d, shards,
+                           *GetPartitionGroupsForReplication(sharding(), {d}),
+                           NewChannel(), state_);
     }
-    whole = state_.partitioner->AllGatherShards(b, hlo_, sharding(),
+    whole = state_.partitioner->AllGatherShards(b, whole, sharding(),
                                                 state_.next_channel_id, tiled,
                                                 state_.collective_ops_creator);
     whole = SliceTo(whole, base_shape_.dimensions(), b);

@@ -19,6 +19,7 @@
 #include "xla/hlo/ir/replica_group.h"
 #include "xla/hlo/ir/tile_assignment.h"
 #include "xla/hlo/transforms/spmd/halo_exchange.h"
+#include "xla/hlo/transforms/spmd/handler_util.h"
 #include "xla/shape_util.h"
 #include "xla/util.h"
 #include "xla/xla_data.pb.h"
@@ -281,6 +282,11 @@ std::optional<double> Search::GatherBytes(const CutAxes& cuts,
                                           int64_t d) const {
   const std::vector<int64_t> dims = Dims(cuts);
   const int64_t parts = Tiles(axes_, cuts[d]) / Tiles(axes_, after[d]);
+  const int64_t size = shape_.dimensions(d);
+  if (after[d].empty() &&
+      FewHaveElements(size, dims[d], parts, shape_.element_type())) {
+    return Bytes(cuts) * CeilOfRatio(size, dims[d]) * 2 * (parts - 1) / parts;
+  }
   const std::optional<double> received =
       Received(after, d, parts * dims[d], Dims(after)[d]);
   if (!received.has_value()) return std::nullopt;

@@ -109,18 +109,24 @@ void Mover::Slice(const CutAxes& before, const CutAxes& after) {
       Resized(hlo_->shape(), dims), hlo_, starts, dims));
 }
 
-// Gathers along one dimension, then fixes the length of tiles and drops the
-// padding that remains.
+// Gathers along one dimension, where most shards of it have no elements by a
+// sum of the others, then fixes the length of tiles and drops the padding that
+// remains.
 void Mover::Gather(const CutAxes& before, const CutAxes& after) {
   int64_t dim = 0;
   while (before[dim] == after[dim]) ++dim;
   const std::vector<int> gathered = ChangeOfCut(before[dim], after[dim]).lost;
-  std::vector<int64_t> dims(hlo_->shape().dimensions().begin(),
-                            hlo_->shape().dimensions().end());
-  dims[dim] *= Size(gathered);
-  hlo_ = GatherGroups(hlo_, Resized(hlo_->shape(), dims), dim,
-                      *plan_.Groups(gathered), Channel(), value_.state());
-  dims = ShardDimensions(value_.base_shape(), plan_.axes, after);
+  const auto groups = plan_.Groups(gathered);
+  if (after[dim].empty()) {
+    hlo_ = GatherShards(hlo_, value_.base_shape().dimensions(dim), dim,
+                        Size(gathered), *groups, Channel(), value_.state());
+  } else {
+    Shape shape = hlo_->shape();
+    shape.set_dimensions(dim, shape.dimensions(dim) * Size(gathered));
+    hlo_ = GatherGroups(hlo_, shape, dim, *groups, Channel(), value_.state());
+  }
+  const std::vector<int64_t> dims =
+      ShardDimensions(value_.base_shape(), plan_.axes, after);
   Retile(after, dim, dims[dim]);
   hlo_ = SliceTo(hlo_, dims, b_);
 }
