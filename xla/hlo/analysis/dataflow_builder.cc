@@ -455,20 +455,26 @@ void DataflowBuilder::MakeValues() {
       analysis_.module_.has_entry_computation()
           ? analysis_.module_.entry_computation()->root_instruction()
           : nullptr;
-  int32_t position = 0;
-  for (const Entry& entry : order_) {
-    for (auto& [index, set] : *analysis_.value_sets_[entry.slot]) {
-      if (merges_->Unique(position) == position) {
-        HloValue* value = &analysis_.storage_.emplace_back(
-            analysis_.next_value_id_++, entry.instruction, index,
-            merges_->IsPhi(position), entry.instruction == entry_root);
-        analysis_.values_.push_back(value);
-        value_at[position] = value;
-        set = HloValueSet(value);
-      } else {
-        rest.push_back({position, entry.instruction, &index, &set});
+  // Phis have the last ids, as in OpenXLA, where they are found last: the order
+  // of ids decides where equals go in heaps.
+  for (const bool phis : {false, true}) {
+    int32_t position = 0;
+    for (const Entry& entry : order_) {
+      for (auto& [index, set] : *analysis_.value_sets_[entry.slot]) {
+        if (merges_->Unique(position) != position) {
+          if (!phis) {
+            rest.push_back({position, entry.instruction, &index, &set});
+          }
+        } else if (merges_->IsPhi(position) == phis) {
+          HloValue* value = &analysis_.storage_.emplace_back(
+              analysis_.next_value_id_++, entry.instruction, index, phis,
+              entry.instruction == entry_root);
+          analysis_.values_.push_back(value);
+          value_at[position] = value;
+          set = HloValueSet(value);
+        }
+        ++position;
       }
-      ++position;
     }
   }
   for (const Rest& place : rest) {

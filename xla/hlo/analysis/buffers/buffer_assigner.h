@@ -48,9 +48,8 @@ absl::Status GatherComputationsByAllocationType(
 // Entry parameters, constants (if requested), tables of tuples, values of
 // thread-local computations and results of the module have allocations of their
 // own. Memory of results, and of parameters that results are aliased to, is
-// lent to temporaries while it is free: first to operands that the result
-// overwrites, then to others, the largest first, each in the smallest that it
-// fits into.
+// lent to temporaries while it is free (LentMemory), the largest first: where
+// an operand is that ends there, else in the smallest that is large enough.
 //
 // With an ordering that has a sequence for each global computation, all other
 // values of one colour go into one allocation, packed by live ranges; outputs

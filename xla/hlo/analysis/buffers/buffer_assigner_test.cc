@@ -106,6 +106,50 @@ ENTRY e {
   EXPECT_EQ(assignment_->temp_allocation_total_size(), 0);
 }
 
+// When b is computed from a in r's memory, that of s is free as well, and
+// smaller.
+constexpr absl::string_view kOperandOfResultsMemory = R"(
+ENTRY e {
+  p = f32[8] parameter(0)
+  c = f32[8] reverse(p), dimensions={0}
+  a = f32[4] slice(p), slice={[0:4]}
+  d = f32[4] slice(c), slice={[0:4]}
+  b = f32[4] $0
+  e = f32[4] add(b, d)
+  s = f32[8] concatenate(e, e), dimensions={0}
+  r = f32[16] concatenate(s, s), dimensions={0}
+  ROOT t = (f32[16], f32[8]) tuple(r, s)
+})";
+
+TEST_F(BufferAssignerTest, TheMemoryOfAnOperandIsLentFirst) {
+  Assign(absl::StrReplaceAll(kOperandOfResultsMemory, {{"$0", "negate(a)"}}));
+  EXPECT_EQ(Slice("c").allocation(), Slice("s").allocation());
+  EXPECT_EQ(Slice("a").allocation(), Slice("r").allocation());
+  EXPECT_EQ(Slice("b").allocation(), Slice("r").allocation());
+}
+
+TEST_F(BufferAssignerTest, MemoryIsNotLentToReadersThatDoNotWriteInPlace) {
+  for (absl::string_view reader : {"reverse(a), dimensions={0}", "copy(a)"}) {
+    Assign(absl::StrReplaceAll(kOperandOfResultsMemory, {{"$0", reader}}));
+    EXPECT_EQ(Slice("a").allocation(), Slice("r").allocation()) << reader;
+    EXPECT_EQ(Slice("b").allocation(), Slice("s").allocation()) << reader;
+  }
+}
+
+// The last of the results is the first to lend.
+TEST_F(BufferAssignerTest, OfEqualSizesTheLastResultLends) {
+  Assign(R"(
+ENTRY e {
+  p = f32[8] parameter(0)
+  a = f32[8] reverse(p), dimensions={0}
+  b = f32[4] slice(a), slice={[0:4]}
+  c = f32[8] concatenate(b, b), dimensions={0}
+  d = f32[8] reverse(c), dimensions={0}
+  ROOT t = (f32[8], f32[8]) tuple(c, d)
+})");
+  EXPECT_EQ(Slice("a").allocation(), Slice("d").allocation());
+}
+
 TEST_F(BufferAssignerTest, AliasedParameterIsWrittenOverAndLent) {
   Parse(R"(
 HloModule m, is_scheduled=true, input_output_alias={ {}: (0, {}, may-alias) }

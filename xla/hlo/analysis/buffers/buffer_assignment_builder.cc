@@ -5,10 +5,12 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -43,8 +45,8 @@
 //  - parameters, constants, tuples, thread-local buffers and results get
 //    allocations of their own, since something outside decides about their
 //    memory;
-//  - with a schedule, buffers borrow the memory of a result of the same size
-//    while it is free;
+//  - with a schedule, buffers borrow the memory of results, and of parameters
+//    that results are aliased to, while it is free;
 //  - all remaining temporaries of one memory space are packed into one heap by
 //    the heap simulator.
 //
@@ -144,31 +146,48 @@ absl::Status BufferAssignmentBuilder::AssignPresets() {
   return absl::OkStatus();
 }
 
+// Of equal sizes results come first, so that their memory is there for others,
+// and then what is defined first in the post order of the computations.
 std::vector<const HloBuffer*> BufferAssignmentBuilder::OrderedBuffers() const {
-  struct Entry {
-    int64_t key;
-    const HloBuffer* buffer;
-  };
-  std::vector<Entry> entries;
+  using Key = std::tuple<int64_t, bool, int64_t>;
+  absl::flat_hash_map<const HloInstruction*, int64_t> places;
+  if (options_.buffer_order == BufferAssigner::kBiggestFirst) {
+    for (const auto* list : {&global_list_, &thread_local_list_}) {
+      for (const HloComputation* computation : *list) {
+        for (const HloInstruction* inst :
+             computation->MakeInstructionPostOrder()) {
+          places.emplace(inst, places.size());
+        }
+      }
+    }
+  }
+  std::vector<std::pair<Key, const HloBuffer*>> entries;
   for (const HloBuffer& buffer : alias_.buffers()) {
-    int64_t key = 0;
+    Key key = {0, false, 0};
     if (options_.buffer_order == BufferAssigner::kBiggestFirst) {
-      key = -assignment_.HloBufferSize(buffer);
+      int64_t place = std::numeric_limits<int64_t>::max();
+      for (const HloValue* value : buffer.values()) {
+        auto it = places.find(value->instruction());
+        if (it != places.end()) place = std::min(place, it->second);
+      }
+      key = {-assignment_.HloBufferSize(buffer), !alias_.BufferLivesOut(buffer),
+             place};
     } else if (options_.buffer_order == BufferAssigner::kLiveRangeStart &&
                assignment_.HasHloLiveRange()) {
       const auto& ranges = assignment_.hlo_live_range().buffer_live_ranges();
-      key = std::numeric_limits<int64_t>::max();
+      int64_t start = std::numeric_limits<int64_t>::max();
       for (const HloValue* value : buffer.values()) {
         auto it = ranges.find(value);
-        if (it != ranges.end()) key = std::min(key, it->second.start);
+        if (it != ranges.end()) start = std::min(start, it->second.start);
       }
+      key = {start, false, 0};
     }
-    entries.push_back({key, &buffer});
+    entries.emplace_back(key, &buffer);
   }
   absl::c_stable_sort(
-      entries, [](const Entry& a, const Entry& b) { return a.key < b.key; });
+      entries, [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<const HloBuffer*> buffers;
-  for (const Entry& entry : entries) buffers.push_back(entry.buffer);
+  for (const auto& [key, buffer] : entries) buffers.push_back(buffer);
   return buffers;
 }
 
@@ -208,6 +227,7 @@ void BufferAssignmentBuilder::AssignAlone(const HloBuffer& buffer,
         kind.parameter->instruction()->parameter_number(),
         kind.parameter->index(), kind.lives_out);
   }
+  if (lent_.has_value() && kind.lives_out) lent_->Register(allocation.index());
   if (reuse_ == nullptr) return;
   chains_->Add(allocation.index(), buffer);
   if (kind.parameter == nullptr) {
@@ -296,11 +316,15 @@ absl::Status BufferAssignmentBuilder::AssignBuffer(const HloBuffer& buffer) {
     TF_ASSIGN_OR_RETURN(const bool assigned, Reuse(buffer));
     if (assigned) return absl::OkStatus();
   }
+  const HeapKey heap(color, PrivateStackOf(buffer, color));
+  if (!is_special && lent_.has_value() && heap.second < 0 &&
+      lent_->LendTo(buffer, color)) {
+    return absl::OkStatus();
+  }
   if (is_special || kind.lives_out || reuse_ != nullptr) {
     AssignAlone(buffer, color, kind);
   } else {
-    temporaries_.push_back(
-        {&buffer, HeapKey(color, PrivateStackOf(buffer, color))});
+    temporaries_.push_back({&buffer, heap});
   }
   return absl::OkStatus();
 }
@@ -320,10 +344,9 @@ int64_t BufferAssignmentBuilder::PrivateStackOf(
 }
 
 void BufferAssignmentBuilder::LendToTemporaries() {
-  LentMemory lent(&assignment_, alias_info_, options_);
-  lent.LendToOperandsOfResults();
+  if (!lent_.has_value()) return;
   for (const auto& [buffer, key] : temporaries_) {
-    if (key.second < 0) lent.LendTo(*buffer, key.first);
+    if (key.second < 0) lent_->LendTo(*buffer, key.first);
   }
 }
 
@@ -394,11 +417,10 @@ absl::Status BufferAssignmentBuilder::AssignTemporaries(
 
 absl::Status BufferAssignmentBuilder::Run() {
   TF_RETURN_IF_ERROR(CheckSizes());
-  std::vector<const HloComputation*> thread_local_list;
   TF_RETURN_IF_ERROR(GatherComputationsByAllocationType(
-      &assignment_.module(), &thread_local_list, &global_list_));
+      &assignment_.module(), &thread_local_list_, &global_list_));
   global_.insert(global_list_.begin(), global_list_.end());
-  thread_local_.insert(thread_local_list.begin(), thread_local_list.end());
+  thread_local_.insert(thread_local_list_.begin(), thread_local_list_.end());
   TF_RETURN_IF_ERROR(FindLiveRanges());
   if (!assignment_.HasHloLiveRange()) {
     chains_.emplace(
@@ -420,13 +442,16 @@ absl::Status BufferAssignmentBuilder::Run() {
         },
         options_.assignment_algorithm_for_computations_without_ordering ==
             BufferAssigner::UnorderedAlgorithm::FAST_MERGE);
+  } else if (!options_.isolation_options.has_value()) {
+    lent_.emplace(&assignment_, alias_info_, options_);
   }
   TF_RETURN_IF_ERROR(AssignPresets());
   for (const HloBuffer* buffer : OrderedBuffers()) {
     if (assignment_.HasAllocation(*buffer)) continue;
     TF_RETURN_IF_ERROR(AssignBuffer(*buffer));
   }
-  if (!options_.isolation_options.has_value()) LendToTemporaries();
+  if (options_.buffer_order != BufferAssigner::kBiggestFirst)
+    LendToTemporaries();
   std::map<HeapKey, std::vector<const HloValue*>> heaps;
   for (const auto& [buffer, key] : temporaries_) {
     if (assignment_.HasAllocation(*buffer)) continue;

@@ -15,6 +15,7 @@
 #include "xla/hlo/analysis/buffers/buffer_assigner.h"
 #include "xla/hlo/analysis/buffers/buffer_assignment.h"
 #include "xla/hlo/analysis/buffers/buffer_reuse.h"
+#include "xla/hlo/analysis/buffers/lent_memory.h"
 #include "xla/hlo/analysis/buffers/value_chains.h"
 #include "xla/hlo/analysis/heap/heap_result.h"
 #include "xla/hlo/analysis/hlo_alias_analysis.h"
@@ -72,6 +73,7 @@ class BufferAssignmentBuilder {
   bool IsCopy(const HloValue& a, const HloValue& b) const;
   void AssignAlone(const HloBuffer& buffer, BufferValue::Color color,
                    const Kind& kind);
+  // Results may come after temporaries that could be in their memory.
   void LendToTemporaries();
   int64_t PrivateStackOf(const HloBuffer& buffer,
                          BufferValue::Color color) const;
@@ -88,11 +90,14 @@ class BufferAssignmentBuilder {
   const BufferAssigner::Options& options_;
   HloSchedule schedule_;
   std::vector<const HloComputation*> global_list_;
+  std::vector<const HloComputation*> thread_local_list_;
   absl::flat_hash_set<const HloComputation*> global_;
   absl::flat_hash_set<const HloComputation*> thread_local_;
   std::unique_ptr<BufferAllocationsManagerForComputationsWithoutOrdering>
       reuse_;
   std::optional<ValueChains> chains_;
+  // With a schedule.
+  std::optional<LentMemory> lent_;
   // Comparisons left for the current buffer.
   int64_t budget_ = 0;
   // In the order of buffers.

@@ -19,6 +19,7 @@ namespace {
 struct Placed {
   const HloValue* value;
   int64_t start, end;    // times, both included
+  HloPosition last;      // where it is at its end
   int64_t offset, size;  // bytes
 };
 
@@ -31,13 +32,16 @@ bool MayBeWrittenOver(const BufferAssignment& assignment, const Placed& early,
       assignment.alias_analysis().GetBufferContainingValue(*late.value)) {
     return true;
   }
-  HloInstruction* operand = early.value->instruction();
+  if (early.end != late.start || early.offset != late.offset) return false;
   HloInstruction* user = late.value->instruction();
-  return early.end == late.start && early.offset == late.offset &&
-         user->IsUserOf(operand) &&
-         assignment.dataflow_analysis().CanShareOperandBufferWithUser(
-             operand, early.value->index(), user, late.value->index(),
-             alias_info);
+  const auto writes_over = [&](const HloPosition& operand) {
+    return user->IsUserOf(operand.instruction) &&
+           assignment.dataflow_analysis().CanShareOperandBufferWithUser(
+               operand.instruction, operand.index, user, late.value->index(),
+               alias_info);
+  };
+  return writes_over(early.value->defining_position()) ||
+         writes_over(early.last);
 }
 
 absl::Status Overlap(const HloValue& early, const HloValue& late,
@@ -86,7 +90,7 @@ absl::Status CheckAllocation(const BufferAssignment& assignment,
     auto range = ranges.find(value);
     if (range == ranges.end()) continue;
     placed.push_back({value, range->second.start, range->second.end,
-                      place.offset, place.size});
+                      range->second.end_position, place.offset, place.size});
   }
   if (!assignment.HasHloLiveRange()) {
     return CheckWithoutSchedule(assignment, allocation, alias_info);

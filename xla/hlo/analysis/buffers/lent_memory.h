@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <utility>
-#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "xla/hlo/analysis/alias_info.h"
@@ -13,6 +13,7 @@
 #include "xla/hlo/analysis/buffers/buffer_assigner.h"
 #include "xla/hlo/analysis/buffers/buffer_assignment.h"
 #include "xla/hlo/analysis/hlo_buffer.h"
+#include "xla/hlo/analysis/hlo_live_range.h"
 #include "xla/hlo/analysis/hlo_value.h"
 
 namespace xla {
@@ -25,35 +26,48 @@ bool MayHold(const BufferAllocation& allocation, const HloBuffer& buffer,
              const BufferAssigner::Options& options);
 
 // The memory of results, and of parameters that results are aliased to, while
-// it is free. Empty without a schedule. Queries O(log values) for each of at
-// most 256 allocations.
+// it is free; with a schedule only. Places buffers as OpenXLA does, byte for
+// byte, if they come in the same order:
+//
+//   p = parameter(0); a = negate(p); b = reverse(a); ROOT c = add(b, b)
+//   c has an allocation → b lies in it, a does not: reverse reads both ends
+//
+// Two values may be in one place if the ranges in which they live are apart, or
+// touch where an instruction may overwrite its operand. O(log values) for each
+// of at most 1024 allocations.
 class LentMemory {
  public:
   LentMemory(BufferAssignment* assignment, const AliasInfo* alias_info,
-             const BufferAssigner::Options& options);
+             const BufferAssigner::Options& options)
+      : assignment_(*assignment), alias_info_(alias_info), options_(options) {}
 
-  // Puts operands that a result can overwrite into its allocation, and in turn
-  // their operands.
-  void LendToOperandsOfResults();
-  // Puts the buffer at the start of the smallest allocation that is large
-  // enough and free during its live range, if there is one.
-  void LendTo(const HloBuffer& buffer, BufferValue::Color color);
+  // Adds an allocation all of whose values cover it from offset 0.
+  void Register(BufferAllocation::Index index);
+
+  // Puts the buffer at the start of the first allocation that is free: that of
+  // an operand of one of its values, then others from the smallest on that is
+  // large enough, among equal sizes the one registered last. Results take only
+  // allocations of exactly their size. Returns whether it did.
+  bool LendTo(const HloBuffer& buffer, BufferValue::Color color);
 
  private:
-  // Start → end of the live ranges in an allocation.
-  using Busy = std::map<int64_t, int64_t>;
+  // The values in an allocation by the start and end of their ranges, which at
+  // most touch each other, apart from values of one HloBuffer.
+  using Busy = std::multimap<std::pair<int64_t, int64_t>, const HloValue*>;
 
-  const HloValue* ReusableOperand(const HloValue& value) const;
-  // False if a value has no range.
-  bool AddTo(Busy& busy, const HloValue& value) const;
+  const HloLiveRange::TimeBound* RangeOf(const HloValue& value) const;
+  // Whether `user` may overwrite `operand`, whose range ends where that of the
+  // user starts.
+  bool Overwrites(const HloValue& user, const HloValue& operand) const;
   bool IsFree(const Busy& busy, const HloBuffer& buffer) const;
+  bool TryAllocation(BufferAllocation::Index index, const HloBuffer& buffer,
+                     BufferValue::Color color);
 
   BufferAssignment& assignment_;
   const AliasInfo* alias_info_;
   const BufferAssigner::Options& options_;
   absl::flat_hash_map<BufferAllocation::Index, Busy> busy_;
-  // Size and index; among equal sizes, those of earlier results come first.
-  std::vector<std::pair<int64_t, BufferAllocation::Index>> by_size_;
+  std::set<std::pair<int64_t, int64_t>> by_size_;  // size, index negated
 };
 
 }  // namespace xla

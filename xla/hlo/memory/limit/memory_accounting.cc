@@ -27,6 +27,7 @@
 #include "xla/hlo/memory/accounting/schedule_memory.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
+#include "xla/util.h"
 
 namespace xla {
 namespace {
@@ -55,7 +56,7 @@ class AllocatingAliasInfo : public gpu::GpuAliasInfo {
 
 absl::StatusOr<int64_t> AllocatedBytes(const HloModule& module,
                                        const RematSizeOptions& sizes) {
-  const AllocatingAliasInfo alias_info;
+  const gpu::GpuAliasInfo alias_info;
   // A better packing than the compiler's own would be a promise that it breaks.
   BufferAssigner::Options as_compiler;
   as_compiler.buffer_assignment_algorithm = buffer_assignment::
@@ -70,11 +71,25 @@ absl::StatusOr<int64_t> AllocatedBytes(const HloModule& module,
           &alias_info, [](BufferValue::Color) { return kAllocationAlignment; },
           std::move(as_compiler)));
   int64_t bytes = 0;
+  // Temporaries, and then their tables of pointers, the largest last, end up in
+  // one allocation.
+  int64_t temp_bytes = 0;
+  std::vector<int64_t> tables;
   for (const BufferAllocation& allocation : assignment->Allocations()) {
     if (allocation.is_constant() || allocation.is_thread_local()) continue;
-    bytes += allocation.size();
+    if (allocation.IsPreallocatedTempBuffer() && allocation.is_tuple()) {
+      tables.push_back(allocation.size());
+    } else if (allocation.IsPreallocatedTempBuffer()) {
+      temp_bytes += allocation.size();
+    } else {
+      bytes += allocation.size();
+    }
   }
-  return bytes;
+  absl::c_sort(tables);
+  for (const int64_t table : tables) {
+    temp_bytes = RoundUpTo(temp_bytes, kAllocationAlignment) + table;
+  }
+  return bytes + temp_bytes;
 }
 
 // Whether an argument's memory holds something until the end: what takes its

@@ -215,6 +215,44 @@ ENTRY main {
             256 + 2 * 4096 + 256 + 16);
 }
 
+// In memory of results they are: the element of `call` lies where r is written.
+TEST(MemoryAccountingTest, ElementsOfTuplesAreInMemoryOfResults) {
+  auto module = ParseAndReturnUnverifiedModule(R"(
+HloModule m, is_scheduled=true
+twice {
+  a = f32[1024]{0} parameter(0)
+  ROOT s = f32[1024]{0} add(a, a)
+}
+ENTRY main {
+  p = f32[64]{0} parameter(0)
+  call = (f32[1024]{0}, s8[512]{0}) custom-call(p), custom_call_target="f"
+  result = f32[1024]{0} get-tuple-element(call), index=0
+  ROOT r = f32[1024]{0} fusion(result), kind=kLoop, calls=twice
+})");
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_EQ(ScheduledPeakBytes(**module, MemoryAccounting::kAllocated).value(),
+            256 + 4096 + 512 + 16);
+}
+
+// The allocation of temporaries ends with their tables of pointers, the largest
+// last: each starts at a multiple of 256 bytes.
+TEST(MemoryAccountingTest, TablesOfPointersAreTemporaries) {
+  auto module = ParseAndReturnUnverifiedModule(R"(
+HloModule m, is_scheduled=true
+ENTRY main {
+  p = f32[64]{0} parameter(0)
+  three = (f32[64]{0}, f32[64]{0}, f32[64]{0}) custom-call(p), custom_call_target="f"
+  a = f32[64]{0} get-tuple-element(three), index=2
+  two = (f32[64]{0}, f32[64]{0}) custom-call(a), custom_call_target="g"
+  b = f32[64]{0} get-tuple-element(two), index=1
+  ROOT r = f32[1]{0} slice(b), slice={[0:1]}
+})");
+  ASSERT_TRUE(module.ok()) << module.status();
+  // p, r, a beside those of two and three, two's table, three's table.
+  EXPECT_EQ(ScheduledPeakBytes(**module, MemoryAccounting::kAllocated).value(),
+            256 + 4 + 3 * 256 + 256 + 24);
+}
+
 // Temporaries lie where best fit puts them, the largest first: b where a was,
 // which leaves too little for c below `over`, though all would fit in 11 KiB.
 TEST(MemoryAccountingTest, TemporariesArePackedNoBetterThanByBestFit) {
