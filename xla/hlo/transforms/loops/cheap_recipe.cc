@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/memory/accounting/recomputable.h"
 #include "xla/shape_util.h"
@@ -37,6 +38,14 @@ bool IsCheap(const HloInstruction* inst, bool fusions) {
       return ShapeUtil::IsEffectiveScalar(inst->shape());
     case HloOpcode::kFusion:
       if (!fusions) return false;
+      if (inst->IsLoopFusion() && IsRecomputable(*inst) &&
+          absl::c_all_of(inst->fused_instructions(),
+                         [](const HloInstruction* inner) {
+                           return inner->opcode() == HloOpcode::kParameter ||
+                                  IsCheap(inner, /*fusions=*/false);
+                         })) {
+        return true;
+      }
       break;
     default:  // Elementwise opcodes alone.
       break;

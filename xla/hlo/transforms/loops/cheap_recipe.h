@@ -11,7 +11,8 @@
 namespace xla::remat_plan {
 
 // How a large value is computed from small ones by instructions that cost next
-// to nothing: broadcasts, iotas, converts, transposes, elementwise ones.
+// to nothing: broadcasts, iotas, converts, transposes, elementwise ones, and
+// loop fusions of such.
 //
 //   m = compare(broadcast(p), iota())  → made: m, broadcast, iota; carried: p
 struct CheapRecipe {

@@ -77,6 +77,16 @@ class Sinker {
     return result;
   }
 
+  // What the body computes of the recipe, readers first.
+  std::vector<HloInstruction*> Made() const {
+    std::vector<HloInstruction*> made;
+    for (const HloInstruction* inst : recipe_.order) {
+      auto it = whole_.find(inst);
+      if (it != whole_.end()) made.push_back(it->second);
+    }
+    return made;
+  }
+
   // The place `index` of dimension `dim`.
   absl::StatusOr<HloInstruction*> Slice(HloInstruction* value, int64_t dim,
                                         HloInstruction* index, int depth = 0) {
@@ -180,6 +190,40 @@ bool IsSlice(const HloInstruction* reader, const HloInstruction* state,
   return true;
 }
 
+// Whether a body reader is a loop fusion that takes nothing but dynamic slices
+// of the element.
+bool SlicesInside(const HloInstruction* reader, const HloInstruction* state,
+                  int64_t element) {
+  if (!reader->IsLoopFusion() || reader->HasControlDependencies()) return false;
+  for (int64_t i = 0; i < reader->operand_count(); ++i) {
+    if (LoopState::ElementOf(reader->operand(i), state) != element) continue;
+    const HloInstruction* parameter = reader->fused_parameter(i);
+    if (parameter->users().empty()) return false;
+    for (const HloInstruction* user : parameter->users()) {
+      if (user->opcode() != HloOpcode::kDynamicSlice ||
+          user->operand(0) != parameter) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+// The part of an element that the slices taken inside of a reader have.
+double PartInside(const HloInstruction* reader, const HloInstruction* state,
+                  int64_t element) {
+  double part = 0;
+  for (int64_t i = 0; i < reader->operand_count(); ++i) {
+    if (LoopState::ElementOf(reader->operand(i), state) != element) continue;
+    const HloInstruction* parameter = reader->fused_parameter(i);
+    for (const HloInstruction* slice : parameter->users()) {
+      part += static_cast<double>(BytesOf(slice)) /
+              static_cast<double>(std::max<int64_t>(BytesOf(parameter), 1));
+    }
+  }
+  return part;
+}
+
 // The cost of the body's new instructions in one trip: all of what is made, or,
 // where it is read by slices, a slice of what has the dimension.
 //
@@ -191,11 +235,17 @@ double CostOfTrip(const LoopState& loop, int64_t element,
   double whole = 0;
   for (const HloInstruction* inst : recipe.order) whole += seconds(*inst);
   bool slices = false;
-  bool all = false;
+  double inside = 0;
   for (const HloInstruction* reader : loop.BodyReaders(element)) {
-    (IsSlice(reader, loop.body_state(), element) ? slices : all) = true;
+    if (IsSlice(reader, loop.body_state(), element)) {
+      slices = true;
+    } else if (SlicesInside(reader, loop.body_state(), element)) {
+      inside += whole * PartInside(reader, loop.body_state(), element);
+    } else {
+      return whole;
+    }
   }
-  if (all || !slices) return whole;
+  if (!slices) return inside;
   const HloInstruction* value = loop.init()->operand(element);
   double part = 0;
   // Follows the dimension down; beside it everything counts whole.
@@ -205,14 +255,28 @@ double CostOfTrip(const LoopState& loop, int64_t element,
     const double places = static_cast<double>(
         std::max<int64_t>(inst->shape().dimensions(dim), 1));
     std::optional<int64_t> below = Sinker::DimensionBelow(*inst, dim);
-    if (!below.has_value()) return whole;
+    if (!below.has_value()) return whole + inside;
     part += seconds(*inst) / places;
     if (*below < 0 || inst->operand_count() == 0) break;
     dim = *below;
     inst = inst->operand(0);
     if (inst->shape().dimensions().empty()) break;
   }
-  return part;
+  return part + inside;
+}
+
+// Computes a value inside of a fusion that reads it; `made`: what it is made by
+// in the body, readers first. What nothing else reads is dead then.
+void ComputeInside(absl::Span<HloInstruction* const> made,
+                   HloInstruction* fusion) {
+  for (HloInstruction* inst : made) {
+    if (!fusion->IsUserOf(inst)) continue;
+    if (inst->opcode() == HloOpcode::kFusion) {
+      fusion->MergeFusionInstruction(inst);
+    } else {
+      fusion->FuseInstruction(inst);
+    }
+  }
 }
 
 }  // namespace
@@ -286,6 +350,8 @@ absl::Status SinkLoopInvariants(absl::Span<const LoopInvariant> invariants,
         TF_RETURN_IF_ERROR(loop->body()->RemoveInstruction(reader));
         continue;
       }
+      const bool slices_inside =
+          SlicesInside(reader, loop->body_state(), element);
       TF_ASSIGN_OR_RETURN(HloInstruction * whole, sinker.Whole(value));
       for (int64_t i = 0; i < reader->operand_count(); ++i) {
         if (LoopState::ElementOf(reader->operand(i), loop->body_state()) ==
@@ -294,6 +360,7 @@ absl::Status SinkLoopInvariants(absl::Span<const LoopInvariant> invariants,
               reader->ReplaceOperandWithDifferentShape(i, whole));
         }
       }
+      if (slices_inside) ComputeInside(sinker.Made(), reader);
     }
     // Outside the loop, the value itself can be used.
     for (HloInstruction* read : std::vector<HloInstruction*>(

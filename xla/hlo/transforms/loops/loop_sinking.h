@@ -24,7 +24,11 @@ namespace xla::remat_plan {
 //
 // The body recomputes it, back to values that take no memory (parameters) or
 // little; if it only reads slices of it at one position in the first dimension,
-// only those slices.
+// only those slices. Loop fusions that read dynamic slices of it compute it
+// inside, where it takes no memory and only what is read is computed:
+//
+//   body: fusion(t, i) {dynamic-slice(t, i)}
+//   → body: fusion(p, i) {dynamic-slice(transpose(p), i)}
 struct LoopInvariant {
   HloInstruction* loop = nullptr;
   int64_t element = 0;
