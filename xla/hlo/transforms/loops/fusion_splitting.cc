@@ -62,8 +62,9 @@ bool MaySplit(const HloInstruction& inst) {
          });
 }
 
-// Which results are computed together: large ones alone. Those that nobody
-// reads are left out.
+// Which results are computed together: large ones alone, after the others, so
+// that operands end where large results start. Those that nobody reads are left
+// out.
 std::vector<Results> PartsOf(const HloInstruction& fusion, int64_t min_bytes) {
   std::vector<bool> read(fusion.shape().tuple_shapes_size(), false);
   for (const HloInstruction* user : fusion.users()) {
@@ -81,7 +82,7 @@ std::vector<Results> PartsOf(const HloInstruction& fusion, int64_t min_bytes) {
       parts.push_back({result});
     }
   }
-  if (!small.empty()) parts.push_back(std::move(small));
+  if (!small.empty()) parts.insert(parts.begin(), std::move(small));
   return parts;
 }
 

@@ -211,6 +211,7 @@ class Keeper {
                                   const HloInstruction& value,
                                   const Cone& cone) {
     int64_t after = -1, freed_bytes = 0;
+    bool of_tuple = false;
     for (int64_t number : cone.parameters) {
       const HloInstruction* operand = fusion.operand(number);
       after = std::max(after, place_.at(operand));
@@ -223,12 +224,17 @@ class Keeper {
       if (!last.has_value()) continue;
       after = std::max(after, *last);
       freed_bytes += bytes;
+      of_tuple |=
+          BehindBitcasts(operand)->opcode() == HloOpcode::kGetTupleElement;
     }
-    if (freed_bytes == 0 || 2 * BytesOf(&value) > freed_bytes ||
-        !RunsSomething(after, place_.at(&fusion))) {
+    if (freed_bytes == 0 || 2 * BytesOf(&value) > freed_bytes) {
       return std::nullopt;
     }
-    return after;
+    // Else the fusion itself can take the memory that is freed.
+    const bool is_of_use = RunsSomething(after, place_.at(&fusion)) ||
+                           (of_tuple && fusion.shape().IsArray() &&
+                            2 * BytesOf(&fusion) > freed_bytes);
+    return is_of_use ? std::make_optional(after) : std::nullopt;
   }
 
   // The place of the last instruction that reads the operand before the fusion

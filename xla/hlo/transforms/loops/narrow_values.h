@@ -25,11 +25,12 @@ namespace xla::remat_plan {
 // calls, loops, conditionals, barriers, sends and starts. (Where the operand
 // itself is the result of one of these, what else reads the same memory is not
 // asked.) It is computed after the last other reader of these, in a loop
-// fusion; where nothing runs between that and the fusion, all stays as it is.
-// Updates the schedule. Keeps at most `max_values`, last readers first, and
-// returns for each its reader, its name there, and the operands: "d: gt of x".
-// O(instructions), and for each fusion and each value kept O(instructions in
-// the fusion times its operands).
+// fusion; where nothing runs between that and the fusion, all stays as it is,
+// unless the operand is an element of a tuple, whose memory the fusion cannot
+// take, and the fusion's result needs as much. Updates the schedule. Keeps at
+// most `max_values`, last readers first, and returns for each its reader, its
+// name there, and the operands: "d: gt of x". O(instructions), and for each
+// fusion and each value kept O(instructions in the fusion times its operands).
 absl::StatusOr<std::vector<std::string>> KeepNarrowValues(int64_t min_bytes,
                                                           int64_t max_values,
                                                           HloModule* module);
