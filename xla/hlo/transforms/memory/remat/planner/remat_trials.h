@@ -137,6 +137,8 @@ class RematTrials {
   // Useless if it adds `useless_seconds`; `room_bytes`: as for PlanEntry().
   absl::StatusOr<Trial> TryAim(int64_t aim_bytes, double useless_seconds,
                                int64_t room_bytes, Prepared* prepared);
+  // In modules that a backend has finished.
+  absl::Status DropWhatNothingReads(HloModule* module) const;
   // Applies a plan to a copy of the prepared module.
   absl::StatusOr<std::unique_ptr<HloModule>> Apply(
       const Prepared& prepared, const NestedPlanner::Plan& plan) const;
