@@ -140,6 +140,19 @@ TEST(HloParserAsyncTest, SugarForManyOpcodes) {
   }
 }
 
+TEST(HloParserAsyncTest, SugarPrintsAliasesBehindWhatIsWrapped) {
+  auto module = Parse(
+      "s = ((f32[4]), f32[4], s32[]) slice-start(p), slice={[0:4]}, "
+      "output_to_operand_aliasing={{1}: (0, {})}\n"
+      "ROOT d = f32[4] slice-done(s)");
+  const HloInstruction* start =
+      module->entry_computation()->root_instruction()->async_chain_start();
+  EXPECT_EQ(start->output_operand_aliasing().size(), 1);
+  EXPECT_EQ(start->ToString(),
+            "%s = ((f32[4]{0}), f32[4]{0}, s32[]) slice-start(%p), "
+            "slice={[0:4]}, output_to_operand_aliasing={{1}: (0, {})}");
+}
+
 TEST(HloParserAsyncTest, NoSugarForNativePairs) {
   for (absl::string_view opcode :
        {"all-gather-update", "all-reduce-update", "collective-permute-update",

@@ -269,6 +269,7 @@ void PrintAttributes(const HloInstruction& inst, AttributePrinter& attributes,
       PrintsAsAsyncSugar(inst, options)) {
     PrintOwnAttributes(*inst.async_wrapped_instruction(), attributes, options,
                        names);
+    PrintAliasing(attributes, inst.output_operand_aliasing());
   }
   if (inst.has_sharding()) {
     attributes.Next([&](Printer* p) {

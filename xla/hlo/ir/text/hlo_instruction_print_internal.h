@@ -12,7 +12,6 @@
 #include "xla/hlo/ir/hlo_print_options.h"
 #include "xla/hlo/ir/text/hlo_attribute_printer.h"
 #include "xla/hlo/ir/text/hlo_print_util.h"
-#include "xla/literal.h"
 #include "xla/printer.h"
 #include "xla/service/hlo.pb.h"
 
@@ -89,10 +88,6 @@ void PrintInstructionName(Printer* printer, const HloPrintOptions& options,
 void PrintComputationName(Printer* printer, const HloPrintOptions& options,
                           const HloComputation& computation,
                           CanonicalNameMap* names);
-
-// A literal with its shape, as in literal=.
-void PrintTypedLiteral(Printer* printer, const Literal& literal,
-                       const HloPrintOptions& options);
 
 // fprop, dgrad or wgrad; "unset" for an unknown kind.
 absl::string_view ConvolutionKindToString(ConvolutionKind kind);

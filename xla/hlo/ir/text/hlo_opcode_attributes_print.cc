@@ -57,16 +57,6 @@ void PrintDims(Printer* printer, absl::string_view key, const Field& dims) {
 
 }  // namespace
 
-void PrintTypedLiteral(Printer* printer, const Literal& literal,
-                       const HloPrintOptions& options) {
-  if (options.print_large_constants() || IsSmall(literal.shape())) {
-    literal.PrintWithLayoutOneline(printer);
-    return;
-  }
-  ShapeUtil::PrintHumanStringWithLayout(printer, literal.shape());
-  AppendCat(printer, " ", kElided);
-}
-
 }  // namespace hlo_print_internal
 
 using hlo_print_internal::PrintAttribute;

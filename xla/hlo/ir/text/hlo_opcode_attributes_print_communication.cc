@@ -131,6 +131,8 @@ void HloAsyncStartInstruction::PrintExtraAttributesImpl(
   if (!thread.empty() && thread != kMainExecutionThread) {
     PrintQuotedAttribute(printer, "async_execution_thread=", thread);
   }
+  // In the short form behind the attributes of the wrapped operation.
+  if (hlo_print_internal::PrintsAsAsyncSugar(*this, options)) return;
   hlo_print_internal::PrintAliasing(printer, output_to_operand_aliasing());
 }
 

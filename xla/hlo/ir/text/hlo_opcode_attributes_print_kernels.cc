@@ -9,6 +9,7 @@
 #include "xla/hlo/ir/hlo_print_options.h"
 #include "xla/hlo/ir/text/hlo_instruction_print_internal.h"
 #include "xla/hlo/ir/text/hlo_print_util.h"
+#include "xla/literal.h"
 #include "xla/printer.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
@@ -221,7 +222,8 @@ void HloCustomCallInstruction::PrintExtraAttributesImpl(
   if (HasLiteral()) {
     printer.Next([&](Printer* p) {
       p->Append("literal=");
-      hlo_print_internal::PrintTypedLiteral(p, literal(), options);
+      // Whole, as it is no constant that --print-large-constants is about.
+      literal().PrintWithLayoutOneline(p);
     });
   }
   hlo_print_internal::PrintAliasing(printer, output_to_operand_aliasing());

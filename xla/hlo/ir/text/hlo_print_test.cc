@@ -494,6 +494,23 @@ TEST(HloPrintTest, Constants) {
             "%constant = s32[10]{0} constant({...})");
 }
 
+// No constants, whose elements print options can leave out.
+TEST(HloPrintTest, LiteralsOfCustomCallsAreWhole) {
+  auto call =
+      HloInstruction::CreateCustomCall(ShapeUtil::MakeShape(F32, {}), {}, "c");
+  auto* custom_call = Cast<HloCustomCallInstruction>(call.get());
+  custom_call->set_literal(
+      LiteralUtil::CreateR1<int32_t>(std::vector<int32_t>(11, 1)));
+  EXPECT_EQ(call->ToString(),
+            "%custom-call = f32[] custom-call(), custom_call_target=\"c\", "
+            "literal=s32[11]{0} {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}");
+  custom_call->set_literal(LiteralUtil::MakeTupleOwned(
+      LiteralUtil::CreateR0<float>(1), LiteralUtil::CreateR1<int32_t>({2, 3})));
+  EXPECT_EQ(call->ToString(),
+            "%custom-call = f32[] custom-call(), custom_call_target=\"c\", "
+            "literal=( f32[] 1, s32[2]{0} {2, 3} )");
+}
+
 TEST(HloPrintTest, CompactGetTupleElements) {
   auto module = std::make_unique<HloModule>("m", HloModuleConfig());
   HloComputation::Builder b("main");
