@@ -69,8 +69,8 @@ class StructureCheck {
 // V1 and V3, and StructureCheck for all computations.
 absl::Status CheckStructure(const HloModule& module);
 
-// V11, V18, V20, V21 and V22 (by option, of reducers too). O(calls +
-// computations).
+// V11, V18, V20, V21 and V22 (by option, of reducers too), and V137 of other
+// callers of what a chain runs. O(calls + computations).
 absl::Status CheckCalls(const HloModule& module, const HloVerifierOpts& opts);
 
 // Rules that involve several instructions; fed with one instruction at a time.

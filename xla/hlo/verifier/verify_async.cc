@@ -242,13 +242,6 @@ absl::Status CheckStartedComputation(const HloInstruction& start) {
                                computation.execution_thread(), " for %",
                                computation.name()));
   }
-  for (const HloInstruction* caller : computation.caller_instructions()) {
-    if (caller != &start && !HloOpcodeIsAsync(caller->opcode())) {
-      return Broken(Invariant::V137, start,
-                    absl::StrCat("%", caller->name(), " calls %",
-                                 computation.name(), " as well"));
-    }
-  }
   return CheckMainThreadBody(start, computation);
 }
 

@@ -4,15 +4,18 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/verifier/invariant.h"
 #include "xla/hlo/verifier/module_checks.h"
+#include "xla/status_macros.h"
 
 namespace xla::verifier {
 namespace {
@@ -126,6 +129,21 @@ absl::Status CheckNoRecursion(const CallGraph& graph) {
   return absl::OkStatus();
 }
 
+// What asynchronous chains run, nothing else calls.
+absl::Status CheckOnlyChainsCall(const HloComputation& computation,
+                                 absl::Span<HloInstruction* const> callers) {
+  const auto start =
+      absl::c_find_if(callers, HloPredicateIsOp<HloOpcode::kAsyncStart>);
+  if (start == callers.end()) return absl::OkStatus();
+  for (const HloInstruction* caller : callers) {
+    if (HloOpcodeIsAsync(caller->opcode())) continue;
+    return Broken(Invariant::V137, **start,
+                  absl::StrCat("%", caller->name(), " calls %",
+                               computation.name(), " as well"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status CheckCalls(const HloModule& module, const HloVerifierOpts& opts) {
@@ -146,13 +164,14 @@ absl::Status CheckCalls(const HloModule& module, const HloVerifierOpts& opts) {
     node.end_call = graph.calls.size();
   }
   for (const Node& node : graph.nodes) {
-    const int64_t listed =
-        static_cast<int64_t>(node.computation->caller_instructions().size());
+    const auto callers = node.computation->caller_instructions();
+    const int64_t listed = static_cast<int64_t>(callers.size());
     if (listed != node.callers) {
       return Broken(
           Invariant::V21, *node.computation,
           absl::StrCat("expected ", node.callers, ", found ", listed));
     }
+    TF_RETURN_IF_ERROR(CheckOnlyChainsCall(*node.computation, callers));
   }
   return CheckNoRecursion(graph);
 }
