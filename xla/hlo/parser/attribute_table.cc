@@ -46,7 +46,7 @@ const Row kRows[] = {
       O::kSetDimensionSize},
      {A::kDimensions}},
     {{O::kSort}, {A::kDimensions, A::kToApply}, {A::kIsStable}},
-    {{O::kTopK}, {A::kK, A::kLargest}, {A::kIsStable}},
+    {{O::kTopK}, {A::kK}, {A::kLargest, A::kIsStable}},
     {{O::kReshape}, {}, {A::kInferredDimension}},
     {{O::kCompare}, {A::kDirection}, {A::kType, A::kOrder}},
     {{O::kSlice}, {A::kSlice}},

@@ -54,7 +54,8 @@ std::unique_ptr<HloInstruction> ModuleParser::BuildKernel(const Draft& draft,
       return BuildBatchNorm(draft);
     case HloOpcode::kTopK:
       return HloInstruction::CreateTopK(
-          shape, operands[0], values.Int(A::kK), values.Flag(A::kLargest),
+          shape, operands[0], values.Int(A::kK),
+          values.Flag(A::kLargest, /*otherwise=*/true),
           values.Flag(A::kIsStable, /*otherwise=*/true));
     case HloOpcode::kFft:
       return HloInstruction::CreateFft(shape, operands[0],

@@ -805,6 +805,14 @@ TEST(HloParserModuleTest, NamesOfElementsAndNestedOperands) {
                           "parameter.anon.2", "r"));
 }
 
+TEST(HloParserModuleTest, TopKTakesTheLargestWhereNothingElseIsWritten) {
+  auto module = Parse(
+      "HloModule m\nENTRY e {\n p = f32[5] parameter(0)\n"
+      " ROOT r = (f32[3], s32[3]) topk(p), k=3\n}\n");
+  EXPECT_THAT(module->entry_computation()->root_instruction()->ToString(),
+              ::testing::HasSubstr("topk(%p), k=3, largest=true"));
+}
+
 TEST(HloParserModuleTest, AccuracyIsTheDefaultOneWhereNoneIsWritten) {
   auto module = Parse(
       "HloModule m\nENTRY e {\n p = f32[] parameter(0)\n"
