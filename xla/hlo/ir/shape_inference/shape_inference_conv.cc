@@ -284,10 +284,8 @@ absl::StatusOr<Shape> ShapeInference::InferConvolveShape(
     ConvolutionKind convolution_kind) {
   TF_RETURN_IF_ERROR(ExpectArray(lhs, "input of convolution"));
   TF_RETURN_IF_ERROR(ExpectArray(rhs, "kernel of convolution"));
-  TF_ASSIGN_OR_RETURN(
-      PrimitiveType type,
-      ProductType(lhs, rhs, preferred_element_type, "convolution",
-                  /*mixes_kinds=*/true));
+  TF_ASSIGN_OR_RETURN(PrimitiveType type,
+                      ProductType(lhs, rhs, preferred_element_type));
   TF_ASSIGN_OR_RETURN(
       Shape left, Dense(lhs, sparsity_config.has_lhs(), sparsity_config.lhs(),
                         "convolution lhs"));

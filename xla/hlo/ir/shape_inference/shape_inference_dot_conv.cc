@@ -143,7 +143,7 @@ absl::StatusOr<Shape> ShapeInference::InferDotOpShape(
                                  dnums.rhs_batch_dimensions(), lhs, rhs,
                                  "batch"));
   TF_ASSIGN_OR_RETURN(PrimitiveType type,
-                      ProductType(lhs, rhs, preferred_element_type, "dot"));
+                      ProductType(lhs, rhs, preferred_element_type));
   ArrayBuilder result;
   AddBatch(lhs, dnums, &result);
   AddFree(lhs, dnums.lhs_batch_dimensions(), dnums.lhs_contracting_dimensions(),
@@ -212,9 +212,8 @@ absl::StatusOr<Shape> ShapeInference::InferRaggedDotOpShape(
                                    " group sizes for the groups of ", Str(rhs));
     }
   }
-  TF_ASSIGN_OR_RETURN(
-      PrimitiveType type,
-      ProductType(lhs, rhs, preferred_element_type, "ragged-dot"));
+  TF_ASSIGN_OR_RETURN(PrimitiveType type,
+                      ProductType(lhs, rhs, preferred_element_type));
   ArrayBuilder result;
   if (is_contracting) result.Add(SizeOf(group_sizes, groups_dim));
   AddBatch(lhs, dnums, &result);
@@ -251,20 +250,20 @@ absl::StatusOr<Shape> ShapeInference::InferFftShape(
                                  wanted, " in dimension ", rank - fft_rank + i,
                                  " for fft_length ", Str(fft_length));
   };
+  if (fft_type == FFT || fft_type == IFFT) {
+    if (!primitive_util::IsComplexType(type)) {
+      return InvalidArgumentStrCat("operand of ", FftType_Name(fft_type),
+                                   " must be complex, not ", Str(in));
+    }
+    // As OpenXLA, which leaves other lengths to those who compute it.
+    return in;
+  }
   Shape result = in;
   const int64_t last = fft_length[fft_rank - 1];
   for (int64_t i = 0; i + 1 < fft_rank; ++i) {
     TF_RETURN_IF_ERROR(expect_length(i, fft_length[i]));
   }
   switch (fft_type) {
-    case FFT:
-    case IFFT:
-      if (!primitive_util::IsComplexType(type)) {
-        return InvalidArgumentStrCat("operand of ", FftType_Name(fft_type),
-                                     " must be complex, not ", Str(in));
-      }
-      TF_RETURN_IF_ERROR(expect_length(fft_rank - 1, last));
-      return result;
     case RFFT:
       if (type != F32 && type != F64) {
         return InvalidArgumentStrCat("operand of RFFT must be f32 or f64, not ",

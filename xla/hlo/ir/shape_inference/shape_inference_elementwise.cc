@@ -182,6 +182,8 @@ absl::StatusOr<Shape> MergeSameRank(HloOpcode opcode, const Shape& lhs,
       size = a;
     } else if (Agree(a.size, b.size)) {
       size = Merge(a, b);
+    } else if (a.size == 1 || b.size == 1) {
+      size = a.size == 1 ? b : a;  // A bound of 1 gives way last.
     } else {
       return InvalidArgumentStrCat("operands of ", opcode,
                                    " differ in dimension ", i, ": ", Str(lhs),

@@ -124,68 +124,32 @@ absl::StatusOr<PrimitiveType> CommonType(const Shape& a, const Shape& b,
              : ShapeUtil::HigherPrecisionElementType(a, b);
 }
 
-// Preferred element types are only accepted where accumulation in them makes
-// sense: kinds and signedness have to agree, and integers must not get
-// narrower.
-absl::StatusOr<PrimitiveType> Upcast(PrimitiveType type,
-                                     std::optional<PrimitiveType> preferred) {
+absl::StatusOr<PrimitiveType> ProductType(
+    const Shape& lhs, const Shape& rhs,
+    std::optional<PrimitiveType> preferred) {
+  const auto is_complex = primitive_util::IsComplexType;
+  const auto name = primitive_util::LowercasePrimitiveTypeName;
+  // Narrower than OpenXLA: complex numbers are multiplied by their like alone.
+  if (is_complex(lhs.element_type()) != is_complex(rhs.element_type())) {
+    return InvalidArgumentStrCat("element types of ", Str(lhs), " and ",
+                                 Str(rhs), " must both be complex, or none");
+  }
+  const PrimitiveType type = ShapeUtil::HigherPrecisionElementType(lhs, rhs);
   if (!preferred || *preferred == type) return type;
-  const auto name = [](PrimitiveType t) {
-    return primitive_util::LowercasePrimitiveTypeName(t);
-  };
-  const PrimitiveType to = *preferred;
-  const bool is_integral = primitive_util::IsIntegralType(type);
-  if (!primitive_util::IsArrayType(to) ||
-      primitive_util::IsComplexType(to) !=
-          primitive_util::IsComplexType(type) ||
-      (is_integral && !primitive_util::IsIntegralType(to))) {
-    return InvalidArgumentStrCat(
-        "preferred_element_type ", name(to), " and the type ", name(type),
-        " of the operands must both be integral, floating point or complex");
+  if (!primitive_util::IsArrayType(*preferred) ||
+      is_complex(*preferred) != is_complex(type)) {
+    return InvalidArgumentStrCat("preferred_element_type ", name(*preferred),
+                                 " and the type ", name(type),
+                                 " of the operands must both be complex, or "
+                                 "none");
   }
-  if (is_integral && primitive_util::IsSignedIntegralType(to) !=
-                         primitive_util::IsSignedIntegralType(type)) {
-    return InvalidArgumentStrCat("preferred_element_type ", name(to),
-                                 " must have the signedness of ", name(type));
-  }
-  // Floats accept any preferred precision, and integer types too.
-  if (is_integral &&
-      primitive_util::BitWidth(to) < primitive_util::BitWidth(type)) {
-    return InvalidArgumentStrCat("preferred_element_type ", name(to),
+  // Floats are rounded to whatever is preferred; nothing else may be cut off.
+  if (!primitive_util::IsFloatingPointType(type) &&
+      primitive_util::BitWidth(*preferred) < primitive_util::BitWidth(type)) {
+    return InvalidArgumentStrCat("preferred_element_type ", name(*preferred),
                                  " is narrower than ", name(type));
   }
-  return to;
-}
-
-namespace {
-
-// Integers of two widths or signs: the result says what they meet in. Where
-// kinds mix, so do integers and floats.
-bool MeetInResult(PrimitiveType lhs, PrimitiveType rhs, bool mixes_kinds) {
-  const bool integers = primitive_util::IsIntegralType(lhs) &&
-                        primitive_util::IsIntegralType(rhs);
-  return integers || (mixes_kinds &&
-                      primitive_util::IsIntegralType(lhs) !=
-                          primitive_util::IsIntegralType(rhs) &&
-                      !primitive_util::IsComplexType(lhs) &&
-                      !primitive_util::IsComplexType(rhs));
-}
-
-}  // namespace
-
-absl::StatusOr<PrimitiveType> ProductType(
-    const Shape& lhs, const Shape& rhs, std::optional<PrimitiveType> preferred,
-    absl::string_view what, bool mixes_kinds) {
-  PrimitiveType type;
-  if (lhs.element_type() == rhs.element_type()) {
-    type = lhs.element_type();
-  } else if (preferred && MeetInResult(lhs.element_type(), rhs.element_type(),
-                                       mixes_kinds)) {
-    return *preferred;
-  } else {
-    TF_ASSIGN_OR_RETURN(type, CommonType(lhs, rhs, what));
-  }
-  return Upcast(type, preferred);
+  return *preferred;
 }
 
 absl::Status ExpectSlidingWindow(const Window& window, absl::string_view what) {

@@ -80,15 +80,11 @@ absl::Status ExpectSameSizes(const Shape& a, const Shape& b,
 // The common element type (the one of higher precision) of two arrays.
 absl::StatusOr<PrimitiveType> CommonType(const Shape& a, const Shape& b,
                                          absl::string_view what);
-// `type`, or the preferred one if it can hold the values.
-absl::StatusOr<PrimitiveType> Upcast(PrimitiveType type,
-                                     std::optional<PrimitiveType> preferred);
-
-// The element type of a product of sums over the operands. `mixes_kinds`: one
-// may be an integer and the other a float if `preferred` says what they give.
+// The element type of a product of sums over the operands: the preferred one if
+// it can hold the values, or that of higher precision. Integers and floats may
+// mix.
 absl::StatusOr<PrimitiveType> ProductType(
-    const Shape& lhs, const Shape& rhs, std::optional<PrimitiveType> preferred,
-    absl::string_view what, bool mixes_kinds = false);
+    const Shape& lhs, const Shape& rhs, std::optional<PrimitiveType> preferred);
 
 // Sizes, strides and dilations of a window are positive.
 absl::Status ExpectSlidingWindow(const Window& window, absl::string_view what);

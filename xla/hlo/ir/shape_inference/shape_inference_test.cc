@@ -149,6 +149,9 @@ TEST(ShapeInferenceTest, BinaryBroadcasts) {
 }
 
 TEST(ShapeInferenceTest, BinaryOfDynamicSizes) {
+  // A bound of 1 is broadcast as a size of 1 is.
+  EXPECT_EQ(Binary(HloOpcode::kAdd, "f32[<=1]", "f32[2]"), "f32[2]");
+  EXPECT_EQ(Binary(HloOpcode::kAdd, "f32[<=3]", "f32[<=1]"), "f32[<=3]");
   EXPECT_EQ(Binary(HloOpcode::kAdd, "f32[<=4]", "f32[4]"), "f32[<=4]");
   EXPECT_EQ(Binary(HloOpcode::kAdd, "f32[4]", "f32[<=4]"), "f32[<=4]");
   EXPECT_EQ(Binary(HloOpcode::kAdd, "f32[?]", "f32[?]"), "f32[?]");
@@ -319,10 +322,19 @@ TEST(ShapeInferenceTest, DotElementType) {
   EXPECT_EQ(Dot("s8[2,3]", "s4[3,4]", dims, S32), "s32[2,4]");
   EXPECT_EQ(Dot("bf16[2,3]", "bf16[3,4]", dims, F32), "f32[2,4]");
   EXPECT_EQ(Dot("bf16[2,3]", "f32[3,4]", dims), "f32[2,4]");
-  EXPECT_THAT(Dot("s8[2,3]", "s32[3,4]", dims), Error("element types"));
+  // Without a preference the type of higher precision, also across kinds.
+  EXPECT_EQ(Dot("s8[2,3]", "s32[3,4]", dims), "s32[2,4]");
+  EXPECT_EQ(Dot("u8[2,3]", "s8[3,4]", dims), "s8[2,4]");
+  EXPECT_EQ(Dot("s64[2,3]", "bf16[3,4]", dims), "bf16[2,4]");
+  EXPECT_THAT(Dot("f32[2,3]", "c64[3,4]", dims), Error("must both be complex"));
+  // Nothing but floats may be cut off by what is preferred.
+  EXPECT_EQ(Dot("f32[2,3]", "s32[3,4]", dims, S8), "s8[2,4]");
+  EXPECT_EQ(Dot("s32[2,3]", "s32[3,4]", dims, U32), "u32[2,4]");
+  EXPECT_EQ(Dot("s32[2,3]", "s32[3,4]", dims, F32), "f32[2,4]");
   EXPECT_THAT(Dot("s32[2,3]", "s32[3,4]", dims, S8), Error("narrower"));
-  EXPECT_THAT(Dot("s32[2,3]", "s32[3,4]", dims, U32), Error("signedness"));
-  EXPECT_THAT(Dot("s32[2,3]", "s32[3,4]", dims, F32), Error("must both be"));
+  EXPECT_THAT(Dot("c128[2,3]", "c128[3,4]", dims, C64), Error("narrower"));
+  EXPECT_THAT(Dot("f32[2,3]", "f32[3,4]", dims, C64),
+              Error("must both be complex"));
 }
 
 TEST(ShapeInferenceTest, DotChecksItsDimensions) {
@@ -446,7 +458,7 @@ TEST(ShapeInferenceTest, ConvolutionErrors) {
               Error("one of them 1"));
   EXPECT_THAT(Conv("f32[7,10,10,3]", "f32[3,3,3,16]", w, 1, 2),
               Error("divide the batch"));
-  EXPECT_THAT(Conv("f32[8,10,10,3]", "s32[3,3,3,16]", w), Error("types"));
+  EXPECT_EQ(Conv("f32[8,10,10,3]", "s32[3,3,3,16]", w), "f32[8,8,8,16]");
   Window zero = w;
   zero.mutable_dimensions(1)->set_stride(0);
   EXPECT_THAT(Conv("f32[8,10,10,3]", "f32[3,3,3,16]", zero),
@@ -470,7 +482,8 @@ TEST(ShapeInferenceTest, Fft) {
   EXPECT_EQ(infer("f64[2,8]", RFFT, {2, 8}), "c128[2,5]");
   EXPECT_EQ(infer("c64[2,5]", IRFFT, {8}), "f32[2,8]");
   EXPECT_EQ(infer("c64[?,5]", IRFFT, {9}), "f32[?,9]");
-  EXPECT_THAT(infer("c64[2,8]", FFT, {7}), Error("must have size 7"));
+  EXPECT_EQ(infer("c64[2,8]", FFT, {7}), "c64[2,8]");
+  EXPECT_THAT(infer("f32[2,8]", RFFT, {7}), Error("must have size 7"));
   EXPECT_THAT(infer("f32[2,8]", FFT, {8}), Error("must be complex"));
   EXPECT_THAT(infer("c64[2,8]", RFFT, {8}), Error("f32 or f64"));
   EXPECT_THAT(infer("f32[2,8]", IRFFT, {8}), Error("must be complex"));
