@@ -16,6 +16,7 @@
 #include "xla/backends/gpu/kernel_ir/kernel_code.h"
 #include "xla/backends/gpu/kernel_ir/race_checker.h"
 #include "xla/backends/gpu/kernel_ir/smem_shadow.h"
+#include "xla/backends/gpu/kernel_ir/warp_mma.h"
 
 // The machine on which race_checker.h runs a block. kernel_machine.cc has its
 // memory and control flow, kernel_machine_exprs.cc evaluates expressions,
@@ -115,6 +116,7 @@ class Machine {
                                                    const CodeInstruction& i,
                                                    const CodeOperand& operand,
                                                    int64_t count);
+  absl::StatusOr<kir::WarpMma> WarpMmaOf(const CodeInstruction& i);
   absl::Status RunWarpMma(int t, const CodeInstruction& i);
   absl::Status ReleaseWarpMma(const std::vector<int>& group,
                               const CodeInstruction& i);
@@ -133,6 +135,7 @@ class Machine {
   std::vector<Thread> threads_;
   absl::flat_hash_map<kir::BufferId, Barrier> barriers_;
   absl::flat_hash_map<const CodeInstruction*, kir::BufferId> workspaces_;
+  absl::flat_hash_map<const CodeInstruction*, kir::WarpMma> products_;
   // Bulk transfers that one thread started on behalf of all: instances seen.
   absl::flat_hash_set<uint64_t> started_;
 };

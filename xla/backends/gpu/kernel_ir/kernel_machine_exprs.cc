@@ -239,24 +239,34 @@ absl::StatusOr<std::vector<double>> Machine::ReadFragment(
   return values;
 }
 
+absl::StatusOr<kir::WarpMma> Machine::WarpMmaOf(const CodeInstruction& i) {
+  if (const auto known = products_.find(&i); known != products_.end()) {
+    return known->second;
+  }
+  std::string why;
+  const std::optional<kir::WarpMma> mma =
+      kir::FindWarpMma(kernel_, *i.statement->As<kir::Expr>(), &why);
+  if (!mma.has_value()) {
+    return ErrorAt(i, absl::StatusCode::kFailedPrecondition, why);
+  }
+  return products_.emplace(&i, *mma).first->second;
+}
+
 // Of two visits the first brings both factors and the sums before, the second
 // takes the sums away.
 absl::Status Machine::RunWarpMma(int t, const CodeInstruction& i) {
   Thread& thread = threads_[t];
-  const bool outside = thread.outside_until >= 0;
-  std::string why;
-  const std::optional<kir::WarpMma> mma =
-      kir::FindWarpMma(kernel_, *i.statement->As<kir::Expr>(), &why);
-  if (!mma.has_value() || outside) {
+  if (thread.outside_until >= 0) {
     return ErrorAt(i, absl::StatusCode::kFailedPrecondition,
-                   outside ? "a lane of the warp takes no part" : why);
+                   "a lane of the warp takes no part");
   }
+  ASSIGN_OR_RETURN(const kir::WarpMma mma, WarpMmaOf(i));
   if (!thread.resume) {
     thread.inputs.clear();
     for (const auto& [operand, count] :
-         {std::pair(&i.arguments[0].operand, mma->lhs_elements()),
-          std::pair(&i.arguments[1].operand, mma->rhs_elements()),
-          std::pair(&i.outputs[0], mma->sum_elements())}) {
+         {std::pair(&i.arguments[0].operand, mma.lhs_elements()),
+          std::pair(&i.arguments[1].operand, mma.rhs_elements()),
+          std::pair(&i.outputs[0], mma.sum_elements())}) {
       ASSIGN_OR_RETURN(const std::vector<double> values,
                        ReadFragment(t, i, *operand, count));
       thread.inputs.insert(thread.inputs.end(), values.begin(), values.end());
@@ -281,9 +291,7 @@ absl::Status Machine::ReleaseWarpMma(const std::vector<int>& group,
         i, absl::StatusCode::kFailedPrecondition,
         absl::StrCat(group.size(), " lanes of a warp multiply fragments"));
   }
-  std::string why;
-  const kir::WarpMma mma =
-      *kir::FindWarpMma(kernel_, *i.statement->As<kir::Expr>(), &why);
+  ASSIGN_OR_RETURN(const kir::WarpMma mma, WarpMmaOf(i));
   std::vector<std::vector<double>> lhs, rhs, sums;
   for (int t : group) {
     auto next = threads_[t].inputs.begin();

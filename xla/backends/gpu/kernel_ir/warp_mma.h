@@ -28,10 +28,11 @@
 // so that what a lane has of a row lies in 16 bytes where the depth is the
 // fastest dimension in memory. All lanes of the warp come by together.
 //
-// Sums are of f32. f32 is multiplied with nearly f32's accuracy, 2^-21, as
-// three products of numbers of 11 bits, infinities and NaNs included, numbers
-// below 2^-126 by their upper bits; where whoever runs the kernel asks for
-// that, as one such product (TF32), unless the third argument is 1.
+// Sums are of f32. f32 is multiplied with nearly f32's accuracy (2^-21) as
+// three products of numbers of 11 bits, infinities and NaNs included; numbers
+// below 2^-126 count by their upper bits. Where whoever runs the kernel asks
+// for it, f32 is multiplied as one such product (TF32), unless the third
+// argument is 1.
 
 namespace xla::gpu::kir {
 

@@ -38,7 +38,7 @@ class FusionLoweringTest : public ::testing::Test {
     options.min_vector_columns = min_vector_columns_;
     absl::StatusOr<LoweredKernel> lowered = LowerFusion(hlo, options);
     kinds_.clear();
-    vectors_ = products_ = 0;
+    vectors_ = 0;
     if (!lowered.ok()) return lowered;
     updates_ = lowered->in_place.size();
     kir::ForEachStatement(
@@ -46,8 +46,6 @@ class FusionLoweringTest : public ::testing::Test {
           const auto* loop = statement.As<kir::Loop>();
           vectors_ +=
               loop != nullptr && loop->kind == kir::LoopKind::kVectorize;
-          const auto* expr = statement.As<kir::Expr>();
-          products_ += expr != nullptr && expr->op == "warp_mma";
         });
     for (const KernelPart& part : lowered->parts) {
       kinds_.push_back(std::string(part.kind));
@@ -64,9 +62,8 @@ class FusionLoweringTest : public ::testing::Test {
   int64_t min_transposed_ = 16;
   int64_t device_threads_ = 1 << 18;
   int64_t min_vector_columns_ = 1024;
-  int64_t vectors_ = 0;   // accesses of vectors
-  int64_t products_ = 0;  // by matrix units
-  size_t updates_ = 0;    // in place
+  int64_t vectors_ = 0;  // accesses of vectors
+  size_t updates_ = 0;   // in place
   std::vector<std::string> kinds_;
   std::string why_;
 };
@@ -257,38 +254,6 @@ ENTRY e {
 })"),
             absl::OkStatus());
   EXPECT_THAT(kinds_, ElementsAre("dot"));
-}
-
-// Forward, and with respect to the input and the filter of one with strides; of
-// features in two groups.
-TEST_F(FusionLoweringTest, MatrixUnitsMultiplyConvolutions) {
-  for (const char* convolution : {R"(
-  x = f32[2,5,6,20] parameter(0)
-  w = f32[3,3,20,12] parameter(1)
-  ROOT c = f32[2,5,6,12] convolution(x, w), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f
-)",
-                                  R"(
-  x = bf16[2,3,3,12] parameter(0)
-  w = bf16[3,3,20,12] parameter(1)
-  ROOT c = bf16[2,5,6,20] convolution(x, w), window={size=3x3 pad=1_1x1_2 lhs_dilate=2x2 rhs_reversal=1x1}, dim_labels=b01f_01oi->b01f
-)",
-                                  R"(
-  x = f32[2,5,6,20] parameter(0)
-  w = f32[2,3,3,12] parameter(1)
-  ROOT c = f32[3,3,20,12] convolution(x, w), window={size=3x3 pad=1_1x1_0 rhs_dilate=2x2}, dim_labels=f01b_i01o->01bf
-)",
-                                  R"(
-  x = f32[4,5,6,12] parameter(0)
-  w = f32[2,5,6,16] parameter(1)
-  ROOT c = f32[3,3,12,16] convolution(x, w), window={size=5x6 pad=1_1x1_1}, dim_labels=f01b_i01o->01bf, feature_group_count=2
-)"}) {
-    EXPECT_EQ(
-        Compare(absl::StrCat("HloModule m\nENTRY e {", convolution, "}\n")),
-        absl::OkStatus())
-        << convolution;
-    EXPECT_THAT(kinds_, ElementsAre("dot"));
-    EXPECT_GT(products_, 0);
-  }
 }
 
 TEST_F(FusionLoweringTest, DotsReadOutOfTheirPlacesAreLoops) {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
+#include "xla/backends/gpu/kernel_ir/kernel.h"
 #include "xla/backends/gpu/lowering/fusion_lowering.h"
 #include "xla/backends/gpu/lowering/loop_lowering.h"
 #include "xla/backends/gpu/lowering/lowering_test_util.h"
@@ -115,6 +116,46 @@ TEST(WindowLoweringTest, ConvolutionsAreProducts) {
               absl::OkStatus())
         << c.body;
     EXPECT_EQ(kind, c.kind) << c.body;
+  }
+}
+
+// Forward, and with respect to the input and the filter of one with strides; of
+// features in two groups.
+TEST(WindowLoweringTest, MatrixUnitsMultiplyConvolutions) {
+  for (absl::string_view body : {
+           "x = f32[2,5,6,20] parameter(0)\nk = f32[3,3,20,12] parameter(1)\n"
+           "ROOT c = f32[2,5,6,12] convolution(x, k), window={size=3x3 "
+           "pad=1_1x1_1}, dim_labels=b01f_01io->b01f",
+           "x = bf16[2,3,3,12] parameter(0)\nk = bf16[3,3,20,12] parameter(1)\n"
+           "ROOT c = bf16[2,5,6,20] convolution(x, k), window={size=3x3 "
+           "pad=1_1x1_2 lhs_dilate=2x2 rhs_reversal=1x1}, "
+           "dim_labels=b01f_01oi->b01f",
+           "x = f32[2,5,6,20] parameter(0)\nk = f32[2,3,3,12] parameter(1)\n"
+           "ROOT c = f32[3,3,20,12] convolution(x, k), window={size=3x3 "
+           "pad=1_1x1_0 rhs_dilate=2x2}, dim_labels=f01b_i01o->01bf",
+           "x = f32[4,5,6,12] parameter(0)\nk = f32[2,5,6,16] parameter(1)\n"
+           "ROOT c = f32[3,3,12,16] convolution(x, k), window={size=5x6 "
+           "pad=1_1x1_1}, dim_labels=f01b_i01o->01bf, feature_group_count=2",
+       }) {
+    int products = 0;
+    EXPECT_EQ(CompareWithEvaluator(
+                  absl::StrCat("HloModule m\nENTRY e {\n", body, "\n}"),
+                  [&](const HloInstruction& hlo) {
+                    FusionLoweringOptions options;
+                    options.threads_of_tiles = 128;
+                    absl::StatusOr<LoweredKernel> lowered =
+                        LowerFusion(hlo, options);
+                    if (!lowered.ok()) return lowered;
+                    kir::ForEachStatement(
+                        lowered->kernel.body, [&](const kir::Statement& s) {
+                          const auto* expr = s.As<kir::Expr>();
+                          products += expr != nullptr && expr->op == "warp_mma";
+                        });
+                    return lowered;
+                  }),
+              absl::OkStatus())
+        << body;
+    EXPECT_GT(products, 0) << body;
   }
 }
 
