@@ -57,9 +57,7 @@ struct ColumnSort {
 
 // How to sort shards under `sharding`, which cuts the sorted dimension. Nullopt
 // where the comparator is not known to be an order, or columns are shorter than
-// twice the square of the number of devices of a row. NaNs that confuse it
-// leave the elements out of order, as they do in any sort, but none is lost:
-// padding comes after NaNs, too.
+// twice the square of the number of devices of a row.
 std::optional<ColumnSort> PlanColumnSort(const HloSortInstruction& sort,
                                          const HloSharding& sharding);
 

@@ -41,14 +41,14 @@ HloInstruction* AddLess(const HloComputation& less,
 }  // namespace
 
 bool IsStrictWeakOrder(const HloComputation& less) {
-  return CheckComparatorOrder(less, FloatOrders::kAll).ok();
+  return CheckComparatorOrder(less, FloatOrders::kTotalOnly).ok();
 }
 
 std::optional<OrderOfValues> AsOrderOfValues(const HloComputation& less) {
   const HloInstruction* root = less.root_instruction();
   if (less.num_parameters() != 2 || root->opcode() != HloOpcode::kCompare ||
       root->operand(0)->opcode() != HloOpcode::kParameter ||
-      !CheckComparatorOrder(less, FloatOrders::kTotalOnly).ok()) {
+      !IsStrictWeakOrder(less)) {
     return std::nullopt;
   }
   const bool less_than =

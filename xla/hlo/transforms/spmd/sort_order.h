@@ -12,14 +12,12 @@
 
 namespace xla::spmd {
 
-// Whether `less` is known to be a strict weak order, so that any way of sorting
-// by it and then by position gives the same result. Where NaNs end up that no
-// total order gives a place is left to the way of sorting, and so is where they
-// leave the others.
+// Whether `less` is known to be a strict weak order for all elements, NaNs too,
+// so that any way of sorting by it and then by position gives the same result.
 //
-//   a0 < b0                                                → yes
-//   f(a0) > f(b0) or (f(a0) = f(b0) and a1 < b1)           → yes
-//   a0 <= b0                                               → no
+//   a0 < b0, total order               → yes
+//   a0 < b0, floats, where NaN may be  → no
+//   f(a0) > f(b0) or (f(a0) = f(b0) and a1 < b1), integers → yes
 bool IsStrictWeakOrder(const HloComputation& less);
 
 // Whether `less` compares a single operand by itself, integers or floats in
