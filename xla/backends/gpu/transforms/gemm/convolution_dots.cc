@@ -33,6 +33,16 @@ class Rewriter {
         computation_(convolution->parent()),
         dims_(convolution->convolution_dimension_numbers()) {}
 
+  // Whether nothing but its operands orders the convolution, and all sizes are
+  // known.
+  static bool IsKnown(const HloInstruction& convolution) {
+    return !convolution.HasControlDependencies() &&
+           convolution.shape().is_static() &&
+           absl::c_all_of(convolution.operands(), [](const auto* operand) {
+             return operand->shape().is_static();
+           });
+  }
+
   // What the convolution's value is computed by instead, or null.
   HloInstruction* Rewrite() {
     HloInstruction* product = MakeProduct();
@@ -70,6 +80,14 @@ class Rewriter {
     HloInstruction* added =
         computation_->AddInstruction(std::move(instruction));
     added->set_metadata_ptr(hlo_->metadata_ptr());
+    added->set_frontend_attributes(hlo_->frontend_attributes());
+    // Tiles are those of the convolution's dimensions, which the last one has
+    // alone.
+    added->clear_sharding();
+    if (hlo_->has_sharding() &&
+        (hlo_->sharding().IsTileMaximal() || hlo_->sharding().IsManual())) {
+      added->copy_sharding(hlo_);
+    }
     return added;
   }
   HloInstruction* Reshape(std::vector<int64_t> dimensions,
@@ -136,14 +154,14 @@ class Rewriter {
     return side;
   }
 
+  // As few batches of images as occupy a device; fewer where images are not a
+  // multiple, since more would be as many intermediate results.
   static int64_t Batches(int64_t places, int64_t images) {
     const int64_t tiles = CeilOfRatio(places, kTile);
-    int64_t batches = 1;
-    while (batches < images && batches * tiles < kBlocks) {
-      ++batches;
-      while (images % batches != 0) ++batches;
-    }
-    return batches;
+    int64_t batches =
+        std::min(images, CeilOfRatio(kBlocks, std::max<int64_t>(1, tiles)));
+    while (batches > 1 && images % batches != 0) --batches;
+    return std::max<int64_t>(1, batches);
   }
 
   // The gradient of a filter of several elements.
@@ -267,7 +285,10 @@ absl::StatusOr<bool> ConvolutionDots::RunImpl(
   for (HloComputation* computation :
        module->MakeNonfusionComputations(execution_threads)) {
     for (HloInstruction* hlo : computation->MakeInstructionPostOrder()) {
-      if (hlo->opcode() != HloOpcode::kConvolution) continue;
+      if (hlo->opcode() != HloOpcode::kConvolution ||
+          !Rewriter::IsKnown(*hlo)) {
+        continue;
+      }
       HloInstruction* product = Rewriter(hlo).Rewrite();
       if (product == nullptr) continue;
       RETURN_IF_ERROR(computation->ReplaceInstruction(hlo, product));

@@ -31,7 +31,8 @@ namespace xla::gpu {
 // The latter are few long sums, which would leave most of a device idle: so
 // images are batches of the dot, up to `kBlocks` tiles (in the example 2 for
 // each of 32 images), and the sums of f32 are added up. Images come in several
-// batches as x = f32[4,8,…] reshape(f32[32,…]) where fewer batches are enough.
+// batches as x = f32[4,8,…] reshape(f32[32,…]) where fewer batches are enough;
+// a prime number of more images than that stays one sum.
 //
 // The gradients of larger filters are as few long sums: there images are groups
 // of features, which are a batch of products to our kernels (dot_shape.h).
@@ -44,8 +45,10 @@ namespace xla::gpu {
 //           c = f32[3,3,64,2048] convolution(x, r), feature_group_count=32, …
 //           g = reduce(f32[3,3,64,32,64] reshape(c), 0), dimensions={3}, …
 //
-// Leaves alone otherwise: convolutions in groups, with padding or strides, and
-// those whose result has the dimensions of the product in another order.
+// Leaves alone otherwise: convolutions in groups, with padding or strides, with
+// control dependencies or dynamic dimensions, and those whose result has the
+// dimensions of the product in another order. What it adds has the metadata and
+// frontend attributes of the convolution; the last of it has its sharding.
 // O(instructions).
 class ConvolutionDots : public HloModulePass {
  public:
