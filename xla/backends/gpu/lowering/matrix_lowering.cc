@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,23 @@ using kir::Operand;
 
 // Registers and shared memory between rows of words, against bank conflicts.
 constexpr int64_t kPadding = 8;
+
+// Whether one product of TF32 is less than what the product asks for.
+bool AsksForF32(const PrecisionConfig& config) {
+  switch (config.algorithm()) {
+    case PrecisionConfig::ALG_DOT_BF16_BF16_F32_X3:
+    case PrecisionConfig::ALG_DOT_BF16_BF16_F32_X6:
+    case PrecisionConfig::ALG_DOT_BF16_BF16_F32_X9:
+    case PrecisionConfig::ALG_DOT_TF32_TF32_F32_X3:
+    case PrecisionConfig::ALG_DOT_F32_F32_F32:
+    case PrecisionConfig::ALG_DOT_F64_F64_F64:
+      return true;
+    default:
+      return absl::c_any_of(config.operand_precision(), [](int precision) {
+        return precision != PrecisionConfig::DEFAULT;
+      });
+  }
+}
 
 class MatrixEmitter {
  public:
@@ -128,9 +146,7 @@ MatrixEmitter::Hero MatrixEmitter::MakeHero(const HloInstruction& hlo) {
   Hero hero;
   hero.hlo = &hlo;
   hero.shape = MakeDotShape(hlo, frame_.body());
-  hero.is_exact = absl::c_any_of(
-      hlo.precision_config().operand_precision(),
-      [](int precision) { return precision != PrecisionConfig::DEFAULT; });
+  hero.is_exact = AsksForF32(hlo.precision_config());
   for (int number : {0, 1}) {
     Side& side = hero.sides[number];
     side.operand = hlo.operand(number);
@@ -500,7 +516,7 @@ absl::Status MatrixEmitter::Emit() {
 std::optional<MatrixTile> FindMatrixTile(const DotGroup& group,
                                          const KernelFrame& frame) {
   std::optional<ElementType> type;
-  int64_t depth = 0;
+  int64_t depth = std::numeric_limits<int64_t>::max();  // the least
   for (const HloInstruction* hero : group.heroes) {
     const PrimitiveType factor = hero->operand(0)->shape().element_type();
     const PrimitiveType result = hero->shape().element_type();
@@ -514,7 +530,7 @@ std::optional<MatrixTile> FindMatrixTile(const DotGroup& group,
       return std::nullopt;
     }
     type = *kernel_type;
-    depth = std::max(depth,
+    depth = std::min(depth,
                      MakeDotShape(*hero, frame.body()).Count(DotShape::kDepth));
   }
   // What a multiprocessor runs at once.
