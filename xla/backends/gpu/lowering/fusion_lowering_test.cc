@@ -38,7 +38,7 @@ class FusionLoweringTest : public ::testing::Test {
     options.min_vector_columns = min_vector_columns_;
     absl::StatusOr<LoweredKernel> lowered = LowerFusion(hlo, options);
     kinds_.clear();
-    vectors_ = 0;
+    vectors_ = products_ = 0;
     if (!lowered.ok()) return lowered;
     updates_ = lowered->in_place.size();
     kir::ForEachStatement(
@@ -46,6 +46,8 @@ class FusionLoweringTest : public ::testing::Test {
           const auto* loop = statement.As<kir::Loop>();
           vectors_ +=
               loop != nullptr && loop->kind == kir::LoopKind::kVectorize;
+          const auto* expr = statement.As<kir::Expr>();
+          products_ += expr != nullptr && expr->op == "warp_mma";
         });
     for (const KernelPart& part : lowered->parts) {
       kinds_.push_back(std::string(part.kind));
@@ -62,11 +64,14 @@ class FusionLoweringTest : public ::testing::Test {
   int64_t min_transposed_ = 16;
   int64_t device_threads_ = 1 << 18;
   int64_t min_vector_columns_ = 1024;
-  int64_t vectors_ = 0;  // accesses of vectors
-  size_t updates_ = 0;   // in place
+  int64_t vectors_ = 0;   // accesses of vectors
+  int64_t products_ = 0;  // by matrix units
+  size_t updates_ = 0;    // in place
   std::vector<std::string> kinds_;
   std::string why_;
 };
+
+constexpr int64_t kThreadsOfMultiprocessor = 2048;
 
 constexpr absl::string_view kReducers = R"(
 HloModule m
@@ -200,6 +205,7 @@ ENTRY e {
 }
 
 TEST_F(FusionLoweringTest, DotsAreTilesWithWhatFollowsThem) {
+  device_threads_ = kThreadsOfMultiprocessor;
   EXPECT_EQ(Compare(R"(
 HloModule m
 ENTRY e {
@@ -215,6 +221,7 @@ ENTRY e {
 })"),
             absl::OkStatus());
   EXPECT_THAT(kinds_, ElementsAre("dot"));
+  EXPECT_GT(products_, 0);
 }
 
 TEST_F(FusionLoweringTest, BatchesOfDotsWhateverTheirLayouts) {
@@ -241,6 +248,7 @@ ENTRY e {
 }
 
 TEST_F(FusionLoweringTest, SumsOfDotsShareTheirTiles) {
+  device_threads_ = kThreadsOfMultiprocessor;
   EXPECT_EQ(Compare(R"(
 HloModule m
 ENTRY e {
@@ -254,6 +262,7 @@ ENTRY e {
 })"),
             absl::OkStatus());
   EXPECT_THAT(kinds_, ElementsAre("dot"));
+  EXPECT_GT(products_, 0);
 }
 
 TEST_F(FusionLoweringTest, DotsReadOutOfTheirPlacesAreLoops) {
@@ -920,6 +929,7 @@ TEST_P(FusionLoweringPartTest, DotsOfAllSizes) {
     for (int64_t columns : {1, 30, 64}) {
       for (int64_t depth : {2, 31, 64}) {
         if ((depth == 64) != (GetParam() < 2)) continue;
+        device_threads_ = columns == 30 ? 1 << 18 : kThreadsOfMultiprocessor;
         const std::string x = absl::StrCat("f32[", rows, ",", depth, "]");
         const std::string y = absl::StrCat("f32[", depth, ",", columns, "]");
         const std::string d = absl::StrCat("f32[", rows, ",", columns, "]");

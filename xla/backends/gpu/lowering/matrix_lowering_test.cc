@@ -68,6 +68,25 @@ ENTRY e {
   }
 }
 
+// One block is enough for numbers of 16 bits; for f32 only where it keeps half
+// of the multiprocessors busy.
+TEST(MatrixLoweringTest, FewBlocks) {
+  for (int64_t multiprocessors : {2, 4}) {
+    for (absl::string_view type : {"f32", "bf16", "f16"}) {
+      const Units units = Compare(multiprocessors, absl::Substitute(R"(
+HloModule m
+ENTRY e {
+  x = $0[32,32] parameter(0)
+  y = $0[32,16] parameter(1)
+  ROOT d = f32[32,16] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+})",
+                                                                    type));
+      EXPECT_EQ(units.products > 0, multiprocessors == 2 || type != "f32")
+          << type << " " << multiprocessors;
+    }
+  }
+}
+
 TEST(MatrixLoweringTest, PrecisionOfF32) {
   struct Case {
     absl::string_view precision;

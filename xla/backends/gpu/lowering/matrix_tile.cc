@@ -44,7 +44,7 @@ std::optional<MatrixTile> ChooseMatrixTile(kir::ElementType type, int64_t batch,
     return std::nullopt;
   }
   std::optional<MatrixTile> best;
-  int64_t least = 0;
+  int64_t least = 0, blocks_of_best = 0;
   for (int64_t r = 128; r >= kir::WarpMma::kRows; r /= 2) {
     for (int64_t c = 128; c >= kir::WarpMma::kColumns; c /= 2) {
       MatrixTile tile;
@@ -59,8 +59,16 @@ std::optional<MatrixTile> ChooseMatrixTile(kir::ElementType type, int64_t batch,
       if (!best.has_value() || time < least) {
         least = time;
         best = tile;
+        blocks_of_best = blocks;
       }
     }
+  }
+  // f32 takes three products each, which pay only where tiles for units keep
+  // half of the device busy: on the 132 multiprocessors of an H200 a product in
+  // 98 blocks took 33 us instead of 57 in 196 smaller tiles without units, but
+  // one in 26 blocks 15 us instead of 12 in 100.
+  if (type == kir::ElementType::kF32 && 2 * blocks_of_best < multiprocessors) {
+    return std::nullopt;
   }
   return best;
 }

@@ -143,6 +143,7 @@ TEST(WindowLoweringTest, MatrixUnitsMultiplyConvolutions) {
                   [&](const HloInstruction& hlo) {
                     FusionLoweringOptions options;
                     options.threads_of_tiles = 128;
+                    options.device_threads = 2048;  // one multiprocessor
                     absl::StatusOr<LoweredKernel> lowered =
                         LowerFusion(hlo, options);
                     if (!lowered.ok()) return lowered;
