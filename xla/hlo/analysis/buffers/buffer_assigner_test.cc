@@ -136,6 +136,55 @@ TEST_F(BufferAssignerTest, MemoryIsNotLentToReadersThatDoNotWriteInPlace) {
   }
 }
 
+// f adds c, element by element, and b in reverse, which are one value.
+constexpr absl::string_view kReadThroughBitcasts = R"(
+fused {
+  p0 = f32[16,16] parameter(0)
+  p1 = f32[256] parameter(1)
+  v = f32[256] reverse(p1), dimensions={0}
+  w = f32[16,16] reshape(v)
+  ROOT s = f32[16,16] add(p0, w)
+}
+ENTRY e {
+  p = f32[16,16] parameter(0)
+  q = f32[4,64] parameter(1)
+  $0
+  f = f32[16,16] fusion(c, b), kind=kLoop, calls=fused
+  $1
+})";
+
+constexpr absl::string_view kWaysToReadIt[] = {
+    "a = f32[4,64] negate(q) c = f32[16,16] bitcast(a) b = f32[256] bitcast(c)",
+    "a = f32[4,64] negate(q) b = f32[256] bitcast(a) c = f32[16,16] bitcast(a)",
+    "c = f32[16,16] negate(p) a = f32[256] bitcast(c) b = f32[256] bitcast(a)",
+};
+
+TEST_F(BufferAssignerTest, WhatIsReadThroughBitcastsIsNotWrittenOver) {
+  for (absl::string_view way : kWaysToReadIt) {
+    for (absl::string_view result :
+         {"ROOT t = (f32[16,16]) tuple(f)",
+          "ROOT t = f32[1,1] slice(f), slice={[0:1], [0:1]}"}) {
+      Assign(absl::StrReplaceAll(kReadThroughBitcasts,
+                                 {{"$0", way}, {"$1", result}}));
+      EXPECT_FALSE(Slice("c").OverlapsWith(Slice("f"))) << way << result;
+    }
+  }
+}
+
+TEST_F(BufferAssignerTest, CheckerSeesWhatIsReadThroughBitcasts) {
+  for (absl::string_view way : kWaysToReadIt) {
+    Assign(absl::StrReplaceAll(
+        kReadThroughBitcasts,
+        {{"$0", way}, {"$1", "ROOT t = (f32[16,16]) tuple(f)"}}));
+    BufferAssignment& assignment = *assignment_;
+    assignment.AddAssignment(
+        assignment.GetMutableAllocation(Slice("f").index()),
+        assignment.dataflow_analysis().GetUniqueValueAt(Find("c")), 0);
+    const absl::Status status = CheckBufferAssignment(assignment, &alias_info_);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << way;
+  }
+}
+
 // The last of the results is the first to lend.
 TEST_F(BufferAssignerTest, OfEqualSizesTheLastResultLends) {
   Assign(R"(

@@ -9,6 +9,7 @@
 #include "xla/hlo/analysis/alias_info.h"
 #include "xla/hlo/analysis/buffers/buffer_allocation.h"
 #include "xla/hlo/analysis/buffers/buffer_assignment.h"
+#include "xla/hlo/analysis/heap/may_write_over.h"
 #include "xla/hlo/analysis/hlo_dataflow_analysis.h"
 #include "xla/hlo/analysis/hlo_live_range.h"
 #include "xla/hlo/analysis/hlo_value.h"
@@ -19,7 +20,6 @@ namespace {
 struct Placed {
   const HloValue* value;
   int64_t start, end;    // times, both included
-  HloPosition last;      // where it is at its end
   int64_t offset, size;  // bytes
 };
 
@@ -33,15 +33,8 @@ bool MayBeWrittenOver(const BufferAssignment& assignment, const Placed& early,
     return true;
   }
   if (early.end != late.start || early.offset != late.offset) return false;
-  HloInstruction* user = late.value->instruction();
-  const auto writes_over = [&](const HloPosition& operand) {
-    return user->IsUserOf(operand.instruction) &&
-           assignment.dataflow_analysis().CanShareOperandBufferWithUser(
-               operand.instruction, operand.index, user, late.value->index(),
-               alias_info);
-  };
-  return writes_over(early.value->defining_position()) ||
-         writes_over(early.last);
+  return MayWriteOver(assignment.dataflow_analysis(), *late.value, *early.value,
+                      alias_info);
 }
 
 absl::Status Overlap(const HloValue& early, const HloValue& late,
@@ -90,7 +83,7 @@ absl::Status CheckAllocation(const BufferAssignment& assignment,
     auto range = ranges.find(value);
     if (range == ranges.end()) continue;
     placed.push_back({value, range->second.start, range->second.end,
-                      range->second.end_position, place.offset, place.size});
+                      place.offset, place.size});
   }
   if (!assignment.HasHloLiveRange()) {
     return CheckWithoutSchedule(assignment, allocation, alias_info);

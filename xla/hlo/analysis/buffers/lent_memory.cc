@@ -10,6 +10,7 @@
 #include "xla/hlo/analysis/buffers/buffer_allocation.h"
 #include "xla/hlo/analysis/buffers/buffer_assigner.h"
 #include "xla/hlo/analysis/buffers/buffer_assignment.h"
+#include "xla/hlo/analysis/heap/may_write_over.h"
 #include "xla/hlo/analysis/hlo_alias_analysis.h"
 #include "xla/hlo/analysis/hlo_buffer.h"
 #include "xla/hlo/analysis/hlo_dataflow_analysis.h"
@@ -74,17 +75,12 @@ const HloLiveRange::TimeBound* LentMemory::RangeOf(
   return it == ranges.end() ? nullptr : &it->second;
 }
 
-bool LentMemory::Overwrites(const HloValue& user,
-                            const HloValue& operand) const {
-  const HloPosition& last = RangeOf(operand)->end_position;
-  return user.instruction()->IsUserOf(last.instruction) &&
-         assignment_.dataflow_analysis().CanShareOperandBufferWithUser(
-             last.instruction, last.index, user.instruction(), user.index(),
-             alias_info_);
-}
-
 // A copy was inserted to keep two values apart.
 bool LentMemory::IsFree(const Busy& busy, const HloBuffer& buffer) const {
+  const auto overwrites = [&](const HloValue& user, const HloValue& operand) {
+    return MayWriteOver(assignment_.dataflow_analysis(), user, operand,
+                        alias_info_);
+  };
   for (const HloValue* value : buffer.values()) {
     const HloLiveRange::TimeBound* range = RangeOf(*value);
     if (range == nullptr) return false;
@@ -95,14 +91,14 @@ bool LentMemory::IsFree(const Busy& busy, const HloBuffer& buffer) const {
       if (its_end < range->start) break;
       const HloValue& held = *it->second;
       if (its_end == range->start) {
-        if (!Overwrites(*value, held)) return false;
+        if (!overwrites(*value, held)) return false;
         if (value->instruction()->opcode() == HloOpcode::kCopy &&
             absl::c_any_of(held.positions(), [&](const HloPosition& position) {
               return position.instruction == value->instruction()->operand(0);
             })) {
           return false;
         }
-      } else if (range->end != its_start || !Overwrites(held, *value)) {
+      } else if (range->end != its_start || !overwrites(held, *value)) {
         return false;
       }
     }

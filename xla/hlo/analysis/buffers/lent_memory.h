@@ -56,9 +56,6 @@ class LentMemory {
   using Busy = std::multimap<std::pair<int64_t, int64_t>, const HloValue*>;
 
   const HloLiveRange::TimeBound* RangeOf(const HloValue& value) const;
-  // Whether `user` may overwrite `operand`, whose range ends where that of the
-  // user starts.
-  bool Overwrites(const HloValue& user, const HloValue& operand) const;
   bool IsFree(const Busy& busy, const HloBuffer& buffer) const;
   bool TryAllocation(BufferAllocation::Index index, const HloBuffer& buffer,
                      BufferValue::Color color);

@@ -14,6 +14,7 @@
 #include "xla/hlo/analysis/alias_info.h"
 #include "xla/hlo/analysis/buffer_value.h"
 #include "xla/hlo/analysis/heap/heap_algorithm.h"
+#include "xla/hlo/analysis/heap/may_write_over.h"
 #include "xla/hlo/analysis/hlo_alias_analysis.h"
 #include "xla/hlo/analysis/hlo_buffer.h"
 #include "xla/hlo/analysis/hlo_dataflow_analysis.h"
@@ -178,8 +179,7 @@ const HloValue* Replay::FindReusableOperand(const HloValue& value) const {
               1) {
         continue;
       }
-      if (dataflow_.CanShareOperandBufferWithUser(
-              source, candidate->index(), inst, value.index(), alias_info_)) {
+      if (MayWriteOver(dataflow_, value, *candidate, alias_info_)) {
         return candidate;
       }
     }

@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "xla/hlo/analysis/heap/may_write_over.h"
 #include "xla/hlo/analysis/hlo_buffer.h"
 #include "xla/hlo/analysis/hlo_dataflow_analysis.h"
 #include "xla/hlo/analysis/hlo_value.h"
@@ -195,9 +196,7 @@ class Builder {
             !IsAlone(*source) || !inst->IsUserOf(source->instruction())) {
           continue;
         }
-        if (dataflow_.CanShareOperandBufferWithUser(
-                source->instruction(), source->index(), inst, value.index(),
-                alias_info_)) {
+        if (MayWriteOver(dataflow_, value, *source, alias_info_)) {
           result_.graph.AllowSharing(node, it->second, result);
         }
       }
