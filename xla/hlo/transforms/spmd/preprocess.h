@@ -74,6 +74,15 @@ absl::Status DefuseAll(
     HloModule* module,
     const absl::flat_hash_set<absl::string_view>& execution_threads);
 
+// Addends of products of floats are added up as floats, and cut off to integers
+// or truth values as the whole sum is.
+//
+//   before: d = s8[4,4] dot(f32[4,8] x, s8[8,4] y), where anything is cut
+//   after:  s = f32[4,4] dot(x, y), d = s8[4,4] convert(s)
+absl::Status SumFloatsBeforeTheyAreCutOff(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads);
+
 // A creator that has all it needs: what `creator` lacks and nothing stands in
 // for is noted in *missing, "all-to-all" and the like, and gives values of the
 // right shapes.

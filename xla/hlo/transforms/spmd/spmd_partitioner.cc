@@ -341,6 +341,7 @@ absl::StatusOr<bool> SpmdPartitioner::RunImpl(
   RETURN_IF_ERROR(flatten.Run(module, execution_threads).status());
   RETURN_IF_ERROR(DefuseAll(module, execution_threads));
   RETURN_IF_ERROR(PreprocessSharding(module, execution_threads));
+  RETURN_IF_ERROR(SumFloatsBeforeTheyAreCutOff(module, execution_threads));
   RETURN_IF_ERROR(PreprocessHlos(module, execution_threads));
   RecordInputsOutputsSharding(module);
   const ComputationLayout before = module->entry_computation_layout();

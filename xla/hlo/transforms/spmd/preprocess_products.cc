@@ -1,0 +1,82 @@
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/transforms/spmd/handler_util.h"
+#include "xla/hlo/transforms/spmd/preprocess.h"
+#include "xla/primitive_util.h"
+#include "xla/shape_util.h"
+#include "xla/status_macros.h"
+#include "xla/xla_data.pb.h"
+
+namespace xla::spmd {
+namespace {
+
+// Any of its factors may be cut, those that are summed over, too.
+bool IsCutProduct(const HloInstruction& hlo) {
+  switch (hlo.opcode()) {
+    case HloOpcode::kConvolution:
+    case HloOpcode::kDot:
+    case HloOpcode::kRaggedDot:
+    case HloOpcode::kScaledDot:
+      return IsCut(hlo.sharding()) ||
+             absl::c_any_of(hlo.operands(), [](const HloInstruction* operand) {
+               return IsCut(operand->sharding());
+             });
+    default:  // No sum of products.
+      return false;
+  }
+}
+
+// The type of its sum; invalid if that is the type of its result, or rounds to
+// it element by element.
+PrimitiveType SumOfFloatsType(const HloInstruction& hlo) {
+  const PrimitiveType lhs = hlo.operand(0)->shape().element_type();
+  const PrimitiveType rhs = hlo.operand(1)->shape().element_type();
+  const PrimitiveType result = hlo.shape().element_type();
+  if ((!primitive_util::IsIntegralType(result) && result != PRED) ||
+      (!primitive_util::IsFloatingPointType(lhs) &&
+       !primitive_util::IsFloatingPointType(rhs))) {
+    return PRIMITIVE_TYPE_INVALID;
+  }
+  return lhs == F64 || rhs == F64 ? F64 : F32;
+}
+
+}  // namespace
+
+absl::Status SumFloatsBeforeTheyAreCutOff(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  for (HloComputation* computation :
+       module->MakeNonfusionComputations(execution_threads)) {
+    // What is asynchronous is not divided.
+    if (computation->IsAsyncComputation()) continue;
+    for (HloInstruction* hlo : computation->MakeInstructionPostOrder()) {
+      if (!IsCutProduct(*hlo)) continue;
+      const PrimitiveType type = SumOfFloatsType(*hlo);
+      if (type == PRIMITIVE_TYPE_INVALID) continue;
+      HloInstruction* sum =
+          computation->AddInstruction(hlo->CloneWithNewOperands(
+              ShapeUtil::ChangeElementType(hlo->shape(), type),
+              hlo->operands()));
+      sum->set_sharding(hlo->sharding());
+      HloInstruction* result = computation->AddInstruction(
+          HloInstruction::CreateConvert(hlo->shape(), sum));
+      result->set_sharding(hlo->sharding());
+      result->set_metadata(hlo->metadata());
+      RETURN_IF_ERROR(hlo->CopyAllControlDepsTo(sum, result));
+      RETURN_IF_ERROR(hlo->DropAllControlDeps());
+      RETURN_IF_ERROR(hlo->ReplaceAllUsesWith(result));
+      RETURN_IF_ERROR(computation->RemoveInstruction(hlo));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace xla::spmd
