@@ -40,9 +40,9 @@ bool CanTransformInSteps(const HloInstruction& fft,
   const int64_t size = fft.shape().dimensions(dim);
   const int64_t devices = ShardCountAtDim(sharding, dim);
   return (fft.fft_type() == FftType::FFT || fft.fft_type() == FftType::IFFT) &&
-         fft.fft_length().size() == 1 && devices >= kMinDevices &&
-         size % (devices * devices) == 0 && size > 0 &&
-         size <= std::numeric_limits<int32_t>::max();
+         fft.fft_length().size() == 1 && fft.fft_length()[0] == size &&
+         devices >= kMinDevices && size % (devices * devices) == 0 &&
+         size > 0 && size <= std::numeric_limits<int32_t>::max();
 }
 
 class TransformInSteps {
