@@ -365,7 +365,9 @@ HloInstruction* GatherShards(HloInstruction* shard, int64_t base_size,
                              const PartitionedHlo::PartitioningState& state) {
   const int64_t size = shard->shape().dimensions(dim);
   Shape whole = shard->shape();
-  if (FewHaveElements(base_size, size, shards, whole.element_type())) {
+  const SPMDCollectiveOpsCreator& creator = state.collective_ops_creator;
+  if (FewHaveElements(base_size, size, shards, whole.element_type()) &&
+      (creator.all_reduces_groups || creator.create_all_gather == nullptr)) {
     whole.set_dimensions(dim, RoundUpTo(base_size, size));
     return SumOfPlaced(shard, whole, dim, groups, channel_id, state);
   }

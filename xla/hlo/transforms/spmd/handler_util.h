@@ -120,7 +120,7 @@ HloInstruction* GatherGroups(HloInstruction* shard, const Shape& whole,
 bool FewHaveElements(int64_t base_size, int64_t shard_size, int64_t shards,
                      PrimitiveType type);
 // GatherGroups of shards of a value of `base_size` elements along `dim`, or
-// such a sum; at least those elements.
+// such a sum if the creator of collectives has it; at least those elements.
 HloInstruction* GatherShards(HloInstruction* shard, int64_t base_size,
                              int64_t dim, int64_t shards,
                              const CollectiveDeviceListBase& groups,

@@ -53,6 +53,7 @@ SPMDCollectiveOpsCreator ToCollectiveOpsCreator(
   result.create_partition_id = creator.create_partition_id;
   result.create_collective_permute =
       creator.create_cross_partition_collective_permute;
+  result.all_reduces_groups = false;
   if (auto create = creator.create_cross_partition_all_reduce) {
     result.create_all_reduce =
         [create, num_partitions](

@@ -153,6 +153,23 @@ ENTRY e {
               HasSubstr("partitioning d in e: all-reduce among"));
 }
 
+// Three of eight shards along the first dimension have elements: less to add up
+// than to gather, but not all partitions would take part.
+TEST(SpmdAdaptersTest, FewShardsWithElementsAmongSome) {
+  constexpr absl::string_view text = R"(
+HloModule m
+ENTRY e {
+  p = f32[3,2] parameter(0), sharding={devices=[8,2]<=[16]}
+  ROOT w = f32[3,2] copy(p), sharding={replicated}
+}
+)";
+  SpmdPartitioner partitioner(16, 1, Options(),
+                              ToCollectiveOpsCreator(Creator(16), 16));
+  const Outcome outcome = Partition(text, 16, partitioner);
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status << outcome.text;
+  EXPECT_THAT(outcome.text, Not(HasSubstr("all-reduce(")));
+}
+
 class ProductVisitor : public SpmdPartitioningVisitor {
  public:
   using SpmdPartitioningVisitor::SpmdPartitioningVisitor;

@@ -116,6 +116,10 @@ struct SPMDCollectiveOpsCreator {
       const CollectiveDeviceListBase& partition_subgroups, int64_t channel_id,
       int64_t scatter_dimension)>
       create_reduce_scatter;
+
+  // Whether create_all_reduce takes groups. If not, shards are gathered even
+  // where adding up those that have elements would send less.
+  bool all_reduces_groups = true;
 };
 
 // All-reduces, all-gathers and reduce-scatters name devices by flattened id
