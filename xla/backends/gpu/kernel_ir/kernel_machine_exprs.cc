@@ -286,7 +286,7 @@ absl::Status Machine::RunWarpMma(int t, const CodeInstruction& i) {
 
 absl::Status Machine::ReleaseWarpMma(const std::vector<int>& group,
                                      const CodeInstruction& i) {
-  if (group.size() != kir::WarpMma::kLanes) {
+  if (group.size() != kir::kWarpThreads) {
     return ErrorAt(
         i, absl::StatusCode::kFailedPrecondition,
         absl::StrCat(group.size(), " lanes of a warp multiply fragments"));

@@ -9,6 +9,9 @@
 
 namespace xla::gpu::kir {
 
+// Threads of a warp, its lanes.
+inline constexpr int kWarpThreads = 32;
+
 enum class OpClass {
   kPointwise,      // one element from one element of each input
   kCopy,           // load, store, set

@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "xla/backends/gpu/kernel_ir/kir_ops.h"
 
 namespace xla::gpu::kir {
 namespace {
@@ -85,7 +86,7 @@ std::optional<WarpMma> FindWarpMma(const Kernel& kernel, const Expr& expr,
   for (const std::optional<int64_t>& extent : kernel.BlockExtents()) {
     threads *= extent.value_or(1);
   }
-  if (threads % WarpMma::kLanes != 0) {
+  if (threads % kWarpThreads != 0) {
     *why = "the block has no whole warps";
     return std::nullopt;
   }
@@ -97,7 +98,7 @@ void MultiplyFragments(const WarpMma& mma,
                        absl::Span<const std::vector<double>> rhs,
                        std::vector<std::vector<double>>* sums) {
   const int64_t row = mma.per_row();
-  for (int lane = 0; lane < WarpMma::kLanes; ++lane) {
+  for (int lane = 0; lane < kWarpThreads; ++lane) {
     double* sum = (*sums)[lane].data();
     for (int64_t i = 0; i < mma.down; ++i) {
       for (int64_t j = 0; j < mma.across; ++j) {

@@ -37,7 +37,7 @@
 namespace xla::gpu::kir {
 
 struct WarpMma {
-  static constexpr int kLanes = 32, kRows = 16, kColumns = 8, kWords = 16;
+  static constexpr int kRows = 16, kColumns = 8, kWords = 16;
   ElementType type = ElementType::kF32;  // of the factors
   int64_t down = 1, across = 1;          // blocks of 16 rows, of 8 columns
   bool is_exact = false;                 // never TF32

@@ -1,7 +1,6 @@
 #include "xla/backends/gpu/lowering/column_lowering.h"
 
 #include <algorithm>
-#include <functional>
 #include <set>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "xla/backends/gpu/kernel_ir/kernel_vectors.h"
+#include "xla/backends/gpu/kernel_ir/kir_ops.h"
 #include "xla/backends/gpu/lowering/index_maps.h"
 #include "xla/backends/gpu/lowering/reduction_emitter.h"
 #include "xla/backends/gpu/lowering/reduction_results.h"
@@ -27,7 +27,6 @@ using kir::Operand;
 constexpr size_t kMostSums = 4;
 // Threads next to each other read so many bytes of neighbors, or a warp does.
 constexpr int64_t kLeastBytes = 128;
-constexpr int64_t kWarpThreads = 32;
 
 // Bytes of an element of the widest array that is read along the rows.
 int64_t WidestInput(const ReductionGroup& group, KernelFrame& frame) {
@@ -73,9 +72,6 @@ class ColumnEmitter {
   absl::Status Emit();
 
  private:
-  // Names for the indices that a number stands for along `dims`.
-  absl::Status Named(absl::Span<const int64_t> dims, const AffineExpr& number,
-                     Indices* places, absl::FunctionRef<absl::Status()> body);
   absl::Status Begin();
   absl::Status Sums(const AffineExpr& rows, const AffineExpr& lane);
   absl::Status Accumulate(const AffineExpr& rows, const AffineExpr& column);
@@ -96,24 +92,6 @@ class ColumnEmitter {
   std::vector<int64_t> kept_, reduced_;  // dimensions, the slowest first
   std::vector<kir::BufferId> sums_;      // of each hero, for rows of a thread
 };
-
-absl::Status ColumnEmitter::Named(absl::Span<const int64_t> dims,
-                                  const AffineExpr& number, Indices* places,
-                                  absl::FunctionRef<absl::Status()> body) {
-  std::vector<int64_t> extents;
-  for (int64_t d : dims) extents.push_back(input_.dimensions(d));
-  const Indices indices = Delinearize(number, extents, builder_.ranges());
-  const std::function<absl::Status(size_t)> name =
-      [&](size_t k) -> absl::Status {
-    if (k == dims.size()) return body();
-    return builder_.Let("i", indices[k], extents[k],
-                        [&](const AffineExpr& index) {
-                          (*places)[dims[k]] = index;
-                          return name(k + 1);
-                        });
-  };
-  return name(0);
-}
 
 Operand Place(kir::BufferId buffer, Indices indices) {
   Operand place;
@@ -144,11 +122,11 @@ absl::Status ColumnEmitter::Begin() {
 absl::Status ColumnEmitter::Accumulate(const AffineExpr& rows,
                                        const AffineExpr& column) {
   Indices places(input_.dimensions().size());
-  return Named(reduced_, column, &places, [&] {
+  return frame_.Named(input_, reduced_, column, &places, [&] {
     return builder_.Vector(tile_.width, [&](const AffineExpr& j) {
       return emitter_.InScope([&] {
         const AffineExpr row = rows * AffineExpr(tile_.width) + j;
-        return Named(kept_, row, &places, [&]() -> absl::Status {
+        return frame_.Named(input_, kept_, row, &places, [&]() -> absl::Status {
           for (size_t h = 0; h < sums_.size(); ++h) {
             const HloInstruction& hero = *group_.heroes[h];
             ASSIGN_OR_RETURN(const Operand value,
@@ -185,7 +163,7 @@ absl::Status ColumnEmitter::Results(
     const AffineExpr& row,
     absl::FunctionRef<absl::StatusOr<Operand>(size_t)> sum_of) {
   Indices places(input_.dimensions().size());
-  return Named(kept_, row, &places, [&]() -> absl::Status {
+  return frame_.Named(input_, kept_, row, &places, [&]() -> absl::Status {
     Indices indices;
     for (size_t d = 0; d < places.size(); ++d) {
       if (absl::c_linear_search(kept_, static_cast<int64_t>(d))) {
@@ -331,7 +309,7 @@ std::optional<ColumnTile> FindColumnTile(const ReductionGroup& group,
   if (tile.width == 1) return std::nullopt;
   const int64_t threads = frame.threads();
   const int64_t vectors = group.rows / tile.width;
-  tile.across = std::min(threads, kWarpThreads);
+  tile.across = std::min<int64_t>(threads, kir::kWarpThreads);
   while (tile.across > 1 && tile.across / 2 >= vectors) tile.across /= 2;
   while (tile.across * tile.width * bytes > kLeastBytes &&
          CeilOfRatio(vectors, tile.across) * threads < frame.device_threads()) {

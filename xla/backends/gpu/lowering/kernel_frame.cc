@@ -1,6 +1,7 @@
 #include "xla/backends/gpu/lowering/kernel_frame.h"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
 #include <string>
@@ -292,6 +293,25 @@ absl::Status KernelFrame::Where(const AffineExpr& condition,
   if (simple.IsConstant()) return scoped();
   return builder_.If(kir::Uniformity::kDivergent, simple, scoped,
                      [] { return absl::OkStatus(); });
+}
+
+absl::Status KernelFrame::Named(const Shape& shape,
+                                absl::Span<const int64_t> dims,
+                                const AffineExpr& number, Indices* places,
+                                absl::FunctionRef<absl::Status()> body) {
+  std::vector<int64_t> extents;
+  for (int64_t d : dims) extents.push_back(shape.dimensions(d));
+  const Indices indices = Delinearize(number, extents, builder_.ranges());
+  const std::function<absl::Status(size_t)> name =
+      [&](size_t k) -> absl::Status {
+    if (k == dims.size()) return body();
+    return builder_.Let("i", indices[k], extents[k],
+                        [&](const AffineExpr& index) {
+                          (*places)[dims[k]] = index;
+                          return name(k + 1);
+                        });
+  };
+  return name(0);
 }
 
 // The last block is guarded only if it is not full.

@@ -67,6 +67,11 @@ class KernelFrame {
   // Emits `body` under a condition that is 0 or 1, in its own scope.
   absl::Status Where(const AffineExpr& condition,
                      absl::FunctionRef<absl::Status()> body);
+  // Emits `body` with names for the indices that a number stands for along
+  // `dims` of an array; they are set in `places`.
+  absl::Status Named(const Shape& shape, absl::Span<const int64_t> dims,
+                     const AffineExpr& number, Indices* places,
+                     absl::FunctionRef<absl::Status()> body);
   // Whether the result is that operand (by its number in the kernel) after a
   // dynamic-update-slice, or after a scatter that is not a search
   // (scatter_way.h).

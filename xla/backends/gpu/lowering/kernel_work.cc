@@ -26,7 +26,6 @@ namespace {
 using Op = CodeInstruction::Op;
 using kir::ElementType;
 
-constexpr int kLanes = 32;
 constexpr int64_t kSector = 32;  // bytes
 constexpr int64_t kBank = 4;     // bytes
 constexpr int64_t kBanks = 32;
@@ -108,12 +107,12 @@ double IndexSlots(const AffineExpr& expr) {
 // Exchanges by which a warp, or as many neighbors as a second argument says,
 // combine their values.
 double ShufflesOf(const kir::Expr& expr) {
-  int64_t lanes = kLanes;
+  int64_t lanes = kir::kWarpThreads;
   if (expr.arguments.size() > 1) {
     if (const auto* number = std::get_if<double>(&expr.arguments[1])) {
       lanes = static_cast<int64_t>(*number);
     } else if (const auto* e = std::get_if<AffineExpr>(&expr.arguments[1])) {
-      lanes = e->AsConstant().value_or(kLanes);
+      lanes = e->AsConstant().value_or(kir::kWarpThreads);
     }
   }
   double steps = 0;
@@ -121,7 +120,7 @@ double ShufflesOf(const kir::Expr& expr) {
   return steps;
 }
 
-using Lanes = std::array<int64_t, kLanes>;
+using Lanes = std::array<int64_t, kir::kWarpThreads>;
 using Mask = uint32_t;
 
 // One warp of one block.
@@ -134,7 +133,7 @@ class WarpWalk {
         slots_(code.slots.size()),
         ready_(code.elements.size()) {
     for (size_t s = 0; s < slots_.size(); ++s) slots_[s].fill(Initial(s));
-    for (int lane = 0; lane < kLanes; ++lane) {
+    for (int lane = 0; lane < kir::kWarpThreads; ++lane) {
       const int64_t t = first_thread + lane;
       slots_[0][lane] = t % code.block[0];
       slots_[1][lane] = t / code.block[0] % code.block[1];
@@ -193,7 +192,7 @@ class WarpWalk {
       result->fill(ValueOf(program, 0));
       return;
     }
-    for (int lane = 0; lane < kLanes; ++lane) {
+    for (int lane = 0; lane < kir::kWarpThreads; ++lane) {
       if (mask >> lane & 1) (*result)[lane] = ValueOf(program, lane);
     }
   }
@@ -269,13 +268,13 @@ double WarpWalk::Access(const CodeOperand& operand, Mask mask, bool is_write,
   Lanes place{}, index{};
   for (size_t d = 0; d < operand.indices.size(); ++d) {
     Evaluate(operand.indices[d], mask, &index);
-    for (int lane = 0; lane < kLanes; ++lane) {
+    for (int lane = 0; lane < kir::kWarpThreads; ++lane) {
       place[lane] = place[lane] * extents[d] + index[lane];
     }
   }
   const bool is_shared = buffer.memory == kir::Memory::kShared;
   std::vector<int64_t> units;
-  for (int lane = 0; lane < kLanes; ++lane) {
+  for (int lane = 0; lane < kir::kWarpThreads; ++lane) {
     if (mask >> lane & 1) {
       units.push_back(place[lane] * bytes / (is_shared ? kBank : kSector));
     }
@@ -376,7 +375,7 @@ void WarpWalk::Branch(int begin, Mask mask, double weight) {
   Lanes taken{};
   Evaluate(i.programs[0], mask, &taken);
   Mask then_mask = 0;
-  for (int lane = 0; lane < kLanes; ++lane) {
+  for (int lane = 0; lane < kir::kWarpThreads; ++lane) {
     if ((mask >> lane & 1) && taken[lane] != 0) then_mask |= Mask{1} << lane;
   }
   if (then_mask != 0) Walk(begin + 1, jump, then_mask, weight);
@@ -389,7 +388,7 @@ void WarpWalk::Iterations(int begin, const Lanes& start, int64_t first,
                           int64_t count, Mask mask, double weight) {
   const CodeInstruction& i = code_.instructions[begin];
   for (int64_t k = first; k < first + count; ++k) {
-    for (int lane = 0; lane < kLanes; ++lane) {
+    for (int lane = 0; lane < kir::kWarpThreads; ++lane) {
       slots_[i.slot][lane] = start[lane] + k * i.step;
     }
     Walk(begin + 1, i.target - 1, mask, weight);
@@ -407,7 +406,7 @@ void WarpWalk::Loop(int begin, Mask mask, double weight) {
   if (thread >= 0 || block >= 0) {
     const Lanes& by = slots_[thread >= 0 ? thread : 3 + block];
     Mask inside = 0;
-    for (int lane = 0; lane < kLanes; ++lane) {
+    for (int lane = 0; lane < kir::kWarpThreads; ++lane) {
       slots_[i.slot][lane] = start[lane] + by[lane] * i.step;
       if ((mask >> lane & 1) && slots_[i.slot][lane] < stop[lane]) {
         inside |= Mask{1} << lane;
@@ -418,7 +417,7 @@ void WarpWalk::Loop(int begin, Mask mask, double weight) {
   }
   IssueIndex(loop.start, weight);
   int64_t trips = 0;
-  for (int lane = 0; lane < kLanes; ++lane) {
+  for (int lane = 0; lane < kir::kWarpThreads; ++lane) {
     if (mask >> lane & 1) {
       trips = std::max(trips, (stop[lane] - start[lane] + i.step - 1) /
                                   std::max<int64_t>(i.step, 1));
@@ -447,13 +446,13 @@ void WarpWalk::Loop(int begin, Mask mask, double weight) {
         Lanes place{}, index{};
         for (size_t d = 0; d < operand->indices.size(); ++d) {
           Evaluate(operand->indices[d], mask, &index);
-          for (int lane = 0; lane < kLanes; ++lane) {
+          for (int lane = 0; lane < kir::kWarpThreads; ++lane) {
             place[lane] = place[lane] * extents[d] + index[lane];
           }
         }
         double firsts = 0;
         std::set<int64_t> first_sectors;
-        for (int lane = 0; lane < kLanes; ++lane) {
+        for (int lane = 0; lane < kir::kWarpThreads; ++lane) {
           if (!(mask >> lane & 1)) continue;
           first_sectors.insert(place[lane] * bytes / kSector);
           for (int64_t k = 0; k < trips; ++k) {
@@ -557,7 +556,7 @@ void WarpWalk::Walk(int begin, int end, Mask mask, double weight) {
 std::vector<bool> VaryingSlots(const KernelCode& code) {
   std::vector<bool> varying(code.slots.size());
   varying[0] = true;
-  varying[1] = varying[2] = code.block[0] < kLanes;
+  varying[1] = varying[2] = code.block[0] < kir::kWarpThreads;
   for (const CodeInstruction& i : code.instructions) {
     if (i.op != Op::kLoopBegin) continue;
     bool varies = kir::ThreadDimension(i.statement->As<kir::Loop>()->kind) >= 0;
@@ -598,7 +597,8 @@ absl::StatusOr<KernelWork> WorkOfKernel(const kir::Kernel& kernel) {
         i.statement->As<kir::Loop>()->stop.AsConstant();
     if (end.has_value() && *end > 0 && *end < work.blocks) ends.insert(*end);
   }
-  const int64_t warps = (code.num_threads + kLanes - 1) / kLanes;
+  const int64_t warps =
+      (code.num_threads + kir::kWarpThreads - 1) / kir::kWarpThreads;
   double longest = -1;
   int64_t begin = 0;
   for (int64_t end : ends) {
@@ -607,7 +607,7 @@ absl::StatusOr<KernelWork> WorkOfKernel(const kir::Kernel& kernel) {
     for (const auto& [warp, times] : picked) {
       if (times == 0) continue;
       WarpWalk walk(code, varying, begin + (end - begin) / 2,
-                    static_cast<int>(warp * kLanes));
+                    static_cast<int>(warp * kir::kWarpThreads));
       walk.Run();
       Add(walk.work(), times * (end - begin), &work);
       if (walk.cycles() > longest) {

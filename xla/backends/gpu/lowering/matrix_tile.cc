@@ -1,5 +1,6 @@
 #include "xla/backends/gpu/lowering/matrix_tile.h"
 
+#include "xla/backends/gpu/kernel_ir/kir_ops.h"
 #include "xla/util.h"
 
 namespace xla::gpu {
@@ -38,8 +39,8 @@ std::optional<MatrixTile> ChooseMatrixTile(kir::ElementType type, int64_t batch,
                                            int64_t rows, int64_t columns,
                                            int64_t depth, int64_t threads,
                                            int64_t multiprocessors) {
-  const int64_t warps = threads / kir::WarpMma::kLanes;
-  if (threads % kir::WarpMma::kLanes != 0 || (warps & (warps - 1)) != 0 ||
+  const int64_t warps = threads / kir::kWarpThreads;
+  if (threads % kir::kWarpThreads != 0 || (warps & (warps - 1)) != 0 ||
       rows < kir::WarpMma::kRows || columns < kir::WarpMma::kColumns) {
     return std::nullopt;
   }

@@ -108,10 +108,6 @@ class ReductionEmitter {
 
   // Calls `body` with indices into the reductions' results.
   absl::Status InRow(absl::FunctionRef<absl::Status(const Indices&)> body);
-  // Names for the indices that a number stands for along `dims`; they are set
-  // in `places`.
-  absl::Status Named(absl::Span<const int64_t> dims, const AffineExpr& number,
-                     Indices* places, absl::FunctionRef<absl::Status()> body);
   static kir::Operand Element(kir::BufferId buffer, const AffineExpr& index) {
     kir::Operand place;
     place.buffer = buffer;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "xla/backends/gpu/kernel_ir/kir_ops.h"
 #include "xla/backends/gpu/lowering/index_maps.h"
 #include "xla/backends/gpu/lowering/reduction_emitter.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -18,8 +19,6 @@ namespace {
 
 using kir::ElementType;
 using kir::Operand;
-
-constexpr int64_t kLanes = 32;  // of a warp
 
 // Sums and products of 64 bits are not exact in the kernel machine, and a warp
 // knows no floats of a byte.
@@ -82,12 +81,12 @@ absl::StatusOr<bool> ReductionEmitter::JoinByWarps(
   }
   for (Hero* hero : heroes) {
     std::vector<kir::Argument> arguments = {hero->accumulators[0]};
-    if (lanes_ < kLanes) arguments.push_back(AffineExpr(lanes_));
+    if (lanes_ < kir::kWarpThreads) arguments.push_back(AffineExpr(lanes_));
     hero->accumulators = {builder_.Emit(
         absl::StrCat("warp_reduce.", WarpOp(*hero)),
         builder_.TypeOf(hero->accumulators[0]), std::move(arguments))};
   }
-  if (lanes_ > kLanes) {
+  if (lanes_ > kir::kWarpThreads) {
     RETURN_IF_ERROR(JoinWarps(heroes));
   }
   return true;
@@ -96,17 +95,19 @@ absl::StatusOr<bool> ReductionEmitter::JoinByWarps(
 // The first lane of each warp brings what its warp has; all take what the warps
 // of their row brought.
 absl::Status ReductionEmitter::JoinWarps(const std::vector<Hero*>& heroes) {
-  const int64_t warps = lanes_ / kLanes;
+  const int64_t warps = lanes_ / kir::kWarpThreads;
   const auto& ranges = builder_.ranges();
   const AffineExpr warp =
-      AffineExpr::FloorDiv(thread_, AffineExpr(kLanes)).SimplifyIn(ranges);
+      AffineExpr::FloorDiv(thread_, AffineExpr(kir::kWarpThreads))
+          .SimplifyIn(ranges);
   for (Hero* hero : heroes) {
     partials_[hero] = {
         builder_.AddShared("s", builder_.TypeOf(hero->accumulators[0]),
-                           {frame_.threads() / kLanes})};
+                           {frame_.threads() / kir::kWarpThreads})};
   }
   RETURN_IF_ERROR(frame_.Where(
-      Inside(AffineExpr::Mod(thread_, kLanes).SimplifyIn(ranges), 1, ranges),
+      Inside(AffineExpr::Mod(thread_, kir::kWarpThreads).SimplifyIn(ranges), 1,
+             ranges),
       [&] {
         for (Hero* hero : heroes) {
           builder_.EmitTo(Element(partials_[hero][0], warp), "copy",
@@ -133,7 +134,7 @@ absl::Status ReductionEmitter::JoinWarps(const std::vector<Hero*>& heroes) {
 }
 
 void ReductionEmitter::Join(int64_t distance) {
-  const bool warp = group_.row && distance * 2 <= kLanes;
+  const bool warp = group_.row && distance * 2 <= kir::kWarpThreads;
   builder_.EmitSync(warp ? kir::SyncScope::kWarp : kir::SyncScope::kBlock);
 }
 

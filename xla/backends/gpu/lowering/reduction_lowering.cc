@@ -1,8 +1,5 @@
-#include "xla/backends/gpu/lowering/reduction_lowering.h"
-
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -14,6 +11,7 @@
 #include "xla/backends/gpu/lowering/column_lowering.h"
 #include "xla/backends/gpu/lowering/index_maps.h"
 #include "xla/backends/gpu/lowering/reduction_emitter.h"
+#include "xla/backends/gpu/lowering/reduction_lowering.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -40,44 +38,27 @@ ReductionEmitter::ReductionEmitter(const ReductionGroup& group,
   ChooseWidth(min_vector_columns);
 }
 
-absl::Status ReductionEmitter::Named(absl::Span<const int64_t> dims,
-                                     const AffineExpr& number, Indices* places,
-                                     absl::FunctionRef<absl::Status()> body) {
-  std::vector<int64_t> extents;
-  for (int64_t d : dims) extents.push_back(input_.dimensions(d));
-  const Indices indices = Delinearize(number, extents, builder_.ranges());
-  const std::function<absl::Status(size_t)> name =
-      [&](size_t k) -> absl::Status {
-    if (k == dims.size()) return body();
-    return builder_.Let("i", indices[k], extents[k],
-                        [&](const AffineExpr& index) {
-                          (*places)[dims[k]] = index;
-                          return name(k + 1);
-                        });
-  };
-  return name(0);
-}
-
 absl::Status ReductionEmitter::InRow(
     absl::FunctionRef<absl::Status(const Indices&)> body) {
   const AffineExpr row = AffineExpr::Min(raw_row_, AffineExpr(group_.rows - 1))
                              .SimplifyIn(builder_.ranges());
   return emitter_.InScope([&]() -> absl::Status {
     Indices places(input_.dimensions().size());
-    return Named(kept_dims_, row, &places, [&]() -> absl::Status {
-      Indices indices;
-      for (size_t d = 0; d < places.size(); ++d) {
-        if (absl::c_linear_search(kept_dims_, static_cast<int64_t>(d))) {
-          indices.push_back(places[d]);
-        }
-      }
-      for (const Hero& hero : heroes_) {
-        if (!hero.result.empty()) {
-          emitter_.Remember(*hero.hlo, indices, hero.result);
-        }
-      }
-      return body(indices);
-    });
+    return frame_.Named(
+        input_, kept_dims_, row, &places, [&]() -> absl::Status {
+          Indices indices;
+          for (size_t d = 0; d < places.size(); ++d) {
+            if (absl::c_linear_search(kept_dims_, static_cast<int64_t>(d))) {
+              indices.push_back(places[d]);
+            }
+          }
+          for (const Hero& hero : heroes_) {
+            if (!hero.result.empty()) {
+              emitter_.Remember(*hero.hlo, indices, hero.result);
+            }
+          }
+          return body(indices);
+        });
   });
 }
 
@@ -168,43 +149,45 @@ absl::Status ReductionEmitter::Column(int level, const Indices& row,
     }
   }
   return emitter_.InScope([&] {
-    return Named(reduced_, column, &places, [&]() -> absl::Status {
-      for (const Kept& kept : kept_) {
-        if (kept.level < level) {
-          emitter_.Remember(*kept.hlo, PlacesIn(*kept.hlo, places),
-                            {Element(kept.elements, slot)});
-        }
-      }
-      for (Hero* hero : Heroes(level)) {
-        std::vector<Operand> values;
-        for (size_t k = 0; k < hero->accumulators.size(); ++k) {
-          ASSIGN_OR_RETURN(Operand value,
-                           emitter_.Element(*hero->hlo->operand(k), places));
-          values.push_back(value);
-        }
-        if (!first) {
-          RETURN_IF_ERROR(
-              emitter_.Accumulate(*hero->hlo, hero->accumulators, values));
-          continue;
-        }
-        for (size_t k = 0; k < values.size(); ++k) {
-          builder_.EmitTo(hero->accumulators[k], "copy", {values[k]});
-        }
-      }
-      for (const Kept& kept : kept_) {
-        if (kept.level != level) continue;
-        ASSIGN_OR_RETURN(
-            const Operand value,
-            emitter_.Element(*kept.hlo, PlacesIn(*kept.hlo, places)));
-        builder_.EmitTo(Element(kept.elements, slot), "copy", {value});
-      }
-      for (const Output& output : outputs_) {
-        if (output.level == level && output.way.full) {
-          RETURN_IF_ERROR(Write(output, places));
-        }
-      }
-      return absl::OkStatus();
-    });
+    return frame_.Named(
+        input_, reduced_, column, &places, [&]() -> absl::Status {
+          for (const Kept& kept : kept_) {
+            if (kept.level < level) {
+              emitter_.Remember(*kept.hlo, PlacesIn(*kept.hlo, places),
+                                {Element(kept.elements, slot)});
+            }
+          }
+          for (Hero* hero : Heroes(level)) {
+            std::vector<Operand> values;
+            for (size_t k = 0; k < hero->accumulators.size(); ++k) {
+              ASSIGN_OR_RETURN(
+                  Operand value,
+                  emitter_.Element(*hero->hlo->operand(k), places));
+              values.push_back(value);
+            }
+            if (!first) {
+              RETURN_IF_ERROR(
+                  emitter_.Accumulate(*hero->hlo, hero->accumulators, values));
+              continue;
+            }
+            for (size_t k = 0; k < values.size(); ++k) {
+              builder_.EmitTo(hero->accumulators[k], "copy", {values[k]});
+            }
+          }
+          for (const Kept& kept : kept_) {
+            if (kept.level != level) continue;
+            ASSIGN_OR_RETURN(
+                const Operand value,
+                emitter_.Element(*kept.hlo, PlacesIn(*kept.hlo, places)));
+            builder_.EmitTo(Element(kept.elements, slot), "copy", {value});
+          }
+          for (const Output& output : outputs_) {
+            if (output.level == level && output.way.full) {
+              RETURN_IF_ERROR(Write(output, places));
+            }
+          }
+          return absl::OkStatus();
+        });
   });
 }
 

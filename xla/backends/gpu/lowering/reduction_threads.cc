@@ -8,6 +8,7 @@
 
 #include "absl/algorithm/container.h"
 #include "xla/backends/gpu/kernel_ir/kernel_vectors.h"
+#include "xla/backends/gpu/kernel_ir/kir_ops.h"
 #include "xla/backends/gpu/lowering/reduction_emitter.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -20,7 +21,6 @@
 namespace xla::gpu {
 namespace {
 
-constexpr int64_t kLanesOfWarp = 32;
 // Vectors of a row that a lane has, if there are so many: their loads are on
 // the way together. More of them where that spares a barrier of warps.
 constexpr int64_t kVectorsOfLane = 4, kVectorsOfWarp = 8;
@@ -129,7 +129,8 @@ void ReductionEmitter::ChooseThreads() {
     // that leaves enough threads; more where there are too few rows for a
     // block.
     int64_t least = 1;
-    while (least < kLanesOfWarp && least * width_ * bytes_ < kBytesOfLanes) {
+    while (least < kir::kWarpThreads &&
+           least * width_ * bytes_ < kBytesOfLanes) {
       least *= 2;
     }
     lanes_ = most;
@@ -137,16 +138,17 @@ void ReductionEmitter::ChooseThreads() {
       return group_.rows * lanes >= frame_.device_threads();
     };
     while (lanes_ > least && lanes_ * kVectorsOfLane > vectors &&
-           (lanes_ > kLanesOfWarp || fills(lanes_ / 2))) {
+           (lanes_ > kir::kWarpThreads || fills(lanes_ / 2))) {
       lanes_ /= 2;
     }
-    if (lanes_ > kLanesOfWarp && kLanesOfWarp * kVectorsOfWarp >= vectors &&
-        fills(kLanesOfWarp)) {
-      lanes_ = kLanesOfWarp;
+    if (lanes_ > kir::kWarpThreads &&
+        kir::kWarpThreads * kVectorsOfWarp >= vectors &&
+        fills(kir::kWarpThreads)) {
+      lanes_ = kir::kWarpThreads;
     }
     while (lanes_ < most && threads / lanes_ > group_.rows) lanes_ *= 2;
   } else {
-    int64_t rows = std::min(threads, kLanesOfWarp);
+    int64_t rows = std::min<int64_t>(threads, kir::kWarpThreads);
     while (rows > 1 && rows / 2 >= group_.rows) rows /= 2;
     lanes_ = std::min(most, threads / rows);
   }
@@ -166,9 +168,10 @@ int64_t ReductionEmitter::KeptRegisters(int64_t lanes) const {
 
 // One warp for a row needs no barrier.
 void ReductionEmitter::ChooseLanesThatKeep() {
-  if (lanes_ > kLanesOfWarp && KeptRegisters(kLanesOfWarp) <= kMostKept &&
-      group_.rows * kLanesOfWarp >= frame_.device_threads()) {
-    lanes_ = kLanesOfWarp;
+  if (lanes_ > kir::kWarpThreads &&
+      KeptRegisters(kir::kWarpThreads) <= kMostKept &&
+      group_.rows * kir::kWarpThreads >= frame_.device_threads()) {
+    lanes_ = kir::kWarpThreads;
   }
   const int64_t most =
       std::min(frame_.threads(), PowerOfTwoUpTo(group_.columns / width_));

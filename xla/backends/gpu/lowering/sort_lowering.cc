@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
+#include "xla/backends/gpu/kernel_ir/kir_ops.h"
 #include "xla/backends/gpu/lowering/index_maps.h"
 #include "xla/backends/gpu/lowering/reduction_results.h"
 #include "xla/comparison_util.h"
@@ -30,7 +31,6 @@ namespace {
 using kir::ElementType;
 using kir::Operand;
 
-constexpr int64_t kWarpLanes = 32;
 constexpr int64_t kMostBytes = 48 * 1024;
 // Elements from one place to the next that no other has a bank in common with.
 constexpr int64_t kBanks = 32;
@@ -124,8 +124,8 @@ class SortEmitter {
   absl::StatusOr<std::vector<Operand>> Results(const AffineExpr& place);
   absl::Status Write();
   void Join() {
-    builder_.EmitSync(lanes_ <= kWarpLanes ? kir::SyncScope::kWarp
-                                           : kir::SyncScope::kBlock);
+    builder_.EmitSync(lanes_ <= kir::kWarpThreads ? kir::SyncScope::kWarp
+                                                  : kir::SyncScope::kBlock);
   }
   Operand At(kir::BufferId tile, const AffineExpr& place) const {
     Operand operand;
