@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ namespace xla::gpu {
 
 // Whether the initial value may be taken any number of times.
 bool IsNeutral(const HloInstruction& reduce);
+// Whether each element is computed from those with its number, row by row.
+bool KeepsNumbers(const HloInstruction& hlo);
 
 // Emits one kernel for a group of reductions over the same dimensions of arrays
 // of one shape, together with the element-wise code around them.
@@ -74,6 +77,10 @@ class ReductionEmitter {
   void ChooseThreads();
   // What levels up to `last` compute and later ones need.
   void FindKept(int last);
+  // What a stage computes along the rows.
+  std::vector<const HloInstruction*> ComputedBy(int level);
+  // That and what it is computed from, up to what is kept and what is known.
+  std::set<const HloInstruction*> ReadBy(int level);
   // The number of lanes, by what they keep; keeps nothing that takes too many
   // registers.
   void ChooseLanesThatKeep();
@@ -82,6 +89,7 @@ class ReductionEmitter {
 
   absl::Status AddKept();
   absl::Status EmitStage(int level);
+  bool IsOfRows(const HloInstruction& value) const;
   std::optional<Indices> SpreadPlaces(const HloInstruction& broadcast,
                                       const Indices& row) const;
   absl::Status Hoist(int level, const Indices& row);

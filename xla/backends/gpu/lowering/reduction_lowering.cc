@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -72,12 +73,43 @@ absl::Status ReductionEmitter::Write(const Output& output,
       });
 }
 
+// Whether the value has an element for each row, computed from what is known of
+// that row: where dimensions change places, the one with a row's number is that
+// of another row.
+bool ReductionEmitter::IsOfRows(const HloInstruction& value) const {
+  const auto is_hero = [&](const HloInstruction* hlo) {
+    return absl::c_linear_search(group_.heroes, hlo);
+  };
+  std::vector<const HloInstruction*> stack = {&value};
+  std::set<const HloInstruction*> seen(stack.begin(), stack.end());
+  while (!stack.empty()) {
+    const HloInstruction* hlo = stack.back();
+    stack.pop_back();
+    if (levels_.Of(*hlo) == 0 || is_hero(hlo) ||
+        (hlo->opcode() == HloOpcode::kGetTupleElement &&
+         is_hero(hlo->operand(0)))) {
+      continue;
+    }
+    if (!KeepsNumbers(*hlo) || !hlo->shape().IsArray() ||
+        ShapeUtil::ElementsIn(hlo->shape()) != group_.rows) {
+      return false;
+    }
+    for (const HloInstruction* operand : hlo->operands()) {
+      if (seen.insert(operand).second) stack.push_back(operand);
+    }
+  }
+  return true;
+}
+
 // The element of a value of a row that the broadcast spreads along the row's
 // columns; nothing for other broadcasts.
 std::optional<Indices> ReductionEmitter::SpreadPlaces(
     const HloInstruction& broadcast, const Indices& row) const {
   const Shape& value = broadcast.operand(0)->shape();
-  if (!absl::c_is_sorted(broadcast.dimensions())) return std::nullopt;
+  if (!absl::c_is_sorted(broadcast.dimensions()) ||
+      !IsOfRows(*broadcast.operand(0))) {
+    return std::nullopt;
+  }
   if (broadcast.shape().dimensions() == input_.dimensions()) {
     if (value.dimensions().size() == kept_dims_.size() &&
         absl::c_none_of(reduced_, [&](int64_t d) {
@@ -112,12 +144,13 @@ std::optional<Indices> ReductionEmitter::SpreadPlaces(
 }
 
 // Computes values derived from results of reductions before they are broadcast
-// along columns.
+// along columns, if the stage reads them there.
 absl::Status ReductionEmitter::Hoist(int level, const Indices& row) {
   if (level == 0) return absl::OkStatus();
+  const std::set<const HloInstruction*> read = ReadBy(level);
   for (const HloInstruction* hlo : frame_.body()) {
     if (hlo->opcode() != HloOpcode::kBroadcast || levels_.Of(*hlo) == 0 ||
-        levels_.Of(*hlo) > level) {
+        read.count(hlo) == 0) {
       continue;
     }
     if (const auto places = SpreadPlaces(*hlo, row)) {

@@ -43,18 +43,26 @@ bool IsCheap(const HloInstruction& hlo) {
          hlo.opcode() == HloOpcode::kIota;
 }
 
-// Whether each element is computed from those with its number, row by row.
+}  // namespace
+
 bool KeepsNumbers(const HloInstruction& hlo) {
   const auto is_row_major = [](const Shape& shape) {
     return !shape.has_layout() ||
            LayoutUtil::IsMonotonicWithDim0Major(shape.layout());
   };
-  return hlo.opcode() == HloOpcode::kReshape || hlo.IsElementwise() ||
-         (hlo.opcode() == HloOpcode::kBitcast && is_row_major(hlo.shape()) &&
-          is_row_major(hlo.operand(0)->shape()));
+  switch (hlo.opcode()) {
+    case HloOpcode::kReshape:
+      return true;
+    case HloOpcode::kBitcast:
+      return is_row_major(hlo.shape()) && is_row_major(hlo.operand(0)->shape());
+    case HloOpcode::kBroadcast:  // along dimensions of one element
+      return absl::c_is_sorted(hlo.dimensions()) &&
+             ShapeUtil::ElementsIn(hlo.shape()) ==
+                 ShapeUtil::ElementsIn(hlo.operand(0)->shape());
+    default:
+      return hlo.IsElementwise();
+  }
 }
-
-}  // namespace
 
 bool IsNeutral(const HloInstruction& reduce) {
   const HloInstruction& root = *reduce.to_apply()->root_instruction();
@@ -179,6 +187,42 @@ void ReductionEmitter::ChooseLanesThatKeep() {
   if (KeptRegisters(lanes_) > kMostKept) kept_.clear();
 }
 
+std::vector<const HloInstruction*> ReductionEmitter::ComputedBy(int level) {
+  std::vector<const HloInstruction*> values;
+  for (const Hero* hero : Heroes(level)) {
+    const int64_t inputs = hero->hlo->operand_count() / 2;
+    for (int64_t k = 0; k < inputs; ++k) {
+      values.push_back(hero->hlo->operand(k));
+    }
+  }
+  for (const Output& output : outputs_) {
+    if (output.level == level && output.way.full) {
+      values.push_back(output.result->hlo);
+    }
+  }
+  return values;
+}
+
+std::set<const HloInstruction*> ReductionEmitter::ReadBy(int level) {
+  std::vector<const HloInstruction*> stack = ComputedBy(level);
+  std::set<const HloInstruction*> read(stack.begin(), stack.end());
+  while (!stack.empty()) {
+    const HloInstruction* hlo = stack.back();
+    stack.pop_back();
+    if (emitter_.FindInput(*hlo) >= 0 ||
+        absl::c_linear_search(group_.heroes, hlo) ||
+        absl::c_any_of(kept_, [&](const Kept& kept) {
+          return kept.hlo == hlo && kept.level < level;
+        })) {
+      continue;
+    }
+    for (const HloInstruction* operand : hlo->operands()) {
+      if (read.insert(operand).second) stack.push_back(operand);
+    }
+  }
+  return read;
+}
+
 // A value is kept where a second level asks for it at the same place; what that
 // one is computed from is then not asked for again.
 void ReductionEmitter::FindKept(int last) {
@@ -189,18 +233,7 @@ void ReductionEmitter::FindKept(int last) {
   std::map<const HloInstruction*, int> computed;  // looked up only
   std::set<const HloInstruction*> is_kept;
   for (int level = 0; level <= last; ++level) {
-    std::vector<const HloInstruction*> stack;
-    for (const Hero* hero : Heroes(level)) {
-      const int64_t inputs = hero->hlo->operand_count() / 2;
-      for (int64_t k = 0; k < inputs; ++k) {
-        stack.push_back(hero->hlo->operand(k));
-      }
-    }
-    for (const Output& output : outputs_) {
-      if (output.level == level && output.way.full) {
-        stack.push_back(output.result->hlo);
-      }
-    }
+    std::vector<const HloInstruction*> stack = ComputedBy(level);
     std::set<const HloInstruction*> seen;
     while (!stack.empty()) {
       const HloInstruction* hlo = stack.back();

@@ -1,0 +1,124 @@
+// What the stages of rows compute, and what they keep from one to the next.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "xla/backends/gpu/kernel_ir/kernel.h"
+#include "xla/backends/gpu/lowering/fusion_lowering.h"
+#include "xla/backends/gpu/lowering/lowering_test_util.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+
+namespace xla::gpu {
+namespace {
+
+using ::testing::ElementsAre;
+
+class ReductionStagesTest : public ::testing::Test {
+ protected:
+  absl::StatusOr<LoweredKernel> Lower(const HloInstruction& hlo) {
+    FusionLoweringOptions options;
+    options.threads_per_block = 32;
+    options.threads_of_tiles = 128;
+    options.min_reduced = 2;
+    absl::StatusOr<LoweredKernel> lowered = LowerFusion(hlo, options);
+    kinds_.clear();
+    ops_.clear();
+    if (!lowered.ok()) return lowered;
+    kir::ForEachStatement(lowered->kernel.body,
+                          [this](const kir::Statement& statement) {
+                            if (const auto* expr = statement.As<kir::Expr>())
+                              ++ops_[expr->op];
+                          });
+    for (const KernelPart& part : lowered->parts) {
+      kinds_.push_back(std::string(part.kind));
+      why_ = part.why;
+    }
+    return lowered;
+  }
+  absl::Status Compare(absl::string_view text) {
+    return CompareWithEvaluator(
+        text, [this](const HloInstruction& hlo) { return Lower(hlo); });
+  }
+
+  std::map<std::string, int> ops_;  // statements of the last kernel
+  std::vector<std::string> kinds_;  // of its parts
+  std::string why_;
+};
+
+constexpr absl::string_view kReducers = R"(
+HloModule m
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
+max {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] maximum(a, b)
+}
+)";
+
+// A row's number is that of another row where dimensions change places, and it
+// stays where they are split, joined or added.
+TEST_F(ReductionStagesTest, RowsAreReadThroughTransposesOfTheirResults) {
+  for (const absl::string_view body : {R"(
+  p = f32[5,3,70] parameter(0)
+  h = f32[5,3] reduce(p, z), dimensions={2}, to_apply=add
+  t = f32[3,5] transpose(h), dimensions={1,0}
+  b = f32[3,5,70] broadcast(t), dimensions={0,1}
+  o = f32[5,3,70] transpose(b), dimensions={1,0,2}
+  ROOT d = f32[5,3,70] divide(p, o))",
+                                       R"(
+  p = f32[4,4,70] parameter(0)
+  h = f32[4,4] reduce(p, z), dimensions={2}, to_apply=add
+  t = f32[4,4] transpose(h), dimensions={1,0}
+  b = f32[4,4,70] broadcast(t), dimensions={0,1}
+  o = f32[4,4,70] transpose(b), dimensions={1,0,2}
+  ROOT d = f32[4,4,70] divide(p, o))"}) {
+    EXPECT_EQ(Compare(absl::StrCat(kReducers, "ENTRY e { z = f32[] constant(0)",
+                                   body, "\n}")),
+              absl::OkStatus());
+    EXPECT_THAT(kinds_, ElementsAre("row-reduction")) << body << why_;
+  }
+  EXPECT_EQ(Compare(absl::StrCat(kReducers, R"(
+ENTRY e {
+  p = f32[5,3,70] parameter(0)
+  z = f32[] constant(0)
+  h = f32[5,3] reduce(p, z), dimensions={2}, to_apply=add
+  j = f32[15] reshape(h)
+  m = f32[15,1] broadcast(j), dimensions={0}
+  r = f32[15,1] exponential(m)
+  s = f32[5,3] reshape(r)
+  b = f32[5,3,70] broadcast(s), dimensions={0,1}
+  ROOT d = f32[5,3,70] divide(p, b)
+})")),
+            absl::OkStatus());
+  EXPECT_THAT(kinds_, ElementsAre("row-reduction"));
+}
+
+TEST_F(ReductionStagesTest, StagesComputeWhatTheyReadOfRows) {
+  EXPECT_EQ(Compare(absl::StrCat(kReducers, R"(
+ENTRY e {
+  p = f32[5,70] parameter(0)
+  z = f32[] constant(0)
+  h = f32[5] reduce(p, z), dimensions={1}, to_apply=add
+  e = f32[5] exponential(h)
+  eb = f32[5,70] broadcast(e), dimensions={0}
+  d = f32[5,70] subtract(p, eb)
+  m = f32[5] reduce(d, z), dimensions={1}, to_apply=add
+  t = f32[5] tanh(m)
+  tb = f32[5,70] broadcast(t), dimensions={0}
+  ROOT o = f32[5,70] multiply(p, tb)
+})")),
+            absl::OkStatus());
+  EXPECT_THAT(kinds_, ElementsAre("row-reduction"));
+  EXPECT_EQ(ops_["exp"], 1);
+  EXPECT_EQ(ops_["tanh"], 1);
+}
+
+}  // namespace
+}  // namespace xla::gpu
