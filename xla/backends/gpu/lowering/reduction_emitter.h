@@ -65,10 +65,12 @@ class ReductionEmitter {
     ResultWay way;
   };
   // A value along the rows of which each thread keeps its columns' elements,
-  // from the level on that computes them.
+  // from the level that computes them to the last one that reads them.
   struct Kept {
     const HloInstruction* hlo;
     int level;
+    int last;
+    bool IsReadAt(int stage) const { return level < stage && stage <= last; }
     kir::BufferId elements = -1;
   };
 
@@ -84,7 +86,7 @@ class ReductionEmitter {
   // The number of lanes, by what they keep; keeps nothing that takes too many
   // registers.
   void ChooseLanesThatKeep();
-  // Registers of a thread for what it keeps.
+  // The most registers of a thread for what it keeps at one level.
   int64_t KeptRegisters(int64_t lanes) const;
 
   absl::Status AddKept();

@@ -1,3 +1,5 @@
+#include "xla/backends/gpu/lowering/reduction_lowering.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -12,7 +14,6 @@
 #include "xla/backends/gpu/lowering/column_lowering.h"
 #include "xla/backends/gpu/lowering/index_maps.h"
 #include "xla/backends/gpu/lowering/reduction_emitter.h"
-#include "xla/backends/gpu/lowering/reduction_lowering.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -185,7 +186,7 @@ absl::Status ReductionEmitter::Column(int level, const Indices& row,
     return frame_.Named(
         input_, reduced_, column, &places, [&]() -> absl::Status {
           for (const Kept& kept : kept_) {
-            if (kept.level < level) {
+            if (kept.IsReadAt(level)) {
               emitter_.Remember(*kept.hlo, PlacesIn(*kept.hlo, places),
                                 {Element(kept.elements, slot)});
             }

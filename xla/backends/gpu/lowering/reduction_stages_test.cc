@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/substitute.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "xla/backends/gpu/kernel_ir/kernel.h"
@@ -118,6 +119,27 @@ ENTRY e {
   EXPECT_THAT(kinds_, ElementsAre("row-reduction"));
   EXPECT_EQ(ops_["exp"], 1);
   EXPECT_EQ(ops_["tanh"], 1);
+}
+
+// However many stages there are, what is kept from one to the next takes the
+// registers of two values.
+TEST_F(ReductionStagesTest, StagesKeepWhatTheNextOneReads) {
+  std::string body = R"(
+ENTRY e {
+  low = f32[] constant(-inf)
+  x0 = f32[4,1024] parameter(0))";
+  for (int k = 0; k < 8; ++k) {
+    absl::StrAppend(&body, absl::Substitute(R"(
+  h$0 = f32[4] reduce(x$0, low), dimensions={1}, to_apply=max
+  b$0 = f32[4,1024] broadcast(h$0), dimensions={0}
+  x$1 = f32[4,1024] subtract(x$0, b$0))",
+                                            k, k + 1));
+  }
+  EXPECT_EQ(Compare(absl::StrCat(kReducers, body,
+                                 "\n  ROOT o = f32[4,1024] negate(x8)\n}")),
+            absl::OkStatus());
+  EXPECT_THAT(kinds_, ElementsAre("row-reduction"));
+  EXPECT_EQ(ops_["sub"], 8);
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ bool KeepsNumbers(const HloInstruction& hlo) {
       return absl::c_is_sorted(hlo.dimensions()) &&
              ShapeUtil::ElementsIn(hlo.shape()) ==
                  ShapeUtil::ElementsIn(hlo.operand(0)->shape());
-    default:
+    default:  // Elementwise opcodes move nothing.
       return hlo.IsElementwise();
   }
 }
@@ -165,13 +165,20 @@ void ReductionEmitter::ChooseThreads() {
 }
 
 int64_t ReductionEmitter::KeptRegisters(int64_t lanes) const {
-  int64_t registers = 0;
+  std::map<int, int64_t> changes;  // by level
   for (const Kept& kept : kept_) {
-    registers += CeilOfRatio<int64_t>(
+    const int64_t words = CeilOfRatio<int64_t>(
         ShapeUtil::ByteSizeOfPrimitiveType(kept.hlo->shape().element_type()),
         4);
+    changes[kept.level] += words;
+    changes[kept.last + 1] -= words;
   }
-  return registers * width_ * CeilOfRatio(group_.columns / width_, lanes);
+  int64_t registers = 0, most = 0;
+  for (const auto& [level, words] : changes) {
+    registers += words;
+    most = std::max(most, registers);
+  }
+  return most * width_ * CeilOfRatio(group_.columns / width_, lanes);
 }
 
 // One warp for a row needs no barrier.
@@ -212,7 +219,7 @@ std::set<const HloInstruction*> ReductionEmitter::ReadBy(int level) {
     if (emitter_.FindInput(*hlo) >= 0 ||
         absl::c_linear_search(group_.heroes, hlo) ||
         absl::c_any_of(kept_, [&](const Kept& kept) {
-          return kept.hlo == hlo && kept.level < level;
+          return kept.hlo == hlo && kept.IsReadAt(level);
         })) {
       continue;
     }
@@ -230,8 +237,8 @@ void ReductionEmitter::FindKept(int last) {
   const int64_t elements = ShapeUtil::ElementsIn(input_);
   const std::set<const HloInstruction*> body(frame_.body().begin(),
                                              frame_.body().end());
-  std::map<const HloInstruction*, int> computed;  // looked up only
-  std::set<const HloInstruction*> is_kept;
+  std::map<const HloInstruction*, int> computed;    // looked up only
+  std::map<const HloInstruction*, size_t> is_kept;  // looked up only
   for (int level = 0; level <= last; ++level) {
     std::vector<const HloInstruction*> stack = ComputedBy(level);
     std::set<const HloInstruction*> seen;
@@ -245,7 +252,9 @@ void ReductionEmitter::FindKept(int last) {
       }
       const int first = computed.try_emplace(hlo, level).first->second;
       if (first < level) {
-        if (is_kept.insert(hlo).second) kept_.push_back({hlo, first});
+        const auto [kept, is_new] = is_kept.try_emplace(hlo, kept_.size());
+        if (is_new) kept_.push_back({hlo, first, level});
+        kept_[kept->second].last = level;
         continue;
       }
       if (emitter_.FindInput(*hlo) >= 0 || body.count(hlo) == 0 ||
