@@ -185,14 +185,25 @@ KIR_UNARY(cast, a)
 KIR_BINARY(add, kir_wrap(a) + kir_wrap(b))
 KIR_BINARY(sub, kir_wrap(a) - kir_wrap(b))
 KIR_BINARY(mul, kir_wrap(a) * kir_wrap(b))
-// Of floats, to the nearest on devices as on hosts: nvcc and NVRTC divide so
-// unless told not to. With div.full.f32, which may be two units in the last
-// place off, floor(a / b) could be one too small where b divides a.
 KIR_BINARY(div, a / b)
 KIR_BINARY(rem, kir_remainder(a, b))
 KIR_BINARY(max, a != a || a > b || (a == b && !kir_is_minus(a)) ? a : b)
 KIR_BINARY(min, a != a || a < b || (a == b && kir_is_minus(a)) ? a : b)
 #if __CUDA_ARCH__ >= 800
+// Nearly always to the nearest, without the branch that `/` has: div.full is
+// two units in the last place off at most, and what is left of `a` says how far.
+// Whole quotients are exact, so that floor(a / b) is right.
+template <> KIR float kir_div(float a, float b) {
+  float q, inverse;
+  asm("div.full.f32 %0, %1, %2;" : "=f"(q) : "f"(a), "f"(b));
+  asm("rcp.approx.f32 %0, %1;" : "=f"(inverse) : "f"(b));
+  const float left = fmaf(-q, b, a);
+  const float better = fmaf(left, inverse, q);
+  return left != 0 && fabsf(better) < INFINITY ? better : q;
+}
+template <> KIR float kir_sigmoid(float a) {
+  return kir_div<float>(1, 1 + expf(-a));
+}
 template <> KIR float kir_rsqrt(float a) { return rsqrtf(a); }
 // One instruction: a NaN stays one, and 0 is more than -0.
 template <> KIR float kir_max(float a, float b) {
