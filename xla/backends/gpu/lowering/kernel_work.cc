@@ -18,6 +18,7 @@
 #include "xla/backends/gpu/kernel_ir/affine_expr.h"
 #include "xla/backends/gpu/kernel_ir/kernel_code.h"
 #include "xla/backends/gpu/kernel_ir/kir_ops.h"
+#include "xla/backends/gpu/kernel_ir/warp_mma.h"
 #include "xla/status_macros.h"
 
 namespace xla::gpu {
@@ -40,6 +41,28 @@ constexpr double kBarrierLatency = 15;
 constexpr double kShuffleLatency = 55;
 constexpr double kProductLatency = 35;  // of fragments of matrices
 constexpr double kLatency = 14;         // of an addition, with its operands
+
+// Of a warp's products of fragments: two of each block of its sums, since a
+// unit multiplies 32 bytes of the depth at once. Of f32 three each, of factors
+// that are split before; the sums are added afterwards.
+struct ProductCost {
+  double products, slots, cycles;
+};
+
+ProductCost CostOfProducts(const kir::Kernel& kernel, const kir::Expr& expr) {
+  constexpr double kSplit = 4;  // instructions for a register of a factor
+  std::string why;
+  const std::optional<kir::WarpMma> mma = kir::FindWarpMma(kernel, expr, &why);
+  if (!mma.has_value()) return {1, 1, kProductLatency};
+  const auto blocks = static_cast<double>(mma->down * mma->across);
+  if (mma->type != ElementType::kF32) {
+    return {2 * blocks, 2 * blocks, 2 * kProductLatency};
+  }
+  const auto registers =
+      static_cast<double>(2 * (4 * mma->down + 2 * mma->across));
+  return {6 * blocks, 6 * blocks + 8 * blocks + kSplit * registers,
+          3 * kProductLatency};
+}
 
 // Issue slots of an operation on f32 or s32, and cycles until its result.
 struct OpCost {
@@ -343,10 +366,11 @@ void WarpWalk::Expression(const CodeInstruction& i, Mask mask, double weight) {
     ready = After(ready, cost.cycles, &KernelWork::Chain::instructions,
                   cost.cycles);
   } else if (op == "warp_mma") {
-    work_.products += weight;
-    slots += 1;
-    ready = After(ready, kProductLatency, &KernelWork::Chain::instructions,
-                  kProductLatency);
+    const ProductCost cost = CostOfProducts(*code_.kernel, expr);
+    work_.products += weight * cost.products;
+    slots += cost.slots;
+    ready = After(ready, cost.cycles, &KernelWork::Chain::instructions,
+                  cost.cycles);
   }
   if (reads_memory) {
     ready = After(ready, kMemoryLatency, &KernelWork::Chain::memory, 1);
