@@ -81,6 +81,27 @@ TEST(KernelWorkTest, BanksAndWaits) {
   EXPECT_NEAR(loop(100).instructions / loop(50).instructions, 2, 0.1);
 }
 
+// Units multiply 32 bytes of the depth at once; f32 as three products.
+TEST(KernelWorkTest, ProductsOfFragments) {
+  const auto multiply = [](absl::string_view type, int row) {
+    return WorkOf(
+        absl::StrCat("    alloc %a : local ", type, "[2, 2, ", row,
+                     "] vec 4\n    alloc %b : local ", type, "[3, ", row,
+                     "] vec 4\n    alloc %c : local f32[2, 3, 2, 2]\n"
+                     "    %a[0, 0, 0] = full(1.0)\n    %b[0, 0] = full(1.0)\n"
+                     "    %c[0, 0, 0, 0] = full(0.0)\n"
+                     "    %c[0, 0, 0, 0] = warp_mma(%a[0, 0, 0], %b[0, 0])\n"
+                     "    %out[b, t] = copy(%c[0, 0, 0, 0])\n"));
+  };
+  const KernelWork bf16 = multiply("bf16", 8), f32 = multiply("f32", 4);
+  // 16 warps, 2 x 3 blocks, twice 32 bytes.
+  EXPECT_EQ(bf16.products, 16 * 6 * 2);
+  EXPECT_EQ(f32.products, 3 * bf16.products);
+  // Splitting factors and adding sums takes more than multiplying.
+  EXPECT_GT(f32.instructions, 5 * bf16.instructions);
+  EXPECT_GT(f32.chain.instructions, bf16.chain.instructions);
+}
+
 double Microseconds(absl::string_view instruction,
                     absl::string_view device_name = "h200") {
   auto module = ParseAndReturnUnverifiedModule(absl::StrCat(
