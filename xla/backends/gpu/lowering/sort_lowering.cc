@@ -51,15 +51,14 @@ const Shape& PlaceShape(const HloInstruction& hlo) {
 }
 
 // Whether equal elements need not be told apart by the places they came from:
-// nobody sees which one is which.
+// they are the same, or zeros of which nobody asks which comes first.
 bool AreEqualsTheSame(const HloInstruction& hlo) {
   return hlo.opcode() == HloOpcode::kSort && hlo.operand_count() == 1 &&
+         hlo.to_apply()->root_instruction()->opcode() == HloOpcode::kCompare &&
+         hlo.to_apply()->instruction_count() == 3 &&
          (!Cast<HloSortInstruction>(&hlo)->is_stable() ||
-          (primitive_util::IsIntegralType(
-               hlo.operand(0)->shape().element_type()) &&
-           hlo.to_apply()->root_instruction()->opcode() ==
-               HloOpcode::kCompare &&
-           hlo.to_apply()->instruction_count() == 3));
+          primitive_util::IsIntegralType(
+              hlo.operand(0)->shape().element_type()));
 }
 
 // Steps of the network that a thread takes in registers, between two visits of
@@ -87,15 +86,20 @@ class SortEmitter {
         levels_(frame->body(), {group.hero}) {
     while (width_ < group.elements) width_ *= 2;
     // Rows of another length leave pairs out.
-    if (width_ == group.elements) steps_ = StepsOfVisit(sort_, keeps_places_);
-    while ((int64_t{1} << steps_) > width_ && steps_ > 1) --steps_;
-    lanes_ = std::max<int64_t>(1, std::min(frame->threads(), width_ >> steps_));
-    rows_per_block_ = frame->threads() / lanes_;
+    int steps = 1;
+    if (width_ == group.elements) steps = StepsOfVisit(sort_, keeps_places_);
+    while ((int64_t{1} << steps) > width_ && steps > 1) --steps;
+    SetSteps(steps);
   }
 
   absl::Status Emit();
 
  private:
+  void SetSteps(int steps) {
+    steps_ = steps;
+    lanes_ = std::max<int64_t>(1, std::min(frame_.threads(), width_ >> steps));
+    rows_per_block_ = frame_.threads() / lanes_;
+  }
   absl::Status AddTiles();
   // Calls `body` with the numbers up to `count` that are this lane's.
   absl::Status Each(int64_t count,
@@ -174,6 +178,11 @@ absl::Status SortEmitter::AddTiles() {
       group_.elements + (steps_ == 1 ? 0 : group_.elements / kBanks);
   for (ElementType type : types) {
     bytes += kir::ElementBytes(type) * rows_per_block_ * elements;
+  }
+  if (bytes > kMostBytes && steps_ > 1) {
+    // Without gaps against bank conflicts it may fit.
+    SetSteps(1);
+    return AddTiles();
   }
   if (bytes > kMostBytes) {
     return NotLowered(

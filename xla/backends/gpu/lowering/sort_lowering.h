@@ -26,9 +26,11 @@
 // as far apart as these steps' pairs, between two visits of shared memory.
 //
 // Equal elements keep their order, by the places they came from, whether the
-// sort asks for it or not, unless nothing goes along that could tell them
-// apart: the result is the one stable result, since comparators that are not an
-// order are refused (comparator_order.h).
+// sort asks for it or not: the result is the one stable result, since
+// comparators that are not an order are refused (comparator_order.h). Where
+// elements are compared as they are and nothing goes along, equals are the same
+// and need no places; zeros of both signs may then change places in a sort that
+// does not ask for stability.
 
 namespace xla::gpu {
 
