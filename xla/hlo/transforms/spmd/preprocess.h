@@ -75,9 +75,9 @@ absl::Status DefuseAll(
     const absl::flat_hash_set<absl::string_view>& execution_threads);
 
 // Addends of products of floats are added up as floats, and cut off to integers
-// or truth values as the whole sum is.
+// or truth values as the whole sum is, which is known to be cut only later on.
 //
-//   before: d = s8[4,4] dot(f32[4,8] x, s8[8,4] y), where anything is cut
+//   before: d = s8[4,4] dot(f32[4,8] x, s8[8,4] y)
 //   after:  s = f32[4,4] dot(x, y), d = s8[4,4] convert(s)
 absl::Status SumFloatsBeforeTheyAreCutOff(
     HloModule* module,

@@ -1,5 +1,3 @@
-
-#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -7,7 +5,6 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
-#include "xla/hlo/transforms/spmd/handler_util.h"
 #include "xla/hlo/transforms/spmd/preprocess.h"
 #include "xla/primitive_util.h"
 #include "xla/shape_util.h"
@@ -17,20 +14,11 @@
 namespace xla::spmd {
 namespace {
 
-// Any of its factors may be cut, those that are summed over, too.
-bool IsCutProduct(const HloInstruction& hlo) {
-  switch (hlo.opcode()) {
-    case HloOpcode::kConvolution:
-    case HloOpcode::kDot:
-    case HloOpcode::kRaggedDot:
-    case HloOpcode::kScaledDot:
-      return IsCut(hlo.sharding()) ||
-             absl::c_any_of(hlo.operands(), [](const HloInstruction* operand) {
-               return IsCut(operand->sharding());
-             });
-    default:  // No sum of products.
-      return false;
-  }
+bool IsProduct(const HloInstruction& hlo) {
+  return hlo.opcode() == HloOpcode::kConvolution ||
+         hlo.opcode() == HloOpcode::kDot ||
+         hlo.opcode() == HloOpcode::kRaggedDot ||
+         hlo.opcode() == HloOpcode::kScaledDot;
 }
 
 // The type of its sum; invalid if that is the type of its result, or rounds to
@@ -57,7 +45,7 @@ absl::Status SumFloatsBeforeTheyAreCutOff(
     // What is asynchronous is not divided.
     if (computation->IsAsyncComputation()) continue;
     for (HloInstruction* hlo : computation->MakeInstructionPostOrder()) {
-      if (!IsCutProduct(*hlo)) continue;
+      if (!IsProduct(*hlo)) continue;
       const PrimitiveType type = SumOfFloatsType(*hlo);
       if (type == PRIMITIVE_TYPE_INVALID) continue;
       HloInstruction* sum =
