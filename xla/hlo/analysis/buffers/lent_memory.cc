@@ -1,5 +1,6 @@
 #include "xla/hlo/analysis/buffers/lent_memory.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -23,6 +24,8 @@ namespace xla {
 namespace {
 
 constexpr int kMaxLentTries = 1024;
+// Of one instruction, beyond which operands are not asked.
+constexpr int64_t kMaxOperands = 256;
 
 bool MustNotLiveOut(const HloBuffer& buffer, const HloAliasAnalysis& alias,
                     const BufferAssigner::Options& options) {
@@ -127,11 +130,24 @@ bool LentMemory::TryAllocation(BufferAllocation::Index index,
   return true;
 }
 
+bool LentMemory::HasAllocation(const HloInstruction& inst) const {
+  return absl::c_all_of(
+      assignment_.dataflow_analysis().GetValueSet(&inst).values(),
+      [this](const HloValue* value) {
+        return assignment_.HasAllocation(*value);
+      });
+}
+
 bool LentMemory::LendTo(const HloBuffer& buffer, BufferValue::Color color) {
   for (const HloValue* value : buffer.values()) {
-    for (const HloInstruction* operand : value->instruction()->operands()) {
+    const HloInstruction* inst = value->instruction();
+    const int64_t operands = std::min(inst->operand_count(), kMaxOperands);
+    for (int64_t i = 0; i < operands; ++i) {
+      const HloInstruction* operand = inst->operand(i);
       const BufferAllocation* its =
-          assignment_.GetInstructionAllocation(operand, {});
+          HasAllocation(*operand)
+              ? assignment_.GetInstructionAllocation(operand, {})
+              : nullptr;
       if (its != nullptr && TryAllocation(its->index(), buffer, color)) {
         return true;
       }

@@ -34,7 +34,7 @@ bool MayHold(const BufferAllocation& allocation, const HloBuffer& buffer,
 //
 // Two values may be in one place if the ranges in which they live are apart, or
 // touch where an instruction may overwrite its operand. O(log values) for each
-// of at most 1024 allocations.
+// of at most 1024 allocations, and of 256 operands of each value.
 class LentMemory {
  public:
   LentMemory(BufferAssignment* assignment, const AliasInfo* alias_info,
@@ -57,6 +57,7 @@ class LentMemory {
 
   const HloLiveRange::TimeBound* RangeOf(const HloValue& value) const;
   bool IsFree(const Busy& busy, const HloBuffer& buffer) const;
+  bool HasAllocation(const HloInstruction& inst) const;
   bool TryAllocation(BufferAllocation::Index index, const HloBuffer& buffer,
                      BufferValue::Color color);
 
