@@ -190,6 +190,20 @@ TEST(KirTextTest, ErrorsSayWhere) {
   }
 }
 
+TEST(KirTextTest, WholeWarpsMultiplyFragments) {
+  absl::StatusOr<Kernel> kernel = ParseKernel(
+      "kernel @k {\n  launch grid(1, 1, 1) block(32, 1, 1)\n"
+      "  alloc %a : local f16[1, 2, 8]\n  alloc %b : local f16[1, 8]\n"
+      "  alloc %c : local f32[1, 1, 2, 2]\n  %a[0, 0, 0] = full(0.0)\n"
+      "  %b[0, 0] = full(0.0)\n  %c[0, 0, 0, 0] = full(0.0)\n"
+      "  if divergent (max(0, min(1, 16 - tid.x))) {\n"
+      "    %c[0, 0, 0, 0] = warp_mma(%a[0, 0, 0], %b[0, 0])\n  }\n}\n",
+      "k.kir");
+  ASSERT_TRUE(kernel.ok()) << kernel.status();
+  EXPECT_THAT(std::string(VerifyKernel(*kernel).message()),
+              ::testing::HasSubstr("10:5: error: K13: not every lane"));
+}
+
 TEST(KirTextTest, ErrorsShowTheLine) {
   absl::StatusOr<Kernel> kernel =
       ParseKernel("kernel @k {\n\tsync house\n}\n", "k.kir");
