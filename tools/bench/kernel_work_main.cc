@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/flags/flag.h"
+#include "absl/status/status.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 #include "tools/tool_main.h"
@@ -53,12 +54,13 @@ absl::Status Print(const std::string& path) {
           "%g, \"loads\": %g, "
           "\"stores\": %g, \"atomics\": %g, \"shared_accesses\": %g, "
           "\"c_memory\": %g, \"c_shared\": %g, \"c_barriers\": %g, "
-          "\"c_shuffles\": %g, \"c_cycles\": %g, \"c_instructions\": %g",
+          "\"c_shuffles\": %g, \"c_cycles\": %g, \"c_instructions\": %g, "
+          "\"products\": %g",
           plan.kind, plan.shared_bytes, plan.blocks_per_sm, work.blocks,
           work.threads, work.instructions, work.sectors_read,
           work.sectors_again, work.sectors_written, work.loads, work.stores,
           work.atomics, work.shared_accesses, c.memory, c.shared, c.barriers,
-          c.shuffles, c.instructions, work.chain_instructions);
+          c.shuffles, c.instructions, work.chain_instructions, work.products);
     }
     std::cout << "}\n";
   }

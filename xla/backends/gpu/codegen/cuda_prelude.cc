@@ -192,7 +192,8 @@ KIR_BINARY(min, a != a || a < b || (a == b && kir_is_minus(a)) ? a : b)
 #if __CUDA_ARCH__ >= 800
 // Nearly always to the nearest, without the branch that `/` has: div.full is
 // two units in the last place off at most, and what is left of `a` says how far.
-// Whole quotients are exact, so that floor(a / b) is right.
+// Whole quotients are exact, so that floor(a / b) is right, except where 1 / b
+// is infinite (|b| < 2^-128): these stay as div.full has them.
 template <> KIR float kir_div(float a, float b) {
   float q, inverse;
   asm("div.full.f32 %0, %1, %2;" : "=f"(q) : "f"(a), "f"(b));

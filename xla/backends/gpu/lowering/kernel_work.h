@@ -47,8 +47,8 @@ struct KernelWork {
   double chain_instructions = 0;  // all of that warp
 };
 
-// Errors: expressions without a value (see CompileKernel). O(statements *
-// warps walked), a dozen warps at most.
+// Errors: expressions without a value (see CompileKernel). O(statements,
+// unrolled, * warps walked), two warps for each part of a kernel.
 absl::StatusOr<KernelWork> WorkOfKernel(const kir::Kernel& kernel);
 
 }  // namespace xla::gpu

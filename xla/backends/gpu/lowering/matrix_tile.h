@@ -30,8 +30,9 @@ struct MatrixTile {
 
 // The tile that takes the least time on a device of `multiprocessors`, for
 // blocks of `threads`. Nothing where units would mostly multiply zeros, where
-// there are no whole warps, or for f32 where most multiprocessors would idle.
-// `depth`: the least of the products that share the tile.
+// the warps of a block are no power of two, or for f32 where most
+// multiprocessors would idle. `depth`: the least of the products that share the
+// tile.
 std::optional<MatrixTile> ChooseMatrixTile(kir::ElementType type, int64_t batch,
                                            int64_t rows, int64_t columns,
                                            int64_t depth, int64_t threads,

@@ -52,9 +52,8 @@ std::vector<ReductionGroup> FindReductionGroups(const KernelFrame& frame,
 // Emits this part of the kernel. Lanes take several neighbors at once of rows
 // along memory that have at least `min_vector_columns` elements, if their
 // number divides the row; of rows across memory, see column_lowering.h.
-// Unimplemented where a
-// reduction is read outside of its row, and for what ElementEmitter cannot
-// compute.
+// Unimplemented where a reduction is read outside of its row, and for what
+// ElementEmitter cannot compute.
 absl::Status EmitReductions(const ReductionGroup& group,
                             int64_t min_vector_columns, KernelFrame* frame);
 

@@ -37,18 +37,19 @@ namespace xla::gpu {
 // The gradients of larger filters are as few long sums: there images are groups
 // of features, which are a batch of products to our kernels (dot_shape.h).
 //
-//   before: g = f32[3,3,64,64] convolution(x, d), window={size=56x56
-//   pad=1_1x1_1},
-//             dim_labels=f01b_i01o->01bf
+//   before: g = f32[3,3,64,64] convolution(x, d),
+//             window={size=56x56 pad=1_1x1_1}, dim_labels=f01b_i01o->01bf
 //   after:  t = f32[1,56,56,32,64] transpose(f32[32,1,56,56,64] reshape(d)), …
 //           r = f32[1,56,56,2048] reshape(t)
 //           c = f32[3,3,64,2048] convolution(x, r), feature_group_count=32, …
 //           g = reduce(f32[3,3,64,32,64] reshape(c), 0), dimensions={3}, …
 //
-// Leaves alone otherwise: convolutions in groups, with padding or strides, with
-// control dependencies or dynamic dimensions, and those whose result has the
-// dimensions of the product in another order. What it adds has the metadata and
-// frontend attributes of the convolution; the last of it has its sharding.
+// These are of f32, with windows of more places than the result and long sums
+// in each group; their windows may have padding and dilation, those above may
+// not. Leaves alone otherwise: convolutions in groups, with control
+// dependencies or dynamic dimensions, and those whose result has the dimensions
+// of the product in another order. What it adds has the metadata and frontend
+// attributes of the convolution; the last of it has its sharding.
 // O(instructions).
 class ConvolutionDots : public HloModulePass {
  public:
