@@ -18,7 +18,7 @@ _hlo_tools() {
       mapfile -t COMPREPLY < <(compgen -W "cleanup cpu gpu inline prepare schedule spmd xla-gpu" -- "$word")
       return ;;
     --device)
-      mapfile -t COMPREPLY < <(compgen -W "v100 a100 a6000 h100 h200 b200 mi210 mi300 mi350 rx7900" -- "$word")
+      mapfile -t COMPREPLY < <(compgen -W "v100 a100 a6000 h100 h200 h200_measured b200 mi210 mi300 mi350 rx7900" -- "$word")
       return ;;
     --schedule)
       mapfile -t COMPREPLY < <(compgen -W "list dfs postorder bfs default best as-is" -- "$word")
