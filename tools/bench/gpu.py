@@ -11,14 +11,24 @@ prepare  on any machine: the program of each module in each variant (default,
          the evaluator's results (if that takes less than --evaluate=60 seconds
          and --carry=8e6 bytes; else inputs are drawn later and XLA is the
          judge), predicted times of kernels, predicted peak. Copies itself into
-         DIR, beside what is there already. --nvcc=COMMAND: builds the programs here, for that machine to run.
+         DIR, beside what is there already. --nvcc=COMMAND: builds the programs
+         here, for that machine to run.
+         --evaluate-bytes: no evaluation of programs with more memory.
+         --cupti=DIR (with include/ and lib/): brings a tracer along, so that
+         kernels' own begins and ends are measured.
          --dry-run: compiles them with what is there (nvcc or NVRTC, and the
          host's compiler) and prints the plan of what would be measured.
 measure  on a machine with a GPU, nvcc and Python with NumPy; jax and torch are
          used if they are there. Needs nothing but DIR. Each step has a limit and
          fails alone; OUT.json is rewritten after each. --budget: seconds of all
-         together. --host: without a GPU, programs are the host's (their times
-         mean nothing).
+         together. --tf32: products of f32 with the programs' --tf32, too.
+         --others-for=REGEX: only these modules by XLA and torch. --check-jobs,
+         --check-limit: of compute-sanitizer, on programs of at most
+         --sanitize-bytes. --no-counters: without ncu; --count-limit: seconds of
+         it. --graphs-from: programs of more kernels run launch by launch, too;
+         --traced-only: programs of more bytes run only while they are traced.
+         --host: without a GPU, programs are the host's (their times mean
+         nothing).
 report   tables for docs/gpu.md.
 
 Results are compared array by array: |ours - judge| / |judge| (Euclidean norms),

@@ -158,7 +158,7 @@ def train(executable, start, steps):
   return found, [np.asarray(leaf).tobytes() for leaf in state]
 
 
-def explain(options, folder, module, *flags):
+def explain(options, module, *flags):
   result = subprocess.run(
       [options.hlo_explain, module, f"--limit={options.limit}", "--fit",
        "--noseconds", *flags], capture_output=True, text=True)
@@ -170,7 +170,7 @@ def explain(options, folder, module, *flags):
 def rewritten(options, folder, path):
   """The module that a plan makes of the program's."""
   output = os.path.join(folder, "module.hlo")
-  explain(options, folder, path, "--for=xla-cpu", "-o", output)
+  explain(options, path, "--for=xla-cpu", "-o", output)
   with open(output, encoding="utf-8") as file:
     text = file.read()
   return text, text.count('rematerialized="true"')
@@ -179,7 +179,7 @@ def rewritten(options, folder, path):
 def with_policies(options, folder, path):
   """The program with the names and layers of a plan."""
   output = os.path.join(folder, "plan.py")
-  explain(options, folder, path, "--fuse=false", f"--jax={output}", "-o",
+  explain(options, path, "--fuse=false", f"--jax={output}", "-o",
           os.path.join(folder, "unused.hlo"))
   with open(output, encoding="utf-8") as file:
     text = file.read()

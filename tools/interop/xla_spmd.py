@@ -97,12 +97,14 @@ def partition(path, folder, seconds):
       size = os.path.getsize(result) if result else -1
     if process.poll() is None:
       os.killpg(process.pid, signal.SIGKILL)
+      if time.monotonic() >= until:
+        return None, "nothing within the limit of time"
   result = dumped(folder)
   if result:
     return result, None
   with open(os.path.join(folder, "log")) as log:
     lines = [line.strip() for line in log if re.search("rror|Check failed", line)]
-  return None, lines[-1][:300] if lines else "nothing within the limit of time"
+  return None, lines[-1][:300] if lines else "no module"
 
 
 def judge(options, path):
@@ -114,7 +116,10 @@ def judge(options, path):
       return [], f"{name}: {error}"
     for kept, when in ((options.before, "before"), (options.after, "after")):
       if kept:
-        shutil.copy(dumped(folder, when), os.path.join(kept, name + ".hlo"))
+        dump = dumped(folder, when)
+        if dump is None:
+          return [], f"{name}: XLA wrote nothing of {when} partitioning"
+        shutil.copy(dump, os.path.join(kept, name + ".hlo"))
     explain = subprocess.run(
         [options.hlo_explain, result, "--collectives", "--json"],
         capture_output=True, text=True)

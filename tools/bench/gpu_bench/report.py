@@ -181,7 +181,7 @@ def report_tf32(modules):
   rows = []
   for name, module in modules.items():
     default = module["variants"].get("default", {})
-    if not default.get("tf32"):
+    if not all(default.get(t, {}).get("kernels") for t in ("trace", "tf32")):
       continue
     plain, rounded = (sum(k["us"] * k["times"] for k in t["kernels"].values()) /
                       max(k["times"] for k in t["kernels"].values())
