@@ -328,6 +328,7 @@ TEST_F(HloComputationTest, CanonicalizeLocalIdsFollowsThePostOrder) {
   EXPECT_THAT(Instructions(entry), ElementsAre(b, a, add));
   EXPECT_EQ(a->local_id(), 1);
 }
+
 // --- Callers and callees
 
 TEST_F(HloComputationTest, CallersAndCallees) {

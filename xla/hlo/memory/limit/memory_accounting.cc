@@ -37,7 +37,8 @@ constexpr int64_t kAllocationAlignment = 256;
 
 // OpenXLA asks only of a fusion's operands whether its output may be where they
 // are, and elements of tuples are defined elsewhere: results of library calls,
-// which come with their workspaces, are never written over.
+// which come with their workspaces, are not written over in the heap. (In the
+// memory of results they are, see AllocatedBytes; plans do not count on it.)
 class AllocatingAliasInfo : public gpu::GpuAliasInfo {
  public:
   std::optional<bool> MayAlias(const HloInstruction* operand,
