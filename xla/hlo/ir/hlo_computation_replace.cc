@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "xla/hlo/ir/hlo_callee_sharding.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -31,6 +32,10 @@ bool TakesOverName(const HloInstruction& old_instruction,
 // that of its like.
 bool SharesSharding(const HloInstruction& old_instruction,
                     const HloInstruction& new_instruction) {
+  if (new_instruction.IsRoot() &&
+      !MayShardRoot(*new_instruction.parent(), old_instruction.sharding())) {
+    return true;
+  }
   if (old_instruction.opcode() == new_instruction.opcode()) return false;
   return new_instruction.opcode() == HloOpcode::kWhile ||
          new_instruction.opcode() == HloOpcode::kConditional ||
@@ -89,6 +94,11 @@ absl::StatusOr<bool> HloComputation::ReplaceInstructionWithDifferentShape(
       (new_instruction->has_sharding()
            ? !new_instruction->has_compatible_sharding(old_instruction)
            : SharesSharding(*old_instruction, *new_instruction))) {
+    return false;
+  }
+  if (preserve_sharding && old_instruction->IsRoot() &&
+      !old_instruction->has_sharding() && new_instruction->has_sharding() &&
+      !MayShardRoot(*this, new_instruction->sharding())) {
     return false;
   }
   if (old_instruction->HasControlDependencies()) {

@@ -98,12 +98,26 @@ class SiteFinder {
   CopySites found_;
 };
 
+// Whether a loop or a conditional may be sharded otherwise than what its
+// computation would return without the copy.
+bool KeepsShardingsApart(const HloInstruction& copy) {
+  const HloInstruction* copied = copy.operand(0);
+  while (copied->opcode() == HloOpcode::kCopy && !copied->has_sharding()) {
+    copied = copied->operand(0);
+  }
+  return copy.IsRoot() && copied->has_sharding() &&
+         absl::c_any_of(
+             copy.parent()->caller_instructions(),
+             HloPredicateIsOp<HloOpcode::kWhile, HloOpcode::kConditional>);
+}
+
 // A copy that only moves bytes, without control dependencies or sharding.
 void SiteFinder::AddExisting(HloInstruction* copy) {
   const HloInstruction* operand = copy->operand(0);
   if (!copy->shape().IsArray() ||
       !ShapeUtil::Equal(copy->shape(), operand->shape()) ||
-      copy->HasControlDependencies() || copy->has_sharding()) {
+      copy->HasControlDependencies() || copy->has_sharding() ||
+      KeepsShardingsApart(*copy)) {
     return;
   }
   const HloValue* source = ValueAt(operand, {});
