@@ -12,8 +12,6 @@
 
 namespace xla {
 
-using async_walk::InsideElement;
-using async_walk::OutsideElement;
 using async_walk::StatePlace;
 using async_walk::StateSourcesOf;
 using async_walk::StateTargetsOf;
@@ -86,28 +84,25 @@ std::vector<HloInstruction*> AsyncStateConsumers(
 const HloInstruction* AsyncLinkThatStays(
     const HloInstruction& done,
     absl::FunctionRef<bool(const HloInstruction&)> stays) {
-  if (done.operand_count() == 0) return nullptr;
-  const HloInstruction* link = done.operand(0);
-  ShapeIndex index;  // of the state in what `link` makes
-  // Operands are null where they were detached.
-  while (link != nullptr && !stays(*link)) {
-    if (link->opcode() == HloOpcode::kParameter) return link;
-    if (link->opcode() == HloOpcode::kGetTupleElement) {
-      index = InsideElement(link->tuple_index(), index);
-      link = link->operand(0);
-    } else if (link->opcode() == HloOpcode::kTuple && !index.empty() &&
-               index.front() < link->operand_count()) {
-      link = link->operand(index.front());
-      index = OutsideElement(index);
-    } else if (link->opcode() == HloOpcode::kWhile ||
-               link->opcode() == HloOpcode::kAsyncUpdate ||
-               ForwardsAsyncState(*link)) {
-      link = link->operand(0);
-    } else {
-      return nullptr;
+  const HloInstruction* found = nullptr;
+  if (done.operand_count() == 0) return found;
+  const auto sources = [](const StatePlace& place) {
+    if (place.inst->opcode() == HloOpcode::kAsyncUpdate) {
+      return std::vector<StatePlace>{
+          place.At(place.inst->operand(0), place.index)};
     }
-  }
-  return link;
+    return StateSourcesOf(place);
+  };
+  WalkState(done.operand(0), sources, [&](const StatePlace& place) {
+    // What is inside calls goes with these.
+    if (!place.calls.empty()) return false;
+    if (place.inst->opcode() != HloOpcode::kParameter && !stays(*place.inst)) {
+      return false;
+    }
+    found = place.inst;
+    return true;
+  });
+  return found;
 }
 
 bool IsCompleteAsyncState(const Shape& state, const HloComputation& callee) {

@@ -7,6 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "xla/hlo/analysis/hlo_liveness_analysis.h"
+#include "xla/hlo/ir/hlo_async_chain.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -64,6 +65,24 @@ bool HandsThrough(const HloInstruction& next, const HloInstruction* parameter,
          next.operand(0) == parameter && next.tuple_index() == element;
 }
 
+// Whether a control dependency keeps a link of an asynchronous operation that
+// the body starts, and returns `value` as the state of: between iterations, it
+// has to stay whole.
+bool IsStateThatStays(const HloInstruction& value) {
+  for (const HloInstruction* start : AsyncStateOrigins(&value)) {
+    if (start->parent() != value.parent()) continue;
+    for (const AsyncStatePlace& place : AsyncStatePlaces(start)) {
+      if (!place.inst->IsRoot() && place.inst->HasControlDependencies()) {
+        return true;
+      }
+    }
+    for (const HloInstruction* taker : AsyncStateConsumers(start)) {
+      if (taker->HasControlDependencies()) return true;
+    }
+  }
+  return false;
+}
+
 // Lets the body return dead elements as they come in.
 absl::StatusOr<bool> HandDeadElementsThrough(HloModule* module,
                                              const Threads& threads) {
@@ -77,7 +96,8 @@ absl::StatusOr<bool> HandDeadElementsThrough(HloModule* module,
     HloInstruction* parameter = body->parameter_instruction(0);
     for (int64_t i = 0; i < root->operand_count(); ++i) {
       if (liveness->IsLive(loop, {i}) ||
-          HandsThrough(*root->operand(i), parameter, i)) {
+          HandsThrough(*root->operand(i), parameter, i) ||
+          IsStateThatStays(*root->operand(i))) {
         continue;
       }
       HloInstruction* element = body->AddInstruction(
