@@ -141,7 +141,7 @@ class Splitter {
   absl::StatusOr<PartsOf> Complex(const HloInstruction& hlo);
   PartsOf Convert(const HloInstruction& hlo);
   absl::StatusOr<PartsOf> Reduce(const HloInstruction& hlo);
-  // The sums of products, of all four parts.
+  // The sums of products, of all four parts; one operand may be real.
   PartsOf Product(const HloInstruction& hlo);
 
   HloCloneContext& context_;
@@ -324,8 +324,8 @@ PartsOf Splitter::Convert(const HloInstruction& hlo) {
 
 PartsOf Splitter::Product(const HloInstruction& hlo) {
   const Shape shape = PartShape(hlo.shape());
-  const ComplexParts a = Value(hlo.operand(0)).parts;
-  const ComplexParts b = Value(hlo.operand(1)).parts;
+  const PartsOf& a = Value(hlo.operand(0));
+  const PartsOf& b = Value(hlo.operand(1));
   const auto product = [&](HloInstruction* left, HloInstruction* right) {
     return Add(hlo.CloneWithNewOperands(shape, {left, right}, &context_));
   };
@@ -334,10 +334,17 @@ PartsOf Splitter::Product(const HloInstruction& hlo) {
     return Add(HloInstruction::CreateBinary(shape, opcode, x, y));
   };
   PartsOf result;
-  result.parts.re =
-      both(HloOpcode::kSubtract, product(a.re, b.re), product(a.im, b.im));
-  result.parts.im =
-      both(HloOpcode::kAdd, product(a.re, b.im), product(a.im, b.re));
+  if (a.real != nullptr) {
+    result.parts = {product(a.real, b.parts.re), product(a.real, b.parts.im)};
+  } else if (b.real != nullptr) {
+    result.parts = {product(a.parts.re, b.real), product(a.parts.im, b.real)};
+  } else {
+    result.parts.re =
+        both(HloOpcode::kSubtract, product(a.parts.re, b.parts.re),
+             product(a.parts.im, b.parts.im));
+    result.parts.im = both(HloOpcode::kAdd, product(a.parts.re, b.parts.im),
+                           product(a.parts.im, b.parts.re));
+  }
   return result;
 }
 

@@ -250,8 +250,9 @@ bool IsGap(HloOpcode opcode, PrimitiveType type) {
   switch (opcode) {
     case HloOpcode::kMaximum:
     case HloOpcode::kMinimum:
+    case HloOpcode::kRemainder:
     case HloOpcode::kTopK:
-      // Complex numbers have no order.
+      // Complex numbers have no order, and no part that is left over.
       return primitive_util::IsComplexType(type);
     case HloOpcode::kRngBitGenerator:
       // Bits are integers.

@@ -86,14 +86,14 @@ int OperandTypes(HloOpcode opcode) {
     case HloOpcode::kMultiply:
       return kAny;
     case HloOpcode::kNegate:
-    case HloOpcode::kSign:
-    case HloOpcode::kAbs:
     case HloOpcode::kSubtract:
     case HloOpcode::kDivide:
     case HloOpcode::kPower:
-      return kNumber;
     case HloOpcode::kRemainder:
-      return kReal;
+      return kNumber;
+    case HloOpcode::kSign:
+    case HloOpcode::kAbs:
+      return kSigned | kInexact;
     case HloOpcode::kNot:
     case HloOpcode::kAnd:
     case HloOpcode::kOr:

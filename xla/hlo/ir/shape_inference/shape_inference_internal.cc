@@ -129,11 +129,6 @@ absl::StatusOr<PrimitiveType> ProductType(
     std::optional<PrimitiveType> preferred) {
   const auto is_complex = primitive_util::IsComplexType;
   const auto name = primitive_util::LowercasePrimitiveTypeName;
-  // Narrower than OpenXLA: complex numbers are multiplied by their like alone.
-  if (is_complex(lhs.element_type()) != is_complex(rhs.element_type())) {
-    return InvalidArgumentStrCat("element types of ", Str(lhs), " and ",
-                                 Str(rhs), " must both be complex, or none");
-  }
   const PrimitiveType type = ShapeUtil::HigherPrecisionElementType(lhs, rhs);
   if (!preferred || *preferred == type) return type;
   if (!primitive_util::IsArrayType(*preferred) ||

@@ -81,8 +81,8 @@ absl::Status ExpectSameSizes(const Shape& a, const Shape& b,
 absl::StatusOr<PrimitiveType> CommonType(const Shape& a, const Shape& b,
                                          absl::string_view what);
 // The element type of a product of sums over the operands: the preferred one if
-// it can hold the values, or that of higher precision. Integers and floats may
-// mix.
+// it can hold the values, or that of higher precision. Integers, floats
+// and complex numbers may mix.
 absl::StatusOr<PrimitiveType> ProductType(
     const Shape& lhs, const Shape& rhs, std::optional<PrimitiveType> preferred);
 

@@ -85,6 +85,9 @@ TEST(ShapeInferenceTest, UnaryChecksTheElementType) {
   EXPECT_THAT(Unary(HloOpcode::kNot, "f32[2]"), Error("pred or integral"));
   EXPECT_THAT(Unary(HloOpcode::kNegate, "pred[2]"), Error("negate"));
   EXPECT_THAT(Unary(HloOpcode::kClz, "pred[2]"), Error("integral"));
+  EXPECT_THAT(Unary(HloOpcode::kAbs, "u32[2]"), Error("signed"));
+  EXPECT_THAT(Unary(HloOpcode::kSign, "u8[2]"), Error("signed"));
+  EXPECT_THAT(Unary(HloOpcode::kSign, "pred[2]"), Error("signed"));
   EXPECT_THAT(Unary(HloOpcode::kExp, "token[]"), Error("must be an array"));
   EXPECT_THAT(Unary(HloOpcode::kAdd, "f32[]"), Error("not a unary operation"));
 }
@@ -112,6 +115,7 @@ TEST(ShapeInferenceTest, BinaryOfEqualSizes) {
   }
   EXPECT_EQ(Binary(HloOpcode::kCompare, "s32[2]", "s32[2]"), "pred[2]");
   EXPECT_EQ(Binary(HloOpcode::kComplex, "f64[2]", "f64[2]"), "c128[2]");
+  EXPECT_EQ(Binary(HloOpcode::kRemainder, "c64[2]", "c64[2]"), "c64[2]");
 }
 
 TEST(ShapeInferenceTest, BinaryMixesPrecisionButNotKinds) {
@@ -120,7 +124,6 @@ TEST(ShapeInferenceTest, BinaryMixesPrecisionButNotKinds) {
   EXPECT_THAT(Binary(HloOpcode::kAdd, "s32[2]", "f32[2]"),
               Error("add: element types of s32[2] and f32[2] do not match"));
   EXPECT_THAT(Binary(HloOpcode::kAdd, "s32[2]", "s64[2]"), Error("types"));
-  EXPECT_THAT(Binary(HloOpcode::kRemainder, "c64[2]", "c64[2]"), Error("got"));
   EXPECT_THAT(Binary(HloOpcode::kSubtract, "pred[2]", "pred[2]"), Error("got"));
   EXPECT_THAT(Binary(HloOpcode::kAnd, "f32[2]", "f32[2]"), Error("got"));
   EXPECT_THAT(Binary(HloOpcode::kComplex, "bf16[2]", "bf16[2]"),
@@ -326,7 +329,8 @@ TEST(ShapeInferenceTest, DotElementType) {
   EXPECT_EQ(Dot("s8[2,3]", "s32[3,4]", dims), "s32[2,4]");
   EXPECT_EQ(Dot("u8[2,3]", "s8[3,4]", dims), "s8[2,4]");
   EXPECT_EQ(Dot("s64[2,3]", "bf16[3,4]", dims), "bf16[2,4]");
-  EXPECT_THAT(Dot("f32[2,3]", "c64[3,4]", dims), Error("must both be complex"));
+  EXPECT_EQ(Dot("f32[2,3]", "c64[3,4]", dims), "c64[2,4]");
+  EXPECT_EQ(Dot("c64[2,3]", "s32[3,4]", dims), "c64[2,4]");
   // Nothing but floats may be cut off by what is preferred.
   EXPECT_EQ(Dot("f32[2,3]", "s32[3,4]", dims, S8), "s8[2,4]");
   EXPECT_EQ(Dot("s32[2,3]", "s32[3,4]", dims, U32), "u32[2,4]");
