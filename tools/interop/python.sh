@@ -5,7 +5,12 @@
 # Usage: tools/interop/python.sh
 set -euo pipefail
 requirements="$(dirname "${BASH_SOURCE[0]}")/requirements.txt"
-has_jaxlib() { "$1" -c 'import jaxlib, numpy, ml_dtypes' 2>/dev/null; }
+# From another folder: a file in this one may be named like a module.
+has_jaxlib() {
+  local python
+  python=$(command -v "$1") && python=$(realpath --no-symlinks "$python") &&
+    (cd / && "$python" -c 'import jaxlib, numpy, ml_dtypes' 2> /dev/null)
+}
 
 for python in "${INTEROP_PYTHON:-}" python3; do
   if [[ -n $python ]] && has_jaxlib "$python"; then
@@ -16,7 +21,16 @@ done
 # Another pin, another folder.
 pin=$(cksum < "$requirements" | cut -d ' ' -f 1)
 folder=${XDG_CACHE_HOME:-$HOME/.cache}/hlo-interop-$pin
+mkdir -p "$(dirname "$folder")"
+# One installs, the others wait.
+exec 9> "$folder.lock"
+flock 9
 if ! has_jaxlib "$folder/bin/python"; then
+  # Others may be using it: what was complete once stays.
+  if [[ -e $folder/complete ]]; then
+    echo "no jaxlib: $folder/bin/python does not import it any more" >&2
+    exit 1
+  fi
   rm -rf "$folder"
   log=$(mktemp)
   trap 'rm -f "$log"' EXIT
@@ -28,4 +42,5 @@ if ! has_jaxlib "$folder/bin/python"; then
     exit 1
   fi
 fi
+touch "$folder/complete"
 echo "$folder/bin/python"
