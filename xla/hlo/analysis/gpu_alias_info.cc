@@ -30,7 +30,7 @@ bool KeepsPlace(const HloInstruction& user, int64_t i) {
       user.opcode() == HloOpcode::kGetTupleElement) {
     return true;
   }
-  return user.shape().IsArray() &&
+  return user.shape().IsArray() && user.opcode() != HloOpcode::kCopy &&
          SameOrder(user.shape(), user.operand(i)->shape()) &&
          user.IsElementwiseOnOperand(i) &&
          SameBits(user.shape(), user.operand(i)->shape());
@@ -46,11 +46,29 @@ const HloInstruction* ThroughBitcasts(const HloInstruction* inst) {
   return inst;
 }
 
+// The reduction that the kernel is built around: the first output that is one,
+// seen through what only changes its elements one by one; null without any.
+const HloInstruction* HeroReduction(const HloInstruction& root) {
+  const bool several = root.opcode() == HloOpcode::kTuple;
+  for (int64_t i = 0; i < (several ? root.operand_count() : 1); ++i) {
+    const HloInstruction* inst = several ? root.operand(i) : &root;
+    while (inst->opcode() != HloOpcode::kReduce && inst->operand_count() == 1 &&
+           KeepsPlace(*inst, 0)) {
+      inst = inst->operand(0);
+    }
+    if (inst->opcode() == HloOpcode::kReduce) return inst;
+  }
+  return nullptr;
+}
+
 // Walks from a parameter of a fusion to its outputs.
 class FusionSharing {
  public:
   FusionSharing(const HloInstruction& fusion, const ShapeIndex& index)
       : fusion_(fusion), root_(fusion.fused_expression_root()) {
+    if (fusion.fusion_kind() == HloInstruction::FusionKind::kInput) {
+      hero_ = HeroReduction(*root_);
+    }
     const auto [inst, rest] = FollowTuplesToTheEnd(root_, index);
     if (rest.empty()) {
       output_ = inst;
@@ -123,13 +141,13 @@ class FusionSharing {
         Visit(&user, /*is_slice=*/true);
         return true;
       case HloOpcode::kReduce:
-        if (fusion_.fusion_kind() == HloInstruction::FusionKind::kInput) {
-          // All threads read an initial value.
-          if (&user == output_ || i >= user.operand_count() / 2) return false;
-          Visit(&user, is_slice);
-          return true;
+        // All threads read an initial value.
+        if (&user != hero_ || &user == output_ ||
+            i >= user.operand_count() / 2) {
+          return false;
         }
-        return false;
+        Visit(&user, is_slice);
+        return true;
       default:  // Elementwise opcodes alone.
         if (!KeepsPlace(user, i)) return false;
         Visit(&user, is_slice);
@@ -155,6 +173,7 @@ class FusionSharing {
 
   const HloInstruction& fusion_;
   const HloInstruction* const root_;
+  const HloInstruction* hero_ = nullptr;
   const HloInstruction* output_ = nullptr;  // null: in a tuple that came whole
   int64_t result_ = 0;                      // of output_
   bool reaches_output_ = false;

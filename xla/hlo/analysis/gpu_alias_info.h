@@ -25,11 +25,12 @@ namespace gpu {
 // A fusion's output may reuse the memory of a parameter if both are arrays of
 // the same number of elements and bits per element, and only elementwise
 // instructions and bitcasts lead from the parameter to the outputs: then a
-// thread reads an element before it writes that element. Reductions finish
-// before other outputs are written. Updates in place are followed on their
-// target, and where they read the part that they write (a dynamic-slice of
-// equal indices), if they are the only output on the way; scatters and sorts of
-// several operands have each result in the memory of its own operand.
+// thread reads an element before it writes that element. The first reduction
+// among the outputs of an input fusion is through when others are written; what
+// further ones read may still be needed then. Updates in place are followed on
+// their target, and where they read the part that they write (a dynamic-slice
+// of equal indices), if they are the only output on the way; scatters and sorts
+// of several operands have each result in the memory of its own operand.
 // Collectives may work in place on each operand.
 class GpuAliasInfo : public AliasInfo {
  public:

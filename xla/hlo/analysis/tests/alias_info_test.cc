@@ -482,10 +482,11 @@ TEST(GpuAliasInfoTest, LayoutsThatChange) {
                         "c = f32[8,4]{0,1} copy(a)\n"
                         "ROOT s = f32[8,4]{1,0} copy(c)"),
             false);
+  // A copy that changes none is made to keep two values apart.
   EXPECT_EQ(GpuMayAlias(kLoop,
                         "c = f32[8,4]{1,0} copy(a)\n"
                         "ROOT s = f32[8,4]{1,0} abs(c)"),
-            true);
+            false);
 }
 
 TEST(GpuAliasInfoTest, TypesOfOneWidth) {
@@ -585,6 +586,23 @@ TEST(GpuAliasInfoTest, MultiOutputFusions) {
                   "ROOT t = tuple(n, m)",
                   {0}),
       true);
+  // The first one is. Which others are depends on the kernel.
+  for (const bool swapped : {false, true}) {
+    for (const absl::string_view read : {"a", "b"}) {
+      EXPECT_EQ(
+          GpuMayAlias(
+              "(f32[8,4], f32[8], f32[8]) fusion(x, y), kind=kInput, calls=f",
+              absl::StrCat(
+                  "n = negate(a)\n z = f32[] constant(0)\n"
+                  "m = f32[8] reduce(a, z), dimensions={1}, to_apply=sum\n",
+                  "k = f32[8] reduce(", read,
+                  ", z), dimensions={1}, to_apply=sum\n ROOT t = tuple(n, ",
+                  swapped ? "k, m)" : "m, k)"),
+              {0}),
+          read == "b" && !swapped)
+          << read << swapped;
+    }
+  }
 }
 
 TEST(GpuAliasInfoTest, Collectives) {
