@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <tuple>
@@ -48,10 +49,11 @@ void IntervalRecordingHeap<BufferType>::Alloc(const BufferType* buffer,
   BufferInterval interval;
   interval.buffer = buffer;
   interval.size = size;
-  interval.start = now_++;
+  interval.start = now_;
   interval.need_allocation = true;
   intervals_.push_back(std::move(interval));
   canonical_[buffer] = buffer;
+  if (size > 0) ++now_;
   ++num_live_;
 }
 
@@ -72,7 +74,8 @@ void IntervalRecordingHeap<BufferType>::Free(const BufferType* buffer,
   BufferInterval& interval = intervals_[index_.at(buffer)];
   CHECK_EQ(interval.size, size) << "a buffer was freed with a different size";
   CHECK_EQ(interval.end, -1) << "a buffer was freed twice";
-  interval.end = now_++;
+  interval.end = now_;
+  if (size > 0) ++now_;
   --num_live_;
 }
 
@@ -165,9 +168,11 @@ void IntervalRecordingHeap<BufferType>::FindColocationTimes() {
   }
 }
 
-// The sort key by heuristic: spatial (size first), temporal (lifetime first),
-// or by phases, where time is divided into windows and buffers that cross a
-// window boundary are placed before those within one.
+// The sort key by heuristic, ties by id: spatial (size first, then the lifetime
+// of the first buffer alone, without those that share with it), temporal
+// (lifetime of all of them first), or by phases, where time is divided into
+// windows and buffers that cross a window boundary are placed before those
+// within one.
 template <typename BufferType>
 auto GlobalDecreasingSizeBestFitHeap<BufferType>::KeyOf(
     const BufferInterval& interval, int64_t end_of_time) const -> Key {
@@ -176,7 +181,7 @@ auto GlobalDecreasingSizeBestFitHeap<BufferType>::KeyOf(
   const int64_t duration = end - start;
   switch (type_) {
     case kTemporal:
-      return {-duration, -interval.size, interval.start};
+      return {-duration, -interval.size};
     case kPhaseWindow:
     case kPhaseWindowEnd: {
       const int64_t width = end_of_time / kNumPhases + 1;
@@ -186,10 +191,10 @@ auto GlobalDecreasingSizeBestFitHeap<BufferType>::KeyOf(
       const int64_t window = first != last           ? -1
                              : type_ == kPhaseWindow ? first
                                                      : kNumPhases - last;
-      return {window, -interval.size, interval.start};
+      return {window, -interval.size};
     }
     default:
-      return {-interval.size, -duration, interval.start};
+      return {-interval.size, interval.start - interval.end};
   }
 }
 
@@ -200,7 +205,7 @@ auto GlobalDecreasingSizeBestFitHeap<
   return [](const BufferInterval& a, const BufferInterval& b) {
     auto key = [](const BufferInterval& interval) {
       return std::make_tuple(-interval.size, interval.start - interval.end,
-                             interval.start);
+                             std::cref(*interval.buffer));
     };
     return key(a) < key(b);
   };
@@ -221,14 +226,11 @@ GlobalDecreasingSizeBestFitHeap<BufferType>::SortedIntervals() const {
   for (const BufferInterval& interval : intervals) {
     end_of_time = std::max(end_of_time, interval.end);
   }
-  auto before = [](const Key& a, const Key& b) {
-    return std::tie(a.first, a.second, a.third) <
-           std::tie(b.first, b.second, b.third);
-  };
   std::vector<Key> keys(intervals.size());
   for (int64_t i : sorted) keys[i] = KeyOf(intervals[i], end_of_time);
   std::stable_sort(sorted.begin(), sorted.end(), [&](int64_t a, int64_t b) {
-    return before(keys[a], keys[b]);
+    if (keys[a] != keys[b]) return keys[a] < keys[b];
+    return *intervals[a].buffer < *intervals[b].buffer;
   });
   return sorted;
 }

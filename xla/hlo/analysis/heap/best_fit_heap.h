@@ -74,7 +74,7 @@ class IntervalRecordingHeap : public HeapAlgorithm<BufferType> {
 // of them. The names of the strategies are OpenXLA's, the algorithms our own:
 // - kSpatial, kTemporal, kCustom: best fit in the order of decreasing size,
 //   decreasing lifetime, or a comparison of the caller; ties by the other of
-//   the first two, then by time. Each buffer goes to the bottom of the smallest
+//   the first two, then by id. Each buffer goes to the bottom of the smallest
 //   gap that it fits into (packing/best_fit.h). O(n log² n) on modules.
 // - kPhaseWindow, kPhaseWindowEnd: time is cut into 16 windows of equal length.
 //   The buffers that live in several of them by decreasing size, then the
@@ -162,10 +162,7 @@ class GlobalDecreasingSizeBestFitHeap
   HeapResult result_;
 
  private:
-  // The sort key.
-  struct Key {
-    int64_t first, second, third;
-  };
+  using Key = std::pair<int64_t, int64_t>;
   Key KeyOf(const BufferInterval& interval, int64_t end_of_time) const;
   int64_t GroupSizeOf(const BufferInterval& interval) const;
   // Takes the chunk of the interval and those of its colocations; returns them.

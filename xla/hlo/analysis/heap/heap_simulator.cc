@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -54,7 +56,9 @@ class Replay {
  private:
   using Event = HeapSimulatorTrace::Event;
 
-  // Values that start and end at one time, by id.
+  // Values that start at one time, by end and id, and that end, by start and
+  // id: the order in which OpenXLA hands them to the algorithm, which decides
+  // ties between lifetimes.
   struct Step {
     std::vector<const HloValue*> starts;
     std::vector<const HloValue*> ends;
@@ -62,9 +66,10 @@ class Replay {
 
   // A value of the simulation.
   struct State {
-    int64_t size = 0;      // bytes
-    Time end = -1;         // -1: it takes no part
-    bool is_live = false;  // allocated and not yet freed
+    int64_t size = 0;         // bytes
+    Time end = -1;            // -1: it takes no part
+    bool is_live = false;     // allocated and not yet freed
+    bool is_counted = false;  // the same for live_bytes_
   };
 
   // The values of an HloBuffer that were allocated: the first, and those that
@@ -83,6 +88,7 @@ class Replay {
   }
   // An operand that ends now and that `value` may be written over.
   const HloValue* FindReusableOperand(const HloValue& value) const;
+  void Uncount(const HloValue& value);
   void Free(const HloValue& value);
   void Share(const HloValue& value, const HloValue& with);
   void Trace(Event::Kind kind, const HloValue& value, int64_t share_with = -1);
@@ -114,6 +120,11 @@ bool Replay::IsIgnored(const HloValue& value) const {
 
 absl::StatusOr<std::vector<Replay::Step>> Replay::MakeSteps(
     const HloLiveRange& live_range) {
+  struct Life {
+    Time start, end;
+    const HloValue* value;
+  };
+  std::vector<Life> lives;
   int64_t total = 0;
   const Time end_time = live_range.schedule_end_time();
   std::vector<Step> steps(end_time + 1);
@@ -134,8 +145,15 @@ absl::StatusOr<std::vector<Replay::Step>> Replay::MakeSteps(
     }
     total += state.size;
     state.end = std::min(end, end_time);
-    steps[start].starts.push_back(value);
-    steps[std::min(end, end_time)].ends.push_back(value);
+    lives.push_back({start, state.end, value});
+  }
+  absl::c_sort(lives, [](const Life& a, const Life& b) {
+    return std::make_tuple(a.start, a.end, a.value->id()) <
+           std::make_tuple(b.start, b.end, b.value->id());
+  });
+  for (const Life& life : lives) {
+    steps[life.start].starts.push_back(life.value);
+    steps[life.end].ends.push_back(life.value);
   }
   return steps;
 }
@@ -151,11 +169,18 @@ void Replay::Trace(Event::Kind kind, const HloValue& value,
   if (share_with >= 0) event->set_share_with_canonical_id(share_with);
 }
 
+void Replay::Uncount(const HloValue& value) {
+  State& state = state_[value.id()];
+  if (!state.is_counted) return;
+  state.is_counted = false;
+  live_bytes_.Free(&value, state.size);
+}
+
 void Replay::Free(const HloValue& value) {
   State& state = state_[value.id()];
+  Uncount(value);
   state.is_live = false;
   algorithm_->Free(&value, state.size);
-  live_bytes_.Free(&value, state.size);
   Trace(Event::FREE, value);
 }
 
@@ -192,15 +217,16 @@ const HloValue* Replay::FindReusableOperand(const HloValue& value) const {
 // very time; it is freed first, so that the algorithm sees one continuous use.
 void Replay::Start(const HloValue& value) {
   State& state = state_[value.id()];
-  state.is_live = true;
+  state.is_live = state.is_counted = true;
   const HloBuffer& buffer = alias_analysis_.GetBufferContainingValue(value);
   if (buffer.values().size() > 1) {
     Sharers& sharers = sharers_[buffer.id()];
-    // The value before it ends at the latest where this one starts.
+    // The value before it ends at the latest where this one starts: the bytes
+    // of both are there once.
     std::vector<const HloValue*> live = {&value};
     for (const HloValue* other : sharers.live) {
-      if (EndsNow(*other)) Free(*other);
-      if (state_[other->id()].is_live) live.push_back(other);
+      if (EndsNow(*other)) Uncount(*other);
+      if (state_[other->id()].is_counted) live.push_back(other);
     }
     sharers.live = std::move(live);
     if (sharers.first != nullptr) {

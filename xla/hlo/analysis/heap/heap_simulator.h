@@ -23,7 +23,8 @@ namespace xla {
 
 // Replays the live ranges of a scheduled module or computation against a heap
 // algorithm: at each time of HloLiveRange, values that start there are
-// allocated, then those that end there are freed.
+// allocated, those that end first first, then those that end there are freed,
+// those that started first first.
 //
 //   a = negate(p); b = exp(a)     → alloc p, alloc a, share b with a, …
 //

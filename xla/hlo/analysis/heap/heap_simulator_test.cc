@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "xla/hlo/analysis/alias_info.h"
 #include "xla/hlo/analysis/buffer_value.h"
@@ -25,6 +26,8 @@
 
 namespace xla {
 namespace {
+
+using ::testing::ElementsAre;
 
 int64_t SizeOf(const BufferValue& value) {
   return ShapeUtil::ByteSizeOf(value.shape(), /*pointer_size=*/8);
@@ -260,6 +263,46 @@ ENTRY e {
   EXPECT_GE(s.Minimum(), 3 * 400 + 40);
 }
 
+// Whose lifetime is longer, by a call or two, decides who is placed first.
+TEST(HeapSimulatorTest, CallsAtOneTimeGoByStartsAndEnds) {
+  Simulation s(R"(
+f {
+  x = f32[100] parameter(0)
+  n = f32[100] reverse(x), dimensions={0}
+  l = f32[200] concatenate(x, x), dimensions={0}
+  ROOT t = (f32[100], f32[200]) tuple(n, l)
+}
+ENTRY e {
+  p = f32[100] parameter(0)
+  i = s32[] parameter(1)
+  b = (f32[100], f32[200]) fusion(p), kind=kLoop, calls=f
+  d = f32[200] get-tuple-element(b), index=1
+  v = f32[200] reverse(d), dimensions={0}
+  c = f32[100] get-tuple-element(b), index=0
+  y = f32[200] dynamic-update-slice(v, c, i)
+  z = f32[200] reverse(p), dimensions={0}
+  ROOT r = f32[400] concatenate(z, y), dimensions={0}
+})");
+  const auto result = s.Run(std::make_unique<PlannedHeap<HloValue>>(1));
+  using Event = HeapSimulatorTrace::Event;
+  std::vector<std::string> calls;
+  std::vector<int64_t> allocated, freed;
+  for (const Event& event : result.debug_trace.events()) {
+    const std::string& name = event.instruction_name();
+    if (name == "b" && event.kind() == Event::ALLOC) {
+      allocated.push_back(event.buffer_id());
+    } else if (name == "b" && event.kind() == Event::FREE) {
+      freed.push_back(event.buffer_id());
+    } else if (name != "p" && name != "i") {
+      calls.push_back(absl::StrCat(Event::Kind_Name(event.kind()), " ", name));
+    }
+  }
+  EXPECT_EQ(allocated.size(), 3);
+  EXPECT_EQ(allocated, freed);
+  EXPECT_THAT(calls, ElementsAre("ALLOC v", "SHARE_WITH y", "FREE v", "ALLOC z",
+                                 "ALLOC r", "FREE y", "FREE z", "FREE r"));
+}
+
 // 3,000 updates in place are one buffer of as many values: time stays linear.
 TEST(HeapSimulatorTest, ManyValuesOfOneBuffer) {
   std::string text = R"(
@@ -313,7 +356,8 @@ class HeapScript {
 
   template <typename Heap>
   HeapSimulationOf<AllocationBlock> Run(Heap& heap, absl::string_view script,
-                                        const std::vector<int64_t>& sizes) {
+                                        std::vector<int64_t> sizes) {
+    sizes.resize(26);
     for (char c : script) {
       if (c >= 'a') {
         heap.Alloc(&blocks_[c - 'a'], sizes[c - 'a']);
@@ -344,6 +388,43 @@ TEST(BestFitHeapTest, LargestGoesLowest) {
   EXPECT_EQ(chunks.at(script.block('c')), HeapChunk::FromOffsetSize(0, 20));
   EXPECT_EQ(chunks.at(script.block('a')), HeapChunk::FromOffsetSize(20, 10));
   EXPECT_EQ(result.heap_size, 70);
+}
+
+// The lifetime of a buffer is its own, not that of those that share with it.
+TEST(BestFitHeapTest, OfOneSizeTheLongestGoesLowest) {
+  std::vector<AllocationBlock> blocks(3);
+  Spatial heap(1);
+  heap.Alloc(&blocks[0], 40);
+  heap.Alloc(&blocks[1], 40);
+  heap.Free(&blocks[0], 40);
+  heap.ShareWith(&blocks[2], &blocks[0], 40);
+  heap.Free(&blocks[1], 40);
+  heap.Free(&blocks[2], 40);
+  auto result = heap.Finish();
+  ASSERT_TRUE(result.ok()) << result.status();
+  const auto& chunks = result->heap_results[0].chunk_map;
+  EXPECT_EQ(chunks.at(&blocks[1]).offset, 0);
+  EXPECT_EQ(chunks.at(&blocks[0]).offset, 40);
+}
+
+TEST(BestFitHeapTest, OfOneLifetimeTheLowerIdGoesLowest) {
+  std::vector<AllocationBlock> blocks(2);
+  blocks[0].id = 1;
+  Spatial heap(1);
+  heap.Alloc(&blocks[0], 40);
+  heap.Alloc(&blocks[1], 40);
+  heap.Free(&blocks[0], 40);
+  heap.Free(&blocks[1], 40);
+  auto result = heap.Finish();
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->heap_results[0].chunk_map.at(&blocks[1]).offset, 0);
+}
+
+TEST(BestFitHeapTest, BuffersWithoutBytesTakeNoTime) {
+  HeapScript script;
+  Spatial heap(1);
+  auto result = script.Run(heap, "azZbAcCB", {10, 10, 5});
+  EXPECT_EQ(result.heap_results[0].chunk_map.at(script.block('b')).offset, 0);
 }
 
 TEST(BestFitHeapTest, OffsetsAreAligned) {

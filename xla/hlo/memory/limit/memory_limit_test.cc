@@ -253,14 +253,19 @@ ENTRY main {
             256 + 4 + 3 * 256 + 256 + 24);
 }
 
-// Temporaries lie where best fit puts them, the largest first: b where a was,
-// which leaves too little for c below `over`, though all would fit in 11 KiB.
+// Temporaries lie where best fit puts them, the largest or longest first: b
+// where a was, which leaves too little for c below `over`, though all would fit
+// in 11 KiB.
 TEST(MemoryAccountingTest, TemporariesArePackedNoBetterThanByBestFit) {
   auto module = ParseAndReturnUnverifiedModule(R"(
 HloModule m, is_scheduled=true
 ENTRY main {
-  over = s8[4096]{0} custom-call(), custom_call_target="make"
   a = s8[6144]{0} custom-call(), custom_call_target="make"
+  t = s8[256]{0} custom-call(), custom_call_target="make"
+  read_t = token[] custom-call(t), custom_call_target="read"
+  u = s8[256]{0} custom-call(), custom_call_target="make"
+  read_u = token[] custom-call(u), custom_call_target="read"
+  over = s8[4096]{0} custom-call(), custom_call_target="make"
   read_a = token[] custom-call(a), custom_call_target="read"
   b = s8[4096]{0} custom-call(), custom_call_target="make"
   c = s8[3072]{0} custom-call(), custom_call_target="make"
