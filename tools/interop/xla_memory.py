@@ -127,7 +127,9 @@ def measure(path, reader, target_config=None, timeout=600, judge=None):
   if target_config and not judge:
     command.append("--target-config=" + target_config)
   try:
+    # A process that aborts prints bytes of any kind.
     result = subprocess.run(command, capture_output=True, text=True,
+                            errors="replace",
                             env=None if judge else environment(),
                             timeout=timeout)
   except subprocess.TimeoutExpired:
