@@ -182,12 +182,22 @@ FusionDecision FusionRules::CanFuse(const HloInstruction& producer,
     return FusionDecision::Forbid(
         "both reduce 16 elements or more, and one reduction feeds the other");
   }
-  if (inner.reduce &&
-      HloFusionAnalysis::Create(producer, device_).emitter_fusion_kind() ==
-          EmitterKind::kReduction &&
-      HloFusionAnalysis::Create(producer, consumer, device_)
-              .emitter_fusion_kind() == EmitterKind::kLoop) {
-    return FusionDecision::Forbid("the reduction would become a loop");
+  if (inner.reduce) {
+    const HloFusionAnalysis alone =
+        HloFusionAnalysis::Create(producer, device_);
+    if (alone.emitter_fusion_kind() == EmitterKind::kReduction) {
+      const HloFusionAnalysis fused =
+          HloFusionAnalysis::Create(producer, consumer, device_);
+      if (fused.emitter_fusion_kind() == EmitterKind::kLoop) {
+        return FusionDecision::Forbid("the reduction would become a loop");
+      }
+      if (inner.long_reduce && outer.reduce &&
+          fused.emitter_fusion_kind() == EmitterKind::kReduction &&
+          fused.FindHeroReduction() != alone.FindHeroReduction()) {
+        return FusionDecision::Forbid(
+            "the reduction would become a loop in each thread of another");
+      }
+    }
   }
   if (inner.concatenate && outer.reduce &&
       IsColumnReduction(consumer, device_)) {

@@ -1,5 +1,6 @@
 #include "xla/backends/gpu/transforms/reductions/tree_reduction_rewriter.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -19,12 +20,14 @@
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
+#include "xla/util.h"
 
 // Splits reductions that are too long for one block into two stages, so that no
 // atomic operations are needed: n elements become about sqrt(n) rows of sqrt(n)
 // elements, each reduced by itself, and a second reduction combines the
 // results. A reduction over two separate dimensions is split by dimension
-// instead. Stages that are still too long are split again.
+// instead. Stages that are still too long are split again. Columns that a few
+// blocks would reduce become as many parts as fill the device.
 //
 // The initial value takes part in every partial result, and pads rows where n
 // has no suitable factors; the rewrite therefore requires that combining the
@@ -33,6 +36,48 @@
 
 namespace xla::gpu {
 namespace {
+
+// A block of threads reads so many bytes of each row next to each other, and
+// takes long if that is so much altogether; a part is worth a block from so
+// many bytes on.
+constexpr int64_t kBytesOfRow = 128;
+constexpr int64_t kManyBytesOfBlock = int64_t{128} << 10;
+constexpr int64_t kLeastBytesOfPart = int64_t{16} << 10;
+// Blocks for each multiprocessor whose reads keep memory busy.
+constexpr int64_t kBlocksOfCore = 4;
+
+// Into how many parts columns are best split: blocks of threads take columns
+// next to each other from one end to the other, which are few.
+int64_t PartsThatFill(const HloInstruction& reduce,
+                      const se::DeviceDescription& device) {
+  const ReductionDimensions dims = *ReductionDimensionsOf(reduce);
+  if (dims.is_row_reduction) return 1;
+  int64_t bytes = 1;
+  for (int64_t i = 0; i < reduce.operand_count() / 2; ++i) {
+    bytes = std::max(bytes, ShapeUtil::ByteSizeOfPrimitiveType(
+                                reduce.operand(i)->shape().element_type()));
+  }
+  const int64_t row =
+      bytes * dims.dimensions[ReductionDimensions::kColMinorKeptDimension];
+  const int64_t blocks =
+      dims.dimensions[ReductionDimensions::kColMajorKeptDimension] *
+      CeilOfRatio(row, kBytesOfRow);
+  const int64_t of_block =
+      dims.dimensions[ReductionDimensions::kColReducedDimension] *
+      std::min(row, kBytesOfRow);
+  if (blocks == 0 || of_block < kManyBytesOfBlock) return 1;
+  return std::min(CeilOfRatio(kBlocksOfCore * device.core_count(), blocks),
+                  of_block / kLeastBytesOfPart);
+}
+
+// `parts` or up to twice as many, and the length of each: without a rest if
+// there is such a number.
+std::pair<int64_t, int64_t> PartsOf(int64_t length, int64_t parts) {
+  for (int64_t number = parts; number < 2 * parts; ++number) {
+    if (length % number == 0) return {number, length / number};
+  }
+  return {parts, CeilOfRatio(length, parts)};
+}
 
 // Two factors of `length`, or of a little more, near its root.
 std::pair<int64_t, int64_t> Factors(int64_t length) {
@@ -80,10 +125,11 @@ std::vector<HloInstruction*> Reduce(HloInstruction* reduce,
 // [.., n, ..] as [.., factor, n / factor, ..]; padded with the initial value
 // where that is uneven.
 HloInstruction* Cut(HloInstruction* reduce, HloInstruction* value,
-                    HloInstruction* init, int64_t dim) {
+                    HloInstruction* init, int64_t dim, int64_t parts) {
   HloComputation* computation = reduce->parent();
   const int64_t length = value->shape().dimensions(dim);
-  const auto [major, minor] = Factors(length);
+  const auto [major, minor] =
+      parts > 1 ? PartsOf(length, parts) : Factors(length);
   std::vector<int64_t> sizes(value->shape().dimensions().begin(),
                              value->shape().dimensions().end());
   const PrimitiveType type = value->shape().element_type();
@@ -112,8 +158,10 @@ bool IsRowMajor(const Shape& shape) {
          LayoutUtil::IsMonotonicWithDim0Major(shape.layout());
 }
 
-bool CanSplit(const HloInstruction& reduce,
-              const se::DeviceDescription& device) {
+// Whether it may be split; if so, `parts` is into how many, or 1 where its
+// length alone decides.
+bool CanSplit(const HloInstruction& reduce, const se::DeviceDescription& device,
+              bool fill, int64_t* parts) {
   if (reduce.opcode() != HloOpcode::kReduce ||
       reduce.HasControlDependencies()) {
     return false;
@@ -124,9 +172,11 @@ bool CanSplit(const HloInstruction& reduce,
   for (const Shape* leaf : ShapeUtil::FlattenTupleShape(reduce.shape())) {
     if (!IsRowMajor(*leaf)) return false;
   }
-  if (!IsReductionFromOrToContiguousDimensions(reduce, device) ||
-      ReductionIsRaceFree(*ReductionDimensionsOf(reduce), device)) {
-    return false;
+  if (!IsReductionFromOrToContiguousDimensions(reduce, device)) return false;
+  *parts = 1;
+  if (ReductionIsRaceFree(*ReductionDimensionsOf(reduce), device)) {
+    if (fill) *parts = PartsThatFill(reduce, device);
+    if (*parts <= 1) return false;
   }
   // Neighbors are one dimension.
   for (int64_t dim : reduce.dimensions()) {
@@ -135,9 +185,9 @@ bool CanSplit(const HloInstruction& reduce,
   return InitMayRepeat(reduce);
 }
 
-// Replaces `reduce` by two reductions, which are returned.
-absl::StatusOr<std::pair<HloInstruction*, HloInstruction*>> Split(
-    HloInstruction* reduce) {
+// Replaces `reduce` by two reductions, which are returned. `parts`: as above.
+absl::StatusOr<std::pair<HloInstruction*, HloInstruction*>> SplitInTwo(
+    HloInstruction* reduce, int64_t parts) {
   HloComputation* computation = reduce->parent();
   const int64_t count = reduce->operand_count() / 2;
   std::vector<int64_t> dims(reduce->dimensions().begin(),
@@ -160,8 +210,8 @@ absl::StatusOr<std::pair<HloInstruction*, HloInstruction*>> Split(
     dims.pop_back();
   } else {
     for (int64_t i = 0; i < count; ++i) {
-      values[i] =
-          Cut(reduce, values[i], reduce->mutable_operand(count + i), first_dim);
+      values[i] = Cut(reduce, values[i], reduce->mutable_operand(count + i),
+                      first_dim, parts);
     }
     ++first_dim;
   }
@@ -196,8 +246,9 @@ absl::StatusOr<bool> TreeReductionRewriter::RunImpl(
     while (!work.empty()) {
       HloInstruction* reduce = work.back();
       work.pop_back();
-      if (!CanSplit(*reduce, device)) continue;
-      ASSIGN_OR_RETURN(const auto halves, Split(reduce));
+      int64_t parts;
+      if (!CanSplit(*reduce, device, options_.fill, &parts)) continue;
+      ASSIGN_OR_RETURN(const auto halves, SplitInTwo(reduce, parts));
       work.push_back(halves.first);
       work.push_back(halves.second);
       changed = true;

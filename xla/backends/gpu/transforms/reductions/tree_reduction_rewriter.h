@@ -16,10 +16,13 @@ namespace xla::gpu {
 
 struct TreeReductionRewriterOptions {
   std::string device = "h100";
+  bool fill = false;
 
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
     visit("device", device, "GPU name, or path to a device description");
+    visit("fill", fill,
+          "splits long columns, too, that would leave most of it idle");
   }
 };
 
@@ -38,6 +41,16 @@ struct TreeReductionRewriterOptions {
 // because combined with itself it is unchanged (a sum from 0, a maximum from
 // anything). Operands are in the form that reduction_dimension_grouper.h
 // leaves.
+//
+// With option `fill`, so are columns of 128 KiB or more (of 128 bytes side by
+// side) of which there are too few for a device, with 132 multiprocessors here:
+//
+//   before: r = f32[32,64] reduce(f32[32,3136,64] a, 0), dimensions={1}
+//   after:  b = f32[32,14,224,64] bitcast(a)
+//           s = f32[32,14,64] reduce(b, 0), dimensions={2}
+//           r = f32[32,64] reduce(s, 0), dimensions={1}
+//
+// The order of sums is that of the program, the same in every run.
 class TreeReductionRewriter : public HloModulePass {
  public:
   explicit TreeReductionRewriter(const TreeReductionRewriterOptions& options)
