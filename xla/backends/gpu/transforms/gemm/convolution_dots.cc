@@ -126,6 +126,28 @@ class Rewriter {
                                          numbers, hlo_->precision_config()));
   }
 
+  // With a multiple of so many images: those that were not there are 0 in both
+  // operands, and add nothing to any sum.
+  HloInstruction* Padded(HloInstruction* operand, int64_t images,
+                         int64_t batches) {
+    const Shape& before = operand->shape();
+    const int64_t rest =
+        CeilOfRatio(before.dimensions(images), batches) * batches -
+        before.dimensions(images);
+    if (rest == 0) return operand;
+    PaddingConfig padding;
+    for (int64_t d = 0; d < before.dimensions_size(); ++d) {
+      padding.add_dimensions()->set_edge_padding_high(d == images ? rest : 0);
+    }
+    std::vector<int64_t> sizes(before.dimensions().begin(),
+                               before.dimensions().end());
+    sizes[images] += rest;
+    const PrimitiveType type = before.element_type();
+    return Add(HloInstruction::CreatePad(
+        ShapeUtil::MakeShape(type, sizes), operand,
+        Add(HloInstruction::CreateConstant(LiteralUtil::Zero(type))), padding));
+  }
+
   // An operand, with images in `batches`, and its dimensions for the product.
   struct Side {
     HloInstruction* operand;
@@ -141,7 +163,8 @@ class Rewriter {
                                shape.dimensions().end());
     const bool splits = batches > 1 && batches < sizes[images];
     if (splits) {
-      sizes[images] /= batches;
+      side.operand = Padded(side.operand, images, batches);
+      sizes[images] = CeilOfRatio(sizes[images], batches);
       sizes.insert(sizes.begin() + images, batches);
       side.operand = Reshape(sizes, side.operand);
     }
@@ -155,12 +178,17 @@ class Rewriter {
   }
 
   // As few batches of images as occupy a device; fewer where images are not a
-  // multiple, since more would be as many intermediate results.
+  // multiple, since more would be as many intermediate results, unless that
+  // leaves half of it idle: then the last batch has a rest.
   static int64_t Batches(int64_t places, int64_t images) {
     const int64_t tiles = CeilOfRatio(places, kTile);
-    int64_t batches =
+    const int64_t most =
         std::min(images, CeilOfRatio(kBlocks, std::max<int64_t>(1, tiles)));
+    int64_t batches = most;
     while (batches > 1 && images % batches != 0) --batches;
+    if (2 * batches < most) {
+      batches = CeilOfRatio(images, CeilOfRatio(images, most));
+    }
     return std::max<int64_t>(1, batches);
   }
 
@@ -190,7 +218,7 @@ class Rewriter {
     std::vector<int64_t> sizes(kernel().dimensions().begin(),
                                kernel().dimensions().end());
     const int64_t features = sizes[out];
-    sizes[in] /= groups;
+    sizes[in] = CeilOfRatio(sizes[in], groups);
     std::vector<int64_t> split = sizes, moved, order;
     split.insert(split.begin() + in, groups);
     for (int64_t d = 0; d < static_cast<int64_t>(sizes.size()); ++d) {
@@ -202,17 +230,20 @@ class Rewriter {
       moved.push_back(sizes[d]);
     }
     sizes[out] *= groups;
-    HloInstruction* filter =
-        Reshape(sizes, Add(HloInstruction::CreateTranspose(
-                           ShapeUtil::MakeShape(type, moved),
-                           Reshape(split, hlo_->mutable_operand(1)), order)));
+    HloInstruction* filter = Reshape(
+        sizes, Add(HloInstruction::CreateTranspose(
+                   ShapeUtil::MakeShape(type, moved),
+                   Reshape(split, Padded(hlo_->mutable_operand(1), in, groups)),
+                   order)));
     const int64_t feature = dims_.output_feature_dimension();
     std::vector<int64_t> results(hlo_->shape().dimensions().begin(),
                                  hlo_->shape().dimensions().end());
     results[feature] *= groups;
-    HloInstruction* sums =
-        Add(hlo_->CloneWithNewOperands(ShapeUtil::MakeShape(type, results),
-                                       {hlo_->mutable_operand(0), filter}));
+    HloInstruction* sums = Add(hlo_->CloneWithNewOperands(
+        ShapeUtil::MakeShape(type, results),
+        {Padded(hlo_->mutable_operand(0), dims_.input_feature_dimension(),
+                groups),
+         filter}));
     sums->set_feature_group_count(groups);
     results[feature] = features;
     results.insert(results.begin() + feature, groups);
