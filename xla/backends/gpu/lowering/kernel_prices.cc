@@ -106,10 +106,14 @@ absl::Duration PriceOfWork(const KernelWork& work, int blocks_per_sm,
   const double waves = std::ceil(blocks / (cores * resident));
   // Of all that is done, on the multiprocessor with the most blocks.
   const double part = std::ceil(blocks / cores) / blocks;
-  *arithmetic = Cycles(part * std::max({work.instructions / kSchedulers,
-                                        kShared * work.shared_accesses,
-                                        kProduct * work.products}),
-                       device);
+  const double issue = work.instructions / kSchedulers;
+  const double shared = kShared * work.shared_accesses;
+  // Products have few warps, for their many registers, which load, convert and
+  // multiply at the same time: what they do hides nothing.
+  *arithmetic = Cycles(
+      part * (work.products > 0 ? issue + shared + kProduct * work.products
+                                : std::max(issue, shared)),
+      device);
   const absl::Duration near =
       Cycles(part * (kSector * (work.sectors_read + work.sectors_written) +
                      kNearSector * work.sectors_again),

@@ -19,7 +19,8 @@ namespace xla::gpu {
 //   time  = launch + hypot(work, waits)
 //   work  = memory's part, or that of the multiprocessor with the most blocks
 //           if it is longer: to start blocks, and the longest of issue slots,
-//           shared memory, matrix units and the way from and to L2
+//           shared memory and the way from and to L2; where matrix units
+//           multiply, slots, shared memory and units one after the other
 //   waits = what the slowest warp waits for, one after the other
 //           (KernelWork::Chain), as often as blocks take turns
 //

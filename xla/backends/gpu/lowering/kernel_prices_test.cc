@@ -129,6 +129,27 @@ std::string Dot(absl::string_view type, int m, int k, int n) {
                       "rhs_contracting_dims={0}");
 }
 
+TEST(KernelPricesTest, ProductsHideNothing) {
+  const auto device = LoadGpuDevice("h200");
+  ASSERT_TRUE(device.ok()) << device.status();
+  const auto price = [&](double instructions, double shared, double products) {
+    KernelWork work;
+    work.blocks = 132;
+    work.threads = 256;
+    work.instructions = instructions;
+    work.shared_accesses = shared;
+    work.products = products;
+    absl::Duration arithmetic;
+    PriceOfWork(work, 1, 0, *device, &arithmetic);
+    return absl::ToDoubleMicroseconds(arithmetic);
+  };
+  const double all = price(4e7, 1e7, 5e6);
+  EXPECT_NEAR(all, price(4e7, 0, 0) + price(0, 1e7, 0) + price(0, 0, 5e6),
+              0.01 * all);
+  // Other warps do one thing while some do the other.
+  EXPECT_NEAR(price(4e7, 1e7, 0), price(4e7, 0, 0), 0.01 * all);
+}
+
 TEST(KernelPricesTest, Copies) {
   const std::string add =
       "a = f32[4096,4096] parameter(0)\nb = f32[4096,4096] parameter(1)\n"
