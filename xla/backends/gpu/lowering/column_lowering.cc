@@ -1,7 +1,6 @@
 #include "xla/backends/gpu/lowering/column_lowering.h"
 
 #include <algorithm>
-#include <set>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -27,29 +26,6 @@ using kir::Operand;
 constexpr size_t kMostSums = 4;
 // Threads next to each other read so many bytes of neighbors, or a warp does.
 constexpr int64_t kLeastBytes = 128;
-
-// Bytes of an element of the widest array that is read along the rows.
-int64_t WidestInput(const ReductionGroup& group, KernelFrame& frame) {
-  const int64_t elements = group.rows * group.columns;
-  int64_t bytes = 1;
-  std::vector<const HloInstruction*> stack(group.heroes.begin(),
-                                           group.heroes.end());
-  std::set<const HloInstruction*> seen(stack.begin(), stack.end());
-  while (!stack.empty()) {
-    const HloInstruction* hlo = stack.back();
-    stack.pop_back();
-    if (frame.emitter().FindInput(*hlo) >= 0) {
-      if (ShapeUtil::ElementsIn(hlo->shape()) != elements) continue;
-      bytes = std::max(bytes, ShapeUtil::ByteSizeOfPrimitiveType(
-                                  hlo->shape().element_type()));
-      continue;
-    }
-    for (const HloInstruction* operand : hlo->operands()) {
-      if (seen.insert(operand).second) stack.push_back(operand);
-    }
-  }
-  return bytes;
-}
 
 class ColumnEmitter {
  public:
@@ -303,7 +279,7 @@ std::optional<ColumnTile> FindColumnTile(const ReductionGroup& group,
   for (int64_t d : MemoryOrder(input)) {
     if (input.dimensions(d) > 1) fastest = input.dimensions(d);
   }
-  const int64_t bytes = WidestInput(group, frame);
+  const int64_t bytes = WidestAlongRows(group, frame);
   ColumnTile tile;
   tile.width = kir::NeighborsOfThread(bytes, fastest);
   if (tile.width == 1) return std::nullopt;

@@ -22,6 +22,9 @@ namespace xla::gpu {
 
 // Whether the initial value may be taken any number of times.
 bool IsNeutral(const HloInstruction& reduce);
+// Bytes of an element of the widest array of whole rows that is read or
+// written.
+int64_t WidestAlongRows(const ReductionGroup& group, KernelFrame& frame);
 // Whether each element is computed from those with its number, row by row.
 bool KeepsNumbers(const HloInstruction& hlo);
 

@@ -91,26 +91,25 @@ bool IsNeutral(const HloInstruction& reduce) {
   }
 }
 
-// By the widest array of a whole row that is read or written. A lane that
-// begins with its first column takes columns one by one.
-void ReductionEmitter::ChooseWidth(int64_t min_vector_columns) {
-  const int64_t elements = ShapeUtil::ElementsIn(input_);
+int64_t WidestAlongRows(const ReductionGroup& group, KernelFrame& frame) {
+  const int64_t elements = group.rows * group.columns;
+  int64_t bytes = 1;
   const auto look = [&](const Shape& shape) {
     if (ShapeUtil::ElementsIn(shape) != elements) return;
-    bytes_ = std::max(bytes_,
-                      ShapeUtil::ByteSizeOfPrimitiveType(shape.element_type()));
+    bytes = std::max(bytes,
+                     ShapeUtil::ByteSizeOfPrimitiveType(shape.element_type()));
   };
-  std::vector<const HloInstruction*> stack(group_.heroes.begin(),
-                                           group_.heroes.end());
-  for (int64_t k : group_.results) {
-    look(frame_.results()[k].shape);
-    stack.push_back(frame_.results()[k].hlo);
+  std::vector<const HloInstruction*> stack(group.heroes.begin(),
+                                           group.heroes.end());
+  for (int64_t k : group.results) {
+    look(frame.results()[k].shape);
+    stack.push_back(frame.results()[k].hlo);
   }
   std::set<const HloInstruction*> seen(stack.begin(), stack.end());
   while (!stack.empty()) {
     const HloInstruction* hlo = stack.back();
     stack.pop_back();
-    if (emitter_.FindInput(*hlo) >= 0) {
+    if (frame.emitter().FindInput(*hlo) >= 0) {
       look(hlo->shape());
       continue;
     }
@@ -118,6 +117,12 @@ void ReductionEmitter::ChooseWidth(int64_t min_vector_columns) {
       if (seen.insert(operand).second) stack.push_back(operand);
     }
   }
+  return bytes;
+}
+
+// A lane that begins with its first column takes columns one by one.
+void ReductionEmitter::ChooseWidth(int64_t min_vector_columns) {
+  bytes_ = WidestAlongRows(group_, frame_);
   if (group_.row && group_.columns >= min_vector_columns &&
       absl::c_all_of(group_.heroes, [](const HloInstruction* hero) {
         return IsNeutral(*hero);
