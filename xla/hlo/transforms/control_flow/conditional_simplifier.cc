@@ -5,10 +5,12 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "xla/comparison_util.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/transforms/control_flow/inlined_calls.h"
+#include "xla/literal_util.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
@@ -71,23 +73,25 @@ bool HoldsArraysOnly(const Shape& shape) {
   return absl::c_all_of(shape.tuple_shapes(), HoldsArraysOnly);
 }
 
-// Both branches will always run, so they may hold only instructions that fuse
+// All branches will always run, so they may hold only instructions that fuse
 // into their readers, and few of them.
 bool MayBecomeSelect(const HloInstruction& conditional,
                      int64_t max_instructions) {
-  if (conditional.branch_count() != 2 ||
-      conditional.operand(0)->shape().element_type() != PRED ||
-      conditional.HasControlDependencies() ||
+  if (conditional.HasControlDependencies() ||
       !HoldsArraysOnly(conditional.shape())) {
     return false;
   }
-  return absl::c_all_of(
-      conditional.branch_computations(), [&](const HloComputation* branch) {
-        return branch->instruction_count() <= max_instructions &&
-               absl::c_all_of(
-                   branch->instructions(),
-                   [](const HloInstruction* inst) { return IsCheap(*inst); });
-      });
+  int64_t instructions = 0;
+  for (const HloComputation* branch : conditional.branch_computations()) {
+    instructions += branch->instruction_count();
+    if (branch->instruction_count() > max_instructions ||
+        !absl::c_all_of(branch->instructions(), [](const HloInstruction* inst) {
+          return IsCheap(*inst);
+        })) {
+      return false;
+    }
+  }
+  return instructions <= 2 * max_instructions;
 }
 
 HloInstruction* Element(HloInstruction* value, int64_t index) {
@@ -141,12 +145,28 @@ HloInstruction* CopyOfBranch(HloInstruction* conditional, int64_t branch) {
   return copies.at(body->root_instruction());
 }
 
+// Whether `selector` takes branch `branch`; a predicate takes 0 where it is
+// true.
+HloInstruction* Takes(HloInstruction* selector, int64_t branch) {
+  if (selector->shape().element_type() == PRED) return selector;
+  HloComputation* computation = selector->parent();
+  HloInstruction* number =
+      computation->AddInstruction(HloInstruction::CreateConstant(
+          LiteralUtil::CreateR0<int32_t>(static_cast<int32_t>(branch))));
+  return computation->AddInstruction(HloInstruction::CreateCompare(
+      ShapeUtil::ChangeElementType(selector->shape(), PRED), selector, number,
+      ComparisonDirection::kEq));
+}
+
+// The last branch is what no comparison takes, indices out of range included.
 absl::Status BecomeSelect(HloInstruction* conditional) {
   HloComputation* computation = conditional->parent();
-  HloInstruction* on_true = CopyOfBranch(conditional, 0);
-  HloInstruction* on_false = CopyOfBranch(conditional, 1);
-  HloInstruction* value =
-      Select(conditional->mutable_operand(0), on_true, on_false);
+  const int64_t last = conditional->branch_count() - 1;
+  HloInstruction* value = CopyOfBranch(conditional, last);
+  for (int64_t i = last - 1; i >= 0; --i) {
+    HloInstruction* other = CopyOfBranch(conditional, i);
+    value = Select(Takes(conditional->mutable_operand(0), i), other, value);
+  }
   TF_RETURN_IF_ERROR(computation->ReplaceInstruction(conditional, value));
   return RemoveUncalledComputations(computation->parent());
 }
@@ -231,7 +251,7 @@ absl::StatusOr<bool> DropUnreadOperands(HloInstruction* conditional) {
 }
 
 // Tries the strongest rewrite first: a branch that is always taken is inlined;
-// two cheap branches are both computed and joined by selects, which lets them
+// cheap branches are all computed and joined by selects, which lets them
 // fuse with their surroundings; a conditional that remains loses its unread
 // results and operands. All of them need branch computations without other
 // callers, since these are edited in place.

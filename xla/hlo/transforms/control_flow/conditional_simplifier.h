@@ -13,7 +13,8 @@ namespace xla {
 
 struct ConditionalSimplifierOptions {
   // Branches of at most this many instructions, all of them elementwise or as
-  // cheap, become a select; 0: none.
+  // cheap, become selects, if they have at most twice as many together; 0:
+  // none.
   int64_t max_select_instructions = 16;
 
   template <typename Visitor>
@@ -30,6 +31,8 @@ struct ConditionalSimplifierOptions {
 //   before: conditional(p, a, a), f, f                 after: f(a)
 //   before: conditional(p, a, b), negate, abs
 //   after:  select(p, negate(a), abs(b))
+//   before: conditional(i, a, b, c), negate, abs, sign
+//   after:  select(i == 0, negate(a), select(i == 1, abs(b), sign(c)))
 //   before: c = conditional(p, a, b), f: (x, y)  g: (u, v)
 //           … get-tuple-element(c), index=1
 //   after:  c = conditional(p, a, b), f: (y)  g: (v)
@@ -38,7 +41,7 @@ struct ConditionalSimplifierOptions {
 //   after:  conditional(p, (a), c)
 //
 // In this order: a constant selector, or a single branch; branches that compute
-// the same from the same operands; both branches cheap and without side
+// the same from the same operands; all branches cheap and without side
 // effects; results without readers; parts of operands that no branch reads.
 // Legal because exactly one branch runs; an index out of range selects the
 // last.
