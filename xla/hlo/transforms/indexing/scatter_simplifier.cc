@@ -11,6 +11,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/transforms/indexing/gather_scatter_utils.h"
+#include "xla/hlo/utils/collectives/reduction_kind.h"
 #include "xla/layout_util.h"
 #include "xla/permutation_util.h"
 #include "xla/shape.h"
@@ -130,6 +131,47 @@ HloInstruction* Simplify(HloScatterInstruction* scatter) {
   return computation->AddInstruction(HloInstruction::CreateTuple(elements));
 }
 
+bool IsAllZero(const HloInstruction* inst) {
+  while (HloPredicateIsOp<HloOpcode::kBroadcast, HloOpcode::kReshape>(inst)) {
+    inst = inst->operand(0);
+  }
+  return inst->opcode() == HloOpcode::kConstant && inst->shape().IsArray() &&
+         !inst->literal().is_elided() && inst->literal().IsAll(0);
+}
+
+// Whether the scatter adds to zeros, for `add` alone.
+bool AddsToZeros(const HloInstruction& scatter, const HloInstruction& add) {
+  if (scatter.opcode() != HloOpcode::kScatter || scatter.user_count() != 1 ||
+      !scatter.shape().IsArray() || !scatter.shape().is_static() ||
+      scatter.HasControlDependencies() || !IsAllZero(scatter.operand(0)) ||
+      !ShapeUtil::Equal(scatter.shape(), add.shape()) ||
+      !ShapeUtil::Equal(scatter.shape(), scatter.operand(0)->shape())) {
+    return false;
+  }
+  return MatchReductionComputation(scatter.to_apply()) == ReductionKind::SUM &&
+         scatter.shape().element_type() != PRED;
+}
+
+// add(scatter(zeros, i, u), y) as scatter(y, i, u); null for other sums.
+HloInstruction* ScatterIntoAddend(HloInstruction* add) {
+  if (add->opcode() != HloOpcode::kAdd || add->HasControlDependencies() ||
+      add->operand(0) == add->operand(1)) {
+    return nullptr;
+  }
+  for (int64_t i = 0; i < 2; ++i) {
+    HloInstruction* scatter = add->mutable_operand(i);
+    HloInstruction* addend = add->mutable_operand(1 - i);
+    if (!AddsToZeros(*scatter, *add) ||
+        !ShapeUtil::Equal(addend->shape(), add->shape())) {
+      continue;
+    }
+    return add->parent()->AddInstruction(scatter->CloneWithNewOperands(
+        add->shape(),
+        {addend, scatter->mutable_operand(1), scatter->mutable_operand(2)}));
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 bool ScatterSimplifier::IsSimplifiedScatter(
@@ -156,6 +198,14 @@ absl::StatusOr<bool> ScatterSimplifier::RunImpl(
        module->MakeNonfusionComputations(execution_threads)) {
     // What runs asynchronously on the main thread stays one operation.
     if (computation->IsAsyncComputation()) continue;
+    for (HloInstruction* instruction :
+         computation->MakeInstructionPostOrder()) {
+      HloInstruction* into_addend = ScatterIntoAddend(instruction);
+      if (into_addend == nullptr) continue;
+      RETURN_IF_ERROR(
+          computation->ReplaceInstruction(instruction, into_addend));
+      changed = true;
+    }
     for (HloInstruction* instruction :
          computation->MakeInstructionPostOrder()) {
       auto* scatter = DynCast<HloScatterInstruction>(instruction);

@@ -24,6 +24,13 @@ namespace xla {
 //               scatter_dims_to_operand_dims={0}, index_vector_dim=1
 //           s = f32[7,3] transpose(r), dimensions={1,0}
 //
+// A scatter that adds to zeros what is then added to a value adds to that value
+// instead, as in the gradient of a loss that picks a logit per row; floats are
+// rounded differently where several updates meet:
+//
+//   before: s = scatter(zeros, i, u), to_apply=sum; a = add(s, y)
+//   after:  a = scatter(y, i, u), to_apply=sum
+//
 // Batching dimensions become components of the index vectors. Transposes and
 // reshapes that change nothing are left out; results keep their layouts. Leaves
 // alone: scatters in fusions, with empty operands, indices or updates, of
