@@ -167,6 +167,10 @@ int main(int argc, char** argv) {
       argc, argv, kUsage, {{"budget-curve", "budget_curve=11"}}, Groups());
   if (inputs.size() != 1) {
     std::cerr << "usage: hlo-explain MODULE [flags]; see hlo-explain --help\n";
+    if (inputs.size() == 2) {
+      std::cerr << "two modules are compared by hlo-diff " << inputs[0] << " "
+                << inputs[1] << "\n";
+    }
     return xla::kFailed;
   }
   HloExplainOptions options;

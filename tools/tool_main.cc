@@ -142,6 +142,12 @@ void CheckFlagValue(const std::string& argument, const char* next,
     std::cerr << name << " needs a value: " << name << "=...\n";
     std::exit(kFailed);
   }
+  // Such as --limit=$LIMIT without a LIMIT. --passes= says to run none.
+  if (value.empty() && flag->IsOfType<std::string>() &&
+      flag->Name() != "passes") {
+    std::cerr << name << " needs a value: " << name << "=...\n";
+    std::exit(kFailed);
+  }
   std::string error;
   if (flag->ParseFrom(value, &error)) return;
   // absl puts its own spelling of the flag before the reason.
@@ -151,6 +157,7 @@ void CheckFlagValue(const std::string& argument, const char* next,
   std::cerr << name << "=" << value << ": not a valid value"
             << (reason == std::string::npos ? ""
                                             : error.substr(reason + own.size()))
+            << (flag->IsOfType<bool>() ? "; the flag is true or false" : "")
             << "\n";
   std::exit(kFailed);
 }

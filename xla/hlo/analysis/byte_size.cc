@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -13,14 +14,15 @@ namespace {
 
 constexpr absl::string_view kUnits = "KMGTPE";
 
-// Bytes of a unit; 0 if there is no such unit.
+// Bytes of a unit, in letters of either case; 0 if there is no such unit.
 double BytesOfUnit(absl::string_view unit) {
-  if (unit.empty() || unit == "B") return 1;
+  if (unit.empty() || absl::EqualsIgnoreCase(unit, "B")) return 1;
   const size_t power = kUnits.find(absl::ascii_toupper(unit[0]));
   if (power == absl::string_view::npos) return 0;
   const absl::string_view rest = unit.substr(1);
-  if (rest == "B") return std::pow(1000.0, power + 1.0);
-  if (rest.empty() || rest == "iB" || rest == "i") {
+  if (absl::EqualsIgnoreCase(rest, "B")) return std::pow(1000.0, power + 1.0);
+  if (rest.empty() || absl::EqualsIgnoreCase(rest, "iB") ||
+      absl::EqualsIgnoreCase(rest, "i")) {
     return std::pow(1024.0, power + 1.0);
   }
   return 0;

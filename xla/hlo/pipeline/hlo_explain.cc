@@ -39,6 +39,7 @@
 #include "xla/hlo/pipeline/page/memory_page.h"
 #include "xla/hlo/pipeline/target_flags.h"
 #include "xla/hlo/transforms/memory/remat/jax_policies.h"
+#include "xla/hlo/utils/check_writable.h"
 #include "xla/hlo/utils/file_util.h"
 #include "xla/hlo/utils/flag_check.h"
 #include "xla/hlo/utils/module_file.h"
@@ -497,6 +498,11 @@ absl::Status CheckFlags(const HloExplainOptions &options) {
     return absl::InvalidArgumentError(
         "--calibrate: the name of the file must contain a '.' or '/', so that "
         "--device takes it for a file");
+  }
+  for (const std::string &path :
+       {options.output, options.report_file, options.html, options.perfetto,
+        options.buffers, options.jax, options.calibrate}) {
+    TF_RETURN_IF_ERROR(CheckWritable(path));
   }
   TF_RETURN_IF_ERROR(CheckNumbers(options));
   TF_RETURN_IF_ERROR(CheckDeviceFlag(options.device));

@@ -11,6 +11,7 @@
 #include "xla/hlo/pipeline/hlo_opt_runner.h"
 #include "xla/hlo/pipeline/pipelines.h"
 #include "xla/hlo/pipeline/target_flags.h"
+#include "xla/hlo/utils/check_writable.h"
 #include "xla/hlo/utils/flag_check.h"
 #include "xla/hlo/utils/module_file.h"
 #include "xla/status_macros.h"
@@ -172,6 +173,9 @@ absl::Status RunHloOpt(const HloOptOptions& options,
   TF_RETURN_IF_ERROR(
       CheckFlag("max-equivalence-work", options.max_equivalence_work, -1));
   TF_RETURN_IF_ERROR(CheckFlag("radius", options.radius, 0));
+  if (options.emit != Emit::kCuda) {  // which makes a folder
+    TF_RETURN_IF_ERROR(CheckWritable(options.output));
+  }
   TF_ASSIGN_OR_RETURN(std::unique_ptr<HloPassPipeline> pipeline,
                       MakePipeline(options, registry));
   HloOptRunner runner(options, *pipeline, err);

@@ -22,11 +22,12 @@ absl::Status FileError(absl::string_view message) {
              : status;
 }
 
-absl::Status WriteAll(std::FILE* file, absl::string_view contents) {
+absl::Status WriteAll(std::FILE* file, absl::string_view name,
+                      absl::string_view contents) {
   if (std::fwrite(contents.data(), 1, contents.size(), file) !=
           contents.size() ||
       std::fflush(file) != 0) {
-    return FileError("cannot write");
+    return FileError(absl::StrCat("cannot write ", name));
   }
   return absl::OkStatus();
 }
@@ -57,20 +58,20 @@ absl::StatusOr<std::string> ReadFileOrStdin(const std::string& path) {
 
 absl::Status WriteFileOrStdout(const std::string& path,
                                absl::string_view contents) {
-  if (path == "-") return WriteAll(stdout, contents);
+  if (path == "-") return WriteAll(stdout, "to standard output", contents);
   struct stat info;
   if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
     // A device or a pipe cannot be replaced by a file, nor half written.
     std::FILE* file = std::fopen(path.c_str(), "wb");
     if (file == nullptr) return FileError(path);
-    absl::Status status = WriteAll(file, contents);
+    absl::Status status = WriteAll(file, path, contents);
     std::fclose(file);
     return status;
   }
   std::string temporary = absl::StrCat(path, ".tmp.", getpid());
   std::FILE* file = std::fopen(temporary.c_str(), "wb");
   if (file == nullptr) return FileError(path);
-  absl::Status status = WriteAll(file, contents);
+  absl::Status status = WriteAll(file, path, contents);
   if (std::fclose(file) != 0 && status.ok()) {
     status = FileError(path);
   }

@@ -11,6 +11,19 @@ constexpr absl::string_view kFromJax =
     "jax.jit(f).lower(*args).as_text(dialect=\"hlo\"), or "
     ".compile().as_text() after its passes";
 
+// What lies beside modules in a folder of --xla_dump_to, and what JAX prints.
+std::string NameOfNeighbor(absl::string_view start) {
+  if (absl::StartsWith(start, "BufferAssignment:")) {
+    return "XLA's buffer assignment";
+  }
+  if (absl::StartsWith(start, "Total bytes used:")) {
+    return "XLA's report on memory usage";
+  }
+  if (absl::StartsWith(start, "; ModuleID")) return "LLVM IR";
+  if (absl::StrContains(start, ".target sm_")) return "PTX";
+  return "";
+}
+
 std::string Packed(absl::string_view by, absl::string_view unpack) {
   return absl::StrCat("compressed by ", by, "; decompress it: ", unpack,
                       " FILE | TOOL - (standard input)");
@@ -47,6 +60,15 @@ std::string ForeignFormatAdvice(absl::string_view contents) {
        absl::StrContains(start, "mhlo.") ||
        absl::StartsWith(start, "module @"))) {
     return std::string(kFromJax);
+  }
+  if (const std::string name = NameOfNeighbor(start); !name.empty()) {
+    return absl::StrCat(name,
+                        ", not HLO; the modules of a dump are its files "
+                        "*_optimizations.txt, *.hlo and *.pb");
+  }
+  if (absl::StartsWith(start, "{ lambda ")) {
+    return "a jaxpr, not HLO; JAX writes HLO with "
+           "jax.jit(f).lower(*args).as_text(dialect=\"hlo\")";
   }
   return "";
 }

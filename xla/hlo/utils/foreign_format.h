@@ -9,8 +9,9 @@ namespace xla {
 
 // What to do with a file that holds a module in a form that is not HLO:
 // compressed by gzip, zstd, bzip2 or xz, a zip archive, StableHLO as text or
-// bytecode, or text in another encoding than plain UTF-8. A line without the
-// file's name; empty for everything else. Looks at the first 4 KiB.
+// bytecode, or text in another encoding than plain UTF-8; or that holds none:
+// what XLA dumps beside modules, and jaxprs. A line without the file's name;
+// empty for everything else. Looks at the first 4 KiB.
 //
 //   "\x1f\x8b…"                   → "compressed by gzip; decompress it: zcat …"
 //   "module @jit_f { func.func …" → "StableHLO, not HLO; JAX writes HLO with …"

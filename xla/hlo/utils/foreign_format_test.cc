@@ -23,6 +23,19 @@ TEST(ForeignFormatTest, SaysWhatToDo) {
               HasSubstr("jax.jit(f).lower"));
 }
 
+TEST(ForeignFormatTest, NamesWhatLiesBesideModules) {
+  EXPECT_THAT(ForeignFormatAdvice("BufferAssignment:\nallocation 0: size 4"),
+              HasSubstr("buffer assignment, not HLO"));
+  EXPECT_THAT(ForeignFormatAdvice("Total bytes used: 12 (12B)\n"),
+              HasSubstr("memory usage, not HLO"));
+  EXPECT_THAT(ForeignFormatAdvice("; ModuleID = 'jit_f'\n"),
+              HasSubstr("LLVM IR, not HLO"));
+  EXPECT_THAT(ForeignFormatAdvice("//\n.version 8.3\n.target sm_90a\n"),
+              HasSubstr("PTX, not HLO"));
+  EXPECT_THAT(ForeignFormatAdvice("{ lambda ; a:f32[4]. let\n"),
+              HasSubstr("a jaxpr, not HLO"));
+}
+
 TEST(ForeignFormatTest, LeavesHloAlone) {
   EXPECT_EQ(ForeignFormatAdvice(""), "");
   EXPECT_EQ(ForeignFormatAdvice("HloModule m\nENTRY e { }"), "");

@@ -127,6 +127,22 @@ absl::StatusOr<std::unique_ptr<HloModule>> FromProto(
                       absl::StrCat(file_name, ": error: ", status.message()));
 }
 
+// Adds to the error of a text without the brace that ends its last computation
+// that the rest may be missing: a full disk, or a copy from a terminal.
+absl::StatusOr<std::unique_ptr<HloModule>> WithHintOfTruncation(
+    absl::string_view contents, absl::string_view file_name,
+    absl::StatusOr<std::unique_ptr<HloModule>> module) {
+  if (module.ok() || !absl::StrContains(contents, '{') ||
+      absl::EndsWith(absl::StripTrailingAsciiWhitespace(contents), "}")) {
+    return module;
+  }
+  return absl::Status(
+      module.status().code(),
+      absl::StrCat(module.status().message(), "\n", file_name,
+                   ": note: the text does not end with '}'; is the file cut "
+                   "off?"));
+}
+
 }  // namespace
 
 bool AbslParseFlag(absl::string_view text, ModuleFormat* format,
@@ -187,15 +203,21 @@ absl::StatusOr<std::unique_ptr<HloModule>> ReadModule(
         absl::StrCat(options.file_name(), ": error: ", advice));
   }
   if (format == ModuleFormat::kHlo) {
+    if (absl::StripAsciiWhitespace(contents).empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(options.file_name(), ": error: an empty file"));
+    }
     // A parser would blame some word of it.
-    if (!contents.empty() && !absl::StrContains(contents, "HloModule") &&
+    if (!absl::StrContains(contents, "HloModule") &&
         !absl::StrContains(contents, '=')) {
       return absl::InvalidArgumentError(absl::StrCat(
           options.file_name(),
           ": error: not HLO text, which begins with `HloModule NAME` and has a "
           "line `name = shape opcode(operands)` for each instruction"));
     }
-    return ParseAndReturnUnverifiedModule(contents, HloModuleConfig(), options);
+    return WithHintOfTruncation(
+        contents, options.file_name(),
+        ParseAndReturnUnverifiedModule(contents, HloModuleConfig(), options));
   }
   const std::string& file_name = options.file_name();
   if (contents.size() >= INT32_MAX) {
@@ -211,7 +233,8 @@ absl::StatusOr<std::unique_ptr<HloModule>> ReadModule(
     if (!FindModule(parse, &module)) {
       return absl::InvalidArgumentError(absl::StrCat(
           file_name,
-          ": error: neither HLO text nor a proto that holds an HLO module"));
+          ": error: neither HLO text nor a proto that holds an HLO module; or "
+          "the file is cut off"));
     }
     return FromProto(module, file_name);
   }

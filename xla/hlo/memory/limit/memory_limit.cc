@@ -29,11 +29,6 @@ bool MayNameDevice(absl::string_view text) {
   return absl::ascii_isalpha(text[0]) || text.find('/') != text.npos;
 }
 
-absl::Status BadLimit(absl::string_view text, absl::string_view reason) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("memory limit '", text, "': ", reason));
-}
-
 }  // namespace
 
 MemoryLimit MemoryLimit::OfBytes(int64_t bytes) {
@@ -67,7 +62,10 @@ absl::StatusOr<MemoryLimit> MemoryLimit::Parse(absl::string_view text) {
   }
   const absl::StatusOr<int64_t> bytes = ParseByteSize(text);
   if (bytes.ok()) return OfBytes(*bytes);
-  if (!MayNameDevice(text)) return BadLimit(text, bytes.status().message());
+  if (!MayNameDevice(text)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("memory limit ", bytes.status().message()));
+  }
   const absl::StatusOr<stream_executor::DeviceDescription> device =
       gpu::LoadGpuDevice(text);
   if (!device.ok()) {
@@ -78,7 +76,9 @@ absl::StatusOr<MemoryLimit> MemoryLimit::Parse(absl::string_view text) {
         device.status().message()));
   }
   if (device->device_memory_size() <= 0) {
-    return BadLimit(text, "the description of the device has no memory size");
+    return absl::InvalidArgumentError(
+        absl::StrCat("memory limit '", text,
+                     "': the description of the device has no memory size"));
   }
   const int64_t memory = device->device_memory_size();
   // A description of one's own says what its author measured.

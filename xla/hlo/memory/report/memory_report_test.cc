@@ -131,6 +131,10 @@ TEST(ByteSizeTest, UnitsBothWays) {
   EXPECT_EQ(*ParseByteSize("16G"), int64_t{16} << 30);
   EXPECT_EQ(*ParseByteSize(" 800 MB "), 800'000'000);
   EXPECT_EQ(*ParseByteSize("1.5e9"), 1'500'000'000);
+  EXPECT_EQ(*ParseByteSize("16gb"), 16'000'000'000);
+  EXPECT_EQ(*ParseByteSize("16gib"), int64_t{16} << 30);
+  EXPECT_EQ(*ParseByteSize("16Gi"), int64_t{16} << 30);
+  EXPECT_EQ(*ParseByteSize("7b"), 7);
   EXPECT_EQ(*ParseByteSize("2E"), int64_t{2} << 60);
   EXPECT_EQ(*ParseByteSize("0"), 0);
   for (const char* bad :

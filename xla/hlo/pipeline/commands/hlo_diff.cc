@@ -13,6 +13,7 @@
 #include "xla/hlo/pipeline/page/memory_page.h"
 #include "xla/hlo/pipeline/page/memory_page_builder.h"
 #include "xla/hlo/pipeline/target_flags.h"
+#include "xla/hlo/utils/check_writable.h"
 #include "xla/hlo/utils/file_util.h"
 #include "xla/hlo/utils/flag_check.h"
 #include "xla/status_macros.h"
@@ -48,6 +49,7 @@ absl::StatusOr<DiffSide> Examine(const HloDiffOptions& options,
 }
 
 absl::Status CheckFlags(const HloDiffOptions& options) {
+  TF_RETURN_IF_ERROR(CheckWritable(options.html));
   TF_RETURN_IF_ERROR(CheckDeviceFlag(options.device));
   TF_RETURN_IF_ERROR(CheckMeshFlag(options.mesh));
   TF_RETURN_IF_ERROR(CheckFlag("max-rows", int64_t{options.max_rows}, 0));
