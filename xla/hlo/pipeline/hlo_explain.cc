@@ -158,11 +158,15 @@ std::string NoteOnDevices(const HloModule &module, absl::string_view shown) {
 }
 
 // Names the flag that fuses a module first, if nothing has and no flag says
-// what to run.
+// what to run; or the one that does not, if one is compiled without asking.
 std::string NoteOnFusion(const HloExplainOptions &options,
                          const MemoryReport::Input &input) {
-  if (input.optimized() || input.scheduled() || options.prepare.passes ||
-      !options.prepare.as.empty()) {
+  if (input.passes() == "gpu" && options.prepare.as.empty()) {
+    return "\nnote: these are the figures of one device, as --as=gpu compiles "
+           "the module; --as=prepare shows all devices together\n";
+  }
+  if (input.optimized() || input.passes() != "prepare" ||
+      options.prepare.as == input.passes()) {
     return "";
   }
   return "\nnote: nothing is fused yet; --as=gpu or --as=cpu compiles the "
@@ -229,7 +233,8 @@ absl::Status ListKernels(const HloExplainOptions &options,
   TF_ASSIGN_OR_RETURN(KernelReport report,
                       ExplainKernels(kernels, *prepared.module, built,
                                      *prepared.alias_analysis));
-  if (!prepared.input.optimized() && options.prepare.as.empty()) {
+  if (!prepared.input.optimized() && options.prepare.as.empty() &&
+      prepared.input.passes() != "gpu") {
     report.set_note(
         "the module is not optimized, so every instruction counts as a kernel; "
         "--as=gpu fuses them first");
@@ -370,6 +375,11 @@ absl::Status FitPrepared(const HloExplainOptions &options,
       module->set_schedule(std::move(prepared.schedule.schedule)));
   watch.Phase("planning rematerialization",
               "--strategy=peak-priority or --fit-effort=0 is faster");
+  const std::string note =
+      options.json ? ""
+                   : NoteOnDevices(*module,
+                                   "what one of them needs, --as=gpu --fit a "
+                                   "plan for it");
   std::ostringstream plan;
   const absl::Status fits = Fit(options, module, plan);
   watch.Stop();
@@ -378,7 +388,7 @@ absl::Status FitPrepared(const HloExplainOptions &options,
       planned && options.budget_curve > 0
           ? JoinReports(options.json, curve.str(), plan.str())
           : plan.str();
-  if (HasTextOutput(options)) out << text;
+  if (HasTextOutput(options)) out << text << note;
   if (options.json_text != nullptr && planned && options.budget_curve > 0) {
     TF_ASSIGN_OR_RETURN(const std::string prices,
                         RematCurveToJson(more.budget()));
@@ -463,6 +473,8 @@ absl::Status ExplainRead(const HloExplainOptions &given,
   if (options.collectives) {
     return ExplainCollectives(options, registry, module->get(), out);
   }
+  // Plans are for the module as its reader gets it.
+  options.prepare.one_device = !options.fit && options.budget_curve == 0;
   watch.Phase("running passes and scheduling",
               "--effort=0 or --schedule=list is faster");
   TF_ASSIGN_OR_RETURN(

@@ -4,8 +4,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "xla/hlo/analysis/alias_info.h"
 #include "xla/hlo/analysis/call_graph.h"
+#include "xla/hlo/ir/hlo_partitions.h"
 #include "xla/hlo/memory/report/module_facts.h"
 #include "xla/hlo/pass/hlo_pass_pipeline.h"
 #include "xla/hlo/pass/unmet_limits.h"
@@ -60,17 +62,26 @@ absl::StatusOr<Preparation> RunPreparation(const PrepareOptions& options,
 }
 
 absl::StatusOr<PreparedModule> PrepareModule(std::unique_ptr<HloModule> module,
-                                             const PrepareOptions& options,
+                                             const PrepareOptions& given,
                                              const PassRegistry& registry) {
+  PrepareOptions options = given;
   if (options.num_partitions > 0) {
     module->mutable_config().set_num_partitions(options.num_partitions);
     module->mutable_config().set_use_spmd_partitioning(options.num_partitions >
                                                        1);
   }
   MemoryReport::Input input = DescribeModule(*module);
+  if (options.one_device && options.as.empty() && !options.passes &&
+      !module->has_schedule() && IsToBePartitioned(*module)) {
+    options.as = "gpu";
+  }
   TF_ASSIGN_OR_RETURN(Preparation preparation,
                       RunPreparation(options, registry, module.get()));
   input.set_passes(std::move(preparation.passes));
+  if (input.devices() > 1 && !input.partitioned() && IsPartitioned(*module)) {
+    input.set_description(
+        absl::StrCat(input.description(), ", shown for one of them"));
+  }
   AliasInfo alias_info;
   TF_ASSIGN_OR_RETURN(std::unique_ptr<HloAliasAnalysis> alias_analysis,
                       HloAliasAnalysis::Run(module.get(), &alias_info));

@@ -33,6 +33,9 @@ struct PrepareOptions {
   // A pipeline instead, such as "gpu": for modules that have not been compiled.
   // Empty: none.
   std::string as;
+  // Where neither says what to run, `gpu` for modules that have yet to be
+  // partitioned: what all devices together need is what none of them does.
+  bool one_device = false;
   // Number of partitions, overriding the header of the module; 0: as in the
   // header.
   int64_t num_partitions = 0;
@@ -49,7 +52,8 @@ struct Preparation {
 
 struct PreparedModule {
   std::unique_ptr<HloModule> module;
-  // A description of the module as given, and of the passes that ran.
+  // A description of the module as given, and of the passes that ran; of what
+  // was partitioned it says so.
   MemoryReport::Input input;
   std::unique_ptr<HloAliasAnalysis> alias_analysis;
   ScheduleResult schedule;

@@ -59,9 +59,18 @@ std::string Answer(const MemoryReport& report) {
     absl::StrAppend(&out, "  The lower bound for any order is ",
                     HumanBytes(report.any_order_lower_bound_bytes()), ".\n");
   }
-  absl::StrAppend(&out,
-                  "  --fit looks for values to recompute so that it fits; "
+  // Plans are for the module as it is read, unless --as compiles it first.
+  const MemoryReport::Input& input = report.input();
+  const bool one_of_them =
+      input.passes() == "gpu" && input.devices() > 1 && !input.partitioned();
+  absl::StrAppend(&out, one_of_them ? "  --as=gpu --fit" : "  --fit",
+                  " looks for values to recompute so that it fits; "
                   "--budget-curve shows what each limit costs.\n");
+  if (input.passes() == "prepare" && !input.optimized()) {
+    absl::StrAppend(&out,
+                    "  Nothing is fused yet, as compilers do before they "
+                    "allocate: see --as=gpu.\n");
+  }
   return out;
 }
 

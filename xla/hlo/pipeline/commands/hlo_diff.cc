@@ -25,8 +25,10 @@ absl::StatusOr<DiffSide> Examine(const HloDiffOptions& options,
                                  const PassRegistry& registry,
                                  const std::string& file,
                                  std::unique_ptr<HloModule> module) {
+  PrepareOptions prepare = options.prepare;
+  prepare.one_device = true;
   absl::StatusOr<PreparedModule> prepared =
-      PrepareModule(std::move(module), options.prepare, registry);
+      PrepareModule(std::move(module), prepare, registry);
   if (!prepared.ok()) {
     return absl::Status(prepared.status().code(),
                         absl::StrCat(file, ": ", prepared.status().message()));
