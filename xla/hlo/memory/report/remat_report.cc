@@ -168,9 +168,11 @@ std::string RematCurveToText(const RematCurve& curve) {
       absl::StrFormat("%s: %s, at least %s with the rewrites considered\n",
                       curve.module(), HumanBytes(curve.peak_before_bytes()),
                       HumanBytes(curve.lower_bound_bytes()));
-  double most = 0;
+  double least = 0, most = 0;
   for (const RematCurve::Point& point : curve.points()) {
-    if (point.met()) most = std::max(most, point.added_seconds_fraction());
+    if (!point.met()) continue;
+    least = std::min(least, point.added_seconds_fraction());
+    most = std::max(most, point.added_seconds_fraction());
   }
   for (const RematCurve::Point& point : curve.points()) {
     absl::StrAppendFormat(&out, "  %5.1f %% %10s ",
@@ -184,13 +186,20 @@ std::string RematCurveToText(const RematCurve& curve) {
       continue;
     }
     const int bar =
-        most <= 0 ? 0
-                  : static_cast<int>(
-                        kBarWidth *
-                        std::max(0.0, point.added_seconds_fraction()) / most);
+        most <= least
+            ? 0
+            : static_cast<int>(kBarWidth *
+                               (point.added_seconds_fraction() - least) /
+                               (most - least));
     absl::StrAppendFormat(&out, "%+7.2f %% |%s\n",
                           100 * point.added_seconds_fraction(),
                           std::string(bar, '#'));
+  }
+  if (least < 0) {
+    absl::StrAppendFormat(&out,
+                          "  the fastest of these plans saves %.2f %% by "
+                          "fusion; bars show what limits cost of that\n",
+                          -100 * least);
   }
   AppendAnswerOfCurve(curve, &out);
   return out;

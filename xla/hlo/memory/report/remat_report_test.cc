@@ -1,0 +1,52 @@
+#include "xla/hlo/memory/report/remat_report.h"
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "xla/hlo/memory/report/remat_report.pb.h"
+
+namespace xla {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// The curve of a module of 100 KiB, with a met limit for each cost.
+RematCurve CurveOf(const std::vector<double>& added_fractions) {
+  RematCurve curve;
+  curve.set_module("m");
+  curve.set_peak_before_bytes(100 << 10);
+  for (double added : added_fractions) {
+    RematCurve::Point* point = curve.add_points();
+    point->set_limit_fraction(1.0 - 0.1 * (curve.points_size() - 1));
+    point->set_limit_bytes(point->limit_fraction() * (100 << 10));
+    point->set_peak_bytes(point->limit_bytes());
+    point->set_met(true);
+    point->set_added_seconds_fraction(added);
+  }
+  return curve;
+}
+
+TEST(RematCurveTest, BarsGrowFromNothing) {
+  const std::string text = RematCurveToText(CurveOf({0, 0.1, 0.2}));
+  const std::string half(20, '#');
+  EXPECT_THAT(text, HasSubstr("+0.00 % |\n"));
+  EXPECT_THAT(text, HasSubstr("+10.00 % |" + half + "\n"));
+  EXPECT_THAT(text, HasSubstr("+20.00 % |" + half + half + "\n"));
+  EXPECT_THAT(text, Not(HasSubstr("fusion")));
+}
+
+TEST(RematCurveTest, WhatFusionSavesIsApartFromWhatLimitsCost) {
+  const std::string text = RematCurveToText(CurveOf({-0.2, -0.1, 0}));
+  const std::string half(20, '#');
+  EXPECT_THAT(text, HasSubstr("-20.00 % |\n"));
+  EXPECT_THAT(text, HasSubstr("-10.00 % |" + half + "\n"));
+  EXPECT_THAT(text, HasSubstr("+0.00 % |" + half + half + "\n"));
+  EXPECT_THAT(text, HasSubstr("the fastest of these plans saves 20.00 % by "
+                              "fusion; bars show what limits cost of that\n"));
+}
+
+}  // namespace
+}  // namespace xla
