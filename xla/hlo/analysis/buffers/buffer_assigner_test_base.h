@@ -24,6 +24,34 @@
 
 namespace xla {
 
+// A loop that cuts its next state out of twice the last one.
+inline constexpr absl::string_view kLoop = R"(
+body {
+  bp = (s32[], f32[100]) parameter(0)
+  i = s32[] get-tuple-element(bp), index=0
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  x = f32[100] get-tuple-element(bp), index=1
+  t1 = f32[200] concatenate(x, x), dimensions={0}
+  y = f32[100] slice(t1), slice={[50:150]}
+  ROOT bt = (s32[], f32[100]) tuple(next, y)
+}
+cond {
+  cp = (s32[], f32[100]) parameter(0)
+  ci = s32[] get-tuple-element(cp), index=0
+  ten = s32[] constant(10)
+  ROOT lt = pred[] compare(ci, ten), direction=LT
+}
+ENTRY e {
+  z = s32[] constant(0)
+  zc = s32[] copy(z)
+  p = f32[100] parameter(0)
+  n = f32[100] negate(p)
+  init = (s32[], f32[100]) tuple(zc, n)
+  w = (s32[], f32[100]) while(init), condition=cond, body=body
+  ROOT r = f32[100] get-tuple-element(w), index=1
+})";
+
 // Assigns the memory of modules given as text; each result is checked.
 class BufferAssignerTestBase : public ::testing::Test {
  protected:

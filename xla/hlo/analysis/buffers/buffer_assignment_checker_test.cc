@@ -1,0 +1,109 @@
+// The checkers see what is wrong.
+
+#include "xla/hlo/analysis/buffers/buffer_assignment_checker.h"
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_replace.h"
+#include "gtest/gtest.h"
+#include "xla/hlo/analysis/buffers/buffer_assigner_test_base.h"
+#include "xla/hlo/analysis/buffers/buffer_assignment.h"
+#include "xla/hlo/analysis/buffers/memory_replay.h"
+
+namespace xla {
+namespace {
+
+using BufferAssignmentCheckerTest = BufferAssignerTestBase;
+
+TEST_F(BufferAssignmentCheckerTest, CheckerSeesOverlap) {
+  Assign(kLoop);
+  BufferAssignment& assignment = *assignment_;
+  const auto& dataflow = assignment.dataflow_analysis();
+  const HloValue& t1 = dataflow.GetValueDefinedAt(Find("t1"));
+  // A slice cannot be written over what it is cut from.
+  const HloValue& y = dataflow.GetValueDefinedAt(Find("y"));
+  assignment.AddAssignment(assignment.GetMutableAllocation(Slice("t1").index()),
+                           y, Slice("t1").offset());
+  const absl::Status status = CheckBufferAssignment(assignment, &alias_info_);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  EXPECT_NE(status.message().find(t1.ToShortString()), std::string::npos);
+  // The state of the loop is no longer in one place.
+  const absl::Status replayed =
+      ReplayBufferAssignment(assignment, module_->schedule());
+  EXPECT_EQ(replayed.code(), absl::StatusCode::kInternal) << replayed;
+}
+
+TEST_F(BufferAssignmentCheckerTest, ReplayTellsMissingCopiesFromOverlap) {
+  // The update is written into `a`, which is read once more.
+  Assign(R"(
+ENTRY e {
+  p = f32[100] parameter(0)
+  i = s32[] parameter(1)
+  a = f32[100] negate(p)
+  u = f32[1] slice(p), slice={[0:1]}
+  d = f32[100] dynamic-update-slice(a, u, i)
+  ROOT r = f32[100] add(d, a)
+})");
+  std::vector<MissingCopy> missing;
+  const absl::Status status =
+      ReplayBufferAssignment(*assignment_, module_->schedule(), &missing);
+  EXPECT_TRUE(status.ok()) << status;
+  ASSERT_EQ(missing.size(), 1);
+  EXPECT_EQ(missing[0].reader, Find("r"));
+  EXPECT_EQ(missing[0].value->instruction(), Find("a"));
+  EXPECT_EQ(missing[0].written->instruction(), Find("d"));
+}
+
+// The end of an asynchronous update in place does not read what it replaced.
+TEST_F(BufferAssignmentCheckerTest, ReplayOfAsynchronousUpdates) {
+  const std::string text = R"(
+update {
+  old = f32[100] parameter(0)
+  part = f32[50] parameter(1)
+  at = s32[] parameter(2)
+  ROOT new = f32[100] dynamic-update-slice(old, part, at)
+}
+ENTRY e {
+  p = f32[100] parameter(0)
+  b = f32[50] parameter(1)
+  i = s32[] parameter(2)
+  x = f32[100] negate(p)
+  s = ((f32[100], f32[50], s32[]), f32[100], u32[]) async-start(x, b, i), calls=update
+  d = f32[100] async-done(s)
+  ROOT r = f32[100] add(d, %s)
+})";
+  for (const bool reads_again : {false, true}) {
+    Assign(absl::StrReplaceAll(text, {{"%s", reads_again ? "x" : "d"}}));
+    std::vector<MissingCopy> missing;
+    const absl::Status status =
+        ReplayBufferAssignment(*assignment_, module_->schedule(), &missing);
+    EXPECT_TRUE(status.ok()) << status;
+    ASSERT_EQ(missing.size(), reads_again ? 1 : 0);
+    for (const MissingCopy& copy : missing) EXPECT_EQ(copy.reader, Find("r"));
+  }
+}
+
+TEST_F(BufferAssignmentCheckerTest, ReplaySeesWhatIsWrittenOver) {
+  Assign(R"(
+ENTRY e {
+  p = f32[100] parameter(0)
+  a = f32[100] reverse(p), dimensions={0}
+  b = f32[100] reverse(p), dimensions={0}
+  c = f32[100] add(a, b)
+  ROOT d = f32[50] slice(c), slice={[0:50]}
+})");
+  const HloValue& b =
+      assignment_->dataflow_analysis().GetValueDefinedAt(Find("b"));
+  assignment_->AddAssignment(
+      assignment_->GetMutableAllocation(Slice("a").index()), b,
+      Slice("a").offset());
+  const absl::Status status =
+      ReplayBufferAssignment(*assignment_, module_->schedule());
+  EXPECT_NE(status.message().find("memory replay at c: <1 a> is read after"),
+            std::string::npos)
+      << status;
+}
+
+}  // namespace
+}  // namespace xla
