@@ -1,0 +1,187 @@
+// Sorts and the first of sorted rows.
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/substitute.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "xla/backends/gpu/lowering/fusion_lowering_test_base.h"
+
+namespace xla::gpu {
+namespace {
+
+using ::testing::ElementsAre;
+
+using SortLoweringTest = FusionLoweringTestBase;
+
+TEST_F(SortLoweringTest, RowsAreSortedWithWhatGoesAlong) {
+  // Many equals, which keep their order; rows of one element, of powers of two
+  // and of other sizes, by one warp and by several.
+  for (int64_t elements : {1, 2, 3, 17, 64, 100}) {
+    for (absl::string_view dims : {"0", "1"}) {
+      const std::string shape = dims == "0"
+                                    ? absl::StrCat("[", elements, ",5]{1,0}")
+                                    : absl::StrCat("[5,", elements, "]{0,1}");
+      EXPECT_EQ(
+          Compare(absl::StrCat(
+              "HloModule m\nless { a = s32[] parameter(0) b = s32[] "
+              "parameter(1) i = bf16[] parameter(2) j = bf16[] parameter(3) "
+              "ROOT c = pred[] compare(a, b), direction=GT }\n"
+              "ENTRY e {\n p = s32",
+              shape, " parameter(0)\n q = bf16", shape,
+              " parameter(1)\n n = s32[] constant(3)\n nb = s32", shape,
+              " broadcast(n), dimensions={}\n r = s32", shape,
+              " remainder(p, nb)\n s = (s32", shape, ", bf16", shape,
+              ") sort(r, q), dimensions={", dims, "}, to_apply=less\n k = s32",
+              shape, " get-tuple-element(s), index=0\n v = bf16", shape,
+              " get-tuple-element(s), index=1\n f = f32", shape,
+              " convert(k)\n ROOT t = (f32", shape, ", bf16", shape,
+              ") tuple(f, v)\n}")),
+          absl::OkStatus())
+          << elements << " along " << dims;
+      EXPECT_THAT(kinds_, ElementsAre("sort"));
+    }
+  }
+}
+
+// A comparator that looks at remainders of i and j, one after the other.
+std::string OneAfterTheOther(int keys) {
+  std::string text = "z = pred[] constant(false)\n";
+  std::string rest = "z";
+  for (int k = keys; k-- > 0;) {
+    absl::StrAppend(
+        &text, absl::Substitute("c$0 = s32[] constant($1)\n"
+                                "i$0 = s32[] remainder(i, c$0)\n"
+                                "j$0 = s32[] remainder(j, c$0)\n"
+                                "e$0 = pred[] compare(i$0, j$0), direction=EQ\n"
+                                "l$0 = pred[] compare(i$0, j$0), direction=LT\n"
+                                "$3r$0 = pred[] select(e$0, $2, l$0)\n",
+                                k, k + 2, rest, k == 0 ? "ROOT " : ""));
+    rest = absl::StrCat("r", k);
+  }
+  return text;
+}
+
+// What sorts take for an order, and what is none, however it is written.
+TEST_F(SortLoweringTest, ComparatorsMustBeOrders) {
+  struct Case {
+    std::string root;
+    absl::string_view error;  // empty: sorted
+  };
+  constexpr absl::string_view kBoth = "can hold for two elements both ways";
+  for (const Case& c : {
+           Case{"ROOT r = pred[] compare(b, a), direction=GT", ""},
+           {"ROOT r = pred[] compare(a, b), direction=LE", kBoth},
+           {"ROOT r = pred[] compare(a, b), direction=NE", kBoth},
+           {"x = pred[] compare(a, b), direction=GE\nROOT r = pred[] not(x)",
+            ""},
+           {"x = pred[] compare(a, b), direction=LT\n"
+            "y = pred[] compare(i, j), direction=GT\n"
+            "e = pred[] compare(b, a), direction=EQ\n"
+            "ROOT r = pred[] select(e, y, x)",
+            ""},
+           {"x = pred[] compare(a, b), direction=LT\n"
+            "y = pred[] compare(i, j), direction=LT\n"
+            "ROOT r = pred[] or(x, y)",
+            kBoth},
+           {"x = pred[] compare(a, b), direction=LT\n"
+            "y = pred[] compare(i, j), direction=LT\n"
+            "ROOT r = pred[] and(x, y)",
+            "is not transitive"},
+           {"n = f32[] negate(a)\nm = f32[] negate(b)\n"
+            "ROOT r = pred[] compare(n, m), direction=LT, type=TOTALORDER",
+            ""},
+           {"n = f32[] abs(a)\nROOT r = pred[] compare(n, b), direction=LT",
+            "compares no expression of both elements"},
+           // One truth of each element, and the other way around.
+           {"z = f32[] constant(0)\n"
+            "n = pred[] compare(a, z), direction=LT\n"
+            "m = pred[] compare(b, z), direction=LT\n"
+            "k = pred[] not(n)\nROOT r = pred[] and(k, m)",
+            ""},
+           {"z = f32[] constant(0)\n"
+            "n = pred[] compare(a, z), direction=LT\n"
+            "m = pred[] compare(b, z), direction=LT\n"
+            "x = pred[] compare(i, j), direction=LT\n"
+            "y = pred[] compare(i, j), direction=GT\n"
+            "l = pred[] compare(n, m), direction=GT\n"
+            "d = pred[] xor(n, m)\nw = pred[] select(n, x, y)\n"
+            "ROOT r = pred[] select(d, l, w)",
+            ""},
+           {"z = f32[] constant(0)\n"
+            "n = pred[] compare(a, z), direction=LT\nROOT r = pred[] not(n)",
+            kBoth},
+           {"z = f32[] constant(0)\n"
+            "n = pred[] compare(a, z), direction=LT\n"
+            "m = pred[] compare(b, z), direction=LT\n"
+            "x = pred[] compare(i, j), direction=LT\n"
+            "k = pred[] not(n)\nl = pred[] and(k, m)\n"
+            "ROOT r = pred[] or(l, x)",
+            kBoth},
+           {OneAfterTheOther(6), ""},
+           {OneAfterTheOther(11), "is one of too many comparisons"},
+       }) {
+    const absl::Status status =
+        Compare(absl::StrCat("HloModule m\nless {\na = f32[] parameter(0)\n"
+                             "b = f32[] parameter(1)\ni = s32[] parameter(2)\n"
+                             "j = s32[] parameter(3)\n",
+                             c.root,
+                             "\n}\nENTRY e {\np = f32[3,9] parameter(0)\n"
+                             "q = s32[3,9] parameter(1)\n"
+                             "ROOT s = (f32[3,9], s32[3,9]) sort(p, q), "
+                             "dimensions={1}, to_apply=less\n}"));
+    if (c.error.empty()) {
+      EXPECT_EQ(status, absl::OkStatus()) << c.root;
+      continue;
+    }
+    EXPECT_TRUE(absl::IsUnimplemented(status)) << c.root << status;
+    EXPECT_THAT(std::string(status.message()),
+                ::testing::AllOf(::testing::HasSubstr("sort: its comparator"),
+                                 ::testing::HasSubstr(c.error)));
+  }
+}
+
+TEST_F(SortLoweringTest, TheFirstOfSortedRows) {
+  for (absl::string_view type : {"f32", "bf16", "s32", "u8"}) {
+    for (absl::string_view largest : {"true", "false"}) {
+      EXPECT_EQ(
+          Compare(absl::StrCat(
+              "HloModule m\nENTRY e {\n  p = ", type,
+              "[3,70] parameter(0)\n  n = ", type, "[3,70] add(p, p)\n  t = (",
+              type, "[3,5], s32[3,5]) topk(n), k=5, largest=", largest,
+              "\n  v = ", type,
+              "[3,5] get-tuple-element(t), index=0\n"
+              "  i = s32[3,5] get-tuple-element(t), index=1\n  m = ",
+              type, "[3,5] negate(v)\n  ROOT r = (", type,
+              "[3,5], s32[3,5]) tuple(m, i)\n}")),
+          absl::OkStatus())
+          << type << " " << largest;
+      EXPECT_THAT(kinds_, ElementsAre("sort"));
+    }
+  }
+}
+
+TEST_F(SortLoweringTest, LongRowsAreNotSorted) {
+  const absl::Status status = Compare(R"(
+HloModule m
+less {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = pred[] compare(a, b), direction=LT
+}
+ENTRY e {
+  p = f32[14000] parameter(0)
+  ROOT s = f32[14000] sort(p), dimensions={0}, to_apply=less
+})");
+  EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              ::testing::HasSubstr("sort: rows of 14000 elements take 56000 "
+                                   "bytes of shared memory, in s"));
+}
+
+}  // namespace
+}  // namespace xla::gpu
