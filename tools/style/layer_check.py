@@ -11,6 +11,9 @@ may depend on them.
 
 The public libraries must be those in public.txt beside this file, which README
 promises to other projects.
+
+A rule that depends on //xla/hlo/ir:hlo is one of //xla:cc.bzl, which has the
+compiler read the headers of instructions precompiled.
 """
 
 import ast
@@ -52,7 +55,7 @@ class Target:
     name = strings(arguments["name"], {}) if "name" in arguments else []
     self.label = "//%s:%s" % (package, name[0] if name else "?")
     self.line = call.lineno
-    rule = getattr(call.func, "id", "")
+    self.rule = rule = getattr(call.func, "id", "")
     self.is_test = (rule.endswith("_test") or rule in ("cc_binary", "hlo_tests") or
                     "testonly" in arguments)
     self.deps = []
@@ -68,12 +71,18 @@ class Target:
 def targets(root, package):
   with open(os.path.join(root, package, "BUILD"), encoding="utf-8") as f:
     tree = ast.parse(f.read())
+  loaded = [part.value for call in ast.walk(tree)
+            if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "load"
+            and call.args[0].value == "//xla:cc.bzl" for part in call.args[1:]]
   constants = {s.targets[0].id: s.value for s in tree.body
                if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Name)}
   for call in ast.walk(tree):
     if isinstance(call, ast.Call) and any(
         k.arg in ("deps", "visibility") for k in call.keywords):
-      yield Target(package, call, constants)
+      target = Target(package, call, constants)
+      target.is_native = (target.rule in ("cc_library", "cc_test", "cc_binary") and
+                          target.rule not in loaded)
+      yield target
 
 
 class Layers:
@@ -125,6 +134,9 @@ def check(root):
     for target in targets(root, package):
       if target.is_public:
         public.add(target.label)
+      if target.is_native and "//xla/hlo/ir:hlo" in target.deps:
+        found.append("%s/BUILD:%d: %s: load %s from //xla:cc.bzl, so that headers are read "
+                     "precompiled [pch]" % (package, target.line, target.label, target.rule))
       for dep in target.deps:
         other = dep[2:].split(":")[0]
         if not dep.startswith("//xla") or other == package:

@@ -52,6 +52,10 @@ expect_finding xla/hlo/pass \
   'cc_library(name = "open", visibility = PUBLIC)' \
   "//xla/hlo/pass:open is public but not in tools/style/public.txt"
 
+expect_finding xla/hlo/evaluator/io \
+  'cc_test(name = "slow_test", deps = ["//xla/hlo/ir:hlo"])' \
+  "slow_test: load cc_test from //xla:cc.bzl"
+
 mkdir -p "${copy}/xla/hlo/transforms/new"
 touch "${copy}/xla/hlo/transforms/new/BUILD"
 echo 'cc_library(name = "new", deps = ["//xla/hlo/transforms/loops:x"])' \
