@@ -4,7 +4,9 @@
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/transforms/simplifiers/canonicalizer_rules.h"
+#include "xla/literal_util.h"
 #include "xla/primitive_util.h"
+#include "xla/shape_util.h"
 
 namespace xla {
 namespace {
@@ -73,6 +75,40 @@ HloInstruction* MultiplyByZero(HloInstruction* inst) {
   return IsIntegral(inst) && IsAllConstant(zero, 0) && HasShapeOf(inst, zero)
              ? zero
              : nullptr;
+}
+
+// Whether all elements are the least value of their type, -inf of floats, or
+// the greatest. Not of floats of 8 bits and fewer, some of which have neither
+// infinities nor NaN.
+bool IsAllExtreme(const HloInstruction* inst, bool least) {
+  while (inst->opcode() == HloOpcode::kBroadcast ||
+         inst->opcode() == HloOpcode::kReshape) {
+    inst = inst->operand(0);
+  }
+  if (inst->opcode() != HloOpcode::kConstant ||
+      !ShapeUtil::IsScalar(inst->shape()) || inst->literal().is_elided()) {
+    return false;
+  }
+  const PrimitiveType type = inst->shape().element_type();
+  if (!primitive_util::IsIntegralType(type) &&
+      (!primitive_util::IsFloatingPointType(type) ||
+       primitive_util::BitWidth(type) < 16)) {
+    return false;
+  }
+  return inst->literal() ==
+         (least ? LiteralUtil::MinValue(type) : LiteralUtil::MaxValue(type));
+}
+
+HloInstruction* MaximumWithLeast(HloInstruction* inst) {
+  HloInstruction* x = inst->mutable_operand(0);
+  return IsAllExtreme(inst->operand(1), true) && HasShapeOf(inst, x) ? x
+                                                                     : nullptr;
+}
+
+HloInstruction* MinimumWithGreatest(HloInstruction* inst) {
+  HloInstruction* x = inst->mutable_operand(0);
+  return IsAllExtreme(inst->operand(1), false) && HasShapeOf(inst, x) ? x
+                                                                      : nullptr;
 }
 
 HloInstruction* AndMask(HloInstruction* inst) {
@@ -169,6 +205,9 @@ constexpr CanonicalizerRule kIdentityRules[] = {
      ZeroOnTheRight},
     {"same-operands", "max(x, x) → x", HloOpcode::kMaximum, LeftIfSame},
     {"same-operands", "min(x, x) → x", HloOpcode::kMinimum, LeftIfSame},
+    {"max-least", "max(x, -inf) → x", HloOpcode::kMaximum, MaximumWithLeast},
+    {"min-greatest", "min(x, inf) → x", HloOpcode::kMinimum,
+     MinimumWithGreatest},
     {"self-inverse", "-(-x) → x", HloOpcode::kNegate, UndoSelfInverse},
     {"self-inverse", "!(!x) → x", HloOpcode::kNot, UndoSelfInverse},
     {"repeated", "abs(abs(x)) → abs(x)", HloOpcode::kAbs, DropRepeated},
