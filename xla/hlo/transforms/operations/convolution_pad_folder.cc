@@ -1,0 +1,105 @@
+#include "xla/hlo/transforms/operations/convolution_pad_folder.h"
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/algorithm/container.h"
+#include "absl/status/status.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/status_macros.h"
+#include "xla/xla_data.pb.h"
+
+namespace xla {
+namespace {
+
+bool IsZero(const HloInstruction& inst) {
+  return inst.opcode() == HloOpcode::kConstant && !inst.literal().is_elided() &&
+         inst.literal().IsAll(0);
+}
+
+// The window of the convolution on the pad's operand.
+std::optional<Window> WindowOnUnpadded(
+    const HloConvolutionInstruction& convolution, const HloInstruction& pad) {
+  const ConvolutionDimensionNumbers& dims =
+      convolution.convolution_dimension_numbers();
+  const PaddingConfig& padding = pad.padding_config();
+  Window window = convolution.window();
+  for (int64_t d = 0; d < padding.dimensions_size(); ++d) {
+    const auto& by = padding.dimensions(d);
+    if (by.edge_padding_low() == 0 && by.edge_padding_high() == 0 &&
+        by.interior_padding() == 0) {
+      continue;
+    }
+    const auto spatial = absl::c_find(dims.input_spatial_dimensions(), d);
+    if (spatial == dims.input_spatial_dimensions().end() ||
+        by.edge_padding_low() < 0 || by.edge_padding_high() < 0) {
+      return std::nullopt;
+    }
+    WindowDimension* dimension = window.mutable_dimensions(
+        static_cast<int>(spatial - dims.input_spatial_dimensions().begin()));
+    if (dimension->base_dilation() > 1) return std::nullopt;
+    dimension->set_padding_low(dimension->padding_low() +
+                               by.edge_padding_low());
+    dimension->set_padding_high(dimension->padding_high() +
+                                by.edge_padding_high());
+    dimension->set_base_dilation(by.interior_padding() + 1);
+  }
+  return window;
+}
+
+// The convolution without the pad; null if that would be another one.
+HloInstruction* Folded(HloConvolutionInstruction* convolution) {
+  HloInstruction* pad = convolution->mutable_operand(0);
+  if (pad->opcode() != HloOpcode::kPad || !IsZero(*pad->operand(1)) ||
+      pad->shape().is_dynamic() || convolution->shape().is_dynamic() ||
+      pad->shape().element_type() != pad->operand(0)->shape().element_type() ||
+      convolution->HasControlDependencies()) {
+    return nullptr;
+  }
+  const std::optional<Window> window = WindowOnUnpadded(*convolution, *pad);
+  if (!window.has_value()) return nullptr;
+  auto* folded = Cast<HloConvolutionInstruction>(
+      convolution->parent()->AddInstruction(convolution->CloneWithNewOperands(
+          convolution->shape(),
+          {pad->mutable_operand(0), convolution->mutable_operand(1)})));
+  folded->set_window(*window);
+  return folded;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> ConvolutionPadFolder::RunImpl(
+    HloModule* module,
+    const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  bool changed = false;
+  for (HloComputation* computation :
+       module->MakeNonfusionComputations(execution_threads)) {
+    if (computation->IsAsyncComputation()) continue;
+    for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
+      auto* convolution = DynCast<HloConvolutionInstruction>(inst);
+      while (convolution != nullptr) {
+        HloInstruction* folded = Folded(convolution);
+        if (folded == nullptr) break;
+        HloInstruction* pad = convolution->mutable_operand(0);
+        TF_RETURN_IF_ERROR(
+            computation->ReplaceInstruction(convolution, folded));
+        if (pad->IsDead() && computation->IsSafelyRemovable(pad)) {
+          TF_RETURN_IF_ERROR(
+              computation->RemoveInstructionAndUnusedOperands(pad));
+        }
+        convolution = Cast<HloConvolutionInstruction>(folded);
+        changed = true;
+      }
+    }
+  }
+  if (changed && module->has_schedule()) {
+    TF_RETURN_IF_ERROR(module->schedule().Update(execution_threads));
+  }
+  return changed;
+}
+
+}  // namespace xla
