@@ -51,6 +51,8 @@ class ComputationAttribute {
         names_(names),
         with_body_(with_body && options.indent_amount() < kMaxIndentOfBodies) {}
 
+  bool with_body() const { return with_body_; }
+
   void One(absl::string_view key, const HloComputation* computation) {
     attributes_.Next([&](Printer* p) {
       p->Append(key);
@@ -101,6 +103,14 @@ bool NamesAsyncComputation(const HloInstruction& inst) {
           !inst.operand(0)->IsAsyncProducer());
 }
 
+// Bodies are behind calls= but for those that OpenXLA has behind to_apply=.
+bool AppliesItsBody(HloOpcode opcode) {
+  return HloOpcodeIsOneOf<HloOpcode::kAllReduce, HloOpcode::kAllReduceStart,
+                          HloOpcode::kCall, HloOpcode::kMap, HloOpcode::kReduce,
+                          HloOpcode::kReduceWindow, HloOpcode::kScatter,
+                          HloOpcode::kSort>(opcode);
+}
+
 void PrintCalledComputations(const HloInstruction& inst,
                              AttributePrinter& attributes,
                              const HloPrintOptions& options,
@@ -148,7 +158,10 @@ void PrintCalledComputations(const HloInstruction& inst,
       }
       return;
     default:  // to_apply= for one computation, calls= for several.
-      if (called.size() == 1) {
+      if (called.size() == 1 && !AppliesItsBody(opcode) &&
+          computations.with_body()) {
+        computations.One("calls", called[0]);
+      } else if (called.size() == 1) {
         computations.One("to_apply", called[0]);
       } else {
         computations.List("calls", called);
@@ -164,8 +177,10 @@ void PrintOwnAttributes(const HloInstruction& inst,
                         AttributePrinter& attributes,
                         const HloPrintOptions& options,
                         CanonicalNameMap* names) {
-  HloInstructionPrinter::PrintOpcodeAttributes(inst, attributes, options);
-  if (inst.has_result_accuracy()) {
+  if (options.print_extra_attributes()) {
+    HloInstructionPrinter::PrintOpcodeAttributes(inst, attributes, options);
+  }
+  if (options.print_extra_attributes() && inst.has_result_accuracy()) {
     attributes.Next([&](Printer* p) {
       p->Append("result_accuracy=");
       PrintResultAccuracy(p, inst.result_accuracy());

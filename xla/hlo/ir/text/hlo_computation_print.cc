@@ -24,17 +24,6 @@ namespace {
 // Longer computations say their name again after the closing brace.
 constexpr size_t kMinInstructionsForTrailer = 5;
 
-void PrintIndent(Printer* printer, int levels) {
-  if (printer->is_hasher()) return;
-  static constexpr absl::string_view kSpaces = "                ";
-  size_t width = 2 * static_cast<size_t>(levels > 0 ? levels : 0);
-  while (width > 0) {
-    const size_t chunk = std::min(width, kSpaces.size());
-    printer->Append(kSpaces.substr(0, chunk));
-    width -= chunk;
-  }
-}
-
 // (a: f32[2], b: f32[]) -> f32[2]
 void PrintSignature(Printer* printer, const HloComputation& computation,
                     const HloPrintOptions& options) {
@@ -51,22 +40,35 @@ void PrintSignature(Printer* printer, const HloComputation& computation,
 
 }  // namespace
 
+void PrintIndent(Printer* printer, int levels) {
+  if (printer->is_hasher()) return;
+  static constexpr absl::string_view kSpaces = "                ";
+  size_t width = 2 * static_cast<size_t>(levels > 0 ? levels : 0);
+  while (width > 0) {
+    const size_t chunk = std::min(width, kSpaces.size());
+    printer->Append(kSpaces.substr(0, chunk));
+    width -= chunk;
+  }
+}
+
 void PrintComputation(Printer* printer, const HloComputation& computation,
                       const HloPrintOptions& options,
                       absl::Span<const HloInstruction* const> order,
                       CanonicalNameMap* names, bool entry) {
   PrintIndent(printer, options.indent_amount());
-  // A body inside the line of its caller stands between bare braces.
+  if (entry) printer->Append("ENTRY ");
+  // A body inside the line of its caller has no name.
   const bool is_inline = options.is_in_nested_computation();
-  if (!is_inline) {
-    if (entry) printer->Append("ENTRY ");
+  if (!is_inline && (options.print_ids() || NamesByPosition(options))) {
     PrintComputationName(printer, options, computation, names);
     printer->Append(" ");
-    // To a hash the body says it.
-    if (options.print_program_shape() && !printer->is_hasher()) {
-      PrintSignature(printer, computation, options);
-      printer->Append(" ");
-    }
+  } else if (!is_inline && options.print_percent()) {
+    printer->Append("%");
+  }
+  // To a hash the body says it.
+  if (options.print_program_shape() && !printer->is_hasher()) {
+    PrintSignature(printer, computation, options);
+    printer->Append(" ");
   }
   printer->Append("{\n");
   HloPrintOptions inner = options;

@@ -155,10 +155,16 @@ void PrintInstructionName(Printer* printer, const HloPrintOptions& options,
   }
 }
 
+bool NamesByPosition(const HloPrintOptions& options) {
+  return options.canonicalize_computations() && !options.print_ids() &&
+         options.print_subcomputation_mode() ==
+             HloPrintOptions::PrintSubcomputationMode::kNameOnly;
+}
+
 void PrintComputationName(Printer* printer, const HloPrintOptions& options,
                           const HloComputation& computation,
                           CanonicalNameMap* names) {
-  if (options.canonicalize_computations() && names != nullptr) {
+  if (NamesByPosition(options) && names != nullptr) {
     // Ids of computations, made negative, are disjoint from ids of
     // instructions.
     printer->Append(names->LookupOrInsert(-2 - computation.unique_id()));
@@ -241,14 +247,12 @@ void HloInstruction::PrintWithCanonicalNameMap(
   printer->Append("(");
   PrintOperandsWithCanonicalNameMap(printer, options, canonical_name_map);
   printer->Append(")");
-  if (options.print_extra_attributes()) {
-    AttributePrinter attributes([printer] {
-      printer->Append(", ");
-      return printer;
-    });
-    hlo_print_internal::PrintAttributes(*this, attributes, options,
-                                        canonical_name_map);
-  }
+  AttributePrinter attributes([printer] {
+    printer->Append(", ");
+    return printer;
+  });
+  hlo_print_internal::PrintAttributes(*this, attributes, options,
+                                      canonical_name_map);
   if (options.print_original_value() && original_value() != nullptr) {
     AppendCat(printer, ", origin={", original_value()->ToString(), "}");
   }

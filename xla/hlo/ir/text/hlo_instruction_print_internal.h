@@ -80,9 +80,16 @@ void PrintAliasing(AttributePrinter& attributes,
 // --- Names and values
 // ----------------------------------------------------------
 
+// Two blanks for each level.
+void PrintIndent(Printer* printer, int levels);
+
 // Name with its percent sign, if the options want one.
 void PrintInstructionName(Printer* printer, const HloPrintOptions& options,
                           absl::string_view name);
+
+// Whether text that is hashed says by position which computation is called, as
+// each is printed once, and without its name.
+bool NamesByPosition(const HloPrintOptions& options);
 
 // Name of a called computation: its own, or the canonical one of the map.
 void PrintComputationName(Printer* printer, const HloPrintOptions& options,

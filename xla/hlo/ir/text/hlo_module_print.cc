@@ -137,6 +137,7 @@ void PrintDebugAttributes(Printer* printer, const HloModule& module) {
 void PrintHeader(
     Printer* printer, const HloModule& module, const HloPrintOptions& options,
     const absl::btree_map<std::string, NumericOrString>& custom_fields) {
+  hlo_print_internal::PrintIndent(printer, options.indent_amount());
   printer->Append("HloModule ");
   // Names carry ids.
   if (options.print_ids()) printer->Append(module.name());
@@ -250,7 +251,8 @@ void HloModule::Print(
     CanonicalNameMap local_names;
     hlo_print_internal::PrintComputation(
         printer, *computation, options, PrintingOrder(*this, *computation),
-        options.canonicalize_computations() ? &module_names : &local_names,
+        hlo_print_internal::NamesByPosition(options) ? &module_names
+                                                     : &local_names,
         /*entry=*/computation == entry_computation_);
     printer->Append("\n\n");
   }

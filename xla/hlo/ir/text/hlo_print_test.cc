@@ -446,7 +446,10 @@ TEST(HloPrintTest, AttributesOfAnyOpcodeInOrder) {
                               .set_print_original_value(false)
                               .set_print_metadata(false)
                               .set_print_backend_config(false)),
-            "%add.1 = f32[4]{0} add(%p0, %p1)");
+            "%add.1 = f32[4]{0} add(%p0, %p1), sharding={replicated}, "
+            "frontend_attributes={a=\"quo\\\"ted\",b={raw}}, "
+            "control-predecessors={%p0, %p1}, "
+            "statistics={visualizing_index=1,time=2.5}");
   EXPECT_EQ(root->ToShortString(), "%tuple = tuple(%add.1, %reduce)");
   EXPECT_EQ(add->SignatureString(), "(f32[4], f32[4]) -> f32[4]");
   const std::vector<std::string> attributes =
@@ -614,12 +617,35 @@ TEST(HloPrintTest, FullBodies) {
   EXPECT_TRUE(absl::StrContains(module->entry_computation()->ToString(options),
                                 R"(
   reduce = f32[] reduce(add.1, constant), dimensions={0}, to_apply=
-  {
+  (x: f32[], y: f32[]) -> f32[] {
     x = f32[] parameter(0)
     y = f32[] parameter(1)
     ROOT add = f32[] add(x, y)
   }
   ROOT tuple)"));
+}
+
+// As OpenXLA prints: only ids name computations, which attributes always name.
+TEST(HloPrintTest, WhatIsLeftOut) {
+  std::unique_ptr<HloModule> module = MakeSmallModule();
+  const HloComputation* entry = module->entry_computation();
+  EXPECT_TRUE(
+      absl::StartsWith(entry->ToString(HloPrintOptions().set_print_ids(false)),
+                       "%(p0: f32[4], p1: f32[4]) -> (f32[4], f32[]) {\n"));
+  EXPECT_TRUE(absl::StartsWith(
+      entry->ToString(HloPrintOptions().set_is_in_nested_computation(true)),
+      "(p0: f32[4], p1: f32[4]) -> (f32[4], f32[]) {\n"));
+  EXPECT_TRUE(
+      absl::StartsWith(entry->ToString(HloPrintOptions::Fingerprint()), "{\n"));
+  EXPECT_TRUE(absl::StrContains(
+      module->ToString(HloPrintOptions().set_canonicalize_computations(true)),
+      "\nENTRY %main (p0: "));
+  EXPECT_EQ(entry->root_instruction()->operand(1)->ToString(
+                HloPrintOptions().set_print_extra_attributes(false)),
+            "%reduce = f32[] reduce(%add.1, %constant), to_apply=%sum");
+  EXPECT_TRUE(
+      absl::StartsWith(module->ToString(HloPrintOptions().set_indent_amount(1)),
+                       "  HloModule small, "));
 }
 
 TEST(HloPrintTest, ComputationOptions) {
