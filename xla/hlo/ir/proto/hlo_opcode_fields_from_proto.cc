@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -33,10 +34,13 @@ using Result = ProtoReader::Result;
 
 Result ProtoReader::ReadConstant() const {
   // The elements are those of a size that is known.
-  TF_RETURN_IF_ERROR(Check(
-      !shape.is_dynamic() &&
-          (!proto.has_literal() || proto.literal().dynamic_sizes().empty()),
-      "a constant has no dynamic dimensions"));
+  TF_RETURN_IF_ERROR(
+      Check(!shape.is_dynamic() &&
+                (!proto.has_literal() ||
+                 (proto.literal().dynamic_sizes().empty() &&
+                  !absl::c_linear_search(
+                      proto.literal().shape().is_dynamic_dimension(), true))),
+            "a constant has no dynamic dimensions"));
   if (!proto.has_literal()) {
     return std::make_unique<HloConstantInstruction>(
         Literal::CreateElided(shape), shape);

@@ -24,6 +24,7 @@
 #include "xla/hlo/ir/hlo_schedule.h"
 #include "xla/hlo/ir/hlo_sharding.h"
 #include "xla/hlo/ir/hlo_test_modules.h"
+#include "xla/literal_util.h"
 #include "xla/service/hlo.pb.h"
 #include "xla/shape_util.h"
 #include "xla/xla.pb.h"
@@ -222,6 +223,16 @@ TEST(HloProtoTest, ElidedConstantsHaveNoLiteral) {
                                           /*prohibit_empty_literal=*/false);
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_TRUE((*again)->literal().is_elided());
+}
+
+TEST(HloProtoTest, LiteralsAreOfAFixedSize) {
+  HloInstructionProto proto =
+      HloInstruction::CreateConstant(LiteralUtil::CreateR1<int32_t>({3, 5}))
+          ->ToProto();
+  proto.set_id(1);
+  EXPECT_TRUE(HloInstruction::CreateFromProto(proto, {}).ok());
+  proto.mutable_literal()->mutable_shape()->set_is_dynamic_dimension(0, true);
+  EXPECT_FALSE(HloInstruction::CreateFromProto(proto, {}).ok());
 }
 
 TEST(HloProtoTest, PayloadsAreSharedAndComeBack) {
