@@ -46,7 +46,11 @@ bool IsRenaming(const HloInstruction& instruction) {
 }
 
 bool IsRecomputable(const HloInstruction& instruction) {
-  if (instruction.HasControlDependencies()) return false;
+  return !instruction.HasControlDependencies() &&
+         IsRecomputableElsewhere(instruction);
+}
+
+bool IsRecomputableElsewhere(const HloInstruction& instruction) {
   switch (instruction.opcode()) {
     case HloOpcode::kParameter:
     case HloOpcode::kRng:

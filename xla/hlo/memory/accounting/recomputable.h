@@ -9,6 +9,8 @@ namespace xla {
 // observable otherwise: no side effects, control dependencies, communication or
 // unknown code, here or in the computations it calls.
 bool IsRecomputable(const HloInstruction& instruction);
+// The same for a run elsewhere, which control dependencies say nothing about.
+bool IsRecomputableElsewhere(const HloInstruction& instruction);
 
 // Whether an instruction only renames values and thus costs nothing to repeat:
 // get-tuple-element, bitcast and tuple, without control dependencies.

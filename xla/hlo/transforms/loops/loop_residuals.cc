@@ -42,6 +42,7 @@ constexpr int kMaxIndexDepth = 16;
 constexpr size_t kMaxChain = 4096;
 
 bool IsScalarConstant(const HloInstruction* inst, int64_t value) {
+  while (inst->opcode() == HloOpcode::kCopy) inst = inst->operand(0);
   if (inst->opcode() != HloOpcode::kConstant ||
       !ShapeUtil::IsEffectiveScalar(inst->shape()) ||
       !inst->shape().AreAllLeavesIntegers()) {
@@ -249,8 +250,10 @@ class Sources {
       const bool renames = inst->opcode() == HloOpcode::kBitcast ||
                            inst->opcode() == HloOpcode::kTuple ||
                            inst->opcode() == HloOpcode::kGetTupleElement;
-      if (RunsComputations(*inst) || inst->HasControlDependencies() ||
-          (!renames && !IsRecomputable(*inst)) || done.size() > kMaxChain) {
+      // What orders the forward body has no meaning in the backward body.
+      if (RunsComputations(*inst) ||
+          (!renames && !IsRecomputableElsewhere(*inst)) ||
+          done.size() > kMaxChain) {
         return std::nullopt;
       }
       stack.emplace_back(inst, true);

@@ -6,13 +6,16 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_schedule.h"
 #include "xla/hlo/memory/accounting/remat_accounting.h"
 #include "xla/hlo/transforms/loops/loop_state.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
+#include "xla/shape_util.h"
 #include "xla/status_macros.h"
 
 namespace xla::remat_plan {
@@ -30,6 +33,11 @@ class Unfuser {
   // Adds the names of the fusions that it changes, up to `max_fusions`.
   absl::Status Run(int64_t max_fusions, std::vector<std::string>* changed) {
     const size_t before = changed->size();
+    if (AccessesStacks()) {
+      TF_RETURN_IF_ERROR(TakeCountersApart(max_fusions, changed));
+      TF_RETURN_IF_ERROR(WaitForStackWrites(
+          max_fusions - static_cast<int64_t>(changed->size())));
+    }
     for (HloInstruction* fusion : Fusions()) {
       if (static_cast<int64_t>(changed->size()) == max_fusions) break;
       std::string name(fusion->name());
@@ -55,6 +63,98 @@ class Unfuser {
       }
     }
     return fusions;
+  }
+
+  // Whether slices of parameters are read or written in fusions of the body.
+  bool AccessesStacks() const {
+    return absl::c_any_of(loop_.body()->instructions(), [](const auto* inst) {
+      const HloInstruction* fusion =
+          inst->opcode() == HloOpcode::kFusion ? inst : FusionOf(inst);
+      return fusion != nullptr &&
+             absl::c_any_of(
+                 fusion->fused_instructions(), [](const HloInstruction* inner) {
+                   return HloPredicateIsOp<HloOpcode::kDynamicSlice,
+                                           HloOpcode::kDynamicUpdateSlice>(
+                              inner) &&
+                          inner->operand(0)->opcode() == HloOpcode::kParameter;
+                 });
+    });
+  }
+
+  // Fusions that count trips. What they wait for, as they count in place, comes
+  // before them in the schedule.
+  absl::Status TakeCountersApart(int64_t max_fusions,
+                                 std::vector<std::string>* changed) {
+    for (int64_t k = 0; k < loop_.size(); ++k) {
+      HloInstruction* next = loop_.body_root()->mutable_operand(k);
+      if (static_cast<int64_t>(changed->size()) == max_fusions) break;
+      if (!next->IsLoopFusion() || next->operand_count() != 1 ||
+          ElementOf(next->operand(0)) != k ||
+          next->fused_expression_root()->opcode() != HloOpcode::kAdd ||
+          !ShapeUtil::IsEffectiveScalar(next->shape()) ||
+          !next->shape().AreAllLeavesIntegers()) {
+        continue;
+      }
+      changed->push_back(std::string(next->name()));
+      TF_RETURN_IF_ERROR(next->DropAllControlDeps());
+      TF_RETURN_IF_ERROR(next->Defuse());
+    }
+    return absl::OkStatus();
+  }
+
+  // The fusion that an asynchronous chain consists of; null: none.
+  static HloInstruction* FusionOf(const HloInstruction* done) {
+    if (done->opcode() != HloOpcode::kAsyncDone ||
+        done->operand(0)->opcode() != HloOpcode::kAsyncStart ||
+        done->operand(0)->user_count() != 1) {
+      return nullptr;
+    }
+    const HloComputation* called = done->async_wrapped_computation();
+    HloInstruction* fusion = called->root_instruction();
+    const bool is_all =
+        fusion->opcode() == HloOpcode::kFusion &&
+        called->instruction_count() == called->num_parameters() + 1 &&
+        done->operand(0)->operand_count() == called->num_parameters();
+    return is_all ? fusion : nullptr;
+  }
+
+  // Fusions that write a stack beside other work do it in their turn instead.
+  // What waited for them comes later in the schedule.
+  absl::Status WaitForStackWrites(int64_t max_fusions) {
+    const HloInstruction* results = loop_.body_root();
+    for (int64_t k = 0; k < results->operand_count() && max_fusions > 0; ++k) {
+      HloInstruction* done = loop_.body_root()->mutable_operand(k);
+      HloInstruction* fusion = FusionOf(done);
+      if (fusion == nullptr) continue;
+      HloInstruction* start = done->mutable_operand(0);
+      const HloInstruction* update = fusion->fused_expression_root();
+      if (update->opcode() != HloOpcode::kDynamicUpdateSlice ||
+          update->operand(0)->opcode() != HloOpcode::kParameter) {
+        continue;
+      }
+      std::vector<HloInstruction*> operands;
+      for (const HloInstruction* operand : fusion->operands()) {
+        operands.push_back(start->mutable_operand(operand->parameter_number()));
+      }
+      if (ElementOf(operands[update->operand(0)->parameter_number()]) != k) {
+        continue;
+      }
+      HloComputation* called = loop_.body()->parent()->AddEmbeddedComputation(
+          fusion->fused_instructions_computation()->Clone("waits"));
+      HloInstruction* write =
+          loop_.body()->AddInstruction(HloInstruction::CreateFusion(
+              fusion->shape(), fusion->fusion_kind(), operands, called));
+      fusion->SetupDerivedInstruction(write);
+      write->SetAndSanitizeName(fusion->name());
+      for (HloInstruction* link : {done, start}) {
+        TF_RETURN_IF_ERROR(link->DropAllControlDeps());
+      }
+      TF_RETURN_IF_ERROR(done->ReplaceAllUsesWith(write));
+      TF_RETURN_IF_ERROR(loop_.body()->RemoveInstruction(done));
+      TF_RETURN_IF_ERROR(loop_.body()->RemoveInstruction(start));
+      --max_fusions;
+    }
+    return absl::OkStatus();
   }
 
   std::optional<int64_t> ElementOf(const HloInstruction* inst) const {
@@ -158,21 +258,47 @@ class Unfuser {
   LoopState loop_;
 };
 
+// Counters are increased in place: what reads them comes first.
+void CountLast(HloComputation* body, HloSchedule* schedule) {
+  const HloInstruction* state = body->parameter_instruction(0);
+  const HloInstruction* results = body->root_instruction();
+  const auto counts = [&](const HloInstruction* inst) {
+    return inst->opcode() == HloOpcode::kAdd && inst->user_count() == 1 &&
+           inst->users().front() == results &&
+           ShapeUtil::IsEffectiveScalar(inst->shape()) &&
+           absl::c_any_of(inst->operands(), [&](const HloInstruction* operand) {
+             const std::optional<int64_t> element =
+                 LoopState::ElementOf(operand, state);
+             return element.has_value() && results->operand(*element) == inst;
+           });
+  };
+  std::vector<HloInstruction*> sequence =
+      schedule->sequence(body).instructions();
+  std::stable_partition(
+      sequence.begin(), std::find(sequence.begin(), sequence.end(), results),
+      [&](const HloInstruction* inst) { return !counts(inst); });
+  schedule->set_sequence(body, sequence);
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> UnfuseStackAccess(int64_t max_fusions,
                                                            HloModule* module) {
   std::vector<std::string> changed;
+  std::vector<HloComputation*> bodies;
   for (HloComputation* computation : ComputationsThatRun(*module)) {
     for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
       std::optional<LoopState> loop = LoopState::Match(inst);
       if (!loop.has_value()) continue;
+      const size_t before = changed.size();
       TF_RETURN_IF_ERROR(Unfuser(*loop).Run(max_fusions, &changed));
+      if (changed.size() > before) bodies.push_back(loop->body());
     }
   }
   if (changed.empty()) return changed;
   TF_RETURN_IF_ERROR(HloDCE().Run(module).status());
   TF_RETURN_IF_ERROR(module->schedule().Update());
+  for (HloComputation* body : bodies) CountLast(body, &module->schedule());
   return changed;
 }
 

@@ -20,7 +20,8 @@ namespace xla::remat_plan {
 //
 // In bodies of loops with a flat state (loop_state.h): fusions that pass on an
 // element of the state after writing a slice into it are taken apart
-// completely; reads of elements that the loop merely carries are taken out of
+// completely, also those that an asynchronous chain consists of, and those that
+// count trips; reads of elements that the loop merely carries are taken out of
 // their fusions. Updates the schedule. Changes the first `max_fusions` of
 // those, callees first, and returns their names. Linear.
 absl::StatusOr<std::vector<std::string>> UnfuseStackAccess(int64_t max_fusions,

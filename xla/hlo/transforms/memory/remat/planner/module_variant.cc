@@ -5,8 +5,10 @@
 
 #include "xla/hlo/transforms/loops/loop_residuals.h"
 #include "xla/hlo/transforms/loops/loop_sinking.h"
+#include "xla/hlo/transforms/loops/loose_instructions.h"
 #include "xla/hlo/transforms/loops/remat_device.h"
 #include "xla/hlo/transforms/loops/rewrite_passes.h"
+#include "xla/hlo/transforms/memory/remat/planner/overwritten_values.h"
 #include "xla/hlo/transforms/memory/remat/planner/reschedule.h"
 #include "xla/status_macros.h"
 
@@ -93,6 +95,13 @@ absl::Status PrepareVariant(const ModuleVariant& variant,
     // With residuals gone, there may be none left.
     if (!sunk && variant.drops == 0) return NothingToDo("no loop invariants");
   }
+  // Parts of a split fusion read a mask each; kept before, it is one. What the
+  // parts no longer read whole can be kept as a mask after.
+  bool narrowed = false;
+  if (variant.narrow) {
+    TF_ASSIGN_OR_RETURN(
+        narrowed, RunWithFuel(NarrowValues(), ModuleVariant::kAll, module));
+  }
   if (variant.split) {
     LoopRewriteOptions options;
     TF_ASSIGN_OR_RETURN(const int64_t least, WorthwhileBytes(*module));
@@ -102,12 +111,13 @@ absl::Status PrepareVariant(const ModuleVariant& variant,
         RunWithFuel(FusionSplitting(options), ModuleVariant::kAll, module));
     if (!split) return NothingToDo("no fusion to split");
   }
-  if (variant.narrow) {
+  if (variant.narrow && variant.split) {
     TF_ASSIGN_OR_RETURN(
-        const bool narrowed,
+        const bool more,
         RunWithFuel(NarrowValues(), ModuleVariant::kAll, module));
-    if (!narrowed) return NothingToDo("no values to keep");
+    narrowed |= more;
   }
+  if (variant.narrow && !narrowed) return NothingToDo("no values to keep");
   if (variant.fuse_part > 0) {
     ExpansionFusionOptions options;
     options.carried_part = variant.fuse_part;
@@ -115,6 +125,9 @@ absl::Status PrepareVariant(const ModuleVariant& variant,
         const bool fused,
         RunWithFuel(ExpansionFusion(options), ModuleVariant::kAll, module));
     if (!fused) return NothingToDo("nothing to fuse");
+  }
+  if ((variant.drops > 0 || variant.sinks > 0) && IsPlacedByBackend(*module)) {
+    TF_RETURN_IF_ERROR(FuseLooseInstructions(module).status());
   }
   if (variant.reschedule) TF_RETURN_IF_ERROR(RescheduleForMemory(module));
   if (variant.move_out_limit >= 0) {
