@@ -29,7 +29,9 @@ absl::Status Print(const std::string& path) {
   TF_ASSIGN_OR_RETURN(auto module, xla::ReadModuleFromFile(path));
   xla::gpu::GpuPerformanceModel model(device);
   xla::gpu::KernelPrices prices(device);
-  xla::gpu::KernelPlanner planner(xla::gpu::GpuDeviceOf(device));
+  xla::gpu::KernelPlannerOptions options;
+  options.lowering = xla::gpu::LoweringOptionsFor(device);
+  xla::gpu::KernelPlanner planner(xla::gpu::GpuDeviceOf(device), options);
   for (const xla::HloInstruction* hlo : xla::gpu::FindKernels(*module)) {
     const auto& cost = model.EstimateRunTime(*hlo);
     std::cout << absl::StrFormat(
@@ -41,7 +43,7 @@ absl::Status Print(const std::string& path) {
         cost.bytes_read, cost.bytes_written,
         absl::ToDoubleMicroseconds(cost.time),
         absl::ToDoubleMicroseconds(prices.Of(*hlo).time));
-    const auto lowered = xla::gpu::LowerFusion(*hlo);
+    const auto lowered = xla::gpu::LowerFusion(*hlo, options.lowering);
     if (lowered.ok()) {
       const auto& plan = planner.Plan(*hlo);
       TF_ASSIGN_OR_RETURN(const xla::gpu::KernelWork work,

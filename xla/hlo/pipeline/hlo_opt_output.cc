@@ -7,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "xla/backends/gpu/lowering/fusion_lowering.h"
+#include "xla/backends/gpu/lowering/kernel_planner.h"
 #include "xla/backends/gpu/lowering/module_lowering.h"
 #include "xla/hlo/analysis/cost/gpu_devices.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
@@ -28,8 +30,18 @@ namespace {
 using Emit = HloOptOptions::Emit;
 using Report = HloOptOptions::Report;
 
-std::string EmitModule(Emit emit, const HloModule& module,
-                       bool print_large_constants) {
+// Of --device, if there is one.
+absl::StatusOr<gpu::FusionLoweringOptions> LoweringOptions(
+    const HloOptOptions& options) {
+  if (options.device.empty()) return gpu::FusionLoweringOptions();
+  TF_ASSIGN_OR_RETURN(const stream_executor::DeviceDescription device,
+                      gpu::LoadGpuDevice(options.device));
+  return gpu::LoweringOptionsFor(device);
+}
+
+absl::StatusOr<std::string> EmitModule(const HloOptOptions& options, Emit emit,
+                                       const HloModule& module,
+                                       bool print_large_constants) {
   switch (emit) {
     case Emit::kHlo:
       return module.ToString(
@@ -42,13 +54,16 @@ std::string EmitModule(Emit emit, const HloModule& module,
       return ModuleToTextProto(module);
     case Emit::kDot:
       return ModuleToDot(module);
-    case Emit::kKir:
-      return gpu::LowerModule(module).ToString();
+    case Emit::kKir: {
+      TF_ASSIGN_OR_RETURN(const gpu::FusionLoweringOptions lowering,
+                          LoweringOptions(options));
+      return gpu::LowerModule(module, lowering).ToString();
+    }
     case Emit::kCuda:
     case Emit::kNone:
-      return "";
+      return std::string();
   }
-  return "";
+  return std::string();
 }
 
 // The number of constants that the module's text elides by default, other than
@@ -100,6 +115,7 @@ absl::StatusOr<gpu::CudaProgram> MakeProgram(const HloOptOptions& options,
     }
     const auto& cuda = *capability.cuda_compute_capability();
     program_options.device = absl::StrCat("sm_", cuda.major, cuda.minor);
+    program_options.lowering = gpu::LoweringOptionsFor(device);
   }
   return gpu::EmitCudaProgram(module, program_options);
 }
@@ -142,7 +158,9 @@ absl::Status HloOptOutput::AddModule(const HloModule& module) {
     TF_ASSIGN_OR_RETURN(modules_.emplace_back(), DotAround(*options_, module));
     return absl::OkStatus();
   }
-  modules_.push_back(EmitModule(emit_, module, print_large_constants_));
+  TF_ASSIGN_OR_RETURN(
+      modules_.emplace_back(),
+      EmitModule(*options_, emit_, module, print_large_constants_));
   if (emit_ == Emit::kHlo && !options_->print_large_constants.has_value() &&
       !print_large_constants_) {
     elided_constants_ += CountConstantsToElide(module);

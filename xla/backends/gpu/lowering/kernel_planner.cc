@@ -160,6 +160,20 @@ KernelPlan KernelPlanner::Compute(const HloInstruction& hlo) {
   return result;
 }
 
+FusionLoweringOptions LoweringOptionsFor(
+    const se::DeviceDescription& description) {
+  // Rows are often powers of two, and a few threads too few do no harm.
+  constexpr int64_t kRound = int64_t{1} << 15;
+  FusionLoweringOptions options;
+  const int64_t threads = int64_t{1} * description.core_count() *
+                          description.threads_per_core_limit();
+  if (threads > 0) {
+    options.device_threads =
+        std::max(threads / kRound * kRound, std::min(threads, kRound));
+  }
+  return options;
+}
+
 GpuDevice GpuDeviceOf(const se::DeviceDescription& description) {
   const auto capability = description.cuda_compute_capability();
   if (capability.major > 0) {

@@ -82,6 +82,11 @@ class KernelPlanner {
   absl::node_hash_map<std::string, KernelPlan> plans_, skeletons_;
 };
 
+// Kernels for as many threads as the device runs at once, in round numbers:
+// those of an H100, where it is not known.
+FusionLoweringOptions LoweringOptionsFor(
+    const se::DeviceDescription& description);
+
 // Equal for kernels that compute the same: structure, shapes and constants,
 // without names.
 std::string KernelFingerprint(const HloInstruction& hlo);

@@ -167,8 +167,9 @@ absl::Duration PriceOfLibraryDot(const LibraryDot& dot, double bytes,
 }
 
 KernelPrices::KernelPrices(const DeviceDescription& device)
-    : device_(device), model_(device), planner_(GpuDeviceOf(device), [] {
+    : device_(device), model_(device), planner_(GpuDeviceOf(device), [&] {
         KernelPlannerOptions options;
+        options.lowering = LoweringOptionsFor(device);
         options.check = false;
         return options;
       }()) {}
@@ -184,7 +185,8 @@ KernelPrices::Price KernelPrices::Compute(const HloInstruction& kernel,
   }
   const KernelPlan& plan = planner_.Plan(kernel);
   if (!plan.status.ok()) return price;
-  const absl::StatusOr<LoweredKernel> lowered = LowerFusion(kernel);
+  const absl::StatusOr<LoweredKernel> lowered =
+      LowerFusion(kernel, LoweringOptionsFor(device_));
   if (!lowered.ok()) return price;
   const absl::StatusOr<KernelWork> work = WorkOfKernel(lowered->kernel);
   if (!work.ok()) return price;

@@ -60,7 +60,7 @@ class ProgramWriter {
       : options_(options), device_(device) {}
 
   absl::StatusOr<CudaProgram> Write(HloModule* module) {
-    const ModuleLowering lowering = LowerModule(*module);
+    const ModuleLowering lowering = LowerModule(*module, options_.lowering);
     RETURN_IF_ERROR(CheckLowered(lowering));
     const KernelAliasInfo aliases(lowering);
     ASSIGN_OR_RETURN(memory_, PlanProgramMemory(module, aliases));

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "xla/backends/gpu/lowering/fusion_lowering.h"
 #include "xla/hlo/ir/hlo_module.h"
 
 // A scheduled module as a CUDA program that needs no framework: readable
@@ -43,6 +44,7 @@ namespace xla::gpu {
 
 struct CudaProgramOptions {
   std::string device = "sm_90";  // whose shared memory kernels may use
+  FusionLoweringOptions lowering;
   // Constants go into the source, as text.
   int64_t max_constant_bytes = int64_t{16} << 20;
 };

@@ -40,6 +40,7 @@ absl::StatusOr<bool> SharedMemoryPlanning::RunImpl(
   ASSIGN_OR_RETURN(const se::DeviceDescription description,
                    LoadGpuDevice(options_.device));
   KernelPlannerOptions planner_options;
+  planner_options.lowering = LoweringOptionsFor(description);
   planner_options.mode = options_.stack          ? SmemMode::kStack
                          : !options_.reuse_syncs ? SmemMode::kNoReuseSyncs
                                                  : SmemMode::kLiveRanges;
