@@ -229,6 +229,9 @@ std::vector<std::string> Writer::Inputs(const kir::Expr& expr,
           absl::StrCat(type, "(", NumberText(std::get<double>(argument)), ")"));
     }
   }
+  if (expr.op == "gather" && in.size() > 2) {
+    in[0] = absl::StrCat("(", in[2], " != 0 ? ", in[0], " : ", type, "(0))");
+  }
   return in;
 }
 
@@ -294,7 +297,7 @@ std::optional<std::string> Writer::Unchanged(const kir::Expr& expr) const {
     case kir::OpClass::kScatter:
       return Element(*element(0));
     default: {
-      const auto* at = expr.op == "gather"
+      const auto* at = expr.op == "gather" && expr.arguments.size() == 2
                            ? std::get_if<kir::Operand>(&expr.arguments[1])
                            : nullptr;
       if (at == nullptr) return std::nullopt;

@@ -276,6 +276,8 @@ struct Kernel {
   std::vector<Symbol> symbols;
   std::optional<Launch> launch;
   std::vector<IterationId> ids;
+  // "own" names an array each of whose elements is for one thread alone,
+  // wherever data tell threads to read and write.
   std::vector<std::pair<std::string, std::string>> options;
   std::vector<Buffer> buffers;  // parameters first
   std::vector<Statement> body;

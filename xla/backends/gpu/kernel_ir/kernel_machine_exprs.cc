@@ -22,6 +22,18 @@ namespace xla::gpu::kernel_machine {
 absl::StatusOr<std::vector<double>> Machine::ReadInputs(
     int t, const CodeInstruction& i, int transfer, bool proxy) {
   std::vector<double> values;
+  if (i.statement->As<kir::Expr>()->op == "gather" && i.arguments.size() > 2) {
+    const CodeArgument& reads = i.arguments[2];
+    double is_read = reads.number;
+    if (reads.kind == CodeArgument::Kind::kExpr) {
+      ASSIGN_OR_RETURN(const int64_t v, Value(reads.expr[0], t, i));
+      is_read = static_cast<double>(v);
+    } else if (reads.kind == CodeArgument::Kind::kOperand) {
+      ASSIGN_OR_RETURN(const Place place, Find(reads.operand, t, i));
+      is_read = Load(t, place, i);
+    }
+    if (is_read == 0) return std::vector<double>{0, 0, 0};
+  }
   for (const CodeArgument& argument : i.arguments) {
     if (argument.kind == CodeArgument::Kind::kNumber) {
       values.push_back(argument.number);

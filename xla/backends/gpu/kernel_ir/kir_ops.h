@@ -17,7 +17,9 @@ enum class OpClass {
   kCopy,           // load, store, set
   kTransposeCopy,  // a copy that permutes dimensions
   kFill,           // constants, iota
-  kDifficult,      // pad, reshape, slice, gather, …: any re-indexing
+  // pad, reshape, slice, …: any re-indexing. A gather reads where its second
+  // argument says, and is 0 if the third is false.
+  kDifficult,
   kScatter,  // writes where the second argument says, if the third is true
   kBroadcast,
   kExpand,

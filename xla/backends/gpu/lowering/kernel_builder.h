@@ -40,6 +40,11 @@ class KernelBuilder {
   // Its name is the prefix and a number.
   kir::BufferId AddShared(absl::string_view prefix, kir::ElementType type,
                           const std::vector<int64_t>& extents);
+  // Each element of the array is for one thread alone, whatever data tell
+  // where: no barrier is needed between its accesses.
+  void OwnElements(kir::BufferId id) {
+    kernel_.options.emplace_back("own", kernel_.buffers[id].name);
+  }
   // Accesses of so many neighbors in an array of threads or of a block.
   void SetVectorWidth(kir::BufferId id, int64_t width) {
     kernel_.buffers[id].vector_width = static_cast<int>(width);

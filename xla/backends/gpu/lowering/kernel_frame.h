@@ -116,10 +116,7 @@ class KernelFrame {
   // A loop over the bytes of a result whose elements share them.
   absl::Status EmitPacked(const Result& result);
   absl::Status EmitScatter(const Result& result);
-  // Emits `body` in loops over dimensions of an array.
-  absl::Status Steps(const Shape& shape, const std::vector<int64_t>& dims,
-                     size_t next, Indices* indices,
-                     absl::FunctionRef<absl::Status(const Indices&)> body);
+  absl::Status EmitScatterInOrder(const Result& result);
   // Emits `body` with the number of each of `count` places, one per thread.
   absl::Status Numbers(int64_t count,
                        absl::FunctionRef<absl::Status(const AffineExpr&)> body);

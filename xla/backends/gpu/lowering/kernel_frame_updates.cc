@@ -78,30 +78,12 @@ std::string AtomicOp(const HloScatterInstruction& scatter) {
 
 }  // namespace
 
-// A thread has one element of the updates, or in order those of one place in
-// all windows.
+// A thread has one element of the updates.
 absl::Status KernelFrame::EmitScatter(const Result& result) {
   const auto& scatter = *Cast<HloScatterInstruction>(result.hlo);
-  const ScatterDimensionNumbers& numbers = scatter.scatter_dimension_numbers();
   const ScatterWay way = WayOfScatter(scatter);
+  if (way == ScatterWay::kInOrder) return EmitScatterInOrder(result);
   const HloInstruction& updates = *scatter.scatter_updates()[0];
-  const int64_t vector_dim = numbers.index_vector_dim();
-  Shape threads = updates.shape();
-  std::vector<int64_t> steps;  // dimensions that one thread goes along
-  int64_t row = 0;
-  for (int64_t d = 0; d < static_cast<int64_t>(threads.dimensions().size());
-       ++d) {
-    if (absl::c_linear_search(numbers.update_window_dims(), d)) continue;
-    const int64_t of_indices = row < vector_dim ? row : row + 1;
-    ++row;
-    if (way != ScatterWay::kInOrder ||
-        absl::c_linear_search(numbers.scatter_indices_batching_dims(),
-                              of_indices)) {
-      continue;
-    }
-    steps.push_back(d);
-    threads.set_dimensions(d, 1);
-  }
   const auto update = [&](const Indices& indices) -> absl::Status {
     ASSIGN_OR_RETURN(const kir::Operand value,
                      emitter_.Element(updates, indices));
@@ -121,24 +103,12 @@ absl::Status KernelFrame::EmitScatter(const Result& result) {
     builder_.EmitTo(array, "scatter", {combined[0], at.place, at.inside});
     return absl::OkStatus();
   };
-  return Numbers(ShapeUtil::ElementsIn(threads), [&](const AffineExpr& number) {
-    Indices indices = IndicesInMemory(number, threads, builder_.ranges());
-    return Steps(updates.shape(), steps, 0, &indices, update);
+  const Shape& shape = updates.shape();
+  return Numbers(ShapeUtil::ElementsIn(shape), [&](const AffineExpr& number) {
+    return emitter_.InScope([&] {
+      return update(IndicesInMemory(number, shape, builder_.ranges()));
+    });
   });
-}
-
-absl::Status KernelFrame::Steps(
-    const Shape& shape, const std::vector<int64_t>& dims, size_t next,
-    Indices* indices, absl::FunctionRef<absl::Status(const Indices&)> body) {
-  if (next == dims.size()) {
-    return emitter_.InScope([&] { return body(*indices); });
-  }
-  return builder_.Loop("r", kir::LoopKind::kSerial, 0,
-                       shape.dimensions(dims[next]),
-                       [&](const AffineExpr& index) {
-                         (*indices)[dims[next]] = index;
-                         return Steps(shape, dims, next + 1, indices, body);
-                       });
 }
 
 }  // namespace xla::gpu

@@ -203,6 +203,50 @@ TEST(WindowLoweringTest, Scatters) {
   }
 }
 
+// One update after another: the rows that have a rest by five are a group's,
+// since six would be multiples of a row apart.
+TEST(WindowLoweringTest, ScattersInGroups) {
+  for (absl::string_view apply : {"add", "last"}) {
+    for (absl::string_view update : {"copy(u)", "multiply(u, u)"}) {
+      bool is_own = false, has_groups = false;
+      EXPECT_EQ(
+          CompareWithEvaluator(
+              absl::StrCat(
+                  "HloModule m\nadd { a = f32[] parameter(0) b = f32[] "
+                  "parameter(1) ROOT c = f32[] add(a, b) }\nlast { a = f32[] "
+                  "parameter(0) ROOT b = f32[] parameter(1) }\nENTRY e {\n"
+                  "p = f32[400000,3] parameter(0)\nu = f32[100,3] "
+                  "parameter(1)\nj = s32[100,1] iota(), iota_dimension=0\n"
+                  "k = s32[100,1] multiply(j, j)\nm = s32[] constant(13)\n"
+                  "n = s32[100,1] broadcast(m), dimensions={}\n"
+                  "i = s32[100,1] remainder(k, n)\nv = f32[100,3] ",
+                  update,
+                  "\nROOT s = f32[400000,3] scatter(p, i, v), "
+                  "update_window_dims={1}, inserted_window_dims={0}, "
+                  "scatter_dims_to_operand_dims={0}, index_vector_dim=1, "
+                  "to_apply=",
+                  apply, "\n}"),
+              [&](const HloInstruction& hlo) {
+                absl::StatusOr<LoweredKernel> lowered = LowerFusion(hlo);
+                if (!lowered.ok()) return lowered;
+                is_own = lowered->kernel.FindOption("own").has_value();
+                kir::ForEachStatement(
+                    lowered->kernel.body, [&](const kir::Statement& s) {
+                      const auto* expr = s.As<kir::Expr>();
+                      has_groups |=
+                          expr != nullptr && expr->op == "copy" &&
+                          expr->arguments[0] == kir::Argument(AffineExpr(5));
+                    });
+                return lowered;
+              }),
+          absl::OkStatus())
+          << apply << update;
+      EXPECT_TRUE(is_own) << apply << update;
+      EXPECT_TRUE(has_groups) << apply << update;
+    }
+  }
+}
+
 TEST(WindowLoweringTest, SelectAndScatters) {
   for (absl::string_view body : {
            "p = f32[6,8] parameter(0)\nu = f32[3,4] parameter(1)\n"

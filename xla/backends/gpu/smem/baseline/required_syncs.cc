@@ -577,14 +577,19 @@ RequiredSyncs WarSyncs(const kir::Kernel& kernel,
 }
 
 absl::StatusOr<kir::Kernel> InsertGlobalSyncs(const kir::Kernel& kernel) {
-  std::vector<BufferId> shared;
+  std::vector<BufferId> settled;
   for (size_t b = 0; b < kernel.buffers.size(); ++b) {
     if (kernel.buffers[b].memory == kir::Memory::kShared) {
-      shared.push_back(static_cast<BufferId>(b));
+      settled.push_back(static_cast<BufferId>(b));
     }
   }
+  for (const auto& [name, value] : kernel.options) {
+    const std::optional<BufferId> own =
+        name == "own" ? kernel.FindBuffer(value) : std::nullopt;
+    if (own.has_value()) settled.push_back(*own);
+  }
   KernelPositions positions(kernel);
-  ASSIGN_OR_RETURN(RequiredSyncs raw, RawSyncs(kernel, positions, shared));
+  ASSIGN_OR_RETURN(RequiredSyncs raw, RawSyncs(kernel, positions, settled));
   std::vector<Insertion> barriers;
   for (Insertion& insertion : raw.insertions) {
     if (insertion.statement.As<kir::Sync>() != nullptr) {
