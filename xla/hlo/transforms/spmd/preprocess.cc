@@ -120,7 +120,10 @@ absl::Status SeparateAddends(HloComputation* computation) {
       const std::vector<HloInstruction*> users(hlo->users().begin(),
                                                hlo->users().end());
       for (HloInstruction* user : users) {
-        if (HandsAddendsOn(*user)) continue;
+        // What decides about a branch is no argument of it.
+        const bool decides = user->opcode() == HloOpcode::kConditional &&
+                             user->operand(0) == hlo;
+        if (HandsAddendsOn(*user) && !decides) continue;
         const bool alike =
             user->IsElementwise() && user->shape().IsArray() &&
             ShapeUtil::SameDimensions(user->shape(), hlo->shape());
@@ -257,6 +260,16 @@ absl::Status SpmdPartitioner::PreprocessSharding(
   return absl::OkStatus();
 }
 
+// A parameter has the sharding of its argument, except that addends are summed
+// up by the caller where the callee, whose users of the parameter are known by
+// now, takes something else.
+static void ShareWithParameter(const HloInstruction& argument,
+                               HloInstruction* parameter) {
+  if (!HasUnreduced(argument.sharding())) {
+    parameter->set_sharding(argument.sharding());
+  }
+}
+
 absl::Status ShareShardingsWithCallees(
     HloModule* module,
     absl::flat_hash_map<const HloComputation*, HloSharding>* roots) {
@@ -284,15 +297,15 @@ absl::Status ShareShardingsWithCallees(
         case HloOpcode::kConditional:
           for (int64_t i = 0; i < hlo->branch_count(); ++i) {
             HloComputation* branch = hlo->branch_computation(i);
-            branch->parameter_instruction(0)->set_sharding(
-                hlo->operand(i + 1)->sharding());
+            ShareWithParameter(*hlo->operand(i + 1),
+                               branch->parameter_instruction(0));
             roots->insert_or_assign(branch, hlo->sharding());
           }
           break;
         case HloOpcode::kCall:
           for (int64_t i = 0; i < hlo->operand_count(); ++i) {
-            hlo->to_apply()->parameter_instruction(i)->set_sharding(
-                hlo->operand(i)->sharding());
+            ShareWithParameter(*hlo->operand(i),
+                               hlo->to_apply()->parameter_instruction(i));
           }
           roots->insert_or_assign(hlo->to_apply(), hlo->sharding());
           break;
