@@ -141,9 +141,10 @@ bool MergeSharding(const HloSharding& to_merge, HloSharding* dst,
 HloSharding FindCommonSharding(
     absl::Span<const HloSharding> shardings,
     std::optional<HloSharding> default_sharding = std::nullopt);
-// `from` if it improves on *to_improved (null: none yet), or their merge.
-// `allow_aggressive_resharding` accepts a merge that is not a refinement of
-// *to_improved.
+// `from` if it improves on *to_improved (null: none yet), or their merge if
+// that has more tiles than both. Nothing if `from` is a single device, or has
+// more tiles than *to_improved but other elements on a device, unless
+// `allow_aggressive_resharding`.
 std::optional<HloSharding> ReturnImprovedShardingImpl(
     HloSharding from, const HloSharding* to_improved,
     const Shape& to_improved_shape, bool may_combine_partial_sharding,

@@ -399,35 +399,40 @@ std::optional<HloSharding> ReturnImprovedShardingImpl(
     HloSharding from, const HloSharding* to_improved,
     const Shape& to_improved_shape, bool may_combine_partial_sharding,
     bool allow_aggressive_resharding) {
+  // That a value is on one device says nothing of those around it.
+  if (!from.IsTuple() && from.IsSingleDeviceLeaf()) return std::nullopt;
   if (to_improved == nullptr) return from;
-  if (from == *to_improved) return std::nullopt;
-  // A single device and manual are never merged away.
-  if (!from.IsTuple() && !to_improved->IsTuple() &&
-      (to_improved->IsSingleDeviceLeaf() || to_improved->IsManualLeaf())) {
+  if (from == *to_improved || from.IsTuple() != to_improved->IsTuple()) {
     return std::nullopt;
   }
-  if (from.IsTuple() != to_improved->IsTuple()) return std::nullopt;
-  const int64_t tiles = from.IsTuple() ? 0 : to_improved->NumTiles();
-  HloSharding merged = *to_improved;
   if (from.IsTuple()) {
+    HloSharding merged = *to_improved;
     if (!MergeSharding(from, &merged, may_combine_partial_sharding)) {
       return std::nullopt;
     }
     return merged;
   }
-  if (!MergeSharding(from, &merged, may_combine_partial_sharding)) {
+  // A single device and manual are never merged away.
+  if (to_improved->IsSingleDeviceLeaf() || to_improved->IsManualLeaf()) {
     return std::nullopt;
   }
-  if (merged == *to_improved) return std::nullopt;
-  if (to_improved->IsUnknownLeaf() || allow_aggressive_resharding ||
-      IsShardingMoreSpecific(merged, *to_improved) ||
-      (to_improved_shape.IsArray() &&
-       IsSubTilingOrEqualSharding(to_improved_shape, merged, *to_improved))) {
-    return merged.NumTiles() >= tiles || allow_aggressive_resharding
-               ? std::make_optional(std::move(merged))
-               : std::nullopt;
+  HloSharding merged = from;
+  const bool combined =
+      may_combine_partial_sharding && from.HasPartialReplication() &&
+      to_improved->HasPartialReplication() &&
+      MergeShardingIfCompatible(
+          *to_improved, std::max(from.NumTiles(), to_improved->NumTiles()) + 1,
+          &merged);
+  if (!combined && !IsShardingMoreSpecific(merged, *to_improved)) {
+    return std::nullopt;
   }
-  return std::nullopt;
+  // More tiles alone are not worth moving all elements to other devices.
+  if (!allow_aggressive_resharding && to_improved_shape.IsArray() &&
+      to_improved->IsTiledLeaf() && merged.NumTiles() == from.NumTiles() &&
+      !IsSubTilingOrEqualSharding(to_improved_shape, merged, *to_improved)) {
+    return std::nullopt;
+  }
+  return merged;
 }
 
 // The result can be reached from `partial_sharding` by a local slice: every

@@ -451,6 +451,13 @@ TEST(HloShardingUtilTest, ImprovesOnlyStrictly) {
   EXPECT_FALSE(ReturnImprovedShardingImpl(other, &two, shape, false));
   const HloSharding one = HloSharding::SingleDevice(1);
   EXPECT_FALSE(ReturnImprovedShardingImpl(two, &one, shape, true));
+  EXPECT_FALSE(ReturnImprovedShardingImpl(one, nullptr, shape, true));
+  // More tiles, of other elements.
+  const HloSharding four = S("{devices=[4,1]0,2,1,3}");
+  EXPECT_FALSE(ReturnImprovedShardingImpl(four, &two, shape, true));
+  EXPECT_EQ(*ReturnImprovedShardingImpl(four, &two, shape, true,
+                                        /*allow_aggressive_resharding=*/true),
+            four);
 }
 
 // --- Groups.

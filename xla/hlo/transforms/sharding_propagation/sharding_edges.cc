@@ -12,9 +12,12 @@
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/transforms/sharding_propagation/kept_edges.h"
 #include "xla/hlo/transforms/sharding_propagation/op_sharding_rule.h"
+#include "xla/hlo/transforms/sharding_propagation/product_edges.h"
 #include "xla/hlo/utils/hlo_sharding_util.h"
 #include "xla/shape_util.h"
+#include "xla/xla_data.pb.h"
 
 namespace xla::sharding_edges {
 namespace {
@@ -104,6 +107,21 @@ bool OperandMayTakePart(const HloInstruction& inst, int tensor,
   return true;
 }
 
+// Whether a tensor that all devices have whole says nothing of the others: of
+// what is made by repeating it, or of a few of its elements.
+bool SaysNothingWhole(const HloInstruction& inst, int operand) {
+  switch (inst.opcode()) {
+    case HloOpcode::kBroadcast:
+      return true;
+    case HloOpcode::kGather:
+      return operand == 0;
+    case HloOpcode::kScatter:
+      return operand != static_cast<int>(inst.operand_count() / 2);
+    default:  // It takes part as a whole.
+      return false;
+  }
+}
+
 std::optional<HloSharding> ThroughReshape(const Shape& from, const Shape& to,
                                           const HloSharding& sharding) {
   if (!sharding.IsTiledLeaf()) return sharding;
@@ -111,43 +129,13 @@ std::optional<HloSharding> ThroughReshape(const Shape& from, const Shape& to,
   return hlo_sharding_util::PropagateShardingThroughReshape(from, to, sharding);
 }
 
-// A leaf of the instruction at the end of a chain of single elementwise users
-// that has a sharding.
-const HloSharding* LookAhead(const HloInstruction& inst, LeafReader reader) {
-  const HloInstruction* at = &inst;
-  while (at->user_count() == 1) {
-    at = at->users()[0];
-    if (!at->IsElementwise() ||
-        !ShapeUtil::SameDimensions(at->shape(), inst.shape())) {
-      return nullptr;
-    }
-    if (const HloSharding* sharding = reader(at, 0)) {
-      return sharding->IsTiledLeaf() ? sharding : nullptr;
-    }
-  }
-  return nullptr;
-}
-
-// Orders the suggestions of the two operands of a product: first the one that
-// fits its consumer, then the one that keeps the larger operand in place.
-void OrderProductOperands(const HloInstruction& inst, LeafReader reader,
-                          std::vector<LeafSharding>* found) {
-  if (found->size() != 2) return;
-  bool swap = ShapeUtil::ElementsIn(inst.operand(1)->shape()) >
-              ShapeUtil::ElementsIn(inst.operand(0)->shape());
-  if (const HloSharding* ahead = LookAhead(inst, reader)) {
-    const bool first = hlo_sharding_util::IsSubTilingOrEqualSharding(
-        inst.shape(), *ahead, (*found)[0].sharding);
-    const bool second = hlo_sharding_util::IsSubTilingOrEqualSharding(
-        inst.shape(), *ahead, (*found)[1].sharding);
-    if (first != second) swap = second;
-  }
-  if (swap) std::swap((*found)[0], (*found)[1]);
-}
-
 std::vector<LeafSharding> ByRuleForward(const HloInstruction& inst,
                                         const Context& context,
                                         LeafReader reader) {
+  if (HloPredicateIsOp<HloOpcode::kDot, HloOpcode::kConvolution>(&inst)) {
+    return ProductForward(inst, context, reader);
+  }
+  if (KeepsTiles(inst)) return KeptForward(inst, context, reader);
   std::vector<LeafSharding> found;
   const std::optional<OpShardingRule> rule = GetOpShardingRule(inst);
   if (!rule) {
@@ -165,25 +153,27 @@ std::vector<LeafSharding> ByRuleForward(const HloInstruction& inst,
   }
   for (int from = 0; from < rule->num_operands; ++from) {
     const HloSharding* sharding = reader(inst.operand(from), 0);
-    if (sharding == nullptr || !OperandMayTakePart(inst, from, context)) {
+    if (sharding == nullptr || !MaySpread(*sharding) ||
+        !OperandMayTakePart(inst, from, context)) {
       continue;
     }
+    if (sharding->IsReplicatedLeaf() && SaysNothingWhole(inst, from)) continue;
     const int results =
         static_cast<int>(rule->tensors.size()) - rule->num_operands;
     // Scalars that every element reads say nothing of the elements' places.
     if (inst.operand(from)->shape().dimensions().empty() &&
-        inst.operand_count() > 1 && !sharding->IsSingleDeviceLeaf()) {
+        inst.operand_count() > 1) {
       continue;
     }
     for (int leaf = 0; leaf < results; ++leaf) {
       std::optional<HloSharding> mapped =
           Along(*rule, from, rule->num_operands + leaf, *sharding);
-      if (mapped) found.push_back({leaf, *std::move(mapped)});
+      if (!mapped ||
+          (mapped->IsReplicatedLeaf() && SaysNothingWhole(inst, from))) {
+        continue;
+      }
+      found.push_back({leaf, *std::move(mapped)});
     }
-  }
-  if (inst.opcode() == HloOpcode::kDot ||
-      inst.opcode() == HloOpcode::kConvolution) {
-    OrderProductOperands(inst, reader, &found);
   }
   if (inst.opcode() == HloOpcode::kReverse) {
     for (LeafSharding& leaf : found) {
@@ -197,25 +187,51 @@ std::vector<LeafSharding> ByRuleForward(const HloInstruction& inst,
 void ByRuleBackward(const HloInstruction& user, int operand,
                     const Context& context, LeafReader reader,
                     std::vector<LeafSharding>* found) {
+  if (HloPredicateIsOp<HloOpcode::kDot, HloOpcode::kConvolution>(&user)) {
+    return ProductBackward(user, operand, context, reader, found);
+  }
+  if (KeepsTiles(user)) {
+    return KeptBackward(user, operand, context, reader, found);
+  }
+  const int first_start = user.opcode() == HloOpcode::kDynamicSlice ? 1
+                          : user.opcode() == HloOpcode::kDynamicUpdateSlice
+                              ? 2
+                              : -1;
+  if (first_start > 0 && operand >= first_start) {
+    // All devices need to know where a slice begins.
+    const HloSharding* sharding = reader(&user, 0);
+    if (sharding != nullptr && MaySpread(*sharding)) {
+      found->push_back({0, HloSharding::Replicate()});
+    }
+    return;
+  }
+  // Not the value that a reduction begins with.
+  if (user.opcode() == HloOpcode::kReduce &&
+      user.operand(operand)->shape().dimensions().empty()) {
+    return;
+  }
   const std::optional<OpShardingRule> rule = GetOpShardingRule(user);
   if (!rule || !OperandMayTakePart(user, operand, context)) return;
   const int tensors = static_cast<int>(rule->tensors.size());
   auto add = [&](int from, const HloSharding* sharding) {
-    if (sharding == nullptr || sharding->IsReplicatedLeaf()) return;
+    if (sharding == nullptr || !MaySpread(*sharding)) return;
     std::optional<HloSharding> mapped = Along(*rule, from, operand, *sharding);
-    if (!mapped) return;
+    if (!mapped ||
+        (mapped->IsReplicatedLeaf() && user.opcode() != HloOpcode::kBroadcast &&
+         SaysNothingWhole(user, operand))) {
+      return;
+    }
     if (user.opcode() == HloOpcode::kReverse) {
       mapped = hlo_sharding_util::ReverseSharding(*mapped, user.dimensions());
     }
-    if (!mapped->IsReplicatedLeaf()) found->push_back({0, *std::move(mapped)});
+    found->push_back({0, *std::move(mapped)});
   };
   for (int t = rule->num_operands; t < tensors; ++t) {
     add(t, reader(&user, t - rule->num_operands));
   }
-  // The other operand of a product shares contracting dimensions; those of
-  // sorts, reductions and scatters stand beside each other.
-  if (HloPredicateIsOp<HloOpcode::kDot, HloOpcode::kConvolution,
-                       HloOpcode::kReduce, HloOpcode::kScatter>(&user)) {
+  // The other operands of reductions and scatters stand beside it.
+  if (!found->empty() &&
+      HloPredicateIsOp<HloOpcode::kReduce, HloOpcode::kScatter>(&user)) {
     for (int t = 0; t < rule->num_operands; ++t) {
       if (t == operand) continue;
       const HloSharding* other = reader(user.operand(t), 0);
@@ -228,7 +244,7 @@ void CustomCallBackward(const HloInstruction& inst, const HloInstruction& user,
                         const Context& context, LeafReader reader,
                         std::vector<LeafSharding>* found) {
   const HloSharding* sharding = reader(&user, 0);
-  if (sharding == nullptr || sharding->IsReplicatedLeaf()) return;
+  if (sharding == nullptr || !MaySpread(*sharding)) return;
   if (IsPassThroughCustomCall(user)) {
     if (ShapeUtil::SameDimensions(inst.shape(), user.shape())) {
       found->push_back({0, *sharding});
@@ -253,7 +269,10 @@ std::vector<LeafSharding> CustomCallForward(const HloInstruction& inst,
                                             LeafReader reader) {
   if (IsPassThroughCustomCall(inst)) {
     const HloSharding* sharding = reader(inst.operand(0), 0);
-    if (sharding == nullptr || !Fits(*sharding, inst.shape())) return {};
+    if (sharding == nullptr || !MaySpread(*sharding) ||
+        !Fits(*sharding, inst.shape())) {
+      return {};
+    }
     return {{0, *sharding}};
   }
   const CustomCallShardingHelper* partitioner =
@@ -430,7 +449,7 @@ std::vector<LeafSharding> FromOperands(const HloInstruction& inst,
     }
     case HloOpcode::kReshape: {
       const HloSharding* sharding = reader(inst.operand(0), 0);
-      if (sharding == nullptr) return found;
+      if (sharding == nullptr || !MaySpread(*sharding)) return found;
       std::optional<HloSharding> mapped =
           ThroughReshape(inst.operand(0)->shape(), inst.shape(), *sharding);
       if (mapped) found.push_back({0, *std::move(mapped)});
@@ -439,7 +458,9 @@ std::vector<LeafSharding> FromOperands(const HloInstruction& inst,
     case HloOpcode::kCustomCall:
       return CustomCallForward(inst, context, reader);
     default:  // The operand's, or by its sharding rule.
-      if (!IsIdentity(inst)) return ByRuleForward(inst, context, reader);
+      if (inst.opcode() == HloOpcode::kCopy || !IsIdentity(inst)) {
+        return ByRuleForward(inst, context, reader);
+      }
       for (int64_t i = 0; i < NumLeaves(inst.shape()); ++i) {
         copy(inst.operand(0), i, i);
       }
@@ -486,19 +507,17 @@ std::vector<LeafSharding> FromUser(const HloInstruction& inst,
         break;
       case HloOpcode::kReshape: {
         const HloSharding* sharding = reader(&user, 0);
-        if (sharding == nullptr || sharding->IsReplicatedLeaf()) break;
+        if (sharding == nullptr || !MaySpread(*sharding)) break;
         std::optional<HloSharding> mapped =
             ThroughReshape(user.shape(), inst.shape(), *sharding);
-        if (mapped && !mapped->IsReplicatedLeaf()) {
-          found.push_back({0, *std::move(mapped)});
-        }
+        if (mapped) found.push_back({0, *std::move(mapped)});
         break;
       }
       case HloOpcode::kCustomCall:
         CustomCallBackward(inst, user, context, reader, &found);
         break;
       default:  // The user's, or by its sharding rule.
-        if (IsIdentity(user)) {
+        if (user.opcode() != HloOpcode::kCopy && IsIdentity(user)) {
           for (int64_t i = 0; i < leaves; ++i) copy(&user, i, i);
         } else if (inst.shape().IsArray()) {
           ByRuleBackward(user, static_cast<int>(k), context, reader, &found);

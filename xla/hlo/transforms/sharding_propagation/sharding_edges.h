@@ -27,6 +27,12 @@ struct LeafSharding {
   HloSharding sharding;
 };
 
+// Whether what it says may go on: that a value is on one device may not, except
+// in and out of tuples.
+inline bool MaySpread(const HloSharding& sharding) {
+  return !sharding.IsSingleDeviceLeaf();
+}
+
 // What each element of a tuple asks of all of it, found once for each tuple, of
 // a module that does not change.
 class TupleIndex {

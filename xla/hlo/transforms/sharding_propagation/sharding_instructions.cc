@@ -107,7 +107,10 @@ bool TakeLeaves(HloInstruction* inst,
         hlo_sharding_util::ReturnImprovedShardingImpl(
             leaf.sharding, sharding_edges::ReadInstruction(inst, leaf.leaf),
             *shapes[leaf.leaf], merge,
-            /*allow_aggressive_resharding=*/ComputeNonRootUsers(inst) == 1);
+            /*allow_aggressive_resharding=*/
+            HloPredicateIsNotOp<HloOpcode::kDot, HloOpcode::kConvolution>(
+                inst) &&
+                ComputeNonRootUsers(inst) == 1);
     if (!improved) continue;
     changed = true;
     if (!inst->shape().IsTuple()) {
@@ -252,7 +255,8 @@ bool InferReduceShardingFromOperand(HloInstruction* instruction,
 
 std::optional<HloSharding> InferBroadcastOperandSharding(
     const HloInstruction& instruction, bool is_spmd) {
-  if (!instruction.has_sharding() || !instruction.sharding().IsTiled()) {
+  if (!instruction.has_sharding() ||
+      instruction.sharding().IsSingleDeviceLeaf()) {
     return std::nullopt;
   }
   sharding_edges::Context context;

@@ -240,6 +240,7 @@ class PropagationRun {
                      LeafFlags(Entry()->root_instruction()->shape(), to_output,
                                "elements of the result"));
     ASSIGN_OR_RETURN(parameter_flags_, ParameterFlags(*module_, to_parameters));
+    any_parameter_ = absl::c_any_of(parameter_flags_, Any<std::vector<bool>>);
     return absl::OkStatus();
   }
 
@@ -332,8 +333,10 @@ class PropagationRun {
       if (inst->opcode() == HloOpcode::kParameter) {
         const std::vector<bool>& flags =
             parameter_flags_[inst->parameter_number()];
+        // Where some may change, the others are sources of what users ask.
         for (size_t i = 0; i < flags.size(); ++i) {
-          if (!flags[i] && sharding_edges::ReadInstruction(inst, i)) {
+          if (!any_parameter_ ||
+              (!flags[i] && sharding_edges::ReadInstruction(inst, i))) {
             spread->Fix(inst, i);
           }
         }
@@ -417,6 +420,7 @@ class PropagationRun {
   absl::Span<const bool> to_output_;
   absl::Span<const bool> to_parameters_;
   bool any_output_ = false;
+  bool any_parameter_ = false;
   bool separated_ = false;
   std::vector<bool> root_flags_;
   std::vector<std::vector<bool>> parameter_flags_;

@@ -128,8 +128,10 @@ struct ShardingPropagationOptions {
 //   parameters of calls and branches                1          0
 //   * 0 where the operands are tiled reshapes of parameters
 //
-// A sharding is replaced by one that has more tiles, or by a common refinement
-// (is_spmd, from level 1). Given shardings stay, except those of parameters and
+// A sharding is replaced by one that has more tiles of the same elements, or by
+// a common refinement (is_spmd, from level 1). Values that are whole spread as
+// tiles do, those on a single device do not. A tuple has shardings of all its
+// elements or of none. Given shardings stay, except those of parameters and
 // outputs if allowed, and {unknown}. States of loops, results of branches and
 // of calls share one sharding with the values they stand for. Members of
 // shard_as groups end up with what they have in common; shard_like groups

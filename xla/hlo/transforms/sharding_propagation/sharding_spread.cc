@@ -21,9 +21,9 @@
 //
 // Values that must have one sharding, such as the state of a loop inside and
 // outside, are tied and change together. Instructions carry flags that say
-// whether one of their neighbours has changed since they were last visited; a
-// sweep in post order forwards and one in reverse order backwards visit only
-// those.
+// whether one of their neighbours has changed since they were last visited; in
+// each computation, a sweep in post order forwards and one in reverse order
+// backwards visit only those.
 
 namespace xla {
 
@@ -56,8 +56,7 @@ ShardingSpread::ShardingSpread(
     const sharding_edges::Context& context)
     : context_(context) {
   const std::unique_ptr<CallGraph> calls = CallGraph::Build(module);
-  for (HloComputation* computation :
-       module->MakeComputationPostOrder(execution_threads)) {
+  for (HloComputation* computation : module->computations(execution_threads)) {
     if (computation != module->entry_computation() &&
         calls->GetNode(computation).context() != CallContext::kControlFlow) {
       continue;
@@ -65,6 +64,7 @@ ShardingSpread::ShardingSpread(
     for (HloInstruction* inst : computation->MakeInstructionPostOrder()) {
       AddNode(inst);
     }
+    computation_ends_.push_back(nodes_.size());
   }
 }
 
@@ -249,8 +249,9 @@ void ShardingSpread::TouchImproved() {
   improved_.clear();
 }
 
-std::optional<HloSharding> ShardingSpread::Improved(
-    int node, int64_t leaf, const HloSharding& from) const {
+std::optional<HloSharding> ShardingSpread::Improved(int node, int64_t leaf,
+                                                    const HloSharding& from,
+                                                    Offer offer) const {
   const HloInstruction* inst = nodes_[node].inst;
   const int64_t index = nodes_[node].first_leaf + leaf;
   if (fixed_[index] || from.IsUnknownLeaf() ||
@@ -271,28 +272,45 @@ std::optional<HloSharding> ShardingSpread::Improved(
     }
     return merged;
   }
+  if (offer == Offer::kAsIs) {
+    return !old || hlo_sharding_util::IsShardingMoreSpecific(from, *old)
+               ? std::make_optional(from)
+               : std::nullopt;
+  }
   return hlo_sharding_util::ReturnImprovedShardingImpl(
       from, old ? &*old : nullptr, *shapes_[index], merge,
-      /*allow_aggressive_resharding=*/HasOneNonRootUser(*inst));
+      /*allow_aggressive_resharding=*/offer == Offer::kAlone &&
+          HasOneNonRootUser(*inst));
 }
 
 // Offers a sharding to one leaf, and to all leaves tied to it if it is
 // accepted.
-bool ShardingSpread::Improve(int node, int64_t leaf, const HloSharding& from) {
-  std::optional<HloSharding> improved = Improved(node, leaf, from);
+bool ShardingSpread::Improve(int node, int64_t leaf, const HloSharding& from,
+                             Offer offer) {
+  std::optional<HloSharding> improved = Improved(node, leaf, from, offer);
   if (!improved) return false;
   const auto note = [this](int changed) {
     if (!std::exchange(nodes_[changed].improved, true)) {
       improved_.push_back(changed);
     }
   };
+  // A tuple has shardings of all its elements or none.
+  const auto complete = [this](int changed) {
+    const Node& of = nodes_[changed];
+    for (int64_t i = 0; i < of.num_leaves; ++i) {
+      std::optional<HloSharding>& own = leaves_[of.first_leaf + i];
+      if (!own) own = HloSharding::Replicate();
+    }
+  };
   leaves_[nodes_[node].first_leaf + leaf] = improved;
+  complete(node);
   note(node);
   if (nodes_[node].tie < 0) return true;
   for (int other : ties_[nodes_[node].tie]) {
     const int64_t index = nodes_[other].first_leaf + leaf;
     if (other == node || fixed_[index]) continue;
     leaves_[index] = improved;
+    complete(other);
     note(other);
   }
   return true;
@@ -304,16 +322,22 @@ bool ShardingSpread::Forward(int node) {
     return Read(of, leaf);
   };
   bool changed = false;
+  const Offer offer =
+      inst->opcode() == HloOpcode::kTuple ? Offer::kAsIs
+      : HloPredicateIsOp<HloOpcode::kDot, HloOpcode::kConvolution>(inst)
+          ? Offer::kMerged
+          : Offer::kAlone;
   for (const LeafSharding& found :
        sharding_edges::FromOperands(*inst, context_, read)) {
-    changed |= Improve(node, found.leaf, found.sharding);
+    changed |= Improve(node, found.leaf, found.sharding, offer);
   }
   const auto it = arguments_.find(inst);
   if (it != arguments_.end() && context_.level >= 1) {
     for (const HloInstruction* argument : it->second) {
       for (int64_t leaf = 0; leaf < nodes_[node].num_leaves; ++leaf) {
         if (const HloSharding* sharding = Read(argument, leaf)) {
-          changed |= Improve(node, leaf, HloSharding(*sharding));
+          changed |=
+              Improve(node, leaf, HloSharding(*sharding), Offer::kMerged);
         }
       }
     }
@@ -331,7 +355,7 @@ bool ShardingSpread::Backward(int node) {
   for (const HloInstruction* user : inst->users()) {
     for (const LeafSharding& found :
          sharding_edges::FromUser(*inst, *user, context_, read)) {
-      changed |= Improve(node, found.leaf, found.sharding);
+      changed |= Improve(node, found.leaf, found.sharding, Offer::kMerged);
     }
   }
   TouchImproved();
@@ -352,7 +376,7 @@ bool ShardingSpread::ShareInGroups() {
       }
     }
     if (!best) continue;
-    for (int node : group) changed |= Improve(node, 0, *best);
+    for (int node : group) changed |= Improve(node, 0, *best, Offer::kAlone);
   }
   TouchImproved();
   return changed;
@@ -379,13 +403,17 @@ void ShardingSpread::RunLevel(int64_t level) {
   bool changed = true;
   while (changed) {
     changed = ShareInGroups();
-    for (size_t n = 0; n < nodes_.size(); ++n) {
-      if (!std::exchange(nodes_[n].touched_forward, false)) continue;
-      changed |= Forward(static_cast<int>(n));
-    }
-    for (size_t n = nodes_.size(); n-- > 0;) {
-      if (!std::exchange(nodes_[n].touched_backward, false)) continue;
-      changed |= Backward(static_cast<int>(n));
+    size_t begin = 0;
+    for (size_t end : computation_ends_) {
+      for (size_t n = begin; n < end; ++n) {
+        if (!std::exchange(nodes_[n].touched_forward, false)) continue;
+        changed |= Forward(static_cast<int>(n));
+      }
+      for (size_t n = end; n-- > begin;) {
+        if (!std::exchange(nodes_[n].touched_backward, false)) continue;
+        changed |= Backward(static_cast<int>(n));
+      }
+      begin = end;
     }
   }
 }

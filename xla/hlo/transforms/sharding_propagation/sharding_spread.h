@@ -61,9 +61,15 @@ class ShardingSpread {
   // all leaves that have been improved.
   void TouchAround(const HloInstruction* inst);
   void TouchImproved();
-  bool Improve(int node, int64_t leaf, const HloSharding& from);
+  enum class Offer {
+    kAsIs,    // Taken or not.
+    kMerged,  // Or what both have in common.
+    kAlone,   // Also if no shard stays where it is, for a single user.
+  };
+  bool Improve(int node, int64_t leaf, const HloSharding& from, Offer offer);
   std::optional<HloSharding> Improved(int node, int64_t leaf,
-                                      const HloSharding& from) const;
+                                      const HloSharding& from,
+                                      Offer offer) const;
   bool Forward(int node);
   bool Backward(int node);
   bool ShareInGroups();
@@ -71,6 +77,8 @@ class ShardingSpread {
 
   sharding_edges::Context context_;
   std::vector<Node> nodes_;
+  // By computation, the number of nodes up to its last.
+  std::vector<size_t> computation_ends_;
   std::vector<std::optional<HloSharding>> leaves_;
   std::vector<bool> fixed_;
   std::vector<int> improved_;
