@@ -31,6 +31,11 @@ int64_t RandomCases(int64_t standard) {
   return cases > 0 ? cases : standard;
 }
 
+uint64_t FirstRandomCase() {
+  const char* text = std::getenv("HLO_RANDOM_FIRST");
+  return text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
+}
+
 // The oracle of the random tests: partitions a copy, verifies it, runs it on
 // all devices, and compares shards with a run of the whole module. Modules that
 // the evaluator cannot run in reasonable time are reported as not run instead

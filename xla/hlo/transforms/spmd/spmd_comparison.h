@@ -18,6 +18,8 @@ RandomModuleOptions ModulesToPartition(uint64_t seed);
 
 // The number of cases of a test: HLO_RANDOM_MODULES, else `standard`.
 int64_t RandomCases(int64_t standard);
+// The seed to begin with: HLO_RANDOM_FIRST, else 0.
+uint64_t FirstRandomCase();
 
 enum class Outcome { kNotRun, kCompared, kFailed };
 

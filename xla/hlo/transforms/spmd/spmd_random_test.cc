@@ -37,7 +37,8 @@ TEST_P(SpmdRandomTest, DevicesGiveTheShardsOfTheResult) {
   int64_t compared = 0, failed = 0;
   const int64_t cases = RandomCases(60);
   for (int64_t i = 0; i < cases && failed < 4; ++i) {
-    const uint64_t seed = static_cast<uint64_t>(devices) * 1'000'000 + i;
+    const uint64_t seed =
+        static_cast<uint64_t>(devices) * 1'000'000 + FirstRandomCase() + i;
     const Outcome outcome = PartitionAndCompare(
         RandomModule(seed, ModulesToPartition(seed)), seed, devices,
         /*replicas=*/i % 8 == 0 ? 2 : 1);
@@ -56,7 +57,8 @@ TEST_P(SpmdRandomTest, EveryOpcode) {
   for (size_t k = 0; k < opcodes.size(); ++k) {
     for (int64_t i = 0; i < cases && failed < 4; ++i) {
       const uint64_t seed =
-          (static_cast<uint64_t>(devices) * 1000 + k) * 1'000'000 + i;
+          (static_cast<uint64_t>(devices) * 1000 + k) * 1'000'000 +
+          FirstRandomCase() + i;
       RandomModuleOptions options = ModulesToPartition(seed);
       if (options.without.contains(opcodes[k])) continue;
       options.opcodes = {opcodes[k]};
