@@ -41,7 +41,7 @@ const Row kRows[] = {
     {{O::kGetTupleElement}, {A::kIndex}},
     {{O::kBroadcast, O::kMap}, {}, {A::kDimensions}},
     {{O::kMap}, {A::kToApply}},
-    {{O::kReduce}, {A::kToApply}, {A::kDimensions}},
+    {{O::kReduce}, {A::kToApply, A::kDimensions}},
     {{O::kReverse, O::kTranspose, O::kConcatenate, O::kGetDimensionSize,
       O::kSetDimensionSize},
      {A::kDimensions}},

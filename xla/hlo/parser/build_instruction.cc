@@ -90,17 +90,9 @@ std::unique_ptr<HloInstruction> ModuleParser::BuildOpcode(const Draft& draft) {
       if (constant->shape() != shape) *constant->mutable_shape() = shape;
       return constant;
     }
-    case HloOpcode::kGetTupleElement: {
-      const Shape& tuple = operands[0]->shape();
-      const int64_t index = draft.values.Int(A::kIndex);
-      if (!tuple.IsTuple() || index < 0 || index >= tuple.tuple_shapes_size()) {
-        Error(draft.opcode_loc,
-              absl::StrCat("no element ", index, " in the operand of shape ",
-                           ShapeUtil::HumanString(tuple)));
-        return nullptr;
-      }
-      return HloInstruction::CreateGetTupleElement(shape, operands[0], index);
-    }
+    case HloOpcode::kGetTupleElement:
+      return HloInstruction::CreateGetTupleElement(shape, operands[0],
+                                                   draft.values.Int(A::kIndex));
     case HloOpcode::kTuple:
       if (!ExpectOperands(
               draft,

@@ -82,9 +82,9 @@ std::unique_ptr<HloInstruction> ModuleParser::BuildKernel(const Draft& draft,
       const int64_t exponent = values.Int(A::kExponentBits);
       const int64_t mantissa = values.Int(A::kMantissaBits);
       if (!ExpectOperands(draft,
-                          exponent >= 0 && exponent <= 64 && mantissa >= 0 &&
-                              mantissa <= 64,
-                          "numbers of bits must be within 0 and 64")) {
+                          exponent == static_cast<int>(exponent) &&
+                              mantissa == static_cast<int>(mantissa),
+                          "numbers of bits must fit in 32 bits")) {
         return nullptr;
       }
       return HloInstruction::CreateReducePrecision(shape, operands[0],

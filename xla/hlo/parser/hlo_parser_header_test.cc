@@ -99,9 +99,9 @@ TEST(HloParserHeaderTest, OnePartitionIsNoSpmd) {
   EXPECT_FALSE(module->config().use_spmd_partitioning());
 }
 
-TEST(HloParserHeaderTest, AliasesMayLeaveOutTheEnd) {
+TEST(HloParserHeaderTest, AliasesMayLeaveOutTheirKind) {
   auto module = Parse(absl::StrCat(
-      "HloModule m, input_output_alias={ {0}: (1), {1}: (0, {}) }", kBody));
+      "HloModule m, input_output_alias={ {0}: (1, {}), {1}: (0, {}) }", kBody));
   EXPECT_EQ(module->input_output_alias_config()
                 .GetAliasedParameter({0})
                 ->parameter_number,

@@ -36,7 +36,6 @@ struct ModuleParser::Header {
   bool is_scheduled = false;
   Loc is_scheduled_loc = nullptr;
   std::optional<ComputationLayout> entry_layout;
-  Loc entry_layout_loc = nullptr;
   std::vector<Alias> aliases;
   std::vector<Donor> donors;
   std::optional<bool> alias_passthrough_params;

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "xla/hlo/ir/hlo_original_value.h"
@@ -28,13 +30,16 @@ std::shared_ptr<const OpMetadata> ValueParser::ParseCachedMetadata() {
 // Fields are separated by blanks, or commas.
 bool ValueParser::ParseMetadata(OpMetadata* result) {
   if (!Expect(TokKind::kLbrace, "to begin metadata")) return false;
+  absl::InlinedVector<absl::string_view, 8> keys;
   while (!Eat(TokKind::kRbrace)) {
     const Loc key_loc = loc();
     absl::string_view key;
-    if (!ParseAttributeName(&key) ||
-        !ParseMetadataField(key, key_loc, result)) {
-      return false;
+    if (!ParseAttributeName(&key)) return false;
+    if (absl::c_linear_search(keys, key)) {
+      return Error(key_loc, absl::StrCat("'", key, "' is given twice"));
     }
+    keys.push_back(key);
+    if (!ParseMetadataField(key, key_loc, result)) return false;
     Eat(TokKind::kComma);
   }
   return true;

@@ -239,48 +239,29 @@ bool ModuleParser::FinishModule(HloModule* module) {
   return SetEntryLayout(module) && SetAliases(module) && SetSchedule(module);
 }
 
-// The header's layout, else one in the config that fits, else what the shapes
-// of parameters and root say.
+// The header's layout, whose shapes the verifier compares (V171), else one in
+// the config that fits, else what the shapes of parameters and root say.
 bool ModuleParser::SetEntryLayout(HloModule* module) {
   const ProgramShape program =
       module->entry_computation()->ComputeProgramShape();
-  auto fits = [&](const ComputationLayout& layout, std::string* why) {
-    if (layout.parameter_count() != program.parameters_size()) {
-      *why = absl::StrCat("it has ", layout.parameter_count(),
-                          " parameters, the entry computation ",
-                          program.parameters_size());
-      return false;
-    }
-    auto check = [&](const Shape& declared, const Shape& actual,
-                     absl::string_view what) {
-      if (ShapeUtil::Compatible(declared, actual)) return true;
-      *why = absl::StrCat(what, " is ", ShapeUtil::HumanString(declared),
-                          ", in the entry computation ",
-                          ShapeUtil::HumanString(actual));
-      return false;
-    };
+  auto fits = [&](const ComputationLayout& layout) {
+    if (layout.parameter_count() != program.parameters_size()) return false;
     for (int i = 0; i < program.parameters_size(); ++i) {
-      if (!check(layout.parameter_shape(i), program.parameters(i),
-                 absl::StrCat("parameter ", i))) {
+      if (!ShapeUtil::Compatible(layout.parameter_shape(i),
+                                 program.parameters(i))) {
         return false;
       }
     }
-    return check(layout.result_shape(), program.result(), "the result");
+    return ShapeUtil::Compatible(layout.result_shape(), program.result());
   };
   HloModuleConfig& config = module->mutable_config();
-  std::string why;
   if (header_->entry_layout.has_value()) {
-    if (!fits(*header_->entry_layout, &why)) {
-      return Error(
-          header_->entry_layout_loc,
-          absl::StrCat("entry_computation_layout does not fit: ", why));
-    }
     config.SetDefaultComputationLayout(program);
     *config.mutable_entry_computation_layout() =
         *std::move(header_->entry_layout);
     return true;
   }
-  if (layout_from_config_.has_value() && fits(*layout_from_config_, &why)) {
+  if (layout_from_config_.has_value() && fits(*layout_from_config_)) {
     config.SetDefaultComputationLayout(program);
     *config.mutable_entry_computation_layout() =
         *std::move(layout_from_config_);

@@ -120,7 +120,6 @@ bool ModuleParser::SkipHeaderValue(absl::string_view name, Loc name_loc) {
 
 // {(shape, shape)->shape}
 bool ModuleParser::ParseEntryLayout() {
-  header_->entry_layout_loc = loc();
   std::vector<ShapeLayout> parameters;
   auto parse_layout = [&](std::vector<ShapeLayout>* layouts) {
     const Shape* shape = ParseCachedShape(/*fill=*/false);
@@ -165,20 +164,19 @@ bool ModuleParser::ParseAliasList() {
         !Expect(TokKind::kColon, "after the index of the output") ||
         !Expect(TokKind::kLparen, "before the number of the parameter") ||
         !ParseIntInRange(0, std::numeric_limits<int32_t>::max(),
-                         &alias.parameter_number)) {
+                         &alias.parameter_number) ||
+        !Expect(TokKind::kComma, "before the index in the parameter") ||
+        !ParseShapeIndex(&alias.parameter_index)) {
       return false;
     }
+    int must_alias;
     if (Eat(TokKind::kComma)) {
-      if (!ParseShapeIndex(&alias.parameter_index)) return false;
-      int must_alias;
-      if (Eat(TokKind::kComma)) {
-        if (!ParseEnum("kind of alias", {"may-alias", "must-alias"},
-                       &must_alias)) {
-          return false;
-        }
-        if (must_alias == 1) {
-          alias.kind = HloInputOutputAliasConfig::kMustAlias;
-        }
+      if (!ParseEnum("kind of alias", {"may-alias", "must-alias"},
+                     &must_alias)) {
+        return false;
+      }
+      if (must_alias == 1) {
+        alias.kind = HloInputOutputAliasConfig::kMustAlias;
       }
     }
     return Expect(TokKind::kRparen, "to end an alias");
