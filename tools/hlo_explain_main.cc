@@ -31,8 +31,9 @@ ABSL_FLAG(std::string, as, "",
           "Compile the module first, and explain the result on one device: gpu "
           "(our pipeline), xla-gpu (approximately XLA:GPU and what it "
           "allocates) or cpu (the same for XLA:CPU). Default: gpu for modules "
-          "that have yet to be partitioned, except with --fit and "
-          "--budget-curve; --as=prepare shows all devices together.");
+          "that have yet to be partitioned, except with --fit, "
+          "--budget-curve, --schedule and -o; --as=prepare shows all devices "
+          "together.");
 ABSL_FLAG(int64_t, num_partitions, 0,
           "Number of devices, overriding the module's header.");
 ABSL_FLAG(std::string, limit, "",

@@ -473,8 +473,9 @@ absl::Status ExplainRead(const HloExplainOptions &given,
   if (options.collectives) {
     return ExplainCollectives(options, registry, module->get(), out);
   }
-  // Plans are for the module as its reader gets it.
-  options.prepare.one_device = !options.fit && options.budget_curve == 0;
+  // Plans and schedules are for the module as its reader gets it.
+  options.prepare.one_device =
+      !options.fit && options.budget_curve == 0 && options.output.empty();
   watch.Phase("running passes and scheduling",
               "--effort=0 or --schedule=list is faster");
   TF_ASSIGN_OR_RETURN(

@@ -72,7 +72,8 @@ absl::StatusOr<PreparedModule> PrepareModule(std::unique_ptr<HloModule> module,
   }
   MemoryReport::Input input = DescribeModule(*module);
   if (options.one_device && options.as.empty() && !options.passes &&
-      !module->has_schedule() && IsToBePartitioned(*module)) {
+      !options.schedule && !module->has_schedule() &&
+      IsToBePartitioned(*module)) {
     options.as = "gpu";
   }
   TF_ASSIGN_OR_RETURN(Preparation preparation,
