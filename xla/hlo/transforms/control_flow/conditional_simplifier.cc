@@ -65,7 +65,10 @@ bool IsCheap(const HloInstruction& inst) {
                           HloOpcode::kBroadcast, HloOpcode::kReshape,
                           HloOpcode::kBitcast, HloOpcode::kSlice,
                           HloOpcode::kIota>(&inst) ||
-         (inst.IsElementwise() && !inst.has_called_computations());
+         // A copy of a tuple may be of the state of something asynchronous,
+         // which stays whole.
+         (inst.IsElementwise() && inst.shape().IsArray() &&
+          !inst.has_called_computations());
 }
 
 bool HoldsArraysOnly(const Shape& shape) {
