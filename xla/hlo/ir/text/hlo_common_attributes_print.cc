@@ -281,7 +281,7 @@ void PrintAttributes(const HloInstruction& inst, AttributePrinter& attributes,
                      const HloPrintOptions& options, CanonicalNameMap* names) {
   PrintOwnAttributes(inst, attributes, options, names);
   if (inst.opcode() == HloOpcode::kAsyncStart &&
-      PrintsAsAsyncSugar(inst, options)) {
+      options.print_extra_attributes() && PrintsAsAsyncSugar(inst, options)) {
     PrintOwnAttributes(*inst.async_wrapped_instruction(), attributes, options,
                        names);
     PrintAliasing(attributes, inst.output_operand_aliasing());

@@ -89,7 +89,8 @@ void PrintComputation(Printer* printer, const HloComputation& computation,
   // Text that reads back names the thread at the caller; text that is compared
   // says it everywhere.
   if (is_inline && !options.canonicalize_instruction_names()) return;
-  if (!computation.IsMainThread()) {
+  if (!computation.IsMainThread() &&
+      (options.print_ids() || NamesByPosition(options))) {
     printer->Append(", execution_thread=");
     PrintQuoted(printer, computation.execution_thread());
   }

@@ -259,6 +259,12 @@ TEST(HloPrintTest, AsyncSugarHidesTheWrappedComputation) {
       start->ToString(
           HloPrintOptions::Canonical().set_syntax_sugar_async_ops(false)),
       "}, execution_thread=\"host\""));
+  EXPECT_FALSE(absl::StrContains(
+      module->ToString(HloPrintOptions().set_print_ids(false)),
+      "}, execution_thread="));
+  EXPECT_TRUE(absl::EndsWith(
+      start->ToString(HloPrintOptions().set_print_extra_attributes(false)),
+      ")"));
 }
 
 TEST(HloPrintTest, SmallModule) {
