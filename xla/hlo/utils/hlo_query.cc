@@ -318,5 +318,10 @@ bool IsStandardAssociativeScan(const HloInstruction* instruction) {
          step->operand(0) != step->operand(1);
 }
 
+bool HoldsBuffer(const Shape& shape) {
+  if (!shape.IsTuple()) return shape.IsBuffer();
+  return absl::c_any_of(shape.tuple_shapes(), HoldsBuffer);
+}
+
 }  // namespace hlo_query
 }  // namespace xla

@@ -10,6 +10,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape.h"
 #include "xla/util.h"
 
 namespace xla {
@@ -152,6 +153,10 @@ bool IsChangeTilingCopyFusion(const HloInstruction* instr);
 // which yields every carry:
 //   add = add(carry, x)   ROOT tuple(add, add)
 bool IsStandardAssociativeScan(const HloInstruction* instruction);
+
+// Whether a value is or holds a buffer (`b(f32[4])`), which has one owner at a
+// time.
+bool HoldsBuffer(const Shape& shape);
 
 }  // namespace hlo_query
 }  // namespace xla

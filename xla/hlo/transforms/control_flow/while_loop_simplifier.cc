@@ -10,6 +10,7 @@
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/transforms/control_flow/inlined_calls.h"
 #include "xla/hlo/transforms/loops/loop_state.h"
+#include "xla/hlo/utils/hlo_query.h"
 #include "xla/status_macros.h"
 
 namespace xla {
@@ -57,6 +58,8 @@ absl::StatusOr<bool> ForwardInvariants(HloInstruction* loop) {
   for (HloInstruction* user : users) {
     if (user->opcode() != HloOpcode::kGetTupleElement ||
         user->HasControlDependencies() ||
+        // The loop still takes what it hands through.
+        hlo_query::HoldsBuffer(user->shape()) ||
         LoopState::ElementOf(root->operand(user->tuple_index()),
                              body->parameter_instruction(0)) !=
             user->tuple_index() ||

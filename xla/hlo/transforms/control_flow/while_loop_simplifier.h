@@ -30,7 +30,8 @@ namespace xla {
 // nothing but a predicate.
 //
 // Leaves alone: loops whose condition has side effects, and those that send or
-// receive, whose channels are made for a loop. The last rule is for loops with
+// receive, whose channels are made for a loop; buffers that are handed through,
+// which have one owner. The last rule is for loops with
 // a flat state (loop_state.h). O(instructions + pairs of elements of a state
 // with equal initial values).
 class WhileLoopSimplifier : public HloModulePass {

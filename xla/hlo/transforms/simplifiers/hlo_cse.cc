@@ -11,6 +11,7 @@
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/hlo/ir/hlo_opcode_groups.h"
+#include "xla/hlo/utils/hlo_query.h"
 #include "xla/literal.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
@@ -151,12 +152,6 @@ bool IsRepeatedOnPurpose(const HloInstruction& inst) {
          inst.get_frontend_attribute(kRematerializedAttribute).has_value();
 }
 
-// Two buffers of one value are two: each has one owner.
-bool HasBuffer(const Shape& shape) {
-  if (!shape.IsTuple()) return shape.IsBuffer();
-  return absl::c_any_of(shape.tuple_shapes(), HasBuffer);
-}
-
 }  // namespace
 
 bool HloCSE::ShouldEliminateInstruction(const HloInstruction* instruction) {
@@ -191,7 +186,9 @@ bool HloCSE::ShouldEliminateInstruction(const HloInstruction* instruction) {
     case XLA_ANY_DEVICE_ID:
       break;
   }
-  return !instruction->HasSideEffect() && !HasBuffer(instruction->shape());
+  // Two buffers of one value are two: each has one owner.
+  return !instruction->HasSideEffect() &&
+         !hlo_query::HoldsBuffer(instruction->shape());
 }
 
 absl::Status HloCSE::Replace(HloInstruction* instruction, HloInstruction* by) {
