@@ -5,5 +5,7 @@
 #include "xla/hlo/analysis/buffers/buffer_assigner.h"
 #include "xla/hlo/analysis/buffers/buffer_assignment.h"  // IWYU pragma: export
 #include "xla/hlo/analysis/buffers/buffer_assignment_sizes.h"
+#include "xla/hlo/analysis/heap/heap_simulator.h"
+#include "xla/hlo/analysis/logical_buffer.h"
 
 #endif  // XLA_COMPAT_INCLUDE_XLA_SERVICE_BUFFER_ASSIGNMENT_H_
