@@ -28,6 +28,11 @@ bool IsKnownConstant(const HloInstruction& hlo) {
          !hlo.literal().is_elided();
 }
 
+bool IsBroadcastOfKnownConstant(const HloInstruction& hlo) {
+  return hlo.opcode() == HloOpcode::kBroadcast &&
+         IsKnownConstant(*hlo.operand(0));
+}
+
 // The scalar constant of which every element is a copy; null if there is none.
 HloInstruction* UniformValue(HloInstruction* hlo) {
   if (hlo->opcode() == HloOpcode::kBroadcast) hlo = hlo->mutable_operand(0);
@@ -124,7 +129,7 @@ class Folder {
       std::unique_ptr<HloInstruction> folded;
       if (IsOfConstants(*hlo)) {
         folded = Fold(*hlo);
-      } else if (IsUniform(*hlo)) {
+      } else if (options_.uniform_values && IsUniform(*hlo)) {
         folded = FoldUniform(hlo);
       }
       if (folded == nullptr) continue;
@@ -150,24 +155,35 @@ class Folder {
 };
 
 bool Folder::IsOfConstants(const HloInstruction& hlo) const {
-  if (!absl::c_all_of(hlo.operands(), [](const HloInstruction* operand) {
-        return IsKnownConstant(*operand);
-      })) {
+  // Elements of constants: those of broadcasts take no memory yet.
+  int64_t read = 0;
+  bool any_broadcast = false;
+  for (const HloInstruction* operand : hlo.unique_operands()) {
+    if (IsKnownConstant(*operand)) {
+      read += ShapeUtil::ElementsIn(operand->shape());
+    } else if (IsBroadcastOfKnownConstant(*operand)) {
+      any_broadcast = true;
+    } else {
+      return false;
+    }
+  }
+  if (any_broadcast &&
+      (hlo.opcode() == HloOpcode::kPad ||
+       absl::c_none_of(hlo.operands(), [](const HloInstruction* operand) {
+         return IsKnownConstant(*operand);
+       }))) {
     return false;
   }
-  const int64_t bytes = ShapeUtil::ByteSizeOf(hlo.shape());
-  int64_t read = 0;
-  for (const HloInstruction* operand : hlo.unique_operands()) {
-    read += ShapeUtil::ByteSizeOf(operand->shape());
-  }
-  return bytes <= options_.max_bytes &&
-         (options_.aggressive || bytes <= read) &&
+  return ShapeUtil::ByteSizeOf(hlo.shape()) <= options_.max_bytes &&
+         (options_.aggressive || ShapeUtil::ElementsIn(hlo.shape()) <= read) &&
          (!can_fold_shape_ || can_fold_shape_(hlo.shape())) &&
          Operations(hlo) <= static_cast<double>(options_.max_operations);
 }
 
 std::unique_ptr<HloInstruction> Folder::Fold(const HloInstruction& hlo) {
-  absl::StatusOr<Literal> value = evaluator_.Evaluate(&hlo);
+  // Operands that are broadcasts are evaluated, too.
+  absl::StatusOr<Literal> value = evaluator_.Evaluate(
+      &hlo, {}, /*recursively_evaluate_nonconstant_operands=*/true);
   if (!value.ok()) return nullptr;
   return HloInstruction::CreateConstant(hlo.shape().has_layout()
                                             ? value->Relayout(hlo.shape())
@@ -203,6 +219,7 @@ std::unique_ptr<HloInstruction> Folder::FoldUniform(HloInstruction* hlo) {
 
 HloConstantFolding::HloConstantFolding(Level level) {
   options_.aggressive = level == Level::kAggressive;
+  options_.uniform_values = false;
 }
 
 HloConstantFolding::HloConstantFolding(const Options& options)
@@ -210,6 +227,7 @@ HloConstantFolding::HloConstantFolding(const Options& options)
   options_.aggressive = options.level == Level::kAggressive;
   options_.fold_float_arithmetic = options.fold_float_arithmetic;
   options_.is_layout_sensitive = options.is_layout_sensitive;
+  options_.uniform_values = false;
 }
 
 absl::StatusOr<bool> HloConstantFolding::RunImpl(

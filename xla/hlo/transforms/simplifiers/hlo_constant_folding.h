@@ -20,6 +20,8 @@ struct HloConstantFoldingOptions {
   bool fold_float_arithmetic = true;
   // Keep copies that change the layout.
   bool is_layout_sensitive = false;
+  // Compute elementwise instructions of broadcast scalars once.
+  bool uniform_values = true;
   // Maximum bytes of a folded result.
   int64_t max_bytes = 1 << 20;
   // Maximum scalar operations to fold one instruction.
@@ -28,11 +30,14 @@ struct HloConstantFoldingOptions {
   template <typename Visitor>
   void VisitFields(Visitor&& visit) {
     visit("aggressive", aggressive,
-          "also fold results larger than their operands, such as broadcasts");
+          "also fold results of more elements than their operands, such as "
+          "broadcasts");
     visit("fold-float-arithmetic", fold_float_arithmetic,
           "also fold floating-point and complex arithmetic");
     visit("is-layout-sensitive", is_layout_sensitive,
           "keep copies that change the layout");
+    visit("uniform-values", uniform_values,
+          "compute elementwise instructions of broadcast scalars once");
     visit("max-bytes", max_bytes, "maximum bytes of a folded result");
     visit("max-operations", max_operations,
           "maximum scalar operations to fold one instruction");
@@ -44,6 +49,8 @@ struct HloConstantFoldingOptions {
 //   before: a = s32[3] constant({1, 2, 3}), b = s32[3] constant({4, 5, 6})
 //           c = s32[3] add(a, b)
 //   after:  c = s32[3] constant({5, 7, 9})
+//
+// Some of the operands may be broadcasts of constants, except those of a pad.
 //
 // Uniform values are computed once and stay uniform:
 //
@@ -59,12 +66,13 @@ struct HloConstantFoldingOptions {
 // calls, fusions and their bodies, custom calls, asynchronous and communicating
 // instructions, tuples, dynamic shapes, optimization barriers and what depends
 // on them, constants whose elements the text elides, and results that have more
-// bytes than operands, exceed a limit or take more operations than allowed.
+// elements than the constants they read, exceed a limit or take more operations
+// than allowed.
 // O(instructions and what is computed).
 class HloConstantFolding : public HloModulePass {
  public:
   enum class Level {
-    // Results no larger than operands.
+    // Results of no more elements than the constants they read.
     kDefault,
     kAggressive,
   };
@@ -76,6 +84,7 @@ class HloConstantFolding : public HloModulePass {
     std::function<bool(const Shape&)> can_fold_shape;
   };
 
+  // OpenXLA's constructors: without uniform values, as OpenXLA has it.
   explicit HloConstantFolding(Level level = Level::kDefault);
   explicit HloConstantFolding(const Options& options);
   explicit HloConstantFolding(const HloConstantFoldingOptions& options)
