@@ -54,8 +54,10 @@ std::optional<Window> WindowOnUnpadded(
 // The convolution without the pad; null if that would be another one.
 HloInstruction* Folded(HloConvolutionInstruction* convolution) {
   HloInstruction* pad = convolution->mutable_operand(0);
-  if (pad->opcode() != HloOpcode::kPad || !IsZero(*pad->operand(1)) ||
-      pad->shape().is_dynamic() || convolution->shape().is_dynamic() ||
+  // Sparse factors have indices as further operands.
+  if (convolution->operand_count() != 2 || pad->opcode() != HloOpcode::kPad ||
+      !IsZero(*pad->operand(1)) || pad->shape().is_dynamic() ||
+      convolution->shape().is_dynamic() ||
       pad->shape().element_type() != pad->operand(0)->shape().element_type() ||
       convolution->HasControlDependencies()) {
     return nullptr;

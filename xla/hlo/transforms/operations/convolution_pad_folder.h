@@ -21,7 +21,8 @@ namespace xla {
 // number make a difference there, since they are no longer multiplied by zeros.
 //
 // Leaves alone: padding of batch or feature dimensions or by other values,
-// dilated inputs, dynamic shapes, control dependencies. O(instructions).
+// dilated inputs, sparse factors, dynamic shapes, control dependencies.
+// O(instructions).
 class ConvolutionPadFolder : public HloModulePass {
  public:
   absl::string_view name() const override { return "convolution-pad-folder"; }
