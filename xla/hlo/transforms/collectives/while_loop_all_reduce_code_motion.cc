@@ -32,6 +32,7 @@ bool IsSumOverDevices(const HloInstruction& inst) {
   return inst.opcode() == HloOpcode::kAllReduce && inst.operand_count() == 1 &&
          inst.user_count() == 1 && inst.shape().IsArray() &&
          inst.shape().is_static() && inst.shape().element_type() != PRED &&
+         !inst.has_sharding() &&
          ShapeUtil::Equal(inst.shape(), inst.operand(0)->shape()) &&
          !inst.HasControlDependencies() &&
          MatchReductionComputation(inst.to_apply()) == ReductionKind::SUM;
@@ -52,13 +53,17 @@ std::optional<Sum> SumAt(const HloInstruction& loop, int64_t index) {
   HloInstruction* add = body.root_instruction()->mutable_operand(index);
   if (add->opcode() != HloOpcode::kAdd || add->user_count() != 1 ||
       absl::c_count(body.root_instruction()->operands(), add) != 1 ||
-      add->HasControlDependencies()) {
+      add->HasControlDependencies() || add->has_sharding()) {
     return std::nullopt;
   }
   for (int64_t i = 0; i < 2; ++i) {
     const HloInstruction* reduced = add->operand(i);
     const HloInstruction* before = add->operand(1 - i);
     if (IsSumOverDevices(*reduced) &&
+        // A narrower type would round the sum of all iterations.
+        ShapeUtil::Equal(reduced->shape(), add->shape()) &&
+        ShapeUtil::Equal(add->shape(), loop.shape().tuple_shapes(index)) &&
+        ShapeUtil::Equal(add->shape(), before->shape()) &&
         before->opcode() == HloOpcode::kGetTupleElement &&
         before->operand(0) == body.parameter_instruction(0) &&
         before->tuple_index() == index && before->user_count() == 1 &&
@@ -71,11 +76,16 @@ std::optional<Sum> SumAt(const HloInstruction& loop, int64_t index) {
 }
 
 // Whether the condition does not look at the element, and what follows the loop
-// takes elements.
+// takes elements, whenever these are there.
 bool MayChangeValue(const HloInstruction& loop, int64_t index) {
   const HloInstruction& state =
       *loop.while_condition()->parameter_instruction(0);
   return !loop.IsRoot() && IsReadByElements(loop, index, nullptr) &&
+         absl::c_none_of(loop.users(),
+                         [&](const HloInstruction* user) {
+                           return user->tuple_index() == index &&
+                                  user->HasControlDependencies();
+                         }) &&
          IsReadByElements(state, index, &loop);
 }
 
@@ -130,7 +140,7 @@ absl::StatusOr<bool> RunOnLoop(HloInstruction* loop) {
   HloComputation* body = loop->while_body();
   if (body->root_instruction()->opcode() != HloOpcode::kTuple ||
       loop->operand(0)->opcode() != HloOpcode::kTuple ||
-      loop->HasControlDependencies() ||
+      loop->HasControlDependencies() || loop->has_sharding() ||
       body->caller_instructions().size() != 1 ||
       loop->while_condition()->caller_instructions().size() != 1) {
     return false;

@@ -23,9 +23,10 @@ namespace xla {
 // differently), and because devices of a group run as many iterations as each
 // other: they would wait for each other in the body.
 //
-// Leaves alone: all-reduces of several operands, with other readers or control
-// dependencies; sums that the body, the condition or a reader of the whole
-// state reads otherwise; predicates. O(instructions).
+// Leaves alone: all-reduces of several operands, of another type than the sum,
+// or with other readers; control dependencies and shardings; sums that the
+// body, the condition or a reader of the whole state reads otherwise;
+// predicates. O(instructions).
 class WhileLoopAllReduceCodeMotion : public HloModulePass {
  public:
   absl::string_view name() const override {
