@@ -165,9 +165,13 @@ HloInstruction* ScatterIntoAddend(HloInstruction* add) {
         !ShapeUtil::Equal(addend->shape(), add->shape())) {
       continue;
     }
-    return add->parent()->AddInstruction(scatter->CloneWithNewOperands(
-        add->shape(),
-        {addend, scatter->mutable_operand(1), scatter->mutable_operand(2)}));
+    HloInstruction* sum =
+        add->parent()->AddInstruction(scatter->CloneWithNewOperands(
+            add->shape(), {addend, scatter->mutable_operand(1),
+                           scatter->mutable_operand(2)}));
+    // Sharded as the sum is, not as that of the updates.
+    sum->clear_sharding();
+    return sum;
   }
   return nullptr;
 }
