@@ -289,9 +289,10 @@ absl::Status ShareShardingsWithCallees(
               hlo->sharding());
           condition->parameter_instruction(0)->set_sharding(hlo->sharding());
           roots->insert_or_assign(hlo->while_body(), hlo->sharding());
+          // What decides about a trip is whole, and no addend.
           roots->insert_or_assign(
-              condition,
-              ReplicatedOnAllDims(condition->root_instruction()->sharding()));
+              condition, WithSums(ReplicatedOnAllDims(
+                             condition->root_instruction()->sharding())));
           break;
         }
         case HloOpcode::kConditional:
