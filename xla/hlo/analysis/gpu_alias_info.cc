@@ -47,13 +47,14 @@ const HloInstruction* ThroughBitcasts(const HloInstruction* inst) {
 }
 
 // The reduction that the kernel is built around: the first output that is one,
-// seen through what only changes its elements one by one; null without any.
+// seen through what only changes its elements one by one, to another type, too;
+// null without any.
 const HloInstruction* HeroReduction(const HloInstruction& root) {
   const bool several = root.opcode() == HloOpcode::kTuple;
   for (int64_t i = 0; i < (several ? root.operand_count() : 1); ++i) {
     const HloInstruction* inst = several ? root.operand(i) : &root;
-    while (inst->opcode() != HloOpcode::kReduce && inst->operand_count() == 1 &&
-           KeepsPlace(*inst, 0)) {
+    while (inst->operand_count() == 1 &&
+           (KeepsPlace(*inst, 0) || inst->IsElementwise())) {
       inst = inst->operand(0);
     }
     if (inst->opcode() == HloOpcode::kReduce) return inst;

@@ -603,6 +603,24 @@ TEST(GpuAliasInfoTest, MultiOutputFusions) {
           << read << swapped;
     }
   }
+  // Also if its elements are changed one by one.
+  for (const absl::string_view last :
+       {"f16[8] convert(m)", "f32[8] copy(m)", "f32[8] negate(m)"}) {
+    EXPECT_EQ(
+        GpuMayAlias(
+            absl::StrCat("(f32[8,4], ", last.substr(0, 3),
+                         "[8], f32[8]) fusion(x, y), kind=kInput, calls=f"),
+            absl::StrCat(
+                "n = negate(a)\n z = f32[] constant(0)\n"
+                "m = f32[8] reduce(b, z), dimensions={1}, to_apply=sum\n"
+                "h = ",
+                last,
+                "\n k = f32[8] reduce(a, z), dimensions={1}, to_apply=sum\n"
+                "ROOT t = tuple(n, h, k)"),
+            {0}),
+        false)
+        << last;
+  }
 }
 
 TEST(GpuAliasInfoTest, Collectives) {
