@@ -124,8 +124,10 @@ packing::PackingProblem IntervalRecordingHeap<BufferType>::MakeProblem(
     buffer.size = GroupSize(indices[group]);
     buffer.alignment = alignment;
     buffer.colocation = group;
+    // Lives of buffers without bytes may start at one time.
+    const size_t first = problem.buffers.size();
     for (const auto& [start, end] : lives) {
-      if (start > lives[0].first && start < buffer.upper) {
+      if (problem.buffers.size() > first && start < buffer.upper) {
         problem.buffers.back().upper = buffer.upper =
             std::max(buffer.upper, end + 1);
         continue;

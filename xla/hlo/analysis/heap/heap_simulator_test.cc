@@ -427,6 +427,21 @@ TEST(BestFitHeapTest, BuffersWithoutBytesTakeNoTime) {
   EXPECT_EQ(result.heap_results[0].chunk_map.at(script.block('b')).offset, 0);
 }
 
+// Their lives may even begin at the same time.
+TEST(BestFitHeapTest, BuffersWithoutBytesShare) {
+  std::vector<AllocationBlock> blocks(3);
+  PlannedHeap<AllocationBlock> heap(1);
+  heap.Alloc(&blocks[0], 0);
+  heap.ShareWith(&blocks[1], &blocks[0], 0);
+  heap.Free(&blocks[0], 0);
+  heap.ShareWith(&blocks[2], &blocks[0], 8);
+  heap.Free(&blocks[1], 0);
+  heap.Free(&blocks[2], 8);
+  auto result = heap.Finish();
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->heap_size, 8);
+}
+
 TEST(BestFitHeapTest, OffsetsAreAligned) {
   HeapScript script;
   Spatial heap(64);
