@@ -258,13 +258,15 @@ class Unfuser {
   LoopState loop_;
 };
 
-// Counters are increased in place: what reads them comes first.
+// Counters are increased in place: what reads them comes first, except where
+// something waits for the next count.
 void CountLast(HloComputation* body, HloSchedule* schedule) {
   const HloInstruction* state = body->parameter_instruction(0);
   const HloInstruction* results = body->root_instruction();
   const auto counts = [&](const HloInstruction* inst) {
     return inst->opcode() == HloOpcode::kAdd && inst->user_count() == 1 &&
            inst->users().front() == results &&
+           inst->control_successors().empty() &&
            ShapeUtil::IsEffectiveScalar(inst->shape()) &&
            absl::c_any_of(inst->operands(), [&](const HloInstruction* operand) {
              const std::optional<int64_t> element =
