@@ -303,6 +303,7 @@ class ResidualWriter {
                                               read->name(), " reads"));
     }
     TF_RETURN_IF_ERROR(read->ReplaceAllUsesWithDifferentShape(value));
+    TF_RETURN_IF_ERROR(read->SafelyDropAllControlDependencies());
     return backward_.body()->RemoveInstruction(read);
   }
 
@@ -559,6 +560,7 @@ absl::Status DropLoopResiduals(absl::Span<const int> drops, HloModule* module) {
       TF_RETURN_IF_ERROR(backward->Blank(residual.backward_element));
       HloInstruction* write = stacks.at(residual.forward_element);
       TF_RETURN_IF_ERROR(forward->state.PassOn(residual.forward_element));
+      TF_RETURN_IF_ERROR(write->SafelyDropAllControlDependencies());
       TF_RETURN_IF_ERROR(
           forward->state.body()->RemoveInstructionAndUnusedOperands(write));
       TF_RETURN_IF_ERROR(forward->state.Blank(residual.forward_element));
