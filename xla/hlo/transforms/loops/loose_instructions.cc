@@ -110,7 +110,11 @@ absl::Status AddCopyOfSlice(HloInstruction* fusion) {
 absl::StatusOr<bool> FuseLooseInstructions(HloModule* module) {
   bool changed = false;
   for (HloComputation* computation : ComputationsThatRun(*module)) {
-    if (!module->schedule().is_computation_scheduled(computation)) continue;
+    // What runs beside others is a transfer, which a fusion would not be.
+    if (computation->IsAsyncComputation() ||
+        !module->schedule().is_computation_scheduled(computation)) {
+      continue;
+    }
     std::vector<HloInstruction*> sequence =
         module->schedule().sequence(computation).instructions();
     absl::flat_hash_set<const HloInstruction*> gone;

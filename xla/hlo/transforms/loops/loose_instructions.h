@@ -17,9 +17,9 @@ namespace xla::remat_plan {
 // its own. Reads and updates of slices are not taken in, as what they read may
 // change in between; a fusion that would only move a slice copies it, as XLA's
 // backend makes mere transfers asynchronous, for which a finished schedule has
-// no place. Copies, constants and what only renames stay. Updates the schedule;
-// returns whether anything changed. Linear in the instructions and what is
-// taken in.
+// no place. Copies, constants, what only renames and what is asynchronous stay.
+// Updates the schedule; returns whether anything changed. Linear in the
+// instructions and what is taken in.
 absl::StatusOr<bool> FuseLooseInstructions(HloModule* module);
 
 }  // namespace xla::remat_plan

@@ -110,5 +110,28 @@ ENTRY e {
   EXPECT_EQ(Inside(*sum->operand(0)), "constant dynamic-slice copy ");
 }
 
+TEST(LooseInstructionsTest, AsynchronousTransfersStay) {
+  auto module = ParseAndReturnUnverifiedModule(R"(
+HloModule m, is_scheduled=true
+read {
+  from = f32[8,64] parameter(0)
+  at = s32[] parameter(1)
+  other = s32[] parameter(2)
+  ROOT slice = f32[1,64] dynamic-slice(from, at, other), dynamic_slice_sizes={1,64}
+}
+ENTRY e {
+  stack = f32[8,64] parameter(0)
+  i = s32[] parameter(1)
+  zero = s32[] constant(0)
+  start = ((f32[8,64], s32[], s32[]), f32[1,64], u32[]) async-start(stack, i, zero), calls=read
+  done = f32[1,64] async-done(start)
+  ROOT t = (f32[1,64]) tuple(done)
+})");
+  ASSERT_TRUE(module.ok()) << module.status();
+  const auto changed = FuseLooseInstructions(module->get());
+  ASSERT_TRUE(changed.ok()) << changed.status();
+  EXPECT_FALSE(*changed);
+}
+
 }  // namespace
 }  // namespace xla::remat_plan
