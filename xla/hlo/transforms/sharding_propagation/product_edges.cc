@@ -19,6 +19,9 @@ namespace {
 
 using dot_as_convolution_util::DotConvolutionDimsInfo;
 
+// Chains are followed so far: each product of one looks ahead.
+constexpr size_t kMaxLookAhead = 128;
+
 // What the first user that has a sharding, at the end of a chain of single
 // users, asks of the instruction.
 std::optional<HloSharding> LookAhead(const HloInstruction& inst,
@@ -26,7 +29,9 @@ std::optional<HloSharding> LookAhead(const HloInstruction& inst,
                                      LeafReader reader) {
   std::vector<const HloInstruction*> chain = {&inst};
   do {
-    if (chain.back()->user_count() != 1) return std::nullopt;
+    if (chain.back()->user_count() != 1 || chain.size() > kMaxLookAhead) {
+      return std::nullopt;
+    }
     chain.push_back(chain.back()->users()[0]);
   } while (reader(chain.back(), 0) == nullptr);
   Context all = context;

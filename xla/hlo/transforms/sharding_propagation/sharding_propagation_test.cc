@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
 #include "xla/hlo/analysis/call_graph.h"
@@ -60,6 +61,33 @@ ENTRY e {
   EXPECT_TRUE(InferDotShardingFromOperands(dot, *calls, dims, true, true));
   EXPECT_EQ(dot->sharding().ToString(), "{devices=[2,2]<=[4]}");
   EXPECT_FALSE(InferDotShardingFromOperands(dot, *calls, dims, true, true));
+}
+
+// A product takes the tiles of the operand that fits its reader, unless that is
+// too far away: each product of a chain looks for its own.
+TEST(ShardingPropagationTest, ProductsLookAheadSoFar) {
+  for (const int length : {10, 300}) {
+    std::string text = R"(
+HloModule m
+ENTRY e {
+  x = f32[8,8] parameter(0), sharding={devices=[4,1]<=[4]}
+  y = f32[8,8] parameter(1), sharding={devices=[1,4]<=[4]}
+  w = f32[8,8] parameter(2)
+  n0 = f32[8,8] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+)";
+    for (int i = 1; i <= length; ++i) {
+      absl::StrAppend(
+          &text, "n", i, " = f32[8,8] dot(w, n", i - 1,
+          "), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n");
+    }
+    absl::StrAppend(&text, "ROOT r = f32[8,8] negate(n", length,
+                    "), sharding={devices=[1,4]<=[4]}\n}");
+    auto module = Parse(text);
+    ShardingPropagation pass(/*is_spmd=*/true);
+    ASSERT_TRUE(pass.Run(module.get()).ok());
+    EXPECT_EQ(ShardingOf(*module, "n0"),
+              length < 100 ? "{devices=[1,4]<=[4]}" : "{devices=[4,1]<=[4]}");
+  }
 }
 
 TEST(ShardingPropagationTest, SingleStepOfReduceAndBroadcast) {
