@@ -71,13 +71,23 @@ absl::StatusOr<PreparedModule> PrepareModule(std::unique_ptr<HloModule> module,
                                                        1);
   }
   MemoryReport::Input input = DescribeModule(*module);
+  std::unique_ptr<HloModule> whole;
   if (options.one_device && options.as.empty() && !options.passes &&
       !options.schedule && !module->has_schedule() &&
       IsToBePartitioned(*module)) {
     options.as = "gpu";
+    whole = module->Clone("");
   }
-  TF_ASSIGN_OR_RETURN(Preparation preparation,
-                      RunPreparation(options, registry, module.get()));
+  absl::StatusOr<Preparation> prepared =
+      RunPreparation(options, registry, module.get());
+  // Nobody has asked for one device.
+  if (prepared.status().code() == absl::StatusCode::kUnimplemented &&
+      whole != nullptr) {
+    options.as.clear();
+    module = std::move(whole);
+    prepared = RunPreparation(options, registry, module.get());
+  }
+  TF_ASSIGN_OR_RETURN(Preparation preparation, std::move(prepared));
   input.set_passes(std::move(preparation.passes));
   if (input.devices() > 1 && !input.partitioned() && IsPartitioned(*module)) {
     input.set_description(

@@ -34,8 +34,8 @@ struct PrepareOptions {
   // Empty: none.
   std::string as;
   // Where neither says what to run, nor `schedule` in which order the module
-  // runs as it is, `gpu` for modules that have yet to be partitioned: what all
-  // devices together need is what none of them does.
+  // runs as it is, `gpu` for modules that have yet to be partitioned, and can
+  // be: what all devices together need is what none of them does.
   bool one_device = false;
   // Number of partitions, overriding the header of the module; 0: as in the
   // header.
