@@ -87,6 +87,7 @@ class OrderedScatter {
              std::max<int64_t>(ShapeUtil::ElementsIn(windows_), 1);
   }
 
+  int64_t steps() const { return total_; }
   int64_t places() const { return ShapeUtil::ElementsIn(windows_); }
   // As many as have enough to do, so that windows next to each other are in
   // different ones.
@@ -238,6 +239,7 @@ absl::Status OrderedScatter::Emit(const AffineExpr& number) {
 // group's: it alone changes each of these elements.
 absl::Status KernelFrame::EmitScatterInOrder(const Result& result) {
   OrderedScatter scatter(result, &builder_, &emitter_);
+  if (scatter.steps() == 0) return absl::OkStatus();  // The operand stays.
   scatter.ChooseGroups(device_threads_);
   builder_.OwnElements(result.buffer);
   return Numbers(

@@ -247,6 +247,20 @@ TEST(WindowLoweringTest, ScattersInGroups) {
   }
 }
 
+TEST(WindowLoweringTest, ScattersOfNothing) {
+  EXPECT_EQ(CompareWithEvaluator(
+                "HloModule m\nadd { a = f32[] parameter(0) b = f32[] "
+                "parameter(1) ROOT c = f32[] add(a, b) }\nENTRY e {\n"
+                "p = f32[1048576] parameter(0)\nu = f32[0] parameter(1)\n"
+                "i = s32[0,1] parameter(2)\n"
+                "ROOT s = f32[1048576] scatter(p, i, u), "
+                "update_window_dims={}, inserted_window_dims={0}, "
+                "scatter_dims_to_operand_dims={0}, index_vector_dim=1, "
+                "to_apply=add\n}",
+                [](const HloInstruction& hlo) { return LowerFusion(hlo); }),
+            absl::OkStatus());
+}
+
 TEST(WindowLoweringTest, SelectAndScatters) {
   for (absl::string_view body : {
            "p = f32[6,8] parameter(0)\nu = f32[3,4] parameter(1)\n"
