@@ -20,7 +20,11 @@ std::string NameOfNeighbor(absl::string_view start) {
     return "XLA's report on memory usage";
   }
   if (absl::StartsWith(start, "; ModuleID")) return "LLVM IR";
-  if (absl::StrContains(start, ".target sm_")) return "PTX";
+  // Modules may hold some, quoted: the source of a custom call.
+  if ((absl::StartsWith(start, "//") || absl::StartsWith(start, ".version")) &&
+      absl::StrContains(start, "\n.target sm_")) {
+    return "PTX";
+  }
   return "";
 }
 
@@ -54,10 +58,12 @@ std::string ForeignFormatAdvice(absl::string_view contents) {
   }
   if (absl::StartsWith(contents, "ML\xefR")) return std::string(kFromJax);
   const absl::string_view start = contents.substr(0, 4096);
+  // Custom calls of HLO have such names, too.
+  const bool names_operations = absl::StrContains(start, "stablehlo.") ||
+                                absl::StrContains(start, "mhlo.");
   if (!absl::StrContains(start, "HloModule") &&
       (absl::StrContains(start, "func.func") ||
-       absl::StrContains(start, "stablehlo.") ||
-       absl::StrContains(start, "mhlo.") ||
+       (names_operations && absl::StrContains(start, "tensor<")) ||
        absl::StartsWith(start, "module @"))) {
     return std::string(kFromJax);
   }

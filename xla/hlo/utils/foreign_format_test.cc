@@ -21,6 +21,8 @@ TEST(ForeignFormatTest, SaysWhatToDo) {
   EXPECT_THAT(ForeignFormatAdvice("#loc = loc(unknown)\nmodule @jit_f {\n"
                                   "  func.func public @main("),
               HasSubstr("jax.jit(f).lower"));
+  EXPECT_THAT(ForeignFormatAdvice("%0 = stablehlo.abs %a : tensor<4xf32>\n"),
+              HasSubstr("jax.jit(f).lower"));
 }
 
 TEST(ForeignFormatTest, NamesWhatLiesBesideModules) {
@@ -41,6 +43,12 @@ TEST(ForeignFormatTest, LeavesHloAlone) {
   EXPECT_EQ(ForeignFormatAdvice("HloModule m\nENTRY e { }"), "");
   EXPECT_EQ(ForeignFormatAdvice("// func.func of old\nHloModule m"), "");
   EXPECT_EQ(ForeignFormatAdvice("\n\x05hello"), "");
+  // Kernels in custom calls, and names of custom calls: as text and as proto.
+  EXPECT_EQ(ForeignFormatAdvice("HloModule m\nENTRY e {\nbackend_config="
+                                "\".version 8.3\\n.target sm_90a\""),
+            "");
+  EXPECT_EQ(ForeignFormatAdvice("\n\x05 ptx.version 8.3\n.target sm_90a"), "");
+  EXPECT_EQ(ForeignFormatAdvice("\n\x01m\x1a\x08mhlo.erf"), "");
 }
 
 TEST(ForeignFormatTest, ReadingSaysItWithTheFile) {
