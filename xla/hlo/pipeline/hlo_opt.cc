@@ -173,7 +173,11 @@ absl::Status RunHloOpt(const HloOptOptions& options,
   TF_RETURN_IF_ERROR(
       CheckFlag("max-equivalence-work", options.max_equivalence_work, -1));
   TF_RETURN_IF_ERROR(CheckFlag("radius", options.radius, 0));
-  if (options.emit != Emit::kCuda) {  // which makes a folder
+  // Programs, dumps and graphs make folders, where the output may go as well.
+  if (options.emit != Emit::kNone && options.emit != Emit::kCuda &&
+      options.explain_dot.empty() &&
+      (!options.debug_options.has_value() ||
+       options.debug_options->xla_dump_to().empty())) {
     TF_RETURN_IF_ERROR(CheckWritable(options.output));
   }
   TF_ASSIGN_OR_RETURN(std::unique_ptr<HloPassPipeline> pipeline,
