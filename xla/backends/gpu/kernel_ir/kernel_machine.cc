@@ -72,6 +72,7 @@ absl::StatusOr<KernelRun> Machine::Run(
   run.steps = steps;
   if (shadow_ != nullptr) {
     run.races.assign(shadow_->races().begin(), shadow_->races().end());
+    run.races.insert(run.races.end(), foreign_.begin(), foreign_.end());
   }
   for (size_t b = 0; b < kernel_.buffers.size(); ++b) {
     if (kernel_.buffers[b].is_param) run.params.push_back(memory_[b]);
@@ -114,6 +115,12 @@ absl::Status Machine::PlaceBuffers() {
     std::optional<kir::BufferId> workspace =
         kernel_.FindBuffer(absl::StrCat("workspace", workspaces_.size()));
     workspaces_[&i] = workspace.value_or(-1);
+  }
+  owners_.resize(kernel_.buffers.size());
+  for (const auto& [name, value] : kernel_.options) {
+    const std::optional<kir::BufferId> own = kernel_.FindBuffer(value);
+    if (name != "own" || !own.has_value() || !options_.check_races) continue;
+    owners_[Storage(*own)].assign(code_.elements[*own], -1);
   }
   shared_.assign(total / unit_ + 1, 0);
   if (options_.check_races) {
@@ -199,6 +206,18 @@ absl::StatusOr<Place> Machine::Find(const CodeOperand& operand, int t,
   return place;
 }
 
+absl::StatusOr<Place> Machine::FindInside(const CodeOperand& operand, int t,
+                                          const CodeInstruction& i) const {
+  ASSIGN_OR_RETURN(const Place place, Find(operand, t, i));
+  if (place.element < 0) {
+    return ErrorAt(
+        i, absl::StatusCode::kOutOfRange,
+        absl::StrCat("an index of %", kernel_.buffers[place.buffer].name,
+                     " is out of bounds"));
+  }
+  return place;
+}
+
 uint64_t Machine::Instance(int t, const CodeInstruction& i) const {
   uint64_t hash = static_cast<uint64_t>(&i - code_.instructions.data()) + 1;
   for (int slot : i.loop_slots) {
@@ -225,6 +244,7 @@ double Machine::Load(int t, const Place& place, const CodeInstruction& i,
   const kir::BufferId b = place.buffer;
   if (PerThread(b)) return threads_[t].local[Storage(b)][place.element];
   if (kernel_.buffers[b].memory == kir::Memory::kGlobal) {
+    TakeOwn(t, place);
     return memory_[Storage(b)][place.element];
   }
   ShadowAccess access = AccessOf(t, place, false, i);
@@ -244,6 +264,7 @@ void Machine::Store(int t, const Place& place, double value,
     return;
   }
   if (kernel_.buffers[b].memory == kir::Memory::kGlobal) {
+    TakeOwn(t, place);
     memory_[Storage(b)][place.element] = value;
     return;
   }
@@ -253,6 +274,17 @@ void Machine::Store(int t, const Place& place, double value,
   access.async_proxy = proxy;
   if (shadow_ != nullptr) shadow_->Check(access);
   shared_[access.address / unit_] = value;
+}
+
+void Machine::TakeOwn(int t, const Place& place) {
+  std::vector<int>& owners = owners_[Storage(place.buffer)];
+  if (owners.empty()) return;
+  int& owner = owners[place.element];
+  if (owner < 0) owner = t;
+  if (owner == t) return;
+  foreign_.insert(absl::StrCat("elements of %",
+                               kernel_.buffers[place.buffer].name,
+                               ", which threads own, are several threads'"));
 }
 
 bool Machine::Written(int t, const Place& place) const {

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <memory>
 #include <random>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -87,6 +89,9 @@ class Machine {
                                 const CodeInstruction& i) const;
   absl::StatusOr<Place> Find(const CodeOperand& operand, int t,
                              const CodeInstruction& i) const;
+  // The same where nothing pads: an error out of bounds.
+  absl::StatusOr<Place> FindInside(const CodeOperand& operand, int t,
+                                   const CodeInstruction& i) const;
   uint64_t Instance(int t, const CodeInstruction& i) const;
   ShadowAccess AccessOf(int t, const Place& place, bool write,
                         const CodeInstruction& i) const;
@@ -95,6 +100,8 @@ class Machine {
   void Store(int t, const Place& place, double value, const CodeInstruction& i,
              int transfer = -1, bool proxy = false);
   bool Written(int t, const Place& place) const;
+  // Of an array that `option own` names: no other thread comes here.
+  void TakeOwn(int t, const Place& place);
 
   absl::Status Step(int t);
   absl::Status BeginLoop(int t, const CodeInstruction& i);
@@ -128,6 +135,10 @@ class Machine {
   const KernelRunOptions options_;
   std::mt19937_64 random_;
   std::vector<std::vector<double>> memory_;  // by buffer; global ones
+  // By buffer and element, the thread that it is for, or -1; empty for arrays
+  // that threads share.
+  std::vector<std::vector<int>> owners_;
+  std::set<std::string> foreign_;  // accesses to what is another thread's
   std::vector<int64_t> address_;
   int64_t unit_ = 1;
   std::vector<double> shared_;  // by word

@@ -29,7 +29,7 @@ absl::StatusOr<std::vector<double>> Machine::ReadInputs(
       ASSIGN_OR_RETURN(const int64_t v, Value(reads.expr[0], t, i));
       is_read = static_cast<double>(v);
     } else if (reads.kind == CodeArgument::Kind::kOperand) {
-      ASSIGN_OR_RETURN(const Place place, Find(reads.operand, t, i));
+      ASSIGN_OR_RETURN(const Place place, FindInside(reads.operand, t, i));
       is_read = Load(t, place, i);
     }
     if (is_read == 0) return std::vector<double>{0, 0, 0};
@@ -44,7 +44,7 @@ absl::StatusOr<std::vector<double>> Machine::ReadInputs(
       ASSIGN_OR_RETURN(Place place, Find(argument.operand, t, i));
       if (i.statement->As<kir::Expr>()->op == "gather" && values.empty()) {
         // Where it reads, the second argument tells.
-        ASSIGN_OR_RETURN(Place at, Find(i.arguments[1].operand, t, i));
+        ASSIGN_OR_RETURN(Place at, FindInside(i.arguments[1].operand, t, i));
         const int64_t n = code_.elements[place.buffer];
         place.element =
             std::clamp<int64_t>(static_cast<int64_t>(Load(t, at, i)), 0, n - 1);
@@ -70,13 +70,7 @@ absl::Status Machine::Finish(int t, const CodeInstruction& i,
   const kir::Expr& expr = *i.statement->As<kir::Expr>();
   std::vector<Place> places;
   for (const CodeOperand& output : i.outputs) {
-    ASSIGN_OR_RETURN(Place place, Find(output, t, i));
-    if (place.element < 0) {
-      return ErrorAt(
-          i, absl::StatusCode::kOutOfRange,
-          absl::StrCat("an index of %", kernel_.buffers[place.buffer].name,
-                       " is out of bounds"));
-    }
+    ASSIGN_OR_RETURN(const Place place, FindInside(output, t, i));
     places.push_back(place);
   }
   const kir::Combiner combiner = kir::OpCombiner(expr.op);

@@ -60,6 +60,16 @@ class Verifier {
 
   absl::Status Verify() {
     RETURN_IF_ERROR(VerifyLaunch());
+    for (const auto& [name, value] : kernel_.options) {
+      if (name != "own") continue;
+      const std::optional<BufferId> own = kernel_.FindBuffer(value);
+      if (own.has_value() && kernel_.buffers[*own].memory == Memory::kGlobal) {
+        continue;
+      }
+      return Error(
+          "K14", kernel_.location,
+          absl::StrCat("option own: there is no global array '", value, "'"));
+    }
     for (size_t i = 0; i < kernel_.buffers.size(); ++i) {
       RETURN_IF_ERROR(VerifyBuffer(static_cast<BufferId>(i)));
       const Buffer& buffer = kernel_.buffers[i];
@@ -338,6 +348,13 @@ class Verifier {
       return Error(
           "K2", location,
           absl::StrCat("'", expr.op, "' combines 1, 2, 4, 8, 16 or 32 lanes"));
+    }
+    // Where a gather reads, an element tells.
+    for (int k = 0; expr.op == "gather" && k < 2; ++k) {
+      if (std::get_if<Operand>(&expr.arguments[k]) == nullptr) {
+        return Error("K2", location,
+                     "the first two arguments of 'gather' are elements");
+      }
     }
     for (const Argument& argument : expr.arguments) {
       if (const AffineExpr* e = std::get_if<AffineExpr>(&argument)) {

@@ -23,6 +23,7 @@
 //   K11 a block has 1 to 1,024 threads
 //   K12 atomics are on global or shared memory
 //   K13 whole warps multiply fragments, which are as in warp_mma.h
+//   K14 `option own` names global arrays
 //
 // Errors are InvalidArgument, with the number of the rule and the place. O(size
 // of the kernel).

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,10 @@ double BytesOf(const KernelCode& code, const KernelRunOptions& options) {
     const kir::Buffer& buffer = code.kernel->buffers[b];
     const double elements = static_cast<double>(code.elements[b]);
     bytes += elements * sizeof(double);
+    const std::pair<std::string, std::string> own("own", buffer.name);
+    if (absl::c_linear_search(code.kernel->options, own)) {
+      bytes += elements * sizeof(int);
+    }
     if (buffer.memory == kir::Memory::kLocal ||
         buffer.memory == kir::Memory::kTmem) {
       bytes += threads * elements * (sizeof(double) + 1);

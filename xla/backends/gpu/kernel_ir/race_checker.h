@@ -13,7 +13,8 @@
 // program counter, a random thread advances at each step, transfers complete as
 // late as waits allow, and a shadow of shared memory (smem_shadow.h) reports
 // each access that nothing orders. It does not know how memory was planned: it
-// sees only the addresses and barriers of the kernel.
+// sees only the addresses and barriers of the kernel. Of global memory it sees
+// what `option own` promises: that each element is one thread's of the block.
 //
 // Races do not depend on the order that the threads happened to run in; values
 // do only where there are races. O(steps * threads that read a byte).
