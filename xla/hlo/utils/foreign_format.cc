@@ -22,7 +22,8 @@ std::string NameOfNeighbor(absl::string_view start) {
   if (absl::StartsWith(start, "; ModuleID")) return "LLVM IR";
   // Modules may hold some, quoted: the source of a custom call.
   if ((absl::StartsWith(start, "//") || absl::StartsWith(start, ".version")) &&
-      absl::StrContains(start, "\n.target sm_")) {
+      absl::StrContains(start, "\n.target sm_") &&
+      !absl::StrContains(start, "HloModule")) {
     return "PTX";
   }
   return "";

@@ -47,6 +47,9 @@ TEST(ForeignFormatTest, LeavesHloAlone) {
   EXPECT_EQ(ForeignFormatAdvice("HloModule m\nENTRY e {\nbackend_config="
                                 "\".version 8.3\\n.target sm_90a\""),
             "");
+  EXPECT_EQ(
+      ForeignFormatAdvice("// A comment.\nHloModule m\n\"\n.target sm_90a"),
+      "");
   EXPECT_EQ(ForeignFormatAdvice("\n\x05 ptx.version 8.3\n.target sm_90a"), "");
   EXPECT_EQ(ForeignFormatAdvice("\n\x01m\x1a\x08mhlo.erf"), "");
 }
