@@ -1,10 +1,13 @@
 #include "xla/hlo/transforms/collectives/while_loop_all_reduce_code_motion.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -38,86 +41,112 @@ bool IsSumOverDevices(const HloInstruction& inst) {
          MatchReductionComputation(inst.to_apply()) == ReductionKind::SUM;
 }
 
-// Whether `state` is read by its elements alone, and element `index` by `only`
-// at most, if that is not null.
-bool IsReadByElements(const HloInstruction& state, int64_t index,
-                      const HloInstruction* only) {
-  return absl::c_all_of(state.users(), [&](const HloInstruction* user) {
-    return user->opcode() == HloOpcode::kGetTupleElement &&
-           (only == nullptr || user->tuple_index() != index || user == only);
-  });
+// The readers of each element of a loop's state; none where something reads all
+// of it.
+using Readers = std::vector<std::vector<HloInstruction*>>;
+
+std::optional<Readers> ReadersOfElements(const HloInstruction& state) {
+  Readers readers(state.shape().tuple_shapes_size());
+  for (HloInstruction* user : state.users()) {
+    if (user->opcode() != HloOpcode::kGetTupleElement) return std::nullopt;
+    readers[user->tuple_index()].push_back(user);
+  }
+  return readers;
 }
 
-std::optional<Sum> SumAt(const HloInstruction& loop, int64_t index) {
-  const HloComputation& body = *loop.while_body();
-  HloInstruction* add = body.root_instruction()->mutable_operand(index);
+// Who reads the state of a loop.
+struct LoopReaders {
+  Readers body, condition, after;
+};
+
+std::optional<LoopReaders> ReadersOfLoop(const HloInstruction& loop) {
+  std::optional<Readers> body =
+      ReadersOfElements(*loop.while_body()->parameter_instruction(0));
+  std::optional<Readers> condition =
+      ReadersOfElements(*loop.while_condition()->parameter_instruction(0));
+  std::optional<Readers> after = ReadersOfElements(loop);
+  if (loop.IsRoot() || !body || !condition || !after) return std::nullopt;
+  return LoopReaders{*std::move(body), *std::move(condition),
+                     *std::move(after)};
+}
+
+// `before`: what alone reads the element in the body.
+std::optional<Sum> SumAt(const HloInstruction& loop, int64_t index,
+                         const HloInstruction* before) {
+  HloInstruction* add =
+      loop.while_body()->root_instruction()->mutable_operand(index);
   if (add->opcode() != HloOpcode::kAdd || add->user_count() != 1 ||
-      absl::c_count(body.root_instruction()->operands(), add) != 1 ||
-      add->HasControlDependencies() || add->has_sharding()) {
+      add->HasControlDependencies() || add->has_sharding() ||
+      before->user_count() != 1 || before->HasControlDependencies()) {
     return std::nullopt;
   }
   for (int64_t i = 0; i < 2; ++i) {
     const HloInstruction* reduced = add->operand(i);
-    const HloInstruction* before = add->operand(1 - i);
-    if (IsSumOverDevices(*reduced) &&
+    if (IsSumOverDevices(*reduced) && add->operand(1 - i) == before &&
         // A narrower type would round the sum of all iterations.
         ShapeUtil::Equal(reduced->shape(), add->shape()) &&
         ShapeUtil::Equal(add->shape(), loop.shape().tuple_shapes(index)) &&
-        ShapeUtil::Equal(add->shape(), before->shape()) &&
-        before->opcode() == HloOpcode::kGetTupleElement &&
-        before->operand(0) == body.parameter_instruction(0) &&
-        before->tuple_index() == index && before->user_count() == 1 &&
-        !before->HasControlDependencies() &&
-        IsReadByElements(*body.parameter_instruction(0), index, before)) {
+        ShapeUtil::Equal(add->shape(), before->shape())) {
       return Sum{index, add, i};
     }
   }
   return std::nullopt;
 }
 
-// Whether the condition does not look at the element, and what follows the loop
-// takes elements, whenever these are there.
-bool MayChangeValue(const HloInstruction& loop, int64_t index) {
-  const HloInstruction& state =
-      *loop.while_condition()->parameter_instruction(0);
-  return !loop.IsRoot() && IsReadByElements(loop, index, nullptr) &&
-         absl::c_none_of(loop.users(),
-                         [&](const HloInstruction* user) {
-                           return user->tuple_index() == index &&
-                                  user->HasControlDependencies();
-                         }) &&
-         IsReadByElements(state, index, &loop);
+// Those of elements that the condition does not look at, and that what follows
+// the loop may take whenever they are there.
+std::vector<Sum> SumsOf(const HloInstruction& loop,
+                        const LoopReaders& readers) {
+  const HloInstruction* root = loop.while_body()->root_instruction();
+  absl::flat_hash_map<const HloInstruction*, int64_t> times;  // looked up
+  for (const HloInstruction* element : root->operands()) ++times[element];
+  std::vector<Sum> sums;
+  for (int64_t i = 0; i < root->operand_count(); ++i) {
+    if (times[root->operand(i)] != 1 || readers.body[i].size() != 1 ||
+        !readers.condition[i].empty() ||
+        absl::c_any_of(readers.after[i], [](const HloInstruction* reader) {
+          return reader->HasControlDependencies();
+        })) {
+      continue;
+    }
+    const std::optional<Sum> sum = SumAt(loop, i, readers.body[i][0]);
+    if (sum.has_value()) sums.push_back(*sum);
+  }
+  return sums;
 }
 
-absl::Status Move(HloInstruction* loop, const Sum& sum) {
+// Lets the sums of the loop start at zero.
+absl::Status StartAtZero(HloInstruction* loop, const std::vector<Sum>& sums) {
   HloComputation* computation = loop->parent();
-  HloInstruction* reduced = sum.add->mutable_operand(sum.reduced_operand);
-  const Shape& shape = reduced->shape();
-
-  // The loop starts at zero.
   HloInstruction* initial = loop->mutable_operand(0);
   std::vector<HloInstruction*> elements(initial->operands().begin(),
                                         initial->operands().end());
-  HloInstruction* start = elements[sum.index];
-  HloInstruction* zeros = computation->AddInstruction(
-      HloInstruction::CreateConstant(LiteralUtil::Zero(shape.element_type())));
-  if (!ShapeUtil::IsScalar(shape)) {
-    zeros = computation->AddInstruction(
-        HloInstruction::CreateBroadcast(start->shape(), zeros, {}));
+  for (const Sum& sum : sums) {
+    const Shape& shape = elements[sum.index]->shape();
+    HloInstruction* zeros =
+        computation->AddInstruction(HloInstruction::CreateConstant(
+            LiteralUtil::Zero(shape.element_type())));
+    if (!ShapeUtil::IsScalar(shape)) {
+      zeros = computation->AddInstruction(
+          HloInstruction::CreateBroadcast(shape, zeros, {}));
+    }
+    elements[sum.index] = zeros;
   }
-  elements[sum.index] = zeros;
   HloInstruction* state =
       computation->AddInstruction(HloInstruction::CreateTuple(elements));
   TF_RETURN_IF_ERROR(loop->ReplaceOperandWith(0, state));
   if (initial->IsDead() && computation->IsSafelyRemovable(initial)) {
     TF_RETURN_IF_ERROR(computation->RemoveInstruction(initial));
   }
+  return absl::OkStatus();
+}
 
-  // What it leaves is added up over the devices.
-  std::vector<HloInstruction*> readers;
-  for (HloInstruction* user : loop->users()) {
-    if (user->tuple_index() == sum.index) readers.push_back(user);
-  }
+// Adds up what the loop leaves over the devices, instead of each iteration's.
+absl::Status Move(HloInstruction* loop, const Sum& sum, HloInstruction* start,
+                  const std::vector<HloInstruction*>& readers) {
+  HloComputation* computation = loop->parent();
+  HloInstruction* reduced = sum.add->mutable_operand(sum.reduced_operand);
+  const Shape& shape = reduced->shape();
   HloInstruction* part = computation->AddInstruction(
       HloInstruction::CreateGetTupleElement(shape, loop, sum.index));
   HloInstruction* total =
@@ -130,7 +159,6 @@ absl::Status Move(HloInstruction* loop, const Sum& sum) {
   for (HloInstruction* reader : readers) {
     TF_RETURN_IF_ERROR(computation->ReplaceInstruction(reader, result));
   }
-
   TF_RETURN_IF_ERROR(sum.add->ReplaceOperandWith(sum.reduced_operand,
                                                  reduced->mutable_operand(0)));
   return loop->while_body()->RemoveInstruction(reduced);
@@ -145,14 +173,20 @@ absl::StatusOr<bool> RunOnLoop(HloInstruction* loop) {
       loop->while_condition()->caller_instructions().size() != 1) {
     return false;
   }
-  bool changed = false;
-  for (int64_t i = 0; i < loop->operand(0)->operand_count(); ++i) {
-    const std::optional<Sum> sum = SumAt(*loop, i);
-    if (!sum.has_value() || !MayChangeValue(*loop, i)) continue;
-    TF_RETURN_IF_ERROR(Move(loop, *sum));
-    changed = true;
+  const std::optional<LoopReaders> readers = ReadersOfLoop(*loop);
+  if (!readers.has_value()) return false;
+  const std::vector<Sum> sums = SumsOf(*loop, *readers);
+  if (sums.empty()) return false;
+  std::vector<HloInstruction*> starts;
+  for (const Sum& sum : sums) {
+    starts.push_back(loop->mutable_operand(0)->mutable_operand(sum.index));
   }
-  return changed;
+  TF_RETURN_IF_ERROR(StartAtZero(loop, sums));
+  for (size_t i = 0; i < sums.size(); ++i) {
+    TF_RETURN_IF_ERROR(
+        Move(loop, sums[i], starts[i], readers->after[sums[i].index]));
+  }
+  return true;
 }
 
 }  // namespace
