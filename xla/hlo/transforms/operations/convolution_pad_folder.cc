@@ -10,6 +10,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape.h"
 #include "xla/status_macros.h"
 #include "xla/xla_data.pb.h"
 
@@ -51,6 +52,23 @@ std::optional<Window> WindowOnUnpadded(
   return window;
 }
 
+// Whether the window is the whole padded image: a product of matrices, which
+// would be one no longer if the window padded.
+bool WindowIsWholeImage(const HloConvolutionInstruction& convolution) {
+  const ConvolutionDimensionNumbers& dims =
+      convolution.convolution_dimension_numbers();
+  const Shape& image = convolution.operand(0)->shape();
+  for (int i = 0; i < convolution.window().dimensions_size(); ++i) {
+    const WindowDimension& window = convolution.window().dimensions(i);
+    if (window.size() != image.dimensions(dims.input_spatial_dimensions(i)) ||
+        window.padding_low() != 0 || window.padding_high() != 0 ||
+        window.base_dilation() != 1 || window.window_dilation() != 1) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // The convolution without the pad; null if that would be another one.
 HloInstruction* Folded(HloConvolutionInstruction* convolution) {
   HloInstruction* pad = convolution->mutable_operand(0);
@@ -59,7 +77,8 @@ HloInstruction* Folded(HloConvolutionInstruction* convolution) {
       !IsZero(*pad->operand(1)) || pad->shape().is_dynamic() ||
       convolution->shape().is_dynamic() ||
       pad->shape().element_type() != pad->operand(0)->shape().element_type() ||
-      convolution->HasControlDependencies()) {
+      convolution->HasControlDependencies() ||
+      WindowIsWholeImage(*convolution)) {
     return nullptr;
   }
   const std::optional<Window> window = WindowOnUnpadded(*convolution, *pad);

@@ -21,7 +21,8 @@ namespace xla {
 // number make a difference there, since they are no longer multiplied by zeros.
 //
 // Leaves alone: padding of batch or feature dimensions or by other values,
-// dilated inputs, sparse factors, dynamic shapes, control dependencies.
+// dilated inputs, sparse factors, dynamic shapes, control dependencies; windows
+// of the whole padded image, which are matrix products as they are.
 // O(instructions).
 class ConvolutionPadFolder : public HloModulePass {
  public:
