@@ -1,10 +1,12 @@
 #include "xla/hlo/transforms/control_flow/conditional_simplifier.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "xla/comparison_util.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -76,12 +78,42 @@ bool HoldsArraysOnly(const Shape& shape) {
   return absl::c_all_of(shape.tuple_shapes(), HoldsArraysOnly);
 }
 
+int64_t BytesOfArrays(const Shape& shape) {
+  int64_t bytes = 0;
+  ShapeUtil::ForEachSubshape(shape, [&](const Shape& part, const ShapeIndex&) {
+    if (part.IsArray()) bytes += ShapeUtil::ByteSizeOf(part);
+  });
+  return bytes;
+}
+
+// Whether branches read little more together than one of them does: at most
+// twice as much, or a page.
+bool ShareOperands(const HloInstruction& conditional) {
+  constexpr int64_t kPage = 4096;
+  absl::flat_hash_set<const HloInstruction*> read;
+  int64_t largest = 0;
+  for (int64_t i = 1; i < conditional.operand_count(); ++i) {
+    const HloInstruction* operand = conditional.operand(i);
+    largest = std::max(largest, BytesOfArrays(operand->shape()));
+    if (operand->opcode() == HloOpcode::kTuple) {
+      read.insert(operand->operands().begin(), operand->operands().end());
+    } else {
+      read.insert(operand);
+    }
+  }
+  int64_t bytes = 0;
+  for (const HloInstruction* operand : read) {
+    bytes += BytesOfArrays(operand->shape());
+  }
+  return bytes <= std::max(2 * largest, kPage);
+}
+
 // All branches will always run, so they may hold only instructions that fuse
 // into their readers, and few of them.
 bool MayBecomeSelect(const HloInstruction& conditional,
                      int64_t max_instructions) {
   if (conditional.HasControlDependencies() ||
-      !HoldsArraysOnly(conditional.shape())) {
+      !HoldsArraysOnly(conditional.shape()) || !ShareOperands(conditional)) {
     return false;
   }
   int64_t instructions = 0;

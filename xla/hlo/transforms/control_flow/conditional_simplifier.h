@@ -13,8 +13,8 @@ namespace xla {
 
 struct ConditionalSimplifierOptions {
   // Branches of at most this many instructions, all of them elementwise or as
-  // cheap, become selects, if they have at most twice as many together; 0:
-  // none.
+  // cheap, become selects, if they have at most twice as many together, and
+  // operands of at most twice the bytes of the largest one, or 4 KiB; 0: none.
   int64_t max_select_instructions = 16;
 
   template <typename Visitor>
