@@ -14,6 +14,7 @@
 #include "xla/hlo/utils/collectives/reduction_kind.h"
 #include "xla/layout_util.h"
 #include "xla/permutation_util.h"
+#include "xla/primitive_util.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/status_macros.h"
@@ -148,8 +149,13 @@ bool AddsToZeros(const HloInstruction& scatter, const HloInstruction& add) {
       !ShapeUtil::Equal(scatter.shape(), scatter.operand(0)->shape())) {
     return false;
   }
-  return MatchReductionComputation(scatter.to_apply()) == ReductionKind::SUM &&
-         scatter.shape().element_type() != PRED;
+  const PrimitiveType type = scatter.shape().element_type();
+  // Short floats would lose small updates, one by one, to a large value.
+  const bool loses = primitive_util::IsFloatingPointType(type) &&
+                     primitive_util::BitWidth(type) < 32 &&
+                     !Cast<HloScatterInstruction>(&scatter)->unique_indices();
+  return !loses && type != PRED &&
+         MatchReductionComputation(scatter.to_apply()) == ReductionKind::SUM;
 }
 
 // add(scatter(zeros, i, u), y) as scatter(y, i, u); null for other sums.

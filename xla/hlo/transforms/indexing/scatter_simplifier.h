@@ -26,7 +26,8 @@ namespace xla {
 //
 // A scatter that adds to zeros what is then added to a value adds to that value
 // instead, as in the gradient of a loss that picks a logit per row; floats are
-// rounded differently where several updates meet, and -0.0 stays what it is:
+// rounded differently where several updates meet (those of less than 32 bits
+// are left alone there), and -0.0 stays what it is:
 //
 //   before: s = scatter(zeros, i, u), to_apply=sum; a = add(s, y)
 //   after:  a = scatter(y, i, u), to_apply=sum
