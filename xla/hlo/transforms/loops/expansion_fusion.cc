@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -66,11 +67,22 @@ std::vector<CheapRecipe> RecipesOf(const HloInstruction& reader,
   return recipes;
 }
 
+// Inside a fusion a copy that keeps the layout has no purpose, and compilers
+// that see one let no result take the memory of what is copied.
+absl::Status DropPlainCopy(HloInstruction* fused) {
+  if (fused->opcode() != HloOpcode::kCopy || fused->IsRoot() ||
+      !ShapeUtil::Equal(fused->shape(), fused->operand(0)->shape())) {
+    return absl::OkStatus();
+  }
+  TF_RETURN_IF_ERROR(fused->ReplaceAllUsesWith(fused->mutable_operand(0)));
+  return fused->parent()->RemoveInstruction(fused);
+}
+
 // Turns the reader into a fusion (if it is none) and fuses the recipes into it,
 // consumers before producers, so that each instruction finds its only remaining
 // reader inside.
-HloInstruction* TakeIn(HloInstruction* reader,
-                       const std::vector<CheapRecipe>& recipes) {
+absl::StatusOr<HloInstruction*> TakeIn(
+    HloInstruction* reader, const std::vector<CheapRecipe>& recipes) {
   HloInstruction* fusion = reader;
   if (reader->opcode() != HloOpcode::kFusion) {
     fusion = reader->parent()->CreateFusionInstruction(
@@ -82,7 +94,8 @@ HloInstruction* TakeIn(HloInstruction* reader,
     for (const HloInstruction* inst : recipe.order) {
       // Another recipe may have brought it in.
       if (!fusion->IsUserOf(inst)) continue;
-      fusion->FuseInstruction(const_cast<HloInstruction*>(inst));
+      TF_RETURN_IF_ERROR(DropPlainCopy(
+          fusion->FuseInstruction(const_cast<HloInstruction*>(inst))));
     }
   }
   return fusion;
@@ -121,7 +134,7 @@ absl::StatusOr<std::vector<std::string>> FuseExpansions(int64_t min_bytes,
           RecipesOf(**it, min_bytes, options);
       if (recipes.empty()) continue;
       fusions.push_back(Describe(**it, recipes));
-      *it = TakeIn(*it, recipes);
+      TF_ASSIGN_OR_RETURN(*it, TakeIn(*it, recipes));
     }
     module->schedule().set_sequence(computation, sequence);
   }

@@ -17,6 +17,12 @@ namespace xla::remat_plan {
 //   x = param(0); u = dynamic-update-slice(x, v, i); x.remat = negate(x)
 //   → 1
 //
+// So is an operand of a fusion that writes a result in its place, the state of
+// a loop or an argument's memory, where a kernel does not read each element
+// before it writes it (gpu_alias_info.h).
+//
+//   x = param(0); ROOT f = fusion(x), in x's memory: copy(x) + reverse(x) → 1
+//
 // Runs the module on labelled memory (memory_replay.h); linear in what runs,
 // times a logarithm. Errors of BufferAssigner.
 absl::StatusOr<int64_t> CountLostReads(const HloModule& module);

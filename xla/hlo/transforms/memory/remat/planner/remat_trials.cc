@@ -9,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "xla/hlo/memory/accounting/remat_accounting.h"
 #include "xla/hlo/transforms/memory/remat/planner/lost_reads.h"
+#include "xla/hlo/transforms/memory/remat/planner/needless_copies.h"
 #include "xla/hlo/transforms/memory/remat/planner/overwritten_values.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
 #include "xla/status_macros.h"
@@ -130,7 +131,7 @@ absl::StatusOr<Prepared*> RematTrials::Prepare(const ModuleVariant& variant) {
   made->module = made->rewritten.get();
   TF_RETURN_IF_ERROR(PrepareVariant(variant, options_.device, options_.move_out,
                                     made->rewritten.get()));
-  TF_RETURN_IF_ERROR(DropWhatNothingReads(made->rewritten.get()));
+  TF_RETURN_IF_ERROR(Settle(made->rewritten.get()));
   TF_RETURN_IF_ERROR(Analyze(made));
   TF_ASSIGN_OR_RETURN(const MemoryAlwaysThere there,
                       AlwaysThere(*made->module));
@@ -213,7 +214,7 @@ absl::Status RematTrials::TryOthers() {
 
 absl::Status RematTrials::OfferModule(const std::string& method,
                                       std::unique_ptr<HloModule> module) {
-  TF_RETURN_IF_ERROR(DropWhatNothingReads(module.get()));
+  TF_RETURN_IF_ERROR(Settle(module.get()));
   TF_ASSIGN_OR_RETURN(const int64_t peak, Peak(*module));
   TF_ASSIGN_OR_RETURN(const RematWork work,
                       ComputeRematWork(*module, options_.device));
@@ -250,14 +251,16 @@ absl::StatusOr<int64_t> RematTrials::PlaceBest() {
   return least_excess;
 }
 
-// Of clones of fusions with several results, some have no readers. Backends
-// drop these, which moves what is in memory.
-absl::Status RematTrials::DropWhatNothingReads(HloModule* module) const {
+// Of clones of fusions with several results, some have no readers; other orders
+// and readers leave copies without a purpose. Backends drop both, which moves
+// what is in memory.
+absl::Status RematTrials::Settle(HloModule* module) const {
   if (!lost_reads_.has_value()) return absl::OkStatus();
   const absl::flat_hash_set<absl::string_view> threads(
       options_.execution_threads.begin(), options_.execution_threads.end());
   TF_RETURN_IF_ERROR(HloDCE().Run(module, threads).status());
-  return module->schedule().Update();
+  TF_RETURN_IF_ERROR(module->schedule().Update());
+  return DropNeedlessCopies(threads, module).status();
 }
 
 absl::StatusOr<std::unique_ptr<HloModule>> RematTrials::Apply(
@@ -267,7 +270,7 @@ absl::StatusOr<std::unique_ptr<HloModule>> RematTrials::Apply(
   apply.tie_clones = options_.tie_clones;
   if (options_.fused.has_value()) apply.fused = &*options_.fused;
   TF_RETURN_IF_ERROR(prepared.planner->ApplyToClone(plan, apply, copy.get()));
-  TF_RETURN_IF_ERROR(DropWhatNothingReads(copy.get()));
+  TF_RETURN_IF_ERROR(Settle(copy.get()));
   // What only instructions called that run no more: bodies of fusions.
   TF_RETURN_IF_ERROR(copy->RemoveUnusedComputations());
   TF_RETURN_IF_ERROR(copy->schedule().Update());

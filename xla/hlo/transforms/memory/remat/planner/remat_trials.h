@@ -137,8 +137,10 @@ class RematTrials {
   // Useless if it adds `useless_seconds`; `room_bytes`: as for PlanEntry().
   absl::StatusOr<Trial> TryAim(int64_t aim_bytes, double useless_seconds,
                                int64_t room_bytes, Prepared* prepared);
-  // In modules that a backend has finished.
-  absl::Status DropWhatNothingReads(HloModule* module) const;
+  // What the backend of a module that it has finished still does with a plan
+  // before it assigns memory: drops instructions without readers, and copies
+  // whose originals would do (needless_copies.h). Leaves other modules alone.
+  absl::Status Settle(HloModule* module) const;
   // Applies a plan to a copy of the prepared module.
   absl::StatusOr<std::unique_ptr<HloModule>> Apply(
       const Prepared& prepared, const NestedPlanner::Plan& plan) const;
