@@ -128,7 +128,8 @@ bool HloDataflowAnalysis::CanShareOperandBufferWithUser(
   const bool same_shape = ShapeUtil::Equal(operand_shape, user_shape);
   const AliasInfo default_info;
   if (alias_info == nullptr) alias_info = &default_info;
-  if (same_shape &&
+  // A size that becomes dynamic does not move what is there.
+  if (Shape::Equal().IgnoreDynamicDimension()(operand_shape, user_shape) &&
       alias_info->MustAlias(operand, operand_index, user, user_index)) {
     return true;
   }

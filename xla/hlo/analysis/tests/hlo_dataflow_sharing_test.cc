@@ -259,15 +259,18 @@ TEST_F(SharingTest, Scatter) {
 TEST_F(SharingTest, SetDimensionSizeAndTriangularSolve) {
   Load(R"(d = f32[<=8] parameter(4)
       s = f32[<=8] set-dimension-size(d, i), dimensions={0}
+      n = f32[8] negate(x)
+      m = f32[<=8] set-dimension-size(n, i), dimensions={0}
       a = f32[4,4] parameter(5)
       b = f32[4,4] parameter(6)
       v = f32[4,4] triangular-solve(a, b), left_side=true, lower=true,
         transpose_a=NO_TRANSPOSE, unit_diagonal=true
       w = f32[4,4] triangular-solve(b, b), left_side=true, lower=true,
         transpose_a=NO_TRANSPOSE, unit_diagonal=true
-      ROOT t = tuple(s, v, w))");
+      ROOT t = tuple(s, m, v, w))");
   EXPECT_TRUE(CanShare("d", "s"));
   EXPECT_FALSE(CanShare("i", "s"));
+  EXPECT_TRUE(CanShare("n", "m"));
   EXPECT_FALSE(CanShare("a", "v"));
   EXPECT_TRUE(CanShare("b", "v"));
   EXPECT_FALSE(CanShare("b", "w"));
