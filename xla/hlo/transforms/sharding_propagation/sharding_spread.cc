@@ -31,12 +31,13 @@ using sharding_edges::LeafSharding;
 
 namespace {
 
-// Instructions whose shardings have other leaves than their values.
+// Instructions whose shardings have other leaves than their values. Those that
+// are of what is sent come from nowhere else.
 bool KeepsGiven(const HloInstruction& inst) {
-  return inst.has_sharding() &&
-         HloPredicateIsOp<HloOpcode::kInfeed, HloOpcode::kOutfeed,
-                          HloOpcode::kSend, HloOpcode::kSendDone,
-                          HloOpcode::kRecv, HloOpcode::kRecvDone>(&inst);
+  return HloPredicateIsOp<HloOpcode::kOutfeed, HloOpcode::kSend>(&inst) ||
+         (inst.has_sharding() &&
+          HloPredicateIsOp<HloOpcode::kInfeed, HloOpcode::kSendDone,
+                           HloOpcode::kRecv, HloOpcode::kRecvDone>(&inst));
 }
 
 // Looks at no more users than it takes: each element of a tuple asks.
