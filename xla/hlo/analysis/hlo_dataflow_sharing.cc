@@ -128,9 +128,9 @@ bool HloDataflowAnalysis::CanShareOperandBufferWithUser(
   const bool same_shape = ShapeUtil::Equal(operand_shape, user_shape);
   const AliasInfo default_info;
   if (alias_info == nullptr) alias_info = &default_info;
-  // A size that becomes dynamic does not move what is there.
-  if (Shape::Equal().IgnoreDynamicDimension()(operand_shape, user_shape) &&
-      alias_info->MustAlias(operand, operand_index, user, user_index)) {
+  // In place whatever the shapes say: a size that becomes dynamic, or a bitcast
+  // inside of a fusion, does not move what is there.
+  if (alias_info->MustAlias(operand, operand_index, user, user_index)) {
     return true;
   }
   const std::optional<bool> hint =
